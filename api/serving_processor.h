@@ -1,0 +1,250 @@
+#ifndef SERVING_PROCESSOR_H
+#define SERVING_PROCESSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * libserving_processor: online inference for click-through-rate and
+ * recommendation models.
+ *
+ * Part 1 is DeepRec's C ABI: a host that knows only these four functions needs
+ * nothing else.  Part 2 is extras, all with the prefix serving_processor_: to
+ * close a model, to learn why one did not open, to see its signatures, and to
+ * run any of them on typed tensors without protobuf.
+ *
+ * Threads: every function may be called from any thread, also on one model at
+ * once, except that serving_processor_destroy() must be the last call on its model.
+ *
+ * Nothing here aborts, exits, prints to standard output, or installs a signal
+ * handler.  A NULL where a pointer is needed is an error, not a crash.
+ */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SERVING_PROCESSOR_API __attribute__((visibility("default")))
+#else
+#define SERVING_PROCESSOR_API
+#endif
+
+/* ------------------------------------------------------ 1. DeepRec's C ABI */
+
+/*
+ * Opens a model.
+ *
+ * model_entry   ignored; may be NULL
+ * model_config  JSON text, see docs/configuration.md
+ * state         0 on success, -1 on failure; may be NULL
+ *
+ * Returns the model, or NULL; then a log line says why.
+ */
+SERVING_PROCESSOR_API void *initialize(const char *model_entry, const char *model_config,
+				       int *state);
+
+/*
+ * Answers one request.
+ *
+ * input_data   a serialized tensorflow.eas.PredictRequest; with input_size 0
+ *              it is not read, and the answer is the signature as JSON
+ * output_data  a malloc() block that the caller frees, with a NUL behind its
+ *              *output_size bytes: a serialized PredictResponse, or a text
+ *              that says what was wrong
+ *
+ * Returns 200, or 500 for any failure.  With output_data or output_size NULL
+ * it returns 500 and writes nothing.
+ */
+SERVING_PROCESSOR_API int process(void *model_buf, const void *input_data, int input_size,
+				  void **output_data, int *output_size);
+
+/*
+ * DeepRec's signature carries no count; its own code takes exactly one
+ * request, and so does this: the element 0 of each array, as by process().
+ */
+SERVING_PROCESSOR_API int batch_process(void *model_buf, const void *input_data[], int *input_size,
+					void *output_data[], int *output_size);
+
+/*
+ * A serialized tensorflow.eas.ServingModelInfo in a malloc() block: the prefix
+ * of the full checkpoint that is being served, empty for a model without
+ * checkpoint_dir.  Returns 200 or 500.
+ */
+SERVING_PROCESSOR_API int get_serving_model_info(void *model_buf, void **output_data,
+						 int *output_size);
+
+/* --------------------------------------------------------------- 2. Extras */
+
+/* "0.1.0".  Never freed. */
+SERVING_PROCESSOR_API const char *serving_processor_version(void);
+
+/* Raised when something in this header changes that a caller must know. */
+#define SERVING_PROCESSOR_ABI 1
+SERVING_PROCESSOR_API int serving_processor_abi(void);
+
+typedef enum serving_processor_code {
+	SERVING_PROCESSOR_OK = 0,
+	SERVING_PROCESSOR_NOT_FOUND = 1,   /* no such signature, file, ... */
+	SERVING_PROCESSOR_INVALID = 2,     /* the request or the configuration is wrong */
+	SERVING_PROCESSOR_UNSUPPORTED = 3, /* well formed, but beyond this version */
+	SERVING_PROCESSOR_CORRUPT = 4,     /* a file's bytes break their own format */
+	SERVING_PROCESSOR_IO = 5,
+	SERVING_PROCESSOR_NO_MEMORY = 6,
+	SERVING_PROCESSOR_BUSY = 7,
+	SERVING_PROCESSOR_DEADLINE = 8,
+	SERVING_PROCESSOR_INTERNAL = 9,
+} serving_processor_code;
+
+/* Short lower-case name ("not_found"); "unknown" for any other number. */
+SERVING_PROCESSOR_API const char *serving_processor_code_name(serving_processor_code code);
+
+/* What went wrong.  From a function that failed; the caller frees it. */
+typedef struct serving_processor_error serving_processor_error;
+
+/* NULL gives SERVING_PROCESSOR_OK and "". */
+SERVING_PROCESSOR_API serving_processor_code
+serving_processor_error_code(const serving_processor_error *error);
+SERVING_PROCESSOR_API const char *serving_processor_error_text(const serving_processor_error *error);
+SERVING_PROCESSOR_API void serving_processor_error_free(serving_processor_error *error);
+
+/* level: 0 debug, 1 info, 2 warning, 3 error.  `line` lives during the call only. */
+typedef void serving_processor_log_sink(void *context, int level, const char *line);
+
+/*
+ * Where log lines of the process go; NULL is standard error.  The sink is
+ * called from any thread and must not call back into the library.
+ */
+SERVING_PROCESSOR_API void serving_processor_set_log(serving_processor_log_sink *sink,
+						     void *context);
+
+/* Lines below `level` are dropped; 1 at first. */
+SERVING_PROCESSOR_API void serving_processor_set_log_level(int level);
+
+/* As initialize(), with the reason in *error (may be NULL) when it returns NULL. */
+SERVING_PROCESSOR_API void *serving_processor_create(const char *model_config,
+						     serving_processor_error **error);
+
+/* Closes a model; joins the threads that it started.  NULL is fine. */
+SERVING_PROCESSOR_API void serving_processor_destroy(void *model);
+
+/* Frees a block that process() and its like handed out.  NULL is fine. */
+SERVING_PROCESSOR_API void serving_processor_free(void *data);
+
+/* Element types: the numbers of TensorFlow's DataType. */
+enum {
+	SERVING_PROCESSOR_FLOAT = 1,
+	SERVING_PROCESSOR_DOUBLE = 2,
+	SERVING_PROCESSOR_INT32 = 3,
+	SERVING_PROCESSOR_UINT8 = 4,
+	SERVING_PROCESSOR_INT16 = 5,
+	SERVING_PROCESSOR_INT8 = 6,
+	SERVING_PROCESSOR_STRING = 7,
+	SERVING_PROCESSOR_COMPLEX64 = 8,
+	SERVING_PROCESSOR_INT64 = 9,
+	SERVING_PROCESSOR_BOOL = 10,
+	SERVING_PROCESSOR_BFLOAT16 = 14,
+	SERVING_PROCESSOR_UINT16 = 17,
+	SERVING_PROCESSOR_COMPLEX128 = 18,
+	SERVING_PROCESSOR_HALF = 19,
+	SERVING_PROCESSOR_UINT32 = 22,
+	SERVING_PROCESSOR_UINT64 = 23,
+};
+
+/* "DT_FLOAT" ...; "DT_INVALID" for an unknown number. */
+SERVING_PROCESSOR_API const char *serving_processor_dtype_name(int dtype);
+
+/* The element of a string tensor: a view, any byte, not terminated. */
+typedef struct serving_processor_bytes {
+	const char *data;
+	size_t size;
+} serving_processor_bytes;
+
+/*
+ * A dense row-major tensor: a view.
+ *
+ * data  `count` elements: native floats and integers, one byte (0 or 1) per
+ *       bool, 16 bits per half and bfloat16, serving_processor_bytes per string
+ */
+typedef struct serving_processor_tensor {
+	const char *name; /* a signature's alias, or a tensor's name */
+	int dtype;
+	int rank; /* 0 is a scalar */
+	const int64_t *dims;
+	size_t count; /* the product of the dims */
+	const void *data;
+} serving_processor_tensor;
+
+/* The outputs of a run. */
+typedef struct serving_processor_result serving_processor_result;
+
+/*
+ * Runs a signature.
+ *
+ * signature  its key; NULL is the configured one
+ * inputs     [input_count]; each name an alias of the signature or the name of the tensor
+ *            behind it; they are read during the call only
+ * outputs    [output_count] names to compute, in that order; none means all,
+ *            in the order of serving_processor_output()
+ * result     on success: the caller frees it
+ * error      on failure, unless NULL: the caller frees it
+ */
+SERVING_PROCESSOR_API serving_processor_code
+serving_processor_run(void *model, const char *signature, const serving_processor_tensor *inputs,
+		      size_t input_count, const char *const *outputs, size_t output_count,
+		      serving_processor_result **result, serving_processor_error **error);
+
+SERVING_PROCESSOR_API size_t serving_processor_result_count(const serving_processor_result *result);
+
+/* Output i, named as the caller named it (by alias when it named none); owned by `result`. */
+SERVING_PROCESSOR_API const serving_processor_tensor *
+serving_processor_result_tensor(const serving_processor_result *result, size_t i);
+
+SERVING_PROCESSOR_API void serving_processor_result_free(serving_processor_result *result);
+
+/* As process(), for any signature of the model. */
+SERVING_PROCESSOR_API int serving_processor_process(void *model, const char *signature,
+						    const void *input_data, int input_size,
+						    void **output_data, int *output_size);
+
+/*
+ * Signatures, in the order of their names.  What is returned belongs to the
+ * model and lives as long as it.  An index past the end gives NULL or 0.
+ */
+SERVING_PROCESSOR_API size_t serving_processor_signature_count(void *model);
+SERVING_PROCESSOR_API const char *serving_processor_signature_name(void *model, size_t i);
+
+/* The configured one. */
+SERVING_PROCESSOR_API const char *serving_processor_default_signature(void *model);
+
+/* "tensorflow/serving/predict" ...; NULL when there is no such signature. */
+SERVING_PROCESSOR_API const char *serving_processor_signature_method(void *model,
+								     const char *signature);
+
+/* A tensor as a signature declares it.  rank -1: unknown; a dim -1: any length. */
+typedef struct serving_processor_tensor_info {
+	const char *alias;
+	const char *tensor_name;
+	int dtype;
+	int rank;
+	const int64_t *dims;
+} serving_processor_tensor_info;
+
+/* In the order of the aliases.  NULL past the last one, or without such a signature. */
+SERVING_PROCESSOR_API const serving_processor_tensor_info *
+serving_processor_input(void *model, const char *signature, size_t i);
+SERVING_PROCESSOR_API const serving_processor_tensor_info *
+serving_processor_output(void *model, const char *signature, size_t i);
+
+/*
+ * The version being served: steps of the full checkpoint and of the delta on
+ * it, -1 where there is none.  Returns 0, or -1 for a NULL model.
+ */
+SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *full_step,
+							  int64_t *delta_step);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,43 @@
+#ifndef SP_BASE_ALLOC_H
+#define SP_BASE_ALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * All heap memory of the project comes from here, so that a test can count
+ * allocations and make the n-th one fail.
+ *
+ * The blocks are malloc()'s own: what leaves through the C ABI may be given
+ * to free() by the host.
+ *
+ * Threads: thread-safe.  Errors: NULL when memory is out, never an abort.
+ */
+
+void *sp_alloc(size_t size);
+
+/* count * size bytes, all zero; NULL also when the product overflows. */
+void *sp_alloc_zero(size_t count, size_t size);
+
+/* As realloc(); count * size bytes, NULL (and `old` kept) on overflow. */
+void *sp_alloc_resize(void *old, size_t count, size_t size);
+
+/* `align` is a power of two and at least sizeof(void *); sp_free() frees it. */
+void *sp_alloc_aligned(size_t align, size_t size);
+
+/* A terminated copy. */
+char *sp_alloc_text(const char *text);
+
+/* NULL is fine. */
+void sp_free(void *block);
+
+/* How many allocations were asked for since the process started. */
+uint64_t sp_alloc_count(void);
+
+/*
+ * For tests: lets `successes` more allocations of this process succeed and
+ * makes all later ones fail; a negative number switches failing off.
+ */
+void sp_alloc_fail_after(int64_t successes);
+
+#endif

@@ -1,0 +1,218 @@
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/size.h"
+
+#ifndef SP_ARENA_DEBUG
+
+/*
+ * A list of chunks.  The first one is being filled; a block that does not fit
+ * takes a new chunk.  Reset keeps all chunks and starts again at the oldest.
+ */
+typedef struct chunk chunk;
+
+struct chunk {
+	chunk *next;
+	size_t size; /* of the bytes behind this header */
+	size_t used;
+	char pad[64 - sizeof(chunk *) - 2 * sizeof(size_t)];
+};
+
+struct sp_arena {
+	chunk *current; /* being filled; those before it in the list are full */
+	chunk *first;
+	size_t chunk_size;
+	size_t footprint;
+};
+
+sp_arena *sp_arena_create(size_t chunk_size)
+{
+	sp_arena *arena = sp_alloc_zero(1, sizeof(*arena));
+
+	if (arena != NULL)
+		arena->chunk_size = chunk_size;
+	return arena;
+}
+
+void sp_arena_destroy(sp_arena *arena)
+{
+	if (arena == NULL)
+		return;
+	for (chunk *c = arena->first, *next; c != NULL; c = next) {
+		next = c->next;
+		sp_free(c);
+	}
+	sp_free(arena);
+}
+
+/* A place for `size` bytes in the chunk, or NULL. */
+static void *carve(chunk *c, size_t size)
+{
+	size_t align = size >= 64 ? 64 : 16;
+	size_t start;
+
+	if (!sp_size_round_up(&start, c->used, align) || start > c->size || size > c->size - start)
+		return NULL;
+	c->used = start + size;
+	return (char *)(c + 1) + start;
+}
+
+static chunk *add_chunk(sp_arena *arena, size_t size)
+{
+	size_t body = size > arena->chunk_size ? size : arena->chunk_size;
+	size_t total;
+	chunk *c;
+
+	if (!sp_size_round_up(&body, body, 64) || !sp_size_add(&total, body, sizeof(*c)))
+		return NULL;
+	c = sp_alloc_aligned(64, total);
+	if (c == NULL)
+		return NULL;
+	c->size = body;
+	c->used = 0;
+	arena->footprint += total;
+	if (arena->current == NULL) {
+		c->next = NULL;
+		arena->first = c;
+	} else {
+		c->next = arena->current->next;
+		arena->current->next = c;
+	}
+	return c;
+}
+
+void *sp_arena_alloc(sp_arena *arena, size_t size)
+{
+	void *block;
+	chunk *c = arena->current;
+
+	if (c != NULL && (block = carve(c, size)) != NULL)
+		return block;
+	/* After a reset the next chunk may be an old one with room. */
+	if (c != NULL && c->next != NULL && (block = carve(c->next, size)) != NULL) {
+		arena->current = c->next;
+		return block;
+	}
+	c = add_chunk(arena, size);
+	if (c == NULL)
+		return NULL;
+	arena->current = c;
+	return carve(c, size);
+}
+
+void sp_arena_reset(sp_arena *arena)
+{
+	for (chunk *c = arena->first; c != NULL; c = c->next)
+		c->used = 0;
+	arena->current = arena->first;
+}
+
+#else /* SP_ARENA_DEBUG: every block its own malloc() */
+
+typedef struct block block;
+
+struct block {
+	block *next;
+	char pad[64 - sizeof(block *)];
+};
+
+struct sp_arena {
+	block *blocks;
+	size_t footprint;
+};
+
+sp_arena *sp_arena_create(size_t chunk_size)
+{
+	(void)chunk_size;
+	return sp_alloc_zero(1, sizeof(sp_arena));
+}
+
+void sp_arena_reset(sp_arena *arena)
+{
+	for (block *b = arena->blocks, *next; b != NULL; b = next) {
+		next = b->next;
+		sp_free(b);
+	}
+	arena->blocks = NULL;
+	arena->footprint = 0;
+}
+
+void sp_arena_destroy(sp_arena *arena)
+{
+	if (arena == NULL)
+		return;
+	sp_arena_reset(arena);
+	sp_free(arena);
+}
+
+void *sp_arena_alloc(sp_arena *arena, size_t size)
+{
+	size_t total;
+	block *b;
+
+	if (!sp_size_add(&total, size, sizeof(*b)))
+		return NULL;
+	b = sp_alloc_aligned(64, total);
+	if (b == NULL)
+		return NULL;
+	b->next = arena->blocks;
+	arena->blocks = b;
+	arena->footprint += total;
+	return b + 1;
+}
+
+#endif
+
+void *sp_arena_array(sp_arena *arena, size_t count, size_t size)
+{
+	size_t total;
+
+	return sp_size_mul(&total, count, size) ? sp_arena_alloc(arena, total) : NULL;
+}
+
+void *sp_arena_zeros(sp_arena *arena, size_t count, size_t size)
+{
+	void *block = sp_arena_array(arena, count, size);
+
+	return block != NULL ? memset(block, 0, count * size) : NULL;
+}
+
+char *sp_arena_text(sp_arena *arena, sp_bytes bytes)
+{
+	char *text;
+	size_t total;
+
+	if (!sp_size_add(&total, bytes.size, 1) || (text = sp_arena_alloc(arena, total)) == NULL)
+		return NULL;
+	if (bytes.size != 0)
+		memcpy(text, bytes.data, bytes.size);
+	text[bytes.size] = '\0';
+	return text;
+}
+
+char *sp_arena_printf(sp_arena *arena, const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (n < 0 || (text = sp_arena_alloc(arena, (size_t)n + 1)) == NULL)
+		return NULL;
+	va_start(args, fmt);
+	vsnprintf(text, (size_t)n + 1, fmt, args);
+	va_end(args);
+	return text;
+}
+
+size_t sp_arena_footprint(const sp_arena *arena)
+{
+	return arena->footprint;
+}

@@ -1,0 +1,113 @@
+#include "base/buffer.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+void sp_buffer_init(sp_buffer *buffer, size_t max_size)
+{
+	*buffer = (sp_buffer){.max_size = max_size};
+}
+
+void sp_buffer_fini(sp_buffer *buffer)
+{
+	sp_free(buffer->data);
+	sp_buffer_init(buffer, buffer->max_size);
+}
+
+void sp_buffer_clear(sp_buffer *buffer)
+{
+	buffer->size = 0;
+	buffer->failed = false;
+}
+
+/* Room for `size` more bytes and the NUL behind them. */
+static bool make_room(sp_buffer *buffer, size_t size)
+{
+	size_t need, capacity;
+	char *data;
+
+	if (buffer->failed || size > buffer->max_size - buffer->size) {
+		buffer->failed = true;
+		return false;
+	}
+	need = buffer->size + size + 1;
+	if (need <= buffer->capacity)
+		return true;
+	capacity = buffer->capacity < 64 ? 64 : buffer->capacity;
+	while (capacity < need)
+		capacity = capacity > SIZE_MAX / 2 ? need : 2 * capacity;
+	data = sp_alloc_resize(buffer->data, capacity, 1);
+	if (data == NULL) {
+		buffer->failed = true;
+		return false;
+	}
+	buffer->data = data;
+	buffer->capacity = capacity;
+	return true;
+}
+
+char *sp_buffer_reserve(sp_buffer *buffer, size_t size)
+{
+	char *at;
+
+	if (!make_room(buffer, size))
+		return NULL;
+	at = buffer->data + buffer->size;
+	buffer->size += size;
+	at[size] = '\0';
+	return at;
+}
+
+void sp_buffer_append(sp_buffer *buffer, const void *data, size_t size)
+{
+	char *at = sp_buffer_reserve(buffer, size);
+
+	if (at != NULL && size != 0)
+		memcpy(at, data, size);
+}
+
+void sp_buffer_append_text(sp_buffer *buffer, const char *text)
+{
+	sp_buffer_append(buffer, text, strlen(text));
+}
+
+void sp_buffer_append_char(sp_buffer *buffer, char c)
+{
+	sp_buffer_append(buffer, &c, 1);
+}
+
+void sp_buffer_printf(sp_buffer *buffer, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (n < 0 || !make_room(buffer, (size_t)n)) {
+		buffer->failed = true;
+		return;
+	}
+	va_start(args, fmt);
+	vsnprintf(buffer->data + buffer->size, (size_t)n + 1, fmt, args);
+	va_end(args);
+	buffer->size += (size_t)n;
+}
+
+char *sp_buffer_take(sp_buffer *buffer, size_t *size)
+{
+	char *data;
+
+	/* An empty buffer is still a block that the caller can free. */
+	if (!make_room(buffer, 0))
+		return NULL;
+	buffer->data[buffer->size] = '\0';
+	data = buffer->data;
+	*size = buffer->size;
+	sp_buffer_init(buffer, buffer->max_size);
+	return data;
+}

@@ -1,0 +1,50 @@
+#ifndef SP_BASE_BYTES_H
+#define SP_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/*
+ * A run of bytes that belongs to somebody else: a view, never terminated,
+ * any byte allowed.  {NULL, 0} and {"", 0} are both the empty one.
+ *
+ * It is also the element of a string tensor (engine/tensor.h), and its layout
+ * equals serving_processor_bytes of the public header.
+ */
+typedef struct sp_bytes {
+	const char *data;
+	size_t size;
+} sp_bytes;
+
+/* A view of a terminated string.  `text` must not be NULL. */
+static inline sp_bytes sp_bytes_of(const char *text)
+{
+	return (sp_bytes){text, strlen(text)};
+}
+
+static inline bool sp_bytes_equal(sp_bytes a, sp_bytes b)
+{
+	return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static inline bool sp_bytes_equal_text(sp_bytes a, const char *text)
+{
+	return sp_bytes_equal(a, sp_bytes_of(text));
+}
+
+static inline bool sp_bytes_starts_with(sp_bytes a, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return a.size >= n && memcmp(a.data, prefix, n) == 0;
+}
+
+static inline bool sp_bytes_ends_with(sp_bytes a, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return a.size >= n && memcmp(a.data + a.size - n, suffix, n) == 0;
+}
+
+#endif

@@ -1,0 +1,34 @@
+#ifndef SP_BASE_CPU_H
+#define SP_BASE_CPU_H
+
+#include <stdbool.h>
+
+/*
+ * What this processor can do, asked once.
+ *
+ * The environment variable SP_CPU=scalar|sse42|avx2|avx512 caps the answer, so
+ * that one machine tests all kernel variants and a bad one can be switched
+ * off in the field.  An unknown word is ignored with a warning.
+ *
+ * Threads: thread-safe.
+ */
+
+typedef enum sp_isa {
+	SP_ISA_SCALAR = 0,
+	SP_ISA_SSE42,  /* and the CRC32 instruction */
+	SP_ISA_AVX2,   /* and FMA, F16C */
+	SP_ISA_AVX512, /* F, BW, DQ, VL */
+} sp_isa;
+
+/* The best instruction set that is present, usable by the system, and not capped. */
+sp_isa sp_cpu_isa(void);
+
+static inline bool sp_cpu_has(sp_isa isa)
+{
+	return sp_cpu_isa() >= isa;
+}
+
+/* "scalar", "sse42", "avx2", "avx512". */
+const char *sp_isa_name(sp_isa isa);
+
+#endif

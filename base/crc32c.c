@@ -1,0 +1,74 @@
+#include "base/hash.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/cpu.h"
+
+/*
+ * Two ways to the same number: eight bytes at a time through tables, or by the
+ * processor's own instruction.  Both take the running value inverted, as the
+ * shift register of RFC 3720 holds it.
+ */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static uint32_t tables[8][256];
+
+static void make_tables(void)
+{
+	for (uint32_t i = 0; i < 256; i++) {
+		uint32_t crc = i;
+
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc & 1 ? (crc >> 1) ^ 0x82f63b78u : crc >> 1;
+		tables[0][i] = crc;
+	}
+	for (int k = 1; k < 8; k++)
+		for (int i = 0; i < 256; i++)
+			tables[k][i] = (tables[k - 1][i] >> 8) ^ tables[0][tables[k - 1][i] & 0xff];
+}
+
+static uint32_t by_tables(uint32_t crc, const unsigned char *data, size_t size)
+{
+	pthread_once(&once, make_tables);
+	for (; size >= 8; size -= 8, data += 8) {
+		uint64_t word;
+
+		memcpy(&word, data, 8);
+		word ^= crc;
+		crc = 0;
+		for (int k = 0; k < 8; k++)
+			crc ^= tables[7 - k][(word >> (8 * k)) & 0xff];
+	}
+	for (; size != 0; size--, data++)
+		crc = (crc >> 8) ^ tables[0][(crc ^ *data) & 0xff];
+	return crc;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) static uint32_t
+by_instruction(uint32_t crc, const unsigned char *data, size_t size)
+{
+	uint64_t wide = crc;
+
+	for (; size >= 8; size -= 8, data += 8) {
+		uint64_t word;
+
+		memcpy(&word, data, 8);
+		wide = __builtin_ia32_crc32di(wide, word);
+	}
+	crc = (uint32_t)wide;
+	for (; size != 0; size--, data++)
+		crc = __builtin_ia32_crc32qi(crc, *data);
+	return crc;
+}
+#endif
+
+uint32_t sp_crc32c(uint32_t crc, const void *data, size_t size)
+{
+#if defined(__x86_64__)
+	if (sp_cpu_has(SP_ISA_SSE42))
+		return ~by_instruction(~crc, data, size);
+#endif
+	return ~by_tables(~crc, data, size);
+}

@@ -1,0 +1,117 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+static sp_status system_error(sp_error *err, const char *what, const char *path)
+{
+	int number = errno;
+	char reason[128];
+
+	/* The GNU form: returns the text, which need not be in `reason`. */
+	return sp_error_set(err, number == ENOENT || number == ENOTDIR ? SP_NOT_FOUND : SP_IO,
+			    "%s %s: %s", what, path, strerror_r(number, reason, sizeof(reason)));
+}
+
+sp_status sp_file_open(sp_file *out, const char *path, sp_error *err)
+{
+	struct stat info;
+	int fd;
+
+	*out = (sp_file){.fd = -1};
+	/* O_NONBLOCK: opening a FIFO that nobody writes must not hang. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return system_error(err, "cannot open", path);
+	if (fstat(fd, &info) != 0) {
+		sp_status status = system_error(err, "cannot stat", path);
+
+		close(fd);
+		return status;
+	}
+	if (!S_ISREG(info.st_mode)) {
+		close(fd);
+		return sp_error_set(err, SP_IO, "cannot open %s: not a regular file", path);
+	}
+	*out = (sp_file){.fd = fd, .size = (uint64_t)info.st_size};
+	return SP_OK;
+}
+
+void sp_file_close(sp_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	*file = (sp_file){.fd = -1};
+}
+
+sp_status sp_file_read_at(const sp_file *file, uint64_t offset, void *buffer, size_t size,
+			  sp_error *err)
+{
+	char *to = buffer;
+
+	while (size != 0) {
+		size_t piece = size < (1u << 30) ? size : (1u << 30);
+		ssize_t n = pread(file->fd, to, piece, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return system_error(err, "cannot read", "an open file");
+		if (n == 0)
+			return sp_error_set(err, SP_CORRUPT,
+					    "the file ends at byte %llu, %zu bytes too early",
+					    (unsigned long long)offset, size);
+		to += n;
+		offset += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return SP_OK;
+}
+
+sp_status sp_file_read(char **out, size_t *out_size, const char *path, size_t max_size,
+		       sp_error *err)
+{
+	sp_file file;
+	sp_status status;
+	char *data;
+
+	SP_TRY(sp_file_open(&file, path, err));
+	if (file.size > max_size) {
+		status = sp_error_set(err, SP_INVALID, "%s has %llu bytes, more than %zu", path,
+				      (unsigned long long)file.size, max_size);
+		sp_file_close(&file);
+		return status;
+	}
+	data = sp_alloc((size_t)file.size + 1);
+	if (data == NULL)
+		status = sp_error_set(err, SP_NO_MEMORY, "no memory for %s", path);
+	else
+		status = sp_file_read_at(&file, 0, data, (size_t)file.size, err);
+	if (status != SP_OK) {
+		sp_free(data);
+		sp_file_close(&file);
+		return status;
+	}
+	data[file.size] = '\0';
+	*out = data;
+	*out_size = (size_t)file.size;
+	sp_file_close(&file);
+	return SP_OK;
+}
+
+bool sp_file_is_directory(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool sp_file_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}

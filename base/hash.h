@@ -1,0 +1,31 @@
+#ifndef SP_BASE_HASH_H
+#define SP_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Hashes whose values are part of a format, so they never change.
+ * Threads: pure.
+ */
+
+/*
+ * CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), the running value of
+ * `crc` continued over `size` bytes.  Start with 0.  Source: RFC 3720, B.4.
+ */
+uint32_t sp_crc32c(uint32_t crc, const void *data, size_t size);
+
+/* The form in which TensorFlow and LevelDB store it beside the data it covers. */
+static inline uint32_t sp_crc32c_mask(uint32_t crc)
+{
+	return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+}
+
+/*
+ * FarmHash Fingerprint64 (farmhashna::Hash64), the hash behind TensorFlow's
+ * StringToHashBucketFast and Fingerprint64.  Source: the FarmHash definition
+ * by G. Pike, 2014.
+ */
+uint64_t sp_fingerprint64(const void *data, size_t size);
+
+#endif

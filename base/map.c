@@ -1,0 +1,160 @@
+#include "base/map.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+/*
+ * Open addressing over an insertion-ordered array.  The buckets hold entry
+ * numbers only, so growing rehashes small integers and iteration is a walk
+ * over `entries`.
+ */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static uint64_t key0, key1;
+
+static void make_keys(void)
+{
+	uint64_t keys[2];
+
+	if (getrandom(keys, sizeof(keys), GRND_NONBLOCK) != (ssize_t)sizeof(keys)) {
+		keys[0] = (uint64_t)time(NULL);
+		keys[1] = (uint64_t)(uintptr_t)&keys;
+	}
+	key0 = keys[0];
+	key1 = keys[1];
+}
+
+static inline uint64_t rotate(uint64_t x, int b)
+{
+	return (x << b) | (x >> (64 - b));
+}
+
+static inline void sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[1] = rotate(v[1], 13) ^ v[0];
+	v[0] = rotate(v[0], 32);
+	v[2] += v[3];
+	v[3] = rotate(v[3], 16) ^ v[2];
+	v[0] += v[3];
+	v[3] = rotate(v[3], 21) ^ v[0];
+	v[2] += v[1];
+	v[1] = rotate(v[1], 17) ^ v[2];
+	v[2] = rotate(v[2], 32);
+}
+
+/* SipHash-1-3, from the definition by Aumasson and Bernstein, 2012. */
+static uint64_t hash_of(sp_bytes key)
+{
+	uint64_t v[4] = {key0 ^ 0x736f6d6570736575u, key1 ^ 0x646f72616e646f6du,
+			 key0 ^ 0x6c7967656e657261u, key1 ^ 0x7465646279746573u};
+	uint64_t word = 0;
+	size_t whole = key.size / 8 * 8;
+
+	for (size_t i = 0; i < whole; i += 8) {
+		memcpy(&word, key.data + i, 8);
+		v[3] ^= word;
+		sip_round(v);
+		v[0] ^= word;
+	}
+	word = (uint64_t)key.size << 56;
+	for (size_t i = whole; i < key.size; i++)
+		word |= (uint64_t)(unsigned char)key.data[i] << (8 * (i - whole));
+	v[3] ^= word;
+	sip_round(v);
+	v[0] ^= word;
+	v[2] ^= 0xff;
+	for (int i = 0; i < 3; i++)
+		sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+void sp_map_init(sp_map *map, sp_arena *arena)
+{
+	pthread_once(&once, make_keys);
+	*map = (sp_map){.arena = arena};
+}
+
+/* The bucket that holds the key, or the free one where it would go. */
+static uint32_t *find_bucket(const sp_map *map, sp_bytes key, uint64_t hash)
+{
+	size_t mask = 2 * map->capacity - 1;
+
+	for (size_t i = hash & mask;; i = (i + 1) & mask) {
+		uint32_t *bucket = &map->buckets[i];
+		const sp_map_entry *entry;
+
+		if (*bucket == 0)
+			return bucket;
+		entry = &map->entries[*bucket - 1];
+		if (entry->hash == hash && sp_bytes_equal(entry->key, key))
+			return bucket;
+	}
+}
+
+/* Doubles the room.  The old arrays stay in the arena: they sum to less than the new ones. */
+static bool grow(sp_map *map)
+{
+	size_t capacity = map->capacity != 0 ? 2 * map->capacity : 16;
+	sp_map_entry *entries;
+	uint32_t *buckets;
+
+	if (capacity > UINT32_MAX / 2)
+		return false;
+	entries = sp_arena_array(map->arena, capacity, sizeof(*entries));
+	buckets = sp_arena_zeros(map->arena, 2 * capacity, sizeof(*buckets));
+	if (entries == NULL || buckets == NULL)
+		return false;
+	if (map->count != 0)
+		memcpy(entries, map->entries, map->count * sizeof(*entries));
+	map->entries = entries;
+	map->buckets = buckets;
+	map->capacity = capacity;
+	for (size_t i = 0; i < map->count; i++)
+		*find_bucket(map, entries[i].key, entries[i].hash) = (uint32_t)i + 1;
+	return true;
+}
+
+bool sp_map_get(const sp_map *map, sp_bytes key, uint64_t *value)
+{
+	const uint32_t *bucket;
+
+	if (map->count == 0)
+		return false;
+	bucket = find_bucket(map, key, hash_of(key));
+	if (*bucket == 0)
+		return false;
+	if (value != NULL)
+		*value = map->entries[*bucket - 1].value;
+	return true;
+}
+
+static sp_map_result insert(sp_map *map, sp_bytes key, uint64_t value, bool overwrite)
+{
+	uint64_t hash = hash_of(key);
+	uint32_t *bucket;
+
+	if (map->count == map->capacity && !grow(map))
+		return SP_MAP_NO_MEMORY;
+	bucket = find_bucket(map, key, hash);
+	if (*bucket != 0) {
+		if (overwrite)
+			map->entries[*bucket - 1].value = value;
+		return SP_MAP_PRESENT;
+	}
+	map->entries[map->count] = (sp_map_entry){key, hash, value};
+	*bucket = (uint32_t)++map->count;
+	return SP_MAP_ADDED;
+}
+
+sp_map_result sp_map_add(sp_map *map, sp_bytes key, uint64_t value)
+{
+	return insert(map, key, value, false);
+}
+
+sp_map_result sp_map_put(sp_map *map, sp_bytes key, uint64_t value)
+{
+	return insert(map, key, value, true);
+}

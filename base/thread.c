@@ -1,0 +1,90 @@
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct sp_thread_group {
+	pthread_mutex_t lock; /* protects decided and go */
+	pthread_cond_t start;
+	bool decided; /* all threads exist, or starting failed */
+	bool go;
+	sp_thread_main *main;
+	void *context;
+	size_t count;
+	pthread_t threads[];
+};
+
+/* A thread waits until all of its group exist: either all run or none. */
+static void *run(void *argument)
+{
+	sp_thread_group *group = argument;
+	bool go;
+
+	pthread_mutex_lock(&group->lock);
+	while (!group->decided)
+		pthread_cond_wait(&group->start, &group->lock);
+	go = group->go;
+	pthread_mutex_unlock(&group->lock);
+	if (go)
+		group->main(group->context);
+	return NULL;
+}
+
+static void decide(sp_thread_group *group, bool go)
+{
+	pthread_mutex_lock(&group->lock);
+	group->decided = true;
+	group->go = go;
+	pthread_cond_broadcast(&group->start);
+	pthread_mutex_unlock(&group->lock);
+}
+
+sp_status sp_thread_group_create(sp_thread_group **out, size_t count, const char *name,
+				 sp_thread_main *main, void *context, sp_error *err)
+{
+	sp_thread_group *group = sp_alloc_zero(1, sizeof(*group) + count * sizeof(pthread_t));
+	sigset_t all, old;
+	int failure = 0;
+	char short_name[16] = "";
+
+	if (group == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu threads", count);
+	pthread_mutex_init(&group->lock, NULL);
+	pthread_cond_init(&group->start, NULL);
+	group->main = main;
+	group->context = context;
+	strncat(short_name, name, sizeof(short_name) - 1);
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (group->count < count && failure == 0) {
+		failure = pthread_create(&group->threads[group->count], NULL, run, group);
+		if (failure == 0)
+			pthread_setname_np(group->threads[group->count++], short_name);
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+
+	decide(group, failure == 0);
+	if (failure != 0) {
+		sp_thread_group_destroy(group);
+		return sp_error_set(err, SP_IO, "cannot start %zu threads: %s", count,
+				    strerror(failure));
+	}
+	*out = group;
+	return SP_OK;
+}
+
+void sp_thread_group_destroy(sp_thread_group *group)
+{
+	if (group == NULL)
+		return;
+	for (size_t i = 0; i < group->count; i++)
+		pthread_join(group->threads[i], NULL);
+	pthread_cond_destroy(&group->start);
+	pthread_mutex_destroy(&group->lock);
+	sp_free(group);
+}

@@ -1,0 +1,28 @@
+#ifndef SP_BASE_THREAD_H
+#define SP_BASE_THREAD_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/*
+ * A group of threads that run one function and are joined together.  Signals
+ * are blocked in them: they belong to the host's own threads.
+ */
+typedef struct sp_thread_group sp_thread_group;
+
+typedef void sp_thread_main(void *context);
+
+/*
+ * `count` threads that call main(context), named `name` (at most 15 bytes
+ * show in a debugger).  SP_NO_MEMORY or SP_IO when not all of them start; then
+ * none runs any more.
+ */
+SP_MUST_CHECK sp_status sp_thread_group_create(sp_thread_group **out, size_t count,
+					       const char *name, sp_thread_main *main,
+					       void *context, sp_error *err);
+
+/* Joins every thread: the caller has made main() return.  NULL is fine. */
+void sp_thread_group_destroy(sp_thread_group *group);
+
+#endif

@@ -1,0 +1,64 @@
+#ifndef SP_ENGINE_ENVIRONMENT_H
+#define SP_ENGINE_ENVIRONMENT_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "engine/graph_def.h"
+#include "engine/resource.h"
+#include "engine/tensor.h"
+
+/*
+ * What restore and init operations may ask of the world outside the graph.
+ * The engine knows no files; whoever runs a load program answers these calls.
+ *
+ * Threads: one thread at a time.
+ */
+typedef struct sp_environment sp_environment;
+
+/* The default row matrix and filter settings an embedding is created with, by whichever
+ * operator states them first (ev-ops: InitializeKvVariableOp, KvResourceImportV2, ...). */
+typedef struct sp_embedding_options {
+	const sp_tensor *default_rows; /* [default_value_dim, dim] or a vector of as many */
+	int64_t default_value_dim;
+	int64_t filter_freq;
+	int64_t max_element_size;
+	float false_positive_probability;
+	float default_value_no_permission;
+} sp_embedding_options;
+
+struct sp_environment {
+	void *context;
+
+	/*
+	 * The tensor `name` of the checkpoint `prefix`, or the part of it that
+	 * `slice` names ("" is all of it; else "30 16 10,300:0,16"), in `arena`.
+	 * SP_NOT_FOUND when the checkpoint lacks it; SP_CORRUPT when its bytes
+	 * fail their check; SP_INVALID when it is not of `dtype`.
+	 */
+	sp_status (*restore)(void *context, sp_bytes prefix, sp_bytes name, sp_bytes slice,
+			     sp_dtype dtype, sp_arena *arena, sp_tensor *out, sp_error *err);
+
+	/* The lines file or other whole file of that path, in `arena`. */
+	sp_status (*read_file)(void *context, sp_bytes path, sp_arena *arena, sp_bytes *out,
+			       sp_error *err);
+
+	/*
+	 * Declares what embedding `resource` was created with.  A later call for
+	 * the same resource replaces the default rows.
+	 */
+	sp_status (*create_embedding)(void *context, sp_resource *resource,
+				      const sp_embedding_options *options, sp_error *err);
+
+	/*
+	 * Loads embedding `resource` from the EmbeddingVariable `name` of the
+	 * checkpoint `prefix`: resource->table is set after.
+	 */
+	sp_status (*import_embedding)(void *context, sp_resource *resource, sp_bytes prefix,
+				      sp_bytes name, sp_error *err);
+
+	sp_arena *arena; /* of the version that is being loaded */
+};
+
+#endif

@@ -1,0 +1,38 @@
+#ifndef SP_ENGINE_IMPORT_H
+#define SP_ENGINE_IMPORT_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "engine/graph.h"
+#include "engine/graph_def.h"
+
+/*
+ * Graph definition to graph: names resolved, function calls inlined, nodes
+ * that no wanted tensor or node needs left out, the rest in topological order.
+ *
+ * Reference variables become resource variables on the way: a VariableV2 is a
+ * handle, its readers read through it, so that operators and passes know one
+ * kind of variable only.
+ *
+ * Refused, in words that name the node: inputs that do not exist, duplicate
+ * names, cycles, functions that call themselves, graphs that inline to more
+ * than SP_IMPORT_MAX_NODES nodes.
+ */
+#define SP_IMPORT_MAX_NODES (4u << 20)
+
+/* Names of tensors ("node:1") and nodes ("node") that something will want. */
+typedef struct sp_import_roots {
+	const char *const *names;
+	size_t count;
+} sp_import_roots;
+
+/*
+ * `out` and all it points at lives in `arena`, but for what it shares with
+ * `def`, which must outlive it.
+ */
+SP_MUST_CHECK sp_status sp_graph_import(sp_graph *out, const sp_graph_def *def,
+					const sp_import_roots *roots, sp_arena *arena,
+					sp_error *err);
+
+#endif

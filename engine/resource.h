@@ -1,0 +1,90 @@
+#ifndef SP_ENGINE_RESOURCE_H
+#define SP_ENGINE_RESOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/status.h"
+#include "engine/graph_def.h"
+#include "engine/tensor.h"
+
+struct sp_hash_table; /* engine/hash_table.h */
+struct sp_table;      /* storage/table.h */
+
+/*
+ * The state a graph refers to by handle: variables, lookup tables, embedding
+ * tables.  A handle is a scalar tensor of dtype RESOURCE that holds an index
+ * into this list.  Handles are constants of the graph; what they lead to
+ * differs from one model version to the next.
+ *
+ * While a version is loaded, restore and init operations fill the list; when
+ * its snapshot is published the list is frozen.
+ *
+ * Threads: one thread at a time while loading; immutable once published.
+ */
+typedef enum sp_resource_kind {
+	SP_RESOURCE_VARIABLE,
+	SP_RESOURCE_HASH_TABLE,
+	SP_RESOURCE_EMBEDDING,
+} sp_resource_kind;
+
+typedef struct sp_resource {
+	sp_resource_kind kind;
+	const char *name; /* shared_name, or the node's name where that is empty */
+	sp_dtype dtype;   /* of a variable, of an embedding's rows; of a hash table's values */
+	sp_dtype key_dtype; /* of a hash table and an embedding */
+	sp_partial_shape shape; /* of a variable as declared; [dim] of an embedding */
+
+	/* The state; NULL or unset until something gives it a value. */
+	sp_tensor variable; /* in the list's arena */
+	struct sp_hash_table *hash_table;
+	const struct sp_table *table; /* owned by whoever loaded it, not by the list */
+} sp_resource;
+
+/* What the graph declares: shared by all versions of a model. */
+typedef struct sp_resources {
+	sp_arena *arena;
+	sp_resource *items;
+	size_t count;
+	size_t capacity;
+	sp_map names; /* "<kind><container>\0<name>" -> index */
+} sp_resources;
+
+/* The arena outlives the list. */
+void sp_resources_init(sp_resources *resources, sp_arena *arena);
+
+/*
+ * The index of the resource of that kind, container and name; declared the
+ * first time it is asked for.  SP_INVALID when it was declared with other
+ * element types before.
+ */
+SP_MUST_CHECK sp_status sp_resources_declare(sp_resources *resources, sp_resource_kind kind,
+					     sp_bytes container, const char *name, sp_dtype dtype,
+					     sp_dtype key_dtype, const sp_partial_shape *shape,
+					     uint64_t *index, sp_error *err);
+
+/*
+ * What handle `handle` leads to.  SP_INVALID when it is not a handle or leads
+ * to another kind.
+ */
+SP_MUST_CHECK sp_status sp_resources_get(const sp_resources *resources, const sp_tensor *handle,
+					 sp_resource_kind kind, sp_resource **out, sp_error *err);
+
+/*
+ * Gives a variable a value: a copy of `value` in the list's arena.  SP_INVALID
+ * when dtype or shape contradict the declaration.
+ */
+SP_MUST_CHECK sp_status sp_resource_assign(sp_resources *resources, sp_resource *resource,
+					   const sp_tensor *value, sp_error *err);
+
+/*
+ * A list of the same declarations, none with a value, in `arena`: the state of
+ * another version.
+ */
+SP_MUST_CHECK sp_status sp_resources_clone_declarations(sp_resources *out, sp_arena *arena,
+							const sp_resources *resources,
+							sp_error *err);
+
+#endif

@@ -1,0 +1,54 @@
+#ifndef SP_MODEL_LOADER_MODEL_H
+#define SP_MODEL_LOADER_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "engine/program.h"
+#include "model_loader/saved_model.h"
+
+/*
+ * A model that is ready to serve: its graph compiled, its weights and tables
+ * loaded, every signature an entry of one program.
+ *
+ * Threads: immutable once loaded.
+ */
+typedef struct sp_model sp_model;
+
+typedef struct sp_model_options {
+	const char *savedmodel_dir;
+
+	/* NULL: the weights are the SavedModel's own, in variables/variables. */
+	const char *checkpoint_prefix;
+	/* A delta on that checkpoint, or NULL. */
+	const char *delta_prefix;
+
+	/* The signature that must be servable; others that are not only lose themselves. */
+	const char *signature_name;
+
+	/* One operator at a time by scalar kernels: no fusion, no packed weights. */
+	bool reference;
+} sp_model_options;
+
+/* Nothing of `options` is needed afterwards.  Errors name file and node. */
+SP_MUST_CHECK sp_status sp_model_load(sp_model **out, const sp_model_options *options,
+				      sp_error *err);
+
+/* NULL is fine.  Sessions of its program must be gone. */
+void sp_model_destroy(sp_model *model);
+
+const sp_program *sp_model_program(const sp_model *model);
+const sp_snapshot *sp_model_snapshot(const sp_model *model);
+
+/*
+ * Signatures sorted by name.  The i-th is entry i of the program; its feeds
+ * and fetches are the signature's inputs and outputs in their order.
+ */
+size_t sp_model_signature_count(const sp_model *model);
+const sp_signature *sp_model_signature(const sp_model *model, size_t i);
+
+/* True and its index when the model has that signature. */
+bool sp_model_find_signature(const sp_model *model, const char *name, size_t *i);
+
+#endif

@@ -1,0 +1,77 @@
+#ifndef SP_MODEL_LOADER_SAVED_MODEL_H
+#define SP_MODEL_LOADER_SAVED_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "engine/graph_def.h"
+
+/*
+ * A SavedModel's saved_model.pb, read and checked: one metagraph of it.
+ *
+ * Errors name what is wrong with the file: SP_NOT_FOUND (no saved_model.pb, no
+ * metagraph with the tags), SP_CORRUPT (not a protobuf, hostile sizes, names
+ * that are not names), SP_UNSUPPORTED (a text or chunked SavedModel, a tensor
+ * type we do not read).
+ *
+ * Source: saved_model.proto, meta_graph.proto, saver.proto of TensorFlow 2.15;
+ * DeepRec's field 8 of MetaGraphDef (incr_saver_def).
+ *
+ * Threads: immutable once read.
+ */
+
+typedef struct sp_tensor_info {
+	const char *alias;
+	const char *tensor_name; /* "node:0" */
+	sp_dtype dtype;
+	sp_partial_shape shape;
+} sp_tensor_info;
+
+typedef struct sp_signature {
+	const char *name;
+	const char *method; /* "tensorflow/serving/predict"; "" when the file has none */
+	const sp_tensor_info *inputs; /* sorted by alias */
+	size_t input_count;
+	const sp_tensor_info *outputs; /* sorted by alias */
+	size_t output_count;
+} sp_signature;
+
+typedef struct sp_saver {
+	const char *filename_tensor; /* "save/Const:0"; NULL when the file has no saver */
+	const char *restore_op;      /* "save/restore_all" */
+} sp_saver;
+
+typedef struct sp_asset {
+	const char *tensor_name;
+	const char *filename; /* below assets/; a plain relative path without ".." */
+} sp_asset;
+
+typedef struct sp_saved_model {
+	sp_arena *arena; /* holds all of it */
+	sp_graph_def graph;
+	const sp_signature *signatures; /* sorted by name; "__saved_model_init_op" is not among them */
+	size_t signature_count;
+	sp_saver saver;
+	sp_saver incremental_saver; /* DeepRec's incr_saver_def */
+	const char *init_op; /* by TensorFlow's order of preference, see .c; NULL when none */
+	const sp_asset *assets;
+	size_t asset_count;
+} sp_saved_model;
+
+/*
+ * Reads `directory`/saved_model.pb and takes the metagraph whose tag set is
+ * exactly {"serve"}, or the only one there is.  Everything goes into `arena`.
+ */
+SP_MUST_CHECK sp_status sp_saved_model_read(sp_saved_model *out, const char *directory,
+					    sp_arena *arena, sp_error *err);
+
+/* The same from the file's bytes, which are not needed afterwards. */
+SP_MUST_CHECK sp_status sp_saved_model_parse(sp_saved_model *out, const void *bytes, size_t size,
+					     sp_arena *arena, sp_error *err);
+
+/* NULL when there is no such signature. */
+const sp_signature *sp_saved_model_signature(const sp_saved_model *model, const char *name);
+
+#endif
