@@ -11,22 +11,23 @@
 #ifndef SP_ARENA_DEBUG
 
 /*
- * A list of chunks.  The first one is being filled; a block that does not fit
- * takes a new chunk.  Reset keeps all chunks and starts again at the oldest.
+ * A list of chunks; the newest is being filled, a block that does not fit
+ * takes a new one.  Reset keeps the memory as one chunk as large as all of
+ * them were, so that after a few rounds everything fits into the first.
  */
 typedef struct chunk chunk;
 
 struct chunk {
-	chunk *next;
+	chunk *older;
 	size_t size; /* of the bytes behind this header */
 	size_t used;
 	char pad[64 - sizeof(chunk *) - 2 * sizeof(size_t)];
 };
 
 struct sp_arena {
-	chunk *current; /* being filled; those before it in the list are full */
-	chunk *first;
+	chunk *newest;
 	size_t chunk_size;
+	size_t first_size; /* of the next first chunk: what the last round needed */
 	size_t footprint;
 };
 
@@ -35,18 +36,25 @@ sp_arena *sp_arena_create(size_t chunk_size)
 	sp_arena *arena = sp_alloc_zero(1, sizeof(*arena));
 
 	if (arena != NULL)
-		arena->chunk_size = chunk_size;
+		arena->chunk_size = arena->first_size = chunk_size;
 	return arena;
+}
+
+static void free_chunks(sp_arena *arena)
+{
+	for (chunk *c = arena->newest, *older; c != NULL; c = older) {
+		older = c->older;
+		sp_free(c);
+	}
+	arena->newest = NULL;
+	arena->footprint = 0;
 }
 
 void sp_arena_destroy(sp_arena *arena)
 {
 	if (arena == NULL)
 		return;
-	for (chunk *c = arena->first, *next; c != NULL; c = next) {
-		next = c->next;
-		sp_free(c);
-	}
+	free_chunks(arena);
 	sp_free(arena);
 }
 
@@ -64,52 +72,43 @@ static void *carve(chunk *c, size_t size)
 
 static chunk *add_chunk(sp_arena *arena, size_t size)
 {
-	size_t body = size > arena->chunk_size ? size : arena->chunk_size;
+	size_t body = arena->newest == NULL ? arena->first_size : arena->chunk_size;
 	size_t total;
 	chunk *c;
 
-	if (!sp_size_round_up(&body, body, 64) || !sp_size_add(&total, body, sizeof(*c)))
+	if (!sp_size_round_up(&body, size > body ? size : body, 64) ||
+	    !sp_size_add(&total, body, sizeof(*c)))
 		return NULL;
 	c = sp_alloc_aligned(64, total);
 	if (c == NULL)
 		return NULL;
-	c->size = body;
-	c->used = 0;
+	*c = (chunk){.older = arena->newest, .size = body};
+	arena->newest = c;
 	arena->footprint += total;
-	if (arena->current == NULL) {
-		c->next = NULL;
-		arena->first = c;
-	} else {
-		c->next = arena->current->next;
-		arena->current->next = c;
-	}
 	return c;
 }
 
 void *sp_arena_alloc(sp_arena *arena, size_t size)
 {
-	void *block;
-	chunk *c = arena->current;
+	void *block = arena->newest != NULL ? carve(arena->newest, size) : NULL;
+	chunk *c;
 
-	if (c != NULL && (block = carve(c, size)) != NULL)
+	if (block != NULL)
 		return block;
-	/* After a reset the next chunk may be an old one with room. */
-	if (c != NULL && c->next != NULL && (block = carve(c->next, size)) != NULL) {
-		arena->current = c->next;
-		return block;
-	}
 	c = add_chunk(arena, size);
-	if (c == NULL)
-		return NULL;
-	arena->current = c;
-	return carve(c, size);
+	return c != NULL ? carve(c, size) : NULL;
 }
 
 void sp_arena_reset(sp_arena *arena)
 {
-	for (chunk *c = arena->first; c != NULL; c = c->next)
-		c->used = 0;
-	arena->current = arena->first;
+	if (arena->newest == NULL)
+		return;
+	if (arena->newest->older == NULL) {
+		arena->newest->used = 0;
+		return;
+	}
+	arena->first_size = arena->footprint;
+	free_chunks(arena);
 }
 
 #else /* SP_ARENA_DEBUG: every block its own malloc() */

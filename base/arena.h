@@ -44,7 +44,10 @@ char *sp_arena_text(sp_arena *arena, sp_bytes bytes);
 /* "fmt ..." printed into the arena; NULL when out of memory. */
 char *sp_arena_printf(sp_arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Forgets every block, keeps the memory for the next round. */
+/*
+ * Forgets every block.  The next round finds as much memory as this one took:
+ * after a few rounds of the same kind nothing is asked of the system any more.
+ */
 void sp_arena_reset(sp_arena *arena);
 
 /* Bytes held from the system. */

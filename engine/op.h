@@ -49,6 +49,9 @@ typedef struct sp_prepare {
 	/* Lives as long as the program: for `state` and what it points at. */
 	sp_arena *arena;
 
+	/* Where handles are declared (engine/resource.h). */
+	struct sp_resources *resources;
+
 	/* To fill.  out_dtypes comes from sp_prepare_outputs(). */
 	void *state;
 	sp_dtype *out_dtypes;
