@@ -111,13 +111,24 @@ void sp_arena_reset(sp_arena *arena)
 	free_chunks(arena);
 }
 
+bool sp_arena_holds(const sp_arena *arena, const void *block)
+{
+	uintptr_t at = (uintptr_t)block;
+
+	for (const chunk *c = arena->newest; c != NULL; c = c->older)
+		if (at - (uintptr_t)(c + 1) < c->size)
+			return true;
+	return false;
+}
+
 #else /* SP_ARENA_DEBUG: every block its own malloc() */
 
 typedef struct block block;
 
 struct block {
 	block *next;
-	char pad[64 - sizeof(block *)];
+	size_t size; /* of the bytes behind this header */
+	char pad[64 - sizeof(block *) - sizeof(size_t)];
 };
 
 struct sp_arena {
@@ -160,9 +171,20 @@ void *sp_arena_alloc(sp_arena *arena, size_t size)
 	if (b == NULL)
 		return NULL;
 	b->next = arena->blocks;
+	b->size = size;
 	arena->blocks = b;
 	arena->footprint += total;
 	return b + 1;
+}
+
+bool sp_arena_holds(const sp_arena *arena, const void *block)
+{
+	uintptr_t at = (uintptr_t)block;
+
+	for (const struct block *b = arena->blocks; b != NULL; b = b->next)
+		if (at - (uintptr_t)(b + 1) < b->size)
+			return true;
+	return false;
 }
 
 #endif

@@ -1,6 +1,7 @@
 #ifndef SP_BASE_ARENA_H
 #define SP_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/bytes.h"
@@ -49,6 +50,9 @@ char *sp_arena_printf(sp_arena *arena, const char *fmt, ...) __attribute__((form
  * after a few rounds of the same kind nothing is asked of the system any more.
  */
 void sp_arena_reset(sp_arena *arena);
+
+/* Whether `block` points into the arena's memory.  It visits every chunk: for load time only. */
+bool sp_arena_holds(const sp_arena *arena, const void *block);
 
 /* Bytes held from the system. */
 size_t sp_arena_footprint(const sp_arena *arena);

@@ -172,6 +172,11 @@ sp_status sp_resource_assign(sp_resources *resources, sp_resource *resource, con
 		return sp_error_set(err, SP_INVALID, "variable '%s' of shape %s cannot hold %s",
 				    resource->name, declared_text(&resource->shape, want),
 				    sp_shape_text(&value->shape, have));
+	if (value->block == NULL && value->dtype != SP_STRING &&
+	    sp_arena_holds(resources->arena, value->data)) {
+		resource->variable = *value;
+		return SP_OK;
+	}
 	SP_TRY(sp_tensor_copy(&copy, resources->arena, value, err));
 	resource->variable = copy;
 	return SP_OK;

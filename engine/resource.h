@@ -73,8 +73,10 @@ SP_MUST_CHECK sp_status sp_resources_get(const sp_resources *resources, const sp
 					 sp_resource_kind kind, sp_resource **out, sp_error *err);
 
 /*
- * Gives a variable a value: a copy of `value` in the list's arena.  SP_INVALID
- * when dtype or shape contradict the declaration.
+ * Gives a variable a value: a copy of `value` in the list's arena, or `value`'s
+ * own bytes where they are numbers that lie there already (RestoreV2 puts them
+ * there).  A variable's bytes never change, they are only replaced.
+ * SP_INVALID when dtype or shape contradict the declaration.
  */
 SP_MUST_CHECK sp_status sp_resource_assign(sp_resources *resources, sp_resource *resource,
 					   const sp_tensor *value, sp_error *err);

@@ -60,6 +60,22 @@ static void after_a_reset_nothing_more_is_asked_of_the_system(void **state)
 }
 #endif
 
+static void an_arena_knows_its_own_blocks(void **state)
+{
+	sp_arena *arena = sp_arena_create(256);
+	char *small, *large, outside;
+
+	(void)state;
+	assert_false(sp_arena_holds(arena, &outside));
+	small = sp_arena_alloc(arena, 3);
+	large = sp_arena_alloc(arena, 1000);
+	assert_true(sp_arena_holds(arena, small));
+	assert_true(sp_arena_holds(arena, large + 999));
+	assert_false(sp_arena_holds(arena, &outside));
+	assert_false(sp_arena_holds(arena, NULL));
+	sp_arena_destroy(arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -68,6 +84,7 @@ int main(void)
 #ifndef SP_ARENA_DEBUG
 		cmocka_unit_test(after_a_reset_nothing_more_is_asked_of_the_system),
 #endif
+		cmocka_unit_test(an_arena_knows_its_own_blocks),
 	};
 
 	return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
