@@ -28,4 +28,17 @@ static inline uint32_t sp_crc32c_mask(uint32_t crc)
  */
 uint64_t sp_fingerprint64(const void *data, size_t size);
 
+/*
+ * SipHash-2-4 under a key of two words, the hash behind TensorFlow's
+ * StringToHashBucketStrong.  Source: J.-P. Aumasson and D. J. Bernstein,
+ * "SipHash: a fast short-input PRF", 2012.
+ */
+uint64_t sp_siphash24(const uint64_t key[2], const void *data, size_t size);
+
+/*
+ * MurmurHash64A, the hash behind TensorFlow's StringToHashBucket (with seed
+ * 0xDECAFCAFFE).  Source: the definition by A. Appleby, 2008.
+ */
+uint64_t sp_murmur64(uint64_t seed, const void *data, size_t size);
+
 #endif

@@ -1,0 +1,92 @@
+#include "tests/support/cmocka.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+/* What TensorFlow answers for one text per length from 0 to 300. */
+static const struct {
+	uint64_t fingerprint;
+	uint64_t strong; /* modulo 2^63 - 1, as the next */
+	uint64_t legacy;
+} cases[] = {
+#include "tests/unit/base/hash_cases.inc"
+};
+
+enum { CASE_COUNT = sizeof(cases) / sizeof(cases[0]) };
+
+/* The same text that scripts/hash_cases.py hashes, at an address of any alignment. */
+static const unsigned char *text_of(unsigned char buffer[CASE_COUNT + 8], size_t n)
+{
+	unsigned char *text = buffer + n % 8;
+
+	for (size_t i = 0; i < n; i++)
+		text[i] = (unsigned char)(i * 131 + n * 7 + 3);
+	return text;
+}
+
+static void fingerprint64_answers_as_tensorflow_at_every_length(void **state)
+{
+	unsigned char buffer[CASE_COUNT + 8];
+
+	(void)state;
+	assert_int_equal(CASE_COUNT, 301);
+	for (size_t n = 0; n < CASE_COUNT; n++)
+		assert_int_equal(sp_fingerprint64(text_of(buffer, n), n), cases[n].fingerprint);
+}
+
+static void siphash24_answers_as_tensorflow_at_every_length(void **state)
+{
+	const uint64_t key[2] = {0x0123456789abcdefu, 0x0fedcba987654321u};
+	unsigned char buffer[CASE_COUNT + 8];
+
+	(void)state;
+	for (size_t n = 0; n < CASE_COUNT; n++)
+		assert_int_equal(sp_siphash24(key, text_of(buffer, n), n) % INT64_MAX,
+				 cases[n].strong);
+}
+
+/* The example of the paper's appendix: key and text are the bytes 0, 1, 2, ... */
+static void siphash24_gives_the_published_example(void **state)
+{
+	const uint64_t key[2] = {0x0706050403020100u, 0x0f0e0d0c0b0a0908u};
+	unsigned char text[15];
+
+	(void)state;
+	for (unsigned char i = 0; i < sizeof(text); i++)
+		text[i] = i;
+	assert_int_equal(sp_siphash24(key, text, sizeof(text)), 0xa129ca6149be45e5u);
+}
+
+static void murmur64_answers_as_tensorflow_at_every_length(void **state)
+{
+	unsigned char buffer[CASE_COUNT + 8];
+
+	(void)state;
+	for (size_t n = 0; n < CASE_COUNT; n++)
+		assert_int_equal(sp_murmur64(0xdecafcaffeu, text_of(buffer, n), n) % INT64_MAX,
+				 cases[n].legacy);
+}
+
+static void crc32c_gives_the_published_examples(void **state)
+{
+	unsigned char zeros[32] = {0};
+
+	(void)state;
+	assert_int_equal(sp_crc32c(0, zeros, sizeof(zeros)), 0x8a9136aau);
+	assert_int_equal(sp_crc32c(0, "123456789", 9), 0xe3069283u);
+	assert_int_equal(sp_crc32c(sp_crc32c(0, "1234", 4), "56789", 5), 0xe3069283u);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fingerprint64_answers_as_tensorflow_at_every_length),
+		cmocka_unit_test(siphash24_answers_as_tensorflow_at_every_length),
+		cmocka_unit_test(siphash24_gives_the_published_example),
+		cmocka_unit_test(murmur64_answers_as_tensorflow_at_every_length),
+		cmocka_unit_test(crc32c_gives_the_published_examples),
+	};
+
+	return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
+}
