@@ -12,9 +12,9 @@
 #include "base/status.h"
 
 /* Fails the test with the error's own words. */
-#define assert_ok(status, err)                                                                     \
+#define assert_ok(call, err)                                                                       \
 	do {                                                                                       \
-		if ((status) != SP_OK)                                                             \
+		if ((call) != SP_OK)                                                               \
 			fail_msg("%s: %s", sp_status_name((err)->status), (err)->text);            \
 	} while (0)
 
