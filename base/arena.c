@@ -123,16 +123,16 @@ bool sp_arena_holds(const sp_arena *arena, const void *block)
 
 #else /* SP_ARENA_DEBUG: every block its own malloc() */
 
-typedef struct block block;
+typedef struct piece piece;
 
-struct block {
-	block *next;
+struct piece {
+	piece *next;
 	size_t size; /* of the bytes behind this header */
-	char pad[64 - sizeof(block *) - sizeof(size_t)];
+	char pad[64 - sizeof(piece *) - sizeof(size_t)];
 };
 
 struct sp_arena {
-	block *blocks;
+	piece *pieces;
 	size_t footprint;
 };
 
@@ -144,11 +144,11 @@ sp_arena *sp_arena_create(size_t chunk_size)
 
 void sp_arena_reset(sp_arena *arena)
 {
-	for (block *b = arena->blocks, *next; b != NULL; b = next) {
-		next = b->next;
-		sp_free(b);
+	for (piece *p = arena->pieces, *next; p != NULL; p = next) {
+		next = p->next;
+		sp_free(p);
 	}
-	arena->blocks = NULL;
+	arena->pieces = NULL;
 	arena->footprint = 0;
 }
 
@@ -163,26 +163,26 @@ void sp_arena_destroy(sp_arena *arena)
 void *sp_arena_alloc(sp_arena *arena, size_t size)
 {
 	size_t total;
-	block *b;
+	piece *p;
 
-	if (!sp_size_add(&total, size, sizeof(*b)))
+	if (!sp_size_add(&total, size, sizeof(*p)))
 		return NULL;
-	b = sp_alloc_aligned(64, total);
-	if (b == NULL)
+	p = sp_alloc_aligned(64, total);
+	if (p == NULL)
 		return NULL;
-	b->next = arena->blocks;
-	b->size = size;
-	arena->blocks = b;
+	p->next = arena->pieces;
+	p->size = size;
+	arena->pieces = p;
 	arena->footprint += total;
-	return b + 1;
+	return p + 1;
 }
 
 bool sp_arena_holds(const sp_arena *arena, const void *block)
 {
 	uintptr_t at = (uintptr_t)block;
 
-	for (const struct block *b = arena->blocks; b != NULL; b = b->next)
-		if (at - (uintptr_t)(b + 1) < b->size)
+	for (const piece *p = arena->pieces; p != NULL; p = p->next)
+		if (at - (uintptr_t)(p + 1) < p->size)
 			return true;
 	return false;
 }
