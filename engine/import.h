@@ -11,15 +11,11 @@
  * Graph definition to graph: names resolved, function calls inlined, nodes
  * that no wanted tensor or node needs left out, the rest in topological order.
  *
- * Reference variables become resource variables on the way: a VariableV2 is a
- * handle, its readers read through it, so that operators and passes know one
- * kind of variable only.
- *
  * Refused, in words that name the node: inputs that do not exist, duplicate
  * names, cycles, functions that call themselves, graphs that inline to more
  * than SP_IMPORT_MAX_NODES nodes.
  */
-#define SP_IMPORT_MAX_NODES (4u << 20)
+#define SP_IMPORT_MAX_NODES (1u << 20)
 
 /* Names of tensors ("node:1") and nodes ("node") that something will want. */
 typedef struct sp_import_roots {

@@ -69,6 +69,7 @@ typedef struct sp_call {
 	sp_workspace *workspace;
 	struct sp_resources *resources;           /* engine/resource.h; read-only while serving */
 	const struct sp_environment *environment; /* engine/environment.h; NULL while serving */
+	struct sp_keeper *keeper; /* engine/keeper.h; NULL but at SP_LEVEL_SNAPSHOT */
 	sp_error *err;
 } sp_call;
 
@@ -83,6 +84,8 @@ enum {
 	SP_OP_READS_VARIABLE = 1 << 3,
 	/* Exists only while loading (restore, assign, table fill); a signature may not reach it. */
 	SP_OP_LOAD_ONLY = 1 << 4,
+	/* Output i is input i: leaves no step behind. */
+	SP_OP_IDENTITY = 1 << 5,
 };
 
 typedef struct sp_op {

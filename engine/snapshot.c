@@ -1,0 +1,70 @@
+#include "base/alloc.h"
+#include "engine/program_internal.h"
+#include "engine/session_internal.h"
+
+/* Values are computed in a session's scratch and copied to where they stay. */
+
+static sp_status keep_values(sp_snapshot *snapshot, const sp_tensor *const *fetches, size_t count,
+			     sp_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		snapshot->values[i] = *fetches[i];
+		/* What has no block belongs to the resources or the graph: both live longer. */
+		if (fetches[i]->block != NULL || fetches[i]->dtype == SP_STRING)
+			SP_TRY(sp_tensor_copy(&snapshot->values[i], snapshot->arena, fetches[i],
+					      err));
+	}
+	return SP_OK;
+}
+
+static sp_status compute(sp_snapshot *snapshot, const sp_program *program, sp_session *session,
+			 sp_error *err)
+{
+	size_t count = program->snapshot_plan.fetch_count;
+	sp_run run = {.resources = snapshot->resources};
+	const sp_tensor **fetches = sp_arena_array(snapshot->arena, count, sizeof(*fetches));
+
+	snapshot->values = sp_arena_zeros(snapshot->arena, count, sizeof(*snapshot->values));
+	if (fetches == NULL || snapshot->values == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the version's values");
+	SP_TRY(sp_session__run_plan(session, &run, &snapshot->keeper, fetches, err));
+	return keep_values(snapshot, fetches, count, err);
+}
+
+sp_status sp_snapshot_build(sp_snapshot **out, const sp_program *program, sp_resources *resources,
+			    sp_error *err)
+{
+	sp_snapshot *snapshot = sp_alloc_zero(1, sizeof(*snapshot));
+	sp_session *session = NULL;
+	sp_error local;
+	sp_status status;
+
+	*out = NULL;
+	if (err == NULL)
+		err = &local;
+	if (snapshot == NULL || (snapshot->arena = sp_arena_create(256 << 10)) == NULL) {
+		sp_snapshot_destroy(snapshot);
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version");
+	}
+	snapshot->resources = resources;
+	sp_keeper_init(&snapshot->keeper, snapshot->arena);
+	status = sp_session__create(&session, program, &program->snapshot_plan, 1, SIZE_MAX / 4, err);
+	if (status == SP_OK)
+		status = compute(snapshot, program, session, err);
+	sp_session_destroy(session);
+	if (status != SP_OK) {
+		sp_snapshot_destroy(snapshot);
+		return status;
+	}
+	*out = snapshot;
+	return SP_OK;
+}
+
+void sp_snapshot_destroy(sp_snapshot *snapshot)
+{
+	if (snapshot == NULL)
+		return;
+	sp_keeper_fini(&snapshot->keeper);
+	sp_arena_destroy(snapshot->arena);
+	sp_free(snapshot);
+}
