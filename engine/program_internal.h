@@ -100,6 +100,7 @@ struct sp_program {
 };
 
 struct sp_snapshot {
+	uint64_t number; /* no two of a process have the same, unlike addresses */
 	sp_arena *arena;
 	sp_keeper keeper;
 	sp_resources *resources;

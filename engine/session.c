@@ -16,7 +16,7 @@ typedef struct lane {
 	sp_tensor *slots;
 	const sp_tensor **in; /* one per ref of the plan */
 	sp_tensor **out;      /* one per output of the plan */
-	const sp_snapshot *bound;
+	uint64_t bound; /* number of the snapshot that `in` points into; 0 none */
 } lane;
 
 struct sp_session {
@@ -127,12 +127,12 @@ static void bind(lane *l, const sp_snapshot *snapshot)
 {
 	const sp_plan *plan = l->plan;
 
-	if (l->bound == snapshot)
+	if (l->bound == snapshot->number)
 		return;
 	for (size_t i = 0; i < plan->ref_count; i++)
 		if (plan->refs[i].kind == SP_REF_SNAPSHOT)
 			l->in[i] = &snapshot->values[plan->refs[i].index];
-	l->bound = snapshot;
+	l->bound = snapshot->number;
 }
 
 /* The outputs that are wanted, as the bits that steps carry. */
@@ -190,9 +190,9 @@ static bool is_dead(const sp_step *step, const sp_tensor *const *in)
 
 static void set_life_sign(sp_tensor *sign)
 {
-	static bool alive = true;
+	static const bool alive = true;
 
-	*sign = (sp_tensor){.dtype = SP_BOOL, .count = 1, .data = &alive};
+	*sign = (sp_tensor){.dtype = SP_BOOL, .count = 1, .data = (void *)&alive};
 }
 
 static sp_status run_step(const sp_step *step, sp_call *call)

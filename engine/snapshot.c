@@ -1,3 +1,5 @@
+#include <stdatomic.h>
+
 #include "base/alloc.h"
 #include "engine/program_internal.h"
 #include "engine/session_internal.h"
@@ -34,6 +36,7 @@ static sp_status compute(sp_snapshot *snapshot, const sp_program *program, sp_se
 sp_status sp_snapshot_build(sp_snapshot **out, const sp_program *program, sp_resources *resources,
 			    sp_error *err)
 {
+	static atomic_uint_least64_t last_number;
 	sp_snapshot *snapshot = sp_alloc_zero(1, sizeof(*snapshot));
 	sp_session *session = NULL;
 	sp_error local;
@@ -46,6 +49,7 @@ sp_status sp_snapshot_build(sp_snapshot **out, const sp_program *program, sp_res
 		sp_snapshot_destroy(snapshot);
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version");
 	}
+	snapshot->number = atomic_fetch_add(&last_number, 1) + 1;
 	snapshot->resources = resources;
 	sp_keeper_init(&snapshot->keeper, snapshot->arena);
 	status = sp_session__create(&session, program, &program->snapshot_plan, 1, SIZE_MAX / 4, err);
