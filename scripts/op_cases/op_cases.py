@@ -1,0 +1,166 @@
+"""Writes operator test cases with TensorFlow as the judge.
+
+A generator names an operator, its inputs and attributes; TensorFlow builds the
+node, runs it, and says what comes out or that it refuses.  See README.md.
+"""
+import os
+
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+
+import struct
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
+from tensorflow.python.framework import op_def_registry
+
+MAGIC = b"SPCASES1"
+KIND_BYTES, KIND_INT, KIND_FLOAT, KIND_BOOL, KIND_TYPE, KIND_SHAPE, KIND_TENSOR, KIND_LIST = range(1, 9)
+
+
+def _text(value):
+    data = value.encode() if isinstance(value, str) else bytes(value)
+    return struct.pack("<I", len(data)) + data
+
+
+def _tensor(array, dtype):
+    array = np.asarray(array)
+    out = struct.pack("<BB", dtype.as_datatype_enum, array.ndim)
+    out += struct.pack("<%dq" % array.ndim, *array.shape)
+    if dtype == tf.string:
+        items = array.reshape(-1).tolist()
+        return out + b"".join(_text(item) for item in items)
+    return out + np.ascontiguousarray(array).astype(dtype.as_numpy_dtype).tobytes()
+
+
+def _shape(proto):
+    if proto.unknown_rank:
+        return struct.pack("<b", -1)
+    return struct.pack("<b", len(proto.dim)) + struct.pack("<%dq" % len(proto.dim), *[d.size for d in proto.dim])
+
+
+def _scalar(kind, value):
+    if kind == KIND_BYTES:
+        return _text(value)
+    if kind == KIND_INT:
+        return struct.pack("<q", value)
+    if kind == KIND_FLOAT:
+        return struct.pack("<f", value)
+    if kind == KIND_BOOL:
+        return struct.pack("<B", value)
+    if kind == KIND_TYPE:
+        return struct.pack("<B", value)
+    if kind == KIND_SHAPE:
+        return _shape(value)
+    return _tensor(tf.make_ndarray(value), tf.as_dtype(value.dtype))
+
+
+_FIELDS = {"s": KIND_BYTES, "i": KIND_INT, "f": KIND_FLOAT, "b": KIND_BOOL, "type": KIND_TYPE, "shape": KIND_SHAPE,
+           "tensor": KIND_TENSOR}
+
+
+def _attr(name, value):
+    field = value.WhichOneof("value")
+    if field != "list":
+        kind = _FIELDS[field]
+        return _text(name) + struct.pack("<B", kind) + _scalar(kind, getattr(value, field))
+    out = _text(name) + struct.pack("<B", KIND_LIST)
+    for field, kind in _FIELDS.items():
+        items = getattr(value.list, field)
+        if len(items):
+            return out + struct.pack("<BI", kind, len(items)) + b"".join(_scalar(kind, item) for item in items)
+    return out + struct.pack("<BI", 0, 0)
+
+
+def _is_default(op_def, name, value):
+    for attr in op_def.attr:
+        if attr.name == name and attr.HasField("default_value"):
+            return attr.default_value == value
+    return False
+
+
+class Cases:
+    """Collects the cases of one family and writes cases/<family>.cases."""
+
+    def __init__(self, family):
+        self.family = family
+        self.records = []
+        options = config_pb2.GraphOptions(rewrite_options=rewriter_config_pb2.RewriterConfig(disable_meta_optimizer=True))
+        self.config = config_pb2.ConfigProto(graph_options=options, intra_op_parallelism_threads=1)
+
+    def add(self, op, inputs, attrs=None, *, name="", rtol=0.0, atol=0.0, refuse=False, keep_defaults=False):
+        """One case.
+
+        op             TensorFlow's operator name
+        inputs         {argument: value}; value is a numpy array, (array, tf dtype), or a list of them
+                       for a list argument.  A Python str/bytes array is a string tensor.
+        attrs          {attribute: value}, as tf.raw_ops takes them
+        rtol, atol     how far float results may be off; 0 means the very bits (but any NaN equals any NaN)
+        refuse         TensorFlow must refuse the inputs at run time; so must we
+        keep_defaults  leave attributes in that equal their default (writers strip them)
+        """
+        graph = tf.Graph()
+        feeds = {}
+        with graph.as_default():
+            arguments = {}
+            for key, value in inputs.items():
+                if isinstance(value, list):
+                    arguments[key] = [self._placeholder(item, feeds) for item in value]
+                else:
+                    arguments[key] = self._placeholder(value, feeds)
+            before = len(graph.get_operations())
+            getattr(tf.raw_ops, op)(**arguments, **(attrs or {}))
+            node = graph.get_operations()[before]
+            assert node.type == op, (node.type, op)
+        expected = self._run(graph, node, feeds, refuse, op, name)
+        self._record(op, name, node, feeds, expected, rtol, atol, keep_defaults)
+
+    @staticmethod
+    def _placeholder(value, feeds):
+        array, dtype = value if isinstance(value, tuple) else (np.asarray(value), None)
+        array = np.asarray(array)
+        if dtype is None:
+            dtype = tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype)
+        if dtype == tf.string:
+            array = np.array([x.encode() if isinstance(x, str) else x for x in array.reshape(-1).tolist()],
+                             dtype=object).reshape(array.shape)
+        else:
+            array = array.astype(dtype.as_numpy_dtype)
+        placeholder = tf.compat.v1.placeholder(dtype, shape=None)
+        feeds[placeholder.name] = (placeholder, array)
+        return placeholder
+
+    def _run(self, graph, node, feeds, refuse, op, name):
+        with tf.compat.v1.Session(graph=graph, config=self.config) as session:
+            try:
+                result = session.run(list(node.outputs), {p: a for p, a in feeds.values()})
+            except (tf.errors.OpError, ValueError) as error:
+                if not refuse:
+                    raise AssertionError("%s %s: TensorFlow refuses: %s" % (op, name, error)) from error
+                return None
+        if refuse:
+            raise AssertionError("%s %s: TensorFlow does not refuse, it answers %r" % (op, name, result))
+        return [(array, tensor.dtype) for array, tensor in zip(result, node.outputs)]
+
+    def _record(self, op, name, node, feeds, expected, rtol, atol, keep_defaults):
+        op_def = op_def_registry.get(op)
+        attrs = [(key, value) for key, value in sorted(node.node_def.attr.items())
+                 if not key.startswith("_") and (keep_defaults or not _is_default(op_def, key, value))]
+        out = _text(name) + _text(op) + struct.pack("<I", len(attrs))
+        out += b"".join(_attr(key, value) for key, value in attrs)
+        out += struct.pack("<I", len(node.inputs))
+        for tensor in node.inputs:
+            out += _tensor(feeds[tensor.name][1], tensor.dtype)
+        out += struct.pack("<Bff", expected is None, rtol, atol)
+        out += struct.pack("<I", len(expected or []))
+        out += b"".join(_tensor(array, dtype) for array, dtype in expected or [])
+        self.records.append(out)
+
+    def write(self):
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        path = os.path.join(root, "tests/unit/engine/ops/cases", self.family + ".cases")
+        with open(path, "wb") as file:
+            file.write(MAGIC + struct.pack("<I", len(self.records)) + b"".join(self.records))
+        print("%s: %d cases, %d bytes" % (path, len(self.records), os.path.getsize(path)))
