@@ -1,0 +1,42 @@
+#ifndef SP_STORAGE_REGION_H
+#define SP_STORAGE_REGION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * One run of memory that can grow: the rows of a table, the buckets of an index.
+ *
+ * A large one is an anonymous mapping on huge-page boundaries, with the advice
+ * to use huge pages: a lookup touches memory at random, and with 4 KiB pages
+ * most of its time goes into address translation.  Pages that nobody has
+ * written cost nothing, and growing moves page tables, not bytes.  A small one
+ * comes from base/alloc.h.
+ *
+ * {0} is the empty region.
+ *
+ * Threads: one thread at a time.
+ */
+typedef struct sp_region {
+	void *data; /* 64-byte aligned; NULL when size is 0 */
+	size_t size;
+	size_t mapped; /* bytes of the mapping; 0 when it comes from the allocator */
+} sp_region;
+
+/*
+ * Makes it `size` bytes; the first min(old, new) bytes stay as they are, what
+ * is added is uninitialised.  `data` may move.  False when out of memory: then
+ * nothing has changed.
+ */
+bool sp_region_resize(sp_region *region, size_t size);
+
+/* Bytes taken from the system. */
+static inline size_t sp_region_footprint(const sp_region *region)
+{
+	return region->mapped != 0 ? region->mapped : region->size;
+}
+
+/* Gives the memory back; the region is empty and usable again. */
+void sp_region_fini(sp_region *region);
+
+#endif
