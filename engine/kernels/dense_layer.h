@@ -1,0 +1,53 @@
+#ifndef SP_ENGINE_KERNELS_DENSE_LAYER_H
+#define SP_ENGINE_KERNELS_DENSE_LAYER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "engine/workspace.h"
+
+/*
+ * A fully connected layer with weights packed once:
+ *
+ *     y[m, n] = activation(sum_k x[m, k] * w[k, n] + bias[n])
+ *
+ * The product is oneDNN's matmul, one thread, on the caller's thread.  It is
+ * made ready for a fixed list of row counts; other counts are cut and padded
+ * to those, so a request of any size prepares nothing.
+ *
+ * Numerics: float32 sums, in oneDNN's order, with fused multiply-add.
+ * Memory:   oneDNN itself makes and frees a few small blocks per call for the
+ *           list of its arguments; nothing else is allocated while running.
+ * Threads:  immutable once created; any number of threads may run it at once.
+ */
+typedef struct sp_dense_layer sp_dense_layer;
+
+typedef enum sp_activation { SP_ACTIVATION_NONE, SP_ACTIVATION_RELU } sp_activation;
+
+typedef struct sp_dense_spec {
+	size_t k; /* >= 1 */
+	size_t n; /* >= 1 */
+	const float *weights; /* [k, n], or [n, k] when transposed; packed, not kept */
+	bool transposed;
+	const float *bias; /* [n] or NULL; copied */
+	sp_activation activation;
+} sp_dense_spec;
+
+SP_MUST_CHECK sp_status sp_dense_layer_create(sp_dense_layer **out, const sp_dense_spec *spec,
+					      sp_error *err);
+
+/* NULL is fine. */
+void sp_dense_layer_destroy(sp_dense_layer *layer);
+
+size_t sp_dense_layer_inputs(const sp_dense_layer *layer);  /* k */
+size_t sp_dense_layer_outputs(const sp_dense_layer *layer); /* n */
+
+/*
+ * x [m, k], y [m, n]; they must not overlap.  Rows that need padding are
+ * copied through scratch of `workspace`.
+ */
+SP_MUST_CHECK sp_status sp_dense_layer_run(const sp_dense_layer *layer, const float *x, size_t m,
+					   float *y, sp_workspace *workspace, sp_error *err);
+
+#endif
