@@ -1,0 +1,113 @@
+#include "engine/ops/sparse.h"
+
+#include <stdio.h>
+
+sp_status sp_sparse__prepare(const sp_prepare *prepare, size_t indices, size_t shape, sp_error *err)
+{
+	SP_TRY(sp_prepare_input_dtype(prepare, indices, SP_INT64, err));
+	return sp_prepare_input_dtype(prepare, shape, SP_INT64, err);
+}
+
+sp_status sp_sparse__read(const sp_call *call, size_t indices, size_t values, size_t shape,
+			  sp_sparse *out)
+{
+	const sp_tensor *i = call->in[indices], *v = call->in[values], *s = call->in[shape];
+
+	if (i->shape.rank != 2)
+		return sp_call_invalid(call, "sparse indices must be a matrix, not of rank %d",
+				       i->shape.rank);
+	if (v->shape.rank != 1)
+		return sp_call_invalid(call, "sparse values must be a vector, not of rank %d",
+				       v->shape.rank);
+	if (s->shape.rank != 1)
+		return sp_call_invalid(call, "a sparse shape must be a vector, not of rank %d",
+				       s->shape.rank);
+	if (i->shape.dims[0] != v->shape.dims[0])
+		return sp_call_invalid(call, "%lld sparse indices for %lld values",
+				       (long long)i->shape.dims[0], (long long)v->shape.dims[0]);
+	if (i->shape.dims[1] != s->shape.dims[0])
+		return sp_call_invalid(call, "sparse indices of rank %lld in a shape of rank %lld",
+				       (long long)i->shape.dims[1], (long long)s->shape.dims[0]);
+	if (s->count > SP_SPARSE_MAX_RANK)
+		return sp_call_invalid(call, "a sparse shape of rank %zu is too large", s->count);
+	for (size_t d = 0; d < s->count; d++)
+		if (sp_tensor_i64(s)[d] < 0)
+			return sp_call_invalid(call, "dimension %zu of a sparse shape is %lld", d,
+					       (long long)sp_tensor_i64(s)[d]);
+	*out = (sp_sparse){.indices = sp_tensor_i64(i),
+			   .values = v,
+			   .dims = sp_tensor_i64(s),
+			   .count = v->count,
+			   .rank = s->count};
+	return SP_OK;
+}
+
+sp_status sp_sparse__shape(const sp_call *call, const sp_sparse *sparse, sp_shape *out)
+{
+	if (sparse->rank > SP_MAX_RANK)
+		return sp_call_invalid(call, "rank %zu is above the supported %d", sparse->rank,
+				       SP_MAX_RANK);
+	out->rank = (int32_t)sparse->rank;
+	for (size_t d = 0; d < sparse->rank; d++)
+		out->dims[d] = sparse->dims[d];
+	return SP_OK;
+}
+
+const char *sp_sparse__index_text(const int64_t *index, size_t rank, char text[SP_SHAPE_TEXT_SIZE])
+{
+	sp_shape shape = {.rank = rank < SP_MAX_RANK ? (int32_t)rank : SP_MAX_RANK};
+
+	for (int32_t i = 0; i < shape.rank; i++)
+		shape.dims[i] = index[i];
+	return sp_shape_text(&shape, text);
+}
+
+/* Merges the sorted runs from[start, middle) and from[middle, end) into `to`. */
+static void merge(size_t *to, const size_t *from, size_t start, size_t middle, size_t end,
+		  const int64_t *indices, size_t rank)
+{
+	size_t a = start, b = middle;
+
+	for (size_t i = start; i < end; i++) {
+		bool take_b = a == middle ||
+			      (b < end && sp_sparse__compare(indices + from[b] * rank,
+							     indices + from[a] * rank, rank) < 0);
+
+		to[i] = take_b ? from[b++] : from[a++];
+	}
+}
+
+static size_t min_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+sp_status sp_sparse__order(const sp_call *call, const int64_t *indices, size_t count, size_t rank,
+			   const size_t **out)
+{
+	size_t sorted = 1, *from, *to;
+
+	*out = NULL;
+	while (sorted < count && sp_sparse__compare(indices + (sorted - 1) * rank,
+						    indices + sorted * rank, rank) <= 0)
+		sorted++;
+	if (sorted >= count)
+		return SP_OK;
+	from = sp_call_bytes(call, count, sizeof(*from));
+	to = sp_call_bytes(call, count, sizeof(*to));
+	if (from == NULL || to == NULL)
+		return sp_call_no_memory(call);
+	for (size_t i = 0; i < count; i++)
+		from[i] = i;
+	for (size_t run = 1; run < count; run *= 2) {
+		size_t *other = from;
+
+		for (size_t start = 0; start < count; start += 2 * run)
+			merge(to, from, start, min_size(start + run, count),
+			      min_size(start + 2 * run, count), indices, rank);
+		from = to;
+		to = other;
+	}
+	*out = from;
+	return SP_OK;
+}
