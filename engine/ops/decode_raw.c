@@ -1,0 +1,106 @@
+#include "engine/ops.h"
+#include "engine/ops/text.h"
+
+#include <string.h>
+
+typedef struct state {
+	sp_dtype dtype;
+	size_t size; /* of an element */
+	size_t word; /* bytes that are swapped together; 1: none */
+} state;
+
+static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
+{
+	state *s = sp_prepare_state(prepare, sizeof(*s));
+	bool little;
+
+	if (s == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for DecodeRaw");
+	SP_TRY(sp_node_attr_type(prepare->node, "out_type", SP_INVALID_DTYPE, &s->dtype, err));
+	SP_TRY(sp_node_attr_bool(prepare->node, "little_endian", true, &little, err));
+	switch (s->dtype) {
+	case SP_HALF:
+	case SP_BFLOAT16:
+	case SP_FLOAT:
+	case SP_DOUBLE:
+	case SP_INT8:
+	case SP_INT16:
+	case SP_INT32:
+	case SP_INT64:
+	case SP_UINT8:
+	case SP_UINT16:
+	case SP_BOOL:
+		s->size = s->word = sp_dtype_size(s->dtype);
+		break;
+	case SP_COMPLEX64:
+	case SP_COMPLEX128:
+		s->size = sp_dtype_size(s->dtype);
+		s->word = s->size / 2;
+		break;
+	default:
+		return sp_prepare_unsupported(prepare, s->dtype, err);
+	}
+	if (little)
+		s->word = 1;
+	return sp_text_prepare_unary(prepare, s->dtype, err);
+}
+
+/* All strings have the length of the first one. */
+static sp_status common_length(const sp_call *call, size_t *out)
+{
+	const state *s = call->state;
+	const sp_bytes *text = sp_tensor_strings(call->in[0]);
+
+	*out = call->in[0]->count > 0 ? text[0].size : 0;
+	for (size_t i = 1; i < call->in[0]->count; i++)
+		if (text[i].size != *out)
+			return sp_call_invalid(call,
+					       "all strings must have the same length, but string "
+					       "%zu has %zu bytes and string 0 has %zu",
+					       i, text[i].size, *out);
+	if (*out % s->size != 0)
+		return sp_call_invalid(call, "%zu bytes are not a multiple of %zu, the size of %s",
+				       *out, s->size, sp_dtype_name(s->dtype));
+	return SP_OK;
+}
+
+static void copy_words(const state *s, char *to, const char *from, size_t size)
+{
+	if (s->dtype == SP_BOOL) {
+		for (size_t i = 0; i < size; i++)
+			to[i] = from[i] != 0;
+	} else if (s->word == 1) {
+		memcpy(to, from, size);
+	} else {
+		for (size_t i = 0; i < size; i += s->word)
+			for (size_t k = 0; k < s->word; k++)
+				to[i + k] = from[i + s->word - 1 - k];
+	}
+}
+
+static sp_status run_decode(const sp_call *call)
+{
+	const state *s = call->state;
+	const sp_bytes *text = sp_tensor_strings(call->in[0]);
+	sp_shape shape = call->in[0]->shape;
+	size_t size;
+
+	SP_TRY(common_length(call, &size));
+	if (shape.rank == SP_MAX_RANK)
+		return sp_call_invalid(call, "the result would have more than %d dimensions",
+				       SP_MAX_RANK);
+	shape.dims[shape.rank++] = (int64_t)(size / s->size);
+	SP_TRY(sp_call_output(call, 0, s->dtype, &shape));
+	if (size == 0)
+		return SP_OK;
+	for (size_t i = 0; i < call->in[0]->count; i++)
+		copy_words(s, (char *)call->out[0]->data + i * size, text[i].data, size);
+	return SP_OK;
+}
+
+const sp_op sp_op_DecodeRaw = {
+	.name = "DecodeRaw",
+	.outputs = "output",
+	.prepare = prepare_decode,
+	.run = run_decode,
+};
