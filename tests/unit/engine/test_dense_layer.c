@@ -1,0 +1,97 @@
+#include "tests/support/cmocka.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/kernels/dense_layer.h"
+
+enum { MAX_M = 600, MAX_K = 130, MAX_N = 70 };
+
+static float x[MAX_M * MAX_K], w[MAX_K * MAX_N], bias[MAX_N], y[MAX_M * MAX_N + 1];
+
+static void fill(float *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] = (float)rand() / (float)RAND_MAX - 0.5f;
+}
+
+/* The definition, in double. */
+static double definition(const sp_dense_spec *spec, const float *row, size_t n)
+{
+	double sum = spec->bias != NULL ? spec->bias[n] : 0.0;
+
+	for (size_t k = 0; k < spec->k; k++)
+		sum += (double)row[k] *
+		       spec->weights[spec->transposed ? n * spec->k + k : k * spec->n + n];
+	return spec->activation == SP_ACTIVATION_RELU && sum < 0 ? 0.0 : sum;
+}
+
+static void check_rows(const sp_dense_layer *layer, const sp_dense_spec *spec, size_t m,
+		       sp_workspace *workspace)
+{
+	sp_error err;
+
+	y[m * spec->n] = 42.0f; /* a sentinel one past the end */
+	assert_ok(sp_dense_layer_run(layer, x, m, y, workspace, &err), &err);
+	for (size_t i = 0; i < m; i++)
+		for (size_t n = 0; n < spec->n; n++)
+			assert_true(fabs(y[i * spec->n + n] -
+					 definition(spec, x + i * spec->k, n)) < 2e-5);
+	assert_true(y[m * spec->n] == 42.0f);
+	sp_workspace_reset(workspace);
+}
+
+static void check(size_t k, size_t n, bool transposed, bool with_bias, sp_activation activation)
+{
+	static const size_t rows[] = {0, 1, 2, 9, 11, 17, 64, 100, 127, 255, 256, 257, 600};
+	sp_workspace *workspace = sp_workspace_create(64 << 20);
+	sp_dense_spec spec = {k, n, w, transposed, with_bias ? bias : NULL, activation};
+	sp_dense_layer *layer;
+	sp_error err;
+
+	fill(x, MAX_M * k);
+	fill(w, k * n);
+	fill(bias, n);
+	assert_ok(sp_dense_layer_create(&layer, &spec, &err), &err);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		check_rows(layer, &spec, rows[i], workspace);
+	sp_dense_layer_destroy(layer);
+	sp_workspace_destroy(workspace);
+}
+
+static void products_agree_with_the_definition(void **state)
+{
+	static const size_t sizes[][2] = {{1, 1}, {3, 5}, {16, 16}, {17, 33}, {128, 64}, {130, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		for (int form = 0; form < 8; form++)
+			check(sizes[i][0], sizes[i][1], form & 1, form & 2,
+			      form & 4 ? SP_ACTIVATION_RELU : SP_ACTIVATION_NONE);
+}
+
+static void a_workspace_too_small_for_padding_is_an_error(void **state)
+{
+	sp_workspace *workspace = sp_workspace_create(64);
+	sp_dense_spec spec = {.k = 64, .n = 64, .weights = w};
+	sp_dense_layer *layer;
+	sp_error err;
+
+	(void)state;
+	assert_ok(sp_dense_layer_create(&layer, &spec, &err), &err);
+	assert_int_equal(sp_dense_layer_run(layer, x, 9, y, workspace, &err), SP_NO_MEMORY);
+	sp_dense_layer_destroy(layer);
+	sp_workspace_destroy(workspace);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(products_agree_with_the_definition),
+		cmocka_unit_test(a_workspace_too_small_for_padding_is_an_error),
+	};
+
+	srand(7);
+	return cmocka_run_group_tests_name("dense_layer", tests, NULL, NULL);
+}

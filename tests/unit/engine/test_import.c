@@ -1,0 +1,295 @@
+#include "tests/support/cmocka.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/import.h"
+#include "engine/lower.h"
+
+static sp_arena *arena;
+static sp_graph graph;
+static sp_error err;
+
+static int set_up(void **state)
+{
+	(void)state;
+	arena = sp_arena_create(64 << 10);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	sp_arena_destroy(arena);
+	return 0;
+}
+
+#define NODE(NAME, OP, ...)                                                                        \
+	{                                                                                          \
+		.name = NAME, .op = OP, .inputs = (const char *[]){__VA_ARGS__},                   \
+		.input_count = sizeof((const char *[]){"", ##__VA_ARGS__}) / sizeof(char *) - 1    \
+	}
+
+static sp_status import(const sp_graph_def *def, const char *root)
+{
+	sp_import_roots roots = {&root, 1};
+
+	return sp_graph_import(&graph, def, &roots, arena, &err);
+}
+
+static const sp_node *node_named(const char *name)
+{
+	for (size_t i = 0; i < graph.node_count; i++)
+		if (strcmp(graph.nodes[i].name, name) == 0)
+			return &graph.nodes[i];
+	return NULL;
+}
+
+/* Every edge points backwards. */
+static void assert_sorted(void)
+{
+	for (size_t i = 0; i < graph.node_count; i++) {
+		for (size_t k = 0; k < graph.nodes[i].input_count; k++)
+			assert_true(graph.nodes[i].inputs[k].node < i);
+		for (size_t k = 0; k < graph.nodes[i].control_count; k++)
+			assert_true(graph.nodes[i].controls[k] < i);
+	}
+}
+
+static void only_what_is_needed_is_imported_in_order(void **state)
+{
+	const sp_node_def nodes[] = {
+		NODE("c", "Merge", "a", "b", "^d"),
+		NODE("unused", "Merge", "c"),
+		NODE("b", "Merge", "a:1"),
+		NODE("d", "NoOp", ),
+		NODE("a", "Placeholder", ),
+	};
+	sp_graph_def def = {.nodes = nodes, .node_count = 5};
+
+	(void)state;
+	assert_ok(import(&def, "c:0"), &err);
+	assert_int_equal(graph.node_count, 4);
+	assert_sorted();
+	assert_null(node_named("unused"));
+	assert_int_equal(node_named("b")->inputs[0].port, 1);
+	assert_int_equal(node_named("c")->control_count, 1);
+	assert_int_equal(node_named("c")->input_count, 2);
+}
+
+static const sp_attr call_f = {.name = "f", .kind = SP_ATTR_FUNC, .text = "body"};
+
+static const sp_arg_def body_inputs[] = {{"x", SP_FLOAT}, {"y", SP_FLOAT}};
+static const sp_arg_def body_outputs[] = {{"first", SP_FLOAT}, {"second", SP_FLOAT}};
+static const sp_node_def body_nodes[] = {
+	NODE("inner", "Merge", "y", "x"),
+	NODE("effect", "NoOp", ),
+};
+static const sp_named_ref body_returns[] = {{"first", "inner:output:0"}, {"second", "x"}};
+static const char *const body_control_returns[] = {"effect"};
+static const sp_function_def body_function = {.name = "body",
+					      .inputs = body_inputs,
+					      .input_count = 2,
+					      .outputs = body_outputs,
+					      .output_count = 2,
+					      .nodes = body_nodes,
+					      .node_count = 2,
+					      .returns = body_returns,
+					      .control_returns = body_control_returns,
+					      .control_return_count = 1};
+
+static void a_call_is_replaced_by_its_body(void **state)
+{
+	sp_node_def nodes[] = {
+		NODE("a", "Placeholder", ),
+		NODE("b", "Placeholder", ),
+		NODE("call", "StatefulPartitionedCall", "a", "b"),
+		NODE("out", "Merge", "call:1", "call"),
+	};
+	sp_graph_def def = {.nodes = nodes,
+			    .node_count = 4,
+			    .functions = &body_function,
+			    .function_count = 1};
+	const sp_node *inner, *call;
+
+	(void)state;
+	nodes[2].attrs = &call_f;
+	nodes[2].attr_count = 1;
+	assert_ok(import(&def, "out"), &err);
+	assert_sorted();
+	inner = node_named("call/inner");
+	assert_non_null(inner);
+	assert_string_equal(graph.nodes[inner->inputs[0].node].name, "b");
+	assert_string_equal(graph.nodes[inner->inputs[1].node].name, "a");
+	call = node_named("call");
+	assert_string_equal(call->op_name, "IdentityN");
+	assert_int_equal(call->input_count, 2);
+	assert_string_equal(graph.nodes[call->inputs[1].node].name, "a");
+	assert_int_equal(call->control_count, 1);
+	assert_string_equal(graph.nodes[call->controls[0]].name, "call/effect");
+}
+
+static void assert_refused(const sp_graph_def *def, const char *root, sp_status status,
+			   const char *words)
+{
+	assert_int_equal(import(def, root), status);
+	assert_non_null(strstr(err.text, words));
+}
+
+static void broken_graphs_are_refused_by_name(void **state)
+{
+	const sp_node_def dangling[] = {NODE("a", "Merge", "nowhere")};
+	const sp_node_def twice[] = {NODE("a", "NoOp", ), NODE("a", "NoOp", )};
+	const sp_node_def cycle[] = {NODE("a", "Merge", "b"), NODE("b", "Merge", "a")};
+	const sp_node_def port[] = {NODE("a", "NoOp", ), NODE("b", "Merge", "a:x")};
+	const sp_node_def self[] = {NODE("a", "Merge", "a")};
+
+	(void)state;
+	assert_refused(&(sp_graph_def){.nodes = dangling, .node_count = 1}, "a", SP_CORRUPT,
+		       "nowhere");
+	assert_refused(&(sp_graph_def){.nodes = twice, .node_count = 2}, "a", SP_CORRUPT, "'a'");
+	assert_refused(&(sp_graph_def){.nodes = cycle, .node_count = 2}, "a", SP_UNSUPPORTED,
+		       "cycle");
+	assert_refused(&(sp_graph_def){.nodes = port, .node_count = 2}, "b", SP_CORRUPT, "a:x");
+	assert_refused(&(sp_graph_def){.nodes = self, .node_count = 1}, "a", SP_UNSUPPORTED,
+		       "cycle");
+	assert_refused(&(sp_graph_def){.nodes = self, .node_count = 1}, "none", SP_CORRUPT,
+		       "none");
+}
+
+static void a_function_that_calls_itself_is_refused(void **state)
+{
+	const sp_named_ref returns[] = {{"y", "again:output:0"}};
+	const sp_arg_def argument = {"y", SP_FLOAT};
+	sp_node_def again = NODE("again", "PartitionedCall", );
+	sp_node_def call = NODE("call", "PartitionedCall", );
+	sp_function_def function = {.name = "body",
+				    .outputs = &argument,
+				    .output_count = 1,
+				    .nodes = &again,
+				    .node_count = 1,
+				    .returns = returns};
+	sp_graph_def def = {.nodes = &call,
+			    .node_count = 1,
+			    .functions = &function,
+			    .function_count = 1};
+
+	(void)state;
+	again.attrs = call.attrs = &call_f;
+	again.attr_count = call.attr_count = 1;
+	assert_refused(&def, "call", SP_INVALID, "calls itself");
+}
+
+/* Forty functions, each calling the next twice: 2^40 nodes if one were to inline them. */
+static void calls_that_explode_are_refused(void **state)
+{
+	enum { LEVELS = 40 };
+	static sp_function_def functions[LEVELS];
+	static sp_node_def nodes[LEVELS][2];
+	static sp_attr attrs[LEVELS];
+	static char names[LEVELS + 1][16];
+	static const sp_named_ref returns[] = {{"a", "l:output:0"}, {"b", "r:output:0"}};
+	static const sp_arg_def outputs[] = {{"a", SP_FLOAT}, {"b", SP_FLOAT}};
+	sp_node_def call = NODE("call", "PartitionedCall", );
+	sp_attr first = {.name = "f", .kind = SP_ATTR_FUNC, .text = names[0]};
+	sp_graph_def def = {.nodes = &call,
+			    .node_count = 1,
+			    .functions = functions,
+			    .function_count = LEVELS};
+
+	(void)state;
+	call.attrs = &first;
+	call.attr_count = 1;
+	for (int i = 0; i <= LEVELS; i++)
+		snprintf(names[i], sizeof(names[i]), "f%d", i);
+	for (int i = 0; i < LEVELS; i++) {
+		const char *op = i + 1 < LEVELS ? "PartitionedCall" : "NoOp";
+
+		attrs[i] = (sp_attr){.name = "f", .kind = SP_ATTR_FUNC, .text = names[i + 1]};
+		nodes[i][0] = (sp_node_def){
+			.name = "l", .op = op, .attrs = &attrs[i], .attr_count = 1};
+		nodes[i][1] = (sp_node_def){
+			.name = "r", .op = op, .attrs = &attrs[i], .attr_count = 1};
+		functions[i] = (sp_function_def){.name = names[i],
+						 .outputs = outputs,
+						 .output_count = 2,
+						 .nodes = nodes[i],
+						 .node_count = 2,
+						 .returns = returns};
+	}
+	assert_refused(&def, "call", SP_INVALID, "inlined");
+}
+
+/* A chain as long as this would overflow the stack of a recursive walk. */
+static void a_very_deep_chain_is_walked(void **state)
+{
+	enum { LENGTH = 300000 };
+	sp_node_def *nodes = sp_arena_zeros(arena, LENGTH, sizeof(*nodes));
+	const char **inputs = sp_arena_array(arena, LENGTH, sizeof(*inputs));
+	sp_graph_def def = {.nodes = nodes, .node_count = LENGTH};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH; i++) {
+		nodes[i].name = sp_arena_printf(arena, "n%zu", i);
+		nodes[i].op = "Merge";
+		inputs[i] = i + 1 < LENGTH ? sp_arena_printf(arena, "n%zu", i + 1) : NULL;
+		nodes[i].inputs = &inputs[i];
+		nodes[i].input_count = i + 1 < LENGTH;
+	}
+	assert_ok(import(&def, "n0"), &err);
+	assert_int_equal(graph.node_count, LENGTH);
+	assert_sorted();
+}
+
+static void a_file_cannot_name_our_own_operators(void **state)
+{
+	const sp_node_def nodes[] = {NODE("a", "_DenseLayer", )};
+
+	(void)state;
+	assert_ok(import(&(sp_graph_def){.nodes = nodes, .node_count = 1}, "a"), &err);
+	assert_null(graph.nodes[0].op);
+}
+
+static void a_reference_variable_becomes_a_handle_and_a_read(void **state)
+{
+	const sp_attr dtype = {.name = "dtype", .kind = SP_ATTR_TYPE, .type = SP_FLOAT};
+	sp_node_def nodes[] = {
+		NODE("v", "VariableV2", ),
+		NODE("value", "Placeholder", ),
+		NODE("assign", "Assign", "v", "value"),
+		NODE("read", "Identity", "v"),
+		NODE("both", "NoOp", "^assign", "^read"),
+	};
+	sp_graph_def def = {.nodes = nodes, .node_count = 5};
+	const sp_node *assign, *read;
+
+	(void)state;
+	nodes[0].attrs = &dtype;
+	nodes[0].attr_count = 1;
+	assert_ok(import(&def, "both"), &err);
+	assert_ok(sp_graph_lower(&graph, &err), &err);
+	assert_sorted();
+	assert_string_equal(node_named("v")->op_name, "VarHandleOp");
+	assign = node_named("assign");
+	assert_string_equal(assign->op_name, "AssignVariableOp");
+	assert_string_equal(graph.nodes[assign->inputs[0].node].op_name, "VarHandleOp");
+	read = node_named("read");
+	assert_string_equal(graph.nodes[read->inputs[0].node].op_name, "ReadVariableOp");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(only_what_is_needed_is_imported_in_order),
+		TEST(a_call_is_replaced_by_its_body),
+		TEST(broken_graphs_are_refused_by_name),
+		TEST(a_function_that_calls_itself_is_refused),
+		TEST(calls_that_explode_are_refused),
+		TEST(a_very_deep_chain_is_walked),
+		TEST(a_file_cannot_name_our_own_operators),
+		TEST(a_reference_variable_becomes_a_handle_and_a_read),
+	};
+
+	return cmocka_run_group_tests_name("import", tests, NULL, NULL);
+}
