@@ -1,0 +1,41 @@
+#ifndef SP_MODEL_LOADER_PROTO_INTERNAL_H
+#define SP_MODEL_LOADER_PROTO_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "engine/graph_def.h"
+#include "engine/tensor.h"
+#include "model_loader/proto/graph.pb-c.h"
+#include "model_loader/proto/tensor.pb-c.h"
+
+/* Messages as protobuf-c unpacked them -> our structures; for this room only. */
+
+/* Where the structures of one file go, and what they may still cost. */
+typedef struct sp_proto_target {
+	sp_arena *arena;
+	size_t repeated_left; /* see SP_TENSOR_PROTO_MAX_REPEATED */
+} sp_proto_target;
+
+/* A plain dtype for a DataType of the file, SP_INVALID_DTYPE when we know none. */
+sp_dtype sp_proto__dtype(int32_t number);
+
+/* A shape without holes; NULL is a scalar, as TensorFlow has it. */
+SP_MUST_CHECK sp_status sp_proto__shape(sp_shape *out, const SpPb__TensorShapeProto *proto,
+					sp_error *err);
+
+/* A shape with holes. */
+SP_MUST_CHECK sp_status sp_proto__partial_shape(sp_partial_shape *out,
+						const SpPb__TensorShapeProto *proto, sp_error *err);
+
+/* See model_loader/tensor_proto.h. */
+SP_MUST_CHECK sp_status sp_proto__tensor(sp_tensor *out, const SpPb__TensorProto *proto,
+					 sp_proto_target *target, sp_error *err);
+
+/* See model_loader/graph_def.h. */
+SP_MUST_CHECK sp_status sp_proto__graph(sp_graph_def *out, const SpPb__GraphDef *proto,
+					sp_proto_target *target, sp_error *err);
+
+#endif
