@@ -1,0 +1,30 @@
+#!/bin/sh
+# Adds up what the test programs of a build folder said:
+#
+#   sum-tests.sh BUILD     prints the failing ones' output, then "N passed, N failed"
+#
+# A program counts its own cases ("[  PASSED  ] N test(s)."); one that does not
+# is one case.  One that failed without saying how often failed once.
+set -u
+cd "$1" || exit 1
+passed=0
+failed=0
+for result in $(find tests -name '*.trs' | sort); do
+	log=${result%.trs}.log
+	good=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+	bad=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+	case $(sed -n 's/^:test-result: //p' "$result") in
+	PASS*) [ "$good" -gt 0 ] || good=1 ;;
+	SKIP*) ;;
+	*)
+		[ "$bad" -gt 0 ] || bad=1
+		echo "---- ${result%.trs}"
+		tail -60 "$log"
+		;;
+	esac
+	passed=$((passed + good))
+	failed=$((failed + bad))
+done
+[ $((passed + failed)) -gt 0 ] || failed=1
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,103 @@
+#!/bin/sh
+# Which room may include which, and where a foreign header may be seen.
+#
+#   check_arrows.sh [TREE]     prints what goes against the arrows; fails if anything does
+set -u
+tree=${1:-${srcdir:-.}}
+
+# room: rooms it may include
+rooms='
+base: base
+storage: base storage
+engine: base storage/table.h engine
+model_loader: base storage engine model_loader
+incremental: base storage engine model_loader incremental
+session_group: base engine model_loader session_group
+processor: base storage engine model_loader incremental session_group processor
+api: base storage engine model_loader incremental session_group processor api
+api/host: base api/serving_processor.h api/host
+'
+
+# header: the only places that may include it
+foreign='
+dnnl.h: engine/kernels/dense_layer.c
+omp.h: engine/kernels/dense_layer.c
+snappy-c.h: model_loader/
+protobuf-c/: model_loader/
+cJSON.h: processor/config api/
+cjson/: processor/config api/
+event2/: api/host/
+pcre2.h: engine/ops/
+'
+
+awk -v tree="$tree" -v rooms="$rooms" -v foreign="$foreign" '
+function starts(text, with) { return substr(text, 1, length(with)) == with }
+
+function room_of(file,    n, best) {
+	best = ""
+	for (n in allowed)
+		if (starts(file, n "/") && length(n) > length(best))
+			best = n
+	return best
+}
+
+function may(room, header,    n, list, i) {
+	n = split(allowed[room], list, " ")
+	for (i = 1; i <= n; i++)
+		if (header == list[i] || starts(header, list[i] "/"))
+			# api includes api/host only through its own fragment
+			return !(room == "api" && starts(header, "api/host/"))
+	return 0
+}
+
+function check_foreign(file, header,    h, n, list, i, good) {
+	for (h in places) {
+		if (header != h && !(h ~ /\/$/ && starts(header, h)))
+			continue
+		good = 0
+		n = split(places[h], list, " ")
+		for (i = 1; i <= n; i++)
+			good = good || starts(file, list[i])
+		if (!good)
+			report(file, header, "is seen in " places[h] " only")
+	}
+}
+
+function report(file, header, why) {
+	printf "%s includes %s: %s\n", file, header, why
+	bad = 1
+}
+
+BEGIN {
+	n = split(rooms, lines, "\n")
+	for (i = 1; i <= n; i++)
+		if (split(lines[i], pair, ": ") == 2)
+			allowed[pair[1]] = pair[2]
+	n = split(foreign, lines, "\n")
+	for (i = 1; i <= n; i++)
+		if (split(lines[i], pair, ": ") == 2)
+			places[pair[1]] = pair[2]
+	find = "cd \"" tree "\" && find base storage engine model_loader incremental session_group processor api -name \"*.[ch]\" -o -name \"*.inc\" | sort"
+	while ((find | getline file) > 0) {
+		room = room_of(file)
+		count++
+		while ((getline line < (tree "/" file)) > 0) {
+			if (line !~ /^[ \t]*#[ \t]*include[ \t]/)
+				continue
+			header = line
+			sub(/^[ \t]*#[ \t]*include[ \t]*[<"]/, "", header)
+			sub(/[>"].*$/, "", header)
+			if (line ~ /"/ && header !~ /\//)
+				report(file, header, "write it from the root")
+			else if (line ~ /"/ && !may(room, header))
+				report(file, header, "against the arrows of " room)
+			check_foreign(file, header)
+		}
+		close(tree "/" file)
+	}
+	if (count == 0) {
+		print "no sources below " tree
+		bad = 1
+	}
+	exit bad
+}'

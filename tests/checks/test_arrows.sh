@@ -1,0 +1,47 @@
+#!/bin/sh
+# The tree keeps its arrows, and the check sees it when one is broken.
+set -u
+srcdir=${srcdir:-.}
+check="$srcdir/tests/checks/check_arrows.sh"
+passed=0
+failed=0
+
+expect() { # expect WANTED NAME COMMAND...
+	wanted=$1 name=$2
+	shift 2
+	if "$@" >"$work/out" 2>&1; then got=0; else got=1; fi
+	if [ "$got" = "$wanted" ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "$name:"
+		cat "$work/out"
+	fi
+}
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+for room in base storage engine model_loader incremental session_group processor api/host; do
+	mkdir -p "$work/tree/$room"
+done
+
+try() { # try WANTED FILE INCLUDE
+	echo "#include $3" >"$work/tree/$2"
+	expect "$1" "$2 with $3" "$check" "$work/tree"
+	rm "$work/tree/$2"
+}
+
+expect 0 "the tree itself" "$check" "$srcdir"
+try 0 storage/good.c '"base/status.h"'
+try 1 base/bad.c '"engine/op.h"'
+try 1 engine/bad.c '"storage/table_builder.h"'
+try 0 engine/good.c '"storage/table.h"'
+try 1 engine/bad.c '<event2/http.h>'
+try 1 session_group/bad.h '"incremental/discover.h"'
+try 1 incremental/bad.h '"session_group/session_group.h"'
+try 1 api/host/bad.c '"engine/tensor.h"'
+try 1 processor/bad.c '"config.h"'
+
+echo "[  PASSED  ] $passed test(s)."
+[ "$failed" -eq 0 ] || echo "[  FAILED  ] $failed test(s)."
+[ "$failed" -eq 0 ]
