@@ -48,6 +48,9 @@ const sp_snapshot *sp_model_snapshot(const sp_model *model);
 size_t sp_model_signature_count(const sp_model *model);
 const sp_signature *sp_model_signature(const sp_model *model, size_t i);
 
+/* Why the i-th signature cannot be served; NULL when it can. */
+const sp_error *sp_model_signature_error(const sp_model *model, size_t i);
+
 /* True and its index when the model has that signature. */
 bool sp_model_find_signature(const sp_model *model, const char *name, size_t *i);
 

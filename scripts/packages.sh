@@ -7,8 +7,8 @@
 set -eu
 
 build_packages="gcc g++ make autoconf automake libtool pkg-config \
-protobuf-c-compiler libprotobuf-c-dev libcjson-dev libsnappy-dev libdnnl-dev libevent-dev"
-test_packages="$build_packages libcmocka-dev curl strace binutils python3"
+protobuf-c-compiler libprotobuf-c-dev libcjson-dev libsnappy-dev libdnnl-dev libevent-dev curl"
+test_packages="$build_packages libcmocka-dev strace binutils python3"
 
 list() {
 	case $1 in
