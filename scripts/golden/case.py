@@ -1,0 +1,68 @@
+"""Writes a golden case: a model, requests, the answers TensorFlow gave, and where it all came from."""
+import json
+import os
+import shutil
+
+import numpy as np
+
+import wire
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def strings(values):
+    """A string tensor of bytes objects: numpy's own string type would cut NULs off."""
+    values = np.array(values, dtype=object)
+    array = np.empty(values.shape, dtype=object)
+    for i, value in np.ndenumerate(values):
+        array[i] = value.encode() if isinstance(value, str) else value
+    return array
+
+
+def start(name):
+    """The case's folder, empty."""
+    folder = os.path.join(ROOT, "tests/golden", name)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(os.path.join(folder, "requests"))
+    return folder
+
+
+def _write(path, data):
+    with open(path, "wb") as file:
+        file.write(data if isinstance(data, bytes) else (data + "\n").encode())
+
+
+def add_requests(folder, pairs):
+    """pairs: [(inputs, outputs)], both {alias: array}."""
+    for number, (inputs, outputs) in enumerate(pairs):
+        base = os.path.join(folder, "requests/%03d" % number)
+        _write(base + ".request.pb", wire.request_proto(inputs))
+        _write(base + ".response.pb", wire.response_proto(outputs))
+        try:
+            request, response = wire.request_json(inputs), wire.response_json(outputs)
+        except wire.NoJson:
+            continue
+        _write(base + ".request.json", request)
+        _write(base + ".response.json", response)
+
+
+def add_errors(folder, refused):
+    """refused: [(inputs, TensorFlow's error)]."""
+    os.makedirs(os.path.join(folder, "errors"))
+    for number, (inputs, error) in enumerate(refused):
+        base = os.path.join(folder, "errors/%03d" % number)
+        _write(base + ".request.pb", wire.request_proto(inputs))
+        _write(base + ".why.txt", type(error).__name__)
+
+
+def finish(folder, covers, provenance, checkpoint_dir=None, extra=None):
+    config = {"feature_store_type": "memory", "serialize_protocol": "protobuf", "model_store_type": "local",
+              "signature_name": "serving_default", "savedmodel_dir": "model"}
+    if checkpoint_dir:
+        config["checkpoint_dir"] = checkpoint_dir
+    case = {"name": os.path.basename(folder), "covers": covers, "model_config": config,
+            "tolerance": {"rtol": 1e-5, "atol": 1e-6}, "provenance": provenance}
+    case.update(extra or {})
+    _write(os.path.join(folder, "case.json"), json.dumps(case, indent=1))
+    size = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(folder) for f in files)
+    print("%s: %d bytes" % (folder, size))

@@ -1,0 +1,158 @@
+"""EmbeddingVariables without DeepRec: graphs with its operators, checkpoints in its layout.
+
+A model is built in plain TensorFlow with a Python function where the embedding
+is read.  That graph gives the true answers: the function looks keys up by the
+documented rules.  For export every such function is replaced by a
+KvResourceGather on a KvVarHandleOp, and the restore operation gets a
+KvResourceImportV2, as DeepRec writes them.
+"""
+import os
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+BUCKETS = 1000
+
+
+class EmbeddingVariable:
+    def __init__(self, name, dim, keys, rows, default_rows, filter_freq=0, no_permission=0.0, key_dtype=np.int64,
+                 filtered=()):
+        self.name, self.dim = name, dim
+        order = np.argsort(np.asarray(keys) % BUCKETS, kind="stable")
+        self.keys = np.asarray(keys, key_dtype)[order]
+        self.rows = np.asarray(rows, np.float32).reshape(-1, dim)[order]
+        self.default_rows = np.asarray(default_rows, np.float32).reshape(-1, dim)
+        self.filter_freq, self.no_permission = filter_freq, no_permission
+        self.filtered = np.asarray(sorted(filtered, key=lambda k: k % BUCKETS), key_dtype)
+        self.table = dict(zip(self.keys.tolist(), self.rows))
+
+    def lookup(self, keys):
+        """The answer by the documented rules (docs/embedding-variables.md)."""
+        out = np.empty(keys.shape + (self.dim,), np.float32)
+        for i, key in np.ndenumerate(keys):
+            row = self.table.get(int(key))
+            if row is None and self.filter_freq > 0:
+                row = np.full(self.dim, self.no_permission, np.float32)
+            elif row is None:
+                row = self.default_rows[int(key) % len(self.default_rows)]
+            out[i] = row
+        return out
+
+    def read(self, keys):
+        """The stand-in for a gather, to be replaced at export."""
+        with tf.name_scope(self.name + "_read"):
+            rows = tf.compat.v1.py_func(lambda k: self.lookup(k), [keys], tf.float32, name="standin")
+        rows.set_shape(keys.shape.concatenate([self.dim]))
+        return rows
+
+    def checkpoint(self, empty=False):
+        """Its tensors as DeepRec saves them."""
+        keys, rows = (self.keys[:0], self.rows[:0]) if empty else (self.keys, self.rows)
+        filtered = self.filtered[:0] if empty else self.filtered
+        freqs = np.full(len(keys), max(self.filter_freq, 1), np.int64)
+        return {"-keys": keys, "-values": rows, "-versions": np.full(len(keys), -1, np.int64), "-freqs": freqs,
+                "-keys_filtered": filtered, "-versions_filtered": np.full(len(filtered), -1, np.int64),
+                "-freqs_filtered": np.ones(len(filtered), np.int64), "-partition_offset": _offsets(keys),
+                "-partition_filter_offset": _offsets(filtered)}
+
+    def tensors(self, empty=False):
+        return {self.name + suffix: value for suffix, value in self.checkpoint(empty).items()}
+
+
+def _offsets(keys):
+    counts = np.bincount(np.asarray(keys % BUCKETS, np.int64), minlength=BUCKETS)
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+
+
+def write_bundle(prefix, tensors):
+    """A checkpoint of these tensors, by TensorFlow's own writer."""
+    os.makedirs(os.path.dirname(prefix), exist_ok=True)
+    names = sorted(tensors)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        save = tf.raw_ops.SaveV2(prefix=prefix, tensor_names=names, shape_and_slices=[""] * len(names),
+                                 tensors=[tf.constant(tensors[name]) for name in names])
+        session.run(save)
+
+
+def _add(graph_def, name, op, inputs=(), **attrs):
+    node = graph_def.node.add(name=name, op=op)
+    node.input.extend(inputs)
+    for key, value in attrs.items():
+        node.attr[key].CopyFrom(value)
+    return name
+
+
+def _attr(**kwargs):
+    return tf.compat.v1.AttrValue(**kwargs)
+
+
+def _const(graph_def, name, array):
+    proto = tf.make_tensor_proto(array)
+    return _add(graph_def, name, "Const", dtype=_attr(type=proto.dtype), value=_attr(tensor=proto))
+
+
+def _handle(graph_def, ev):
+    key_type = _attr(type=tf.as_dtype(ev.keys.dtype).as_datatype_enum)
+    shape = tf.TensorShape([ev.dim]).as_proto()
+    return _add(graph_def, ev.name, "KvVarHandleOp", container=_attr(s=b""), shared_name=_attr(s=ev.name.encode()),
+                dtype=_attr(type=1), shape=_attr(shape=shape), Tkeys=key_type)
+
+
+def _import(graph_def, ev, prefix):
+    key_type = _attr(type=tf.as_dtype(ev.keys.dtype).as_datatype_enum)
+    value = _const(graph_def, ev.name + "/initial_value", ev.default_rows)
+    empty_key = _const(graph_def, ev.name + "/empty_key", np.asarray(-1, ev.keys.dtype))
+    name = _const(graph_def, "save/%s/tensor_names" % ev.name, np.asarray(ev.name))
+    attrs = dict(Tkeys=key_type, dtype=_attr(type=1), shape=_attr(shape=tf.TensorShape([ev.dim]).as_proto()),
+                 counter_type=_attr(type=23), default_value_dim=_attr(i=len(ev.default_rows)))
+    if ev.filter_freq:
+        attrs["filter_freq"] = _attr(i=ev.filter_freq)
+    if ev.no_permission:
+        attrs["default_value_no_permission"] = _attr(f=ev.no_permission)
+    return _add(graph_def, "save/%s/import" % ev.name, "KvResourceImportV2",
+                [prefix, ev.name, ev.name, value, name, empty_key], **attrs)
+
+
+def with_embedding_ops(graph_def, evs, saver_def):
+    """The graph with every stand-in replaced, and the restore operation importing the embeddings."""
+    out = tf.compat.v1.GraphDef()
+    out.versions.CopyFrom(graph_def.versions)
+    for ev in evs:
+        _handle(out, ev)
+        _const(out, ev.name + "/unused_default", np.float32(1))
+    imports = [_import(out, ev, saver_def.filename_tensor_name.split(":")[0]) for ev in evs]
+    by_scope = {ev.name + "_read": ev for ev in evs}
+    for node in graph_def.node:
+        ev = by_scope.get(node.name.rsplit("/", 1)[0].rstrip("_0123456789")) if node.op in ("PyFunc", "PyFuncStateless") \
+            else None
+        if ev is None:
+            copy = out.node.add()
+            copy.CopyFrom(node)
+            if node.name == saver_def.restore_op_name:
+                copy.input.extend("^" + name for name in imports)
+            continue
+        _add(out, node.name, "KvResourceGather", [ev.name, node.input[0], ev.name + "/unused_default"],
+             dtype=_attr(type=1), Tkeys=_attr(type=tf.as_dtype(ev.keys.dtype).as_datatype_enum))
+    return out
+
+
+def write_saved_model(folder, graph_def, saver_def, signatures):
+    """signatures: {name: ({alias: tensor}, {alias: tensor})}."""
+    model = saved_model_pb2.SavedModel(saved_model_schema_version=1)
+    meta = model.meta_graphs.add()
+    meta.meta_info_def.tags.append("serve")
+    meta.meta_info_def.tensorflow_version = "1.15.5"
+    meta.graph_def.CopyFrom(graph_def)
+    meta.saver_def.CopyFrom(saver_def)
+    for name, (inputs, outputs) in signatures.items():
+        signature = meta.signature_def[name]
+        signature.method_name = "tensorflow/serving/predict"
+        for side, tensors in ((signature.inputs, inputs), (signature.outputs, outputs)):
+            for alias, tensor in tensors.items():
+                side[alias].name = tensor.name
+                side[alias].dtype = tensor.dtype.as_datatype_enum
+                side[alias].tensor_shape.CopyFrom(tensor.shape.as_proto())
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "saved_model.pb"), "wb") as file:
+        file.write(model.SerializeToString(deterministic=True))
