@@ -13,8 +13,9 @@
  *
  * Errors name what is wrong with the file: SP_NOT_FOUND (no saved_model.pb, no
  * metagraph with the tags), SP_CORRUPT (not a protobuf, hostile sizes, names
- * that are not names), SP_UNSUPPORTED (a text or chunked SavedModel, a tensor
- * type we do not read).
+ * that are not names, assets outside their folder), SP_UNSUPPORTED (a text or
+ * chunked SavedModel, one of another schema version, and what
+ * model_loader/graph_def.h refuses).
  *
  * Source: saved_model.proto, meta_graph.proto, saver.proto of TensorFlow 2.15;
  * DeepRec's field 8 of MetaGraphDef (incr_saver_def).
@@ -24,14 +25,14 @@
 
 typedef struct sp_tensor_info {
 	const char *alias;
-	const char *tensor_name; /* "node:0" */
-	sp_dtype dtype;
-	sp_partial_shape shape;
+	const char *tensor_name; /* "node:0"; "" for a sparse or composite tensor */
+	sp_dtype dtype;          /* SP_INVALID_DTYPE for a type we do not know */
+	sp_partial_shape shape;  /* as declared; ranks above SP_MAX_RANK are unknown ones */
 } sp_tensor_info;
 
 typedef struct sp_signature {
 	const char *name;
-	const char *method; /* "tensorflow/serving/predict"; "" when the file has none */
+	const char *method;           /* "tensorflow/serving/predict"; "" when the file has none */
 	const sp_tensor_info *inputs; /* sorted by alias */
 	size_t input_count;
 	const sp_tensor_info *outputs; /* sorted by alias */
@@ -51,7 +52,8 @@ typedef struct sp_asset {
 typedef struct sp_saved_model {
 	sp_arena *arena; /* holds all of it */
 	sp_graph_def graph;
-	const sp_signature *signatures; /* sorted by name; "__saved_model_init_op" is not among them */
+	/* Sorted by name; "__saved_model_init_op" is not among them. */
+	const sp_signature *signatures;
 	size_t signature_count;
 	sp_saver saver;
 	sp_saver incremental_saver; /* DeepRec's incr_saver_def */

@@ -1,0 +1,378 @@
+#include "model_loader/saved_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "model_loader/message.h"
+#include "model_loader/proto/saved_model.pb-c.h"
+#include "model_loader/proto_internal.h"
+#include "model_loader/tensor_proto.h"
+
+#define SERVE_TAG            "serve"
+#define INIT_OP_SIGNATURE    "__saved_model_init_op"
+#define MAIN_OP_COLLECTION   "saved_model_main_op"
+#define LEGACY_OP_COLLECTION "legacy_init_op"
+#define ASSETS_COLLECTION    "saved_model_assets"
+#define ASSET_TYPE           "/tensorflow.AssetFileDef"
+
+static sp_status no_memory(sp_error *err)
+{
+	return sp_error_set(err, SP_NO_MEMORY, "no memory for the SavedModel");
+}
+
+static bool is_text(const ProtobufCBinaryData *field, const char *text)
+{
+	return sp_bytes_equal_text(sp_message_bytes(field), text);
+}
+
+/* ----------------------------------------------------------------- signatures */
+
+static sp_status read_tensor_info(sp_tensor_info *out, const SpPb__TensorInfoEntry *entry,
+				  sp_arena *arena, sp_error *err)
+{
+	const SpPb__TensorInfo *info = entry->value;
+
+	*out = (sp_tensor_info){.tensor_name = "", .shape.rank = -1};
+	SP_TRY(sp_message_text(&out->alias, &entry->key, "a tensor's alias", arena, err));
+	if (info == NULL)
+		return sp_error_set(err, SP_CORRUPT, "tensor %s says nothing", out->alias);
+	if (info->encoding_case == SP_PB__TENSOR_INFO__ENCODING_NAME)
+		SP_TRY(sp_message_text(&out->tensor_name, &info->name, "a tensor's name", arena,
+				       err));
+	out->dtype = sp_proto__dtype(info->dtype);
+	if (info->tensor_shape != NULL && info->tensor_shape->n_dim <= SP_MAX_RANK)
+		return sp_proto__partial_shape(&out->shape, info->tensor_shape, err);
+	return SP_OK;
+}
+
+static int by_alias(const void *a, const void *b)
+{
+	return strcmp(((const sp_tensor_info *)a)->alias, ((const sp_tensor_info *)b)->alias);
+}
+
+static sp_status read_tensor_infos(const sp_tensor_info **out,
+				   SpPb__TensorInfoEntry *const *entries, size_t count,
+				   sp_arena *arena, sp_error *err)
+{
+	sp_tensor_info *items = sp_arena_array(arena, count, sizeof(*items));
+
+	if (items == NULL)
+		return no_memory(err);
+	for (size_t i = 0; i < count; i++)
+		SP_TRY(read_tensor_info(&items[i], entries[i], arena, err));
+	if (count > 1)
+		qsort(items, count, sizeof(*items), by_alias);
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(items[i - 1].alias, items[i].alias) == 0)
+			return sp_error_set(err, SP_CORRUPT, "tensor %s is given twice",
+					    items[i].alias);
+	*out = items;
+	return SP_OK;
+}
+
+static sp_status read_signature(sp_signature *out, const SpPb__SignatureEntry *entry,
+				sp_arena *arena, sp_error *err)
+{
+	const SpPb__SignatureDef *signature = entry->value;
+	sp_status status;
+
+	*out = (sp_signature){.method = ""};
+	SP_TRY(sp_message_text(&out->name, &entry->key, "a signature's name", arena, err));
+	if (signature == NULL)
+		return sp_error_set(err, SP_CORRUPT, "signature %s says nothing", out->name);
+	SP_TRY(sp_message_text(&out->method, &signature->method_name, "a method's name", arena,
+			       err));
+	out->input_count = signature->n_inputs;
+	out->output_count = signature->n_outputs;
+	status = read_tensor_infos(&out->inputs, signature->inputs, out->input_count, arena, err);
+	if (status == SP_OK)
+		status = read_tensor_infos(&out->outputs, signature->outputs, out->output_count,
+					   arena, err);
+	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "signature %s", out->name);
+}
+
+static int by_signature_name(const void *a, const void *b)
+{
+	return strcmp(((const sp_signature *)a)->name, ((const sp_signature *)b)->name);
+}
+
+static sp_status read_signatures(sp_saved_model *out, const SpPb__MetaGraphDef *meta, sp_error *err)
+{
+	sp_signature *items = sp_arena_array(out->arena, meta->n_signature_def, sizeof(*items));
+	size_t count = 0;
+
+	if (items == NULL)
+		return no_memory(err);
+	for (size_t i = 0; i < meta->n_signature_def; i++)
+		if (!is_text(&meta->signature_def[i]->key, INIT_OP_SIGNATURE))
+			SP_TRY(read_signature(&items[count++], meta->signature_def[i], out->arena,
+					      err));
+	if (count > 1)
+		qsort(items, count, sizeof(*items), by_signature_name);
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(items[i - 1].name, items[i].name) == 0)
+			return sp_error_set(err, SP_CORRUPT, "signature %s is given twice",
+					    items[i].name);
+	out->signatures = items;
+	out->signature_count = count;
+	return SP_OK;
+}
+
+/* --------------------------------------------------------- savers and init op */
+
+static sp_status read_saver(sp_saver *out, const SpPb__SaverDef *saver, sp_arena *arena,
+			    sp_error *err)
+{
+	if (saver == NULL || saver->filename_tensor_name.len == 0 ||
+	    saver->restore_op_name.len == 0)
+		return SP_OK;
+	SP_TRY(sp_message_text(&out->filename_tensor, &saver->filename_tensor_name,
+			       "the saver's file name tensor", arena, err));
+	return sp_message_text(&out->restore_op, &saver->restore_op_name,
+			       "the saver's restore operation", arena, err);
+}
+
+/* NULL when there is none; of equal keys the last one counts, as in any protobuf map. */
+static const SpPb__CollectionDef *find_collection(const SpPb__MetaGraphDef *meta, const char *key)
+{
+	const SpPb__CollectionDef *found = NULL;
+
+	for (size_t i = 0; i < meta->n_collection_def; i++)
+		if (is_text(&meta->collection_def[i]->key, key))
+			found = meta->collection_def[i]->value;
+	return found;
+}
+
+static sp_status init_op_of_signature(const char **out, const SpPb__SignatureDef *signature,
+				      sp_arena *arena, sp_error *err)
+{
+	for (size_t i = 0; signature != NULL && i < signature->n_outputs; i++) {
+		const SpPb__TensorInfo *info = signature->outputs[i]->value;
+
+		if (is_text(&signature->outputs[i]->key, INIT_OP_SIGNATURE) && info != NULL &&
+		    info->encoding_case == SP_PB__TENSOR_INFO__ENCODING_NAME)
+			return sp_message_text(out, &info->name, "the init operation", arena, err);
+	}
+	return sp_error_set(err, SP_CORRUPT, "signature " INIT_OP_SIGNATURE " names no operation");
+}
+
+static sp_status init_op_of_collection(const char **out, const SpPb__CollectionDef *collection,
+				       const char *key, sp_arena *arena, sp_error *err)
+{
+	size_t count = collection->kind_case == SP_PB__COLLECTION_DEF__KIND_NODE_LIST
+			       ? collection->node_list->n_value
+			       : 0;
+
+	if (count != 1)
+		return sp_error_set(err, SP_CORRUPT,
+				    "collection %s holds %zu nodes, it must hold one", key, count);
+	return sp_message_text(out, &collection->node_list->value[0], "the init operation", arena,
+			       err);
+}
+
+/*
+ * TensorFlow writes the same operation in several places, of which one is to
+ * be run: the signature, else the main op, else the legacy init op.
+ */
+static sp_status read_init_op(sp_saved_model *out, const SpPb__MetaGraphDef *meta, sp_error *err)
+{
+	static const char *const keys[] = {MAIN_OP_COLLECTION, LEGACY_OP_COLLECTION};
+
+	for (size_t i = 0; i < meta->n_signature_def; i++)
+		if (is_text(&meta->signature_def[i]->key, INIT_OP_SIGNATURE))
+			return init_op_of_signature(&out->init_op, meta->signature_def[i]->value,
+						    out->arena, err);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		const SpPb__CollectionDef *collection = find_collection(meta, keys[i]);
+
+		if (collection != NULL)
+			return init_op_of_collection(&out->init_op, collection, keys[i], out->arena,
+						     err);
+	}
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------------- assets */
+
+/* A relative path that stays below where it starts. */
+static bool is_below(const char *path)
+{
+	do {
+		size_t n = strcspn(path, "/");
+
+		if (n == 0 || (n == 1 && path[0] == '.') || (n == 2 && memcmp(path, "..", 2) == 0))
+			return false;
+		path += n;
+	} while (*path++ == '/');
+	return true;
+}
+
+static sp_status read_asset(sp_asset *out, const SpPb__AssetFileDef *asset, sp_arena *arena,
+			    sp_error *err)
+{
+	const SpPb__TensorInfo *info = asset->tensor_info;
+
+	SP_TRY(sp_message_text(&out->filename, &asset->filename, "an asset's name", arena, err));
+	if (!is_below(out->filename))
+		return sp_error_set(err, SP_CORRUPT, "asset \"%s\" is no path below assets/",
+				    out->filename);
+	if (info == NULL || info->encoding_case != SP_PB__TENSOR_INFO__ENCODING_NAME)
+		return sp_error_set(err, SP_CORRUPT, "asset %s names no tensor", out->filename);
+	return sp_message_text(&out->tensor_name, &info->name, "an asset's tensor", arena, err);
+}
+
+static sp_status read_packed_asset(sp_asset *out, const SpPb__Any *any, sp_arena *arena,
+				   sp_arena *scratch, sp_error *err)
+{
+	ProtobufCMessage *message;
+
+	if (!sp_bytes_ends_with(sp_message_bytes(&any->type_url), ASSET_TYPE))
+		return sp_error_set(err, SP_CORRUPT,
+				    "collection " ASSETS_COLLECTION " holds something else");
+	SP_TRY(sp_message_unpack(&message, &sp_pb__asset_file_def__descriptor,
+				 sp_message_bytes(&any->value), scratch, err));
+	return read_asset(out, (const SpPb__AssetFileDef *)message, arena, err);
+}
+
+static sp_status read_assets(sp_saved_model *out, const SpPb__MetaGraphDef *meta, sp_arena *scratch,
+			     sp_error *err)
+{
+	const SpPb__CollectionDef *collection = find_collection(meta, ASSETS_COLLECTION);
+	bool packed = meta->n_asset_file_def == 0 && collection != NULL &&
+		      collection->kind_case == SP_PB__COLLECTION_DEF__KIND_ANY_LIST;
+	size_t count = packed ? collection->any_list->n_value : meta->n_asset_file_def;
+	sp_asset *items = sp_arena_array(out->arena, count, sizeof(*items));
+
+	if (items == NULL)
+		return no_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		if (packed)
+			SP_TRY(read_packed_asset(&items[i], collection->any_list->value[i],
+						 out->arena, scratch, err));
+		else
+			SP_TRY(read_asset(&items[i], meta->asset_file_def[i], out->arena, err));
+	}
+	out->assets = items;
+	out->asset_count = count;
+	return SP_OK;
+}
+
+/* ----------------------------------------------------------------- the message */
+
+static bool serves(const SpPb__MetaGraphDef *meta)
+{
+	const SpPb__MetaGraphDef__MetaInfoDef *info = meta->meta_info_def;
+
+	if (info == NULL || info->n_tags == 0)
+		return false;
+	for (size_t i = 0; i < info->n_tags; i++)
+		if (!is_text(&info->tags[i], SERVE_TAG))
+			return false;
+	return true;
+}
+
+static sp_status choose(const SpPb__MetaGraphDef **out, const SpPb__SavedModel *model,
+			sp_error *err)
+{
+	if (model->saved_model_schema_version < 0 || model->saved_model_schema_version > 1)
+		return sp_error_set(err, SP_UNSUPPORTED, "SavedModel schema version %lld",
+				    (long long)model->saved_model_schema_version);
+	for (size_t i = 0; i < model->n_meta_graphs; i++) {
+		if (serves(model->meta_graphs[i]) || model->n_meta_graphs == 1) {
+			*out = model->meta_graphs[i];
+			return SP_OK;
+		}
+	}
+	return sp_error_set(err, SP_NOT_FOUND,
+			    "none of %zu metagraphs has exactly the tag \"" SERVE_TAG "\"",
+			    model->n_meta_graphs);
+}
+
+static sp_status read_meta_graph(sp_saved_model *out, const SpPb__MetaGraphDef *meta,
+				 sp_arena *scratch, sp_error *err)
+{
+	sp_proto_target target = {out->arena, SP_TENSOR_PROTO_MAX_REPEATED};
+
+	if (meta->graph_def == NULL)
+		return sp_error_set(err, SP_CORRUPT, "the metagraph has no graph");
+	SP_TRY(sp_proto__graph(&out->graph, meta->graph_def, &target, err));
+	SP_TRY(read_signatures(out, meta, err));
+	SP_TRY(read_saver(&out->saver, meta->saver_def, out->arena, err));
+	SP_TRY(read_saver(&out->incremental_saver, meta->incr_saver_def, out->arena, err));
+	SP_TRY(read_init_op(out, meta, err));
+	return read_assets(out, meta, scratch, err);
+}
+
+static sp_status parse(sp_saved_model *out, sp_bytes bytes, sp_arena *scratch, sp_error *err)
+{
+	const SpPb__MetaGraphDef *meta = NULL;
+	ProtobufCMessage *message;
+
+	SP_TRY(sp_message_unpack(&message, &sp_pb__saved_model__descriptor, bytes, scratch, err));
+	SP_TRY(choose(&meta, (const SpPb__SavedModel *)message, err));
+	return read_meta_graph(out, meta, scratch, err);
+}
+
+sp_status sp_saved_model_parse(sp_saved_model *out, const void *bytes, size_t size, sp_arena *arena,
+			       sp_error *err)
+{
+	sp_arena *scratch = sp_arena_create((size_t)1 << 20);
+	sp_status status;
+
+	if (scratch == NULL)
+		return no_memory(err);
+	*out = (sp_saved_model){.arena = arena};
+	status = parse(out, (sp_bytes){bytes, size}, scratch, err);
+	sp_arena_destroy(scratch);
+	return status;
+}
+
+/* Other forms of a SavedModel, which people should hear about by name. */
+static sp_status explain_absence(const char *directory, sp_arena *arena, sp_error *err)
+{
+	static const char *const other[] = {"saved_model.pbtxt", "saved_model.cpb"};
+
+	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
+		const char *path = sp_arena_printf(arena, "%s/%s", directory, other[i]);
+
+		if (path == NULL)
+			return no_memory(err);
+		if (sp_file_exists(path))
+			return sp_error_set(err, SP_UNSUPPORTED,
+					    "%s: this form of a SavedModel is not supported, "
+					    "export it as saved_model.pb",
+					    path);
+	}
+	return sp_error_set(err, SP_NOT_FOUND, "there is no saved_model.pb in %s", directory);
+}
+
+sp_status sp_saved_model_read(sp_saved_model *out, const char *directory, sp_arena *arena,
+			      sp_error *err)
+{
+	const char *path = sp_arena_printf(arena, "%s/saved_model.pb", directory);
+	sp_status status;
+	char *bytes;
+	size_t size;
+
+	if (path == NULL)
+		return no_memory(err);
+	status = sp_file_read(&bytes, &size, path, SP_MESSAGE_MAX_SIZE, err);
+	if (status == SP_NOT_FOUND)
+		return explain_absence(directory, arena, err);
+	SP_TRY(status);
+	status = sp_saved_model_parse(out, bytes, size, arena, err);
+	sp_free(bytes);
+	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", path);
+}
+
+const sp_signature *sp_saved_model_signature(const sp_saved_model *model, const char *name)
+{
+	sp_signature wanted = {.name = name};
+
+	if (model->signature_count == 0)
+		return NULL;
+	return bsearch(&wanted, model->signatures, model->signature_count, sizeof(wanted),
+		       by_signature_name);
+}
