@@ -1,0 +1,209 @@
+#include "processor/endpoint.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+
+static sp_status no_memory(sp_error *err)
+{
+	return sp_error_set(err, SP_NO_MEMORY, "no memory for the names of a signature");
+}
+
+/* A copy of `infos` whose texts are in the arena too. */
+static const sp_tensor_info *copy_infos(const sp_tensor_info *infos, size_t count, sp_arena *arena)
+{
+	sp_tensor_info *copy = sp_arena_array(arena, count, sizeof(*copy));
+
+	for (size_t i = 0; copy != NULL && i < count; i++) {
+		copy[i] = infos[i];
+		copy[i].alias = sp_arena_text(arena, sp_bytes_of(infos[i].alias));
+		copy[i].tensor_name = sp_arena_text(arena, sp_bytes_of(infos[i].tensor_name));
+		if (copy[i].alias == NULL || copy[i].tensor_name == NULL)
+			return NULL;
+	}
+	return copy;
+}
+
+static bool copy_signature(sp_signature *out, const sp_signature *signature, sp_arena *arena)
+{
+	*out = *signature;
+	out->name = sp_arena_text(arena, sp_bytes_of(signature->name));
+	out->method = sp_arena_text(arena, sp_bytes_of(signature->method));
+	out->inputs = copy_infos(signature->inputs, signature->input_count, arena);
+	out->outputs = copy_infos(signature->outputs, signature->output_count, arena);
+	return out->name != NULL && out->method != NULL && out->inputs != NULL &&
+	       out->outputs != NULL;
+}
+
+static sp_bytes spell(const sp_tensor_info *info, sp_spelling spelling)
+{
+	sp_bytes name = sp_bytes_of(spelling == SP_SPELLING_ALIAS ? info->alias
+								  : info->tensor_name);
+
+	if (spelling == SP_SPELLING_NODE && sp_bytes_ends_with(name, ":0"))
+		name.size -= 2;
+	return name;
+}
+
+/* All aliases before all tensor names, because a present name stays. */
+static sp_status add_names(sp_map *map, const sp_tensor_info *infos, size_t count, sp_error *err)
+{
+	for (int spelling = 0; spelling < SP_SPELLING_COUNT; spelling++)
+		for (size_t i = 0; i < count; i++)
+			if (sp_map_add(map, spell(&infos[i], (sp_spelling)spelling),
+				       i * SP_SPELLING_COUNT + (unsigned)spelling) ==
+			    SP_MAP_NO_MEMORY)
+				return no_memory(err);
+	return SP_OK;
+}
+
+static sp_status find_twins(sp_endpoint *endpoint, sp_arena *arena, sp_error *err)
+{
+	const sp_signature *signature = &endpoint->signature;
+	sp_map tensors;
+
+	sp_map_init(&tensors, arena);
+	endpoint->input_twins = sp_arena_array(arena, signature->input_count,
+					       sizeof(*endpoint->input_twins));
+	if (endpoint->input_twins == NULL)
+		return no_memory(err);
+	for (size_t i = 0; i < signature->input_count; i++) {
+		sp_bytes tensor = spell(&signature->inputs[i], SP_SPELLING_NODE);
+		uint64_t twin = i;
+
+		if (sp_map_add(&tensors, tensor, i) == SP_MAP_NO_MEMORY)
+			return no_memory(err);
+		sp_map_get(&tensors, tensor, &twin);
+		endpoint->input_twins[i] = (size_t)twin;
+	}
+	return SP_OK;
+}
+
+sp_status sp_endpoint_init(sp_endpoint *out, const sp_signature *signature, sp_arena *arena,
+			   sp_error *err)
+{
+	sp_map_init(&out->inputs, arena);
+	sp_map_init(&out->outputs, arena);
+	if (!copy_signature(&out->signature, signature, arena))
+		return no_memory(err);
+	signature = &out->signature;
+	SP_TRY(find_twins(out, arena, err));
+	SP_TRY(add_names(&out->inputs, signature->inputs, signature->input_count, err));
+	return add_names(&out->outputs, signature->outputs, signature->output_count, err);
+}
+
+/* SP_INVALID "signature 's' has no input 'z'; it has 'x', 'y'", cut where the text ends. */
+static sp_status unknown_name(const sp_endpoint *endpoint, const char *what, sp_bytes name,
+			      const sp_tensor_info *infos, size_t count, sp_error *err)
+{
+	char list[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < count && used < sizeof(list); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'",
+					 i == 0 ? "" : ", ", infos[i].alias);
+	return sp_error_set(err, SP_INVALID, "signature '%s' has no %s '%.*s'; it has %s%s",
+			    endpoint->signature.name, what, (int)(name.size < 80 ? name.size : 80),
+			    name.size != 0 ? name.data : "", count == 0 ? "none" : list,
+			    used < sizeof(list) ? "" : " ...");
+}
+
+sp_status sp_endpoint_find_input(const sp_endpoint *endpoint, sp_bytes name, size_t *index,
+				 sp_error *err)
+{
+	const sp_signature *signature = &endpoint->signature;
+	uint64_t value;
+
+	if (!sp_map_get(&endpoint->inputs, name, &value))
+		return unknown_name(endpoint, "input", name, signature->inputs,
+				    signature->input_count, err);
+	*index = endpoint->input_twins[value / SP_SPELLING_COUNT];
+	return SP_OK;
+}
+
+sp_status sp_endpoint_find_output(const sp_endpoint *endpoint, sp_bytes name, size_t *index,
+				  sp_spelling *spelling, sp_error *err)
+{
+	const sp_signature *signature = &endpoint->signature;
+	uint64_t value;
+
+	if (!sp_map_get(&endpoint->outputs, name, &value))
+		return unknown_name(endpoint, "output", name, signature->outputs,
+				    signature->output_count, err);
+	*index = (size_t)(value / SP_SPELLING_COUNT);
+	*spelling = (sp_spelling)(value % SP_SPELLING_COUNT);
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------------- JSON */
+
+static void put_json_text(sp_buffer *json, const char *text)
+{
+	sp_buffer_append_char(json, '"');
+	for (const char *c = text; *c != '\0'; c++) {
+		if (*c == '"' || *c == '\\')
+			sp_buffer_append_char(json, '\\');
+		if ((unsigned char)*c < 0x20)
+			sp_buffer_printf(json, "\\u%04x", (unsigned)*c);
+		else
+			sp_buffer_append_char(json, *c);
+	}
+	sp_buffer_append_char(json, '"');
+}
+
+/* The types DeepRec's processor names here; any other is "". */
+static const char *json_type(sp_dtype dtype)
+{
+	switch (dtype) {
+	case SP_FLOAT:
+	case SP_DOUBLE:
+	case SP_INT32:
+	case SP_UINT8:
+	case SP_INT8:
+	case SP_STRING:
+	case SP_INT64:
+	case SP_BOOL:
+		return sp_dtype_name(dtype);
+	default:
+		return "";
+	}
+}
+
+static void put_json_infos(sp_buffer *json, const sp_tensor_info *infos, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const sp_partial_shape *shape = &infos[i].shape;
+
+		sp_buffer_append_text(json, i == 0 ? "{\"name\": " : ",{\"name\": ");
+		put_json_text(json, infos[i].alias);
+		sp_buffer_append_text(json, ",\"shape\": [");
+		for (int d = 0; d < shape->rank; d++)
+			sp_buffer_printf(json, "%s%" PRId64, d == 0 ? "" : ", ", shape->dims[d]);
+		sp_buffer_printf(json, "],\"type\": \"%s\"}", json_type(infos[i].dtype));
+	}
+}
+
+const char *sp_endpoint_json(const sp_endpoint *endpoint, sp_arena *arena)
+{
+	const sp_signature *signature = &endpoint->signature;
+	const char *text = NULL;
+	sp_buffer json;
+
+	if (strcmp(signature->method, "tensorflow/serving/predict") != 0)
+		return "";
+	sp_buffer_init(&json, SIZE_MAX / 2);
+	sp_buffer_append_text(&json, "{\"signature_name\": ");
+	put_json_text(&json, signature->name);
+	sp_buffer_append_text(&json, ",\"inputs\": [");
+	put_json_infos(&json, signature->inputs, signature->input_count);
+	sp_buffer_append_text(&json, "],\"outputs\": [");
+	put_json_infos(&json, signature->outputs, signature->output_count);
+	sp_buffer_append_text(&json, "]}");
+	if (!json.failed)
+		text = sp_arena_text(arena, (sp_bytes){json.data, json.size});
+	sp_buffer_fini(&json);
+	return text;
+}

@@ -1,0 +1,90 @@
+#ifndef SP_PROCESSOR_WIRE_H
+#define SP_PROCESSOR_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+/*
+ * The wire format of protocol buffers: fields in, fields out.
+ *
+ * Reading copies nothing and trusts nothing.  Groups, which no message of ours
+ * has, are skipped as the unknown fields they are, down to
+ * SP_WIRE_MAX_GROUP_DEPTH levels.
+ *
+ * Writing goes into memory of the right size: the caller has added up the
+ * sizes before.
+ *
+ * Source: "Encoding" of the protocol buffers documentation.
+ *
+ * Threads: pure.
+ */
+#define SP_WIRE_MAX_GROUP_DEPTH 64
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "numbers are moved between messages and memory as they lie");
+
+typedef enum sp_wire_type {
+	SP_WIRE_VARINT = 0,
+	SP_WIRE_FIXED64 = 1,
+	SP_WIRE_BYTES = 2,
+	SP_WIRE_GROUP_START = 3,
+	SP_WIRE_GROUP_END = 4,
+	SP_WIRE_FIXED32 = 5,
+} sp_wire_type;
+
+typedef struct sp_wire {
+	const unsigned char *at;
+	const unsigned char *end;
+} sp_wire;
+
+typedef struct sp_wire_field {
+	uint32_t number;
+	sp_wire_type type; /* VARINT, FIXED64, BYTES or FIXED32 */
+	uint64_t value;    /* of VARINT, FIXED64, FIXED32 */
+	sp_bytes bytes;    /* of BYTES: a view into the message */
+} sp_wire_field;
+
+static inline sp_wire sp_wire_of(sp_bytes message)
+{
+	const unsigned char *at = (const unsigned char *)message.data;
+
+	return (sp_wire){at, at != NULL ? at + message.size : at};
+}
+
+typedef enum sp_wire_result { SP_WIRE_FIELD, SP_WIRE_END, SP_WIRE_MALFORMED } sp_wire_result;
+
+/* The next field. */
+sp_wire_result sp_wire_next(sp_wire *wire, sp_wire_field *field);
+
+/* One varint; false when it is cut off or longer than 10 bytes.  Bits above 64 are dropped. */
+bool sp_wire_varint(sp_wire *wire, uint64_t *value);
+
+/* How many varints the bytes hold if they are well formed: bytes that end one. */
+size_t sp_wire_count_varints(sp_bytes packed);
+
+/* ------------------------------------------------------------------ writing */
+
+/* Bytes of a varint, 1 ... 10. */
+static inline size_t sp_wire_varint_size(uint64_t value)
+{
+	return (size_t)(9 * (64 - __builtin_clzll(value | 1)) + 64) / 64;
+}
+
+/* Bytes of a length-delimited field `number` < 16 with `size` bytes in it. */
+static inline size_t sp_wire_field_size(size_t size)
+{
+	return 1 + sp_wire_varint_size(size) + size;
+}
+
+/* Each returns where the next byte goes. */
+unsigned char *sp_wire_put_varint(unsigned char *at, uint64_t value);
+unsigned char *sp_wire_put_bytes(unsigned char *at, const void *data, size_t size);
+
+/* Tag and length of a length-delimited field `number` < 16; its bytes follow. */
+unsigned char *sp_wire_put_header(unsigned char *at, uint32_t number, size_t size);
+
+#endif
