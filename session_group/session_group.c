@@ -1,0 +1,93 @@
+#include "session_group/session_group.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "session_group/slots.h"
+
+struct sp_session_group {
+	sp_slots *slots;
+	sp_session_policy policy;
+	atomic_uint_least64_t turn; /* of RR */
+	size_t count;
+	sp_session *sessions[];
+};
+
+sp_status sp_session_group_create(sp_session_group **out, const sp_program *program,
+				  const sp_session_group_options *options, sp_error *err)
+{
+	size_t count = options->session_count;
+	sp_session_group *group = NULL;
+	sp_status status;
+
+	assert(count >= 1);
+	if (count <= (SIZE_MAX - sizeof(*group)) / sizeof(group->sessions[0]))
+		group = sp_alloc_zero(1, sizeof(*group) + count * sizeof(group->sessions[0]));
+	if (group == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu sessions", count);
+	group->policy = options->policy;
+	group->count = count;
+	status = sp_slots_create(&group->slots, count, err);
+	for (size_t i = 0; status == SP_OK && i < count; i++)
+		status = sp_session_create(&group->sessions[i], program, options->workspace_limit,
+					   err);
+	if (status != SP_OK) {
+		sp_session_group_destroy(group);
+		return status;
+	}
+	*out = group;
+	return SP_OK;
+}
+
+void sp_session_group_destroy(sp_session_group *group)
+{
+	if (group == NULL)
+		return;
+	for (size_t i = 0; i < group->count; i++)
+		sp_session_destroy(group->sessions[i]);
+	sp_slots_destroy(group->slots);
+	sp_free(group);
+}
+
+size_t sp_session_group_count(const sp_session_group *group)
+{
+	return group->count;
+}
+
+/*
+ * pthread_self() is an address in the thread's own memory: one number for the
+ * whole life of the thread, without a thread-local of ours.  Its low bits are
+ * the same in every thread and its high ones almost, so it is mixed first
+ * (Fibonacci hashing).
+ */
+static size_t thread_number(void)
+{
+	return (size_t)(((uint64_t)(uintptr_t)pthread_self() * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+size_t sp_session_group_acquire(sp_session_group *group)
+{
+	size_t preferred = 0;
+
+	if (group->count > 1 && group->policy == SP_SESSION_POLICY_MOD)
+		preferred = thread_number();
+	else if (group->count > 1)
+		preferred = (size_t)(atomic_fetch_add_explicit(&group->turn, 1,
+							       memory_order_relaxed) %
+				     group->count);
+	return sp_slots_acquire(group->slots, preferred);
+}
+
+void sp_session_group_release(sp_session_group *group, size_t number)
+{
+	sp_slots_release(group->slots, number);
+}
+
+sp_session *sp_session_group_session(const sp_session_group *group, size_t number)
+{
+	assert(number < group->count);
+	return group->sessions[number];
+}

@@ -1,0 +1,168 @@
+#include "session_group/slots.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+
+/*
+ * `balance` is the number of idle slots nobody has a claim on, less the number
+ * of threads that wait.
+ *
+ * Acquire counts it down.  It was positive: the thread has a claim, there is
+ * an idle slot for it, and it looks for one.  It was not: the thread waits in
+ * line until a release gives it a claim.  New threads find the balance at zero
+ * or below as long as somebody waits, so they cannot overtake.
+ *
+ * Release marks its slot idle first and counts up after, so there are never
+ * fewer idle slots than claims: a search that comes back empty-handed has lost
+ * a race to another claim and finds the slot of that one instead.
+ */
+
+enum { CACHE_LINE = 64 };
+
+/* On a cache line of its own: neighbours are busy in other threads. */
+typedef struct slot {
+	_Alignas(CACHE_LINE) atomic_bool busy;
+} slot;
+
+/* A thread in line; it lives on that thread's stack. */
+typedef struct waiter {
+	struct waiter *next;
+	pthread_cond_t woken;
+	bool has_claim;
+} waiter;
+
+struct sp_slots {
+	_Alignas(CACHE_LINE) atomic_int_least64_t balance;
+
+	/* Protects first, last, waiting, early_claims, and the waiters' has_claim. */
+	_Alignas(CACHE_LINE) pthread_mutex_t lock;
+	waiter *first;
+	waiter **last;
+	size_t waiting;
+	size_t early_claims; /* for threads that have counted down and are not in line yet */
+
+	size_t count;
+	slot slots[];
+};
+
+sp_status sp_slots_create(sp_slots **out, size_t count, sp_error *err)
+{
+	sp_slots *slots = NULL;
+
+	assert(count >= 1);
+	if (count <= (SIZE_MAX - sizeof(*slots)) / sizeof(slots->slots[0]))
+		slots = sp_alloc_aligned(CACHE_LINE,
+					 sizeof(*slots) + count * sizeof(slots->slots[0]));
+	if (slots == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu slots", count);
+	atomic_init(&slots->balance, (int64_t)count);
+	pthread_mutex_init(&slots->lock, NULL);
+	slots->first = NULL;
+	slots->last = &slots->first;
+	slots->waiting = 0;
+	slots->early_claims = 0;
+	slots->count = count;
+	for (size_t i = 0; i < count; i++)
+		atomic_init(&slots->slots[i].busy, false);
+	*out = slots;
+	return SP_OK;
+}
+
+void sp_slots_destroy(sp_slots *slots)
+{
+	if (slots == NULL)
+		return;
+	assert(atomic_load(&slots->balance) == (int64_t)slots->count);
+	pthread_mutex_destroy(&slots->lock);
+	sp_free(slots);
+}
+
+size_t sp_slots_count(const sp_slots *slots)
+{
+	return slots->count;
+}
+
+size_t sp_slots_waiting(sp_slots *slots)
+{
+	size_t waiting;
+
+	pthread_mutex_lock(&slots->lock);
+	waiting = slots->waiting;
+	pthread_mutex_unlock(&slots->lock);
+	return waiting;
+}
+
+/* For a thread with a claim: there is an idle slot, whichever it is. */
+static size_t take_idle(sp_slots *slots, size_t preferred)
+{
+	size_t i = preferred % slots->count;
+
+	for (;; i = i + 1 == slots->count ? 0 : i + 1) {
+		atomic_bool *busy = &slots->slots[i].busy;
+
+		if (!atomic_load_explicit(busy, memory_order_relaxed) &&
+		    !atomic_exchange_explicit(busy, true, memory_order_acquire))
+			return i;
+	}
+}
+
+static void wait_for_claim(sp_slots *slots)
+{
+	waiter self = {.next = NULL, .has_claim = false};
+
+	pthread_mutex_lock(&slots->lock);
+	if (slots->early_claims > 0) {
+		slots->early_claims--;
+		pthread_mutex_unlock(&slots->lock);
+		return;
+	}
+	pthread_cond_init(&self.woken, NULL);
+	*slots->last = &self;
+	slots->last = &self.next;
+	slots->waiting++;
+	while (!self.has_claim)
+		pthread_cond_wait(&self.woken, &slots->lock);
+	pthread_mutex_unlock(&slots->lock);
+	pthread_cond_destroy(&self.woken);
+}
+
+/* One thread has counted the balance down past zero: it is in line, or about to be. */
+static void give_claim(sp_slots *slots)
+{
+	waiter *head;
+
+	pthread_mutex_lock(&slots->lock);
+	head = slots->first;
+	if (head == NULL) {
+		slots->early_claims++;
+	} else {
+		slots->first = head->next;
+		if (slots->first == NULL)
+			slots->last = &slots->first;
+		slots->waiting--;
+		head->has_claim = true;
+		/* Inside the lock: once it is open, the waiter may be gone. */
+		pthread_cond_signal(&head->woken);
+	}
+	pthread_mutex_unlock(&slots->lock);
+}
+
+size_t sp_slots_acquire(sp_slots *slots, size_t preferred)
+{
+	if (atomic_fetch_sub(&slots->balance, 1) <= 0)
+		wait_for_claim(slots);
+	return take_idle(slots, preferred);
+}
+
+void sp_slots_release(sp_slots *slots, size_t i)
+{
+	assert(i < slots->count && atomic_load(&slots->slots[i].busy));
+	atomic_store_explicit(&slots->slots[i].busy, false, memory_order_release);
+	if (atomic_fetch_add(&slots->balance, 1) < 0)
+		give_claim(slots);
+}

@@ -1,0 +1,40 @@
+#ifndef SP_SESSION_GROUP_SLOTS_H
+#define SP_SESSION_GROUP_SLOTS_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/*
+ * N numbered places, each for one thread at a time; threads that find none
+ * idle wait in line, first come first served.
+ *
+ * Taking an idle place and giving one back when nobody waits is a few atomic
+ * instructions: no lock, no system call.
+ *
+ * Threads: thread-safe, but for create and destroy.
+ */
+typedef struct sp_slots sp_slots;
+
+/* `count` >= 1. */
+SP_MUST_CHECK sp_status sp_slots_create(sp_slots **out, size_t count, sp_error *err);
+
+/* Nobody holds or waits for a slot any more.  NULL is fine. */
+void sp_slots_destroy(sp_slots *slots);
+
+size_t sp_slots_count(const sp_slots *slots);
+
+/* Threads in line at this moment. */
+size_t sp_slots_waiting(sp_slots *slots);
+
+/*
+ * A slot of one's own: number `preferred` % count if it is idle, else the next
+ * idle one after it, else the first that comes free once those who came before
+ * have theirs.
+ */
+size_t sp_slots_acquire(sp_slots *slots, size_t preferred);
+
+/* Gives back what sp_slots_acquire() returned; any thread may. */
+void sp_slots_release(sp_slots *slots, size_t slot);
+
+#endif
