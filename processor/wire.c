@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-bool sp_wire_varint(sp_wire *wire, uint64_t *value)
+bool sp_wire__varint(sp_wire *wire, uint64_t *value)
 {
 	uint64_t result = 0;
 
@@ -35,7 +35,7 @@ static bool read_tag(sp_wire *wire, sp_wire_field *field)
 {
 	uint64_t tag;
 
-	if (!sp_wire_varint(wire, &tag) || tag > UINT32_MAX || tag >> 3 == 0)
+	if (!sp_wire__varint(wire, &tag) || tag > UINT32_MAX || tag >> 3 == 0)
 		return false;
 	field->number = (uint32_t)(tag >> 3);
 	field->type = (sp_wire_type)(tag & 7);
@@ -51,7 +51,7 @@ static bool read_value(sp_wire *wire, sp_wire_field *field)
 
 	switch (field->type) {
 	case SP_WIRE_VARINT:
-		return sp_wire_varint(wire, &field->value);
+		return sp_wire__varint(wire, &field->value);
 	case SP_WIRE_FIXED64:
 		if (!take(wire, sizeof(field->value), &at))
 			return false;
@@ -64,7 +64,7 @@ static bool read_value(sp_wire *wire, sp_wire_field *field)
 		field->value = fixed32;
 		return true;
 	case SP_WIRE_BYTES:
-		if (!sp_wire_varint(wire, &size) || size > SIZE_MAX ||
+		if (!sp_wire__varint(wire, &size) || size > SIZE_MAX ||
 		    !take(wire, (size_t)size, &at))
 			return false;
 		field->bytes = (sp_bytes){(const char *)at, (size_t)size};
@@ -99,7 +99,7 @@ static bool skip_group(sp_wire *wire, uint32_t number)
 	return true;
 }
 
-sp_wire_result sp_wire_next(sp_wire *wire, sp_wire_field *field)
+sp_wire_result sp_wire__next(sp_wire *wire, sp_wire_field *field)
 {
 	while (wire->at != wire->end) {
 		if (!read_tag(wire, field))
@@ -112,7 +112,7 @@ sp_wire_result sp_wire_next(sp_wire *wire, sp_wire_field *field)
 	return SP_WIRE_END;
 }
 
-size_t sp_wire_count_varints(sp_bytes packed)
+size_t sp_wire__count_varints(sp_bytes packed)
 {
 	size_t count = 0;
 
@@ -121,7 +121,7 @@ size_t sp_wire_count_varints(sp_bytes packed)
 	return count;
 }
 
-unsigned char *sp_wire_put_varint(unsigned char *at, uint64_t value)
+unsigned char *sp_wire__put_varint(unsigned char *at, uint64_t value)
 {
 	while (value >= 0x80) {
 		*at++ = (unsigned char)(value | 0x80);
@@ -131,16 +131,16 @@ unsigned char *sp_wire_put_varint(unsigned char *at, uint64_t value)
 	return at;
 }
 
-unsigned char *sp_wire_put_bytes(unsigned char *at, const void *data, size_t size)
+unsigned char *sp_wire__put_bytes(unsigned char *at, const void *data, size_t size)
 {
 	if (size != 0)
 		memcpy(at, data, size);
 	return at + size;
 }
 
-unsigned char *sp_wire_put_header(unsigned char *at, uint32_t number, size_t size)
+unsigned char *sp_wire__put_header(unsigned char *at, uint32_t number, size_t size)
 {
 	assert(number < 16);
 	*at++ = (unsigned char)(number << 3 | SP_WIRE_BYTES);
-	return sp_wire_put_varint(at, size);
+	return sp_wire__put_varint(at, size);
 }

@@ -48,7 +48,7 @@ typedef struct sp_wire_field {
 	sp_bytes bytes;    /* of BYTES: a view into the message */
 } sp_wire_field;
 
-static inline sp_wire sp_wire_of(sp_bytes message)
+static inline sp_wire sp_wire__of(sp_bytes message)
 {
 	const unsigned char *at = (const unsigned char *)message.data;
 
@@ -58,33 +58,33 @@ static inline sp_wire sp_wire_of(sp_bytes message)
 typedef enum sp_wire_result { SP_WIRE_FIELD, SP_WIRE_END, SP_WIRE_MALFORMED } sp_wire_result;
 
 /* The next field. */
-sp_wire_result sp_wire_next(sp_wire *wire, sp_wire_field *field);
+sp_wire_result sp_wire__next(sp_wire *wire, sp_wire_field *field);
 
 /* One varint; false when it is cut off or longer than 10 bytes.  Bits above 64 are dropped. */
-bool sp_wire_varint(sp_wire *wire, uint64_t *value);
+bool sp_wire__varint(sp_wire *wire, uint64_t *value);
 
 /* How many varints the bytes hold if they are well formed: bytes that end one. */
-size_t sp_wire_count_varints(sp_bytes packed);
+size_t sp_wire__count_varints(sp_bytes packed);
 
 /* ------------------------------------------------------------------ writing */
 
 /* Bytes of a varint, 1 ... 10. */
-static inline size_t sp_wire_varint_size(uint64_t value)
+static inline size_t sp_wire__varint_size(uint64_t value)
 {
 	return (size_t)(9 * (64 - __builtin_clzll(value | 1)) + 64) / 64;
 }
 
 /* Bytes of a length-delimited field `number` < 16 with `size` bytes in it. */
-static inline size_t sp_wire_field_size(size_t size)
+static inline size_t sp_wire__field_size(size_t size)
 {
-	return 1 + sp_wire_varint_size(size) + size;
+	return 1 + sp_wire__varint_size(size) + size;
 }
 
 /* Each returns where the next byte goes. */
-unsigned char *sp_wire_put_varint(unsigned char *at, uint64_t value);
-unsigned char *sp_wire_put_bytes(unsigned char *at, const void *data, size_t size);
+unsigned char *sp_wire__put_varint(unsigned char *at, uint64_t value);
+unsigned char *sp_wire__put_bytes(unsigned char *at, const void *data, size_t size);
 
 /* Tag and length of a length-delimited field `number` < 16; its bytes follow. */
-unsigned char *sp_wire_put_header(unsigned char *at, uint32_t number, size_t size);
+unsigned char *sp_wire__put_header(unsigned char *at, uint32_t number, size_t size);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -448,7 +449,7 @@ static void repeated_parts_are_merged(void **state)
 	assert_tensor(&tensor, SP_FLOAT, 2, (int64_t[]){1, 2}, (float[]){1, 2}, 8);
 
 	/* the value in three parts: dtype and shape, one float, another one */
-	tensor = decode_message(MESSAGE("\x12\x1b\x0a\x01x"
+	tensor = decode_message(MESSAGE("\x12\x19\x0a\x01x"
 					"\x12\x06\x08\x01\x12\x02\x08\x02"
 					"\x12\x05\x1d\0\0\x80\x3f"
 					"\x12\x05\x1d\0\0\0\x40"));
@@ -474,7 +475,7 @@ static void unknown_fields_are_skipped(void **state)
 	/* field 100 of each wire type around and inside; our number with another type */
 	sp_tensor tensor = decode_message(MESSAGE("\xa0\x06\x01\xa3\x06\xa4\x06"
 						  "\x10\x05"
-						  "\x12\x19\xa5\x06zzzz\x0a\x01x\x12\x0f"
+						  "\x12\x1b\xa5\x06zzzz\x0a\x01x\x12\x10"
 						  "\xa1\x06zzzzzzzz\x08\x03\x28\x07\x18"
 						  "\x01"));
 
