@@ -28,6 +28,14 @@ typedef struct sp_embedding_options {
 	float default_value_no_permission;
 } sp_embedding_options;
 
+/* Where an embedding's rows are. */
+typedef struct sp_embedding_import {
+	sp_bytes prefix; /* of the checkpoint */
+	sp_bytes name;   /* of the EmbeddingVariable in it */
+	int64_t partition_id; /* which part of how many the handle is; 0 of 1 when it is whole */
+	int64_t partition_num;
+} sp_embedding_import;
+
 struct sp_environment {
 	void *context;
 
@@ -45,18 +53,29 @@ struct sp_environment {
 			       sp_error *err);
 
 	/*
-	 * Declares what embedding `resource` was created with.  A later call for
-	 * the same resource replaces the default rows.
+	 * Declares what embedding `resource` was created with; all of it is
+	 * copied.  The last call for a resource counts.  SP_INVALID when the
+	 * default rows are not of the embedding's width.
 	 */
 	sp_status (*create_embedding)(void *context, sp_resource *resource,
 				      const sp_embedding_options *options, sp_error *err);
 
 	/*
-	 * Loads embedding `resource` from the EmbeddingVariable `name` of the
-	 * checkpoint `prefix`: resource->table is set after.
+	 * Notes where embedding `resource` is to be loaded from; the last word
+	 * counts.  The rows are read, and resource->table is set, after the load
+	 * program has run, when all that it says about its embeddings is known.
+	 * SP_INVALID when `prefix` is not of the checkpoint that is being loaded.
 	 */
-	sp_status (*import_embedding)(void *context, sp_resource *resource, sp_bytes prefix,
-				      sp_bytes name, sp_error *err);
+	sp_status (*import_embedding)(void *context, sp_resource *resource,
+				      const sp_embedding_import *import, sp_error *err);
+
+	/*
+	 * The same for an embedding whose rows the program has in hand: keys [n]
+	 * int32 or int64, values [n, dim].  Both are copied.
+	 */
+	sp_status (*import_embedding_rows)(void *context, sp_resource *resource,
+					   const sp_tensor *keys, const sp_tensor *values,
+					   sp_error *err);
 
 	sp_arena *arena; /* of the version that is being loaded */
 };
