@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 /*
- * Hashes whose values are part of a format, so they never change.
+ * Hashes whose values are part of a format, so they never change, and one that is
+ * keyed per process.
  * Threads: pure.
  */
 
@@ -34,6 +35,15 @@ uint64_t sp_fingerprint64(const void *data, size_t size);
  * "SipHash: a fast short-input PRF", 2012.
  */
 uint64_t sp_siphash24(const uint64_t key[2], const void *data, size_t size);
+
+/* SipHash-1-3: faster, for our own hash tables. */
+uint64_t sp_siphash13(const uint64_t key[2], const void *data, size_t size);
+
+/*
+ * Two random words, the same for the life of the process: under this key nobody
+ * outside can make names or keys collide.
+ */
+const uint64_t *sp_hash_process_key(void);
 
 /*
  * MurmurHash64A, the hash behind TensorFlow's StringToHashBucket (with seed

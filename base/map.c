@@ -1,9 +1,8 @@
 #include "base/map.h"
 
-#include <pthread.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
+
+#include "base/hash.h"
 
 /*
  * Open addressing over an insertion-ordered array.  The buckets hold entry
@@ -11,69 +10,13 @@
  * over `entries`.
  */
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static uint64_t key0, key1;
-
-static void make_keys(void)
-{
-	uint64_t keys[2];
-
-	if (getrandom(keys, sizeof(keys), GRND_NONBLOCK) != (ssize_t)sizeof(keys)) {
-		keys[0] = (uint64_t)time(NULL);
-		keys[1] = (uint64_t)(uintptr_t)&keys;
-	}
-	key0 = keys[0];
-	key1 = keys[1];
-}
-
-static inline uint64_t rotate(uint64_t x, int b)
-{
-	return (x << b) | (x >> (64 - b));
-}
-
-static inline void sip_round(uint64_t v[4])
-{
-	v[0] += v[1];
-	v[1] = rotate(v[1], 13) ^ v[0];
-	v[0] = rotate(v[0], 32);
-	v[2] += v[3];
-	v[3] = rotate(v[3], 16) ^ v[2];
-	v[0] += v[3];
-	v[3] = rotate(v[3], 21) ^ v[0];
-	v[2] += v[1];
-	v[1] = rotate(v[1], 17) ^ v[2];
-	v[2] = rotate(v[2], 32);
-}
-
-/* SipHash-1-3, from the definition by Aumasson and Bernstein, 2012. */
 static uint64_t hash_of(sp_bytes key)
 {
-	uint64_t v[4] = {key0 ^ 0x736f6d6570736575u, key1 ^ 0x646f72616e646f6du,
-			 key0 ^ 0x6c7967656e657261u, key1 ^ 0x7465646279746573u};
-	uint64_t word = 0;
-	size_t whole = key.size / 8 * 8;
-
-	for (size_t i = 0; i < whole; i += 8) {
-		memcpy(&word, key.data + i, 8);
-		v[3] ^= word;
-		sip_round(v);
-		v[0] ^= word;
-	}
-	word = (uint64_t)key.size << 56;
-	for (size_t i = whole; i < key.size; i++)
-		word |= (uint64_t)(unsigned char)key.data[i] << (8 * (i - whole));
-	v[3] ^= word;
-	sip_round(v);
-	v[0] ^= word;
-	v[2] ^= 0xff;
-	for (int i = 0; i < 3; i++)
-		sip_round(v);
-	return v[0] ^ v[1] ^ v[2] ^ v[3];
+	return sp_siphash13(sp_hash_process_key(), key.data, key.size);
 }
 
 void sp_map_init(sp_map *map, sp_arena *arena)
 {
-	pthread_once(&once, make_keys);
 	*map = (sp_map){.arena = arena};
 }
 

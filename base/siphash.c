@@ -1,6 +1,9 @@
 #include "base/hash.h"
 
+#include <pthread.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 
 static inline uint64_t rotate(uint64_t x, int b)
 {
@@ -21,15 +24,17 @@ static inline void sip_round(uint64_t v[4])
 	v[2] = rotate(v[2], 32);
 }
 
-static inline void take(uint64_t v[4], uint64_t word)
+static inline void take(uint64_t v[4], uint64_t word, int rounds)
 {
 	v[3] ^= word;
-	sip_round(v);
-	sip_round(v);
+	for (int i = 0; i < rounds; i++)
+		sip_round(v);
 	v[0] ^= word;
 }
 
-uint64_t sp_siphash24(const uint64_t key[2], const void *data, size_t size)
+/* `rounds` for each word, `last` at the end: constants where this is inlined. */
+static inline uint64_t siphash(const uint64_t key[2], const void *data, size_t size, int rounds,
+			       int last)
 {
 	uint64_t v[4] = {key[0] ^ 0x736f6d6570736575u, key[1] ^ 0x646f72616e646f6du,
 			 key[0] ^ 0x6c7967656e657261u, key[1] ^ 0x7465646279746573u};
@@ -39,14 +44,42 @@ uint64_t sp_siphash24(const uint64_t key[2], const void *data, size_t size)
 
 	for (size_t i = 0; i < whole; i += 8) {
 		memcpy(&word, p + i, 8);
-		take(v, word);
+		take(v, word, rounds);
 	}
 	word = (uint64_t)size << 56;
 	for (size_t i = whole; i < size; i++)
 		word |= (uint64_t)p[i] << (8 * (i - whole));
-	take(v, word);
+	take(v, word, rounds);
 	v[2] ^= 0xff;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < last; i++)
 		sip_round(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+uint64_t sp_siphash24(const uint64_t key[2], const void *data, size_t size)
+{
+	return siphash(key, data, size, 2, 4);
+}
+
+uint64_t sp_siphash13(const uint64_t key[2], const void *data, size_t size)
+{
+	return siphash(key, data, size, 1, 3);
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static uint64_t process_key[2];
+
+static void make_key(void)
+{
+	if (getrandom(process_key, sizeof(process_key), GRND_NONBLOCK) !=
+	    (ssize_t)sizeof(process_key)) {
+		process_key[0] = (uint64_t)time(NULL);
+		process_key[1] = (uint64_t)(uintptr_t)&process_key;
+	}
+}
+
+const uint64_t *sp_hash_process_key(void)
+{
+	pthread_once(&once, make_key);
+	return process_key;
 }

@@ -1,6 +1,7 @@
 #ifndef SP_ENGINE_RESOURCE_H
 #define SP_ENGINE_RESOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,7 +36,12 @@ typedef struct sp_resource {
 	const char *name; /* shared_name, or the node's name where that is empty */
 	sp_dtype dtype;   /* of a variable, of an embedding's rows; of a hash table's values */
 	sp_dtype key_dtype; /* of a hash table and an embedding */
-	sp_partial_shape shape; /* of a variable as declared; [dim] of an embedding */
+	/* Of a variable as declared; [dim] of an embedding; of one value of a hash table. */
+	sp_partial_shape shape;
+
+	/* Of a hash table: it may be filled anew, and keys it cannot hold; the keys may be NULL. */
+	bool is_mutable;
+	const sp_tensor *empty_key, *deleted_key;
 
 	/* The state; NULL or unset until something gives it a value. */
 	sp_tensor variable; /* in the list's arena */

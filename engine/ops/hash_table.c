@@ -1,0 +1,313 @@
+#include "engine/hash_table.h"
+
+#include "engine/ops.h"
+#include "engine/resource.h"
+
+/*
+ * Handles of lookup tables, and what reads through them.  A handle is a
+ * constant of the graph; the table it leads to is the model version's.
+ */
+
+typedef struct table_kind {
+	bool is_mutable;
+	bool has_shape; /* the attribute value_shape */
+} table_kind;
+
+static sp_status value_shape(const sp_prepare *prepare, sp_partial_shape *out, sp_error *err)
+{
+	const sp_attr *attr = sp_node_attr(prepare->node, "value_shape");
+
+	*out = (sp_partial_shape){.rank = 0};
+	if (attr == NULL)
+		return SP_OK;
+	if (attr->kind != SP_ATTR_SHAPE)
+		return sp_error_set(err, SP_INVALID, "attribute 'value_shape' is not a shape");
+	if (attr->shape->rank < 0)
+		return sp_error_set(err, SP_INVALID, "the shape of the values is not known");
+	for (int i = 0; i < attr->shape->rank; i++)
+		if (attr->shape->dims[i] < 0)
+			return sp_error_set(err, SP_INVALID,
+					    "the shape of the values is not known");
+	*out = *attr->shape;
+	return SP_OK;
+}
+
+/* The shared name, or the node's own where that is empty. */
+static sp_status handle_name(const sp_prepare *prepare, const char **out, sp_error *err)
+{
+	sp_bytes shared_name;
+
+	SP_TRY(sp_node_attr_bytes(prepare->node, "shared_name", "", &shared_name, err));
+	*out = prepare->node->name;
+	if (shared_name.size != 0)
+		*out = sp_arena_text(prepare->arena, shared_name);
+	if (*out == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
+	return SP_OK;
+}
+
+static sp_status declare(sp_prepare *prepare, table_kind kind, uint64_t *index, sp_error *err)
+{
+	sp_dtype key_dtype, value_dtype;
+	sp_partial_shape shape = {.rank = 0};
+	sp_bytes container;
+	const char *name;
+
+	SP_TRY(sp_node_attr_type(prepare->node, "key_dtype", SP_INVALID_DTYPE, &key_dtype, err));
+	SP_TRY(sp_node_attr_type(prepare->node, "value_dtype", SP_INVALID_DTYPE, &value_dtype,
+				 err));
+	SP_TRY(sp_node_attr_bytes(prepare->node, "container", "", &container, err));
+	SP_TRY(handle_name(prepare, &name, err));
+	if (key_dtype != SP_INT32 && key_dtype != SP_INT64 && key_dtype != SP_STRING)
+		return sp_prepare_unsupported(prepare, key_dtype, err);
+	if (value_dtype == SP_RESOURCE || sp_dtype_size(value_dtype) == 0)
+		return sp_prepare_unsupported(prepare, value_dtype, err);
+	if (kind.has_shape)
+		SP_TRY(value_shape(prepare, &shape, err));
+	SP_TRY(sp_resources_declare(prepare->resources, SP_RESOURCE_HASH_TABLE, container, name,
+				    value_dtype, key_dtype, &shape, index, err));
+	prepare->resources->items[*index].is_mutable = kind.is_mutable;
+	return SP_OK;
+}
+
+static sp_status prepare_handle(sp_prepare *prepare, table_kind kind, size_t inputs, sp_error *err)
+{
+	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
+
+	if (index == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
+	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
+	SP_TRY(declare(prepare, kind, index, err));
+	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
+}
+
+static sp_status prepare_static(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_handle(prepare, (table_kind){.is_mutable = false}, 0, err);
+}
+
+static sp_status prepare_mutable(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_handle(prepare, (table_kind){.is_mutable = true}, 0, err);
+}
+
+static sp_status prepare_of_tensors(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_handle(prepare, (table_kind){.is_mutable = true, .has_shape = true}, 0, err);
+}
+
+/* A copy of constant input `i`, a scalar, that lives as long as the declarations do. */
+static sp_status reserved_key(const sp_prepare *prepare, size_t i, const sp_tensor **out,
+			      sp_error *err)
+{
+	const sp_tensor *key = prepare->in_values[i];
+	sp_arena *arena = prepare->resources->arena;
+	sp_tensor *copy;
+
+	if (key == NULL)
+		return sp_error_set(err, SP_UNSUPPORTED, "input %zu of %s is not a constant", i,
+				    prepare->node->op_name);
+	if (!sp_tensor_is_scalar(key))
+		return sp_error_set(err, SP_UNSUPPORTED, "%s with vectors as keys is not supported",
+				    prepare->node->op_name);
+	if (*out != NULL)
+		return SP_OK;
+	copy = sp_arena_alloc(arena, sizeof(*copy));
+	if (copy == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a key");
+	SP_TRY(sp_tensor_copy(copy, arena, key, err));
+	*out = copy;
+	return SP_OK;
+}
+
+static bool same_key(const sp_tensor *a, size_t i, const sp_tensor *b)
+{
+	if (a->dtype == SP_STRING)
+		return sp_bytes_equal(sp_tensor_strings(a)[i], sp_tensor_strings(b)[0]);
+	return sp_tensor_index(a, i) == sp_tensor_index(b, 0);
+}
+
+static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
+{
+	sp_resource *resource;
+
+	SP_TRY(prepare_handle(prepare, (table_kind){.is_mutable = true, .has_shape = true}, 2,
+			      err));
+	resource = &prepare->resources->items[*(const uint64_t *)prepare->state];
+	for (size_t i = 0; i < 2; i++)
+		SP_TRY(sp_prepare_input_dtype(prepare, i, resource->key_dtype, err));
+	SP_TRY(reserved_key(prepare, 0, &resource->empty_key, err));
+	SP_TRY(reserved_key(prepare, 1, &resource->deleted_key, err));
+	if (same_key(resource->empty_key, 0, resource->deleted_key))
+		return sp_error_set(err, SP_INVALID, "the empty and the deleted key are equal");
+	return SP_OK;
+}
+
+static sp_status run_handle(const sp_call *call)
+{
+	*call->out[0] = (sp_tensor){.dtype = SP_RESOURCE, .count = 1, .data = (void *)call->state};
+	return SP_OK;
+}
+
+static sp_status find_table(const sp_call *call, sp_resource **out)
+{
+	SP_TRY(sp_resources_get(call->resources, call->in[0], SP_RESOURCE_HASH_TABLE, out,
+				call->err));
+	if ((*out)->hash_table == NULL)
+		return sp_call_invalid(call, "table '%s' is not initialized", (*out)->name);
+	return SP_OK;
+}
+
+/* As far as it is known while the graph is prepared: what the table is declared to hold. */
+static sp_status check_declaration(const sp_prepare *prepare, sp_error *err)
+{
+	sp_resource *resource;
+
+	if (prepare->in_values[0] == NULL)
+		return SP_OK;
+	SP_TRY(sp_resources_get(prepare->resources, prepare->in_values[0], SP_RESOURCE_HASH_TABLE,
+				&resource, err));
+	if (prepare->in_dtypes[1] == resource->key_dtype &&
+	    prepare->in_dtypes[2] == resource->dtype)
+		return SP_OK;
+	return sp_error_set(err, SP_INVALID, "table '%s' is from %s to %s, not from %s to %s",
+			    resource->name, sp_dtype_name(resource->key_dtype),
+			    sp_dtype_name(resource->dtype), sp_dtype_name(prepare->in_dtypes[1]),
+			    sp_dtype_name(prepare->in_dtypes[2]));
+}
+
+static sp_status prepare_find(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 3, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	SP_TRY(check_declaration(prepare, err));
+	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[2], err);
+}
+
+/* *shape is that of the keys followed by that of a value; the default may have either. */
+static sp_status find_shape(const sp_call *call, const sp_hash_table_options *options,
+			    sp_shape *shape)
+{
+	const sp_shape *value = &options->value_shape;
+	char text[SP_SHAPE_TEXT_SIZE];
+
+	*shape = call->in[1]->shape;
+	if (shape->rank + value->rank > SP_MAX_RANK)
+		return sp_call_invalid(call, "the result would have %d dimensions",
+				       shape->rank + value->rank);
+	for (int i = 0; i < value->rank; i++)
+		shape->dims[shape->rank++] = value->dims[i];
+	if (!sp_shape_equal(&call->in[2]->shape, value) &&
+	    !sp_shape_equal(&call->in[2]->shape, shape))
+		return sp_call_invalid(call,
+				       "a default value of shape %s fits neither a value nor "
+				       "the result",
+				       sp_shape_text(&call->in[2]->shape, text));
+	return SP_OK;
+}
+
+static sp_status refuse_reserved(const sp_call *call, const sp_resource *resource)
+{
+	const sp_tensor *keys = call->in[1];
+
+	if (resource->empty_key == NULL)
+		return SP_OK;
+	for (size_t i = 0; i < keys->count; i++)
+		if (same_key(keys, i, resource->empty_key) ||
+		    same_key(keys, i, resource->deleted_key))
+			return sp_call_invalid(
+				call, "key %zu is the empty or the deleted key of table '%s'", i,
+				resource->name);
+	return SP_OK;
+}
+
+static sp_status run_find(const sp_call *call)
+{
+	const sp_hash_table_options *options;
+	sp_tensor fallback = *call->in[2];
+	sp_resource *resource;
+	sp_shape shape;
+
+	SP_TRY(find_table(call, &resource));
+	options = sp_hash_table_options_of(resource->hash_table);
+	if (call->in[1]->dtype != options->key_dtype || fallback.dtype != options->value_dtype)
+		return sp_call_invalid(
+			call, "table '%s' is from %s to %s, not from %s to %s", resource->name,
+			sp_dtype_name(options->key_dtype), sp_dtype_name(options->value_dtype),
+			sp_dtype_name(call->in[1]->dtype), sp_dtype_name(fallback.dtype));
+	SP_TRY(find_shape(call, options, &shape));
+	SP_TRY(refuse_reserved(call, resource));
+	SP_TRY(sp_call_output(call, 0, options->value_dtype, &shape));
+	/* TensorFlow's immutable tables look at the first default only, however many there are. */
+	if (!resource->is_mutable && call->out[0]->count > 0)
+		fallback.count = 1;
+	sp_hash_table_find(resource->hash_table, call->in[1], &fallback, call->out[0]);
+	return SP_OK;
+}
+
+static sp_status prepare_size(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	return sp_prepare_outputs(prepare, 1, SP_INT64, err);
+}
+
+static sp_status run_size(const sp_call *call)
+{
+	sp_shape shape = sp_shape_scalar();
+	sp_resource *resource;
+
+	SP_TRY(find_table(call, &resource));
+	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	sp_tensor_i64(call->out[0])[0] = (int64_t)sp_hash_table_size(resource->hash_table);
+	return SP_OK;
+}
+
+#define HANDLE_OP(op, prepare_fn)          \
+	const sp_op sp_op_##op = {         \
+		.name = #op,               \
+		.outputs = "table_handle", \
+		.prepare = prepare_fn,     \
+		.run = run_handle,         \
+	}
+
+HANDLE_OP(HashTable, prepare_static);
+HANDLE_OP(HashTableV2, prepare_static);
+HANDLE_OP(MutableHashTable, prepare_mutable);
+HANDLE_OP(MutableHashTableV2, prepare_mutable);
+HANDLE_OP(MutableHashTableOfTensors, prepare_of_tensors);
+HANDLE_OP(MutableHashTableOfTensorsV2, prepare_of_tensors);
+HANDLE_OP(MutableDenseHashTable, prepare_dense);
+HANDLE_OP(MutableDenseHashTableV2, prepare_dense);
+
+const sp_op sp_op_LookupTableFind = {
+	.name = "LookupTableFind",
+	.outputs = "values",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = prepare_find,
+	.run = run_find,
+};
+
+const sp_op sp_op_LookupTableFindV2 = {
+	.name = "LookupTableFindV2",
+	.outputs = "values",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = prepare_find,
+	.run = run_find,
+};
+
+const sp_op sp_op_LookupTableSize = {
+	.name = "LookupTableSize",
+	.outputs = "size",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = prepare_size,
+	.run = run_size,
+};
+
+const sp_op sp_op_LookupTableSizeV2 = {
+	.name = "LookupTableSizeV2",
+	.outputs = "size",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = prepare_size,
+	.run = run_size,
+};
