@@ -1,0 +1,57 @@
+#include "api/host/utf8.h"
+
+size_t sp_utf8_length(const char *text, size_t size)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+
+	if (n == 1)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4 || size < n)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+bool sp_utf8_valid(sp_bytes text)
+{
+	size_t i = 0;
+
+	while (i < text.size) {
+		size_t n = sp_utf8_length(text.data + i, text.size - i);
+
+		if (n == 0)
+			return false;
+		i += n;
+	}
+	return true;
+}
+
+size_t sp_utf8_encode(char out[4], uint32_t code)
+{
+	if (code < 0x80) {
+		out[0] = (char)code;
+		return 1;
+	}
+	if (code < 0x800) {
+		out[0] = (char)(0xc0 | (code >> 6));
+		out[1] = (char)(0x80 | (code & 0x3f));
+		return 2;
+	}
+	if (code < 0x10000) {
+		out[0] = (char)(0xe0 | (code >> 12));
+		out[1] = (char)(0x80 | ((code >> 6) & 0x3f));
+		out[2] = (char)(0x80 | (code & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | (code >> 18));
+	out[1] = (char)(0x80 | ((code >> 12) & 0x3f));
+	out[2] = (char)(0x80 | ((code >> 6) & 0x3f));
+	out[3] = (char)(0x80 | (code & 0x3f));
+	return 4;
+}
