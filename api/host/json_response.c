@@ -1,4 +1,4 @@
-#include "api/host/predict_response.h"
+#include "api/host/json_response.h"
 
 #include <math.h>
 #include <string.h>
@@ -203,8 +203,8 @@ static void write_columns(sp_buffer *out, const serving_processor_tensor *const 
 	sp_buffer_append_text(out, count > 1 ? "}}" : "}");
 }
 
-sp_status sp_predict_response_write(sp_buffer *out, const serving_processor_tensor *const *tensors,
-				    size_t count, bool row, sp_error *err)
+sp_status sp_json_response_write(sp_buffer *out, const serving_processor_tensor *const *tensors,
+				 size_t count, bool row, sp_error *err)
 {
 	SP_TRY(check(tensors, count, row, err));
 	if (row)

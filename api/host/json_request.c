@@ -1,4 +1,4 @@
-#include "api/host/predict_request.h"
+#include "api/host/json_request.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ typedef struct data_key {
 	sp_error error;
 } data_key;
 
-struct sp_predict_request {
+struct sp_json_request {
 	sp_arena *arena;
 	sp_json_reader reader;
 	input *inputs; /* [input_capacity] */
@@ -41,25 +41,25 @@ struct sp_predict_request {
 	sp_bytes signature_name;
 	bool signature_seen, signature_bad;
 	data_key instances, columns;
-	sp_predict_parsed parsed;
+	sp_json_parsed parsed;
 };
 
-sp_predict_request *sp_predict_request_create(void)
+sp_json_request *sp_json_request_create(void)
 {
-	sp_predict_request *request = sp_alloc_zero(1, sizeof(*request));
+	sp_json_request *request = sp_alloc_zero(1, sizeof(*request));
 
 	if (request == NULL)
 		return NULL;
 	sp_json_reader_init(&request->reader, (sp_bytes){"", 0});
 	request->arena = sp_arena_create(ARENA_CHUNK);
 	if (request->arena == NULL) {
-		sp_predict_request_destroy(request);
+		sp_json_request_destroy(request);
 		return NULL;
 	}
 	return request;
 }
 
-void sp_predict_request_destroy(sp_predict_request *request)
+void sp_json_request_destroy(sp_json_request *request)
 {
 	if (request == NULL)
 		return;
@@ -72,7 +72,7 @@ void sp_predict_request_destroy(sp_predict_request *request)
 	sp_free(request);
 }
 
-const sp_predict_parsed *sp_predict_request_parsed(const sp_predict_request *request)
+const sp_json_parsed *sp_json_request_parsed(const sp_json_request *request)
 {
 	return &request->parsed;
 }
@@ -87,7 +87,7 @@ static void trim(sp_json_elements *elements)
 	}
 }
 
-static sp_status reset(sp_predict_request *request, sp_error *err)
+static sp_status reset(sp_json_request *request, sp_error *err)
 {
 	for (size_t i = 0; i < request->input_capacity; i++)
 		trim(&request->inputs[i].elements);
@@ -103,12 +103,12 @@ static sp_status reset(sp_predict_request *request, sp_error *err)
 	request->signature_name = (sp_bytes){"", 0};
 	request->signature_seen = request->signature_bad = false;
 	request->instances.start = request->columns.start = NULL;
-	request->parsed = (sp_predict_parsed){0};
+	request->parsed = (sp_json_parsed){0};
 	return SP_OK;
 }
 
 /* Makes the inputs ready for the tensors of a signature. */
-static sp_status prepare(sp_predict_request *request, const sp_signature *signature, sp_error *err)
+static sp_status prepare(sp_json_request *request, const sp_signature *signature, sp_error *err)
 {
 	size_t have = request->input_capacity, need = signature->input_count;
 
@@ -184,7 +184,7 @@ static bool same_shape(const sp_json_shape *a, const sp_json_shape *b)
 }
 
 /* One more instance of an input: it must have the shape of the first. */
-static sp_status read_instance(sp_predict_request *request, input *in, sp_error *err)
+static sp_status read_instance(sp_json_request *request, input *in, sp_error *err)
 {
 	size_t before = in->elements.count, n;
 	sp_json_shape shape;
@@ -237,8 +237,8 @@ static sp_status element_error(sp_status status, size_t item, sp_bytes key, sp_e
 		item, key.size < 64 ? (int)key.size : 64, key.data);
 }
 
-static sp_status read_member(sp_predict_request *request, const sp_signature *signature,
-			     size_t item, size_t guess, sp_bytes key, sp_error *err)
+static sp_status read_member(sp_json_request *request, const sp_signature *signature, size_t item,
+			     size_t guess, sp_bytes key, sp_error *err)
 {
 	size_t i;
 
@@ -250,7 +250,7 @@ static sp_status read_member(sp_predict_request *request, const sp_signature *si
 	return read_instance(request, &request->inputs[i], err);
 }
 
-static sp_status read_object_instance(sp_predict_request *request, const sp_signature *signature,
+static sp_status read_object_instance(sp_json_request *request, const sp_signature *signature,
 				      size_t item, sp_error *err)
 {
 	sp_status status;
@@ -269,7 +269,7 @@ static sp_status read_object_instance(sp_predict_request *request, const sp_sign
 	return n == signature->input_count ? SP_OK : keys_error(signature, item, err);
 }
 
-static sp_status read_item(sp_predict_request *request, const sp_signature *signature, size_t item,
+static sp_status read_item(sp_json_request *request, const sp_signature *signature, size_t item,
 			   bool *objects, sp_error *err)
 {
 	sp_json_reader *reader = &request->reader;
@@ -298,7 +298,7 @@ static sp_status read_item(sp_predict_request *request, const sp_signature *sign
 	return status == SP_OK ? SP_OK : element_error(status, item, (sp_bytes){NULL, 0}, err);
 }
 
-static sp_status read_instances(sp_predict_request *request, const sp_signature *signature,
+static sp_status read_instances(sp_json_request *request, const sp_signature *signature,
 				sp_error *err)
 {
 	bool more, objects = false;
@@ -325,7 +325,7 @@ static sp_status read_instances(sp_predict_request *request, const sp_signature 
 
 /* ------------------------------------------------------------- "inputs" */
 
-static sp_status read_column(sp_predict_request *request, input *in, sp_error *err)
+static sp_status read_column(sp_json_request *request, input *in, sp_error *err)
 {
 	if (in->seen++ != 0)
 		return sp_error_set(err, SP_INVALID, "the key occurs twice");
@@ -335,7 +335,7 @@ static sp_status read_column(sp_predict_request *request, input *in, sp_error *e
 	return SP_OK;
 }
 
-static sp_status read_named_columns(sp_predict_request *request, const sp_signature *signature,
+static sp_status read_named_columns(sp_json_request *request, const sp_signature *signature,
 				    sp_error *err)
 {
 	sp_bytes key;
@@ -367,7 +367,7 @@ static sp_status read_named_columns(sp_predict_request *request, const sp_signat
 	return SP_OK;
 }
 
-static sp_status read_columns(sp_predict_request *request, const sp_signature *signature,
+static sp_status read_columns(sp_json_request *request, const sp_signature *signature,
 			      sp_error *err)
 {
 	if (sp_json_peek(&request->reader) == SP_JSON_OBJECT &&
@@ -382,14 +382,14 @@ static sp_status read_columns(sp_predict_request *request, const sp_signature *s
 
 /* ------------------------------------------------------------ top level */
 
-static const sp_signature *named_signature(const sp_predict_request *request)
+static const sp_signature *named_signature(const sp_json_request *request)
 {
 	if (request->signature_name.size == 0)
 		return request->set->fallback;
 	return sp_signature_find(request->set, request->signature_name);
 }
 
-static sp_status read_tensors(sp_predict_request *request, const sp_signature *signature,
+static sp_status read_tensors(sp_json_request *request, const sp_signature *signature,
 			      const data_key *key, sp_error *err)
 {
 	SP_TRY(prepare(request, signature, err));
@@ -401,7 +401,7 @@ static sp_status read_tensors(sp_predict_request *request, const sp_signature *s
 }
 
 /* The value of "instances" or "inputs"; what does not fit is told at the end. */
-static sp_status read_data(sp_predict_request *request, data_key *key, sp_error *err)
+static sp_status read_data(sp_json_request *request, data_key *key, sp_error *err)
 {
 	sp_json_reader *reader = &request->reader;
 
@@ -419,7 +419,7 @@ static sp_status read_data(sp_predict_request *request, data_key *key, sp_error 
 	return sp_json_skip(reader, err);
 }
 
-static sp_status read_signature_name(sp_predict_request *request, sp_error *err)
+static sp_status read_signature_name(sp_json_request *request, sp_error *err)
 {
 	if (request->signature_seen || sp_json_peek(&request->reader) != SP_JSON_STRING) {
 		request->signature_bad |= !request->signature_seen;
@@ -430,7 +430,7 @@ static sp_status read_signature_name(sp_predict_request *request, sp_error *err)
 	return sp_json_string(&request->reader, &request->signature_name, request->arena, err);
 }
 
-static sp_status read_document(sp_predict_request *request, sp_error *err)
+static sp_status read_document(sp_json_request *request, sp_error *err)
 {
 	sp_json_reader *reader = &request->reader;
 	sp_bytes key;
@@ -458,7 +458,7 @@ static sp_status read_document(sp_predict_request *request, sp_error *err)
 }
 
 /* Which of the two keys it is, and for which signature. */
-static sp_status choose(sp_predict_request *request, data_key **key, const sp_signature **signature,
+static sp_status choose(sp_json_request *request, data_key **key, const sp_signature **signature,
 			sp_error *err)
 {
 	if (request->signature_bad)
@@ -483,7 +483,7 @@ static sp_status choose(sp_predict_request *request, data_key **key, const sp_si
 	return SP_OK;
 }
 
-static void finish(sp_predict_request *request, const sp_signature *signature, bool row)
+static void finish(sp_json_request *request, const sp_signature *signature, bool row)
 {
 	for (size_t i = 0; i < signature->input_count; i++) {
 		input *in = &request->inputs[i];
@@ -497,12 +497,12 @@ static void finish(sp_predict_request *request, const sp_signature *signature, b
 			.data = in->elements.data != NULL ? in->elements.data : "",
 		};
 	}
-	request->parsed = (sp_predict_parsed){signature, request->tensors, signature->input_count,
-					      row};
+	request->parsed = (sp_json_parsed){signature, request->tensors, signature->input_count,
+					   row};
 }
 
-sp_status sp_predict_request_parse(sp_predict_request *request, const sp_signature_set *set,
-				   sp_bytes body, sp_error *err)
+sp_status sp_json_request_parse(sp_json_request *request, const sp_signature_set *set,
+				sp_bytes body, sp_error *err)
 {
 	const sp_signature *signature = NULL;
 	data_key *key = NULL;

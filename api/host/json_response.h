@@ -1,5 +1,5 @@
-#ifndef SP_API_HOST_PREDICT_RESPONSE_H
-#define SP_API_HOST_PREDICT_RESPONSE_H
+#ifndef SP_API_HOST_JSON_RESPONSE_H
+#define SP_API_HOST_JSON_RESPONSE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,8 +22,8 @@
  *         not share their first dimension; SP_UNSUPPORTED for a type that JSON
  *         cannot say.  A failed buffer is the caller's to see.
  */
-SP_MUST_CHECK sp_status sp_predict_response_write(sp_buffer *out,
-						  const serving_processor_tensor *const *tensors,
-						  size_t count, bool row, sp_error *err);
+SP_MUST_CHECK sp_status sp_json_response_write(sp_buffer *out,
+					       const serving_processor_tensor *const *tensors,
+					       size_t count, bool row, sp_error *err);
 
 #endif

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/host/predict_response.h"
+#include "api/host/json_response.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define DIMS(...)                                                 \
@@ -29,7 +29,7 @@ static void expect(const serving_processor_tensor *tensors, size_t count, bool r
 	for (size_t i = 0; i < count; i++)
 		list[i] = &tensors[i];
 	sp_buffer_init(&out, 10000);
-	assert_ok(sp_predict_response_write(&out, list, count, row, &err), &err);
+	assert_ok(sp_json_response_write(&out, list, count, row, &err), &err);
 	assert_false(out.failed);
 	assert_string_equal(out.data, text);
 	sp_buffer_fini(&out);
@@ -45,7 +45,7 @@ static void expect_error(const serving_processor_tensor *tensors, size_t count, 
 	for (size_t i = 0; i < count; i++)
 		list[i] = &tensors[i];
 	sp_buffer_init(&out, 10000);
-	assert_int_equal(sp_predict_response_write(&out, list, count, row, &err), status);
+	assert_int_equal(sp_json_response_write(&out, list, count, row, &err), status);
 	assert_non_null(strstr(err.text, words));
 	sp_buffer_fini(&out);
 }
@@ -167,7 +167,7 @@ static void a_full_buffer_is_seen_by_the_caller(void **state)
 
 	(void)state;
 	sp_buffer_init(&out, 50);
-	assert_ok(sp_predict_response_write(&out, &list, 1, true, &err), &err);
+	assert_ok(sp_json_response_write(&out, &list, 1, true, &err), &err);
 	assert_true(out.failed);
 	sp_buffer_fini(&out);
 }
@@ -184,5 +184,5 @@ int main(void)
 		cmocka_unit_test(a_full_buffer_is_seen_by_the_caller),
 	};
 
-	return cmocka_run_group_tests_name("predict_response", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("json_response", tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/host/predict_request.h"
+#include "api/host/json_request.h"
 
 /* ---------------------------------------------------- a signature of a test */
 
@@ -18,7 +18,7 @@ typedef struct fixture {
 	const serving_processor_tensor_info *inputs[MAX_INPUTS];
 	sp_signature signatures[2];
 	sp_signature_set set;
-	sp_predict_request *request;
+	sp_json_request *request;
 	sp_error err;
 } fixture;
 
@@ -27,7 +27,7 @@ static int setup(void **state)
 {
 	fixture *f = calloc(1, sizeof(*f));
 
-	f->request = sp_predict_request_create();
+	f->request = sp_json_request_create();
 	f->infos[0] = (serving_processor_tensor_info){.alias = "x",
 						      .dtype = SERVING_PROCESSOR_FLOAT};
 	for (size_t i = 0; i < MAX_INPUTS; i++)
@@ -47,7 +47,7 @@ static int teardown(void **state)
 {
 	fixture *f = *state;
 
-	sp_predict_request_destroy(f->request);
+	sp_json_request_destroy(f->request);
 	free(f);
 	return 0;
 }
@@ -74,13 +74,13 @@ static sp_status parse(fixture *f, const char *text)
 
 	copy = realloc(copy, size + 1);
 	memcpy(copy, text, size + 1);
-	return sp_predict_request_parse(f->request, &f->set, (sp_bytes){copy, size}, &f->err);
+	return sp_json_request_parse(f->request, &f->set, (sp_bytes){copy, size}, &f->err);
 }
 
 static const serving_processor_tensor *parse_ok(fixture *f, const char *text)
 {
 	assert_ok(parse(f, text), &f->err);
-	return sp_predict_request_parsed(f->request)->tensors;
+	return sp_json_request_parsed(f->request)->tensors;
 }
 
 static void expect_error(fixture *f, const char *text, sp_status status, const char *words)
@@ -159,7 +159,7 @@ static void rows_become_a_batch(void **state)
 
 	set_dtype(f, SERVING_PROCESSOR_INT32);
 	expect_tensor(parse_ok(f, "{\"instances\": [[1,2],[3,4],[5,6]]}"), "[3,2] 1 2 3 4 5 6");
-	assert_true(sp_predict_request_parsed(f->request)->row);
+	assert_true(sp_json_request_parsed(f->request)->row);
 	expect_tensor(parse_ok(f, "{\"instances\": [1, 2]}"), "[2] 1 2");
 	expect_tensor(parse_ok(f, "{\"instances\": [7]}"), "[1] 7");
 	expect_tensor(parse_ok(f, "{\"instances\": [{\"x\":[[1],[2]]}]}"), "[1,2,1] 1 2");
@@ -173,7 +173,7 @@ static void columns_keep_their_shape(void **state)
 
 	set_dtype(f, SERVING_PROCESSOR_INT64);
 	expect_tensor(parse_ok(f, "{\"inputs\": [[1,2],[3,4]]}"), "[2,2] 1 2 3 4");
-	assert_false(sp_predict_request_parsed(f->request)->row);
+	assert_false(sp_json_request_parsed(f->request)->row);
 	expect_tensor(parse_ok(f, "{\"inputs\": {\"x\": [[1,2],[3,4]]}}"), "[2,2] 1 2 3 4");
 	expect_tensor(parse_ok(f, "{\"inputs\": 5}"), "[] 5");
 	expect_tensor(parse_ok(f, "{\"inputs\": []}"), "[0]");
@@ -446,7 +446,7 @@ static void the_signature_may_be_named_before_or_after(void **state)
 	expect_tensor(
 		parse_ok(f, "{\"signature_name\":\"whole\",\"instances\":[9007199254740993]}"),
 		"[1] 9007199254740993");
-	assert_string_equal(sp_predict_request_parsed(f->request)->signature->name, "whole");
+	assert_string_equal(sp_json_request_parsed(f->request)->signature->name, "whole");
 	expect_tensor(
 		parse_ok(f, "{\"instances\":[9007199254740993],\"signature_name\":\"whole\"}"),
 		"[1] 9007199254740993");
@@ -541,5 +541,5 @@ int main(void)
 		TEST(a_request_after_a_large_one_is_small_again),
 	};
 
-	return cmocka_run_group_tests_name("predict_request", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("json_request", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-#ifndef SP_API_HOST_PREDICT_REQUEST_H
-#define SP_API_HOST_PREDICT_REQUEST_H
+#ifndef SP_API_HOST_JSON_REQUEST_H
+#define SP_API_HOST_JSON_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,11 +25,11 @@
  *         given back by the next small one.
  * Threads: one thread at a time; a worker keeps one.
  */
-typedef struct sp_predict_request sp_predict_request;
+typedef struct sp_json_request sp_json_request;
 
 /* NULL when out of memory. */
-sp_predict_request *sp_predict_request_create(void);
-void sp_predict_request_destroy(sp_predict_request *request);
+sp_json_request *sp_json_request_create(void);
+void sp_json_request_destroy(sp_json_request *request);
 
 /*
  * `body` has a NUL behind its last byte.  It, and the set, must outlive the
@@ -38,18 +38,17 @@ void sp_predict_request_destroy(sp_predict_request *request);
  * Errors: SP_INVALID, SP_CORRUPT (not JSON), SP_NOT_FOUND (no such signature),
  *         SP_UNSUPPORTED, SP_NO_MEMORY.
  */
-SP_MUST_CHECK sp_status sp_predict_request_parse(sp_predict_request *request,
-						 const sp_signature_set *set, sp_bytes body,
-						 sp_error *err);
+SP_MUST_CHECK sp_status sp_json_request_parse(sp_json_request *request, const sp_signature_set *set,
+					      sp_bytes body, sp_error *err);
 
 /* After a parse that succeeded; valid until the next one. */
-typedef struct sp_predict_parsed {
+typedef struct sp_json_parsed {
 	const sp_signature *signature;
 	const serving_processor_tensor *tensors; /* [count], one per input, by alias */
 	size_t count;
 	bool row; /* "instances" */
-} sp_predict_parsed;
+} sp_json_parsed;
 
-const sp_predict_parsed *sp_predict_request_parsed(const sp_predict_request *request);
+const sp_json_parsed *sp_json_request_parsed(const sp_json_request *request);
 
 #endif
