@@ -506,6 +506,7 @@ static void the_one_idle_longest_makes_room(void **state)
 
 	/* None of them is idle now: the next one has to wait. */
 	pthread_mutex_lock(&f.gate);
+	sp_http_client_close(&clients[0]);
 	assert_true(sp_http_client_open(&clients[0], f.port));
 	for (int i = 0; i < MOST; i++)
 		sp_http_client_send_text(&clients[i], "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");

@@ -1,0 +1,191 @@
+#include "api/host/flags.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum kind { TEXT, NUMBER, SWITCH } kind;
+
+typedef struct flag {
+	const char *name;
+	kind kind;
+	size_t offset; /* in sp_flags */
+	const char *initial;
+	int64_t least, most;
+	const char *value, *help;
+} flag;
+
+#define AT(field) offsetof(sp_flags, field)
+#define DAY_MS    86400000
+
+static const flag flags[] = {
+	{"model_base_path", TEXT, AT(model_base_path), NULL, 0, 0, "FOLDER",
+	 "a SavedModel, or a folder of numbered ones: the highest is served"},
+	{"processor_config", TEXT, AT(processor_config), NULL, 0, 0, "FILE",
+	 "the processor's configuration (JSON), instead of --model_base_path"},
+	{"model_name", TEXT, AT(model_name), "default", 0, 0, "NAME", "the model's name in URLs"},
+	{"signature_name", TEXT, AT(signature_name), NULL, 0, 0, "NAME",
+	 "for requests that name none; default serving_default, or the only predict signature"},
+	{"version_labels", TEXT, AT(version_labels), "", 0, 0, "LIST",
+	 "comma-separated labels of the served version, for /labels/ in URLs"},
+	{"session_num", NUMBER, AT(session_num), "0", 0, 4096, "N",
+	 "sessions of the model; 0: as many as --rest_api_num_threads"},
+
+	{"rest_api_port", NUMBER, AT(rest_api_port), "8501", 0, 65535, "PORT",
+	 "where to listen; 0: any free port"},
+	{"rest_api_host", TEXT, AT(rest_api_host), "127.0.0.1", 0, 0, "ADDRESS",
+	 "address to listen on; 0.0.0.0 for all"},
+	{"bind", TEXT, AT(rest_api_host), NULL, 0, 0, "ADDRESS", "the same as --rest_api_host"},
+	{"port_file", TEXT, AT(port_file), NULL, 0, 0, "FILE",
+	 "where to write the port once it is open"},
+	{"reuse_port", SWITCH, AT(reuse_port), "false", 0, 0, NULL,
+	 "share the port with other processes that say so, too"},
+	{"rest_api_num_threads", NUMBER, AT(rest_api_num_threads), "0", 0, 4096, "N",
+	 "threads that compute; 0: one per CPU"},
+	{"rest_api_num_io_threads", NUMBER, AT(rest_api_num_io_threads), "0", 0, 256, "N",
+	 "threads that talk to clients; 0: one per eight CPUs"},
+	{"rest_api_timeout_in_ms", NUMBER, AT(rest_api_timeout_in_ms), "30000", 1, DAY_MS, "MS",
+	 "time for a request, from its first byte until it is computed"},
+	{"rest_api_enable_cors_support", SWITCH, AT(rest_api_enable_cors_support), "false", 0, 0,
+	 NULL, "let any web page call"},
+	{"idle_timeout_in_ms", NUMBER, AT(idle_timeout_in_ms), "60000", 1, DAY_MS, "MS",
+	 "how long a connection may be silent"},
+	{"max_body_bytes", NUMBER, AT(max_body_bytes), "16777216", 1, INT64_C(2147483647), "BYTES",
+	 "larger requests are refused"},
+	{"max_connections", NUMBER, AT(max_connections), "10000", 1, 1000000, "N",
+	 "connections open at a time"},
+	{"max_queue", NUMBER, AT(max_queue), "1024", 1, 1000000, "N",
+	 "requests that may wait; beyond, 503 at once"},
+
+	{"drain_delay_in_ms", NUMBER, AT(drain_delay_in_ms), "5000", 0, DAY_MS, "MS",
+	 "after SIGTERM: serve on for so long, not ready"},
+	{"drain_timeout_in_ms", NUMBER, AT(drain_timeout_in_ms), "20000", 0, DAY_MS, "MS",
+	 "after that: wait at most so long for requests to end"},
+	{"version", SWITCH, AT(version), "false", 0, 0, NULL, "print the version"},
+	{"help", SWITCH, AT(help), "false", 0, 0, NULL, "print this"},
+};
+
+enum { FLAG_COUNT = sizeof(flags) / sizeof(flags[0]) };
+
+void sp_flags_print_help(FILE *out)
+{
+	fprintf(out, "usage: serving_host --model_base_path=FOLDER [--flag=value ...]\n\n");
+	for (size_t i = 0; i < FLAG_COUNT; i++) {
+		const flag *f = &flags[i];
+
+		fprintf(out, "  --%s%s%s\n        %s", f->name, f->value != NULL ? "=" : "",
+			f->value != NULL ? f->value : "", f->help);
+		if (f->kind != SWITCH && f->initial != NULL && *f->initial != '\0')
+			fprintf(out, " (default %s)", f->initial);
+		fprintf(out, "\n");
+	}
+}
+
+static sp_status set_number(sp_flags *out, const flag *f, const char *text, sp_error *err)
+{
+	char *end;
+	long long value;
+
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || value < f->least || value > f->most)
+		return sp_error_set(err, SP_INVALID,
+				    "--%s: \"%s\" is not a number from %lld to %lld", f->name, text,
+				    (long long)f->least, (long long)f->most);
+	*(int64_t *)((char *)out + f->offset) = value;
+	return SP_OK;
+}
+
+static sp_status set_switch(sp_flags *out, const flag *f, const char *text, sp_error *err)
+{
+	bool on = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+
+	if (!on && strcmp(text, "false") != 0 && strcmp(text, "0") != 0)
+		return sp_error_set(err, SP_INVALID, "--%s: \"%s\" is neither true nor false",
+				    f->name, text);
+	*(bool *)((char *)out + f->offset) = on;
+	return SP_OK;
+}
+
+static sp_status set(sp_flags *out, const flag *f, const char *text, sp_error *err)
+{
+	switch (f->kind) {
+	case NUMBER:
+		return set_number(out, f, text, err);
+	case SWITCH:
+		return set_switch(out, f, text, err);
+	case TEXT:
+		break;
+	}
+	*(const char **)((char *)out + f->offset) = text;
+	return SP_OK;
+}
+
+static sp_status set_defaults(sp_flags *out, sp_error *err)
+{
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; i < FLAG_COUNT; i++)
+		if (flags[i].initial != NULL)
+			SP_TRY(set(out, &flags[i], flags[i].initial, err));
+	return SP_OK;
+}
+
+/* By the name in front of "=", if there is one. */
+static const flag *find(const char *name)
+{
+	size_t size = strcspn(name, "=");
+
+	for (size_t i = 0; i < FLAG_COUNT; i++)
+		if (strlen(flags[i].name) == size && memcmp(flags[i].name, name, size) == 0)
+			return &flags[i];
+	return NULL;
+}
+
+/* Reads the flag at argv[*i]; moves on when its value is the next word. */
+static sp_status read_flag(sp_flags *out, int argc, char **argv, int *i, sp_error *err)
+{
+	const char *word = argv[*i], *equals = strchr(word, '=');
+	const flag *f;
+
+	if (strncmp(word, "--", 2) != 0)
+		return sp_error_set(err, SP_INVALID, "\"%s\" is not a flag", word);
+	f = find(word + 2);
+	if (f == NULL)
+		return sp_error_set(err, SP_INVALID, "unknown flag %.*s", (int)strcspn(word, "="),
+				    word);
+	if (equals != NULL)
+		return set(out, f, equals + 1, err);
+	if (f->kind == SWITCH)
+		return set(out, f, "true", err);
+	if (*i + 1 == argc)
+		return sp_error_set(err, SP_INVALID, "--%s needs a value", f->name);
+	return set(out, f, argv[++*i], err);
+}
+
+static sp_status check(const sp_flags *flags_read, sp_error *err)
+{
+	if (flags_read->version || flags_read->help)
+		return SP_OK;
+	if (flags_read->model_base_path == NULL && flags_read->processor_config == NULL)
+		return sp_error_set(err, SP_INVALID,
+				    "--model_base_path or --processor_config is needed");
+	if (flags_read->model_base_path != NULL && flags_read->processor_config != NULL)
+		return sp_error_set(err, SP_INVALID,
+				    "--model_base_path and --processor_config exclude each other");
+	if (flags_read->processor_config != NULL && flags_read->session_num != 0)
+		return sp_error_set(err, SP_INVALID,
+				    "--session_num has no effect with --processor_config: its file "
+				    "says session_num");
+	if (*flags_read->model_name == '\0')
+		return sp_error_set(err, SP_INVALID, "--model_name must not be empty");
+	return SP_OK;
+}
+
+sp_status sp_flags_parse(sp_flags *out, int argc, char **argv, sp_error *err)
+{
+	SP_TRY(set_defaults(out, err));
+	for (int i = 1; i < argc; i++)
+		SP_TRY(read_flag(out, argc, argv, &i, err));
+	return check(out, err);
+}

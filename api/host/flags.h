@@ -1,0 +1,52 @@
+#ifndef SP_API_HOST_FLAGS_H
+#define SP_API_HOST_FLAGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+/*
+ * The command line of serving_host.  Texts are views of argv; NULL when a flag
+ * was not given and has no default.
+ */
+typedef struct sp_flags {
+	const char *rest_api_host;
+	int64_t rest_api_port;
+	int64_t rest_api_num_threads;    /* 0: one per CPU */
+	int64_t rest_api_num_io_threads; /* 0: one per eight CPUs */
+	int64_t rest_api_timeout_in_ms;
+	bool rest_api_enable_cors_support;
+	int64_t max_body_bytes;
+	int64_t max_connections;
+	int64_t max_queue;
+	int64_t idle_timeout_in_ms;
+	bool reuse_port;
+	const char *port_file;
+
+	const char *model_name;
+	const char *model_base_path;
+	const char *processor_config;
+	const char *signature_name;
+	const char *version_labels; /* "stable,canary" */
+	int64_t session_num;        /* 0: as many as threads that compute */
+
+	int64_t drain_delay_in_ms;
+	int64_t drain_timeout_in_ms;
+	bool version;
+	bool help;
+} sp_flags;
+
+/*
+ * Reads "--flag=value" and "--flag value"; a switch may stand alone.
+ *
+ * Errors: SP_INVALID, with the flag's name, for an unknown flag, a missing or
+ *         malformed value, or flags that contradict each other.
+ */
+SP_MUST_CHECK sp_status sp_flags_parse(sp_flags *out, int argc, char **argv, sp_error *err);
+
+/* The text of --help. */
+void sp_flags_print_help(FILE *out);
+
+#endif

@@ -1,0 +1,49 @@
+#ifndef SP_API_HOST_HOST_H
+#define SP_API_HOST_HOST_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/host/flags.h"
+#include "api/host/http_server.h"
+#include "api/host/served_model.h"
+#include "base/queue.h"
+#include "base/status.h"
+#include "base/thread.h"
+
+/*
+ * What all parts of serving_host share.  A request comes from an I/O thread of
+ * the server to sp_route(), which answers what is quick, and puts what computes
+ * into `queue`, for the threads of worker.c.
+ */
+typedef struct sp_host {
+	const sp_flags *flags;
+	size_t worker_count;
+	sp_served_model model;
+	atomic_bool available; /* the model is open: until then only its version is set */
+	atomic_bool draining;
+	sp_http_server *server;
+	sp_queue *queue;            /* of sp_http_request */
+	struct sp_workers *workers; /* worker.h */
+} sp_host;
+
+/*
+ * Finds the model, listens, and starts all threads: probes are answered, the
+ * model is not there yet.
+ */
+SP_MUST_CHECK sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_error *err);
+
+/* Opens the model; may take minutes.  After it requests are computed. */
+SP_MUST_CHECK sp_status sp_host_load(sp_host *host, sp_error *err);
+
+/* Not ready from now on, but serving. */
+void sp_host_drain(sp_host *host);
+
+/* As sp_http_server_stop(). */
+bool sp_host_stop(sp_host *host, int64_t timeout_ms);
+
+/* Joins all threads and closes the model; after a stop that returned true. */
+void sp_host_finish(sp_host *host);
+
+#endif

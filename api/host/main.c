@@ -1,0 +1,212 @@
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "api/host/flags.h"
+#include "api/host/host.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+
+/*
+ * serving_host: one model over HTTP/JSON.
+ *
+ * The main thread starts everything and then waits: for the model, and for
+ * SIGTERM or SIGINT, which all other threads have blocked.
+ *
+ * Exit status: 0 after a signal, 1 when the model or the port cannot be had or
+ * requests had to be cut off, 2 for a wrong command line.
+ */
+typedef struct loader {
+	sp_host *host;
+	int done_fd;
+	sp_status status;
+	sp_error error;
+} loader;
+
+static void load(void *context)
+{
+	loader *l = context;
+	uint64_t one = 1;
+
+	l->status = sp_host_load(l->host, &l->error);
+	if (write(l->done_fd, &one, sizeof(one)) < 0)
+		abort(); /* an eventfd takes eight bytes */
+}
+
+/* SIGTERM and SIGINT as something to poll; they no longer end the process. */
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* From now on a signal ends the process at once. */
+static void close_signals(int fd)
+{
+	sigset_t set;
+
+	close(fd);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* The signal that came, or 0 when none came in time. */
+static int wait_signal(int fd, int timeout_ms)
+{
+	struct pollfd poller = {fd, POLLIN, 0};
+	struct signalfd_siginfo info;
+
+	if (poll(&poller, 1, timeout_ms) != 1 || read(fd, &info, sizeof(info)) != sizeof(info))
+		return 0;
+	return (int)info.ssi_signo;
+}
+
+/* True when the model is done with loading, false when a signal came first. */
+static bool wait_loaded(int signals, int done_fd)
+{
+	struct pollfd pollers[] = {{signals, POLLIN, 0}, {done_fd, POLLIN, 0}};
+
+	while (poll(pollers, 2, -1) < 0 && errno == EINTR)
+		;
+	return pollers[0].revents == 0;
+}
+
+/* Whole or not at all: whoever waits for the file may read it at once. */
+static sp_status write_port(const char *path, uint16_t port, sp_error *err)
+{
+	char temporary[4096];
+	FILE *file;
+	bool written;
+
+	if (snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= (int)sizeof(temporary))
+		return sp_error_set(err, SP_INVALID, "--port_file is too long");
+	file = fopen(temporary, "w");
+	if (file == NULL)
+		return sp_error_set(err, SP_IO, "%s: %s", temporary, strerror(errno));
+	written = fprintf(file, "%u\n", (unsigned)port) > 0;
+	written &= fclose(file) == 0;
+	if (!written || rename(temporary, path) != 0)
+		return sp_error_set(err, SP_IO, "%s: %s", path, strerror(errno));
+	return SP_OK;
+}
+
+static void say_listening(const sp_host *host)
+{
+	const char *address = host->flags->rest_api_host;
+	bool v6 = strchr(address, ':') != NULL;
+
+	sp_log(SP_LOG_INFO, "listening on http://%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "",
+	       (unsigned)sp_http_server_port(host->server));
+}
+
+/* Serves on for a while, then no longer; true when every request was answered. */
+static bool drain(sp_host *host, int signals, int first_signal)
+{
+	const sp_flags *flags = host->flags;
+	int64_t end_ns;
+
+	sp_host_drain(host);
+	sp_log(SP_LOG_INFO, "draining");
+	/* At a terminal nobody has to find out that we are not ready any more. */
+	if (first_signal == SIGTERM && wait_signal(signals, (int)flags->drain_delay_in_ms) != 0)
+		return false;
+	end_ns = sp_clock_now_ns() + flags->drain_timeout_in_ms * 1000000;
+	while (!sp_host_stop(host, 50))
+		if (wait_signal(signals, 0) != 0 || sp_clock_now_ns() >= end_ns)
+			return false;
+	return true;
+}
+
+static int fail(const sp_error *err, int code)
+{
+	fprintf(stderr, "serving_host: %s\n", err->text);
+	return code;
+}
+
+static void wait_loaded_or_exit(sp_host *host, int signals, loader *l)
+{
+	sp_thread_group *thread;
+	sp_error err;
+
+	l->host = host;
+	l->done_fd = eventfd(0, EFD_CLOEXEC);
+	if (l->done_fd < 0 ||
+	    sp_thread_group_create(&thread, 1, "loader", load, l, &err) != SP_OK) {
+		fprintf(stderr, "serving_host: cannot start a thread\n");
+		_exit(1);
+	}
+	if (!wait_loaded(signals, l->done_fd))
+		_exit(0); /* loading cannot be interrupted, and nothing is lost */
+	sp_thread_group_destroy(thread);
+	close(l->done_fd);
+}
+
+/* A host that listens: loads the model, serves, ends. */
+static int serve(sp_host *host, int signals)
+{
+	loader l;
+	int received;
+
+	wait_loaded_or_exit(host, signals, &l);
+	if (l.status != SP_OK) {
+		fail(&l.error, 1);
+		if (!sp_host_stop(host, 1000))
+			_exit(1);
+		return 1;
+	}
+	say_listening(host);
+	do
+		received = wait_signal(signals, -1);
+	while (received == 0);
+	if (!drain(host, signals, received)) {
+		sp_log(SP_LOG_WARNING, "ended before all requests were answered");
+		_exit(1);
+	}
+	close_signals(signals);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	sp_flags flags;
+	sp_host host;
+	sp_error err;
+	int signals, code;
+
+	if (sp_flags_parse(&flags, argc, argv, &err) != SP_OK)
+		return fail(&err, 2);
+	if (flags.help) {
+		sp_flags_print_help(stdout);
+		return 0;
+	}
+	if (flags.version) {
+		printf("serving_host %s\n", serving_processor_version());
+		return 0;
+	}
+	signals = open_signals();
+	if (sp_host_start(&host, &flags, &err) != SP_OK)
+		return fail(&err, 1);
+	if (flags.port_file != NULL &&
+	    write_port(flags.port_file, sp_http_server_port(host.server), &err) != SP_OK) {
+		fail(&err, 1);
+		_exit(1);
+	}
+	code = serve(&host, signals);
+	sp_host_finish(&host);
+	return code;
+}

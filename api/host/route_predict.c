@@ -1,0 +1,97 @@
+#include "api/host/json_response.h"
+#include "api/host/route.h"
+#include "base/alloc.h"
+
+/* An answer may be as large as this. */
+enum { MAX_ANSWER_BYTES = 1 << 30 };
+
+static bool is_plain(const sp_http_head *head)
+{
+	sp_bytes encoding = sp_http_head_get(head, "content-encoding");
+
+	return encoding.data == NULL || encoding.size == 0 ||
+	       sp_bytes_equal_text(encoding, "identity");
+}
+
+void sp_route_predict(sp_host *host, sp_http_request *request, const sp_model_path *path)
+{
+	if (!sp_route__find_model(host, request, path))
+		return;
+	if (!is_plain(sp_http_request_head(request)))
+		sp_http_request_fail(request, 415, "Content-Encoding is not supported");
+	else if (!sp_queue_try_push(host->queue, request))
+		sp_http_request_fail(request, 503, "too many requests are waiting");
+}
+
+/* ---------------------------------------------------------- on a worker */
+
+static sp_status write_result(sp_buffer *out, const serving_processor_result *result, bool row,
+			      sp_error *err)
+{
+	size_t count = serving_processor_result_count(result);
+	const serving_processor_tensor **tensors = sp_alloc_zero(count, sizeof(*tensors));
+	sp_status status;
+
+	if (tensors == NULL && count != 0)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", count);
+	for (size_t i = 0; i < count; i++)
+		tensors[i] = serving_processor_result_tensor(result, i);
+	status = sp_json_response_write(out, tensors, count, row, err);
+	sp_free(tensors);
+	return status;
+}
+
+static sp_status run(sp_host *host, const sp_json_parsed *parsed, serving_processor_result **result,
+		     sp_error *err)
+{
+	serving_processor_error *error = NULL;
+	serving_processor_code code = serving_processor_run(
+		host->model.processor, parsed->signature->name, parsed->tensors, parsed->count,
+		NULL, 0, result, &error);
+
+	if (code == SERVING_PROCESSOR_OK)
+		return SP_OK;
+	sp_error_set(err, (sp_status)code, "%s", serving_processor_error_text(error));
+	serving_processor_error_free(error);
+	return (sp_status)code;
+}
+
+static int compute(sp_host *host, sp_json_request *json, sp_http_request *request, sp_buffer *out,
+		   sp_error *err)
+{
+	serving_processor_result *result;
+	const sp_json_parsed *parsed;
+	sp_status status;
+
+	status = sp_json_request_parse(json, host->model.signatures, sp_http_request_body(request),
+				       err);
+	if (status != SP_OK) /* what is corrupt here is the client's */
+		return status == SP_CORRUPT ? 400 : sp_route__http_status(status);
+	parsed = sp_json_request_parsed(json);
+	status = run(host, parsed, &result, err);
+	if (status != SP_OK)
+		return sp_route__http_status(status);
+	if (sp_http_request_expired(request)) {
+		sp_error_set(err, SP_DEADLINE, "the deadline of the request has passed");
+		status = SP_DEADLINE;
+	} else {
+		status = write_result(out, result, parsed->row, err);
+	}
+	serving_processor_result_free(result);
+	return sp_route__http_status(status);
+}
+
+void sp_route_predict_compute(sp_host *host, sp_json_request *json, sp_http_request *request)
+{
+	sp_buffer body;
+	sp_error err;
+	int status;
+
+	sp_buffer_init(&body, MAX_ANSWER_BYTES);
+	status = compute(host, json, request, &body, &err);
+	if (status == 200)
+		sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
+	else
+		sp_route__fail(request, status, &err);
+	sp_buffer_fini(&body);
+}

@@ -1,0 +1,209 @@
+#include "api/host/served_model.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/host/json_writer.h"
+#include "api/host/utf8.h"
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/file.h"
+
+enum { MAX_CONFIG_BYTES = 16 << 20 };
+
+/* ------------------------------------------------------------------ folders */
+
+/* The number that a folder is called, or -1. */
+static int64_t version_of(const char *name)
+{
+	char *end;
+	long long value;
+
+	if (*name < '0' || *name > '9')
+		return -1;
+	errno = 0;
+	value = strtoll(name, &end, 10);
+	return errno == 0 && *end == '\0' ? (int64_t)value : -1;
+}
+
+static bool is_saved_model(const char *folder)
+{
+	char path[4096];
+	bool found = false;
+
+	if (snprintf(path, sizeof(path), "%s/saved_model.pb", folder) < (int)sizeof(path))
+		found = sp_file_exists(path);
+	if (!found &&
+	    snprintf(path, sizeof(path), "%s/saved_model.pbtxt", folder) < (int)sizeof(path))
+		found = sp_file_exists(path);
+	return found;
+}
+
+/* The folder with the highest number below `base`; "" when there is none. */
+static sp_status highest_version(char *out, size_t room, int64_t *version, const char *base,
+				 sp_error *err)
+{
+	DIR *folder = opendir(base);
+	struct dirent *entry;
+
+	if (folder == NULL)
+		return sp_error_set(err, errno == ENOENT ? SP_NOT_FOUND : SP_IO, "%s: %s", base,
+				    strerror(errno));
+	*version = -1;
+	*out = '\0';
+	while ((entry = readdir(folder)) != NULL) {
+		char path[4096];
+		int64_t number = version_of(entry->d_name);
+
+		if (number <= *version ||
+		    snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) >= (int)room ||
+		    !sp_file_is_directory(path))
+			continue;
+		*version = number;
+		memcpy(out, path, strlen(path) + 1);
+	}
+	closedir(folder);
+	return SP_OK;
+}
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* Without the slashes at its end, which would hide the last name. */
+static sp_status copy_path(char *out, size_t room, const char *path, sp_error *err)
+{
+	size_t size = strlen(path);
+
+	while (size > 1 && path[size - 1] == '/')
+		size--;
+	if (size >= room)
+		return sp_error_set(err, SP_INVALID, "--model_base_path is too long");
+	memcpy(out, path, size);
+	out[size] = '\0';
+	return SP_OK;
+}
+
+static sp_status find_folder(char *out, size_t room, int64_t *version, const char *path,
+			     sp_error *err)
+{
+	char base[4000];
+
+	SP_TRY(copy_path(base, sizeof(base), path, err));
+	if (is_saved_model(base)) {
+		SP_TRY(copy_path(out, room, base, err));
+		*version = version_of(last_name(base));
+		if (*version < 0)
+			*version = 1;
+		return SP_OK;
+	}
+	SP_TRY(highest_version(out, room, version, base, err));
+	if (*version < 0)
+		return sp_error_set(err, SP_NOT_FOUND,
+				    "%s: neither a SavedModel nor a folder of numbered ones", base);
+	return SP_OK;
+}
+
+/* ------------------------------------------------------------ configuration */
+
+static void write_text(sp_buffer *out, const char *key, const char *value)
+{
+	sp_json_write_string(out, sp_bytes_of(key));
+	sp_buffer_append_char(out, ':');
+	sp_json_write_string(out, sp_bytes_of(value));
+	sp_buffer_append_char(out, ',');
+}
+
+static sp_status write_config(sp_served_model *model, const char *folder, const char *signature,
+			      int64_t session_num, sp_error *err)
+{
+	sp_buffer out;
+	size_t size;
+
+	if (!sp_utf8_valid(sp_bytes_of(folder)))
+		return sp_error_set(err, SP_INVALID, "--model_base_path must be UTF-8");
+	sp_buffer_init(&out, MAX_CONFIG_BYTES);
+	sp_buffer_append_char(&out, '{');
+	write_text(&out, "savedmodel_dir", folder);
+	write_text(&out, "signature_name", signature != NULL ? signature : "serving_default");
+	write_text(&out, "feature_store_type", "memory");
+	write_text(&out, "serialize_protocol", "protobuf");
+	write_text(&out, "model_store_type", "local");
+	sp_buffer_append_text(&out, "\"session_num\":");
+	sp_json_write_i64(&out, session_num);
+	sp_buffer_append_char(&out, '}');
+	model->config = sp_buffer_take(&out, &size);
+	sp_buffer_fini(&out);
+	return model->config != NULL ? SP_OK
+				     : sp_error_set(err, SP_NO_MEMORY, "no memory for the model");
+}
+
+static sp_status read_config(sp_served_model *model, const char *path, sp_error *err)
+{
+	size_t size;
+
+	SP_TRY(sp_file_read(&model->config, &size, path, MAX_CONFIG_BYTES, err));
+	if (memchr(model->config, '\0', size) != NULL)
+		return sp_error_set(err, SP_INVALID, "%s: not a text", path);
+	return SP_OK;
+}
+
+sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int64_t session_num,
+			       sp_error *err)
+{
+	char folder[4096];
+
+	memset(out, 0, sizeof(*out));
+	out->version = -1;
+	if (flags->processor_config != NULL)
+		return read_config(out, flags->processor_config, err);
+	SP_TRY(find_folder(folder, sizeof(folder), &out->version, flags->model_base_path, err));
+	return write_config(out, folder, flags->signature_name, session_num, err);
+}
+
+/* --------------------------------------------------------------------- open */
+
+sp_status sp_served_model_open(sp_served_model *model, const sp_flags *flags, sp_error *err)
+{
+	serving_processor_error *error = NULL;
+	const char *fallback = flags->signature_name;
+	sp_status status;
+
+	model->processor = serving_processor_create(model->config, &error);
+	if (model->processor == NULL) {
+		status = (sp_status)serving_processor_error_code(error);
+		sp_error_set(err, status, "%s", serving_processor_error_text(error));
+		serving_processor_error_free(error);
+		return status != SP_OK ? status : SP_INTERNAL;
+	}
+	if (fallback == NULL && flags->processor_config != NULL)
+		fallback = serving_processor_default_signature(model->processor);
+	return sp_signature_set_create(&model->signatures, model->processor, fallback, err);
+}
+
+void sp_served_model_close(sp_served_model *model)
+{
+	sp_signature_set_destroy(model->signatures);
+	serving_processor_destroy(model->processor);
+	sp_free(model->config);
+	memset(model, 0, sizeof(*model));
+}
+
+int64_t sp_served_model_version(const sp_served_model *model)
+{
+	int64_t full_step = -1, delta_step = -1;
+
+	if (model->version >= 0)
+		return model->version;
+	if (model->processor == NULL ||
+	    serving_processor_model_version(model->processor, &full_step, &delta_step) != 0 ||
+	    full_step < 0)
+		return 1;
+	return full_step;
+}

@@ -1,0 +1,250 @@
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/serving_processor.h"
+
+/*
+ * Stands in for the library where a test needs a processor that is slow, or
+ * that fails, on demand.  Its configuration may have, as numbers or texts,
+ *
+ *	load_ms, run_ms    how long opening and each run take
+ *	load_error         opening fails with this text
+ *	run_code           runs fail with this serving_processor_code
+ *
+ * Signatures: serving_default, y = x/2 + 2; echo, both inputs as they came.
+ */
+typedef struct model {
+	int run_ms, run_code;
+} model;
+
+struct serving_processor_error {
+	serving_processor_code code;
+	char text[200];
+};
+
+struct serving_processor_result {
+	serving_processor_tensor tensors[2];
+	size_t count;
+	int64_t dims[2][8];
+};
+
+static const int64_t any_dim[] = {-1, 2};
+static const serving_processor_tensor_info half_input = {"x", "x:0", SERVING_PROCESSOR_FLOAT, 1,
+							 any_dim};
+static const serving_processor_tensor_info half_output = {"y", "y:0", SERVING_PROCESSOR_FLOAT, -1,
+							  NULL};
+static const serving_processor_tensor_info echo_infos[] = {
+	{"id", "id:0", SERVING_PROCESSOR_INT64, -1, NULL},
+	{"text_bytes", "t:0", SERVING_PROCESSOR_STRING, 2, any_dim},
+};
+static const char *const names[] = {"echo", "serving_default"};
+
+const char *serving_processor_version(void)
+{
+	return "0.0.0-double";
+}
+
+const char *serving_processor_dtype_name(int dtype)
+{
+	return dtype == SERVING_PROCESSOR_FLOAT   ? "DT_FLOAT"
+	       : dtype == SERVING_PROCESSOR_INT64 ? "DT_INT64"
+						  : "DT_STRING";
+}
+
+/* ------------------------------------------------------------------- errors */
+
+static void set_error(serving_processor_error **error, serving_processor_code code,
+		      const char *text)
+{
+	*error = calloc(1, sizeof(**error));
+	(*error)->code = code;
+	snprintf((*error)->text, sizeof((*error)->text), "%s", text);
+}
+
+serving_processor_code serving_processor_error_code(const serving_processor_error *error)
+{
+	return error->code;
+}
+
+const char *serving_processor_error_text(const serving_processor_error *error)
+{
+	return error->text;
+}
+
+void serving_processor_error_free(serving_processor_error *error)
+{
+	free(error);
+}
+
+/* -------------------------------------------------------------------- model */
+
+/* What stands behind "key": in the configuration; NULL without it. */
+static const char *value_of(const char *config, const char *key)
+{
+	char quoted[64];
+	const char *at;
+
+	snprintf(quoted, sizeof(quoted), "\"%s\":", key);
+	at = strstr(config, quoted);
+	return at != NULL ? at + strlen(quoted) : NULL;
+}
+
+static int number_of(const char *config, const char *key)
+{
+	const char *value = value_of(config, key);
+
+	return value != NULL ? atoi(value) : 0;
+}
+
+void *serving_processor_create(const char *config, serving_processor_error **error)
+{
+	model *m;
+
+	usleep((useconds_t)number_of(config, "load_ms") * 1000);
+	if (value_of(config, "load_error") != NULL) {
+		set_error(error, SERVING_PROCESSOR_CORRUPT, value_of(config, "load_error"));
+		return NULL;
+	}
+	m = calloc(1, sizeof(*m));
+	m->run_ms = number_of(config, "run_ms");
+	m->run_code = number_of(config, "run_code");
+	return m;
+}
+
+void serving_processor_destroy(void *m)
+{
+	free(m);
+}
+
+int serving_processor_model_version(void *m, int64_t *full_step, int64_t *delta_step)
+{
+	*full_step = 77;
+	*delta_step = -1;
+	return m == NULL ? -1 : 0;
+}
+
+size_t serving_processor_signature_count(void *m)
+{
+	(void)m;
+	return 2;
+}
+
+const char *serving_processor_signature_name(void *m, size_t i)
+{
+	(void)m;
+	return names[i];
+}
+
+const char *serving_processor_default_signature(void *m)
+{
+	(void)m;
+	return "serving_default";
+}
+
+const char *serving_processor_signature_method(void *m, const char *signature)
+{
+	(void)m;
+	(void)signature;
+	return "tensorflow/serving/predict";
+}
+
+static const serving_processor_tensor_info *info_of(const char *signature, size_t i,
+						    const serving_processor_tensor_info *half)
+{
+	if (strcmp(signature, "echo") == 0)
+		return i < 2 ? &echo_infos[i] : NULL;
+	return i < 1 ? half : NULL;
+}
+
+const serving_processor_tensor_info *serving_processor_input(void *m, const char *signature,
+							     size_t i)
+{
+	(void)m;
+	return info_of(signature, i, &half_input);
+}
+
+const serving_processor_tensor_info *serving_processor_output(void *m, const char *signature,
+							      size_t i)
+{
+	(void)m;
+	return info_of(signature, i, &half_output);
+}
+
+/* ---------------------------------------------------------------------- run */
+
+static void *copy_data(const serving_processor_tensor *tensor)
+{
+	size_t size = tensor->count * (tensor->dtype == SERVING_PROCESSOR_STRING  ? 16
+				       : tensor->dtype == SERVING_PROCESSOR_INT64 ? 8
+										  : 4);
+	void *data = malloc(size + 1);
+
+	memcpy(data, tensor->data, size);
+	return data;
+}
+
+/* Each output is the input of the same place: a string still a view of it. */
+static serving_processor_result *echo(const serving_processor_tensor *inputs, size_t count)
+{
+	serving_processor_result *result = calloc(1, sizeof(*result));
+
+	result->count = count;
+	for (size_t i = 0; i < count; i++) {
+		result->tensors[i] = inputs[i];
+		memcpy(result->dims[i], inputs[i].dims, (size_t)inputs[i].rank * 8);
+		result->tensors[i].dims = result->dims[i];
+		result->tensors[i].data = copy_data(&inputs[i]);
+	}
+	return result;
+}
+
+static void halve_plus_two(serving_processor_tensor *tensor)
+{
+	float *values = (float *)(uintptr_t)tensor->data;
+
+	tensor->name = "y";
+	for (size_t i = 0; i < tensor->count; i++)
+		values[i] = values[i] / 2 + 2;
+}
+
+serving_processor_code serving_processor_run(void *m, const char *signature,
+					     const serving_processor_tensor *inputs,
+					     size_t input_count, const char *const *outputs,
+					     size_t output_count, serving_processor_result **result,
+					     serving_processor_error **error)
+{
+	const model *self = m;
+
+	(void)outputs;
+	(void)output_count;
+	usleep((useconds_t)self->run_ms * 1000);
+	if (self->run_code != 0) {
+		set_error(error, (serving_processor_code)self->run_code, "as \"configured\"");
+		return (serving_processor_code)self->run_code;
+	}
+	*result = echo(inputs, input_count);
+	if (strcmp(signature, "serving_default") == 0)
+		halve_plus_two(&(*result)->tensors[0]);
+	return SERVING_PROCESSOR_OK;
+}
+
+size_t serving_processor_result_count(const serving_processor_result *result)
+{
+	return result->count;
+}
+
+const serving_processor_tensor *serving_processor_result_tensor(
+	const serving_processor_result *result, size_t i)
+{
+	return &result->tensors[i];
+}
+
+void serving_processor_result_free(serving_processor_result *result)
+{
+	for (size_t i = 0; i < result->count; i++)
+		free((void *)(uintptr_t)result->tensors[i].data);
+	free(result);
+}

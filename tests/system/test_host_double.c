@@ -1,0 +1,706 @@
+#include "tests/support/cmocka.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/support/host_process.h"
+#include "tests/support/http_client.h"
+
+/*
+ * serving_host over loopback, its processor replaced by the double: what needs
+ * a processor that is slow or fails, and the whole of the REST dialect.
+ */
+
+static const char *program_path(void)
+{
+	static char path[4096];
+	const char *builddir = getenv("builddir");
+
+	snprintf(path, sizeof(path), "%s/tests/system/serving_host_double",
+		 builddir != NULL ? builddir : ".");
+	return path;
+}
+
+/* A configuration file in the process's folder; its path is static. */
+static const char *write_config(sp_host_process *process, const char *text)
+{
+	static char path[5000];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/config.json", process->folder);
+	file = fopen(path, "w");
+	fputs(text, file);
+	fclose(file);
+	return path;
+}
+
+#define FLAGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void start(sp_host_process *process, const char *config)
+{
+	sp_host_process_init(process);
+	assert_true(sp_host_process_start(process, program_path(),
+					  FLAGS("--model_name=half", "--version_labels=stable,a b",
+						"--processor_config", write_config(process, config),
+						"--drain_delay_in_ms=0"),
+					  true));
+}
+
+static void stop(sp_host_process *process)
+{
+	sp_host_process_signal(process, SIGTERM);
+	assert_int_equal(sp_host_process_wait(process), 0);
+	sp_host_process_fini(process);
+}
+
+/* ------------------------------------------------------------- one process */
+
+static sp_host_process shared;
+
+static int setup(void **state)
+{
+	(void)state;
+	start(&shared, "{}");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	stop(&shared);
+	return 0;
+}
+
+typedef struct exchange {
+	const char *method, *path, *body;
+	int status;
+	const char *answer; /* exact, or a part of it for an error */
+} exchange;
+
+static void check(const exchange *exchanges, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const exchange *e = &exchanges[i];
+		sp_http_reply reply;
+		bool right;
+
+		sp_http_call(shared.port, e->method, e->path, e->body, &reply);
+		right = e->status == 200 ? strcmp(reply.body, e->answer) == 0
+					 : strstr(reply.body, e->answer) != NULL &&
+						   strncmp(reply.body, "{\"error\":\"", 10) == 0;
+		if (reply.status != e->status || !right)
+			fail_msg("%s %s %s\ngives %d %s", e->method, e->path,
+				 e->body != NULL ? e->body : "", reply.status, reply.body);
+		assert_non_null(strstr(reply.head, "Content-Type: application/json\r\n"));
+	}
+}
+
+#define CHECK(...)                                                          \
+	do {                                                                \
+		static const exchange exchanges[] = {__VA_ARGS__};          \
+		(void)state;                                                \
+		check(exchanges, sizeof(exchanges) / sizeof(exchanges[0])); \
+	} while (0)
+
+static void paths_that_are_none_are_malformed_requests(void **state)
+{
+	CHECK({"GET", "/v1/foo", NULL, 400, "Malformed request: GET /v1/foo"},
+	      {"POST", "/v1/foo", "", 400, "Malformed request: POST /v1/foo"},
+	      {"GET", "/v1/models", NULL, 400, "Missing model name"},
+	      {"GET", "/v1/models/", NULL, 400, "Malformed request"},
+	      {"GET", "/v1/models/debug/model_name", NULL, 400, "Malformed request"},
+	      {"POST", "/v1/models", "", 400, "Malformed request"},
+	      {"GET", "/v1/models/foo:predict", NULL, 400, "Malformed request"},
+	      {"GET", "/v1/models/foo/version/50:predict", NULL, 400, "Malformed request"},
+	      {"POST", "/v1/models/foo/version/50:predict", "", 400, "Malformed request"},
+	      {"POST", "/v1/models/foo/versions/HELLO:regress", "", 400, "Malformed request"},
+	      {"POST", "/v1/models/foo/versions/some_label:regress", "", 400, "Malformed request"},
+	      {"POST", "/v1/models/foo/label/some_label:regress", "", 400, "Malformed request"},
+	      {"POST", "/v1/models/foo/versions/50/labels/x:regress", "", 400, "Malformed request"},
+	      {"POST", "/v1/models/foo/metadata", "", 400, "Malformed request"},
+	      {"POST", "/v1/models/foo:dance", "", 400, "Malformed request"},
+	      {"POST", "/v1/models/foo:predict/x", "", 400, "Malformed request"},
+	      {"PUT", "/v1/models/half:predict", "", 400, "Malformed request: PUT "},
+	      {"DELETE", "/v1/models/half", NULL, 400, "Malformed request"},
+	      {"POST", "/v1/models/foo/versions/18446744073709551615:regress", "", 400,
+	       "Failed to convert version"},
+	      {"GET", "/statuspage", NULL, 404, "Not found"}, {"GET", "/index", NULL, 404, ""},
+	      {"GET", "/v1", NULL, 404, ""}, {"GET", "/", NULL, 404, ""},
+	      {"GET", "/healthz/other", NULL, 404, ""}, {"POST", "/healthz/live", "", 405, ""});
+}
+
+static void models_that_are_not_there_are_not_found(void **state)
+{
+	CHECK({"POST", "/v1/models/foo:predict", "{\"instances\":[1]}", 404,
+	       "Servable not found for request: Latest(foo)"},
+	      {"POST", "/v1/models/foo/versions/50:predict", "{}", 404,
+	       "Servable not found for request: Specific(foo, 50)"},
+	      {"POST", "/v1/models/half/versions/99:predict", "{\"instances\":[1]}", 404,
+	       "Servable not found for request: Specific(half, 99)"},
+	      {"POST", "/v1/models/half/labels/other:predict", "{}", 400,
+	       "Unrecognized servable version label: other"},
+	      {"POST", "/v1/models/HALF:predict", "{}", 404, "Servable not found"},
+	      {"GET", "/v1/models/foo", NULL, 404, "Could not find any versions of model foo"},
+	      {"GET", "/v1/models/half/versions/99", NULL, 404,
+	       "Could not find version 99 of model half"},
+	      {"GET", "/v1/models/half/labels/other", NULL, 400, "Unrecognized servable version"},
+	      {"GET", "/v1/models/foo/metadata", NULL, 404, "Servable not found"});
+}
+
+static void predictions_are_made(void **state)
+{
+	CHECK({"POST", "/v1/models/half:predict", "{\"instances\":[[1.0,2.0],[3.0,4.0]]}", 200,
+	       "{\"predictions\":[[2.5,3.0],[3.5,4.0]]}"},
+	      {"POST", "/v1/models/half/versions/77:predict", "{\"instances\":[1.0,2.0]}", 200,
+	       "{\"predictions\":[2.5,3.0]}"},
+	      {"POST", "/v1/models/half/labels/stable:predict", "{\"instances\":[1.0,2.0]}", 200,
+	       "{\"predictions\":[2.5,3.0]}"},
+	      {"POST", "/V1/Models/%68%61lf/LABELS/a%20b:Predict?query=1", "{\"instances\":[2]}",
+	       200, "{\"predictions\":[3.0]}"},
+	      {"POST", "/v1/models/half:predict",
+	       "{\"signature_name\":\"serving_default\",\"inputs\":[3.0,4.0]}", 200,
+	       "{\"outputs\":[3.5,4.0]}"},
+	      {"POST", "/v1/models/half:predict", "{\"inputs\":2}", 200, "{\"outputs\":3.0}"},
+	      {"POST", "/v1/models/half:predict", "{\"instances\":[NaN,Infinity]}", 200,
+	       "{\"predictions\":[NaN,Infinity]}"},
+	      {"POST", "/v1/models/half:predict",
+	       "{\"signature_name\":\"echo\",\"instances\":["
+	       "{\"id\":9007199254740993,\"text_bytes\":\"a\"},"
+	       "{\"id\":-9223372036854775808,\"text_bytes\":{\"b64\":\"/w==\"}}]}",
+	       200,
+	       "{\"predictions\":[{\"id\":9007199254740993,\"text_bytes\":{\"b64\":\"YQ==\"}},"
+	       "{\"id\":-9223372036854775808,\"text_bytes\":{\"b64\":\"/w==\"}}]}"});
+}
+
+static void bodies_that_do_not_fit_are_refused(void **state)
+{
+	CHECK({"POST", "/v1/models/half:predict", NULL, 400,
+	       "JSON Parse error: The document is empty"},
+	      {"POST", "/v1/models/half:predict", "instances = [1, 2]", 400,
+	       "JSON Parse error: Invalid value"},
+	      {"POST", "/v1/models/half:predict", "{\"instances\":[\"x\",\"y\"]}", 400,
+	       "not of expected type: float"},
+	      {"POST", "/v1/models/half:predict", "{\"signature_name\":100}", 400,
+	       "'signature_name' key must be a string value."},
+	      {"POST", "/v1/models/half:predict", "{\"instances\":[1],\"signature_name\":\"s\"}",
+	       400, "Serving signature name: \\\"s\\\" not found in signature def"},
+	      {"POST", "/v1/models/half:predict", "{\"instances\":[1],\"inputs\":[1]}", 400,
+	       "Not formatted correctly"},
+	      {"POST", "/v1/models/half:predict",
+	       "{\"signature_name\":\"echo\",\"inputs\":{\"id\":1,\"text_bytes\":[\"a\"]}}", 200,
+	       "{\"outputs\":{\"id\":1,\"text_bytes\":[{\"b64\":\"YQ==\"}]}}"},
+	      {"POST", "/v1/models/half:predict", "{\"signature_name\":\"echo\",\"instances\":[]}",
+	       400, "No values in 'instances'"},
+	      {"POST", "/v1/models/half:classify", "{\"examples\":[{\"x\":1}]}", 501,
+	       ":classify is not supported"},
+	      {"POST", "/v1/models/half/versions/77:regress", "{}", 501,
+	       ":regress is not supported"},
+	      {"POST", "/v1/models/none:regress", "{}", 404, "Servable not found"});
+}
+
+static void status_and_metadata_are_told(void **state)
+{
+	static const char status[] =
+		"{\"model_version_status\":[{\"version\":\"77\",\"state\":\"AVAILABLE\","
+		"\"status\":{\"error_code\":\"OK\",\"error_message\":\"\"}}]}";
+	static const char metadata[] =
+		"{\"model_spec\":{\"name\":\"half\",\"signature_name\":\"\",\"version\":\"77\"},"
+		"\"metadata\":{\"signature_def\":{\"signature_def\":{"
+		"\"echo\":{\"inputs\":{"
+		"\"id\":{\"dtype\":\"DT_INT64\",\"tensor_shape\":{\"dim\":[],\"unknown_rank\":true}"
+		","
+		"\"name\":\"id:0\"},"
+		"\"text_bytes\":{\"dtype\":\"DT_STRING\",\"tensor_shape\":{\"dim\":["
+		"{\"size\":\"-1\",\"name\":\"\"},{\"size\":\"2\",\"name\":\"\"}],"
+		"\"unknown_rank\":false},\"name\":\"t:0\"}},"
+		"\"outputs\":{"
+		"\"id\":{\"dtype\":\"DT_INT64\",\"tensor_shape\":{\"dim\":[],\"unknown_rank\":true}"
+		","
+		"\"name\":\"id:0\"},"
+		"\"text_bytes\":{\"dtype\":\"DT_STRING\",\"tensor_shape\":{\"dim\":["
+		"{\"size\":\"-1\",\"name\":\"\"},{\"size\":\"2\",\"name\":\"\"}],"
+		"\"unknown_rank\":false},\"name\":\"t:0\"}},"
+		"\"method_name\":\"tensorflow/serving/predict\",\"defaults\":{}},"
+		"\"serving_default\":{\"inputs\":{\"x\":{\"dtype\":\"DT_FLOAT\",\"tensor_shape\":"
+		"{\"dim\":[{\"size\":\"-1\",\"name\":\"\"}],\"unknown_rank\":false},"
+		"\"name\":\"x:0\"}},"
+		"\"outputs\":{\"y\":{\"dtype\":\"DT_FLOAT\",\"tensor_shape\":{\"dim\":[],"
+		"\"unknown_rank\":true},\"name\":\"y:0\"}},"
+		"\"method_name\":\"tensorflow/serving/predict\",\"defaults\":{}}}}}}";
+
+	CHECK({"GET", "/v1/models/half", NULL, 200, status},
+	      {"GET", "/v1/models/half/versions/77", NULL, 200, status},
+	      {"GET", "/v1/models/half/labels/stable", NULL, 200, status},
+	      {"GET", "/v1/models/half/metadata", NULL, 200, metadata},
+	      {"GET", "/v1/models/half/versions/77/metadata", NULL, 200, metadata},
+	      {"GET", "/healthz/live", NULL, 200, "{\"live\":true}"},
+	      {"GET", "/healthz/ready", NULL, 200, "{\"ready\":true}"});
+}
+
+static void an_answer_has_these_headers_and_no_others(void **state)
+{
+	sp_http_reply reply;
+	char *line, *rest;
+	int lines = 0;
+
+	(void)state;
+	sp_http_call(shared.port, "POST", "/v1/models/half:predict", "{\"instances\":[1]}", &reply);
+	assert_int_equal(reply.status, 200);
+	for (line = strtok_r(reply.head, "\r\n", &rest); line != NULL;
+	     line = strtok_r(NULL, "\r\n", &rest), lines++)
+		assert_true(strcmp(line, "HTTP/1.1 200 OK") == 0 ||
+			    strncmp(line, "Date: ", 6) == 0 ||
+			    strcmp(line, "Content-Type: application/json") == 0 ||
+			    strcmp(line, "Content-Length: 21") == 0);
+	assert_int_equal(lines, 4);
+}
+
+static void encodings_and_origins_are_looked_at(void **state)
+{
+	static const struct {
+		const char *text;
+		int status;
+	} cases[] = {
+		{"POST /v1/models/half:predict HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\n"
+		 "Content-Length: 2\r\n\r\n{}",
+		 415},
+		{"OPTIONS /v1/models/half:predict HTTP/1.1\r\nHost: a\r\n"
+		 "Origin: https://example.org\r\n\r\n",
+		 200},
+		{"OPTIONS /v1/x HTTP/1.1\r\nHost: a\r\nOrigin: nowhere\r\n\r\n", 400},
+		{"OPTIONS /v1/x HTTP/1.1\r\nHost: a\r\n\r\n", 400},
+		{"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 404},
+		{"GET /v1/models/half HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", 200},
+	};
+	sp_http_client client;
+	sp_http_reply reply;
+
+	(void)state;
+	assert_true(sp_http_client_open(&client, shared.port));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		sp_http_client_send_text(&client, cases[i].text);
+		sp_http_client_receive(&client, &reply);
+		if (reply.status != cases[i].status)
+			fail_msg("%s gives %d", cases[i].text, reply.status);
+	}
+	sp_http_client_close(&client);
+}
+
+/* ------------------------------------------------------- processes of their own */
+
+static void errors_of_the_processor_have_their_status(void **state)
+{
+	static const struct {
+		int code, status;
+	} cases[] = {{1, 400}, {2, 400}, {3, 501}, {4, 500}, {5, 503},
+		     {6, 503}, {7, 503}, {8, 504}, {9, 500}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		sp_host_process process;
+		sp_http_reply reply;
+		char config[64];
+
+		snprintf(config, sizeof(config), "{\"run_code\":%d}", cases[i].code);
+		start(&process, config);
+		sp_http_call(process.port, "POST", "/v1/models/half:predict", "{\"instances\":[1]}",
+			     &reply);
+		assert_int_equal(reply.status, cases[i].status);
+		assert_string_equal(reply.body, "{\"error\":\"as \\\"configured\\\"\"}");
+		assert_int_equal(strstr(reply.head, "Retry-After: 1") != NULL,
+				 cases[i].status == 503);
+		stop(&process);
+	}
+}
+
+static void probes_are_answered_while_the_model_loads(void **state)
+{
+	sp_host_process process;
+	sp_http_reply reply;
+
+	(void)state;
+	sp_host_process_init(&process);
+	assert_true(sp_host_process_start(&process, program_path(),
+					  FLAGS("--processor_config",
+						write_config(&process, "{\"load_ms\":1500}"),
+						"--drain_delay_in_ms=0"),
+					  false));
+	sp_http_call(process.port, "GET", "/healthz/live", NULL, &reply);
+	assert_int_equal(reply.status, 200);
+	sp_http_call(process.port, "GET", "/healthz/ready", NULL, &reply);
+	assert_int_equal(reply.status, 503);
+	sp_http_call(process.port, "POST", "/v1/models/default:predict", "{}", &reply);
+	assert_int_equal(reply.status, 503);
+	assert_non_null(strstr(reply.body, "Servable not found for request: Latest(default)"));
+	sp_http_call(process.port, "GET", "/v1/models/default", NULL, &reply);
+	assert_int_equal(reply.status, 404);
+	assert_null(strstr(sp_host_process_log(&process), "listening on"));
+	for (int i = 0; i < 500 && reply.status != 200; i++) {
+		usleep(20000);
+		sp_http_call(process.port, "GET", "/healthz/ready", NULL, &reply);
+	}
+	assert_int_equal(reply.status, 200);
+	stop(&process);
+}
+
+static void a_signal_while_loading_ends_at_once(void **state)
+{
+	sp_host_process process;
+	int64_t began;
+
+	(void)state;
+	sp_host_process_init(&process);
+	assert_true(sp_host_process_start(
+		&process, program_path(),
+		FLAGS("--processor_config", write_config(&process, "{\"load_ms\":60000}")), false));
+	began = sp_clock_now_ns();
+	sp_host_process_signal(&process, SIGTERM);
+	assert_int_equal(sp_host_process_wait(&process), 0);
+	assert_true(sp_clock_now_ns() - began < INT64_C(5000000000));
+	sp_host_process_fini(&process);
+}
+
+static void a_model_that_cannot_be_opened_is_exit_status_1(void **state)
+{
+	sp_host_process process;
+
+	(void)state;
+	sp_host_process_init(&process);
+	assert_false(sp_host_process_start(
+		&process, program_path(),
+		FLAGS("--processor_config",
+		      write_config(&process, "{\"load_error\":\"the file is torn\"}")),
+		true));
+	assert_int_equal(sp_host_process_wait(&process), 1);
+	assert_non_null(strstr(sp_host_process_log(&process), "the file is torn"));
+	assert_false(sp_host_process_start(&process, program_path(),
+					   FLAGS("--model_base_path=/nowhere/at/all"), true));
+	assert_int_equal(sp_host_process_wait(&process), 1);
+	assert_non_null(strstr(sp_host_process_log(&process), "/nowhere/at/all"));
+	assert_false(sp_host_process_start(&process, program_path(),
+					   FLAGS("--model_base_path", process.folder), true));
+	assert_int_equal(sp_host_process_wait(&process), 1);
+	assert_non_null(strstr(sp_host_process_log(&process), "neither a SavedModel nor"));
+	sp_host_process_fini(&process);
+}
+
+static void make_file(const char *folder, const char *name, const char *file)
+{
+	char path[5000];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/%s/%s", folder, name, file);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	fclose(out);
+}
+
+static void expect_version(sp_host_process *process, const char *base, const char *version)
+{
+	sp_http_reply reply;
+
+	assert_true(sp_host_process_start(process, program_path(),
+					  FLAGS("--model_base_path", base, "--drain_delay_in_ms=0"),
+					  true));
+	sp_http_call(process->port, "GET", "/v1/models/default", NULL, &reply);
+	assert_int_equal(reply.status, 200);
+	assert_non_null(strstr(reply.body, version));
+	sp_host_process_signal(process, SIGINT);
+	assert_int_equal(sp_host_process_wait(process), 0);
+}
+
+static void the_highest_numbered_folder_is_served(void **state)
+{
+	sp_host_process process;
+	char path[5000];
+
+	(void)state;
+	sp_host_process_init(&process);
+	make_file(process.folder, "9", "saved_model.pb");
+	make_file(process.folder, "00000123", "saved_model.pb");
+	make_file(process.folder, "124x", "saved_model.pb");
+	make_file(process.folder, "99999999999999999999999", "saved_model.pb");
+	make_file(process.folder, "plain", "saved_model.pbtxt");
+	expect_version(&process, process.folder, "\"version\":\"123\"");
+	snprintf(path, sizeof(path), "%s/9/", process.folder);
+	expect_version(&process, path, "\"version\":\"9\"");
+	snprintf(path, sizeof(path), "%s/plain", process.folder);
+	expect_version(&process, path, "\"version\":\"1\"");
+	sp_host_process_fini(&process);
+}
+
+static void a_wrong_command_line_is_exit_status_2(void **state)
+{
+	static const struct {
+		const char *flags[5];
+		const char *words;
+	} cases[] = {
+		{{"--modle_name=x"}, "unknown flag --modle_name"},
+		{{"--unknown", "x"}, "unknown flag --unknown"},
+		{{"stray"}, "\"stray\" is not a flag"},
+		{{NULL}, "--model_base_path or --processor_config is needed"},
+		{{"--rest_api_port=65536"}, "--rest_api_port: \"65536\" is not a number from 0"},
+		{{"--rest_api_port=abc"}, "--rest_api_port"},
+		{{"--max_queue=0"}, "--max_queue"},
+		{{"--max_queue=9999999999999999999999"}, "--max_queue"},
+		{{"--reuse_port=maybe"}, "--reuse_port: \"maybe\" is neither true nor false"},
+		{{"--model_name=x", "--model_base_path"}, "--model_base_path needs a value"},
+		{{"--model_base_path=a", "--processor_config=b"}, "exclude each other"},
+		{{"--processor_config=b", "--session_num=2"}, "--session_num has no effect"},
+		{{"--processor_config=b", "--model_name="}, "--model_name must not be empty"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		sp_host_process process;
+
+		sp_host_process_init(&process);
+		assert_false(sp_host_process_start(&process, program_path(), cases[i].flags, true));
+		assert_int_equal(sp_host_process_wait(&process), 2);
+		if (strstr(sp_host_process_log(&process), cases[i].words) == NULL)
+			fail_msg("%s: %s", cases[i].words, process.log);
+		sp_host_process_fini(&process);
+	}
+}
+
+static void a_full_queue_says_so_at_once(void **state)
+{
+	enum { CLIENTS = 8 };
+	sp_host_process process;
+	sp_http_client clients[CLIENTS];
+	sp_http_reply reply;
+	int answered = 0, refused = 0;
+	int64_t began;
+
+	(void)state;
+	sp_host_process_init(&process);
+	assert_true(sp_host_process_start(
+		&process, program_path(),
+		FLAGS("--processor_config", write_config(&process, "{\"run_ms\":500}"),
+		      "--rest_api_num_threads=1", "--max_queue=1", "--drain_delay_in_ms=0"),
+		true));
+	for (int i = 0; i < CLIENTS; i++) {
+		assert_true(sp_http_client_open(&clients[i], process.port));
+		sp_http_client_send_text(&clients[i],
+					 "POST /v1/models/default:predict HTTP/1.1\r\nHost: a\r\n"
+					 "Content-Length: 17\r\n\r\n{\"instances\":[2]}");
+		usleep(20000);
+	}
+	began = sp_clock_now_ns();
+	sp_http_client_receive(&clients[CLIENTS - 1], &reply);
+	assert_int_equal(reply.status, 503);
+	assert_non_null(strstr(reply.head, "Retry-After: 1\r\n"));
+	assert_true(sp_clock_now_ns() - began < INT64_C(250000000));
+	sp_http_call(process.port, "GET", "/healthz/ready", NULL, &reply);
+	assert_int_equal(reply.status, 200);
+	for (int i = 0; i < CLIENTS - 1; i++) {
+		sp_http_client_receive(&clients[i], &reply);
+		answered += reply.status == 200;
+		refused += reply.status == 503;
+	}
+	assert_int_equal(answered, 2);
+	assert_int_equal(refused, CLIENTS - 3);
+	for (int i = 0; i < CLIENTS; i++)
+		sp_http_client_close(&clients[i]);
+	stop(&process);
+}
+
+static void a_request_that_waits_too_long_is_given_up(void **state)
+{
+	sp_host_process process;
+	sp_http_client clients[3];
+	sp_http_reply reply;
+
+	(void)state;
+	sp_host_process_init(&process);
+	assert_true(sp_host_process_start(
+		&process, program_path(),
+		FLAGS("--processor_config", write_config(&process, "{\"run_ms\":600}"),
+		      "--rest_api_num_threads=1", "--rest_api_timeout_in_ms=300",
+		      "--drain_delay_in_ms=0"),
+		true));
+	for (int i = 0; i < 3; i++) {
+		assert_true(sp_http_client_open(&clients[i], process.port));
+		sp_http_client_send_text(&clients[i],
+					 "POST /v1/models/default:predict HTTP/1.1\r\nHost: a\r\n"
+					 "Content-Length: 17\r\n\r\n{\"instances\":[2]}");
+	}
+	for (int i = 0; i < 3; i++) { /* one computes too long, two wait too long */
+		sp_http_client_receive(&clients[i], &reply);
+		assert_int_equal(reply.status, 504);
+		sp_http_client_close(&clients[i]);
+	}
+	stop(&process);
+}
+
+/* ----------------------------------------------------------------- the end */
+
+typedef struct load {
+	uint16_t port;
+	atomic_bool quit;
+	atomic_int good, bad;
+} load;
+
+/* A client that honours "Connection: close", and stops when nobody listens. */
+static void *call_on_and_on(void *context)
+{
+	load *l = context;
+	sp_http_client client = {.fd = -1};
+	sp_http_reply reply;
+
+	while (!l->quit) {
+		if (client.fd < 0 && !sp_http_client_open(&client, l->port))
+			break;
+		if (!sp_http_client_send_text(&client,
+					      "POST /v1/models/half:predict HTTP/1.1\r\nHost: a\r\n"
+					      "Content-Length: 17\r\n\r\n{\"instances\":[2]}"))
+			break;
+		sp_http_client_receive(&client, &reply);
+		if (reply.status == 0)
+			break; /* a connection that was still idle has ended */
+		if (reply.status == 200 && strcmp(reply.body, "{\"predictions\":[3.0]}") == 0)
+			l->good++;
+		else
+			l->bad++;
+		if (strstr(reply.head, "Connection: close") != NULL)
+			sp_http_client_close(&client);
+	}
+	sp_http_client_close(&client);
+	return NULL;
+}
+
+static void ending_under_load_loses_no_request(void **state)
+{
+	enum { CLIENTS = 4 };
+	pthread_t threads[CLIENTS];
+	sp_host_process process;
+	sp_http_reply reply;
+	load l = {0};
+
+	(void)state;
+	sp_host_process_init(&process);
+	assert_true(sp_host_process_start(&process, program_path(),
+					  FLAGS("--model_name=half", "--processor_config",
+						write_config(&process, "{\"run_ms\":5}"),
+						"--drain_delay_in_ms=500"),
+					  true));
+	l.port = process.port;
+	for (int i = 0; i < CLIENTS; i++)
+		pthread_create(&threads[i], NULL, call_on_and_on, &l);
+	usleep(300000);
+	sp_host_process_signal(&process, SIGTERM);
+	usleep(200000);
+	sp_http_call(process.port, "GET", "/healthz/ready", NULL, &reply);
+	assert_int_equal(reply.status, 503);
+	sp_http_call(process.port, "GET", "/healthz/live", NULL, &reply);
+	assert_int_equal(reply.status, 200);
+	assert_int_equal(sp_host_process_wait(&process), 0);
+	l.quit = true;
+	for (int i = 0; i < CLIENTS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(l.bad, 0);
+	assert_true(l.good > 20);
+	sp_host_process_fini(&process);
+}
+
+static void a_second_signal_ends_at_once(void **state)
+{
+	sp_host_process process;
+	int64_t began;
+
+	(void)state;
+	sp_host_process_init(&process);
+	assert_true(sp_host_process_start(&process, program_path(),
+					  FLAGS("--processor_config", write_config(&process, "{}"),
+						"--drain_delay_in_ms=60000"),
+					  true));
+	sp_host_process_signal(&process, SIGTERM);
+	usleep(200000);
+	began = sp_clock_now_ns();
+	sp_host_process_signal(&process, SIGTERM);
+	assert_int_equal(sp_host_process_wait(&process), 1);
+	assert_true(sp_clock_now_ns() - began < INT64_C(5000000000));
+	sp_host_process_fini(&process);
+}
+
+static void requests_that_do_not_end_are_cut_off(void **state)
+{
+	sp_host_process process;
+	sp_http_client client;
+
+	(void)state;
+	sp_host_process_init(&process);
+	assert_true(sp_host_process_start(
+		&process, program_path(),
+		FLAGS("--processor_config", write_config(&process, "{\"run_ms\":60000}"),
+		      "--drain_delay_in_ms=0", "--drain_timeout_in_ms=200"),
+		true));
+	assert_true(sp_http_client_open(&client, process.port));
+	sp_http_client_send_text(&client, "POST /v1/models/default:predict HTTP/1.1\r\nHost: a\r\n"
+					  "Content-Length: 17\r\n\r\n{\"instances\":[2]}");
+	usleep(200000);
+	sp_host_process_signal(&process, SIGTERM);
+	assert_int_equal(sp_host_process_wait(&process), 1);
+	assert_non_null(strstr(sp_host_process_log(&process), "before all requests were answered"));
+	sp_http_client_close(&client);
+	sp_host_process_fini(&process);
+}
+
+static void cors_headers_come_when_asked_for(void **state)
+{
+	sp_host_process process;
+	sp_http_reply reply;
+
+	(void)state;
+	sp_host_process_init(&process);
+	assert_true(sp_host_process_start(&process, program_path(),
+					  FLAGS("--processor_config", write_config(&process, "{}"),
+						"--rest_api_enable_cors_support",
+						"--drain_delay_in_ms=0"),
+					  true));
+	sp_http_call(process.port, "POST", "/v1/models/default:predict", "{\"inputs\":2}", &reply);
+	assert_int_equal(reply.status, 200);
+	assert_non_null(strstr(reply.head, "Access-Control-Allow-Origin: *\r\n"));
+	assert_non_null(strstr(reply.head, "Access-Control-Allow-Methods: POST, GET\r\n"));
+	assert_non_null(strstr(reply.head, "Access-Control-Allow-Headers: Content-Type\r\n"));
+	stop(&process);
+}
+
+int main(void)
+{
+	const struct CMUnitTest on_one[] = {
+		cmocka_unit_test(paths_that_are_none_are_malformed_requests),
+		cmocka_unit_test(models_that_are_not_there_are_not_found),
+		cmocka_unit_test(predictions_are_made),
+		cmocka_unit_test(bodies_that_do_not_fit_are_refused),
+		cmocka_unit_test(status_and_metadata_are_told),
+		cmocka_unit_test(an_answer_has_these_headers_and_no_others),
+		cmocka_unit_test(encodings_and_origins_are_looked_at),
+	};
+	const struct CMUnitTest on_many[] = {
+		cmocka_unit_test(errors_of_the_processor_have_their_status),
+		cmocka_unit_test(probes_are_answered_while_the_model_loads),
+		cmocka_unit_test(a_signal_while_loading_ends_at_once),
+		cmocka_unit_test(a_model_that_cannot_be_opened_is_exit_status_1),
+		cmocka_unit_test(the_highest_numbered_folder_is_served),
+		cmocka_unit_test(a_wrong_command_line_is_exit_status_2),
+		cmocka_unit_test(a_full_queue_says_so_at_once),
+		cmocka_unit_test(a_request_that_waits_too_long_is_given_up),
+		cmocka_unit_test(ending_under_load_loses_no_request),
+		cmocka_unit_test(a_second_signal_ends_at_once),
+		cmocka_unit_test(requests_that_do_not_end_are_cut_off),
+		cmocka_unit_test(cors_headers_come_when_asked_for),
+	};
+
+	return cmocka_run_group_tests_name("host_rest", on_one, setup, teardown) +
+	       cmocka_run_group_tests_name("host_process", on_many, NULL, NULL);
+}
