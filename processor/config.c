@@ -1,0 +1,328 @@
+#include "processor/config.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "processor/config_keys.h"
+#include "session_group/session_group.h"
+
+_Static_assert(SP_SESSION_POLICY_MOD == 0 && SP_SESSION_POLICY_RR == 1,
+	       "the order of the words in config_keys.c");
+
+enum { MAX_CONFIG = 1 << 20 };
+
+/* The largest whole number that JSON's double carries exactly. */
+#define MAX_INTEGER 9007199254740992.0
+
+/* --------------------------------------------------------------------- JSON */
+
+/* Overwrites the comment that starts at `at` with blanks; returns what follows it. */
+static char *blank_comment(char *at)
+{
+	bool block = at[0] == '/' && at[1] == '*';
+	const char *end = block ? strstr(at + 2, "*/") : strchr(at, '\n');
+
+	end = end == NULL ? at + strlen(at) : block ? end + 2 : end;
+	for (; at < end; at++)
+		if (*at != '\n')
+			*at = ' ';
+	return at;
+}
+
+/* Comments become blanks, so that line numbers stay. */
+static void blank_comments(char *json)
+{
+	for (char *at = json; *at != '\0';) {
+		if (*at == '"') {
+			for (at++; *at != '\0' && *at != '"'; at++)
+				if (*at == '\\' && at[1] != '\0')
+					at++;
+			at += *at != '\0';
+		} else if (*at == '#' || (*at == '/' && (at[1] == '/' || at[1] == '*'))) {
+			at = blank_comment(at);
+		} else {
+			at++;
+		}
+	}
+}
+
+static sp_status parse_json(cJSON **out, const char *json, sp_arena *arena, sp_error *err)
+{
+	size_t size = strnlen(json, MAX_CONFIG + 1);
+	const char *end = NULL;
+	size_t line = 1;
+	char *copy;
+
+	if (size > MAX_CONFIG)
+		return sp_error_set(err, SP_INVALID, "the configuration is longer than %d bytes",
+				    MAX_CONFIG);
+	copy = sp_arena_text(arena, (sp_bytes){json, size});
+	if (copy == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	blank_comments(copy);
+	*out = cJSON_ParseWithLengthOpts(copy, size + 1, &end, true);
+	if (*out == NULL) {
+		for (const char *at = copy; at < end; at++)
+			line += *at == '\n';
+		return sp_error_set(err, SP_INVALID, "the configuration is not JSON: line %zu",
+				    line);
+	}
+	if (!cJSON_IsObject(*out))
+		return sp_error_set(err, SP_INVALID, "the configuration is not a JSON object");
+	return SP_OK;
+}
+
+static const char *json_type_name(const cJSON *item)
+{
+	if (cJSON_IsBool(item))
+		return "a boolean";
+	if (cJSON_IsNumber(item))
+		return "a number";
+	if (cJSON_IsString(item))
+		return "a string";
+	return cJSON_IsArray(item) ? "an array" : "an object";
+}
+
+/* -------------------------------------------------------------------- types */
+
+static bool is_integer(const cJSON *item)
+{
+	return cJSON_IsNumber(item) && fabs(item->valuedouble) <= MAX_INTEGER &&
+	       item->valuedouble == floor(item->valuedouble);
+}
+
+static bool is_integers(const cJSON *item)
+{
+	const cJSON *element;
+
+	if (!cJSON_IsArray(item))
+		return false;
+	cJSON_ArrayForEach (element, item)
+		if (!is_integer(element))
+			return false;
+	return true;
+}
+
+static sp_status wrong_type(const sp_config_key *key, const cJSON *item, const char *expected,
+			    sp_error *err)
+{
+	return sp_error_set(err, SP_INVALID, "configuration key '%s' must be %s, not %s", key->name,
+			    expected, json_type_name(item));
+}
+
+static sp_status check_type(const sp_config_key *key, const cJSON *item, sp_error *err)
+{
+	switch (key->type) {
+	case SP_CONFIG_INTEGER:
+		return is_integer(item) ? SP_OK : wrong_type(key, item, "an integer", err);
+	case SP_CONFIG_TEXT:
+		return cJSON_IsString(item) ? SP_OK : wrong_type(key, item, "a string", err);
+	case SP_CONFIG_BOOLEAN:
+		return cJSON_IsBool(item) ? SP_OK : wrong_type(key, item, "true or false", err);
+	case SP_CONFIG_INTEGER_OR_TEXT:
+		return is_integer(item) || cJSON_IsString(item)
+			       ? SP_OK
+			       : wrong_type(key, item, "an integer or a string", err);
+	case SP_CONFIG_INTEGERS:
+		return is_integers(item) ? SP_OK
+					 : wrong_type(key, item, "an array of integers", err);
+	}
+	return SP_INTERNAL;
+}
+
+/* ------------------------------------------------------------------- values */
+
+/* Where in the list of words, separated by a space each, `word` is; -1 when it is not. */
+static int find_word(const char *words, const char *word)
+{
+	size_t size = strlen(word);
+	int number = 0;
+
+	for (const char *at = words; at != NULL; number++) {
+		const char *space = strchr(at, ' ');
+		size_t length = space != NULL ? (size_t)(space - at) : strlen(at);
+
+		if (length == size && memcmp(at, word, size) == 0)
+			return number;
+		at = space != NULL ? space + 1 : NULL;
+	}
+	return -1;
+}
+
+static sp_status check_word(const sp_config_key *key, const char *word, sp_error *err)
+{
+	if (key->allowed == NULL || find_word(key->allowed, word) >= 0)
+		return SP_OK;
+	if (find_word(key->unsupported, word) >= 0)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "configuration key '%s': '%s' is not supported; use one of: %s",
+				    key->name, word, key->allowed);
+	return sp_error_set(err, SP_INVALID,
+			    "configuration key '%s': unknown value '%.40s'; use one of: %s",
+			    key->name, word, key->allowed);
+}
+
+static sp_status take_integer(const sp_config_key *key, const cJSON *item, char *field,
+			      sp_error *err)
+{
+	int64_t value = (int64_t)item->valuedouble;
+	char word[24];
+
+	if (key->max != 0 && (value < key->min || value > key->max))
+		return sp_error_set(err, SP_INVALID,
+				    "configuration key '%s' must be from %" PRId64 " to %" PRId64
+				    "; it is %" PRId64,
+				    key->name, key->min, key->max, value);
+	snprintf(word, sizeof(word), "%" PRId64, value);
+	SP_TRY(check_word(key, word, err));
+	if (field != NULL)
+		memcpy(field, &value, sizeof(value));
+	return SP_OK;
+}
+
+static sp_status take_text(const sp_config_key *key, const cJSON *item, char *field,
+			   sp_arena *arena, sp_error *err)
+{
+	const char *text = item->valuestring;
+	int64_t number;
+
+	if (key->not_empty && text[0] == '\0')
+		return sp_error_set(err, SP_INVALID, "configuration key '%s' must not be empty",
+				    key->name);
+	SP_TRY(check_word(key, text, err));
+	if (field == NULL)
+		return SP_OK;
+	if (key->allowed != NULL) {
+		number = find_word(key->allowed, text);
+		memcpy(field, &number, sizeof(number));
+		return SP_OK;
+	}
+	text = sp_arena_text(arena, sp_bytes_of(text));
+	if (text == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	memcpy(field, &text, sizeof(text));
+	return SP_OK;
+}
+
+static sp_status take_boolean(const sp_config_key *key, const cJSON *item, char *field,
+			      sp_error *err)
+{
+	bool value = cJSON_IsTrue(item);
+
+	SP_TRY(check_word(key, value ? "true" : "false", err));
+	if (field != NULL)
+		memcpy(field, &value, sizeof(value));
+	return SP_OK;
+}
+
+static sp_status take(sp_config *config, const sp_config_key *key, const cJSON *item, sp_error *err)
+{
+	char *field = key->has_field ? (char *)config + key->field : NULL;
+
+	SP_TRY(check_type(key, item, err));
+	switch (key->type) {
+	case SP_CONFIG_INTEGER:
+		return take_integer(key, item, field, err);
+	case SP_CONFIG_TEXT:
+		return take_text(key, item, field, config->arena, err);
+	case SP_CONFIG_BOOLEAN:
+		return take_boolean(key, item, field, err);
+	default:
+		return SP_OK;
+	}
+}
+
+/* --------------------------------------------------------------------- keys */
+
+/* The last item of that name that is not null, but NULL if the very last is. */
+static const cJSON *find_item(const cJSON *object, const char *name)
+{
+	const cJSON *item, *found = NULL;
+
+	cJSON_ArrayForEach (item, object)
+		if (strcmp(item->string, name) == 0)
+			found = item;
+	return found != NULL && !cJSON_IsNull(found) ? found : NULL;
+}
+
+/* The fallback goes the way of every other value. */
+static sp_status take_fallback(sp_config *config, const sp_config_key *key, sp_error *err)
+{
+	cJSON *item;
+	sp_status status;
+
+	if (key->required)
+		return sp_error_set(err, SP_INVALID, "configuration key '%s' is missing",
+				    key->name);
+	if (key->fallback == NULL)
+		return SP_OK;
+	item = cJSON_Parse(key->fallback);
+	if (item == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	status = take(config, key, item, err);
+	cJSON_Delete(item);
+	return status;
+}
+
+static sp_status take_all(sp_config *config, const cJSON *object, sp_error *err)
+{
+	char idle[512] = "";
+	size_t used = 0;
+
+	for (const sp_config_key *key = sp_config__keys; key->name != NULL; key++) {
+		const cJSON *item = find_item(object, key->name);
+
+		if (item == NULL) {
+			SP_TRY(take_fallback(config, key, err));
+			continue;
+		}
+		SP_TRY(take(config, key, item, err));
+		if (!key->has_effect && used < sizeof(idle))
+			used += (size_t)snprintf(idle + used, sizeof(idle) - used, "%s%s",
+						 used == 0 ? "" : ", ", key->name);
+	}
+	if (used != 0)
+		sp_log(SP_LOG_INFO, "configuration keys without effect here: %s", idle);
+	return SP_OK;
+}
+
+static sp_status parse(sp_config *config, const char *json, sp_error *err)
+{
+	const char *reference = getenv("SP_REFERENCE_KERNELS");
+	cJSON *object = NULL;
+	sp_status status = parse_json(&object, json, config->arena, err);
+
+	if (status == SP_OK)
+		status = take_all(config, object, err);
+	cJSON_Delete(object);
+	if (config->warmup_file_name != NULL && config->warmup_file_name[0] == '\0')
+		config->warmup_file_name = NULL;
+	if (reference != NULL && strcmp(reference, "1") == 0)
+		config->reference_kernels = true;
+	return status;
+}
+
+sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err)
+{
+	sp_status status;
+
+	memset(out, 0, sizeof(*out));
+	out->arena = sp_arena_create(4096);
+	if (out->arena == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	status = parse(out, json, err);
+	if (status != SP_OK)
+		sp_config_fini(out);
+	return status;
+}
+
+void sp_config_fini(sp_config *config)
+{
+	sp_arena_destroy(config->arena);
+	memset(config, 0, sizeof(*config));
+}

@@ -1,0 +1,42 @@
+#ifndef SP_PROCESSOR_CONFIG_H
+#define SP_PROCESSOR_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+
+/*
+ * What initialize() is told: DeepRec's configuration and a few keys of ours,
+ * all described in docs/configuration.md.
+ *
+ * Threads: immutable once parsed.
+ */
+typedef struct sp_config {
+	sp_arena *arena; /* holds the texts */
+	const char *signature_name;
+	const char *savedmodel_dir;
+	const char *checkpoint_dir;   /* NULL: the SavedModel's own weights */
+	const char *warmup_file_name; /* NULL: synthetic warm-up */
+	int64_t session_num;
+	int64_t select_session_policy; /* an sp_session_policy */
+	int64_t session_workspace_bytes;
+	int64_t init_timeout_minutes; /* -1: for ever */
+	bool reference_kernels;
+} sp_config;
+
+/*
+ * `json` is JSON with comments: C's, C++'s and '#' to the end of the line.
+ * Unknown keys are ignored, null is the same as absent, and of a repeated key
+ * the last one counts.
+ *
+ * SP_INVALID for what is wrong with it and SP_UNSUPPORTED for what DeepRec
+ * could do and this library cannot, both naming the key; no value that might
+ * be a secret is repeated in the words.
+ */
+SP_MUST_CHECK sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err);
+void sp_config_fini(sp_config *config);
+
+#endif

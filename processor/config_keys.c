@@ -1,0 +1,70 @@
+#include "processor/config_keys.h"
+
+#include "processor/config.h"
+
+#define KEY(text, kind) .name = (text), .type = SP_CONFIG_##kind
+#define FIELD(name)     .has_effect = true, .has_field = true, .field = offsetof(sp_config, name)
+
+/* clang-format off */
+const sp_config_key sp_config__keys[] = {
+	/* What to serve. */
+	{KEY("savedmodel_dir", TEXT), .required = true, .not_empty = true, FIELD(savedmodel_dir)},
+	{KEY("checkpoint_dir", TEXT), .not_empty = true, FIELD(checkpoint_dir)},
+	{KEY("signature_name", TEXT), .required = true, .not_empty = true, FIELD(signature_name)},
+	{KEY("model_store_type", TEXT), .required = true, .has_effect = true,
+		.allowed = "local", .unsupported = "oss hdfs"},
+	{KEY("feature_store_type", TEXT), .required = true, .has_effect = true,
+		.allowed = "memory local", .unsupported = "redis cluster_redis"},
+	{KEY("serialize_protocol", TEXT), .required = true, .has_effect = true,
+		.allowed = "protobuf", .unsupported = "flatbuffer"},
+
+	/* How to serve it. */
+	{KEY("session_num", INTEGER), .fallback = "1", .min = 1, .max = 1024, FIELD(session_num)},
+	/* The words are in the order of sp_session_policy. */
+	{KEY("select_session_policy", TEXT), .fallback = "\"MOD\"", .allowed = "MOD RR",
+		FIELD(select_session_policy)},
+	{KEY("session_workspace_bytes", INTEGER), .fallback = "1073741824",
+		.min = 1 << 20, .max = INT64_C(1) << 46, FIELD(session_workspace_bytes)},
+	{KEY("init_timeout_minutes", INTEGER), .fallback = "1", .min = -1, .max = 525600,
+		FIELD(init_timeout_minutes)},
+	{KEY("warmup_file_name", TEXT), FIELD(warmup_file_name)},
+	{KEY("reference_kernels", BOOLEAN), .fallback = "false", FIELD(reference_kernels)},
+
+	/* What would change the answers or the storage, and is not there. */
+	{KEY("shard_embedding", BOOLEAN), .fallback = "false", .has_effect = true,
+		.allowed = "false", .unsupported = "true"},
+	{KEY("ev_storage_type", INTEGER), .fallback = "0", .has_effect = true,
+		.allowed = "0 1", .unsupported = "12"},
+
+	/* Known, checked for their type, and without effect here. */
+	{KEY("use_per_session_threads", BOOLEAN)},
+	{KEY("cpusets", TEXT)},
+	{KEY("gpu_ids_list", TEXT)},
+	{KEY("use_multi_stream", BOOLEAN)},
+	{KEY("enable_device_placement_optimization", BOOLEAN)},
+	{KEY("enable_inline_execute", BOOLEAN)},
+	{KEY("omp_num_threads", INTEGER_OR_TEXT)},
+	{KEY("kmp_blocktime", INTEGER_OR_TEXT)},
+	{KEY("inter_op_parallelism_threads", INTEGER)},
+	{KEY("intra_op_parallelism_threads", INTEGER)},
+	{KEY("model_update_inter_threads", INTEGER)},
+	{KEY("model_update_intra_threads", INTEGER)},
+	{KEY("read_thread_num", INTEGER)},
+	{KEY("update_thread_num", INTEGER)},
+	{KEY("redis_url", TEXT)},
+	{KEY("redis_password", TEXT)},
+	{KEY("lock_timeout", INTEGER)},
+	{KEY("oss_endpoint", TEXT)},
+	{KEY("oss_access_id", TEXT)},
+	{KEY("oss_access_key", TEXT)},
+	{KEY("embedding_names", TEXT)},
+	{KEY("shard_instance_count", INTEGER)},
+	{KEY("id_type", TEXT)},
+	{KEY("timeline_start_step", INTEGER)},
+	{KEY("timeline_interval_step", INTEGER)},
+	{KEY("timeline_trace_count", INTEGER)},
+	{KEY("timeline_path", TEXT)},
+	{KEY("ev_storage_path", TEXT)},
+	{KEY("ev_storage_size", INTEGERS)},
+	{.name = NULL},
+};

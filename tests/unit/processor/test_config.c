@@ -1,0 +1,339 @@
+#include "tests/support/cmocka.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "processor/config.h"
+#include "processor/config_keys.h"
+#include "session_group/session_group.h"
+#include "tests/support/paths.h"
+
+#define REQUIRED                                                               \
+	"\"savedmodel_dir\": \"/m\", \"signature_name\": \"serving_default\"," \
+	"\"model_store_type\": \"local\", \"feature_store_type\": \"memory\"," \
+	"\"serialize_protocol\": \"protobuf\""
+
+static sp_config parse(const char *json)
+{
+	sp_config config;
+	sp_error err;
+
+	assert_ok(sp_config_parse(&config, json, &err), &err);
+	return config;
+}
+
+static void defaults(void **state)
+{
+	sp_config config = parse("{" REQUIRED "}");
+
+	(void)state;
+	assert_string_equal(config.savedmodel_dir, "/m");
+	assert_string_equal(config.signature_name, "serving_default");
+	assert_null(config.checkpoint_dir);
+	assert_null(config.warmup_file_name);
+	assert_int_equal(config.session_num, 1);
+	assert_int_equal(config.select_session_policy, SP_SESSION_POLICY_MOD);
+	assert_int_equal(config.session_workspace_bytes, 1 << 30);
+	assert_int_equal(config.init_timeout_minutes, 1);
+	assert_false(config.reference_kernels);
+	sp_config_fini(&config);
+}
+
+static void every_key_with_an_effect(void **state)
+{
+	sp_config config = parse(
+		"{" REQUIRED ", \"checkpoint_dir\": \"/c\", \"warmup_file_name\": \"/w\","
+		"\"session_num\": 7, \"select_session_policy\": \"RR\","
+		"\"session_workspace_bytes\": 4194304, \"init_timeout_minutes\": -1,"
+		"\"reference_kernels\": true, \"feature_store_type\": \"local\","
+		"\"shard_embedding\": false, \"ev_storage_type\": 1}");
+
+	(void)state;
+	assert_string_equal(config.checkpoint_dir, "/c");
+	assert_string_equal(config.warmup_file_name, "/w");
+	assert_int_equal(config.session_num, 7);
+	assert_int_equal(config.select_session_policy, SP_SESSION_POLICY_RR);
+	assert_int_equal(config.session_workspace_bytes, 4194304);
+	assert_int_equal(config.init_timeout_minutes, -1);
+	assert_true(config.reference_kernels);
+	sp_config_fini(&config);
+}
+
+/* The configuration of DeepRec's demo, and what its samples add. */
+static void configurations_in_the_wild(void **state)
+{
+	sp_config config = parse(
+		"{ \"omp_num_threads\": 4, \"kmp_blocktime\": 0, \"feature_store_type\": "
+		"\"memory\","
+		"\"serialize_protocol\": \"protobuf\", \"inter_op_parallelism_threads\": 10,"
+		"\"intra_op_parallelism_threads\": 10, \"init_timeout_minutes\": 1,"
+		"\"signature_name\": \"serving_default\", \"read_thread_num\": 3,"
+		"\"update_thread_num\": 2, \"model_store_type\": \"local\","
+		"\"checkpoint_dir\": \"/tmp/checkpoint/\", \"savedmodel_dir\": "
+		"\"/tmp/saved_model/\","
+		"\"session_num\": 2, \"use_per_session_threads\": true, \"cpusets\": \"1,2,3;4-6\","
+		"\"oss_endpoint\": \"\", \"oss_access_id\": \"\", \"oss_access_key\": \"\" }");
+
+	(void)state;
+	assert_string_equal(config.checkpoint_dir, "/tmp/checkpoint/");
+	assert_int_equal(config.session_num, 2);
+	sp_config_fini(&config);
+	config = parse("{" REQUIRED ", \"omp_num_threads\": \"4\", \"warmup_file_name\": \"\"}");
+	assert_null(config.warmup_file_name);
+	sp_config_fini(&config);
+}
+
+static void comments_unknown_keys_nulls_and_repeats(void **state)
+{
+	sp_config config = parse("# first\n{ // one\n" REQUIRED ", /* two\n \" */ # three \"\n"
+				 "\"session_num\": 3, \"session_num\": 5,\n"
+				 "\"init_timeout_minutes\": 4, \"init_timeout_minutes\": null,\n"
+				 "\"warmup_file_name\": \"/a//b#c/*d\\\"#*/\",\n"
+				 "\"checkpoint_dir\": null, \"no_such_key\": {\"a\": [1]} } # end");
+
+	(void)state;
+	assert_int_equal(config.session_num, 5);
+	assert_int_equal(config.init_timeout_minutes, 1);
+	assert_string_equal(config.warmup_file_name, "/a//b#c/*d\"#*/");
+	assert_null(config.checkpoint_dir);
+	sp_config_fini(&config);
+}
+
+static void the_environment_asks_for_reference_kernels(void **state)
+{
+	sp_config config;
+
+	(void)state;
+	setenv("SP_REFERENCE_KERNELS", "1", 1);
+	config = parse("{" REQUIRED "}");
+	assert_true(config.reference_kernels);
+	sp_config_fini(&config);
+	setenv("SP_REFERENCE_KERNELS", "0", 1);
+	config = parse("{" REQUIRED "}");
+	assert_false(config.reference_kernels);
+	sp_config_fini(&config);
+	unsetenv("SP_REFERENCE_KERNELS");
+}
+
+static void refuse(const char *json, sp_status status, const char *text)
+{
+	sp_config config;
+	sp_error err;
+
+	assert_int_equal(sp_config_parse(&config, json, &err), status);
+	assert_string_equal(err.text, text);
+	assert_null(config.arena);
+}
+
+#define WITH(member) "{" REQUIRED ", " member "}"
+
+static void what_is_not_json(void **state)
+{
+	static char longest[(1 << 20) + 2];
+
+	(void)state;
+	refuse("", SP_INVALID, "the configuration is not JSON: line 1");
+	refuse("{\n\"a\": 1,\n\"b\": }", SP_INVALID, "the configuration is not JSON: line 3");
+	refuse("{} x", SP_INVALID, "the configuration is not JSON: line 1");
+	refuse("{ /* ", SP_INVALID, "the configuration is not JSON: line 1");
+	refuse("{ \"a", SP_INVALID, "the configuration is not JSON: line 1");
+	refuse("{ \"a\\", SP_INVALID, "the configuration is not JSON: line 1");
+	refuse("[]", SP_INVALID, "the configuration is not a JSON object");
+	refuse("3", SP_INVALID, "the configuration is not a JSON object");
+	memset(longest, ' ', sizeof(longest) - 1);
+	refuse(longest, SP_INVALID, "the configuration is longer than 1048576 bytes");
+	/* Nested beyond what the parser takes. */
+	memset(longest, '[', 100000);
+	longest[100000] = '\0';
+	refuse(longest, SP_INVALID, "the configuration is not JSON: line 1");
+}
+
+static void missing_and_empty_keys(void **state)
+{
+	(void)state;
+	refuse("{}", SP_INVALID, "configuration key 'savedmodel_dir' is missing");
+	refuse("{\"savedmodel_dir\": null}", SP_INVALID,
+	       "configuration key 'savedmodel_dir' is missing");
+	refuse("{\"savedmodel_dir\": \"\"}", SP_INVALID,
+	       "configuration key 'savedmodel_dir' must not be empty");
+	refuse("{\"savedmodel_dir\": \"/m\"}", SP_INVALID,
+	       "configuration key 'signature_name' is missing");
+	refuse(WITH("\"checkpoint_dir\": \"\""), SP_INVALID,
+	       "configuration key 'checkpoint_dir' must not be empty");
+	refuse(WITH("\"serialize_protocol\": null"), SP_INVALID,
+	       "configuration key 'serialize_protocol' is missing");
+}
+
+static void wrong_types(void **state)
+{
+	(void)state;
+	refuse(WITH("\"session_num\": \"2\""), SP_INVALID,
+	       "configuration key 'session_num' must be an integer, not a string");
+	refuse(WITH("\"session_num\": 2.5"), SP_INVALID,
+	       "configuration key 'session_num' must be an integer, not a number");
+	refuse(WITH("\"session_num\": 1e300"), SP_INVALID,
+	       "configuration key 'session_num' must be an integer, not a number");
+	refuse(WITH("\"signature_name\": 5"), SP_INVALID,
+	       "configuration key 'signature_name' must be a string, not a number");
+	refuse(WITH("\"reference_kernels\": 1"), SP_INVALID,
+	       "configuration key 'reference_kernels' must be true or false, not a number");
+	refuse(WITH("\"cpusets\": [1]"), SP_INVALID,
+	       "configuration key 'cpusets' must be a string, not an array");
+	refuse(WITH("\"omp_num_threads\": true"), SP_INVALID,
+	       "configuration key 'omp_num_threads' must be an integer or a string, not a boolean");
+	refuse(WITH("\"ev_storage_size\": [1, \"2\"]"), SP_INVALID,
+	       "configuration key 'ev_storage_size' must be an array of integers, not an array");
+	refuse(WITH("\"ev_storage_size\": {}"), SP_INVALID,
+	       "configuration key 'ev_storage_size' must be an array of integers, not an object");
+}
+
+static void values_out_of_range(void **state)
+{
+	(void)state;
+	refuse(WITH("\"session_num\": 0"), SP_INVALID,
+	       "configuration key 'session_num' must be from 1 to 1024; it is 0");
+	refuse(WITH("\"session_num\": 1025"), SP_INVALID,
+	       "configuration key 'session_num' must be from 1 to 1024; it is 1025");
+	refuse(WITH("\"init_timeout_minutes\": -2"), SP_INVALID,
+	       "configuration key 'init_timeout_minutes' must be from -1 to 525600; it is -2");
+	refuse(WITH("\"session_workspace_bytes\": 1000"), SP_INVALID,
+	       "configuration key 'session_workspace_bytes' must be from 1048576 to 70368744177664;"
+	       " it is 1000");
+	refuse(WITH("\"select_session_policy\": \"mod\""), SP_INVALID,
+	       "configuration key 'select_session_policy': unknown value 'mod'; use one of: MOD "
+	       "RR");
+	refuse(WITH("\"feature_store_type\": \"memory local\""), SP_INVALID,
+	       "configuration key 'feature_store_type': unknown value 'memory local'; use one of: "
+	       "memory local");
+	refuse(WITH("\"ev_storage_type\": 5"), SP_INVALID,
+	       "configuration key 'ev_storage_type': unknown value '5'; use one of: 0 1");
+}
+
+static void what_only_deeprec_does(void **state)
+{
+	(void)state;
+	refuse(WITH("\"feature_store_type\": \"redis\""), SP_UNSUPPORTED,
+	       "configuration key 'feature_store_type': 'redis' is not supported; use one of: "
+	       "memory local");
+	refuse(WITH("\"feature_store_type\": \"cluster_redis\""), SP_UNSUPPORTED,
+	       "configuration key 'feature_store_type': 'cluster_redis' is not supported; use one "
+	       "of: memory local");
+	refuse(WITH("\"serialize_protocol\": \"flatbuffer\""), SP_UNSUPPORTED,
+	       "configuration key 'serialize_protocol': 'flatbuffer' is not supported; use one of: "
+	       "protobuf");
+	refuse(WITH("\"model_store_type\": \"oss\""), SP_UNSUPPORTED,
+	       "configuration key 'model_store_type': 'oss' is not supported; use one of: local");
+	refuse(WITH("\"model_store_type\": \"hdfs\""), SP_UNSUPPORTED,
+	       "configuration key 'model_store_type': 'hdfs' is not supported; use one of: local");
+	refuse(WITH("\"shard_embedding\": true"), SP_UNSUPPORTED,
+	       "configuration key 'shard_embedding': 'true' is not supported; use one of: false");
+	refuse(WITH("\"ev_storage_type\": 12"), SP_UNSUPPORTED,
+	       "configuration key 'ev_storage_type': '12' is not supported; use one of: 0 1");
+}
+
+static void a_secret_is_not_repeated(void **state)
+{
+	sp_config config;
+	sp_error err;
+
+	(void)state;
+	assert_int_equal(sp_config_parse(&config, WITH("\"oss_access_key\": [\"s3cret\"]"), &err),
+			 SP_INVALID);
+	assert_null(strstr(err.text, "s3cret"));
+	assert_int_equal(sp_config_parse(&config, "{\"redis_password\": \"s3cret\" x}", &err),
+			 SP_INVALID);
+	assert_null(strstr(err.text, "s3cret"));
+}
+
+static void no_memory_is_an_error(void **state)
+{
+	sp_config config;
+	sp_error err;
+
+	(void)state;
+	sp_alloc_fail_after(0);
+	assert_int_equal(sp_config_parse(&config, WITH("\"checkpoint_dir\": \"/c\""), &err),
+			 SP_NO_MEMORY);
+	sp_alloc_fail_after(-1);
+}
+
+/* ------------------------------------------------------------ documentation */
+
+static const char *type_name(sp_config_type type)
+{
+	switch (type) {
+	case SP_CONFIG_INTEGER:
+		return "integer";
+	case SP_CONFIG_TEXT:
+		return "string";
+	case SP_CONFIG_BOOLEAN:
+		return "boolean";
+	case SP_CONFIG_INTEGER_OR_TEXT:
+		return "integer or string";
+	case SP_CONFIG_INTEGERS:
+		return "array of integers";
+	}
+	return "";
+}
+
+static void assert_documented(const sp_config_key *key, const char *text, const char *idle)
+{
+	char row[200], fallback[64] = "none";
+	const char *at;
+
+	if (key->required)
+		snprintf(fallback, sizeof(fallback), "required");
+	else if (key->fallback != NULL)
+		snprintf(fallback, sizeof(fallback), "`%s`", key->fallback);
+	snprintf(row, sizeof(row), "\n| `%s` | %s | %s | ", key->name, type_name(key->type),
+		 fallback);
+	at = strstr(text, row);
+	if (at == NULL)
+		fail_msg("docs/configuration.md has no row \"%s\"", row + 1);
+	assert_int_equal(at < idle, key->has_effect);
+}
+
+static void every_key_is_documented_as_it_is(void **state)
+{
+	char path[SP_PATH_SIZE], *text;
+	const char *idle;
+	size_t size, rows = 0, keys = 0;
+	sp_error err;
+
+	(void)state;
+	assert_ok(sp_file_read(&text, &size, sp_source_path(path, "docs/configuration.md"), 1 << 20,
+			       &err),
+		  &err);
+	idle = strstr(text, "\n## Keys without effect");
+	assert_non_null(idle);
+	for (; sp_config__keys[keys].name != NULL; keys++)
+		assert_documented(&sp_config__keys[keys], text, idle);
+	for (const char *at = text; (at = strstr(at, "\n| `")) != NULL; at++)
+		rows++;
+	assert_int_equal(rows, keys); /* none is documented that is not there */
+	sp_free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(every_key_with_an_effect),
+		cmocka_unit_test(configurations_in_the_wild),
+		cmocka_unit_test(comments_unknown_keys_nulls_and_repeats),
+		cmocka_unit_test(the_environment_asks_for_reference_kernels),
+		cmocka_unit_test(what_is_not_json),
+		cmocka_unit_test(missing_and_empty_keys),
+		cmocka_unit_test(wrong_types),
+		cmocka_unit_test(values_out_of_range),
+		cmocka_unit_test(what_only_deeprec_does),
+		cmocka_unit_test(a_secret_is_not_repeated),
+		cmocka_unit_test(no_memory_is_an_error),
+		cmocka_unit_test(every_key_is_documented_as_it_is),
+	};
+
+	return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}
