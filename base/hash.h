@@ -29,6 +29,17 @@ static inline uint32_t sp_crc32c_mask(uint32_t crc)
  */
 uint64_t sp_fingerprint64(const void *data, size_t size);
 
+/* One fingerprint of two, TensorFlow's FingerprintCat64; the order matters. */
+static inline uint64_t sp_fingerprint64_join(uint64_t first, uint64_t second)
+{
+	const uint64_t m = 0xc6a4a7935bd1e995u; /* MurmurHash64A's */
+	uint64_t h = second * m;
+
+	h = (first ^ m ^ ((h ^ (h >> 47)) * m)) * m;
+	h = (h ^ (h >> 47)) * m;
+	return h ^ (h >> 47);
+}
+
 /*
  * SipHash-2-4 under a key of two words, the hash behind TensorFlow's
  * StringToHashBucketStrong.  Source: J.-P. Aumasson and D. J. Bernstein,
