@@ -1,0 +1,219 @@
+#include <string.h>
+
+#include "engine/ops/array.h"
+#include "engine/ops/box.h"
+
+/*
+ * StridedSlice: x[begin:end:stride, ...] with all that Python's indexing knows.
+ *
+ * The specification is a list of entries, `begin`, `end` and `stride` one
+ * number each; five masks say what entry i (bit i) means:
+ *
+ *   ellipsis     as many whole dimensions as the others leave over; without
+ *                one it stands at the end
+ *   new axis     a dimension of 1 that the input does not have
+ *   shrink axis  x[begin]: one element, whose dimension goes away
+ *   begin, end   that bound is open
+ *
+ * in that order of precedence.
+ */
+
+enum { MAX_ENTRIES = 31 }; /* what the int32 masks of TensorFlow can tell apart */
+
+typedef struct slice_state {
+	int64_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_mask;
+} slice_state;
+
+typedef struct slice_plan {
+	sp_shape shape; /* of the output */
+	sp_box box;     /* one dimension per dimension of the input */
+	int64_t offset; /* of the first element, in bytes */
+	int dim;        /* of the input, the next one */
+	bool reversed;
+} slice_plan;
+
+static bool has_bit(int64_t mask, size_t i)
+{
+	return mask >> i & 1;
+}
+
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
+{
+	slice_state *state = sp_prepare_state(prepare, sizeof(*state));
+	const sp_node *node = prepare->node;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_array__prepare(prepare, 4, err));
+	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_TRY(sp_array__same_dtype(prepare, 1, 4, err));
+	SP_TRY(sp_node_attr_int(node, "begin_mask", 0, &state->begin_mask, err));
+	SP_TRY(sp_node_attr_int(node, "end_mask", 0, &state->end_mask, err));
+	SP_TRY(sp_node_attr_int(node, "ellipsis_mask", 0, &state->ellipsis_mask, err));
+	SP_TRY(sp_node_attr_int(node, "new_axis_mask", 0, &state->new_axis_mask, err));
+	SP_TRY(sp_node_attr_int(node, "shrink_axis_mask", 0, &state->shrink_mask, err));
+	if ((state->ellipsis_mask & (state->ellipsis_mask - 1)) != 0)
+		return sp_error_set(err, SP_INVALID, "more than one ellipsis in a slice");
+	return SP_OK;
+}
+
+static sp_status add_output(const sp_call *call, slice_plan *plan, int64_t size)
+{
+	SP_TRY(sp_array__rank(call, plan->shape.rank + 1));
+	plan->shape.dims[plan->shape.rank++] = size;
+	return SP_OK;
+}
+
+/* The next dimension of the input: `size` elements from `begin`, `stride` apart. */
+static void add_box(slice_plan *plan, int64_t begin, int64_t size, int64_t stride)
+{
+	int d = plan->dim++;
+
+	plan->offset += begin * plan->box.from[d];
+	plan->box.dims[d] = size;
+	/* A single element may come with a stride that no product survives. */
+	plan->box.from[d] = size > 1 ? plan->box.from[d] * stride : 0;
+	plan->reversed |= size > 1 && stride < 0;
+}
+
+static sp_status add_whole(const sp_call *call, slice_plan *plan)
+{
+	int64_t dim = call->in[0]->shape.dims[plan->dim];
+
+	SP_TRY(add_output(call, plan, dim));
+	add_box(plan, 0, dim, 1);
+	return SP_OK;
+}
+
+static sp_status add_single(const sp_call *call, slice_plan *plan, int64_t begin)
+{
+	int64_t dim = call->in[0]->shape.dims[plan->dim];
+	int64_t at = begin < 0 ? begin + dim : begin;
+
+	if (at < 0 || at >= dim)
+		return sp_call_invalid(call,
+				       "slice index %lld of dimension %d, which is %lld, is "
+				       "out of bounds",
+				       (long long)begin, plan->dim, (long long)dim);
+	add_box(plan, at, 1, 1);
+	return SP_OK;
+}
+
+/* A bound of a range: counted from the end when negative, then kept inside. */
+static int64_t bound(int64_t value, int64_t dim, int64_t low, int64_t high)
+{
+	if (value < 0)
+		value += dim;
+	return value < low ? low : value > high ? high : value;
+}
+
+static sp_status add_range(const sp_call *call, slice_plan *plan, size_t i, int64_t stride)
+{
+	const slice_state *state = call->state;
+	int64_t dim = call->in[0]->shape.dims[plan->dim];
+	/* Going down, the place before the first element is -1. */
+	int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? dim : dim - 1;
+	int64_t begin = bound(sp_tensor_index(call->in[1], i), dim, low, high);
+	int64_t end = bound(sp_tensor_index(call->in[2], i), dim, low, high);
+	int64_t length, size = 0;
+
+	if (has_bit(state->begin_mask, i))
+		begin = stride > 0 ? low : high;
+	if (has_bit(state->end_mask, i))
+		end = stride > 0 ? high : low;
+	length = end - begin;
+	if (length != 0 && (length < 0) == (stride < 0))
+		size = length / stride + (length % stride != 0);
+	SP_TRY(add_output(call, plan, size));
+	add_box(plan, size != 0 ? begin : 0, size, stride);
+	return SP_OK;
+}
+
+static sp_status add_entry(const sp_call *call, slice_plan *plan, size_t i)
+{
+	const slice_state *state = call->state;
+	int64_t stride = sp_tensor_index(call->in[3], i);
+
+	if (plan->dim == call->in[0]->shape.rank)
+		return sp_call_invalid(call, "the slice has more dimensions than the input's %d",
+				       plan->dim);
+	if (stride == 0)
+		return sp_call_invalid(call, "strides[%zu] is 0", i);
+	if (!has_bit(state->shrink_mask, i))
+		return add_range(call, plan, i, stride);
+	if (stride < 0)
+		return sp_call_invalid(call, "strides[%zu] is %lld where a single index wants 1", i,
+				       (long long)stride);
+	return add_single(call, plan, sp_tensor_index(call->in[1], i));
+}
+
+/* How many dimensions the ellipsis at entry i stands for. */
+static int ellipsis_dims(const slice_state *state, size_t i, size_t entries, const slice_plan *plan,
+			 int rank)
+{
+	int taken = plan->dim;
+
+	for (size_t j = i + 1; j < entries; j++)
+		taken += !has_bit(state->new_axis_mask, j);
+	return taken < rank ? rank - taken : 0;
+}
+
+static sp_status make_plan(const sp_call *call, slice_plan *plan)
+{
+	const slice_state *state = call->state;
+	size_t entries = call->in[1]->count;
+	int rank = call->in[0]->shape.rank;
+
+	for (size_t i = 0; i < entries; i++) {
+		if (has_bit(state->ellipsis_mask, i)) {
+			for (int n = ellipsis_dims(state, i, entries, plan, rank); n > 0; n--)
+				SP_TRY(add_whole(call, plan));
+		} else if (has_bit(state->new_axis_mask, i)) {
+			SP_TRY(add_output(call, plan, 1));
+		} else {
+			SP_TRY(add_entry(call, plan, i));
+		}
+	}
+	while (plan->dim < rank)
+		SP_TRY(add_whole(call, plan));
+	return SP_OK;
+}
+
+static sp_status check_entries(const sp_call *call)
+{
+	for (size_t i = 1; i <= 3; i++)
+		SP_TRY(sp_array__need_rank(call, i, 1));
+	if (call->in[2]->count != call->in[1]->count || call->in[3]->count != call->in[1]->count)
+		return sp_call_invalid(call,
+				       "begin, end and strides have %zu, %zu and %zu elements",
+				       call->in[1]->count, call->in[2]->count, call->in[3]->count);
+	if (call->in[1]->count > MAX_ENTRIES)
+		return sp_call_invalid(call, "a slice of %zu entries", call->in[1]->count);
+	return SP_OK;
+}
+
+static sp_status run(const sp_call *call)
+{
+	const sp_tensor *in = call->in[0];
+	size_t size = sp_dtype_size(in->dtype), count;
+	slice_plan plan = {.box.rank = in->shape.rank};
+	sp_shape taken = {.rank = in->shape.rank};
+
+	SP_TRY(check_entries(call));
+	sp_box__strides(&in->shape, size, plan.box.from);
+	SP_TRY(make_plan(call, &plan));
+	/* Everything, in the order it is in: only the shape may differ. */
+	if (!plan.reversed && sp_shape_count(&plan.shape, &count) && count == in->count) {
+		sp_call_forward(call, 0, 0, &plan.shape);
+		return SP_OK;
+	}
+	SP_TRY(sp_call_output(call, 0, in->dtype, &plan.shape));
+	if (call->out[0]->count == 0)
+		return SP_OK;
+	memcpy(taken.dims, plan.box.dims, sizeof(taken.dims));
+	sp_box__strides(&taken, size, plan.box.to);
+	sp_box__copy(&plan.box, call->out[0]->data, (const char *)in->data + plan.offset, size);
+	return SP_OK;
+}
+
+const sp_op sp_op_StridedSlice = {.name = "StridedSlice", .prepare = prepare, .run = run};
