@@ -1,0 +1,150 @@
+#include <string.h>
+
+#include "engine/ops/array.h"
+#include "engine/ops/rank_key.h"
+
+/*
+ * TopKV2: the k largest of each row, largest first, and where they
+ * stood; of equal ones the earlier first.  NaN comes last.  With sorted=false
+ * TensorFlow allows any order; it is the same here.
+ */
+
+typedef struct top_k_state {
+	sp_dtype index_dtype;
+} top_k_state;
+
+/* A candidate. */
+typedef struct entry {
+	uint64_t key;
+	size_t index;
+} entry;
+
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
+{
+	top_k_state *state = sp_prepare_state(prepare, sizeof(*state));
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_array__prepare(prepare, 2, err));
+	if (!sp_rank_key__has(prepare->in_dtypes[0]))
+		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
+	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_TRY(sp_array__index_type(prepare, "index_type", SP_INT32, &state->index_dtype, err));
+	SP_TRY(sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err));
+	prepare->out_dtypes[1] = state->index_dtype;
+	return SP_OK;
+}
+
+static inline bool is_worse(entry a, entry b)
+{
+	return a.key != b.key ? a.key < b.key : a.index > b.index;
+}
+
+/* Lets heap[at] sink to where both children are better. */
+static void sink(entry *heap, size_t n, size_t at)
+{
+	entry moved = heap[at];
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= n)
+			break;
+		if (child + 1 < n && is_worse(heap[child + 1], heap[child]))
+			child++;
+		if (!is_worse(heap[child], moved))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = moved;
+}
+
+/*
+ * The best k of the keys, best first.  A heap with the worst of them on top
+ * takes each key that beats it; taking the top away again and again sorts it.
+ */
+static void select_best(entry *heap, size_t k, const uint64_t *keys, size_t n)
+{
+	for (size_t i = 0; i < k; i++)
+		heap[i] = (entry){keys[i], i};
+	for (size_t i = k / 2; i-- > 0;)
+		sink(heap, k, i);
+	for (size_t i = k; i < n; i++) {
+		entry candidate = {keys[i], i};
+
+		if (is_worse(heap[0], candidate)) {
+			heap[0] = candidate;
+			sink(heap, k, 0);
+		}
+	}
+	for (size_t left = k; left-- > 1;) {
+		entry worst = heap[0];
+
+		heap[0] = heap[left];
+		heap[left] = worst;
+		sink(heap, left, 0);
+	}
+}
+
+static void write_row(const sp_call *call, size_t row, const entry *best, size_t k, size_t columns)
+{
+	const sp_tensor *in = call->in[0];
+	size_t size = sp_dtype_size(in->dtype);
+	const char *from = (const char *)in->data + row * columns * size;
+	char *values = (char *)call->out[0]->data + row * k * size;
+
+	for (size_t i = 0; i < k; i++) {
+		memcpy(values + i * size, from + best[i].index * size, size);
+		sp_array__put_index(call->out[1], row * k + i, (int64_t)best[i].index);
+	}
+}
+
+static sp_status read_k(const sp_call *call, int64_t columns, int64_t *k)
+{
+	const top_k_state *state = call->state;
+
+	SP_TRY(sp_array__need_rank(call, 1, 0));
+	*k = sp_tensor_index(call->in[1], 0);
+	if (*k < 0 || *k > columns)
+		return sp_call_invalid(call, "k is %lld for rows of %lld", (long long)*k,
+				       (long long)columns);
+	if (columns > INT32_MAX && state->index_dtype == SP_INT32)
+		return sp_call_invalid(call, "rows of %lld do not fit int32 indices",
+				       (long long)columns);
+	return SP_OK;
+}
+
+static sp_status run(const sp_call *call)
+{
+	const top_k_state *state = call->state;
+	const sp_tensor *in = call->in[0];
+	sp_shape shape = in->shape;
+	int64_t columns, k;
+	uint64_t *keys;
+	entry *best;
+
+	if (shape.rank == 0)
+		return sp_call_invalid(call, "the input is a scalar");
+	columns = shape.dims[shape.rank - 1];
+	SP_TRY(read_k(call, columns, &k));
+	shape.dims[shape.rank - 1] = k;
+	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
+	SP_TRY(sp_call_output(call, 1, state->index_dtype, &shape));
+	if (call->out[0]->count == 0)
+		return SP_OK;
+	keys = sp_call_bytes(call, (size_t)columns, sizeof(*keys));
+	best = sp_call_bytes(call, (size_t)k, sizeof(*best));
+	if (keys == NULL || best == NULL)
+		return sp_call_no_memory(call);
+	for (size_t row = 0; row < in->count / (size_t)columns; row++) {
+		sp_rank_key__read(keys, in->dtype, in->data, row * (size_t)columns,
+				  (size_t)columns);
+		select_best(best, (size_t)k, keys, (size_t)columns);
+		write_row(call, row, best, (size_t)k, (size_t)columns);
+	}
+	return SP_OK;
+}
+
+const sp_op sp_op_TopKV2 = {
+	.name = "TopKV2", .outputs = "values indices", .prepare = prepare, .run = run};
