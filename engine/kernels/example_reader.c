@@ -1,0 +1,252 @@
+#include "engine/kernels/example_reader.h"
+
+#include <string.h>
+
+/* Tags of one byte: field number * 8 + wire type. */
+enum {
+	VARINT = 0,
+	FIXED64 = 1,
+	DELIMITED = 2,
+	FIXED32 = 5,
+	FIELD_1 = 1 << 3,
+	FIELD_2 = 2 << 3,
+	FIELD_3 = 3 << 3,
+};
+
+static inline sp_bytes skip(sp_bytes from, size_t n)
+{
+	return (sp_bytes){from.data + n, from.size - n};
+}
+
+/* At most ten bytes; what is beyond 64 bits falls off, as in protobuf's own reader. */
+static bool take_varint(sp_bytes *from, uint64_t *out)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < 10 && i < from->size; i++) {
+		unsigned char byte = (unsigned char)from->data[i];
+
+		value |= (uint64_t)(byte & 0x7f) << (7 * i);
+		if (byte < 0x80) {
+			*from = skip(*from, i + 1);
+			*out = value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A length and as many bytes. */
+static bool take_delimited(sp_bytes *from, sp_bytes *out)
+{
+	uint64_t size;
+
+	if (!take_varint(from, &size) || size > from->size)
+		return false;
+	*out = (sp_bytes){from->data, (size_t)size};
+	*from = skip(*from, (size_t)size);
+	return true;
+}
+
+static bool take_tag(sp_bytes *from, unsigned char tag)
+{
+	if (from->size == 0 || (unsigned char)from->data[0] != tag)
+		return false;
+	*from = skip(*from, 1);
+	return true;
+}
+
+/* A field of Example that we do not know, with its tag. */
+static bool skip_field(sp_bytes *from)
+{
+	uint64_t tag, value;
+	sp_bytes bytes;
+	size_t size;
+
+	if (!take_varint(from, &tag) || tag == 0 || tag > UINT32_MAX)
+		return false;
+	switch (tag & 7) {
+	case VARINT:
+		return take_varint(from, &value);
+	case DELIMITED:
+		return take_delimited(from, &bytes);
+	case FIXED32:
+	case FIXED64:
+		size = (tag & 7) == FIXED32 ? 4 : 8;
+		if (from->size < size)
+			return false;
+		*from = skip(*from, size);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool read_entry(sp_bytes entry, sp_bytes *name, sp_bytes *feature)
+{
+	bool has_name = false, has_feature = false;
+
+	while (entry.size > 0) {
+		bool is_name = take_tag(&entry, FIELD_1 | DELIMITED);
+
+		if (!is_name && !take_tag(&entry, FIELD_2 | DELIMITED))
+			return false;
+		if ((is_name ? has_name : has_feature) ||
+		    !take_delimited(&entry, is_name ? name : feature))
+			return false;
+		has_name |= is_name;
+		has_feature |= !is_name;
+	}
+	return has_name && has_feature;
+}
+
+sp_example_result sp_example_next(sp_example_reader *reader, sp_bytes *name, sp_bytes *feature)
+{
+	sp_bytes entry;
+
+	while (reader->features.size == 0) {
+		if (reader->example.size == 0)
+			return SP_EXAMPLE_END;
+		if (take_tag(&reader->example, FIELD_1 | DELIMITED)) {
+			if (!take_delimited(&reader->example, &reader->features))
+				return SP_EXAMPLE_MALFORMED;
+		} else if (!skip_field(&reader->example)) {
+			return SP_EXAMPLE_MALFORMED;
+		}
+	}
+	if (!take_tag(&reader->features, FIELD_1 | DELIMITED) ||
+	    !take_delimited(&reader->features, &entry) || !read_entry(entry, name, feature))
+		return SP_EXAMPLE_MALFORMED;
+	return SP_EXAMPLE_ENTRY;
+}
+
+bool sp_example_feature(sp_bytes feature, sp_dtype *dtype, sp_bytes *list)
+{
+	if (take_tag(&feature, FIELD_1 | DELIMITED))
+		*dtype = SP_STRING;
+	else if (take_tag(&feature, FIELD_2 | DELIMITED))
+		*dtype = SP_FLOAT;
+	else if (take_tag(&feature, FIELD_3 | DELIMITED))
+		*dtype = SP_INT64;
+	else
+		return false;
+	return take_delimited(&feature, list);
+}
+
+/* The block of a packed list; false when the list is not packed (or malformed). */
+static bool packed_block(sp_bytes list, sp_bytes *block)
+{
+	return take_tag(&list, FIELD_1 | DELIMITED) && take_delimited(&list, block);
+}
+
+static bool count_texts(sp_bytes list, size_t *count)
+{
+	sp_bytes text;
+
+	for (*count = 0; list.size > 0; ++*count)
+		if (!take_tag(&list, FIELD_1 | DELIMITED) || !take_delimited(&list, &text))
+			return false;
+	return true;
+}
+
+static bool count_floats(sp_bytes list, size_t *count)
+{
+	sp_bytes block;
+
+	if (packed_block(list, &block)) {
+		*count = block.size / 4;
+		return block.size % 4 == 0;
+	}
+	for (*count = 0; list.size > 0; ++*count) {
+		if (!take_tag(&list, FIELD_1 | FIXED32) || list.size < 4)
+			return false;
+		list = skip(list, 4);
+	}
+	return true;
+}
+
+static bool count_integers(sp_bytes list, size_t *count)
+{
+	sp_bytes block;
+	uint64_t value;
+
+	*count = 0;
+	if (packed_block(list, &block)) {
+		for (; block.size > 0; ++*count)
+			if (!take_varint(&block, &value))
+				return false;
+		return true;
+	}
+	for (; list.size > 0; ++*count)
+		if (!take_tag(&list, FIELD_1 | VARINT) || !take_varint(&list, &value))
+			return false;
+	return true;
+}
+
+bool sp_example_list_count(sp_bytes list, sp_dtype dtype, size_t *count)
+{
+	switch (dtype) {
+	case SP_STRING:
+		return count_texts(list, count);
+	case SP_FLOAT:
+		return count_floats(list, count);
+	default:
+		return count_integers(list, count);
+	}
+}
+
+/* Below nothing is checked again: the list was counted. */
+
+static void read_texts(sp_bytes list, sp_bytes *out)
+{
+	for (; list.size > 0; out++) {
+		list = skip(list, 1);
+		if (!take_delimited(&list, out))
+			return;
+	}
+}
+
+static void read_floats(sp_bytes list, float *out)
+{
+	sp_bytes block;
+
+	if (packed_block(list, &block)) {
+		if (block.size > 0)
+			memcpy(out, block.data, block.size);
+		return;
+	}
+	for (; list.size > 0; list = skip(list, 5))
+		memcpy(out++, list.data + 1, 4);
+}
+
+static void read_integers(sp_bytes list, int64_t *out)
+{
+	sp_bytes block;
+	uint64_t value = 0;
+
+	if (packed_block(list, &block)) {
+		for (; block.size > 0 && take_varint(&block, &value); out++)
+			*out = (int64_t)value;
+		return;
+	}
+	while (list.size > 0) {
+		list = skip(list, 1);
+		if (!take_varint(&list, &value))
+			return;
+		*out++ = (int64_t)value;
+	}
+}
+
+void sp_example_list_read(sp_bytes list, sp_dtype dtype, void *out)
+{
+	switch (dtype) {
+	case SP_STRING:
+		read_texts(list, out);
+		break;
+	case SP_FLOAT:
+		read_floats(list, out);
+		break;
+	default:
+		read_integers(list, out);
+	}
+}
