@@ -1,0 +1,83 @@
+#include "engine/ops.h"
+#include "engine/ops/add.h"
+
+/*
+ * AddN and AccumulateNV2: the sum of N tensors of one shape.
+ *
+ * Numerics: from left to right in the element type; half and bfloat16 round
+ * after every sum.
+ */
+typedef struct add_n_state {
+	sp_binary_fn *add;
+} add_n_state;
+
+static sp_status prepare_add_n(sp_prepare *prepare, sp_error *err)
+{
+	add_n_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	if (prepare->in_count == 0)
+		return sp_error_set(err, SP_INVALID, "%s takes at least one input",
+				    prepare->node->op_name);
+	dtype = prepare->in_dtypes[0];
+	for (size_t i = 1; i < prepare->in_count; i++)
+		SP_TRY(sp_prepare_input_dtype(prepare, i, dtype, err));
+	state->add = sp_add__binary.kernels[dtype];
+	if (state->add == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status check_shapes(const sp_call *call)
+{
+	const sp_shape *first = &call->in[0]->shape;
+	char first_text[SP_SHAPE_TEXT_SIZE], text[SP_SHAPE_TEXT_SIZE];
+
+	for (size_t i = 1; i < call->in_count; i++)
+		if (!sp_shape_equal(first, &call->in[i]->shape))
+			return sp_call_invalid(
+				call,
+				"inputs must have the same shape: input 0 is %s, input %zu is %s",
+				sp_shape_text(first, first_text), i,
+				sp_shape_text(&call->in[i]->shape, text));
+	return SP_OK;
+}
+
+/* The sum grows in the bytes of input 0, unless a later input shows the same bytes. */
+static sp_status make_output(const sp_call *call)
+{
+	const sp_tensor *first = call->in[0];
+
+	for (size_t i = 2; i < call->in_count; i++)
+		if (call->in[i]->data == first->data)
+			return sp_call_output(call, 0, first->dtype, &first->shape);
+	return sp_call_output_over(call, 0, 0, first->dtype);
+}
+
+static sp_status run_add_n(const sp_call *call)
+{
+	const add_n_state *state = call->state;
+	sp_binary_run run = {.left_step = 1, .right_step = 1};
+
+	SP_TRY(check_shapes(call));
+	if (call->in_count == 1) {
+		sp_call_forward(call, 0, 0, &call->in[0]->shape);
+		return SP_OK;
+	}
+	SP_TRY(make_output(call));
+	run.left = call->in[0]->data;
+	run.out = call->out[0]->data;
+	run.count = call->out[0]->count;
+	for (size_t i = 1; i < call->in_count; i++) {
+		run.right = call->in[i]->data;
+		state->add(&run);
+		run.left = run.out;
+	}
+	return SP_OK;
+}
+
+const sp_op sp_op_AddN = {.name = "AddN", .prepare = prepare_add_n, .run = run_add_n};
+const sp_op sp_op_AccumulateNV2 = {
+	.name = "AccumulateNV2", .prepare = prepare_add_n, .run = run_add_n};

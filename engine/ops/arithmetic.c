@@ -1,0 +1,76 @@
+#include <tgmath.h>
+
+#include "engine/ops.h"
+#include "engine/ops/binary.h"
+
+/*
+ * Differences, products, extremes and powers.  Sums are in add.c, quotients in
+ * division.c.
+ */
+SP_BINARY_NUMBER(Sub, a - b);
+SP_BINARY_NUMBER(Mul, (a) * (b));
+SP_BINARY_NUMBER(SquaredDifference, (a - b) * (a - b));
+
+/* 0 where b is 0, even if a is not finite. */
+SP_BINARY_FLOATING(MulNoNan, b == 0 ? 0 : a * b);
+
+/* A NaN on either side is the result. */
+SP_FOR_FLOATING(SP_BINARY_VALUE, Maximum, a > b || a != a ? a : b)
+SP_FOR_INTEGER(SP_BINARY_VALUE, Maximum, a > b ? a : b)
+SP_BINARY_OP(Maximum, SP_INVALID_DTYPE, NULL, SP_TABLE_NUMBER(Maximum));
+
+SP_FOR_FLOATING(SP_BINARY_VALUE, Minimum, a < b || a != a ? a : b)
+SP_FOR_INTEGER(SP_BINARY_VALUE, Minimum, a < b ? a : b)
+SP_BINARY_OP(Minimum, SP_INVALID_DTYPE, NULL, SP_TABLE_NUMBER(Minimum));
+
+SP_BINARY_FLOATING(Atan2, atan2(a, b));
+
+/* 0 where a is 0, even if the other factor is not finite. */
+SP_BINARY_FLOATING(Xlogy, a == 0 ? 0 : a * log(b));
+SP_BINARY_FLOATING(Xlog1py, a == 0 ? 0 : a * log1p(b));
+
+/*
+ * a^b modulo 2^64, and so, in its low bits, modulo any smaller power of two:
+ * narrower integers wrap around as they should.
+ */
+static uint64_t integer_power(uint64_t a, uint64_t b)
+{
+	uint64_t power = 1;
+
+	for (; b != 0; b >>= 1) {
+		if (b & 1)
+			power *= a;
+		a *= a;
+	}
+	return power;
+}
+
+static const char *negative_exponent(const sp_tensor *right)
+{
+	for (size_t i = 0; i < right->count; i++) {
+		bool negative = false;
+
+		switch (right->dtype) {
+		case SP_INT8:
+			negative = ((const int8_t *)right->data)[i] < 0;
+			break;
+		case SP_INT16:
+			negative = ((const int16_t *)right->data)[i] < 0;
+			break;
+		case SP_INT32:
+		case SP_INT64:
+			negative = sp_tensor_index(right, i) < 0;
+			break;
+		default:
+			return NULL;
+		}
+		if (negative)
+			return "integers to negative integer powers are not allowed";
+	}
+	return NULL;
+}
+
+SP_FOR_FLOATING(SP_BINARY_VALUE, Pow, pow(a, b))
+SP_FOR_SIGNED(SP_BINARY_VALUE, Pow, integer_power((uint64_t)a, (uint64_t)b))
+SP_BINARY_OP(Pow, SP_INVALID_DTYPE, negative_exponent, SP_TABLE_FLOATING(Pow),
+	     SP_TABLE_SIGNED(Pow));

@@ -1,0 +1,80 @@
+#include "engine/ops.h"
+#include "engine/ops/add.h"
+
+/*
+ * BiasAdd and BiasAddV1: a vector added along the channels, which are the last
+ * dimension (NHWC) or the second one (NCHW).
+ */
+typedef struct bias_state {
+	sp_binary_fn *add;
+	bool channels_second;
+} bias_state;
+
+static sp_status prepare_bias(sp_prepare *prepare, sp_error *err)
+{
+	bias_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_bytes format;
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	dtype = prepare->in_dtypes[0];
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
+	SP_TRY(sp_node_attr_bytes(prepare->node, "data_format", "NHWC", &format, err));
+	state->channels_second = sp_bytes_equal_text(format, "NCHW");
+	if (!state->channels_second && !sp_bytes_equal_text(format, "NHWC"))
+		return sp_error_set(err, SP_INVALID, "data_format must be NHWC or NCHW, not '%.*s'",
+				    (int)format.size, format.data);
+	state->add = sp_add__binary.kernels[dtype];
+	if (state->add == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status check_shapes(const sp_call *call, int *axis)
+{
+	const bias_state *state = call->state;
+	const sp_shape *value = &call->in[0]->shape, *bias = &call->in[1]->shape;
+	char value_text[SP_SHAPE_TEXT_SIZE], bias_text[SP_SHAPE_TEXT_SIZE];
+
+	if (value->rank < 2)
+		return sp_call_invalid(call, "the value must have at least 2 dimensions, not %s",
+				       sp_shape_text(value, value_text));
+	*axis = state->channels_second ? 1 : value->rank - 1;
+	if (bias->rank != 1 || bias->dims[0] != value->dims[*axis])
+		return sp_call_invalid(call, "a bias of shape %s does not fit a value of shape %s",
+				       sp_shape_text(bias, bias_text),
+				       sp_shape_text(value, value_text));
+	return SP_OK;
+}
+
+static sp_status run_bias(const sp_call *call)
+{
+	const bias_state *state = call->state;
+	const sp_tensor *value = call->in[0];
+	const char *bias = call->in[1]->data;
+	size_t size = sp_dtype_size(value->dtype), channels = call->in[1]->count, inner;
+	sp_binary_run run = {.left_step = 1};
+	int axis = 0;
+
+	SP_TRY(check_shapes(call, &axis));
+	SP_TRY(sp_call_output_over(call, 0, 0, value->dtype));
+	if (value->count == 0)
+		return SP_OK;
+	inner = channels == 1
+			? value->count
+			: (size_t)sp_shape_product(&value->shape, axis + 1, value->shape.rank);
+	run.right_step = inner == 1;
+	run.count = inner == 1 ? channels : inner;
+	for (size_t i = 0; i < value->count; i += run.count) {
+		run.left = (const char *)value->data + i * size;
+		run.right = bias + i / inner % channels * size;
+		run.out = (char *)call->out[0]->data + i * size;
+		state->add(&run);
+	}
+	return SP_OK;
+}
+
+const sp_op sp_op_BiasAdd = {.name = "BiasAdd", .prepare = prepare_bias, .run = run_bias};
+const sp_op sp_op_BiasAddV1 = {.name = "BiasAddV1", .prepare = prepare_bias, .run = run_bias};

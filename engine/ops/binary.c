@@ -1,0 +1,53 @@
+#include "engine/ops/binary.h"
+
+sp_status sp_binary__prepare_state(sp_prepare *prepare, const sp_binary *binary,
+				   sp_binary_state *state, sp_error *err)
+{
+	sp_dtype dtype;
+
+	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	dtype = prepare->in_dtypes[0];
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
+	state->binary = binary;
+	state->kernel = binary->kernels[dtype];
+	if (state->kernel == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	state->result = binary->result != SP_INVALID_DTYPE ? binary->result : dtype;
+	return sp_prepare_outputs(prepare, 1, state->result, err);
+}
+
+sp_status sp_binary__prepare(sp_prepare *prepare, const sp_binary *binary, sp_error *err)
+{
+	sp_binary_state *state = sp_prepare_state(prepare, sizeof(*state));
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	return sp_binary__prepare_state(prepare, binary, state, err);
+}
+
+sp_status sp_binary__run(const sp_call *call)
+{
+	const sp_binary_state *state = call->state;
+	const char *left = call->in[0]->data, *right = call->in[1]->data;
+	size_t in_size = sp_dtype_size(call->in[0]->dtype), out_size = sp_dtype_size(state->result);
+	const char *complaint = NULL;
+	sp_broadcast b;
+
+	SP_TRY(sp_broadcast__init(&b, call, 2));
+	SP_TRY(sp_broadcast__output(&b, call, state->result));
+	if (state->binary->complaint != NULL && call->out[0]->count > 0)
+		complaint = state->binary->complaint(call->in[1]);
+	if (complaint != NULL)
+		return sp_call_invalid(call, "%s", complaint);
+	for (sp_broadcast__start(&b); b.more; sp_broadcast__next(&b)) {
+		sp_binary_run run = {.left = left + b.at[0] * in_size,
+				     .right = right + b.at[1] * in_size,
+				     .out = (char *)call->out[0]->data + b.out * out_size,
+				     .count = b.run,
+				     .left_step = b.step[0],
+				     .right_step = b.step[1]};
+
+		state->kernel(&run);
+	}
+	return SP_OK;
+}

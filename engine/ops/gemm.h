@@ -1,0 +1,33 @@
+#ifndef SP_ENGINE_OPS_GEMM_H
+#define SP_ENGINE_OPS_GEMM_H
+
+#include <stddef.h>
+
+#include "engine/dtype.h"
+
+/*
+ * The matrix product c = a * b.
+ *
+ * a [m, k] and b [k, n] have any strides, in elements, so that a transposed
+ * matrix is one with its strides exchanged; c [m, n] is dense and must not
+ * overlap them.  Any of m, n and k may be 0.
+ *
+ * Numerics: each element of c is summed over k in order, in the element type;
+ * half and bfloat16 sum in float and round once; integers wrap around.
+ * Threads: pure.
+ */
+typedef struct sp_gemm {
+	size_t m, n, k;
+	const void *a;
+	size_t a_row, a_column;
+	const void *b;
+	size_t b_row, b_column;
+	void *c;
+} sp_gemm;
+
+typedef void sp_gemm_fn(const sp_gemm *gemm);
+
+/* For all numbers but the 16-bit and 8-bit unsigned and 8-bit signed ones; else NULL. */
+sp_gemm_fn *sp_gemm__find(sp_dtype dtype);
+
+#endif

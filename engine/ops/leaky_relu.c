@@ -1,0 +1,57 @@
+#include "engine/ops.h"
+#include "engine/ops/cells.h"
+
+/*
+ * LeakyRelu: x where x > 0, else alpha * x.
+ */
+typedef void leaky_fn(const void *from, void *to, size_t count, float alpha);
+
+typedef struct leaky_state {
+	leaky_fn *kernel;
+	float alpha;
+} leaky_state;
+
+#define LEAKY(type, name)                                                                     \
+	static void name##_##type(const void *from, void *to, size_t count, float alpha)      \
+	{                                                                                     \
+		const sp_cell_##type *cells = from;                                           \
+		sp_cell_##type *results = to;                                                 \
+                                                                                              \
+		for (size_t i = 0; i < count; i++) {                                          \
+			sp_value_##type x = SP_LOAD_##type(cells[i]);                         \
+                                                                                              \
+			results[i] = SP_STORE_##type(x > 0 ? x : (sp_value_##type)alpha * x); \
+		}                                                                             \
+	}
+
+SP_FOR_FLOATING(LEAKY, leaky)
+
+static leaky_fn *const kernels[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(leaky)};
+
+static sp_status prepare_leaky(sp_prepare *prepare, sp_error *err)
+{
+	leaky_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_node_attr_float(prepare->node, "alpha", 0.2f, &state->alpha, err));
+	dtype = prepare->in_dtypes[0];
+	state->kernel = kernels[dtype];
+	if (state->kernel == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status run_leaky(const sp_call *call)
+{
+	const leaky_state *state = call->state;
+	const sp_tensor *x = call->in[0];
+
+	SP_TRY(sp_call_output_over(call, 0, 0, x->dtype));
+	state->kernel(x->data, call->out[0]->data, x->count, state->alpha);
+	return SP_OK;
+}
+
+const sp_op sp_op_LeakyRelu = {.name = "LeakyRelu", .prepare = prepare_leaky, .run = run_leaky};

@@ -1,0 +1,111 @@
+#include <tgmath.h>
+
+#include "engine/ops.h"
+#include "engine/ops/cells.h"
+
+/*
+ * Softmax and LogSoftmax along the last dimension:
+ *
+ *     y[i] = exp(x[i] - max x) / sum_j exp(x[j] - max x)     and its logarithm
+ *
+ * Numerics: in the element type, half and bfloat16 in float.
+ */
+typedef void row_fn(const void *from, void *to, size_t count);
+
+#define LARGEST(type, name)                                                         \
+	static sp_value_##type name##_##type(const sp_cell_##type *x, size_t count) \
+	{                                                                           \
+		sp_value_##type most = -INFINITY;                                   \
+                                                                                    \
+		for (size_t i = 0; i < count; i++)                                  \
+			if (SP_LOAD_##type(x[i]) > most)                            \
+				most = SP_LOAD_##type(x[i]);                        \
+		return most;                                                        \
+	}
+
+#define SOFTMAX(type, name)                                                       \
+	static void name##_##type(const void *from, void *to, size_t count)       \
+	{                                                                         \
+		const sp_cell_##type *x = from;                                   \
+		sp_cell_##type *y = to;                                           \
+		sp_value_##type most = largest_##type(x, count), sum = 0;         \
+                                                                                  \
+		for (size_t i = 0; i < count; i++) {                              \
+			sp_value_##type power = exp(SP_LOAD_##type(x[i]) - most); \
+                                                                                  \
+			sum += power;                                             \
+			y[i] = SP_STORE_##type(power);                            \
+		}                                                                 \
+		for (size_t i = 0; i < count; i++)                                \
+			y[i] = SP_STORE_##type(SP_LOAD_##type(y[i]) / sum);       \
+	}
+
+#define LOG_SOFTMAX(type, name)                                                    \
+	static void name##_##type(const void *from, void *to, size_t count)        \
+	{                                                                          \
+		const sp_cell_##type *x = from;                                    \
+		sp_cell_##type *y = to;                                            \
+		sp_value_##type most = largest_##type(x, count), sum = 0;          \
+                                                                                   \
+		for (size_t i = 0; i < count; i++)                                 \
+			sum += exp(SP_LOAD_##type(x[i]) - most);                   \
+		sum = log(sum);                                                    \
+		for (size_t i = 0; i < count; i++)                                 \
+			y[i] = SP_STORE_##type(SP_LOAD_##type(x[i]) - most - sum); \
+	}
+
+SP_FOR_FLOATING(LARGEST, largest)
+SP_FOR_FLOATING(SOFTMAX, softmax)
+SP_FOR_FLOATING(LOG_SOFTMAX, log_softmax)
+
+static row_fn *const softmax[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(softmax)};
+static row_fn *const log_softmax[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(log_softmax)};
+
+typedef struct softmax_state {
+	row_fn *kernel;
+} softmax_state;
+
+static sp_status prepare_rows(sp_prepare *prepare, row_fn *const *kernels, sp_error *err)
+{
+	softmax_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	dtype = prepare->in_dtypes[0];
+	state->kernel = kernels[dtype];
+	if (state->kernel == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status prepare_softmax(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_rows(prepare, softmax, err);
+}
+
+static sp_status prepare_log_softmax(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_rows(prepare, log_softmax, err);
+}
+
+static sp_status run_rows(const sp_call *call)
+{
+	const softmax_state *state = call->state;
+	const sp_tensor *in = call->in[0];
+	size_t size = sp_dtype_size(in->dtype), width;
+
+	if (in->shape.rank == 0)
+		return sp_call_invalid(call, "the logits must not be a scalar");
+	SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
+	width = (size_t)in->shape.dims[in->shape.rank - 1];
+	for (size_t i = 0; i < in->count; i += width)
+		state->kernel((const char *)in->data + i * size,
+			      (char *)call->out[0]->data + i * size, width);
+	return SP_OK;
+}
+
+const sp_op sp_op_Softmax = {.name = "Softmax", .prepare = prepare_softmax, .run = run_rows};
+const sp_op sp_op_LogSoftmax = {
+	.name = "LogSoftmax", .prepare = prepare_log_softmax, .run = run_rows};

@@ -1,0 +1,32 @@
+#include "engine/ops/unary.h"
+
+typedef struct unary_state {
+	sp_unary_fn *kernel;
+	sp_dtype result;
+} unary_state;
+
+sp_status sp_unary__prepare(sp_prepare *prepare, sp_unary_fn *const kernels[SP_DTYPE_COUNT],
+			    sp_dtype result, sp_error *err)
+{
+	unary_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	dtype = prepare->in_dtypes[0];
+	state->kernel = kernels[dtype];
+	if (state->kernel == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	state->result = result != SP_INVALID_DTYPE ? result : dtype;
+	return sp_prepare_outputs(prepare, 1, state->result, err);
+}
+
+sp_status sp_unary__run(const sp_call *call)
+{
+	const unary_state *state = call->state;
+
+	SP_TRY(sp_call_output_over(call, 0, 0, state->result));
+	state->kernel(call->in[0]->data, call->out[0]->data, call->in[0]->count);
+	return SP_OK;
+}

@@ -1,0 +1,62 @@
+#ifndef SP_ENGINE_OPS_UNARY_H
+#define SP_ENGINE_OPS_UNARY_H
+
+#include "engine/op.h"
+#include "engine/ops/cells.h"
+
+/*
+ * Operators that look at one element at a time.  An operator is one line: its
+ * name, and what becomes of the value `x`.  Each type gets a loop of its own.
+ *
+ * The output has the input's shape and type, or bool; a loop may run in place.
+ *
+ * Numerics: float and double call the C library (a few units in the last
+ * place); half and bfloat16 compute in float and round once.
+ */
+typedef void sp_unary_fn(const void *from, void *to, size_t count);
+
+/* `kernels` by dtype of the input; `result` SP_INVALID_DTYPE: the input's. */
+sp_status sp_unary__prepare(sp_prepare *prepare, sp_unary_fn *const kernels[SP_DTYPE_COUNT],
+			    sp_dtype result, sp_error *err);
+
+sp_status sp_unary__run(const sp_call *call);
+
+/* The loop name_TYPE over cells of `type`, computing in `value_type`, into cells of `out`. */
+#define SP_UNARY_KERNEL(type, name, value_type, out, expression)             \
+	static void name##_##type(const void *from, void *to, size_t count)  \
+	{                                                                    \
+		const sp_cell_##type *cells = from;                          \
+		sp_cell_##out *results = to;                                 \
+                                                                             \
+		for (size_t i = 0; i < count; i++) {                         \
+			value_type x = (value_type)SP_LOAD_##type(cells[i]); \
+                                                                             \
+			results[i] = SP_STORE_##out(expression);             \
+		}                                                            \
+	}
+
+/* For the SP_FOR_... lists: the same type in and out; computing in sp_value_T or sp_wrap_T. */
+#define SP_UNARY_VALUE(type, name, expression) \
+	SP_UNARY_KERNEL(type, name, sp_value_##type, type, expression)
+#define SP_UNARY_WRAP(type, name, expression) \
+	SP_UNARY_KERNEL(type, name, sp_wrap_##type, type, expression)
+#define SP_UNARY_BOOL(type, name, expression) \
+	SP_UNARY_KERNEL(type, name, sp_value_##type, b8, expression)
+
+/* The operator `name`, with kernels given as table entries. */
+#define SP_UNARY_OP(op_name, result, ...)                                          \
+	static sp_status prepare_##op_name(sp_prepare *prepare, sp_error *err)     \
+	{                                                                          \
+		static sp_unary_fn *const kernels[SP_DTYPE_COUNT] = {__VA_ARGS__}; \
+                                                                                   \
+		return sp_unary__prepare(prepare, kernels, result, err);           \
+	}                                                                          \
+	const sp_op sp_op_##op_name = {                                            \
+		.name = #op_name, .prepare = prepare_##op_name, .run = sp_unary__run}
+
+/* An operator on the four floating types. */
+#define SP_UNARY_FLOATING(name, expression)               \
+	SP_FOR_FLOATING(SP_UNARY_VALUE, name, expression) \
+	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FLOATING(name))
+
+#endif
