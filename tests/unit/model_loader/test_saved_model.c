@@ -1,8 +1,10 @@
 #include "tests/support/cmocka.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "model_loader/saved_model.h"
 #include "tests/support/paths.h"
 #include "tests/support/wire.h"
@@ -477,6 +479,127 @@ static void a_file_that_is_none_is_named(void **state)
 	sp_temp_remove(directory);
 }
 
+/* ------------------------------------------- models that TensorFlow exported */
+
+static sp_saved_model read_fixture(const char *relative, void **state)
+{
+	char path[SP_PATH_SIZE];
+	sp_saved_model model;
+	sp_error err;
+
+	assert_ok(sp_saved_model_read(&model, sp_source_path(path, relative), *state, &err), &err);
+	return model;
+}
+
+static const sp_node_def *find_node(const sp_node_def *nodes, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(nodes[i].name, name) == 0)
+			return &nodes[i];
+	fail_msg("there is no node %s", name);
+	return NULL;
+}
+
+/* What scripts/make_saved_model_fixtures.py put into the model. */
+static void a_model_of_the_first_generation_is_read(void **state)
+{
+	sp_saved_model model = read_fixture("tests/golden/saved_models/v1", state);
+	const sp_signature *signature = sp_saved_model_signature(&model, "serving_default");
+	const sp_node_def *node;
+	const sp_attr *attr;
+
+	assert_int_equal(model.signature_count, 2);
+	assert_string_equal(model.signatures[0].name, "ids");
+	assert_non_null(signature);
+	assert_string_equal(signature->method, "tensorflow/serving/predict");
+	assert_int_equal(signature->input_count, 1);
+	assert_string_equal(signature->inputs[0].alias, "words");
+	assert_string_equal(signature->inputs[0].tensor_name, "words:0");
+	assert_int_equal(signature->inputs[0].dtype, SP_STRING);
+	assert_int_equal(signature->inputs[0].shape.rank, 1);
+	assert_int_equal(signature->inputs[0].shape.dims[0], -1);
+	assert_string_equal(signature->outputs[0].tensor_name, "scores:0");
+	assert_int_equal(signature->outputs[0].dtype, SP_FLOAT);
+
+	assert_non_null(strstr(model.saver.restore_op, "restore_all"));
+	find_node(model.graph.nodes, model.graph.node_count, model.saver.restore_op);
+	assert_non_null(model.init_op);
+	find_node(model.graph.nodes, model.graph.node_count, model.init_op);
+	assert_int_equal(model.asset_count, 1);
+	assert_string_equal(model.assets[0].filename, "words.txt");
+
+	node = find_node(model.graph.nodes, model.graph.node_count, "weights/part_0");
+	assert_string_equal(node->op, "VariableV2");
+	attr = sp_attr_find(node->attrs, node->attr_count, "shape");
+	assert_int_equal(attr->kind, SP_ATTR_SHAPE);
+	assert_int_equal(attr->shape->rank, 1);
+	assert_int_equal(attr->shape->dims[0], 4);
+	attr = sp_attr_find(node->attrs, node->attr_count, "dtype");
+	assert_int_equal(attr->kind, SP_ATTR_TYPE);
+	assert_int_equal(attr->type, SP_FLOAT);
+}
+
+static bool calls(const sp_function_def *function, const char *op)
+{
+	for (size_t i = 0; i < function->node_count; i++)
+		if (strcmp(function->nodes[i].op, op) == 0)
+			return true;
+	return false;
+}
+
+static void a_model_of_the_second_generation_is_read(void **state)
+{
+	sp_saved_model model = read_fixture("tests/golden/saved_models/v2", state);
+	const sp_signature *signature = sp_saved_model_signature(&model, "serving_default");
+	size_t ifs = 0, whiles = 0;
+
+	assert_int_equal(model.signature_count, 1);
+	assert_non_null(signature);
+	assert_int_equal(signature->input_count, 2);
+	assert_string_equal(signature->inputs[0].alias, "small");
+	assert_string_equal(signature->inputs[0].tensor_name, "serving_default_small:0");
+	assert_int_equal(signature->inputs[0].shape.rank, 0);
+	assert_int_equal(signature->inputs[1].dtype, SP_STRING);
+	assert_int_equal(signature->output_count, 2);
+	assert_string_equal(signature->outputs[0].alias, "count");
+	assert_int_equal(signature->outputs[0].dtype, SP_INT32);
+	assert_string_equal(model.init_op, "NoOp");
+	assert_string_equal(model.saver.filename_tensor, "saver_filename:0");
+	assert_int_equal(model.asset_count, 1);
+
+	for (size_t i = 0; i < model.graph.function_count; i++) {
+		const sp_function_def *function = &model.graph.functions[i];
+
+		ifs += calls(function, "If") || calls(function, "StatelessIf");
+		whiles += calls(function, "While") || calls(function, "StatelessWhile");
+		for (size_t k = 0; k < function->output_count; k++)
+			assert_string_equal(function->returns[k].name, function->outputs[k].name);
+	}
+	assert_int_equal(ifs, 1);
+	assert_true(whiles >= 1);
+}
+
+/* A folder of whole models beside the source tree. */
+static void whole_models_are_read(void **state)
+{
+	char path[SP_PATH_SIZE];
+	struct dirent *entry;
+	DIR *folder = opendir(sp_source_path(path, "../shared/golden"));
+
+	while (folder != NULL && (entry = readdir(folder)) != NULL) {
+		char model[SP_PATH_SIZE + 512];
+		sp_saved_model out;
+		sp_error err;
+
+		snprintf(model, sizeof(model), "%s/%s/model", path, entry->d_name);
+		if (entry->d_name[0] != '.' && sp_file_is_directory(model))
+			assert_ok(sp_saved_model_read(&out, model, *state, &err), &err);
+	}
+	if (folder == NULL)
+		skip();
+	closedir(folder);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -500,6 +623,9 @@ int main(void)
 		TEST(a_metagraph_without_graph_is_refused),
 		TEST(other_forms_are_refused_by_name),
 		TEST(a_file_that_is_none_is_named),
+		TEST(a_model_of_the_first_generation_is_read),
+		TEST(a_model_of_the_second_generation_is_read),
+		TEST(whole_models_are_read),
 	};
 
 	return cmocka_run_group_tests_name("saved_model", tests, NULL, NULL);

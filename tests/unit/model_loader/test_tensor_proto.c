@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model_loader/tensor_proto.h"
+#include "tests/support/expected.h"
 #include "tests/support/wire.h"
 
 /* Fields of TensorProto. */
@@ -369,6 +370,26 @@ static void bytes_that_are_no_message_are_refused(void **state)
 	}
 }
 
+/* Constants of all types and forms; the values are what TensorFlow makes of them. */
+static void constants_are_read_as_tensorflow_reads_them(void **state)
+{
+	size_t count;
+	const sp_expected *want = sp_expected_read("tests/golden/protos/tensors.txt", 1, *state,
+						   &count);
+
+	assert_true(count > 100);
+	for (size_t i = 0; i < count; i++) {
+		const char *hex = want[i].texts[0];
+		sp_error err;
+		sp_tensor got;
+
+		assert_ok(sp_tensor_parse(&got, sp_expected_bytes(hex, strlen(hex), *state), *state,
+					  &err),
+			  &err);
+		sp_assert_same_tensor(&got, &want[i].tensor, hex);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -394,6 +415,7 @@ int main(void)
 		TEST(an_empty_tensor_has_no_elements),
 		TEST(a_few_bytes_cannot_ask_for_much_memory),
 		TEST(bytes_that_are_no_message_are_refused),
+		TEST(constants_are_read_as_tensorflow_reads_them),
 	};
 
 	return cmocka_run_group_tests_name("tensor_proto", tests, NULL, NULL);

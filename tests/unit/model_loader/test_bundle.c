@@ -1,0 +1,954 @@
+#include "tests/support/cmocka.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "model_loader/bundle.h"
+#include "model_loader/ordered_code.h"
+#include "tests/support/expected.h"
+#include "tests/support/paths.h"
+#include "tests/support/table_writer.h"
+#include "tests/support/wire.h"
+
+/* Fields of BundleHeaderProto and BundleEntryProto. */
+enum { NUM_SHARDS = 1, ENDIANNESS = 2, VERSION = 3 };
+enum { DTYPE = 1, SHAPE = 2, SHARD = 3, OFFSET = 4, SIZE = 5, CRC = 6, SLICES = 7, HASH = 100 };
+
+static int setup(void **state)
+{
+	*state = sp_arena_create(4096);
+	return *state == NULL;
+}
+
+static int teardown(void **state)
+{
+	sp_arena_destroy(*state);
+	return 0;
+}
+
+/* -------------------------------------------------- bundles that TensorFlow made */
+
+static sp_bundle *open_fixture(const char *name)
+{
+	char relative[128], path[SP_PATH_SIZE];
+	sp_bundle *bundle;
+	sp_error err;
+
+	snprintf(relative, sizeof(relative), "tests/golden/bundles/%s/b", name);
+	assert_ok(sp_bundle_open(&bundle, sp_source_path(path, relative), &err), &err);
+	assert_string_equal(sp_bundle_prefix(bundle), path);
+	return bundle;
+}
+
+static const sp_expected *expectations(const char *name, sp_arena *arena, size_t *count)
+{
+	char relative[128];
+
+	snprintf(relative, sizeof(relative), "tests/golden/bundles/%s/expected.txt", name);
+	return sp_expected_read(relative, 2, arena, count);
+}
+
+/* Every read gives what RestoreV2 gave; every tensor of the bundle is among them. */
+static void check_fixture(const char *name, void **state)
+{
+	sp_bundle *bundle = open_fixture(name);
+	size_t count, whole = 0;
+	const sp_expected *want = expectations(name, *state, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		sp_bytes tensor = sp_bytes_of(want[i].texts[0]),
+			 slice = sp_bytes_of(want[i].texts[1]);
+		const sp_bundle_entry *entry = sp_bundle_find(bundle, tensor);
+		sp_error err;
+		sp_tensor got;
+
+		assert_non_null(entry);
+		assert_int_equal(entry->dtype, want[i].tensor.dtype);
+		assert_ok(sp_bundle_read_slice(bundle, tensor, slice, *state, &got, &err), &err);
+		sp_assert_same_tensor(&got, &want[i].tensor, want[i].texts[0]);
+		if (slice.size != 0)
+			continue;
+		assert_true(sp_shape_equal(&entry->shape, &want[i].tensor.shape));
+		assert_ok(sp_bundle_read(bundle, tensor, *state, &got, &err), &err);
+		sp_assert_same_tensor(&got, &want[i].tensor, want[i].texts[0]);
+		whole++;
+	}
+	assert_int_equal(sp_bundle_count(bundle), whole);
+	sp_bundle_close(bundle);
+}
+
+static void all_types_are_read(void **state)
+{
+	check_fixture("dtypes", state);
+}
+
+static void strings_are_read(void **state)
+{
+	check_fixture("strings", state);
+}
+
+static void slices_are_put_together(void **state)
+{
+	check_fixture("sliced", state);
+}
+
+static void several_shards_are_one_bundle(void **state)
+{
+	check_fixture("shards", state);
+}
+
+static void names_may_share_their_beginnings(void **state)
+{
+	check_fixture("names", state);
+}
+
+static void tensors_come_in_the_order_of_their_names(void **state)
+{
+	sp_bundle *bundle = open_fixture("sliced");
+
+	(void)state;
+	for (size_t i = 0; i < sp_bundle_count(bundle); i++) {
+		const sp_bundle_entry *entry = sp_bundle_entry_at(bundle, i);
+
+		assert_true(entry->name.size != 0 && entry->name.data[0] != '\0');
+		assert_ptr_equal(sp_bundle_find(bundle, entry->name), entry);
+		assert_int_equal(entry->sliced, !sp_bytes_equal_text(entry->name, "plain"));
+		assert_true(!entry->sliced || entry->size == 0);
+	}
+	sp_bundle_close(bundle);
+}
+
+static void what_is_not_there_is_not_found(void **state)
+{
+	sp_bundle *bundle = open_fixture("sliced");
+	sp_tensor_slice part = {2, {0, 0}, {3, 4}};
+	sp_buffer key = sp_wire_begin();
+	sp_tensor tensor;
+
+	assert_null(sp_bundle_find(bundle, sp_bytes_of("none")));
+	assert_null(sp_bundle_find(bundle, sp_bytes_of("")));
+	assert_int_equal(sp_bundle_read(bundle, sp_bytes_of("none"), *state, &tensor, NULL),
+			 SP_NOT_FOUND);
+	/* A single slice is there under its key, but is no tensor. */
+	sp_ordered_code_slice_key(&key, sp_bytes_of("rows"), &part);
+	assert_null(sp_bundle_find(bundle, sp_wire_view(&key)));
+	sp_buffer_fini(&key);
+	sp_bundle_close(bundle);
+}
+
+static void a_slice_that_does_not_fit_is_refused(void **state)
+{
+	sp_bundle *bundle = open_fixture("sliced");
+	sp_tensor tensor;
+
+	assert_int_equal(sp_bundle_read_slice(bundle, sp_bytes_of("rows"), sp_bytes_of("8 4 0,1:-"),
+					      *state, &tensor, NULL),
+			 SP_INVALID);
+	assert_int_equal(sp_bundle_read_slice(bundle, sp_bytes_of("plain"),
+					      sp_bytes_of("5 4 5,1:-"), *state, &tensor, NULL),
+			 SP_INVALID);
+	sp_bundle_close(bundle);
+}
+
+static void check_stream(const sp_bundle *bundle, const sp_expected *want, size_t capacity)
+{
+	const char *data = want->tensor.data;
+	size_t got, total = 0;
+	sp_bundle_stream stream;
+	char buffer[64];
+	sp_error err;
+
+	assert_ok(sp_bundle_stream_open(&stream, bundle, sp_bytes_of(want->texts[0]), &err), &err);
+	do {
+		assert_ok(sp_bundle_stream_next(&stream, buffer, capacity, &got, &err), &err);
+		assert_true(got <= capacity);
+		assert_int_equal(got % sp_dtype_size(want->tensor.dtype), 0);
+		assert_memory_equal(buffer, data + total, got);
+		total += got;
+	} while (got != 0);
+	assert_int_equal(total, want->tensor.count * sp_dtype_size(want->tensor.dtype));
+}
+
+static void streams_deliver_whole_elements(void **state)
+{
+	sp_bundle *bundle = open_fixture("dtypes");
+	size_t count;
+	const sp_expected *want = expectations("dtypes", *state, &count);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t capacity = 16; capacity <= 64; capacity += 5)
+			check_stream(bundle, &want[i], capacity);
+	sp_bundle_close(bundle);
+}
+
+static void streams_are_for_plain_tensors(void **state)
+{
+	sp_bundle *bundle = open_fixture("sliced"), *strings = open_fixture("strings");
+	sp_bundle_stream stream;
+	char small[3];
+	size_t got;
+
+	(void)state;
+	assert_int_equal(sp_bundle_stream_open(&stream, bundle, sp_bytes_of("rows"), NULL),
+			 SP_UNSUPPORTED);
+	assert_int_equal(sp_bundle_stream_open(&stream, strings, sp_bytes_of("matrix"), NULL),
+			 SP_UNSUPPORTED);
+	assert_int_equal(sp_bundle_stream_open(&stream, bundle, sp_bytes_of("none"), NULL),
+			 SP_NOT_FOUND);
+	assert_int_equal(sp_bundle_stream_open(&stream, bundle, sp_bytes_of("plain"), NULL), SP_OK);
+	assert_int_equal(sp_bundle_stream_next(&stream, small, 3, &got, NULL), SP_INVALID);
+	sp_bundle_close(strings);
+	sp_bundle_close(bundle);
+}
+
+/* A folder of whole models beside the source tree: every bundle in it is sound. */
+static void check_bundle(const char *prefix, sp_arena *arena)
+{
+	sp_bundle *bundle;
+	sp_error err;
+
+	assert_ok(sp_bundle_open(&bundle, prefix, &err), &err);
+	assert_true(sp_bundle_count(bundle) != 0);
+	for (size_t i = 0; i < sp_bundle_count(bundle); i++) {
+		sp_tensor tensor;
+
+		assert_ok(sp_bundle_read(bundle, sp_bundle_entry_at(bundle, i)->name, arena,
+					 &tensor, &err),
+			  &err);
+		sp_arena_reset(arena);
+	}
+	sp_bundle_close(bundle);
+}
+
+static sp_arena *walk_arena; /* nftw() passes nothing on */
+static size_t walk_count;
+
+static int visit(const char *path, const struct stat *info, int type, struct FTW *walk)
+{
+	static const char suffix[] = ".index";
+	size_t size = strlen(path), end = sizeof(suffix) - 1;
+	char prefix[SP_PATH_SIZE];
+
+	(void)info;
+	(void)walk;
+	if (type != FTW_F || size <= end || size >= SP_PATH_SIZE ||
+	    strcmp(path + size - end, suffix) != 0)
+		return 0;
+	memcpy(prefix, path, size - end);
+	prefix[size - end] = '\0';
+	check_bundle(prefix, walk_arena);
+	walk_count++;
+	return 0;
+}
+
+static void bundles_of_whole_models_are_read(void **state)
+{
+	static const char *const folders[] = {"tests/golden", "../shared/golden"};
+
+	walk_arena = *state;
+	for (size_t i = 0; i < 2; i++) {
+		char path[SP_PATH_SIZE];
+
+		walk_count = 0;
+		nftw(sp_source_path(path, folders[i]), visit, 16, FTW_PHYS);
+		assert_true(walk_count != 0 || !sp_file_exists(path));
+	}
+}
+
+/* ------------------------------------------------------------- bundles made here */
+
+typedef struct maker {
+	char directory[SP_PATH_SIZE];
+	char prefix[SP_PATH_SIZE];
+	sp_table_writer table;
+	sp_block_writer block;
+	sp_buffer data; /* of shard 0 */
+} maker;
+
+static void make_begin(maker *m)
+{
+	sp_temp_make(m->directory);
+	assert_true((size_t)snprintf(m->prefix, SP_PATH_SIZE, "%s/b", m->directory) < SP_PATH_SIZE);
+	sp_table_begin(&m->table, false);
+	sp_block_begin(&m->block, 16);
+	m->data = sp_wire_begin();
+}
+
+static void make_header(maker *m, uint64_t shards, uint64_t endianness)
+{
+	sp_buffer header = sp_wire_begin();
+
+	sp_wire_varint(&header, NUM_SHARDS, shards);
+	sp_wire_varint(&header, ENDIANNESS, endianness);
+	sp_wire_bytes(&header, VERSION, (sp_bytes){"\x08\x01", 2});
+	sp_block_add(&m->block, (sp_bytes){"", 0}, sp_wire_view(&header));
+	sp_buffer_fini(&header);
+}
+
+/* An entry without its place. */
+static sp_buffer entry_of(uint64_t dtype, size_t rank, const int64_t *dims)
+{
+	sp_buffer entry = sp_wire_begin(), shape = sp_wire_begin();
+
+	sp_wire_varint(&entry, DTYPE, dtype);
+	for (size_t i = 0; i < rank; i++) {
+		sp_buffer dim = sp_wire_begin();
+
+		sp_wire_varint(&dim, 1, (uint64_t)dims[i]);
+		sp_wire_message(&shape, 2, &dim);
+	}
+	sp_wire_message(&entry, SHAPE, &shape);
+	return entry;
+}
+
+static void make_add(maker *m, sp_bytes name, sp_buffer *entry)
+{
+	sp_block_add(&m->block, name, sp_wire_view(entry));
+	sp_buffer_fini(entry);
+}
+
+/* Puts the bytes into the shard and the place into the entry. */
+static void place(maker *m, sp_buffer *entry, sp_bytes bytes)
+{
+	sp_wire_varint(entry, OFFSET, m->data.size);
+	sp_wire_varint(entry, SIZE, bytes.size);
+	sp_wire_fixed32(entry, CRC, sp_crc32c_mask(sp_crc32c(0, bytes.data, bytes.size)));
+	sp_buffer_append(&m->data, bytes.data, bytes.size);
+}
+
+static void make_vector(maker *m, const char *name, sp_dtype dtype, int64_t count, sp_bytes bytes)
+{
+	sp_buffer entry = entry_of(dtype, 1, &count);
+
+	place(m, &entry, bytes);
+	make_add(m, sp_bytes_of(name), &entry);
+}
+
+static void write_file(const char *prefix, const char *suffix, sp_bytes content)
+{
+	char path[SP_PATH_SIZE + 64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s%s", prefix, suffix);
+	file = fopen(path, "wb");
+	assert_non_null(file);
+	if (content.size != 0)
+		assert_int_equal(fwrite(content.data, 1, content.size, file), content.size);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void make_end(maker *m)
+{
+	sp_table_add_block(&m->table, &m->block, sp_bytes_of("\xff"));
+	sp_table_end(&m->table);
+	write_file(m->prefix, ".index", sp_wire_view(&m->table.file));
+	write_file(m->prefix, ".data-00000-of-00001", sp_wire_view(&m->data));
+	sp_table_fini(&m->table);
+	sp_buffer_fini(&m->data);
+}
+
+/* Opens what was made; NULL when it is refused, then *status and *err say why. */
+static sp_bundle *made(maker *m, sp_status *status, sp_error *err)
+{
+	sp_bundle *bundle = NULL;
+
+	make_end(m);
+	*status = sp_bundle_open(&bundle, m->prefix, err);
+	return *status == SP_OK ? bundle : NULL;
+}
+
+static sp_bundle *must_open(maker *m)
+{
+	sp_status status;
+	sp_error err;
+	sp_bundle *bundle = made(m, &status, &err);
+
+	assert_ok(status, &err);
+	return bundle;
+}
+
+static void must_refuse(maker *m, sp_status want, const char *words)
+{
+	sp_status status;
+	sp_error err;
+	sp_bundle *bundle = made(m, &status, &err);
+
+	assert_null(bundle);
+	assert_int_equal(status, want);
+	if (strstr(err.text, words) == NULL)
+		fail_msg("\"%s\" does not say \"%s\"", err.text, words);
+	sp_temp_remove(m->directory);
+}
+
+static void make_close(maker *m, sp_bundle *bundle)
+{
+	sp_bundle_close(bundle);
+	sp_temp_remove(m->directory);
+}
+
+static void big_endian_elements_are_swapped(void **state)
+{
+	static const float want32[] = {1.0f, -2.5f};
+	sp_bundle *bundle;
+	sp_tensor t;
+	sp_error err;
+	maker m;
+
+	make_begin(&m);
+	make_header(&m, 1, 1);
+	make_vector(&m, "bytes", SP_INT8, 2, (sp_bytes){"\1\2", 2});
+	make_vector(&m, "complex", SP_COMPLEX64, 1, (sp_bytes){"\x3f\x80\0\0\xc0\x20\0\0", 8});
+	make_vector(&m, "floats", SP_FLOAT, 2, (sp_bytes){"\x3f\x80\0\0\xc0\x20\0\0", 8});
+	make_vector(&m, "longs", SP_INT64, 1, (sp_bytes){"\0\0\0\0\0\0\1\2", 8});
+	bundle = must_open(&m);
+	assert_ok(sp_bundle_read(bundle, sp_bytes_of("floats"), *state, &t, &err), &err);
+	assert_memory_equal(t.data, want32, 8);
+	assert_ok(sp_bundle_read(bundle, sp_bytes_of("complex"), *state, &t, &err), &err);
+	assert_memory_equal(t.data, want32, 8);
+	assert_ok(sp_bundle_read(bundle, sp_bytes_of("longs"), *state, &t, &err), &err);
+	assert_true(*sp_tensor_i64(&t) == 258);
+	assert_ok(sp_bundle_read(bundle, sp_bytes_of("bytes"), *state, &t, &err), &err);
+	assert_memory_equal(t.data, "\1\2", 2);
+	make_close(&m, bundle);
+}
+
+/* Lengths enter the checksums as 32 bits in the writer's order, whatever their varint. */
+static void add_strings(maker *m, bool big_endian)
+{
+	static const int64_t count = 2;
+	sp_buffer entry = entry_of(SP_STRING, 1, &count);
+	const char *lengths = big_endian ? "\0\0\0\2\0\0\0\1" : "\2\0\0\0\1\0\0\0";
+	uint32_t crc = sp_crc32c(0, lengths, 8), masked = sp_crc32c_mask(crc);
+	char bytes[9] = "\2\1....abc";
+
+	for (int i = 0; i < 4; i++)
+		bytes[2 + i] = (char)(masked >> 8 * (big_endian ? 3 - i : i));
+	crc = sp_crc32c(crc, bytes + 2, 7);
+	sp_wire_varint(&entry, OFFSET, m->data.size);
+	sp_wire_varint(&entry, SIZE, 9);
+	sp_wire_fixed32(&entry, CRC, sp_crc32c_mask(crc));
+	sp_buffer_append(&m->data, bytes, 9);
+	make_add(m, sp_bytes_of("s"), &entry);
+}
+
+static void strings_of_either_order_are_read(void **state)
+{
+	for (int big_endian = 0; big_endian < 2; big_endian++) {
+		sp_bundle *bundle;
+		sp_tensor t;
+		sp_error err;
+		maker m;
+
+		make_begin(&m);
+		make_header(&m, 1, (uint64_t)big_endian);
+		add_strings(&m, big_endian);
+		bundle = must_open(&m);
+		assert_ok(sp_bundle_read(bundle, sp_bytes_of("s"), *state, &t, &err), &err);
+		assert_true(sp_bytes_equal_text(sp_tensor_strings(&t)[0], "ab"));
+		assert_true(sp_bytes_equal_text(sp_tensor_strings(&t)[1], "c"));
+		make_close(&m, bundle);
+	}
+}
+
+static void a_bool_is_any_byte_but_zero(void **state)
+{
+	sp_bundle_stream stream;
+	sp_bundle *bundle;
+	char streamed[3];
+	size_t got;
+	sp_tensor t;
+	sp_error err;
+	maker m;
+
+	make_begin(&m);
+	make_header(&m, 1, 0);
+	make_vector(&m, "b", SP_BOOL, 3, (sp_bytes){"\0\1\xfe", 3});
+	bundle = must_open(&m);
+	assert_ok(sp_bundle_read(bundle, sp_bytes_of("b"), *state, &t, &err), &err);
+	assert_memory_equal(t.data, "\0\1\1", 3);
+	assert_ok(sp_bundle_stream_open(&stream, bundle, sp_bytes_of("b"), &err), &err);
+	assert_ok(sp_bundle_stream_next(&stream, streamed, 3, &got, &err), &err);
+	assert_memory_equal(streamed, "\0\1\1", 3);
+	make_close(&m, bundle);
+}
+
+static void what_cannot_be_read_only_loses_itself(void **state)
+{
+	static const int64_t nine[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+	static const char *const names[] = {"deep", "table", "unknown", "variant"};
+	sp_buffer table, deep, unknown, variant;
+	sp_bundle_stream stream;
+	sp_bundle *bundle;
+	sp_error err;
+	sp_tensor t;
+	maker m;
+
+	make_begin(&m);
+	make_header(&m, 1, 0);
+	deep = entry_of(SP_FLOAT, 9, nine);
+	place(&m, &deep, sp_bytes_of("1234"));
+	make_add(&m, sp_bytes_of("deep"), &deep);
+	make_vector(&m, "good", SP_UINT8, 1, sp_bytes_of("x"));
+	table = entry_of(SP_FLOAT, 1, nine);
+	sp_wire_varint(&table, HASH, 1);
+	make_add(&m, sp_bytes_of("table"), &table);
+	unknown = entry_of(77, 1, nine);
+	make_add(&m, sp_bytes_of("unknown"), &unknown);
+	variant = entry_of(SP_VARIANT, 1, nine);
+	make_add(&m, sp_bytes_of("variant"), &variant);
+	bundle = must_open(&m);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(sp_bundle_read(bundle, sp_bytes_of(names[i]), *state, &t, &err),
+				 SP_UNSUPPORTED);
+		assert_non_null(strstr(err.text, names[i]));
+		assert_int_equal(
+			sp_bundle_stream_open(&stream, bundle, sp_bytes_of(names[i]), NULL),
+			SP_UNSUPPORTED);
+	}
+	assert_ok(sp_bundle_read(bundle, sp_bytes_of("good"), *state, &t, &err), &err);
+	make_close(&m, bundle);
+}
+
+static void headers_that_are_none_are_refused(void **state)
+{
+	static const uint64_t shards[] = {0, 100001, UINT64_MAX, (uint64_t)1 << 31};
+	sp_buffer future = sp_wire_begin();
+	maker m;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		make_begin(&m);
+		make_header(&m, shards[i], 0);
+		must_refuse(&m, SP_CORRUPT, "shards");
+	}
+	make_begin(&m);
+	make_header(&m, 1, 2);
+	must_refuse(&m, SP_CORRUPT, "byte order");
+	make_begin(&m);
+	make_vector(&m, "t", SP_UINT8, 1, sp_bytes_of("x"));
+	must_refuse(&m, SP_CORRUPT, "header");
+	make_begin(&m);
+	sp_block_add(&m.block, (sp_bytes){"", 0}, sp_bytes_of("\xff"));
+	must_refuse(&m, SP_CORRUPT, "message");
+	make_begin(&m);
+	sp_wire_varint(&future, NUM_SHARDS, 1);
+	sp_wire_bytes(&future, VERSION, (sp_bytes){"\x10\x02", 2});
+	sp_block_add(&m.block, (sp_bytes){"", 0}, sp_wire_view(&future));
+	sp_buffer_fini(&future);
+	must_refuse(&m, SP_UNSUPPORTED, "version 2");
+}
+
+static void a_missing_shard_is_named(void **state)
+{
+	sp_bundle *bundle;
+	sp_error err;
+	maker m;
+
+	(void)state;
+	make_begin(&m);
+	make_header(&m, 2, 0);
+	make_end(&m);
+	write_file(m.prefix, ".data-00000-of-00002", sp_bytes_of(""));
+	assert_int_equal(sp_bundle_open(&bundle, m.prefix, &err), SP_CORRUPT);
+	assert_non_null(strstr(err.text, "b.data-00001-of-00002 is missing"));
+	write_file(m.prefix, ".data-00001-of-00002", sp_bytes_of(""));
+	assert_ok(sp_bundle_open(&bundle, m.prefix, &err), &err);
+	make_close(&m, bundle);
+}
+
+static void a_missing_index_is_not_found(void **state)
+{
+	sp_bundle *bundle;
+
+	(void)state;
+	assert_int_equal(sp_bundle_open(&bundle, "/nonexistent/b", NULL), SP_NOT_FOUND);
+	sp_bundle_close(NULL);
+}
+
+static void places_outside_the_shard_are_refused(void **state)
+{
+	static const struct {
+		uint64_t shard, offset, size;
+	} wrong[] = {
+		{0, 0, 9},          {0, 1, 8},          {0, 9, 0},
+		{0, UINT64_MAX, 8}, {0, 0, UINT64_MAX}, {0, INT64_MAX, INT64_MAX},
+		{1, 0, 8},          {UINT64_MAX, 0, 8},
+	};
+	static const int64_t two = 2;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		sp_buffer entry = entry_of(SP_FLOAT, 1, &two);
+		maker m;
+
+		make_begin(&m);
+		make_header(&m, 1, 0);
+		sp_buffer_append(&m.data, "12345678", 8);
+		sp_wire_varint(&entry, SHARD, wrong[i].shard);
+		sp_wire_varint(&entry, OFFSET, wrong[i].offset);
+		sp_wire_varint(&entry, SIZE, wrong[i].size);
+		make_add(&m, sp_bytes_of("t"), &entry);
+		must_refuse(&m, SP_CORRUPT, "tensor t");
+	}
+}
+
+static void sizes_must_be_those_of_the_shape(void **state)
+{
+	static const struct {
+		uint64_t dtype;
+		int64_t count;
+		size_t size;
+	} wrong[] = {
+		{SP_FLOAT, 2, 4},  {SP_FLOAT, 1, 8},  {SP_FLOAT, 0, 4},
+		{SP_BOOL, 1, 8},   {SP_STRING, 9, 8}, {SP_FLOAT, (int64_t)1 << 62, 8},
+		{SP_FLOAT, -1, 8},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		sp_buffer entry = entry_of(wrong[i].dtype, 1, &wrong[i].count);
+		maker m;
+
+		make_begin(&m);
+		make_header(&m, 1, 0);
+		place(&m, &entry, (sp_bytes){"12345678", wrong[i].size});
+		make_add(&m, sp_bytes_of("t"), &entry);
+		must_refuse(&m, SP_CORRUPT, "tensor t");
+	}
+}
+
+/* Adds a vector of uint8 under the key of a slice of a matrix [2, 2]. */
+static void add_piece(maker *m, int64_t row, int64_t column, int64_t rows, int64_t columns,
+		      const int64_t *dims, sp_dtype dtype)
+{
+	sp_tensor_slice slice = {2, {row, column}, {rows, columns}};
+	sp_buffer key = sp_wire_begin(), entry = entry_of(dtype, 2, dims);
+
+	sp_ordered_code_slice_key(&key, sp_bytes_of("t"), &slice);
+	place(m, &entry, (sp_bytes){"1234", (size_t)(dims[0] * dims[1])});
+	make_add(m, sp_wire_view(&key), &entry);
+	sp_buffer_fini(&key);
+}
+
+static void add_extent(sp_buffer *slice, int64_t start, int64_t length)
+{
+	sp_buffer extent = sp_wire_begin();
+
+	sp_wire_varint(&extent, 1, (uint64_t)start);
+	if (length >= 0)
+		sp_wire_varint(&extent, 2, (uint64_t)length);
+	sp_wire_message(slice, 1, &extent);
+}
+
+/* Adds the tensor "t", a matrix [2, 2] of uint8 in these slices of row, column, rows, columns. */
+static void add_sliced(maker *m, const int64_t (*slices)[4], size_t count)
+{
+	static const int64_t dims[] = {2, 2};
+	sp_buffer entry = entry_of(SP_UINT8, 2, dims);
+
+	for (size_t i = 0; i < count; i++) {
+		sp_buffer slice = sp_wire_begin();
+
+		add_extent(&slice, slices[i][0], slices[i][2]);
+		add_extent(&slice, slices[i][1], slices[i][3]);
+		sp_wire_message(&entry, SLICES, &slice);
+	}
+	make_add(m, sp_bytes_of("t"), &entry);
+}
+
+static const int64_t row_dims[] = {1, 2}, column_dims[] = {2, 1}, whole_dims[] = {2, 2};
+
+static void a_good_pair_of_slices_is_taken(void **state)
+{
+	static const int64_t slices[][4] = {{0, 0, 1, -1}, {1, 0, 1, -1}};
+	sp_bundle *bundle;
+	sp_error err;
+	sp_tensor t;
+	maker m;
+
+	make_begin(&m);
+	make_header(&m, 1, 0);
+	add_piece(&m, 0, 0, 1, -1, row_dims, SP_UINT8);
+	add_piece(&m, 1, 0, 1, -1, row_dims, SP_UINT8);
+	add_sliced(&m, slices, 2);
+	bundle = must_open(&m);
+	assert_ok(sp_bundle_read(bundle, sp_bytes_of("t"), *state, &t, &err), &err);
+	assert_memory_equal(t.data, "1212", 4);
+	make_close(&m, bundle);
+}
+
+static void slices_that_overlap_are_refused(void **state)
+{
+	/* As many elements as there are, but one twice and one not at all. */
+	static const int64_t slices[][4] = {{0, 0, 1, 2}, {0, 0, 2, 1}};
+	sp_bundle *bundle;
+	sp_error err;
+	sp_tensor t;
+	maker m;
+
+	make_begin(&m);
+	make_header(&m, 1, 0);
+	add_piece(&m, 0, 0, 1, 2, row_dims, SP_UINT8);
+	add_piece(&m, 0, 0, 2, 1, column_dims, SP_UINT8);
+	add_sliced(&m, slices, 2);
+	bundle = must_open(&m);
+	assert_int_equal(sp_bundle_read(bundle, sp_bytes_of("t"), *state, &t, &err), SP_CORRUPT);
+	assert_non_null(strstr(err.text, "overlap"));
+	assert_int_equal(sp_bundle_read_slice(bundle, sp_bytes_of("t"), sp_bytes_of("2 2 1,1:1,1"),
+					      *state, &t, &err),
+			 SP_CORRUPT);
+	assert_non_null(strstr(err.text, "leave out"));
+	make_close(&m, bundle);
+}
+
+static void slices_that_do_not_fit_are_refused(void **state)
+{
+	static const int64_t one[][4] = {{0, 0, 1, 2}};
+	static const int64_t below[][4] = {{0, 0, 1, 2}, {2, 0, 1, 2}};
+	static const int64_t missing[][4] = {{0, 0, 1, 2}, {1, 0, 1, 2}};
+	static const int64_t twice[][4] = {{0, 0, 1, 2}, {0, 0, 1, 2}, {0, 0, 1, 2}};
+	static const struct {
+		const int64_t (*slices)[4];
+		size_t count;
+		const char *words;
+	} cases[] = {
+		{one, 1, "2 of its 4"},
+		{below, 2, "outside"},
+		{missing, 2, "missing"},
+		{twice, 3, "6 of its 4"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		maker m;
+
+		make_begin(&m);
+		make_header(&m, 1, 0);
+		sp_buffer_append(&m.data, "enough to read", 14);
+		add_piece(&m, 0, 0, 1, 2, row_dims, SP_UINT8);
+		add_piece(&m, 2, 0, 1, 2, row_dims, SP_UINT8);
+		add_sliced(&m, cases[i].slices, cases[i].count);
+		must_refuse(&m, SP_CORRUPT, cases[i].words);
+	}
+}
+
+static void slices_share_type_and_shape_with_their_tensor(void **state)
+{
+	static const int64_t slices[][4] = {{0, 0, 1, 2}, {1, 0, 1, 2}};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		maker m;
+
+		make_begin(&m);
+		make_header(&m, 1, 0);
+		add_piece(&m, 0, 0, 1, 2, row_dims, SP_UINT8);
+		add_piece(&m, 1, 0, 1, 2, i == 0 ? row_dims : column_dims,
+			  i == 0 ? SP_INT8 : SP_UINT8);
+		add_sliced(&m, slices, 2);
+		must_refuse(&m, SP_CORRUPT, "another type or shape");
+	}
+}
+
+static void slices_are_not_sliced_themselves(void **state)
+{
+	sp_tensor_slice whole = {2, {0, 0}, {2, 2}};
+	sp_buffer key = sp_wire_begin(), entry = entry_of(SP_UINT8, 2, whole_dims);
+	maker m;
+
+	(void)state;
+	make_begin(&m);
+	make_header(&m, 1, 0);
+	sp_ordered_code_slice_key(&key, sp_bytes_of("t"), &whole);
+	sp_wire_bytes(&entry, SLICES, (sp_bytes){"\x0a\0\x0a\0", 4});
+	make_add(&m, sp_wire_view(&key), &entry);
+	sp_buffer_fini(&key);
+	must_refuse(&m, SP_CORRUPT, "sliced itself");
+}
+
+static void a_slice_has_the_rank_of_its_tensor(void **state)
+{
+	sp_buffer entry = entry_of(SP_UINT8, 2, whole_dims);
+	maker m;
+
+	(void)state;
+	make_begin(&m);
+	make_header(&m, 1, 0);
+	sp_wire_bytes(&entry, SLICES, (sp_bytes){"\x0a\0", 2});
+	make_add(&m, sp_bytes_of("t"), &entry);
+	must_refuse(&m, SP_CORRUPT, "rank");
+}
+
+/* A few bytes of index claim the same bytes of data again and again. */
+static void slices_cannot_multiply_the_data(void **state)
+{
+	enum { COLUMNS = 50 };
+	static const int64_t dims[] = {4, COLUMNS}, column[] = {4, 1};
+	sp_buffer entry = entry_of(SP_UINT8, 2, dims);
+	maker m;
+
+	(void)state;
+	make_begin(&m);
+	make_header(&m, 1, 0);
+	sp_buffer_append(&m.data, "1234", 4);
+	for (int64_t i = 0; i < COLUMNS; i++) {
+		sp_tensor_slice slice = {2, {0, i}, {SP_SLICE_FULL, 1}};
+		sp_buffer key = sp_wire_begin(), piece = entry_of(SP_UINT8, 2, column);
+		sp_buffer named = sp_wire_begin();
+
+		sp_ordered_code_slice_key(&key, sp_bytes_of("t"), &slice);
+		sp_wire_varint(&piece, SIZE, 4);
+		make_add(&m, sp_wire_view(&key), &piece);
+		sp_buffer_fini(&key);
+		add_extent(&named, 0, -1);
+		add_extent(&named, i, 1);
+		sp_wire_message(&entry, SLICES, &named);
+	}
+	make_add(&m, sp_bytes_of("t"), &entry);
+	must_refuse(&m, SP_CORRUPT, "share bytes");
+}
+
+/* ------------------------------------------------------------------ broken bytes */
+
+static void copy_file(const char *from, const char *to_prefix, const char *suffix, size_t cut,
+		      size_t flip)
+{
+	char path[SP_PATH_SIZE + 64], *data;
+	sp_error err;
+	size_t size;
+
+	snprintf(path, sizeof(path), "%s%s", from, suffix);
+	assert_ok(sp_file_read(&data, &size, path, (size_t)1 << 20, &err), &err);
+	assert_true(flip == SIZE_MAX || flip < size);
+	if (flip != SIZE_MAX)
+		data[flip] ^= 0x10;
+	write_file(to_prefix, suffix, (sp_bytes){data, cut < size ? cut : size});
+	sp_free(data);
+}
+
+/* A fixture with its data cut to `cut` bytes, or with one byte flipped. */
+static void break_fixture(const char *name, const char *prefix, size_t cut, size_t flip)
+{
+	char relative[128], from[SP_PATH_SIZE];
+
+	snprintf(relative, sizeof(relative), "tests/golden/bundles/%s/b", name);
+	sp_source_path(from, relative);
+	copy_file(from, prefix, ".index", SIZE_MAX, SIZE_MAX);
+	copy_file(from, prefix, ".data-00000-of-00001", cut, flip);
+}
+
+static void a_shard_that_is_too_short_is_refused(void **state)
+{
+	char directory[SP_PATH_SIZE], prefix[SP_PATH_SIZE + 8];
+	sp_bundle *bundle;
+	sp_error err;
+
+	(void)state;
+	sp_temp_make(directory);
+	snprintf(prefix, sizeof(prefix), "%s/b", directory);
+	for (size_t cut = 0; cut < 400; cut += 7) { /* of 400 */
+		break_fixture("names", prefix, cut, SIZE_MAX);
+		assert_int_equal(sp_bundle_open(&bundle, prefix, &err), SP_CORRUPT);
+		assert_non_null(strstr(err.text, "outside shard 0"));
+	}
+	sp_temp_remove(directory);
+}
+
+/* Exactly the tensor (or, of sliced ones, a tensor) that holds the byte is refused. */
+static void flipped_bytes_are_seen(void **state)
+{
+	static const char *const names[] = {"strings", "sliced"};
+	char directory[SP_PATH_SIZE], prefix[SP_PATH_SIZE + 8];
+
+	sp_temp_make(directory);
+	snprintf(prefix, sizeof(prefix), "%s/b", directory);
+	for (int i = 0; i < 2; i++)
+		for (size_t flip = 0; flip < 500; flip += 3) {
+			size_t corrupt = 0;
+			sp_bundle *bundle;
+			sp_error err;
+
+			break_fixture(names[i], prefix, SIZE_MAX, flip);
+			assert_ok(sp_bundle_open(&bundle, prefix, &err), &err);
+			for (size_t t = 0; t < sp_bundle_count(bundle); t++) {
+				sp_tensor tensor;
+				sp_status status = sp_bundle_read(
+					bundle, sp_bundle_entry_at(bundle, t)->name, *state,
+					&tensor, NULL);
+
+				assert_true(status == SP_OK || status == SP_CORRUPT);
+				corrupt += status == SP_CORRUPT;
+			}
+			assert_int_equal(corrupt, 1);
+			sp_bundle_close(bundle);
+		}
+	sp_temp_remove(directory);
+}
+
+static void a_stream_that_fails_keeps_failing(void **state)
+{
+	char directory[SP_PATH_SIZE], prefix[SP_PATH_SIZE + 8], buffer[8];
+	sp_bundle_stream stream;
+	sp_status status = SP_OK;
+	sp_bundle *bundle;
+	sp_error err;
+	size_t got = 1;
+
+	(void)state;
+	sp_temp_make(directory);
+	snprintf(prefix, sizeof(prefix), "%s/b", directory);
+	/* "plain" was written last: the 80 bytes at the end. */
+	break_fixture("sliced", prefix, SIZE_MAX, 909);
+	assert_ok(sp_bundle_open(&bundle, prefix, &err), &err);
+	assert_ok(sp_bundle_stream_open(&stream, bundle, sp_bytes_of("plain"), &err), &err);
+	while (status == SP_OK && got != 0)
+		status = sp_bundle_stream_next(&stream, buffer, sizeof(buffer), &got, &err);
+	assert_int_equal(status, SP_CORRUPT);
+	assert_int_equal(sp_bundle_stream_next(&stream, buffer, sizeof(buffer), &got, &err),
+			 SP_CORRUPT);
+	sp_bundle_close(bundle);
+	sp_temp_remove(directory);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(all_types_are_read),
+		TEST(strings_are_read),
+		TEST(slices_are_put_together),
+		TEST(several_shards_are_one_bundle),
+		TEST(names_may_share_their_beginnings),
+		TEST(bundles_of_whole_models_are_read),
+		TEST(tensors_come_in_the_order_of_their_names),
+		TEST(what_is_not_there_is_not_found),
+		TEST(a_slice_that_does_not_fit_is_refused),
+		TEST(streams_deliver_whole_elements),
+		TEST(streams_are_for_plain_tensors),
+		TEST(big_endian_elements_are_swapped),
+		TEST(strings_of_either_order_are_read),
+		TEST(a_bool_is_any_byte_but_zero),
+		TEST(what_cannot_be_read_only_loses_itself),
+		TEST(headers_that_are_none_are_refused),
+		TEST(a_missing_shard_is_named),
+		TEST(a_missing_index_is_not_found),
+		TEST(places_outside_the_shard_are_refused),
+		TEST(sizes_must_be_those_of_the_shape),
+		TEST(a_good_pair_of_slices_is_taken),
+		TEST(slices_that_overlap_are_refused),
+		TEST(slices_that_do_not_fit_are_refused),
+		TEST(slices_share_type_and_shape_with_their_tensor),
+		TEST(slices_are_not_sliced_themselves),
+		TEST(a_slice_has_the_rank_of_its_tensor),
+		TEST(slices_cannot_multiply_the_data),
+		TEST(a_shard_that_is_too_short_is_refused),
+		TEST(flipped_bytes_are_seen),
+		TEST(a_stream_that_fails_keeps_failing),
+	};
+
+	return cmocka_run_group_tests_name("bundle", tests, NULL, NULL);
+}
