@@ -1,0 +1,160 @@
+#include "incremental/discover.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static sp_status no_memory(sp_error *err)
+{
+	return sp_error_set(err, SP_NO_MEMORY, "no memory for the names of a version");
+}
+
+static sp_status cannot_read(const char *path, sp_error *err)
+{
+	int number = errno;
+	char reason[128];
+
+	return sp_error_set(err, number == ENOENT || number == ENOTDIR ? SP_NOT_FOUND : SP_IO,
+			    "cannot read the folder %s: %s", path,
+			    strerror_r(number, reason, sizeof(reason)));
+}
+
+/* The entries of a folder, called one by one; readdir() gives them in no order. */
+typedef sp_status visit_fn(void *context, const char *folder, const char *name, sp_error *err);
+
+static sp_status each_entry(const char *folder, visit_fn *visit, void *context, sp_error *err)
+{
+	DIR *dir = opendir(folder);
+	sp_status status = SP_OK;
+	struct dirent *entry;
+
+	if (dir == NULL)
+		return cannot_read(folder, err);
+	while (status == SP_OK && (errno = 0, entry = readdir(dir)) != NULL)
+		status = visit(context, folder, entry->d_name, err);
+	if (status == SP_OK && errno != 0)
+		status = cannot_read(folder, err);
+	closedir(dir);
+	return status;
+}
+
+/* ------------------------------------------------------------ the folder */
+
+typedef struct newest {
+	sp_arena *arena;
+	const char *folder; /* NULL: none seen */
+	const char *name;
+	time_t time;
+} newest;
+
+static sp_status look_for_newest(void *context, const char *folder, const char *name, sp_error *err)
+{
+	newest *best = context;
+	const char *path;
+	struct stat info;
+
+	/* Like a shell's pattern, '*' does not match a leading dot. */
+	if (name[0] == '.')
+		return SP_OK;
+	path = sp_arena_printf(best->arena, "%s/%s/checkpoint", folder, name);
+	if (path == NULL)
+		return no_memory(err);
+	if (stat(path, &info) != 0)
+		return SP_OK; /* another thing, or just being deleted */
+	if (best->folder != NULL && (info.st_mtime < best->time ||
+				     (info.st_mtime == best->time && strcmp(name, best->name) > 0)))
+		return SP_OK;
+	best->time = info.st_mtime;
+	best->name = sp_arena_text(best->arena, sp_bytes_of(name));
+	best->folder = sp_arena_printf(best->arena, "%s/%s", folder, name);
+	return best->name != NULL && best->folder != NULL ? SP_OK : no_memory(err);
+}
+
+/* -------------------------------------------------------- the checkpoint */
+
+typedef struct greatest {
+	sp_arena *arena;
+	int64_t above; /* only steps above this count */
+	int64_t step;
+	const char *prefix; /* NULL: none seen */
+} greatest;
+
+/* The number between the last '-' and the last '.'; 0 when there is none. */
+static int64_t step_of(const char *name)
+{
+	const char *dot = strrchr(name, '.'), *dash = strrchr(name, '-');
+	const char *at;
+	int64_t step = 0;
+
+	if (dash == NULL || dash > dot)
+		return 0;
+	for (at = dash + 1; at < dot; at++) {
+		if (*at < '0' || *at > '9' || step > (INT64_MAX - 9) / 10)
+			return 0;
+		step = 10 * step + (*at - '0');
+	}
+	return step;
+}
+
+static sp_status look_for_greatest(void *context, const char *folder, const char *name,
+				   sp_error *err)
+{
+	greatest *best = context;
+	sp_bytes bytes = sp_bytes_of(name);
+	int64_t step;
+
+	if (!sp_bytes_ends_with(bytes, ".index"))
+		return SP_OK;
+	step = step_of(name);
+	if (step <= best->above || (best->prefix != NULL && step <= best->step))
+		return SP_OK;
+	best->step = step;
+	best->prefix = sp_arena_printf(best->arena, "%s/%.*s", folder,
+				       (int)(bytes.size - strlen(".index")), name);
+	return best->prefix != NULL ? SP_OK : no_memory(err);
+}
+
+/* The code looks into the one, the documentation names the other. */
+static sp_status find_delta(sp_found_version *out, const char *folder, sp_arena *arena,
+			    sp_error *err)
+{
+	static const char *const names[] = {".incremental_checkpoint", ".incremental_ckpt"};
+	greatest best = {.arena = arena, .above = out->full_step};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *deltas = sp_arena_printf(arena, "%s/%s", folder, names[i]);
+		sp_status status;
+
+		if (deltas == NULL)
+			return no_memory(err);
+		status = each_entry(deltas, look_for_greatest, &best, err);
+		if (status != SP_OK && status != SP_NOT_FOUND)
+			return status;
+	}
+	out->delta_prefix = best.prefix;
+	out->delta_step = best.prefix != NULL ? best.step : -1;
+	return SP_OK;
+}
+
+sp_status sp_discover_version(sp_found_version *out, const char *checkpoint_dir, sp_arena *arena,
+			      sp_error *err)
+{
+	newest folder = {.arena = arena};
+	greatest full = {.arena = arena, .above = -1};
+
+	*out = (sp_found_version){.full_step = -1, .delta_step = -1};
+	SP_TRY(each_entry(checkpoint_dir, look_for_newest, &folder, err));
+	if (folder.folder == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "no folder below %s has a file 'checkpoint'",
+				    checkpoint_dir);
+	SP_TRY(each_entry(folder.folder, look_for_greatest, &full, err));
+	if (full.prefix == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "%s holds no checkpoint index",
+				    folder.folder);
+	out->full_prefix = full.prefix;
+	out->full_step = full.step;
+	return find_delta(out, folder.folder, arena, err);
+}

@@ -1,0 +1,42 @@
+#ifndef SP_INCREMENTAL_DISCOVER_H
+#define SP_INCREMENTAL_DISCOVER_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+
+/*
+ * Which version of a model a checkpoint folder holds, by the rules of
+ * DeepRec's processor:
+ *
+ *   checkpoint_dir/
+ *     VERSION/                      any name
+ *       checkpoint                  the newest of these, by time of change in
+ *                                   whole seconds, chooses the folder; of two
+ *                                   as new, the one that sorts first
+ *       PREFIX-STEP.index           the greatest step is the full checkpoint
+ *       .incremental_checkpoint/    or .incremental_ckpt/
+ *         PREFIX-STEP.index         the greatest step above the full one is the delta
+ *
+ * STEP is the number between the last '-' and the last '.' of a name; a name
+ * without one has step 0.  What `checkpoint` says inside is not read, nor is
+ * anything else of a file: completeness is for the loader to check.
+ *
+ * Threads: pure, but for what the file system says.
+ */
+typedef struct sp_found_version {
+	const char *full_prefix;  /* "/models/ckpt/20240101/model.ckpt-100" */
+	const char *delta_prefix; /* NULL when there is no delta */
+	int64_t full_step;
+	int64_t delta_step; /* -1 when there is no delta */
+} sp_found_version;
+
+/*
+ * Texts go into `arena`.  SP_NOT_FOUND when `checkpoint_dir` is not a folder
+ * (yet) or holds no version; SP_IO when it cannot be read.
+ */
+SP_MUST_CHECK sp_status sp_discover_version(sp_found_version *out, const char *checkpoint_dir,
+					    sp_arena *arena, sp_error *err);
+
+#endif

@@ -1,0 +1,160 @@
+#include "tests/support/cmocka.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "incremental/discover.h"
+#include "tests/support/paths.h"
+
+static char root[SP_PATH_SIZE];
+static sp_arena *arena;
+static sp_found_version found;
+static sp_error err;
+
+static int set_up(void **state)
+{
+	(void)state;
+	arena = sp_arena_create(4096);
+	sp_temp_make(root);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	sp_temp_remove(root);
+	sp_arena_destroy(arena);
+	return 0;
+}
+
+/* An empty file of that age in seconds, with the folders on the way to it. */
+static void touch(const char *relative, long age)
+{
+	struct timespec times[2] = {{.tv_sec = 1700000000 - age}, {.tv_sec = 1700000000 - age}};
+	char path[2 * SP_PATH_SIZE];
+
+	snprintf(path, sizeof(path), "%s/%s", root, relative);
+	for (char *slash = strchr(path + strlen(root) + 1, '/'); slash != NULL;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0777);
+		*slash = '/';
+	}
+	close(open(path, O_CREAT | O_WRONLY, 0666));
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void discover(void)
+{
+	assert_ok(sp_discover_version(&found, root, arena, &err), &err);
+}
+
+static void assert_full(const char *relative, int64_t step)
+{
+	char path[2 * SP_PATH_SIZE];
+
+	snprintf(path, sizeof(path), "%s/%s", root, relative);
+	assert_string_equal(found.full_prefix, path);
+	assert_int_equal(found.full_step, step);
+}
+
+static void the_newest_folder_wins_whatever_its_name(void **state)
+{
+	(void)state;
+	touch("b/checkpoint", 20);
+	touch("b/m-900.index", 0);
+	touch("a/checkpoint", 10);
+	touch("a/m-5.index", 100);
+	discover();
+	assert_full("a/m-5", 5);
+	assert_null(found.delta_prefix);
+	assert_int_equal(found.delta_step, -1);
+	touch("b/checkpoint", 5); /* touching an older one goes back to it */
+	discover();
+	assert_full("b/m-900", 900);
+}
+
+static void of_two_as_new_the_first_by_name_wins(void **state)
+{
+	(void)state;
+	touch("y/checkpoint", 10);
+	touch("y/m-1.index", 0);
+	touch("x/checkpoint", 10);
+	touch("x/m-2.index", 0);
+	discover();
+	assert_full("x/m-2", 2);
+}
+
+static void steps_are_numbers_not_texts(void **state)
+{
+	(void)state;
+	touch("a/checkpoint", 0);
+	touch("a/m-99.index", 0);
+	touch("a/m-100.index", 0);
+	touch("a/m-100.data-00000-of-00001", 0);
+	touch("a/m-7x.index", 0);
+	touch("a/m-99999999999999999999.index", 0);
+	touch("a/graph.pbtxt", 0);
+	discover();
+	assert_full("a/m-100", 100);
+}
+
+static void a_name_without_a_number_has_step_zero(void **state)
+{
+	(void)state;
+	touch("a/checkpoint", 0);
+	touch("a/model.index", 0);
+	discover();
+	assert_full("a/model", 0);
+}
+
+static void a_delta_counts_above_its_base_only(void **state)
+{
+	(void)state;
+	touch("a/checkpoint", 0);
+	touch("a/m-100.index", 0);
+	touch("a/.incremental_checkpoint/incremental_model.ckpt-100.index", 0);
+	touch("a/.incremental_checkpoint/incremental_model.ckpt-90.index", 0);
+	discover();
+	assert_null(found.delta_prefix);
+	touch("a/.incremental_checkpoint/incremental_model.ckpt-110.index", 0);
+	touch("a/.incremental_checkpoint/incremental_model.ckpt-120.index", 0);
+	discover();
+	assert_int_equal(found.delta_step, 120);
+	assert_non_null(strstr(found.delta_prefix,
+			       "a/.incremental_checkpoint/incremental_model.ckpt-120"));
+	touch("a/.incremental_ckpt/incremental_model.ckpt-130.index", 0);
+	discover();
+	assert_int_equal(found.delta_step, 130);
+}
+
+static void nothing_there_is_not_found(void **state)
+{
+	(void)state;
+	assert_int_equal(sp_discover_version(&found, root, arena, &err), SP_NOT_FOUND);
+	touch("a/checkpoint", 0);
+	assert_int_equal(sp_discover_version(&found, root, arena, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_discover_version(&found, "/no/such/folder", arena, &err), SP_NOT_FOUND);
+	touch("file", 0);
+	strcat(root, "/file");
+	assert_int_equal(sp_discover_version(&found, root, arena, &err), SP_NOT_FOUND);
+	root[strlen(root) - strlen("/file")] = '\0';
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(the_newest_folder_wins_whatever_its_name),
+		TEST(of_two_as_new_the_first_by_name_wins),
+		TEST(steps_are_numbers_not_texts),
+		TEST(a_name_without_a_number_has_step_zero),
+		TEST(a_delta_counts_above_its_base_only),
+		TEST(nothing_there_is_not_found),
+	};
+
+	return cmocka_run_group_tests_name("discover", tests, NULL, NULL);
+}
