@@ -38,7 +38,7 @@ static const flag flags[] = {
 	 "address to listen on; 0.0.0.0 for all"},
 	{"bind", TEXT, AT(rest_api_host), NULL, 0, 0, "ADDRESS", "the same as --rest_api_host"},
 	{"port_file", TEXT, AT(port_file), NULL, 0, 0, "FILE",
-	 "where to write the port once it is open"},
+	 "where to write the port, once the model is served"},
 	{"reuse_port", SWITCH, AT(reuse_port), "false", 0, 0, NULL,
 	 "share the port with other processes that say so, too"},
 	{"rest_api_num_threads", NUMBER, AT(rest_api_num_threads), "0", 0, 4096, "N",

@@ -105,13 +105,18 @@ static sp_status write_port(const char *path, uint16_t port, sp_error *err)
 	return SP_OK;
 }
 
-static void say_listening(const sp_host *host)
+/* The model is there: tells who waits for it, in the log and in the file. */
+static sp_status say_listening(const sp_host *host, sp_error *err)
 {
 	const char *address = host->flags->rest_api_host;
 	bool v6 = strchr(address, ':') != NULL;
 
+	if (host->flags->port_file != NULL)
+		SP_TRY(write_port(host->flags->port_file, sp_http_server_port(host->server), err));
+
 	sp_log(SP_LOG_INFO, "listening on http://%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "",
 	       (unsigned)sp_http_server_port(host->server));
+	return SP_OK;
 }
 
 /* Serves on for a while, then no longer; true when every request was answered. */
@@ -162,14 +167,17 @@ static int serve(sp_host *host, int signals)
 	loader l;
 	int received;
 
+	sp_log(SP_LOG_INFO, "loading the model; probes are answered on port %u",
+	       (unsigned)sp_http_server_port(host->server));
 	wait_loaded_or_exit(host, signals, &l);
+	if (l.status == SP_OK)
+		l.status = say_listening(host, &l.error);
 	if (l.status != SP_OK) {
 		fail(&l.error, 1);
 		if (!sp_host_stop(host, 1000))
 			_exit(1);
 		return 1;
 	}
-	say_listening(host);
 	do
 		received = wait_signal(signals, -1);
 	while (received == 0);
@@ -201,11 +209,6 @@ int main(int argc, char **argv)
 	signals = open_signals();
 	if (sp_host_start(&host, &flags, &err) != SP_OK)
 		return fail(&err, 1);
-	if (flags.port_file != NULL &&
-	    write_port(flags.port_file, sp_http_server_port(host.server), &err) != SP_OK) {
-		fail(&err, 1);
-		_exit(1);
-	}
 	code = serve(&host, signals);
 	sp_host_finish(&host);
 	return code;

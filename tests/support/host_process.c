@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,19 +58,19 @@ const char *sp_host_process_log(sp_host_process *process)
 
 static void run_child(sp_host_process *process, const char *program, const char *const *flags)
 {
-	char port_file[5000], log[5000];
-	const char *arguments[MAX_ARGUMENTS] = {program, "--rest_api_port=0", "--port_file",
-						port_file};
-	size_t count = 4;
+	char log[5000];
+	const char *arguments[MAX_ARGUMENTS] = {program, "--rest_api_port=0"};
+	size_t count = 2;
 	int fd;
 
-	path_of(port_file, sizeof(port_file), process, "port");
 	path_of(log, sizeof(log), process, "log");
 	for (; *flags != NULL && count + 1 < MAX_ARGUMENTS; flags++)
 		arguments[count++] = *flags;
-	fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	dup2(fd, 1);
 	dup2(fd, 2);
 	close(fd);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing is left of a test that failed */
 	execv(program, (char *const *)(uintptr_t)arguments);
 	_exit(127);
 }
@@ -77,22 +78,22 @@ static void run_child(sp_host_process *process, const char *program, const char 
 /* Whether it has come as far as the test wants. */
 static bool has_started(sp_host_process *process, bool wait)
 {
-	char path[5000], text[32];
+	static const char words[] = "probes are answered on port ";
+	const char *log = sp_host_process_log(process), *port = strstr(log, words);
 
-	path_of(path, sizeof(path), process, "port");
-	if (read_text(text, sizeof(text), path) == 0)
+	if (port == NULL || strchr(port, '\n') == NULL)
 		return false;
-	process->port = (uint16_t)atoi(text);
-	return !wait || strstr(sp_host_process_log(process), "listening on http://") != NULL;
+	process->port = (uint16_t)atoi(port + sizeof(words) - 1);
+	return !wait || strstr(log, "listening on http://") != NULL;
 }
 
 bool sp_host_process_start(sp_host_process *process, const char *program, const char *const *flags,
 			   bool wait)
 {
-	char path[5000];
+	char log[5000];
 
-	path_of(path, sizeof(path), process, "port");
-	unlink(path);
+	path_of(log, sizeof(log), process, "log");
+	unlink(log); /* of a process before this one */
 	process->pid = fork();
 	if (process->pid == 0)
 		run_child(process, program, flags);

@@ -438,6 +438,31 @@ static void the_highest_numbered_folder_is_served(void **state)
 	sp_host_process_fini(&process);
 }
 
+static void the_port_is_written_when_the_model_is_served(void **state)
+{
+	sp_host_process process;
+	char path[5000], text[32] = "";
+	FILE *file;
+
+	(void)state;
+	sp_host_process_init(&process);
+	snprintf(path, sizeof(path), "%s/port", process.folder);
+	assert_true(sp_host_process_start(&process, program_path(),
+					  FLAGS("--processor_config",
+						write_config(&process, "{\"load_ms\":500}"),
+						"--port_file", path, "--drain_delay_in_ms", "0"),
+					  false));
+	assert_null(fopen(path, "r"));
+	for (int i = 0; i < 500 && access(path, R_OK) != 0; i++)
+		usleep(20000);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(text, sizeof(text), file));
+	fclose(file);
+	assert_int_equal(atoi(text), process.port);
+	stop(&process);
+}
+
 static void a_wrong_command_line_is_exit_status_2(void **state)
 {
 	static const struct {
@@ -692,6 +717,7 @@ int main(void)
 		cmocka_unit_test(a_signal_while_loading_ends_at_once),
 		cmocka_unit_test(a_model_that_cannot_be_opened_is_exit_status_1),
 		cmocka_unit_test(the_highest_numbered_folder_is_served),
+		cmocka_unit_test(the_port_is_written_when_the_model_is_served),
 		cmocka_unit_test(a_wrong_command_line_is_exit_status_2),
 		cmocka_unit_test(a_full_queue_says_so_at_once),
 		cmocka_unit_test(a_request_that_waits_too_long_is_given_up),
