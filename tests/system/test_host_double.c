@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "tests/support/host_process.h"
 #include "tests/support/http_client.h"
+#include "tests/support/paths.h"
 
 /*
  * serving_host over loopback, its processor replaced by the double: what needs
@@ -497,6 +498,65 @@ static void a_wrong_command_line_is_exit_status_2(void **state)
 	}
 }
 
+/* Every line of --help that begins with a flag. */
+static size_t list_flags(const char *text, char names[64][64])
+{
+	size_t count = 0;
+
+	for (const char *at = strstr(text, "\n  --"); at != NULL; at = strstr(at + 1, "\n  --")) {
+		assert_true(count < 64);
+		sscanf(at + 5, "%63[a-z_]", names[count++]);
+	}
+	return count;
+}
+
+static char *read_file(const char *path)
+{
+	char *text = calloc(1, 1 << 16);
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
+	fclose(file);
+	return text;
+}
+
+/* As the manual has a flag: ".BI \-\-name= VALUE" or ".B \-\-name". */
+static bool manual_has(const char *manual, const char *name)
+{
+	char with_value[100], without[100];
+
+	snprintf(with_value, sizeof(with_value), "\n.BI \\-\\-%s= ", name);
+	snprintf(without, sizeof(without), "\n.B \\-\\-%s\n", name);
+	return strstr(manual, with_value) != NULL || strstr(manual, without) != NULL;
+}
+
+static void help_and_manual_have_the_same_flags(void **state)
+{
+	sp_host_process process;
+	char path[SP_PATH_SIZE], names[64][64];
+	char *manual = read_file(sp_source_path(path, "docs/serving_host.8"));
+	size_t count, in_manual = 0;
+
+	(void)state;
+	sp_host_process_init(&process);
+	assert_false(sp_host_process_start(&process, program_path(), FLAGS("--help"), true));
+	assert_int_equal(sp_host_process_wait(&process), 0);
+	count = list_flags(sp_host_process_log(&process), names);
+	assert_true(count > 20);
+	for (size_t i = 0; i < count; i++)
+		if (!manual_has(manual, names[i]))
+			fail_msg("--%s is not in docs/serving_host.8", names[i]);
+	for (const char *at = manual; (at = strstr(at, ".TP\n.B")) != NULL; at++)
+		in_manual += strncmp(at + 4 + strcspn(at + 4, "\\\n"), "\\-\\-", 4) == 0;
+	assert_int_equal(in_manual, count);
+	assert_false(sp_host_process_start(&process, program_path(), FLAGS("--version"), true));
+	assert_int_equal(sp_host_process_wait(&process), 0);
+	assert_string_equal(sp_host_process_log(&process), "serving_host 0.0.0-double\n");
+	free(manual);
+	sp_host_process_fini(&process);
+}
+
 static void a_full_queue_says_so_at_once(void **state)
 {
 	enum { CLIENTS = 8 };
@@ -719,6 +779,7 @@ int main(void)
 		cmocka_unit_test(the_highest_numbered_folder_is_served),
 		cmocka_unit_test(the_port_is_written_when_the_model_is_served),
 		cmocka_unit_test(a_wrong_command_line_is_exit_status_2),
+		cmocka_unit_test(help_and_manual_have_the_same_flags),
 		cmocka_unit_test(a_full_queue_says_so_at_once),
 		cmocka_unit_test(a_request_that_waits_too_long_is_given_up),
 		cmocka_unit_test(ending_under_load_loses_no_request),
