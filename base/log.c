@@ -52,7 +52,7 @@ void sp_log(sp_log_level level, const char *fmt, ...)
 
 	pthread_mutex_lock(&log_lock);
 	if (sink != NULL)
-		sink(sink_context, level, line);
+		sink(sink_context, (int)level, line);
 	else
 		fprintf(stderr, "[serving_processor] %s: %s\n", sp_log_level_name(level), line);
 	pthread_mutex_unlock(&log_lock);

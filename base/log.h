@@ -18,8 +18,11 @@ typedef enum sp_log_level {
 	SP_LOG_ERROR,
 } sp_log_level;
 
-/* `line` has no newline and lives only during the call. */
-typedef void sp_log_sink(void *context, sp_log_level level, const char *line);
+/*
+ * `level` is an sp_log_level, an int as in the public header's sink.  `line` has
+ * no newline and lives only during the call.
+ */
+typedef void sp_log_sink(void *context, int level, const char *line);
 
 /* NULL goes back to standard error. */
 void sp_log_set_sink(sp_log_sink *sink, void *context);
