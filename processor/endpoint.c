@@ -82,62 +82,6 @@ static sp_status find_twins(sp_endpoint *endpoint, sp_arena *arena, sp_error *er
 	return SP_OK;
 }
 
-sp_status sp_endpoint_init(sp_endpoint *out, const sp_signature *signature, sp_arena *arena,
-			   sp_error *err)
-{
-	sp_map_init(&out->inputs, arena);
-	sp_map_init(&out->outputs, arena);
-	if (!copy_signature(&out->signature, signature, arena))
-		return no_memory(err);
-	signature = &out->signature;
-	SP_TRY(find_twins(out, arena, err));
-	SP_TRY(add_names(&out->inputs, signature->inputs, signature->input_count, err));
-	return add_names(&out->outputs, signature->outputs, signature->output_count, err);
-}
-
-/* SP_INVALID "signature 's' has no input 'z'; it has 'x', 'y'", cut where the text ends. */
-static sp_status unknown_name(const sp_endpoint *endpoint, const char *what, sp_bytes name,
-			      const sp_tensor_info *infos, size_t count, sp_error *err)
-{
-	char list[256] = "";
-	size_t used = 0;
-
-	for (size_t i = 0; i < count && used < sizeof(list); i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'",
-					 i == 0 ? "" : ", ", infos[i].alias);
-	return sp_error_set(err, SP_INVALID, "signature '%s' has no %s '%.*s'; it has %s%s",
-			    endpoint->signature.name, what, (int)(name.size < 80 ? name.size : 80),
-			    name.size != 0 ? name.data : "", count == 0 ? "none" : list,
-			    used < sizeof(list) ? "" : " ...");
-}
-
-sp_status sp_endpoint_find_input(const sp_endpoint *endpoint, sp_bytes name, size_t *index,
-				 sp_error *err)
-{
-	const sp_signature *signature = &endpoint->signature;
-	uint64_t value;
-
-	if (!sp_map_get(&endpoint->inputs, name, &value))
-		return unknown_name(endpoint, "input", name, signature->inputs,
-				    signature->input_count, err);
-	*index = endpoint->input_twins[value / SP_SPELLING_COUNT];
-	return SP_OK;
-}
-
-sp_status sp_endpoint_find_output(const sp_endpoint *endpoint, sp_bytes name, size_t *index,
-				  sp_spelling *spelling, sp_error *err)
-{
-	const sp_signature *signature = &endpoint->signature;
-	uint64_t value;
-
-	if (!sp_map_get(&endpoint->outputs, name, &value))
-		return unknown_name(endpoint, "output", name, signature->outputs,
-				    signature->output_count, err);
-	*index = (size_t)(value / SP_SPELLING_COUNT);
-	*spelling = (sp_spelling)(value % SP_SPELLING_COUNT);
-	return SP_OK;
-}
-
 /* --------------------------------------------------------------------- JSON */
 
 static void put_json_text(sp_buffer *json, const char *text)
@@ -186,9 +130,8 @@ static void put_json_infos(sp_buffer *json, const sp_tensor_info *infos, size_t 
 	}
 }
 
-const char *sp_endpoint_json(const sp_endpoint *endpoint, sp_arena *arena)
+static const char *make_json(const sp_signature *signature, sp_arena *arena)
 {
-	const sp_signature *signature = &endpoint->signature;
 	const char *text = NULL;
 	sp_buffer json;
 
@@ -206,4 +149,66 @@ const char *sp_endpoint_json(const sp_endpoint *endpoint, sp_arena *arena)
 		text = sp_arena_text(arena, (sp_bytes){json.data, json.size});
 	sp_buffer_fini(&json);
 	return text;
+}
+
+/* -------------------------------------------------------------------- names */
+
+sp_status sp_endpoint_init(sp_endpoint *out, const sp_signature *signature, size_t entry,
+			   sp_arena *arena, sp_error *err)
+{
+	out->entry = entry;
+	sp_map_init(&out->inputs, arena);
+	sp_map_init(&out->outputs, arena);
+	if (!copy_signature(&out->signature, signature, arena))
+		return no_memory(err);
+	signature = &out->signature;
+	out->json = make_json(signature, arena);
+	if (out->json == NULL)
+		return no_memory(err);
+	SP_TRY(find_twins(out, arena, err));
+	SP_TRY(add_names(&out->inputs, signature->inputs, signature->input_count, err));
+	return add_names(&out->outputs, signature->outputs, signature->output_count, err);
+}
+
+/* SP_INVALID "signature 's' has no input 'z'; it has 'x', 'y'", cut where the text ends. */
+static sp_status unknown_name(const sp_endpoint *endpoint, const char *what, sp_bytes name,
+			      const sp_tensor_info *infos, size_t count, sp_error *err)
+{
+	char list[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < count && used < sizeof(list); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'",
+					 i == 0 ? "" : ", ", infos[i].alias);
+	return sp_error_set(err, SP_INVALID, "signature '%s' has no %s '%.*s'; it has %s%s",
+			    endpoint->signature.name, what, (int)(name.size < 80 ? name.size : 80),
+			    name.size != 0 ? name.data : "", count == 0 ? "none" : list,
+			    used < sizeof(list) ? "" : " ...");
+}
+
+sp_status sp_endpoint_find_input(const sp_endpoint *endpoint, sp_bytes name, size_t *index,
+				 sp_error *err)
+{
+	const sp_signature *signature = &endpoint->signature;
+	uint64_t value;
+
+	if (!sp_map_get(&endpoint->inputs, name, &value))
+		return unknown_name(endpoint, "input", name, signature->inputs,
+				    signature->input_count, err);
+	*index = endpoint->input_twins[value / SP_SPELLING_COUNT];
+	return SP_OK;
+}
+
+sp_status sp_endpoint_find_output(const sp_endpoint *endpoint, sp_bytes name, size_t *index,
+				  sp_spelling *spelling, sp_error *err)
+{
+	const sp_signature *signature = &endpoint->signature;
+	uint64_t value;
+
+	if (!sp_map_get(&endpoint->outputs, name, &value))
+		return unknown_name(endpoint, "output", name, signature->outputs,
+				    signature->output_count, err);
+	*index = (size_t)(value / SP_SPELLING_COUNT);
+	*spelling = (sp_spelling)(value % SP_SPELLING_COUNT);
+	return SP_OK;
 }

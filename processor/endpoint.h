@@ -19,11 +19,21 @@
  *
  * Input aliases that lead to one tensor are one input, the first of them.
  *
+ * `json` is what process() answers to an empty request: the signature, spaced
+ * as DeepRec does,
+ *
+ *   {"signature_name": "s","inputs": [{"name": "x","shape": [-1, 3],"type": "DT_FLOAT"}],
+ *    "outputs": [...]}
+ *
+ * without the line break; "" when the method is not tensorflow/serving/predict.
+ *
  * Threads: immutable once made.
  */
 typedef struct sp_endpoint {
 	sp_signature signature; /* a copy, in the arena */
+	size_t entry;           /* of the program */
 	size_t *input_twins; /* [input_count]: the first input with the same tensor; often itself */
+	const char *json;
 	sp_map inputs;
 	sp_map outputs;
 } sp_endpoint;
@@ -37,7 +47,7 @@ typedef enum sp_spelling {
 
 /* Everything of it lives in `arena`; `signature` is not needed afterwards. */
 SP_MUST_CHECK sp_status sp_endpoint_init(sp_endpoint *out, const sp_signature *signature,
-					 sp_arena *arena, sp_error *err);
+					 size_t entry, sp_arena *arena, sp_error *err);
 
 /* SP_INVALID, in words that list the names there are. */
 SP_MUST_CHECK sp_status sp_endpoint_find_input(const sp_endpoint *endpoint, sp_bytes name,
@@ -45,17 +55,5 @@ SP_MUST_CHECK sp_status sp_endpoint_find_input(const sp_endpoint *endpoint, sp_b
 SP_MUST_CHECK sp_status sp_endpoint_find_output(const sp_endpoint *endpoint, sp_bytes name,
 						size_t *index, sp_spelling *spelling,
 						sp_error *err);
-
-/*
- * What process() answers to an empty request: the signature as JSON, of the
- * form
- *
- *   {"signature_name": "s","inputs": [{"name": "x","shape": [-1, 3],"type": "DT_FLOAT"}],
- *    "outputs": [...]}
- *
- * without the line break.  "" when the method is not tensorflow/serving/predict.
- * In `arena`; NULL when out of memory.
- */
-const char *sp_endpoint_json(const sp_endpoint *endpoint, sp_arena *arena);
 
 #endif

@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sp_error err;
 
 	if (arena == NULL || workspace == NULL ||
-	    sp_endpoint_init(&endpoint, &signature, arena, &err) != SP_OK)
+	    sp_endpoint_init(&endpoint, &signature, 0, arena, &err) != SP_OK)
 		abort();
 	if (sp_predict_request_decode(&request, &endpoint, message, workspace, &err) == SP_OK)
 		write_back(&request);

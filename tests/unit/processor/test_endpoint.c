@@ -39,7 +39,7 @@ static int make_endpoint(void **state)
 	(void)state;
 	arena = sp_arena_create(4096);
 	assert_non_null(arena);
-	assert_ok(sp_endpoint_init(&endpoint, &signature, arena, &err), &err);
+	assert_ok(sp_endpoint_init(&endpoint, &signature, 0, arena, &err), &err);
 	return 0;
 }
 
@@ -123,7 +123,7 @@ static void json_as_deeprec_writes_it(void **state)
 {
 	(void)state;
 	assert_string_equal(
-		sp_endpoint_json(&endpoint, arena),
+		endpoint.json,
 		"{\"signature_name\": \"serving_default\","
 		"\"inputs\": [{\"name\": \"a\",\"shape\": [-1, 3],\"type\": \"DT_FLOAT\"},"
 		"{\"name\": \"b\",\"shape\": [-1],\"type\": \"DT_INT64\"},"
@@ -141,8 +141,8 @@ static void json_of_another_method_is_empty(void **state)
 
 	(void)state;
 	classify.method = "tensorflow/serving/classify";
-	assert_ok(sp_endpoint_init(&other, &classify, arena, &err), &err);
-	assert_string_equal(sp_endpoint_json(&other, arena), "");
+	assert_ok(sp_endpoint_init(&other, &classify, 0, arena, &err), &err);
+	assert_string_equal(other.json, "");
 }
 
 static void a_signature_without_tensors_is_fine(void **state)
@@ -153,7 +153,7 @@ static void a_signature_without_tensors_is_fine(void **state)
 	sp_error err;
 
 	(void)state;
-	assert_ok(sp_endpoint_init(&other, &bare, arena, &err), &err);
+	assert_ok(sp_endpoint_init(&other, &bare, 0, arena, &err), &err);
 	assert_int_equal(sp_endpoint_find_input(&other, sp_bytes_of("x"), &index, &err),
 			 SP_INVALID);
 	assert_string_equal(err.text, "signature 'n' has no input 'x'; it has none");

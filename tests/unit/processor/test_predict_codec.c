@@ -48,7 +48,7 @@ static int set_up(void **state)
 	arena = sp_arena_create(4096);
 	workspace = sp_workspace_create(16 << 20);
 	assert_true(arena != NULL && workspace != NULL);
-	assert_ok(sp_endpoint_init(&endpoint, &signature, arena, &err), &err);
+	assert_ok(sp_endpoint_init(&endpoint, &signature, 0, arena, &err), &err);
 	return 0;
 }
 

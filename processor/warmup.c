@@ -1,0 +1,147 @@
+#include "processor/warmup.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "processor/request.h"
+
+enum { ROUNDS = 5 };
+
+/* One request of a round; what it made is given back by the caller. */
+typedef sp_status round_of_one(const sp_request_target *target, void *context, sp_error *err);
+
+static sp_status run_rounds(const sp_session_group *sessions, const sp_snapshot *snapshot,
+			    const sp_endpoint *endpoint, round_of_one *run, void *context,
+			    sp_error *err)
+{
+	sp_request_target target = {.snapshot = snapshot, .endpoint = endpoint};
+
+	for (int round = 0; round < ROUNDS; round++)
+		for (size_t i = 0; i < sp_session_group_count(sessions); i++) {
+			sp_status status;
+
+			target.session = sp_session_group_session(sessions, i);
+			status = run(&target, context, err);
+			sp_session_reset(target.session);
+			if (status != SP_OK)
+				return status;
+		}
+	return SP_OK;
+}
+
+/* ---------------------------------------------------------------- from a file */
+
+static sp_status answer_message(const sp_request_target *target, void *context, sp_error *err)
+{
+	const sp_bytes *message = context;
+	size_t size;
+	void *block;
+
+	SP_TRY(sp_request_answer(target, *message, &block, &size, err));
+	sp_free(block);
+	return SP_OK;
+}
+
+static sp_status warm_with_file(const sp_session_group *sessions, const sp_snapshot *snapshot,
+				const sp_endpoint *endpoint, const char *file, sp_error *err)
+{
+	sp_bytes message;
+	sp_status status;
+	size_t size;
+	char *data;
+
+	status = sp_file_read(&data, &size, file, INT_MAX, err);
+	if (status == SP_OK) {
+		message = (sp_bytes){data, size};
+		status = run_rounds(sessions, snapshot, endpoint, answer_message, &message, err);
+		sp_free(data);
+	}
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "warm-up with %s", file);
+	return SP_OK;
+}
+
+/* ------------------------------------------------------------------ with ones */
+
+/* The bits of a one; false for types that have none. */
+static bool one_of(sp_dtype dtype, void *element)
+{
+	switch (dtype) {
+	case SP_FLOAT:
+		*(float *)element = 1.0f;
+		return true;
+	case SP_DOUBLE:
+		*(double *)element = 1.0;
+		return true;
+	case SP_HALF:
+		*(uint16_t *)element = sp_half_from_float(1.0f);
+		return true;
+	case SP_BFLOAT16:
+		*(uint16_t *)element = sp_bfloat16_from_float(1.0f);
+		return true;
+	default:
+		/* Little-endian: the first byte of an integer is its lowest. */
+		*(unsigned char *)element = 1;
+		return dtype == SP_BOOL || sp_dtype_is_integer(dtype);
+	}
+}
+
+static sp_status make_ones(sp_tensor *out, const sp_tensor_info *info, sp_workspace *workspace,
+			   sp_error *err)
+{
+	_Alignas(16) unsigned char one[16] = {0};
+	size_t size = sp_dtype_size(info->dtype);
+	sp_shape shape = sp_shape_vector(1);
+
+	if (!one_of(info->dtype, one))
+		return sp_error_set(err, SP_UNSUPPORTED, "input '%s' is %s", info->alias,
+				    sp_dtype_name(info->dtype));
+	if (info->shape.rank >= 0)
+		shape.rank = info->shape.rank;
+	for (int d = 0; d < info->shape.rank; d++)
+		shape.dims[d] = info->shape.dims[d] < 0 ? 1 : info->shape.dims[d];
+	SP_TRY(sp_workspace_tensor(workspace, out, info->dtype, &shape, err));
+	for (size_t i = 0; i < out->count; i++)
+		memcpy((char *)out->data + i * size, one, size);
+	return SP_OK;
+}
+
+static sp_status answer_ones(const sp_request_target *target, void *context, sp_error *err)
+{
+	const sp_signature *signature = &target->endpoint->signature;
+	sp_workspace *workspace = sp_session_workspace(target->session);
+	sp_predict_request request;
+
+	(void)context;
+	/* An empty message asks for all outputs and gives no input. */
+	SP_TRY(sp_predict_request_decode(&request, target->endpoint, (sp_bytes){NULL, 0}, workspace,
+					 err));
+	for (size_t i = 0; i < signature->input_count; i++)
+		SP_TRY(make_ones(&request.inputs[i], &signature->inputs[i], workspace, err));
+	return sp_request_run(target, &request, err);
+}
+
+static bool has_string_input(const sp_signature *signature)
+{
+	for (size_t i = 0; i < signature->input_count; i++)
+		if (signature->inputs[i].dtype == SP_STRING)
+			return true;
+	return false;
+}
+
+sp_status sp_warmup(const sp_session_group *sessions, const sp_snapshot *snapshot,
+		    const sp_endpoint *endpoint, const char *file, sp_error *err)
+{
+	sp_error reason;
+
+	if (file != NULL)
+		return warm_with_file(sessions, snapshot, endpoint, file, err);
+	if (has_string_input(&endpoint->signature))
+		return SP_OK;
+	if (run_rounds(sessions, snapshot, endpoint, answer_ones, NULL, &reason) != SP_OK)
+		sp_log(SP_LOG_INFO, "warm-up with ones was not answered: %s", reason.text);
+	return SP_OK;
+}

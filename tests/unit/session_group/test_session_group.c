@@ -1,0 +1,143 @@
+#include "tests/support/cmocka.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+#include "session_group/session_group.h"
+#include "tests/support/small_model.h"
+
+static sp_small_model model;
+
+static int set_up(void **state)
+{
+	(void)state;
+	sp_small_model_init(&model);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	sp_small_model_fini(&model);
+	return 0;
+}
+
+static sp_session_group *group_of(size_t count, sp_session_policy policy)
+{
+	sp_session_group_options options = {
+		.session_count = count, .policy = policy, .workspace_limit = 8 << 20};
+	sp_session_group *group = NULL;
+	sp_error err;
+
+	assert_ok(sp_session_group_create(&group, model.program, &options, &err), &err);
+	assert_int_equal(sp_session_group_count(group), count);
+	return group;
+}
+
+static size_t use(sp_session_group *group)
+{
+	size_t number = sp_session_group_acquire(group);
+
+	assert_true(number < sp_session_group_count(group));
+	sp_session_group_release(group, number);
+	return number;
+}
+
+static void rr_goes_round(void **state)
+{
+	sp_session_group *group = group_of(3, SP_SESSION_POLICY_RR);
+	size_t first = use(group);
+
+	(void)state;
+	for (size_t i = 1; i < 10; i++)
+		assert_int_equal(use(group), (first + i) % 3);
+	sp_session_group_destroy(group);
+}
+
+static void mod_keeps_a_thread_on_its_session(void **state)
+{
+	sp_session_group *group = group_of(7, SP_SESSION_POLICY_MOD);
+	size_t mine = use(group), held;
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(use(group), mine);
+	held = sp_session_group_acquire(group);
+	assert_int_equal(held, mine);
+	assert_int_equal(use(group), (mine + 1) % 7); /* the idle one beside it */
+	sp_session_group_release(group, held);
+	assert_int_equal(use(group), mine);
+	sp_session_group_destroy(group);
+}
+
+/* -------------------------------------------------------- threads spread by MOD */
+
+enum { THREADS = 32, SESSIONS = 8 };
+
+typedef struct spread {
+	sp_session_group *group;
+	pthread_barrier_t all_alive; /* so that no two have the same identity in turn */
+	atomic_uint used;            /* a bit per session */
+} spread;
+
+static void *use_once(void *argument)
+{
+	spread *s = argument;
+
+	pthread_barrier_wait(&s->all_alive);
+	for (int turn = 0; turn < 2; turn++) {
+		atomic_fetch_or(&s->used, 1u << use(s->group));
+		pthread_barrier_wait(&s->all_alive);
+	}
+	return NULL;
+}
+
+static void mod_spreads_threads(void **state)
+{
+	spread s = {.group = group_of(SESSIONS, SP_SESSION_POLICY_MOD)};
+	pthread_t threads[THREADS];
+
+	(void)state;
+	pthread_barrier_init(&s.all_alive, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, use_once, &s), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&s.all_alive);
+	/* 32 random choices of 8 leave half of them unused once in 10^8 times. */
+	assert_true(__builtin_popcount(atomic_load(&s.used)) > SESSIONS / 2);
+	sp_session_group_destroy(s.group);
+}
+
+static void no_memory_is_an_error(void **state)
+{
+	sp_session_group_options options = {.session_count = 4, .workspace_limit = 1 << 20};
+	sp_session_group *group;
+	sp_status status = SP_NO_MEMORY;
+	int64_t successes = 0;
+	sp_error err;
+
+	(void)state;
+	for (; status == SP_NO_MEMORY && successes < 1000; successes++) {
+		sp_alloc_fail_after(successes);
+		status = sp_session_group_create(&group, model.program, &options, &err);
+		sp_alloc_fail_after(-1);
+	}
+	assert_ok(status, &err);
+	assert_true(successes > 4); /* it failed at each of them in its turn */
+	sp_session_group_destroy(group);
+	sp_session_group_destroy(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rr_goes_round),
+		cmocka_unit_test(mod_keeps_a_thread_on_its_session),
+		cmocka_unit_test(mod_spreads_threads),
+		cmocka_unit_test(no_memory_is_an_error),
+	};
+
+	return cmocka_run_group_tests_name("session_group", tests, set_up, tear_down);
+}
