@@ -1,7 +1,5 @@
 #include "engine/ops/sparse.h"
 
-#include <stdio.h>
-
 sp_status sp_sparse__prepare(const sp_prepare *prepare, size_t indices, size_t shape, sp_error *err)
 {
 	SP_TRY(sp_prepare_input_dtype(prepare, indices, SP_INT64, err));
@@ -39,17 +37,6 @@ sp_status sp_sparse__read(const sp_call *call, size_t indices, size_t values, si
 			   .dims = sp_tensor_i64(s),
 			   .count = v->count,
 			   .rank = s->count};
-	return SP_OK;
-}
-
-sp_status sp_sparse__shape(const sp_call *call, const sp_sparse *sparse, sp_shape *out)
-{
-	if (sparse->rank > SP_MAX_RANK)
-		return sp_call_invalid(call, "rank %zu is above the supported %d", sparse->rank,
-				       SP_MAX_RANK);
-	out->rank = (int32_t)sparse->rank;
-	for (size_t d = 0; d < sparse->rank; d++)
-		out->dims[d] = sparse->dims[d];
 	return SP_OK;
 }
 

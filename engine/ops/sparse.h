@@ -34,10 +34,6 @@ SP_MUST_CHECK sp_status sp_sparse__prepare(const sp_prepare *prepare, size_t ind
 SP_MUST_CHECK sp_status sp_sparse__read(const sp_call *call, size_t indices, size_t values,
 					size_t shape, sp_sparse *out);
 
-/* The dims as the shape of a dense tensor; SP_INVALID when the rank is above SP_MAX_RANK. */
-SP_MUST_CHECK sp_status sp_sparse__shape(const sp_call *call, const sp_sparse *sparse,
-					 sp_shape *out);
-
 /* "[0,9]" into `text`: row i of the indices, cut where it is too long. */
 const char *sp_sparse__index_text(const int64_t *index, size_t rank, char text[SP_SHAPE_TEXT_SIZE]);
 
