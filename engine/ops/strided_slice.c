@@ -52,7 +52,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_node_attr_int(node, "ellipsis_mask", 0, &state->ellipsis_mask, err));
 	SP_TRY(sp_node_attr_int(node, "new_axis_mask", 0, &state->new_axis_mask, err));
 	SP_TRY(sp_node_attr_int(node, "shrink_axis_mask", 0, &state->shrink_mask, err));
-	if ((state->ellipsis_mask & (state->ellipsis_mask - 1)) != 0)
+	if (__builtin_popcountll((unsigned long long)state->ellipsis_mask) > 1)
 		return sp_error_set(err, SP_INVALID, "more than one ellipsis in a slice");
 	return SP_OK;
 }

@@ -252,6 +252,25 @@ static void a_rank_above_the_largest_is_refused_by_name(void **state)
 	assert_int_equal(run(b, &sp_op_Fill), SP_UNSUPPORTED);
 }
 
+static void masks_of_any_bits_are_harmless(void **state)
+{
+	static const int32_t begin[] = {0}, end[] = {2}, stride[] = {1};
+	static const int64_t masks[] = {INT64_MIN, -1, INT64_MAX};
+	static const float x[] = {1, 2, 3};
+	bench *b = *state;
+
+	for (size_t i = 0; i < 3; i++) {
+		give_f32(b, 1, x, 3);
+		give_i32(b, 1, begin, 1);
+		give_i32(b, 1, end, 1);
+		give_i32(b, 1, stride, 1);
+		set_int(b, "ellipsis_mask", masks[i]);
+		/* One bit, which no entry has: no ellipsis.  More are an error. */
+		assert_int_equal(run(b, &sp_op_StridedSlice), i == 0 ? SP_OK : SP_INVALID);
+	}
+	assert_int_equal(b->out[0].count, 2);
+}
+
 /* ------------------------------------- where TensorFlow is no judge at all */
 
 static void a_place_that_no_index_names_is_zero(void **state)
@@ -450,6 +469,7 @@ int main(void)
 		CASE(paddings_that_overflow_are_refused),
 		CASE(an_empty_tensor_of_huge_dimensions_is_harmless),
 		CASE(a_rank_above_the_largest_is_refused_by_name),
+		CASE(masks_of_any_bits_are_harmless),
 		CASE(a_place_that_no_index_names_is_zero),
 		CASE(a_negative_number_in_a_matrix_is_not_counted_somewhere_else),
 		CASE(a_negative_dimension_in_a_permutation_is_refused),
