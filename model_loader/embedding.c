@@ -1,0 +1,237 @@
+#include "model_loader/embedding.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "model_loader/embedding_internal.h"
+#include "model_loader/part_name.h"
+
+/* What is behind a part's name in the names of its tensors. */
+typedef struct suffixes {
+	const char *keys;
+	const char *values;
+} suffixes;
+
+static const suffixes full_suffixes = {"-keys", "-values"};
+static const suffixes delta_suffixes = {"-sparse_incr_keys", "-sparse_incr_values"};
+
+/* NULL in *out when the bundle has no tensor <name><suffix>. */
+static sp_status find_entry(const sp_bundle_entry **out, const sp_bundle *bundle, const char *name,
+			    const char *suffix, sp_arena *arena, sp_error *err)
+{
+	const char *tensor = sp_arena_printf(arena, "%s%s", name, suffix);
+
+	if (tensor == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for '%s%s'", name, suffix);
+	*out = sp_bundle_find(bundle, sp_bytes_of(tensor));
+	return SP_OK;
+}
+
+static sp_status bad_tensor(const sp_bundle *bundle, const sp_bundle_entry *entry, const char *want,
+			    sp_error *err)
+{
+	char shape[SP_SHAPE_TEXT_SIZE];
+
+	return sp_error_set(err, SP_CORRUPT, "%s: '%.*s' is %s%s %s, not %s",
+			    sp_bundle_prefix(bundle), (int)entry->name.size, entry->name.data,
+			    entry->sliced ? "sliced " : "", sp_dtype_name(entry->dtype),
+			    sp_shape_text(&entry->shape, shape), want);
+}
+
+static sp_status check_keys(const sp_bundle *bundle, const sp_embedding_part *part,
+			    const sp_embedding_spec *spec, sp_error *err)
+{
+	const sp_bundle_entry *keys = part->keys;
+	char want[64];
+
+	if (!keys->sliced && keys->dtype == spec->key_dtype && keys->shape.rank == 1)
+		return SP_OK;
+	snprintf(want, sizeof(want), "a vector of %s", sp_dtype_name(spec->key_dtype));
+	return bad_tensor(bundle, keys, want, err);
+}
+
+static sp_status check_values(const sp_bundle *bundle, const sp_embedding_part *part,
+			      const sp_embedding_spec *spec, sp_error *err)
+{
+	const sp_bundle_entry *values = part->values;
+	char want[64];
+
+	if (!values->sliced && values->dtype == spec->dtype && values->shape.rank == 2 &&
+	    values->shape.dims[0] == part->keys->shape.dims[0] &&
+	    values->shape.dims[1] == (int64_t)spec->dim)
+		return SP_OK;
+	snprintf(want, sizeof(want), "%s [%lld,%zu]", sp_dtype_name(spec->dtype),
+		 (long long)part->keys->shape.dims[0], spec->dim);
+	return bad_tensor(bundle, values, want, err);
+}
+
+/* Finds the pair of tensors of the part called part->name. */
+static sp_status find_part(sp_embedding_part *part, const sp_bundle *bundle, const suffixes *suffix,
+			   const sp_embedding_spec *spec, sp_arena *arena, sp_error *err)
+{
+	SP_TRY(find_entry(&part->keys, bundle, part->name, suffix->keys, arena, err));
+	SP_TRY(find_entry(&part->values, bundle, part->name, suffix->values, arena, err));
+	if (part->keys == NULL || part->values == NULL)
+		return sp_error_set(err, SP_CORRUPT, "%s lacks '%s%s'", sp_bundle_prefix(bundle),
+				    part->name, part->keys == NULL ? suffix->keys : suffix->values);
+	SP_TRY(check_keys(bundle, part, spec, err));
+	SP_TRY(check_values(bundle, part, spec, err));
+	part->row_count = (size_t)part->keys->shape.dims[0];
+	return SP_OK;
+}
+
+/*
+ * A few rows may obey the routing by chance.  Where the graph has as many
+ * parts as the checkpoint, keeping them apart is always right; so there,
+ * merging also wants the bucket offsets, which only the routing writer leaves.
+ */
+static sp_status has_offsets(bool *out, const sp_embedding_rows *rows, sp_arena *arena,
+			     sp_error *err)
+{
+	*out = true;
+	for (size_t i = 0; i < rows->part_count && *out; i++) {
+		const sp_bundle_entry *offsets;
+
+		SP_TRY(find_entry(&offsets, rows->bundle, rows->parts[i].name, "-partition_offset",
+				  arena, err));
+		*out = offsets != NULL;
+	}
+	return SP_OK;
+}
+
+/* Whether all parts may become one table. */
+static sp_status is_whole(bool *out, const sp_embedding *embedding, const sp_embedding_spec *spec,
+			  sp_arena *arena, sp_error *err)
+{
+	const sp_embedding_rows *full = &embedding->full;
+
+	*out = full->routed && embedding->delta.routed;
+	if (*out && full->part_count > 1 && full->part_count == (size_t)spec->partition_num)
+		return has_offsets(out, full, arena, err);
+	return SP_OK;
+}
+
+/* Names the parts there are, in DeepRec's order: numbered ones, else the name without a part. */
+static sp_status name_parts(sp_embedding_part **out, size_t *count, const sp_bundle *bundle,
+			    const suffixes *suffix, const sp_part_name *name, sp_arena *arena,
+			    sp_error *err)
+{
+	const sp_bundle_entry *unnumbered = NULL;
+	const char *base = sp_part_name_base(name, arena);
+	sp_embedding_part *parts;
+
+	if (base == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a part");
+	SP_TRY(sp_part_name_count(count, name, bundle, suffix->keys, err));
+	if (*count == 0) {
+		SP_TRY(find_entry(&unnumbered, bundle, base, suffix->keys, arena, err));
+		*count = unnumbered != NULL;
+	}
+	parts = *out = sp_arena_zeros(arena, *count, sizeof(*parts));
+	for (size_t i = 0; parts != NULL && i < *count; i++) {
+		parts[i].name = unnumbered != NULL ? base : sp_part_name_join(name, i, arena);
+		if (parts[i].name == NULL)
+			parts = NULL;
+	}
+	if (parts == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu names", *count);
+	return SP_OK;
+}
+
+static sp_status find_rows(sp_embedding_rows *rows, const sp_bundle *bundle, const suffixes *suffix,
+			   const sp_part_name *name, const sp_embedding_spec *spec, sp_arena *arena,
+			   sp_error *err)
+{
+	sp_embedding_part *parts = NULL;
+
+	*rows = (sp_embedding_rows){.bundle = bundle, .routed = true};
+	if (bundle == NULL)
+		return SP_OK;
+	SP_TRY(name_parts(&parts, &rows->part_count, bundle, suffix, name, arena, err));
+	rows->parts = parts;
+	for (size_t i = 0; i < rows->part_count; i++)
+		SP_TRY(find_part(&parts[i], bundle, suffix, spec, arena, err));
+	for (size_t i = 0; rows->part_count > 1 && i < rows->part_count && rows->routed; i++)
+		SP_TRY(sp_embedding__check_routing(rows, i, err));
+	return SP_OK;
+}
+
+/*
+ * With its SSD tier DeepRec leaves rows in files beside the checkpoint, in a
+ * layout that no document gives: serving the rest would answer defaults for them.
+ */
+static sp_status refuse_ssd(const sp_embedding_rows *rows, sp_arena *arena, sp_error *err)
+{
+	for (size_t i = 0; i < rows->part_count; i++) {
+		const char *prefix = sp_bundle_prefix(rows->bundle);
+		char *path = sp_arena_printf(arena, "%s-%s-ssd_record.index", prefix,
+					     rows->parts[i].name);
+
+		if (path == NULL)
+			return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+		for (char *c = path + strlen(prefix); *c != '\0'; c++)
+			if (*c == '/')
+				*c = '_';
+		if (sp_file_exists(path))
+			return sp_error_set(err, SP_UNSUPPORTED,
+					    "embedding '%s' has rows on an SSD tier, which are not "
+					    "read: %s",
+					    rows->parts[i].name, path);
+	}
+	return SP_OK;
+}
+
+static sp_status check_parts_apart(const sp_embedding_rows *rows, const sp_part_name *name,
+				   const sp_embedding_spec *spec, sp_error *err)
+{
+	if (rows->part_count == 0)
+		return SP_OK;
+	if (!name->numbered || spec->partition_num != (int64_t)rows->part_count ||
+	    spec->partition_id != (int64_t)name->number || name->number >= rows->part_count)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "%s: embedding '%s' has %zu parts whose keys do not follow "
+				    "key %% 1000 %% parts, so they cannot serve part %lld of %lld",
+				    sp_bundle_prefix(rows->bundle), spec->name, rows->part_count,
+				    (long long)spec->partition_id, (long long)spec->partition_num);
+	return SP_OK;
+}
+
+static sp_status check_spec(const sp_embedding_spec *spec, sp_error *err)
+{
+	if (spec->key_dtype != SP_INT64 && spec->key_dtype != SP_INT32)
+		return sp_error_set(err, SP_UNSUPPORTED, "embedding '%s' with keys of %s",
+				    spec->name, sp_dtype_name(spec->key_dtype));
+	if (spec->dtype != SP_FLOAT)
+		return sp_error_set(err, SP_UNSUPPORTED, "embedding '%s' of %s is not supported",
+				    spec->name, sp_dtype_name(spec->dtype));
+	if (spec->partition_num < 1 || spec->partition_id < 0 ||
+	    spec->partition_id >= spec->partition_num)
+		return sp_error_set(err, SP_INVALID, "embedding '%s' is part %lld of %lld",
+				    spec->name, (long long)spec->partition_id,
+				    (long long)spec->partition_num);
+	return SP_OK;
+}
+
+sp_status sp_embedding_find(sp_embedding *out, const sp_embedding_spec *spec, const sp_bundle *full,
+			    const sp_bundle *delta, sp_arena *arena, sp_error *err)
+{
+	sp_part_name name = sp_part_name_split(spec->name);
+
+	*out = (sp_embedding){.base = sp_part_name_base(&name, arena)};
+	if (out->base == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for '%s'", spec->name);
+	SP_TRY(check_spec(spec, err));
+	SP_TRY(find_rows(&out->full, full, &full_suffixes, &name, spec, arena, err));
+	SP_TRY(find_rows(&out->delta, delta, &delta_suffixes, &name, spec, arena, err));
+	if (out->full.part_count == 0)
+		return sp_error_set(err, SP_NOT_FOUND, "%s has no embedding '%s': no '%s-keys'",
+				    sp_bundle_prefix(full), spec->name, out->base);
+	SP_TRY(refuse_ssd(&out->full, arena, err));
+	SP_TRY(is_whole(&out->whole, out, spec, arena, err));
+	if (!out->whole) {
+		SP_TRY(check_parts_apart(&out->full, &name, spec, err));
+		SP_TRY(check_parts_apart(&out->delta, &name, spec, err));
+	}
+	return SP_OK;
+}

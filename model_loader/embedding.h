@@ -1,0 +1,93 @@
+#ifndef SP_MODEL_LOADER_EMBEDDING_H
+#define SP_MODEL_LOADER_EMBEDDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "engine/dtype.h"
+#include "model_loader/bundle.h"
+#include "storage/table.h"
+
+/*
+ * EmbeddingVariables of DeepRec in tensor bundles: finding and reading one.
+ *
+ * An EmbeddingVariable NAME lies in a full checkpoint as NAME-keys [N] and
+ * NAME-values [N, dim], in a delta as NAME-sparse_incr_keys and
+ * NAME-sparse_incr_values, which overwrite and add rows.  Its other tensors
+ * (versions, frequencies, keys that a filter has refused, bucket offsets) have
+ * no bearing on an answer and are not read.
+ *
+ * A partitioned one is P variables, NAME/part_0 ... NAME/part_<P-1>, P being
+ * the trainer's choice and not always the serving graph's.  DeepRec routes a
+ * key to part key % 1000 % P and stores it unchanged; where all rows obey that,
+ * all parts are one set of rows, and a graph of any number of parts finds
+ * every key in it.  Older graphs divide keys by P instead, so that parts hold
+ * numbers of their own: those are never merged, and need as many parts in the
+ * graph as in the checkpoint.
+ *
+ * Errors: SP_NOT_FOUND when the full checkpoint lacks the variable; SP_CORRUPT
+ * when its tensors contradict each other, the graph or their checksums;
+ * SP_UNSUPPORTED for values that are not float32, for rows that were left on an
+ * SSD, and for parts that cannot be told apart.  All name the variable.
+ */
+
+/* A variable as a graph's handle declares it. */
+typedef struct sp_embedding_spec {
+	const char *name; /* the handle's: "user_emb/part_0" */
+	sp_dtype key_dtype;
+	sp_dtype dtype;
+	size_t dim;
+	int64_t partition_id; /* 0 of 1 when it is not partitioned */
+	int64_t partition_num;
+	sp_table_filter filter;
+	float default_value_no_permission;
+	const float *default_rows; /* [default_row_count, dim]; may be NULL with a filter */
+	size_t default_row_count;
+} sp_embedding_spec;
+
+/* A part's two tensors in a bundle; their names and shapes are the bundle's. */
+typedef struct sp_embedding_part {
+	const char *name;
+	const sp_bundle_entry *keys;
+	const sp_bundle_entry *values;
+	size_t row_count;
+} sp_embedding_part;
+
+/* Where a variable's rows are. */
+typedef struct sp_embedding_rows {
+	const sp_bundle *bundle;
+	const sp_embedding_part *parts; /* in order of their numbers */
+	size_t part_count;              /* 0: the bundle has nothing of it */
+	bool routed;                    /* every row lies in part key % 1000 % part_count */
+} sp_embedding_rows;
+
+typedef struct sp_embedding {
+	const char *base; /* the name without its part */
+	sp_embedding_rows full;
+	sp_embedding_rows delta;
+
+	/* All parts are one set of rows: handles with this base may share a table. */
+	bool whole;
+} sp_embedding;
+
+/*
+ * Finds the variable in `full` and `delta` (NULL: none) and checks names,
+ * types, shapes and routing.  *out lives in `arena`.
+ */
+SP_MUST_CHECK sp_status sp_embedding_find(sp_embedding *out, const sp_embedding_spec *spec,
+					  const sp_bundle *full, const sp_bundle *delta,
+					  sp_arena *arena, sp_error *err);
+
+/*
+ * Reads the rows into a table.  With `only_own_part` those that route to
+ * spec->partition_id of spec->partition_num; the parts of a variable that is
+ * not whole are apart in any case.
+ */
+SP_MUST_CHECK sp_status sp_embedding_load(sp_table **out, const sp_embedding *embedding,
+					  const sp_embedding_spec *spec, bool only_own_part,
+					  sp_error *err);
+
+#endif

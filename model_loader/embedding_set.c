@@ -1,0 +1,298 @@
+#include "model_loader/embedding_set.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/size.h"
+#include "model_loader/part_name.h"
+#include "storage/table_builder.h"
+
+void sp_embedding_set_fini(sp_embedding_set *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		sp_free((void *)set->notes[i].spec.default_rows);
+	for (size_t i = 0; i < set->table_count; i++)
+		sp_table_destroy(set->tables[i]);
+	sp_free(set->notes);
+	sp_free(set->tables);
+	*set = (sp_embedding_set){0};
+}
+
+static sp_embedding_note *find_note(const sp_embedding_set *set, const sp_resource *resource)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->notes[i].resource == resource)
+			return &set->notes[i];
+	return NULL;
+}
+
+/* One more item behind `*items`; false when out of memory. */
+static bool reserve(void **items, size_t count, size_t *capacity, size_t size)
+{
+	size_t larger = *capacity != 0 ? 2 * *capacity : 16;
+	void *more;
+
+	if (count < *capacity)
+		return true;
+	more = sp_alloc_resize(*items, larger, size);
+	if (more == NULL)
+		return false;
+	*items = more;
+	*capacity = larger;
+	return true;
+}
+
+/* The note about `resource`, made when there is none. */
+static sp_status need_note(sp_embedding_note **out, sp_embedding_set *set, sp_resource *resource,
+			   sp_error *err)
+{
+	sp_embedding_note *note = *out = find_note(set, resource);
+	void *notes = set->notes;
+
+	if (note != NULL)
+		return SP_OK;
+	if (resource->shape.rank != 1 || resource->shape.dims[0] < 1)
+		return sp_error_set(err, SP_INVALID,
+				    "embedding '%s' does not say how wide its rows are",
+				    resource->name);
+	if (!reserve(&notes, set->count, &set->capacity, sizeof(*note)))
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for embedding '%s'",
+				    resource->name);
+	set->notes = notes;
+	note = *out = &set->notes[set->count++];
+	*note = (sp_embedding_note){.resource = resource,
+				    .spec = {.name = resource->name,
+					     .key_dtype = resource->key_dtype,
+					     .dtype = resource->dtype,
+					     .dim = (size_t)resource->shape.dims[0],
+					     .partition_num = 1}};
+	return SP_OK;
+}
+
+static sp_table_filter filter_of(const sp_embedding_options *options)
+{
+	if (options->filter_freq <= 0)
+		return SP_TABLE_FILTER_NONE;
+	if (options->max_element_size != 0 && options->false_positive_probability != -1.0f)
+		return SP_TABLE_FILTER_CBF;
+	return SP_TABLE_FILTER_COUNTER;
+}
+
+static sp_status copy_defaults(sp_embedding_spec *spec, const sp_embedding_options *options,
+			       sp_error *err)
+{
+	const sp_tensor *rows = options->default_rows;
+	size_t count = 0;
+	float *copy;
+
+	if (rows->dtype != SP_FLOAT)
+		return sp_error_set(err, SP_UNSUPPORTED, "embedding '%s' with default rows of %s",
+				    spec->name, sp_dtype_name(rows->dtype));
+	if (options->default_value_dim < 1 ||
+	    !sp_size_mul(&count, (size_t)options->default_value_dim, spec->dim) ||
+	    count != rows->count)
+		return sp_error_set(err, SP_INVALID,
+				    "embedding '%s' has %zu default elements for %lld rows of %zu",
+				    spec->name, rows->count, (long long)options->default_value_dim,
+				    spec->dim);
+	copy = sp_alloc(count * sizeof(float));
+	if (copy == NULL)
+		return sp_error_set(err, SP_NO_MEMORY,
+				    "no memory for the default rows of embedding '%s'", spec->name);
+	memcpy(copy, rows->data, count * sizeof(float));
+	spec->default_rows = copy;
+	spec->default_row_count = (size_t)options->default_value_dim;
+	return SP_OK;
+}
+
+sp_status sp_embedding_set_declare(sp_embedding_set *set, sp_resource *resource,
+				   const sp_embedding_options *options, sp_error *err)
+{
+	sp_embedding_note *note;
+
+	SP_TRY(need_note(&note, set, resource, err));
+	sp_free((void *)note->spec.default_rows);
+	note->spec.default_rows = NULL;
+	note->spec.default_row_count = 0;
+	note->spec.filter = filter_of(options);
+	note->spec.default_value_no_permission = options->default_value_no_permission;
+	/* With a filter no key ever answers a default row. */
+	if (note->spec.filter == SP_TABLE_FILTER_NONE)
+		SP_TRY(copy_defaults(&note->spec, options, err));
+	note->created = true;
+	return SP_OK;
+}
+
+sp_status sp_embedding_set_import(sp_embedding_set *set, sp_resource *resource,
+				  const sp_embedding_import *import, sp_error *err)
+{
+	sp_embedding_note *note;
+	sp_part_name split;
+
+	SP_TRY(need_note(&note, set, resource, err));
+	note->spec.name = sp_arena_text(set->arena, import->name);
+	if (note->spec.name == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of an embedding");
+	split = sp_part_name_split(note->spec.name);
+	note->base = sp_part_name_base(&split, set->arena);
+	if (note->base == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of an embedding");
+	note->spec.partition_id = import->partition_id;
+	note->spec.partition_num = import->partition_num;
+	note->origin = SP_EMBEDDING_IN_CHECKPOINT;
+	return SP_OK;
+}
+
+sp_status sp_embedding_set_import_rows(sp_embedding_set *set, sp_resource *resource,
+				       const sp_tensor *keys, const sp_tensor *values,
+				       sp_error *err)
+{
+	char shape[SP_SHAPE_TEXT_SIZE];
+	sp_embedding_note *note;
+
+	SP_TRY(need_note(&note, set, resource, err));
+	if (set->delta != NULL)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "embedding '%s' is given its rows by the graph, which knows "
+				    "nothing of a delta",
+				    resource->name);
+	if (keys->dtype != resource->key_dtype || keys->shape.rank != 1)
+		return sp_error_set(err, SP_INVALID, "embedding '%s' is given %s %s for keys of %s",
+				    resource->name, sp_dtype_name(keys->dtype),
+				    sp_shape_text(&keys->shape, shape),
+				    sp_dtype_name(resource->key_dtype));
+	if (values->dtype != SP_FLOAT || values->shape.rank != 2 ||
+	    values->shape.dims[0] != keys->shape.dims[0] ||
+	    values->shape.dims[1] != (int64_t)note->spec.dim)
+		return sp_error_set(err, SP_INVALID,
+				    "embedding '%s' of width %zu is given %s %s for %zu keys",
+				    resource->name, note->spec.dim, sp_dtype_name(values->dtype),
+				    sp_shape_text(&values->shape, shape), keys->count);
+	SP_TRY(sp_tensor_copy(&note->keys, set->arena, keys, err));
+	SP_TRY(sp_tensor_copy(&note->values, set->arena, values, err));
+	note->origin = SP_EMBEDDING_IN_HAND;
+	return SP_OK;
+}
+
+static sp_status add_rows(sp_table_builder *builder, const sp_embedding_note *note, sp_error *err)
+{
+	const float *values = note->values.data;
+
+	for (size_t i = 0; i < note->keys.count; i++) {
+		int64_t key = sp_tensor_index(&note->keys, i);
+
+		SP_TRY(sp_table_builder_add(builder, &key, values + i * note->spec.dim, 1, err));
+	}
+	return SP_OK;
+}
+
+static sp_status load_in_hand(sp_table **out, const sp_embedding_note *note, sp_error *err)
+{
+	const sp_embedding_spec *spec = &note->spec;
+	sp_table_options options = {
+		.name = spec->name,
+		.dim = spec->dim,
+		.filter = spec->filter,
+		.default_value_no_permission = spec->default_value_no_permission,
+		.default_rows = spec->default_rows,
+		.default_row_count = spec->default_row_count,
+		.expected_rows = note->keys.count};
+	sp_table_builder *builder;
+	sp_status status;
+
+	SP_TRY(sp_table_builder_create(&builder, &options, err));
+	status = add_rows(builder, note, err);
+	if (status == SP_OK)
+		status = sp_table_builder_freeze(builder, out, err);
+	sp_table_builder_destroy(builder);
+	return status;
+}
+
+static bool is_sibling(const sp_embedding_note *a, const sp_embedding_note *b)
+{
+	return a != b && a->origin == SP_EMBEDDING_IN_CHECKPOINT && a->created &&
+	       b->origin == SP_EMBEDDING_IN_CHECKPOINT && b->created &&
+	       strcmp(a->base, b->base) == 0;
+}
+
+/* Whether tables made by either would hold the same and answer the same. */
+static bool answers_alike(const sp_embedding_spec *a, const sp_embedding_spec *b)
+{
+	return a->key_dtype == b->key_dtype && a->dtype == b->dtype && a->dim == b->dim &&
+	       a->partition_num == b->partition_num && a->filter == b->filter &&
+	       memcmp(&a->default_value_no_permission, &b->default_value_no_permission,
+		      sizeof(float)) == 0 &&
+	       a->default_row_count == b->default_row_count &&
+	       (a->default_row_count == 0 ||
+		memcmp(a->default_rows, b->default_rows,
+		       a->default_row_count * a->dim * sizeof(float)) == 0);
+}
+
+static sp_status load_from_checkpoint(sp_table **out, sp_embedding_set *set,
+				      sp_embedding_note *note, sp_arena *scratch, sp_error *err)
+{
+	bool alone = false;
+	sp_embedding embedding;
+
+	SP_TRY(sp_embedding_find(&embedding, &note->spec, set->full, set->delta, scratch, err));
+	for (size_t i = 0; embedding.whole && i < set->count; i++) {
+		const sp_embedding_note *other = &set->notes[i];
+
+		if (!is_sibling(note, other))
+			continue;
+		if (!answers_alike(&note->spec, &other->spec))
+			alone = true;
+		else if (other->has_whole)
+			note->resource->table = other->resource->table;
+	}
+	if (note->resource->table != NULL) {
+		note->has_whole = true;
+		return SP_OK;
+	}
+	note->has_whole = embedding.whole && !alone;
+	return sp_embedding_load(out, &embedding, &note->spec, alone, err);
+}
+
+static sp_status load_note(sp_table **out, sp_embedding_set *set, sp_embedding_note *note,
+			   sp_error *err)
+{
+	sp_arena *scratch;
+	sp_status status;
+
+	if (note->origin == SP_EMBEDDING_IN_HAND)
+		return load_in_hand(out, note, err);
+	scratch = sp_arena_create(64 << 10);
+	if (scratch == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory to load embedding '%s'",
+				    note->spec.name);
+	status = load_from_checkpoint(out, set, note, scratch, err);
+	sp_arena_destroy(scratch);
+	return status;
+}
+
+sp_status sp_embedding_set_load(sp_embedding_set *set, const sp_resource *resource, sp_error *err)
+{
+	sp_embedding_note *note = find_note(set, resource);
+	void *tables = set->tables;
+	sp_table *table = NULL;
+
+	if (note == NULL || note->origin == SP_EMBEDDING_UNKNOWN)
+		return sp_error_set(err, SP_INVALID,
+				    "no operation of the model loads embedding '%s'",
+				    resource->name);
+	if (!note->created)
+		return sp_error_set(err, SP_INVALID,
+				    "embedding '%s' is loaded, but no operation of the model says "
+				    "what its absent keys answer",
+				    resource->name);
+	if (!reserve(&tables, set->table_count, &set->table_capacity, sizeof(sp_table *)))
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for embedding '%s'",
+				    resource->name);
+	set->tables = tables;
+	SP_TRY(load_note(&table, set, note, err));
+	if (table != NULL) {
+		note->resource->table = table;
+		set->tables[set->table_count++] = table;
+	}
+	return SP_OK;
+}

@@ -1,0 +1,73 @@
+#ifndef SP_MODEL_LOADER_EMBEDDING_SET_H
+#define SP_MODEL_LOADER_EMBEDDING_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "engine/environment.h"
+#include "engine/resource.h"
+#include "model_loader/bundle.h"
+#include "model_loader/embedding.h"
+#include "storage/table.h"
+
+/*
+ * The embeddings of one load: what its programs say about each, and then their
+ * tables.
+ *
+ * Handles E/part_0, E/part_1 ... of a partitioned EmbeddingVariable share one
+ * table when the parts are one set of rows (model_loader/embedding.h) and all
+ * of these handles answer alike for an absent key.  Where each part has
+ * default rows of its own, each handle gets a table of the rows that route to
+ * it.
+ *
+ * Threads: one thread at a time.
+ */
+typedef enum sp_embedding_origin {
+	SP_EMBEDDING_UNKNOWN,
+	SP_EMBEDDING_IN_CHECKPOINT,
+	SP_EMBEDDING_IN_HAND,
+} sp_embedding_origin;
+
+typedef struct sp_embedding_note {
+	sp_resource *resource;
+	bool created;
+	sp_embedding_spec spec; /* default_rows belong to the note */
+	sp_embedding_origin origin;
+	const char *base; /* spec.name without its part */
+	sp_tensor keys;   /* of one in hand */
+	sp_tensor values;
+	bool has_whole; /* its table is that of the whole variable */
+} sp_embedding_note;
+
+typedef struct sp_embedding_set {
+	sp_arena *arena; /* of the model version */
+	const sp_bundle *full;
+	const sp_bundle *delta; /* NULL: none */
+	sp_embedding_note *notes;
+	size_t count;
+	size_t capacity;
+	sp_table **tables;
+	size_t table_count;
+	size_t table_capacity;
+} sp_embedding_set;
+
+/* Destroys the tables that are still in it. */
+void sp_embedding_set_fini(sp_embedding_set *set);
+
+/* As sp_environment's calls of these names. */
+SP_MUST_CHECK sp_status sp_embedding_set_declare(sp_embedding_set *set, sp_resource *resource,
+						 const sp_embedding_options *options,
+						 sp_error *err);
+SP_MUST_CHECK sp_status sp_embedding_set_import(sp_embedding_set *set, sp_resource *resource,
+						const sp_embedding_import *import, sp_error *err);
+SP_MUST_CHECK sp_status sp_embedding_set_import_rows(sp_embedding_set *set, sp_resource *resource,
+						     const sp_tensor *keys, const sp_tensor *values,
+						     sp_error *err);
+
+/* Gives resource->table its value. */
+SP_MUST_CHECK sp_status sp_embedding_set_load(sp_embedding_set *set, const sp_resource *resource,
+					      sp_error *err);
+
+#endif

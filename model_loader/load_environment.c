@@ -1,0 +1,201 @@
+#include "model_loader/load_environment.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "model_loader/bundle.h"
+#include "model_loader/delta.h"
+#include "model_loader/embedding_set.h"
+
+/* Vocabulary files are a few megabytes; a graph that wants more is not a recommender's. */
+#define MAX_FILE_SIZE ((size_t)1 << 30)
+
+struct sp_load_environment {
+	sp_environment calls;
+	sp_bundle *full;
+	sp_bundle *delta; /* NULL: none */
+	const char *file_root;
+	sp_embedding_set embeddings;
+};
+
+/* A graph reads its own checkpoint, and nothing else that lies on the machine. */
+static sp_status check_prefix(const sp_load_environment *environment, sp_bytes prefix,
+			      sp_error *err)
+{
+	if (sp_bytes_equal_text(prefix, sp_bundle_prefix(environment->full)) ||
+	    (environment->delta != NULL &&
+	     sp_bytes_equal_text(prefix, sp_bundle_prefix(environment->delta))))
+		return SP_OK;
+	return sp_error_set(err, SP_INVALID, "'%.*s' is not the checkpoint that is loaded, %s",
+			    (int)prefix.size, prefix.data, sp_bundle_prefix(environment->full));
+}
+
+static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes slice,
+			 sp_dtype dtype, sp_arena *arena, sp_tensor *out, sp_error *err)
+{
+	const sp_load_environment *environment = context;
+
+	SP_TRY(check_prefix(environment, prefix, err));
+	SP_TRY(sp_delta_read_slice(environment->full, environment->delta, name, slice, arena, out,
+				   err));
+	if (out->dtype != dtype)
+		return sp_error_set(err, SP_INVALID, "%s: '%.*s' is %s, and %s is wanted",
+				    sp_bundle_prefix(environment->full), (int)name.size, name.data,
+				    sp_dtype_name(out->dtype), sp_dtype_name(dtype));
+	return SP_OK;
+}
+
+/* True when `path` is `root`/..., without a way back up. */
+static bool is_below(const char *root, sp_bytes path)
+{
+	size_t size = strlen(root);
+
+	while (size > 1 && root[size - 1] == '/')
+		size--;
+	if (path.size <= size + 1 || memcmp(path.data, root, size) != 0 || path.data[size] != '/' ||
+	    memchr(path.data, '\0', path.size) != NULL)
+		return false;
+	for (size_t at = size; at < path.size;) {
+		const char *start = path.data + at + 1;
+		const char *end = memchr(start, '/', path.size - at - 1);
+		size_t length = (end != NULL ? end : path.data + path.size) - start;
+
+		if (length == 2 && start[0] == '.' && start[1] == '.')
+			return false;
+		at += 1 + length;
+	}
+	return true;
+}
+
+static sp_status read_file(void *context, sp_bytes path, sp_arena *arena, sp_bytes *out,
+			   sp_error *err)
+{
+	const sp_load_environment *environment = context;
+	const char *text;
+	char *bytes, *copy;
+	size_t size;
+
+	if (environment->file_root == NULL || !is_below(environment->file_root, path))
+		return sp_error_set(err, SP_INVALID,
+				    "the graph reads '%.*s', which is no file of the model",
+				    (int)path.size, path.data);
+	text = sp_arena_text(arena, path);
+	if (text == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a file");
+	SP_TRY(sp_file_read(&bytes, &size, text, MAX_FILE_SIZE, err));
+	copy = sp_arena_text(arena, (sp_bytes){bytes, size});
+	sp_free(bytes);
+	if (copy == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu bytes of %s", size, text);
+	*out = (sp_bytes){copy, size};
+	return SP_OK;
+}
+
+static sp_status create_embedding(void *context, sp_resource *resource,
+				  const sp_embedding_options *options, sp_error *err)
+{
+	sp_load_environment *environment = context;
+
+	return sp_embedding_set_declare(&environment->embeddings, resource, options, err);
+}
+
+static sp_status import_embedding(void *context, sp_resource *resource,
+				  const sp_embedding_import *import, sp_error *err)
+{
+	sp_load_environment *environment = context;
+
+	SP_TRY(check_prefix(environment, import->prefix, err));
+	return sp_embedding_set_import(&environment->embeddings, resource, import, err);
+}
+
+static sp_status import_embedding_rows(void *context, sp_resource *resource, const sp_tensor *keys,
+				       const sp_tensor *values, sp_error *err)
+{
+	sp_load_environment *environment = context;
+
+	return sp_embedding_set_import_rows(&environment->embeddings, resource, keys, values, err);
+}
+
+static sp_status open_all(sp_load_environment *environment,
+			  const sp_load_environment_options *options, sp_arena *arena,
+			  sp_error *err)
+{
+	SP_TRY(sp_bundle_open(&environment->full, options->checkpoint_prefix, err));
+	if (options->delta_prefix != NULL)
+		SP_TRY(sp_bundle_open(&environment->delta, options->delta_prefix, err));
+	if (options->file_root != NULL) {
+		environment->file_root = sp_arena_text(arena, sp_bytes_of(options->file_root));
+		if (environment->file_root == NULL)
+			return sp_error_set(err, SP_NO_MEMORY,
+					    "no memory for the name of a folder");
+	}
+	environment->embeddings.full = environment->full;
+	environment->embeddings.delta = environment->delta;
+	environment->embeddings.arena = arena;
+	return SP_OK;
+}
+
+sp_status sp_load_environment_create(sp_load_environment **out,
+				     const sp_load_environment_options *options, sp_arena *arena,
+				     sp_error *err)
+{
+	sp_load_environment *environment = sp_alloc_zero(1, sizeof(*environment));
+	sp_status status;
+
+	if (environment == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory to load %s",
+				    options->checkpoint_prefix);
+	environment->calls = (sp_environment){.context = environment,
+					      .restore = restore,
+					      .read_file = read_file,
+					      .create_embedding = create_embedding,
+					      .import_embedding = import_embedding,
+					      .import_embedding_rows = import_embedding_rows,
+					      .arena = arena};
+	status = open_all(environment, options, arena, err);
+	if (status != SP_OK) {
+		sp_load_environment_destroy(environment);
+		return status;
+	}
+	*out = environment;
+	return SP_OK;
+}
+
+void sp_load_environment_destroy(sp_load_environment *environment)
+{
+	if (environment == NULL)
+		return;
+	sp_embedding_set_fini(&environment->embeddings);
+	sp_bundle_close(environment->full);
+	sp_bundle_close(environment->delta);
+	sp_free(environment);
+}
+
+const sp_environment *sp_load_environment_calls(const sp_load_environment *environment)
+{
+	return &environment->calls;
+}
+
+sp_status sp_load_environment_load_tables(sp_load_environment *environment, sp_resources *resources,
+					  const uint32_t *indices, size_t count, sp_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		const sp_resource *resource = &resources->items[indices[i]];
+
+		if (resource->kind == SP_RESOURCE_EMBEDDING && resource->table == NULL)
+			SP_TRY(sp_embedding_set_load(&environment->embeddings, resource, err));
+	}
+	return SP_OK;
+}
+
+void sp_load_environment_take_tables(sp_load_environment *environment, sp_table ***out,
+				     size_t *count)
+{
+	sp_embedding_set *set = &environment->embeddings;
+
+	*out = set->tables;
+	*count = set->table_count;
+	set->tables = NULL;
+	set->table_count = set->table_capacity = 0;
+}

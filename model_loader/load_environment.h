@@ -1,0 +1,69 @@
+#ifndef SP_MODEL_LOADER_LOAD_ENVIRONMENT_H
+#define SP_MODEL_LOADER_LOAD_ENVIRONMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "engine/environment.h"
+#include "engine/resource.h"
+#include "storage/table.h"
+
+/*
+ * What a load program sees of the world: one checkpoint, perhaps with a delta
+ * on it, and the files of the model's directory.
+ *
+ * Its restores read the full checkpoint with the delta taken in
+ * (model_loader/delta.h), whichever of the two prefixes they ask for by name
+ * first: there is one state of every variable, and that is the newest.
+ * Embeddings are noted while the program runs and loaded after it.
+ *
+ * Threads: one thread at a time.
+ */
+typedef struct sp_load_environment sp_load_environment;
+
+typedef struct sp_load_environment_options {
+	const char *checkpoint_prefix;
+	const char *delta_prefix; /* NULL: none */
+
+	/* Graphs may read files below this folder and no others; NULL: none at all. */
+	const char *file_root;
+} sp_load_environment_options;
+
+/*
+ * Opens the bundles.  `arena`, the model version's, must outlive the
+ * environment; nothing of `options` is needed afterwards.
+ */
+SP_MUST_CHECK sp_status sp_load_environment_create(sp_load_environment **out,
+						   const sp_load_environment_options *options,
+						   sp_arena *arena, sp_error *err);
+
+/* Destroys the tables that were not taken.  NULL is fine. */
+void sp_load_environment_destroy(sp_load_environment *environment);
+
+/* For sp_run.environment. */
+const sp_environment *sp_load_environment_calls(const sp_load_environment *environment);
+
+/*
+ * After the load programs: loads those embeddings among resources
+ * indices[0 ... count - 1] that have no table yet.  Handles of the parts of one
+ * EmbeddingVariable share one table where that cannot change an answer.
+ *
+ * SP_INVALID when a program has not said with which defaults or from where an
+ * embedding is to be loaded; else as sp_embedding_find() and
+ * sp_embedding_load() (model_loader/embedding.h).
+ */
+SP_MUST_CHECK sp_status sp_load_environment_load_tables(sp_load_environment *environment,
+							sp_resources *resources,
+							const uint32_t *indices, size_t count,
+							sp_error *err);
+
+/*
+ * Hands over the tables: *out is an array of *count for sp_free(), each table
+ * for sp_table_destroy().  The resources still point at them.
+ */
+void sp_load_environment_take_tables(sp_load_environment *environment, sp_table ***out,
+				     size_t *count);
+
+#endif

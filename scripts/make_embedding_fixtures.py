@@ -1,0 +1,188 @@
+"""Writes tests/golden/embeddings/: tensor bundles with EmbeddingVariables as DeepRec saves them.
+
+    PYTHON scripts/make_embedding_fixtures.py     # PYTHON: an environment with tensorflow-cpu==2.15.1 'numpy<2'
+
+TensorFlow's SaveV2 writes the bundles; the names, types, shapes and the order of
+rows are DeepRec's.  The tests know every element from the formulas below.
+"""
+import os
+
+import numpy as np
+import tensorflow as tf
+
+OUT = os.path.join(os.path.dirname(__file__), "..", "tests", "golden", "embeddings")
+DELTA = 1000.0  # what a delta adds to an element
+
+
+def element(key, d):
+    """Element d of the row of `key`."""
+    return np.float32((key % 9973) * 0.5 + d * 0.125)
+
+
+def rows_of(keys, dim, plus=0.0):
+    rows = [[element(int(k), d) + np.float32(plus) for d in range(dim)] for k in keys]
+    return np.array(rows, np.float32).reshape(len(keys), dim)
+
+
+def bucket_order(keys):
+    """The keys by key % 1000, and where each of the 1000 buckets starts."""
+    order = sorted(range(len(keys)), key=lambda i: int(keys[i]) % 1000)
+    counts = np.bincount([int(k) % 1000 for k in keys], minlength=1000)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    return np.array([keys[i] for i in order], np.asarray(keys).dtype), offsets
+
+
+def full(name, keys, dim, key_type=np.int64):
+    """The nine tensors of one EmbeddingVariable, or of one part."""
+    keys, offsets = bucket_order(np.asarray(keys, key_type))
+    filtered = np.array([999983], key_type)  # seen, but not admitted
+    return {
+        name + "-keys": keys,
+        name + "-values": rows_of(keys, dim),
+        name + "-versions": np.zeros([0], np.int64),
+        name + "-freqs": np.full([len(keys)], 3, np.int64),
+        name + "-keys_filtered": filtered,
+        name + "-versions_filtered": np.zeros([0], np.int64),
+        name + "-freqs_filtered": np.ones([1], np.int64),
+        name + "-partition_offset": offsets,
+        name + "-partition_filter_offset": bucket_order(filtered)[1],
+    }
+
+
+def partitioned(name, keys, dim, parts):
+    tensors = {}
+    for i in range(parts):
+        mine = [k for k in keys if k % 1000 % parts == i]
+        tensors.update(full(f"{name}/part_{i}", mine, dim))
+    return tensors
+
+
+def delta(name, keys, dim):
+    keys, offsets = bucket_order(np.asarray(keys, np.int64))
+    return {
+        name + "-sparse_incr_keys": keys,
+        name + "-sparse_incr_values": rows_of(keys, dim, DELTA),
+        name + "-sparse_incr_versions": np.zeros([len(keys)], np.int64),
+        name + "-sparse_incr_freqs": np.ones([len(keys)], np.int64),
+        name + "-incr_partition_offset": offsets,
+    }
+
+
+def partitioned_delta(name, keys, dim, parts):
+    tensors = {}
+    for i in range(parts):
+        mine = [k for k in keys if k % 1000 % parts == i]
+        tensors.update(delta(f"{name}/part_{i}", mine, dim))
+    return tensors
+
+
+def changed_rows(name, rows, values):
+    return {name + "-sparse_incr_keys": rows, name + "-sparse_incr_values": values}
+
+
+def table(height, width, plus=0.0):
+    """An ordinary variable: element (r, c) is 10 r + c."""
+    return (np.arange(height)[:, None] * 10 + np.arange(width) + plus).astype(np.float32)
+
+
+def save(prefix, tensors, slices=()):
+    """`slices`: (name, shape and slice, value) of partitioned ordinary variables."""
+    entries = [(name, "", value) for name, value in sorted(tensors.items())] + list(slices)
+    os.makedirs(OUT, exist_ok=True)
+    tf.raw_ops.SaveV2(
+        prefix=os.path.join(OUT, prefix),
+        tensor_names=[name for name, _, _ in entries],
+        shape_and_slices=[spec for _, spec, _ in entries],
+        tensors=[value for _, _, value in entries],
+    )
+
+
+KEYS = [37 * i for i in range(100)]
+SOME = [0, 37, 370, 3663]  # held already
+NEW = [1, 5000, 123456789012345]
+
+
+def make_full():
+    tensors = {"global_step": np.int64(100)}
+    tensors.update(full("whole", KEYS, 4))
+    tensors.update(full("whole/Adagrad", KEYS, 4))
+    tensors.update(partitioned("four", KEYS, 4, 4))
+    tensors.update(partitioned("scope/three", KEYS, 4, 3))
+    tensors.update(full("narrow", KEYS, 3, np.int32))
+    tensors.update(full("empty", [], 4))
+    # Old writers: no offsets; parts by id % 3, keys id // 3.
+    for i in range(3):
+        keys = np.array([k // 3 for k in KEYS if k % 3 == i], np.int64)
+        tensors[f"mod/part_{i}-keys"] = keys
+        tensors[f"mod/part_{i}-values"] = rows_of(keys, 4, i)
+    # Few rows that obey the routing by chance, again without offsets.
+    for i in range(2):
+        keys = np.array([10 + i], np.int64)
+        tensors[f"chance/part_{i}-keys"] = keys
+        tensors[f"chance/part_{i}-values"] = rows_of(keys, 4)
+    # A key twice: the later row counts.
+    tensors["twice-keys"] = np.array([5, 6, 5], np.int64)
+    tensors["twice-values"] = np.array([[1, 1], [2, 2], [3, 3]], np.float32)
+    tensors["dense/kernel"] = table(10, 3)
+    tensors["dense/bias"] = np.float32([1, 2, 3])
+    tensors["sparse"] = table(10, 3)
+    sliced = table(10, 3)
+    slices = [
+        ("sliced", "10 3 0,4:0,3", sliced[0:4]),
+        ("sliced", "10 3 4,3:0,3", sliced[4:7]),
+        ("sliced", "10 3 7,3:0,3", sliced[7:10]),
+    ]
+    save("full", tensors, slices)
+
+
+def make_delta():
+    tensors = {"global_step": np.int64(110)}
+    for name in ["whole", "whole/Adagrad"]:
+        tensors.update(delta(name, SOME + NEW, 4))
+    tensors.update(partitioned_delta("four", SOME + NEW, 4, 4))
+    tensors["dense/bias"] = np.float32([4, 5, 6])
+    tensors.update(changed_rows("sparse", np.int64([2, 9]), table(2, 3, 500)))
+    # 10 rows in 3 parts: 4, 3, 3.
+    tensors.update(changed_rows("sliced/part_0", np.int32([3]), table(1, 3, 600)))
+    tensors.update(changed_rows("sliced/part_1", np.int32([]), table(0, 3)))
+    tensors.update(changed_rows("sliced/part_2", np.int32([0, 2]), table(2, 3, 700)))
+    save("delta", tensors)
+
+
+def make_broken():
+    keys = np.int64([1, 2, 3])
+    good = rows_of(keys, 4)
+    tensors = {
+        "no_values-keys": keys,
+        "wide-keys": keys, "wide-values": rows_of(keys, 5),
+        "short-keys": keys, "short-values": good[:2],
+        "double-keys": keys, "double-values": good.astype(np.float64),
+        "matrix-keys": keys[:, None], "matrix-values": good,
+        "int32-keys": keys.astype(np.int32), "int32-values": good,
+        "flat-keys": keys, "flat-values": good.reshape(-1),
+    }
+    for i in [0, 2]:
+        tensors[f"gap/part_{i}-keys"] = np.zeros([0], np.int64)
+        tensors[f"gap/part_{i}-values"] = np.zeros([0, 4], np.float32)
+    save("broken", tensors)
+
+
+def make_broken_delta():
+    tensors = {
+        "whole-sparse_incr_keys": np.int64([1]),
+        "four/part_0-sparse_incr_keys": np.int64([1]),  # routes to part 1
+        "four/part_0-sparse_incr_values": rows_of([1], 4),
+        "four/part_1-sparse_incr_keys": np.int64([]),
+        "four/part_1-sparse_incr_values": rows_of([], 4),
+    }
+    tensors.update(changed_rows("sparse", np.int64([10]), table(1, 3)))  # of 10 rows
+    tensors.update(changed_rows("dense/kernel", np.int64([1]), table(1, 4)))  # of 3 columns
+    tensors.update(changed_rows("dense/bias", np.float32([1]), np.float32([7])))  # not numbers
+    save("broken_delta", tensors)
+
+
+if __name__ == "__main__":
+    make_full()
+    make_delta()
+    make_broken()
+    make_broken_delta()
