@@ -1,0 +1,473 @@
+#include <string.h>
+
+#include "base/size.h"
+#include "engine/ops.h"
+#include "engine/ops/cells.h"
+#include "engine/ops/elements.h"
+#include "engine/ops/gemm.h"
+#include "engine/ops/reduce.h"
+
+/*
+ * Einsum of one or two operands, "abc,cd->abd": every letter is a dimension, a
+ * letter that the output lacks is summed over, one that an operand repeats is
+ * its diagonal, and "..." stands for leading dimensions that broadcast.
+ *
+ * Two operands become a matrix product.  Of the letters, those in both operands
+ * and the output number the products (BATCH), those in one operand and the
+ * output are its rows or columns (LEFT, RIGHT), those in both operands only are
+ * summed over by the product (INNER); those in one operand only are summed over
+ * before.  An operand that does not lie in that order is copied into it.
+ *
+ * Numerics: engine/ops/gemm.h.  A sum before the product rounds to the element
+ * type.
+ */
+enum {
+	NAMED = 2 * SP_MAX_RANK,
+	LABELS = NAMED + SP_MAX_RANK, /* the dimensions of "...", from the right, come last */
+	ELLIPSIS = LABELS,
+	OUT = 2, /* after operands 0 and 1 */
+};
+
+typedef struct subscript {
+	uint8_t labels[SP_MAX_RANK + 1];
+	int count;
+	bool has_ellipsis;
+} subscript;
+
+typedef void collect_fn(const void *in, void *out, sp_reduce_walk *kept, sp_reduce_walk *reduced);
+
+typedef struct einsum_state {
+	subscript subscripts[3]; /* the operands', the output's */
+	size_t operands;
+	collect_fn *collect;
+	sp_gemm_fn *multiply;
+	char names[NAMED]; /* of the labels */
+	int name_count;
+} einsum_state;
+
+/* out[i] = the sum over `reduced` of what lies at step i of `kept`; both have no empty dimension.
+ */
+#define COLLECT(type, name)                                                        \
+	static void name##_##type(const void *in, void *out, sp_reduce_walk *kept, \
+				  sp_reduce_walk *reduced)                         \
+	{                                                                          \
+		const sp_cell_##type *cells = in;                                  \
+		sp_cell_##type *to = out;                                          \
+                                                                                   \
+		do {                                                               \
+			sp_wrap_##type sum = 0;                                    \
+                                                                                   \
+			do                                                         \
+				sum += (sp_wrap_##type)SP_LOAD_##type(             \
+					cells[kept->at + reduced->at]);            \
+			while (sp_reduce__step(reduced));                          \
+			*to++ = SP_STORE_##type(sum);                              \
+		} while (sp_reduce__step(kept));                                   \
+	}
+
+SP_FOR_FLOATING(COLLECT, collect)
+COLLECT(i32, collect)
+COLLECT(i64, collect)
+
+static collect_fn *const collectors[SP_DTYPE_COUNT] = {
+	SP_TABLE_FLOATING(collect), [SP_INT32] = collect_i32, [SP_INT64] = collect_i64};
+
+/* ------------------------------------------------------------ the equation */
+
+/* The number of the label called `name`, a new one if need be; -1 when there are too many. */
+static int label_of(einsum_state *state, char name)
+{
+	const char *known = memchr(state->names, name, (size_t)state->name_count);
+
+	if (known != NULL)
+		return (int)(known - state->names);
+	if (state->name_count == NAMED)
+		return -1;
+	state->names[state->name_count] = name;
+	return state->name_count++;
+}
+
+static sp_status refuse_equation(sp_bytes equation, const char *why, sp_error *err)
+{
+	return sp_error_set(err, SP_UNSUPPORTED, "einsum equation '%.*s' %s", (int)equation.size,
+			    equation.data, why);
+}
+
+static sp_status parse_subscript(einsum_state *state, sp_bytes text, sp_bytes equation,
+				 subscript *out, sp_error *err)
+{
+	for (size_t i = 0; i < text.size; i++) {
+		int label;
+
+		if (out->count == SP_MAX_RANK + 1)
+			return refuse_equation(equation, "has too many dimensions", err);
+		if (text.data[i] != '.') {
+			label = label_of(state, text.data[i]);
+		} else {
+			if (out->has_ellipsis || text.size - i < 3 ||
+			    memcmp(text.data + i, "...", 3) != 0)
+				return refuse_equation(equation, "has a stray '.'", err);
+			out->has_ellipsis = true;
+			label = ELLIPSIS;
+			i += 2;
+		}
+		if (label < 0)
+			return refuse_equation(equation, "has too many labels", err);
+		out->labels[out->count++] = (uint8_t)label;
+	}
+	return SP_OK;
+}
+
+/* The offset of `what` in `text` from `from` on, or text.size. */
+static size_t find(sp_bytes text, size_t from, const char *what)
+{
+	const char *at = NULL;
+
+	if (from < text.size)
+		at = memmem(text.data + from, text.size - from, what, strlen(what));
+	return at != NULL ? (size_t)(at - text.data) : text.size;
+}
+
+static sp_status parse_equation(einsum_state *state, sp_bytes equation, sp_error *err)
+{
+	size_t arrow = find(equation, 0, "->"), from = 0;
+	int known;
+
+	if (arrow == equation.size || find(equation, arrow + 2, "->") != equation.size)
+		return sp_error_set(err, SP_INVALID,
+				    "einsum equation '%.*s' must have exactly one '->'",
+				    (int)equation.size, equation.data);
+	for (state->operands = 0; from <= arrow; state->operands++) {
+		size_t end = find((sp_bytes){equation.data, arrow}, from, ",");
+
+		if (state->operands == 2)
+			return sp_error_set(err, SP_INVALID,
+					    "einsum equation '%.*s' has more than two operands",
+					    (int)equation.size, equation.data);
+		SP_TRY(parse_subscript(state, (sp_bytes){equation.data + from, end - from},
+				       equation, &state->subscripts[state->operands], err));
+		from = end + 1;
+	}
+	known = state->name_count;
+	SP_TRY(parse_subscript(state,
+			       (sp_bytes){equation.data + arrow + 2, equation.size - arrow - 2},
+			       equation, &state->subscripts[OUT], err));
+	if (state->name_count != known)
+		return refuse_equation(equation, "has an output label that no operand has", err);
+	return SP_OK;
+}
+
+static sp_status prepare_einsum(sp_prepare *prepare, sp_error *err)
+{
+	einsum_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_bytes equation;
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_node_attr_bytes(prepare->node, "equation", "", &equation, err));
+	SP_TRY(parse_equation(state, equation, err));
+	SP_TRY(sp_prepare_inputs(prepare, state->operands, err));
+	dtype = prepare->in_dtypes[0];
+	for (size_t i = 1; i < prepare->in_count; i++)
+		SP_TRY(sp_prepare_input_dtype(prepare, i, dtype, err));
+	state->collect = collectors[dtype];
+	state->multiply = sp_gemm__find(dtype);
+	if (state->collect == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+/* -------------------------------------------------------------- the labels */
+
+typedef struct label {
+	int64_t size;
+	bool in[3];       /* operand 0, operand 1, the output */
+	size_t stride[3]; /* of one step along it there; 0 where it broadcasts */
+} label;
+
+typedef struct binding {
+	label labels[LABELS];
+	int ellipsis; /* dimensions that "..." stands for, at most */
+	sp_shape out;
+} binding;
+
+/* Which labels the dimensions of an operand of that rank have; false when the rank does not fit. */
+static bool expand(const subscript *s, int rank, uint8_t *labels)
+{
+	int hidden = rank - (s->count - s->has_ellipsis), n = 0;
+
+	if (hidden < 0 || (hidden > 0 && !s->has_ellipsis))
+		return false;
+	for (int i = 0; i < s->count; i++)
+		if (s->labels[i] != ELLIPSIS)
+			labels[n++] = s->labels[i];
+		else
+			for (int k = hidden - 1; k >= 0; k--)
+				labels[n++] = (uint8_t)(NAMED + k);
+	return true;
+}
+
+/* The label has `dim` in one more place.  Only dimensions of "..." broadcast. */
+static bool agree(label *l, int64_t dim, bool broadcasts)
+{
+	bool known = l->in[0] || l->in[1];
+
+	if (!known || (broadcasts && l->size == 1))
+		l->size = dim;
+	else if (l->size != dim && !(broadcasts && dim == 1))
+		return false;
+	return true;
+}
+
+static sp_status bind_operand(const sp_call *call, size_t i, binding *b)
+{
+	const einsum_state *state = call->state;
+	const sp_shape *shape = &call->in[i]->shape;
+	uint8_t labels[SP_MAX_RANK];
+	char text[SP_SHAPE_TEXT_SIZE];
+	size_t stride = 1;
+
+	if (!expand(&state->subscripts[i], shape->rank, labels))
+		return sp_call_invalid(call, "operand %zu of shape %s does not fit its %d labels",
+				       i, sp_shape_text(shape, text), state->subscripts[i].count);
+	for (int d = shape->rank - 1; d >= 0; d--) {
+		label *l = &b->labels[labels[d]];
+		int place = labels[d] - NAMED; /* within "..." */
+
+		if (!agree(l, shape->dims[d], place >= 0))
+			return sp_call_invalid(
+				call,
+				"dimension %d of operand %zu, of shape %s, does not fit: %lld was "
+				"expected",
+				d, i, sp_shape_text(shape, text), (long long)l->size);
+		l->in[i] = true;
+		if (shape->dims[d] != 1)
+			l->stride[i] += stride;
+		stride *= (size_t)shape->dims[d];
+		if (place >= b->ellipsis)
+			b->ellipsis = place + 1;
+	}
+	return SP_OK;
+}
+
+static sp_status bind_output(const sp_call *call, binding *b)
+{
+	const einsum_state *state = call->state;
+	const subscript *s = &state->subscripts[OUT];
+	int rank = s->count - s->has_ellipsis + b->ellipsis;
+	uint8_t labels[SP_MAX_RANK];
+
+	if (b->ellipsis > 0 && !s->has_ellipsis)
+		return sp_call_invalid(call, "the output has no '...' for %d dimensions",
+				       b->ellipsis);
+	if (rank > SP_MAX_RANK)
+		return sp_error_set(call->err, SP_UNSUPPORTED, "the output has %d dimensions",
+				    rank);
+	(void)expand(s, rank, labels);
+	b->out.rank = rank;
+	for (int d = 0; d < rank; d++) {
+		b->out.dims[d] = b->labels[labels[d]].size;
+		b->labels[labels[d]].in[OUT] = true;
+	}
+	SP_TRY(sp_call_output(call, 0, call->in[0]->dtype, &b->out));
+	for (size_t d = (size_t)rank, stride = 1; d-- > 0;) {
+		b->labels[labels[d]].stride[OUT] += stride;
+		stride *= (size_t)b->out.dims[d];
+	}
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------- the walks */
+
+typedef enum role { BATCH, LEFT, RIGHT, INNER, ALONE, ROLES } role;
+
+static role role_of(const label *l)
+{
+	if (l->in[OUT])
+		return l->in[0] && l->in[1] ? BATCH : l->in[0] ? LEFT : RIGHT;
+	return l->in[0] && l->in[1] ? INNER : ALONE;
+}
+
+/* The labels of one role, in the order of the output or of their numbers. */
+typedef struct group {
+	uint8_t labels[LABELS];
+	int count;
+	size_t size; /* the product of theirs */
+} group;
+
+static sp_status add_label(const sp_call *call, group *g, const binding *b, int number)
+{
+	g->labels[g->count++] = (uint8_t)number;
+	if (!sp_size_mul(&g->size, g->size, (size_t)b->labels[number].size))
+		return sp_call_no_memory(call);
+	return SP_OK;
+}
+
+static sp_status group_labels(const sp_call *call, const binding *b, group groups[ROLES])
+{
+	const einsum_state *state = call->state;
+	uint8_t labels[SP_MAX_RANK];
+	bool seen[LABELS] = {false};
+
+	for (int r = 0; r < ROLES; r++)
+		groups[r] = (group){.size = 1};
+	(void)expand(&state->subscripts[OUT], b->out.rank, labels);
+	for (int d = 0; d < b->out.rank; d++) {
+		const label *l = &b->labels[labels[d]];
+
+		if (!seen[labels[d]])
+			SP_TRY(add_label(call, &groups[role_of(l)], b, labels[d]));
+		seen[labels[d]] = true;
+	}
+	for (int i = 0; i < LABELS; i++) {
+		const label *l = &b->labels[i];
+
+		if ((l->in[0] || l->in[1]) && !l->in[OUT])
+			SP_TRY(add_label(call, &groups[role_of(l)], b, i));
+	}
+	return SP_OK;
+}
+
+/* Adds the labels of a group to a walk over operand `i` (or the output), as far as it has them. */
+static void walk_group(sp_reduce_walk *walk, const binding *b, const group *g, int i)
+{
+	for (int k = 0; k < g->count; k++) {
+		const label *l = &b->labels[g->labels[k]];
+
+		if (!l->in[i])
+			continue;
+		walk->dims[walk->rank] = (size_t)l->size;
+		walk->strides[walk->rank++] = l->stride[i];
+	}
+}
+
+static bool is_dense(const sp_reduce_walk *walk)
+{
+	size_t stride = 1;
+
+	for (int i = walk->rank - 1; i >= 0; i--) {
+		if (walk->dims[i] != 1 && walk->strides[i] != stride)
+			return false;
+		stride *= walk->dims[i];
+	}
+	return true;
+}
+
+/* Operand i in the order of the groups: its own bytes, or a copy in *copy. */
+static sp_status arrange(const sp_call *call, const binding *b, const group *groups, int i,
+			 const role order[3], sp_tensor *copy, const void **out)
+{
+	const einsum_state *state = call->state;
+	sp_reduce_walk kept = {.rank = 0}, reduced = {.rank = 0};
+	size_t count = 1;
+	sp_shape shape;
+
+	for (int r = 0; r < 3; r++) {
+		walk_group(&kept, b, &groups[order[r]], i);
+		if (!sp_size_mul(&count, count, groups[order[r]].size))
+			return sp_call_no_memory(call);
+	}
+	walk_group(&reduced, b, &groups[ALONE], i);
+	*out = call->in[i]->data;
+	if (reduced.rank == 0 && is_dense(&kept))
+		return SP_OK;
+	if (count > INT64_MAX)
+		return sp_call_no_memory(call);
+	shape = sp_shape_vector((int64_t)count);
+	SP_TRY(sp_workspace_tensor(call->workspace, copy, call->in[i]->dtype, &shape, call->err));
+	state->collect(*out, copy->data, &kept, &reduced);
+	*out = copy->data;
+	return SP_OK;
+}
+
+/* Lays dense results, in the order of the groups, where the output wants them. */
+static void spread(const sp_call *call, sp_reduce_walk *walk, const void *from)
+{
+	size_t size = sp_dtype_size(call->out[0]->dtype), i = 0;
+
+	do
+		sp_element__copy(call->out[0]->data, walk->at, from, i++, size);
+	while (sp_reduce__step(walk));
+}
+
+static void multiply(const einsum_state *state, const group *groups, size_t size, const void *left,
+		     const void *right, void *out)
+{
+	sp_gemm g = {.m = groups[LEFT].size, .n = groups[RIGHT].size, .k = groups[INNER].size};
+
+	g.a_row = g.k;
+	g.a_column = 1;
+	g.b_row = g.n;
+	g.b_column = 1;
+	for (size_t i = 0; i < groups[BATCH].size; i++) {
+		g.a = (const char *)left + i * g.m * g.k * size;
+		g.b = (const char *)right + i * g.k * g.n * size;
+		g.c = (char *)out + i * g.m * g.n * size;
+		state->multiply(&g);
+	}
+}
+
+/* The result lies in `out`, or in *result in the order of the groups. */
+typedef struct scratch {
+	sp_tensor left, right, result;
+} scratch;
+
+static sp_status contract(const sp_call *call, const binding *b, const group *groups, scratch *s)
+{
+	static const role left_order[] = {BATCH, LEFT, INNER},
+			  right_order[] = {BATCH, INNER, RIGHT};
+	const einsum_state *state = call->state;
+	size_t size = sp_dtype_size(call->in[0]->dtype);
+	sp_reduce_walk walk = {.rank = 0};
+	const void *left, *right = NULL;
+	void *to = call->out[0]->data;
+	sp_shape shape;
+
+	walk_group(&walk, b, &groups[BATCH], OUT);
+	walk_group(&walk, b, &groups[LEFT], OUT);
+	walk_group(&walk, b, &groups[RIGHT], OUT);
+	SP_TRY(arrange(call, b, groups, 0, left_order, &s->left, &left));
+	if (state->operands == 2) {
+		SP_TRY(arrange(call, b, groups, 1, right_order, &s->right, &right));
+		if (!is_dense(&walk) || b->out.rank != walk.rank) {
+			/* No more than the output has, which could be made. */
+			shape = sp_shape_vector((int64_t)(groups[BATCH].size * groups[LEFT].size *
+							  groups[RIGHT].size));
+			SP_TRY(sp_workspace_tensor(call->workspace, &s->result, call->in[0]->dtype,
+						   &shape, call->err));
+			to = s->result.data;
+		}
+		multiply(state, groups, size, left, right, to);
+		left = to;
+	}
+	if (left != call->out[0]->data)
+		spread(call, &walk, left);
+	return SP_OK;
+}
+
+static sp_status run_einsum(const sp_call *call)
+{
+	scratch s = {0};
+	binding b = {0};
+	group groups[ROLES];
+	sp_status status;
+
+	for (size_t i = 0; i < call->in_count; i++)
+		SP_TRY(bind_operand(call, i, &b));
+	SP_TRY(bind_output(call, &b));
+	if (call->out[0]->count == 0)
+		return SP_OK;
+	memset(call->out[0]->data, 0, call->out[0]->count * sp_dtype_size(call->out[0]->dtype));
+	for (size_t i = 0; i < call->in_count; i++)
+		if (call->in[i]->count == 0)
+			return SP_OK;
+	SP_TRY(group_labels(call, &b, groups));
+	status = contract(call, &b, groups, &s);
+	sp_workspace_release(call->workspace, &s.left);
+	sp_workspace_release(call->workspace, &s.right);
+	sp_workspace_release(call->workspace, &s.result);
+	return status;
+}
+
+const sp_op sp_op_Einsum = {.name = "Einsum", .prepare = prepare_einsum, .run = run_einsum};

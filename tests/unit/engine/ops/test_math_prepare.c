@@ -1,0 +1,190 @@
+/*
+ * What mathematical operators refuse before they ever see data: wrong types,
+ * wrong numbers of inputs, attributes that make no sense.
+ */
+#include "tests/support/cmocka.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "engine/op.h"
+
+typedef struct refusal {
+	const char *op;
+	size_t in_count;
+	sp_dtype dtypes[4];
+	sp_attr attr;
+	sp_status status;
+	const char *words; /* in the error */
+} refusal;
+
+#define OF(...) .dtypes = {__VA_ARGS__}
+#define TEXT(key, value) \
+	.attr = {.name = key, .kind = SP_ATTR_BYTES, .bytes = {value, sizeof(value) - 1}}
+#define UNSUPPORTED(phrase) .status = SP_UNSUPPORTED, .words = phrase
+#define INVALID(phrase)     .status = SP_INVALID, .words = phrase
+
+static const refusal refusals[] = {
+	{.op = "Exp", .in_count = 1, OF(SP_INT32), UNSUPPORTED("Exp of DT_INT32")},
+	{.op = "Abs", .in_count = 1, OF(SP_UINT8), UNSUPPORTED("DT_UINT8")},
+	{.op = "Exp", .in_count = 2, OF(SP_FLOAT, SP_FLOAT), INVALID("takes 1 inputs, not 2")},
+	{.op = "LogicalNot", .in_count = 1, OF(SP_INT8), UNSUPPORTED("DT_INT8")},
+	{.op = "LeakyRelu", .in_count = 1, OF(SP_INT32), UNSUPPORTED("DT_INT32")},
+	{.op = "OnesLike", .in_count = 1, OF(SP_STRING), UNSUPPORTED("DT_STRING")},
+	{.op = "ZerosLike", .in_count = 1, OF(SP_VARIANT), UNSUPPORTED("DT_VARIANT")},
+	{.op = "AddV2", .in_count = 2, OF(SP_STRING, SP_STRING), UNSUPPORTED("DT_STRING")},
+	{.op = "AddV2", .in_count = 2, OF(SP_FLOAT, SP_INT32), INVALID("must be DT_FLOAT")},
+	{.op = "Add", .in_count = 2, OF(SP_STRING, SP_FLOAT), INVALID("must be DT_STRING")},
+	{.op = "AddV2", .in_count = 1, OF(SP_FLOAT), INVALID("takes 2 inputs, not 1")},
+	{.op = "Less", .in_count = 2, OF(SP_STRING, SP_STRING), UNSUPPORTED("DT_STRING")},
+	{.op = "RealDiv", .in_count = 2, OF(SP_INT32, SP_INT32), UNSUPPORTED("DT_INT32")},
+	{.op = "Equal",
+	 .in_count = 2,
+	 OF(SP_FLOAT, SP_FLOAT),
+	 TEXT("incompatible_shape_error", "no"),
+	 INVALID("incompatible_shape_error")},
+	{.op = "ApproximateEqual", .in_count = 2, OF(SP_HALF, SP_HALF), UNSUPPORTED("DT_HALF")},
+	{.op = "AddN", .in_count = 0, INVALID("at least one")},
+	{.op = "AddN", .in_count = 2, OF(SP_FLOAT, SP_DOUBLE), INVALID("must be DT_FLOAT")},
+	{.op = "BiasAdd",
+	 .in_count = 2,
+	 OF(SP_FLOAT, SP_FLOAT),
+	 TEXT("data_format", "NHCW"),
+	 INVALID("NHCW")},
+	{.op = "Select", .in_count = 3, OF(SP_INT32, SP_FLOAT, SP_FLOAT), INVALID("DT_BOOL")},
+	{.op = "SelectV2", .in_count = 3, OF(SP_BOOL, SP_FLOAT, SP_DOUBLE), INVALID("DT_FLOAT")},
+	{.op = "SelectV2",
+	 .in_count = 3,
+	 OF(SP_BOOL, SP_VARIANT, SP_VARIANT),
+	 UNSUPPORTED("VARIANT")},
+	{.op = "Cast", .in_count = 1, OF(SP_FLOAT), INVALID("'DstT' is missing")},
+	{.op = "Cast",
+	 .in_count = 1,
+	 OF(SP_STRING),
+	 .attr = {.name = "DstT", .kind = SP_ATTR_TYPE, .type = SP_FLOAT},
+	 UNSUPPORTED("Cast of DT_STRING to DT_FLOAT")},
+	{.op = "Bitcast",
+	 .in_count = 1,
+	 OF(SP_BOOL),
+	 .attr = {.name = "type", .kind = SP_ATTR_TYPE, .type = SP_UINT8},
+	 UNSUPPORTED("DT_BOOL")},
+	{.op = "Sum", .in_count = 2, OF(SP_FLOAT, SP_FLOAT), INVALID("int32 or int64")},
+	{.op = "Sum", .in_count = 2, OF(SP_STRING, SP_INT32), UNSUPPORTED("DT_STRING")},
+	{.op = "All", .in_count = 2, OF(SP_FLOAT, SP_INT32), UNSUPPORTED("DT_FLOAT")},
+	{.op = "ArgMax",
+	 .in_count = 2,
+	 OF(SP_FLOAT, SP_INT32),
+	 .attr = {.name = "output_type", .kind = SP_ATTR_TYPE, .type = SP_FLOAT},
+	 UNSUPPORTED("DT_FLOAT")},
+	{.op = "Cumsum", .in_count = 2, OF(SP_BOOL, SP_INT32), UNSUPPORTED("DT_BOOL")},
+	{.op = "MatMul", .in_count = 2, OF(SP_BOOL, SP_BOOL), UNSUPPORTED("DT_BOOL")},
+	{.op = "MatMul", .in_count = 2, OF(SP_FLOAT, SP_DOUBLE), INVALID("DT_FLOAT")},
+	{.op = "BatchMatMulV3", .in_count = 2, OF(SP_INT8, SP_INT8), UNSUPPORTED("DT_INT8")},
+	{.op = "BatchMatMulV3",
+	 .in_count = 2,
+	 OF(SP_INT8, SP_FLOAT),
+	 .attr = {.name = "Tout", .kind = SP_ATTR_TYPE, .type = SP_FLOAT},
+	 UNSUPPORTED("DT_INT8 and DT_FLOAT")},
+	{.op = "Softmax", .in_count = 1, OF(SP_INT32), UNSUPPORTED("DT_INT32")},
+	{.op = "MatrixBandPart",
+	 .in_count = 3,
+	 OF(SP_STRING, SP_INT64, SP_INT64),
+	 UNSUPPORTED("DT_STRING")},
+	{.op = "Einsum", .in_count = 1, OF(SP_FLOAT), TEXT("equation", ""), INVALID("one '->'")},
+	{.op = "Einsum", .in_count = 1, OF(SP_FLOAT), TEXT("equation", "ij"), INVALID("one '->'")},
+	{.op = "Einsum",
+	 .in_count = 1,
+	 OF(SP_FLOAT),
+	 TEXT("equation", "a->b->c"),
+	 INVALID("one '->'")},
+	{.op = "Einsum",
+	 .in_count = 3,
+	 OF(SP_FLOAT, SP_FLOAT, SP_FLOAT),
+	 TEXT("equation", "a,a,a->a"),
+	 INVALID("more than two")},
+	{.op = "Einsum",
+	 .in_count = 2,
+	 OF(SP_FLOAT, SP_FLOAT),
+	 TEXT("equation", "a->a"),
+	 INVALID("1")},
+	{.op = "Einsum", .in_count = 1, OF(SP_FLOAT), TEXT("equation", "a,b->a"), INVALID("2")},
+	{.op = "Einsum",
+	 .in_count = 1,
+	 OF(SP_FLOAT),
+	 TEXT("equation", "a->b"),
+	 UNSUPPORTED("output")},
+	{.op = "Einsum",
+	 .in_count = 1,
+	 OF(SP_FLOAT),
+	 TEXT("equation", "a.->a"),
+	 UNSUPPORTED("stray")},
+	{.op = "Einsum",
+	 .in_count = 1,
+	 OF(SP_FLOAT),
+	 TEXT("equation", "...a...->a"),
+	 UNSUPPORTED("stray")},
+	{.op = "Einsum",
+	 .in_count = 1,
+	 OF(SP_FLOAT),
+	 TEXT("equation", "abcdefghij->a"),
+	 UNSUPPORTED("too many dimensions")},
+	{.op = "Einsum", .in_count = 1, OF(SP_BOOL), TEXT("equation", "a->a"), UNSUPPORTED("BOOL")},
+};
+
+static void refused_in_words(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		const refusal *r = &refusals[i];
+		sp_arena *arena = sp_arena_create(4096);
+		const sp_tensor *no_values[4] = {NULL};
+		sp_node node = {.name = "node",
+				.op_name = r->op,
+				.op = sp_op_find(r->op),
+				.attrs = &r->attr,
+				.attr_count = r->attr.name != NULL};
+		sp_prepare prepare = {.node = &node,
+				      .in_dtypes = r->dtypes,
+				      .in_values = no_values,
+				      .in_count = r->in_count,
+				      .arena = arena};
+		sp_error err = {.status = SP_OK};
+
+		assert_non_null(node.op);
+		assert_int_equal(node.op->prepare(&prepare, &err), r->status);
+		if (strstr(err.text, r->words) == NULL)
+			fail_msg("%s: '%s' lacks '%s'", r->op, err.text, r->words);
+		sp_arena_destroy(arena);
+	}
+}
+
+/* Batch normalisation that learns while it answers has no place in serving. */
+static void batch_norm_that_trains_is_refused(void **state)
+{
+	const sp_dtype dtypes[] = {SP_FLOAT, SP_FLOAT, SP_FLOAT, SP_FLOAT, SP_FLOAT};
+	const sp_tensor *no_values[5] = {NULL};
+	sp_arena *arena = sp_arena_create(4096);
+	sp_node node = {.name = "node",
+			.op_name = "FusedBatchNormV3",
+			.op = sp_op_find("FusedBatchNormV3")};
+	sp_prepare prepare = {.node = &node,
+			      .in_dtypes = dtypes,
+			      .in_values = no_values,
+			      .in_count = 5,
+			      .arena = arena};
+	sp_error err;
+
+	(void)state;
+	assert_int_equal(node.op->prepare(&prepare, &err), SP_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "is_training"));
+	sp_arena_destroy(arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refused_in_words),
+		cmocka_unit_test(batch_norm_that_trains_is_refused),
+	};
+	return cmocka_run_group_tests_name("math_prepare", tests, NULL, NULL);
+}
