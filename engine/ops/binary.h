@@ -51,7 +51,7 @@ sp_status sp_binary__prepare(sp_prepare *prepare, const sp_binary *binary, sp_er
 sp_status sp_binary__run(const sp_call *call);
 
 #define SP_BINARY_LOOP(type, value_type, out_type, A, B, expression) \
-	for (size_t i = 0; i < run->count; i++) {                    \
+	for (size_t i = 0; i < count; i++) {                         \
 		value_type a = (value_type)SP_LOAD_##type(x[A]);     \
 		value_type b = (value_type)SP_LOAD_##type(y[B]);     \
                                                                      \
@@ -59,23 +59,24 @@ sp_status sp_binary__run(const sp_call *call);
 	}
 
 /* The loops name_TYPE over cells of `type`, computing in `value_type`, into cells of `out_type`. */
-#define SP_BINARY_KERNEL(type, name, value_type, out_type, expression)               \
-	static void name##_##type(const sp_binary_run *run)                          \
-	{                                                                            \
-		const sp_cell_##type *x = run->left, *y = run->right;                \
-		sp_cell_##out_type *results = run->out;                              \
-                                                                                     \
-		if (run->left_step == 0) {                                           \
-			const sp_cell_##type x0 = *x;                                \
-			x = &x0;                                                     \
-			SP_BINARY_LOOP(type, value_type, out_type, 0, i, expression) \
-		} else if (run->right_step == 0) {                                   \
-			const sp_cell_##type y0 = *y;                                \
-			y = &y0;                                                     \
-			SP_BINARY_LOOP(type, value_type, out_type, i, 0, expression) \
-		} else {                                                             \
-			SP_BINARY_LOOP(type, value_type, out_type, i, i, expression) \
-		}                                                                    \
+#define SP_BINARY_KERNEL(type, name, value_type, out_type, expression)                     \
+	static void name##_##type(const sp_binary_run *run)                                \
+	{                                                                                  \
+		const sp_cell_##type *x = run->left, *y = run->right;                      \
+		sp_cell_##out_type *results = run->out;                                    \
+		size_t count = run->count; /* the loop may write over anything but this */ \
+                                                                                           \
+		if (run->left_step == 0) {                                                 \
+			const sp_cell_##type x0 = *x;                                      \
+			x = &x0;                                                           \
+			SP_BINARY_LOOP(type, value_type, out_type, 0, i, expression)       \
+		} else if (run->right_step == 0) {                                         \
+			const sp_cell_##type y0 = *y;                                      \
+			y = &y0;                                                           \
+			SP_BINARY_LOOP(type, value_type, out_type, i, 0, expression)       \
+		} else {                                                                   \
+			SP_BINARY_LOOP(type, value_type, out_type, i, i, expression)       \
+		}                                                                          \
 	}
 
 /* For the SP_FOR_... lists: the same type in and out, or bool out. */

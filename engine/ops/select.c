@@ -24,15 +24,17 @@ typedef struct select_state {
 	size_t size; /* of an element */
 } select_state;
 
-#define SELECT(name, type)                                                       \
-	static void name(const select_run *run)                                  \
-	{                                                                        \
-		const type *yes = run->yes, *no = run->no;                       \
-		size_t c = run->step[0], y = run->step[1], n = run->step[2];     \
-		type *out = run->out;                                            \
-                                                                                 \
-		for (size_t i = 0; i < run->count; i++)                          \
-			out[i] = run->condition[i * c] ? yes[i * y] : no[i * n]; \
+#define SELECT(name, type)                                                   \
+	static void name(const select_run *run)                              \
+	{                                                                    \
+		const bool *condition = run->condition;                      \
+		const type *yes = run->yes, *no = run->no;                   \
+		size_t c = run->step[0], y = run->step[1], n = run->step[2]; \
+		size_t count = run->count;                                   \
+		type *out = run->out;                                        \
+                                                                             \
+		for (size_t i = 0; i < count; i++)                           \
+			out[i] = condition[i * c] ? yes[i * y] : no[i * n];  \
 	}
 
 /* Only the size of an element matters. */
