@@ -33,6 +33,23 @@ static sp_status compute(sp_snapshot *snapshot, const sp_program *program, sp_se
 	return keep_values(snapshot, fetches, count, err);
 }
 
+/*
+ * What a version may need beyond its variables: some forms of them (packed,
+ * transposed, joined), and a little.  A hostile graph of constants may ask for
+ * terabytes.
+ */
+static size_t workspace_limit(const sp_resources *resources)
+{
+	size_t limit = (size_t)1 << 30;
+
+	for (size_t i = 0; i < resources->count; i++) {
+		const sp_tensor *variable = &resources->items[i].variable;
+
+		limit += 4 * variable->count * sp_dtype_size(variable->dtype);
+	}
+	return limit;
+}
+
 sp_status sp_snapshot_build(sp_snapshot **out, const sp_program *program, sp_resources *resources,
 			    sp_error *err)
 {
@@ -52,7 +69,8 @@ sp_status sp_snapshot_build(sp_snapshot **out, const sp_program *program, sp_res
 	snapshot->number = atomic_fetch_add(&last_number, 1) + 1;
 	snapshot->resources = resources;
 	sp_keeper_init(&snapshot->keeper, snapshot->arena);
-	status = sp_session__create(&session, program, &program->snapshot_plan, 1, SIZE_MAX / 4, err);
+	status = sp_session__create(&session, program, &program->snapshot_plan, 1,
+				    workspace_limit(resources), err);
 	if (status == SP_OK)
 		status = compute(snapshot, program, session, err);
 	sp_session_destroy(session);

@@ -13,7 +13,7 @@
 
 struct sp_load_environment {
 	sp_environment calls;
-	sp_bundle *full;
+	sp_bundle *full;  /* NULL: the model has no checkpoint */
 	sp_bundle *delta; /* NULL: none */
 	const char *file_root;
 	sp_embedding_set embeddings;
@@ -23,6 +23,9 @@ struct sp_load_environment {
 static sp_status check_prefix(const sp_load_environment *environment, sp_bytes prefix,
 			      sp_error *err)
 {
+	if (environment->full == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "there is no checkpoint '%.*s'",
+				    (int)prefix.size, prefix.data);
 	if (sp_bytes_equal_text(prefix, sp_bundle_prefix(environment->full)) ||
 	    (environment->delta != NULL &&
 	     sp_bytes_equal_text(prefix, sp_bundle_prefix(environment->delta))))
@@ -121,7 +124,8 @@ static sp_status open_all(sp_load_environment *environment,
 			  const sp_load_environment_options *options, sp_arena *arena,
 			  sp_error *err)
 {
-	SP_TRY(sp_bundle_open(&environment->full, options->checkpoint_prefix, err));
+	if (options->checkpoint_prefix != NULL)
+		SP_TRY(sp_bundle_open(&environment->full, options->checkpoint_prefix, err));
 	if (options->delta_prefix != NULL)
 		SP_TRY(sp_bundle_open(&environment->delta, options->delta_prefix, err));
 	if (options->file_root != NULL) {
@@ -144,8 +148,7 @@ sp_status sp_load_environment_create(sp_load_environment **out,
 	sp_status status;
 
 	if (environment == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to load %s",
-				    options->checkpoint_prefix);
+		return sp_error_set(err, SP_NO_MEMORY, "no memory to load a model");
 	environment->calls = (sp_environment){.context = environment,
 					      .restore = restore,
 					      .read_file = read_file,

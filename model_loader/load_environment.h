@@ -24,8 +24,8 @@
 typedef struct sp_load_environment sp_load_environment;
 
 typedef struct sp_load_environment_options {
-	const char *checkpoint_prefix;
-	const char *delta_prefix; /* NULL: none */
+	const char *checkpoint_prefix; /* NULL: none; restores are SP_NOT_FOUND */
+	const char *delta_prefix;      /* NULL: none */
 
 	/* Graphs may read files below this folder and no others; NULL: none at all. */
 	const char *file_root;
