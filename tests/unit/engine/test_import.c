@@ -5,6 +5,7 @@
 
 #include "engine/import.h"
 #include "engine/lower.h"
+#include "tests/support/graph.h"
 
 static sp_arena *arena;
 static sp_graph graph;
@@ -23,12 +24,6 @@ static int tear_down(void **state)
 	sp_arena_destroy(arena);
 	return 0;
 }
-
-#define NODE(NAME, OP, ...)                                                                        \
-	{                                                                                          \
-		.name = NAME, .op = OP, .inputs = (const char *[]){__VA_ARGS__},                   \
-		.input_count = sizeof((const char *[]){"", ##__VA_ARGS__}) / sizeof(char *) - 1    \
-	}
 
 static sp_status import(const sp_graph_def *def, const char *root)
 {
