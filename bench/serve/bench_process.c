@@ -1,0 +1,71 @@
+/*
+ * How long one process() call takes, on one core.
+ *
+ *   bench_process CONFIG.json REQUEST.pb...
+ *
+ * One line of JSON per request file.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/serving_processor.h"
+#include "base/file.h"
+#include "bench/harness.h"
+
+typedef struct request {
+	void *model;
+	char *bytes;
+	size_t size;
+	const char *path;
+} request;
+
+static void run(void *context)
+{
+	request *r = context;
+	void *out;
+	int size;
+
+	if (process(r->model, r->bytes, (int)r->size, &out, &size) != 200) {
+		fprintf(stderr, "%s: %.*s\n", r->path, size, (char *)out);
+		exit(1);
+	}
+	free(out);
+}
+
+static void read_file(const char *path, char **bytes, size_t *size)
+{
+	sp_error err;
+
+	if (sp_file_read(bytes, size, path, 1 << 30, &err) == SP_OK)
+		return;
+	fprintf(stderr, "%s\n", err.text);
+	exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	sp_bench_options options = {.suite = "serve"};
+	char *config;
+	size_t size;
+	int state;
+	request r;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: bench_process CONFIG.json REQUEST.pb...\n");
+		return 2;
+	}
+	sp_bench_pin(0);
+	read_file(argv[1], &config, &size);
+	r.model = initialize("", config, &state);
+	free(config);
+	if (r.model == NULL)
+		return 1;
+	for (int i = 2; i < argc; i++) {
+		r.path = argv[i];
+		read_file(argv[i], &r.bytes, &r.size);
+		sp_bench_case(&options, argv[i], run, &r);
+		free(r.bytes);
+	}
+	serving_processor_destroy(r.model);
+	return 0;
+}
