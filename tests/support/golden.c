@@ -1,0 +1,324 @@
+#include "tests/support/golden.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tests/support/predict.pb-c.h"
+
+static void die(const char *what, const char *path)
+{
+	fprintf(stderr, "golden: %s: %s\n", what, path);
+	exit(1);
+}
+
+/* ---------------------------------------------------------------- folders */
+
+static const char *join(char out[SP_PATH_SIZE], const char *folder, const char *name)
+{
+	if ((size_t)snprintf(out, SP_PATH_SIZE, "%s/%s", folder, name) >= SP_PATH_SIZE)
+		die("path too long", folder);
+	return out;
+}
+
+char *sp_golden_read(const sp_golden_case *golden, const char *relative, size_t *size)
+{
+	char path[SP_PATH_SIZE], *data;
+
+	if (sp_file_read(&data, size, join(path, golden->work, relative), 64 << 20, NULL) != SP_OK)
+		return NULL;
+	return data;
+}
+
+static void set_time(const char *path, time_t when)
+{
+	struct timespec times[2] = {{.tv_sec = when}, {.tv_sec = when}};
+
+	if (utimensat(AT_FDCWD, path, times, 0) != 0)
+		die("cannot set the time of", path);
+}
+
+/* The newest file named checkpoint tells the version: first all old, then those of "touch". */
+static void set_checkpoint_times(const sp_golden_case *golden)
+{
+	char command[2 * SP_PATH_SIZE], root[SP_PATH_SIZE], path[SP_PATH_SIZE];
+	time_t when = time(NULL) - 1000;
+	const cJSON *touch;
+
+	if (!sp_file_is_directory(join(root, golden->work, "checkpoints")))
+		return;
+	snprintf(command, sizeof(command),
+		 "find '%s' -name checkpoint -exec touch -d '2001-01-01' {} +", root);
+	if (system(command) != 0)
+		die("cannot run", command);
+	cJSON_ArrayForEach(touch, cJSON_GetObjectItem(golden->about, "touch"))
+		set_time(join(path, root, touch->valuestring), when += 10);
+}
+
+static void open_case(sp_golden_case *golden, const char *folder)
+{
+	char command[4 * SP_PATH_SIZE], *text;
+	size_t size;
+
+	sp_temp_make(golden->work);
+	snprintf(command, sizeof(command), "cp -r '%s/.' '%s' && chmod -R u+w '%s'", folder,
+		 golden->work, golden->work);
+	if (system(command) != 0)
+		die("cannot run", command);
+	text = sp_golden_read(golden, "case.json", &size);
+	golden->about = text != NULL ? cJSON_Parse(text) : NULL;
+	free(text);
+	if (golden->about == NULL)
+		die("no readable case.json", folder);
+	set_checkpoint_times(golden);
+}
+
+static void visit_folder(const char *root, bool ours, const char *only, sp_golden_visit *visit)
+{
+	struct dirent **entries;
+	int count = scandir(root, &entries, NULL, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		sp_golden_case golden = {.ours = ours};
+		char folder[SP_PATH_SIZE], about[SP_PATH_SIZE];
+
+		join(folder, root, entries[i]->d_name);
+		if (sp_file_exists(join(about, folder, "case.json")) &&
+		    (only == NULL || strcmp(only, entries[i]->d_name) == 0)) {
+			snprintf(golden.name, sizeof(golden.name), "%s", entries[i]->d_name);
+			open_case(&golden, folder);
+			visit(&golden);
+			cJSON_Delete(golden.about);
+			sp_temp_remove(golden.work);
+		}
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+}
+
+void sp_golden_each(const char *only, sp_golden_visit *visit)
+{
+	const char *more = getenv("SP_GOLDEN_DIR");
+	char ours[SP_PATH_SIZE], beside[SP_PATH_SIZE];
+
+	sp_source_path(beside, "../shared/golden");
+	visit_folder(sp_source_path(ours, "tests/golden"), true, only, visit);
+	visit_folder(more != NULL ? more : beside, false, only, visit);
+}
+
+char *sp_golden_config(const sp_golden_case *golden, const char *signature, bool reference)
+{
+	cJSON *config = cJSON_Duplicate(cJSON_GetObjectItem(golden->about, "model_config"), 1);
+	const char *const folders[] = {"savedmodel_dir", "checkpoint_dir"};
+	char path[SP_PATH_SIZE], *text;
+
+	for (int i = 0; i < 2; i++) {
+		cJSON *folder = cJSON_GetObjectItem(config, folders[i]);
+
+		if (folder != NULL)
+			cJSON_SetValuestring(folder, join(path, golden->work, folder->valuestring));
+	}
+	if (signature != NULL)
+		cJSON_SetValuestring(cJSON_GetObjectItem(config, "signature_name"), signature);
+	if (reference)
+		cJSON_AddTrueToObject(config, "reference_kernels");
+	text = cJSON_PrintUnformatted(config);
+	cJSON_Delete(config);
+	return text;
+}
+
+/* -------------------------------------------------------------- tolerance */
+
+typedef struct measure {
+	double rtol;
+	double atol;
+	bool lenient; /* elements that are wanted not finite are not compared */
+} measure;
+
+static void take_tolerance(const cJSON *from, measure *m)
+{
+	const cJSON *rtol = cJSON_GetObjectItem(from, "rtol");
+	const cJSON *atol = cJSON_GetObjectItem(from, "atol");
+
+	m->rtol = rtol != NULL ? rtol->valuedouble : m->rtol;
+	m->atol = atol != NULL ? atol->valuedouble : m->atol;
+}
+
+static measure measure_for(const sp_golden_case *golden, const char *request, const char *output)
+{
+	const cJSON *by_output = cJSON_GetObjectItem(golden->about, "tolerance_by_output");
+	const cJSON *lenient;
+	measure m = {0};
+
+	take_tolerance(cJSON_GetObjectItem(golden->about, "tolerance"), &m);
+	take_tolerance(cJSON_GetObjectItem(by_output, output), &m);
+	cJSON_ArrayForEach(lenient, cJSON_GetObjectItem(golden->about, "lenient_nonfinite"))
+		m.lenient |= strcmp(lenient->valuestring, request) == 0;
+	return m;
+}
+
+static bool same_number(double got, double want, const measure *m)
+{
+	if (m->lenient && !isfinite(want))
+		return true;
+	if (isnan(got) || isnan(want))
+		return isnan(got) && isnan(want);
+	if (isinf(got) || isinf(want))
+		return got == want;
+	return fabs(got - want) <= m->atol + m->rtol * fabs(want);
+}
+
+/* --------------------------------------------------------------- protobuf */
+
+static const Eas__ArrayProto *find_output(const Eas__PredictResponse *response, const char *name)
+{
+	for (size_t i = 0; i < response->n_outputs; i++)
+		if (strcmp(response->outputs[i]->key, name) == 0)
+			return response->outputs[i]->value;
+	return NULL;
+}
+
+static bool same_shape(const Eas__ArrayProto *a, const Eas__ArrayProto *b)
+{
+	size_t rank_a = a->array_shape != NULL ? a->array_shape->n_dim : 0;
+	size_t rank_b = b->array_shape != NULL ? b->array_shape->n_dim : 0;
+
+	return rank_a == rank_b &&
+	       (rank_a == 0 || memcmp(a->array_shape->dim, b->array_shape->dim,
+				      rank_a * sizeof(int64_t)) == 0);
+}
+
+static bool same_count(const Eas__ArrayProto *a, const Eas__ArrayProto *b)
+{
+	return a->n_float_val == b->n_float_val && a->n_double_val == b->n_double_val &&
+	       a->n_int_val == b->n_int_val && a->n_string_val == b->n_string_val &&
+	       a->n_int64_val == b->n_int64_val && a->n_bool_val == b->n_bool_val;
+}
+
+static bool same_floats(const Eas__ArrayProto *got, const Eas__ArrayProto *want, const measure *m)
+{
+	for (size_t i = 0; i < want->n_float_val; i++)
+		if (!same_number(got->float_val[i], want->float_val[i], m)) {
+			printf("  element %zu is %.9g, wanted %.9g\n", i, got->float_val[i],
+			       want->float_val[i]);
+			return false;
+		}
+	for (size_t i = 0; i < want->n_double_val; i++)
+		if (!same_number(got->double_val[i], want->double_val[i], m)) {
+			printf("  element %zu is %.17g, wanted %.17g\n", i, got->double_val[i],
+			       want->double_val[i]);
+			return false;
+		}
+	return true;
+}
+
+static bool same_exact(const Eas__ArrayProto *got, const Eas__ArrayProto *want)
+{
+	for (size_t i = 0; i < want->n_int_val; i++)
+		if (got->int_val[i] != want->int_val[i])
+			return false;
+	for (size_t i = 0; i < want->n_int64_val; i++)
+		if (got->int64_val[i] != want->int64_val[i])
+			return false;
+	for (size_t i = 0; i < want->n_bool_val; i++)
+		if (got->bool_val[i] != want->bool_val[i])
+			return false;
+	for (size_t i = 0; i < want->n_string_val; i++)
+		if (got->string_val[i].len != want->string_val[i].len ||
+		    memcmp(got->string_val[i].data, want->string_val[i].data,
+			   want->string_val[i].len) != 0)
+			return false;
+	return true;
+}
+
+static bool same_outputs(const sp_golden_case *golden, const char *request,
+			 const Eas__PredictResponse *got, const Eas__PredictResponse *want)
+{
+	bool same = true;
+
+	if (got->n_outputs != want->n_outputs) {
+		printf("  %zu outputs, wanted %zu\n", got->n_outputs, want->n_outputs);
+		return false;
+	}
+	for (size_t i = 0; i < want->n_outputs; i++) {
+		const char *name = want->outputs[i]->key;
+		const Eas__ArrayProto *a = find_output(got, name), *b = want->outputs[i]->value;
+		measure m = measure_for(golden, request, name);
+
+		if (a == NULL || a->dtype != b->dtype || !same_shape(a, b) || !same_count(a, b) ||
+		    !same_floats(a, b, &m) || !same_exact(a, b)) {
+			printf("  output '%s' differs\n", name);
+			same = false;
+		}
+	}
+	return same;
+}
+
+bool sp_golden_same_response(const sp_golden_case *golden, const char *request, const void *got,
+			     size_t got_size, const void *want, size_t want_size)
+{
+	Eas__PredictResponse *a = eas__predict_response__unpack(NULL, got_size, got);
+	Eas__PredictResponse *b = eas__predict_response__unpack(NULL, want_size, want);
+	bool same;
+
+	if (a == NULL || b == NULL) {
+		printf("  not a PredictResponse\n");
+		same = false;
+	} else {
+		same = same_outputs(golden, request, a, b);
+	}
+	if (a != NULL)
+		eas__predict_response__free_unpacked(a, NULL);
+	if (b != NULL)
+		eas__predict_response__free_unpacked(b, NULL);
+	return same;
+}
+
+/* ------------------------------------------------------------------- JSON */
+
+static bool same_tree(const cJSON *got, const cJSON *want, const measure *m)
+{
+	const cJSON *a, *b;
+
+	if (got == NULL || (got->type & 0xff) != (want->type & 0xff))
+		return false;
+	if (cJSON_IsNumber(want))
+		return same_number(got->valuedouble, want->valuedouble, m);
+	if (cJSON_IsString(want))
+		return strcmp(got->valuestring, want->valuestring) == 0;
+	if (cJSON_GetArraySize(got) != cJSON_GetArraySize(want))
+		return false;
+	if (cJSON_IsObject(want)) {
+		cJSON_ArrayForEach(b, want)
+			if (!same_tree(cJSON_GetObjectItemCaseSensitive(got, b->string), b, m))
+				return false;
+		return true;
+	}
+	for (a = got->child, b = want->child; b != NULL; a = a->next, b = b->next)
+		if (!same_tree(a, b, m))
+			return false;
+	return true;
+}
+
+bool sp_golden_same_json(const sp_golden_case *golden, const char *request, const char *got,
+			 const char *want)
+{
+	cJSON *a = cJSON_Parse(got), *b = cJSON_Parse(want);
+	measure m = measure_for(golden, request, "");
+	bool same = b != NULL && same_tree(a, b, &m);
+
+	if (!same)
+		printf("  got %.300s\n  wanted %.300s\n", got, want);
+	cJSON_Delete(a);
+	cJSON_Delete(b);
+	return same;
+}

@@ -1,0 +1,50 @@
+#ifndef SP_TESTS_SUPPORT_GOLDEN_H
+#define SP_TESTS_SUPPORT_GOLDEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tests/support/paths.h"
+
+typedef struct cJSON cJSON;
+
+/*
+ * Golden cases: folders with a model, requests and true answers.  Our own are
+ * in tests/golden/ (made by scripts/golden/); more of the same form are taken
+ * from $SP_GOLDEN_DIR, or from ../shared/golden beside the source tree when
+ * that is there.
+ */
+typedef struct sp_golden_case {
+	char name[256];
+	char work[SP_PATH_SIZE]; /* a copy that may be changed; goes with the close */
+	cJSON *about;            /* case.json */
+	bool ours;
+} sp_golden_case;
+
+typedef void sp_golden_visit(sp_golden_case *golden);
+
+/* Calls visit for every case; only for those named in `only` unless that is NULL. */
+void sp_golden_each(const char *only, sp_golden_visit *visit);
+
+/*
+ * The case's configuration as JSON text with absolute paths, for free().
+ * `signature` replaces signature_name unless NULL.
+ */
+char *sp_golden_config(const sp_golden_case *golden, const char *signature, bool reference);
+
+/* A file of the case; NULL when it is not there.  For free(); a NUL stands behind it. */
+char *sp_golden_read(const sp_golden_case *golden, const char *relative, size_t *size);
+
+/*
+ * Compares a serialized PredictResponse with the wanted one, output by output,
+ * within the case's tolerance.  `request` ("requests/003") selects its
+ * exceptions.  Prints what differs.
+ */
+bool sp_golden_same_response(const sp_golden_case *golden, const char *request, const void *got,
+			     size_t got_size, const void *want, size_t want_size);
+
+/* The same for two REST answers. */
+bool sp_golden_same_json(const sp_golden_case *golden, const char *request, const char *got,
+			 const char *want);
+
+#endif
