@@ -242,6 +242,31 @@ def substr():
     cases.write()
 
 
+def ngrams():
+    cases = Cases("string_ngrams")
+    data = texts(*"abcdef")
+
+    def add(data, splits, widths=(2,), left="", right="", pads=0, short=False, separator="|", refuse=False):
+        for dtype in (np.int32, np.int64):
+            cases.add("StringNGrams", {"data": data, "data_splits": dtype(splits)},
+                      {"ngram_widths": list(widths), "left_pad": left, "right_pad": right, "pad_width": pads,
+                       "preserve_short_sequences": short, "separator": separator}, refuse=refuse)
+
+    for widths in ([1], [2], [3], [7], [1, 3], [2, 2], [4, 2], [5, 6], []):
+        for pads in (0, 1, 2, 5, -1):
+            for short in (False, True):
+                add(data, [0, 4, 4, 6], widths, "LL", "R", pads, short, refuse=not widths and short and pads < 0)
+    add(data, [0, 1, 6], [3], separator="")
+    add(data, [0, 1, 6], [3], "", "", 2, separator=" and ")
+    for splits in ([], [0], [0, 0]):
+        add(NONE, splits, [2], "L", "R", 1)
+        add(NONE, splits, [2], "L", "R", -1, True)
+    for splits in ([0, 7], [1, 6], [0, 4, 2], [0, 4], [-1, 6], [6], [0, 6, 3, 6]):
+        add(data, splits, refuse=True)
+    add(data, [0, 6], [0], refuse=True)
+    cases.write()
+
+
 hashes()
 as_string()
 numbers()
@@ -249,3 +274,4 @@ split()
 join()
 shape_of_text()
 substr()
+ngrams()
