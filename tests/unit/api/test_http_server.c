@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/host/http_server.h"
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/queue.h"
 #include "tests/support/http_client.h"
@@ -527,6 +528,38 @@ static void the_one_idle_longest_makes_room(void **state)
 	finish(&f);
 }
 
+static void no_memory_costs_one_request_and_not_the_server(void **state)
+{
+	static const char text[] = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi"
+				   "POST /b HTTP/1.1\r\nHost: a\r\n"
+				   "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
+	fixture f = {0};
+	int failed = 0;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	for (int64_t n = 0; n < 20; n++) {
+		sp_http_client client;
+		sp_http_reply reply;
+
+		sp_alloc_fail_after(n);
+		assert_true(sp_http_client_open(&client, f.port));
+		sp_http_client_send_text(&client, text);
+		for (int i = 0; i < 2; i++) {
+			sp_http_client_receive(&client, &reply);
+			assert_true(reply.status == 200 || reply.status == 503 ||
+				    reply.status == 0);
+			failed += reply.status != 200;
+		}
+		sp_alloc_fail_after(-1);
+		sp_http_client_close(&client);
+		sp_http_call(f.port, "GET", "/still", NULL, &reply);
+		assert_string_equal(reply.body, "GET/still ");
+	}
+	assert_true(failed > 5);
+	finish(&f);
+}
+
 /* -------------------------------------------------------------------- the end */
 
 static void draining_ends_connections_after_their_answer(void **state)
@@ -613,6 +646,7 @@ int main(void)
 		cmocka_unit_test(a_client_that_only_stops_sending_gets_its_answer),
 		cmocka_unit_test(a_client_may_go_at_any_moment),
 		cmocka_unit_test(the_one_idle_longest_makes_room),
+		cmocka_unit_test(no_memory_costs_one_request_and_not_the_server),
 		cmocka_unit_test(draining_ends_connections_after_their_answer),
 		cmocka_unit_test(stopping_waits_for_what_has_begun),
 		cmocka_unit_test(a_port_in_use_is_an_error),

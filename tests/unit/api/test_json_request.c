@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/host/json_request.h"
+#include "base/alloc.h"
 
 /* ---------------------------------------------------- a signature of a test */
 
@@ -517,6 +518,33 @@ static void a_request_after_a_large_one_is_small_again(void **state)
 	expect_tensor(parse_ok(f, "{\"instances\":[3]}"), "[1] 3");
 }
 
+static void every_failing_allocation_is_told(void **state)
+{
+	static const char text[] = "{\"inputs\":{\"x\":[\"a\\n\",\"b\\t\",{\"b64\":\"aGVsbG8=\"}],"
+				   "\"more\":[[[[[[[[[]]]]]]]]]}}";
+	fixture *f = *state;
+	int failed = 0;
+
+	set_dtype(f, SERVING_PROCESSOR_STRING);
+	for (int64_t n = 0;; n++) {
+		sp_json_request *request;
+		sp_status status = SP_NO_MEMORY;
+
+		sp_alloc_fail_after(n);
+		request = sp_json_request_create();
+		if (request != NULL)
+			status = sp_json_request_parse(request, &f->set, sp_bytes_of(text),
+						       &f->err);
+		sp_alloc_fail_after(-1);
+		sp_json_request_destroy(request);
+		if (status == SP_OK)
+			break;
+		assert_int_equal(status, SP_NO_MEMORY);
+		failed++;
+	}
+	assert_true(failed >= 5);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -538,6 +566,7 @@ int main(void)
 		TEST(exactly_one_of_instances_and_inputs),
 		TEST(the_signature_may_be_named_before_or_after),
 		TEST(deep_nesting_hurts_nobody),
+		TEST(every_failing_allocation_is_told),
 		TEST(a_request_after_a_large_one_is_small_again),
 	};
 
