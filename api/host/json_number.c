@@ -16,21 +16,31 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* So many digits fit whatever they are. */
+enum { SAFE_DIGITS = 18 };
+
 /* Adds a run of digits; those of a fraction lower the exponent. */
 static const char *read_digits(const char *at, bool fraction, sp_json_number *out)
 {
-	for (; is_digit(*at); at++) {
-		uint64_t next;
+	const char *start = at;
+	uint64_t digits = out->digits, next;
 
-		if (!out->truncated && !__builtin_mul_overflow(out->digits, 10u, &next) &&
+	if (digits == 0) {
+		for (; is_digit(*at) && at - start < SAFE_DIGITS; at++)
+			digits = digits * 10 + (uint64_t)(*at - '0');
+		out->exponent -= fraction ? at - start : 0;
+	}
+	for (; is_digit(*at); at++) {
+		if (!out->truncated && !__builtin_mul_overflow(digits, 10u, &next) &&
 		    !__builtin_add_overflow(next, (uint64_t)(*at - '0'), &next)) {
-			out->digits = next;
+			digits = next;
 			out->exponent -= fraction;
 		} else {
 			out->truncated = true;
 			out->exponent += !fraction;
 		}
 	}
+	out->digits = digits;
 	return at;
 }
 
@@ -159,6 +169,16 @@ static const uint64_t power_of_ten[] = {
 
 enum { MAX_POWER = 19, F32_BITS = 24, F64_BITS = 53 };
 
+/* 2^exponent, for exponents of normal numbers. */
+static double power_of_two(int exponent)
+{
+	uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
 static int bit_length(unsigned __int128 value)
 {
 	uint64_t high = (uint64_t)(value >> 64), low = (uint64_t)value;
@@ -179,7 +199,7 @@ static double round_to(unsigned __int128 value, bool sticky, int scale, int bits
 
 	if (rest > half || (rest == half && (sticky || (kept & 1) != 0)))
 		kept++;
-	return ldexp((double)kept, drop + scale);
+	return (double)kept * power_of_two(drop + scale);
 }
 
 /* digits * 10^exponent for |exponent| <= MAX_POWER and digits != 0. */
@@ -200,6 +220,23 @@ static double round_product(uint64_t digits, int exponent, int bits)
 	return round_to(value / divisor, value % divisor != 0, -shift, bits);
 }
 
+/*
+ * Both operands are exact, so the one operation rounds once.  For a float it
+ * is rounded a second time, which is harmless unless the first result looks
+ * like the middle between two floats.
+ */
+static bool round_simple(uint64_t digits, int64_t exponent, int bits, double *out)
+{
+	uint64_t pattern;
+
+	if (digits >> F64_BITS != 0)
+		return false;
+	*out = exponent < 0 ? (double)digits / (double)power_of_ten[-exponent]
+			    : (double)digits * (double)power_of_ten[exponent];
+	memcpy(&pattern, out, sizeof(pattern));
+	return bits == F64_BITS || (pattern & 0x1fffffff) != 0x10000000;
+}
+
 /* True, and the magnitude in *out, when it can be had without strtod(). */
 static bool round_fast(const sp_json_number *number, int bits, double *out)
 {
@@ -215,7 +252,8 @@ static bool round_fast(const sp_json_number *number, int bits, double *out)
 	}
 	if (number->exponent < -MAX_POWER || number->exponent > MAX_POWER)
 		return false;
-	*out = round_product(number->digits, (int)number->exponent, bits);
+	if (!round_simple(number->digits, number->exponent, bits, out))
+		*out = round_product(number->digits, (int)number->exponent, bits);
 	return true;
 }
 

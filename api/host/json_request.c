@@ -183,6 +183,12 @@ static bool same_shape(const sp_json_shape *a, const sp_json_shape *b)
 	       memcmp(a->dims, b->dims, (size_t)a->rank * sizeof(a->dims[0])) == 0;
 }
 
+static void copy_shape(sp_json_shape *to, const sp_json_shape *from)
+{
+	to->rank = from->rank;
+	memcpy(to->dims, from->dims, (size_t)from->rank * sizeof(to->dims[0]));
+}
+
 /* One more instance of an input: it must have the shape of the first. */
 static sp_status read_instance(sp_json_request *request, input *in, sp_error *err)
 {
@@ -194,7 +200,7 @@ static sp_status read_instance(sp_json_request *request, input *in, sp_error *er
 	n = in->elements.count - before;
 	if (in->seen++ == 0) {
 		in->item_count = n;
-		in->shape = shape;
+		copy_shape(&in->shape, &shape);
 		return SP_OK;
 	}
 	if (n != in->item_count)
@@ -318,7 +324,7 @@ static sp_status read_instances(sp_json_request *request, const sp_signature *si
 		input *in = &request->inputs[i];
 
 		in->dims[0] = (int64_t)n;
-		memcpy(in->dims + 1, in->shape.dims, sizeof(in->shape.dims));
+		memcpy(in->dims + 1, in->shape.dims, (size_t)in->shape.rank * sizeof(in->dims[0]));
 	}
 	return SP_OK;
 }
@@ -331,7 +337,7 @@ static sp_status read_column(sp_json_request *request, input *in, sp_error *err)
 		return sp_error_set(err, SP_INVALID, "the key occurs twice");
 	SP_TRY(sp_json_tensor_read(&request->reader, &in->elements, &in->shape, request->arena,
 				   err));
-	memcpy(in->dims, in->shape.dims, sizeof(in->shape.dims));
+	memcpy(in->dims, in->shape.dims, (size_t)in->shape.rank * sizeof(in->dims[0]));
 	return SP_OK;
 }
 

@@ -253,12 +253,18 @@ static sp_status read_element(input *in)
 
 /* ------------------------------------------------------------------ shape */
 
+/* Elements are at this level: the first one says so, or the first empty list. */
+static void fix_rank(sp_json_shape *shape, int rank)
+{
+	if (shape->rank < 0)
+		shape->rank = shape->closed = rank;
+}
+
 static sp_status read_leaf(input *in, int level)
 {
 	sp_json_shape *shape = in->shape;
 
-	if (shape->rank < 0)
-		shape->rank = level;
+	fix_rank(shape, level);
 	if (level != shape->rank)
 		return sp_error_set(in->err, SP_INVALID,
 				    "JSON Value found at incorrect level: %d in the JSON DOM. "
@@ -284,15 +290,19 @@ static sp_status check_level(input *in, int level)
 	return SP_OK;
 }
 
-/* A list at `level` has ended after n values. */
+/*
+ * A list at `level` has ended after n values.  The first list to end is one of
+ * the deepest, the next new level the one above it, and so on.
+ */
 static sp_status close_level(input *in, int level, size_t n)
 {
 	sp_json_shape *shape = in->shape;
 
-	if (shape->rank < 0)
-		shape->rank = level + 1; /* [] says so */
-	if (shape->dims[level] < 0)
+	fix_rank(shape, level + 1);
+	if (level < shape->closed) {
 		shape->dims[level] = (int64_t)n;
+		shape->closed = level;
+	}
 	if (shape->dims[level] != (int64_t)n)
 		return sp_error_set(
 			in->err, SP_INVALID,
@@ -323,7 +333,5 @@ sp_status sp_json_tensor_read(sp_json_reader *reader, sp_json_elements *elements
 	input in = {reader, elements, shape, arena, err};
 
 	shape->rank = -1;
-	for (int i = 0; i < SP_JSON_TENSOR_MAX_RANK; i++)
-		shape->dims[i] = -1;
 	return read_level(&in, 0);
 }

@@ -25,8 +25,9 @@
 enum { SP_JSON_TENSOR_MAX_RANK = 32 };
 
 typedef struct sp_json_shape {
-	int rank; /* -1 until the first element is seen */
-	int64_t dims[SP_JSON_TENSOR_MAX_RANK];
+	int rank;                              /* -1 until the first element is seen */
+	int closed;                            /* dims of this level and deeper ones are known */
+	int64_t dims[SP_JSON_TENSOR_MAX_RANK]; /* the first `rank` of them */
 } sp_json_shape;
 
 /* The elements of one input, growing; the memory is kept from request to request. */
