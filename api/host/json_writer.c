@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "api/host/base64.h"
+#include "api/host/decimal.h"
+#include "api/host/json_reader.h"
 #include "api/host/utf8.h"
 
 /* ---------------------------------------------------------------- strings */
@@ -68,6 +70,12 @@ void sp_json_write_base64(sp_buffer *out, sp_bytes data)
 
 /* ---------------------------------------------------------------- numbers */
 
+/* What is tried first, and what any value needs to be read back. */
+enum { SHORT_DIGITS = 6, F32_DIGITS = 9, F64_DIGITS = 17 };
+
+/* Smaller numbers are rare, and sp_json_number_to_f64() would want their text. */
+enum { LEAST_EXPONENT = -14 };
+
 void sp_json_write_u64(sp_buffer *out, uint64_t value)
 {
 	char text[20];
@@ -96,38 +104,79 @@ static bool write_special(sp_buffer *out, double value)
 	return !isfinite(value);
 }
 
-/* printf() spells the point as the locale does; JSON has one way only. */
-static void write_decimal(sp_buffer *out, char *text)
+/* ".0" where nothing else shows that it is no integer. */
+static void write_decimal(sp_buffer *out, const char *text)
 {
-	char *comma = strchr(text, ',');
-
-	if (comma != NULL)
-		*comma = '.';
 	sp_buffer_append_text(out, text);
 	if (strpbrk(text, ".e") == NULL)
 		sp_buffer_append_text(out, ".0");
 }
 
-void sp_json_write_f32(sp_buffer *out, float value)
+/* Whether the digits read back as the value that they came from; no smaller than 10^-14. */
+static bool reads_back(sp_decimal decimal, double magnitude, bool narrow)
+{
+	sp_json_number number = {.digits = decimal.digits,
+				 .exponent = decimal.exponent - (SHORT_DIGITS - 1)};
+
+	return narrow ? (double)sp_json_number_to_f32(&number) == magnitude
+		      : sp_json_number_to_f64(&number) == magnitude;
+}
+
+/* The exact way, for the magnitudes that it covers. */
+static bool print_fast(char text[32], double value, bool narrow)
+{
+	double magnitude = fabs(value);
+	int digits = narrow ? F32_DIGITS : F64_DIGITS;
+	sp_decimal decimal;
+
+	if (magnitude == 0) {
+		memcpy(text, signbit(value) ? "-0.0" : "0.0", 5 - !signbit(value));
+		return true;
+	}
+	if (!sp_decimal_of(&decimal, magnitude, SHORT_DIGITS) || decimal.exponent < LEAST_EXPONENT)
+		return false;
+	if (reads_back(decimal, magnitude, narrow)) {
+		sp_decimal_print(text, value < 0, decimal, SHORT_DIGITS);
+		return true;
+	}
+	if (!sp_decimal_of(&decimal, magnitude, digits))
+		return false;
+	sp_decimal_print(text, value < 0, decimal, digits);
+	return true;
+}
+
+/* printf() spells the point as the locale does, and JSON in one way only. */
+static void print_slow(char text[32], double value, bool narrow)
+{
+	char *comma;
+	bool same;
+
+	snprintf(text, 32, "%.*g", SHORT_DIGITS, value);
+	same = narrow ? (double)strtof(text, NULL) == value : strtod(text, NULL) == value;
+	if (!same)
+		snprintf(text, 32, "%.*g", narrow ? F32_DIGITS : F64_DIGITS, value);
+	comma = strchr(text, ',');
+	if (comma != NULL)
+		*comma = '.';
+}
+
+static void write_number(sp_buffer *out, double value, bool narrow)
 {
 	char text[32];
 
 	if (write_special(out, value))
 		return;
-	snprintf(text, sizeof(text), "%.6g", (double)value);
-	if (strtof(text, NULL) != value)
-		snprintf(text, sizeof(text), "%.9g", (double)value);
+	if (!print_fast(text, value, narrow))
+		print_slow(text, value, narrow);
 	write_decimal(out, text);
+}
+
+void sp_json_write_f32(sp_buffer *out, float value)
+{
+	write_number(out, (double)value, true);
 }
 
 void sp_json_write_f64(sp_buffer *out, double value)
 {
-	char text[32];
-
-	if (write_special(out, value))
-		return;
-	snprintf(text, sizeof(text), "%.6g", value);
-	if (strtod(text, NULL) != value)
-		snprintf(text, sizeof(text), "%.17g", value);
-	write_decimal(out, text);
+	write_number(out, value, false);
 }

@@ -2,6 +2,8 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/host/json_writer.h"
@@ -78,6 +80,48 @@ static void doubles_read_back_as_they_were(void **state)
 	sp_buffer_fini(&out);
 }
 
+/* The rule in the words of the C library. */
+static void expect_as_printf(sp_buffer *out, double value, bool narrow)
+{
+	char want[64];
+	double back;
+
+	snprintf(want, sizeof(want), "%.6g", value);
+	back = narrow ? (double)strtof(want, NULL) : strtod(want, NULL);
+	if (back != value)
+		snprintf(want, sizeof(want), narrow ? "%.9g" : "%.17g", value);
+	if (strpbrk(want, ".e") == NULL)
+		strcat(want, ".0");
+	if (narrow)
+		sp_json_write_f32(out, (float)value);
+	else
+		sp_json_write_f64(out, value);
+	expect(out, want);
+}
+
+static void values_of_all_sizes_follow_the_rule(void **state)
+{
+	uint64_t seed = 88172645463325252u;
+	sp_buffer out;
+
+	(void)state;
+	sp_buffer_init(&out, 100);
+	for (int i = 0; i < 200000; i++) {
+		int exponent = i % 160 - 100, digits = i % 9;
+		double value;
+
+		seed ^= seed << 13;
+		seed ^= seed >> 7;
+		seed ^= seed << 17;
+		value = ldexp((double)(seed >> 11), exponent - 53);
+		if (i % 2)
+			value = -round(value * pow(10, digits)) / pow(10, digits);
+		expect_as_printf(&out, value, false);
+		expect_as_printf(&out, (double)(float)value, true);
+	}
+	sp_buffer_fini(&out);
+}
+
 static void integers_are_exact(void **state)
 {
 	sp_buffer out;
@@ -119,6 +163,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(floats_are_written_as_tensorflow_serving_does),
 		cmocka_unit_test(doubles_read_back_as_they_were),
+		cmocka_unit_test(values_of_all_sizes_follow_the_rule),
 		cmocka_unit_test(integers_are_exact),
 		cmocka_unit_test(strings_are_escaped),
 	};
