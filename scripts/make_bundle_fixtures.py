@@ -10,6 +10,9 @@ A bundle's folder holds b.index, b.data-... and expected.txt, a line per read:
 are hexadecimal, little-endian, one run of digits, or a run per string with a
 comma behind each.  protos/tensors.txt has a line per TensorProto, with the
 message in hexadecimal in place of name and slice.
+
+The corpora of the fuzz targets for bundles and sorted tables come from the same
+bundles.
 """
 import os
 import shutil
@@ -194,5 +197,62 @@ def protos():
             out.write(line([data.hex()], tf.io.parse_tensor(data, tf.as_dtype(message.dtype))))
 
 
-for make in (dtypes, strings, sliced, shards, long_names, protos):
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def block(data, at):
+    """Contents of the block that the handle at `at` names, and what is behind the handle."""
+    offset, at = varint(data[0], at)
+    size, at = varint(data[0], at)
+    return data[1][offset:offset + size], at
+
+
+def entries(contents):
+    end = len(contents) - 4 - 4 * int.from_bytes(contents[-4:], "little")
+    at, key = 0, b""
+    while at < end:
+        shared, at = varint(contents, at)
+        rest, at = varint(contents, at)
+        size, at = varint(contents, at)
+        key = key[:shared] + contents[at:at + rest]
+        yield key, contents[at + rest:at + rest + size]
+        at += rest + size
+
+
+def corpora():
+    fuzz = os.path.join(HERE, "..", "tests", "fuzz", "corpus")
+    for name in ("dtypes", "strings", "sliced"):
+        prefix = os.path.join(GOLDEN, "bundles", name, "b")
+        with open(prefix + ".index", "rb") as file:
+            table = file.read()
+        with open(prefix + ".data-00000-of-00001", "rb") as file:
+            shard = file.read()
+        footer = table[-48:]
+        _, at = block((footer, table), 0)
+        index, _ = block((footer, table), at)
+        blocks = [block((handle, table), 0)[0] for _, handle in entries(index)]
+        pairs = [pair for contents in blocks for pair in entries(contents)]
+        out = bytes([len(pairs)])
+        for key, value in pairs:
+            out += bytes([len(key)]) + key + bytes([len(value)]) + value
+        for target, data in (("bundle", out + shard), ("sorted_table", b"\0" + blocks[0])):
+            os.makedirs(os.path.join(fuzz, target), exist_ok=True)
+            with open(os.path.join(fuzz, target, name), "wb") as file:
+                file.write(data)
+        with open(os.path.join(fuzz, "sorted_table", name + "_file"), "wb") as file:
+            file.write(table)
+    # A block of one entry that snappy copies a part of: "abcabcabc" -> 7.
+    plain = bytes([0, 9, 1]) + b"abcabcabc7" + bytes(4) + bytes([1, 0, 0, 0])
+    packed = bytes([len(plain), 5 << 2]) + plain[:6] + bytes([1 | 2 << 2, 3, (len(plain) - 13) << 2])
+    with open(os.path.join(fuzz, "sorted_table", "snappy"), "wb") as file:
+        file.write(b"\1" + packed + plain[12:])
+
+
+for make in (dtypes, strings, sliced, shards, long_names, protos, corpora):
     make()

@@ -1,5 +1,7 @@
 """Makes tests/golden/saved_models with TensorFlow 2.15: small, but with all parts.
 
+Also the corpus of the fuzz target for saved_model.pb.
+
     python scripts/make_saved_model_fixtures.py
 """
 import os
@@ -10,6 +12,9 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
 import tensorflow as tf
+from tensorflow.core.framework.graph_pb2 import GraphDef
+from tensorflow.core.protobuf.meta_graph_pb2 import AssetFileDef, MetaGraphDef
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 v1 = tf.compat.v1
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -88,6 +93,93 @@ def second_generation(folder):
             os.remove(path)
 
 
+def corpus_file(name, meta, more=b""):
+    """A SavedModel of one metagraph, with further bytes at the metagraph's end."""
+    meta.meta_info_def.tags.append("serve")
+    data = SavedModel(saved_model_schema_version=1).SerializeToString()
+    inner = meta.SerializeToString() + more
+    size, rest = b"", len(inner)
+    while rest > 127:
+        size, rest = size + bytes([rest & 127 | 128]), rest >> 7
+    folder = os.path.join(HERE, "..", "tests", "fuzz", "corpus", "saved_model")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "wb") as out:
+        out.write(data + b"\x12" + size + bytes([rest]) + inner)
+
+
+def attributes():
+    """Every kind of attribute, alone and in lists."""
+    meta = MetaGraphDef()
+    node = meta.graph_def.node.add(name="n", op="Op", input=["a", "b:1", "^c"])
+    node.attr["s"].s = b"text"
+    node.attr["i"].i = -1
+    node.attr["f"].f = 0.5
+    node.attr["b"].b = True
+    node.attr["type"].type = 101
+    node.attr["shape"].shape.dim.add().size = -1
+    node.attr["rank"].shape.unknown_rank = True
+    for name, value in (("content", [1, 2, 3]), ("splat", 7), ("texts", ["a", "bc"]), ("half", 0.5)):
+        tensor = tf.make_tensor_proto(value, tf.half if name == "half" else None)
+        node.attr[name].tensor.CopyFrom(tensor)
+        node.attr["tensors"].list.tensor.add().CopyFrom(tensor)
+    node.attr["placeholder"].placeholder = "T"
+    node.attr["func"].func.name = "f"
+    node.attr["func"].func.attr["T"].type = 1
+    node.attr["ss"].list.s.extend([b"x", b""])
+    node.attr["is"].list.i.extend([1, 300])
+    node.attr["fs"].list.f.append(1)
+    node.attr["bs"].list.b.extend([True, False])
+    node.attr["types"].list.type.extend([1, 3])
+    node.attr["shapes"].list.shape.add().dim.add().size = 4
+    node.attr["funcs"].list.func.add().name = "g"
+    corpus_file("attributes", meta)
+
+
+def functions():
+    meta = MetaGraphDef()
+    function = meta.graph_def.library.function.add()
+    function.signature.name = "f"
+    function.signature.input_arg.add(name="x", type=1)
+    function.signature.input_arg.add(name="y", type_attr="T")
+    function.signature.output_arg.add(name="b", type=1)
+    function.signature.output_arg.add(name="a", type=3)
+    function.node_def.add(name="n", op="Add", input=["x", "y"])
+    function.ret["a"] = "n:z:0"
+    function.ret["b"] = "x"
+    function.control_ret["done"] = "n"
+    function.attr["_x"].i = 1
+    meta.graph_def.node.add(name="call", op="PartitionedCall")
+    corpus_file("functions", meta)
+
+
+def surroundings():
+    """Signatures, savers (DeepRec's too, in field 8), init operations, assets in both forms."""
+    meta = MetaGraphDef(graph_def=GraphDef())
+    signature = meta.signature_def["serving_default"]
+    signature.method_name = "tensorflow/serving/predict"
+    signature.inputs["x"].name = "x:0"
+    signature.inputs["x"].dtype = 1
+    signature.inputs["x"].tensor_shape.dim.add().size = -1
+    signature.inputs["sparse"].coo_sparse.values_tensor_name = "v:0"
+    signature.outputs["y"].name = "y:0"
+    meta.signature_def["__saved_model_init_op"].outputs["__saved_model_init_op"].name = "init"
+    meta.saver_def.filename_tensor_name = "save/Const:0"
+    meta.saver_def.restore_op_name = "save/restore_all"
+    meta.collection_def["saved_model_main_op"].node_list.value.append("main")
+    asset = AssetFileDef(filename="words.txt")
+    asset.tensor_info.name = "asset:0"
+    meta.collection_def["saved_model_assets"].any_list.value.add().Pack(asset)
+    saver = meta.saver_def.SerializeToString()
+    corpus_file("surroundings", meta, b"\x42" + bytes([len(saver)]) + saver)
+    meta.ClearField("meta_info_def")
+    meta.asset_file_def.add().CopyFrom(asset)
+    del meta.signature_def["__saved_model_init_op"]
+    corpus_file("assets", meta)
+
+
+attributes()
+functions()
+surroundings()
 with tempfile.TemporaryDirectory() as folder:
     first_generation(folder)
     second_generation(folder)
