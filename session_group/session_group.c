@@ -59,13 +59,17 @@ size_t sp_session_group_count(const sp_session_group *group)
 
 /*
  * pthread_self() is an address in the thread's own memory: one number for the
- * whole life of the thread, without a thread-local of ours.  Its low bits are
- * the same in every thread and its high ones almost, so it is mixed first
- * (Fibonacci hashing).
+ * whole life of the thread, without a thread-local of ours.  Those of several
+ * threads lie at regular distances, so it is mixed first (the finalizer of
+ * SplitMix64: Steele, Lea, Flood, 2014).
  */
 static size_t thread_number(void)
 {
-	return (size_t)(((uint64_t)(uintptr_t)pthread_self() * 0x9e3779b97f4a7c15u) >> 32);
+	uint64_t x = (uint64_t)(uintptr_t)pthread_self();
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return (size_t)(x ^ (x >> 31));
 }
 
 size_t sp_session_group_acquire(sp_session_group *group)

@@ -1,0 +1,330 @@
+#include <config.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "api/handle.h"
+#include "api/serving_processor.h"
+#include "base/alloc.h"
+#include "base/log.h"
+
+/* ---------------------------------------------------------- names and numbers */
+
+_Static_assert((int)SERVING_PROCESSOR_OK == SP_OK &&
+		       (int)SERVING_PROCESSOR_NOT_FOUND == SP_NOT_FOUND &&
+		       (int)SERVING_PROCESSOR_INVALID == SP_INVALID &&
+		       (int)SERVING_PROCESSOR_UNSUPPORTED == SP_UNSUPPORTED &&
+		       (int)SERVING_PROCESSOR_CORRUPT == SP_CORRUPT &&
+		       (int)SERVING_PROCESSOR_IO == SP_IO &&
+		       (int)SERVING_PROCESSOR_NO_MEMORY == SP_NO_MEMORY &&
+		       (int)SERVING_PROCESSOR_BUSY == SP_BUSY &&
+		       (int)SERVING_PROCESSOR_DEADLINE == SP_DEADLINE &&
+		       (int)SERVING_PROCESSOR_INTERNAL == SP_INTERNAL,
+	       "public codes are the project's own");
+_Static_assert(SP_LOG_DEBUG == 0 && SP_LOG_INFO == 1 && SP_LOG_WARNING == 2 && SP_LOG_ERROR == 3,
+	       "public levels are the project's own");
+_Static_assert(sizeof(serving_processor_bytes) == sizeof(sp_bytes) &&
+		       offsetof(serving_processor_bytes, data) == offsetof(sp_bytes, data) &&
+		       offsetof(serving_processor_bytes, size) == offsetof(sp_bytes, size),
+	       "string elements cross the border as they are");
+
+const char *serving_processor_version(void)
+{
+	return PACKAGE_VERSION;
+}
+
+int serving_processor_abi(void)
+{
+	return SERVING_PROCESSOR_ABI;
+}
+
+const char *serving_processor_code_name(serving_processor_code code)
+{
+	if ((int)code < 0 || (int)code > SERVING_PROCESSOR_INTERNAL)
+		return "unknown";
+	return sp_status_name((sp_status)code);
+}
+
+const char *serving_processor_dtype_name(int dtype)
+{
+	return sp_dtype_name((sp_dtype)dtype);
+}
+
+void serving_processor_free(void *data)
+{
+	sp_free(data);
+}
+
+void serving_processor_set_log(serving_processor_log_sink *sink, void *context)
+{
+	sp_log_set_sink(sink, context);
+}
+
+void serving_processor_set_log_level(int level)
+{
+	sp_log_set_level((sp_log_level)level);
+}
+
+/* -------------------------------------------------------------------- errors */
+
+struct serving_processor_error {
+	sp_error error;
+};
+
+/* For when there is no memory to say that there is no memory. */
+static const serving_processor_error no_memory = {{SP_NO_MEMORY, "out of memory"}};
+
+/* Hands `error` out, if anybody wants it; returns its code. */
+static serving_processor_code give_error(const sp_error *error, serving_processor_error **out)
+{
+	serving_processor_error *copy;
+
+	if (out != NULL) {
+		copy = sp_alloc(sizeof(*copy));
+		if (copy != NULL)
+			copy->error = *error;
+		*out = copy != NULL ? copy : (serving_processor_error *)(uintptr_t)&no_memory;
+	}
+	return (serving_processor_code)error->status;
+}
+
+serving_processor_code serving_processor_error_code(const serving_processor_error *error)
+{
+	return error != NULL ? (serving_processor_code)error->error.status : SERVING_PROCESSOR_OK;
+}
+
+const char *serving_processor_error_text(const serving_processor_error *error)
+{
+	return error != NULL ? error->error.text : "";
+}
+
+void serving_processor_error_free(serving_processor_error *error)
+{
+	if (error != &no_memory)
+		sp_free(error);
+}
+
+/* --------------------------------------------------------------------- model */
+
+void *serving_processor_create(const char *model_config, serving_processor_error **error)
+{
+	sp_handle *handle = NULL;
+	sp_error reason;
+
+	if (sp_handle_open(&handle, model_config, &reason) != SP_OK)
+		give_error(&reason, error);
+	return handle;
+}
+
+void serving_processor_destroy(void *model)
+{
+	sp_handle_close(model);
+}
+
+int serving_processor_process(void *model, const char *signature, const void *input_data,
+			      int input_size, void **output_data, int *output_size)
+{
+	return sp_handle_process(model, signature, input_data, input_size, output_data,
+				 output_size);
+}
+
+int serving_processor_model_version(void *model, int64_t *full_step, int64_t *delta_step)
+{
+	const sp_handle *handle = model;
+	int64_t full, delta;
+
+	if (handle == NULL)
+		return -1;
+	sp_processor_steps(handle->processor, &full, &delta);
+	if (full_step != NULL)
+		*full_step = full;
+	if (delta_step != NULL)
+		*delta_step = delta;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- signatures */
+
+static const sp_endpoint *endpoint_of(void *model, const char *signature)
+{
+	const sp_handle *handle = model;
+
+	return handle != NULL ? sp_processor_find_endpoint(handle->processor, signature) : NULL;
+}
+
+size_t serving_processor_signature_count(void *model)
+{
+	const sp_handle *handle = model;
+	size_t count = 0;
+
+	while (handle != NULL && sp_processor_endpoint(handle->processor, count) != NULL)
+		count++;
+	return count;
+}
+
+const char *serving_processor_signature_name(void *model, size_t i)
+{
+	const sp_handle *handle = model;
+	const sp_endpoint *endpoint = handle != NULL ? sp_processor_endpoint(handle->processor, i)
+						     : NULL;
+
+	return endpoint != NULL ? endpoint->signature.name : NULL;
+}
+
+const char *serving_processor_default_signature(void *model)
+{
+	const sp_endpoint *endpoint = endpoint_of(model, NULL);
+
+	return endpoint != NULL ? endpoint->signature.name : NULL;
+}
+
+const char *serving_processor_signature_method(void *model, const char *signature)
+{
+	const sp_endpoint *endpoint = endpoint_of(model, signature);
+
+	return endpoint != NULL ? endpoint->signature.method : NULL;
+}
+
+const serving_processor_tensor_info *serving_processor_input(void *model, const char *signature,
+							     size_t i)
+{
+	const sp_handle *handle = model;
+	const sp_endpoint *endpoint = endpoint_of(model, signature);
+
+	if (endpoint == NULL || i >= endpoint->signature.input_count)
+		return NULL;
+	return &handle->signatures[endpoint->entry].inputs[i];
+}
+
+const serving_processor_tensor_info *serving_processor_output(void *model, const char *signature,
+							      size_t i)
+{
+	const sp_handle *handle = model;
+	const sp_endpoint *endpoint = endpoint_of(model, signature);
+
+	if (endpoint == NULL || i >= endpoint->signature.output_count)
+		return NULL;
+	return &handle->signatures[endpoint->entry].outputs[i];
+}
+
+/* -------------------------------------------------------------------- running */
+
+struct serving_processor_result {
+	sp_arena *arena; /* holds everything, this struct too */
+	size_t count;
+	serving_processor_tensor *tensors;
+};
+
+static sp_status take_input(sp_named_tensor *out, const serving_processor_tensor *input,
+			    sp_error *err)
+{
+	const char *name = input->name != NULL ? input->name : "(no name)";
+
+	if (input->rank < 0 || input->rank > SP_MAX_RANK)
+		return sp_error_set(err, SP_UNSUPPORTED, "input '%s' has rank %d, not 0 to %d",
+				    name, input->rank, SP_MAX_RANK);
+	if (input->rank > 0 && input->dims == NULL)
+		return sp_error_set(err, SP_INVALID, "input '%s' has no dims", name);
+	*out = (sp_named_tensor){.name = input->name,
+				 .tensor = {.dtype = (sp_dtype)input->dtype,
+					    .shape.rank = input->rank,
+					    .count = input->count,
+					    .data = (void *)(uintptr_t)input->data}};
+	for (int d = 0; d < input->rank; d++)
+		out->tensor.shape.dims[d] = input->dims[d];
+	return SP_OK;
+}
+
+static void give_tensor(serving_processor_tensor *out, const sp_named_tensor *output)
+{
+	*out = (serving_processor_tensor){.name = output->name,
+					  .dtype = (int)output->tensor.dtype,
+					  .rank = output->tensor.shape.rank,
+					  .dims = output->tensor.shape.dims,
+					  .count = output->tensor.count,
+					  .data = output->tensor.data};
+}
+
+static sp_status run(sp_handle *handle, const char *signature,
+		     const serving_processor_tensor *inputs, const sp_typed_request *request,
+		     serving_processor_result *result, sp_error *err)
+{
+	sp_arena *arena = result->arena;
+	sp_typed_request typed = *request;
+	sp_named_tensor *views = sp_arena_array(arena, typed.input_count, sizeof(*views));
+	sp_typed_answer answer;
+
+	if (views == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu inputs",
+				    typed.input_count);
+	for (size_t i = 0; i < typed.input_count; i++)
+		SP_TRY(take_input(&views[i], &inputs[i], err));
+	typed.inputs = views;
+	SP_TRY(sp_processor_run(handle->processor, signature, &typed, arena, &answer, err));
+	result->tensors = sp_arena_array(arena, answer.count, sizeof(*result->tensors));
+	if (result->tensors == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", answer.count);
+	for (size_t i = 0; i < answer.count; i++)
+		give_tensor(&result->tensors[i], &answer.outputs[i]);
+	result->count = answer.count;
+	return SP_OK;
+}
+
+static sp_status make_result(serving_processor_result **out, sp_error *err)
+{
+	sp_arena *arena = sp_arena_create(16 << 10);
+	serving_processor_result *result = arena != NULL ? sp_arena_zeros(arena, 1, sizeof(*result))
+							 : NULL;
+
+	if (result == NULL) {
+		sp_arena_destroy(arena);
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a result");
+	}
+	result->arena = arena;
+	*out = result;
+	return SP_OK;
+}
+
+serving_processor_code serving_processor_run(void *model, const char *signature,
+					     const serving_processor_tensor *inputs,
+					     size_t input_count, const char *const *outputs,
+					     size_t output_count, serving_processor_result **result,
+					     serving_processor_error **error)
+{
+	sp_typed_request request = {
+		.input_count = input_count, .outputs = outputs, .output_count = output_count};
+	serving_processor_result *made = NULL;
+	sp_status status;
+	sp_error reason;
+
+	if (model == NULL || result == NULL || (inputs == NULL && input_count != 0) ||
+	    (outputs == NULL && output_count != 0))
+		status = sp_error_set(&reason, SP_INVALID,
+				      "model, inputs, outputs or result is NULL");
+	else
+		status = make_result(&made, &reason);
+	if (status == SP_OK)
+		status = run(model, signature, inputs, &request, made, &reason);
+	if (status != SP_OK) {
+		serving_processor_result_free(made);
+		return give_error(&reason, error);
+	}
+	*result = made;
+	return SERVING_PROCESSOR_OK;
+}
+
+size_t serving_processor_result_count(const serving_processor_result *result)
+{
+	return result != NULL ? result->count : 0;
+}
+
+const serving_processor_tensor *serving_processor_result_tensor(
+	const serving_processor_result *result, size_t i)
+{
+	return result != NULL && i < result->count ? &result->tensors[i] : NULL;
+}
+
+void serving_processor_result_free(serving_processor_result *result)
+{
+	if (result != NULL)
+		sp_arena_destroy(result->arena);
+}

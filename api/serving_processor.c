@@ -1,0 +1,69 @@
+#include "api/serving_processor.h"
+
+#include <stdio.h>
+
+#include "api/handle.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "processor/predict_codec.h"
+
+/* DeepRec's C ABI; the extras are in api/extras.c. */
+
+void *initialize(const char *model_entry, const char *model_config, int *state)
+{
+	sp_handle *handle = NULL;
+	sp_error error;
+
+	(void)model_entry;
+	if (sp_handle_open(&handle, model_config, &error) != SP_OK)
+		sp_log(SP_LOG_ERROR, "[TensorFlow] Processor initialize failed, status: %s",
+		       error.text);
+	if (state != NULL)
+		*state = handle != NULL ? 0 : -1;
+	return handle;
+}
+
+int process(void *model_buf, const void *input_data, int input_size, void **output_data,
+	    int *output_size)
+{
+	return sp_handle_process(model_buf, NULL, input_data, input_size, output_data, output_size);
+}
+
+int batch_process(void *model_buf, const void *input_data[], int *input_size, void *output_data[],
+		  int *output_size)
+{
+	bool has_input = input_data != NULL && input_size != NULL;
+
+	/* A size of -1 makes the answer say that there is no request. */
+	return sp_handle_process(model_buf, NULL, has_input ? input_data[0] : NULL,
+				 has_input ? input_size[0] : -1, output_data, output_size);
+}
+
+static sp_status model_info(sp_handle *handle, void **output_data, int *output_size, sp_error *err)
+{
+	size_t size;
+
+	if (handle == NULL)
+		return sp_error_set(err, SP_INVALID, "the model is NULL");
+	SP_TRY(sp_model_info_encode(output_data, &size, sp_processor_model_path(handle->processor),
+				    err));
+	*output_size = (int)size;
+	return SP_OK;
+}
+
+int get_serving_model_info(void *model_buf, void **output_data, int *output_size)
+{
+	char text[SP_ERROR_TEXT_SIZE + 64];
+	sp_error error;
+	int size;
+
+	if (output_data == NULL || output_size == NULL)
+		return 500;
+	if (model_info(model_buf, output_data, output_size, &error) == SP_OK)
+		return 200;
+	size = snprintf(text, sizeof(text),
+			"[TensorFlow] Processor get serving model info failed: %s", error.text);
+	*output_data = sp_alloc_text(text);
+	*output_size = *output_data != NULL ? size : 0;
+	return 500;
+}

@@ -1,0 +1,57 @@
+#ifndef SP_PROCESSOR_PROCESSOR_H
+#define SP_PROCESSOR_PROCESSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/status.h"
+#include "processor/endpoint.h"
+#include "processor/typed_request.h"
+
+/*
+ * A served model: configuration in, answers out.
+ *
+ * Threads: thread-safe, but for open and close.
+ */
+typedef struct sp_processor sp_processor;
+
+/*
+ * Opens what the configuration (processor/config.h) names, warmed up and ready
+ * to answer.  May wait; see init_timeout_minutes.
+ */
+SP_MUST_CHECK sp_status sp_processor_open(sp_processor **out, const char *config, sp_error *err);
+
+/* No call on it is under way.  NULL is fine. */
+void sp_processor_close(sp_processor *processor);
+
+/*
+ * Answers a serialized PredictRequest with a serialized PredictResponse, a
+ * block for sp_free() with a NUL behind it.  `signature` NULL is the configured
+ * one; SP_NOT_FOUND when there is none of that name.
+ *
+ * After a few requests of the largest kind, the answer is all that is
+ * allocated, and no lock is taken unless all sessions are busy.
+ */
+SP_MUST_CHECK sp_status sp_processor_predict(sp_processor *processor, const char *signature,
+					     sp_bytes request, void **out, size_t *out_size,
+					     sp_error *err);
+
+/* The same on typed tensors: see processor/typed_request.h.  The answer is in `arena`. */
+SP_MUST_CHECK sp_status sp_processor_run(sp_processor *processor, const char *signature,
+					 const sp_typed_request *request, sp_arena *arena,
+					 sp_typed_answer *out, sp_error *err);
+
+/* Signatures in the order of their names; NULL past the last one. */
+const sp_endpoint *sp_processor_endpoint(const sp_processor *processor, size_t i);
+/* The signature of that name, the configured one for NULL; NULL when there is none. */
+const sp_endpoint *sp_processor_find_endpoint(const sp_processor *processor, const char *signature);
+
+/* The full checkpoint that is served, a path prefix; "" when there is none. */
+const char *sp_processor_model_path(const sp_processor *processor);
+
+/* The steps of checkpoint and delta; -1 where there is none. */
+void sp_processor_steps(const sp_processor *processor, int64_t *full, int64_t *delta);
+
+#endif
