@@ -59,7 +59,7 @@ static void set_checkpoint_times(const sp_golden_case *golden)
 		 "find '%s' -name checkpoint -exec touch -d '2001-01-01' {} +", root);
 	if (system(command) != 0)
 		die("cannot run", command);
-	cJSON_ArrayForEach(touch, cJSON_GetObjectItem(golden->about, "touch"))
+	cJSON_ArrayForEach (touch, cJSON_GetObjectItem(golden->about, "touch"))
 		set_time(join(path, root, touch->valuestring), when += 10);
 }
 
@@ -161,7 +161,7 @@ static measure measure_for(const sp_golden_case *golden, const char *request, co
 
 	take_tolerance(cJSON_GetObjectItem(golden->about, "tolerance"), &m);
 	take_tolerance(cJSON_GetObjectItem(by_output, output), &m);
-	cJSON_ArrayForEach(lenient, cJSON_GetObjectItem(golden->about, "lenient_nonfinite"))
+	cJSON_ArrayForEach (lenient, cJSON_GetObjectItem(golden->about, "lenient_nonfinite"))
 		m.lenient |= strcmp(lenient->valuestring, request) == 0;
 	return m;
 }
@@ -179,7 +179,8 @@ static bool same_number(double got, double want, const measure *m)
 
 /* --------------------------------------------------------------- protobuf */
 
-static const Eas__ArrayProto *find_output(const Eas__PredictResponse *response, const char *name)
+static const Tensorflow__Eas__ArrayProto *find_output(
+	const Tensorflow__Eas__PredictResponse *response, const char *name)
 {
 	for (size_t i = 0; i < response->n_outputs; i++)
 		if (strcmp(response->outputs[i]->key, name) == 0)
@@ -187,24 +188,24 @@ static const Eas__ArrayProto *find_output(const Eas__PredictResponse *response, 
 	return NULL;
 }
 
-static bool same_shape(const Eas__ArrayProto *a, const Eas__ArrayProto *b)
+static bool same_shape(const Tensorflow__Eas__ArrayProto *a, const Tensorflow__Eas__ArrayProto *b)
 {
 	size_t rank_a = a->array_shape != NULL ? a->array_shape->n_dim : 0;
 	size_t rank_b = b->array_shape != NULL ? b->array_shape->n_dim : 0;
 
-	return rank_a == rank_b &&
-	       (rank_a == 0 || memcmp(a->array_shape->dim, b->array_shape->dim,
-				      rank_a * sizeof(int64_t)) == 0);
+	return rank_a == rank_b && (rank_a == 0 || memcmp(a->array_shape->dim, b->array_shape->dim,
+							  rank_a * sizeof(int64_t)) == 0);
 }
 
-static bool same_count(const Eas__ArrayProto *a, const Eas__ArrayProto *b)
+static bool same_count(const Tensorflow__Eas__ArrayProto *a, const Tensorflow__Eas__ArrayProto *b)
 {
 	return a->n_float_val == b->n_float_val && a->n_double_val == b->n_double_val &&
 	       a->n_int_val == b->n_int_val && a->n_string_val == b->n_string_val &&
 	       a->n_int64_val == b->n_int64_val && a->n_bool_val == b->n_bool_val;
 }
 
-static bool same_floats(const Eas__ArrayProto *got, const Eas__ArrayProto *want, const measure *m)
+static bool same_floats(const Tensorflow__Eas__ArrayProto *got,
+			const Tensorflow__Eas__ArrayProto *want, const measure *m)
 {
 	for (size_t i = 0; i < want->n_float_val; i++)
 		if (!same_number(got->float_val[i], want->float_val[i], m)) {
@@ -221,7 +222,8 @@ static bool same_floats(const Eas__ArrayProto *got, const Eas__ArrayProto *want,
 	return true;
 }
 
-static bool same_exact(const Eas__ArrayProto *got, const Eas__ArrayProto *want)
+static bool same_exact(const Tensorflow__Eas__ArrayProto *got,
+		       const Tensorflow__Eas__ArrayProto *want)
 {
 	for (size_t i = 0; i < want->n_int_val; i++)
 		if (got->int_val[i] != want->int_val[i])
@@ -241,7 +243,8 @@ static bool same_exact(const Eas__ArrayProto *got, const Eas__ArrayProto *want)
 }
 
 static bool same_outputs(const sp_golden_case *golden, const char *request,
-			 const Eas__PredictResponse *got, const Eas__PredictResponse *want)
+			 const Tensorflow__Eas__PredictResponse *got,
+			 const Tensorflow__Eas__PredictResponse *want)
 {
 	bool same = true;
 
@@ -251,7 +254,8 @@ static bool same_outputs(const sp_golden_case *golden, const char *request,
 	}
 	for (size_t i = 0; i < want->n_outputs; i++) {
 		const char *name = want->outputs[i]->key;
-		const Eas__ArrayProto *a = find_output(got, name), *b = want->outputs[i]->value;
+		const Tensorflow__Eas__ArrayProto *a = find_output(got, name),
+						  *b = want->outputs[i]->value;
 		measure m = measure_for(golden, request, name);
 
 		if (a == NULL || a->dtype != b->dtype || !same_shape(a, b) || !same_count(a, b) ||
@@ -266,8 +270,10 @@ static bool same_outputs(const sp_golden_case *golden, const char *request,
 bool sp_golden_same_response(const sp_golden_case *golden, const char *request, const void *got,
 			     size_t got_size, const void *want, size_t want_size)
 {
-	Eas__PredictResponse *a = eas__predict_response__unpack(NULL, got_size, got);
-	Eas__PredictResponse *b = eas__predict_response__unpack(NULL, want_size, want);
+	Tensorflow__Eas__PredictResponse *a = tensorflow__eas__predict_response__unpack(
+		NULL, got_size, got);
+	Tensorflow__Eas__PredictResponse *b = tensorflow__eas__predict_response__unpack(
+		NULL, want_size, want);
 	bool same;
 
 	if (a == NULL || b == NULL) {
@@ -277,9 +283,9 @@ bool sp_golden_same_response(const sp_golden_case *golden, const char *request, 
 		same = same_outputs(golden, request, a, b);
 	}
 	if (a != NULL)
-		eas__predict_response__free_unpacked(a, NULL);
+		tensorflow__eas__predict_response__free_unpacked(a, NULL);
 	if (b != NULL)
-		eas__predict_response__free_unpacked(b, NULL);
+		tensorflow__eas__predict_response__free_unpacked(b, NULL);
 	return same;
 }
 
@@ -298,7 +304,7 @@ static bool same_tree(const cJSON *got, const cJSON *want, const measure *m)
 	if (cJSON_GetArraySize(got) != cJSON_GetArraySize(want))
 		return false;
 	if (cJSON_IsObject(want)) {
-		cJSON_ArrayForEach(b, want)
+		cJSON_ArrayForEach (b, want)
 			if (!same_tree(cJSON_GetObjectItemCaseSensitive(got, b->string), b, m))
 				return false;
 		return true;

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "processor/predict_codec.h"
-#include "tests/support/proto/predict.pb-c.h"
+#include "tests/support/predict.pb-c.h"
 
 /* protobuf-c reads what we write and writes what we read. */
 typedef Tensorflow__Eas__ArrayProto array_proto;

@@ -10,7 +10,7 @@
 #include "processor/processor.h"
 #include "tests/support/model_double.h"
 #include "tests/support/paths.h"
-#include "tests/support/proto/predict.pb-c.h"
+#include "tests/support/predict.pb-c.h"
 
 typedef Tensorflow__Eas__PredictResponse predict_response;
 

@@ -11,7 +11,7 @@
 #include "processor/request.h"
 #include "processor/typed_request.h"
 #include "session_group/session_group.h"
-#include "tests/support/proto/predict.pb-c.h"
+#include "tests/support/predict.pb-c.h"
 #include "tests/support/small_model.h"
 
 typedef Tensorflow__Eas__PredictResponse predict_response;
