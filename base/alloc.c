@@ -26,9 +26,11 @@ void *sp_alloc(size_t size)
 
 void *sp_alloc_zero(size_t count, size_t size)
 {
-	if (count == 0 || size == 0)
-		count = size = 1;
-	return may_allocate() ? calloc(count, size) : NULL;
+	size_t total;
+
+	if (!sp_size_mul(&total, count, size) || !may_allocate())
+		return NULL;
+	return calloc(total != 0 ? total : 1, 1);
 }
 
 void *sp_alloc_resize(void *old, size_t count, size_t size)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/size.h"
 
 void sp_buffer_init(sp_buffer *buffer, size_t max_size)
 {
@@ -22,6 +23,8 @@ void sp_buffer_clear(sp_buffer *buffer)
 {
 	buffer->size = 0;
 	buffer->failed = false;
+	if (buffer->data != NULL)
+		buffer->data[0] = '\0';
 }
 
 /* Room for `size` more bytes and the NUL behind them. */
@@ -30,11 +33,11 @@ static bool make_room(sp_buffer *buffer, size_t size)
 	size_t need, capacity;
 	char *data;
 
-	if (buffer->failed || size > buffer->max_size - buffer->size) {
+	if (buffer->failed || size > buffer->max_size - buffer->size ||
+	    !sp_size_add(&need, buffer->size, size) || !sp_size_add(&need, need, 1)) {
 		buffer->failed = true;
 		return false;
 	}
-	need = buffer->size + size + 1;
 	if (need <= buffer->capacity)
 		return true;
 	capacity = buffer->capacity < 64 ? 64 : buffer->capacity;

@@ -37,14 +37,14 @@ static inline bool sp_bytes_starts_with(sp_bytes a, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
-	return a.size >= n && memcmp(a.data, prefix, n) == 0;
+	return a.size >= n && (n == 0 || memcmp(a.data, prefix, n) == 0);
 }
 
 static inline bool sp_bytes_ends_with(sp_bytes a, const char *suffix)
 {
 	size_t n = strlen(suffix);
 
-	return a.size >= n && memcmp(a.data + a.size - n, suffix, n) == 0;
+	return a.size >= n && (n == 0 || memcmp(a.data + a.size - n, suffix, n) == 0);
 }
 
 #endif

@@ -16,7 +16,7 @@
 typedef enum sp_isa {
 	SP_ISA_SCALAR = 0,
 	SP_ISA_SSE42,  /* and the CRC32 instruction */
-	SP_ISA_AVX2,   /* and FMA, F16C */
+	SP_ISA_AVX2,   /* and FMA */
 	SP_ISA_AVX512, /* F, BW, DQ, VL */
 } sp_isa;
 

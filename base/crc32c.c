@@ -46,8 +46,9 @@ static uint32_t by_tables(uint32_t crc, const unsigned char *data, size_t size)
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) static uint32_t
-by_instruction(uint32_t crc, const unsigned char *data, size_t size)
+__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc,
+								 const unsigned char *data,
+								 size_t size)
 {
 	uint64_t wide = crc;
 

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 /* Protects sink and sink_context, and keeps lines apart. */
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static sp_log_sink *sink;
@@ -49,6 +51,7 @@ void sp_log(sp_log_level level, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
+	sp_utf8_make_printable(line);
 
 	pthread_mutex_lock(&log_lock);
 	if (sink != NULL)

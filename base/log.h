@@ -20,7 +20,7 @@ typedef enum sp_log_level {
 
 /*
  * `level` is an sp_log_level, an int as in the public header's sink.  `line` has
- * no newline and lives only during the call.
+ * no newline nor other control character and lives only during the call.
  */
 typedef void sp_log_sink(void *context, int level, const char *line);
 

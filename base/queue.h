@@ -20,7 +20,7 @@ sp_queue *sp_queue_create(size_t capacity);
 /* What is left in it is dropped, not freed.  NULL is fine. */
 void sp_queue_destroy(sp_queue *queue);
 
-/* False when the queue is full or closed. */
+/* False when the queue is full or closed.  `item` is not NULL: that is pop's goodbye. */
 bool sp_queue_try_push(sp_queue *queue, void *item);
 
 /* Waits for an item; NULL once the queue is closed and empty. */

@@ -31,8 +31,8 @@ typedef struct sp_error {
 	char text[SP_ERROR_TEXT_SIZE]; /* one line, no newline, always terminated */
 } sp_error;
 
-#define SP_MUST_CHECK         __attribute__((warn_unused_result))
-#define SP_PRINTF(fmt, args)  __attribute__((format(printf, fmt, args)))
+#define SP_MUST_CHECK        __attribute__((warn_unused_result))
+#define SP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* Short lower-case name, for logs and metrics ("not_found").  Never NULL. */
 const char *sp_status_name(sp_status status);
@@ -42,7 +42,7 @@ const char *sp_status_name(sp_status status);
  * path is one line: return sp_error_set(err, SP_CORRUPT, "...").
  *
  * Names and texts that come from a file or a request may hold any byte:
- * what is not printable ASCII or valid UTF-8 is replaced by '?'.
+ * what is not UTF-8, and every control character, is replaced by '?'.
  */
 sp_status sp_error_set(sp_error *err, sp_status status, const char *fmt, ...) SP_PRINTF(3, 4);
 
@@ -54,11 +54,11 @@ sp_status sp_error_set(sp_error *err, sp_status status, const char *fmt, ...) SP
 sp_status sp_error_prefix(sp_error *err, sp_status status, const char *fmt, ...) SP_PRINTF(3, 4);
 
 /* Pass a failure up unchanged. */
-#define SP_TRY(expr)                                                                               \
-	do {                                                                                       \
-		sp_status sp_try_ = (expr);                                                        \
-		if (sp_try_ != SP_OK)                                                              \
-			return sp_try_;                                                            \
+#define SP_TRY(expr)                        \
+	do {                                \
+		sp_status sp_try_ = (expr); \
+		if (sp_try_ != SP_OK)       \
+			return sp_try_;     \
 	} while (0)
 
 #endif

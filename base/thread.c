@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/size.h"
 
 struct sp_thread_group {
 	pthread_mutex_t lock; /* protects decided and go */
@@ -46,11 +47,15 @@ static void decide(sp_thread_group *group, bool go)
 sp_status sp_thread_group_create(sp_thread_group **out, size_t count, const char *name,
 				 sp_thread_main *main, void *context, sp_error *err)
 {
-	sp_thread_group *group = sp_alloc_zero(1, sizeof(*group) + count * sizeof(pthread_t));
+	sp_thread_group *group = NULL;
 	sigset_t all, old;
 	int failure = 0;
 	char short_name[16] = "";
+	size_t size;
 
+	if (sp_size_mul(&size, count, sizeof(pthread_t)) &&
+	    sp_size_add(&size, size, sizeof(*group)))
+		group = sp_alloc_zero(1, size);
 	if (group == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu threads", count);
 	pthread_mutex_init(&group->lock, NULL);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "api/host/utf8.h"
+#include "base/utf8.h"
 
 /*
  * The text ends in a NUL, and a NUL ends every loop below, so none of them

@@ -5,7 +5,7 @@
 
 #include "api/host/dtype_name.h"
 #include "api/host/json_writer.h"
-#include "api/host/utf8.h"
+#include "base/utf8.h"
 
 typedef struct writer {
 	sp_buffer *out;

@@ -8,7 +8,7 @@
 #include "api/host/base64.h"
 #include "api/host/decimal.h"
 #include "api/host/json_reader.h"
-#include "api/host/utf8.h"
+#include "base/utf8.h"
 
 /* ---------------------------------------------------------------- strings */
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "api/host/json_writer.h"
-#include "api/host/utf8.h"
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/file.h"
+#include "base/utf8.h"
 
 enum { MAX_CONFIG_BYTES = 16 << 20 };
 

@@ -1,4 +1,6 @@
-#include "api/host/utf8.h"
+#include "base/utf8.h"
+
+#include <string.h>
 
 size_t sp_utf8_length(const char *text, size_t size)
 {
@@ -30,6 +32,29 @@ bool sp_utf8_valid(sp_bytes text)
 		i += n;
 	}
 	return true;
+}
+
+/* The C1 controls, U+0080 to U+009F, are the two bytes C2 80 to C2 9F. */
+static bool is_control(const char *s)
+{
+	unsigned char first = (unsigned char)s[0];
+
+	return first < 0x20 || first == 0x7f || (first == 0xc2 && (unsigned char)s[1] < 0xa0);
+}
+
+void sp_utf8_make_printable(char *text)
+{
+	size_t size = strlen(text);
+
+	for (size_t i = 0; i < size;) {
+		size_t n = sp_utf8_length(text + i, size - i);
+
+		if (n == 0 || is_control(text + i)) {
+			text[i] = '?';
+			n = 1;
+		}
+		i += n;
+	}
 }
 
 size_t sp_utf8_encode(char out[4], uint32_t code)
