@@ -1,0 +1,193 @@
+/*
+ * Every golden case through DeepRec's four functions, found with dlsym() as a
+ * host that knows nothing else of us does; with the planned and with the
+ * reference execution.
+ */
+#include <cjson/cJSON.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/golden.h"
+
+typedef void *initialize_fn(const char *entry, const char *config, int *state);
+typedef int process_fn(void *model, const void *in, int in_size, void **out, int *out_size);
+typedef int info_fn(void *model, void **out, int *out_size);
+
+static initialize_fn *initialize;
+static process_fn *process;
+static info_fn *get_serving_model_info;
+static size_t passed, failed;
+static bool reference;
+
+/* Cases from elsewhere that must be served; the others may be refused by name. */
+static const char *const required[] = {
+	"ev-minimal",           "ev-wdl",           "ev-filter-counter", "tf-half-plus-two",
+	"tf-half-plus-two-tf2", "tf-keras2-deepfm", "tf-v2-dlrm",
+};
+
+static bool is_required(const sp_golden_case *golden)
+{
+	for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++)
+		if (strcmp(golden->name, required[i]) == 0)
+			return true;
+	return golden->ours;
+}
+
+static void count(const sp_golden_case *golden, const char *what, bool good)
+{
+	if (good) {
+		passed++;
+		return;
+	}
+	failed++;
+	printf("^ %s %s%s\n", golden->name, what, reference ? " (reference)" : "");
+}
+
+static bool answers(const sp_golden_case *golden, void *model, const char *request)
+{
+	char path[512];
+	size_t in_size, want_size;
+	char *in, *want;
+	void *out = NULL;
+	int out_size = 0, code;
+	bool good;
+
+	snprintf(path, sizeof(path), "%s.request.pb", request);
+	in = sp_golden_read(golden, path, &in_size);
+	snprintf(path, sizeof(path), "%s.response.pb", request);
+	want = sp_golden_read(golden, path, &want_size);
+	code = process(model, in, (int)in_size, &out, &out_size);
+	good = code == 200 && sp_golden_same_response(golden, request, out, (size_t)out_size, want,
+						      want_size);
+	if (code != 200)
+		printf("  %d: %.*s\n", code, out_size, (char *)out);
+	free(in);
+	free(want);
+	free(out);
+	return good;
+}
+
+/* requests/000, requests/001, ... */
+static void check_requests(const sp_golden_case *golden, void *model, const char *folder)
+{
+	for (int i = 0;; i++) {
+		char request[256], path[300], *there;
+		size_t size;
+
+		snprintf(request, sizeof(request), "%s/%03d", folder, i);
+		snprintf(path, sizeof(path), "%s.request.pb", request);
+		there = sp_golden_read(golden, path, &size);
+		free(there);
+		if (there == NULL)
+			break;
+		count(golden, request, answers(golden, model, request));
+	}
+}
+
+/* What TensorFlow refuses is refused, and the next good request is answered. */
+static void check_errors(const sp_golden_case *golden, void *model)
+{
+	for (int i = 0;; i++) {
+		char path[64], *in;
+		size_t size;
+		void *out = NULL;
+		int out_size = 0, code;
+
+		snprintf(path, sizeof(path), "errors/%03d.request.pb", i);
+		in = sp_golden_read(golden, path, &size);
+		if (in == NULL)
+			break;
+		code = process(model, in, (int)size, &out, &out_size);
+		count(golden, path, code == 500 && out_size > 0);
+		free(in);
+		free(out);
+		count(golden, "the request after an error", answers(golden, model, "requests/000"));
+	}
+}
+
+static void check_live(const sp_golden_case *golden, void *model)
+{
+	const cJSON *live = cJSON_GetObjectItem(golden->about, "live");
+	const cJSON *path = cJSON_GetObjectItem(live, "model_path");
+	void *out = NULL;
+	int size = 0, code;
+
+	if (path == NULL)
+		return;
+	code = get_serving_model_info(model, &out, &size);
+	count(golden, "model info",
+	      code == 200 && (size_t)size > strlen(path->valuestring) &&
+		      memcmp((char *)out + size - strlen(path->valuestring), path->valuestring,
+			     strlen(path->valuestring)) == 0);
+	free(out);
+}
+
+/* A folder of requests under one signature.  The model stays open: DeepRec's ABI cannot close it. */
+static void check_signature(const sp_golden_case *golden, const char *signature,
+			    const char *folder)
+{
+	void (*destroy)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "serving_processor_destroy");
+	char *config = sp_golden_config(golden, signature, reference);
+	int state = 1;
+	void *model = initialize("", config, &state);
+
+	free(config);
+	if (model == NULL) {
+		if (is_required(golden))
+			count(golden, signature != NULL ? signature : "initialize", false);
+		else
+			printf("%s: not served\n", golden->name);
+		return;
+	}
+	count(golden, "state", state == 0);
+	check_requests(golden, model, folder);
+	if (signature == NULL) {
+		check_live(golden, model);
+		check_errors(golden, model);
+	}
+	if (destroy != NULL)
+		destroy(model);
+}
+
+static void check_case(sp_golden_case *golden)
+{
+	const cJSON *other;
+
+	check_signature(golden, NULL, "requests");
+	cJSON_ArrayForEach(other, cJSON_GetObjectItem(golden->about, "other_signatures"))
+		check_signature(golden, other->string, other->valuestring);
+}
+
+static void *symbol(void *library, const char *name)
+{
+	void *found = dlsym(library, name);
+
+	if (found == NULL) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(1);
+	}
+	return found;
+}
+
+int main(int argc, char **argv)
+{
+	void *library = dlopen(".libs/libserving_processor.so", RTLD_NOW | RTLD_GLOBAL);
+
+	if (library == NULL) {
+		fprintf(stderr, "%s\n", dlerror());
+		return 1;
+	}
+	initialize = (initialize_fn *)symbol(library, "initialize");
+	process = (process_fn *)symbol(library, "process");
+	get_serving_model_info = (info_fn *)symbol(library, "get_serving_model_info");
+	for (int round = 0; round < 2; round++) {
+		reference = round == 1;
+		sp_golden_each(argc > 1 ? argv[1] : NULL, check_case);
+	}
+	printf("[  PASSED  ] %zu test(s).\n", passed);
+	if (failed != 0)
+		printf("[  FAILED  ] %zu test(s), listed above.\n", failed);
+	return failed != 0 || passed == 0;
+}
