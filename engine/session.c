@@ -197,8 +197,11 @@ static void set_life_sign(sp_tensor *sign)
 
 static sp_status run_step(const sp_step *step, sp_call *call)
 {
-	for (uint32_t k = 0; k < step->out_count + step->life_sign; k++)
+	/* A request that failed leaves its slots as they were: forget their blocks, too. */
+	for (uint32_t k = 0; k < step->out_count + step->life_sign; k++) {
 		call->out[k]->dtype = SP_INVALID_DTYPE;
+		call->out[k]->block = NULL;
+	}
 	if (step->may_die && is_dead(step, call->in))
 		return SP_OK;
 	SP_TRY(step->run(call));

@@ -27,6 +27,7 @@ static sp_status prepare_any(sp_prepare *prepare, const char *const flags[2], ba
 {
 	matmul_state *state = sp_prepare_state(prepare, sizeof(*state));
 
+	*out = state;
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
@@ -35,7 +36,6 @@ static sp_status prepare_any(sp_prepare *prepare, const char *const flags[2], ba
 					 err));
 	state->rule = rule;
 	state->result = prepare->in_dtypes[0];
-	*out = state;
 	return SP_OK;
 }
 
