@@ -74,6 +74,7 @@ def replace_embeddings(graph_def):
         if not node.op.startswith("KvResourceGather"):
             copy = out.node.add()
             copy.CopyFrom(node)
+            copy.attr.pop("_class", None)
             kept = [i for i in copy.input if i.lstrip("^").split(":")[0] not in dims and "Kv" not in i]
             del copy.input[:]
             copy.input.extend(kept)
