@@ -207,6 +207,18 @@ static sp_status load_resources(sp_model *model, const sp_model_options *options
 
 /* ---------------------------------------------------------- serving program */
 
+/* A sparse or composite tensor has no one name: no request could carry it. */
+static bool is_plain(const sp_signature *signature)
+{
+	for (size_t i = 0; i < signature->input_count; i++)
+		if (signature->inputs[i].tensor_name[0] == '\0')
+			return false;
+	for (size_t i = 0; i < signature->output_count; i++)
+		if (signature->outputs[i].tensor_name[0] == '\0')
+			return false;
+	return true;
+}
+
 static sp_status import_graph(sp_model *model, sp_error *err)
 {
 	const sp_saved_model *saved = &model->saved;
@@ -221,12 +233,14 @@ static sp_status import_graph(sp_model *model, sp_error *err)
 	for (size_t i = 0; i < saved->signature_count; i++) {
 		const sp_signature *signature = &saved->signatures[i];
 
+		if (!is_plain(signature))
+			continue;
 		for (size_t k = 0; k < signature->input_count; k++)
 			names[used++] = signature->inputs[k].tensor_name;
 		for (size_t k = 0; k < signature->output_count; k++)
 			names[used++] = signature->outputs[k].tensor_name;
 	}
-	SP_TRY(sp_graph_import(&model->graph, &saved->graph, &(sp_import_roots){names, count},
+	SP_TRY(sp_graph_import(&model->graph, &saved->graph, &(sp_import_roots){names, used},
 			       model->arena, err));
 	return sp_graph_lower(&model->graph, err);
 }
@@ -252,6 +266,9 @@ static sp_status make_entries(sp_model *model, sp_error *err)
 		const sp_signature *signature = &saved->signatures[i];
 		sp_entry_spec *entry = &model->entries[i];
 
+		*entry = (sp_entry_spec){.name = signature->name};
+		if (!is_plain(signature))
+			continue;
 		*entry = (sp_entry_spec){.name = signature->name,
 					 .feed_count = signature->input_count,
 					 .fetch_count = signature->output_count};
@@ -358,7 +375,10 @@ static sp_status settle_signatures(sp_model *model, const char *required, sp_err
 		const sp_error *broken = sp_program_entry_error(model->program, i);
 		sp_error why;
 
-		if (broken != NULL)
+		if (!is_plain(&model->saved.signatures[i]))
+			sp_error_set(&why, SP_UNSUPPORTED,
+				     "an input or output is a sparse or composite tensor");
+		else if (broken != NULL)
 			why = *broken;
 		else if (complete(model, i, &why) == SP_OK)
 			continue;

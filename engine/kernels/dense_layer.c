@@ -1,7 +1,6 @@
 #include "engine/kernels/dense_layer.h"
 
 #include <dnnl.h>
-#include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -48,6 +47,10 @@ struct sp_dense_layer {
 	dnnl_memory_t bias_memory;
 	_Atomic(lane *) lanes[MAX_LANES]; /* NULL: not made yet, or in use */
 };
+
+/* Of OpenMP's run time, which oneDNN brings along; omp.h comes with one compiler only. */
+extern int omp_get_max_threads(void);
+extern void omp_set_num_threads(int count);
 
 /* oneDNN would spread over threads of its own; we compute on the caller's. */
 static int use_one_thread(void)

@@ -21,7 +21,6 @@ api/host: base api/serving_processor.h api/host
 # header: the only places that may include it
 foreign='
 dnnl.h: engine/kernels/dense_layer.c
-omp.h: engine/kernels/dense_layer.c
 snappy-c.h: model_loader/
 protobuf-c/: model_loader/
 cJSON.h: processor/config api/
