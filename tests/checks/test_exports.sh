@@ -27,6 +27,8 @@ check 'every function of the header, and no other' \
 	"$(tr '\n' ' ' <"${srcdir:-.}/api/serving_processor.h" |
 		sed 's/SERVING_PROCESSOR_API/\n&/g' |
 		sed -n 's/^SERVING_PROCESSOR_API [^(]*[ *]\([a-z_]*\)(.*/\1/p' | LC_ALL=C sort | tr '\n' ' ')"
+check 'nothing of ours is missing in it' \
+	"$(nm -D --undefined-only "$library" | grep -c ' sp_')" 0
 check 'the name it is found by' \
 	"$(readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')" \
 	libserving_processor.so
