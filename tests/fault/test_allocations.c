@@ -152,12 +152,17 @@ static void with_little_memory(subject *s, const char *what, action_fn *action, 
 		      (unsigned long long)asked);
 }
 
+static int visits;
+
 static void visit(sp_golden_case *golden)
 {
 	subject s = {.golden = golden, .config = sp_golden_config(golden, NULL, false)};
 
-	if (!golden->ours)
+	if (!golden->ours) {
+		free(s.config);
 		return;
+	}
+	visits++;
 	take_request(&s.request, golden, "requests/000");
 	with_little_memory(&s, "open", open_and_close, false);
 	with_little_memory(&s, "first request", answer_or_fail, true);
@@ -178,16 +183,23 @@ static void ignore_line(void *context, int level, const char *line)
 	(void)line;
 }
 
+static void visit_named(const char *name)
+{
+	visits = 0;
+	sp_golden_each(name, visit);
+	assert_int_equal(visits, 1);
+}
+
 static void embeddings(void **state)
 {
 	(void)state;
-	sp_golden_each("ev-ctr", visit);
+	visit_named("ev-ctr");
 }
 
 static void functions_and_variables(void **state)
 {
 	(void)state;
-	sp_golden_each("keras2-mlp", visit);
+	visit_named("keras2-mlp");
 }
 
 int main(void)
