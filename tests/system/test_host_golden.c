@@ -1,0 +1,390 @@
+#include "tests/support/cmocka.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/host/json_reader.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "tests/support/host_process.h"
+#include "tests/support/http_client.h"
+#include "tests/support/paths.h"
+
+/*
+ * serving_host with the models of the golden cases: every request that is
+ * there in JSON gets the answer that TensorFlow gave.  The cases are those of
+ * tests/golden/, and of $SP_GOLDEN_DIR or ../shared/golden where that exists.
+ */
+
+/* ---------------------------------------------------------------- comparison */
+
+typedef struct comparison {
+	double rtol, atol;
+	sp_arena *arena;
+	char why[400];
+} comparison;
+
+static bool same_value(comparison *c, sp_json_reader *got, sp_json_reader *want);
+
+static bool differ(comparison *c, const sp_json_reader *got, const sp_json_reader *want)
+{
+	if (c->why[0] == '\0')
+		snprintf(c->why, sizeof(c->why), "got %.100s, want %.100s", got->at, want->at);
+	return false;
+}
+
+/* Integers must be equal; where one has a fraction, near. */
+static bool same_number(comparison *c, sp_json_reader *got, sp_json_reader *want)
+{
+	sp_json_reader got_at = *got, want_at = *want;
+	sp_json_number a, b;
+	double x, y;
+
+	if (sp_json_number_read(got, &a, NULL) != SP_OK ||
+	    sp_json_number_read(want, &b, NULL) != SP_OK)
+		return differ(c, &got_at, &want_at);
+	if (a.integer && b.integer)
+		return (a.digits == b.digits && (a.negative == b.negative || a.digits == 0)) ||
+		       differ(c, &got_at, &want_at);
+	x = sp_json_number_to_f64(&a);
+	y = sp_json_number_to_f64(&b);
+	return x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= c->atol + c->rtol * fabs(y) ||
+	       differ(c, &got_at, &want_at);
+}
+
+static bool same_string(comparison *c, sp_json_reader *got, sp_json_reader *want)
+{
+	sp_json_reader got_at = *got, want_at = *want;
+	sp_bytes a, b;
+
+	return (sp_json_string(got, &a, c->arena, NULL) == SP_OK &&
+		sp_json_string(want, &b, c->arena, NULL) == SP_OK && sp_bytes_equal(a, b)) ||
+	       differ(c, &got_at, &want_at);
+}
+
+static bool same_array(comparison *c, sp_json_reader *got, sp_json_reader *want)
+{
+	bool got_more, want_more;
+
+	for (size_t i = 0;; i++) {
+		if (sp_json_array_next(got, i, &got_more, NULL) != SP_OK ||
+		    sp_json_array_next(want, i, &want_more, NULL) != SP_OK || got_more != want_more)
+			return differ(c, got, want);
+		if (!got_more)
+			return true;
+		if (!same_value(c, got, want))
+			return false;
+	}
+}
+
+/* Moves `object`, which is at an object, to the value of the key. */
+static bool find_key(sp_json_reader *object, sp_bytes key, sp_arena *arena)
+{
+	sp_bytes name;
+	bool more;
+
+	for (size_t i = 0;
+	     sp_json_object_next(object, i, &more, &name, arena, NULL) == SP_OK && more; i++) {
+		if (sp_bytes_equal(name, key))
+			return true;
+		if (sp_json_skip(object, NULL) != SP_OK)
+			return false;
+	}
+	return false;
+}
+
+/* The same keys, in whatever order. */
+static bool same_object(comparison *c, sp_json_reader *got, sp_json_reader *want)
+{
+	sp_json_reader start = *got, inside;
+	size_t got_count = 0, want_count = 0;
+	sp_bytes key;
+	bool more;
+
+	for (;; want_count++) {
+		if (sp_json_object_next(want, want_count, &more, &key, c->arena, NULL) != SP_OK)
+			return differ(c, &start, want);
+		if (!more)
+			break;
+		inside = start;
+		if (!find_key(&inside, key, c->arena))
+			return differ(c, &start, want);
+		if (!same_value(c, &inside, want))
+			return false;
+	}
+	while (sp_json_object_next(got, got_count, &more, &key, c->arena, NULL) == SP_OK && more &&
+	       sp_json_skip(got, NULL) == SP_OK)
+		got_count++;
+	return got_count == want_count || differ(c, &start, want);
+}
+
+static bool same_value(comparison *c, sp_json_reader *got, sp_json_reader *want)
+{
+	sp_json_kind kind = sp_json_peek(want);
+
+	if (sp_json_peek(got) != kind)
+		return differ(c, got, want);
+	switch (kind) {
+	case SP_JSON_NUMBER:
+		return same_number(c, got, want);
+	case SP_JSON_STRING:
+		return same_string(c, got, want);
+	case SP_JSON_ARRAY:
+		return same_array(c, got, want);
+	case SP_JSON_OBJECT:
+		return same_object(c, got, want);
+	case SP_JSON_NONE:
+		return differ(c, got, want);
+	default:
+		return sp_json_literal(got, NULL) == SP_OK && sp_json_literal(want, NULL) == SP_OK;
+	}
+}
+
+static bool same_document(comparison *c, const char *got, const char *want)
+{
+	sp_json_reader got_reader, want_reader;
+	bool same;
+
+	c->why[0] = '\0';
+	c->arena = sp_arena_create(4096);
+	sp_json_reader_init(&got_reader, sp_bytes_of(got));
+	sp_json_reader_init(&want_reader, sp_bytes_of(want));
+	same = same_value(c, &got_reader, &want_reader);
+	sp_json_reader_fini(&got_reader);
+	sp_json_reader_fini(&want_reader);
+	sp_arena_destroy(c->arena);
+	return same;
+}
+
+/* --------------------------------------------------------------------- cases */
+
+static char *read_text(const char *path)
+{
+	size_t size;
+	char *text;
+	sp_error err;
+
+	assert_ok(sp_file_read(&text, &size, path, 64 << 20, &err), &err);
+	return text;
+}
+
+/* The text of "key": "text" in a case's description. */
+static void text_of(char *out, size_t room, const char *description, const char *key)
+{
+	char quoted[64];
+	const char *at;
+	size_t n;
+
+	snprintf(quoted, sizeof(quoted), "\"%s\": \"", key);
+	at = strstr(description, quoted);
+	assert_non_null(at);
+	at += strlen(quoted);
+	n = strcspn(at, "\"");
+	assert_true(n < room);
+	memcpy(out, at, n);
+	out[n] = '\0';
+}
+
+static double number_of(const char *description, const char *key)
+{
+	char quoted[64];
+	const char *at;
+
+	snprintf(quoted, sizeof(quoted), "\"%s\": ", key);
+	at = strstr(description, quoted);
+	assert_non_null(at);
+	return strtod(at + strlen(quoted), NULL);
+}
+
+static void play_request(uint16_t port, comparison *c, const char *request_path)
+{
+	char answer_path[SP_PATH_SIZE];
+	char *request = read_text(request_path), *want;
+	sp_http_reply reply;
+	size_t stem = strlen(request_path) - strlen(".request.json");
+
+	snprintf(answer_path, sizeof(answer_path), "%.*s.response.json", (int)stem, request_path);
+	want = read_text(answer_path);
+	sp_http_call(port, "POST", "/v1/models/golden:predict", request, &reply);
+	if (reply.status != 200)
+		fail_msg("%s: %d %s", request_path, reply.status, reply.body);
+	if (!same_document(c, reply.body, want))
+		fail_msg("%s: %s", request_path, c->why);
+	sp_free(request);
+	sp_free(want);
+}
+
+/* Every request in JSON of a folder, which may be absent; returns how many. */
+static int play_folder(uint16_t port, comparison *c, const char *folder)
+{
+	static const char ending[] = ".request.json";
+	DIR *list = opendir(folder);
+	struct dirent *entry;
+	char path[SP_PATH_SIZE];
+	int count = 0;
+
+	while (list != NULL && (entry = readdir(list)) != NULL) {
+		size_t size = strlen(entry->d_name);
+
+		if (size <= strlen(ending) ||
+		    strcmp(entry->d_name + size - strlen(ending), ending) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%.3000s/%s", folder, entry->d_name);
+		play_request(port, c, path);
+		count++;
+	}
+	if (list != NULL)
+		closedir(list);
+	return count;
+}
+
+static int play_signatures(uint16_t port, comparison *c, const char *folder)
+{
+	DIR *list = opendir(folder);
+	struct dirent *entry;
+	char path[SP_PATH_SIZE];
+	int count = 0;
+
+	while (list != NULL && (entry = readdir(list)) != NULL) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%.3000s/%s/requests", folder, entry->d_name);
+		count += play_folder(port, c, path);
+	}
+	if (list != NULL)
+		closedir(list);
+	return count;
+}
+
+static const char *program_path(void)
+{
+	static char path[SP_PATH_SIZE];
+	const char *builddir = getenv("builddir");
+
+	snprintf(path, sizeof(path), "%s/serving_host", builddir != NULL ? builddir : ".");
+	return path;
+}
+
+static int play_case(const char *folder, const char *description)
+{
+	sp_host_process process;
+	comparison c = {.rtol = number_of(description, "rtol"),
+			.atol = number_of(description, "atol")};
+	char model[SP_PATH_SIZE], requests[SP_PATH_SIZE], signatures[SP_PATH_SIZE];
+	char signature[200];
+	int count;
+
+	snprintf(model, sizeof(model), "%.3000s/model", folder);
+	snprintf(requests, sizeof(requests), "%.3000s/requests", folder);
+	snprintf(signatures, sizeof(signatures), "%.3000s/signatures", folder);
+	text_of(signature, sizeof(signature), description, "signature_name");
+	sp_host_process_init(&process);
+	if (!sp_host_process_start(&process, program_path(),
+				   (const char *const[]){"--model_name=golden", "--model_base_path",
+							 model, "--signature_name", signature,
+							 "--drain_delay_in_ms=0", NULL},
+				   true))
+		fail_msg("%s: %s", folder, sp_host_process_log(&process));
+	count = play_folder(process.port, &c, requests);
+	count += play_signatures(process.port, &c, signatures);
+	sp_host_process_signal(&process, SIGTERM);
+	assert_int_equal(sp_host_process_wait(&process), 0);
+	sp_host_process_fini(&process);
+	return count;
+}
+
+/* Cases with checkpoints need more than a SavedModel; those are played elsewhere. */
+static bool is_plain_case(const char *folder)
+{
+	char path[SP_PATH_SIZE], checkpoints[SP_PATH_SIZE];
+
+	snprintf(path, sizeof(path), "%.3000s/case.json", folder);
+	snprintf(checkpoints, sizeof(checkpoints), "%.3000s/checkpoints", folder);
+	return sp_file_exists(path) && !sp_file_exists(checkpoints);
+}
+
+static int play_all(const char *golden)
+{
+	struct dirent **names;
+	int n = scandir(golden, &names, NULL, alphasort), count = 0;
+
+	for (int i = 0; i < n; i++) {
+		char folder[SP_PATH_SIZE], path[SP_PATH_SIZE];
+
+		snprintf(folder, sizeof(folder), "%.3000s/%s", golden, names[i]->d_name);
+		if (names[i]->d_name[0] != '.' && is_plain_case(folder)) {
+			char *description;
+
+			snprintf(path, sizeof(path), "%.3500s/case.json", folder);
+			description = read_text(path);
+			count += play_case(folder, description);
+			sp_free(description);
+		}
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	return count;
+}
+
+static void the_models_of_the_tree_answer_as_tensorflow(void **state)
+{
+	char path[SP_PATH_SIZE];
+
+	(void)state;
+	assert_true(play_all(sp_source_path(path, "tests/golden")) >= 10);
+}
+
+static void more_models_answer_as_tensorflow(void **state)
+{
+	const char *more = getenv("SP_GOLDEN_DIR");
+	char path[SP_PATH_SIZE];
+
+	(void)state;
+	if (more == NULL)
+		more = sp_source_path(path, "../shared/golden");
+	if (!sp_file_is_directory(more))
+		skip();
+	assert_true(play_all(more) > 0);
+}
+
+static void a_comparison_sees_differences(void **state)
+{
+	static const struct {
+		const char *got, *want;
+		bool same;
+	} cases[] = {
+		{"{\"outputs\":[1.0,2]}", "{\"outputs\": [1.00001, 2]}", true},
+		{"{\"outputs\":[1.0,2]}", "{\"outputs\": [1.001, 2]}", false},
+		{"{\"outputs\":[1.0,2]}", "{\"outputs\": [1.0, 2, 3]}", false},
+		{"{\"outputs\":[1.0,2]}", "{\"outputs\": [1.0]}", false},
+		{"{\"a\":9007199254740993}", "{\"a\":9007199254740992}", false},
+		{"{\"a\":1,\"b\":\"x\"}", "{\"b\":\"\\u0078\",\"a\":1}", true},
+		{"{\"a\":1,\"b\":\"x\"}", "{\"b\":\"x\"}", false},
+		{"{\"b\":\"x\"}", "{\"a\":1,\"b\":\"x\"}", false},
+		{"{\"a\":NaN}", "{\"a\":NaN}", true},
+		{"{\"a\":NaN}", "{\"a\":1.0}", false},
+		{"{\"a\":true}", "{\"a\":false}", false},
+	};
+	comparison c = {.rtol = 1e-4};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (same_document(&c, cases[i].got, cases[i].want) != cases[i].same)
+			fail_msg("%s and %s", cases[i].got, cases[i].want);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_comparison_sees_differences),
+		cmocka_unit_test(the_models_of_the_tree_answer_as_tensorflow),
+		cmocka_unit_test(more_models_answer_as_tensorflow),
+	};
+
+	return cmocka_run_group_tests_name("host_golden", tests, NULL, NULL);
+}
