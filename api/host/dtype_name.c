@@ -25,7 +25,7 @@ static const struct {
 	{SERVING_PROCESSOR_UINT64, "uint64", 8},
 };
 
-const char *sp_dtype_name(int dtype)
+const char *sp_host_dtype_name(int dtype)
 {
 	for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++)
 		if (dtypes[i].dtype == dtype)
@@ -33,7 +33,7 @@ const char *sp_dtype_name(int dtype)
 	return "unknown";
 }
 
-size_t sp_dtype_size(int dtype)
+size_t sp_host_dtype_size(int dtype)
 {
 	for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++)
 		if (dtypes[i].dtype == dtype)

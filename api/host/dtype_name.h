@@ -8,9 +8,9 @@
  */
 
 /* "float", "int64": as TensorFlow Serving's messages spell them; "unknown" else. */
-const char *sp_dtype_name(int dtype);
+const char *sp_host_dtype_name(int dtype);
 
 /* Bytes of one element of a serving_processor_tensor; 0 for an unknown type. */
-size_t sp_dtype_size(int dtype);
+size_t sp_host_dtype_size(int dtype);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct input {
  */
 typedef struct data_key {
 	const char *start; /* of its value; NULL: the key is absent */
-	const sp_signature *read_as;
+	const sp_host_signature *read_as;
 	sp_status status;
 	sp_error error;
 } data_key;
@@ -37,7 +37,7 @@ struct sp_json_request {
 	input *inputs; /* [input_capacity] */
 	serving_processor_tensor *tensors;
 	size_t input_capacity;
-	const sp_signature_set *set;
+	const sp_host_signatures *set;
 	sp_bytes signature_name;
 	bool signature_seen, signature_bad;
 	data_key instances, columns;
@@ -108,7 +108,8 @@ static sp_status reset(sp_json_request *request, sp_error *err)
 }
 
 /* Makes the inputs ready for the tensors of a signature. */
-static sp_status prepare(sp_json_request *request, const sp_signature *signature, sp_error *err)
+static sp_status prepare(sp_json_request *request, const sp_host_signature *signature,
+			 sp_error *err)
 {
 	size_t have = request->input_capacity, need = signature->input_count;
 
@@ -146,7 +147,7 @@ static int compare_alias(sp_bytes name, const char *alias)
 }
 
 /* Index of an input; keys tend to come in one order, which `guess` follows. */
-static bool find_input(const sp_signature *signature, sp_bytes name, size_t guess, size_t *out)
+static bool find_input(const sp_host_signature *signature, sp_bytes name, size_t guess, size_t *out)
 {
 	size_t low = 0, high = signature->input_count;
 
@@ -215,7 +216,7 @@ static sp_status read_instance(sp_json_request *request, input *in, sp_error *er
 
 /* ---------------------------------------------------------- "instances" */
 
-static sp_status keys_error(const sp_signature *signature, size_t item, sp_error *err)
+static sp_status keys_error(const sp_host_signature *signature, size_t item, sp_error *err)
 {
 	char names[256] = "";
 	size_t used = 0;
@@ -243,8 +244,8 @@ static sp_status element_error(sp_status status, size_t item, sp_bytes key, sp_e
 		item, key.size < 64 ? (int)key.size : 64, key.data);
 }
 
-static sp_status read_member(sp_json_request *request, const sp_signature *signature, size_t item,
-			     size_t guess, sp_bytes key, sp_error *err)
+static sp_status read_member(sp_json_request *request, const sp_host_signature *signature,
+			     size_t item, size_t guess, sp_bytes key, sp_error *err)
 {
 	size_t i;
 
@@ -256,7 +257,7 @@ static sp_status read_member(sp_json_request *request, const sp_signature *signa
 	return read_instance(request, &request->inputs[i], err);
 }
 
-static sp_status read_object_instance(sp_json_request *request, const sp_signature *signature,
+static sp_status read_object_instance(sp_json_request *request, const sp_host_signature *signature,
 				      size_t item, sp_error *err)
 {
 	sp_status status;
@@ -275,8 +276,8 @@ static sp_status read_object_instance(sp_json_request *request, const sp_signatu
 	return n == signature->input_count ? SP_OK : keys_error(signature, item, err);
 }
 
-static sp_status read_item(sp_json_request *request, const sp_signature *signature, size_t item,
-			   bool *objects, sp_error *err)
+static sp_status read_item(sp_json_request *request, const sp_host_signature *signature,
+			   size_t item, bool *objects, sp_error *err)
 {
 	sp_json_reader *reader = &request->reader;
 	bool braces = sp_json_peek(reader) == SP_JSON_OBJECT;
@@ -304,7 +305,7 @@ static sp_status read_item(sp_json_request *request, const sp_signature *signatu
 	return status == SP_OK ? SP_OK : element_error(status, item, (sp_bytes){NULL, 0}, err);
 }
 
-static sp_status read_instances(sp_json_request *request, const sp_signature *signature,
+static sp_status read_instances(sp_json_request *request, const sp_host_signature *signature,
 				sp_error *err)
 {
 	bool more, objects = false;
@@ -341,7 +342,7 @@ static sp_status read_column(sp_json_request *request, input *in, sp_error *err)
 	return SP_OK;
 }
 
-static sp_status read_named_columns(sp_json_request *request, const sp_signature *signature,
+static sp_status read_named_columns(sp_json_request *request, const sp_host_signature *signature,
 				    sp_error *err)
 {
 	sp_bytes key;
@@ -373,7 +374,7 @@ static sp_status read_named_columns(sp_json_request *request, const sp_signature
 	return SP_OK;
 }
 
-static sp_status read_columns(sp_json_request *request, const sp_signature *signature,
+static sp_status read_columns(sp_json_request *request, const sp_host_signature *signature,
 			      sp_error *err)
 {
 	if (sp_json_peek(&request->reader) == SP_JSON_OBJECT &&
@@ -388,14 +389,14 @@ static sp_status read_columns(sp_json_request *request, const sp_signature *sign
 
 /* ------------------------------------------------------------ top level */
 
-static const sp_signature *named_signature(const sp_json_request *request)
+static const sp_host_signature *named_signature(const sp_json_request *request)
 {
 	if (request->signature_name.size == 0)
 		return request->set->fallback;
-	return sp_signature_find(request->set, request->signature_name);
+	return sp_host_signature_find(request->set, request->signature_name);
 }
 
-static sp_status read_tensors(sp_json_request *request, const sp_signature *signature,
+static sp_status read_tensors(sp_json_request *request, const sp_host_signature *signature,
 			      const data_key *key, sp_error *err)
 {
 	SP_TRY(prepare(request, signature, err));
@@ -464,8 +465,8 @@ static sp_status read_document(sp_json_request *request, sp_error *err)
 }
 
 /* Which of the two keys it is, and for which signature. */
-static sp_status choose(sp_json_request *request, data_key **key, const sp_signature **signature,
-			sp_error *err)
+static sp_status choose(sp_json_request *request, data_key **key,
+			const sp_host_signature **signature, sp_error *err)
 {
 	if (request->signature_bad)
 		return sp_error_set(err, SP_INVALID,
@@ -489,7 +490,7 @@ static sp_status choose(sp_json_request *request, data_key **key, const sp_signa
 	return SP_OK;
 }
 
-static void finish(sp_json_request *request, const sp_signature *signature, bool row)
+static void finish(sp_json_request *request, const sp_host_signature *signature, bool row)
 {
 	for (size_t i = 0; i < signature->input_count; i++) {
 		input *in = &request->inputs[i];
@@ -507,10 +508,10 @@ static void finish(sp_json_request *request, const sp_signature *signature, bool
 					   row};
 }
 
-sp_status sp_json_request_parse(sp_json_request *request, const sp_signature_set *set,
+sp_status sp_json_request_parse(sp_json_request *request, const sp_host_signatures *set,
 				sp_bytes body, sp_error *err)
 {
-	const sp_signature *signature = NULL;
+	const sp_host_signature *signature = NULL;
 	data_key *key = NULL;
 
 	SP_TRY(reset(request, err));

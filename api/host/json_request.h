@@ -38,12 +38,13 @@ void sp_json_request_destroy(sp_json_request *request);
  * Errors: SP_INVALID, SP_CORRUPT (not JSON), SP_NOT_FOUND (no such signature),
  *         SP_UNSUPPORTED, SP_NO_MEMORY.
  */
-SP_MUST_CHECK sp_status sp_json_request_parse(sp_json_request *request, const sp_signature_set *set,
-					      sp_bytes body, sp_error *err);
+SP_MUST_CHECK sp_status sp_json_request_parse(sp_json_request *request,
+					      const sp_host_signatures *set, sp_bytes body,
+					      sp_error *err);
 
 /* After a parse that succeeded; valid until the next one. */
 typedef struct sp_json_parsed {
-	const sp_signature *signature;
+	const sp_host_signature *signature;
 	const serving_processor_tensor *tensors; /* [count], one per input, by alias */
 	size_t count;
 	bool row; /* "instances" */

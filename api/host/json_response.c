@@ -52,7 +52,7 @@ static void write_string(writer *w, serving_processor_bytes element)
 
 static bool can_write(int dtype)
 {
-	return sp_dtype_size(dtype) != 0 && dtype != SERVING_PROCESSOR_COMPLEX64 &&
+	return sp_host_dtype_size(dtype) != 0 && dtype != SERVING_PROCESSOR_COMPLEX64 &&
 	       dtype != SERVING_PROCESSOR_COMPLEX128;
 }
 
@@ -150,7 +150,7 @@ static sp_status check(const serving_processor_tensor *const *tensors, size_t co
 		if (!can_write(tensor->dtype))
 			return sp_error_set(err, SP_UNSUPPORTED,
 					    "Failed to write JSON value for tensor type: %s",
-					    sp_dtype_name(tensor->dtype));
+					    sp_host_dtype_name(tensor->dtype));
 		if (row && tensor->rank == 0)
 			return sp_error_set(err, SP_INVALID,
 					    "Tensor name: %s has no shape information",

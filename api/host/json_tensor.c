@@ -41,7 +41,8 @@ static sp_status type_error(input *in, const char *start)
 		text.size = (size_t)(in->reader->at - start);
 	return sp_error_set(in->err, SP_INVALID,
 			    "JSON Value: %.*s Type: %s is not of expected type: %s", (int)text.size,
-			    text.data, sp_json_kind_name(kind), sp_dtype_name(in->elements->dtype));
+			    text.data, sp_json_kind_name(kind),
+			    sp_host_dtype_name(in->elements->dtype));
 }
 
 /* --------------------------------------------------------------- elements */
@@ -247,7 +248,7 @@ static sp_status read_element(input *in)
 	default:
 		return sp_error_set(in->err, SP_UNSUPPORTED,
 				    "Conversion of JSON Value to type: %s is not supported",
-				    sp_dtype_name(in->elements->dtype));
+				    sp_host_dtype_name(in->elements->dtype));
 	}
 }
 

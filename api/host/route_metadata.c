@@ -45,7 +45,7 @@ static void write_tensors(sp_buffer *out, const serving_processor_tensor_info *c
 	sp_buffer_append_char(out, '}');
 }
 
-static void write_signature(sp_buffer *out, const sp_signature *signature)
+static void write_signature(sp_buffer *out, const sp_host_signature *signature)
 {
 	sp_buffer_append_char(out, '{');
 	write_key(out, "inputs", true);
@@ -57,7 +57,7 @@ static void write_signature(sp_buffer *out, const sp_signature *signature)
 }
 
 static void write_metadata(sp_buffer *out, const char *name, int64_t version,
-			   const sp_signature_set *set)
+			   const sp_host_signatures *set)
 {
 	sp_buffer_append_text(out, "{\"model_spec\":{");
 	write_text(out, "name", name, true);

@@ -169,27 +169,33 @@ sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int6
 
 /* --------------------------------------------------------------------- open */
 
+/* The words of the library, and what can be done when they are about a default of ours. */
+static sp_status open_error(serving_processor_error *error, const sp_flags *flags, sp_error *err)
+{
+	sp_status status = (sp_status)serving_processor_error_code(error);
+	const char *text = serving_processor_error_text(error);
+	bool ours = flags->model_base_path != NULL && flags->signature_name == NULL &&
+		    strstr(text, "no signature") != NULL;
+
+	sp_error_set(err, status, "%s%s", text, ours ? "; name one with --signature_name" : "");
+	serving_processor_error_free(error);
+	return status != SP_OK ? status : SP_INTERNAL;
+}
+
 sp_status sp_served_model_open(sp_served_model *model, const sp_flags *flags, sp_error *err)
 {
 	serving_processor_error *error = NULL;
-	const char *fallback = flags->signature_name;
-	sp_status status;
 
 	model->processor = serving_processor_create(model->config, &error);
-	if (model->processor == NULL) {
-		status = (sp_status)serving_processor_error_code(error);
-		sp_error_set(err, status, "%s", serving_processor_error_text(error));
-		serving_processor_error_free(error);
-		return status != SP_OK ? status : SP_INTERNAL;
-	}
-	if (fallback == NULL && flags->processor_config != NULL)
-		fallback = serving_processor_default_signature(model->processor);
-	return sp_signature_set_create(&model->signatures, model->processor, fallback, err);
+	if (model->processor == NULL)
+		return open_error(error, flags, err);
+	return sp_host_signatures_create(&model->signatures, model->processor,
+					 flags->signature_name, err);
 }
 
 void sp_served_model_close(sp_served_model *model)
 {
-	sp_signature_set_destroy(model->signatures);
+	sp_host_signatures_destroy(model->signatures);
 	serving_processor_destroy(model->processor);
 	sp_free(model->config);
 	memset(model, 0, sizeof(*model));

@@ -16,7 +16,7 @@ typedef struct sp_served_model {
 	char *config;    /* for the processor */
 	int64_t version; /* of the folder; -1 where the checkpoint says it */
 	void *processor;
-	sp_signature_set *signatures;
+	sp_host_signatures *signatures;
 } sp_served_model;
 
 /*

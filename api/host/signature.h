@@ -13,34 +13,33 @@
  *
  * Threads: immutable once built.
  */
-typedef struct sp_signature {
+typedef struct sp_host_signature {
 	const char *name;
 	const char *method; /* "tensorflow/serving/predict"; may be "" */
 	const serving_processor_tensor_info *const *inputs; /* [input_count] by alias */
 	size_t input_count;
 	const serving_processor_tensor_info *const *outputs; /* [output_count] by alias */
 	size_t output_count;
-} sp_signature;
+} sp_host_signature;
 
-typedef struct sp_signature_set {
-	const sp_signature *signatures; /* [count] by name */
+typedef struct sp_host_signatures {
+	const sp_host_signature *signatures; /* [count] by name */
 	size_t count;
-	const sp_signature *fallback; /* for a request that names none; NULL: it must */
-} sp_signature_set;
+	const sp_host_signature *fallback; /* for a request that names none */
+} sp_host_signatures;
 
 /* NULL when there is none of that name. */
-const sp_signature *sp_signature_find(const sp_signature_set *set, sp_bytes name);
+const sp_host_signature *sp_host_signature_find(const sp_host_signatures *set, sp_bytes name);
 
 /*
  * Lists the signatures of an open model, which must outlive the set.
  *
- * fallback  the one for requests that name none; NULL takes serving_default
- *           or, without one, the only signature with the predict method
+ * fallback  the one for requests that name none; NULL is the model's configured one
  *
  * Errors: SP_NOT_FOUND when `fallback` is not there; SP_NO_MEMORY.
  */
-SP_MUST_CHECK sp_status sp_signature_set_create(sp_signature_set **out, void *model,
-						const char *fallback, sp_error *err);
-void sp_signature_set_destroy(sp_signature_set *set);
+SP_MUST_CHECK sp_status sp_host_signatures_create(sp_host_signatures **out, void *model,
+						  const char *fallback, sp_error *err);
+void sp_host_signatures_destroy(sp_host_signatures *set);
 
 #endif

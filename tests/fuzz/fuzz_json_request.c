@@ -24,7 +24,7 @@ static const serving_processor_tensor_info infos[] = {
 static const serving_processor_tensor_info *const inputs[] = {
 	&infos[0], &infos[1], &infos[2], &infos[3], &infos[4], &infos[5], &infos[6], &infos[7]};
 
-static const sp_signature signatures[] = {
+static const sp_host_signature signatures[] = {
 	{.name = "serving_default", .inputs = &inputs[0], .input_count = 1},
 	{.name = "three", .inputs = &inputs[0], .input_count = 3},
 	{.name = "b", .inputs = &inputs[1], .input_count = 1},
@@ -35,8 +35,8 @@ static const sp_signature signatures[] = {
 	{.name = "t", .inputs = &inputs[6], .input_count = 1},
 	{.name = "w", .inputs = &inputs[7], .input_count = 1},
 };
-static const sp_signature_set set = {signatures, sizeof(signatures) / sizeof(signatures[0]),
-				     &signatures[0]};
+static const sp_host_signatures set = {signatures, sizeof(signatures) / sizeof(signatures[0]),
+				       &signatures[0]};
 
 static void check_count(const serving_processor_tensor *tensor)
 {

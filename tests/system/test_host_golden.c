@@ -287,14 +287,64 @@ static int play_case(const char *folder, const char *description)
 				   (const char *const[]){"--model_name=golden", "--model_base_path",
 							 model, "--signature_name", signature,
 							 "--drain_delay_in_ms=0", NULL},
-				   true))
-		fail_msg("%s: %s", folder, sp_host_process_log(&process));
+				   true)) {
+		if (strstr(sp_host_process_log(&process), "not supported") == NULL)
+			fail_msg("%s: %s", folder, process.log);
+		print_message("not played: %s", process.log);
+		sp_host_process_fini(&process);
+		return 0;
+	}
 	count = play_folder(process.port, &c, requests);
 	count += play_signatures(process.port, &c, signatures);
 	sp_host_process_signal(&process, SIGTERM);
 	assert_int_equal(sp_host_process_wait(&process), 0);
 	sp_host_process_fini(&process);
 	return count;
+}
+
+/* A configuration for a case with checkpoints, in the folder of the process. */
+static const char *write_config(const sp_host_process *process, const char *folder)
+{
+	static char path[5000];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/config.json", process->folder);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file,
+		"{\"savedmodel_dir\": \"%s/model\", \"checkpoint_dir\": \"%s/checkpoints\",\n"
+		"\"signature_name\": \"serving_default\", \"feature_store_type\": \"memory\",\n"
+		"\"serialize_protocol\": \"protobuf\", \"model_store_type\": \"local\"}\n",
+		folder, folder);
+	fclose(file);
+	return path;
+}
+
+static void a_model_with_checkpoints_is_served_by_its_configuration(void **state)
+{
+	sp_host_process process;
+	comparison c = {.rtol = 1e-5, .atol = 1e-6};
+	char folder[SP_PATH_SIZE], requests[SP_PATH_SIZE];
+	sp_http_reply reply;
+
+	(void)state;
+	sp_source_path(folder, "tests/golden/ev-ctr-checkpoint");
+	sp_host_process_init(&process);
+	if (!sp_host_process_start(&process, program_path(),
+				   (const char *const[]){"--model_name=golden",
+							 "--processor_config",
+							 write_config(&process, folder),
+							 "--drain_delay_in_ms=0", NULL},
+				   true))
+		fail_msg("%s", sp_host_process_log(&process));
+	snprintf(requests, sizeof(requests), "%.3000s/requests", folder);
+	assert_true(play_folder(process.port, &c, requests) > 0);
+	sp_http_call(process.port, "GET", "/v1/models/golden", NULL, &reply);
+	assert_int_equal(reply.status, 200);
+	assert_non_null(strstr(reply.body, "\"version\":\"100\""));
+	sp_host_process_signal(&process, SIGTERM);
+	assert_int_equal(sp_host_process_wait(&process), 0);
+	sp_host_process_fini(&process);
 }
 
 /* Cases with checkpoints need more than a SavedModel; those are played elsewhere. */
@@ -383,6 +433,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_comparison_sees_differences),
 		cmocka_unit_test(the_models_of_the_tree_answer_as_tensorflow),
+		cmocka_unit_test(a_model_with_checkpoints_is_served_by_its_configuration),
 		cmocka_unit_test(more_models_answer_as_tensorflow),
 	};
 

@@ -17,8 +17,8 @@ enum { MAX_INPUTS = 16 };
 typedef struct fixture {
 	serving_processor_tensor_info infos[MAX_INPUTS];
 	const serving_processor_tensor_info *inputs[MAX_INPUTS];
-	sp_signature signatures[2];
-	sp_signature_set set;
+	sp_host_signature signatures[2];
+	sp_host_signatures set;
 	sp_json_request *request;
 	sp_error err;
 } fixture;
@@ -33,13 +33,13 @@ static int setup(void **state)
 						      .dtype = SERVING_PROCESSOR_FLOAT};
 	for (size_t i = 0; i < MAX_INPUTS; i++)
 		f->inputs[i] = &f->infos[i];
-	f->signatures[0] = (sp_signature){
+	f->signatures[0] = (sp_host_signature){
 		.name = "serving_default", .inputs = f->inputs, .input_count = 1};
-	f->signatures[1] = (sp_signature){
+	f->signatures[1] = (sp_host_signature){
 		.name = "whole", .inputs = &f->inputs[MAX_INPUTS - 1], .input_count = 1};
 	f->infos[MAX_INPUTS - 1] = (serving_processor_tensor_info){
 		.alias = "n", .dtype = SERVING_PROCESSOR_INT64};
-	f->set = (sp_signature_set){f->signatures, 2, &f->signatures[0]};
+	f->set = (sp_host_signatures){f->signatures, 2, &f->signatures[0]};
 	*state = f;
 	return f->request == NULL;
 }

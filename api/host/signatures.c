@@ -8,7 +8,7 @@
 typedef const serving_processor_tensor_info *info_fn(void *model, const char *signature, size_t i);
 
 typedef struct owned_set {
-	sp_signature_set set; /* what the caller sees */
+	sp_host_signatures set; /* what the caller sees */
 	sp_arena *arena;
 } owned_set;
 
@@ -45,7 +45,7 @@ static sp_status list_tensors(const serving_processor_tensor_info *const **out, 
 static sp_status list_signatures(owned_set *owned, void *model, sp_error *err)
 {
 	size_t count = serving_processor_signature_count(model);
-	sp_signature *list = sp_arena_zeros(owned->arena, count, sizeof(*list));
+	sp_host_signature *list = sp_arena_zeros(owned->arena, count, sizeof(*list));
 
 	if (list == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the signatures");
@@ -65,35 +65,20 @@ static sp_status list_signatures(owned_set *owned, void *model, sp_error *err)
 	return SP_OK;
 }
 
-static const sp_signature *only_predict_signature(const sp_signature_set *set)
+static sp_status choose_fallback(sp_host_signatures *set, void *model, const char *fallback,
+				 sp_error *err)
 {
-	const sp_signature *found = NULL;
-
-	for (size_t i = 0; i < set->count; i++) {
-		if (strcmp(set->signatures[i].method, "tensorflow/serving/predict") != 0)
-			continue;
-		if (found != NULL)
-			return NULL;
-		found = &set->signatures[i];
-	}
-	return found;
-}
-
-static sp_status choose_fallback(sp_signature_set *set, const char *fallback, sp_error *err)
-{
-	const char *name = fallback != NULL ? fallback : "serving_default";
-
-	set->fallback = sp_signature_find(set, sp_bytes_of(name));
-	if (set->fallback == NULL && fallback != NULL)
+	if (fallback == NULL)
+		fallback = serving_processor_default_signature(model);
+	set->fallback = sp_host_signature_find(set, sp_bytes_of(fallback));
+	if (set->fallback == NULL)
 		return sp_error_set(err, SP_NOT_FOUND, "the model has no signature \"%s\"",
 				    fallback);
-	if (set->fallback == NULL)
-		set->fallback = only_predict_signature(set);
 	return SP_OK;
 }
 
-sp_status sp_signature_set_create(sp_signature_set **out, void *model, const char *fallback,
-				  sp_error *err)
+sp_status sp_host_signatures_create(sp_host_signatures **out, void *model, const char *fallback,
+				    sp_error *err)
 {
 	owned_set *owned = sp_alloc_zero(1, sizeof(*owned));
 	sp_status status;
@@ -107,16 +92,16 @@ sp_status sp_signature_set_create(sp_signature_set **out, void *model, const cha
 	if (status == SP_OK)
 		status = list_signatures(owned, model, err);
 	if (status == SP_OK)
-		status = choose_fallback(&owned->set, fallback, err);
+		status = choose_fallback(&owned->set, model, fallback, err);
 	if (status != SP_OK) {
-		sp_signature_set_destroy(&owned->set);
+		sp_host_signatures_destroy(&owned->set);
 		return status;
 	}
 	*out = &owned->set;
 	return SP_OK;
 }
 
-void sp_signature_set_destroy(sp_signature_set *set)
+void sp_host_signatures_destroy(sp_host_signatures *set)
 {
 	owned_set *owned = (owned_set *)set;
 
