@@ -236,8 +236,9 @@ static bool same_exact(const Tensorflow__Eas__ArrayProto *got,
 			return false;
 	for (size_t i = 0; i < want->n_string_val; i++)
 		if (got->string_val[i].len != want->string_val[i].len ||
-		    memcmp(got->string_val[i].data, want->string_val[i].data,
-			   want->string_val[i].len) != 0)
+		    (want->string_val[i].len != 0 &&
+		     memcmp(got->string_val[i].data, want->string_val[i].data,
+			    want->string_val[i].len) != 0))
 			return false;
 	return true;
 }
