@@ -97,29 +97,40 @@ static bool find_key(sp_json_reader *object, sp_bytes key, sp_arena *arena)
 	return false;
 }
 
-/* The same keys, in whatever order. */
-static bool same_object(comparison *c, sp_json_reader *got, sp_json_reader *want)
+/* Passes over an object; how many keys it has. */
+static size_t count_keys(sp_json_reader *object, sp_arena *arena)
 {
-	sp_json_reader start = *got, inside;
-	size_t got_count = 0, want_count = 0;
+	size_t count = 0;
 	sp_bytes key;
 	bool more;
 
-	for (;; want_count++) {
-		if (sp_json_object_next(want, want_count, &more, &key, c->arena, NULL) != SP_OK)
-			return differ(c, &start, want);
+	while (sp_json_object_next(object, count, &more, &key, arena, NULL) == SP_OK && more &&
+	       sp_json_skip(object, NULL) == SP_OK)
+		count++;
+	return count;
+}
+
+/* The same keys, in whatever order. */
+static bool same_object(comparison *c, sp_json_reader *got, sp_json_reader *want)
+{
+	const char *start = got->at;
+	size_t count = 0;
+	sp_bytes key;
+	bool more;
+
+	for (;; count++) {
+		if (sp_json_object_next(want, count, &more, &key, c->arena, NULL) != SP_OK)
+			return differ(c, got, want);
 		if (!more)
 			break;
-		inside = start;
-		if (!find_key(&inside, key, c->arena))
-			return differ(c, &start, want);
-		if (!same_value(c, &inside, want))
+		got->at = start;
+		if (!find_key(got, key, c->arena))
+			return differ(c, got, want);
+		if (!same_value(c, got, want))
 			return false;
 	}
-	while (sp_json_object_next(got, got_count, &more, &key, c->arena, NULL) == SP_OK && more &&
-	       sp_json_skip(got, NULL) == SP_OK)
-		got_count++;
-	return got_count == want_count || differ(c, &start, want);
+	got->at = start;
+	return count_keys(got, c->arena) == count || differ(c, got, want);
 }
 
 static bool same_value(comparison *c, sp_json_reader *got, sp_json_reader *want)
