@@ -1,0 +1,39 @@
+#!/bin/sh
+# The operators stand in alphabetical order, each once; every source file of
+# the rooms stands in a fragment, once.
+set -u
+srcdir=${srcdir:-.}
+rooms='base storage engine model_loader incremental session_group processor api'
+passed=0
+failed=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+LC_ALL=C
+export LC_ALL
+
+same() { # same NAME WANTED GOT
+	if diff "$2" "$3"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "failed: $1"
+	fi
+}
+
+sed -n 's/^SP_OP(\(.*\))$/\1/p' "$srcdir/engine/ops.inc" >"$work/ops"
+sort -u "$work/ops" >"$work/ops.sorted"
+[ -s "$work/ops" ] || echo 'no operators' >"$work/ops.sorted"
+same 'engine/ops.inc in order, each operator once' "$work/ops.sorted" "$work/ops"
+
+for room in $rooms; do
+	(cd "$srcdir" && find "$room" -name '*.[ch]' ! -name '*.pb-c.[ch]' | sort) >"$work/files"
+	for fragment in $(cd "$srcdir" && find "$room" -name room.am); do
+		grep -o '%D%/[a-z0-9_/]*\.[ch]\>' "$srcdir/$fragment" |
+			sed "s|%D%|${fragment%/room.am}|"
+	done | sort >"$work/listed"
+	same "the files of $room in its fragments, each once" "$work/files" "$work/listed"
+done
+
+echo "[  PASSED  ] $passed test(s)."
+[ "$failed" -eq 0 ] || echo "[  FAILED  ] $failed test(s)."
+[ "$failed" -eq 0 ]
