@@ -1,21 +1,77 @@
 #ifndef SP_TESTS_SUPPORT_GRAPH_H
 #define SP_TESTS_SUPPORT_GRAPH_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "engine/graph_def.h"
+#include "engine/program.h"
 
-/* A node_def by name, operator and input references; attributes are set after. */
-#define NODE(NAME, OP, ...)                                                                        \
-	{                                                                                          \
-		.name = NAME, .op = OP, .inputs = (const char *[]){__VA_ARGS__},                   \
-		.input_count = sizeof((const char *[]){"", ##__VA_ARGS__}) / sizeof(char *) - 1    \
+/*
+ * Small graphs for tests: nodes as literals, and what is needed to run them.
+ *
+ *     const sp_node_def nodes[] = {
+ *             {NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+ *             {NODE("y", "AddV2"), INPUTS("x", "x", "^before")},
+ *     };
+ */
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#define NODE(node_name, op_name) .name = (node_name), .op = (op_name)
+#define INPUTS(...)                                   \
+	.inputs = (const char *const[]){__VA_ARGS__}, \
+	.input_count = COUNT(((const char *const[]){__VA_ARGS__}))
+#define ATTRS(...)                               \
+	.attrs = (const sp_attr[]){__VA_ARGS__}, \
+	.attr_count = COUNT(((const sp_attr[]){__VA_ARGS__}))
+
+/* Attributes. */
+#define TYPE(key, value)                                             \
+	{                                                            \
+		.name = (key), .kind = SP_ATTR_TYPE, .type = (value) \
+	}
+#define TENSOR(key, value)                                               \
+	{                                                                \
+		.name = (key), .kind = SP_ATTR_TENSOR, .tensor = (value) \
 	}
 
-/* The same with attributes: an array of sp_attr. */
-#define NODE_WITH(NAME, OP, ATTRS, ...)                                                            \
-	{                                                                                          \
-		.name = NAME, .op = OP, .inputs = (const char *[]){__VA_ARGS__},                   \
-		.input_count = sizeof((const char *[]){"", ##__VA_ARGS__}) / sizeof(char *) - 1,   \
-		.attrs = ATTRS, .attr_count = sizeof(ATTRS) / sizeof(ATTRS[0])                     \
-	}
+/* One version of a model around a graph: what a graph's runs share. */
+typedef struct sp_small_graph {
+	sp_arena *arena;
+	sp_resources resources;
+	sp_environment environment; /* what a load program is given */
+
+	/* Of the last compile. */
+	sp_graph_def def;
+	sp_graph graph;
+	bool loading;
+	sp_program *program;
+	sp_snapshot *snapshot;
+	sp_session *session;
+
+	sp_error err; /* of the last call that failed */
+} sp_small_graph;
+
+/* What to feed and to fetch, by name, up to the first NULL, and a node to run. */
+typedef struct sp_ends {
+	const char *feeds[8];
+	const char *fetches[8];
+	const char *target;
+	bool loading;
+} sp_ends;
+
+void sp_small_graph_init(sp_small_graph *g);
+void sp_small_graph_fini(sp_small_graph *g);
+
+/*
+ * Compiles a program of one entry in place of the last one.  Why an entry cannot be run is a
+ * failure, too; then the program is there to be asked.
+ */
+SP_MUST_CHECK sp_status sp_small_graph_compile(sp_small_graph *g, const sp_node_def *nodes,
+					       size_t node_count, const sp_ends *ends);
+
+/* Runs what was compiled; snapshot and session come with the first run and stay. */
+SP_MUST_CHECK sp_status sp_small_graph_run(sp_small_graph *g, const sp_tensor *feeds,
+					   const bool *wanted, const sp_tensor **fetches);
 
 #endif

@@ -54,11 +54,11 @@ static void assert_sorted(void)
 static void only_what_is_needed_is_imported_in_order(void **state)
 {
 	const sp_node_def nodes[] = {
-		NODE("c", "Merge", "a", "b", "^d"),
-		NODE("unused", "Merge", "c"),
-		NODE("b", "Merge", "a:1"),
-		NODE("d", "NoOp", ),
-		NODE("a", "Placeholder", ),
+		{NODE("c", "Merge"), INPUTS("a", "b", "^d")},
+		{NODE("unused", "Merge"), INPUTS("c")},
+		{NODE("b", "Merge"), INPUTS("a:1")},
+		{NODE("d", "NoOp")},
+		{NODE("a", "Placeholder")},
 	};
 	sp_graph_def def = {.nodes = nodes, .node_count = 5};
 
@@ -72,13 +72,16 @@ static void only_what_is_needed_is_imported_in_order(void **state)
 	assert_int_equal(node_named("c")->input_count, 2);
 }
 
-static const sp_attr call_f = {.name = "f", .kind = SP_ATTR_FUNC, .text = "body"};
+#define CALLS(function)                                               \
+	{                                                             \
+		.name = "f", .kind = SP_ATTR_FUNC, .text = (function) \
+	}
 
 static const sp_arg_def body_inputs[] = {{"x", SP_FLOAT}, {"y", SP_FLOAT}};
 static const sp_arg_def body_outputs[] = {{"first", SP_FLOAT}, {"second", SP_FLOAT}};
 static const sp_node_def body_nodes[] = {
-	NODE("inner", "Merge", "y", "x"),
-	NODE("effect", "NoOp", ),
+	{NODE("inner", "Merge"), INPUTS("y", "x")},
+	{NODE("effect", "NoOp")},
 };
 static const sp_named_ref body_returns[] = {{"first", "inner:output:0"}, {"second", "x"}};
 static const char *const body_control_returns[] = {"effect"};
@@ -96,20 +99,16 @@ static const sp_function_def body_function = {.name = "body",
 static void a_call_is_replaced_by_its_body(void **state)
 {
 	sp_node_def nodes[] = {
-		NODE("a", "Placeholder", ),
-		NODE("b", "Placeholder", ),
-		NODE("call", "StatefulPartitionedCall", "a", "b"),
-		NODE("out", "Merge", "call:1", "call"),
+		{NODE("a", "Placeholder")},
+		{NODE("b", "Placeholder")},
+		{NODE("call", "StatefulPartitionedCall"), INPUTS("a", "b"), ATTRS(CALLS("body"))},
+		{NODE("out", "Merge"), INPUTS("call:1", "call")},
 	};
-	sp_graph_def def = {.nodes = nodes,
-			    .node_count = 4,
-			    .functions = &body_function,
-			    .function_count = 1};
+	sp_graph_def def = {
+		.nodes = nodes, .node_count = 4, .functions = &body_function, .function_count = 1};
 	const sp_node *inner, *call;
 
 	(void)state;
-	nodes[2].attrs = &call_f;
-	nodes[2].attr_count = 1;
 	assert_ok(import(&def, "out"), &err);
 	assert_sorted();
 	inner = node_named("call/inner");
@@ -133,11 +132,12 @@ static void assert_refused(const sp_graph_def *def, const char *root, sp_status 
 
 static void broken_graphs_are_refused_by_name(void **state)
 {
-	const sp_node_def dangling[] = {NODE("a", "Merge", "nowhere")};
-	const sp_node_def twice[] = {NODE("a", "NoOp", ), NODE("a", "NoOp", )};
-	const sp_node_def cycle[] = {NODE("a", "Merge", "b"), NODE("b", "Merge", "a")};
-	const sp_node_def port[] = {NODE("a", "NoOp", ), NODE("b", "Merge", "a:x")};
-	const sp_node_def self[] = {NODE("a", "Merge", "a")};
+	const sp_node_def dangling[] = {{NODE("a", "Merge"), INPUTS("nowhere")}};
+	const sp_node_def twice[] = {{NODE("a", "NoOp")}, {NODE("a", "NoOp")}};
+	const sp_node_def cycle[] = {{NODE("a", "Merge"), INPUTS("b")},
+				     {NODE("b", "Merge"), INPUTS("a")}};
+	const sp_node_def port[] = {{NODE("a", "NoOp")}, {NODE("b", "Merge"), INPUTS("a:x")}};
+	const sp_node_def self[] = {{NODE("a", "Merge"), INPUTS("a")}};
 
 	(void)state;
 	assert_refused(&(sp_graph_def){.nodes = dangling, .node_count = 1}, "a", SP_CORRUPT,
@@ -148,30 +148,25 @@ static void broken_graphs_are_refused_by_name(void **state)
 	assert_refused(&(sp_graph_def){.nodes = port, .node_count = 2}, "b", SP_CORRUPT, "a:x");
 	assert_refused(&(sp_graph_def){.nodes = self, .node_count = 1}, "a", SP_UNSUPPORTED,
 		       "cycle");
-	assert_refused(&(sp_graph_def){.nodes = self, .node_count = 1}, "none", SP_CORRUPT,
-		       "none");
+	assert_refused(&(sp_graph_def){.nodes = self, .node_count = 1}, "none", SP_CORRUPT, "none");
 }
 
 static void a_function_that_calls_itself_is_refused(void **state)
 {
 	const sp_named_ref returns[] = {{"y", "again:output:0"}};
 	const sp_arg_def argument = {"y", SP_FLOAT};
-	sp_node_def again = NODE("again", "PartitionedCall", );
-	sp_node_def call = NODE("call", "PartitionedCall", );
+	const sp_node_def again = {NODE("again", "PartitionedCall"), ATTRS(CALLS("body"))};
+	const sp_node_def call = {NODE("call", "PartitionedCall"), ATTRS(CALLS("body"))};
 	sp_function_def function = {.name = "body",
 				    .outputs = &argument,
 				    .output_count = 1,
 				    .nodes = &again,
 				    .node_count = 1,
 				    .returns = returns};
-	sp_graph_def def = {.nodes = &call,
-			    .node_count = 1,
-			    .functions = &function,
-			    .function_count = 1};
+	sp_graph_def def = {
+		.nodes = &call, .node_count = 1, .functions = &function, .function_count = 1};
 
 	(void)state;
-	again.attrs = call.attrs = &call_f;
-	again.attr_count = call.attr_count = 1;
 	assert_refused(&def, "call", SP_INVALID, "calls itself");
 }
 
@@ -185,22 +180,17 @@ static void calls_that_explode_are_refused(void **state)
 	static char names[LEVELS + 1][16];
 	static const sp_named_ref returns[] = {{"a", "l:output:0"}, {"b", "r:output:0"}};
 	static const sp_arg_def outputs[] = {{"a", SP_FLOAT}, {"b", SP_FLOAT}};
-	sp_node_def call = NODE("call", "PartitionedCall", );
-	sp_attr first = {.name = "f", .kind = SP_ATTR_FUNC, .text = names[0]};
-	sp_graph_def def = {.nodes = &call,
-			    .node_count = 1,
-			    .functions = functions,
-			    .function_count = LEVELS};
+	const sp_node_def call = {NODE("call", "PartitionedCall"), ATTRS(CALLS(names[0]))};
+	sp_graph_def def = {
+		.nodes = &call, .node_count = 1, .functions = functions, .function_count = LEVELS};
 
 	(void)state;
-	call.attrs = &first;
-	call.attr_count = 1;
 	for (int i = 0; i <= LEVELS; i++)
 		snprintf(names[i], sizeof(names[i]), "f%d", i);
 	for (int i = 0; i < LEVELS; i++) {
 		const char *op = i + 1 < LEVELS ? "PartitionedCall" : "NoOp";
 
-		attrs[i] = (sp_attr){.name = "f", .kind = SP_ATTR_FUNC, .text = names[i + 1]};
+		attrs[i] = (sp_attr)CALLS(names[i + 1]);
 		nodes[i][0] = (sp_node_def){
 			.name = "l", .op = op, .attrs = &attrs[i], .attr_count = 1};
 		nodes[i][1] = (sp_node_def){
@@ -238,7 +228,7 @@ static void a_very_deep_chain_is_walked(void **state)
 
 static void a_file_cannot_name_our_own_operators(void **state)
 {
-	const sp_node_def nodes[] = {NODE("a", "_DenseLayer", )};
+	const sp_node_def nodes[] = {{NODE("a", "_DenseLayer")}};
 
 	(void)state;
 	assert_ok(import(&(sp_graph_def){.nodes = nodes, .node_count = 1}, "a"), &err);
@@ -247,20 +237,17 @@ static void a_file_cannot_name_our_own_operators(void **state)
 
 static void a_reference_variable_becomes_a_handle_and_a_read(void **state)
 {
-	const sp_attr dtype = {.name = "dtype", .kind = SP_ATTR_TYPE, .type = SP_FLOAT};
 	sp_node_def nodes[] = {
-		NODE("v", "VariableV2", ),
-		NODE("value", "Placeholder", ),
-		NODE("assign", "Assign", "v", "value"),
-		NODE("read", "Identity", "v"),
-		NODE("both", "NoOp", "^assign", "^read"),
+		{NODE("v", "VariableV2"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("value", "Placeholder")},
+		{NODE("assign", "Assign"), INPUTS("v", "value")},
+		{NODE("read", "Identity"), INPUTS("v")},
+		{NODE("both", "NoOp"), INPUTS("^assign", "^read")},
 	};
 	sp_graph_def def = {.nodes = nodes, .node_count = 5};
 	const sp_node *assign, *read;
 
 	(void)state;
-	nodes[0].attrs = &dtype;
-	nodes[0].attr_count = 1;
 	assert_ok(import(&def, "both"), &err);
 	assert_ok(sp_graph_lower(&graph, &err), &err);
 	assert_sorted();

@@ -3,102 +3,29 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "engine/import.h"
-#include "engine/lower.h"
-#include "engine/program.h"
 #include "tests/support/graph.h"
 
-/* One program at a time, made from node definitions and the names of its ends. */
-static sp_arena *arena;
-static sp_graph graph;
-static sp_graph_def def;
-static sp_resources resources;
-static sp_program *program;
-static sp_snapshot *snapshot;
-static sp_session *session;
-static sp_error err;
+static sp_small_graph g;
 
 static int set_up(void **state)
 {
 	(void)state;
-	arena = sp_arena_create(64 << 10);
-	sp_resources_init(&resources, arena);
+	sp_small_graph_init(&g);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	sp_session_destroy(session);
-	sp_snapshot_destroy(snapshot);
-	sp_program_destroy(program);
-	session = NULL;
-	snapshot = NULL;
-	program = NULL;
-	sp_arena_destroy(arena);
+	sp_small_graph_fini(&g);
 	return 0;
 }
 
-enum { MAX_ENDS = 8 };
-
-typedef struct ends {
-	const char *feeds[MAX_ENDS];
-	const char *fetches[MAX_ENDS];
-	const char *target;
-} ends;
-
-static size_t find_ports(const char *const *names, sp_port *ports)
-{
-	size_t n = 0;
-
-	for (; n < MAX_ENDS && names[n] != NULL; n++)
-		assert_ok(sp_graph_find(&graph, names[n], &ports[n], &err), &err);
-	return n;
-}
-
-static void compile(const sp_node_def *nodes, size_t count, const ends *e, bool loading)
-{
-	static sp_port feeds[MAX_ENDS], fetches[MAX_ENDS];
-	static uint32_t target;
-	const char *roots[2 * MAX_ENDS + 1];
-	sp_import_roots all = {roots, 0};
-	sp_program_options options = {.loading = loading};
-	sp_entry_spec entry = {.name = "test", .feeds = feeds, .fetches = fetches};
-
-	for (size_t i = 0; i < MAX_ENDS && e->feeds[i] != NULL; i++)
-		roots[all.count++] = e->feeds[i];
-	for (size_t i = 0; i < MAX_ENDS && e->fetches[i] != NULL; i++)
-		roots[all.count++] = e->fetches[i];
-	if (e->target != NULL)
-		roots[all.count++] = e->target;
-	def = (sp_graph_def){.nodes = nodes, .node_count = count};
-	assert_ok(sp_graph_import(&graph, &def, &all, arena, &err), &err);
-	assert_ok(sp_graph_lower(&graph, &err), &err);
-	entry.feed_count = find_ports(e->feeds, feeds);
-	entry.fetch_count = find_ports(e->fetches, fetches);
-	if (e->target != NULL) {
-		sp_port port;
-
-		assert_ok(sp_graph_find(&graph, e->target, &port, &err), &err);
-		target = port.node;
-		entry.targets = &target;
-		entry.target_count = 1;
-	}
-	assert_ok(sp_program_compile(&program, &graph, &entry, 1, &resources, &options, &err),
-		  &err);
-}
-
-static void start(void)
-{
-	assert_ok(sp_snapshot_build(&snapshot, program, &resources, &err), &err);
-	assert_ok(sp_session_create(&session, program, 1 << 20, &err), &err);
-}
+#define COMPILE(nodes, ...) sp_small_graph_compile(&g, nodes, COUNT(nodes), &(sp_ends){__VA_ARGS__})
 
 static sp_status run(const sp_tensor *feeds, const bool *wanted, const sp_tensor **fetches)
 {
-	sp_run request = {.snapshot = snapshot, .feeds = feeds, .wanted = wanted};
-
-	return sp_session_run(session, &request, fetches, &err);
+	return sp_small_graph_run(&g, feeds, wanted, fetches);
 }
 
 static sp_tensor truth(bool *value)
@@ -111,20 +38,14 @@ static sp_tensor text(sp_bytes *value)
 	return (sp_tensor){.dtype = SP_STRING, .count = 1, .data = value};
 }
 
-static const sp_attr is_bool[] = {{.name = "dtype", .kind = SP_ATTR_TYPE, .type = SP_BOOL}};
-static const sp_attr is_string[] = {{.name = "dtype", .kind = SP_ATTR_TYPE, .type = SP_STRING}};
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static sp_bytes words[] = {{"YES", 3}, {"NO", 2}};
 static sp_tensor constants[] = {
 	{.dtype = SP_STRING, .count = 1, .data = &words[0]},
 	{.dtype = SP_STRING, .count = 1, .data = &words[1]},
 };
-static const sp_attr yes[] = {{.name = "dtype", .kind = SP_ATTR_TYPE, .type = SP_STRING},
-			      {.name = "value", .kind = SP_ATTR_TENSOR, .tensor = &constants[0]}};
-static const sp_attr no[] = {{.name = "dtype", .kind = SP_ATTR_TYPE, .type = SP_STRING},
-			     {.name = "value", .kind = SP_ATTR_TENSOR, .tensor = &constants[1]}};
+#define IS_STRING TYPE("dtype", SP_STRING)
+#define YES       IS_STRING, TENSOR("value", &constants[0])
+#define NO        IS_STRING, TENSOR("value", &constants[1])
 
 /*
  * The v1 form of a conditional whose branches are constants: what says which
@@ -133,56 +54,53 @@ static const sp_attr no[] = {{.name = "dtype", .kind = SP_ATTR_TYPE, .type = SP_
 static void a_branch_is_chosen_by_control_edges(void **state)
 {
 	const sp_node_def nodes[] = {
-		NODE_WITH("p", "Placeholder", is_bool, ),
-		NODE("s", "Switch", "p", "p"),
-		NODE("t", "Identity", "s:1"),
-		NODE("f", "Identity", "s"),
-		NODE("tn", "NoOp", "^t"),
-		NODE_WITH("yes", "Const", yes, "^tn"),
-		NODE_WITH("no", "Const", no, "^f"),
-		NODE("m", "Merge", "no", "yes"),
+		{NODE("p", "Placeholder"), ATTRS(TYPE("dtype", SP_BOOL))},
+		{NODE("s", "Switch"), INPUTS("p", "p")},
+		{NODE("t", "Identity"), INPUTS("s:1")},
+		{NODE("f", "Identity"), INPUTS("s")},
+		{NODE("tn", "NoOp"), INPUTS("^t")},
+		{NODE("yes", "Const"), INPUTS("^tn"), ATTRS(YES)},
+		{NODE("no", "Const"), INPUTS("^f"), ATTRS(NO)},
+		{NODE("m", "Merge"), INPUTS("no", "yes")},
 	};
 	const sp_tensor *fetches[1];
 
 	(void)state;
-	compile(nodes, COUNT(nodes), &(ends){{"p"}, {"m"}, NULL}, false);
-	assert_null(sp_program_entry_error(program, 0));
-	start();
+	assert_ok(COMPILE(nodes, .feeds = {"p"}, .fetches = {"m"}), &g.err);
 	for (int i = 0; i < 4; i++) {
 		bool value = i & 1;
 		sp_tensor feed = truth(&value);
 
-		assert_ok(run(&feed, NULL, fetches), &err);
+		assert_ok(run(&feed, NULL, fetches), &g.err);
 		assert_true(sp_bytes_equal(sp_tensor_strings(fetches[0])[0], words[value ? 0 : 1]));
-		sp_session_reset(session);
+		sp_session_reset(g.session);
 	}
 }
 
 static void a_fetch_on_the_branch_not_taken_is_an_error(void **state)
 {
 	const sp_node_def nodes[] = {
-		NODE_WITH("p", "Placeholder", is_bool, ),
-		NODE("s", "Switch", "p", "p"),
+		{NODE("p", "Placeholder"), ATTRS(TYPE("dtype", SP_BOOL))},
+		{NODE("s", "Switch"), INPUTS("p", "p")},
 	};
 	const sp_tensor *fetches[1];
 	bool value = true;
 	sp_tensor feed = truth(&value);
 
 	(void)state;
-	compile(nodes, COUNT(nodes), &(ends){{"p"}, {"s:0"}, NULL}, false);
-	start();
+	assert_ok(COMPILE(nodes, .feeds = {"p"}, .fetches = {"s:0"}), &g.err);
 	assert_int_equal(run(&feed, NULL, fetches), SP_INVALID);
 	value = false;
-	assert_ok(run(&feed, NULL, fetches), &err);
+	assert_ok(run(&feed, NULL, fetches), &g.err);
 }
 
 static void only_what_is_wanted_is_run_and_needs_its_inputs(void **state)
 {
 	const sp_node_def nodes[] = {
-		NODE_WITH("a", "Placeholder", is_string, ),
-		NODE_WITH("b", "Placeholder", is_string, ),
-		NODE("x", "StringLower", "a"),
-		NODE("y", "StringLower", "b"),
+		{NODE("a", "Placeholder"), ATTRS(IS_STRING)},
+		{NODE("b", "Placeholder"), ATTRS(IS_STRING)},
+		{NODE("x", "StringLower"), INPUTS("a")},
+		{NODE("y", "StringLower"), INPUTS("b")},
 	};
 	const bool first[] = {true, false};
 	sp_bytes word = {"Word", 4};
@@ -190,125 +108,115 @@ static void only_what_is_wanted_is_run_and_needs_its_inputs(void **state)
 	const sp_tensor *fetches[2];
 
 	(void)state;
-	compile(nodes, COUNT(nodes), &(ends){{"a", "b"}, {"x", "y"}, NULL}, false);
-	start();
-	assert_ok(run(feeds, first, fetches), &err);
+	assert_ok(COMPILE(nodes, .feeds = {"a", "b"}, .fetches = {"x", "y"}), &g.err);
+	assert_ok(run(feeds, first, fetches), &g.err);
 	assert_true(sp_bytes_equal_text(sp_tensor_strings(fetches[0])[0], "word"));
 	assert_null(fetches[1]);
 	assert_int_equal(run(feeds, NULL, fetches), SP_INVALID);
-	assert_non_null(strstr(err.text, "'b'"));
+	assert_non_null(strstr(g.err.text, "'b'"));
 }
 
 static void a_feed_of_another_type_is_refused(void **state)
 {
-	const sp_node_def nodes[] = {NODE_WITH("a", "Placeholder", is_string, ),
-				     NODE("x", "StringLower", "a")};
+	const sp_node_def nodes[] = {{NODE("a", "Placeholder"), ATTRS(IS_STRING)},
+				     {NODE("x", "StringLower"), INPUTS("a")}};
 	bool value = true;
 	sp_tensor feed = truth(&value);
 	const sp_tensor *fetches[1];
 
 	(void)state;
-	compile(nodes, COUNT(nodes), &(ends){{"a"}, {"x"}, NULL}, false);
-	start();
+	assert_ok(COMPILE(nodes, .feeds = {"a"}, .fetches = {"x"}), &g.err);
 	assert_int_equal(run(&feed, NULL, fetches), SP_INVALID);
-	assert_non_null(strstr(err.text, "DT_BOOL"));
+	assert_non_null(strstr(g.err.text, "DT_BOOL"));
 }
 
 static void what_follows_from_constants_leaves_no_step(void **state)
 {
 	const sp_node_def nodes[] = {
-		NODE_WITH("c", "Const", yes, ),
-		NODE("x", "StringLower", "c"),
-		NODE("y", "StringUpper", "x"),
+		{NODE("c", "Const"), ATTRS(YES)},
+		{NODE("x", "StringLower"), INPUTS("c")},
+		{NODE("y", "StringUpper"), INPUTS("x")},
 	};
 	const sp_tensor *fetches[1];
 
 	(void)state;
-	compile(nodes, COUNT(nodes), &(ends){{NULL}, {"x"}, NULL}, false);
-	assert_int_equal(sp_program_step_count(program, 0), 0);
-	start();
-	assert_ok(run(NULL, NULL, fetches), &err);
+	assert_ok(COMPILE(nodes, .fetches = {"x"}), &g.err);
+	assert_int_equal(sp_program_step_count(g.program, 0), 0);
+	assert_ok(run(NULL, NULL, fetches), &g.err);
 	assert_true(sp_bytes_equal_text(sp_tensor_strings(fetches[0])[0], "yes"));
 }
 
 static void all_missing_operators_are_named_at_once(void **state)
 {
 	const sp_node_def nodes[] = {
-		NODE_WITH("a", "Placeholder", is_string, ),
-		NODE("x", "NoSuchOp", "a"),
-		NODE("y", "NorThisOne", "x"),
-		NODE("z", "NoSuchOp", "y"),
+		{NODE("a", "Placeholder"), ATTRS(IS_STRING)},
+		{NODE("x", "NoSuchOp"), INPUTS("a")},
+		{NODE("y", "NorThisOne"), INPUTS("x")},
+		{NODE("z", "NoSuchOp"), INPUTS("y")},
 	};
-	const sp_error *why;
 
 	(void)state;
-	compile(nodes, COUNT(nodes), &(ends){{"a"}, {"z"}, NULL}, false);
-	why = sp_program_entry_error(program, 0);
-	assert_non_null(why);
-	assert_int_equal(why->status, SP_UNSUPPORTED);
-	assert_non_null(strstr(why->text, "NoSuchOp (node 'x')"));
-	assert_non_null(strstr(why->text, "NorThisOne (node 'y')"));
+	assert_int_equal(COMPILE(nodes, .feeds = {"a"}, .fetches = {"z"}), SP_UNSUPPORTED);
+	assert_non_null(strstr(g.err.text, "NoSuchOp (node 'x')"));
+	assert_non_null(strstr(g.err.text, "NorThisOne (node 'y')"));
 }
 
 static void an_output_that_a_node_lacks_is_refused(void **state)
 {
-	const sp_node_def nodes[] = {NODE_WITH("a", "Placeholder", is_string, ),
-				     NODE("x", "StringLower", "a")};
+	const sp_node_def nodes[] = {{NODE("a", "Placeholder"), ATTRS(IS_STRING)},
+				     {NODE("x", "StringLower"), INPUTS("a")}};
 
 	(void)state;
-	compile(nodes, COUNT(nodes), &(ends){{"a"}, {"x:7"}, NULL}, false);
-	assert_non_null(sp_program_entry_error(program, 0));
+	assert_int_not_equal(COMPILE(nodes, .feeds = {"a"}, .fetches = {"x:7"}), SP_OK);
 }
 
 static void an_assert_behind_a_control_edge_fires(void **state)
 {
 	const sp_node_def nodes[] = {
-		NODE_WITH("p", "Placeholder", is_bool, ),
-		NODE_WITH("c", "Const", yes, ),
-		NODE("assert", "Assert", "p", "c"),
-		NODE("group", "NoOp", "^assert"),
-		NODE("out", "Identity", "c", "^group"),
+		{NODE("p", "Placeholder"), ATTRS(TYPE("dtype", SP_BOOL))},
+		{NODE("c", "Const"), ATTRS(YES)},
+		{NODE("assert", "Assert"), INPUTS("p", "c")},
+		{NODE("group", "NoOp"), INPUTS("^assert")},
+		{NODE("out", "Identity"), INPUTS("c", "^group")},
 	};
 	bool value = true;
 	sp_tensor feed = truth(&value);
 	const sp_tensor *fetches[1];
 
 	(void)state;
-	compile(nodes, COUNT(nodes), &(ends){{"p"}, {"out"}, NULL}, false);
-	assert_null(sp_program_entry_error(program, 0));
-	start();
-	assert_ok(run(&feed, NULL, fetches), &err);
+	assert_ok(COMPILE(nodes, .feeds = {"p"}, .fetches = {"out"}), &g.err);
+	assert_ok(run(&feed, NULL, fetches), &g.err);
 	value = false;
 	assert_int_equal(run(&feed, NULL, fetches), SP_INVALID);
-	assert_non_null(strstr(err.text, "assert"));
+	assert_non_null(strstr(g.err.text, "assert"));
 }
 
-static const sp_attr variable[] = {
-	{.name = "dtype", .kind = SP_ATTR_TYPE, .type = SP_STRING},
-	{.name = "shape", .kind = SP_ATTR_SHAPE, .shape = &(const sp_partial_shape){.rank = 0}},
-};
+#define SCALAR                                                                             \
+	{                                                                                  \
+		.name = "shape", .kind = SP_ATTR_SHAPE, .shape = &(const sp_partial_shape) \
+		{                                                                          \
+			.rank = 0                                                          \
+		}                                                                          \
+	}
 static const sp_node_def variable_nodes[] = {
-	NODE_WITH("v", "VariableV2", variable, ),   NODE_WITH("c", "Const", yes, ),
-	NODE("assign", "Assign", "v", "c"),         NODE("init", "NoOp", "^assign"),
-	NODE("lower", "StringLower", "v"),
+	{NODE("v", "VariableV2"), ATTRS(IS_STRING, SCALAR)},
+	{NODE("c", "Const"), ATTRS(YES)},
+	{NODE("assign", "Assign"), INPUTS("v", "c")},
+	{NODE("init", "NoOp"), INPUTS("^assign")},
+	{NODE("lower", "StringLower"), INPUTS("v")},
 };
 
 static void what_follows_from_variables_is_computed_once_per_version(void **state)
 {
 	const sp_tensor *fetches[1];
-	sp_run load = {.resources = &resources};
 
 	(void)state;
-	compile(variable_nodes, COUNT(variable_nodes), &(ends){{NULL}, {NULL}, "init"}, true);
-	assert_ok(sp_session_create(&session, program, 1 << 20, &err), &err);
-	assert_ok(sp_session_run(session, &load, NULL, &err), &err);
-	sp_session_destroy(session);
-	sp_program_destroy(program);
+	assert_ok(COMPILE(variable_nodes, .target = "init", .loading = true), &g.err);
+	assert_ok(run(NULL, NULL, NULL), &g.err);
 
-	compile(variable_nodes, COUNT(variable_nodes), &(ends){{NULL}, {"lower"}, NULL}, false);
-	assert_int_equal(sp_program_step_count(program, 0), 0);
-	start();
-	assert_ok(run(NULL, NULL, fetches), &err);
+	assert_ok(COMPILE(variable_nodes, .fetches = {"lower"}), &g.err);
+	assert_int_equal(sp_program_step_count(g.program, 0), 0);
+	assert_ok(run(NULL, NULL, fetches), &g.err);
 	assert_true(sp_bytes_equal_text(sp_tensor_strings(fetches[0])[0], "yes"));
 }
 
@@ -317,28 +225,26 @@ static void a_variable_without_a_value_is_known_and_refused(void **state)
 	const uint32_t *indices;
 
 	(void)state;
-	compile(variable_nodes, COUNT(variable_nodes), &(ends){{NULL}, {"lower"}, NULL}, false);
-	assert_int_equal(sp_program_entry_resources(program, 0, &indices), 1);
-	assert_string_equal(resources.items[indices[0]].name, "v");
-	assert_int_equal(sp_snapshot_build(&snapshot, program, &resources, &err), SP_INVALID);
-	assert_non_null(strstr(err.text, "'v"));
+	assert_ok(COMPILE(variable_nodes, .fetches = {"lower"}), &g.err);
+	assert_int_equal(sp_program_entry_resources(g.program, 0, &indices), 1);
+	assert_string_equal(g.resources.items[indices[0]].name, "v");
+	assert_int_equal(run(NULL, NULL, NULL), SP_INVALID);
+	assert_non_null(strstr(g.err.text, "'v"));
 }
 
 static void a_signature_may_not_change_the_model(void **state)
 {
 	(void)state;
-	compile(variable_nodes, COUNT(variable_nodes), &(ends){{NULL}, {NULL}, "init"}, false);
-	assert_non_null(sp_program_entry_error(program, 0));
-	assert_int_equal(sp_program_entry_error(program, 0)->status, SP_UNSUPPORTED);
+	assert_int_equal(COMPILE(variable_nodes, .target = "init"), SP_UNSUPPORTED);
 }
 
 #ifndef SP_ARENA_DEBUG
 static void after_warm_up_a_run_allocates_nothing(void **state)
 {
 	const sp_node_def nodes[] = {
-		NODE_WITH("a", "Placeholder", is_string, ),
-		NODE("x", "StringLower", "a"),
-		NODE("y", "StringUpper", "x"),
+		{NODE("a", "Placeholder"), ATTRS(IS_STRING)},
+		{NODE("x", "StringLower"), INPUTS("a")},
+		{NODE("y", "StringUpper"), INPUTS("x")},
 	};
 	sp_bytes word = {"Word", 4};
 	sp_tensor feed = text(&word);
@@ -346,13 +252,12 @@ static void after_warm_up_a_run_allocates_nothing(void **state)
 	uint64_t before = 0;
 
 	(void)state;
-	compile(nodes, COUNT(nodes), &(ends){{"a"}, {"y"}, NULL}, false);
-	start();
+	assert_ok(COMPILE(nodes, .feeds = {"a"}, .fetches = {"y"}), &g.err);
 	for (int i = 0; i < 100; i++) {
 		if (i == 3)
 			before = sp_alloc_count();
-		assert_ok(run(&feed, NULL, fetches), &err);
-		sp_session_reset(session);
+		assert_ok(run(&feed, NULL, fetches), &g.err);
+		sp_session_reset(g.session);
 	}
 	assert_int_equal(sp_alloc_count(), before);
 }

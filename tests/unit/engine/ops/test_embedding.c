@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/import.h"
-#include "engine/program.h"
 #include "storage/table.h"
 #include "storage/table_builder.h"
+#include "tests/support/graph.h"
 
 /*
  * Operators on EmbeddingVariables.  Stock TensorFlow has none of them, so what
@@ -20,36 +19,23 @@ typedef struct input {
 	sp_tensor value;
 } input;
 
-typedef struct fixture {
-	sp_arena *arena;
-	sp_graph_def def;
-	sp_node_def nodes[MAX_NODES];
-	sp_graph graph;
-	sp_resources resources;
-	sp_program *program;
-	sp_snapshot *snapshot;
-	sp_session *session;
-	sp_error err;
-} fixture;
-
-static fixture f;
+static sp_small_graph f;
+static sp_node_def nodes[MAX_NODES];
+static sp_table *table; /* what load_table() made */
 
 static int set_up(void **state)
 {
 	(void)state;
-	f = (fixture){.arena = sp_arena_create(64 << 10)};
-	return f.arena != NULL ? 0 : -1;
+	sp_small_graph_init(&f);
+	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	sp_session_destroy(f.session);
-	sp_snapshot_destroy(f.snapshot);
-	sp_program_destroy(f.program);
-	for (size_t i = 0; i < f.resources.count; i++)
-		sp_table_destroy((sp_table *)f.resources.items[i].table);
-	sp_arena_destroy(f.arena);
+	sp_small_graph_fini(&f);
+	sp_table_destroy(table);
+	table = NULL;
 	return 0;
 }
 
@@ -78,57 +64,38 @@ static sp_node_def handle(const char *shared_name, sp_dtype dtype, sp_dtype key_
 	return (sp_node_def){.name = "emb", .op = "KvVarHandleOp", .attrs = attrs, .attr_count = 4};
 }
 
-static void add_feed(const input *in)
+static sp_node_def placeholder(const input *in)
 {
 	sp_attr *dtype = sp_arena_array(f.arena, 1, sizeof(*dtype));
 
 	*dtype = type_attr("dtype", in->value.dtype);
-	f.nodes[f.def.node_count++] = (sp_node_def){
-		.name = in->name, .op = "Placeholder", .attrs = dtype, .attr_count = 1};
+	return (sp_node_def){NODE(in->name, "Placeholder"), .attrs = dtype, .attr_count = 1};
 }
 
-/* A graph of `op` on `inputs`, compiled; the entry fetches `fetch_count` outputs of it. */
+/* A graph of `op` on `inputs`, compiled; its entry fetches the first output, or runs it only. */
 static sp_status build(const char *op, const sp_attr *attrs, size_t attr_count, sp_node_def emb,
-		       const input *inputs, size_t input_count, size_t fetch_count, bool loading)
+		       const input *inputs, size_t input_count, bool fetch, bool loading)
 {
 	const char **names = sp_arena_array(f.arena, input_count, sizeof(*names));
-	const char *root = "op";
-	sp_import_roots roots = {&root, 1};
-	sp_program_options options = {.loading = loading};
-	sp_port feeds[MAX_INPUTS], out;
-	sp_entry_spec entry = {.name = "e", .feeds = feeds, .fetches = &out};
+	sp_ends ends = {.loading = loading};
+	size_t feed_count = 0, node_count = 0;
 
-	f.nodes[f.def.node_count++] = emb;
+	nodes[node_count++] = emb;
 	for (size_t i = 0; i < input_count; i++) {
 		names[i] = inputs[i].name;
-		if (strcmp(inputs[i].name, "emb") != 0)
-			add_feed(&inputs[i]);
+		if (strcmp(names[i], "emb") == 0)
+			continue;
+		nodes[node_count++] = placeholder(&inputs[i]);
+		ends.feeds[feed_count++] = names[i];
 	}
-	f.nodes[f.def.node_count++] = (sp_node_def){.name = "op",
-						    .op = op,
-						    .inputs = names,
-						    .input_count = input_count,
-						    .attrs = attrs,
-						    .attr_count = attr_count};
-	f.def.nodes = f.nodes;
-	SP_TRY(sp_graph_import(&f.graph, &f.def, &roots, f.arena, &f.err));
-	assert_ok(sp_graph_find(&f.graph, "op", &out, &f.err), &f.err);
-	for (size_t i = 0; i < input_count; i++)
-		if (strcmp(inputs[i].name, "emb") != 0)
-			assert_ok(sp_graph_find(&f.graph, inputs[i].name,
-						&feeds[entry.feed_count++], &f.err),
-				  &f.err);
-	entry.fetch_count = fetch_count;
-	if (fetch_count == 0) {
-		entry.targets = &out.node;
-		entry.target_count = 1;
-	}
-	sp_resources_init(&f.resources, f.arena);
-	SP_TRY(sp_program_compile(&f.program, &f.graph, &entry, 1, &f.resources, &options, &f.err));
-	if (sp_program_entry_error(f.program, 0) != NULL)
-		return sp_error_set(&f.err, sp_program_entry_error(f.program, 0)->status, "%s",
-				    sp_program_entry_error(f.program, 0)->text);
-	return SP_OK;
+	nodes[node_count++] = (sp_node_def){NODE("op", op), .inputs = names,
+					    .input_count = input_count, .attrs = attrs,
+					    .attr_count = attr_count};
+	if (fetch)
+		ends.fetches[0] = "op";
+	else
+		ends.target = "op";
+	return sp_small_graph_compile(&f, nodes, node_count, &ends);
 }
 
 static sp_tensor ids64(sp_shape shape, const int64_t *ids)
@@ -160,7 +127,6 @@ static void load_table(sp_table_filter filter)
 				    .default_row_count = 1};
 	const int64_t keys[] = {10, 20, 30};
 	sp_table_builder *builder;
-	sp_table *table;
 	float rows[9];
 
 	for (size_t i = 0; i < 9; i++)
@@ -173,24 +139,15 @@ static void load_table(sp_table_filter filter)
 	f.resources.items[0].table = table;
 }
 
-static sp_status run(const input *inputs, size_t count, const sp_environment *environment,
-		     const sp_tensor **out)
+static sp_status run(const input *inputs, size_t count, const sp_tensor **out)
 {
 	sp_tensor feeds[MAX_INPUTS];
-	sp_run request = {.feeds = feeds, .environment = environment};
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(inputs[i].name, "emb") != 0)
 			feeds[n++] = inputs[i].value;
-	if (environment != NULL)
-		request.resources = &f.resources;
-	else if (f.snapshot == NULL)
-		SP_TRY(sp_snapshot_build(&f.snapshot, f.program, &f.resources, &f.err));
-	request.snapshot = f.snapshot;
-	if (f.session == NULL)
-		SP_TRY(sp_session_create(&f.session, f.program, 1 << 20, &f.err));
-	return sp_session_run(f.session, &request, out, &f.err);
+	return sp_small_graph_run(&f, feeds, NULL, out);
 }
 
 /* ---------------------------------------------------------------- gathers */
@@ -216,11 +173,11 @@ static void check_gather(const char *op, sp_table_filter filter, sp_shape shape)
 			      10, 10.25f, 10.5f, no[0], no[1], no[2]};
 	const sp_tensor *out;
 
-	assert_ok(build(op, attrs, 2, handle("user_emb", SP_FLOAT, SP_INT64), inputs, count, 1,
+	assert_ok(build(op, attrs, 2, handle("user_emb", SP_FLOAT, SP_INT64), inputs, count, true,
 			false),
 		  &f.err);
 	load_table(filter);
-	assert_ok(run(inputs, count, NULL, &out), &f.err);
+	assert_ok(run(inputs, count, &out), &f.err);
 	assert_int_equal(out->dtype, SP_FLOAT);
 	assert_int_equal(out->shape.rank, shape.rank + 1);
 	assert_memory_equal(out->shape.dims, shape.dims, (size_t)shape.rank * sizeof(int64_t));
@@ -256,10 +213,10 @@ static void gather_with_int32_keys_widens_them(void **state)
 
 	(void)state;
 	assert_ok(build("KvResourceGather", attrs, 2, handle("user_emb", SP_FLOAT, SP_INT32),
-			inputs, 3, 1, false),
+			inputs, 3, true, false),
 		  &f.err);
 	load_table(SP_TABLE_FILTER_NONE);
-	assert_ok(run(inputs, 3, NULL, &out), &f.err);
+	assert_ok(run(inputs, 3, &out), &f.err);
 	assert_memory_equal(out->data, want, sizeof(want));
 }
 
@@ -274,10 +231,10 @@ static sp_status gather_with_fallback(const sp_tensor *ids, const sp_tensor *row
 	const input inputs[] = {{"emb", {0}}, {"ids", *ids}, {"default", *rows}};
 
 	assert_ok(build("KvResourceGather", attrs, 3, handle("user_emb", SP_FLOAT, SP_INT64),
-			inputs, 3, 1, false),
+			inputs, 3, true, false),
 		  &f.err);
 	load_table(SP_TABLE_FILTER_NONE);
-	return run(inputs, 3, NULL, out);
+	return run(inputs, 3, out);
 }
 
 static void gather_takes_an_absent_keys_own_default(void **state)
@@ -317,10 +274,10 @@ static void no_ids_give_no_rows(void **state)
 
 	(void)state;
 	assert_ok(build("KvResourceGather", attrs, 2, handle("user_emb", SP_FLOAT, SP_INT64),
-			inputs, 3, 1, false),
+			inputs, 3, true, false),
 		  &f.err);
 	load_table(SP_TABLE_FILTER_NONE);
-	assert_ok(run(inputs, 3, NULL, &out), &f.err);
+	assert_ok(run(inputs, 3, &out), &f.err);
 	assert_int_equal(out->count, 0);
 	assert_int_equal(out->shape.rank, 3);
 	assert_int_equal(out->shape.dims[1], 5);
@@ -339,13 +296,13 @@ static void what_a_gather_cannot_do_is_refused(void **state)
 
 	(void)state;
 	assert_ok(build("KvResourceGather", attrs, 2, handle("user_emb", SP_FLOAT, SP_INT64), deep,
-			3, 1, false),
+			3, true, false),
 		  &f.err);
 	/* Nothing is loaded yet. */
-	assert_int_equal(run(deep, 3, NULL, &out), SP_INVALID);
+	assert_int_equal(run(deep, 3, &out), SP_INVALID);
 	assert_non_null(strstr(f.err.text, "user_emb"));
 	load_table(SP_TABLE_FILTER_NONE);
-	assert_int_equal(run(deep, 3, NULL, &out), SP_INVALID);
+	assert_int_equal(run(deep, 3, &out), SP_INVALID);
 	assert_non_null(strstr(f.err.text, "rank 8"));
 }
 
@@ -361,10 +318,10 @@ static void keys_must_be_of_the_declared_type(void **state)
 
 	(void)state;
 	assert_ok(build("KvResourceGather", attrs, 2, handle("user_emb", SP_FLOAT, SP_INT32),
-			inputs, 3, 1, false),
+			inputs, 3, true, false),
 		  &f.err);
 	load_table(SP_TABLE_FILTER_NONE);
-	assert_int_equal(run(inputs, 3, NULL, &out), SP_INVALID);
+	assert_int_equal(run(inputs, 3, &out), SP_INVALID);
 	assert_non_null(strstr(f.err.text, "DT_INT32"));
 }
 
@@ -374,13 +331,13 @@ static void other_types_are_refused_by_name(void **state)
 
 	(void)state;
 	assert_int_equal(build("KvVarIsInitializedOp", NULL, 0,
-			       handle("user_emb", SP_DOUBLE, SP_INT64), inputs, 1, 1, false),
+			       handle("user_emb", SP_DOUBLE, SP_INT64), inputs, 1, true, false),
 			 SP_UNSUPPORTED);
 	assert_non_null(strstr(f.err.text, "DT_DOUBLE"));
 	tear_down(NULL);
 	set_up(NULL);
 	assert_int_equal(build("KvVarIsInitializedOp", NULL, 0,
-			       handle("user_emb", SP_FLOAT, SP_STRING), inputs, 1, 1, false),
+			       handle("user_emb", SP_FLOAT, SP_STRING), inputs, 1, true, false),
 			 SP_UNSUPPORTED);
 	assert_non_null(strstr(f.err.text, "DT_STRING"));
 }
@@ -394,15 +351,15 @@ static void is_initialized_once_it_has_rows(void **state)
 
 	(void)state;
 	assert_ok(build("KvVarIsInitializedOp", NULL, 0, handle("", SP_FLOAT, SP_INT64), inputs, 1,
-			1, false),
+			true, false),
 		  &f.err);
 	assert_string_equal(f.resources.items[0].name, "emb"); /* the node's own */
-	assert_ok(run(inputs, 1, NULL, &out), &f.err);
+	assert_ok(run(inputs, 1, &out), &f.err);
 	assert_false(*sp_tensor_bool(out));
 	sp_snapshot_destroy(f.snapshot);
 	f.snapshot = NULL;
 	load_table(SP_TABLE_FILTER_NONE);
-	assert_ok(run(inputs, 1, NULL, &out), &f.err);
+	assert_ok(run(inputs, 1, &out), &f.err);
 	assert_true(*sp_tensor_bool(out));
 }
 
@@ -414,10 +371,10 @@ static void shape_is_keys_by_width(void **state)
 
 	(void)state;
 	assert_ok(build("KvVariableShape", attrs, 1, handle("user_emb", SP_FLOAT, SP_INT64), inputs,
-			1, 1, false),
+			1, true, false),
 		  &f.err);
 	load_table(SP_TABLE_FILTER_NONE);
-	assert_ok(run(inputs, 1, NULL, &out), &f.err);
+	assert_ok(run(inputs, 1, &out), &f.err);
 	assert_int_equal(out->count, 2);
 	assert_int_equal(sp_tensor_i64(out)[0], 3);
 	assert_int_equal(sp_tensor_i64(out)[1], 3);
@@ -430,10 +387,10 @@ static void shape_of_a_part_in_a_shared_table_is_refused(void **state)
 
 	(void)state;
 	assert_ok(build("KvVariableShape", NULL, 0, handle("user_emb/part_1", SP_FLOAT, SP_INT64),
-			inputs, 1, 1, false),
+			inputs, 1, true, false),
 		  &f.err);
 	load_table(SP_TABLE_FILTER_NONE);
-	assert_int_equal(run(inputs, 1, NULL, &out), SP_UNSUPPORTED);
+	assert_int_equal(run(inputs, 1, &out), SP_UNSUPPORTED);
 	assert_non_null(strstr(f.err.text, "user_emb/part_1"));
 }
 
@@ -446,10 +403,10 @@ static void tier_is_0_or_absent(void **state)
 
 	(void)state;
 	assert_ok(build("KvResourceLookupTier", attrs, 1, handle("user_emb", SP_FLOAT, SP_INT64),
-			inputs, 2, 1, false),
+			inputs, 2, true, false),
 		  &f.err);
 	load_table(SP_TABLE_FILTER_COUNTER);
-	assert_ok(run(inputs, 2, NULL, &out), &f.err);
+	assert_ok(run(inputs, 2, &out), &f.err);
 	assert_int_equal(out->dtype, SP_INT32);
 	assert_memory_equal(out->data, want, sizeof(want));
 }
@@ -511,16 +468,14 @@ static call_log calls;
 static sp_status run_load(const char *op, const sp_attr *attrs, size_t attr_count,
 			  const input *inputs, size_t count)
 {
-	const sp_environment environment = {.context = &calls,
-					    .create_embedding = log_create,
-					    .import_embedding = log_import,
-					    .import_embedding_rows = log_rows,
-					    .arena = f.arena};
-
+	f.environment.context = &calls;
+	f.environment.create_embedding = log_create;
+	f.environment.import_embedding = log_import;
+	f.environment.import_embedding_rows = log_rows;
 	calls = (call_log){0};
 	SP_TRY(build(op, attrs, attr_count, handle("user_emb", SP_FLOAT, SP_INT64), inputs, count,
-		     0, true));
-	return run(inputs, count, &environment, NULL);
+		     false, true));
+	return run(inputs, count, NULL);
 }
 
 static sp_tensor text(const sp_bytes *bytes)
@@ -694,7 +649,7 @@ static void a_signature_may_not_load(void **state)
 
 	(void)state;
 	assert_int_not_equal(build("KvResourceImportV3", NULL, 0,
-				   handle("user_emb", SP_FLOAT, SP_INT64), inputs, 4, 0, false),
+				   handle("user_emb", SP_FLOAT, SP_INT64), inputs, 4, false, false),
 			     SP_OK);
 	assert_non_null(strstr(f.err.text, "KvResourceImportV3"));
 }

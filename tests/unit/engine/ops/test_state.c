@@ -8,38 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/import.h"
-#include "engine/lower.h"
-#include "engine/program.h"
+#include "tests/support/graph.h"
 
 typedef struct world {
-	sp_arena *arena;
-	sp_resources resources;
-	sp_environment environment;
+	sp_small_graph g;
 	const sp_node_def *nodes;
 	size_t node_count;
 	const void *restored; /* the bytes of what was restored last */
-	sp_error err;
 } world;
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-
-#define NODE(node_name, op_name) .name = (node_name), .op = (op_name)
-#define INPUTS(...)                                   \
-	.inputs = (const char *const[]){__VA_ARGS__}, \
-	.input_count = LENGTH(((const char *const[]){__VA_ARGS__}))
-#define ATTRS(...)                               \
-	.attrs = (const sp_attr[]){__VA_ARGS__}, \
-	.attr_count = LENGTH(((const sp_attr[]){__VA_ARGS__}))
-
-#define TYPE(key, value)                                             \
-	{                                                            \
-		.name = (key), .kind = SP_ATTR_TYPE, .type = (value) \
-	}
-#define TENSOR(key, value)                                               \
-	{                                                                \
-		.name = (key), .kind = SP_ATTR_TENSOR, .tensor = (value) \
-	}
 #define CONSTANT(node_name, value)                                                   \
 	{                                                                            \
 		NODE(node_name, "Const"),                                            \
@@ -57,7 +34,7 @@ typedef struct world {
 	{                                                                                         \
 		NODE(node_name, "ReadVariableOp"), INPUTS(handle), ATTRS(TYPE("dtype", SP_FLOAT)) \
 	}
-#define GRAPH(w, array) ((w)->nodes = (array), (w)->node_count = LENGTH(array))
+#define GRAPH(w, array) ((w)->nodes = (array), (w)->node_count = COUNT(array))
 
 static float three[] = {1, 2, 3}, ones[] = {1, 1, 1}, two[] = {4, 5};
 static const sp_tensor float_three = {SP_FLOAT, {1, {3}}, 3, three, NULL};
@@ -88,16 +65,16 @@ static int set_up(void **state)
 {
 	static world w;
 
-	w = (world){.arena = sp_arena_create(1 << 16)};
-	w.environment = (sp_environment){.context = &w, .restore = restore, .arena = w.arena};
-	sp_resources_init(&w.resources, w.arena);
+	sp_small_graph_init(&w.g);
+	w.g.environment.context = &w;
+	w.g.environment.restore = restore;
 	*state = &w;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	sp_arena_destroy(((world *)*state)->arena);
+	sp_small_graph_fini(&((world *)*state)->g);
 	return 0;
 }
 
@@ -109,62 +86,15 @@ typedef struct request {
 	bool loading;
 } request;
 
-static sp_status compile(world *w, const request *r, sp_program **program)
-{
-	sp_graph_def *def = sp_arena_zeros(w->arena, 1, sizeof(*def));
-	sp_graph *graph = sp_arena_zeros(w->arena, 1, sizeof(*graph));
-	const char *root = r->target != NULL ? r->target : r->fetch;
-	sp_program_options options = {.loading = r->loading};
-	sp_entry_spec entry = {.name = "entry"};
-	sp_port feed, wanted;
-
-	*def = (sp_graph_def){.nodes = w->nodes, .node_count = w->node_count};
-	SP_TRY(sp_graph_import(graph, def, &(sp_import_roots){&root, 1}, w->arena, &w->err));
-	SP_TRY(sp_graph_lower(graph, &w->err));
-	SP_TRY(sp_graph_find(graph, root, &wanted, &w->err));
-	if (r->feed != NULL) {
-		SP_TRY(sp_graph_find(graph, r->feed, &feed, &w->err));
-		entry.feeds = &feed;
-		entry.feed_count = 1;
-	}
-	entry.fetches = &wanted;
-	entry.fetch_count = r->target == NULL;
-	entry.targets = &wanted.node;
-	entry.target_count = r->target != NULL;
-	SP_TRY(sp_program_compile(program, graph, &entry, 1, &w->resources, &options, &w->err));
-	if (sp_program_entry_error(*program, 0) == NULL)
-		return SP_OK;
-	w->err = *sp_program_entry_error(*program, 0);
-	return w->err.status;
-}
-
 /* Compiles and runs the graph; *out (may be NULL) is a copy of what was fetched. */
 static sp_status run(world *w, const request *r, sp_tensor *out)
 {
-	sp_program *program = NULL;
-	sp_session *session = NULL;
-	sp_snapshot *snapshot = NULL;
-	sp_run call = {.feeds = &r->value};
+	const sp_ends ends = {{r->feed}, {r->fetch}, r->target, r->loading};
 	const sp_tensor *fetches[1];
-	sp_status status = compile(w, r, &program);
 
-	if (r->loading) {
-		call.resources = &w->resources;
-		call.environment = &w->environment;
-	} else if (status == SP_OK) {
-		status = sp_snapshot_build(&snapshot, program, &w->resources, &w->err);
-		call.snapshot = snapshot;
-	}
-	if (status == SP_OK)
-		status = sp_session_create(&session, program, 1 << 20, &w->err);
-	if (status == SP_OK)
-		status = sp_session_run(session, &call, fetches, &w->err);
-	if (status == SP_OK && out != NULL)
-		status = sp_tensor_copy(out, w->arena, fetches[0], &w->err);
-	sp_session_destroy(session);
-	sp_snapshot_destroy(snapshot);
-	sp_program_destroy(program);
-	return status;
+	SP_TRY(sp_small_graph_compile(&w->g, w->nodes, w->node_count, &ends));
+	SP_TRY(sp_small_graph_run(&w->g, &r->value, NULL, fetches));
+	return out != NULL ? sp_tensor_copy(out, w->g.arena, fetches[0], &w->g.err) : SP_OK;
 }
 
 static sp_status load(world *w, const char *target)
@@ -181,7 +111,7 @@ static void expect_floats(world *w, const char *name, float a, float b, float c)
 {
 	sp_tensor got;
 
-	assert_ok(fetch(w, name, &got), &w->err);
+	assert_ok(fetch(w, name, &got), &w->g.err);
 	assert_int_equal(got.dtype, SP_FLOAT);
 	assert_int_equal(got.count, 3);
 	assert_memory_equal(got.data, ((float[]){a, b, c}), 3 * sizeof(float));
@@ -190,8 +120,8 @@ static void expect_floats(world *w, const char *name, float a, float b, float c)
 static void expect_refusal(world *w, sp_status status, sp_status wanted, const char *words)
 {
 	assert_int_equal(status, wanted);
-	if (strstr(w->err.text, words) == NULL)
-		fail_msg("'%s' does not say '%s'", w->err.text, words);
+	if (strstr(w->g.err.text, words) == NULL)
+		fail_msg("'%s' does not say '%s'", w->g.err.text, words);
 }
 
 /* ------------------------------------------------- constants, placeholders */
@@ -226,7 +156,8 @@ static void a_placeholder_must_be_fed(void **state)
 	sp_tensor got;
 
 	GRAPH(w, nodes);
-	assert_ok(run(w, &(request){.fetch = "y", .feed = "x", .value = float_two}, &got), &w->err);
+	assert_ok(run(w, &(request){.fetch = "y", .feed = "x", .value = float_two}, &got),
+		  &w->g.err);
 	assert_memory_equal(got.data, two, sizeof(two));
 	expect_refusal(w, fetch(w, "y", NULL), SP_INVALID,
 		       "must feed placeholder 'x' of dtype DT_FLOAT");
@@ -253,11 +184,11 @@ static void a_restored_variable_keeps_the_restored_bytes(void **state)
 	};
 
 	GRAPH(w, nodes);
-	assert_ok(load(w, "assign"), &w->err);
-	assert_ptr_equal(w->resources.items[0].variable.data, w->restored);
+	assert_ok(load(w, "assign"), &w->g.err);
+	assert_ptr_equal(w->g.resources.items[0].variable.data, w->restored);
 	expect_floats(w, "read", 1, 2, 3);
 	assert_int_not_equal(fetch(w, "restore", NULL), SP_OK);
-	assert_non_null(strstr(w->err.text, "RestoreV2"));
+	assert_non_null(strstr(w->g.err.text, "RestoreV2"));
 }
 
 static void what_the_checkpoint_lacks_is_not_found(void **state)
@@ -303,7 +234,7 @@ static void assigning_adding_and_subtracting_happen_in_order(void **state)
 	};
 
 	GRAPH(w, nodes);
-	assert_ok(load(w, "again"), &w->err);
+	assert_ok(load(w, "again"), &w->g.err);
 	/* What was read before the changes did not change: 2 * x - 1 + x. */
 	expect_floats(w, "read", 2, 5, 8);
 }
@@ -351,18 +282,18 @@ static void a_variable_tells_whether_it_is_set_and_how_large_it_is(void **state)
 	sp_tensor got;
 
 	GRAPH(w, nodes);
-	assert_ok(fetch(w, "set", &got), &w->err);
+	assert_ok(fetch(w, "set", &got), &w->g.err);
 	assert_false(*sp_tensor_bool(&got));
-	assert_ok(load(w, "assign"), &w->err);
-	assert_ok(fetch(w, "set", &got), &w->err);
+	assert_ok(load(w, "assign"), &w->g.err);
+	assert_ok(fetch(w, "set", &got), &w->g.err);
 	assert_true(*sp_tensor_bool(&got));
-	assert_ok(fetch(w, "shape", &got), &w->err);
+	assert_ok(fetch(w, "shape", &got), &w->g.err);
 	assert_int_equal(got.count, 1);
 	assert_int_equal(sp_tensor_i32(&got)[0], 3);
-	assert_ok(fetch(w, "wide", &got), &w->err);
+	assert_ok(fetch(w, "wide", &got), &w->g.err);
 	assert_int_equal(sp_tensor_i64(&got)[0], 3);
-	assert_ok(load(w, "drop"), &w->err);
-	assert_ok(fetch(w, "set", &got), &w->err);
+	assert_ok(load(w, "drop"), &w->g.err);
+	assert_ok(fetch(w, "set", &got), &w->g.err);
 	assert_false(*sp_tensor_bool(&got));
 }
 
@@ -391,10 +322,10 @@ static void merge_takes_the_side_that_switch_picked(void **state)
 		sp_tensor got;
 
 		r.fetch = fetches[0];
-		assert_ok(run(w, &r, &got), &w->err);
+		assert_ok(run(w, &r, &got), &w->g.err);
 		assert_true(sp_tensor_f32(&got)[0] == (pick ? 1 * 2 : 1 + 2));
 		r.fetch = fetches[1];
-		assert_ok(run(w, &r, &got), &w->err);
+		assert_ok(run(w, &r, &got), &w->g.err);
 		assert_int_equal(*sp_tensor_i32(&got), side);
 	}
 }
@@ -454,7 +385,7 @@ static void an_assertion_that_fails_sums_its_data_up(void **state)
 
 	for (int i = 0; i < 24; i++)
 		cube[i] = i;
-	for (size_t i = 0; i < LENGTH(cases); i++) {
+	for (size_t i = 0; i < COUNT(cases); i++) {
 		const sp_node_def nodes[] = {
 			CONSTANT("condition", &condition),
 			CONSTANT("data", &cases[i].data),
@@ -468,7 +399,7 @@ static void an_assertion_that_fails_sums_its_data_up(void **state)
 		snprintf(wanted, sizeof(wanted), "assertion failed: %s", cases[i].words);
 		GRAPH(w, nodes);
 		expect_refusal(w, run(w, &(request){.target = "assert"}, NULL), SP_INVALID, wanted);
-		assert_string_equal(strstr(w->err.text, "assertion failed"), wanted);
+		assert_string_equal(strstr(w->g.err.text, "assertion failed"), wanted);
 	}
 }
 
@@ -487,7 +418,7 @@ static void an_assertion_that_holds_says_nothing(void **state)
 	};
 
 	GRAPH(w, nodes);
-	assert_ok(run(w, &(request){.target = "group"}, NULL), &w->err);
+	assert_ok(run(w, &(request){.target = "group"}, NULL), &w->g.err);
 	expect_refusal(w, run(w, &(request){.target = "unclear"}, NULL), SP_INVALID,
 		       "should be a scalar: [2]");
 }

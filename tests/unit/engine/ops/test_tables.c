@@ -9,23 +9,18 @@
 #include <string.h>
 
 #include "engine/hash_table.h"
-#include "engine/import.h"
-#include "engine/lower.h"
-#include "engine/program.h"
+#include "tests/support/graph.h"
 
 enum { MAX_NODES = 24, MAX_ATTRS = 8, MAX_INPUTS = 4 };
 
 /* A graph under construction, and one model version. */
 typedef struct world {
-	sp_arena *arena;
-	sp_resources resources;
-	sp_environment environment;
+	sp_small_graph g;
 	sp_bytes file; /* what "vocabulary" holds */
 	sp_node_def nodes[MAX_NODES];
 	const char *inputs[MAX_NODES][MAX_INPUTS];
 	sp_attr attrs[MAX_NODES][MAX_ATTRS];
 	size_t node_count;
-	sp_error err;
 } world;
 
 static sp_status read_file(void *context, sp_bytes path, sp_arena *arena, sp_bytes *out,
@@ -44,16 +39,17 @@ static int set_up(void **state)
 {
 	static world w;
 
-	w = (world){.arena = sp_arena_create(1 << 16)};
-	w.environment = (sp_environment){.context = &w, .read_file = read_file, .arena = w.arena};
-	sp_resources_init(&w.resources, w.arena);
+	w = (world){.node_count = 0};
+	sp_small_graph_init(&w.g);
+	w.g.environment.context = &w;
+	w.g.environment.read_file = read_file;
 	*state = &w;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	sp_arena_destroy(((world *)*state)->arena);
+	sp_small_graph_fini(&((world *)*state)->g);
 	return 0;
 }
 
@@ -63,15 +59,14 @@ static sp_tensor shaped(world *w, sp_dtype dtype, sp_shape shape, const void *da
 {
 	sp_tensor tensor;
 
-	assert_ok(sp_tensor_create(&tensor, w->arena, dtype, &shape, &w->err), &w->err);
+	assert_ok(sp_tensor_create(&tensor, w->g.arena, dtype, &shape, &w->g.err), &w->g.err);
 	if (tensor.count > 0)
 		memcpy(tensor.data, data, tensor.count * sp_dtype_size(dtype));
 	return tensor;
 }
 
-#define COUNT(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
-#define I64S(w, ...)                                                            \
-	shaped(w, SP_INT64, sp_shape_vector(COUNT(((int64_t[]){__VA_ARGS__}))), \
+#define I64S(w, ...)                                                                     \
+	shaped(w, SP_INT64, sp_shape_vector((int64_t)COUNT(((int64_t[]){__VA_ARGS__}))), \
 	       (int64_t[]){__VA_ARGS__})
 
 /* Words between spaces. */
@@ -113,7 +108,7 @@ static sp_node_def *node(world *w, const char *op, const char *name, const char 
 {
 	size_t i = w->node_count++;
 	sp_node_def *to = &w->nodes[i];
-	char *copy = sp_arena_text(w->arena, sp_bytes_of(inputs)), *rest = NULL;
+	char *copy = sp_arena_text(w->g.arena, sp_bytes_of(inputs)), *rest = NULL;
 
 	assert_true(i < MAX_NODES);
 	*to = (sp_node_def){.name = name, .op = op, .inputs = w->inputs[i], .attrs = w->attrs[i]};
@@ -137,7 +132,7 @@ static void attr(sp_node_def *to, sp_attr value)
 static void add_const(world *w, const char *name, sp_tensor value)
 {
 	sp_node_def *to = node(w, "Const", name, "");
-	sp_tensor *kept = sp_arena_alloc(w->arena, sizeof(*kept));
+	sp_tensor *kept = sp_arena_alloc(w->g.arena, sizeof(*kept));
 
 	*kept = value;
 	ATTR_TYPE(to, "dtype", value.dtype);
@@ -157,12 +152,12 @@ static sp_node_def *add_table(world *w, const char *op, sp_dtype key, sp_dtype v
 /* Adds `op` on the table and these keys and values under `name`. */
 static void add_fill(world *w, const char *op, const char *name, sp_tensor keys, sp_tensor values)
 {
-	char *key_name = sp_arena_printf(w->arena, "%s_keys", name);
-	char *value_name = sp_arena_printf(w->arena, "%s_values", name);
+	char *key_name = sp_arena_printf(w->g.arena, "%s_keys", name);
+	char *value_name = sp_arena_printf(w->g.arena, "%s_values", name);
 
 	add_const(w, key_name, keys);
 	add_const(w, value_name, values);
-	node(w, op, name, sp_arena_printf(w->arena, "table %s %s", key_name, value_name));
+	node(w, op, name, sp_arena_printf(w->g.arena, "table %s %s", key_name, value_name));
 }
 
 static sp_node_def *add_text_file(world *w, const char *content, size_t size, int64_t key_index,
@@ -180,85 +175,24 @@ static sp_node_def *add_text_file(world *w, const char *content, size_t size, in
 
 /* ----------------------------------------------------------------- running */
 
-static sp_status compile(world *w, sp_program **program, const char *const *roots, size_t count,
-			 const char *feed, bool loading)
-{
-	sp_graph_def *def = sp_arena_zeros(w->arena, 1, sizeof(*def));
-	sp_graph *graph = sp_arena_zeros(w->arena, 1, sizeof(*graph));
-	sp_import_roots wanted = {roots, count};
-	sp_program_options options = {.loading = loading};
-	sp_port feed_port, fetch;
-	uint32_t targets[4];
-	sp_entry_spec entry = {.name = "entry"};
-
-	*def = (sp_graph_def){.nodes = w->nodes, .node_count = w->node_count};
-	SP_TRY(sp_graph_import(graph, def, &wanted, w->arena, &w->err));
-	SP_TRY(sp_graph_lower(graph, &w->err));
-	for (size_t i = 0; i < count; i++) {
-		SP_TRY(sp_graph_find(graph, roots[i], &fetch, &w->err));
-		targets[i] = fetch.node;
-	}
-	if (feed != NULL) {
-		SP_TRY(sp_graph_find(graph, feed, &feed_port, &w->err));
-		entry.feeds = &feed_port;
-		entry.feed_count = 1;
-	}
-	if (loading) {
-		entry.targets = targets;
-		entry.target_count = count;
-	} else {
-		entry.fetches = &fetch;
-		entry.fetch_count = 1;
-	}
-	SP_TRY(sp_program_compile(program, graph, &entry, 1, &w->resources, &options, &w->err));
-	if (sp_program_entry_error(*program, 0) != NULL) {
-		w->err = *sp_program_entry_error(*program, 0);
-		return w->err.status;
-	}
-	return SP_OK;
-}
-
 /* Runs the init operation `target`. */
 static sp_status load(world *w, const char *target)
 {
-	sp_program *program = NULL;
-	sp_session *session = NULL;
-	sp_run run = {.resources = &w->resources, .environment = &w->environment};
-	const sp_tensor *fetches[1];
-	sp_status status = compile(w, &program, &target, 1, NULL, true);
+	const sp_ends ends = {.target = target, .loading = true};
 
-	if (status == SP_OK)
-		status = sp_session_create(&session, program, 1 << 24, &w->err);
-	if (status == SP_OK)
-		status = sp_session_run(session, &run, fetches, &w->err);
-	sp_session_destroy(session);
-	sp_program_destroy(program);
-	return status;
+	SP_TRY(sp_small_graph_compile(&w->g, w->nodes, w->node_count, &ends));
+	return sp_small_graph_run(&w->g, NULL, NULL, NULL);
 }
 
 /* Serves node `name`, with `keys` fed where they are not NULL; *out is a copy. */
 static sp_status serve(world *w, const char *name, const sp_tensor *keys, sp_tensor *out)
 {
-	sp_program *program = NULL;
-	sp_session *session = NULL;
-	sp_snapshot *snapshot = NULL;
-	sp_run run = {.feeds = keys};
+	const sp_ends ends = {{keys != NULL ? "keys" : NULL}, {name}, NULL, false};
 	const sp_tensor *fetches[1];
-	sp_status status = compile(w, &program, &name, 1, keys != NULL ? "keys" : NULL, false);
 
-	if (status == SP_OK)
-		status = sp_snapshot_build(&snapshot, program, &w->resources, &w->err);
-	run.snapshot = snapshot;
-	if (status == SP_OK)
-		status = sp_session_create(&session, program, 1 << 24, &w->err);
-	if (status == SP_OK)
-		status = sp_session_run(session, &run, fetches, &w->err);
-	if (status == SP_OK)
-		status = sp_tensor_copy(out, w->arena, fetches[0], &w->err);
-	sp_session_destroy(session);
-	sp_snapshot_destroy(snapshot);
-	sp_program_destroy(program);
-	return status;
+	SP_TRY(sp_small_graph_compile(&w->g, w->nodes, w->node_count, &ends));
+	SP_TRY(sp_small_graph_run(&w->g, keys, NULL, fetches));
+	return sp_tensor_copy(out, w->g.arena, fetches[0], &w->g.err);
 }
 
 /* Looks `keys` up, as a request's and as constants: both must say the same. */
@@ -290,7 +224,7 @@ static void expect_i64(world *w, sp_tensor keys, sp_tensor fallback, sp_tensor e
 {
 	sp_tensor found;
 
-	assert_ok(find(w, keys, fallback, &found), &w->err);
+	assert_ok(find(w, keys, fallback, &found), &w->g.err);
 	assert_int_equal(found.dtype, SP_INT64);
 	assert_true(sp_shape_equal(&found.shape, &expected.shape));
 	for (size_t i = 0; i < found.count; i++)
@@ -302,7 +236,7 @@ static void expect_size(world *w, int64_t size)
 	sp_tensor found;
 
 	node(w, "LookupTableSizeV2", "size", "table");
-	assert_ok(serve(w, "size", NULL, &found), &w->err);
+	assert_ok(serve(w, "size", NULL, &found), &w->g.err);
 	w->node_count--;
 	assert_true(sp_tensor_is_scalar(&found));
 	assert_int_equal(sp_tensor_i64(&found)[0], size);
@@ -311,8 +245,8 @@ static void expect_size(world *w, int64_t size)
 static void expect_refused(world *w, const char *target, const char *words_of_it)
 {
 	assert_int_equal(load(w, target), SP_INVALID);
-	if (strstr(w->err.text, words_of_it) == NULL)
-		fail_msg("\"%s\" does not say \"%s\"", w->err.text, words_of_it);
+	if (strstr(w->g.err.text, words_of_it) == NULL)
+		fail_msg("\"%s\" does not say \"%s\"", w->g.err.text, words_of_it);
 }
 
 /* ------------------------------------------------------------------- tests */
@@ -323,7 +257,7 @@ static void an_initialized_table_answers_its_keys(void **state)
 
 	add_table(w, "HashTableV2", SP_STRING, SP_INT64);
 	add_fill(w, "InitializeTableV2", "init", words(w, "a b"), I64S(w, 1, 2));
-	assert_ok(load(w, "init"), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
 	expect_size(w, 2);
 	expect_i64(w, words(w, "b x a b"), scalar_i64(w, -1), I64S(w, 2, -1, 1, 2));
 	expect_i64(w, matrix(words(w, "b x"), 2), scalar_i64(w, 9), matrix(I64S(w, 2, 9), 2));
@@ -339,7 +273,7 @@ static void a_full_default_is_taken_as_tensorflow_takes_it(void **state)
 
 	add_table(w, "HashTableV2", SP_STRING, SP_INT64);
 	add_fill(w, "InitializeTableV2", "init", words(w, "a b"), I64S(w, 1, 2));
-	assert_ok(load(w, "init"), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
 	expect_i64(w, words(w, "a b x"), I64S(w, 7, 8, 9), I64S(w, 1, 2, 7));
 	assert_int_equal(find(w, words(w, "a b x"), I64S(w, 7), &found), SP_INVALID);
 	assert_int_equal(find(w, words(w, "a b x"), matrix(I64S(w, 7), 1), &found), SP_INVALID);
@@ -352,7 +286,7 @@ static void the_old_names_do_the_same(void **state)
 
 	add_table(w, "HashTable", SP_STRING, SP_INT64);
 	add_fill(w, "InitializeTable", "init", words(w, "a b"), I64S(w, 1, 2));
-	assert_ok(load(w, "init"), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
 	expect_i64(w, words(w, "b x"), scalar_i64(w, -1), I64S(w, 2, -1));
 }
 
@@ -369,7 +303,7 @@ static void two_handles_of_one_shared_name_lead_to_one_table(void **state)
 	add_const(w, "k", words(w, "a"));
 	add_const(w, "v", I64S(w, 3));
 	node(w, "LookupTableImportV2", "init", "other k v");
-	assert_ok(load(w, "init"), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
 	expect_i64(w, words(w, "a"), scalar_i64(w, -1), I64S(w, 3));
 }
 
@@ -396,7 +330,7 @@ static void keys_and_values_must_fit_each_other(void **state)
 	expect_refused(w, "twice", "two different values");
 	w->node_count = 1;
 	add_fill(w, "InitializeTableV2", "same", words(w, "a a"), I64S(w, 1, 1));
-	assert_ok(load(w, "same"), &w->err);
+	assert_ok(load(w, "same"), &w->g.err);
 	expect_size(w, 1);
 }
 
@@ -408,8 +342,8 @@ static void a_second_initialization_must_have_the_size_of_the_first(void **state
 	add_fill(w, "InitializeTableV2", "first", words(w, "a b"), I64S(w, 1, 2));
 	add_fill(w, "LookupTableImportV2", "same_size", words(w, "a c"), I64S(w, 7, 8));
 	add_fill(w, "InitializeTableV2", "smaller", words(w, "a"), I64S(w, 1));
-	assert_ok(load(w, "first"), &w->err);
-	assert_ok(load(w, "same_size"), &w->err);
+	assert_ok(load(w, "first"), &w->g.err);
+	assert_ok(load(w, "same_size"), &w->g.err);
 	expect_refused(w, "smaller", "second time");
 	expect_i64(w, words(w, "a b c"), scalar_i64(w, 0), I64S(w, 1, 2, 0));
 }
@@ -421,7 +355,7 @@ static void a_table_without_content_answers_nothing(void **state)
 
 	add_table(w, "HashTableV2", SP_STRING, SP_INT64);
 	assert_int_equal(find(w, words(w, "a"), scalar_i64(w, 0), &found), SP_INVALID);
-	assert_non_null(strstr(w->err.text, "not initialized"));
+	assert_non_null(strstr(w->g.err.text, "not initialized"));
 }
 
 static void a_lookup_of_other_types_is_refused_before_it_runs(void **state)
@@ -431,7 +365,7 @@ static void a_lookup_of_other_types_is_refused_before_it_runs(void **state)
 
 	add_table(w, "HashTableV2", SP_STRING, SP_INT64);
 	assert_int_equal(find(w, I64S(w, 1), scalar_i64(w, 0), &found), SP_INVALID);
-	assert_non_null(strstr(w->err.text, "is from DT_STRING to DT_INT64"));
+	assert_non_null(strstr(w->g.err.text, "is from DT_STRING to DT_INT64"));
 	assert_int_equal(find(w, words(w, "a"), scalar_text(w, "-"), &found), SP_INVALID);
 	w->node_count = 0;
 	add_table(w, "HashTableV2", SP_FLOAT, SP_INT64);
@@ -474,8 +408,8 @@ static void every_type_of_keys_and_values_is_held(void **state)
 			add_table(w, "HashTableV2", keys[k], values[v]);
 			add_fill(w, "InitializeTableV2", "init", one,
 				 shaped(w, values[v], sp_shape_vector(2), of[values[v]]));
-			assert_ok(load(w, "init"), &w->err);
-			assert_ok(find(w, key, fallback, &found), &w->err);
+			assert_ok(load(w, "init"), &w->g.err);
+			assert_ok(find(w, key, fallback, &found), &w->g.err);
 			for (size_t i = 0; i < 3; i++)
 				if (values[v] == SP_STRING)
 					assert_true(sp_bytes_equal(sp_tensor_strings(&found)[i],
@@ -498,11 +432,11 @@ static void a_mutable_table_is_replaced_by_what_is_imported(void **state)
 	add_fill(w, "LookupTableImportV2", "second", words(w, "b c"), I64S(w, 5, 6));
 	add_fill(w, "LookupTableInsertV2", "insert", words(w, "c d d"), I64S(w, 7, 8, 9));
 	add_fill(w, "InitializeTableV2", "initialize", words(w, "a"), I64S(w, 1));
-	assert_ok(load(w, "first"), &w->err);
+	assert_ok(load(w, "first"), &w->g.err);
 	expect_i64(w, words(w, "a b c"), scalar_i64(w, 0), I64S(w, 1, 2, 0));
-	assert_ok(load(w, "second"), &w->err);
+	assert_ok(load(w, "second"), &w->g.err);
 	expect_i64(w, words(w, "a b c"), scalar_i64(w, 0), I64S(w, 0, 5, 6));
-	assert_ok(load(w, "insert"), &w->err);
+	assert_ok(load(w, "insert"), &w->g.err);
 	expect_i64(w, words(w, "a b c d"), I64S(w, -1, -2, -3, -4), I64S(w, -1, 5, 7, 9));
 	expect_refused(w, "initialize", "not initializable");
 	assert_int_equal(find(w, words(w, "a"), I64S(w, 1, 2), &found), SP_INVALID);
@@ -518,7 +452,7 @@ static void values_may_be_rows(void **state)
 
 	attr(table, (sp_attr){.name = "value_shape", .kind = SP_ATTR_SHAPE, .shape = &two});
 	add_fill(w, "LookupTableImportV2", "init", words(w, "a b"), matrix(I64S(w, 1, 2, 3, 4), 2));
-	assert_ok(load(w, "init"), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
 	expect_i64(w, matrix(words(w, "a z"), 1), I64S(w, 8, 9),
 		   shaped(w, SP_INT64, shape, (int64_t[]){1, 2, 8, 9}));
 	expect_i64(w, matrix(words(w, "a z"), 1),
@@ -540,7 +474,7 @@ static void a_dense_table_leaves_out_free_buckets_and_refuses_their_keys(void **
 		 matrix(I64S(w, 0, 70, 0, 80), 4));
 	add_fill(w, "LookupTableImportV2", "uneven", matrix(I64S(w, -1, 7, -2, 8), 4),
 		 matrix(I64S(w, 0, 70, 0), 3));
-	assert_ok(load(w, "init"), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
 	expect_size(w, 2);
 	expect_i64(w, I64S(w, 7, 8, 9), scalar_i64(w, 5), I64S(w, 70, 80, 5));
 	assert_int_equal(find(w, I64S(w, 7, -1), scalar_i64(w, 5), &found), SP_INVALID);
@@ -616,7 +550,7 @@ static void a_text_file_fills_a_table(void **state)
 			expect_refused(w, "init", c->refusal);
 			continue;
 		}
-		assert_ok(load(w, "init"), &w->err);
+		assert_ok(load(w, "init"), &w->g.err);
 		keys = words(w, c->keys);
 		values = shaped(w, SP_INT64, keys.shape, c->values);
 		expect_size(w, (int64_t)keys.count);
@@ -631,7 +565,7 @@ static void the_offset_moves_line_numbers_and_int32_columns(void **state)
 
 	add_table(w, "HashTableV2", SP_STRING, SP_INT64);
 	ATTR_INT(add_text_file(w, "a\nb\n", 4, -2, -1), "offset", INT64_MAX);
-	assert_ok(load(w, "init"), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
 	expect_i64(w, words(w, "a b"), scalar_i64(w, 0), I64S(w, INT64_MAX, INT64_MIN));
 
 	tear_down(state);
@@ -639,10 +573,10 @@ static void the_offset_moves_line_numbers_and_int32_columns(void **state)
 	w = *state;
 	add_table(w, "HashTableV2", SP_INT32, SP_INT32);
 	ATTR_INT(add_text_file(w, "5\n2147483647\n", 13, -2, -2), "offset", 3);
-	assert_ok(load(w, "init"), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
 	one = shaped(w, SP_INT32, sp_shape_vector(2), (int32_t[]){8, INT32_MIN + 2});
 	assert_ok(find(w, one, shaped(w, SP_INT32, sp_shape_scalar(), (int32_t[]){0}), &found),
-		  &w->err);
+		  &w->g.err);
 	assert_int_equal(((int32_t *)found.data)[0], 8);
 	assert_int_equal(((int32_t *)found.data)[1], INT32_MIN + 2);
 
@@ -651,7 +585,7 @@ static void the_offset_moves_line_numbers_and_int32_columns(void **state)
 	w = *state;
 	add_table(w, "HashTableV2", SP_INT64, SP_INT64);
 	ATTR_INT(add_text_file(w, "5\n6\n", 4, -1, -2), "offset", 3);
-	assert_ok(load(w, "init"), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
 	expect_i64(w, I64S(w, 3, 4, 5), scalar_i64(w, 0), I64S(w, 5, 6, 0));
 }
 
@@ -665,8 +599,8 @@ static void columns_are_read_as_the_table_wants_them(void **state)
 	add_table(w, "HashTableV2", SP_STRING, SP_STRING);
 	init = add_text_file(w, content, sizeof(content) - 1, 0, 2);
 	ATTR_TEXT(init, "delimiter", ";");
-	assert_ok(load(w, "init"), &w->err);
-	assert_ok(find(w, words(w, "x"), scalar_text(w, "-"), &found), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
+	assert_ok(find(w, words(w, "x"), scalar_text(w, "-"), &found), &w->g.err);
 	assert_true(sp_bytes_equal(sp_tensor_strings(&found)[0], (sp_bytes){"a\0b", 3}));
 
 	tear_down(state);
@@ -674,10 +608,10 @@ static void columns_are_read_as_the_table_wants_them(void **state)
 	w = *state;
 	add_table(w, "HashTableV2", SP_STRING, SP_FLOAT);
 	ATTR_TEXT(add_text_file(w, content, sizeof(content) - 1, 0, 1), "delimiter", ";");
-	assert_ok(load(w, "init"), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
 	assert_ok(find(w, words(w, "x"), shaped(w, SP_FLOAT, sp_shape_scalar(), (float[]){0}),
 		       &found),
-		  &w->err);
+		  &w->g.err);
 	assert_true(sp_tensor_f32(&found)[0] == 1.5f);
 }
 
@@ -716,9 +650,9 @@ static void a_missing_file_is_not_found_and_a_second_file_is_ignored(void **stat
 	ATTR_INT(init, "key_index", -2);
 	ATTR_INT(init, "value_index", -1);
 	assert_int_equal(load(w, "missing"), SP_NOT_FOUND);
-	assert_ok(load(w, "init"), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
 	w->file = (sp_bytes){"c\n", 2};
-	assert_ok(load(w, "init"), &w->err);
+	assert_ok(load(w, "init"), &w->g.err);
 	expect_i64(w, words(w, "a b c"), scalar_i64(w, -1), I64S(w, 0, 1, -1));
 	ATTR_TEXT(init, "delimiter", ",,");
 	assert_int_equal(load(w, "missing"), SP_INVALID);
