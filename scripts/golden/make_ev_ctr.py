@@ -13,11 +13,14 @@ import tensorflow as tf
 
 import case
 import embedding_variables as ev
+import wire
 
 PROVENANCE = ("Made by scripts/golden/make_ev_ctr.py with TensorFlow %s on CPU: rows and weights from a seeded generator, "
               "bundles by SaveV2, answers by running the graph with the embedding reads computed from the documented "
               "rules.  Apache-2.0, like the project." % tf.__version__)
 HASH_SPACE = (1 << 63) - 1
+SAMPLE = {"user_id": np.int64([7, 101]), "items": case.strings([["item_3", "item_17"], ["item_5", ""]]),
+          "price": np.float32([0.5, -1.25])}
 
 
 def hashed(words):
@@ -97,9 +100,10 @@ def main():
         session.run(tf.compat.v1.global_variables_initializer())
         weights = {v.op.name: session.run(v) for v in tf.compat.v1.global_variables()}
         pairs = []
-        for feed in requests(rng):
+        for feed in [*requests(rng), SAMPLE]:
             answer = session.run(outputs, {inputs[name]: value for name, value in feed.items()})
             pairs.append((feed, answer))
+        sample_answer = pairs.pop()[1]
         graph_def = ev.with_embedding_ops(graph.as_graph_def(), variables, saver_def)
         signatures = {"serving_default": (inputs, outputs)}
     rows = {name: value for v in variables for name, value in v.tensors().items()}
@@ -115,6 +119,9 @@ def main():
     sample = os.path.join(case.ROOT, "examples/sample_model")
     shutil.rmtree(sample, ignore_errors=True)
     shutil.copytree(folder + "/model", sample)
+    for name, text in (("request", wire.request_json(SAMPLE)), ("response", wire.response_json(sample_answer))):
+        with open(os.path.join(case.ROOT, "examples/sample_%s.json" % name), "w") as file:
+            file.write(text + "\n")
 
     folder = case.start("ev-ctr-checkpoint")
     ev.write_saved_model(folder + "/model", graph_def, saver_def, signatures)
