@@ -37,6 +37,7 @@ struct sp_model {
 	sp_snapshot *snapshot;
 	sp_entry_spec *entries;   /* one per signature */
 	const sp_error **refused; /* [signatures] not servable though the program could */
+	size_t default_signature;
 };
 
 static sp_status no_memory(sp_error *err)
@@ -366,7 +367,7 @@ static sp_status compile(sp_model *model, sp_error *err)
 }
 
 /* One signature must be servable; of the others, those that are not are taken out. */
-static sp_status settle_signatures(sp_model *model, const char *required, sp_error *err)
+static sp_status settle_signatures(sp_model *model, sp_error *err)
 {
 	bool changed = false;
 
@@ -382,22 +383,38 @@ static sp_status settle_signatures(sp_model *model, const char *required, sp_err
 			why = *broken;
 		else if (complete(model, i, &why) == SP_OK)
 			continue;
-		if (strcmp(model->saved.signatures[i].name, required) == 0)
-			return sp_error_set(err, why.status, "signature '%s': %s", required,
-					    why.text);
+		if (i == model->default_signature)
+			return sp_error_set(err, why.status, "signature '%s': %s",
+					    model->saved.signatures[i].name, why.text);
 		SP_TRY(refuse(model, i, &why, err));
 		changed = true;
 	}
 	return changed ? compile(model, err) : SP_OK;
 }
 
+static sp_status choose_default(sp_model *model, const sp_model_options *options, sp_error *err)
+{
+	const sp_saved_model *saved = &model->saved;
+	size_t *chosen = &model->default_signature;
+
+	if (sp_model_find_signature(model, options->signature_name, chosen))
+		return SP_OK;
+	if (!options->signature_fallback || saved->signature_count == 0)
+		return sp_error_set(err, SP_INVALID, "the SavedModel has no signature '%s'",
+				    options->signature_name);
+	while (*chosen < saved->signature_count &&
+	       strcmp(saved->signatures[*chosen].method, "tensorflow/serving/predict") != 0)
+		++*chosen;
+	if (*chosen == saved->signature_count)
+		*chosen = 0;
+	return SP_OK;
+}
+
 static sp_status load_program(sp_model *model, const sp_model_options *options, sp_error *err)
 {
 	size_t count = model->saved.signature_count;
 
-	if (!sp_model_find_signature(model, options->signature_name, NULL))
-		return sp_error_set(err, SP_INVALID, "the SavedModel has no signature '%s'",
-				    options->signature_name);
+	SP_TRY(choose_default(model, options, err));
 	model->entries = sp_arena_zeros(model->arena, count, sizeof(*model->entries));
 	model->refused = sp_arena_zeros(model->arena, count, sizeof(*model->refused));
 	if (model->entries == NULL || model->refused == NULL)
@@ -408,7 +425,7 @@ static sp_status load_program(sp_model *model, const sp_model_options *options, 
 		SP_TRY(fuse(model, err));
 		SP_TRY(make_entries(model, err)); /* nodes have moved */
 	}
-	SP_TRY(settle_signatures(model, options->signature_name, err));
+	SP_TRY(settle_signatures(model, err));
 	return sp_snapshot_build(&model->snapshot, model->program, &model->resources, err);
 }
 
@@ -484,6 +501,11 @@ const sp_signature *sp_model_signature(const sp_model *model, size_t i)
 const sp_error *sp_model_signature_error(const sp_model *model, size_t i)
 {
 	return model->refused[i];
+}
+
+size_t sp_model_default_signature(const sp_model *model)
+{
+	return model->default_signature;
 }
 
 bool sp_model_find_signature(const sp_model *model, const char *name, size_t *i)

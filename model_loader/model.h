@@ -26,6 +26,8 @@ typedef struct sp_model_options {
 
 	/* The signature that must be servable; others that are not only lose themselves. */
 	const char *signature_name;
+	/* When the model has none of that name, take one that it has: a predict signature first. */
+	bool signature_fallback;
 
 	/* One operator at a time by scalar kernels: no fusion, no packed weights. */
 	bool reference;
@@ -50,6 +52,9 @@ const sp_signature *sp_model_signature(const sp_model *model, size_t i);
 
 /* Why the i-th signature cannot be served; NULL when it can. */
 const sp_error *sp_model_signature_error(const sp_model *model, size_t i);
+
+/* The one that had to be servable. */
+size_t sp_model_default_signature(const sp_model *model);
 
 /* True and its index when the model has that signature. */
 bool sp_model_find_signature(const sp_model *model, const char *name, size_t *i);

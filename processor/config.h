@@ -25,6 +25,7 @@ typedef struct sp_config {
 	int64_t session_workspace_bytes;
 	int64_t init_timeout_minutes; /* -1: for ever */
 	bool reference_kernels;
+	bool signature_fallback;
 } sp_config;
 
 /*

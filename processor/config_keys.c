@@ -11,6 +11,7 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("savedmodel_dir", TEXT), .required = true, .not_empty = true, FIELD(savedmodel_dir)},
 	{KEY("checkpoint_dir", TEXT), .not_empty = true, FIELD(checkpoint_dir)},
 	{KEY("signature_name", TEXT), .required = true, .not_empty = true, FIELD(signature_name)},
+	{KEY("signature_fallback", BOOLEAN), .fallback = "false", FIELD(signature_fallback)},
 	{KEY("model_store_type", TEXT), .required = true, .has_effect = true,
 		.allowed = "local", .unsupported = "oss hdfs"},
 	{KEY("feature_store_type", TEXT), .required = true, .has_effect = true,

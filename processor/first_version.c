@@ -58,7 +58,8 @@ static sp_status check_savedmodel(const sp_config *config, sp_arena *arena, sp_e
 
 	SP_TRY(check_savedmodel_exists(config, err));
 	SP_TRY(sp_saved_model_read(&model, config->savedmodel_dir, arena, err));
-	if (sp_saved_model_signature(&model, config->signature_name) == NULL)
+	if (!config->signature_fallback &&
+	    sp_saved_model_signature(&model, config->signature_name) == NULL)
 		return sp_error_set(err, SP_INVALID, "the model has no signature '%s'",
 				    config->signature_name);
 	return SP_OK;

@@ -41,17 +41,6 @@ static sp_status make_endpoints(sp_processor *processor, sp_error *err)
 	return SP_OK;
 }
 
-static sp_status choose_signature(sp_processor *processor, sp_error *err)
-{
-	const char *name = processor->config.signature_name;
-	const sp_endpoint *endpoint = sp_processor_find_endpoint(processor, name);
-
-	if (endpoint == NULL)
-		return sp_error_set(err, SP_INVALID, "the model has no signature '%s'", name);
-	processor->configured = endpoint;
-	return SP_OK;
-}
-
 static sp_status open_configured(sp_processor *processor, const char *json, sp_error *err)
 {
 	const sp_config *config = &processor->config;
@@ -62,15 +51,15 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 	SP_TRY(sp_first_version_open(&processor->version, config, err));
 	version = processor->version;
 	SP_TRY(make_endpoints(processor, err));
-	SP_TRY(choose_signature(processor, err));
+	processor->configured = &processor->endpoints[sp_model_default_signature(version->model)];
 	SP_TRY(sp_warmup(version->sessions, sp_model_snapshot(version->model),
 			 processor->configured, config->warmup_file_name, err));
 	sp_log(SP_LOG_INFO,
 	       "serving '%s' of %s, checkpoint '%s', step %" PRId64 ", delta %" PRId64
 	       ", with %" PRId64 " sessions; ready after %" PRId64 " ms",
-	       config->signature_name, config->savedmodel_dir, version->checkpoint_prefix,
-	       version->full_step, version->delta_step, config->session_num,
-	       (sp_clock_now_ns() - start) / 1000000);
+	       processor->configured->signature.name, config->savedmodel_dir,
+	       version->checkpoint_prefix, version->full_step, version->delta_step,
+	       config->session_num, (sp_clock_now_ns() - start) / 1000000);
 	return SP_OK;
 }
 

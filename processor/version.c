@@ -9,6 +9,7 @@ static sp_status load(sp_version *version, const sp_config *config, const sp_fou
 				  .checkpoint_prefix = found != NULL ? found->full_prefix : NULL,
 				  .delta_prefix = found != NULL ? found->delta_prefix : NULL,
 				  .signature_name = config->signature_name,
+				  .signature_fallback = config->signature_fallback,
 				  .reference = config->reference_kernels};
 	sp_session_group_options group = {
 		.session_count = (size_t)config->session_num,

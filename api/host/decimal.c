@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const uint64_t power_of_ten[] = {
+const uint64_t sp_power_of_ten[20] = {
 	1u,
 	10u,
 	100u,
@@ -51,9 +51,9 @@ static unsigned __int128 scaled(uint64_t mantissa, int shift, int scale)
 {
 	unsigned __int128 product = mantissa, whole, rest, half;
 
-	product *= power_of_ten[scale < 19 ? scale : 19];
+	product *= sp_power_of_ten[scale < 19 ? scale : 19];
 	if (scale > 19)
-		product *= power_of_ten[scale - 19];
+		product *= sp_power_of_ten[scale - 19];
 	if (shift == 0)
 		return product;
 	whole = product >> shift;
@@ -89,9 +89,9 @@ bool sp_decimal_of(sp_decimal *out, double value, int count)
 		if (scale < 0 || scale > MAX_SCALE)
 			return false;
 		digits = scaled(mantissa, shift, scale);
-		if (digits < power_of_ten[count]) {
+		if (digits < sp_power_of_ten[count]) {
 			*out = (sp_decimal){(uint64_t)digits, exponent};
-			return digits >= power_of_ten[count - 1];
+			return digits >= sp_power_of_ten[count - 1];
 		}
 	}
 	return false;

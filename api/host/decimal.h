@@ -21,6 +21,9 @@ typedef struct sp_decimal {
 	int exponent;    /* of the first digit */
 } sp_decimal;
 
+/* 10^0 ... 10^19: all that fit. */
+extern const uint64_t sp_power_of_ten[20];
+
 /*
  * value   finite, positive
  * count   1 to 17 digits

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/host/decimal.h"
 #include "api/host/json_reader.h"
 
 /*
@@ -144,29 +145,6 @@ bool sp_json_number_to_i64(const sp_json_number *number, int64_t *out)
 
 /* ---------------------------------------------------------------- rounding */
 
-static const uint64_t power_of_ten[] = {
-	1u,
-	10u,
-	100u,
-	1000u,
-	10000u,
-	100000u,
-	1000000u,
-	10000000u,
-	100000000u,
-	1000000000u,
-	10000000000u,
-	100000000000u,
-	1000000000000u,
-	10000000000000u,
-	100000000000000u,
-	1000000000000000u,
-	10000000000000000u,
-	100000000000000000u,
-	1000000000000000000u,
-	10000000000000000000u,
-};
-
 enum { MAX_POWER = 19, F32_BITS = 24, F64_BITS = 53 };
 
 /* 2^exponent, for exponents of normal numbers. */
@@ -210,11 +188,11 @@ static double round_product(uint64_t digits, int exponent, int bits)
 	int shift;
 
 	if (exponent >= 0) {
-		value *= power_of_ten[exponent];
+		value *= sp_power_of_ten[exponent];
 		shift = 128 - bit_length(value);
 		return round_to(value << shift, false, -shift, bits);
 	}
-	divisor = power_of_ten[-exponent];
+	divisor = sp_power_of_ten[-exponent];
 	shift = 128 - bit_length(value);
 	value <<= shift;
 	return round_to(value / divisor, value % divisor != 0, -shift, bits);
@@ -231,8 +209,8 @@ static bool round_simple(uint64_t digits, int64_t exponent, int bits, double *ou
 
 	if (digits >> F64_BITS != 0)
 		return false;
-	*out = exponent < 0 ? (double)digits / (double)power_of_ten[-exponent]
-			    : (double)digits * (double)power_of_ten[exponent];
+	*out = exponent < 0 ? (double)digits / (double)sp_power_of_ten[-exponent]
+			    : (double)digits * (double)sp_power_of_ten[exponent];
 	memcpy(&pattern, out, sizeof(pattern));
 	return bits == F64_BITS || (pattern & 0x1fffffff) != 0x10000000;
 }

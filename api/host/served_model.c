@@ -135,6 +135,9 @@ static sp_status write_config(sp_served_model *model, const char *folder, const 
 	write_text(&out, "feature_store_type", "memory");
 	write_text(&out, "serialize_protocol", "protobuf");
 	write_text(&out, "model_store_type", "local");
+	/* As TensorFlow Serving, serve a model that lacks the default one. */
+	if (signature == NULL)
+		sp_buffer_append_text(&out, "\"signature_fallback\":true,");
 	sp_buffer_append_text(&out, "\"session_num\":");
 	sp_json_write_i64(&out, session_num);
 	sp_buffer_append_char(&out, '}');
@@ -169,15 +172,12 @@ sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int6
 
 /* --------------------------------------------------------------------- open */
 
-/* The words of the library, and what can be done when they are about a default of ours. */
-static sp_status open_error(serving_processor_error *error, const sp_flags *flags, sp_error *err)
+/* The words of the library. */
+static sp_status open_error(serving_processor_error *error, sp_error *err)
 {
 	sp_status status = (sp_status)serving_processor_error_code(error);
-	const char *text = serving_processor_error_text(error);
-	bool ours = flags->model_base_path != NULL && flags->signature_name == NULL &&
-		    strstr(text, "no signature") != NULL;
 
-	sp_error_set(err, status, "%s%s", text, ours ? "; name one with --signature_name" : "");
+	sp_error_set(err, status, "%s", serving_processor_error_text(error));
 	serving_processor_error_free(error);
 	return status != SP_OK ? status : SP_INTERNAL;
 }
@@ -188,7 +188,7 @@ sp_status sp_served_model_open(sp_served_model *model, const sp_flags *flags, sp
 
 	model->processor = serving_processor_create(model->config, &error);
 	if (model->processor == NULL)
-		return open_error(error, flags, err);
+		return open_error(error, err);
 	return sp_host_signatures_create(&model->signatures, model->processor,
 					 flags->signature_name, err);
 }

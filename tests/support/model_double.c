@@ -39,7 +39,11 @@ sp_status sp_model_load(sp_model **out, const sp_model_options *options, sp_erro
 		abort();
 	sp_small_model_init(&(*out)->small);
 	the->alive++;
-	return SP_OK;
+	if (strcmp(options->signature_name, "nobody") != 0)
+		return SP_OK;
+	sp_model_destroy(*out);
+	*out = NULL;
+	return sp_error_set(err, SP_INVALID, "the model has no signature 'nobody'");
 }
 
 void sp_model_destroy(sp_model *model)
@@ -49,6 +53,16 @@ void sp_model_destroy(sp_model *model)
 	sp_small_model_fini(&model->small);
 	free(model);
 	sp_the_model_double.alive--;
+}
+
+size_t sp_model_default_signature(const sp_model *model)
+{
+	size_t i = 0;
+
+	while (i + 1 < sp_model_signature_count(model) &&
+	       strcmp(sp_model_signature(model, i)->name, sp_the_model_double.signature_name) != 0)
+		i++;
+	return i;
 }
 
 const sp_program *sp_model_program(const sp_model *model)

@@ -1,0 +1,91 @@
+#include "tests/support/cmocka.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model_loader/model.h"
+#include "tests/support/paths.h"
+
+static sp_error err;
+
+static sp_status load(sp_model **out, const char *folder, const char *signature, bool fallback)
+{
+	char path[SP_PATH_SIZE];
+	sp_model_options options = {
+		.savedmodel_dir = folder[0] == '/' ? folder : sp_source_path(path, folder),
+		.signature_name = signature,
+		.signature_fallback = fallback};
+
+	return sp_model_load(out, &options, &err);
+}
+
+static void a_model_has_an_entry_per_signature(void **state)
+{
+	sp_model *model;
+	size_t raw, main;
+
+	(void)state;
+	assert_ok(load(&model, "tests/golden/tf1-example/model", "serving_default", false), &err);
+	assert_int_equal(sp_model_signature_count(model), 2);
+	assert_true(sp_model_find_signature(model, "raw", &raw));
+	assert_true(sp_model_find_signature(model, "serving_default", &main));
+	assert_int_equal(sp_model_default_signature(model), main);
+	assert_null(sp_model_signature_error(model, raw));
+	assert_true(sp_program_step_count(sp_model_program(model), main) > 0);
+	assert_false(sp_model_find_signature(model, "nobody", NULL));
+	sp_model_destroy(model);
+}
+
+static void a_signature_that_is_not_there_is_refused_or_replaced(void **state)
+{
+	sp_model *model;
+
+	(void)state;
+	assert_int_equal(load(&model, "tests/golden/tf1-example/model", "nobody", false),
+			 SP_INVALID);
+	assert_null(model);
+	assert_non_null(strstr(err.text, "'nobody'"));
+	assert_ok(load(&model, "tests/golden/tf1-example/model", "nobody", true), &err);
+	assert_string_equal(sp_model_signature(model, sp_model_default_signature(model))->name,
+			    "raw");
+	sp_model_destroy(model);
+}
+
+/* TensorFlow goes on without variables/; what then has no value must not be served. */
+static void what_nothing_gives_a_value_is_named(void **state)
+{
+	char source[SP_PATH_SIZE], folder[SP_PATH_SIZE], command[3 * SP_PATH_SIZE];
+	sp_model *model;
+
+	(void)state;
+	sp_temp_make(folder);
+	sp_source_path(source, "tests/golden/keras2-mlp/model/saved_model.pb");
+	snprintf(command, sizeof(command), "cp '%s' '%s'", source, folder);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(load(&model, folder, "serving_default", false), SP_INVALID);
+	assert_non_null(strstr(err.text, "nothing gives a value to"));
+	assert_non_null(strstr(err.text, "dense/kernel"));
+	sp_temp_remove(folder);
+}
+
+static void a_folder_that_is_not_there_is_named(void **state)
+{
+	sp_model *model;
+
+	(void)state;
+	assert_int_equal(load(&model, "/no/such/model", "serving_default", false), SP_NOT_FOUND);
+	assert_non_null(strstr(err.text, "/no/such/model"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_model_has_an_entry_per_signature),
+		cmocka_unit_test(a_signature_that_is_not_there_is_refused_or_replaced),
+		cmocka_unit_test(what_nothing_gives_a_value_is_named),
+		cmocka_unit_test(a_folder_that_is_not_there_is_named),
+	};
+
+	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
+}
