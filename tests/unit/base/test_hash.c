@@ -79,12 +79,12 @@ static int crc32c_examples(void)
 		rising[i] = (unsigned char)i;
 		falling[i] = (unsigned char)(31 - i);
 	}
-	return (sp_crc32c(0, zeros, 32) != 0x8a9136aau) | (sp_crc32c(0, ones, 32) != 0x62a8ab43u) |
-	       (sp_crc32c(0, rising, 32) != 0x46dd794eu) |
-	       (sp_crc32c(0, falling, 32) != 0x113fdb5cu) |
-	       (sp_crc32c(0, "123456789", 9) != 0xe3069283u) |
-	       (sp_crc32c(sp_crc32c(0, "1234", 4), "56789", 5) != 0xe3069283u) |
-	       (sp_crc32c(7, NULL, 0) != 7);
+	return sp_crc32c(0, zeros, 32) != 0x8a9136aau || sp_crc32c(0, ones, 32) != 0x62a8ab43u ||
+	       sp_crc32c(0, rising, 32) != 0x46dd794eu ||
+	       sp_crc32c(0, falling, 32) != 0x113fdb5cu ||
+	       sp_crc32c(0, "123456789", 9) != 0xe3069283u ||
+	       sp_crc32c(sp_crc32c(0, "1234", 4), "56789", 5) != 0xe3069283u ||
+	       sp_crc32c(7, NULL, 0) != 7;
 }
 
 /* By the processor's instruction and by tables; each in a process of its own. */

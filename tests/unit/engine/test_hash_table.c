@@ -83,7 +83,7 @@ static void texts_are_copied_unless_they_stay(void **state)
 {
 	sp_arena *arena = sp_arena_create(1 << 12);
 	char key_text[] = "key", value_text[] = "value";
-	sp_bytes key = {key_text, 3}, value = {value_text, 5}, found, other = {"?", 1};
+	sp_bytes key = {key_text, 3}, value = {value_text, 5}, found = {NULL, 0}, other = {"?", 1};
 	sp_tensor keys = vector(SP_STRING, 1, &key), values = vector(SP_STRING, 1, &value);
 	sp_tensor fallback = vector(SP_STRING, 1, &other), out = vector(SP_STRING, 1, &found);
 	sp_bytes asked = {"key", 3};

@@ -315,7 +315,7 @@ static void no_system_call_but_for_memory(void **state)
 		.session_count = 2, .policy = SP_SESSION_POLICY_RR, .workspace_limit = 8 << 20};
 	sp_request_target to = target(0);
 	sp_session_group *group;
-	int status;
+	int status = 0;
 	pid_t child;
 	void *block;
 	size_t size;

@@ -175,7 +175,7 @@ static void use_slots_sealed(sp_slots *slots)
 static void no_system_call_while_a_slot_is_idle(void **state)
 {
 	sp_slots *slots;
-	int status;
+	int status = 0;
 	pid_t child;
 
 	(void)state;
