@@ -1,5 +1,6 @@
 #include "tests/support/cmocka.h"
 
+#include <cjson/cJSON.h>
 #include <dirent.h>
 #include <math.h>
 #include <signal.h>
@@ -10,15 +11,18 @@
 #include "api/host/json_reader.h"
 #include "base/alloc.h"
 #include "base/file.h"
+#include "tests/support/golden.h"
 #include "tests/support/host_process.h"
 #include "tests/support/http_client.h"
 #include "tests/support/paths.h"
 
 /*
- * serving_host with the models of the golden cases: every request that is
- * there in JSON gets the answer that TensorFlow gave.  The cases are those of
- * tests/golden/, and of $SP_GOLDEN_DIR or ../shared/golden where that exists.
+ * serving_host with the models of the golden cases (tests/support/golden.h):
+ * every request that is there in JSON gets the answer that TensorFlow gave, in
+ * the planned and in the reference execution.
  */
+
+static int played;
 
 /* ---------------------------------------------------------------- comparison */
 
@@ -183,34 +187,6 @@ static char *read_text(const char *path)
 	return text;
 }
 
-/* The text of "key": "text" in a case's description. */
-static void text_of(char *out, size_t room, const char *description, const char *key)
-{
-	char quoted[64];
-	const char *at;
-	size_t n;
-
-	snprintf(quoted, sizeof(quoted), "\"%s\": \"", key);
-	at = strstr(description, quoted);
-	assert_non_null(at);
-	at += strlen(quoted);
-	n = strcspn(at, "\"");
-	assert_true(n < room);
-	memcpy(out, at, n);
-	out[n] = '\0';
-}
-
-static double number_of(const char *description, const char *key)
-{
-	char quoted[64];
-	const char *at;
-
-	snprintf(quoted, sizeof(quoted), "\"%s\": ", key);
-	at = strstr(description, quoted);
-	assert_non_null(at);
-	return strtod(at + strlen(quoted), NULL);
-}
-
 static void play_request(uint16_t port, comparison *c, const char *request_path)
 {
 	char answer_path[SP_PATH_SIZE];
@@ -280,137 +256,101 @@ static const char *program_path(void)
 	return path;
 }
 
-static int play_case(const char *folder, const char *description)
+/* The widest tolerance of the case: a lone output has no name in JSON. */
+static void take_tolerance(comparison *c, const cJSON *from)
 {
-	sp_host_process process;
-	comparison c = {.rtol = number_of(description, "rtol"),
-			.atol = number_of(description, "atol")};
-	char model[SP_PATH_SIZE], requests[SP_PATH_SIZE], signatures[SP_PATH_SIZE];
-	char signature[200];
-	int count;
+	const cJSON *rtol = cJSON_GetObjectItem(from, "rtol");
+	const cJSON *atol = cJSON_GetObjectItem(from, "atol");
 
-	snprintf(model, sizeof(model), "%.3000s/model", folder);
-	snprintf(requests, sizeof(requests), "%.3000s/requests", folder);
-	snprintf(signatures, sizeof(signatures), "%.3000s/signatures", folder);
-	text_of(signature, sizeof(signature), description, "signature_name");
-	sp_host_process_init(&process);
-	if (!sp_host_process_start(&process, program_path(),
-				   (const char *const[]){"--model_name=golden", "--model_base_path",
-							 model, "--signature_name", signature,
-							 "--drain_delay_in_ms=0", NULL},
-				   true)) {
-		if (strstr(sp_host_process_log(&process), "not supported") == NULL)
-			fail_msg("%s: %s", folder, process.log);
-		print_message("not played: %s", process.log);
-		sp_host_process_fini(&process);
-		return 0;
-	}
-	count = play_folder(process.port, &c, requests);
-	count += play_signatures(process.port, &c, signatures);
-	sp_host_process_signal(&process, SIGTERM);
-	assert_int_equal(sp_host_process_wait(&process), 0);
-	sp_host_process_fini(&process);
-	return count;
+	if (rtol != NULL && rtol->valuedouble > c->rtol)
+		c->rtol = rtol->valuedouble;
+	if (atol != NULL && atol->valuedouble > c->atol)
+		c->atol = atol->valuedouble;
 }
 
-/* A configuration for a case with checkpoints, in the folder of the process. */
-static const char *write_config(const sp_host_process *process, const char *folder)
+static comparison comparison_for(const sp_golden_case *golden)
+{
+	comparison c = {0};
+	const cJSON *output;
+
+	take_tolerance(&c, cJSON_GetObjectItem(golden->about, "tolerance"));
+	cJSON_ArrayForEach (output, cJSON_GetObjectItem(golden->about, "tolerance_by_output"))
+		take_tolerance(&c, output);
+	return c;
+}
+
+/* The case's configuration, in the folder of the process. */
+static const char *write_config(const sp_host_process *process, const sp_golden_case *golden,
+				bool reference)
 {
 	static char path[5000];
+	char *config = sp_golden_config(golden, NULL, reference);
 	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/config.json", process->folder);
 	file = fopen(path, "w");
 	assert_non_null(file);
-	fprintf(file,
-		"{\"savedmodel_dir\": \"%s/model\", \"checkpoint_dir\": \"%s/checkpoints\",\n"
-		"\"signature_name\": \"serving_default\", \"feature_store_type\": \"memory\",\n"
-		"\"serialize_protocol\": \"protobuf\", \"model_store_type\": \"local\"}\n",
-		folder, folder);
+	fputs(config, file);
 	fclose(file);
+	free(config);
 	return path;
 }
 
-static void a_model_with_checkpoints_is_served_by_its_configuration(void **state)
+static void check_version(uint16_t port, const sp_golden_case *golden)
+{
+	const cJSON *live = cJSON_GetObjectItem(golden->about, "live");
+	const cJSON *step = cJSON_GetObjectItem(live, "full_step");
+	sp_http_reply reply;
+	char version[64];
+
+	sp_http_call(port, "GET", "/v1/models/golden", NULL, &reply);
+	assert_int_equal(reply.status, 200);
+	if (step == NULL)
+		return;
+	snprintf(version, sizeof(version), "\"version\":\"%.0f\"", step->valuedouble);
+	assert_non_null(strstr(reply.body, version));
+}
+
+static void play(const sp_golden_case *golden, bool reference)
 {
 	sp_host_process process;
-	comparison c = {.rtol = 1e-5, .atol = 1e-6};
-	char folder[SP_PATH_SIZE], requests[SP_PATH_SIZE];
-	sp_http_reply reply;
+	comparison c = comparison_for(golden);
+	char requests[2 * SP_PATH_SIZE], signatures[2 * SP_PATH_SIZE];
 
-	(void)state;
-	sp_source_path(folder, "tests/golden/ev-ctr-checkpoint");
+	snprintf(requests, sizeof(requests), "%s/requests", golden->work);
+	snprintf(signatures, sizeof(signatures), "%s/signatures", golden->work);
 	sp_host_process_init(&process);
 	if (!sp_host_process_start(&process, program_path(),
 				   (const char *const[]){"--model_name=golden",
 							 "--processor_config",
-							 write_config(&process, folder),
+							 write_config(&process, golden, reference),
 							 "--drain_delay_in_ms=0", NULL},
-				   true))
-		fail_msg("%s", sp_host_process_log(&process));
-	snprintf(requests, sizeof(requests), "%.3000s/requests", folder);
-	assert_true(play_folder(process.port, &c, requests) > 0);
-	sp_http_call(process.port, "GET", "/v1/models/golden", NULL, &reply);
-	assert_int_equal(reply.status, 200);
-	assert_non_null(strstr(reply.body, "\"version\":\"100\""));
+				   true)) {
+		if (strstr(sp_host_process_log(&process), "not supported") == NULL)
+			fail_msg("%s: %s", golden->name, process.log);
+		print_message("not played: %s", process.log);
+		sp_host_process_fini(&process);
+		return;
+	}
+	check_version(process.port, golden);
+	played += play_folder(process.port, &c, requests);
+	played += play_signatures(process.port, &c, signatures);
 	sp_host_process_signal(&process, SIGTERM);
 	assert_int_equal(sp_host_process_wait(&process), 0);
 	sp_host_process_fini(&process);
 }
 
-/* Cases with checkpoints need more than a SavedModel; those are played elsewhere. */
-static bool is_plain_case(const char *folder)
+static void play_case(sp_golden_case *golden)
 {
-	char path[SP_PATH_SIZE], checkpoints[SP_PATH_SIZE];
-
-	snprintf(path, sizeof(path), "%.3000s/case.json", folder);
-	snprintf(checkpoints, sizeof(checkpoints), "%.3000s/checkpoints", folder);
-	return sp_file_exists(path) && !sp_file_exists(checkpoints);
+	play(golden, false);
+	play(golden, true);
 }
 
-static int play_all(const char *golden)
+static void the_golden_models_answer_as_tensorflow(void **state)
 {
-	struct dirent **names;
-	int n = scandir(golden, &names, NULL, alphasort), count = 0;
-
-	for (int i = 0; i < n; i++) {
-		char folder[SP_PATH_SIZE], path[SP_PATH_SIZE];
-
-		snprintf(folder, sizeof(folder), "%.3000s/%s", golden, names[i]->d_name);
-		if (names[i]->d_name[0] != '.' && is_plain_case(folder)) {
-			char *description;
-
-			snprintf(path, sizeof(path), "%.3500s/case.json", folder);
-			description = read_text(path);
-			count += play_case(folder, description);
-			sp_free(description);
-		}
-		free(names[i]);
-	}
-	if (n >= 0)
-		free(names);
-	return count;
-}
-
-static void the_models_of_the_tree_answer_as_tensorflow(void **state)
-{
-	char path[SP_PATH_SIZE];
-
 	(void)state;
-	assert_true(play_all(sp_source_path(path, "tests/golden")) >= 10);
-}
-
-static void more_models_answer_as_tensorflow(void **state)
-{
-	const char *more = getenv("SP_GOLDEN_DIR");
-	char path[SP_PATH_SIZE];
-
-	(void)state;
-	if (more == NULL)
-		more = sp_source_path(path, "../shared/golden");
-	if (!sp_file_is_directory(more))
-		skip();
-	assert_true(play_all(more) > 0);
+	sp_golden_each(NULL, play_case);
+	assert_true(played >= 30);
 }
 
 static void a_comparison_sees_differences(void **state)
@@ -443,9 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_comparison_sees_differences),
-		cmocka_unit_test(the_models_of_the_tree_answer_as_tensorflow),
-		cmocka_unit_test(a_model_with_checkpoints_is_served_by_its_configuration),
-		cmocka_unit_test(more_models_answer_as_tensorflow),
+		cmocka_unit_test(the_golden_models_answer_as_tensorflow),
 	};
 
 	return cmocka_run_group_tests_name("host_golden", tests, NULL, NULL);
