@@ -105,7 +105,8 @@ typedef struct serving_processor_error serving_processor_error;
 /* NULL gives SERVING_PROCESSOR_OK and "". */
 SERVING_PROCESSOR_API serving_processor_code
 serving_processor_error_code(const serving_processor_error *error);
-SERVING_PROCESSOR_API const char *serving_processor_error_text(const serving_processor_error *error);
+SERVING_PROCESSOR_API const char *serving_processor_error_text(
+	const serving_processor_error *error);
 SERVING_PROCESSOR_API void serving_processor_error_free(serving_processor_error *error);
 
 /* level: 0 debug, 1 info, 2 warning, 3 error.  `line` lives during the call only. */
@@ -197,8 +198,8 @@ serving_processor_run(void *model, const char *signature, const serving_processo
 SERVING_PROCESSOR_API size_t serving_processor_result_count(const serving_processor_result *result);
 
 /* Output i, named as the caller named it (by alias when it named none); owned by `result`. */
-SERVING_PROCESSOR_API const serving_processor_tensor *
-serving_processor_result_tensor(const serving_processor_result *result, size_t i);
+SERVING_PROCESSOR_API const serving_processor_tensor *serving_processor_result_tensor(
+	const serving_processor_result *result, size_t i);
 
 SERVING_PROCESSOR_API void serving_processor_result_free(serving_processor_result *result);
 
@@ -231,10 +232,10 @@ typedef struct serving_processor_tensor_info {
 } serving_processor_tensor_info;
 
 /* In the order of the aliases.  NULL past the last one, or without such a signature. */
-SERVING_PROCESSOR_API const serving_processor_tensor_info *
-serving_processor_input(void *model, const char *signature, size_t i);
-SERVING_PROCESSOR_API const serving_processor_tensor_info *
-serving_processor_output(void *model, const char *signature, size_t i);
+SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_input(
+	void *model, const char *signature, size_t i);
+SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_output(
+	void *model, const char *signature, size_t i);
 
 /*
  * The version being served: steps of the full checkpoint and of the delta on

@@ -79,8 +79,8 @@ sp_bench_result sp_bench_case(const sp_bench_options *options, const char *name,
 	qsort(p99s, (size_t)rounds, sizeof(*p99s), by_value);
 	result.median_us = quantile(medians, (size_t)rounds, 0.5);
 	result.p99_us = quantile(p99s, (size_t)rounds, 0.5);
-	printf("{\"suite\":\"%s\",\"case\":\"%s\",\"min_us\":%.3f,\"median_us\":%.3f,\"p99_us\":%.3f,"
-	       "\"calls\":%zu,\"cpu\":\"%s\",\"isa\":\"%s\"}\n",
+	printf("{\"suite\":\"%s\",\"case\":\"%s\",\"min_us\":%.3f,\"median_us\":%.3f,"
+	       "\"p99_us\":%.3f,\"calls\":%zu,\"cpu\":\"%s\",\"isa\":\"%s\"}\n",
 	       options->suite, name, result.min_us, result.median_us, result.p99_us, result.calls,
 	       cpu_name(cpu), sp_isa_name(sp_cpu_isa()));
 	fflush(stdout);

@@ -222,7 +222,8 @@ static sp_status fold(compiler *co, sp_prepared *node)
 static sp_level level_of(const compiler *co, const sp_prepared *node)
 {
 	unsigned flags = node->node->op->flags;
-	const unsigned at_run = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD;
+	const unsigned at_run = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_TAKES_DEAD |
+				SP_OP_MAKES_DEAD;
 
 	if (node->is_fed || node->may_die || (flags & at_run) != 0)
 		return SP_LEVEL_REQUEST;

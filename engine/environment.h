@@ -30,8 +30,8 @@ typedef struct sp_embedding_options {
 
 /* Where an embedding's rows are. */
 typedef struct sp_embedding_import {
-	sp_bytes prefix; /* of the checkpoint */
-	sp_bytes name;   /* of the EmbeddingVariable in it */
+	sp_bytes prefix;      /* of the checkpoint */
+	sp_bytes name;        /* of the EmbeddingVariable in it */
 	int64_t partition_id; /* which part of how many the handle is; 0 of 1 when it is whole */
 	int64_t partition_num;
 } sp_embedding_import;

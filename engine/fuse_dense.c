@@ -36,7 +36,8 @@ static bool is_op(const sp_node *node, const char *name)
 static bool known_early(const fusion *fu, size_t i)
 {
 	const sp_node *node = &fu->graph->nodes[i];
-	const unsigned late = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD;
+	const unsigned late = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_TAKES_DEAD |
+			      SP_OP_MAKES_DEAD;
 
 	if (node->op == NULL || fu->kept[i] || (node->op->flags & late) != 0)
 		return false;
@@ -85,8 +86,8 @@ static bool is_packable_product(const fusion *fu, uint32_t i)
 	bool transpose_a;
 	sp_dtype dtype;
 
-	return is_op(node, "MatMul") && node->input_count == 2 &&
-	       fu->early[node->inputs[1].node] && !fu->early[node->inputs[0].node] &&
+	return is_op(node, "MatMul") && node->input_count == 2 && fu->early[node->inputs[1].node] &&
+	       !fu->early[node->inputs[0].node] &&
 	       sp_node_attr_bool(node, "transpose_a", false, &transpose_a, NULL) == SP_OK &&
 	       !transpose_a &&
 	       sp_node_attr_type(node, "T", SP_INVALID_DTYPE, &dtype, NULL) == SP_OK &&
@@ -149,8 +150,8 @@ static sp_status move_node(fusion *fu, uint32_t i)
 {
 	sp_node node = fu->graph->nodes[i];
 	sp_port *inputs = sp_arena_array(fu->graph->arena, node.input_count, sizeof(*inputs));
-	uint32_t *controls =
-		sp_arena_array(fu->graph->arena, node.control_count, sizeof(*controls));
+	uint32_t *controls = sp_arena_array(fu->graph->arena, node.control_count,
+					    sizeof(*controls));
 
 	if (inputs == NULL || controls == NULL)
 		return no_memory(fu);

@@ -41,7 +41,7 @@ typedef struct sp_graph {
 	sp_arena *arena; /* holds everything the graph points at */
 	sp_node *nodes;  /* inputs and controls of a node stand before it */
 	size_t node_count;
-	sp_map names;    /* node name -> index, for nodes of the outer graph */
+	sp_map names; /* node name -> index, for nodes of the outer graph */
 } sp_graph;
 
 /*
@@ -63,8 +63,8 @@ SP_MUST_CHECK sp_status sp_node_attr_int(const sp_node *node, const char *name, 
 					 int64_t *out, sp_error *err);
 SP_MUST_CHECK sp_status sp_node_attr_float(const sp_node *node, const char *name, float fallback,
 					   float *out, sp_error *err);
-SP_MUST_CHECK sp_status sp_node_attr_bytes(const sp_node *node, const char *name, const char *fallback,
-					   sp_bytes *out, sp_error *err);
+SP_MUST_CHECK sp_status sp_node_attr_bytes(const sp_node *node, const char *name,
+					   const char *fallback, sp_bytes *out, sp_error *err);
 
 /* `fallback` SP_INVALID_DTYPE: the attribute has no default and must be there. */
 SP_MUST_CHECK sp_status sp_node_attr_type(const sp_node *node, const char *name, sp_dtype fallback,

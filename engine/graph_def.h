@@ -92,7 +92,7 @@ typedef struct sp_function_def {
 	size_t output_count;
 	const sp_node_def *nodes;
 	size_t node_count;
-	const sp_named_ref *returns; /* one per output, in the order of `outputs` */
+	const sp_named_ref *returns;        /* one per output, in the order of `outputs` */
 	const char *const *control_returns; /* node names */
 	size_t control_return_count;
 } sp_function_def;

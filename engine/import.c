@@ -160,15 +160,15 @@ static sp_status make_scope(importer *im, scope *s)
 {
 	if (!sp_size_add(&im->planned, im->planned, s->node_count) ||
 	    im->planned > SP_IMPORT_MAX_NODES)
-		return sp_error_set(im->err, SP_INVALID,
-				    "the graph has more than %u nodes once its functions are inlined",
-				    SP_IMPORT_MAX_NODES);
+		return sp_error_set(
+			im->err, SP_INVALID,
+			"the graph has more than %u nodes once its functions are inlined",
+			SP_IMPORT_MAX_NODES);
 	s->places = sp_arena_zeros(im->scratch, s->node_count, sizeof(*s->places));
 	return s->places != NULL ? SP_OK : no_memory(im);
 }
 
-static sp_status check_recursion(importer *im, const scope *caller,
-				 const sp_function_def *function)
+static sp_status check_recursion(importer *im, const scope *caller, const sp_function_def *function)
 {
 	if (caller->depth >= MAX_CALL_DEPTH)
 		return sp_error_set(im->err, SP_INVALID, "functions call each other %d deep",
@@ -232,10 +232,10 @@ static uint32_t output_offset(const importer *im, const sp_node_def *node, sp_by
 
 			strncat(attr_name, colon + 1, size - argument.size - 1);
 			attr = sp_attr_find(node->attrs, node->attr_count, attr_name);
-			length = attr == NULL                   ? 0
-				 : attr->kind == SP_ATTR_INT    ? (uint64_t)attr->i & UINT16_MAX
-				 : attr->kind == SP_ATTR_LIST   ? attr->count
-								: 0;
+			length = attr == NULL                 ? 0
+				 : attr->kind == SP_ATTR_INT  ? (uint64_t)attr->i & UINT16_MAX
+				 : attr->kind == SP_ATTR_LIST ? attr->count
+							      : 0;
 		}
 		offset += length;
 		at += size;
@@ -296,9 +296,10 @@ static sp_status locate(importer *im, scope *in, const char *ref, target *out)
 		const sp_node_def *node;
 		const sp_function_def *function;
 
-		if (!split_reference(ref + control, in->function != NULL, &name, &argument, &number))
-			return sp_error_set(im->err, SP_CORRUPT, "'%s' is not a reference to a node",
-					    ref);
+		if (!split_reference(ref + control, in->function != NULL, &name, &argument,
+				     &number))
+			return sp_error_set(im->err, SP_CORRUPT,
+					    "'%s' is not a reference to a node", ref);
 		if (!sp_map_get(in->names, name, &found))
 			return sp_error_set(im->err, SP_CORRUPT, "there is no node '%s%.*s'",
 					    in->prefix, (int)name.size, name.data);
@@ -442,8 +443,8 @@ static sp_status write_edges(importer *im, const scope *in, uint32_t node, sp_no
 		if (to.control || is_control_return(in, node, ref_number))
 			controls[flat->control_count++] = to.in->places[to.node].flat;
 		else
-			inputs[flat->input_count++] =
-				(sp_port){to.in->places[to.node].flat, to.port};
+			inputs[flat->input_count++] = (sp_port){to.in->places[to.node].flat,
+								to.port};
 	}
 	return SP_OK;
 }
@@ -460,9 +461,8 @@ static sp_status write_node(importer *im, scope *in, uint32_t node)
 			  .attrs = is_call ? NULL : def->attrs,
 			  .attr_count = is_call ? 0 : def->attr_count};
 	flat->op = find_op(im, flat->op_name);
-	flat->name = in->caller == NULL
-			     ? def->name
-			     : sp_arena_printf(im->arena, "%s%s", in->prefix, def->name);
+	flat->name = in->caller == NULL ? def->name
+					: sp_arena_printf(im->arena, "%s%s", in->prefix, def->name);
 	if (flat->name == NULL)
 		return no_memory(im);
 	SP_TRY(write_edges(im, in, node, flat));
@@ -494,9 +494,8 @@ static sp_status step(importer *im)
 	case DONE:
 		return SP_OK;
 	case OPEN:
-		return sp_error_set(im->err, SP_UNSUPPORTED,
-				    "node '%s%s' (%s) is part of a cycle", top->in->prefix,
-				    def->name, def->op);
+		return sp_error_set(im->err, SP_UNSUPPORTED, "node '%s%s' (%s) is part of a cycle",
+				    top->in->prefix, def->name, def->op);
 	default:
 		return push(im, to.in, to.node);
 	}
@@ -504,9 +503,7 @@ static sp_status step(importer *im)
 
 static sp_status walk(importer *im, const sp_import_roots *roots)
 {
-	scope outer = {.nodes = im->def->nodes,
-		       .node_count = im->def->node_count,
-		       .prefix = ""};
+	scope outer = {.nodes = im->def->nodes, .node_count = im->def->node_count, .prefix = ""};
 	sp_map names;
 	target root;
 

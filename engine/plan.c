@@ -217,8 +217,8 @@ static void add_refs(planner *pl, sp_step *step, const sp_prepared *node)
 	step->first_in = (uint32_t)plan->ref_count;
 	step->in_count = (uint32_t)node->node->input_count;
 	for (size_t k = 0; k < node->node->input_count; k++)
-		plan->refs[plan->ref_count++] =
-			ref_to(pl, sp_program__value(pl->program, node->node->inputs[k]));
+		plan->refs[plan->ref_count++] = ref_to(
+			pl, sp_program__value(pl->program, node->node->inputs[k]));
 	if (!node->may_die)
 		return;
 	for (size_t k = 0; k < node->node->control_count; k++) {
@@ -226,8 +226,8 @@ static void add_refs(planner *pl, sp_step *step, const sp_prepared *node)
 
 		if (!from->may_die)
 			continue;
-		plan->refs[plan->ref_count++] =
-			ref_to(pl, pl->program->values[from->first_value].alias);
+		plan->refs[plan->ref_count++] = ref_to(
+			pl, pl->program->values[from->first_value].alias);
 		step->control_count++;
 	}
 }
@@ -453,7 +453,8 @@ static sp_status check_fetches(planner *pl)
 
 		if (node->broken || port.port < node->out_count)
 			continue;
-		sp_error_set(&why, SP_INVALID, "'%s' has no output %u", node->node->name, port.port);
+		sp_error_set(&why, SP_INVALID, "'%s' has no output %u", node->node->name,
+			     port.port);
 		SP_TRY(set_plan_error(pl, SP_INVALID, why.text));
 	}
 	return SP_OK;
@@ -477,7 +478,8 @@ static sp_status make(planner *pl)
 	pl->feed_of = sp_arena_array(pl->scratch, values, sizeof(*pl->feed_of));
 	pl->slot_of = sp_arena_array(pl->scratch, values, sizeof(*pl->slot_of));
 	pl->last_use = sp_arena_zeros(pl->scratch, values, sizeof(*pl->last_use));
-	pl->resource_seen = sp_arena_zeros(pl->scratch, pl->program->resource_count, sizeof(*pl->resource_seen));
+	pl->resource_seen = sp_arena_zeros(pl->scratch, pl->program->resource_count,
+					   sizeof(*pl->resource_seen));
 	pl->plan->resources = sp_arena_array(pl->program->arena, nodes, sizeof(uint32_t));
 	if (pl->value == NULL || pl->reach == NULL || pl->feed_of == NULL || pl->slot_of == NULL ||
 	    pl->last_use == NULL || pl->resource_seen == NULL || pl->plan->resources == NULL)

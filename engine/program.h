@@ -76,7 +76,8 @@ sp_dtype sp_program_fetch_dtype(const sp_program *program, size_t entry, size_t 
  * Indices of the resources that an entry can reach; what of them has no value
  * in a version must stop that version from going live.
  */
-size_t sp_program_entry_resources(const sp_program *program, size_t entry, const uint32_t **indices);
+size_t sp_program_entry_resources(const sp_program *program, size_t entry,
+				  const uint32_t **indices);
 
 /*
  * One model version's values: what the program computes from `resources`

@@ -13,8 +13,8 @@
 typedef struct sp_value {
 	sp_dtype dtype;
 	sp_level level;
-	bool may_die;          /* may be unset: it hangs on a Switch */
-	uint32_t alias;        /* the value it is another name of; itself if none */
+	bool may_die;              /* may be unset: it hangs on a Switch */
+	uint32_t alias;            /* the value it is another name of; itself if none */
 	const sp_tensor *constant; /* at SP_LEVEL_CONSTANT */
 } sp_value;
 
@@ -91,11 +91,11 @@ struct sp_program {
 	sp_prepared *prepared; /* [graph->node_count] */
 	sp_value *values;
 	size_t value_count;
-	size_t resource_count; /* declared when it was compiled: handles are below it */
-	uint32_t *snapshot_index; /* [value_count] number among the snapshot's values, or UINT32_MAX */
+	size_t resource_count;    /* declared when it was compiled: handles are below it */
+	uint32_t *snapshot_index; /* [value_count] among the snapshot's values, or UINT32_MAX */
 	uint32_t snapshot_count;
 	sp_plan snapshot_plan; /* its fetches are the snapshot's values */
-	sp_plan *plans;           /* one per entry */
+	sp_plan *plans;        /* one per entry */
 	size_t plan_count;
 };
 

@@ -33,8 +33,8 @@ typedef enum sp_resource_kind {
 
 typedef struct sp_resource {
 	sp_resource_kind kind;
-	const char *name; /* shared_name, or the node's name where that is empty */
-	sp_dtype dtype;   /* of a variable, of an embedding's rows; of a hash table's values */
+	const char *name;   /* shared_name, or the node's name where that is empty */
+	sp_dtype dtype;     /* of a variable, of an embedding's rows; of a hash table's values */
 	sp_dtype key_dtype; /* of a hash table and an embedding */
 	/* Of a variable as declared; [dim] of an embedding; of one value of a hash table. */
 	sp_partial_shape shape;

@@ -16,7 +16,7 @@ typedef struct lane {
 	sp_tensor *slots;
 	const sp_tensor **in; /* one per ref of the plan */
 	sp_tensor **out;      /* one per output of the plan */
-	uint64_t bound; /* number of the snapshot that `in` points into; 0 none */
+	uint64_t bound;       /* number of the snapshot that `in` points into; 0 none */
 } lane;
 
 struct sp_session {
@@ -156,14 +156,15 @@ static sp_status take_feeds(lane *l, const sp_run *run, uint64_t wanted, sp_erro
 		const sp_tensor *feed = &run->feeds[i];
 
 		if (!sp_tensor_is_set(feed) && (plan->feed_wanted_by[i] & wanted) != 0)
-			return sp_error_set(err, SP_INVALID,
-					    "you must feed a value for placeholder tensor '%s' with "
-					    "dtype %s",
-					    plan->feed_names[i], sp_dtype_name(plan->feed_dtypes[i]));
+			return sp_error_set(
+				err, SP_INVALID,
+				"you must feed a value for placeholder tensor '%s' with dtype %s",
+				plan->feed_names[i], sp_dtype_name(plan->feed_dtypes[i]));
 		if (sp_tensor_is_set(feed) && plan->feed_dtypes[i] != SP_INVALID_DTYPE &&
 		    feed->dtype != plan->feed_dtypes[i])
 			return sp_error_set(err, SP_INVALID, "input '%s' must be %s, not %s",
-					    plan->feed_names[i], sp_dtype_name(plan->feed_dtypes[i]),
+					    plan->feed_names[i],
+					    sp_dtype_name(plan->feed_dtypes[i]),
 					    sp_dtype_name(feed->dtype));
 		l->feeds[i] = *feed;
 	}
@@ -251,10 +252,10 @@ static sp_status give_fetches(const sp_session *session, const lane *l, const sp
 		fetches[i] = ref.kind == SP_REF_SNAPSHOT ? &run->snapshot->values[ref.index]
 							 : place_of(session, l, ref);
 		if (!sp_tensor_is_set(fetches[i]))
-			return sp_error_set(err, SP_INVALID,
-					    "output %zu has no value: it hangs on a branch that was "
-					    "not taken",
-					    i);
+			return sp_error_set(
+				err, SP_INVALID,
+				"output %zu has no value: it hangs on a branch that was not taken",
+				i);
 	}
 	return SP_OK;
 }

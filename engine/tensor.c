@@ -66,7 +66,8 @@ sp_status sp_tensor_create(sp_tensor *out, sp_arena *arena, sp_dtype dtype, cons
 	}
 	data = sp_arena_alloc(arena, bytes);
 	if (data == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a tensor of %zu bytes", bytes);
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a tensor of %zu bytes",
+				    bytes);
 	*out = (sp_tensor){.dtype = dtype, .shape = *shape, .count = count, .data = data};
 	return SP_OK;
 }

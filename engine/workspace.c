@@ -150,8 +150,7 @@ sp_status sp_workspace_tensor(sp_workspace *workspace, sp_tensor *out, sp_dtype 
 		if (shape->dims[i] < 0)
 			return sp_error_set(err, SP_INVALID, "shape %s has a negative dimension",
 					    sp_shape_text(shape, text));
-	if (!sp_shape_count(shape, &count) ||
-	    !sp_size_mul(&size, count, sp_dtype_size(dtype)) ||
+	if (!sp_shape_count(shape, &count) || !sp_size_mul(&size, count, sp_dtype_size(dtype)) ||
 	    !sp_size_add(&size, size, SP_TENSOR_TAIL))
 		return sp_error_set(err, SP_INVALID, "a tensor of shape %s is too large",
 				    sp_shape_text(shape, text));
@@ -161,11 +160,8 @@ sp_status sp_workspace_tensor(sp_workspace *workspace, sp_tensor *out, sp_dtype 
 				    "the request needs more memory than the %zu bytes it may use "
 				    "(a tensor of shape %s)",
 				    workspace->limit, sp_shape_text(shape, text));
-	*out = (sp_tensor){.dtype = dtype,
-			   .shape = *shape,
-			   .count = count,
-			   .data = block + 1,
-			   .block = block};
+	*out = (sp_tensor){
+		.dtype = dtype, .shape = *shape, .count = count, .data = block + 1, .block = block};
 	return SP_OK;
 }
 

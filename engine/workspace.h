@@ -42,8 +42,8 @@ void sp_workspace_reset(sp_workspace *workspace);
  * A tensor with uninitialised elements and one reference on its block.
  * SP_INVALID when the shape cannot be counted; SP_NO_MEMORY past the limit.
  */
-SP_MUST_CHECK sp_status sp_workspace_tensor(sp_workspace *workspace, sp_tensor *out,
-					    sp_dtype dtype, const sp_shape *shape, sp_error *err);
+SP_MUST_CHECK sp_status sp_workspace_tensor(sp_workspace *workspace, sp_tensor *out, sp_dtype dtype,
+					    const sp_shape *shape, sp_error *err);
 
 /* One more reference on the block of `tensor`, if it has one. */
 void sp_tensor_retain(const sp_tensor *tensor);

@@ -16,7 +16,7 @@
  * takes hold one pointer each: so a layer keeps sets of them (lanes), and a run
  * claims a free one.
  */
-static const size_t row_counts[] = {1,  2,  3,  4,  5,  6,  7,  8,  10, 12,  14,  16,  20, 24,
+static const size_t row_counts[] = {1,  2,  3,  4,  5,  6,  7,  8,  10,  12,  14,  16,  20,  24,
 				    28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256};
 
 enum {
@@ -74,11 +74,11 @@ static sp_status failed(sp_error *err, dnnl_status_t status, const char *what)
 			    "oneDNN cannot %s (status %d)", what, (int)status);
 }
 
-#define DNNL_TRY(what, expr)                                                                       \
-	do {                                                                                       \
-		dnnl_status_t dnnl_try_ = (expr);                                                  \
-		if (dnnl_try_ != dnnl_success)                                                     \
-			return failed(err, dnnl_try_, what);                                       \
+#define DNNL_TRY(what, expr)                                 \
+	do {                                                 \
+		dnnl_status_t dnnl_try_ = (expr);            \
+		if (dnnl_try_ != dnnl_success)               \
+			return failed(err, dnnl_try_, what); \
 	} while (0)
 
 /* ------------------------------------------------------------- the layer */

@@ -85,8 +85,8 @@ static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
 static sp_status run_dense(const sp_call *call)
 {
 	const sp_tensor *x = call->in[0];
-	const sp_dense_layer *layer =
-		(const sp_dense_layer *)(uintptr_t) * (const uint64_t *)call->in[1]->data;
+	const sp_dense_layer *layer = (const sp_dense_layer *)(uintptr_t) *
+				      (const uint64_t *)call->in[1]->data;
 	size_t k = sp_dense_layer_inputs(layer), n = sp_dense_layer_outputs(layer);
 	sp_shape shape = sp_shape_matrix(x->shape.dims[0], (int64_t)n);
 	char text[SP_SHAPE_TEXT_SIZE];

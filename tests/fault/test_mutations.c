@@ -76,8 +76,8 @@ static int ask(const sp_golden_case *golden, void *model, const char *request, s
 	int code = process_request(model, request, (int)size, &out, &out_size);
 	int verdict = code != 200 ? 1 : 2;
 
-	if (code == 200 && sp_golden_same_response(golden, "requests/001", out, (size_t)out_size,
-						   want, want_size))
+	if (code == 200 &&
+	    sp_golden_same_response(golden, "requests/001", out, (size_t)out_size, want, want_size))
 		verdict = 0;
 	free(out);
 	free(want);

@@ -12,10 +12,10 @@
 #include "base/status.h"
 
 /* Fails the test with the error's own words. */
-#define assert_ok(call, err)                                                                       \
-	do {                                                                                       \
-		if ((call) != SP_OK)                                                               \
-			fail_msg("%s: %s", sp_status_name((err)->status), (err)->text);            \
+#define assert_ok(call, err)                                                            \
+	do {                                                                            \
+		if ((call) != SP_OK)                                                    \
+			fail_msg("%s: %s", sp_status_name((err)->status), (err)->text); \
 	} while (0)
 
 #endif

@@ -17,8 +17,8 @@ typedef struct sp_http_client {
 } sp_http_client;
 
 typedef struct sp_http_reply {
-	int status;       /* 0: the connection ended without a reply */
-	char head[8192];  /* up to and with its empty line, terminated */
+	int status;         /* 0: the connection ended without a reply */
+	char head[8192];    /* up to and with its empty line, terminated */
 	char body[1 << 18]; /* terminated */
 	size_t body_size;
 } sp_http_reply;

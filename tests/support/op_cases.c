@@ -88,8 +88,9 @@ static sp_partial_shape take_shape(reader *r)
 	return shape;
 }
 
-static const sp_attr_kind kinds[] = {SP_ATTR_NONE,  SP_ATTR_BYTES, SP_ATTR_INT,    SP_ATTR_FLOAT, SP_ATTR_BOOL,
-				     SP_ATTR_TYPE, SP_ATTR_SHAPE, SP_ATTR_TENSOR, SP_ATTR_LIST};
+static const sp_attr_kind kinds[] = {SP_ATTR_NONE,  SP_ATTR_BYTES,  SP_ATTR_INT,
+				     SP_ATTR_FLOAT, SP_ATTR_BOOL,   SP_ATTR_TYPE,
+				     SP_ATTR_SHAPE, SP_ATTR_TENSOR, SP_ATTR_LIST};
 
 static void take_list(reader *r, sp_attr *attr)
 {
@@ -229,7 +230,8 @@ static bool same_element(const sp_tensor *got, const sp_tensor *want, size_t i, 
 		      size) == 0;
 }
 
-static bool same_tensor(const sp_tensor *got, const sp_tensor *want, const op_case *c, size_t number)
+static bool same_tensor(const sp_tensor *got, const sp_tensor *want, const op_case *c,
+			size_t number)
 {
 	char a[SP_SHAPE_TEXT_SIZE], b[SP_SHAPE_TEXT_SIZE];
 
@@ -274,12 +276,10 @@ static sp_graph_def make_graph(const op_case *c, manner how, sp_arena *arena)
 
 	for (size_t i = 0; i < n; i++) {
 		names[i] = sp_arena_printf(arena, "in%zu", i);
-		attrs[2 * i] = (sp_attr){.name = "dtype",
-					 .kind = SP_ATTR_TYPE,
-					 .type = c->inputs[i].dtype};
-		attrs[2 * i + 1] = (sp_attr){.name = "value",
-					     .kind = SP_ATTR_TENSOR,
-					     .tensor = &c->inputs[i]};
+		attrs[2 * i] = (sp_attr){
+			.name = "dtype", .kind = SP_ATTR_TYPE, .type = c->inputs[i].dtype};
+		attrs[2 * i + 1] = (sp_attr){
+			.name = "value", .kind = SP_ATTR_TENSOR, .tensor = &c->inputs[i]};
 		nodes[i] = (sp_node_def){.name = names[i],
 					 .op = is_constant(how, i) ? "Const" : "Placeholder",
 					 .attrs = &attrs[2 * i],
@@ -308,8 +308,8 @@ static sp_status compile(sp_program **program, sp_graph *graph, sp_graph_def *de
 	SP_TRY(sp_graph_find(graph, "op", &op, err));
 	for (size_t i = 0; i < c->input_count; i++)
 		if (!is_constant(how, i))
-			SP_TRY(sp_graph_find(graph, def->nodes[i].name,
-					     &feeds[entry.feed_count++], err));
+			SP_TRY(sp_graph_find(graph, def->nodes[i].name, &feeds[entry.feed_count++],
+					     err));
 	entry.fetch_count = c->refused ? 1 : c->output_count;
 	for (uint32_t i = 0; i < entry.fetch_count; i++)
 		fetches[i] = (sp_port){op.node, i};
@@ -342,7 +342,8 @@ static sp_status run(sp_session *session, const sp_snapshot *snapshot, const op_
  * A refusal must be a refusal of the data: not a lack of ours (SP_UNSUPPORTED)
  * and not a bug.  What cannot be supported is not among the cases.
  */
-static bool judge(const op_case *c, sp_status status, const sp_tensor **fetches, const sp_error *err)
+static bool judge(const op_case *c, sp_status status, const sp_tensor **fetches,
+		  const sp_error *err)
 {
 	bool good = true;
 

@@ -59,8 +59,8 @@ static bool answers(const sp_golden_case *golden, void *model, const char *reque
 	snprintf(path, sizeof(path), "%s.response.pb", request);
 	want = sp_golden_read(golden, path, &want_size);
 	code = process(model, in, (int)in_size, &out, &out_size);
-	good = code == 200 && sp_golden_same_response(golden, request, out, (size_t)out_size, want,
-						      want_size);
+	good = code == 200 &&
+	       sp_golden_same_response(golden, request, out, (size_t)out_size, want, want_size);
 	if (code != 200)
 		printf("  %d: %.*s\n", code, out_size, (char *)out);
 	free(in);
@@ -124,11 +124,11 @@ static void check_live(const sp_golden_case *golden, void *model)
 	free(out);
 }
 
-/* A folder of requests under one signature.  The model stays open: DeepRec's ABI cannot close it. */
-static void check_signature(const sp_golden_case *golden, const char *signature,
-			    const char *folder)
+/* A folder of requests under one signature. */
+static void check_signature(const sp_golden_case *golden, const char *signature, const char *folder)
 {
-	void (*destroy)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "serving_processor_destroy");
+	void (*destroy)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT,
+							  "serving_processor_destroy");
 	char *config = sp_golden_config(golden, signature, reference);
 	int state = 1;
 	void *model = initialize("", config, &state);
@@ -156,7 +156,7 @@ static void check_case(sp_golden_case *golden)
 	const cJSON *other;
 
 	check_signature(golden, NULL, "requests");
-	cJSON_ArrayForEach(other, cJSON_GetObjectItem(golden->about, "other_signatures"))
+	cJSON_ArrayForEach (other, cJSON_GetObjectItem(golden->about, "other_signatures"))
 		check_signature(golden, other->string, other->valuestring);
 }
 

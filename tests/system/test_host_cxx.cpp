@@ -7,7 +7,8 @@
 
 #include "api/serving_processor.h"
 
-namespace {
+namespace
+{
 
 template <typename Function> Function *find(void *library, const char *name)
 {
@@ -23,11 +24,13 @@ template <typename Function> Function *find(void *library, const char *name)
 std::string config()
 {
 	const char *srcdir = std::getenv("srcdir");
-	std::string folder = std::string(srcdir != nullptr ? srcdir : ".") + "/examples/sample_model";
+	std::string folder = std::string(srcdir != nullptr ? srcdir : ".") +
+			     "/examples/sample_model";
 
 	return "{\"feature_store_type\": \"memory\", \"serialize_protocol\": \"protobuf\", "
 	       "\"model_store_type\": \"local\", \"signature_name\": \"serving_default\", "
-	       "\"savedmodel_dir\": \"" + folder + "\"}";
+	       "\"savedmodel_dir\": \"" +
+	       folder + "\"}";
 }
 
 bool predict(void *library, void *model)
@@ -43,12 +46,11 @@ bool predict(void *library, void *model)
 	serving_processor_result *result = nullptr;
 	serving_processor_error *error = nullptr;
 	auto run = find<decltype(serving_processor_run)>(library, "serving_processor_run");
-	auto tensor = find<decltype(serving_processor_result_tensor)>(library,
-								      "serving_processor_result_tensor");
-	auto free_result =
-		find<decltype(serving_processor_result_free)>(library, "serving_processor_result_free");
-	serving_processor_code code =
-		run(model, nullptr, inputs, 3, nullptr, 0, &result, &error);
+	auto tensor = find<decltype(serving_processor_result_tensor)>(
+		library, "serving_processor_result_tensor");
+	auto free_result = find<decltype(serving_processor_result_free)>(
+		library, "serving_processor_result_free");
+	serving_processor_code code = run(model, nullptr, inputs, 3, nullptr, 0, &result, &error);
 
 	if (code != SERVING_PROCESSOR_OK) {
 		auto text = find<decltype(serving_processor_error_text)>(
@@ -78,7 +80,8 @@ int main()
 		return 1;
 	}
 	auto initialize_model = find<decltype(initialize)>(library, "initialize");
-	auto destroy = find<decltype(serving_processor_destroy)>(library, "serving_processor_destroy");
+	auto destroy = find<decltype(serving_processor_destroy)>(library,
+								 "serving_processor_destroy");
 	void *model = initialize_model("", config().c_str(), &state);
 
 	if (model == nullptr || state != 0 || !predict(library, model))

@@ -21,7 +21,8 @@ static void every_half_is_read_by_the_definition(void **state)
 	for (uint32_t h = 0; h < 0x10000; h++) {
 		double want = half_value((uint16_t)h), got = sp_half_to_float((uint16_t)h);
 
-		assert_true(isnan(want) ? isnan(got) : got == want && signbit(got) == signbit(want));
+		assert_true(isnan(want) ? isnan(got)
+					: got == want && signbit(got) == signbit(want));
 	}
 }
 

@@ -124,8 +124,8 @@ static void a_delta_counts_above_its_base_only(void **state)
 	touch("a/.incremental_checkpoint/incremental_model.ckpt-120.index", 0);
 	discover();
 	assert_int_equal(found.delta_step, 120);
-	assert_non_null(strstr(found.delta_prefix,
-			       "a/.incremental_checkpoint/incremental_model.ckpt-120"));
+	assert_non_null(
+		strstr(found.delta_prefix, "a/.incremental_checkpoint/incremental_model.ckpt-120"));
 	touch("a/.incremental_ckpt/incremental_model.ckpt-130.index", 0);
 	discover();
 	assert_int_equal(found.delta_step, 130);
