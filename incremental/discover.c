@@ -104,17 +104,23 @@ static sp_status look_for_greatest(void *context, const char *folder, const char
 {
 	greatest *best = context;
 	sp_bytes bytes = sp_bytes_of(name);
+	const char *prefix;
 	int64_t step;
 
 	if (!sp_bytes_ends_with(bytes, ".index"))
 		return SP_OK;
 	step = step_of(name);
-	if (step <= best->above || (best->prefix != NULL && step <= best->step))
+	if (step <= best->above || (best->prefix != NULL && step < best->step))
 		return SP_OK;
+	prefix = sp_arena_printf(best->arena, "%s/%.*s", folder,
+				 (int)(bytes.size - strlen(".index")), name);
+	if (prefix == NULL)
+		return no_memory(err);
+	/* Of two with one step the first by name, whatever order the folder is in. */
+	if (best->prefix == NULL || step > best->step || strcmp(prefix, best->prefix) < 0)
+		best->prefix = prefix;
 	best->step = step;
-	best->prefix = sp_arena_printf(best->arena, "%s/%.*s", folder,
-				       (int)(bytes.size - strlen(".index")), name);
-	return best->prefix != NULL ? SP_OK : no_memory(err);
+	return SP_OK;
 }
 
 /* The code looks into the one, the documentation names the other. */
@@ -126,13 +132,15 @@ static sp_status find_delta(sp_found_version *out, const char *folder, sp_arena 
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *deltas = sp_arena_printf(arena, "%s/%s", folder, names[i]);
+		sp_error why;
 		sp_status status;
 
 		if (deltas == NULL)
 			return no_memory(err);
-		status = each_entry(deltas, look_for_greatest, &best, err);
+		/* A folder that is not there is no fault: its words must not stay in *err. */
+		status = each_entry(deltas, look_for_greatest, &best, &why);
 		if (status != SP_OK && status != SP_NOT_FOUND)
-			return status;
+			return sp_error_set(err, status, "%s", why.text);
 	}
 	out->delta_prefix = best.prefix;
 	out->delta_step = best.prefix != NULL ? best.step : -1;

@@ -20,8 +20,9 @@
  *         PREFIX-STEP.index         the greatest step above the full one is the delta
  *
  * STEP is the number between the last '-' and the last '.' of a name; a name
- * without one has step 0.  What `checkpoint` says inside is not read, nor is
- * anything else of a file: completeness is for the loader to check.
+ * without one has step 0.  Of two with one step the first by name counts.  What
+ * `checkpoint` says inside is not read, nor is anything else of a file:
+ * completeness is for the loader to check.
  *
  * Threads: pure, but for what the file system says.
  */

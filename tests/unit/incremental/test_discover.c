@@ -111,6 +111,27 @@ static void a_name_without_a_number_has_step_zero(void **state)
 	assert_full("a/model", 0);
 }
 
+static void of_two_with_one_step_the_first_by_name_wins(void **state)
+{
+	(void)state;
+	touch("a/checkpoint", 0);
+	touch("a/n-5.index", 0);
+	touch("a/m-5.index", 0);
+	touch("a/o-5.index", 0);
+	discover();
+	assert_full("a/m-5", 5);
+}
+
+static void a_version_without_deltas_leaves_no_words_of_an_error(void **state)
+{
+	(void)state;
+	touch("a/checkpoint", 0);
+	touch("a/m-5.index", 0);
+	sp_error_set(&err, SP_OK, "as before");
+	discover();
+	assert_string_equal(err.text, "as before");
+}
+
 static void a_delta_counts_above_its_base_only(void **state)
 {
 	(void)state;
@@ -152,6 +173,8 @@ int main(void)
 		TEST(of_two_as_new_the_first_by_name_wins),
 		TEST(steps_are_numbers_not_texts),
 		TEST(a_name_without_a_number_has_step_zero),
+		TEST(of_two_with_one_step_the_first_by_name_wins),
+		TEST(a_version_without_deltas_leaves_no_words_of_an_error),
 		TEST(a_delta_counts_above_its_base_only),
 		TEST(nothing_there_is_not_found),
 	};
