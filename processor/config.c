@@ -65,6 +65,8 @@ static sp_status parse_json(cJSON **out, const char *json, sp_arena *arena, sp_e
 	if (copy == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
 	blank_comments(copy);
+	if (copy[strspn(copy, " \t\r\n")] == '\0')
+		return sp_error_set(err, SP_INVALID, "the configuration is empty");
 	*out = cJSON_ParseWithLengthOpts(copy, size + 1, &end, true);
 	if (*out == NULL) {
 		for (const char *at = copy; at < end; at++)

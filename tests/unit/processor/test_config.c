@@ -135,7 +135,8 @@ static void what_is_not_json(void **state)
 	static char longest[(1 << 20) + 2];
 
 	(void)state;
-	refuse("", SP_INVALID, "the configuration is not JSON: line 1");
+	refuse("", SP_INVALID, "the configuration is empty");
+	refuse(" // nothing\n", SP_INVALID, "the configuration is empty");
 	refuse("{\n\"a\": 1,\n\"b\": }", SP_INVALID, "the configuration is not JSON: line 3");
 	refuse("{} x", SP_INVALID, "the configuration is not JSON: line 1");
 	refuse("{ /* ", SP_INVALID, "the configuration is not JSON: line 1");
