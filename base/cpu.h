@@ -8,7 +8,8 @@
  *
  * The environment variable SP_CPU=scalar|sse42|avx2|avx512 caps the answer, so
  * that one machine tests all kernel variants and a bad one can be switched
- * off in the field.  An unknown word is ignored with a warning.
+ * off in the field.  It caps oneDNN as well (for `scalar`, at SSE 4.1).  An
+ * unknown word is ignored with a warning.
  *
  * Threads: thread-safe.
  */

@@ -1,10 +1,12 @@
 #include "engine/kernels/dense_layer.h"
 
 #include <dnnl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cpu.h"
 
 /*
  * A primitive of oneDNN is made for one number of rows.  The list below is
@@ -66,6 +68,19 @@ static void restore_threads(int before)
 {
 	if (before != 1)
 		omp_set_num_threads(before);
+}
+
+static pthread_once_t cap_once = PTHREAD_ONCE_INIT;
+
+/*
+ * oneDNN chooses its code by the processor; a cap on ours (SP_CPU) is one on
+ * it.  It refuses when the host has used it before: then its choice stands.
+ */
+static void cap_instruction_set(void)
+{
+	if (!sp_cpu_has(SP_ISA_AVX512))
+		dnnl_set_max_cpu_isa(sp_cpu_has(SP_ISA_AVX2) ? dnnl_cpu_isa_avx2
+							     : dnnl_cpu_isa_sse41);
 }
 
 static sp_status failed(sp_error *err, dnnl_status_t status, const char *what)
@@ -248,6 +263,7 @@ sp_status sp_dense_layer_create(sp_dense_layer **out, const sp_dense_spec *spec,
 	*out = NULL;
 	if (layer == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a layer");
+	pthread_once(&cap_once, cap_instruction_set);
 	layer->k = spec->k;
 	layer->n = spec->n;
 	threads = use_one_thread();

@@ -1,0 +1,20 @@
+#!/bin/sh
+# The dense layers and a whole model, on the instruction sets below this machine's best.
+set -u
+passed=0
+failed=0
+for isa in scalar sse42 avx2 avx512; do
+	for program in tests/unit/engine/test_dense_layer "tests/system/test_golden_abi keras2-mlp"; do
+		if SP_CPU=$isa $program >instruction_sets.out 2>&1; then
+			passed=$((passed + 1))
+		else
+			failed=$((failed + 1))
+			echo "SP_CPU=$isa $program:"
+			tail -5 instruction_sets.out
+		fi
+	done
+done
+rm -f instruction_sets.out
+echo "[  PASSED  ] $passed test(s)."
+[ "$failed" -eq 0 ] || echo "[  FAILED  ] $failed test(s)."
+[ "$failed" -eq 0 ]
