@@ -410,16 +410,6 @@ size_t sp_program_step_count(const sp_program *program, size_t entry)
 	return program->plans[entry].step_count;
 }
 
-sp_dtype sp_program_feed_dtype(const sp_program *program, size_t entry, size_t i)
-{
-	return program->plans[entry].feed_dtypes[i];
-}
-
-sp_dtype sp_program_fetch_dtype(const sp_program *program, size_t entry, size_t i)
-{
-	return program->plans[entry].fetch_dtypes[i];
-}
-
 size_t sp_program_entry_resources(const sp_program *program, size_t entry, const uint32_t **indices)
 {
 	*indices = program->plans[entry].resources;

@@ -289,7 +289,6 @@ static void add_fetches(planner *pl)
 		uint32_t number = sp_program__value(pl->program, pl->entry->fetches[i]);
 
 		plan->fetches[i] = ref_to(pl, number);
-		plan->fetch_dtypes[i] = pl->program->values[number].dtype;
 		if (plan->fetches[i].kind == SP_REF_SLOT)
 			pl->last_use[number] = NONE;
 	}
@@ -432,9 +431,7 @@ static sp_status take_wants(planner *pl)
 	plan->fetch_count = entry->fetch_count;
 	plan->fetches = sp_arena_zeros(pl->program->arena, entry->fetch_count,
 				       sizeof(*plan->fetches));
-	plan->fetch_dtypes = sp_arena_zeros(pl->program->arena, entry->fetch_count,
-					    sizeof(*plan->fetch_dtypes));
-	if (plan->fetches == NULL || plan->fetch_dtypes == NULL)
+	if (plan->fetches == NULL)
 		return no_memory(pl);
 	for (size_t i = 0; i < entry->fetch_count; i++)
 		pl->value[entry->fetches[i].node] |= output_bit(i);

@@ -48,8 +48,8 @@ typedef struct sp_program_options {
 
 /*
  * Compiles `graph` with its entries.  `graph` must outlive the program.
- * Resources that the graph names are declared in `resources`, which every
- * snapshot's list is cloned from.
+ * Resources that the graph names are declared in `resources`; those of a
+ * snapshot must have the same numbers.
  *
  * An entry that reaches something we cannot do stays in the program but cannot
  * be run: sp_program_entry_error() says why.
@@ -67,10 +67,6 @@ const sp_error *sp_program_entry_error(const sp_program *program, size_t entry);
 
 /* Steps a request of that entry runs, and all nodes it was compiled from. */
 size_t sp_program_step_count(const sp_program *program, size_t entry);
-
-/* Element type of feed or fetch i of an entry. */
-sp_dtype sp_program_feed_dtype(const sp_program *program, size_t entry, size_t i);
-sp_dtype sp_program_fetch_dtype(const sp_program *program, size_t entry, size_t i);
 
 /*
  * Indices of the resources that an entry can reach; what of them has no value

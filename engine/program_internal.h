@@ -73,7 +73,6 @@ typedef struct sp_plan {
 	uint32_t *releases;
 	size_t slot_count;
 	sp_ref *fetches;
-	sp_dtype *fetch_dtypes;
 	size_t fetch_count;
 	sp_dtype *feed_dtypes;
 	const char **feed_names;

@@ -181,26 +181,3 @@ sp_status sp_resource_assign(sp_resources *resources, sp_resource *resource, con
 	resource->variable = copy;
 	return SP_OK;
 }
-
-sp_status sp_resources_clone_declarations(sp_resources *out, sp_arena *arena,
-					  const sp_resources *resources, sp_error *err)
-{
-	sp_resources_init(out, arena);
-	for (size_t i = 0; i < resources->count; i++) {
-		sp_resource declared = resources->items[i];
-		sp_bytes from = resources->names.entries[i].key;
-		char *text = sp_arena_text(arena, from);
-
-		if (text == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu resources",
-					    resources->count);
-		declared.name = text + (declared.name - from.data);
-		declared.variable = (sp_tensor){0};
-		declared.hash_table = NULL;
-		declared.table = NULL;
-		if (!append(out, (sp_bytes){text, from.size}, &declared))
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu resources",
-					    resources->count);
-	}
-	return SP_OK;
-}

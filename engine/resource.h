@@ -49,7 +49,7 @@ typedef struct sp_resource {
 	const struct sp_table *table; /* owned by whoever loaded it, not by the list */
 } sp_resource;
 
-/* What the graph declares: shared by all versions of a model. */
+/* What a graph declares, and the state of one model version. */
 typedef struct sp_resources {
 	sp_arena *arena;
 	sp_resource *items;
@@ -86,13 +86,5 @@ SP_MUST_CHECK sp_status sp_resources_get(const sp_resources *resources, const sp
  */
 SP_MUST_CHECK sp_status sp_resource_assign(sp_resources *resources, sp_resource *resource,
 					   const sp_tensor *value, sp_error *err);
-
-/*
- * A list of the same declarations, none with a value, in `arena`: the state of
- * another version.
- */
-SP_MUST_CHECK sp_status sp_resources_clone_declarations(sp_resources *out, sp_arena *arena,
-							const sp_resources *resources,
-							sp_error *err);
 
 #endif

@@ -26,7 +26,6 @@ protobuf-c/: model_loader/
 cJSON.h: processor/config api/
 cjson/: processor/config api/
 event2/: api/host/
-pcre2.h: engine/ops/
 '
 
 awk -v tree="$tree" -v rooms="$rooms" -v foreign="$foreign" '

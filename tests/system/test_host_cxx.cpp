@@ -1,4 +1,5 @@
 // A host in C++: includes the public header, loads the library, asks the sample model.
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,11 +22,16 @@ template <typename Function> Function *find(void *library, const char *name)
 	return reinterpret_cast<Function *>(symbol);
 }
 
-std::string config()
+std::string examples()
 {
 	const char *srcdir = std::getenv("srcdir");
-	std::string folder = std::string(srcdir != nullptr ? srcdir : ".") +
-			     "/examples/sample_model";
+
+	return std::string(srcdir != nullptr ? srcdir : ".") + "/examples/";
+}
+
+std::string config()
+{
+	std::string folder = examples() + "sample_model";
 
 	return "{\"feature_store_type\": \"memory\", \"serialize_protocol\": \"protobuf\", "
 	       "\"model_store_type\": \"local\", \"signature_name\": \"serving_default\", "
@@ -33,14 +39,27 @@ std::string config()
 	       folder + "\"}";
 }
 
+// What TensorFlow answers to the sample request.
+bool read_answer(float answer[2])
+{
+	std::FILE *file = std::fopen((examples() + "sample_response.json").c_str(), "r");
+	bool good = file != nullptr &&
+		    std::fscanf(file, "{\"outputs\": [%f, %f]}", &answer[0], &answer[1]) == 2;
+
+	if (file != nullptr)
+		std::fclose(file);
+	return good;
+}
+
 bool predict(void *library, void *model)
 {
-	const int64_t users[] = {7, 101}, user_dims[] = {2}, item_dims[] = {2, 1};
-	const float prices[] = {0.5f, -1.0f};
-	const serving_processor_bytes items[] = {{"item_3", 6}, {"", 0}};
+	const int64_t users[] = {7, 101}, user_dims[] = {2}, item_dims[] = {2, 2};
+	const float prices[] = {0.5f, -1.25f};
+	const serving_processor_bytes items[] = {
+		{"item_3", 6}, {"item_17", 7}, {"item_5", 6}, {"", 0}};
 	const serving_processor_tensor inputs[] = {
 		{"user_id", SERVING_PROCESSOR_INT64, 1, user_dims, 2, users},
-		{"items", SERVING_PROCESSOR_STRING, 2, item_dims, 2, items},
+		{"items", SERVING_PROCESSOR_STRING, 2, item_dims, 4, items},
 		{"price:0", SERVING_PROCESSOR_FLOAT, 1, user_dims, 2, prices},
 	};
 	serving_processor_result *result = nullptr;
@@ -61,8 +80,10 @@ bool predict(void *library, void *model)
 	}
 	const serving_processor_tensor *score = tensor(result, 0);
 	const float *scores = static_cast<const float *>(score->data);
-	bool good = std::strcmp(score->name, "score") == 0 && score->count == 2 && scores[0] > 0 &&
-		    scores[0] < 1;
+	float wanted[2];
+	bool good = read_answer(wanted) && std::strcmp(score->name, "score") == 0 &&
+		    score->count == 2 && std::fabs(scores[0] - wanted[0]) < 1e-5 &&
+		    std::fabs(scores[1] - wanted[1]) < 1e-5;
 
 	free_result(result);
 	return good;

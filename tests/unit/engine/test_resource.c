@@ -163,33 +163,6 @@ static void numbers_in_the_lists_own_arena_are_not_copied(void **state)
 	assert_ptr_equal(f->resources.items[0].variable.data, restored.data);
 }
 
-static void a_clone_has_the_declarations_and_no_values(void **state)
-{
-	fixture *f = *state;
-	sp_arena *arena = sp_arena_create(4096);
-	sp_resources clone;
-	float numbers[] = {1, 2};
-	sp_tensor value = {SP_FLOAT, sp_shape_matrix(1, 2), 2, numbers, NULL};
-	uint64_t index;
-
-	declare(f, "", "v");
-	declare(f, "box", "w");
-	assert_int_equal(sp_resource_assign(&f->resources, &f->resources.items[1], &value, &f->err),
-			 SP_OK);
-	assert_int_equal(sp_resources_clone_declarations(&clone, arena, &f->resources, &f->err),
-			 SP_OK);
-	assert_int_equal(clone.count, 2);
-	assert_string_equal(clone.items[1].name, "w");
-	assert_ptr_not_equal(clone.items[1].name, f->resources.items[1].name);
-	assert_int_equal(clone.items[1].shape.dims[1], 2);
-	assert_false(sp_tensor_is_set(&clone.items[1].variable));
-	assert_int_equal(sp_resources_declare(&clone, SP_RESOURCE_VARIABLE, sp_bytes_of("box"), "w",
-					      SP_FLOAT, SP_INVALID_DTYPE, NULL, &index, &f->err),
-			 SP_OK);
-	assert_int_equal(index, 1);
-	sp_arena_destroy(arena);
-}
-
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -201,7 +174,6 @@ int main(void)
 		CASE(a_handle_leads_to_its_own_kind_only),
 		CASE(a_variable_takes_a_copy_of_what_fits),
 		CASE(numbers_in_the_lists_own_arena_are_not_copied),
-		CASE(a_clone_has_the_declarations_and_no_values),
 	};
 
 	return cmocka_run_group_tests_name("resource", tests, NULL, NULL);
