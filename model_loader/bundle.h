@@ -108,6 +108,14 @@ SP_MUST_CHECK sp_status sp_bundle_span_open(sp_bundle_span *out, const sp_bundle
 const void *sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t count,
 				void *buffer, uint32_t *crc);
 
+/*
+ * The same, always into `buffer`: *crc is continued over the bytes that came to
+ * lie there, so that what is written to the file later, or just now, cannot
+ * come between a checksum and what is used.  Gives `buffer`.
+ */
+const void *sp_bundle_span_copy(const sp_bundle_span *span, size_t first, size_t count,
+				void *buffer, uint32_t *crc);
+
 void sp_bundle_span_advise(const sp_bundle_span *span, size_t first, size_t count,
 			   sp_mapping_advice advice);
 

@@ -306,22 +306,37 @@ sp_status sp_bundle_span_open(sp_bundle_span *out, const sp_bundle *bundle, sp_b
 	return SP_OK;
 }
 
+static const char *span_bytes(const sp_bundle_span *span, size_t first, size_t count)
+{
+	assert(first <= span->count && count <= span->count - first);
+	return stored_bytes(span->bundle, (const sp_bundle_record *)span->entry) +
+	       first * span->width;
+}
+
+const void *sp_bundle_span_copy(const sp_bundle_span *span, size_t first, size_t count,
+				void *buffer, uint32_t *crc)
+{
+	if (count == 0)
+		return buffer;
+	memcpy(buffer, span_bytes(span, first, count), count * span->width);
+	*crc = sp_crc32c(*crc, buffer, count * span->width);
+	if (!span->stored)
+		settle(span->bundle, span->entry->dtype, buffer, count);
+	return buffer;
+}
+
 const void *sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t count,
 				void *buffer, uint32_t *crc)
 {
-	const sp_bundle_record *record = (const sp_bundle_record *)span->entry;
 	const char *stored;
 
 	if (count == 0)
 		return buffer;
-	assert(first <= span->count && count <= span->count - first);
-	stored = stored_bytes(span->bundle, record) + first * span->width;
+	if (!span->stored)
+		return sp_bundle_span_copy(span, first, count, buffer, crc);
+	stored = span_bytes(span, first, count);
 	*crc = sp_crc32c(*crc, stored, count * span->width);
-	if (span->stored)
-		return stored;
-	memcpy(buffer, stored, count * span->width);
-	settle(span->bundle, record->entry.dtype, buffer, count);
-	return buffer;
+	return stored;
 }
 
 void sp_bundle_span_advise(const sp_bundle_span *span, size_t first, size_t count,

@@ -11,7 +11,7 @@
 
 /*
  * Rows go from the mapped file to the sink in pieces that stay in a core's
- * cache while their checksum is taken and they are put.  The second pass hands
+ * cache: copied, so that the bytes that are put are those of the checksum.  The second pass hands
  * the pieces out to several threads and joins the checksums afterwards.
  */
 enum {
@@ -58,7 +58,7 @@ typedef struct reading {
 /* Memory for one piece at a time. */
 typedef struct room {
 	int64_t *keys, *freqs;
-	void *raw; /* where bytes go that are not as we need them */
+	void *raw; /* what lies in the file: it may change there, and its checksum is taken here */
 } room;
 
 /* For `rows` keys and frequencies, and `raw` bytes of something else. */
@@ -103,7 +103,7 @@ sp_status sp_embedding__check_routing(sp_embedding_rows *rows, size_t part, sp_e
 	SP_TRY(sp_bundle_span_open(&span, rows->bundle, rows->parts[part].keys->name, err));
 	for (size_t first = 0, count; first < span.count; first += count) {
 		count = span.count - first < KEYS_PIECE / 16 ? span.count - first : KEYS_PIECE / 16;
-		copy_keys(keys, sp_bundle_span_read(&span, first, count, raw, &crc),
+		copy_keys(keys, sp_bundle_span_copy(&span, first, count, raw, &crc),
 			  span.entry->dtype, count);
 		for (size_t i = 0; i < count; i++)
 			if (!routes_to(keys[i], (int64_t)part, (int64_t)rows->part_count))
@@ -124,8 +124,7 @@ static void read_freqs(const reading *job, const source *from, size_t first, roo
 	if (known > piece->count)
 		known = piece->count;
 	if (known != 0)
-		memcpy(r->freqs, sp_bundle_span_read(&from->freqs, first, known, r->raw, crc),
-		       known * sizeof(int64_t));
+		(void)sp_bundle_span_copy(&from->freqs, first, known, r->freqs, crc);
 	for (size_t i = 0; i < known; i++)
 		if (r->freqs[i] < floor)
 			r->freqs[i] = floor;
@@ -150,7 +149,7 @@ static void select_keys(const reading *job, room *r, const sp_row_piece *piece)
 static void read_keys(const reading *job, const source *from, size_t first, room *r,
 		      sp_row_piece *piece, sums *s)
 {
-	copy_keys(r->keys, sp_bundle_span_read(&from->keys, first, piece->count, r->raw, &s->keys),
+	copy_keys(r->keys, sp_bundle_span_copy(&from->keys, first, piece->count, r->raw, &s->keys),
 		  from->keys.entry->dtype, piece->count);
 	piece->keys = r->keys;
 	if (job->with_freqs)
@@ -286,12 +285,11 @@ static sp_status put_piece(void *context, size_t number, sp_error *err)
 	sp_status status;
 	room r = {0};
 
-	SP_TRY(room_init(&r, piece.count,
-			 from->values.stored ? 0 : piece.count * job->dim * sizeof(float), err));
+	SP_TRY(room_init(&r, piece.count, piece.count * job->dim * sizeof(float), err));
 	sp_bundle_span_advise(&from->values, (first + AHEAD * job->piece_rows) * job->dim,
 			      job->piece_rows * job->dim, SP_MAPPING_WILL_NEED);
 	read_keys(job, from, first, &r, &piece, &s);
-	piece.rows = sp_bundle_span_read(&from->values, first * job->dim, piece.count * job->dim,
+	piece.rows = sp_bundle_span_copy(&from->values, first * job->dim, piece.count * job->dim,
 					 r.raw, &s.values);
 	status = job->sink->put_rows(job->sink->context, &piece, err);
 	done_so_far(job, from, number, first + piece.count);

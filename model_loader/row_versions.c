@@ -83,14 +83,12 @@ static void read_piece(part_reader *r, size_t first)
 	size_t left = r->keys.count - first, known = 0;
 
 	r->count = left < PIECE ? left : PIECE;
-	widen_keys(r->key, sp_bundle_span_read(&r->keys, first, r->count, r->raw, &r->keys_crc),
+	widen_keys(r->key, sp_bundle_span_copy(&r->keys, first, r->count, r->raw, &r->keys_crc),
 		   r->keys.entry->dtype, r->count);
 	if (first < r->versions.count)
 		known = r->versions.count - first < r->count ? r->versions.count - first : r->count;
 	if (known != 0)
-		memcpy(r->version,
-		       sp_bundle_span_read(&r->versions, first, known, r->raw, &r->versions_crc),
-		       known * sizeof(int64_t));
+		(void)sp_bundle_span_copy(&r->versions, first, known, r->version, &r->versions_crc);
 	for (size_t i = 0; i < r->count; i++)
 		if (i >= known || r->version[i] < 0)
 			r->version[i] = 0;
