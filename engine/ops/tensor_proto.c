@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "engine/kernels/protobuf_reader.h"
+#include "engine/kernels/protobuf_writer.h"
 #include "engine/ops/list.h"
 
 /*
@@ -313,27 +314,10 @@ static sp_status prepare_parse(sp_prepare *prepare, sp_error *err)
 
 /* ----------------------------------------------------------------------- writing */
 
-static size_t varint_size(uint64_t value)
-{
-	size_t n = 1;
-
-	for (; value >= 0x80; value >>= 7)
-		n++;
-	return n;
-}
-
-static char *put_varint(char *to, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		*to++ = (char)(value | 0x80);
-	*to++ = (char)value;
-	return to;
-}
-
 /* A dimension of 0 is an empty message. */
 static size_t dim_size(int64_t dim)
 {
-	return dim == 0 ? 0 : 1 + varint_size((uint64_t)dim);
+	return dim == 0 ? 0 : 1 + sp_protobuf_varint_size((uint64_t)dim);
 }
 
 static size_t shape_size(const sp_shape *shape)
@@ -352,7 +336,7 @@ static bool texts_size(const sp_tensor *t, size_t tag, size_t *out)
 	for (size_t i = 0; i < t->count; i++) {
 		size_t size = sp_tensor_strings(t)[i].size;
 
-		if (!sp_size_add(out, *out, tag + varint_size(size)) ||
+		if (!sp_size_add(out, *out, tag + sp_protobuf_varint_size(size)) ||
 		    !sp_size_add(out, *out, size))
 			return false;
 	}
@@ -374,14 +358,14 @@ static bool message_size(const sp_tensor *t, sp_texts texts, size_t *out)
 	if (t->dtype == SP_STRING && texts == SP_TEXTS_AS_FIELDS)
 		return texts_size(t, 1, &size) && sp_size_add(out, head_size, size);
 	return content_size(t, &size) &&
-	       sp_size_add(out, head_size, size != 0 ? 1 + varint_size(size) : 0) &&
+	       sp_size_add(out, head_size, size != 0 ? 1 + sp_protobuf_varint_size(size) : 0) &&
 	       sp_size_add(out, *out, size);
 }
 
 static char *put_delimited(char *to, uint32_t field, const void *data, size_t size)
 {
 	*to++ = (char)(field << 3 | SP_PROTOBUF_DELIMITED);
-	to = put_varint(to, size);
+	to = sp_protobuf_put_varint(to, size);
 	if (size != 0)
 		memcpy(to, data, size);
 	return to + size;
@@ -397,7 +381,7 @@ static char *put_shape(char *to, const sp_shape *shape)
 		if (shape->dims[i] == 0)
 			continue;
 		*to++ = 1 << 3 | SP_PROTOBUF_VARINT;
-		to = put_varint(to, (uint64_t)shape->dims[i]);
+		to = sp_protobuf_put_varint(to, (uint64_t)shape->dims[i]);
 	}
 	return to;
 }
@@ -420,9 +404,9 @@ static void put_content(char *to, const sp_tensor *t)
 		return;
 	}
 	*to++ = CONTENT << 3 | SP_PROTOBUF_DELIMITED;
-	to = put_varint(to, size);
+	to = sp_protobuf_put_varint(to, size);
 	for (size_t i = 0; i < t->count; i++)
-		to = put_varint(to, sp_tensor_strings(t)[i].size);
+		to = sp_protobuf_put_varint(to, sp_tensor_strings(t)[i].size);
 	for (size_t i = 0; i < t->count; i++) {
 		sp_bytes text = sp_tensor_strings(t)[i];
 

@@ -1,0 +1,292 @@
+#include "engine/kernels/descriptor_set.h"
+
+#include <string.h>
+
+#include "engine/kernels/protobuf_reader.h"
+
+/* Numbers of the fields that are read, message by message. */
+enum {
+	SET_FILE = 1,
+	FILE_PACKAGE = 2,
+	FILE_MESSAGE = 4,
+	FILE_ENUM = 5,
+	FILE_EXTENSION = 7,
+	MESSAGE_FIELD = 2,
+	MESSAGE_NESTED = 3,
+	MESSAGE_ENUM = 4,
+	MESSAGE_EXTENSION = 6,
+	ANY_NAME = 1, /* of a message, an enum, an enum's value, a field */
+	ENUM_VALUE = 2,
+	VALUE_NUMBER = 2,
+};
+
+static sp_status malformed(sp_error *err)
+{
+	return sp_error_set(err, SP_INVALID, "the descriptor set is malformed");
+}
+
+/* One field after the other. */
+typedef struct cursor {
+	sp_bytes rest;
+	uint32_t tag;
+	uint64_t number; /* of a varint */
+	sp_bytes bytes;  /* of all others */
+	bool broken;
+} cursor;
+
+static bool next(cursor *at)
+{
+	if (at->rest.size == 0)
+		return false;
+	at->broken = !sp_protobuf_tag(&at->rest, &at->tag) || at->tag < 8 ||
+		     !sp_protobuf_value(&at->rest, at->tag, &at->number, &at->bytes);
+	return !at->broken;
+}
+
+static bool is_message(const cursor *at, uint32_t field)
+{
+	return at->tag == (field << 3 | SP_PROTOBUF_DELIMITED);
+}
+
+static bool is_number(const cursor *at, uint32_t field)
+{
+	return at->tag == (field << 3 | SP_PROTOBUF_VARINT);
+}
+
+/* The last text of that field; empty when there is none. */
+static sp_bytes text_of(sp_bytes message, uint32_t field)
+{
+	cursor at = {.rest = message};
+	sp_bytes text = {"", 0};
+
+	while (next(&at))
+		if (is_message(&at, field))
+			text = at.bytes;
+	return text;
+}
+
+/* Takes `first` and the '.' behind it off the front of a name; all of the name is fine too. */
+static bool take_name(sp_bytes *name, sp_bytes first)
+{
+	if (first.size == 0 || first.size > name->size ||
+	    memcmp(name->data, first.data, first.size) != 0)
+		return false;
+	if (first.size == name->size) {
+		*name = (sp_bytes){"", 0};
+		return true;
+	}
+	if (name->data[first.size] != '.')
+		return false;
+	*name = sp_protobuf_skip(*name, first.size + 1);
+	return true;
+}
+
+/* ------------------------------------------------------------------- by name */
+
+/* What declares things by name: a file or a message. */
+typedef struct scope {
+	uint32_t messages, enums, extensions;
+} scope;
+
+static const scope in_file = {FILE_MESSAGE, FILE_ENUM, FILE_EXTENSION};
+static const scope in_message = {MESSAGE_NESTED, MESSAGE_ENUM, MESSAGE_EXTENSION};
+
+typedef enum wanted { A_MESSAGE, AN_ENUM, AN_EXTENSION } wanted;
+
+static uint32_t field_of(const scope *where, wanted kind)
+{
+	switch (kind) {
+	case A_MESSAGE:
+		return where->messages;
+	case AN_ENUM:
+		return where->enums;
+	default:
+		return where->extensions;
+	}
+}
+
+/*
+ * One step down: the declaration whose whole name is left, or the message whose name
+ * begins what is left.  Names without dots cannot begin each other, so there is one way.
+ */
+static bool step(sp_bytes in, const scope *where, wanted kind, sp_bytes *name, sp_bytes *out)
+{
+	cursor at = {.rest = in};
+
+	while (next(&at)) {
+		bool is_wanted = is_message(&at, field_of(where, kind));
+		sp_bytes rest = *name;
+
+		if (!is_wanted && !is_message(&at, where->messages))
+			continue;
+		if (!take_name(&rest, text_of(at.bytes, ANY_NAME)))
+			continue;
+		if (rest.size == 0 ? !is_wanted : !is_message(&at, where->messages))
+			continue;
+		*name = rest;
+		*out = at.bytes;
+		return true;
+	}
+	return false;
+}
+
+/* Every step makes the name shorter. */
+static bool find_in_file(sp_bytes file, wanted kind, sp_bytes name, sp_bytes *out)
+{
+	sp_bytes package = text_of(file, FILE_PACKAGE);
+	const scope *where = &in_file;
+
+	if (package.size != 0 && (!take_name(&name, package) || name.size == 0))
+		return false;
+	for (*out = file; name.size != 0; where = &in_message)
+		if (!step(*out, where, kind, &name, out))
+			return false;
+	return true;
+}
+
+static sp_status find(sp_bytes set, wanted kind, sp_bytes name, sp_bytes *out, sp_error *err)
+{
+	static const char *const words[] = {"message type", "enum", "extension"};
+	cursor at = {.rest = set};
+
+	if (name.size != 0 && name.data[0] == '.')
+		name = sp_protobuf_skip(name, 1);
+	while (name.size != 0 && next(&at))
+		if (is_message(&at, SET_FILE) && find_in_file(at.bytes, kind, name, out))
+			return SP_OK;
+	if (at.broken)
+		return malformed(err);
+	return sp_error_set(err, SP_INVALID, "No descriptor found for %s %.*s", words[kind],
+			    (int)(name.size < 100 ? name.size : 100), name.data);
+}
+
+sp_status sp_descriptor_message(sp_bytes set, sp_bytes name, sp_bytes *out, sp_error *err)
+{
+	return find(set, A_MESSAGE, name, out, err);
+}
+
+/* -------------------------------------------------------------------- fields */
+
+static bool read_options(sp_bytes options, sp_proto_field *field)
+{
+	cursor at = {.rest = options};
+
+	while (next(&at))
+		if (is_number(&at, 2))
+			field->is_packed = at.number != 0;
+	return !at.broken;
+}
+
+static sp_status read_field(sp_bytes from, sp_proto_field *out, sp_error *err)
+{
+	cursor at = {.rest = from};
+	uint64_t number = 0, type = 0;
+	bool good = true;
+
+	*out = (sp_proto_field){.name = {"", 0}, .default_value = {"", 0}, .type_name = {"", 0}};
+	while (good && next(&at)) {
+		if (is_message(&at, ANY_NAME))
+			out->name = at.bytes;
+		else if (is_message(&at, 2))
+			out->extendee = at.bytes;
+		else if (is_number(&at, 3))
+			number = at.number;
+		else if (is_number(&at, 4))
+			out->is_repeated = at.number == 3;
+		else if (is_number(&at, 5))
+			type = at.number;
+		else if (is_message(&at, 6))
+			out->type_name = at.bytes;
+		else if (is_message(&at, 7))
+			out->default_value = at.bytes;
+		else if (is_message(&at, 8))
+			good = read_options(at.bytes, out);
+	}
+	if (!good || at.broken)
+		return malformed(err);
+	if (number < 1 || number > SP_PROTO_MAX_NUMBER || type < SP_PROTO_DOUBLE ||
+	    type > SP_PROTO_SINT64)
+		return sp_error_set(err, SP_INVALID,
+				    "field %.*s has number %llu and type %llu in its descriptor",
+				    (int)(out->name.size < 60 ? out->name.size : 60),
+				    out->name.data, (unsigned long long)number,
+				    (unsigned long long)type);
+	out->number = (uint32_t)number;
+	out->type = (sp_proto_type)type;
+	return SP_OK;
+}
+
+sp_status sp_descriptor_fields(sp_bytes message, sp_arena *arena, sp_proto_field **out,
+			       size_t *count, sp_error *err)
+{
+	cursor at = {.rest = message};
+	size_t n = 0;
+
+	while (next(&at))
+		n += is_message(&at, MESSAGE_FIELD);
+	if (at.broken)
+		return malformed(err);
+	*count = n;
+	*out = sp_arena_array(arena, n, sizeof(**out));
+	if (*out == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu fields", n);
+	at = (cursor){.rest = message};
+	for (n = 0; next(&at);)
+		if (is_message(&at, MESSAGE_FIELD))
+			SP_TRY(read_field(at.bytes, &(*out)[n++], err));
+	return SP_OK;
+}
+
+sp_status sp_descriptor_extension(sp_bytes set, sp_bytes extended, sp_bytes name,
+				  sp_proto_field *out, sp_error *err)
+{
+	sp_bytes field, extendee;
+
+	SP_TRY(find(set, AN_EXTENSION, name, &field, err));
+	SP_TRY(read_field(field, out, err));
+	extendee = out->extendee;
+	if (extendee.size != 0 && extendee.data[0] == '.')
+		extendee = sp_protobuf_skip(extendee, 1);
+	if (sp_bytes_equal(extendee, extended))
+		return SP_OK;
+	return sp_error_set(err, SP_INVALID, "extension %.*s is not of message type %.*s",
+			    (int)(name.size < 60 ? name.size : 60), name.data,
+			    (int)(extended.size < 60 ? extended.size : 60), extended.data);
+}
+
+/* --------------------------------------------------------------------- enums */
+
+static int32_t value_number(sp_bytes value)
+{
+	cursor at = {.rest = value};
+	int32_t number = 0;
+
+	while (next(&at))
+		if (is_number(&at, VALUE_NUMBER))
+			number = (int32_t)at.number;
+	return number;
+}
+
+sp_status sp_descriptor_enum(sp_bytes set, sp_bytes name, sp_bytes value, int32_t *out,
+			     sp_error *err)
+{
+	cursor at = {.rest = {"", 0}};
+
+	*out = 0;
+	SP_TRY(find(set, AN_ENUM, name, &at.rest, err));
+	while (next(&at)) {
+		if (!is_message(&at, ENUM_VALUE))
+			continue;
+		if (value.size != 0 && !sp_bytes_equal(text_of(at.bytes, ANY_NAME), value))
+			continue;
+		*out = value_number(at.bytes);
+		return SP_OK;
+	}
+	if (at.broken)
+		return malformed(err);
+	if (value.size == 0)
+		return SP_OK;
+	return sp_error_set(err, SP_INVALID, "enum %.*s has no value %.*s",
+			    (int)(name.size < 60 ? name.size : 60), name.data,
+			    (int)(value.size < 60 ? value.size : 60), value.data);
+}
