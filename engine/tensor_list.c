@@ -38,8 +38,10 @@ sp_status sp_list_create(const sp_call *call, size_t i, const sp_list *like, siz
 
 sp_status sp_list_box(const sp_call *call, sp_tensor *out, const sp_tensor *value)
 {
-	const sp_list like = {
-		.dtype = value->dtype, .shape = {.rank = -1}, .max_count = -1, .is_ragged = true};
+	const sp_list like = {.dtype = value->dtype,
+			      .shape = {.rank = -1},
+			      .max_count = -1,
+			      .kind = SP_LIST_RAGGED};
 
 	SP_TRY(sp_list_new(call, out, &like, 1, 1));
 	sp_list_set(call, sp_tensor_list(out), 0, value);

@@ -25,9 +25,20 @@
  * A ragged tensor that is handed on as one value is a list of its splits, outermost
  * first, and its values behind them; a tensor in a box is one without splits.
  *
+ * An optional is a list of its components, or of nothing.  A map is a list of keys,
+ * each with its value behind it.  Their elements have each a type of its own.
+ *
  * Threads: one thread at a time.
  */
 enum { SP_LIST_MAX_DEPTH = 8 };
+
+/* What a list stands for; operators take only the kind that they are for. */
+typedef enum sp_list_kind {
+	SP_LIST_PLAIN,
+	SP_LIST_RAGGED,
+	SP_LIST_OPTIONAL,
+	SP_LIST_MAP,
+} sp_list_kind;
 
 typedef struct sp_list {
 	sp_dtype dtype;         /* of the elements; of the values of a ragged tensor */
@@ -36,7 +47,7 @@ typedef struct sp_list {
 	size_t capacity;
 	int64_t max_count; /* -1: none; of TensorList */
 	int depth;         /* the most of the elements: sp_tensor_depth() */
-	bool is_ragged;
+	sp_list_kind kind;
 
 	/* Of a TensorArray. */
 	bool is_array;

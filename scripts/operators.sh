@@ -65,11 +65,12 @@ of the list does not take is refused by name, too:
 | quantized operators but for `QuantizeV2` and `Dequantize`, TPU, XLA, MKL and CUDA operators (`CudnnRNN`, ...) | made by other tools for other machines |
 | `PyFunc` and its kin | code of the host, not of the model |
 | `EVGetFrequency`, `EVGetVersion` | tables keep no frequencies and versions of keys |
-| variants other than lists and ragged tensors (`OptionalFromValue`, `TensorMapInsert`, ...) | hold whole objects of TensorFlow's runtime |
+| `Stack`, `StackV2` and their kin | made by the gradients of loops |
 | lists in lists deeper than 8 | not met in models of this kind |
 | `Svd`, `Qr`, eigenvalues, matrix logarithms and square roots | iterations whose results TensorFlow does not fix either |
 | `UnicodeScript`; encodings other than UTF-8, UTF-16-BE/LE, UTF-32-BE/LE, US-ASCII and ISO-8859-1 | need ICU's tables |
-| `DecodeProtoV2`, `EncodeProto`, `DecodeJSONExample` | need descriptors, or protobuf's own JSON |
+| `DecodeProtoV2`, `EncodeProto` with the name of a file as `descriptor_source`; `DecodeProtoV2` with `sanitize` or text messages | need files, or a rewriting of every message |
+| `DecodeJSONExample` | needs protobuf's own JSON |
 | `ClipByValue` of complex numbers | they have no order |
 | linear algebra (`MatrixInverse`, ...) of complex and half numbers | not met in models of this kind |
 | `Cast` from and to strings | TensorFlow has the type pairs, no kernel for them |

@@ -60,7 +60,7 @@ sp_status sp_list__input(const sp_call *call, size_t i, const sp_list **out)
 {
 	const sp_list_state *state = call->state;
 
-	if (call->in[i]->shape.rank != 0 || sp_tensor_list(call->in[i])->is_ragged)
+	if (call->in[i]->shape.rank != 0 || sp_tensor_list(call->in[i])->kind != SP_LIST_PLAIN)
 		return sp_call_invalid(call, "Input handle is not a list.");
 	*out = sp_tensor_list(call->in[i]);
 	if (state->dtype == SP_INVALID_DTYPE || state->dtype == (*out)->dtype)

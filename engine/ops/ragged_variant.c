@@ -53,7 +53,7 @@ static sp_status new_list(const sp_call *call, size_t items, sp_tensor *out)
 {
 	const ragged_state *state = call->state;
 	sp_list like = {
-		.dtype = state->values, .shape = {.rank = -1}, .max_count = -1, .is_ragged = true};
+		.dtype = state->values, .shape = {.rank = -1}, .max_count = -1, .kind = SP_LIST_RAGGED};
 
 	return sp_list_new(call, out, &like, items, items);
 }
@@ -206,7 +206,7 @@ static sp_status check_component(const sp_call *call, const sp_tensor *t, size_t
 	const ragged_state *state = call->state;
 	const sp_list *list = sp_tensor_is_set(t) ? sp_tensor_list(t) : NULL;
 
-	if (list == NULL || !list->is_ragged)
+	if (list == NULL || list->kind != SP_LIST_RAGGED)
 		return sp_call_invalid(call,
 				       "Input Variant element at index %zu doesn't hold a "
 				       "RaggedTensorVariant",

@@ -28,7 +28,7 @@ static sp_status list_at(const sp_call *call, size_t input, size_t i, const sp_l
 	const sp_list_state *state = call->state;
 	const sp_tensor *t = sp_variant_at(call->in[input], i);
 
-	if (!sp_tensor_is_set(t) || sp_tensor_list(t)->is_ragged)
+	if (!sp_tensor_is_set(t) || sp_tensor_list(t)->kind != SP_LIST_PLAIN)
 		return sp_call_invalid(call, "handle at index %zu is not a list", i);
 	*out = sp_tensor_list(t);
 	if ((*out)->dtype == state->dtype)

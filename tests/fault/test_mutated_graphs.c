@@ -320,6 +320,13 @@ static void lists_of_lists_and_ragged_values(void **state)
 	mutate("tf2-variant-errors");
 }
 
+static void optionals_and_maps(void **state)
+{
+	(void)state;
+	mutate("tf2-containers");
+	mutate("tf2-container-errors");
+}
+
 static void models_without_loops(void **state)
 {
 	(void)state;
@@ -333,6 +340,7 @@ int main(void)
 		cmocka_unit_test(loops_of_the_first_generation),
 		cmocka_unit_test(loops_of_the_second_generation),
 		cmocka_unit_test(lists_of_lists_and_ragged_values),
+		cmocka_unit_test(optionals_and_maps),
 		cmocka_unit_test(models_without_loops),
 	};
 

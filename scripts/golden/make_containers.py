@@ -1,0 +1,162 @@
+"""Optionals and maps of tensors.
+
+tf2-containers        optionals through conditions and loops, maps that grow and shrink in loops
+tf2-container-errors  what may go wrong with them, one of it per request
+"""
+import os
+import shutil
+
+os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
+
+import numpy as np
+import tensorflow as tf
+
+import case
+from answers import answers
+from prune import prune
+
+PROVENANCE = ("Made by scripts/golden/make_containers.py with TensorFlow %s on CPU; answers by TensorFlow's session.  "
+              "Apache-2.0, like the project." % tf.__version__)
+
+raw = tf.raw_ops
+f32, i64, text, variant = tf.float32, tf.int64, tf.string, tf.variant
+
+
+def value_of(optional, types, shapes=None):
+    return raw.OptionalGetValue(optional=optional, output_types=types, output_shapes=shapes or [None] * len(types))
+
+
+def optionals(x, words, out):
+    several = raw.OptionalFromValue(components=[x, words, tf.size(x)])
+    out["optional_x"], out["optional_words"], out["optional_size"] = value_of(several, [f32, text, tf.int32], [[None], [None], []])
+    out["has"] = raw.OptionalHasValue(optional=several)
+    out["has_none"] = raw.OptionalHasValue(optional=raw.OptionalNone())
+    # There or not, as the request will have it.
+    maybe = tf.cond(tf.size(x) > 3, lambda: raw.OptionalFromValue(components=[x * 2.0]), lambda: raw.OptionalNone())
+    out["maybe"] = raw.OptionalHasValue(optional=maybe)
+    out["maybe_x"] = tf.cond(out["maybe"], lambda: value_of(maybe, [f32], [[None]])[0], lambda: x[:1])
+    # An optional in an optional, and through a loop.
+    nested = raw.OptionalFromValue(components=[maybe, several])
+    out["nested"] = value_of(value_of(nested, [variant, variant])[1], [f32, text, tf.int32])[1]
+    last = tf.while_loop(lambda i, o: i < tf.size(x),
+                         lambda i, o: (i + 1, raw.OptionalFromValue(components=[value_of(o, [f32], [[None]])[0][:3] + x[i]])),
+                         [0, raw.OptionalFromValue(components=[x])])[1]
+    out["last"] = value_of(last, [f32], [[None]])[0]
+
+
+def insert(handle, key, value):
+    return raw.TensorMapInsert(input_handle=handle, key=key, value=value)
+
+
+def look(handle, key, dtype):
+    return raw.TensorMapLookup(input_handle=handle, key=key, value_dtype=dtype)
+
+
+def maps(x, words, out):
+    empty = raw.EmptyTensorMap()
+    # How often each word is there.
+    counts = tf.while_loop(
+        lambda i, m: i < tf.size(words),
+        lambda i, m: (i + 1, insert(m, words[i], 1 + tf.cond(raw.TensorMapHasKey(input_handle=m, key=words[i]),
+                                                             lambda: look(m, words[i], i64), lambda: tf.constant(0, i64)))),
+        [0, empty])[1]
+    out["kinds"] = raw.TensorMapSize(input_handle=counts)
+    out["counts"] = tf.map_fn(lambda w: look(counts, w, i64), words, fn_output_signature=i64)
+    out["keys"] = tf.sort(tf.strings.to_hash_bucket_fast(raw.TensorMapStackKeys(input_handle=counts, key_dtype=text), 1000))
+    fewer = raw.TensorMapErase(input_handle=counts, key=words[0], value_dtype=i64)
+    out["erased"] = raw.TensorMapHasKey(input_handle=fewer, key=words[0])
+    out["kept"] = raw.TensorMapHasKey(input_handle=counts, key=words[0])
+    out["fewer"] = raw.TensorMapSize(input_handle=fewer)
+    # Keys of several types and shapes, values that are maps.
+    mixed = insert(insert(insert(insert(empty, 1, x), 1.0, words), [1, 2], counts), tf.constant(1, i64), x[:1])
+    mixed = insert(mixed, x, x + 1.0)
+    out["by_int"], out["by_float"], out["by_long"] = look(mixed, 1, f32), look(mixed, 1.0, text), look(mixed, tf.constant(1, i64), f32)
+    out["by_vector"] = look(look(mixed, [1, 2], variant), words[-1], i64)
+    out["by_itself"] = look(mixed, x, f32)
+    out["others"] = tf.stack([raw.TensorMapHasKey(input_handle=mixed, key=k) for k in (2, [1], [[1, 2]], True, "1")])
+    replaced = insert(mixed, 1, x * 3.0)
+    out["before"], out["after"] = look(mixed, 1, f32), look(replaced, 1, f32)
+    out["size"] = raw.TensorMapSize(input_handle=replaced)
+    rows = insert(insert(empty, [[1, 2], [3, 4]], 0), [[5, 6], [7, 8]], 0)
+    out["row_keys"] = tf.reduce_sum(raw.TensorMapStackKeys(input_handle=rows, key_dtype=tf.int32), 0)
+
+
+def branches(x, i):
+    """x [4] float32, i scalar int32.  Each is fine for i = 2 and some are wrong for another."""
+    some = insert(insert(raw.EmptyTensorMap(), 2, x), 5, i)
+    optional = tf.cond(i > 2, lambda: raw.OptionalNone(), lambda: raw.OptionalFromValue(components=[x]))
+    wrong = tf.cond(i > 2, lambda: raw.OptionalFromValue(components=[i]), lambda: optional)
+    two = tf.cond(i > 2, lambda: raw.OptionalFromValue(components=[x, x]), lambda: optional)
+
+    def above(good, other):
+        return tf.cond(i > 2, lambda: other, lambda: good)
+
+    a_list = raw.TensorListFromTensor(tensor=x, element_shape=np.zeros(0, np.int32))
+    return [
+        lambda: tf.reduce_sum(look(some, i, f32)),
+        lambda: tf.cast(raw.TensorMapSize(input_handle=raw.TensorMapErase(input_handle=some, key=i, value_dtype=f32)), f32),
+        lambda: tf.reduce_sum(value_of(optional, [f32])[0]),
+        lambda: tf.reduce_sum(value_of(wrong, [f32])[0]),
+        lambda: tf.reduce_sum(value_of(two, [f32])[0]),
+        lambda: tf.reduce_sum(value_of(raw.OptionalFromValue(components=[x[:i]]), [f32], [[2]])[0]),
+        lambda: tf.cast(raw.TensorMapStackKeys(input_handle=above(some, raw.EmptyTensorMap()), key_dtype=tf.int32)[0] * 0, f32),
+        lambda: tf.cast(raw.TensorMapStackKeys(input_handle=above(some, insert(some, [1], x)), key_dtype=tf.int32)[0] * 0, f32),
+        lambda: tf.cast(raw.TensorMapStackKeys(input_handle=above(some, insert(some, 1.0, x)), key_dtype=tf.int32)[0] * 0, f32),
+        lambda: tf.cast(raw.TensorMapSize(input_handle=above(some, a_list)), f32),
+        lambda: tf.cast(raw.OptionalHasValue(optional=above(optional, some)), f32),
+        lambda: tf.cast(raw.TensorListLength(input_handle=above(a_list, some)), f32),
+    ]
+
+
+@tf.function(input_signature=[tf.TensorSpec([None], f32, "x"), tf.TensorSpec([None], text, "words")], autograph=False)
+def serve(x, words):
+    out = {}
+    optionals(x, words, out)
+    maps(x, words, out)
+    return out
+
+
+@tf.function(input_signature=[tf.TensorSpec([None], f32, "x"), tf.TensorSpec([], tf.int32, "i"),
+                              tf.TensorSpec([], tf.int32, "which")], autograph=False)
+def serve_errors(x, i, which):
+    return {"y": tf.switch_case(which, branches(x, i))}
+
+
+def save(folder, function):
+    module = tf.Module()
+    module.serve = function
+    tf.saved_model.save(module, folder + "/model", signatures=function)
+    os.remove(folder + "/model/fingerprint.pb")
+    prune(folder + "/model/saved_model.pb")
+    shutil.rmtree(folder + "/model/assets", ignore_errors=True)
+
+
+def containers():
+    folder = case.start("tf2-containers")
+    save(folder, serve)
+    rng = np.random.default_rng(47)
+    feeds = [{"x": rng.normal(size=n).astype("f4"),
+              "words": case.strings(rng.choice(np.array(["a", "bc", "", "\u00fc"], object), m))} for n, m in ((4, 3), (2, 7), (5, 1), (3, 4))]
+    case.add_requests(folder, answers(folder + "/model", feeds))
+    case.finish(folder, "optionals and maps of tensors through conditions and loops", PROVENANCE)
+
+
+def container_errors():
+    folder = case.start("tf2-container-errors")
+    save(folder, serve_errors)
+    fine, bad = [], []
+    for which in range(len(branches(tf.zeros(4), tf.constant(2)))):
+        for i in (2, 1, 3):
+            feed = {"x": np.float32([0.5, 2, -1, 4]), "i": np.int32(i), "which": np.int32(which)}
+            try:
+                fine += answers(folder + "/model", [feed])
+            except tf.errors.OpError as error:
+                bad.append((feed, error))
+    print("%d fine, %d refused" % (len(fine), len(bad)))
+    case.add_requests(folder, fine)
+    case.add_errors(folder, bad)
+    case.finish(folder, "optionals and maps refuse what TensorFlow refuses", PROVENANCE, extra={"errors": "errors"})
+
+
+containers()
+container_errors()
