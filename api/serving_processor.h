@@ -247,7 +247,8 @@ SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_out
 
 /*
  * The version being served: steps of the full checkpoint (or the number of the
- * SavedModel's folder) and of the delta on it, -1 where there is none.  Returns 0, or -1 for a NULL model.
+ * SavedModel's folder) and of the delta on it, -1 where there is none.  Returns 0, or -1 for a NULL
+ * model.
  */
 SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *full_step,
 							  int64_t *delta_step);
@@ -257,23 +258,35 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  * serving_processor_free(); NULL when out of memory or for a NULL model:
  *
  *   {"versions":[{"full":"/ckpt/v1/model.ckpt-100","delta":"/ckpt/v1/...-120",
- *     "full_step":100,"delta_step":120,"state":"live","for_ms":4711,"why":""}, ...],
+ *     "full_step":100,"delta_step":120,"state":"live","for_ms":4711,"known_ms":4900,
+ *     "why":""}, ...],
  *    "live":{"full_step":100,"delta_step":120,"for_ms":4711},
- *    "counts":{"loads":3,"published":2,"last_load_ms":170,"refusals":{"corrupt":1}},
- *    "tables":[{"table":"user_emb","tier":"ssd","keys":512,"in_memory":0,"cached":420,
- *     "missed":92,"absent":3,"errors":0,"bytes_read":364544,"memory":1073700000}, ...]}
+ *    "counts":{"loads":3,"published":2,"last_load_ms":170,"refusals":{"corrupt":1},
+ *     "moves":{"discovered":3,"loading":3,"warming":2,"live":2,"draining":1,"retired":1,
+ *     "refused":1},"folds":1,"last_fold_ms":40,"reloads":0,"rollbacks":1,"pins":0},
+ *    "memory":1074340000,
+ *    "tables":[{"table":"item_emb","dim":16,"rows":9000,"overlay_rows":120,"memory":640000},
+ *     {"table":"user_emb","dim":16,"rows":80000,"overlay_rows":0,"memory":1073700000,
+ *     "tier":"ssd","keys":512,"in_memory":0,"cached":420,"missed":92,"absent":3,
+ *     "errors":0,"bytes_read":364544}, ...]}
  *
  * without the line breaks.  "delta" is left out where there is none, steps are
  * then -1.  state: discovered, loading, warming, live, draining, retired,
- * refused; `why` says what is missing or was wrong.  Counts are since the model
- * was created: how often a version began to be loaded, was published, was refused
- * (by class: not_found, invalid, unsupported, corrupt, io, no_memory, busy,
- * deadline, internal; those that never happened are left out), and how long the
- * last one took from its loading to its publishing.
+ * refused; `why` says what is missing or was wrong; for_ms is how long it has this
+ * state, known_ms how long it has been known.
  *
- * Tables are those of the live version that are not all in memory, with the keys
- * they were asked for: held by a delta's rows in memory, cached, or missed and read
- * from the SSD; of the latter two, how many are absent; and how many reads failed.
+ * Counts are since the model was created: how often a version began to be loaded,
+ * was published, was refused (by class: not_found, invalid, unsupported, corrupt,
+ * io, no_memory, busy, deadline, internal; those that never happened are left out),
+ * and came into each state; how long the last one took from its loading to its
+ * publishing; how often a table's delta was folded into its full checkpoint, and how
+ * long that took the last time; and orders that were carried out.
+ *
+ * Memory is in bytes: what the live version takes, all of it.  Tables are those of
+ * the live version: rows that it holds, those of them that a delta has put over the
+ * others, and memory.  One that is not all in memory has a tier, and the keys it was
+ * asked for: held by a delta's rows in memory, cached, or missed and read from the SSD;
+ * of the latter two, how many are absent; and how many reads failed.
  */
 SERVING_PROCESSOR_API char *serving_processor_versions(void *model);
 

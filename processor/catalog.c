@@ -22,6 +22,7 @@ typedef struct record {
 	int64_t full_step;
 	int64_t delta_step;
 	sp_version_state state;
+	int64_t known_ns; /* since when */
 	int64_t since_ns;
 	int64_t loading_ns; /* when it began to be loaded the last time */
 	char why[SP_ERROR_TEXT_SIZE];
@@ -29,10 +30,11 @@ typedef struct record {
 
 /* Of all versions there ever were. */
 typedef struct counts {
-	uint64_t loads;
-	uint64_t published;
-	uint64_t refused[SP_INTERNAL + 1]; /* by status */
-	int64_t last_load_ns;              /* from loading to live */
+	uint64_t moves[SP_VERSION_REFUSED + 1]; /* by the state they led to */
+	uint64_t refused[SP_INTERNAL + 1];      /* by status */
+	uint64_t events[SP_EVENT_PIN + 1];
+	int64_t last_load_ns; /* from loading to live */
+	int64_t last_fold_ns;
 } counts;
 
 struct sp_catalog {
@@ -181,7 +183,8 @@ static record *add(sp_catalog *catalog, const sp_found_version *found)
 	r->number = ++catalog->last_number;
 	r->full_step = found != NULL ? found->full_step : -1;
 	r->delta_step = found != NULL ? found->delta_step : -1;
-	r->since_ns = sp_clock_now_ns();
+	r->known_ns = r->since_ns = sp_clock_now_ns();
+	catalog->counts.moves[SP_VERSION_DISCOVERED]++;
 	log_state(r, "");
 	return r;
 }
@@ -221,15 +224,14 @@ static bool may_move(sp_version_state from, sp_version_state to)
 	return from == to || (arrows[from] >> to & 1) != 0;
 }
 
-static void count(counts *c, record *r, sp_status why, int64_t now)
+static void count_move(counts *c, record *r, sp_status why, int64_t now)
 {
+	c->moves[r->state]++;
 	switch (r->state) {
 	case SP_VERSION_LOADING:
-		c->loads++;
 		r->loading_ns = now;
 		break;
 	case SP_VERSION_LIVE:
-		c->published++;
 		c->last_load_ns = now - r->loading_ns;
 		break;
 	case SP_VERSION_REFUSED:
@@ -262,9 +264,19 @@ void sp_catalog_move(sp_catalog *catalog, uint64_t number, sp_version_state to, 
 			log_move(r, from, now);
 		if (from != to) {
 			r->since_ns = now;
-			count(&catalog->counts, r, why != NULL ? why->status : SP_INTERNAL, now);
+			count_move(&catalog->counts, r, why != NULL ? why->status : SP_INTERNAL,
+				   now);
 		}
 	}
+	pthread_mutex_unlock(&catalog->lock);
+}
+
+void sp_catalog_count(sp_catalog *catalog, sp_catalog_event event, int64_t took_ns)
+{
+	pthread_mutex_lock(&catalog->lock);
+	catalog->counts.events[event]++;
+	if (event == SP_EVENT_FOLD)
+		catalog->counts.last_fold_ns = took_ns;
 	pthread_mutex_unlock(&catalog->lock);
 }
 
@@ -320,9 +332,10 @@ static void put_record(sp_buffer *json, const record *r, int64_t now)
 	}
 	sp_buffer_printf(json,
 			 ",\"full_step\":%" PRId64 ",\"delta_step\":%" PRId64
-			 ",\"state\":\"%s\",\"for_ms\":%" PRId64 ",\"why\":",
+			 ",\"state\":\"%s\",\"for_ms\":%" PRId64 ",\"known_ms\":%" PRId64
+			 ",\"why\":",
 			 r->full_step, r->delta_step, sp_version_state_name(r->state),
-			 (now - r->since_ns) / 1000000);
+			 (now - r->since_ns) / 1000000, (now - r->known_ns) / 1000000);
 	sp_json_text_append(json, r->why);
 	sp_buffer_append_char(json, '}');
 }
@@ -360,21 +373,44 @@ static void put_live(sp_buffer *json, const record *r, int64_t now)
 				 r->full_step, r->delta_step, (now - r->since_ns) / 1000000);
 }
 
-static void put_counts(sp_buffer *json, const counts *c)
+static void put_refusals(sp_buffer *json, const counts *c)
 {
 	const char *between = "";
 
-	sp_buffer_printf(json,
-			 "\"counts\":{\"loads\":%" PRIu64 ",\"published\":%" PRIu64
-			 ",\"last_load_ms\":%" PRId64 ",\"refusals\":{",
-			 c->loads, c->published, c->last_load_ns / 1000000);
+	sp_buffer_append_text(json, ",\"refusals\":{");
 	for (size_t i = 0; i <= SP_INTERNAL; i++)
 		if (c->refused[i] != 0) {
 			sp_buffer_printf(json, "%s\"%s\":%" PRIu64, between,
 					 sp_status_name((sp_status)i), c->refused[i]);
 			between = ",";
 		}
-	sp_buffer_append_text(json, "}}");
+	sp_buffer_append_char(json, '}');
+}
+
+static void put_moves(sp_buffer *json, const counts *c)
+{
+	sp_buffer_append_text(json, ",\"moves\":{");
+	for (size_t i = 0; i <= SP_VERSION_REFUSED; i++)
+		sp_buffer_printf(json, "%s\"%s\":%" PRIu64, i != 0 ? "," : "",
+				 sp_version_state_name((sp_version_state)i), c->moves[i]);
+	sp_buffer_append_char(json, '}');
+}
+
+static void put_counts(sp_buffer *json, const counts *c)
+{
+	sp_buffer_printf(json,
+			 "\"counts\":{\"loads\":%" PRIu64 ",\"published\":%" PRIu64
+			 ",\"last_load_ms\":%" PRId64,
+			 c->moves[SP_VERSION_LOADING], c->moves[SP_VERSION_LIVE],
+			 c->last_load_ns / 1000000);
+	put_refusals(json, c);
+	put_moves(json, c);
+	sp_buffer_printf(json,
+			 ",\"folds\":%" PRIu64 ",\"last_fold_ms\":%" PRId64 ",\"reloads\":%" PRIu64
+			 ",\"rollbacks\":%" PRIu64 ",\"pins\":%" PRIu64 "}",
+			 c->events[SP_EVENT_FOLD], c->last_fold_ns / 1000000,
+			 c->events[SP_EVENT_RELOAD], c->events[SP_EVENT_ROLLBACK],
+			 c->events[SP_EVENT_PIN]);
 }
 
 char *sp_catalog_json(sp_catalog *catalog)

@@ -71,19 +71,33 @@ sp_version_state sp_catalog_state(sp_catalog *catalog, uint64_t number);
 SP_MUST_CHECK sp_status sp_catalog_live(sp_catalog *catalog, sp_found_version *out, sp_arena *arena,
 					sp_error *err);
 
+/* What is counted beside moves, when it has succeeded. */
+typedef enum sp_catalog_event {
+	SP_EVENT_FOLD, /* a delta's rows of one table became part of its full checkpoint's */
+	SP_EVENT_RELOAD,
+	SP_EVENT_ROLLBACK,
+	SP_EVENT_PIN, /* or its end */
+} sp_catalog_event;
+
+void sp_catalog_count(sp_catalog *catalog, sp_catalog_event event, int64_t took_ns);
+
 /*
  * All of it, newest first, as a terminated text for sp_free(); NULL when out of memory:
  *
  *   {"versions":[{"full":"/models/ckpt/v1/model.ckpt-100","delta":"/...-120",
- *     "full_step":100,"delta_step":120,"state":"live","for_ms":4711,"why":""}, ...],
+ *     "full_step":100,"delta_step":120,"state":"live","for_ms":4711,
+ *     "known_ms":4900,"why":""}, ...],
  *    "live":{"full_step":100,"delta_step":120,"for_ms":4711},
- *    "counts":{"loads":3,"published":2,"last_load_ms":170,"refusals":{"corrupt":1}}}
+ *    "counts":{"loads":3,"published":2,"last_load_ms":170,"refusals":{"corrupt":1},
+ *     "moves":{"discovered":3,"loading":3,"warming":2,"live":2,"draining":1,"retired":1,
+ *     "refused":1},"folds":1,"last_fold_ms":40,"reloads":0,"rollbacks":1,"pins":0}}
  *
  * without the line breaks; "delta" is left out where there is none, steps are then -1,
- * and "live" before the first.  Counts are from the beginning: how often a version began
+ * and "live" before the first.  for_ms is how long a version has its state, known_ms how long
+ * it has been known.  Counts are from the beginning: how often a version began
  * to be loaded, was published, was refused for a reason of that class (sp_status_name();
- * those that never were are left out), and how long it took from its loading to its
- * publishing the last time.
+ * those that never were are left out), how long it took from its loading to its
+ * publishing the last time; the events; and how often a version came into each state.
  */
 char *sp_catalog_json(sp_catalog *catalog);
 

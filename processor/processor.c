@@ -12,7 +12,7 @@
 #include "processor/config.h"
 #include "processor/request.h"
 #include "processor/runtime.h"
-#include "processor/tier_report.h"
+#include "processor/table_report.h"
 #include "processor/updater.h"
 #include "processor/version.h"
 #include "session_group/published.h"
@@ -120,15 +120,25 @@ sp_status sp_processor_live(const sp_processor *processor, sp_found_version *out
 	return sp_catalog_live(sp_updater_catalog(processor->updater), out, arena, err);
 }
 
+/* With the full checkpoint that a delta lies on. */
+static size_t footprint(const sp_version *version)
+{
+	const sp_weights *full = sp_weights_base(version->weights);
+	size_t bytes = sp_weights_footprint(version->weights);
+
+	return full != version->weights ? bytes + sp_weights_footprint(full) : bytes;
+}
+
 /* Of the live version, which stays meanwhile. */
-static void append_tables(sp_buffer *json, sp_processor *processor)
+static void append_live(sp_buffer *json, sp_processor *processor)
 {
 	size_t place = sp_session_group_count(processor->group);
 	const sp_version *version;
 
 	pthread_mutex_lock(&processor->report);
 	version = sp_published_pin(processor->published, place);
-	sp_tier_report_append(json, version->weights);
+	sp_buffer_printf(json, ",\"memory\":%zu,\"tables\":", footprint(version));
+	sp_table_report_append(json, version->weights);
 	sp_published_unpin(processor->published, place);
 	pthread_mutex_unlock(&processor->report);
 }
@@ -143,8 +153,7 @@ char *sp_processor_versions(sp_processor *processor)
 		return NULL;
 	sp_buffer_init(&json, 8 << 20);
 	sp_buffer_append(&json, versions, strlen(versions) - strlen("}"));
-	sp_buffer_append_text(&json, ",\"tables\":");
-	append_tables(&json, processor);
+	append_live(&json, processor);
 	sp_buffer_append_char(&json, '}');
 	sp_free(versions);
 	text = sp_buffer_take(&json, &size);

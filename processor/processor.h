@@ -54,9 +54,9 @@ SP_MUST_CHECK sp_status sp_processor_live(const sp_processor *processor, sp_foun
 					  sp_arena *arena, sp_error *err);
 
 /*
- * The versions there are and were (processor/catalog.h), and behind them as "tables"
- * where the live one's tables found their keys (processor/tier_report.h): one JSON
- * text for sp_free(); NULL when out of memory.
+ * The versions there are and were (processor/catalog.h), and behind them of the live
+ * one as "memory" the bytes that it takes and as "tables" its tables
+ * (processor/table_report.h): one JSON text for sp_free(); NULL when out of memory.
  */
 char *sp_processor_versions(sp_processor *processor);
 

@@ -121,6 +121,9 @@ static sp_status obey(sp_updater *u, const order *o, sp_error *err)
 
 static void obey_pending(sp_updater *u)
 {
+	static const sp_catalog_event events[] = {[ORDER_RELOAD] = SP_EVENT_RELOAD,
+						  [ORDER_ROLLBACK] = SP_EVENT_ROLLBACK,
+						  [ORDER_PIN] = SP_EVENT_PIN};
 	order *o;
 
 	pthread_mutex_lock(&u->lock);
@@ -130,6 +133,8 @@ static void obey_pending(sp_updater *u)
 	if (o == NULL)
 		return;
 	o->status = obey(u, o, &o->error);
+	if (o->status == SP_OK)
+		sp_catalog_count(u->catalog, events[o->kind], 0);
 	pthread_mutex_lock(&u->lock);
 	o->done = true;
 	pthread_cond_broadcast(&u->carried_out);

@@ -139,6 +139,7 @@ static sp_status publish(sp_updater *u, sp_error *err)
 	if (status != SP_OK)
 		return status;
 	tell(u, sp_weights_table(u->live->weights, u->fold.table));
+	sp_catalog_count(u->catalog, SP_EVENT_FOLD, sp_clock_now_ns() - u->fold.began_ns);
 	sp_updater__stop_fold(u);
 	sp_updater__replace_live(u, version);
 	u->fold.table++;

@@ -31,6 +31,8 @@ static const flag flags[] = {
 	 "comma-separated labels of the served version, for /labels/ in URLs"},
 	{"admin_routes", SWITCH, AT(admin_routes), "false", 0, 0, NULL,
 	 "versions and orders about them over HTTP, for whoever can connect"},
+	{"metrics_path", TEXT, AT(metrics_path), "/monitoring/prometheus/metrics", 0, 0, "PATH",
+	 "where Prometheus finds metrics; empty: nowhere"},
 	{"session_num", NUMBER, AT(session_num), "0", 0, 1024, "N",
 	 "sessions of the model; 0: as many as --rest_api_num_threads"},
 
@@ -181,6 +183,8 @@ static sp_status check(const sp_flags *flags_read, sp_error *err)
 				    "says session_num");
 	if (*flags_read->model_name == '\0')
 		return sp_error_set(err, SP_INVALID, "--model_name must not be empty");
+	if (*flags_read->metrics_path != '\0' && *flags_read->metrics_path != '/')
+		return sp_error_set(err, SP_INVALID, "--metrics_path must begin with a slash");
 	return SP_OK;
 }
 

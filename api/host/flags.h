@@ -31,7 +31,8 @@ typedef struct sp_flags {
 	const char *signature_name;
 	const char *version_labels; /* "stable,canary" */
 	bool admin_routes;
-	int64_t session_num; /* 0: as many as threads that compute */
+	const char *metrics_path; /* "": none */
+	int64_t session_num;      /* 0: as many as threads that compute */
 
 	int64_t drain_delay_in_ms;
 	int64_t drain_timeout_in_ms;

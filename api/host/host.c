@@ -1,12 +1,13 @@
 #include "api/host/host.h"
 
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/host/route.h"
 #include "api/host/worker.h"
 
-enum { MAX_ORDERS = 4 };
+enum { MAX_ORDERS = 4, MAX_SCRAPES = 4 };
 enum { MAX_HEAD_BYTES = 16 << 10, HEAD_TIMEOUT_MS = 10000 };
 
 static int64_t cpu_count(void)
@@ -19,6 +20,13 @@ static int64_t cpu_count(void)
 static void handle(void *context, sp_http_request *request)
 {
 	sp_route(context, request);
+}
+
+static void count_answer(void *context, int tag, int status, int64_t took_ns)
+{
+	sp_host *host = context;
+
+	sp_counters_answer(&host->counters, (sp_asked)tag, status, took_ns);
 }
 
 static sp_status start_server(sp_host *host, sp_error *err)
@@ -38,6 +46,7 @@ static sp_status start_server(sp_host *host, sp_error *err)
 		.head_timeout_ms = HEAD_TIMEOUT_MS,
 		.idle_timeout_ms = flags->idle_timeout_in_ms,
 		.handler = handle,
+		.observer = count_answer,
 		.context = host,
 	};
 
@@ -54,8 +63,9 @@ static sp_status start(sp_host *host, sp_error *err)
 				    sessions != 0 ? sessions : (int64_t)host->worker_count, err));
 	host->queue = sp_queue_create((size_t)host->flags->max_queue);
 	host->orders = sp_queue_create(MAX_ORDERS);
-	if (host->queue == NULL || host->orders == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the queue");
+	host->scrapes = sp_queue_create(MAX_SCRAPES);
+	if (host->queue == NULL || host->orders == NULL || host->scrapes == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the queues");
 	SP_TRY(sp_workers_create(&host->workers, host, err));
 	return start_server(host, err);
 }
@@ -66,6 +76,7 @@ sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_error *err)
 
 	memset(host, 0, sizeof(*host));
 	host->flags = flags;
+	host->started = (int64_t)time(NULL);
 	atomic_init(&host->available, false);
 	atomic_init(&host->draining, false);
 	status = start(host, err);
@@ -100,10 +111,13 @@ void sp_host_finish(sp_host *host)
 		sp_queue_close(host->queue);
 	if (host->orders != NULL)
 		sp_queue_close(host->orders);
+	if (host->scrapes != NULL)
+		sp_queue_close(host->scrapes);
 	sp_workers_destroy(host->workers);
 	sp_http_server_destroy(host->server);
 	sp_queue_destroy(host->queue);
 	sp_queue_destroy(host->orders);
+	sp_queue_destroy(host->scrapes);
 	sp_served_model_close(&host->model);
 	memset(host, 0, sizeof(*host));
 }

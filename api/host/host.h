@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/host/counters.h"
 #include "api/host/flags.h"
 #include "api/host/http_server.h"
 #include "api/host/served_model.h"
@@ -26,7 +27,10 @@ typedef struct sp_host {
 	sp_http_server *server;
 	sp_queue *queue;            /* of sp_http_request */
 	sp_queue *orders;           /* the same, of those about versions */
+	sp_queue *scrapes;          /* the same, of those for metrics */
 	struct sp_workers *workers; /* worker.h */
+	int64_t started;            /* when it was, as a Unix time */
+	sp_counters counters;
 } sp_host;
 
 /*

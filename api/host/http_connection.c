@@ -294,12 +294,24 @@ static void on_writable(int fd, short what, void *context)
 	write_more(context);
 }
 
+static void tell_observer(const sp_http_connection *c)
+{
+	const sp_http_options *options = options_of(c);
+	const sp_http_request *request = c->request;
+	int64_t began = request->handed_ns;
+
+	if (options->observer != NULL)
+		options->observer(options->context, request->tag, request->status,
+				  began != 0 ? sp_clock_now_ns() - began : 0);
+}
+
 static void begin_answer(sp_http_connection *c)
 {
 	if (c->request->out.failed) {
 		sp_buffer_fini(&c->request->out);
 		sp_http__request_set_error(c->request, 503, "no memory for the answer");
 	}
+	tell_observer(c);
 	if (atomic_load(&c->loop->server->draining))
 		c->keep = false;
 	print_head(c);
@@ -615,7 +627,8 @@ static void answer_late(sp_http_connection *c)
 {
 	const sp_http_options *options = options_of(c);
 	sp_http_method method = c->request->head.method;
-	int minor = c->request->head.minor;
+	int minor = c->request->head.minor, tag = c->request->tag;
+	int64_t handed_ns = c->request->handed_ns;
 
 	if (!leave_request(c))
 		return; /* it is being worked on: the answer will come */
@@ -626,6 +639,8 @@ static void answer_late(sp_http_connection *c)
 	}
 	c->request->head.method = method;
 	c->request->head.minor = minor;
+	c->request->tag = tag;
+	c->request->handed_ns = handed_ns;
 	sp_http__request_set_error(c->request, 504, "the deadline of the request has passed");
 	begin_answer(c);
 }

@@ -45,7 +45,8 @@ struct sp_http_request {
 	sp_http_loop *loop;
 	sp_http_connection *connection;     /* for the loop only */
 	STAILQ_ENTRY(sp_http_request) link; /* in the loop's list of answers */
-	int64_t handed_ns;
+	int tag;                            /* for the observer */
+	int64_t handed_ns;                  /* 0: it is not all there */
 	int64_t deadline_ns;
 
 	sp_buffer head_text; /* what the head is a view of */

@@ -55,6 +55,8 @@ void sp_http__request_reset(sp_http_request *request)
 	empty(&request->body);
 	empty(&request->out);
 	request->status = 0;
+	request->tag = 0;
+	request->handed_ns = 0;
 	request->head.method = SP_HTTP_OTHER;
 	atomic_store(&request->peer_closed, false);
 	atomic_store(&request->state, SP_HTTP_READING);
@@ -70,6 +72,11 @@ sp_bytes sp_http_request_body(const sp_http_request *request)
 	if (request->body.size == 0)
 		return (sp_bytes){"", 0};
 	return (sp_bytes){request->body.data, request->body.size};
+}
+
+void sp_http_request_set_tag(sp_http_request *request, int tag)
+{
+	request->tag = tag;
 }
 
 bool sp_http_request_expired(const sp_http_request *request)

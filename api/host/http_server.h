@@ -26,6 +26,13 @@ typedef struct sp_http_request sp_http_request;
 
 typedef void sp_http_handler(void *context, sp_http_request *request);
 
+/*
+ * Told of every answer before it is sent, on its connection's I/O thread: the tag of
+ * the request (sp_http_request_set_tag(), else 0), the status, and the time since
+ * the whole request was there (0 when that never was).
+ */
+typedef void sp_http_observer(void *context, int tag, int status, int64_t took_ns);
+
 typedef struct sp_http_options {
 	const char *host; /* address or name to listen on */
 	uint16_t port;    /* 0: any free one */
@@ -39,6 +46,7 @@ typedef struct sp_http_options {
 	int64_t head_timeout_ms; /* from the first byte to the end of the headers */
 	int64_t idle_timeout_ms; /* between two requests */
 	sp_http_handler *handler;
+	sp_http_observer *observer; /* NULL: none */
 	void *context;
 } sp_http_options;
 
@@ -69,6 +77,9 @@ const sp_http_head *sp_http_request_head(const sp_http_request *request);
 
 /* With a NUL behind its last byte. */
 sp_bytes sp_http_request_body(const sp_http_request *request);
+
+/* Of the handler, before it answers the request or hands it on. */
+void sp_http_request_set_tag(sp_http_request *request, int tag);
 
 /*
  * A thread that was handed a request calls this before it works on it.  False:

@@ -73,6 +73,21 @@ bool sp_route__find_model(sp_host *host, sp_http_request *request, const sp_mode
 	return false;
 }
 
+/* Of a model that is not ours nobody wants to see numbers. */
+static sp_asked asked_by(const sp_host *host, const sp_model_path *path)
+{
+	static const sp_asked asked[] = {
+		[SP_MODEL_STATUS] = SP_ASKED_STATUS,    [SP_MODEL_METADATA] = SP_ASKED_METADATA,
+		[SP_MODEL_PREDICT] = SP_ASKED_PREDICT,  [SP_MODEL_CLASSIFY] = SP_ASKED_EXAMPLES,
+		[SP_MODEL_REGRESS] = SP_ASKED_EXAMPLES, [SP_MODEL_VERSIONS] = SP_ASKED_ADMIN,
+		[SP_MODEL_RELOAD] = SP_ASKED_ADMIN,     [SP_MODEL_ROLLBACK] = SP_ASKED_ADMIN,
+		[SP_MODEL_PIN] = SP_ASKED_ADMIN,        [SP_MODEL_UNPIN] = SP_ASKED_ADMIN,
+	};
+
+	return strcmp(path->name, host->flags->model_name) == 0 ? asked[path->verb]
+								: SP_ASKED_OTHER;
+}
+
 static void route_model(sp_host *host, sp_http_request *request)
 {
 	sp_model_path path;
@@ -83,6 +98,7 @@ static void route_model(sp_host *host, sp_http_request *request)
 		sp_route__fail(request, status == SP_NOT_FOUND ? 404 : 400, &err);
 		return;
 	}
+	sp_http_request_set_tag(request, asked_by(host, &path));
 	switch (path.verb) {
 	case SP_MODEL_STATUS:
 		sp_route_status(host, request, &path);
@@ -111,7 +127,10 @@ void sp_route(sp_host *host, sp_http_request *request)
 {
 	const sp_http_head *head = sp_http_request_head(request);
 
-	if (sp_bytes_starts_with(head->path, "/healthz/"))
+	if (*host->flags->metrics_path != '\0' &&
+	    sp_bytes_equal_text(head->path, host->flags->metrics_path))
+		sp_route_metrics(host, request);
+	else if (sp_bytes_starts_with(head->path, "/healthz/"))
 		sp_route_health(host, request);
 	else if (head->method == SP_HTTP_OPTIONS && head->path.size >= 4 &&
 		 strncasecmp(head->path.data, "/v1/", 4) == 0)

@@ -25,6 +25,10 @@ void sp_route_admin(sp_host *host, sp_http_request *request, const sp_model_path
 /* The part of an order that waits until it is carried out. */
 void sp_route_admin_obey(sp_host *host, sp_http_request *request);
 
+/* For --metrics_path; written on a thread of its own, which may wait for a lock. */
+void sp_route_metrics(sp_host *host, sp_http_request *request);
+void sp_route_metrics_write(sp_host *host, sp_http_request *request);
+
 /* The part of :predict that is for a worker, with its own memory. */
 void sp_route_predict_compute(sp_host *host, sp_json_request *json, sp_http_request *request);
 

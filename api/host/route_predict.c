@@ -1,6 +1,7 @@
 #include "api/host/json_response.h"
 #include "api/host/route.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 
 /* An answer may be as large as this. */
 enum { MAX_ANSWER_BYTES = 1 << 30 };
@@ -17,10 +18,15 @@ void sp_route_predict(sp_host *host, sp_http_request *request, const sp_model_pa
 {
 	if (!sp_route__find_model(host, request, path))
 		return;
-	if (!is_plain(sp_http_request_head(request)))
+	if (!is_plain(sp_http_request_head(request))) {
 		sp_http_request_fail(request, 415, "Content-Encoding is not supported");
-	else if (!sp_queue_try_push(host->queue, request))
+		return;
+	}
+	sp_counter_add(&host->counters.begun, 1);
+	if (!sp_queue_try_push(host->queue, request)) {
+		sp_counter_add(&host->counters.ended, 1);
 		sp_http_request_fail(request, 503, "too many requests are waiting");
+	}
 }
 
 /* ---------------------------------------------------------- on a worker */
@@ -45,12 +51,15 @@ static sp_status run(sp_host *host, const sp_json_parsed *parsed, serving_proces
 		     sp_error *err)
 {
 	serving_processor_error *error = NULL;
+	int64_t began = sp_clock_now_ns();
 	serving_processor_code code = serving_processor_run(
 		host->model.processor, parsed->signature->name, parsed->tensors, parsed->count,
 		NULL, 0, result, &error);
 
-	if (code == SERVING_PROCESSOR_OK)
+	if (code == SERVING_PROCESSOR_OK) {
+		sp_histogram_add(&host->counters.runtime, sp_clock_now_ns() - began);
 		return SP_OK;
+	}
 	sp_error_set(err, (sp_status)code, "%s", serving_processor_error_text(error));
 	serving_processor_error_free(error);
 	return (sp_status)code;

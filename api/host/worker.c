@@ -8,8 +8,9 @@
 struct sp_workers {
 	sp_host *host;
 	sp_thread_group *threads;
-	sp_thread_group *clerk; /* for orders, which may wait long; NULL without --admin_routes */
-	atomic_size_t next;     /* for each thread to take one of `requests` */
+	sp_thread_group *clerk;   /* for orders, which may wait long; NULL without --admin_routes */
+	sp_thread_group *scraped; /* for metrics, however busy the others are; NULL without */
+	atomic_size_t next;       /* for each thread to take one of `requests` */
 	size_t count;
 	sp_json_request *requests[];
 };
@@ -21,9 +22,11 @@ static void work(void *context)
 	sp_json_request *json = workers->requests[atomic_fetch_add(&workers->next, 1)];
 	sp_http_request *request;
 
-	while ((request = sp_queue_pop(host->queue)) != NULL)
+	while ((request = sp_queue_pop(host->queue)) != NULL) {
 		if (sp_http_request_begin(request))
 			sp_route_predict_compute(host, json, request);
+		sp_counter_add(&host->counters.ended, 1);
+	}
 }
 
 static void take_orders(void *context)
@@ -36,6 +39,16 @@ static void take_orders(void *context)
 			sp_route_admin_obey(host, request);
 }
 
+static void take_scrapes(void *context)
+{
+	sp_host *host = context;
+	sp_http_request *request;
+
+	while ((request = sp_queue_pop(host->scrapes)) != NULL)
+		if (sp_http_request_begin(request))
+			sp_route_metrics_write(host, request);
+}
+
 static sp_status start(sp_workers *workers, sp_error *err)
 {
 	for (size_t i = 0; i < workers->host->worker_count; i++) {
@@ -46,6 +59,9 @@ static sp_status start(sp_workers *workers, sp_error *err)
 	}
 	SP_TRY(sp_thread_group_create(&workers->threads, workers->count, "worker", work, workers,
 				      err));
+	if (*workers->host->flags->metrics_path != '\0')
+		SP_TRY(sp_thread_group_create(&workers->scraped, 1, "metrics", take_scrapes,
+					      workers->host, err));
 	if (!workers->host->flags->admin_routes)
 		return SP_OK;
 	return sp_thread_group_create(&workers->clerk, 1, "orders", take_orders, workers->host,
@@ -76,6 +92,7 @@ void sp_workers_destroy(sp_workers *workers)
 		return;
 	sp_thread_group_destroy(workers->threads);
 	sp_thread_group_destroy(workers->clerk);
+	sp_thread_group_destroy(workers->scraped);
 	for (size_t i = 0; i < workers->count; i++)
 		sp_json_request_destroy(workers->requests[i]);
 	sp_free(workers);

@@ -13,11 +13,13 @@
  *	load_ms, run_ms    how long opening and each run take
  *	load_error         opening fails with this text
  *	run_code           runs fail with this serving_processor_code
+	versions_file      what is told of versions is in this file
  *
  * Signatures: serving_default, y = x/2 + 2; echo, both inputs as they came.
  */
 typedef struct model {
 	int run_ms, run_code;
+	char versions[4096]; /* a path; "": none */
 } model;
 
 struct serving_processor_error {
@@ -111,6 +113,8 @@ void *serving_processor_create(const char *config, serving_processor_error **err
 	m = calloc(1, sizeof(*m));
 	m->run_ms = number_of(config, "run_ms");
 	m->run_code = number_of(config, "run_code");
+	if (value_of(config, "versions_file") != NULL)
+		sscanf(value_of(config, "versions_file"), "\"%4095[^\"]\"", m->versions);
 	return m;
 }
 
@@ -126,9 +130,20 @@ int serving_processor_model_version(void *m, int64_t *full_step, int64_t *delta_
 	return m == NULL ? -1 : 0;
 }
 
-char *serving_processor_versions(void *m)
+char *serving_processor_versions(void *handle)
 {
-	return m != NULL ? strdup("{\"versions\":[]}") : NULL;
+	const model *m = handle;
+	char *text = NULL;
+	size_t room = 0;
+	FILE *file;
+
+	if (m == NULL || m->versions[0] == '\0')
+		return m != NULL ? strdup("{\"versions\":[]}") : NULL;
+	file = fopen(m->versions, "r");
+	if (file == NULL || getdelim(&text, &room, '\0', file) < 0)
+		abort();
+	fclose(file);
+	return text;
 }
 
 void serving_processor_free(void *data)

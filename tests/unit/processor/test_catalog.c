@@ -161,7 +161,10 @@ static void moves_are_counted(void **state)
 
 	(void)state;
 	assert_told("{\"versions\":[],\"counts\":{\"loads\":0,\"published\":0,"
-		    "\"last_load_ms\":0,\"refusals\":{}}}");
+		    "\"last_load_ms\":0,\"refusals\":{},\"moves\":{\"discovered\":0,"
+		    "\"loading\":0,\"warming\":0,\"live\":0,\"draining\":0,\"retired\":0,"
+		    "\"refused\":0},\"folds\":0,\"last_fold_ms\":0,\"reloads\":0,"
+		    "\"rollbacks\":0,\"pins\":0}}");
 	number = sp_catalog_number(catalog, &found);
 	sp_catalog_move(catalog, number, SP_VERSION_LOADING, NULL);
 	usleep(30000);
@@ -172,7 +175,9 @@ static void moves_are_counted(void **state)
 	sp_catalog_move(catalog, number, SP_VERSION_DISCOVERED, &missing);
 	sp_catalog_move(catalog, number, SP_VERSION_REFUSED, &torn);
 	assert_told("\"counts\":{\"loads\":2,\"published\":0,\"last_load_ms\":0,"
-		    "\"refusals\":{\"corrupt\":2,\"no_memory\":1}}}");
+		    "\"refusals\":{\"corrupt\":2,\"no_memory\":1},\"moves\":{\"discovered\":2,"
+		    "\"loading\":2,\"warming\":0,\"live\":0,\"draining\":0,\"retired\":0,"
+		    "\"refused\":3}");
 	number = sp_catalog_number(catalog, &found);
 	sp_catalog_move(catalog, number, SP_VERSION_LOADING, NULL);
 	usleep(30000);
@@ -183,6 +188,20 @@ static void moves_are_counted(void **state)
 	assert_true(number_behind("\"last_load_ms\":") >= 30);
 	assert_true(number_behind("\"live\":{\"full_step\":100,\"delta_step\":110,\"for_ms\":") >=
 		    20);
+	assert_told("\"moves\":{\"discovered\":2,\"loading\":3,\"warming\":1,\"live\":1,");
+	assert_true(number_behind("\"known_ms\":") >= 80);
+}
+
+static void events_are_counted(void **state)
+{
+	(void)state;
+	sp_catalog_count(catalog, SP_EVENT_FOLD, 8000000);
+	sp_catalog_count(catalog, SP_EVENT_FOLD, 12900000);
+	sp_catalog_count(catalog, SP_EVENT_ROLLBACK, 0);
+	sp_catalog_count(catalog, SP_EVENT_PIN, 0);
+	assert_told("\"folds\":2,\"last_fold_ms\":12,\"reloads\":0,\"rollbacks\":1,\"pins\":1}}");
+	sp_catalog_count(catalog, SP_EVENT_RELOAD, 0);
+	assert_told("\"last_fold_ms\":12,\"reloads\":1,");
 }
 
 /* Words about a version do not make it younger. */
@@ -250,6 +269,7 @@ int main(void)
 		CASE(a_refusal_says_why_once),
 		CASE(json),
 		CASE(moves_are_counted),
+		CASE(events_are_counted),
 		CASE(words_are_no_move),
 		CASE(what_is_over_is_forgotten),
 		CASE(without_memory),

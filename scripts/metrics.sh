@@ -1,0 +1,66 @@
+#!/bin/sh
+# Prints docs/metrics.md: every metric of api/host/metrics.inc.
+#
+#     scripts/metrics.sh >docs/metrics.md
+set -eu
+LC_ALL=C
+export LC_ALL
+cd "$(dirname "$0")/.."
+
+cat <<'END'
+# Metrics
+
+Made by `scripts/metrics.sh` from `api/host/metrics.inc`; not to be edited.
+
+`serving_host` tells Prometheus what it does, where TensorFlow Serving does: at `GET /monitoring/prometheus/metrics`, as text of
+the exposition format 0.0.4. `--metrics_path` moves it, `--metrics_path=` switches it off. A library without the host tells
+the same of the model by `serving_processor_versions()`, as JSON.
+
+    scrape_configs:
+      - job_name: ctr
+        metrics_path: /monitoring/prometheus/metrics
+        static_configs:
+          - targets: ["127.0.0.1:8501"]
+
+A page is written by a thread of its own, so that it comes however busy the others are, and however long a model takes to
+load or an order to be carried out; no request waits for it. What is counted for a request is a few atomic additions.
+
+| metric | type | labels | what it says |
+| --- | --- | --- | --- |
+END
+
+awk '/^SP_METRIC\(/ { text = ""; on = 1 }
+on { sub(/^[ \t]+/, ""); text = text (text == "" || text ~ / $/ ? "" : " ") $0 }
+on && /"\)$/ {
+	on = 0
+	n = split(text, part, "\"")
+	printf "| `%s` | %s | %s | %s |\n", part[2], part[4], part[6], part[8]
+}' api/host/metrics.inc
+
+cat <<'END'
+
+Those that begin with `:tensorflow:serving:` have TensorFlow Serving's names, labels and buckets, so that its dashboards go on
+working; `status` is its word for the HTTP status. Predictions for models that are not served count among the `route` "other"
+only. An answer that nobody was there to take is not counted.
+
+`state` is one of those of `docs/updates.md`; `reason` of `serving_processor_refusals_total` is a class (`corrupt`, `invalid`, `io`,
+`no_memory` ...), that of `serving_processor_version_refusal` the whole sentence, which the log has, too. Versions are those that a
+checkpoint or a numbered folder names; a SavedModel alone has steps of -1. What is counted for a table goes with its tier: a new
+full checkpoint begins at 0 again, as counters of Prometheus may.
+
+## Questions
+
+    # share of predictions that fail
+    1 - sum(rate(:tensorflow:serving:request_count{status="OK"}[5m])) / sum(rate(:tensorflow:serving:request_count[5m]))
+    # 99th percentile, in microseconds
+    histogram_quantile(0.99, sum by (le) (rate(:tensorflow:serving:request_latency_bucket[5m])))
+    # newer weights are there, and are not served for five minutes now
+    serving_processor_update_lag_seconds > 300
+    # no newer weights come any more
+    serving_processor_last_update_age_seconds > 3600
+    # how many steps the live delta is behind the newest one
+    serving_processor_newest_delta_step - serving_processor_live_delta_step
+    # hit rate of the cache before an SSD, by table
+    sum by (table) (rate(serving_processor_table_keys_total{found!="disk"}[5m]))
+        / sum by (table) (rate(serving_processor_table_keys_total[5m]))
+END
