@@ -2,14 +2,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "engine/ops/array.h"
 
 /*
- * Fourier transforms of the last dimension:
+ * Fourier transforms of the last one, two or three dimensions (FFT2D, ...); fft_length has a
+ * number for each of them:
  *
  *   FFT, IFFT  of complex numbers, as many as there are; IFFT divides by their number
- *   RFFT       of the first fft_length real ones: the first fft_length / 2 + 1 results,
- *              of which the others are mirror images
+ *   RFFT       of the first fft_length real ones: of the last dimension the first
+ *              fft_length / 2 + 1 results, of which the others are mirror images
  *   IRFFT      back: fft_length real ones of fft_length / 2 + 1
  *
  * Numerics: in double, rounded once.  Lengths that are no power of two go through one
@@ -17,8 +19,11 @@
  */
 typedef double complex number;
 
+#define MAX_AXES 3
+
 typedef struct fourier_state {
 	bool real, inverse;
+	int axes; /* how many of the last dimensions */
 	sp_dtype from, to;
 } fourier_state;
 
@@ -171,7 +176,7 @@ static void put(const sp_tensor *t, size_t i, number value)
 	}
 }
 
-static sp_status prepare_any(sp_prepare *prepare, bool real, bool inverse, sp_error *err)
+static sp_status prepare_any(sp_prepare *prepare, int axes, bool real, bool inverse, sp_error *err)
 {
 	fourier_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const char *attr = !real ? NULL : (inverse ? "Treal" : "Tcomplex");
@@ -183,7 +188,8 @@ static sp_status prepare_any(sp_prepare *prepare, bool real, bool inverse, sp_er
 	SP_TRY(sp_prepare_inputs(prepare, real ? 2 : 1, err));
 	dtype = prepare->in_dtypes[0];
 	wide = dtype == SP_DOUBLE || dtype == SP_COMPLEX128;
-	*state = (fourier_state){.real = real, .inverse = inverse, .from = dtype, .to = dtype};
+	*state = (fourier_state){
+		.real = real, .inverse = inverse, .axes = axes, .from = dtype, .to = dtype};
 	if (real) {
 		SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
 		SP_TRY(sp_node_attr_type(prepare->node, attr, fallback, &state->to, err));
@@ -197,62 +203,108 @@ static sp_status prepare_any(sp_prepare *prepare, bool real, bool inverse, sp_er
 	return sp_prepare_outputs(prepare, 1, state->to, err);
 }
 
-static sp_status prepare_fft(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, false, false, err);
-}
+/* A box of numbers to transform: its lengths, and how much of each dimension the input gives. */
+typedef struct box {
+	size_t lengths[MAX_AXES], taken[MAX_AXES], made[MAX_AXES];
+	size_t count; /* the product of the lengths */
+	fourier_plan plans[MAX_AXES];
+	number *x, *line;
+} box;
 
-static sp_status prepare_ifft(sp_prepare *prepare, sp_error *err)
+static sp_status check_length(const sp_call *call, int64_t length, int64_t taken, int64_t row)
 {
-	return prepare_any(prepare, false, true, err);
-}
+	bool empty = call->in[0]->count == 0;
 
-static sp_status prepare_rfft(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, true, false, err);
-}
-
-static sp_status prepare_irfft(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, true, true, err);
-}
-
-/* How long the transform is, and how many numbers of each row it reads. */
-static sp_status read_length(const sp_call *call, size_t *n, size_t *taken)
-{
-	const fourier_state *state = call->state;
-	const sp_tensor *in = call->in[0];
-	int64_t length, row;
-
-	if (in->shape.rank < 1)
-		return sp_call_invalid(call, "a scalar has nothing to transform");
-	row = length = in->shape.dims[in->shape.rank - 1];
-	if (state->real) {
-		if (call->in[1]->shape.rank != 1 || call->in[1]->count != 1)
-			return sp_call_invalid(call, "fft_length must be a vector of 1");
-		length = sp_tensor_index(call->in[1], 0);
-	}
-	if (length < 0 || (length == 0 && in->count != 0))
+	if (length < 0 || (length == 0 && !empty))
 		return sp_call_invalid(call, "fft_length %lld is out of range", (long long)length);
-	*n = (size_t)length;
-	*taken = state->real && state->inverse && length != 0 ? *n / 2 + 1 : *n;
-	if (in->count != 0 && (int64_t)*taken > row)
-		return sp_call_invalid(call, "%zu numbers are wanted of rows of %lld", *taken,
-				       (long long)row);
+	if (!empty && taken > row)
+		return sp_call_invalid(call, "%lld numbers are wanted of rows of %lld",
+				       (long long)taken, (long long)row);
 	return SP_OK;
 }
 
-/* Row `row` of the input; of mirror images the other half, too. */
-static void load_row(const sp_call *call, size_t row, size_t n, size_t taken, number *x)
+static sp_status read_lengths(const sp_call *call, box *b, sp_shape *shape)
 {
 	const fourier_state *state = call->state;
 	const sp_tensor *in = call->in[0];
-	size_t width = (size_t)in->shape.dims[in->shape.rank - 1];
 
-	for (size_t i = 0; i < taken; i++)
-		x[i] = get(in, row * width + i);
-	if (!state->real || !state->inverse)
-		return;
+	if (in->shape.rank < state->axes)
+		return sp_call_invalid(call, "rank %d is below the %d dimensions to transform",
+				       in->shape.rank, state->axes);
+	if (state->real &&
+	    (call->in[1]->shape.rank != 1 || call->in[1]->count != (size_t)state->axes))
+		return sp_call_invalid(call, "fft_length must be a vector of %d", state->axes);
+	*shape = in->shape;
+	for (int i = 0; i < state->axes; i++) {
+		int64_t *dim = &shape->dims[shape->rank - state->axes + i];
+		int64_t length = state->real ? sp_tensor_index(call->in[1], (size_t)i) : *dim;
+		bool halved = state->real && i == state->axes - 1 && length > 0;
+		int64_t half = halved ? length / 2 + 1 : length;
+
+		SP_TRY(check_length(call, length, state->inverse ? half : length, *dim));
+		b->lengths[i] = (size_t)length;
+		b->taken[i] = (size_t)(state->inverse ? half : length);
+		b->made[i] = (size_t)(state->inverse ? length : half);
+		*dim = (int64_t)b->made[i];
+	}
+	return SP_OK;
+}
+
+static sp_status make_box(const sp_call *call, box *b)
+{
+	const fourier_state *state = call->state;
+	size_t longest = 0;
+
+	b->count = 1;
+	for (int i = 0; i < state->axes; i++) {
+		SP_TRY(make_plan(call, b->lengths[i], &b->plans[i]));
+		longest = b->lengths[i] > longest ? b->lengths[i] : longest;
+		if (!sp_size_mul(&b->count, b->count, b->lengths[i]))
+			return sp_call_invalid(call, "the numbers to transform are too many");
+	}
+	b->x = sp_call_bytes(call, b->count, sizeof(*b->x));
+	b->line = sp_call_bytes(call, longest, sizeof(*b->line));
+	return b->x == NULL || b->line == NULL ? sp_call_no_memory(call) : SP_OK;
+}
+
+/* Element `place` of a box is element `other` of the tensor. */
+typedef void at_fn(const sp_call *call, box *b, size_t place, size_t other);
+
+/* Box `which` of `t`, the input or the output: `part` of each dimension counts. */
+
+static void walk(const sp_call *call, box *b, size_t which, const sp_tensor *t, const size_t *part,
+		 at_fn *at)
+{
+	const fourier_state *state = call->state;
+	const int64_t *dims = t->shape.dims + t->shape.rank - state->axes;
+	size_t lengths[MAX_AXES] = {1, 1, 1}, parts[MAX_AXES] = {1, 1, 1},
+	       sizes[MAX_AXES] = {1, 1, 1};
+
+	for (int i = 0; i < state->axes; i++) {
+		lengths[MAX_AXES - state->axes + i] = b->lengths[i];
+		parts[MAX_AXES - state->axes + i] = part[i];
+		sizes[MAX_AXES - state->axes + i] = (size_t)dims[i];
+	}
+	for (size_t i = 0; i < parts[0]; i++)
+		for (size_t j = 0; j < parts[1]; j++)
+			for (size_t k = 0; k < parts[2]; k++)
+				at(call, b, (i * lengths[1] + j) * lengths[2] + k,
+				   ((which * sizes[0] + i) * sizes[1] + j) * sizes[2] + k);
+}
+
+static void read_at(const sp_call *call, box *b, size_t place, size_t other)
+{
+	b->x[place] = get(call->in[0], other);
+}
+
+static void write_at(const sp_call *call, box *b, size_t place, size_t other)
+{
+	put(call->out[0], other, b->x[place]);
+}
+
+/* What half a row says of the other half, before an inverse that gives real numbers. */
+static void mirror(number *x, size_t n, size_t taken)
+{
 	x[0] = creal(x[0]);
 	if (n % 2 == 0)
 		x[n / 2] = creal(x[n / 2]);
@@ -260,40 +312,70 @@ static void load_row(const sp_call *call, size_t row, size_t n, size_t taken, nu
 		x[i] = conj(x[n - i]);
 }
 
+static void transform_axis(const fourier_state *state, box *b, int axis)
+{
+	size_t n = b->lengths[axis], inner = 1;
+
+	for (int i = axis + 1; i < state->axes; i++)
+		inner *= b->lengths[i];
+	for (size_t start = 0; start < b->count; start += n * inner)
+		for (size_t at = start; at < start + inner; at++) {
+			for (size_t i = 0; i < n; i++)
+				b->line[i] = b->x[at + i * inner];
+			if (state->real && state->inverse && axis == state->axes - 1)
+				mirror(b->line, n, b->taken[axis]);
+			if (state->inverse)
+				conjugate(b->line, n);
+			transform(&b->plans[axis], b->line);
+			for (size_t i = 0; i < n; i++)
+				b->x[at + i * inner] = state->inverse ? conj(b->line[i]) / (double)n
+								      : b->line[i];
+		}
+}
+
 static sp_status run_fourier(const sp_call *call)
 {
 	const fourier_state *state = call->state;
 	const sp_tensor *in = call->in[0], *out = call->out[0];
-	size_t n = 0, taken = 0, made;
-	fourier_plan plan;
+	size_t boxes;
 	sp_shape shape;
-	number *x;
+	box b;
 
-	SP_TRY(read_length(call, &n, &taken));
-	made = state->real && !state->inverse && n != 0 ? n / 2 + 1 : n;
-	shape = in->shape;
-	shape.dims[shape.rank - 1] = (int64_t)made;
+	SP_TRY(read_lengths(call, &b, &shape));
 	SP_TRY(sp_call_output(call, 0, state->to, &shape));
 	if (out->count == 0)
 		return SP_OK;
 	if (in->count == 0)
 		return sp_call_invalid(call, "there is nothing to transform");
-	SP_TRY(make_plan(call, n, &plan));
-	x = sp_call_bytes(call, n, sizeof(*x));
-	if (x == NULL)
-		return sp_call_no_memory(call);
-	for (size_t row = 0; row < out->count / made; row++) {
-		load_row(call, row, n, taken, x);
-		if (state->inverse)
-			conjugate(x, n);
-		transform(&plan, x);
-		for (size_t i = 0; i < made; i++)
-			put(out, row * made + i, state->inverse ? conj(x[i]) / (double)n : x[i]);
+	SP_TRY(make_box(call, &b));
+	boxes = (size_t)sp_shape_product(&shape, 0, shape.rank - state->axes);
+	for (size_t i = 0; i < boxes; i++) {
+		/* Of mirror images the other half is made when its row's turn comes. */
+		memset(b.x, 0, b.count * sizeof(*b.x));
+		walk(call, &b, i, in, b.taken, read_at);
+		for (int axis = 0; axis < state->axes; axis++)
+			transform_axis(state, &b, axis);
+		walk(call, &b, i, out, b.made, write_at);
 	}
 	return SP_OK;
 }
 
-const sp_op sp_op_FFT = {.name = "FFT", .prepare = prepare_fft, .run = run_fourier};
-const sp_op sp_op_IFFT = {.name = "IFFT", .prepare = prepare_ifft, .run = run_fourier};
-const sp_op sp_op_RFFT = {.name = "RFFT", .prepare = prepare_rfft, .run = run_fourier};
-const sp_op sp_op_IRFFT = {.name = "IRFFT", .prepare = prepare_irfft, .run = run_fourier};
+#define FOURIER_OP(op, axes, real, inverse)                               \
+	static sp_status prepare_##op(sp_prepare *prepare, sp_error *err) \
+	{                                                                 \
+		return prepare_any(prepare, axes, real, inverse, err);    \
+	}                                                                 \
+	const sp_op sp_op_##op = {.name = #op, .prepare = prepare_##op, .run = run_fourier};
+
+FOURIER_OP(FFT, 1, false, false)
+FOURIER_OP(FFT2D, 2, false, false)
+FOURIER_OP(FFT3D, 3, false, false)
+FOURIER_OP(IFFT, 1, false, true)
+FOURIER_OP(IFFT2D, 2, false, true)
+FOURIER_OP(IFFT3D, 3, false, true)
+FOURIER_OP(RFFT, 1, true, false)
+FOURIER_OP(RFFT2D, 2, true, false)
+FOURIER_OP(RFFT3D, 3, true, false)
+FOURIER_OP(IRFFT, 1, true, true)
+FOURIER_OP(IRFFT2D, 2, true, true)
+FOURIER_OP(IRFFT3D, 3, true, true)

@@ -3,6 +3,7 @@
 
 #include "engine/ops/array.h"
 #include "engine/ops/cells.h"
+#include "engine/ops/resize.h"
 
 /*
  * ResizeNearestNeighbor and ResizeBilinear of [batch, rows, columns, channels] to
@@ -12,11 +13,9 @@
  *
  * Numerics: places and means in float, in TensorFlow's order of operations.
  */
-typedef float load_fn(const void *pixels, size_t i);
-
 typedef struct resize_state {
-	load_fn *load; /* NULL: the nearest pixel */
-	bool align, half;
+	sp_resize resize;
+	bool nearest;
 } resize_state;
 
 #define LOAD(type, name)                                         \
@@ -29,27 +28,32 @@ typedef struct resize_state {
 
 SP_FOR_NUMBER(LOAD, load)
 
-static load_fn *const loads[SP_DTYPE_COUNT] = {SP_TABLE_NUMBER(load)};
+static sp_resize_load *const loads[SP_DTYPE_COUNT] = {SP_TABLE_NUMBER(load)};
+
+sp_status sp_resize__prepare(const sp_prepare *prepare, sp_resize *out, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
+	out->load = loads[prepare->in_dtypes[0]];
+	if (out->load == NULL)
+		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
+	SP_TRY(sp_node_attr_bool(prepare->node, "align_corners", false, &out->align, err));
+	SP_TRY(sp_node_attr_bool(prepare->node, "half_pixel_centers", false, &out->half, err));
+	if (out->align && out->half)
+		return sp_error_set(err, SP_INVALID,
+				    "half_pixel_centers and align_corners exclude each other");
+	return SP_OK;
+}
 
 static sp_status prepare_any(sp_prepare *prepare, bool nearest, sp_error *err)
 {
 	resize_state *state = sp_prepare_state(prepare, sizeof(*state));
-	sp_dtype dtype;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	dtype = prepare->in_dtypes[0];
-	if (loads[dtype] == NULL)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	state->load = nearest ? NULL : loads[dtype];
-	SP_TRY(sp_node_attr_bool(prepare->node, "align_corners", false, &state->align, err));
-	SP_TRY(sp_node_attr_bool(prepare->node, "half_pixel_centers", false, &state->half, err));
-	if (state->align && state->half)
-		return sp_error_set(err, SP_INVALID,
-				    "half_pixel_centers and align_corners exclude each other");
-	return sp_prepare_outputs(prepare, 1, nearest ? dtype : SP_FLOAT, err);
+	state->nearest = nearest;
+	SP_TRY(sp_resize__prepare(prepare, &state->resize, err));
+	return sp_prepare_outputs(prepare, 1, nearest ? prepare->in_dtypes[0] : SP_FLOAT, err);
 }
 
 static sp_status prepare_nearest(sp_prepare *prepare, sp_error *err)
@@ -68,9 +72,9 @@ typedef struct source {
 	float share;
 } source;
 
-static float scale_of(const resize_state *state, int64_t in, int64_t out)
+float sp_resize__scale(const sp_resize *resize, int64_t in, int64_t out)
 {
-	if (state->align && out > 1)
+	if (resize->align && out > 1)
 		return (float)(in - 1) / (float)(out - 1);
 	return (float)in / (float)out;
 }
@@ -82,17 +86,17 @@ static size_t clamp(float place, int64_t in)
 	return place > 0 ? (size_t)place : 0;
 }
 
-static source find_nearest(const resize_state *state, int64_t i, float scale, int64_t in)
+static source find_nearest(const sp_resize *resize, int64_t i, float scale, int64_t in)
 {
-	float place = state->half ? ((float)i + 0.5F) * scale : (float)i * scale;
-	size_t at = clamp(state->align ? roundf(place) : floorf(place), in);
+	float place = resize->half ? ((float)i + 0.5F) * scale : (float)i * scale;
+	size_t at = clamp(resize->align ? roundf(place) : floorf(place), in);
 
 	return (source){.below = at, .above = at};
 }
 
-static source find_between(const resize_state *state, int64_t i, float scale, int64_t in)
+static source find_between(const sp_resize *resize, int64_t i, float scale, int64_t in)
 {
-	float place = state->half ? ((float)i + 0.5F) * scale - 0.5F : (float)i * scale;
+	float place = resize->half ? ((float)i + 0.5F) * scale - 0.5F : (float)i * scale;
 
 	return (source){.below = clamp(floorf(place), in),
 			.above = clamp(ceilf(place), in),
@@ -102,18 +106,18 @@ static source find_between(const resize_state *state, int64_t i, float scale, in
 static sp_status find_sources(const sp_call *call, int64_t in, int64_t out, source **sources)
 {
 	const resize_state *state = call->state;
-	float scale = scale_of(state, in, out);
+	float scale = sp_resize__scale(&state->resize, in, out);
 
 	*sources = sp_call_bytes(call, (size_t)out, sizeof(**sources));
 	if (*sources == NULL)
 		return sp_call_no_memory(call);
 	for (int64_t i = 0; i < out; i++)
-		(*sources)[i] = state->load == NULL ? find_nearest(state, i, scale, in)
-						    : find_between(state, i, scale, in);
+		(*sources)[i] = state->nearest ? find_nearest(&state->resize, i, scale, in)
+					       : find_between(&state->resize, i, scale, in);
 	return SP_OK;
 }
 
-static sp_status read_size(const sp_call *call, sp_shape *shape)
+sp_status sp_resize__shape(const sp_call *call, sp_shape *shape)
 {
 	const sp_tensor *size = call->in[1];
 
@@ -136,6 +140,7 @@ static sp_status read_size(const sp_call *call, sp_shape *shape)
 static void mix(const sp_call *call, size_t line[2], source column, float share, size_t to)
 {
 	const resize_state *state = call->state;
+	sp_resize_load *load = state->resize.load;
 	const void *pixels = call->in[0]->data;
 	size_t channels = (size_t)call->in[0]->shape.dims[3];
 	float *out = sp_tensor_f32(call->out[0]);
@@ -144,8 +149,8 @@ static void mix(const sp_call *call, size_t line[2], source column, float share,
 		float ends[2];
 
 		for (size_t i = 0; i < 2; i++) {
-			float left = state->load(pixels, (line[i] + column.below) * channels + c);
-			float right = state->load(pixels, (line[i] + column.above) * channels + c);
+			float left = load(pixels, (line[i] + column.below) * channels + c);
+			float right = load(pixels, (line[i] + column.above) * channels + c);
 
 			ends[i] = left + (right - left) * column.share;
 		}
@@ -161,8 +166,8 @@ static sp_status run_resize(const sp_call *call)
 	source *rows, *columns;
 	sp_shape shape;
 
-	SP_TRY(read_size(call, &shape));
-	SP_TRY(sp_call_output(call, 0, state->load == NULL ? in->dtype : SP_FLOAT, &shape));
+	SP_TRY(sp_resize__shape(call, &shape));
+	SP_TRY(sp_call_output(call, 0, state->nearest ? in->dtype : SP_FLOAT, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
 	height = (size_t)in->shape.dims[1];
@@ -176,7 +181,7 @@ static sp_status run_resize(const sp_call *call)
 				size_t line[2] = {(batch * height + rows[i].below) * width,
 						  (batch * height + rows[i].above) * width};
 
-				if (state->load != NULL)
+				if (!state->nearest)
 					mix(call, line, columns[j], rows[i].share, to);
 				else
 					memcpy((char *)call->out[0]->data + to * pixel,
