@@ -72,7 +72,6 @@ of the list does not take is refused by name, too:
 | `DecodeProtoV2`, `EncodeProto` with the name of a file as `descriptor_source`; `DecodeProtoV2` with `sanitize` or text messages | need files, or a rewriting of every message |
 | `DecodeJSONExample` | needs protobuf's own JSON |
 | `ClipByValue` of complex numbers | they have no order |
-| linear algebra (`MatrixInverse`, ...) of complex and half numbers | not met in models of this kind |
 | `Cast` from and to strings | TensorFlow has the type pairs, no kernel for them |
 | an int16 axis of `ArgMax`; unsigned seeds of `StatelessRandomUniformFullInt` | TensorFlow lists them and does not take them |
 | `data_format` NCHW of convolutions, poolings and blocks of space; windows over batch or channels | as TensorFlow on CPU |
