@@ -8,7 +8,6 @@
 #include "engine/program.h"
 #include "model_loader/load_policy.h"
 #include "model_loader/model.h"
-#include "storage/rows.h"
 #include "storage/table.h"
 
 /*
@@ -80,15 +79,15 @@ size_t sp_weights_table_count(const sp_weights *weights);
 const sp_table *sp_weights_table(const sp_weights *weights, size_t i);
 
 /*
- * The weights of a delta once more, with `rows` in place of the two layers of
- * table `i` (storage/rows_fold.h); all else is shared, and is kept alive but for
- * the layers.  They answer as before, and so do those that they are based on
+ * The weights of a delta once more, with `folded` in place of table `i`, of which it
+ * was made (storage/layers_fold.h), and is shared; so is all else, and is kept alive
+ * but for the layers.  They answer as before, and so do those that they are based on
  * for the deltas that come: sp_weights_load_delta() is SP_NOT_FOUND when a delta
  * lacks a key of which a row was folded, because the full checkpoint's row is
  * not in memory any more.
  */
 SP_MUST_CHECK sp_status sp_weights_fold(sp_weights **out, sp_weights *weights, size_t i,
-					sp_rows *rows, sp_error *err);
+					const sp_table *folded, sp_error *err);
 
 /* Whether rows of a delta were folded into them: they are no full checkpoint's then. */
 bool sp_weights_are_folded(const sp_weights *weights);

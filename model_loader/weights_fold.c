@@ -78,16 +78,10 @@ static sp_status copy_both(sp_weights **out, sp_weights *weights, const sp_table
 	return status;
 }
 
-sp_status sp_weights_fold(sp_weights **out, sp_weights *weights, size_t i, sp_rows *rows,
+sp_status sp_weights_fold(sp_weights **out, sp_weights *weights, size_t i, const sp_table *folded,
 			  sp_error *err)
 {
-	sp_table *folded;
-	sp_status status;
-
-	SP_TRY(sp_table_fold(&folded, weights->tables[i], rows, err));
-	status = copy_both(out, weights, weights->tables[i], folded, err);
-	sp_table_destroy(folded);
-	return status;
+	return copy_both(out, weights, weights->tables[i], folded, err);
 }
 
 bool sp_weights_are_folded(const sp_weights *weights)

@@ -59,6 +59,7 @@ typedef struct sp_config {
 	int64_t update_new_key;           /* 1: ignore */
 	double update_fold_after_seconds; /* 0: never */
 	int64_t update_fold_min_percent;
+	bool update_fold_image;
 	int64_t model_update_nice;
 	int64_t model_update_memory_mb;            /* 0: any */
 	int64_t model_update_when_memory_is_short; /* SP_REFUSE or SP_TABLE_BY_TABLE */

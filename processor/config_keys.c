@@ -51,6 +51,7 @@ const sp_config_key sp_config__keys[] = {
 		FIELD(update_fold_after_seconds)},
 	{KEY("update_fold_min_percent", INTEGER), .fallback = "1", .min = 0, .max = 1000000,
 		FIELD(update_fold_min_percent)},
+	{KEY("update_fold_image", BOOLEAN), .fallback = "false", FIELD(update_fold_image)},
 	{KEY("update_replay_file", TEXT), .not_empty = true, FIELD(update_replay_file)},
 	{KEY("update_max_score_change", NUMBER), .fallback = "0", .min = 0, .max = 1000000000,
 		FIELD(update_max_score_change)},

@@ -33,33 +33,40 @@ void sp_updater__expect_fold(sp_updater *u)
 
 void sp_updater__stop_fold(sp_updater *u)
 {
-	sp_rows_fold_destroy(u->fold.rows);
-	u->fold.rows = NULL;
+	sp_layers_fold_destroy(u->fold.layers);
+	u->fold.layers = NULL;
 }
 
-/* Why the layers stay two; NULL when they need not. */
-static const char *obstacle(const sp_table_layers *layers)
+static sp_layers_fold_options options_of(const sp_updater *u)
+{
+	return (sp_layers_fold_options){.threads = u->config->embeddings.threads,
+					.rows_per_second = u->config->embeddings.rows_per_second,
+					.from_image = u->config->update_fold_image};
+}
+
+/* Of all that a table's overlay lies over. */
+static size_t rows_below(const sp_table_layers *layers)
 {
 	if (layers->below != NULL)
-		return "on an SSD";
-	return sp_rows_fold_suits(layers->base, layers->overlay) ? NULL : "mapped from an image";
+		return layers->below->row_count;
+	return layers->base != NULL ? sp_rows_get_shape(layers->base)->row_count : 0;
 }
 
 static bool is_worth_it(const sp_updater *u, const sp_table_layers *layers)
 {
-	double over, base;
+	double over;
 
 	if (layers->overlay == NULL || (layers->base == NULL && layers->below == NULL))
 		return false;
 	over = (double)sp_rows_get_shape(layers->overlay)->row_count;
-	base = layers->base != NULL ? (double)sp_rows_get_shape(layers->base)->row_count : 0;
-	return over != 0 && 100 * over >= base * (double)u->config->update_fold_min_percent;
+	return over != 0 && 100 * over >= (double)rows_below(layers) *
+						  (double)u->config->update_fold_min_percent;
 }
 
 /* By what is in memory now, with what a rollback would find there. */
 static bool fits(const sp_updater *u, const sp_table *table, const sp_table_layers *layers)
 {
-	size_t room = sp_updater__room(u), cost = sp_rows_fold_cost(layers->base, layers->overlay);
+	size_t room = sp_updater__room(u), cost = sp_layers_fold_cost(layers);
 
 	if (room == 0 || cost <= room)
 		return true;
@@ -82,6 +89,7 @@ static void tell_obstacle(sp_updater *u, const sp_table *table, const char *why)
 /* The next table that has something to fold; false when none has. */
 static bool find_table(sp_updater *u, sp_table_layers *layers)
 {
+	const sp_layers_fold_options options = options_of(u);
 	const sp_weights *weights = u->live->weights;
 
 	for (; u->fold.table < sp_weights_table_count(weights); u->fold.table++) {
@@ -91,7 +99,7 @@ static bool find_table(sp_updater *u, sp_table_layers *layers)
 		*layers = sp_table_get_layers(table);
 		if (!is_worth_it(u, layers))
 			continue;
-		why = obstacle(layers);
+		why = sp_layers_fold_obstacle(layers, &options);
 		if (why != NULL)
 			tell_obstacle(u, table, why);
 		else if (fits(u, table, layers))
@@ -107,13 +115,13 @@ static bool is_alone(sp_updater *u)
 	return !sp_updater__drain(u);
 }
 
-static sp_status begin(sp_updater *u, const sp_table_layers *layers, sp_error *err)
+static sp_status begin(sp_updater *u, sp_error *err)
 {
-	const sp_table *table = sp_weights_table(u->live->weights, u->fold.table);
+	const sp_layers_fold_options options = options_of(u);
 
 	u->fold.began_ns = sp_clock_now_ns();
-	return sp_rows_fold_create(&u->fold.rows, sp_table_name(table), layers->base,
-				   layers->overlay, u->config->embeddings.threads, err);
+	return sp_layers_fold_create(
+		&u->fold.layers, sp_weights_table(u->live->weights, u->fold.table), &options, err);
 }
 
 static void tell(const sp_updater *u, const sp_table *table)
@@ -122,24 +130,24 @@ static void tell(const sp_updater *u, const sp_table *table)
 
 	sp_log(SP_LOG_INFO, "%s: %zu rows of %s are folded into %zu of table '%s', in %lld ms",
 	       u->live->checkpoint_prefix, sp_rows_get_shape(layers.overlay)->row_count,
-	       u->live->delta_prefix, sp_rows_get_shape(layers.base)->row_count,
-	       sp_table_name(table),
+	       u->live->delta_prefix, rows_below(&layers), sp_table_name(table),
 	       (long long)((sp_clock_now_ns() - u->fold.began_ns) / NS_PER_MS));
 }
 
 static sp_status publish(sp_updater *u, sp_error *err)
 {
-	sp_rows *rows;
+	sp_table *folded;
 	sp_version *version;
 	sp_status status;
 
-	SP_TRY(sp_rows_fold_freeze(u->fold.rows, &rows, err));
-	status = sp_version_open_folded(&version, u->live, u->fold.table, rows, err);
-	sp_rows_release(rows);
+	SP_TRY(sp_layers_fold_freeze(u->fold.layers, &folded, err));
+	status = sp_version_open_folded(&version, u->live, u->fold.table, folded, err);
+	sp_table_destroy(folded);
 	if (status != SP_OK)
 		return status;
 	tell(u, sp_weights_table(u->live->weights, u->fold.table));
 	sp_catalog_count(u->catalog, SP_EVENT_FOLD, sp_clock_now_ns() - u->fold.began_ns);
+	sp_layers_fold_adopt(u->fold.layers);
 	sp_updater__stop_fold(u);
 	sp_updater__replace_live(u, version);
 	u->fold.table++;
@@ -160,11 +168,11 @@ static sp_status go_on(sp_updater *u, sp_error *err)
 	int64_t start = sp_clock_now_ns();
 	bool done = false;
 
-	SP_TRY(sp_rows_fold_step(u->fold.rows, SLOTS, &done, err));
+	SP_TRY(sp_layers_fold_step(u->fold.layers, SLOTS, &done, err));
 	if (done)
 		SP_TRY(publish(u, err));
 	u->fold.due_ns = sp_clock_now_ns();
-	if (u->fold.rows != NULL && sp_rows_fold_is_busy(u->fold.rows))
+	if (u->fold.layers != NULL && sp_layers_fold_is_busy(u->fold.layers))
 		u->fold.due_ns += WAIT_MS * NS_PER_MS;
 	else
 		u->fold.due_ns += rest(u, u->fold.due_ns - start);
@@ -176,12 +184,12 @@ static sp_status step(sp_updater *u, sp_error *err)
 {
 	sp_table_layers layers;
 
-	if (u->fold.rows == NULL) {
+	if (u->fold.layers == NULL) {
 		if (!find_table(u, &layers))
 			return SP_NOT_FOUND;
 		if (!is_alone(u))
 			return SP_BUSY;
-		SP_TRY(begin(u, &layers, err));
+		SP_TRY(begin(u, err));
 	}
 	return go_on(u, err);
 }

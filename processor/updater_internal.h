@@ -11,13 +11,13 @@
 #include "incremental/watch.h"
 #include "processor/attempts.h"
 #include "processor/updater.h"
-#include "storage/rows_fold.h"
+#include "storage/layers_fold.h"
 
 /* A delta that is being folded into its full checkpoint, one table after the other. */
 typedef struct sp_updater_fold {
-	int64_t due_ns;     /* when to go on; 0: there is nothing to do */
-	size_t table;       /* of the live version's weights */
-	sp_rows_fold *rows; /* of that table, under way; NULL: not begun */
+	int64_t due_ns;         /* when to go on; 0: there is nothing to do */
+	size_t table;           /* of the live version's weights */
+	sp_layers_fold *layers; /* of that table, under way; NULL: not begun */
 	int64_t began_ns;
 } sp_updater_fold;
 

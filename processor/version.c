@@ -203,13 +203,13 @@ sp_status sp_version_open_on(sp_version **out, const sp_version *from, const sp_
 }
 
 sp_status sp_version_open_folded(sp_version **out, const sp_version *from, size_t table,
-				 sp_rows *rows, sp_error *err)
+				 const sp_table *folded, sp_error *err)
 {
 	sp_version *version;
 	sp_status status;
 
 	SP_TRY(make_on(&version, from, from->delta_prefix, from->delta_step, err));
-	status = sp_weights_fold(&version->weights, from->weights, table, rows, err);
+	status = sp_weights_fold(&version->weights, from->weights, table, folded, err);
 	if (status != SP_OK) {
 		sp_version_close(version);
 		return status;

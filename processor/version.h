@@ -72,11 +72,11 @@ SP_MUST_CHECK sp_status sp_version_open_on(sp_version **out, const sp_version *f
 					   sp_error *err);
 
 /*
- * The same version once more, with `rows` in place of the two layers of table
- * `table` of its weights (sp_weights_fold); `from` may be closed before or after.
+ * The same version once more, with `folded` in place of table `table` of its
+ * weights (sp_weights_fold); `from` may be closed before or after.
  */
 SP_MUST_CHECK sp_status sp_version_open_folded(sp_version **out, const sp_version *from,
-					       size_t table, sp_rows *rows, sp_error *err);
+					       size_t table, const sp_table *folded, sp_error *err);
 
 /* No request uses it any more.  NULL is fine. */
 void sp_version_close(sp_version *version);

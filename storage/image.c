@@ -524,7 +524,12 @@ static sp_status confirm(void *owner, sp_error *err)
 	return atomic_load(&image->broken) ? say_broken(image, err) : SP_OK;
 }
 
-static const sp_rows_guard guard = {prepare, confirm};
+static bool is_whole(void *owner)
+{
+	return sp_image_is_checked(owner);
+}
+
+static const sp_rows_guard guard = {prepare, confirm, is_whole};
 
 sp_status sp_image_find_row(sp_stored_row *out, bool *found, sp_image *image, const sp_rows *rows,
 			    int64_t key, sp_error *err)

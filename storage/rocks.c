@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "storage/rocks_link.h"
 
 /*
  * A run is written as a file of its own by RocksDB's writer of sorted files,
@@ -47,6 +48,7 @@
 enum {
 	BLOCK_SIZE = 4096,
 	FORCE_BOTTOMMOST_ONCE = 3,
+	FEW_FILES = 16,
 	ROOM = 64 << 20, /* bytes of address space that RocksDB finds when it is called */
 	THREADS = 4,     /* and threads that it may start: it needs fewer */
 };
@@ -57,6 +59,7 @@ struct sp_rocks_writer {
 	rocksdb_envoptions_t *env;
 	char *folder, *run_path;
 	size_t row_size;
+	rocksdb_sstfilewriter_t *run; /* begun and not ended; NULL: none */
 };
 
 struct sp_rocks {
@@ -138,18 +141,36 @@ static sp_status open_for_writing(sp_rocks_writer *writer, sp_error *err)
 {
 	char *fault = NULL;
 
-	SP_TRY(check_room(err));
-	SP_TRY(parse_options(&writer->options, TABLE_OPTIONS, err));
-	SP_TRY(parse_options(&writer->run_options, RUN_OPTIONS, err));
-	rocksdb_options_set_create_if_missing(writer->options, 1);
-	rocksdb_options_set_error_if_exists(writer->options, 1);
 	writer->env = rocksdb_envoptions_create();
 	writer->db = rocksdb_open(writer->options, writer->folder, &fault);
 	return fault != NULL ? take_error(fault, "making the folder", err) : SP_OK;
 }
 
-sp_status sp_rocks_writer_create(sp_rocks_writer **out, const char *folder, size_t row_size,
-				 sp_error *err)
+static sp_status open_new(sp_rocks_writer *writer, sp_error *err)
+{
+	SP_TRY(check_room(err));
+	SP_TRY(parse_options(&writer->options, TABLE_OPTIONS, err));
+	SP_TRY(parse_options(&writer->run_options, RUN_OPTIONS, err));
+	rocksdb_options_set_create_if_missing(writer->options, 1);
+	rocksdb_options_set_error_if_exists(writer->options, 1);
+	return open_for_writing(writer, err);
+}
+
+/* It reads nothing of what is there: indices and filters stay on the disk. */
+static sp_status open_over(sp_rocks_writer *writer, const char *base, sp_error *err)
+{
+	SP_TRY(check_room(err));
+	SP_TRY(sp_rocks_link(base, writer->folder, err));
+	SP_TRY(parse_options(&writer->options, TABLE_OPTIONS, err));
+	SP_TRY(parse_options(&writer->run_options, TABLE_OPTIONS, err));
+	rocksdb_options_set_max_open_files(writer->options, FEW_FILES);
+	rocksdb_options_set_skip_stats_update_on_db_open(writer->options, 1);
+	return open_for_writing(writer, err);
+}
+
+/* Over `base`; NULL: over nothing. */
+static sp_status create_writer(sp_rocks_writer **out, const char *folder, const char *base,
+			       size_t row_size, sp_error *err)
 {
 	sp_rocks_writer *writer = sp_alloc_zero(1, sizeof(*writer));
 	sp_status status;
@@ -159,7 +180,7 @@ sp_status sp_rocks_writer_create(sp_rocks_writer **out, const char *folder, size
 	writer->row_size = row_size;
 	status = set_paths(writer, folder, err);
 	if (status == SP_OK)
-		status = open_for_writing(writer, err);
+		status = base != NULL ? open_over(writer, base, err) : open_new(writer, err);
 	if (status != SP_OK) {
 		sp_rocks_writer_destroy(writer);
 		return sp_error_prefix(err, status, "%s", folder);
@@ -168,10 +189,30 @@ sp_status sp_rocks_writer_create(sp_rocks_writer **out, const char *folder, size
 	return SP_OK;
 }
 
+sp_status sp_rocks_writer_create(sp_rocks_writer **out, const char *folder, size_t row_size,
+				 sp_error *err)
+{
+	return create_writer(out, folder, NULL, row_size, err);
+}
+
+sp_status sp_rocks_writer_create_over(sp_rocks_writer **out, const char *folder, const char *base,
+				      size_t row_size, sp_error *err)
+{
+	return create_writer(out, folder, base, row_size, err);
+}
+
+static void end_file(sp_rocks_writer *writer)
+{
+	if (writer->run != NULL)
+		rocksdb_sstfilewriter_destroy(writer->run);
+	writer->run = NULL;
+}
+
 void sp_rocks_writer_destroy(sp_rocks_writer *writer)
 {
 	if (writer == NULL)
 		return;
+	end_file(writer);
 	if (writer->db != NULL)
 		rocksdb_close(writer->db);
 	if (writer->env != NULL)
@@ -183,25 +224,6 @@ void sp_rocks_writer_destroy(sp_rocks_writer *writer)
 	sp_free(writer->folder);
 	sp_free(writer->run_path);
 	sp_free(writer);
-}
-
-static sp_status write_run(const sp_rocks_writer *writer, rocksdb_sstfilewriter_t *file,
-			   const char *const *rows, size_t count, sp_error *err)
-{
-	char *fault = NULL;
-
-	rocksdb_sstfilewriter_open(file, writer->run_path, &fault);
-	for (size_t i = 0; i < count && fault == NULL; i++) {
-		uint64_t key;
-
-		memcpy(&key, rows[i], sizeof(key));
-		key = htobe64(key);
-		rocksdb_sstfilewriter_put(file, (const char *)&key, sizeof(key),
-					  rows[i] + sizeof(key), writer->row_size, &fault);
-	}
-	if (fault == NULL)
-		rocksdb_sstfilewriter_finish(file, &fault);
-	return fault != NULL ? take_error(fault, "writing a run", err) : SP_OK;
 }
 
 static sp_status ingest_run(const sp_rocks_writer *writer, sp_error *err)
@@ -216,20 +238,60 @@ static sp_status ingest_run(const sp_rocks_writer *writer, sp_error *err)
 	return fault != NULL ? take_error(fault, "taking in a run", err) : SP_OK;
 }
 
+static sp_status with_folder(const sp_rocks_writer *writer, sp_status status, sp_error *err)
+{
+	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", writer->folder);
+}
+
+sp_status sp_rocks_writer_begin_run(sp_rocks_writer *writer, sp_error *err)
+{
+	char *fault = NULL;
+
+	end_file(writer);
+	writer->run = rocksdb_sstfilewriter_create(writer->env, writer->run_options);
+	rocksdb_sstfilewriter_open(writer->run, writer->run_path, &fault);
+	return fault != NULL ? with_folder(writer, take_error(fault, "writing a run", err), err)
+			     : SP_OK;
+}
+
+sp_status sp_rocks_writer_put(sp_rocks_writer *writer, int64_t key, const void *row, sp_error *err)
+{
+	uint64_t stored = htobe64((uint64_t)key);
+	char *fault = NULL;
+
+	rocksdb_sstfilewriter_put(writer->run, (const char *)&stored, sizeof(stored), row,
+				  writer->row_size, &fault);
+	return fault != NULL ? with_folder(writer, take_error(fault, "writing a run", err), err)
+			     : SP_OK;
+}
+
+sp_status sp_rocks_writer_end_run(sp_rocks_writer *writer, sp_error *err)
+{
+	char *fault = NULL;
+	sp_status status = SP_OK;
+
+	rocksdb_sstfilewriter_finish(writer->run, &fault);
+	end_file(writer);
+	if (fault != NULL)
+		status = take_error(fault, "writing a run", err);
+	if (status == SP_OK)
+		status = ingest_run(writer, err);
+	return with_folder(writer, status, err);
+}
+
 sp_status sp_rocks_writer_add_run(sp_rocks_writer *writer, const char *const *rows, size_t count,
 				  sp_error *err)
 {
-	rocksdb_sstfilewriter_t *file;
-	sp_status status;
-
 	if (count == 0)
 		return SP_OK;
-	file = rocksdb_sstfilewriter_create(writer->env, writer->run_options);
-	status = write_run(writer, file, rows, count, err);
-	rocksdb_sstfilewriter_destroy(file);
-	if (status == SP_OK)
-		status = ingest_run(writer, err);
-	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", writer->folder);
+	SP_TRY(sp_rocks_writer_begin_run(writer, err));
+	for (size_t i = 0; i < count; i++) {
+		int64_t key;
+
+		memcpy(&key, rows[i], sizeof(key));
+		SP_TRY(sp_rocks_writer_put(writer, key, rows[i] + sizeof(key), err));
+	}
+	return sp_rocks_writer_end_run(writer, err);
 }
 
 /* The number behind `name` in the text of a property; false when it is not there. */
@@ -244,12 +306,15 @@ static bool number_in_property(rocksdb_t *db, const char *property, const char *
 	return at != NULL;
 }
 
-/* Compaction has no way to say that it failed: it is seen by what it leaves. */
-static bool is_one_run(rocksdb_t *db)
+/*
+ * Compaction has no way to say that it failed: it is seen by what it leaves.
+ * `over`: how many runs may lie over the merged one.
+ */
+static bool is_one_run(rocksdb_t *db, uint64_t over)
 {
-	uint64_t upper = 1, errors = 1;
+	uint64_t upper = UINT64_MAX, errors = 1;
 
-	return number_in_property(db, "rocksdb.num-files-at-level0", "", &upper) && upper == 0 &&
+	return number_in_property(db, "rocksdb.num-files-at-level0", "", &upper) && upper <= over &&
 	       rocksdb_property_int(db, "rocksdb.background-errors", &errors) == 0 && errors == 0;
 }
 
@@ -272,12 +337,22 @@ sp_status sp_rocks_writer_finish(sp_rocks_writer *writer, size_t *rows, sp_error
 	rocksdb_compactoptions_set_bottommost_level_compaction(options, FORCE_BOTTOMMOST_ONCE);
 	rocksdb_compact_range_opt(writer->db, options, NULL, 0, NULL, 0);
 	rocksdb_compactoptions_destroy(options);
-	if (!is_one_run(writer->db) || !count_rows(writer->db, rows))
+	if (!is_one_run(writer->db, 0) || !count_rows(writer->db, rows))
 		return sp_error_set(err, SP_IO, "%s: RocksDB cannot merge the runs (disk full?)",
 				    writer->folder);
 	rocksdb_close(writer->db);
 	writer->db = NULL;
 	return SP_OK;
+}
+
+sp_status sp_rocks_writer_leave(sp_rocks_writer *writer, sp_error *err)
+{
+	bool left = is_one_run(writer->db, 1);
+
+	rocksdb_close(writer->db);
+	writer->db = NULL;
+	return left ? SP_OK
+		    : sp_error_set(err, SP_IO, "%s: RocksDB has not taken the run", writer->folder);
 }
 
 /* ---- reading ---- */
@@ -298,9 +373,9 @@ static sp_status open_for_reading(sp_rocks *rocks, const char *folder, bool dire
 		&rocks->family, 0, &fault);
 	if (fault != NULL)
 		return take_error(fault, "opening", err);
-	if (!is_one_run(rocks->db) || !count_rows(rocks->db, &rocks->row_count) ||
+	if (!is_one_run(rocks->db, 1) || !count_rows(rocks->db, &rocks->row_count) ||
 	    rocksdb_property_int(rocks->db, "rocksdb.total-sst-files-size", &size) != 0)
-		return sp_error_set(err, SP_CORRUPT, "the rows are not in one sorted run");
+		return sp_error_set(err, SP_CORRUPT, "the rows are in more runs than two");
 	rocks->disk_size = (size_t)size;
 	return SP_OK;
 }

@@ -15,7 +15,8 @@
  * is that of keys as unsigned numbers.  Data blocks of 4 KiB lie on 4 KiB
  * boundaries, uncompressed, each with its checksum (XXH3), which is verified at
  * every read; a Ribbon filter of about six bits per key keeps absent keys from
- * the disk.  Everything is in one sorted run, so a key is one block.
+ * the disk.  Everything is in one sorted run, so a key is one block, or in that and
+ * one more that lies over it.
  *
  * In memory are the index (a few bytes per block), the filter and the names of
  * files; blocks are not cached here.  The files stay open, so a folder that is
@@ -50,9 +51,28 @@ SP_MUST_CHECK sp_status sp_rocks_writer_create(sp_rocks_writer **out, const char
 SP_MUST_CHECK sp_status sp_rocks_writer_add_run(sp_rocks_writer *writer, const char *const *rows,
 						size_t count, sp_error *err);
 
+/*
+ * The same row by row: begin, put ... put, end.  `row` is row_size bytes.  What is
+ * not ended is nothing.
+ */
+SP_MUST_CHECK sp_status sp_rocks_writer_begin_run(sp_rocks_writer *writer, sp_error *err);
+SP_MUST_CHECK sp_status sp_rocks_writer_put(sp_rocks_writer *writer, int64_t key, const void *row,
+					    sp_error *err);
+SP_MUST_CHECK sp_status sp_rocks_writer_end_run(sp_rocks_writer *writer, sp_error *err);
+
 /* Merges the runs to one; all is on disk then.  *rows: different keys. */
 SP_MUST_CHECK sp_status sp_rocks_writer_finish(sp_rocks_writer *writer, size_t *rows,
 					       sp_error *err);
+
+/*
+ * In place of create() and finish(): rows over those of the complete folder
+ * `base`, in a `folder` of their own (storage/rocks_link.h).  At most one run is
+ * added and stays one, with a filter of its own: reads look into it first.
+ */
+SP_MUST_CHECK sp_status sp_rocks_writer_create_over(sp_rocks_writer **out, const char *folder,
+						    const char *base, size_t row_size,
+						    sp_error *err);
+SP_MUST_CHECK sp_status sp_rocks_writer_leave(sp_rocks_writer *writer, sp_error *err);
 
 /* NULL is fine. */
 void sp_rocks_writer_destroy(sp_rocks_writer *writer);
@@ -92,7 +112,7 @@ SP_MUST_CHECK sp_status sp_rocks_read(const sp_rocks *rocks, const int64_t *keys
 				      sp_rocks_batch *out, sp_error *err);
 void sp_rocks_batch_release(sp_rocks_batch *batch);
 
-size_t sp_rocks_row_count(const sp_rocks *rocks);
+size_t sp_rocks_row_count(const sp_rocks *rocks);      /* a key in both runs counts twice */
 size_t sp_rocks_footprint(const sp_rocks *rocks);      /* bytes of memory */
 size_t sp_rocks_disk_footprint(const sp_rocks *rocks); /* bytes of files */
 

@@ -1,5 +1,6 @@
 #include "storage/row_cache.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ typedef struct row_slot {
 } row_slot;
 
 struct sp_row_cache {
+	atomic_size_t users;
 	sp_region region;
 	size_t sets, set_size, slot_size, row_size;
 	sp_row_cache_policy policy;
@@ -261,6 +263,19 @@ void sp_row_cache_fill(sp_row_cache *cache, int64_t key, const void *row)
 	sp_row_set_end_write(place.set);
 }
 
+void sp_row_cache_replace(sp_row_cache *cache, int64_t key, const void *row)
+{
+	row_place place = find_place(cache, key);
+	unsigned way;
+
+	while (!sp_row_set_begin_write(place.set))
+		sched_yield();
+	way = find_way(cache, &place, key);
+	if (way != NO_WAY)
+		put(cache, &place, way, key, row);
+	sp_row_set_end_write(place.set);
+}
+
 /* ---- seeding ---- */
 
 /*
@@ -384,6 +399,7 @@ sp_status sp_row_cache_create(sp_row_cache **out, const sp_row_cache_options *op
 
 	if (cache == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a cache of rows");
+	atomic_init(&cache->users, 1);
 	cache->policy = options->policy;
 	memcpy(cache->key_of_hash, sp_hash_process_key(), sizeof(cache->key_of_hash));
 	status = allocate(cache, options, err);
@@ -401,9 +417,15 @@ sp_status sp_row_cache_create(sp_row_cache **out, const sp_row_cache_options *op
 	return SP_OK;
 }
 
+sp_row_cache *sp_row_cache_share(sp_row_cache *cache)
+{
+	atomic_fetch_add_explicit(&cache->users, 1, memory_order_relaxed);
+	return cache;
+}
+
 void sp_row_cache_destroy(sp_row_cache *cache)
 {
-	if (cache == NULL)
+	if (cache == NULL || atomic_fetch_sub_explicit(&cache->users, 1, memory_order_acq_rel) != 1)
 		return;
 	sp_region_fini(&cache->region);
 	sp_free(cache);

@@ -11,7 +11,8 @@
  * Hot rows of a slower tier, in a fixed number of bytes.
  *
  * It also remembers that a key is absent.  Rows are bytes of one size; the
- * rows behind the cache never change, so a row in it is right or not there.
+ * rows behind the cache change by sp_row_cache_replace() only, so a row in it is
+ * right or not there.
  *
  * lfu   A row enters only when its key was asked for more often lately than
  *       the least used row it would push out, so a scan over many keys leaves
@@ -45,7 +46,10 @@ typedef struct sp_row_cache_options {
 SP_MUST_CHECK sp_status sp_row_cache_create(sp_row_cache **out, const sp_row_cache_options *options,
 					    sp_error *err);
 
-/* NULL is fine. */
+/* One user more, to be destroyed once more; gives `cache`.  Thread-safe, as is destroying. */
+sp_row_cache *sp_row_cache_share(sp_row_cache *cache);
+
+/* Gone with the last user.  NULL is fine. */
 void sp_row_cache_destroy(sp_row_cache *cache);
 
 typedef enum sp_row_cache_answer {
@@ -68,6 +72,13 @@ size_t sp_row_cache_row_stride(const sp_row_cache *cache);
 
 /* What a read missed and the tier behind has answered; NULL: absent.  It may stay out. */
 void sp_row_cache_fill(sp_row_cache *cache, int64_t key, const void *row);
+
+/*
+ * The key's row is another one from now on: where something is held of it, `row`
+ * is held instead, and its uses stay.  It waits for a fill, and nobody reads or fills
+ * this key meanwhile.
+ */
+void sp_row_cache_replace(sp_row_cache *cache, int64_t key, const void *row);
 
 /*
  * Before serving: a row and how often training met its key.  Those of the highest

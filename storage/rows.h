@@ -92,6 +92,9 @@ typedef struct sp_rows_guard {
 	sp_status (*prepare)(void *owner, const sp_rows *rows, const int64_t *keys, size_t count,
 			     sp_error *err);
 	sp_status (*confirm)(void *owner, sp_error *err);
+
+	/* Whether all of it has been found right: then only confirm() has something to say. */
+	bool (*is_whole)(void *owner);
 } sp_rows_guard;
 
 /*

@@ -43,9 +43,9 @@ struct sp_rows_fold {
 	sp_error error;
 };
 
-bool sp_rows_fold_suits(const sp_rows *base, const sp_rows *over)
+bool sp_rows_fold_is_mapped(const sp_rows *base)
 {
-	return base->guard == NULL && over->guard == NULL;
+	return base->guard != NULL;
 }
 
 size_t sp_rows_fold_cost(const sp_rows *base, const sp_rows *over)
@@ -225,8 +225,21 @@ static sp_status index_keys(sp_rows_fold *fold, bool *over, sp_error *err)
 	return SP_OK;
 }
 
+/* Until then a key in it may be any other, so that nothing of it is read. */
+static bool is_whole(const sp_rows *rows)
+{
+	return rows->guard == NULL || rows->guard->is_whole(rows->owner);
+}
+
+static sp_status confirm(const sp_rows *rows, sp_error *err)
+{
+	return rows->guard != NULL ? rows->guard->confirm(rows->owner, err) : SP_OK;
+}
+
 bool sp_rows_fold_is_busy(const sp_rows_fold *fold)
 {
+	if (!is_whole(fold->base))
+		return true;
 	return fold->thread != NULL && !atomic_load(&fold->indexed);
 }
 
@@ -234,10 +247,14 @@ sp_status sp_rows_fold_step(sp_rows_fold *fold, size_t slots, bool *done, sp_err
 {
 	bool over = false;
 
+	*done = false;
+	if (!is_whole(fold->base))
+		return confirm(fold->base, err);
 	if (fold->phase == INDEX)
 		SP_TRY(index_keys(fold, &over, err));
 	else if (fold->phase != DONE)
 		SP_TRY(walk(fold, slots, &over, err));
+	SP_TRY(confirm(fold->base, err));
 	if (over) {
 		fold->phase++;
 		fold->slot = 0;

@@ -19,15 +19,15 @@
  *
  * Memory: that of the rows that are made, and 17 bytes a key while they are.
  *
+ * A base that is guarded (storage/rows.h), as a mapped file is, is waited for until all of
+ * it is known to be right; one that turns out not to be is an error.
+ *
  * Threads: one thread at a time; the layers may be read meanwhile.
  */
 typedef struct sp_rows_fold sp_rows_fold;
 
-/*
- * Whether it can be done and is worth it: rows that lie in a mapped file stay
- * there, where other processes share them.
- */
-bool sp_rows_fold_suits(const sp_rows *base, const sp_rows *over);
+/* Whether the base lies in a file, which other processes may share: what is made is in memory. */
+bool sp_rows_fold_is_mapped(const sp_rows *base);
 
 /* Bytes that it takes at most, the rows that are made included; SIZE_MAX: too many to count. */
 size_t sp_rows_fold_cost(const sp_rows *base, const sp_rows *over);
@@ -43,7 +43,7 @@ SP_MUST_CHECK sp_status sp_rows_fold_create(sp_rows_fold **out, const char *name
 SP_MUST_CHECK sp_status sp_rows_fold_step(sp_rows_fold *fold, size_t slots, bool *done,
 					  sp_error *err);
 
-/* Whether keys are given their places just now: a step does nothing then. */
+/* Whether keys are given their places just now, or the base is waited for. */
 bool sp_rows_fold_is_busy(const sp_rows_fold *fold);
 
 /* After the last step: the rows, for sp_rows_release(). */

@@ -40,4 +40,22 @@ SP_MUST_CHECK sp_status sp_ssd__tier_create(sp_tier **out, sp_ssd_store *store,
 					    const sp_ssd_table *table, sp_ssd_folder *folder,
 					    sp_row_cache *cache, sp_error *err);
 
+/*
+ * Two folders of one table: `base` complete and in use, `folded` with the rows of
+ * how->over over those of `base`, in nobody's name: it goes when it is opened, or
+ * with the process.  Both are the caller's to close.
+ */
+SP_MUST_CHECK sp_status sp_ssd__fold(sp_ssd_folder *folded, sp_ssd_folder *base,
+				     const sp_ssd_store *store, const sp_ssd_table *table,
+				     const sp_tier_fold *how, sp_error *err);
+
+/* Bytes of memory that takes, besides what opening the folder does. */
+size_t sp_ssd__fold_cost(const sp_ssd_table *table, const sp_rows *over);
+
+/*
+ * `row` as a tier of this format stores it: in place, or made in `elements`
+ * [dim] from one that is woven.
+ */
+const void *sp_ssd__as_stored(const sp_ssd_table *table, const sp_stored_row *row, float *elements);
+
 #endif

@@ -32,7 +32,9 @@ typedef struct ssd_tier {
 	sp_rocks *rocks;
 	sp_row_cache *cache;
 	const sp_row_codec *codec;
+	sp_row_format format;
 	size_t row_size;
+	float *elements; /* [dim] for adopt(); NULL: it was not folded */
 	atomic_bool distrusted;
 	atomic_uint_least64_t asked, found, absent, hot_hits, errors, bytes_read;
 } ssd_tier;
@@ -333,8 +335,99 @@ static void ssd_destroy(sp_tier *tier)
 	sp_ssd_folder_close(&ssd->folder);
 	sp_row_cache_destroy(ssd->cache);
 	sp_ssd_store_release(ssd->store);
+	sp_free(ssd->elements);
 	sp_free(ssd->name);
 	sp_free(ssd);
+}
+
+/* ---- folding ---- */
+
+static sp_ssd_table table_of(const ssd_tier *tier)
+{
+	return (sp_ssd_table){tier->name, tier->tier.dim, tier->format};
+}
+
+/* Index and filter of what was there come into memory a second time. */
+static size_t ssd_fold_cost(const sp_tier *tier, const sp_rows *over)
+{
+	const sp_ssd_table table = table_of(of(tier));
+	size_t index = sp_rocks_footprint(of(tier)->rocks) +
+		       sp_rocks_expected_footprint(sp_rows_get_shape(over)->row_count,
+						   of(tier)->row_size);
+	size_t bytes = sp_ssd__fold_cost(&table, over);
+
+	return bytes < SIZE_MAX - index ? bytes + index : SIZE_MAX;
+}
+
+/*
+ * The tier over `made`, of which only open files stay: it stands in for `base`,
+ * whose files they are but for one, and goes on with the cache of `from`.
+ */
+static sp_status open_folded(sp_tier **out, const ssd_tier *from, sp_ssd_folder *made,
+			     sp_ssd_folder *base, sp_error *err)
+{
+	const sp_ssd_table table = table_of(from);
+	float *elements = sp_alloc(table.dim * sizeof(*elements));
+	sp_row_cache *cache = sp_row_cache_share(from->cache);
+	sp_status status = SP_NO_MEMORY;
+	ssd_tier *tier;
+
+	if (elements == NULL)
+		sp_error_set(err, status, "no memory to fold rows");
+	else
+		status = sp_ssd__tier_create(out, from->store, &table, made, cache, err);
+	if (status != SP_OK) {
+		sp_row_cache_destroy(cache);
+		sp_free(elements);
+		return status;
+	}
+	tier = of(*out);
+	tier->elements = elements;
+	*made = tier->folder;
+	tier->folder = *base;
+	*base = (sp_ssd_folder){.lock = -1};
+	return SP_OK;
+}
+
+static sp_status ssd_fold(sp_tier **out, sp_tier *tier, const sp_tier_fold *how, sp_error *err)
+{
+	ssd_tier *from = of(tier);
+	const sp_ssd_table table = table_of(from);
+	sp_ssd_folder made = {.lock = -1}, base = {.lock = -1};
+	sp_status status = sp_ssd__fold(&made, &base, from->store, &table, how, err);
+
+	if (status == SP_OK)
+		status = open_folded(out, from, &made, &base, err);
+	sp_ssd_folder_discard(&made, from->store->path);
+	sp_ssd_folder_close(&base);
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "table '%s', SSD tier", from->name);
+	return SP_OK;
+}
+
+static void move_count(atomic_uint_least64_t *to, atomic_uint_least64_t *from)
+{
+	count_up(to, atomic_exchange(from, 0));
+}
+
+/* What the cache holds of the layer's keys are the rows before, or that there was none. */
+static void ssd_adopt(sp_tier *folded, sp_tier *tier, const sp_rows *over)
+{
+	ssd_tier *to = of(folded), *from = of(tier);
+	const sp_ssd_table table = table_of(to);
+	sp_stored_row row;
+	int64_t key;
+
+	for (size_t s = 0; s < sp_rows_get_shape(over)->slot_count; s++)
+		if (sp_rows_at(over, s, &key, &row))
+			sp_row_cache_replace(to->cache, key,
+					     sp_ssd__as_stored(&table, &row, to->elements));
+	move_count(&to->asked, &from->asked);
+	move_count(&to->found, &from->found);
+	move_count(&to->absent, &from->absent);
+	move_count(&to->hot_hits, &from->hot_hits);
+	move_count(&to->errors, &from->errors);
+	move_count(&to->bytes_read, &from->bytes_read);
 }
 
 static const sp_tier_kind ssd_kind = {
@@ -344,6 +437,9 @@ static const sp_tier_kind ssd_kind = {
 	.counters = ssd_counters,
 	.footprint = ssd_footprint,
 	.disk_footprint = ssd_disk_footprint,
+	.fold_cost = ssd_fold_cost,
+	.fold = ssd_fold,
+	.adopt = ssd_adopt,
 	.destroy = ssd_destroy,
 };
 
@@ -414,6 +510,7 @@ sp_status sp_ssd__tier_create(sp_tier **out, sp_ssd_store *store, const sp_ssd_t
 	tier->store = sp_ssd_store_retain(store);
 	tier->folder.lock = -1;
 	tier->codec = sp_row_codec_find(table->format);
+	tier->format = table->format;
 	tier->row_size = sp_row_format_size(table->format, table->dim);
 	status = fill(tier, table, folder, cache, err);
 	if (status != SP_OK) {

@@ -173,9 +173,12 @@ static sp_status check_dim(const sp_table_rules *rules, size_t dim, sp_error *er
 	return SP_OK;
 }
 
+/* Of a slower tier's keys is known which were folded into it: an overlay has all of them. */
 static size_t count_rows(const sp_table *table)
 {
-	return count_new(table->overlay, table->base) +
+	bool again = table->overlay != NULL && table->below != NULL && table->folded != NULL;
+
+	return count_new(table->overlay, table->base) - (again ? table->folded->count : 0) +
 	       (table->base != NULL ? table->base->shape.row_count : 0) +
 	       (table->below != NULL ? table->below->row_count : 0);
 }
@@ -293,16 +296,18 @@ static sp_status list_keys(sp_folded_keys **out, const sp_rows *rows, const char
 	return SP_OK;
 }
 
-sp_status sp_table_fold(sp_table **out, const sp_table *table, sp_rows *rows, sp_error *err)
+sp_status sp_table_fold(sp_table **out, const sp_table *table, sp_rows *base, sp_tier *below,
+			sp_error *err)
 {
 	sp_table parts = *table;
 	sp_status status;
 
-	assert(table->overlay != NULL && table->base != NULL);
-	SP_TRY(check_dim(table->rules, rows->shape.dim, err));
+	assert(table->overlay != NULL && (base == NULL) != (below == NULL));
+	SP_TRY(check_dim(table->rules, base != NULL ? base->shape.dim : below->dim, err));
 	SP_TRY(list_keys(&parts.folded, table->overlay, table->rules->name, err));
 	parts.overlay = NULL;
-	parts.base = rows;
+	parts.base = base;
+	parts.below = below;
 	parts.row_count = count_rows(&parts);
 	status = assemble(out, &parts, err);
 	release_folded(parts.folded);

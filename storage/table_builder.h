@@ -62,12 +62,13 @@ typedef struct sp_table_layers {
 sp_table_layers sp_table_get_layers(const sp_table *table);
 
 /*
- * The table that answers as `table`, with `rows` in place of its overlay and its
- * base: they are both made one (storage/rows_fold.h).  Takes a reference to them.  It
- * remembers the keys of the overlay, 8 bytes each.
+ * The table that answers as `table`, which has an overlay, with `base` and
+ * `below` in place of all that it has: its overlay is part of one of them
+ * (storage/layers_fold.h).  Takes references to both; one is NULL.  It remembers the
+ * keys of the overlay, 8 bytes each.
  */
-SP_MUST_CHECK sp_status sp_table_fold(sp_table **out, const sp_table *table, sp_rows *rows,
-				      sp_error *err);
+SP_MUST_CHECK sp_status sp_table_fold(sp_table **out, const sp_table *table, sp_rows *base,
+				      sp_tier *below, sp_error *err);
 
 /* Whether it was made by sp_table_fold(), or lies over one that was. */
 bool sp_table_is_folded(const sp_table *table);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "storage/rows.h"
 
 /*
  * A slower tier of storage: what a table asks for the keys that it has not in
@@ -38,13 +39,20 @@ typedef struct sp_tier_read {
 
 /* Since the tier was opened. */
 typedef struct sp_tier_counters {
-	uint64_t asked;      /* keys */
-	uint64_t found;      /* of them, and absent: those of calls that did not fail */
+	uint64_t asked; /* keys */
+	uint64_t found; /* of them, and absent: those of calls that did not fail */
 	uint64_t absent;
 	uint64_t hot_hits;   /* keys answered from the cache in memory, as found or as absent */
 	uint64_t errors;     /* calls that failed */
 	uint64_t bytes_read; /* from the device or the network */
 } sp_tier_counters;
+
+/* A layer of rows that is to become part of a tier. */
+typedef struct sp_tier_fold {
+	sp_rows *over;           /* stored in the tier's format */
+	int64_t rows_per_second; /* at most; 0: any */
+	const atomic_bool *stop; /* true: it ends soon, with SP_BUSY */
+} sp_tier_fold;
 
 typedef struct sp_tier_kind {
 	const char *name; /* "ssd"; for logs, metrics, errors */
@@ -67,6 +75,18 @@ typedef struct sp_tier_kind {
 	/* Bytes of memory, and of disk. */
 	size_t (*footprint)(const sp_tier *tier);
 	size_t (*disk_footprint)(const sp_tier *tier);
+
+	/*
+	 * All three or none.  fold() makes another tier, whose rows are those of `over` and of
+	 * `tier` for all other keys; `tier` is read meanwhile, and stays what it is.  It
+	 * rests for as long as it works.  adopt() is called right before `folded` answers in
+	 * place of `tier` with `over` lying over it; nobody who asks `tier` for a key of `over` is
+	 * left then, and nobody comes.
+	 */
+	size_t (*fold_cost)(const sp_tier *tier,
+			    const sp_rows *over); /* bytes of memory, at most */
+	sp_status (*fold)(sp_tier **out, sp_tier *tier, const sp_tier_fold *how, sp_error *err);
+	void (*adopt)(sp_tier *folded, sp_tier *tier, const sp_rows *over);
 
 	/* The last reference is gone: frees the tier itself. */
 	void (*destroy)(sp_tier *tier);

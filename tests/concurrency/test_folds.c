@@ -122,6 +122,12 @@ static void assert_value(const sp_row_model *rows, int64_t key, double value)
 	assert_true(value_of(rows, key) == value);
 }
 
+static void check_every_row(const sp_row_model *rows, int every, double value)
+{
+	for (int64_t key = 0; key < KEYS; key++)
+		assert_true(value_of(rows, key) == (key % every == 0 ? value : 1000));
+}
+
 /* ------------------------------------------------------------------ readers */
 
 typedef struct scene {
@@ -174,15 +180,14 @@ static void end_readers(scene *s)
 }
 
 /* Four deltas, then the next full checkpoint. */
-static void no_request_notices(void **state)
+static void update_and_fold(sp_row_model *rows, const char *more, int updates)
 {
-	sp_row_model *rows = *state;
 	scene s = {.done = false};
 	int full = 1, delta = 0;
 
-	open_model(rows, ", \"session_num\": 3" QUICK);
+	open_model(rows, more);
 	start_readers(&s, rows);
-	for (int i = 0; i < UPDATES; i++) {
+	for (int i = 0; i < updates; i++) {
 		int before = atomic_load(&folds);
 
 		usleep(PAUSE_US);
@@ -200,6 +205,42 @@ static void no_request_notices(void **state)
 	end_readers(&s);
 	assert_int_equal(rereads, 0); /* each delta had the keys of the one before */
 	assert_int_equal(warnings, 0);
+	assert_int_equal(obstacles, 0);
+}
+
+static void no_request_notices(void **state)
+{
+	update_and_fold(*state, ", \"session_num\": 3" QUICK, UPDATES);
+}
+
+/* The configuration that keeps rows in a folder of the test's; `format` has its path. */
+static const char *with_folder(const sp_row_model *rows, const char *format)
+{
+	static char more[2 * SP_PATH_SIZE];
+	char folder[SP_PATH_SIZE + 16];
+	size_t size;
+
+	snprintf(folder, sizeof(folder), "%.480s/kept", rows->work);
+	size = (size_t)snprintf(more, sizeof(more), "%s", ", \"session_num\": 3" QUICK);
+	snprintf(more + size, sizeof(more) - size, format, folder);
+	return more;
+}
+
+/* The table takes three times as much. */
+#define ON_SSD                                                                                    \
+	", \"ev_storage_type\": 12, \"ev_storage_size\": [262144], \"ev_storage_path\": \"%s\", " \
+	"\"ev_storage_read_threads\": 4"
+#define IN_IMAGE ", \"ev_image_path\": \"%s\""
+
+static void no_request_notices_on_an_ssd(void **state)
+{
+	update_and_fold(*state, with_folder(*state, ON_SSD), UPDATES / 2);
+}
+
+static void no_request_notices_where_an_image_is_left(void **state)
+{
+	update_and_fold(*state, with_folder(*state, IN_IMAGE ", \"update_fold_image\": true"),
+			UPDATES / 2);
 }
 
 static void assert_all_tables_are(const sp_table_model *tables, float value)
@@ -456,12 +497,11 @@ static char *read_image(const char *folder, size_t *size)
 static void an_image_is_left_alone(void **state)
 {
 	sp_row_model *rows = *state;
-	char more[2 * SP_PATH_SIZE], folder[SP_PATH_SIZE + 16], *before, *after;
+	char folder[SP_PATH_SIZE + 16], *before, *after;
 	size_t size, size_after;
 
-	snprintf(folder, sizeof(folder), "%.480s/images", rows->work);
-	snprintf(more, sizeof(more), "%s, \"ev_image_path\": \"%s\"", QUICK, folder);
-	open_model(rows, more);
+	snprintf(folder, sizeof(folder), "%.480s/kept", rows->work);
+	open_model(rows, with_folder(rows, IN_IMAGE));
 	before = read_image(folder, &size);
 	sp_row_model_write_delta(rows, 1, 1);
 	assert_true(sp_row_model_await(rows, 1001));
@@ -480,26 +520,100 @@ static void an_image_is_left_alone(void **state)
 	assert_true(sp_row_model_ask(rows, rows->keys, BATCH) == 1001);
 }
 
-static void a_table_on_an_ssd_is_left_alone(void **state)
+/* Folded into memory of its own where that is wanted; the image stays what it is all the same. */
+static void an_image_is_left_for_memory(void **state)
 {
 	sp_row_model *rows = *state;
-	char more[2 * SP_PATH_SIZE];
+	const char *more = with_folder(rows, IN_IMAGE ", \"update_fold_image\": true");
+	char folder[SP_PATH_SIZE + 16], *before, *after;
+	size_t size, size_after;
 
-	snprintf(more, sizeof(more),
-		 "%s, \"ev_storage_type\": 12, \"ev_storage_path\": \"%.480s/ssd\", "
-		 "\"ev_storage_size\": [262144]",
-		 QUICK, rows->work);
+	snprintf(folder, sizeof(folder), "%.480s/kept", rows->work);
 	open_model(rows, more);
+	before = read_image(folder, &size);
 	for (int delta = 1; delta < 4; delta++) {
 		sp_row_model_write_delta(rows, 1, delta);
-		assert_true(sp_row_model_await(rows, 1000 + delta));
-		usleep(100000);
+		await_folds(delta);
+		check_every_row(rows, 2, 1000 + delta);
+		if (delta > 1)
+			continue;
+		roll_back(rows); /* to what the image has */
+		check_every_row(rows, 1, 1000);
+		assert_int_equal(rereads, 1);
 	}
-	assert_int_equal(folds, 0);
-	assert_int_equal(obstacles, 1);
+	assert_int_equal(rereads, 1);
+	assert_int_equal(obstacles, 0);
+	after = read_image(folder, &size_after);
+	assert_int_equal(size, size_after);
+	assert_memory_equal(before, after, size);
+	sp_free(before);
+	sp_free(after);
+	serving_processor_destroy(rows->model);
+	open_model(rows, more);
+	check_every_row(rows, 2, 1003);
+}
+
+static int count_ssd_folders(const sp_row_model *rows)
+{
+	char folder[SP_PATH_SIZE + 16];
+	const struct dirent *entry;
+	int count = 0;
+	DIR *list;
+
+	snprintf(folder, sizeof(folder), "%.480s/kept", rows->work);
+	list = opendir(folder);
+	assert_non_null(list);
+	while ((entry = readdir(list)) != NULL)
+		count += strncmp(entry->d_name, "sp-ssd-", 7) == 0;
+	closedir(list);
+	return count;
+}
+
+static void a_table_on_an_ssd_is_folded(void **state)
+{
+	sp_row_model *rows = *state;
+	const char *more = with_folder(rows, ON_SSD);
+	int64_t keys[KEYS / 4];
+
+	for (int i = 0; i < KEYS / 4; i++)
+		keys[i] = 4 * i;
+	open_model(rows, more);
+	check_every_row(rows, 1, 1000); /* the cache is full of these */
+	for (int delta = 1; delta < 4; delta++) {
+		sp_row_model_write_delta(rows, 1, delta);
+		await_folds(delta);
+		check_every_row(rows, 2, 1000 + delta);
+		assert_int_equal(count_ssd_folders(rows), 1);
+		if (delta > 1)
+			continue;
+		roll_back(rows); /* to what is in the folder that was there first */
+		check_every_row(rows, 1, 1000);
+		assert_int_equal(rereads, 1);
+	}
+	assert_int_equal(rereads, 1);
+	/* So are the full checkpoint's rows of keys that the next delta lacks. */
+	write_delta(rows, 4, keys, KEYS / 4);
+	assert_value(rows, 4, 1004);
+	check_every_row(rows, 4, 1004);
+	assert_int_equal(rereads, 2);
+	await_folds(4);
+	check_every_row(rows, 4, 1004);
 	roll_back(rows);
-	assert_true(sp_row_model_ask(rows, rows->keys, BATCH) == 1002);
-	assert_int_equal(rereads, 0);
+	check_every_row(rows, 2, 1003);
+	assert_int_equal(rereads, 2); /* all of its keys were in that one */
+	/* A start knows nothing of it. */
+	serving_processor_destroy(rows->model);
+	open_model(rows, more);
+	check_every_row(rows, 4, 1004);
+	sp_row_model_remove(rows, 1, 4);
+	serving_processor_destroy(rows->model);
+	open_model(rows, more);
+	check_every_row(rows, 2, 1003);
+	for (int delta = 1; delta < 4; delta++)
+		sp_row_model_remove(rows, 1, delta);
+	serving_processor_destroy(rows->model);
+	open_model(rows, more);
+	check_every_row(rows, 1, 1000);
 }
 
 /* ------------------------------------------------------------------ many rounds */
@@ -555,6 +669,8 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(no_request_notices),
+		CASE(no_request_notices_on_an_ssd),
+		CASE(no_request_notices_where_an_image_is_left),
 		CASE(tables_are_folded_one_after_the_other),
 		CASE(new_keys_are_folded_in),
 		CASE(what_is_small_is_left_alone),
@@ -567,7 +683,8 @@ int main(void)
 		CASE(what_does_not_fit_is_not_folded),
 		CASE(nothing_is_folded_with_0_seconds),
 		CASE(an_image_is_left_alone),
-		CASE(a_table_on_an_ssd_is_left_alone),
+		CASE(an_image_is_left_for_memory),
+		CASE(a_table_on_an_ssd_is_folded),
 		CASE(many_rounds_leave_nothing_behind),
 	};
 

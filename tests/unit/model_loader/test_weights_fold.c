@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "model_loader/weights.h"
-#include "storage/rows_fold.h"
+#include "storage/layers_fold.h"
 #include "storage/table_builder.h"
 #include "tests/support/checkpoint.h"
 #include "tests/support/paths.h"
@@ -83,23 +83,22 @@ static int tear_down(void **state)
 
 static sp_status fold(sp_weights **out, sp_weights *weights)
 {
-	sp_table_layers layers = sp_table_get_layers(sp_weights_table(weights, 0));
-	sp_rows_fold *f;
-	sp_rows *rows;
+	const sp_layers_fold_options options = {.threads = 1};
+	sp_layers_fold *f;
+	sp_table *folded;
 	bool done = false;
-	sp_status status;
+	sp_status status = SP_OK;
 
-	SP_TRY(sp_rows_fold_create(&f, "table", layers.base, layers.overlay, 1, &err));
-	status = SP_OK;
+	SP_TRY(sp_layers_fold_create(&f, sp_weights_table(weights, 0), &options, &err));
 	while (status == SP_OK && !done)
-		status = sp_rows_fold_step(f, 1000, &done, &err);
+		status = sp_layers_fold_step(f, 1000, &done, &err);
 	if (status == SP_OK)
-		status = sp_rows_fold_freeze(f, &rows, &err);
-	sp_rows_fold_destroy(f);
-	if (status != SP_OK)
-		return status;
-	status = sp_weights_fold(out, weights, 0, rows, &err);
-	sp_rows_release(rows);
+		status = sp_layers_fold_freeze(f, &folded, &err);
+	if (status == SP_OK) {
+		status = sp_weights_fold(out, weights, 0, folded, &err);
+		sp_table_destroy(folded);
+	}
+	sp_layers_fold_destroy(f);
 	return status;
 }
 

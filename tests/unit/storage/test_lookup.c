@@ -675,7 +675,7 @@ static sp_status confirm(void *owner, sp_error *err)
 /* The same rows behind a guard; they have to outlive it. */
 static sp_rows *guarded(const sp_rows *rows, guard_double *g)
 {
-	static const sp_rows_guard guard = {prepare, confirm};
+	static const sp_rows_guard guard = {.prepare = prepare, .confirm = confirm};
 	const sp_rows_shape *shape = sp_rows_get_shape(rows);
 	sp_rows_memory memory = {.slots = sp_rows_slots(rows),
 				 .slots_size = sp_rows_slots_size(shape),

@@ -192,7 +192,7 @@ static void answers_are_the_same_to_the_bit(void **state)
 		full = table_of(l.rows[0], 7);
 		assert_ok(sp_table_with_overlay(&layered, full, l.rows[1], &err), &err);
 		rows = fold(&l, STEP);
-		assert_ok(sp_table_fold(&folded, layered, rows, &err), &err);
+		assert_ok(sp_table_fold(&folded, layered, rows, NULL, &err), &err);
 		sp_rows_release(rows);
 		assert_int_equal(sp_table_row_count(layered), BASE + OVER / 3);
 		assert_int_equal(sp_table_row_count(folded), BASE + OVER / 3);
@@ -297,7 +297,7 @@ static void a_delta_must_have_all_that_was_folded(void **state)
 	full = table_of(l.rows[0], 7);
 	assert_ok(sp_table_with_overlay(&layered, full, l.rows[1], &err), &err);
 	rows = fold(&l, 100);
-	assert_ok(sp_table_fold(&folded, layered, rows, &err), &err);
+	assert_ok(sp_table_fold(&folded, layered, rows, NULL, &err), &err);
 	sp_table_destroy(layered);
 	sp_rows_release(rows);
 
@@ -341,7 +341,7 @@ static sp_status try_to_fold(const layers *l, const sp_table *layered, sp_table 
 	if (status == SP_OK)
 		status = sp_rows_fold_freeze(f, &rows, &err);
 	if (status == SP_OK)
-		status = sp_table_fold(out, layered, rows, &err);
+		status = sp_table_fold(out, layered, rows, NULL, &err);
 	sp_rows_release(rows);
 	sp_rows_fold_destroy(f);
 	return status;
