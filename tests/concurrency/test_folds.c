@@ -348,7 +348,8 @@ static void without_the_full_checkpoint_such_a_delta_is_refused(void **state)
 	snprintf(path, sizeof(path), "%s.data-00000-of-00001", prefix);
 	assert_int_equal(unlink(path), 0);
 	write_delta(rows, 2, rows->keys, 10);
-	for (int i = 0; i < 1000 && (json == NULL || strstr(json, "refused") == NULL); i++) {
+	for (int i = 0; i < 1000 && (json == NULL || strstr(json, "\"state\":\"refused\"") == NULL);
+	     i++) {
 		serving_processor_free(json);
 		json = serving_processor_versions(rows->model);
 		assert_non_null(json);
