@@ -1,0 +1,35 @@
+#!/bin/sh
+# Documents that are made of the code say what it does.
+set -u
+srcdir=${srcdir:-.}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+check() { # check NAME COMMAND...
+	name=$1
+	shift
+	if "$@"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "failed: $name"
+	fi
+}
+
+check_document() { # check_document NAME LIST START LINE: it is current, with a LINE for each START of the list
+	"$srcdir/scripts/$1.sh" >"$work/$1.md"
+	check "docs/$1.md is current (scripts/$1.sh >docs/$1.md)" \
+		diff "$srcdir/docs/$1.md" "$work/$1.md"
+	check "docs/$1.md has a line for all of $2" \
+		[ "$(grep -c -E "$4" "$work/$1.md")" = "$(grep -c "$3" "$srcdir/$2")" ]
+}
+
+check_document operators engine/ops.inc '^SP_OP(' '^\| .* \| \[engine/ops/.*\.c\]'
+check_document metrics api/host/metrics.inc '^SP_METRIC(' \
+	'^\| `[a-z:_]+` \| (counter|gauge|histogram) \| .* \| .*\. \|$'
+
+echo "[  PASSED  ] $passed test(s)."
+[ "$failed" -eq 0 ] || echo "[  FAILED  ] $failed test(s)."
+[ "$failed" -eq 0 ]
