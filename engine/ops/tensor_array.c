@@ -112,14 +112,30 @@ static sp_status modify(const sp_call *call, size_t flow, size_t count, sp_list 
 	return SP_OK;
 }
 
+/* An element is written once. */
+static sp_status check_unset(const sp_call *call, const sp_list *list, size_t i)
+{
+	if (i >= list->count || !sp_tensor_is_set(&list->items[i]))
+		return SP_OK;
+	return sp_call_invalid(call,
+			       "Could not write to TensorArray index %zu because it has "
+			       "already been written to.",
+			       i);
+}
+
+/* An index that something can be read from. */
+static sp_status check_readable(const sp_call *call, const sp_list *list, int64_t index)
+{
+	if (index >= 0 && (uint64_t)index < list->count)
+		return SP_OK;
+	return sp_call_invalid(call, "Tried to read from index %lld but array size is: %zu",
+			       (long long)index, list->count);
+}
+
 static sp_status put(const sp_call *call, sp_list *list, size_t i, const sp_tensor *value)
 {
 	SP_TRY(sp_list__check_value(call, list, value));
-	if (sp_tensor_is_set(&list->items[i]))
-		return sp_call_invalid(call,
-				       "Could not write to TensorArray index %zu because it has "
-				       "already been written to.",
-				       i);
+	SP_TRY(check_unset(call, list, i));
 	sp_list_set(call, list, i, value);
 	if (list->has_one_shape)
 		list->shape = sp_partial_shape_of(&value->shape);
@@ -128,6 +144,7 @@ static sp_status put(const sp_call *call, sp_list *list, size_t i, const sp_tens
 
 /* ------------------------------------------------------------ one element */
 
+/* Of one value to an index, and of the rows of one to several. */
 static sp_status prepare_write(sp_prepare *prepare, sp_error *err)
 {
 	sp_list_state *state;
@@ -168,9 +185,7 @@ static sp_status run_read(const sp_call *call)
 
 	SP_TRY(sp_list__input(call, 2, &list));
 	SP_TRY(sp_call_scalar(call, 1, &index));
-	if (index < 0 || (uint64_t)index >= list->count)
-		return sp_call_invalid(call, "Tried to read from index %lld but array size is: %zu",
-				       (long long)index, list->count);
+	SP_TRY(check_readable(call, list, index));
 	if (sp_tensor_is_set(&list->items[index])) {
 		sp_list__give(call, 0, &list->items[index]);
 		return SP_OK;
@@ -185,14 +200,20 @@ static sp_status run_read(const sp_call *call)
 
 /* -------------------------------------------------------- several elements */
 
-static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
+/* Elements become the rows of a tensor; input `flow` is the last one. */
+static sp_status prepare_stack(sp_prepare *prepare, size_t flow, sp_error *err)
 {
 	sp_list_state *state;
 
-	SP_TRY(prepare_on_array(prepare, 3, 2, "dtype", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
+	SP_TRY(prepare_on_array(prepare, flow + 1, flow, "dtype", &state, err));
 	SP_TRY(sp_list__shape_attr(prepare, "element_shape", &state->shape, err));
 	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+}
+
+static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(prepare_stack(prepare, 2, err));
+	return sp_prepare_input_dtype(prepare, 1, SP_INT32, err);
 }
 
 /* The shape that attribute and array agree upon. */
@@ -219,42 +240,10 @@ static sp_status run_gather(const sp_call *call)
 	if (indices->shape.rank != 1)
 		return sp_call_invalid(call, "indices must be a vector, not of rank %d",
 				       indices->shape.rank);
-	for (size_t k = 0; k < indices->count; k++) {
-		int32_t i = sp_tensor_i32(indices)[k];
-
-		if (i < 0 || (size_t)i >= list->count)
-			return sp_call_invalid(call,
-					       "Tried to read from index %d but array size is: %zu",
-					       i, list->count);
-	}
+	for (size_t k = 0; k < indices->count; k++)
+		SP_TRY(check_readable(call, list, sp_tensor_i32(indices)[k]));
 	return sp_list__stack(call, 0, list, indices->count != 0 ? sp_tensor_i32(indices) : NULL,
 			      indices->count, shape);
-}
-
-static sp_status prepare_scatter(sp_prepare *prepare, sp_error *err)
-{
-	sp_list_state *state;
-
-	SP_TRY(prepare_on_array(prepare, 4, 3, "T", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, state->dtype, err));
-	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
-}
-
-/* Every element the rows go to is unset. */
-static sp_status check_unset(const sp_call *call, const sp_list *list, const sp_tensor *indices)
-{
-	for (size_t k = 0; k < indices->count; k++) {
-		size_t i = (size_t)sp_tensor_i32(indices)[k];
-
-		if (i < list->count && sp_tensor_is_set(&list->items[i]))
-			return sp_call_invalid(
-				call,
-				"Could not write to TensorArray index %zu because it "
-				"has already been written to.",
-				i);
-	}
-	return SP_OK;
 }
 
 static sp_status run_scatter(const sp_call *call)
@@ -269,7 +258,8 @@ static sp_status run_scatter(const sp_call *call)
 	SP_TRY(sp_list__check_indices(call, value, indices, &count));
 	if (count != 0)
 		SP_TRY(check_index(call, list, (int64_t)count - 1));
-	SP_TRY(check_unset(call, list, indices));
+	for (size_t k = 0; k < indices->count; k++)
+		SP_TRY(check_unset(call, list, (size_t)sp_tensor_i32(indices)[k]));
 	SP_TRY(modify(call, 3, count > list->count ? count : list->count, &to));
 	SP_TRY(sp_list__scatter(call, value, indices, to));
 	if (to->has_one_shape && indices->count != 0)
@@ -279,11 +269,7 @@ static sp_status run_scatter(const sp_call *call)
 
 static sp_status prepare_pack(sp_prepare *prepare, sp_error *err)
 {
-	sp_list_state *state;
-
-	SP_TRY(prepare_on_array(prepare, 2, 1, "dtype", &state, err));
-	SP_TRY(sp_list__shape_attr(prepare, "element_shape", &state->shape, err));
-	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+	return prepare_stack(prepare, 1, err);
 }
 
 static sp_status run_pack(const sp_call *call)
@@ -390,12 +376,7 @@ static sp_status run_split(const sp_call *call)
 			"vs. %zu)",
 			list->count, lengths->count);
 	for (size_t i = 0; i < list->count; i++)
-		if (sp_tensor_is_set(&list->items[i]))
-			return sp_call_invalid(
-				call,
-				"Could not write to TensorArray index %zu because it "
-				"has already been written to.",
-				i);
+		SP_TRY(check_unset(call, list, i));
 	SP_TRY(modify(call, 3, lengths->count, &to));
 	SP_TRY(sp_list__split(call, value, lengths, to));
 	for (size_t i = 0; i < to->count; i++) {
@@ -451,7 +432,7 @@ ARRAY(TensorArrayClose, NULL, prepare_close, run_close);
 ARRAY(TensorArrayConcat, "value lengths", prepare_concat, run_concat);
 ARRAY(TensorArrayGather, NULL, prepare_gather, run_gather);
 ARRAY(TensorArrayRead, NULL, prepare_read, run_read);
-ARRAY(TensorArrayScatter, NULL, prepare_scatter, run_scatter);
+ARRAY(TensorArrayScatter, NULL, prepare_write, run_scatter);
 ARRAY(TensorArraySize, NULL, prepare_size, run_size);
 ARRAY(TensorArraySplit, NULL, prepare_split, run_split);
 ARRAY(TensorArrayWrite, NULL, prepare_write, run_write);
@@ -459,7 +440,7 @@ ARRAY(TensorArrayCloseV2, NULL, prepare_close, run_close);
 ARRAY(TensorArrayConcatV2, "value lengths", prepare_concat, run_concat);
 ARRAY(TensorArrayGatherV2, NULL, prepare_gather, run_gather);
 ARRAY(TensorArrayReadV2, NULL, prepare_read, run_read);
-ARRAY(TensorArrayScatterV2, NULL, prepare_scatter, run_scatter);
+ARRAY(TensorArrayScatterV2, NULL, prepare_write, run_scatter);
 ARRAY(TensorArraySizeV2, NULL, prepare_size, run_size);
 ARRAY(TensorArraySplitV2, NULL, prepare_split, run_split);
 ARRAY(TensorArrayWriteV2, NULL, prepare_write, run_write);
@@ -467,7 +448,7 @@ ARRAY(TensorArrayCloseV3, NULL, prepare_close, run_close);
 ARRAY(TensorArrayConcatV3, "value lengths", prepare_concat, run_concat);
 ARRAY(TensorArrayGatherV3, NULL, prepare_gather, run_gather);
 ARRAY(TensorArrayReadV3, NULL, prepare_read, run_read);
-ARRAY(TensorArrayScatterV3, NULL, prepare_scatter, run_scatter);
+ARRAY(TensorArrayScatterV3, NULL, prepare_write, run_scatter);
 ARRAY(TensorArraySizeV3, NULL, prepare_size, run_size);
 ARRAY(TensorArraySplitV3, NULL, prepare_split, run_split);
 ARRAY(TensorArrayWriteV3, NULL, prepare_write, run_write);

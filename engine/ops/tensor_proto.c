@@ -70,6 +70,20 @@ static bool movable(sp_dtype dtype)
 
 /* ----------------------------------------------------------------------- reading */
 
+/* A field of a message: the value of a varint, the bytes of all others. */
+typedef struct wire_field {
+	uint32_t tag;
+	uint64_t number;
+	sp_bytes bytes;
+} wire_field;
+
+/* The next field of what is left; false for what is none. */
+static bool read_field(sp_bytes *from, wire_field *out)
+{
+	return sp_protobuf_tag(from, &out->tag) && out->tag >= 8 &&
+	       sp_protobuf_value(from, out->tag, &out->number, &out->bytes);
+}
+
 /* What a message says but for its values. */
 typedef struct head {
 	uint64_t dtype;
@@ -79,17 +93,14 @@ typedef struct head {
 
 static bool read_dim(sp_bytes from, int64_t *out)
 {
-	uint64_t number;
-	sp_bytes bytes;
-	uint32_t tag;
+	wire_field f;
 
 	*out = 0;
 	while (from.size > 0) {
-		if (!sp_protobuf_tag(&from, &tag) || tag < 8 ||
-		    !sp_protobuf_value(&from, tag, &number, &bytes))
+		if (!read_field(&from, &f))
 			return false;
-		if (tag == (1 << 3 | SP_PROTOBUF_VARINT))
-			*out = (int64_t)number;
+		if (f.tag == (1 << 3 | SP_PROTOBUF_VARINT))
+			*out = (int64_t)f.number;
 	}
 	return true;
 }
@@ -100,17 +111,15 @@ static bool read_dim(sp_bytes from, int64_t *out)
  */
 static bool read_shape(sp_bytes from, head *h)
 {
-	uint64_t number;
-	sp_bytes bytes;
-	uint32_t tag;
+	wire_field f;
 
 	while (from.size > 0) {
-		if (!sp_protobuf_tag(&from, &tag) || tag < 8 ||
-		    !sp_protobuf_value(&from, tag, &number, &bytes))
+		if (!read_field(&from, &f))
 			return false;
-		if (tag != (2 << 3 | SP_PROTOBUF_DELIMITED))
+		if (f.tag != (2 << 3 | SP_PROTOBUF_DELIMITED))
 			continue;
-		if (h->shape.rank == SP_MAX_RANK || !read_dim(bytes, &h->shape.dims[h->shape.rank]))
+		if (h->shape.rank == SP_MAX_RANK ||
+		    !read_dim(f.bytes, &h->shape.dims[h->shape.rank]))
 			return false;
 		h->shape.rank++;
 	}
@@ -119,20 +128,17 @@ static bool read_shape(sp_bytes from, head *h)
 
 static bool read_head(sp_bytes from, head *h)
 {
-	uint64_t number;
-	sp_bytes bytes;
-	uint32_t tag;
+	wire_field f;
 
 	*h = (head){.dtype = 0};
 	while (from.size > 0) {
-		if (!sp_protobuf_tag(&from, &tag) || tag < 8 ||
-		    !sp_protobuf_value(&from, tag, &number, &bytes))
+		if (!read_field(&from, &f))
 			return false;
-		if (tag == (DTYPE << 3 | SP_PROTOBUF_VARINT))
-			h->dtype = number;
-		else if (tag == (CONTENT << 3 | SP_PROTOBUF_DELIMITED))
-			h->content = bytes;
-		else if (tag == (SHAPE << 3 | SP_PROTOBUF_DELIMITED) && !read_shape(bytes, h))
+		if (f.tag == (DTYPE << 3 | SP_PROTOBUF_VARINT))
+			h->dtype = f.number;
+		else if (f.tag == (CONTENT << 3 | SP_PROTOBUF_DELIMITED))
+			h->content = f.bytes;
+		else if (f.tag == (SHAPE << 3 | SP_PROTOBUF_DELIMITED) && !read_shape(f.bytes, h))
 			return false;
 	}
 	return true;
@@ -187,25 +193,22 @@ static bool put_packed(value_sink *s, sp_bytes block)
 /* All values of the typed field, packed or each with its tag. */
 static bool read_values(sp_bytes from, value_sink *s)
 {
-	uint64_t number;
-	sp_bytes bytes;
-	uint32_t tag;
+	wire_field f;
 
 	while (from.size > 0) {
-		if (!sp_protobuf_tag(&from, &tag) ||
-		    !sp_protobuf_value(&from, tag, &number, &bytes))
+		if (!read_field(&from, &f))
 			return false;
-		if (tag >> 3 != s->field.number)
+		if (f.tag >> 3 != s->field.number)
 			continue;
-		if (s->field.wire == SP_PROTOBUF_DELIMITED && (tag & 7) == SP_PROTOBUF_DELIMITED)
-			put_text(s, bytes);
-		else if ((tag & 7) == SP_PROTOBUF_DELIMITED) {
-			if (!put_packed(s, bytes))
+		if (s->field.wire == SP_PROTOBUF_DELIMITED && (f.tag & 7) == SP_PROTOBUF_DELIMITED)
+			put_text(s, f.bytes);
+		else if ((f.tag & 7) == SP_PROTOBUF_DELIMITED) {
+			if (!put_packed(s, f.bytes))
 				return false;
-		} else if ((tag & 7) == s->field.wire && s->field.wire == SP_PROTOBUF_VARINT)
-			put_number(s, number);
-		else if ((tag & 7) == s->field.wire)
-			put_bytes(s, bytes);
+		} else if ((f.tag & 7) == s->field.wire && s->field.wire == SP_PROTOBUF_VARINT)
+			put_number(s, f.number);
+		else if ((f.tag & 7) == s->field.wire)
+			put_bytes(s, f.bytes);
 	}
 	return true;
 }

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/serving_processor.h"
 #include "base/clock.h"
+#include "tests/support/checkpoint_folder.h"
 
 enum { ROW_DIM = 64 };
 
@@ -83,28 +83,16 @@ void sp_row_model_remove(const sp_row_model *model, int full, int delta)
 
 void sp_row_model_init(sp_row_model *model, size_t key_count)
 {
-	char path[SP_PATH_SIZE + 64];
-	FILE *file;
-
 	*model = (sp_row_model){.key_count = key_count, .every = 2, .every_late = 2};
 	sp_temp_make(model->work);
 	snprintf(model->checkpoints, sizeof(model->checkpoints), "%.480s/checkpoints", model->work);
-	mkdir(model->checkpoints, 0700);
-	snprintf(path, sizeof(path), "%s/v1", model->checkpoints);
-	mkdir(path, 0700);
-	snprintf(path, sizeof(path), "%s/v1/.incremental_checkpoint", model->checkpoints);
-	if (mkdir(path, 0700) != 0)
-		die(path);
+	sp_checkpoint_folder_make(model->checkpoints);
 	model->keys = malloc((key_count + 1) * sizeof(*model->keys));
 	if (model->keys == NULL)
 		die("memory");
 	for (size_t i = 0; i < key_count; i++)
 		model->keys[i] = (int64_t)i;
 	sp_row_model_write_full(model, 1);
-	snprintf(path, sizeof(path), "%s/v1/checkpoint", model->checkpoints);
-	file = fopen(path, "w");
-	if (file == NULL || fclose(file) != 0)
-		die(path);
 }
 
 void sp_row_model_fini(sp_row_model *model)
@@ -116,15 +104,10 @@ void sp_row_model_fini(sp_row_model *model)
 
 void sp_row_model_open(sp_row_model *model, const char *more)
 {
-	char config[4 * SP_PATH_SIZE], saved[SP_PATH_SIZE];
+	char config[4 * SP_PATH_SIZE];
 	serving_processor_error *error = NULL;
 
-	snprintf(config, sizeof(config),
-		 "{\"savedmodel_dir\": \"%s\", \"checkpoint_dir\": \"%s\","
-		 "\"signature_name\": \"serving_default\", \"model_store_type\": \"local\","
-		 "\"feature_store_type\": \"memory\", \"serialize_protocol\": \"protobuf\","
-		 "\"init_timeout_minutes\": 0 %s}",
-		 sp_source_path(saved, "tests/golden/ev-rows/model"), model->checkpoints, more);
+	sp_checkpoint_folder_config(config, sizeof(config), model->checkpoints, "ev-rows", more);
 	model->model = serving_processor_create(config, &error);
 	if (model->model == NULL)
 		fprintf(stderr, "%s\n", serving_processor_error_text(error));

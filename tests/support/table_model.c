@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/serving_processor.h"
 #include "tests/support/checkpoint.h"
+#include "tests/support/checkpoint_folder.h"
 
 enum { DIM = 16, DENSE = 4, NAME_SIZE = 64, MAX_TENSORS = 1 + 3 * SP_TABLE_MODEL_TABLES };
 
@@ -20,31 +20,14 @@ static void die(const char *what)
 	exit(1);
 }
 
-static void make_folder(const char *path)
-{
-	if (mkdir(path, 0700) != 0)
-		die(path);
-}
-
 void sp_table_model_init(sp_table_model *model,
 			 const size_t key_counts[static SP_TABLE_MODEL_TABLES])
 {
-	char path[SP_PATH_SIZE + 64];
-	FILE *file;
-
 	*model = (sp_table_model){.model = NULL};
 	memcpy(model->key_counts, key_counts, sizeof(model->key_counts));
 	sp_temp_make(model->work);
 	snprintf(model->checkpoints, sizeof(model->checkpoints), "%.480s/checkpoints", model->work);
-	make_folder(model->checkpoints);
-	snprintf(path, sizeof(path), "%s/v1", model->checkpoints);
-	make_folder(path);
-	snprintf(path, sizeof(path), "%s/v1/.incremental_checkpoint", model->checkpoints);
-	make_folder(path);
-	snprintf(path, sizeof(path), "%s/v1/checkpoint", model->checkpoints);
-	file = fopen(path, "w");
-	if (file == NULL || fclose(file) != 0)
-		die(path);
+	sp_checkpoint_folder_make(model->checkpoints);
 }
 
 void sp_table_model_close(sp_table_model *model)
@@ -61,15 +44,11 @@ void sp_table_model_fini(sp_table_model *model)
 
 void sp_table_model_open(sp_table_model *model, const char *more)
 {
-	char config[4 * SP_PATH_SIZE], saved[SP_PATH_SIZE];
+	char config[4 * SP_PATH_SIZE], all[SP_PATH_SIZE];
 	serving_processor_error *error = NULL;
 
-	snprintf(config, sizeof(config),
-		 "{\"savedmodel_dir\": \"%s\", \"checkpoint_dir\": \"%s\","
-		 "\"signature_name\": \"serving_default\", \"model_store_type\": \"local\","
-		 "\"feature_store_type\": \"memory\", \"serialize_protocol\": \"protobuf\","
-		 "\"init_timeout_minutes\": 0, \"update_poll_interval_ms\": 20 %s}",
-		 sp_source_path(saved, "tests/golden/ev-tables/model"), model->checkpoints, more);
+	snprintf(all, sizeof(all), ", \"update_poll_interval_ms\": 20 %s", more);
+	sp_checkpoint_folder_config(config, sizeof(config), model->checkpoints, "ev-tables", all);
 	model->model = serving_processor_create(config, &error);
 	if (model->model == NULL)
 		fprintf(stderr, "%s\n", serving_processor_error_text(error));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tests/support/checkpoint_folder.h"
 #include "tests/support/host_process.h"
 #include "tests/support/http_client.h"
 #include "tests/support/row_model.h"
@@ -106,17 +107,14 @@ enum { KEYS = 1000 };
 
 static int open_rows(void **state)
 {
-	char config[4 * SP_PATH_SIZE], saved[SP_PATH_SIZE];
+	char config[4 * SP_PATH_SIZE];
 
 	(void)state;
 	sp_row_model_init(&rows, KEYS);
 	sp_host_process_init(&host);
-	snprintf(config, sizeof(config),
-		 "{\"savedmodel_dir\": \"%s\", \"checkpoint_dir\": \"%s\","
-		 "\"signature_name\": \"serving_default\", \"model_store_type\": \"local\","
-		 "\"feature_store_type\": \"memory\", \"serialize_protocol\": \"protobuf\","
-		 "\"update_poll_interval_ms\": 10, \"update_fold_after_seconds\": 0.05}",
-		 sp_source_path(saved, "tests/golden/ev-rows/model"), rows.checkpoints);
+	sp_checkpoint_folder_config(
+		config, sizeof(config), rows.checkpoints, "ev-rows",
+		", \"update_poll_interval_ms\": 10, \"update_fold_after_seconds\": 0.05");
 	assert_true(sp_host_process_start(&host, program_path("serving_host"),
 					  FLAGS("--model_name=rows", "--admin_routes",
 						"--processor_config", write_config(config),

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "processor/updater.h"
+#include "tests/support/checkpoint_folder.h"
 #include "tests/support/model_double.h"
 #include "tests/support/paths.h"
 
@@ -28,42 +29,18 @@ static void drop(void *context, int level, const char *line)
 	(void)line;
 }
 
-static void write_file(const char *folder, const char *name, const char *text)
-{
-	char path[2 * SP_PATH_SIZE];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	assert_int_equal(fclose(file), 0);
-}
-
-static void make_folder(const char *name)
-{
-	char path[2 * SP_PATH_SIZE];
-
-	snprintf(path, sizeof(path), "%s/%s", checkpoints, name);
-	assert_int_equal(mkdir(path, 0700), 0);
-}
-
 static void make_full(void)
 {
-	make_folder("v1");
-	write_file(checkpoints, "v1/model.ckpt-100.index", "");
-	write_file(checkpoints, "v1/checkpoint", "");
+	sp_checkpoint_folder_add_folder(checkpoints, "v1");
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-100.index", "");
+	sp_checkpoint_folder_add_file(checkpoints, "v1/checkpoint", "");
 }
 
 static void make_delta(int step)
 {
-	char name[100];
-
 	if (step == 110)
-		make_folder("v1/.incremental_checkpoint");
-	snprintf(name, sizeof(name), "v1/.incremental_checkpoint/incremental_model.ckpt-%d.index",
-		 step);
-	write_file(checkpoints, name, "");
+		sp_checkpoint_folder_add_folder(checkpoints, "v1/.incremental_checkpoint");
+	sp_checkpoint_folder_add_delta(checkpoints, step);
 }
 
 static int set_up(void **state)
@@ -299,7 +276,8 @@ static void a_refused_delta_is_tried_again_when_it_changes(void **state)
 	loads = sp_the_model_double.loads;
 	usleep(200 * 1000); /* ten looks */
 	assert_int_equal(sp_the_model_double.loads, loads);
-	write_file(checkpoints, "v1/.incremental_checkpoint/incremental_model.ckpt-110.index", "x");
+	sp_checkpoint_folder_add_file(
+		checkpoints, "v1/.incremental_checkpoint/incremental_model.ckpt-110.index", "x");
 	assert_live(100, 110);
 }
 
@@ -311,7 +289,7 @@ static void a_full_checkpoint_that_is_written_anew_is_loaded_anew(void **state)
 	make_full();
 	start();
 	loads = sp_the_model_double.loads;
-	write_file(checkpoints, "v1/model.ckpt-100.index", "other");
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-100.index", "other");
 	for (int i = 0; i < 1000 && sp_the_model_double.loads == loads; i++)
 		usleep(5000);
 	assert_int_equal(sp_the_model_double.loads, loads + 1);
@@ -383,7 +361,7 @@ static void an_order_that_fails_leaves_all_as_it_was(void **state)
 	sp_the_model_double.statuses = statuses;
 	sp_the_model_double.status_count = 4;
 	start();
-	write_file(checkpoints, "v1/model.ckpt-200.index", "");
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-200.index", "");
 	assert_live(200, -1);
 	assert_int_equal(sp_updater_rollback(updater, &err), SP_IO);
 	assert_non_null(strstr(err.text, "load 3 says io"));
@@ -418,9 +396,9 @@ static void make_numbered(const char *number, const char *text)
 {
 	char name[64];
 
-	make_folder(number);
+	sp_checkpoint_folder_add_folder(checkpoints, number);
 	snprintf(name, sizeof(name), "%s/saved_model.pb", number);
-	write_file(checkpoints, name, text);
+	sp_checkpoint_folder_add_file(checkpoints, name, text);
 }
 
 static void numbered_savedmodels_are_served(void **state)
@@ -431,13 +409,13 @@ static void numbered_savedmodels_are_served(void **state)
 	(void)state;
 	make_numbered("9", "");
 	make_numbered("10", "");
-	make_folder("11"); /* on its way */
-	make_folder("tmp");
+	sp_checkpoint_folder_add_folder(checkpoints, "11"); /* on its way */
+	sp_checkpoint_folder_add_folder(checkpoints, "tmp");
 	config.savedmodel_dir = checkpoints;
 	config.checkpoint_dir = NULL;
 	assert_int_equal(start()->full_step, 10);
 	name = sp_runtime_endpoint(sp_updater_runtime(updater), NULL)->signature.name;
-	write_file(checkpoints, "11/saved_model.pb", "");
+	sp_checkpoint_folder_add_file(checkpoints, "11/saved_model.pb", "");
 	assert_live(11, -1);
 	assert_told("\"full_step\":10,\"delta_step\":-1,\"state\":\"retired\"");
 	assert_non_null(strstr(sp_the_model_double.savedmodel_dir, "/11"));
@@ -477,7 +455,7 @@ static void a_numbered_savedmodel_may_be_broken(void **state)
 	make_numbered("2", "");
 	assert_told("\"full_step\":2,\"delta_step\":-1,\"state\":\"refused\"");
 	assert_live(1, -1);
-	write_file(checkpoints, "2/saved_model.pb", "other");
+	sp_checkpoint_folder_add_file(checkpoints, "2/saved_model.pb", "other");
 	assert_live(2, -1);
 }
 
@@ -485,18 +463,19 @@ static void its_recorded_requests_are_answered_first(void **state)
 {
 	(void)state;
 	make_numbered("1", "");
-	make_folder("1/assets.extra");
-	write_file(checkpoints, "1/assets.extra/tf_serving_warmup_requests", "");
+	sp_checkpoint_folder_add_folder(checkpoints, "1/assets.extra");
+	sp_checkpoint_folder_add_file(checkpoints, "1/assets.extra/tf_serving_warmup_requests", "");
 	config.savedmodel_dir = checkpoints;
 	config.checkpoint_dir = NULL;
 	start();
-	make_folder("2");
-	make_folder("2/assets.extra");
-	write_file(checkpoints, "2/assets.extra/tf_serving_warmup_requests", "no TFRecord");
-	write_file(checkpoints, "2/saved_model.pb", "");
+	sp_checkpoint_folder_add_folder(checkpoints, "2");
+	sp_checkpoint_folder_add_folder(checkpoints, "2/assets.extra");
+	sp_checkpoint_folder_add_file(checkpoints, "2/assets.extra/tf_serving_warmup_requests",
+				      "no TFRecord");
+	sp_checkpoint_folder_add_file(checkpoints, "2/saved_model.pb", "");
 	assert_told("tf_serving_warmup_requests: record 0: it ends in the length of a record");
 	assert_live(1, -1);
-	write_file(checkpoints, "2/assets.extra/tf_serving_warmup_requests", "");
+	sp_checkpoint_folder_add_file(checkpoints, "2/assets.extra/tf_serving_warmup_requests", "");
 	assert_ok(sp_updater_reload(updater, &err), &err);
 	assert_live(2, -1);
 }
@@ -537,7 +516,7 @@ static void a_folder_may_be_away(void **state)
 	usleep(200 * 1000); /* ten looks */
 	assert_true(is_live_still(100, 110));
 	assert_int_equal(sp_updater_reload(updater, &err), SP_NOT_FOUND);
-	write_file("/", checkpoints, "a file");
+	sp_checkpoint_folder_add_file("/", checkpoints, "a file");
 	usleep(200 * 1000);
 	assert_true(is_live_still(100, 110));
 	assert_int_equal(unlink(checkpoints), 0);
@@ -551,7 +530,7 @@ static void a_folder_may_be_away(void **state)
 	rename_folder(away, checkpoints);
 	make_delta(120);
 	assert_live(100, 120);
-	write_file(checkpoints, "v1/model.ckpt-200.index", "");
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-200.index", "");
 	assert_live(200, -1);
 }
 

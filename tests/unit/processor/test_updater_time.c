@@ -3,12 +3,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "processor/updater.h"
+#include "tests/support/checkpoint_folder.h"
 #include "tests/support/model_double.h"
 #include "tests/support/paths.h"
 #include "tests/support/time_double.h"
@@ -46,42 +46,10 @@ static void await_line(const char *text)
 	atomic_store(&lines, 0);
 }
 
-static void write_file(const char *name, const char *text)
-{
-	char path[2 * SP_PATH_SIZE];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", checkpoints, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	assert_int_equal(fclose(file), 0);
-}
-
-static void make_folder(const char *name)
-{
-	char path[2 * SP_PATH_SIZE];
-
-	snprintf(path, sizeof(path), "%s/%s", checkpoints, name);
-	assert_int_equal(mkdir(path, 0700), 0);
-}
-
 static void make_full(void)
 {
-	make_folder("");
-	make_folder("v1");
-	make_folder("v1/.incremental_checkpoint");
-	write_file("v1/model.ckpt-100.index", "");
-	write_file("v1/checkpoint", "");
-}
-
-static void make_delta(int step)
-{
-	char name[100];
-
-	snprintf(name, sizeof(name), "v1/.incremental_checkpoint/incremental_model.ckpt-%d.index",
-		 step);
-	write_file(name, "");
+	sp_checkpoint_folder_make(checkpoints);
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-100.index", "");
 }
 
 static int set_up(void **state)
@@ -190,10 +158,10 @@ static void an_hour_away(void (*take_away)(const char *), void (*bring_back)(con
 
 	snprintf(away, sizeof(away), "%s/away", work);
 	start();
-	make_delta(110);
+	sp_checkpoint_folder_add_delta(checkpoints, 110);
 	sp_time_pass(SECOND);
 	assert_live(100, 110);
-	make_delta(120);
+	sp_checkpoint_folder_add_delta(checkpoints, 120);
 	take_away(away);
 	await_line("the old one stays live");
 	waits = sp_time_waits();
@@ -258,7 +226,7 @@ static void a_broken_version_is_tried_twice(void **state)
 	sp_the_model_double.statuses = statuses;
 	sp_the_model_double.status_count = 3;
 	start();
-	make_delta(110);
+	sp_checkpoint_folder_add_delta(checkpoints, 110);
 	sp_time_pass(SECOND);
 	assert_int_equal(sp_the_model_double.loads, 2);
 	sp_time_pass(2 * SECOND);
@@ -270,7 +238,8 @@ static void a_broken_version_is_tried_twice(void **state)
 	assert_int_equal(sp_the_model_double.loads, 3);
 	assert_int_equal(lines, 0);
 	assert_live(100, -1);
-	write_file("v1/.incremental_checkpoint/incremental_model.ckpt-110.index", "x");
+	sp_checkpoint_folder_add_file(
+		checkpoints, "v1/.incremental_checkpoint/incremental_model.ckpt-110.index", "x");
 	sp_time_pass(SECOND);
 	assert_live(100, 110);
 }
@@ -287,7 +256,7 @@ static void what_may_pass_is_tried_ever_less_often(void **state)
 	sp_the_model_double.statuses = statuses;
 	sp_the_model_double.status_count = 100;
 	start();
-	make_delta(110);
+	sp_checkpoint_folder_add_delta(checkpoints, 110);
 	sp_time_pass(HOUR);
 	assert_in_range(sp_the_model_double.loads, 60, 70);
 	assert_true(lines <= 2 * 70);
@@ -308,7 +277,7 @@ static void a_clock_that_leaps_ahead_is_no_storm(void **state)
 	start();
 	waits = sp_time_waits();
 	sp_time_leap(HOURS(100));
-	make_delta(110);
+	sp_checkpoint_folder_add_delta(checkpoints, 110);
 	sp_time_pass(SECOND);
 	assert_live(100, 110);
 	assert_true(sp_time_waits() - waits <= 2);
@@ -321,7 +290,7 @@ static void a_clock_that_goes_back_stops_nothing(void **state)
 	sp_time_begin(HOURS(1000), NULL);
 	start();
 	sp_time_leap(-HOURS(100));
-	make_delta(110);
+	sp_checkpoint_folder_add_delta(checkpoints, 110);
 	sp_time_pass(2 * SECOND);
 	assert_live(100, 110);
 }
