@@ -137,6 +137,12 @@ static array_proto array_of(int dtype, array_shape *shape)
 	return array;
 }
 
+#define SET(array, field, values)                                       \
+	do {                                                            \
+		(array).n_##field = sizeof(values) / sizeof(*(values)); \
+		(array).field = (values);                               \
+	} while (0)
+
 static void assert_tensor(const sp_tensor *tensor, sp_dtype dtype, int rank, const int64_t *dims,
 			  const void *data, size_t size)
 {
@@ -149,6 +155,15 @@ static void assert_tensor(const sp_tensor *tensor, sp_dtype dtype, int rank, con
 		assert_memory_equal(tensor->data, data, size);
 }
 
+/* What is read of an array with a shape. */
+static void assert_read(array_proto *array, const void *data, size_t size)
+{
+	sp_tensor tensor = decode_array(array);
+
+	assert_tensor(&tensor, (sp_dtype)array->dtype, (int)array->array_shape->n_dim,
+		      array->array_shape->dim, data, size);
+}
+
 /* ------------------------------------------------------------------ reading */
 
 static void floats_and_doubles(void **state)
@@ -157,19 +172,14 @@ static void floats_and_doubles(void **state)
 	array_proto array = array_of(SP_FLOAT, &shape);
 	float floats[6] = {0.0f, -0.0f, 1.5f, -3e38f, INFINITY, NAN};
 	double doubles[6] = {0.0, -0.0, 1.5, -1e308, -INFINITY, NAN};
-	sp_tensor tensor;
 
 	(void)state;
-	array.n_float_val = 6;
-	array.float_val = floats;
-	tensor = decode_array(&array);
-	assert_tensor(&tensor, SP_FLOAT, 2, shape.dim, floats, sizeof(floats));
+	SET(array, float_val, floats);
+	assert_read(&array, floats, sizeof(floats));
 
 	array = array_of(SP_DOUBLE, &shape);
-	array.n_double_val = 6;
-	array.double_val = doubles;
-	tensor = decode_array(&array);
-	assert_tensor(&tensor, SP_DOUBLE, 2, shape.dim, doubles, sizeof(doubles));
+	SET(array, double_val, doubles);
+	assert_read(&array, doubles, sizeof(doubles));
 }
 
 static void whole_numbers_and_bools(void **state)
@@ -179,25 +189,18 @@ static void whole_numbers_and_bools(void **state)
 	int64_t longs[4] = {0, INT64_MIN, INT64_MAX, (1ll << 53) + 1};
 	int32_t ints[4] = {-1, INT32_MIN, INT32_MAX, 300};
 	protobuf_c_boolean flags[4] = {1, 0, 0, 1};
-	sp_tensor tensor;
 
 	(void)state;
-	array.n_int64_val = 4;
-	array.int64_val = longs;
-	tensor = decode_array(&array);
-	assert_tensor(&tensor, SP_INT64, 1, shape.dim, longs, sizeof(longs));
+	SET(array, int64_val, longs);
+	assert_read(&array, longs, sizeof(longs));
 
 	array = array_of(SP_INT32, &shape);
-	array.n_int_val = 4;
-	array.int_val = ints;
-	tensor = decode_array(&array);
-	assert_tensor(&tensor, SP_INT32, 1, shape.dim, ints, sizeof(ints));
+	SET(array, int_val, ints);
+	assert_read(&array, ints, sizeof(ints));
 
 	array = array_of(SP_BOOL, &shape);
-	array.n_bool_val = 4;
-	array.bool_val = flags;
-	tensor = decode_array(&array);
-	assert_tensor(&tensor, SP_BOOL, 1, shape.dim, (bool[]){true, false, false, true}, 4);
+	SET(array, bool_val, flags);
+	assert_read(&array, (bool[]){true, false, false, true}, 4);
 }
 
 /* C's own conversion to the narrow type is the definition. */
@@ -209,7 +212,6 @@ static void narrow_integers_are_cut(void **state)
 	int32_t values[7] = {0, 127, 128, -1, 65536 + 7, INT32_MIN, INT32_MAX};
 	uint8_t narrow[7];
 	uint16_t wider[7];
-	sp_tensor tensor;
 
 	(void)state;
 	for (int i = 0; i < 7; i++) {
@@ -219,13 +221,10 @@ static void narrow_integers_are_cut(void **state)
 	for (int i = 0; i < 4; i++) {
 		array_proto array = array_of((int)one_byte[i], &shape);
 
-		array.n_int_val = 7;
-		array.int_val = values;
-		tensor = decode_array(&array);
-		assert_tensor(&tensor, one_byte[i], 1, shape.dim, narrow, sizeof(narrow));
+		SET(array, int_val, values);
+		assert_read(&array, narrow, sizeof(narrow));
 		array.dtype = (Tensorflow__Eas__ArrayDataType)two_bytes[i];
-		tensor = decode_array(&array);
-		assert_tensor(&tensor, two_bytes[i], 1, shape.dim, wider, sizeof(wider));
+		assert_read(&array, wider, sizeof(wider));
 	}
 }
 
@@ -237,16 +236,12 @@ static void halves_come_as_floats(void **state)
 	float values[5] = {1.0f, -2.0f, 65504.0f, 0.5f, 1.0f + 255.0f / 32768.0f};
 	uint16_t halves[5] = {0x3c00, 0xc000, 0x7bff, 0x3800, 0x3c08};
 	uint16_t bfloats[5] = {0x3f80, 0xc000, 0x477f, 0x3f00, 0x3f80};
-	sp_tensor tensor;
 
 	(void)state;
-	array.n_float_val = 5;
-	array.float_val = values;
-	tensor = decode_array(&array);
-	assert_tensor(&tensor, SP_HALF, 1, shape.dim, halves, sizeof(halves));
+	SET(array, float_val, values);
+	assert_read(&array, halves, sizeof(halves));
 	array.dtype = (Tensorflow__Eas__ArrayDataType)SP_BFLOAT16;
-	tensor = decode_array(&array);
-	assert_tensor(&tensor, SP_BFLOAT16, 1, shape.dim, bfloats, sizeof(bfloats));
+	assert_read(&array, bfloats, sizeof(bfloats));
 }
 
 /* Its low bits alone make it a NaN; cut off, an infinity would be left. */
