@@ -160,13 +160,13 @@ const sp_table *sp_weights_table(const sp_weights *weights, size_t i)
 	return NULL;
 }
 
-sp_status sp_weights_fold(sp_weights **out, sp_weights *weights, size_t i, sp_rows *rows,
+sp_status sp_weights_fold(sp_weights **out, sp_weights *weights, size_t i, const sp_table *folded,
 			  sp_error *err)
 {
 	(void)out;
 	(void)weights;
 	(void)i;
-	(void)rows;
+	(void)folded;
 	return sp_error_set(err, SP_INTERNAL, "there is nothing to fold");
 }
 
