@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "api/host/http_head.h"
+#include "base/hex.h"
 
 /*
  * A chunk: its size in hexadecimal, perhaps an extension, CR LF, its bytes,
@@ -25,20 +26,9 @@ enum state {
 
 enum { MAX_LINE = 256, MAX_TRAILERS = 8192 };
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 static enum state after_size(sp_http_chunks *chunks, char c)
 {
-	int digit = hex_value(c);
+	int digit = sp_hex_value(c);
 
 	if (digit >= 0) {
 		if (chunks->left > UINT64_MAX >> 4)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 
 /*
@@ -167,24 +168,13 @@ sp_status sp_json_object_next(sp_json_reader *reader, size_t index, bool *more, 
 
 /* ---------------------------------------------------------------- strings */
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* The four digits behind "\u", or -1. */
 static int32_t hex4(const char *at)
 {
 	int32_t value = 0;
 
 	for (int i = 0; i < 4; i++) {
-		int digit = hex_value(at[i]);
+		int digit = sp_hex_value(at[i]);
 
 		if (digit < 0)
 			return -1;

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hex.h"
+
 static bool take_word(sp_bytes *rest, const char *word)
 {
 	size_t size = strlen(word);
@@ -13,17 +15,6 @@ static bool take_word(sp_bytes *rest, const char *word)
 	return true;
 }
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* What is no proper escape stands for itself. */
 static bool decode(char *out, size_t room, sp_bytes text)
 {
@@ -32,9 +23,9 @@ static bool decode(char *out, size_t room, sp_bytes text)
 	for (size_t i = 0; i < text.size; i++) {
 		char c = text.data[i];
 
-		if (c == '%' && i + 2 < text.size && hex_value(text.data[i + 1]) >= 0 &&
-		    hex_value(text.data[i + 2]) >= 0) {
-			c = (char)(hex_value(text.data[i + 1]) * 16 + hex_value(text.data[i + 2]));
+		if (c == '%' && i + 2 < text.size && sp_hex_value(text.data[i + 1]) >= 0 &&
+		    sp_hex_value(text.data[i + 2]) >= 0) {
+			c = (char)(sp_hex_value(text.data[i + 1]) * 16 + sp_hex_value(text.data[i + 2]));
 			i += 2;
 		}
 		if (n + 1 == room)

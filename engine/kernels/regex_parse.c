@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/hex.h"
+
 /*
  * RE2's syntax into a tree.  Recursion follows the nesting of groups and is
  * bounded by SP_REGEX_MAX_DEPTH.
@@ -84,14 +86,6 @@ static sp_status take_rune(parser *p, uint32_t *out)
 	return SP_OK;
 }
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Behind "\x": two digits, or any number of them in braces. */
 static sp_status take_hex(parser *p, uint32_t *out)
 {
@@ -99,8 +93,8 @@ static sp_status take_hex(parser *p, uint32_t *out)
 	int digits = 0;
 
 	*out = 0;
-	while (p->at < p->end && hex_value(*p->at) >= 0 && (braces || digits < 2)) {
-		*out = *out * 16 + (uint32_t)hex_value(*p->at++);
+	while (p->at < p->end && sp_hex_value(*p->at) >= 0 && (braces || digits < 2)) {
+		*out = *out * 16 + (uint32_t)sp_hex_value(*p->at++);
 		digits++;
 		if (*out > MAX_RUNE)
 			return refuse(p, SP_INVALID, "an escaped character is beyond 10FFFF");
@@ -442,7 +436,7 @@ static sp_status take_group_name(parser *p)
 {
 	const char *begin = p->at;
 
-	while (p->at < p->end && (hex_value(*p->at) >= 0 || *p->at == '_' ||
+	while (p->at < p->end && (sp_hex_value(*p->at) >= 0 || *p->at == '_' ||
 				  ((*p->at | 0x20) >= 'a' && (*p->at | 0x20) <= 'z')))
 		p->at++;
 	if (p->at == begin || !take(p, ">"))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/hex.h"
 #include "engine/kernels/protobuf_reader.h"
 #include "engine/kernels/protobuf_writer.h"
 #include "engine/ops/number.h"
@@ -83,11 +84,11 @@ static bool take_hex(parser *p, int32_t *out)
 	if (p->rest.size < 4)
 		return fail(p, "an escape is cut off");
 	for (size_t i = 0; i < 4; i++) {
-		char c = p->rest.data[i], lower = c | 0x20;
+		int digit = sp_hex_value(p->rest.data[i]);
 
-		if (!is_digit(c) && (lower < 'a' || lower > 'f'))
+		if (digit < 0)
 			return fail(p, "an escape is no hexadecimal number");
-		*out = *out << 4 | (is_digit(c) ? c - '0' : lower - 'a' + 10);
+		*out = *out << 4 | digit;
 	}
 	p->rest = sp_protobuf_skip(p->rest, 4);
 	return true;

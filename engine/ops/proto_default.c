@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "engine/ops/number.h"
 #include "engine/ops/proto_message.h"
 
@@ -59,14 +60,6 @@ static int octal_digit(char c)
 	return c >= '0' && c <= '7' ? c - '0' : -1;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The digits behind `at`, at most `most`; their number of 0 is false. */
 static bool read_digits(sp_bytes text, size_t *at, int (*digit)(char), unsigned base, size_t most,
 			char *out)
@@ -94,7 +87,7 @@ static bool read_escape(sp_bytes text, size_t *at, char *out)
 		return read_digits(text, at, octal_digit, 8, 3, out);
 	(*at)++;
 	if (c == 'x' || c == 'X')
-		return read_digits(text, at, hex_digit, 16, 2, out);
+		return read_digits(text, at, sp_hex_value, 16, 2, out);
 	name = c != '\0' ? strchr(names, c) : NULL;
 	if (name == NULL)
 		return false;
