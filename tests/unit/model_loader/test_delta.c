@@ -1,10 +1,9 @@
 #include "tests/support/cmocka.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "model_loader/delta.h"
-#include "tests/support/paths.h"
+#include "tests/support/embeddings.h"
 
 /* Over tests/golden/embeddings/, see scripts/make_embedding_fixtures.py for the formulas. */
 
@@ -12,22 +11,12 @@ static sp_bundle *full, *delta, *broken_delta;
 static sp_arena *arena;
 static sp_error err;
 
-static sp_bundle *open_bundle(const char *name)
-{
-	char relative[128], path[SP_PATH_SIZE];
-	sp_bundle *bundle;
-
-	snprintf(relative, sizeof(relative), "tests/golden/embeddings/%s", name);
-	assert_ok(sp_bundle_open(&bundle, sp_source_path(path, relative), &err), &err);
-	return bundle;
-}
-
 static int set_up(void **state)
 {
 	(void)state;
-	full = open_bundle("full");
-	delta = open_bundle("delta");
-	broken_delta = open_bundle("broken_delta");
+	full = sp_embeddings_open("full");
+	delta = sp_embeddings_open("delta");
+	broken_delta = sp_embeddings_open("broken_delta");
 	arena = sp_arena_create(64 << 10);
 	return arena != NULL ? 0 : -1;
 }
@@ -46,8 +35,8 @@ static sp_tensor read_slice(const sp_bundle *with, const char *name, const char 
 {
 	sp_tensor out;
 
-	assert_ok(sp_delta_read_slice(full, with, sp_bytes_of(name), sp_bytes_of(slice), NULL, arena,
-				      &out, &err),
+	assert_ok(sp_delta_read_slice(full, with, sp_bytes_of(name), sp_bytes_of(slice), NULL,
+				      arena, &out, &err),
 		  &err);
 	return out;
 }
@@ -129,8 +118,8 @@ static void check_refused(const sp_bundle *with, const char *name, const char *s
 {
 	sp_tensor out;
 
-	assert_int_equal(sp_delta_read_slice(full, with, sp_bytes_of(name), sp_bytes_of(slice), NULL,
-					     arena, &out, &err),
+	assert_int_equal(sp_delta_read_slice(full, with, sp_bytes_of(name), sp_bytes_of(slice),
+					     NULL, arena, &out, &err),
 			 status);
 	assert_non_null(strstr(err.text, name));
 }

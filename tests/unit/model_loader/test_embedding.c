@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "model_loader/embedding.h"
+#include "tests/support/embeddings.h"
 #include "tests/support/paths.h"
 
 /* Over tests/golden/embeddings/, see scripts/make_embedding_fixtures.py for the formulas. */
@@ -21,23 +22,13 @@ static sp_bundle *full, *delta, *broken, *broken_delta;
 static sp_arena *arena;
 static sp_error err;
 
-static sp_bundle *open_bundle(const char *name)
-{
-	char relative[128], path[SP_PATH_SIZE];
-	sp_bundle *bundle;
-
-	snprintf(relative, sizeof(relative), "tests/golden/embeddings/%s", name);
-	assert_ok(sp_bundle_open(&bundle, sp_source_path(path, relative), &err), &err);
-	return bundle;
-}
-
 static int set_up(void **state)
 {
 	(void)state;
-	full = open_bundle("full");
-	delta = open_bundle("delta");
-	broken = open_bundle("broken");
-	broken_delta = open_bundle("broken_delta");
+	full = sp_embeddings_open("full");
+	delta = sp_embeddings_open("delta");
+	broken = sp_embeddings_open("broken");
+	broken_delta = sp_embeddings_open("broken_delta");
 	arena = sp_arena_create(64 << 10);
 	return arena != NULL ? 0 : -1;
 }
@@ -51,11 +42,6 @@ static int tear_down(void **state)
 	sp_bundle_close(broken_delta);
 	sp_arena_destroy(arena);
 	return 0;
-}
-
-static float element(int64_t key, size_t d)
-{
-	return (float)(key % 9973) * 0.5f + (float)d * 0.125f;
 }
 
 static sp_embedding_spec spec_of(const char *name, int64_t part, int64_t parts)
@@ -94,7 +80,7 @@ static void check_row(const sp_table *table, int64_t key, float plus)
 
 	assert_ok(sp_table_lookup(table, &key, 1, NULL, row, &err), &err);
 	for (size_t d = 0; d < sp_table_dim(table); d++)
-		assert_true(row[d] == element(key, d) + plus);
+		assert_true(row[d] == sp_embeddings_element(key, d) + plus);
 }
 
 static bool is_among(int64_t key, const int64_t *keys, size_t count)
@@ -465,7 +451,7 @@ static void damage(const char *folder)
 	FILE *file;
 
 	for (size_t d = 0; d < 4; d++)
-		row[d] = element(3663, d);
+		row[d] = sp_embeddings_element(3663, d);
 	snprintf(path, sizeof(path), "%s/full.data-00000-of-00001", folder);
 	assert_ok(sp_file_read(&bytes, &size, path, 1 << 20, &err), &err);
 	at = memmem(bytes, size, row, sizeof(row));

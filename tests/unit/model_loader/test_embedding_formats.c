@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "model_loader/embedding.h"
+#include "tests/support/embeddings.h"
 #include "tests/support/paths.h"
 #include "tests/support/table_writer.h"
 #include "tests/support/wire.h"
@@ -20,21 +21,11 @@ static sp_bundle *formats, *shards;
 static sp_arena *arena;
 static sp_error err;
 
-static sp_bundle *open_bundle(const char *name)
-{
-	char relative[128], path[SP_PATH_SIZE];
-	sp_bundle *bundle;
-
-	snprintf(relative, sizeof(relative), "tests/golden/embeddings/%s", name);
-	assert_ok(sp_bundle_open(&bundle, sp_source_path(path, relative), &err), &err);
-	return bundle;
-}
-
 static int set_up(void **state)
 {
 	(void)state;
-	formats = open_bundle("formats");
-	shards = open_bundle("shards");
+	formats = sp_embeddings_open("formats");
+	shards = sp_embeddings_open("shards");
 	arena = sp_arena_create(64 << 10);
 	return arena != NULL ? 0 : -1;
 }
@@ -46,16 +37,6 @@ static int tear_down(void **state)
 	sp_bundle_close(shards);
 	sp_arena_destroy(arena);
 	return 0;
-}
-
-static float element(int64_t key, size_t d)
-{
-	return (float)(key % 9973) * 0.5f + (float)d * 0.125f;
-}
-
-static int64_t seen(int64_t key)
-{
-	return key / STEP % 10 + 1;
 }
 
 static sp_embedding_spec spec_of(const char *name)
@@ -100,8 +81,8 @@ static void check_keys(const sp_table *table, bool (*wanted)(int64_t key))
 	size_t count = 0;
 
 	for (int64_t key = 0; key < KEYS * STEP; key += STEP) {
-		const float row[] = {element(key, 0), element(key, 1), element(key, 2),
-				     element(key, 3)};
+		const float row[] = {sp_embeddings_element(key, 0), sp_embeddings_element(key, 1),
+				     sp_embeddings_element(key, 2), sp_embeddings_element(key, 3)};
 
 		assert_int_equal(holds(table, key), wanted(key));
 		if (!wanted(key))
@@ -207,7 +188,8 @@ static void check_many(size_t threads)
 	table = load(formats, &spec, &policy);
 	assert_int_equal(sp_table_row_count(table), 9999);
 	for (int64_t i = 0; i < 9999; i++) {
-		const float row[] = {element(i * 3, 0), element(i * 3, 1)};
+		const float row[] = {sp_embeddings_element(i * 3, 0),
+				     sp_embeddings_element(i * 3, 1)};
 
 		check_row(table, i * 3, i == 10 ? last : row);
 	}
@@ -326,11 +308,11 @@ static void rows_are_held_as_the_first_rule_for_their_name_says(void **state)
 	check_keys(exact, all);
 	assert_true(sp_table_footprint(table) < sp_table_footprint(exact));
 	for (int64_t key = 0; key < KEYS * STEP; key += STEP) {
-		float row[4], step = element(key, 3) / 127;
+		float row[4], step = sp_embeddings_element(key, 3) / 127;
 
 		assert_ok(sp_table_lookup(table, &key, 1, NULL, row, &err), &err);
 		for (size_t d = 0; d < 4; d++) {
-			float off = row[d] - element(key, d);
+			float off = row[d] - sp_embeddings_element(key, d);
 
 			assert_true(off <= 0.501f * step && off >= -0.501f * step);
 			rounded = rounded || off != 0.0f;
@@ -360,12 +342,12 @@ static void frequencies_that_cannot_be_are_refused(void **state)
 
 static bool at_least_four(int64_t key)
 {
-	return seen(key) >= 4;
+	return sp_embeddings_seen(key) >= 4;
 }
 
 static bool at_least_four_or_last(int64_t key)
 {
-	return seen(key) >= 4 && key < 80 * STEP;
+	return sp_embeddings_seen(key) >= 4 && key < 80 * STEP;
 }
 
 static bool none(int64_t key)
@@ -426,8 +408,9 @@ static void a_threshold_within_the_filter_changes_nothing(void **state)
 
 static void check_updated(const sp_table *table, int64_t key)
 {
-	const float row[] = {element(key, 0) + 1000, element(key, 1) + 1000, element(key, 2) + 1000,
-			     element(key, 3) + 1000};
+	const float row[] = {
+		sp_embeddings_element(key, 0) + 1000, sp_embeddings_element(key, 1) + 1000,
+		sp_embeddings_element(key, 2) + 1000, sp_embeddings_element(key, 3) + 1000};
 
 	assert_true(holds(table, key));
 	check_row(table, key, row);
@@ -439,7 +422,7 @@ static void the_threshold_is_for_deltas_that_have_frequencies(void **state)
 	const int64_t updated[] = {0, 37, 370, 3663}, added[] = {1, 5000, 123456789012345};
 	const sp_name_rule rule = {"*", 4};
 	const sp_load_policy policy = {.frequency_thresholds = {&rule, 1}};
-	sp_bundle *delta = open_bundle("formats_delta");
+	sp_bundle *delta = sp_embeddings_open("formats_delta");
 
 	(void)state;
 	for (size_t without = 0; without < 2; without++) {
@@ -555,7 +538,8 @@ static sp_status count_rows(void *context, const sp_row_piece *piece, sp_error *
 	counter *c = context;
 
 	for (size_t i = 0; i < piece->count; i++) {
-		const float want[] = {element(piece->keys[i], 0), element(piece->keys[i], 1)};
+		const float want[] = {sp_embeddings_element(piece->keys[i], 0),
+				      sp_embeddings_element(piece->keys[i], 1)};
 		const char *row = (const char *)piece->rows + i * sizeof(want);
 
 		if (memcmp(row, want, sizeof(want)) == 0) /* all but the last */

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "model_loader/embedding.h"
+#include "tests/support/embeddings.h"
 #include "tests/support/paths.h"
 
 /*
@@ -24,16 +25,6 @@ static sp_bundle *formats;
 static sp_arena *arena;
 static sp_ssd_store *store;
 static sp_error err;
-
-static sp_bundle *open_bundle(const char *name)
-{
-	char relative[128], path[SP_PATH_SIZE];
-	sp_bundle *bundle;
-
-	snprintf(relative, sizeof(relative), "tests/golden/embeddings/%s", name);
-	assert_ok(sp_bundle_open(&bundle, sp_source_path(path, relative), &err), &err);
-	return bundle;
-}
 
 static sp_ssd_store *open_store(size_t cache_bytes)
 {
@@ -54,7 +45,7 @@ static int set_up(void **state)
 	sp_log_set_level(SP_LOG_ERROR);
 	sp_temp_make(temp);
 	snprintf(ssd, sizeof(ssd), "%s/ssd", temp);
-	formats = open_bundle("formats");
+	formats = sp_embeddings_open("formats");
 	arena = sp_arena_create(64 << 10);
 	store = open_store(1);
 	return arena != NULL ? 0 : -1;
@@ -176,7 +167,7 @@ static void a_slice_is_a_slice_on_the_ssd_too(void **state)
 
 static void a_delta_lies_over_rows_on_the_ssd(void **state)
 {
-	sp_bundle *full = open_bundle("full"), *delta = open_bundle("delta");
+	sp_bundle *full = sp_embeddings_open("full"), *delta = sp_embeddings_open("delta");
 	const sp_embedding_spec spec = spec_of("whole", 4);
 	sp_table *memory = load(full, delta, &spec, (sp_load_policy){0}, NULL);
 	sp_table *table = load(full, delta, &spec, (sp_load_policy){0}, store);
@@ -212,7 +203,7 @@ static void a_delta_is_merged_and_guarded_on_the_ssd_too(void **state)
 		{.max_drift_percent = 1},
 		{.max_new_percent = 1},
 	};
-	sp_bundle *full = open_bundle("full"), *delta = open_bundle("delta");
+	sp_bundle *full = sp_embeddings_open("full"), *delta = sp_embeddings_open("delta");
 	size_t refused = 0;
 
 	(void)state;

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "model_loader/embedding.h"
 #include "model_loader/ssd_record.h"
+#include "tests/support/embeddings.h"
 #include "tests/support/paths.h"
 
 /* Over tests/golden/embeddings/ssd/, see make_ssd() in scripts/make_embedding_fixtures.py. */
@@ -24,11 +25,7 @@ static sp_error err;
  */
 static void begin(void)
 {
-	char path[SP_PATH_SIZE];
-
-	assert_ok(sp_bundle_open(&full, sp_source_path(path, "tests/golden/embeddings/ssd/full"),
-				 &err),
-		  &err);
+	full = sp_embeddings_open("ssd/full");
 	arena = sp_arena_create(64 << 10);
 	assert_non_null(arena);
 }
@@ -37,16 +34,6 @@ static void end(void)
 {
 	sp_bundle_close(full);
 	sp_arena_destroy(arena);
-}
-
-static float element(int64_t key, size_t d)
-{
-	return (float)(key % 9973) * 0.5f + (float)d * 0.125f;
-}
-
-static int64_t seen(int64_t key)
-{
-	return key / STEP % 10 + 1;
 }
 
 static sp_embedding_spec spec_of(const char *name)
@@ -82,7 +69,7 @@ static void check_row(const sp_table *table, int64_t key)
 	assert_true(holds(table, key));
 	assert_ok(sp_table_lookup(table, &key, 1, NULL, row, &err), &err);
 	for (size_t d = 0; d < sp_table_dim(table); d++)
-		assert_true(row[d] == element(key, d));
+		assert_true(row[d] == sp_embeddings_element(key, d));
 }
 
 static void check_all(const sp_embedding_spec *spec, size_t threads)
@@ -181,7 +168,7 @@ static void check_admitted(const char *name, int64_t filter_freq, int64_t thresh
 	spec.filter_freq = filter_freq;
 	assert_ok(load(&table, full, &spec, &policy), &err);
 	for (int64_t key = IN_MEMORY * STEP; key < KEYS * STEP; key += STEP)
-		assert_int_equal(holds(table, key), seen(key) >= least);
+		assert_int_equal(holds(table, key), sp_embeddings_seen(key) >= least);
 	sp_table_destroy(table);
 }
 
