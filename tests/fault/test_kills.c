@@ -1,6 +1,7 @@
 /*
- * Processes that are killed while they load versions, write images of them and
- * build their rows on an SSD: before any call by which a file is reached or made.
+ * Processes that are killed while they load versions, write images of them,
+ * build their rows on an SSD, and fold deltas into each of these: before any call
+ * by which a file, or memory, is reached or made.
  * The next start answers from a version that was written whole, takes a newer
  * one, and leaves nothing half made behind.
  *
@@ -10,6 +11,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,19 +30,29 @@ static char folder[SP_PATH_SIZE + 16]; /* for what the processes keep */
 typedef struct keeping {
 	const char *more;    /* of the configuration, with the folder */
 	const char *rubbish; /* in the name of what is half made */
+	bool folds;          /* a delta is folded, and that is when it is killed */
 } keeping;
 
-static const keeping in_memory = {"%.0s", "nothing"};
-static const keeping with_images = {", \"ev_image_path\": \"%s\"", ".tmp"};
-static const keeping on_ssd = {", \"ev_storage_type\": 12, \"ev_storage_size\": [65536],"
-			       "\"ev_storage_path\": \"%s\"",
-			       ".building"};
+#define IN_IMAGE ", \"ev_image_path\": \"%s\""
+#define ON_SSD                                                                                     \
+	", \"ev_storage_type\": 12, \"ev_storage_size\": [65536], \"ev_storage_read_threads\": 4," \
+	"\"ev_storage_path\": \"%s\""
+#define FOLDING ", \"update_fold_after_seconds\": 0.001, \"update_fold_image\": true"
 
-static void ignore_line(void *context, int level, const char *line)
+static const keeping in_memory = {"%.0s", "nothing", false};
+static const keeping with_images = {IN_IMAGE, ".tmp", false};
+static const keeping on_ssd = {ON_SSD, ".building", false};
+static const keeping folded_in_memory = {"%.0s" FOLDING, "nothing", true};
+static const keeping folded_over_images = {IN_IMAGE FOLDING, ".tmp", true};
+static const keeping folded_on_ssd = {ON_SSD FOLDING, ".building", true};
+
+static atomic_int folds;
+
+static void count_folds(void *context, int level, const char *line)
 {
 	(void)context;
 	(void)level;
-	(void)line;
+	atomic_fetch_add(&folds, strstr(line, "are folded into") != NULL);
 }
 
 static int set_up(void **state)
@@ -89,39 +101,61 @@ static bool is_tidy(const keeping *how)
 	return tidy;
 }
 
+static bool await_fold(void)
+{
+	for (int i = 0; i < 2000 && atomic_load(&folds) == 0; i++)
+		usleep(5000);
+	return atomic_load(&folds) != 0;
+}
+
 /* Starts with version `full`, takes a delta and the next full checkpoint; how many steps it was. */
 static size_t live(const keeping *how, int full, size_t kill_at)
 {
-	size_t steps;
-
-	sp_steps_begin(kill_at, be_killed, true);
+	if (!how->folds)
+		sp_steps_begin(kill_at, be_killed, true);
 	open_model(how);
 	if (rows.model == NULL)
 		_exit(1);
+	if (how->folds)
+		sp_steps_begin(kill_at, be_killed, true);
 	sp_row_model_write_delta(&rows, full, 1);
 	if (!sp_row_model_await(&rows, 1000 * full + 1))
 		_exit(2);
+	if (how->folds && !await_fold())
+		_exit(5);
+	if (how->folds)
+		return sp_steps_end();
 	sp_row_model_write_full(&rows, full + 1);
 	if (!sp_row_model_await(&rows, 1000 * (full + 1)))
 		_exit(3);
 	serving_processor_destroy(rows.model);
-	steps = sp_steps_end();
-	return steps;
+	return sp_steps_end();
+}
+
+/* The version that all rows are of. */
+static double ask_all(void)
+{
+	double value = 0, first = sp_row_model_ask(&rows, rows.keys, 1);
+
+	for (size_t at = 0; at < KEYS; at += 250)
+		if ((value = sp_row_model_ask(&rows, rows.keys + at, 250)) < 1000 || value != first)
+			_exit(2);
+	return value;
 }
 
 /* What is there answers, and what is newer comes; the number of that. */
 static int start_again(const keeping *how)
 {
-	double value = 0;
+	double value;
 	int full;
 
 	open_model(how);
 	if (rows.model == NULL)
 		_exit(1);
-	for (size_t first = 0; first < KEYS; first += 250)
-		if ((value = sp_row_model_ask(&rows, rows.keys + first, 250)) < 1000)
-			_exit(2);
+	value = ask_all();
 	full = (int)value / 1000;
+	if (how->folds && value != 1000.0 * full && (!await_fold() || ask_all() != value))
+		_exit(5);
 	sp_row_model_write_full(&rows, full + 1);
 	if (!sp_row_model_await(&rows, 1000 * (full + 1)))
 		_exit(3);
@@ -200,7 +234,7 @@ static int recover(const keeping *how, size_t killed_at)
 
 static void kill_everywhere(const keeping *how)
 {
-	size_t kills = (size_t)(getenv("SP_KILLS") != NULL ? atoi(getenv("SP_KILLS")) : 30) / 3;
+	size_t kills = (size_t)(getenv("SP_KILLS") != NULL ? atoi(getenv("SP_KILLS")) : 48) / 6;
 	size_t steps, killed = 0;
 	unsigned seed = 5;
 	int status, full;
@@ -242,6 +276,24 @@ static void while_rows_are_written_to_an_ssd(void **state)
 	kill_everywhere(&on_ssd);
 }
 
+static void while_a_delta_is_folded_in_memory(void **state)
+{
+	(void)state;
+	kill_everywhere(&folded_in_memory);
+}
+
+static void while_a_delta_is_folded_over_an_image(void **state)
+{
+	(void)state;
+	kill_everywhere(&folded_over_images);
+}
+
+static void while_a_delta_is_folded_on_an_ssd(void **state)
+{
+	(void)state;
+	kill_everywhere(&folded_on_ssd);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -249,8 +301,11 @@ int main(void)
 		CASE(while_rows_are_read),
 		CASE(while_images_are_written),
 		CASE(while_rows_are_written_to_an_ssd),
+		CASE(while_a_delta_is_folded_in_memory),
+		CASE(while_a_delta_is_folded_over_an_image),
+		CASE(while_a_delta_is_folded_on_an_ssd),
 	};
 
-	serving_processor_set_log(ignore_line, NULL);
+	serving_processor_set_log(count_folds, NULL);
 	return cmocka_run_group_tests_name("kills", tests, NULL, NULL);
 }
