@@ -6,11 +6,16 @@
 /*
  * Handles of lookup tables, and what reads through them.  A handle is a
  * constant of the graph; the table it leads to is the model version's.
+ *
+ * An anonymous table is known by its node alone.  TensorFlow makes a new one each time
+ * the node runs, and its loader of objects sees to it that this happens once; here there
+ * is one in any case.
  */
 
 typedef struct table_kind {
 	bool is_mutable;
 	bool has_shape; /* the attribute value_shape */
+	bool is_anonymous;
 } table_kind;
 
 static sp_status value_shape(const sp_prepare *prepare, sp_partial_shape *out, sp_error *err)
@@ -32,11 +37,18 @@ static sp_status value_shape(const sp_prepare *prepare, sp_partial_shape *out, s
 	return SP_OK;
 }
 
-/* The shared name, or the node's own where that is empty. */
-static sp_status handle_name(const sp_prepare *prepare, const char **out, sp_error *err)
+/* The shared name, or the node's own where that is empty, and where it is looked for. */
+static sp_status handle_name(const sp_prepare *prepare, table_kind kind, sp_bytes *container,
+			     const char **out, sp_error *err)
 {
 	sp_bytes shared_name;
 
+	if (kind.is_anonymous) {
+		*container = sp_bytes_of("(anonymous)");
+		*out = prepare->node->name;
+		return SP_OK;
+	}
+	SP_TRY(sp_node_attr_bytes(prepare->node, "container", "", container, err));
 	SP_TRY(sp_node_attr_bytes(prepare->node, "shared_name", "", &shared_name, err));
 	*out = prepare->node->name;
 	if (shared_name.size != 0)
@@ -56,8 +68,7 @@ static sp_status declare(sp_prepare *prepare, table_kind kind, uint64_t *index, 
 	SP_TRY(sp_node_attr_type(prepare->node, "key_dtype", SP_INVALID_DTYPE, &key_dtype, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "value_dtype", SP_INVALID_DTYPE, &value_dtype,
 				 err));
-	SP_TRY(sp_node_attr_bytes(prepare->node, "container", "", &container, err));
-	SP_TRY(handle_name(prepare, &name, err));
+	SP_TRY(handle_name(prepare, kind, &container, &name, err));
 	if (key_dtype != SP_INT32 && key_dtype != SP_INT64 && key_dtype != SP_STRING)
 		return sp_prepare_unsupported(prepare, key_dtype, err);
 	if (value_dtype == SP_RESOURCE || sp_dtype_size(value_dtype) == 0)
@@ -96,6 +107,24 @@ static sp_status prepare_of_tensors(sp_prepare *prepare, sp_error *err)
 	return prepare_handle(prepare, (table_kind){.is_mutable = true, .has_shape = true}, 0, err);
 }
 
+static sp_status prepare_anonymous(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_handle(prepare, (table_kind){.is_anonymous = true}, 0, err);
+}
+
+static sp_status prepare_anonymous_mutable(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_handle(prepare, (table_kind){.is_anonymous = true, .is_mutable = true}, 0,
+			      err);
+}
+
+static sp_status prepare_anonymous_of_tensors(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_handle(
+		prepare, (table_kind){.is_anonymous = true, .is_mutable = true, .has_shape = true},
+		0, err);
+}
+
 /* A copy of constant input `i`, a scalar, that lives as long as the declarations do. */
 static sp_status reserved_key(const sp_prepare *prepare, size_t i, const sp_tensor **out,
 			      sp_error *err)
@@ -127,12 +156,12 @@ static bool same_key(const sp_tensor *a, size_t i, const sp_tensor *b)
 	return sp_tensor_index(a, i) == sp_tensor_index(b, 0);
 }
 
-static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
+static sp_status prepare_dense_of(sp_prepare *prepare, bool is_anonymous, sp_error *err)
 {
+	table_kind kind = {.is_mutable = true, .has_shape = true, .is_anonymous = is_anonymous};
 	sp_resource *resource;
 
-	SP_TRY(prepare_handle(prepare, (table_kind){.is_mutable = true, .has_shape = true}, 2,
-			      err));
+	SP_TRY(prepare_handle(prepare, kind, 2, err));
 	resource = &prepare->resources->items[*(const uint64_t *)prepare->state];
 	for (size_t i = 0; i < 2; i++)
 		SP_TRY(sp_prepare_input_dtype(prepare, i, resource->key_dtype, err));
@@ -141,6 +170,16 @@ static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
 	if (same_key(resource->empty_key, 0, resource->deleted_key))
 		return sp_error_set(err, SP_INVALID, "the empty and the deleted key are equal");
 	return SP_OK;
+}
+
+static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_dense_of(prepare, false, err);
+}
+
+static sp_status prepare_anonymous_dense(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_dense_of(prepare, true, err);
 }
 
 static sp_status run_handle(const sp_call *call)
@@ -326,6 +365,10 @@ static sp_status run_export(const sp_call *call)
 		.run = run_handle,         \
 	}
 
+HANDLE_OP(AnonymousHashTable, prepare_anonymous);
+HANDLE_OP(AnonymousMutableDenseHashTable, prepare_anonymous_dense);
+HANDLE_OP(AnonymousMutableHashTable, prepare_anonymous_mutable);
+HANDLE_OP(AnonymousMutableHashTableOfTensors, prepare_anonymous_of_tensors);
 HANDLE_OP(HashTable, prepare_static);
 HANDLE_OP(HashTableV2, prepare_static);
 HANDLE_OP(MutableHashTable, prepare_mutable);

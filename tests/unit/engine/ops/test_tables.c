@@ -307,6 +307,39 @@ static void two_handles_of_one_shared_name_lead_to_one_table(void **state)
 	expect_i64(w, words(w, "a"), scalar_i64(w, -1), I64S(w, 3));
 }
 
+/* Neither another handle nor a shared name of the same words leads to it. */
+static void an_anonymous_table_is_its_nodes_alone(void **state)
+{
+	world *w = *state;
+	sp_node_def *other;
+
+	add_table(w, "AnonymousHashTable", SP_STRING, SP_INT64);
+	other = node(w, "HashTableV2", "other", "");
+	ATTR_TYPE(other, "key_dtype", SP_STRING);
+	ATTR_TYPE(other, "value_dtype", SP_INT64);
+	ATTR_TEXT(other, "shared_name", "table");
+	add_fill(w, "InitializeTableV2", "fill", words(w, "a"), I64S(w, 1));
+	add_const(w, "k", words(w, "a"));
+	add_const(w, "v", I64S(w, 3));
+	node(w, "LookupTableImportV2", "fill_other", "other k v");
+	node(w, "NoOp", "init", "^fill ^fill_other");
+	assert_ok(load(w, "init"), &w->g.err);
+	expect_i64(w, words(w, "a"), scalar_i64(w, -1), I64S(w, 1));
+}
+
+/* A table that a request would fill belongs to no version. */
+static void a_request_fills_no_table(void **state)
+{
+	world *w = *state;
+	sp_tensor out;
+
+	add_table(w, "AnonymousMutableHashTable", SP_STRING, SP_INT64);
+	add_fill(w, "LookupTableInsertV2", "insert", words(w, "a"), I64S(w, 1));
+	node(w, "LookupTableSizeV2", "size", "table ^insert");
+	assert_int_not_equal(serve(w, "size", NULL, &out), SP_OK);
+	assert_non_null(strstr(w->g.err.text, "insert"));
+}
+
 static void export_node(world *w, const char *op, sp_dtype keys, sp_dtype values)
 {
 	sp_node_def *to = node(w, op, "export", "table");
@@ -741,6 +774,8 @@ int main(void)
 		CASE(a_full_default_is_taken_as_tensorflow_takes_it),
 		CASE(the_old_names_do_the_same),
 		CASE(two_handles_of_one_shared_name_lead_to_one_table),
+		CASE(an_anonymous_table_is_its_nodes_alone),
+		CASE(a_request_fills_no_table),
 		CASE(a_table_is_exported_as_it_was_filled),
 		CASE(rows_of_numbers_are_exported),
 		CASE(an_export_of_other_types_is_refused),
