@@ -151,7 +151,7 @@ char *sp_processor_versions(sp_processor *processor)
 
 	if (versions == NULL)
 		return NULL;
-	sp_buffer_init(&json, 8 << 20);
+	sp_buffer_init(&json, 64 << 20);
 	sp_buffer_append(&json, versions, strlen(versions) - strlen("}"));
 	append_live(&json, processor);
 	sp_buffer_append_char(&json, '}');

@@ -8,7 +8,7 @@ static void answer_versions(const sp_host *host, sp_http_request *request)
 	char *json = serving_processor_versions(host->model.processor);
 	sp_buffer body;
 
-	sp_buffer_init(&body, 8 << 20);
+	sp_buffer_init(&body, 64 << 20);
 	sp_buffer_append_text(&body, json != NULL ? json : "");
 	if (json == NULL || body.failed)
 		sp_http_request_fail(request, 503, "no memory for the versions");
