@@ -67,7 +67,7 @@ of the list does not take is refused by name, too:
 | `EVGetFrequency`, `EVGetVersion` | tables keep no frequencies and versions of keys |
 | `Stack`, `StackV2` and their kin | made by the gradients of loops |
 | lists in lists deeper than 8 | not met in models of this kind |
-| `Svd`, `Qr`, eigenvalues, matrix logarithms and square roots | iterations whose results TensorFlow does not fix either |
+| `Eig`, matrix logarithms and square roots | iterations whose results TensorFlow does not fix either |
 | encodings other than UTF-8, UTF-16-BE/LE, UTF-32-BE/LE, US-ASCII and ISO-8859-1 | need ICU's tables |
 | `DecodeProtoV2`, `EncodeProto` with the name of a file as `descriptor_source`; `DecodeProtoV2` with `sanitize` or text messages | need files, or a rewriting of every message |
 | `ClipByValue` of complex numbers | they have no order |
