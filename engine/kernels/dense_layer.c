@@ -4,6 +4,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "base/alloc.h"
 #include "base/cpu.h"
@@ -365,27 +368,57 @@ size_t sp_dense_layer_outputs(const sp_dense_layer *layer)
 	return layer->n;
 }
 
-typedef float four_floats __attribute__((vector_size(16), aligned(4), may_alias));
-typedef int32_t four_ints __attribute__((vector_size(16), may_alias));
-
 /*
- * Not oneDNN's own: that makes 0 of what is not a number, and an answer which
- * looks like one.  The rows are in the cache still.
+ * Not oneDNN's own: that makes 0 of what is not a number, and an answer which looks like one.
+ * The rows are in the cache still.
  */
-static void rectify(float *y, size_t count)
+static void rectify_scalar(float *y, size_t count)
 {
-	const four_floats zeros = {0};
+	for (size_t i = 0; i < count; i++)
+		y[i] = y[i] < 0 ? 0 : y[i];
+}
+
+#if defined(__x86_64__)
+
+/* Of two of which one is no number, the instructions answer the second. */
+__attribute__((target("avx2"))) static void rectify_avx2(float *y, size_t count)
+{
+	const __m256 zeros = _mm256_setzero_ps();
 	size_t i = 0;
 
-	for (; i + 4 <= count; i += 4) {
-		four_floats v = *(const four_floats *)&y[i];
-
-		*(four_floats *)&y[i] = (four_floats)((four_ints)v & ~(four_ints)(v < zeros));
-	}
-	for (; i < count; i++)
-		if (y[i] < 0)
-			y[i] = 0;
+	for (; i + 8 <= count; i += 8)
+		_mm256_storeu_ps(y + i, _mm256_max_ps(zeros, _mm256_loadu_ps(y + i)));
+	rectify_scalar(y + i, count - i);
 }
+
+__attribute__((target("avx512f"))) static void rectify_avx512(float *y, size_t count)
+{
+	const __m512 zeros = _mm512_setzero_ps();
+	size_t i = 0;
+
+	for (; i + 16 <= count; i += 16)
+		_mm512_storeu_ps(y + i, _mm512_max_ps(zeros, _mm512_loadu_ps(y + i)));
+	rectify_scalar(y + i, count - i);
+}
+
+static void rectify(float *y, size_t count)
+{
+	if (sp_cpu_has(SP_ISA_AVX512))
+		rectify_avx512(y, count);
+	else if (sp_cpu_has(SP_ISA_AVX2))
+		rectify_avx2(y, count);
+	else
+		rectify_scalar(y, count);
+}
+
+#else
+
+static void rectify(float *y, size_t count)
+{
+	rectify_scalar(y, count);
+}
+
+#endif
 
 /* Exactly row_counts[r] rows. */
 static sp_status run_rows(const sp_dense_layer *layer, lane *l, size_t r, const float *x, float *y,
