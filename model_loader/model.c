@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "engine/constant_writes.h"
 #include "engine/fuse.h"
 #include "engine/import.h"
 #include "engine/lower.h"
@@ -199,7 +200,8 @@ static sp_status import_graph(sp_model *model, sp_error *err)
 	}
 	SP_TRY(sp_graph_import(&model->graph, &saved->graph, &(sp_import_roots){names, used},
 			       model->arena, err));
-	return sp_graph_lower(&model->graph, err);
+	SP_TRY(sp_graph_lower(&model->graph, err));
+	return sp_graph_take_constant_writes(&model->graph, err);
 }
 
 static sp_status find_ports(sp_model *model, const sp_tensor_info *tensors, size_t count,

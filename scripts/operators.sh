@@ -51,7 +51,8 @@ cat <<'END'
 function by its name) their bodies; so does `BatchFunction`, for the request at hand, and a `Case` that asks `DeviceIndex`
 becomes its branch for the CPU.  Loops of `Enter`, `Merge`, `Switch`, `LoopCond`, `NextIteration` and `Exit` become a
 `While` (`engine/import_loops.c`).  The constant that is the flow of a `TensorArray` or `TensorArrayV2` at first becomes
-the array's own.
+the array's own.  A `ScatterUpdate` of constants, which says the same in every request, becomes a `TensorScatterUpdate`
+(`engine/constant_writes.h`).
 
 ## Refused
 

@@ -1,5 +1,6 @@
 #include "tests/support/graph.h"
 
+#include "engine/constant_writes.h"
 #include "engine/import.h"
 #include "engine/lower.h"
 
@@ -45,7 +46,8 @@ static sp_status import(sp_small_graph *g, const sp_ends *ends)
 	if (ends->target != NULL)
 		names[roots.count++] = ends->target;
 	SP_TRY(sp_graph_import(&g->graph, &g->def, &roots, g->arena, &g->err));
-	return sp_graph_lower(&g->graph, &g->err);
+	SP_TRY(sp_graph_lower(&g->graph, &g->err));
+	return ends->loading ? SP_OK : sp_graph_take_constant_writes(&g->graph, &g->err);
 }
 
 static sp_status find_ports(sp_small_graph *g, const char *const names[MAX_ENDS], sp_port *ports,
