@@ -21,7 +21,7 @@ enum { FEW = 1000, MANY = 20000 };
 
 static sp_row_model rows;
 static char disk[SP_PATH_SIZE];
-static atomic_int images, without_image;
+static atomic_int images, without_image, folds, unfolded;
 
 static void watch_log(void *context, int level, const char *line)
 {
@@ -30,6 +30,9 @@ static void watch_log(void *context, int level, const char *line)
 	atomic_fetch_add(&images, strstr(line, "made image") != NULL);
 	atomic_fetch_add(&without_image, strstr(line, "embeddings without an image") != NULL &&
 						 strstr(line, "No space left") != NULL);
+	atomic_fetch_add(&folds, strstr(line, "are folded into") != NULL);
+	atomic_fetch_add(&unfolded, strstr(line, "stays as it is") != NULL &&
+					    strstr(line, "MB of disk") != NULL);
 }
 
 static void give_room(const char *size, unsigned long flags)
@@ -43,7 +46,7 @@ static void give_room(const char *size, unsigned long flags)
 static int set_up(void **state)
 {
 	(void)state;
-	images = without_image = 0;
+	images = without_image = folds = unfolded = 0;
 	sp_temp_make(disk);
 	if (mount("none", disk, "tmpfs", 0, "size=64k") == 0)
 		return 0;
@@ -161,6 +164,42 @@ static void rows_that_do_not_fit_on_the_ssd_wait_for_room(void **state)
 	assert_int_equal(count_entries(disk), 2);
 }
 
+/* A delta stays in memory, and the next one is folded once there is room. */
+static void without_room_a_delta_is_not_folded(void **state)
+{
+	char more[2 * SP_PATH_SIZE];
+
+	(void)state;
+	if (disk[0] == '\0')
+		skip();
+	give_room("18m", MS_REMOUNT);
+	sp_row_model_init(&rows, MANY);
+	snprintf(more, sizeof(more),
+		 ", \"update_poll_interval_ms\": 10, \"update_fold_after_seconds\": 0.01,"
+		 "\"ev_storage_type\": 12, \"ev_storage_path\": \"%s\","
+		 "\"ev_storage_size\": [1048576]",
+		 disk);
+	sp_row_model_open(&rows, more);
+	assert_non_null(rows.model);
+	sp_row_model_write_delta(&rows, 1, 1);
+	for (int i = 0; i < 2000 && unfolded == 0; i++)
+		usleep(5000);
+	assert_int_equal(unfolded, 1);
+	assert_int_equal(folds, 0);
+	for (size_t first = 0; first < MANY; first += 200)
+		assert_true(sp_row_model_ask(&rows, rows.keys + first, 200) == 1001);
+	assert_int_equal(count_entries(disk), 1);
+
+	give_room("64m", MS_REMOUNT);
+	sp_row_model_write_delta(&rows, 1, 2);
+	for (int i = 0; i < 2000 && folds == 0; i++)
+		usleep(5000);
+	assert_int_equal(folds, 1);
+	for (size_t first = 0; first < MANY; first += 200)
+		assert_true(sp_row_model_ask(&rows, rows.keys + first, 200) == 1002);
+	assert_int_equal(count_entries(disk), 1);
+}
+
 /* A first version that does not fit is said so, and leaves nothing. */
 static void a_start_without_room_fails(void **state)
 {
@@ -190,6 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(an_image_that_does_not_fit_is_done_without),
 		CASE(rows_that_do_not_fit_on_the_ssd_wait_for_room),
+		CASE(without_room_a_delta_is_not_folded),
 		CASE(a_start_without_room_fails),
 	};
 

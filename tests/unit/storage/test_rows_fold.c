@@ -375,6 +375,121 @@ static void without_memory_all_is_as_it_was(void **state)
 	free_layers(&l);
 }
 
+/* ------------------------------------------------------------------ a mapped base */
+
+/* Rows that are known to be right after so many looks, and are found wrong at that confirmation. */
+typedef struct guard_double {
+	int looks, whole_after, confirmed, breaks_at;
+} guard_double;
+
+static sp_status prepare(void *owner, const sp_rows *rows, const int64_t *keys, size_t count,
+			 sp_error *err)
+{
+	(void)owner;
+	(void)rows;
+	(void)keys;
+	(void)count;
+	return sp_error_set(err, SP_INTERNAL, "nobody looks for keys here");
+}
+
+static sp_status confirm(void *owner, sp_error *err)
+{
+	guard_double *g = owner;
+
+	return ++g->confirmed == g->breaks_at ? sp_error_set(err, SP_CORRUPT, "it is broken")
+					      : SP_OK;
+}
+
+static bool is_whole(void *owner)
+{
+	guard_double *g = owner;
+
+	return ++g->looks > g->whole_after;
+}
+
+/* The same rows behind a guard; they have to outlive it. */
+static sp_rows *guarded(const sp_rows *rows, guard_double *g)
+{
+	static const sp_rows_guard guard = {prepare, confirm, is_whole};
+	const sp_rows_shape *shape = sp_rows_get_shape(rows);
+	sp_rows_memory memory = {.slots = sp_rows_slots(rows),
+				 .slots_size = sp_rows_slots_size(shape),
+				 .pilots = sp_rows_pilots(rows),
+				 .pilots_size = shape->part_count * shape->part_buckets,
+				 .guard = &guard,
+				 .owner = g};
+	sp_rows *over;
+	sp_error err;
+
+	assert_ok(sp_rows_over(&over, shape, &memory, &err), &err);
+	return over;
+}
+
+/* Over a base that is right, after a while: what is made needs it no longer. */
+static void a_mapped_base_is_waited_for(void **state)
+{
+	guard_double g = {.whole_after = 20};
+	sp_rows *plain, *mapped, *made;
+	sp_table *table;
+	sp_rows_fold *f;
+	bool done = true;
+	sp_error err;
+	layers l;
+
+	(void)state;
+	make_layers(&l, SP_ROW_FP32, BASE, OVER);
+	plain = l.rows[0];
+	mapped = guarded(plain, &g);
+	assert_true(sp_rows_fold_is_mapped(mapped));
+	assert_false(sp_rows_fold_is_mapped(plain));
+	assert_ok(sp_rows_fold_create(&f, "t", mapped, l.rows[1], 2, &err), &err);
+	for (int i = 0; i < 5; i++) {
+		assert_ok(sp_rows_fold_step(f, 1000000, &done, &err), &err);
+		assert_false(done);
+		assert_true(sp_rows_fold_is_busy(f));
+	}
+	assert_int_equal(g.looks, 10);
+	sp_rows_fold_destroy(f);
+	g.looks = 0;
+	l.rows[0] = mapped;
+	made = fold(&l, 500);
+	assert_true(g.confirmed > 5);
+	sp_rows_release(mapped);
+	l.rows[0] = plain;
+	assert_false(sp_rows_fold_is_mapped(made));
+	table = table_of(made, 7);
+	check_answers(table, &l, SP_ROW_FP32);
+	sp_table_destroy(table);
+	sp_rows_release(made);
+	free_layers(&l);
+}
+
+/* Whenever it is found out, before it is known to be right or after. */
+static void of_a_broken_base_nothing_is_made(void **state)
+{
+	sp_error err;
+	layers l;
+
+	(void)state;
+	make_layers(&l, SP_ROW_BF16, BASE, OVER);
+	for (int at = 1; at < 12; at++) {
+		guard_double g = {.whole_after = 6, .breaks_at = at};
+		sp_rows *mapped = guarded(l.rows[0], &g);
+		sp_status status = SP_OK;
+		sp_rows_fold *f;
+		bool done = false;
+
+		assert_ok(sp_rows_fold_create(&f, "t", mapped, l.rows[1], 1, &err), &err);
+		while (status == SP_OK && !done)
+			status = sp_rows_fold_step(f, BASE / 4, &done, &err);
+		assert_int_equal(status, SP_CORRUPT);
+		assert_int_equal(g.confirmed, at);
+		sp_rows_fold_destroy(f);
+		sp_rows_release(mapped);
+	}
+	free_layers(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +500,8 @@ int main(void)
 		cmocka_unit_test(what_makes_its_rows_may_be_stopped),
 		cmocka_unit_test(a_delta_must_have_all_that_was_folded),
 		cmocka_unit_test(without_memory_all_is_as_it_was),
+		cmocka_unit_test(a_mapped_base_is_waited_for),
+		cmocka_unit_test(of_a_broken_base_nothing_is_made),
 	};
 
 	return cmocka_run_group_tests_name("rows_fold", tests, NULL, NULL);

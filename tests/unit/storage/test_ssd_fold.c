@@ -1,9 +1,11 @@
 #include "tests/support/cmocka.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -348,6 +350,44 @@ static void without_its_folder_a_table_is_not_folded(void **state)
 	sp_ssd_store_release(store);
 }
 
+/* A write that fails is one as on a full disk. */
+static void what_cannot_be_written_leaves_nothing(void **state)
+{
+	sp_ssd_store *store = sp_ssd_test_open_store("1");
+	sp_table *full = make_full(store), *layered = lay_over(full, LAYER, 2, 5), *folded;
+	size_t failed = 0;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	for (rlim_t most = 0; most <= 512 << 10; most = most == 0 ? 64 : 2 * most) {
+		struct rlimit limit;
+		sp_status status;
+
+		assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){most, limit.rlim_max}),
+				 0);
+		status = try_fold(&folded, layered);
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+		assert_true(status == SP_OK || status == SP_IO || status == SP_CORRUPT);
+		if (status == SP_OK) {
+			check_all(folded, 2, 5);
+			sp_table_destroy(folded);
+			sp_table_destroy(layered);
+			layered = lay_over(full, LAYER, 2, 5);
+		}
+		failed += status != SP_OK;
+		assert_int_equal(sp_ssd_test_count_folders(), 1);
+	}
+	assert_true(failed > 8);
+	check_all(layered, 2, 5);
+	folded = fold(layered);
+	check_all(folded, 2, 5);
+	sp_table_destroy(folded);
+	sp_table_destroy(layered);
+	sp_table_destroy(full);
+	sp_ssd_store_release(store);
+}
+
 static void rows_of_another_format_are_refused(void **state)
 {
 	sp_ssd_store *store = sp_ssd_test_open_store("1");
@@ -480,6 +520,7 @@ int main(void)
 		ON_DISK(a_delta_must_have_what_was_folded),
 		ON_DISK(what_is_given_up_leaves_nothing),
 		ON_DISK(without_its_folder_a_table_is_not_folded),
+		ON_DISK(what_cannot_be_written_leaves_nothing),
 		ON_DISK(rows_of_another_format_are_refused),
 		ON_DISK(the_next_start_does_not_use_a_corrupt_folder),
 		ON_DISK(without_memory_all_is_as_it_was),
