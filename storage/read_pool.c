@@ -12,8 +12,10 @@
  * All state is under one lock: a job takes tens of microseconds of a device's
  * time, and the lock a fraction of one.
  *
- * A caller is not woken by every job.  It could do little with one, and waking
- * it takes processor time away from threads whose next read the device waits for.
+ * Processor time that is taken from a thread whose next read the device waits for
+ * is what costs.  So the thread that read rows passes them on, while they are in
+ * its processor's cache, and hands out what the call has left; the caller is woken
+ * once, when all is done.
  */
 
 enum { JOBS_PER_THREAD = 4 };
@@ -23,14 +25,12 @@ typedef struct read_call read_call;
 typedef struct read_job {
 	struct read_job *next;
 	read_call *call; /* NULL: nobody waits for it any more */
+	bool is_taken;   /* its rows are being passed on */
 	const sp_rocks *rocks;
 	size_t request; /* which one of the call's, and from which of its keys on */
 	size_t first;
 	size_t count;
 	int64_t keys[SP_ROCKS_BATCH];
-	sp_rocks_batch batch;
-	sp_status status;
-	sp_error error;
 } read_job;
 
 typedef struct job_list {
@@ -42,6 +42,7 @@ struct sp_read_pool {
 	pthread_cond_t work;  /* for threads: something is queued, or it is over */
 	pthread_cond_t freed; /* a job has become free */
 	job_list free, queued;
+	size_t waiting; /* calls that have no job and wait for a free one */
 	bool closing;
 	size_t thread_count;
 	sp_thread_group *threads;
@@ -54,12 +55,14 @@ struct read_call {
 	sp_read_pool *pool;
 	const sp_read_request *requests;
 	size_t count;
+	sp_read_take *take;
 	size_t piece;          /* keys per job */
 	size_t request, first; /* what is to be handed out next */
-	size_t outstanding;    /* jobs handed out and not collected yet */
-	size_t unread;         /* of them, those that are not done */
-	job_list done;
-	pthread_cond_t progress;
+	size_t outstanding;    /* jobs handed out and not finished */
+	sp_status status;      /* of the first that failed */
+	size_t failed;
+	sp_error error;
+	pthread_cond_t progress; /* nothing is outstanding, or something failed */
 };
 
 static void list_init(job_list *list)
@@ -106,7 +109,7 @@ static void give_back(sp_read_pool *pool, read_job *job)
 	pthread_cond_broadcast(&pool->freed);
 }
 
-/* ---- the threads ---- */
+/* ---- handing out, under the lock ---- */
 
 static bool all_handed_out(read_call *call)
 {
@@ -117,31 +120,102 @@ static bool all_handed_out(read_call *call)
 	return call->request == call->count;
 }
 
-/* Under the lock.  Its caller wakes when all is done, or when half is and there is more. */
-static void finish_job(read_job *job)
+static void fill_job(read_call *call, read_job *job)
+{
+	const sp_read_request *request = &call->requests[call->request];
+	size_t left = request->count - call->first;
+
+	job->call = call;
+	job->rocks = request->rocks;
+	job->request = call->request;
+	job->first = call->first;
+	job->count = left < call->piece ? left : call->piece;
+	memcpy(job->keys, request->keys + call->first, job->count * sizeof(*job->keys));
+	call->first += job->count;
+}
+
+static void hand_out(read_call *call)
+{
+	sp_read_pool *pool = call->pool;
+	read_job *job;
+
+	while (!all_handed_out(call) && (job = list_pop(&pool->free)) != NULL) {
+		fill_job(call, job);
+		list_push(&pool->queued, job);
+		call->outstanding++;
+		pthread_cond_signal(&pool->work);
+	}
+}
+
+/* ---- the threads ---- */
+
+static void take_rows(const read_call *call, const read_job *job, const sp_rocks_batch *batch)
+{
+	const sp_read_request *request = &call->requests[job->request];
+
+	for (size_t i = 0; i < job->count; i++)
+		call->take(request, job->first + i, batch->rows[i]);
+}
+
+/*
+ * Under the lock, which is let go meanwhile.  Rows go to a call that is still there, and
+ * it stays until they are taken.
+ */
+static void pass_on(sp_read_pool *pool, read_job *job, sp_rocks_batch *batch)
 {
 	read_call *call = job->call;
 
-	list_push(&call->done, job);
-	call->unread--;
-	if (call->unread == 0 || (call->unread <= call->outstanding / 2 && !all_handed_out(call)))
+	job->is_taken = true;
+	pthread_mutex_unlock(&pool->lock);
+	if (call != NULL)
+		take_rows(call, job, batch);
+	sp_rocks_batch_release(batch);
+	pthread_mutex_lock(&pool->lock);
+	job->is_taken = false;
+}
+
+/* Under the lock.  What is left of the call goes on, after calls that have no job at all. */
+static void finish_job(sp_read_pool *pool, read_job *job)
+{
+	read_call *call = job->call;
+
+	give_back(pool, job);
+	if (call == NULL)
+		return;
+	call->outstanding--;
+	if (call->status == SP_OK && pool->waiting == 0)
+		hand_out(call);
+	if (call->outstanding == 0 || call->status != SP_OK)
 		pthread_cond_signal(&call->progress);
 }
 
+static void note_failure(const read_job *job, sp_status status, const sp_error *error)
+{
+	read_call *call = job->call;
+
+	if (call->status != SP_OK)
+		return;
+	call->status = sp_error_set(&call->error, status, "%s", error->text);
+	call->failed = job->request;
+}
+
+/* Under the lock, which is let go meanwhile. */
 static void work_off(sp_read_pool *pool, read_job *job)
 {
+	sp_rocks_batch batch = {0};
+	sp_status status;
+	sp_error error;
+
 	if (job->call != NULL) {
 		pthread_mutex_unlock(&pool->lock);
-		job->status = sp_rocks_read(job->rocks, job->keys, job->count, &job->batch,
-					    &job->error);
+		status = sp_rocks_read(job->rocks, job->keys, job->count, &batch, &error);
 		pthread_mutex_lock(&pool->lock);
+		if (status == SP_OK)
+			pass_on(pool, job, &batch);
+		else if (job->call != NULL)
+			note_failure(job, status, &error);
 	}
-	if (job->call == NULL) {
-		sp_rocks_batch_release(&job->batch);
-		give_back(pool, job);
-		return;
-	}
-	finish_job(job);
+	finish_job(pool, job);
 }
 
 static void thread_main(void *context)
@@ -218,109 +292,65 @@ static size_t piece_size(const sp_read_pool *pool, const sp_read_request *reques
 	return piece < SP_ROCKS_BATCH ? piece : SP_ROCKS_BATCH;
 }
 
-static void fill_job(read_call *call, read_job *job)
+/* Under the lock: nothing is outstanding, so what there is to wait for is a free job. */
+static void wait_for_job(read_call *call, const struct timespec *until)
 {
-	const sp_read_request *request = &call->requests[call->request];
-	size_t left = request->count - call->first;
+	sp_read_pool *pool = call->pool;
 
-	job->call = call;
-	job->rocks = request->rocks;
-	job->request = call->request;
-	job->first = call->first;
-	job->count = left < call->piece ? left : call->piece;
-	memcpy(job->keys, request->keys + call->first, job->count * sizeof(*job->keys));
-	call->first += job->count;
+	pool->waiting++;
+	if (until == NULL)
+		pthread_cond_wait(&pool->freed, &pool->lock);
+	else
+		pthread_cond_timedwait(&pool->freed, &pool->lock, until);
+	pool->waiting--;
 }
 
 /* Under the lock. */
-static void hand_out(read_call *call)
-{
-	sp_read_pool *pool = call->pool;
-	read_job *job;
-
-	while (!all_handed_out(call) && (job = list_pop(&pool->free)) != NULL) {
-		fill_job(call, job);
-		list_push(&pool->queued, job);
-		call->outstanding++;
-		call->unread++;
-		pthread_cond_signal(&pool->work);
-	}
-}
-
-static void take_rows(const read_call *call, const read_job *job, sp_read_take *take)
-{
-	const sp_read_request *request = &call->requests[job->request];
-
-	for (size_t i = 0; i < job->count; i++)
-		take(request, job->first + i, job->batch.rows[i]);
-}
-
-/* Under the lock, which is let go while rows are taken. */
-static sp_status collect(read_call *call, read_job *job, sp_read_take *take, size_t *failed,
-			 sp_error *err)
-{
-	sp_read_pool *pool = call->pool;
-	sp_status status = job->status;
-
-	call->outstanding--;
-	pthread_mutex_unlock(&pool->lock);
-	if (status == SP_OK) {
-		take_rows(call, job, take);
-		sp_rocks_batch_release(&job->batch);
-	} else {
-		*failed = job->request;
-		sp_error_set(err, status, "%s", job->error.text);
-	}
-	pthread_mutex_lock(&pool->lock);
-	give_back(pool, job);
-	return status;
-}
-
-/* Under the lock: waits until a job is done, or, having handed out none, until one is free. */
 static sp_status wait_for_progress(read_call *call, int64_t deadline_ns, sp_error *err)
 {
-	sp_read_pool *pool = call->pool;
-	pthread_cond_t *condition = call->outstanding != 0 ? &call->progress : &pool->freed;
-	struct timespec until = {deadline_ns / 1000000000, deadline_ns % 1000000000};
+	const struct timespec time = {deadline_ns / 1000000000, deadline_ns % 1000000000};
+	const struct timespec *until = deadline_ns != 0 ? &time : NULL;
 
-	if (deadline_ns == 0)
-		pthread_cond_wait(condition, &pool->lock);
-	else if (sp_clock_now_ns() >= deadline_ns)
+	if (until != NULL && sp_clock_now_ns() >= deadline_ns)
 		return sp_error_set(err, SP_DEADLINE, "the disk has not answered in time");
+	if (call->outstanding == 0)
+		wait_for_job(call, until);
+	else if (until == NULL)
+		pthread_cond_wait(&call->progress, &call->pool->lock);
 	else
-		pthread_cond_timedwait(condition, &pool->lock, &until);
+		pthread_cond_timedwait(&call->progress, &call->pool->lock, until);
 	return SP_OK;
 }
 
-/* Under the lock: what is not done yet finds nobody waiting. */
+/* Under the lock: what is not read yet finds nobody waiting; rows that are being taken are waited
+ * for. */
 static void leave(read_call *call)
 {
 	sp_read_pool *pool = call->pool;
-	read_job *job;
 
-	for (size_t i = 0; i < pool->job_count; i++)
-		if (pool->jobs[i].call == call)
-			pool->jobs[i].call = NULL;
-	while ((job = list_pop(&call->done)) != NULL) {
-		sp_rocks_batch_release(&job->batch);
-		give_back(pool, job);
+	for (size_t i = 0; i < pool->job_count; i++) {
+		read_job *job = &pool->jobs[i];
+
+		if (job->call != call || job->is_taken)
+			continue;
+		job->call = NULL;
+		call->outstanding--;
 	}
+	call->request = call->count;
+	while (call->outstanding != 0)
+		pthread_cond_wait(&call->progress, &pool->lock);
 }
 
-static sp_status run(read_call *call, sp_read_take *take, int64_t deadline_ns, size_t *failed,
-		     sp_error *err)
+static sp_status run(read_call *call, int64_t deadline_ns, sp_error *err)
 {
 	hand_out(call);
-	while (call->outstanding != 0 || !all_handed_out(call)) {
-		read_job *job = list_pop(&call->done);
-
-		if (job == NULL)
-			SP_TRY(wait_for_progress(call, deadline_ns, err));
-		else
-			SP_TRY(collect(call, job, take, failed, err));
-		hand_out(call);
+	while (call->status == SP_OK && (call->outstanding != 0 || !all_handed_out(call))) {
+		SP_TRY(wait_for_progress(call, deadline_ns, err));
+		if (call->outstanding == 0)
+			hand_out(call);
 	}
-	return SP_OK;
+	return call->status == SP_OK ? SP_OK
+				     : sp_error_set(err, call->status, "%s", call->error.text);
 }
 
 sp_status sp_read_pool_run(sp_read_pool *pool, const sp_read_request *requests, size_t count,
@@ -330,19 +360,20 @@ sp_status sp_read_pool_run(sp_read_pool *pool, const sp_read_request *requests, 
 		.pool = pool,
 		.requests = requests,
 		.count = count,
+		.take = take,
 		.piece = piece_size(pool, requests, count),
+		.failed = SIZE_MAX,
 	};
 	sp_status status;
 
-	*failed = SIZE_MAX;
-	list_init(&call.done);
 	init_condition(&call.progress);
 	pthread_mutex_lock(&pool->lock);
-	status = run(&call, take, deadline_ns, failed, err);
+	status = run(&call, deadline_ns, err);
 	if (status != SP_OK)
 		leave(&call);
 	pthread_mutex_unlock(&pool->lock);
 	pthread_cond_destroy(&call.progress);
+	*failed = call.failed;
 	return status;
 }
 

@@ -13,7 +13,7 @@
  * thread that reads block after block would leave most of a device idle.
  *
  * A request splits what it misses into jobs of a few keys, hands them out and
- * collects them as they are done.  A job's memory is the pool's, so a request
+ * sleeps until all rows have come.  A job's memory is the pool's, so a request
  * whose time is over leaves at once, whatever its jobs still wait for.
  *
  * Threads: thread-safe, but for create and destroy.
@@ -34,7 +34,10 @@ typedef struct sp_read_request {
 	void *owner; /* for take() */
 } sp_read_request;
 
-/* Called in the caller's thread: row of request->keys[i]; NULL: absent. */
+/*
+ * Row of request->keys[i]; NULL: absent.  Called by the threads that read, several at
+ * once for different keys, and never after sp_read_pool_run() has returned.
+ */
 typedef void sp_read_take(const sp_read_request *request, size_t i, const void *row);
 
 /*

@@ -105,7 +105,7 @@ typedef struct sp_rocks_batch {
 
 /*
  * keys [count], count <= SP_ROCKS_BATCH, in the order of sp_rocks_compare()
- * without repeats.  Blocks that follow each other are read together.
+ * without repeats.  A block of several of them is read once.
  * Threads: any number.
  */
 SP_MUST_CHECK sp_status sp_rocks_read(const sp_rocks *rocks, const int64_t *keys, size_t count,

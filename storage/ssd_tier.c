@@ -199,7 +199,7 @@ static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t 
 	return at;
 }
 
-/* A row that was missed goes to all that want it, and to the cache. */
+/* A row that was missed goes to all that want it, and to the cache.  In any thread. */
 static void take_row(const sp_read_request *request, size_t i, const void *row)
 {
 	const miss_group *group = request->owner;

@@ -72,8 +72,8 @@ static sp_status add_run(sp_rocks_writer *writer, const int64_t *keys, size_t co
 	return status;
 }
 
-/* Keys i * step - 500 for i < count, in one run. */
-static void write_rows(size_t count, int64_t step)
+/* Keys first + i * step for i < count, in one run. */
+static void write_rows_from(int64_t first, size_t count, int64_t step)
 {
 	sp_rocks_writer *writer;
 	int64_t *keys = malloc(count * sizeof(*keys));
@@ -82,13 +82,18 @@ static void write_rows(size_t count, int64_t step)
 
 	assert_non_null(keys);
 	for (size_t i = 0; i < count; i++)
-		keys[i] = (int64_t)i * step - 500;
+		keys[i] = first + (int64_t)i * step;
 	assert_ok(sp_rocks_writer_create(&writer, folder, ROW, &error), &error);
 	assert_ok(add_run(writer, keys, count, 0, &error), &error);
 	assert_ok(sp_rocks_writer_finish(writer, &rows, &error), &error);
 	assert_int_equal(rows, count);
 	sp_rocks_writer_destroy(writer);
 	free(keys);
+}
+
+static void write_rows(size_t count, int64_t step)
+{
+	write_rows_from(-500, count, step);
 }
 
 static sp_rocks *open_rows(void)
@@ -199,29 +204,40 @@ static void no_rows_at_all_are_fine(void **state)
 	sp_rocks_close(rocks);
 }
 
-static void a_batch_is_read_at_once(void **state)
+/* Pairs of keys that are 3 apart, `step` from pair to pair: each that is a row has its row. */
+static void check_batch(const sp_rocks *rocks, int64_t first, int64_t step)
 {
 	int64_t keys[SP_ROCKS_BATCH];
 	sp_rocks_batch batch = {0};
 	unsigned char want[ROW];
-	sp_rocks *rocks;
 	sp_error error;
 
-	(void)state;
-	write_rows(5000, 3);
-	rocks = open_rows();
 	for (size_t i = 0; i < SP_ROCKS_BATCH; i++)
-		keys[i] = (int64_t)(i * 301 + 1);
+		keys[i] = first + (int64_t)(i / 2) * step + (int64_t)(i % 2) * 3;
 	assert_ok(sp_rocks_read(rocks, keys, SP_ROCKS_BATCH, &batch, &error), &error);
 	assert_int_equal(batch.count, SP_ROCKS_BATCH);
 	for (size_t i = 0; i < SP_ROCKS_BATCH; i++) {
 		make_row(keys[i], 0, want);
-		if ((keys[i] + 500) % 3 != 0)
+		if (keys[i] >= 15000 || keys[i] % 3 != 0)
 			assert_null(batch.rows[i]);
 		else
 			assert_memory_equal(batch.rows[i], want, ROW);
 	}
 	sp_rocks_batch_release(&batch);
+}
+
+static void a_batch_is_read_at_once(void **state)
+{
+	sp_rocks *rocks;
+
+	(void)state;
+	write_rows_from(0, 5000, 3);
+	rocks = open_rows();
+	check_batch(rocks, 3, 6);
+	check_batch(rocks, 3, 301);
+	check_batch(rocks, 0, 1800);
+	check_batch(rocks, 15000 - 12, 6);
+	check_batch(rocks, 14997, 1 << 20);
 	sp_rocks_close(rocks);
 }
 
