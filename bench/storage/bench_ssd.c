@@ -2,13 +2,14 @@
  * A table on an SSD with a tenth of it in memory: how many keys hit, and how
  * fast the others are read, beside what the device gives.
  *
- *   bench_ssd FOLDER [ROWS [DIM [CALLERS [THREADS [ROUNDS [POLICY]]]]]]
+ *   bench_ssd FOLDER [ROWS [DIM [CALLERS [THREADS [ROUNDS [POLICY [START]]]]]]]
  *
- * Builds a table of ROWS rows of DIM floats in FOLDER, with memory for a tenth of
- * the bytes of its rows, and asks for keys by Zipf's law, 0.99, in reads of 512
- * keys by CALLERS threads; THREADS threads read from the disk.  In turns with
- * it, round by round, as many threads read 4 KiB blocks of the same file at
- * random, by the same direct pread().  One JSON line per start:
+ * Builds a table of ROWS rows of DIM floats in FOLDER, or takes that of an
+ * earlier run of the same code, with memory for a tenth of the bytes of its rows,
+ * and asks for keys by Zipf's law, 0.99, in reads of 512 keys by CALLERS threads;
+ * THREADS threads read from the disk.  In turns with it, round by round of a
+ * quarter of a second, as many threads read 4 KiB blocks of the same files at
+ * random, by the same direct pread().  One JSON line per start; START picks one:
  *
  *   cold    the cache is filled by use alone
  *   warm    it was filled by training's frequencies
@@ -24,6 +25,7 @@
  *   memory_mb, given_mb  what the table takes, and may take
  */
 #include <fcntl.h>
+#include <glob.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -45,12 +47,14 @@ enum {
 	KEYS = 512,
 	BLOCK = 4096,
 	MAX_CALLERS = 64,
-	MAX_ROUNDS = 99,
+	MAX_ROUNDS = 999,
+	MAX_FILES = 64,
 	MAX_SAMPLES = 1 << 20,
 	SLICES = 1 << 16, /* of the sums, to draw from */
 };
 
-static const int64_t ROUND_NS = 1000000000;
+/* Short, so that both sides meet the same moods of the machine. */
+static const int64_t ROUND_NS = 250000000;
 
 typedef struct bench {
 	size_t rows, dim, callers, threads, rounds, given;
@@ -58,8 +62,10 @@ typedef struct bench {
 	double *sums;     /* of Zipf's weights, by rank */
 	uint32_t *starts; /* [SLICES + 1] rank of the first sum in each slice of their range */
 	sp_tier *tier;
-	int file;
-	off_t blocks;
+	int files[MAX_FILES];
+	uint64_t blocks[MAX_FILES]; /* in each */
+	size_t file_count;
+	uint64_t block_count; /* in all of them */
 	_Atomic uint64_t device_reads;
 	double *samples;
 	_Atomic size_t sample_count;
@@ -143,15 +149,14 @@ static int64_t draw(const bench *b, uint64_t *seed)
 
 /* ------------------------------------------------------------------- the table */
 
-static void build(bench *b, sp_ssd_store *store, bool with_frequencies)
+static void build(bench *b, sp_ssd_store *store, const sp_ssd_table *table, bool with_frequencies)
 {
-	const sp_ssd_table table = {"bench", b->dim, SP_ROW_FP32};
 	float *row = must(calloc(b->dim, sizeof(*row)));
 	sp_ssd_builder *builder;
 	int64_t start = sp_clock_now_ns();
 	sp_error error;
 
-	check(sp_ssd_builder_create(&builder, store, &table, b->rows, &error), &error);
+	check(sp_ssd_builder_create(&builder, store, table, b->rows, &error), &error);
 	/* Without frequencies the first rows fill the cache: they are the coldest. */
 	for (size_t i = b->rows; i-- > 0;) {
 		double weight = pow((double)(i + 1), -0.99);
@@ -167,9 +172,23 @@ static void build(bench *b, sp_ssd_store *store, bool with_frequencies)
 		(double)(sp_clock_now_ns() - start) / 1e9);
 }
 
-static sp_ssd_store *open_store(const bench *b, const char *folder, const char *version)
+/* That of an earlier run, if there is one. */
+static void open_table(bench *b, sp_ssd_store *store, bool with_frequencies)
 {
-	const sp_ssd_store_options options = {.path = folder,
+	const sp_ssd_table table = {"bench", b->dim, SP_ROW_FP32};
+	sp_error error;
+	sp_status status = sp_ssd_tier_open(&b->tier, store, &table, &error);
+
+	if (status == SP_NOT_FOUND)
+		build(b, store, &table, with_frequencies);
+	else
+		check(status, &error);
+}
+
+static sp_ssd_store *open_store(const bench *b, const char *root)
+{
+	char version[64];
+	const sp_ssd_store_options options = {.path = root,
 					      .model = "bench",
 					      .version = version,
 					      .cache_bytes = b->given,
@@ -178,27 +197,52 @@ static sp_ssd_store *open_store(const bench *b, const char *folder, const char *
 	sp_ssd_store *store;
 	sp_error error;
 
+	snprintf(version, sizeof(version), "%zu rows", b->rows);
 	check(sp_ssd_store_open(&store, &options, &error), &error);
 	return store;
 }
 
-/* The largest file of rows, past the page cache. */
-static void open_file(bench *b, const char *folder)
+static void open_file(bench *b, const char *path)
 {
-	char command[1024], path[1024] = "";
+	int file = open(path, O_RDONLY | O_DIRECT);
 	struct stat info;
-	FILE *list;
 
-	snprintf(command, sizeof(command), "ls -S '%s'/sp-ssd-*/rows/*.sst | head -1", folder);
-	list = popen(command, "r");
-	if (list == NULL || fgets(path, sizeof(path), list) == NULL)
-		fail("no file of rows");
-	pclose(list);
-	path[strcspn(path, "\n")] = '\0';
-	b->file = open(path, O_RDONLY | O_DIRECT);
-	if (b->file < 0 || fstat(b->file, &info) != 0)
+	if (file < 0 || fstat(file, &info) != 0)
 		fail("the file system has no direct reads");
-	b->blocks = info.st_size / BLOCK;
+	b->files[b->file_count] = file;
+	b->blocks[b->file_count] = (uint64_t)info.st_size / BLOCK;
+	b->block_count += b->blocks[b->file_count++];
+}
+
+/* The files of rows, past the page cache. */
+static void open_files(bench *b, const char *root)
+{
+	char pattern[1024];
+	glob_t paths;
+
+	snprintf(pattern, sizeof(pattern), "%s/sp-ssd-*/rows/*.sst", root);
+	if (glob(pattern, 0, NULL, &paths) != 0 || paths.gl_pathc > MAX_FILES)
+		fail("no files of rows, or too many");
+	for (size_t i = 0; i < paths.gl_pathc; i++)
+		open_file(b, paths.gl_pathv[i]);
+	globfree(&paths);
+}
+
+static void close_files(bench *b)
+{
+	while (b->file_count != 0)
+		close(b->files[--b->file_count]);
+	b->block_count = 0;
+}
+
+/* A block of any file. */
+static bool read_block(const bench *b, uint64_t number, void *block)
+{
+	size_t file = 0;
+
+	for (; number >= b->blocks[file]; file++)
+		number -= b->blocks[file];
+	return pread(b->files[file], block, BLOCK, (off_t)(number * BLOCK)) == BLOCK;
 }
 
 /* ---------------------------------------------------------------------- rounds */
@@ -213,8 +257,7 @@ static sp_status read_device(void *context, size_t thread, sp_error *err)
 	if (posix_memalign(&block, BLOCK, BLOCK) != 0)
 		fail("no memory");
 	for (; sp_clock_now_ns() < b->end_ns; reads++)
-		if (pread(b->file, block, BLOCK,
-			  (off_t)(next(&seed) % (uint64_t)b->blocks) * BLOCK) != BLOCK)
+		if (!read_block(b, next(&seed) % b->block_count, block))
 			fail("cannot read");
 	atomic_fetch_add(&b->device_reads, reads);
 	free(block);
@@ -278,7 +321,7 @@ static sp_status ask(void *context, size_t number, sp_error *err)
 	return SP_OK;
 }
 
-/* Runs for a second; gives the seconds. */
+/* Gives the seconds it took. */
 static double run_round(bench *b, size_t threads, sp_parallel_step *step)
 {
 	int64_t start = sp_clock_now_ns();
@@ -314,7 +357,7 @@ static double quantile(double *values, size_t count, double q)
 static void settle(bench *b)
 {
 	uint64_t uses = b->given / (b->dim * sizeof(float)) * 400;
-	int64_t stop = sp_clock_now_ns() + 300 * ROUND_NS;
+	int64_t stop = sp_clock_now_ns() + INT64_C(300000000000);
 
 	while (counters_of(b).asked < uses && sp_clock_now_ns() < stop)
 		run_round(b, b->callers, ask);
@@ -381,15 +424,18 @@ static void measure(bench *b, const char *name)
 static void run_case(bench *b, const char *folder, bool warm)
 {
 	const char *name = warm ? "warm" : "cold";
-	sp_ssd_store *store = open_store(b, folder, name);
+	char root[512];
+	sp_ssd_store *store;
 
-	build(b, store, warm);
+	snprintf(root, sizeof(root), "%s/%s", folder, name);
+	store = open_store(b, root);
+	open_table(b, store, warm);
 	sp_ssd_store_delete_others(store);
-	open_file(b, folder);
+	open_files(b, root);
 	if (!warm)
 		settle(b);
 	measure(b, name);
-	close(b->file);
+	close_files(b);
 	sp_tier_release(b->tier);
 	sp_ssd_store_release(store);
 }
@@ -405,12 +451,12 @@ int main(int argc, char **argv)
 		   .dim = number(argc, argv, 3, 32),
 		   .callers = number(argc, argv, 4, 4),
 		   .threads = number(argc, argv, 5, 16),
-		   .rounds = number(argc, argv, 6, 9)};
+		   .rounds = number(argc, argv, 6, 33)};
 
 	if (argc < 2 || b.rows < 1000 || b.dim == 0 || b.callers - 1 >= MAX_CALLERS ||
 	    b.threads - 1 >= 256 || b.rounds - 1 >= MAX_ROUNDS) {
 		fprintf(stderr, "usage: bench_ssd FOLDER [ROWS [DIM [CALLERS [THREADS [ROUNDS "
-				"[lfu|lru]]]]]]\n");
+				"[lfu|lru [warm|cold]]]]]]]\n");
 		return 2;
 	}
 	if (argc > 7 && strcmp(argv[7], "lru") == 0)
@@ -419,8 +465,10 @@ int main(int argc, char **argv)
 	b.given = b.rows * b.dim * sizeof(float) / 10;
 	b.samples = must(malloc(MAX_SAMPLES * sizeof(*b.samples)));
 	make_sums(&b);
-	run_case(&b, argv[1], true);
-	run_case(&b, argv[1], false);
+	if (argc <= 8 || strcmp(argv[8], "warm") == 0)
+		run_case(&b, argv[1], true);
+	if (argc <= 8 || strcmp(argv[8], "cold") == 0)
+		run_case(&b, argv[1], false);
 	free(b.samples);
 	free(b.sums);
 	free(b.starts);
