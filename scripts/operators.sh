@@ -70,7 +70,8 @@ of the list does not take is refused by name, too:
 | lists in lists deeper than 8 | not met in models of this kind |
 | `Eig`, matrix logarithms and square roots | iterations whose results TensorFlow does not fix either |
 | encodings other than UTF-8, UTF-16-BE/LE, UTF-32-BE/LE, US-ASCII and ISO-8859-1 | need ICU's tables |
-| `DecodeProtoV2`, `EncodeProto` with the name of a file as `descriptor_source`; `DecodeProtoV2` with `sanitize` or text messages | need files, or a rewriting of every message |
+| `DecodeProtoV2`, `EncodeProto` with the name of a file as `descriptor_source`, or with `local://` and other types than `tensorflow.Example`, `tensorflow.SequenceExample` and what they are made of | their descriptors are not in the model |
+| `DecodeProtoV2` with `sanitize` or text messages | needs a rewriting of every message |
 | `ClipByValue` of complex numbers | they have no order |
 | `Cast` from and to strings | TensorFlow has the type pairs, no kernel for them |
 | an int16 axis of `ArgMax`; unsigned seeds of `StatelessRandomUniformFullInt` | TensorFlow lists them and does not take them |
