@@ -476,6 +476,107 @@ static void a_full_disk_is_an_error_at_every_step(void **state)
 
 #define ON_DISK(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
+/* ------------------------------------------------------------- over another folder */
+
+/* Every fifth of these keys, and one behind each. */
+static void write_over(const char *path, size_t count, int64_t step, unsigned run)
+{
+	int64_t *keys = malloc(2 * count * sizeof(*keys));
+	sp_rocks_writer *writer;
+	sp_error error;
+
+	assert_non_null(keys);
+	for (size_t i = 0; i < count; i++) {
+		keys[2 * i] = 5 * (int64_t)i * step - 500;
+		keys[2 * i + 1] = keys[2 * i] + 1;
+	}
+	assert_ok(sp_rocks_writer_create_over(&writer, path, folder, ROW, &error), &error);
+	assert_ok(add_run(writer, keys, 2 * count, run, &error), &error);
+	assert_ok(sp_rocks_writer_leave(writer, &error), &error);
+	sp_rocks_writer_destroy(writer);
+	free(keys);
+}
+
+static void rows_lie_over_those_of_another_folder(void **state)
+{
+	enum { ROWS = 20000, OVER = 4000, STEP = 3 };
+	sp_rocks *base, *over;
+	char path[SP_PATH_SIZE + 16], command[3 * SP_PATH_SIZE];
+	size_t index;
+	sp_error error;
+
+	(void)state;
+	write_rows(ROWS, STEP);
+	base = open_rows();
+	snprintf(path, sizeof(path), "%s/over", root);
+	write_over(path, OVER, STEP, 7);
+	assert_ok(sp_rocks_open(&over, path, ROW, true, &error), &error);
+	/* Nobody needs the folder's name, and what is in the first one is still its own. */
+	snprintf(command, sizeof(command), "rm -r %s", path);
+	assert_int_equal(system(command), 0);
+	for (int64_t i = 0; i < ROWS; i++) {
+		int64_t key = i * STEP - 500;
+		bool is_over = i % 5 == 0 && i / 5 < OVER;
+
+		assert_true(has(over, key, is_over ? 7 : 0));
+		assert_true(has(over, key + 1, 7) == is_over);
+		assert_true(has(base, key, 0));
+		assert_false(has(base, key + 1, 0));
+	}
+	assert_int_equal(sp_rocks_row_count(over), ROWS + 2 * OVER);
+	/* The run has a filter, too: six bits a key at least. */
+	index = sp_rocks_footprint(over) - sp_rocks_footprint(base);
+	assert_true(index > 2 * OVER * 3 / 4 && index < 4 * OVER);
+	assert_true(sp_rocks_disk_footprint(over) > sp_rocks_disk_footprint(base) + 2 * OVER * ROW);
+	sp_rocks_close(over);
+	sp_rocks_close(base);
+	base = open_rows();
+	assert_true(has(base, -500, 0));
+	sp_rocks_close(base);
+}
+
+/* Rows of keys that all lie behind the others, and none at all. */
+static void a_layer_need_not_touch_what_it_lies_over(void **state)
+{
+	char path[SP_PATH_SIZE + 16];
+	const int64_t far[] = {INT64_MIN, -1000000};
+	sp_rocks_writer *writer;
+	sp_rocks *rocks;
+	sp_error error;
+
+	(void)state;
+	write_rows(1000, 3);
+	for (size_t count = 0; count <= 2; count += 2) {
+		snprintf(path, sizeof(path), "%s/over%zu", root, count);
+		assert_ok(sp_rocks_writer_create_over(&writer, path, folder, ROW, &error), &error);
+		assert_ok(add_run(writer, far, count, 4, &error), &error);
+		assert_ok(sp_rocks_writer_leave(writer, &error), &error);
+		sp_rocks_writer_destroy(writer);
+		assert_ok(sp_rocks_open(&rocks, path, ROW, true, &error), &error);
+		assert_int_equal(sp_rocks_row_count(rocks), 1000 + count);
+		assert_true(has(rocks, INT64_MIN, 4) == (count != 0));
+		assert_true(has(rocks, -500, 0));
+		sp_rocks_close(rocks);
+	}
+}
+
+static void over_nothing_nothing_is_written(void **state)
+{
+	char path[SP_PATH_SIZE + 16], base[SP_PATH_SIZE + 16];
+	sp_rocks_writer *writer;
+	sp_error error;
+
+	(void)state;
+	write_rows(10, 3);
+	snprintf(base, sizeof(base), "%s/none", root);
+	snprintf(path, sizeof(path), "%s/over", root);
+	assert_int_equal(sp_rocks_writer_create_over(&writer, path, base, ROW, &error), SP_IO);
+	assert_non_null(strstr(error.text, base));
+	/* There is one already. */
+	assert_int_equal(sp_rocks_writer_create_over(&writer, folder, base, ROW, &error), SP_IO);
+	assert_non_null(strstr(error.text, "File exists"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +595,9 @@ int main(void)
 		ON_DISK(files_that_are_deleted_underneath_go_on_answering),
 		ON_DISK(a_file_that_is_gone_at_the_start_is_an_error),
 		ON_DISK(opening_again_and_again_leaves_no_files),
+		ON_DISK(rows_lie_over_those_of_another_folder),
+		ON_DISK(a_layer_need_not_touch_what_it_lies_over),
+		ON_DISK(over_nothing_nothing_is_written),
 	};
 	return cmocka_run_group_tests_name("rocks", tests, NULL, NULL);
 }
