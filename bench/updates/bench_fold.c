@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 	must(sp_table_create(&full, &options, base, NULL, &err), &err);
 	must(sp_table_with_overlay(&layered, full, over, &err), &err);
 	rows = fold(base, over, &t);
-	must(sp_table_fold(&one, layered, rows, &err), &err);
+	must(sp_table_fold(&one, layered, rows, NULL, &err), &err);
 	for (int i = 0; i < ROUNDS; i++) {
 		layers[i] = measure(layered, keys, (unsigned)i);
 		folded[i] = measure(one, keys, (unsigned)i);
