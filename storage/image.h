@@ -51,7 +51,7 @@
 typedef struct sp_image sp_image;
 
 #define SP_IMAGE_MAGIC       "SPIMAGE"
-#define SP_IMAGE_VERSION     3
+#define SP_IMAGE_VERSION     4
 #define SP_IMAGE_BYTE_ORDER  UINT32_C(0x01020304)
 #define SP_IMAGE_HEADER_SIZE 4096
 #define SP_IMAGE_CHUNK       ((size_t)32 << 10)

@@ -14,9 +14,9 @@
  * there, which nobody can foretell.
  */
 enum {
-	STEP = 16,         /* keys that are hashed together */
+	BLOCK = 8,         /* keys that go through a stage together */
 	LOCATE_AFTER = 32, /* keys between asking for a pilot and reading it */
-	ANSWER_AFTER = 96,
+	ANSWER_AFTER = 64, /* keys between asking for a slot and reading it */
 	RING = 128,
 	COPY = 16, /* elements that are copied at once */
 };
@@ -28,9 +28,10 @@ typedef struct plain {
 	const uint8_t *pilots;
 	const float *defaults;
 	uint64_t default_mask;
-	uint64_t hashes[RING];
-	const uint8_t *pilot_at[RING];
-	const char *slot_at[RING];
+	/* Of the keys on their way. */
+	_Alignas(64) uint64_t hashes[RING];
+	_Alignas(64) uint64_t buckets[RING];
+	_Alignas(64) const char *slot_at[RING];
 } plain;
 
 #define INLINE static inline __attribute__((always_inline))
@@ -48,25 +49,37 @@ INLINE void start(plain *p, const sp_lookup *lookup)
 	p->default_mask = rules->default_row_count - 1;
 }
 
-INLINE void hash_keys(plain *p, const int64_t *keys, size_t first, size_t count)
+/* Asks for a slot of two lines that starts on a line, or of any other size. */
+INLINE void fetch(const char *slot, size_t slot_size)
+{
+	if (__builtin_constant_p(slot_size) && slot_size == 128) {
+		__builtin_prefetch(slot, 0, 2);
+		__builtin_prefetch(slot + 64, 0, 2);
+		return;
+	}
+	sp_rows__fetch(slot, slot_size);
+}
+
+/* Keys [count], at most BLOCK; theirs are the places in the ring from `at` on. */
+INLINE void hash_block(plain *p, const int64_t *keys, size_t at, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		uint64_t hash = sp_placement_hash(&p->shape, keys[first + i]);
-		size_t at = (first + i) % RING;
+		uint64_t hash = sp_placement_hash(&p->shape, keys[i]);
 
-		p->hashes[at] = hash;
-		p->pilot_at[at] = p->pilots + sp_placement_bucket(&p->shape, hash);
-		__builtin_prefetch(p->pilot_at[at]);
+		p->hashes[at + i] = hash;
+		p->buckets[at + i] = sp_placement_bucket(&p->shape, hash);
+		__builtin_prefetch(p->pilots + p->buckets[at + i]);
 	}
 }
 
-INLINE void locate(plain *p, size_t at, size_t slot_size)
+INLINE void locate_block(plain *p, size_t at, size_t count, size_t slot_size)
 {
-	size_t number = sp_placement_slot(&p->shape, p->hashes[at], *p->pilot_at[at]);
-	const char *slot = p->slots + number * slot_size;
+	for (size_t i = at; i < at + count; i++) {
+		size_t slot = sp_placement_slot(&p->shape, p->hashes[i], p->pilots[p->buckets[i]]);
 
-	p->slot_at[at] = slot;
-	sp_rows__fetch(slot, slot_size);
+		p->slot_at[i] = p->slots + slot * slot_size;
+		fetch(p->slot_at[i], slot_size);
+	}
 }
 
 /* What a key that is not held is answered with. */
@@ -103,7 +116,7 @@ INLINE void answer_woven(const plain *p, const char *slot, int64_t key, size_t d
 {
 	sp_stored_row row;
 
-	if (key == SP_ROWS_EMPTY_KEY || p->rows->woven->key(slot) != key) {
+	if (key == SP_ROWS_EMPTY_KEY || !p->rows->woven->holds(slot, key)) {
 		copy_elements(to, absent_row(p, key, dim), dim);
 		return;
 	}
@@ -111,48 +124,125 @@ INLINE void answer_woven(const plain *p, const char *slot, int64_t key, size_t d
 	row.codec->decode(dim, row.data, to);
 }
 
-/* The loop itself, around one of the ways to answer; the sizes may be constants. */
+static inline size_t less(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * The loop itself, around the ways to do each stage; the sizes may be constants.
+ * With few keys each stage is done for all of them before the next one.
+ */
 #define GATHER(...) GATHER_OF(__VA_ARGS__)
-#define GATHER_OF(name, attributes, answer, row_dim, slot_bytes)                                \
-	attributes static void name(const sp_lookup *lookup)                                    \
-	{                                                                                       \
-		size_t count = lookup->count, stride = lookup->stride;                          \
-		size_t dim = (row_dim), slot_size = (slot_bytes);                               \
-		const int64_t *keys = lookup->keys;                                             \
-		float *to = lookup->rows;                                                       \
-		plain p;                                                                        \
-                                                                                                \
-		start(&p, lookup);                                                              \
-		for (size_t t = 0; t < count + ANSWER_AFTER; t++) {                             \
-			size_t i = t - ANSWER_AFTER;                                            \
-                                                                                                \
-			if (t % STEP == 0 && t < count)                                         \
-				hash_keys(&p, keys, t, count - t < STEP ? count - t : STEP);    \
-			if (t >= LOCATE_AFTER && t - LOCATE_AFTER < count)                      \
-				locate(&p, (t - LOCATE_AFTER) % RING, slot_size);               \
-			if (t >= ANSWER_AFTER)                                                  \
-				answer(&p, p.slot_at[i % RING], keys[i], dim, to + i * stride); \
-		}                                                                               \
+#define GATHER_OF(name, attributes, hash, locate, answer, row_dim, slot_bytes)                   \
+	attributes static void name(const sp_lookup *lookup)                                     \
+	{                                                                                        \
+		size_t count = lookup->count, stride = lookup->stride;                           \
+		size_t dim = (row_dim), slot_size = (slot_bytes);                                \
+		size_t all = (count + BLOCK - 1) / BLOCK * BLOCK;                                \
+		size_t to_locate = less(all, LOCATE_AFTER);                                      \
+		size_t to_answer = to_locate + less(all, ANSWER_AFTER);                          \
+		const int64_t *keys = lookup->keys;                                              \
+		float *to = lookup->rows;                                                        \
+		plain p;                                                                         \
+                                                                                                 \
+		start(&p, lookup);                                                               \
+		for (size_t t = 0; t < count + to_answer; t += BLOCK) {                          \
+			size_t l = t - to_locate, a = t - to_answer, end = a + BLOCK;            \
+                                                                                                 \
+			if (t < count)                                                           \
+				hash(&p, keys + t, t % RING, less(count - t, BLOCK));            \
+			if (l < count)                                                           \
+				locate(&p, l % RING, less(count - l, BLOCK), slot_size);         \
+			if (t < to_answer)                                                       \
+				continue;                                                        \
+			for (end = less(end, count); a < end; a++)                               \
+				answer(&p, p.slot_at[a % RING], keys[a], dim, to + a * stride);  \
+		}                                                                                \
 	}
 
 #define ANY_SIZE lookup->table->rules->dim, lookup->table->base->shape.slot_size
 
-GATHER(gather_front, , answer_front, ANY_SIZE)
-GATHER(gather_woven, , answer_woven, ANY_SIZE)
+GATHER(gather_front, , hash_block, locate_block, answer_front, ANY_SIZE)
+GATHER(gather_woven, , hash_block, locate_block, answer_woven, ANY_SIZE)
 
 #if defined(__x86_64__)
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2")))
 
-/* Sixteen elements of a woven row; the sixteen bits of its key go to *first and *second. */
-AVX512 INLINE __m512i unweave(__m512i bits, uint32_t *first, uint32_t *second)
+/* sp_placement_hash() and sp_placement_bucket() of eight keys; there is a place for each. */
+AVX512 INLINE void hash_block_avx512(plain *p, const int64_t *keys, size_t at, size_t count)
 {
-	__m512i kept = _mm512_set1_epi32((int)~(3u << 29));
+	__m512i all = _mm512_maskz_loadu_epi64((__mmask8)((1u << count) - 1), keys);
+	__m512i h = _mm512_xor_si512(all, _mm512_set1_epi64((int64_t)p->shape.seed[0]));
+	__m512i part, bucket;
+
+	h = _mm512_mullo_epi64(h, _mm512_set1_epi64((int64_t)SP_PLACEMENT_MIX));
+	h = _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
+	h = _mm512_mullo_epi64(h, _mm512_set1_epi64((int64_t)p->shape.seed[1]));
+	h = _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
+	_mm512_store_si512(p->hashes + at, h);
+
+	part = _mm512_mul_epu32(_mm512_srli_epi64(h, 32),
+				_mm512_set1_epi64((int64_t)p->shape.part_count));
+	part = _mm512_srli_epi64(part, 32);
+	bucket = _mm512_mul_epu32(h, _mm512_set1_epi64((int64_t)p->shape.part_buckets));
+	bucket = _mm512_srli_epi64(bucket, 32);
+	bucket = _mm512_add_epi64(
+		bucket,
+		_mm512_mul_epu32(part, _mm512_set1_epi64((int64_t)p->shape.part_buckets)));
+	_mm512_store_si512(p->buckets + at, bucket);
+#pragma GCC unroll 8
+	for (size_t i = 0; i < BLOCK; i++)
+		__builtin_prefetch(p->pilots + p->buckets[at + i]);
+}
+
+/* sp_placement_slot() of as many. */
+AVX512 INLINE void locate_block_avx512(plain *p, size_t at, size_t count, size_t slot_size)
+{
+	uint64_t moves = sp_placement_moves(p->shape.part_slots), bytes = 0;
+	__m512i h = _mm512_load_si512(p->hashes + at), pilot, move, part, x;
+
+	(void)count;
+#pragma GCC unroll 8
+	for (size_t i = 0; i < BLOCK; i++)
+		bytes |= (uint64_t)p->pilots[p->buckets[at + i]] << 8 * i;
+	pilot = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128((int64_t)bytes));
+	move = _mm512_and_si512(pilot, _mm512_set1_epi64((int64_t)moves));
+	x = _mm512_mullo_epi64(_mm512_sub_epi64(pilot, move),
+			       _mm512_set1_epi64((int64_t)SP_PLACEMENT_PILOT));
+	x = _mm512_mullo_epi64(_mm512_xor_si512(h, x),
+			       _mm512_set1_epi64((int64_t)SP_PLACEMENT_SPREAD));
+	x = _mm512_mul_epu32(_mm512_srli_epi64(x, 32),
+			     _mm512_set1_epi64((int64_t)(p->shape.part_slots - moves)));
+	x = _mm512_add_epi64(_mm512_srli_epi64(x, 32), move);
+	part = _mm512_mul_epu32(_mm512_srli_epi64(h, 32),
+				_mm512_set1_epi64((int64_t)p->shape.part_count));
+	part = _mm512_mul_epu32(_mm512_srli_epi64(part, 32),
+				_mm512_set1_epi64((int64_t)p->shape.part_slots));
+	x = _mm512_mullo_epi64(_mm512_add_epi64(part, x), _mm512_set1_epi64((int64_t)slot_size));
+	x = _mm512_add_epi64(x, _mm512_set1_epi64((int64_t)(uintptr_t)p->slots));
+	_mm512_store_si512(p->slot_at + at, x);
+#pragma GCC unroll 8
+	for (size_t i = 0; i < BLOCK; i++)
+		fetch(p->slot_at[at + i], slot_size);
+}
+
+/* Sixteen elements of a woven row, which carry half of a key: zeros in its place when it is `mark`. */
+AVX512 INLINE __m512i without_key(__m512i bits, uint32_t mark)
+{
+	__m512i to_place = _mm512_setr_epi32(29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1,
+					     -1);
+	__m512i lanes = _mm512_rolv_epi32(_mm512_set1_epi32((int)mark), to_place);
+
+	/* bits ^ (lanes & KEY) */
+	return _mm512_ternarylogic_epi32(bits, lanes, _mm512_set1_epi32((int)SP_WOVEN_KEY), 0x78);
+}
+
+AVX512 INLINE __m512i unweave(__m512i bits)
+{
 	__mmask16 has_low = _mm512_test_epi32_mask(bits, _mm512_set1_epi32((int)SP_WOVEN_LOW));
 
-	*first = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(1 << 29));
-	*second = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(1 << 30));
-	bits = _mm512_and_si512(bits, kept);
 	return _mm512_mask_add_epi32(bits, has_low, bits, _mm512_set1_epi32((int)SP_WOVEN_LEAST));
 }
 
@@ -160,28 +250,34 @@ AVX512 INLINE void answer_woven_avx512(const plain *p, const char *slot, int64_t
 				       float *to)
 {
 	const float *absent = absent_row(p, key, dim);
-	uint32_t first[2], second[2];
-	__m512i low = unweave(_mm512_loadu_si512(slot), &first[0], &second[0]);
-	__m512i high = unweave(_mm512_loadu_si512(slot + 64), &first[1], &second[1]);
-	uint64_t mark = (first[0] | first[1] << 16) | (uint64_t)(second[0] | second[1] << 16) << 32;
-	bool is_held = (mark == ~(uint64_t)key) & (key != SP_ROWS_EMPTY_KEY);
+	uint64_t mark = ~(uint64_t)key;
+	__m512i low = without_key(_mm512_loadu_si512(slot), (uint32_t)mark);
+	__m512i high = without_key(_mm512_loadu_si512(slot + 64), (uint32_t)(mark >> 32));
+	bool is_held = (_mm512_test_epi32_mask(_mm512_or_si512(low, high),
+					       _mm512_set1_epi32((int)SP_WOVEN_KEY)) == 0) &
+		       (key != SP_ROWS_EMPTY_KEY);
 	__mmask16 lanes = (__mmask16) - (int)is_held;
 	const char *rest = is_held ? slot : (const char *)absent;
 
-	if (__builtin_expect(sp_woven_row_outlier(slot) != SP_WOVEN_NO_OUTLIER, 0)) {
+	/* As in sp_woven_row_outlier(). */
+	if (__builtin_expect((_mm512_cvtsi512_si32(low) & SP_WOVEN_LOW) == 1, 0)) {
 		answer_woven(p, slot, key, dim, to);
 		return;
 	}
-	_mm512_storeu_si512(to, _mm512_mask_loadu_epi32(low, (__mmask16)~lanes, absent));
-	_mm512_storeu_si512(to + 16, _mm512_mask_loadu_epi32(high, (__mmask16)~lanes, absent + 16));
+	low = _mm512_mask_loadu_epi32(unweave(low), (__mmask16)~lanes, absent);
+	high = _mm512_mask_loadu_epi32(unweave(high), (__mmask16)~lanes, absent + 16);
+	_mm512_storeu_si512(to, low);
+	_mm512_storeu_si512(to + 16, high);
 	copy_elements(to + SP_WOVEN_ELEMENTS, (const float *)rest + SP_WOVEN_ELEMENTS,
 		      dim - SP_WOVEN_ELEMENTS);
 }
 
 /* The same loops with wider copies, and one for the commonest size. */
-GATHER(gather_front_avx512, AVX512, answer_front, ANY_SIZE)
-GATHER(gather_woven_avx512, AVX512, answer_woven_avx512, ANY_SIZE)
-GATHER(gather_woven_32_avx512, AVX512, answer_woven_avx512, 32, 128)
+#define STAGES_AVX512 AVX512, hash_block_avx512, locate_block_avx512
+
+GATHER(gather_front_avx512, STAGES_AVX512, answer_front, ANY_SIZE)
+GATHER(gather_woven_avx512, STAGES_AVX512, answer_woven_avx512, ANY_SIZE)
+GATHER(gather_woven_32_avx512, STAGES_AVX512, answer_woven_avx512, 32, 128)
 
 #endif
 
@@ -191,7 +287,7 @@ bool sp_lookup__is_plain(const sp_lookup *lookup)
 	size_t defaults = table->rules->default_row_count;
 
 	/* With as many default rows as a power of two a mask is floor_mod. */
-	return lookup->count >= ANSWER_AFTER && lookup->pooling == NULL &&
+	return lookup->count >= LOCATE_AFTER + ANSWER_AFTER && lookup->pooling == NULL &&
 	       lookup->fallback == NULL && table->overlay == NULL && table->base != NULL &&
 	       table->below == NULL && table->base->shape.format == SP_ROW_FP32 &&
 	       (defaults & (defaults - 1)) == 0;

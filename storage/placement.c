@@ -106,11 +106,6 @@ static void share_of(const build *b, size_t share, size_t *first, size_t *end)
 	*end = share + 1 == b->threads ? b->count : b->count / b->threads * (share + 1);
 }
 
-static size_t part_of(const sp_rows_shape *shape, uint64_t hash)
-{
-	return sp_placement_high(hash, shape->part_count);
-}
-
 /* How many of a share go to each part. */
 static sp_status count_share(void *context, size_t share, sp_error *err)
 {
@@ -123,7 +118,7 @@ static sp_status count_share(void *context, size_t share, sp_error *err)
 	memset(places, 0, shape->part_count * sizeof(*places));
 	share_of(b, share, &first, &end);
 	for (size_t i = first; i < end; i++)
-		places[part_of(shape, sp_placement_hash(shape, keys[i]))]++;
+		places[sp_placement_part(shape, sp_placement_hash(shape, keys[i]))]++;
 	return SP_OK;
 }
 
@@ -157,7 +152,7 @@ static sp_status scatter_share(void *context, size_t share, sp_error *err)
 	for (size_t i = first; i < end; i++) {
 		uint64_t hash = sp_placement_hash(shape, keys[i]);
 
-		hashes[places[part_of(shape, hash)]++] = hash;
+		hashes[places[sp_placement_part(shape, hash)]++] = hash;
 	}
 	return SP_OK;
 }

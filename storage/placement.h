@@ -12,8 +12,8 @@
  * keys, that sends each of them to a slot of its own.
  *
  *   h      = a seeded permutation of all 64-bit numbers, applied to the key
- *   part   = h * part_count            / 2^64
- *   bucket = (h * part_count mod 2^64) * part_buckets / 2^64
+ *   part   = (h / 2^32) * part_count / 2^32
+ *   bucket = (h mod 2^32) * part_buckets / 2^32
  *   pilot  = pilots[part, bucket]: which of four hashes, and 0 to 63 slots to move on
  *   x      = (h ^ PILOT * (pilot - pilot mod 64)) * SPREAD mod 2^64
  *   slot   = (x / 2^32) * (part_slots - 63) / 2^32 + pilot mod 64
@@ -41,10 +41,8 @@
 #define SP_PLACEMENT_PILOT  UINT64_C(0x517cc1b727220a95)
 #define SP_PLACEMENT_SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
-static inline uint64_t sp_placement_high(uint64_t a, uint64_t b)
-{
-	return (uint64_t)(((unsigned __int128)a * b) >> 64);
-}
+/* The greatest number of parts, and of buckets and slots of a part. */
+#define SP_PLACEMENT_MOST UINT32_MAX
 
 /* seed[1] is odd. */
 static inline uint64_t sp_placement_hash(const sp_rows_shape *shape, int64_t key)
@@ -55,13 +53,22 @@ static inline uint64_t sp_placement_hash(const sp_rows_shape *shape, int64_t key
 	return h ^ h >> 32;
 }
 
+static inline size_t sp_placement_part(const sp_rows_shape *shape, uint64_t hash)
+{
+	return (hash >> 32) * shape->part_count >> 32;
+}
+
+/* In its part. */
+static inline size_t sp_placement_bucket_of(uint64_t hash, uint64_t part_buckets)
+{
+	return (hash & UINT32_MAX) * part_buckets >> 32;
+}
+
 /* A position in the array of pilots. */
 static inline size_t sp_placement_bucket(const sp_rows_shape *shape, uint64_t hash)
 {
-	unsigned __int128 wide = (unsigned __int128)hash * shape->part_count;
-
-	return (size_t)(wide >> 64) * shape->part_buckets +
-	       sp_placement_high((uint64_t)wide, shape->part_buckets);
+	return sp_placement_part(shape, hash) * shape->part_buckets +
+	       sp_placement_bucket_of(hash, shape->part_buckets);
 }
 
 /* The bits of a pilot that say how many slots to move on. */
@@ -87,7 +94,7 @@ static inline size_t sp_placement_slot_of(uint64_t hash, uint8_t pilot, uint64_t
 
 static inline size_t sp_placement_slot(const sp_rows_shape *shape, uint64_t hash, uint8_t pilot)
 {
-	return sp_placement_high(hash, shape->part_count) * shape->part_slots +
+	return sp_placement_part(shape, hash) * shape->part_slots +
 	       sp_placement_slot_of(hash, pilot, shape->part_slots);
 }
 

@@ -10,10 +10,4 @@
 SP_MUST_CHECK sp_status sp_placement__search(const sp_rows_shape *shape, const uint64_t *hashes,
 					     size_t count, uint8_t *pilots, sp_error *err);
 
-/* In its part. */
-static inline uint32_t sp_placement__bucket(const sp_rows_shape *shape, uint64_t hash)
-{
-	return (uint32_t)sp_placement_high(hash * shape->part_count, shape->part_buckets);
-}
-
 #endif

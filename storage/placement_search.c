@@ -237,7 +237,7 @@ static void group(search *s, const uint64_t *hashes, size_t count)
 
 	memset(s->starts, 0, (buckets + 1) * sizeof(*s->starts));
 	for (size_t i = 0; i < count; i++)
-		ends[sp_placement__bucket(s->shape, hashes[i])]++;
+		ends[sp_placement_bucket_of(hashes[i], buckets)]++;
 	for (size_t b = 0; b < buckets; b++) {
 		size_t size = ends[b];
 
@@ -245,7 +245,7 @@ static void group(search *s, const uint64_t *hashes, size_t count)
 		at += size;
 	}
 	for (size_t i = 0; i < count; i++)
-		s->hashes[ends[sp_placement__bucket(s->shape, hashes[i])]++] = hashes[i];
+		s->hashes[ends[sp_placement_bucket_of(hashes[i], buckets)]++] = hashes[i];
 }
 
 /* All buckets on their stacks; false when one has too many keys. */

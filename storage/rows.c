@@ -59,8 +59,9 @@ static bool fits(const sp_rows_shape *shape, const sp_rows_memory *memory)
 {
 	size_t slots, slots_size, outliers_size, pilots_size;
 
-	return is_possible(shape) && shape->part_count != 0 && shape->part_slots != 0 &&
-	       shape->part_buckets != 0 && shape->seed[1] % 2 == 1 &&
+	return is_possible(shape) && shape->part_count - 1 < SP_PLACEMENT_MOST &&
+	       shape->part_slots - 1 < SP_PLACEMENT_MOST &&
+	       shape->part_buckets - 1 < SP_PLACEMENT_MOST && shape->seed[1] % 2 == 1 &&
 	       shape->slot_size == sp_rows_slot_size(shape->layout, shape->format, shape->dim) &&
 	       sp_size_mul(&slots, shape->part_count, shape->part_slots) &&
 	       slots == shape->slot_count && shape->row_count <= slots &&

@@ -84,9 +84,19 @@ static inline int64_t sp_rows__key(const sp_rows *rows, const char *slot)
 	int64_t mark;
 
 	if (rows->woven != NULL)
-		return rows->woven->key(slot);
+		return sp_woven_row_key(slot);
 	__builtin_memcpy(&mark, slot, sizeof(mark));
 	return ~mark;
+}
+
+static inline bool sp_rows__holds(const sp_rows *rows, const char *slot, int64_t key)
+{
+	int64_t mark;
+
+	if (rows->woven != NULL)
+		return rows->woven->holds(slot, key);
+	__builtin_memcpy(&mark, slot, sizeof(mark));
+	return mark == ~key;
 }
 
 /* The row of a slot that is not empty. */
@@ -108,7 +118,7 @@ static inline sp_stored_row sp_rows__stored(const sp_rows *rows, const char *slo
 static inline bool sp_rows__row(const sp_rows *rows, const sp_rows_probe *probe, int64_t key,
 				sp_stored_row *out)
 {
-	if (key == SP_ROWS_EMPTY_KEY || sp_rows__key(rows, probe->at.slot) != key)
+	if (key == SP_ROWS_EMPTY_KEY || !sp_rows__holds(rows, probe->at.slot, key))
 		return false;
 	*out = sp_rows__stored(rows, probe->at.slot);
 	return true;

@@ -6,13 +6,15 @@
 #include <immintrin.h>
 #endif
 
-#define SIGN   UINT32_C(0x80000000)
-#define LEAST  SP_WOVEN_LEAST
-#define LOW    SP_WOVEN_LOW
-#define FIRST  29
-#define SECOND 30
+#define SIGN  UINT32_C(0x80000000)
+#define LEAST SP_WOVEN_LEAST
+#define LOW   SP_WOVEN_LOW
+#define KEY   SP_WOVEN_KEY
 
-enum { ELEMENTS = SP_WOVEN_ELEMENTS };
+enum {
+	ELEMENTS = SP_WOVEN_ELEMENTS,
+	AT = 29, /* where an element has its two bits of the key */
+};
 
 /* ------------------------------------------------------------- definition */
 
@@ -32,9 +34,7 @@ static bool is_plain_first(const void *elements)
 
 static uint32_t with_key(uint32_t bits, size_t i, uint64_t key)
 {
-	uint64_t mark = ~key >> i;
-
-	return bits | (uint32_t)(mark & 1) << FIRST | (uint32_t)(mark >> 32 & 1) << SECOND;
+	return bits | (uint32_t)(~key >> 2 * i & 3) << AT;
 }
 
 static bool weave_scalar(int64_t key, const void *elements, void *row)
@@ -62,16 +62,18 @@ static void unweave_scalar(const void *row, float *elements)
 	}
 }
 
-static int64_t key_scalar(const void *row)
+int64_t sp_woven_row_key(const void *row)
 {
 	uint64_t mark = 0;
 
-	for (size_t i = 0; i < ELEMENTS; i++) {
-		uint64_t bits = bits_at(row, i);
-
-		mark |= (bits >> FIRST & 1) << i | (bits >> SECOND & 1) << (32 + i);
-	}
+	for (size_t i = 0; i < ELEMENTS; i++)
+		mark |= (uint64_t)(bits_at(row, i) >> AT & 3) << 2 * i;
 	return (int64_t)~mark;
+}
+
+static bool holds_scalar(const void *row, int64_t key)
+{
+	return sp_woven_row_key(row) == key;
 }
 
 void sp_woven_row_refer(size_t dim, int64_t key, uint64_t number, void *row)
@@ -106,13 +108,14 @@ bool sp_woven_row_suits(size_t dim, const void *rows, size_t count)
 
 #define AVX2 __attribute__((target("avx2")))
 
-/* A lane of ones for each of the eight lower bits of `mark`. */
-AVX2 static inline __m256i lanes_of(uint64_t mark)
+/* Of eight elements, the bits of the key; `mark` has them as its lowest. */
+AVX2 static inline __m256i key_lanes_avx2(uint64_t mark)
 {
-	__m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-	__m256i all = _mm256_set1_epi32((int)(mark & 0xff));
+	__m256i at = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
+	__m256i all = _mm256_set1_epi32((int)(mark & 0xffff));
 
-	return _mm256_cmpeq_epi32(_mm256_and_si256(all, each), each);
+	return _mm256_and_si256(_mm256_slli_epi32(_mm256_srlv_epi32(all, at), AT),
+				_mm256_set1_epi32((int)KEY));
 }
 
 AVX2 static bool weave_avx2(int64_t key, const void *elements, void *row)
@@ -122,7 +125,7 @@ AVX2 static bool weave_avx2(int64_t key, const void *elements, void *row)
 	__m256i all_fit = _mm256_set1_epi32(-1);
 	uint64_t mark = ~(uint64_t)key;
 
-	for (size_t i = 0; i < ELEMENTS; i += 8, mark >>= 8) {
+	for (size_t i = 0; i < ELEMENTS; i += 8, mark >>= 16) {
 		__m256i bits = _mm256_loadu_si256((const void *)((const char *)elements + i * 4));
 		__m256i magnitude = _mm256_andnot_si256(sign, bits);
 		__m256i rest = _mm256_sub_epi32(magnitude, least);
@@ -130,14 +133,11 @@ AVX2 static bool weave_avx2(int64_t key, const void *elements, void *row)
 		/* 0 < rest <= LOW: what is too small or too large is negative or above. */
 		__m256i fits = _mm256_andnot_si256(_mm256_cmpgt_epi32(rest, low),
 						   _mm256_cmpgt_epi32(rest, zero));
-		__m256i first = _mm256_and_si256(lanes_of(mark), _mm256_set1_epi32(1 << FIRST));
-		__m256i second = _mm256_and_si256(lanes_of(mark >> 32),
-						  _mm256_set1_epi32(1 << SECOND));
 		__m256i woven = _mm256_andnot_si256(is_zero, _mm256_and_si256(rest, low));
 
 		all_fit = _mm256_and_si256(all_fit, _mm256_or_si256(is_zero, fits));
 		woven = _mm256_or_si256(woven, _mm256_and_si256(bits, sign));
-		woven = _mm256_or_si256(woven, _mm256_or_si256(first, second));
+		woven = _mm256_or_si256(woven, key_lanes_avx2(mark));
 		_mm256_storeu_si256((void *)((char *)row + i * 4), woven);
 	}
 	return _mm256_movemask_epi8(all_fit) == -1 && is_plain_first(elements);
@@ -159,24 +159,32 @@ AVX2 static void unweave_avx2(const void *row, float *elements)
 	}
 }
 
-AVX2 static int64_t key_avx2(const void *row)
+AVX2 static bool holds_avx2(const void *row, int64_t key)
 {
-	uint64_t first = 0, second = 0;
+	__m256i differences = _mm256_setzero_si256();
+	uint64_t mark = ~(uint64_t)key;
 
-	for (size_t i = 0; i < ELEMENTS; i += 8) {
+	for (size_t i = 0; i < ELEMENTS; i += 8, mark >>= 16) {
 		__m256i bits = _mm256_loadu_si256((const void *)((const char *)row + i * 4));
-		__m256 at_29 = _mm256_castsi256_ps(_mm256_slli_epi32(bits, 31 - FIRST));
-		__m256 at_30 = _mm256_castsi256_ps(_mm256_slli_epi32(bits, 31 - SECOND));
 
-		first |= (uint64_t)(unsigned)_mm256_movemask_ps(at_29) << i;
-		second |= (uint64_t)(unsigned)_mm256_movemask_ps(at_30) << i;
+		differences = _mm256_or_si256(differences,
+					      _mm256_xor_si256(bits, key_lanes_avx2(mark)));
 	}
-	return (int64_t) ~(first | second << 32);
+	return _mm256_testz_si256(differences, _mm256_set1_epi32((int)KEY));
 }
 
 /* ---------------------------------------------------------------- AVX-512 */
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+
+/* Of sixteen elements, the bits of the key, and others besides. */
+AVX512 static inline __m512i key_lanes_avx512(uint32_t mark)
+{
+	__m512i to_place = _mm512_setr_epi32(29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1,
+					     -1);
+
+	return _mm512_rolv_epi32(_mm512_set1_epi32((int)mark), to_place);
+}
 
 AVX512 static bool weave_avx512(int64_t key, const void *elements, void *row)
 {
@@ -185,7 +193,7 @@ AVX512 static bool weave_avx512(int64_t key, const void *elements, void *row)
 	uint64_t mark = ~(uint64_t)key;
 	unsigned all_fit = 0xffff;
 
-	for (size_t i = 0; i < ELEMENTS; i += 16, mark >>= 16) {
+	for (size_t i = 0; i < ELEMENTS; i += 16, mark >>= 32) {
 		__m512i bits = _mm512_loadu_si512((const char *)elements + i * 4);
 		__m512i magnitude = _mm512_andnot_si512(sign, bits);
 		__mmask16 is_zero = _mm512_testn_epi32_mask(magnitude, magnitude);
@@ -196,10 +204,9 @@ AVX512 static bool weave_avx512(int64_t key, const void *elements, void *row)
 
 		all_fit &= fits | is_zero;
 		woven = _mm512_or_si512(woven, _mm512_and_si512(bits, sign));
-		woven = _mm512_mask_or_epi32(woven, (__mmask16)mark, woven,
-					     _mm512_set1_epi32(1 << FIRST));
-		woven = _mm512_mask_or_epi32(woven, (__mmask16)(mark >> 32), woven,
-					     _mm512_set1_epi32(1 << SECOND));
+		woven = _mm512_or_si512(woven,
+					_mm512_and_si512(key_lanes_avx512((uint32_t)mark),
+							 _mm512_set1_epi32((int)KEY)));
 		_mm512_storeu_si512((char *)row + i * 4, woven);
 	}
 	return all_fit == 0xffff && is_plain_first(elements);
@@ -220,18 +227,16 @@ AVX512 static void unweave_avx512(const void *row, float *elements)
 	}
 }
 
-AVX512 static int64_t key_avx512(const void *row)
+AVX512 static bool holds_avx512(const void *row, int64_t key)
 {
-	uint64_t first = 0, second = 0;
+	__m512i first = _mm512_loadu_si512(row);
+	__m512i second = _mm512_loadu_si512((const char *)row + 64);
+	uint64_t mark = ~(uint64_t)key;
 
-	for (size_t i = 0; i < ELEMENTS; i += 16) {
-		__m512i bits = _mm512_loadu_si512((const char *)row + i * 4);
-
-		first |= (uint64_t)_mm512_test_epi32_mask(bits, _mm512_set1_epi32(1 << FIRST)) << i;
-		second |= (uint64_t)_mm512_test_epi32_mask(bits, _mm512_set1_epi32(1 << SECOND))
-			  << i;
-	}
-	return (int64_t) ~(first | second << 32);
+	first = _mm512_xor_si512(first, key_lanes_avx512((uint32_t)mark));
+	second = _mm512_xor_si512(second, key_lanes_avx512((uint32_t)(mark >> 32)));
+	return _mm512_test_epi32_mask(_mm512_or_si512(first, second),
+				      _mm512_set1_epi32((int)KEY)) == 0;
 }
 
 #endif
@@ -264,7 +269,7 @@ AVX512 static int64_t key_avx512(const void *row)
 	}                                                                                          \
 	const sp_woven_codec sp_woven__codec_##isa = {                                             \
 		.row = {NULL, decode_##isa, accumulate_##isa},                                     \
-		.key = key_##isa,                                                                  \
+		.holds = holds_##isa,                                                              \
 		.weave = weave_row_##isa};
 
 CODEC(scalar)

@@ -19,8 +19,7 @@
  * the first 32 elements:
  *
  *   bits 0-28   the magnitude as an integer, less that of 2^-47; 0 for a zero
- *   bit 29      of element i: bit i of ~key
- *   bit 30      of element i: bit 32 + i of ~key
+ *   bits 29-30  of element i: bits 2i and 2i + 1 of ~key
  *   bit 31      the sign
  *
  * Memory of zeros is a row of zeros with the key -1, which nothing has: an empty
@@ -37,6 +36,7 @@
 enum { SP_WOVEN_ELEMENTS = 32 };
 
 #define SP_WOVEN_LOW         UINT32_C(0x1fffffff)
+#define SP_WOVEN_KEY         UINT32_C(0x60000000)
 #define SP_WOVEN_LEAST       UINT32_C(0x28000000) /* 2^-47 */
 #define SP_WOVEN_NO_OUTLIER  UINT64_MAX
 #define SP_WOVEN_MOST_NUMBER ((UINT64_C(1) << 58) - 1)
@@ -45,7 +45,7 @@ typedef struct sp_woven_codec {
 	/* decode() and accumulate() of rows that are no outliers; encode is NULL. */
 	sp_row_codec row;
 
-	int64_t (*key)(const void *row);
+	bool (*holds)(const void *row, int64_t key); /* whether that is its key */
 
 	/* elements [dim]; false when they are an outlier: then `row` is not to be used. */
 	bool (*weave)(size_t dim, int64_t key, const void *elements, void *row);
@@ -53,6 +53,8 @@ typedef struct sp_woven_codec {
 
 /* For the processor at hand. */
 const sp_woven_codec *sp_woven_codec_find(void);
+
+int64_t sp_woven_row_key(const void *row);
 
 /* What stands in the place of an outlier; number <= SP_WOVEN_MOST_NUMBER. */
 void sp_woven_row_refer(size_t dim, int64_t key, uint64_t number, void *row);
