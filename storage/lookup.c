@@ -99,7 +99,7 @@ void sp_lookup__pool(const sp_lookup *lookup, const float *elements)
 /* Empty lookups have no key, and plain ones go their own way. */
 static cursor first_key(const sp_lookup *lookups, size_t count)
 {
-	for (; count != 0 && (lookups->count == 0 || sp_lookup__is_plain(lookups)); count--)
+	for (; count != 0 && (lookups->count == 0 || sp_lookup__is_plain(lookups, false)); count--)
 		lookups++;
 	return (cursor){.lookup = lookups, .lookups_left = count};
 }
@@ -203,9 +203,13 @@ void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses 
 	size_t keys = 0;
 	pipeline p;
 
+	if (count == 1 && sp_lookup__is_plain(lookups, true)) {
+		sp_lookup__gather_plain(lookups);
+		return;
+	}
 	p.pool.open = false;
 	for (size_t i = 0; i < count; i++) {
-		if (sp_lookup__is_plain(&lookups[i])) {
+		if (sp_lookup__is_plain(&lookups[i], false)) {
 			sp_lookup__gather_plain(&lookups[i]);
 			continue;
 		}

@@ -17,8 +17,11 @@ typedef struct sp_misses {
  */
 void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses *misses);
 
-/* Whether the lookup is large and simple enough for this; and all of it at once. */
-bool sp_lookup__is_plain(const sp_lookup *lookup);
+/*
+ * Whether the lookup is large and simple enough for this; and all of it at once.
+ * `alone`: no other could be answered while its memory is on the way.
+ */
+bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone);
 void sp_lookup__gather_plain(const sp_lookup *lookup);
 
 /* The same rows for a lookup with pooling, when they are at hand: elements [count, dim]. */

@@ -68,7 +68,6 @@ INLINE void hash_block(plain *p, const int64_t *keys, size_t at, size_t count)
 
 		p->hashes[at + i] = hash;
 		p->buckets[at + i] = sp_placement_bucket(&p->shape, hash);
-		__builtin_prefetch(p->pilots + p->buckets[at + i]);
 	}
 }
 
@@ -78,7 +77,6 @@ INLINE void locate_block(plain *p, size_t at, size_t count, size_t slot_size)
 		size_t slot = sp_placement_slot(&p->shape, p->hashes[i], p->pilots[p->buckets[i]]);
 
 		p->slot_at[i] = p->slots + slot * slot_size;
-		fetch(p->slot_at[i], slot_size);
 	}
 }
 
@@ -129,36 +127,51 @@ static inline size_t less(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/* How many of `count` keys are in the block from `first` on, which may be past them. */
+static inline size_t block_of(size_t first, size_t count)
+{
+	return first < count ? less(count - first, BLOCK) : 0;
+}
+
 /*
  * The loop itself, around the ways to do each stage; the sizes may be constants.
+ * Numbers are made out a block at a time, but memory is asked for key by key, or
+ * a whole block would wait for the few lines that can be on their way at once.
  * With few keys each stage is done for all of them before the next one.
  */
 #define GATHER(...) GATHER_OF(__VA_ARGS__)
-#define GATHER_OF(name, attributes, hash, locate, answer, row_dim, slot_bytes)                   \
-	attributes static void name(const sp_lookup *lookup)                                     \
-	{                                                                                        \
-		size_t count = lookup->count, stride = lookup->stride;                           \
-		size_t dim = (row_dim), slot_size = (slot_bytes);                                \
-		size_t all = (count + BLOCK - 1) / BLOCK * BLOCK;                                \
-		size_t to_locate = less(all, LOCATE_AFTER);                                      \
-		size_t to_answer = to_locate + less(all, ANSWER_AFTER);                          \
-		const int64_t *keys = lookup->keys;                                              \
-		float *to = lookup->rows;                                                        \
-		plain p;                                                                         \
-                                                                                                 \
-		start(&p, lookup);                                                               \
-		for (size_t t = 0; t < count + to_answer; t += BLOCK) {                          \
-			size_t l = t - to_locate, a = t - to_answer, end = a + BLOCK;            \
-                                                                                                 \
-			if (t < count)                                                           \
-				hash(&p, keys + t, t % RING, less(count - t, BLOCK));            \
-			if (l < count)                                                           \
-				locate(&p, l % RING, less(count - l, BLOCK), slot_size);         \
-			if (t < to_answer)                                                       \
-				continue;                                                        \
-			for (end = less(end, count); a < end; a++)                               \
-				answer(&p, p.slot_at[a % RING], keys[a], dim, to + a * stride);  \
-		}                                                                                \
+#define GATHER_OF(name, attributes, hash, locate, answer, row_dim, slot_bytes)                    \
+	attributes static void name(const sp_lookup *lookup)                                      \
+	{                                                                                         \
+		size_t count = lookup->count, stride = lookup->stride;                            \
+		size_t dim = (row_dim), slot_size = (slot_bytes);                                 \
+		size_t all = (count + BLOCK - 1) / BLOCK * BLOCK;                                 \
+		size_t to_locate = less(all, LOCATE_AFTER);                                       \
+		size_t to_answer = to_locate + less(all, ANSWER_AFTER);                           \
+		const int64_t *keys = lookup->keys;                                               \
+		float *to = lookup->rows;                                                         \
+		plain p;                                                                          \
+                                                                                                  \
+		start(&p, lookup);                                                                \
+		for (size_t t = 0; t < count + to_answer; t += BLOCK) {                           \
+			size_t l = t - to_locate, a = t - to_answer;                              \
+			size_t hashed = block_of(t, count), located = block_of(l, count);         \
+			size_t answered = block_of(a, count);                                     \
+                                                                                                  \
+			if (hashed != 0)                                                          \
+				hash(&p, keys + t, t % RING, hashed);                             \
+			if (located != 0)                                                         \
+				locate(&p, l % RING, located, slot_size);                         \
+			for (size_t i = 0; i < BLOCK; i++) {                                      \
+				if (i < hashed)                                                   \
+					__builtin_prefetch(p.pilots + p.buckets[(t + i) % RING]); \
+				if (i < located)                                                  \
+					fetch(p.slot_at[(l + i) % RING], slot_size);              \
+				if (i < answered)                                                 \
+					answer(&p, p.slot_at[(a + i) % RING], keys[a + i], dim,   \
+					       to + (a + i) * stride);                            \
+			}                                                                         \
+		}                                                                                 \
 	}
 
 #define ANY_SIZE lookup->table->rules->dim, lookup->table->base->shape.slot_size
@@ -189,12 +202,8 @@ AVX512 INLINE void hash_block_avx512(plain *p, const int64_t *keys, size_t at, s
 	bucket = _mm512_mul_epu32(h, _mm512_set1_epi64((int64_t)p->shape.part_buckets));
 	bucket = _mm512_srli_epi64(bucket, 32);
 	bucket = _mm512_add_epi64(
-		bucket,
-		_mm512_mul_epu32(part, _mm512_set1_epi64((int64_t)p->shape.part_buckets)));
+		bucket, _mm512_mul_epu32(part, _mm512_set1_epi64((int64_t)p->shape.part_buckets)));
 	_mm512_store_si512(p->buckets + at, bucket);
-#pragma GCC unroll 8
-	for (size_t i = 0; i < BLOCK; i++)
-		__builtin_prefetch(p->pilots + p->buckets[at + i]);
 }
 
 /* sp_placement_slot() of as many. */
@@ -223,12 +232,10 @@ AVX512 INLINE void locate_block_avx512(plain *p, size_t at, size_t count, size_t
 	x = _mm512_mullo_epi64(_mm512_add_epi64(part, x), _mm512_set1_epi64((int64_t)slot_size));
 	x = _mm512_add_epi64(x, _mm512_set1_epi64((int64_t)(uintptr_t)p->slots));
 	_mm512_store_si512(p->slot_at + at, x);
-#pragma GCC unroll 8
-	for (size_t i = 0; i < BLOCK; i++)
-		fetch(p->slot_at[at + i], slot_size);
 }
 
-/* Sixteen elements of a woven row, which carry half of a key: zeros in its place when it is `mark`. */
+/* Sixteen elements of a woven row, which carry half of a key: zeros in its place when it is `mark`.
+ */
 AVX512 INLINE __m512i without_key(__m512i bits, uint32_t mark)
 {
 	__m512i to_place = _mm512_setr_epi32(29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1,
@@ -281,16 +288,16 @@ GATHER(gather_woven_32_avx512, STAGES_AVX512, answer_woven_avx512, 32, 128)
 
 #endif
 
-bool sp_lookup__is_plain(const sp_lookup *lookup)
+bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone)
 {
 	const sp_table *table = lookup->table;
 	size_t defaults = table->rules->default_row_count;
 
 	/* With as many default rows as a power of two a mask is floor_mod. */
-	return lookup->count >= LOCATE_AFTER + ANSWER_AFTER && lookup->pooling == NULL &&
-	       lookup->fallback == NULL && table->overlay == NULL && table->base != NULL &&
-	       table->below == NULL && table->base->shape.format == SP_ROW_FP32 &&
-	       (defaults & (defaults - 1)) == 0;
+	return lookup->count >= (alone ? BLOCK : LOCATE_AFTER + ANSWER_AFTER) &&
+	       lookup->pooling == NULL && lookup->fallback == NULL && table->overlay == NULL &&
+	       table->base != NULL && table->below == NULL &&
+	       table->base->shape.format == SP_ROW_FP32 && (defaults & (defaults - 1)) == 0;
 }
 
 void sp_lookup__gather_plain(const sp_lookup *lookup)

@@ -204,9 +204,8 @@ AVX512 static bool weave_avx512(int64_t key, const void *elements, void *row)
 
 		all_fit &= fits | is_zero;
 		woven = _mm512_or_si512(woven, _mm512_and_si512(bits, sign));
-		woven = _mm512_or_si512(woven,
-					_mm512_and_si512(key_lanes_avx512((uint32_t)mark),
-							 _mm512_set1_epi32((int)KEY)));
+		woven = _mm512_or_si512(woven, _mm512_and_si512(key_lanes_avx512((uint32_t)mark),
+								_mm512_set1_epi32((int)KEY)));
 		_mm512_storeu_si512((char *)row + i * 4, woven);
 	}
 	return all_fit == 0xffff && is_plain_first(elements);
