@@ -63,7 +63,7 @@ of the list does not take is refused by name, too:
 | --- | --- |
 | training, gradients, optimizers, candidate samplers, datasets, queues, readers, summaries | not part of an answer |
 | images but for resizing and patches, audio, video | not met in models of this kind |
-| quantized operators but for `QuantizeV2` and `Dequantize`, TPU, XLA, MKL and CUDA operators (`CudnnRNN`, ...) | made by other tools for other machines |
+| quantized convolutions, poolings, sums, products and concatenations; quantized layers that only oneDNN runs (`QuantizedMatMulWithBias`, ...); TPU, XLA, MKL and CUDA operators (`CudnnRNN`, ...) | made by other tools for other machines |
 | `PyFunc` and its kin | code of the host, not of the model |
 | `EVGetFrequency`, `EVGetVersion` | tables keep no frequencies and versions of keys |
 | `Stack`, `StackV2` and their kin | made by the gradients of loops |
