@@ -8,9 +8,12 @@
 /*
  * c is made in tiles of ROWS x COLUMNS.  A tile's sums stay in the cache while
  * k passes in pieces of DEPTH; of b a piece is read where it lies if its rows
- * are dense and of the type that is computed in, else from a copy.
+ * are dense and of the type that is computed in, else from a copy.  Every SPAN of
+ * k has sums of its own: a long sum does not swallow its last terms.
  */
-enum { ROWS = 32, COLUMNS = 64, DEPTH = 64, NARROW = 8 };
+enum { ROWS = 32, COLUMNS = 64, DEPTH = 64, SPAN = SP_GEMM_SPAN, NARROW = 8 };
+
+_Static_assert(SPAN % DEPTH == 0, "a span ends with a piece");
 
 #define GEMM_COPY(type)                                                                    \
 	static void copy_##type(const sp_gemm *g, size_t row, size_t column, size_t depth, \
@@ -54,6 +57,15 @@ enum { ROWS = 32, COLUMNS = 64, DEPTH = 64, NARROW = 8 };
 	}
 
 #define GEMM_TILE(type)                                                                           \
+	static void fold_##type(size_t height, sp_wrap_##type(*sums)[COLUMNS],                    \
+				sp_wrap_##type(*totals)[COLUMNS])                                 \
+	{                                                                                         \
+		for (size_t i = 0; i < height; i++)                                               \
+			for (size_t j = 0; j < COLUMNS; j++)                                      \
+				totals[i][j] += sums[i][j];                                       \
+		memset(sums, 0, height * sizeof(sums[0]));                                        \
+	}                                                                                         \
+                                                                                                  \
 	static void tile_##type(const sp_gemm *g, size_t row, size_t column, size_t height,       \
 				size_t width)                                                     \
 	{                                                                                         \
@@ -61,10 +73,12 @@ enum { ROWS = 32, COLUMNS = 64, DEPTH = 64, NARROW = 8 };
 				sizeof(sp_cell_##type) == sizeof(sp_wrap_##type);                 \
 		const sp_cell_##type *a = (const sp_cell_##type *)g->a + row * g->a_row;          \
 		sp_cell_##type *c = (sp_cell_##type *)g->c + row * g->n + column;                 \
-		sp_wrap_##type copy[DEPTH * COLUMNS], sums[ROWS][COLUMNS];                        \
+		sp_wrap_##type copy[DEPTH * COLUMNS], sums[ROWS][COLUMNS], totals[ROWS][COLUMNS]; \
 		const sp_wrap_##type *b = copy;                                                   \
                                                                                                   \
 		memset(sums, 0, height * sizeof(sums[0]));                                        \
+		if (g->k > SPAN)                                                                  \
+			memset(totals, 0, height * sizeof(totals[0]));                            \
 		for (size_t k = 0; k < g->k; k += DEPTH) {                                        \
 			size_t depth = g->k - k < DEPTH ? g->k - k : DEPTH;                       \
                                                                                                   \
@@ -75,7 +89,11 @@ enum { ROWS = 32, COLUMNS = 64, DEPTH = 64, NARROW = 8 };
 			for (size_t i = 0; i < height; i++)                                       \
 				row_##type(a + i * g->a_row + k * g->a_column, g->a_column, b,    \
 					   in_place ? g->b_row : COLUMNS, depth, width, sums[i]); \
+			if (g->k > SPAN && (k + depth) % SPAN == 0)                               \
+				fold_##type(height, sums, totals);                                \
 		}                                                                                 \
+		if (g->k > SPAN)                                                                  \
+			fold_##type(height, totals, sums);                                        \
 		for (size_t i = 0; i < height; i++)                                               \
 			for (size_t j = 0; j < width; j++)                                        \
 				c[i * g->n + j] = SP_STORE_##type(sums[i][j]);                    \
