@@ -79,17 +79,21 @@ static bool routes_to(int64_t key, int64_t part, int64_t parts)
 	return key % BUCKETS % parts == part;
 }
 
-/* Keys as int64 in memory of ours. */
-static void copy_keys(int64_t *to, const void *stored, sp_dtype dtype, size_t count)
+/* Keys as int64 in memory of ours; `raw` has room for as many. */
+static void copy_keys(int64_t *to, const sp_bundle_span *keys, size_t first, size_t count,
+		      void *raw, uint32_t *crc)
 {
-	if (dtype == SP_INT64) {
-		memcpy(to, stored, count * sizeof(*to));
+	const char *stored;
+
+	if (keys->entry->dtype == SP_INT64) {
+		(void)sp_bundle_span_copy(keys, first, count, to, crc);
 		return;
 	}
+	stored = sp_bundle_span_copy(keys, first, count, raw, crc);
 	for (size_t i = 0; i < count; i++) {
 		int32_t key;
 
-		memcpy(&key, (const char *)stored + i * sizeof(key), sizeof(key));
+		memcpy(&key, stored + i * sizeof(key), sizeof(key));
 		to[i] = key;
 	}
 }
@@ -103,8 +107,7 @@ sp_status sp_embedding__check_routing(sp_embedding_rows *rows, size_t part, sp_e
 	SP_TRY(sp_bundle_span_open(&span, rows->bundle, rows->parts[part].keys->name, err));
 	for (size_t first = 0, count; first < span.count; first += count) {
 		count = span.count - first < KEYS_PIECE / 16 ? span.count - first : KEYS_PIECE / 16;
-		copy_keys(keys, sp_bundle_span_copy(&span, first, count, raw, &crc),
-			  span.entry->dtype, count);
+		copy_keys(keys, &span, first, count, raw, &crc);
 		for (size_t i = 0; i < count; i++)
 			if (!routes_to(keys[i], (int64_t)part, (int64_t)rows->part_count))
 				rows->routed = false;
@@ -138,6 +141,8 @@ static void select_keys(const reading *job, room *r, const sp_row_piece *piece)
 {
 	const sp_row_selection *s = job->selection;
 
+	if (s->part_count <= 1 && s->slice_count <= 1 && piece->freqs == NULL)
+		return;
 	for (size_t i = 0; i < piece->count; i++)
 		if ((s->part_count > 1 && !routes_to(r->keys[i], s->part, s->part_count)) ||
 		    (s->slice_count > 1 && !routes_to(r->keys[i], s->slice, s->slice_count)) ||
@@ -149,8 +154,7 @@ static void select_keys(const reading *job, room *r, const sp_row_piece *piece)
 static void read_keys(const reading *job, const source *from, size_t first, room *r,
 		      sp_row_piece *piece, sums *s)
 {
-	copy_keys(r->keys, sp_bundle_span_copy(&from->keys, first, piece->count, r->raw, &s->keys),
-		  from->keys.entry->dtype, piece->count);
+	copy_keys(r->keys, &from->keys, first, piece->count, r->raw, &s->keys);
 	piece->keys = r->keys;
 	if (job->with_freqs)
 		read_freqs(job, from, first, r, piece, &s->freqs);

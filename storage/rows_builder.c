@@ -141,19 +141,24 @@ static uint64_t sum_of(int64_t key)
 sp_status sp_rows_builder_add_keys(sp_rows_builder *builder, const int64_t *keys, size_t count,
 				   sp_error *err)
 {
+	uint64_t added = builder->added;
+	size_t key_count = builder->key_count;
 	int64_t *to;
 
 	if (!reserve_keys(builder, count))
 		return no_memory(builder, err);
 	to = builder->keys.data;
 	for (size_t i = 0; i < count; i++) {
-		if (is_mark(keys[i])) {
-			builder->dropped++;
-			continue;
-		}
-		to[builder->key_count++] = keys[i];
-		builder->added += sum_of(keys[i]);
+		bool counts = !is_mark(keys[i]);
+
+		/* There is room for one that does not count, too. */
+		to[key_count] = keys[i];
+		key_count += counts;
+		added += sum_of(keys[i]) & -(uint64_t)counts;
 	}
+	builder->dropped += builder->key_count + count - key_count;
+	builder->key_count = key_count;
+	builder->added = added;
 	return SP_OK;
 }
 
