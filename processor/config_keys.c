@@ -55,7 +55,7 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("update_replay_file", TEXT), .not_empty = true, FIELD(update_replay_file)},
 	{KEY("update_max_score_change", NUMBER), .fallback = "0", .min = 0, .max = 1000000000,
 		FIELD(update_max_score_change)},
-	{KEY("model_update_nice", INTEGER), .fallback = "3", .min = 0, .max = 19,
+	{KEY("model_update_nice", INTEGER), .fallback = "2", .min = 0, .max = 19,
 		FIELD(model_update_nice)},
 	{KEY("model_update_memory_mb", INTEGER), .fallback = "0", .min = 0, .max = INT64_C(1) << 32,
 		FIELD(model_update_memory_mb)},

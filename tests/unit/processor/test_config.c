@@ -385,7 +385,7 @@ static void numbers_may_have_fractions(void **state)
 	(void)state;
 	assert_ok(sp_config_parse(&config, WITH("\"update_max_score_change\": 0.25"), &err), &err);
 	assert_true(config.update_max_score_change == 0.25);
-	assert_int_equal(config.model_update_nice, 3);
+	assert_int_equal(config.model_update_nice, 2);
 	assert_false(config.embeddings.ignore_new_keys);
 	sp_config_fini(&config);
 	assert_ok(sp_config_parse(&config, WITH("\"update_new_key\": \"ignore\""), &err), &err);
