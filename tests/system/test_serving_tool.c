@@ -309,13 +309,14 @@ static void make_checkpoint_dir(void)
 {
 	char command[8 * SP_PATH_SIZE];
 
-	print_to(command, sizeof(command),
-		 "mkdir -p %s/c/v1/.incremental_checkpoint && cd %s/c/v1 && touch checkpoint && "
-		 "for f in index data-00000-of-00001; do "
-		 "cp %s.$f model.ckpt-1.$f && "
-		 "cp $(echo %s | sed 's/full$/delta/').$f .incremental_checkpoint/inc.ckpt-2.$f; "
-		 "done",
-		 folder, folder, fixture("full"), fixture("full"));
+	print_to(
+		command, sizeof(command),
+		"v=%s/c/v1; mkdir -p $v/.incremental_checkpoint && touch $v/checkpoint && "
+		"for f in index data-00000-of-00001; do "
+		"cp %s.$f $v/model.ckpt-1.$f && "
+		"cp $(echo %s | sed 's/full$/delta/').$f $v/.incremental_checkpoint/inc.ckpt-2.$f; "
+		"done",
+		folder, fixture("full"), fixture("full"));
 	assert_int_equal(system(command), 0);
 }
 
