@@ -11,8 +11,9 @@
 
 /*
  * Rows go from the mapped file to the sink in pieces that stay in a core's
- * cache: copied, so that the bytes that are put are those of the checksum.  The second pass hands
- * the pieces out to several threads and joins the checksums afterwards.
+ * cache: copied, so that the bytes that are put are those of the checksum.  The
+ * second pass hands the pieces out to several threads and joins the checksums
+ * afterwards.
  */
 enum {
 	/* DeepRec's kSavedPartitionNum: parts are made of whole buckets. */

@@ -2,10 +2,7 @@
 
 #include "base/cpu.h"
 #include "storage/lookup_internal.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "storage/woven_row_internal.h"
 
 /*
  * The commonest lookup by far, as one tight loop: many keys, rows of float32 in
@@ -238,12 +235,9 @@ AVX512 INLINE void locate_block_avx512(plain *p, size_t at, size_t count, size_t
  */
 AVX512 INLINE __m512i without_key(__m512i bits, uint32_t mark)
 {
-	__m512i to_place = _mm512_setr_epi32(29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1,
-					     -1);
-	__m512i lanes = _mm512_rolv_epi32(_mm512_set1_epi32((int)mark), to_place);
-
 	/* bits ^ (lanes & KEY) */
-	return _mm512_ternarylogic_epi32(bits, lanes, _mm512_set1_epi32((int)SP_WOVEN_KEY), 0x78);
+	return _mm512_ternarylogic_epi32(bits, sp_woven__key_lanes(mark),
+					 _mm512_set1_epi32((int)SP_WOVEN_KEY), 0x78);
 }
 
 AVX512 INLINE __m512i unweave(__m512i bits)

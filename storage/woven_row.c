@@ -2,10 +2,6 @@
 
 #include "base/cpu.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #define SIGN  UINT32_C(0x80000000)
 #define LEAST SP_WOVEN_LEAST
 #define LOW   SP_WOVEN_LOW
@@ -177,15 +173,6 @@ AVX2 static bool holds_avx2(const void *row, int64_t key)
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 
-/* Of sixteen elements, the bits of the key, and others besides. */
-AVX512 static inline __m512i key_lanes_avx512(uint32_t mark)
-{
-	__m512i to_place = _mm512_setr_epi32(29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1,
-					     -1);
-
-	return _mm512_rolv_epi32(_mm512_set1_epi32((int)mark), to_place);
-}
-
 AVX512 static bool weave_avx512(int64_t key, const void *elements, void *row)
 {
 	__m512i sign = _mm512_set1_epi32((int)SIGN), low = _mm512_set1_epi32((int)LOW);
@@ -204,7 +191,7 @@ AVX512 static bool weave_avx512(int64_t key, const void *elements, void *row)
 
 		all_fit &= fits | is_zero;
 		woven = _mm512_or_si512(woven, _mm512_and_si512(bits, sign));
-		woven = _mm512_or_si512(woven, _mm512_and_si512(key_lanes_avx512((uint32_t)mark),
+		woven = _mm512_or_si512(woven, _mm512_and_si512(sp_woven__key_lanes((uint32_t)mark),
 								_mm512_set1_epi32((int)KEY)));
 		_mm512_storeu_si512((char *)row + i * 4, woven);
 	}
@@ -232,8 +219,8 @@ AVX512 static bool holds_avx512(const void *row, int64_t key)
 	__m512i second = _mm512_loadu_si512((const char *)row + 64);
 	uint64_t mark = ~(uint64_t)key;
 
-	first = _mm512_xor_si512(first, key_lanes_avx512((uint32_t)mark));
-	second = _mm512_xor_si512(second, key_lanes_avx512((uint32_t)(mark >> 32)));
+	first = _mm512_xor_si512(first, sp_woven__key_lanes((uint32_t)mark));
+	second = _mm512_xor_si512(second, sp_woven__key_lanes((uint32_t)(mark >> 32)));
 	return _mm512_test_epi32_mask(_mm512_or_si512(first, second),
 				      _mm512_set1_epi32((int)KEY)) == 0;
 }

@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "engine/ops/array.h"
+#include "engine/ops/matrices.h"
 
 /*
  * Fourier transforms of the last one, two or three dimensions (FFT2D, ...); fft_length has a
@@ -145,37 +146,6 @@ static sp_status make_plan(const sp_call *call, size_t n, fourier_plan *plan)
 
 /* ----------------------------------------------------------------- operators */
 
-static number get(const sp_tensor *t, size_t i)
-{
-	switch (t->dtype) {
-	case SP_FLOAT:
-		return ((const float *)t->data)[i];
-	case SP_DOUBLE:
-		return ((const double *)t->data)[i];
-	case SP_COMPLEX64:
-		return ((const float complex *)t->data)[i];
-	default:
-		return ((const double complex *)t->data)[i];
-	}
-}
-
-static void put(const sp_tensor *t, size_t i, number value)
-{
-	switch (t->dtype) {
-	case SP_FLOAT:
-		((float *)t->data)[i] = (float)creal(value);
-		break;
-	case SP_DOUBLE:
-		((double *)t->data)[i] = creal(value);
-		break;
-	case SP_COMPLEX64:
-		((float complex *)t->data)[i] = (float complex)value;
-		break;
-	default:
-		((double complex *)t->data)[i] = value;
-	}
-}
-
 static sp_status prepare_any(sp_prepare *prepare, int axes, bool real, bool inverse, sp_error *err)
 {
 	fourier_state *state = sp_prepare_state(prepare, sizeof(*state));
@@ -294,12 +264,12 @@ static void walk(const sp_call *call, box *b, size_t which, const sp_tensor *t, 
 
 static void read_at(const sp_call *call, box *b, size_t place, size_t other)
 {
-	b->x[place] = get(call->in[0], other);
+	b->x[place] = sp_matrices__get(call->in[0], other);
 }
 
 static void write_at(const sp_call *call, box *b, size_t place, size_t other)
 {
-	put(call->out[0], other, b->x[place]);
+	sp_matrices__put(call->out[0], other, b->x[place]);
 }
 
 /* What half a row says of the other half, before an inverse that gives real numbers. */

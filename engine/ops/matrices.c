@@ -42,7 +42,7 @@ sp_complex *sp_matrices__room(const sp_call *call, size_t rows, size_t columns)
 	return sp_call_bytes(call, rows, size);
 }
 
-static sp_complex get(const sp_tensor *t, size_t i)
+sp_complex sp_matrices__get(const sp_tensor *t, size_t i)
 {
 	switch (t->dtype) {
 	case SP_FLOAT:
@@ -81,7 +81,7 @@ void sp_matrices__put(const sp_tensor *t, size_t i, sp_complex value)
 void sp_matrices__load(const sp_tensor *tensor, size_t which, size_t count, sp_complex *to)
 {
 	for (size_t i = 0; i < count; i++)
-		to[i] = get(tensor, which * count + i);
+		to[i] = sp_matrices__get(tensor, which * count + i);
 }
 
 void sp_matrices__store(const sp_tensor *tensor, size_t which, size_t count, const sp_complex *from)

@@ -32,6 +32,7 @@ void sp_matrices__store(const sp_tensor *tensor, size_t which, size_t count,
 			const sp_complex *from);
 
 /* One number. */
+sp_complex sp_matrices__get(const sp_tensor *tensor, size_t i);
 void sp_matrices__put(const sp_tensor *tensor, size_t i, sp_complex value);
 
 #endif

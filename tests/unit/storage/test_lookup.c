@@ -164,15 +164,18 @@ static void large_lookups_answer_as_single_keys_do(void **state)
 			keys[i] = (int64_t)(next_random() % 1400) - 350;
 		keys[7] = INT64_MIN;
 		keys[COUNT - 1] = -1;
-		for (size_t count = COUNT - 40; count <= COUNT; count++) {
-			/* Between two small ones, which share a run with it. */
+		keys[5] = -1;
+		for (size_t at = 0; at < 2 * (140 + 41); at++) {
+			/* Between two small ones, which share a run with it, or alone. */
+			size_t step = at / 2, alone = at % 2;
+			size_t count = step < 140 ? 1 + step : COUNT - 40 + (step - 140);
 			sp_lookup lookups[3] = {{table, keys, 3, NULL, NULL, row, 0},
 						{table, keys, count, NULL, NULL, rows, stride},
 						{table, keys, 1, NULL, NULL, row, dim}};
 
 			for (size_t i = 0; i <= COUNT * stride; i++)
 				rows[i] = 77.0f;
-			assert_ok(run(lookups, 3, &err), &err);
+			assert_ok(run(lookups + alone, alone ? 1 : 3, &err), &err);
 			for (size_t i = 0; i <= COUNT * stride; i++) {
 				float want = 77.0f;
 
