@@ -231,6 +231,12 @@ const sp_rival sp_rival_chained_map = {"chained_map", build_chained, look_up_cha
 
 /* ---------- as DeepRec keeps an EmbeddingVariable: slot, value pointer, header, row */
 
+/*
+ * Its map is sparsehash's dense one: slots by a power of two, at most 0.8 full, tried
+ * at distances that grow by one a step.  What it points to is allocated key by
+ * key; here in one sweep, which is kinder than a heap that has been used.
+ */
+
 typedef struct deeprec_header {
 	int64_t frequency, version;
 	float *row;
@@ -248,30 +254,42 @@ typedef struct deeprec_slot {
 } deeprec_slot;
 
 typedef struct deeprec_map {
-	size_t dim, slot_count;
+	size_t dim, slot_count; /* a power of two */
 	deeprec_slot *slots;
 	heap values, headers, rows; /* of three sizes, which a heap keeps apart */
 } deeprec_map;
+
+/* That of the key, or the empty one where it belongs. */
+static deeprec_slot *find_deeprec_slot(const deeprec_map *map, int64_t key)
+{
+	size_t at = hash_of(key) >> 32;
+
+	for (size_t step = 1;; at += step++) {
+		deeprec_slot *slot = &map->slots[at & (map->slot_count - 1)];
+
+		if (slot->value == NULL || slot->key == key)
+			return slot;
+	}
+}
 
 static void *build_deeprec(const sp_rival_data *data)
 {
 	deeprec_map *map = sp_rival_need(calloc(1, sizeof(*map)));
 
 	map->dim = data->dim;
-	map->slot_count = data->count * 2;
+	map->slot_count = 32;
+	while (map->slot_count * 8 / 10 < data->count)
+		map->slot_count *= 2;
 	map->slots = sp_rival_map(map->slot_count * sizeof(*map->slots), false);
 	map->values = make_heap(data->count * 32, false);
 	map->headers = make_heap(data->count * 32, false);
 	map->rows = make_heap(data->count * ((data->dim * sizeof(float) + 15) / 16 * 16), false);
 	for (uint64_t i = 0; i < data->count; i++) {
-		size_t s = slot_of(sp_rival_key(i), map->slot_count);
 		deeprec_value *value = take(&map->values, sizeof(*value));
 
-		while (map->slots[s].value != NULL)
-			s = s + 1 < map->slot_count ? s + 1 : 0;
 		value->header = take(&map->headers, sizeof(*value->header));
 		value->header->row = take_row(&map->rows, data, i);
-		map->slots[s] = (deeprec_slot){sp_rival_key(i), value};
+		*find_deeprec_slot(map, sp_rival_key(i)) = (deeprec_slot){sp_rival_key(i), value};
 	}
 	return map;
 }
@@ -281,12 +299,9 @@ static void look_up_deeprec(void *store, const int64_t *keys, size_t count, floa
 	const deeprec_map *map = store;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t s = slot_of(keys[i], map->slot_count);
+		const deeprec_value *value = find_deeprec_slot(map, keys[i])->value;
 
-		while (map->slots[s].value != NULL && map->slots[s].key != keys[i])
-			s = s + 1 < map->slot_count ? s + 1 : 0;
-		answer(map->slots[s].value != NULL ? map->slots[s].value->header->row : NULL,
-		       map->dim, rows + i * map->dim);
+		answer(value != NULL ? value->header->row : NULL, map->dim, rows + i * map->dim);
 	}
 }
 
