@@ -47,6 +47,7 @@ typedef struct bench {
 	bool cold;
 	sp_file file;
 	sp_region memory;
+	sp_table *table;
 	size_t footprint;
 	double peak_over;
 } bench;
@@ -233,7 +234,6 @@ static void load(bench *b)
 	sp_embedding embedding;
 	sp_row_format format;
 	sp_bundle *bundle;
-	sp_table *table;
 	sp_error err;
 
 	if (!sp_row_format_parse(&format, b->format) || arena == NULL)
@@ -241,9 +241,8 @@ static void load(bench *b)
 	rule.value = format;
 	check(sp_bundle_open(&bundle, b->prefix, &err), &err);
 	check(sp_embedding_find(&embedding, &spec, bundle, NULL, arena, &err), &err);
-	check(sp_embedding_load(&table, &embedding, &spec, false, &policy, &err), &err);
-	b->footprint = sp_table_footprint(table);
-	sp_table_destroy(table);
+	check(sp_embedding_load(&b->table, &embedding, &spec, false, &policy, &err), &err);
+	b->footprint = sp_table_footprint(b->table);
 	sp_bundle_close(bundle);
 	sp_arena_destroy(arena);
 }
@@ -294,6 +293,8 @@ static double seconds_of(bench *b, stage s, double *processor)
 	*processor = processor_seconds() - *processor;
 	start = sp_clock_now_ns() - start;
 	sp_region_fini(&b->memory);
+	sp_table_destroy(b->table);
+	b->table = NULL;
 	peak = memory_mib("VmHWM:") - before - 1.05 * (double)b->footprint / 1048576;
 	if (s == LOAD && peak > b->peak_over)
 		b->peak_over = peak;
