@@ -132,6 +132,21 @@ static sp_status is_whole(bool *out, const sp_embedding *embedding, const sp_emb
 	return SP_OK;
 }
 
+/* Of a part whose keys alone are missing the rows are there: a bundle that has lost something. */
+static sp_status count_parts(size_t *count, const sp_bundle *bundle, const suffixes *suffix,
+			     const sp_part_name *name, sp_error *err)
+{
+	size_t values;
+
+	SP_TRY(sp_part_name_count(count, name, bundle, suffix->keys, err));
+	SP_TRY(sp_part_name_count(&values, name, bundle, suffix->values, err));
+	if (values <= *count)
+		return SP_OK; /* one without values is found out later, and named */
+	return sp_error_set(err, SP_CORRUPT, "%s lacks '%.*s/part_%zu%.*s%s'",
+			    sp_bundle_prefix(bundle), (int)name->head.size, name->head.data, *count,
+			    (int)name->tail.size, name->tail.data, suffix->keys);
+}
+
 /* Names the parts there are, in DeepRec's order: numbered ones, else the name without a part. */
 static sp_status name_parts(sp_embedding_part **out, size_t *count, const sp_bundle *bundle,
 			    const suffixes *suffix, const sp_part_name *name, sp_arena *arena,
@@ -143,7 +158,7 @@ static sp_status name_parts(sp_embedding_part **out, size_t *count, const sp_bun
 
 	if (base == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a part");
-	SP_TRY(sp_part_name_count(count, name, bundle, suffix->keys, err));
+	SP_TRY(count_parts(count, bundle, suffix, name, err));
 	if (*count == 0) {
 		SP_TRY(find_entry(&unnumbered, bundle, base, suffix->keys, arena, err));
 		*count = unnumbered != NULL;

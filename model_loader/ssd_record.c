@@ -326,6 +326,15 @@ static bool looks_like_header(const char *record)
 	       is_frequency(number_at(record, 1));
 }
 
+/*
+ * Set in a header, and in a row only by a second element below 1e-38: together with
+ * all records looking like headers, that does not happen by chance.
+ */
+static bool has_flag(const char *record)
+{
+	return number_at(record, 0) >> STEP_BITS != 0;
+}
+
 static bool looks_like_tail(const char *record, size_t size)
 {
 	int64_t version = number_at(record + size - sizeof(version), 0);
@@ -337,7 +346,7 @@ static bool looks_like_tail(const char *record, size_t size)
 /* Header and tail both fit the size: what do the records themselves look like? */
 static sp_status weigh_records(sp_ssd_record *r, bool shorter_tail, sp_error *err)
 {
-	bool headers = true, tails = true;
+	bool headers = true, tails = true, flags = false;
 
 	for (size_t i = 0; i < r->keys.count && headers; i++) {
 		const char *record = record_of(r, i);
@@ -345,9 +354,10 @@ static sp_status weigh_records(sp_ssd_record *r, bool shorter_tail, sp_error *er
 		if (record == NULL)
 			break; /* nothing of it will be published, see sp_ssd_record_check() */
 		headers = looks_like_header(record);
+		flags = flags || has_flag(record);
 		tails = tails && looks_like_tail(record, r->record_size);
 	}
-	if (headers && (tails || shorter_tail))
+	if (headers && !flags && (tails || shorter_tail))
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "nothing tells whether its records of %zu bytes start with a "
 				    "header",

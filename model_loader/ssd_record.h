@@ -35,8 +35,8 @@
  * multiple of 16 bytes unless that was switched off.  Nothing says which kind a
  * file has.  It follows from the record's size and the widths of the slots in
  * the checkpoint; where header and tail would both be 16 bytes, from whether all
- * records look like the one and not all like the other; and where that does not
- * settle it, the variable is refused (SP_UNSUPPORTED).
+ * records look like the one, and either have its flags or do not all look like the
+ * other; and where that does not settle it, the variable is refused (SP_UNSUPPORTED).
  *
  * The bundle's checksums are checked; records have none.
  *

@@ -250,6 +250,8 @@ def make_ssd():
 
     variable("header", header_record)
     variable("scope/header3", header_record, dim=3, slots=2)
+    # The end of a record, one number and zeros, could be a frequency and a version.
+    variable("header5", header_record, dim=5)
     variable("tail2", tail_record(2))
     variable("tail1", tail_record(1))
     variable("tail0", tail_record(0), dim=6)
@@ -343,6 +345,9 @@ def make_broken():
     for i in [0, 2]:
         tensors[f"gap/part_{i}-keys"] = np.zeros([0], np.int64)
         tensors[f"gap/part_{i}-values"] = np.zeros([0, 4], np.float32)
+    for i in range(2):  # the last part has rows, but no keys any more
+        tensors.update(full(f"lost/part_{i}", [k for k in KEYS if k % 1000 % 2 == i], 4))
+    del tensors["lost/part_1-keys"]
     save("broken", tensors)
 
 

@@ -391,6 +391,16 @@ static void tensors_that_contradict_are_refused(void **state)
 	}
 }
 
+/* Fewer keys are no fewer parts: else the rows of the last one would be gone, and nobody told. */
+static void a_part_that_has_lost_its_keys_is_refused(void **state)
+{
+	sp_embedding_spec whole = spec_of("lost", 0, 1), part = spec_of("lost/part_0", 0, 2);
+
+	(void)state;
+	check_refused(broken, NULL, &whole, SP_CORRUPT, "lost/part_1-keys");
+	check_refused(broken, NULL, &part, SP_CORRUPT, "lost/part_1-keys");
+}
+
 static void specs_that_cannot_be_are_refused(void **state)
 {
 	sp_embedding_spec spec = spec_of("double", 0, 1);
@@ -542,6 +552,7 @@ int main(void)
 		cmocka_unit_test(a_delta_without_the_variable_changes_nothing),
 		cmocka_unit_test(a_missing_variable_is_named),
 		cmocka_unit_test(tensors_that_contradict_are_refused),
+		cmocka_unit_test(a_part_that_has_lost_its_keys_is_refused),
 		cmocka_unit_test(specs_that_cannot_be_are_refused),
 		cmocka_unit_test(a_broken_delta_is_refused),
 		cmocka_unit_test(a_flipped_bit_is_noticed),

@@ -90,9 +90,10 @@ static void records_of_every_generation_are_read(void **state)
 		const char *name;
 		size_t dim;
 		sp_dtype key_dtype;
-	} cases[] = {{"header", 4, SP_INT64}, {"scope/header3", 3, SP_INT64},
-		     {"tail2", 4, SP_INT64},  {"tail1", 4, SP_INT64},
-		     {"tail0", 6, SP_INT64},  {"counted", 4, SP_INT32}};
+	} cases[] = {{"header", 4, SP_INT64},  {"scope/header3", 3, SP_INT64},
+		     {"header5", 5, SP_INT64}, {"tail2", 4, SP_INT64},
+		     {"tail1", 4, SP_INT64},   {"tail0", 6, SP_INT64},
+		     {"counted", 4, SP_INT32}};
 
 	(void)state;
 	begin();
