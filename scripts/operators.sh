@@ -62,14 +62,14 @@ of the list does not take is refused by name, too:
 | what | why |
 | --- | --- |
 | training, gradients, optimizers, candidate samplers, datasets, queues, readers, summaries | not part of an answer |
-| images but for resizing and patches, audio, video | not met in models of this kind |
+| images but for resizing, patches and boxes, audio, video | not met in models of this kind |
 | quantized convolutions, poolings, sums, products and concatenations; quantized layers that only oneDNN runs (`QuantizedMatMulWithBias`, ...); TPU, XLA, MKL and CUDA operators (`CudnnRNN`, ...) | made by other tools for other machines |
 | `PyFunc` and its kin | code of the host, not of the model |
 | generators whose state is a variable (`RngReadAndSkip`, `StatefulUniform`, ...) | a request changes no variables |
 | `EVGetFrequency`, `EVGetVersion` | tables keep no frequencies and versions of keys |
 | `Stack`, `StackV2` and their kin | made by the gradients of loops |
 | lists in lists deeper than 8 | not met in models of this kind |
-| `Eig`, tridiagonal and banded systems, matrix logarithms and square roots | not met in models of this kind |
+| `perturb_singular` of `TridiagonalSolve` | what it answers is made of rounding errors |
 | encodings other than UTF-8, UTF-16-BE/LE, UTF-32-BE/LE, US-ASCII and ISO-8859-1 | need ICU's tables |
 | `DecodeProtoV2`, `EncodeProto` with the name of a file as `descriptor_source`, or with `local://` and other types than `tensorflow.Example`, `tensorflow.SequenceExample` and what they are made of | their descriptors are not in the model |
 | `DecodeProtoV2` with `sanitize` or text messages | needs a rewriting of every message |

@@ -30,11 +30,16 @@ SP_FOR_NUMBER(LOAD, load)
 
 static sp_resize_load *const loads[SP_DTYPE_COUNT] = {SP_TABLE_NUMBER(load)};
 
+sp_resize_load *sp_resize__find_load(sp_dtype dtype)
+{
+	return loads[dtype];
+}
+
 sp_status sp_resize__prepare(const sp_prepare *prepare, sp_resize *out, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
-	out->load = loads[prepare->in_dtypes[0]];
+	out->load = sp_resize__find_load(prepare->in_dtypes[0]);
 	if (out->load == NULL)
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	SP_TRY(sp_node_attr_bool(prepare->node, "align_corners", false, &out->align, err));

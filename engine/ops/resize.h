@@ -11,6 +11,9 @@
 /* Pixel element i as float. */
 typedef float sp_resize_load(const void *pixels, size_t i);
 
+/* NULL for what is no type of numbers. */
+sp_resize_load *sp_resize__find_load(sp_dtype dtype);
+
 typedef struct sp_resize {
 	sp_resize_load *load;
 	bool align; /* the outermost pixels stay where they are */
