@@ -27,6 +27,7 @@
  *
  * An optional is a list of its components, or of nothing.  A map is a list of keys,
  * each with its value behind it.  Their elements have each a type of its own.
+ * So have those of a sparse matrix (engine/ops/csr.h).
  *
  * Threads: one thread at a time.
  */
@@ -38,6 +39,7 @@ typedef enum sp_list_kind {
 	SP_LIST_RAGGED,
 	SP_LIST_OPTIONAL,
 	SP_LIST_MAP,
+	SP_LIST_CSR,
 } sp_list_kind;
 
 typedef struct sp_list {

@@ -5,7 +5,8 @@
 #include "engine/ops/elements.h"
 
 /*
- * StridedSlice: x[begin:end:stride, ...] with all that Python's indexing knows.
+ * StridedSlice: x[begin:end:stride, ...] with all that Python's indexing knows, and
+ * TensorStridedSliceUpdate: x with a value in that place, which broadcasts to it.
  *
  * The specification is a list of entries, `begin`, `end` and `stride` one
  * number each; five masks say what entry i (bit i) means:
@@ -26,10 +27,12 @@ typedef struct slice_state {
 } slice_state;
 
 typedef struct slice_plan {
-	sp_shape shape; /* of the output */
-	sp_box box;     /* one dimension per dimension of the input */
-	int64_t offset; /* of the first element, in bytes */
-	int dim;        /* of the input, the next one */
+	sp_shape shape;          /* of the slice */
+	int source[SP_MAX_RANK]; /* which dimension of the input one of the slice is; -1: a new one
+				  */
+	sp_box box;              /* one dimension per dimension of the input */
+	int64_t offset;          /* of the first element, in bytes */
+	int dim;                 /* of the input, the next one */
 	bool reversed;
 } slice_plan;
 
@@ -38,14 +41,14 @@ static bool has_bit(int64_t mask, size_t i)
 	return mask >> i & 1;
 }
 
-static sp_status prepare(sp_prepare *prepare, sp_error *err)
+static sp_status prepare_any(sp_prepare *prepare, size_t inputs, sp_error *err)
 {
 	slice_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const sp_node *node = prepare->node;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_array__prepare(prepare, 4, err));
+	SP_TRY(sp_array__prepare(prepare, inputs, err));
 	SP_TRY(sp_elements__prepare_index(prepare, 1, SP_INT16, err));
 	SP_TRY(sp_array__same_dtype(prepare, 1, 4, err));
 	SP_TRY(sp_node_attr_int(node, "begin_mask", 0, &state->begin_mask, err));
@@ -58,9 +61,22 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-static sp_status add_output(const sp_call *call, slice_plan *plan, int64_t size)
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, 4, err);
+}
+
+static sp_status prepare_update(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(prepare_any(prepare, 5, err));
+	return sp_prepare_input_dtype(prepare, 4, prepare->in_dtypes[0], err);
+}
+
+/* A dimension of the slice: the next one of the input, or a new one. */
+static sp_status add_output(const sp_call *call, slice_plan *plan, int64_t size, bool is_new)
 {
 	SP_TRY(sp_array__rank(call, plan->shape.rank + 1));
+	plan->source[plan->shape.rank] = is_new ? -1 : plan->dim;
 	plan->shape.dims[plan->shape.rank++] = size;
 	return SP_OK;
 }
@@ -81,7 +97,7 @@ static sp_status add_whole(const sp_call *call, slice_plan *plan)
 {
 	int64_t dim = call->in[0]->shape.dims[plan->dim];
 
-	SP_TRY(add_output(call, plan, dim));
+	SP_TRY(add_output(call, plan, dim, false));
 	add_box(plan, 0, dim, 1);
 	return SP_OK;
 }
@@ -125,7 +141,7 @@ static sp_status add_range(const sp_call *call, slice_plan *plan, size_t i, int6
 	length = end - begin;
 	if (length != 0 && (length < 0) == (stride < 0))
 		size = length / stride + (length % stride != 0);
-	SP_TRY(add_output(call, plan, size));
+	SP_TRY(add_output(call, plan, size, false));
 	add_box(plan, size != 0 ? begin : 0, size, stride);
 	return SP_OK;
 }
@@ -170,7 +186,7 @@ static sp_status make_plan(const sp_call *call, slice_plan *plan)
 			for (int n = ellipsis_dims(state, i, entries, plan, rank); n > 0; n--)
 				SP_TRY(add_whole(call, plan));
 		} else if (has_bit(state->new_axis_mask, i)) {
-			SP_TRY(add_output(call, plan, 1));
+			SP_TRY(add_output(call, plan, 1, true));
 		} else {
 			SP_TRY(add_entry(call, plan, i));
 		}
@@ -217,4 +233,52 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
+/* ------------------------------------------------------------------- update */
+
+/* The strides of the value along the dimensions of the box: 0 where it repeats. */
+static sp_status spread_value(const sp_call *call, slice_plan *plan, size_t size)
+{
+	const sp_shape *value = &call->in[4]->shape, *shape = &plan->shape;
+	char a[SP_SHAPE_TEXT_SIZE], b[SP_SHAPE_TEXT_SIZE];
+	int64_t strides[SP_MAX_RANK];
+
+	sp_box__strides(value, size, strides);
+	memset(plan->box.from, 0, sizeof(plan->box.from));
+	for (int v = value->rank - 1, d = shape->rank - 1; v >= 0; v--, d--) {
+		if (value->dims[v] != 1 && (d < 0 || value->dims[v] != shape->dims[d]))
+			return sp_call_invalid(call, "a value of shape %s for a slice of shape %s",
+					       sp_shape_text(value, a), sp_shape_text(shape, b));
+		if (value->dims[v] != 1 && plan->source[d] >= 0)
+			plan->box.from[plan->source[d]] = strides[v];
+	}
+	return SP_OK;
+}
+
+static sp_status run_update(const sp_call *call)
+{
+	const sp_tensor *in = call->in[0];
+	size_t size = sp_dtype_size(in->dtype), count;
+	slice_plan plan = {.box.rank = in->shape.rank};
+
+	SP_TRY(check_entries(call));
+	sp_box__strides(&in->shape, size, plan.box.from);
+	SP_TRY(make_plan(call, &plan));
+	memcpy(plan.box.to, plan.box.from, sizeof(plan.box.to));
+	if (!sp_shape_count(&plan.shape, &count))
+		return sp_call_invalid(call, "the slice is too large");
+	if (count != 0)
+		SP_TRY(spread_value(call, &plan, size));
+	/* The value may be the very tensor. */
+	SP_TRY(call->in[4]->data == in->data ? sp_call_output(call, 0, in->dtype, &in->shape)
+					     : sp_call_output_over(call, 0, 0, in->dtype));
+	if (in->count != 0 && call->out[0]->data != in->data)
+		memcpy(call->out[0]->data, in->data, in->count * size);
+	if (count != 0)
+		sp_box__copy(&plan.box, (char *)call->out[0]->data + plan.offset, call->in[4]->data,
+			     size);
+	return SP_OK;
+}
+
+const sp_op sp_op_TensorStridedSliceUpdate = {
+	.name = "TensorStridedSliceUpdate", .prepare = prepare_update, .run = run_update};
 const sp_op sp_op_StridedSlice = {.name = "StridedSlice", .prepare = prepare, .run = run};

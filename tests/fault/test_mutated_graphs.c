@@ -327,6 +327,13 @@ static void optionals_and_maps(void **state)
 	mutate("tf2-container-errors");
 }
 
+static void sparse_matrices(void **state)
+{
+	(void)state;
+	mutate("tf2-sparse-matrices");
+	mutate("tf2-sparse-matrix-errors");
+}
+
 static void anonymous_tables(void **state)
 {
 	(void)state;
@@ -347,6 +354,7 @@ int main(void)
 		cmocka_unit_test(loops_of_the_second_generation),
 		cmocka_unit_test(lists_of_lists_and_ragged_values),
 		cmocka_unit_test(optionals_and_maps),
+		cmocka_unit_test(sparse_matrices),
 		cmocka_unit_test(anonymous_tables),
 		cmocka_unit_test(models_without_loops),
 	};
