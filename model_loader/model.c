@@ -126,6 +126,25 @@ static const char *own_prefix_of(const sp_model *model, const char *graph_file)
 			       stem.data);
 }
 
+/* Checkpoints of TensorFlow before 1.0 have no index: they are one file, or some numbered ones. */
+static sp_status refuse_first_format(const sp_model *model, const char *prefix, sp_error *err)
+{
+	static const char *const ends[] = {"", "-00000-of-00001"};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		const char *path = sp_arena_printf(model->arena, "%s%s", prefix, ends[i]);
+
+		if (path == NULL)
+			return no_memory(err);
+		if (sp_file_exists(path))
+			return sp_error_set(err, SP_UNSUPPORTED,
+					    "%s is a checkpoint of the first format (V1), only the "
+					    "second with an .index file is read",
+					    path);
+	}
+	return SP_OK;
+}
+
 /* Whether there are weights to restore; a model may be all constants. */
 static sp_status find_own_weights(sp_model *model, const char *graph_file, sp_error *err)
 {
@@ -141,6 +160,8 @@ static sp_status find_own_weights(sp_model *model, const char *graph_file, sp_er
 				    "restored into it");
 	if (model->saved.saver.restore_op != NULL && sp_file_exists(index))
 		model->own_prefix = prefix;
+	else if (model->saved.saver.restore_op != NULL && !model->from_checkpoint)
+		SP_TRY(refuse_first_format(model, prefix, err));
 	model->restores = model->from_checkpoint || model->own_prefix != NULL;
 	return SP_OK;
 }
@@ -165,7 +186,7 @@ static sp_status make_load_program(sp_model *model, const char *graph_file, sp_e
 
 /* ---------------------------------------------------------- serving program */
 
-/* A sparse or composite tensor has no one name: no request could carry it. */
+/* A tensor without a name, as one made of such as are made of several, no request could carry. */
 static bool is_plain(const sp_signature *signature)
 {
 	for (size_t i = 0; i < signature->input_count; i++)
@@ -273,7 +294,7 @@ static sp_status settle_signatures(sp_model *model, sp_error *err)
 
 		if (!is_plain(&model->saved.signatures[i]))
 			sp_error_set(&why, SP_UNSUPPORTED,
-				     "an input or output is a sparse or composite tensor");
+				     "an input or output has no one tensor in the graph");
 		else if (broken != NULL)
 			why = *broken;
 		else

@@ -146,6 +146,7 @@ static sp_status read_end(const sp_saved_model *model, sp_bytes text, sp_tensor_
 	const sp_node_def *node = find_node(model, name);
 	const char *shown = sp_arena_text(model->arena, tensor);
 
+	*info = (sp_tensor_info){.tensor_name = ""};
 	if (shown == NULL)
 		return no_memory(err);
 	if (alias.size == 0 || name.size == 0)

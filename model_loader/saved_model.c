@@ -1,6 +1,5 @@
 #include "model_loader/saved_model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,10 +7,10 @@
 #include "model_loader/message.h"
 #include "model_loader/proto/saved_model.pb-c.h"
 #include "model_loader/proto_internal.h"
+#include "model_loader/signature_internal.h"
 #include "model_loader/tensor_proto.h"
 
 #define SERVE_TAG            "serve"
-#define INIT_OP_SIGNATURE    "__saved_model_init_op"
 #define MAIN_OP_COLLECTION   "saved_model_main_op"
 #define LEGACY_OP_COLLECTION "legacy_init_op"
 #define TABLES_COLLECTION    "table_initializer"
@@ -27,99 +26,6 @@ static sp_status no_memory(sp_error *err)
 static bool is_text(const ProtobufCBinaryData *field, const char *text)
 {
 	return sp_bytes_equal_text(sp_message_bytes(field), text);
-}
-
-/* ----------------------------------------------------------------- signatures */
-
-static sp_status read_tensor_info(sp_tensor_info *out, const SpPb__TensorInfoEntry *entry,
-				  sp_arena *arena, sp_error *err)
-{
-	const SpPb__TensorInfo *info = entry->value;
-
-	*out = (sp_tensor_info){.tensor_name = "", .shape.rank = -1};
-	SP_TRY(sp_message_text(&out->alias, &entry->key, "a tensor's alias", arena, err));
-	if (info == NULL)
-		return sp_error_set(err, SP_CORRUPT, "tensor %s says nothing", out->alias);
-	if (info->encoding_case == SP_PB__TENSOR_INFO__ENCODING_NAME)
-		SP_TRY(sp_message_text(&out->tensor_name, &info->name, "a tensor's name", arena,
-				       err));
-	out->dtype = sp_proto__dtype(info->dtype);
-	if (info->tensor_shape != NULL && info->tensor_shape->n_dim <= SP_MAX_RANK)
-		return sp_proto__partial_shape(&out->shape, info->tensor_shape, err);
-	return SP_OK;
-}
-
-static int by_alias(const void *a, const void *b)
-{
-	return strcmp(((const sp_tensor_info *)a)->alias, ((const sp_tensor_info *)b)->alias);
-}
-
-static sp_status read_tensor_infos(const sp_tensor_info **out,
-				   SpPb__TensorInfoEntry *const *entries, size_t count,
-				   sp_arena *arena, sp_error *err)
-{
-	sp_tensor_info *items = sp_arena_array(arena, count, sizeof(*items));
-
-	if (items == NULL)
-		return no_memory(err);
-	for (size_t i = 0; i < count; i++)
-		SP_TRY(read_tensor_info(&items[i], entries[i], arena, err));
-	if (count > 1)
-		qsort(items, count, sizeof(*items), by_alias);
-	for (size_t i = 1; i < count; i++)
-		if (strcmp(items[i - 1].alias, items[i].alias) == 0)
-			return sp_error_set(err, SP_CORRUPT, "tensor %s is given twice",
-					    items[i].alias);
-	*out = items;
-	return SP_OK;
-}
-
-static sp_status read_signature(sp_signature *out, const SpPb__SignatureEntry *entry,
-				sp_arena *arena, sp_error *err)
-{
-	const SpPb__SignatureDef *signature = entry->value;
-	sp_status status;
-
-	*out = (sp_signature){.method = ""};
-	SP_TRY(sp_message_text(&out->name, &entry->key, "a signature's name", arena, err));
-	if (signature == NULL)
-		return sp_error_set(err, SP_CORRUPT, "signature %s says nothing", out->name);
-	SP_TRY(sp_message_text(&out->method, &signature->method_name, "a method's name", arena,
-			       err));
-	out->input_count = signature->n_inputs;
-	out->output_count = signature->n_outputs;
-	status = read_tensor_infos(&out->inputs, signature->inputs, out->input_count, arena, err);
-	if (status == SP_OK)
-		status = read_tensor_infos(&out->outputs, signature->outputs, out->output_count,
-					   arena, err);
-	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "signature %s", out->name);
-}
-
-static int by_signature_name(const void *a, const void *b)
-{
-	return strcmp(((const sp_signature *)a)->name, ((const sp_signature *)b)->name);
-}
-
-static sp_status read_signatures(sp_saved_model *out, const SpPb__MetaGraphDef *meta, sp_error *err)
-{
-	sp_signature *items = sp_arena_array(out->arena, meta->n_signature_def, sizeof(*items));
-	size_t count = 0;
-
-	if (items == NULL)
-		return no_memory(err);
-	for (size_t i = 0; i < meta->n_signature_def; i++)
-		if (!is_text(&meta->signature_def[i]->key, INIT_OP_SIGNATURE))
-			SP_TRY(read_signature(&items[count++], meta->signature_def[i], out->arena,
-					      err));
-	if (count > 1)
-		qsort(items, count, sizeof(*items), by_signature_name);
-	for (size_t i = 1; i < count; i++)
-		if (strcmp(items[i - 1].name, items[i].name) == 0)
-			return sp_error_set(err, SP_CORRUPT, "signature %s is given twice",
-					    items[i].name);
-	out->signatures = items;
-	out->signature_count = count;
-	return SP_OK;
 }
 
 /* --------------------------------------------------------- savers and init op */
@@ -153,11 +59,12 @@ static sp_status init_op_of_signature(const char **out, const SpPb__SignatureDef
 	for (size_t i = 0; signature != NULL && i < signature->n_outputs; i++) {
 		const SpPb__TensorInfo *info = signature->outputs[i]->value;
 
-		if (is_text(&signature->outputs[i]->key, INIT_OP_SIGNATURE) && info != NULL &&
+		if (is_text(&signature->outputs[i]->key, SP_INIT_OP_SIGNATURE) && info != NULL &&
 		    info->encoding_case == SP_PB__TENSOR_INFO__ENCODING_NAME)
 			return sp_message_text(out, &info->name, "the init operation", arena, err);
 	}
-	return sp_error_set(err, SP_CORRUPT, "signature " INIT_OP_SIGNATURE " names no operation");
+	return sp_error_set(err, SP_CORRUPT,
+			    "signature " SP_INIT_OP_SIGNATURE " names no operation");
 }
 
 static sp_status init_op_of_collection(const char **out, const SpPb__CollectionDef *collection,
@@ -183,7 +90,7 @@ static sp_status read_init_op(sp_saved_model *out, const SpPb__MetaGraphDef *met
 	static const char *const keys[] = {MAIN_OP_COLLECTION, LEGACY_OP_COLLECTION};
 
 	for (size_t i = 0; i < meta->n_signature_def; i++)
-		if (is_text(&meta->signature_def[i]->key, INIT_OP_SIGNATURE))
+		if (is_text(&meta->signature_def[i]->key, SP_INIT_OP_SIGNATURE))
 			return init_op_of_signature(&out->init_op, meta->signature_def[i]->value,
 						    out->arena, err);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
@@ -314,7 +221,7 @@ static sp_status read_meta_graph(sp_saved_model *out, const SpPb__MetaGraphDef *
 	if (meta->graph_def == NULL)
 		return sp_error_set(err, SP_CORRUPT, "the metagraph has no graph");
 	SP_TRY(sp_proto__graph(&out->graph, meta->graph_def, &target, err));
-	SP_TRY(read_signatures(out, meta, err));
+	SP_TRY(sp_saved_model__read_signatures(out, meta, &target, err));
 	SP_TRY(read_saver(&out->saver, meta->saver_def, out->arena, err));
 	SP_TRY(read_saver(&out->incremental_saver, meta->incr_saver_def, out->arena, err));
 	SP_TRY(read_init_op(out, meta, err));
@@ -485,14 +392,4 @@ sp_status sp_saved_model_read(sp_saved_model *out, const char *directory, sp_are
 	status = sp_saved_model_parse(out, bytes, size, arena, err);
 	sp_free(bytes);
 	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", path);
-}
-
-const sp_signature *sp_saved_model_signature(const sp_saved_model *model, const char *name)
-{
-	sp_signature wanted = {.name = name};
-
-	if (model->signature_count == 0)
-		return NULL;
-	return bsearch(&wanted, model->signatures, model->signature_count, sizeof(wanted),
-		       by_signature_name);
 }

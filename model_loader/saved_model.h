@@ -24,11 +24,18 @@
  * Threads: immutable once read.
  */
 
+/*
+ * A sparse tensor "x" is three of these, "x/indices", "x/values" and "x/shape",
+ * as TensorFlow names its placeholders; any other that is made of several, as a
+ * ragged one, is "x/0", "x/1" and so on in the file's order: of a ragged one the
+ * flat values, then the row splits.
+ */
 typedef struct sp_tensor_info {
 	const char *alias;
-	const char *tensor_name; /* "node:0"; "" for a sparse or composite tensor */
-	sp_dtype dtype;          /* SP_INVALID_DTYPE for a type we do not know */
-	sp_partial_shape shape;  /* as declared; ranks above SP_MAX_RANK are unknown ones */
+	const char *tensor_name;        /* "node:0"; "" when the file names none */
+	sp_dtype dtype;                 /* SP_INVALID_DTYPE for a type we do not know */
+	sp_partial_shape shape;         /* as declared; ranks above SP_MAX_RANK are unknown ones */
+	const sp_tensor *default_value; /* what an input is that no request gives; NULL: none */
 } sp_tensor_info;
 
 typedef struct sp_signature {

@@ -13,7 +13,20 @@ static sp_status no_memory(sp_error *err)
 	return sp_error_set(err, SP_NO_MEMORY, "no memory for the names of a signature");
 }
 
-/* A copy of `infos` whose texts are in the arena too. */
+static bool copy_default(sp_tensor_info *info, sp_arena *arena)
+{
+	sp_tensor *copy;
+
+	if (info->default_value == NULL)
+		return true;
+	copy = sp_arena_alloc(arena, sizeof(*copy));
+	if (copy == NULL || sp_tensor_copy(copy, arena, info->default_value, NULL) != SP_OK)
+		return false;
+	info->default_value = copy;
+	return true;
+}
+
+/* A copy of `infos` whose texts and defaults are in the arena too. */
 static const sp_tensor_info *copy_infos(const sp_tensor_info *infos, size_t count, sp_arena *arena)
 {
 	sp_tensor_info *copy = sp_arena_array(arena, count, sizeof(*copy));
@@ -22,7 +35,8 @@ static const sp_tensor_info *copy_infos(const sp_tensor_info *infos, size_t coun
 		copy[i] = infos[i];
 		copy[i].alias = sp_arena_text(arena, sp_bytes_of(infos[i].alias));
 		copy[i].tensor_name = sp_arena_text(arena, sp_bytes_of(infos[i].tensor_name));
-		if (copy[i].alias == NULL || copy[i].tensor_name == NULL)
+		if (copy[i].alias == NULL || copy[i].tensor_name == NULL ||
+		    !copy_default(&copy[i], arena))
 			return NULL;
 	}
 	return copy;

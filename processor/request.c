@@ -10,12 +10,18 @@ static sp_status out_of_memory(sp_error *err)
 			    "the request needs more memory than session_workspace_bytes allows");
 }
 
-/* Aliases of one tensor are fed alike. */
-static void feed_twins(const sp_endpoint *endpoint, sp_tensor *inputs)
+/* Aliases of one tensor are fed alike; what is not given is what the signature says, if anything.
+ */
+static void complete(const sp_endpoint *endpoint, sp_tensor *inputs)
 {
-	for (size_t i = 0; i < endpoint->signature.input_count; i++)
+	const sp_tensor_info *infos = endpoint->signature.inputs;
+
+	for (size_t i = 0; i < endpoint->signature.input_count; i++) {
 		if (endpoint->input_twins[i] != i)
 			inputs[i] = inputs[endpoint->input_twins[i]];
+		if (!sp_tensor_is_set(&inputs[i]) && infos[i].default_value != NULL)
+			inputs[i] = *infos[i].default_value;
+	}
 }
 
 sp_status sp_request_run(const sp_request_target *target, sp_predict_request *request,
@@ -38,7 +44,7 @@ sp_status sp_request_run(const sp_request_target *target, sp_predict_request *re
 	memset(wanted, 0, count * sizeof(*wanted));
 	for (size_t i = 0; i < request->output_count; i++)
 		wanted[request->outputs[i].index] = true;
-	feed_twins(endpoint, request->inputs);
+	complete(endpoint, request->inputs);
 	SP_TRY(sp_session_run(target->session, &run, fetches, err));
 	for (size_t i = 0; i < request->output_count; i++)
 		request->outputs[i].tensor = fetches[request->outputs[i].index];

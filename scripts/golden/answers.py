@@ -8,13 +8,29 @@ def _arrays(outputs):
     return {alias: np.array(value, object) if isinstance(value, bytes) else value for alias, value in outputs.items()}
 
 
+def _ends(infos):
+    """{alias: tensor name}; a tensor that is made of several is one of each, under the names we give them."""
+    names = {}
+    for alias, info in infos.items():
+        sparse = info.coo_sparse
+        if info.WhichOneof("encoding") == "coo_sparse":
+            names.update({alias + "/indices": sparse.indices_tensor_name, alias + "/values": sparse.values_tensor_name,
+                          alias + "/shape": sparse.dense_shape_tensor_name})
+        elif info.WhichOneof("encoding") == "composite_tensor":
+            names.update({"%s/%d" % (alias, i): part.name for i, part in enumerate(info.composite_tensor.components)})
+        else:
+            names[alias] = info.name
+    return names
+
+
 def answers(model, requests, signature="serving_default"):
     """[(request, outputs)], computed by a session, as a model server does."""
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         meta = tf.compat.v1.saved_model.load(session, ["serve"], model)
         definition = meta.signature_def[signature]
-        fetches = {alias: info.name for alias, info in definition.outputs.items()}
-        return [(feed, _arrays(session.run(fetches, {definition.inputs[alias].name: value for alias, value in feed.items()})))
+        fetches, names = _ends(definition.outputs), _ends(definition.inputs)
+        defaults = {alias: tf.make_ndarray(value) for alias, value in definition.defaults.items()}
+        return [(feed, _arrays(session.run(fetches, {names[alias]: value for alias, value in {**defaults, **feed}.items()})))
                 for feed in requests]
 
 

@@ -32,12 +32,14 @@ def _write(path, data):
         file.write(data if isinstance(data, bytes) else (data + "\n").encode())
 
 
-def add_requests(folder, pairs):
-    """pairs: [(inputs, outputs)], both {alias: array}."""
+def add_requests(folder, pairs, in_json=True):
+    """pairs: [(inputs, outputs)], both {alias: array}; in_json: also in the form of TensorFlow Serving's REST interface."""
     for number, (inputs, outputs) in enumerate(pairs):
         base = os.path.join(folder, "requests/%03d" % number)
         _write(base + ".request.pb", wire.request_proto(inputs))
         _write(base + ".response.pb", wire.response_proto(outputs))
+        if not in_json:
+            continue
         try:
             request, response = wire.request_json(inputs), wire.response_json(outputs)
         except wire.NoJson:

@@ -80,6 +80,27 @@ static void what_nothing_gives_a_value_is_named(void **state)
 	sp_temp_remove(folder);
 }
 
+/* What savers wrote before TensorFlow 1.0, and with write_version=V1 after it. */
+static void weights_in_the_first_format_are_refused_by_name(void **state)
+{
+	static const char *const names[] = {"variables", "variables-00000-of-00001"};
+	char source[SP_PATH_SIZE], folder[SP_PATH_SIZE], command[5 * SP_PATH_SIZE];
+	sp_model *model;
+
+	(void)state;
+	sp_source_path(source, "tests/golden/keras2-mlp/model/saved_model.pb");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		sp_temp_make(folder);
+		snprintf(command, sizeof(command),
+			 "cp '%s' '%s' && mkdir '%s/variables' && touch '%s/variables/%s'", source,
+			 folder, folder, folder, names[i]);
+		assert_int_equal(system(command), 0);
+		assert_int_equal(load(&model, folder, "serving_default", false), SP_UNSUPPORTED);
+		assert_non_null(strstr(err.text, "checkpoint of the first format (V1)"));
+		sp_temp_remove(folder);
+	}
+}
+
 static void a_folder_that_is_not_there_is_named(void **state)
 {
 	sp_model *model;
@@ -95,6 +116,7 @@ int main(void)
 		cmocka_unit_test(a_model_has_an_entry_per_signature),
 		cmocka_unit_test(a_signature_that_is_not_there_is_refused_or_replaced),
 		cmocka_unit_test(what_nothing_gives_a_value_is_named),
+		cmocka_unit_test(weights_in_the_first_format_are_refused_by_name),
 		cmocka_unit_test(a_folder_that_is_not_there_is_named),
 	};
 
