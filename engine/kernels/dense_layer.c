@@ -213,17 +213,24 @@ static sp_status pack(sp_dense_layer *layer, const sp_dense_spec *spec, sp_error
 	return status;
 }
 
-static sp_status take_bias(sp_dense_layer *layer, const float *bias, sp_error *err)
+static sp_status copy_bias(sp_dense_layer *layer, const float *bias, sp_error *err)
 {
-	dnnl_dims_t dims = {1, (dnnl_dim_t)layer->n};
-	dnnl_memory_desc_t desc;
-
-	if (bias == NULL)
+	if (bias == NULL || layer->n == 0)
 		return SP_OK;
 	layer->bias = sp_alloc_aligned(64, layer->n * sizeof(float));
 	if (layer->bias == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu biases", layer->n);
 	memcpy(layer->bias, bias, layer->n * sizeof(float));
+	return SP_OK;
+}
+
+static sp_status describe_bias(sp_dense_layer *layer, sp_error *err)
+{
+	dnnl_dims_t dims = {1, (dnnl_dim_t)layer->n};
+	dnnl_memory_desc_t desc;
+
+	if (layer->bias == NULL)
+		return SP_OK;
 	DNNL_TRY("describe the bias",
 		 dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_f32, dnnl_ab));
 	DNNL_TRY("hold the bias",
@@ -233,10 +240,13 @@ static sp_status take_bias(sp_dense_layer *layer, const float *bias, sp_error *e
 
 static sp_status build(sp_dense_layer *layer, const sp_dense_spec *spec, sp_error *err)
 {
+	SP_TRY(copy_bias(layer, spec->bias, err));
+	if (layer->k == 0 || layer->n == 0)
+		return SP_OK;
 	DNNL_TRY("start", dnnl_engine_create(&layer->engine, dnnl_cpu, 0));
 	DNNL_TRY("start",
 		 dnnl_stream_create(&layer->stream, layer->engine, dnnl_stream_default_flags));
-	SP_TRY(take_bias(layer, spec->bias, err));
+	SP_TRY(describe_bias(layer, err));
 	SP_TRY(make_primitives(layer, err));
 	return pack(layer, spec, err);
 }
@@ -483,13 +493,28 @@ static sp_status run_all(const sp_dense_layer *layer, lane *l, const float *x, s
 	return run_padded(layer, l, r, x, m, y, workspace, err);
 }
 
+/* Sums of nothing. */
+static void run_without_weights(const sp_dense_layer *layer, size_t m, float *y)
+{
+	for (size_t i = 0; i < m; i++)
+		for (size_t j = 0; j < layer->n; j++)
+			y[i * layer->n + j] = layer->bias != NULL ? layer->bias[j] : 0;
+	if (layer->activation == SP_ACTIVATION_RELU)
+		rectify(y, m * layer->n);
+}
+
 sp_status sp_dense_layer_run(const sp_dense_layer *layer, const float *x, size_t m, float *y,
 			     sp_workspace *workspace, sp_error *err)
 {
-	lane *l = claim_lane(layer);
 	sp_status status;
 	int threads;
+	lane *l;
 
+	if (layer->k == 0 || layer->n == 0) {
+		run_without_weights(layer, m, y);
+		return SP_OK;
+	}
+	l = claim_lane(layer);
 	if (l == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory to run a layer");
 	threads = use_one_thread();

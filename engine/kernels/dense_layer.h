@@ -26,8 +26,8 @@ typedef struct sp_dense_layer sp_dense_layer;
 typedef enum sp_activation { SP_ACTIVATION_NONE, SP_ACTIVATION_RELU } sp_activation;
 
 typedef struct sp_dense_spec {
-	size_t k;             /* >= 1 */
-	size_t n;             /* >= 1 */
+	size_t k; /* 0: every sum is 0 */
+	size_t n;
 	const float *weights; /* [k, n], or [n, k] when transposed; packed, not kept */
 	bool transposed;
 	const float *bias; /* [n] or NULL; copied */

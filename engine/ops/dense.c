@@ -39,9 +39,8 @@ static sp_status make_spec(const sp_call *call, sp_dense_spec *spec)
 	const sp_tensor *b = call->in_count > 1 ? call->in[1] : NULL;
 	char text[SP_SHAPE_TEXT_SIZE];
 
-	if (w->shape.rank != 2 || w->count == 0)
-		return sp_error_set(call->err, SP_UNSUPPORTED,
-				    "weights of shape %s are not a matrix with elements",
+	if (w->shape.rank != 2)
+		return sp_error_set(call->err, SP_INVALID, "weights of shape %s are not a matrix",
 				    sp_shape_text(&w->shape, text));
 	*spec = (sp_dense_spec){.k = (size_t)w->shape.dims[state->transposed ? 1 : 0],
 				.n = (size_t)w->shape.dims[state->transposed ? 0 : 1],

@@ -62,7 +62,8 @@ static void check(size_t k, size_t n, bool transposed, bool with_bias, sp_activa
 
 static void products_agree_with_the_definition(void **state)
 {
-	static const size_t sizes[][2] = {{1, 1}, {3, 5}, {16, 16}, {17, 33}, {128, 64}, {130, 1}};
+	static const size_t sizes[][2] = {{1, 1},   {3, 5}, {16, 16}, {17, 33}, {128, 64},
+					  {130, 1}, {0, 5}, {5, 0},   {0, 0}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
