@@ -1,6 +1,7 @@
 #ifndef SP_ENGINE_ENVIRONMENT_H
 #define SP_ENGINE_ENVIRONMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -34,6 +35,7 @@ typedef struct sp_embedding_import {
 	sp_bytes name;        /* of the EmbeddingVariable in it */
 	int64_t partition_id; /* which part of how many the handle is; 0 of 1 when it is whole */
 	int64_t partition_num;
+	bool reset_versions; /* rows count as changed at step 0 */
 } sp_embedding_import;
 
 struct sp_environment {
@@ -71,11 +73,12 @@ struct sp_environment {
 
 	/*
 	 * The same for an embedding whose rows the program has in hand: keys [n]
-	 * int32 or int64, values [n, dim].  Both are copied.
+	 * int32 or int64, values [n, dim], versions int64, of the first of the keys.  All are
+	 * copied.
 	 */
 	sp_status (*import_embedding_rows)(void *context, sp_resource *resource,
 					   const sp_tensor *keys, const sp_tensor *values,
-					   sp_error *err);
+					   const sp_tensor *versions, sp_error *err);
 
 	sp_arena *arena; /* of the version that is being loaded */
 };

@@ -27,6 +27,7 @@ sp_status sp_resources_init_as(sp_resources *resources, const sp_resources *decl
 			       sp_arena *arena, sp_error *err)
 {
 	sp_resources_init(resources, arena);
+	resources->columns = declared->columns;
 	resources->items = sp_arena_array(arena, declared->count, sizeof(*resources->items));
 	if (resources->items == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu resources",
@@ -39,6 +40,8 @@ sp_status sp_resources_init_as(sp_resources *resources, const sp_resources *decl
 		item->variable = (sp_tensor){0};
 		item->hash_table = NULL;
 		item->table = NULL;
+		if (item->kind == SP_RESOURCE_EMBEDDING)
+			item->columns |= declared->columns;
 	}
 	return SP_OK;
 }
@@ -153,6 +156,20 @@ sp_status sp_resources_get(const sp_resources *resources, const sp_tensor *handl
 		return sp_error_set(err, SP_INVALID, "'%s' is a %s, and no %s", resource->name,
 				    kind_name(resource->kind), kind_name(kind));
 	*out = resource;
+	return SP_OK;
+}
+
+sp_status sp_resources_ask_column(sp_resources *resources, const sp_tensor *handle, unsigned column,
+				  sp_error *err)
+{
+	unsigned *columns = &resources->columns;
+	sp_resource *resource;
+
+	if (handle != NULL) {
+		SP_TRY(sp_resources_get(resources, handle, SP_RESOURCE_EMBEDDING, &resource, err));
+		columns = &resource->columns;
+	}
+	*columns |= 1u << column;
 	return SP_OK;
 }
 

@@ -47,6 +47,9 @@ typedef struct sp_resource {
 	sp_tensor variable; /* in the list's arena */
 	struct sp_hash_table *hash_table;
 	const struct sp_table *table; /* owned by whoever loaded it, not by the list */
+
+	/* Of an embedding: what its table has beside rows, bits 1 << sp_table_column. */
+	unsigned columns;
 } sp_resource;
 
 /* What a graph declares, and the state of one model version. */
@@ -56,7 +59,8 @@ typedef struct sp_resources {
 	sp_resource *items;
 	size_t count;
 	size_t capacity;
-	sp_map names; /* "<kind><container>\0<name>" -> index */
+	sp_map names;     /* "<kind><container>\0<name>" -> index */
+	unsigned columns; /* what the tables of all embeddings have beside rows, as above */
 } sp_resources;
 
 /* The arena outlives the list. */
@@ -79,6 +83,14 @@ SP_MUST_CHECK sp_status sp_resources_declare(sp_resources *resources, sp_resourc
 					     sp_bytes container, const char *name, sp_dtype dtype,
 					     sp_dtype key_dtype, const sp_partial_shape *shape,
 					     uint64_t *index, sp_error *err);
+
+/*
+ * While a graph is prepared: the embedding that `handle` leads to, or any one where
+ * that is not known yet (NULL), is asked for a column (storage/table.h).  SP_INVALID
+ * when it leads to something else.
+ */
+SP_MUST_CHECK sp_status sp_resources_ask_column(sp_resources *resources, const sp_tensor *handle,
+						unsigned column, sp_error *err);
 
 /*
  * What handle `handle` leads to.  SP_INVALID when it is not a handle or leads

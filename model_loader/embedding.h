@@ -28,12 +28,13 @@
  * seen at least as often as its filter asks for, and at least once.
  *
  * NAME-versions is read where a delta's rows are compared with those they lie
- * over (model_loader/row_versions.h).
+ * over (model_loader/row_versions.h), and where a model asks for it, as for
+ * NAME-freqs and both of the keys that a filter has refused
+ * (model_loader/embedding_column.h).
  *
- * The other tensors (keys that a filter has refused, bucket offsets) have no
- * bearing on an answer, and may be missing.  Where NAME-keys or
- * NAME-values is missing in a full checkpoint DeepRec serves an empty variable,
- * so that every answer is a default; we refuse to load it.
+ * The other tensors (bucket offsets) have no bearing on an answer, and may be missing.  Where
+ * NAME-keys or NAME-values is missing in a full checkpoint DeepRec serves an empty variable, so
+ * that every answer is a default; we refuse to load it.
  *
  * A partitioned one is P variables, NAME/part_0 ... NAME/part_<P-1>, P being
  * the trainer's choice and not always the serving graph's.  DeepRec routes a
@@ -70,7 +71,9 @@ typedef struct sp_embedding_spec {
 	float default_value_no_permission;
 	const float *default_rows; /* [default_row_count, dim]; may be NULL with a filter */
 	size_t default_row_count;
-	sp_routing routing; /* of the full checkpoint's rows; unknown: all keys are looked at */
+	bool reset_versions; /* the full checkpoint's versions count as 0 (attribute reset_version)
+			      */
+	sp_routing routing;  /* of the full checkpoint's rows; unknown: all keys are looked at */
 } sp_embedding_spec;
 
 /* A part's tensors in a bundle; their names and shapes are the bundle's. */

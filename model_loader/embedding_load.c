@@ -2,6 +2,7 @@
 #include "base/size.h"
 #include "model_loader/embedding.h"
 #include "model_loader/embedding_image.h"
+#include "model_loader/embedding_internal.h"
 #include "model_loader/row_merge.h"
 #include "model_loader/row_pace.h"
 #include "storage/rows_builder.h"
@@ -28,35 +29,41 @@ static bool may_have_freqs(const sp_embedding_rows *rows)
 	return rows->part_count == 0;
 }
 
+sp_status sp_embedding__choose_rows(sp_row_selection *out, const sp_embedding *embedding,
+				    const sp_embedding_spec *spec, bool only_own_part,
+				    const sp_load_policy *policy, sp_error *err)
+{
+	*out = (sp_row_selection){.part_count = 1, .slice_count = 1, .filter = spec->filter};
+	if (embedding->whole && only_own_part) {
+		out->part = spec->partition_id;
+		out->part_count = spec->partition_num;
+	}
+	if (!sp_load_policy_shards(policy, embedding->base))
+		return SP_OK;
+	if (!embedding->whole)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "its parts do not follow key %% 1000 %% parts, so that it "
+				    "cannot be sliced");
+	out->slice = policy->slice;
+	out->slice_count = policy->slice_count;
+	return SP_OK;
+}
+
 static sp_status choose_rows(load *l, sp_error *err)
 {
 	const sp_embedding_spec *spec = l->spec;
 	sp_row_selection *s = &l->selection;
 
-	*s = (sp_row_selection){.part_count = 1,
-				.slice_count = 1,
-				.filter = spec->filter,
-				.frequency_floor = spec->filter_freq > 1 ? spec->filter_freq : 1,
-				.frequency_threshold = sp_name_rules_find(
-					&l->policy->frequency_thresholds, l->embedding->base, 0)};
+	SP_TRY(sp_embedding__choose_rows(s, l->embedding, spec, l->own_part, l->policy, err));
+	s->frequency_floor = spec->filter_freq > 1 ? spec->filter_freq : 1;
+	s->frequency_threshold = sp_name_rules_find(&l->policy->frequency_thresholds,
+						    l->embedding->base, 0);
 	if (s->frequency_threshold > s->frequency_floor && !may_have_freqs(&l->embedding->full))
 		sp_log(SP_LOG_WARNING,
 		       "embedding '%s' has no frequencies: with serve_frequency_threshold %lld "
 		       "none of its rows is held",
 		       spec->name, (long long)s->frequency_threshold);
-	if (l->embedding->whole && l->own_part) {
-		s->part = spec->partition_id;
-		s->part_count = spec->partition_num;
-	}
 	l->sharded = sp_load_policy_shards(l->policy, l->embedding->base);
-	if (!l->sharded)
-		return SP_OK;
-	if (!l->embedding->whole)
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "its parts do not follow key %% 1000 %% parts, so that it "
-				    "cannot be sliced");
-	s->slice = l->policy->slice;
-	s->slice_count = l->policy->slice_count;
 	return SP_OK;
 }
 
@@ -99,18 +106,24 @@ static sp_status put_rows(void *context, const sp_row_piece *piece, sp_error *er
 	return sp_rows_builder_put_rows(context, piece->keys, piece->rows, piece->count, err);
 }
 
-/* Where all of a handle's rows lie in the part of its number, the others need not be read. */
-static sp_embedding_rows own_rows(const load *l, const sp_embedding_rows *rows)
+sp_embedding_rows sp_embedding__own_rows(const sp_embedding *embedding,
+					 const sp_embedding_spec *spec, bool only_own_part,
+					 const sp_embedding_rows *rows)
 {
 	sp_embedding_rows own = *rows;
-	bool apart = !l->embedding->whole ||
-		     (l->own_part && (int64_t)rows->part_count == l->spec->partition_num);
+	bool apart = !embedding->whole ||
+		     (only_own_part && (int64_t)rows->part_count == spec->partition_num);
 
 	if (apart && rows->part_count != 0) {
-		own.parts += l->spec->partition_id;
+		own.parts += spec->partition_id;
 		own.part_count = 1;
 	}
 	return own;
+}
+
+static sp_embedding_rows own_rows(const load *l, const sp_embedding_rows *rows)
+{
+	return sp_embedding__own_rows(l->embedding, l->spec, l->own_part, rows);
 }
 
 static sp_status read_rows(const load *l, const sp_embedding_rows *rows, const sp_row_sink *sink,

@@ -16,8 +16,6 @@
  * afterwards.
  */
 enum {
-	/* DeepRec's kSavedPartitionNum: parts are made of whole buckets. */
-	BUCKETS = 1000,
 	/* Bytes of rows in a piece, and at most so many rows. */
 	PIECE_BYTES = 256 << 10,
 	PIECE_ROWS = 4096,
@@ -74,12 +72,6 @@ static sp_status room_init(room *r, size_t rows, size_t raw, sp_error *err)
 	return SP_OK;
 }
 
-/* C's remainder, as DeepRec's: a negative key routes nowhere, and is never stored by it. */
-static bool routes_to(int64_t key, int64_t part, int64_t parts)
-{
-	return key % BUCKETS % parts == part;
-}
-
 /* Keys as int64 in memory of ours; `raw` has room for as many. */
 static void copy_keys(int64_t *to, const sp_bundle_span *keys, size_t first, size_t count,
 		      void *raw, uint32_t *crc)
@@ -110,7 +102,8 @@ sp_status sp_embedding__check_routing(sp_embedding_rows *rows, size_t part, sp_e
 		count = span.count - first < KEYS_PIECE / 16 ? span.count - first : KEYS_PIECE / 16;
 		copy_keys(keys, &span, first, count, raw, &crc);
 		for (size_t i = 0; i < count; i++)
-			if (!routes_to(keys[i], (int64_t)part, (int64_t)rows->part_count))
+			if (!sp_embedding__routes_to(keys[i], (int64_t)part,
+						     (int64_t)rows->part_count))
 				rows->routed = false;
 	}
 	return sp_bundle_span_check(&span, crc, err);
@@ -145,8 +138,7 @@ static void select_keys(const reading *job, room *r, const sp_row_piece *piece)
 	if (s->part_count <= 1 && s->slice_count <= 1 && piece->freqs == NULL)
 		return;
 	for (size_t i = 0; i < piece->count; i++)
-		if ((s->part_count > 1 && !routes_to(r->keys[i], s->part, s->part_count)) ||
-		    (s->slice_count > 1 && !routes_to(r->keys[i], s->slice, s->slice_count)) ||
+		if (!sp_embedding__selects(s, r->keys[i]) ||
 		    (piece->freqs != NULL && piece->freqs[i] < s->frequency_threshold))
 			r->keys[i] = -1;
 }

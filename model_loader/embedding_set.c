@@ -5,15 +5,27 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/size.h"
+#include "model_loader/embedding_column.h"
 #include "model_loader/embedding_size.h"
 #include "model_loader/part_name.h"
 #include "storage/table_builder.h"
 
+/* Tables have references of their own. */
+static void drop_columns(sp_embedding_set *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		for (int c = 0; c < SP_TABLE_COLUMNS; c++) {
+			sp_key_column_release(set->notes[i].columns[c]);
+			set->notes[i].columns[c] = NULL;
+		}
+}
+
 void sp_embedding_set_fini(sp_embedding_set *set)
 {
+	drop_columns(set);
 	for (size_t i = 0; i < set->count; i++) {
 		sp_free((void *)set->notes[i].spec.default_rows);
-		sp_row_versions_destroy(set->notes[i].versions);
+		sp_row_versions_destroy(set->notes[i].row_versions);
 	}
 	for (size_t i = 0; i < set->table_count; i++)
 		sp_table_destroy(set->tables[i]);
@@ -145,13 +157,14 @@ sp_status sp_embedding_set_import(sp_embedding_set *set, sp_resource *resource,
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of an embedding");
 	note->spec.partition_id = import->partition_id;
 	note->spec.partition_num = import->partition_num;
+	note->spec.reset_versions = import->reset_versions;
 	note->origin = SP_EMBEDDING_IN_CHECKPOINT;
 	return SP_OK;
 }
 
 sp_status sp_embedding_set_import_rows(sp_embedding_set *set, sp_resource *resource,
 				       const sp_tensor *keys, const sp_tensor *values,
-				       sp_error *err)
+				       const sp_tensor *versions, sp_error *err)
 {
 	char shape[SP_SHAPE_TEXT_SIZE];
 	sp_embedding_note *note;
@@ -176,6 +189,7 @@ sp_status sp_embedding_set_import_rows(sp_embedding_set *set, sp_resource *resou
 				    sp_shape_text(&values->shape, shape), keys->count);
 	SP_TRY(sp_tensor_copy(&note->keys, set->arena, keys, err));
 	SP_TRY(sp_tensor_copy(&note->values, set->arena, values, err));
+	SP_TRY(sp_tensor_copy(&note->versions, set->arena, versions, err));
 	note->origin = SP_EMBEDDING_IN_HAND;
 	return SP_OK;
 }
@@ -203,6 +217,67 @@ static sp_status load_in_hand(sp_table **out, const sp_embedding_set *set,
 	sp_free(keys);
 	return status;
 }
+
+/* -------------------------------------------------------------------- columns */
+
+/* Whether the model asks for it, of this handle or of one that may share its table. */
+static bool wants_column(const sp_embedding_set *set, const sp_embedding_note *note,
+			 sp_table_column which)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		const sp_embedding_note *other = &set->notes[i];
+		bool shares = other == note || (note->base != NULL && other->base != NULL &&
+						strcmp(note->base, other->base) == 0);
+
+		if (shares && (other->resource->columns & 1u << which) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* What is read while the rows are not there yet takes no memory on top of them. */
+static sp_status read_columns(const sp_embedding_set *set, sp_embedding_note *note, sp_error *err)
+{
+	for (int c = 0; c < SP_TABLE_COLUMNS; c++) {
+		if (note->columns[c] != NULL || !wants_column(set, note, (sp_table_column)c))
+			continue;
+		if (note->origin == SP_EMBEDDING_IN_HAND)
+			SP_TRY(sp_embedding_make_column(&note->columns[c], (sp_table_column)c,
+							&note->keys, &note->versions, err));
+		else
+			SP_TRY(sp_embedding_load_column(&note->columns[c], (sp_table_column)c,
+							&note->found, &note->spec, note->own_part,
+							set->policy, err));
+	}
+	return SP_OK;
+}
+
+static void give_columns(sp_table *table, const sp_embedding_note *note)
+{
+	for (int c = 0; c < SP_TABLE_COLUMNS; c++)
+		sp_table_set_column(table, (sp_table_column)c, note->columns[c]);
+}
+
+/* The delta's over those of the table below; once its rows are in `table`. */
+static sp_status lay_columns(sp_table *table, const sp_embedding_set *set,
+			     const sp_embedding_note *note, bool own_part, sp_error *err)
+{
+	sp_key_column *column;
+
+	for (int c = 0; c < SP_TABLE_COLUMNS; c++) {
+		if (!sp_table_has_column(table, (sp_table_column)c) ||
+		    note->found.delta.part_count == 0)
+			continue;
+		SP_TRY(sp_embedding_load_delta_column(&column, (sp_table_column)c, &note->found,
+						      &note->spec, own_part, set->policy, table,
+						      err));
+		sp_table_set_column(table, (sp_table_column)c, column);
+		sp_key_column_release(column);
+	}
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------------- tables */
 
 static bool is_sibling(const sp_embedding_note *a, const sp_embedding_note *b)
 {
@@ -287,11 +362,27 @@ static sp_status load_versions(const sp_embedding_set *set, sp_embedding_note *n
 {
 	if (set->policy == NULL || set->policy->old_key != SP_OLD_KEY_REPLACE_IF_NEWER)
 		return SP_OK;
-	if (note->versions == NULL)
-		SP_TRY(sp_embedding_load_versions(&note->versions, &note->found, &note->spec,
+	if (note->row_versions == NULL)
+		SP_TRY(sp_embedding_load_versions(&note->row_versions, &note->found, &note->spec,
 						  note->own_part, set->policy, err));
-	note->found.versions = note->versions;
+	note->found.versions = note->row_versions;
 	return SP_OK;
+}
+
+/* Rows, and what is asked for beside them. */
+static sp_status load_full(sp_table **out, const sp_embedding_set *set, sp_embedding_note *note,
+			   sp_error *err)
+{
+	sp_status status;
+
+	SP_TRY(load_versions(set, note, err));
+	SP_TRY(read_columns(set, note, err));
+	SP_TRY(sp_embedding_load(out, &note->found, &note->spec, note->own_part, set->policy, err));
+	give_columns(*out, note);
+	status = lay_columns(*out, set, note, note->own_part, err);
+	if (status != SP_OK)
+		sp_table_destroy(*out);
+	return status;
 }
 
 static sp_status load_from_checkpoint(sp_table **out, sp_embedding_set *set,
@@ -322,8 +413,7 @@ static sp_status load_from_checkpoint(sp_table **out, sp_embedding_set *set,
 	note->has_whole = note->found.whole && !alone;
 	note->own_part = alone;
 	note->found.image = set->image_opened ? &set->image : NULL;
-	SP_TRY(load_versions(set, note, err));
-	return sp_embedding_load(out, &note->found, &note->spec, alone, set->policy, err);
+	return load_full(out, set, note, err);
 }
 
 /* The table of the full checkpoint; a resource has the same number in all versions. */
@@ -341,6 +431,8 @@ static sp_status load_over_base(sp_table **out, sp_embedding_set *set, sp_embedd
 {
 	const sp_embedding_note *before = set->base->notes;
 	const sp_table *full = base_table(set, note);
+	sp_table *table;
+	sp_status status;
 	size_t mine = (size_t)(note - set->notes);
 
 	/* The same programs say the same in the same order. */
@@ -356,15 +448,26 @@ static sp_status load_over_base(sp_table **out, sp_embedding_set *set, sp_embedd
 		}
 	SP_TRY(sp_embedding_find_delta(&note->found, &before[mine].found, &note->spec, set->delta,
 				       set->arena, err));
-	return sp_embedding_load_delta(out, &note->found, &note->spec, before[mine].own_part,
-				       set->policy, full, err);
+	SP_TRY(sp_embedding_load_delta(&table, &note->found, &note->spec, before[mine].own_part,
+				       set->policy, full, err));
+	status = lay_columns(table, set, note, before[mine].own_part, err);
+	if (status != SP_OK) {
+		sp_table_destroy(table);
+		return status;
+	}
+	*out = table;
+	return SP_OK;
 }
 
 static sp_status load_note(sp_table **out, sp_embedding_set *set, sp_embedding_note *note,
 			   sp_error *err)
 {
-	if (note->origin == SP_EMBEDDING_IN_HAND)
-		return load_in_hand(out, set, note, err);
+	if (note->origin == SP_EMBEDDING_IN_HAND) {
+		SP_TRY(read_columns(set, note, err));
+		SP_TRY(load_in_hand(out, set, note, err));
+		give_columns(*out, note);
+		return SP_OK;
+	}
 	if (set->base != NULL)
 		return load_over_base(out, set, note, err);
 	return load_from_checkpoint(out, set, note, err);
@@ -417,6 +520,7 @@ sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_resource *reso
 	const sp_embedding_note *note = find_note(set, resource);
 	sp_embedding_spec spec;
 	sp_embedding found;
+	size_t more;
 
 	SP_TRY(check_note(note, resource, err));
 	*variable = note->base != NULL ? note->base : note->spec.name;
@@ -427,6 +531,13 @@ sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_resource *reso
 	spec.routing = SP_ROUTED; /* no matter here, and it spares a look at every key */
 	SP_TRY(sp_embedding_find(&found, &spec, set->full, NULL, set->arena, err));
 	*bytes = sp_embedding_expected_size(&found, &spec, set->policy);
+	for (int c = 0; c < SP_TABLE_COLUMNS; c++) {
+		if (!wants_column(set, note, (sp_table_column)c))
+			continue;
+		SP_TRY(sp_embedding_expect_column(&more, &found, &spec, err));
+		if (!sp_size_add(bytes, *bytes, more))
+			*bytes = SIZE_MAX;
+	}
 	return SP_OK;
 }
 
@@ -519,4 +630,5 @@ void sp_embedding_set_use_image(sp_embedding_set *set)
 {
 	if (sp_embedding_image_write(&set->image))
 		move_to_image(set);
+	drop_columns(set);
 }

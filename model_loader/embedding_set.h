@@ -12,6 +12,7 @@
 #include "model_loader/embedding.h"
 #include "model_loader/embedding_image.h"
 #include "model_loader/row_versions.h"
+#include "storage/key_column.h"
 #include "storage/table.h"
 
 /*
@@ -40,12 +41,16 @@ typedef struct sp_embedding_note {
 	const char *base; /* spec.name without its part */
 	sp_tensor keys;   /* of one in hand */
 	sp_tensor values;
+	sp_tensor versions;
 	bool has_whole; /* its table is that of the whole variable */
 
 	/* How its table was loaded, for the deltas that come later. */
 	sp_embedding found;
 	bool own_part;
-	sp_row_versions *versions; /* the note's; NULL where nobody asks, or others have them */
+	sp_row_versions *row_versions; /* the note's; NULL where nobody asks, or others have them */
+
+	/* The same while tables are loaded: what they have beside rows. */
+	sp_key_column *columns[SP_TABLE_COLUMNS];
 } sp_embedding_note;
 
 typedef struct sp_embedding_set {
@@ -84,7 +89,7 @@ SP_MUST_CHECK sp_status sp_embedding_set_import(sp_embedding_set *set, sp_resour
 						const sp_embedding_import *import, sp_error *err);
 SP_MUST_CHECK sp_status sp_embedding_set_import_rows(sp_embedding_set *set, sp_resource *resource,
 						     const sp_tensor *keys, const sp_tensor *values,
-						     sp_error *err);
+						     const sp_tensor *versions, sp_error *err);
 
 /*
  * After the load programs: SP_INVALID when the policy slices a variable that no

@@ -189,11 +189,13 @@ static sp_status import_embedding(void *context, sp_resource *resource,
 }
 
 static sp_status import_embedding_rows(void *context, sp_resource *resource, const sp_tensor *keys,
-				       const sp_tensor *values, sp_error *err)
+				       const sp_tensor *values, const sp_tensor *versions,
+				       sp_error *err)
 {
 	sp_load_environment *environment = context;
 
-	return sp_embedding_set_import_rows(&environment->embeddings, resource, keys, values, err);
+	return sp_embedding_set_import_rows(&environment->embeddings, resource, keys, values,
+					    versions, err);
 }
 
 static sp_status open_all(sp_load_environment *environment,
@@ -308,7 +310,7 @@ size_t sp_load_environment_footprint(const sp_load_environment *environment)
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < set->count; i++)
-		bytes += sp_row_versions_footprint(set->notes[i].versions);
+		bytes += sp_row_versions_footprint(set->notes[i].row_versions);
 	return bytes;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/size.h"
+#include "model_loader/key_numbers.h"
 #include "storage/placement.h"
 
 /*
@@ -17,113 +18,28 @@ struct sp_row_versions {
 	bool wide;
 };
 
-enum { PIECE = 4096 };
-
-/* One part's tensors, read piece by piece. */
-typedef struct part_reader {
-	sp_bundle_span keys, versions;
-	uint32_t keys_crc, versions_crc;
-	size_t count;
-	int64_t key[PIECE], version[PIECE]; /* of the piece; an unknown version is 0 */
-	int64_t raw[PIECE];
-} part_reader;
-
-/* What is done with each piece. */
-typedef sp_status take_piece(void *context, const part_reader *reader, sp_error *err);
-
-static sp_status check_versions(const sp_bundle *bundle, const sp_bundle_entry *entry,
-				const sp_embedding_part *part, sp_error *err)
-{
-	char shape[SP_SHAPE_TEXT_SIZE];
-
-	if (!entry->sliced && entry->dtype == SP_INT64 && entry->shape.rank == 1 &&
-	    entry->shape.dims[0] <= part->keys->shape.dims[0])
-		return SP_OK;
-	return sp_error_set(err, SP_CORRUPT, "%s: '%.*s' is %s %s, not at most %zu of DT_INT64",
-			    sp_bundle_prefix(bundle), (int)entry->name.size, entry->name.data,
-			    sp_dtype_name(entry->dtype), sp_shape_text(&entry->shape, shape),
-			    part->row_count);
-}
-
-/* *out is NULL when the part has no versions. */
-static sp_status find_versions(const sp_bundle_entry **out, const sp_bundle *bundle,
-			       const sp_embedding_part *part, bool is_delta, sp_error *err)
-{
-	sp_arena *arena = sp_arena_create(1024);
-	const char *name = NULL;
-
-	*out = NULL;
-	if (arena != NULL)
-		name = sp_arena_printf(arena, "%s%s", part->name,
-				       is_delta ? "-sparse_incr_versions" : "-versions");
-	if (name != NULL)
-		*out = sp_bundle_find(bundle, sp_bytes_of(name));
-	sp_arena_destroy(arena);
-	if (name == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a tensor");
-	return *out != NULL ? check_versions(bundle, *out, part, err) : SP_OK;
-}
-
-static void widen_keys(int64_t *to, const void *stored, sp_dtype dtype, size_t count)
-{
-	if (dtype == SP_INT64) {
-		memcpy(to, stored, count * sizeof(*to));
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		int32_t key;
-
-		memcpy(&key, (const char *)stored + i * sizeof(key), sizeof(key));
-		to[i] = key;
-	}
-}
-
-static void read_piece(part_reader *r, size_t first)
-{
-	size_t left = r->keys.count - first, known = 0;
-
-	r->count = left < PIECE ? left : PIECE;
-	widen_keys(r->key, sp_bundle_span_copy(&r->keys, first, r->count, r->raw, &r->keys_crc),
-		   r->keys.entry->dtype, r->count);
-	if (first < r->versions.count)
-		known = r->versions.count - first < r->count ? r->versions.count - first : r->count;
-	if (known != 0)
-		(void)sp_bundle_span_copy(&r->versions, first, known, r->version, &r->versions_crc);
-	for (size_t i = 0; i < r->count; i++)
-		if (i >= known || r->version[i] < 0)
-			r->version[i] = 0;
-}
-
-static sp_status read_part(part_reader *r, const sp_bundle *bundle, const sp_embedding_part *part,
-			   bool is_delta, take_piece *take, void *context, sp_error *err)
-{
-	const sp_bundle_entry *versions;
-
-	*r = (part_reader){.keys_crc = 0};
-	SP_TRY(find_versions(&versions, bundle, part, is_delta, err));
-	SP_TRY(sp_bundle_span_open(&r->keys, bundle, part->keys->name, err));
-	if (versions != NULL)
-		SP_TRY(sp_bundle_span_open(&r->versions, bundle, versions->name, err));
-	for (size_t first = 0; first < r->keys.count; first += PIECE) {
-		read_piece(r, first);
-		SP_TRY(take(context, r, err));
-	}
-	SP_TRY(sp_bundle_span_check(&r->keys, r->keys_crc, err));
-	return versions != NULL ? sp_bundle_span_check(&r->versions, r->versions_crc, err) : SP_OK;
-}
-
-static sp_status read_all(const sp_embedding_rows *rows, bool is_delta, take_piece *take,
+/* Hands all of a variable's keys and steps to `take`; the step of one that has none is unknown. */
+static sp_status read_all(const sp_embedding_rows *rows, bool is_delta, sp_key_numbers_take *take,
 			  void *context, sp_error *err)
 {
-	part_reader *r = sp_alloc(sizeof(*r));
-	sp_status status = SP_OK;
+	for (size_t i = 0; i < rows->part_count; i++) {
+		sp_key_numbers part = {
+			.bundle = rows->bundle,
+			.name = rows->parts[i].name,
+			.keys = is_delta ? "-sparse_incr_keys" : "-keys",
+			.numbers = is_delta ? "-sparse_incr_versions" : "-versions",
+			.key_dtype = rows->parts[i].keys->dtype,
+		};
 
-	if (r == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to read versions");
-	for (size_t i = 0; i < rows->part_count && status == SP_OK; i++)
-		status = read_part(r, rows->bundle, &rows->parts[i], is_delta, take, context, err);
-	sp_free(r);
-	return status;
+		SP_TRY(sp_key_numbers_read(&part, take, context, err));
+	}
+	return SP_OK;
+}
+
+/* The step of one of a piece's keys; 0: unknown. */
+static int64_t step_of(const sp_key_numbers_piece *piece, size_t i)
+{
+	return i < piece->known && piece->numbers[i] > 0 ? piece->numbers[i] : 0;
 }
 
 /* --------------------------------------------------------------------- keys */
@@ -140,17 +56,17 @@ static bool is_mark(int64_t key)
 	return key == SP_ROWS_EMPTY_KEY || key == SP_ROWS_DELETED_KEY;
 }
 
-static sp_status gather(void *context, const part_reader *r, sp_error *err)
+static sp_status gather(void *context, const sp_key_numbers_piece *piece, sp_error *err)
 {
 	gathering *g = context;
 	int64_t *to = g->keys.data;
 
 	(void)err;
-	for (size_t i = 0; i < r->count; i++) {
-		if (!is_mark(r->key[i]))
-			to[g->count++] = r->key[i];
-		if (r->version[i] > g->newest)
-			g->newest = r->version[i];
+	for (size_t i = 0; i < piece->count; i++) {
+		if (!is_mark(piece->keys[i]))
+			to[g->count++] = piece->keys[i];
+		if (step_of(piece, i) > g->newest)
+			g->newest = step_of(piece, i);
 	}
 	return SP_OK;
 }
@@ -187,21 +103,21 @@ static size_t slot_of(const sp_row_versions *versions, int64_t key)
 				 pilots[sp_placement_bucket(&versions->shape, hash)]);
 }
 
-static sp_status put_steps(void *context, const part_reader *r, sp_error *err)
+static sp_status put_steps(void *context, const sp_key_numbers_piece *piece, sp_error *err)
 {
 	sp_row_versions *versions = context;
 
 	(void)err;
-	for (size_t i = 0; i < r->count; i++) {
+	for (size_t i = 0; i < piece->count; i++) {
 		size_t slot;
 
-		if (is_mark(r->key[i]))
+		if (is_mark(piece->keys[i]))
 			continue;
-		slot = slot_of(versions, r->key[i]);
+		slot = slot_of(versions, piece->keys[i]);
 		if (versions->wide)
-			((uint64_t *)versions->steps.data)[slot] = (uint64_t)r->version[i];
+			((uint64_t *)versions->steps.data)[slot] = (uint64_t)step_of(piece, i);
 		else
-			((uint32_t *)versions->steps.data)[slot] = (uint32_t)r->version[i];
+			((uint32_t *)versions->steps.data)[slot] = (uint32_t)step_of(piece, i);
 	}
 	return SP_OK;
 }

@@ -44,6 +44,8 @@ size_t sp_table_footprint(const sp_table *table)
 		bytes += table->below->kind->footprint(table->below);
 	if (table->folded != NULL)
 		bytes += table->folded->count * sizeof(int64_t);
+	for (int c = 0; c < SP_TABLE_COLUMNS; c++)
+		bytes += sp_key_column_footprint(table->columns[c]);
 	return bytes;
 }
 
@@ -128,20 +130,41 @@ static sp_status make_rules(sp_table_rules **out, const sp_table_options *option
 
 /* ----------------------------------------------------------------- tables */
 
-/* Those of a block of keys that `rows` has not; their memory is asked for together. */
-static size_t count_absent(const sp_rows *rows, const int64_t *keys, size_t count)
+/* Which of a block of keys `rows` has; their memory is asked for together. */
+static void find_block(const sp_rows *rows, const int64_t *keys, size_t count, bool *held)
 {
 	sp_rows_probe probes[OVERLAY_BLOCK];
 	sp_stored_row row;
-	size_t absent = 0;
 
 	for (size_t i = 0; i < count; i++)
 		sp_rows__start(rows, keys[i], &probes[i]);
 	for (size_t i = 0; i < count; i++)
 		sp_rows__fetch_slot(rows, &probes[i]);
 	for (size_t i = 0; i < count; i++)
-		absent += !sp_rows__row(rows, &probes[i], keys[i], &row);
+		held[i] = sp_rows__row(rows, &probes[i], keys[i], &row);
+}
+
+/* How many of a block of keys it has not. */
+static size_t count_absent(const sp_rows *rows, const int64_t *keys, size_t count)
+{
+	bool held[OVERLAY_BLOCK];
+	size_t absent = 0;
+
+	find_block(rows, keys, count, held);
+	for (size_t i = 0; i < count; i++)
+		absent += !held[i];
 	return absent;
+}
+
+void sp_table_overlay_holds(const sp_table *table, const int64_t *keys, size_t count, bool *held)
+{
+	if (table->overlay == NULL) {
+		memset(held, 0, count * sizeof(*held));
+		return;
+	}
+	for (size_t i = 0; i < count; i += OVERLAY_BLOCK)
+		find_block(table->overlay, keys + i,
+			   count - i < OVERLAY_BLOCK ? count - i : OVERLAY_BLOCK, held + i);
 }
 
 /* Keys that `overlay` has and `base` has not. */
@@ -196,6 +219,8 @@ static sp_status assemble(sp_table **out, const sp_table *parts, sp_error *err)
 	sp_rows_retain(parts->overlay);
 	sp_rows_retain(parts->base);
 	sp_tier_retain(parts->below);
+	for (int c = 0; c < SP_TABLE_COLUMNS; c++)
+		sp_key_column_retain(parts->columns[c]);
 	if (parts->folded != NULL)
 		atomic_fetch_add_explicit(&parts->folded->references, 1, memory_order_relaxed);
 	*out = table;
@@ -227,6 +252,31 @@ sp_status sp_table_share(sp_table **out, const sp_table *table, sp_error *err)
 sp_table_layers sp_table_get_layers(const sp_table *table)
 {
 	return (sp_table_layers){table->overlay, table->base, table->below};
+}
+
+/* ------------------------------------------------------------------- columns */
+
+void sp_table_set_column(sp_table *table, sp_table_column which, sp_key_column *column)
+{
+	sp_key_column_retain(column);
+	sp_key_column_release(table->columns[which]);
+	table->columns[which] = column;
+}
+
+sp_key_column *sp_table_get_column(const sp_table *table, sp_table_column which)
+{
+	return table->columns[which];
+}
+
+bool sp_table_has_column(const sp_table *table, sp_table_column column)
+{
+	return table->columns[column] != NULL;
+}
+
+void sp_table_read_column(const sp_table *table, sp_table_column column, const int64_t *keys,
+			  size_t count, int64_t *numbers)
+{
+	sp_key_column_read(table->columns[column], keys, count, numbers);
 }
 
 /* ------------------------------------------------------------------- folding */
@@ -340,6 +390,8 @@ void sp_table_destroy(sp_table *table)
 	sp_rows_release(table->overlay);
 	sp_rows_release(table->base);
 	sp_tier_release(table->below);
+	for (int c = 0; c < SP_TABLE_COLUMNS; c++)
+		sp_key_column_release(table->columns[c]);
 	release_folded(table->folded);
 	release_rules(table->rules);
 	sp_free(table);

@@ -43,7 +43,9 @@ sp_table_filter sp_table_filter_kind(const sp_table *table);
 /* Keys held.  One that is in memory and in a slower tier as well counts twice. */
 size_t sp_table_row_count(const sp_table *table);
 
-/* Bytes of memory: rows, keys, default matrix, caches of slower tiers; shared ones count in full.
+/*
+ * Bytes of memory: rows, keys, columns, default matrix, caches of slower tiers; shared ones count
+ * in full.
  */
 size_t sp_table_footprint(const sp_table *table);
 
@@ -140,6 +142,22 @@ SP_MUST_CHECK sp_status sp_table_locate(const sp_table *table, const int64_t *ke
 /* found[i] = whether keys[i] is held anywhere: no scratch, no deadline.  Allocates. */
 SP_MUST_CHECK sp_status sp_table_contains(const sp_table *table, const int64_t *keys, size_t count,
 					  bool *found, sp_error *err);
+
+/*
+ * Numbers that a table may have for each key beside its row.  A column knows
+ * also keys that the table does not hold because a filter has refused them.
+ */
+typedef enum sp_table_column {
+	SP_TABLE_FREQUENCIES, /* how often training has seen the key; 0 of an absent one */
+	SP_TABLE_VERSIONS,    /* the global step that changed its row last; -1 of an absent one */
+	SP_TABLE_COLUMNS,     /* how many there are */
+} sp_table_column;
+
+bool sp_table_has_column(const sp_table *table, sp_table_column column);
+
+/* numbers[i] = that of keys[i] in a column that the table has.  Memory alone is asked. */
+void sp_table_read_column(const sp_table *table, sp_table_column column, const int64_t *keys,
+			  size_t count, int64_t *numbers);
 
 /*
  * What a table with a slower tier was asked since it was opened, with all versions

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "storage/key_column.h"
 #include "storage/rows.h"
 #include "storage/table.h"
 #include "storage/tier.h"
@@ -49,6 +50,15 @@ SP_MUST_CHECK sp_status sp_table_create(sp_table **out, const sp_table_options *
 SP_MUST_CHECK sp_status sp_table_with_overlay(sp_table **out, const sp_table *table,
 					      sp_rows *overlay, sp_error *err);
 
+/*
+ * Gives a table that nobody uses yet a column in place of the one that it has, of
+ * which it takes a reference; NULL is none.  Tables made of this one share it.
+ */
+void sp_table_set_column(sp_table *table, sp_table_column which, sp_key_column *column);
+
+/* The table's; NULL when it has none. */
+sp_key_column *sp_table_get_column(const sp_table *table, sp_table_column which);
+
 /* The same table once more: it shares all that `table` has. */
 SP_MUST_CHECK sp_status sp_table_share(sp_table **out, const sp_table *table, sp_error *err);
 
@@ -60,6 +70,9 @@ typedef struct sp_table_layers {
 } sp_table_layers;
 
 sp_table_layers sp_table_get_layers(const sp_table *table);
+
+/* held[i] = whether keys[i] is in the table's overlay. */
+void sp_table_overlay_holds(const sp_table *table, const int64_t *keys, size_t count, bool *held);
 
 /*
  * The table that answers as `table`, which has an overlay, with `base` and

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "storage/key_column.h"
 #include "storage/region.h"
 #include "storage/rows_internal.h"
 #include "storage/table.h"
@@ -34,7 +35,8 @@ struct sp_table {
 	sp_rows *overlay; /* any of the three may be NULL */
 	sp_rows *base;
 	sp_tier *below;
-	sp_folded_keys *folded; /* in the base; NULL: none */
+	sp_folded_keys *folded;                   /* in the base; NULL: none */
+	sp_key_column *columns[SP_TABLE_COLUMNS]; /* NULL: not asked for */
 	size_t row_count;
 };
 

@@ -266,6 +266,61 @@ static sp_status run_lookup_tier(const sp_call *call)
 			       scratch, 0, call->err);
 }
 
+/* ------------------------------------------------------- beside the rows */
+
+typedef struct column_state {
+	sp_table_column column;
+	const char *name; /* of many of its numbers */
+} column_state;
+
+static const column_state frequencies = {SP_TABLE_FREQUENCIES, "frequencies"};
+static const column_state versions = {SP_TABLE_VERSIONS, "versions"};
+
+/* What is asked for here, every version of the model loads for the table. */
+static sp_status prepare_column(sp_prepare *prepare, const column_state *state, sp_error *err)
+{
+	sp_dtype dtype;
+
+	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	SP_TRY(sp_node_attr_type(prepare->node, "Tvalues", SP_FLOAT, &dtype, err));
+	SP_TRY(check_dtypes(prepare, dtype, prepare->in_dtypes[1], err));
+	SP_TRY(sp_resources_ask_column(prepare->resources, prepare->in_values[0], state->column,
+				       err));
+	prepare->state = (void *)state;
+	return sp_prepare_outputs(prepare, 1, SP_INT64, err);
+}
+
+static sp_status prepare_frequency(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_column(prepare, &frequencies, err);
+}
+
+static sp_status prepare_version(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_column(prepare, &versions, err);
+}
+
+/* A vector, whatever the shape of the keys. */
+static sp_status run_column(const sp_call *call)
+{
+	const column_state *state = call->state;
+	size_t count = call->in[1]->count;
+	sp_shape shape = sp_shape_vector((int64_t)count);
+	const int64_t *keys;
+	sp_resource *resource;
+
+	SP_TRY(sp_embedding__find(call, 0, &resource));
+	SP_TRY(sp_embedding__keys(call, 1, resource, &keys));
+	if (!sp_table_has_column(resource->table, state->column))
+		return sp_error_set(call->err, SP_UNSUPPORTED, "embedding '%s' has no %s",
+				    resource->name, state->name);
+	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	sp_table_read_column(resource->table, state->column, keys, count,
+			     sp_tensor_i64(call->out[0]));
+	return SP_OK;
+}
+
 const sp_op sp_op_KvVarHandleOp = {
 	.name = "KvVarHandleOp",
 	.prepare = prepare_handle,
@@ -305,4 +360,18 @@ const sp_op sp_op_KvResourceLookupTier = {
 	.flags = SP_OP_READS_VARIABLE,
 	.prepare = prepare_lookup_tier,
 	.run = run_lookup_tier,
+};
+
+const sp_op sp_op_EVGetFrequency = {
+	.name = "EVGetFrequency",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = prepare_frequency,
+	.run = run_column,
+};
+
+const sp_op sp_op_EVGetVersion = {
+	.name = "EVGetVersion",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = prepare_version,
+	.run = run_column,
 };

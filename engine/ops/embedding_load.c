@@ -25,6 +25,7 @@ typedef struct load_state {
 	sp_embedding_options options; /* default_rows comes with the call */
 	int64_t partition_id;
 	int64_t partition_num;
+	bool reset_versions;
 } load_state;
 
 static sp_status read_options(const sp_node *node, sp_embedding_options *out, sp_error *err)
@@ -61,6 +62,7 @@ static sp_status prepare_load(sp_prepare *prepare, const input_roles *roles, sp_
 	SP_TRY(read_options(node, &state->options, err));
 	SP_TRY(sp_node_attr_int(node, "partition_id", 0, &state->partition_id, err));
 	SP_TRY(sp_node_attr_int(node, "partition_num", 1, &state->partition_num, err));
+	SP_TRY(sp_node_attr_bool(node, "reset_version", false, &state->reset_versions, err));
 	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
 }
 
@@ -97,7 +99,8 @@ static sp_status import(const sp_call *call, sp_resource *resource)
 {
 	const load_state *state = call->state;
 	sp_embedding_import import = {.partition_id = state->partition_id,
-				      .partition_num = state->partition_num};
+				      .partition_num = state->partition_num,
+				      .reset_versions = state->reset_versions};
 
 	SP_TRY(find_text(call, state->roles.prefix, &import.prefix));
 	SP_TRY(find_text(call, state->roles.name, &import.name));
@@ -175,7 +178,8 @@ static sp_status prepare_import_rows(sp_prepare *prepare, sp_error *err)
 
 	SP_TRY(prepare_load(prepare, &roles, err));
 	SP_TRY(sp_prepare_input_index(prepare, 3, err));
-	return sp_prepare_input_dtype(prepare, 4, SP_FLOAT, err);
+	SP_TRY(sp_prepare_input_dtype(prepare, 4, SP_FLOAT, err));
+	return sp_prepare_input_dtype(prepare, 5, SP_INT64, err);
 }
 
 /* The first of its kind: no filters yet, and as many default rows as `value` has. */
@@ -190,7 +194,7 @@ static sp_status run_import_rows(const sp_call *call)
 	options.default_value_dim = (int64_t)call->in[1]->count / resource->shape.dims[0];
 	SP_TRY(environment->create_embedding(environment->context, resource, &options, call->err));
 	return environment->import_embedding_rows(environment->context, resource, call->in[3],
-						  call->in[4], call->err);
+						  call->in[4], call->in[5], call->err);
 }
 
 /* How tiers are cached, and giving an embedding back, is not the graph's business here. */

@@ -332,7 +332,7 @@ static void what_nobody_loads_or_describes_is_refused(void **state)
 
 static sp_status import_rows(uint32_t index, int64_t width)
 {
-	static const int64_t keys[] = {5, -6};
+	static const int64_t keys[] = {5, -6}, versions[] = {40};
 	static const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};
 	const sp_tensor k = {
 		.dtype = SP_INT64, .shape = sp_shape_vector(2), .count = 2, .data = (void *)keys};
@@ -340,8 +340,13 @@ static sp_status import_rows(uint32_t index, int64_t width)
 			     .shape = sp_shape_matrix(2, width),
 			     .count = (size_t)(2 * width),
 			     .data = (void *)values};
+	const sp_tensor n = {.dtype = SP_INT64,
+			     .shape = sp_shape_vector(1),
+			     .count = 1,
+			     .data = (void *)versions};
 
-	return calls->import_embedding_rows(calls->context, &resources.items[index], &k, &v, &err);
+	return calls->import_embedding_rows(calls->context, &resources.items[index], &k, &v, &n,
+					    &err);
 }
 
 static void rows_in_hand_become_a_table(void **state)
@@ -412,8 +417,8 @@ static sp_status load_two(sp_load_environment **out, sp_resource *two)
 	const sp_tensor rows = {.dtype = SP_FLOAT, .count = 4, .data = (void *)defaults};
 	const sp_embedding_options settings = {.default_rows = &rows, .default_value_dim = 1};
 	const sp_embedding_import from[] = {
-		{sp_bytes_of(full_prefix), sp_bytes_of("four/part_0"), 0, 2},
-		{sp_bytes_of(full_prefix), sp_bytes_of("four/part_1"), 1, 2}};
+		{sp_bytes_of(full_prefix), sp_bytes_of("four/part_0"), 0, 2, false},
+		{sp_bytes_of(full_prefix), sp_bytes_of("four/part_1"), 1, 2, false}};
 	const uint32_t indices[] = {0, 1};
 	const sp_environment *e;
 	sp_resources list = {.items = two, .count = 2};

@@ -473,7 +473,7 @@ typedef struct call_log {
 	sp_embedding_options options;
 	float default_rows[8];
 	sp_embedding_import import;
-	int64_t first_key;
+	int64_t first_key, first_version;
 	float first_value;
 	const char *name;
 } call_log;
@@ -505,7 +505,7 @@ static sp_status log_import(void *context, sp_resource *resource, const sp_embed
 }
 
 static sp_status log_rows(void *context, sp_resource *resource, const sp_tensor *keys,
-			  const sp_tensor *values, sp_error *err)
+			  const sp_tensor *values, const sp_tensor *versions, sp_error *err)
 {
 	call_log *log = context;
 
@@ -514,6 +514,7 @@ static sp_status log_rows(void *context, sp_resource *resource, const sp_tensor 
 	log->name = resource->name;
 	log->first_key = sp_tensor_i64(keys)[0];
 	log->first_value = sp_tensor_f32(values)[0];
+	log->first_version = sp_tensor_i64(versions)[0];
 	return SP_OK;
 }
 
@@ -675,6 +676,7 @@ static void the_oldest_import_brings_its_rows(void **state)
 	assert_int_equal(calls.rows, 1);
 	assert_int_equal(calls.first_key, 5);
 	assert_true(calls.first_value == 1.0f);
+	assert_int_equal(calls.first_version, 5);
 }
 
 static void cache_strategies_and_destroying_do_nothing(void **state)
