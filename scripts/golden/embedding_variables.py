@@ -143,17 +143,22 @@ def with_embedding_ops(graph_def, evs, saver_def):
         _handle(out, ev)
         _const(out, ev.name + "/unused_default", np.float32(1))
     imports = [_import(out, ev, saver_def.filename_tensor_name.split(":")[0]) for ev in evs]
-    by_scope = {ev.name + "_read": ev for ev in evs}
+    ops = {"_read": "KvResourceGather", "_frequency": "EVGetFrequency", "_version": "EVGetVersion"}
+    by_scope = {ev.name + suffix: (ev, op) for ev in evs for suffix, op in ops.items()}
     for node in graph_def.node:
-        ev = by_scope.get(node.name.rsplit("/", 1)[0].rstrip("_0123456789")) if node.op in ("PyFunc", "PyFuncStateless") \
-            else None
+        ev, op = by_scope.get(node.name.rsplit("/", 1)[0].rstrip("_0123456789"), (None, None)) \
+            if node.op in ("PyFunc", "PyFuncStateless") else (None, None)
         if ev is None:
             copy = out.node.add()
             copy.CopyFrom(node)
             if node.name == saver_def.restore_op_name:
                 copy.input.extend("^" + name for name in imports)
             continue
-        _add(out, node.name, "KvResourceGather", [ev.name, node.input[0], ev.name + "/unused_default"],
+        if op != "KvResourceGather":
+            _add(out, node.name, op, [ev.name, node.input[0]],
+                 Tvalues=_attr(type=1), Tkeys=_attr(type=tf.as_dtype(ev.keys.dtype).as_datatype_enum))
+            continue
+        _add(out, node.name, op, [ev.name, node.input[0], ev.name + "/unused_default"],
              dtype=_attr(type=1), Tkeys=_attr(type=tf.as_dtype(ev.keys.dtype).as_datatype_enum))
     return out
 

@@ -154,4 +154,5 @@ def main():
                 {"touch": ["v1/checkpoint"], "live": start, "timeline": t.entries})
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -465,6 +465,154 @@ static void tier_is_1_where_only_a_slower_one_has_the_key(void **state)
 	assert_memory_equal(out->data, want, sizeof(want));
 }
 
+/* ------------------------------------------------------- beside the rows */
+
+static sp_status feed_numbers(void *context, sp_key_column_take *take, void *to, sp_error *err)
+{
+	static const int64_t keys[] = {10, 20, 40}, numbers[] = {5, INT64_C(5000000000), 0};
+
+	(void)context;
+	return take(to, keys, numbers, 3, err);
+}
+
+/* The table has numbers of keys 10 and 20, and of 40, which it does not hold. */
+static void load_numbers(sp_table_column which)
+{
+	const sp_key_column_options options = {.absent = which == SP_TABLE_VERSIONS ? -1 : 0,
+					       .feed = feed_numbers};
+	sp_key_column *column;
+
+	load_table(SP_TABLE_FILTER_COUNTER);
+	assert_ok(sp_key_column_create(&column, &options, &f.err), &f.err);
+	sp_table_set_column(table, which, column);
+	sp_key_column_release(column);
+}
+
+static const struct {
+	const char *op;
+	sp_table_column column;
+	int64_t absent;
+} number_ops[] = {
+	{"EVGetFrequency", SP_TABLE_FREQUENCIES, 0},
+	{"EVGetVersion", SP_TABLE_VERSIONS, -1},
+};
+
+static void numbers_are_a_vector_whatever_the_shape_of_ids(void **state)
+{
+	static const int64_t ids[] = {10, 30, 20, 40, 41, -1};
+	const sp_attr attrs[] = {type_attr("Tvalues", SP_FLOAT), type_attr("Tkeys", SP_INT64)};
+	const sp_shape shapes[] = {sp_shape_vector(6), sp_shape_matrix(2, 3), sp_shape_vector(0)};
+
+	(void)state;
+	for (size_t o = 0; o < 2; o++)
+		for (size_t s = 0; s < 3; s++) {
+			const int64_t want[] = {5, number_ops[o].absent, INT64_C(5000000000),
+						0, number_ops[o].absent, number_ops[o].absent};
+			const input inputs[] = {{"emb", {0}}, {"ids", ids64(shapes[s], ids)}};
+			const sp_tensor *out;
+
+			assert_ok(build(number_ops[o].op, attrs, 2,
+					handle("user_emb", SP_FLOAT, SP_INT64), inputs, 2, true,
+					false),
+				  &f.err);
+			assert_int_equal(f.resources.items[0].columns, 1u << number_ops[o].column);
+			assert_int_equal(f.resources.columns, 0);
+			load_numbers(number_ops[o].column);
+			assert_ok(run(inputs, 2, &out), &f.err);
+			assert_int_equal(out->dtype, SP_INT64);
+			assert_int_equal(out->shape.rank, 1);
+			assert_int_equal(out->count, s == 2 ? 0 : 6);
+			assert_memory_equal(out->data, want, out->count * sizeof(want[0]));
+			tear_down(NULL);
+			set_up(NULL);
+		}
+}
+
+static void numbers_of_int32_keys(void **state)
+{
+	static const int32_t ids[] = {20, -7};
+	static const int64_t want[] = {INT64_C(5000000000), 0};
+	const sp_tensor narrow = {
+		.dtype = SP_INT32, .shape = sp_shape_vector(2), .count = 2, .data = (void *)ids};
+	const input inputs[] = {{"emb", {0}}, {"ids", narrow}};
+	const sp_tensor *out;
+
+	(void)state;
+	assert_ok(build("EVGetFrequency", NULL, 0, handle("user_emb", SP_FLOAT, SP_INT32), inputs,
+			2, true, false),
+		  &f.err);
+	load_numbers(SP_TABLE_FREQUENCIES);
+	assert_ok(run(inputs, 2, &out), &f.err);
+	assert_memory_equal(out->data, want, sizeof(want));
+}
+
+static void numbers_that_a_table_lacks_are_refused(void **state)
+{
+	static const int64_t ids[] = {10};
+	const input inputs[] = {{"emb", {0}}, {"ids", ids64(sp_shape_vector(1), ids)}};
+	const sp_tensor *out;
+
+	(void)state;
+	assert_ok(build("EVGetVersion", NULL, 0, handle("user_emb", SP_FLOAT, SP_INT64), inputs, 2,
+			true, false),
+		  &f.err);
+	load_numbers(SP_TABLE_FREQUENCIES);
+	assert_int_equal(run(inputs, 2, &out), SP_UNSUPPORTED);
+	assert_non_null(strstr(f.err.text, "versions"));
+	assert_non_null(strstr(f.err.text, "user_emb"));
+}
+
+static void numbers_of_other_keys_and_values_are_refused(void **state)
+{
+	static const float half[] = {0.5f};
+	static const int64_t ids[] = {10};
+	const sp_attr doubles[] = {type_attr("Tvalues", SP_DOUBLE)};
+	const input by_float[] = {{"emb", {0}}, {"ids", floats(sp_shape_vector(1), half)}};
+	const input by_id[] = {{"emb", {0}}, {"ids", ids64(sp_shape_vector(1), ids)}};
+	const input alone[] = {{"emb", {0}}};
+
+	(void)state;
+	assert_int_not_equal(build("EVGetFrequency", NULL, 0,
+				   handle("user_emb", SP_FLOAT, SP_INT64), by_float, 2, true,
+				   false),
+			     SP_OK);
+	tear_down(NULL);
+	set_up(NULL);
+	assert_int_not_equal(build("EVGetVersion", doubles, 1,
+				   handle("user_emb", SP_FLOAT, SP_INT64), by_id, 2, true, false),
+			     SP_OK);
+	tear_down(NULL);
+	set_up(NULL);
+	assert_int_not_equal(build("EVGetVersion", NULL, 0, handle("user_emb", SP_FLOAT, SP_INT64),
+				   alone, 1, true, false),
+			     SP_OK);
+}
+
+/* A version's list of resources says what was asked, of all embeddings where nobody knows which. */
+static void what_is_asked_for_is_known_to_every_version(void **state)
+{
+	const sp_partial_shape shape = {.rank = 1, .dims = {3}};
+	sp_resources of_version;
+	uint64_t index[3];
+	sp_tensor handle_of = {.dtype = SP_RESOURCE, .count = 1, .data = &index[1]};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		assert_ok(sp_resources_declare(&f.resources,
+					       i < 2 ? SP_RESOURCE_EMBEDDING : SP_RESOURCE_VARIABLE,
+					       sp_bytes_of(""), i == 1 ? "b" : "a", SP_FLOAT,
+					       SP_INT64, &shape, &index[i], &f.err),
+			  &f.err);
+	assert_ok(sp_resources_ask_column(&f.resources, &handle_of, 1, &f.err), &f.err);
+	assert_ok(sp_resources_ask_column(&f.resources, NULL, 0, &f.err), &f.err);
+	assert_ok(sp_resources_init_as(&of_version, &f.resources, f.arena, &f.err), &f.err);
+	assert_int_equal(of_version.items[0].columns, 1);
+	assert_int_equal(of_version.items[1].columns, 3);
+	assert_int_equal(of_version.items[2].columns, 0);
+	handle_of.data = &index[2];
+	assert_int_equal(sp_resources_ask_column(&f.resources, &handle_of, 1, &f.err), SP_INVALID);
+}
+
 /* ---------------------------------------------------------------- loading */
 
 /* An environment that writes down what it is asked. */
@@ -748,6 +896,11 @@ int main(void)
 		TEST(shape_of_a_part_in_a_shared_table_is_refused),
 		TEST(tier_is_0_or_absent),
 		TEST(tier_is_1_where_only_a_slower_one_has_the_key),
+		TEST(numbers_are_a_vector_whatever_the_shape_of_ids),
+		TEST(numbers_of_int32_keys),
+		TEST(numbers_that_a_table_lacks_are_refused),
+		TEST(numbers_of_other_keys_and_values_are_refused),
+		TEST(what_is_asked_for_is_known_to_every_version),
 		TEST(initialize_states_defaults_and_filter),
 		TEST(stripped_attributes_have_their_defaults),
 		TEST(import_v2_creates_and_imports),
