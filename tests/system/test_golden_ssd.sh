@@ -32,6 +32,7 @@ play() { # play MODEL POLICY FOLDER
 
 play ev-ctr lfu "$work"
 play ev-ctr lru "$work"
+play ev-frequency lfu "$work"
 count 'tables lie on the SSD' ls -d "$work"/ssd/sp-ssd-*
 for model in ev-ctr-checkpoint ev-minimal ev-wdl ev-partitioned ev-filter-counter ev-int32-keys \
 	ev-incremental; do
