@@ -30,9 +30,12 @@ static sp_status describe_handle(sp_graph_table *table, const sp_node_def *node,
 {
 	const sp_attr *name = attr(node, "shared_name", SP_ATTR_BYTES);
 	const sp_attr *shape = attr(node, "shape", SP_ATTR_SHAPE);
+	const sp_attr *keys = attr(node, "Tkeys", SP_ATTR_TYPE);
 	sp_part_name split;
 
-	*table = (sp_graph_table){.name = node->name, .dim = -1};
+	*table = (sp_graph_table){.name = node->name,
+				  .dim = -1,
+				  .key_dtype = keys != NULL ? keys->type : SP_INVALID_DTYPE};
 	if (name != NULL && name->bytes.size != 0)
 		table->name = sp_arena_text(arena, name->bytes);
 	if (shape != NULL && shape->shape->rank == 1)
@@ -116,32 +119,65 @@ static const sp_tensor *constant(const sp_graph_def *graph, const char *name)
 	return NULL;
 }
 
-sp_status sp_graph_restored_names(const sp_bytes **out, size_t *count, const sp_saved_model *model,
-				  sp_arena *arena, sp_error *err)
+/* Variables by the names that they are saved under, which mostly are those of their nodes. */
+static const sp_partial_shape *variable_shape(const sp_graph_def *graph, sp_bytes name)
+{
+	for (size_t i = 0; i < graph->node_count; i++) {
+		const sp_node_def *node = &graph->nodes[i];
+
+		if (sp_bytes_equal_text(name, node->name) &&
+		    (strcmp(node->op, "VariableV2") == 0 || strcmp(node->op, "VarHandleOp") == 0)) {
+			const sp_attr *shape = attr(node, "shape", SP_ATTR_SHAPE);
+
+			return shape != NULL ? shape->shape : NULL;
+		}
+	}
+	return NULL;
+}
+
+static sp_dtype restored_dtype(const sp_node_def *node, size_t i)
+{
+	const sp_attr *types = attr(node, "dtypes", SP_ATTR_LIST);
+
+	return types != NULL && types->element == SP_ATTR_TYPE && i < types->count
+		       ? types->type_list[i]
+		       : SP_INVALID_DTYPE;
+}
+
+/* The names that the node restores; NULL when it is another kind of node. */
+static const sp_tensor *restored_names(const sp_graph_def *graph, const sp_node_def *node)
+{
+	return strcmp(node->op, "RestoreV2") == 0 && node->input_count == 3
+		       ? constant(graph, node->inputs[1])
+		       : NULL;
+}
+
+sp_status sp_graph_restored_find(const sp_graph_restored **out, size_t *count,
+				 const sp_saved_model *model, sp_arena *arena, sp_error *err)
 {
 	const sp_graph_def *graph = &model->graph;
-	sp_bytes *names = NULL;
+	sp_graph_restored *all;
 	size_t total = 0;
 
-	*out = NULL;
 	*count = 0;
-	for (int pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; i < graph->node_count; i++) {
-			const sp_node_def *node = &graph->nodes[i];
-			const sp_tensor *list = strcmp(node->op, "RestoreV2") == 0 &&
-								node->input_count == 3
-							? constant(graph, node->inputs[1])
-							: NULL;
+	for (size_t i = 0; i < graph->node_count; i++) {
+		const sp_tensor *names = restored_names(graph, &graph->nodes[i]);
 
-			for (size_t k = 0; list != NULL && k < list->count; k++)
-				if (pass == 0)
-					total++;
-				else
-					names[(*count)++] = ((const sp_bytes *)list->data)[k];
-		}
-		if (pass == 0 && (names = sp_arena_array(arena, total, sizeof(*names))) == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu names", total);
+		total += names != NULL ? names->count : 0;
 	}
-	*out = names;
+	*out = all = sp_arena_array(arena, total, sizeof(*all));
+	if (all == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu names", total);
+	for (size_t i = 0; i < graph->node_count; i++) {
+		const sp_tensor *names = restored_names(graph, &graph->nodes[i]);
+
+		for (size_t k = 0; names != NULL && k < names->count; k++) {
+			sp_bytes name = ((const sp_bytes *)names->data)[k];
+
+			all[(*count)++] = (sp_graph_restored){name,
+							      restored_dtype(&graph->nodes[i], k),
+							      variable_shape(graph, name)};
+		}
+	}
 	return SP_OK;
 }

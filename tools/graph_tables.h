@@ -14,9 +14,10 @@
  * (InitializeKvVariableOp, InitializeKvVariableV2Op, KvResourceImportV2).
  */
 typedef struct sp_graph_table {
-	const char *name; /* of a part: "user_emb/part_0" */
-	const char *base; /* without it */
-	int64_t dim;      /* -1: not said */
+	const char *name;   /* of a part: "user_emb/part_0" */
+	const char *base;   /* without it */
+	int64_t dim;        /* -1: not said */
+	sp_dtype key_dtype; /* SP_INVALID_DTYPE: not said */
 	int64_t filter_freq;
 	bool bloom; /* a counting Bloom filter, where filter_freq > 0 */
 	int64_t default_rows;
@@ -31,12 +32,15 @@ SP_MUST_CHECK sp_status sp_graph_tables_find(sp_graph_table **out, size_t *count
 const sp_graph_table *sp_graph_tables_get(const sp_graph_table *tables, size_t count,
 					  const char *base);
 
-/*
- * The tensors that the graph restores by name (RestoreV2), to see whether a
- * checkpoint has them all.
- */
-SP_MUST_CHECK sp_status sp_graph_restored_names(const sp_bytes **out, size_t *count,
-						const sp_saved_model *model, sp_arena *arena,
-						sp_error *err);
+/* A tensor that the graph restores by name (RestoreV2). */
+typedef struct sp_graph_restored {
+	sp_bytes name;
+	sp_dtype dtype;                /* SP_INVALID_DTYPE: not said */
+	const sp_partial_shape *shape; /* of the variable of that name; NULL: there is none */
+} sp_graph_restored;
+
+SP_MUST_CHECK sp_status sp_graph_restored_find(const sp_graph_restored **out, size_t *count,
+					       const sp_saved_model *model, sp_arena *arena,
+					       sp_error *err);
 
 #endif

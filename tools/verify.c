@@ -1,7 +1,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "model_loader/saved_model.h"
 #include "tools/column.h"
 #include "tools/verify_internal.h"
 
@@ -81,67 +80,6 @@ static sp_status verify_tensor(sp_verification *v, const sp_bundle_entry *entry,
 	return SP_OK;
 }
 
-/* ---------------------------------------------------------------- completeness */
-
-static bool is_of_table(sp_bytes name)
-{
-	static const char *const endings[] = {"-keys",
-					      "-values",
-					      "-versions",
-					      "-freqs",
-					      "_filtered",
-					      "-partition_offset",
-					      "-partition_filter_offset"};
-
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-		if (sp_bytes_ends_with(name, endings[i]))
-			return true;
-	return false;
-}
-
-/* DeepRec restores tables by one operation each; names of their tensors elsewhere mean nothing. */
-static sp_status verify_variables(sp_verification *v, const sp_saved_model *model, sp_error *err)
-{
-	sp_arena *arena = v->tool->arena;
-	const sp_bytes *names;
-	size_t count;
-
-	SP_TRY(sp_graph_restored_names(&names, &count, model, arena, err));
-	for (size_t i = 0; i < count; i++) {
-		const char *text;
-
-		if (is_of_table(names[i]) || sp_bundle_find(v->bundle, names[i]) != NULL)
-			continue;
-		text = sp_arena_text(arena, names[i]);
-		if (text == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
-		sp_verify_problem(v, text, "the graph restores it, and it is not there");
-	}
-	return SP_OK;
-}
-
-static sp_status verify_complete(sp_verification *v, const char *model_dir, sp_error *err)
-{
-	sp_saved_model model;
-	sp_graph_table *tables;
-	size_t count;
-
-	SP_TRY(sp_saved_model_read(&model, model_dir, v->tool->arena, err));
-	SP_TRY(sp_graph_tables_find(&tables, &count, &model, v->tool->arena, err));
-	for (size_t i = 0; i < count; i++) {
-		const sp_catalogue_table *table = sp_catalogue_find(v->catalogue, tables[i].base);
-
-		if (table == NULL)
-			sp_verify_problem(v, tables[i].name,
-					  "the graph reads this table, and it is not there");
-		else if (tables[i].dim >= 0 && (size_t)tables[i].dim != table->dim)
-			sp_verify_problem(v, tables[i].name,
-					  "its rows have %zu elements, the graph's %lld",
-					  table->dim, (long long)tables[i].dim);
-	}
-	return verify_variables(v, &model, err);
-}
-
 /* ------------------------------------------------------------------- checkpoint */
 
 static uint64_t bytes_of(const sp_bundle *bundle)
@@ -166,45 +104,77 @@ static sp_status verify_content(sp_verification *v, sp_error *err)
 	return SP_OK;
 }
 
-static sp_status verify_bundle(sp_verification *v, const char *prefix, const char *model_dir,
-			       sp_error *err)
+/* What can be told of all that is open now: v->bundle, over `full` where it is a delta. */
+static sp_status verify_open(sp_verification *v, const sp_catalogue *full, const char *model_dir,
+			     sp_error *err)
 {
-	sp_catalogue catalogue;
-	sp_bundle *bundle;
-	sp_error why;
 	sp_status status;
 
-	if (sp_bundle_open(&bundle, prefix, &why) != SP_OK) {
+	sp_progress_start(&v->progress, "verifying", bytes_of(v->bundle));
+	status = verify_content(v, err);
+	if (status == SP_OK)
+		sp_verify_parts(v);
+	if (status == SP_OK && full != NULL)
+		sp_verify_against_full(v, full);
+	if (status == SP_OK && model_dir != NULL)
+		status = sp_verify_against_graph(v, model_dir, err);
+	sp_progress_end(&v->progress);
+	return status;
+}
+
+/* An opened bundle and what is in it; without a bundle it could not be opened, which was told. */
+typedef struct opened {
+	sp_bundle *bundle;
+	sp_catalogue catalogue;
+} opened;
+
+static sp_status open_bundle(sp_verification *v, opened *out, const char *prefix, sp_error *err)
+{
+	sp_error why;
+
+	if (sp_bundle_open(&out->bundle, prefix, &why) != SP_OK) {
+		out->bundle = NULL;
 		sp_verify_problem(v, prefix, "%s", why.text);
 		return SP_OK;
 	}
-	status = sp_catalogue_make(&catalogue, bundle, v->tool->arena, err);
-	if (status == SP_OK) {
-		v->bundle = bundle;
-		v->catalogue = &catalogue;
-		sp_progress_start(&v->progress, "verifying", bytes_of(bundle));
-		status = verify_content(v, err);
-		if (status == SP_OK && model_dir != NULL)
-			status = verify_complete(v, model_dir, err);
-		sp_progress_end(&v->progress);
+	SP_TRY(sp_catalogue_make(&out->catalogue, out->bundle, v->tool->arena, err));
+	v->bundle = out->bundle;
+	v->catalogue = &out->catalogue;
+	return SP_OK;
+}
+
+static sp_status verify_bundles(sp_verification *v, const char *model_dir, opened *full,
+				opened *delta, sp_error *err)
+{
+	const sp_location *location = &v->tool->location;
+
+	if (location->full_prefix != NULL) {
+		SP_TRY(open_bundle(v, full, location->full_prefix, err));
+		if (full->bundle != NULL)
+			SP_TRY(verify_open(v, NULL, model_dir, err));
 	}
-	sp_bundle_close(bundle);
-	return status;
+	if (location->delta_prefix != NULL) {
+		SP_TRY(open_bundle(v, delta, location->delta_prefix, err));
+		if (delta->bundle != NULL)
+			SP_TRY(verify_open(v, full->bundle != NULL ? &full->catalogue : NULL, NULL,
+					   err));
+	}
+	return SP_OK;
 }
 
 static sp_status verify(sp_verification *v, sp_error *err)
 {
 	const sp_location *location = &v->tool->location;
 	bool own = location->kind == SP_LOCATION_SAVED_MODEL;
-	const char *model_dir = own ? location->path : v->tool->model;
+	opened full = {0}, delta = {0};
+	sp_status status;
 
 	if (location->kind == SP_LOCATION_IMAGE)
 		return sp_verify_image(v, err);
-	if (location->full_prefix != NULL)
-		SP_TRY(verify_bundle(v, location->full_prefix, model_dir, err));
-	if (location->delta_prefix != NULL)
-		SP_TRY(verify_bundle(v, location->delta_prefix, NULL, err));
-	return SP_OK;
+	status = verify_bundles(v, own ? location->path : v->tool->model, &full, &delta, err);
+	sp_bundle_close(full.bundle);
+	sp_bundle_close(delta.bundle);
+	return status;
 }
 
 sp_status sp_tool_verify(sp_tool *tool, sp_error *err)

@@ -23,6 +23,16 @@ void sp_verify_problem(sp_verification *v, const char *where, const char *fmt, .
  */
 SP_MUST_CHECK sp_status sp_verify_table(sp_verification *v, const sp_catalogue_table *table,
 					sp_error *err);
+/* Of v->bundle: that no table has lost its keys, its rows, or a part. */
+void sp_verify_parts(sp_verification *v);
+
+/* Of a delta: that its tables are of the kind that those of the full checkpoint are. */
+void sp_verify_against_full(sp_verification *v, const sp_catalogue *full);
+
+/* That all the graph reads and restores is there, of its type and shape. */
+SP_MUST_CHECK sp_status sp_verify_against_graph(sp_verification *v, const char *model_dir,
+						sp_error *err);
+
 SP_MUST_CHECK sp_status sp_verify_image(sp_verification *v, sp_error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/checkpoint.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
 
@@ -460,6 +461,105 @@ static void verify_misses_what_the_graph_wants(void **state)
 	cJSON_Delete(json);
 }
 
+static void verify_misses_what_a_part_has_lost(void **state)
+{
+	cJSON *json;
+
+	(void)state;
+	assert_int_equal(run_on("verify --json", fixture("broken"), ""), 1);
+	json = parsed();
+	assert_true(has_problem(json, "lost/part_1", "it has '-values', and no '-keys'"));
+	assert_false(has_problem(json, "lost/part_0", ""));
+	assert_true(has_problem(json, "gap", "one of them is number 2"));
+	cJSON_Delete(json);
+}
+
+static const int64_t some_keys[] = {1, 2, 3};
+static const int32_t narrow_keys[] = {1, 2, 3};
+
+static void write_versions(const char *full, const char *delta)
+{
+	const sp_checkpoint_tensor of_full[] = {
+		{.name = "dense_0/bias", .dtype = SP_FLOAT, .rank = 1, .dims = {17}},
+		{.name = "dense_0/kernel",
+		 .dtype = SP_INT64,
+		 .rank = 1,
+		 .dims = {3},
+		 .data = some_keys},
+		{.name = "item_embedding-keys",
+		 .dtype = SP_INT64,
+		 .rank = 1,
+		 .dims = {3},
+		 .data = some_keys},
+		{.name = "item_embedding-values", .dtype = SP_FLOAT, .rank = 2, .dims = {3, 8}},
+		{.name = "user_embedding-keys",
+		 .dtype = SP_INT32,
+		 .rank = 1,
+		 .dims = {3},
+		 .data = narrow_keys},
+		{.name = "user_embedding-values", .dtype = SP_FLOAT, .rank = 2, .dims = {3, 6}},
+	};
+	const sp_checkpoint_tensor of_delta[] = {
+		{.name = "item_embedding-sparse_incr_keys",
+		 .dtype = SP_INT32,
+		 .rank = 1,
+		 .dims = {3},
+		 .data = narrow_keys},
+		{.name = "item_embedding-sparse_incr_values",
+		 .dtype = SP_FLOAT,
+		 .rank = 2,
+		 .dims = {3, 8}},
+		{.name = "lonely-sparse_incr_keys",
+		 .dtype = SP_INT64,
+		 .rank = 1,
+		 .dims = {3},
+		 .data = some_keys},
+		{.name = "user_embedding-sparse_incr_keys",
+		 .dtype = SP_INT32,
+		 .rank = 1,
+		 .dims = {3},
+		 .data = narrow_keys},
+		{.name = "user_embedding-sparse_incr_values",
+		 .dtype = SP_FLOAT,
+		 .rank = 2,
+		 .dims = {3, 8}},
+	};
+
+	sp_checkpoint_write(full, of_full, sizeof(of_full) / sizeof(of_full[0]), 1);
+	sp_checkpoint_write(delta, of_delta, sizeof(of_delta) / sizeof(of_delta[0]), 1);
+}
+
+static void verify_compares_with_the_graph_and_a_delta_with_its_base(void **state)
+{
+	char command[2 * SP_PATH_SIZE], path[2 * SP_PATH_SIZE], full[3 * SP_PATH_SIZE];
+	char delta[3 * SP_PATH_SIZE], model[SP_PATH_SIZE], rest[2 * SP_PATH_SIZE];
+	cJSON *json;
+
+	(void)state;
+	print_to(path, sizeof(path), "%s/other", folder);
+	print_to(command, sizeof(command),
+		 "mkdir -p %s/other/v/.incremental_checkpoint && touch %s/other/v/checkpoint",
+		 folder, folder);
+	assert_int_equal(system(command), 0);
+	print_to(full, sizeof(full), "%s/v/model.ckpt-1", path);
+	print_to(delta, sizeof(delta), "%s/v/.incremental_checkpoint/inc.ckpt-2", path);
+	write_versions(full, delta);
+	print_to(rest, sizeof(rest), "--model=%s",
+		 sp_source_path(model, "tests/golden/ev-ctr-checkpoint/model"));
+	assert_int_equal(run_on("verify --json", path, rest), 1);
+	json = parsed();
+	assert_true(has_problem(json, "dense_0/bias", "[17], which is not the graph's shape"));
+	assert_true(has_problem(json, "dense_0/kernel", "DT_INT64, the graph's DT_FLOAT"));
+	assert_true(has_problem(json, "user_embedding", "6 elements, the graph's 8"));
+	assert_true(has_problem(json, "user_embedding", "keys are DT_INT32, the graph's DT_INT64"));
+	assert_true(has_problem(json, "user_embedding", "8 elements, the full checkpoint's 6"));
+	assert_true(
+		has_problem(json, "item_embedding", "DT_INT32, the full checkpoint's DT_INT64"));
+	assert_true(has_problem(json, "lonely", "no '-sparse_incr_values'"));
+	assert_false(has_problem(json, "item_embedding", "graph"));
+	cJSON_Delete(json);
+}
+
 /* --------------------------------------------------------------------- image */
 
 static void an_image_holds_what_the_checkpoint_does(void **state)
@@ -595,6 +695,8 @@ int main(void)
 		CASE(verify_is_content_with_what_is_right),
 		CASE(verify_sees_every_damage),
 		CASE(verify_misses_what_the_graph_wants),
+		CASE(verify_misses_what_a_part_has_lost),
+		CASE(verify_compares_with_the_graph_and_a_delta_with_its_base),
 		CASE(an_image_holds_what_the_checkpoint_does),
 		CASE(an_image_follows_the_configuration),
 		CASE(a_wrong_command_line_is_2),

@@ -1,0 +1,196 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "model_loader/part_name.h"
+#include "tools/verify_internal.h"
+
+/*
+ * Whether what a checkpoint has fits together, and what reads it: a graph, or
+ * the full checkpoint that a delta lies over.
+ */
+
+/* -------------------------------------------------------------------- halves */
+
+/* A delta's names end like those of a full checkpoint; what is told apart comes first. */
+static const struct {
+	const char *ending;
+	const char *partner;
+	const char *witness; /* a tensor that only embeddings have; NULL: the ending is enough */
+} halves[] = {
+	{"-sparse_incr_keys", "-sparse_incr_values", NULL},
+	{"-sparse_incr_values", "-sparse_incr_keys", NULL},
+	{"-keys", "-values", "-partition_offset"},
+	{"-keys", "-values", "-versions"},
+	{"-values", "-keys", "-partition_offset"},
+	{"-values", "-keys", "-versions"},
+};
+
+static const sp_bundle_entry *find(const sp_verification *v, sp_bytes stem, const char *ending)
+{
+	const char *name = sp_arena_printf(v->tool->arena, "%.*s%s", (int)stem.size, stem.data,
+					   ending);
+
+	return name != NULL ? sp_bundle_find(v->bundle, sp_bytes_of(name)) : NULL;
+}
+
+/* `entry` belongs to no table: is it what is left of one? */
+static void verify_half(sp_verification *v, const sp_bundle_entry *entry)
+{
+	for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
+		sp_bytes stem = {entry->name.data, entry->name.size - strlen(halves[i].ending)};
+		const char *name;
+
+		if (!sp_bytes_ends_with(entry->name, halves[i].ending))
+			continue;
+		if (find(v, stem, halves[i].partner) != NULL ||
+		    (halves[i].witness != NULL && find(v, stem, halves[i].witness) == NULL))
+			continue;
+		name = sp_arena_text(v->tool->arena, stem);
+		sp_verify_problem(v, name != NULL ? name : "?", "it has '%s', and no '%s'",
+				  halves[i].ending, halves[i].partner);
+		return;
+	}
+}
+
+static void verify_numbers(sp_verification *v, const sp_catalogue_table *table)
+{
+	for (size_t i = 0; table->partitioned && i < table->part_count; i++) {
+		uint64_t number = sp_part_name_split(table->parts[i].name).number;
+
+		if (number == i)
+			continue;
+		sp_verify_problem(v, table->name,
+				  "it has %zu parts, and one of them is number %" PRIu64,
+				  table->part_count, number);
+		return;
+	}
+}
+
+void sp_verify_parts(sp_verification *v)
+{
+	for (size_t i = 0; i < v->catalogue->tensor_count; i++)
+		verify_half(v, v->catalogue->tensors[i]);
+	for (size_t i = 0; i < v->catalogue->table_count; i++)
+		verify_numbers(v, &v->catalogue->tables[i]);
+}
+
+/* ------------------------------------------------------------ tables, their like */
+
+static void compare_keys(sp_verification *v, const sp_catalogue_table *table, sp_dtype dtype,
+			 const char *whose)
+{
+	for (size_t i = 0; i < table->part_count && dtype != SP_INVALID_DTYPE; i++) {
+		const sp_catalogue_part *part = &table->parts[i];
+
+		if (part->problem == NULL && part->keys->dtype != dtype)
+			sp_verify_problem(v, part->name, "its keys are %s, %s %s",
+					  sp_dtype_name(part->keys->dtype), whose,
+					  sp_dtype_name(dtype));
+	}
+}
+
+void sp_verify_against_full(sp_verification *v, const sp_catalogue *full)
+{
+	for (size_t i = 0; i < v->catalogue->table_count; i++) {
+		const sp_catalogue_table *table = &v->catalogue->tables[i];
+		const sp_catalogue_table *under = sp_catalogue_find(full, table->name);
+
+		/* Rows of an ordinary variable come in the same form. */
+		if (under == NULL || under->parts[0].problem != NULL)
+			continue;
+		if (table->dim != under->dim && table->parts[0].problem == NULL)
+			sp_verify_problem(v, table->name,
+					  "its rows have %zu elements, the full checkpoint's %zu",
+					  table->dim, under->dim);
+		compare_keys(v, table, under->parts[0].keys->dtype, "the full checkpoint's");
+	}
+}
+
+static void verify_table(sp_verification *v, const sp_graph_table *wanted)
+{
+	const sp_catalogue_table *table = sp_catalogue_find(v->catalogue, wanted->base);
+
+	if (table == NULL) {
+		sp_verify_problem(v, wanted->name,
+				  "the graph reads this table, and it is not there");
+		return;
+	}
+	if (wanted->dim >= 0 && (size_t)wanted->dim != table->dim)
+		sp_verify_problem(v, wanted->name, "its rows have %zu elements, the graph's %lld",
+				  table->dim, (long long)wanted->dim);
+	compare_keys(v, table, wanted->key_dtype, "the graph's");
+}
+
+/* ------------------------------------------------------------------- variables */
+
+static bool is_of_table(sp_bytes name)
+{
+	static const char *const endings[] = {"-keys",
+					      "-values",
+					      "-versions",
+					      "-freqs",
+					      "_filtered",
+					      "-partition_offset",
+					      "-partition_filter_offset"};
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (sp_bytes_ends_with(name, endings[i]))
+			return true;
+	return false;
+}
+
+static bool fits(const sp_shape *shape, const sp_partial_shape *wanted)
+{
+	bool same = wanted->rank < 0 || wanted->rank == shape->rank;
+
+	for (int32_t i = 0; same && i < wanted->rank; i++)
+		same = wanted->dims[i] < 0 || wanted->dims[i] == shape->dims[i];
+	return same;
+}
+
+static void verify_variable(sp_verification *v, const char *name, const sp_graph_restored *wanted)
+{
+	const sp_bundle_entry *entry = sp_bundle_find(v->bundle, wanted->name);
+	char text[SP_SHAPE_TEXT_SIZE];
+
+	if (entry == NULL)
+		sp_verify_problem(v, name, "the graph restores it, and it is not there");
+	else if (wanted->dtype != SP_INVALID_DTYPE && entry->dtype != wanted->dtype)
+		sp_verify_problem(v, name, "it is %s, the graph's %s", sp_dtype_name(entry->dtype),
+				  sp_dtype_name(wanted->dtype));
+	else if (wanted->shape != NULL && !fits(&entry->shape, wanted->shape))
+		sp_verify_problem(v, name, "it is %s, which is not the graph's shape",
+				  sp_shape_text(&entry->shape, text));
+}
+
+/* DeepRec restores tables by one operation each; names of their tensors elsewhere mean nothing. */
+static sp_status verify_variables(sp_verification *v, const sp_saved_model *model, sp_error *err)
+{
+	sp_arena *arena = v->tool->arena;
+	const sp_graph_restored *wanted;
+	size_t count;
+
+	SP_TRY(sp_graph_restored_find(&wanted, &count, model, arena, err));
+	for (size_t i = 0; i < count; i++) {
+		const char *name = sp_arena_text(arena, wanted[i].name);
+
+		if (name == NULL)
+			return sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
+		if (!is_of_table(wanted[i].name))
+			verify_variable(v, name, &wanted[i]);
+	}
+	return SP_OK;
+}
+
+sp_status sp_verify_against_graph(sp_verification *v, const char *model_dir, sp_error *err)
+{
+	sp_saved_model model;
+	sp_graph_table *tables;
+	size_t count;
+
+	SP_TRY(sp_saved_model_read(&model, model_dir, v->tool->arena, err));
+	SP_TRY(sp_graph_tables_find(&tables, &count, &model, v->tool->arena, err));
+	for (size_t i = 0; i < count; i++)
+		verify_table(v, &tables[i]);
+	return verify_variables(v, &model, err);
+}
