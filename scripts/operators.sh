@@ -63,7 +63,7 @@ of the list does not take is refused by name, too:
 | --- | --- |
 | training, gradients, optimizers, candidate samplers, datasets, queues, readers, summaries | not part of an answer |
 | images but for resizing, patches and boxes, audio, video | not met in models of this kind |
-| quantized convolutions, poolings, sums, products and concatenations; quantized layers that only oneDNN runs (`QuantizedMatMulWithBias`, ...); TPU, XLA, MKL and CUDA operators (`CudnnRNN`, ...) | made by other tools for other machines |
+| quantized layers that only oneDNN runs (`QuantizedMatMulWithBias`, ...), quantized normalisation and resizing; TPU, XLA, MKL and CUDA operators (`CudnnRNN`, ...) | made by other tools for other machines |
 | `PyFunc` and its kin | code of the host, not of the model |
 | generators whose state is a variable (`RngReadAndSkip`, `StatefulUniform`, ...) | a request changes no variables |
 | `EVGetVersion` of an embedding with rows on DeepRec's SSD tier | some releases leave the versions out of its records, and the records do not say which |

@@ -11,7 +11,8 @@
  *   Svd               a = u diag(s) v^*, s descending; without full_matrices as many columns of
  *                     u and v as s has numbers
  *
- * float, double, complex64 and complex128; half for Qr too.
+ * float, double, complex64 and complex128; half for Qr too.  The names that begin with Batch are
+ * older ones.
  *
  * Svd of what is not finite gives NaN, SelfAdjointEigV2 refuses it.
  *
@@ -262,6 +263,12 @@ static sp_status run_svd(const sp_call *call)
 	return SP_OK;
 }
 
+const sp_op sp_op_BatchSelfAdjointEigV2 = {.name = "BatchSelfAdjointEigV2",
+					   .outputs = "e v",
+					   .prepare = prepare_eigen,
+					   .run = run_eigen};
+const sp_op sp_op_BatchSvd = {
+	.name = "BatchSvd", .outputs = "s u v", .prepare = prepare_svd, .run = run_svd};
 const sp_op sp_op_Qr = {.name = "Qr", .outputs = "q r", .prepare = prepare_qr, .run = run_qr};
 const sp_op sp_op_SelfAdjointEigV2 = {
 	.name = "SelfAdjointEigV2", .outputs = "e v", .prepare = prepare_eigen, .run = run_eigen};

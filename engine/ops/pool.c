@@ -2,6 +2,7 @@
 
 #include "engine/ops/array.h"
 #include "engine/ops/cells.h"
+#include "engine/ops/quantized.h"
 #include "engine/ops/window.h"
 
 /*
@@ -9,6 +10,9 @@
  * channels]; MaxPool3D and AvgPool3D over planes, too, of [batch, planes, rows,
  * columns, channels].  Padding is not among what a maximum or a mean is made of; a
  * window in padding alone is the lowest number there is, or 0 / 0.
+ *
+ * QuantizedMaxPool and QuantizedAvgPool do so with codes of quint8 and qint8, and hand their range
+ * on; means are cut off towards 0.
  *
  * Numerics: means are summed in the element type, half and bfloat16 in float, and
  * divided once.
@@ -55,6 +59,8 @@ MAXIMUM(i64, INT64_MIN)
 MAXIMUM(u8, 0)
 MAXIMUM(u16, 0)
 SP_FOR_FLOATING(MEAN, mean)
+PIXEL(u8, mean, int64_t, 0, a + x, n != 0 ? a / n : 0)
+PIXEL(i8, mean, int64_t, 0, a + x, n != 0 ? a / n : 0)
 
 static pixel_fn *const maxima[SP_DTYPE_COUNT] = {
 	SP_TABLE_FLOATING(max), SP_TABLE_SIGNED(max), [SP_UINT8] = max_u8, [SP_UINT16] = max_u16};
@@ -62,6 +68,8 @@ static pixel_fn *const means[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(mean)};
 static pixel_fn *const volume_maxima[SP_DTYPE_COUNT] = {
 	[SP_FLOAT] = max_f32, [SP_HALF] = max_f16, [SP_BFLOAT16] = max_bf16};
 static pixel_fn *const volume_means[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(mean)};
+static pixel_fn *const code_maxima[SP_DTYPE_COUNT] = {[SP_QUINT8] = max_u8, [SP_QINT8] = max_i8};
+static pixel_fn *const code_means[SP_DTYPE_COUNT] = {[SP_QUINT8] = mean_u8, [SP_QINT8] = mean_i8};
 
 typedef struct pool_state {
 	pixel_fn *kernel;
@@ -70,15 +78,14 @@ typedef struct pool_state {
 	bool from_inputs; /* size and strides come as inputs 1 and 2 */
 } pool_state;
 
-static sp_status prepare_any(sp_prepare *prepare, pixel_fn *const *kernels, bool planes,
-			     bool from_inputs, sp_error *err)
+static sp_status prepare_checked(sp_prepare *prepare, pixel_fn *const *kernels, bool planes,
+				 bool from_inputs, sp_error *err)
 {
 	pool_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, from_inputs ? 3 : 1, err));
 	SP_TRY(sp_window__read(&state->window, prepare, planes, err));
 	state->from_inputs = from_inputs;
 	if (from_inputs) {
@@ -95,6 +102,20 @@ static sp_status prepare_any(sp_prepare *prepare, pixel_fn *const *kernels, bool
 	if (state->kernel == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status prepare_any(sp_prepare *prepare, pixel_fn *const *kernels, bool planes,
+			     bool from_inputs, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, from_inputs ? 3 : 1, err));
+	return prepare_checked(prepare, kernels, planes, from_inputs, err);
+}
+
+/* Of codes, which go with their range. */
+static sp_status prepare_codes(sp_prepare *prepare, pixel_fn *const *kernels, sp_error *err)
+{
+	SP_TRY(prepare_checked(prepare, kernels, false, false, err));
+	return sp_quantized__prepare(prepare, 3, 1, prepare->in_dtypes[0], err);
 }
 
 static sp_status prepare_max(sp_prepare *prepare, sp_error *err)
@@ -120,6 +141,16 @@ static sp_status prepare_max_3d(sp_prepare *prepare, sp_error *err)
 static sp_status prepare_mean_3d(sp_prepare *prepare, sp_error *err)
 {
 	return prepare_any(prepare, volume_means, true, false, err);
+}
+
+static sp_status prepare_code_max(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_codes(prepare, code_maxima, err);
+}
+
+static sp_status prepare_code_mean(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_codes(prepare, code_means, err);
 }
 
 static sp_status read_input(const sp_call *call, size_t i, const char *name, int64_t *out)
@@ -162,6 +193,27 @@ static sp_status run_pool(const sp_call *call)
 	return SP_OK;
 }
 
+static sp_status run_codes(const sp_call *call)
+{
+	sp_quantized_range range;
+
+	SP_TRY(sp_quantized__range(call, 1, &range));
+	SP_TRY(run_pool(call));
+	return sp_quantized__put_range(call, 1, range);
+}
+
+const sp_op sp_op_QuantizedAvgPool = {
+	.name = "QuantizedAvgPool",
+	.outputs = "output min_output max_output",
+	.prepare = prepare_code_mean,
+	.run = run_codes,
+};
+const sp_op sp_op_QuantizedMaxPool = {
+	.name = "QuantizedMaxPool",
+	.outputs = "output min_output max_output",
+	.prepare = prepare_code_max,
+	.run = run_codes,
+};
 const sp_op sp_op_MaxPool = {.name = "MaxPool", .prepare = prepare_max, .run = run_pool};
 const sp_op sp_op_MaxPoolV2 = {.name = "MaxPoolV2", .prepare = prepare_max_v2, .run = run_pool};
 const sp_op sp_op_AvgPool = {.name = "AvgPool", .prepare = prepare_mean, .run = run_pool};

@@ -89,6 +89,21 @@ float sp_quantized__number(sp_dtype dtype, int32_t code, sp_quantized_range rang
 	return (float)((double)(roundf(range.min / (float)scale) * (float)scale) + offset * scale);
 }
 
+sp_quantized_range sp_quantized__product(sp_quantized_range a, sp_quantized_range b)
+{
+	float level = (a.max - a.min) / 255 * ((b.max - b.min) / 255);
+
+	return (sp_quantized_range){level * (float)INT32_MIN, level * (float)INT32_MAX};
+}
+
+sp_status sp_quantized__check_range(const sp_call *call, sp_quantized_range range)
+{
+	if (range.max > range.min)
+		return SP_OK;
+	return sp_call_invalid(call, "the range from %g to %g is empty", (double)range.min,
+			       (double)range.max);
+}
+
 int64_t sp_quantized__integer(double x)
 {
 	return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;

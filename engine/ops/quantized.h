@@ -44,6 +44,12 @@ int64_t sp_quantized__code(sp_dtype dtype, float number, sp_quantized_range rang
 /* The nearest one that it has. */
 int32_t sp_quantized__nearest(sp_dtype dtype, float number, sp_quantized_range range);
 
+/* That of qint32 for products of two codes of quint8. */
+sp_quantized_range sp_quantized__product(sp_quantized_range a, sp_quantized_range b);
+
+/* SP_INVALID unless it goes up. */
+SP_MUST_CHECK sp_status sp_quantized__check_range(const sp_call *call, sp_quantized_range range);
+
 /* x as int64; what is too large, or no number, is the lowest there is. */
 int64_t sp_quantized__integer(double x);
 

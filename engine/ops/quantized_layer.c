@@ -53,9 +53,7 @@ static sp_status read_matrix(const sp_call *call, size_t i, bool transpose,
 	const sp_tensor *t = call->in[i];
 
 	SP_TRY(sp_array__need_rank(call, i, 2));
-	if (!(range.max > range.min))
-		return sp_call_invalid(call, "the range from %g to %g is empty", (double)range.min,
-				       (double)range.max);
+	SP_TRY(sp_quantized__check_range(call, range));
 	*out = (matrix){.codes = t->data,
 			.rows = (size_t)t->shape.dims[transpose],
 			.columns = (size_t)t->shape.dims[!transpose],
@@ -83,10 +81,9 @@ static void multiply(const matrix *a, const matrix *b, uint32_t *c)
 static sp_status run_matmul(const sp_call *call)
 {
 	const layer_state *state = call->state;
-	sp_quantized_range ranges[2], made;
+	sp_quantized_range ranges[2];
 	matrix a = {0}, b = {0};
 	sp_shape shape;
-	float level;
 
 	SP_TRY(sp_quantized__range(call, 2, &ranges[0]));
 	SP_TRY(sp_quantized__range(call, 4, &ranges[1]));
@@ -97,9 +94,7 @@ static sp_status run_matmul(const sp_call *call)
 	shape = sp_shape_matrix((int64_t)a.rows, (int64_t)b.columns);
 	SP_TRY(sp_call_output(call, 0, SP_QINT32, &shape));
 	multiply(&a, &b, call->out[0]->data);
-	level = (ranges[0].max - ranges[0].min) / 255 * ((ranges[1].max - ranges[1].min) / 255);
-	made = (sp_quantized_range){level * (float)INT32_MIN, level * (float)INT32_MAX};
-	return sp_quantized__put_range(call, 1, made);
+	return sp_quantized__put_range(call, 1, sp_quantized__product(ranges[0], ranges[1]));
 }
 
 /* ------------------------------------------------------------------- BiasAdd */

@@ -54,4 +54,10 @@ cases.add("MatrixSolveLs", {"matrix": a, "rhs": b, "l2_regularizer": np.float64(
 cases.add("MatrixSolveLs", {"matrix": a, "rhs": b, "l2_regularizer": np.float64([0])}, refuse=True)
 cases.add("MatrixSolveLs", {"matrix": a, "rhs": np.float32([[1], [2], [3]]), "l2_regularizer": np.float64(0)}, refuse=True)
 cases.add("MatrixSolveLs", {"matrix": a, "rhs": b[None], "l2_regularizer": np.float64(0)}, refuse=True)
+# The older names, which TensorFlow does not let into new graphs.
+a = some(np.float64, (2, 3, 3))
+a += a.transpose(0, 2, 1)
+values = np.linalg.eigvalsh(a)
+cases.define("BatchSelfAdjointEigV2", [a], {"T": tf.float64, "compute_v": False}, [values], rtol=1e-9, atol=1e-11)
+cases.define("BatchSvd", [a], {"T": tf.float64, "compute_uv": False}, [np.linalg.svd(a, compute_uv=False)], rtol=1e-9, atol=1e-11)
 cases.write()
