@@ -2,7 +2,8 @@
 #include "engine/ops/binary.h"
 
 /*
- * Comparisons.  Equal and NotEqual also take complex numbers, bools and strings, and can be told
+ * Comparisons.  Equal and NotEqual also take complex numbers, bools, strings and quantized codes,
+ * which they compare without a look at their ranges, and can be told
  * (incompatible_shape_error=false) to answer "not equal", in one bool, when the
  * shapes do not broadcast.
  */
@@ -26,13 +27,19 @@ SP_FOR_ARITHMETIC(SP_BINARY_BOOL, not_equal, a != b)
 SP_BINARY_BOOL(b8, not_equal, a != b)
 SP_BINARY_BOOL(string, not_equal, !sp_bytes_equal(a, b))
 
+#define TABLE_CODES(name)                                                          \
+	[SP_QINT8] = name##_i8, [SP_QUINT8] = name##_u8, [SP_QINT16] = name##_i16, \
+	[SP_QUINT16] = name##_u16, [SP_QINT32] = name##_i32
+
 static const sp_binary equal = {
-	.kernels = {SP_TABLE_ARITHMETIC(equal), [SP_BOOL] = equal_b8, [SP_STRING] = equal_string},
+	.kernels = {SP_TABLE_ARITHMETIC(equal),
+		    TABLE_CODES(equal), [SP_BOOL] = equal_b8, [SP_STRING] = equal_string},
 	.result = SP_BOOL};
 
 static const sp_binary not_equal = {
-	.kernels = {SP_TABLE_ARITHMETIC(not_equal), [SP_BOOL] = not_equal_b8,
-		    [SP_STRING] = not_equal_string},
+	.kernels =
+		{SP_TABLE_ARITHMETIC(not_equal),
+		 TABLE_CODES(not_equal), [SP_BOOL] = not_equal_b8, [SP_STRING] = not_equal_string},
 	.result = SP_BOOL};
 
 typedef struct equality_state {

@@ -128,6 +128,17 @@ static sp_status prepare_tensor(sp_prepare *prepare, scatter_mode mode, sp_error
 	return choose(prepare, mode, prepare->in_dtypes[0], err);
 }
 
+/* Takes bools, too: their sum is whether one of them is true. */
+static sp_status prepare_non_aliasing(sp_prepare *prepare, sp_error *err)
+{
+	bool sums = prepare->in_count != 0 && prepare->in_dtypes[0] == SP_BOOL;
+
+	SP_TRY(prepare_tensor(prepare, sums ? SCATTER_UPDATE : SCATTER_ADD, err));
+	if (sums)
+		((scatter_state *)prepare->state)->combine = combine_bool;
+	return SP_OK;
+}
+
 /* ScatterNd: indices, updates, shape. */
 static sp_status prepare_scatter_nd(sp_prepare *prepare, sp_error *err)
 {
@@ -277,12 +288,14 @@ static sp_status run_tensor(const sp_call *call, scatter_mode mode)
 	}                                                                 \
 	const sp_op sp_op_##op = {.name = #op, .prepare = prepare_##op, .run = run_##op}
 
-TENSOR_SCATTER(ScatterNdNonAliasingAdd, SCATTER_ADD);
 TENSOR_SCATTER(TensorScatterAdd, SCATTER_ADD);
 TENSOR_SCATTER(TensorScatterMax, SCATTER_MAX);
 TENSOR_SCATTER(TensorScatterMin, SCATTER_MIN);
 TENSOR_SCATTER(TensorScatterSub, SCATTER_SUB);
 TENSOR_SCATTER(TensorScatterUpdate, SCATTER_UPDATE);
 
+const sp_op sp_op_ScatterNdNonAliasingAdd = {.name = "ScatterNdNonAliasingAdd",
+					     .prepare = prepare_non_aliasing,
+					     .run = run_TensorScatterAdd};
 const sp_op sp_op_ScatterNd = {
 	.name = "ScatterNd", .prepare = prepare_scatter_nd, .run = run_scatter_nd};

@@ -82,4 +82,9 @@ for T in (tf.quint8, tf.qint32):
     for name, dim, shapes in (("too far", 2, ((2, 3), (2, 3))), ("negative", -1, ((2, 3), (2, 3))), ("rank", 0, ((2, 3), (3,))), ("sizes", 0, ((2, 3), (2, 4))),
                               ("scalars", 0, ((), ()))):
         join(dim, [codes(T, *s) for s in shapes], RANGES[:2], name=name, refuse=True)
+# The codes alone.
+for T in (*TYPES, tf.qint16, tf.quint16):
+    a, b = rng.integers(0, 3, (2, 9))
+    for op in ("Equal", "NotEqual"):
+        cases.add(op, {"x": (a.astype(T.as_numpy_dtype), T), "y": (b.astype(T.as_numpy_dtype), T)}, name=T.name)
 cases.write()

@@ -121,6 +121,8 @@ cases.add("SparseMatMul", {"a": f(a), "b": f(b[0])}, name="vector", refuse=True)
 for dtype in REAL + ["complex64", "complex128"]:
     cases.add("ScatterNdNonAliasingAdd", {"input": typed([1, 2, 3], dtype), "indices": np.int32([[2], [0], [2]]), "updates": typed([1, 1, 5], dtype)},
               name=dtype)
+cases.add("ScatterNdNonAliasingAdd", {"input": np.array([True, False, False, False]), "indices": np.int32([[0], [1], [1], [2]]),
+                                      "updates": np.array([False, True, False, False])}, name="bool")
 cases.add("ScatterNdNonAliasingAdd", {"input": f([1]), "indices": np.int32([[2]]), "updates": f([1])}, name="outside", refuse=True)
 for op in ("Copy", "CopyHost"):
     cases.add(op, {"input": f([1, 2])})
