@@ -155,8 +155,8 @@ SP_MUST_CHECK sp_status sp_embedding_read(const sp_embedding_rows *rows, size_t 
 /*
  * Reads the rows into a table, as `policy` (NULL: DeepRec's way) says.  With
  * `only_own_part` those that route to spec->partition_id of spec->partition_num;
- * the parts of a variable that is not whole are apart in any case, and cannot be
- * sliced.
+ * the parts of a variable that is not whole are apart in any case, and a slice
+ * has of each the rows whose keys, as the part has them, are the slice's.
  */
 SP_MUST_CHECK sp_status sp_embedding_load(sp_table **out, const sp_embedding *embedding,
 					  const sp_embedding_spec *spec, bool only_own_part,

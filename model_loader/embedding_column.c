@@ -220,10 +220,8 @@ static sp_status load(sp_key_column **out, sp_table_column which, const sp_embed
 		r->floor = spec->filter_freq;
 		r->unknown = spec->filter_freq > 1 ? spec->filter_freq : 1;
 	}
-	status = sp_embedding__choose_rows(&r->selection, embedding, spec, only_own_part, r->policy,
-					   err);
-	if (status == SP_OK)
-		status = create(out, r, err);
+	r->selection = sp_embedding__choose_rows(embedding, spec, only_own_part, r->policy);
+	status = create(out, r, err);
 	sp_free(r);
 	return status;
 }

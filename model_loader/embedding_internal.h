@@ -30,10 +30,9 @@ sp_embedding_rows sp_embedding__own_rows(const sp_embedding *embedding,
 					 const sp_embedding_spec *spec, bool only_own_part,
 					 const sp_embedding_rows *rows);
 
-/* Which parts and slices are wanted; SP_UNSUPPORTED when they cannot be told apart. */
-SP_MUST_CHECK sp_status sp_embedding__choose_rows(sp_row_selection *out,
-						  const sp_embedding *embedding,
-						  const sp_embedding_spec *spec, bool only_own_part,
-						  const sp_load_policy *policy, sp_error *err);
+/* Which parts and slices are wanted; nothing of frequencies yet. */
+sp_row_selection sp_embedding__choose_rows(const sp_embedding *embedding,
+					   const sp_embedding_spec *spec, bool only_own_part,
+					   const sp_load_policy *policy);
 
 #endif

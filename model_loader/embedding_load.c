@@ -29,32 +29,33 @@ static bool may_have_freqs(const sp_embedding_rows *rows)
 	return rows->part_count == 0;
 }
 
-sp_status sp_embedding__choose_rows(sp_row_selection *out, const sp_embedding *embedding,
-				    const sp_embedding_spec *spec, bool only_own_part,
-				    const sp_load_policy *policy, sp_error *err)
+/*
+ * Parts that stay apart are sliced by the keys that they hold, whatever these
+ * mean: each row is in one slice, and that is all that a sum of answers needs.
+ */
+sp_row_selection sp_embedding__choose_rows(const sp_embedding *embedding,
+					   const sp_embedding_spec *spec, bool only_own_part,
+					   const sp_load_policy *policy)
 {
-	*out = (sp_row_selection){.part_count = 1, .slice_count = 1, .filter = spec->filter};
+	sp_row_selection s = {.part_count = 1, .slice_count = 1, .filter = spec->filter};
+
 	if (embedding->whole && only_own_part) {
-		out->part = spec->partition_id;
-		out->part_count = spec->partition_num;
+		s.part = spec->partition_id;
+		s.part_count = spec->partition_num;
 	}
-	if (!sp_load_policy_shards(policy, embedding->base))
-		return SP_OK;
-	if (!embedding->whole)
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "its parts do not follow key %% 1000 %% parts, so that it "
-				    "cannot be sliced");
-	out->slice = policy->slice;
-	out->slice_count = policy->slice_count;
-	return SP_OK;
+	if (sp_load_policy_shards(policy, embedding->base)) {
+		s.slice = policy->slice;
+		s.slice_count = policy->slice_count;
+	}
+	return s;
 }
 
-static sp_status choose_rows(load *l, sp_error *err)
+static void choose_rows(load *l)
 {
 	const sp_embedding_spec *spec = l->spec;
 	sp_row_selection *s = &l->selection;
 
-	SP_TRY(sp_embedding__choose_rows(s, l->embedding, spec, l->own_part, l->policy, err));
+	*s = sp_embedding__choose_rows(l->embedding, spec, l->own_part, l->policy);
 	s->frequency_floor = spec->filter_freq > 1 ? spec->filter_freq : 1;
 	s->frequency_threshold = sp_name_rules_find(&l->policy->frequency_thresholds,
 						    l->embedding->base, 0);
@@ -64,7 +65,6 @@ static sp_status choose_rows(load *l, sp_error *err)
 		       "none of its rows is held",
 		       spec->name, (long long)s->frequency_threshold);
 	l->sharded = sp_load_policy_shards(l->policy, l->embedding->base);
-	return SP_OK;
 }
 
 static sp_table_options table_options(const load *l)
@@ -351,9 +351,8 @@ static sp_status load_table(sp_table **out, load *l, const sp_table *full, sp_er
 
 	if (l->policy == NULL)
 		l->policy = &as_deeprec;
-	status = choose_rows(l, err);
-	if (status == SP_OK)
-		status = full != NULL ? lay_delta(out, l, full, err) : make_table(out, l, err);
+	choose_rows(l);
+	status = full != NULL ? lay_delta(out, l, full, err) : make_table(out, l, err);
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "embedding '%s'", l->spec->name);
 	return SP_OK;

@@ -141,7 +141,7 @@ static int parse_and_run(sp_tool *tool, char **words, size_t count)
 	const command *c;
 
 	if (bad != NULL)
-		return usage("no such flag:", bad);
+		return usage("no such flag, or no good value for it:", bad);
 	if (count == 0)
 		return usage("which command?", NULL);
 	c = find_command(words[0]);

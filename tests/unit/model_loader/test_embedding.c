@@ -264,6 +264,30 @@ static void parts_with_numbers_of_their_own_stay_apart(void **state)
 	}
 }
 
+/* Each row is in one of the slices, so that what they answer can be added. */
+static void parts_that_are_apart_are_sliced_by_their_own_keys(void **state)
+{
+	sp_embedding_spec spec = spec_of("mod/part_1", 1, 3);
+	size_t count = 0;
+
+	(void)state;
+	for (size_t slice = 0; slice < 2; slice++) {
+		const sp_load_policy policy = {
+			.sharded_names = "mod", .slice = (int64_t)slice, .slice_count = 2};
+		sp_embedding embedding;
+		sp_table *table;
+
+		assert_ok(sp_embedding_find(&embedding, &spec, full, NULL, arena, &err), &err);
+		assert_false(embedding.whole);
+		assert_ok(sp_embedding_load(&table, &embedding, &spec, false, &policy, &err), &err);
+		for (int64_t id = STEP; id < KEYS * STEP; id += 3 * STEP)
+			assert_int_equal(holds(table, id / 3), id / 3 % 1000 % 2 == (int64_t)slice);
+		count += sp_table_row_count(table);
+		sp_table_destroy(table);
+	}
+	assert_int_equal(count, (KEYS + 1) / 3);
+}
+
 static void parts_that_are_apart_cannot_be_dealt_anew(void **state)
 {
 	const struct {
@@ -544,6 +568,7 @@ int main(void)
 		cmocka_unit_test(an_empty_variable_has_no_rows),
 		cmocka_unit_test(a_filter_decides_what_absent_keys_answer),
 		cmocka_unit_test(parts_with_numbers_of_their_own_stay_apart),
+		cmocka_unit_test(parts_that_are_apart_are_sliced_by_their_own_keys),
 		cmocka_unit_test(parts_that_are_apart_cannot_be_dealt_anew),
 		cmocka_unit_test(few_rows_that_obey_by_chance_stay_apart),
 		cmocka_unit_test(of_a_key_that_is_there_twice_the_later_row_counts),
