@@ -333,20 +333,34 @@ static int64_t number_of(const char *name)
 	return number;
 }
 
+static sp_status find_graph(bool *out, const char *base, const char *name, sp_arena *arena,
+			    sp_error *err)
+{
+	static const char *const files[] = {"saved_model.pb", "saved_model.pbtxt"};
+	struct stat info;
+
+	*out = false;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files) && !*out; i++) {
+		const char *path = sp_arena_printf(arena, "%s/%s/%s", base, name, files[i]);
+
+		if (path == NULL)
+			return no_memory(err);
+		*out = stat(path, &info) == 0;
+	}
+	return SP_OK;
+}
+
 static sp_status look_for_number(void *context, const char *base, const char *name, sp_error *err)
 {
 	int64_t number = number_of(name);
 	highest *best = context;
-	const char *graph;
-	struct stat info;
+	bool found;
 
 	if (number < 0 || (best->only >= 0 && number != best->only) ||
 	    (best->folder != NULL && number <= best->number))
 		return SP_OK;
-	graph = sp_arena_printf(best->arena, "%s/%s/saved_model.pb", base, name);
-	if (graph == NULL)
-		return no_memory(err);
-	if (stat(graph, &info) != 0)
+	SP_TRY(find_graph(&found, base, name, best->arena, err));
+	if (!found)
 		return SP_OK; /* on its way, or none at all */
 	best->number = number;
 	best->folder = sp_arena_printf(best->arena, "%s/%s", base, name);

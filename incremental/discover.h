@@ -60,8 +60,8 @@ SP_MUST_CHECK sp_status sp_discover_steps(sp_found_version *out, const char *che
 
 /*
  * The newest of numbered SavedModels, by TensorFlow Serving's rules: of the
- * folders of `base` whose name is a number and that hold a saved_model.pb the
- * greatest, or the one of number `only` unless that is negative.  SP_NOT_FOUND
+ * folders of `base` whose name is a number and that hold a saved_model.pb (or
+ * .pbtxt) the greatest, or the one of number `only` unless that is negative.  SP_NOT_FOUND
  * when there is none; SP_IO when `base` cannot be read.
  */
 SP_MUST_CHECK sp_status sp_discover_numbered(sp_found_version *out, const char *base, int64_t only,

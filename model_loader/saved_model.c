@@ -9,6 +9,7 @@
 #include "model_loader/proto_internal.h"
 #include "model_loader/signature_internal.h"
 #include "model_loader/tensor_proto.h"
+#include "model_loader/text_format.h"
 
 #define SERVE_TAG            "serve"
 #define MAIN_OP_COLLECTION   "saved_model_main_op"
@@ -341,6 +342,24 @@ sp_status sp_saved_model_parse_graph(sp_saved_model *out, const void *bytes, siz
 	return status;
 }
 
+/* The fields' names say what it is: a MetaGraphDef has no nodes at its top. */
+static sp_status parse_graph_text(sp_saved_model *out, sp_bytes text, sp_arena *arena,
+				  sp_error *err)
+{
+	sp_buffer bytes;
+	sp_status status = sp_text_format_encode(&bytes, &sp_pb__graph_def__descriptor, text, err);
+
+	if (status == SP_OK && bytes.size == 0) {
+		sp_buffer_fini(&bytes);
+		status = sp_text_format_encode(&bytes, &sp_pb__meta_graph_def__descriptor, text,
+					       err);
+	}
+	if (status == SP_OK)
+		status = sp_saved_model_parse_graph(out, bytes.data, bytes.size, arena, err);
+	sp_buffer_fini(&bytes);
+	return status;
+}
+
 sp_status sp_saved_model_read_graph(sp_saved_model *out, const char *path, sp_arena *arena,
 				    sp_error *err)
 {
@@ -349,47 +368,67 @@ sp_status sp_saved_model_read_graph(sp_saved_model *out, const char *path, sp_ar
 	size_t size;
 
 	SP_TRY(sp_file_read(&bytes, &size, path, SP_MESSAGE_MAX_SIZE, err));
-	status = sp_saved_model_parse_graph(out, bytes, size, arena, err);
+	if (sp_bytes_ends_with(sp_bytes_of(path), ".pbtxt"))
+		status = parse_graph_text(out, (sp_bytes){bytes, size}, arena, err);
+	else
+		status = sp_saved_model_parse_graph(out, bytes, size, arena, err);
 	sp_free(bytes);
 	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", path);
 }
 
 /* ------------------------------------------------------------------- the files */
 
-/* Other forms of a SavedModel, which people should hear about by name. */
+static sp_status parse_text(sp_saved_model *out, sp_bytes text, sp_arena *arena, sp_error *err)
+{
+	sp_buffer bytes;
+	sp_status status = sp_text_format_encode(&bytes, &sp_pb__saved_model__descriptor, text,
+						 err);
+
+	if (status == SP_OK)
+		status = sp_saved_model_parse(out, bytes.data, bytes.size, arena, err);
+	sp_buffer_fini(&bytes);
+	return status;
+}
+
+/* Another form of a SavedModel, which people should hear about by name. */
 static sp_status explain_absence(const char *directory, sp_arena *arena, sp_error *err)
 {
-	static const char *const other[] = {"saved_model.pbtxt", "saved_model.cpb"};
+	const char *path = sp_arena_printf(arena, "%s/saved_model.cpb", directory);
 
-	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
-		const char *path = sp_arena_printf(arena, "%s/%s", directory, other[i]);
-
-		if (path == NULL)
-			return no_memory(err);
-		if (sp_file_exists(path))
-			return sp_error_set(err, SP_UNSUPPORTED,
-					    "%s: this form of a SavedModel is not supported, "
-					    "export it as saved_model.pb",
-					    path);
-	}
+	if (path == NULL)
+		return no_memory(err);
+	if (sp_file_exists(path))
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "%s: this form of a SavedModel is not supported, export it as "
+				    "saved_model.pb",
+				    path);
 	return sp_error_set(err, SP_NOT_FOUND, "there is no saved_model.pb in %s", directory);
 }
 
 sp_status sp_saved_model_read(sp_saved_model *out, const char *directory, sp_arena *arena,
 			      sp_error *err)
 {
-	const char *path = sp_arena_printf(arena, "%s/saved_model.pb", directory);
-	sp_status status;
+	static const char *const names[] = {"saved_model.pb", "saved_model.pbtxt"};
+	sp_status status = SP_NOT_FOUND;
+	const char *path = NULL;
+	bool text = false;
 	char *bytes;
 	size_t size;
 
-	if (path == NULL)
-		return no_memory(err);
-	status = sp_file_read(&bytes, &size, path, SP_MESSAGE_MAX_SIZE, err);
+	for (size_t i = 0; i < 2 && status == SP_NOT_FOUND; i++) {
+		text = i == 1;
+		path = sp_arena_printf(arena, "%s/%s", directory, names[i]);
+		if (path == NULL)
+			return no_memory(err);
+		status = sp_file_read(&bytes, &size, path, SP_MESSAGE_MAX_SIZE, err);
+	}
 	if (status == SP_NOT_FOUND)
 		return explain_absence(directory, arena, err);
 	SP_TRY(status);
-	status = sp_saved_model_parse(out, bytes, size, arena, err);
+	if (text)
+		status = parse_text(out, (sp_bytes){bytes, size}, arena, err);
+	else
+		status = sp_saved_model_parse(out, bytes, size, arena, err);
 	sp_free(bytes);
 	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", path);
 }

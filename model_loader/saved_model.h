@@ -10,11 +10,12 @@
 #include "engine/graph_def.h"
 
 /*
- * A SavedModel's saved_model.pb, read and checked: one metagraph of it.
+ * A SavedModel's saved_model.pb, or saved_model.pbtxt where there is none, read
+ * and checked: one metagraph of it.
  *
  * Errors name what is wrong with the file: SP_NOT_FOUND (no saved_model.pb, no
  * metagraph with the tags), SP_CORRUPT (not a protobuf, hostile sizes, names
- * that are not names, assets outside their folder), SP_UNSUPPORTED (a text or
+ * that are not names, assets outside their folder), SP_UNSUPPORTED (a
  * chunked SavedModel, one of another schema version, and what
  * model_loader/graph_def.h refuses).
  *
@@ -72,7 +73,7 @@ typedef struct sp_saved_model {
 } sp_saved_model;
 
 /*
- * Reads `directory`/saved_model.pb and takes the metagraph whose tag set is
+ * Reads the file in `directory` and takes the metagraph whose tag set is
  * exactly {"serve"}, or the only one there is.  Everything goes into `arena`.
  */
 SP_MUST_CHECK sp_status sp_saved_model_read(sp_saved_model *out, const char *directory,
@@ -84,7 +85,8 @@ SP_MUST_CHECK sp_status sp_saved_model_parse(sp_saved_model *out, const void *by
 
 /*
  * A file that is no SavedModel but a MetaGraphDef (X.meta beside a checkpoint X)
- * or a GraphDef (a frozen graph), told apart by what is in it.  A GraphDef has
+ * or a GraphDef (a frozen graph), told apart by what is in it; as text where the
+ * path ends with ".pbtxt".  A GraphDef has
  * no signatures, no saver and no assets.  Without an init operation, that of a
  * MetaGraphDef is all its table initialisers.
  */

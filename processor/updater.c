@@ -248,7 +248,6 @@ static void work(void *context)
 
 static sp_status check_savedmodel_exists(const sp_config *config, sp_error *err)
 {
-	/* Of a text one the loader says that it must be binary. */
 	static const char *const names[] = {"saved_model.pb", "saved_model.pbtxt"};
 	char path[4096];
 

@@ -57,7 +57,8 @@ sp_status sp_location_find(sp_location *out, const char *path, sp_arena *arena, 
 		out->full_prefix = prefix;
 	} else if (is_image(path)) {
 		out->kind = SP_LOCATION_IMAGE;
-	} else if (existing(path, "/saved_model.pb", arena) != NULL) {
+	} else if (existing(path, "/saved_model.pb", arena) != NULL ||
+		   existing(path, "/saved_model.pbtxt", arena) != NULL) {
 		out->kind = SP_LOCATION_SAVED_MODEL;
 		if (existing(path, "/variables/variables.index", arena) != NULL)
 			out->full_prefix = sp_arena_printf(arena, "%s/variables/variables", path);

@@ -7,7 +7,7 @@
 /*
  * What a path is:
  *
- *   SavedModel      a folder with saved_model.pb
+ *   SavedModel      a folder with saved_model.pb or .pbtxt
  *   checkpoint      PREFIX, or PREFIX.index
  *   checkpoint_dir  a folder of version folders (incremental/discover.h)
  *   image           a file of storage/image.h

@@ -540,22 +540,75 @@ static void write_file(const char *directory, const char *name, sp_bytes content
 	assert_int_equal(fclose(file), 0);
 }
 
-static void other_forms_are_refused_by_name(void **state)
+static void another_form_is_refused_by_name(void **state)
 {
-	static const char *const names[] = {"saved_model.pbtxt", "saved_model.cpb"};
+	char directory[SP_PATH_SIZE];
+	sp_error err;
+	sp_saved_model model;
 
-	for (size_t i = 0; i < 2; i++) {
+	sp_temp_make(directory);
+	assert_int_equal(sp_saved_model_read(&model, directory, *state, &err), SP_NOT_FOUND);
+	write_file(directory, "saved_model.cpb", sp_bytes_of("x"));
+	assert_int_equal(sp_saved_model_read(&model, directory, *state, &err), SP_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "saved_model.cpb"));
+	sp_temp_remove(directory);
+}
+
+static void text_is_read_where_nothing_binary_is(void **state)
+{
+	char directory[SP_PATH_SIZE];
+	sp_error err;
+	sp_saved_model model;
+
+	sp_temp_make(directory);
+	write_file(directory, "saved_model.pbtxt",
+		   sp_bytes_of("saved_model_schema_version: 1\nmeta_graphs {\n  graph_def { node { "
+			       "name: \"n\" op: \"NoOp\" } }\n}\n"));
+	assert_ok(sp_saved_model_read(&model, directory, *state, &err), &err);
+	assert_int_equal(model.graph.node_count, 1);
+	assert_string_equal(model.graph.nodes[0].name, "n");
+	write_file(directory, "saved_model.pb", sp_bytes_of("version https://git-lfs"));
+	assert_int_equal(sp_saved_model_read(&model, directory, *state, &err), SP_CORRUPT);
+	sp_temp_remove(directory);
+}
+
+static void broken_text_is_named_with_its_line(void **state)
+{
+	char directory[SP_PATH_SIZE];
+	sp_error err;
+	sp_saved_model model;
+
+	sp_temp_make(directory);
+	write_file(directory, "saved_model.pbtxt",
+		   sp_bytes_of("meta_graphs {\n  graph_def: 3\n}\n"));
+	assert_int_equal(sp_saved_model_read(&model, directory, *state, &err), SP_CORRUPT);
+	assert_non_null(strstr(err.text, "saved_model.pbtxt: line 2: a message is missing"));
+	sp_temp_remove(directory);
+}
+
+static void a_graph_may_be_text(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t signature_count;
+	} graphs[] = {
+		{"node { name: \"n\" op: \"NoOp\" } versions { producer: 21 }", 0},
+		{"graph_def { node { name: \"n\" op: \"NoOp\" } } signature_def { key: \"s\" value "
+		 "{ method_name: \"m\" } }",
+		 1}};
+
+	for (size_t i = 0; i < sizeof(graphs) / sizeof(*graphs); i++) {
 		char directory[SP_PATH_SIZE];
+		const char *path;
 		sp_error err;
 		sp_saved_model model;
 
 		sp_temp_make(directory);
-		assert_int_equal(sp_saved_model_read(&model, directory, *state, &err),
-				 SP_NOT_FOUND);
-		write_file(directory, names[i], sp_bytes_of("meta_graphs {}"));
-		assert_int_equal(sp_saved_model_read(&model, directory, *state, &err),
-				 SP_UNSUPPORTED);
-		assert_non_null(strstr(err.text, names[i]));
+		write_file(directory, "graph.pbtxt", sp_bytes_of(graphs[i].text));
+		path = sp_arena_printf(*state, "%s/graph.pbtxt", directory);
+		assert_ok(sp_saved_model_read_graph(&model, path, *state, &err), &err);
+		assert_int_equal(model.graph.node_count, 1);
+		assert_int_equal(model.signature_count, graphs[i].signature_count);
 		sp_temp_remove(directory);
 	}
 }
@@ -718,7 +771,10 @@ int main(void)
 		TEST(assets_stay_in_their_folder),
 		TEST(names_with_a_nul_are_refused),
 		TEST(a_metagraph_without_graph_is_refused),
-		TEST(other_forms_are_refused_by_name),
+		TEST(another_form_is_refused_by_name),
+		TEST(text_is_read_where_nothing_binary_is),
+		TEST(broken_text_is_named_with_its_line),
+		TEST(a_graph_may_be_text),
 		TEST(a_file_that_is_none_is_named),
 		TEST(a_model_of_the_first_generation_is_read),
 		TEST(a_model_of_the_second_generation_is_read),
