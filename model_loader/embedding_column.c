@@ -113,17 +113,33 @@ static sp_status read_tensors(reading *r, const sp_embedding_part *part, const s
 	return sp_key_numbers_read(&from, take_piece, r, err);
 }
 
-static sp_status take_records(reading *r, sp_ssd_record *ssd, sp_error *err)
+/* Keys that are left out are marked already; false when their numbers are not known. */
+static bool read_records(reading *r, sp_ssd_record *ssd, size_t first, size_t count)
+{
+	sp_ssd_record_keys(ssd, first, count, r->keys, r->numbers);
+	if (r->which == SP_TABLE_FREQUENCIES)
+		return sp_ssd_record_has_freqs(ssd);
+	sp_ssd_record_versions(ssd, first, count, r->numbers);
+	return sp_ssd_record_has_versions(ssd);
+}
+
+static sp_status take_records(reading *r, sp_ssd_record *ssd, const char *part, sp_error *err)
 {
 	size_t total = sp_ssd_record_count(ssd);
-	bool known = sp_ssd_record_has_freqs(ssd);
 	bool filtered = r->spec->filter == SP_TABLE_FILTER_COUNTER;
+
+	if (r->which == SP_TABLE_VERSIONS && total != 0 && !sp_ssd_record_has_versions(ssd))
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "rows of '%s' lie on an SSD tier, whose records do not tell "
+				    "their versions, for which the model asks",
+				    part);
 
 	for (size_t first = 0; first < total; first += SP_KEY_NUMBERS_PIECE) {
 		size_t left = total - first;
 		size_t count = left < SP_KEY_NUMBERS_PIECE ? left : SP_KEY_NUMBERS_PIECE;
 
-		sp_ssd_record_keys(ssd, first, count, r->keys, r->numbers);
+		bool known = read_records(r, ssd, first, count);
+
 		/* Under a counter filter a key below its floor has not been admitted. */
 		r->refused = known && filtered;
 		SP_TRY(pass_on(r, count, known ? count : 0, err));
@@ -144,13 +160,8 @@ static sp_status read_ssd(reading *r, const sp_embedding_part *part, sp_error *e
 
 	if (part->ssd_record == NULL)
 		return SP_OK;
-	if (r->which == SP_TABLE_VERSIONS)
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "rows of '%s' lie on an SSD tier, and their versions, for "
-				    "which the model asks, are not known",
-				    part->name);
 	SP_TRY(sp_ssd_record_open(&ssd, &options, err));
-	status = take_records(r, ssd, err);
+	status = take_records(r, ssd, part->name, err);
 	sp_ssd_record_close(ssd);
 	return status;
 }

@@ -18,14 +18,14 @@
  *   a key with a row                   NAME-freqs             NAME-versions
  *   a key that the filter has refused  NAME-freqs_filtered    NAME-versions_filtered
  *   a key of a delta                   NAME-sparse_incr_freqs NAME-sparse_incr_versions
- *   a key on DeepRec's SSD tier        its record             SP_UNSUPPORTED
+ *   a key on DeepRec's SSD tier        its record             its record
  *
  * As DeepRec restores them: a key with a row has been seen as often as its
  * filter asks for at least.  Where its tensor is missing or shorter, it has been
  * seen that often, and at least once, and its version is -1; but a key of a
- * delta keeps what the full checkpoint says of it.  Of a refused key nothing is known
- * then, and of its version neither under a CBF filter, which keeps no refused keys.  Numbers
- * below 0 and -1 count as those.
+ * delta keeps what the full checkpoint says of it.  Of a refused key nothing is
+ * known then; nor is its version under a CBF filter, which keeps no refused keys.
+ * Numbers below 0 and -1 count as those.
  *
  * DeepRec answers a CBF filter's estimate of a frequency, which may be too large;
  * ours is exact.
@@ -33,7 +33,9 @@
  * serve_frequency_threshold leaves rows out, but not their keys' numbers; slices
  * leave out both.
  *
- * Errors: SP_CORRUPT when tensors contradict each other or their checksums.
+ * Errors: SP_CORRUPT when tensors contradict each other or their checksums;
+ * SP_UNSUPPORTED for versions that the records of an SSD tier do not tell
+ * (model_loader/ssd_record.h).
  */
 
 /* Those of the rows that sp_embedding_load() would read. */
@@ -43,9 +45,10 @@ SP_MUST_CHECK sp_status sp_embedding_load_column(sp_key_column **out, sp_table_c
 						 const sp_load_policy *policy, sp_error *err);
 
 /*
- * Those of a delta, over the full checkpoint's, for `table`, in which its rows lie over
- * the full checkpoint's, and which has that one's column.  Where rows of a delta are compared with
- * those below them, keys whose rows are left out keep the numbers of these.
+ * Those of a delta over the full checkpoint's.  `table` has its rows over the full
+ * checkpoint's, and the full checkpoint's column.  Where rows of a delta are
+ * compared with those below them, keys whose rows are left out keep the numbers
+ * from below.
  */
 SP_MUST_CHECK sp_status sp_embedding_load_delta_column(sp_key_column **out, sp_table_column which,
 						       const sp_embedding *embedding,

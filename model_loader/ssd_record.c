@@ -33,6 +33,7 @@ struct sp_ssd_record {
 	bool counted;       /* offsets are in records */
 	bool has_header;
 	bool has_freqs;
+	bool has_versions;
 	size_t freq_at; /* byte of a record */
 	size_t row_at;
 	size_t row_size;
@@ -400,6 +401,7 @@ static sp_status choose_layout(sp_ssd_record *r, const sp_ssd_record_options *op
 	r->has_freqs = r->has_header ||
 		       (!two_tails && (tail == 2 * sizeof(int64_t) ||
 				       (tail == sizeof(int64_t) && options->filtered)));
+	r->has_versions = r->has_header || (!two_tails && tail == 2 * sizeof(int64_t));
 	return SP_OK;
 }
 
@@ -475,6 +477,29 @@ void sp_ssd_record_keys(sp_ssd_record *record, size_t first, size_t count, int64
 			keys[i] = -1;
 		if (record->has_freqs)
 			freqs[i] = stored != NULL ? number_at(stored + record->freq_at, 0) : 0;
+	}
+}
+
+bool sp_ssd_record_has_versions(const sp_ssd_record *record)
+{
+	return record->has_versions;
+}
+
+/* In a header flags take the place of the upper bits: a step of -1 has lost them. */
+static int64_t version_at(const sp_ssd_record *r, const char *stored)
+{
+	if (r->has_header)
+		return (int64_t)((uint64_t)number_at(stored, 0) << (64 - STEP_BITS)) >>
+		       (64 - STEP_BITS);
+	return number_at(stored + r->record_size - sizeof(int64_t), 0);
+}
+
+void sp_ssd_record_versions(sp_ssd_record *record, size_t first, size_t count, int64_t *versions)
+{
+	for (size_t i = 0; i < count && record->has_versions; i++) {
+		const char *stored = record_of(record, first + i);
+
+		versions[i] = stored != NULL ? version_at(record, stored) : -1;
 	}
 }
 

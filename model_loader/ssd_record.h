@@ -80,6 +80,12 @@ bool sp_ssd_record_has_freqs(const sp_ssd_record *record);
 void sp_ssd_record_keys(sp_ssd_record *record, size_t first, size_t count, int64_t *keys,
 			int64_t *freqs);
 
+/* Whether the version of a key's row is known; of one record, those of all are. */
+bool sp_ssd_record_has_versions(const sp_ssd_record *record);
+
+/* versions [count] of keys [first, first + count), where they are known; -1: never changed. */
+void sp_ssd_record_versions(sp_ssd_record *record, size_t first, size_t count, int64_t *versions);
+
 /* Their rows, float32 [count, dim] at any address. */
 void sp_ssd_record_rows(sp_ssd_record *record, size_t first, size_t count, void *rows);
 

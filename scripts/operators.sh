@@ -66,7 +66,7 @@ of the list does not take is refused by name, too:
 | quantized layers that only oneDNN runs (`QuantizedMatMulWithBias`, ...), quantized normalisation and resizing; TPU, XLA, MKL and CUDA operators (`CudnnRNN`, ...) | made by other tools for other machines |
 | `PyFunc` and its kin | code of the host, not of the model |
 | generators whose state is a variable (`RngReadAndSkip`, `StatefulUniform`, ...) | a request changes no variables |
-| `EVGetVersion` of an embedding with rows on DeepRec's SSD tier | some releases leave the versions out of its records, and the records do not say which |
+| `EVGetVersion` of an embedding with rows on DeepRec's SSD tier, whose records leave versions out | what training has not recorded is not known |
 | `Stack`, `StackV2` and their kin | made by the gradients of loops |
 | lists in lists deeper than 8 | not met in models of this kind |
 | `perturb_singular` of `TridiagonalSolve` | what it answers is made of rounding errors |

@@ -14,6 +14,7 @@
 #include "storage/layers_fold.h"
 #include "storage/table_builder.h"
 #include "tests/support/checkpoint.h"
+#include "tests/support/embeddings.h"
 #include "tests/support/paths.h"
 
 /*
@@ -679,40 +680,89 @@ static void they_are_the_same_over_an_image(void **state)
 	}
 }
 
-/* Of tests/golden/ev-ctr-ssd: three rows of four lie beside the checkpoint; scripts/golden. */
-static void rows_of_deeprecs_ssd_tier_have_frequencies(void **state)
+/* Of tests/golden/embeddings/ssd/: see make_ssd() in scripts/make_embedding_fixtures.py. */
+static sp_status load_record(sp_key_column **out, const char *name, sp_table_column which,
+			     sp_table_filter filter)
 {
-	static const int64_t users[] = {7, 8, 1000007, 100, 101, 102, 149};
-	sp_embedding_spec spec = {.name = "user_embedding",
+	sp_embedding_spec spec = {.name = name,
 				  .key_dtype = SP_INT64,
 				  .dtype = SP_FLOAT,
-				  .partition_num = 1};
-	char path[SP_PATH_SIZE];
-	sp_key_column *column;
+				  .dim = strcmp(name, "tail0") == 0 ? 6 : DIM,
+				  .partition_num = 1,
+				  .filter = filter,
+				  .filter_freq = filter != SP_TABLE_FILTER_NONE ? 4 : 0};
+	sp_bundle *bundle = sp_embeddings_open("ssd/full");
 	sp_embedding found;
-	sp_bundle *bundle;
+	sp_status status;
+
+	assert_ok(sp_embedding_find(&found, &spec, bundle, NULL, arena, &err), &err);
+	status = sp_embedding_load_column(out, which, &found, &spec, false, &policy, &err);
+	sp_bundle_close(bundle);
+	return status;
+}
+
+static int64_t number_of(const sp_key_column *column, int64_t key)
+{
+	int64_t number;
+
+	sp_key_column_read(column, &key, 1, &number);
+	return number;
+}
+
+/* Keys 37 i, of which those from 60 on lie on the SSD; the others were seen three times. */
+static void records_of_deeprecs_ssd_tier_tell_frequencies(void **state)
+{
+	static const struct {
+		const char *name;
+		sp_table_filter filter;
+		bool known;
+	} cases[] = {
+		{"header", SP_TABLE_FILTER_NONE, true},   {"header", SP_TABLE_FILTER_COUNTER, true},
+		{"tail2", SP_TABLE_FILTER_NONE, true},    {"tail1", SP_TABLE_FILTER_COUNTER, true},
+		{"tail2", SP_TABLE_FILTER_COUNTER, true}, {"tail0", SP_TABLE_FILTER_NONE, false},
+		{"tail0", SP_TABLE_FILTER_COUNTER, false}};
 
 	(void)state;
-	sp_source_path(path, "tests/golden/ev-ctr-ssd/checkpoints/20240101/model.ckpt-100");
-	assert_ok(sp_bundle_open(&bundle, path, &err), &err);
-	spec.dim =
-		(size_t)sp_bundle_find(bundle, sp_bytes_of("user_embedding-values"))->shape.dims[1];
-	assert_ok(sp_embedding_find(&found, &spec, bundle, NULL, arena, &err), &err);
-	assert_ok(sp_embedding_load_column(&column, SP_TABLE_FREQUENCIES, &found, &spec, false,
-					   &policy, &err),
-		  &err);
-	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
-		int64_t have;
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		bool filtered = cases[c].filter != SP_TABLE_FILTER_NONE;
+		sp_key_column *column;
 
-		sp_key_column_read(column, &users[i], 1, &have);
-		assert_int_equal(have, users[i] % 7 + 3);
+		assert_ok(
+			load_record(&column, cases[c].name, SP_TABLE_FREQUENCIES, cases[c].filter),
+			&err);
+		for (int64_t i = 0; i < 100; i++) {
+			int64_t want = cases[c].known ? sp_embeddings_seen(37 * i)
+				       : filtered     ? 4
+						      : 1;
+
+			if (i < 60)
+				want = filtered ? 4 : 3;
+			assert_int_equal(number_of(column, 37 * i), want);
+		}
+		assert_int_equal(number_of(column, 38), 0);
+		sp_key_column_release(column);
 	}
-	sp_key_column_release(column);
-	assert_int_equal(sp_embedding_load_column(&column, SP_TABLE_VERSIONS, &found, &spec, false,
-						  &policy, &err),
-			 SP_UNSUPPORTED);
-	assert_non_null(strstr(err.text, "user_embedding"));
-	sp_bundle_close(bundle);
+}
+
+/* The step of all records is 1234; the tensors tell none. */
+static void records_of_deeprecs_ssd_tier_may_tell_versions(void **state)
+{
+	static const char *const told[] = {"header", "tail2"}, *const untold[] = {"tail1", "tail0"};
+	sp_key_column *column;
+
+	(void)state;
+	for (size_t c = 0; c < 2; c++) {
+		assert_ok(load_record(&column, told[c], SP_TABLE_VERSIONS, SP_TABLE_FILTER_NONE),
+			  &err);
+		for (int64_t i = 0; i < 100; i++)
+			assert_int_equal(number_of(column, 37 * i), i < 60 ? -1 : 1234);
+		sp_key_column_release(column);
+		assert_int_equal(
+			load_record(&column, untold[c], SP_TABLE_VERSIONS, SP_TABLE_FILTER_NONE),
+			SP_UNSUPPORTED);
+		assert_non_null(strstr(err.text, untold[c]));
+		assert_non_null(strstr(err.text, "versions"));
+	}
 }
 
 static void rows_in_hand_bring_their_versions(void **state)
@@ -930,7 +980,8 @@ int main(void)
 		TEST(they_outlive_folding),
 		TEST(they_are_the_same_on_an_ssd),
 		TEST(they_are_the_same_over_an_image),
-		TEST(rows_of_deeprecs_ssd_tier_have_frequencies),
+		TEST(records_of_deeprecs_ssd_tier_tell_frequencies),
+		TEST(records_of_deeprecs_ssd_tier_may_tell_versions),
 		TEST(rows_in_hand_bring_their_versions),
 		TEST(tensors_that_contradict_each_other_are_corrupt),
 		TEST(what_is_read_must_match_its_checksum),
