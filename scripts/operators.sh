@@ -63,11 +63,12 @@ of the list does not take is refused by name, too:
 | --- | --- |
 | training, gradients, optimizers, candidate samplers, datasets, queues, readers, summaries | not part of an answer |
 | images but for resizing, patches and boxes, audio, video | not met in models of this kind |
-| quantized layers that only oneDNN runs (`QuantizedMatMulWithBias`, ...), quantized normalisation and resizing; TPU, XLA, MKL and CUDA operators (`CudnnRNN`, ...) | made by other tools for other machines |
+| quantized convolutions that only oneDNN runs (`QuantizedConv2DWithBias`, ...), quantized normalisation and resizing; TPU, XLA, MKL and CUDA operators (`CudnnRNN`, ...) | made by other tools for other machines |
 | `PyFunc` and its kin | code of the host, not of the model |
 | generators whose state is a variable (`RngReadAndSkip`, `StatefulUniform`, ...) | a request changes no variables |
 | `EVGetVersion` of an embedding with rows on DeepRec's SSD tier, whose records leave versions out | what training has not recorded is not known |
 | `Stack`, `StackV2` and their kin | made by the gradients of loops |
+| `LookupTableRemoveV2` | a request changes no tables |
 | lists in lists deeper than 8 | not met in models of this kind |
 | `perturb_singular` of `TridiagonalSolve` | what it answers is made of rounding errors |
 | encodings other than UTF-8, UTF-16-BE/LE, UTF-32-BE/LE, US-ASCII and ISO-8859-1 | need ICU's tables |

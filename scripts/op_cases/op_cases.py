@@ -126,7 +126,7 @@ class Cases:
     def define(self, op, inputs, attrs, outputs, *, name="", rtol=0.0, atol=0.0):
         """One case of an operator that TensorFlow does not have.
 
-        inputs   a list of numpy arrays, in order
+        inputs   a list of numpy arrays, in order, or of (array, tf dtype)
         attrs    {attribute: bytes, bool, int, float, tf dtype or list of int}
         outputs  a list of numpy arrays; None: the inputs must be refused
         """
@@ -138,10 +138,15 @@ class Cases:
             kind = {bytes: KIND_BYTES, bool: KIND_BOOL, int: KIND_INT, float: KIND_FLOAT}.get(type(value), KIND_TYPE)
             out += _text(key) + struct.pack("<B", kind)
             out += _scalar(kind, value.as_datatype_enum if kind == KIND_TYPE else value)
-        out += struct.pack("<I", len(inputs)) + b"".join(_tensor(x, tf.as_dtype(x.dtype)) for x in inputs)
+        out += struct.pack("<I", len(inputs)) + b"".join(self._defined(x) for x in inputs)
         out += struct.pack("<Bff", outputs is None, rtol, atol) + struct.pack("<I", len(outputs or []))
-        out += b"".join(_tensor(x, tf.as_dtype(x.dtype)) for x in outputs or [])
+        out += b"".join(self._defined(x) for x in outputs or [])
         self.records.append(out)
+
+    @staticmethod
+    def _defined(value):
+        array, dtype = value if isinstance(value, tuple) else (np.asarray(value), None)
+        return _tensor(array, dtype or tf.as_dtype(array.dtype))
 
     @staticmethod
     def _placeholder(value, feeds, shaped):
