@@ -8,6 +8,8 @@
 #include "model_loader/part_name.h"
 #include "model_loader/ssd_record.h"
 
+enum { MANY_ROWS = 16 }; /* so many of each part do not route by chance */
+
 /* What is behind a part's name in the names of its tensors. */
 typedef struct suffixes {
 	const char *keys;
@@ -101,11 +103,6 @@ static sp_status find_part(sp_embedding_part *part, const sp_bundle *bundle, con
 	return SP_OK;
 }
 
-/*
- * A few rows may obey the routing by chance.  Where the graph has as many
- * parts as the checkpoint, keeping them apart is always right; so there,
- * merging also wants the bucket offsets, which only the routing writer leaves.
- */
 static sp_status has_offsets(bool *out, const sp_embedding_rows *rows, sp_arena *arena,
 			     sp_error *err)
 {
@@ -120,16 +117,30 @@ static sp_status has_offsets(bool *out, const sp_embedding_rows *rows, sp_arena 
 	return SP_OK;
 }
 
-/* Whether all parts may become one table. */
+static bool has_many_rows(const sp_embedding_rows *rows)
+{
+	for (size_t i = 0; i < rows->part_count; i++)
+		if (rows->parts[i].row_count < MANY_ROWS)
+			return false;
+	return true;
+}
+
+/*
+ * Whether all parts may become one table.  A few rows may obey the routing by
+ * chance.  Where the graph has as many parts as the checkpoint, keeping them apart
+ * is always right; so there, merging also wants rows enough and the bucket offsets,
+ * which writers of numbers of their own mostly do not leave.
+ */
 static sp_status is_whole(bool *out, const sp_embedding *embedding, const sp_embedding_spec *spec,
 			  sp_arena *arena, sp_error *err)
 {
 	const sp_embedding_rows *full = &embedding->full;
 
 	*out = full->routed && embedding->delta.routed;
-	if (*out && full->part_count > 1 && full->part_count == (size_t)spec->partition_num)
-		return has_offsets(out, full, arena, err);
-	return SP_OK;
+	if (!*out || full->part_count <= 1 || full->part_count != (size_t)spec->partition_num)
+		return SP_OK;
+	*out = has_many_rows(full);
+	return *out ? has_offsets(out, full, arena, err) : SP_OK;
 }
 
 /* Of a part whose keys alone are missing the rows are there: a bundle that has lost something. */

@@ -42,7 +42,8 @@
  * all parts are one set of rows, and a graph of any number of parts finds
  * every key in it.  Older graphs divide keys by P instead, so that parts hold
  * numbers of their own: those are never merged, and need as many parts in the
- * graph as in the checkpoint.
+ * graph as in the checkpoint.  Where it has as many, parts are merged only when each
+ * has rows enough to tell.
  *
  * Errors: SP_NOT_FOUND when the full checkpoint lacks the variable; SP_IO when a
  * file cannot be read any more; SP_CORRUPT when its tensors contradict each

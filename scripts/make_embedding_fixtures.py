@@ -301,6 +301,9 @@ def make_full():
         keys = np.array([10 + i], np.int64)
         tensors[f"chance/part_{i}-keys"] = keys
         tensors[f"chance/part_{i}-values"] = rows_of(keys, 4)
+    # The same with them.
+    tensors.update(full("offsets/part_0", [4, 10], 4))
+    tensors.update(full("offsets/part_1", [3, 11], 4))
     # A key twice: the later row counts.
     tensors["twice-keys"] = np.array([5, 6, 5], np.int64)
     tensors["twice-values"] = np.array([[1, 1], [2, 2], [3, 3]], np.float32)

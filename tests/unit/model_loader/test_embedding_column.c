@@ -431,21 +431,28 @@ static void slices_have_the_numbers_of_their_keys(void **state)
 	check(full.items[0].table, SP_TABLE_FREQUENCIES, refused, want_refused, 2);
 }
 
+/* So many rows that they can be told to be routed. */
 static void parts_share_the_columns_that_one_asks_for(void **state)
 {
-	static const int64_t even[] = {4, 10}, odd[] = {3, 1001};
-	static const int64_t even_freqs[] = {40, 100}, odd_freqs[] = {30, 1};
+	enum { ROWS = 16 };
 	static const int64_t odd_refused[] = {5};
+	int64_t even[ROWS], odd[ROWS], even_freqs[ROWS], odd_freqs[ROWS];
 	sp_load_environment_options options = {.checkpoint_prefix = full_prefix};
 
 	(void)state;
-	add("t/part_0-keys", SP_INT64, even, 2);
-	add_rows("t/part_0-values", 2);
-	add("t/part_0-freqs", SP_INT64, even_freqs, 2);
+	for (int64_t i = 0; i < ROWS; i++) {
+		even[i] = 4 + 6 * i;
+		odd[i] = 1001 + 2 * i;
+		even_freqs[i] = 40 + i;
+		odd_freqs[i] = 1 + i;
+	}
+	add("t/part_0-keys", SP_INT64, even, ROWS);
+	add_rows("t/part_0-values", ROWS);
+	add("t/part_0-freqs", SP_INT64, even_freqs, ROWS);
 	add("t/part_0-partition_offset", SP_INT32, rows, 41);
-	add("t/part_1-keys", SP_INT64, odd, 2);
-	add_rows("t/part_1-values", 2);
-	add("t/part_1-freqs", SP_INT64, odd_freqs, 2);
+	add("t/part_1-keys", SP_INT64, odd, ROWS);
+	add_rows("t/part_1-values", ROWS);
+	add("t/part_1-freqs", SP_INT64, odd_freqs, ROWS);
 	add("t/part_1-partition_offset", SP_INT32, rows, 41);
 	add("t/part_1-keys_filtered", SP_INT64, odd_refused, 1);
 	add("t/part_1-freqs_filtered", SP_INT64, refused_freqs, 1);
@@ -455,8 +462,8 @@ static void parts_share_the_columns_that_one_asks_for(void **state)
 	assert_ok(load_tables(&full, &options, 2, false), &err);
 	assert_ptr_equal(full.items[0].table, full.items[1].table);
 	assert_false(sp_table_has_column(full.items[0].table, SP_TABLE_VERSIONS));
-	check(full.items[0].table, SP_TABLE_FREQUENCIES, even, even_freqs, 2);
-	check(full.items[0].table, SP_TABLE_FREQUENCIES, odd, odd_freqs, 2);
+	check(full.items[0].table, SP_TABLE_FREQUENCIES, even, even_freqs, ROWS);
+	check(full.items[0].table, SP_TABLE_FREQUENCIES, odd, odd_freqs, ROWS);
 	check_one(full.items[0].table, SP_TABLE_FREQUENCIES, 5, 2);
 }
 

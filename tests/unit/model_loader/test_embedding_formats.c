@@ -142,6 +142,13 @@ static bool in_two_of_ten(int64_t key)
 	return key % 1000 % 10 == 0 || key % 1000 % 10 == 7;
 }
 
+static bool none(int64_t key)
+{
+	(void)key;
+	return false;
+}
+
+/* A graph of as many parts as the checkpoint has each part's own, as long as some have few rows. */
 static void parts_may_be_empty(void **state)
 {
 	const int64_t part_counts[] = {1, 2, 7, 10, 1000};
@@ -154,7 +161,7 @@ static void parts_may_be_empty(void **state)
 		spec.partition_num = part_counts[i];
 		spec.partition_id = part_counts[i] > 1;
 		table = load(formats, &spec, NULL);
-		check_keys(table, in_two_of_ten);
+		check_keys(table, part_counts[i] == 10 ? none : in_two_of_ten);
 		sp_table_destroy(table);
 	}
 }
@@ -348,12 +355,6 @@ static bool at_least_four(int64_t key)
 static bool at_least_four_or_last(int64_t key)
 {
 	return sp_embeddings_seen(key) >= 4 && key < 80 * STEP;
-}
-
-static bool none(int64_t key)
-{
-	(void)key;
-	return false;
 }
 
 static sp_table *load_seen(const char *name, int64_t filter_freq, int64_t threshold)
