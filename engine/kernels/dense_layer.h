@@ -12,14 +12,11 @@
  *
  *     y[m, n] = activation(sum_k x[m, k] * w[k, n] + bias[n])
  *
- * The product is oneDNN's matmul, one thread, on the caller's thread.  It is
- * made ready for a fixed list of row counts; other counts are cut and padded
- * to those, so a request of any size prepares nothing.
- *
- * Numerics: float32 sums, in oneDNN's order, with fused multiply-add.  NaN stays NaN.
- * Memory:   oneDNN itself makes and frees a few small blocks per call for the
- *           list of its arguments; nothing else is allocated while running.
- * Threads:  immutable once created; any number of threads may run it at once.
+ * Numerics: float32 sums in the order of float_product.h, whose bounds hold, where oneDNN has fused
+ *           multiply-add; then the bias is added.  Weights that are transposed are summed as
+ * others. NaN stays NaN. Memory:   oneDNN itself makes and frees a few small blocks per call for
+ * the list of its arguments; nothing else is allocated while running. Threads:  immutable once
+ * created; any number of threads may run it at once.
  */
 typedef struct sp_dense_layer sp_dense_layer;
 
@@ -44,8 +41,8 @@ size_t sp_dense_layer_inputs(const sp_dense_layer *layer);  /* k */
 size_t sp_dense_layer_outputs(const sp_dense_layer *layer); /* n */
 
 /*
- * x [m, k], y [m, n]; they must not overlap.  Rows that need padding are
- * copied through scratch of `workspace`.
+ * x [m, k], y [m, n]; they must not overlap.  Rows that need padding, and those of more than
+ * one span, are copied through scratch of `workspace`.
  */
 SP_MUST_CHECK sp_status sp_dense_layer_run(const sp_dense_layer *layer, const float *x, size_t m,
 					   float *y, sp_workspace *workspace, sp_error *err);

@@ -1,6 +1,7 @@
 #ifndef SP_ENGINE_OPS_GEMM_H
 #define SP_ENGINE_OPS_GEMM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "engine/dtype.h"
@@ -12,12 +13,13 @@
  * matrix is one with its strides exchanged; c [m, n] is dense and must not
  * overlap them.  Any of m, n and k may be 0.
  *
- * Numerics: each element of c is summed over k in the element type, SP_GEMM_SPAN terms
- * in order and then these sums in order; half and bfloat16 sum in float and round once;
- * integers wrap around.  With u = 2^-24 for float (2^-53 for double) an element is
- * within (SP_GEMM_SPAN + k / SP_GEMM_SPAN + 2) * u * sum |a b| of the exact one.
- * TensorFlow's is as near, by an order of its own: where terms of a long sum
- * cancel, both can differ by more than 1e-5 of what is left.
+ * Numerics: floats are summed in TensorFlow's order, engine/kernels/float_product.h has it
+ * and its bounds.  Of the other types each element of c is summed over k in the element type,
+ * SP_GEMM_SPAN terms in order and then these sums in order; half and bfloat16 sum in float and
+ * round once; integers wrap around.  With u = 2^-53 for double an element is within
+ * (SP_GEMM_SPAN + k / SP_GEMM_SPAN + 2) * u * sum |a b| of the exact one.
+ * Where terms of a long sum cancel, another order (a processor's without fused
+ * multiply-add, TensorFlow's with oneDNN) can differ by more than 1e-5 of what is left.
  * Threads: pure.
  */
 enum { SP_GEMM_SPAN = 256 };
@@ -29,6 +31,7 @@ typedef struct sp_gemm {
 	const void *b;
 	size_t b_row, b_column;
 	void *c;
+	bool rounded; /* floats: each product is rounded before it is added */
 } sp_gemm;
 
 typedef void sp_gemm_fn(const sp_gemm *gemm);
@@ -36,5 +39,11 @@ typedef void sp_gemm_fn(const sp_gemm *gemm);
 /* For all numbers, complex ones too, but the 16-bit and 8-bit unsigned and 8-bit signed ones; else
  * NULL. */
 sp_gemm_fn *sp_gemm__find(sp_dtype dtype);
+
+/* The kernel for floats, in a file of its own. */
+void sp_gemm__float(const sp_gemm *gemm);
+
+/* Of a batch TensorFlow multiplies small matrices by a kernel that rounds the products. */
+bool sp_gemm__rounds(size_t batch, size_t m, size_t n, size_t k);
 
 #endif

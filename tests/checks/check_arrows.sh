@@ -21,7 +21,7 @@ tools: base storage engine model_loader incremental processor tools
 
 # header: the only places that may include it
 foreign='
-dnnl.h: engine/kernels/dense_layer.c
+dnnl.h: engine/kernels/packed_product.c
 snappy-c.h: model_loader/
 protobuf-c/: model_loader/
 cJSON.h: processor/config api/

@@ -1,0 +1,167 @@
+#include "engine/kernels/float_product.h"
+
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "base/cpu.h"
+
+enum { HEIGHT = 6, BLOCK = 16, SLICE = 608, STEP = 8 };
+
+/*
+ * Eigen cuts k into slices of nearly equal length, as many as keep a panel of each operand in a
+ * first-level cache of 48 KiB; oneDNN, which Eigen has multiply them, halves those that it finds
+ * too long.
+ */
+size_t sp_product_span_end(size_t k, size_t at)
+{
+	size_t slices = (k + SLICE - 1) / SLICE;
+	size_t slice = (k / slices + STEP - 1) / STEP * STEP;
+	size_t start = at / slice * slice;
+	size_t length = k - start < slice ? k - start : slice;
+	size_t parts = (length + SP_PRODUCT_SPAN - 1) / SP_PRODUCT_SPAN;
+	size_t part = (length + parts - 1) / parts;
+	size_t end = ((at - start) / part + 1) * part;
+
+	return start + (end < length ? end : length);
+}
+
+/* A piece of w on its way to one row. */
+typedef struct row_piece {
+	sp_product_row *row;
+	const float *x;
+	size_t x_step;
+	const float *w;
+	size_t w_row;
+	size_t k;
+	size_t width;
+} row_piece;
+
+/* The columns from `column` on, without registers for their sums. */
+static void row_columns(const row_piece *p, size_t column)
+{
+	sp_product_row *r = p->row;
+	size_t left = r->left;
+
+	if (column == p->width)
+		return;
+	for (size_t k = 0; k < p->k; k++) {
+		float x = p->x[k * p->x_step];
+
+		for (size_t j = column; j < p->width; j++)
+			r->sums[j] += x * p->w[k * p->w_row + j];
+		if (--left > 0)
+			continue;
+		left = r->block;
+		for (size_t j = column; j < p->width; j++) {
+			r->totals[j] += r->sums[j];
+			r->sums[j] = 0;
+		}
+	}
+}
+
+static void tile_scalar(const sp_product_tile *t)
+{
+	for (size_t i = 0; i < t->rows; i++)
+		for (size_t k = 0; k < t->depth; k++) {
+			float x = t->a[i * t->a_row + k * t->a_column];
+
+			for (size_t j = 0; j < t->width; j++)
+				t->sums[i][j] += x * t->b[k * t->b_row + j];
+		}
+}
+
+#if defined(__x86_64__)
+
+#define NAME(x)        x##_avx512
+#define TARGET         __attribute__((target("avx512f")))
+#define LANES          16
+#define VECTORS        4
+#define FUSED(a, b, c) ((vector_avx512)_mm512_fmadd_ps((__m512)(a), _mm512_set1_ps(b), (__m512)(c)))
+#include "engine/kernels/float_product.inc"
+
+#define NAME(x)        x##_avx2
+#define TARGET         __attribute__((target("avx2,fma")))
+#define LANES          8
+#define VECTORS        2
+#define FUSED(a, b, c) ((vector_avx2)_mm256_fmadd_ps((__m256)(a), _mm256_set1_ps(b), (__m256)(c)))
+#include "engine/kernels/float_product.inc"
+
+void sp_product_tile_add(const sp_product_tile *tile)
+{
+	if (sp_cpu_has(SP_ISA_AVX512))
+		tile_avx512(tile);
+	else if (sp_cpu_has(SP_ISA_AVX2))
+		tile_avx2(tile);
+	else
+		tile_scalar(tile);
+}
+
+static void add_piece(const row_piece *p)
+{
+	size_t done = 0;
+
+	if (sp_cpu_has(SP_ISA_AVX512))
+		done = row_avx512(p);
+	else if (sp_cpu_has(SP_ISA_AVX2))
+		done = row_avx2(p);
+	row_columns(p, done);
+}
+
+#else
+
+void sp_product_tile_add(const sp_product_tile *tile)
+{
+	tile_scalar(tile);
+}
+
+static void add_piece(const row_piece *p)
+{
+	row_columns(p, 0);
+}
+
+#endif
+
+void sp_product_row_start(sp_product_row *row, size_t k)
+{
+	*row = (sp_product_row){.block = k < SP_PRODUCT_SHORT ? k : BLOCK};
+	row->left = row->block;
+}
+
+void sp_product_row_add(sp_product_row *row, const float *x, size_t x_step, size_t k,
+			const float *w, size_t w_row, size_t width)
+{
+	add_piece(&(row_piece){row, x, x_step, w, w_row, k, width});
+	row->left = row->block - (row->block - row->left + k) % row->block;
+}
+
+void sp_product_row_finish(const sp_product_row *row, float *y, size_t count)
+{
+	for (size_t j = 0; j < count; j++)
+		y[j] = row->totals[j] + row->sums[j];
+}
+
+typedef float four __attribute__((vector_size(4 * sizeof(float)), aligned(4)));
+typedef float eight __attribute__((vector_size(8 * sizeof(float)), aligned(4)));
+
+float sp_product_dot(const float *a, const float *b, size_t k, bool alone)
+{
+	eight sums = {0};
+	size_t i = 0;
+	float sum;
+
+	for (; i + 8 <= k; i += 8)
+		sums += *(const eight *)(a + i) * *(const eight *)(b + i);
+	sum = ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
+	      ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+	if (alone && i + 4 <= k) {
+		four rest = *(const four *)(a + i) * *(const four *)(b + i);
+
+		sum += (rest[0] + rest[2]) + (rest[1] + rest[3]);
+		i += 4;
+	}
+	for (; i < k; i++)
+		sum += a[i] * b[i];
+	return sum;
+}

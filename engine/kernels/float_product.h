@@ -1,0 +1,74 @@
+#ifndef SP_ENGINE_KERNELS_FLOAT_PRODUCT_H
+#define SP_ENGINE_KERNELS_FLOAT_PRODUCT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Sums of float32 products, in the order in which TensorFlow 2.15 takes them on an x86
+ * processor with oneDNN off: there a model's answers are often the same to the bit.
+ *
+ * - Several rows by several columns: k is cut into spans (sp_product_span_end), a span is
+ *   one running sum of fused multiply-adds, the spans are added in order.
+ * - One row: below 128 terms one running sum, else one for every 16 terms, added in order;
+ *   each product is rounded.
+ * - Rows of which one is multiplied with all: eight running sums, one for every eighth term,
+ *   and the terms that are left over; each product is rounded.
+ *
+ * Numerics: with u = 2^-24 and s the sum of the terms' sizes an element is within
+ *     (SP_PRODUCT_SPAN + k / 304 + 4) * u * s      in spans,
+ *     (SP_PRODUCT_SHORT + k / 8 + 12) * u * s      otherwise
+ * of the exact sum.  A processor without fused multiply-add rounds the products: one u * s
+ * more.
+ * Threads: pure.
+ */
+enum {
+	SP_PRODUCT_COLUMNS = 64, /* of a tile */
+	SP_PRODUCT_SPAN = 384,   /* no span is longer */
+	SP_PRODUCT_SHORT = 128,
+};
+
+/* Where the span that holds term `at` < k ends. */
+size_t sp_product_span_end(size_t k, size_t at);
+
+/*
+ * sums[i][j] += a[i][k] * b[k][j], term by term.
+ * Of b as many columns are read as make up `width` rounded up to 16.
+ */
+typedef struct sp_product_tile {
+	const float *a;
+	size_t a_row, a_column; /* strides */
+	const float *b;
+	size_t b_row;
+	size_t rows;
+	size_t width; /* <= SP_PRODUCT_COLUMNS */
+	size_t depth;
+	bool rounded; /* each product, not only the sum */
+	float (*sums)[SP_PRODUCT_COLUMNS];
+} sp_product_tile;
+
+void sp_product_tile_add(const sp_product_tile *tile);
+
+/*
+ * One row times w [k, width], where w may come in pieces: start, then add each piece in
+ * order, then finish.
+ */
+typedef struct sp_product_row {
+	size_t block; /* terms of one sum */
+	size_t left;  /* of these, to come */
+	float sums[SP_PRODUCT_COLUMNS];
+	float totals[SP_PRODUCT_COLUMNS];
+} sp_product_row;
+
+/* `k` >= 1 counts the terms of all pieces, of which each has the same `width` <=
+ * SP_PRODUCT_COLUMNS. */
+void sp_product_row_start(sp_product_row *row, size_t k);
+void sp_product_row_add(sp_product_row *row, const float *x, size_t x_step, size_t k,
+			const float *w, size_t w_row, size_t width);
+void sp_product_row_finish(const sp_product_row *row, float *y, size_t count);
+
+/* `alone`: the last of an odd number of rows, of which four terms left over have sums of their own.
+ */
+float sp_product_dot(const float *a, const float *b, size_t k, bool alone);
+
+#endif

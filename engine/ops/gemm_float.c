@@ -1,0 +1,135 @@
+#include <string.h>
+
+#include "engine/kernels/float_product.h"
+#include "engine/ops/gemm.h"
+
+/* As gemm.c does it, in the order of engine/kernels/float_product.h. */
+enum { ROWS = 32, COLUMNS = SP_PRODUCT_COLUMNS, DEPTH = 64, LANES = 16 };
+
+/* A row (or, c being a column, a column) times a matrix: y[j] = sum of x[k] w[k][j]. */
+typedef struct vector_product {
+	const float *x;
+	size_t x_step;
+	const float *w;
+	size_t w_row, w_column;
+	size_t k, n;
+	float *y;
+} vector_product;
+
+static void multiply_rows(const vector_product *p)
+{
+	sp_product_row row;
+
+	for (size_t j = 0; j < p->n; j += COLUMNS) {
+		size_t width = p->n - j < COLUMNS ? p->n - j : COLUMNS;
+
+		sp_product_row_start(&row, p->k);
+		sp_product_row_add(&row, p->x, p->x_step, p->k, p->w + j, p->w_row, width);
+		sp_product_row_finish(&row, p->y + j, width);
+	}
+}
+
+/* False for strides that have no order of their own. */
+static bool multiply_vector(const vector_product *p)
+{
+	if (p->w_row == 1 && p->x_step == 1)
+		for (size_t j = 0; j < p->n; j++)
+			p->y[j] = sp_product_dot(p->x, p->w + j * p->w_column, p->k,
+						 j % 2 == 0 && j + 1 == p->n);
+	else if (p->w_column == 1 && p->k > 0)
+		multiply_rows(p);
+	else
+		return false;
+	return true;
+}
+
+typedef struct tile {
+	float copy[DEPTH * COLUMNS];
+	float sums[ROWS][COLUMNS], totals[ROWS][COLUMNS];
+	size_t row, column, height, width;
+} tile;
+
+/* Rows k.. of b as a tile reads them: where they lie, or copied, with zeros to the right. */
+static const float *rows_of_b(const sp_gemm *g, tile *t, size_t k, size_t depth, size_t *stride)
+{
+	const float *b = (const float *)g->b + k * g->b_row + t->column * g->b_column;
+	size_t wide = (t->width + LANES - 1) / LANES * LANES;
+
+	*stride = g->b_row;
+	if (g->b_column == 1 && wide == t->width)
+		return b;
+	*stride = COLUMNS;
+	for (size_t i = 0; i < depth; i++) {
+		for (size_t j = 0; j < t->width; j++)
+			t->copy[i * COLUMNS + j] = b[i * g->b_row + j * g->b_column];
+		for (size_t j = t->width; j < wide; j++)
+			t->copy[i * COLUMNS + j] = 0;
+	}
+	return t->copy;
+}
+
+static void add_piece(const sp_gemm *g, tile *t, size_t k, size_t depth)
+{
+	sp_product_tile piece = {
+		.a = (const float *)g->a + t->row * g->a_row + k * g->a_column,
+		.a_row = g->a_row,
+		.a_column = g->a_column,
+		.rows = t->height,
+		.width = t->width,
+		.depth = depth,
+		.rounded = g->rounded,
+		.sums = t->sums,
+	};
+
+	piece.b = rows_of_b(g, t, k, depth, &piece.b_row);
+	sp_product_tile_add(&piece);
+}
+
+static void fold(tile *t)
+{
+	for (size_t i = 0; i < t->height; i++)
+		for (size_t j = 0; j < COLUMNS; j++)
+			t->totals[i][j] += t->sums[i][j];
+	memset(t->sums, 0, t->height * sizeof(t->sums[0]));
+}
+
+static void multiply_tile(const sp_gemm *g, tile *t)
+{
+	float *c = (float *)g->c + t->row * g->n + t->column;
+
+	memset(t->totals, 0, t->height * sizeof(t->totals[0]));
+	memset(t->sums, 0, t->height * sizeof(t->sums[0]));
+	for (size_t k = 0, end; k < g->k; k = end) {
+		end = sp_product_span_end(g->k, k);
+		for (size_t at = k; at < end; at += DEPTH)
+			add_piece(g, t, at, end - at < DEPTH ? end - at : DEPTH);
+		fold(t);
+	}
+	for (size_t i = 0; i < t->height; i++)
+		memcpy(c + i * g->n, t->totals[i], t->width * sizeof(float));
+}
+
+void sp_gemm__float(const sp_gemm *g)
+{
+	tile t;
+
+	if (g->m == 1 && multiply_vector(&(vector_product){g->a, g->a_column, g->b, g->b_row,
+							   g->b_column, g->k, g->n, g->c}))
+		return;
+	if (g->n == 1 && multiply_vector(&(vector_product){g->b, g->b_row, g->a, g->a_column,
+							   g->a_row, g->k, g->m, g->c}))
+		return;
+	for (t.column = 0; t.column < g->n; t.column += COLUMNS)
+		for (t.row = 0; t.row < g->m; t.row += ROWS) {
+			t.height = g->m - t.row < ROWS ? g->m - t.row : ROWS;
+			t.width = g->n - t.column < COLUMNS ? g->n - t.column : COLUMNS;
+			multiply_tile(g, &t);
+		}
+}
+
+bool sp_gemm__rounds(size_t batch, size_t m, size_t n, size_t k)
+{
+	const size_t most = 128 * 128;
+
+	return batch > 1 && m * n <= most && (m * n == 0 || k <= most / (m * n));
+}
