@@ -54,3 +54,12 @@ sp_isa sp_cpu_isa(void)
 	pthread_once(&once, decide);
 	return best;
 }
+
+bool sp_cpu_has_wide_clmul(void)
+{
+#if defined(__x86_64__)
+	return sp_cpu_has(SP_ISA_AVX512) && __builtin_cpu_supports("vpclmulqdq");
+#else
+	return false;
+#endif
+}

@@ -29,6 +29,9 @@ static inline bool sp_cpu_has(sp_isa isa)
 	return sp_cpu_isa() >= isa;
 }
 
+/* AVX-512, and products without carry of its registers (VPCLMULQDQ). */
+bool sp_cpu_has_wide_clmul(void);
+
 /* "scalar", "sse42", "avx2", "avx512". */
 const char *sp_isa_name(sp_isa isa);
 

@@ -116,6 +116,9 @@ const void *sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t
 const void *sp_bundle_span_copy(const sp_bundle_span *span, size_t first, size_t count,
 				void *buffer, uint32_t *crc);
 
+/* Where they lie in the file, for who sums them himself; they may change there at any time. */
+const void *sp_bundle_span_at(const sp_bundle_span *span, size_t first, size_t count);
+
 void sp_bundle_span_advise(const sp_bundle_span *span, size_t first, size_t count,
 			   sp_mapping_advice advice);
 

@@ -313,6 +313,11 @@ static const char *span_bytes(const sp_bundle_span *span, size_t first, size_t c
 	       first * span->width;
 }
 
+const void *sp_bundle_span_at(const sp_bundle_span *span, size_t first, size_t count)
+{
+	return span_bytes(span, first, count);
+}
+
 const void *sp_bundle_span_copy(const sp_bundle_span *span, size_t first, size_t count,
 				void *buffer, uint32_t *crc)
 {

@@ -106,6 +106,12 @@ static sp_status put_rows(void *context, const sp_row_piece *piece, sp_error *er
 	return sp_rows_builder_put_rows(context, piece->keys, piece->rows, piece->count, err);
 }
 
+static sp_status put_checked(void *context, const sp_row_piece *piece, uint32_t *crc, sp_error *err)
+{
+	return sp_rows_builder_put_checked(context, piece->keys, piece->rows, piece->count, crc,
+					   err);
+}
+
 sp_embedding_rows sp_embedding__own_rows(const sp_embedding *embedding,
 					 const sp_embedding_spec *spec, bool only_own_part,
 					 const sp_embedding_rows *rows)
@@ -188,7 +194,10 @@ static sp_status make_rows(sp_rows **out, const load *l, const sp_embedding_rows
 				   .dim = l->spec->dim,
 				   .format = row_format(l),
 				   .threads = l->policy->threads};
-	sp_row_sink sink = {.add_keys = add_keys, .start_rows = start_rows, .put_rows = put_rows};
+	sp_row_sink sink = {.add_keys = add_keys,
+			    .start_rows = start_rows,
+			    .put_rows = put_rows,
+			    .put_checked = put_checked};
 	sp_rows_builder *builder;
 	sp_status status;
 

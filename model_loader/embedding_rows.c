@@ -11,8 +11,8 @@
 
 /*
  * Rows go from the mapped file to the sink in pieces that stay in a core's
- * cache: copied, so that the bytes that are put are those of the checksum.  The
- * second pass hands the pieces out to several threads and joins the checksums
+ * cache: copied, or summed by the sink, so that the bytes that are put are those
+ * of the checksum.  The second pass hands the pieces out to several threads and joins the checksums
  * afterwards.
  */
 enum {
@@ -271,6 +271,21 @@ static void done_so_far(const reading *job, const source *from, size_t number, s
 	done(&from->values, first * job->dim, (end - first) * job->dim);
 }
 
+/* The piece's rows are `first` and those after it. */
+static sp_status put_values(const reading *job, const source *from, size_t first, const room *r,
+			    sp_row_piece *piece, uint32_t *crc, sp_error *err)
+{
+	const sp_row_sink *sink = job->sink;
+	size_t at = first * job->dim, count = piece->count * job->dim;
+
+	if (sink->put_checked != NULL && from->values.stored) {
+		piece->rows = sp_bundle_span_at(&from->values, at, count);
+		return sink->put_checked(sink->context, piece, crc, err);
+	}
+	piece->rows = sp_bundle_span_copy(&from->values, at, count, r->raw, crc);
+	return sink->put_rows(sink->context, piece, err);
+}
+
 static sp_status put_piece(void *context, size_t number, sp_error *err)
 {
 	reading *job = context;
@@ -286,9 +301,7 @@ static sp_status put_piece(void *context, size_t number, sp_error *err)
 	sp_bundle_span_advise(&from->values, (first + AHEAD * job->piece_rows) * job->dim,
 			      job->piece_rows * job->dim, SP_MAPPING_WILL_NEED);
 	read_keys(job, from, first, &r, &piece, &s);
-	piece.rows = sp_bundle_span_copy(&from->values, first * job->dim, piece.count * job->dim,
-					 r.raw, &s.values);
-	status = job->sink->put_rows(job->sink->context, &piece, err);
+	status = put_values(job, from, first, &r, &piece, &s.values, err);
 	done_so_far(job, from, number, first + piece.count);
 	job->pieces[number] = s;
 	sp_free(r.keys);

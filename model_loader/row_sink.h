@@ -43,6 +43,13 @@ typedef struct sp_row_sink {
 	sp_status (*start_rows)(void *context, bool *in_order, sp_error *err);
 
 	sp_status (*put_rows)(void *context, const sp_row_piece *piece, sp_error *err);
+
+	/*
+	 * The same of rows that may change meanwhile: what is put are the bytes that
+	 * *crc is continued over.  NULL: rows are copied for put_rows() first.
+	 */
+	sp_status (*put_checked)(void *context, const sp_row_piece *piece, uint32_t *crc,
+				 sp_error *err);
 } sp_row_sink;
 
 #endif

@@ -4,14 +4,19 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/size.h"
 #include "storage/rows_internal.h"
+#include "storage/woven_stream.h"
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
 
-enum { CACHE_LINE = 64 };
+enum {
+	CACHE_LINE = 64,
+	STREAM_BLOCK = 64, /* rows whose slots are found together */
+};
 
 /*
  * Slots carry their keys, so nothing is written to their memory before the rows
@@ -335,6 +340,86 @@ sp_status sp_rows_builder_put_rows(sp_rows_builder *builder, const int64_t *keys
 	atomic_fetch_add_explicit(&builder->put, put, memory_order_relaxed);
 	wait_for_writes();
 	return status;
+}
+
+/* Where rows [count] of these keys go; NULL for keys that have none. */
+static void find_slots(const sp_rows *to, const int64_t *keys, size_t count, char **slots)
+{
+	sp_rows_probe probes[STREAM_BLOCK];
+
+	for (size_t i = 0; i < count; i++)
+		sp_rows__start(to, keys[i], &probes[i]);
+	for (size_t i = 0; i < count; i++) {
+		sp_rows__find_slot(to, &probes[i]);
+		slots[i] = is_mark(keys[i]) ? NULL : (char *)probes[i].at.slot;
+	}
+}
+
+static sp_status put_block(sp_rows_builder *builder, sp_woven_stream *stream, const int64_t *keys,
+			   const char *rows, size_t count, sp_error *err)
+{
+	size_t row_size = builder->shape.dim * sizeof(float), done = 0;
+	char *slots[STREAM_BLOCK];
+
+	find_slots(builder->rows, keys, count, slots);
+	while (done < count) {
+		bool met;
+
+		done += sp_woven_stream_put(stream, keys + done, rows + done * row_size,
+					    slots + done, count - done, &met);
+		if (met)
+			SP_TRY(put_outlier(builder, keys[done - 1], stream->outlier,
+					   slots[done - 1], err));
+	}
+	return SP_OK;
+}
+
+static sp_status put_streamed(sp_rows_builder *builder, const int64_t *keys, const char *rows,
+			      size_t count, uint32_t *crc, sp_error *err)
+{
+	size_t row_size = builder->shape.dim * sizeof(float);
+	sp_woven_stream stream;
+	uint64_t put = 0;
+
+	sp_woven_stream_begin(&stream, builder->shape.dim, *crc);
+	for (size_t first = 0; first < count; first += STREAM_BLOCK) {
+		size_t left = count - first;
+
+		SP_TRY(put_block(builder, &stream, keys + first, rows + first * row_size,
+				 left < STREAM_BLOCK ? left : STREAM_BLOCK, err));
+	}
+	*crc = sp_woven_stream_end(&stream);
+	for (size_t i = 0; i < count; i++)
+		put += is_mark(keys[i]) ? 0 : sum_of(keys[i]);
+	atomic_fetch_add_explicit(&builder->put, put, memory_order_relaxed);
+	return SP_OK;
+}
+
+static sp_status put_copied(sp_rows_builder *builder, const int64_t *keys, const void *rows,
+			    size_t count, uint32_t *crc, sp_error *err)
+{
+	size_t size = count * builder->shape.dim * sizeof(float); /* they are in memory */
+	void *copy = sp_alloc(size);
+	sp_status status;
+
+	if (copy == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu rows", count);
+	memcpy(copy, rows, size);
+	*crc = sp_crc32c(*crc, copy, size);
+	status = sp_rows_builder_put_rows(builder, keys, copy, count, err);
+	sp_free(copy);
+	return status;
+}
+
+sp_status sp_rows_builder_put_checked(sp_rows_builder *builder, const int64_t *keys,
+				      const void *rows, size_t count, uint32_t *crc, sp_error *err)
+{
+	if (count == 0)
+		return SP_OK;
+	SP_TRY(need_slots(builder, rows, count, err));
+	if (builder->rows->woven != NULL && sp_woven_stream_suits(builder->shape.dim))
+		return put_streamed(builder, keys, rows, count, crc, err);
+	return put_copied(builder, keys, rows, count, crc, err);
 }
 
 /* Outliers go behind the slots. */

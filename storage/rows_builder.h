@@ -57,6 +57,14 @@ SP_MUST_CHECK sp_status sp_rows_builder_put_rows(sp_rows_builder *builder, const
 						 const void *rows, size_t count, sp_error *err);
 
 /*
+ * The same for rows that may change meanwhile, such as those of a mapped file:
+ * what is put are the bytes that the checksum *crc (sp_crc32c()) is continued over.
+ */
+SP_MUST_CHECK sp_status sp_rows_builder_put_checked(sp_rows_builder *builder, const int64_t *keys,
+						    const void *rows, size_t count, uint32_t *crc,
+						    sp_error *err);
+
+/*
  * The same for rows that are stored already, of another format than fp32, which
  * is the builder's, and of its dim: rows[i] is that of keys[i], and its bytes are
  * taken as they are.

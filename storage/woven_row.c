@@ -22,10 +22,9 @@ static uint32_t bits_at(const void *row, size_t i)
 	return bits;
 }
 
-/* 1 in the first element stands for an outlier. */
 static bool is_plain_first(const void *elements)
 {
-	return (bits_at(elements, 0) & ~SIGN) != LEAST + 1;
+	return sp_woven__is_plain_first(bits_at(elements, 0));
 }
 
 static uint32_t with_key(uint32_t bits, size_t i, uint64_t key)
@@ -175,27 +174,16 @@ AVX2 static bool holds_avx2(const void *row, int64_t key)
 
 AVX512 static bool weave_avx512(int64_t key, const void *elements, void *row)
 {
-	__m512i sign = _mm512_set1_epi32((int)SIGN), low = _mm512_set1_epi32((int)LOW);
-	__m512i least = _mm512_set1_epi32((int)LEAST);
+	__m512i bits[2] = {_mm512_loadu_si512(elements),
+			   _mm512_loadu_si512((const char *)elements + 64)};
 	uint64_t mark = ~(uint64_t)key;
-	unsigned all_fit = 0xffff;
+	__m512i first, second;
+	bool fits = sp_woven__weave_lanes(bits[0], (uint32_t)mark, &first) &
+		    sp_woven__weave_lanes(bits[1], (uint32_t)(mark >> 32), &second);
 
-	for (size_t i = 0; i < ELEMENTS; i += 16, mark >>= 32) {
-		__m512i bits = _mm512_loadu_si512((const char *)elements + i * 4);
-		__m512i magnitude = _mm512_andnot_si512(sign, bits);
-		__mmask16 is_zero = _mm512_testn_epi32_mask(magnitude, magnitude);
-		__m512i rest = _mm512_sub_epi32(magnitude, least);
-		unsigned fits = _mm512_cmple_epu32_mask(rest, low) &
-				_mm512_test_epi32_mask(rest, rest);
-		__m512i woven = _mm512_maskz_and_epi32((__mmask16)~is_zero, rest, low);
-
-		all_fit &= fits | is_zero;
-		woven = _mm512_or_si512(woven, _mm512_and_si512(bits, sign));
-		woven = _mm512_or_si512(woven, _mm512_and_si512(sp_woven__key_lanes((uint32_t)mark),
-								_mm512_set1_epi32((int)KEY)));
-		_mm512_storeu_si512((char *)row + i * 4, woven);
-	}
-	return all_fit == 0xffff && is_plain_first(elements);
+	_mm512_storeu_si512(row, first);
+	_mm512_storeu_si512((char *)row + 64, second);
+	return fits && is_plain_first(elements);
 }
 
 AVX512 static void unweave_avx512(const void *row, float *elements)

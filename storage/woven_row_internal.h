@@ -9,6 +9,13 @@
 
 /* The scalar one is the definition. */
 extern const sp_woven_codec sp_woven__codec_scalar;
+
+/* 1 in the first element stands for an outlier: whether these bits don't become that. */
+static inline bool sp_woven__is_plain_first(uint32_t bits)
+{
+	return (bits & 0x7fffffff) != SP_WOVEN_LEAST + 1;
+}
+
 #if defined(__x86_64__)
 extern const sp_woven_codec sp_woven__codec_avx2;
 extern const sp_woven_codec sp_woven__codec_avx512;
@@ -23,6 +30,24 @@ __attribute__((target("avx512f"))) static inline __m512i sp_woven__key_lanes(uin
 					     -1);
 
 	return _mm512_rolv_epi32(_mm512_set1_epi32((int)half), to_place);
+}
+
+/* Weaves sixteen elements with that half of ~key; whether none of them is an outlier's. */
+__attribute__((target("avx512f"))) static inline bool sp_woven__weave_lanes(__m512i bits,
+									    uint32_t half,
+									    __m512i *woven)
+{
+	__m512i magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff));
+	__m512i rest = _mm512_sub_epi32(magnitude, _mm512_set1_epi32((int)SP_WOVEN_LEAST));
+	__m512i low = _mm512_set1_epi32((int)SP_WOVEN_LOW);
+	__m512i key = _mm512_set1_epi32((int)SP_WOVEN_KEY);
+	__mmask16 is_zero = _mm512_testn_epi32_mask(magnitude, magnitude);
+	unsigned fits = _mm512_cmple_epu32_mask(rest, low) & _mm512_test_epi32_mask(rest, rest);
+
+	rest = _mm512_maskz_and_epi32((__mmask16)~is_zero, rest, low);
+	rest = _mm512_or_si512(rest, _mm512_andnot_si512(_mm512_set1_epi32(0x7fffffff), bits));
+	*woven = _mm512_or_si512(rest, _mm512_and_si512(sp_woven__key_lanes(half), key));
+	return (fits | is_zero) == 0xffff;
 }
 #endif
 

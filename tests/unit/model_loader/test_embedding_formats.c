@@ -554,7 +554,11 @@ static sp_status read_many(counter *c, size_t threads)
 {
 	const sp_row_selection selection = {
 		.part_count = 1, .slice_count = 1, .frequency_floor = 2};
-	const sp_row_sink sink = {c, true, count_keys, start, count_rows};
+	const sp_row_sink sink = {.context = c,
+				  .wants_freqs = true,
+				  .add_keys = count_keys,
+				  .start_rows = start,
+				  .put_rows = count_rows};
 	sp_embedding_spec spec = spec_of("many");
 	sp_embedding embedding;
 
