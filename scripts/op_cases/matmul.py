@@ -71,4 +71,10 @@ for left in (tf.int8, tf.uint8):
         y = rng.integers(0 if right == tf.uint8 else -128, 128, (3, 2))
         cases.add("BatchMatMulV3", {"x": (x, left), "y": (y, right)}, {"Tout": tf.int32})
 
+# Half rounds every product and every sum: to the last bit, around the edges of TensorFlow's kernel.
+for m, k, n in ((1, 10, 16), (3, 100, 32), (8, 64, 24), (9, 13, 8), (5, 33, 28), (2, 64, 17), (6, 40, 3), (35, 7, 80)):
+    for a, b in TURNS[::3] if m != 1 else TURNS[:1]:  # a row times turned columns is another kernel
+        cases.add("MatMul", {"a": matrix(turned((m, k), a), tf.half), "b": matrix(turned((k, n), b), tf.half)},
+                  {"transpose_a": a, "transpose_b": b}, name="rounds in half (%d, %d, %d)" % (m, k, n), rtol=0, atol=0)
+
 cases.write()
