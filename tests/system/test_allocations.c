@@ -76,13 +76,14 @@ static void a_warm_request_allocates_its_answer(void **state)
 #endif
 	sp_golden_each("ev-ctr", count_allocations);
 	sp_golden_each("ev-ctr-checkpoint", count_allocations);
+	sp_golden_each("ev-frequency", count_allocations);
 	sp_golden_each("keras2-mlp", count_allocations);
 	sp_golden_each("tf1-example", count_allocations);
 	sp_golden_each("tf1-feature-columns", count_allocations);
 	sp_golden_each("tf1-sparse-lookups", count_allocations);
 	sp_golden_each("tf1-control-flow", count_allocations);
 	sp_golden_each("tf2-control-flow", count_allocations);
-	assert_int_equal(models, 8);
+	assert_int_equal(models, 9);
 }
 
 int main(void)
