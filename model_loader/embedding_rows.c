@@ -24,9 +24,9 @@ enum {
 	/* Pieces whose pages are given back together. */
 	DONE_PIECES = 16,
 	/* Pieces of rows that the disk is asked for before they are needed, ... */
-	AHEAD = 32,
-	/* ... and bytes before the sink makes ready for them. */
-	FIRST_AHEAD = 64 << 20,
+	AHEAD = 256,
+	/* ... and bytes while the sink makes ready for the first. */
+	FIRST_AHEAD = AHEAD * PIECE_BYTES,
 	PAGE = 4096,
 };
 
