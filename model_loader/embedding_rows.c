@@ -12,14 +12,14 @@
 /*
  * Rows go from the mapped file to the sink in pieces that stay in a core's
  * cache: copied, or summed by the sink, so that the bytes that are put are those
- * of the checksum.  The second pass hands the pieces out to several threads and joins the checksums
+ * of the checksum.  Both passes hand the pieces out to several threads and join the checksums
  * afterwards.
  */
 enum {
 	/* Bytes of rows in a piece, and at most so many rows. */
 	PIECE_BYTES = 256 << 10,
 	PIECE_ROWS = 4096,
-	/* Keys in a piece of the pass over keys alone. */
+	/* Keys in a piece of those that are on an SSD tier. */
 	KEYS_PIECE = 32768,
 	/* Pieces whose pages are given back together. */
 	DONE_PIECES = 16,
@@ -186,6 +186,21 @@ static void done(const sp_bundle_span *span, size_t first, size_t count)
 	sp_bundle_span_advise(span, first - back, count + back, SP_MAPPING_DONE);
 }
 
+/* Up to row `end`, which piece `number` ends at.  Every so often: each time interrupts the others.
+ */
+static void done_so_far(const reading *job, const source *from, size_t number, size_t end,
+			bool with_values)
+{
+	size_t index = number - from->first_piece, first;
+
+	if ((index + 1) % DONE_PIECES != 0)
+		return;
+	first = (index + 1 - DONE_PIECES) * job->piece_rows;
+	done(&from->keys, first, end - first);
+	if (with_values)
+		done(&from->values, first * job->dim, (end - first) * job->dim);
+}
+
 static sp_status check_sums(const reading *job, const source *from, const sums *s, bool with_values,
 			    sp_error *err)
 {
@@ -193,6 +208,53 @@ static sp_status check_sums(const reading *job, const source *from, const sums *
 	if (job->with_freqs && from->freqs.count != 0)
 		SP_TRY(sp_bundle_span_check(&from->freqs, s->freqs, err));
 	return with_values ? sp_bundle_span_check(&from->values, s->values, err) : SP_OK;
+}
+
+/* The last source whose pieces do not start behind it. */
+static const source *source_of(const reading *job, size_t number)
+{
+	size_t low = 0, high = job->source_count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (job->sources[middle].first_piece <= number)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &job->sources[low];
+}
+
+/* The keys of piece `number`, from *first on; nothing is read yet. */
+static sp_row_piece piece_of(const reading *job, const source *from, size_t number, size_t *first)
+{
+	size_t left;
+
+	*first = (number - from->first_piece) * job->piece_rows;
+	left = from->keys.count - *first;
+	return (sp_row_piece){.count = left < job->piece_rows ? left : job->piece_rows};
+}
+
+/* The sums of all pieces of a source as one. */
+static sums join_sums(const reading *job, const source *from)
+{
+	sums all = {0, 0, 0};
+
+	for (size_t first = 0, number = from->first_piece; first < from->keys.count;
+	     first += job->piece_rows, number++) {
+		const sums *s = &job->pieces[number];
+		size_t left = from->keys.count - first;
+		size_t count = left < job->piece_rows ? left : job->piece_rows;
+		size_t known = first < from->freqs.count ? from->freqs.count - first : 0;
+
+		all.keys = sp_crc32c_join(all.keys, s->keys, count * from->keys.width);
+		all.values = sp_crc32c_join(all.values, s->values,
+					    count * job->dim * sizeof(float));
+		all.freqs = sp_crc32c_join(all.freqs, s->freqs,
+					   (known < count ? known : count) * sizeof(int64_t));
+	}
+	return all;
 }
 
 /* ---------------------------------------------------------------- first pass */
@@ -212,64 +274,50 @@ static sp_status add_ssd(const reading *job, const source *from, room *r, sp_err
 	return SP_OK;
 }
 
-static sp_status add_source(const reading *job, const source *from, room *r, sp_error *err)
-{
-	size_t rows = from->keys.count;
-	sums s = {0, 0, 0};
-
-	for (size_t first = 0; first < rows; first += KEYS_PIECE) {
-		sp_row_piece piece = {.count = rows - first < KEYS_PIECE ? rows - first
-									 : KEYS_PIECE};
-
-		read_keys(job, from, first, r, &piece, &s);
-		SP_TRY(job->sink->add_keys(job->sink->context, &piece, err));
-		done(&from->keys, first, piece.count);
-	}
-	return check_sums(job, from, &s, false, err);
-}
-
-static sp_status add_keys(const reading *job, sp_error *err)
+static sp_status add_all_ssd(const reading *job, sp_error *err)
 {
 	sp_status status = SP_OK;
 	room r = {0};
 
 	SP_TRY(room_init(&r, KEYS_PIECE, 0, err));
 	for (size_t i = 0; i < job->source_count && status == SP_OK; i++)
-		if ((status = add_ssd(job, &job->sources[i], &r, err)) == SP_OK)
-			status = add_source(job, &job->sources[i], &r, err);
+		status = add_ssd(job, &job->sources[i], &r, err);
 	sp_free(r.keys);
 	return status;
 }
 
-/* --------------------------------------------------------------- second pass */
-
-/* The last source whose pieces do not start behind it. */
-static const source *source_of(const reading *job, size_t number)
+static sp_status add_piece(void *context, size_t number, sp_error *err)
 {
-	size_t low = 0, high = job->source_count;
+	reading *job = context;
+	const source *from = source_of(job, number);
+	size_t first;
+	sp_row_piece piece = piece_of(job, from, number, &first);
+	sums s = {0, 0, 0};
+	sp_status status;
+	room r = {0};
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
+	SP_TRY(room_init(&r, piece.count, 0, err));
+	read_keys(job, from, first, &r, &piece, &s);
+	status = job->sink->add_keys(job->sink->context, &piece, err);
+	done_so_far(job, from, number, first + piece.count, false);
+	job->pieces[number] = s;
+	sp_free(r.keys);
+	return status;
+}
 
-		if (job->sources[middle].first_piece <= number)
-			low = middle;
-		else
-			high = middle;
+static sp_status add_keys(reading *job, size_t threads, sp_error *err)
+{
+	SP_TRY(add_all_ssd(job, err));
+	SP_TRY(sp_parallel_run(threads, job->piece_count, add_piece, job, err));
+	for (size_t i = 0; i < job->source_count; i++) {
+		sums s = join_sums(job, &job->sources[i]);
+
+		SP_TRY(check_sums(job, &job->sources[i], &s, false, err));
 	}
-	return &job->sources[low];
+	return SP_OK;
 }
 
-/* Every so often: each time interrupts the other threads. */
-static void done_so_far(const reading *job, const source *from, size_t number, size_t end)
-{
-	size_t index = number - from->first_piece, first;
-
-	if ((index + 1) % DONE_PIECES != 0)
-		return;
-	first = (index + 1 - DONE_PIECES) * job->piece_rows;
-	done(&from->keys, first, end - first);
-	done(&from->values, first * job->dim, (end - first) * job->dim);
-}
+/* --------------------------------------------------------------- second pass */
 
 /* The piece's rows are `first` and those after it. */
 static sp_status put_values(const reading *job, const source *from, size_t first, const room *r,
@@ -290,9 +338,8 @@ static sp_status put_piece(void *context, size_t number, sp_error *err)
 {
 	reading *job = context;
 	const source *from = source_of(job, number);
-	size_t first = (number - from->first_piece) * job->piece_rows;
-	size_t left = from->keys.count - first;
-	sp_row_piece piece = {.count = left < job->piece_rows ? left : job->piece_rows};
+	size_t first;
+	sp_row_piece piece = piece_of(job, from, number, &first);
 	sums s = {0, 0, 0};
 	sp_status status;
 	room r = {0};
@@ -302,7 +349,7 @@ static sp_status put_piece(void *context, size_t number, sp_error *err)
 			      job->piece_rows * job->dim, SP_MAPPING_WILL_NEED);
 	read_keys(job, from, first, &r, &piece, &s);
 	status = put_values(job, from, first, &r, &piece, &s.values, err);
-	done_so_far(job, from, number, first + piece.count);
+	done_so_far(job, from, number, first + piece.count, true);
 	job->pieces[number] = s;
 	sp_free(r.keys);
 	return status;
@@ -340,27 +387,6 @@ static sp_status put_ssd(const reading *job, sp_ssd_record *ssd, size_t threads,
 
 	SP_TRY(sp_parallel_run(threads, pieces, put_ssd_piece, &of, err));
 	return ssd != NULL ? sp_ssd_record_check(ssd, err) : SP_OK;
-}
-
-/* The sums of all pieces of a source as one. */
-static sums join_sums(const reading *job, const source *from)
-{
-	sums all = {0, 0, 0};
-
-	for (size_t first = 0, number = from->first_piece; first < from->keys.count;
-	     first += job->piece_rows, number++) {
-		const sums *s = &job->pieces[number];
-		size_t left = from->keys.count - first;
-		size_t count = left < job->piece_rows ? left : job->piece_rows;
-		size_t known = first < from->freqs.count ? from->freqs.count - first : 0;
-
-		all.keys = sp_crc32c_join(all.keys, s->keys, count * from->keys.width);
-		all.values = sp_crc32c_join(all.values, s->values,
-					    count * job->dim * sizeof(float));
-		all.freqs = sp_crc32c_join(all.freqs, s->freqs,
-					   (known < count ? known : count) * sizeof(int64_t));
-	}
-	return all;
 }
 
 static sp_status put_rows(reading *job, size_t threads, sp_error *err)
@@ -451,7 +477,7 @@ sp_status sp_embedding_read(const sp_embedding_rows *rows, size_t dim,
 		job.piece_rows = PIECE_ROWS;
 	status = open_sources(&job, rows, err);
 	if (status == SP_OK && sink->add_keys != NULL)
-		status = add_keys(&job, err);
+		status = add_keys(&job, threads, err);
 	if (status == SP_OK)
 		status = put_rows(&job, threads, err);
 	for (size_t i = 0; i < job.source_count; i++)

@@ -96,6 +96,7 @@ static sp_status add_keys(void *context, const sp_row_piece *piece, sp_error *er
 {
 	sp_row_merge *merge = context;
 	sp_row_piece wanted = *piece;
+	size_t fresh = 0;
 	sp_status status;
 	work w;
 
@@ -103,7 +104,8 @@ static sp_status add_keys(void *context, const sp_row_piece *piece, sp_error *er
 		return merge->next.add_keys(merge->next.context, piece, err);
 	SP_TRY(work_init(&w, merge, piece, err));
 	for (size_t i = 0; i < piece->count; i++)
-		merge->fresh += !w.known[i] && !is_mark(w.keys[i]);
+		fresh += !w.known[i] && !is_mark(w.keys[i]);
+	atomic_fetch_add_explicit(&merge->fresh, fresh, memory_order_relaxed);
 	drop_unwanted(merge, &w, piece->count);
 	wanted.keys = w.keys;
 	status = merge->next.add_keys(merge->next.context, &wanted, err);

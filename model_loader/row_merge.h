@@ -2,6 +2,7 @@
 #define SP_MODEL_LOADER_ROW_MERGE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -36,7 +37,7 @@ typedef struct sp_row_merge {
 	sp_row_versions *delta_versions; /* the merge's */
 
 	pthread_mutex_t lock;  /* protects the sums */
-	size_t fresh;          /* keys that `full` has not */
+	_Atomic size_t fresh;  /* keys that `full` has not */
 	double change, before; /* sums of squares, over keys that it has */
 } sp_row_merge;
 

@@ -17,8 +17,8 @@
  * used before the reader has returned SP_OK: the checksums of large tensors are
  * known only at their end.
  *
- * Threads: put_rows() is called by several threads at once unless start_rows()
- * has asked for order; everything else by one thread.
+ * Threads: add_keys() is called by several threads at once, and put_rows() and
+ * put_checked() are unless start_rows() has asked for order.
  */
 typedef struct sp_row_piece {
 	const int64_t *keys;  /* [count]; -1 and -2 mark rows that are to be left out */

@@ -31,15 +31,14 @@ struct sp_rows_builder {
 	size_t threads;
 	const atomic_bool *stop;
 	sp_rows_shape shape;
-	sp_region keys; /* those added; empty after index() */
-	size_t key_count;
-	size_t dropped;
-	uint64_t added; /* sum of sum_of() */
 	_Atomic uint64_t put;
-
 	sp_region pilots; /* after index() */
 
-	pthread_mutex_t lock;    /* for what follows */
+	pthread_mutex_t lock; /* for what follows */
+	sp_region keys;       /* those added; empty after index() */
+	size_t key_count;
+	size_t dropped;
+	uint64_t added;          /* sum of sum_of() */
 	_Atomic(sp_rows *) rows; /* NULL before the first row */
 	sp_region outliers;
 	size_t outlier_count;
@@ -143,28 +142,46 @@ static uint64_t sum_of(int64_t key)
 	return x ^ x >> 32;
 }
 
+/* Behind those that are there, without the marks; called under the lock. */
+static void append_keys(sp_rows_builder *builder, const int64_t *keys, size_t count, size_t marks)
+{
+	int64_t *to = (int64_t *)builder->keys.data + builder->key_count;
+
+	builder->dropped += marks;
+	builder->key_count += count - marks;
+	for (size_t i = 0; marks != 0 && i < count; i++) {
+		*to = keys[i]; /* there is room for one that does not count, too */
+		to += !is_mark(keys[i]);
+	}
+	if (marks == 0 && count != 0)
+		memcpy(to, keys, count * sizeof(*keys));
+}
+
+/* Sums up while others append theirs, and holds them up for as long as copying takes. */
 sp_status sp_rows_builder_add_keys(sp_rows_builder *builder, const int64_t *keys, size_t count,
 				   sp_error *err)
 {
-	uint64_t added = builder->added;
-	size_t key_count = builder->key_count;
-	int64_t *to;
+	uint64_t added = 0;
+	size_t marks = 0;
+	sp_status status;
+	bool fits;
 
-	if (!reserve_keys(builder, count))
-		return no_memory(builder, err);
-	to = builder->keys.data;
-	for (size_t i = 0; i < count; i++) {
-		bool counts = !is_mark(keys[i]);
-
-		/* There is room for one that does not count, too. */
-		to[key_count] = keys[i];
-		key_count += counts;
-		added += sum_of(keys[i]) & -(uint64_t)counts;
+	pthread_mutex_lock(&builder->lock);
+	fits = reserve_keys(builder, count);
+	pthread_mutex_unlock(&builder->lock);
+	for (size_t i = 0; fits && i < count; i++) {
+		marks += is_mark(keys[i]);
+		added += is_mark(keys[i]) ? 0 : sum_of(keys[i]);
 	}
-	builder->dropped += builder->key_count + count - key_count;
-	builder->key_count = key_count;
-	builder->added = added;
-	return SP_OK;
+	pthread_mutex_lock(&builder->lock);
+	fits = fits && reserve_keys(builder, count); /* others may have come between */
+	if (fits) {
+		append_keys(builder, keys, count, marks);
+		builder->added += added;
+	}
+	status = fits ? SP_OK : no_memory(builder, err);
+	pthread_mutex_unlock(&builder->lock);
+	return status;
 }
 
 sp_status sp_rows_builder_index(sp_rows_builder *builder, sp_error *err)

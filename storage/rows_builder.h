@@ -17,8 +17,8 @@
  * Both passes bring the same keys, each as often.  How keys and rows are laid
  * out is decided by the first rows that come (storage/woven_row.h).
  *
- * Threads: put_rows() may run in many threads at once; everything else is
- * called by one thread at a time.
+ * Threads: add_keys() may run in many threads at once, and so may put_rows() and
+ * put_checked(); everything else is called by one thread at a time.
  */
 typedef struct sp_rows_builder sp_rows_builder;
 
