@@ -507,7 +507,7 @@ static void a_slice_answers_zeros_for_the_rest(void **state)
 /* ---------------------------------------------------------------------- sinks */
 
 typedef struct counter {
-	size_t keys;
+	atomic_size_t keys;
 	atomic_size_t rows;
 	atomic_size_t frequency; /* sum over the rows */
 	bool started;
@@ -520,7 +520,7 @@ static sp_status count_keys(void *context, const sp_row_piece *piece, sp_error *
 
 	assert_false(c->started);
 	assert_null(piece->rows);
-	c->keys += piece->count;
+	atomic_fetch_add(&c->keys, piece->count);
 	return c->first_failure == SP_OK ? SP_OK : sp_error_set(error, c->first_failure, "keys");
 }
 
