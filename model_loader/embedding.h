@@ -72,8 +72,7 @@ typedef struct sp_embedding_spec {
 	float default_value_no_permission;
 	const float *default_rows; /* [default_row_count, dim]; may be NULL with a filter */
 	size_t default_row_count;
-	bool reset_versions; /* the full checkpoint's versions count as 0 (attribute reset_version)
-			      */
+	bool reset_versions; /* the full checkpoint's count as 0 (attribute reset_version) */
 	sp_routing routing;  /* of the full checkpoint's rows; unknown: all keys are looked at */
 } sp_embedding_spec;
 

@@ -36,8 +36,9 @@ typedef sp_status sp_key_numbers_take(void *context, const sp_key_numbers_piece 
 
 /*
  * Hands all of it to `take`, piece by piece, in order; nothing when there are no
- * keys.  What was taken counts after SP_OK only.  SP_CORRUPT when the tensors contradict
- * each other or their checksums.
+ * keys.  What was taken counts after SP_OK only.  SP_CORRUPT when the tensors
+ * contradict each other or their checksums; else `take`'s errors, SP_IO and
+ * SP_NO_MEMORY.
  */
 SP_MUST_CHECK sp_status sp_key_numbers_read(const sp_key_numbers *from, sp_key_numbers_take *take,
 					    void *context, sp_error *err);

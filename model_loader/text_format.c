@@ -62,7 +62,7 @@ static void skip_space(parser *p)
 	}
 }
 
-/* Whether a '-' or '+' goes on with a number: behind its exponent's letter. */
+/* Whether a '-' goes on with a number: behind its exponent's letter. */
 static bool is_exponent_sign(const parser *p)
 {
 	char before = p->at[-1];

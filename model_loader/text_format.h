@@ -15,6 +15,8 @@
  * An object graph, which is unpacked when it is needed only, becomes the bytes
  * of one.  Enumerators are those of DataType, the only ones in what we read.
  *
+ * `out` is initialised here, and is the caller's, after a failure too.
+ *
  * SP_CORRUPT with the line where the text is no such message, or where its
  * braces nest deeper than 100; SP_NO_MEMORY, also where the bytes would be
  * more than SP_MESSAGE_MAX_SIZE.

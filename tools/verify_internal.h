@@ -23,6 +23,7 @@ void sp_verify_problem(sp_verification *v, const char *where, const char *fmt, .
  */
 SP_MUST_CHECK sp_status sp_verify_table(sp_verification *v, const sp_catalogue_table *table,
 					sp_error *err);
+
 /* Of v->bundle: that no table has lost its keys, its rows, or a part. */
 void sp_verify_parts(sp_verification *v);
 

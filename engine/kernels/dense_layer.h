@@ -12,11 +12,12 @@
  *
  *     y[m, n] = activation(sum_k x[m, k] * w[k, n] + bias[n])
  *
- * Numerics: float32 sums in the order of float_product.h, whose bounds hold, where oneDNN has fused
- *           multiply-add; then the bias is added.  Weights that are transposed are summed as
- * others. NaN stays NaN. Memory:   oneDNN itself makes and frees a few small blocks per call for
- * the list of its arguments; nothing else is allocated while running. Threads:  immutable once
- * created; any number of threads may run it at once.
+ * Numerics: float32 sums in the order of float_product.h, whose bounds hold, where
+ *           oneDNN has fused multiply-add; then the bias is added.  Transposed
+ *           weights are summed as others.  NaN stays NaN.
+ * Memory:   oneDNN itself makes and frees a few small blocks per call for the
+ *           list of its arguments; nothing else is allocated while running.
+ * Threads:  immutable once created; any number of threads may run it at once.
  */
 typedef struct sp_dense_layer sp_dense_layer;
 

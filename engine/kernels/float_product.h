@@ -60,14 +60,16 @@ typedef struct sp_product_row {
 	float totals[SP_PRODUCT_COLUMNS];
 } sp_product_row;
 
-/* `k` >= 1 counts the terms of all pieces, of which each has the same `width` <=
- * SP_PRODUCT_COLUMNS. */
+/* `k` >= 1 counts the terms of all pieces; each has the same `width` <= SP_PRODUCT_COLUMNS. */
 void sp_product_row_start(sp_product_row *row, size_t k);
 void sp_product_row_add(sp_product_row *row, const float *x, size_t x_step, size_t k,
 			const float *w, size_t w_row, size_t width);
 void sp_product_row_finish(const sp_product_row *row, float *y, size_t count);
 
-/* `alone`: the last of an odd number of rows, of which four terms left over have sums of their own.
+/*
+ * The sum of a[i] * b[i] over k terms, as of rows of which one is multiplied with all.
+ * `alone`: it is the last of an odd number of rows, whose four terms left over have sums of
+ * their own.
  */
 float sp_product_dot(const float *a, const float *b, size_t k, bool alone);
 

@@ -48,9 +48,7 @@ static inline size_t sp_csr__end(const sp_csr *m, size_t b, size_t i)
 	return sp_csr__first(m, b, i + 1);
 }
 
-/*
- * Turns counts, in rows[i + 1] of each matrix, into places, and fills batches.
- */
+/* Turns counts, in rows[i + 1] of each matrix, into places, and fills batches. */
 void sp_csr__add_up(sp_csr *m);
 
 #endif

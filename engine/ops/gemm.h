@@ -38,8 +38,10 @@ typedef struct sp_gemm {
 
 typedef void sp_gemm_fn(const sp_gemm *gemm);
 
-/* For all numbers, complex ones too, but the 16-bit and 8-bit unsigned and 8-bit signed ones; else
- * NULL. */
+/*
+ * For all numbers, complex ones too; NULL for other types, and for integers of 8 bits and
+ * unsigned ones of 16.
+ */
 sp_gemm_fn *sp_gemm__find(sp_dtype dtype);
 
 /* The kernels for floats and halves, in files of their own. */

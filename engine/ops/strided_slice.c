@@ -28,8 +28,7 @@ typedef struct slice_state {
 
 typedef struct slice_plan {
 	sp_shape shape;          /* of the slice */
-	int source[SP_MAX_RANK]; /* which dimension of the input one of the slice is; -1: a new one
-				  */
+	int source[SP_MAX_RANK]; /* of its dimensions, those of the input; -1: a new one */
 	sp_box box;              /* one dimension per dimension of the input */
 	int64_t offset;          /* of the first element, in bytes */
 	int dim;                 /* of the input, the next one */
