@@ -197,8 +197,9 @@ static sp_status run_combined(const sp_call *call)
 	for (size_t b = 0; b < batch; b++) {
 		size_t count = 0;
 
-		for (size_t class = 0; class < m.classes; class ++)
-			count = choose_class(&m, class, count);
+		/* Classes without boxes may be any number. */
+		for (size_t c = 0; m.n != 0 && c < m.classes; c++)
+			count = choose_class(&m, c, count);
 		sort(m.all, m.spare, count);
 		count = count < m.total ? count : m.total;
 		for (size_t i = 0; i < count; i++)

@@ -72,7 +72,7 @@ static sp_status lay_line(const sp_call *call, line *l)
 	const conv_state *state = call->state;
 	int64_t room = state->same ? l->in - 1 : l->in - l->size;
 
-	if (room < 0 || l->size < 1)
+	if (room < 0 || l->size < 1 || l->size > INT32_MAX || l->in > INT32_MAX)
 		return sp_call_invalid(call, "a filter of %lld over %lld pixels",
 				       (long long)l->size, (long long)l->in);
 	l->out = room / state->stride + 1;
@@ -122,6 +122,8 @@ static void convolve(const conv_plan *p, const uint8_t *image, int64_t y, int64_
 
 	for (size_t o = 0; o < p->outputs; o++)
 		out[o] = 0;
+	if (p->channels == 0) /* the filter, of no elements, may be of any size */
+		return;
 	for (int64_t i = 0; i < rows->size; i++)
 		for (int64_t j = 0; j < columns->size; j++) {
 			int64_t row = y * p->stride - rows->before + i;
