@@ -477,6 +477,31 @@ static void verify_misses_what_a_part_has_lost(void **state)
 static const int64_t some_keys[] = {1, 2, 3};
 static const int32_t narrow_keys[] = {1, 2, 3};
 
+static void verify_compares_no_rows_that_are_damaged_with_the_graph(void **state)
+{
+	const sp_checkpoint_tensor tensors[] = {
+		{.name = "user_embedding-keys",
+		 .dtype = SP_INT64,
+		 .rank = 1,
+		 .dims = {3},
+		 .data = some_keys},
+		{.name = "user_embedding-values", .dtype = SP_FLOAT, .rank = 2, .dims = {2, 8}},
+	};
+	char path[SP_PATH_SIZE], model[SP_PATH_SIZE], rest[2 * SP_PATH_SIZE];
+	cJSON *json;
+
+	(void)state;
+	print_to(path, sizeof(path), "%s/damaged", folder);
+	print_to(rest, sizeof(rest), "--model=%s",
+		 sp_source_path(model, "tests/golden/ev-ctr-checkpoint/model"));
+	sp_checkpoint_write(path, tensors, sizeof(tensors) / sizeof(tensors[0]), 1);
+	assert_int_equal(run_on("verify --json", path, rest), 1);
+	json = parsed();
+	assert_true(has_problem(json, "user_embedding", "not as many rows as keys"));
+	assert_false(has_problem(json, "user_embedding", "the graph's"));
+	cJSON_Delete(json);
+}
+
 static void write_versions(const char *full, const char *delta)
 {
 	const sp_checkpoint_tensor of_full[] = {
@@ -696,6 +721,7 @@ int main(void)
 		CASE(verify_sees_every_damage),
 		CASE(verify_misses_what_the_graph_wants),
 		CASE(verify_misses_what_a_part_has_lost),
+		CASE(verify_compares_no_rows_that_are_damaged_with_the_graph),
 		CASE(verify_compares_with_the_graph_and_a_delta_with_its_base),
 		CASE(an_image_holds_what_the_checkpoint_does),
 		CASE(an_image_follows_the_configuration),
