@@ -133,11 +133,9 @@ static sp_status take_records(reading *r, sp_ssd_record *ssd, const char *part, 
 				    "rows of '%s' lie on an SSD tier, whose records do not tell "
 				    "their versions, for which the model asks",
 				    part);
-
 	for (size_t first = 0; first < total; first += SP_KEY_NUMBERS_PIECE) {
 		size_t left = total - first;
 		size_t count = left < SP_KEY_NUMBERS_PIECE ? left : SP_KEY_NUMBERS_PIECE;
-
 		bool known = read_records(r, ssd, first, count);
 
 		/* Under a counter filter a key below its floor has not been admitted. */

@@ -197,7 +197,6 @@ static sp_status find_shape(const sp_call *call, const sp_csr *a, const sp_shape
 	char a_text[SP_SHAPE_TEXT_SIZE], b_text[SP_SHAPE_TEXT_SIZE];
 	sp_shape left = a->shape, right = *b;
 	int last = left.rank - 1;
-
 	bool batches = last < 2 || left.dims[0] == right.dims[0] ||
 		       (may_broadcast && (left.dims[0] == 1 || right.dims[0] == 1));
 

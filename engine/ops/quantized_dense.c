@@ -25,6 +25,9 @@
  */
 typedef enum answer_kind { CODES_32, CODES_8, NUMBERS } answer_kind;
 
+static const sp_dtype answer_dtypes[] = {
+	[CODES_32] = SP_QINT32, [CODES_8] = SP_QUINT8, [NUMBERS] = SP_FLOAT};
+
 typedef struct dense_state {
 	answer_kind answer;
 	bool relu, min_first;
@@ -63,18 +66,17 @@ static sp_status check_inputs(const sp_prepare *prepare, bool float_bias, sp_err
 
 static sp_status prepare_dense(sp_prepare *prepare, answer_kind answer, bool relu, sp_error *err)
 {
-	static const sp_dtype types[] = {SP_QINT32, SP_QUINT8, SP_FLOAT};
 	dense_state *state = sp_prepare_state(prepare, sizeof(*state));
-	sp_dtype dtype;
+	sp_dtype wanted = answer_dtypes[answer], dtype;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	state->answer = answer;
 	state->relu = relu;
-	SP_TRY(sp_quantized__prepare(prepare, answer == CODES_32 ? 7 : 9, 3, types[answer], err));
+	SP_TRY(sp_quantized__prepare(prepare, answer == CODES_32 ? 7 : 9, 3, wanted, err));
 	SP_TRY(check_inputs(prepare, answer == CODES_32 && relu, err));
-	SP_TRY(sp_node_attr_type(prepare->node, "Toutput", types[answer], &dtype, err));
-	if (dtype != types[answer])
+	SP_TRY(sp_node_attr_type(prepare->node, "Toutput", wanted, &dtype, err));
+	if (dtype != wanted)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	SP_TRY(read_mode(prepare, state, err));
 	return answer == NUMBERS ? sp_prepare_outputs(prepare, 1, SP_FLOAT, err) : SP_OK;
@@ -214,7 +216,6 @@ static sp_quantized_range answer_range(const dense_state *state, const dense *d)
 
 static sp_status run_dense(const sp_call *call)
 {
-	static const sp_dtype types[] = {SP_QINT32, SP_QUINT8, SP_FLOAT};
 	const dense_state *state = call->state;
 	uint32_t *sums;
 	sp_shape shape;
@@ -223,7 +224,7 @@ static sp_status run_dense(const sp_call *call)
 	SP_TRY(read_shapes(call, &d));
 	SP_TRY(read_ranges(call, &d));
 	shape = sp_shape_matrix((int64_t)d.m, (int64_t)d.n);
-	SP_TRY(sp_call_output(call, 0, types[state->answer], &shape));
+	SP_TRY(sp_call_output(call, 0, answer_dtypes[state->answer], &shape));
 	SP_TRY(read_bias(call, &d));
 	sums = sp_call_bytes(call, d.n, sizeof(*sums));
 	if (sums == NULL)
