@@ -406,7 +406,7 @@ static sp_status make_row(const sp_call *call, size_t width, row *r)
 	return SP_OK;
 }
 
-/* Twice over all rows: once to count, once to put them down. */
+/* Twice over all rows: once to count, while there may be as many, once to put them down. */
 static sp_status multiply_sparse(const sp_call *call, const factor *a, const factor *b,
 				 const sp_shape *shape)
 {
@@ -417,7 +417,7 @@ static sp_status multiply_sparse(const sp_call *call, const factor *a, const fac
 	row r;
 
 	SP_TRY(make_row(call, b->m.width, &r));
-	for (size_t i = 0; i < batch * height; i++, total += r.count)
+	for (size_t i = 0; i < batch * height && total <= INT32_MAX; i++, total += r.count)
 		add_row(a, b, i / height, i % height, &r);
 	SP_TRY(sp_csr__create(call, shape, total, state->dtype, &out));
 	memset(out.rows, 0, out.batch * (out.height + 1) * sizeof(*out.rows));
