@@ -117,8 +117,7 @@ NORMALIZE(bf16)
 		}                                                                           \
 	}
 
-/* In four running sums, which are added in order; a few terms, or those of a lone channel, in one.
- */
+/* Four running sums, which are added in order; few terms, or a lone channel's, go into one. */
 typedef struct four_sums {
 	float sums[4];
 	size_t count;
