@@ -78,6 +78,7 @@ typedef struct pool_state {
 	bool from_inputs; /* size and strides come as inputs 1 and 2 */
 } pool_state;
 
+/* Of as many inputs as there must be. */
 static sp_status prepare_checked(sp_prepare *prepare, pixel_fn *const *kernels, bool planes,
 				 bool from_inputs, sp_error *err)
 {
@@ -114,6 +115,7 @@ static sp_status prepare_any(sp_prepare *prepare, pixel_fn *const *kernels, bool
 /* Of codes, which go with their range. */
 static sp_status prepare_codes(sp_prepare *prepare, pixel_fn *const *kernels, sp_error *err)
 {
+	SP_TRY(sp_prepare_inputs(prepare, 3, err));
 	SP_TRY(prepare_checked(prepare, kernels, false, false, err));
 	return sp_quantized__prepare(prepare, 3, 1, prepare->in_dtypes[0], err);
 }
