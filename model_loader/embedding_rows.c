@@ -186,8 +186,7 @@ static void done(const sp_bundle_span *span, size_t first, size_t count)
 	sp_bundle_span_advise(span, first - back, count + back, SP_MAPPING_DONE);
 }
 
-/* Up to row `end`, which piece `number` ends at.  Every so often: each time interrupts the others.
- */
+/* Up to row `end`, that of piece `number`, and every so often: each time interrupts the others. */
 static void done_so_far(const reading *job, const source *from, size_t number, size_t end,
 			bool with_values)
 {
