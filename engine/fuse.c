@@ -4,7 +4,6 @@
 #include "engine/fuse_dense.h"
 #include "engine/graph_sort.h"
 #include "engine/simplify.h"
-#include "engine/widen_dense.h"
 
 static sp_status no_memory(sp_error *err)
 {
@@ -43,16 +42,7 @@ static sp_status run_passes(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp
 	return sp_graph_fuse_dense(graph, kept, err);
 }
 
-typedef sp_status pass_fn(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err);
-
-static sp_status widen(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err)
-{
-	list_kept(kept, ends, graph->node_count);
-	return sp_graph_widen_dense(graph, kept, err);
-}
-
-static sp_status with_ends(sp_graph *graph, const sp_entry_spec *entries, size_t count,
-			   pass_fn *pass, sp_error *err)
+sp_status sp_graph_fuse(sp_graph *graph, const sp_entry_spec *entries, size_t count, sp_error *err)
 {
 	/* fuse_columns.h adds nodes, fewer than there were. */
 	size_t most = 2 * graph->node_count;
@@ -70,18 +60,8 @@ static sp_status with_ends(sp_graph *graph, const sp_entry_spec *entries, size_t
 		status = no_memory(err);
 	} else {
 		take_ends(&ends, entries, count);
-		status = pass(graph, &ends, kept, err);
+		status = run_passes(graph, &ends, kept, err);
 	}
 	sp_arena_destroy(scratch);
 	return status;
-}
-
-sp_status sp_graph_widen(sp_graph *graph, const sp_entry_spec *entries, size_t count, sp_error *err)
-{
-	return with_ends(graph, entries, count, widen, err);
-}
-
-sp_status sp_graph_fuse(sp_graph *graph, const sp_entry_spec *entries, size_t count, sp_error *err)
-{
-	return with_ends(graph, entries, count, run_passes, err);
 }

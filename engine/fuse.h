@@ -9,15 +9,6 @@
 #include "engine/program.h"
 
 /*
- * What decides about answers, and so comes before anything else, for the reference too:
- * chains of bfloat16 are computed in float (widen_dense.h).
- *
- * Nodes move: ports must be looked up again by name.
- */
-SP_MUST_CHECK sp_status sp_graph_widen(sp_graph *graph, const sp_entry_spec *entries, size_t count,
-				       sp_error *err);
-
-/*
  * Everything that makes a graph's plan shorter, in this order:
  *
  *   simplify.h      what is said twice is said once

@@ -2,6 +2,7 @@
 
 #include "base/size.h"
 #include "engine/ops/array.h"
+#include "engine/ops/cast.h"
 #include "engine/ops/gemm.h"
 #include "engine/ops/window.h"
 
@@ -16,9 +17,13 @@
  * by side, times the filter.
  *
  * Numerics: engine/ops/gemm.h, over (depth *) height * width * channels / groups terms.
+ * Conv2D of half and bfloat16 computes in float and rounds once, as TensorFlow 2.15 does.
  */
 typedef struct conv_state {
 	sp_gemm_fn *multiply;
+	sp_dtype computed;  /* what is multiplied */
+	sp_cast_fn *widen;  /* to `computed`; NULL for the element type itself */
+	sp_cast_fn *narrow; /* back */
 	sp_window window;
 } conv_state;
 
@@ -31,8 +36,14 @@ static sp_status prepare_any(sp_prepare *prepare, bool planes, sp_error *err)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	SP_TRY(sp_window__read_filtered(&state->window, prepare, planes, "dilations", err));
 	dtype = prepare->in_dtypes[0];
+	state->computed = dtype;
+	if (!planes && (dtype == SP_HALF || dtype == SP_BFLOAT16)) {
+		state->computed = SP_FLOAT;
+		state->widen = sp_cast__find(dtype, SP_FLOAT);
+		state->narrow = sp_cast__find(SP_FLOAT, dtype);
+	}
 	if (sp_dtype_is_floating(dtype) || (dtype == SP_INT32 && !planes))
-		state->multiply = sp_gemm__find(dtype);
+		state->multiply = sp_gemm__find(state->computed);
 	if (state->multiply == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
@@ -55,7 +66,9 @@ typedef struct conv_plan {
 	int64_t group_channels; /* channels / groups */
 	int64_t outputs, group_outputs;
 	int64_t patch; /* elements of a group's patch */
-	size_t size;   /* of an element */
+	size_t size;   /* of an element that is computed with */
+	const char *in, *filter;
+	char *out;
 	char *patches; /* [columns, patch] */
 	char *results; /* [columns, group_outputs]; only with groups */
 } conv_plan;
@@ -78,6 +91,30 @@ static sp_status check_channels(const sp_call *call, conv_plan *p)
 	return SP_OK;
 }
 
+/* Input, filter and output in the type that is computed with. */
+static sp_status place_operands(const sp_call *call, conv_plan *p)
+{
+	const conv_state *state = call->state;
+	const sp_tensor *in = call->in[0], *filter = call->in[1], *out = call->out[0];
+	char *wide_in, *wide_filter;
+
+	p->in = in->data;
+	p->filter = filter->data;
+	p->out = out->data;
+	if (state->widen == NULL)
+		return SP_OK;
+	wide_in = sp_call_bytes(call, in->count, p->size);
+	wide_filter = sp_call_bytes(call, filter->count, p->size);
+	p->out = sp_call_bytes(call, out->count, p->size);
+	if (wide_in == NULL || wide_filter == NULL || p->out == NULL)
+		return sp_call_no_memory(call);
+	state->widen(in->data, wide_in, in->count);
+	state->widen(filter->data, wide_filter, filter->count);
+	p->in = wide_in;
+	p->filter = wide_filter;
+	return SP_OK;
+}
+
 static sp_status make_plan(const sp_call *call, conv_plan *p)
 {
 	const conv_state *state = call->state;
@@ -85,7 +122,7 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 	int64_t size[SP_WINDOW_AXES];
 	sp_shape shape;
 
-	*p = (conv_plan){.size = sp_dtype_size(in->dtype)};
+	*p = (conv_plan){.size = sp_dtype_size(state->computed)};
 	SP_TRY(sp_array__need_rank(call, 1, 5 - state->window.first));
 	sp_window__filter_size(&state->window, &filter->shape, size);
 	SP_TRY(sp_window__lay(&state->window, call, &in->shape, size, &p->window, &shape));
@@ -103,7 +140,7 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 					   (size_t)p->group_outputs * p->size);
 	if (p->patches == NULL || (p->groups > 1 && p->results == NULL))
 		return sp_call_no_memory(call);
-	return SP_OK;
+	return place_operands(call, p);
 }
 
 /* The part of one image under the window at `position`, zeros outside, of one group. */
@@ -154,8 +191,7 @@ static void convolve_row(const sp_call *call, const conv_plan *p, const char *im
 		for (int64_t i = 0; i < p->columns; i++)
 			copy_patch(p, image, first + i, group,
 				   p->patches + (size_t)(i * p->patch) * p->size);
-		g.b = (const char *)call->in[1]->data +
-		      (size_t)(group * p->group_outputs) * p->size;
+		g.b = p->filter + (size_t)(group * p->group_outputs) * p->size;
 		g.c = p->groups > 1 ? p->results : line;
 		state->multiply(&g);
 		if (p->groups > 1)
@@ -165,7 +201,8 @@ static void convolve_row(const sp_call *call, const conv_plan *p, const char *im
 
 static sp_status run_conv(const sp_call *call)
 {
-	const sp_tensor *in = call->in[0], *out = call->out[0];
+	const conv_state *state = call->state;
+	const sp_tensor *out = call->out[0];
 	size_t image, pixel;
 	conv_plan p;
 
@@ -175,9 +212,10 @@ static sp_status run_conv(const sp_call *call)
 	image = (size_t)(sp_window__pixels(&p.window) * p.window.channels) * p.size;
 	pixel = (size_t)p.outputs * p.size;
 	for (int64_t i = 0; i < out->shape.dims[0] * p.window.positions; i += p.columns)
-		convolve_row(call, &p,
-			     (const char *)in->data + (size_t)(i / p.window.positions) * image,
-			     i % p.window.positions, (char *)out->data + (size_t)i * pixel);
+		convolve_row(call, &p, p.in + (size_t)(i / p.window.positions) * image,
+			     i % p.window.positions, p.out + (size_t)i * pixel);
+	if (state->narrow != NULL)
+		state->narrow(p.out, out->data, out->count);
 	return SP_OK;
 }
 

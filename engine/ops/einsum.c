@@ -19,7 +19,9 @@
  * before.  An operand that does not lie in that order is copied into it.
  *
  * Numerics: engine/ops/gemm.h.  A sum before the product rounds to the element
- * type.
+ * type.  Half and bfloat16 are TensorFlow's to the bit where the letters lie in the order
+ * above; of dimensions of "..." that one operand lacks TensorFlow makes products of their own,
+ * and their sums may round in another order.
  */
 enum {
 	NAMED = 2 * SP_MAX_RANK,

@@ -14,12 +14,14 @@
  * overlap them.  Any of m, n and k may be 0.
  *
  * Numerics: floats are summed in TensorFlow's order, engine/kernels/float_product.h has it
- * and its bounds.  Half rounds every product and every sum to half, as TensorFlow 2.15 does
- * (but for a single column, for a row times a transposed matrix, and for sums so long that
- * it cuts them by the size of a cache).  Of the other types each element of c is summed over
- * k in the element type, SP_GEMM_SPAN terms in order and then these sums in order; bfloat16
- * sums in float and rounds once; integers wrap around.  With u = 2^-53 for double an element
- * is within (SP_GEMM_SPAN + k / SP_GEMM_SPAN + 2) * u * sum |a b| of the exact one.
+ * and its bounds.  Half and bfloat16 round every product and every sum to their type, in the
+ * order that TensorFlow 2.15 has without oneDNN; TensorFlow cuts a long sum in more places where
+ * it spreads a large product over threads.  (Its MatMul of bfloat16 is another one:
+ * engine/ops/matmul.c.)  Of the other types each element of c is summed over k in the element
+ * type, SP_GEMM_SPAN terms in order and then these sums in order; integers wrap around.  With
+ * u = 2^-53 for double an element is within (SP_GEMM_SPAN + k / SP_GEMM_SPAN + 2) * u * sum |a b|
+ * of the exact one; with u = 2^-11 for half and 2^-8 for bfloat16 within 2 * k * u * sum |a b|,
+ * as long as k * u is small.
  * Where terms of a long sum cancel, another order (a processor's without fused
  * multiply-add, TensorFlow's with oneDNN) can differ by more than 1e-5 of what is left.
  * Threads: pure.
@@ -44,9 +46,10 @@ typedef void sp_gemm_fn(const sp_gemm *gemm);
  */
 sp_gemm_fn *sp_gemm__find(sp_dtype dtype);
 
-/* The kernels for floats and halves, in files of their own. */
+/* The kernels for floats, halves and bfloat16, in files of their own. */
 void sp_gemm__float(const sp_gemm *gemm);
 void sp_gemm__half(const sp_gemm *gemm);
+void sp_gemm__bfloat16(const sp_gemm *gemm);
 
 /* Of a batch TensorFlow multiplies small matrices by a kernel that rounds the products. */
 bool sp_gemm__rounds(size_t batch, size_t m, size_t n, size_t k);

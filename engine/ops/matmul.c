@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "engine/ops.h"
 #include "engine/ops/broadcast.h"
 #include "engine/ops/cast.h"
@@ -12,14 +14,17 @@
  * into int32, and with bfloat16 into bfloat16.  The batch operators' adj_x and adj_y conjugate
  * complex numbers, MatMul's transpose_a and transpose_b do not.
  *
- * Numerics: engine/ops/gemm.h.
+ * Numerics: engine/ops/gemm.h.  A product of two matrices of bfloat16 is one of floats, of which
+ * the upper 16 bits are kept, as by TensorFlow 2.15 without oneDNN: within 2^-7 of itself and the
+ * bounds of the float one.
  */
 typedef enum batch_rule { BATCH_NONE, BATCH_EQUAL, BATCH_BROADCAST } batch_rule;
 
 typedef struct matmul_state {
 	sp_gemm_fn *kernel;
-	sp_cast_fn *widen[2]; /* of an input of another type than the result; or NULL */
-	sp_dtype result;
+	sp_cast_fn *widen[2]; /* of an input of another type than `computed`; or NULL */
+	sp_dtype computed;    /* what the kernel multiplies */
+	sp_dtype result;      /* `computed`, or BFLOAT16 where that is FLOAT */
 	bool transpose[2];
 	bool conjugate[2];
 	batch_rule rule;
@@ -44,10 +49,18 @@ static sp_status prepare_any(sp_prepare *prepare, const char *const flags[2], ba
 
 static sp_status finish(sp_prepare *prepare, matmul_state *state, sp_error *err)
 {
+	const sp_dtype *in = prepare->in_dtypes;
+
+	state->computed = state->result;
+	if (in[0] == SP_BFLOAT16 && in[1] == SP_BFLOAT16 && state->result == SP_BFLOAT16)
+		state->computed = SP_FLOAT;
+	for (size_t i = 0; i < 2; i++)
+		if (in[i] != state->computed)
+			state->widen[i] = sp_cast__find(in[i], state->computed);
 	for (size_t i = 0; i < 2; i++)
 		state->conjugate[i] = state->rule != BATCH_NONE && state->transpose[i] &&
 				      sp_dtype_is_complex(state->result);
-	state->kernel = sp_gemm__find(state->result);
+	state->kernel = sp_gemm__find(state->computed);
 	if (state->kernel == NULL)
 		return sp_prepare_unsupported(prepare, state->result, err);
 	return sp_prepare_outputs(prepare, 1, state->result, err);
@@ -73,12 +86,9 @@ static sp_status prepare_sparse(sp_prepare *prepare, sp_error *err)
 
 	SP_TRY(prepare_any(prepare, matmul_flags, BATCH_NONE, &state, err));
 	state->result = SP_FLOAT;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 2; i++)
 		if (in[i] != SP_FLOAT && in[i] != SP_BFLOAT16)
 			return sp_prepare_unsupported(prepare, in[i], err);
-		if (in[i] != SP_FLOAT)
-			state->widen[i] = sp_cast__find(in[i], SP_FLOAT);
-	}
 	return finish(prepare, state, err);
 }
 
@@ -120,8 +130,6 @@ static sp_status prepare_batch_v3(sp_prepare *prepare, sp_error *err)
 		return sp_error_set(err, SP_UNSUPPORTED, "%s of %s and %s to %s is not supported",
 				    prepare->node->op_name, sp_dtype_name(in[0]),
 				    sp_dtype_name(in[1]), sp_dtype_name(state->result));
-	for (size_t i = 0; i < 2; i++)
-		state->widen[i] = sp_cast__find(in[i], state->result);
 	return finish(prepare, state, err);
 }
 
@@ -180,7 +188,7 @@ static sp_status plan(const sp_call *call, sp_gemm *g, sp_broadcast *batches)
 	return SP_OK;
 }
 
-/* The bytes of input i in the type of the result, conjugated where that is asked for. */
+/* The bytes of input i in the type that is computed in, conjugated where that is asked for. */
 static sp_status operand(const sp_call *call, size_t i, const char **out)
 {
 	const matmul_state *state = call->state;
@@ -190,7 +198,7 @@ static sp_status operand(const sp_call *call, size_t i, const char **out)
 	*out = in->data;
 	if (state->widen[i] == NULL && !state->conjugate[i])
 		return SP_OK;
-	copy = sp_call_bytes(call, in->count, sp_dtype_size(state->result));
+	copy = sp_call_bytes(call, in->count, sp_dtype_size(state->computed));
 	if (copy == NULL)
 		return sp_call_no_memory(call);
 	if (state->conjugate[i])
@@ -201,11 +209,36 @@ static sp_status operand(const sp_call *call, size_t i, const char **out)
 	return SP_OK;
 }
 
+/* The upper 16 bits; a NaN stays one. */
+static void cut_off(const float *from, uint16_t *to, size_t count)
+{
+	uint32_t bits;
+
+	for (size_t i = 0; i < count; i++) {
+		memcpy(&bits, &from[i], sizeof(bits));
+		to[i] = from[i] != from[i] ? sp_bfloat16_from_float(from[i])
+					   : (uint16_t)(bits >> 16);
+	}
+}
+
+/* Where the kernel writes: the output, or scratch if that is of another type. */
+static sp_status result(const sp_call *call, char **out)
+{
+	const matmul_state *state = call->state;
+	const sp_tensor *c = call->out[0];
+
+	*out = c->data;
+	if (state->computed != state->result)
+		*out = sp_call_bytes(call, c->count, sp_dtype_size(state->computed));
+	return *out == NULL ? sp_call_no_memory(call) : SP_OK;
+}
+
 static sp_status run_matmul(const sp_call *call)
 {
 	const matmul_state *state = call->state;
-	size_t size = sp_dtype_size(state->result), a_size, b_size, c_size;
+	size_t size = sp_dtype_size(state->computed), a_size, b_size, c_size;
 	const char *a, *b;
+	char *c;
 	sp_broadcast batches;
 	sp_shape shape;
 	sp_gemm g;
@@ -219,6 +252,7 @@ static sp_status run_matmul(const sp_call *call)
 		return SP_OK;
 	SP_TRY(operand(call, 0, &a));
 	SP_TRY(operand(call, 1, &b));
+	SP_TRY(result(call, &c));
 	a_size = g.m * g.k * size;
 	b_size = g.k * g.n * size;
 	c_size = g.m * g.n * size;
@@ -227,9 +261,11 @@ static sp_status run_matmul(const sp_call *call)
 		for (size_t i = 0; i < batches.run; i++) {
 			g.a = a + (batches.at[0] + i * batches.step[0]) * a_size;
 			g.b = b + (batches.at[1] + i * batches.step[1]) * b_size;
-			g.c = (char *)call->out[0]->data + (batches.out + i) * c_size;
+			g.c = c + (batches.out + i) * c_size;
 			state->kernel(&g);
 		}
+	if (state->computed != state->result)
+		cut_off((const float *)c, call->out[0]->data, call->out[0]->count);
 	return SP_OK;
 }
 

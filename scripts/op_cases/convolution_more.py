@@ -157,4 +157,20 @@ for op in ("ResizeBilinear", "ResizeNearestNeighbor"):
     cases.add(op, {"images": X[:0], "size": np.int32([2, 3])}, name="no batch")
     for x, size in ((X, [0, 3]), (X, [2, -3]), (X, [2, 3, 4]), (X, 2), (X[:, :0], [2, 2]), (X[0], [2, 2])):
         cases.add(op, {"images": x, "size": np.int32(size)}, refuse=True)
+
+# ------------------------------------------------ half and bfloat16, to the last bit
+
+for dtype in (tf.half, tf.bfloat16):
+    for strides in (ONES, [1, 2, 2, 1]):
+        for i, f in (((2, 9, 7, 5), (3, 3, 5, 6)), ((1, 6, 6, 20), (1, 1, 20, 9)), ((2, 5, 40, 3), (1, 5, 3, 4))):
+            x, w = rng.normal(size=i), rng.normal(size=f)
+            how = {"strides": strides, "padding": "SAME"}
+            cases.add("Conv2D", {"input": (x, dtype), "filter": (w, dtype)}, how, name="rounds once")
+            cases.add("DepthwiseConv2dNative", {"input": (x, dtype), "filter": (w[..., :2], dtype)}, how, name="rounds")
+            y = rng.normal(size=(i[0], -(-i[1] // strides[1]), -(-i[2] // strides[2]), f[3]))
+            cases.add("Conv2DBackpropInput", {"input_sizes": np.int32(i), "filter": (w, dtype), "out_backprop": (y, dtype)}, how, name="rounds")
+    for i, f in (((1, 5, 6, 7, 8), (3, 3, 3, 8, 16)), ((2, 3, 4, 5, 3), (2, 2, 2, 3, 7))):
+        cases.add("Conv3D", {"input": (rng.normal(size=i), dtype), "filter": (rng.normal(size=f), dtype)}, {"strides": [1] * 5, "padding": "SAME"},
+                  name="rounds")
+
 cases.write()

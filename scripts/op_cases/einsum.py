@@ -66,4 +66,14 @@ for equation, shapes in (("ij,jk->ik", ((2, 3), (2, 3))), ("i,i->i", ((1,), (3,)
                          ("...a,...b->...ab", ((2, 2), (3, 1)))):
     einsum(equation, *shapes, refuse=True)
 
+# Every step rounds: to the last bit, around the edges of TensorFlow's kernel, in slices of long sums, and for vectors.
+for dtype in (tf.half, tf.bfloat16):
+    for m, k, n in ((4, 10, 16), (8, 64, 24), (12, 20, 8), (9, 33, 30), (4, 1225, 8), (2, 2449, 3), (11, 8, 1), (10, 8, 1), (40, 300, 1),
+                    (1, 127, 8), (1, 128, 20), (1, 77, 1)):
+        x, y = rng.normal(size=(m, k)), rng.normal(size=(k, n))
+        cases.add("Einsum", {"inputs": [(x, dtype), (y, dtype)]}, {"equation": "ij,jk->ik"}, name="rounds (%d, %d, %d)" % (m, k, n), rtol=0, atol=0)
+    for equation, shapes in (("bij,bjk->bik", ((3, 8, 64), (3, 64, 24))), ("bij,bj->bi", ((3, 20, 30), (3, 30))),
+                             ("bhij,bhkj->bhik", ((2, 2, 9, 40), (2, 2, 16, 40))), ("bi,bi->b", ((30, 40), (30, 40))), ("bi,i->b", ((30, 40), (40,)))):
+        cases.add("Einsum", {"inputs": [(rng.normal(size=s), dtype) for s in shapes]}, {"equation": equation}, name="rounds " + equation, rtol=0, atol=0)
+
 cases.write()

@@ -77,4 +77,19 @@ for m, k, n in ((1, 10, 16), (3, 100, 32), (8, 64, 24), (9, 13, 8), (5, 33, 28),
         cases.add("MatMul", {"a": matrix(turned((m, k), a), tf.half), "b": matrix(turned((k, n), b), tf.half)},
                   {"transpose_a": a, "transpose_b": b}, name="rounds in half (%d, %d, %d)" % (m, k, n), rtol=0, atol=0)
 
+# Of bfloat16 the products of matrices are those of floats, cut off; mixed with bytes each step rounds.
+for m, k, n in ((1, 10, 16), (3, 100, 32), (8, 64, 24), (9, 13, 8), (3, 400, 17), (40, 100, 1), (1, 300, 20), (2, 64, 17), (1, 77, 1), (0, 3, 2), (2, 0, 3)):
+    for a, b in TURNS:
+        x, y = matrix(turned((m, k), a), tf.bfloat16), matrix(turned((k, n), b), tf.bfloat16)
+        cases.add("MatMul", {"a": x, "b": y}, {"transpose_a": a, "transpose_b": b}, name="cut off (%d, %d, %d)" % (m, k, n), rtol=0, atol=0)
+for batch, m, k, n in ((4, 1, 10, 16), (3, 8, 64, 24), (2, 5, 130, 17), (50, 3, 9, 1)):
+    x, y = matrix((batch, m, k), tf.bfloat16), matrix((batch, k, n), tf.bfloat16)
+    for op in ("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"):
+        cases.add(op, {"x": x, "y": y}, {"Tout": tf.bfloat16} if op[-1] == "3" else {}, name="cut off (%d, %d, %d, %d)" % (batch, m, k, n), rtol=0, atol=0)
+ends = np.array([[np.nan, np.inf, -np.inf, 3.3e38, -1.7e38]])
+cases.add("MatMul", {"a": (np.array([[1.7]]), tf.bfloat16), "b": (ends, tf.bfloat16)}, name="cut off at the ends", rtol=0, atol=0)
+for m, k, n in ((8, 64, 24), (1, 200, 24), (9, 64, 1), (6, 9, 40)):
+    cases.add("BatchMatMulV3", {"x": (rng.integers(-100, 100, (m, k)), tf.int8), "y": matrix((k, n), tf.bfloat16)}, {"Tout": tf.bfloat16},
+              name="rounds in bfloat16 (%d, %d, %d)" % (m, k, n), rtol=0, atol=0)
+
 cases.write()

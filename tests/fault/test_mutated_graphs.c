@@ -185,8 +185,6 @@ static sp_status build(model *m, const sp_graph_def *def, const sp_signature *s,
 			       &m->err));
 	SP_TRY(sp_graph_lower(&m->graph, &m->err));
 	SP_TRY(find_entry(m, s));
-	SP_TRY(sp_graph_widen(&m->graph, &m->entry, 1, &m->err));
-	SP_TRY(find_entry(m, s));
 	if (!reference) {
 		SP_TRY(sp_graph_fuse(&m->graph, &m->entry, 1, &m->err));
 		SP_TRY(find_entry(m, s));

@@ -7,7 +7,6 @@
 #include "engine/graph_sort.h"
 #include "engine/import.h"
 #include "engine/simplify.h"
-#include "engine/widen_dense.h"
 #include "tests/support/graph.h"
 
 static sp_arena *arena;
@@ -203,67 +202,6 @@ static void nodes_in_a_circle_are_refused(void **state)
 	assert_int_equal(sort(nodes, &ends), SP_INTERNAL);
 }
 
-/* x, w -> MatMul "product" -> BiasAdd "sum" -> Tanh "end" of bfloat16, with "product" kept on
- * demand. */
-static void widen(const char *kept, const char *after_sum)
-{
-	const sp_node_def nodes[] = {
-		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_BFLOAT16))},
-		{NODE("w", "Placeholder"), ATTRS(TYPE("dtype", SP_BFLOAT16))},
-		{NODE("product", "MatMul"), INPUTS("x", "w"), ATTRS(TYPE("T", SP_BFLOAT16))},
-		{NODE("sum", "BiasAdd"), INPUTS("product", "w"), ATTRS(TYPE("T", SP_BFLOAT16))},
-		{NODE("tanh", "Tanh"), INPUTS("sum"), ATTRS(TYPE("T", SP_BFLOAT16))},
-		{NODE("end", "IdentityN"), INPUTS("tanh", after_sum)},
-	};
-	sp_graph_def def = {.nodes = nodes, .node_count = COUNT(nodes)};
-	const char *root = "end";
-	sp_import_roots roots = {&root, 1};
-	bool is_kept[32] = {false};
-
-	assert_ok(sp_graph_import(&graph, &def, &roots, arena, &err), &err);
-	if (kept != NULL)
-		is_kept[number_of(kept)] = true;
-	assert_ok(sp_graph_widen_dense(&graph, is_kept, &err), &err);
-}
-
-static const char *op_of(const char *name)
-{
-	return graph.nodes[number_of(name)].op_name;
-}
-
-static void a_layer_of_bfloat16_is_rounded_at_its_end(void **state)
-{
-	(void)state;
-	widen(NULL, "x");
-	assert_string_equal(op_of("tanh"), "Cast");
-	assert_int_equal(input_of("tanh", 0), number_of("tanh/float"));
-	assert_int_equal(input_of("tanh/float", 0), number_of("sum/float"));
-	assert_int_equal(input_of("sum/float", 0), number_of("product/float"));
-	assert_int_equal(input_of("end", 0), number_of("tanh"));
-}
-
-static void a_sum_that_is_seen_is_rounded(void **state)
-{
-	(void)state;
-	widen(NULL, "sum"); /* has two readers */
-	assert_string_equal(op_of("tanh"), "Tanh");
-	assert_string_equal(op_of("sum"), "Cast");
-	assert_int_equal(input_of("tanh", 0), number_of("sum"));
-	widen("sum", "x");
-	assert_string_equal(op_of("tanh"), "Tanh");
-	assert_string_equal(op_of("sum"), "Cast");
-}
-
-static void a_product_that_is_seen_stays(void **state)
-{
-	(void)state;
-	widen("product", "x");
-	assert_string_equal(op_of("product"), "MatMul");
-	assert_string_equal(op_of("sum"), "BiasAdd");
-	widen(NULL, "^product");
-	assert_string_equal(op_of("sum"), "BiasAdd");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,10 +213,6 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(nodes_go_behind_what_they_need, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nodes_in_a_circle_are_refused, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_layer_of_bfloat16_is_rounded_at_its_end, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_sum_that_is_seen_is_rounded, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_product_that_is_seen_stays, set_up, tear_down),
 	};
 	return cmocka_run_group_tests_name("fuse", tests, NULL, NULL);
 }
