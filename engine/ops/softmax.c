@@ -9,8 +9,8 @@
  *
  *     y[i] = exp(x[i] - max x) / sum_j exp(x[j] - max x)     and its logarithm
  *
- * Numerics: in the element type.  Softmax of half and bfloat16 sums in float; their
- * LogSoftmax rounds after every step, and sums as engine/ops/reduce_rounded.h has it.
+ * Numerics: in the element type.  Half and bfloat16 round after every step, and sum
+ * as engine/ops/reduce_rounded.h has it.
  */
 typedef void row_fn(const void *from, void *to, size_t count, size_t first);
 
@@ -61,6 +61,20 @@ typedef void row_fn(const void *from, void *to, size_t count, size_t first);
 #define ROUND(type, x) SP_LOAD_##type(SP_STORE_##type(x))
 
 /* In the bytes of y stand first the powers, then the result. */
+#define SOFTMAX_NARROW(type, name)                                                             \
+	static void name##_##type(const void *from, void *to, size_t count, size_t first)      \
+	{                                                                                      \
+		const sp_cell_##type *x = from;                                                \
+		sp_cell_##type *y = to;                                                        \
+		float most = largest_##type(x, count), inverse;                                \
+                                                                                               \
+		for (size_t i = 0; i < count; i++)                                             \
+			y[i] = SP_STORE_##type(exp(ROUND(type, SP_LOAD_##type(x[i]) - most))); \
+		inverse = ROUND(type, 1 / sp_rounded__sum_##type(y, count, first));            \
+		for (size_t i = 0; i < count; i++)                                             \
+			y[i] = SP_STORE_##type(SP_LOAD_##type(y[i]) * inverse);                \
+	}
+
 #define LOG_SOFTMAX_NARROW(type, name)                                                         \
 	static void name##_##type(const void *from, void *to, size_t count, size_t first)      \
 	{                                                                                      \
@@ -77,7 +91,10 @@ typedef void row_fn(const void *from, void *to, size_t count, size_t first);
 	}
 
 SP_FOR_FLOATING(LARGEST, largest)
-SP_FOR_FLOATING(SOFTMAX, softmax)
+SOFTMAX(f32, softmax)
+SOFTMAX(f64, softmax)
+SOFTMAX_NARROW(f16, softmax)
+SOFTMAX_NARROW(bf16, softmax)
 LOG_SOFTMAX(f32, log_softmax)
 LOG_SOFTMAX(f64, log_softmax)
 LOG_SOFTMAX_NARROW(f16, log_softmax)

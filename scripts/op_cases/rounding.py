@@ -28,4 +28,7 @@ for dtype in (tf.half, tf.bfloat16):
             cases.add(op, {"input": (rng.uniform(low, high, shape), dtype), "axis": np.int32(axes)}, name="%s of %s" % (axes, shape), **near)
     for shape in ((3, 5), (2, 8), (4, 33), (3, 100), (2, 1700)):
         cases.add("LogSoftmax", {"logits": (rng.normal(0, 2, shape), dtype)})
+for dtype in (tf.half, tf.bfloat16):
+    for shape in ((3, 5), (2, 8), (4, 33), (3, 100), (2, 6, 6), (2, 1700)):
+        cases.add("Softmax", {"logits": (rng.normal(0, 2, shape), dtype)})
 cases.write()
