@@ -318,6 +318,17 @@ static sp_status add_keys(reading *job, size_t threads, sp_error *err)
 
 /* --------------------------------------------------------------- second pass */
 
+/* The sink sums rows itself, from where they lie. */
+static bool puts_checked(const reading *job, const source *from)
+{
+	return job->sink->put_checked != NULL && from->values.stored;
+}
+
+static size_t bytes_copied(const reading *job, const source *from, size_t rows)
+{
+	return puts_checked(job, from) ? 0 : rows * job->dim * sizeof(float);
+}
+
 /* The piece's rows are `first` and those after it. */
 static sp_status put_values(const reading *job, const source *from, size_t first, const room *r,
 			    sp_row_piece *piece, uint32_t *crc, sp_error *err)
@@ -325,7 +336,7 @@ static sp_status put_values(const reading *job, const source *from, size_t first
 	const sp_row_sink *sink = job->sink;
 	size_t at = first * job->dim, count = piece->count * job->dim;
 
-	if (sink->put_checked != NULL && from->values.stored) {
+	if (puts_checked(job, from)) {
 		piece->rows = sp_bundle_span_at(&from->values, at, count);
 		return sink->put_checked(sink->context, piece, crc, err);
 	}
@@ -343,7 +354,7 @@ static sp_status put_piece(void *context, size_t number, sp_error *err)
 	sp_status status;
 	room r = {0};
 
-	SP_TRY(room_init(&r, piece.count, piece.count * job->dim * sizeof(float), err));
+	SP_TRY(room_init(&r, piece.count, bytes_copied(job, from, piece.count), err));
 	sp_bundle_span_advise(&from->values, (first + AHEAD * job->piece_rows) * job->dim,
 			      job->piece_rows * job->dim, SP_MAPPING_WILL_NEED);
 	read_keys(job, from, first, &r, &piece, &s);
