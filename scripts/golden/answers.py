@@ -41,14 +41,20 @@ def function_answers(model, requests, signature="serving_default"):
                     function(**{alias: tf.constant(value) for alias, value in feed.items()}).items()}) for feed in requests]
 
 
-def refusals(model, requests, signature="serving_default"):
-    """Requests that TensorFlow refuses, with its errors."""
-    refused = []
+def tried(model, requests, signature="serving_default"):
+    """(answered, refused): requests with TensorFlow's answers, and those that it refuses with its errors."""
+    answered, refused = [], []
     for feed in requests:
         try:
-            answers(model, [feed], signature)
+            answered += answers(model, [feed], signature)
         except tf.errors.OpError as error:
             refused.append((feed, error))
-        else:
-            raise AssertionError("TensorFlow answers %r" % feed)
+    return answered, refused
+
+
+def refusals(model, requests, signature="serving_default"):
+    """Requests that TensorFlow refuses, with its errors."""
+    answered, refused = tried(model, requests, signature)
+    if answered:
+        raise AssertionError("TensorFlow answers %r" % answered[0][0])
     return refused

@@ -4,8 +4,11 @@ import os
 import shutil
 
 import numpy as np
+import tensorflow as tf
 
 import wire
+from answers import tried
+from prune import prune
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -25,6 +28,22 @@ def start(name):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(os.path.join(folder, "requests"))
     return folder
+
+
+def save(folder, module, signatures):
+    """The model, small, and without what is another in every run."""
+    model = os.path.join(folder, "model")
+    tf.saved_model.save(module, model, signatures=signatures)
+    os.remove(os.path.join(model, "fingerprint.pb"))
+    prune(os.path.join(model, "saved_model.pb"))
+    shutil.rmtree(os.path.join(model, "assets"), ignore_errors=True)
+
+
+def save_function(folder, function):
+    """The same of a function that has no variables."""
+    module = tf.Module()
+    module.serve = function
+    save(folder, module, function)
 
 
 def _write(path, data):
@@ -55,6 +74,14 @@ def add_errors(folder, refused):
         base = os.path.join(folder, "errors/%03d" % number)
         _write(base + ".request.pb", wire.request_proto(inputs))
         _write(base + ".why.txt", type(error).__name__)
+
+
+def add_tried(folder, feeds):
+    """Requests, or errors where TensorFlow refuses them."""
+    answered, refused = tried(os.path.join(folder, "model"), feeds)
+    print("%d fine, %d refused" % (len(answered), len(refused)))
+    add_requests(folder, answered)
+    add_errors(folder, refused)
 
 
 def finish(folder, covers, provenance, checkpoint_dir=None, extra=None, config=None):

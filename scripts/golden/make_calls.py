@@ -3,7 +3,6 @@
 tf2-calls  a function that TensorFlow batches over requests, branches for devices, calls in each other
 """
 import os
-import shutil
 
 os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
 
@@ -12,7 +11,6 @@ import tensorflow as tf
 
 import case
 from answers import answers
-from prune import prune
 
 PROVENANCE = ("Made by scripts/golden/make_calls.py with TensorFlow %s on CPU, seeded random weights; answers by TensorFlow's "
               "session.  Apache-2.0, like the project." % tf.__version__)
@@ -50,10 +48,7 @@ def tf2_calls():
     folder = case.start("tf2-calls")
     rng = np.random.default_rng(44)
     module = Module(rng)
-    tf.saved_model.save(module, folder + "/model", signatures=module.serve)
-    os.remove(folder + "/model/fingerprint.pb")
-    prune(folder + "/model/saved_model.pb")
-    shutil.rmtree(folder + "/model/assets", ignore_errors=True)
+    case.save(folder, module, module.serve)
     feeds = [{"x": rng.normal(size=(batch, 3)).astype("f4")} for batch in (1, 2, 7, 16)]
     case.add_requests(folder, answers(folder + "/model", feeds))
     case.finish(folder, "BatchFunction, and Case by DeviceIndex with a branch that only a GPU can run", PROVENANCE)

@@ -4,7 +4,6 @@ tf2-containers        optionals through conditions and loops, maps that grow and
 tf2-container-errors  what may go wrong with them, one of it per request
 """
 import os
-import shutil
 
 os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
 
@@ -13,7 +12,6 @@ import tensorflow as tf
 
 import case
 from answers import answers
-from prune import prune
 
 PROVENANCE = ("Made by scripts/golden/make_containers.py with TensorFlow %s on CPU; answers by TensorFlow's session.  "
               "Apache-2.0, like the project." % tf.__version__)
@@ -122,18 +120,9 @@ def serve_errors(x, i, which):
     return {"y": tf.switch_case(which, branches(x, i))}
 
 
-def save(folder, function):
-    module = tf.Module()
-    module.serve = function
-    tf.saved_model.save(module, folder + "/model", signatures=function)
-    os.remove(folder + "/model/fingerprint.pb")
-    prune(folder + "/model/saved_model.pb")
-    shutil.rmtree(folder + "/model/assets", ignore_errors=True)
-
-
 def containers():
     folder = case.start("tf2-containers")
-    save(folder, serve)
+    case.save_function(folder, serve)
     rng = np.random.default_rng(47)
     feeds = [{"x": rng.normal(size=n).astype("f4"),
               "words": case.strings(rng.choice(np.array(["a", "bc", "", "\u00fc"], object), m))} for n, m in ((4, 3), (2, 7), (5, 1), (3, 4))]
@@ -143,18 +132,9 @@ def containers():
 
 def container_errors():
     folder = case.start("tf2-container-errors")
-    save(folder, serve_errors)
-    fine, bad = [], []
-    for which in range(len(branches(tf.zeros(4), tf.constant(2)))):
-        for i in (2, 1, 3):
-            feed = {"x": np.float32([0.5, 2, -1, 4]), "i": np.int32(i), "which": np.int32(which)}
-            try:
-                fine += answers(folder + "/model", [feed])
-            except tf.errors.OpError as error:
-                bad.append((feed, error))
-    print("%d fine, %d refused" % (len(fine), len(bad)))
-    case.add_requests(folder, fine)
-    case.add_errors(folder, bad)
+    case.save_function(folder, serve_errors)
+    case.add_tried(folder, [{"x": np.float32([0.5, 2, -1, 4]), "i": np.int32(i), "which": np.int32(which)}
+                            for which in range(len(branches(tf.zeros(4), tf.constant(2)))) for i in (2, 1, 3)])
     case.finish(folder, "optionals and maps refuse what TensorFlow refuses", PROVENANCE, extra={"errors": "errors"})
 
 

@@ -6,7 +6,6 @@ tf1-array-errors  what may go wrong with a TensorArray, one of it per request
 tf2-list-errors   what may go wrong with a TensorList, one of it per request
 """
 import os
-import shutil
 import tempfile
 
 os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
@@ -16,7 +15,6 @@ import tensorflow as tf
 
 import case
 from answers import answers, refusals
-from prune import prune
 
 PROVENANCE = ("Made by scripts/golden/make_control_flow.py with TensorFlow %s on CPU, seeded random weights; answers by "
               "TensorFlow's session.  Apache-2.0, like the project." % tf.__version__)
@@ -227,10 +225,7 @@ def tf2_control_flow():
     folder = case.start("tf2-control-flow")
     rng = np.random.default_rng(42)
     module = Second(rng)
-    tf.saved_model.save(module, folder + "/model", signatures=module.serve)
-    os.remove(folder + "/model/fingerprint.pb")
-    prune(folder + "/model/saved_model.pb")
-    shutil.rmtree(folder + "/model/assets", ignore_errors=True)
+    case.save(folder, module, module.serve)
     finish(folder, rng, "If, Case and While made by AutoGraph with break and continue, calls and tables in loops, map_fn, scan, "
                         "every TensorList operator, Keras GRU, LSTM and RNN, masked")
 
@@ -304,16 +299,8 @@ def array_branches(x, i):
 def errors_of(folder, count, indices):
     """Every branch with indices that are good and with those that TensorFlow says are not."""
     x = np.float32([0.5, 2, -1])
-    good, bad = [], []
-    for which in range(count):
-        for i in indices:
-            feed = {"x": x, "i": np.int32(i), "which": np.int32(which)}
-            try:
-                good += answers(folder + "/model", [feed])
-            except tf.errors.InvalidArgumentError as error:
-                bad.append((feed, error))
-    case.add_requests(folder, good)
-    case.add_errors(folder, bad)
+    case.add_tried(folder, [{"x": x, "i": np.int32(i), "which": np.int32(which)}
+                            for which in range(count) for i in indices])
 
 
 def tf2_list_errors():
@@ -326,10 +313,7 @@ def tf2_list_errors():
             return {"y": tf.switch_case(which, list_branches(x, i))}
 
     module = Module()
-    tf.saved_model.save(module, folder + "/model", signatures=module.serve)
-    os.remove(folder + "/model/fingerprint.pb")
-    shutil.rmtree(folder + "/model/assets", ignore_errors=True)
-    prune(folder + "/model/saved_model.pb")
+    case.save(folder, module, module.serve)
     errors_of(folder, 15, (1, -2, 5, 4, 2))
     case.finish(folder, "TensorList operators refuse what TensorFlow refuses", PROVENANCE, extra={"errors": "errors"})
 

@@ -4,7 +4,6 @@ tf1-signatures  a sparse placeholder, a sparse output
 tf2-signatures  outputs that are ragged or sparse; inputs that have a value when a request gives none
 """
 import os
-import shutil
 
 os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
 
@@ -14,7 +13,6 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 import case
 from answers import answers
-from prune import prune
 
 PROVENANCE = ("Made by scripts/golden/make_signatures.py with TensorFlow %s on CPU, seeded random weights; answers by TensorFlow's "
               "session, which is fed what the signature gives as defaults.  Apache-2.0, like the project." % tf.__version__)
@@ -79,11 +77,8 @@ def second_generation():
     folder = case.start("tf2-signatures")
     rng = np.random.default_rng(52)
     module = Second(rng)
-    tf.saved_model.save(module, folder + "/model", signatures=module.serve)
-    os.remove(folder + "/model/fingerprint.pb")
-    prune(folder + "/model/saved_model.pb")
+    case.save(folder, module, module.serve)
     set_defaults(folder + "/model/saved_model.pb", {"scale": np.float32(0.25), "names": ["left", "right"]})
-    shutil.rmtree(folder + "/model/assets", ignore_errors=True)
     feeds = []
     for number, lengths in enumerate(([2], [0, 3], [1, 0, 4, 2])):
         feed = {"ids": rng.integers(0, 10, sum(lengths)), "lengths": np.array(lengths, "i8")}

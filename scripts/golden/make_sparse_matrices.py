@@ -4,7 +4,6 @@ tf2-sparse-matrices        made, multiplied, transposed, taken apart; single one
 tf2-sparse-matrix-errors   what may go wrong with them, one of it per request
 """
 import os
-import shutil
 
 os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
 
@@ -13,7 +12,6 @@ import tensorflow as tf
 
 import case
 from answers import answers
-from prune import prune
 
 PROVENANCE = ("Made by scripts/golden/make_sparse_matrices.py with TensorFlow %s on CPU; answers by TensorFlow's session.  "
               "Apache-2.0, like the project." % tf.__version__)
@@ -118,18 +116,9 @@ def serve_errors(x, i, which):
     return {"y": tf.switch_case(which, branches(x, i))}
 
 
-def save(folder, function):
-    module = tf.Module()
-    module.serve = function
-    tf.saved_model.save(module, folder + "/model", signatures=function)
-    os.remove(folder + "/model/fingerprint.pb")
-    prune(folder + "/model/saved_model.pb")
-    shutil.rmtree(folder + "/model/assets", ignore_errors=True)
-
-
 def matrices():
     folder = case.start("tf2-sparse-matrices")
-    save(folder, serve)
+    case.save_function(folder, serve)
     rng = np.random.default_rng(48)
 
     def some(*shape, share=0.5):
@@ -144,18 +133,9 @@ def matrices():
 
 def errors():
     folder = case.start("tf2-sparse-matrix-errors")
-    save(folder, serve_errors)
-    fine, bad = [], []
-    for which in range(len(branches(tf.ones([2, 3]), tf.constant(1)))):
-        for i in (1, 0, 2):
-            feed = {"x": np.float32([[0.5, 0, -1], [2, 3, 0]]), "i": np.int32(i), "which": np.int32(which)}
-            try:
-                fine += answers(folder + "/model", [feed])
-            except tf.errors.OpError as error:
-                bad.append((feed, error))
-    print("%d fine, %d refused" % (len(fine), len(bad)))
-    case.add_requests(folder, fine)
-    case.add_errors(folder, bad)
+    case.save_function(folder, serve_errors)
+    case.add_tried(folder, [{"x": np.float32([[0.5, 0, -1], [2, 3, 0]]), "i": np.int32(i), "which": np.int32(which)}
+                            for which in range(len(branches(tf.ones([2, 3]), tf.constant(1)))) for i in (1, 0, 2)])
     case.finish(folder, "sparse matrices refuse what TensorFlow refuses", PROVENANCE, extra={"errors": "errors"})
 
 

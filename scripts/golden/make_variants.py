@@ -5,7 +5,6 @@ tf1-variants        the same in loops of Enter and NextIteration, over TensorArr
 tf2-variant-errors  what may go wrong with them, one of it per request
 """
 import os
-import shutil
 
 os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
 
@@ -14,7 +13,6 @@ import tensorflow as tf
 
 import case
 from answers import answers
-from prune import prune
 
 PROVENANCE = ("Made by scripts/golden/make_variants.py with TensorFlow %s on CPU; answers by TensorFlow's session.  "
               "Apache-2.0, like the project." % tf.__version__)
@@ -194,15 +192,6 @@ def serve_errors(x, i, which):
     return {"y": tf.switch_case(which, branches(x, i))}
 
 
-def save(folder, function):
-    module = tf.Module()
-    module.serve = function
-    tf.saved_model.save(module, folder + "/model", signatures=function)
-    os.remove(folder + "/model/fingerprint.pb")
-    prune(folder + "/model/saved_model.pb")
-    shutil.rmtree(folder + "/model/assets", ignore_errors=True)
-
-
 def feeds(rng):
     for lengths in ([2, 0, 3], [1, 4], [3, 1, 0, 0, 2], [5, 1], [1, 1, 1]):
         n = sum(lengths)
@@ -217,24 +206,15 @@ def good(name, covers):
 
 
 def tf2_variants():
-    save(case.start("tf2-variants"), serve)
+    case.save_function(case.start("tf2-variants"), serve)
     good("tf2-variants", "map_fn over the rows of ragged tensors of one and two levels, arrays of variants, lists of lists")
 
 
 def tf2_variant_errors():
     folder = case.start("tf2-variant-errors")
-    save(folder, serve_errors)
-    fine, bad = [], []
-    for which in range(len(branches(tf.zeros(4), tf.constant(2)))):
-        for i in (2, 1, 3, 5):
-            feed = {"x": np.float32([0.5, 2, -1, 4]), "i": np.int32(i), "which": np.int32(which)}
-            try:
-                fine += answers(folder + "/model", [feed])
-            except tf.errors.InvalidArgumentError as error:
-                bad.append((feed, error))
-    print("%d fine, %d refused" % (len(fine), len(bad)))
-    case.add_requests(folder, fine)
-    case.add_errors(folder, bad)
+    case.save_function(folder, serve_errors)
+    case.add_tried(folder, [{"x": np.float32([0.5, 2, -1, 4]), "i": np.int32(i), "which": np.int32(which)}
+                            for which in range(len(branches(tf.zeros(4), tf.constant(2)))) for i in (2, 1, 3, 5)])
     case.finish(folder, "variants refuse what TensorFlow refuses", PROVENANCE, extra={"errors": "errors"})
 
 
