@@ -12,6 +12,15 @@ sp_status sp_csr__check_dtype(const sp_prepare *prepare, sp_dtype dtype, sp_erro
 	return sp_prepare_unsupported(prepare, dtype, err);
 }
 
+sp_status sp_csr__prepare(const sp_prepare *prepare, size_t inputs, const char *type, sp_dtype *out,
+			  sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
+	SP_TRY(sp_node_attr_type(prepare->node, type, SP_INVALID_DTYPE, out, err));
+	return sp_csr__check_dtype(prepare, *out, err);
+}
+
 static void set_sizes(sp_csr *m)
 {
 	const sp_shape *shape = &m->shape;

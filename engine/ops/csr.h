@@ -27,6 +27,13 @@ typedef struct sp_csr {
 SP_MUST_CHECK sp_status sp_csr__check_dtype(const sp_prepare *prepare, sp_dtype dtype,
 					    sp_error *err);
 
+/*
+ * An operator of `inputs` inputs, the first of them matrices, whose attribute `type` is that of
+ * their values.
+ */
+SP_MUST_CHECK sp_status sp_csr__prepare(const sp_prepare *prepare, size_t inputs, const char *type,
+					sp_dtype *out, sp_error *err);
+
 /* Input i, which holds values of that type; *out belongs to the input. */
 SP_MUST_CHECK sp_status sp_csr__read(const sp_call *call, size_t i, sp_dtype dtype, sp_csr *out);
 

@@ -22,19 +22,12 @@ typedef struct csr_state {
 	sp_dtype dtype; /* of the values */
 } csr_state;
 
-static sp_status prepare_any(sp_prepare *prepare, size_t inputs, const char *type, csr_state **out,
-			     sp_error *err)
+static sp_status prepare_matrix(sp_prepare *prepare, size_t inputs, csr_state **out, sp_error *err)
 {
-	csr_state *state = sp_prepare_state(prepare, sizeof(*state));
-
-	*out = state;
-	if (state == NULL)
+	*out = sp_prepare_state(prepare, sizeof(**out));
+	if (*out == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
-	if (type == NULL)
-		return SP_OK;
-	SP_TRY(sp_node_attr_type(prepare->node, type, SP_INVALID_DTYPE, &state->dtype, err));
-	return sp_csr__check_dtype(prepare, state->dtype, err);
+	return sp_csr__prepare(prepare, inputs, "type", &(*out)->dtype, err);
 }
 
 /* ------------------------------------------------------------------- to sparse */
@@ -64,9 +57,7 @@ static sp_status count_rows(const sp_call *call, const int64_t *indices, size_t 
 
 static sp_status prepare_from_sparse(sp_prepare *prepare, sp_error *err)
 {
-	csr_state *state;
-
-	SP_TRY(prepare_any(prepare, 3, NULL, &state, err));
+	SP_TRY(sp_prepare_inputs(prepare, 3, err));
 	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
 	SP_TRY(sp_csr__check_dtype(prepare, prepare->in_dtypes[1], err));
 	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
@@ -93,9 +84,7 @@ static sp_status run_from_sparse(const sp_call *call)
 
 static sp_status prepare_from_dense(sp_prepare *prepare, sp_error *err)
 {
-	csr_state *state;
-
-	SP_TRY(prepare_any(prepare, 2, NULL, &state, err));
+	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT64, err));
 	SP_TRY(sp_csr__check_dtype(prepare, prepare->in_dtypes[0], err));
 	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
@@ -131,8 +120,7 @@ static sp_status prepare_to_sparse(sp_prepare *prepare, sp_error *err)
 {
 	csr_state *state;
 
-	SP_TRY(prepare_any(prepare, 1, "type", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
+	SP_TRY(prepare_matrix(prepare, 1, &state, err));
 	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
 	prepare->out_dtypes[1] = state->dtype;
 	return SP_OK;
@@ -175,8 +163,7 @@ static sp_status prepare_to_dense(sp_prepare *prepare, sp_error *err)
 {
 	csr_state *state;
 
-	SP_TRY(prepare_any(prepare, 1, "type", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
+	SP_TRY(prepare_matrix(prepare, 1, &state, err));
 	return sp_prepare_outputs(prepare, 1, state->dtype, err);
 }
 
@@ -205,8 +192,7 @@ static sp_status prepare_components(sp_prepare *prepare, sp_error *err)
 {
 	csr_state *state;
 
-	SP_TRY(prepare_any(prepare, 2, "type", &state, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
+	SP_TRY(prepare_matrix(prepare, 2, &state, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
 	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT32, err));
 	prepare->out_dtypes[2] = state->dtype;
@@ -243,9 +229,7 @@ static sp_status run_components(const sp_call *call)
 
 static sp_status prepare_count(sp_prepare *prepare, sp_error *err)
 {
-	csr_state *state;
-
-	SP_TRY(prepare_any(prepare, 1, NULL, &state, err));
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
 	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
 }

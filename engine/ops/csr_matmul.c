@@ -47,10 +47,7 @@ static sp_status prepare_any(sp_prepare *prepare, size_t inputs, const char *typ
 	*out = state;
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_VARIANT, err));
-	SP_TRY(sp_node_attr_type(prepare->node, type, SP_INVALID_DTYPE, &state->dtype, err));
-	SP_TRY(sp_csr__check_dtype(prepare, state->dtype, err));
+	SP_TRY(sp_csr__prepare(prepare, inputs, type, &state->dtype, err));
 	if (inputs == 1)
 		return SP_OK;
 	SP_TRY(read_turn(prepare, "transpose_a", "adjoint_a", &state->transpose_a,
