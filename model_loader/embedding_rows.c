@@ -240,13 +240,12 @@ static sums join_sums(const reading *job, const source *from)
 {
 	sums all = {0, 0, 0};
 
-	for (size_t first = 0, number = from->first_piece; first < from->keys.count;
-	     first += job->piece_rows, number++) {
+	for (size_t first = 0, number = from->first_piece, count; first < from->keys.count;
+	     first += count) {
 		const sums *s = &job->pieces[number];
-		size_t left = from->keys.count - first;
-		size_t count = left < job->piece_rows ? left : job->piece_rows;
 		size_t known = first < from->freqs.count ? from->freqs.count - first : 0;
 
+		count = piece_of(job, from, number++, &first).count;
 		all.keys = sp_crc32c_join(all.keys, s->keys, count * from->keys.width);
 		all.values = sp_crc32c_join(all.values, s->values,
 					    count * job->dim * sizeof(float));
@@ -254,6 +253,40 @@ static sums join_sums(const reading *job, const source *from)
 					   (known < count ? known : count) * sizeof(int64_t));
 	}
 	return all;
+}
+
+/* ------------------------------------------------------------ one piece at a time */
+
+/* A piece on its way from the file to the sink. */
+typedef struct passage {
+	const source *from;
+	size_t number, first; /* of the piece; of its first row among those of the source */
+	sp_row_piece piece;
+	sums sums;
+	room room;
+} passage;
+
+static passage passage_of(const reading *job, size_t number)
+{
+	passage p = {.from = source_of(job, number), .number = number};
+
+	p.piece = piece_of(job, p.from, number, &p.first);
+	return p;
+}
+
+/* Reads the keys; makes room for `raw` bytes of rows. */
+static sp_status begin(passage *p, const reading *job, size_t raw, sp_error *err)
+{
+	SP_TRY(room_init(&p->room, p->piece.count, raw, err));
+	read_keys(job, p->from, p->first, &p->room, &p->piece, &p->sums);
+	return SP_OK;
+}
+
+static void end(passage *p, const reading *job, bool with_values)
+{
+	done_so_far(job, p->from, p->number, p->first + p->piece.count, with_values);
+	job->pieces[p->number] = p->sums;
+	sp_free(p->room.keys);
 }
 
 /* ---------------------------------------------------------------- first pass */
@@ -287,20 +320,13 @@ static sp_status add_all_ssd(const reading *job, sp_error *err)
 
 static sp_status add_piece(void *context, size_t number, sp_error *err)
 {
-	reading *job = context;
-	const source *from = source_of(job, number);
-	size_t first;
-	sp_row_piece piece = piece_of(job, from, number, &first);
-	sums s = {0, 0, 0};
+	const reading *job = context;
+	passage p = passage_of(job, number);
 	sp_status status;
-	room r = {0};
 
-	SP_TRY(room_init(&r, piece.count, 0, err));
-	read_keys(job, from, first, &r, &piece, &s);
-	status = job->sink->add_keys(job->sink->context, &piece, err);
-	done_so_far(job, from, number, first + piece.count, false);
-	job->pieces[number] = s;
-	sp_free(r.keys);
+	SP_TRY(begin(&p, job, 0, err));
+	status = job->sink->add_keys(job->sink->context, &p.piece, err);
+	end(&p, job, false);
 	return status;
 }
 
@@ -329,39 +355,31 @@ static size_t bytes_copied(const reading *job, const source *from, size_t rows)
 	return puts_checked(job, from) ? 0 : rows * job->dim * sizeof(float);
 }
 
-/* The piece's rows are `first` and those after it. */
-static sp_status put_values(const reading *job, const source *from, size_t first, const room *r,
-			    sp_row_piece *piece, uint32_t *crc, sp_error *err)
+static sp_status put_values(const reading *job, passage *p, sp_error *err)
 {
+	const sp_bundle_span *values = &p->from->values;
 	const sp_row_sink *sink = job->sink;
-	size_t at = first * job->dim, count = piece->count * job->dim;
+	size_t at = p->first * job->dim, count = p->piece.count * job->dim;
 
-	if (puts_checked(job, from)) {
-		piece->rows = sp_bundle_span_at(&from->values, at, count);
-		return sink->put_checked(sink->context, piece, crc, err);
+	if (puts_checked(job, p->from)) {
+		p->piece.rows = sp_bundle_span_at(values, at, count);
+		return sink->put_checked(sink->context, &p->piece, &p->sums.values, err);
 	}
-	piece->rows = sp_bundle_span_copy(&from->values, at, count, r->raw, crc);
-	return sink->put_rows(sink->context, piece, err);
+	p->piece.rows = sp_bundle_span_copy(values, at, count, p->room.raw, &p->sums.values);
+	return sink->put_rows(sink->context, &p->piece, err);
 }
 
 static sp_status put_piece(void *context, size_t number, sp_error *err)
 {
-	reading *job = context;
-	const source *from = source_of(job, number);
-	size_t first;
-	sp_row_piece piece = piece_of(job, from, number, &first);
-	sums s = {0, 0, 0};
+	const reading *job = context;
+	passage p = passage_of(job, number);
 	sp_status status;
-	room r = {0};
 
-	SP_TRY(room_init(&r, piece.count, bytes_copied(job, from, piece.count), err));
-	sp_bundle_span_advise(&from->values, (first + AHEAD * job->piece_rows) * job->dim,
+	sp_bundle_span_advise(&p.from->values, (p.first + AHEAD * job->piece_rows) * job->dim,
 			      job->piece_rows * job->dim, SP_MAPPING_WILL_NEED);
-	read_keys(job, from, first, &r, &piece, &s);
-	status = put_values(job, from, first, &r, &piece, &s.values, err);
-	done_so_far(job, from, number, first + piece.count, true);
-	job->pieces[number] = s;
-	sp_free(r.keys);
+	SP_TRY(begin(&p, job, bytes_copied(job, p.from, p.piece.count), err));
+	status = put_values(job, &p, err);
+	end(&p, job, true);
 	return status;
 }
 
