@@ -1,5 +1,6 @@
 #include <tgmath.h>
 
+#include "engine/kernels/float_functions.h"
 #include "engine/ops.h"
 #include "engine/ops/unary.h"
 
@@ -8,9 +9,6 @@
  *
  * Numerics: half and bfloat16 round after every step where TensorFlow does.
  */
-
-/* A constant in the type that is being computed in, so that float stays float. */
-#define AS_X(constant) ((__typeof__(x))(constant))
 
 /* x as half or bfloat16 would hold it. */
 static inline float round_f16(float x)
@@ -45,7 +43,8 @@ static inline float share_bf16(float power)
 #define SOFTSIGN(type, name) SP_UNARY_VALUE(type, name, x / round_##type(1 + fabs(x)))
 #define ELU(type, name)      SP_UNARY_VALUE(type, name, x < 0 ? round_##type(exp(x)) - 1 : x)
 
-FOR_WIDE(SP_UNARY_VALUE, Sigmoid, 1 / (1 + exp(-x)))
+SP_UNARY_FLOAT(Sigmoid, sp_float_sigmoid)
+SP_UNARY_VALUE(f64, Sigmoid, 1 / (1 + exp(-x)))
 SP_FOR_COMPLEX(SP_UNARY_VALUE, Sigmoid, 1 / (1 + exp(-x)))
 FOR_NARROW(SIGMOID, Sigmoid)
 SP_UNARY_OP(Sigmoid, SP_INVALID_DTYPE, SP_TABLE_FIELD(Sigmoid));
@@ -54,7 +53,8 @@ FOR_WIDE(SP_UNARY_VALUE, Softsign, x / (1 + fabs(x)))
 FOR_NARROW(SOFTSIGN, Softsign)
 SP_UNARY_OP(Softsign, SP_INVALID_DTYPE, SP_TABLE_FLOATING(Softsign));
 
-FOR_WIDE(SP_UNARY_VALUE, Elu, x < 0 ? expm1(x) : x)
+SP_UNARY_FLOAT(Elu, sp_float_elu)
+SP_UNARY_VALUE(f64, Elu, x < 0 ? exp(x) - 1 : x)
 FOR_NARROW(ELU, Elu)
 SP_UNARY_OP(Elu, SP_INVALID_DTYPE, SP_TABLE_FLOATING(Elu));
 
@@ -68,25 +68,21 @@ static const double selu_scale_alpha = 1.7580993408473768599402175208123;
 				       round_##type(round_##type(exp(x)) - 1) \
 			     : round_##type((float)selu_scale) * x)
 
-FOR_WIDE(SP_UNARY_VALUE, Selu, x < 0 ? AS_X(selu_scale_alpha) * expm1(x) : AS_X(selu_scale) * x)
+SP_UNARY_FLOAT(Selu, sp_float_selu)
+SP_UNARY_VALUE(f64, Selu, x < 0 ? selu_scale_alpha * (exp(x) - 1) : selu_scale * x)
 FOR_NARROW(SELU, Selu)
 SP_UNARY_OP(Selu, SP_INVALID_DTYPE, SP_TABLE_FLOATING(Selu));
 
-/*
- * log(1 + exp(x)), in the three pieces TensorFlow takes it in.  Where the sum
- * 1 + exp(x) is short of digits so is TensorFlow's answer, and a model that was
- * trained with those digits gets them here too.
- */
+/* log(1 + exp(x)), in the three pieces TensorFlow takes it in. */
 #define SOFTPLUS(type, name, edge) \
-	SP_UNARY_VALUE(type, name, \
-		       x > AS_X(edge) ? x : (x < -AS_X(edge) ? exp(x) : log(exp(x) + 1)))
+	SP_UNARY_VALUE(type, name, x > edge ? x : (x < -edge ? exp(x) : log1p(exp(x))))
 
 #define SOFTPLUS_NARROW(type, name, edge) \
 	SP_UNARY_VALUE(type, name,        \
 		       x > edge ? x : (x < -edge ? exp(x) : log1p(round_##type(exp(x)))))
 
 /* The edges are -2 - log(epsilon) of the element type, half's epsilon being 2^-13 there. */
-SOFTPLUS(f32, Softplus, 13.9423847)
+SP_UNARY_FLOAT(Softplus, sp_float_softplus)
 SOFTPLUS(f64, Softplus, 34.0436534)
 SOFTPLUS_NARROW(f16, Softplus, 7.0117188F)
 SOFTPLUS_NARROW(bf16, Softplus, 2.84375F)

@@ -1,5 +1,6 @@
 #include <tgmath.h>
 
+#include "engine/kernels/float_functions.h"
 #include "engine/ops.h"
 #include "engine/ops/binary.h"
 #include "engine/ops/complex.h"
@@ -94,6 +95,14 @@ static const char *negative_exponent(const sp_tensor *right)
 	return NULL;
 }
 
-SP_FOR_FIELD(SP_BINARY_VALUE, Pow, pow(a, b))
+static void Pow_f32(const sp_binary_run *run)
+{
+	sp_float_pow(run->left, run->left_step, run->right, run->right_step, run->out, run->count);
+}
+
+SP_BINARY_VALUE(f64, Pow, pow(a, b))
+SP_BINARY_VALUE(f16, Pow, pow(a, b))
+SP_BINARY_VALUE(bf16, Pow, pow(a, b))
+SP_FOR_COMPLEX(SP_BINARY_VALUE, Pow, pow(a, b))
 SP_FOR_SIGNED(SP_BINARY_VALUE, Pow, integer_power((uint64_t)a, (uint64_t)b))
 SP_BINARY_OP(Pow, SP_INVALID_DTYPE, negative_exponent, SP_TABLE_FIELD(Pow), SP_TABLE_SIGNED(Pow));

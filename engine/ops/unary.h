@@ -10,8 +10,9 @@
  *
  * The output has the input's shape and type, or bool; a loop may run in place.
  *
- * Numerics: float and double call the C library (a few units in the last
- * place); half and bfloat16 compute in float and round once.
+ * Numerics: float has kernels/float_functions.h where that has the function; else float and
+ * double call the C library (a few units in the last place).  Half and bfloat16 compute in
+ * float and round once.
  */
 typedef void sp_unary_fn(const void *from, void *to, size_t count);
 
@@ -43,6 +44,13 @@ sp_status sp_unary__run(const sp_call *call);
 #define SP_UNARY_BOOL(type, name, expression) \
 	SP_UNARY_KERNEL(type, name, sp_value_##type, b8, expression)
 
+/* The loop name_f32, where kernels/float_functions.h has it. */
+#define SP_UNARY_FLOAT(name, function)                                   \
+	static void name##_f32(const void *from, void *to, size_t count) \
+	{                                                                \
+		function(from, to, count);                               \
+	}
+
 /* The operator `name`, with kernels given as table entries. */
 #define SP_UNARY_OP(op_name, result, ...)                                          \
 	static sp_status prepare_##op_name(sp_prepare *prepare, sp_error *err)     \
@@ -58,6 +66,15 @@ sp_status sp_unary__run(const sp_call *call);
 #define SP_UNARY_FLOATING(name, expression)               \
 	SP_FOR_FLOATING(SP_UNARY_VALUE, name, expression) \
 	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FLOATING(name))
+
+/* On the floating types and the complex ones, float by a function of its own. */
+#define SP_UNARY_ELEMENTARY(name, function, expression)  \
+	SP_UNARY_FLOAT(name, function)                   \
+	SP_UNARY_VALUE(f64, name, expression)            \
+	SP_UNARY_VALUE(f16, name, expression)            \
+	SP_UNARY_VALUE(bf16, name, expression)           \
+	SP_FOR_COMPLEX(SP_UNARY_VALUE, name, expression) \
+	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FIELD(name))
 
 /* And on the complex ones, too. */
 #define SP_UNARY_FIELD(name, expression)               \

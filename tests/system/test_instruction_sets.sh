@@ -1,10 +1,11 @@
 #!/bin/sh
-# The dense layers and a whole model, on the instruction sets below this machine's best.
+# The dense layers, the functions of float32 numbers and a whole model, on the instruction sets below this machine's best.
 set -u
 passed=0
 failed=0
 for isa in scalar sse42 avx2 avx512; do
-	for program in tests/unit/engine/test_dense_layer "tests/system/test_golden_abi keras2-mlp"; do
+	for program in tests/unit/engine/test_dense_layer "tests/unit/engine/ops/test_cases float_bits" \
+		"tests/system/test_golden_abi keras2-mlp"; do
 		if SP_CPU=$isa $program >instruction_sets.out 2>&1; then
 			passed=$((passed + 1))
 		else

@@ -1,0 +1,276 @@
+#include "engine/kernels/float_functions.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "base/cpu.h"
+
+static const float PI = 3.14159265358979323846F;
+static const float HALF_PI = 1.57079632679489661923F;
+
+/* -2 - log(epsilon): from there on softplus is x, and exp(x) on the other side. */
+static const float SOFTPLUS_EDGE = 13.9423847F;
+
+static const float SELU_SCALE = 1.0507009873554804934193349852946F;
+static const float SELU_SCALE_ALPHA = 1.7580993408473768599402175208123F;
+
+/*
+ * Payne and Hanek's reduction of x >= 2^10: of x * 2/pi the 64 bits around the point, cut out of
+ * 2/pi, say the quadrant (the upper two, rounded) and how far x is from its middle.
+ */
+static float reduce_one(float x, uint32_t *quadrant)
+{
+	static const uint8_t two_over_pi[] = {0x00, 0x00, 0x00, 0x28, 0xbe, 0x60, 0xdb, 0x93,
+					      0x91, 0x05, 0x4a, 0x7f, 0x09, 0xd5, 0xf4, 0x7d,
+					      0x4d, 0x37, 0x70, 0x36, 0xd8, 0xa5, 0x66, 0x4f,
+					      0x10, 0xe4, 0x10, 0x00, 0x00};
+	uint32_t bits, shift, mantissa, parts[3] = {0};
+	uint64_t product, turns;
+
+	memcpy(&bits, &x, sizeof(bits));
+	shift = (bits >> 23) - 118;
+	mantissa = ((bits & 0x7fffff) | 0x800000) << (shift & 7);
+	for (size_t part = 0; part < 3; part++)
+		for (size_t i = 0; i < 4; i++)
+			parts[part] = parts[part] << 8 | two_over_pi[shift / 8 - 1 + 4 * part + i];
+	product = (uint64_t)mantissa * parts[2];
+	product = (uint64_t)mantissa * parts[1] + (product >> 32);
+	product += (uint64_t)(mantissa * parts[0]) << 32;
+	turns = (product + (UINT64_C(1) << 61)) >> 62;
+	*quadrant = (uint32_t)turns;
+	return (float)((double)(int64_t)(product - (turns << 62)) * 3.4061215800865545e-19);
+}
+
+static void reduce_large(const float *size, float huge, float *rest, uint32_t *quadrant,
+			 size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (size[i] >= huge && size[i] < INFINITY)
+			rest[i] = reduce_one(size[i], &quadrant[i]);
+}
+
+#define FOR_FUNCTIONS(F)                                                                       \
+	F(exp)                                                                                 \
+	F(expm1)                                                                               \
+	F(log) F(log1p) F(sin) F(cos) F(asin) F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) \
+		F(reciprocal) F(sigmoid) F(softplus) F(elu) F(selu)
+
+/* One number at a time, where the processor has no such registers, and as a reference. */
+static inline float from_bits(uint32_t bits)
+{
+	float x;
+
+	memcpy(&x, &bits, sizeof(x));
+	return x;
+}
+
+static inline uint32_t to_bits(float x)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits;
+}
+
+#if defined(__x86_64__)
+#define RECIPROCAL(x) _mm_cvtss_f32(_mm_rcp_ss(_mm_set_ss(x)))
+#define ROOT(x)       _mm_cvtss_f32(_mm_rsqrt_ss(_mm_set_ss(x)))
+#else
+#define RECIPROCAL(x) (1 / (x))
+#define ROOT(x)       (1 / sqrtf(x))
+#endif
+
+#define NAME(x) x##_scalar
+#define TARGET
+#define LANES              1
+#define VECTOR             float
+#define WORDS              uint32_t
+#define OF(c)              ((float)(c))
+#define BITS(x)            to_bits(x)
+#define FLOATS(w)          from_bits(w)
+#define LESS(a, b)         (-(uint32_t)((a) < (b)))
+#define EQUAL(a, b)        (-(uint32_t)((a) == (b)))
+#define SELECT(mask, a, b) ((mask) ? (a) : (b))
+#define MIN(a, b)          ((b) < (a) ? (b) : (a))
+#define MAX(a, b)          ((a) < (b) ? (b) : (a))
+#define FLOOR(x)           floorf(x)
+#define CUT(x)             truncf(x)
+#define SQRT(x)            sqrtf(x)
+#define INTEGER(x)         ((uint32_t)(int32_t)((x) == (x) ? (x) : 0))
+#define NUMBER(w)          ((float)(int32_t)(w))
+#define ANY(mask)          ((mask) != 0)
+#define LOAD(p)            (*(p))
+#define STORE(p, x)        (*(p) = (x))
+#include "engine/kernels/float_functions.inc"
+#include "engine/kernels/float_power.inc"
+
+#undef NAME
+#undef TARGET
+#undef LANES
+#undef VECTOR
+#undef WORDS
+#undef OF
+#undef BITS
+#undef FLOATS
+#undef LESS
+#undef EQUAL
+#undef SELECT
+#undef MIN
+#undef MAX
+#undef FLOOR
+#undef CUT
+#undef SQRT
+#undef INTEGER
+#undef NUMBER
+#undef RECIPROCAL
+#undef ROOT
+#undef ANY
+#undef LOAD
+#undef STORE
+
+#if defined(__x86_64__)
+
+typedef uint32_t words __attribute__((vector_size(32)));
+
+#define NAME(x)            x##_avx2
+#define TARGET             __attribute__((target("avx2")))
+#define LANES              8
+#define VECTOR             __m256
+#define WORDS              words
+#define OF(c)              _mm256_set1_ps(c)
+#define BITS(x)            ((words)(x))
+#define FLOATS(w)          ((__m256)(w))
+#define LESS(a, b)         ((words)((a) < (b)))
+#define EQUAL(a, b)        ((words)((a) == (b)))
+#define SELECT(mask, a, b) _mm256_blendv_ps(b, a, FLOATS(mask))
+#define MIN(a, b)          _mm256_min_ps(b, a)
+#define MAX(a, b)          _mm256_max_ps(b, a)
+#define FLOOR(x)           _mm256_floor_ps(x)
+#define CUT(x)             _mm256_round_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
+#define SQRT(x)            _mm256_sqrt_ps(x)
+#define INTEGER(x)         ((words)_mm256_cvttps_epi32(x))
+#define NUMBER(w)          _mm256_cvtepi32_ps((__m256i)(w))
+#define RECIPROCAL(x)      _mm256_rcp_ps(x)
+#define ROOT(x)            _mm256_rsqrt_ps(x)
+#define ANY(mask)          (_mm256_movemask_ps(FLOATS(mask)) != 0)
+#define LOAD(p)            _mm256_loadu_ps(p)
+#define STORE(p, x)        _mm256_storeu_ps(p, x)
+#include "engine/kernels/float_functions.inc"
+#include "engine/kernels/float_power.inc"
+
+#endif
+
+/* What Eigen has for a single number. */
+static inline float rsqrt_one(float x)
+{
+	return 1 / sqrtf(x);
+}
+
+static inline float reciprocal_one(float x)
+{
+	return 1 / x;
+}
+
+static inline float sigmoid_one(float x)
+{
+	float power = expf(x);
+
+	return isinf(power) ? 1 : power / (1 + power);
+}
+
+static inline float softplus_one(float x)
+{
+	if (x > SOFTPLUS_EDGE)
+		return x;
+	return x < -SOFTPLUS_EDGE ? expf(x) : log1pf(expf(x));
+}
+
+static inline float elu_one(float x)
+{
+	return x < 0 ? expf(x) - 1 : x;
+}
+
+static inline float selu_one(float x)
+{
+	return x < 0 ? SELU_SCALE_ALPHA * (expf(x) - 1) : SELU_SCALE * x;
+}
+
+#if defined(__x86_64__)
+#define RUN(name)                               \
+	if (sp_cpu_has(SP_ISA_AVX2))            \
+		map_##name##_avx2(x, y, whole); \
+	else                                    \
+		map_##name##_scalar(x, y, whole)
+#else
+#define RUN(name) map_##name##_scalar(x, y, whole)
+#endif
+
+/* The function, and what it is of the elements that make up no packet. */
+#define FUNCTION(name, one)                                          \
+	void sp_float_##name(const float *x, float *y, size_t count) \
+	{                                                            \
+		size_t whole = count - count % SP_FLOAT_PACKET;      \
+                                                                     \
+		RUN(name);                                           \
+		for (size_t i = whole; i < count; i++)               \
+			y[i] = one(x[i]);                            \
+	}
+
+FUNCTION(exp, expf)
+FUNCTION(expm1, expm1f)
+FUNCTION(log, logf)
+FUNCTION(log1p, log1pf)
+FUNCTION(sin, sinf)
+FUNCTION(cos, cosf)
+FUNCTION(asin, asinf)
+FUNCTION(acos, acosf)
+FUNCTION(atan, atanf)
+FUNCTION(atanh, atanhf)
+FUNCTION(tanh, tanh_scalar)
+FUNCTION(erf, erf_scalar)
+FUNCTION(rsqrt, rsqrt_one)
+FUNCTION(reciprocal, reciprocal_one)
+FUNCTION(sigmoid, sigmoid_one)
+FUNCTION(softplus, softplus_one)
+FUNCTION(elu, elu_one)
+FUNCTION(selu, selu_one)
+
+enum { STRIP = 8 * SP_FLOAT_PACKET };
+
+static void pow_strip(const float *x, const float *y, float *z, size_t count)
+{
+#if defined(__x86_64__)
+	if (sp_cpu_has(SP_ISA_AVX2)) {
+		map_pow_avx2(x, y, z, count);
+		return;
+	}
+#endif
+	map_pow_scalar(x, y, z, count);
+}
+
+static void fill(float same[STRIP], float x)
+{
+	for (size_t i = 0; i < STRIP; i++)
+		same[i] = x;
+}
+
+void sp_float_pow(const float *x, size_t x_step, const float *y, size_t y_step, float *z,
+		  size_t count)
+{
+	size_t whole = count - count % SP_FLOAT_PACKET;
+	float same_x[STRIP], same_y[STRIP];
+
+	if (count == 0)
+		return;
+	fill(same_x, x[0]);
+	fill(same_y, y[0]);
+	for (size_t i = 0; i < whole; i += STRIP)
+		pow_strip(x_step == 0 ? same_x : x + i, y_step == 0 ? same_y : y + i, z + i,
+			  whole - i < STRIP ? whole - i : STRIP);
+	for (size_t i = whole; i < count; i++)
+		z[i] = powf(x_step == 0 ? same_x[0] : x[i], y_step == 0 ? same_y[0] : y[i]);
+}
