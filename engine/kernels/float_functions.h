@@ -18,8 +18,8 @@
  * softplus within 7, erf within 8; elu and selu (exp(x) - 1) are within 2^-23 absolutely.  The
  * estimates that rsqrt, reciprocal and atan begin with are the processor's own, and so may their
  * last bit be.
- * Infinities, zeros and NaN give what the C library gives, but for a reciprocal square root of a
- * denormal number, which is that of 0.
+ * Infinities, zeros and NaN give what the C library gives; rsqrt and reciprocal take a denormal
+ * number for 0.
  *
  * y may be x.  Threads: pure.
  */

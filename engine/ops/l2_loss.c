@@ -1,15 +1,24 @@
 #include "engine/ops.h"
-#include "engine/ops/reduce.h"
+#include "engine/ops/reduce_float.h"
 
 /*
  * L2Loss: half the sum of the squares of all elements, a scalar.
  *
- * Numerics: as a reduction along one dimension (engine/ops/reduce.h).
+ * Numerics: as a reduction along one dimension (engine/ops/reduce.h, of float reduce_float.h).
  */
-SP_REDUCE_KERNEL(f32, half_square, float, 0, (x) * (x), a + b, a / 2)
 SP_REDUCE_KERNEL(f64, half_square, double, 0, (x) * (x), a + b, a / 2)
 SP_REDUCE_KERNEL(f16, half_square, float, 0, (x) * (x), a + b, a / 2)
 SP_REDUCE_KERNEL(bf16, half_square, float, 0, (x) * (x), a + b, a / 2)
+
+static void half_square_f32(sp_reduce_plan *plan)
+{
+	sp_float__half_square(plan);
+}
+
+static void half_square_empty_f32(sp_reduce_plan *plan)
+{
+	*(float *)plan->out = 0;
+}
 
 static sp_reduce_fn *const kernels[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(half_square)};
 static sp_reduce_fn *const empty[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(half_square_empty)};

@@ -17,7 +17,8 @@
  * at the end; along others one after the other.  The accumulator is float for
  * half and bfloat16 (rounded once), the element type for float and double, and
  * 64 bits wide for integers.  Where TensorFlow rounds every step of half and
- * bfloat16, the kernels are those of engine/ops/reduce_rounded.h.
+ * bfloat16, the kernels are those of engine/ops/reduce_rounded.h; sums, means, products
+ * and norms of float are those of engine/ops/reduce_float.h.
  */
 #define SP_REDUCE_LANES 16
 #define SP_REDUCE_STRIP 64 /* outputs that are computed side by side */

@@ -1,6 +1,7 @@
 #include <tgmath.h>
 
 #include "engine/ops.h"
+#include "engine/ops/reduce_float.h"
 #include "engine/ops/reduce_rounded.h"
 
 /*
@@ -17,9 +18,8 @@
 	KERNEL(f16, float, __VA_ARGS__)  \
 	KERNEL(bf16, float, __VA_ARGS__)
 
-/* Half and bfloat16 not: their steps round (engine/ops/reduce_rounded.h). */
+/* Not half and bfloat16, whose steps round (engine/ops/reduce_rounded.h), nor float. */
 #define FOR_WIDE(KERNEL, ...)                   \
-	KERNEL(f32, float, __VA_ARGS__)         \
 	KERNEL(f64, double, __VA_ARGS__)        \
 	KERNEL(c64, float complex, __VA_ARGS__) \
 	KERNEL(c128, double complex, __VA_ARGS__)
@@ -45,13 +45,29 @@
 			out[i] = SP_STORE_##type(nothing);    \
 	}
 
+/* A kernel of engine/ops/reduce_float.h, and what it makes of nothing. */
+#define FLOAT(name, kernel, nothing)                         \
+	static void name##_f32(sp_reduce_plan *plan)         \
+	{                                                    \
+		kernel(plan);                                \
+	}                                                    \
+	static void name##_empty_f32(sp_reduce_plan *plan)   \
+	{                                                    \
+		float *out = plan->out;                      \
+                                                             \
+		for (size_t i = 0; i < plan->out_count; i++) \
+			out[i] = nothing;                    \
+	}
+
 /* TensorFlow sums bfloat16 in float, but half in half. */
+FLOAT(sum, sp_float__total, 0)
 FOR_WIDE(ACCUMULATE, sum, 0, x, a + b, a)
 ACCUMULATE(bf16, float, sum, 0, x, a + b, a)
 ROUNDED(f16, sum, total, 0)
 SP_FOR_INTEGER(WRAPPING, sum, 0, x, a + b, a)
 SP_REDUCE_OP(Sum, sum, SP_TABLE_ARITHMETIC);
 
+FLOAT(product, sp_float__product, 1)
 FOR_WIDE(ACCUMULATE, product, 1, x, (a) * (b), a)
 ROUNDED(f16, product, product, 1)
 ROUNDED(bf16, product, product, 1)
@@ -59,7 +75,7 @@ SP_FOR_INTEGER(WRAPPING, product, 1, x, (a) * (b), a)
 SP_REDUCE_OP(Prod, product, SP_TABLE_ARITHMETIC);
 
 /* 0 / 0 is the NaN of an empty mean. */
-ACCUMULATE(f32, float, mean, 0, x, a + b, a / n)
+FLOAT(mean, sp_float__mean, NAN)
 ACCUMULATE(f64, double, mean, 0, x, a + b, a / n)
 ROUNDED(f16, mean, mean, NAN)
 ROUNDED(bf16, mean, mean, NAN)
@@ -91,7 +107,10 @@ EXTREMES(u64, uint64_t, 0, UINT64_MAX)
 SP_REDUCE_OP(Max, max, SP_TABLE_NUMBER);
 SP_REDUCE_OP(Min, min, SP_TABLE_NUMBER);
 
-FOR_FLOATING(ACCUMULATE, norm, 0, (x) * (x), a + b, sqrt(a))
+FLOAT(norm, sp_float__norm, 0)
+ACCUMULATE(f64, double, norm, 0, (x) * (x), a + b, sqrt(a))
+ACCUMULATE(f16, float, norm, 0, (x) * (x), a + b, sqrt(a))
+ACCUMULATE(bf16, float, norm, 0, (x) * (x), a + b, sqrt(a))
 ACCUMULATE(c64, float complex, norm, 0, x *conj(x), a + b, sqrt(a))
 ACCUMULATE(c128, double complex, norm, 0, x *conj(x), a + b, sqrt(a))
 

@@ -1,0 +1,29 @@
+"""Sums and products of float32 numbers to their last bit, in TensorFlow's order."""
+import numpy as np
+
+from op_cases import Cases
+
+rng = np.random.default_rng(21)
+cases = Cases("float_sums")
+
+
+def numbers(shape, low=-3.0, high=3.0):
+    return rng.uniform(low, high, shape).astype(np.float32)
+
+
+rows = [((3, n), [1]) for n in (1, 3, 7, 8, 9, 16, 17, 31, 32, 33, 40, 47, 63, 64, 65, 100, 200, 333, 1024, 1601)]
+rows += [((2, 8192), [1]), ((3, 8193), [1]), ((1, 9001), [1]), ((2, 9003), [1]), ((4099,), [0]), ((17011,), [0])]
+columns = [((n, m), [0]) for n in (1, 2, 15, 16, 17, 31, 34, 50) for m in (3, 8, 20, 33)]
+columns += [((5, n, m), [1]) for n in (3, 16, 35) for m in (1, 3, 8, 19, 32)]
+slices = [((3, 4, 6), [0, 2]), ((9, 2, 17), [0, 2]), ((2, 3, 1, 5), [0, 2, 3])]
+others = [((2, 3, 4, 5), [0, 2]), ((2, 3, 4, 5), [1, 3]), ((3, 5, 7, 11), [1, 3]), ((4, 3, 9, 2), [1, 2]), ((2, 5, 6), [1, 2]),
+          ((6, 5), [0, 1]), ((3, 4, 5, 6, 2), [0, 2, 4]), ((1, 91, 2, 93), [1, 3]), ((3, 1, 5), [1]), ((2, 3, 4, 5), [-1, 1])]
+for shape, axes in rows + columns + slices + others:
+    for op in ("Sum", "Mean", "Prod", "EuclideanNorm"):
+        if op != "Sum" and np.prod(shape) > 6000:
+            continue
+        x = numbers(shape, 0.8, 1.25) if op == "Prod" else numbers(shape)
+        cases.add(op, {"input": x, "axis": np.int32(axes)}, name="%s of %s" % (axes, shape))
+for count in (1, 7, 8, 33, 1000, 9001):
+    cases.add("L2Loss", {"t": numbers(count)})
+cases.write()
