@@ -1,7 +1,9 @@
 #include <tgmath.h>
 
+#include "engine/kernels/float_functions.h"
 #include "engine/ops.h"
 #include "engine/ops/cells.h"
+#include "engine/ops/reduce_float.h"
 #include "engine/ops/reduce_rounded.h"
 
 /*
@@ -10,7 +12,8 @@
  *     y[i] = exp(x[i] - max x) / sum_j exp(x[j] - max x)     and its logarithm
  *
  * Numerics: in the element type.  Half and bfloat16 round after every step, and sum
- * as engine/ops/reduce_rounded.h has it.
+ * as engine/ops/reduce_rounded.h has it; float has TensorFlow's bits, with
+ * kernels/float_functions.h and engine/ops/reduce_float.h.
  */
 typedef void row_fn(const void *from, void *to, size_t count, size_t first);
 
@@ -90,25 +93,97 @@ typedef void row_fn(const void *from, void *to, size_t count, size_t first);
 					       logarithm);                                     \
 	}
 
-SP_FOR_FLOATING(LARGEST, largest)
-SOFTMAX(f32, softmax)
+LARGEST(f64, largest)
+LARGEST(f16, largest)
+LARGEST(bf16, largest)
 SOFTMAX(f64, softmax)
 SOFTMAX_NARROW(f16, softmax)
 SOFTMAX_NARROW(bf16, softmax)
-LOG_SOFTMAX(f32, log_softmax)
 LOG_SOFTMAX(f64, log_softmax)
 LOG_SOFTMAX_NARROW(f16, log_softmax)
 LOG_SOFTMAX_NARROW(bf16, log_softmax)
 
-static row_fn *const softmax[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(softmax)};
-static row_fn *const log_softmax[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(log_softmax)};
+#define TABLE_OTHERS(name) \
+	[SP_DOUBLE] = name##_f64, [SP_HALF] = name##_f16, [SP_BFLOAT16] = name##_bf16
+
+static row_fn *const softmax[SP_DTYPE_COUNT] = {TABLE_OTHERS(softmax)};
+static row_fn *const log_softmax[SP_DTYPE_COUNT] = {TABLE_OTHERS(log_softmax)};
+
+static float largest_float(const float *x, size_t count)
+{
+	float lanes[SP_FLOAT_PACKET], most = -INFINITY;
+	size_t whole = count - count % SP_FLOAT_PACKET;
+
+	for (size_t l = 0; l < SP_FLOAT_PACKET; l++)
+		lanes[l] = -INFINITY;
+	for (size_t i = 0; i < whole; i += SP_FLOAT_PACKET)
+		for (size_t l = 0; l < SP_FLOAT_PACKET; l++)
+			lanes[l] = x[i + l] > lanes[l] ? x[i + l] : lanes[l];
+	for (size_t l = 0; l < SP_FLOAT_PACKET; l++)
+		most = lanes[l] > most ? lanes[l] : most;
+	for (size_t i = whole; i < count; i++)
+		most = x[i] > most ? x[i] : most;
+	return most;
+}
+
+/* Rows of float; `scratch` has room for one number of each row and for one row. */
+typedef void rows_fn(const float *x, float *y, float *scratch, size_t rows, size_t width);
+
+/* y = x - max x, each row by itself. */
+static void shift_rows(const float *x, float *y, size_t rows, size_t width)
+{
+	for (size_t i = 0; i < rows; i++, x += width, y += width) {
+		float most = largest_float(x, width);
+
+		for (size_t j = 0; j < width; j++)
+			y[j] = x[j] - most;
+	}
+}
+
+/*
+ * What Eigen takes for a task's worth of exp(a - b): 40000 cycles, at 8 bytes to move (11 cycles
+ * for 64), 1 / 8 for the difference and 34 / 8 for the exponential.
+ */
+enum { TASK = 6956 };
+
+static void softmax_rows(const float *x, float *y, float *scratch, size_t rows, size_t width)
+{
+	size_t block = (TASK + width - 1) / width * width;
+
+	shift_rows(x, y, rows, width);
+	for (size_t i = 0; i < rows * width; i += block)
+		sp_float_exp(y + i, y + i, rows * width - i < block ? rows * width - i : block);
+	for (size_t i = 0; i < rows; i++)
+		scratch[i] = sp_float__sum(y + i * width, width, i * width);
+	sp_float_reciprocal(scratch, scratch, rows);
+	for (size_t i = 0; i < rows; i++, y += width)
+		for (size_t j = 0; j < width; j++)
+			y[j] *= scratch[i];
+}
+
+static void log_softmax_rows(const float *x, float *y, float *scratch, size_t rows, size_t width)
+{
+	float *powers = scratch + rows;
+
+	shift_rows(x, y, rows, width);
+	for (size_t i = 0; i < rows; i++) {
+		sp_float_exp(y + i * width, powers, width);
+		scratch[i] = sp_float__sum(powers, width, i * width);
+	}
+	sp_float_log(scratch, scratch, rows);
+	for (size_t i = 0; i < rows; i++, y += width)
+		for (size_t j = 0; j < width; j++)
+			y[j] -= scratch[i];
+}
 
 typedef struct softmax_state {
-	row_fn *kernel;
-	bool in_place; /* the kernel may write over what it reads */
+	row_fn *kernel;  /* NULL for float */
+	rows_fn *floats; /* for float */
+	bool in_place;   /* the kernel may write over what it reads */
 } softmax_state;
 
-static sp_status prepare_rows(sp_prepare *prepare, row_fn *const *kernels, sp_error *err)
+static sp_status prepare_rows(sp_prepare *prepare, row_fn *const *kernels, rows_fn *floats,
+			      sp_error *err)
 {
 	softmax_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
@@ -119,19 +194,31 @@ static sp_status prepare_rows(sp_prepare *prepare, row_fn *const *kernels, sp_er
 	dtype = prepare->in_dtypes[0];
 	state->kernel = kernels[dtype];
 	state->in_place = dtype == SP_FLOAT || dtype == SP_DOUBLE;
-	if (state->kernel == NULL)
+	state->floats = floats;
+	if (state->kernel == NULL && dtype != SP_FLOAT)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
 static sp_status prepare_softmax(sp_prepare *prepare, sp_error *err)
 {
-	return prepare_rows(prepare, softmax, err);
+	return prepare_rows(prepare, softmax, softmax_rows, err);
 }
 
 static sp_status prepare_log_softmax(sp_prepare *prepare, sp_error *err)
 {
-	return prepare_rows(prepare, log_softmax, err);
+	return prepare_rows(prepare, log_softmax, log_softmax_rows, err);
+}
+
+static sp_status run_floats(const sp_call *call, rows_fn *kernel, size_t width)
+{
+	size_t rows = call->in[0]->count / width;
+	float *scratch = sp_call_bytes(call, rows + width, sizeof(*scratch));
+
+	if (scratch == NULL)
+		return sp_call_no_memory(call);
+	kernel(call->in[0]->data, call->out[0]->data, scratch, rows, width);
+	return SP_OK;
 }
 
 static sp_status run_rows(const sp_call *call)
@@ -147,6 +234,8 @@ static sp_status run_rows(const sp_call *call)
 	else
 		SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
 	width = (size_t)in->shape.dims[in->shape.rank - 1];
+	if (in->count != 0 && in->dtype == SP_FLOAT)
+		return run_floats(call, state->floats, width);
 	for (size_t i = 0; i < in->count; i += width)
 		state->kernel((const char *)in->data + i * size,
 			      (char *)call->out[0]->data + i * size, width, i);

@@ -1,4 +1,4 @@
-"""Sums and products of float32 numbers to their last bit, in TensorFlow's order."""
+"""Sums and products of float32 numbers to their last bit, in TensorFlow's order, and softmax, which is made of them."""
 import numpy as np
 
 from op_cases import Cases
@@ -26,4 +26,9 @@ for shape, axes in rows + columns + slices + others:
         cases.add(op, {"input": x, "axis": np.int32(axes)}, name="%s of %s" % (axes, shape))
 for count in (1, 7, 8, 33, 1000, 9001):
     cases.add("L2Loss", {"t": numbers(count)})
+# The reciprocals of the sums begin with an estimate that is the processor's own.
+for shape in ((1, 5), (3, 5), (2, 8), (8, 3), (17, 9), (4, 33), (3, 100), (2, 3, 4), (2, 1700), (1009, 7), (9, 1)):
+    x = rng.normal(0, 3, shape).astype(np.float32)
+    cases.add("Softmax", {"logits": x}, rtol=3e-7, atol=1e-37)
+    cases.add("LogSoftmax", {"logits": x})
 cases.write()
