@@ -186,6 +186,7 @@ void sp_embedding_image_open(sp_embedding_image *image, const sp_load_policy *po
 						.give_up = give_up,
 						.context = image},
 				      .deadline_ns = sp_clock_now_ns() + WAIT_NS};
+	pthread_mutex_init(&image->lock, NULL);
 	sp_buffer_init(&image->model, MAX_IDENTITY);
 	sp_buffer_init(&image->identity, MAX_IDENTITY);
 	name_model(&image->model, savedmodel_dir);
@@ -211,6 +212,8 @@ void sp_embedding_image_close(sp_embedding_image *image)
 	sp_image_place_close(&image->place);
 	sp_buffer_fini(&image->model);
 	sp_buffer_fini(&image->identity);
+	if (image->policy != NULL)
+		pthread_mutex_destroy(&image->lock);
 	*image = (sp_embedding_image){0};
 }
 
@@ -242,8 +245,7 @@ sp_rows *sp_embedding_image_take(sp_embedding_image *image, const char *table)
 	return rows;
 }
 
-void sp_embedding_image_note(sp_embedding_image *image, const char *table, bool routed,
-			     sp_rows *rows)
+static void note_rows(sp_embedding_image *image, const char *table, bool routed, sp_rows *rows)
 {
 	sp_image_table *more;
 	char *name;
@@ -264,9 +266,22 @@ void sp_embedding_image_note(sp_embedding_image *image, const char *table, bool 
 						routed ? NOTE_ROUTED : 0};
 }
 
+void sp_embedding_image_note(sp_embedding_image *image, const char *table, bool routed,
+			     sp_rows *rows)
+{
+	pthread_mutex_lock(&image->lock);
+	note_rows(image, table, routed, rows);
+	pthread_mutex_unlock(&image->lock);
+}
+
 bool sp_embedding_image_is_broken(const sp_embedding_image *image)
 {
 	return image->image != NULL && sp_image_is_broken(image->image);
+}
+
+static int by_table(const void *a, const void *b)
+{
+	return strcmp(((const sp_image_table *)a)->name, ((const sp_image_table *)b)->name);
 }
 
 bool sp_embedding_image_write(sp_embedding_image *image)
@@ -275,6 +290,7 @@ bool sp_embedding_image_write(sp_embedding_image *image)
 	sp_error why;
 
 	if (sp_embedding_image_wants(image) && image->count != 0) {
+		qsort(image->tables, image->count, sizeof(*image->tables), by_table);
 		status = sp_image_place_store(&image->place, image->tables, image->count,
 					      &image->image, &why);
 		if (status != SP_OK)

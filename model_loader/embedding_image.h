@@ -1,6 +1,7 @@
 #ifndef SP_MODEL_LOADER_EMBEDDING_IMAGE_H
 #define SP_MODEL_LOADER_EMBEDDING_IMAGE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,7 +24,8 @@
  * Whatever is wrong with images or their folder costs only the time they would
  * save: it is logged, and the checkpoint is read.
  *
- * Threads: one thread at a time.
+ * Threads: rows are taken and noted by any number of threads at once; everything else is called
+ * by one thread at a time.
  */
 typedef struct sp_embedding_image {
 	sp_image_place place;
@@ -32,6 +34,7 @@ typedef struct sp_embedding_image {
 	int64_t deadline_ns;
 	const sp_load_policy *policy;
 	sp_image *image;        /* NULL: none, or none yet */
+	pthread_mutex_t lock;   /* protects what follows, and `place`, while rows are noted */
 	sp_image_table *tables; /* noted; names and rows are ours */
 	size_t count;
 } sp_embedding_image;

@@ -1,4 +1,4 @@
-#include "model_loader/embedding_set.h"
+#include "model_loader/embedding_set_internal.h"
 
 #include <string.h>
 
@@ -10,8 +10,7 @@
 #include "model_loader/part_name.h"
 #include "storage/table_builder.h"
 
-/* Tables have references of their own. */
-static void drop_columns(sp_embedding_set *set)
+void sp_embedding_set__drop_columns(sp_embedding_set *set)
 {
 	for (size_t i = 0; i < set->count; i++)
 		for (int c = 0; c < SP_TABLE_COLUMNS; c++) {
@@ -22,7 +21,7 @@ static void drop_columns(sp_embedding_set *set)
 
 void sp_embedding_set_fini(sp_embedding_set *set)
 {
-	drop_columns(set);
+	sp_embedding_set__drop_columns(set);
 	for (size_t i = 0; i < set->count; i++) {
 		sp_free((void *)set->notes[i].spec.default_rows);
 		sp_row_versions_destroy(set->notes[i].row_versions);
@@ -35,7 +34,8 @@ void sp_embedding_set_fini(sp_embedding_set *set)
 	*set = (sp_embedding_set){0};
 }
 
-static sp_embedding_note *find_note(const sp_embedding_set *set, const sp_resource *resource)
+sp_embedding_note *sp_embedding_set__find_note(const sp_embedding_set *set,
+					       const sp_resource *resource)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (set->notes[i].resource == resource)
@@ -59,11 +59,25 @@ static bool reserve(void **items, size_t count, size_t *capacity, size_t size)
 	return true;
 }
 
+sp_status sp_embedding_set__reserve_tables(sp_embedding_set *set, size_t more, sp_error *err)
+{
+	for (size_t i = 0; i < more; i++) {
+		void *tables = set->tables;
+
+		if (!reserve(&tables, set->table_count + i, &set->table_capacity,
+			     sizeof(sp_table *)))
+			return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu embeddings",
+					    more);
+		set->tables = tables;
+	}
+	return SP_OK;
+}
+
 /* The note about `resource`, made when there is none. */
 static sp_status need_note(sp_embedding_note **out, sp_embedding_set *set, sp_resource *resource,
 			   sp_error *err)
 {
-	sp_embedding_note *note = *out = find_note(set, resource);
+	sp_embedding_note *note = *out = sp_embedding_set__find_note(set, resource);
 	void *notes = set->notes;
 
 	if (note != NULL)
@@ -194,285 +208,6 @@ sp_status sp_embedding_set_import_rows(sp_embedding_set *set, sp_resource *resou
 	return SP_OK;
 }
 
-static sp_status load_in_hand(sp_table **out, const sp_embedding_set *set,
-			      const sp_embedding_note *note, sp_error *err)
-{
-	bool zeros = set->policy != NULL && set->policy->unseen_zeros;
-	const sp_embedding_spec *spec = &note->spec;
-	sp_table_options options = {
-		.name = spec->name,
-		.dim = spec->dim,
-		.filter = spec->filter,
-		.default_value_no_permission = spec->default_value_no_permission,
-		.default_rows = zeros ? NULL : spec->default_rows,
-		.default_row_count = spec->default_row_count};
-	int64_t *keys = sp_alloc_zero(note->keys.count + 1, sizeof(*keys));
-	sp_status status;
-
-	if (keys == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for embedding '%s'", spec->name);
-	for (size_t i = 0; i < note->keys.count; i++)
-		keys[i] = sp_tensor_index(&note->keys, i);
-	status = sp_table_from_rows(out, &options, keys, note->values.data, note->keys.count, err);
-	sp_free(keys);
-	return status;
-}
-
-/* -------------------------------------------------------------------- columns */
-
-/* Whether the model asks for it, of this handle or of one that may share its table. */
-static bool wants_column(const sp_embedding_set *set, const sp_embedding_note *note,
-			 sp_table_column which)
-{
-	for (size_t i = 0; i < set->count; i++) {
-		const sp_embedding_note *other = &set->notes[i];
-		bool shares = other == note || (note->base != NULL && other->base != NULL &&
-						strcmp(note->base, other->base) == 0);
-
-		if (shares && (other->resource->columns & 1u << which) != 0)
-			return true;
-	}
-	return false;
-}
-
-/* What is read while the rows are not there yet takes no memory on top of them. */
-static sp_status read_columns(const sp_embedding_set *set, sp_embedding_note *note, sp_error *err)
-{
-	for (int c = 0; c < SP_TABLE_COLUMNS; c++) {
-		if (note->columns[c] != NULL || !wants_column(set, note, (sp_table_column)c))
-			continue;
-		if (note->origin == SP_EMBEDDING_IN_HAND)
-			SP_TRY(sp_embedding_make_column(&note->columns[c], (sp_table_column)c,
-							&note->keys, &note->versions, err));
-		else
-			SP_TRY(sp_embedding_load_column(&note->columns[c], (sp_table_column)c,
-							&note->found, &note->spec, note->own_part,
-							set->policy, err));
-	}
-	return SP_OK;
-}
-
-static void give_columns(sp_table *table, const sp_embedding_note *note)
-{
-	for (int c = 0; c < SP_TABLE_COLUMNS; c++)
-		sp_table_set_column(table, (sp_table_column)c, note->columns[c]);
-}
-
-/* The delta's over those of the table below; once its rows are in `table`. */
-static sp_status lay_columns(sp_table *table, const sp_embedding_set *set,
-			     const sp_embedding_note *note, bool own_part, sp_error *err)
-{
-	sp_key_column *column;
-
-	for (int c = 0; c < SP_TABLE_COLUMNS; c++) {
-		if (!sp_table_has_column(table, (sp_table_column)c) ||
-		    note->found.delta.part_count == 0)
-			continue;
-		SP_TRY(sp_embedding_load_delta_column(&column, (sp_table_column)c, &note->found,
-						      &note->spec, own_part, set->policy, table,
-						      err));
-		sp_table_set_column(table, (sp_table_column)c, column);
-		sp_key_column_release(column);
-	}
-	return SP_OK;
-}
-
-/* --------------------------------------------------------------------- tables */
-
-static bool is_sibling(const sp_embedding_note *a, const sp_embedding_note *b)
-{
-	return a != b && a->origin == SP_EMBEDDING_IN_CHECKPOINT && a->created &&
-	       b->origin == SP_EMBEDDING_IN_CHECKPOINT && b->created &&
-	       strcmp(a->base, b->base) == 0;
-}
-
-/* Whether tables made by either would hold the same and answer the same. */
-static bool answers_alike(const sp_embedding_spec *a, const sp_embedding_spec *b)
-{
-	return a->key_dtype == b->key_dtype && a->dtype == b->dtype && a->dim == b->dim &&
-	       a->partition_num == b->partition_num && a->filter == b->filter &&
-	       a->filter_freq == b->filter_freq &&
-	       memcmp(&a->default_value_no_permission, &b->default_value_no_permission,
-		      sizeof(float)) == 0 &&
-	       a->default_row_count == b->default_row_count &&
-	       (a->default_row_count == 0 ||
-		memcmp(a->default_rows, b->default_rows,
-		       a->default_row_count * a->dim * sizeof(float)) == 0);
-}
-
-/* Everything but the checkpoint that decides which rows the note's table holds, and how. */
-static void describe(sp_buffer *text, const sp_embedding_set *set, const sp_embedding_note *note)
-{
-	const sp_embedding_spec *spec = &note->spec;
-	const sp_load_policy *policy = set->policy;
-	bool alike = true;
-
-	for (size_t i = 0; i < set->count; i++)
-		if (is_sibling(note, &set->notes[i]))
-			alike = alike && answers_alike(spec, &set->notes[i].spec);
-	sp_buffer_printf(text, "table %s %s %s dim %zu part %lld of %lld filter %d %lld alike %d",
-			 spec->name, sp_dtype_name(spec->key_dtype), sp_dtype_name(spec->dtype),
-			 spec->dim, (long long)spec->partition_id, (long long)spec->partition_num,
-			 (int)spec->filter, (long long)spec->filter_freq, alike);
-	sp_buffer_printf(
-		text, " format %lld threshold %lld",
-		(long long)sp_name_rules_find(&policy->row_formats, note->base, SP_ROW_FP32),
-		(long long)sp_name_rules_find(&policy->frequency_thresholds, note->base, 0));
-	if (policy->only_finite) /* rows of an image are not looked at again */
-		sp_buffer_append_text(text, " finite");
-	if (sp_load_policy_shards(policy, note->base))
-		sp_buffer_printf(text, " slice %lld of %lld", (long long)policy->slice,
-				 (long long)policy->slice_count);
-	if (policy->ssd != NULL) /* what is larger is not in the image */
-		sp_buffer_printf(text, " memory %zu", sp_ssd_store_cache_bytes(policy->ssd));
-	sp_buffer_append_char(text, '\n');
-}
-
-static void open_image(sp_embedding_set *set)
-{
-	sp_buffer settings;
-
-	if (set->image_opened || set->policy == NULL || set->policy->image_folder == NULL ||
-	    set->model_dir == NULL)
-		return;
-	set->image_opened = true;
-	sp_buffer_init(&settings, (size_t)1 << 30);
-	for (size_t i = 0; i < set->count; i++)
-		if (set->notes[i].origin == SP_EMBEDDING_IN_CHECKPOINT && set->notes[i].created)
-			describe(&settings, set, &set->notes[i]);
-	if (!settings.failed)
-		sp_embedding_image_open(&set->image, set->policy, set->model_dir, set->full,
-					(sp_bytes){settings.data, settings.size});
-	sp_buffer_fini(&settings);
-}
-
-/* What the image knows spares a look at every key. */
-static sp_routing known_routing(const sp_embedding_set *set, const sp_embedding_note *note)
-{
-	bool routed;
-
-	if (!sp_embedding_image_knows(&set->image, note->base, &routed) &&
-	    !sp_embedding_image_knows(&set->image, note->spec.name, &routed))
-		return SP_ROUTING_UNKNOWN;
-	return routed ? SP_ROUTED : SP_NOT_ROUTED;
-}
-
-/* For the deltas to come; once, when tables are taken from an image later. */
-static sp_status load_versions(const sp_embedding_set *set, sp_embedding_note *note, sp_error *err)
-{
-	if (set->policy == NULL || set->policy->old_key != SP_OLD_KEY_REPLACE_IF_NEWER)
-		return SP_OK;
-	if (note->row_versions == NULL)
-		SP_TRY(sp_embedding_load_versions(&note->row_versions, &note->found, &note->spec,
-						  note->own_part, set->policy, err));
-	note->found.versions = note->row_versions;
-	return SP_OK;
-}
-
-/* Rows, and what is asked for beside them. */
-static sp_status load_full(sp_table **out, const sp_embedding_set *set, sp_embedding_note *note,
-			   sp_error *err)
-{
-	sp_status status;
-
-	SP_TRY(load_versions(set, note, err));
-	SP_TRY(read_columns(set, note, err));
-	SP_TRY(sp_embedding_load(out, &note->found, &note->spec, note->own_part, set->policy, err));
-	give_columns(*out, note);
-	status = lay_columns(*out, set, note, note->own_part, err);
-	if (status != SP_OK)
-		sp_table_destroy(*out);
-	return status;
-}
-
-static sp_status load_from_checkpoint(sp_table **out, sp_embedding_set *set,
-				      sp_embedding_note *note, sp_error *err)
-{
-	bool alone = false;
-
-	open_image(set);
-	note->spec.routing = known_routing(set, note);
-	SP_TRY(sp_embedding_find(&note->found, &note->spec, set->full, set->delta, set->arena,
-				 err));
-	for (size_t i = 0; note->found.whole && i < set->count; i++) {
-		const sp_embedding_note *other = &set->notes[i];
-
-		if (!is_sibling(note, other))
-			continue;
-		if (!answers_alike(&note->spec, &other->spec))
-			alone = true;
-		else if (other->has_whole) {
-			note->resource->table = other->resource->table;
-			note->found.versions = other->found.versions;
-		}
-	}
-	if (note->resource->table != NULL) {
-		note->has_whole = true;
-		return SP_OK;
-	}
-	note->has_whole = note->found.whole && !alone;
-	note->own_part = alone;
-	note->found.image = set->image_opened ? &set->image : NULL;
-	return load_full(out, set, note, err);
-}
-
-/* The table of the full checkpoint; a resource has the same number in all versions. */
-static const sp_table *base_table(const sp_embedding_set *set, const sp_embedding_note *note)
-{
-	size_t number = (size_t)(note->resource - set->resources->items);
-
-	return number < set->base_resources->count ? set->base_resources->items[number].table
-						   : NULL;
-}
-
-/* Handles that share a table of the full checkpoint share the one with the delta over it. */
-static sp_status load_over_base(sp_table **out, sp_embedding_set *set, sp_embedding_note *note,
-				sp_error *err)
-{
-	const sp_embedding_note *before = set->base->notes;
-	const sp_table *full = base_table(set, note);
-	sp_table *table;
-	sp_status status;
-	size_t mine = (size_t)(note - set->notes);
-
-	/* The same programs say the same in the same order. */
-	if (set->base->count != set->count ||
-	    strcmp(before[mine].resource->name, note->resource->name) != 0 || full == NULL)
-		return sp_error_set(err, SP_INTERNAL, "embedding '%s' has no full checkpoint",
-				    note->resource->name);
-	for (size_t i = 0; i < set->count; i++)
-		if (set->notes[i].resource->table != NULL &&
-		    base_table(set, &set->notes[i]) == full) {
-			note->resource->table = set->notes[i].resource->table;
-			return SP_OK;
-		}
-	SP_TRY(sp_embedding_find_delta(&note->found, &before[mine].found, &note->spec, set->delta,
-				       set->arena, err));
-	SP_TRY(sp_embedding_load_delta(&table, &note->found, &note->spec, before[mine].own_part,
-				       set->policy, full, err));
-	status = lay_columns(table, set, note, before[mine].own_part, err);
-	if (status != SP_OK) {
-		sp_table_destroy(table);
-		return status;
-	}
-	*out = table;
-	return SP_OK;
-}
-
-static sp_status load_note(sp_table **out, sp_embedding_set *set, sp_embedding_note *note,
-			   sp_error *err)
-{
-	if (note->origin == SP_EMBEDDING_IN_HAND) {
-		SP_TRY(read_columns(set, note, err));
-		SP_TRY(load_in_hand(out, set, note, err));
-		give_columns(*out, note);
-		return SP_OK;
-	}
-	if (set->base != NULL)
-		return load_over_base(out, set, note, err);
-	return load_from_checkpoint(out, set, note, err);
-}
-
 static bool imports(const sp_embedding_set *set, sp_bytes base)
 {
 	for (size_t i = 0; i < set->count; i++)
@@ -499,8 +234,22 @@ sp_status sp_embedding_set_check_policy(const sp_embedding_set *set, sp_error *e
 	return SP_OK;
 }
 
-static sp_status check_note(const sp_embedding_note *note, const sp_resource *resource,
-			    sp_error *err)
+bool sp_embedding_set__wants_column(const sp_embedding_set *set, const sp_embedding_note *note,
+				    sp_table_column which)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		const sp_embedding_note *other = &set->notes[i];
+		bool shares = other == note || (note->base != NULL && other->base != NULL &&
+						strcmp(note->base, other->base) == 0);
+
+		if (shares && (other->resource->columns & 1u << which) != 0)
+			return true;
+	}
+	return false;
+}
+
+sp_status sp_embedding_set__check_note(const sp_embedding_note *note, const sp_resource *resource,
+				       sp_error *err)
 {
 	if (note == NULL || note->origin == SP_EMBEDDING_UNKNOWN)
 		return sp_error_set(err, SP_INVALID,
@@ -517,12 +266,12 @@ static sp_status check_note(const sp_embedding_note *note, const sp_resource *re
 sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_resource *resource,
 				  const char **variable, size_t *bytes, sp_error *err)
 {
-	const sp_embedding_note *note = find_note(set, resource);
+	const sp_embedding_note *note = sp_embedding_set__find_note(set, resource);
 	sp_embedding_spec spec;
 	sp_embedding found;
 	size_t more;
 
-	SP_TRY(check_note(note, resource, err));
+	SP_TRY(sp_embedding_set__check_note(note, resource, err));
 	*variable = note->base != NULL ? note->base : note->spec.name;
 	*bytes = 0; /* what is in hand is in memory */
 	if (note->origin == SP_EMBEDDING_IN_HAND)
@@ -532,103 +281,11 @@ sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_resource *reso
 	SP_TRY(sp_embedding_find(&found, &spec, set->full, NULL, set->arena, err));
 	*bytes = sp_embedding_expected_size(&found, &spec, set->policy);
 	for (int c = 0; c < SP_TABLE_COLUMNS; c++) {
-		if (!wants_column(set, note, (sp_table_column)c))
+		if (!sp_embedding_set__wants_column(set, note, (sp_table_column)c))
 			continue;
 		SP_TRY(sp_embedding_expect_column(&more, &found, &spec, err));
 		if (!sp_size_add(bytes, *bytes, more))
 			*bytes = SIZE_MAX;
 	}
 	return SP_OK;
-}
-
-sp_status sp_embedding_set_load(sp_embedding_set *set, const sp_resource *resource, sp_error *err)
-{
-	sp_embedding_note *note = find_note(set, resource);
-	void *tables = set->tables;
-	sp_table *table = NULL;
-
-	SP_TRY(check_note(note, resource, err));
-	if (!reserve(&tables, set->table_count, &set->table_capacity, sizeof(sp_table *)))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for embedding '%s'",
-				    resource->name);
-	set->tables = tables;
-	SP_TRY(load_note(&table, set, note, err));
-	if (table != NULL) {
-		note->resource->table = table;
-		set->tables[set->table_count++] = table;
-	}
-	return SP_OK;
-}
-
-/* ---------------------------------------------------------------------- image */
-
-static bool is_from_checkpoint(const sp_embedding_note *note)
-{
-	return note->origin == SP_EMBEDDING_IN_CHECKPOINT && note->resource->table != NULL;
-}
-
-/* Loads what has a table in `old` once more; false when some of it cannot be. */
-static bool load_again(sp_embedding_set *set, sp_table *const *old)
-{
-	sp_error why;
-
-	for (size_t i = 0; i < set->count; i++)
-		if (old[i] != NULL && set->notes[i].resource->table == NULL &&
-		    sp_embedding_set_load(set, set->notes[i].resource, &why) != SP_OK) {
-			sp_log(SP_LOG_WARNING, "embeddings stay in memory: %s", why.text);
-			return false;
-		}
-	return true;
-}
-
-/* Destroys the tables that no note has any more. */
-static void drop_unused(sp_embedding_set *set)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < set->table_count; i++) {
-		bool used = false;
-
-		for (size_t k = 0; k < set->count; k++)
-			used = used || set->notes[k].resource->table == set->tables[i];
-		if (used)
-			set->tables[kept++] = set->tables[i];
-		else
-			sp_table_destroy(set->tables[i]);
-	}
-	set->table_count = kept;
-}
-
-/* The old tables stay until all of the new ones are there. */
-static void move_to_image(sp_embedding_set *set)
-{
-	sp_table **old = sp_alloc_zero(set->count + 1, sizeof(sp_table *));
-	bool *had_whole = sp_alloc_zero(set->count + 1, sizeof(bool));
-
-	for (size_t i = 0; old != NULL && had_whole != NULL && i < set->count; i++) {
-		sp_embedding_note *note = &set->notes[i];
-
-		if (!is_from_checkpoint(note) || known_routing(set, note) == SP_ROUTING_UNKNOWN)
-			continue;
-		old[i] = (sp_table *)note->resource->table;
-		had_whole[i] = note->has_whole;
-		note->resource->table = NULL;
-		note->has_whole = false;
-	}
-	if (old != NULL && had_whole != NULL && !load_again(set, old))
-		for (size_t i = 0; i < set->count; i++)
-			if (old[i] != NULL) {
-				set->notes[i].resource->table = old[i];
-				set->notes[i].has_whole = had_whole[i];
-			}
-	drop_unused(set);
-	sp_free(old);
-	sp_free(had_whole);
-}
-
-void sp_embedding_set_use_image(sp_embedding_set *set)
-{
-	if (sp_embedding_image_write(&set->image))
-		move_to_image(set);
-	drop_columns(set);
 }

@@ -56,10 +56,10 @@ typedef struct sp_embedding_note {
 typedef struct sp_embedding_set {
 	sp_arena *arena; /* of the model version */
 	const sp_bundle *full;
-	const sp_bundle *delta;       /* NULL: none */
-	const sp_load_policy *policy; /* NULL: DeepRec's */
-	const char *model_dir;        /* the SavedModel's, for the image; NULL: there is none */
-	sp_embedding_image image;     /* of the full checkpoint, where the policy wants one */
+	const sp_bundle *delta; /* NULL: none */
+	const sp_load_policy *policy;
+	const char *model_dir;    /* the SavedModel's, for the image; NULL: there is none */
+	sp_embedding_image image; /* of the full checkpoint, where the policy wants one */
 	bool image_opened;
 
 	/* Of the full checkpoint without a delta, by the same programs; its tables were loaded,
@@ -113,8 +113,12 @@ SP_MUST_CHECK sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_
 						const char **variable, size_t *bytes,
 						sp_error *err);
 
-/* Gives resource->table its value; it is one of set->resources. */
-SP_MUST_CHECK sp_status sp_embedding_set_load(sp_embedding_set *set, const sp_resource *resource,
-					      sp_error *err);
+/*
+ * Loads the tables of those of set->resources->items[indices[i]] that are embeddings and have
+ * none yet, several at once as far as threads and memory go.  The failure of the first that
+ * fails is returned; what is loaded by then stays.
+ */
+SP_MUST_CHECK sp_status sp_embedding_set_load(sp_embedding_set *set, const uint32_t *indices,
+					      size_t count, sp_error *err);
 
 #endif

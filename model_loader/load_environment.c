@@ -283,14 +283,7 @@ sp_status sp_load_environment_load_tables(sp_load_environment *environment, sp_r
 {
 	environment->embeddings.resources = resources;
 	SP_TRY(sp_embedding_set_check_policy(&environment->embeddings, err));
-	for (size_t i = 0; i < count; i++) {
-		const sp_resource *resource = &resources->items[indices[i]];
-
-		SP_TRY(sp_load_policy_go_on(&environment->policy, err));
-		if (resource->kind == SP_RESOURCE_EMBEDDING && resource->table == NULL)
-			SP_TRY(sp_embedding_set_load(&environment->embeddings, resource, err));
-	}
-	return SP_OK;
+	return sp_embedding_set_load(&environment->embeddings, indices, count, err);
 }
 
 sp_status sp_load_environment_expect(sp_load_environment *environment, const sp_resource *resource,

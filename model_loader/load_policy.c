@@ -38,11 +38,23 @@ int64_t sp_name_rules_find(const sp_name_rules *rules, const char *name, int64_t
 	return otherwise;
 }
 
+static bool is_set(const atomic_bool *flag)
+{
+	return flag != NULL && atomic_load(flag);
+}
+
+bool sp_load_policy_is_over(const sp_load_policy *policy)
+{
+	return is_set(policy->closing) || is_set(policy->cancelled);
+}
+
 sp_status sp_load_policy_go_on(const sp_load_policy *policy, sp_error *err)
 {
-	if (policy == NULL || policy->closing == NULL || !atomic_load(policy->closing))
+	if (policy == NULL || !sp_load_policy_is_over(policy))
 		return SP_OK;
-	return sp_error_set(err, SP_BUSY, "the processor is closing");
+	return sp_error_set(err, SP_BUSY, "%s",
+			    is_set(policy->closing) ? "the processor is closing"
+						    : "something else could not be loaded");
 }
 
 bool sp_load_policy_shards(const sp_load_policy *policy, const char *name)

@@ -72,7 +72,8 @@ typedef struct sp_load_policy {
 	const char *image_folder;
 	size_t image_keep; /* how many of a model stay; 0 is 1 */
 
-	const atomic_bool *closing; /* true: loading ends as soon as it can; NULL: never */
+	const atomic_bool *closing;   /* true: loading ends as soon as it can; NULL: never */
+	const atomic_bool *cancelled; /* likewise, because something else has failed */
 
 	/*
 	 * Where tables go that are larger than the memory it gives each; NULL: all stay in
@@ -96,7 +97,10 @@ typedef struct sp_load_policy {
  */
 bool sp_load_policy_compares_rows(const sp_load_policy *policy);
 
-/* SP_BUSY when *policy->closing is true; `policy` may be NULL. */
+/* Whether loading is to end. */
+bool sp_load_policy_is_over(const sp_load_policy *policy);
+
+/* SP_BUSY when it is; `policy` may be NULL. */
 SP_MUST_CHECK sp_status sp_load_policy_go_on(const sp_load_policy *policy, sp_error *err);
 
 /* Whether `name` is among policy->sharded_names. */

@@ -12,7 +12,7 @@
  * Rows on their way to a sink, no more of them and of their bytes a second than
  * the policy allows, so that whoever answers requests meanwhile has the disk and
  * the memory bandwidth.  All threads that put rows share the allowance.  Once the
- * policy's `closing` comes true, nothing goes to the sink any more, and nobody
+ * policy's `closing` or `cancelled` comes true, nothing goes to the sink any more, and nobody
  * waits: SP_BUSY.
  *
  * Threads: as its sink.
@@ -27,7 +27,10 @@ typedef struct sp_row_pace {
 	int64_t paid_until_ns; /* the rows so far are worth the time up to then */
 } sp_row_pace;
 
-/* Whether loading can be stopped, or there is a limit and somebody it is good for. */
+/* Whether there is a limit and somebody it is good for. */
+bool sp_row_pace_is_limited(const sp_load_policy *policy);
+
+/* The same, or loading can be stopped. */
 bool sp_row_pace_is_needed(const sp_load_policy *policy);
 
 /* Rows are of `dim` float32. */

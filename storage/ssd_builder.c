@@ -50,15 +50,22 @@ static sp_status no_memory(const sp_ssd_builder *builder, sp_error *err)
 			    builder->table.name);
 }
 
-static sp_status allocate_chunk(sp_ssd_builder *builder, sp_error *err)
+size_t sp_ssd_builder_room(const sp_ssd_store *store)
 {
-	size_t bytes = builder->store->cache_bytes / 4, size;
+	size_t bytes = store->cache_bytes / 4;
 
 	if (bytes < MIN_CHUNK)
-		bytes = MIN_CHUNK;
-	if (bytes > MAX_CHUNK)
-		bytes = MAX_CHUNK;
-	builder->capacity = bytes / (builder->record_size + sizeof(entry) + sizeof(char *)) + 1;
+		return MIN_CHUNK;
+	return bytes < MAX_CHUNK ? bytes : MAX_CHUNK;
+}
+
+static sp_status allocate_chunk(sp_ssd_builder *builder, sp_error *err)
+{
+	size_t size;
+
+	builder->capacity = sp_ssd_builder_room(builder->store) /
+				    (builder->record_size + sizeof(entry) + sizeof(char *)) +
+			    1;
 	if (!sp_size_mul(&size, builder->capacity, builder->record_size))
 		return no_memory(builder, err);
 	builder->records = sp_alloc(size);
@@ -79,8 +86,11 @@ static sp_status start_writing(sp_ssd_builder *builder, sp_error *err)
 	rows = sp_ssd_folder_file(&builder->folder, "rows");
 	if (rows == NULL)
 		return no_memory(builder, err);
+	/* One at a time: the first sets up what all of RocksDB's writers have in common. */
+	pthread_mutex_lock(&builder->store->lock);
 	status = sp_rocks_writer_create(&builder->writer, rows,
 					builder->record_size - sizeof(int64_t), err);
+	pthread_mutex_unlock(&builder->store->lock);
 	sp_free(rows);
 	return status;
 }

@@ -15,6 +15,9 @@
  */
 typedef struct sp_ssd_builder sp_ssd_builder;
 
+/* Bytes of memory that it sorts rows in. */
+size_t sp_ssd_builder_room(const sp_ssd_store *store);
+
 /* expected_rows: how many there will be at most; 0 when unknown. */
 SP_MUST_CHECK sp_status sp_ssd_builder_create(sp_ssd_builder **out, sp_ssd_store *store,
 					      const sp_ssd_table *table, size_t expected_rows,

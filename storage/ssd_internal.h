@@ -1,6 +1,7 @@
 #ifndef SP_STORAGE_SSD_INTERNAL_H
 #define SP_STORAGE_SSD_INTERNAL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "storage/read_pool.h"
@@ -14,8 +15,12 @@ struct sp_ssd_store {
 	size_t cache_bytes;
 	sp_row_cache_policy policy;
 	size_t threads;
-	sp_read_pool *pool; /* NULL before the first tier */
+	pthread_mutex_t lock; /* held while `pool` or a writer is made */
+	sp_read_pool *pool;   /* NULL before the first tier */
 };
+
+/* Starts the threads that read for all tiers; once. */
+SP_MUST_CHECK sp_status sp_ssd__store_start(sp_ssd_store *store, sp_error *err);
 
 /* The folder of a table: its name, and the words that must be in it. */
 typedef struct sp_ssd_place {

@@ -41,6 +41,7 @@ sp_status sp_ssd_store_open(sp_ssd_store **out, const sp_ssd_store_options *opti
 	if (store == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the SSD tier");
 	atomic_init(&store->references, 1);
+	pthread_mutex_init(&store->lock, NULL);
 	status = fill(store, options, err);
 	/* What a killed process has left goes first: it may be what fills the disk. */
 	if (status == SP_OK)
@@ -66,10 +67,22 @@ void sp_ssd_store_release(sp_ssd_store *store)
 	    atomic_fetch_sub_explicit(&store->references, 1, memory_order_acq_rel) != 1)
 		return;
 	sp_read_pool_destroy(store->pool);
+	pthread_mutex_destroy(&store->lock);
 	sp_free(store->path);
 	sp_free(store->model);
 	sp_free(store->version);
 	sp_free(store);
+}
+
+sp_status sp_ssd__store_start(sp_ssd_store *store, sp_error *err)
+{
+	sp_status status = SP_OK;
+
+	pthread_mutex_lock(&store->lock);
+	if (store->pool == NULL)
+		status = sp_read_pool_create(&store->pool, store->threads, err);
+	pthread_mutex_unlock(&store->lock);
+	return status;
 }
 
 size_t sp_ssd_store_cache_bytes(const sp_ssd_store *store)

@@ -488,8 +488,7 @@ static sp_status fill(ssd_tier *tier, const sp_ssd_table *table, const sp_ssd_fo
 	tier->name = sp_alloc_text(table->name);
 	if (tier->name == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
-	if (tier->store->pool == NULL)
-		SP_TRY(sp_read_pool_create(&tier->store->pool, tier->store->threads, err));
+	SP_TRY(sp_ssd__store_start(tier->store, err));
 	SP_TRY(open_rows(tier, folder, err));
 	if (cache == NULL)
 		SP_TRY(load_hot_rows(tier, table, folder, err));

@@ -46,9 +46,9 @@ SP_MUST_CHECK sp_status sp_ssd_store_open(sp_ssd_store **out, const sp_ssd_store
 					  sp_error *err);
 
 /*
- * Tiers and builders hold references of their own.  Threads: retain and release are
- * thread-safe; tiers of one store are opened and built by one thread at a time.
- * NULL is fine.
+ * Tiers and builders hold references of their own.  NULL is fine.
+ *
+ * Threads: thread-safe; so is opening and building tiers of one store, each in a thread.
  */
 sp_ssd_store *sp_ssd_store_retain(sp_ssd_store *store);
 void sp_ssd_store_release(sp_ssd_store *store);

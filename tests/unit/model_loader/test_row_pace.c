@@ -24,6 +24,13 @@ static sp_status count_rows(void *context, const sp_row_piece *piece, sp_error *
 	return SP_OK;
 }
 
+static sp_status count_checked(void *context, const sp_row_piece *piece, uint32_t *crc,
+			       sp_error *error)
+{
+	*crc += (uint32_t)piece->count;
+	return count_rows(context, piece, error);
+}
+
 static sp_status never_start(void *context, bool *in_order, sp_error *error)
 {
 	(void)context;
@@ -168,6 +175,48 @@ static void who_answers_nobody_need_not_wait(void **state)
 	assert_false(sp_row_pace_is_needed(&policy));
 }
 
+/* What a table that is loaded beside others gets when one of those has failed. */
+static void a_cancelled_load_ends(void **state)
+{
+	sp_row_sink end = {.context = &put, .put_rows = count_rows}, sink;
+	sp_row_piece piece = {.count = ROWS};
+	atomic_bool cancelled = false;
+
+	(void)state;
+	policy = (sp_load_policy){.cancelled = &cancelled};
+	assert_true(sp_row_pace_is_needed(&policy));
+	assert_false(sp_row_pace_is_limited(&policy));
+	sp_row_pace_init(&pace, &end, DIM, &policy);
+	sink = sp_row_pace_sink(&pace);
+	assert_null(sink.put_checked);
+	assert_ok(sink.put_rows(sink.context, &piece, &err), &err);
+	atomic_store(&cancelled, true);
+	assert_int_equal(sink.put_rows(sink.context, &piece, &err), SP_BUSY);
+	assert_int_equal(atomic_load(&put), ROWS);
+	sp_row_pace_fini(&pace);
+}
+
+/* Rows that the sink sums itself are not copied for it only because they can be stopped. */
+static void a_sink_still_sums_rows_itself(void **state)
+{
+	sp_row_sink end = {.context = &put, .put_rows = count_rows, .put_checked = count_checked};
+	sp_row_piece piece = {.count = ROWS};
+	int64_t begin = sp_clock_now_ns();
+	sp_row_sink sink;
+	uint32_t crc = 7;
+
+	(void)state;
+	sp_row_pace_init(&pace, &end, DIM, &policy);
+	sink = sp_row_pace_sink(&pace);
+	assert_ok(sink.put_checked(sink.context, &piece, &crc, &err), &err);
+	assert_int_equal(crc, 7 + ROWS);
+	assert_true(sp_clock_now_ns() - begin >= 12 * ms); /* 100 rows at 8000 a second */
+	atomic_store(&closing, true);
+	assert_int_equal(sink.put_checked(sink.context, &piece, &crc, &err), SP_BUSY);
+	assert_int_equal(atomic_load(&put), ROWS);
+	sp_row_pace_fini(&pace);
+}
+
 static void what_the_sink_says_is_passed_on(void **state)
 {
 	sp_row_sink end = {.wants_freqs = true, .put_rows = refuse}, sink;
@@ -192,6 +241,8 @@ int main(void)
 		CASE(closing_ends_the_wait),
 		CASE(closing_ends_the_load),
 		CASE(who_answers_nobody_need_not_wait),
+		CASE(a_cancelled_load_ends),
+		CASE(a_sink_still_sums_rows_itself),
 		CASE(what_the_sink_says_is_passed_on),
 	};
 

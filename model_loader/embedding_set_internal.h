@@ -1,0 +1,25 @@
+#ifndef SP_MODEL_LOADER_EMBEDDING_SET_INTERNAL_H
+#define SP_MODEL_LOADER_EMBEDDING_SET_INTERNAL_H
+
+#include "model_loader/embedding_set.h"
+
+/* NULL when no program has said anything of it. */
+sp_embedding_note *sp_embedding_set__find_note(const sp_embedding_set *set,
+					       const sp_resource *resource);
+
+/* SP_INVALID when too little has been said about `resource`, whose note that is. */
+SP_MUST_CHECK sp_status sp_embedding_set__check_note(const sp_embedding_note *note,
+						     const sp_resource *resource, sp_error *err);
+
+/* Whether the model asks for it, of this handle or of one that may share its table. */
+bool sp_embedding_set__wants_column(const sp_embedding_set *set, const sp_embedding_note *note,
+				    sp_table_column which);
+
+/* Tables have references of their own. */
+void sp_embedding_set__drop_columns(sp_embedding_set *set);
+
+/* Room for so many more in set->tables. */
+SP_MUST_CHECK sp_status sp_embedding_set__reserve_tables(sp_embedding_set *set, size_t more,
+							 sp_error *err);
+
+#endif
