@@ -13,8 +13,9 @@
  * its leftmost, first-alternative matches, over UTF-8, in time linear in the
  * text.  A byte that is not UTF-8 matches nothing but \C.
  *
- * Not there, and refused by name: Unicode classes (\pL), characters outside
- * ASCII under (?i), patterns that grow beyond SP_REGEX_MAX_PROGRAM steps.
+ * Not there, and refused by name: characters outside ASCII under (?i), patterns
+ * that grow beyond SP_REGEX_MAX_PROGRAM steps or SP_REGEX_MAX_RANGES ranges of
+ * Unicode classes (\pL has 650).
  *
  * Threads: immutable once compiled; every match brings its own scratch.
  * Source: the syntax page of RE2; R. Cox, "Regular Expression Matching: the
@@ -23,6 +24,7 @@
 typedef struct sp_regex sp_regex;
 
 #define SP_REGEX_MAX_PROGRAM 8192
+#define SP_REGEX_MAX_RANGES  65536
 #define SP_REGEX_MAX_DEPTH   200
 
 /* Where a compiled pattern lies; it is never given back singly. */
@@ -53,5 +55,11 @@ typedef enum sp_regex_manner {
  */
 bool sp_regex_match(const sp_regex *regex, sp_bytes text, size_t start, sp_regex_manner manner,
 		    sp_bytes *groups, size_t group_count, void *scratch);
+
+/*
+ * The bytes of the character at `at`, which lies within the text; 0 when there
+ * is none.  As for RE2, a surrogate is one, an overlong form is not.
+ */
+size_t sp_regex_character(sp_bytes text, size_t at, uint32_t *out);
 
 #endif

@@ -9,6 +9,8 @@
 typedef struct compiler {
 	sp_regex_instruction *program; /* NULL while counting */
 	size_t size;
+	sp_regex_class *classes; /* as many as were counted */
+	size_t class_count;
 } compiler;
 
 static bool is_full(const compiler *c)
@@ -61,6 +63,8 @@ typedef struct byte_ranges {
 	unsigned low[4], high[4];
 	int count;
 } byte_ranges;
+
+enum { MANY_ALTERNATIVES = 8 };
 
 /* What is left of a class. */
 typedef struct class_walk {
@@ -162,12 +166,37 @@ static void close_jumps(compiler *c, size_t jump)
 	}
 }
 
+/* Whether the class is better looked up; what next_wide takes is no character. */
+static bool has_many_alternatives(const sp_regex_node *node)
+{
+	class_walk w = {.node = node};
+	byte_ranges one;
+
+	for (int i = 0; next_alternative(&w, &one); i++)
+		if (i == MANY_ALTERNATIVES)
+			return node->ranges[node->range_count - 1].low != 0x80;
+	return false;
+}
+
+static void emit_rune(compiler *c, const sp_regex_node *node)
+{
+	if (c->program != NULL)
+		c->classes[c->class_count] = (sp_regex_class){node->ranges, node->range_count};
+	emit(c, SP_REGEX_OP_RUNE, c->class_count++, 0);
+	for (int i = 0; i < 3; i++)
+		emit_byte(c, 0, 0xff);
+}
+
 static void emit_class(compiler *c, const sp_regex_node *node)
 {
 	class_walk w = {.node = node};
 	byte_ranges one, next;
 	size_t jump = UINT32_MAX;
 
+	if (has_many_alternatives(node)) {
+		emit_rune(c, node);
+		return;
+	}
 	if (!next_alternative(&w, &one)) {
 		emit_byte(c, 0xff, 0); /* no byte at all */
 		return;
@@ -357,10 +386,12 @@ sp_status sp_regex_compile(sp_regex **out, const sp_regex_memory *memory, sp_byt
 				    (int)(pattern.size > 200 ? 200 : pattern.size), pattern.data,
 				    SP_REGEX_MAX_PROGRAM);
 	regex->size = c.size;
+	regex->class_count = c.class_count;
 	regex->program = memory->take(memory->context, c.size, sizeof(*regex->program));
-	if (regex->program == NULL)
+	regex->classes = memory->take(memory->context, c.class_count, sizeof(*regex->classes));
+	if (regex->program == NULL || regex->classes == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a regular expression");
-	c = (compiler){.program = regex->program};
+	c = (compiler){.program = regex->program, .classes = regex->classes};
 	emit_all(&c, tree);
 	*out = regex;
 	return SP_OK;

@@ -47,10 +47,26 @@ SP_MUST_CHECK sp_status sp_regex__parse(sp_regex_node **out, size_t *group_count
 					const sp_regex_memory *memory, sp_bytes pattern,
 					sp_error *err);
 
+/* --------------------------------------------------------- Unicode classes */
+
+/* What \p{Lu}, \pL, \p{Greek} and \p{Any} match, range by range. */
+typedef struct sp_regex_unicode_class {
+	sp_bytes category; /* its first letters: "L" is all letters, "" is all characters */
+	unsigned script;   /* 0: a class of categories */
+	size_t run;        /* what has been looked at */
+} sp_regex_unicode_class;
+
+/* False when no class has this name. */
+bool sp_regex__unicode_class(sp_regex_unicode_class *out, sp_bytes name);
+
+/* The next range: they are sorted, apart from each other; false behind the last. */
+bool sp_regex__unicode_next(sp_regex_unicode_class *c, sp_regex_range *out);
+
 /* ---------------------------------------------------------------- programs */
 
 typedef enum sp_regex_code {
 	SP_REGEX_OP_BYTE,   /* a byte in [low, high], then the next instruction */
+	SP_REGEX_OP_RUNE,   /* the first byte of a character of class x: see sp_regex_class */
 	SP_REGEX_OP_SPLIT,  /* x, or else y */
 	SP_REGEX_OP_JUMP,   /* x */
 	SP_REGEX_OP_SAVE,   /* notes the place in slot x */
@@ -63,9 +79,22 @@ typedef struct sp_regex_instruction {
 	uint32_t x, y;
 } sp_regex_instruction;
 
+/*
+ * A class of many ranges, sorted and apart from each other, is matched by the
+ * character instead of by its bytes: SP_REGEX_OP_RUNE looks all of it up at its
+ * first byte, and three instructions behind it take any byte each, of which the
+ * last ones are gone through for the bytes that follow.
+ */
+typedef struct sp_regex_class {
+	const sp_regex_range *ranges;
+	size_t count;
+} sp_regex_class;
+
 struct sp_regex {
 	sp_regex_instruction *program;
 	size_t size;
+	sp_regex_class *classes;
+	size_t class_count;
 	size_t group_count;
 };
 

@@ -61,6 +61,27 @@ size_t sp_regex_scratch_size(const sp_regex *regex, size_t group_count)
 	       2 * slots * sizeof(size_t);
 }
 
+size_t sp_regex_character(sp_bytes text, size_t at, uint32_t *out)
+{
+	static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
+	const unsigned char *bytes = (const unsigned char *)text.data + at;
+	size_t n = *bytes < 0x80   ? 1
+		   : *bytes < 0xc0 ? 0
+		   : *bytes < 0xe0 ? 2
+		   : *bytes < 0xf0 ? 3
+				   : 4;
+
+	if (n == 0 || n > text.size - at || *bytes > 0xf4)
+		return 0;
+	*out = n == 1 ? *bytes : *bytes & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((bytes[i] & 0xc0) != 0x80)
+			return 0;
+		*out = *out << 6 | (bytes[i] & 0x3f);
+	}
+	return lowest[n] <= *out && *out <= 0x10ffff ? n : 0;
+}
+
 static void *cut(char **scratch, size_t size)
 {
 	void *piece = *scratch;
@@ -173,6 +194,43 @@ static void add(matcher *m, threads *list, uint32_t first, size_t at)
 	}
 }
 
+/* The bytes of the character at `at` if the class has it, else 0. */
+static size_t take_member(const matcher *m, const sp_regex_class *class, size_t at)
+{
+	size_t low = 0, high = class->count;
+	uint32_t character;
+	size_t n = sp_regex_character((sp_bytes){m->text, m->size}, at, &character);
+
+	if (n == 0)
+		return 0;
+	/* The ranges before `low` end before the character, the one at `high` does not. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (class->ranges[middle].high < character)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < class->count && class->ranges[low].low <= character ? n : 0;
+}
+
+/* How many instructions further the byte at `at` leads; 0 when it does not match. */
+static uint32_t advance(const matcher *m, const sp_regex_instruction *i, size_t at)
+{
+	unsigned char byte;
+
+	if (at >= m->size)
+		return 0;
+	if (i->code == SP_REGEX_OP_RUNE) {
+		size_t n = take_member(m, &m->regex->classes[i->x], at);
+
+		return n == 0 ? 0 : 5 - (uint32_t)n;
+	}
+	byte = (unsigned char)m->text[at];
+	return i->code == SP_REGEX_OP_BYTE && i->low <= byte && byte <= i->high;
+}
+
 /*
  * One byte (or the end) of the text for every thread; true when one of them
  * matched, and then those that are less preferred are gone.
@@ -184,17 +242,18 @@ static bool step(matcher *m, size_t at)
 		uint32_t number = m->now.order[t];
 		const sp_regex_instruction *i = &m->regex->program[number];
 		const size_t *places = &m->now.places[t * m->slot_count];
+		uint32_t by;
 
 		if (i->code == SP_REGEX_OP_MATCH &&
 		    (m->manner == SP_REGEX_SEARCH || at == m->size)) {
 			memcpy(m->best, places, m->slot_count * sizeof(size_t));
 			return true;
 		}
-		if (i->code != SP_REGEX_OP_BYTE || at >= m->size ||
-		    (unsigned char)m->text[at] < i->low || (unsigned char)m->text[at] > i->high)
+		by = advance(m, i, at);
+		if (by == 0)
 			continue;
 		memcpy(m->places, places, m->slot_count * sizeof(size_t));
-		add(m, &m->next, number + 1, at + 1);
+		add(m, &m->next, number + by, at + 1);
 	}
 	return false;
 }

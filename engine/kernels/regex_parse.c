@@ -16,6 +16,7 @@ typedef struct parser {
 	sp_bytes pattern; /* all of it, for the words of a refusal */
 	const char *at, *end;
 	size_t group_count;
+	size_t unicode_ranges; /* of all classes so far */
 	int depth;
 	bool fold_case, dot_newline, multi_line, swap_greed; /* (?i) (?s) (?m) (?U) */
 	sp_error *err;
@@ -201,18 +202,40 @@ static sp_status add_range(parser *p, ranges *r, uint32_t low, uint32_t high)
 	return SP_OK;
 }
 
+/* Moves the item at `top` down to where both of its children in the heap lie below it. */
+static void sift_down(sp_regex_range *items, size_t top, size_t count)
+{
+	sp_regex_range item = items[top];
+
+	for (size_t child; (child = 2 * top + 1) < count; top = child) {
+		if (child + 1 < count && items[child].low < items[child + 1].low)
+			child++;
+		if (items[child].low <= item.low)
+			break;
+		items[top] = items[child];
+	}
+	items[top] = item;
+}
+
+/* By a heap: a class of a foreign pattern may have very many ranges in any order. */
+static void sort(ranges *r)
+{
+	for (size_t i = r->count / 2; i > 0; i--)
+		sift_down(r->items, i - 1, r->count);
+	for (size_t last = r->count; last > 1; last--) {
+		sp_regex_range largest = r->items[0];
+
+		r->items[0] = r->items[last - 1];
+		r->items[last - 1] = largest;
+		sift_down(r->items, 0, last - 1);
+	}
+}
+
 static void sort_and_merge(ranges *r)
 {
 	size_t kept = 0;
 
-	for (size_t i = 1; i < r->count; i++) {
-		sp_regex_range item = r->items[i];
-		size_t k = i;
-
-		for (; k > 0 && r->items[k - 1].low > item.low; k--)
-			r->items[k] = r->items[k - 1];
-		r->items[k] = item;
-	}
+	sort(r);
 	for (size_t i = 0; i < r->count; i++) {
 		sp_regex_range *last = &r->items[kept > 0 ? kept - 1 : 0];
 
@@ -268,14 +291,58 @@ static sp_status add_set(parser *p, ranges *r, const char *pairs, bool negated)
 	return negated ? add_others(p, r, &set) : SP_OK;
 }
 
+/* Behind "\p" or "\P": a letter, or a name in braces that a "^" negates once more. */
+static sp_status take_unicode_name(parser *p, sp_bytes *name, bool *negated)
+{
+	const char *begin = p->at, *close;
+
+	if (!take(p, "{")) {
+		*name = (sp_bytes){begin, p->at < p->end};
+		p->at += name->size;
+		return SP_OK;
+	}
+	close = memchr(p->at, '}', (size_t)(p->end - p->at));
+	if (close == NULL)
+		return refuse(p, SP_INVALID, "a class name is not closed");
+	if (take(p, "^"))
+		*negated = !*negated;
+	*name = (sp_bytes){p->at, (size_t)(close - p->at)};
+	p->at = close + 1;
+	return SP_OK;
+}
+
+static sp_status take_unicode_set(parser *p, ranges *r)
+{
+	bool negated = p->at[1] == 'P';
+	sp_regex_unicode_class class;
+	sp_regex_range range;
+	ranges set = {0};
+	sp_bytes name;
+
+	p->at += 2;
+	SP_TRY(take_unicode_name(p, &name, &negated));
+	if (!sp_regex__unicode_class(&class, name))
+		return refuse(p, SP_INVALID, "an unknown class name");
+	if (p->fold_case)
+		return refuse(p, SP_UNSUPPORTED, "Unicode classes under (?i)");
+	while (sp_regex__unicode_next(&class, &range)) {
+		if (p->unicode_ranges++ == SP_REGEX_MAX_RANGES)
+			return refuse(p, SP_UNSUPPORTED, "too many Unicode classes");
+		SP_TRY(add_plain(p, negated ? &set : r, range.low, range.high));
+	}
+	return negated ? add_others(p, r, &set) : SP_OK;
+}
+
 /* "\d" and its kin, also negated by a capital; *found says whether there was one. */
 static sp_status take_perl_set(parser *p, ranges *r, bool *found)
 {
 	*found = false;
 	if (p->end - p->at < 2 || p->at[0] != '\\')
 		return SP_OK;
-	if (p->at[1] == 'p' || p->at[1] == 'P')
-		return refuse(p, SP_UNSUPPORTED, "Unicode classes");
+	if (p->at[1] == 'p' || p->at[1] == 'P') {
+		*found = true;
+		return take_unicode_set(p, r);
+	}
 	for (size_t i = 0; i < sizeof(perl_sets) / sizeof(perl_sets[0]); i++)
 		if ((p->at[1] | 0x20) == perl_sets[i].name[0]) {
 			bool negated = p->at[1] < 'a';
@@ -476,6 +543,7 @@ static sp_status take_flags(parser *p, sp_regex_node **out)
 		SP_TRY(take_group(&inside, false, out));
 		p->at = inside.at;
 		p->group_count = inside.group_count;
+		p->unicode_ranges = inside.unicode_ranges;
 		return SP_OK;
 	}
 	changed.at = p->at;

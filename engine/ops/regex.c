@@ -213,20 +213,6 @@ static bool append_rewrite(replacer *r, const sp_bytes groups[MAX_GROUPS])
 	return true;
 }
 
-/* Bytes of the character at `at`, or 1 where there is none. */
-static size_t character_size(sp_bytes text, size_t at)
-{
-	unsigned char lead = (unsigned char)text.data[at];
-	size_t n = lead < 0xc2 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 1;
-
-	if (n > text.size - at)
-		return 1;
-	for (size_t i = 1; i < n; i++)
-		if (!sp_text_is_trail(text.data[at + i]))
-			return 1;
-	return n;
-}
-
 /*
  * RE2's order of things: what lies between matches is copied, and an empty
  * match right behind the match before it gives way to the next character.
@@ -246,8 +232,10 @@ static bool replace_in(replacer *r, sp_bytes text, bool *changed)
 			return false;
 		at = begin;
 		if (begin == last_end && groups[0].size == 0) {
-			size_t n = at < text.size ? character_size(text, at) : 1;
+			uint32_t rune;
+			size_t n = at < text.size ? sp_regex_character(text, at, &rune) : 0;
 
+			n += n == 0; /* a byte that is none */
 			if (at < text.size && !append(r, text.data + at, n))
 				return false;
 			at += n;

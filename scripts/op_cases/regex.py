@@ -50,7 +50,18 @@ add("(\\d+)-(\\d+)-(\\d+)", ["\\3.\\2.\\1"])
 add("(.)", ["\\1\\1"])
 add("x{1000}", samples=texts(["x" * 2500]))
 
-for pattern in ("(", ")", "a)", "(a", "[", "[a", "[]", "[b-a]", "[a-\\d]", "[[:foo:]]", "*", "+a", "?", "a**", "a++", "a+*", "a{2}{3}", "{2}", "a{1001}",
+# Unicode classes: at the edges of their ranges, negated, among others, repeated
+UNICODE = texts(["a\u00c9.\u03b1Z 1", "Hello, w\u00f6rld! \u00abquote\u00bb \u2014 $5 \u20ac9", "\u6771\u4eac\u30bf\u30ef\u30fc\u3002\u304b\u306a", "\U0001f600\u200d\u00a0\u2028\ue000",
+                 b"\xed\xa0\x80\xff\xc0\x80\xf4\x90\x80\x80", "\u01c5\u02b0\u0301\u0903\u20dd\u2160\u00bd\u203f\u2018\u2019\u02c6", "", "x\U0001d7d8\U0002a6df\U000e0041\u0378",
+                 "\u0391\u03c9 \u0416\u044f \u05d0 \u0e01 \ud55c", b"\xe6\x9d", "-z_^"])
+for pattern in ("\\pP", "\\pL+", "\\PL", "\\p{^L}", "\\P{^L}", "[\\pL\\pN]+", "[^\\pL\\s]", "\\p{Any}", "\\P{Any}", "[\\P{Any}]", "\\pZ*", "[\\p{Greek}-z]", "[^\\P{Lu}]", "\\p{Han}+",
+                "[\\p{Hiragana}\\p{Katakana}]+", "(\\p{Lu})(\\p{Ll})", "(\\pL)+?(\\pP|$)", "\\pM|\\pC", "(?:\\pL|1)\\pS?", "^\\pL*$", "\\p{Common}", "\\p{Inherited}", "\\p{Latin}{2}", "\\pN(?s).",
+                "[\\p{Cyrillic}\\x{5d0}-\\x{5ea}\\d]", "\\p{Cs}", "\\C\\p{Sc}", "\\b\\pL", "[!-/\\pP]",
+                *("\\p{%s}" % c for c in "Cc Cf Co Ll Lm Lo Lt Lu Mc Me Mn Nd Nl No Pc Pd Pe Pf Pi Po Ps Sc Sk Sm So Zl Zp Zs".split())):
+    add(pattern, samples=UNICODE)
+
+for pattern in ("\\p", "\\P", "\\p{", "\\p{L", "\\p{}", "\\p{^}", "\\pl", "\\p{Cn}", "\\p{LC}", "\\p{L&}", "\\p{any}", "\\p{greek}", "\\p{ Lu}", "\\p{Luu}", "\\p\u00e9", "\\p^L", "[\\p{Foo}]", "[a-\\pL]",
+                "(", ")", "a)", "(a", "[", "[a", "[]", "[b-a]", "[a-\\d]", "[[:foo:]]", "*", "+a", "?", "a**", "a++", "a+*", "a{2}{3}", "{2}", "a{1001}",
                 "a{2,1}", "a{1,1001}", "(?=a)", "(?!a)", "(?<=a)", "(?#c)", "(?>a)", "(a)\\1", "\\8", "\\Z", "\\h", "\\G", "\\cA", "\\", "\\e", "\\x", "\\x1", "\\x{", "\\x{}",
                 "\\x{110000}", "(?z)", "(?i", "(?-)", "(?i-)", "(?P<n", "(?P<>a)", "(?P=n)", "[\\b]", "[\\Q]", "(|*)", "^|*"):
     cases.add("StaticRegexReplace", {"input": texts(["a"])}, {"pattern": pattern, "rewrite": "x"}, refuse=True)
