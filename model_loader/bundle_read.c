@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "model_loader/bundle_internal.h"
-#include "model_loader/varint.h"
+#include "base/varint.h"
 
 /* ----------------------------------------------------------- bytes of a shard */
 

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "model_loader/snappy.h"
-#include "model_loader/varint.h"
+#include "base/varint.h"
 
 #define MAGIC 0xdb4775248b80fb57u
 

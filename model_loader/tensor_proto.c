@@ -4,7 +4,7 @@
 
 #include "model_loader/message.h"
 #include "model_loader/proto_internal.h"
-#include "model_loader/varint.h"
+#include "base/varint.h"
 
 enum { REFERENCE = 100 }; /* DT_FLOAT_REF is DT_FLOAT + 100, and so on */
 

@@ -51,7 +51,7 @@ static sp_status open_store(sp_ssd_store **out, const sp_config *config, uint64_
 		.path = config->ev_storage_path,
 		.cache_bytes = (size_t)config->ev_storage_size.items[0],
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
-		.threads = (size_t)config->ev_storage_read_threads,
+		.readers = (size_t)config->ev_storage_read_threads,
 	};
 	sp_buffer model, version;
 	sp_status status = SP_NO_MEMORY;

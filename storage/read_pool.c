@@ -1,11 +1,10 @@
 #include "storage/read_pool.h"
 
-#include <assert.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/thread.h"
 
 /*
@@ -18,19 +17,18 @@
  * once, when all is done.
  */
 
-enum { JOBS_PER_THREAD = 4 };
+enum { JOBS_PER_THREAD = 4, MAX_READS = 8 };
 
 typedef struct read_call read_call;
 
+/* Blocks of one request, one after the other. */
 typedef struct read_job {
 	struct read_job *next;
-	read_call *call; /* NULL: nobody waits for it any more */
-	bool is_taken;   /* its rows are being passed on */
-	const sp_rocks *rocks;
-	size_t request; /* which one of the call's, and from which of its keys on */
-	size_t first;
+	read_call *call;                /* NULL: nobody waits for it any more */
+	bool is_taken;                  /* rows of it are being taken */
+	sp_ssd_run *runs[SP_READ_RUNS]; /* held, so that their files stay open */
 	size_t count;
-	int64_t keys[SP_ROCKS_BATCH];
+	sp_block_read reads[MAX_READS];
 } read_job;
 
 typedef struct job_list {
@@ -53,13 +51,13 @@ struct sp_read_pool {
 /* One sp_read_pool_run(). */
 struct read_call {
 	sp_read_pool *pool;
-	const sp_read_request *requests;
-	size_t count;
-	sp_read_take *take;
-	size_t piece;          /* keys per job */
-	size_t request, first; /* what is to be handed out next */
-	size_t outstanding;    /* jobs handed out and not finished */
-	sp_status status;      /* of the first that failed */
+	sp_read_plan plan;
+	sp_block_read ahead; /* the next block, when has_ahead */
+	bool has_ahead;
+	bool is_leaving;
+	size_t piece;       /* blocks per job */
+	size_t outstanding; /* jobs handed out and not finished */
+	sp_status status;   /* of the first that failed */
 	size_t failed;
 	sp_error error;
 	pthread_cond_t progress; /* nothing is outstanding, or something failed */
@@ -103,35 +101,38 @@ static void init_condition(pthread_cond_t *condition)
 /* Under the lock. */
 static void give_back(sp_read_pool *pool, read_job *job)
 {
-	job->rocks = NULL;
+	for (size_t r = 0; r < SP_READ_RUNS; r++) {
+		sp_ssd_run_release(job->runs[r]);
+		job->runs[r] = NULL;
+	}
 	job->call = NULL;
 	list_push(&pool->free, job);
-	pthread_cond_broadcast(&pool->freed);
+	pthread_cond_signal(&pool->freed);
 }
 
 /* ---- handing out, under the lock ---- */
 
 static bool all_handed_out(read_call *call)
 {
-	while (call->request < call->count && call->first == call->requests[call->request].count) {
-		call->request++;
-		call->first = 0;
-	}
-	return call->request == call->count;
+	if (!call->has_ahead)
+		call->has_ahead = sp_read_plan_next(&call->plan, &call->ahead);
+	return !call->has_ahead;
 }
 
+/* With what the call has next: blocks of one request. */
 static void fill_job(read_call *call, read_job *job)
 {
-	const sp_read_request *request = &call->requests[call->request];
-	size_t left = request->count - call->first;
+	const sp_read_request *request = call->ahead.request;
 
 	job->call = call;
-	job->rocks = request->rocks;
-	job->request = call->request;
-	job->first = call->first;
-	job->count = left < call->piece ? left : call->piece;
-	memcpy(job->keys, request->keys + call->first, job->count * sizeof(*job->keys));
-	call->first += job->count;
+	for (size_t r = 0; r < request->run_count; r++)
+		job->runs[r] = sp_ssd_run_retain(request->runs[r]);
+	job->count = 0;
+	do {
+		job->reads[job->count++] = call->ahead;
+		call->has_ahead = false;
+	} while (job->count < call->piece && !all_handed_out(call) &&
+		 call->ahead.request == request);
 }
 
 static void hand_out(read_call *call)
@@ -149,29 +150,73 @@ static void hand_out(read_call *call)
 
 /* ---- the threads ---- */
 
-static void take_rows(const read_call *call, const read_job *job, const sp_rocks_batch *batch)
-{
-	const sp_read_request *request = &call->requests[job->request];
+/* Where a thread reads to. */
+typedef struct read_buffer {
+	void *bytes;
+	size_t size;
+} read_buffer;
 
-	for (size_t i = 0; i < job->count; i++)
-		call->take(request, job->first + i, batch->rows[i]);
+static sp_status read_block(read_buffer *buffer, const sp_sst_place *place, sp_error *err)
+{
+	const sp_file file = {.fd = place->fd};
+
+	if (place->span > buffer->size) {
+		sp_free(buffer->bytes);
+		buffer->size = 0;
+		buffer->bytes = sp_alloc_aligned(SP_SST_PAGE, place->span);
+		if (buffer->bytes == NULL)
+			return sp_error_set(err, SP_NO_MEMORY, "no memory for a block of %u bytes",
+					    place->span);
+		buffer->size = place->span;
+	}
+	return sp_file_read_at(&file, place->offset, buffer->bytes, place->span, err);
+}
+
+static void note_failure(const read_job *job, const sp_block_read *read, sp_status status,
+			 const sp_error *error)
+{
+	read_call *call = job->call;
+
+	if (call->status != SP_OK)
+		return;
+	call->status = sp_error_set(&call->error, status, "%s", error->text);
+	call->failed = (size_t)(read->request - call->plan.requests);
+}
+
+/* Whether somebody still waits for the job.  Under the lock. */
+static bool is_wanted(const read_job *job)
+{
+	return job->call != NULL && !job->call->is_leaving && job->call->status == SP_OK;
 }
 
 /*
  * Under the lock, which is let go meanwhile.  Rows go to a call that is still there, and
  * it stays until they are taken.
  */
-static void pass_on(sp_read_pool *pool, read_job *job, sp_rocks_batch *batch)
+static void read_one(sp_read_pool *pool, read_job *job, sp_block_read *read, read_buffer *buffer)
 {
-	read_call *call = job->call;
+	bool again = true;
 
-	job->is_taken = true;
-	pthread_mutex_unlock(&pool->lock);
-	if (call != NULL)
-		take_rows(call, job, batch);
-	sp_rocks_batch_release(batch);
-	pthread_mutex_lock(&pool->lock);
-	job->is_taken = false;
+	while (again && is_wanted(job)) {
+		sp_status status;
+		sp_error error;
+
+		again = false;
+		pthread_mutex_unlock(&pool->lock);
+		status = read_block(buffer, &read->place, &error);
+		pthread_mutex_lock(&pool->lock);
+		if (!is_wanted(job))
+			return;
+		job->is_taken = true;
+		pthread_mutex_unlock(&pool->lock);
+		if (status == SP_OK)
+			status = sp_block_read_finish(read, buffer->bytes, job->call->plan.take,
+						      &again, &error);
+		pthread_mutex_lock(&pool->lock);
+		job->is_taken = false;
+		if (status != SP_OK)
+			note_failure(job, read, status, &error);
+	}
 }
 
 /* Under the lock.  What is left of the call goes on, after calls that have no job at all. */
@@ -183,55 +228,31 @@ static void finish_job(sp_read_pool *pool, read_job *job)
 	if (call == NULL)
 		return;
 	call->outstanding--;
-	if (call->status == SP_OK && pool->waiting == 0)
+	if (call->status == SP_OK && !call->is_leaving && pool->waiting == 0)
 		hand_out(call);
 	if (call->outstanding == 0 || call->status != SP_OK)
 		pthread_cond_signal(&call->progress);
 }
 
-static void note_failure(const read_job *job, sp_status status, const sp_error *error)
-{
-	read_call *call = job->call;
-
-	if (call->status != SP_OK)
-		return;
-	call->status = sp_error_set(&call->error, status, "%s", error->text);
-	call->failed = job->request;
-}
-
-/* Under the lock, which is let go meanwhile. */
-static void work_off(sp_read_pool *pool, read_job *job)
-{
-	sp_rocks_batch batch = {0};
-	sp_status status;
-	sp_error error;
-
-	if (job->call != NULL) {
-		pthread_mutex_unlock(&pool->lock);
-		status = sp_rocks_read(job->rocks, job->keys, job->count, &batch, &error);
-		pthread_mutex_lock(&pool->lock);
-		if (status == SP_OK)
-			pass_on(pool, job, &batch);
-		else if (job->call != NULL)
-			note_failure(job, status, &error);
-	}
-	finish_job(pool, job);
-}
-
 static void thread_main(void *context)
 {
 	sp_read_pool *pool = context;
+	read_buffer buffer = {0};
 
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->closing) {
 		read_job *job = list_pop(&pool->queued);
 
-		if (job != NULL)
-			work_off(pool, job);
-		else
+		if (job == NULL) {
 			pthread_cond_wait(&pool->work, &pool->lock);
+			continue;
+		}
+		for (size_t r = 0; r < job->count; r++)
+			read_one(pool, job, &job->reads[r], &buffer);
+		finish_job(pool, job);
 	}
 	pthread_mutex_unlock(&pool->lock);
+	sp_free(buffer.bytes);
 }
 
 sp_status sp_read_pool_create(sp_read_pool **out, size_t threads, sp_error *err)
@@ -271,6 +292,8 @@ void sp_read_pool_destroy(sp_read_pool *pool)
 	pthread_cond_broadcast(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
 	sp_thread_group_destroy(pool->threads);
+	for (read_job *job; (job = list_pop(&pool->queued)) != NULL;)
+		give_back(pool, job);
 	pthread_cond_destroy(&pool->work);
 	pthread_cond_destroy(&pool->freed);
 	pthread_mutex_destroy(&pool->lock);
@@ -286,10 +309,10 @@ static size_t piece_size(const sp_read_pool *pool, const sp_read_request *reques
 
 	for (size_t r = 0; r < count; r++)
 		keys += requests[r].count;
-	piece = (keys + pool->thread_count - 1) / pool->thread_count;
+	piece = keys / pool->thread_count;
 	if (piece == 0)
 		return 1;
-	return piece < SP_ROCKS_BATCH ? piece : SP_ROCKS_BATCH;
+	return piece < MAX_READS ? piece : MAX_READS;
 }
 
 /* Under the lock: nothing is outstanding, so what there is to wait for is a free job. */
@@ -322,12 +345,15 @@ static sp_status wait_for_progress(read_call *call, int64_t deadline_ns, sp_erro
 	return SP_OK;
 }
 
-/* Under the lock: what is not read yet finds nobody waiting; rows that are being taken are waited
- * for. */
+/*
+ * Under the lock: what is not read yet finds nobody waiting; rows that are being taken are
+ * waited for.
+ */
 static void leave(read_call *call)
 {
 	sp_read_pool *pool = call->pool;
 
+	call->is_leaving = true;
 	for (size_t i = 0; i < pool->job_count; i++) {
 		read_job *job = &pool->jobs[i];
 
@@ -336,7 +362,6 @@ static void leave(read_call *call)
 		job->call = NULL;
 		call->outstanding--;
 	}
-	call->request = call->count;
 	while (call->outstanding != 0)
 		pthread_cond_wait(&call->progress, &pool->lock);
 }
@@ -358,9 +383,7 @@ sp_status sp_read_pool_run(sp_read_pool *pool, const sp_read_request *requests, 
 {
 	read_call call = {
 		.pool = pool,
-		.requests = requests,
-		.count = count,
-		.take = take,
+		.plan = {.requests = requests, .count = count, .take = take},
 		.piece = piece_size(pool, requests, count),
 		.failed = SIZE_MAX,
 	};
@@ -375,21 +398,4 @@ sp_status sp_read_pool_run(sp_read_pool *pool, const sp_read_request *requests, 
 	pthread_cond_destroy(&call.progress);
 	*failed = call.failed;
 	return status;
-}
-
-/* Under the lock. */
-static bool is_reading(const sp_read_pool *pool, const sp_rocks *rocks)
-{
-	for (size_t i = 0; i < pool->job_count; i++)
-		if (pool->jobs[i].rocks == rocks)
-			return true;
-	return false;
-}
-
-void sp_read_pool_drain(sp_read_pool *pool, const sp_rocks *rocks)
-{
-	pthread_mutex_lock(&pool->lock);
-	while (is_reading(pool, rocks))
-		pthread_cond_wait(&pool->freed, &pool->lock);
-	pthread_mutex_unlock(&pool->lock);
 }

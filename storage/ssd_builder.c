@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/size.h"
 #include "storage/hot_rows.h"
+#include "storage/rocks.h"
 #include "storage/rows.h"
 #include "storage/ssd_internal.h"
 
@@ -104,7 +105,7 @@ static sp_status fill(sp_ssd_builder *builder, size_t expected_rows, sp_error *e
 	builder->record_size = sizeof(int64_t) + row_size;
 	SP_TRY(sp_ssd__place_find(&builder->place, builder->store, table, err));
 	SP_TRY(sp_ssd__cache_create(&builder->cache, builder->store, table, expected_rows,
-				    sp_rocks_expected_footprint(expected_rows, row_size), err));
+				    sp_ssd_run_expected_footprint(expected_rows, row_size), err));
 	SP_TRY(allocate_chunk(builder, err));
 	return start_writing(builder, err);
 }
@@ -229,22 +230,67 @@ static sp_status save_hot_rows(const sp_ssd_builder *builder, sp_error *err)
 	return status;
 }
 
-static sp_status finish(sp_ssd_builder *builder, sp_tier **out, sp_error *err)
+/* What was written, read back once for its filter. */
+static sp_status scan_rows(const sp_ssd_builder *builder, size_t rows, sp_ssd_run **out,
+			   sp_error *err)
+{
+	char *folder = sp_ssd_folder_file(&builder->folder, "rows");
+	sp_rocks_files files;
+	sp_status status;
+
+	if (folder == NULL)
+		return no_memory(builder, err);
+	status = sp_rocks_files_find(&files, folder, err);
+	sp_free(folder);
+	SP_TRY(status);
+	status = sp_ssd_run_scan(out, (const char *const *)files.paths, files.count,
+				 builder->record_size - sizeof(int64_t), rows, err);
+	sp_rocks_files_fini(&files);
+	return status;
+}
+
+static sp_status save_filter(const sp_ssd_builder *builder, const sp_ssd_run *run, sp_error *err)
+{
+	char *path = sp_ssd_folder_file(&builder->folder, "filter");
+	sp_status status;
+
+	if (path == NULL)
+		return no_memory(builder, err);
+	status = sp_ssd_run_save_filter(run, path, err);
+	sp_free(path);
+	return status;
+}
+
+/* What is in the folder, under its name. */
+static sp_status publish(sp_ssd_builder *builder, sp_ssd_run *run, sp_tier **out, sp_error *err)
 {
 	sp_ssd_store *store = builder->store;
+
+	SP_TRY(save_filter(builder, run, err));
+	sp_row_cache_finish_seeding(builder->cache, builder->total_freq);
+	SP_TRY(save_hot_rows(builder, err));
+	SP_TRY(sp_ssd_folder_publish(&builder->folder, store->path, builder->place.name,
+				     builder->place.label, err));
+	SP_TRY(sp_ssd__tier_create(out, store, &builder->table, &builder->folder, run,
+				   builder->cache, err));
+	builder->cache = NULL;
+	return SP_OK;
+}
+
+static sp_status finish(sp_ssd_builder *builder, sp_tier **out, sp_error *err)
+{
+	sp_ssd_run *run;
+	sp_status status;
 	size_t rows;
 
 	SP_TRY(flush(builder, err));
 	free_chunk(builder);
 	SP_TRY(sp_rocks_writer_finish(builder->writer, &rows, err));
-	sp_row_cache_finish_seeding(builder->cache, builder->total_freq);
-	SP_TRY(save_hot_rows(builder, err));
-	SP_TRY(sp_ssd_folder_publish(&builder->folder, store->path, builder->place.name,
-				     builder->place.label, err));
-	SP_TRY(sp_ssd__tier_create(out, store, &builder->table, &builder->folder, builder->cache,
-				   err));
-	builder->cache = NULL;
-	return SP_OK;
+	SP_TRY(scan_rows(builder, rows, &run, err));
+	status = publish(builder, run, out, err);
+	if (status != SP_OK)
+		sp_ssd_run_release(run);
+	return status;
 }
 
 sp_status sp_ssd_builder_freeze(sp_ssd_builder *builder, sp_tier **out, sp_error *err)

@@ -6,13 +6,13 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/size.h"
+#include "storage/rocks.h"
 #include "storage/ssd_internal.h"
 
 /*
- * A layer of rows over those of a folder: links to the folder's files, and one
- * run with the layer's rows.  Nothing of the folder changes, and the new one has no
- * name by which a start would find it: a start reads the folder as it was built, and
- * deletes what a killed process has left.
+ * A layer of rows over those of a folder: a sorted file with the layer's rows, in a
+ * folder that goes as soon as the file is open.  The table's own folder does not
+ * change, and a start reads it as it was built.
  */
 
 enum {
@@ -112,9 +112,9 @@ const void *sp_ssd__as_stored(const sp_ssd_table *table, const sp_stored_row *ro
 }
 
 /* Rows of the keys [first, end). */
-static sp_status put_rows(sp_rocks_writer *writer, const sp_ssd_table *table,
-			  const sp_tier_fold *how, const key_list *list, size_t first, size_t end,
-			  float *elements, sp_error *err)
+static sp_status put_rows(sp_rocks_run *run, const sp_ssd_table *table, const sp_tier_fold *how,
+			  const key_list *list, size_t first, size_t end, float *elements,
+			  sp_error *err)
 {
 	for (size_t i = first; i < end; i++) {
 		int64_t key = (int64_t)list->keys[i];
@@ -122,27 +122,39 @@ static sp_status put_rows(sp_rocks_writer *writer, const sp_ssd_table *table,
 
 		if (!sp_rows_find(how->over, key, &row))
 			return sp_error_set(err, SP_INTERNAL, "key %" PRId64 " has no row", key);
-		SP_TRY(sp_rocks_writer_put(writer, key, sp_ssd__as_stored(table, &row, elements),
-					   err));
+		SP_TRY(sp_rocks_run_put(run, key, sp_ssd__as_stored(table, &row, elements), err));
 	}
 	return SP_OK;
 }
 
-static sp_status write_run(sp_rocks_writer *writer, const sp_ssd_table *table,
-			   const sp_tier_fold *how, const key_list *list, float *elements,
-			   sp_error *err)
+static sp_status put_all(sp_rocks_run *run, const sp_ssd_table *table, const sp_tier_fold *how,
+			 const key_list *list, float *elements, sp_error *err)
 {
-	if (list->count == 0)
-		return SP_OK;
-	SP_TRY(sp_rocks_writer_begin_run(writer, err));
 	for (size_t first = 0, end; first < list->count; first = end) {
 		int64_t start = sp_clock_now_ns();
 
 		end = list->count - first < PIECE ? list->count : first + PIECE;
-		SP_TRY(put_rows(writer, table, how, list, first, end, elements, err));
+		SP_TRY(put_rows(run, table, how, list, first, end, elements, err));
 		SP_TRY(rest(how, start, end - first, err));
 	}
-	return sp_rocks_writer_end_run(writer, err);
+	return sp_rocks_run_end(run, err);
+}
+
+static sp_status write_run(const char *path, const sp_ssd_table *table, const sp_tier_fold *how,
+			   const key_list *list, sp_error *err)
+{
+	float *elements = sp_alloc(table->dim * sizeof(*elements));
+	sp_rocks_run *run = NULL;
+	sp_status status;
+
+	if (elements == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory to fold rows");
+	status = sp_rocks_run_begin(&run, path, sp_row_format_size(table->format, table->dim), err);
+	if (status == SP_OK)
+		status = put_all(run, table, how, list, elements, err);
+	sp_rocks_run_destroy(run);
+	sp_free(elements);
+	return status;
 }
 
 /* ---- the folder ---- */
@@ -165,33 +177,39 @@ static sp_status check_disk(const sp_ssd_store *store, const sp_ssd_table *table
 	return SP_OK;
 }
 
-static sp_status write_rows(const sp_ssd_folder *folded, const sp_ssd_folder *base,
-			    const sp_ssd_table *table, const sp_tier_fold *how, key_list *list,
-			    sp_error *err)
+/* Into a file of the folder. */
+static sp_status write_over(sp_ssd_run **over, const sp_ssd_folder *folder,
+			    const sp_ssd_table *table, const sp_tier_fold *how,
+			    const key_list *list, sp_error *err)
 {
-	char *from = sp_ssd_folder_file(base, "rows"), *to = sp_ssd_folder_file(folded, "rows");
-	float *elements = sp_alloc(table->dim * sizeof(*elements));
-	sp_rocks_writer *writer = NULL;
-	sp_status status = SP_OK;
+	char *path = sp_ssd_folder_file(folder, "over.sst");
+	sp_status status;
 
-	if (from == NULL || to == NULL || elements == NULL)
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory to fold rows");
+	if (path == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory to fold rows");
+	status = write_run(path, table, how, list, err);
 	if (status == SP_OK)
-		status = sp_rocks_writer_create_over(
-			&writer, to, from, sp_row_format_size(table->format, table->dim), err);
-	if (status == SP_OK)
-		status = write_run(writer, table, how, list, elements, err);
-	if (status == SP_OK)
-		status = sp_rocks_writer_leave(writer, err);
-	sp_rocks_writer_destroy(writer);
-	sp_free(elements);
-	sp_free(from);
-	sp_free(to);
+		status = sp_ssd_run_scan(over, (const char *const *)&path, 1,
+					 sp_row_format_size(table->format, table->dim), list->count,
+					 err);
+	sp_free(path);
 	return status;
 }
 
-/* Into *folded, which is there and locked. */
-static sp_status fold(const sp_ssd_folder *folded, const sp_ssd_folder *base,
+static sp_status make_over(sp_ssd_run **over, const sp_ssd_store *store, const sp_ssd_place *place,
+			   const sp_ssd_table *table, const sp_tier_fold *how, const key_list *list,
+			   sp_error *err)
+{
+	sp_ssd_folder folder;
+	sp_status status;
+
+	SP_TRY(sp_ssd_folder_begin(&folder, store->path, place->name, err));
+	status = write_over(over, &folder, table, how, list, err);
+	sp_ssd_folder_discard(&folder, store->path);
+	return status;
+}
+
+static sp_status fold(sp_ssd_run **over, const sp_ssd_store *store, const sp_ssd_place *place,
 		      const sp_ssd_table *table, const sp_tier_fold *how, sp_error *err)
 {
 	size_t count = sp_rows_get_shape(how->over)->row_count;
@@ -204,8 +222,8 @@ static sp_status fold(const sp_ssd_folder *folded, const sp_ssd_folder *base,
 		status = sp_error_set(err, SP_NO_MEMORY, "no memory to sort %zu keys", count);
 	else
 		status = list_keys(&list, how, err);
-	if (status == SP_OK)
-		status = write_rows(folded, base, table, how, &list, err);
+	if (status == SP_OK && list.count != 0)
+		status = make_over(over, store, place, table, how, &list, err);
 	sp_free(keys);
 	sp_free(spare);
 	return status;
@@ -222,24 +240,23 @@ size_t sp_ssd__fold_cost(const sp_ssd_table *table, const sp_rows *over)
 	return bytes;
 }
 
-sp_status sp_ssd__fold(sp_ssd_folder *folded, sp_ssd_folder *base, const sp_ssd_store *store,
+sp_status sp_ssd__fold(sp_ssd_run **over, sp_ssd_folder *base, const sp_ssd_store *store,
 		       const sp_ssd_table *table, const sp_tier_fold *how, sp_error *err)
 {
-	const sp_rows_shape *over = sp_rows_get_shape(how->over);
+	const sp_rows_shape *layer = sp_rows_get_shape(how->over);
 	sp_ssd_place place;
 	sp_status status;
 
-	if (over->dim != table->dim || over->format != table->format)
+	*over = NULL;
+	if (layer->dim != table->dim || layer->format != table->format)
 		return sp_error_set(err, SP_INVALID, "rows of %zu %s cannot be folded into %zu %s",
-				    over->dim, sp_row_format_name(over->format), table->dim,
+				    layer->dim, sp_row_format_name(layer->format), table->dim,
 				    sp_row_format_name(table->format));
 	SP_TRY(check_disk(store, table, how->over, err));
 	SP_TRY(sp_ssd__place_find(&place, store, table, err));
 	status = sp_ssd_folder_open(base, store->path, place.name, place.label, err);
 	if (status == SP_OK)
-		status = sp_ssd_folder_begin(folded, store->path, place.name, err);
-	if (status == SP_OK)
-		status = fold(folded, base, table, how, err);
+		status = fold(over, store, &place, table, how, err);
 	sp_ssd__place_fini(&place);
 	return status;
 }

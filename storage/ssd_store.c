@@ -8,7 +8,7 @@
 #include "storage/ssd_internal.h"
 
 /* The name of a folder says in sixteen digits each: model, version, table. */
-enum { DEFAULT_THREADS = 16, MAX_THREADS = 256, DIGITS = 16 };
+enum { DEFAULT_READERS = 16, MAX_READERS = 256, DIGITS = 16 };
 
 static uint64_t fingerprint(const char *text)
 {
@@ -17,12 +17,13 @@ static uint64_t fingerprint(const char *text)
 
 static sp_status fill(sp_ssd_store *store, const sp_ssd_store_options *options, sp_error *err)
 {
-	size_t threads = options->threads != 0 ? options->threads : DEFAULT_THREADS;
+	size_t readers = options->readers != 0 ? options->readers : DEFAULT_READERS;
 
-	if (threads > MAX_THREADS)
-		return sp_error_set(err, SP_INVALID, "%zu reading threads are more than %d",
-				    threads, MAX_THREADS);
-	store->threads = threads;
+	if (readers > MAX_READERS)
+		return sp_error_set(err, SP_INVALID, "%zu readers are more than %d", readers,
+				    MAX_READERS);
+	store->readers = readers;
+	store->no_rings = options->no_rings;
 	store->cache_bytes = options->cache_bytes;
 	store->policy = options->policy;
 	store->path = sp_alloc_text(options->path);
@@ -66,6 +67,7 @@ void sp_ssd_store_release(sp_ssd_store *store)
 	if (store == NULL ||
 	    atomic_fetch_sub_explicit(&store->references, 1, memory_order_acq_rel) != 1)
 		return;
+	sp_read_rings_destroy(store->rings);
 	sp_read_pool_destroy(store->pool);
 	pthread_mutex_destroy(&store->lock);
 	sp_free(store->path);
@@ -74,15 +76,40 @@ void sp_ssd_store_release(sp_ssd_store *store)
 	sp_free(store);
 }
 
-sp_status sp_ssd__store_start(sp_ssd_store *store, sp_error *err)
+/* Under the lock. */
+static sp_status start_readers(sp_ssd_store *store, sp_error *err)
 {
-	sp_status status = SP_OK;
+	sp_status status = SP_UNSUPPORTED;
+
+	if (store->rings != NULL || store->pool != NULL)
+		return SP_OK;
+	if (!store->no_rings)
+		status = sp_read_rings_create(&store->rings, store->readers, err);
+	if (status != SP_UNSUPPORTED)
+		return status;
+	sp_log(SP_LOG_INFO, "the SSD tier reads with %zu threads, not with io_uring",
+	       store->readers);
+	return sp_read_pool_create(&store->pool, store->readers, err);
+}
+
+sp_status sp_ssd__readers_start(sp_ssd_store *store, sp_error *err)
+{
+	sp_status status;
 
 	pthread_mutex_lock(&store->lock);
-	if (store->pool == NULL)
-		status = sp_read_pool_create(&store->pool, store->threads, err);
+	status = start_readers(store, err);
 	pthread_mutex_unlock(&store->lock);
 	return status;
+}
+
+sp_status sp_ssd__readers_run(sp_ssd_store *store, const sp_read_request *requests, size_t count,
+			      sp_read_take *take, int64_t deadline_ns, size_t *failed,
+			      sp_error *err)
+{
+	if (store->rings != NULL)
+		return sp_read_rings_run(store->rings, requests, count, take, deadline_ns, failed,
+					 err);
+	return sp_read_pool_run(store->pool, requests, count, take, deadline_ns, failed, err);
 }
 
 size_t sp_ssd_store_cache_bytes(const sp_ssd_store *store)
@@ -105,7 +132,7 @@ void sp_ssd_store_delete_others(const sp_ssd_store *store)
 sp_status sp_ssd__place_find(sp_ssd_place *out, const sp_ssd_store *store,
 			     const sp_ssd_table *table, sp_error *err)
 {
-	static const char form[] = "rows of an EmbeddingVariable, layout 1\n"
+	static const char form[] = "rows of an EmbeddingVariable, layout 2\n"
 				   "model %s\nversion %s\ntable %s\ndim %zu\nformat %s\n";
 	size_t size = sizeof(form) + strlen(store->model) + strlen(store->version) +
 		      strlen(table->name) + 64;

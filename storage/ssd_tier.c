@@ -1,27 +1,25 @@
 #include "storage/ssd_tier.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/size.h"
 #include "storage/hot_rows.h"
+#include "storage/rocks.h"
 #include "storage/ssd_internal.h"
 
 /*
  * A read asks the cache of each table first, in blocks of keys.  What is missed
- * is sorted by table and key, so that repeats lie together and RocksDB gets each
- * block's keys together, and read by the pool; a row that comes back goes to all
+ * is sorted by table and key, so that repeats lie together and each block's keys
+ * do, and read; a row that comes back goes to all
  * the places that want it, and to the cache.
  */
 
 enum {
 	CACHE_BLOCK = 32, /* keys that the cache is asked for together */
-	BLOCK_SIZE = 4096,
 };
 
 typedef struct ssd_tier {
@@ -29,7 +27,8 @@ typedef struct ssd_tier {
 	sp_ssd_store *store;
 	char *name;
 	sp_ssd_folder folder;
-	sp_rocks *rocks;
+	sp_ssd_run *runs[SP_READ_RUNS]; /* what was folded, if anything was; the table's */
+	size_t run_count;
 	sp_row_cache *cache;
 	const sp_row_codec *codec;
 	sp_row_format format;
@@ -191,9 +190,11 @@ static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t 
 		}
 	group->end = misses + at;
 	*request = (sp_read_request){
-		.rocks = of(read->tier)->rocks,
+		.runs = of(read->tier)->runs,
+		.run_count = of(read->tier)->run_count,
 		.keys = state->keys + first,
 		.count = unique,
+		.bytes_read = &of(read->tier)->bytes_read,
 		.owner = group,
 	};
 	return at;
@@ -213,8 +214,6 @@ static void take_row(const sp_read_request *request, size_t i, const void *row)
 			tier->codec->decode(tier->tier.dim, row, read->rows[miss->at]);
 	}
 	sp_row_cache_fill(tier->cache, request->keys[i], row);
-	if (row != NULL)
-		count_up(&tier->bytes_read, (tier->row_size / BLOCK_SIZE + 1) * BLOCK_SIZE);
 }
 
 /* The folder has rows that are not as they were written: no later start may use it. */
@@ -250,8 +249,8 @@ static sp_status read_missed(read_state *state, const sp_tier_read *reads, int64
 	qsort(state->misses, state->miss_count, sizeof(*state->misses), compare_misses);
 	for (size_t at = 0; at < state->miss_count;)
 		at = group_misses(state, reads, at);
-	status = sp_read_pool_run(of(reads[0].tier)->store->pool, state->requests,
-				  state->request_count, take_row, deadline_ns, &failed, err);
+	status = sp_ssd__readers_run(of(reads[0].tier)->store, state->requests,
+				     state->request_count, take_row, deadline_ns, &failed, err);
 	return status == SP_OK ? SP_OK : report(state, failed, status, err);
 }
 
@@ -301,13 +300,22 @@ static void ssd_counters(const sp_tier *tier, sp_tier_counters *out)
 
 static size_t ssd_footprint(const sp_tier *tier)
 {
-	return sizeof(ssd_tier) + sp_row_cache_footprint(of(tier)->cache) +
-	       sp_rocks_footprint(of(tier)->rocks);
+	const ssd_tier *ssd = of(tier);
+	size_t bytes = sizeof(*ssd) + sp_row_cache_footprint(ssd->cache);
+
+	for (size_t r = 0; r < ssd->run_count; r++)
+		bytes += sp_ssd_run_footprint(ssd->runs[r]);
+	return bytes;
 }
 
 static size_t ssd_disk_footprint(const sp_tier *tier)
 {
-	return sp_rocks_disk_footprint(of(tier)->rocks);
+	const ssd_tier *ssd = of(tier);
+	size_t bytes = 0;
+
+	for (size_t r = 0; r < ssd->run_count; r++)
+		bytes += sp_ssd_run_disk_footprint(ssd->runs[r]);
+	return bytes;
 }
 
 /* Once in its life a tier says how it went. */
@@ -329,15 +337,52 @@ static void ssd_destroy(sp_tier *tier)
 	ssd_tier *ssd = of(tier);
 
 	log_counters(ssd);
-	if (ssd->rocks != NULL)
-		sp_read_pool_drain(ssd->store->pool, ssd->rocks);
-	sp_rocks_close(ssd->rocks);
+	for (size_t r = 0; r < ssd->run_count; r++)
+		sp_ssd_run_release(ssd->runs[r]);
 	sp_ssd_folder_close(&ssd->folder);
 	sp_row_cache_destroy(ssd->cache);
 	sp_ssd_store_release(ssd->store);
 	sp_free(ssd->elements);
 	sp_free(ssd->name);
 	sp_free(ssd);
+}
+
+static const sp_tier_kind ssd_kind;
+
+/* Without rows and cache yet. */
+static sp_status create(ssd_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
+			sp_error *err)
+{
+	ssd_tier *tier = sp_alloc_zero(1, sizeof(*tier));
+	sp_status status;
+
+	if (tier == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	tier->tier.kind = &ssd_kind;
+	tier->tier.dim = table->dim;
+	atomic_init(&tier->tier.references, 1);
+	tier->store = sp_ssd_store_retain(store);
+	tier->folder.lock = -1;
+	tier->codec = sp_row_codec_find(table->format);
+	tier->format = table->format;
+	tier->row_size = sp_row_format_size(table->format, table->dim);
+	tier->name = sp_alloc_text(table->name);
+	status = tier->name != NULL
+			 ? sp_ssd__readers_start(store, err)
+			 : sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	if (status != SP_OK) {
+		ssd_destroy(&tier->tier);
+		return status;
+	}
+	*out = tier;
+	return SP_OK;
+}
+
+/* Newer runs first.  Takes it. */
+static void add_run(ssd_tier *tier, sp_ssd_run *run)
+{
+	tier->runs[tier->run_count++] = run;
+	tier->tier.row_count += sp_ssd_run_row_count(run);
 }
 
 /* ---- folding ---- */
@@ -347,45 +392,45 @@ static sp_ssd_table table_of(const ssd_tier *tier)
 	return (sp_ssd_table){tier->name, tier->tier.dim, tier->format};
 }
 
-/* Index and filter of what was there come into memory a second time. */
 static size_t ssd_fold_cost(const sp_tier *tier, const sp_rows *over)
 {
 	const sp_ssd_table table = table_of(of(tier));
-	size_t index = sp_rocks_footprint(of(tier)->rocks) +
-		       sp_rocks_expected_footprint(sp_rows_get_shape(over)->row_count,
-						   of(tier)->row_size);
+	size_t index = sp_ssd_run_expected_footprint(sp_rows_get_shape(over)->row_count,
+						     of(tier)->row_size);
 	size_t bytes = sp_ssd__fold_cost(&table, over);
 
 	return bytes < SIZE_MAX - index ? bytes + index : SIZE_MAX;
 }
 
+/* The last run is the table's own. */
+static sp_ssd_run *base_of(const ssd_tier *tier)
+{
+	return tier->runs[tier->run_count - 1];
+}
+
 /*
- * The tier over `made`, of which only open files stay: it stands in for `base`,
- * whose files they are but for one, and goes on with the cache of `from`.
+ * `over` over the table's own run, which holds what was folded before, too.  It goes on
+ * with the cache of `from`.  Takes `over` and `base` on success.
  */
-static sp_status open_folded(sp_tier **out, const ssd_tier *from, sp_ssd_folder *made,
+static sp_status open_folded(sp_tier **out, const ssd_tier *from, sp_ssd_run *over,
 			     sp_ssd_folder *base, sp_error *err)
 {
 	const sp_ssd_table table = table_of(from);
-	float *elements = sp_alloc(table.dim * sizeof(*elements));
-	sp_row_cache *cache = sp_row_cache_share(from->cache);
-	sp_status status = SP_NO_MEMORY;
 	ssd_tier *tier;
 
-	if (elements == NULL)
-		sp_error_set(err, status, "no memory to fold rows");
-	else
-		status = sp_ssd__tier_create(out, from->store, &table, made, cache, err);
-	if (status != SP_OK) {
-		sp_row_cache_destroy(cache);
-		sp_free(elements);
-		return status;
+	SP_TRY(create(&tier, from->store, &table, err));
+	tier->cache = sp_row_cache_share(from->cache);
+	tier->elements = sp_alloc(table.dim * sizeof(*tier->elements));
+	if (tier->elements == NULL) {
+		ssd_destroy(&tier->tier);
+		return sp_error_set(err, SP_NO_MEMORY, "no memory to fold rows");
 	}
-	tier = of(*out);
-	tier->elements = elements;
-	*made = tier->folder;
+	if (over != NULL)
+		add_run(tier, over);
+	add_run(tier, sp_ssd_run_retain(base_of(from)));
 	tier->folder = *base;
 	*base = (sp_ssd_folder){.lock = -1};
+	*out = &tier->tier;
 	return SP_OK;
 }
 
@@ -393,12 +438,14 @@ static sp_status ssd_fold(sp_tier **out, sp_tier *tier, const sp_tier_fold *how,
 {
 	ssd_tier *from = of(tier);
 	const sp_ssd_table table = table_of(from);
-	sp_ssd_folder made = {.lock = -1}, base = {.lock = -1};
-	sp_status status = sp_ssd__fold(&made, &base, from->store, &table, how, err);
+	sp_ssd_folder base = {.lock = -1};
+	sp_ssd_run *over = NULL;
+	sp_status status = sp_ssd__fold(&over, &base, from->store, &table, how, err);
 
 	if (status == SP_OK)
-		status = open_folded(out, from, &made, &base, err);
-	sp_ssd_folder_discard(&made, from->store->path);
+		status = open_folded(out, from, over, &base, err);
+	if (status != SP_OK)
+		sp_ssd_run_release(over);
 	sp_ssd_folder_close(&base);
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "table '%s', SSD tier", from->name);
@@ -443,27 +490,31 @@ static const sp_tier_kind ssd_kind = {
 	.destroy = ssd_destroy,
 };
 
-/* Not every file system reads past the page cache: tmpfs does not. */
-static bool can_read_directly(const sp_ssd_folder *folder)
+static sp_status open_run(ssd_tier *tier, const char *rows, const char *filter, sp_error *err)
 {
-	char *path = sp_ssd_folder_file(folder, "label");
-	int fd = path != NULL ? open(path, O_RDONLY | O_DIRECT | O_CLOEXEC) : -1;
+	sp_rocks_files files;
+	sp_ssd_run *run;
+	sp_status status;
 
-	sp_free(path);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	if (rows == NULL || filter == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+	SP_TRY(sp_rocks_files_find(&files, rows, err));
+	status = sp_ssd_run_open(&run, (const char *const *)files.paths, files.count,
+				 tier->row_size, filter, err);
+	sp_rocks_files_fini(&files);
+	if (status == SP_OK)
+		add_run(tier, run);
+	return status;
 }
 
 static sp_status open_rows(ssd_tier *tier, const sp_ssd_folder *folder, sp_error *err)
 {
-	char *path = sp_ssd_folder_file(folder, "rows");
-	sp_status status;
+	char *rows = sp_ssd_folder_file(folder, "rows");
+	char *filter = sp_ssd_folder_file(folder, "filter");
+	sp_status status = open_run(tier, rows, filter, err);
 
-	if (path == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
-	status = sp_rocks_open(&tier->rocks, path, tier->row_size, can_read_directly(folder), err);
-	sp_free(path);
+	sp_free(rows);
+	sp_free(filter);
 	return status;
 }
 
@@ -471,56 +522,49 @@ static sp_status load_hot_rows(ssd_tier *tier, const sp_ssd_table *table,
 			       const sp_ssd_folder *folder, sp_error *err)
 {
 	char *path = sp_ssd_folder_file(folder, "hot");
+	sp_status status;
 
 	if (path == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
-	SP_TRY(sp_ssd__cache_create(&tier->cache, tier->store, table,
-				    sp_rocks_row_count(tier->rocks),
-				    sp_rocks_footprint(tier->rocks), err));
-	sp_hot_rows_load(tier->cache, path);
+	status = sp_ssd__cache_create(&tier->cache, tier->store, table, tier->tier.row_count,
+				      sp_ssd_run_footprint(base_of(tier)), err);
+	if (status == SP_OK)
+		sp_hot_rows_load(tier->cache, path);
 	sp_free(path);
-	return SP_OK;
-}
-
-static sp_status fill(ssd_tier *tier, const sp_ssd_table *table, const sp_ssd_folder *folder,
-		      const sp_row_cache *cache, sp_error *err)
-{
-	tier->name = sp_alloc_text(table->name);
-	if (tier->name == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
-	SP_TRY(sp_ssd__store_start(tier->store, err));
-	SP_TRY(open_rows(tier, folder, err));
-	if (cache == NULL)
-		SP_TRY(load_hot_rows(tier, table, folder, err));
-	return SP_OK;
+	return status;
 }
 
 sp_status sp_ssd__tier_create(sp_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
-			      sp_ssd_folder *folder, sp_row_cache *cache, sp_error *err)
+			      sp_ssd_folder *folder, sp_ssd_run *run, sp_row_cache *cache,
+			      sp_error *err)
 {
-	ssd_tier *tier = sp_alloc_zero(1, sizeof(*tier));
+	ssd_tier *tier;
+
+	SP_TRY(create(&tier, store, table, err));
+	add_run(tier, run);
+	tier->cache = cache;
+	tier->folder = *folder;
+	*folder = (sp_ssd_folder){.lock = -1};
+	*out = &tier->tier;
+	return SP_OK;
+}
+
+static sp_status open_tier(sp_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
+			   sp_ssd_folder *folder, sp_error *err)
+{
+	ssd_tier *tier;
 	sp_status status;
 
-	if (tier == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
-	tier->tier.kind = &ssd_kind;
-	tier->tier.dim = table->dim;
-	atomic_init(&tier->tier.references, 1);
-	tier->store = sp_ssd_store_retain(store);
-	tier->folder.lock = -1;
-	tier->codec = sp_row_codec_find(table->format);
-	tier->format = table->format;
-	tier->row_size = sp_row_format_size(table->format, table->dim);
-	status = fill(tier, table, folder, cache, err);
+	SP_TRY(create(&tier, store, table, err));
+	status = open_rows(tier, folder, err);
+	if (status == SP_OK)
+		status = load_hot_rows(tier, table, folder, err);
 	if (status != SP_OK) {
 		ssd_destroy(&tier->tier);
 		return status;
 	}
-	if (cache != NULL)
-		tier->cache = cache;
 	tier->folder = *folder;
 	*folder = (sp_ssd_folder){.lock = -1};
-	tier->tier.row_count = sp_rocks_row_count(tier->rocks);
 	*out = &tier->tier;
 	return SP_OK;
 }
@@ -530,7 +574,7 @@ static sp_status open_folder(sp_tier **out, sp_ssd_store *store, const sp_ssd_ta
 			     sp_ssd_folder *folder, sp_error *err)
 {
 	sp_error why;
-	sp_status status = sp_ssd__tier_create(out, store, table, folder, NULL, &why);
+	sp_status status = open_tier(out, store, table, folder, &why);
 
 	if (status == SP_OK || status == SP_NO_MEMORY)
 		return status == SP_OK ? SP_OK : sp_error_set(err, status, "%s", why.text);

@@ -1,6 +1,7 @@
 #ifndef SP_STORAGE_SSD_TIER_H
 #define SP_STORAGE_SSD_TIER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,16 +11,17 @@
 #include "storage/tier.h"
 
 /*
- * Tables that are larger than their memory: all rows on an SSD, in RocksDB
- * (storage/rocks.h), the hot ones in memory (storage/row_cache.h) besides.
+ * Tables that are larger than their memory: all rows on an SSD, in sorted files
+ * that RocksDB writes (storage/rocks.h) and that are read past it
+ * (storage/ssd_run.h), the hot ones in memory (storage/row_cache.h) besides.
  *
- * A table's memory is cache_bytes: what RocksDB's index and filter leave of it
- * is the cache.  A folder per table and model version is built once and found
- * again by the next start (storage/ssd_folder.h).
+ * A table's memory is cache_bytes: what index and filter leave of it is the
+ * cache.  A folder per table and model version is built once and found again by
+ * the next start (storage/ssd_folder.h).
  *
- * What a read misses is freed of repeats, sorted, and read by the threads of the
- * store at once, many blocks in flight.  RocksDB allocates a few blocks per row
- * that is read from disk; all else of a read is in the caller's scratch.
+ * What a read misses is freed of repeats, sorted, and read at once, many blocks in
+ * flight: by io_uring, or where there is none by threads.  Everything that a read
+ * needs is there before it, or in the caller's scratch.
  *
  * A row that does not match its checksum is SP_CORRUPT, never a row; the folder
  * is then made anew at the next start.
@@ -38,10 +40,14 @@ typedef struct sp_ssd_store_options {
 
 	size_t cache_bytes; /* memory of each table */
 	sp_row_cache_policy policy;
-	size_t threads; /* that read from the disk at once; 0: 16 */
+
+	/* Calls that read from the disk at once, SP_READ_RING_BLOCKS blocks each; or threads
+	 * that read for them, where there is no io_uring.  0: 16. */
+	size_t readers;
+	bool no_rings; /* threads, wherever it is */
 } sp_ssd_store_options;
 
-/* Nothing of `options` is needed afterwards.  Threads start with the first tier. */
+/* Nothing of `options` is needed afterwards.  Readers start with the first tier. */
 SP_MUST_CHECK sp_status sp_ssd_store_open(sp_ssd_store **out, const sp_ssd_store_options *options,
 					  sp_error *err);
 

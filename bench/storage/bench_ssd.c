@@ -2,14 +2,16 @@
  * A table on an SSD with a tenth of it in memory: how many keys hit, and how
  * fast the others are read, beside what the device gives.
  *
- *   bench_ssd FOLDER [ROWS [DIM [CALLERS [THREADS [ROUNDS [POLICY [START]]]]]]]
+ *   bench_ssd FOLDER [ROWS [DIM [CALLERS [READ_BY [ROUNDS [POLICY [START]]]]]]]
  *
  * Builds a table of ROWS rows of DIM floats in FOLDER, or takes that of an
  * earlier run of the same code, with memory for a tenth of the bytes of its rows,
- * and asks for keys by Zipf's law, 0.99, in reads of 512 keys by CALLERS threads;
- * THREADS threads read from the disk.  In turns with it, round by round of a
- * quarter of a second, as many threads read 4 KiB blocks of the same files at
- * random, by the same direct pread().  One JSON line per start; START picks one:
+ * and asks for keys by Zipf's law, 0.99, in reads of 512 keys by CALLERS threads.
+ * READ_BY says how blocks are read: `rings`, by io_uring, or a number of threads.
+ * In turns with it, round by round of a quarter of a second, 4 KiB blocks of the
+ * same files are read at random in the same way: by CALLERS rings with as many in
+ * flight as the tier's have, or by so many threads with direct pread().  One JSON
+ * line per start; START picks one:
  *
  *   cold    the cache is filled by use alone
  *   warm    it was filled by training's frequencies
@@ -26,6 +28,7 @@
  */
 #include <fcntl.h>
 #include <glob.h>
+#include <liburing.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -38,9 +41,10 @@
 #include "base/cpu.h"
 #include "base/log.h"
 #include "base/parallel.h"
-#include "storage/rocks.h"
+#include "storage/read_rings.h"
 #include "storage/row_cache.h"
 #include "storage/ssd_builder.h"
+#include "storage/ssd_run.h"
 #include "storage/ssd_tier.h"
 
 enum {
@@ -57,7 +61,8 @@ enum {
 static const int64_t ROUND_NS = 250000000;
 
 typedef struct bench {
-	size_t rows, dim, callers, threads, rounds, given;
+	size_t rows, dim, callers, rounds, given;
+	size_t threads; /* that read; 0: rings */
 	sp_row_cache_policy policy;
 	double *sums;     /* of Zipf's weights, by rank */
 	uint32_t *starts; /* [SLICES + 1] rank of the first sum in each slice of their range */
@@ -193,7 +198,8 @@ static sp_ssd_store *open_store(const bench *b, const char *root)
 					      .version = version,
 					      .cache_bytes = b->given,
 					      .policy = b->policy,
-					      .threads = b->threads};
+					      .readers = b->threads != 0 ? b->threads : b->callers,
+					      .no_rings = b->threads != 0};
 	sp_ssd_store *store;
 	sp_error error;
 
@@ -245,7 +251,66 @@ static bool read_block(const bench *b, uint64_t number, void *block)
 	return pread(b->files[file], block, BLOCK, (off_t)(number * BLOCK)) == BLOCK;
 }
 
+static void start_read(const bench *b, struct io_uring *ring, uint64_t number, void *block)
+{
+	struct io_uring_sqe *entry = io_uring_get_sqe(ring);
+	size_t file = 0;
+
+	for (; number >= b->blocks[file]; file++)
+		number -= b->blocks[file];
+	io_uring_prep_read(entry, b->files[file], block, BLOCK, number * BLOCK);
+	io_uring_sqe_set_data(entry, block);
+}
+
+/* Waits until half of what is in flight has come, as the tier does. */
+static uint64_t take_reads(struct io_uring *ring, void **blocks, size_t *in_flight)
+{
+	struct io_uring_cqe *entry;
+	uint64_t count = 0;
+
+	if (io_uring_submit_and_wait(ring, (unsigned)*in_flight / 2) < 0)
+		fail("cannot read");
+	for (; io_uring_peek_cqe(ring, &entry) == 0; count++) {
+		if (entry->res != BLOCK)
+			fail("cannot read");
+		blocks[count] = io_uring_cqe_get_data(entry);
+		io_uring_cqe_seen(ring, entry);
+	}
+	*in_flight -= count;
+	return count;
+}
+
 /* ---------------------------------------------------------------------- rounds */
+
+static sp_status read_device_by_ring(void *context, size_t thread, sp_error *err)
+{
+	bench *b = context;
+	uint64_t seed = thread * 77 + (uint64_t)b->end_ns, reads = 0;
+	void *blocks[SP_READ_RING_BLOCKS];
+	size_t in_flight = 0, free_blocks = SP_READ_RING_BLOCKS;
+	struct io_uring ring;
+
+	(void)err;
+	if (io_uring_queue_init(SP_READ_RING_BLOCKS, &ring, IORING_SETUP_COOP_TASKRUN) != 0)
+		fail("no io_uring");
+	for (size_t i = 0; i < SP_READ_RING_BLOCKS; i++)
+		if (posix_memalign(&blocks[i], BLOCK, BLOCK) != 0)
+			fail("no memory");
+	while (sp_clock_now_ns() < b->end_ns || in_flight != 0) {
+		uint64_t count;
+
+		for (; free_blocks != 0 && sp_clock_now_ns() < b->end_ns; in_flight++)
+			start_read(b, &ring, next(&seed) % b->block_count, blocks[--free_blocks]);
+		count = take_reads(&ring, blocks + free_blocks, &in_flight);
+		free_blocks += count;
+		reads += count;
+	}
+	atomic_fetch_add(&b->device_reads, reads);
+	for (size_t i = 0; i < SP_READ_RING_BLOCKS; i++)
+		free(blocks[i]);
+	io_uring_queue_exit(&ring);
+	return SP_OK;
+}
 
 static sp_status read_device(void *context, size_t thread, sp_error *err)
 {
@@ -369,7 +434,7 @@ static size_t count_cached(const bench *b)
 	const size_t row = b->dim * sizeof(float);
 	const sp_row_cache_options options = {
 		.row_size = row,
-		.cap_bytes = b->given - sp_rocks_expected_footprint(b->rows, row),
+		.cap_bytes = b->given - sp_ssd_run_expected_footprint(b->rows, row),
 		.max_rows = b->rows,
 		.policy = b->policy};
 	sp_row_cache *cache;
@@ -394,7 +459,8 @@ static void measure(bench *b, const char *name)
 		double seconds;
 
 		b->device_reads = 0;
-		seconds = run_round(b, b->threads, read_device);
+		seconds = b->threads != 0 ? run_round(b, b->threads, read_device)
+					  : run_round(b, b->callers, read_device_by_ring);
 		device[r] = (double)b->device_reads / seconds;
 		before = counters_of(b);
 		seconds = run_round(b, b->callers, ask);
@@ -450,13 +516,15 @@ int main(int argc, char **argv)
 	bench b = {.rows = number(argc, argv, 2, 4000000),
 		   .dim = number(argc, argv, 3, 32),
 		   .callers = number(argc, argv, 4, 4),
-		   .threads = number(argc, argv, 5, 16),
+		   .threads = argc > 5 && strcmp(argv[5], "rings") == 0 ? 0
+									: number(argc, argv, 5, 0),
 		   .rounds = number(argc, argv, 6, 33)};
 
 	if (argc < 2 || b.rows < 1000 || b.dim == 0 || b.callers - 1 >= MAX_CALLERS ||
-	    b.threads - 1 >= 256 || b.rounds - 1 >= MAX_ROUNDS) {
-		fprintf(stderr, "usage: bench_ssd FOLDER [ROWS [DIM [CALLERS [THREADS [ROUNDS "
-				"[lfu|lru [warm|cold]]]]]]]\n");
+	    b.threads > 256 || b.rounds - 1 >= MAX_ROUNDS) {
+		fprintf(stderr,
+			"usage: bench_ssd FOLDER [ROWS [DIM [CALLERS [rings|THREADS [ROUNDS "
+			"[lfu|lru [warm|cold]]]]]]]\n");
 		return 2;
 	}
 	if (argc > 7 && strcmp(argv[7], "lru") == 0)

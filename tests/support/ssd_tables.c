@@ -13,6 +13,7 @@
 #include "tests/support/cmocka.h"
 
 char sp_ssd_test_root[SP_PATH_SIZE + 16];
+bool sp_ssd_test_no_rings;
 
 static char temp[SP_PATH_SIZE];
 
@@ -41,7 +42,8 @@ sp_status sp_ssd_test_try_store(sp_ssd_store **out, const char *version, sp_row_
 					      .version = version,
 					      .cache_bytes = SP_SSD_TEST_CACHE,
 					      .policy = policy,
-					      .threads = 4};
+					      .readers = 4,
+					      .no_rings = sp_ssd_test_no_rings};
 
 	return sp_ssd_store_open(out, &options, err);
 }

@@ -18,6 +18,8 @@ enum { SP_SSD_TEST_DIM = 6, SP_SSD_TEST_CACHE = 64 << 10 };
 
 extern char sp_ssd_test_root[SP_PATH_SIZE + 16]; /* of all folders of a test */
 
+extern bool sp_ssd_test_no_rings; /* stores read with threads; false before it is set */
+
 int sp_ssd_test_set_up(void **state);
 int sp_ssd_test_tear_down(void **state);
 

@@ -210,7 +210,7 @@ static void they_are_the_same_on_an_ssd(void **state)
 {
 	char path[SP_PATH_SIZE + 16];
 	const sp_ssd_store_options options = {
-		.path = path, .model = "m", .version = "v", .cache_bytes = 1, .threads = 2};
+		.path = path, .model = "m", .version = "v", .cache_bytes = 1, .readers = 2};
 	sp_table_counters counters;
 
 	(void)state;

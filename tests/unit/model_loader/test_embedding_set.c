@@ -101,7 +101,7 @@ static void use_ssd(void)
 {
 	char path[SP_PATH_SIZE + 16];
 	const sp_ssd_store_options options = {
-		.path = path, .model = "m", .version = "v", .cache_bytes = 1, .threads = 2};
+		.path = path, .model = "m", .version = "v", .cache_bytes = 1, .readers = 2};
 
 	snprintf(path, sizeof(path), "%s/ssd", folder);
 	assert_ok(sp_ssd_store_open(&store, &options, &err), &err);

@@ -32,7 +32,7 @@ static sp_ssd_store *open_store(size_t cache_bytes)
 					      .model = "m",
 					      .version = "v",
 					      .cache_bytes = cache_bytes,
-					      .threads = 2};
+					      .readers = 2};
 	sp_ssd_store *opened;
 
 	assert_ok(sp_ssd_store_open(&opened, &options, &err), &err);

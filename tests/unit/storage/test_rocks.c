@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "storage/rocks.h"
+#include "storage/ssd_run.h"
 #include "tests/support/child.h"
 #include "tests/support/paths.h"
 
@@ -96,53 +98,91 @@ static void write_rows(size_t count, int64_t step)
 	write_rows_from(-500, count, step);
 }
 
-static sp_rocks *open_rows(void)
+static sp_status try_open(sp_ssd_run **out, size_t row_size, sp_error *err)
 {
-	sp_rocks *rocks;
+	sp_rocks_files files;
+	sp_status status;
+
+	SP_TRY(sp_rocks_files_find(&files, folder, err));
+	status = sp_ssd_run_scan(out, (const char *const *)files.paths, files.count, row_size, 5000,
+				 err);
+	sp_rocks_files_fini(&files);
+	return status;
+}
+
+static sp_ssd_run *open_rows(void)
+{
+	sp_ssd_run *rows;
 	sp_error error;
 
-	assert_ok(sp_rocks_open(&rocks, folder, ROW, true, &error), &error);
-	return rocks;
+	assert_ok(try_open(&rows, ROW, &error), &error);
+	return rows;
+}
+
+/* One key, read as a request does it. */
+static sp_status try_read(const sp_ssd_run *rows, int64_t key, bool *found, unsigned char row[ROW],
+			  sp_error *err)
+{
+	sp_sst_place place;
+	const void *at = NULL;
+	sp_status status;
+	char *bytes;
+
+	*found = false;
+	if (!sp_ssd_run_locate(rows, key, &place))
+		return SP_OK;
+	assert_int_equal(place.span % SP_SST_PAGE, 0);
+	assert_int_equal(place.offset % SP_SST_PAGE, 0);
+	bytes = sp_alloc_aligned(SP_SST_PAGE, place.span);
+	assert_non_null(bytes);
+	if (pread(place.fd, bytes, place.span, (off_t)place.offset) != (ssize_t)place.span)
+		status = sp_error_set(err, SP_IO, "cannot read");
+	else
+		status = sp_ssd_run_check(&place, bytes, err);
+	if (status == SP_OK)
+		status = sp_ssd_run_find(rows, &place, bytes, key, &at, err);
+	*found = status == SP_OK && at != NULL;
+	if (*found)
+		memcpy(row, at, ROW);
+	sp_free(bytes);
+	return status;
 }
 
 /* One key; whether it is there, with the right row. */
-static bool has(const sp_rocks *rocks, int64_t key, unsigned run)
+static bool has(const sp_ssd_run *rows, int64_t key, unsigned run)
 {
-	sp_rocks_batch batch = {0};
-	unsigned char want[ROW];
+	unsigned char row[ROW], want[ROW];
 	sp_error error;
 	bool found;
 
-	assert_ok(sp_rocks_read(rocks, &key, 1, &batch, &error), &error);
-	found = batch.rows[0] != NULL;
+	assert_ok(try_read(rows, key, &found, row, &error), &error);
 	make_row(key, run, want);
 	if (found)
-		assert_memory_equal(batch.rows[0], want, ROW);
-	sp_rocks_batch_release(&batch);
+		assert_memory_equal(row, want, ROW);
 	return found;
 }
 
 static void rows_are_found_and_absent_keys_are_not(void **state)
 {
-	sp_rocks *rocks;
+	sp_ssd_run *rocks;
 
 	(void)state;
 	write_rows(5000, 3);
 	rocks = open_rows();
-	assert_int_equal(sp_rocks_row_count(rocks), 5000);
+	assert_int_equal(sp_ssd_run_row_count(rocks), 5000);
 	for (int64_t key = -520; key < 14600; key++)
 		assert_int_equal(has(rocks, key, 0),
 				 key >= -500 && key < 14500 && (key + 500) % 3 == 0);
-	assert_true(sp_rocks_footprint(rocks) < 5000 * 4 + 16384);
-	assert_true(sp_rocks_disk_footprint(rocks) >= 5000 * RECORD);
-	sp_rocks_close(rocks);
+	assert_true(sp_ssd_run_footprint(rocks) < 5000 * 2);
+	assert_true(sp_ssd_run_disk_footprint(rocks) >= 5000 * RECORD);
+	sp_ssd_run_release(rocks);
 }
 
 static void extreme_keys_are_keys(void **state)
 {
 	static const int64_t keys[] = {INT64_MIN, INT64_MAX, 0, -3, 1, -4};
 	sp_rocks_writer *writer;
-	sp_rocks *rocks;
+	sp_ssd_run *rocks;
 	sp_error error;
 	size_t rows;
 
@@ -156,14 +196,14 @@ static void extreme_keys_are_keys(void **state)
 		assert_true(has(rocks, keys[i], 0));
 	assert_false(has(rocks, INT64_MIN + 1, 0));
 	assert_false(has(rocks, 2, 0));
-	sp_rocks_close(rocks);
+	sp_ssd_run_release(rocks);
 }
 
 static void a_later_run_replaces_rows_of_an_earlier_one(void **state)
 {
 	enum { RUNS = 5, KEYS = 1000 };
 	sp_rocks_writer *writer;
-	sp_rocks *rocks;
+	sp_ssd_run *rocks;
 	int64_t keys[KEYS];
 	sp_error error;
 	size_t rows;
@@ -182,13 +222,13 @@ static void a_later_run_replaces_rows_of_an_earlier_one(void **state)
 	rocks = open_rows();
 	for (int64_t key = 0; key < 1400; key++)
 		assert_true(has(rocks, key, key < 400 ? (unsigned)(key / 100) : RUNS - 1));
-	sp_rocks_close(rocks);
+	sp_ssd_run_release(rocks);
 }
 
 static void no_rows_at_all_are_fine(void **state)
 {
 	sp_rocks_writer *writer;
-	sp_rocks *rocks;
+	sp_ssd_run *rocks;
 	sp_error error;
 	size_t rows = 1;
 
@@ -199,72 +239,32 @@ static void no_rows_at_all_are_fine(void **state)
 	assert_int_equal(rows, 0);
 	sp_rocks_writer_destroy(writer);
 	rocks = open_rows();
-	assert_int_equal(sp_rocks_row_count(rocks), 0);
+	assert_int_equal(sp_ssd_run_row_count(rocks), 0);
 	assert_false(has(rocks, 0, 0));
-	sp_rocks_close(rocks);
-}
-
-/* Pairs of keys that are 3 apart, `step` from pair to pair: each that is a row has its row. */
-static void check_batch(const sp_rocks *rocks, int64_t first, int64_t step)
-{
-	int64_t keys[SP_ROCKS_BATCH];
-	sp_rocks_batch batch = {0};
-	unsigned char want[ROW];
-	sp_error error;
-
-	for (size_t i = 0; i < SP_ROCKS_BATCH; i++)
-		keys[i] = first + (int64_t)(i / 2) * step + (int64_t)(i % 2) * 3;
-	assert_ok(sp_rocks_read(rocks, keys, SP_ROCKS_BATCH, &batch, &error), &error);
-	assert_int_equal(batch.count, SP_ROCKS_BATCH);
-	for (size_t i = 0; i < SP_ROCKS_BATCH; i++) {
-		make_row(keys[i], 0, want);
-		if (keys[i] >= 15000 || keys[i] % 3 != 0)
-			assert_null(batch.rows[i]);
-		else
-			assert_memory_equal(batch.rows[i], want, ROW);
-	}
-	sp_rocks_batch_release(&batch);
-}
-
-static void a_batch_is_read_at_once(void **state)
-{
-	sp_rocks *rocks;
-
-	(void)state;
-	write_rows_from(0, 5000, 3);
-	rocks = open_rows();
-	check_batch(rocks, 3, 6);
-	check_batch(rocks, 3, 301);
-	check_batch(rocks, 0, 1800);
-	check_batch(rocks, 15000 - 12, 6);
-	check_batch(rocks, 14997, 1 << 20);
-	sp_rocks_close(rocks);
+	sp_ssd_run_release(rocks);
 }
 
 static void a_folder_that_is_not_there_or_not_ours_is_refused(void **state)
 {
-	sp_rocks *rocks;
+	sp_rocks_files files;
 	sp_error error;
 
 	(void)state;
-	assert_int_equal(sp_rocks_open(&rocks, folder, ROW, false, &error), SP_IO);
+	assert_int_equal(sp_rocks_files_find(&files, folder, &error), SP_IO);
 	assert_non_null(strstr(error.text, folder));
 	assert_int_equal(mkdir(folder, 0755), 0);
-	assert_int_equal(sp_rocks_open(&rocks, folder, ROW, false, &error), SP_IO);
+	assert_int_equal(sp_rocks_files_find(&files, folder, &error), SP_IO);
 }
 
 static void rows_of_another_size_are_corrupt(void **state)
 {
-	sp_rocks_batch batch = {0};
-	sp_rocks *rocks;
+	sp_ssd_run *rows;
 	sp_error error;
-	int64_t key = -500;
 
 	(void)state;
 	write_rows(10, 1);
-	assert_ok(sp_rocks_open(&rocks, folder, ROW + 1, false, &error), &error);
-	assert_int_equal(sp_rocks_read(rocks, &key, 1, &batch, &error), SP_CORRUPT);
-	sp_rocks_close(rocks);
+	assert_int_equal(try_open(&rows, ROW + 1, &error), SP_CORRUPT);
+	assert_non_null(strstr(error.text, "a row of 24 bytes where all have 25"));
 }
 
 /* ---- files that change ---- */
@@ -297,65 +297,80 @@ static void flip_byte(const char *path, off_t at)
 }
 
 /* Every row is right or an error; gives how many were errors, all of them when it does not open. */
-static size_t count_errors(size_t count, int64_t step)
+static size_t count_errors(const char *filter, size_t count, int64_t step)
 {
-	sp_rocks *rocks;
+	sp_rocks_files files;
+	sp_ssd_run *rows = NULL;
 	size_t errors = 0;
+	sp_status status;
 
-	if (sp_rocks_open(&rocks, folder, ROW, true, NULL) != SP_OK)
+	if (sp_rocks_files_find(&files, folder, NULL) != SP_OK)
+		return count;
+	status = sp_ssd_run_open(&rows, (const char *const *)files.paths, files.count, ROW, filter,
+				 NULL);
+	sp_rocks_files_fini(&files);
+	if (status != SP_OK)
 		return count;
 	for (size_t i = 0; i < count; i++) {
 		int64_t key = (int64_t)i * step - 500;
-		sp_rocks_batch batch = {0};
-		unsigned char want[ROW];
-		sp_error error;
-		sp_status status = sp_rocks_read(rocks, &key, 1, &batch, &error);
+		unsigned char row[ROW], want[ROW];
+		bool found;
 
+		status = try_read(rows, key, &found, row, NULL);
 		make_row(key, 0, want);
-		if (status != SP_OK) {
-			assert_true(status == SP_CORRUPT || status == SP_IO);
-			errors++;
-			continue;
+		if (status == SP_OK) {
+			assert_true(found);
+			assert_memory_equal(row, want, ROW);
 		}
-		/* A filter whose bytes changed is found by its checksum, too. */
-		assert_non_null(batch.rows[0]);
-		assert_memory_equal(batch.rows[0], want, ROW);
-		sp_rocks_batch_release(&batch);
+		assert_true(status == SP_OK || status == SP_CORRUPT || status == SP_IO);
+		errors += status != SP_OK;
 	}
-	sp_rocks_close(rocks);
+	sp_ssd_run_release(rows);
 	return errors;
 }
 
 static void a_byte_that_changed_is_an_error_and_never_a_wrong_row(void **state)
 {
 	enum { ROWS = 300, STEPS = 60 };
-	char path[2 * SP_PATH_SIZE];
+	char path[2 * SP_PATH_SIZE], filter[SP_PATH_SIZE + 16];
 	struct stat info;
 	size_t noticed = 0;
+	sp_ssd_run *rows;
+	sp_error error;
 
 	(void)state;
 	write_rows(ROWS, 2);
+	rows = open_rows();
+	snprintf(filter, sizeof(filter), "%s/filter", root);
+	assert_ok(sp_ssd_run_save_filter(rows, filter, &error), &error);
+	sp_ssd_run_release(rows);
 	find_rows_file(path, sizeof(path));
 	assert_int_equal(stat(path, &info), 0);
 	for (off_t step = 0; step < STEPS; step++) {
 		off_t at = info.st_size * step / STEPS + step % 7;
 
 		flip_byte(path, at);
-		noticed += count_errors(ROWS, 2) != 0;
+		noticed += count_errors(filter, ROWS, 2) != 0;
 		flip_byte(path, at);
 	}
 	/* The rest is padding between blocks and what only people read. */
 	assert_true(noticed > STEPS / 4);
-	assert_int_equal(count_errors(ROWS, 2), 0);
+	assert_int_equal(count_errors(filter, ROWS, 2), 0);
+	for (off_t at = 0; at < 500; at += 3) {
+		flip_byte(filter, at);
+		assert_int_equal(count_errors(filter, ROWS, 2), ROWS);
+		flip_byte(filter, at);
+	}
 }
 
 static void a_byte_that_changes_while_it_is_open_is_an_error(void **state)
 {
-	sp_rocks_batch batch = {0};
 	char path[2 * SP_PATH_SIZE];
-	sp_rocks *rocks;
 	int64_t key = 0; /* the first in the order of unsigned numbers */
+	unsigned char row[ROW];
+	sp_ssd_run *rocks;
 	sp_error error;
+	bool found;
 
 	(void)state;
 	write_rows(1000, 2);
@@ -363,30 +378,31 @@ static void a_byte_that_changes_while_it_is_open_is_an_error(void **state)
 	rocks = open_rows();
 	assert_true(has(rocks, key, 0));
 	flip_byte(path, 100);
-	assert_int_equal(sp_rocks_read(rocks, &key, 1, &batch, &error), SP_CORRUPT);
-	sp_rocks_close(rocks);
+	assert_int_equal(try_read(rocks, key, &found, row, &error), SP_CORRUPT);
+	sp_ssd_run_release(rocks);
 }
 
 static void a_file_that_is_cut_while_it_is_open_is_an_error(void **state)
 {
-	sp_rocks_batch batch = {0};
 	char path[2 * SP_PATH_SIZE];
-	sp_rocks *rocks;
 	int64_t key = -2; /* the last */
+	unsigned char row[ROW];
+	sp_ssd_run *rocks;
 	sp_error error;
+	bool found;
 
 	(void)state;
 	write_rows(1000, 2);
 	find_rows_file(path, sizeof(path));
 	rocks = open_rows();
 	assert_int_equal(truncate(path, 4096), 0);
-	assert_int_not_equal(sp_rocks_read(rocks, &key, 1, &batch, &error), SP_OK);
-	sp_rocks_close(rocks);
+	assert_int_not_equal(try_read(rocks, key, &found, row, &error), SP_OK);
+	sp_ssd_run_release(rocks);
 }
 
 static void files_that_are_deleted_underneath_go_on_answering(void **state)
 {
-	sp_rocks *rocks;
+	sp_ssd_run *rocks;
 
 	(void)state;
 	write_rows(1000, 2);
@@ -394,21 +410,21 @@ static void files_that_are_deleted_underneath_go_on_answering(void **state)
 	sp_temp_remove(root);
 	for (int64_t i = 0; i < 1000; i++)
 		assert_true(has(rocks, i * 2 - 500, 0));
-	sp_rocks_close(rocks);
+	sp_ssd_run_release(rocks);
 	assert_int_equal(mkdir(root, 0755), 0);
 }
 
 static void a_file_that_is_gone_at_the_start_is_an_error(void **state)
 {
 	char path[2 * SP_PATH_SIZE];
-	sp_rocks *rocks;
+	sp_ssd_run *rocks;
 	sp_error error;
 
 	(void)state;
 	write_rows(1000, 2);
 	find_rows_file(path, sizeof(path));
 	assert_int_equal(unlink(path), 0);
-	assert_int_not_equal(sp_rocks_open(&rocks, folder, ROW, true, &error), SP_OK);
+	assert_int_not_equal(try_open(&rocks, ROW, &error), SP_OK);
 	assert_non_null(strstr(error.text, folder));
 }
 
@@ -422,7 +438,7 @@ static void opening_again_and_again_leaves_no_files(void **state)
 		DIR *entries;
 
 		for (int i = 0; i < 5; i++)
-			sp_rocks_close(open_rows());
+			sp_ssd_run_release(open_rows());
 		entries = opendir(folder);
 		assert_non_null(entries);
 		while (readdir(entries) != NULL)
@@ -476,105 +492,50 @@ static void a_full_disk_is_an_error_at_every_step(void **state)
 
 #define ON_DISK(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-/* ------------------------------------------------------------- over another folder */
+/* ------------------------------------------------------------------- a file alone */
 
-/* Every fifth of these keys, and one behind each. */
-static void write_over(const char *path, size_t count, int64_t step, unsigned run)
+static void a_run_is_a_file_of_its_own(void **state)
 {
-	int64_t *keys = malloc(2 * count * sizeof(*keys));
-	sp_rocks_writer *writer;
-	sp_error error;
-
-	assert_non_null(keys);
-	for (size_t i = 0; i < count; i++) {
-		keys[2 * i] = 5 * (int64_t)i * step - 500;
-		keys[2 * i + 1] = keys[2 * i] + 1;
-	}
-	assert_ok(sp_rocks_writer_create_over(&writer, path, folder, ROW, &error), &error);
-	assert_ok(add_run(writer, keys, 2 * count, run, &error), &error);
-	assert_ok(sp_rocks_writer_leave(writer, &error), &error);
-	sp_rocks_writer_destroy(writer);
-	free(keys);
-}
-
-static void rows_lie_over_those_of_another_folder(void **state)
-{
-	enum { ROWS = 20000, OVER = 4000, STEP = 3 };
-	sp_rocks *base, *over;
-	char path[SP_PATH_SIZE + 16], command[3 * SP_PATH_SIZE];
-	size_t index;
+	enum { ROWS = 3000 };
+	char path[SP_PATH_SIZE + 16];
+	const char *files[] = {path};
+	unsigned char row[ROW];
+	sp_rocks_run *writer;
+	sp_ssd_run *rows;
 	sp_error error;
 
 	(void)state;
-	write_rows(ROWS, STEP);
-	base = open_rows();
-	snprintf(path, sizeof(path), "%s/over", root);
-	write_over(path, OVER, STEP, 7);
-	assert_ok(sp_rocks_open(&over, path, ROW, true, &error), &error);
-	/* Nobody needs the folder's name, and what is in the first one is still its own. */
-	snprintf(command, sizeof(command), "rm -r %s", path);
-	assert_int_equal(system(command), 0);
-	for (int64_t i = 0; i < ROWS; i++) {
-		int64_t key = i * STEP - 500;
-		bool is_over = i % 5 == 0 && i / 5 < OVER;
-
-		assert_true(has(over, key, is_over ? 7 : 0));
-		assert_true(has(over, key + 1, 7) == is_over);
-		assert_true(has(base, key, 0));
-		assert_false(has(base, key + 1, 0));
+	snprintf(path, sizeof(path), "%s/over.sst", root);
+	assert_ok(sp_rocks_run_begin(&writer, path, ROW, &error), &error);
+	for (int64_t key = 0; key < 2 * ROWS; key += 2) {
+		make_row(key, 3, row);
+		assert_ok(sp_rocks_run_put(writer, key, row, &error), &error);
 	}
-	assert_int_equal(sp_rocks_row_count(over), ROWS + 2 * OVER);
-	/* The run has a filter, too: six bits a key at least. */
-	index = sp_rocks_footprint(over) - sp_rocks_footprint(base);
-	assert_true(index > 2 * OVER * 3 / 4 && index < 4 * OVER);
-	assert_true(sp_rocks_disk_footprint(over) > sp_rocks_disk_footprint(base) + 2 * OVER * ROW);
-	sp_rocks_close(over);
-	sp_rocks_close(base);
-	base = open_rows();
-	assert_true(has(base, -500, 0));
-	sp_rocks_close(base);
+	assert_ok(sp_rocks_run_end(writer, &error), &error);
+	sp_rocks_run_destroy(writer);
+	assert_ok(sp_ssd_run_scan(&rows, files, 1, ROW, ROWS, &error), &error);
+	assert_int_equal(unlink(path), 0);
+	for (int64_t key = 0; key < 2 * ROWS + 10; key++)
+		assert_true(has(rows, key, 3) == (key % 2 == 0 && key < 2 * ROWS));
+	sp_ssd_run_release(rows);
 }
 
-/* Rows of keys that all lie behind the others, and none at all. */
-static void a_layer_need_not_touch_what_it_lies_over(void **state)
+static void keys_that_do_not_ascend_are_refused(void **state)
 {
 	char path[SP_PATH_SIZE + 16];
-	const int64_t far[] = {INT64_MIN, -1000000};
-	sp_rocks_writer *writer;
-	sp_rocks *rocks;
+	const unsigned char row[ROW] = {0};
+	sp_rocks_run *writer;
 	sp_error error;
 
 	(void)state;
-	write_rows(1000, 3);
-	for (size_t count = 0; count <= 2; count += 2) {
-		snprintf(path, sizeof(path), "%s/over%zu", root, count);
-		assert_ok(sp_rocks_writer_create_over(&writer, path, folder, ROW, &error), &error);
-		assert_ok(add_run(writer, far, count, 4, &error), &error);
-		assert_ok(sp_rocks_writer_leave(writer, &error), &error);
-		sp_rocks_writer_destroy(writer);
-		assert_ok(sp_rocks_open(&rocks, path, ROW, true, &error), &error);
-		assert_int_equal(sp_rocks_row_count(rocks), 1000 + count);
-		assert_true(has(rocks, INT64_MIN, 4) == (count != 0));
-		assert_true(has(rocks, -500, 0));
-		sp_rocks_close(rocks);
-	}
-}
-
-static void over_nothing_nothing_is_written(void **state)
-{
-	char path[SP_PATH_SIZE + 16], base[SP_PATH_SIZE + 16];
-	sp_rocks_writer *writer;
-	sp_error error;
-
-	(void)state;
-	write_rows(10, 3);
-	snprintf(base, sizeof(base), "%s/none", root);
-	snprintf(path, sizeof(path), "%s/over", root);
-	assert_int_equal(sp_rocks_writer_create_over(&writer, path, base, ROW, &error), SP_IO);
-	assert_non_null(strstr(error.text, base));
-	/* There is one already. */
-	assert_int_equal(sp_rocks_writer_create_over(&writer, folder, base, ROW, &error), SP_IO);
-	assert_non_null(strstr(error.text, "File exists"));
+	snprintf(path, sizeof(path), "%s/over.sst", root);
+	assert_ok(sp_rocks_run_begin(&writer, path, ROW, &error), &error);
+	assert_ok(sp_rocks_run_put(writer, 5, row, &error), &error);
+	assert_int_equal(sp_rocks_run_put(writer, 4, row, &error), SP_IO);
+	assert_non_null(strstr(error.text, path));
+	sp_rocks_run_destroy(writer);
+	snprintf(path, sizeof(path), "%s/none/over.sst", root);
+	assert_int_equal(sp_rocks_run_begin(&writer, path, ROW, &error), SP_IO);
 }
 
 int main(void)
@@ -586,7 +547,6 @@ int main(void)
 		ON_DISK(extreme_keys_are_keys),
 		ON_DISK(a_later_run_replaces_rows_of_an_earlier_one),
 		ON_DISK(no_rows_at_all_are_fine),
-		ON_DISK(a_batch_is_read_at_once),
 		ON_DISK(a_folder_that_is_not_there_or_not_ours_is_refused),
 		ON_DISK(rows_of_another_size_are_corrupt),
 		ON_DISK(a_byte_that_changed_is_an_error_and_never_a_wrong_row),
@@ -595,9 +555,8 @@ int main(void)
 		ON_DISK(files_that_are_deleted_underneath_go_on_answering),
 		ON_DISK(a_file_that_is_gone_at_the_start_is_an_error),
 		ON_DISK(opening_again_and_again_leaves_no_files),
-		ON_DISK(rows_lie_over_those_of_another_folder),
-		ON_DISK(a_layer_need_not_touch_what_it_lies_over),
-		ON_DISK(over_nothing_nothing_is_written),
+		ON_DISK(a_run_is_a_file_of_its_own),
+		ON_DISK(keys_that_do_not_ascend_are_refused),
 	};
 	return cmocka_run_group_tests_name("rocks", tests, NULL, NULL);
 }

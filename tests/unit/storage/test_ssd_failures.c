@@ -90,7 +90,7 @@ static void check_damage(const char *ending, bool delete)
 
 static void a_damaged_folder_is_made_anew(void **state)
 {
-	static const char *const endings[] = {".sst", "CURRENT", "label", "hot"};
+	static const char *const endings[] = {".sst", "CURRENT", "label", "hot", "filter"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
@@ -363,17 +363,25 @@ int main(void)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 		ON_DISK(without_memory_or_threads_it_is_not_called),
 #endif
-		ON_DISK(corrupt_rows_are_an_error_that_names_table_and_tier),
 		ON_DISK(a_damaged_folder_is_made_anew),
+		ON_DISK(a_path_that_cannot_be_is_refused),
+	};
+	/* Whoever reads. */
+	const struct CMUnitTest reads[] = {
+		ON_DISK(corrupt_rows_are_an_error_that_names_table_and_tier),
 		ON_DISK(files_that_are_deleted_underneath_go_on_answering),
 		ON_DISK(a_deadline_that_has_passed_ends_the_read),
 		ON_DISK(a_tier_whose_reads_were_left_behind_closes),
-		ON_DISK(a_path_that_cannot_be_is_refused),
 		ON_DISK(memory_that_is_out_is_an_error),
 	};
+	int failed;
 
 	/* Hundreds of folders are made durable, which a busy disk takes long for. */
 	if (getenv("TMPDIR") == NULL && access("/dev/shm", W_OK) == 0)
 		setenv("TMPDIR", "/dev/shm", 1);
-	return cmocka_run_group_tests_name("ssd_failures", tests, NULL, NULL);
+	failed = cmocka_run_group_tests_name("ssd_failures", tests, NULL, NULL);
+	failed += cmocka_run_group_tests_name("ssd_failures, read by io_uring", reads, NULL, NULL);
+	sp_ssd_test_no_rings = true;
+	return failed +
+	       cmocka_run_group_tests_name("ssd_failures, read by threads", reads, NULL, NULL);
 }

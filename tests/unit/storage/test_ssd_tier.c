@@ -56,7 +56,9 @@ static void repeated_keys_each_get_their_row_and_are_read_once(void **state)
 		keys[i] = 3 * (ROWS - 1 - i % 5); /* of low frequency: not in the cache */
 	before = sp_ssd_test_counters_of(tier).bytes_read;
 	sp_ssd_test_check_read(tier, keys, 500, ROWS);
-	assert_int_equal(sp_ssd_test_counters_of(tier).bytes_read - before, 5 * 4096);
+	/* Five neighbours are in one block, or in two. */
+	before = sp_ssd_test_counters_of(tier).bytes_read - before;
+	assert_true(before == 4096 || before == 2 * 4096);
 	assert_int_equal(sp_ssd_test_counters_of(tier).asked, 500);
 	assert_int_equal(sp_ssd_test_counters_of(tier).found, 500);
 	sp_tier_release(tier);
@@ -493,9 +495,12 @@ int main(void)
 		ON_DISK(two_builds_of_one_table_do_not_meet),
 		ON_DISK(many_threads_read_at_once),
 	};
+	int failed;
 
 	/* Hundreds of folders are made durable, which a busy disk takes long for. */
 	if (getenv("TMPDIR") == NULL && access("/dev/shm", W_OK) == 0)
 		setenv("TMPDIR", "/dev/shm", 1);
-	return cmocka_run_group_tests_name("ssd_tier", tests, NULL, NULL);
+	failed = cmocka_run_group_tests_name("ssd_tier, read by io_uring", tests, NULL, NULL);
+	sp_ssd_test_no_rings = true;
+	return failed + cmocka_run_group_tests_name("ssd_tier, read by threads", tests, NULL, NULL);
 }

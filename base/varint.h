@@ -1,5 +1,5 @@
-#ifndef SP_MODEL_LOADER_VARINT_H
-#define SP_MODEL_LOADER_VARINT_H
+#ifndef SP_BASE_VARINT_H
+#define SP_BASE_VARINT_H
 
 #include <stdbool.h>
 #include <stdint.h>
