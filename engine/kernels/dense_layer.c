@@ -238,13 +238,29 @@ static void run_without_weights(const sp_dense_layer *layer, size_t m, float *y)
 	}
 }
 
+/* The product of a row and the only column, in a layer with a bias: several rows, and one. */
+static float biased_dot(const sp_dense_layer *layer, const float *x, bool alone)
+{
+	sp_product_row row;
+	float y;
+
+	if (!alone)
+		return sp_product_head(x, layer->column, layer->k);
+	sp_product_row_start(&row, layer->k);
+	sp_product_row_add(&row, x, 1, layer->k, layer->column, 1, 1);
+	sp_product_row_finish(&row, &y, 1);
+	return y;
+}
+
 static void run_column(const sp_dense_layer *layer, const float *x, size_t m, float *y)
 {
-	for (size_t i = 0; i < m; i++) {
-		y[i] = sp_product_dot(x + i * layer->k, layer->column, layer->k,
-				      i % 2 == 0 && i + 1 == m);
-		add_bias(layer, y + i);
-	}
+	size_t k = layer->k;
+
+	for (size_t i = 0; i < m; i++, x += k)
+		if (layer->bias != NULL)
+			y[i] = biased_dot(layer, x, m == 1) + layer->bias[0];
+		else
+			y[i] = sp_product_dot(x, layer->column, k, i % 2 == 0 && i + 1 == m);
 }
 
 /* False when the weights lie in another way than we know. */

@@ -14,10 +14,16 @@ enum { HEIGHT = 6, BLOCK = 16, SLICE = 608, STEP = 8 };
  * first-level cache of 48 KiB; oneDNN, which Eigen has multiply them, halves those that it finds
  * too long.
  */
-size_t sp_product_span_end(size_t k, size_t at)
+static size_t slice_length(size_t k)
 {
 	size_t slices = (k + SLICE - 1) / SLICE;
-	size_t slice = (k / slices + STEP - 1) / STEP * STEP;
+
+	return (k / slices + STEP - 1) / STEP * STEP;
+}
+
+size_t sp_product_span_end(size_t k, size_t at)
+{
+	size_t slice = slice_length(k);
 	size_t start = at / slice * slice;
 	size_t length = k - start < slice ? k - start : slice;
 	size_t parts = (length + SP_PRODUCT_SPAN - 1) / SP_PRODUCT_SPAN;
@@ -163,5 +169,71 @@ float sp_product_dot(const float *a, const float *b, size_t k, bool alone)
 	}
 	for (; i < k; i++)
 		sum += a[i] * b[i];
+	return sum;
+}
+
+/* sums[l] += a[i] * b[i] for every i of the lane, k being a multiple of 8. */
+static void add_products(float sums[8], const float *a, const float *b, size_t k)
+{
+	for (size_t i = 0; i < k; i += 8)
+		for (size_t l = 0; l < 8; l++)
+			sums[l] += a[i + l] * b[i + l];
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) static void add_products_fused(float sums[8], const float *a,
+								   const float *b, size_t k)
+{
+	__m256 total = _mm256_loadu_ps(sums);
+
+	for (size_t i = 0; i < k; i += 8)
+		total = _mm256_fmadd_ps(_mm256_loadu_ps(a + i), _mm256_loadu_ps(b + i), total);
+	_mm256_storeu_ps(sums, total);
+}
+#endif
+
+static float eight_sums(const float *a, const float *b, size_t k)
+{
+	float sums[8] = {0};
+
+#if defined(__x86_64__)
+	if (sp_cpu_has(SP_ISA_AVX2))
+		add_products_fused(sums, a, b, k);
+	else
+#endif
+		add_products(sums, a, b, k);
+	return ((sums[0] + sums[1]) + (sums[4] + sums[5])) +
+	       ((sums[2] + sums[3]) + (sums[6] + sums[7]));
+}
+
+/* Fewer than eight products. */
+static float few_sums(const float *a, const float *b, size_t k)
+{
+	float x[8] = {0}, y[8] = {0};
+
+	memcpy(x, a, k * sizeof(*a));
+	memcpy(y, b, k * sizeof(*b));
+	return eight_sums(x, y, 8);
+}
+
+float sp_product_head(const float *a, const float *b, size_t k)
+{
+	size_t slice = slice_length(k), i = 0;
+	float sum = 0;
+
+	for (size_t end = 0; i < k;) {
+		size_t whole;
+
+		end = end + slice < k ? end + slice : k;
+		whole = (end - i) / 16 * 16;
+		if (whole > 0)
+			sum += eight_sums(a + i, b + i, whole);
+		i += whole;
+		for (size_t part = 8; part > 0; part /= 2)
+			if ((end - i) & part) {
+				sum += few_sums(a + i, b + i, part);
+				i += part;
+			}
+	}
 	return sum;
 }

@@ -10,10 +10,12 @@
  *
  * - Several rows by several columns: k is cut into spans (sp_product_span_end), a span is
  *   one running sum of fused multiply-adds, the spans are added in order.
- * - One row: below 128 terms one running sum, else one for every 16 terms, added in order;
- *   each product is rounded.
+ * - One row by several columns, or by one to which a bias is added: below 128 terms one running
+ * sum, else one for every 16 terms, added in order; each product is rounded.
  * - Rows of which one is multiplied with all: eight running sums, one for every eighth term,
  *   and the terms that are left over; each product is rounded.
+ * - Several rows by one column to which a bias is added: k in slices, a slice eight running
+ *   sums of fused multiply-adds, their sum, and those of 8, 4, 2 and 1 terms that are left over.
  *
  * Numerics: with u = 2^-24 and s the sum of the terms' sizes an element is within
  *     (SP_PRODUCT_SPAN + k / 304 + 4) * u * s      in spans,
@@ -72,5 +74,8 @@ void sp_product_row_finish(const sp_product_row *row, float *y, size_t count);
  * their own.
  */
 float sp_product_dot(const float *a, const float *b, size_t k, bool alone);
+
+/* The same, one of several rows by one column with a bias; k >= 1. */
+float sp_product_head(const float *a, const float *b, size_t k);
 
 #endif
