@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "engine/session_internal.h"
 #include "engine/tensor_list.h"
 
@@ -148,12 +149,24 @@ static bool keeps_text(const sp_running *run, const sp_control *control)
 	return false;
 }
 
+/* What the rounds of a loop have in common. */
+typedef struct loop {
+	sp_workspace_mark mark; /* what they allocate is behind it */
+	int64_t ends_ns;        /* when they must have ended; 0: the request's time counts */
+} loop;
+
+static loop loop_here(const sp_running *run)
+{
+	return (loop){.mark = sp_workspace_here(run->workspace),
+		      .ends_ns = run->loop_ns != 0 ? sp_clock_now_ns() + run->loop_ns : 0};
+}
+
 /*
  * Between two rounds: the variables change all at once, as they may swap.  The
  * outputs, which have no value yet, hold what comes next.
  */
 static sp_status next_round(sp_running *run, const sp_step *step, uint32_t first_variable,
-			    uint32_t first_returned, const sp_workspace_mark *mark)
+			    uint32_t first_returned, const loop *l)
 {
 	const sp_control *control = step->control;
 	sp_tensor **next = run->lane->out + step->first_out;
@@ -165,8 +178,8 @@ static sp_status next_round(sp_running *run, const sp_step *step, uint32_t first
 	for (uint32_t i = 0; i < step->out_count; i++)
 		move(variable(run, control, first_variable + i), next[i]);
 	if (!keeps_text(run, control))
-		sp_workspace_rewind(run->workspace, mark);
-	if (run->rounds-- == 0)
+		sp_workspace_rewind(run->workspace, &l->mark);
+	if (l->ends_ns != 0 && sp_clock_now_ns() >= l->ends_ns)
 		return fail(run, step, "the loop does not end");
 	return sp_session__check_time(run);
 }
@@ -182,7 +195,7 @@ static void end_loop(const sp_running *run, const sp_step *step, uint32_t first_
 static sp_status run_while(sp_running *run, const sp_step *step)
 {
 	const sp_control *control = step->control;
-	sp_workspace_mark mark = sp_workspace_here(run->workspace);
+	loop l = loop_here(run);
 	const sp_tensor *go_on = returned(run, control, 0);
 
 	SP_TRY(begin_loop(run, step));
@@ -194,7 +207,7 @@ static sp_status run_while(sp_running *run, const sp_step *step)
 		if (!is_true(go_on))
 			break;
 		SP_TRY(sp_session__run_region(run, control->first_region + 1));
-		SP_TRY(next_round(run, step, 0, 1, &mark));
+		SP_TRY(next_round(run, step, 0, 1, &l));
 	}
 	end_region(run, control->first_region);
 	end_loop(run, step, 0);
@@ -206,7 +219,7 @@ static sp_status run_for(sp_running *run, const sp_step *step)
 {
 	const sp_control *control = step->control;
 	const sp_tensor *const *in = run->lane->in + step->first_in;
-	sp_workspace_mark mark = sp_workspace_here(run->workspace);
+	loop l = loop_here(run);
 	sp_shape scalar = sp_shape_scalar();
 	int64_t i, limit, delta;
 
@@ -227,7 +240,7 @@ static sp_status run_for(sp_running *run, const sp_step *step)
 					   run->call.err));
 		*sp_tensor_i32(counter) = (int32_t)i;
 		SP_TRY(sp_session__run_region(run, control->first_region + 1));
-		SP_TRY(next_round(run, step, 1, 0, &mark));
+		SP_TRY(next_round(run, step, 1, 0, &l));
 	}
 	sp_workspace_release(run->workspace, variable(run, control, 0));
 	end_loop(run, step, 1);

@@ -1,6 +1,7 @@
 #ifndef SP_ENGINE_PROGRAM_H
 #define SP_ENGINE_PROGRAM_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -132,6 +133,13 @@ typedef struct sp_run {
 	 */
 	int64_t deadline_ns;
 
+	/*
+	 * For load programs, which have no such time: how long each loop may take, 0 is any time,
+	 * and what stops all of it as soon as it comes true, NULL is nothing.
+	 */
+	int64_t loop_ns;
+	const atomic_bool *stop;
+
 	/* For load programs; NULL while serving. */
 	sp_resources *resources;
 	const sp_environment *environment;
@@ -140,7 +148,7 @@ typedef struct sp_run {
 /*
  * Runs an entry.  On success fetches[i] points at output i (NULL where it was
  * not wanted), valid until sp_session_reset().  Errors name the node.
- * SP_DEADLINE when its time was over.
+ * SP_DEADLINE when its time was over, SP_BUSY when it was stopped.
  */
 SP_MUST_CHECK sp_status sp_session_run(sp_session *session, const sp_run *run,
 				       const sp_tensor **fetches, sp_error *err);

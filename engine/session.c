@@ -190,6 +190,8 @@ static void set_life_sign(sp_tensor *sign)
 
 sp_status sp_session__check_time(const sp_running *run)
 {
+	if (run->stop != NULL && atomic_load_explicit(run->stop, memory_order_relaxed))
+		return sp_error_set(run->call.err, SP_BUSY, "loading was stopped");
 	if (run->deadline_ns == 0 || sp_clock_now_ns() < run->deadline_ns)
 		return SP_OK;
 	return sp_error_set(run->call.err, SP_DEADLINE, "the request's time is over");
@@ -288,9 +290,6 @@ static sp_status give_fetches(const sp_session *session, const sp_lane *l, const
 	return SP_OK;
 }
 
-/* Restoring and initialising has no deadline; a loop in it must end all the same. */
-static const uint64_t LOADING_ROUNDS = 100 << 20;
-
 sp_status sp_session__run_plan(sp_session *session, const sp_run *run, sp_keeper *keeper,
 			       const sp_tensor **fetches, sp_error *err)
 {
@@ -299,7 +298,8 @@ sp_status sp_session__run_plan(sp_session *session, const sp_run *run, sp_keeper
 			      .workspace = session->workspace,
 			      .wanted = wanted_bits(l->plan, run->wanted),
 			      .deadline_ns = run->deadline_ns,
-			      .rounds = run->snapshot != NULL ? UINT64_MAX : LOADING_ROUNDS,
+			      .loop_ns = run->loop_ns,
+			      .stop = run->stop,
 			      .call = {.workspace = session->workspace,
 				       .resources = run->snapshot != NULL ? run->snapshot->resources
 									  : run->resources,

@@ -20,9 +20,10 @@ typedef struct sp_running {
 	sp_workspace *workspace;
 	uint64_t wanted;
 	int64_t deadline_ns; /* 0: none */
-	uint64_t rounds;     /* of loops that may still begin, where nothing else bounds them */
-	uint32_t steps;      /* since the clock was last looked at */
-	sp_call call;        /* what all steps are given */
+	int64_t loop_ns;     /* of each loop; 0: any */
+	const atomic_bool *stop;
+	uint32_t steps; /* since the clock was last looked at */
+	sp_call call;   /* what all steps are given */
 } sp_running;
 
 /* Runs the steps of a region, in order; they stop at the first failure, whose node is named. */
@@ -31,7 +32,7 @@ SP_MUST_CHECK sp_status sp_session__run_region(sp_running *run, uint32_t region)
 /* Runs a step that owns regions: engine/control.c. */
 SP_MUST_CHECK sp_status sp_session__run_control(sp_running *run, const sp_step *step);
 
-/* SP_DEADLINE when the request's time is over. */
+/* SP_DEADLINE when the request's time is over, SP_BUSY when it is to stop. */
 SP_MUST_CHECK sp_status sp_session__check_time(const sp_running *run);
 
 /* A session over plans of `program` that need not be its entries. */

@@ -21,6 +21,9 @@
  */
 static const size_t LOAD_WORKSPACE = (size_t)4 << 30;
 
+/* Tables are filled by loops at most; a minute is more than any takes that ends. */
+static const int64_t LOADING_LOOP_NS = INT64_C(60) * 1000000000;
+
 static sp_status no_memory(sp_error *err)
 {
 	return sp_error_set(err, SP_NO_MEMORY, "no memory for a version of the model");
@@ -48,10 +51,13 @@ static sp_status make_feeds(const sp_weights *weights, const char *prefix, const
 	return SP_OK;
 }
 
-static sp_status run_load_program(sp_weights *weights, const sp_tensor *feeds, sp_error *err)
+static sp_status run_load_program(sp_weights *weights, const sp_tensor *feeds,
+				  const atomic_bool *stop, sp_error *err)
 {
 	const sp_model *model = weights->model;
 	sp_run run = {.feeds = feeds,
+		      .loop_ns = LOADING_LOOP_NS,
+		      .stop = stop,
 		      .resources = &weights->resources,
 		      .environment = sp_load_environment_calls(weights->environment)};
 	sp_session *session;
@@ -106,7 +112,8 @@ static sp_status load_resources(sp_weights *weights, const sp_weights_options *o
 					  err));
 	prefix = sp_load_environment_prefix(weights->environment);
 	SP_TRY(make_feeds(weights, prefix, &feeds, err));
-	return run_load_program(weights, feeds, err);
+	return run_load_program(weights, feeds,
+				options->policy != NULL ? options->policy->closing : NULL, err);
 }
 
 /* ------------------------------------------------------------- completeness */

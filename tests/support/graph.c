@@ -92,7 +92,11 @@ sp_status sp_small_graph_compile(sp_small_graph *g, const sp_node_def *nodes, si
 sp_status sp_small_graph_run(sp_small_graph *g, const sp_tensor *feeds, const bool *wanted,
 			     const sp_tensor **fetches)
 {
-	sp_run run = {.feeds = feeds, .wanted = wanted, .deadline_ns = g->deadline_ns};
+	sp_run run = {.feeds = feeds,
+		      .wanted = wanted,
+		      .deadline_ns = g->deadline_ns,
+		      .loop_ns = g->loop_ns,
+		      .stop = g->stop};
 
 	if (g->loading) {
 		run.resources = &g->resources;

@@ -46,6 +46,8 @@ typedef struct sp_small_graph {
 	size_t function_count;
 	size_t workspace_limit;
 	int64_t deadline_ns;
+	int64_t loop_ns; /* of a load program */
+	const atomic_bool *stop;
 
 	/* Of the last compile. */
 	sp_graph_def def;

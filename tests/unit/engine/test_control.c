@@ -237,6 +237,33 @@ static void an_endless_loop_ends_with_the_request_s_time(void **state)
 	assert_true(sp_clock_now_ns() - before < INT64_C(5000000000));
 }
 
+/* It has no time of its own: each of its loops has, and whoever waits for it may stop it. */
+static void an_endless_loop_of_a_load_program_ends(void **state)
+{
+	const sp_function_def functions[] = {BODY("always", 3, always, {"a", "yes:output:0"}),
+					     BODY("count_up", 3, count_up, NEXT, SAME, TWICE)};
+	const sp_node_def nodes[] = {
+		{NODE("x", "Const"), NUMBER(1)},
+		{NODE("while", "While"), INPUTS("x", "x", "x"), ATTRS(LOOP("always", "count_up"))},
+	};
+	const sp_ends ends = {.fetches = {"while:2"}, .loading = true};
+	const sp_tensor *fetches[1];
+	atomic_bool stop = false;
+
+	(void)state;
+	use(functions, 2);
+	g.loop_ns = 20000000;
+	g.stop = &stop;
+	assert_ok(sp_small_graph_compile(&g, nodes, COUNT(nodes), &ends), &g.err);
+	assert_int_equal(sp_small_graph_run(&g, NULL, NULL, fetches), SP_INVALID);
+	assert_non_null(strstr(g.err.text, "while"));
+	assert_non_null(strstr(g.err.text, "does not end"));
+	sp_session_reset(g.session);
+	g.loop_ns = INT64_C(1000000000) * 1000;
+	atomic_store(&stop, true);
+	assert_int_equal(sp_small_graph_run(&g, NULL, NULL, fetches), SP_BUSY);
+}
+
 /* --------------------------------------------------------------- memory */
 
 /* A list of n elements, element i set to i in the i-th round. */
@@ -623,6 +650,7 @@ int main(void)
 		TEST(variables_may_swap),
 		TEST(a_for_counts),
 		TEST(an_endless_loop_ends_with_the_request_s_time),
+		TEST(an_endless_loop_of_a_load_program_ends),
 		TEST(a_list_is_changed_in_place),
 #ifndef SP_ARENA_DEBUG
 		TEST(rounds_share_their_memory),
