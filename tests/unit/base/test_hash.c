@@ -153,6 +153,20 @@ static void crc32c_of_pieces_join(void **state)
 			 0xe3069283u);
 }
 
+/* Runs of nothing behind a sum, too long to be there, add up: x^(8a) x^(8b) = x^(8(a+b)). */
+static void crc32c_joins_runs_of_any_length(void **state)
+{
+	const uint64_t sizes[] = {1, 3, UINT32_MAX, UINT64_C(1) << 32, UINT64_C(0x123456789abcd)};
+	const uint32_t sum = 0xe3069283u;
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		for (size_t j = 0; j < 5; j++)
+			assert_int_equal(
+				sp_crc32c_join(sp_crc32c_join(sum, 0, sizes[i]), 0, sizes[j]),
+				sp_crc32c_join(sum, 0, sizes[i] + sizes[j]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +177,7 @@ int main(void)
 		cmocka_unit_test(crc32c_gives_the_published_examples_both_ways),
 		cmocka_unit_test(crc32c_is_right_at_any_length_both_ways),
 		cmocka_unit_test(crc32c_of_pieces_join),
+		cmocka_unit_test(crc32c_joins_runs_of_any_length),
 	};
 
 	return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
