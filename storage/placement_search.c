@@ -15,7 +15,11 @@
  * Pilots of one hash move all keys of a bucket on by the same number of slots.
  * So 64 pilots are tried at once: the 64 slots from each key's origin on are one
  * word of the bits that say what is taken, and a bit that is in none of these
- * words is a pilot that will do.
+ * words is a pilot that will do.  What it costs to drive others out is summed for
+ * 64 pilots at once, too.
+ *
+ * Numbers of buckets and slots are of 16 bits, so that most of what is read at
+ * random stays in the first level cache.
  */
 
 enum {
@@ -27,33 +31,34 @@ enum {
 	MAX_MOVES = 20,
 };
 
-#define NOBODY UINT32_MAX
+#define NOBODY UINT16_MAX
 
 typedef struct search {
 	const sp_rows_shape *shape;
 	uint64_t *hashes; /* bucket by bucket */
 	uint8_t *pilots;
-	uint32_t *starts; /* [part_buckets + 1]: where a bucket's hashes begin */
-	uint32_t *owners; /* [part_slots]: the bucket that has the slot */
-	uint32_t *next;   /* [part_buckets]: the bucket below on its stack */
 	uint64_t *taken;  /* [part_slots / 64 + 2]: a bit for each slot */
+	uint16_t *starts; /* [part_buckets + 1]: where a bucket's hashes begin */
+	uint16_t *owners; /* [part_slots]: the bucket that has the slot */
+	uint16_t *next;   /* [part_buckets]: the bucket below on its stack */
+	uint8_t *costs;   /* [part_slots]: of driving out the slot's owner; 0 when it is free */
 
 	/* Buckets to be placed: a stack for each size. */
-	uint32_t tops[MAX_BUCKET + 1];
+	uint16_t tops[MAX_BUCKET + 1];
 	size_t largest;
 
-	uint32_t origins[MAX_BUCKET]; /* of the bucket and the hash that were looked at last */
-	uint32_t recent[RECENT];
+	uint16_t origins[MAX_BUCKET]; /* of the bucket and the hash that were looked at last */
+	uint16_t recent[RECENT];
 	size_t placed;
 	uint64_t walk; /* where to begin among the pilots; any number will do */
 } search;
 
-static size_t size_of(const search *s, uint32_t bucket)
+static size_t size_of(const search *s, uint16_t bucket)
 {
-	return s->starts[bucket + 1] - s->starts[bucket];
+	return (size_t)(s->starts[bucket + 1] - s->starts[bucket]);
 }
 
-static void push(search *s, uint32_t bucket)
+static void push(search *s, uint16_t bucket)
 {
 	size_t size = size_of(s, bucket);
 
@@ -66,7 +71,7 @@ static void push(search *s, uint32_t bucket)
 /* The largest bucket that waits; NOBODY when none does. */
 static uint32_t pop(search *s)
 {
-	uint32_t bucket;
+	uint16_t bucket;
 
 	while (s->largest != 0 && s->tops[s->largest] == NOBODY)
 		s->largest--;
@@ -77,20 +82,7 @@ static uint32_t pop(search *s)
 	return bucket;
 }
 
-static bool is_taken(const search *s, size_t slot)
-{
-	return s->taken[slot / 64] >> (slot % 64) & 1;
-}
-
-static void slots_of(const search *s, uint32_t bucket, uint8_t pilot, uint32_t *slots)
-{
-	const uint64_t *hashes = s->hashes + s->starts[bucket];
-
-	for (size_t i = 0; i < size_of(s, bucket); i++)
-		slots[i] = (uint32_t)sp_placement_slot_of(hashes[i], pilot, s->shape->part_slots);
-}
-
-static bool all_different(const uint32_t *slots, size_t count)
+static bool all_different(const uint16_t *slots, size_t count)
 {
 	for (size_t i = 1; i < count; i++)
 		for (size_t j = 0; j < i; j++)
@@ -107,132 +99,158 @@ static uint64_t taken_from(const search *s, size_t slot)
 	return low >> (slot % 64) | high << 1 << (63 - slot % 64);
 }
 
+/* Those of the bucket's keys under the hash whose first pilot is `first`. */
+static void find_origins(search *s, uint16_t bucket, size_t first)
+{
+	const uint64_t *hashes = s->hashes + s->starts[bucket];
+	uint64_t part_slots = s->shape->part_slots;
+	size_t count = size_of(s, bucket);
+
+	for (size_t i = 0; i < count; i++)
+		s->origins[i] = (uint16_t)sp_placement_origin(hashes[i], first, part_slots);
+}
+
 /*
  * Bit t is set when pilot first + t sends all keys of the bucket to free slots,
  * each to one of its own; `first` is the first pilot of a hash.
  */
-static uint64_t free_among(search *s, uint32_t bucket, size_t first)
+static uint64_t free_among(search *s, uint16_t bucket, size_t first)
 {
-	const uint64_t *hashes = s->hashes + s->starts[bucket];
-	uint64_t part_slots = s->shape->part_slots, occupied = 0;
 	size_t count = size_of(s, bucket);
+	uint64_t occupied = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		s->origins[i] = (uint32_t)sp_placement_origin(hashes[i], first, part_slots);
+	find_origins(s, bucket, first);
+	for (size_t i = 0; i < count; i++)
 		occupied |= taken_from(s, s->origins[i]);
-	}
 	return all_different(s->origins, count) ? ~occupied : 0;
 }
 
-static bool is_recent(const search *s, uint32_t bucket)
+/* In the slots `move` behind its origins, which are free. */
+static void settle(search *s, uint16_t bucket, size_t first, size_t move)
 {
-	for (size_t i = 0; i < RECENT; i++)
-		if (s->recent[i] == bucket)
-			return true;
-	return false;
-}
-
-/* What driving out the owners of `slots` costs; SIZE_MAX when one of them was placed just now. */
-static size_t cost_of(const search *s, const uint32_t *slots, size_t count)
-{
-	size_t cost = 0;
+	size_t count = size_of(s, bucket), cost = count * count;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t size;
+		size_t slot = s->origins[i] + move;
 
-		if (!is_taken(s, slots[i]))
-			continue;
-		if (is_recent(s, s->owners[slots[i]]))
-			return SIZE_MAX;
-		size = size_of(s, s->owners[slots[i]]);
-		cost += size * size;
+		s->taken[slot / 64] |= UINT64_C(1) << (slot % 64);
+		s->owners[slot] = bucket;
+		s->costs[slot] = cost < UINT8_MAX ? (uint8_t)cost : UINT8_MAX;
 	}
-	return cost;
-}
-
-static void drive_out(search *s, uint32_t bucket)
-{
-	uint32_t slots[MAX_BUCKET];
-
-	slots_of(s, bucket, s->pilots[bucket], slots);
-	for (size_t i = 0; i < size_of(s, bucket); i++)
-		s->taken[slots[i] / 64] &= ~(UINT64_C(1) << (slots[i] % 64));
-	push(s, bucket);
-}
-
-/* In these slots, which are free. */
-static void settle(search *s, uint32_t bucket, uint8_t pilot, const uint32_t *slots)
-{
-	for (size_t i = 0; i < size_of(s, bucket); i++) {
-		s->taken[slots[i] / 64] |= UINT64_C(1) << (slots[i] % 64);
-		s->owners[slots[i]] = bucket;
-	}
-	s->pilots[bucket] = pilot;
+	s->pilots[bucket] = (uint8_t)(first + move);
 	s->recent[s->placed++ % RECENT] = bucket;
 }
 
-/* The pilot that drives out the least; false when none will do. */
-static bool cheapest_pilot(search *s, uint32_t bucket, uint8_t *pilot)
+/* Another one for each bucket: were it always the same, keys would crowd together. */
+static size_t random_bits(search *s)
 {
-	size_t least = SIZE_MAX, count = size_of(s, bucket);
-
 	s->walk = s->walk * UINT64_C(6364136223846793005) + 1442695040888963407u;
-	for (size_t t = 0; t < PILOTS && least > 1; t++) {
-		uint8_t candidate = (uint8_t)(t + (s->walk >> 56));
-		uint32_t slots[MAX_BUCKET];
-		size_t cost;
-
-		slots_of(s, bucket, candidate, slots);
-		cost = cost_of(s, slots, count);
-		if (cost < least && all_different(slots, count)) {
-			least = cost;
-			*pilot = candidate;
-		}
-	}
-	return least != SIZE_MAX;
+	return (size_t)(s->walk >> 56);
 }
 
-/* Any of the pilots that will do: were it always the first, keys would crowd together. */
-static bool settle_freely(search *s, uint32_t bucket)
+/* In any of the places that are free. */
+static bool settle_freely(search *s, uint16_t bucket)
 {
-	size_t moves = sp_placement_moves(s->shape->part_slots);
+	size_t moves = sp_placement_moves(s->shape->part_slots), begin = random_bits(s) / 4;
 
-	s->walk = s->walk * UINT64_C(6364136223846793005) + 1442695040888963407u;
 	for (size_t first = 0; first < PILOTS; first += moves + 1) {
 		uint64_t some = free_among(s, bucket, first) & (UINT64_MAX >> (63 - moves));
-		uint64_t after = some & (UINT64_MAX << (s->walk >> 58));
-		size_t move;
+		uint64_t after = some & (UINT64_MAX << begin);
 
 		if (some == 0)
 			continue;
-		move = (size_t)__builtin_ctzll(after != 0 ? after : some);
-		for (size_t i = 0; i < size_of(s, bucket); i++)
-			s->origins[i] += (uint32_t)move;
-		settle(s, bucket, (uint8_t)(first + move), s->origins);
+		settle(s, bucket, first, (size_t)__builtin_ctzll(after != 0 ? after : some));
 		return true;
 	}
 	return false;
 }
 
-static bool settle_by_force(search *s, uint32_t bucket)
-{
-	uint32_t slots[MAX_BUCKET];
-	uint8_t pilot = 0;
+/* --------------------------------------------------------------- driving out */
 
-	if (!cheapest_pilot(s, bucket, &pilot))
+static void drive_out(search *s, uint16_t bucket)
+{
+	const uint64_t *hashes = s->hashes + s->starts[bucket];
+
+	for (size_t i = 0; i < size_of(s, bucket); i++) {
+		size_t slot = sp_placement_slot_of(hashes[i], s->pilots[bucket],
+						   s->shape->part_slots);
+
+		s->taken[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
+		s->costs[slot] = 0;
+	}
+	push(s, bucket);
+}
+
+/* Whether one of the slots `move` behind the origins [count] belongs to a bucket placed just now.
+ */
+static bool are_recent(const search *s, size_t count, size_t move)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t slot = s->origins[i] + move;
+
+		for (size_t k = 0; s->costs[slot] != 0 && k < RECENT; k++)
+			if (s->recent[k] == s->owners[slot])
+				return true;
+	}
+	return false;
+}
+
+/* What driving out costs, for each of the moves [PILOTS / 4] behind the origins [count]. */
+static void sum_costs(const search *s, size_t count, uint16_t *costs)
+{
+	memset(costs, 0, PILOTS / 4 * sizeof(*costs));
+	for (size_t i = 0; i < count; i++)
+		for (size_t t = 0; t < PILOTS / 4; t++)
+			costs[t] = (uint16_t)(costs[t] + s->costs[s->origins[i] + t]);
+}
+
+/* The move that costs less than *least, and least of these; false when there is none. */
+static bool cheapest_move(search *s, uint16_t bucket, size_t first, size_t *least, size_t *move)
+{
+	size_t moves = sp_placement_moves(s->shape->part_slots), count = size_of(s, bucket);
+	size_t begin = random_bits(s);
+	uint16_t costs[PILOTS / 4];
+	bool found = false;
+
+	find_origins(s, bucket, first);
+	if (!all_different(s->origins, count))
 		return false;
-	slots_of(s, bucket, pilot, slots);
+	sum_costs(s, count, costs);
+	for (size_t t = 0; t <= moves; t++) {
+		size_t candidate = (begin + t) & moves;
+
+		if (costs[candidate] < *least && !are_recent(s, count, candidate)) {
+			found = true;
+			*least = costs[candidate];
+			*move = candidate;
+		}
+	}
+	return found;
+}
+
+/* By the pilot that drives out the least; false when none will do. */
+static bool settle_by_force(search *s, uint16_t bucket)
+{
+	size_t moves = sp_placement_moves(s->shape->part_slots), begin = random_bits(s) & ~moves;
+	size_t least = SIZE_MAX, first = 0, move = 0;
+
+	for (size_t t = 0; t < PILOTS && least > 1; t += moves + 1)
+		if (cheapest_move(s, bucket, (begin + t) % PILOTS, &least, &move))
+			first = (begin + t) % PILOTS;
+	if (least == SIZE_MAX)
+		return false;
+	find_origins(s, bucket, first);
 	for (size_t i = 0; i < size_of(s, bucket); i++)
-		if (is_taken(s, slots[i]))
-			drive_out(s, s->owners[slots[i]]);
-	settle(s, bucket, pilot, slots);
+		if (s->costs[s->origins[i] + move] != 0)
+			drive_out(s, s->owners[s->origins[i] + move]);
+	settle(s, bucket, first, move);
 	return true;
 }
 
 /* Hashes by bucket: counted, then each to its place. */
 static void group(search *s, const uint64_t *hashes, size_t count)
 {
-	uint32_t *ends = s->starts + 1; /* while they are filled, where the next hash goes */
+	uint16_t *ends = s->starts + 1; /* while they are filled, where the next hash goes */
 	size_t buckets = s->shape->part_buckets, at = 0;
 
 	memset(s->starts, 0, (buckets + 1) * sizeof(*s->starts));
@@ -241,7 +259,7 @@ static void group(search *s, const uint64_t *hashes, size_t count)
 	for (size_t b = 0; b < buckets; b++) {
 		size_t size = ends[b];
 
-		ends[b] = (uint32_t)at;
+		ends[b] = (uint16_t)at;
 		at += size;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -254,11 +272,13 @@ static bool fill_stacks(search *s)
 	memset(s->tops, 0xff, sizeof(s->tops));
 	memset(s->recent, 0xff, sizeof(s->recent));
 	memset(s->pilots, 0, s->shape->part_buckets);
-	for (uint32_t b = 0; b < s->shape->part_buckets; b++) {
-		if (size_of(s, b) > MAX_BUCKET)
+	for (size_t b = 0; b < s->shape->part_buckets; b++) {
+		size_t size = size_of(s, (uint16_t)b);
+
+		if (size > MAX_BUCKET)
 			return false;
-		if (size_of(s, b) != 0)
-			push(s, b);
+		if (size != 0)
+			push(s, (uint16_t)b);
 	}
 	return true;
 }
@@ -266,7 +286,7 @@ static bool fill_stacks(search *s)
 static bool place_all(search *s)
 {
 	size_t most = MAX_MOVES * s->shape->part_buckets;
-	uint32_t bucket;
+	uint16_t bucket;
 
 	if (!fill_stacks(s))
 		return false;
@@ -279,26 +299,34 @@ static bool place_all(search *s)
 	return true;
 }
 
+static sp_status no_places(size_t count, sp_error *err)
+{
+	return sp_error_set(err, SP_BUSY, "no places for %zu keys under this seed", count);
+}
+
 sp_status sp_placement__search(const sp_rows_shape *shape, const uint64_t *hashes, size_t count,
 			       uint8_t *pilots, sp_error *err)
 {
-	size_t buckets = shape->part_buckets, words = shape->part_slots / 64 + 2;
+	size_t buckets = shape->part_buckets, slots = shape->part_slots, words = slots / 64 + 2;
 	search s = {.shape = shape, .pilots = pilots};
-	bool placed;
+	bool placed = false;
 
+	if (slots > UINT16_MAX) /* far more than there should be: many are the same */
+		return no_places(count, err);
+	/* A pilot's slots are looked at 64 at a time, also behind the last origin. */
 	s.taken = sp_alloc((words + count) * sizeof(uint64_t) +
-			   (2 * buckets + 1 + shape->part_slots) * sizeof(uint32_t));
+			   (2 * buckets + 1 + slots) * sizeof(uint16_t) + slots + PILOTS / 4);
 	if (s.taken == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory to place %zu keys", count);
 	memset(s.taken, 0, words * sizeof(*s.taken));
 	s.hashes = s.taken + words;
-	s.starts = (uint32_t *)(s.hashes + count);
+	s.starts = (uint16_t *)(s.hashes + count);
 	s.next = s.starts + buckets + 1;
 	s.owners = s.next + buckets;
+	s.costs = (uint8_t *)(s.owners + slots);
+	memset(s.costs, 0, slots + PILOTS / 4);
 	group(&s, hashes, count);
 	placed = place_all(&s);
 	sp_free(s.taken);
-	if (!placed)
-		return sp_error_set(err, SP_BUSY, "no places for %zu keys under this seed", count);
-	return SP_OK;
+	return placed ? SP_OK : no_places(count, err);
 }
