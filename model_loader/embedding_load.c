@@ -186,6 +186,30 @@ static sp_status read_merged(const load *l, const sp_embedding_rows *rows, const
 	return status;
 }
 
+/* At most, of those that the checkpoint has; 0 when it cannot be told yet. */
+static size_t expected_rows(const load *l, const sp_embedding_rows *rows)
+{
+	sp_embedding_rows own = own_rows(l, rows);
+	size_t count = 0;
+
+	for (size_t i = 0; i < own.part_count; i++) {
+		if (own.parts[i].ssd_record != NULL)
+			return 0;
+		count += own.parts[i].row_count;
+	}
+	return count;
+}
+
+/* Nothing is known of how many remain where some are left out. */
+static size_t expected_here(const load *l, const sp_embedding_rows *rows)
+{
+	const sp_row_selection *s = &l->selection;
+	bool all = s->part_count == 1 && s->slice_count == 1 &&
+		   s->frequency_threshold <= s->frequency_floor;
+
+	return all ? expected_rows(l, rows) : 0;
+}
+
 /* `full` is what the rows of a delta lie over; NULL for those of a full checkpoint. */
 static sp_status make_rows(sp_rows **out, const load *l, const sp_embedding_rows *rows,
 			   const sp_table *full, sp_error *err)
@@ -193,6 +217,7 @@ static sp_status make_rows(sp_rows **out, const load *l, const sp_embedding_rows
 	sp_rows_options options = {.name = l->spec->name,
 				   .dim = l->spec->dim,
 				   .format = row_format(l),
+				   .expected_rows = expected_here(l, rows),
 				   .threads = l->policy->threads};
 	sp_row_sink sink = {.add_keys = add_keys,
 			    .start_rows = start_rows,
@@ -238,25 +263,10 @@ static sp_status start_in_order(void *context, bool *in_order, sp_error *err)
 	return SP_OK;
 }
 
-/* At most; 0 when it cannot be told yet. */
-static size_t expected_rows(const load *l)
-{
-	const sp_embedding_rows *rows = &l->embedding->full;
-	size_t count = 0;
-
-	for (size_t i = 0; i < rows->part_count; i++) {
-		if (rows->parts[i].ssd_record != NULL)
-			return 0;
-		if (l->embedding->whole || i == (size_t)l->spec->partition_id)
-			count += rows->parts[i].row_count;
-	}
-	return count;
-}
-
 /* Without the keys being counted first: what is surely small needs no disk. */
 static bool belongs_on_ssd(const load *l, const sp_ssd_table *table)
 {
-	size_t rows = expected_rows(l), bytes;
+	size_t rows = expected_rows(l, &l->embedding->full), bytes;
 
 	if (l->policy->ssd == NULL)
 		return false;
@@ -273,7 +283,8 @@ static sp_status build_tier(sp_tier **out, const load *l, const sp_ssd_table *ta
 	sp_ssd_builder *builder;
 	sp_status status;
 
-	SP_TRY(sp_ssd_builder_create(&builder, l->policy->ssd, table, expected_rows(l), err));
+	SP_TRY(sp_ssd_builder_create(&builder, l->policy->ssd, table,
+				     expected_rows(l, &l->embedding->full), err));
 	sink.context = builder;
 	status = read_merged(l, &l->embedding->full, NULL, &sink, err);
 	if (status == SP_OK)

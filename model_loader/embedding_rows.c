@@ -21,6 +21,8 @@ enum {
 	PIECE_ROWS = 4096,
 	/* Keys in a piece of those that are on an SSD tier. */
 	KEYS_PIECE = 32768,
+	/* Pieces whose keys are added together. */
+	KEYS_PIECES = 16,
 	/* Pieces whose pages are given back together. */
 	DONE_PIECES = 16,
 	/* Pieces of rows that the disk is asked for before they are needed, ... */
@@ -263,7 +265,6 @@ typedef struct passage {
 	size_t number, first; /* of the piece; of its first row among those of the source */
 	sp_row_piece piece;
 	sums sums;
-	room room;
 } passage;
 
 static passage passage_of(const reading *job, size_t number)
@@ -274,19 +275,16 @@ static passage passage_of(const reading *job, size_t number)
 	return p;
 }
 
-/* Reads the keys; makes room for `raw` bytes of rows. */
-static sp_status begin(passage *p, const reading *job, size_t raw, sp_error *err)
+/* Reads the keys into `r`. */
+static void begin(passage *p, const reading *job, room *r)
 {
-	SP_TRY(room_init(&p->room, p->piece.count, raw, err));
-	read_keys(job, p->from, p->first, &p->room, &p->piece, &p->sums);
-	return SP_OK;
+	read_keys(job, p->from, p->first, r, &p->piece, &p->sums);
 }
 
-static void end(passage *p, const reading *job, bool with_values)
+static void end(const passage *p, const reading *job, bool with_values)
 {
 	done_so_far(job, p->from, p->number, p->first + p->piece.count, with_values);
 	job->pieces[p->number] = p->sums;
-	sp_free(p->room.keys);
 }
 
 /* ---------------------------------------------------------------- first pass */
@@ -318,22 +316,39 @@ static sp_status add_all_ssd(const reading *job, sp_error *err)
 	return status;
 }
 
-static sp_status add_piece(void *context, size_t number, sp_error *err)
+/* Together: a sink divides many keys at less cost than few. */
+static sp_status add_pieces(void *context, size_t group, sp_error *err)
 {
 	const reading *job = context;
-	passage p = passage_of(job, number);
+	size_t first = group * KEYS_PIECES, left = job->piece_count - first;
+	size_t count = left < KEYS_PIECES ? left : KEYS_PIECES;
+	sp_row_piece all = {.count = 0};
 	sp_status status;
+	room r = {0}, rest;
 
-	SP_TRY(begin(&p, job, 0, err));
-	status = job->sink->add_keys(job->sink->context, &p.piece, err);
-	end(&p, job, false);
+	SP_TRY(room_init(&r, count * job->piece_rows, 0, err));
+	rest = r;
+	for (size_t i = 0; i < count; i++) {
+		passage p = passage_of(job, first + i);
+
+		begin(&p, job, &rest);
+		end(&p, job, false);
+		all.count += p.piece.count;
+		rest.keys += p.piece.count;
+		rest.freqs += p.piece.count;
+	}
+	all.keys = r.keys;
+	all.freqs = job->sink->wants_freqs ? r.freqs : NULL;
+	status = job->sink->add_keys(job->sink->context, &all, err);
+	sp_free(r.keys);
 	return status;
 }
 
 static sp_status add_keys(reading *job, size_t threads, sp_error *err)
 {
 	SP_TRY(add_all_ssd(job, err));
-	SP_TRY(sp_parallel_run(threads, job->piece_count, add_piece, job, err));
+	SP_TRY(sp_parallel_run(threads, (job->piece_count + KEYS_PIECES - 1) / KEYS_PIECES,
+			       add_pieces, job, err));
 	for (size_t i = 0; i < job->source_count; i++) {
 		sums s = join_sums(job, &job->sources[i]);
 
@@ -355,7 +370,7 @@ static size_t bytes_copied(const reading *job, const source *from, size_t rows)
 	return puts_checked(job, from) ? 0 : rows * job->dim * sizeof(float);
 }
 
-static sp_status put_values(const reading *job, passage *p, sp_error *err)
+static sp_status put_values(const reading *job, passage *p, const room *r, sp_error *err)
 {
 	const sp_bundle_span *values = &p->from->values;
 	const sp_row_sink *sink = job->sink;
@@ -365,7 +380,7 @@ static sp_status put_values(const reading *job, passage *p, sp_error *err)
 		p->piece.rows = sp_bundle_span_at(values, at, count);
 		return sink->put_checked(sink->context, &p->piece, &p->sums.values, err);
 	}
-	p->piece.rows = sp_bundle_span_copy(values, at, count, p->room.raw, &p->sums.values);
+	p->piece.rows = sp_bundle_span_copy(values, at, count, r->raw, &p->sums.values);
 	return sink->put_rows(sink->context, &p->piece, err);
 }
 
@@ -374,12 +389,15 @@ static sp_status put_piece(void *context, size_t number, sp_error *err)
 	const reading *job = context;
 	passage p = passage_of(job, number);
 	sp_status status;
+	room r = {0};
 
+	SP_TRY(room_init(&r, p.piece.count, bytes_copied(job, p.from, p.piece.count), err));
 	sp_bundle_span_advise(&p.from->values, (p.first + AHEAD * job->piece_rows) * job->dim,
 			      job->piece_rows * job->dim, SP_MAPPING_WILL_NEED);
-	SP_TRY(begin(&p, job, bytes_copied(job, p.from, p.piece.count), err));
-	status = put_values(job, &p, err);
+	begin(&p, job, &r);
+	status = put_values(job, &p, &r, err);
 	end(&p, job, true);
+	sp_free(r.keys);
 	return status;
 }
 

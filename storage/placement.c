@@ -38,8 +38,7 @@ typedef struct build {
 	sp_region keys;          /* int64 [count] */
 	sp_region hashes;        /* of the same, part by part */
 	sp_region pilots;
-	size_t *starts; /* [part_count]: where a part's hashes begin */
-	size_t *sizes;  /* [part_count]: how many they are */
+	sp_placement_parts parts; /* of these hashes */
 	size_t *places; /* [threads, part_count]: of each share of the keys, for scatter() */
 } build;
 
@@ -48,7 +47,7 @@ static void build_fini(build *b)
 	sp_region_fini(&b->keys);
 	sp_region_fini(&b->hashes);
 	sp_region_fini(&b->pilots);
-	sp_free(b->starts);
+	sp_free(b->parts.starts);
 }
 
 static sp_status no_memory(const build *b, sp_error *err)
@@ -56,7 +55,7 @@ static sp_status no_memory(const build *b, sp_error *err)
 	return sp_error_set(err, SP_NO_MEMORY, "no memory to place %zu keys", b->count);
 }
 
-static void choose_seed(sp_rows_shape *shape)
+void sp_placement__choose_seed(sp_rows_shape *shape)
 {
 	uint64_t seed[2];
 
@@ -128,14 +127,14 @@ static void make_places(build *b)
 	size_t parts = b->shape->part_count, at = 0;
 
 	for (size_t p = 0; p < parts; p++) {
-		b->starts[p] = at;
+		b->parts.starts[p] = at;
 		for (size_t t = 0; t < b->threads; t++) {
 			size_t size = b->places[t * parts + p];
 
 			b->places[t * parts + p] = at;
 			at += size;
 		}
-		b->sizes[p] = at - b->starts[p];
+		b->parts.sizes[p] = at - b->parts.starts[p];
 	}
 }
 
@@ -144,7 +143,7 @@ static sp_status scatter_share(void *context, size_t share, sp_error *err)
 	const build *b = context;
 	const sp_rows_shape *shape = b->shape;
 	const int64_t *keys = b->keys.data;
-	uint64_t *hashes = b->hashes.data;
+	uint64_t *hashes = b->parts.hashes;
 	size_t *places = b->places + share * shape->part_count, first, end;
 
 	(void)err;
@@ -174,105 +173,130 @@ static int by_value(const void *a, const void *b)
 static sp_status drop_repeats(void *context, size_t part, sp_error *err)
 {
 	const build *b = context;
-	uint64_t *hashes = (uint64_t *)b->hashes.data + b->starts[part];
-	size_t count = 0;
+	uint64_t *hashes = b->parts.hashes + b->parts.starts[part];
+	size_t *size = &b->parts.sizes[part], count = 0;
 
 	(void)err;
-	qsort(hashes, b->sizes[part], sizeof(*hashes), by_value);
-	for (size_t i = 0; i < b->sizes[part]; i++)
+	qsort(hashes, *size, sizeof(*hashes), by_value);
+	for (size_t i = 0; i < *size; i++)
 		if (i == 0 || hashes[i] != hashes[i - 1])
 			hashes[count++] = hashes[i];
-	b->sizes[part] = count;
+	*size = count;
 	return SP_OK;
 }
 
-/* All parts get the room that the fullest one needs. */
-static void make_room(const build *b)
+/* ---------------------------------------------------------------- pilots */
+
+typedef struct placing {
+	const sp_rows_shape *shape;
+	const sp_placement_parts *parts;
+	uint8_t *pilots;
+	const atomic_bool *stop;
+} placing;
+
+static sp_status search_part(void *context, size_t part, sp_error *err)
 {
-	sp_rows_shape *shape = b->shape;
+	const placing *p = context;
+
+	if (sp_placement__is_stopped(p->stop))
+		return sp_error_set(err, SP_BUSY, "placing %zu keys was stopped",
+				    p->shape->row_count);
+	return sp_placement__search(p->shape, p->parts->hashes + p->parts->starts[part],
+				    p->parts->sizes[part],
+				    p->pilots + part * p->shape->part_buckets, err);
+}
+
+/* All parts get the room that the fullest one needs. */
+static void make_room(sp_rows_shape *shape, const sp_placement_parts *parts)
+{
 	size_t fullest = 0;
 
 	shape->row_count = 0;
 	for (size_t p = 0; p < shape->part_count; p++) {
-		shape->row_count += b->sizes[p];
-		if (b->sizes[p] > fullest)
-			fullest = b->sizes[p];
+		shape->row_count += parts->sizes[p];
+		if (parts->sizes[p] > fullest)
+			fullest = parts->sizes[p];
 	}
 	shape->part_slots = fullest + fullest / SPARE_PARTS + SPARE_SLOTS;
 	shape->slot_count = shape->part_count * shape->part_slots;
+	shape->part_buckets = shape->row_count / shape->part_count * BUCKETS / BUCKET_KEYS + 1;
 }
 
-static bool is_stopped(const build *b)
+sp_status sp_placement__place(sp_region *pilots, sp_rows_shape *shape,
+			      const sp_placement_parts *parts, size_t threads,
+			      const atomic_bool *stop, sp_error *err)
 {
-	return b->stop != NULL && atomic_load_explicit(b->stop, memory_order_relaxed);
+	placing p = {.shape = shape, .parts = parts, .stop = stop};
+
+	make_room(shape, parts);
+	if (!sp_region_resize(pilots, shape->part_count * shape->part_buckets))
+		return sp_error_set(err, SP_NO_MEMORY, "no memory to place %zu keys",
+				    shape->row_count);
+	p.pilots = pilots->data;
+	return sp_parallel_run(threads, shape->part_count, search_part, &p, err);
 }
 
-static sp_status search_part(void *context, size_t part, sp_error *err)
-{
-	const build *b = context;
+/* ------------------------------------------------------------------- all */
 
-	if (is_stopped(b))
-		return sp_error_set(err, SP_BUSY, "placing %zu keys was stopped", b->count);
-	return sp_placement__search(b->shape, (const uint64_t *)b->hashes.data + b->starts[part],
-				    b->sizes[part],
-				    (uint8_t *)b->pilots.data + part * b->shape->part_buckets, err);
+size_t sp_placement__turn_back(const sp_rows_shape *shape, const sp_placement_parts *parts,
+			       int64_t *keys)
+{
+	unhash u = unhash_of(shape);
+	size_t count = 0;
+
+	for (size_t p = 0; p < shape->part_count; p++)
+		for (size_t i = 0; i < parts->sizes[p]; i++)
+			keys[count++] = key_of(&u, parts->hashes[parts->starts[p] + i]);
+	return count;
 }
 
-/* Hashes become keys again, without gaps. */
-static void turn_back(build *b)
+size_t sp_placement__part_count(size_t key_count)
 {
-	unhash u = unhash_of(b->shape);
-	int64_t *keys = b->keys.data;
-
-	b->count = 0;
-	for (size_t p = 0; p < b->shape->part_count; p++)
-		for (size_t i = 0; i < b->sizes[p]; i++)
-			keys[b->count++] = key_of(&u,
-						  ((uint64_t *)b->hashes.data)[b->starts[p] + i]);
+	return key_count / PART_KEYS + (key_count % PART_KEYS != 0 || key_count == 0);
 }
 
 /* Into as many parts as the keys fill. */
 static sp_status divide(build *b, sp_error *err)
 {
-	sp_rows_shape *shape = b->shape;
+	size_t parts = sp_placement__part_count(b->count);
 
-	shape->part_count = b->count / PART_KEYS + (b->count % PART_KEYS != 0 || b->count == 0);
-	shape->part_buckets = b->count / shape->part_count * BUCKETS / BUCKET_KEYS + 1;
-	if (b->threads > shape->part_count) /* a small set is done before a thread has started */
-		b->threads = shape->part_count;
-	b->starts = sp_alloc_zero(shape->part_count, (2 + b->threads) * sizeof(size_t));
-	if (b->starts == NULL || !sp_region_resize(&b->hashes, b->count * sizeof(uint64_t)) ||
-	    !sp_region_resize(&b->pilots, shape->part_count * shape->part_buckets))
+	b->shape->part_count = parts;
+	if (b->threads > parts) /* a small set is done before a thread has started */
+		b->threads = parts;
+	b->parts.starts = sp_alloc_zero(parts, (2 + b->threads) * sizeof(size_t));
+	if (b->parts.starts == NULL || !sp_region_resize(&b->hashes, b->count * sizeof(uint64_t)))
 		return no_memory(b, err);
-	b->sizes = b->starts + shape->part_count;
-	b->places = b->sizes + shape->part_count;
+	b->parts.hashes = b->hashes.data;
+	b->parts.sizes = b->parts.starts + parts;
+	b->places = b->parts.sizes + parts;
 	return SP_OK;
 }
 
-static sp_status find(build *b, sp_error *err)
+static sp_status find(build *b, int tried, sp_error *err)
 {
 	SP_TRY(divide(b, err));
-	for (int tries = 0; tries < MAX_SEEDS; tries++) {
+	for (int tries = tried; tries < MAX_SEEDS; tries++) {
 		sp_status status;
 
-		choose_seed(b->shape);
+		sp_placement__choose_seed(b->shape);
 		SP_TRY(scatter(b, err));
 		if (tries == 1)
 			SP_TRY(sp_parallel_run(b->threads, b->shape->part_count, drop_repeats, b,
 					       err));
-		make_room(b);
-		status = sp_parallel_run(b->threads, b->shape->part_count, search_part, b, err);
-		if (status != SP_BUSY || is_stopped(b)) /* busy: another seed may do */
+		status = sp_placement__place(&b->pilots, b->shape, &b->parts, b->threads, b->stop,
+					     err);
+		if (status != SP_BUSY || sp_placement__is_stopped(b->stop))
 			return status;
-		turn_back(b);
+		/* Another seed may do. */
+		b->count = sp_placement__turn_back(b->shape, &b->parts, b->keys.data);
 	}
 	return sp_error_set(err, SP_INTERNAL, "no places for %zu keys under %d seeds", b->count,
 			    MAX_SEEDS);
 }
 
-sp_status sp_placement_find(sp_region *pilots, sp_rows_shape *shape, sp_region *keys,
-			    size_t key_count, size_t threads, const atomic_bool *stop,
-			    sp_error *err)
+sp_status sp_placement__find(sp_region *pilots, sp_rows_shape *shape, sp_region *keys,
+			     size_t key_count, int tried, size_t threads, const atomic_bool *stop,
+			     sp_error *err)
 {
 	build b = {.shape = shape,
 		   .threads = threads,
@@ -282,11 +306,18 @@ sp_status sp_placement_find(sp_region *pilots, sp_rows_shape *shape, sp_region *
 	sp_status status;
 
 	*keys = (sp_region){0};
-	status = find(&b, err);
+	status = find(&b, tried, err);
 	if (status == SP_OK) {
 		*pilots = b.pilots;
 		b.pilots = (sp_region){0};
 	}
 	build_fini(&b);
 	return status;
+}
+
+sp_status sp_placement_find(sp_region *pilots, sp_rows_shape *shape, sp_region *keys,
+			    size_t key_count, size_t threads, const atomic_bool *stop,
+			    sp_error *err)
+{
+	return sp_placement__find(pilots, shape, keys, key_count, 0, threads, stop, err);
 }

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/size.h"
+#include "storage/placement_keys.h"
 #include "storage/rows_internal.h"
 #include "storage/woven_stream.h"
 
@@ -32,10 +33,10 @@ struct sp_rows_builder {
 	const atomic_bool *stop;
 	sp_rows_shape shape;
 	_Atomic uint64_t put;
-	sp_region pilots; /* after index() */
+	sp_placement_keys *keys; /* those added; NULL after index() */
+	sp_region pilots;        /* after index() */
 
 	pthread_mutex_t lock; /* for what follows */
-	sp_region keys;       /* those added; empty after index() */
 	size_t key_count;
 	size_t dropped;
 	uint64_t added;          /* sum of sum_of() */
@@ -52,7 +53,7 @@ static sp_status no_memory(const sp_rows_builder *builder, sp_error *err)
 
 static sp_status fill(sp_rows_builder *builder, const sp_rows_options *options, sp_error *err)
 {
-	size_t size;
+	sp_status status;
 
 	builder->name = sp_alloc_text(options->name);
 	if (builder->name == NULL)
@@ -63,10 +64,9 @@ static sp_status fill(sp_rows_builder *builder, const sp_rows_options *options, 
 	builder->threads = options->threads != 0 ? options->threads : 1;
 	builder->stop = options->stop;
 	builder->shape = (sp_rows_shape){.format = options->format, .dim = options->dim};
-	if (!sp_size_mul(&size, options->expected_rows, sizeof(int64_t)) ||
-	    !sp_region_resize(&builder->keys, size))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu rows of table '%s'",
-				    options->expected_rows, options->name);
+	status = sp_placement_keys_create(&builder->keys, options->expected_rows, err);
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "table '%s'", options->name);
 	return SP_OK;
 }
 
@@ -93,7 +93,7 @@ void sp_rows_builder_destroy(sp_rows_builder *builder)
 	if (builder == NULL)
 		return;
 	sp_rows_release(builder->rows);
-	sp_region_fini(&builder->keys);
+	sp_placement_keys_destroy(builder->keys);
 	sp_region_fini(&builder->pilots);
 	sp_region_fini(&builder->outliers);
 	pthread_mutex_destroy(&builder->lock);
@@ -116,19 +116,6 @@ size_t sp_rows_builder_repeated(const sp_rows_builder *builder)
 	return builder->key_count - builder->shape.row_count;
 }
 
-/* Room for `count` more keys, and for half as many again as there are when it has to grow. */
-static bool reserve_keys(sp_rows_builder *builder, size_t count)
-{
-	size_t needed, size, grown = builder->keys.size + builder->keys.size / 2;
-
-	if (!sp_size_add(&needed, builder->key_count, count) ||
-	    !sp_size_mul(&size, needed, sizeof(int64_t)))
-		return false;
-	if (size <= builder->keys.size)
-		return true;
-	return sp_region_resize(&builder->keys, size > grown ? size : grown / 8 * 8);
-}
-
 static bool is_mark(int64_t key)
 {
 	return key == SP_ROWS_EMPTY_KEY || key == SP_ROWS_DELETED_KEY;
@@ -142,54 +129,41 @@ static uint64_t sum_of(int64_t key)
 	return x ^ x >> 32;
 }
 
-/* Behind those that are there, without the marks; called under the lock. */
-static void append_keys(sp_rows_builder *builder, const int64_t *keys, size_t count, size_t marks)
+static uint64_t sum_of_all(const int64_t *keys, size_t count)
 {
-	int64_t *to = (int64_t *)builder->keys.data + builder->key_count;
+	uint64_t sum = 0;
 
-	builder->dropped += marks;
-	builder->key_count += count - marks;
-	for (size_t i = 0; marks != 0 && i < count; i++) {
-		*to = keys[i]; /* there is room for one that does not count, too */
-		to += !is_mark(keys[i]);
-	}
-	if (marks == 0 && count != 0)
-		memcpy(to, keys, count * sizeof(*keys));
+	for (size_t i = 0; i < count; i++)
+		sum += is_mark(keys[i]) ? 0 : sum_of(keys[i]);
+	return sum;
 }
 
-/* Sums up while others append theirs, and holds them up for as long as copying takes. */
 sp_status sp_rows_builder_add_keys(sp_rows_builder *builder, const int64_t *keys, size_t count,
 				   sp_error *err)
 {
-	uint64_t added = 0;
-	size_t marks = 0;
 	sp_status status;
-	bool fits;
+	uint64_t added;
+	size_t held;
 
+	status = sp_placement_keys_add(builder->keys, keys, count, &held, err);
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "table '%s'", builder->name);
+	added = sum_of_all(keys, count);
 	pthread_mutex_lock(&builder->lock);
-	fits = reserve_keys(builder, count);
+	builder->key_count += held;
+	builder->dropped += count - held;
+	builder->added += added;
 	pthread_mutex_unlock(&builder->lock);
-	for (size_t i = 0; fits && i < count; i++) {
-		marks += is_mark(keys[i]);
-		added += is_mark(keys[i]) ? 0 : sum_of(keys[i]);
-	}
-	pthread_mutex_lock(&builder->lock);
-	fits = fits && reserve_keys(builder, count); /* others may have come between */
-	if (fits) {
-		append_keys(builder, keys, count, marks);
-		builder->added += added;
-	}
-	status = fits ? SP_OK : no_memory(builder, err);
-	pthread_mutex_unlock(&builder->lock);
-	return status;
+	return SP_OK;
 }
 
 sp_status sp_rows_builder_index(sp_rows_builder *builder, sp_error *err)
 {
-	sp_status status = sp_placement_find(&builder->pilots, &builder->shape, &builder->keys,
-					     builder->key_count, builder->threads, builder->stop,
-					     err);
+	sp_status status = sp_placement_keys_find(&builder->pilots, &builder->shape, builder->keys,
+						  builder->threads, builder->stop, err);
 
+	sp_placement_keys_destroy(builder->keys);
+	builder->keys = NULL;
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "table '%s'", builder->name);
 	return SP_OK;
@@ -396,7 +370,6 @@ static sp_status put_streamed(sp_rows_builder *builder, const int64_t *keys, con
 {
 	size_t row_size = builder->shape.dim * sizeof(float);
 	sp_woven_stream stream;
-	uint64_t put = 0;
 
 	sp_woven_stream_begin(&stream, builder->shape.dim, *crc);
 	for (size_t first = 0; first < count; first += STREAM_BLOCK) {
@@ -406,9 +379,7 @@ static sp_status put_streamed(sp_rows_builder *builder, const int64_t *keys, con
 				 left < STREAM_BLOCK ? left : STREAM_BLOCK, err));
 	}
 	*crc = sp_woven_stream_end(&stream);
-	for (size_t i = 0; i < count; i++)
-		put += is_mark(keys[i]) ? 0 : sum_of(keys[i]);
-	atomic_fetch_add_explicit(&builder->put, put, memory_order_relaxed);
+	atomic_fetch_add_explicit(&builder->put, sum_of_all(keys, count), memory_order_relaxed);
 	return SP_OK;
 }
 

@@ -26,7 +26,7 @@ typedef struct sp_rows_options {
 	const char *name; /* for errors; copied */
 	size_t dim;       /* elements of a row, >= 1 */
 	sp_row_format format;
-	size_t expected_rows;    /* a hint; 0 when unknown */
+	size_t expected_rows;    /* how many keys will be added, or a few more; 0 when unknown */
 	size_t threads;          /* that index() may use, the caller's included; 0 is 1 */
 	const atomic_bool *stop; /* index() gives up soon after it has become true; NULL: never */
 } sp_rows_options;
