@@ -4,6 +4,7 @@
 #include <liburing.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -30,6 +31,7 @@ struct sp_read_rings {
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
 	ring *free;
+	pid_t owner; /* the process that made them */
 	size_t count;
 	ring rings[];
 };
@@ -97,6 +99,7 @@ sp_status sp_read_rings_create(sp_read_rings **out, size_t count, sp_error *err)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu rings", count);
 	pthread_mutex_init(&rings->lock, NULL);
 	init_condition(&rings->freed);
+	rings->owner = getpid();
 	for (; rings->count < count; rings->count++) {
 		ring *r = &rings->rings[rings->count];
 		sp_status status = open_ring(r, err);
@@ -112,7 +115,13 @@ sp_status sp_read_rings_create(sp_read_rings **out, size_t count, sp_error *err)
 	return SP_OK;
 }
 
-/* The ring with its place in line; SP_DEADLINE when none has become free in time. */
+/* A process that was forked off shares the kernel's side of rings with the one that made them. */
+static bool is_owner(const sp_read_rings *rings)
+{
+	return rings->owner == getpid();
+}
+
+/* A free one; SP_DEADLINE when there is none in time. */
 static sp_status take_ring(ring **out, sp_read_rings *rings, int64_t deadline_ns, sp_error *err)
 {
 	const struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
@@ -313,8 +322,13 @@ sp_status sp_read_rings_run(sp_read_rings *rings, const sp_read_request *request
 		.plan = {.requests = requests, .count = count, .take = take},
 		.failed = SIZE_MAX,
 	};
-	sp_status status = take_ring(&call.ring, rings, deadline_ns, err);
+	sp_status status;
 
+	*failed = SIZE_MAX;
+	if (!is_owner(rings))
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "this process was forked after the table was opened");
+	status = take_ring(&call.ring, rings, deadline_ns, err);
 	if (status == SP_OK) {
 		status = run(&call, deadline_ns, err);
 		abandon(call.ring);
@@ -342,7 +356,8 @@ void sp_read_rings_destroy(sp_read_rings *rings)
 	if (rings == NULL)
 		return;
 	for (size_t r = 0; r < rings->count; r++) {
-		drain(&rings->rings[r]);
+		if (is_owner(rings))
+			drain(&rings->rings[r]);
 		if (rings->rings[r].busy == 0)
 			close_ring(&rings->rings[r]);
 	}

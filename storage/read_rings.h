@@ -18,7 +18,8 @@
  *
  * A ring allocates when a block is larger than any it has read before.
  *
- * Threads: thread-safe, but for create and destroy.
+ * Threads: thread-safe, but for create and destroy.  In a process that is forked off
+ * later every call is SP_UNSUPPORTED.
  */
 typedef struct sp_read_rings sp_read_rings;
 

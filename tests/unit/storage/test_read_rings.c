@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -295,9 +296,37 @@ static void a_call_whose_time_is_over_leaves_what_it_waits_for(void **state)
 	free(a.found);
 }
 
-#define BY_BOTH(test)                                                 \
-	cmocka_unit_test_setup_teardown(test, with_rings, tear_down), \
-		cmocka_unit_test_setup_teardown(test, with_threads, tear_down)
+/* The kernel's side of the rings is the parent's: what a child asked for would come there. */
+static void a_process_that_is_forked_off_reads_nothing(void **state)
+{
+	atomic_uint_least64_t bytes = 0;
+	int64_t key = 0;
+	answers a = {.rows = calloc(1, ROW), .taken = calloc(1, 4), .found = calloc(1, 1)};
+	const sp_read_request request = {runs, SP_READ_RUNS, &key, 1, &bytes, &a};
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (!has_readers())
+		skip();
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		bool refused = run(&request, 0) == SP_UNSUPPORTED && a.taken[0] == 0;
+
+		sp_read_rings_destroy(rings);
+		_exit(refused ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	check_keys(0, 3, 5000, SP_READ_RUNS);
+	free(a.rows);
+	free(a.taken);
+	free(a.found);
+}
+
+#define BY_RINGS(test) cmocka_unit_test_setup_teardown(test, with_rings, tear_down)
+#define BY_BOTH(test)  BY_RINGS(test), cmocka_unit_test_setup_teardown(test, with_threads, tear_down)
 
 int main(void)
 {
@@ -307,8 +336,8 @@ int main(void)
 		BY_BOTH(more_calls_than_readers_all_have_their_turn),
 		BY_BOTH(what_cannot_be_read_is_an_error),
 		/* A thread cannot read from a pipe at a place. */
-		cmocka_unit_test_setup_teardown(a_call_whose_time_is_over_leaves_what_it_waits_for,
-						with_rings, tear_down),
+		BY_RINGS(a_call_whose_time_is_over_leaves_what_it_waits_for),
+		BY_RINGS(a_process_that_is_forked_off_reads_nothing),
 	};
 	return cmocka_run_group_tests_name("read_rings", tests, NULL, NULL);
 }
