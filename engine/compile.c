@@ -19,6 +19,7 @@ enum { FOLD_LIMIT = 64 << 20, FOLD_TOTAL = 256 << 20 };
 typedef struct region_facts {
 	bool may_die;    /* it reads something from around it that may have no value */
 	bool has_effect; /* something in it changes or checks something */
+	bool is_branch;  /* of an If or a Case: it runs if a number says so */
 } region_facts;
 
 typedef struct compiler {
@@ -285,6 +286,33 @@ static sp_level level_of(const compiler *co, const sp_prepared *node)
 	return node->level;
 }
 
+/* Whether something else than the entry decides that the node runs. */
+static bool is_in_branch(const compiler *co, const sp_prepared *node)
+{
+	for (uint32_t r = node->node->region; r != 0; r = co->program->graph->around[r])
+		if (co->regions[r].is_branch)
+			return true;
+	return node->may_die;
+}
+
+/*
+ * A change of the model's state.  Inference graphs have them in branches that
+ * requests do not take (an update while training, the set-up of a first call):
+ * there the step itself refuses.
+ */
+static sp_status prepare_change(compiler *co, sp_prepared *to, sp_error *why)
+{
+	size_t inputs = to->node->input_count;
+	bool is_on_handle = inputs > 0 && co->in_dtypes[0] == SP_RESOURCE;
+
+	if (!is_in_branch(co, to) || (!is_on_handle && inputs != 2))
+		return sp_error_set(why, SP_UNSUPPORTED, "operator %s changes the model's state",
+				    to->node->op->name);
+	to->level = SP_LEVEL_REQUEST;
+	/* An assignment through a Switch, which made a value of the reference, yields the value. */
+	return add_values(co, to, &co->in_dtypes[1], is_on_handle ? 0 : 1);
+}
+
 static sp_status prepare(compiler *co, sp_prepared *to, sp_error *why)
 {
 	const sp_op *op = to->node->op;
@@ -296,8 +324,7 @@ static sp_status prepare(compiler *co, sp_prepared *to, sp_error *why)
 			      .resources = co->resources};
 
 	if ((op->flags & SP_OP_LOAD_ONLY) != 0 && !co->program->loading)
-		return sp_error_set(why, SP_UNSUPPORTED, "operator %s changes the model's state",
-				    op->name);
+		return prepare_change(co, to, why);
 	SP_TRY(op->prepare(&prepare, why));
 	to->state = prepare.state;
 	to->may_die |= (op->flags & SP_OP_MAKES_DEAD) != 0;
@@ -408,6 +435,20 @@ static sp_status plan_entries(compiler *co, const sp_entry_spec *entries, size_t
 	return plan_snapshot(co);
 }
 
+/* All regions are branches but those of loops, whose body lies in their condition. */
+static void mark_branches(compiler *co)
+{
+	const sp_graph *graph = co->program->graph;
+
+	for (size_t i = 0; i < graph->node_count; i++) {
+		uint32_t first = graph->nodes[i].first_region, count = graph->nodes[i].region_count;
+		bool is_loop = count == 2 && graph->around[first + 1] == first;
+
+		for (uint32_t k = 0; k < count; k++)
+			co->regions[first + k].is_branch = !is_loop;
+	}
+}
+
 static sp_status compile(compiler *co, const sp_entry_spec *entries, size_t entry_count)
 {
 	sp_program *program = co->program;
@@ -420,6 +461,7 @@ static sp_status compile(compiler *co, const sp_entry_spec *entries, size_t entr
 	if (program->prepared == NULL || co->regions == NULL || co->workspace == NULL)
 		return no_memory(co);
 	mark_feeds(program, entries, entry_count);
+	mark_branches(co);
 	SP_TRY(compile_nodes(co));
 	program->resource_count = co->resources->count;
 	return plan_entries(co, entries, entry_count);

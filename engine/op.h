@@ -83,7 +83,10 @@ enum {
 	SP_OP_MAKES_DEAD = 1 << 2,
 	/* Its value follows from the model version's variables: SP_LEVEL_SNAPSHOT. */
 	SP_OP_READS_VARIABLE = 1 << 3,
-	/* Exists only while loading (restore, assign, table fill); a signature may not reach it. */
+	/*
+	 * Runs only while loading (restore, assign, table fill).  A signature may reach it in a
+	 * branch, and a request that takes the branch is refused.
+	 */
 	SP_OP_LOAD_ONLY = 1 << 4,
 	/* Output i is input i: leaves no step behind. */
 	SP_OP_IDENTITY = 1 << 5,

@@ -253,14 +253,20 @@ static bool add_control(writer *w, sp_step *step, const sp_prepared *node)
 	return true;
 }
 
+static sp_status refuse_change(const sp_call *call)
+{
+	return sp_error_set(call->err, SP_UNSUPPORTED, "a request cannot change the model's state");
+}
+
 static bool add_step(writer *w, size_t i)
 {
 	const sp_prepared *node = &w->program->prepared[i];
 	sp_plan *plan = w->plan;
 	uint32_t region = region_of(w, node->node->region);
 	sp_step *step = &plan->steps[w->next_step[region]++];
+	bool refused = (node->node->op->flags & SP_OP_LOAD_ONLY) != 0 && !w->program->loading;
 
-	*step = (sp_step){.run = node->node->op->run,
+	*step = (sp_step){.run = refused ? refuse_change : node->node->op->run,
 			  .state = node->state,
 			  .node = node->node,
 			  .wanted_by = w->pl->value[i] | w->pl->reach[i],

@@ -473,6 +473,99 @@ static void a_condition_without_inputs_does_not_run(void **state)
 	assert_int_equal(out, 5);
 }
 
+/* -------------------------------------------------------- changes of state */
+
+#define VARIABLE(name)                                                    \
+	{                                                                 \
+		NODE(name, "VarHandleOp"), ATTRS(TYPE("dtype", SP_INT32)) \
+	}
+
+/* Runs fetch "out" of what is compiled with i = 0, then with i = 1, which is to be refused. */
+static void assert_only_the_first_runs(int32_t x, int32_t wanted, const char *words)
+{
+	int32_t out;
+
+	assert_ok(run((int32_t[]){0, x}, 2, &out), &g.err);
+	assert_int_equal(out, wanted);
+	assert_int_equal(run((int32_t[]){1, x}, 2, &out), SP_UNSUPPORTED);
+	assert_non_null(strstr(g.err.text, words));
+	assert_non_null(strstr(g.err.text, "cannot change the model's state"));
+}
+
+static void a_change_of_state_is_refused_in_the_branch_that_has_it(void **state)
+{
+	const sp_node_def changing[] = {
+		VARIABLE("v"),
+		{NODE("add", "AssignAddVariableOp"), INPUTS("v:resource:0", "a"),
+		 ATTRS(TYPE("dtype", SP_INT32))},
+	};
+	static const char *const effects[] = {"add"};
+	sp_function_def functions[] = {BODY("changing", 1, changing, {"a", "a"}),
+				       BODY("same", 1, nothing, {"a", "a"})};
+	const sp_node_def nodes[] = {
+		{NODE("i", "Placeholder"), INT32_INPUT},
+		{NODE("x", "Placeholder"), INT32_INPUT},
+		{NODE("out", "If"), INPUTS("i", "x"),
+		 ATTRS(FUNCTION("then_branch", "changing"), FUNCTION("else_branch", "same"))},
+	};
+
+	(void)state;
+	functions[0].control_returns = effects;
+	functions[0].control_return_count = 1;
+	use(functions, 2);
+	assert_ok(COMPILE(nodes, .feeds = {"i", "x"}, .fetches = {"out"}), &g.err);
+	assert_only_the_first_runs(5, 5, "'out/add' (AssignAddVariableOp)");
+}
+
+/* The older kind, on the older variables: Switch hands on the value, the assignment yields one. */
+static void a_change_of_state_is_refused_behind_a_switch(void **state)
+{
+	const sp_node_def nodes[] = {
+		{NODE("i", "Placeholder"), INT32_INPUT},
+		{NODE("x", "Placeholder"), INT32_INPUT},
+		{NODE("p", "Cast"), INPUTS("i"), ATTRS(TYPE("DstT", SP_BOOL))},
+		{NODE("switch", "Switch"), INPUTS("x", "p")},
+		{NODE("add", "AssignAdd"), INPUTS("switch:1", "switch:1"),
+		 ATTRS(TYPE("T", SP_INT32))},
+		{NODE("out", "Merge"), INPUTS("switch", "add")},
+	};
+
+	(void)state;
+	assert_ok(COMPILE(nodes, .feeds = {"i", "x"}, .fetches = {"out"}), &g.err);
+	assert_only_the_first_runs(7, 7, "'add' (AssignAddVariableOp)");
+}
+
+/* What every request would do is refused when the model is loaded, so too what a loop does. */
+static void a_change_of_state_outside_branches_is_refused_at_once(void **state)
+{
+	const sp_node_def counting[] = {
+		VARIABLE("v"),
+		{NODE("add", "AssignAddVariableOp"), INPUTS("v:resource:0", "a"),
+		 ATTRS(TYPE("dtype", SP_INT32))},
+		{NODE("one", "Const"), NUMBER(1)},
+		{NODE("next", "AddV2"), INPUTS("a", "one:output:0", "^add")},
+	};
+	const sp_function_def functions[] = {BODY("yes", 1, always, {"a", "yes:output:0"}),
+					     BODY("counting", 1, counting, NEXT)};
+	const sp_node_def loop[] = {
+		{NODE("x", "Placeholder"), INT32_INPUT},
+		{NODE("out", "While"), INPUTS("x"), ATTRS(LOOP("yes", "counting"))},
+	};
+	const sp_node_def plain[] = {
+		{NODE("x", "Placeholder"), INT32_INPUT},
+		VARIABLE("v"),
+		{NODE("set", "AssignVariableOp"), INPUTS("v", "x")},
+		{NODE("out", "Identity"), INPUTS("x", "^set")},
+	};
+
+	(void)state;
+	use(functions, 2);
+	assert_int_equal(COMPILE(loop, .feeds = {"x"}, .fetches = {"out"}), SP_UNSUPPORTED);
+	assert_non_null(strstr(g.err.text, "AssignAddVariableOp changes the model's state"));
+	assert_int_equal(COMPILE(plain, .feeds = {"x"}, .fetches = {"out"}), SP_UNSUPPORTED);
+	assert_non_null(strstr(g.err.text, "AssignVariableOp changes the model's state"));
+}
+
 /* --------------------------------------------------------------- refusals */
 
 static void what_lacks_inside_bodies_is_named_at_once(void **state)
@@ -659,6 +752,9 @@ int main(void)
 		TEST(a_number_chooses_a_branch),
 		TEST(an_effect_belongs_to_its_branch),
 		TEST(a_condition_without_inputs_does_not_run),
+		TEST(a_change_of_state_is_refused_in_the_branch_that_has_it),
+		TEST(a_change_of_state_is_refused_behind_a_switch),
+		TEST(a_change_of_state_outside_branches_is_refused_at_once),
 		TEST(what_lacks_inside_bodies_is_named_at_once),
 		TEST(bodies_that_do_not_fit_are_refused),
 		TEST(branches_that_explode_or_are_too_deep_are_refused),
