@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "base/size.h"
 #include "model_loader/embedding_column.h"
 #include "model_loader/embedding_size.h"
@@ -206,6 +205,26 @@ sp_status sp_embedding_set_import_rows(sp_embedding_set *set, sp_resource *resou
 	SP_TRY(sp_tensor_copy(&note->versions, set->arena, versions, err));
 	note->origin = SP_EMBEDDING_IN_HAND;
 	return SP_OK;
+}
+
+bool sp_embedding_set__are_siblings(const sp_embedding_note *a, const sp_embedding_note *b)
+{
+	return a != b && a->origin == SP_EMBEDDING_IN_CHECKPOINT && a->created &&
+	       b->origin == SP_EMBEDDING_IN_CHECKPOINT && b->created &&
+	       strcmp(a->base, b->base) == 0;
+}
+
+bool sp_embedding_set__answer_alike(const sp_embedding_spec *a, const sp_embedding_spec *b)
+{
+	return a->key_dtype == b->key_dtype && a->dtype == b->dtype && a->dim == b->dim &&
+	       a->partition_num == b->partition_num && a->filter == b->filter &&
+	       a->filter_freq == b->filter_freq &&
+	       memcmp(&a->default_value_no_permission, &b->default_value_no_permission,
+		      sizeof(float)) == 0 &&
+	       a->default_row_count == b->default_row_count &&
+	       (a->default_row_count == 0 ||
+		memcmp(a->default_rows, b->default_rows,
+		       a->default_row_count * a->dim * sizeof(float)) == 0);
 }
 
 static bool imports(const sp_embedding_set *set, sp_bytes base)

@@ -15,6 +15,19 @@ SP_MUST_CHECK sp_status sp_embedding_set__check_note(const sp_embedding_note *no
 bool sp_embedding_set__wants_column(const sp_embedding_set *set, const sp_embedding_note *note,
 				    sp_table_column which);
 
+/* Parts of one variable, of which both are loaded. */
+bool sp_embedding_set__are_siblings(const sp_embedding_note *a, const sp_embedding_note *b);
+
+/* Whether tables made by either would hold the same and answer the same. */
+bool sp_embedding_set__answer_alike(const sp_embedding_spec *a, const sp_embedding_spec *b);
+
+/* Looks for the image where the policy wants one; once. */
+void sp_embedding_set__open_image(sp_embedding_set *set);
+
+/* What the image knows spares a look at every key. */
+sp_routing sp_embedding_set__known_routing(const sp_embedding_set *set,
+					   const sp_embedding_note *note);
+
 /* Tables have references of their own. */
 void sp_embedding_set__drop_columns(sp_embedding_set *set);
 
