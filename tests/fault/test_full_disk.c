@@ -128,21 +128,26 @@ static void an_image_that_does_not_fit_is_done_without(void **state)
 	assert_int_equal(count_entries(disk), 2);
 }
 
-/* Its rows have no other place: the old version stays, and the new one comes once there is room. */
-static void rows_that_do_not_fit_on_the_ssd_wait_for_room(void **state)
+static void open_on_ssd(const char *settings)
 {
 	char more[2 * SP_PATH_SIZE];
 
+	snprintf(more, sizeof(more),
+		 "%s, \"ev_storage_type\": 12, \"ev_storage_path\": \"%s\","
+		 "\"ev_storage_size\": [1048576]",
+		 settings, disk);
+	sp_row_model_open(&rows, more);
+}
+
+/* Its rows have no other place: the old version stays, and the new one comes once there is room. */
+static void rows_that_do_not_fit_on_the_ssd_wait_for_room(void **state)
+{
 	(void)state;
 	if (disk[0] == '\0')
 		skip();
 	give_room("18m", MS_REMOUNT);
 	sp_row_model_init(&rows, MANY);
-	snprintf(more, sizeof(more),
-		 ", \"update_poll_interval_ms\": 10, \"ev_storage_type\": 12,"
-		 "\"ev_storage_path\": \"%s\", \"ev_storage_size\": [1048576]",
-		 disk);
-	sp_row_model_open(&rows, more);
+	open_on_ssd(", \"update_poll_interval_ms\": 10");
 	assert_non_null(rows.model);
 	assert_int_equal(count_entries(disk), 1);
 
@@ -167,19 +172,12 @@ static void rows_that_do_not_fit_on_the_ssd_wait_for_room(void **state)
 /* A delta stays in memory, and the next one is folded once there is room. */
 static void without_room_a_delta_is_not_folded(void **state)
 {
-	char more[2 * SP_PATH_SIZE];
-
 	(void)state;
 	if (disk[0] == '\0')
 		skip();
 	give_room("18m", MS_REMOUNT);
 	sp_row_model_init(&rows, MANY);
-	snprintf(more, sizeof(more),
-		 ", \"update_poll_interval_ms\": 10, \"update_fold_after_seconds\": 0.01,"
-		 "\"ev_storage_type\": 12, \"ev_storage_path\": \"%s\","
-		 "\"ev_storage_size\": [1048576]",
-		 disk);
-	sp_row_model_open(&rows, more);
+	open_on_ssd(", \"update_poll_interval_ms\": 10, \"update_fold_after_seconds\": 0.01");
 	assert_non_null(rows.model);
 	sp_row_model_write_delta(&rows, 1, 1);
 	for (int i = 0; i < 2000 && unfolded == 0; i++)
@@ -203,22 +201,16 @@ static void without_room_a_delta_is_not_folded(void **state)
 /* A first version that does not fit is said so, and leaves nothing. */
 static void a_start_without_room_fails(void **state)
 {
-	char more[2 * SP_PATH_SIZE];
-
 	(void)state;
 	if (disk[0] == '\0')
 		skip();
 	give_room("1m", MS_REMOUNT);
 	sp_row_model_init(&rows, MANY);
-	snprintf(more, sizeof(more),
-		 ", \"ev_storage_type\": 12, \"ev_storage_path\": \"%s\","
-		 "\"ev_storage_size\": [1048576]",
-		 disk);
-	sp_row_model_open(&rows, more);
+	open_on_ssd("");
 	assert_null(rows.model);
 	assert_int_equal(count_entries(disk), 0);
 	give_room("64m", MS_REMOUNT);
-	sp_row_model_open(&rows, more);
+	open_on_ssd("");
 	assert_non_null(rows.model);
 	assert_true(sp_row_model_ask(&rows, rows.keys, 200) == 1000);
 }
