@@ -106,3 +106,7 @@ SP_BINARY_VALUE(bf16, Pow, pow(a, b))
 SP_FOR_COMPLEX(SP_BINARY_VALUE, Pow, pow(a, b))
 SP_FOR_SIGNED(SP_BINARY_VALUE, Pow, integer_power((uint64_t)a, (uint64_t)b))
 SP_BINARY_OP(Pow, SP_INVALID_DTYPE, negative_exponent, SP_TABLE_FIELD(Pow), SP_TABLE_SIGNED(Pow));
+
+/* Mul(b, Pow(a, 3)), once engine/reduce_strength.h has seen to it. */
+SP_BINARY_VALUE(f32, _ScaledCube, (b * a) * (a * a))
+SP_BINARY_OP(_ScaledCube, SP_INVALID_DTYPE, NULL, [SP_FLOAT] = _ScaledCube_f32);

@@ -1,6 +1,7 @@
 #include <string.h>
 #include <tgmath.h>
 
+#include "engine/kernels/float_functions.h"
 #include "engine/ops.h"
 #include "engine/ops/binary.h"
 
@@ -85,3 +86,56 @@ SP_BINARY_FIELD(DivNoNan, b == 0 ? 0 : a / b);
 
 /* 0 where a is 0, even if b is 0 too. */
 SP_BINARY_FIELD(Xdivy, a == 0 ? 0 : a / b);
+
+/*
+ * RealDiv(x, c), once engine/reduce_strength.h has found that c is a constant: TensorFlow
+ * multiplies with 1 / c then, as its operator Reciprocal has it.
+ */
+typedef struct times_state {
+	sp_binary_state binary;
+	bool inverted;
+	sp_tensor reciprocals;
+} times_state;
+
+SP_BINARY_VALUE(f32, times, (a) * (b))
+SP_BINARY_VALUE(f32, over, a / b)
+
+static sp_status prepare_times_reciprocal(sp_prepare *prepare, sp_error *err)
+{
+	static const sp_binary product = {.kernels = {[SP_FLOAT] = times_f32}};
+	static const sp_binary quotient = {.kernels = {[SP_FLOAT] = over_f32}};
+	times_state *state = sp_prepare_state(prepare, sizeof(*state));
+	const sp_tensor *by = prepare->in_count > 1 ? prepare->in_values[1] : NULL;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_binary__prepare_state(prepare, by != NULL ? &product : &quotient, &state->binary,
+					err));
+	state->binary.result = SP_FLOAT;
+	if (by == NULL)
+		return SP_OK;
+	state->inverted = true;
+	state->reciprocals = (sp_tensor){.dtype = SP_FLOAT, .shape = by->shape, .count = by->count};
+	state->reciprocals.data = sp_arena_array(prepare->arena, by->count, sizeof(float));
+	if (state->reciprocals.data == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	sp_float_reciprocal(by->data, state->reciprocals.data, by->count);
+	return SP_OK;
+}
+
+static sp_status run_times_reciprocal(const sp_call *call)
+{
+	const times_state *state = call->state;
+	const sp_tensor *in[] = {call->in[0], &state->reciprocals};
+	sp_call product = *call;
+
+	if (!state->inverted)
+		return sp_binary__run(call);
+	product.in = in;
+	product.in_dies &= 1; /* the reciprocals stay */
+	return sp_binary__run(&product);
+}
+
+const sp_op sp_op__TimesReciprocal = {.name = "_TimesReciprocal",
+				      .prepare = prepare_times_reciprocal,
+				      .run = run_times_reciprocal};

@@ -6,6 +6,7 @@
 
 #include "engine/graph_sort.h"
 #include "engine/import.h"
+#include "engine/reduce_strength.h"
 #include "engine/simplify.h"
 #include "tests/support/graph.h"
 
@@ -202,6 +203,61 @@ static void nodes_in_a_circle_are_refused(void **state)
 	assert_int_equal(sort(nodes, &ends), SP_INTERNAL);
 }
 
+static const char *op_of(const char *name)
+{
+	return graph.nodes[number_of(name)].op_name;
+}
+
+static void powers_and_quotients_are_what_tensorflow_makes_of_them(void **state)
+{
+	const sp_tensor two = {.dtype = SP_FLOAT, .count = 1, .data = &(float){2}};
+	const sp_tensor three = {.dtype = SP_FLOAT, .count = 1, .data = &(float){3}};
+	const sp_tensor four = {.dtype = SP_FLOAT, .count = 1, .data = &(float){4}};
+	const sp_node_def nodes[] = {
+		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("2", "Const"), ATTRS(TENSOR("value", &two))},
+		{NODE("3", "Const"), ATTRS(TENSOR("value", &three))},
+		{NODE("4", "Const"), ATTRS(TENSOR("value", &four))},
+		{NODE("sqrt", "Sqrt"), INPUTS("3"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("square", "Pow"), INPUTS("x", "2"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("cube", "Pow"), INPUTS("x", "3"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("power", "Pow"), INPUTS("x", "4"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("double", "Pow"), INPUTS("x", "2"), ATTRS(TYPE("T", SP_DOUBLE))},
+		{NODE("by 3", "RealDiv"), INPUTS("x", "3"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("by sqrt", "RealDiv"), INPUTS("x", "sqrt"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("by x", "RealDiv"), INPUTS("3", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("early", "RealDiv"), INPUTS("2", "3"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("by fed", "RealDiv"), INPUTS("x", "4"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("y", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("third", "Pow"), INPUTS("y", "3"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("gelu", "Mul"), INPUTS("2", "third"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("read twice", "Mul"), INPUTS("cube", "2"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("end", "IdentityN"),
+		 INPUTS("square", "cube", "power", "double", "by 3", "by sqrt", "by x", "early",
+			"by fed", "gelu", "read twice")},
+	};
+	bool fed[32] = {false}, kept[32] = {false};
+
+	(void)state;
+	simplify(nodes, COUNT(nodes), "4");
+	fed[number_of("4")] = kept[number_of("4")] = true;
+	assert_ok(sp_graph_reduce_strength(&graph, fed, kept, &err), &err);
+	assert_string_equal(op_of("square"), "Square");
+	assert_int_equal(graph.nodes[number_of("square")].input_count, 1);
+	assert_string_equal(op_of("cube"), "_Cube");
+	assert_string_equal(op_of("power"), "Pow");
+	assert_string_equal(op_of("double"), "Pow");
+	assert_string_equal(op_of("by 3"), "_TimesReciprocal");
+	assert_string_equal(op_of("by sqrt"), "_TimesReciprocal");
+	assert_string_equal(op_of("by x"), "RealDiv");
+	assert_string_equal(op_of("early"), "RealDiv");
+	assert_string_equal(op_of("by fed"), "RealDiv");
+	assert_string_equal(op_of("gelu"), "_ScaledCube");
+	assert_int_equal(input_of("gelu", 0), number_of("y"));
+	assert_int_equal(input_of("gelu", 1), number_of("2"));
+	assert_string_equal(op_of("read twice"), "Mul");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +268,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nobody_reads_through_an_identity, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(nodes_go_behind_what_they_need, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			powers_and_quotients_are_what_tensorflow_makes_of_them, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nodes_in_a_circle_are_refused, set_up, tear_down),
 	};
 	return cmocka_run_group_tests_name("fuse", tests, NULL, NULL);

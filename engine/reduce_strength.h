@@ -1,0 +1,28 @@
+#ifndef SP_ENGINE_REDUCE_STRENGTH_H
+#define SP_ENGINE_REDUCE_STRENGTH_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "engine/graph.h"
+
+/*
+ * Takes the cheaper operators that TensorFlow's optimizer takes, whose last bits are others, in
+ * place of some of float32:
+ *
+ *   Pow(x, 2), Pow(x, 3)            Square, _Cube
+ *   Pow(x, 0.5), Pow(x, -0.5)       Sqrt, Rsqrt
+ *   Pow(x, -1)                      Reciprocal
+ *   Mul(c, Pow(x, 3))               _ScaledCube: (c x) x^2
+ *   Div(x, c), RealDiv(x, c)        _TimesReciprocal, where c is known before any request
+ *
+ * The exponents are constants without dimensions.  The graph is sorted: what a node reads comes
+ * before it.  `fed` and `kept` [node_count] name the nodes whose value comes from outside, and
+ * those and the ones whose value is wanted there.
+ *
+ * Linear in the size of the graph.
+ */
+SP_MUST_CHECK sp_status sp_graph_reduce_strength(sp_graph *graph, const bool *fed, const bool *kept,
+						 sp_error *err);
+
+#endif
