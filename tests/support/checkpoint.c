@@ -205,3 +205,17 @@ void sp_checkpoint_write_rows(const sp_rows_version *v)
 		sp_checkpoint_write(v->prefix, tensors + 1, 3, shards);
 	}
 }
+
+void sp_checkpoint_break(const char *prefix, int64_t at)
+{
+	char path[MAX_PATH + 64];
+	FILE *file;
+	int byte;
+
+	snprintf(path, sizeof(path), "%.*s.data-00000-of-00001", MAX_PATH, prefix);
+	file = fopen(path, "r+b");
+	if (file == NULL || fseek(file, (long)at, SEEK_SET) != 0 || (byte = fgetc(file)) == EOF ||
+	    fseek(file, (long)at, SEEK_SET) != 0 || fputc(byte ^ 1, file) == EOF ||
+	    fclose(file) != 0)
+		die(path);
+}

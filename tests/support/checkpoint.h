@@ -28,6 +28,9 @@ typedef struct sp_checkpoint_tensor {
 void sp_checkpoint_write(const char *prefix, const sp_checkpoint_tensor *tensors, size_t count,
 			 int shards);
 
+/* Makes a byte of the only data file of a bundle another. */
+void sp_checkpoint_break(const char *prefix, int64_t at);
+
 /*
  * A version of the model of tests/golden/ev-rows.  `table` has `count` keys and
  * all elements of their rows are `value`, and so are those of `dense`; with

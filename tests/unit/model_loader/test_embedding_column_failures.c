@@ -1,9 +1,6 @@
 #include "tests/support/cmocka.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "model_loader/embedding_column.h"
@@ -77,26 +74,12 @@ static void tensors_that_contradict_each_other_are_corrupt(void **state)
 	assert_ok(load_with("t-freqs_filtered", SP_INT64, 1, 2), &t.err);
 }
 
-static void flip_byte(const char *prefix, off_t at)
-{
-	char path[SP_PATH_SIZE + 64];
-	unsigned char byte;
-	int file;
-
-	snprintf(path, sizeof(path), "%s.data-00000-of-00001", prefix);
-	file = open(path, O_RDWR);
-	assert_int_equal(pread(file, &byte, 1, at), 1);
-	byte ^= 1;
-	assert_int_equal(pwrite(file, &byte, 1, at), 1);
-	close(file);
-}
-
 /* The tensors lie in the order of their names, and freqs before keys. */
 static void what_is_read_must_match_its_checksum(void **state)
 {
 	(void)state;
 	sp_seen_write_all(&t);
-	flip_byte(t.full_prefix, 0);
+	sp_checkpoint_break(t.full_prefix, 0);
 	assert_int_equal(sp_seen_load_full(&t, SP_SEEN_BOTH), SP_CORRUPT);
 	assert_non_null(strstr(t.err.text, "t-freqs"));
 	assert_ok(sp_seen_load_full(&t, 1 << SP_TABLE_VERSIONS), &t.err); /* nobody reads it */
@@ -110,7 +93,7 @@ static void a_corrupt_delta_is_refused(void **state)
 	(void)state;
 	sp_seen_write_all(&t);
 	sp_seen_write_delta(&t, delta_freqs, delta_versions);
-	flip_byte(t.delta_prefix, 0);
+	sp_checkpoint_break(t.delta_prefix, 0);
 	assert_ok(sp_seen_load_full(&t, SP_SEEN_BOTH), &t.err);
 	assert_int_equal(sp_seen_load_delta(&t), SP_CORRUPT);
 	assert_null(t.delta.items[0].table);
