@@ -88,7 +88,10 @@ SP_MUST_CHECK sp_status sp_node_attr_float(const sp_node *node, const char *name
 SP_MUST_CHECK sp_status sp_node_attr_bytes(const sp_node *node, const char *name,
 					   const char *fallback, sp_bytes *out, sp_error *err);
 
-/* `fallback` SP_INVALID_DTYPE: the attribute has no default and must be there. */
+/*
+ * `fallback` SP_INVALID_DTYPE: the attribute has no default and must be there.
+ * SP_UNSUPPORTED for a data type that we do not have (DT_FLOAT8_E4M3FN).
+ */
 SP_MUST_CHECK sp_status sp_node_attr_type(const sp_node *node, const char *name, sp_dtype fallback,
 					  sp_dtype *out, sp_error *err);
 

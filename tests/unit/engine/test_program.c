@@ -161,6 +161,18 @@ static void all_missing_operators_are_named_at_once(void **state)
 	assert_non_null(strstr(g.err.text, "NorThisOne (node 'y')"));
 }
 
+static void a_data_type_that_is_not_known_is_named_by_its_attribute(void **state)
+{
+	const sp_node_def nodes[] = {
+		{NODE("a", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("x", "Cast"), INPUTS("a"), ATTRS(TYPE("DstT", SP_INVALID_DTYPE))},
+	};
+
+	(void)state;
+	assert_int_equal(COMPILE(nodes, .feeds = {"a"}, .fetches = {"x"}), SP_UNSUPPORTED);
+	assert_non_null(strstr(g.err.text, "'x' (Cast): attribute 'DstT' is a data type"));
+}
+
 static void an_output_that_a_node_lacks_is_refused(void **state)
 {
 	const sp_node_def nodes[] = {{NODE("a", "Placeholder"), ATTRS(IS_STRING)},
@@ -273,6 +285,7 @@ int main(void)
 		TEST(a_feed_of_another_type_is_refused),
 		TEST(what_follows_from_constants_leaves_no_step),
 		TEST(all_missing_operators_are_named_at_once),
+		TEST(a_data_type_that_is_not_known_is_named_by_its_attribute),
 		TEST(an_output_that_a_node_lacks_is_refused),
 		TEST(an_assert_behind_a_control_edge_fires),
 		TEST(what_follows_from_variables_is_computed_once_per_version),
