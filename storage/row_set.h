@@ -44,13 +44,17 @@ typedef struct sp_row_set {
 
 _Static_assert(sizeof(sp_row_set) == 88, "slots of eight-byte words follow");
 
-/* One bit, the highest of its byte, for each way of a half that may have the tag. */
+/*
+ * One bit, the highest of its byte, for each way of a half that has the tag, which is not 0:
+ * never for an empty way, whose slot holds anything.
+ */
 static inline uint64_t sp_row_set_matches(const sp_row_set *set, unsigned half, unsigned tag)
 {
+	const uint64_t low = 0x7f7f7f7f7f7f7f7fu; /* a sum of these stays in its byte */
 	uint64_t tags = atomic_load_explicit(&set->tags[half], memory_order_acquire);
 	uint64_t differences = tags ^ (tag * 0x0101010101010101u);
 
-	return (differences - 0x0101010101010101u) & ~differences & 0x8080808080808080u;
+	return ~(((differences & low) + low) | differences | low);
 }
 
 /* The lowest way of a half's matches, which are not 0. */
