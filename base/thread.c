@@ -95,3 +95,13 @@ void sp_thread_group_destroy(sp_thread_group *group)
 	pthread_mutex_destroy(&group->lock);
 	sp_free(group);
 }
+
+void sp_condition_init(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(condition, &attributes);
+	pthread_condattr_destroy(&attributes);
+}

@@ -1,6 +1,7 @@
 #ifndef SP_BASE_THREAD_H
 #define SP_BASE_THREAD_H
 
+#include <pthread.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -25,5 +26,8 @@ SP_MUST_CHECK sp_status sp_thread_group_create(sp_thread_group **out, size_t cou
 
 /* Joins every thread: the caller has made main() return.  NULL is fine. */
 void sp_thread_group_destroy(sp_thread_group *group);
+
+/* A condition whose timed waits end on sp_clock_now_ns()'s clock. */
+void sp_condition_init(pthread_cond_t *condition);
 
 #endif

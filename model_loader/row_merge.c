@@ -56,11 +56,6 @@ static sp_status work_init(work *w, const sp_row_merge *merge, const sp_row_piec
 	return status;
 }
 
-static bool is_mark(int64_t key)
-{
-	return key == -1 || key == -2;
-}
-
 /* What is not known here or there is no reason to keep an old row. */
 static bool is_stale(const sp_row_merge *merge, int64_t key)
 {
@@ -104,7 +99,7 @@ static sp_status add_keys(void *context, const sp_row_piece *piece, sp_error *er
 		return merge->next.add_keys(merge->next.context, piece, err);
 	SP_TRY(work_init(&w, merge, piece, err));
 	for (size_t i = 0; i < piece->count; i++)
-		fresh += !w.known[i] && !is_mark(w.keys[i]);
+		fresh += !w.known[i] && !sp_rows_is_mark(w.keys[i]);
 	atomic_fetch_add_explicit(&merge->fresh, fresh, memory_order_relaxed);
 	drop_unwanted(merge, &w, piece->count);
 	wanted.keys = w.keys;
@@ -131,7 +126,7 @@ static sp_status check_finite(const sp_row_piece *piece, size_t dim, sp_error *e
 			float value;
 
 			memcpy(&value, at, sizeof(value));
-			if (!isfinite(value) && !is_mark(piece->keys[i]))
+			if (!isfinite(value) && !sp_rows_is_mark(piece->keys[i]))
 				return sp_error_set(err, SP_CORRUPT,
 						    "the row of key %lld is not finite",
 						    (long long)piece->keys[i]);

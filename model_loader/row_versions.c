@@ -51,11 +51,6 @@ typedef struct gathering {
 	int64_t newest;
 } gathering;
 
-static bool is_mark(int64_t key)
-{
-	return key == SP_ROWS_EMPTY_KEY || key == SP_ROWS_DELETED_KEY;
-}
-
 static sp_status gather(void *context, const sp_key_numbers_piece *piece, sp_error *err)
 {
 	gathering *g = context;
@@ -63,7 +58,7 @@ static sp_status gather(void *context, const sp_key_numbers_piece *piece, sp_err
 
 	(void)err;
 	for (size_t i = 0; i < piece->count; i++) {
-		if (!is_mark(piece->keys[i]))
+		if (!sp_rows_is_mark(piece->keys[i]))
 			to[g->count++] = piece->keys[i];
 		if (step_of(piece, i) > g->newest)
 			g->newest = step_of(piece, i);
@@ -111,7 +106,7 @@ static sp_status put_steps(void *context, const sp_key_numbers_piece *piece, sp_
 	for (size_t i = 0; i < piece->count; i++) {
 		size_t slot;
 
-		if (is_mark(piece->keys[i]))
+		if (sp_rows_is_mark(piece->keys[i]))
 			continue;
 		slot = slot_of(versions, piece->keys[i]);
 		if (versions->wide)

@@ -28,11 +28,6 @@ enum {
 	FIRST_KEYS = 4096,
 };
 
-static bool is_mark(int64_t key)
-{
-	return key == SP_ROWS_EMPTY_KEY || key == SP_ROWS_DELETED_KEY;
-}
-
 static uint64_t excess_of(const sp_key_column *column, int64_t number)
 {
 	return number > column->absent ? (uint64_t)number - (uint64_t)column->absent : 0;
@@ -90,7 +85,7 @@ static sp_status gather(void *to, const int64_t *keys, const int64_t *numbers, s
 	for (size_t i = 0; i < count; i++) {
 		uint64_t excess = excess_of(g->column, numbers[i]);
 
-		if (is_mark(keys[i]))
+		if (sp_rows_is_mark(keys[i]))
 			continue;
 		all[g->count++] = keys[i];
 		if (excess > g->greatest)
@@ -110,7 +105,7 @@ static sp_status put(void *to, const int64_t *keys, const int64_t *numbers, size
 		uint32_t narrow = (uint32_t)excess;
 		char *slot;
 
-		if (is_mark(keys[i]))
+		if (sp_rows_is_mark(keys[i]))
 			continue;
 		slot = slot_of(column, sp_placement_hash(&column->shape, keys[i]));
 		memcpy(slot, &keys[i], sizeof(keys[i]));
@@ -231,7 +226,7 @@ static void read_block(const sp_key_column *column, const int64_t *keys, size_t 
 		__builtin_prefetch(slots[i]);
 	}
 	for (size_t i = 0; i < count; i++)
-		if (!is_mark(keys[i]) && memcmp(slots[i], &keys[i], sizeof(keys[i])) == 0)
+		if (!sp_rows_is_mark(keys[i]) && memcmp(slots[i], &keys[i], sizeof(keys[i])) == 0)
 			numbers[i] = number_in(column, slots[i]);
 }
 

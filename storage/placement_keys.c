@@ -81,11 +81,6 @@ void sp_placement_keys_destroy(sp_placement_keys *keys)
 	sp_free(keys);
 }
 
-static bool is_mark(int64_t key)
-{
-	return key == SP_ROWS_EMPTY_KEY || key == SP_ROWS_DELETED_KEY;
-}
-
 /* ------------------------------------------------------------ put aside */
 
 /*
@@ -112,7 +107,7 @@ static void append_late(sp_placement_keys *keys, const int64_t *some, size_t cou
 	keys->late_count += count - marks;
 	for (size_t i = 0; marks != 0 && i < count; i++) {
 		*to = some[i]; /* there is room for one that does not count, too */
-		to += !is_mark(some[i]);
+		to += !sp_rows_is_mark(some[i]);
 	}
 	if (marks == 0 && count != 0)
 		memcpy(to, some, count * sizeof(*some));
@@ -125,10 +120,10 @@ static bool add_late(sp_placement_keys *keys, const int64_t *some, size_t count,
 	bool fits;
 
 	pthread_mutex_lock(&keys->lock);
-	fits = reserve_late(keys, count);
+	fits = reserve_late(keys, count); /* a count that cannot be is refused before it is read */
 	pthread_mutex_unlock(&keys->lock);
 	for (size_t i = 0; fits && i < count; i++)
-		marks += is_mark(some[i]);
+		marks += sp_rows_is_mark(some[i]);
 	pthread_mutex_lock(&keys->lock);
 	fits = fits && reserve_late(keys, count); /* others may have come between */
 	if (fits)
@@ -161,7 +156,7 @@ static size_t count_parts(const sp_rows_shape *shape, const int64_t *some, size_
 	size_t held = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (is_mark(some[i]))
+		if (sp_rows_is_mark(some[i]))
 			continue;
 		counts[sp_placement_part(shape, sp_placement_hash(shape, some[i]))]++;
 		held++;
@@ -180,7 +175,7 @@ static bool scatter(sp_placement_keys *keys, const int64_t *some, size_t count, 
 		uint64_t hash = sp_placement_hash(&shape, some[i]);
 		size_t *place = &places[sp_placement_part(&shape, hash)];
 
-		if (is_mark(some[i]))
+		if (sp_rows_is_mark(some[i]))
 			continue;
 		if (*place != NO_ROOM)
 			hashes[(*place)++] = hash;
@@ -219,7 +214,7 @@ static bool add_few(sp_placement_keys *keys, const int64_t *some, size_t count, 
 		uint64_t hash = sp_placement_hash(shape, some[i]);
 		size_t at;
 
-		if (is_mark(some[i]))
+		if (sp_rows_is_mark(some[i]))
 			continue;
 		at = take_room(keys, sp_placement_part(shape, hash), 1);
 		if (at != NO_ROOM)

@@ -88,16 +88,6 @@ static read_job *list_pop(job_list *list)
 	return job;
 }
 
-static void init_condition(pthread_cond_t *condition)
-{
-	pthread_condattr_t attributes;
-
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(condition, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
-
 /* Under the lock. */
 static void give_back(sp_read_pool *pool, read_job *job)
 {
@@ -265,8 +255,8 @@ sp_status sp_read_pool_create(sp_read_pool **out, size_t threads, sp_error *err)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu reading threads",
 				    threads);
 	pthread_mutex_init(&pool->lock, NULL);
-	init_condition(&pool->work);
-	init_condition(&pool->freed);
+	sp_condition_init(&pool->work);
+	sp_condition_init(&pool->freed);
 	list_init(&pool->free);
 	list_init(&pool->queued);
 	pool->thread_count = threads;
@@ -389,7 +379,7 @@ sp_status sp_read_pool_run(sp_read_pool *pool, const sp_read_request *requests, 
 	};
 	sp_status status;
 
-	init_condition(&call.progress);
+	sp_condition_init(&call.progress);
 	pthread_mutex_lock(&pool->lock);
 	status = run(&call, deadline_ns, err);
 	if (status != SP_OK)

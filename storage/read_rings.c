@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/thread.h"
 
 enum { NS_PER_S = 1000000000, FEW = 8 };
 
@@ -81,16 +82,6 @@ static sp_status open_ring(ring *r, sp_error *err)
 	return SP_OK;
 }
 
-static void init_condition(pthread_cond_t *condition)
-{
-	pthread_condattr_t attributes;
-
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(condition, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
-
 sp_status sp_read_rings_create(sp_read_rings **out, size_t count, sp_error *err)
 {
 	sp_read_rings *rings = sp_alloc_zero(1, sizeof(*rings) + count * sizeof(ring));
@@ -98,7 +89,7 @@ sp_status sp_read_rings_create(sp_read_rings **out, size_t count, sp_error *err)
 	if (rings == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu rings", count);
 	pthread_mutex_init(&rings->lock, NULL);
-	init_condition(&rings->freed);
+	sp_condition_init(&rings->freed);
 	rings->owner = getpid();
 	for (; rings->count < count; rings->count++) {
 		ring *r = &rings->rings[rings->count];

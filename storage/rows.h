@@ -31,6 +31,12 @@ typedef struct sp_rows sp_rows;
 #define SP_ROWS_EMPTY_KEY   INT64_C(-1)
 #define SP_ROWS_DELETED_KEY INT64_C(-2)
 
+/* Whether it is one of these, which no row has. */
+static inline bool sp_rows_is_mark(int64_t key)
+{
+	return key == SP_ROWS_EMPTY_KEY || key == SP_ROWS_DELETED_KEY;
+}
+
 typedef enum sp_rows_layout {
 	SP_ROWS_KEY_IN_FRONT, /* int64 ~key, then the stored row (storage/row_format.h) */
 	SP_ROWS_KEY_WOVEN_IN, /* a woven row (storage/woven_row.h); the format is fp32 */

@@ -116,11 +116,6 @@ size_t sp_rows_builder_repeated(const sp_rows_builder *builder)
 	return builder->key_count - builder->shape.row_count;
 }
 
-static bool is_mark(int64_t key)
-{
-	return key == SP_ROWS_EMPTY_KEY || key == SP_ROWS_DELETED_KEY;
-}
-
 /* Two sets of keys have the same sum of these only when they are the same. */
 static uint64_t sum_of(int64_t key)
 {
@@ -134,7 +129,7 @@ static uint64_t sum_of_all(const int64_t *keys, size_t count)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < count; i++)
-		sum += is_mark(keys[i]) ? 0 : sum_of(keys[i]);
+		sum += sp_rows_is_mark(keys[i]) ? 0 : sum_of(keys[i]);
 	return sum;
 }
 
@@ -317,7 +312,7 @@ sp_status sp_rows_builder_put_rows(sp_rows_builder *builder, const int64_t *keys
 		size_t last = i - 2 * AHEAD;
 
 		/* The oldest one ends, and its place in the ring becomes free for the newest. */
-		if (i >= 2 * AHEAD && !is_mark(keys[last])) {
+		if (i >= 2 * AHEAD && !sp_rows_is_mark(keys[last])) {
 			status = put_row(builder, to, keys[last],
 					 (const char *)rows + last * row_bytes,
 					 (char *)probe->at.slot, streamed, err);
@@ -342,7 +337,7 @@ static void find_slots(const sp_rows *to, const int64_t *keys, size_t count, cha
 		sp_rows__start(to, keys[i], &probes[i]);
 	for (size_t i = 0; i < count; i++) {
 		sp_rows__find_slot(to, &probes[i]);
-		slots[i] = is_mark(keys[i]) ? NULL : (char *)probes[i].at.slot;
+		slots[i] = sp_rows_is_mark(keys[i]) ? NULL : (char *)probes[i].at.slot;
 	}
 }
 

@@ -207,7 +207,7 @@ sp_status sp_ssd_builder_put(sp_ssd_builder *builder, const int64_t *keys, const
 	for (size_t i = 0; i < count; i++) {
 		sp_status status;
 
-		if (keys[i] == SP_ROWS_EMPTY_KEY || keys[i] == SP_ROWS_DELETED_KEY)
+		if (sp_rows_is_mark(keys[i]))
 			continue;
 		status = put_one(builder, keys[i], (const char *)rows + i * size,
 				 freqs != NULL ? freqs[i] : 1, err);

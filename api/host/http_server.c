@@ -14,6 +14,7 @@
 #include "api/host/http_internal.h"
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/thread.h"
 
 /* ---------------------------------------------------------------- listening */
 
@@ -282,7 +283,6 @@ static sp_status start(sp_http_server *server, int listen_fd, sp_error *err)
 sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *options, sp_error *err)
 {
 	sp_http_server *server;
-	pthread_condattr_t monotonic;
 	sp_status status;
 	int listen_fd;
 
@@ -295,10 +295,7 @@ sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *opt
 	server->options = *options;
 	server->port = bound_port(listen_fd);
 	pthread_mutex_init(&server->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&server->ended, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	sp_condition_init(&server->ended);
 	status = start(server, listen_fd, err);
 	close(listen_fd);
 	if (status != SP_OK) {
