@@ -158,6 +158,7 @@ sp_status sp_endpoint_init(sp_endpoint *out, const sp_signature *signature, size
 			   sp_arena *arena, sp_error *err)
 {
 	out->entry = entry;
+	out->refused = NULL;
 	sp_map_init(&out->inputs, arena);
 	sp_map_init(&out->outputs, arena);
 	if (!copy_signature(&out->signature, signature, arena))

@@ -30,9 +30,10 @@
  * Threads: immutable once made.
  */
 typedef struct sp_endpoint {
-	sp_signature signature; /* a copy, in the arena */
-	size_t entry;           /* of the program */
-	int64_t timeout_ms;     /* of a request; 0: none */
+	sp_signature signature;  /* a copy, in the arena */
+	size_t entry;            /* of the program */
+	int64_t timeout_ms;      /* of a request; 0: none */
+	const sp_error *refused; /* why it cannot be served; NULL when it can */
 	size_t *input_twins; /* [input_count]: the first input with the same tensor; often itself */
 	const char *json;
 	sp_map inputs;

@@ -36,6 +36,10 @@ sp_status sp_request_run(const sp_request_target *target, sp_predict_request *re
 		      .feeds = request->inputs,
 		      .wanted = wanted};
 
+	if (endpoint->refused != NULL)
+		return sp_error_set(err, endpoint->refused->status,
+				    "signature '%s' cannot be served: %s", endpoint->signature.name,
+				    endpoint->refused->text);
 	if (wanted == NULL || fetches == NULL)
 		return out_of_memory(err);
 	if (endpoint->timeout_ms != 0)

@@ -4,6 +4,21 @@
 
 #include "base/alloc.h"
 
+/* It outlives the model. */
+static sp_status copy_refusal(sp_runtime *runtime, size_t i, const sp_error *why, sp_error *err)
+{
+	sp_error *copy;
+
+	if (why == NULL)
+		return SP_OK;
+	copy = sp_arena_alloc(runtime->arena, sizeof(*copy));
+	if (copy == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a signature");
+	*copy = *why;
+	runtime->endpoints[i].refused = copy;
+	return SP_OK;
+}
+
 static sp_status make_endpoints(sp_runtime *runtime, const sp_model *model, int64_t timeout_ms,
 				sp_error *err)
 {
@@ -19,6 +34,7 @@ static sp_status make_endpoints(sp_runtime *runtime, const sp_model *model, int6
 		SP_TRY(sp_endpoint_init(&runtime->endpoints[i], sp_model_signature(model, i), i,
 					runtime->arena, err));
 		runtime->endpoints[i].timeout_ms = timeout_ms;
+		SP_TRY(copy_refusal(runtime, i, sp_model_signature_error(model, i), err));
 	}
 	runtime->endpoint_count = count;
 	runtime->configured = &runtime->endpoints[sp_model_default_signature(model)];

@@ -78,6 +78,13 @@ size_t sp_model_signature_count(const sp_model *model)
 	return 2;
 }
 
+const sp_error *sp_model_signature_error(const sp_model *model, size_t i)
+{
+	(void)model;
+	(void)i;
+	return NULL;
+}
+
 const sp_signature *sp_model_signature(const sp_model *model, size_t i)
 {
 	return &model->small.endpoints[i].signature;
