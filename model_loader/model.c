@@ -352,7 +352,8 @@ static sp_status read_graph(sp_model *model, const sp_model_options *options, sp
 	const char *path;
 
 	if (options->graph_file == NULL) {
-		SP_TRY(sp_saved_model_read(saved, model->savedmodel_dir, model->arena, err));
+		SP_TRY(sp_saved_model_read(saved, model->savedmodel_dir, options->tags,
+					   model->arena, err));
 	} else {
 		path = sp_arena_printf(model->arena, "%s/%s", model->savedmodel_dir,
 				       options->graph_file);

@@ -20,6 +20,7 @@ typedef struct sp_model sp_model;
 
 typedef struct sp_model_options {
 	const char *savedmodel_dir;
+	const char *tags; /* of the metagraph, see model_loader/saved_model.h; NULL: "serve" */
 
 	/* A GraphDef or MetaGraphDef in that folder instead of its saved_model.pb; NULL. */
 	const char *graph_file;

@@ -12,6 +12,7 @@
 #include "model_loader/text_format.h"
 
 #define SERVE_TAG            "serve"
+#define MAX_TAGS_TOLD        8
 #define MAIN_OP_COLLECTION   "saved_model_main_op"
 #define LEGACY_OP_COLLECTION "legacy_init_op"
 #define TABLES_COLLECTION    "table_initializer"
@@ -171,33 +172,94 @@ static sp_status read_assets(sp_saved_model *out, const SpPb__MetaGraphDef *meta
 
 /* ----------------------------------------------------------------- the message */
 
-static bool serves(const SpPb__MetaGraphDef *meta)
+static bool is_listed(sp_bytes tag, const char *tags)
+{
+	for (;; tags++) {
+		size_t n = strcspn(tags, ",");
+
+		if (sp_bytes_equal(tag, (sp_bytes){tags, n}))
+			return true;
+		tags += n;
+		if (*tags == '\0')
+			return false;
+	}
+}
+
+static bool is_among(sp_bytes tag, const SpPb__MetaGraphDef__MetaInfoDef *info)
+{
+	for (size_t i = 0; i < info->n_tags; i++)
+		if (sp_bytes_equal(tag, sp_message_bytes(&info->tags[i])))
+			return true;
+	return false;
+}
+
+/* Whether the two are the same set, whatever their order. */
+static bool has_tags(const SpPb__MetaGraphDef *meta, const char *tags)
 {
 	const SpPb__MetaGraphDef__MetaInfoDef *info = meta->meta_info_def;
 
-	if (info == NULL || info->n_tags == 0)
+	if (info == NULL)
 		return false;
 	for (size_t i = 0; i < info->n_tags; i++)
-		if (!is_text(&info->tags[i], SERVE_TAG))
+		if (!is_listed(sp_message_bytes(&info->tags[i]), tags))
 			return false;
-	return true;
+	for (;; tags++) {
+		size_t n = strcspn(tags, ",");
+
+		if (!is_among((sp_bytes){tags, n}, info))
+			return false;
+		tags += n;
+		if (*tags == '\0')
+			return true;
+	}
+}
+
+/* `text` and the tags of one more metagraph, for a message. */
+static const char *add_tags(const char *text, const SpPb__MetaGraphDef *meta, sp_arena *arena)
+{
+	const SpPb__MetaGraphDef__MetaInfoDef *info = meta->meta_info_def;
+	size_t count = info != NULL ? info->n_tags : 0;
+
+	text = sp_arena_printf(arena, "%s%s\"", text, *text != '\0' ? ", " : "");
+	for (size_t i = 0; i < count && i < MAX_TAGS_TOLD && text != NULL; i++) {
+		sp_bytes tag = sp_message_bytes(&info->tags[i]);
+
+		text = sp_arena_printf(arena, "%s%s%.*s", text, i != 0 ? "," : "",
+				       (int)(tag.size < 32 ? tag.size : 32), tag.data);
+	}
+	return text != NULL ? sp_arena_printf(arena, "%s\"", text) : NULL;
+}
+
+static sp_status no_such_tags(const SpPb__SavedModel *model, const char *tags, sp_arena *arena,
+			      sp_error *err)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < model->n_meta_graphs && i < MAX_TAGS_TOLD && text != NULL; i++)
+		text = add_tags(text, model->meta_graphs[i], arena);
+	if (text == NULL)
+		return no_memory(err);
+	return sp_error_set(err, SP_NOT_FOUND,
+			    "none of %zu metagraphs has exactly the tags \"%s\", they have %s",
+			    model->n_meta_graphs, tags, text);
 }
 
 static sp_status choose(const SpPb__MetaGraphDef **out, const SpPb__SavedModel *model,
-			sp_error *err)
+			const char *tags, sp_arena *scratch, sp_error *err)
 {
+	const char *wanted = tags != NULL ? tags : SERVE_TAG;
+
 	if (model->saved_model_schema_version < 0 || model->saved_model_schema_version > 1)
 		return sp_error_set(err, SP_UNSUPPORTED, "SavedModel schema version %lld",
 				    (long long)model->saved_model_schema_version);
 	for (size_t i = 0; i < model->n_meta_graphs; i++) {
-		if (serves(model->meta_graphs[i]) || model->n_meta_graphs == 1) {
+		if (has_tags(model->meta_graphs[i], wanted) ||
+		    (tags == NULL && model->n_meta_graphs == 1)) {
 			*out = model->meta_graphs[i];
 			return SP_OK;
 		}
 	}
-	return sp_error_set(err, SP_NOT_FOUND,
-			    "none of %zu metagraphs has exactly the tag \"" SERVE_TAG "\"",
-			    model->n_meta_graphs);
+	return no_such_tags(model, wanted, scratch, err);
 }
 
 static sp_status read_object_graph(sp_saved_model *out, const SpPb__MetaGraphDef *meta,
@@ -230,18 +292,19 @@ static sp_status read_meta_graph(sp_saved_model *out, const SpPb__MetaGraphDef *
 	return read_assets(out, meta, scratch, err);
 }
 
-static sp_status parse(sp_saved_model *out, sp_bytes bytes, sp_arena *scratch, sp_error *err)
+static sp_status parse(sp_saved_model *out, sp_bytes bytes, const char *tags, sp_arena *scratch,
+		       sp_error *err)
 {
 	const SpPb__MetaGraphDef *meta = NULL;
 	ProtobufCMessage *message;
 
 	SP_TRY(sp_message_unpack(&message, &sp_pb__saved_model__descriptor, bytes, scratch, err));
-	SP_TRY(choose(&meta, (const SpPb__SavedModel *)message, err));
+	SP_TRY(choose(&meta, (const SpPb__SavedModel *)message, tags, scratch, err));
 	return read_meta_graph(out, meta, scratch, err);
 }
 
-sp_status sp_saved_model_parse(sp_saved_model *out, const void *bytes, size_t size, sp_arena *arena,
-			       sp_error *err)
+sp_status sp_saved_model_parse(sp_saved_model *out, const void *bytes, size_t size,
+			       const char *tags, sp_arena *arena, sp_error *err)
 {
 	sp_arena *scratch = sp_arena_create((size_t)1 << 20);
 	sp_status status;
@@ -249,7 +312,7 @@ sp_status sp_saved_model_parse(sp_saved_model *out, const void *bytes, size_t si
 	if (scratch == NULL)
 		return no_memory(err);
 	*out = (sp_saved_model){.arena = arena};
-	status = parse(out, (sp_bytes){bytes, size}, scratch, err);
+	status = parse(out, (sp_bytes){bytes, size}, tags, scratch, err);
 	sp_arena_destroy(scratch);
 	return status;
 }
@@ -378,14 +441,15 @@ sp_status sp_saved_model_read_graph(sp_saved_model *out, const char *path, sp_ar
 
 /* ------------------------------------------------------------------- the files */
 
-static sp_status parse_text(sp_saved_model *out, sp_bytes text, sp_arena *arena, sp_error *err)
+static sp_status parse_text(sp_saved_model *out, sp_bytes text, const char *tags, sp_arena *arena,
+			    sp_error *err)
 {
 	sp_buffer bytes;
 	sp_status status = sp_text_format_encode(&bytes, &sp_pb__saved_model__descriptor, text,
 						 err);
 
 	if (status == SP_OK)
-		status = sp_saved_model_parse(out, bytes.data, bytes.size, arena, err);
+		status = sp_saved_model_parse(out, bytes.data, bytes.size, tags, arena, err);
 	sp_buffer_fini(&bytes);
 	return status;
 }
@@ -405,8 +469,8 @@ static sp_status explain_absence(const char *directory, sp_arena *arena, sp_erro
 	return sp_error_set(err, SP_NOT_FOUND, "there is no saved_model.pb in %s", directory);
 }
 
-sp_status sp_saved_model_read(sp_saved_model *out, const char *directory, sp_arena *arena,
-			      sp_error *err)
+sp_status sp_saved_model_read(sp_saved_model *out, const char *directory, const char *tags,
+			      sp_arena *arena, sp_error *err)
 {
 	static const char *const names[] = {"saved_model.pb", "saved_model.pbtxt"};
 	sp_status status = SP_NOT_FOUND;
@@ -426,9 +490,9 @@ sp_status sp_saved_model_read(sp_saved_model *out, const char *directory, sp_are
 		return explain_absence(directory, arena, err);
 	SP_TRY(status);
 	if (text)
-		status = parse_text(out, (sp_bytes){bytes, size}, arena, err);
+		status = parse_text(out, (sp_bytes){bytes, size}, tags, arena, err);
 	else
-		status = sp_saved_model_parse(out, bytes, size, arena, err);
+		status = sp_saved_model_parse(out, bytes, size, tags, arena, err);
 	sp_free(bytes);
 	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", path);
 }

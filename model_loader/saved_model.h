@@ -73,15 +73,16 @@ typedef struct sp_saved_model {
 } sp_saved_model;
 
 /*
- * Reads the file in `directory` and takes the metagraph whose tag set is
- * exactly {"serve"}, or the only one there is.  Everything goes into `arena`.
+ * Reads the file in `directory` and takes the metagraph whose tag set is exactly
+ * `tags`, with commas between them.  With NULL that is {"serve"}, or the only
+ * metagraph there is.  Everything goes into `arena`.
  */
 SP_MUST_CHECK sp_status sp_saved_model_read(sp_saved_model *out, const char *directory,
-					    sp_arena *arena, sp_error *err);
+					    const char *tags, sp_arena *arena, sp_error *err);
 
 /* The same from the file's bytes, which are not needed afterwards. */
 SP_MUST_CHECK sp_status sp_saved_model_parse(sp_saved_model *out, const void *bytes, size_t size,
-					     sp_arena *arena, sp_error *err);
+					     const char *tags, sp_arena *arena, sp_error *err);
 
 /*
  * A file that is no SavedModel but a MetaGraphDef (X.meta beside a checkpoint X)

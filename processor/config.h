@@ -30,8 +30,9 @@ typedef struct sp_config {
 	sp_arena *arena; /* holds the texts */
 	const char *signature_name;
 	const char *savedmodel_dir;
-	const char *graph_file;  /* NULL: saved_model.pb */
-	const char *input_names; /* NULL: the file's signatures say it */
+	const char *saved_model_tags; /* NULL: "serve", or the only ones there are */
+	const char *graph_file;       /* NULL: saved_model.pb */
+	const char *input_names;      /* NULL: the file's signatures say it */
 	const char *output_names;
 	const char *checkpoint_dir;   /* NULL: the SavedModel's own weights */
 	const char *warmup_file_name; /* NULL: synthetic warm-up */

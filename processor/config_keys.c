@@ -12,6 +12,7 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("checkpoint_dir", TEXT), .not_empty = true, FIELD(checkpoint_dir)},
 	{KEY("signature_name", TEXT), .required = true, .not_empty = true, FIELD(signature_name)},
 	{KEY("signature_fallback", BOOLEAN), .fallback = "false", FIELD(signature_fallback)},
+	{KEY("saved_model_tags", TEXT), .not_empty = true, FIELD(saved_model_tags)},
 	{KEY("graph_file", TEXT), .not_empty = true, FIELD(graph_file)},
 	{KEY("input_names", TEXT), FIELD(input_names)},
 	{KEY("output_names", TEXT), .not_empty = true, FIELD(output_names)},

@@ -11,6 +11,7 @@ static sp_status open_model(sp_model **out, const sp_config *config, const sp_fo
 	bool numbered = found != NULL && found->savedmodel_dir != NULL;
 	sp_model_options options = {.savedmodel_dir = numbered ? found->savedmodel_dir
 							       : config->savedmodel_dir,
+				    .tags = config->saved_model_tags,
 				    .graph_file = config->graph_file,
 				    .input_names = config->input_names,
 				    .output_names = config->output_names,

@@ -383,7 +383,7 @@ static sp_status read_graph(sp_tool *tool, graph_facts *graph, sp_error *err)
 
 	if (folder == NULL)
 		return SP_OK;
-	SP_TRY(sp_saved_model_read(&model, folder, tool->arena, err));
+	SP_TRY(sp_saved_model_read(&model, folder, NULL, tool->arena, err));
 	report_signatures(&tool->report, &model);
 	SP_TRY(sp_graph_tables_find(&tables, &graph->count, &model, tool->arena, err));
 	graph->tables = tables;

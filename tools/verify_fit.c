@@ -190,7 +190,7 @@ sp_status sp_verify_against_graph(sp_verification *v, const char *model_dir, sp_
 	sp_graph_table *tables;
 	size_t count;
 
-	SP_TRY(sp_saved_model_read(&model, model_dir, v->tool->arena, err));
+	SP_TRY(sp_saved_model_read(&model, model_dir, NULL, v->tool->arena, err));
 	SP_TRY(sp_graph_tables_find(&tables, &count, &model, v->tool->arena, err));
 	for (size_t i = 0; i < count; i++)
 		verify_table(v, &tables[i]);

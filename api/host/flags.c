@@ -27,6 +27,8 @@ static const flag flags[] = {
 	{"model_name", TEXT, AT(model_name), "default", 0, 0, "NAME", "the model's name in URLs"},
 	{"signature_name", TEXT, AT(signature_name), NULL, 0, 0, "NAME",
 	 "for requests that name none; default serving_default, or what the configuration says"},
+	{"saved_model_tags", TEXT, AT(saved_model_tags), NULL, 0, 0, "LIST",
+	 "comma-separated tags of the metagraph to serve; default serve, or the only one there is"},
 	{"version_labels", TEXT, AT(version_labels), "", 0, 0, "LIST",
 	 "comma-separated labels of the served version, for /labels/ in URLs"},
 	{"admin_routes", SWITCH, AT(admin_routes), "false", 0, 0, NULL,
@@ -181,6 +183,10 @@ static sp_status check(const sp_flags *flags_read, sp_error *err)
 		return sp_error_set(err, SP_INVALID,
 				    "--session_num has no effect with --processor_config: its file "
 				    "says session_num");
+	if (flags_read->processor_config != NULL && flags_read->saved_model_tags != NULL)
+		return sp_error_set(err, SP_INVALID,
+				    "--saved_model_tags has no effect with --processor_config: its "
+				    "file says saved_model_tags");
 	if (*flags_read->model_name == '\0')
 		return sp_error_set(err, SP_INVALID, "--model_name must not be empty");
 	if (*flags_read->metrics_path != '\0' && *flags_read->metrics_path != '/')

@@ -29,7 +29,8 @@ typedef struct sp_flags {
 	const char *model_base_path;
 	const char *processor_config;
 	const char *signature_name;
-	const char *version_labels; /* "stable,canary" */
+	const char *saved_model_tags; /* "serve,gpu" */
+	const char *version_labels;   /* "stable,canary" */
 	bool admin_routes;
 	const char *metrics_path; /* "": none */
 	int64_t session_num;      /* 0: as many as threads that compute */

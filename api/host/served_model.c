@@ -121,9 +121,10 @@ static void write_text(sp_buffer *out, const char *key, const char *value)
 	sp_buffer_append_char(out, ',');
 }
 
-static sp_status write_config(sp_served_model *model, const char *folder, const char *signature,
+static sp_status write_config(sp_served_model *model, const char *folder, const sp_flags *flags,
 			      int64_t session_num, sp_error *err)
 {
+	const char *signature = flags->signature_name;
 	sp_buffer out;
 	size_t size;
 
@@ -136,6 +137,8 @@ static sp_status write_config(sp_served_model *model, const char *folder, const 
 	write_text(&out, "feature_store_type", "memory");
 	write_text(&out, "serialize_protocol", "protobuf");
 	write_text(&out, "model_store_type", "local");
+	if (flags->saved_model_tags != NULL)
+		write_text(&out, "saved_model_tags", flags->saved_model_tags);
 	/* As TensorFlow Serving, serve a model that lacks the default one. */
 	if (signature == NULL)
 		sp_buffer_append_text(&out, "\"signature_fallback\":true,");
@@ -168,7 +171,7 @@ sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int6
 	if (flags->processor_config != NULL)
 		return read_config(out, flags->processor_config, err);
 	SP_TRY(find_folder(out, folder, sizeof(folder), flags->model_base_path, err));
-	return write_config(out, folder, flags->signature_name, session_num, err);
+	return write_config(out, folder, flags, session_num, err);
 }
 
 /* --------------------------------------------------------------------- open */

@@ -50,7 +50,7 @@ static void read_model(victim *v, const char *name)
 	snprintf(relative, sizeof(relative), "tests/golden/%s/model/saved_model.pb", name);
 	assert_ok(sp_file_read(&data, &size, sp_source_path(path, relative), 16 << 20, &err), &err);
 	*v = (victim){.arena = sp_arena_create(1 << 20)};
-	assert_ok(sp_saved_model_parse(&v->saved, data, size, v->arena, &err), &err);
+	assert_ok(sp_saved_model_parse(&v->saved, data, size, NULL, v->arena, &err), &err);
 	sp_free(data);
 	count = v->saved.graph.node_count;
 	for (size_t i = 0; i < v->saved.graph.function_count; i++)

@@ -40,7 +40,7 @@ static sp_status read_saved_model(const char *path, sp_arena *arena, sp_error *e
 {
 	sp_saved_model model;
 
-	return sp_saved_model_read(&model, path, arena, err);
+	return sp_saved_model_read(&model, path, NULL, arena, err);
 }
 
 static sp_status read_bundle(const char *path, sp_arena *arena, sp_error *err)

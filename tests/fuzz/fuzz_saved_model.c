@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (arena == NULL)
 		abort();
-	if (sp_saved_model_parse(&model, data, size, arena, NULL) == SP_OK)
+	if (sp_saved_model_parse(&model, data, size, NULL, arena, NULL) == SP_OK)
 		see_model(&model);
 	if (sp_saved_model_parse_graph(&model, data, size, arena, NULL) == SP_OK)
 		see_model(&model);

@@ -92,7 +92,7 @@ static void check_saved_model(const char *relative)
 		sp_status status;
 		sp_error err;
 
-		status = sp_saved_model_parse(&model, file.data, file.size, arena, &err);
+		status = sp_saved_model_parse(&model, file.data, file.size, NULL, arena, &err);
 		assert_blames_the_file(status, &err, seed);
 		sp_arena_destroy(arena);
 		free(file.data);

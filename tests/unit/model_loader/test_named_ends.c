@@ -111,7 +111,7 @@ static void a_named_signature_takes_the_place_of_one(void **state)
 	char path[SP_PATH_SIZE];
 
 	assert_ok(sp_saved_model_read(&model,
-				      sp_source_path(path, "tests/golden/tf1-example/model"),
+				      sp_source_path(path, "tests/golden/tf1-example/model"), NULL,
 				      *state, &err),
 		  &err);
 	assert_int_equal(model.signature_count, 2);

@@ -65,7 +65,8 @@ static sp_buffer saved_model(sp_buffer *meta)
 
 static sp_status parse(sp_saved_model *out, sp_buffer *message, void **state, sp_error *err)
 {
-	sp_status status = sp_saved_model_parse(out, message->data, message->size, *state, err);
+	sp_status status = sp_saved_model_parse(out, message->data, message->size, NULL, *state,
+						err);
 
 	sp_buffer_fini(message);
 	return status;
@@ -547,9 +548,10 @@ static void another_form_is_refused_by_name(void **state)
 	sp_saved_model model;
 
 	sp_temp_make(directory);
-	assert_int_equal(sp_saved_model_read(&model, directory, *state, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_saved_model_read(&model, directory, NULL, *state, &err), SP_NOT_FOUND);
 	write_file(directory, "saved_model.cpb", sp_bytes_of("x"));
-	assert_int_equal(sp_saved_model_read(&model, directory, *state, &err), SP_UNSUPPORTED);
+	assert_int_equal(sp_saved_model_read(&model, directory, NULL, *state, &err),
+			 SP_UNSUPPORTED);
 	assert_non_null(strstr(err.text, "saved_model.cpb"));
 	sp_temp_remove(directory);
 }
@@ -564,11 +566,11 @@ static void text_is_read_where_nothing_binary_is(void **state)
 	write_file(directory, "saved_model.pbtxt",
 		   sp_bytes_of("saved_model_schema_version: 1\nmeta_graphs {\n  graph_def { node { "
 			       "name: \"n\" op: \"NoOp\" } }\n}\n"));
-	assert_ok(sp_saved_model_read(&model, directory, *state, &err), &err);
+	assert_ok(sp_saved_model_read(&model, directory, NULL, *state, &err), &err);
 	assert_int_equal(model.graph.node_count, 1);
 	assert_string_equal(model.graph.nodes[0].name, "n");
 	write_file(directory, "saved_model.pb", sp_bytes_of("version https://git-lfs"));
-	assert_int_equal(sp_saved_model_read(&model, directory, *state, &err), SP_CORRUPT);
+	assert_int_equal(sp_saved_model_read(&model, directory, NULL, *state, &err), SP_CORRUPT);
 	sp_temp_remove(directory);
 }
 
@@ -581,7 +583,7 @@ static void broken_text_is_named_with_its_line(void **state)
 	sp_temp_make(directory);
 	write_file(directory, "saved_model.pbtxt",
 		   sp_bytes_of("meta_graphs {\n  graph_def: 3\n}\n"));
-	assert_int_equal(sp_saved_model_read(&model, directory, *state, &err), SP_CORRUPT);
+	assert_int_equal(sp_saved_model_read(&model, directory, NULL, *state, &err), SP_CORRUPT);
 	assert_non_null(strstr(err.text, "saved_model.pbtxt: line 2: a message is missing"));
 	sp_temp_remove(directory);
 }
@@ -621,7 +623,7 @@ static void a_file_that_is_none_is_named(void **state)
 
 	sp_temp_make(directory);
 	write_file(directory, "saved_model.pb", sp_bytes_of("version https://git-lfs"));
-	assert_int_equal(sp_saved_model_read(&model, directory, *state, &err), SP_CORRUPT);
+	assert_int_equal(sp_saved_model_read(&model, directory, NULL, *state, &err), SP_CORRUPT);
 	assert_non_null(strstr(err.text, "saved_model.pb"));
 	sp_temp_remove(directory);
 }
@@ -634,7 +636,8 @@ static sp_saved_model read_fixture(const char *relative, void **state)
 	sp_saved_model model;
 	sp_error err;
 
-	assert_ok(sp_saved_model_read(&model, sp_source_path(path, relative), *state, &err), &err);
+	assert_ok(sp_saved_model_read(&model, sp_source_path(path, relative), NULL, *state, &err),
+		  &err);
 	return model;
 }
 
@@ -740,7 +743,7 @@ static void whole_models_are_read(void **state)
 
 		snprintf(model, sizeof(model), "%s/%s/model", path, entry->d_name);
 		if (entry->d_name[0] != '.' && sp_file_is_directory(model))
-			assert_ok(sp_saved_model_read(&out, model, *state, &err), &err);
+			assert_ok(sp_saved_model_read(&out, model, NULL, *state, &err), &err);
 	}
 	if (folder == NULL)
 		skip();
