@@ -1,3 +1,5 @@
+#include <stdio.h>
+
 #include "base/log.h"
 #include "base/size.h"
 #include "model_loader/embedding.h"
@@ -186,7 +188,7 @@ static sp_status read_merged(const load *l, const sp_embedding_rows *rows, const
 	return status;
 }
 
-/* At most, of those that the checkpoint has; 0 when it cannot be told yet. */
+/* At most, of those that the checkpoint has; SIZE_MAX when it cannot be told yet. */
 static size_t expected_rows(const load *l, const sp_embedding_rows *rows)
 {
 	sp_embedding_rows own = own_rows(l, rows);
@@ -194,10 +196,16 @@ static size_t expected_rows(const load *l, const sp_embedding_rows *rows)
 
 	for (size_t i = 0; i < own.part_count; i++) {
 		if (own.parts[i].ssd_record != NULL)
-			return 0;
+			return SIZE_MAX;
 		count += own.parts[i].row_count;
 	}
 	return count;
+}
+
+/* As builders are told it: 0 when nothing is known. */
+static size_t or_zero(size_t count)
+{
+	return count != SIZE_MAX ? count : 0;
 }
 
 /* Nothing is known of how many remain where some are left out. */
@@ -207,7 +215,7 @@ static size_t expected_here(const load *l, const sp_embedding_rows *rows)
 	bool all = s->part_count == 1 && s->slice_count == 1 &&
 		   s->frequency_threshold <= s->frequency_floor;
 
-	return all ? expected_rows(l, rows) : 0;
+	return all ? or_zero(expected_rows(l, rows)) : 0;
 }
 
 /* `full` is what the rows of a delta lie over; NULL for those of a full checkpoint. */
@@ -270,8 +278,7 @@ static bool belongs_on_ssd(const load *l, const sp_ssd_table *table)
 
 	if (l->policy->ssd == NULL)
 		return false;
-	return (rows == 0 && l->embedding->full.part_count != 0) ||
-	       !sp_size_mul(&bytes, rows,
+	return !sp_size_mul(&bytes, rows,
 			    sp_rows_slot_size(SP_ROWS_KEY_IN_FRONT, table->format, table->dim)) ||
 	       bytes > sp_ssd_store_cache_bytes(l->policy->ssd);
 }
@@ -284,7 +291,7 @@ static sp_status build_tier(sp_tier **out, const load *l, const sp_ssd_table *ta
 	sp_status status;
 
 	SP_TRY(sp_ssd_builder_create(&builder, l->policy->ssd, table,
-				     expected_rows(l, &l->embedding->full), err));
+				     or_zero(expected_rows(l, &l->embedding->full)), err));
 	sink.context = builder;
 	status = read_merged(l, &l->embedding->full, NULL, &sink, err);
 	if (status == SP_OK)
@@ -293,14 +300,28 @@ static sp_status build_tier(sp_tier **out, const load *l, const sp_ssd_table *ta
 	return status;
 }
 
+enum { WHICH_SIZE = 160 };
+
+/* What the graph has to say about which of the version's rows a table has. */
+static void tell_which(char which[WHICH_SIZE], const load *l)
+{
+	const sp_row_selection *s = &l->selection;
+
+	snprintf(which, WHICH_SIZE, "part %lld of %lld, admitted by filter %d from %lld on",
+		 (long long)s->part, (long long)s->part_count, (int)s->filter,
+		 (long long)s->frequency_floor);
+}
+
 static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 {
+	char which[WHICH_SIZE];
 	sp_table_options options = table_options(l);
-	sp_ssd_table on_ssd = {options.name, options.dim, row_format(l)};
+	sp_ssd_table on_ssd = {options.name, options.dim, row_format(l), which};
 	sp_rows *rows = NULL;
 	sp_tier *tier = NULL;
 	sp_status status;
 
+	tell_which(which, l);
 	if (!belongs_on_ssd(l, &on_ssd)) {
 		status = find_full_rows(&rows, l, options.name, err);
 	} else {

@@ -29,13 +29,14 @@ typedef struct entry {
 
 struct sp_ssd_builder {
 	sp_ssd_store *store;
-	sp_ssd_table table;
-	char *name;
+	sp_ssd_table table; /* its texts are the two below */
+	char *name, *which;
 	sp_ssd_place place;
 	sp_ssd_folder folder;
 	sp_rocks_writer *writer;
 	const sp_row_codec *codec;
 	sp_row_cache *cache;
+	size_t expected_rows; /* that the cache is made for; SIZE_MAX when unknown */
 	double total_freq;
 
 	size_t record_size; /* int64 key, stored row */
@@ -96,6 +97,18 @@ static sp_status start_writing(sp_ssd_builder *builder, sp_error *err)
 	return status;
 }
 
+static sp_status copy_table(sp_ssd_builder *builder, const sp_ssd_table *table, sp_error *err)
+{
+	builder->name = sp_alloc_text(table->name);
+	builder->which = table->which != NULL ? sp_alloc_text(table->which) : NULL;
+	if (builder->name == NULL || (table->which != NULL && builder->which == NULL))
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	builder->table = *table;
+	builder->table.name = builder->name;
+	builder->table.which = builder->which;
+	return SP_OK;
+}
+
 static sp_status fill(sp_ssd_builder *builder, size_t expected_rows, sp_error *err)
 {
 	const sp_ssd_table *table = &builder->table;
@@ -103,8 +116,9 @@ static sp_status fill(sp_ssd_builder *builder, size_t expected_rows, sp_error *e
 
 	builder->codec = sp_row_codec_find(table->format);
 	builder->record_size = sizeof(int64_t) + row_size;
+	builder->expected_rows = expected_rows != 0 ? expected_rows : SIZE_MAX;
 	SP_TRY(sp_ssd__place_find(&builder->place, builder->store, table, err));
-	SP_TRY(sp_ssd__cache_create(&builder->cache, builder->store, table, expected_rows,
+	SP_TRY(sp_ssd__cache_create(&builder->cache, builder->store, table, builder->expected_rows,
 				    sp_ssd_run_expected_footprint(expected_rows, row_size), err));
 	SP_TRY(allocate_chunk(builder, err));
 	return start_writing(builder, err);
@@ -116,15 +130,13 @@ sp_status sp_ssd_builder_create(sp_ssd_builder **out, sp_ssd_store *store,
 	sp_ssd_builder *builder = sp_alloc_zero(1, sizeof(*builder));
 	sp_status status;
 
-	if (builder == NULL || (builder->name = sp_alloc_text(table->name)) == NULL) {
-		sp_free(builder);
+	if (builder == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
-	}
 	builder->store = sp_ssd_store_retain(store);
 	builder->folder.lock = -1;
-	builder->table = *table;
-	builder->table.name = builder->name;
-	status = fill(builder, expected_rows, err);
+	status = copy_table(builder, table, err);
+	if (status == SP_OK)
+		status = fill(builder, expected_rows, err);
 	if (status != SP_OK) {
 		sp_ssd_builder_destroy(builder);
 		return sp_error_prefix(err, status, "table '%s', SSD tier", table->name);
@@ -154,6 +166,7 @@ void sp_ssd_builder_destroy(sp_ssd_builder *builder)
 	sp_ssd__place_fini(&builder->place);
 	sp_ssd_store_release(builder->store);
 	sp_free(builder->name);
+	sp_free(builder->which);
 	sp_free(builder);
 }
 
@@ -218,7 +231,19 @@ sp_status sp_ssd_builder_put(sp_ssd_builder *builder, const int64_t *keys, const
 	return SP_OK;
 }
 
-static sp_status save_hot_rows(const sp_ssd_builder *builder, sp_error *err)
+/* A cache that suits what has been written, with the rows of the one before. */
+static sp_status fit_cache(sp_ssd_builder *builder, const sp_ssd_run *run, const char *hot_rows,
+			   sp_error *err)
+{
+	sp_row_cache_destroy(builder->cache);
+	builder->cache = NULL;
+	SP_TRY(sp_ssd__cache_create(&builder->cache, builder->store, &builder->table,
+				    sp_ssd_run_row_count(run), sp_ssd_run_footprint(run), err));
+	sp_hot_rows_load(builder->cache, hot_rows);
+	return SP_OK;
+}
+
+static sp_status save_hot_rows(sp_ssd_builder *builder, const sp_ssd_run *run, sp_error *err)
 {
 	char *path = sp_ssd_folder_file(&builder->folder, "hot");
 	sp_status status;
@@ -226,6 +251,8 @@ static sp_status save_hot_rows(const sp_ssd_builder *builder, sp_error *err)
 	if (path == NULL)
 		return no_memory(builder, err);
 	status = sp_hot_rows_save(builder->cache, path, err);
+	if (status == SP_OK && sp_ssd_run_row_count(run) != builder->expected_rows)
+		status = fit_cache(builder, run, path, err);
 	sp_free(path);
 	return status;
 }
@@ -268,7 +295,7 @@ static sp_status publish(sp_ssd_builder *builder, sp_ssd_run *run, sp_tier **out
 
 	SP_TRY(save_filter(builder, run, err));
 	sp_row_cache_finish_seeding(builder->cache, builder->total_freq);
-	SP_TRY(save_hot_rows(builder, err));
+	SP_TRY(save_hot_rows(builder, run, err));
 	SP_TRY(sp_ssd_folder_publish(&builder->folder, store->path, builder->place.name,
 				     builder->place.label, err));
 	SP_TRY(sp_ssd__tier_create(out, store, &builder->table, &builder->folder, run,

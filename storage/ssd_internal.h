@@ -40,7 +40,7 @@ SP_MUST_CHECK sp_status sp_ssd__place_find(sp_ssd_place *out, const sp_ssd_store
 					   const sp_ssd_table *table, sp_error *err);
 void sp_ssd__place_fini(sp_ssd_place *place);
 
-/* The cache of a table of so many rows (0: unknown), beside index and filter. */
+/* The cache of a table of so many rows (SIZE_MAX: unknown), beside index and filter. */
 SP_MUST_CHECK sp_status sp_ssd__cache_create(sp_row_cache **out, const sp_ssd_store *store,
 					     const sp_ssd_table *table, size_t rows,
 					     size_t index_bytes, sp_error *err);

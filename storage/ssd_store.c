@@ -133,15 +133,17 @@ sp_status sp_ssd__place_find(sp_ssd_place *out, const sp_ssd_store *store,
 			     const sp_ssd_table *table, sp_error *err)
 {
 	static const char form[] = "rows of an EmbeddingVariable, layout 2\n"
-				   "model %s\nversion %s\ntable %s\ndim %zu\nformat %s\n";
+				   "model %s\nversion %s\ntable %s\nrows %s\n"
+				   "dim %zu\nformat %s\n";
+	const char *which = table->which != NULL ? table->which : "all";
 	size_t size = sizeof(form) + strlen(store->model) + strlen(store->version) +
-		      strlen(table->name) + 64;
+		      strlen(table->name) + strlen(which) + 64;
 
 	out->label = sp_alloc(size);
 	if (out->label == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
-	snprintf(out->label, size, form, store->model, store->version, table->name, table->dim,
-		 sp_row_format_name(table->format));
+	snprintf(out->label, size, form, store->model, store->version, table->name, which,
+		 table->dim, sp_row_format_name(table->format));
 	snprintf(out->name, sizeof(out->name), "%016" PRIx64 "-%016" PRIx64 "-%016" PRIx64,
 		 fingerprint(store->model), fingerprint(store->version), fingerprint(out->label));
 	return SP_OK;
@@ -160,7 +162,7 @@ sp_status sp_ssd__cache_create(sp_row_cache **out, const sp_ssd_store *store,
 		.row_size = sp_row_format_size(table->format, table->dim),
 		.cap_bytes = store->cache_bytes > index_bytes ? store->cache_bytes - index_bytes
 							      : 0,
-		.max_rows = rows,
+		.max_rows = rows != 0 ? rows : 1,
 		.policy = store->policy,
 	};
 

@@ -26,6 +26,7 @@ typedef struct ssd_tier {
 	sp_tier tier;
 	sp_ssd_store *store;
 	char *name;
+	char *which; /* as in sp_ssd_table */
 	sp_ssd_folder folder;
 	sp_ssd_run *runs[SP_READ_RUNS]; /* what was folded, if anything was; the table's */
 	size_t run_count;
@@ -344,10 +345,20 @@ static void ssd_destroy(sp_tier *tier)
 	sp_ssd_store_release(ssd->store);
 	sp_free(ssd->elements);
 	sp_free(ssd->name);
+	sp_free(ssd->which);
 	sp_free(ssd);
 }
 
 static const sp_tier_kind ssd_kind;
+
+static sp_status copy_texts(ssd_tier *tier, const sp_ssd_table *table, sp_error *err)
+{
+	tier->name = sp_alloc_text(table->name);
+	tier->which = table->which != NULL ? sp_alloc_text(table->which) : NULL;
+	if (tier->name == NULL || (table->which != NULL && tier->which == NULL))
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	return SP_OK;
+}
 
 /* Without rows and cache yet. */
 static sp_status create(ssd_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
@@ -366,10 +377,9 @@ static sp_status create(ssd_tier **out, sp_ssd_store *store, const sp_ssd_table 
 	tier->codec = sp_row_codec_find(table->format);
 	tier->format = table->format;
 	tier->row_size = sp_row_format_size(table->format, table->dim);
-	tier->name = sp_alloc_text(table->name);
-	status = tier->name != NULL
-			 ? sp_ssd__readers_start(store, err)
-			 : sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	status = copy_texts(tier, table, err);
+	if (status == SP_OK)
+		status = sp_ssd__readers_start(store, err);
 	if (status != SP_OK) {
 		ssd_destroy(&tier->tier);
 		return status;
@@ -389,7 +399,7 @@ static void add_run(ssd_tier *tier, sp_ssd_run *run)
 
 static sp_ssd_table table_of(const ssd_tier *tier)
 {
-	return (sp_ssd_table){tier->name, tier->tier.dim, tier->format};
+	return (sp_ssd_table){tier->name, tier->tier.dim, tier->format, tier->which};
 }
 
 static size_t ssd_fold_cost(const sp_tier *tier, const sp_rows *over)

@@ -68,6 +68,7 @@ typedef struct sp_ssd_table {
 	const char *name; /* copied */
 	size_t dim;       /* elements of a row, >= 1 */
 	sp_row_format format;
+	const char *which; /* of the version's rows it has, in words; copied; NULL: all */
 } sp_ssd_table;
 
 /* The tier of an earlier build; SP_NOT_FOUND when there is none that is whole. */

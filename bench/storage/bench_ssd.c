@@ -180,7 +180,7 @@ static void build(bench *b, sp_ssd_store *store, const sp_ssd_table *table, bool
 /* That of an earlier run, if there is one. */
 static void open_table(bench *b, sp_ssd_store *store, bool with_frequencies)
 {
-	const sp_ssd_table table = {"bench", b->dim, SP_ROW_FP32};
+	const sp_ssd_table table = {"bench", b->dim, SP_ROW_FP32, NULL};
 	sp_error error;
 	sp_status status = sp_ssd_tier_open(&b->tier, store, &table, &error);
 

@@ -243,6 +243,51 @@ static void a_table_that_fits_stays_in_memory(void **state)
 	sp_ssd_store_release(roomy);
 }
 
+static void an_empty_table_stays_in_memory(void **state)
+{
+	sp_bundle *full = sp_embeddings_open("full");
+	const sp_embedding_spec spec = spec_of("empty", 4);
+	sp_table *table = load(full, NULL, &spec, (sp_load_policy){0}, store);
+
+	(void)state;
+	assert_int_equal(count_folders(), 0);
+	assert_int_equal(sp_table_row_count(table), 0);
+	sp_table_destroy(table);
+	sp_bundle_close(full);
+}
+
+static sp_table *load_part(const sp_bundle *full, int64_t parts, sp_ssd_store *where)
+{
+	const sp_load_policy policy = {.ssd = where, .threads = 2};
+	sp_embedding_spec spec = spec_of("four/part_1", 4);
+	sp_embedding embedding;
+	sp_table *table;
+
+	spec.partition_id = 1;
+	spec.partition_num = parts;
+	assert_ok(sp_embedding_find(&embedding, &spec, full, NULL, arena, &err), &err);
+	assert_ok(sp_embedding_load(&table, &embedding, &spec, true, &policy, &err), &err);
+	return table;
+}
+
+/* The same checkpoint, under graphs that divide it into different numbers of parts. */
+static void rows_of_another_graphs_part_are_not_found_again(void **state)
+{
+	sp_bundle *full = sp_embeddings_open("full");
+
+	(void)state;
+	for (int64_t parts = 4; parts >= 2; parts--) {
+		sp_table *memory = load_part(full, parts, NULL);
+		sp_table *table = load_part(full, parts, store);
+
+		check_same(memory, table);
+		sp_table_destroy(memory);
+		sp_table_destroy(table);
+	}
+	assert_int_equal(count_folders(), 3);
+	sp_bundle_close(full);
+}
+
 /* ---- checkpoints that may be changed ---- */
 
 static char prefix[SP_PATH_SIZE + 16];
@@ -323,6 +368,8 @@ int main(void)
 		ON_DISK(a_delta_lies_over_rows_on_the_ssd),
 		ON_DISK(a_delta_is_merged_and_guarded_on_the_ssd_too),
 		ON_DISK(a_table_that_fits_stays_in_memory),
+		ON_DISK(an_empty_table_stays_in_memory),
+		ON_DISK(rows_of_another_graphs_part_are_not_found_again),
 		ON_DISK(what_is_found_again_is_not_read_again),
 		ON_DISK(a_checkpoint_that_fails_its_check_leaves_nothing),
 	};

@@ -250,7 +250,7 @@ static void rows_stay_what_they_are_in_every_format(void **state)
 {
 	(void)state;
 	for (int format = 0; format < SP_ROW_FORMATS; format++) {
-		const sp_ssd_table name = {"t", DIM, (sp_row_format)format};
+		const sp_ssd_table name = {"t", DIM, (sp_row_format)format, NULL};
 		const sp_table_options options = {.name = "t", .dim = DIM};
 		sp_ssd_store *store = sp_ssd_test_open_store("1");
 		sp_rows *layer = make_layer(500, 7, 3, (sp_row_format)format);

@@ -172,7 +172,7 @@ static void rows_are_stored_in_the_format_that_is_asked_for(void **state)
 {
 	(void)state;
 	for (int format = 0; format < SP_ROW_FORMATS; format++) {
-		const sp_ssd_table table = {"t", DIM, (sp_row_format)format};
+		const sp_ssd_table table = {"t", DIM, (sp_row_format)format, NULL};
 		const sp_row_codec *codec = sp_row_codec_find(table.format);
 		sp_ssd_store *store = sp_ssd_test_open_store("1");
 		sp_ssd_builder *builder;
@@ -293,6 +293,46 @@ static void absent_keys_become_known_as_absent(void **state)
 	sp_ssd_store_release(store);
 }
 
+/* Built and found again, `expected` being what the builder is told. */
+static void check_memory(size_t rows, size_t expected, size_t most)
+{
+	const sp_ssd_table table = sp_ssd_test_table_named("t");
+	sp_ssd_store *store = sp_ssd_test_open_store("1");
+	sp_ssd_builder *builder;
+	sp_error error;
+	sp_tier *tier;
+
+	assert_ok(sp_ssd_builder_create(&builder, store, &table, expected, &error), &error);
+	assert_ok(sp_ssd_test_put_range(builder, 0, 3, rows, 0, &error), &error);
+	assert_ok(sp_ssd_builder_freeze(builder, &tier, &error), &error);
+	sp_ssd_builder_destroy(builder);
+	for (int again = 0; again < 2; again++) {
+		sp_ssd_test_check_range(tier, -5, 3 * rows + 10, rows);
+		assert_in_range(tier->kind->footprint(tier), 1, most);
+		sp_tier_release(tier);
+		if (again == 0)
+			assert_ok(sp_ssd_tier_open(&tier, store, &table, &error), &error);
+	}
+	sp_ssd_store_release(store);
+}
+
+static void a_table_takes_no_more_memory_than_its_rows(void **state)
+{
+	enum { FEW = 8 << 10 };
+
+	(void)state;
+	check_memory(0, 0, FEW);
+	check_memory(0, 30000, FEW);
+	check_memory(10, 0, FEW);
+	check_memory(10, 30000, FEW);
+}
+
+static void rows_that_nobody_has_counted_stay_within_it_too(void **state)
+{
+	(void)state;
+	check_memory(30000, 0, CACHE + 1024);
+}
+
 static void memory_stays_within_what_is_given(void **state)
 {
 	enum { ROWS = 30000 };
@@ -343,7 +383,7 @@ static void the_next_start_finds_the_folder(void **state)
 	sp_ssd_store_release(store);
 }
 
-static void another_table_version_width_or_format_is_not_taken_for_it(void **state)
+static void another_table_version_width_format_or_choice_is_not_taken_for_it(void **state)
 {
 	sp_ssd_table table = sp_ssd_test_table_named("t");
 	sp_ssd_store *store = sp_ssd_test_open_store("1"), *other;
@@ -359,6 +399,9 @@ static void another_table_version_width_or_format_is_not_taken_for_it(void **sta
 	assert_int_equal(sp_ssd_tier_open(&tier, store, &table, &error), SP_NOT_FOUND);
 	table = sp_ssd_test_table_named("t");
 	table.format = SP_ROW_BF16;
+	assert_int_equal(sp_ssd_tier_open(&tier, store, &table, &error), SP_NOT_FOUND);
+	table = sp_ssd_test_table_named("t");
+	table.which = "every other";
 	assert_int_equal(sp_ssd_tier_open(&tier, store, &table, &error), SP_NOT_FOUND);
 	table = sp_ssd_test_table_named("t");
 	other = sp_ssd_test_open_store("2");
@@ -496,9 +539,11 @@ int main(void)
 		ON_DISK(keys_of_the_highest_frequencies_are_hot_from_the_start),
 		ON_DISK(absent_keys_become_known_as_absent),
 		ON_DISK(memory_stays_within_what_is_given),
+		ON_DISK(a_table_takes_no_more_memory_than_its_rows),
+		ON_DISK(rows_that_nobody_has_counted_stay_within_it_too),
 		ON_DISK(lru_can_be_chosen),
 		ON_DISK(the_next_start_finds_the_folder),
-		ON_DISK(another_table_version_width_or_format_is_not_taken_for_it),
+		ON_DISK(another_table_version_width_format_or_choice_is_not_taken_for_it),
 		ON_DISK(versions_that_nobody_uses_are_deleted),
 		ON_DISK(a_build_that_is_given_up_leaves_nothing),
 		ON_DISK(two_builds_of_one_table_do_not_meet),
