@@ -10,13 +10,18 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
-enum { NS_PER_S = 1000000000, FEW = 8 };
+enum {
+	NS_PER_S = 1000000000,
+	FEW = 8,
+	SECTOR = 512, /* what is read past the page cache ends on one, but for the end of the file */
+};
 
 /* A read that the kernel has, or none. */
 typedef struct slot {
 	sp_block_read read;
-	void *buffer;
-	size_t size; /* of buffer */
+	char *buffer;
+	size_t size;   /* of buffer */
+	uint32_t come; /* bytes of the block that are there */
 	bool is_busy;
 	bool is_abandoned; /* nobody waits for it */
 } slot;
@@ -39,12 +44,12 @@ struct sp_read_rings {
 
 /* ---- rings ---- */
 
+/* ENOMEM, too: older kernels have it for a limit of locked memory, which threads do not need. */
 static sp_status refuse(int number, sp_error *err)
 {
 	char reason[128];
 
-	return sp_error_set(err, number == ENOMEM ? SP_NO_MEMORY : SP_UNSUPPORTED,
-			    "the kernel has no io_uring for us: %s",
+	return sp_error_set(err, SP_UNSUPPORTED, "the kernel has no io_uring for us: %s",
 			    strerror_r(number, reason, sizeof(reason)));
 }
 
@@ -171,25 +176,33 @@ static sp_status note_failure(read_call *call, const slot *s, sp_status status)
 	return status;
 }
 
-/* Puts the slot's read into the queue; there is an entry for each slot. */
-static sp_status queue_read(read_call *call, slot *s, sp_error *err)
+/* Puts what the slot's block still lacks into the queue; there is an entry for each slot. */
+static sp_status queue_rest(read_call *call, slot *s, sp_error *err)
 {
 	const sp_sst_place *place = &s->read.place;
-	sp_status status = make_room(s, err);
-	struct io_uring_sqe *entry;
+	struct io_uring_sqe *entry = io_uring_get_sqe(&call->ring->uring);
 
-	if (status != SP_OK)
-		return note_failure(call, s, status);
-	entry = io_uring_get_sqe(&call->ring->uring);
 	if (entry == NULL)
 		return sp_error_set(err, SP_INTERNAL, "the ring is full");
-	io_uring_prep_read(entry, place->fd, s->buffer, place->span, place->offset);
+	io_uring_prep_read(entry, place->fd, s->buffer + s->come, place->span - s->come,
+			   place->offset + s->come);
 	io_uring_sqe_set_data(entry, s);
 	s->is_busy = true;
 	s->is_abandoned = false;
 	call->ring->busy++;
 	call->busy++;
 	return SP_OK;
+}
+
+/* All of its block. */
+static sp_status queue_read(read_call *call, slot *s, sp_error *err)
+{
+	sp_status status = make_room(s, err);
+
+	if (status != SP_OK)
+		return note_failure(call, s, status);
+	s->come = 0;
+	return queue_rest(call, s, err);
 }
 
 /* As many reads as there are slots, or keys. */
@@ -235,16 +248,30 @@ static sp_status wait_for_reads(read_call *call, int64_t deadline_ns, sp_error *
 	return SP_OK;
 }
 
+/* The kernel may stop in the middle of a block, as read() may. */
+static bool goes_on(slot *s, int result)
+{
+	if (result == -EINTR)
+		return true;
+	if (result <= 0 || result % SECTOR != 0 ||
+	    (uint32_t)result >= s->read.place.span - s->come)
+		return false;
+	s->come += (uint32_t)result;
+	return true;
+}
+
 static sp_status finish_read(read_call *call, slot *s, int result, sp_error *err)
 {
 	char reason[128];
 	sp_status status;
 	bool again;
 
+	if (goes_on(s, result))
+		return queue_rest(call, s, err);
 	if (result < 0)
 		status = sp_error_set(err, SP_IO, "cannot read: %s",
 				      strerror_r(-result, reason, sizeof(reason)));
-	else if ((uint32_t)result < s->read.place.span)
+	else if ((uint32_t)result < s->read.place.span - s->come)
 		status = sp_error_set(err, SP_CORRUPT, "the file ends too early");
 	else
 		status = sp_block_read_finish(&s->read, s->buffer, call->plan.take, &again, err);

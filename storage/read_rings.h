@@ -27,8 +27,8 @@ enum { SP_READ_RING_BLOCKS = 32 }; /* in flight, of each ring */
 
 /*
  * As many calls as there are rings read at once; others wait for one.
- * SP_UNSUPPORTED where the kernel has no io_uring for us: too old, or forbidden, as
- * containers often have it.
+ * SP_UNSUPPORTED where the kernel has no io_uring for us: too old, out of memory for it, or
+ * forbidden, as containers often have it.
  */
 SP_MUST_CHECK sp_status sp_read_rings_create(sp_read_rings **out, size_t count, sp_error *err);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -296,6 +297,49 @@ static void a_call_whose_time_is_over_leaves_what_it_waits_for(void **state)
 	free(a.found);
 }
 
+/* A pipe gives what is in it, however much was asked for. */
+static void a_block_may_come_in_pieces(void **state)
+{
+	atomic_uint_least64_t bytes = 0;
+	int64_t key = 8000;
+	answers a = {.rows = calloc(1, ROW), .taken = calloc(1, 4), .found = calloc(1, 1)};
+	const sp_read_request request = {runs + 1, 1, &key, 1, &bytes, &a};
+	_Alignas(SP_SST_PAGE) char block[SP_SST_PAGE];
+	sp_sst_place place;
+	pid_t writer;
+	int ends[2], before, status;
+
+	(void)state;
+	if (!has_readers())
+		skip();
+	assert_true(sp_ssd_run_locate(runs[1], key, &place));
+	assert_int_equal(place.span, sizeof(block));
+	assert_int_equal(pread(place.fd, block, sizeof(block), (off_t)place.offset), sizeof(block));
+	assert_int_equal(pipe(ends), 0);
+	before = exchange_file(ends[0]);
+	writer = fork();
+	assert_true(writer >= 0);
+	for (size_t at = 0; writer == 0 && at < sizeof(block); at += 512) {
+		if (write(ends[1], block + at, 512) != 512)
+			_exit(1);
+		usleep(10000);
+	}
+	if (writer == 0)
+		_exit(0);
+	assert_ok(run(&request, 0), &err);
+	check_answers(&key, 1, 1, &a);
+	assert_int_equal(bytes, sizeof(block));
+	assert_int_equal(waitpid(writer, &status, 0), writer);
+	assert_int_equal(status, 0);
+	close(exchange_file(before));
+	close(before);
+	close(ends[0]);
+	close(ends[1]);
+	free(a.rows);
+	free(a.taken);
+	free(a.found);
+}
+
 /* The kernel's side of the rings is the parent's: what a child asked for would come there. */
 static void a_process_that_is_forked_off_reads_nothing(void **state)
 {
@@ -325,6 +369,34 @@ static void a_process_that_is_forked_off_reads_nothing(void **state)
 	free(a.found);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+/* A ring has memory of its own, which may be limited apart from what malloc() has. */
+static void without_memory_for_rings_threads_can_read(void **state)
+{
+	const struct rlimit none = {1, 1};
+	sp_read_rings *more;
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (!has_readers())
+		skip();
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		free(malloc(64 << 10)); /* what is there is enough for all but the ring */
+		_exit(setrlimit(RLIMIT_AS, &none) == 0 &&
+				      sp_read_rings_create(&more, 1, &err) == SP_UNSUPPORTED
+			      ? 0
+			      : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+#endif
+
 #define BY_RINGS(test) cmocka_unit_test_setup_teardown(test, with_rings, tear_down)
 #define BY_BOTH(test)  BY_RINGS(test), cmocka_unit_test_setup_teardown(test, with_threads, tear_down)
 
@@ -336,8 +408,12 @@ int main(void)
 		BY_BOTH(more_calls_than_readers_all_have_their_turn),
 		BY_BOTH(what_cannot_be_read_is_an_error),
 		/* A thread cannot read from a pipe at a place. */
+		BY_RINGS(a_block_may_come_in_pieces),
 		BY_RINGS(a_call_whose_time_is_over_leaves_what_it_waits_for),
 		BY_RINGS(a_process_that_is_forked_off_reads_nothing),
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+		BY_RINGS(without_memory_for_rings_threads_can_read),
+#endif
 	};
 	return cmocka_run_group_tests_name("read_rings", tests, NULL, NULL);
 }
