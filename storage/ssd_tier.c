@@ -1,21 +1,21 @@
 #include "storage/ssd_tier.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/size.h"
 #include "storage/hot_rows.h"
+#include "storage/key_miss.h"
 #include "storage/rocks.h"
 #include "storage/ssd_internal.h"
 
 /*
  * A read asks the cache of each table first, in blocks of keys.  What is missed
- * is sorted by table and key, so that repeats lie together and each block's keys
- * do, and read; a row that comes back goes to all
- * the places that want it, and to the cache.
+ * is sorted by table and key, so that repeats lie together and so do each block's
+ * keys, and read; a row that comes back goes to all the places that want it, and to
+ * the cache.
  */
 
 enum {
@@ -39,23 +39,16 @@ typedef struct ssd_tier {
 	atomic_uint_least64_t asked, found, absent, hot_hits, errors, bytes_read;
 } ssd_tier;
 
-/* A key that a cache lacks, and whose it is. */
-typedef struct key_miss {
-	int64_t key;
-	uint32_t read;
-	uint32_t at; /* which key of the read */
-} key_miss;
-
 /* The misses of one tier; each key of its request is that of one miss or of several in a row. */
 typedef struct miss_group {
 	const sp_tier_read *read;
-	const key_miss *misses, *end;
+	const sp_key_miss *misses, *end;
 	size_t *firsts; /* [request.count] index of the first miss of each key */
 } miss_group;
 
 /* The parts of the scratch. */
 typedef struct read_state {
-	key_miss *misses;             /* [keys] */
+	sp_key_miss *misses;          /* [keys] */
 	int64_t *keys;                /* [keys] without repeats */
 	size_t *firsts;               /* [keys] */
 	sp_read_request *requests;    /* [reads] */
@@ -101,7 +94,7 @@ static size_t lay_out(read_state *state, const sp_tier_read *reads, size_t count
 		if (stride > widest)
 			widest = stride;
 	}
-	if (!place_array(&at, keys, sizeof(key_miss), base, &state->misses) ||
+	if (!place_array(&at, keys, sizeof(sp_key_miss), base, &state->misses) ||
 	    !place_array(&at, keys, sizeof(int64_t), base, &state->keys) ||
 	    !place_array(&at, keys, sizeof(size_t), base, &state->firsts) ||
 	    !place_array(&at, count, sizeof(sp_read_request), base, &state->requests) ||
@@ -136,8 +129,8 @@ static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r
 		size_t at = first + i;
 
 		if (state->answers[i] == SP_ROW_CACHE_MISS) {
-			state->misses[state->miss_count++] = (key_miss){read->keys[at], (uint32_t)r,
-									(uint32_t)at};
+			state->misses[state->miss_count++] =
+				(sp_key_miss){read->keys[at], (uint32_t)r, (uint32_t)at};
 			continue;
 		}
 		hits++;
@@ -165,31 +158,28 @@ static void read_caches(read_state *state, const sp_tier_read *reads, size_t cou
 	}
 }
 
-static int compare_misses(const void *left, const void *right)
-{
-	const key_miss *a = left, *b = right;
-
-	if (a->read != b->read)
-		return a->read < b->read ? -1 : 1;
-	return sp_rocks_compare(a->key, b->key);
-}
-
-/* The misses of one read, from `first` on, as a request without repeats; gives where they end. */
+/* The misses of one read, from `first` on, sorted, as a request without repeats; gives where they
+ * end. */
 static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t first)
 {
-	const key_miss *misses = state->misses;
+	const sp_key_miss *misses = state->misses;
 	const sp_tier_read *read = &reads[misses[first].read];
 	sp_read_request *request = &state->requests[state->request_count];
 	miss_group *group = &state->groups[state->request_count++];
-	size_t at = first, unique = 0;
+	size_t end = first, unique = 0;
 
-	*group = (miss_group){.read = read, .misses = misses, .firsts = state->firsts + first};
-	for (; at < state->miss_count && misses[at].read == misses[first].read; at++)
+	while (end < state->miss_count && misses[end].read == misses[first].read)
+		end++;
+	sp_key_miss_sort(state->misses + first, end - first);
+	*group = (miss_group){.read = read,
+			      .misses = misses,
+			      .end = misses + end,
+			      .firsts = state->firsts + first};
+	for (size_t at = first; at < end; at++)
 		if (at == first || misses[at].key != misses[at - 1].key) {
 			group->firsts[unique] = at;
 			state->keys[first + unique++] = misses[at].key;
 		}
-	group->end = misses + at;
 	*request = (sp_read_request){
 		.runs = of(read->tier)->runs,
 		.run_count = of(read->tier)->run_count,
@@ -198,7 +188,7 @@ static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t 
 		.bytes_read = &of(read->tier)->bytes_read,
 		.owner = group,
 	};
-	return at;
+	return end;
 }
 
 /* A row that was missed goes to all that want it, and to the cache.  In any thread. */
@@ -207,7 +197,7 @@ static void take_row(const sp_read_request *request, size_t i, const void *row)
 	const miss_group *group = request->owner;
 	const sp_tier_read *read = group->read;
 	ssd_tier *tier = of(read->tier);
-	const key_miss *miss = group->misses + group->firsts[i];
+	const sp_key_miss *miss = group->misses + group->firsts[i];
 
 	for (; miss < group->end && miss->key == request->keys[i]; miss++) {
 		read->found[miss->at] = row != NULL;
@@ -247,7 +237,6 @@ static sp_status read_missed(read_state *state, const sp_tier_read *reads, int64
 
 	if (state->miss_count == 0)
 		return SP_OK;
-	qsort(state->misses, state->miss_count, sizeof(*state->misses), compare_misses);
 	for (size_t at = 0; at < state->miss_count;)
 		at = group_misses(state, reads, at);
 	status = sp_ssd__readers_run(of(reads[0].tier)->store, state->requests,
