@@ -31,6 +31,7 @@ struct sp_rows_builder {
 	char *name;
 	size_t threads;
 	const atomic_bool *stop;
+	const sp_rows *like;
 	sp_rows_shape shape;
 	_Atomic uint64_t put;
 	sp_placement_keys *keys; /* those added; NULL after index() */
@@ -63,6 +64,7 @@ static sp_status fill(sp_rows_builder *builder, const sp_rows_options *options, 
 				    options->name, options->dim);
 	builder->threads = options->threads != 0 ? options->threads : 1;
 	builder->stop = options->stop;
+	builder->like = options->like;
 	builder->shape = (sp_rows_shape){.format = options->format, .dim = options->dim};
 	status = sp_placement_keys_create(&builder->keys, options->expected_rows, err);
 	if (status != SP_OK)
@@ -166,17 +168,27 @@ sp_status sp_rows_builder_index(sp_rows_builder *builder, sp_error *err)
 
 /* ---------------------------------------------------------------- rows */
 
+static sp_rows_layout choose_layout(const sp_rows_builder *builder, const void *rows, size_t count)
+{
+	const sp_rows_shape *shape = &builder->shape;
+
+	if (builder->like != NULL)
+		return builder->like->shape.layout;
+	return shape->format == SP_ROW_FP32 && count != 0 &&
+			       sp_woven_row_suits(shape->dim, rows, count)
+		       ? SP_ROWS_KEY_WOVEN_IN
+		       : SP_ROWS_KEY_IN_FRONT;
+}
+
 /* Memory of zeros for the slots, laid out as suits these rows; called under the lock. */
 static sp_status make_slots(sp_rows_builder *builder, const void *some_rows, size_t count,
 			    sp_error *err)
 {
 	sp_rows_shape *shape = &builder->shape;
-	bool weave = shape->format == SP_ROW_FP32 && count != 0 &&
-		     sp_woven_row_suits(shape->dim, some_rows, count);
 	sp_rows *rows;
 	size_t size;
 
-	shape->layout = weave ? SP_ROWS_KEY_WOVEN_IN : SP_ROWS_KEY_IN_FRONT;
+	shape->layout = choose_layout(builder, some_rows, count);
 	shape->slot_size = sp_rows_slot_size(shape->layout, shape->format, shape->dim);
 	rows = sp_rows__create(shape);
 	if (rows == NULL || !sp_size_mul(&size, shape->slot_count, shape->slot_size) ||

@@ -15,7 +15,7 @@
  *   add_keys ... add_keys, index, put_rows ... put_rows, freeze
  *
  * Both passes bring the same keys, each as often.  How keys and rows are laid
- * out is decided by the first rows that come (storage/woven_row.h).
+ * out is decided by the first rows that come (storage/woven_row.h), or said.
  *
  * Threads: add_keys() may run in many threads at once, and so may put_rows() and
  * put_checked(); everything else is called by one thread at a time.
@@ -27,6 +27,7 @@ typedef struct sp_rows_options {
 	size_t dim;       /* elements of a row, >= 1 */
 	sp_row_format format;
 	size_t expected_rows;    /* how many keys will be added, or a few more; 0 when unknown */
+	const sp_rows *like;     /* rows of this format and dim, laid out as these are to be; or NULL */
 	size_t threads;          /* that index() may use, the caller's included; 0 is 1 */
 	const atomic_bool *stop; /* index() gives up soon after it has become true; NULL: never */
 } sp_rows_options;

@@ -66,6 +66,8 @@ static sp_status make_builder(sp_rows_fold *fold, const char *name, size_t threa
 				   .dim = base->dim,
 				   .format = base->format,
 				   .expected_rows = base->row_count + over->row_count,
+				   .like = base->row_count >= over->row_count ? fold->base
+									      : fold->over,
 				   .threads = threads,
 				   .stop = &fold->stopped};
 

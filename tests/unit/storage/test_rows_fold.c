@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "storage/region.h"
 #include "storage/rows_builder.h"
 #include "storage/rows_fold.h"
 #include "storage/table_builder.h"
@@ -225,6 +226,48 @@ static void layers_may_be_empty(void **state)
 		table = table_of(rows, 7);
 		check_answers(table, &l, SP_ROW_BF16);
 		sp_table_destroy(table);
+		sp_rows_release(rows);
+		free_layers(&l);
+	}
+}
+
+/* Keys first, first + 1, ... with rows of ones. */
+static sp_rows *make_wide(int64_t first, size_t count)
+{
+	enum { WIDE = 32 };
+	const sp_rows_options options = {.name = "t", .dim = WIDE};
+	int64_t *keys = malloc((count + 1) * sizeof(*keys));
+	float *elements = malloc((count + 1) * WIDE * sizeof(*elements));
+	sp_rows *rows;
+	sp_error err;
+
+	for (size_t i = 0; i < count; i++)
+		keys[i] = first + (int64_t)i;
+	for (size_t i = 0; i < count * WIDE; i++)
+		elements[i] = 1;
+	assert_ok(sp_rows_create(&rows, &options, keys, elements, count, &err), &err);
+	free(keys);
+	free(elements);
+	return rows;
+}
+
+/* Whichever rows come first, and if they are none. */
+static void rows_are_laid_out_as_most_of_them_were(void **state)
+{
+	static const struct {
+		int64_t first;
+		size_t base, over;
+	} cases[] = {{0, 1000, 1000}, {0, 1000, 999}, {0, 1000, 0}, {0, 0, 1000}, {990, 1000, 2000}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		layers l = {.rows = {make_wide(0, cases[i].base),
+				     make_wide(cases[i].first, cases[i].over)}};
+		sp_rows *rows = fold(&l, STEP);
+
+		assert_int_equal(sp_rows_get_shape(rows)->layout, SP_ROWS_KEY_WOVEN_IN);
+		assert_true(sp_rows_footprint(rows) <=
+			    sp_rows_fold_cost(l.rows[0], l.rows[1]) + SP_REGION_PAGE);
 		sp_rows_release(rows);
 		free_layers(&l);
 	}
@@ -495,6 +538,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_are_the_same_to_the_bit),
 		cmocka_unit_test(layers_may_be_empty),
+		cmocka_unit_test(rows_are_laid_out_as_most_of_them_were),
 		cmocka_unit_test(rows_stored_otherwise_are_refused),
 		cmocka_unit_test(it_may_be_given_up_at_any_time),
 		cmocka_unit_test(what_makes_its_rows_may_be_stopped),
