@@ -14,7 +14,11 @@
  * A run is written as a file of its own by RocksDB's writer of sorted files,
  * past log and memtable, and taken into the upper of two levels.  Finishing
  * compacts the runs into the lower one: each row is written twice, and nothing
- * is left to compact while serving.
+ * is left to compact while serving.  Compacting has all of its files open, and
+ * 256 KiB of each in memory.  So whenever there are 64 runs, RocksDB makes a longer one
+ * of them meanwhile; rows of a table of so many are written three or four times.
+ *
+ * A table of a terabyte is 500 files, which stay open while it is served.
  *
  * Settings go in as text, because RocksDB's C functions lack some of them.  The
  * layout of files is what storage/sst_file.c expects.
@@ -23,10 +27,12 @@
 #define OPTIONS                                                                                   \
 	"num_levels=2;compression=kNoCompression;bottommost_compression="                         \
 	"kDisableCompressionOption;"                                                              \
-	"disable_auto_compactions=true;max_open_files=16;max_file_opening_threads=1;target_file_" \
-	"size_base=268435456;skip_stats_update_on_db_open=true;"                                  \
-	"level0_file_num_compaction_trigger=1000000;level0_slowdown_writes_trigger=1000000;"      \
-	"level0_stop_writes_trigger=1000000;max_compaction_bytes=4611686018427387904;"            \
+	"compaction_style=kCompactionStyleUniversal;level0_file_num_compaction_trigger=64;"       \
+	"compaction_options_universal={max_merge_width=64;"                                       \
+	"max_size_amplification_percent=1000000000;};"                                            \
+	"level0_slowdown_writes_trigger=1000000;level0_stop_writes_trigger=1000000;"              \
+	"max_open_files=16;max_file_opening_threads=1;target_file_size_base=2147483648;"          \
+	"skip_stats_update_on_db_open=true;max_compaction_bytes=4611686018427387904;"             \
 	"soft_pending_compaction_bytes_limit=0;hard_pending_compaction_bytes_limit=0;"            \
 	"write_buffer_size=65536;arena_block_size=4096;stats_dump_period_sec=0;"                  \
 	"stats_persist_period_sec=0;info_log_level=FATAL_LEVEL;keep_log_file_num=1;"              \
@@ -307,7 +313,9 @@ sp_status sp_rocks_writer_finish(sp_rocks_writer *writer, size_t *rows, sp_error
 	rocksdb_compact_range_opt(writer->db, options, NULL, 0, NULL, 0);
 	rocksdb_compactoptions_destroy(options);
 	if (!is_one_run(writer->db) || !count_rows(writer->db, rows))
-		return sp_error_set(err, SP_IO, "%s: RocksDB cannot merge the runs (disk full?)",
+		return sp_error_set(err, SP_IO,
+				    "%s: RocksDB cannot merge the runs (disk full, or too many "
+				    "files open?)",
 				    writer->folder);
 	rocksdb_close(writer->db);
 	writer->db = NULL;

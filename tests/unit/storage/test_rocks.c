@@ -225,6 +225,38 @@ static void a_later_run_replaces_rows_of_an_earlier_one(void **state)
 	sp_ssd_run_release(rocks);
 }
 
+/* Run r has keys r * 10 ... r * 10 + 39. */
+static void more_runs_are_merged_than_files_may_be_open(void **state)
+{
+	enum { RUNS = 500, KEYS = 40, FILES = 200, ALL = (RUNS - 1) * 10 + KEYS };
+	struct rlimit limit, before;
+	sp_rocks_writer *writer;
+	sp_ssd_run *rocks;
+	int64_t keys[KEYS];
+	sp_error error;
+	size_t rows;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	limit.rlim_cur = FILES;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_ok(sp_rocks_writer_create(&writer, folder, ROW, &error), &error);
+	for (unsigned run = 0; run < RUNS; run++) {
+		for (int64_t i = 0; i < KEYS; i++)
+			keys[i] = i + run * 10;
+		assert_ok(add_run(writer, keys, KEYS, run, &error), &error);
+	}
+	assert_ok(sp_rocks_writer_finish(writer, &rows, &error), &error);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(rows, ALL);
+	sp_rocks_writer_destroy(writer);
+	rocks = open_rows();
+	for (int64_t key = 0; key < ALL; key++)
+		assert_true(has(rocks, key, key < RUNS * 10 ? (unsigned)(key / 10) : RUNS - 1));
+	sp_ssd_run_release(rocks);
+}
+
 static void no_rows_at_all_are_fine(void **state)
 {
 	sp_rocks_writer *writer;
@@ -546,6 +578,7 @@ int main(void)
 		ON_DISK(rows_are_found_and_absent_keys_are_not),
 		ON_DISK(extreme_keys_are_keys),
 		ON_DISK(a_later_run_replaces_rows_of_an_earlier_one),
+		ON_DISK(more_runs_are_merged_than_files_may_be_open),
 		ON_DISK(no_rows_at_all_are_fine),
 		ON_DISK(a_folder_that_is_not_there_or_not_ours_is_refused),
 		ON_DISK(rows_of_another_size_are_corrupt),
