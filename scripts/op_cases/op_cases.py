@@ -92,7 +92,7 @@ class Cases:
         self.config = config_pb2.ConfigProto(graph_options=options, intra_op_parallelism_threads=1)
 
     def add(self, op, inputs, attrs=None, *, name="", rtol=0.0, atol=0.0, refuse=False, keep_defaults=False,
-            outputs=None, shaped=False):
+            outputs=None, shaped=False, maker=None):
         """One case.
 
         op             TensorFlow's operator name
@@ -104,6 +104,7 @@ class Cases:
         keep_defaults  leave attributes in that equal their default (writers strip them)
         outputs        compare only that many of the outputs, where TensorFlow leaves the others to chance
         shaped         tell TensorFlow the shapes of the inputs, for the few operators that want to know them
+        maker          what makes the node where tf.raw_ops lacks the operator
         """
         graph = tf.Graph()
         feeds = {}
@@ -115,7 +116,7 @@ class Cases:
                 else:
                     arguments[key] = self._placeholder(value, feeds, shaped)
             before = len(graph.get_operations())
-            getattr(tf.raw_ops, op)(**arguments, **(attrs or {}))
+            (maker or getattr(tf.raw_ops, op))(**arguments, **(attrs or {}))
             node = graph.get_operations()[before]
             assert node.type == op, (node.type, op)
         expected = self._run(graph, node, feeds, refuse, op, name)
