@@ -19,10 +19,10 @@
  * Nothing here aborts, exits, or prints to standard output.  A NULL where a
  * pointer is needed is an error, not a crash.
  *
- * Signals: while a model is open its files are mapped, and a handler for SIGBUS
- * is installed: a file that somebody cuts short is then an error instead of the
- * end of the process.  It takes faults in these files only and passes on all
- * others to the handler that was there before; closing the last model puts that
+ * Signals: while a model has files mapped (an image, rows of DeepRec's SSD tier)
+ * a handler for SIGBUS is installed: a file that somebody cuts short is then an
+ * error instead of the end of the process.  It takes faults in these files only and passes on all
+ * others to the handler that was there before; closing the last such file puts that
  * one back.  A host that installs a handler of its own meanwhile must call the
  * one it replaced for addresses that it does not know, and must not unload the
  * library.  No other signal is touched.

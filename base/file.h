@@ -40,6 +40,9 @@ void sp_file_close(sp_file *file);
 SP_MUST_CHECK sp_status sp_file_read_at(const sp_file *file, uint64_t offset, void *buffer,
 					size_t size, sp_error *err);
 
+/* This part will be read soon: starts the disk, doesn't wait; the system may ignore it. */
+void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size);
+
 bool sp_file_is_directory(const char *path);
 bool sp_file_exists(const char *path);
 

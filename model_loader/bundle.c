@@ -53,20 +53,6 @@ static sp_status read_header(sp_bundle *bundle, const sp_sorted_table *table, sp
 	return SP_OK;
 }
 
-static sp_status open_shard(sp_mapping *out, const char *path, sp_error *err)
-{
-	sp_status status;
-	sp_file file;
-
-	SP_TRY(sp_file_open(&file, path, err));
-	status = sp_mapping_open(out, &file, err);
-	sp_file_close(&file);
-	if (status != SP_OK)
-		return sp_error_prefix(err, status, "shard %s", path);
-	sp_mapping_advise(out, 0, out->size, SP_MAPPING_SEQUENTIAL);
-	return SP_OK;
-}
-
 static sp_status open_shards(sp_bundle *bundle, sp_error *err)
 {
 	bundle->shards = sp_arena_array(bundle->arena, (size_t)bundle->shard_count,
@@ -74,7 +60,7 @@ static sp_status open_shards(sp_bundle *bundle, sp_error *err)
 	if (bundle->shards == NULL)
 		return no_memory(err);
 	for (int32_t i = 0; i < bundle->shard_count; i++)
-		bundle->shards[i] = (sp_mapping){.data = NULL};
+		bundle->shards[i] = (sp_file){.fd = -1};
 	for (int32_t i = 0; i < bundle->shard_count; i++) {
 		const char *path = sp_arena_printf(bundle->arena,
 						   "%s.data-%05" PRId32 "-of-%05" PRId32,
@@ -83,7 +69,7 @@ static sp_status open_shards(sp_bundle *bundle, sp_error *err)
 
 		if (path == NULL)
 			return no_memory(err);
-		status = open_shard(&bundle->shards[i], path, err);
+		status = sp_file_open(&bundle->shards[i], path, err);
 		if (status == SP_NOT_FOUND)
 			return sp_error_set(err, SP_CORRUPT, "its shard %s is missing", path);
 		SP_TRY(status);
@@ -354,7 +340,7 @@ void sp_bundle_close(sp_bundle *bundle)
 	if (bundle == NULL)
 		return;
 	for (int32_t i = 0; bundle->shards != NULL && i < bundle->shard_count; i++)
-		sp_mapping_close(&bundle->shards[i]);
+		sp_file_close(&bundle->shards[i]);
 	sp_free(bundle->index);
 	sp_arena_destroy(bundle->arena);
 	sp_free(bundle);

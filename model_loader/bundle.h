@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
-#include "base/mapping.h"
 #include "base/status.h"
 #include "engine/tensor.h"
 
@@ -22,8 +21,8 @@
  * dtype and shape.  The bytes of a tensor are checked against their CRC32C
  * whenever they are read.
  *
- * Shards are mapped (base/mapping.h), one mapping each.  What is read of one
- * that gets shorter meanwhile, or whose disk fails, is SP_IO.
+ * Shards stay open, a file descriptor each.  What cannot be read of one, because
+ * it has become shorter or its disk fails, is SP_IO.
  *
  * Big-endian bundles are swapped after their check.  DeepRec's
  * is_hash_table entries (field 100) are refused by name when read.
@@ -93,34 +92,29 @@ typedef struct sp_bundle_span {
 	const sp_bundle_entry *entry;
 	size_t count; /* elements */
 	size_t width; /* bytes of one */
-	bool stored;  /* as they are in memory: a read gives what lies in the file */
+	bool stored; /* as they are in memory; else their byte order is turned, or they are booleans
+		      */
 } sp_bundle_span;
 
 SP_MUST_CHECK sp_status sp_bundle_span_open(sp_bundle_span *out, const sp_bundle *bundle,
 					    sp_bytes name, sp_error *err);
 
 /*
- * Elements [first, first + count) of those there are: where they lie in the
- * file, at any address; or, unless span->stored, `buffer`, which has room for
- * them: their byte order is turned, or they are booleans.  *crc is continued
- * over the stored bytes.
+ * Elements [first, first + count) of those there are, as they are in memory.  *crc
+ * is continued over the stored bytes, those that came to lie in `buffer`; it may
+ * be NULL when span->stored, for who sums them himself.  SP_IO when they cannot be
+ * read, because the file has become shorter or its disk fails.
  */
-const void *sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t count,
-				void *buffer, uint32_t *crc);
+SP_MUST_CHECK sp_status sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t count,
+					    void *buffer, uint32_t *crc, sp_error *err);
 
-/*
- * The same, always into `buffer`: *crc is continued over the bytes that came to
- * lie there, so that what is written to the file later, or just now, cannot
- * come between a checksum and what is used.  Gives `buffer`.
- */
-const void *sp_bundle_span_copy(const sp_bundle_span *span, size_t first, size_t count,
-				void *buffer, uint32_t *crc);
+/* The same of int64 or int32 elements, as int64. */
+SP_MUST_CHECK sp_status sp_bundle_span_read_keys(const sp_bundle_span *span, size_t first,
+						 size_t count, int64_t *keys, uint32_t *crc,
+						 sp_error *err);
 
-/* Where they lie in the file, for who sums them himself; they may change there at any time. */
-const void *sp_bundle_span_at(const sp_bundle_span *span, size_t first, size_t count);
-
-void sp_bundle_span_advise(const sp_bundle_span *span, size_t first, size_t count,
-			   sp_mapping_advice advice);
+/* These, clipped to those there are, will be read soon: starts the disk, doesn't wait. */
+void sp_bundle_span_fetch(const sp_bundle_span *span, size_t first, size_t count);
 
 /* After everything has been read and used: `crc` is that of the whole tensor, or SP_CORRUPT. */
 SP_MUST_CHECK sp_status sp_bundle_span_check(const sp_bundle_span *span, uint32_t crc,

@@ -1,7 +1,7 @@
 #ifndef SP_MODEL_LOADER_BUNDLE_INTERNAL_H
 #define SP_MODEL_LOADER_BUNDLE_INTERNAL_H
 
-#include "base/mapping.h"
+#include "base/file.h"
 #include "model_loader/bundle.h"
 #include "model_loader/tensor_slice.h"
 
@@ -23,7 +23,7 @@ struct sp_bundle {
 	sp_arena *arena;
 	char *index; /* the file's bytes; names point into them */
 	const char *prefix;
-	sp_mapping *shards;
+	sp_file *shards;
 	int32_t shard_count;
 	uint64_t data_size;        /* of all shards */
 	bool swapped;              /* elements are big-endian */

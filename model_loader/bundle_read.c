@@ -9,34 +9,19 @@
 
 /* ----------------------------------------------------------- bytes of a shard */
 
-/* From how many bytes on pages are told that they have been read. */
-#define LARGE ((size_t)1 << 20)
-
-static const char *stored_bytes(const sp_bundle *bundle, const sp_bundle_record *record)
+/* Of those that the record has.  A shard was long enough when it was opened: what fails may pass.
+ */
+static sp_status read_bytes(const sp_bundle *bundle, const sp_bundle_record *record, size_t first,
+			    size_t size, void *buffer, sp_error *err)
 {
-	return bundle->shards[record->shard].data + record->offset;
-}
+	sp_status status = sp_file_read_at(&bundle->shards[record->shard], record->offset + first,
+					   buffer, size, err);
 
-static sp_status check_shard(const sp_bundle *bundle, const sp_bundle_record *record, sp_error *err)
-{
-	if (!sp_mapping_is_broken(&bundle->shards[record->shard]))
+	if (status == SP_OK)
 		return SP_OK;
-	return sp_error_set(err, SP_IO,
-			    "shard %d of %s has become shorter, or its disk fails to read it",
-			    record->shard, bundle->prefix);
-}
-
-static sp_status read_bytes(const sp_bundle *bundle, const sp_bundle_record *record, void *buffer,
-			    sp_error *err)
-{
-	size_t size = (size_t)record->entry.size;
-
-	if (size != 0)
-		memcpy(buffer, stored_bytes(bundle, record), size);
-	if (size >= LARGE)
-		sp_mapping_advise(&bundle->shards[record->shard], (size_t)record->offset, size,
-				  SP_MAPPING_DONE);
-	return check_shard(bundle, record, err);
+	if (err != NULL)
+		err->status = SP_IO;
+	return sp_error_prefix(err, SP_IO, "shard %d of %s", record->shard, bundle->prefix);
 }
 
 static sp_status check_crc(const sp_bundle_record *record, uint32_t crc, sp_error *err)
@@ -143,7 +128,7 @@ static sp_status read_strings(const sp_bundle *bundle, const sp_bundle_record *r
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %" PRIu64 " bytes of text",
 				    record->entry.size);
 	SP_TRY(sp_tensor_create(out, arena, SP_STRING, &record->entry.shape, err));
-	SP_TRY(read_bytes(bundle, record, stored, err));
+	SP_TRY(read_bytes(bundle, record, 0, (size_t)record->entry.size, stored, err));
 	if (record->entry.size == 0) /* without strings also without the checksum */
 		return check_crc(record, 0, err);
 	return split_strings(bundle, record, sp_tensor_strings(out), out->count, stored, err);
@@ -160,7 +145,7 @@ static sp_status read_stored(const sp_bundle *bundle, const sp_bundle_record *re
 	if (record->entry.dtype == SP_STRING)
 		return read_strings(bundle, record, arena, out, err);
 	SP_TRY(sp_tensor_create(out, arena, record->entry.dtype, &record->entry.shape, err));
-	SP_TRY(read_bytes(bundle, record, out->data, err));
+	SP_TRY(read_bytes(bundle, record, 0, size, out->data, err));
 	SP_TRY(check_crc(record, sp_crc32c(0, out->data, size), err));
 	settle(bundle, out->dtype, out->data, out->count);
 	return SP_OK;
@@ -306,62 +291,56 @@ sp_status sp_bundle_span_open(sp_bundle_span *out, const sp_bundle *bundle, sp_b
 	return SP_OK;
 }
 
-static const char *span_bytes(const sp_bundle_span *span, size_t first, size_t count)
+sp_status sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t count, void *buffer,
+			      uint32_t *crc, sp_error *err)
 {
+	const sp_bundle_record *record = (const sp_bundle_record *)span->entry;
+	size_t size = count * span->width;
+	sp_status status;
+
 	assert(first <= span->count && count <= span->count - first);
-	return stored_bytes(span->bundle, (const sp_bundle_record *)span->entry) +
-	       first * span->width;
-}
-
-const void *sp_bundle_span_at(const sp_bundle_span *span, size_t first, size_t count)
-{
-	return span_bytes(span, first, count);
-}
-
-const void *sp_bundle_span_copy(const sp_bundle_span *span, size_t first, size_t count,
-				void *buffer, uint32_t *crc)
-{
-	if (count == 0)
-		return buffer;
-	memcpy(buffer, span_bytes(span, first, count), count * span->width);
-	*crc = sp_crc32c(*crc, buffer, count * span->width);
+	assert(crc != NULL || span->stored);
+	status = read_bytes(span->bundle, record, first * span->width, size, buffer, err);
+	if (status != SP_OK)
+		return with_name(err, status, span->bundle, span->entry->name);
+	if (crc != NULL)
+		*crc = sp_crc32c(*crc, buffer, size);
 	if (!span->stored)
 		settle(span->bundle, span->entry->dtype, buffer, count);
-	return buffer;
+	return SP_OK;
 }
 
-const void *sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t count,
-				void *buffer, uint32_t *crc)
+sp_status sp_bundle_span_read_keys(const sp_bundle_span *span, size_t first, size_t count,
+				   int64_t *keys, uint32_t *crc, sp_error *err)
 {
-	const char *stored;
+	/* Narrow ones end where the wide ones will: none is written over before it is read. */
+	char *narrow = (char *)keys + count * sizeof(int32_t);
 
-	if (count == 0)
-		return buffer;
-	if (!span->stored)
-		return sp_bundle_span_copy(span, first, count, buffer, crc);
-	stored = span_bytes(span, first, count);
-	*crc = sp_crc32c(*crc, stored, count * span->width);
-	return stored;
+	if (span->width == sizeof(*keys))
+		return sp_bundle_span_read(span, first, count, keys, crc, err);
+	assert(span->width == sizeof(int32_t));
+	SP_TRY(sp_bundle_span_read(span, first, count, narrow, crc, err));
+	for (size_t i = 0; i < count; i++) {
+		int32_t key;
+
+		memcpy(&key, narrow + i * sizeof(key), sizeof(key));
+		keys[i] = key;
+	}
+	return SP_OK;
 }
 
-void sp_bundle_span_advise(const sp_bundle_span *span, size_t first, size_t count,
-			   sp_mapping_advice advice)
+void sp_bundle_span_fetch(const sp_bundle_span *span, size_t first, size_t count)
 {
 	const sp_bundle_record *record = (const sp_bundle_record *)span->entry;
 
 	first = first < span->count ? first : span->count;
 	count = count < span->count - first ? count : span->count - first;
-	sp_mapping_advise(&span->bundle->shards[record->shard],
-			  (size_t)record->offset + first * span->width, count * span->width,
-			  advice);
+	sp_file_fetch(&span->bundle->shards[record->shard], record->offset + first * span->width,
+		      count * span->width);
 }
 
 sp_status sp_bundle_span_check(const sp_bundle_span *span, uint32_t crc, sp_error *err)
 {
-	const sp_bundle_record *record = (const sp_bundle_record *)span->entry;
-	sp_status status = check_shard(span->bundle, record, err);
-
-	if (status == SP_OK)
-		status = check_crc(record, crc, err);
-	return with_name(err, status, span->bundle, span->entry->name);
+	return with_name(err, check_crc((const sp_bundle_record *)span->entry, crc, err),
+			 span->bundle, span->entry->name);
 }

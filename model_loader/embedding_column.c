@@ -113,14 +113,16 @@ static sp_status read_tensors(reading *r, const sp_embedding_part *part, const s
 	return sp_key_numbers_read(&from, take_piece, r, err);
 }
 
-/* Keys that are left out are marked already; false when their numbers are not known. */
-static bool read_records(reading *r, sp_ssd_record *ssd, size_t first, size_t count)
+/* Keys that are left out are marked already; *known is whether their numbers are. */
+static sp_status read_records(reading *r, sp_ssd_record *ssd, size_t first, size_t count,
+			      bool *known, sp_error *err)
 {
-	sp_ssd_record_keys(ssd, first, count, r->keys, r->numbers);
+	SP_TRY(sp_ssd_record_keys(ssd, first, count, r->keys, r->numbers, err));
+	*known = sp_ssd_record_has_freqs(ssd);
 	if (r->which == SP_TABLE_FREQUENCIES)
-		return sp_ssd_record_has_freqs(ssd);
-	sp_ssd_record_versions(ssd, first, count, r->numbers);
-	return sp_ssd_record_has_versions(ssd);
+		return SP_OK;
+	*known = sp_ssd_record_has_versions(ssd);
+	return sp_ssd_record_versions(ssd, first, count, r->numbers, err);
 }
 
 static sp_status take_records(reading *r, sp_ssd_record *ssd, const char *part, sp_error *err)
@@ -136,8 +138,9 @@ static sp_status take_records(reading *r, sp_ssd_record *ssd, const char *part, 
 	for (size_t first = 0; first < total; first += SP_KEY_NUMBERS_PIECE) {
 		size_t left = total - first;
 		size_t count = left < SP_KEY_NUMBERS_PIECE ? left : SP_KEY_NUMBERS_PIECE;
-		bool known = read_records(r, ssd, first, count);
+		bool known;
 
+		SP_TRY(read_records(r, ssd, first, count, &known, err));
 		/* Under a counter filter a key below its floor has not been admitted. */
 		r->refused = known && filtered;
 		SP_TRY(pass_on(r, count, known ? count : 0, err));

@@ -10,10 +10,8 @@
 #include "model_loader/ssd_record.h"
 
 /*
- * Rows go from the mapped file to the sink in pieces that stay in a core's
- * cache: copied, or summed by the sink, so that the bytes that are put are those
- * of the checksum.  Both passes hand the pieces out to several threads and join the checksums
- * afterwards.
+ * Rows go from the file to the sink in pieces that stay in a core's cache.  Both
+ * passes hand the pieces out to several threads and join the checksums afterwards.
  */
 enum {
 	/* Bytes of rows in a piece, and at most so many rows. */
@@ -23,13 +21,10 @@ enum {
 	KEYS_PIECE = 32768,
 	/* Pieces whose keys are added together. */
 	KEYS_PIECES = 16,
-	/* Pieces whose pages are given back together. */
-	DONE_PIECES = 16,
 	/* Pieces of rows that the disk is asked for before they are needed, ... */
 	AHEAD = 256,
 	/* ... and bytes while the sink makes ready for the first. */
 	FIRST_AHEAD = AHEAD * PIECE_BYTES,
-	PAGE = 4096,
 };
 
 /* One part; freqs.count may be 0 or less than there are rows. */
@@ -59,50 +54,31 @@ typedef struct reading {
 /* Memory for one piece at a time. */
 typedef struct room {
 	int64_t *keys, *freqs;
-	void *raw; /* what lies in the file: it may change there, and its checksum is taken here */
+	void *values;
 } room;
 
-/* For `rows` keys and frequencies, and `raw` bytes of something else. */
-static sp_status room_init(room *r, size_t rows, size_t raw, sp_error *err)
+/* For `rows` keys and frequencies, and `bytes` of values. */
+static sp_status room_init(room *r, size_t rows, size_t bytes, sp_error *err)
 {
-	size_t small = rows * sizeof(int64_t), size = raw > small ? raw : small;
+	size_t size = 2 * rows * sizeof(int64_t);
 
-	if (!sp_size_add(&size, size, 2 * small) || (r->keys = sp_alloc(size)) == NULL)
+	if (!sp_size_add(&size, size, bytes) || (r->keys = sp_alloc(size)) == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu rows", rows);
 	r->freqs = r->keys + rows;
-	r->raw = r->freqs + rows;
+	r->values = r->freqs + rows;
 	return SP_OK;
-}
-
-/* Keys as int64 in memory of ours; `raw` has room for as many. */
-static void copy_keys(int64_t *to, const sp_bundle_span *keys, size_t first, size_t count,
-		      void *raw, uint32_t *crc)
-{
-	const char *stored;
-
-	if (keys->entry->dtype == SP_INT64) {
-		(void)sp_bundle_span_copy(keys, first, count, to, crc);
-		return;
-	}
-	stored = sp_bundle_span_copy(keys, first, count, raw, crc);
-	for (size_t i = 0; i < count; i++) {
-		int32_t key;
-
-		memcpy(&key, stored + i * sizeof(key), sizeof(key));
-		to[i] = key;
-	}
 }
 
 sp_status sp_embedding__check_routing(sp_embedding_rows *rows, size_t part, sp_error *err)
 {
-	int64_t keys[KEYS_PIECE / 16], raw[KEYS_PIECE / 16];
+	int64_t keys[KEYS_PIECE / 16];
 	sp_bundle_span span;
 	uint32_t crc = 0;
 
 	SP_TRY(sp_bundle_span_open(&span, rows->bundle, rows->parts[part].keys->name, err));
 	for (size_t first = 0, count; first < span.count; first += count) {
 		count = span.count - first < KEYS_PIECE / 16 ? span.count - first : KEYS_PIECE / 16;
-		copy_keys(keys, &span, first, count, raw, &crc);
+		SP_TRY(sp_bundle_span_read_keys(&span, first, count, keys, &crc, err));
 		for (size_t i = 0; i < count; i++)
 			if (!sp_embedding__routes_to(keys[i], (int64_t)part,
 						     (int64_t)rows->part_count))
@@ -114,8 +90,8 @@ sp_status sp_embedding__check_routing(sp_embedding_rows *rows, size_t part, sp_e
 /* -------------------------------------------------------------------- pieces */
 
 /* Rows [first, first + count): how often each key was seen, at least what admits a key. */
-static void read_freqs(const reading *job, const source *from, size_t first, room *r,
-		       sp_row_piece *piece, uint32_t *crc)
+static sp_status read_freqs(const reading *job, const source *from, size_t first, room *r,
+			    sp_row_piece *piece, uint32_t *crc, sp_error *err)
 {
 	int64_t floor = job->selection->frequency_floor;
 	size_t known = first < from->freqs.count ? from->freqs.count - first : 0;
@@ -123,13 +99,14 @@ static void read_freqs(const reading *job, const source *from, size_t first, roo
 	if (known > piece->count)
 		known = piece->count;
 	if (known != 0)
-		(void)sp_bundle_span_copy(&from->freqs, first, known, r->freqs, crc);
+		SP_TRY(sp_bundle_span_read(&from->freqs, first, known, r->freqs, crc, err));
 	for (size_t i = 0; i < known; i++)
 		if (r->freqs[i] < floor)
 			r->freqs[i] = floor;
 	for (size_t i = known; i < piece->count; i++)
 		r->freqs[i] = floor;
 	piece->freqs = r->freqs;
+	return SP_OK;
 }
 
 /* Marks the keys that are not wanted. */
@@ -146,26 +123,27 @@ static void select_keys(const reading *job, room *r, const sp_row_piece *piece)
 }
 
 /* The piece's keys and frequencies; its rows are still missing. */
-static void read_keys(const reading *job, const source *from, size_t first, room *r,
-		      sp_row_piece *piece, sums *s)
+static sp_status read_keys(const reading *job, const source *from, size_t first, room *r,
+			   sp_row_piece *piece, sums *s, sp_error *err)
 {
-	copy_keys(r->keys, &from->keys, first, piece->count, r->raw, &s->keys);
+	SP_TRY(sp_bundle_span_read_keys(&from->keys, first, piece->count, r->keys, &s->keys, err));
 	piece->keys = r->keys;
 	if (job->with_freqs)
-		read_freqs(job, from, first, r, piece, &s->freqs);
+		SP_TRY(read_freqs(job, from, first, r, piece, &s->freqs, err));
 	select_keys(job, r, piece);
 	if (!job->sink->wants_freqs)
 		piece->freqs = NULL;
+	return SP_OK;
 }
 
 /* The same of rows on an SSD tier, whose keys need not be admitted. */
-static void read_ssd_keys(const reading *job, sp_ssd_record *ssd, size_t first, room *r,
-			  sp_row_piece *piece)
+static sp_status read_ssd_keys(const reading *job, sp_ssd_record *ssd, size_t first, room *r,
+			       sp_row_piece *piece, sp_error *err)
 {
 	const sp_row_selection *s = job->selection;
 	bool known = sp_ssd_record_has_freqs(ssd);
 
-	sp_ssd_record_keys(ssd, first, piece->count, r->keys, r->freqs);
+	SP_TRY(sp_ssd_record_keys(ssd, first, piece->count, r->keys, r->freqs, err));
 	for (size_t i = 0; i < piece->count; i++) {
 		if (known && s->filter == SP_TABLE_FILTER_COUNTER &&
 		    r->freqs[i] < s->frequency_floor)
@@ -178,28 +156,7 @@ static void read_ssd_keys(const reading *job, sp_ssd_record *ssd, size_t first, 
 	select_keys(job, r, piece);
 	if (!job->sink->wants_freqs)
 		piece->freqs = NULL;
-}
-
-/* Its pages, and the one that the piece before it has begun, need not stay. */
-static void done(const sp_bundle_span *span, size_t first, size_t count)
-{
-	size_t back = PAGE / span->width < first ? PAGE / span->width : first;
-
-	sp_bundle_span_advise(span, first - back, count + back, SP_MAPPING_DONE);
-}
-
-/* Up to row `end`, that of piece `number`, and every so often: each time interrupts the others. */
-static void done_so_far(const reading *job, const source *from, size_t number, size_t end,
-			bool with_values)
-{
-	size_t index = number - from->first_piece, first;
-
-	if ((index + 1) % DONE_PIECES != 0)
-		return;
-	first = (index + 1 - DONE_PIECES) * job->piece_rows;
-	done(&from->keys, first, end - first);
-	if (with_values)
-		done(&from->values, first * job->dim, (end - first) * job->dim);
+	return SP_OK;
 }
 
 static sp_status check_sums(const reading *job, const source *from, const sums *s, bool with_values,
@@ -276,14 +233,13 @@ static passage passage_of(const reading *job, size_t number)
 }
 
 /* Reads the keys into `r`. */
-static void begin(passage *p, const reading *job, room *r)
+static sp_status begin(passage *p, const reading *job, room *r, sp_error *err)
 {
-	read_keys(job, p->from, p->first, r, &p->piece, &p->sums);
+	return read_keys(job, p->from, p->first, r, &p->piece, &p->sums, err);
 }
 
-static void end(const passage *p, const reading *job, bool with_values)
+static void end(const passage *p, const reading *job)
 {
-	done_so_far(job, p->from, p->number, p->first + p->piece.count, with_values);
 	job->pieces[p->number] = p->sums;
 }
 
@@ -298,7 +254,7 @@ static sp_status add_ssd(const reading *job, const source *from, room *r, sp_err
 		sp_row_piece piece = {.count = rows - first < KEYS_PIECE ? rows - first
 									 : KEYS_PIECE};
 
-		read_ssd_keys(job, from->ssd, first, r, &piece);
+		SP_TRY(read_ssd_keys(job, from->ssd, first, r, &piece, err));
 		SP_TRY(job->sink->add_keys(job->sink->context, &piece, err));
 	}
 	return SP_OK;
@@ -316,30 +272,38 @@ static sp_status add_all_ssd(const reading *job, sp_error *err)
 	return status;
 }
 
+/* The keys of pieces [first, first + count), one behind the other in the room. */
+static sp_status read_pieces(const reading *job, size_t first, size_t count, room rest,
+			     sp_row_piece *all, sp_error *err)
+{
+	*all = (sp_row_piece){.keys = rest.keys,
+			      .freqs = job->sink->wants_freqs ? rest.freqs : NULL};
+	for (size_t i = 0; i < count; i++) {
+		passage p = passage_of(job, first + i);
+
+		SP_TRY(begin(&p, job, &rest, err));
+		end(&p, job);
+		all->count += p.piece.count;
+		rest.keys += p.piece.count;
+		rest.freqs += p.piece.count;
+	}
+	return SP_OK;
+}
+
 /* Together: a sink divides many keys at less cost than few. */
 static sp_status add_pieces(void *context, size_t group, sp_error *err)
 {
 	const reading *job = context;
 	size_t first = group * KEYS_PIECES, left = job->piece_count - first;
 	size_t count = left < KEYS_PIECES ? left : KEYS_PIECES;
-	sp_row_piece all = {.count = 0};
+	sp_row_piece all;
 	sp_status status;
-	room r = {0}, rest;
+	room r = {0};
 
 	SP_TRY(room_init(&r, count * job->piece_rows, 0, err));
-	rest = r;
-	for (size_t i = 0; i < count; i++) {
-		passage p = passage_of(job, first + i);
-
-		begin(&p, job, &rest);
-		end(&p, job, false);
-		all.count += p.piece.count;
-		rest.keys += p.piece.count;
-		rest.freqs += p.piece.count;
-	}
-	all.keys = r.keys;
-	all.freqs = job->sink->wants_freqs ? r.freqs : NULL;
-	status = job->sink->add_keys(job->sink->context, &all, err);
+	status = read_pieces(job, first, count, r, &all, err);
+	if (status == SP_OK)
+		status = job->sink->add_keys(job->sink->context, &all, err);
 	sp_free(r.keys);
 	return status;
 }
@@ -359,28 +323,19 @@ static sp_status add_keys(reading *job, size_t threads, sp_error *err)
 
 /* --------------------------------------------------------------- second pass */
 
-/* The sink sums rows itself, from where they lie. */
-static bool puts_checked(const reading *job, const source *from)
-{
-	return job->sink->put_checked != NULL && from->values.stored;
-}
-
-static size_t bytes_copied(const reading *job, const source *from, size_t rows)
-{
-	return puts_checked(job, from) ? 0 : rows * job->dim * sizeof(float);
-}
-
+/* The sink sums the rows itself where it can: then they are looked at once. */
 static sp_status put_values(const reading *job, passage *p, const room *r, sp_error *err)
 {
 	const sp_bundle_span *values = &p->from->values;
 	const sp_row_sink *sink = job->sink;
 	size_t at = p->first * job->dim, count = p->piece.count * job->dim;
+	bool by_sink = sink->put_checked != NULL && values->stored;
 
-	if (puts_checked(job, p->from)) {
-		p->piece.rows = sp_bundle_span_at(values, at, count);
+	SP_TRY(sp_bundle_span_read(values, at, count, r->values, by_sink ? NULL : &p->sums.values,
+				   err));
+	p->piece.rows = r->values;
+	if (by_sink)
 		return sink->put_checked(sink->context, &p->piece, &p->sums.values, err);
-	}
-	p->piece.rows = sp_bundle_span_copy(values, at, count, r->raw, &p->sums.values);
 	return sink->put_rows(sink->context, &p->piece, err);
 }
 
@@ -391,12 +346,13 @@ static sp_status put_piece(void *context, size_t number, sp_error *err)
 	sp_status status;
 	room r = {0};
 
-	SP_TRY(room_init(&r, p.piece.count, bytes_copied(job, p.from, p.piece.count), err));
-	sp_bundle_span_advise(&p.from->values, (p.first + AHEAD * job->piece_rows) * job->dim,
-			      job->piece_rows * job->dim, SP_MAPPING_WILL_NEED);
-	begin(&p, job, &r);
-	status = put_values(job, &p, &r, err);
-	end(&p, job, true);
+	SP_TRY(room_init(&r, p.piece.count, p.piece.count * job->dim * sizeof(float), err));
+	sp_bundle_span_fetch(&p.from->values, (p.first + AHEAD * job->piece_rows) * job->dim,
+			     job->piece_rows * job->dim);
+	status = begin(&p, job, &r, err);
+	if (status == SP_OK)
+		status = put_values(job, &p, &r, err);
+	end(&p, job);
 	sp_free(r.keys);
 	return status;
 }
@@ -417,10 +373,12 @@ static sp_status put_ssd_piece(void *context, size_t number, sp_error *err)
 	room r = {0};
 
 	SP_TRY(room_init(&r, piece.count, piece.count * job->dim * sizeof(float), err));
-	read_ssd_keys(job, of->ssd, first, &r, &piece);
-	sp_ssd_record_rows(of->ssd, first, piece.count, r.raw);
-	piece.rows = r.raw;
-	status = job->sink->put_rows(job->sink->context, &piece, err);
+	status = read_ssd_keys(job, of->ssd, first, &r, &piece, err);
+	if (status == SP_OK)
+		status = sp_ssd_record_rows(of->ssd, first, piece.count, r.values, err);
+	piece.rows = r.values;
+	if (status == SP_OK)
+		status = job->sink->put_rows(job->sink->context, &piece, err);
 	sp_free(r.keys);
 	return status;
 }
@@ -440,9 +398,8 @@ static sp_status put_rows(reading *job, size_t threads, sp_error *err)
 	bool in_order = false;
 
 	for (size_t i = 0; i < job->source_count; i++)
-		sp_bundle_span_advise(&job->sources[i].values, 0,
-				      FIRST_AHEAD / job->source_count / sizeof(float),
-				      SP_MAPPING_WILL_NEED);
+		sp_bundle_span_fetch(&job->sources[i].values, 0,
+				     FIRST_AHEAD / job->source_count / sizeof(float));
 	if (job->sink->start_rows != NULL)
 		SP_TRY(job->sink->start_rows(job->sink->context, &in_order, err));
 	if (in_order)

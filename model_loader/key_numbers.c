@@ -9,7 +9,7 @@
 typedef struct reader {
 	sp_bundle_span keys, numbers;
 	uint32_t keys_crc, numbers_crc;
-	int64_t key[SP_KEY_NUMBERS_PIECE], number[SP_KEY_NUMBERS_PIECE], raw[SP_KEY_NUMBERS_PIECE];
+	int64_t key[SP_KEY_NUMBERS_PIECE], number[SP_KEY_NUMBERS_PIECE];
 } reader;
 
 /* NULL in *out when the bundle has no such tensor. */
@@ -69,24 +69,7 @@ static sp_status find_numbers(const sp_bundle_entry **out, const sp_key_numbers 
 	return bad_tensor(from, numbers, want, err);
 }
 
-static void read_keys(reader *r, size_t first, size_t count)
-{
-	const char *stored;
-
-	if (r->keys.entry->dtype == SP_INT64) {
-		(void)sp_bundle_span_copy(&r->keys, first, count, r->key, &r->keys_crc);
-		return;
-	}
-	stored = sp_bundle_span_copy(&r->keys, first, count, r->raw, &r->keys_crc);
-	for (size_t i = 0; i < count; i++) {
-		int32_t key;
-
-		memcpy(&key, stored + i * sizeof(key), sizeof(key));
-		r->key[i] = key;
-	}
-}
-
-static void read_piece(reader *r, size_t first, sp_key_numbers_piece *piece)
+static sp_status read_piece(reader *r, size_t first, sp_key_numbers_piece *piece, sp_error *err)
 {
 	size_t left = r->keys.count - first;
 	size_t known = first < r->numbers.count ? r->numbers.count - first : 0;
@@ -94,10 +77,11 @@ static void read_piece(reader *r, size_t first, sp_key_numbers_piece *piece)
 	*piece = (sp_key_numbers_piece){.keys = r->key, .numbers = r->number};
 	piece->count = left < SP_KEY_NUMBERS_PIECE ? left : SP_KEY_NUMBERS_PIECE;
 	piece->known = known < piece->count ? known : piece->count;
-	read_keys(r, first, piece->count);
-	if (piece->known != 0)
-		(void)sp_bundle_span_copy(&r->numbers, first, piece->known, r->number,
-					  &r->numbers_crc);
+	SP_TRY(sp_bundle_span_read_keys(&r->keys, first, piece->count, r->key, &r->keys_crc, err));
+	if (piece->known == 0)
+		return SP_OK;
+	return sp_bundle_span_read(&r->numbers, first, piece->known, r->number, &r->numbers_crc,
+				   err);
 }
 
 static sp_status read_all(reader *r, const sp_key_numbers *from, const sp_bundle_entry *keys,
@@ -110,7 +94,7 @@ static sp_status read_all(reader *r, const sp_key_numbers *from, const sp_bundle
 	for (size_t first = 0; first < r->keys.count; first += SP_KEY_NUMBERS_PIECE) {
 		sp_key_numbers_piece piece;
 
-		read_piece(r, first, &piece);
+		SP_TRY(read_piece(r, first, &piece, err));
 		SP_TRY(take(context, &piece, err));
 	}
 	SP_TRY(sp_bundle_span_check(&r->keys, r->keys_crc, err));

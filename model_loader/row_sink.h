@@ -22,7 +22,7 @@
  */
 typedef struct sp_row_piece {
 	const int64_t *keys;  /* [count]; -1 and -2 mark rows that are to be left out */
-	const void *rows;     /* [count, dim] float32 at any address; NULL in the first pass */
+	const void *rows;     /* [count, dim] float32; NULL in the first pass */
 	const int64_t *freqs; /* [count] how often each was seen, >= 1; NULL unless wanted */
 	size_t count;
 } sp_row_piece;
@@ -45,8 +45,8 @@ typedef struct sp_row_sink {
 	sp_status (*put_rows)(void *context, const sp_row_piece *piece, sp_error *err);
 
 	/*
-	 * The same of rows that may change meanwhile: what is put are the bytes that
-	 * *crc is continued over.  NULL: rows are copied for put_rows() first.
+	 * The same, and *crc is continued over the rows, by a sink that does so in
+	 * passing.  NULL: it is done before put_rows().
 	 */
 	sp_status (*put_checked)(void *context, const sp_row_piece *piece, uint32_t *crc,
 				 sp_error *err);

@@ -13,6 +13,7 @@ enum {
 	ALIGNMENT = 16, /* of rows in a record */
 	STEP_BITS = 48,
 	STEP_AND_FLAGS_BITS = 56, /* with a flag for each of 8 slots */
+	PLACES = 512,             /* read together */
 };
 
 /* Far more often than anything is seen, and far less than what floats look like. */
@@ -74,8 +75,8 @@ static int64_t number_at(const void *numbers, size_t i)
 }
 
 /* All of a small tensor, checked. */
-static sp_status read_numbers(const sp_ssd_record *r, const char *name, size_t count,
-			      const void **out, sp_error *err)
+static sp_status read_numbers(const sp_ssd_record *r, const char *name, size_t count, int64_t *out,
+			      sp_error *err)
 {
 	sp_bundle_span span;
 	uint32_t crc = 0;
@@ -84,7 +85,7 @@ static sp_status read_numbers(const sp_ssd_record *r, const char *name, size_t c
 	if (span.count != count)
 		return sp_error_set(err, SP_CORRUPT, "'%s' has %zu numbers for %zu files", name,
 				    span.count, count);
-	*out = sp_bundle_span_read(&span, 0, count, NULL, &crc);
+	SP_TRY(sp_bundle_span_read(&span, 0, count, out, &crc, err));
 	return sp_bundle_span_check(&span, crc, err);
 }
 
@@ -150,25 +151,39 @@ static sp_status measure(sp_ssd_record *r, const emb_file *file, sp_error *err)
 	return SP_OK;
 }
 
+/* The files [count] that the bundle lists: `numbers` has room for their numbers and their records.
+ */
+static sp_status open_listed(sp_ssd_record *r, const char *prefix, int64_t *numbers, size_t count,
+			     sp_error *err)
+{
+	int64_t *records = numbers + count;
+
+	SP_TRY(read_numbers(r, "files", count, numbers, err));
+	SP_TRY(read_numbers(r, "record_count", count, records, err));
+	for (size_t i = 0; i < count; i++) {
+		emb_file *file = &r->files[r->file_count++];
+
+		*file = (emb_file){.number = numbers[i], .records = records[i]};
+		SP_TRY(open_file(file, prefix, err));
+		SP_TRY(measure(r, file, err));
+	}
+	return SP_OK;
+}
+
 static sp_status open_files(sp_ssd_record *r, const char *prefix, sp_error *err)
 {
 	const sp_bundle_entry *entry = sp_bundle_find(r->bundle, sp_bytes_of("files"));
 	size_t count = entry != NULL && entry->shape.rank == 1 ? (size_t)entry->shape.dims[0] : 0;
-	const void *numbers, *records;
+	int64_t *numbers = sp_alloc_zero(count, 2 * sizeof(*numbers));
+	sp_status status;
 
-	SP_TRY(read_numbers(r, "files", count, &numbers, err));
-	SP_TRY(read_numbers(r, "record_count", count, &records, err));
 	r->files = sp_alloc_zero(count, sizeof(*r->files));
-	if (r->files == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu files", count);
-	for (size_t i = 0; i < count; i++) {
-		emb_file *file = &r->files[r->file_count++];
-
-		*file = (emb_file){.number = number_at(numbers, i),
-				   .records = number_at(records, i)};
-		SP_TRY(open_file(file, prefix, err));
-		SP_TRY(measure(r, file, err));
-	}
+	if (numbers == NULL || r->files == NULL)
+		status = sp_error_set(err, SP_NO_MEMORY, "no memory for %zu files", count);
+	else
+		status = open_listed(r, prefix, numbers, count, err);
+	sp_free(numbers);
+	SP_TRY(status);
 	qsort(r->files, count, sizeof(*r->files), by_number);
 	for (size_t i = 1; i < count; i++)
 		if (r->files[i].number == r->files[i - 1].number)
@@ -221,9 +236,13 @@ static sp_status weigh_offset(const sp_ssd_record *r, int64_t number, int64_t of
 
 static sp_status check_span(const sp_bundle_span *span, sp_error *err)
 {
+	int64_t piece[8 * PLACES];
 	uint32_t crc = 0;
 
-	(void)sp_bundle_span_read(span, 0, span->count, NULL, &crc);
+	for (size_t first = 0, count; first < span->count; first += count) {
+		count = span->count - first < 8 * PLACES ? span->count - first : 8 * PLACES;
+		SP_TRY(sp_bundle_span_read(span, first, count, piece, &crc, err));
+	}
 	return sp_bundle_span_check(span, crc, err);
 }
 
@@ -235,17 +254,33 @@ static sp_status check_places(const sp_ssd_record *r, sp_error *err)
 	return check_span(&r->offsets, err);
 }
 
+/* Some keys, and where their records are: of those from `first` on as many as fit, up to `end`. */
+typedef struct places {
+	size_t count;
+	int64_t keys[PLACES], files[PLACES], offsets[PLACES];
+} places;
+
+static sp_status read_places(places *p, const sp_ssd_record *r, size_t first, size_t end,
+			     sp_error *err)
+{
+	size_t count = end - first < PLACES ? end - first : PLACES;
+
+	p->count = count;
+	SP_TRY(sp_bundle_span_read_keys(&r->keys, first, count, p->keys, NULL, err));
+	SP_TRY(sp_bundle_span_read(&r->file_numbers, first, count, p->files, NULL, err));
+	return sp_bundle_span_read(&r->offsets, first, count, p->offsets, NULL, err);
+}
+
 static sp_status weigh_offsets(sp_ssd_record *r, sp_error *err)
 {
 	meanings fits = {true, true, true};
-	uint32_t unused = 0;
+	places p;
 
 	SP_TRY(check_places(r, err));
-	for (size_t i = 0; i < r->keys.count; i++) {
-		const void *number = sp_bundle_span_read(&r->file_numbers, i, 1, NULL, &unused);
-		const void *offset = sp_bundle_span_read(&r->offsets, i, 1, NULL, &unused);
-
-		SP_TRY(weigh_offset(r, number_at(number, 0), number_at(offset, 0), &fits, err));
+	for (size_t first = 0; first < r->keys.count; first += p.count) {
+		SP_TRY(read_places(&p, r, first, r->keys.count, err));
+		for (size_t i = 0; i < p.count; i++)
+			SP_TRY(weigh_offset(r, p.files[i], p.offsets[i], &fits, err));
 	}
 	if (!fits.bytes && !fits.records)
 		return sp_error_set(err, SP_CORRUPT, "some of its keys are at no record");
@@ -294,15 +329,13 @@ static void measure_rows(const sp_ssd_record_options *options, size_t sizes[2])
 }
 
 /*
- * NULL when there is none: that was checked, but what is mapped may have changed
- * since.
+ * NULL when there is none: that was checked, but what is in the file may have
+ * changed since.
  */
-static const char *record_of(sp_ssd_record *r, size_t i)
+static const char *record_of(sp_ssd_record *r, const places *p, size_t i)
 {
-	uint32_t unused = 0;
-	int64_t number = number_at(sp_bundle_span_read(&r->file_numbers, i, 1, NULL, &unused), 0);
-	int64_t offset = number_at(sp_bundle_span_read(&r->offsets, i, 1, NULL, &unused), 0);
-	const emb_file *file = find_file(r, number);
+	const emb_file *file = find_file(r, p->files[i]);
+	int64_t offset = p->offsets[i];
 
 	if (file != NULL && file->records != 0) {
 		if (r->counted && is_record_offset(file, offset))
@@ -344,26 +377,41 @@ static bool looks_like_tail(const char *record, size_t size)
 	       version < (int64_t)1 << STEP_BITS;
 }
 
+/* What all records, or any of them, look like. */
+typedef struct looks {
+	bool headers, tails; /* all */
+	bool flags;          /* any */
+} looks;
+
+static void look_at(sp_ssd_record *r, const places *p, looks *all)
+{
+	for (size_t i = 0; i < p->count && all->headers; i++) {
+		const char *record = record_of(r, p, i);
+
+		if (record == NULL)
+			return; /* nothing of it will be published, see sp_ssd_record_check() */
+		all->headers = looks_like_header(record);
+		all->flags = all->flags || has_flag(record);
+		all->tails = all->tails && looks_like_tail(record, r->record_size);
+	}
+}
+
 /* Header and tail both fit the size: what do the records themselves look like? */
 static sp_status weigh_records(sp_ssd_record *r, bool shorter_tail, sp_error *err)
 {
-	bool headers = true, tails = true, flags = false;
+	looks all = {true, true, false};
+	places p;
 
-	for (size_t i = 0; i < r->keys.count && headers; i++) {
-		const char *record = record_of(r, i);
-
-		if (record == NULL)
-			break; /* nothing of it will be published, see sp_ssd_record_check() */
-		headers = looks_like_header(record);
-		flags = flags || has_flag(record);
-		tails = tails && looks_like_tail(record, r->record_size);
+	for (size_t first = 0; first < r->keys.count && all.headers; first += p.count) {
+		SP_TRY(read_places(&p, r, first, r->keys.count, err));
+		look_at(r, &p, &all);
 	}
-	if (headers && !flags && (tails || shorter_tail))
+	if (all.headers && !all.flags && (all.tails || shorter_tail))
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "nothing tells whether its records of %zu bytes start with a "
 				    "header",
 				    r->record_size);
-	r->has_header = headers;
+	r->has_header = all.headers;
 	return SP_OK;
 }
 
@@ -453,31 +501,32 @@ bool sp_ssd_record_has_freqs(const sp_ssd_record *record)
 	return record->has_freqs;
 }
 
-static int64_t key_at(const sp_ssd_record *r, size_t i)
+/* Of the record of place `i`; -1 when it has no row of the variable. */
+static int64_t key_at(const sp_ssd_record *r, const places *p, size_t i, const char *stored)
 {
-	uint32_t unused = 0;
-	const void *stored = sp_bundle_span_read(&r->keys, i, 1, NULL, &unused);
-	int32_t narrow;
-
-	if (r->keys.width == sizeof(int64_t))
-		return number_at(stored, 0);
-	memcpy(&narrow, stored, sizeof(narrow));
-	return narrow;
+	if (stored == NULL || (r->has_header && (number_at(stored, 0) >> STEP_BITS & 1) == 0))
+		return -1;
+	return p->keys[i];
 }
 
-void sp_ssd_record_keys(sp_ssd_record *record, size_t first, size_t count, int64_t *keys,
-			int64_t *freqs)
+sp_status sp_ssd_record_keys(sp_ssd_record *record, size_t first, size_t count, int64_t *keys,
+			     int64_t *freqs, sp_error *err)
 {
-	for (size_t i = 0; i < count; i++) {
-		const char *stored = record_of(record, first + i);
+	places p;
 
-		keys[i] = stored != NULL ? key_at(record, first + i) : -1;
-		if (stored != NULL && record->has_header &&
-		    (number_at(stored, 0) >> STEP_BITS & 1) == 0)
-			keys[i] = -1;
-		if (record->has_freqs)
-			freqs[i] = stored != NULL ? number_at(stored + record->freq_at, 0) : 0;
+	for (size_t at = 0; at < count; at += p.count) {
+		SP_TRY(read_places(&p, record, first + at, first + count, err));
+		for (size_t i = 0; i < p.count; i++) {
+			const char *stored = record_of(record, &p, i);
+
+			keys[at + i] = key_at(record, &p, i, stored);
+			if (record->has_freqs)
+				freqs[at + i] = stored != NULL
+							? number_at(stored + record->freq_at, 0)
+							: 0;
+		}
 	}
+	return SP_OK;
 }
 
 bool sp_ssd_record_has_versions(const sp_ssd_record *record)
@@ -494,26 +543,41 @@ static int64_t version_at(const sp_ssd_record *r, const char *stored)
 	return number_at(stored + r->record_size - sizeof(int64_t), 0);
 }
 
-void sp_ssd_record_versions(sp_ssd_record *record, size_t first, size_t count, int64_t *versions)
+sp_status sp_ssd_record_versions(sp_ssd_record *record, size_t first, size_t count,
+				 int64_t *versions, sp_error *err)
 {
-	for (size_t i = 0; i < count && record->has_versions; i++) {
-		const char *stored = record_of(record, first + i);
+	places p;
 
-		versions[i] = stored != NULL ? version_at(record, stored) : -1;
+	for (size_t at = 0; record->has_versions && at < count; at += p.count) {
+		SP_TRY(read_places(&p, record, first + at, first + count, err));
+		for (size_t i = 0; i < p.count; i++) {
+			const char *stored = record_of(record, &p, i);
+
+			versions[at + i] = stored != NULL ? version_at(record, stored) : -1;
+		}
 	}
+	return SP_OK;
 }
 
-void sp_ssd_record_rows(sp_ssd_record *record, size_t first, size_t count, void *rows)
+sp_status sp_ssd_record_rows(sp_ssd_record *record, size_t first, size_t count, void *rows,
+			     sp_error *err)
 {
-	for (size_t i = 0; i < count; i++) {
-		const char *stored = record_of(record, first + i);
-		char *to = (char *)rows + i * record->row_size;
+	size_t size = record->row_size;
+	char *to = rows;
+	places p;
 
-		if (stored != NULL)
-			memcpy(to, stored + record->row_at, record->row_size);
-		else
-			memset(to, 0, record->row_size);
+	for (size_t at = 0; at < count; at += p.count) {
+		SP_TRY(read_places(&p, record, first + at, first + count, err));
+		for (size_t i = 0; i < p.count; i++, to += size) {
+			const char *stored = record_of(record, &p, i);
+
+			if (stored != NULL)
+				memcpy(to, stored + record->row_at, size);
+			else
+				memset(to, 0, size);
+		}
 	}
+	return SP_OK;
 }
 
 sp_status sp_ssd_record_check(const sp_ssd_record *record, sp_error *err)

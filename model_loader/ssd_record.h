@@ -77,17 +77,19 @@ bool sp_ssd_record_has_freqs(const sp_ssd_record *record);
  * Keys [first, first + count); -1 for one whose record has no row of the
  * variable.  freqs [count] are written when they are known.
  */
-void sp_ssd_record_keys(sp_ssd_record *record, size_t first, size_t count, int64_t *keys,
-			int64_t *freqs);
+SP_MUST_CHECK sp_status sp_ssd_record_keys(sp_ssd_record *record, size_t first, size_t count,
+					   int64_t *keys, int64_t *freqs, sp_error *err);
 
 /* Whether the version of a key's row is known; of one record, those of all are. */
 bool sp_ssd_record_has_versions(const sp_ssd_record *record);
 
-/* versions [count] of keys [first, first + count), where they are known; -1: never changed. */
-void sp_ssd_record_versions(sp_ssd_record *record, size_t first, size_t count, int64_t *versions);
+/* versions [count] of keys [first, first + count), when they are known; -1: never changed. */
+SP_MUST_CHECK sp_status sp_ssd_record_versions(sp_ssd_record *record, size_t first, size_t count,
+					       int64_t *versions, sp_error *err);
 
 /* Their rows, float32 [count, dim] at any address. */
-void sp_ssd_record_rows(sp_ssd_record *record, size_t first, size_t count, void *rows);
+SP_MUST_CHECK sp_status sp_ssd_record_rows(sp_ssd_record *record, size_t first, size_t count,
+					   void *rows, sp_error *err);
 
 /* After everything has been read: whether the files were there, and the same, all along. */
 SP_MUST_CHECK sp_status sp_ssd_record_check(const sp_ssd_record *record, sp_error *err);

@@ -390,22 +390,6 @@ static sp_status put_streamed(sp_rows_builder *builder, const int64_t *keys, con
 	return SP_OK;
 }
 
-static sp_status put_copied(sp_rows_builder *builder, const int64_t *keys, const void *rows,
-			    size_t count, uint32_t *crc, sp_error *err)
-{
-	size_t size = count * builder->shape.dim * sizeof(float); /* they are in memory */
-	void *copy = sp_alloc(size);
-	sp_status status;
-
-	if (copy == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu rows", count);
-	memcpy(copy, rows, size);
-	*crc = sp_crc32c(*crc, copy, size);
-	status = sp_rows_builder_put_rows(builder, keys, copy, count, err);
-	sp_free(copy);
-	return status;
-}
-
 sp_status sp_rows_builder_put_checked(sp_rows_builder *builder, const int64_t *keys,
 				      const void *rows, size_t count, uint32_t *crc, sp_error *err)
 {
@@ -414,7 +398,8 @@ sp_status sp_rows_builder_put_checked(sp_rows_builder *builder, const int64_t *k
 	SP_TRY(need_slots(builder, rows, count, err));
 	if (builder->rows->woven != NULL && sp_woven_stream_suits(builder->shape.dim))
 		return put_streamed(builder, keys, rows, count, crc, err);
-	return put_copied(builder, keys, rows, count, crc, err);
+	*crc = sp_crc32c(*crc, rows, count * builder->shape.dim * sizeof(float));
+	return sp_rows_builder_put_rows(builder, keys, rows, count, err);
 }
 
 /* Outliers go behind the slots. */

@@ -26,9 +26,9 @@ typedef struct sp_rows_options {
 	const char *name; /* for errors; copied */
 	size_t dim;       /* elements of a row, >= 1 */
 	sp_row_format format;
-	size_t expected_rows;    /* how many keys will be added, or a few more; 0 when unknown */
-	const sp_rows *like;     /* rows of this format and dim, laid out as these are to be; or NULL */
-	size_t threads;          /* that index() may use, the caller's included; 0 is 1 */
+	size_t expected_rows; /* how many keys will be added, or a few more; 0 when unknown */
+	const sp_rows *like; /* rows of this format and dim, laid out as these are to be; or NULL */
+	size_t threads;      /* that index() may use, the caller's included; 0 is 1 */
 	const atomic_bool *stop; /* index() gives up soon after it has become true; NULL: never */
 } sp_rows_options;
 
@@ -58,8 +58,8 @@ SP_MUST_CHECK sp_status sp_rows_builder_put_rows(sp_rows_builder *builder, const
 						 const void *rows, size_t count, sp_error *err);
 
 /*
- * The same for rows that may change meanwhile, such as those of a mapped file:
- * what is put are the bytes that the checksum *crc (sp_crc32c()) is continued over.
+ * The same, and the checksum *crc (sp_crc32c()) is continued over the rows, where
+ * the processor can in passing.
  */
 SP_MUST_CHECK sp_status sp_rows_builder_put_checked(sp_rows_builder *builder, const int64_t *keys,
 						    const void *rows, size_t count, uint32_t *crc,

@@ -49,27 +49,30 @@ uint32_t sp_woven_stream_end(sp_woven_stream *stream)
 	return sp_crc32c_join(~stream->before, rows, stream->size);
 }
 
+typedef struct rows_to_put {
+	const int64_t *keys;
+	const char *rows;
+	char *const *slots;
+	size_t count;
+} rows_to_put;
+
 #if defined(__x86_64__)
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq")))
 
-/*
- * Sixteen elements, which are added to the sum.  The compiler is told that they
- * change behind the load: so it cannot load again what it stores.
- */
-AVX512 static inline __m512i take_lanes(const void *elements, void *sum, __m512i factors)
-{
-	__m512i bits = _mm512_loadu_si512(elements), before = _mm512_load_si512(sum);
-	__m512i low = _mm512_clmulepi64_epi128(before, factors, 0x00);
-	__m512i high = _mm512_clmulepi64_epi128(before, factors, 0x11);
+#define AVX512_INLINE AVX512 static inline __attribute__((always_inline))
 
-	__asm__("" : "+v"(bits));
-	_mm512_store_si512(sum, _mm512_ternarylogic_epi64(low, high, bits, 0x96)); /* xor */
-	return bits;
+/* Adds sixteen elements to the sum. */
+AVX512_INLINE __m512i fold(__m512i sum, __m512i elements, __m512i factors)
+{
+	__m512i low = _mm512_clmulepi64_epi128(sum, factors, 0x00);
+	__m512i high = _mm512_clmulepi64_epi128(sum, factors, 0x11);
+
+	return _mm512_ternarylogic_epi64(low, high, elements, 0x96); /* xor */
 }
 
 /* Whether the first 32 elements are not an outlier's; then they go to the slot, else to `aside`. */
-AVX512 static inline bool put_woven(const __m512i bits[2], int64_t key, char *slot, float *aside)
+AVX512_INLINE bool put_woven(const __m512i bits[2], int64_t key, char *slot, float *aside)
 {
 	uint64_t mark = ~(uint64_t)key;
 	__m512i first, second;
@@ -87,31 +90,63 @@ AVX512 static inline bool put_woven(const __m512i bits[2], int64_t key, char *sl
 	return true;
 }
 
-AVX512 static bool put_row(sp_woven_stream *stream, int64_t key, const char *row, char *slot)
+/* A row of `lines` cache lines, added to as many sums. */
+AVX512_INLINE bool put_row(sp_woven_stream *stream, __m512i *sums, size_t lines, __m512i factors,
+			   int64_t key, const char *row, char *slot)
 {
-	const uint64_t *f = stream->factors;
-	__m512i factors = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)f[1], (long long)f[0]));
-	__m512i bits[2] = {take_lanes(row, stream->sums, factors),
-			   take_lanes(row + LINE, stream->sums + LINE, factors)};
-	bool fits = put_woven(bits, key, slot, stream->outlier);
+	__m512i bits[2] = {_mm512_loadu_si512(row), _mm512_loadu_si512(row + LINE)};
+	bool fits;
 
-	for (size_t at = 2 * LINE; at < stream->dim * sizeof(float); at += LINE) {
-		__m512i rest = take_lanes(row + at, stream->sums + at, factors);
+	sums[0] = fold(sums[0], bits[0], factors);
+	sums[1] = fold(sums[1], bits[1], factors);
+	fits = put_woven(bits, key, slot, stream->outlier);
+	for (size_t i = 2; i < lines; i++) {
+		__m512i rest = _mm512_loadu_si512(row + i * LINE);
 
+		sums[i] = fold(sums[i], rest, factors);
 		if (__builtin_expect(!fits || slot == NULL, 0))
-			_mm512_store_si512((char *)stream->outlier + at, rest);
+			_mm512_store_si512((char *)stream->outlier + i * LINE, rest);
 		else
-			_mm512_stream_si512((void *)(slot + at), rest);
+			_mm512_stream_si512((void *)(slot + i * LINE), rest);
 	}
 	return fits || slot == NULL;
 }
 
+AVX512_INLINE size_t put_rows(sp_woven_stream *stream, __m512i *sums, size_t lines,
+			      const rows_to_put *r, bool *met)
+{
+	const uint64_t *f = stream->factors;
+	__m512i factors = _mm512_broadcast_i32x4(_mm_set_epi64x((long long)f[1], (long long)f[0]));
+	size_t done = 0;
+
+	while (done < r->count && !*met) {
+		*met = !put_row(stream, sums, lines, factors, r->keys[done],
+				r->rows + done * lines * LINE, r->slots[done]);
+		done++;
+	}
+	return done;
+}
+
+/* Short rows keep their sums in registers: otherwise each would wait for the stores of the last. */
+AVX512 static size_t put_all(sp_woven_stream *stream, const rows_to_put *r, bool *met)
+{
+	__m512i *sums = (__m512i *)stream->sums, held[2] = {sums[0], sums[1]};
+	size_t lines = stream->dim / LANES, done;
+
+	if (lines != 2)
+		return put_rows(stream, sums, lines, r, met);
+	done = put_rows(stream, held, 2, r, met);
+	sums[0] = held[0];
+	sums[1] = held[1];
+	return done;
+}
+
 #else
 
-static bool put_row(sp_woven_stream *stream, int64_t key, const char *row, char *slot)
+static size_t put_all(sp_woven_stream *stream, const rows_to_put *r, bool *met)
 {
-	(void)stream, (void)key, (void)row, (void)slot;
-	return false; /* no dim suits this processor */
+	(void)stream, (void)r, (void)met;
+	return 0; /* no dim suits this processor */
 }
 
 #endif
@@ -119,13 +154,11 @@ static bool put_row(sp_woven_stream *stream, int64_t key, const char *row, char 
 size_t sp_woven_stream_put(sp_woven_stream *stream, const int64_t *keys, const void *rows,
 			   char *const *slots, size_t count, bool *met)
 {
-	size_t size = stream->dim * sizeof(float), done = 0;
+	const rows_to_put all = {keys, rows, slots, count};
+	size_t done;
 
 	*met = false;
-	while (done < count && !*met) {
-		*met = !put_row(stream, keys[done], (const char *)rows + done * size, slots[done]);
-		done++;
-	}
-	stream->size += done * size;
+	done = put_all(stream, &all, met);
+	stream->size += done * stream->dim * sizeof(float);
 	return done;
 }

@@ -6,10 +6,8 @@
 #include <stdint.h>
 
 /*
- * Rows on their way from a file to their slots, woven (storage/woven_row.h) and
- * checksummed in one go.  What they are read from may change at any time, as a
- * mapped file may: of each element the value that is stored is the very value
- * that is summed.
+ * Rows on their way to their slots, woven (storage/woven_row.h) and checksummed
+ * in one go.
  *
  *     sp_woven_stream_begin(&stream, dim, crc);
  *     ... sp_woven_stream_put() ...

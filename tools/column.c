@@ -30,28 +30,35 @@ sp_status sp_column_open(sp_column *out, const sp_bundle *bundle, const sp_bundl
 				    (int)entry->name.size, entry->name.data, out->span.count,
 				    out->width);
 	out->rows = out->span.count / out->width;
-	if (!out->span.stored) {
-		out->buffer = sp_alloc(largest_piece(out) * out->width * out->span.width);
-		if (out->buffer == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory to read a tensor");
-	}
-	sp_bundle_span_advise(&out->span, 0, out->span.count, SP_MAPPING_SEQUENTIAL);
+	out->buffer = sp_alloc(largest_piece(out) * out->width * out->span.width);
+	if (out->buffer == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory to read a tensor");
 	return SP_OK;
 }
 
-/* What was delivered before is done with: it must not pile up in memory. */
 const void *sp_column_next(sp_column *column, size_t count)
 {
 	size_t first = column->next * column->width, elements = count * column->width;
-	const void *piece = sp_bundle_span_read(&column->span, first, elements, column->buffer,
-						&column->crc);
 
-	sp_bundle_span_advise(&column->span, column->last, first - column->last, SP_MAPPING_DONE);
-	column->last = first;
+	if (column->status == SP_OK)
+		column->status = sp_bundle_span_read(&column->span, first, elements, column->buffer,
+						     &column->crc, &column->error);
+	if (column->status != SP_OK)
+		memset(column->buffer, 0, elements * column->span.width);
 	column->next += count;
 	if (column->progress != NULL)
 		sp_progress_add(column->progress, elements * column->span.width);
-	return piece;
+	return column->buffer;
+}
+
+/* Of reading it; of its checksum once it is read to its end. */
+static sp_status outcome(const sp_column *column, sp_error *err)
+{
+	if (column->status != SP_OK)
+		return sp_error_set(err, column->status, "%s", column->error.text);
+	if (column->next != column->rows)
+		return SP_OK;
+	return sp_bundle_span_check(&column->span, column->crc, err);
 }
 
 sp_status sp_columns_close(sp_column *columns, size_t count, sp_status status, sp_error *err)
@@ -61,9 +68,8 @@ sp_status sp_columns_close(sp_column *columns, size_t count, sp_status status, s
 
 		if (column->span.bundle == NULL)
 			continue;
-		sp_bundle_span_advise(&column->span, 0, column->span.count, SP_MAPPING_DONE);
-		if (status == SP_OK && column->next == column->rows)
-			status = sp_bundle_span_check(&column->span, column->crc, err);
+		if (status == SP_OK)
+			status = outcome(column, err);
 		sp_free(column->buffer);
 		*column = (sp_column){0};
 	}

@@ -19,9 +19,10 @@ typedef struct sp_column {
 	size_t width; /* elements that go together: those of a row */
 	size_t next;  /* rows delivered */
 	size_t rows;
-	size_t last; /* element that the last piece began with */
 	uint32_t crc;
 	void *buffer;
+	sp_status status; /* of the reads so far; then zeros are delivered */
+	sp_error error;
 	sp_progress *progress; /* NULL: none */
 } sp_column;
 
@@ -30,7 +31,10 @@ SP_MUST_CHECK sp_status sp_column_open(sp_column *out, const sp_bundle *bundle,
 				       const sp_bundle_entry *entry, size_t width,
 				       sp_progress *progress, sp_error *err);
 
-/* The next `count` rows, of those that are left; at any address, until the next call. */
+/*
+ * The next `count` rows, of those that are left, until the next call.  Zeros when they cannot be
+ * read, which sp_columns_close() will tell.
+ */
 const void *sp_column_next(sp_column *column, size_t count);
 
 /* How many rows next() may be asked for now; 0 at the end. */
@@ -38,8 +42,8 @@ size_t sp_column_piece(const sp_column *column);
 
 /*
  * Closes columns that were open at some time, {0} included.  Gives `status`, or
- * if that is SP_OK the first failure of a checksum; a column that was not read to
- * its end has none.
+ * if that is SP_OK the first failure of a read or a checksum; of a column that was
+ * not read to its end none is taken.
  */
 SP_MUST_CHECK sp_status sp_columns_close(sp_column *columns, size_t count, sp_status status,
 					 sp_error *err);

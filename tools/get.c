@@ -108,14 +108,14 @@ static sp_status take_row(part_search *p, wanted *w, const void *row, int64_t fr
 }
 
 /* How often training has seen the key of row `at`; -1: unknown. */
-static int64_t freq_of(const part_search *p, size_t at)
+static sp_status read_freq(const part_search *p, size_t at, int64_t *freq, sp_error *err)
 {
-	int64_t freq = -1, turned;
-	uint32_t crc = 0;
+	uint32_t unused = 0;
 
-	if (p->has_freqs && at < p->freqs.count)
-		memcpy(&freq, sp_bundle_span_read(&p->freqs, at, 1, &turned, &crc), sizeof(freq));
-	return freq;
+	*freq = -1;
+	if (!p->has_freqs || at >= p->freqs.count)
+		return SP_OK;
+	return sp_bundle_span_read(&p->freqs, at, 1, freq, &unused, err);
 }
 
 /* For each who asks for that key. */
@@ -134,11 +134,14 @@ static sp_status search_rows(part_search *p, sp_column *keys, sp_column *values,
 		piece = sp_column_next(keys, count);
 		rows = sp_column_next(values, count);
 		for (size_t i = 0; i < count; i++) {
-			int64_t key = sp_column_key(keys, piece, i);
+			int64_t key = sp_column_key(keys, piece, i), freq;
 
 			FOR_EACH_WANTED(w, p->s, key)
-			SP_TRY(take_row(p, *w, rows + i * p->s->dim * sizeof(float),
-					freq_of(p, first + i), err));
+			{
+				SP_TRY(read_freq(p, first + i, &freq, err));
+				SP_TRY(take_row(p, *w, rows + i * p->s->dim * sizeof(float), freq,
+						err));
+			}
 		}
 	}
 	return SP_OK;

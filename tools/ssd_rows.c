@@ -21,9 +21,11 @@ static sp_status visit_all(sp_ssd_record *record, size_t dim, sp_ssd_visit *visi
 		sp_ssd_piece piece = {keys, counted ? freqs : NULL, rows, 0};
 
 		n = piece.count = count - first < PIECE ? count - first : PIECE;
-		sp_ssd_record_keys(record, first, n, keys, freqs);
-		sp_ssd_record_rows(record, first, n, rows);
-		status = visit(context, &piece, err);
+		status = sp_ssd_record_keys(record, first, n, keys, freqs, err);
+		if (status == SP_OK)
+			status = sp_ssd_record_rows(record, first, n, rows, err);
+		if (status == SP_OK)
+			status = visit(context, &piece, err);
 	}
 	sp_free(rows);
 	return status == SP_OK ? sp_ssd_record_check(record, err) : status;

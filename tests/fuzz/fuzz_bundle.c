@@ -117,8 +117,8 @@ static void span(const sp_bundle *bundle, const sp_bundle_entry *entry, const sp
 		return;
 	for (size_t first = 0, count; first < from.count; first += count) {
 		count = from.count - first < 3 ? from.count - first : 3;
-		if (memcmp(sp_bundle_span_read(&from, first, count, buffer, &crc),
-			   want + first * from.width, count * from.width) != 0)
+		if (sp_bundle_span_read(&from, first, count, buffer, &crc, NULL) != SP_OK ||
+		    memcmp(buffer, want + first * from.width, count * from.width) != 0)
 			abort();
 	}
 	if (sp_bundle_span_check(&from, crc, NULL) != SP_OK)

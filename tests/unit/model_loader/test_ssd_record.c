@@ -310,9 +310,11 @@ static void files_that_get_shorter_are_no_crash(void **state)
 		assert_ok(open_record(&record, prefix), &err);
 		snprintf(path, sizeof(path), "%s/%s", folder, victims[i]);
 		assert_int_equal(truncate(path, 0), 0);
-		sp_ssd_record_keys(record, 0, 40, keys, freqs);
-		sp_ssd_record_rows(record, 0, 40, rows);
-		status = sp_ssd_record_check(record, &err);
+		status = sp_ssd_record_keys(record, 0, 40, keys, freqs, &err);
+		if (status == SP_OK)
+			status = sp_ssd_record_rows(record, 0, 40, rows, &err);
+		if (status == SP_OK)
+			status = sp_ssd_record_check(record, &err);
 		assert_true(status == SP_IO || status == SP_CORRUPT);
 		sp_ssd_record_close(record);
 		assert_int_equal(open_record(&record, prefix), SP_CORRUPT);
