@@ -1,7 +1,5 @@
 #include "engine/dtype.h"
 
-#include <string.h>
-
 #include "base/bytes.h"
 
 static const struct {
@@ -69,77 +67,4 @@ bool sp_dtype_is_integer(sp_dtype dtype)
 	default:
 		return false;
 	}
-}
-
-static uint32_t bits_of(float value)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-float sp_half_to_float(uint16_t half)
-{
-	uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-	uint32_t exponent = (half >> 10) & 0x1f;
-	uint32_t fraction = half & 0x3ff;
-
-	if (exponent == 31) /* infinity, NaN */
-		return float_of(sign | 0x7f800000u | fraction << 13);
-	if (exponent != 0)
-		return float_of(sign | (exponent + 112) << 23 | fraction << 13);
-	/* Zero and subnormals: fraction * 2^-24, exact in a float. */
-	return sign != 0 ? -(float)fraction * 0x1p-24f : (float)fraction * 0x1p-24f;
-}
-
-/* Drops the lowest `shift` bits of `value`, rounding to nearest, ties to even. */
-static uint32_t round_off(uint32_t value, int shift)
-{
-	uint32_t half = 1u << (shift - 1);
-	uint32_t rest = value & ((1u << shift) - 1);
-	uint32_t kept = value >> shift;
-
-	return kept + (rest > half || (rest == half && (kept & 1)));
-}
-
-uint16_t sp_half_from_float(float value)
-{
-	uint32_t bits = bits_of(value);
-	uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
-	uint32_t magnitude = bits & 0x7fffffff;
-	int exponent = (int)(magnitude >> 23) - 127;
-
-	if (magnitude > 0x7f800000u)
-		return (uint16_t)(sign | 0x7e00);
-	if (exponent >= 16)
-		return (uint16_t)(sign | 0x7c00);
-	if (exponent >= -14) /* a carry out of the fraction rightly raises the exponent */
-		return (uint16_t)(sign | (round_off(magnitude, 13) - (112u << 10)));
-	if (exponent >= -25) /* subnormal: the fraction with its leading one, shifted down */
-		return (uint16_t)(sign |
-				  round_off((magnitude & 0x7fffff) | 0x800000, -exponent - 1));
-	return sign;
-}
-
-float sp_bfloat16_to_float(uint16_t value)
-{
-	return float_of((uint32_t)value << 16);
-}
-
-uint16_t sp_bfloat16_from_float(float value)
-{
-	uint32_t bits = bits_of(value);
-
-	if ((bits & 0x7fffffff) > 0x7f800000u)
-		return (uint16_t)(bits >> 16 | 0x40);
-	return (uint16_t)round_off(bits, 16);
 }

@@ -44,7 +44,17 @@ static sp_status run_passes(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp
 	return sp_graph_fuse_dense(graph, kept, err);
 }
 
-sp_status sp_graph_fuse(sp_graph *graph, const sp_entry_spec *entries, size_t count, sp_error *err)
+static sp_status run_number_passes(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err)
+{
+	SP_TRY(sp_graph_sort(graph, ends, err));
+	list_kept(kept, ends, graph->node_count);
+	return sp_graph_reduce_strength(graph, ends->fed, kept, err);
+}
+
+typedef sp_status passes_fn(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err);
+
+static sp_status with_ends(sp_graph *graph, const sp_entry_spec *entries, size_t count,
+			   passes_fn *passes, sp_error *err)
 {
 	/* fuse_columns.h adds nodes, fewer than there were. */
 	size_t most = 2 * graph->node_count;
@@ -62,8 +72,19 @@ sp_status sp_graph_fuse(sp_graph *graph, const sp_entry_spec *entries, size_t co
 		status = no_memory(err);
 	} else {
 		take_ends(&ends, entries, count);
-		status = run_passes(graph, &ends, kept, err);
+		status = passes(graph, &ends, kept, err);
 	}
 	sp_arena_destroy(scratch);
 	return status;
+}
+
+sp_status sp_graph_fuse(sp_graph *graph, const sp_entry_spec *entries, size_t count, sp_error *err)
+{
+	return with_ends(graph, entries, count, run_passes, err);
+}
+
+sp_status sp_graph_take_numbers(sp_graph *graph, const sp_entry_spec *entries, size_t count,
+				sp_error *err)
+{
+	return with_ends(graph, entries, count, run_number_passes, err);
 }

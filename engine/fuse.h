@@ -11,9 +11,10 @@
 /*
  * Everything that makes a graph's plan shorter, in this order:
  *
- *   simplify.h      what is said twice is said once
- *   fuse_columns.h  embedding lookups of feature columns: one operator for all
- *   fuse_dense.h    dense layers: one operator each, on packed weights
+ *   simplify.h         what is said twice is said once
+ *   fuse_columns.h     embedding lookups of feature columns: one operator for all
+ *   reduce_strength.h  the cheaper operators that TensorFlow takes
+ *   fuse_dense.h       dense layers: one operator each, on packed weights
  *
  * Answers stay the same within rounding: sums may be taken in another order.
  *
@@ -21,6 +22,13 @@
  */
 SP_MUST_CHECK sp_status sp_graph_fuse(sp_graph *graph, const sp_entry_spec *entries, size_t count,
 				      sp_error *err);
+
+/*
+ * Only what TensorFlow's optimizer changes in the numbers (reduce_strength.h): for a graph whose
+ * operators run one by one and answer what TensorFlow does.  Nodes move here, too.
+ */
+SP_MUST_CHECK sp_status sp_graph_take_numbers(sp_graph *graph, const sp_entry_spec *entries,
+					      size_t count, sp_error *err);
 
 /* What entries do with nodes, for the passes. */
 typedef struct sp_graph_ends {

@@ -31,6 +31,20 @@ static bool is_constant(const sp_node *node, const bool *constant)
 	return node->input_count != 0 || is_op(node, "Const");
 }
 
+/* The first element; false for other types. */
+static bool number_of(const sp_tensor *tensor, float *out)
+{
+	if (tensor->dtype == SP_FLOAT)
+		*out = sp_tensor_f32(tensor)[0];
+	else if (tensor->dtype == SP_HALF)
+		*out = sp_half_to_float(*(const uint16_t *)tensor->data);
+	else if (tensor->dtype == SP_BFLOAT16)
+		*out = sp_bfloat16_to_float(*(const uint16_t *)tensor->data);
+	else
+		return false;
+	return true;
+}
+
 /* The operator that takes x to a constant power, or NULL. */
 static const char *power_of(const sp_node *exponent)
 {
@@ -40,12 +54,13 @@ static const char *power_of(const sp_node *exponent)
 	} powers[] = {
 		{2, "Square"}, {3, "_Cube"}, {0.5F, "Sqrt"}, {-0.5F, "Rsqrt"}, {-1, "Reciprocal"}};
 	const sp_attr *value = sp_node_attr(exponent, "value");
+	float number;
 
 	if (!is_op(exponent, "Const") || value == NULL || value->kind != SP_ATTR_TENSOR ||
-	    value->tensor->dtype != SP_FLOAT || value->tensor->shape.rank != 0)
+	    value->tensor->shape.rank != 0 || !number_of(value->tensor, &number))
 		return NULL;
 	for (size_t i = 0; i < sizeof(powers) / sizeof(powers[0]); i++)
-		if (sp_tensor_f32(value->tensor)[0] == powers[i].exponent)
+		if (number == powers[i].exponent)
 			return powers[i].op;
 	return NULL;
 }
@@ -57,12 +72,12 @@ static void replace(sp_node *node, const char *op_name, size_t inputs)
 	node->input_count = inputs;
 }
 
-static bool is_float(const sp_node *node)
+static bool is_reduced(const sp_node *node)
 {
 	sp_dtype dtype;
 
 	return sp_node_attr_type(node, "T", SP_INVALID_DTYPE, &dtype, NULL) == SP_OK &&
-	       dtype == SP_FLOAT;
+	       (dtype == SP_FLOAT || dtype == SP_HALF || dtype == SP_BFLOAT16);
 }
 
 /* c * x^3 for the side of a product that is a cube nobody else reads. */
@@ -89,7 +104,7 @@ static sp_status look_at(reduction *r, sp_node *node)
 {
 	const char *power;
 
-	if (node->op == NULL || node->input_count != 2 || !is_float(node))
+	if (node->op == NULL || node->input_count != 2 || !is_reduced(node))
 		return SP_OK;
 	for (size_t side = 0; side < 2 && is_op(node, "Mul"); side++)
 		SP_TRY(scale_cube(r, node, side));

@@ -8,7 +8,7 @@
 
 /*
  * Takes the cheaper operators that TensorFlow's optimizer takes, whose last bits are others, in
- * place of some of float32:
+ * place of some of float32, half and bfloat16:
  *
  *   Pow(x, 2), Pow(x, 3)            Square, _Cube
  *   Pow(x, 0.5), Pow(x, -0.5)       Sqrt, Rsqrt

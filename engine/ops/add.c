@@ -7,7 +7,9 @@
 /*
  * Add and AddV2: sums of numbers; Add also joins strings.
  */
-SP_FOR_ARITHMETIC(SP_BINARY_WRAP, add, a + b)
+SP_BINARY_LOOPS(add, a + b)
+SP_FOR_INTEGER(SP_BINARY_WRAP, add, a + b)
+SP_FOR_COMPLEX(SP_BINARY_WRAP, add, a + b)
 
 const sp_binary sp_add__binary = {.kernels = {SP_TABLE_ARITHMETIC(add)}};
 

@@ -16,10 +16,8 @@ SP_BINARY_ARITHMETIC(Mul, (a) * (b));
  * Half and bfloat16 round the difference, too.  Of complex numbers, the square of the
  * absolute value of the difference.
  */
-#define SQUARED_NARROW(type, name)                               \
-	SP_BINARY_VALUE(type, name,                              \
-			SP_LOAD_##type(SP_STORE_##type(a - b)) * \
-				SP_LOAD_##type(SP_STORE_##type(a - b)))
+#define SQUARED_NARROW(type, name) \
+	SP_BINARY_VALUE(type, name, SP_ROUND_##type(a - b) * SP_ROUND_##type(a - b))
 
 SP_BINARY_VALUE(f32, SquaredDifference, (a - b) * (a - b))
 SP_BINARY_VALUE(f64, SquaredDifference, (a - b) * (a - b))
@@ -33,11 +31,11 @@ SP_BINARY_OP(SquaredDifference, SP_INVALID_DTYPE, NULL, SP_TABLE_ARITHMETIC(Squa
 SP_BINARY_FIELD(MulNoNan, b == 0 ? 0 : a * b);
 
 /* A NaN on either side is the result. */
-SP_FOR_FLOATING(SP_BINARY_VALUE, Maximum, a > b || a != a ? a : b)
+SP_BINARY_LOOPS(Maximum, a > b || a != a ? a : b)
 SP_FOR_INTEGER(SP_BINARY_VALUE, Maximum, a > b ? a : b)
 SP_BINARY_OP(Maximum, SP_INVALID_DTYPE, NULL, SP_TABLE_NUMBER(Maximum));
 
-SP_FOR_FLOATING(SP_BINARY_VALUE, Minimum, a < b || a != a ? a : b)
+SP_BINARY_LOOPS(Minimum, a < b || a != a ? a : b)
 SP_FOR_INTEGER(SP_BINARY_VALUE, Minimum, a < b ? a : b)
 SP_BINARY_OP(Minimum, SP_INVALID_DTYPE, NULL, SP_TABLE_NUMBER(Minimum));
 
@@ -48,9 +46,24 @@ SP_BINARY_KERNEL(f64, NextAfter, double, f64, nextafter(a, b))
 SP_BINARY_OP(NextAfter, SP_INVALID_DTYPE,
 	     NULL, [SP_FLOAT] = NextAfter_f32, [SP_DOUBLE] = NextAfter_f64);
 
-/* 0 where a is 0, even if the other factor is not finite. */
-SP_BINARY_FIELD(Xlogy, a == 0 ? 0 : a * log(b));
-SP_FOR_FLOATING(SP_BINARY_VALUE, Xlog1py, a == 0 ? 0 : a * log1p(b))
+/*
+ * 0 where a is 0, even if the other factor is not finite.  Half and bfloat16 round the
+ * logarithm, too.
+ */
+#define FOR_WIDE(KERNEL, ...)    \
+	KERNEL(f32, __VA_ARGS__) \
+	KERNEL(f64, __VA_ARGS__)
+#define TIMES_ROUNDED(type, name, logarithm) \
+	SP_BINARY_VALUE(type, name, a == 0 ? 0 : a * SP_ROUND_##type(logarithm))
+
+FOR_WIDE(SP_BINARY_VALUE, Xlogy, a == 0 ? 0 : a * log(b))
+TIMES_ROUNDED(f16, Xlogy, log(b))
+TIMES_ROUNDED(bf16, Xlogy, log(b))
+SP_FOR_COMPLEX(SP_BINARY_VALUE, Xlogy, a == 0 ? 0 : a * log(b))
+SP_BINARY_OP(Xlogy, SP_INVALID_DTYPE, NULL, SP_TABLE_FIELD(Xlogy));
+FOR_WIDE(SP_BINARY_VALUE, Xlog1py, a == 0 ? 0 : a * log1p(b))
+TIMES_ROUNDED(f16, Xlog1py, log1p(b))
+TIMES_ROUNDED(bf16, Xlog1py, log1p(b))
 SP_FOR_COMPLEX(SP_BINARY_VALUE, Xlog1py, a == 0 ? 0 : a * sp_complex__log1p(b))
 SP_BINARY_OP(Xlog1py, SP_INVALID_DTYPE, NULL, SP_TABLE_FIELD(Xlog1py));
 
@@ -109,4 +122,7 @@ SP_BINARY_OP(Pow, SP_INVALID_DTYPE, negative_exponent, SP_TABLE_FIELD(Pow), SP_T
 
 /* Mul(b, Pow(a, 3)), once engine/reduce_strength.h has seen to it. */
 SP_BINARY_VALUE(f32, _ScaledCube, (b * a) * (a * a))
-SP_BINARY_OP(_ScaledCube, SP_INVALID_DTYPE, NULL, [SP_FLOAT] = _ScaledCube_f32);
+SP_BINARY_VALUE(f16, _ScaledCube, SP_ROUND_f16((b) * (a)) * SP_ROUND_f16((a) * (a)))
+SP_BINARY_VALUE(bf16, _ScaledCube, SP_ROUND_bf16((b) * (a)) * SP_ROUND_bf16((a) * (a)))
+SP_BINARY_OP(_ScaledCube, SP_INVALID_DTYPE, NULL, [SP_FLOAT] = _ScaledCube_f32,
+	     [SP_HALF] = _ScaledCube_f16, [SP_BFLOAT16] = _ScaledCube_bf16);

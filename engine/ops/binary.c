@@ -25,6 +25,27 @@ sp_status sp_binary__prepare(sp_prepare *prepare, const sp_binary *binary, sp_er
 	return sp_binary__prepare_state(prepare, binary, state, err);
 }
 
+/* Narrow operands are read a block ahead of where the result is written, which may be in place. */
+void sp_binary__by_float(const sp_binary_run *run, sp_binary_fn *floats, sp_widen_fn *widen,
+			 sp_narrow_fn *narrow)
+{
+	enum { BLOCK = 512 };
+	const uint16_t *x = run->left, *y = run->right;
+	float left[BLOCK], right[BLOCK];
+	sp_binary_run part = {left, right, left, 0, run->left_step, run->right_step};
+
+	if (run->count != 0 && run->right_step == 0)
+		widen(y, right, 1);
+	for (size_t i = 0; i < run->count; i += part.count) {
+		part.count = run->count - i < BLOCK ? run->count - i : BLOCK;
+		widen(x + i * run->left_step, left, run->left_step == 0 ? 1 : part.count);
+		if (run->right_step != 0)
+			widen(y + i, right, part.count);
+		floats(&part);
+		narrow(left, (uint16_t *)run->out + i, part.count);
+	}
+}
+
 sp_status sp_binary__run(const sp_call *call)
 {
 	const sp_binary_state *state = call->state;

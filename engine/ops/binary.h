@@ -1,6 +1,7 @@
 #ifndef SP_ENGINE_OPS_BINARY_H
 #define SP_ENGINE_OPS_BINARY_H
 
+#include "engine/kernels/narrow.h"
 #include "engine/op.h"
 #include "engine/ops/broadcast.h"
 #include "engine/ops/cells.h"
@@ -23,6 +24,10 @@ typedef struct sp_binary_run {
 } sp_binary_run;
 
 typedef void sp_binary_fn(const sp_binary_run *run);
+
+/* `floats` on blocks of the cells as float. */
+void sp_binary__by_float(const sp_binary_run *run, sp_binary_fn *floats, sp_widen_fn *widen,
+			 sp_narrow_fn *narrow);
 
 typedef struct sp_binary {
 	sp_binary_fn *kernels[SP_DTYPE_COUNT]; /* by dtype of the inputs */
@@ -87,6 +92,23 @@ sp_status sp_binary__run(const sp_call *call);
 #define SP_BINARY_BOOL(type, name, expression) \
 	SP_BINARY_KERNEL(type, name, sp_value_##type, b8, expression)
 
+/* The loops name_f16 and name_bf16, by name_f32. */
+#define SP_BINARY_NARROW(name)                                                               \
+	static void name##_f16(const sp_binary_run *run)                                     \
+	{                                                                                    \
+		sp_binary__by_float(run, name##_f32, sp_widen_half, sp_narrow_half);         \
+	}                                                                                    \
+	static void name##_bf16(const sp_binary_run *run)                                    \
+	{                                                                                    \
+		sp_binary__by_float(run, name##_f32, sp_widen_bfloat16, sp_narrow_bfloat16); \
+	}
+
+/* The loops of the four floating types. */
+#define SP_BINARY_LOOPS(name, expression)      \
+	SP_BINARY_VALUE(f32, name, expression) \
+	SP_BINARY_VALUE(f64, name, expression) \
+	SP_BINARY_NARROW(name)
+
 /* The operator `op_name`: its result type, complaint, and table entries. */
 #define SP_BINARY_OP(op_name, op_result, op_complaint, ...)                                        \
 	static sp_status prepare_##op_name(sp_prepare *prepare, sp_error *err)                     \
@@ -100,18 +122,21 @@ sp_status sp_binary__run(const sp_call *call);
 		.name = #op_name, .prepare = prepare_##op_name, .run = sp_binary__run}
 
 /* An operator on the four floating types. */
-#define SP_BINARY_FLOATING(name, expression)               \
-	SP_FOR_FLOATING(SP_BINARY_VALUE, name, expression) \
+#define SP_BINARY_FLOATING(name, expression) \
+	SP_BINARY_LOOPS(name, expression)    \
 	SP_BINARY_OP(name, SP_INVALID_DTYPE, NULL, SP_TABLE_FLOATING(name))
 
 /* And on the complex ones, too. */
-#define SP_BINARY_FIELD(name, expression)               \
-	SP_FOR_FIELD(SP_BINARY_VALUE, name, expression) \
+#define SP_BINARY_FIELD(name, expression)                 \
+	SP_BINARY_LOOPS(name, expression)                 \
+	SP_FOR_COMPLEX(SP_BINARY_VALUE, name, expression) \
 	SP_BINARY_OP(name, SP_INVALID_DTYPE, NULL, SP_TABLE_FIELD(name))
 
 /* An operator on all numbers, complex ones too, in which integers wrap around. */
-#define SP_BINARY_ARITHMETIC(name, expression)              \
-	SP_FOR_ARITHMETIC(SP_BINARY_WRAP, name, expression) \
+#define SP_BINARY_ARITHMETIC(name, expression)           \
+	SP_BINARY_LOOPS(name, expression)                \
+	SP_FOR_INTEGER(SP_BINARY_WRAP, name, expression) \
+	SP_FOR_COMPLEX(SP_BINARY_WRAP, name, expression) \
 	SP_BINARY_OP(name, SP_INVALID_DTYPE, NULL, SP_TABLE_ARITHMETIC(name))
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "engine/kernels/narrow.h"
 #include "engine/ops.h"
 #include "engine/ops/cells.h"
 
@@ -110,8 +111,36 @@ static sp_cast_fn *const casts[SP_DTYPE_COUNT][SP_DTYPE_COUNT] = {
 	[SP_BOOL] = CASTS_FROM(b8),
 };
 
+static void half_to_float(const void *from, void *to, size_t count)
+{
+	sp_widen_half(from, to, count);
+}
+
+static void bfloat16_to_float(const void *from, void *to, size_t count)
+{
+	sp_widen_bfloat16(from, to, count);
+}
+
+static void float_to_half(const void *from, void *to, size_t count)
+{
+	sp_narrow_half(from, to, count);
+}
+
+static void float_to_bfloat16(const void *from, void *to, size_t count)
+{
+	sp_narrow_bfloat16(from, to, count);
+}
+
 sp_cast_fn *sp_cast__find(sp_dtype from, sp_dtype to)
 {
+	if (to == SP_FLOAT && from == SP_HALF)
+		return half_to_float;
+	if (to == SP_FLOAT && from == SP_BFLOAT16)
+		return bfloat16_to_float;
+	if (from == SP_FLOAT && to == SP_HALF)
+		return float_to_half;
+	if (from == SP_FLOAT && to == SP_BFLOAT16)
+		return float_to_bfloat16;
 	return from == to ? NULL : casts[from][to];
 }
 

@@ -104,6 +104,10 @@ typedef uint64_t sp_wrap_u64;
 #define SP_STORE_u64(value)  ((uint64_t)(value))
 #define SP_STORE_b8(value)   ((bool)(value))
 
+/* The value as the cell would hold it, for what rounds after every step. */
+#define SP_ROUND_f16(value)  sp_half_to_float(sp_half_from_float(value))
+#define SP_ROUND_bf16(value) sp_bfloat16_to_float(sp_bfloat16_from_float(value))
+
 /* KERNEL(type, ...) for each type of a group. */
 #define SP_FOR_FLOATING(KERNEL, ...) \
 	KERNEL(f32, __VA_ARGS__)     \

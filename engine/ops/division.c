@@ -4,6 +4,7 @@
 #include "engine/kernels/float_functions.h"
 #include "engine/ops.h"
 #include "engine/ops/binary.h"
+#include "engine/ops/unary.h"
 
 /*
  * Quotients and remainders.  An integer divided by zero is an error; a float
@@ -55,7 +56,8 @@ static double floor_remainder_double(double a, double b)
 
 SP_BINARY_FIELD(RealDiv, a / b);
 
-SP_FOR_FIELD(SP_BINARY_VALUE, Div, a / b)
+SP_BINARY_LOOPS(Div, a / b)
+SP_FOR_COMPLEX(SP_BINARY_VALUE, Div, a / b)
 SP_FOR_SIGNED(SP_BINARY_VALUE, Div, QUOTIENT(a, b))
 SP_FOR_UNSIGNED(SP_BINARY_VALUE, Div, a / b)
 SP_BINARY_OP(Div, SP_INVALID_DTYPE, zero_divisor, SP_TABLE_ARITHMETIC(Div));
@@ -97,13 +99,22 @@ typedef struct times_state {
 	sp_tensor reciprocals;
 } times_state;
 
+#define TABLE_SHORT(name) \
+	[SP_FLOAT] = name##_f32, [SP_HALF] = name##_f16, [SP_BFLOAT16] = name##_bf16
+
 SP_BINARY_VALUE(f32, times, (a) * (b))
+SP_BINARY_NARROW(times)
 SP_BINARY_VALUE(f32, over, a / b)
+SP_BINARY_NARROW(over)
+SP_UNARY_FLOAT(inverse, sp_float_reciprocal)
+SP_UNARY_VALUE(f16, inverse, 1 / x)
+SP_UNARY_VALUE(bf16, inverse, 1 / x)
 
 static sp_status prepare_times_reciprocal(sp_prepare *prepare, sp_error *err)
 {
-	static const sp_binary product = {.kernels = {[SP_FLOAT] = times_f32}};
-	static const sp_binary quotient = {.kernels = {[SP_FLOAT] = over_f32}};
+	static const sp_binary product = {.kernels = {TABLE_SHORT(times)}};
+	static const sp_binary quotient = {.kernels = {TABLE_SHORT(over)}};
+	static sp_unary_fn *const inverses[SP_DTYPE_COUNT] = {TABLE_SHORT(inverse)};
 	times_state *state = sp_prepare_state(prepare, sizeof(*state));
 	const sp_tensor *by = prepare->in_count > 1 ? prepare->in_values[1] : NULL;
 
@@ -111,15 +122,16 @@ static sp_status prepare_times_reciprocal(sp_prepare *prepare, sp_error *err)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	SP_TRY(sp_binary__prepare_state(prepare, by != NULL ? &product : &quotient, &state->binary,
 					err));
-	state->binary.result = SP_FLOAT;
 	if (by == NULL)
 		return SP_OK;
 	state->inverted = true;
-	state->reciprocals = (sp_tensor){.dtype = SP_FLOAT, .shape = by->shape, .count = by->count};
-	state->reciprocals.data = sp_arena_array(prepare->arena, by->count, sizeof(float));
+	state->reciprocals = (sp_tensor){
+		.dtype = by->dtype, .shape = by->shape, .count = by->count};
+	state->reciprocals.data = sp_arena_array(prepare->arena, by->count,
+						 sp_dtype_size(by->dtype));
 	if (state->reciprocals.data == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	sp_float_reciprocal(by->data, state->reciprocals.data, by->count);
+	inverses[by->dtype](by->data, state->reciprocals.data, by->count);
 	return SP_OK;
 }
 

@@ -26,7 +26,7 @@
  * multiply-add, TensorFlow's with oneDNN) can differ by more than 1e-5 of what is left.
  * Threads: pure.
  */
-enum { SP_GEMM_SPAN = 256 };
+enum { SP_GEMM_SPAN = 256, SP_GEMM_WIDE_TAIL = 64 };
 
 typedef struct sp_gemm {
 	size_t m, n, k;
@@ -36,6 +36,12 @@ typedef struct sp_gemm {
 	size_t b_row, b_column;
 	void *c;
 	bool rounded; /* floats: each product is rounded before it is added */
+
+	/*
+	 * Half and bfloat16: the operand lies there as floats of the type's values, b with
+	 * SP_GEMM_WIDE_TAIL more that may be read.
+	 */
+	bool a_wide, b_wide;
 } sp_gemm;
 
 typedef void sp_gemm_fn(const sp_gemm *gemm);

@@ -1,5 +1,4 @@
-#include <string.h>
-
+#include "engine/kernels/narrow.h"
 #include "engine/ops.h"
 #include "engine/ops/broadcast.h"
 #include "engine/ops/cast.h"
@@ -209,18 +208,6 @@ static sp_status operand(const sp_call *call, size_t i, const char **out)
 	return SP_OK;
 }
 
-/* The upper 16 bits; a NaN stays one. */
-static void cut_off(const float *from, uint16_t *to, size_t count)
-{
-	uint32_t bits;
-
-	for (size_t i = 0; i < count; i++) {
-		memcpy(&bits, &from[i], sizeof(bits));
-		to[i] = from[i] != from[i] ? sp_bfloat16_from_float(from[i])
-					   : (uint16_t)(bits >> 16);
-	}
-}
-
 /* Where the kernel writes: the output, or scratch if that is of another type. */
 static sp_status result(const sp_call *call, char **out)
 {
@@ -265,7 +252,7 @@ static sp_status run_matmul(const sp_call *call)
 			state->kernel(&g);
 		}
 	if (state->computed != state->result)
-		cut_off((const float *)c, call->out[0]->data, call->out[0]->count);
+		sp_cut_bfloat16((const float *)c, call->out[0]->data, call->out[0]->count);
 	return SP_OK;
 }
 

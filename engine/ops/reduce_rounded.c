@@ -6,7 +6,7 @@ enum { LANES = 8, UNROLL = 4, LONG_COLUMN = 16 };
 /* A row longer than LANES times this is halved. */
 enum { LEAF_f16 = 200, LEAF_bf16 = 128 };
 
-#define ROUND(type, x) SP_LOAD_##type(SP_STORE_##type(x))
+#define ROUND(type, x) SP_ROUND_##type(x)
 
 /* lanes[l] = lanes[l] OP x[l] */
 #define LANE_STEP(type, name, OP)                                                      \

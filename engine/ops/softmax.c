@@ -5,6 +5,7 @@
 #include "engine/ops/cells.h"
 #include "engine/ops/reduce_float.h"
 #include "engine/ops/reduce_rounded.h"
+#include "engine/ops/unary.h"
 
 /*
  * Softmax and LogSoftmax along the last dimension:
@@ -61,38 +62,39 @@ typedef void row_fn(const void *from, void *to, size_t count, size_t first);
 			y[i] = SP_STORE_##type(SP_LOAD_##type(x[i]) - most - sum);        \
 	}
 
-#define ROUND(type, x) SP_LOAD_##type(SP_STORE_##type(x))
-
-/* In the bytes of y stand first the powers, then the result. */
-#define SOFTMAX_NARROW(type, name)                                                             \
-	static void name##_##type(const void *from, void *to, size_t count, size_t first)      \
-	{                                                                                      \
-		const sp_cell_##type *x = from;                                                \
-		sp_cell_##type *y = to;                                                        \
-		float most = largest_##type(x, count), inverse;                                \
-                                                                                               \
-		for (size_t i = 0; i < count; i++)                                             \
-			y[i] = SP_STORE_##type(exp(ROUND(type, SP_LOAD_##type(x[i]) - most))); \
-		inverse = ROUND(type, 1 / sp_rounded__sum_##type(y, count, first));            \
-		for (size_t i = 0; i < count; i++)                                             \
-			y[i] = SP_STORE_##type(SP_LOAD_##type(y[i]) * inverse);                \
+/* In the bytes of y stand first the differences, then the powers, then the result. */
+#define SOFTMAX_NARROW(type, name)                                                        \
+	static void name##_##type(const void *from, void *to, size_t count, size_t first) \
+	{                                                                                 \
+		const sp_cell_##type *x = from;                                           \
+		sp_cell_##type *y = to;                                                   \
+		float most = largest_##type(x, count), inverse;                           \
+                                                                                          \
+		for (size_t i = 0; i < count; i++)                                        \
+			y[i] = SP_STORE_##type(SP_LOAD_##type(x[i]) - most);              \
+		powers_##type(y, y, count);                                               \
+		inverse = SP_ROUND_##type(1 / sp_rounded__sum_##type(y, count, first));   \
+		for (size_t i = 0; i < count; i++)                                        \
+			y[i] = SP_STORE_##type(SP_LOAD_##type(y[i]) * inverse);           \
 	}
 
-#define LOG_SOFTMAX_NARROW(type, name)                                                         \
-	static void name##_##type(const void *from, void *to, size_t count, size_t first)      \
-	{                                                                                      \
-		const sp_cell_##type *x = from;                                                \
-		sp_cell_##type *y = to;                                                        \
-		float most = largest_##type(x, count), logarithm;                              \
-                                                                                               \
-		for (size_t i = 0; i < count; i++)                                             \
-			y[i] = SP_STORE_##type(exp(ROUND(type, SP_LOAD_##type(x[i]) - most))); \
-		logarithm = ROUND(type, log(sp_rounded__sum_##type(y, count, first)));         \
-		for (size_t i = 0; i < count; i++)                                             \
-			y[i] = SP_STORE_##type(ROUND(type, SP_LOAD_##type(x[i]) - most) -      \
-					       logarithm);                                     \
+#define LOG_SOFTMAX_NARROW(type, name)                                                        \
+	static void name##_##type(const void *from, void *to, size_t count, size_t first)     \
+	{                                                                                     \
+		const sp_cell_##type *x = from;                                               \
+		sp_cell_##type *y = to;                                                       \
+		float most = largest_##type(x, count), logarithm;                             \
+                                                                                              \
+		for (size_t i = 0; i < count; i++)                                            \
+			y[i] = SP_STORE_##type(SP_LOAD_##type(x[i]) - most);                  \
+		powers_##type(y, y, count);                                                   \
+		logarithm = SP_ROUND_##type(log(sp_rounded__sum_##type(y, count, first)));    \
+		for (size_t i = 0; i < count; i++)                                            \
+			y[i] = SP_STORE_##type(SP_ROUND_##type(SP_LOAD_##type(x[i]) - most) - \
+					       logarithm);                                    \
 	}
 
+SP_UNARY_NARROW(powers, sp_float_exp)
 LARGEST(f64, largest)
 LARGEST(f16, largest)
 LARGEST(bf16, largest)

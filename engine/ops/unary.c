@@ -22,6 +22,22 @@ sp_status sp_unary__prepare(sp_prepare *prepare, sp_unary_fn *const kernels[SP_D
 	return sp_prepare_outputs(prepare, 1, state->result, err);
 }
 
+void sp_unary__by_float(const void *from, void *to, size_t count, sp_float_fn *steps,
+			sp_widen_fn *widen, sp_narrow_fn *narrow)
+{
+	enum { BLOCK = 64 * SP_FLOAT_PACKET };
+	const uint16_t *cells = from;
+	uint16_t *results = to;
+	float block[BLOCK];
+
+	for (size_t i = 0, n; i < count; i += n) {
+		n = count - i < BLOCK ? count - i : BLOCK;
+		widen(cells + i, block, n);
+		steps(block, block, n);
+		narrow(block, results + i, n);
+	}
+}
+
 sp_status sp_unary__run(const sp_call *call)
 {
 	const unary_state *state = call->state;

@@ -1,6 +1,8 @@
 #ifndef SP_ENGINE_OPS_UNARY_H
 #define SP_ENGINE_OPS_UNARY_H
 
+#include "engine/kernels/float_functions.h"
+#include "engine/kernels/narrow.h"
 #include "engine/op.h"
 #include "engine/ops/cells.h"
 
@@ -12,7 +14,7 @@
  *
  * Numerics: float has kernels/float_functions.h where that has the function; else float and
  * double call the C library (a few units in the last place).  Half and bfloat16 compute in
- * float and round once.
+ * float and round once; by the same functions where TensorFlow takes them in packets, too.
  */
 typedef void sp_unary_fn(const void *from, void *to, size_t count);
 
@@ -51,6 +53,26 @@ sp_status sp_unary__run(const sp_call *call);
 		function(from, to, count);                               \
 	}
 
+/*
+ * `steps` on blocks of numbers as float, which narrow to the cells of `to`.  Blocks are whole
+ * packets of kernels/float_functions.h.
+ */
+void sp_unary__by_float(const void *from, void *to, size_t count, sp_float_fn *steps,
+			sp_widen_fn *widen, sp_narrow_fn *narrow);
+
+/* The loops name_f16 and name_bf16 by such a function. */
+#define SP_UNARY_NARROW_BY(name, function_f16, function_bf16)                                     \
+	static void name##_f16(const void *from, void *to, size_t count)                          \
+	{                                                                                         \
+		sp_unary__by_float(from, to, count, function_f16, sp_widen_half, sp_narrow_half); \
+	}                                                                                         \
+	static void name##_bf16(const void *from, void *to, size_t count)                         \
+	{                                                                                         \
+		sp_unary__by_float(from, to, count, function_bf16, sp_widen_bfloat16,             \
+				   sp_narrow_bfloat16);                                           \
+	}
+#define SP_UNARY_NARROW(name, function) SP_UNARY_NARROW_BY(name, function, function)
+
 /* The operator `name`, with kernels given as table entries. */
 #define SP_UNARY_OP(op_name, result, ...)                                          \
 	static sp_status prepare_##op_name(sp_prepare *prepare, sp_error *err)     \
@@ -67,12 +89,11 @@ sp_status sp_unary__run(const sp_call *call);
 	SP_FOR_FLOATING(SP_UNARY_VALUE, name, expression) \
 	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FLOATING(name))
 
-/* On the floating types and the complex ones, float by a function of its own. */
+/* On the floating types and the complex ones; float, half and bfloat16 by a function of its own. */
 #define SP_UNARY_ELEMENTARY(name, function, expression)  \
 	SP_UNARY_FLOAT(name, function)                   \
+	SP_UNARY_NARROW(name, function)                  \
 	SP_UNARY_VALUE(f64, name, expression)            \
-	SP_UNARY_VALUE(f16, name, expression)            \
-	SP_UNARY_VALUE(bf16, name, expression)           \
 	SP_FOR_COMPLEX(SP_UNARY_VALUE, name, expression) \
 	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FIELD(name))
 

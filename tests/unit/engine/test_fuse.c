@@ -213,9 +213,14 @@ static void powers_and_quotients_are_what_tensorflow_makes_of_them(void **state)
 	const sp_tensor two = {.dtype = SP_FLOAT, .count = 1, .data = &(float){2}};
 	const sp_tensor three = {.dtype = SP_FLOAT, .count = 1, .data = &(float){3}};
 	const sp_tensor four = {.dtype = SP_FLOAT, .count = 1, .data = &(float){4}};
+	const sp_tensor half_three = {.dtype = SP_HALF, .count = 1, .data = &(uint16_t){0x4200}};
 	const sp_node_def nodes[] = {
 		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
 		{NODE("2", "Const"), ATTRS(TENSOR("value", &two))},
+		{NODE("h", "Placeholder"), ATTRS(TYPE("dtype", SP_HALF))},
+		{NODE("half 3", "Const"), ATTRS(TENSOR("value", &half_three))},
+		{NODE("half cube", "Pow"), INPUTS("h", "half 3"), ATTRS(TYPE("T", SP_HALF))},
+		{NODE("half by", "Div"), INPUTS("h", "half 3"), ATTRS(TYPE("T", SP_HALF))},
 		{NODE("3", "Const"), ATTRS(TENSOR("value", &three))},
 		{NODE("4", "Const"), ATTRS(TENSOR("value", &four))},
 		{NODE("sqrt", "Sqrt"), INPUTS("3"), ATTRS(TYPE("T", SP_FLOAT))},
@@ -234,7 +239,7 @@ static void powers_and_quotients_are_what_tensorflow_makes_of_them(void **state)
 		{NODE("read twice", "Mul"), INPUTS("cube", "2"), ATTRS(TYPE("T", SP_FLOAT))},
 		{NODE("end", "IdentityN"),
 		 INPUTS("square", "cube", "power", "double", "by 3", "by sqrt", "by x", "early",
-			"by fed", "gelu", "read twice")},
+			"by fed", "gelu", "read twice", "half cube", "half by")},
 	};
 	bool fed[32] = {false}, kept[32] = {false};
 
@@ -249,6 +254,8 @@ static void powers_and_quotients_are_what_tensorflow_makes_of_them(void **state)
 	assert_string_equal(op_of("double"), "Pow");
 	assert_string_equal(op_of("by 3"), "_TimesReciprocal");
 	assert_string_equal(op_of("by sqrt"), "_TimesReciprocal");
+	assert_string_equal(op_of("half cube"), "_Cube");
+	assert_string_equal(op_of("half by"), "_TimesReciprocal");
 	assert_string_equal(op_of("by x"), "RealDiv");
 	assert_string_equal(op_of("early"), "RealDiv");
 	assert_string_equal(op_of("by fed"), "RealDiv");

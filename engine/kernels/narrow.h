@@ -1,0 +1,34 @@
+#ifndef SP_ENGINE_KERNELS_NARROW_H
+#define SP_ENGINE_KERNELS_NARROW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/dtype.h"
+
+/*
+ * Arrays of half and bfloat16 to float and back, by the processor's vectors.
+ *
+ * Widening is exact.  Narrowing rounds to nearest, ties to even, past the largest number to
+ * infinity; a NaN stays one, of any bits.
+ *
+ * `from` and `to` do not overlap.  Threads: pure.
+ */
+typedef void sp_widen_fn(const uint16_t *from, float *to, size_t count);
+typedef void sp_narrow_fn(const float *from, uint16_t *to, size_t count);
+
+sp_widen_fn sp_widen_half, sp_widen_bfloat16;
+sp_narrow_fn sp_narrow_half, sp_narrow_bfloat16;
+
+/* The upper 16 bits: towards zero. */
+sp_narrow_fn sp_cut_bfloat16;
+
+/* In place: what narrowing and widening again makes of a number. */
+void sp_round_half(float *x, size_t count);
+void sp_round_bfloat16(float *x, size_t count);
+
+/* Of half and bfloat16; NULL for other types. */
+sp_widen_fn *sp_widen_find(sp_dtype dtype);
+sp_narrow_fn *sp_narrow_find(sp_dtype dtype);
+
+#endif
