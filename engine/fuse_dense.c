@@ -80,18 +80,30 @@ static uint32_t only_reader(const fusion *fu, uint32_t i, const char *op)
 		       : NONE;
 }
 
+static sp_dtype dtype_of(const sp_node *product)
+{
+	sp_dtype dtype;
+
+	if (sp_node_attr_type(product, "T", SP_INVALID_DTYPE, &dtype, NULL) != SP_OK)
+		return SP_INVALID_DTYPE;
+	return dtype;
+}
+
+static bool is_narrow(sp_dtype dtype)
+{
+	return dtype == SP_HALF || dtype == SP_BFLOAT16;
+}
+
 static bool is_packable_product(const fusion *fu, uint32_t i)
 {
 	const sp_node *node = &fu->graph->nodes[i];
+	sp_dtype dtype = dtype_of(node);
 	bool transpose_a;
-	sp_dtype dtype;
 
 	return is_op(node, "MatMul") && node->input_count == 2 && fu->early[node->inputs[1].node] &&
 	       !fu->early[node->inputs[0].node] &&
 	       sp_node_attr_bool(node, "transpose_a", false, &transpose_a, NULL) == SP_OK &&
-	       !transpose_a &&
-	       sp_node_attr_type(node, "T", SP_INVALID_DTYPE, &dtype, NULL) == SP_OK &&
-	       dtype == SP_FLOAT;
+	       !transpose_a && (dtype == SP_FLOAT || is_narrow(dtype));
 }
 
 static bool is_early_bias(const fusion *fu, uint32_t i)
@@ -195,9 +207,10 @@ static sp_status add_layer(fusion *fu, const chain *c, uint32_t *at)
 	sp_arena *arena = fu->graph->arena;
 	sp_port *inputs = sp_arena_array(arena, 2, sizeof(*inputs));
 	sp_attr *attrs = sp_arena_zeros(arena, 2, sizeof(*attrs));
-	sp_node layer = {.op_name = "_DenseLayer",
+	const char *op = is_narrow(dtype_of(product)) ? "_NarrowLayer" : "_DenseLayer";
+	sp_node layer = {.op_name = op,
 			 .region = product->region,
-			 .op = sp_op_find("_DenseLayer"),
+			 .op = sp_op_find(op),
 			 .inputs = inputs,
 			 .input_count = c->bias != NONE ? 2 : 1,
 			 .attrs = attrs,
@@ -220,11 +233,12 @@ static sp_status add_dense(fusion *fu, uint32_t end)
 {
 	chain c = find_chain(fu, fu->head[end]);
 	const sp_node *product = &fu->graph->nodes[c.product];
+	const char *op = is_narrow(dtype_of(product)) ? "_NarrowDense" : "_Dense";
 	sp_port *inputs = sp_arena_array(fu->graph->arena, 2, sizeof(*inputs));
 	sp_node dense = {.name = fu->graph->nodes[end].name,
 			 .region = fu->graph->nodes[end].region,
-			 .op_name = "_Dense",
-			 .op = sp_op_find("_Dense"),
+			 .op_name = op,
+			 .op = sp_op_find(op),
 			 .inputs = inputs,
 			 .input_count = 2};
 	uint32_t layer = NONE;

@@ -10,9 +10,11 @@
  *
  *     MatMul(x, w) -> BiasAdd(., b) -> Relu      =>      _Dense(x, _DenseLayer(w, b))
  *
+ * and in half and bfloat16 _NarrowDense(x, _NarrowLayer(w, b)).
+ *
  * Only what no one else looks at is fused away: not a node with a second
  * reader, a control edge, or a name that an entry feeds or fetches.  Weights
- * that are not float32 are left alone.
+ * of other types are left alone.
  *
  * kept [node_count]  true for nodes that entries feed, fetch or target
  */

@@ -1,6 +1,7 @@
 #include "tests/support/graph.h"
 
 #include "engine/constant_writes.h"
+#include "engine/fuse.h"
 #include "engine/import.h"
 #include "engine/lower.h"
 
@@ -58,6 +59,19 @@ static sp_status find_ports(sp_small_graph *g, const char *const names[MAX_ENDS]
 	return SP_OK;
 }
 
+static sp_status find_entry(sp_small_graph *g, const sp_ends *ends, sp_entry_spec *entry,
+			    sp_port *feeds, sp_port *fetches, sp_port *target)
+{
+	SP_TRY(find_ports(g, ends->feeds, feeds, &entry->feed_count));
+	SP_TRY(find_ports(g, ends->fetches, fetches, &entry->fetch_count));
+	if (ends->target == NULL)
+		return SP_OK;
+	SP_TRY(sp_graph_find(&g->graph, ends->target, target, &g->err));
+	entry->targets = &target->node;
+	entry->target_count = 1;
+	return SP_OK;
+}
+
 sp_status sp_small_graph_compile(sp_small_graph *g, const sp_node_def *nodes, size_t node_count,
 				 const sp_ends *ends)
 {
@@ -73,12 +87,10 @@ sp_status sp_small_graph_compile(sp_small_graph *g, const sp_node_def *nodes, si
 				.functions = g->functions,
 				.function_count = g->function_count};
 	SP_TRY(import(g, ends));
-	SP_TRY(find_ports(g, ends->feeds, feeds, &entry.feed_count));
-	SP_TRY(find_ports(g, ends->fetches, fetches, &entry.fetch_count));
-	if (ends->target != NULL) {
-		SP_TRY(sp_graph_find(&g->graph, ends->target, &target, &g->err));
-		entry.targets = &target.node;
-		entry.target_count = 1;
+	SP_TRY(find_entry(g, ends, &entry, feeds, fetches, &target));
+	if (g->fused) {
+		SP_TRY(sp_graph_fuse(&g->graph, &entry, 1, &g->err));
+		SP_TRY(find_entry(g, ends, &entry, feeds, fetches, &target));
 	}
 	SP_TRY(sp_program_compile(&g->program, &g->graph, &entry, 1, &g->resources, &options,
 				  &g->err));
