@@ -5,6 +5,11 @@
 
 #include <string.h>
 
+/*
+ * UnsortedSegmentJoin: the texts of a segment in their order, the separator between them.
+ * As in TensorFlow there is none in front of a text before which all are empty.
+ */
+
 typedef struct state {
 	sp_bytes separator;
 } state;
@@ -91,9 +96,8 @@ static sp_status run_segment_join(const sp_call *call)
 {
 	const state *s = call->state;
 	const sp_tensor *in = call->in[0], *ids = call->in[1];
-	size_t inner, outputs;
 	sp_shape shape;
-	bool *begun;
+	size_t inner;
 
 	SP_TRY(check_shapes(call, &shape));
 	for (size_t i = 0; i < ids->count; i++) {
@@ -104,20 +108,13 @@ static sp_status run_segment_join(const sp_call *call)
 					       (long long)id, (long long)shape.dims[0]);
 	}
 	SP_TRY(sp_call_output(call, 0, SP_STRING, &shape));
-	outputs = call->out[0]->count;
-	inner = outputs == 0 ? 1 : outputs / (size_t)shape.dims[0];
+	inner = call->out[0]->count == 0 ? 1 : call->out[0]->count / (size_t)shape.dims[0];
 	SP_TRY(make_room(call, inner));
-	begun = sp_call_bytes(call, outputs, sizeof(*begun));
-	if (begun == NULL)
-		return sp_call_no_memory(call);
-	memset(begun, 0, outputs);
 	for (size_t i = 0; i < in->count; i++) {
-		size_t at = place(call, i, inner);
-		sp_bytes *y = &sp_tensor_strings(call->out[0])[at];
+		sp_bytes *y = &sp_tensor_strings(call->out[0])[place(call, i, inner)];
 
-		if (begun[at])
+		if (y->size != 0)
 			append(y, s->separator);
-		begun[at] = true;
 		append(y, sp_tensor_strings(in)[i]);
 	}
 	return SP_OK;

@@ -167,7 +167,8 @@ def join():
     for dtype in (np.int32, np.int64):
         for inputs, ids, count in ((texts("a", "b", "c"), [0, 1, 0], 2), (texts("a", "b", "c"), [2, 2, 0], 4), (square, [1, 0], 2),
                                    (square, [0, 0], 3), (square, [[1, 0], [0, 0]], 2), (NONE, [], 2), (NONE, [], 0),
-                                   (letters, [0, 0], 1), (letters, [[0, 1, 0], [1, 1, 2]], 3)):
+                                   (letters, [0, 0], 1), (letters, [[0, 1, 0], [1, 1, 2]], 3),
+                                   (texts("", "a", "", "b", "", ""), [0] * 6, 1), (texts("", "", "a", "", "b"), [0, 1, 0, 1, 1], 3)):
             for separator in ("", "+"):
                 cases.add("UnsortedSegmentJoin", {"inputs": inputs, "segment_ids": dtype(ids), "num_segments": dtype(count)},
                           {"separator": separator})
