@@ -5,7 +5,8 @@
  *
  * Print, PreventGradient and DebugIdentity are among them.  What Print and
  * DebugIdentity would write is the client's data, on a stream that belongs to
- * the host.
+ * the host.  XlaSharding, in models trained on several TPUs, and
+ * XlaOptimizationBarrier are for XLA's compiler.
  */
 
 static sp_status prepare_one(sp_prepare *prepare, sp_error *err)
@@ -58,3 +59,5 @@ IDENTITY(Print, NULL, prepare_first);
 IDENTITY(RefIdentity, NULL, prepare_one);
 IDENTITY(Snapshot, NULL, prepare_one);
 IDENTITY(StopGradient, NULL, prepare_one);
+IDENTITY(XlaOptimizationBarrier, "output:T", prepare_all);
+IDENTITY(XlaSharding, NULL, prepare_one);

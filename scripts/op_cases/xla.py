@@ -1,11 +1,11 @@
-"""Slices of XLA, whose starts are moved to where the slice fits."""
+"""XLA's operators in graphs that are not for XLA alone: slices whose starts are moved to where they fit, notes for its compiler."""
 import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 
 from op_cases import Cases
 
-cases = Cases("dynamic_slice")
+cases = Cases("xla")
 
 DTYPES = [tf.float32, tf.float64, tf.float16, tf.bfloat16, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16,
           tf.uint32, tf.uint64, tf.bool, tf.complex64, tf.complex128]
@@ -57,5 +57,14 @@ table, one = np.zeros((3, 4), np.float32), np.zeros((1, 1), np.float32)
 for starts, sizes in [([0], [1, 1]), ([0, 0], [1]), ([[0, 0]], [1, 1]), (0, [1, 1]), ([0, 0], [[1, 1]]), ([0, 0], [-2**31, 1])]:
     cases.define("XlaDynamicSlice", [table, np.array(starts, np.int32), np.array(sizes, np.int32)], types, None)
 cases.define("XlaDynamicUpdateSlice", [table, one, np.array([[0, 0]], np.int32)], types, None)
+
+# ------------------------------------------------------- notes for the compiler
+
+for dtype in DTYPES:
+    cases.add("XlaSharding", {"input": of(dtype, 2, 3)}, {"sharding": b"\x08\x00"}, maker=gen_xla_ops.xla_sharding)
+cases.add("XlaSharding", {"input": of(tf.float32)}, maker=gen_xla_ops.xla_sharding)
+cases.add("XlaSharding", {"input": of(tf.float32, 0, 3)}, maker=gen_xla_ops.xla_sharding)
+for inputs in [[of(dtype, 2) for dtype in DTYPES], [of(tf.int32), of(tf.float32, 0, 2)]]:
+    cases.add("XlaOptimizationBarrier", {"input": inputs}, maker=gen_xla_ops.xla_optimization_barrier)
 
 cases.write()
