@@ -4,9 +4,13 @@
 /*
  * AddN and AccumulateNV2: the sum of N tensors of one shape.
  *
- * Numerics: from left to right in the element type; half and bfloat16 round
- * after every sum.
+ * Numerics: up to nine from left to right in the element type; of more as many so that eight at a
+ * time are left, each of these summed by itself and then added.  Half and bfloat16 round after
+ * every sum.  TensorFlow starts with another input than the first where it sums in that one's
+ * bytes, which depends on who else still reads them.
  */
+enum { TOGETHER = 8 };
+
 typedef struct add_n_state {
 	sp_binary_fn *add;
 } add_n_state;
@@ -56,10 +60,44 @@ static sp_status make_output(const sp_call *call)
 	return sp_call_output_over(call, 0, 0, first->dtype);
 }
 
-static sp_status run_add_n(const sp_call *call)
+static void add(const sp_call *call, const void *left, const void *right, void *out)
 {
 	const add_n_state *state = call->state;
-	sp_binary_run run = {.left_step = 1, .right_step = 1};
+
+	state->add(&(sp_binary_run){.left = left,
+				    .right = right,
+				    .out = out,
+				    .count = call->out[0]->count,
+				    .left_step = 1,
+				    .right_step = 1});
+}
+
+/* Inputs `from` ... `to` - 1, at least two. */
+static void add_inputs(const sp_call *call, size_t from, size_t to, void *out)
+{
+	add(call, call->in[from]->data, call->in[from + 1]->data, out);
+	for (size_t i = from + 2; i < to; i++)
+		add(call, out, call->in[i]->data, out);
+}
+
+/* The inputs from `first` on, whose number is a multiple of TOGETHER, to what the output has. */
+static sp_status add_groups(const sp_call *call, size_t first)
+{
+	const sp_tensor *out = call->out[0];
+	sp_tensor group;
+
+	SP_TRY(sp_workspace_tensor(call->workspace, &group, out->dtype, &out->shape, call->err));
+	for (size_t i = first; i < call->in_count; i += TOGETHER) {
+		add_inputs(call, i, i + TOGETHER, group.data);
+		add(call, out->data, group.data, out->data);
+	}
+	sp_workspace_release(call->workspace, &group);
+	return SP_OK;
+}
+
+static sp_status run_add_n(const sp_call *call)
+{
+	size_t first;
 
 	SP_TRY(check_shapes(call));
 	if (call->in_count == 1) {
@@ -67,15 +105,10 @@ static sp_status run_add_n(const sp_call *call)
 		return SP_OK;
 	}
 	SP_TRY(make_output(call));
-	run.left = call->in[0]->data;
-	run.out = call->out[0]->data;
-	run.count = call->out[0]->count;
-	for (size_t i = 1; i < call->in_count; i++) {
-		run.right = call->in[i]->data;
-		state->add(&run);
-		run.left = run.out;
-	}
-	return SP_OK;
+	first = call->in_count % TOGETHER;
+	first = first < 2 ? first + TOGETHER : first;
+	add_inputs(call, 0, first, call->out[0]->data);
+	return first < call->in_count ? add_groups(call, first) : SP_OK;
 }
 
 const sp_op sp_op_AddN = {.name = "AddN", .prepare = prepare_add_n, .run = run_add_n};

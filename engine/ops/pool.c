@@ -14,7 +14,7 @@
  * QuantizedMaxPool and QuantizedAvgPool do so with codes of quint8 and qint8, and hand their range
  * on; means are cut off towards 0.
  *
- * Numerics: means are summed in the element type, half and bfloat16 in float, and
+ * Numerics: means are summed in the element type, half and bfloat16 rounded after every sum, and
  * divided once.
  */
 
@@ -58,7 +58,10 @@ MAXIMUM(i32, INT32_MIN)
 MAXIMUM(i64, INT64_MIN)
 MAXIMUM(u8, 0)
 MAXIMUM(u16, 0)
-SP_FOR_FLOATING(MEAN, mean)
+MEAN(f32, mean)
+MEAN(f64, mean)
+PIXEL(f16, mean, float, 0, SP_ROUND_f16(a + x), a / SP_ROUND_f16((float)n))
+PIXEL(bf16, mean, float, 0, SP_ROUND_bf16(a + x), a / SP_ROUND_bf16((float)n))
 PIXEL(u8, mean, int64_t, 0, a + x, n != 0 ? a / n : 0)
 PIXEL(i8, mean, int64_t, 0, a + x, n != 0 ? a / n : 0)
 

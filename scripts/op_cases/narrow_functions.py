@@ -32,6 +32,11 @@ for dtype in (tf.half, tf.bfloat16):
     for shape in ((3, 5), (4, 50), (2, 1700)):
         for op in ("Softmax", "LogSoftmax"):
             cases.add(op, {"logits": (rng.normal(0, 3, shape), dtype)})
+    for count in (9, 10, 15, 16, 17, 26):
+        cases.add("AddN", {"inputs": [(rng.normal(size=(3, 5)), dtype) for i in range(count)]}, name="%d" % count)
+    for size, step in ((2, 2), (3, 1), (3, 2)):
+        cases.add("AvgPool", {"value": (rng.normal(size=(2, 7, 5, 9)), dtype)},
+                  {"ksize": [1, size, size, 1], "strides": [1, step, step, 1], "padding": "SAME"})
     for m, k, n in ((2, 3, 8), (5, 64, 24), (7, 100, 40), (33, 65, 10), (16, 90, 1), (1, 300, 20), (5, 1300, 9)):
         for transposed in (False, True):
             b = rng.normal(size=(n, k) if transposed else (k, n)) * 0.3
