@@ -151,11 +151,13 @@ static sp_status search_ssd_piece(void *context, const sp_ssd_piece *piece, sp_e
 {
 	part_search *p = context;
 
-	for (size_t i = 0; i < piece->count; i++)
-		if (piece->keys[i] != -1)
-			FOR_EACH_WANTED(w, p->s, piece->keys[i])
-	SP_TRY(take_row(p, *w, piece->rows + i * p->s->dim,
-			piece->freqs != NULL ? piece->freqs[i] : -1, err));
+	for (size_t i = 0; i < piece->count; i++) {
+		if (piece->keys[i] == -1)
+			continue;
+		FOR_EACH_WANTED(w, p->s, piece->keys[i])
+		SP_TRY(take_row(p, *w, piece->rows + i * p->s->dim,
+				piece->freqs != NULL ? piece->freqs[i] : -1, err));
+	}
 	return SP_OK;
 }
 
