@@ -13,8 +13,7 @@
 /*
  * Rows are encoded one behind the other into a chunk.  A full chunk is sorted,
  * by key and then by place, freed of repeats and written as one run; runs are
- * merged at the end, so that everything is written twice.  The cache is filled
- * on the way.
+ * merged to one in the end (storage/rocks.c).  The cache is filled on the way.
  */
 
 enum {

@@ -17,6 +17,8 @@
  *             label    what the rows are, in words; the folder is taken only when they
  *                      are those that are asked for
  *             rows/    RocksDB's
+ *             filter   of its keys (storage/key_filter.h)
+ *             hot      rows for the cache to begin with (storage/hot_rows.h)
  *
  *   in the root:  sp-ssd.lock   flock()ed while one of these names comes or goes
  *

@@ -136,16 +136,15 @@ sp_status sp_ssd_run_find(const sp_ssd_run *run, const sp_sst_place *place, cons
 	return step == SP_SST_END ? SP_OK : sp_error_set(err, SP_CORRUPT, "a block is malformed");
 }
 
-bool sp_ssd_run_locate(const sp_ssd_run *run, int64_t key, sp_sst_place *out)
+/* The block that has the key, if one has it; NULL: none can. */
+static const sp_sst_file *find_block(const sp_ssd_run *run, uint64_t key, size_t *block)
 {
-	size_t low = 0, count = run->count, block;
+	size_t low = 0, count = run->count;
 
-	if (!sp_key_filter_may_have(run->filter, key))
-		return false;
 	while (count > 0) {
 		size_t half = count / 2;
 
-		if (sp_sst_file_ends_before(run->files[low + half], (uint64_t)key)) {
+		if (sp_sst_file_ends_before(run->files[low + half], key)) {
 			low += half + 1;
 			count -= half + 1;
 		} else {
@@ -153,10 +152,22 @@ bool sp_ssd_run_locate(const sp_ssd_run *run, int64_t key, sp_sst_place *out)
 		}
 	}
 	if (low == run->count)
+		return NULL;
+	*block = sp_sst_file_find(run->files[low], key);
+	return run->files[low];
+}
+
+bool sp_ssd_run_locate(const sp_ssd_run *run, int64_t key, sp_sst_place *out)
+{
+	const sp_sst_file *file;
+	size_t block;
+
+	if (!sp_key_filter_may_have(run->filter, key))
 		return false;
-	block = sp_sst_file_find(run->files[low], (uint64_t)key);
-	*out = sp_sst_file_block(run->files[low], block);
-	return true;
+	file = find_block(run, (uint64_t)key, &block);
+	if (file != NULL)
+		*out = sp_sst_file_block(file, block);
+	return file != NULL;
 }
 
 /* ---- scanning ---- */
@@ -169,7 +180,7 @@ typedef struct scan {
 	uint64_t last; /* key */
 } scan;
 
-/* Block `b` of a file, whose bytes are there. */
+/* Block `b` of a file, whose bytes are there: each row must be where a read looks for it. */
 static sp_status scan_block(scan *s, const sp_sst_file *file, size_t b, const char *bytes,
 			    sp_error *err)
 {
@@ -181,9 +192,11 @@ static sp_status scan_block(scan *s, const sp_sst_file *file, size_t b, const ch
 	sp_sst_cursor_start(&cursor, (const uint8_t *)bytes, place.size);
 	while ((step = sp_sst_cursor_next(&cursor)) == SP_SST_ENTRY) {
 		uint64_t key;
+		size_t block = 0;
 
 		SP_TRY(read_entry(s->run, &cursor, &key, err));
-		if ((s->has_key && key <= s->last) || sp_sst_file_find(file, key) != b)
+		if ((s->has_key && key <= s->last) || find_block(s->run, key, &block) != file ||
+		    block != b)
 			return sp_error_set(err, SP_CORRUPT, "its keys are out of order");
 		sp_key_filter_add(s->run->filter, (int64_t)key);
 		s->has_key = true;

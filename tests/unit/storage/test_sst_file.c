@@ -286,6 +286,40 @@ static void rows_that_are_not_as_the_index_has_them_are_refused(void **state)
 	check_refused(&sst, "checksum");
 }
 
+/* A file with block `b`, which is named by the key `last`. */
+static void save_one_block(size_t b, uint64_t last)
+{
+	const sp_sst_key name = sp_sst_key_of(last);
+	sp_block_writer block = make_block(b, ROW);
+	sp_sst_writer sst = begin_file(0);
+
+	sp_sst_writer_add_block(&sst, &block, (sp_bytes){name.bytes, 8});
+	sp_sst_writer_end(&sst);
+	save(&sst);
+}
+
+/* Rows of the second file would be looked for in the first. */
+static void a_file_that_reaches_into_the_next_is_refused(void **state)
+{
+	char first[SP_PATH_SIZE + 16];
+	const char *files[] = {first, path};
+	sp_ssd_run *run;
+
+	(void)state;
+	strcpy(first, path);
+	for (uint64_t last = 1999; last <= 2000; last++) {
+		snprintf(path, sizeof(path), "%s", first);
+		save_one_block(1, last);
+		snprintf(path, sizeof(path), "%s/more.sst", root);
+		save_one_block(2, 2999);
+		assert_int_equal(sp_ssd_run_scan(&run, files, 2, ROW, 2 * PER_BLOCK, &err),
+				 last == 1999 ? SP_OK : SP_CORRUPT);
+		if (last == 1999)
+			sp_ssd_run_release(run);
+	}
+	assert_non_null(strstr(err.text, "out of order"));
+}
+
 static void memory_that_is_out_is_an_error(void **state)
 {
 	sp_sst_writer sst = begin_file(BLOCKS);
@@ -317,6 +351,7 @@ int main(void)
 		ON_DISK(an_index_that_is_no_block_is_refused),
 		ON_DISK(a_footer_that_is_another_is_refused),
 		ON_DISK(rows_that_are_not_as_the_index_has_them_are_refused),
+		ON_DISK(a_file_that_reaches_into_the_next_is_refused),
 		ON_DISK(memory_that_is_out_is_an_error),
 	};
 	return cmocka_run_group_tests_name("sst_file", tests, NULL, NULL);
