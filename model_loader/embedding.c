@@ -193,7 +193,10 @@ static sp_status find_ssd(sp_embedding_part *part, const sp_bundle *bundle, sp_a
 
 	if (path == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
-	part->ssd_record = sp_file_exists(path) ? prefix : NULL;
+	if (!sp_file_exists(path))
+		return SP_OK;
+	part->ssd_record = prefix;
+	part->ssd_count = sp_ssd_record_expected_count(prefix);
 	return SP_OK;
 }
 

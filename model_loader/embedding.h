@@ -83,6 +83,7 @@ typedef struct sp_embedding_part {
 	const sp_bundle_entry *values;
 	const sp_bundle_entry *freqs; /* NULL: unknown */
 	const char *ssd_record; /* rows beside the bundle, model_loader/ssd_record.h; NULL: none */
+	size_t ssd_count;       /* of these, as their index says */
 	size_t row_count;       /* in the bundle */
 } sp_embedding_part;
 

@@ -307,6 +307,7 @@ sp_status sp_embedding_expect_column(size_t *bytes, const sp_embedding *embeddin
 
 		SP_TRY(sp_key_numbers_count(&from, &refused, err));
 		if (!sp_size_add(&keys, keys, part->row_count) ||
+		    !sp_size_add(&keys, keys, part->ssd_count) ||
 		    !sp_size_add(&keys, keys, refused))
 			keys = SIZE_MAX;
 	}

@@ -188,24 +188,15 @@ static sp_status read_merged(const load *l, const sp_embedding_rows *rows, const
 	return status;
 }
 
-/* At most, of those that the checkpoint has; SIZE_MAX when it cannot be told yet. */
+/* At most, of those that the checkpoint has. */
 static size_t expected_rows(const load *l, const sp_embedding_rows *rows)
 {
 	sp_embedding_rows own = own_rows(l, rows);
 	size_t count = 0;
 
-	for (size_t i = 0; i < own.part_count; i++) {
-		if (own.parts[i].ssd_record != NULL)
-			return SIZE_MAX;
-		count += own.parts[i].row_count;
-	}
+	for (size_t i = 0; i < own.part_count; i++)
+		count += own.parts[i].row_count + own.parts[i].ssd_count;
 	return count;
-}
-
-/* As builders are told it: 0 when nothing is known. */
-static size_t or_zero(size_t count)
-{
-	return count != SIZE_MAX ? count : 0;
 }
 
 /* Nothing is known of how many remain where some are left out. */
@@ -215,7 +206,7 @@ static size_t expected_here(const load *l, const sp_embedding_rows *rows)
 	bool all = s->part_count == 1 && s->slice_count == 1 &&
 		   s->frequency_threshold <= s->frequency_floor;
 
-	return all ? or_zero(expected_rows(l, rows)) : 0;
+	return all ? expected_rows(l, rows) : 0;
 }
 
 /* `full` is what the rows of a delta lie over; NULL for those of a full checkpoint. */
@@ -291,7 +282,7 @@ static sp_status build_tier(sp_tier **out, const load *l, const sp_ssd_table *ta
 	sp_status status;
 
 	SP_TRY(sp_ssd_builder_create(&builder, l->policy->ssd, table,
-				     or_zero(expected_rows(l, &l->embedding->full)), err));
+				     expected_rows(l, &l->embedding->full), err));
 	sink.context = builder;
 	status = read_merged(l, &l->embedding->full, NULL, &sink, err);
 	if (status == SP_OK)

@@ -191,8 +191,8 @@ static size_t bytes_of(const sp_embedding_rows *rows, size_t dim)
 	size_t count = 0, width, bytes;
 
 	for (size_t i = 0; i < rows->part_count; i++)
-		if (rows->parts[i].ssd_record != NULL ||
-		    !sp_size_add(&count, count, rows->parts[i].row_count))
+		if (!sp_size_add(&count, count, rows->parts[i].row_count) ||
+		    !sp_size_add(&count, count, rows->parts[i].ssd_count))
 			return SIZE_MAX;
 	if (!sp_size_mul(&width, dim, sizeof(float)) ||
 	    !sp_size_add(&width, width, sizeof(int64_t)) || !sp_size_mul(&bytes, count, width))

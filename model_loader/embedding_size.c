@@ -19,7 +19,7 @@ size_t sp_embedding_expected_size(const sp_embedding *embedding, const sp_embedd
 	size_t rows = 0, bytes, spare, defaults;
 
 	for (size_t i = 0; i < embedding->full.part_count; i++)
-		rows += embedding->full.parts[i].row_count;
+		rows += embedding->full.parts[i].row_count + embedding->full.parts[i].ssd_count;
 	if (sp_load_policy_shards(policy, embedding->base) && policy->slice_count > 1)
 		rows = rows / (size_t)policy->slice_count + 1;
 	if (!sp_size_mul(&bytes, rows, slot + KEY_BYTES) ||

@@ -11,7 +11,6 @@
  * loaded, all parts together: told from the index of the checkpoint, without
  * reading a row.  An upper bound: keys that a frequency threshold leaves out are
  * not known yet.  On an SSD it is what its store keeps in memory for a table.
- * Rows of DeepRec's SSD tier, which lie beside the checkpoint, are not counted.
  *
  * SIZE_MAX when that is too much to count.
  */

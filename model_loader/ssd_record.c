@@ -52,6 +52,21 @@ const char *sp_ssd_record_prefix(const char *checkpoint, const char *name, sp_ar
 	return prefix;
 }
 
+size_t sp_ssd_record_expected_count(const char *prefix)
+{
+	const sp_bundle_entry *keys;
+	sp_bundle *bundle;
+	size_t count = 0;
+
+	if (sp_bundle_open(&bundle, prefix, NULL) != SP_OK)
+		return 0;
+	keys = sp_bundle_find(bundle, sp_bytes_of("keys"));
+	if (keys != NULL && keys->shape.rank == 1)
+		count = (size_t)keys->shape.dims[0];
+	sp_bundle_close(bundle);
+	return count;
+}
+
 /* ------------------------------------------------------------------ the bundle */
 
 static sp_status open_span(sp_bundle_span *out, const sp_ssd_record *r, const char *name,

@@ -53,6 +53,9 @@ typedef struct sp_ssd_record sp_ssd_record;
 /* PREFIX-NAME-ssd_record, in `arena`; NULL when out of memory. */
 const char *sp_ssd_record_prefix(const char *checkpoint, const char *name, sp_arena *arena);
 
+/* How many keys the index of that prefix tells of; 0 when it cannot be read: opening says why. */
+size_t sp_ssd_record_expected_count(const char *prefix);
+
 typedef struct sp_ssd_record_options {
 	const char *prefix; /* as above */
 	const sp_bundle *checkpoint;

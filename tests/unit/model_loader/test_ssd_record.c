@@ -7,6 +7,8 @@
 
 #include "base/alloc.h"
 #include "model_loader/embedding.h"
+#include "model_loader/embedding_column.h"
+#include "model_loader/embedding_size.h"
 #include "model_loader/ssd_record.h"
 #include "tests/support/embeddings.h"
 #include "tests/support/paths.h"
@@ -194,6 +196,29 @@ static void keys_on_the_ssd_may_not_be_admitted(void **state)
 
 /* ----------------------------------------------------------------------- broken */
 
+/* In what is expected before they are loaded. */
+static void rows_of_a_record_count(void **state)
+{
+	const sp_embedding_spec spec = spec_of("both");
+	const sp_load_policy policy = {.threads = 1};
+	sp_embedding embedding;
+	sp_table *table;
+	size_t bytes;
+
+	(void)state;
+	begin();
+	assert_ok(sp_embedding_find(&embedding, &spec, full, NULL, arena, &err), &err);
+	assert_int_equal(embedding.full.parts[0].row_count, 1);
+	assert_int_equal(embedding.full.parts[0].ssd_count, KEYS - IN_MEMORY);
+	assert_ok(sp_embedding_load(&table, &embedding, &spec, false, &policy, &err), &err);
+	bytes = sp_table_row_count(table) * (4 * sizeof(float) + sizeof(int64_t));
+	assert_in_range(sp_embedding_expected_size(&embedding, &spec, &policy), bytes, 4 * bytes);
+	assert_ok(sp_embedding_expect_column(&bytes, &embedding, &spec, &err), &err);
+	assert_true(bytes >= sp_table_row_count(table) * 2 * sizeof(int64_t));
+	sp_table_destroy(table);
+	end();
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
 	const struct {
@@ -352,6 +377,7 @@ int main(void)
 		cmocka_unit_test(a_record_without_the_row_is_no_row),
 		cmocka_unit_test(a_row_in_the_bundle_is_newer),
 		cmocka_unit_test(keys_on_the_ssd_may_not_be_admitted),
+		cmocka_unit_test(rows_of_a_record_count),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(every_byte_of_the_bundle_is_checked),
 		cmocka_unit_test(files_that_get_shorter_are_no_crash),
