@@ -39,7 +39,10 @@
 
 enum { BLOCK = 32 * SP_FLOAT_PACKET };
 
-/* power / (1 + power), and 1 where the power is infinite. */
+/*
+ * power / (1 + power), and 1 where the power is infinite.  A division that is not always made would
+ * not be a vector's.
+ */
 #define SIGMOID(type, name, round)                                                  \
 	static void name##_steps_##type(const float *from, float *to, size_t count) \
 	{                                                                           \
@@ -52,11 +55,10 @@ enum { BLOCK = 32 * SP_FLOAT_PACKET };
 			for (size_t j = 0; j < n; j++)                              \
 				sums[j] = 1 + powers[j];                            \
 			round(sums, n);                                             \
-			for (size_t j = 0; j < n; j++) {                            \
-				float share = powers[j] / sums[j];                  \
-                                                                                    \
-				to[i + j] = powers[j] > FLT_MAX ? 1 : share;        \
-			}                                                           \
+			for (size_t j = 0; j < n; j++)                              \
+				sums[j] = powers[j] / sums[j];                      \
+			for (size_t j = 0; j < n; j++)                              \
+				to[i + j] = powers[j] > FLT_MAX ? 1 : sums[j];      \
 		}                                                                   \
 	}
 #define SOFTSIGN(type, name, round) SP_UNARY_VALUE(type, name, x / SP_ROUND_##type(1 + fabs(x)))
