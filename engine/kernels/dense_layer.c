@@ -26,6 +26,7 @@ struct sp_dense_layer {
 	size_t k;
 	size_t n;
 	sp_activation activation;
+	bool transposed;
 	float *column; /* the weights of a single output; no spans then */
 	float *bias;
 	size_t span_count;
@@ -98,6 +99,7 @@ sp_status sp_dense_layer_create(sp_dense_layer **out, const sp_dense_spec *spec,
 	layer->k = spec->k;
 	layer->n = spec->n;
 	layer->activation = spec->activation;
+	layer->transposed = spec->transposed;
 	layer->span_count = spans;
 	status = fill(layer, spec, err);
 	if (status != SP_OK) {
@@ -259,8 +261,12 @@ static void run_column(const sp_dense_layer *layer, const float *x, size_t m, fl
 	for (size_t i = 0; i < m; i++, x += k)
 		if (layer->bias != NULL)
 			y[i] = biased_dot(layer, x, m == 1) + layer->bias[0];
-		else
+		else if (m > 1 && m + 1 + k >= SP_PRODUCT_TINY)
 			y[i] = sp_product_dot(x, layer->column, k, i % 2 == 0 && i + 1 == m);
+		else if (layer->transposed)
+			y[i] = sp_product_inner(x, layer->column, k);
+		else
+			y[i] = sp_product_in_order(x, 1, layer->column, 1, k);
 }
 
 /* False when the weights lie in another way than we know. */

@@ -172,6 +172,37 @@ float sp_product_dot(const float *a, const float *b, size_t k, bool alone)
 	return sum;
 }
 
+float sp_product_inner(const float *a, const float *b, size_t k)
+{
+	eight even = {0}, odd = {0};
+	size_t i = 0;
+	float sum;
+
+	for (; i + 16 <= k; i += 16) {
+		even += *(const eight *)(a + i) * *(const eight *)(b + i);
+		odd += *(const eight *)(a + i + 8) * *(const eight *)(b + i + 8);
+	}
+	even += odd;
+	if (i + 8 <= k) {
+		even += *(const eight *)(a + i) * *(const eight *)(b + i);
+		i += 8;
+	}
+	sum = ((even[0] + even[4]) + (even[2] + even[6])) +
+	      ((even[1] + even[5]) + (even[3] + even[7]));
+	for (; i < k; i++)
+		sum += a[i] * b[i];
+	return sum;
+}
+
+float sp_product_in_order(const float *a, size_t a_step, const float *b, size_t b_step, size_t k)
+{
+	float sum = 0;
+
+	for (size_t i = 0; i < k; i++)
+		sum += a[i * a_step] * b[i * b_step];
+	return sum;
+}
+
 /* sums[l] += a[i] * b[i] for every i of the lane, k being a multiple of 8. */
 static void add_products(float sums[8], const float *a, const float *b, size_t k)
 {

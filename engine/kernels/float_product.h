@@ -14,11 +14,14 @@
  * sum, else one for every 16 terms, added in order; each product is rounded.
  * - Rows of which one is multiplied with all: eight running sums, one for every eighth term,
  *   and the terms that are left over; each product is rounded.
+ * - One row by one column, and products whose rows, columns and terms are fewer than
+ *   SP_PRODUCT_TINY together: sp_product_inner() or sp_product_in_order().
  * - Several rows by one column to which a bias is added: k in slices, a slice eight running
  *   sums of fused multiply-adds, their sum, and those of 8, 4, 2 and 1 terms that are left over.
  *
  * Numerics: with u = 2^-24 and s the sum of the terms' sizes an element is within
  *     (SP_PRODUCT_SPAN + k / 304 + 4) * u * s      in spans,
+ *     (k + 1) * u * s                              in order
  *     (SP_PRODUCT_SHORT + k / 8 + 12) * u * s      otherwise
  * of the exact sum.  A processor without fused multiply-add rounds the products: one u * s
  * more.
@@ -28,6 +31,7 @@ enum {
 	SP_PRODUCT_COLUMNS = 64, /* of a tile */
 	SP_PRODUCT_SPAN = 384,   /* no span is longer */
 	SP_PRODUCT_SHORT = 128,
+	SP_PRODUCT_TINY = 20,
 };
 
 /* Where the span that holds term `at` < k ends. */
@@ -45,7 +49,6 @@ typedef struct sp_product_tile {
 	size_t rows;
 	size_t width; /* <= SP_PRODUCT_COLUMNS */
 	size_t depth;
-	bool rounded; /* each product, not only the sum */
 	float (*sums)[SP_PRODUCT_COLUMNS];
 } sp_product_tile;
 
@@ -74,6 +77,13 @@ void sp_product_row_finish(const sp_product_row *row, float *y, size_t count);
  * their own.
  */
 float sp_product_dot(const float *a, const float *b, size_t k, bool alone);
+
+/*
+ * The same for one row and one column: sixteen running sums if both are given as rows (b is
+ * transposed), else one.
+ */
+float sp_product_inner(const float *a, const float *b, size_t k);
+float sp_product_in_order(const float *a, size_t a_step, const float *b, size_t b_step, size_t k);
 
 /* The same, one of several rows by one column with a bias; k >= 1. */
 float sp_product_head(const float *a, const float *b, size_t k);

@@ -402,7 +402,7 @@ static void multiply(const einsum_state *state, const group *groups, size_t size
 	g.a_column = 1;
 	g.b_row = g.n;
 	g.b_column = 1;
-	g.rounded = sp_gemm__rounds(groups[BATCH].size, g.m, g.n, g.k);
+	g.small = sp_gemm__is_small(groups[BATCH].size, g.m, g.n, g.k);
 	for (size_t i = 0; i < groups[BATCH].size; i++) {
 		g.a = (const char *)left + i * g.m * g.k * size;
 		g.b = (const char *)right + i * g.k * g.n * size;

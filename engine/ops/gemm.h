@@ -14,7 +14,7 @@
  * overlap them.  Any of m, n and k may be 0.
  *
  * Numerics: floats are summed in TensorFlow's order, engine/kernels/float_product.h has it
- * and its bounds.  Half and bfloat16 round every product and every sum to their type, in the
+ * and its bounds; small ones within (SP_GEMM_PASS + k / 304 + 4) * u * sum |a b|.  Half and bfloat16 round every product and every sum to their type, in the
  * order that TensorFlow 2.15 has without oneDNN; TensorFlow cuts a long sum in more places where
  * it spreads a large product over threads.  (Its MatMul of bfloat16 is another one:
  * engine/ops/matmul.c.)  Of the other types each element of c is summed over k in the element
@@ -26,7 +26,7 @@
  * multiply-add, TensorFlow's with oneDNN) can differ by more than 1e-5 of what is left.
  * Threads: pure.
  */
-enum { SP_GEMM_SPAN = 256, SP_GEMM_WIDE_TAIL = 64 };
+enum { SP_GEMM_SPAN = 256, SP_GEMM_PASS = 608, SP_GEMM_WIDE_TAIL = 64 };
 
 typedef struct sp_gemm {
 	size_t m, n, k;
@@ -35,7 +35,7 @@ typedef struct sp_gemm {
 	const void *b;
 	size_t b_row, b_column;
 	void *c;
-	bool rounded; /* floats: each product is rounded before it is added */
+	bool small; /* floats: one of a batch that TensorFlow multiplies in the order of gemm_small.c */
 
 	/*
 	 * Half and bfloat16: the operand lies there as floats of the type's values, b with
@@ -57,7 +57,10 @@ void sp_gemm__float(const sp_gemm *gemm);
 void sp_gemm__half(const sp_gemm *gemm);
 void sp_gemm__bfloat16(const sp_gemm *gemm);
 
-/* Of a batch TensorFlow multiplies small matrices by a kernel that rounds the products. */
-bool sp_gemm__rounds(size_t batch, size_t m, size_t n, size_t k);
+/* For floats that are `small`; m and n are at least 2. */
+void sp_gemm__small(const sp_gemm *gemm);
+
+/* Whether TensorFlow takes Eigen's product for matrices of a batch, as it does for small ones. */
+bool sp_gemm__is_small(size_t batch, size_t m, size_t n, size_t k);
 
 #endif

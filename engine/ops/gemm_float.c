@@ -29,6 +29,34 @@ static void multiply_rows(const vector_product *p)
 	}
 }
 
+/*
+ * Element by element: rows of a times rows of a transposed b side by side, all else in order.  The
+ * strides say which it is even of a single row or column.
+ */
+static void multiply_elements(const sp_gemm *g)
+{
+	bool side_by_side = g->a_row == g->k && g->b_column == g->k;
+
+	for (size_t i = 0; i < g->m; i++)
+		for (size_t j = 0; j < g->n; j++) {
+			const float *a = (const float *)g->a + i * g->a_row;
+			const float *b = (const float *)g->b + j * g->b_column;
+			float *c = (float *)g->c + i * g->n + j;
+
+			*c = side_by_side ? sp_product_inner(a, b, g->k)
+					  : sp_product_in_order(a, g->a_column, b, g->b_row, g->k);
+		}
+}
+
+/* Whether TensorFlow takes Eigen's product of matrices, and that takes element by element. */
+static bool goes_by_elements(const sp_gemm *g)
+{
+	bool vector = g->m == 1 || g->n == 1;
+
+	return (g->m == 1 && g->n == 1) ||
+	       ((vector || g->small) && g->m + g->n + g->k < SP_PRODUCT_TINY);
+}
+
 /* False for strides that have no order of their own. */
 static bool multiply_vector(const vector_product *p)
 {
@@ -77,7 +105,6 @@ static void add_piece(const sp_gemm *g, tile *t, size_t k, size_t depth)
 		.rows = t->height,
 		.width = t->width,
 		.depth = depth,
-		.rounded = g->rounded,
 		.sums = t->sums,
 	};
 
@@ -113,12 +140,20 @@ void sp_gemm__float(const sp_gemm *g)
 {
 	tile t;
 
+	if (goes_by_elements(g)) {
+		multiply_elements(g);
+		return;
+	}
 	if (g->m == 1 && multiply_vector(&(vector_product){g->a, g->a_column, g->b, g->b_row,
 							   g->b_column, g->k, g->n, g->c}))
 		return;
 	if (g->n == 1 && multiply_vector(&(vector_product){g->b, g->b_row, g->a, g->a_column,
 							   g->a_row, g->k, g->m, g->c}))
 		return;
+	if (g->small) {
+		sp_gemm__small(g);
+		return;
+	}
 	for (t.column = 0; t.column < g->n; t.column += COLUMNS)
 		for (t.row = 0; t.row < g->m; t.row += ROWS) {
 			t.height = g->m - t.row < ROWS ? g->m - t.row : ROWS;
@@ -127,7 +162,7 @@ void sp_gemm__float(const sp_gemm *g)
 		}
 }
 
-bool sp_gemm__rounds(size_t batch, size_t m, size_t n, size_t k)
+bool sp_gemm__is_small(size_t batch, size_t m, size_t n, size_t k)
 {
 	const size_t most = 128 * 128;
 

@@ -243,7 +243,7 @@ static sp_status run_matmul(const sp_call *call)
 	a_size = g.m * g.k * size;
 	b_size = g.k * g.n * size;
 	c_size = g.m * g.n * size;
-	g.rounded = sp_gemm__rounds(call->out[0]->count / (g.m * g.n), g.m, g.n, g.k);
+	g.small = sp_gemm__is_small(call->out[0]->count / (g.m * g.n), g.m, g.n, g.k);
 	for (sp_broadcast__start(&batches); batches.more; sp_broadcast__next(&batches))
 		for (size_t i = 0; i < batches.run; i++) {
 			g.a = a + (batches.at[0] + i * batches.step[0]) * a_size;
