@@ -144,6 +144,20 @@ float sp_float__sum(const float *x, size_t n, size_t first)
 	return sum_row(x, n, first);
 }
 
+#define ALL_COLUMNS(name, fn)                                                  \
+	void name(const float *x, size_t n, size_t width, float *out)          \
+	{                                                                      \
+		size_t j = 0;                                                  \
+                                                                               \
+		for (; j + LANES <= width; j += LANES)                         \
+			fn##_columns(out + j, x + j, n, width);                \
+		for (; j < width; j++)                                         \
+			out[j] = fn##_column(x + j, n, width);                 \
+	}
+
+ALL_COLUMNS(sp_float__sum_rows, sum)
+ALL_COLUMNS(sp_float__product_rows, factors)
+
 /* Whether the outputs from i on, a multiple of LANES, are computed in one register. */
 static bool fill_register(const sp_reduce_plan *plan, size_t i)
 {

@@ -26,6 +26,10 @@
 /* The sum of x[0 ... n - 1], elements `first` ... of their tensor. */
 float sp_float__sum(const float *x, size_t n, size_t first);
 
+/* out[j] = the sum (the product) of x[i][j] over n rows of `width` elements. */
+void sp_float__sum_rows(const float *x, size_t n, size_t width, float *out);
+void sp_float__product_rows(const float *x, size_t n, size_t width, float *out);
+
 /* Kernels for sp_reduction: the norm is the root of the sum of squares. */
 sp_reduce_fn sp_float__total, sp_float__mean, sp_float__product, sp_float__norm;
 

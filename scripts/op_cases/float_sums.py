@@ -1,4 +1,5 @@
-"""Sums and products of float32 numbers to their last bit, in TensorFlow's order, and softmax, which is made of them."""
+"""Sums and products of float32 numbers to their last bit, in TensorFlow's order, of segments too, and softmax, which is
+made of them."""
 import numpy as np
 
 from op_cases import Cases
@@ -24,6 +25,13 @@ for shape, axes in rows + columns + slices + others:
             continue
         x = numbers(shape, 0.8, 1.25) if op == "Prod" else numbers(shape)
         cases.add(op, {"input": x, "axis": np.int32(axes)}, name="%s of %s" % (axes, shape))
+for count in (2, 7, 8, 9, 10, 16, 17, 26):
+    cases.add("AddN", {"inputs": [numbers((2, 9)) for _ in range(count)]})
+for ids in ([0] * 20 + [1] * 15 + [2] * 16 + [4] * 41, [0, 1, 1, 3, 3, 3]):
+    for width in (1, 7, 8, 19):
+        for op in ("SegmentSum", "SegmentMean", "SegmentProd", "UnsortedSegmentSum", "UnsortedSegmentProd"):
+            more = {"num_segments": np.int32(5)} if op.startswith("Uns") else {}
+            cases.add(op, {"data": numbers((len(ids), width), 0.5, 2), "segment_ids": np.int32(ids), **more})
 for count in (1, 7, 8, 33, 1000, 9001):
     cases.add("L2Loss", {"t": numbers(count)})
 # The reciprocals of the sums begin with an estimate that is the processor's own.
