@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/op.h"
+#include "engine/pattern.h"
 
 typedef struct reduction {
 	sp_graph *graph;
@@ -72,12 +73,10 @@ static void replace(sp_node *node, const char *op_name, size_t inputs)
 	node->input_count = inputs;
 }
 
-static bool is_reduced(const sp_node *node)
+static bool is_reduced(const sp_node *node, sp_dtype *dtype)
 {
-	sp_dtype dtype;
-
-	return sp_node_attr_type(node, "T", SP_INVALID_DTYPE, &dtype, NULL) == SP_OK &&
-	       (dtype == SP_FLOAT || dtype == SP_HALF || dtype == SP_BFLOAT16);
+	return sp_node_attr_type(node, "T", SP_INVALID_DTYPE, dtype, NULL) == SP_OK &&
+	       (*dtype == SP_FLOAT || *dtype == SP_HALF || *dtype == SP_BFLOAT16);
 }
 
 /* c * x^3 for the side of a product that is a cube nobody else reads. */
@@ -100,17 +99,177 @@ static sp_status scale_cube(reduction *r, sp_node *node, size_t side)
 	return SP_OK;
 }
 
+/* The node behind an input, if it is an `op` that can be passed over; else NULL. */
+static const sp_node *behind(const reduction *r, const sp_node *node, size_t side, const char *op,
+			     size_t inputs)
+{
+	sp_port port = node->inputs[side];
+
+	return r->fed[port.node] ? NULL : sp_pattern_made_by(r->graph, port, op, inputs);
+}
+
+/* The node reads `port` as input `side` from now on. */
+static sp_status reroute(reduction *r, sp_node *node, size_t side, sp_port port)
+{
+	sp_port *inputs = sp_arena_array(r->graph->arena, node->input_count, sizeof(*inputs));
+
+	if (inputs == NULL)
+		return sp_error_set(r->err, SP_NO_MEMORY, "no memory for the graph");
+	memcpy(inputs, node->inputs, node->input_count * sizeof(*inputs));
+	inputs[side] = port;
+	node->inputs = inputs;
+	return SP_OK;
+}
+
+static bool is_one(const reduction *r, sp_port port)
+{
+	const sp_tensor *value = sp_pattern_constant(r->graph, port);
+
+	return value != NULL && !r->fed[port.node] && value->dtype == SP_FLOAT &&
+	       value->shape.rank == 0 && sp_tensor_f32(value)[0] == 1;
+}
+
+static sp_status look_at_log(reduction *r, sp_node *node)
+{
+	static const char *const sums[] = {"AddV2", "Add"};
+	const sp_node *from = behind(r, node, 0, "Softmax", 1);
+
+	if (from != NULL) {
+		replace(node, "LogSoftmax", 1);
+		return reroute(r, node, 0, from->inputs[0]);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		from = behind(r, node, 0, sums[i], 2);
+		for (size_t side = 0; from != NULL && side < 2; side++)
+			if (is_one(r, from->inputs[1 - side])) {
+				replace(node, "Log1p", 1);
+				return reroute(r, node, 0, from->inputs[side]);
+			}
+	}
+	return SP_OK;
+}
+
+static sp_status look_at_difference(reduction *r, sp_node *node)
+{
+	const sp_node *from = behind(r, node, 0, "Exp", 1);
+
+	if (from == NULL || !is_one(r, node->inputs[1]))
+		return SP_OK;
+	replace(node, "Expm1", 1);
+	return reroute(r, node, 0, from->inputs[0]);
+}
+
+/* 1 / x, and x / Sqrt(y) with a root that nobody else reads. */
+static sp_status look_at_quotient(reduction *r, sp_node *node)
+{
+	uint32_t root = node->inputs[1].node;
+
+	if (is_one(r, node->inputs[0])) {
+		replace(node, "Reciprocal", 1);
+		return reroute(r, node, 0, node->inputs[1]);
+	}
+	if (is_op(&r->graph->nodes[root], "Sqrt") && !r->kept[root] && r->edges[root] == 1) {
+		replace(&r->graph->nodes[root], "Rsqrt", 1);
+		replace(node, "Mul", 2);
+	}
+	return SP_OK;
+}
+
+/* Whether the node exchanges the last two dimensions. */
+static bool exchanges_inner(const reduction *r, const sp_node *node)
+{
+	const sp_tensor *perm = sp_pattern_constant(r->graph, node->inputs[1]);
+	int64_t last;
+
+	if (perm == NULL || r->fed[node->inputs[1].node] || perm->count < 2 ||
+	    perm->count > SP_MAX_RANK || (perm->dtype != SP_INT32 && perm->dtype != SP_INT64))
+		return false;
+	last = (int64_t)perm->count - 1;
+	for (int64_t d = 0; d <= last; d++)
+		if (sp_tensor_index(perm, (size_t)d) != (d < last - 1 ? d : 2 * last - 1 - d))
+			return false;
+	return true;
+}
+
+static sp_status flip(reduction *r, sp_node *node, const char *name)
+{
+	sp_attr *attrs = sp_arena_array(r->graph->arena, node->attr_count + 1, sizeof(*attrs));
+	const sp_attr *old = sp_node_attr(node, name);
+	size_t at = old != NULL ? (size_t)(old - node->attrs) : node->attr_count;
+
+	if (attrs == NULL)
+		return sp_error_set(r->err, SP_NO_MEMORY, "no memory for the graph");
+	if (node->attr_count != 0)
+		memcpy(attrs, node->attrs, node->attr_count * sizeof(*attrs));
+	attrs[at] = (sp_attr){.name = name, .kind = SP_ATTR_BOOL, .b = old == NULL || !old->b};
+	node->attrs = attrs;
+	node->attr_count += old == NULL;
+	return SP_OK;
+}
+
+/* A side that is transposed for the product only; the rows of layers are left alone. */
+static sp_status multiply_transposed(reduction *r, sp_node *node)
+{
+	static const char *const matrix_flags[] = {"transpose_a", "transpose_b"};
+	static const char *const batch_flags[] = {"adj_x", "adj_y"};
+	bool batch = !is_op(node, "MatMul");
+
+	for (size_t side = batch ? 0 : 1; side < 2; side++) {
+		const sp_node *from = behind(r, node, side, "Transpose", 2);
+
+		if (from == NULL || r->constant[node->inputs[side].node] ||
+		    !exchanges_inner(r, from))
+			continue;
+		SP_TRY(flip(r, node, batch ? batch_flags[side] : matrix_flags[side]));
+		SP_TRY(reroute(r, node, side, from->inputs[0]));
+	}
+	return SP_OK;
+}
+
+static bool is_quotient(const sp_node *node)
+{
+	return is_op(node, "RealDiv") || is_op(node, "Div");
+}
+
+static bool is_product(const sp_node *node)
+{
+	return is_op(node, "MatMul") || is_op(node, "BatchMatMul") ||
+	       is_op(node, "BatchMatMulV2");
+}
+
+/* What is made of float32 alone; *done when the node is one of these. */
+static sp_status look_at_float(reduction *r, sp_node *node, bool *done)
+{
+	*done = true;
+	if (is_op(node, "Log"))
+		return look_at_log(r, node);
+	if (is_op(node, "Sub") && node->input_count == 2)
+		return look_at_difference(r, node);
+	if (is_product(node) && node->input_count == 2)
+		return multiply_transposed(r, node);
+	if (is_quotient(node) && node->input_count == 2 && !r->constant[node->inputs[1].node])
+		return look_at_quotient(r, node);
+	*done = false;
+	return SP_OK;
+}
+
 static sp_status look_at(reduction *r, sp_node *node)
 {
 	const char *power;
+	sp_dtype dtype;
+	bool done = false;
 
-	if (node->op == NULL || node->input_count != 2 || !is_reduced(node))
+	if (node->op == NULL || node->input_count == 0 || !is_reduced(node, &dtype))
+		return SP_OK;
+	if (dtype == SP_FLOAT)
+		SP_TRY(look_at_float(r, node, &done));
+	if (done || node->input_count != 2)
 		return SP_OK;
 	for (size_t side = 0; side < 2 && is_op(node, "Mul"); side++)
 		SP_TRY(scale_cube(r, node, side));
 	if (r->constant[node->inputs[0].node] || !r->constant[node->inputs[1].node])
 		return SP_OK;
-	if (is_op(node, "RealDiv") || is_op(node, "Div")) {
+	if (is_quotient(node)) {
 		replace(node, "_TimesReciprocal", 2);
 	} else if (is_op(node, "Pow")) {
 		power = power_of(&r->graph->nodes[node->inputs[1].node]);

@@ -16,12 +16,20 @@
  *   Mul(c, Pow(x, 3))               _ScaledCube: (c x) x^2
  *   Div(x, c), RealDiv(x, c)        _TimesReciprocal, where c is known before any request
  *
+ * and of float32 alone
+ *
+ *   Div(x, Sqrt(y)), RealDiv(...)   Mul(x, Rsqrt(y)), where nobody else reads the root
+ *   Div(1, x), RealDiv(1, x)        Reciprocal
+ *   Log(x + 1), Exp(x) - 1          Log1p, Expm1
+ *   Log(Softmax(x))                 LogSoftmax
+ *   products with Transpose(y)      products that take y transposed
+ *
  * It also takes a common factor out of a sum (p x + q x) where it can tell that the shapes are the
  * same; that is left as it is, and a last bit can be another: 2^-11 in half, 2^-8 in bfloat16.
  *
- * The exponents are constants without dimensions.  The graph is sorted: what a node reads comes
- * before it.  `fed` and `kept` [node_count] name the nodes whose value comes from outside, and
- * those and the ones whose value is wanted there.
+ * The exponents and ones are constants without dimensions.  The graph is sorted: what a node
+ * reads comes before it.  `fed` and `kept` [node_count] name the nodes whose value comes from
+ * outside, and those and the ones whose value is wanted there.
  *
  * Linear in the size of the graph.
  */

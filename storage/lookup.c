@@ -14,6 +14,7 @@ enum {
 	LOCATE_AFTER = 32, /* keys between asking for a pilot and reading it */
 	ANSWER_AFTER = 96,
 	RING = 128,
+	SCALED_KEYS = 10, /* fewer are scaled, as many are divided: TensorFlow's rounding */
 };
 
 _Static_assert(RING > ANSWER_AFTER && (RING & (RING - 1)) == 0, "a place is free when it is taken");
@@ -51,6 +52,11 @@ static void close_segment(const sp_lookup *lookup, pool *p)
 	p->open = false;
 	if (pooling->combiner == SP_COMBINE_SUM)
 		return;
+	if (pooling->weights == NULL && p->divisor < SCALED_KEYS) {
+		for (size_t d = 0; d < dim; d++)
+			sum[d] *= 1 / divisor;
+		return;
+	}
 	if (divisor == 0.0f && pooling->zero_divisor_is_zero)
 		memset(sum, 0, dim * sizeof(*sum));
 	else

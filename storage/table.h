@@ -61,7 +61,10 @@ typedef enum sp_combiner {
  * weights.  An output row without keys is zeros.
  *
  * Numerics: float32 sums in the order of the keys, every product rounded before
- * it is added; then one division by the divisor, which is summed in float32 too.
+ * it is added; then one division by the divisor, which is summed in float32 too, or, of fewer
+ * than ten keys without weights, a product with its reciprocal.  Up to nine keys this is
+ * TensorFlow's order, and so are its bits; it adds more in groups.  With u = 2^-24 and s the sum
+ * of n terms' sizes a sum is within n * u * s of the exact one, with weights (n + 1) * u * s.
  */
 typedef struct sp_pooling {
 	sp_combiner combiner;

@@ -4,8 +4,8 @@
  * Attribute "columns" says what each column is (engine/embedding_columns.h), in
  * the order of the inputs; output i are the rows of column i, float32.
  *
- * Numerics: those of storage/table.h: float32 sums in the order of the keys,
- * every product rounded before it is added, then one division.
+ * Numerics: rows of EmbeddingVariables are combined as storage/table.h has it, rows of dense
+ * weights in TensorFlow's order (engine/ops/embedding_columns.h).
  *
  * Source: what safe_embedding_lookup_sparse of TensorFlow 1.15 and 2.15 writes
  * into a graph, operator by operator.

@@ -1,4 +1,4 @@
-#include "engine/op.h"
+#include "engine/ops/sparse_segment.h"
 
 #include <math.h>
 
@@ -15,16 +15,6 @@
  * by a reciprocal, more are divided.  half and bfloat16 are added in float and
  * rounded once.
  */
-typedef enum pooling { SUM, MEAN, SQRTN } pooling;
-
-typedef struct sparse_rows {
-	const void *data;
-	size_t width;
-	const int64_t *indices; /* of one segment */
-	size_t count;           /* >= 1 */
-	pooling pooling;
-} sparse_rows;
-
 /* How many rows come before the groups of eight. */
 static size_t first_group(size_t count)
 {
@@ -35,29 +25,29 @@ static size_t first_group(size_t count)
 	return rest <= 1 ? rest + 8 : rest;
 }
 
-static double divisor(const sparse_rows *rows)
+static double divisor(const sp_sparse_rows *rows)
 {
-	switch (rows->pooling) {
-	case SUM:
+	switch (rows->combiner) {
+	case SP_COMBINE_SUM:
 		return 1;
-	case MEAN:
+	case SP_COMBINE_MEAN:
 		return (double)rows->count;
-	case SQRTN:
+	case SP_COMBINE_SQRTN:
 		return sqrt((double)rows->count);
 	}
 	return 1;
 }
 
-static const void *row_at(const sparse_rows *rows, size_t i, size_t size)
+static const void *row_at(const sp_sparse_rows *rows, size_t i, size_t size)
 {
 	return (const char *)rows->data + (size_t)rows->indices[i] * rows->width * size;
 }
 
 /* Writes the sum of the rows, in the type that is added in. */
-typedef void add_rows(void *sum, const sparse_rows *rows);
+typedef void add_rows(void *sum, const sp_sparse_rows *rows);
 
 #define ADD_ROWS(name, type, wide, LOAD)                                         \
-	static void name(void *sum, const sparse_rows *rows)                     \
+	static void name(void *sum, const sp_sparse_rows *rows)                     \
 	{                                                                        \
 		wide *to = sum;                                                  \
 		size_t width = rows->width, n = first_group(rows->count);        \
@@ -94,12 +84,12 @@ ADD_ROWS(add_bf16, uint16_t, float, sp_bfloat16_to_float)
 
 /* Up to nine rows are scaled, more are divided: another rounding. */
 #define SCALE(name, type)                                        \
-	static void name(type *sum, const sparse_rows *rows)     \
+	static void name(type *sum, const sp_sparse_rows *rows)     \
 	{                                                        \
 		type by = (type)divisor(rows);                   \
 		type factor = 1 / by;                            \
                                                                  \
-		if (rows->pooling == SUM || rows->count == 1)    \
+		if (rows->combiner == SP_COMBINE_SUM || rows->count == 1)    \
 			return;                                  \
 		if (rows->count < 10)                            \
 			for (size_t j = 0; j < rows->width; j++) \
@@ -113,23 +103,28 @@ SCALE(scale_f32, float)
 SCALE(scale_f64, double)
 
 /* One segment into its row of the output; `scratch` is a row of floats for the 16-bit types. */
-typedef void pool_rows(void *out, const sparse_rows *rows, float *scratch);
+typedef void pool_rows(void *out, const sp_sparse_rows *rows, float *scratch);
 
-static void pool_f32(void *out, const sparse_rows *rows, float *scratch)
+static void pool_f32(void *out, const sp_sparse_rows *rows, float *scratch)
 {
 	(void)scratch;
 	add_f32(out, rows);
 	scale_f32(out, rows);
 }
 
-static void pool_f64(void *out, const sparse_rows *rows, float *scratch)
+void sp_sparse_rows_pool(float *out, const sp_sparse_rows *rows)
+{
+	pool_f32(out, rows, NULL);
+}
+
+static void pool_f64(void *out, const sp_sparse_rows *rows, float *scratch)
 {
 	(void)scratch;
 	add_f64(out, rows);
 	scale_f64(out, rows);
 }
 
-static void pool_f16(void *out, const sparse_rows *rows, float *scratch)
+static void pool_f16(void *out, const sp_sparse_rows *rows, float *scratch)
 {
 	add_f16(scratch, rows);
 	scale_f32(scratch, rows);
@@ -137,7 +132,7 @@ static void pool_f16(void *out, const sparse_rows *rows, float *scratch)
 		((uint16_t *)out)[j] = sp_half_from_float(scratch[j]);
 }
 
-static void pool_bf16(void *out, const sparse_rows *rows, float *scratch)
+static void pool_bf16(void *out, const sp_sparse_rows *rows, float *scratch)
 {
 	add_bf16(scratch, rows);
 	scale_f32(scratch, rows);
@@ -146,7 +141,7 @@ static void pool_bf16(void *out, const sparse_rows *rows, float *scratch)
 }
 
 #define POOL_INTEGER(suffix)                                                          \
-	static void pool_##suffix(void *out, const sparse_rows *rows, float *scratch) \
+	static void pool_##suffix(void *out, const sp_sparse_rows *rows, float *scratch) \
 	{                                                                             \
 		(void)scratch;                                                        \
 		add_##suffix(out, rows);                                              \
@@ -166,10 +161,10 @@ static pool_rows *const kernels_of[SP_DTYPE_COUNT] = {
 
 typedef struct sparse_segment_state {
 	pool_rows *pool;
-	pooling pooling;
+	sp_combiner combiner;
 } sparse_segment_state;
 
-static sp_status prepare_any(sp_prepare *prepare, pooling pooling_kind, size_t inputs,
+static sp_status prepare_any(sp_prepare *prepare, sp_combiner combiner, size_t inputs,
 			     sp_error *err)
 {
 	sparse_segment_state *state = sp_prepare_state(prepare, sizeof(*state));
@@ -182,8 +177,8 @@ static sp_status prepare_any(sp_prepare *prepare, pooling pooling_kind, size_t i
 		SP_TRY(sp_prepare_input_index(prepare, i, err));
 	dtype = prepare->in_dtypes[0];
 	state->pool = dtype < SP_DTYPE_COUNT ? kernels_of[dtype] : NULL;
-	state->pooling = pooling_kind;
-	if (state->pool == NULL || (pooling_kind != SUM && !sp_dtype_is_floating(dtype)))
+	state->combiner = combiner;
+	if (state->pool == NULL || (combiner != SP_COMBINE_SUM && !sp_dtype_is_floating(dtype)))
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
@@ -249,7 +244,7 @@ static sp_status check_values(const sp_call *call, const int64_t *indices, const
 }
 
 /* Segments in their order; what lies between them is zero. */
-static void pool_segments(const sp_call *call, sparse_rows *rows, const int64_t *ids,
+static void pool_segments(const sp_call *call, sp_sparse_rows *rows, const int64_t *ids,
 			  float *scratch)
 {
 	const sparse_segment_state *state = call->state;
@@ -278,7 +273,7 @@ static sp_status run_any(const sp_call *call)
 {
 	const sparse_segment_state *state = call->state;
 	const sp_tensor *data = call->in[0];
-	sparse_rows rows = {.data = data->data, .pooling = state->pooling};
+	sp_sparse_rows rows = {.data = data->data, .combiner = state->combiner};
 	sp_shape shape = data->shape;
 	float *scratch = NULL;
 	const int64_t *ids;
@@ -307,9 +302,9 @@ static sp_status run_any(const sp_call *call)
 	}                                                                   \
 	const sp_op sp_op_##Name = {.name = #Name, .prepare = prepare_##Name, .run = run_any};
 
-SPARSE_SEGMENT(SparseSegmentSum, SUM, 3)
-SPARSE_SEGMENT(SparseSegmentMean, MEAN, 3)
-SPARSE_SEGMENT(SparseSegmentSqrtN, SQRTN, 3)
-SPARSE_SEGMENT(SparseSegmentSumWithNumSegments, SUM, 4)
-SPARSE_SEGMENT(SparseSegmentMeanWithNumSegments, MEAN, 4)
-SPARSE_SEGMENT(SparseSegmentSqrtNWithNumSegments, SQRTN, 4)
+SPARSE_SEGMENT(SparseSegmentSum, SP_COMBINE_SUM, 3)
+SPARSE_SEGMENT(SparseSegmentMean, SP_COMBINE_MEAN, 3)
+SPARSE_SEGMENT(SparseSegmentSqrtN, SP_COMBINE_SQRTN, 3)
+SPARSE_SEGMENT(SparseSegmentSumWithNumSegments, SP_COMBINE_SUM, 4)
+SPARSE_SEGMENT(SparseSegmentMeanWithNumSegments, SP_COMBINE_MEAN, 4)
+SPARSE_SEGMENT(SparseSegmentSqrtNWithNumSegments, SP_COMBINE_SQRTN, 4)

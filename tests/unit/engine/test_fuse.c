@@ -265,6 +265,70 @@ static void powers_and_quotients_are_what_tensorflow_makes_of_them(void **state)
 	assert_string_equal(op_of("read twice"), "Mul");
 }
 
+static void functions_and_products_are_what_tensorflow_makes_of_them(void **state)
+{
+	const sp_tensor one = {.dtype = SP_FLOAT, .count = 1, .data = &(float){1}};
+	const sp_tensor inner = {.dtype = SP_INT32,
+				 .shape = sp_shape_vector(3),
+				 .count = 3,
+				 .data = (int32_t[]){0, 2, 1}};
+	const sp_tensor outer = {.dtype = SP_INT32,
+				 .shape = sp_shape_vector(3),
+				 .count = 3,
+				 .data = (int32_t[]){1, 0, 2}};
+	const sp_node_def nodes[] = {
+		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("1", "Const"), ATTRS(TENSOR("value", &one))},
+		{NODE("inner", "Const"), ATTRS(TENSOR("value", &inner))},
+		{NODE("outer", "Const"), ATTRS(TENSOR("value", &outer))},
+		{NODE("sum", "AddV2"), INPUTS("1", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("log1p", "Log"), INPUTS("sum"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("fed sum", "AddV2"), INPUTS("x", "1"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("log", "Log"), INPUTS("fed sum"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("softmax", "Softmax"), INPUTS("x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("log softmax", "Log"), INPUTS("softmax"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("exp", "Exp"), INPUTS("x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("expm1", "Sub"), INPUTS("exp", "1"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("root", "Sqrt"), INPUTS("sum"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("norm", "RealDiv"), INPUTS("x", "root"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("shared root", "Sqrt"), INPUTS("exp"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("by root", "RealDiv"), INPUTS("x", "shared root"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("inverse", "RealDiv"), INPUTS("1", "exp"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("turned", "Transpose"), INPUTS("x", "inner"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("dots", "BatchMatMulV2"), INPUTS("exp", "turned"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("moved", "Transpose"), INPUTS("x", "outer"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("other", "BatchMatMulV2"), INPUTS("exp", "moved"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("end", "IdentityN"),
+		 INPUTS("log1p", "log", "log softmax", "expm1", "norm", "by root", "shared root",
+			"inverse", "dots", "other")},
+	};
+	bool fed[32] = {false}, kept[32] = {false}, flag = false;
+
+	(void)state;
+	simplify(nodes, COUNT(nodes), "fed sum");
+	fed[number_of("fed sum")] = kept[number_of("fed sum")] = true;
+	assert_ok(sp_graph_reduce_strength(&graph, fed, kept, &err), &err);
+	assert_string_equal(op_of("log1p"), "Log1p");
+	assert_int_equal(input_of("log1p", 0), number_of("x"));
+	assert_string_equal(op_of("log"), "Log");
+	assert_string_equal(op_of("log softmax"), "LogSoftmax");
+	assert_int_equal(input_of("log softmax", 0), number_of("x"));
+	assert_string_equal(op_of("expm1"), "Expm1");
+	assert_int_equal(input_of("expm1", 0), number_of("x"));
+	assert_int_equal(graph.nodes[number_of("expm1")].input_count, 1);
+	assert_string_equal(op_of("norm"), "Mul");
+	assert_string_equal(op_of("root"), "Rsqrt");
+	assert_string_equal(op_of("by root"), "RealDiv");
+	assert_string_equal(op_of("shared root"), "Sqrt");
+	assert_string_equal(op_of("inverse"), "Reciprocal");
+	assert_int_equal(input_of("inverse", 0), number_of("exp"));
+	assert_int_equal(input_of("dots", 1), number_of("x"));
+	assert_ok(sp_node_attr_bool(&graph.nodes[number_of("dots")], "adj_y", false, &flag, &err),
+		  &err);
+	assert_true(flag);
+	assert_int_equal(input_of("other", 1), number_of("moved"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +341,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nodes_go_behind_what_they_need, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			powers_and_quotients_are_what_tensorflow_makes_of_them, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			functions_and_products_are_what_tensorflow_makes_of_them, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nodes_in_a_circle_are_refused, set_up, tear_down),
 	};
 	return cmocka_run_group_tests_name("fuse", tests, NULL, NULL);
