@@ -50,18 +50,40 @@ SP_BINARY_OP(NextAfter, SP_INVALID_DTYPE,
  * 0 where a is 0, even if the other factor is not finite.  Half and bfloat16 round the
  * logarithm, too.
  */
-#define FOR_WIDE(KERNEL, ...)    \
-	KERNEL(f32, __VA_ARGS__) \
-	KERNEL(f64, __VA_ARGS__)
 #define TIMES_ROUNDED(type, name, logarithm) \
 	SP_BINARY_VALUE(type, name, a == 0 ? 0 : a * SP_ROUND_##type(logarithm))
 
-FOR_WIDE(SP_BINARY_VALUE, Xlogy, a == 0 ? 0 : a * log(b))
+
+enum { PIECE = 8 * SP_FLOAT_PACKET };
+
+#define TIMES_LOGARITHM(name, logarithm)                                                          \
+	static void name##_f32(const sp_binary_run *run)                                          \
+	{                                                                                         \
+		const float *left = run->left, *right = run->right;                               \
+		float *out = run->out, logs[PIECE];                                               \
+                                                                                                  \
+		for (size_t at = 0, n; at < run->count; at += n) {                                \
+			n = run->count - at < PIECE ? run->count - at : PIECE;                    \
+			for (size_t i = 0; i < n; i++)                                            \
+				logs[i] = right[(at + i) * run->right_step];                      \
+			logarithm(logs, logs, n);                                                 \
+			for (size_t i = 0; i < n; i++) {                                          \
+				float a = left[(at + i) * run->left_step];                        \
+                                                                                                  \
+				out[at + i] = a == 0 ? 0 : a * logs[i];                           \
+			}                                                                         \
+		}                                                                                 \
+	}
+
+TIMES_LOGARITHM(Xlogy, sp_float_log)
+SP_BINARY_VALUE(f64, Xlogy, a == 0 ? 0 : a * log(b))
 TIMES_ROUNDED(f16, Xlogy, log(b))
 TIMES_ROUNDED(bf16, Xlogy, log(b))
 SP_FOR_COMPLEX(SP_BINARY_VALUE, Xlogy, a == 0 ? 0 : a * log(b))
 SP_BINARY_OP(Xlogy, SP_INVALID_DTYPE, NULL, SP_TABLE_FIELD(Xlogy));
-FOR_WIDE(SP_BINARY_VALUE, Xlog1py, a == 0 ? 0 : a * log1p(b))
+
+TIMES_LOGARITHM(Xlog1py, sp_float_log1p)
+SP_BINARY_VALUE(f64, Xlog1py, a == 0 ? 0 : a * log1p(b))
 TIMES_ROUNDED(f16, Xlog1py, log1p(b))
 TIMES_ROUNDED(bf16, Xlog1py, log1p(b))
 SP_FOR_COMPLEX(SP_BINARY_VALUE, Xlog1py, a == 0 ? 0 : a * sp_complex__log1p(b))

@@ -13,15 +13,15 @@
  * matrix is one with its strides exchanged; c [m, n] is dense and must not
  * overlap them.  Any of m, n and k may be 0.
  *
- * Numerics: floats are summed in TensorFlow's order, engine/kernels/float_product.h has it
- * and its bounds; small ones within (SP_GEMM_PASS + k / 304 + 4) * u * sum |a b|.  Half and bfloat16 round every product and every sum to their type, in the
- * order that TensorFlow 2.15 has without oneDNN; TensorFlow cuts a long sum in more places where
- * it spreads a large product over threads.  (Its MatMul of bfloat16 is another one:
- * engine/ops/matmul.c.)  Of the other types each element of c is summed over k in the element
- * type, SP_GEMM_SPAN terms in order and then these sums in order; integers wrap around.  With
- * u = 2^-53 for double an element is within (SP_GEMM_SPAN + k / SP_GEMM_SPAN + 2) * u * sum |a b|
- * of the exact one; with u = 2^-11 for half and 2^-8 for bfloat16 within 2 * k * u * sum |a b|,
- * as long as k * u is small.
+ * Numerics: floats are summed in TensorFlow's order, engine/kernels/float_product.h has it and its
+ * bounds; small ones within (SP_GEMM_PASS + k / 304 + 4) * u * sum |a b|.  Half and bfloat16 round
+ * every product and every sum to their type, in the order that TensorFlow 2.15 has without oneDNN;
+ * TensorFlow cuts a long sum in more places where it spreads a large product over threads.  (Its
+ * MatMul of bfloat16 is another one: engine/ops/matmul.c.)  Of the other types each element of c
+ * is summed over k in the element type, SP_GEMM_SPAN terms in order and then these sums in order;
+ * integers wrap around.  With u = 2^-53 for double an element is within (SP_GEMM_SPAN + k /
+ * SP_GEMM_SPAN + 2) * u * sum |a b| of the exact one; with u = 2^-11 for half and 2^-8 for
+ * bfloat16 within 2 * k * u * sum |a b|, as long as k * u is small.
  * Where terms of a long sum cancel, another order (a processor's without fused
  * multiply-add, TensorFlow's with oneDNN) can differ by more than 1e-5 of what is left.
  * Threads: pure.

@@ -86,19 +86,19 @@ MAX_AND_MIN(f64, double, double, , )
 MAX_AND_MIN(f16, uint16_t, float, sp_half_to_float, sp_half_from_float)
 MAX_AND_MIN(bf16, uint16_t, float, sp_bfloat16_to_float, sp_bfloat16_from_float)
 
-#define COMBINE_SORTED(name, combine_run)                                                       \
-	static void name(void *out, const void *data, const segment_rows *rows)                 \
-	{                                                                                       \
-		size_t end, width = rows->width;                                                \
-                                                                                                \
-		for (size_t start = 0; start < rows->count; start = end) {                      \
-			float *to = (float *)out + (size_t)rows->ids[start] * width;            \
-                                                                                                \
-			for (end = start + 1;                                                   \
-			     end < rows->count && rows->ids[end] == rows->ids[start];)          \
-				end++;                                                          \
+#define COMBINE_SORTED(name, combine_run)                                                         \
+	static void name(void *out, const void *data, const segment_rows *rows)                   \
+	{                                                                                         \
+		size_t end, width = rows->width;                                                  \
+                                                                                                  \
+		for (size_t start = 0; start < rows->count; start = end) {                        \
+			float *to = (float *)out + (size_t)rows->ids[start] * width;              \
+                                                                                                  \
+			for (end = start + 1;                                                     \
+			     end < rows->count && rows->ids[end] == rows->ids[start];)            \
+				end++;                                                            \
 			combine_run((const float *)data + start * width, end - start, width, to); \
-		}                                                                               \
+		}                                                                                 \
 	}
 
 COMBINE_SORTED(sum_sorted, sp_float__sum_rows)

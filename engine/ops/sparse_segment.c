@@ -47,7 +47,7 @@ static const void *row_at(const sp_sparse_rows *rows, size_t i, size_t size)
 typedef void add_rows(void *sum, const sp_sparse_rows *rows);
 
 #define ADD_ROWS(name, type, wide, LOAD)                                         \
-	static void name(void *sum, const sp_sparse_rows *rows)                     \
+	static void name(void *sum, const sp_sparse_rows *rows)                  \
 	{                                                                        \
 		wide *to = sum;                                                  \
 		size_t width = rows->width, n = first_group(rows->count);        \
@@ -83,20 +83,20 @@ ADD_ROWS(add_f16, uint16_t, float, sp_half_to_float)
 ADD_ROWS(add_bf16, uint16_t, float, sp_bfloat16_to_float)
 
 /* Up to nine rows are scaled, more are divided: another rounding. */
-#define SCALE(name, type)                                        \
-	static void name(type *sum, const sp_sparse_rows *rows)     \
-	{                                                        \
-		type by = (type)divisor(rows);                   \
-		type factor = 1 / by;                            \
-                                                                 \
-		if (rows->combiner == SP_COMBINE_SUM || rows->count == 1)    \
-			return;                                  \
-		if (rows->count < 10)                            \
-			for (size_t j = 0; j < rows->width; j++) \
-				sum[j] *= factor;                \
-		else                                             \
-			for (size_t j = 0; j < rows->width; j++) \
-				sum[j] /= by;                    \
+#define SCALE(name, type)                                                 \
+	static void name(type *sum, const sp_sparse_rows *rows)           \
+	{                                                                 \
+		type by = (type)divisor(rows);                            \
+		type factor = 1 / by;                                     \
+                                                                          \
+		if (rows->combiner == SP_COMBINE_SUM || rows->count == 1) \
+			return;                                           \
+		if (rows->count < 10)                                     \
+			for (size_t j = 0; j < rows->width; j++)          \
+				sum[j] *= factor;                         \
+		else                                                      \
+			for (size_t j = 0; j < rows->width; j++)          \
+				sum[j] /= by;                             \
 	}
 
 SCALE(scale_f32, float)
@@ -140,11 +140,11 @@ static void pool_bf16(void *out, const sp_sparse_rows *rows, float *scratch)
 		((uint16_t *)out)[j] = sp_bfloat16_from_float(scratch[j]);
 }
 
-#define POOL_INTEGER(suffix)                                                          \
+#define POOL_INTEGER(suffix)                                                             \
 	static void pool_##suffix(void *out, const sp_sparse_rows *rows, float *scratch) \
-	{                                                                             \
-		(void)scratch;                                                        \
-		add_##suffix(out, rows);                                              \
+	{                                                                                \
+		(void)scratch;                                                           \
+		add_##suffix(out, rows);                                                 \
 	}
 
 POOL_INTEGER(u8)

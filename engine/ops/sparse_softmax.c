@@ -3,32 +3,46 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/kernels/float_functions.h"
+#include "engine/ops/reduce_float.h"
 #include "engine/ops/sparse.h"
 
 /*
  * SparseSoftmax: over the values that are there of each row, whose indices
  * agree in all but the last place.  The result stands in row-major order.
  *
- * Numerics: in the element type, less the row's largest value; half in float.
+ * Numerics: in the element type, less the row's largest value; half in float.  Float's
+ * exponentials and sums are those of float_functions.h and reduce_float.h, and so TensorFlow's.
  */
-#define SOFTMAX(name, type, EXP)                              \
-	static void name(type *values, size_t count)          \
-	{                                                     \
-		type largest = values[0], sum = 0;            \
-                                                              \
-		for (size_t i = 1; i < count; i++)            \
-			if (values[i] > largest)              \
-				largest = values[i];          \
-		for (size_t i = 0; i < count; i++) {          \
-			values[i] = EXP(values[i] - largest); \
-			sum += values[i];                     \
-		}                                             \
-		for (size_t i = 0; i < count; i++)            \
-			values[i] /= sum;                     \
-	}
+static void softmax_f32(float *values, size_t count)
+{
+	float largest = values[0], factor;
 
-SOFTMAX(softmax_f32, float, expf)
-SOFTMAX(softmax_f64, double, exp)
+	for (size_t i = 1; i < count; i++)
+		if (values[i] > largest)
+			largest = values[i];
+	for (size_t i = 0; i < count; i++)
+		values[i] -= largest;
+	sp_float_exp(values, values, count);
+	factor = 1 / sp_float__sum(values, count, 0);
+	for (size_t i = 0; i < count; i++)
+		values[i] *= factor;
+}
+
+static void softmax_f64(double *values, size_t count)
+{
+	double largest = values[0], sum = 0;
+
+	for (size_t i = 1; i < count; i++)
+		if (values[i] > largest)
+			largest = values[i];
+	for (size_t i = 0; i < count; i++) {
+		values[i] = exp(values[i] - largest);
+		sum += values[i];
+	}
+	for (size_t i = 0; i < count; i++)
+		values[i] /= sum;
+}
 
 static size_t row_at(const size_t *order, size_t i)
 {

@@ -56,6 +56,12 @@ for op, inputs in INPUTS.items():
 
 x, y = (a.ravel() for a in np.meshgrid(np.delete(SPECIAL, [12, 13, 14, 15]), np.delete(SPECIAL, [12, 13, 14, 15])))
 cases.add("Pow", {"x": x, "y": y}, name="special")
+for op in ("Xlogy", "Xlog1py"):
+    for count in (5, 64, 75, 803):
+        x, z = uniform(-3, 3, count), np.abs(spread(-6, 6, count))
+        cases.add(op, {"x": x, "y": z})
+        cases.add(op, {"x": x, "y": z[0]}, name="scalar")
+        cases.add(op, {"x": x[0], "y": z}, name="of a scalar")
 for low, high in ((-0.2, 0.2), (-3, 3), (-20, 20)):
     x, y = np.abs(spread(low, high, 803)), uniform(-4, 4, 803)
     cases.add("Pow", {"x": x, "y": y})

@@ -1,8 +1,8 @@
-"""Sums and products of float32 numbers to their last bit, in TensorFlow's order, of segments too, and softmax, which is
-made of them."""
+"""Sums and products of float32 numbers to their last bit, in TensorFlow's order, of segments too, and softmax of both
+kinds, which is made of them."""
 import numpy as np
 
-from op_cases import Cases
+from op_cases import Cases, tf  # which has turned oneDNN off
 
 rng = np.random.default_rng(21)
 cases = Cases("float_sums")
@@ -39,4 +39,19 @@ for shape in ((1, 5), (3, 5), (2, 8), (8, 3), (17, 9), (4, 33), (3, 100), (2, 3,
     x = rng.normal(0, 3, shape).astype(np.float32)
     cases.add("Softmax", {"logits": x}, rtol=3e-7, atol=1e-37)
     cases.add("LogSoftmax", {"logits": x})
+for counts in ((1, 7, 8, 9, 40), (100, 3)):
+    rows = np.repeat(np.arange(len(counts)), counts)
+    indices = np.stack([rows, np.concatenate([np.arange(count) for count in counts])], 1).astype(np.int64)
+    cases.add("SparseSoftmax", {"sp_indices": indices, "sp_values": numbers(len(rows)), "sp_shape": np.int64([len(counts), 100])})
+    cases.add("SparseReduceSum", {"input_indices": indices, "input_values": numbers(len(rows)), "input_shape": np.int64([len(counts), 100]),
+                                  "reduction_axes": np.int32([1])})
+    # In another order, but a sum of so few values has only one.
+    cases.add("SparseReduceSum", {"input_indices": indices, "input_values": numbers(len(rows)), "input_shape": np.int64([len(counts), 100]),
+                                  "reduction_axes": np.int32([0])})
+# TensorFlow's order of these is another: against the definition, within the bound that the operator states.
+x = numbers((300, 2))
+rows, columns = np.meshgrid(np.arange(300), np.arange(2), indexing="ij")
+cases.define("SparseReduceSum", [np.stack([rows, columns], -1).reshape(-1, 2).astype(np.int64), x.ravel(), np.int64([300, 2]), np.int32([0])],
+             {"T": tf.float32}, [x.astype(np.float64).sum(0).astype(np.float32)], name="long columns",
+             atol=300 * 2.0**-24 * float(np.abs(x).sum(0).max()))
 cases.write()

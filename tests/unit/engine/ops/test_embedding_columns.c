@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/ops/embedding_columns.h"
+#include "engine/ops/reduce_float.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -197,6 +198,8 @@ static void buckets_of_later_columns_are_shifted(void **state)
 		       "are not [rows, 2]");
 }
 
+enum { LONGEST_BAG = 200, WIDEST_ROW = 19 };
+
 /* Rows of a table of 5, three to a row at most, against the definition in double. */
 static void rows_are_combined_by_the_definition(void **state)
 {
@@ -240,6 +243,52 @@ static void rows_are_combined_by_the_definition(void **state)
 		}
 }
 
+/* Bags as long as this, of rows as wide as that, against SegmentSum's order and in double. */
+static void check_long_bag(size_t count, size_t width)
+{
+	float table[LONGEST_BAG * WIDEST_ROW], terms[LONGEST_BAG * WIDEST_ROW];
+	float weights[LONGEST_BAG], row[WIDEST_ROW], wanted[WIDEST_ROW];
+	int64_t numbers[LONGEST_BAG], segments[LONGEST_BAG] = {0};
+	sp_pooling pooling = {.combiner = SP_COMBINE_SUM,
+			      .segments = segments,
+			      .weights = weights,
+			      .segment_count = 1};
+
+	for (size_t i = 0; i < count; i++) {
+		numbers[i] = (int64_t)(count - 1 - i);
+		weights[i] = 0.3f + (float)(i % 7) / 3;
+		for (size_t j = 0; j < width; j++)
+			table[i * width + j] = (float)((i * 31 + j * 17) % 101) / 7 - 7;
+	}
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < width; j++)
+			terms[i * width + j] = table[(size_t)numbers[i] * width + j] * weights[i];
+	sp_column_combine(row, width, table, numbers, count, &pooling);
+	sp_float__sum_rows(terms, count, width, wanted);
+	assert_memory_equal(row, wanted, width * sizeof(*row));
+	pooling.weights = NULL;
+	sp_column_combine(row, width, table, numbers, count, &pooling);
+	for (size_t j = 0; j < width; j++) {
+		double sum = 0, size = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			sum += (double)table[i * width + j];
+			size += fabs((double)table[i * width + j]);
+		}
+		assert_true(fabs((double)row[j] - sum) <= (double)count * 0x1p-24 * size);
+	}
+}
+
+static void long_bags_are_summed_as_segments_are(void **state)
+{
+	static const size_t counts[] = {1, 8, 9, 10, 15, 16, 19, 41, LONGEST_BAG};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		for (size_t width = 1; width <= WIDEST_ROW; width += 6)
+			check_long_bag(counts[i], width);
+}
+
 static void a_divisor_of_zero_is_what_the_graph_says(void **state)
 {
 	const float table[] = {1}, weights[] = {1, -1};
@@ -269,6 +318,7 @@ int main(void)
 		cmocka_unit_test(cells_that_are_ignored_are_no_keys),
 		cmocka_unit_test(buckets_of_later_columns_are_shifted),
 		cmocka_unit_test(rows_are_combined_by_the_definition),
+		cmocka_unit_test(long_bags_are_summed_as_segments_are),
 		cmocka_unit_test(a_divisor_of_zero_is_what_the_graph_says),
 	};
 	return cmocka_run_group_tests_name("embedding_columns", tests, set_up, tear_down);
