@@ -15,7 +15,8 @@
  * on; means are cut off towards 0.
  *
  * Numerics: means are summed in the element type, half and bfloat16 rounded after every sum, and
- * divided once.
+ * divided once.  Over rows and columns TensorFlow counts the elements one by one in the element
+ * type, so that the count stops at 2048 halves and 256 bfloat16.
  */
 
 /* The output at one position of `image`. */
@@ -47,6 +48,10 @@ typedef void pixel_fn(const sp_window_plan *p, const sp_window_reach *reach, con
 
 #define MAXIMUM(type, start) PIXEL(type, max, sp_value_##type, start, x > a ? x : a, a)
 #define MEAN(type, name)     PIXEL(type, name, sp_value_##type, 0, a + x, a / (sp_value_##type)n)
+/* More than `most` elements count as so many. */
+#define ROUNDED_MEAN(type, name, most)                      \
+	PIXEL(type, name, float, 0, SP_ROUND_##type(a + x), \
+	      a / SP_ROUND_##type((float)(n < (most) ? n : (most))))
 
 MAXIMUM(f32, -INFINITY)
 MAXIMUM(f64, -INFINITY)
@@ -60,8 +65,10 @@ MAXIMUM(u8, 0)
 MAXIMUM(u16, 0)
 MEAN(f32, mean)
 MEAN(f64, mean)
-PIXEL(f16, mean, float, 0, SP_ROUND_f16(a + x), a / SP_ROUND_f16((float)n))
-PIXEL(bf16, mean, float, 0, SP_ROUND_bf16(a + x), a / SP_ROUND_bf16((float)n))
+ROUNDED_MEAN(f16, mean, 2048)
+ROUNDED_MEAN(bf16, mean, 256)
+ROUNDED_MEAN(f16, volume_mean, INT64_MAX)
+ROUNDED_MEAN(bf16, volume_mean, INT64_MAX)
 PIXEL(u8, mean, int64_t, 0, a + x, n != 0 ? a / n : 0)
 PIXEL(i8, mean, int64_t, 0, a + x, n != 0 ? a / n : 0)
 
@@ -70,7 +77,10 @@ static pixel_fn *const maxima[SP_DTYPE_COUNT] = {
 static pixel_fn *const means[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(mean)};
 static pixel_fn *const volume_maxima[SP_DTYPE_COUNT] = {
 	[SP_FLOAT] = max_f32, [SP_HALF] = max_f16, [SP_BFLOAT16] = max_bf16};
-static pixel_fn *const volume_means[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(mean)};
+static pixel_fn *const volume_means[SP_DTYPE_COUNT] = {[SP_FLOAT] = mean_f32,
+						       [SP_DOUBLE] = mean_f64,
+						       [SP_HALF] = volume_mean_f16,
+						       [SP_BFLOAT16] = volume_mean_bf16};
 static pixel_fn *const code_maxima[SP_DTYPE_COUNT] = {[SP_QUINT8] = max_u8, [SP_QINT8] = max_i8};
 static pixel_fn *const code_means[SP_DTYPE_COUNT] = {[SP_QUINT8] = mean_u8, [SP_QINT8] = mean_i8};
 

@@ -173,4 +173,8 @@ for dtype in (tf.half, tf.bfloat16):
         cases.add("Conv3D", {"input": (rng.normal(size=i), dtype), "filter": (rng.normal(size=f), dtype)}, {"strides": [1] * 5, "padding": "SAME"},
                   name="rounds")
 
+for side in (2, 7):
+    cases.add("AvgPool3D", {"input": (image(2, 7, 7, 7, 3) / 3, tf.bfloat16)}, {"ksize": [1, side, side, side, 1], "strides": ONES + [1], "padding": "VALID"},
+              name="rounded at every step")
+
 cases.write()
