@@ -30,10 +30,23 @@ static bool is_argument(const sp_prepared *node)
 	return node->node->op != NULL && (node->node->op->flags & SP_OP_ARGUMENT) != 0;
 }
 
-static bool is_fed_here(const sp_planner *pl, const sp_prepared *node)
+/* The number of the feed that gives what is read of a port, or NONE. */
+static uint32_t feed_at(const sp_planner *pl, sp_port port)
 {
-	return node->is_fed && !node->broken && node->out_count != 0 &&
-	       pl->feed_of[node->first_value] != SP_PLAN_NONE;
+	const sp_prepared *node = &pl->program->prepared[port.node];
+
+	if (!node->is_fed || node->broken || port.port >= node->out_count)
+		return SP_PLAN_NONE;
+	return pl->feed_of[node->first_value + port.port];
+}
+
+/* Any output of it. */
+static bool is_fed_here(const sp_planner *pl, uint32_t node)
+{
+	for (uint32_t k = 0; k < pl->program->prepared[node].out_count; k++)
+		if (feed_at(pl, (sp_port){node, k}) != SP_PLAN_NONE)
+			return true;
+	return false;
 }
 
 /* ------------------------------------------------------------- backwards */
@@ -42,27 +55,31 @@ bool sp_plan__is_step(const sp_planner *pl, size_t i)
 {
 	const sp_prepared *node = &pl->program->prepared[i];
 
-	if (node->broken || node->is_alias || is_argument(node) || node->level != pl->level ||
-	    is_fed_here(pl, node))
+	if (node->broken || node->is_alias || is_argument(node) || node->level != pl->level)
 		return false;
-	return pl->value[i] != 0 ||
-	       (pl->reach[i] != 0 && pl->level == SP_LEVEL_REQUEST && node->has_effect);
+	return pl->value[i] != 0 || (pl->reach[i] != 0 && pl->level == SP_LEVEL_REQUEST &&
+				     node->has_effect && !is_fed_here(pl, (uint32_t)i));
 }
 
 /*
  * Somebody reads a port: through an identity only what is behind that port is
- * needed, and what its control edges say.
+ * needed, and what its control edges say.  Where it is fed, nothing is.
  */
 static void need_value(sp_planner *pl, sp_port port, uint64_t mask)
 {
 	const sp_prepared *node = &pl->program->prepared[port.node];
+	uint32_t feed;
 
 	while (!node->broken && node->is_alias && port.port < node->node->input_count) {
 		pl->reach[port.node] |= mask;
 		port = node->node->inputs[port.port];
 		node = &pl->program->prepared[port.node];
 	}
-	pl->value[port.node] |= mask;
+	feed = feed_at(pl, port);
+	if (feed == SP_PLAN_NONE)
+		pl->value[port.node] |= mask;
+	else
+		pl->fed[feed] |= mask;
 }
 
 static void pass_on(sp_planner *pl, size_t i)
@@ -83,7 +100,7 @@ static void pass_on(sp_planner *pl, size_t i)
 
 		/* Whether a control edge is alive is a value, too. */
 		if (reads && pl->program->prepared[from].may_die)
-			pl->value[from] |= mask;
+			need_value(pl, (sp_port){from, 0}, mask);
 		pl->reach[from] |= mask;
 	}
 }
@@ -109,7 +126,7 @@ static void walk_back(sp_planner *pl)
 	for (size_t i = pl->program->graph->node_count; i-- > 0;) {
 		const sp_prepared *node = &pl->program->prepared[i];
 
-		if ((pl->value[i] | pl->reach[i]) == 0 || is_fed_here(pl, node))
+		if (pl->value[i] == 0 && (pl->reach[i] == 0 || is_fed_here(pl, (uint32_t)i)))
 			continue;
 		if (!node->broken)
 			note_resource(pl, node);
@@ -278,12 +295,13 @@ static sp_status check_ends(sp_planner *pl)
 	return SP_OK;
 }
 
+/* Two names may be of one feed. */
 static void note_wanted_feeds(sp_planner *pl)
 {
 	for (size_t i = 0; i < pl->entry->feed_count; i++) {
-		uint32_t node = pl->entry->feeds[i].node;
+		uint32_t feed = feed_at(pl, pl->entry->feeds[i]);
 
-		pl->plan->feed_wanted_by[i] = pl->value[node];
+		pl->plan->feed_wanted_by[i] = feed != SP_PLAN_NONE ? pl->fed[feed] : 0;
 	}
 }
 
@@ -294,10 +312,11 @@ static sp_status make(sp_planner *pl)
 	pl->value = sp_arena_zeros(pl->scratch, nodes, sizeof(*pl->value));
 	pl->reach = sp_arena_zeros(pl->scratch, nodes, sizeof(*pl->reach));
 	pl->feed_of = sp_arena_array(pl->scratch, values, sizeof(*pl->feed_of));
+	pl->fed = sp_arena_zeros(pl->scratch, pl->entry->feed_count, sizeof(*pl->fed));
 	pl->resource_seen = sp_arena_zeros(pl->scratch, pl->program->resource_count,
 					   sizeof(*pl->resource_seen));
 	pl->plan->resources = sp_arena_array(pl->program->arena, nodes, sizeof(uint32_t));
-	if (pl->value == NULL || pl->reach == NULL || pl->feed_of == NULL ||
+	if (pl->value == NULL || pl->reach == NULL || pl->feed_of == NULL || pl->fed == NULL ||
 	    pl->resource_seen == NULL || pl->plan->resources == NULL)
 		return sp_plan__no_memory(pl);
 	memset(pl->feed_of, 0xff, values * sizeof(*pl->feed_of));

@@ -19,6 +19,7 @@ typedef struct sp_planner {
 	uint64_t *value;   /* [nodes] outputs that read the node */
 	uint64_t *reach;   /* [nodes] outputs that the node stands behind */
 	uint32_t *feed_of; /* [values] number of the feed that gives the value, or NONE */
+	uint64_t *fed;     /* [feeds] outputs that read it */
 	bool *resource_seen;
 	sp_error *err;
 } sp_planner;

@@ -116,6 +116,54 @@ static void only_what_is_wanted_is_run_and_needs_its_inputs(void **state)
 	assert_non_null(strstr(g.err.text, "'b'"));
 }
 
+/* Unpack of a vector of two: its second output is fed. */
+static const sp_node_def fed_unpack[] = {
+	{NODE("a", "Placeholder"), ATTRS(IS_STRING)},
+	{NODE("u", "Unpack"), INPUTS("a"),
+	 ATTRS({.name = "num", .kind = SP_ATTR_INT, .i = 2}, TYPE("T", SP_STRING))},
+	{NODE("x", "StringLower"), INPUTS("u:0")},
+	{NODE("y", "StringLower"), INPUTS("u:1")},
+};
+
+static void what_only_fed_outputs_are_read_of_is_not_run(void **state)
+{
+	sp_bytes word = {"Fed", 3};
+	sp_tensor feed = text(&word);
+	const sp_tensor *fetches[1];
+
+	(void)state;
+	assert_ok(sp_small_graph_compile(&g, fed_unpack, COUNT(fed_unpack),
+					 &(sp_ends){.feeds = {"u:1"}, .fetches = {"y"}}),
+		  &g.err);
+	assert_ok(run(&feed, NULL, fetches), &g.err);
+	assert_true(sp_bytes_equal_text(sp_tensor_strings(fetches[0])[0], "fed"));
+}
+
+/* And one is not: it comes of the node, which is run. */
+static void an_output_beside_a_fed_one_is_computed(void **state)
+{
+	const bool second[] = {false, true};
+	sp_bytes both[] = {{"One", 3}, {"Two", 3}}, word = {"Fed", 3};
+	sp_tensor feeds[2] = {{.dtype = SP_STRING, .count = 2, .data = both}, text(&word)};
+	const sp_tensor *fetches[2];
+
+	(void)state;
+	feeds[0].shape = sp_shape_vector(2);
+	assert_ok(sp_small_graph_compile(&g, fed_unpack, COUNT(fed_unpack),
+					 &(sp_ends){.feeds = {"a", "u:1"}, .fetches = {"x", "y"}}),
+		  &g.err);
+	assert_ok(run(feeds, NULL, fetches), &g.err);
+	assert_true(sp_bytes_equal_text(sp_tensor_strings(fetches[0])[0], "one"));
+	assert_true(sp_bytes_equal_text(sp_tensor_strings(fetches[1])[0], "fed"));
+	sp_session_reset(g.session);
+
+	feeds[0] = (sp_tensor){0};
+	assert_ok(run(feeds, second, fetches), &g.err);
+	assert_true(sp_bytes_equal_text(sp_tensor_strings(fetches[1])[0], "fed"));
+	assert_int_equal(run(feeds, NULL, fetches), SP_INVALID);
+	assert_non_null(strstr(g.err.text, "'a'"));
+}
+
 static void a_feed_of_another_type_is_refused(void **state)
 {
 	const sp_node_def nodes[] = {{NODE("a", "Placeholder"), ATTRS(IS_STRING)},
@@ -282,6 +330,8 @@ int main(void)
 		TEST(a_branch_is_chosen_by_control_edges),
 		TEST(a_fetch_on_the_branch_not_taken_is_an_error),
 		TEST(only_what_is_wanted_is_run_and_needs_its_inputs),
+		TEST(what_only_fed_outputs_are_read_of_is_not_run),
+		TEST(an_output_beside_a_fed_one_is_computed),
 		TEST(a_feed_of_another_type_is_refused),
 		TEST(what_follows_from_constants_leaves_no_step),
 		TEST(all_missing_operators_are_named_at_once),
