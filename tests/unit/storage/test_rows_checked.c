@@ -1,11 +1,7 @@
 #include "tests/support/cmocka.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "storage/rows.h"
@@ -136,87 +132,10 @@ static void rows_are_put_and_summed_alike(void **state)
 				check_put(dims[d], (sp_row_format)format, shift);
 }
 
-/* ------------------------------------------------------------------ what changes */
-
-enum { DIM = 48, FLICKERING = COUNT * DIM * sizeof(float) };
-
-typedef struct flicker {
-	float *rows; /* another view of the memory that is read */
-	atomic_bool over;
-} flicker;
-
-static void *change_rows(void *context)
-{
-	flicker *f = context;
-	uint64_t seed = 1;
-
-	while (!atomic_load(&f->over)) {
-		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-		f->rows[(seed >> 33) % (COUNT * DIM)] = (float)(seed >> 60) + 1;
-	}
-	return NULL;
-}
-
-/* The sum of the rows as they can be looked up, in the order of their keys. */
-static uint32_t sum_of(const sp_rows *rows, const int64_t *keys)
-{
-	uint32_t crc = 0;
-
-	for (size_t i = 0; i < COUNT; i++) {
-		float elements[DIM];
-		sp_stored_row row;
-
-		assert_true(sp_rows_find(rows, keys[i], &row));
-		row.codec->decode(DIM, row.data, elements);
-		crc = sp_crc32c(crc, elements, sizeof(elements));
-	}
-	return crc;
-}
-
-static void check_flickering(const int64_t *keys, const void *rows)
-{
-	sp_rows_builder *builder = make_builder(DIM, SP_ROW_FP32, keys, COUNT);
-	uint32_t crc = 0;
-	sp_rows *made;
-	sp_error err;
-
-	assert_ok(sp_rows_builder_put_checked(builder, keys, rows, COUNT, &crc, &err), &err);
-	made = freeze(builder);
-	assert_int_equal(sum_of(made, keys), crc);
-	sp_rows_release(made);
-}
-
-/* As when a file is written while it is read: the sum is that of the rows that are there. */
-static void what_changes_meanwhile_is_put_as_it_is_summed(void **state)
-{
-	int file = memfd_create("rows", 0);
-	flicker f = {.over = false};
-	int64_t keys[COUNT];
-	pthread_t thread;
-	void *rows;
-
-	(void)state;
-	assert_true(file >= 0 && ftruncate(file, FLICKERING) == 0);
-	rows = mmap(NULL, FLICKERING, PROT_READ, MAP_SHARED, file, 0);
-	f.rows = mmap(NULL, FLICKERING, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	assert_true(rows != MAP_FAILED && f.rows != MAP_FAILED);
-	for (size_t i = 0; i < COUNT; i++)
-		keys[i] = (int64_t)(i * 7919);
-	assert_int_equal(pthread_create(&thread, NULL, change_rows, &f), 0);
-	for (int round = 0; round < 300; round++)
-		check_flickering(keys, rows);
-	atomic_store(&f.over, true);
-	pthread_join(thread, NULL);
-	munmap(rows, FLICKERING);
-	munmap(f.rows, FLICKERING);
-	close(file);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_put_and_summed_alike),
-		cmocka_unit_test(what_changes_meanwhile_is_put_as_it_is_summed),
 	};
 
 	return cmocka_run_group_tests_name("rows checked", tests, NULL, NULL);
