@@ -54,4 +54,8 @@ rows, columns = np.meshgrid(np.arange(300), np.arange(2), indexing="ij")
 cases.define("SparseReduceSum", [np.stack([rows, columns], -1).reshape(-1, 2).astype(np.int64), x.ravel(), np.int64([300, 2]), np.int32([0])],
              {"T": tf.float32}, [x.astype(np.float64).sum(0).astype(np.float32)], name="long columns",
              atol=300 * 2.0**-24 * float(np.abs(x).sum(0).max()))
+# And where TensorFlow may begin with another input than the first.
+x = [numbers((3, 5)) for _ in range(40)]
+cases.define("AddN", x, {"N": 40, "T": tf.float32}, [np.sum(np.float64(x), 0).astype(np.float32)], name="many",
+             atol=40 * 2.0**-24 * float(np.abs(x).sum(0).max()))
 cases.write()

@@ -297,6 +297,54 @@ static void pooling_follows_its_definition(void **state)
 	}
 }
 
+/* All keys in one segment, rows of any size and sign: the sum, and the bound that table.h states.
+ */
+static void check_long_sum(bool weighted)
+{
+	static float rows[HELD][DIM];
+	static int64_t held[HELD];
+	sp_rows_options options = {.name = "t", .dim = DIM};
+	sp_rows *made;
+	sp_table *table;
+	sp_error err;
+	pooled p;
+
+	for (size_t i = 0; i < HELD; i++) {
+		held[i] = (int64_t)i;
+		for (size_t d = 0; d < DIM; d++)
+			rows[i][d] = ldexpf((float)(int64_t)(next_random() % 4096) - 2048.5f,
+					    (int)(next_random() % 16) - 16);
+	}
+	assert_ok(sp_rows_create(&made, &options, held, &rows[0][0], HELD, &err), &err);
+	table = make_table(DIM, made, NULL);
+	draw_pooled(&p, table, SP_COMBINE_SUM, weighted);
+	for (size_t i = 0; i < KEYS; i++) {
+		p.keys[i] %= HELD;
+		p.segments[i] = 3;
+	}
+	assert_ok(run(&p.lookup, 1, &err), &err);
+	for (size_t d = 0; d < DIM; d++) {
+		double sum = 0, size = 0;
+
+		for (size_t i = 0; i < KEYS; i++) {
+			double term = (weighted ? p.weights[i] : 1) * (double)rows[p.keys[i]][d];
+
+			sum += term;
+			size += fabs(term);
+		}
+		assert_true(fabs((double)p.rows[3 * (DIM + 2) + d] - sum) <=
+			    (KEYS + weighted) * 0x1p-24 * size);
+	}
+	sp_table_destroy(table);
+}
+
+static void long_sums_keep_their_bound(void **state)
+{
+	(void)state;
+	check_long_sum(false);
+	check_long_sum(true);
+}
+
 static void segments_without_keys_are_zeros(void **state)
 {
 	sp_table *table = make_table(2, make_rows(0, 2, 0, 10, SP_ROW_FP32), NULL);
@@ -820,6 +868,7 @@ int main(void)
 		cmocka_unit_test(many_tables_are_one_run),
 		cmocka_unit_test(large_lookups_answer_as_single_keys_do),
 		cmocka_unit_test(pooling_follows_its_definition),
+		cmocka_unit_test(long_sums_keep_their_bound),
 		cmocka_unit_test(segments_without_keys_are_zeros),
 		cmocka_unit_test(a_divisor_of_zero_is_as_asked_for),
 		cmocka_unit_test(wrong_segments_are_refused),
