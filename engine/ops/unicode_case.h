@@ -1,0 +1,36 @@
+#ifndef SP_ENGINE_OPS_UNICODE_CASE_H
+#define SP_ENGINE_OPS_UNICODE_CASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Upper and lower case of any character, of no language in particular.
+ *
+ * Source: full case mappings of the Unicode Character Database (UnicodeData.txt,
+ * SpecialCasing.txt), as TensorFlow 2.15 answers them (scripts/make_unicode_case.py).
+ *
+ * Threads: pure.
+ */
+enum { SP_UNICODE_MOST_CASED = 3 };
+
+/*
+ * What a character becomes; gives how many that are, at least 1.  Sigma is not at the
+ * end of a word here.
+ */
+size_t sp_unicode__lower(int32_t character, int32_t out[SP_UNICODE_MOST_CASED]);
+size_t sp_unicode__upper(int32_t character, int32_t out[SP_UNICODE_MOST_CASED]);
+
+enum { SP_UNICODE_SIGMA = 0x3a3, SP_UNICODE_FINAL_SIGMA = 0x3c2 };
+
+/* What a character is to a sigma: one is final behind a letter and before none. */
+typedef enum sp_unicode_case_class {
+	SP_UNICODE_CASELESS,
+	SP_UNICODE_CASED,
+	SP_UNICODE_IGNORED, /* as if it were not there */
+} sp_unicode_case_class;
+
+sp_unicode_case_class sp_unicode__case_class(int32_t character);
+
+#endif
