@@ -234,22 +234,16 @@ bool sp_mapping_is_broken(const sp_mapping *mapping)
 	return mapping->guard != NULL && atomic_load(&mapping->guard->broken);
 }
 
-/* Whole pages that hold the part, or with `inside` those that it covers; false when none. */
-static bool find_pages(const sp_mapping *mapping, size_t offset, size_t size, bool inside,
-		       char **start, size_t *length)
+/* Whole pages that hold the part; false when none do. */
+static bool find_pages(const sp_mapping *mapping, size_t offset, size_t size, char **start,
+		       size_t *length)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), end;
 
 	if (offset >= mapping->size)
 		return false;
 	end = size < mapping->size - offset ? offset + size : mapping->size;
-	if (inside) {
-		offset = (offset + page - 1) & ~(page - 1);
-		if (end != mapping->size)
-			end &= ~(page - 1);
-	} else {
-		offset &= ~(page - 1);
-	}
+	offset &= ~(page - 1);
 	if (offset >= end)
 		return false;
 	*start = (char *)mapping->data + offset;
@@ -261,14 +255,14 @@ void sp_mapping_advise(const sp_mapping *mapping, size_t offset, size_t size,
 		       sp_mapping_advice advice)
 {
 	static const int system_advice[] = {
-		[SP_MAPPING_NORMAL] = MADV_NORMAL, [SP_MAPPING_SEQUENTIAL] = MADV_SEQUENTIAL,
-		[SP_MAPPING_RANDOM] = MADV_RANDOM, [SP_MAPPING_WILL_NEED] = MADV_WILLNEED,
-		[SP_MAPPING_DONE] = MADV_DONTNEED, [SP_MAPPING_HUGE] = MADV_HUGEPAGE,
+		[SP_MAPPING_RANDOM] = MADV_RANDOM,
+		[SP_MAPPING_WILL_NEED] = MADV_WILLNEED,
+		[SP_MAPPING_HUGE] = MADV_HUGEPAGE,
 	};
 	char *start;
 	size_t length;
 
-	if (find_pages(mapping, offset, size, advice == SP_MAPPING_DONE, &start, &length))
+	if (find_pages(mapping, offset, size, &start, &length))
 		madvise(start, length, system_advice[advice]);
 }
 
@@ -287,7 +281,7 @@ bool sp_mapping_populate(const sp_mapping *mapping, size_t offset, size_t size)
 	char *start;
 	size_t length;
 
-	if (find_pages(mapping, offset, size, false, &start, &length) &&
+	if (find_pages(mapping, offset, size, &start, &length) &&
 	    madvise(start, length, MADV_POPULATE_READ) != 0)
 		touch(start, length);
 	return !sp_mapping_is_broken(mapping);

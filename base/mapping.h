@@ -62,16 +62,12 @@ bool sp_mapping_is_broken(const sp_mapping *mapping);
 
 /* What will be done with a part of the mapping; the system may ignore it. */
 typedef enum sp_mapping_advice {
-	SP_MAPPING_NORMAL, /* neither of the next two */
-	SP_MAPPING_SEQUENTIAL,
 	SP_MAPPING_RANDOM,
 	SP_MAPPING_WILL_NEED, /* start reading it from disk, don't wait */
-	SP_MAPPING_DONE, /* it no longer counts as this process's memory; reading it again is fine
-			  */
-	SP_MAPPING_HUGE, /* on huge pages where the file system has them */
+	SP_MAPPING_HUGE,      /* on huge pages where the file system has them */
 } sp_mapping_advice;
 
-/* The part is clipped to the mapping; DONE takes whole pages only. */
+/* The part is clipped to the mapping. */
 void sp_mapping_advise(const sp_mapping *mapping, size_t offset, size_t size,
 		       sp_mapping_advice advice);
 

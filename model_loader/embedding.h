@@ -146,8 +146,7 @@ typedef struct sp_row_selection {
  * Delivers rows of `dim` elements to `sink`, by at most `threads` threads.
  * What has been put may be used once it has returned SP_OK.
  *
- * Memory: a few hundred KB per thread, and 12 bytes for every 256 KB of rows;
- * pages of the files are given back as they are done with.
+ * Memory: a few hundred KB per thread, and 12 bytes for every 256 KB of rows.
  */
 SP_MUST_CHECK sp_status sp_embedding_read(const sp_embedding_rows *rows, size_t dim,
 					  const sp_row_selection *selection,

@@ -97,7 +97,7 @@ static void an_empty_file_is_an_empty_mapping(void **state)
 	assert_int_equal(m.size, 0);
 	assert_false(sp_mapping_is_broken(&m));
 	assert_true(sp_mapping_populate(&m, 0, 100));
-	sp_mapping_advise(&m, 0, 100, SP_MAPPING_DONE);
+	sp_mapping_advise(&m, 0, 100, SP_MAPPING_RANDOM);
 	sp_mapping_close(&m);
 }
 
@@ -136,8 +136,6 @@ static void populating_says_whether_the_file_is_whole(void **state)
 
 	(void)state;
 	sp_mapping_advise(&m, 0, SIZE, SP_MAPPING_RANDOM);
-	sp_mapping_advise(&m, 0, SIZE, SP_MAPPING_NORMAL);
-	sp_mapping_advise(&m, 0, SIZE, SP_MAPPING_SEQUENTIAL);
 	sp_mapping_advise(&m, 100, 50, SP_MAPPING_WILL_NEED);
 	sp_mapping_advise(&m, 0, SIZE, SP_MAPPING_HUGE);
 	assert_true(sp_mapping_populate(&m, 0, SIZE));
@@ -147,47 +145,14 @@ static void populating_says_whether_the_file_is_whole(void **state)
 	assert_true(sp_mapping_populate(&m, SIZE, 1));
 	assert_true(sp_mapping_populate(&m, SIZE_MAX, SIZE_MAX));
 	assert_true(sp_mapping_populate(&m, 17, SIZE_MAX));
-	sp_mapping_advise(&m, 1, SIZE_MAX, SP_MAPPING_DONE);
-	sp_mapping_advise(&m, SIZE_MAX, 1, SP_MAPPING_DONE);
+	sp_mapping_advise(&m, 1, SIZE_MAX, SP_MAPPING_WILL_NEED);
+	sp_mapping_advise(&m, SIZE_MAX, 1, SP_MAPPING_WILL_NEED);
 	assert_int_equal(byte_at(&m, SIZE - 1), PAGES);
 
 	assert_int_equal(truncate(here.path, PAGE), 0);
 	assert_true(sp_mapping_populate(&m, 0, PAGE));
 	assert_false(sp_mapping_populate(&m, 0, SIZE));
 	assert_true(sp_mapping_is_broken(&m));
-	sp_mapping_close(&m);
-}
-
-/* What is resident of this process's memory that files are behind, in KiB. */
-static long resident_file_kib(void)
-{
-	FILE *f = fopen("/proc/self/status", "r");
-	char line[256];
-	long kib = -1;
-
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "RssFile: %ld", &kib) == 1)
-			break;
-	fclose(f);
-	return kib;
-}
-
-static void what_is_done_with_is_no_memory_of_ours(void **state)
-{
-	enum { MIB = 1 << 20 };
-	sp_mapping m;
-	long before;
-
-	(void)state;
-	write_pages(1);
-	assert_int_equal(truncate(here.path, 64 * MIB), 0);
-	m = map_file();
-	before = resident_file_kib();
-	assert_true(sp_mapping_populate(&m, 0, m.size));
-	assert_true(resident_file_kib() > before + 60 * 1024);
-	sp_mapping_advise(&m, 0, m.size, SP_MAPPING_DONE);
-	assert_true(resident_file_kib() < before + 4 * 1024);
 	sp_mapping_close(&m);
 }
 
@@ -548,7 +513,6 @@ int main(void)
 		CASE(an_empty_file_is_an_empty_mapping),
 		CASE(a_file_cut_under_us_reads_as_zeros_and_is_broken),
 		CASE(populating_says_whether_the_file_is_whole),
-		CASE(what_is_done_with_is_no_memory_of_ours),
 		CASE(threads_that_read_while_the_file_is_cut_all_know_it),
 		CASE(mappings_come_and_go_in_many_threads),
 		CASE(as_many_as_there_is_room_for),
