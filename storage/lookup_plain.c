@@ -178,6 +178,44 @@ GATHER(gather_woven, , hash_block, locate_block, answer_woven, ANY_SIZE)
 
 #if defined(__x86_64__)
 
+#define AVX2 __attribute__((target("avx2,bmi2")))
+
+/* An absent row is not woven: it keeps all of its bits, and its magnitudes as they are. */
+AVX2 INLINE void answer_woven_avx2(const plain *p, const char *slot, int64_t key, size_t dim,
+				   float *to)
+{
+	uintptr_t is_held = -(uintptr_t)(sp_woven__holds_avx2(slot, key) &
+					 (key != SP_ROWS_EMPTY_KEY));
+	const char *from = (const char *)(((uintptr_t)slot & is_held) |
+					  ((uintptr_t)absent_row(p, key, dim) & ~is_held));
+	__m256i woven = _mm256_set1_epi32((int)is_held), zero = _mm256_setzero_si256();
+	__m256i key_bits = _mm256_and_si256(woven, _mm256_set1_epi32((int)SP_WOVEN_KEY));
+	__m256i least = _mm256_and_si256(woven, _mm256_set1_epi32((int)SP_WOVEN_LEAST));
+	__m256i low = _mm256_set1_epi32((int)SP_WOVEN_LOW);
+
+	if (__builtin_expect(sp_woven_row_outlier(slot) != SP_WOVEN_NO_OUTLIER, 0)) {
+		answer_woven(p, slot, key, dim, to);
+		return;
+	}
+#pragma GCC unroll 4
+	for (size_t i = 0; i < SP_WOVEN_ELEMENTS; i += 8) {
+		__m256i bits = _mm256_loadu_si256((const void *)(from + i * sizeof(float)));
+		__m256i is_zero = _mm256_cmpeq_epi32(_mm256_and_si256(bits, low), zero);
+
+		bits = _mm256_add_epi32(_mm256_andnot_si256(key_bits, bits),
+					_mm256_andnot_si256(is_zero, least));
+		_mm256_storeu_si256((void *)(to + i), bits);
+	}
+	copy_elements(to + SP_WOVEN_ELEMENTS, (const float *)from + SP_WOVEN_ELEMENTS,
+		      dim - SP_WOVEN_ELEMENTS);
+}
+
+#define STAGES_AVX2 AVX2, hash_block, locate_block
+
+GATHER(gather_front_avx2, STAGES_AVX2, answer_front, ANY_SIZE)
+GATHER(gather_woven_avx2, STAGES_AVX2, answer_woven_avx2, ANY_SIZE)
+GATHER(gather_woven_32_avx2, STAGES_AVX2, answer_woven_avx2, 32, 128)
+
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2")))
 
 /* sp_placement_hash() and sp_placement_bucket() of eight keys; there is a place for each. */
@@ -304,6 +342,13 @@ void sp_lookup__gather_plain(const sp_lookup *lookup)
 			gather_woven_32_avx512(lookup);
 		else
 			(woven ? gather_woven_avx512 : gather_front_avx512)(lookup);
+		return;
+	}
+	if (sp_cpu_has(SP_ISA_AVX2)) {
+		if (woven && lookup->table->rules->dim == 32)
+			gather_woven_32_avx2(lookup);
+		else
+			(woven ? gather_woven_avx2 : gather_front_avx2)(lookup);
 		return;
 	}
 #endif

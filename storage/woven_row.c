@@ -103,21 +103,11 @@ bool sp_woven_row_suits(size_t dim, const void *rows, size_t count)
 
 #define AVX2 __attribute__((target("avx2")))
 
-/* Of eight elements, the bits of the key; `mark` has them as its lowest. */
-AVX2 static inline __m256i key_lanes_avx2(uint64_t mark)
-{
-	__m256i at = _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14);
-	__m256i all = _mm256_set1_epi32((int)(mark & 0xffff));
-
-	return _mm256_and_si256(_mm256_slli_epi32(_mm256_srlv_epi32(all, at), AT),
-				_mm256_set1_epi32((int)KEY));
-}
-
 AVX2 static bool weave_avx2(int64_t key, const void *elements, void *row)
 {
 	__m256i sign = _mm256_set1_epi32((int)SIGN), low = _mm256_set1_epi32((int)LOW);
 	__m256i least = _mm256_set1_epi32((int)LEAST), zero = _mm256_setzero_si256();
-	__m256i all_fit = _mm256_set1_epi32(-1);
+	__m256i all_fit = _mm256_set1_epi32(-1), key_bits = _mm256_set1_epi32((int)KEY);
 	uint64_t mark = ~(uint64_t)key;
 
 	for (size_t i = 0; i < ELEMENTS; i += 8, mark >>= 16) {
@@ -132,7 +122,9 @@ AVX2 static bool weave_avx2(int64_t key, const void *elements, void *row)
 
 		all_fit = _mm256_and_si256(all_fit, _mm256_or_si256(is_zero, fits));
 		woven = _mm256_or_si256(woven, _mm256_and_si256(bits, sign));
-		woven = _mm256_or_si256(woven, key_lanes_avx2(mark));
+		woven = _mm256_or_si256(
+			woven,
+			_mm256_and_si256(sp_woven__key_lanes_avx2((uint32_t)mark), key_bits));
 		_mm256_storeu_si256((void *)((char *)row + i * 4), woven);
 	}
 	return _mm256_movemask_epi8(all_fit) == -1 && is_plain_first(elements);
@@ -156,16 +148,7 @@ AVX2 static void unweave_avx2(const void *row, float *elements)
 
 AVX2 static bool holds_avx2(const void *row, int64_t key)
 {
-	__m256i differences = _mm256_setzero_si256();
-	uint64_t mark = ~(uint64_t)key;
-
-	for (size_t i = 0; i < ELEMENTS; i += 8, mark >>= 16) {
-		__m256i bits = _mm256_loadu_si256((const void *)((const char *)row + i * 4));
-
-		differences = _mm256_or_si256(differences,
-					      _mm256_xor_si256(bits, key_lanes_avx2(mark)));
-	}
-	return _mm256_testz_si256(differences, _mm256_set1_epi32((int)KEY));
+	return sp_woven__holds_avx2(row, key);
 }
 
 /* ---------------------------------------------------------------- AVX-512 */

@@ -20,6 +20,31 @@ static inline bool sp_woven__is_plain_first(uint32_t bits)
 extern const sp_woven_codec sp_woven__codec_avx2;
 extern const sp_woven_codec sp_woven__codec_avx512;
 
+/* What eight elements have of the lowest 16 bits of `mark`, in SP_WOVEN_KEY; other bits are
+ * anything. */
+__attribute__((target("avx2"))) static inline __m256i sp_woven__key_lanes_avx2(uint32_t mark)
+{
+	__m256i to_place = _mm256_setr_epi32(29, 27, 25, 23, 21, 19, 17, 15);
+
+	return _mm256_sllv_epi32(_mm256_set1_epi32((int)mark), to_place);
+}
+
+__attribute__((target("avx2"))) static inline bool sp_woven__holds_avx2(const void *row,
+									int64_t key)
+{
+	__m256i differences = _mm256_setzero_si256();
+	uint64_t mark = ~(uint64_t)key;
+
+#pragma GCC unroll 4
+	for (size_t i = 0; i < SP_WOVEN_ELEMENTS; i += 8, mark >>= 16) {
+		__m256i bits = _mm256_loadu_si256((const void *)((const char *)row + i * 4));
+
+		bits = _mm256_xor_si256(bits, sp_woven__key_lanes_avx2((uint32_t)mark));
+		differences = _mm256_or_si256(differences, bits);
+	}
+	return _mm256_testz_si256(differences, _mm256_set1_epi32((int)SP_WOVEN_KEY));
+}
+
 /*
  * What sixteen elements have of ~key, of which `half` is the lower 32 bits for the
  * first and the upper for the others: in SP_WOVEN_KEY; other bits are anything.
