@@ -148,23 +148,31 @@ void sp_product_row_finish(const sp_product_row *row, float *y, size_t count)
 		y[j] = row->totals[j] + row->sums[j];
 }
 
+/* Eight running sums, as two registers: a type of eight the compiler would keep in memory. */
 typedef float four __attribute__((vector_size(4 * sizeof(float)), aligned(4)));
-typedef float eight __attribute__((vector_size(8 * sizeof(float)), aligned(4)));
+
+#define FOUR_AT(x) (*(const four *)(x))
+
+static float sum_of(four low, four high)
+{
+	four sums = low + high;
+
+	return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+}
 
 float sp_product_dot(const float *a, const float *b, size_t k, bool alone)
 {
-	eight sums = {0};
+	four low = {0}, high = {0};
 	size_t i = 0;
 	float sum;
 
-	for (; i + 8 <= k; i += 8)
-		sums += *(const eight *)(a + i) * *(const eight *)(b + i);
-	sum = ((sums[0] + sums[4]) + (sums[2] + sums[6])) +
-	      ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+	for (; i + 8 <= k; i += 8) {
+		low += FOUR_AT(a + i) * FOUR_AT(b + i);
+		high += FOUR_AT(a + i + 4) * FOUR_AT(b + i + 4);
+	}
+	sum = sum_of(low, high);
 	if (alone && i + 4 <= k) {
-		four rest = *(const four *)(a + i) * *(const four *)(b + i);
-
-		sum += (rest[0] + rest[2]) + (rest[1] + rest[3]);
+		sum += sum_of(FOUR_AT(a + i) * FOUR_AT(b + i), (four){0});
 		i += 4;
 	}
 	for (; i < k; i++)
@@ -174,21 +182,24 @@ float sp_product_dot(const float *a, const float *b, size_t k, bool alone)
 
 float sp_product_inner(const float *a, const float *b, size_t k)
 {
-	eight even = {0}, odd = {0};
+	four even[2] = {{0}}, odd[2] = {{0}};
 	size_t i = 0;
 	float sum;
 
 	for (; i + 16 <= k; i += 16) {
-		even += *(const eight *)(a + i) * *(const eight *)(b + i);
-		odd += *(const eight *)(a + i + 8) * *(const eight *)(b + i + 8);
+		even[0] += FOUR_AT(a + i) * FOUR_AT(b + i);
+		even[1] += FOUR_AT(a + i + 4) * FOUR_AT(b + i + 4);
+		odd[0] += FOUR_AT(a + i + 8) * FOUR_AT(b + i + 8);
+		odd[1] += FOUR_AT(a + i + 12) * FOUR_AT(b + i + 12);
 	}
-	even += odd;
+	even[0] += odd[0];
+	even[1] += odd[1];
 	if (i + 8 <= k) {
-		even += *(const eight *)(a + i) * *(const eight *)(b + i);
+		even[0] += FOUR_AT(a + i) * FOUR_AT(b + i);
+		even[1] += FOUR_AT(a + i + 4) * FOUR_AT(b + i + 4);
 		i += 8;
 	}
-	sum = ((even[0] + even[4]) + (even[2] + even[6])) +
-	      ((even[1] + even[5]) + (even[3] + even[7]));
+	sum = sum_of(even[0], even[1]);
 	for (; i < k; i++)
 		sum += a[i] * b[i];
 	return sum;

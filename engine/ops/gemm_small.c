@@ -16,10 +16,8 @@
  */
 enum { PANEL = 16, FOUR = 4, EIGHT = 8, DEPTH = SP_GEMM_PASS };
 
-typedef float panel_row __attribute__((vector_size(PANEL * sizeof(float)), aligned(4)));
 typedef float four __attribute__((vector_size(FOUR * sizeof(float)), aligned(4)));
 
-#define ROW_AT(x)  (*(const panel_row *)(x))
 #define FOUR_AT(x) (*(const four *)(x))
 
 /* Some columns of b over some of k, and the rows of a that they are multiplied with. */
@@ -35,42 +33,7 @@ typedef struct panel {
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* sums[i] = row i of a times the panel, for `rows` rows side by side. */
-INLINE void multiply_rows(const panel *p, size_t row, const size_t rows)
-{
-	const float *a = p->a + row * p->a_row, *b = p->b;
-	panel_row sums[FOUR];
-
-#pragma GCC unroll 4
-	for (size_t i = 0; i < rows; i++)
-		sums[i] = (panel_row){0};
-	for (size_t k = 0; k < p->depth; k++, a += p->a_column, b += p->b_row)
-#pragma GCC unroll 4
-		for (size_t i = 0; i < rows; i++)
-			sums[i] += ROW_AT(b) * a[i * p->a_row];
-#pragma GCC unroll 4
-	for (size_t i = 0; i < rows; i++)
-		memcpy(p->sums[row + i], &sums[i], sizeof(sums[i]));
-}
-
-/* The same for a row of four and the fours of the last panel: even and odd terms. */
-INLINE void multiply_fours(const panel *p, size_t row)
-{
-	const float *a = p->a + row * p->a_row, *b = p->b;
-	panel_row even = {0}, odd = {0};
-	size_t k = 0;
-
-	for (; k + 1 < p->depth - p->depth % EIGHT; k += 2) {
-		even += ROW_AT(b + k * p->b_row) * a[k * p->a_column];
-		odd += ROW_AT(b + (k + 1) * p->b_row) * a[(k + 1) * p->a_column];
-	}
-	even += odd;
-	for (; k < p->depth; k++)
-		even += ROW_AT(b + k * p->b_row) * a[k * p->a_column];
-	memcpy(p->sums[row], &even, sizeof(even));
-}
-
-/* And for the columns after these: every eighth term. */
+/* A row of four by the columns of the last panel after its fours: every eighth term. */
 INLINE void multiply_rest(const panel *p, size_t row)
 {
 	const float *a = p->a + row * p->a_row, *b = p->b + p->fours;
@@ -93,45 +56,25 @@ INLINE void multiply_rest(const panel *p, size_t row)
 	memcpy(p->sums[row] + p->fours, &s[0], sizeof(s[0]));
 }
 
-/* `height` rows, of which sums has room for. */
-INLINE void multiply_panel(const panel *p, size_t height, size_t width)
-{
-	size_t row = 0;
-
-	for (; row + FOUR <= height; row += FOUR) {
-		if (width == PANEL) {
-			multiply_rows(p, row, FOUR);
-			continue;
-		}
-		for (size_t i = row; i < row + FOUR; i++) {
-			if (p->fours != 0)
-				multiply_fours(p, i);
-			if (p->fours != width)
-				multiply_rest(p, i);
-		}
-	}
-	for (; row < height; row++)
-		multiply_rows(p, row, 1);
-}
-
-static void multiply_any(const panel *p, size_t height, size_t width)
-{
-	multiply_panel(p, height, width);
-}
+#define NAME(x) x##_any
+#define TARGET
+#define LANES   4
+#define VECTORS 4
+#include "engine/ops/gemm_small.inc"
 
 #if defined(__x86_64__)
 
-__attribute__((target("avx512f"))) static void multiply_avx512(const panel *p, size_t height,
-							       size_t width)
-{
-	multiply_panel(p, height, width);
-}
+#define NAME(x) x##_avx512
+#define TARGET  __attribute__((target("avx512f")))
+#define LANES   16
+#define VECTORS 1
+#include "engine/ops/gemm_small.inc"
 
-__attribute__((target("avx2"))) static void multiply_avx2(const panel *p, size_t height,
-							  size_t width)
-{
-	multiply_panel(p, height, width);
-}
+#define NAME(x) x##_avx2
+#define TARGET  __attribute__((target("avx2")))
+#define LANES   8
+#define VECTORS 2
+#include "engine/ops/gemm_small.inc"
 
 static void multiply(const panel *p, size_t height, size_t width)
 {

@@ -4,38 +4,44 @@
 #include <string.h>
 
 /*
- * How many numbers a register holds, from where on sums along a column go side by side, and how
- * long a row may be that is not halved.
+ * How many numbers a register of TensorFlow's holds, from where on sums along a column go side by
+ * side, and how long a row may be that is not halved.
  */
-enum { LANES = 8, UNROLL = 4, LONG_COLUMN = 16, LEAF = 1024 * LANES };
+enum { LANES = 8, HALF = LANES / 2, UNROLL = 4, LONG_COLUMN = 16, LEAF = 1024 * LANES };
 
-typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
+/* Half of the lanes, which is what every processor has: wider types would be kept in memory. */
+typedef float half_lanes __attribute__((vector_size(HALF * sizeof(float)), aligned(4)));
 
-#define LANES_AT(x) (*(const lanes *)(x))
+#define LANES_AT(x) (*(const half_lanes *)(x))
 #define ITSELF(x)   (x)
 #define SQUARE(x)   ((x) * (x))
 
 /* acc[l] OP= TERM(x[l]) from left to right, and at the end across the lanes. */
-#define LEAF_OF(name, start, OP, TERM)                                                       \
-	static float name##_leaf(const float *x, size_t n)                                   \
-	{                                                                                    \
-		size_t unrolled = n - n % (UNROLL * LANES), whole = n - n % LANES, i = 0;    \
-		lanes a = (lanes){0} + start, b = a, c = a, d = a;                           \
-		float rest = start;                                                          \
-                                                                                             \
-		for (; i < unrolled; i += UNROLL * LANES) {                                  \
-			a = a OP TERM(LANES_AT(x + i));                                      \
-			b = b OP TERM(LANES_AT(x + i + LANES));                              \
-			c = c OP TERM(LANES_AT(x + i + 2 * LANES));                          \
-			d = d OP TERM(LANES_AT(x + i + 3 * LANES));                          \
-		}                                                                            \
-		a = a OP b OP c OP d;                                                        \
-		for (; i < whole; i += LANES)                                                \
-			a = a OP TERM(LANES_AT(x + i));                                      \
-		for (; i < n; i++)                                                           \
-			rest = rest OP TERM(x[i]);                                           \
-		return rest OP(                                                              \
-			((a[0] OP a[4])OP(a[2] OP a[6]))OP((a[1] OP a[5])OP(a[3] OP a[7]))); \
+#define LEAF_OF(name, start, OP, TERM)                                                    \
+	static half_lanes name##_half(const float *x, size_t n)                           \
+	{                                                                                 \
+		size_t unrolled = n - n % (UNROLL * LANES), whole = n - n % LANES, i = 0; \
+		half_lanes a = (half_lanes){0} + start, b = a, c = a, d = a;              \
+                                                                                          \
+		for (; i < unrolled; i += UNROLL * LANES) {                               \
+			a = a OP TERM(LANES_AT(x + i));                                   \
+			b = b OP TERM(LANES_AT(x + i + LANES));                           \
+			c = c OP TERM(LANES_AT(x + i + 2 * LANES));                       \
+			d = d OP TERM(LANES_AT(x + i + 3 * LANES));                       \
+		}                                                                         \
+		a = a OP b OP c OP d;                                                     \
+		for (; i < whole; i += LANES)                                             \
+			a = a OP TERM(LANES_AT(x + i));                                   \
+		return a;                                                                 \
+	}                                                                                 \
+	static float name##_leaf(const float *x, size_t n)                                \
+	{                                                                                 \
+		half_lanes a = name##_half(x, n) OP name##_half(x + HALF, n);             \
+		float rest = start;                                                       \
+                                                                                          \
+		for (size_t i = n - n % LANES; i < n; i++)                                \
+			rest = rest OP TERM(x[i]);                                        \
+		return rest OP((a[0] OP a[2])OP(a[1] OP a[3]));                           \
 	}
 
 /* Where a row that is too long is cut: at a register's boundary, counted from the tensor's start.
@@ -64,30 +70,35 @@ static size_t left_half(size_t n, size_t first)
 	}
 
 /* Steps of `stride`: a column, and LANES of them. */
-#define COLUMN(name, start, OP, TERM)                                                   \
-	static float name##_column(const float *x, size_t n, size_t stride)             \
-	{                                                                               \
-		float a = start;                                                        \
-                                                                                        \
-		for (size_t i = 0; i < n; i++)                                          \
-			a = a OP TERM(x[i * stride]);                                   \
-		return a;                                                               \
-	}                                                                               \
-	static void name##_columns(float *out, const float *x, size_t n, size_t stride) \
-	{                                                                               \
-		size_t unrolled = n < LONG_COLUMN ? 0 : n - n % UNROLL, i = 0;          \
-		lanes a = (lanes){0} + start, b = a, c = a, d = a;                      \
-                                                                                        \
-		for (; i < unrolled; i += UNROLL) {                                     \
-			a = a OP TERM(LANES_AT(x + i * stride));                        \
-			b = b OP TERM(LANES_AT(x + (i + 1) * stride));                  \
-			c = c OP TERM(LANES_AT(x + (i + 2) * stride));                  \
-			d = d OP TERM(LANES_AT(x + (i + 3) * stride));                  \
-		}                                                                       \
-		a = a OP b OP c OP d;                                                   \
-		for (; i < n; i++)                                                      \
-			a = a OP TERM(LANES_AT(x + i * stride));                        \
-		memcpy(out, &a, sizeof(a));                                             \
+#define COLUMN(name, start, OP, TERM)                                                        \
+	static float name##_column(const float *x, size_t n, size_t stride)                  \
+	{                                                                                    \
+		float a = start;                                                             \
+                                                                                             \
+		for (size_t i = 0; i < n; i++)                                               \
+			a = a OP TERM(x[i * stride]);                                        \
+		return a;                                                                    \
+	}                                                                                    \
+	static void name##_half_columns(float *out, const float *x, size_t n, size_t stride) \
+	{                                                                                    \
+		size_t unrolled = n < LONG_COLUMN ? 0 : n - n % UNROLL, i = 0;               \
+		half_lanes a = (half_lanes){0} + start, b = a, c = a, d = a;                 \
+                                                                                             \
+		for (; i < unrolled; i += UNROLL) {                                          \
+			a = a OP TERM(LANES_AT(x + i * stride));                             \
+			b = b OP TERM(LANES_AT(x + (i + 1) * stride));                       \
+			c = c OP TERM(LANES_AT(x + (i + 2) * stride));                       \
+			d = d OP TERM(LANES_AT(x + (i + 3) * stride));                       \
+		}                                                                            \
+		a = a OP b OP c OP d;                                                        \
+		for (; i < n; i++)                                                           \
+			a = a OP TERM(LANES_AT(x + i * stride));                             \
+		memcpy(out, &a, sizeof(a));                                                  \
+	}                                                                                    \
+	static void name##_columns(float *out, const float *x, size_t n, size_t stride)      \
+	{                                                                                    \
+		name##_half_columns(out, x, n, stride);                                      \
+		name##_half_columns(out + HALF, x + HALF, n, stride);                        \
 	}
 
 /* The elements of one output, wherever they are, in their order. */
@@ -144,15 +155,15 @@ float sp_float__sum(const float *x, size_t n, size_t first)
 	return sum_row(x, n, first);
 }
 
-#define ALL_COLUMNS(name, fn)                                                  \
-	void name(const float *x, size_t n, size_t width, float *out)          \
-	{                                                                      \
-		size_t j = 0;                                                  \
-                                                                               \
-		for (; j + LANES <= width; j += LANES)                         \
-			fn##_columns(out + j, x + j, n, width);                \
-		for (; j < width; j++)                                         \
-			out[j] = fn##_column(x + j, n, width);                 \
+#define ALL_COLUMNS(name, fn)                                         \
+	void name(const float *x, size_t n, size_t width, float *out) \
+	{                                                             \
+		size_t j = 0;                                         \
+                                                                      \
+		for (; j + LANES <= width; j += LANES)                \
+			fn##_columns(out + j, x + j, n, width);       \
+		for (; j < width; j++)                                \
+			out[j] = fn##_column(x + j, n, width);        \
 	}
 
 ALL_COLUMNS(sp_float__sum_rows, sum)
