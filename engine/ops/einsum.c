@@ -16,7 +16,8 @@
  * and the output number the products (BATCH), those in one operand and the
  * output are its rows or columns (LEFT, RIGHT), those in both operands only are
  * summed over by the product (INNER); those in one operand only are summed over
- * before.  An operand that does not lie in that order is copied into it.
+ * before.  An operand that does not lie in that order is copied into it.  Where nothing is
+ * summed, elements are multiplied where they lie.
  *
  * Numerics: engine/ops/gemm.h.  A sum before the product rounds to the element
  * type.  Half and bfloat16 are TensorFlow's to the bit where the letters lie in the order
@@ -38,11 +39,22 @@ typedef struct subscript {
 
 typedef void collect_fn(const void *in, void *out, sp_reduce_walk *kept, sp_reduce_walk *reduced);
 
+/* The elements of one operand along the last dimension of the output; the walk is over the others.
+ */
+typedef struct factor {
+	const void *cells;
+	sp_reduce_walk walk;
+	size_t stride;
+} factor;
+
+typedef void pair_fn(factor *a, factor *b, size_t last, void *out);
+
 typedef struct einsum_state {
 	subscript subscripts[3]; /* the operands', the output's */
 	size_t operands;
 	collect_fn *collect;
 	sp_gemm_fn *multiply;
+	pair_fn *pair;
 	char names[NAMED]; /* of the labels */
 	int name_count;
 } einsum_state;
@@ -73,6 +85,30 @@ COLLECT(i64, collect)
 
 static collect_fn *const collectors[SP_DTYPE_COUNT] = {
 	SP_TABLE_FIELD(collect), [SP_INT32] = collect_i32, [SP_INT64] = collect_i64};
+
+/* out = a * b, element by element. */
+#define PAIR(type, name)                                                                         \
+	static void name##_##type(factor *a, factor *b, size_t last, void *out)                  \
+	{                                                                                        \
+		sp_cell_##type *to = out;                                                        \
+                                                                                                 \
+		do {                                                                             \
+			const sp_cell_##type *x = (const sp_cell_##type *)a->cells + a->walk.at; \
+			const sp_cell_##type *y = (const sp_cell_##type *)b->cells + b->walk.at; \
+                                                                                                 \
+			for (size_t i = 0; i < last; i++, x += a->stride, y += b->stride)        \
+				*to++ = SP_STORE_##type((sp_wrap_##type)SP_LOAD_##type(*x) *     \
+							(sp_wrap_##type)SP_LOAD_##type(*y));     \
+			(void)sp_reduce__step(&a->walk);                                         \
+		} while (sp_reduce__step(&b->walk));                                             \
+	}
+
+SP_FOR_FIELD(PAIR, pair)
+PAIR(i32, pair)
+PAIR(i64, pair)
+
+static pair_fn *const pairs[SP_DTYPE_COUNT] = {
+	SP_TABLE_FIELD(pair), [SP_INT32] = pair_i32, [SP_INT64] = pair_i64};
 
 /* ------------------------------------------------------------ the equation */
 
@@ -175,6 +211,7 @@ static sp_status prepare_einsum(sp_prepare *prepare, sp_error *err)
 		SP_TRY(sp_prepare_input_dtype(prepare, i, dtype, err));
 	state->collect = collectors[dtype];
 	state->multiply = sp_gemm__find(dtype);
+	state->pair = pairs[dtype];
 	if (state->collect == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
@@ -411,6 +448,35 @@ static void multiply(const einsum_state *state, const group *groups, size_t size
 	}
 }
 
+/* Whether every element of the output is one product, and has a place of its own. */
+static bool is_pairs(const einsum_state *state, const binding *b, const group *groups)
+{
+	int labels = groups[BATCH].count + groups[LEFT].count + groups[RIGHT].count;
+
+	return state->operands == 2 && groups[INNER].size == 1 && groups[ALONE].size == 1 &&
+	       b->out.rank > 0 && b->out.rank == labels;
+}
+
+static void multiply_pairs(const sp_call *call, const binding *b)
+{
+	const einsum_state *state = call->state;
+	factor factors[2] = {{.cells = call->in[0]->data}, {.cells = call->in[1]->data}};
+	int last = b->out.rank - 1;
+	uint8_t labels[SP_MAX_RANK];
+
+	(void)expand(&state->subscripts[OUT], b->out.rank, labels);
+	for (int i = 0; i < 2; i++) {
+		sp_reduce_walk *walk = &factors[i].walk;
+
+		for (walk->rank = 0; walk->rank < last; walk->rank++) {
+			walk->dims[walk->rank] = (size_t)b->out.dims[walk->rank];
+			walk->strides[walk->rank] = b->labels[labels[walk->rank]].stride[i];
+		}
+		factors[i].stride = b->labels[labels[last]].stride[i];
+	}
+	state->pair(&factors[0], &factors[1], (size_t)b->out.dims[last], call->out[0]->data);
+}
+
 /* The result lies in `out`, or in *result in the order of the groups. */
 typedef struct scratch {
 	sp_tensor left, right, result;
@@ -466,6 +532,10 @@ static sp_status run_einsum(const sp_call *call)
 		if (call->in[i]->count == 0)
 			return SP_OK;
 	SP_TRY(group_labels(call, &b, groups));
+	if (is_pairs(call->state, &b, groups)) {
+		multiply_pairs(call, &b);
+		return SP_OK;
+	}
 	status = contract(call, &b, groups, &s);
 	sp_workspace_release(call->workspace, &s.left);
 	sp_workspace_release(call->workspace, &s.right);
