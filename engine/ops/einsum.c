@@ -2,8 +2,8 @@
 
 #include "base/size.h"
 #include "engine/ops.h"
+#include "engine/ops/box.h"
 #include "engine/ops/cells.h"
-#include "engine/ops/elements.h"
 #include "engine/ops/gemm.h"
 #include "engine/ops/reduce.h"
 
@@ -393,6 +393,24 @@ static bool is_dense(const sp_reduce_walk *walk)
 	return true;
 }
 
+/* Elements that lie as the walk says are laid densely, or (`spreads`) dense ones as it says. */
+static void copy_walk(const sp_reduce_walk *walk, size_t size, bool spreads, void *to,
+		      const void *from)
+{
+	int64_t dense[SP_MAX_RANK], stride = (int64_t)size;
+	sp_box box = {.rank = 0};
+
+	for (int d = walk->rank; d-- > 0; stride *= (int64_t)walk->dims[d])
+		dense[d] = stride;
+	for (int d = 0; d < walk->rank; d++) {
+		int64_t walked = (int64_t)(walk->strides[d] * size);
+
+		sp_box__add(&box, (int64_t)walk->dims[d], spreads ? walked : dense[d],
+			    spreads ? dense[d] : walked);
+	}
+	sp_box__copy(&box, to, from, size);
+}
+
 /* Operand i in the order of the groups: its own bytes, or a copy in *copy. */
 static sp_status arrange(const sp_call *call, const binding *b, const group *groups, int i,
 			 const role order[3], sp_tensor *copy, const void **out)
@@ -415,19 +433,12 @@ static sp_status arrange(const sp_call *call, const binding *b, const group *gro
 		return sp_call_no_memory(call);
 	shape = sp_shape_vector((int64_t)count);
 	SP_TRY(sp_workspace_tensor(call->workspace, copy, call->in[i]->dtype, &shape, call->err));
-	state->collect(*out, copy->data, &kept, &reduced);
+	if (reduced.rank == 0)
+		copy_walk(&kept, sp_dtype_size(copy->dtype), false, copy->data, *out);
+	else
+		state->collect(*out, copy->data, &kept, &reduced);
 	*out = copy->data;
 	return SP_OK;
-}
-
-/* Lays dense results, in the order of the groups, where the output wants them. */
-static void spread(const sp_call *call, sp_reduce_walk *walk, const void *from)
-{
-	size_t size = sp_dtype_size(call->out[0]->dtype), i = 0;
-
-	do
-		sp_element__copy(call->out[0]->data, walk->at, from, i++, size);
-	while (sp_reduce__step(walk));
 }
 
 static void multiply(const einsum_state *state, const group *groups, size_t size, const void *left,
@@ -511,7 +522,7 @@ static sp_status contract(const sp_call *call, const binding *b, const group *gr
 		left = to;
 	}
 	if (left != call->out[0]->data)
-		spread(call, &walk, left);
+		copy_walk(&walk, size, true, call->out[0]->data, left);
 	return SP_OK;
 }
 
