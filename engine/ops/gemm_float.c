@@ -29,6 +29,25 @@ static void multiply_rows(const vector_product *p)
 	}
 }
 
+typedef float four __attribute__((vector_size(4 * sizeof(float)), aligned(4)));
+
+/* A row of c as sp_product_in_order() has its elements, four side by side where b's are. */
+static void multiply_in_order(const sp_gemm *g, const float *a, float *c)
+{
+	const float *b = g->b;
+	size_t j = 0;
+
+	for (; g->b_column == 1 && j + 4 <= g->n; j += 4) {
+		four sums = {0};
+
+		for (size_t k = 0; k < g->k; k++)
+			sums += *(const four *)(b + k * g->b_row + j) * a[k * g->a_column];
+		*(four *)(c + j) = sums;
+	}
+	for (; j < g->n; j++)
+		c[j] = sp_product_in_order(a, g->a_column, b + j * g->b_column, g->b_row, g->k);
+}
+
 /*
  * Element by element: rows of a times rows of a transposed b side by side, all else in order.  The
  * strides say which it is even of a single row or column.
@@ -37,15 +56,16 @@ static void multiply_elements(const sp_gemm *g)
 {
 	bool side_by_side = g->a_row == g->k && g->b_column == g->k;
 
-	for (size_t i = 0; i < g->m; i++)
-		for (size_t j = 0; j < g->n; j++) {
-			const float *a = (const float *)g->a + i * g->a_row;
-			const float *b = (const float *)g->b + j * g->b_column;
-			float *c = (float *)g->c + i * g->n + j;
+	for (size_t i = 0; i < g->m; i++) {
+		const float *a = (const float *)g->a + i * g->a_row, *b = g->b;
+		float *c = (float *)g->c + i * g->n;
 
-			*c = side_by_side ? sp_product_inner(a, b, g->k)
-					  : sp_product_in_order(a, g->a_column, b, g->b_row, g->k);
-		}
+		if (!side_by_side)
+			multiply_in_order(g, a, c);
+		else
+			for (size_t j = 0; j < g->n; j++)
+				c[j] = sp_product_inner(a, b + j * g->b_column, g->k);
+	}
 }
 
 /* Whether TensorFlow takes Eigen's product of matrices, and that takes element by element. */
