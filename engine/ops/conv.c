@@ -14,7 +14,7 @@
  *     output [batch, (...,) ..., ..., outputs]
  *
  * A row of the output is one matrix product: the patches under the window, side
- * by side, times the filter.
+ * by side, times the filter.  Where the window is one pixel the whole output is one.
  *
  * Numerics: engine/ops/gemm.h, over (depth *) height * width * channels / groups terms.
  * Conv2D of half and bfloat16 computes in float and rounds once, as TensorFlow 2.15 does.
@@ -199,21 +199,60 @@ static void convolve_row(const sp_call *call, const conv_plan *p, const char *im
 	}
 }
 
+/* Whether the window is each pixel in turn. */
+static bool is_pointwise(const conv_plan *p)
+{
+	bool one = p->groups == 1;
+
+	for (int a = 0; a < SP_WINDOW_AXES; a++) {
+		const sp_window_axis *axis = &p->window.axes[a];
+
+		one &= axis->size == 1 && axis->stride == 1 && axis->before == 0 &&
+		       axis->out == axis->in;
+	}
+	return one;
+}
+
+static void convolve_pixels(const sp_call *call, const conv_plan *p)
+{
+	const conv_state *state = call->state;
+	size_t channels = (size_t)p->window.channels, outputs = (size_t)p->outputs;
+
+	state->multiply(&(sp_gemm){.m = call->out[0]->count / outputs,
+				   .k = channels,
+				   .n = outputs,
+				   .a = p->in,
+				   .a_row = channels,
+				   .a_column = 1,
+				   .b = p->filter,
+				   .b_row = outputs,
+				   .b_column = 1,
+				   .c = p->out});
+}
+
+static void convolve_rows(const sp_call *call, const conv_plan *p)
+{
+	size_t image = (size_t)(sp_window__pixels(&p->window) * p->window.channels) * p->size;
+	size_t pixel = (size_t)p->outputs * p->size;
+
+	for (int64_t i = 0; i < call->out[0]->shape.dims[0] * p->window.positions; i += p->columns)
+		convolve_row(call, p, p->in + (size_t)(i / p->window.positions) * image,
+			     i % p->window.positions, p->out + (size_t)i * pixel);
+}
+
 static sp_status run_conv(const sp_call *call)
 {
 	const conv_state *state = call->state;
 	const sp_tensor *out = call->out[0];
-	size_t image, pixel;
 	conv_plan p;
 
 	SP_TRY(make_plan(call, &p));
 	if (out->count == 0)
 		return SP_OK;
-	image = (size_t)(sp_window__pixels(&p.window) * p.window.channels) * p.size;
-	pixel = (size_t)p.outputs * p.size;
-	for (int64_t i = 0; i < out->shape.dims[0] * p.window.positions; i += p.columns)
-		convolve_row(call, &p, p.in + (size_t)(i / p.window.positions) * image,
-			     i % p.window.positions, p.out + (size_t)i * pixel);
+	if (is_pointwise(&p))
+		convolve_pixels(call, &p);
+	else
+		convolve_rows(call, &p);
 	if (state->narrow != NULL)
 		state->narrow(p.out, out->data, out->count);
 	return SP_OK;
