@@ -87,7 +87,7 @@ static void join_dimensions(sp_broadcast *b)
 /* Turns "advances" into how far: past all that lies in the dimensions after it. */
 static void lay_strides(sp_broadcast *b)
 {
-	size_t extent[SP_BROADCAST_OPERANDS] = {1, 1, 1};
+	size_t extent[SP_BROADCAST_OPERANDS] = {1, 1, 1, 1};
 
 	for (int i = b->rank - 1; i >= 0; i--)
 		for (size_t k = 0; k < b->operands; k++) {

@@ -4,7 +4,7 @@
 #include "engine/op.h"
 
 /*
- * Broadcasting of two or three operands, as numpy does it: shapes are aligned
+ * Broadcasting of two to four operands, as numpy does it: shapes are aligned
  * at their last dimension, and where sizes differ one of them must be 1.
  *
  * Neighbouring dimensions in which the same operands repeat are taken as one.
@@ -19,7 +19,7 @@
  *
  * Equal shapes, and a scalar with anything, are one run.
  */
-#define SP_BROADCAST_OPERANDS 3
+#define SP_BROADCAST_OPERANDS 4
 
 typedef struct sp_broadcast {
 	sp_shape shape; /* of the result */
@@ -44,7 +44,7 @@ typedef struct sp_broadcast {
  */
 bool sp_broadcast__shape(sp_shape *out, const sp_shape *a, const sp_shape *b);
 
-/* The first `operands` (2 or 3) inputs of the call.  SP_INVALID with the shapes in words. */
+/* The first `operands` (2 to 4) inputs of the call.  SP_INVALID with the shapes in words. */
 SP_MUST_CHECK sp_status sp_broadcast__init(sp_broadcast *b, const sp_call *call, size_t operands);
 
 /* The same for shapes; false when they do not fit. */
