@@ -40,6 +40,7 @@ typedef enum sp_list_kind {
 	SP_LIST_OPTIONAL,
 	SP_LIST_MAP,
 	SP_LIST_CSR,
+	SP_LIST_STACK, /* the one that changes in place (engine/ops/stack.c) */
 } sp_list_kind;
 
 typedef struct sp_list {

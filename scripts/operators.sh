@@ -74,14 +74,14 @@ of the list does not take is refused by name, too:
 
 | what | why |
 | --- | --- |
-| training, gradients, optimizers, candidate samplers, datasets, queues, readers, summaries | not part of an answer |
+| training, gradients of other operators than those listed, optimizers, candidate samplers, datasets, queues, readers, summaries | not part of an answer |
 | images but for resizing, projections, colors, patches and boxes; audio, video | not met in models of this kind |
 | quantized convolutions that only oneDNN runs (`QuantizedConv2DWithBias`, ...), quantized normalisation and resizing; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
 | `PyFunc` and its kin | code of the host, not of the model |
 | generators by ThreeFry | as TensorFlow on CPU |
 | `XlaRngBitGenerator` | which number goes where is left to XLA, and depends on the shape |
 | `EVGetVersion` of an embedding with rows on DeepRec's SSD tier, whose records leave versions out | what training has not recorded is not known |
-| `Stack`, `StackV2` and their kin | made by the gradients of loops |
+| `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of; stacks of lists; gradients' operators on complex numbers | not met in models of this kind |
 | lists in lists deeper than 8 | not met in models of this kind |
 | `perturb_singular` of `TridiagonalSolve` | what it answers is made of rounding errors |
 | `DecodeProtoV2`, `EncodeProto` with `local://` and other types than `tensorflow.Example`, `tensorflow.SequenceExample` and what they are made of | which others there are depends on the program; a file, or `bytes://`, tells of any |

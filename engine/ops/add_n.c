@@ -1,8 +1,9 @@
 #include "engine/ops.h"
 #include "engine/ops/add.h"
+#include "engine/ops/list_sum.h"
 
 /*
- * AddN and AccumulateNV2: the sum of N tensors of one shape.
+ * AddN and AccumulateNV2: the sum of N tensors of one shape, or of N lists (engine/ops/list_sum.h).
  *
  * Numerics: up to nine from left to right in the element type; of more as many so that eight at a
  * time are left, each of these summed by itself and then added.  Half and bfloat16 round after
@@ -29,6 +30,8 @@ static sp_status prepare_add_n(sp_prepare *prepare, sp_error *err)
 	dtype = prepare->in_dtypes[0];
 	for (size_t i = 1; i < prepare->in_count; i++)
 		SP_TRY(sp_prepare_input_dtype(prepare, i, dtype, err));
+	if (dtype == SP_VARIANT)
+		return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
 	state->add = sp_add__binary.kernels[dtype];
 	if (state->add == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
@@ -100,6 +103,8 @@ static sp_status run_add_n(const sp_call *call)
 {
 	size_t first;
 
+	if (call->in[0]->dtype == SP_VARIANT && call->in_count > 1)
+		return sp_list__sum(call);
 	SP_TRY(check_shapes(call));
 	if (call->in_count == 1) {
 		sp_call_forward(call, 0, 0, &call->in[0]->shape);

@@ -3,7 +3,8 @@
 
 /*
  * BiasAdd and BiasAddV1: a vector added along the channels, which are the last
- * dimension (NHWC) or the second one (NCHW).
+ * dimension (NHWC) or the second one (NCHW).  BiasAddGrad: the sum over all else, of
+ * floating numbers, which is added up in double.
  */
 typedef struct bias_state {
 	sp_binary_fn *add;
@@ -76,5 +77,86 @@ static sp_status run_bias(const sp_call *call)
 	return SP_OK;
 }
 
+/* ----------------------------------------------------------------- gradient */
+
+static double get_real(const sp_tensor *t, size_t i)
+{
+	switch (t->dtype) {
+	case SP_FLOAT:
+		return (double)((const float *)t->data)[i];
+	case SP_DOUBLE:
+		return ((const double *)t->data)[i];
+	case SP_HALF:
+		return (double)sp_half_to_float(((const uint16_t *)t->data)[i]);
+	default:
+		return (double)sp_bfloat16_to_float(((const uint16_t *)t->data)[i]);
+	}
+}
+
+static void put_real(const sp_tensor *t, size_t i, double value)
+{
+	switch (t->dtype) {
+	case SP_FLOAT:
+		((float *)t->data)[i] = (float)value;
+		break;
+	case SP_DOUBLE:
+		((double *)t->data)[i] = value;
+		break;
+	case SP_HALF:
+		((uint16_t *)t->data)[i] = sp_half_from_float((float)value);
+		break;
+	default:
+		((uint16_t *)t->data)[i] = sp_bfloat16_from_float((float)value);
+	}
+}
+
+static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
+{
+	bias_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_bytes format;
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	dtype = prepare->in_dtypes[0];
+	SP_TRY(sp_node_attr_bytes(prepare->node, "data_format", "NHWC", &format, err));
+	state->channels_second = sp_bytes_equal_text(format, "NCHW");
+	if (!state->channels_second && !sp_bytes_equal_text(format, "NHWC"))
+		return sp_error_set(err, SP_INVALID, "data_format must be NHWC or NCHW, not '%.*s'",
+				    (int)format.size, format.data);
+	if (!sp_dtype_is_floating(dtype))
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status run_gradient(const sp_call *call)
+{
+	const bias_state *state = call->state;
+	const sp_tensor *dy = call->in[0];
+	int rank = dy->shape.rank, axis = state->channels_second ? 1 : rank - 1;
+	sp_shape shape;
+	size_t inner;
+	double *sums;
+
+	if (rank < 2)
+		return sp_call_invalid(call, "the gradient must have at least 2 dimensions");
+	shape = sp_shape_vector(dy->shape.dims[axis]);
+	SP_TRY(sp_call_output(call, 0, dy->dtype, &shape));
+	sums = sp_call_bytes(call, call->out[0]->count, sizeof(*sums));
+	if (sums == NULL && call->out[0]->count != 0)
+		return sp_call_no_memory(call);
+	for (size_t c = 0; c < call->out[0]->count; c++)
+		sums[c] = 0;
+	inner = dy->count != 0 ? (size_t)sp_shape_product(&dy->shape, axis + 1, rank) : 1;
+	for (size_t i = 0; i < dy->count; i++)
+		sums[i / inner % call->out[0]->count] += get_real(dy, i);
+	for (size_t c = 0; c < call->out[0]->count; c++)
+		put_real(call->out[0], c, sums[c]);
+	return SP_OK;
+}
+
+const sp_op sp_op_BiasAddGrad = {
+	.name = "BiasAddGrad", .prepare = prepare_gradient, .run = run_gradient};
 const sp_op sp_op_BiasAdd = {.name = "BiasAdd", .prepare = prepare_bias, .run = run_bias};
 const sp_op sp_op_BiasAddV1 = {.name = "BiasAddV1", .prepare = prepare_bias, .run = run_bias};

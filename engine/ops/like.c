@@ -2,10 +2,12 @@
 
 #include "engine/ops.h"
 #include "engine/ops/elements.h"
+#include "engine/ops/list_sum.h"
 
 /*
  * ZerosLike and OnesLike: the shape and type of the input, one value.  The zero
- * of strings is the empty string; there is no one of strings.
+ * of strings is the empty string; there is no one of strings.  The zero of a list
+ * is a list of zeros (engine/ops/list_sum.h).
  */
 typedef struct like_state {
 	size_t size; /* of an element */
@@ -31,6 +33,8 @@ static sp_status prepare_zeros(sp_prepare *prepare, sp_error *err)
 {
 	like_state *state;
 
+	if (prepare->in_count == 1 && prepare->in_dtypes[0] == SP_VARIANT)
+		return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
 	return prepare_like(prepare, &state, err);
 }
 
@@ -79,5 +83,10 @@ static sp_status run_like(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_ZerosLike = {.name = "ZerosLike", .prepare = prepare_zeros, .run = run_like};
+static sp_status run_zeros(const sp_call *call)
+{
+	return call->in[0]->dtype == SP_VARIANT ? sp_list__zeros_like(call) : run_like(call);
+}
+
+const sp_op sp_op_ZerosLike = {.name = "ZerosLike", .prepare = prepare_zeros, .run = run_zeros};
 const sp_op sp_op_OnesLike = {.name = "OnesLike", .prepare = prepare_ones, .run = run_like};

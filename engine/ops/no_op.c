@@ -23,6 +23,13 @@ const sp_op sp_op_NoOp = {
 	.run = run_no_op,
 };
 
+/* What gradients of loops hang their stacks' control edges on. */
+const sp_op sp_op_ControlTrigger = {
+	.name = "ControlTrigger",
+	.prepare = prepare_no_op,
+	.run = run_no_op,
+};
+
 static sp_status prepare_print(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));

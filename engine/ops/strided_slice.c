@@ -7,6 +7,7 @@
 /*
  * StridedSlice: x[begin:end:stride, ...] with all that Python's indexing knows, and
  * TensorStridedSliceUpdate: x with a value in that place, which broadcasts to it.
+ * StridedSliceGrad: zeros of a shape that is given, with a tensor of the slice's in that place.
  *
  * The specification is a list of entries, `begin`, `end` and `stride` one
  * number each; five masks say what entry i (bit i) means:
@@ -27,6 +28,7 @@ typedef struct slice_state {
 } slice_state;
 
 typedef struct slice_plan {
+	const sp_shape *in;      /* of what is cut */
 	sp_shape shape;          /* of the slice */
 	int source[SP_MAX_RANK]; /* of its dimensions, those of the input; -1: a new one */
 	sp_box box;              /* one dimension per dimension of the input */
@@ -94,7 +96,7 @@ static void add_box(slice_plan *plan, int64_t begin, int64_t size, int64_t strid
 
 static sp_status add_whole(const sp_call *call, slice_plan *plan)
 {
-	int64_t dim = call->in[0]->shape.dims[plan->dim];
+	int64_t dim = plan->in->dims[plan->dim];
 
 	SP_TRY(add_output(call, plan, dim, false));
 	add_box(plan, 0, dim, 1);
@@ -103,7 +105,7 @@ static sp_status add_whole(const sp_call *call, slice_plan *plan)
 
 static sp_status add_single(const sp_call *call, slice_plan *plan, int64_t begin)
 {
-	int64_t dim = call->in[0]->shape.dims[plan->dim];
+	int64_t dim = plan->in->dims[plan->dim];
 	int64_t at = begin < 0 ? begin + dim : begin;
 
 	if (at < 0 || at >= dim)
@@ -126,7 +128,7 @@ static int64_t bound(int64_t value, int64_t dim, int64_t low, int64_t high)
 static sp_status add_range(const sp_call *call, slice_plan *plan, size_t i, int64_t stride)
 {
 	const slice_state *state = call->state;
-	int64_t dim = call->in[0]->shape.dims[plan->dim];
+	int64_t dim = plan->in->dims[plan->dim];
 	/* Going down, the place before the first element is -1. */
 	int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? dim : dim - 1;
 	int64_t begin = bound(sp_element__integer(call->in[1], i), dim, low, high);
@@ -150,7 +152,7 @@ static sp_status add_entry(const sp_call *call, slice_plan *plan, size_t i)
 	const slice_state *state = call->state;
 	int64_t stride = sp_element__integer(call->in[3], i);
 
-	if (plan->dim == call->in[0]->shape.rank)
+	if (plan->dim == plan->in->rank)
 		return sp_call_invalid(call, "the slice has more dimensions than the input's %d",
 				       plan->dim);
 	if (stride == 0)
@@ -178,7 +180,7 @@ static sp_status make_plan(const sp_call *call, slice_plan *plan)
 {
 	const slice_state *state = call->state;
 	size_t entries = call->in[1]->count;
-	int rank = call->in[0]->shape.rank;
+	int rank = plan->in->rank;
 
 	for (size_t i = 0; i < entries; i++) {
 		if (has_bit(state->ellipsis_mask, i)) {
@@ -212,7 +214,7 @@ static sp_status run(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0];
 	size_t size = sp_dtype_size(in->dtype), count;
-	slice_plan plan = {.box.rank = in->shape.rank};
+	slice_plan plan = {.in = &in->shape, .box.rank = in->shape.rank};
 	sp_shape taken = {.rank = in->shape.rank};
 
 	SP_TRY(check_entries(call));
@@ -257,7 +259,7 @@ static sp_status run_update(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0];
 	size_t size = sp_dtype_size(in->dtype), count;
-	slice_plan plan = {.box.rank = in->shape.rank};
+	slice_plan plan = {.in = &in->shape, .box.rank = in->shape.rank};
 
 	SP_TRY(check_entries(call));
 	sp_box__strides(&in->shape, size, plan.box.from);
@@ -278,6 +280,48 @@ static sp_status run_update(const sp_call *call)
 	return SP_OK;
 }
 
+/* ----------------------------------------------------------------- gradient */
+
+static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(prepare_any(prepare, 5, err));
+	SP_TRY(sp_prepare_input_index(prepare, 0, err));
+	if (sp_dtype_size(prepare->in_dtypes[4]) == 0 || prepare->in_dtypes[4] == SP_STRING)
+		return sp_prepare_unsupported(prepare, prepare->in_dtypes[4], err);
+	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[4], err);
+}
+
+static sp_status run_gradient(const sp_call *call)
+{
+	const sp_tensor *dy = call->in[4];
+	size_t size = sp_dtype_size(dy->dtype);
+	char a[SP_SHAPE_TEXT_SIZE], b[SP_SHAPE_TEXT_SIZE];
+	sp_shape shape, taken;
+	slice_plan plan = {.in = &shape};
+
+	SP_TRY(sp_shape_from_tensor(&shape, call->in[0], call->err));
+	SP_TRY(check_entries(call));
+	plan.box.rank = shape.rank;
+	SP_TRY(sp_call_output(call, 0, dy->dtype, &shape));
+	sp_box__strides(&shape, size, plan.box.from);
+	SP_TRY(make_plan(call, &plan));
+	if (!sp_shape_equal(&plan.shape, &dy->shape))
+		return sp_call_invalid(call, "shape of dy was %s instead of %s",
+				       sp_shape_text(&dy->shape, a), sp_shape_text(&plan.shape, b));
+	if (call->out[0]->count != 0)
+		memset(call->out[0]->data, 0, call->out[0]->count * size);
+	if (dy->count == 0)
+		return SP_OK;
+	memcpy(plan.box.to, plan.box.from, sizeof(plan.box.to));
+	taken.rank = shape.rank;
+	memcpy(taken.dims, plan.box.dims, sizeof(taken.dims));
+	sp_box__strides(&taken, size, plan.box.from);
+	sp_box__copy(&plan.box, (char *)call->out[0]->data + plan.offset, dy->data, size);
+	return SP_OK;
+}
+
+const sp_op sp_op_StridedSliceGrad = {
+	.name = "StridedSliceGrad", .prepare = prepare_gradient, .run = run_gradient};
 const sp_op sp_op_TensorStridedSliceUpdate = {
 	.name = "TensorStridedSliceUpdate", .prepare = prepare_update, .run = run_update};
 const sp_op sp_op_StridedSlice = {.name = "StridedSlice", .prepare = prepare, .run = run};

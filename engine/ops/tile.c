@@ -137,6 +137,56 @@ static sp_status run_args(const sp_call *call)
 	return SP_OK;
 }
 
+/* --------------------------------------------------- BroadcastGradientArgs */
+
+static sp_status prepare_gradient_args(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(prepare_args(prepare, err));
+	return sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err);
+}
+
+/* The i-th dimension from the end. */
+static int64_t dim_from_end(const sp_tensor *shape, size_t i)
+{
+	return i < shape->count ? sp_tensor_index(shape, shape->count - 1 - i) : 1;
+}
+
+static sp_status run_gradient_args(const sp_call *call)
+{
+	const sp_tensor *in[2] = {call->in[0], call->in[1]};
+	size_t rank = in[0]->count > in[1]->count ? in[0]->count : in[1]->count;
+	bool same = in[0]->count == in[1]->count;
+
+	SP_TRY(sp_array__need_rank(call, 0, 1));
+	SP_TRY(sp_array__need_rank(call, 1, 1));
+	for (size_t i = 0; i < rank; i++) {
+		int64_t x = dim_from_end(in[0], i), y = dim_from_end(in[1], i);
+
+		same = same && x == y;
+		if (x != y && x != 1 && y != 1)
+			return sp_call_invalid(call,
+					       "dimensions %lld and %lld cannot be broadcast "
+					       "together",
+					       (long long)x, (long long)y);
+	}
+	for (size_t k = 0; k < 2; k++) {
+		sp_shape shape = sp_shape_vector(0);
+		size_t at = 0;
+
+		for (size_t i = 0; i < rank && !same; i++)
+			shape.dims[0] += dim_from_end(in[k], i) == 1;
+		SP_TRY(sp_call_output(call, k, in[0]->dtype, &shape));
+		for (size_t i = rank; i-- > 0 && !same;)
+			if (dim_from_end(in[k], i) == 1)
+				sp_array__put_index(call->out[k], at++, (int64_t)(rank - 1 - i));
+	}
+	return SP_OK;
+}
+
+const sp_op sp_op_BroadcastGradientArgs = {.name = "BroadcastGradientArgs",
+					   .outputs = "r0 r1",
+					   .prepare = prepare_gradient_args,
+					   .run = run_gradient_args};
 const sp_op sp_op_BroadcastArgs = {
 	.name = "BroadcastArgs", .prepare = prepare_args, .run = run_args};
 const sp_op sp_op_BroadcastTo = {

@@ -302,6 +302,7 @@ static void loops_of_the_first_generation(void **state)
 	(void)state;
 	mutate("tf1-control-flow");
 	mutate("tf1-array-errors");
+	mutate("tf1-stack-errors");
 }
 
 static void loops_of_the_second_generation(void **state)

@@ -557,9 +557,15 @@ static void a_change_of_state_outside_branches_is_refused_at_once(void **state)
 		{NODE("set", "AssignVariableOp"), INPUTS("v", "x")},
 		{NODE("out", "Identity"), INPUTS("x", "^set")},
 	};
+	const sp_node_def reading[] = {
+		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_STRING))},
+		{NODE("out", "ReadFile"), INPUTS("x")},
+	};
 
 	(void)state;
 	use(functions, 2);
+	assert_int_equal(COMPILE(reading, .feeds = {"x"}, .fetches = {"out"}), SP_UNSUPPORTED);
+	assert_non_null(strstr(g.err.text, "ReadFile"));
 	assert_int_equal(COMPILE(loop, .feeds = {"x"}, .fetches = {"out"}), SP_UNSUPPORTED);
 	assert_non_null(strstr(g.err.text, "AssignAddVariableOp changes the model's state"));
 	assert_int_equal(COMPILE(plain, .feeds = {"x"}, .fetches = {"out"}), SP_UNSUPPORTED);
