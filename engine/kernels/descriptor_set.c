@@ -18,6 +18,7 @@ enum {
 	MESSAGE_RANGE = 5,
 	MESSAGE_EXTENSION = 6,
 	MESSAGE_OPTIONS = 7,
+	MESSAGE_RESERVED_NAME = 10,
 	ANY_NAME = 1, /* of a message, an enum, an enum's value, a field */
 	ENUM_VALUE = 2,
 	VALUE_NUMBER = 2,
@@ -193,7 +194,7 @@ sp_status sp_descriptor_message_traits(sp_bytes set, sp_bytes name, sp_bytes *ou
 		return malformed(err);
 	at = (cursor){.rest = text_of(*out, MESSAGE_OPTIONS)};
 	while (next(&at)) {
-		traits->is_extensible |= is_number(&at, 1) && at.number != 0;
+		traits->is_message_set |= is_number(&at, 1) && at.number != 0;
 		traits->is_map_entry |= is_number(&at, 7) && at.number != 0;
 	}
 	return at.broken ? malformed(err) : SP_OK;
@@ -202,6 +203,98 @@ sp_status sp_descriptor_message_traits(sp_bytes set, sp_bytes name, sp_bytes *ou
 sp_status sp_descriptor_message(sp_bytes set, sp_bytes name, sp_bytes *out, sp_error *err)
 {
 	return find(set, A_MESSAGE, name, out, err);
+}
+
+/* ---------------------------------------------------------------- everything */
+
+enum { MAX_NESTED = 100 };
+
+/* On the way through a set. */
+typedef struct walk {
+	sp_arena *arena;
+	sp_proto_declarations *messages, *extensions;
+	bool is_proto3;
+	sp_error *err;
+} walk;
+
+static sp_status walk_no_memory(const walk *w)
+{
+	return sp_error_set(w->err, SP_NO_MEMORY, "no memory for what a descriptor set declares");
+}
+
+static sp_status append(const walk *w, sp_proto_declarations *to, sp_bytes name, sp_bytes bytes)
+{
+	if (to->count == to->room) {
+		size_t room = to->room == 0 ? 16 : 2 * to->room;
+		sp_proto_declaration *wider = sp_arena_array(w->arena, room,
+							     sizeof(sp_proto_declaration));
+
+		if (wider == NULL)
+			return walk_no_memory(w);
+		if (to->count != 0)
+			memcpy(wider, to->items, to->count * sizeof(*wider));
+		to->items = wider;
+		to->room = room;
+	}
+	to->items[to->count++] = (sp_proto_declaration){name, bytes, w->is_proto3};
+	return SP_OK;
+}
+
+/* "scope.name" */
+static sp_status full_name(const walk *w, sp_bytes scope_name, sp_bytes name, sp_bytes *out)
+{
+	size_t size = scope_name.size == 0 ? name.size : scope_name.size + 1 + name.size;
+	char *text;
+
+	*out = name;
+	if (scope_name.size == 0)
+		return SP_OK;
+	text = sp_arena_alloc(w->arena, size);
+	if (text == NULL)
+		return walk_no_memory(w);
+	memcpy(text, scope_name.data, scope_name.size);
+	text[scope_name.size] = '.';
+	if (name.size != 0)
+		memcpy(text + scope_name.size + 1, name.data, name.size);
+	*out = (sp_bytes){text, size};
+	return SP_OK;
+}
+
+static sp_status walk_scope(const walk *w, sp_bytes in, const scope *where, sp_bytes scope_name,
+			    int depth)
+{
+	cursor at = {.rest = in};
+	sp_bytes name;
+
+	if (depth > MAX_NESTED)
+		return malformed(w->err);
+	while (next(&at)) {
+		bool is_type = is_message(&at, where->messages);
+
+		if (!is_type && !is_message(&at, where->extensions))
+			continue;
+		SP_TRY(full_name(w, scope_name, text_of(at.bytes, ANY_NAME), &name));
+		SP_TRY(append(w, is_type ? w->messages : w->extensions, name, at.bytes));
+		if (is_type)
+			SP_TRY(walk_scope(w, at.bytes, &in_message, name, depth + 1));
+	}
+	return at.broken ? malformed(w->err) : SP_OK;
+}
+
+sp_status sp_descriptor_all(sp_bytes set, sp_arena *arena, sp_proto_declarations *messages,
+			    sp_proto_declarations *extensions, sp_error *err)
+{
+	walk w = {.arena = arena, .messages = messages, .extensions = extensions, .err = err};
+	cursor at = {.rest = set};
+
+	*messages = *extensions = (sp_proto_declarations){0};
+	while (next(&at)) {
+		if (!is_message(&at, SET_FILE))
+			continue;
+		w.is_proto3 = sp_bytes_equal_text(text_of(at.bytes, FILE_SYNTAX), "proto3");
+		SP_TRY(walk_scope(&w, at.bytes, &in_file, text_of(at.bytes, FILE_PACKAGE), 0));
+	}
+	return at.broken ? malformed(err) : SP_OK;
 }
 
 /* -------------------------------------------------------------------- fields */
@@ -260,22 +353,48 @@ static sp_status read_field(sp_bytes from, sp_proto_field *out, sp_error *err)
 	return SP_OK;
 }
 
+sp_status sp_descriptor_field(sp_bytes descriptor, sp_proto_field *out, sp_error *err)
+{
+	return read_field(descriptor, out, err);
+}
+
+/* How many fields of that number there are. */
+static sp_status count_texts(sp_bytes message, uint32_t field, size_t *count, sp_error *err)
+{
+	cursor at = {.rest = message};
+
+	for (*count = 0; next(&at);)
+		*count += is_message(&at, field);
+	return at.broken ? malformed(err) : SP_OK;
+}
+
+sp_status sp_descriptor_reserved(sp_bytes message, sp_arena *arena, sp_bytes **out, size_t *count,
+				 sp_error *err)
+{
+	cursor at = {.rest = message};
+	size_t n = 0;
+
+	SP_TRY(count_texts(message, MESSAGE_RESERVED_NAME, count, err));
+	*out = sp_arena_array(arena, *count, sizeof(**out));
+	if (*out == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu names", *count);
+	while (next(&at))
+		if (is_message(&at, MESSAGE_RESERVED_NAME))
+			(*out)[n++] = at.bytes;
+	return SP_OK;
+}
+
 sp_status sp_descriptor_fields(sp_bytes message, sp_arena *arena, sp_proto_field **out,
 			       size_t *count, sp_error *err)
 {
 	cursor at = {.rest = message};
 	size_t n = 0;
 
-	while (next(&at))
-		n += is_message(&at, MESSAGE_FIELD);
-	if (at.broken)
-		return malformed(err);
-	*count = n;
-	*out = sp_arena_array(arena, n, sizeof(**out));
+	SP_TRY(count_texts(message, MESSAGE_FIELD, count, err));
+	*out = sp_arena_array(arena, *count, sizeof(**out));
 	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu fields", n);
-	at = (cursor){.rest = message};
-	for (n = 0; next(&at);)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu fields", *count);
+	while (next(&at))
 		if (is_message(&at, MESSAGE_FIELD))
 			SP_TRY(read_field(at.bytes, &(*out)[n++], err));
 	return SP_OK;
@@ -335,25 +454,22 @@ sp_status sp_descriptor_enum(sp_bytes set, sp_bytes name, sp_bytes value, int32_
 			    (int)(value.size < 60 ? value.size : 60), value.data);
 }
 
-sp_status sp_descriptor_enum_values(sp_bytes set, sp_bytes name, sp_arena *arena, int32_t **out,
-				    size_t *count, sp_error *err)
+sp_status sp_descriptor_enum_values(sp_bytes set, sp_bytes name, sp_arena *arena,
+				    sp_proto_enumerator **out, size_t *count, sp_error *err)
 {
+	cursor at = {.rest = {"", 0}};
 	sp_bytes found;
-	cursor at;
 	size_t n = 0;
 
 	SP_TRY(find(set, AN_ENUM, name, &found, err));
-	for (at = (cursor){.rest = found}; next(&at);)
-		n += is_message(&at, ENUM_VALUE);
-	if (at.broken)
-		return malformed(err);
-	*count = n;
-	*out = sp_arena_array(arena, n, sizeof(**out));
+	SP_TRY(count_texts(found, ENUM_VALUE, count, err));
+	*out = sp_arena_array(arena, *count, sizeof(**out));
 	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu values of an enum", n);
-	n = 0;
-	for (at = (cursor){.rest = found}; next(&at);)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu values of an enum",
+				    *count);
+	for (at.rest = found; next(&at);)
 		if (is_message(&at, ENUM_VALUE))
-			(*out)[n++] = value_number(at.bytes);
+			(*out)[n++] = (sp_proto_enumerator){text_of(at.bytes, ANY_NAME),
+							    value_number(at.bytes)};
 	return SP_OK;
 }

@@ -1,20 +1,38 @@
 #ifndef SP_ENGINE_OPS_PROTO_LAYOUT_H
 #define SP_ENGINE_OPS_PROTO_LAYOUT_H
 
-#include "engine/ops/proto_rewrite.h"
+#include "base/map.h"
+#include "engine/ops/proto_message.h"
 
-/* What proto_rewrite.c knows of a message type; immutable once read. */
+/*
+ * A message type and all that it is made of, for what reads whole messages of it:
+ * proto_rewrite.h and proto_text.h.  Extensions that the descriptors hold are among the
+ * fields.
+ *
+ * Threads: immutable once read.
+ */
+typedef struct sp_proto_layout sp_proto_layout;
+
+typedef struct sp_proto_enum {
+	const int32_t *values; /* ascending */
+	size_t value_count;
+	int32_t first_value; /* as declared */
+	sp_map by_name;      /* -> the number's 32 bits */
+} sp_proto_enum;
+
 typedef struct sp_proto_part {
 	uint32_t number;
 	sp_proto_type type;
 	bool is_repeated, is_required, is_packed;
-	bool is_implicit;               /* zero is absent */
+	bool is_implicit;               /* zero is absent, but in a map's entry */
+	bool is_utf8;                   /* a text that on the wire must be UTF-8 */
 	uint32_t oneof;                 /* from 1, at most as many as there are fields; 0: none */
 	const sp_proto_layout *message; /* of a message or a group */
-	const int32_t *values;          /* of a closed enum, ascending; NULL: any number */
-	int32_t first_value;            /* of that enum, as declared */
-	size_t value_count;
+	const sp_proto_enum *enumeration;
+	bool is_closed; /* of an enum: takes no number but those it names */
 } sp_proto_part;
+
+#define SP_PROTO_RESERVED UINT64_MAX
 
 struct sp_proto_layout {
 	sp_bytes name;
@@ -23,9 +41,24 @@ struct sp_proto_layout {
 	size_t required;
 	bool is_proto3, has_oneofs;
 	bool is_map_entry; /* its fields are written even where they are absent */
+
+	/* As texts have it: a group goes by its type.  -> index into parts, or SP_PROTO_RESERVED */
+	sp_map by_name;
+	sp_map extensions;    /* by full name -> index into parts */
+	const sp_map *in_any; /* of google.protobuf.Any: name -> a layout; else NULL */
 };
+
+/*
+ * SP_UNSUPPORTED where one of them is a message set; SP_INVALID where one is of an edition, which
+ * TensorFlow 2.15 does not know either.
+ */
+SP_MUST_CHECK sp_status sp_proto_layout_read(const sp_proto_message *message, sp_arena *arena,
+					     const sp_proto_layout **out, sp_error *err);
 
 /* NULL when there is none of that number. */
 const sp_proto_part *sp_proto_layout_find(const sp_proto_layout *layout, uint32_t number);
+
+/* Whether an enum names that number. */
+bool sp_proto_enum_has(const sp_proto_enum *enumeration, int32_t number);
 
 #endif

@@ -3,65 +3,8 @@
 #include <string.h>
 
 #include "engine/kernels/protobuf_reader.h"
+#include "engine/ops/proto_linked.h"
 #include "engine/ops/text.h"
-
-/* -------------------------------------------------------------- linked types */
-
-typedef struct linked_field {
-	const char *message;
-	const char *name;
-	uint32_t number;
-	sp_proto_type type;
-	bool is_repeated, is_packed;
-} linked_field;
-
-/* tensorflow/core/example/{example,feature}.proto */
-static const linked_field linked[] = {
-	{"tensorflow.Example", "features", 1, SP_PROTO_MESSAGE, false, false},
-	{"tensorflow.SequenceExample", "context", 1, SP_PROTO_MESSAGE, false, false},
-	{"tensorflow.SequenceExample", "feature_lists", 2, SP_PROTO_MESSAGE, false, false},
-	{"tensorflow.Features", "feature", 1, SP_PROTO_MESSAGE, true, false},
-	{"tensorflow.FeatureLists", "feature_list", 1, SP_PROTO_MESSAGE, true, false},
-	{"tensorflow.FeatureList", "feature", 1, SP_PROTO_MESSAGE, true, false},
-	{"tensorflow.Feature", "bytes_list", 1, SP_PROTO_MESSAGE, false, false},
-	{"tensorflow.Feature", "float_list", 2, SP_PROTO_MESSAGE, false, false},
-	{"tensorflow.Feature", "int64_list", 3, SP_PROTO_MESSAGE, false, false},
-	{"tensorflow.BytesList", "value", 1, SP_PROTO_BYTES, true, false},
-	{"tensorflow.FloatList", "value", 1, SP_PROTO_FLOAT, true, true},
-	{"tensorflow.Int64List", "value", 1, SP_PROTO_INT64, true, true},
-};
-
-enum { LINKED_COUNT = sizeof(linked) / sizeof(linked[0]) };
-
-static sp_status open_linked(sp_arena *arena, sp_proto_message *message, size_t *count,
-			     sp_error *err)
-{
-	sp_proto_field *fields = sp_arena_array(arena, LINKED_COUNT, sizeof(*fields));
-
-	*count = 0;
-	if (fields == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a message type");
-	for (size_t i = 0; i < LINKED_COUNT; i++)
-		if (sp_bytes_equal_text(message->name, linked[i].message))
-			fields[(*count)++] = (sp_proto_field){
-				.name = sp_bytes_of(linked[i].name),
-				.number = linked[i].number,
-				.type = linked[i].type,
-				.is_repeated = linked[i].is_repeated,
-				.is_packed = linked[i].is_packed,
-				.default_value = {"", 0},
-			};
-	message->fields = fields;
-	if (*count != 0)
-		return SP_OK;
-	return sp_error_set(err, SP_UNSUPPORTED,
-			    "message type %.*s is not linked in: descriptor_source must hold its "
-			    "descriptor (bytes://)",
-			    (int)(message->name.size < 100 ? message->name.size : 100),
-			    message->name.data);
-}
-
-/* ------------------------------------------------------------- described types */
 
 static sp_status open_described(sp_arena *arena, sp_proto_message *message, size_t *count,
 				sp_error *err)
@@ -86,9 +29,8 @@ sp_status sp_proto_message__open(sp_prepare *prepare, sp_proto_message *out, sp_
 	SP_TRY(sp_node_attr_bytes(prepare->node, "descriptor_source", "local://", &source, err));
 	if (sp_bytes_starts_with(source, "bytes://")) {
 		out->set = sp_protobuf_skip(source, strlen("bytes://"));
-		SP_TRY(open_described(prepare->arena, out, &count, err));
 	} else if (source.size == 0 || sp_bytes_equal_text(source, "local://")) {
-		SP_TRY(open_linked(prepare->arena, out, &count, err));
+		SP_TRY(sp_proto_linked(out->name, prepare->arena, &out->set, err));
 	} else {
 		return sp_error_set(
 			err, SP_INVALID,
@@ -96,6 +38,7 @@ sp_status sp_proto_message__open(sp_prepare *prepare, sp_proto_message *out, sp_
 			"the assets",
 			(int)(source.size < 100 ? source.size : 100), source.data);
 	}
+	SP_TRY(open_described(prepare->arena, out, &count, err));
 	for (size_t i = 0; i < count; i++)
 		if (sp_map_add(&out->by_name, out->fields[i].name, i) == SP_MAP_NO_MEMORY)
 			return sp_error_set(err, SP_NO_MEMORY, "no memory for a message type");
@@ -111,8 +54,7 @@ sp_status sp_proto_message__field(const sp_proto_message *message, sp_bytes name
 		*out = message->fields[i];
 		return SP_OK;
 	}
-	if (or_extension && message->set.size != 0 && name.size != 0 &&
-	    memchr(name.data, '.', name.size) != NULL)
+	if (or_extension && name.size != 0 && memchr(name.data, '.', name.size) != NULL)
 		return sp_descriptor_extension(message->set, message->name, name, out, err);
 	return sp_error_set(err, SP_INVALID, "Unknown field: %.*s in message type %.*s",
 			    (int)(name.size < 60 ? name.size : 60), name.data,

@@ -10,8 +10,7 @@
  * message_type and descriptor_source.
  *
  *   "bytes://..."   a serialized FileDescriptorSet
- *   "local://", ""  what the program was linked with: of that there is tensorflow.Example,
- *                   tensorflow.SequenceExample and what they are made of
+ *   "local://", ""  what the program was linked with (engine/ops/proto_linked.h)
  *
  * Anything else is the name of a file that was not there when the model was read
  * (model_loader/descriptor_files.h), and SP_INVALID.  Of the linked types TensorFlow has more,
@@ -19,7 +18,7 @@
  */
 typedef struct sp_proto_message {
 	sp_bytes name;
-	sp_bytes set; /* empty of a linked type */
+	sp_bytes set;
 	const sp_proto_field *fields;
 	sp_map by_name; /* -> index into fields */
 } sp_proto_message;

@@ -1,10 +1,8 @@
 #include "engine/ops/proto_rewrite.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine/kernels/protobuf_reader.h"
-#include "engine/ops/proto_layout.h"
 #include "engine/ops/unicode.h"
 
 /*
@@ -22,6 +20,7 @@ typedef struct entry {
 	uint32_t turn; /* of its oneof: how often another member had been set before */
 	uint64_t number;
 	sp_bytes bytes; /* of a message, a group, a text, a packed block, a fixed number */
+	bool is_absent; /* it did not come, and is written all the same */
 } entry;
 
 typedef struct rewriter {
@@ -29,7 +28,8 @@ typedef struct rewriter {
 	char *data;
 	size_t size, room;
 	sp_status status; /* once memory is short */
-	bool is_cleared;  /* the message at hand will not be kept: it may lack what is required */
+	bool is_lenient;  /* the message at hand did not come or goes: it may lack what is required
+			   */
 } rewriter;
 
 /* A message, or several that are one. */
@@ -179,19 +179,9 @@ static bool is_packable(const sp_proto_part *part)
 	       part->type != SP_PROTO_MESSAGE && part->type != SP_PROTO_GROUP;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static bool has_value(const sp_proto_part *part, uint64_t number)
 {
-	int32_t value = (int32_t)number;
-
-	return part->values == NULL ||
-	       bsearch(&value, part->values, part->value_count, sizeof(value), by_value) != NULL;
+	return !part->is_closed || sp_proto_enum_has(part->enumeration, (int32_t)number);
 }
 
 /* The number as a field of that type keeps it. */
@@ -256,7 +246,7 @@ static bool count_entries(const source *from, size_t *count)
 			if (!take_entry(&rest, from->depth, &e))
 				return false;
 			part = part_of(from, &e);
-			*count += part != NULL && part->values != NULL ? 1 + e.bytes.size : 1;
+			*count += part != NULL && part->is_closed ? 1 + e.bytes.size : 1;
 		}
 	}
 	return true;
@@ -305,7 +295,7 @@ static bool sort_in(const source *from, entries *all, entry *e)
 		all->unknown[all->unknown_count++] = *e;
 		return true;
 	}
-	if (part->values != NULL && wire == SP_PROTOBUF_DELIMITED) {
+	if (part->is_closed && wire == SP_PROTOBUF_DELIMITED) {
 		while (e->bytes.size != 0) {
 			if (!sp_protobuf_varint(&e->bytes, &number))
 				return false;
@@ -313,9 +303,9 @@ static bool sort_in(const source *from, entries *all, entry *e)
 		}
 		return true;
 	}
-	if (part->type == SP_PROTO_STRING && from->layout->is_proto3 && !is_utf8(e->bytes))
+	if (part->is_utf8 && !is_utf8(e->bytes))
 		return false;
-	if (part->values != NULL && !has_value(part, e->number)) {
+	if (!has_value(part, e->number)) {
 		add_enumerator(all, part, e->number, false);
 		return true;
 	}
@@ -459,12 +449,16 @@ static bool is_zero(const entry *e)
 static bool put_merged(rewriter *r, const source *from, const entry *items, size_t count)
 {
 	sp_bytes *pieces = sp_call_bytes(r->call, count, sizeof(*pieces));
+	bool was_lenient = r->is_lenient, good;
 
 	if (pieces == NULL)
 		return no_memory(r);
 	for (size_t i = 0; i < count; i++)
 		pieces[i] = items[i].bytes;
-	return put_message(r, items->part, pieces, count, from->depth);
+	r->is_lenient |= items->is_absent;
+	good = put_message(r, items->part, pieces, count, from->depth);
+	r->is_lenient = was_lenient;
+	return good;
 }
 
 /* All of one field. */
@@ -476,7 +470,7 @@ static bool put_field(rewriter *r, const source *from, const entry *items, size_
 		return put_repeated(r, from, items, count);
 	if (last->part->message != NULL)
 		return put_merged(r, from, items, count);
-	if (last->part->is_implicit && is_zero(last))
+	if (last->part->is_implicit && !from->layout->is_map_entry && is_zero(last))
 		return true;
 	if (last->part->type == SP_PROTO_STRING || last->part->type == SP_PROTO_BYTES)
 		return put_text(r, last);
@@ -513,11 +507,14 @@ static void add_absent(const sp_proto_layout *layout, entries *all)
 
 		while (k < n && all->items[k].part != part)
 			k++;
-		if (k == n)
+		if (k == n && !part->is_repeated)
 			all->items[all->count++] = (entry){
 				.part = part,
+				.is_absent = true,
 				.tag = part->number << 3 | wire,
-				.number = (uint64_t)(int64_t)part->first_value,
+				.number = part->enumeration != NULL
+						  ? (uint64_t)part->enumeration->first_value
+						  : 0,
 				.bytes = {zeros, wire == SP_PROTOBUF_FIXED64   ? 8
 						 : wire == SP_PROTOBUF_FIXED32 ? 4
 									       : 0}};
@@ -527,10 +524,10 @@ static void add_absent(const sp_proto_layout *layout, entries *all)
 /* What a oneof has cleared goes; a message among it must be well formed all the same. */
 static bool drop_cleared(rewriter *r, const source *from, entries *all)
 {
-	bool was_cleared = r->is_cleared;
+	bool was_lenient = r->is_lenient;
 	size_t n = 0, size = r->size;
 
-	r->is_cleared = true;
+	r->is_lenient = true;
 	for (size_t i = 0; i < all->count; i++) {
 		const entry *e = &all->items[i];
 
@@ -541,7 +538,7 @@ static bool drop_cleared(rewriter *r, const source *from, entries *all)
 		if (e->part->message != NULL && !put_message(r, e->part, &e->bytes, 1, from->depth))
 			return false;
 	}
-	r->is_cleared = was_cleared;
+	r->is_lenient = was_lenient;
 	r->size = size;
 	all->count = n;
 	return true;
@@ -593,7 +590,7 @@ static bool rewrite(rewriter *r, const source *from)
 		if (!put_field(r, from, &all.items[i], end - i))
 			return false;
 	}
-	if (from->layout != NULL && required != from->layout->required && !r->is_cleared)
+	if (from->layout != NULL && required != from->layout->required && !r->is_lenient)
 		return false;
 	for (size_t i = 0; i < all.unknown_count; i++)
 		if (!put_unknown(r, from, &all.unknown[i]))

@@ -2,7 +2,7 @@
 #define SP_ENGINE_OPS_PROTO_REWRITE_H
 
 #include "engine/op.h"
-#include "engine/ops/proto_message.h"
+#include "engine/ops/proto_layout.h"
 
 /*
  * Messages parsed and written again, as DecodeProtoV2 with `sanitize` has it: what a
@@ -18,17 +18,8 @@
  *   proto2                         an enumerator that the enum lacks is an unknown field; a message
  *                                  without a required field is malformed
  *
- * Source: protobuf's encoding; protobuf 4.23 as TensorFlow 2.15 uses it.
+ * Source: protobuf's encoding; protobuf 3.21, which TensorFlow 2.15 has.
  */
-typedef struct sp_proto_layout sp_proto_layout;
-
-/*
- * The type and all that it is made of.  SP_UNSUPPORTED for linked types, for editions, and
- * for messages that extensions or a message set may be in.
- */
-SP_MUST_CHECK sp_status sp_proto_layout_read(const sp_proto_message *message, sp_arena *arena,
-					     const sp_proto_layout **out, sp_error *err);
-
 /*
  * *out is among the request's bytes.  *good is false where the message is malformed, or
  * its messages lie deeper in each other than 100.

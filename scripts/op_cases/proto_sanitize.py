@@ -198,4 +198,60 @@ for syntax in ("proto2", "proto3"):
                   name="%s %d deep" % (syntax, depth), refuse=refuse)
         cases.add("DecodeProtoV2", {"bytes": texts([b"\xc3\x3e" * depth + b"\xc4\x3e" * depth])}, attrs,
                   name="%s %d groups deep" % (syntax, depth), refuse=refuse)
+
+
+def few_cases(name, file, names, types, messages):
+    """Those that TensorFlow takes, and each of the others."""
+    found = {"message_type": "m.M", "field_names": names, "output_types": types, "sanitize": True,
+             "descriptor_source": b"bytes://" + descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()}
+    taken = [m for m in messages if accepts(m, found)]
+    if taken:
+        cases.add("DecodeProtoV2", {"bytes": texts(taken)}, found, name=name)
+    for m in messages:
+        if m not in taken:
+            cases.add("DecodeProtoV2", {"bytes": texts([m])}, found, name="%s %s" % (name, m.hex()), refuse=True)
+
+
+def extended(syntax="proto2"):
+    """A type with extensions, some of which nobody describes, and a map of messages that require something."""
+    file = descriptor_pb2.FileDescriptorProto(name="m.proto", package="m", syntax=syntax)
+    file.enum_type.add(name="Side").value.add(name="ONLY", number=4)
+    outer, inner = Type(file, "M"), Type(file, "Inner")
+    outer.add("first", 5, "int32")
+    outer.add("last", 3000, "int32")
+    inner.add("number", 1, "int32", "REQUIRED")
+    entry = outer.message.nested_type.add(name="MapEntry")
+    entry.options.map_entry = True
+    entry.field.add(name="key", number=1, type=F.TYPE_INT32, label=F.LABEL_OPTIONAL)
+    entry.field.add(name="value", number=2, type=F.TYPE_MESSAGE, label=F.LABEL_OPTIONAL, type_name=".m.Inner")
+    outer.add("map", 6, "message", "REPEATED", of="M.MapEntry")
+    outer.message.extension_range.add(start=100, end=2000)
+    for at, (name, kind, label, scope) in enumerate((("number", "sint32", "OPTIONAL", file), ("numbers", "int64", "REPEATED", inner.message),
+                                                     ("side", "enum", "REPEATED", file), ("inner", "message", "OPTIONAL", outer.message),
+                                                     ("text", "string", "OPTIONAL", inner.message))):
+        field = scope.extension.add(name=name, number=110 - at, type=getattr(F, "TYPE_" + kind.upper()), label=getattr(F, "LABEL_" + label), extendee=".m.M")
+        if kind in ("enum", "message"):
+            field.type_name = ".m.Side" if kind == "enum" else ".m.Inner"
+        if name == "numbers":
+            field.options.packed = True
+    return file
+
+
+def field(at, wire, data):
+    return varint(at << 3 | wire) + data
+
+
+NUMBER, NUMBERS, SIDE, INNER_AT, TEXT = 110, 109, 108, 107, 106
+extensions = [field(NUMBER, 0, b"\x05") + field(5, 0, b"\x01"), field(NUMBER, 0, b"\x05") + field(NUMBER, 0, b"\x06"), field(NUMBER, 0, b"\x00"),
+              field(NUMBERS, 0, b"\x01") + field(1500, 0, b"\x02") + field(NUMBERS, 2, b"\x02\x03\x04"), field(NUMBERS, 2, b"\x00"),
+              field(SIDE, 0, b"\x04") + field(SIDE, 0, b"\x05") + field(SIDE, 2, b"\x02\x04\x06"), field(INNER_AT, 2, b"\x00"),
+              field(INNER_AT, 2, b"\x02\x08\x01") + field(3000, 0, b"\x07") + field(INNER_AT, 2, b"\x02\x08\x02"), field(TEXT, 2, b"\x02\xff\xfe"),
+              field(1999, 2, b"\x01a") + field(100, 5, b"abcd") + field(5, 0, b"\x03"), field(TEXT, 0, b"\x01") + field(NUMBER, 2, b"\x01\x01"), field(INNER_AT, 2, b"\x05a")]
+few_cases("extensions", extended(), ["first", "last", "m.number", "m.Inner.numbers", "m.side", "m.M.inner", "m.Inner.text"],
+          [tf.int32, tf.int32, tf.int32, tf.int64, tf.int32, tf.string, tf.string], extensions)
+few_cases("a map's absent value", extended(), ["map"], [tf.string], [b"\x32\x00", b"\x32\x02\x08\x01", b"\x32\x02\x12\x00", b"\x32\x04\x12\x02\x08\x01"])
+few_cases("an edition", extended("editions"), ["first"], [tf.int32], [b""])
+for name, data in (("Feature", b"\x0a\x00\x1a\x04\x0a\x02\x01\x02"), ("Features", b"\x0a\x00\x0a\x03\x0a\x01a"), ("Feature", b"\x1a\x02\x08\x01")):
+    cases.add("DecodeProtoV2", {"bytes": texts([data])}, {"message_type": "tensorflow." + name, "field_names": ["feature" if name == "Features" else "int64_list"],
+                                                         "output_types": [tf.string], "sanitize": True}, name="local " + name)
 cases.write()
