@@ -95,6 +95,14 @@ typedef struct sp_function_def {
 	const sp_named_ref *returns;        /* one per output, in the order of `outputs` */
 	const char *const *control_returns; /* node names */
 	size_t control_return_count;
+
+	/*
+	 * The name of what several functions do, each in its own manner, or NULL.  A call of one
+	 * that is not for CPUs is one of the first that is, as TensorFlow on a CPU has it.
+	 */
+	const char *implements;
+	bool is_for_cpu;
+	bool is_of_gradient; /* made for a gradient: it takes or gives other values than the rest */
 } sp_function_def;
 
 typedef struct sp_graph_def {

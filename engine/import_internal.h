@@ -119,6 +119,7 @@ typedef struct sp_importer {
 	size_t planned;         /* nodes of all scopes */
 	sp_map ops;
 	sp_map functions; /* name -> index in `known` */
+	sp_map for_cpu;   /* what functions implement -> index of the one for CPUs */
 	struct sp_known_function *known;
 	size_t known_count;
 	size_t known_capacity;

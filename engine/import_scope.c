@@ -71,6 +71,11 @@ static sp_status add_functions(sp_importer *im, const sp_graph_def *library)
 	for (size_t i = 0; i < count; i++) {
 		sp_bytes name = sp_bytes_of(functions[i].name);
 
+		if (functions[i].implements != NULL && functions[i].is_for_cpu &&
+		    !functions[i].is_of_gradient &&
+		    sp_map_add(&im->for_cpu, sp_bytes_of(functions[i].implements),
+			       im->known_count) == SP_MAP_NO_MEMORY)
+			return sp_import__no_memory(im);
 		switch (sp_map_add(&im->functions, name, im->known_count)) {
 		case SP_MAP_ADDED:
 			im->known[im->known_count++] = (sp_known_function){.def = &functions[i],
@@ -93,6 +98,7 @@ sp_status sp_import__index(sp_importer *im)
 		if (sp_map_put(&im->ops, sp_bytes_of(sp_op_at(i)->name), i) == SP_MAP_NO_MEMORY)
 			return sp_import__no_memory(im);
 	sp_map_init(&im->functions, im->scratch);
+	sp_map_init(&im->for_cpu, im->scratch);
 	sp_map_init(&im->modules, im->scratch);
 	return add_functions(im, im->def);
 }
@@ -143,11 +149,25 @@ uint32_t sp_import__region_of(const sp_scope *scope, uint32_t node)
 
 /* ---------------------------------------------------------------- calls */
 
+static bool takes_and_gives_the_same(const sp_function_def *a, const sp_function_def *b)
+{
+	return a->input_count == b->input_count && a->output_count == b->output_count;
+}
+
+/* A function, or the one for CPUs that does the same. */
 static sp_known_function *find_known(const sp_importer *im, const char *name)
 {
-	uint64_t i;
+	const sp_function_def *def;
+	uint64_t i, for_cpu;
 
-	return sp_map_get(&im->functions, sp_bytes_of(name), &i) ? &im->known[i] : NULL;
+	if (!sp_map_get(&im->functions, sp_bytes_of(name), &i))
+		return NULL;
+	def = im->known[i].def;
+	if (def->implements != NULL && !def->is_for_cpu && !def->is_of_gradient &&
+	    sp_map_get(&im->for_cpu, sp_bytes_of(def->implements), &for_cpu) &&
+	    takes_and_gives_the_same(def, im->known[for_cpu].def))
+		i = for_cpu;
+	return &im->known[i];
 }
 
 static const sp_function_def *find_function(const sp_importer *im, const char *name)
@@ -635,10 +655,13 @@ static uint32_t output_offset(const sp_importer *im, const sp_node_def *node, sp
 /* A function called by its name has the names of its own outputs. */
 static uint32_t argument_offset(const sp_importer *im, const sp_node_def *node, sp_bytes name)
 {
-	const sp_function_def *function = find_function(im, node->op);
+	const sp_function_def *function;
+	uint64_t named;
 
-	if (function == NULL)
+	/* The one that is named, whichever is called for it. */
+	if (!sp_map_get(&im->functions, sp_bytes_of(node->op), &named))
 		return output_offset(im, node, name);
+	function = im->known[named].def;
 	for (size_t i = 0; i < function->output_count; i++)
 		if (sp_bytes_equal_text(name, function->outputs[i].name))
 			return (uint32_t)i;

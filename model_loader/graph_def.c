@@ -389,6 +389,30 @@ static sp_status read_control_returns(sp_function_def *out, const SpPb__Function
 	return SP_OK;
 }
 
+/* What the function is one of several implementations of. */
+static sp_status read_interface(sp_function_def *out, const SpPb__FunctionDef *function,
+				sp_arena *arena, sp_error *err)
+{
+	for (size_t i = 0; i < function->n_attr; i++) {
+		const SpPb__AttrEntry *entry = function->attr[i];
+		sp_bytes key = {(const char *)entry->key.data, entry->key.len};
+		const ProtobufCBinaryData *text;
+
+		if (entry->value == NULL || entry->value->value_case != SP_PB__ATTR_VALUE__VALUE_S)
+			continue;
+		text = &entry->value->s;
+		if (sp_bytes_equal_text(key, "api_implements") && text->len != 0)
+			SP_TRY(sp_message_text(&out->implements, text, "an interface's name", arena,
+					       err));
+		else if (sp_bytes_equal_text(key, "api_preferred_device"))
+			out->is_for_cpu = text->len == 3 && memcmp(text->data, "CPU", 3) == 0;
+		else if (sp_bytes_equal_text(key, "forward_function_name") ||
+			 sp_bytes_equal_text(key, "backward_function_name"))
+			out->is_of_gradient = true;
+	}
+	return SP_OK;
+}
+
 static sp_status read_function_body(sp_function_def *out, const SpPb__FunctionDef *function,
 				    sp_proto_target *target, sp_error *err)
 {
@@ -402,6 +426,7 @@ static sp_status read_function_body(sp_function_def *out, const SpPb__FunctionDe
 	out->node_count = function->n_node_def;
 	SP_TRY(read_nodes(&out->nodes, function->node_def, out->node_count, target, err));
 	SP_TRY(read_returns(out, function, target->arena, err));
+	SP_TRY(read_interface(out, function, target->arena, err));
 	return read_control_returns(out, function, target->arena, err);
 }
 

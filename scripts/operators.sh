@@ -49,7 +49,8 @@ cat <<'END'
 
 `VariableV2` and `Variable` become `VarHandleOp`, and calls of functions (`PartitionedCall`, `StatefulPartitionedCall`, a
 function by its name) their bodies; so does `BatchFunction`, for the request at hand, and a `Case` that asks `DeviceIndex`
-becomes its branch for the CPU.  Loops of `Enter`, `Merge`, `Switch`, `LoopCond`, `NextIteration` and `Exit` become a
+becomes its branch for the CPU.  Of functions that implement the same (`api_implements`) the one that prefers CPUs is
+called.  Loops of `Enter`, `Merge`, `Switch`, `LoopCond`, `NextIteration` and `Exit` become a
 `While` (`engine/import_loops.c`).  The constant that is the flow of a `TensorArray` or `TensorArrayV2` at first becomes
 the array's own.  `XlaDot` and `XlaDotV2` of float become `MatMul` where the file notes that both operands are matrices.
 A `ScatterUpdate` of constants, which says the same in every request, becomes a `TensorScatterUpdate`

@@ -30,20 +30,20 @@ def start(name):
     return folder
 
 
-def save(folder, module, signatures, shapes=False):
+def save(folder, module, signatures, shapes=False, implementations=False):
     """The model, small, and without what is another in every run."""
     model = os.path.join(folder, "model")
     tf.saved_model.save(module, model, signatures=signatures)
     os.remove(os.path.join(model, "fingerprint.pb"))
-    prune(os.path.join(model, "saved_model.pb"), shapes)
+    prune(os.path.join(model, "saved_model.pb"), shapes, implementations)
     shutil.rmtree(os.path.join(model, "assets"), ignore_errors=True)
 
 
-def save_function(folder, function):
+def save_function(folder, function, **options):
     """The same of a function that has no variables."""
     module = tf.Module()
     module.serve = function
-    save(folder, module, function)
+    save(folder, module, function, **options)
 
 
 def _write(path, data):

@@ -2,8 +2,11 @@
 from tensorflow.core.protobuf import saved_model_pb2
 
 
-def prune(path, shapes=False):
-    """Leaves the functions out that nothing calls (Keras keeps several forms of each layer), and notes about shapes but where they matter."""
+def prune(path, shapes=False, implementations=False):
+    """Leaves the functions out that nothing calls (Keras keeps several forms of each layer), and notes about shapes but where they matter.
+
+    implementations: those stay that do the same as one that is called.
+    """
     model = saved_model_pb2.SavedModel()
     model.ParseFromString(open(path, "rb").read())
     graph = model.meta_graphs[0].graph_def
@@ -19,6 +22,10 @@ def prune(path, shapes=False):
                     if function.name in functions and function.name not in called:
                         called[function.name] = functions[function.name]
                         waiting.append(called[function.name].node_def)
+    interfaces = {f.attr["api_implements"].s for f in called.values() if "api_implements" in f.attr}
+    for function in functions.values():
+        if implementations and "api_implements" in function.attr and function.attr["api_implements"].s in interfaces:
+            called.setdefault(function.signature.name, function)
     for function in called.values():
         for name in [name for name in function.attr if name.startswith("_")]:
             del function.attr[name]
