@@ -80,7 +80,8 @@ of the list does not take is refused by name, too:
 | quantized convolutions that only oneDNN runs (`QuantizedConv2DWithBias`, ...), quantized normalisation and resizing; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
 | `PyFunc` and its kin | code of the host, not of the model |
 | generators by ThreeFry | as TensorFlow on CPU |
-| `XlaRngBitGenerator` | which number goes where is left to XLA, and depends on the shape |
+| `XlaRngBitGenerator`, and `rng_bit_generator` of a module (keys of JAX's kind "rbg") | which number goes where is left to XLA, and depends on the shape |
+| `custom_call` of LAPACK and BLAS in a module (`lapack_spotrf`, `blas_strsm`, ...), which JAX makes of factorizations and solutions | TensorFlow has no such functions either, and refuses the module |
 | `EVGetVersion` of an embedding with rows on DeepRec's SSD tier, whose records leave versions out | what training has not recorded is not known |
 | `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of; stacks of lists; gradients' operators on complex numbers | not met in models of this kind |
 | lists in lists deeper than 8 | not met in models of this kind |
