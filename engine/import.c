@@ -329,6 +329,8 @@ static size_t renamed_outputs(const sp_scope *outer, uint32_t node)
 
 	if (outer->loops != NULL && sp_import__loop_meaning(outer, node, false, &ignored))
 		return 1;
+	if (sp_import__decided_side(outer, node) != NULL)
+		return 1;
 	return owner != NULL && owner->kind == SP_OWNER_WHILE ? owner->variable_count : 0;
 }
 

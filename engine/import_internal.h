@@ -134,6 +134,9 @@ sp_status sp_import__no_memory(sp_importer *im);
 
 /* --------------------------------------------------------- import_scope.c */
 
+/* The reference that output 0 of a Merge is another name of; NULL when requests decide. */
+const char *sp_import__decided_side(const sp_scope *in, uint32_t node);
+
 /* Makes the maps of operators and functions. */
 SP_MUST_CHECK sp_status sp_import__index(sp_importer *im);
 

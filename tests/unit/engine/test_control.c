@@ -572,6 +572,59 @@ static void a_change_of_state_outside_branches_is_refused_at_once(void **state)
 	assert_non_null(strstr(g.err.text, "AssignVariableOp changes the model's state"));
 }
 
+/*
+ * Training's side is computed, and counts, in front of the Switch that hands it on when a constant
+ * says so, as batch_norm of TensorFlow 1 is used: with the constant it is not there.
+ */
+static sp_status compile_decided(bool training, const char *predicate, const char *first,
+				 const char *second)
+{
+	static bool taken;
+	static sp_tensor value = {.dtype = SP_BOOL, .count = 1, .data = &taken};
+	const sp_node_def nodes[] = {
+		{NODE("i", "Placeholder"), INT32_INPUT},
+		{NODE("x", "Placeholder"), INT32_INPUT},
+		{NODE("asked", "Cast"), INPUTS("i"), ATTRS(TYPE("DstT", SP_BOOL))},
+		{NODE("fixed", "Const"), ATTRS(TYPE("dtype", SP_BOOL), TENSOR("value", &value))},
+		{NODE("p", "Identity"), INPUTS(predicate)},
+		VARIABLE("v"),
+		{NODE("count", "AssignAddVariableOp"), INPUTS("v", "x")},
+		{NODE("trained", "AddV2"), INPUTS("x", "x", "^count")},
+		{NODE("s", "Switch"), INPUTS("trained", "p")},
+		{NODE("t", "Switch"), INPUTS("x", "p")},
+		{NODE("out", "Merge"), INPUTS(first, second)},
+		{NODE("after", "AddV2"), INPUTS("out", "x")},
+	};
+
+	taken = training;
+	return COMPILE(nodes, .feeds = {"i", "x"}, .fetches = {"after", "out"});
+}
+
+static void a_side_that_a_constant_does_not_take_is_left_out(void **state)
+{
+	static const char *const sides[][2] = {{"t", "s:1"}, {"s:1", "t"}};
+	int32_t out[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_ok(compile_decided(false, "fixed", sides[i][0], sides[i][1]), &g.err);
+		assert_ok(run((int32_t[]){1, 5}, 2, out), &g.err);
+		assert_int_equal(out[0], 10);
+		tear_down(state);
+		set_up(state);
+		assert_int_equal(compile_decided(true, "fixed", sides[i][0], sides[i][1]),
+				 SP_UNSUPPORTED);
+		assert_non_null(strstr(g.err.text, "changes the model's state"));
+		tear_down(state);
+		set_up(state);
+		assert_int_equal(compile_decided(false, "asked", sides[i][0], sides[i][1]),
+				 SP_UNSUPPORTED);
+		assert_non_null(strstr(g.err.text, "changes the model's state"));
+		tear_down(state);
+		set_up(state);
+	}
+}
+
 /* --------------------------------------------------------------- refusals */
 
 static void what_lacks_inside_bodies_is_named_at_once(void **state)
@@ -761,6 +814,7 @@ int main(void)
 		TEST(a_change_of_state_is_refused_in_the_branch_that_has_it),
 		TEST(a_change_of_state_is_refused_behind_a_switch),
 		TEST(a_change_of_state_outside_branches_is_refused_at_once),
+		TEST(a_side_that_a_constant_does_not_take_is_left_out),
 		TEST(what_lacks_inside_bodies_is_named_at_once),
 		TEST(bodies_that_do_not_fit_are_refused),
 		TEST(branches_that_explode_or_are_too_deep_are_refused),
