@@ -33,7 +33,7 @@ static const refusal refusals[] = {
 	{.op = "LogicalNot", .in_count = 1, OF(SP_INT8), UNSUPPORTED("DT_INT8")},
 	{.op = "LeakyRelu", .in_count = 1, OF(SP_INT32), UNSUPPORTED("DT_INT32")},
 	{.op = "OnesLike", .in_count = 1, OF(SP_STRING), UNSUPPORTED("DT_STRING")},
-	{.op = "ZerosLike", .in_count = 1, OF(SP_VARIANT), UNSUPPORTED("DT_VARIANT")},
+	{.op = "OnesLike", .in_count = 1, OF(SP_VARIANT), UNSUPPORTED("DT_VARIANT")},
 	{.op = "AddV2", .in_count = 2, OF(SP_STRING, SP_STRING), UNSUPPORTED("DT_STRING")},
 	{.op = "AddV2", .in_count = 2, OF(SP_FLOAT, SP_INT32), INVALID("must be DT_FLOAT")},
 	{.op = "Add", .in_count = 2, OF(SP_STRING, SP_FLOAT), INVALID("must be DT_STRING")},
