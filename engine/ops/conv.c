@@ -14,7 +14,8 @@
  *     output [batch, (...,) ..., ..., outputs]
  *
  * A row of the output is one matrix product: the patches under the window, side
- * by side, times the filter.  Where the window is one pixel the whole output is one.
+ * by side, times the filter; patches that lie so in the input are not copied.  Where the
+ * window is one pixel, or all of an image, the whole output is one.
  *
  * Numerics: engine/ops/gemm.h, over (depth *) height * width * channels / groups terms.
  * Conv2D of half and bfloat16 computes in float and rounds once, as TensorFlow 2.15 does.
@@ -230,6 +231,80 @@ static void convolve_pixels(const sp_call *call, const conv_plan *p)
 				   .c = p->out});
 }
 
+/* Patches that are read where they lie: lines of `count`, each `step` elements after the last. */
+typedef struct lying_patches {
+	int axis; /* along which a line goes; -1: along the batch */
+	int64_t count, step;
+} lying_patches;
+
+/*
+ * Whether the pixels under the window always lie side by side: none is outside, it has one of each
+ * axis before some one, and the whole of each axis after that.
+ */
+static bool patches_lie(const conv_plan *p, int64_t batch, lying_patches *out)
+{
+	const sp_window_axis *axes = p->window.axes;
+	int64_t unit = p->window.channels;
+	int axis = 0;
+
+	while (axis < SP_WINDOW_AXES - 1 && axes[axis].size == 1)
+		axis++;
+	if (p->groups != 1)
+		return false;
+	for (int a = SP_WINDOW_AXES - 1; a >= 0; a--) {
+		const sp_window_axis *x = &axes[a];
+
+		if (x->before != 0 || (x->dilation != 1 && x->size != 1) ||
+		    (x->out - 1) * x->stride + x->size > x->in || (a > axis && x->size != x->in))
+			return false;
+		if (a > axis)
+			unit *= x->in;
+	}
+	*out = (lying_patches){axis, axes[axis].out, axes[axis].stride * unit};
+	if (p->window.positions == 1)
+		*out = (lying_patches){-1, batch,
+				       sp_window__pixels(&p->window) * p->window.channels};
+	return true;
+}
+
+/* The first element of the line with the position `at`, counted through all images. */
+static int64_t line_start(const conv_plan *p, const lying_patches *patches, int64_t at)
+{
+	const sp_window_axis *axes = p->window.axes;
+	int64_t image = sp_window__pixels(&p->window) * p->window.channels, unit = image, start = 0;
+	int64_t left = p->window.positions;
+
+	start = at / left * image;
+	at %= left;
+	for (int a = 0; a < patches->axis; a++) {
+		left /= axes[a].out;
+		unit /= axes[a].in;
+		start += at / left * axes[a].stride * unit;
+		at %= left;
+	}
+	return start;
+}
+
+static void convolve_lines(const sp_call *call, const conv_plan *p, const lying_patches *patches)
+{
+	const conv_state *state = call->state;
+	int64_t positions = call->out[0]->shape.dims[0] * p->window.positions;
+	sp_gemm g = {.m = (size_t)patches->count,
+		     .k = (size_t)p->patch,
+		     .n = (size_t)p->outputs,
+		     .a_row = (size_t)patches->step,
+		     .a_column = 1,
+		     .b = p->filter,
+		     .b_row = (size_t)p->outputs,
+		     .b_column = 1};
+
+	for (int64_t at = 0; at < positions; at += patches->count) {
+		g.a = p->in + (size_t)line_start(p, patches, at) * p->size;
+		g.c = p->out + (size_t)(at * p->outputs) * p->size;
+		state->multiply(&g);
+	}
+}
+
 static void convolve_rows(const sp_call *call, const conv_plan *p)
 {
 	size_t image = (size_t)(sp_window__pixels(&p->window) * p->window.channels) * p->size;
@@ -244,6 +319,7 @@ static sp_status run_conv(const sp_call *call)
 {
 	const conv_state *state = call->state;
 	const sp_tensor *out = call->out[0];
+	lying_patches patches;
 	conv_plan p;
 
 	SP_TRY(make_plan(call, &p));
@@ -251,6 +327,8 @@ static sp_status run_conv(const sp_call *call)
 		return SP_OK;
 	if (is_pointwise(&p))
 		convolve_pixels(call, &p);
+	else if (patches_lie(&p, out->shape.dims[0], &patches))
+		convolve_lines(call, &p, &patches);
 	else
 		convolve_rows(call, &p);
 	if (state->narrow != NULL)
