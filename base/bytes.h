@@ -33,6 +33,17 @@ static inline bool sp_bytes_equal_text(sp_bytes a, const char *text)
 	return sp_bytes_equal(a, sp_bytes_of(text));
 }
 
+/* Whether that is a word of letters, which is given in lower case, in whichever case. */
+static inline bool sp_bytes_is_word(sp_bytes a, const char *lower)
+{
+	if (a.size != strlen(lower))
+		return false;
+	for (size_t i = 0; i < a.size; i++)
+		if ((a.data[i] | 0x20) != lower[i])
+			return false;
+	return true;
+}
+
 static inline bool sp_bytes_starts_with(sp_bytes a, const char *prefix)
 {
 	size_t n = strlen(prefix);

@@ -6,15 +6,29 @@
  * dimension (NHWC) or the second one (NCHW).  BiasAddGrad: the sum over all else, of
  * floating numbers, which is added up in double.
  */
+typedef void sum_fn(const sp_tensor *dy, size_t inner, double *sums, sp_tensor *out);
+
 typedef struct bias_state {
 	sp_binary_fn *add;
+	sum_fn *sum; /* of the gradient */
 	bool channels_second;
 } bias_state;
+
+static sp_status read_format(const sp_prepare *prepare, bias_state *state, sp_error *err)
+{
+	sp_bytes format;
+
+	SP_TRY(sp_node_attr_bytes(prepare->node, "data_format", "NHWC", &format, err));
+	state->channels_second = sp_bytes_equal_text(format, "NCHW");
+	if (!state->channels_second && !sp_bytes_equal_text(format, "NHWC"))
+		return sp_error_set(err, SP_INVALID, "data_format must be NHWC or NCHW, not '%.*s'",
+				    (int)format.size, format.data);
+	return SP_OK;
+}
 
 static sp_status prepare_bias(sp_prepare *prepare, sp_error *err)
 {
 	bias_state *state = sp_prepare_state(prepare, sizeof(*state));
-	sp_bytes format;
 	sp_dtype dtype;
 
 	if (state == NULL)
@@ -22,11 +36,7 @@ static sp_status prepare_bias(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	dtype = prepare->in_dtypes[0];
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
-	SP_TRY(sp_node_attr_bytes(prepare->node, "data_format", "NHWC", &format, err));
-	state->channels_second = sp_bytes_equal_text(format, "NCHW");
-	if (!state->channels_second && !sp_bytes_equal_text(format, "NHWC"))
-		return sp_error_set(err, SP_INVALID, "data_format must be NHWC or NCHW, not '%.*s'",
-				    (int)format.size, format.data);
+	SP_TRY(read_format(prepare, state, err));
 	state->add = sp_add__binary.kernels[dtype];
 	if (state->add == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
@@ -79,53 +89,35 @@ static sp_status run_bias(const sp_call *call)
 
 /* ----------------------------------------------------------------- gradient */
 
-static double get_real(const sp_tensor *t, size_t i)
-{
-	switch (t->dtype) {
-	case SP_FLOAT:
-		return (double)((const float *)t->data)[i];
-	case SP_DOUBLE:
-		return ((const double *)t->data)[i];
-	case SP_HALF:
-		return (double)sp_half_to_float(((const uint16_t *)t->data)[i]);
-	default:
-		return (double)sp_bfloat16_to_float(((const uint16_t *)t->data)[i]);
+/* Sums of the channels, each of which has `inner` elements side by side. */
+#define SUM(type, name)                                                                            \
+	static void name##_##type(const sp_tensor *dy, size_t inner, double *sums, sp_tensor *out) \
+	{                                                                                          \
+		const sp_cell_##type *cells = dy->data;                                            \
+		sp_cell_##type *to = out->data;                                                    \
+                                                                                                   \
+		for (size_t i = 0; i < dy->count; i++)                                             \
+			sums[i / inner % out->count] += (double)SP_LOAD_##type(cells[i]);          \
+		for (size_t c = 0; c < out->count; c++)                                            \
+			to[c] = SP_STORE_##type((sp_value_##type)sums[c]);                         \
 	}
-}
 
-static void put_real(const sp_tensor *t, size_t i, double value)
-{
-	switch (t->dtype) {
-	case SP_FLOAT:
-		((float *)t->data)[i] = (float)value;
-		break;
-	case SP_DOUBLE:
-		((double *)t->data)[i] = value;
-		break;
-	case SP_HALF:
-		((uint16_t *)t->data)[i] = sp_half_from_float((float)value);
-		break;
-	default:
-		((uint16_t *)t->data)[i] = sp_bfloat16_from_float((float)value);
-	}
-}
+SP_FOR_FLOATING(SUM, sum)
+
+static sum_fn *const sums_of[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(sum)};
 
 static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
 {
 	bias_state *state = sp_prepare_state(prepare, sizeof(*state));
-	sp_bytes format;
 	sp_dtype dtype;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	dtype = prepare->in_dtypes[0];
-	SP_TRY(sp_node_attr_bytes(prepare->node, "data_format", "NHWC", &format, err));
-	state->channels_second = sp_bytes_equal_text(format, "NCHW");
-	if (!state->channels_second && !sp_bytes_equal_text(format, "NHWC"))
-		return sp_error_set(err, SP_INVALID, "data_format must be NHWC or NCHW, not '%.*s'",
-				    (int)format.size, format.data);
-	if (!sp_dtype_is_floating(dtype))
+	SP_TRY(read_format(prepare, state, err));
+	state->sum = sums_of[dtype];
+	if (state->sum == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
@@ -149,10 +141,7 @@ static sp_status run_gradient(const sp_call *call)
 	for (size_t c = 0; c < call->out[0]->count; c++)
 		sums[c] = 0;
 	inner = dy->count != 0 ? (size_t)sp_shape_product(&dy->shape, axis + 1, rank) : 1;
-	for (size_t i = 0; i < dy->count; i++)
-		sums[i / inner % call->out[0]->count] += get_real(dy, i);
-	for (size_t c = 0; c < call->out[0]->count; c++)
-		put_real(call->out[0], c, sums[c]);
+	state->sum(dy, inner, sums, call->out[0]);
 	return SP_OK;
 }
 

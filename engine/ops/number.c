@@ -106,16 +106,6 @@ static bool write_hexadecimal(sp_bytes text, char out[REAL_ROOM])
 	return true;
 }
 
-static bool is_word(sp_bytes text, const char *lower)
-{
-	if (text.size != strlen(lower))
-		return false;
-	for (size_t i = 0; i < text.size; i++)
-		if ((text.data[i] | 0x20) != lower[i])
-			return false;
-	return true;
-}
-
 /* A terminated text for strtod() or strtof(), or false. */
 static bool normalise(sp_bytes text, char out[1 + REAL_ROOM])
 {
@@ -131,7 +121,7 @@ static bool normalise(sp_bytes text, char out[1 + REAL_ROOM])
 		return true;
 	}
 	text = (sp_bytes){text.data + sign, text.size - sign};
-	if (is_word(text, "inf") || is_word(text, "nan")) {
+	if (sp_bytes_is_word(text, "inf") || sp_bytes_is_word(text, "nan")) {
 		snprintf(out + 1, REAL_ROOM, "%.3s", text.data);
 		return true;
 	}

@@ -50,16 +50,6 @@ static bool is_kind(const parser *p, sp_proto_token_kind kind)
 	return p->now.kind == kind;
 }
 
-static bool is_word(sp_bytes text, const char *lower)
-{
-	if (text.size != strlen(lower))
-		return false;
-	for (size_t i = 0; i < text.size; i++)
-		if ((text.data[i] | 0x20) != lower[i])
-			return false;
-	return true;
-}
-
 static bool take_separator(parser *p)
 {
 	return take(p, ';') || take(p, ',');
@@ -112,8 +102,9 @@ static bool skip_scalar(parser *p)
 	bool is_negative = take(p, '-');
 
 	if (is_kind(p, SP_PROTO_TOKEN_IDENTIFIER)) {
-		if (is_negative && !is_word(p->now.text, "inf") &&
-		    !is_word(p->now.text, "infinity") && !is_word(p->now.text, "nan"))
+		if (is_negative && !sp_bytes_is_word(p->now.text, "inf") &&
+		    !sp_bytes_is_word(p->now.text, "infinity") &&
+		    !sp_bytes_is_word(p->now.text, "nan"))
 			return false;
 	} else if (!is_kind(p, SP_PROTO_TOKEN_INTEGER) && !is_kind(p, SP_PROTO_TOKEN_REAL)) {
 		return false;
@@ -242,9 +233,10 @@ static bool read_real(parser *p, double *out)
 	bool is_negative = take(p, '-');
 
 	if (is_kind(p, SP_PROTO_TOKEN_IDENTIFIER)) {
-		if (is_word(p->now.text, "inf") || is_word(p->now.text, "infinity"))
+		if (sp_bytes_is_word(p->now.text, "inf") ||
+		    sp_bytes_is_word(p->now.text, "infinity"))
 			*out = INFINITY;
-		else if (is_word(p->now.text, "nan"))
+		else if (sp_bytes_is_word(p->now.text, "nan"))
 			*out = NAN;
 		else
 			return false;
