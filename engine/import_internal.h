@@ -132,10 +132,12 @@ typedef struct sp_importer {
 
 sp_status sp_import__no_memory(sp_importer *im);
 
-/* --------------------------------------------------------- import_scope.c */
+/* ------------------------------------------------------ import_branches.c */
 
 /* The reference that output 0 of a Merge is another name of; NULL when requests decide. */
 const char *sp_import__decided_side(const sp_scope *in, uint32_t node);
+
+/* --------------------------------------------------------- import_scope.c */
 
 /* Makes the maps of operators and functions. */
 SP_MUST_CHECK sp_status sp_import__index(sp_importer *im);

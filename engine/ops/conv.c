@@ -200,40 +200,25 @@ static void convolve_row(const sp_call *call, const conv_plan *p, const char *im
 	}
 }
 
-/* Whether the window is each pixel in turn. */
-static bool is_pointwise(const conv_plan *p)
+/* Elements of an image. */
+static int64_t image_size(const conv_plan *p)
 {
-	bool one = p->groups == 1;
-
-	for (int a = 0; a < SP_WINDOW_AXES; a++) {
-		const sp_window_axis *axis = &p->window.axes[a];
-
-		one &= axis->size == 1 && axis->stride == 1 && axis->before == 0 &&
-		       axis->out == axis->in;
-	}
-	return one;
+	return sp_window__pixels(&p->window) * p->window.channels;
 }
 
-static void convolve_pixels(const sp_call *call, const conv_plan *p)
+/* Whether a window without padding is each pixel in turn. */
+static bool is_pointwise(const conv_plan *p)
 {
-	const conv_state *state = call->state;
-	size_t channels = (size_t)p->window.channels, outputs = (size_t)p->outputs;
+	bool one = true;
 
-	state->multiply(&(sp_gemm){.m = call->out[0]->count / outputs,
-				   .k = channels,
-				   .n = outputs,
-				   .a = p->in,
-				   .a_row = channels,
-				   .a_column = 1,
-				   .b = p->filter,
-				   .b_row = outputs,
-				   .b_column = 1,
-				   .c = p->out});
+	for (int a = 0; a < SP_WINDOW_AXES; a++)
+		one &= p->window.axes[a].size == 1 && p->window.axes[a].stride == 1;
+	return one;
 }
 
 /* Patches that are read where they lie: lines of `count`, each `step` elements after the last. */
 typedef struct lying_patches {
-	int axis; /* along which a line goes; -1: along the batch */
+	int axis; /* along which a line goes; -1: it has all positions of all images */
 	int64_t count, step;
 } lying_patches;
 
@@ -260,10 +245,12 @@ static bool patches_lie(const conv_plan *p, int64_t batch, lying_patches *out)
 		if (a > axis)
 			unit *= x->in;
 	}
-	*out = (lying_patches){axis, axes[axis].out, axes[axis].stride * unit};
-	if (p->window.positions == 1)
-		*out = (lying_patches){-1, batch,
-				       sp_window__pixels(&p->window) * p->window.channels};
+	if (is_pointwise(p))
+		*out = (lying_patches){-1, batch * p->window.positions, p->window.channels};
+	else if (p->window.positions == 1)
+		*out = (lying_patches){-1, batch, image_size(p)};
+	else
+		*out = (lying_patches){axis, axes[axis].out, axes[axis].stride * unit};
 	return true;
 }
 
@@ -271,10 +258,8 @@ static bool patches_lie(const conv_plan *p, int64_t batch, lying_patches *out)
 static int64_t line_start(const conv_plan *p, const lying_patches *patches, int64_t at)
 {
 	const sp_window_axis *axes = p->window.axes;
-	int64_t image = sp_window__pixels(&p->window) * p->window.channels, unit = image, start = 0;
-	int64_t left = p->window.positions;
+	int64_t left = p->window.positions, unit = image_size(p), start = at / left * unit;
 
-	start = at / left * image;
 	at %= left;
 	for (int a = 0; a < patches->axis; a++) {
 		left /= axes[a].out;
@@ -307,8 +292,7 @@ static void convolve_lines(const sp_call *call, const conv_plan *p, const lying_
 
 static void convolve_rows(const sp_call *call, const conv_plan *p)
 {
-	size_t image = (size_t)(sp_window__pixels(&p->window) * p->window.channels) * p->size;
-	size_t pixel = (size_t)p->outputs * p->size;
+	size_t image = (size_t)image_size(p) * p->size, pixel = (size_t)p->outputs * p->size;
 
 	for (int64_t i = 0; i < call->out[0]->shape.dims[0] * p->window.positions; i += p->columns)
 		convolve_row(call, p, p->in + (size_t)(i / p->window.positions) * image,
@@ -325,9 +309,7 @@ static sp_status run_conv(const sp_call *call)
 	SP_TRY(make_plan(call, &p));
 	if (out->count == 0)
 		return SP_OK;
-	if (is_pointwise(&p))
-		convolve_pixels(call, &p);
-	else if (patches_lie(&p, out->shape.dims[0], &patches))
+	if (patches_lie(&p, out->shape.dims[0], &patches))
 		convolve_lines(call, &p, &patches);
 	else
 		convolve_rows(call, &p);
