@@ -1,4 +1,3 @@
-#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -11,13 +10,16 @@
  * way, whatever table they belong to.
  */
 enum {
+	BURST = 8,         /* keys that go through a stage together */
 	LOCATE_AFTER = 32, /* keys between asking for a pilot and reading it */
 	ANSWER_AFTER = 96,
 	RING = 128,
-	SCALED_KEYS = 10, /* fewer are scaled, as many are divided: TensorFlow's rounding */
 };
 
-_Static_assert(RING > ANSWER_AFTER && (RING & (RING - 1)) == 0, "a place is free when it is taken");
+_Static_assert(RING >= ANSWER_AFTER + BURST && (RING & (RING - 1)) == 0,
+	       "a place is free when it is taken");
+_Static_assert(LOCATE_AFTER % BURST == 0 && ANSWER_AFTER % BURST == 0,
+	       "all stages begin with the same keys");
 
 /* Goes over the keys of all lookups; each stage has its own. */
 typedef struct cursor {
@@ -26,79 +28,12 @@ typedef struct cursor {
 	size_t key;
 } cursor;
 
-/* The sum that an output row has so far. */
-typedef struct pool {
-	size_t segment;
-	float divisor;
-	bool open;
-} pool;
-
 typedef struct pipeline {
 	sp_rows_probe base[RING];
 	sp_rows_probe overlay[RING];
 	sp_misses *misses; /* of the lookup that is being answered; NULL: of none */
-	pool pool;         /* likewise */
+	sp_row_pool pool;  /* likewise */
 } pipeline;
-
-/* --------------------------------------------------------------- pooling */
-
-static void close_segment(const sp_lookup *lookup, pool *p)
-{
-	const sp_pooling *pooling = lookup->pooling;
-	float *sum = lookup->rows + p->segment * lookup->stride;
-	float divisor = pooling->combiner == SP_COMBINE_SQRTN ? sqrtf(p->divisor) : p->divisor;
-	size_t dim = lookup->table->rules->dim;
-
-	p->open = false;
-	if (pooling->combiner == SP_COMBINE_SUM)
-		return;
-	if (pooling->weights == NULL && p->divisor < SCALED_KEYS) {
-		for (size_t d = 0; d < dim; d++)
-			sum[d] *= 1 / divisor;
-		return;
-	}
-	if (divisor == 0.0f && pooling->zero_divisor_is_zero)
-		memset(sum, 0, dim * sizeof(*sum));
-	else
-		for (size_t d = 0; d < dim; d++)
-			sum[d] /= divisor;
-}
-
-/* Adds one stored row as key `key` of the lookup. */
-static void add_to_segment(const sp_lookup *lookup, pool *p, size_t key, sp_stored_row row)
-{
-	const sp_pooling *pooling = lookup->pooling;
-	size_t segment = (size_t)pooling->segments[key];
-	float weight = pooling->weights != NULL ? pooling->weights[key] : 1.0f;
-
-	if (p->open && p->segment != segment)
-		close_segment(lookup, p);
-	if (!p->open)
-		*p = (pool){.segment = segment, .open = true};
-	p->divisor += pooling->combiner == SP_COMBINE_SQRTN ? weight * weight : weight;
-	row.codec->accumulate(lookup->table->rules->dim, weight, row.data,
-			      lookup->rows + segment * lookup->stride);
-}
-
-static void clear_segments(const sp_lookup *lookup)
-{
-	for (size_t s = 0; s < lookup->pooling->segment_count; s++)
-		memset(lookup->rows + s * lookup->stride, 0,
-		       lookup->table->rules->dim * sizeof(float));
-}
-
-void sp_lookup__pool(const sp_lookup *lookup, const float *elements)
-{
-	const sp_row_codec *codec = sp_row_codec_find(SP_ROW_FP32);
-	pool p = {0};
-
-	clear_segments(lookup);
-	for (size_t i = 0; i < lookup->count; i++)
-		add_to_segment(lookup, &p, i,
-			       (sp_stored_row){elements + i * lookup->table->rules->dim, codec});
-	if (p.open)
-		close_segment(lookup, &p);
-}
 
 /* ---------------------------------------------------------------- stages */
 
@@ -132,9 +67,19 @@ static inline void locate(pipeline *p, const cursor *c, size_t at)
 	const sp_table *table = c->lookup->table;
 
 	if (table->base != NULL)
-		sp_rows__fetch_slot(table->base, &p->base[at]);
+		sp_rows__find_slot(table->base, &p->base[at]);
 	if (table->overlay != NULL)
-		sp_rows__fetch_slot(table->overlay, &p->overlay[at]);
+		sp_rows__find_slot(table->overlay, &p->overlay[at]);
+}
+
+SP_ROWS_FETCHES void fetch(pipeline *p, const cursor *c, size_t at)
+{
+	const sp_table *table = c->lookup->table;
+
+	if (table->base != NULL)
+		sp_rows__fetch(p->base[at].at.slot, table->base->shape.slot_size);
+	if (table->overlay != NULL)
+		sp_rows__fetch(p->overlay[at].at.slot, table->overlay->shape.slot_size);
 }
 
 /* The stored row of a key; false when no layer in memory has it. */
@@ -190,9 +135,9 @@ static void pool_key(pipeline *p, const cursor *c, size_t at)
 
 	if (!find_row(lookup->table, p, at, lookup->keys[c->key], &row))
 		row = (sp_stored_row){absent_row(lookup, c->key), sp_row_codec_find(SP_ROW_FP32)};
-	add_to_segment(lookup, &p->pool, c->key, row);
+	sp_row_pool__add(lookup, &p->pool, c->key, row);
 	if (c->key + 1 == lookup->count)
-		close_segment(lookup, &p->pool);
+		sp_row_pool__close(lookup, &p->pool);
 }
 
 static inline void answer(pipeline *p, const cursor *c, size_t at)
@@ -203,41 +148,62 @@ static inline void answer(pipeline *p, const cursor *c, size_t at)
 		gather_key(p, c, at);
 }
 
-void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses *misses)
+/* The keys of one step that a stage has: as many as there are, from `at` on. */
+typedef struct step {
+	size_t at;
+	size_t count;
+} step;
+
+static inline step step_of(size_t t, size_t after, size_t keys, size_t burst)
 {
-	cursor starting = first_key(lookups, count), locating = starting, answering = starting;
-	size_t keys = 0;
+	size_t first = t - after;
+
+	if (t < after || first >= keys)
+		return (step){0};
+	return (step){.at = first % RING, .count = keys - first < burst ? keys - first : burst};
+}
+
+/* All keys of the lookups from `first` on; as many as `keys`. */
+static void run_pipeline(cursor first, const sp_lookup *lookups, size_t keys, sp_misses *misses)
+{
+	cursor starting = first, locating = first, fetching = first, answering = first;
+	size_t burst = sp_lookup__in_bursts() ? BURST : 1;
 	pipeline p;
 
-	if (count == 1 && sp_lookup__is_plain(lookups, true)) {
-		sp_lookup__gather_plain(lookups);
-		return;
-	}
 	p.pool.open = false;
+	for (size_t t = 0; t < keys + ANSWER_AFTER; t += burst) {
+		step answered = step_of(t, ANSWER_AFTER, keys, burst);
+		step started = step_of(t, 0, keys, burst);
+		step located = step_of(t, LOCATE_AFTER, keys, burst);
+
+		for (size_t i = 0; i < answered.count; i++, next_key(&answering)) {
+			p.misses = misses != NULL ? &misses[answering.lookup - lookups] : NULL;
+			answer(&p, &answering, answered.at + i);
+		}
+		for (size_t i = 0; i < started.count; i++, next_key(&starting))
+			start(&p, &starting, started.at + i);
+		for (size_t i = 0; i < located.count; i++, next_key(&locating))
+			locate(&p, &locating, located.at + i);
+		for (size_t i = 0; i < located.count; i++, next_key(&fetching))
+			fetch(&p, &fetching, located.at + i);
+	}
+}
+
+void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses *misses)
+{
+	size_t keys = 0;
+
 	for (size_t i = 0; i < count; i++) {
-		if (sp_lookup__is_plain(&lookups[i], false)) {
-			sp_lookup__gather_plain(&lookups[i]);
+		if (sp_lookup__is_plain(&lookups[i], count == 1)) {
+			sp_lookup__run_plain(&lookups[i]);
 			continue;
 		}
 		keys += lookups[i].count;
 		if (lookups[i].pooling != NULL)
-			clear_segments(&lookups[i]);
+			sp_row_pool__clear(&lookups[i]);
 	}
-	for (size_t t = 0; keys != 0 && t < keys + ANSWER_AFTER; t++) {
-		if (t >= ANSWER_AFTER) {
-			p.misses = misses != NULL ? &misses[answering.lookup - lookups] : NULL;
-			answer(&p, &answering, (t - ANSWER_AFTER) % RING);
-			next_key(&answering);
-		}
-		if (t < keys) {
-			start(&p, &starting, t % RING);
-			next_key(&starting);
-		}
-		if (t >= LOCATE_AFTER && t - LOCATE_AFTER < keys) {
-			locate(&p, &locating, (t - LOCATE_AFTER) % RING);
-			next_key(&locating);
-		}
-	}
+	if (keys != 0)
+		run_pipeline(first_key(lookups, count), lookups, keys, misses);
 }
 
 /* ------------------------------------------------------------------- API */

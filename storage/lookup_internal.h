@@ -1,6 +1,7 @@
 #ifndef SP_STORAGE_LOOKUP_INTERNAL_H
 #define SP_STORAGE_LOOKUP_INTERNAL_H
 
+#include "base/cpu.h"
 #include "storage/table_internal.h"
 
 /* Keys of one lookup that no layer in memory holds, for its slower tier. */
@@ -22,9 +23,40 @@ void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses 
  * `alone`: no other could be answered while its memory is on the way.
  */
 bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone);
-void sp_lookup__gather_plain(const sp_lookup *lookup);
+void sp_lookup__run_plain(const sp_lookup *lookup);
 
-/* The same rows for a lookup with pooling, when they are at hand: elements [count, dim]. */
+/* Its two ways: the first leaves the pooling out, the second takes rows that are short enough. */
+void sp_lookup__gather_plain(const sp_lookup *lookup);
+void sp_lookup__pool_plain(const sp_lookup *lookup);
+bool sp_lookup__pools_plain(const sp_lookup *lookup);
+
+/*
+ * Whether memory is to be asked for in bursts, with nothing between: where a
+ * prefetch is not done with until its page is translated, what follows fills the
+ * processor's window, and one translation comes after another instead of several
+ * side by side.  So it is on AMD's that end at AVX2.  Intel's with AVX-512 would
+ * rather have a burst wait, for the few lines that can be on their way at once.
+ */
+static inline bool sp_lookup__in_bursts(void)
+{
+	return sp_cpu_isa() == SP_ISA_AVX2;
+}
+
+/* The sum that a row of the answer has so far; all zeros before the first key. */
+typedef struct sp_row_pool {
+	size_t segment;
+	float divisor;
+	bool open;
+} sp_row_pool;
+
+/* Zeros for all rows of the answer, where keys are missing. */
+void sp_row_pool__clear(const sp_lookup *lookup);
+
+/* Adds one stored row as key `key` of the lookup; and after the last one. */
+void sp_row_pool__add(const sp_lookup *lookup, sp_row_pool *p, size_t key, sp_stored_row row);
+void sp_row_pool__close(const sp_lookup *lookup, sp_row_pool *p);
+
+/* All of it, when the rows are at hand: elements [count, dim]. */
 void sp_lookup__pool(const sp_lookup *lookup, const float *elements);
 
 /* Asks (before) or tells (after) the guards of the memory that the lookups read. */

@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "base/cpu.h"
 #include "storage/lookup_internal.h"
 #include "storage/woven_row_internal.h"
 
@@ -132,12 +131,17 @@ static inline size_t block_of(size_t first, size_t count)
 
 /*
  * The loop itself, around the ways to do each stage; the sizes may be constants.
- * Numbers are made out a block at a time, but memory is asked for key by key, or
- * a whole block would wait for the few lines that can be on their way at once.
+ * Numbers are made out a block at a time.  How memory is asked for is the
+ * processor's matter:
+ *
+ * ONE_BY_ONE  One key's after another's is answered: a whole block would wait for
+ *             the few lines that can be on their way at once.
+ * IN_BURSTS   A block's at once, and before any is answered: see sp_lookup__in_bursts().
+ *
  * With few keys each stage is done for all of them before the next one.
  */
 #define GATHER(...) GATHER_OF(__VA_ARGS__)
-#define GATHER_OF(name, attributes, hash, locate, answer, row_dim, slot_bytes)                    \
+#define GATHER_OF(name, attributes, hash, locate, in_bursts, answer, row_dim, slot_bytes)         \
 	attributes static void name(const sp_lookup *lookup)                                      \
 	{                                                                                         \
 		size_t count = lookup->count, stride = lookup->stride;                            \
@@ -152,7 +156,8 @@ static inline size_t block_of(size_t first, size_t count)
 		start(&p, lookup);                                                                \
 		for (size_t t = 0; t < count + to_answer; t += BLOCK) {                           \
 			size_t l = t - to_locate, a = t - to_answer;                              \
-			size_t hashed = block_of(t, count), located = block_of(l, count);         \
+			size_t hashed = block_of(t, count);                                       \
+			size_t located = block_of(l, count);                                      \
 			size_t answered = block_of(a, count);                                     \
                                                                                                   \
 			if (hashed != 0)                                                          \
@@ -164,17 +169,23 @@ static inline size_t block_of(size_t first, size_t count)
 					__builtin_prefetch(p.pilots + p.buckets[(t + i) % RING]); \
 				if (i < located)                                                  \
 					fetch(p.slot_at[(l + i) % RING], slot_size);              \
-				if (i < answered)                                                 \
+				if (!(in_bursts) && i < answered)                                 \
 					answer(&p, p.slot_at[(a + i) % RING], keys[a + i], dim,   \
 					       to + (a + i) * stride);                            \
 			}                                                                         \
+			for (size_t i = 0; (in_bursts) && i < answered; i++)                      \
+				answer(&p, p.slot_at[(a + i) % RING], keys[a + i], dim,           \
+				       to + (a + i) * stride);                                    \
 		}                                                                                 \
 	}
 
+#define ONE_BY_ONE false
+#define IN_BURSTS  true
+
 #define ANY_SIZE lookup->table->rules->dim, lookup->table->base->shape.slot_size
 
-GATHER(gather_front, , hash_block, locate_block, answer_front, ANY_SIZE)
-GATHER(gather_woven, , hash_block, locate_block, answer_woven, ANY_SIZE)
+GATHER(gather_front, , hash_block, locate_block, ONE_BY_ONE, answer_front, ANY_SIZE)
+GATHER(gather_woven, , hash_block, locate_block, ONE_BY_ONE, answer_woven, ANY_SIZE)
 
 #if defined(__x86_64__)
 
@@ -210,7 +221,7 @@ AVX2 INLINE void answer_woven_avx2(const plain *p, const char *slot, int64_t key
 		      dim - SP_WOVEN_ELEMENTS);
 }
 
-#define STAGES_AVX2 AVX2, hash_block, locate_block
+#define STAGES_AVX2 AVX2, hash_block, locate_block, IN_BURSTS
 
 GATHER(gather_front_avx2, STAGES_AVX2, answer_front, ANY_SIZE)
 GATHER(gather_woven_avx2, STAGES_AVX2, answer_woven_avx2, ANY_SIZE)
@@ -312,7 +323,7 @@ AVX512 INLINE void answer_woven_avx512(const plain *p, const char *slot, int64_t
 }
 
 /* The same loops with wider copies, and one for the commonest size. */
-#define STAGES_AVX512 AVX512, hash_block_avx512, locate_block_avx512
+#define STAGES_AVX512 AVX512, hash_block_avx512, locate_block_avx512, ONE_BY_ONE
 
 GATHER(gather_front_avx512, STAGES_AVX512, answer_front, ANY_SIZE)
 GATHER(gather_woven_avx512, STAGES_AVX512, answer_woven_avx512, ANY_SIZE)
@@ -327,9 +338,10 @@ bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone)
 
 	/* With as many default rows as a power of two a mask is floor_mod. */
 	return lookup->count >= (alone ? BLOCK : LOCATE_AFTER + ANSWER_AFTER) &&
-	       lookup->pooling == NULL && lookup->fallback == NULL && table->overlay == NULL &&
-	       table->base != NULL && table->below == NULL &&
-	       table->base->shape.format == SP_ROW_FP32 && (defaults & (defaults - 1)) == 0;
+	       (lookup->pooling == NULL || sp_lookup__pools_plain(lookup)) &&
+	       lookup->fallback == NULL && table->overlay == NULL && table->base != NULL &&
+	       table->below == NULL && table->base->shape.format == SP_ROW_FP32 &&
+	       (defaults & (defaults - 1)) == 0;
 }
 
 void sp_lookup__gather_plain(const sp_lookup *lookup)
@@ -353,4 +365,9 @@ void sp_lookup__gather_plain(const sp_lookup *lookup)
 	}
 #endif
 	(woven ? gather_woven : gather_front)(lookup);
+}
+
+void sp_lookup__run_plain(const sp_lookup *lookup)
+{
+	(lookup->pooling != NULL ? sp_lookup__pool_plain : sp_lookup__gather_plain)(lookup);
 }

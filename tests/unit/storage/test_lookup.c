@@ -199,7 +199,7 @@ static void large_lookups_answer_as_single_keys_do(void **state)
 
 /* ---------------------------------------------------------------- pooling */
 
-enum { KEYS = 400, SEGMENTS = 90, DIM = 19, HELD = 1000 };
+enum { KEYS = 1000, SEGMENTS = 90, DIM = 19, HELD = 1000 };
 
 typedef struct pooled {
 	int64_t keys[KEYS];
