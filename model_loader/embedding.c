@@ -200,6 +200,15 @@ static sp_status find_ssd(sp_embedding_part *part, const sp_bundle *bundle, sp_a
 	return SP_OK;
 }
 
+/* Whether all rows lie where they would if there were so many parts. */
+static sp_status are_routed(bool *out, const sp_embedding_rows *rows, size_t parts, sp_error *err)
+{
+	*out = true;
+	for (size_t i = 0; i < rows->part_count && *out; i++)
+		SP_TRY(sp_embedding__check_routing(out, rows, i, parts, err));
+	return SP_OK;
+}
+
 static sp_status find_rows(sp_embedding_rows *rows, const sp_bundle *bundle, const suffixes *suffix,
 			   const sp_part_name *name, const sp_embedding_spec *spec, sp_arena *arena,
 			   sp_error *err)
@@ -221,9 +230,35 @@ static sp_status find_rows(sp_embedding_rows *rows, const sp_bundle *bundle, con
 		rows->routed = known == SP_ROUTED;
 		return SP_OK;
 	}
-	for (size_t i = 0; rows->part_count > 1 && i < rows->part_count && rows->routed; i++)
-		SP_TRY(sp_embedding__check_routing(rows, i, err));
-	return SP_OK;
+	return rows->part_count > 1 ? are_routed(&rows->routed, rows, rows->part_count, err)
+				    : SP_OK;
+}
+
+/*
+ * Where all rows lie as if the checkpoint had the graph's parts, of which it has
+ * only the first, the others are lost: what else could have left them out?
+ * Of few rows that may be chance.
+ */
+static sp_status check_none_is_lost(const sp_embedding_rows *rows, const sp_part_name *name,
+				    const sp_embedding_spec *spec, sp_error *err)
+{
+	size_t row_count = 0;
+	bool routed;
+
+	for (size_t i = 0; i < rows->part_count; i++)
+		row_count += rows->parts[i].row_count;
+	if (!name->numbered || rows->part_count >= (size_t)spec->partition_num ||
+	    spec->routing != SP_ROUTING_UNKNOWN || row_count < MANY_ROWS)
+		return SP_OK;
+	SP_TRY(are_routed(&routed, rows, (size_t)spec->partition_num, err));
+	if (!routed)
+		return SP_OK;
+	return sp_error_set(err, SP_CORRUPT,
+			    "%s lacks parts %zu to %lld of embedding '%s': its rows lie as those "
+			    "of %lld parts do",
+			    sp_bundle_prefix(rows->bundle), rows->part_count,
+			    (long long)spec->partition_num - 1, spec->name,
+			    (long long)spec->partition_num);
 }
 
 static sp_status check_parts_apart(const sp_embedding_rows *rows, const sp_part_name *name,
@@ -271,6 +306,7 @@ sp_status sp_embedding_find(sp_embedding *out, const sp_embedding_spec *spec, co
 	if (out->full.part_count == 0)
 		return sp_error_set(err, SP_NOT_FOUND, "%s has no embedding '%s': no '%s-keys'",
 				    sp_bundle_prefix(full), spec->name, out->base);
+	SP_TRY(check_none_is_lost(&out->full, &name, spec, err));
 	SP_TRY(is_whole(&out->whole, out, spec, arena, err));
 	if (!out->whole) {
 		SP_TRY(check_parts_apart(&out->full, &name, spec, err));

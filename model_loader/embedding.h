@@ -43,7 +43,8 @@
  * every key in it.  Older graphs divide keys by P instead, so that parts hold
  * numbers of their own: those are never merged, and need as many parts in the
  * graph as in the checkpoint.  Where it has as many, parts are merged only when each
- * has rows enough to tell.
+ * has rows enough to tell.  Where the checkpoint has fewer parts than the graph, and
+ * all of its rows lie as in the graph's parts, the others are lost: SP_CORRUPT.
  *
  * Errors: SP_NOT_FOUND when the full checkpoint lacks the variable; SP_IO when a
  * file cannot be read any more; SP_CORRUPT when its tensors contradict each

@@ -21,9 +21,9 @@ static inline bool sp_embedding__selects(const sp_row_selection *s, int64_t key)
 	       (s->slice_count <= 1 || sp_embedding__routes_to(key, s->slice, s->slice_count));
 }
 
-/* Clears rows->routed when some key of part `part` does not route to it. */
-SP_MUST_CHECK sp_status sp_embedding__check_routing(sp_embedding_rows *rows, size_t part,
-						    sp_error *err);
+/* Whether all keys of part `part` would route to it if there were so many parts. */
+SP_MUST_CHECK sp_status sp_embedding__check_routing(bool *routed, const sp_embedding_rows *rows,
+						    size_t part, size_t parts, sp_error *err);
 
 /* Where all of a handle's rows lie in the part of its number, the others need not be read. */
 sp_embedding_rows sp_embedding__own_rows(const sp_embedding *embedding,

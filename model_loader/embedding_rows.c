@@ -69,20 +69,29 @@ static sp_status room_init(room *r, size_t rows, size_t bytes, sp_error *err)
 	return SP_OK;
 }
 
-sp_status sp_embedding__check_routing(sp_embedding_rows *rows, size_t part, sp_error *err)
+static bool all_route_to(const int64_t *keys, size_t count, size_t part, size_t parts)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!sp_embedding__routes_to(keys[i], (int64_t)part, (int64_t)parts))
+			return false;
+	return true;
+}
+
+sp_status sp_embedding__check_routing(bool *routed, const sp_embedding_rows *rows, size_t part,
+				      size_t parts, sp_error *err)
 {
 	int64_t keys[KEYS_PIECE / 16];
 	sp_bundle_span span;
 	uint32_t crc = 0;
 
+	*routed = true;
 	SP_TRY(sp_bundle_span_open(&span, rows->bundle, rows->parts[part].keys->name, err));
 	for (size_t first = 0, count; first < span.count; first += count) {
 		count = span.count - first < KEYS_PIECE / 16 ? span.count - first : KEYS_PIECE / 16;
 		SP_TRY(sp_bundle_span_read_keys(&span, first, count, keys, &crc, err));
-		for (size_t i = 0; i < count; i++)
-			if (!sp_embedding__routes_to(keys[i], (int64_t)part,
-						     (int64_t)rows->part_count))
-				rows->routed = false;
+		*routed = all_route_to(keys, count, part, parts);
+		if (!*routed)
+			return SP_OK; /* the rest is looked at when it is loaded */
 	}
 	return sp_bundle_span_check(&span, crc, err);
 }

@@ -351,6 +351,10 @@ def make_broken():
     for i in range(2):  # the last part has rows, but no keys any more
         tensors.update(full(f"lost/part_{i}", [k for k in KEYS if k % 1000 % 2 == i], 4))
     del tensors["lost/part_1-keys"]
+    # The first part of two, the first and second of three: nothing is left of the last ones.
+    tensors.update(full("gone/part_0", [k for k in KEYS if k % 1000 % 2 == 0], 4))
+    for i in range(2):
+        tensors.update(full(f"away/part_{i}", [k for k in KEYS if k % 1000 % 3 == i], 4))
     save("broken", tensors)
 
 

@@ -429,6 +429,20 @@ static void a_part_that_has_lost_its_keys_is_refused(void **state)
 	check_refused(broken, NULL, &part, SP_CORRUPT, "lost/part_1-keys");
 }
 
+/* Rows that lie as those of more parts do have lost the others; few may lie so by chance. */
+static void parts_that_are_gone_are_missed(void **state)
+{
+	sp_embedding_spec of_two = spec_of("gone/part_0", 0, 2);
+	sp_embedding_spec of_three = spec_of("away/part_2", 2, 3);
+	sp_embedding_spec of_other = spec_of("gone/part_1", 1, 3);
+	sp_embedding found;
+
+	(void)state;
+	check_refused(broken, NULL, &of_two, SP_CORRUPT, "lacks parts 1 to 1");
+	check_refused(broken, NULL, &of_three, SP_CORRUPT, "lacks parts 2 to 2");
+	assert_ok(sp_embedding_find(&found, &of_other, broken, NULL, arena, &err), &err);
+}
+
 static void specs_that_cannot_be_are_refused(void **state)
 {
 	sp_embedding_spec spec = spec_of("double", 0, 1);
@@ -582,6 +596,7 @@ int main(void)
 		cmocka_unit_test(a_missing_variable_is_named),
 		cmocka_unit_test(tensors_that_contradict_are_refused),
 		cmocka_unit_test(a_part_that_has_lost_its_keys_is_refused),
+		cmocka_unit_test(parts_that_are_gone_are_missed),
 		cmocka_unit_test(specs_that_cannot_be_are_refused),
 		cmocka_unit_test(a_broken_delta_is_refused),
 		cmocka_unit_test(a_flipped_bit_is_noticed),
