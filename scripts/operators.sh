@@ -85,7 +85,6 @@ of the list does not take is refused by name, too:
 | `EVGetVersion` of an embedding with rows on DeepRec's SSD tier, whose records leave versions out | what training has not recorded is not known |
 | `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of; stacks of lists; gradients' operators on complex numbers | not met in models of this kind |
 | lists in lists deeper than 8 | not met in models of this kind |
-| `perturb_singular` of `TridiagonalSolve` | what it answers is made of rounding errors |
 | `DecodeProtoV2`, `EncodeProto` with `local://` and other types than `tensorflow.Example`, `tensorflow.SequenceExample` and what they are made of | which others there are depends on the program; a file, or `bytes://`, tells of any |
 | `DecodeProtoV2` with `message_format` "text" or `sanitize` of types that a message set is in | not met in models of this kind |
 | `ClipByValue` of complex numbers | they have no order |

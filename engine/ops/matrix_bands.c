@@ -3,6 +3,7 @@
 #include "engine/ops/array.h"
 #include "engine/ops/broadcast.h"
 #include "engine/ops/matrices.h"
+#include "engine/ops/tridiagonal.h"
 
 /*
  * Matrices of which only diagonals are given; the innermost two dimensions, the others number
@@ -17,15 +18,16 @@
  * Element i of a diagonal stands in row i: the first of those below and the last of those above
  * do not count.
  *
- * float, double, complex64 and complex128.  perturb_singular is not supported.
+ * float, double, complex64 and complex128.
  *
  * Numerics: computed in double, rounded once.  TridiagonalSolve of a matrix that is singular, or
- * without partial_pivoting comes upon a 0, is NaN.  BandedTriangularSolve refuses a 0 on the
+ * without partial_pivoting comes upon a 0, is NaN, but with perturb_singular (which needs
+ * partial_pivoting) as engine/ops/tridiagonal.h says.  BandedTriangularSolve refuses a 0 on the
  * diagonal of the first matrix, as TensorFlow does.
  */
 typedef struct bands_state {
-	bool pivots;         /* TridiagonalSolve */
-	bool lower, adjoint; /* BandedTriangularSolve */
+	bool pivots, perturbs; /* TridiagonalSolve */
+	bool lower, adjoint;   /* BandedTriangularSolve */
 } bands_state;
 
 static sp_status prepare_any(sp_prepare *prepare, size_t inputs, bands_state **out, sp_error *err)
@@ -51,14 +53,14 @@ static sp_status prepare_product(sp_prepare *prepare, sp_error *err)
 static sp_status prepare_solve(sp_prepare *prepare, sp_error *err)
 {
 	bands_state *state;
-	bool perturb;
 
 	SP_TRY(prepare_any(prepare, 2, &state, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "partial_pivoting", true, &state->pivots, err));
-	SP_TRY(sp_node_attr_bool(prepare->node, "perturb_singular", false, &perturb, err));
-	if (perturb)
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "TridiagonalSolve with perturb_singular is not supported");
+	SP_TRY(sp_node_attr_bool(prepare->node, "perturb_singular", false, &state->perturbs, err));
+	if (state->perturbs && !state->pivots)
+		return sp_error_set(err, SP_INVALID,
+				    "Setting perturb_singular requires also setting "
+				    "partial_pivoting.");
 	return SP_OK;
 }
 
@@ -189,6 +191,23 @@ static void load_system(const sp_call *call, size_t which, system *s)
 	sp_matrices__load(call->in[1], which, s->n * s->k, s->x);
 }
 
+static sp_status solve_perturbed(const sp_call *call, const sp_matrices *m)
+{
+	const size_t n = m->rows, k = m->columns, size = sp_dtype_size(call->in[0]->dtype);
+	sp_tridiagonal_fn *solve = sp_tridiagonal__perturbed(call->in[0]->dtype);
+	const unsigned char *diagonals = call->in[0]->data, *b = call->in[1]->data;
+	unsigned char *x = call->out[0]->data;
+	/* No more than the two inputs hold: no sum overflows. */
+	void *room = sp_call_bytes(call, SP_TRIDIAGONAL_ROOM(n, k), size);
+
+	if (room == NULL)
+		return sp_call_no_memory(call);
+	for (size_t i = 0; i < m->count; i++)
+		solve(diagonals + i * 3 * n * size, b + i * n * k * size, n, k,
+		      x + i * n * k * size, room);
+	return SP_OK;
+}
+
 static sp_status run_solve(const sp_call *call)
 {
 	const bands_state *state = call->state;
@@ -200,6 +219,8 @@ static sp_status run_solve(const sp_call *call)
 	SP_TRY(sp_call_output(call, 0, call->in[1]->dtype, &call->in[1]->shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
+	if (state->perturbs)
+		return solve_perturbed(call, &m);
 	s = (system){.n = m.rows, .k = m.columns};
 	s.first = sp_matrices__room(call, 4, s.n);
 	s.x = sp_matrices__room(call, s.n, s.k);
