@@ -1,10 +1,12 @@
 #include "model_loader/embedding_image.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -43,17 +45,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void add_file(sp_buffer *text, int folder, const char *name)
-{
-	struct stat info;
-
-	if (fstatat(folder, name, &info, 0) == 0)
-		sp_buffer_printf(text, "file %s %llu %lld.%09ld\n", name,
-				 (unsigned long long)info.st_size, (long long)info.st_mtim.tv_sec,
-				 info.st_mtim.tv_nsec);
-}
-
-/* The names of the checkpoint's files, for free(), one by one. */
+/* The names in a folder that belong to `base` (NULL: all), for free(), one by one. */
 static size_t list_files(DIR *folder, const char *base, char ***names)
 {
 	const struct dirent *entry;
@@ -62,7 +54,7 @@ static size_t list_files(DIR *folder, const char *base, char ***names)
 	while ((entry = readdir(folder)) != NULL) {
 		char **more;
 
-		if (!belongs(entry->d_name, base))
+		if (base != NULL ? !belongs(entry->d_name, base) : entry->d_name[0] == '.')
 			continue;
 		more = sp_alloc_resize(*names, count + 1, sizeof(*more));
 		if (more == NULL)
@@ -77,11 +69,54 @@ static size_t list_files(DIR *folder, const char *base, char ***names)
 	return count;
 }
 
+static DIR *open_folder(int parent, const char *name)
+{
+	int file = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = file >= 0 ? fdopendir(file) : NULL;
+
+	if (folder == NULL && file >= 0)
+		close(file);
+	return folder;
+}
+
+static void add_folder(sp_buffer *text, DIR *folder, const char *base);
+
+/* Of a folder beside the checkpoint (an SSD tier's) all files, too. */
+static void add_file(sp_buffer *text, int folder, const char *name, bool look_inside)
+{
+	struct stat info;
+	DIR *inside;
+
+	if (fstatat(folder, name, &info, 0) != 0)
+		return;
+	sp_buffer_printf(text, "file %s %llu %lld.%09ld\n", name, (unsigned long long)info.st_size,
+			 (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+	if (!look_inside || !S_ISDIR(info.st_mode))
+		return;
+	inside = open_folder(folder, name);
+	if (inside == NULL)
+		return;
+	add_folder(text, inside, NULL);
+	closedir(inside);
+}
+
+static void add_folder(sp_buffer *text, DIR *folder, const char *base)
+{
+	char **names = NULL;
+	size_t count = list_files(folder, base, &names);
+
+	for (size_t i = 0; i < count; i++) {
+		add_file(text, dirfd(folder), names[i], base != NULL);
+		sp_free(names[i]);
+	}
+	sp_free(names);
+}
+
 static sp_status add_files(sp_buffer *text, const char *prefix, sp_error *err)
 {
 	const char *base = base_name(prefix);
-	size_t size = (size_t)(base - prefix), count;
-	char folder[4096], **names = NULL;
+	size_t size = (size_t)(base - prefix);
+	char folder[4096];
 	DIR *listing;
 
 	if (size >= sizeof(folder))
@@ -91,12 +126,7 @@ static sp_status add_files(sp_buffer *text, const char *prefix, sp_error *err)
 	listing = opendir(folder);
 	if (listing == NULL)
 		return sp_error_set(err, SP_IO, "cannot list %s", folder);
-	count = list_files(listing, base, &names);
-	for (size_t i = 0; i < count; i++) {
-		add_file(text, dirfd(listing), names[i]);
-		sp_free(names[i]);
-	}
-	sp_free(names);
+	add_folder(text, listing, base);
 	closedir(listing);
 	return SP_OK;
 }
@@ -123,7 +153,7 @@ static sp_status add_index(sp_buffer *text, const char *prefix, sp_error *err)
 static sp_status make_identity(sp_buffer *text, const sp_bundle *full, sp_bytes settings,
 			       sp_error *err)
 {
-	sp_buffer_printf(text, "serving-processor embeddings 1\n");
+	sp_buffer_printf(text, "serving-processor embeddings 2\n");
 	SP_TRY(add_index(text, sp_bundle_prefix(full), err));
 	SP_TRY(add_files(text, sp_bundle_prefix(full), err));
 	sp_buffer_append(text, settings.data, settings.size);
