@@ -311,7 +311,8 @@ static bool read_options(sp_bytes options, sp_proto_field *field)
 	return !at.broken;
 }
 
-static sp_status read_field(sp_bytes from, sp_proto_field *out, sp_error *err)
+/* `most` is the largest number it may have. */
+static sp_status read_field(sp_bytes from, uint32_t most, sp_proto_field *out, sp_error *err)
 {
 	cursor at = {.rest = from};
 	uint64_t number = 0, type = 0;
@@ -341,8 +342,7 @@ static sp_status read_field(sp_bytes from, sp_proto_field *out, sp_error *err)
 	}
 	if (!good || at.broken)
 		return malformed(err);
-	if (number < 1 || number > SP_PROTO_MAX_NUMBER || type < SP_PROTO_DOUBLE ||
-	    type > SP_PROTO_SINT64)
+	if (number < 1 || number > most || type < SP_PROTO_DOUBLE || type > SP_PROTO_SINT64)
 		return sp_error_set(err, SP_INVALID,
 				    "field %.*s has number %llu and type %llu in its descriptor",
 				    (int)(out->name.size < 60 ? out->name.size : 60),
@@ -355,7 +355,7 @@ static sp_status read_field(sp_bytes from, sp_proto_field *out, sp_error *err)
 
 sp_status sp_descriptor_field(sp_bytes descriptor, sp_proto_field *out, sp_error *err)
 {
-	return read_field(descriptor, out, err);
+	return read_field(descriptor, INT32_MAX, out, err);
 }
 
 /* How many fields of that number there are. */
@@ -396,7 +396,7 @@ sp_status sp_descriptor_fields(sp_bytes message, sp_arena *arena, sp_proto_field
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu fields", *count);
 	while (next(&at))
 		if (is_message(&at, MESSAGE_FIELD))
-			SP_TRY(read_field(at.bytes, &(*out)[n++], err));
+			SP_TRY(read_field(at.bytes, SP_PROTO_MAX_NUMBER, &(*out)[n++], err));
 	return SP_OK;
 }
 
@@ -406,7 +406,7 @@ sp_status sp_descriptor_extension(sp_bytes set, sp_bytes extended, sp_bytes name
 	sp_bytes field, extendee;
 
 	SP_TRY(find(set, AN_EXTENSION, name, &field, err));
-	SP_TRY(read_field(field, out, err));
+	SP_TRY(sp_descriptor_field(field, out, err));
 	extendee = out->extendee;
 	if (extendee.size != 0 && extendee.data[0] == '.')
 		extendee = sp_protobuf_skip(extendee, 1);

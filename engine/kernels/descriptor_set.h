@@ -42,7 +42,8 @@ typedef enum sp_proto_type {
 
 typedef struct sp_proto_field {
 	sp_bytes name;
-	uint32_t number; /* 1 ... SP_PROTO_MAX_NUMBER */
+	uint32_t number; /* 1 ... SP_PROTO_MAX_NUMBER; of an extension up to INT32_MAX, which only
+			  * message sets know */
 	sp_proto_type type;
 	bool is_repeated;
 	bool is_required;

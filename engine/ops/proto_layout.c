@@ -27,6 +27,7 @@ typedef struct member {
 	sp_proto_part part;
 	sp_bytes name;       /* as a text has it; of an extension the full one */
 	sp_bytes field_name; /* what its descriptor says */
+	sp_bytes alias;      /* of an item that its own type declares: the type; else empty */
 	bool is_extension;
 } member;
 
@@ -139,6 +140,7 @@ static sp_status refer_enum(reader *r, sp_bytes name, const sp_proto_enum **out)
 
 /* --------------------------------------------------------------------- fields */
 
+/* Behind the last dot. */
 static sp_bytes simple_name(sp_bytes name)
 {
 	size_t n = name.size;
@@ -173,6 +175,7 @@ static sp_status read_part(reader *r, const sp_proto_field *field, bool is_proto
 static sp_status read_member(reader *r, const sp_proto_field *field, bool is_proto3, member *out)
 {
 	out->is_extension = false;
+	out->alias = (sp_bytes){"", 0};
 	out->field_name = field->name;
 	out->name = field->type == SP_PROTO_GROUP ? simple_name(field->type_name) : field->name;
 	return read_part(r, field, is_proto3, &out->part);
@@ -186,10 +189,40 @@ static sp_status read_extension(reader *r, const sp_proto_declaration *from, mem
 	SP_TRY(sp_descriptor_field(from->bytes, &field, r->err));
 	out->is_extension = true;
 	out->name = out->field_name = from->name;
+	out->alias = (sp_bytes){"", 0};
 	SP_TRY(read_part(r, &field, from->is_proto3, &out->part));
 	out->part.is_implicit = out->part.is_required = false;
 	out->part.oneof = 0;
 	return SP_OK;
+}
+
+/* The first item that a type declares of itself is known by the type's name, too. */
+static sp_status read_item(reader *r, const sp_proto_declaration *from, sp_map *aliases,
+			   member *out)
+{
+	size_t scope = from->name.size - simple_name(from->name).size;
+	const sp_proto_layout *type;
+
+	SP_TRY(read_extension(r, from, out));
+	type = out->part.message;
+	if (out->part.type != SP_PROTO_MESSAGE || out->part.is_repeated)
+		return sp_error_set(r->err, SP_INVALID,
+				    "%.*s extends a message set, and is not a single message",
+				    (int)(from->name.size < 100 ? from->name.size : 100),
+				    from->name.data);
+	out->part.is_item = true;
+	if (scope != type->name.size + 1 ||
+	    memcmp(from->name.data, type->name.data, type->name.size) != 0)
+		return SP_OK;
+	switch (sp_map_add(aliases, type->name, 0)) {
+	case SP_MAP_NO_MEMORY:
+		return no_memory(r);
+	case SP_MAP_ADDED:
+		out->alias = type->name;
+		return SP_OK;
+	default:
+		return SP_OK;
+	}
 }
 
 static bool extends(const sp_proto_declaration *extension, const sp_proto_layout *layout)
@@ -243,6 +276,10 @@ static sp_status name_members(reader *r, sp_proto_layout *layout, sp_bytes descr
 		    sp_map_add(map, members[i].name, i) == SP_MAP_NO_MEMORY)
 			return no_memory(r);
 	}
+	for (size_t i = 0; i < layout->count; i++)
+		if (members[i].alias.size != 0 &&
+		    sp_map_add(&layout->extensions, members[i].alias, i) == SP_MAP_NO_MEMORY)
+			return no_memory(r);
 	SP_TRY(sp_descriptor_reserved(descriptor, r->arena, &reserved, &n, r->err));
 	for (size_t i = 0; i < n; i++)
 		if (sp_map_add(&layout->by_name, reserved[i], SP_PROTO_RESERVED) ==
@@ -258,8 +295,13 @@ static sp_status read_members(reader *r, const sp_proto_layout *layout, sp_bytes
 {
 	sp_proto_field *fields;
 	size_t n, extensions = 0;
+	sp_map aliases;
 
+	sp_map_init(&aliases, r->arena);
 	SP_TRY(sp_descriptor_fields(descriptor, r->arena, &fields, &n, r->err));
+	if (layout->is_set && n != 0)
+		return sp_error_set(r->err, SP_INVALID, "a message set has %zu fields of its own",
+				    n);
 	if (is_extensible)
 		SP_TRY(read_declarations(r));
 	for (size_t i = 0; is_extensible && i < r->extensions.count; i++)
@@ -271,8 +313,12 @@ static sp_status read_members(reader *r, const sp_proto_layout *layout, sp_bytes
 	for (size_t i = 0; i < n; i++)
 		SP_TRY(read_member(r, &fields[i], layout->is_proto3, &(*out)[i]));
 	for (size_t i = 0; is_extensible && i < r->extensions.count; i++)
-		if (extends(&r->extensions.items[i], layout))
-			SP_TRY(read_extension(r, &r->extensions.items[i], &(*out)[n++]));
+		if (extends(&r->extensions.items[i], layout)) {
+			const sp_proto_declaration *from = &r->extensions.items[i];
+
+			SP_TRY(layout->is_set ? read_item(r, from, &aliases, &(*out)[n++])
+					      : read_extension(r, from, &(*out)[n++]));
+		}
 	if (*count != 0)
 		qsort(*out, *count, sizeof(**out), by_number);
 	return SP_OK;
@@ -292,6 +338,9 @@ static sp_status take_members(reader *r, sp_proto_layout *layout, const member *
 		if (i > 0 && parts[i - 1].number == parts[i].number)
 			return sp_error_set(r->err, SP_INVALID,
 					    "two fields of a message have the number %u",
+					    (unsigned)parts[i].number);
+		if (parts[i].number > SP_PROTO_MAX_NUMBER && !layout->is_set)
+			return sp_error_set(r->err, SP_INVALID, "a field has the number %u",
 					    (unsigned)parts[i].number);
 		parts[i].is_closed = parts[i].type == SP_PROTO_ENUM && !layout->is_proto3;
 		layout->has_oneofs |= parts[i].oneof != 0;
@@ -341,13 +390,12 @@ static sp_status read_layout(reader *r, sp_proto_layout *layout)
 				    "message type %.*s is neither of proto2 nor of proto3",
 				    (int)(layout->name.size < 100 ? layout->name.size : 100),
 				    layout->name.data);
-	if (traits.is_message_set)
-		return sp_error_set(
-			r->err, SP_UNSUPPORTED,
-			"message type %.*s, a message set, is not supported where whole messages "
-			"are read",
-			(int)(layout->name.size < 100 ? layout->name.size : 100),
-			layout->name.data);
+	if (traits.is_message_set && traits.is_proto3)
+		return sp_error_set(r->err, SP_INVALID,
+				    "message type %.*s is a message set, and of proto3",
+				    (int)(layout->name.size < 100 ? layout->name.size : 100),
+				    layout->name.data);
+	layout->is_set = traits.is_message_set;
 	layout->is_proto3 = traits.is_proto3;
 	layout->is_map_entry = traits.is_map_entry;
 	sp_map_init(&layout->by_name, r->arena);

@@ -16,7 +16,8 @@ enum { MAX_DEPTH = 100 };
 /* A field as it came. */
 typedef struct entry {
 	const sp_proto_part *part; /* NULL: unknown */
-	uint32_t tag;
+	uint64_t tag;              /* with an item's number in front, which may have 32 bits */
+	int deeper;    /* of an item's message: the group that it is in, if that counts */
 	uint32_t turn; /* of its oneof: how often another member had been set before */
 	uint64_t number;
 	sp_bytes bytes; /* of a message, a group, a text, a packed block, a fixed number */
@@ -165,12 +166,15 @@ static bool take_group(sp_bytes *from, uint32_t number, int depth, sp_bytes *out
 
 static bool take_entry(sp_bytes *from, int depth, entry *out)
 {
+	uint32_t tag;
+
 	*out = (entry){.bytes = {"", 0}};
-	if (!take_tag(from, &out->tag))
+	if (!take_tag(from, &tag))
 		return false;
-	if ((out->tag & 7) == SP_PROTO_WIRE_GROUP)
-		return take_group(from, out->tag >> 3, depth, &out->bytes);
-	return sp_protobuf_value(from, out->tag, &out->number, &out->bytes);
+	out->tag = tag;
+	if ((tag & 7) == SP_PROTO_WIRE_GROUP)
+		return take_group(from, tag >> 3, depth, &out->bytes);
+	return sp_protobuf_value(from, tag, &out->number, &out->bytes);
 }
 
 static bool is_packable(const sp_proto_part *part)
@@ -229,7 +233,47 @@ typedef struct entries {
 
 static const sp_proto_part *part_of(const source *from, const entry *e)
 {
-	return from->layout == NULL ? NULL : sp_proto_layout_find(from->layout, e->tag >> 3);
+	return from->layout == NULL ? NULL
+				    : sp_proto_layout_find(from->layout, (uint32_t)(e->tag >> 3));
+}
+
+/*
+ * An item, whose group's content is `bytes`, becomes a message of its number; *is_none: it lacks
+ * the one or the other.  What comes twice does not count again.  protobuf takes a number of 0
+ * only behind the message, and a group's depth only in front.
+ */
+static bool open_item(entry *e, int depth, bool *is_none)
+{
+	sp_bytes rest = e->bytes, skipped;
+	bool has_number = false, has_message = false;
+	uint32_t number = 0;
+	uint64_t value;
+	entry other;
+
+	while (rest.size != 0) {
+		const char first = rest.data[0];
+
+		if (first == SP_PROTO_ITEM_NUMBER) {
+			rest = sp_protobuf_skip(rest, 1);
+			if (!sp_protobuf_varint(&rest, &value))
+				return false;
+			number = has_number ? number : (uint32_t)value;
+			has_number = true;
+		} else if (first == SP_PROTO_ITEM_MESSAGE) {
+			rest = sp_protobuf_skip(rest, 1);
+			if (!sp_protobuf_delimited(&rest, has_message ? &skipped : &e->bytes))
+				return false;
+			if (!has_message && has_number && number == 0)
+				return false;
+			e->deeper = has_message ? e->deeper : has_number;
+			has_message = true;
+		} else if (!take_entry(&rest, depth + 1, &other)) {
+			return false;
+		}
+	}
+	e->tag = (uint64_t)number << 3 | SP_PROTOBUF_DELIMITED;
+	*is_none = !has_number || !has_message;
+	return true;
 }
 
 /* Entries there may be: a packed block of a closed enum is one for each value. */
@@ -284,13 +328,21 @@ static void choose(entries *all, entry *e)
 /* One field that was read goes where it belongs. */
 static bool sort_in(const source *from, entries *all, entry *e)
 {
-	const sp_proto_part *part = part_of(from, e);
-	uint32_t wire = e->tag & 7;
+	bool is_set = from->layout != NULL && from->layout->is_set, is_none = false;
+	const sp_proto_part *part;
+	uint32_t wire;
 	uint64_t number;
+
+	if (is_set && e->tag == SP_PROTO_ITEM_BEGIN && !open_item(e, from->depth, &is_none))
+		return false;
+	part = part_of(from, e);
+	wire = e->tag & 7;
 
 	if (part != NULL && wire != sp_proto_message__wire(part->type) &&
 	    !(is_packable(part) && wire == SP_PROTOBUF_DELIMITED))
 		part = NULL;
+	if (is_none || (part == NULL && is_set && wire != SP_PROTOBUF_DELIMITED))
+		return true; /* a set has no place for it */
 	if (part == NULL) {
 		all->unknown[all->unknown_count++] = *e;
 		return true;
@@ -353,6 +405,13 @@ static bool sort_entries(rewriter *r, entries *all)
 
 /* -------------------------------------------------------------- what stays of it */
 
+/* In front of an item's length. */
+static bool put_item(rewriter *r, uint32_t number)
+{
+	return put_varint(r, SP_PROTO_ITEM_BEGIN) && put_varint(r, SP_PROTO_ITEM_NUMBER) &&
+	       put_varint(r, number) && put_varint(r, SP_PROTO_ITEM_MESSAGE);
+}
+
 static bool put_message(rewriter *r, const sp_proto_part *part, const sp_bytes *pieces,
 			size_t count, int depth)
 {
@@ -360,11 +419,15 @@ static bool put_message(rewriter *r, const sp_proto_part *part, const sp_bytes *
 	bool is_group = part->type == SP_PROTO_GROUP;
 	size_t start;
 
-	if (!put_tag(r, part->number, is_group ? SP_PROTO_WIRE_GROUP : SP_PROTOBUF_DELIMITED))
+	if (part->is_item ? !put_item(r, part->number)
+			  : !put_tag(r, part->number,
+				     is_group ? SP_PROTO_WIRE_GROUP : SP_PROTOBUF_DELIMITED))
 		return false;
 	start = r->size;
 	if (!rewrite(r, &inner))
 		return false;
+	if (part->is_item)
+		return close_length(r, start) && put_varint(r, SP_PROTO_ITEM_END);
 	return is_group ? put_tag(r, part->number, SP_PROTO_WIRE_GROUP_END)
 			: close_length(r, start);
 }
@@ -450,13 +513,16 @@ static bool put_merged(rewriter *r, const source *from, const entry *items, size
 {
 	sp_bytes *pieces = sp_call_bytes(r->call, count, sizeof(*pieces));
 	bool was_lenient = r->is_lenient, good;
+	int deeper = 0;
 
 	if (pieces == NULL)
 		return no_memory(r);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		pieces[i] = items[i].bytes;
+		deeper = items[i].deeper > deeper ? items[i].deeper : deeper;
+	}
 	r->is_lenient |= items->is_absent;
-	good = put_message(r, items->part, pieces, count, from->depth);
+	good = put_message(r, items->part, pieces, count, from->depth + deeper);
 	r->is_lenient = was_lenient;
 	return good;
 }
@@ -481,6 +547,10 @@ static bool put_unknown(rewriter *r, const source *from, const entry *e)
 {
 	source inner = {NULL, &e->bytes, 1, from->depth + 1};
 
+	if (from->layout != NULL && from->layout->is_set)
+		return put_item(r, (uint32_t)(e->tag >> 3)) && put_varint(r, e->bytes.size) &&
+		       put_bytes(r, e->bytes.data, e->bytes.size) &&
+		       put_varint(r, SP_PROTO_ITEM_END);
 	if (!put_varint(r, e->tag))
 		return false;
 	switch (e->tag & 7) {
@@ -489,7 +559,8 @@ static bool put_unknown(rewriter *r, const source *from, const entry *e)
 	case SP_PROTOBUF_DELIMITED:
 		return put_varint(r, e->bytes.size) && put_bytes(r, e->bytes.data, e->bytes.size);
 	case SP_PROTO_WIRE_GROUP:
-		return rewrite(r, &inner) && put_tag(r, e->tag >> 3, SP_PROTO_WIRE_GROUP_END);
+		return rewrite(r, &inner) &&
+		       put_tag(r, (uint32_t)(e->tag >> 3), SP_PROTO_WIRE_GROUP_END);
 	default:
 		return put_bytes(r, e->bytes.data, e->bytes.size);
 	}

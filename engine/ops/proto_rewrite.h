@@ -12,6 +12,8 @@
  *   a field that is not repeated   its last value; messages are merged
  *   a repeated one                 all values, packed or not as the type says
  *   of a oneof                     the member that was set last
+ *   of a message set               messages by their numbers, each in a group of its own; what is
+ *                                  none goes
  *   of a map                       all entries, each with a key and a value, if only a zero
  *   proto3                         a field that is zero or empty and has no presence goes; texts
  *                                  must be UTF-8

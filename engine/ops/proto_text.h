@@ -10,6 +10,8 @@
  *   name: value   name { ... }   name < ... >   name: [value, value]   [extension.name]: value
  *   [type.googleapis.com/package.Type] { ... } in a google.protobuf.Any, of types described
  *
+ * An extension of a message set may go by its type's name, if that type declares it.
+ *
  * As protobuf 3.21 reads it where nothing is allowed that must be asked for: a field or an
  * enumerator that the type lacks, a field that is not repeated and comes again, two members of
  * a oneof, a number out of range and a missing required field are errors.  Reserved names are

@@ -280,6 +280,9 @@ static size_t message_size(const sp_proto_value *v)
 
 	if (v->part->type == SP_PROTO_GROUP)
 		return 2 * tag + v->message->size;
+	if (v->part->is_item)
+		return 4 + sp_protobuf_varint_size(v->part->number) +
+		       sp_protobuf_varint_size(v->message->size) + v->message->size;
 	return tag + sp_protobuf_varint_size(v->message->size) + v->message->size;
 }
 
@@ -400,6 +403,16 @@ static char *put_bytes(char *to, const char *data, size_t size)
 	return to + size;
 }
 
+/* In front of an item's length. */
+static char *put_item(char *to, uint32_t number)
+{
+	*to++ = SP_PROTO_ITEM_BEGIN;
+	*to++ = SP_PROTO_ITEM_NUMBER;
+	to = sp_protobuf_put_varint(to, number);
+	*to++ = SP_PROTO_ITEM_MESSAGE;
+	return to;
+}
+
 /* What stands in front of a value, and of bytes all of it. */
 static char *put_value(char *to, const sp_proto_value *v)
 {
@@ -411,8 +424,9 @@ static char *put_value(char *to, const sp_proto_value *v)
 	}
 	if (v->part->type == SP_PROTO_GROUP)
 		return put_tag(to, v->part, SP_PROTO_WIRE_GROUP);
-	return sp_protobuf_put_varint(put_tag(to, v->part, SP_PROTOBUF_DELIMITED),
-				      v->message->size);
+	to = v->part->is_item ? put_item(to, v->part->number)
+			      : put_tag(to, v->part, SP_PROTOBUF_DELIMITED);
+	return sp_protobuf_put_varint(to, v->message->size);
 }
 
 bool sp_proto_tree_write(sp_proto_tree *tree, const sp_proto_tree_message *root, sp_bytes *out)
@@ -439,6 +453,8 @@ bool sp_proto_tree_write(sp_proto_tree *tree, const sp_proto_tree_message *root,
 			return true;
 		if (message->part->type == SP_PROTO_GROUP)
 			to = put_tag(to, message->part, SP_PROTO_WIRE_GROUP_END);
+		else if (message->part->is_item)
+			*to++ = SP_PROTO_ITEM_END;
 		v = message->place->next;
 		message = message->parent;
 	}
