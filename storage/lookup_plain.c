@@ -14,7 +14,8 @@ enum {
 	LOCATE_AFTER = 32, /* keys between asking for a pilot and reading it */
 	ANSWER_AFTER = 64, /* keys between asking for a slot and reading it */
 	RING = 128,
-	COPY = 16, /* elements that are copied at once */
+	COPY = 16,   /* elements that are copied at once */
+	FEWEST = 16, /* keys that are worth waiting for by themselves, among other lookups */
 };
 
 typedef struct plain {
@@ -337,7 +338,7 @@ bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone)
 	size_t defaults = table->rules->default_row_count;
 
 	/* With as many default rows as a power of two a mask is floor_mod. */
-	return lookup->count >= (alone ? BLOCK : LOCATE_AFTER + ANSWER_AFTER) &&
+	return lookup->count >= (alone ? BLOCK : FEWEST) &&
 	       (lookup->pooling == NULL || sp_lookup__pools_plain(lookup)) &&
 	       lookup->fallback == NULL && table->overlay == NULL && table->base != NULL &&
 	       table->below == NULL && table->base->shape.format == SP_ROW_FP32 &&
