@@ -323,8 +323,15 @@ static sp_status prepare(compiler *co, sp_prepared *to, sp_error *why)
 			      .arena = co->program->arena,
 			      .resources = co->resources};
 
-	if ((op->flags & SP_OP_LOAD_ONLY) != 0 && !co->program->loading)
-		return prepare_change(co, to, why);
+	if ((op->flags & SP_OP_LOAD_ONLY) != 0 && !co->program->loading) {
+		if ((op->flags & SP_OP_READS_FILES) == 0)
+			return prepare_change(co, to, why);
+		if (!is_in_branch(co, to))
+			return sp_error_set(why, SP_UNSUPPORTED,
+					    "operator %s reads a file, which only what loads the "
+					    "model may do",
+					    op->name);
+	}
 	SP_TRY(op->prepare(&prepare, why));
 	to->state = prepare.state;
 	to->may_die |= (op->flags & SP_OP_MAKES_DEAD) != 0;

@@ -105,6 +105,8 @@ enum {
 	SP_OP_CONTROL = 1 << 7,
 	/* A variable of a loop. */
 	SP_OP_ARGUMENT = 1 << 8,
+	/* With SP_OP_LOAD_ONLY: it changes nothing, but files are read only while loading. */
+	SP_OP_READS_FILES = 1 << 9,
 };
 
 typedef struct sp_op {

@@ -258,15 +258,24 @@ static sp_status refuse_change(const sp_call *call)
 	return sp_error_set(call->err, SP_UNSUPPORTED, "a request cannot change the model's state");
 }
 
+static sp_status refuse_reading(const sp_call *call)
+{
+	return sp_error_set(call->err, SP_UNSUPPORTED,
+			    "a request cannot read a file, which only what loads the model may do");
+}
+
 static bool add_step(writer *w, size_t i)
 {
 	const sp_prepared *node = &w->program->prepared[i];
 	sp_plan *plan = w->plan;
 	uint32_t region = region_of(w, node->node->region);
 	sp_step *step = &plan->steps[w->next_step[region]++];
-	bool refused = (node->node->op->flags & SP_OP_LOAD_ONLY) != 0 && !w->program->loading;
+	const sp_op *op = node->node->op;
+	bool refused = (op->flags & SP_OP_LOAD_ONLY) != 0 && !w->program->loading;
 
-	*step = (sp_step){.run = refused ? refuse_change : node->node->op->run,
+	*step = (sp_step){.run = !refused                               ? op->run
+				 : (op->flags & SP_OP_READS_FILES) != 0 ? refuse_reading
+									: refuse_change,
 			  .state = node->state,
 			  .node = node->node,
 			  .wanted_by = w->pl->value[i] | w->pl->reach[i],
@@ -274,7 +283,7 @@ static bool add_step(writer *w, size_t i)
 			  .out_count = node->out_count,
 			  .may_die = node->may_die,
 			  .life_sign = node->may_die && node->out_count == 0,
-			  .takes_dead = (node->node->op->flags & SP_OP_TAKES_DEAD) != 0};
+			  .takes_dead = (op->flags & SP_OP_TAKES_DEAD) != 0};
 	add_refs(w, step, node);
 	for (uint32_t k = 0; k < node->out_count + step->life_sign; k++) {
 		plan->out_slots[plan->out_count++] = node->first_value + k;

@@ -86,6 +86,7 @@ of the list does not take is refused by name, too:
 | `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of; stacks of lists; gradients' operators on complex numbers | not met in models of this kind |
 | lists in lists deeper than 8 | not met in models of this kind |
 | `DecodeProtoV2`, `EncodeProto` with `local://` and other types than `tensorflow.Example`, `tensorflow.SequenceExample` and what they are made of | which others there are depends on the program; a file, or `bytes://`, tells of any |
+| `ReadFile` and `RestoreV2` in a request | files are read while a model is loaded |
 | `ClipByValue` of complex numbers | they have no order |
 | `Cast` from and to strings | TensorFlow has the type pairs, no kernel for them |
 | an int16 axis of `ArgMax`; unsigned seeds of `StatelessRandomUniformFullInt` | TensorFlow lists them and does not take them |

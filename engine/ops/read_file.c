@@ -29,6 +29,6 @@ static sp_status run_read(const sp_call *call)
 }
 
 const sp_op sp_op_ReadFile = {.name = "ReadFile",
-			      .flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+			      .flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_READS_FILES,
 			      .prepare = prepare_read,
 			      .run = run_read};

@@ -89,7 +89,7 @@ static sp_status run_sharded_filename(const sp_call *call)
 const sp_op sp_op_RestoreV2 = {
 	.name = "RestoreV2",
 	.outputs = "tensors:dtypes",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_READS_FILES,
 	.prepare = prepare_restore,
 	.run = run_restore,
 };

@@ -492,6 +492,33 @@ static void assert_only_the_first_runs(int32_t x, int32_t wanted, const char *wo
 	assert_non_null(strstr(g.err.text, "cannot change the model's state"));
 }
 
+/* A model's asset, which a branch for the first call would read. */
+static void a_file_is_not_read_in_the_branch_that_asks_for_it(void **state)
+{
+	const sp_node_def reading[] = {
+		{NODE("name", "AsString"), INPUTS("a"), ATTRS(TYPE("T", SP_INT32))},
+		{NODE("text", "ReadFile"), INPUTS("name:output:0")},
+		{NODE("size", "StringLength"), INPUTS("text:contents:0")},
+	};
+	sp_function_def functions[] = {BODY("read", 1, reading, {"size", "size:output:0"}),
+				       BODY("same", 1, nothing, {"a", "a"})};
+	const sp_node_def nodes[] = {
+		{NODE("i", "Placeholder"), INT32_INPUT},
+		{NODE("x", "Placeholder"), INT32_INPUT},
+		{NODE("out", "If"), INPUTS("i", "x"),
+		 ATTRS(FUNCTION("then_branch", "read"), FUNCTION("else_branch", "same"))},
+	};
+	int32_t out;
+
+	(void)state;
+	use(functions, 2);
+	assert_ok(COMPILE(nodes, .feeds = {"i", "x"}, .fetches = {"out"}), &g.err);
+	assert_ok(run((int32_t[]){0, 5}, 2, &out), &g.err);
+	assert_int_equal(out, 5);
+	assert_int_equal(run((int32_t[]){1, 5}, 2, &out), SP_UNSUPPORTED);
+	assert_non_null(strstr(g.err.text, "(ReadFile): a request cannot read a file"));
+}
+
 static void a_change_of_state_is_refused_in_the_branch_that_has_it(void **state)
 {
 	const sp_node_def changing[] = {
@@ -565,7 +592,7 @@ static void a_change_of_state_outside_branches_is_refused_at_once(void **state)
 	(void)state;
 	use(functions, 2);
 	assert_int_equal(COMPILE(reading, .feeds = {"x"}, .fetches = {"out"}), SP_UNSUPPORTED);
-	assert_non_null(strstr(g.err.text, "ReadFile"));
+	assert_non_null(strstr(g.err.text, "operator ReadFile reads a file"));
 	assert_int_equal(COMPILE(loop, .feeds = {"x"}, .fetches = {"out"}), SP_UNSUPPORTED);
 	assert_non_null(strstr(g.err.text, "AssignAddVariableOp changes the model's state"));
 	assert_int_equal(COMPILE(plain, .feeds = {"x"}, .fetches = {"out"}), SP_UNSUPPORTED);
@@ -811,6 +838,7 @@ int main(void)
 		TEST(a_number_chooses_a_branch),
 		TEST(an_effect_belongs_to_its_branch),
 		TEST(a_condition_without_inputs_does_not_run),
+		TEST(a_file_is_not_read_in_the_branch_that_asks_for_it),
 		TEST(a_change_of_state_is_refused_in_the_branch_that_has_it),
 		TEST(a_change_of_state_is_refused_behind_a_switch),
 		TEST(a_change_of_state_outside_branches_is_refused_at_once),
