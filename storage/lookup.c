@@ -131,12 +131,17 @@ static void gather_key(pipeline *p, const cursor *c, size_t at)
 static void pool_key(pipeline *p, const cursor *c, size_t at)
 {
 	const sp_lookup *lookup = c->lookup;
+	size_t segment = (size_t)lookup->pooling->segments[c->key];
 	sp_stored_row row;
 
 	if (!find_row(lookup->table, p, at, lookup->keys[c->key], &row))
 		row = (sp_stored_row){absent_row(lookup, c->key), sp_row_codec_find(SP_ROW_FP32)};
-	sp_row_pool__add(lookup, &p->pool, c->key, row);
-	if (c->key + 1 == lookup->count)
+	if (sp_row_pool__is_alone(lookup->pooling, c->key, lookup->count))
+		row.codec->decode(lookup->table->rules->dim, row.data,
+				  lookup->rows + segment * lookup->stride);
+	else
+		sp_row_pool__add(lookup, &p->pool, c->key, row);
+	if (c->key + 1 == lookup->count && p->pool.open)
 		sp_row_pool__close(lookup, &p->pool);
 }
 

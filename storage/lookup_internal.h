@@ -49,6 +49,15 @@ typedef struct sp_row_pool {
 	bool open;
 } sp_row_pool;
 
+/* Whether the row of a key is the answer of its segment, as with features of one value. */
+static inline bool sp_row_pool__is_alone(const sp_pooling *pooling, size_t key, size_t count)
+{
+	const int64_t *segments = pooling->segments;
+
+	return pooling->weights == NULL && (key == 0 || segments[key - 1] != segments[key]) &&
+	       (key + 1 == count || segments[key + 1] != segments[key]);
+}
+
 /* Zeros for all rows of the answer, where keys are missing. */
 void sp_row_pool__clear(const sp_lookup *lookup);
 

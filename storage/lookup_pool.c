@@ -52,15 +52,31 @@ void sp_row_pool__clear(const sp_lookup *lookup)
 		       lookup->table->rules->dim * sizeof(float));
 }
 
-void sp_lookup__pool(const sp_lookup *lookup, const float *elements)
+/* Rows [count] of the keys from `first` on. */
+static void pool_rows(const sp_lookup *lookup, sp_row_pool *p, size_t first, const float *rows,
+		      size_t count)
 {
 	const sp_row_codec *codec = sp_row_codec_find(SP_ROW_FP32);
+	size_t dim = lookup->table->rules->dim;
+
+	for (size_t i = 0; i < count; i++, rows += dim) {
+		size_t key = first + i;
+
+		if (sp_row_pool__is_alone(lookup->pooling, key, lookup->count))
+			memcpy(lookup->rows +
+				       (size_t)lookup->pooling->segments[key] * lookup->stride,
+			       rows, dim * sizeof(*rows));
+		else
+			sp_row_pool__add(lookup, p, key, (sp_stored_row){rows, codec});
+	}
+}
+
+void sp_lookup__pool(const sp_lookup *lookup, const float *elements)
+{
 	sp_row_pool p = {0};
 
 	sp_row_pool__clear(lookup);
-	for (size_t i = 0; i < lookup->count; i++)
-		sp_row_pool__add(lookup, &p, i,
-				 (sp_stored_row){elements + i * lookup->table->rules->dim, codec});
+	pool_rows(lookup, &p, 0, elements, lookup->count);
 	if (p.open)
 		sp_row_pool__close(lookup, &p);
 }
@@ -72,12 +88,10 @@ void sp_lookup__pool(const sp_lookup *lookup, const float *elements)
 void sp_lookup__pool_plain(const sp_lookup *lookup)
 {
 	_Alignas(64) float elements[GATHERED];
-	const sp_row_codec *codec = sp_row_codec_find(SP_ROW_FP32);
 	size_t dim = lookup->table->rules->dim, most = GATHERED / dim;
 	sp_lookup some = *lookup;
 	sp_row_pool p = {0};
 
-	some.pooling = NULL;
 	some.rows = elements;
 	some.stride = dim;
 	sp_row_pool__clear(lookup);
@@ -85,9 +99,7 @@ void sp_lookup__pool_plain(const sp_lookup *lookup)
 		some.keys = lookup->keys + first;
 		some.count = lookup->count - first < most ? lookup->count - first : most;
 		sp_lookup__gather_plain(&some);
-		for (size_t i = 0; i < some.count; i++)
-			sp_row_pool__add(lookup, &p, first + i,
-					 (sp_stored_row){elements + i * dim, codec});
+		pool_rows(lookup, &p, first, elements, some.count);
 	}
 	if (p.open)
 		sp_row_pool__close(lookup, &p);

@@ -297,6 +297,26 @@ static void pooling_follows_its_definition(void **state)
 	}
 }
 
+static void one_key_each_is_its_row(void **state)
+{
+	sp_table *table = make_table(DIM, make_rows(0, DIM, 0, HELD, SP_ROW_FP32), NULL);
+	sp_error err;
+
+	(void)state;
+	for (int c = SP_COMBINE_SUM; c <= SP_COMBINE_SQRTN; c++)
+		for (int weighted = 0; weighted < 2; weighted++) {
+			pooled p;
+
+			draw_pooled(&p, table, (sp_combiner)c, weighted);
+			for (size_t i = 0; i < KEYS; i++)
+				p.segments[i] = i < SEGMENTS ? (int64_t)i : -1;
+			p.lookup.count = SEGMENTS;
+			assert_ok(run(&p.lookup, 1, &err), &err);
+			check_pooled(&p, 0);
+		}
+	sp_table_destroy(table);
+}
+
 /* All keys in one segment, rows of any size and sign: the sum, and the bound that table.h states.
  */
 static void check_long_sum(bool weighted)
@@ -868,6 +888,7 @@ int main(void)
 		cmocka_unit_test(many_tables_are_one_run),
 		cmocka_unit_test(large_lookups_answer_as_single_keys_do),
 		cmocka_unit_test(pooling_follows_its_definition),
+		cmocka_unit_test(one_key_each_is_its_row),
 		cmocka_unit_test(long_sums_keep_their_bound),
 		cmocka_unit_test(segments_without_keys_are_zeros),
 		cmocka_unit_test(a_divisor_of_zero_is_as_asked_for),
