@@ -6,10 +6,16 @@
 #include "base/file.h"
 #include "base/log.h"
 
-#define ATTRIBUTE "descriptor_source"
-#define INLINE    "bytes://"
+#define INLINE "bytes://"
 
 enum { MAX_SIZE = 64 << 20 };
+
+/* Operators with an attribute that may name a file. */
+static const struct {
+	const char *op, *attribute;
+} naming[] = {{"DecodeProtoV2", "descriptor_source"},
+	      {"EncodeProto", "descriptor_source"},
+	      {"FixedUnigramCandidateSampler", "vocab_file"}};
 
 typedef struct reader {
 	const char *directory;
@@ -19,17 +25,20 @@ typedef struct reader {
 
 static sp_status no_memory(const reader *r)
 {
-	return sp_error_set(r->err, SP_NO_MEMORY, "no memory for descriptors of messages");
+	return sp_error_set(r->err, SP_NO_MEMORY, "no memory for files that nodes name");
 }
 
 /* The attribute that names a file; NULL when there is none. */
 static const sp_attr *find_name(const sp_node_def *node)
 {
 	const sp_attr *attr;
+	size_t i = 0;
 
-	if (strcmp(node->op, "DecodeProtoV2") != 0 && strcmp(node->op, "EncodeProto") != 0)
+	while (i < 3 && strcmp(node->op, naming[i].op) != 0)
+		i++;
+	if (i == 3)
 		return NULL;
-	attr = sp_attr_find(node->attrs, node->attr_count, ATTRIBUTE);
+	attr = sp_attr_find(node->attrs, node->attr_count, naming[i].attribute);
 	if (attr == NULL || attr->kind != SP_ATTR_BYTES || attr->bytes.size == 0 ||
 	    memchr(attr->bytes.data, '\0', attr->bytes.size) != NULL ||
 	    sp_bytes_equal_text(attr->bytes, "local://") ||
@@ -89,8 +98,8 @@ static sp_status read_of_node(const reader *r, sp_node_def *node, const sp_attr 
 		return no_memory(r);
 	SP_TRY(read_anywhere(r, name, &bytes, &size, &why));
 	if (bytes == NULL) {
-		sp_log(SP_LOG_WARNING, "node '%s': its descriptors are not there: %s", node->name,
-		       why.text);
+		sp_log(SP_LOG_WARNING, "node '%s': the file that it names is not there: %s",
+		       node->name, why.text);
 		return SP_OK;
 	}
 	memcpy(attrs, node->attrs, node->attr_count * sizeof(*attrs));

@@ -75,7 +75,7 @@ of the list does not take is refused by name, too:
 
 | what | why |
 | --- | --- |
-| training, gradients of other operators than those listed, optimizers, candidate samplers that learn or that weigh classes (`LearnedUnigramCandidateSampler`, `FixedUnigramCandidateSampler`, ...), datasets, queues, readers, summaries | not part of an answer |
+| training, gradients of other operators than those listed, optimizers, candidate samplers that learn (`LearnedUnigramCandidateSampler`, `ThreadUnsafeUnigramCandidateSampler`), datasets, queues, readers, summaries | not part of an answer |
 | images but for resizing, projections, colors, patches, boxes and glimpses; audio, video | not met in models of this kind |
 | quantized convolutions that only oneDNN runs (`QuantizedConv2DWithBias`, ...), quantized normalisation and resizing; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
 | `PyFunc` and its kin | code of the host, not of the model |

@@ -6,9 +6,11 @@
 #include "engine/ops.h"
 #include "engine/ops/array.h"
 #include "engine/ops/random_stream.h"
+#include "engine/ops/unigrams.h"
 
 /*
- * UniformCandidateSampler, LogUniformCandidateSampler and AllCandidateSampler: num_sampled classes
+ * UniformCandidateSampler, LogUniformCandidateSampler, FixedUnigramCandidateSampler (classes with
+ * weights, engine/ops/unigrams.h) and AllCandidateSampler: num_sampled classes
  * of [0, range_max) as int64 (of the last one all from 0 on, num_sampled of them), and how often
  * each true class (a matrix of num_true columns) and each sampled one is to be expected among
  * them, as float.  `unique`: no class is sampled twice.  They live on in graphs with a branch for
@@ -20,13 +22,14 @@
  * ComputeAccidentalHits: where a true class was sampled: row of the true class, place among the
  * sampled ones (the last of several), and the lowest float as weight.
  */
-typedef enum sampler_kind { UNIFORM, LOG_UNIFORM, ALL } sampler_kind;
+typedef enum sampler_kind { UNIFORM, LOG_UNIFORM, FIXED, ALL } sampler_kind;
 
 typedef struct sampler_state {
 	sampler_kind kind;
 	int64_t num_true, num_sampled, range;
 	bool unique;
 	sp_random_node node;
+	sp_unigrams unigrams; /* of FIXED */
 } sampler_state;
 
 /* So many classes are drawn at most to find unique ones; TensorFlow goes on for ever. */
@@ -88,6 +91,8 @@ static sp_status prepare_sampler(sp_prepare *prepare, sampler_kind kind, sp_erro
 				    "%lld samples of %lld classes with %lld true ones",
 				    (long long)state->num_sampled, (long long)state->range,
 				    (long long)state->num_true);
+	if (kind == FIXED)
+		SP_TRY(sp_unigrams__prepare(prepare, state->range, &state->unigrams, err));
 	SP_TRY(sp_prepare_outputs(prepare, 3, SP_FLOAT, err));
 	prepare->out_dtypes[0] = SP_INT64;
 	return kind == ALL ? SP_OK : sp_random__stream_of_node(prepare, &state->node, err);
@@ -101,6 +106,11 @@ static sp_status prepare_uniform(sp_prepare *prepare, sp_error *err)
 static sp_status prepare_log_uniform(sp_prepare *prepare, sp_error *err)
 {
 	return prepare_sampler(prepare, LOG_UNIFORM, err);
+}
+
+static sp_status prepare_fixed(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_sampler(prepare, FIXED, err);
 }
 
 static sp_status prepare_all(sp_prepare *prepare, sp_error *err)
@@ -136,6 +146,8 @@ static int64_t draw_class(const sampler_state *state, sp_random_words *words)
 
 	if (state->kind == UNIFORM)
 		return draw_below(words, (uint64_t)state->range);
+	if (state->kind == FIXED)
+		return sp_unigrams__draw(&state->unigrams, words);
 	high = sp_random__word(words) & 0xfffff;
 	low = sp_random__word(words);
 	unit = (double)(high << 32 | low) * 0x1p-52;
@@ -180,6 +192,8 @@ static float expected(const sampler_state *state, int64_t value, size_t tries)
 	if (state->kind == LOG_UNIFORM)
 		p = (float)(log(((double)value + 2.0) / ((double)value + 1.0)) /
 			    log1p((double)state->range));
+	if (state->kind == FIXED)
+		p = sp_unigrams__probability(&state->unigrams, value);
 	if (tries == (size_t)state->num_sampled)
 		return p * (float)state->num_sampled;
 	return -expm1f((float)tries * log1pf(-p));
@@ -195,6 +209,11 @@ static sp_status run_sampler(const sp_call *call)
 	if (classes->shape.rank != 2 || classes->shape.dims[1] != state->num_true)
 		return sp_call_invalid(call, "true_classes must be a matrix of %lld columns",
 				       (long long)state->num_true);
+	for (size_t i = 0; i < classes->count; i++)
+		if (sp_tensor_i64(classes)[i] < 0 || sp_tensor_i64(classes)[i] >= state->range)
+			return sp_call_invalid(call, "true class %lld is not one of %lld",
+					       (long long)sp_tensor_i64(classes)[i],
+					       (long long)state->range);
 	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
 	SP_TRY(sp_call_output(call, 1, SP_FLOAT, &classes->shape));
 	SP_TRY(sp_call_output(call, 2, SP_FLOAT, &shape));
@@ -284,6 +303,7 @@ static sp_status run_hits(const sp_call *call)
 
 SAMPLER(UniformCandidateSampler, SP_OP_STATEFUL, prepare_uniform);
 SAMPLER(LogUniformCandidateSampler, SP_OP_STATEFUL, prepare_log_uniform);
+SAMPLER(FixedUnigramCandidateSampler, SP_OP_STATEFUL, prepare_fixed);
 SAMPLER(AllCandidateSampler, 0, prepare_all);
 const sp_op sp_op_ComputeAccidentalHits = {.name = "ComputeAccidentalHits",
 					   .outputs = "indices ids weights",
