@@ -77,17 +77,19 @@ of the list does not take is refused by name, too:
 | --- | --- |
 | training, gradients of other operators than those listed, optimizers, candidate samplers that learn (`LearnedUnigramCandidateSampler`, `ThreadUnsafeUnigramCandidateSampler`), datasets, queues, readers, summaries | not part of an answer |
 | images but for resizing, projections, colors, patches, boxes and glimpses; audio, video | not met in models of this kind |
-| quantized convolutions that only oneDNN runs (`QuantizedConv2DWithBias`, ...), quantized normalisation and resizing; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
+| quantized convolutions that only oneDNN runs (`QuantizedConv2DWithBias`, ..., `QuantizedConv2D` with a filter of qint8), quantized normalisation and resizing; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
 | `PyFunc` and its kin | code of the host, not of the model |
 | generators by ThreeFry | as TensorFlow on CPU |
 | `XlaRngBitGenerator`, and `rng_bit_generator` of a module (keys of JAX's kind "rbg") | which number goes where is left to XLA, and depends on the shape |
 | `custom_call` of LAPACK and BLAS in a module (`lapack_spotrf`, `blas_strsm`, ...), which JAX makes of factorizations and solutions | TensorFlow has no such functions either, and refuses the module |
 | `EVGetVersion` of an embedding with rows on DeepRec's SSD tier, whose records leave versions out | what training has not recorded is not known |
-| `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of; stacks of lists; gradients' operators on complex numbers | not met in models of this kind |
+| `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of; stacks of lists | not met in models of this kind |
 | lists in lists deeper than 8 | not met in models of this kind |
 | `DecodeProtoV2`, `EncodeProto` with `local://` and other types than `tensorflow.Example`, `tensorflow.SequenceExample` and what they are made of | which others there are depends on the program; a file, or `bytes://`, tells of any |
 | `ReadFile` and `RestoreV2` in a request | files are read while a model is loaded |
 | `ClipByValue` of complex numbers | they have no order |
+| elements of float8 and of four bits (`DT_FLOAT8_E5M2`, `DT_FLOAT8_E4M3FN`, `DT_INT4`, `DT_UINT4`) | not met in models of this kind |
+| tensors of variants and of handles where operators move or hold any elements (`Pack`, `GatherV2`, `Fill`, `Roll`, `MutableHashTableV2`, `SerializeTensor`, ...), but for lists, ragged tensors and optionals as their own operators take them | not met in models of this kind |
 | `Cast` from and to strings | TensorFlow has the type pairs, no kernel for them |
 | an int16 axis of `ArgMax`; unsigned seeds of `StatelessRandomUniformFullInt` | TensorFlow lists them and does not take them |
 | `data_format` NCHW of convolutions, poolings and blocks of space; windows over batch or channels | as TensorFlow on CPU |
@@ -96,6 +98,7 @@ of the list does not take is refused by name, too:
 | `is_use_default_value_tensor` of `GroupEmbeddingVarLookupDense`, and of `GroupEmbeddingVarLookup` with several `dense_shape` | DeepRec's kernel reads another input, or none, instead of `default_value` |
 | complex tensors in requests and answers | neither DeepRec's messages nor JSON have a place for them |
 | `XlaSetDynamicDimensionSize`, `XlaRemoveDynamicDimensionSize`; `XlaConcatND`, `XlaSplitND` and those of variables | for shapes with bounds, and for several processors |
+| `XlaSvd` and `XlaSelfAdjointEig` of half and bfloat16 | not met in models of this kind |
 | functions that `XlaVariadicSort` and its kin apply, with other operators than those on single elements | not met in models of this kind |
 | tensors of more than 8 dimensions | TensorFlow's own slices, paddings, reversals and broadcasts end there, too |
 END

@@ -3,10 +3,10 @@
 
 /*
  * BiasAdd and BiasAddV1: a vector added along the channels, which are the last
- * dimension (NHWC) or the second one (NCHW).  BiasAddGrad: the sum over all else, of
- * floating numbers, which is added up in double.
+ * dimension (NHWC) or the second one (NCHW).  BiasAddGrad: the sum over all else, added up in
+ * double; of integers, it wraps around.
  */
-typedef void sum_fn(const sp_tensor *dy, size_t inner, double *sums, sp_tensor *out);
+typedef void sum_fn(const sp_tensor *dy, size_t inner, void *sums, sp_tensor *out);
 
 typedef struct bias_state {
 	sp_binary_fn *add;
@@ -90,21 +90,26 @@ static sp_status run_bias(const sp_call *call)
 /* ----------------------------------------------------------------- gradient */
 
 /* Sums of the channels, each of which has `inner` elements side by side. */
-#define SUM(type, name)                                                                            \
-	static void name##_##type(const sp_tensor *dy, size_t inner, double *sums, sp_tensor *out) \
-	{                                                                                          \
-		const sp_cell_##type *cells = dy->data;                                            \
-		sp_cell_##type *to = out->data;                                                    \
-                                                                                                   \
-		for (size_t i = 0; i < dy->count; i++)                                             \
-			sums[i / inner % out->count] += (double)SP_LOAD_##type(cells[i]);          \
-		for (size_t c = 0; c < out->count; c++)                                            \
-			to[c] = SP_STORE_##type((sp_value_##type)sums[c]);                         \
+#define SUM(type, name, sum_type)                                                                \
+	static void name##_##type(const sp_tensor *dy, size_t inner, void *room, sp_tensor *out) \
+	{                                                                                        \
+		const sp_cell_##type *cells = dy->data;                                          \
+		sp_cell_##type *to = out->data;                                                  \
+		sum_type *sums = room;                                                           \
+                                                                                                 \
+		for (size_t c = 0; c < out->count; c++)                                          \
+			sums[c] = 0;                                                             \
+		for (size_t i = 0; i < dy->count; i++)                                           \
+			sums[i / inner % out->count] += (sum_type)SP_LOAD_##type(cells[i]);      \
+		for (size_t c = 0; c < out->count; c++)                                          \
+			to[c] = SP_STORE_##type((sp_value_##type)sums[c]);                       \
 	}
 
-SP_FOR_FLOATING(SUM, sum)
+SP_FOR_FLOATING(SUM, sum, double)
+SP_FOR_COMPLEX(SUM, sum, double complex)
+SP_FOR_INTEGER(SUM, sum, uint64_t)
 
-static sum_fn *const sums_of[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(sum)};
+static sum_fn *const sums_of[SP_DTYPE_COUNT] = {SP_TABLE_ARITHMETIC(sum)};
 
 static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
 {
@@ -129,17 +134,15 @@ static sp_status run_gradient(const sp_call *call)
 	int rank = dy->shape.rank, axis = state->channels_second ? 1 : rank - 1;
 	sp_shape shape;
 	size_t inner;
-	double *sums;
+	void *sums;
 
 	if (rank < 2)
 		return sp_call_invalid(call, "the gradient must have at least 2 dimensions");
 	shape = sp_shape_vector(dy->shape.dims[axis]);
 	SP_TRY(sp_call_output(call, 0, dy->dtype, &shape));
-	sums = sp_call_bytes(call, call->out[0]->count, sizeof(*sums));
+	sums = sp_call_bytes(call, call->out[0]->count, sizeof(double complex));
 	if (sums == NULL && call->out[0]->count != 0)
 		return sp_call_no_memory(call);
-	for (size_t c = 0; c < call->out[0]->count; c++)
-		sums[c] = 0;
 	inner = dy->count != 0 ? (size_t)sp_shape_product(&dy->shape, axis + 1, rank) : 1;
 	state->sum(dy, inner, sums, call->out[0]);
 	return SP_OK;

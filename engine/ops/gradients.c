@@ -1,3 +1,4 @@
+#include <complex.h>
 #include <math.h>
 
 #include "engine/ops.h"
@@ -12,7 +13,10 @@
  *
  * A gradient that is not finite times a slope of 0 is NaN, as TensorFlow's product is.
  *
- * Numerics: half and bfloat16 round after every step.
+ * The first six take complex numbers, too; what the operator answered is then conjugated, but by
+ * TanhGrad and SigmoidGrad, as in TensorFlow 2.15.
+ *
+ * Numerics: half and bfloat16 round after every step; complex numbers are computed with in double.
  */
 #define ROUND_f32(value)  (value)
 #define ROUND_f64(value)  (value)
@@ -58,12 +62,22 @@ static sp_status run_same_shape(const sp_call *call)
 #define RSQRT(type, R)   R((sp_value_##type) - 0.5 * R(b * a)) * R(a *a)
 #define INV(type, R)     -R(b *a) * a
 
-GRADIENT(TanhGrad, TANH)
-GRADIENT(SigmoidGrad, SIGMOID)
-GRADIENT(SqrtGrad, SQRT)
-GRADIENT(RsqrtGrad, RSQRT)
-GRADIENT(InvGrad, INV)
-GRADIENT_OP(ReciprocalGrad, SP_TABLE_FLOATING(InvGrad));
+LOOPS(TanhGrad, TANH)
+SP_FOR_COMPLEX(SP_BINARY_VALUE, TanhGrad, b *(1 - a * a))
+GRADIENT_OP(TanhGrad, SP_TABLE_FIELD(TanhGrad));
+LOOPS(SigmoidGrad, SIGMOID)
+SP_FOR_COMPLEX(SP_BINARY_VALUE, SigmoidGrad, b *a *(1 - a))
+GRADIENT_OP(SigmoidGrad, SP_TABLE_FIELD(SigmoidGrad));
+LOOPS(SqrtGrad, SQRT)
+SP_FOR_COMPLEX(SP_BINARY_VALUE, SqrtGrad, b == 0 ? 0 : 0.5 * b / conj(a))
+GRADIENT_OP(SqrtGrad, SP_TABLE_FIELD(SqrtGrad));
+LOOPS(RsqrtGrad, RSQRT)
+SP_FOR_COMPLEX(SP_BINARY_VALUE, RsqrtGrad, b == 0 ? 0 : -0.5 * b * conj(a) * (conj(a) * conj(a)))
+GRADIENT_OP(RsqrtGrad, SP_TABLE_FIELD(RsqrtGrad));
+LOOPS(InvGrad, INV)
+SP_FOR_COMPLEX(SP_BINARY_VALUE, InvGrad, -b *conj(a) * conj(a))
+GRADIENT_OP(InvGrad, SP_TABLE_FIELD(InvGrad));
+GRADIENT_OP(ReciprocalGrad, SP_TABLE_FIELD(InvGrad));
 
 /* ---------------------------------------------------- of rectifiers and kin */
 

@@ -7,7 +7,8 @@
 /*
  * StridedSlice: x[begin:end:stride, ...] with all that Python's indexing knows, and
  * TensorStridedSliceUpdate: x with a value in that place, which broadcasts to it.
- * StridedSliceGrad: zeros of a shape that is given, with a tensor of the slice's in that place.
+ * StridedSliceGrad: zeros or empty texts of a shape that is given, with a tensor of the slice's in
+ * that place.
  *
  * The specification is a list of entries, `begin`, `end` and `stride` one
  * number each; five masks say what entry i (bit i) means:
@@ -286,13 +287,15 @@ static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(prepare_any(prepare, 5, err));
 	SP_TRY(sp_prepare_input_index(prepare, 0, err));
-	if (sp_dtype_size(prepare->in_dtypes[4]) == 0 || prepare->in_dtypes[4] == SP_STRING)
+	if (sp_dtype_size(prepare->in_dtypes[4]) == 0)
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[4], err);
 	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[4], err);
 }
 
 static sp_status run_gradient(const sp_call *call)
 {
+	static const char zeros[16] = {0};
+	const sp_bytes empty = {"", 0};
 	const sp_tensor *dy = call->in[4];
 	size_t size = sp_dtype_size(dy->dtype);
 	char a[SP_SHAPE_TEXT_SIZE], b[SP_SHAPE_TEXT_SIZE];
@@ -309,7 +312,8 @@ static sp_status run_gradient(const sp_call *call)
 		return sp_call_invalid(call, "shape of dy was %s instead of %s",
 				       sp_shape_text(&dy->shape, a), sp_shape_text(&plan.shape, b));
 	if (call->out[0]->count != 0)
-		memset(call->out[0]->data, 0, call->out[0]->count * size);
+		sp_array__fill(call->out[0]->data, call->out[0]->count,
+			       dy->dtype == SP_STRING ? (const void *)&empty : zeros, size);
 	if (dy->count == 0)
 		return SP_OK;
 	memcpy(plan.box.to, plan.box.from, sizeof(plan.box.to));

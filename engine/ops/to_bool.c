@@ -4,7 +4,7 @@
 
 /*
  * ToBool: whether a number is not 0, or a text not empty; of any other tensor than a
- * scalar whether it has elements.
+ * scalar whether it has elements.  Scalars of types that TensorFlow does not know here are refused.
  */
 #define TRUTH(type, name)                                                  \
 	static bool name##_##type(const void *data)                        \
@@ -37,7 +37,7 @@ static truth_fn *const truths[SP_DTYPE_COUNT] = {
 static sp_status prepare_truth(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	if (prepare->in_dtypes[0] >= SP_DTYPE_COUNT || truths[prepare->in_dtypes[0]] == NULL)
+	if (sp_dtype_size(prepare->in_dtypes[0]) == 0)
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
 }
@@ -47,6 +47,9 @@ static sp_status run_truth(const sp_call *call)
 	const sp_tensor *in = call->in[0];
 	sp_shape scalar = sp_shape_scalar();
 
+	if (sp_tensor_is_scalar(in) && truths[in->dtype] == NULL)
+		return sp_call_invalid(call, "%s cannot be converted to a boolean",
+				       sp_dtype_name(in->dtype));
 	SP_TRY(sp_call_output(call, 0, SP_BOOL, &scalar));
 	*sp_tensor_bool(call->out[0]) = sp_tensor_is_scalar(in) ? truths[in->dtype](in->data)
 								: in->count != 0;
