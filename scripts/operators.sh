@@ -93,8 +93,6 @@ of the list does not take is refused by name, too:
 | `Cast` from and to strings | TensorFlow has the type pairs, no kernel for them |
 | an int16 axis of `ArgMax`; unsigned seeds of `StatelessRandomUniformFullInt` | TensorFlow lists them and does not take them |
 | `data_format` NCHW of convolutions, poolings and blocks of space; windows over batch or channels | as TensorFlow on CPU |
-| `max_norm` of `FusedEmbeddingSparsePostLookUp` and of DeepRec's group lookups | DeepRec's kernels for a GPU shorten rows by it, those for a CPU do not |
-| `max_norm` and sqrtn of `FusedSafeEmbeddingLookupSparseLocal` | its kernel does not read the one and takes the other for a sum |
 | `is_use_default_value_tensor` of `GroupEmbeddingVarLookupDense`, and of `GroupEmbeddingVarLookup` with several `dense_shape` | DeepRec's kernel reads another input, or none, instead of `default_value` |
 | complex tensors in requests and answers | neither DeepRec's messages nor JSON have a place for them |
 | `XlaSetDynamicDimensionSize`, `XlaRemoveDynamicDimensionSize`; `XlaConcatND`, `XlaSplitND` and those of variables | for shapes with bounds, and for several processors |

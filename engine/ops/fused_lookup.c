@@ -17,11 +17,9 @@
  * product of all dimensions of the sparse tensor but the last, and the row of
  * an id the first number of its index.
  *
- * max_norm shortens a row of the table to that length.  Refused by name is what
- * has two answers: max_norm of FusedEmbeddingSparsePostLookUp, by which DeepRec's
- * kernel for a GPU shortens rows, as its Python says, and the one for a CPU does
- * not; max_norm of FusedSafeEmbeddingLookupSparseLocal, which its kernel does not
- * read, and sqrtn, which it takes for a sum.
+ * max_norm shortens a row of the table to that length, but not where DeepRec's
+ * kernel for a CPU does not: FusedEmbeddingSparsePostLookUp (whose kernel for a
+ * GPU does) and FusedSafeEmbeddingLookupSparseLocal, which takes sqrtn for a sum, too.
  */
 typedef struct fused_state {
 	sp_pool_combiner combiner;
@@ -41,14 +39,6 @@ static sp_status prepare_any(sp_prepare *prepare, const char *fallback, fused_st
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	SP_TRY(sp_node_attr_float(prepare->node, "max_norm", -1, &state->max_norm, err));
 	return sp_pool__read_combiner(prepare, fallback, &state->combiner, err);
-}
-
-static sp_status refuse_max_norm(const sp_prepare *prepare, const fused_state *state, sp_error *err)
-{
-	if (state->max_norm < 0)
-		return SP_OK;
-	return sp_error_set(err, SP_UNSUPPORTED, "%s with max_norm %g is not supported",
-			    prepare->node->op_name, (double)state->max_norm);
 }
 
 /* ------------------------------------------------------------ what all read */
@@ -191,10 +181,8 @@ static sp_status prepare_safe(sp_prepare *prepare, sp_error *err)
 	fused_state *state;
 
 	SP_TRY(prepare_any(prepare, "mean", &state, err));
-	SP_TRY(refuse_max_norm(prepare, state, err));
 	if (state->combiner == SP_POOL_SQRTN)
-		return sp_error_set(err, SP_UNSUPPORTED, "%s with combiner sqrtn is not supported",
-				    prepare->node->op_name);
+		state->combiner = SP_POOL_SUM;
 	SP_TRY(sp_prepare_inputs(prepare, 5, err));
 	if (prepare->in_dtypes[0] != SP_RESOURCE)
 		SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_FLOAT, err));
@@ -266,7 +254,7 @@ static sp_status prepare_post(sp_prepare *prepare, sp_error *err)
 	int64_t default_id;
 
 	SP_TRY(prepare_any(prepare, "", &state, err));
-	SP_TRY(refuse_max_norm(prepare, state, err));
+	state->max_norm = -1;
 	SP_TRY(read_parts(prepare, state, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "default_id", -1, &default_id, err));
 	state->zero_empty_rows = default_id >= 0;

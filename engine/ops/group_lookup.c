@@ -38,9 +38,8 @@
  * Lookups in matrices have is_use_default_value_tensor whenever DeepRec's Python
  * makes them, and none of DeepRec's kernels for them looks at it.  Where its kernel
  * for EmbeddingVariables reads another input instead of default_value (several
- * lookups with a dense_shape each, and the Dense one) it is refused.  So is
- * max_norm: Python never sets it, the CPU kernels do not read it, and those for
- * a GPU shorten by it.
+ * lookups with a dense_shape each, and the Dense one) it is refused.  max_norm
+ * says nothing: Python never sets it, and the kernels for a CPU do not read it.
  */
 typedef struct group_state {
 	size_t n;
@@ -80,17 +79,6 @@ static sp_status check_sparse(const sp_prepare *prepare, const group_state *stat
 	return SP_OK;
 }
 
-static sp_status refuse_max_norm(const sp_node *node, sp_error *err)
-{
-	float max_norm;
-
-	SP_TRY(sp_node_attr_float(node, "max_norm", -1, &max_norm, err));
-	if (max_norm >= 0)
-		return sp_error_set(err, SP_UNSUPPORTED, "%s with max_norm %g is not supported",
-				    node->op_name, (double)max_norm);
-	return SP_OK;
-}
-
 static sp_status check_fallback(const sp_prepare *prepare, group_state *state, sp_error *err)
 {
 	SP_TRY(sp_node_attr_bool(prepare->node, "is_use_default_value_tensor", false,
@@ -117,7 +105,6 @@ static sp_status prepare_any(sp_prepare *prepare, group_state **out, sp_error *e
 	*out = state;
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(refuse_max_norm(node, err));
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_FLOAT, &dtype, err));
 	if (dtype != SP_FLOAT)
 		return sp_prepare_unsupported(prepare, dtype, err);

@@ -126,10 +126,11 @@ for name, inputs in (("id outside", [I64([16]), I64([[0, 0]]), SHAPE, TABLE]),
 for id_type in (I32, I64):
     ids = id_type([3, -1, 4, 5, -7, 3, 12, 12, 15, -4])
     valid = ids >= 0
-    for combiner in ("sum", "mean"):
-        rows, _ = pool(TABLE[ids[valid]], np.ones(10), INDICES[valid][:, 0], 5, combiner)
-        cases.define("FusedSafeEmbeddingLookupSparseLocal", [TABLE, ids, SHAPE, INDICES, ids], {"combiner": combiner.encode()},
-                     [rows], name=combiner, **NEAR)
+    for combiner in ("sum", "mean", "sqrtn"):  # DeepRec's kernel takes the last for a sum, and does not read max_norm
+        rows, _ = pool(TABLE[ids[valid]], np.ones(10), INDICES[valid][:, 0], 5, "sum" if combiner == "sqrtn" else combiner)
+        for max_norm in ({}, {"max_norm": 9.0}):
+            cases.define("FusedSafeEmbeddingLookupSparseLocal", [TABLE, ids, SHAPE, INDICES, ids],
+                         {"combiner": combiner.encode(), **max_norm}, [rows], name=combiner, **NEAR)
     cases.define("FusedSafeEmbeddingLookupSparseLocal", [TABLE, id_type([16]), SHAPE, I64([[0, 0]]), ids], {}, None)
 
 
@@ -185,9 +186,10 @@ for strategy in ("div", "mod"):
                     result, n = pool(np.concatenate(shards), np.ones(99), np.concatenate(places)[:, 0], 5, combiner)
                     if post_default >= 0:
                         result[flags[:5] == 1] = 0
-                    cases.define("FusedEmbeddingSparsePostLookUp", shards + places + [SHAPE, flags] + values,
-                                 {"num_partitions": len(rows), "combiner": combiner.encode(), "default_id": post_default},
-                                 [result, n], name="%s %s" % (combiner, strategy), **NEAR)
+                    for max_norm in ({}, {"max_norm": 0.9}):  # which DeepRec's kernel for a CPU does not apply
+                        cases.define("FusedEmbeddingSparsePostLookUp", shards + places + [SHAPE, flags] + values,
+                                     {"num_partitions": len(rows), "combiner": combiner.encode(), "default_id": post_default,
+                                      **max_norm}, [result, n], name="%s %s" % (combiner, strategy), **NEAR)
 PRE = {"num_partitions": 2, "fill_empty_row": True}
 PARTS = [I64([3, 8]), I64([2, 8])]
 for name, inputs in (("id outside", PARTS + [I64([5]), I64([[0, 0]]), SHAPE]),
