@@ -95,6 +95,20 @@ def _is_default(op_def, name, value):
     return False
 
 
+def texts(items):
+    """Texts of any bytes as an input."""
+    return (np.array(items, object), tf.string)
+
+
+def decodes(message, attrs):
+    """Whether TensorFlow's DecodeProtoV2 takes the message."""
+    try:
+        tf.raw_ops.DecodeProtoV2(bytes=tf.constant([message]), **attrs)
+        return True
+    except tf.errors.OpError:
+        return False
+
+
 class Cases:
     """Collects the cases of one family and writes cases/<family>.cases."""
 

@@ -5,7 +5,7 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf import descriptor_pb2
 
-from op_cases import Cases
+from op_cases import Cases, decodes, texts
 
 rng = np.random.default_rng(1209)
 cases = Cases("proto_message_set")
@@ -50,20 +50,8 @@ OF_SET = dict(ATTRS, message_type="s.Set", field_names=["s.low", "s.Own.own", "s
 TEXT = attrs_of(describe(), message_format="text")
 
 
-def texts(items):
-    return (np.array(items, object), tf.string)
-
-
-def accepts(message, attrs):
-    try:
-        tf.raw_ops.DecodeProtoV2(bytes=tf.constant([message]), **attrs)
-        return True
-    except tf.errors.OpError:
-        return False
-
-
 def judge(messages, attrs, name, most=1 << 30):
-    good = [m for m in messages if accepts(m, attrs)]
+    good = [m for m in messages if decodes(m, attrs)]
     bad = [m for m in messages if m not in good]
     print(name, len(good), "good", len(bad), "bad")
     for start in range(0, len(good), 50):

@@ -5,7 +5,7 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf import descriptor_pb2
 
-from op_cases import Cases
+from op_cases import Cases, decodes, texts
 
 rng = np.random.default_rng(77)
 cases = Cases("proto_sanitize")
@@ -162,18 +162,6 @@ def spoiled(data):
     return bytes(data)
 
 
-def texts(items):
-    return (np.array(items, object), tf.string)
-
-
-def accepts(data, attrs):
-    try:
-        tf.raw_ops.DecodeProtoV2(bytes=tf.constant([data]), **attrs)
-        return True
-    except tf.errors.OpError:
-        return False
-
-
 COUNT = int(os.environ.get("SP_SANITIZE_MESSAGES", "60"))
 for syntax in ("proto2", "proto3"):
     OUTER, INNER, source = describe(syntax)
@@ -183,11 +171,11 @@ for syntax in ("proto2", "proto3"):
     made = [b""] + [message(OUTER) for _ in range(COUNT)]
     made += [spoiled(m) for m in made]
     made += [made[i] + made[i + 1] for i in range(0, COUNT, 3)]
-    good = [m for m in made if accepts(m, attrs)]
+    good = [m for m in made if decodes(m, attrs)]
     print(syntax, len(good), "of", len(made))
     for start in range(0, len(good), 40):
         cases.add("DecodeProtoV2", {"bytes": texts(good[start:start + 40])}, attrs, name="%s %d" % (syntax, start))
-    bad = [m for m in made if not accepts(m, attrs)]
+    bad = [m for m in made if not decodes(m, attrs)]
     for number_of, m in enumerate(bad[:max(10, COUNT // 4)]):
         cases.add("DecodeProtoV2", {"bytes": texts([b"", m])}, attrs, name="%s bad %d" % (syntax, number_of), refuse=True)
     for depth, refuse in ((100, False), (101, True), (5000, True)):
@@ -204,7 +192,7 @@ def few_cases(name, file, names, types, messages):
     """Those that TensorFlow takes, and each of the others."""
     found = {"message_type": "m.M", "field_names": names, "output_types": types, "sanitize": True,
              "descriptor_source": b"bytes://" + descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()}
-    taken = [m for m in messages if accepts(m, found)]
+    taken = [m for m in messages if decodes(m, found)]
     if taken:
         cases.add("DecodeProtoV2", {"bytes": texts(taken)}, found, name=name)
     for m in messages:

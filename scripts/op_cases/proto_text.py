@@ -5,7 +5,7 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf import descriptor_pb2
 
-from op_cases import Cases
+from op_cases import Cases, decodes, texts
 
 rng = np.random.default_rng(78)
 cases = Cases("proto_text")
@@ -113,18 +113,6 @@ def attrs_of(syntax):
 ATTRS = {syntax: attrs_of(syntax) for syntax in FILES}
 
 
-def texts(items):
-    return (np.array(items, object), tf.string)
-
-
-def accepts(text, attrs):
-    try:
-        tf.raw_ops.DecodeProtoV2(bytes=tf.constant([text]), **attrs)
-        return True
-    except tf.errors.OpError:
-        return False
-
-
 def asked(attrs, names):
     types = dict(zip(attrs["field_names"], attrs["output_types"]))
     return dict(attrs, field_names=list(names), output_types=[types[n] for n in names])
@@ -150,7 +138,7 @@ def few(attrs, text):
 def judge(items, attrs, name, most=1 << 30):
     """Those that TensorFlow takes together, each of the others alone."""
     items = [t.encode() if isinstance(t, str) else t for t in items]
-    good = [t for t in items if accepts(t, attrs)]
+    good = [t for t in items if decodes(t, attrs)]
     bad = [t for t in items if t not in good]
     print(name, len(good), "good", len(bad), "bad")
     for start in range(0, len(good), 60):
