@@ -18,8 +18,8 @@
  * checkpoint and written at the end.
  *
  * An image is of the checkpoint's files and those of an SSD tier beside it (their
- * names, sizes, times of change, and the checksum of the index) and of everything that has a say in which rows
- * a table holds and how.  Rows of a delta are never in it.
+ * names, sizes, times of change, and the checksum of the index) and of everything
+ * that has a say in which rows a table holds and how.  Rows of a delta are never in it.
  *
  * Whatever is wrong with images or their folder costs only the time they would
  * save: it is logged, and the checkpoint is read.
