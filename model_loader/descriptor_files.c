@@ -17,6 +17,8 @@ static const struct {
 	      {"EncodeProto", "descriptor_source"},
 	      {"FixedUnigramCandidateSampler", "vocab_file"}};
 
+enum { NAMING = sizeof(naming) / sizeof(naming[0]) };
+
 typedef struct reader {
 	const char *directory;
 	sp_arena *arena;
@@ -34,9 +36,9 @@ static const sp_attr *find_name(const sp_node_def *node)
 	const sp_attr *attr;
 	size_t i = 0;
 
-	while (i < 3 && strcmp(node->op, naming[i].op) != 0)
+	while (i < NAMING && strcmp(node->op, naming[i].op) != 0)
 		i++;
-	if (i == 3)
+	if (i == NAMING)
 		return NULL;
 	attr = sp_attr_find(node->attrs, node->attr_count, naming[i].attribute);
 	if (attr == NULL || attr->kind != SP_ATTR_BYTES || attr->bytes.size == 0 ||
