@@ -14,8 +14,12 @@
  *     filter        [(depth,) height, width, channels, outputs]
  *     out_backprop  [batch, (...,) ..., ..., outputs], as the convolution would give
  *
- * Numerics: engine/ops/gemm.h over the outputs, then sums over the window in the
- * element type, each rounded.
+ * Numerics: engine/ops/gemm.h over the outputs, all positions of an image being rows of one
+ * product; then patches are added in the order of their positions, in the element type, each sum
+ * rounded: with w patches that reach a pixel, u of the type and s the sum of all terms' sizes
+ * within w * u * s of the sum of these products.  So does TensorFlow with one image of several
+ * positions, and with large ones; the products of several small images it takes in another order,
+ * which depends on the processor.
  */
 
 /* to[i] += from[i] */
@@ -135,14 +139,42 @@ static void add_patch(const transpose_state *state, const sp_window_plan *plan, 
 	}
 }
 
+/*
+ * How many positions of an image are multiplied at a time: all, or what makes patches of PIECE
+ * elements.  A piece has two rows at least (one alone would be summed in another order), and
+ * all of them where a patch is one number.
+ */
+static size_t piece_length(size_t left, size_t patch)
+{
+	enum { PIECE = 1 << 16 };
+	size_t length = PIECE / patch > 2 ? PIECE / patch : 2;
+
+	return patch == 1 || left <= length + 1 ? left : length;
+}
+
+/* Adds the patches of one image: `g` has all but the rows, whose first g->a is, and their count. */
+static void add_image(const transpose_state *state, const sp_window_plan *plan, sp_gemm g,
+		      size_t size, char *image)
+{
+	size_t positions = (size_t)plan->positions, pixel = (size_t)plan->channels * size;
+
+	for (size_t i = 0; i < positions; i += g.m) {
+		g.m = piece_length(positions - i, g.n);
+		state->multiply(&g);
+		for (size_t j = 0; j < g.m; j++)
+			add_patch(state, plan, (int64_t)(i + j), (char *)g.c + j * g.n * size,
+				  image, pixel);
+		g.a = (const char *)g.a + g.m * g.k * size;
+	}
+}
+
 static sp_status run_transpose(const sp_call *call)
 {
 	const transpose_state *state = call->state;
 	const sp_tensor *filter = call->in[1], *from = call->in[2], *out = call->out[0];
-	size_t size = sp_dtype_size(filter->dtype), outputs, patch, pixel, image;
+	size_t size = sp_dtype_size(filter->dtype), images, outputs, patch;
 	sp_window_plan plan;
 	sp_shape shape;
-	char *patches;
 	sp_gemm g;
 
 	SP_TRY(lay(call, &shape, &plan));
@@ -152,25 +184,19 @@ static sp_status run_transpose(const sp_call *call)
 	memset(out->data, 0, out->count * size);
 	if (from->count == 0)
 		return SP_OK;
+	images = (size_t)shape.dims[0];
 	outputs = (size_t)filter->shape.dims[filter->shape.rank - 1];
 	patch = filter->count / outputs;
-	pixel = (size_t)plan.channels * size;
-	image = (size_t)sp_window__pixels(&plan) * pixel;
-	g = (sp_gemm){.m = (size_t)plan.axes[2].out, .k = outputs, .n = patch};
-	patches = sp_call_bytes(call, g.m, patch * size);
-	if (patches == NULL)
-		return sp_call_no_memory(call);
+	g = (sp_gemm){.a = from->data, .k = outputs, .b = filter->data, .n = patch};
 	g.a_row = g.b_column = outputs;
 	g.a_column = g.b_row = 1;
-	g.b = filter->data;
-	g.c = patches;
-	for (int64_t i = 0; i < shape.dims[0] * plan.positions; i += plan.axes[2].out) {
-		g.a = (const char *)from->data + (size_t)i * outputs * size;
-		state->multiply(&g);
-		for (int64_t j = 0; j < plan.axes[2].out; j++)
-			add_patch(state, &plan, (i + j) % plan.positions,
-				  patches + (size_t)j * patch * size,
-				  (char *)out->data + (size_t)(i / plan.positions) * image, pixel);
+	g.c = sp_call_bytes(call, piece_length((size_t)plan.positions, patch) + 1, patch * size);
+	if (g.c == NULL)
+		return sp_call_no_memory(call);
+	for (size_t i = 0; i < images; i++) {
+		add_image(state, &plan, g, size,
+			  (char *)out->data + i * (out->count / images) * size);
+		g.a = (const char *)g.a + from->count / images * size;
 	}
 	return SP_OK;
 }
