@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "engine/move_variants.h"
 #include "engine/program_internal.h"
 
 /*
@@ -255,7 +256,7 @@ static sp_status fold(compiler *co, sp_prepared *node)
 	}
 	memcpy(co->in, co->in_values, call.in_count * sizeof(*co->in));
 	call.out = co->out_pointers;
-	status = co->folded < FOLD_TOTAL ? node->node->op->run(&call) : SP_NO_MEMORY;
+	status = co->folded < FOLD_TOTAL ? node->run(&call) : SP_NO_MEMORY;
 	if (status == SP_OK)
 		status = keep_folded(co, node);
 	else if (status == SP_NO_MEMORY && !co->program->loading)
@@ -313,6 +314,14 @@ static sp_status prepare_change(compiler *co, sp_prepared *to, sp_error *why)
 	return add_values(co, to, &co->in_dtypes[1], is_on_handle ? 0 : 1);
 }
 
+static bool takes_variants(const sp_prepare *prepare)
+{
+	for (size_t i = 0; i < prepare->in_count; i++)
+		if (prepare->in_dtypes[i] == SP_VARIANT)
+			return true;
+	return false;
+}
+
 static sp_status prepare(compiler *co, sp_prepared *to, sp_error *why)
 {
 	const sp_op *op = to->node->op;
@@ -332,7 +341,13 @@ static sp_status prepare(compiler *co, sp_prepared *to, sp_error *why)
 					    "model may do",
 					    op->name);
 	}
-	SP_TRY(op->prepare(&prepare, why));
+	if ((op->flags & SP_OP_MOVES) != 0 && takes_variants(&prepare)) {
+		SP_TRY(sp_move_variants__prepare(&prepare, op, why));
+		to->run = sp_move_variants__run;
+	} else {
+		SP_TRY(op->prepare(&prepare, why));
+		to->run = op->run;
+	}
 	to->state = prepare.state;
 	to->may_die |= (op->flags & SP_OP_MAKES_DEAD) != 0;
 	to->level = level_of(co, to);

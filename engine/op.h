@@ -107,6 +107,8 @@ enum {
 	SP_OP_ARGUMENT = 1 << 8,
 	/* With SP_OP_LOAD_ONLY: it changes nothing, but files are read only while loading. */
 	SP_OP_READS_FILES = 1 << 9,
+	/* Every element it makes is an element of an input: engine/move_variants.h. */
+	SP_OP_MOVES = 1 << 10,
 };
 
 typedef struct sp_op {

@@ -273,7 +273,7 @@ static bool add_step(writer *w, size_t i)
 	const sp_op *op = node->node->op;
 	bool refused = (op->flags & SP_OP_LOAD_ONLY) != 0 && !w->program->loading;
 
-	*step = (sp_step){.run = !refused                               ? op->run
+	*step = (sp_step){.run = !refused                               ? node->run
 				 : (op->flags & SP_OP_READS_FILES) != 0 ? refuse_reading
 									: refuse_change,
 			  .state = node->state,

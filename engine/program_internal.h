@@ -22,6 +22,7 @@ typedef struct sp_value {
 
 typedef struct sp_prepared {
 	const sp_node *node;
+	sp_status (*run)(const sp_call *call);
 	const void *state;
 	uint32_t first_value; /* of its outputs, which stand in a row */
 	uint32_t out_count;

@@ -89,7 +89,7 @@ of the list does not take is refused by name, too:
 | `ReadFile` and `RestoreV2` in a request | files are read while a model is loaded |
 | `ClipByValue` of complex numbers | they have no order |
 | elements of float8 and of four bits (`DT_FLOAT8_E5M2`, `DT_FLOAT8_E4M3FN`, `DT_INT4`, `DT_UINT4`) | not met in models of this kind |
-| tensors of variants and of handles where operators move or hold any elements (`Pack`, `GatherV2`, `Fill`, `Roll`, `MutableHashTableV2`, `SerializeTensor`, ...), but for lists, ragged tensors and optionals as their own operators take them | not met in models of this kind |
+| tensors of several handles; variants in `Empty`, `MutableHashTableV2`, `RandomShuffle`, `SerializeManySparse`, `SerializeTensor`, `StridedSliceGrad` | not met in models of this kind |
 | `Cast` from and to strings | TensorFlow has the type pairs, no kernel for them |
 | an int16 axis of `ArgMax`; unsigned seeds of `StatelessRandomUniformFullInt` | TensorFlow lists them and does not take them |
 | `data_format` NCHW of convolutions, poolings and blocks of space; windows over batch or channels | as TensorFlow on CPU |

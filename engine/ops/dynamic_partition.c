@@ -92,5 +92,6 @@ static sp_status run(const sp_call *call)
 
 const sp_op sp_op_DynamicPartition = {.name = "DynamicPartition",
 				      .outputs = "outputs:num_partitions",
+				      .flags = SP_OP_MOVES,
 				      .prepare = prepare,
 				      .run = run};

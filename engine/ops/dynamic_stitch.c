@@ -102,6 +102,7 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DynamicStitch = {.name = "DynamicStitch", .prepare = prepare, .run = run};
+const sp_op sp_op_DynamicStitch = {
+	.name = "DynamicStitch", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
 const sp_op sp_op_ParallelDynamicStitch = {
-	.name = "ParallelDynamicStitch", .prepare = prepare, .run = run};
+	.name = "ParallelDynamicStitch", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};

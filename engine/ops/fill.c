@@ -27,7 +27,7 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Fill = {.name = "Fill", .prepare = prepare, .run = run};
+const sp_op sp_op_Fill = {.name = "Fill", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
 
 static sp_status prepare_empty(sp_prepare *prepare, sp_error *err)
 {

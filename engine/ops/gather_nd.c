@@ -53,4 +53,5 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_GatherNd = {.name = "GatherNd", .prepare = prepare, .run = run};
+const sp_op sp_op_GatherNd = {
+	.name = "GatherNd", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};

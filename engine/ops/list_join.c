@@ -27,20 +27,19 @@ static sp_status one_shape(const sp_call *call, const sp_list *list, const int32
 			       sp_partial_shape_text(&partial, a));
 }
 
-/* Arrays of lists, or lists, that are all set. */
+/* Arrays of lists, or lists.  What was never set is not in the array either. */
 static sp_status stack_lists(const sp_call *call, size_t i, const sp_list *list,
 			     const int32_t *indices, size_t count, const sp_shape *shape)
 {
-	size_t at = 0;
+	size_t each;
 
 	SP_TRY(sp_variants_create(call, i, shape));
+	each = count != 0 ? call->out[i]->count / count : 0;
 	for (size_t k = 0; k < count; k++) {
 		const sp_tensor *item = &list->items[indices != NULL ? (size_t)indices[k] : k];
 
-		if (!sp_tensor_is_set(item))
-			return sp_call_invalid(call, "element %zu was never set", k);
-		for (size_t j = 0; j < item->count; j++)
-			sp_variants_set(call->out[i], at++, sp_variant_at(item, j));
+		for (size_t j = 0; j < each && sp_tensor_is_set(item); j++)
+			sp_variants_set(call->out[i], k * each + j, sp_variant_at(item, j));
 	}
 	return SP_OK;
 }

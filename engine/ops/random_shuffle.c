@@ -87,5 +87,7 @@ const sp_op sp_op_RandomShuffle = {.name = "RandomShuffle",
 				   .flags = SP_OP_STATEFUL,
 				   .prepare = prepare_stateful,
 				   .run = run_shuffle};
-const sp_op sp_op_StatelessShuffle = {
-	.name = "StatelessShuffle", .prepare = prepare_keyed, .run = run_shuffle};
+const sp_op sp_op_StatelessShuffle = {.name = "StatelessShuffle",
+				      .flags = SP_OP_MOVES,
+				      .prepare = prepare_keyed,
+				      .run = run_shuffle};

@@ -130,6 +130,13 @@ static sp_status run_quantized(const sp_call *call)
 
 /* -------------------------------------------------------------- ExpandDims */
 
+/* Not of variants, nor Squeeze: TensorFlow refuses both. */
+static sp_status prepare_expand_dims(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(prepare_reshape(prepare, err));
+	return sp_array__movable(prepare, prepare->in_dtypes[0], err);
+}
+
 static sp_status run_expand_dims(const sp_call *call)
 {
 	const sp_shape *in = &call->in[0]->shape;
@@ -166,6 +173,7 @@ static sp_status prepare_squeeze(sp_prepare *prepare, sp_error *err)
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
 	SP_TRY(sp_node_attr_list(prepare->node, "squeeze_dims", SP_ATTR_INT, &dims, err));
 	state->dims = dims->i_list;
 	state->count = dims->count;
@@ -230,12 +238,13 @@ static sp_status run_ensure_shape(const sp_call *call)
 const sp_op sp_op_EnsureShape = {
 	.name = "EnsureShape", .prepare = prepare_ensure_shape, .run = run_ensure_shape};
 const sp_op sp_op_ExpandDims = {
-	.name = "ExpandDims", .prepare = prepare_reshape, .run = run_expand_dims};
+	.name = "ExpandDims", .prepare = prepare_expand_dims, .run = run_expand_dims};
 const sp_op sp_op_QuantizedReshape = {
 	.name = "QuantizedReshape",
 	.outputs = "output output_min output_max",
 	.prepare = prepare_quantized,
 	.run = run_quantized,
 };
-const sp_op sp_op_Reshape = {.name = "Reshape", .prepare = prepare_reshape, .run = run_reshape};
+const sp_op sp_op_Reshape = {
+	.name = "Reshape", .flags = SP_OP_MOVES, .prepare = prepare_reshape, .run = run_reshape};
 const sp_op sp_op_Squeeze = {.name = "Squeeze", .prepare = prepare_squeeze, .run = run_squeeze};

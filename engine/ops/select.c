@@ -140,5 +140,7 @@ static sp_status run_select(const sp_call *call)
 			       sp_shape_text(condition, a), sp_shape_text(yes, b));
 }
 
-const sp_op sp_op_Select = {.name = "Select", .prepare = prepare_select, .run = run_select};
-const sp_op sp_op_SelectV2 = {.name = "SelectV2", .prepare = prepare_select, .run = run_select_v2};
+const sp_op sp_op_Select = {
+	.name = "Select", .flags = SP_OP_MOVES, .prepare = prepare_select, .run = run_select};
+const sp_op sp_op_SelectV2 = {
+	.name = "SelectV2", .flags = SP_OP_MOVES, .prepare = prepare_select, .run = run_select_v2};

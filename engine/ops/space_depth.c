@@ -274,10 +274,14 @@ static sp_status run_batch_to_space(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_SpaceToDepth = {
-	.name = "SpaceToDepth", .prepare = prepare_depth, .run = run_space_to_depth};
-const sp_op sp_op_DepthToSpace = {
-	.name = "DepthToSpace", .prepare = prepare_depth, .run = run_depth_to_space};
+const sp_op sp_op_SpaceToDepth = {.name = "SpaceToDepth",
+				  .flags = SP_OP_MOVES,
+				  .prepare = prepare_depth,
+				  .run = run_space_to_depth};
+const sp_op sp_op_DepthToSpace = {.name = "DepthToSpace",
+				  .flags = SP_OP_MOVES,
+				  .prepare = prepare_depth,
+				  .run = run_depth_to_space};
 const sp_op sp_op_SpaceToBatch = {
 	.name = "SpaceToBatch", .prepare = prepare_batch, .run = run_space_to_batch};
 const sp_op sp_op_BatchToSpace = {

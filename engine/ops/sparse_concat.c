@@ -156,6 +156,7 @@ static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
 const sp_op sp_op_SparseConcat = {
 	.name = "SparseConcat",
 	.outputs = "output_indices output_values output_shape",
+	.flags = SP_OP_MOVES,
 	.prepare = prepare_concat,
 	.run = run_concat,
 };

@@ -184,6 +184,7 @@ static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
 const sp_op sp_op_SparseFillEmptyRows = {
 	.name = "SparseFillEmptyRows",
 	.outputs = "output_indices output_values empty_row_indicator reverse_index_map",
+	.flags = SP_OP_MOVES,
 	.prepare = prepare_fill,
 	.run = run_fill,
 };
@@ -191,6 +192,7 @@ const sp_op sp_op_SparseFillEmptyRows = {
 const sp_op sp_op_RaggedFillEmptyRows = {
 	.name = "RaggedFillEmptyRows",
 	.outputs = "output_value_rowids output_values empty_row_indicator reverse_index_map",
+	.flags = SP_OP_MOVES,
 	.prepare = prepare_fill,
 	.run = run_fill_ragged,
 };

@@ -43,6 +43,7 @@ static sp_status prepare_reorder(sp_prepare *prepare, sp_error *err)
 const sp_op sp_op_SparseReorder = {
 	.name = "SparseReorder",
 	.outputs = "output_indices output_values",
+	.flags = SP_OP_MOVES,
 	.prepare = prepare_reorder,
 	.run = run_reorder,
 };

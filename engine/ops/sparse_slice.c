@@ -178,6 +178,7 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 const sp_op sp_op_SparseSlice = {
 	.name = "SparseSlice",
 	.outputs = "output_indices output_values output_shape",
+	.flags = SP_OP_MOVES,
 	.prepare = prepare_slice,
 	.run = run_slice,
 };
@@ -185,6 +186,7 @@ const sp_op sp_op_SparseSlice = {
 const sp_op sp_op_SparseSplit = {
 	.name = "SparseSplit",
 	.outputs = "output_indices:num_split output_values:num_split output_shape:num_split",
+	.flags = SP_OP_MOVES,
 	.prepare = prepare_split,
 	.run = run_split,
 };

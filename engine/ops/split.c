@@ -138,9 +138,13 @@ static sp_status run_split_v(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Split = {
-	.name = "Split", .outputs = "output:num_split", .prepare = prepare_split, .run = run_split};
+const sp_op sp_op_Split = {.name = "Split",
+			   .outputs = "output:num_split",
+			   .flags = SP_OP_MOVES,
+			   .prepare = prepare_split,
+			   .run = run_split};
 const sp_op sp_op_SplitV = {.name = "SplitV",
 			    .outputs = "output:num_split",
+			    .flags = SP_OP_MOVES,
 			    .prepare = prepare_split_v,
 			    .run = run_split_v};

@@ -326,6 +326,9 @@ static sp_status run_gradient(const sp_call *call)
 
 const sp_op sp_op_StridedSliceGrad = {
 	.name = "StridedSliceGrad", .prepare = prepare_gradient, .run = run_gradient};
-const sp_op sp_op_TensorStridedSliceUpdate = {
-	.name = "TensorStridedSliceUpdate", .prepare = prepare_update, .run = run_update};
-const sp_op sp_op_StridedSlice = {.name = "StridedSlice", .prepare = prepare, .run = run};
+const sp_op sp_op_TensorStridedSliceUpdate = {.name = "TensorStridedSliceUpdate",
+					      .flags = SP_OP_MOVES,
+					      .prepare = prepare_update,
+					      .run = run_update};
+const sp_op sp_op_StridedSlice = {
+	.name = "StridedSlice", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};

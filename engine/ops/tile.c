@@ -190,5 +190,6 @@ const sp_op sp_op_BroadcastGradientArgs = {.name = "BroadcastGradientArgs",
 const sp_op sp_op_BroadcastArgs = {
 	.name = "BroadcastArgs", .prepare = prepare_args, .run = run_args};
 const sp_op sp_op_BroadcastTo = {
-	.name = "BroadcastTo", .prepare = prepare, .run = run_broadcast_to};
-const sp_op sp_op_Tile = {.name = "Tile", .prepare = prepare, .run = run_tile};
+	.name = "BroadcastTo", .flags = SP_OP_MOVES, .prepare = prepare, .run = run_broadcast_to};
+const sp_op sp_op_Tile = {
+	.name = "Tile", .flags = SP_OP_MOVES, .prepare = prepare, .run = run_tile};

@@ -2,6 +2,7 @@
 
 tf2-variants        map_fn over the rows of ragged tensors, lists of lists
 tf1-variants        the same in loops of Enter and NextIteration, over TensorArrays
+tf2-variant-moves   arrays of ragged tensors, lists and optionals that are packed, gathered, sliced
 tf2-variant-errors  what may go wrong with them, one of it per request
 """
 import os
@@ -136,6 +137,53 @@ def lists(x, lengths):
     return out
 
 
+def moved(x, lengths):
+    """What operators that move any elements do with variants; three rows at least."""
+    rows = tf.RaggedTensor.from_row_lengths(x, lengths)
+    array, tens = encoded(rows), encoded(rows * 10.0)
+    n = tf.shape(lengths)[0]
+    pairs = tf.stack([array, tens], 1)
+    order = tf.range(n - 1, -1, -1)
+    is_long = lengths > 1
+    first, second, third = (array[i] for i in range(3))
+    sparse = tf.SparseTensor(tf.stack([tf.range(n, dtype=tf.int64), tf.cast(order, tf.int64)], 1), array, tf.cast([n, n], tf.int64))
+    arrays = {
+        "pack": tf.stack([second, first, second]), "pack_pairs": pairs, "unpack": tf.stack(tf.unstack(pairs, 2, 1)[::-1]),
+        "gather": tf.gather(array, order), "gather_rows": tf.gather(pairs, [2, 0]),
+        "gather_batch": tf.gather(pairs, tf.zeros([n], tf.int32), batch_dims=1), "gather_nd": tf.gather_nd(pairs, [[1, 1], [0, 0]]),
+        "strided": array[::-2], "column": pairs[:, 1], "corner": pairs[-1, 0],
+        "split": tf.split(pairs, 2, 1)[1], "split_v": tf.split(array, [1, -1])[1],
+        "scalar": tf.reshape(array[:1], []),
+        "tile": tf.tile(array, [2]), "broadcast": tf.broadcast_to(array, [2, n]), "fill": tf.fill([3], third),
+        "select": tf.where(is_long, array, tens), "select_one": tf.where(lengths[0] > 1, array, tens),
+        "roll": tf.roll(array, 1, 0),
+        "partition": tf.dynamic_partition(array, tf.cast(is_long, tf.int32), 2)[1],
+        "stitch": tf.dynamic_stitch([order, [1]], [array, tens[:1]]), "one_hot": tf.one_hot(1, 3, on_value=first, off_value=second),
+        "reorder": tf.sparse.reorder(tf.SparseTensor(sparse.indices[::-1], array[::-1], sparse.dense_shape)).values,
+        "sparse_concat": tf.sparse.concat(0, [sparse, sparse]).values, "sparse_slice": tf.sparse.slice(sparse, [0, 0], [2, 100]).values,
+        "ensure": tf.ensure_shape(array, [None]),
+        "loop": tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, tf.roll(a, i, 0)), [0, array])[1],
+    }
+    out = {}
+    for name, variants in arrays.items():
+        splits, values = raw.RaggedTensorFromVariant(encoded_ragged=tf.reshape(variants, [-1]), input_ragged_rank=0, output_ragged_rank=1,
+                                                     Tvalues=tf.float32, Tsplits=tf.int64)
+        out[name], out[name + "_splits"] = values, splits[0]
+    # Lists and optionals.
+    lists = tf.stack([raw.TensorListFromTensor(tensor=x[:k], element_shape=NO_DIMS) for k in (1, 2, 3)])
+    out["list"] = raw.TensorListStack(input_handle=tf.gather(lists, n % 3), element_shape=NO_DIMS, element_dtype=tf.float32)
+    some, none = raw.OptionalFromValue(components=[x]), raw.OptionalNone()
+    chosen = tf.where(is_long, tf.fill([n], some), tf.fill([n], none))
+    out["has_value"] = tf.stack([raw.OptionalHasValue(optional=chosen[i]) for i in range(3)])
+    # Values that are no variants beside them.
+    filled = raw.SparseFillEmptyRows(indices=sparse.indices[:2], values=array[:2], dense_shape=sparse.dense_shape, default_value=third)
+    out["filled_indices"], out["filled_empty"], out["filled_map"] = filled[0], filled[2], filled[3]
+    out["filled"] = raw.RaggedTensorFromVariant(encoded_ragged=filled[1], input_ragged_rank=0, output_ragged_rank=1, Tvalues=tf.float32,
+                                                Tsplits=tf.int64)[1]
+    out["shape"], out["size"] = tf.shape(pairs), tf.size(pairs)
+    return out
+
+
 def branches(x, i):
     """x [4] float32, i scalar int32.  Each is fine for i = 2 and some are wrong for another."""
     f32, variant = tf.float32, tf.variant
@@ -177,6 +225,8 @@ def branches(x, i):
         lambda: decode(above(lambda: encode([ints(0, 2)], tf.reshape(x, [2, 2]))), 1),
         lambda: tf.reduce_sum(raw.TensorListStack(input_handle=raw.TensorListGetItem(
             input_handle=nested, index=i, element_shape=NO_DIMS, element_dtype=variant), element_shape=NO_DIMS, element_dtype=f32)),
+        lambda: tf.reduce_sum(raw.TensorListStack(input_handle=tf.gather(raw.TensorListStack(
+            input_handle=nested, element_shape=NO_DIMS, element_dtype=variant), i), element_shape=NO_DIMS, element_dtype=f32)),
     ]
 
 
@@ -184,6 +234,11 @@ def branches(x, i):
                               tf.TensorSpec([None], tf.int64, "lengths")])
 def serve(x, words, lengths):
     return {**mapped(x, words, lengths), **lists(x, lengths)}
+
+
+@tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x"), tf.TensorSpec([None], tf.int64, "lengths")])
+def serve_moves(x, lengths):
+    return moved(x, lengths)
 
 
 @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x"), tf.TensorSpec([], tf.int32, "i"),
@@ -210,6 +265,14 @@ def tf2_variants():
     good("tf2-variants", "map_fn over the rows of ragged tensors of one and two levels, arrays of variants, lists of lists")
 
 
+def tf2_variant_moves():
+    folder = case.start("tf2-variant-moves")
+    case.save_function(folder, serve_moves)
+    case.add_requests(folder, answers(folder + "/model", [{"x": feed["x"], "lengths": feed["lengths"]} for feed in feeds(np.random.default_rng(44))
+                                                          if len(feed["lengths"]) > 2]))
+    case.finish(folder, "operators that move any elements, over variants", PROVENANCE)
+
+
 def tf2_variant_errors():
     folder = case.start("tf2-variant-errors")
     case.save_function(folder, serve_errors)
@@ -229,6 +292,7 @@ def tf1_variants():
 
 
 tf2_variants()
+tf2_variant_moves()
 tf2_variant_errors()
 v1.disable_v2_behavior()
 tf1_variants()

@@ -34,6 +34,8 @@ static const refusal refusals[] = {
 	{.op = "LeakyRelu", .in_count = 1, OF(SP_INT32), UNSUPPORTED("DT_INT32")},
 	{.op = "OnesLike", .in_count = 1, OF(SP_STRING), UNSUPPORTED("DT_STRING")},
 	{.op = "OnesLike", .in_count = 1, OF(SP_VARIANT), UNSUPPORTED("DT_VARIANT")},
+	{.op = "Squeeze", .in_count = 1, OF(SP_VARIANT), UNSUPPORTED("DT_VARIANT")},
+	{.op = "ExpandDims", .in_count = 2, OF(SP_VARIANT, SP_INT32), UNSUPPORTED("DT_VARIANT")},
 	{.op = "AddV2", .in_count = 2, OF(SP_STRING, SP_STRING), UNSUPPORTED("DT_STRING")},
 	{.op = "AddV2", .in_count = 2, OF(SP_FLOAT, SP_INT32), INVALID("must be DT_FLOAT")},
 	{.op = "Add", .in_count = 2, OF(SP_STRING, SP_FLOAT), INVALID("must be DT_STRING")},
