@@ -30,9 +30,12 @@ const sp_attr *sp_node_attr(const sp_node *node, const char *name)
 	return sp_attr_find(node->attrs, node->attr_count, name);
 }
 
-static sp_status wrong_kind(const char *name, const char *wanted, sp_error *err)
+static sp_status wrong_kind(const sp_attr *attr, const char *wanted, sp_error *err)
 {
-	return sp_error_set(err, SP_INVALID, "attribute '%s' is not %s", name, wanted);
+	if (attr->kind == SP_ATTR_NONE && attr->text != NULL)
+		return sp_error_set(err, SP_UNSUPPORTED, "attribute '%s': %s", attr->name,
+				    attr->text);
+	return sp_error_set(err, SP_INVALID, "attribute '%s' is not %s", attr->name, wanted);
 }
 
 sp_status sp_node_attr_bool(const sp_node *node, const char *name, bool fallback, bool *out,
@@ -41,7 +44,7 @@ sp_status sp_node_attr_bool(const sp_node *node, const char *name, bool fallback
 	const sp_attr *attr = sp_node_attr(node, name);
 
 	if (attr != NULL && attr->kind != SP_ATTR_BOOL)
-		return wrong_kind(name, "a bool", err);
+		return wrong_kind(attr, "a bool", err);
 	*out = attr != NULL ? attr->b : fallback;
 	return SP_OK;
 }
@@ -52,7 +55,7 @@ sp_status sp_node_attr_int(const sp_node *node, const char *name, int64_t fallba
 	const sp_attr *attr = sp_node_attr(node, name);
 
 	if (attr != NULL && attr->kind != SP_ATTR_INT)
-		return wrong_kind(name, "an int", err);
+		return wrong_kind(attr, "an int", err);
 	*out = attr != NULL ? attr->i : fallback;
 	return SP_OK;
 }
@@ -63,7 +66,7 @@ sp_status sp_node_attr_float(const sp_node *node, const char *name, float fallba
 	const sp_attr *attr = sp_node_attr(node, name);
 
 	if (attr != NULL && attr->kind != SP_ATTR_FLOAT)
-		return wrong_kind(name, "a float", err);
+		return wrong_kind(attr, "a float", err);
 	*out = attr != NULL ? attr->f : fallback;
 	return SP_OK;
 }
@@ -74,7 +77,7 @@ sp_status sp_node_attr_bytes(const sp_node *node, const char *name, const char *
 	const sp_attr *attr = sp_node_attr(node, name);
 
 	if (attr != NULL && attr->kind != SP_ATTR_BYTES)
-		return wrong_kind(name, "a string", err);
+		return wrong_kind(attr, "a string", err);
 	*out = attr != NULL ? attr->bytes : sp_bytes_of(fallback);
 	return SP_OK;
 }
@@ -85,13 +88,23 @@ sp_status sp_node_attr_type(const sp_node *node, const char *name, sp_dtype fall
 	const sp_attr *attr = sp_node_attr(node, name);
 
 	if (attr != NULL && attr->kind != SP_ATTR_TYPE)
-		return wrong_kind(name, "a type", err);
+		return wrong_kind(attr, "a type", err);
 	if (attr == NULL && fallback == SP_INVALID_DTYPE)
 		return sp_error_set(err, SP_INVALID, "attribute '%s' is missing", name);
-	if (attr != NULL && attr->type == SP_INVALID_DTYPE)
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "attribute '%s' is a data type that is not known", name);
 	*out = attr != NULL ? attr->type : fallback;
+	return SP_OK;
+}
+
+sp_status sp_node_attr_tensor(const sp_node *node, const char *name, const sp_tensor **out,
+			      sp_error *err)
+{
+	const sp_attr *attr = sp_node_attr(node, name);
+
+	if (attr == NULL)
+		return sp_error_set(err, SP_INVALID, "attribute '%s' is missing", name);
+	if (attr->kind != SP_ATTR_TENSOR)
+		return wrong_kind(attr, "a tensor", err);
+	*out = attr->tensor;
 	return SP_OK;
 }
 
@@ -103,7 +116,7 @@ sp_status sp_node_attr_list(const sp_node *node, const char *name, sp_attr_kind 
 
 	if (attr != NULL &&
 	    (attr->kind != SP_ATTR_LIST || (attr->count != 0 && attr->element != element)))
-		return wrong_kind(name, "a list of the right kind", err);
+		return wrong_kind(attr, "a list of the right kind", err);
 	*out = attr != NULL ? attr : &empty;
 	return SP_OK;
 }

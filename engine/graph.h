@@ -96,6 +96,10 @@ SP_MUST_CHECK sp_status sp_node_attr_bytes(const sp_node *node, const char *name
 SP_MUST_CHECK sp_status sp_node_attr_type(const sp_node *node, const char *name, sp_dtype fallback,
 					  sp_dtype *out, sp_error *err);
 
+/* A tensor that has to be there; it lives as long as the graph. */
+SP_MUST_CHECK sp_status sp_node_attr_tensor(const sp_node *node, const char *name,
+					    const sp_tensor **out, sp_error *err);
+
 /*
  * A list of `element` kind; absent or empty gives count 0.  The returned
  * attribute's count and list are read; it is never NULL on success.

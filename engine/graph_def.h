@@ -26,7 +26,7 @@ typedef struct sp_partial_shape {
 } sp_partial_shape;
 
 typedef enum sp_attr_kind {
-	SP_ATTR_NONE = 0, /* present but of a kind we do not read */
+	SP_ATTR_NONE = 0, /* present but not taken; `text` says why, or is NULL */
 	SP_ATTR_BYTES,
 	SP_ATTR_INT,
 	SP_ATTR_FLOAT,
@@ -52,7 +52,7 @@ typedef struct sp_attr {
 		sp_dtype type;
 		const sp_partial_shape *shape;
 		const sp_tensor *tensor;
-		const char *text; /* FUNC, PLACEHOLDER */
+		const char *text; /* FUNC, PLACEHOLDER, NONE */
 		/* lists, `count` long */
 		const sp_bytes *bytes_list;
 		const int64_t *i_list;

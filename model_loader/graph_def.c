@@ -41,8 +41,7 @@ static sp_status read_scalar(sp_attr *out, const SpPb__AttrValue *value, sp_prot
 		return SP_OK;
 	case SP_PB__ATTR_VALUE__VALUE_TYPE:
 		out->kind = SP_ATTR_TYPE;
-		out->type = sp_proto__dtype(value->type);
-		return SP_OK;
+		return sp_proto__known_dtype(&out->type, value->type, err);
 	case SP_PB__ATTR_VALUE__VALUE_SHAPE:
 		out->kind = SP_ATTR_SHAPE;
 		out->shape = shape = sp_arena_alloc(target->arena, sizeof(*shape));
@@ -129,7 +128,7 @@ static sp_status read_type_list(sp_attr *out, const SpPb__AttrValue__ListValue *
 	if (items == NULL)
 		return no_memory(err);
 	for (size_t i = 0; i < list->n_type; i++)
-		items[i] = sp_proto__dtype(list->type[i]);
+		SP_TRY(sp_proto__known_dtype(&items[i], list->type[i], err));
 	out->type_list = items;
 	return SP_OK;
 }
@@ -214,11 +213,11 @@ static sp_status read_attr(sp_attr *out, const SpPb__AttrEntry *entry, sp_proto_
 		status = read_list(out, value->list, target, err);
 	else
 		status = read_scalar(out, value, target, err);
-	if (status == SP_UNSUPPORTED) {
-		*out = (sp_attr){.name = name};
-		return SP_OK;
-	}
-	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "attribute %s", name);
+	if (status != SP_UNSUPPORTED)
+		return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "attribute %s", name);
+	/* Whoever asks for it is told. */
+	*out = (sp_attr){.name = name, .text = sp_arena_printf(target->arena, "%s", err->text)};
+	return out->text != NULL ? SP_OK : no_memory(err);
 }
 
 static int by_attr_name(const void *a, const void *b)

@@ -22,6 +22,9 @@ typedef struct sp_proto_target {
 /* A plain dtype for a DataType of the file, SP_INVALID_DTYPE when we know none. */
 sp_dtype sp_proto__dtype(int32_t number);
 
+/* The same, SP_UNSUPPORTED with the type's name when we know none. */
+SP_MUST_CHECK sp_status sp_proto__known_dtype(sp_dtype *out, int32_t number, sp_error *err);
+
 /* A shape without holes; NULL is a scalar, as TensorFlow has it. */
 SP_MUST_CHECK sp_status sp_proto__shape(sp_shape *out, const SpPb__TensorShapeProto *proto,
 					sp_error *err);

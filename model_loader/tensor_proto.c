@@ -15,6 +15,25 @@ sp_dtype sp_proto__dtype(int32_t number)
 	return number > 0 && number < SP_DTYPE_COUNT ? (sp_dtype)number : SP_INVALID_DTYPE;
 }
 
+sp_status sp_proto__known_dtype(sp_dtype *out, int32_t number, sp_error *err)
+{
+	/* TensorFlow's that are none of ours. */
+	static const char *const names[] = {[24] = "DT_FLOAT8_E5M2",
+					    [25] = "DT_FLOAT8_E4M3FN",
+					    [29] = "DT_INT4",
+					    [30] = "DT_UINT4"};
+	size_t count = sizeof(names) / sizeof(names[0]);
+	size_t plain = (size_t)(number > REFERENCE ? number - REFERENCE : number);
+
+	*out = sp_proto__dtype(number);
+	if (*out != SP_INVALID_DTYPE)
+		return SP_OK;
+	if (plain < count && names[plain] != NULL)
+		return sp_error_set(err, SP_UNSUPPORTED, "data type %s is not supported",
+				    names[plain]);
+	return sp_error_set(err, SP_UNSUPPORTED, "data type %d is not known", number);
+}
+
 sp_status sp_proto__partial_shape(sp_partial_shape *out, const SpPb__TensorShapeProto *proto,
 				  sp_error *err)
 {
@@ -232,13 +251,14 @@ static sp_status from_content(sp_tensor *out, sp_dtype dtype, const sp_shape *sh
 sp_status sp_proto__tensor(sp_tensor *out, const SpPb__TensorProto *proto, sp_proto_target *target,
 			   sp_error *err)
 {
-	sp_dtype dtype = sp_proto__dtype(proto->dtype);
+	sp_dtype dtype;
 	sp_shape shape;
 	size_t count;
 
+	SP_TRY(sp_proto__known_dtype(&dtype, proto->dtype, err));
 	if (sp_dtype_size(dtype) == 0 || dtype == SP_RESOURCE)
-		return sp_error_set(err, SP_UNSUPPORTED, "a constant of type %d is not supported",
-				    proto->dtype);
+		return sp_error_set(err, SP_UNSUPPORTED, "a constant of %s is not supported",
+				    sp_dtype_name(dtype));
 	SP_TRY(sp_proto__shape(&shape, proto->tensor_shape, err));
 	(void)sp_shape_count(&shape, &count);
 	if (count != 0 && proto->tensor_content.len != 0)

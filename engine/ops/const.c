@@ -7,20 +7,19 @@ typedef struct const_state {
 
 static sp_status prepare_const(sp_prepare *prepare, sp_error *err)
 {
-	const sp_attr *attr = sp_node_attr(prepare->node, "value");
+	const sp_tensor *value;
 	const_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a constant");
-	if (attr == NULL || attr->kind != SP_ATTR_TENSOR)
-		return sp_error_set(err, SP_INVALID, "a constant has no tensor in 'value'");
 	SP_TRY(sp_prepare_inputs(prepare, 0, err));
-	SP_TRY(sp_node_attr_type(prepare->node, "dtype", attr->tensor->dtype, &dtype, err));
-	if (dtype != attr->tensor->dtype)
+	SP_TRY(sp_node_attr_tensor(prepare->node, "value", &value, err));
+	SP_TRY(sp_node_attr_type(prepare->node, "dtype", value->dtype, &dtype, err));
+	if (dtype != value->dtype)
 		return sp_error_set(err, SP_INVALID, "a constant of %s holds %s",
-				    sp_dtype_name(dtype), sp_dtype_name(attr->tensor->dtype));
-	state->value = attr->tensor;
+				    sp_dtype_name(dtype), sp_dtype_name(value->dtype));
+	state->value = value;
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 

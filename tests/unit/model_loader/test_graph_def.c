@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "engine/graph.h"
 #include "model_loader/graph_def.h"
 #include "model_loader/message.h"
 #include "tests/support/wire.h"
@@ -198,18 +199,44 @@ static void a_constant_is_a_tensor(void **state)
 	assert_true(*sp_tensor_i64(attr->tensor) == 42);
 }
 
+/* The attribute is there, and whoever reads it is told the reason. */
+static void check_reason(const sp_attr *attr, const char *words)
+{
+	const sp_node node = {.attrs = attr, .attr_count = 1};
+	const sp_tensor *tensor;
+	const sp_attr *list;
+	sp_dtype dtype;
+	sp_error err;
+
+	assert_int_equal(attr->kind, SP_ATTR_NONE);
+	assert_int_equal(sp_node_attr_tensor(&node, attr->name, &tensor, &err), SP_UNSUPPORTED);
+	assert_non_null(strstr(err.text, words));
+	assert_int_equal(sp_node_attr_type(&node, attr->name, SP_FLOAT, &dtype, &err),
+			 SP_UNSUPPORTED);
+	assert_non_null(strstr(err.text, words));
+	assert_int_equal(sp_node_attr_list(&node, attr->name, SP_ATTR_TYPE, &list, &err),
+			 SP_UNSUPPORTED);
+	assert_non_null(strstr(err.text, words));
+}
+
 static void what_cannot_be_held_is_left_to_its_reader(void **state)
 {
 	sp_buffer value = sp_wire_begin(), tensor = sp_wire_begin(), shape = sp_wire_begin();
-	sp_buffer deep = sp_wire_begin();
+	sp_buffer deep = sp_wire_begin(), type = sp_wire_begin(), types = sp_wire_begin();
+	sp_buffer list = sp_wire_begin();
 
 	sp_wire_varint(&tensor, 1, SP_VARIANT);
 	sp_wire_message(&value, TENSOR, &tensor);
-	assert_int_equal(attr_of(&value, state)->kind, SP_ATTR_NONE);
+	check_reason(attr_of(&value, state), "a constant of DT_VARIANT is not supported");
 	for (int i = 0; i < SP_MAX_RANK + 1; i++)
 		add_dim(&shape, 1);
 	sp_wire_message(&deep, SHAPE, &shape);
-	assert_int_equal(attr_of(&deep, state)->kind, SP_ATTR_NONE);
+	check_reason(attr_of(&deep, state), "rank");
+	sp_wire_varint(&type, TYPE, 25);
+	check_reason(attr_of(&type, state), "DT_FLOAT8_E4M3FN");
+	sp_wire_bytes(&types, TYPE, (sp_bytes){"\1\35", 2});
+	sp_wire_message(&list, LIST, &types);
+	check_reason(attr_of(&list, state), "DT_INT4");
 }
 
 static void lists_of_numbers_are_read(void **state)
