@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "engine/kernels/float_product.h"
 #include "engine/ops/array.h"
 #include "engine/ops/cast.h"
 #include "engine/ops/gemm.h"
@@ -13,11 +14,13 @@
  *     filter [(depth,) height, width, channels / groups, outputs]
  *     output [batch, (...,) ..., ..., outputs]
  *
- * A row of the output is one matrix product: the patches under the window, side
- * by side, times the filter; patches that lie so in the input are not copied.  Where the
- * window is one pixel, or all of an image, the whole output is one.
+ * The patches under the window, side by side, times the filter: matrix products of many
+ * positions.  Patches that lie so in the input are not copied.  A product has two positions at
+ * least, if there are as many: so sums have the order of one product of all, which is
+ * TensorFlow's.
  *
- * Numerics: engine/ops/gemm.h, over (depth *) height * width * channels / groups terms.
+ * Numerics: engine/ops/gemm.h, over (depth *) height * width * channels / groups terms; floats
+ * with one output, and several positions, as sp_product_head() has it.
  * Conv2D of half and bfloat16 computes in float and rounds once, as TensorFlow 2.15 does.
  */
 typedef struct conv_state {
@@ -62,7 +65,8 @@ static sp_status prepare_3d(sp_prepare *prepare, sp_error *err)
 
 typedef struct conv_plan {
 	sp_window_plan window;
-	int64_t columns; /* positions in a row */
+	int64_t positions; /* of all images */
+	int64_t piece;     /* positions of which patches are copied at a time, but for the last */
 	int64_t groups;
 	int64_t group_channels; /* channels / groups */
 	int64_t outputs, group_outputs;
@@ -70,8 +74,8 @@ typedef struct conv_plan {
 	size_t size;   /* of an element that is computed with */
 	const char *in, *filter;
 	char *out;
-	char *patches; /* [columns, patch] */
-	char *results; /* [columns, group_outputs]; only with groups */
+	char *patches; /* [piece + 1, patch] */
+	char *results; /* [piece + 1, group_outputs]; only with groups */
 } conv_plan;
 
 static sp_status check_channels(const sp_call *call, conv_plan *p)
@@ -116,6 +120,17 @@ static sp_status place_operands(const sp_call *call, conv_plan *p)
 	return SP_OK;
 }
 
+/* As many as a row has, or some rows have, and two at least. */
+static int64_t piece_of(const conv_plan *p)
+{
+	enum { FEWEST = 32 };
+	int64_t columns = p->window.axes[2].out, rows = (FEWEST + columns - 1) / columns;
+
+	if (rows > p->positions / columns)
+		rows = p->positions / columns;
+	return rows * columns > 2 ? rows * columns : 2;
+}
+
 static sp_status make_plan(const sp_call *call, conv_plan *p)
 {
 	const conv_state *state = call->state;
@@ -133,26 +148,54 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 	if (call->out[0]->count == 0)
 		return SP_OK;
 	/* No more than the filter has, unless that has no outputs. */
-	p->columns = p->window.axes[2].out;
+	p->positions = shape.dims[0] * p->window.positions;
+	p->piece = piece_of(p);
 	p->patch = size[0] * size[1] * size[2] * p->group_channels;
-	p->patches = sp_call_bytes(call, (size_t)p->columns, (size_t)p->patch * p->size);
+	p->patches = sp_call_bytes(call, (size_t)p->piece + 1, (size_t)p->patch * p->size);
 	if (p->groups > 1)
-		p->results = sp_call_bytes(call, (size_t)p->columns,
+		p->results = sp_call_bytes(call, (size_t)p->piece + 1,
 					   (size_t)p->group_outputs * p->size);
 	if (p->patches == NULL || (p->groups > 1 && p->results == NULL))
 		return sp_call_no_memory(call);
 	return place_operands(call, p);
 }
 
-/* The part of one image under the window at `position`, zeros outside, of one group. */
-static void copy_patch(const conv_plan *p, const char *image, int64_t position, int64_t group,
-		       char *to)
+static void multiply_one_output(const sp_gemm *g)
 {
+	const float *a = g->a;
+	float *c = g->c;
+
+	for (size_t i = 0; i < g->m; i++)
+		c[i] = sp_product_head(a + i * g->a_row, g->b, g->k);
+}
+
+/* Patches that lie side by side by the filter of a group. */
+static void multiply(const sp_call *call, const conv_plan *p, const sp_gemm *g)
+{
+	const conv_state *state = call->state;
+
+	if (state->computed == SP_FLOAT && p->outputs == 1 && p->positions > 1 && g->k != 0)
+		multiply_one_output(g);
+	else
+		state->multiply(g);
+}
+
+/* Elements of an image. */
+static int64_t image_size(const conv_plan *p)
+{
+	return sp_window__pixels(&p->window) * p->window.channels;
+}
+
+/* What is under the window at a position of all images, zeros outside, of one group. */
+static void copy_patch(const conv_plan *p, int64_t position, int64_t group, char *to)
+{
+	const char *image = p->in +
+			    (size_t)(position / p->window.positions * image_size(p)) * p->size;
 	size_t pixel = (size_t)p->window.channels * p->size;
 	size_t part = (size_t)p->group_channels * p->size;
 	sp_window_reach reach;
 
-	sp_window__reach(&p->window, position, &reach);
+	sp_window__reach(&p->window, position % p->window.positions, &reach);
 	if (sp_window__inside(&reach) * p->group_channels < p->patch)
 		memset(to, 0, (size_t)p->patch * p->size);
 	SP_WINDOW_FOR_EACH(&reach, d, i, j)
@@ -164,22 +207,21 @@ static void copy_patch(const conv_plan *p, const char *image, int64_t position, 
 	}
 }
 
-/* Puts a group's results between those of the others. */
-static void spread(const conv_plan *p, int64_t group, char *line)
+/* Puts the results of a group between those of the others. */
+static void spread(const conv_plan *p, int64_t group, int64_t count, char *to)
 {
 	size_t part = (size_t)p->group_outputs * p->size, whole = (size_t)p->outputs * p->size;
 
-	for (int64_t i = 0; i < p->columns; i++)
-		memcpy(line + (size_t)i * whole + (size_t)group * part,
-		       p->results + (size_t)i * part, part);
+	for (int64_t i = 0; i < count; i++)
+		memcpy(to + (size_t)i * whole + (size_t)group * part, p->results + (size_t)i * part,
+		       part);
 }
 
-/* The positions from `first` on, as many as a row has. */
-static void convolve_row(const sp_call *call, const conv_plan *p, const char *image, int64_t first,
-			 char *line)
+/* `count` positions from `first` on. */
+static void convolve_piece(const sp_call *call, const conv_plan *p, int64_t first, int64_t count)
 {
-	const conv_state *state = call->state;
-	sp_gemm g = {.m = (size_t)p->columns,
+	char *to = p->out + (size_t)(first * p->outputs) * p->size;
+	sp_gemm g = {.m = (size_t)count,
 		     .k = (size_t)p->patch,
 		     .n = (size_t)p->group_outputs,
 		     .a = p->patches,
@@ -189,31 +231,15 @@ static void convolve_row(const sp_call *call, const conv_plan *p, const char *im
 		     .b_column = 1};
 
 	for (int64_t group = 0; group < p->groups; group++) {
-		for (int64_t i = 0; i < p->columns; i++)
-			copy_patch(p, image, first + i, group,
+		for (int64_t i = 0; i < count; i++)
+			copy_patch(p, first + i, group,
 				   p->patches + (size_t)(i * p->patch) * p->size);
 		g.b = p->filter + (size_t)(group * p->group_outputs) * p->size;
-		g.c = p->groups > 1 ? p->results : line;
-		state->multiply(&g);
+		g.c = p->groups > 1 ? p->results : to;
+		multiply(call, p, &g);
 		if (p->groups > 1)
-			spread(p, group, line);
+			spread(p, group, count, to);
 	}
-}
-
-/* Elements of an image. */
-static int64_t image_size(const conv_plan *p)
-{
-	return sp_window__pixels(&p->window) * p->window.channels;
-}
-
-/* Whether a window without padding is each pixel in turn. */
-static bool is_pointwise(const conv_plan *p)
-{
-	bool one = true;
-
-	for (int a = 0; a < SP_WINDOW_AXES; a++)
-		one &= p->window.axes[a].size == 1 && p->window.axes[a].stride == 1;
-	return one;
 }
 
 /* Patches that are read where they lie: lines of `count`, each `step` elements after the last. */
@@ -222,36 +248,51 @@ typedef struct lying_patches {
 	int64_t count, step;
 } lying_patches;
 
+/* Whether a line along the axis goes on where the one before it ends. */
+static bool lines_join(const conv_plan *p, int axis)
+{
+	const sp_window_axis *axes = p->window.axes;
+
+	for (int a = 0; a < axis; a++)
+		if (axes[a].out != axes[a].in)
+			return false;
+	return axes[axis].stride * axes[axis].out == axes[axis].in;
+}
+
 /*
  * Whether the pixels under the window always lie side by side: none is outside, it has one of each
  * axis before some one, and the whole of each axis after that.
  */
-static bool patches_lie(const conv_plan *p, int64_t batch, lying_patches *out)
+static bool pixels_lie(const conv_plan *p, int axis)
+{
+	for (int a = 0; a < SP_WINDOW_AXES; a++) {
+		const sp_window_axis *x = &p->window.axes[a];
+
+		if (x->before != 0 || (x->dilation != 1 && x->size != 1) ||
+		    (x->out - 1) * x->stride + x->size > x->in || (a < axis && x->size != 1))
+			return false;
+	}
+	return true;
+}
+
+/* Whether lines of patches lie there whose sums are those of one product. */
+static bool patches_lie(const conv_plan *p, lying_patches *out)
 {
 	const sp_window_axis *axes = p->window.axes;
 	int64_t unit = p->window.channels;
-	int axis = 0;
+	int axis = SP_WINDOW_AXES - 1;
 
-	while (axis < SP_WINDOW_AXES - 1 && axes[axis].size == 1)
-		axis++;
-	if (p->groups != 1)
+	for (; axis > 0 && axes[axis].size == axes[axis].in; axis--)
+		unit *= axes[axis].in;
+	if (p->groups != 1 || !pixels_lie(p, axis))
 		return false;
-	for (int a = SP_WINDOW_AXES - 1; a >= 0; a--) {
-		const sp_window_axis *x = &axes[a];
-
-		if (x->before != 0 || (x->dilation != 1 && x->size != 1) ||
-		    (x->out - 1) * x->stride + x->size > x->in || (a > axis && x->size != x->in))
-			return false;
-		if (a > axis)
-			unit *= x->in;
-	}
-	if (is_pointwise(p))
-		*out = (lying_patches){-1, batch * p->window.positions, p->window.channels};
-	else if (p->window.positions == 1)
-		*out = (lying_patches){-1, batch, image_size(p)};
+	if (p->window.positions == 1)
+		*out = (lying_patches){-1, p->positions, image_size(p)};
+	else if (lines_join(p, axis))
+		*out = (lying_patches){-1, p->positions, axes[axis].stride * unit};
 	else
 		*out = (lying_patches){axis, axes[axis].out, axes[axis].stride * unit};
-	return true;
+	return out->axis == -1 || out->count > 1;
 }
 
 /* The first element of the line with the position `at`, counted through all images. */
@@ -272,8 +313,6 @@ static int64_t line_start(const conv_plan *p, const lying_patches *patches, int6
 
 static void convolve_lines(const sp_call *call, const conv_plan *p, const lying_patches *patches)
 {
-	const conv_state *state = call->state;
-	int64_t positions = call->out[0]->shape.dims[0] * p->window.positions;
 	sp_gemm g = {.m = (size_t)patches->count,
 		     .k = (size_t)p->patch,
 		     .n = (size_t)p->outputs,
@@ -283,20 +322,19 @@ static void convolve_lines(const sp_call *call, const conv_plan *p, const lying_
 		     .b_row = (size_t)p->outputs,
 		     .b_column = 1};
 
-	for (int64_t at = 0; at < positions; at += patches->count) {
+	for (int64_t at = 0; at < p->positions; at += patches->count) {
 		g.a = p->in + (size_t)line_start(p, patches, at) * p->size;
 		g.c = p->out + (size_t)(at * p->outputs) * p->size;
-		state->multiply(&g);
+		multiply(call, p, &g);
 	}
 }
 
-static void convolve_rows(const sp_call *call, const conv_plan *p)
+static void convolve_pieces(const sp_call *call, const conv_plan *p)
 {
-	size_t image = (size_t)image_size(p) * p->size, pixel = (size_t)p->outputs * p->size;
-
-	for (int64_t i = 0; i < call->out[0]->shape.dims[0] * p->window.positions; i += p->columns)
-		convolve_row(call, p, p->in + (size_t)(i / p->window.positions) * image,
-			     i % p->window.positions, p->out + (size_t)i * pixel);
+	for (int64_t at = 0, count; at < p->positions; at += count) {
+		count = p->positions - at <= p->piece + 1 ? p->positions - at : p->piece;
+		convolve_piece(call, p, at, count);
+	}
 }
 
 static sp_status run_conv(const sp_call *call)
@@ -309,10 +347,10 @@ static sp_status run_conv(const sp_call *call)
 	SP_TRY(make_plan(call, &p));
 	if (out->count == 0)
 		return SP_OK;
-	if (patches_lie(&p, out->shape.dims[0], &patches))
+	if (patches_lie(&p, &patches))
 		convolve_lines(call, &p, &patches);
 	else
-		convolve_rows(call, &p);
+		convolve_pieces(call, &p);
 	if (state->narrow != NULL)
 		state->narrow(p.out, out->data, out->count);
 	return SP_OK;

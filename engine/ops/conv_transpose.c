@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "engine/kernels/float_product.h"
 #include "engine/ops/array.h"
 #include "engine/ops/cells.h"
 #include "engine/ops/gemm.h"
@@ -14,12 +15,12 @@
  *     filter        [(depth,) height, width, channels, outputs]
  *     out_backprop  [batch, (...,) ..., ..., outputs], as the convolution would give
  *
- * Numerics: engine/ops/gemm.h over the outputs, all positions of an image being rows of one
- * product; then patches are added in the order of their positions, in the element type, each sum
- * rounded: with w patches that reach a pixel, u of the type and s the sum of all terms' sizes
- * within w * u * s of the sum of these products.  So does TensorFlow with one image of several
- * positions, and with large ones; the products of several small images it takes in another order,
- * which depends on the processor.
+ * Numerics: engine/ops/gemm.h over the outputs (sp_product_head() where a patch is one float), all
+ * positions of an image being rows of one product; then patches are added in the order of their
+ * positions, in the element type, each sum rounded: with w patches that reach a pixel, u of the
+ * type and s the sum of all terms' sizes within w * u * s of the sum of these products.  So does
+ * TensorFlow with one image of several positions, and with large ones; the products of several
+ * small images it takes in another order, which depends on the processor.
  */
 
 /* to[i] += from[i] */
@@ -141,15 +142,28 @@ static void add_patch(const transpose_state *state, const sp_window_plan *plan, 
 
 /*
  * How many positions of an image are multiplied at a time: all, or what makes patches of PIECE
- * elements.  A piece has two rows at least (one alone would be summed in another order), and
- * all of them where a patch is one number.
+ * elements, and two at least: one alone would be summed in another order.
  */
 static size_t piece_length(size_t left, size_t patch)
 {
 	enum { PIECE = 1 << 16 };
 	size_t length = PIECE / patch > 2 ? PIECE / patch : 2;
 
-	return patch == 1 || left <= length + 1 ? left : length;
+	return left <= length + 1 ? left : length;
+}
+
+/* Where a patch is one number TensorFlow sums floats in another order than gemm.h. */
+static void multiply(const transpose_state *state, const sp_gemm *g)
+{
+	const float *a = g->a, *b = g->b;
+	float *c = g->c;
+
+	if (state->multiply != sp_gemm__float || g->n != 1 || g->m == 1) {
+		state->multiply(g);
+		return;
+	}
+	for (size_t i = 0; i < g->m; i++)
+		c[i] = sp_product_head(a + i * g->k, b, g->k);
 }
 
 /* Adds the patches of one image: `g` has all but the rows, whose first g->a is, and their count. */
@@ -160,7 +174,7 @@ static void add_image(const transpose_state *state, const sp_window_plan *plan, 
 
 	for (size_t i = 0; i < positions; i += g.m) {
 		g.m = piece_length(positions - i, g.n);
-		state->multiply(&g);
+		multiply(state, &g);
 		for (size_t j = 0; j < g.m; j++)
 			add_patch(state, plan, (int64_t)(i + j), (char *)g.c + j * g.n * size,
 				  image, pixel);

@@ -42,7 +42,7 @@ def sums(sizes, window, out, stride):
 
 
 SHAPES = (((1, 72), 16, (1, 7), (1, 2), 32), ((1, 144), 1, (1, 7), (1, 1), 32), ((6, 7), 4, (3, 3), (2, 2), 65), ((5, 1), 3, (2, 1), (1, 1), 24),
-          ((9, 1), 5, (1, 1), (1, 1), 17), ((4, 4), 2, (2, 2), (1, 1), 300))
+          ((9, 1), 5, (1, 1), (1, 1), 17), ((4, 5), 1, (1, 1), (1, 1), 33), ((4, 4), 2, (2, 2), (1, 1), 300))
 for size, channels, window, stride, outputs in SHAPES:
     sizes, f, y = inputs(1, size, channels, window, stride, outputs)
     cases.add("Conv2DBackpropInput", {"input_sizes": sizes, "filter": f, "out_backprop": y}, attributes(stride))
@@ -53,8 +53,7 @@ for size, channels, window, stride, outputs in SHAPES[:2]:
 for size, channels, window in (((33, 9), 96, (3, 3)), ((1, 76), 96, (1, 9))):
     sizes, f, y = inputs(1, size, channels, window, (1, 1), 2)
     cases.add("Conv2DBackpropInput", {"input_sizes": sizes, "filter": f, "out_backprop": y}, attributes((1, 1)))
-for size, channels, window, stride, outputs in SHAPES[2:] + (((1, 1), 6, (1, 1), (1, 1), 40), ((4, 5), 1, (1, 1), (1, 1), 33),
-                                                            ((3, 3), 2, (2, 2), (1, 1), 700)):
+for size, channels, window, stride, outputs in SHAPES[2:] + (((1, 1), 6, (1, 1), (1, 1), 40), ((3, 3), 2, (2, 2), (1, 1), 700)):
     sizes, f, y = inputs(2, size, channels, window, stride, outputs)
     reach = int(np.prod([-(-w // step) for w, step in zip(window, stride)]))
     bound = (min(outputs, 384) + outputs / 304 + 4 + reach) * 2.0**-24 * sums(sizes, np.abs(f), np.abs(y), stride).max()
