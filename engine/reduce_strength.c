@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "engine/op.h"
-#include "engine/pattern.h"
+
+/* Of a node that others are reduced with: each of these would have to wait for as many. */
+enum { MOST_CONTROLS = 8 };
 
 typedef struct reduction {
 	sp_graph *graph;
@@ -24,7 +26,7 @@ static bool is_constant(const sp_node *node, const bool *constant)
 			       SP_OP_MAKES_DEAD | SP_OP_PER_REQUEST;
 
 	if (node->op == NULL || (node->op->flags & apart) != 0 || node->region_count != 0 ||
-	    node->control_count != 0)
+	    node->control_count > MOST_CONTROLS)
 		return false;
 	for (size_t k = 0; k < node->input_count; k++)
 		if (!constant[node->inputs[k].node])
@@ -79,6 +81,36 @@ static bool is_reduced(const sp_node *node, sp_dtype *dtype)
 	       (*dtype == SP_FLOAT || *dtype == SP_HALF || *dtype == SP_BFLOAT16);
 }
 
+/* Whether `node` can do without reading `from`: what that waits for, it can wait for itself. */
+static bool can_leave_out(const sp_node *node, const sp_node *from)
+{
+	return from->control_count == 0 ||
+	       (from->control_count <= MOST_CONTROLS && from->region == node->region);
+}
+
+/* The node waits for what a node waits for that it does not read any more. */
+static sp_status take_controls(reduction *r, sp_node *node, uint32_t from)
+{
+	const sp_node *left_out = &r->graph->nodes[from];
+	size_t count = node->control_count + left_out->control_count;
+	uint32_t *controls;
+
+	if (left_out->control_count == 0)
+		return SP_OK;
+	controls = sp_arena_array(r->graph->arena, count, sizeof(*controls));
+	if (controls == NULL)
+		return sp_error_set(r->err, SP_NO_MEMORY, "no memory for the graph");
+	if (node->control_count != 0)
+		memcpy(controls, node->controls, node->control_count * sizeof(*controls));
+	for (size_t k = 0; k < left_out->control_count; k++) {
+		controls[node->control_count + k] = left_out->controls[k];
+		r->edges[left_out->controls[k]]++;
+	}
+	node->controls = controls;
+	node->control_count = count;
+	return SP_OK;
+}
+
 /* c * x^3 for the side of a product that is a cube nobody else reads. */
 static sp_status scale_cube(reduction *r, sp_node *node, size_t side)
 {
@@ -86,7 +118,7 @@ static sp_status scale_cube(reduction *r, sp_node *node, size_t side)
 	const sp_node *from = &r->graph->nodes[cube];
 	sp_port *inputs;
 
-	if (!is_op(from, "_Cube") || from->control_count != 0 || r->kept[cube] ||
+	if (!is_op(from, "_Cube") || !can_leave_out(node, from) || r->kept[cube] ||
 	    r->edges[cube] != 1 || !r->constant[node->inputs[1 - side].node])
 		return SP_OK;
 	inputs = sp_arena_array(r->graph->arena, 2, sizeof(*inputs));
@@ -96,7 +128,7 @@ static sp_status scale_cube(reduction *r, sp_node *node, size_t side)
 	inputs[1] = node->inputs[1 - side];
 	node->inputs = inputs;
 	replace(node, "_ScaledCube", 2);
-	return SP_OK;
+	return take_controls(r, node, cube);
 }
 
 /* The node behind an input, if it is an `op` that can be passed over; else NULL. */
@@ -104,8 +136,24 @@ static const sp_node *behind(const reduction *r, const sp_node *node, size_t sid
 			     size_t inputs)
 {
 	sp_port port = node->inputs[side];
+	const sp_node *from = &r->graph->nodes[port.node];
 
-	return r->fed[port.node] ? NULL : sp_pattern_made_by(r->graph, port, op, inputs);
+	return !r->fed[port.node] && port.port == 0 && from->input_count == inputs &&
+			       is_op(from, op) && can_leave_out(node, from)
+		       ? from
+		       : NULL;
+}
+
+/* The value of a constant that `node` can do without; NULL for anything else. */
+static const sp_tensor *constant_of(const reduction *r, const sp_node *node, sp_port port)
+{
+	const sp_node *from = &r->graph->nodes[port.node];
+	const sp_attr *value = sp_node_attr(from, "value");
+
+	return !r->fed[port.node] && is_op(from, "Const") && can_leave_out(node, from) &&
+			       value != NULL && value->kind == SP_ATTR_TENSOR
+		       ? value->tensor
+		       : NULL;
 }
 
 /* The node reads `port` as input `side` from now on. */
@@ -121,12 +169,21 @@ static sp_status reroute(reduction *r, sp_node *node, size_t side, sp_port port)
 	return SP_OK;
 }
 
-static bool is_one(const reduction *r, sp_port port)
+static bool is_one(const reduction *r, const sp_node *node, sp_port port)
 {
-	const sp_tensor *value = sp_pattern_constant(r->graph, port);
+	const sp_tensor *value = constant_of(r, node, port);
 
-	return value != NULL && !r->fed[port.node] && value->dtype == SP_FLOAT &&
-	       value->shape.rank == 0 && sp_tensor_f32(value)[0] == 1;
+	return value != NULL && value->dtype == SP_FLOAT && value->shape.rank == 0 &&
+	       sp_tensor_f32(value)[0] == 1;
+}
+
+/* Log(x + 1) of a sum whose other side is `one`. */
+static sp_status take_log1p(reduction *r, sp_node *node, const sp_node *sum, size_t one)
+{
+	SP_TRY(take_controls(r, node, node->inputs[0].node));
+	SP_TRY(take_controls(r, node, sum->inputs[one].node));
+	replace(node, "Log1p", 1);
+	return reroute(r, node, 0, sum->inputs[1 - one]);
 }
 
 static sp_status look_at_log(reduction *r, sp_node *node)
@@ -135,16 +192,15 @@ static sp_status look_at_log(reduction *r, sp_node *node)
 	const sp_node *from = behind(r, node, 0, "Softmax", 1);
 
 	if (from != NULL) {
+		SP_TRY(take_controls(r, node, node->inputs[0].node));
 		replace(node, "LogSoftmax", 1);
 		return reroute(r, node, 0, from->inputs[0]);
 	}
 	for (size_t i = 0; i < 2; i++) {
 		from = behind(r, node, 0, sums[i], 2);
 		for (size_t side = 0; from != NULL && side < 2; side++)
-			if (is_one(r, from->inputs[1 - side])) {
-				replace(node, "Log1p", 1);
-				return reroute(r, node, 0, from->inputs[side]);
-			}
+			if (is_one(r, node, from->inputs[1 - side]))
+				return take_log1p(r, node, from, 1 - side);
 	}
 	return SP_OK;
 }
@@ -153,8 +209,10 @@ static sp_status look_at_difference(reduction *r, sp_node *node)
 {
 	const sp_node *from = behind(r, node, 0, "Exp", 1);
 
-	if (from == NULL || !is_one(r, node->inputs[1]))
+	if (from == NULL || !is_one(r, node, node->inputs[1]))
 		return SP_OK;
+	SP_TRY(take_controls(r, node, node->inputs[0].node));
+	SP_TRY(take_controls(r, node, node->inputs[1].node));
 	replace(node, "Expm1", 1);
 	return reroute(r, node, 0, from->inputs[0]);
 }
@@ -164,7 +222,8 @@ static sp_status look_at_quotient(reduction *r, sp_node *node)
 {
 	uint32_t root = node->inputs[1].node;
 
-	if (is_one(r, node->inputs[0])) {
+	if (is_one(r, node, node->inputs[0])) {
+		SP_TRY(take_controls(r, node, node->inputs[0].node));
 		replace(node, "Reciprocal", 1);
 		return reroute(r, node, 0, node->inputs[1]);
 	}
@@ -175,14 +234,14 @@ static sp_status look_at_quotient(reduction *r, sp_node *node)
 	return SP_OK;
 }
 
-/* Whether the node exchanges the last two dimensions. */
-static bool exchanges_inner(const reduction *r, const sp_node *node)
+/* Whether a Transpose that `reader` can do without exchanges the last two dimensions. */
+static bool exchanges_inner(const reduction *r, const sp_node *reader, const sp_node *transpose)
 {
-	const sp_tensor *perm = sp_pattern_constant(r->graph, node->inputs[1]);
+	const sp_tensor *perm = constant_of(r, reader, transpose->inputs[1]);
 	int64_t last;
 
-	if (perm == NULL || r->fed[node->inputs[1].node] || perm->count < 2 ||
-	    perm->count > SP_MAX_RANK || (perm->dtype != SP_INT32 && perm->dtype != SP_INT64))
+	if (perm == NULL || perm->count < 2 || perm->count > SP_MAX_RANK ||
+	    (perm->dtype != SP_INT32 && perm->dtype != SP_INT64))
 		return false;
 	last = (int64_t)perm->count - 1;
 	for (int64_t d = 0; d <= last; d++)
@@ -218,8 +277,10 @@ static sp_status multiply_transposed(reduction *r, sp_node *node)
 		const sp_node *from = behind(r, node, side, "Transpose", 2);
 
 		if (from == NULL || r->constant[node->inputs[side].node] ||
-		    !exchanges_inner(r, from))
+		    !exchanges_inner(r, node, from))
 			continue;
+		SP_TRY(take_controls(r, node, node->inputs[side].node));
+		SP_TRY(take_controls(r, node, from->inputs[1].node));
 		SP_TRY(flip(r, node, batch ? batch_flags[side] : matrix_flags[side]));
 		SP_TRY(reroute(r, node, side, from->inputs[0]));
 	}
@@ -233,8 +294,7 @@ static bool is_quotient(const sp_node *node)
 
 static bool is_product(const sp_node *node)
 {
-	return is_op(node, "MatMul") || is_op(node, "BatchMatMul") ||
-	       is_op(node, "BatchMatMulV2");
+	return is_op(node, "MatMul") || is_op(node, "BatchMatMul") || is_op(node, "BatchMatMulV2");
 }
 
 /* What is made of float32 alone; *done when the node is one of these. */
@@ -272,9 +332,13 @@ static sp_status look_at(reduction *r, sp_node *node)
 	if (is_quotient(node)) {
 		replace(node, "_TimesReciprocal", 2);
 	} else if (is_op(node, "Pow")) {
-		power = power_of(&r->graph->nodes[node->inputs[1].node]);
-		if (power != NULL)
-			replace(node, power, 1);
+		uint32_t exponent = node->inputs[1].node;
+
+		power = power_of(&r->graph->nodes[exponent]);
+		if (power == NULL || !can_leave_out(node, &r->graph->nodes[exponent]))
+			return SP_OK;
+		replace(node, power, 1);
+		return take_controls(r, node, exponent);
 	}
 	return SP_OK;
 }

@@ -292,12 +292,15 @@ static void functions_and_products_are_what_tensorflow_makes_of_them(void **stat
 		{NODE("root", "Sqrt"), INPUTS("sum"), ATTRS(TYPE("T", SP_FLOAT))},
 		{NODE("norm", "RealDiv"), INPUTS("x", "root"), ATTRS(TYPE("T", SP_FLOAT))},
 		{NODE("shared root", "Sqrt"), INPUTS("exp"), ATTRS(TYPE("T", SP_FLOAT))},
-		{NODE("by root", "RealDiv"), INPUTS("x", "shared root"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("by root", "RealDiv"), INPUTS("x", "shared root"),
+		 ATTRS(TYPE("T", SP_FLOAT))},
 		{NODE("inverse", "RealDiv"), INPUTS("1", "exp"), ATTRS(TYPE("T", SP_FLOAT))},
 		{NODE("turned", "Transpose"), INPUTS("x", "inner"), ATTRS(TYPE("T", SP_FLOAT))},
-		{NODE("dots", "BatchMatMulV2"), INPUTS("exp", "turned"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("dots", "BatchMatMulV2"), INPUTS("exp", "turned"),
+		 ATTRS(TYPE("T", SP_FLOAT))},
 		{NODE("moved", "Transpose"), INPUTS("x", "outer"), ATTRS(TYPE("T", SP_FLOAT))},
-		{NODE("other", "BatchMatMulV2"), INPUTS("exp", "moved"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("other", "BatchMatMulV2"), INPUTS("exp", "moved"),
+		 ATTRS(TYPE("T", SP_FLOAT))},
 		{NODE("end", "IdentityN"),
 		 INPUTS("log1p", "log", "log softmax", "expm1", "norm", "by root", "shared root",
 			"inverse", "dots", "other")},
@@ -329,6 +332,65 @@ static void functions_and_products_are_what_tensorflow_makes_of_them(void **stat
 	assert_int_equal(input_of("other", 1), number_of("moved"));
 }
 
+/* Whether the node waits for "check", and for nothing else. */
+static bool waits(const char *name)
+{
+	const sp_node *node = &graph.nodes[number_of(name)];
+
+	for (size_t k = 0; k < node->control_count; k++)
+		if (node->controls[k] != number_of("check"))
+			return false;
+	return node->control_count != 0;
+}
+
+static void what_a_left_out_node_waits_for_its_reader_waits_for(void **state)
+{
+	const sp_tensor one = {.dtype = SP_FLOAT, .count = 1, .data = &(float){1}};
+	const sp_tensor three = {.dtype = SP_FLOAT, .count = 1, .data = &(float){3}};
+	const sp_tensor perm = {.dtype = SP_INT32,
+				.shape = sp_shape_vector(2),
+				.count = 2,
+				.data = (int32_t[]){1, 0}};
+	const sp_node_def nodes[] = {
+		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("check", "Assert"), INPUTS("x", "x")},
+		{NODE("1", "Const"), INPUTS("^check"), ATTRS(TENSOR("value", &one))},
+		{NODE("3", "Const"), INPUTS("^check"), ATTRS(TENSOR("value", &three))},
+		{NODE("perm", "Const"), INPUTS("^check"), ATTRS(TENSOR("value", &perm))},
+		{NODE("root of 3", "Sqrt"), INPUTS("3"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("cube", "Pow"), INPUTS("x", "3"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("scaled", "Mul"), INPUTS("cube", "3"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("by root", "RealDiv"), INPUTS("x", "root of 3"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("sum", "AddV2"), INPUTS("x", "1"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("log1p", "Log"), INPUTS("sum"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("exp", "Exp"), INPUTS("x", "^check"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("expm1", "Sub"), INPUTS("exp", "1"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("softmax", "Softmax"), INPUTS("x", "^check"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("log softmax", "Log"), INPUTS("softmax"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("inverse", "RealDiv"), INPUTS("1", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("turned", "Transpose"), INPUTS("x", "perm"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("product", "MatMul"), INPUTS("x", "turned"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("end", "IdentityN"), INPUTS("scaled", "by root", "log1p", "expm1",
+						  "log softmax", "inverse", "product")},
+	};
+	static const struct {
+		const char *node, *op;
+	} reduced[] = {{"scaled", "_ScaledCube"}, {"log1p", "Log1p"},
+		       {"expm1", "Expm1"},        {"log softmax", "LogSoftmax"},
+		       {"inverse", "Reciprocal"}, {"product", "MatMul"}};
+	bool fed[32] = {false}, kept[32] = {false};
+
+	(void)state;
+	simplify(nodes, COUNT(nodes), "end");
+	assert_ok(sp_graph_reduce_strength(&graph, fed, kept, &err), &err);
+	for (size_t i = 0; i < COUNT(reduced); i++) {
+		assert_string_equal(op_of(reduced[i].node), reduced[i].op);
+		assert_true(waits(reduced[i].node));
+	}
+	assert_int_equal(input_of("product", 1), number_of("x"));
+	assert_string_equal(op_of("by root"), "_TimesReciprocal");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,7 +404,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			powers_and_quotients_are_what_tensorflow_makes_of_them, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
-			functions_and_products_are_what_tensorflow_makes_of_them, set_up, tear_down),
+			functions_and_products_are_what_tensorflow_makes_of_them, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(what_a_left_out_node_waits_for_its_reader_waits_for,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nodes_in_a_circle_are_refused, set_up, tear_down),
 	};
 	return cmocka_run_group_tests_name("fuse", tests, NULL, NULL);
