@@ -73,9 +73,12 @@ static bool number_is_set(const sp_tensor *t)
 }
 
 /* A scalar is true unless it is 0 or an empty text; any other tensor unless it is empty. */
-static bool is_true(const sp_tensor *t)
+static sp_status truth_of(const sp_running *run, const sp_step *step, const sp_tensor *t, bool *out)
 {
-	return t->shape.rank == 0 ? number_is_set(t) : t->count != 0;
+	*out = t->shape.rank == 0 ? number_is_set(t) : t->count != 0;
+	if (t->shape.rank != 0 && step->control->scalar_only)
+		return fail(run, step, "what decides must be a scalar");
+	return SP_OK;
 }
 
 /* ------------------------------------------------------------ conditions */
@@ -84,10 +87,12 @@ static sp_status choose_branch(const sp_running *run, const sp_step *step,
 			       const sp_tensor *selector, uint32_t *branch)
 {
 	uint32_t last = step->control->region_count - 1;
+	bool is_true;
 	int32_t i;
 
 	if (step->control->kind == SP_CONTROL_IF) {
-		*branch = is_true(selector) ? 0 : 1;
+		SP_TRY(truth_of(run, step, selector, &is_true));
+		*branch = is_true ? 0 : 1;
 		return SP_OK;
 	}
 	if (selector->shape.rank != 0)
@@ -197,6 +202,7 @@ static sp_status run_while(sp_running *run, const sp_step *step)
 	const sp_control *control = step->control;
 	loop l = loop_here(run);
 	const sp_tensor *go_on = returned(run, control, 0);
+	bool is_true;
 
 	SP_TRY(begin_loop(run, step));
 	for (;;) {
@@ -204,7 +210,8 @@ static sp_status run_while(sp_running *run, const sp_step *step)
 		if (!sp_tensor_is_set(go_on))
 			return fail(run, step,
 				    "its condition hangs on a branch that was not taken");
-		if (!is_true(go_on))
+		SP_TRY(truth_of(run, step, go_on, &is_true));
+		if (!is_true)
 			break;
 		SP_TRY(sp_session__run_region(run, control->first_region + 1));
 		SP_TRY(next_round(run, step, 0, 1, &l));

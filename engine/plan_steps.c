@@ -237,7 +237,8 @@ static bool add_control(writer *w, sp_step *step, const sp_prepared *node)
 				.first_argument = (uint32_t)w->plan->out_count,
 				.argument_count = layout->argument_count,
 				.first_return = (uint32_t)w->plan->ref_count,
-				.return_count = layout->return_count};
+				.return_count = layout->return_count,
+				.scalar_only = layout->scalar_only};
 	step->control = control;
 	for (uint32_t k = 0; k < layout->argument_count; k++) {
 		sp_port port = node->node->inputs[layout->plain_count + k];

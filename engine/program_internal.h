@@ -88,6 +88,7 @@ typedef struct sp_control {
 	uint32_t argument_count;
 	uint32_t first_return; /* in refs: what the regions compute */
 	uint32_t return_count;
+	bool scalar_only;
 } sp_control;
 
 /* An entry's steps: those of the graph itself, then region by region. */

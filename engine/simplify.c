@@ -128,8 +128,12 @@ static bool same_attrs(const sp_node *a, const sp_node *b)
 
 static bool same_node(const sp_node *a, const sp_node *b)
 {
-	if (a->op != b->op || a->region != b->region || a->input_count != b->input_count)
+	if (a->op != b->op || a->region != b->region || a->input_count != b->input_count ||
+	    a->control_count != b->control_count)
 		return false;
+	for (size_t i = 0; i < a->control_count; i++)
+		if (a->controls[i] != b->controls[i])
+			return false;
 	for (size_t i = 0; i < a->input_count; i++)
 		if (a->inputs[i].node != b->inputs[i].node ||
 		    a->inputs[i].port != b->inputs[i].port)
@@ -156,7 +160,7 @@ static bool may_be_shared(const sp_node *node)
 	const unsigned apart = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_TAKES_DEAD |
 			       SP_OP_MAKES_DEAD | SP_OP_PER_REQUEST;
 
-	if (node->op == NULL || (node->op->flags & apart) != 0 || node->control_count != 0)
+	if (node->op == NULL || (node->op->flags & apart) != 0)
 		return false;
 	return node->input_count != 0 || is_short_constant(node);
 }
@@ -203,6 +207,8 @@ static uint64_t hash_node(const sp_node *node)
 	for (size_t i = 0; i < node->input_count; i++)
 		hash = sp_fingerprint64_join(hash, (uint64_t)node->inputs[i].node << 16 |
 							   node->inputs[i].port);
+	for (size_t i = 0; i < node->control_count; i++)
+		hash = sp_fingerprint64_join(hash, node->controls[i]);
 	for (size_t i = 0; (attr = next_attr(node, &i)) != NULL;)
 		hash = sp_fingerprint64_join(hash, hash_attr(attr));
 	return hash;

@@ -8,7 +8,7 @@
 
 /*
  * What a graph says twice it says once: nodes of one region with the same operator,
- * the same attributes and the same inputs become one, and nobody reads through an
+ * the same attributes and the same inputs (those of control, too) become one, and nobody reads through an
  * identity any more.  Exported graphs repeat themselves a lot: every feature
  * column takes its own look at the shape of the same input.
  *

@@ -29,6 +29,18 @@ static sp_status no_memory(const sp_prepare *prepare, sp_error *err)
 	return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
 }
 
+/* TensorFlow makes a Switch of such a node, which decides by a scalar. */
+static sp_status read_scalar_only(sp_prepare *prepare, sp_dtype dtype, sp_error *err)
+{
+	sp_control_layout *layout = prepare->state;
+	bool is_switch;
+
+	SP_TRY(sp_node_attr_bool(prepare->node, "_lower_using_switch_merge", false, &is_switch,
+				 err));
+	layout->scalar_only = is_switch && dtype == SP_BOOL;
+	return SP_OK;
+}
+
 /* `count` outputs of the types of the inputs from `first` on. */
 static sp_status state_outputs(sp_prepare *prepare, size_t first, size_t count, sp_error *err)
 {
@@ -86,6 +98,7 @@ static sp_status check_selector(const sp_prepare *prepare, sp_error *err)
 static sp_status prepare_if(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(prepare_branches(prepare, SP_CONTROL_IF, err));
+	SP_TRY(read_scalar_only(prepare, prepare->in_dtypes[0], err));
 	return check_selector(prepare, err);
 }
 
@@ -118,6 +131,7 @@ static sp_status prepare_while(sp_prepare *prepare, sp_error *err)
 	go_on = prepare->in_dtypes[n];
 	if (go_on == SP_RESOURCE || go_on == SP_VARIANT)
 		return sp_prepare_unsupported(prepare, go_on, err);
+	SP_TRY(read_scalar_only(prepare, go_on, err));
 	SP_TRY(same_types(prepare, 0, n + 1, n, "variable", err));
 	return state_outputs(prepare, 0, n, err);
 }

@@ -1,6 +1,7 @@
 #ifndef SP_ENGINE_OPS_CONTROL_H
 #define SP_ENGINE_OPS_CONTROL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -20,6 +21,8 @@ typedef struct sp_control_layout {
 	uint32_t plain_count;
 	uint32_t argument_count;
 	uint32_t return_count;
+	bool scalar_only; /* of If and While: what decides is no array (_lower_using_switch_merge)
+			   */
 } sp_control_layout;
 
 #endif

@@ -417,6 +417,38 @@ static void a_number_chooses_a_branch(void **state)
 	}
 }
 
+/* Whether more than 0 elements make a truth: of a function's If; what becomes a Switch refuses
+ * them. */
+static void an_array_decides_unless_it_is_for_a_switch(void **state)
+{
+	const sp_function_def functions[] = {BODY("one", 1, add_one, NEXT),
+					     BODY("twice", 1, add_itself, NEXT)};
+	bool flags[2] = {false, false};
+	const sp_tensor two = {
+		.dtype = SP_BOOL, .shape = sp_shape_vector(2), .count = 2, .data = flags};
+	sp_attr attrs[] = {
+		FUNCTION("then_branch", "twice"),
+		FUNCTION("else_branch", "one"),
+		{.name = "_lower_using_switch_merge", .kind = SP_ATTR_BOOL, .b = false},
+	};
+	const sp_node_def nodes[] = {
+		{NODE("x", "Placeholder"), INT32_INPUT},
+		{NODE("flags", "Const"), ATTRS(TENSOR("value", &two))},
+		{NODE("if", "If"), INPUTS("flags", "x"), .attrs = attrs, .attr_count = 3},
+	};
+	int32_t out;
+
+	(void)state;
+	use(functions, 2);
+	assert_ok(COMPILE(nodes, .feeds = {"x"}, .fetches = {"if"}), &g.err);
+	assert_ok(run((int32_t[]){5}, 1, &out), &g.err);
+	assert_int_equal(out, 10);
+	attrs[2].b = true;
+	assert_ok(COMPILE(nodes, .feeds = {"x"}, .fetches = {"if"}), &g.err);
+	assert_int_equal(run((int32_t[]){5}, 1, &out), SP_INVALID);
+	assert_non_null(strstr(g.err.text, "must be a scalar"));
+}
+
 /* An Assert that nothing reads runs in the branch that is taken, and only there. */
 static void an_effect_belongs_to_its_branch(void **state)
 {
@@ -836,6 +868,7 @@ int main(void)
 #endif
 		TEST(a_list_that_grows_without_end_is_stopped),
 		TEST(a_number_chooses_a_branch),
+		TEST(an_array_decides_unless_it_is_for_a_switch),
 		TEST(an_effect_belongs_to_its_branch),
 		TEST(a_condition_without_inputs_does_not_run),
 		TEST(a_file_is_not_read_in_the_branch_that_asks_for_it),

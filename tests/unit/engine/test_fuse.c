@@ -67,11 +67,18 @@ static void equal_nodes_become_one(void **state)
 		{NODE("c", "Shape"), INPUTS("x"), ATTRS(TYPE("out_type", SP_INT32))},
 		{NODE("after a", "Size"), INPUTS("a")},
 		{NODE("after b", "Size"), INPUTS("b")},
-		{NODE("end", "IdentityN"), INPUTS("a", "b", "c", "after a", "after b")},
+		{NODE("check", "Assert"), INPUTS("x", "x")},
+		{NODE("checked", "Shape"), INPUTS("x", "^check"),
+		 ATTRS(TYPE("out_type", SP_INT64))},
+		{NODE("again", "Shape"), INPUTS("x", "^check"), ATTRS(TYPE("out_type", SP_INT64))},
+		{NODE("end", "IdentityN"),
+		 INPUTS("a", "b", "c", "after a", "after b", "checked", "again")},
 	};
 
 	(void)state;
 	simplify(nodes, COUNT(nodes), NULL);
+	assert_int_equal(input_of("end", 5), input_of("end", 6));
+	assert_int_not_equal(input_of("end", 0), input_of("end", 5));
 	assert_int_equal(input_of("end", 0), input_of("end", 1));
 	assert_int_not_equal(input_of("end", 0), input_of("end", 2));
 	assert_int_equal(input_of("end", 3), input_of("end", 4));
