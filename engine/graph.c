@@ -91,6 +91,9 @@ sp_status sp_node_attr_type(const sp_node *node, const char *name, sp_dtype fall
 		return wrong_kind(attr, "a type", err);
 	if (attr == NULL && fallback == SP_INVALID_DTYPE)
 		return sp_error_set(err, SP_INVALID, "attribute '%s' is missing", name);
+	if (attr != NULL && attr->type == SP_INVALID_DTYPE)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "attribute '%s' is a data type that is not known", name);
 	*out = attr != NULL ? attr->type : fallback;
 	return SP_OK;
 }
