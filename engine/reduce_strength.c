@@ -11,7 +11,8 @@ typedef struct reduction {
 	sp_graph *graph;
 	const bool *fed, *kept;
 	bool *constant;  /* [nodes] known before any request */
-	uint32_t *edges; /* [nodes] that leave the node */
+	bool *live;      /* [nodes] something that is wanted needs it */
+	uint32_t *edges; /* [nodes] that leave the node for a live one */
 	sp_error *err;
 } reduction;
 
@@ -343,15 +344,22 @@ static sp_status look_at(reduction *r, sp_node *node)
 	return SP_OK;
 }
 
+static void count_edge(reduction *r, uint32_t from)
+{
+	r->live[from] = true;
+	r->edges[from]++;
+}
+
 static void count_edges(reduction *r)
 {
-	for (size_t i = 0; i < r->graph->node_count; i++) {
+	for (size_t i = r->graph->node_count; i-- > 0;) {
 		const sp_node *node = &r->graph->nodes[i];
 
-		for (size_t k = 0; k < node->input_count; k++)
-			r->edges[node->inputs[k].node]++;
-		for (size_t k = 0; k < node->control_count; k++)
-			r->edges[node->controls[k]]++;
+		r->live[i] |= r->kept[i];
+		for (size_t k = 0; k < node->input_count && r->live[i]; k++)
+			count_edge(r, node->inputs[k].node);
+		for (size_t k = 0; k < node->control_count && r->live[i]; k++)
+			count_edge(r, node->controls[k]);
 	}
 }
 
@@ -377,9 +385,10 @@ sp_status sp_graph_reduce_strength(sp_graph *graph, const bool *fed, const bool 
 
 	if (scratch != NULL) {
 		r.constant = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.constant));
+		r.live = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.live));
 		r.edges = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.edges));
 	}
-	if (r.constant != NULL && r.edges != NULL) {
+	if (r.constant != NULL && r.live != NULL && r.edges != NULL) {
 		count_edges(&r);
 		status = walk(&r);
 	} else {
