@@ -4,6 +4,7 @@
 #include "engine/fuse_dense.h"
 #include "engine/graph_sort.h"
 #include "engine/reduce_strength.h"
+#include "engine/regroup.h"
 #include "engine/simplify.h"
 
 static sp_status no_memory(sp_error *err)
@@ -37,10 +38,15 @@ static sp_status run_passes(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp
 {
 	list_kept(kept, ends, graph->node_count);
 	SP_TRY(sp_graph_simplify(graph, kept, err));
+	SP_TRY(sp_graph_regroup_sums(graph, ends->fed, kept, err));
+	SP_TRY(sp_graph_sort(graph, ends, err));
 	SP_TRY(sp_graph_fuse_columns(graph, ends, err));
 	SP_TRY(sp_graph_sort(graph, ends, err));
 	list_kept(kept, ends, graph->node_count);
 	SP_TRY(sp_graph_reduce_strength(graph, ends->fed, kept, err));
+	SP_TRY(sp_graph_regroup_products(graph, ends->fed, kept, err));
+	SP_TRY(sp_graph_sort(graph, ends, err));
+	list_kept(kept, ends, graph->node_count);
 	return sp_graph_fuse_dense(graph, kept, err);
 }
 

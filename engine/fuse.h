@@ -12,8 +12,10 @@
  * Everything that makes a graph's plan shorter, in this order:
  *
  *   simplify.h         what is said twice is said once
+ *   regroup.h          sums in TensorFlow's order
  *   fuse_columns.h     embedding lookups of feature columns: one operator for all
  *   reduce_strength.h  the cheaper operators that TensorFlow takes
+ *   regroup.h          products in TensorFlow's order
  *   fuse_dense.h       dense layers: one operator each, on packed weights
  *
  * Answers stay the same within rounding: sums may be taken in another order.
@@ -24,8 +26,8 @@ SP_MUST_CHECK sp_status sp_graph_fuse(sp_graph *graph, const sp_entry_spec *entr
 				      sp_error *err);
 
 /*
- * Only what TensorFlow's optimizer changes in the numbers (reduce_strength.h): for a graph whose
- * operators run one by one and answer what TensorFlow does.  Nodes move here, too.
+ * Only the cheaper operators of reduce_strength.h: for a graph whose operators run one by one, in
+ * the order that the model gives them.  Nodes move here, too.
  */
 SP_MUST_CHECK sp_status sp_graph_take_numbers(sp_graph *graph, const sp_entry_spec *entries,
 					      size_t count, sp_error *err);

@@ -1,0 +1,44 @@
+#ifndef SP_ENGINE_STATIC_SHAPES_H
+#define SP_ENGINE_STATIC_SHAPES_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "engine/graph.h"
+
+/*
+ * What a graph says of its tensors' shapes before any request.
+ *
+ * A dimension without a number has a name: a negative number, the same for dimensions that come
+ * from the same one and so are equal in every request.  Those with other names may be equal, too.
+ * What an operator refuses is taken for granted: behind the sum of a row of 8 and an unknown one
+ * there is a row of 8.
+ *
+ * As much is known as TensorFlow's optimizer knows, or less: nothing of what is fed, and names
+ * get lost where it loses them (slices with strides, packed sizes).  Operators that are not in the
+ * list of static_shapes.c make shapes of which nothing is known.
+ */
+typedef struct sp_static_shape {
+	int32_t rank; /* -1: nothing is known, not even the rank */
+	int64_t dims[SP_MAX_RANK];
+} sp_static_shape;
+
+typedef struct sp_static_shapes {
+	sp_static_shape *shapes; /* [nodes] of output 0 */
+	const bool *alike;       /* [nodes] whether other outputs have that shape as well */
+} sp_static_shapes;
+
+/*
+ * The graph is sorted: what a node reads comes before it.  `fed` [node_count] names the nodes whose
+ * value comes from outside.  The answer is in `arena`.
+ *
+ * Linear in the size of the graph.
+ */
+SP_MUST_CHECK sp_status sp_static_shapes_infer(const sp_graph *graph, const bool *fed,
+					       sp_arena *arena, sp_static_shapes *out,
+					       sp_error *err);
+
+/* The shape of an output. */
+sp_static_shape sp_static_shape_of(const sp_static_shapes *shapes, sp_port port);
+
+#endif

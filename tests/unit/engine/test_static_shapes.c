@@ -1,0 +1,310 @@
+/* What is known of shapes before any request. */
+#include "tests/support/cmocka.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/import.h"
+#include "engine/static_shapes.h"
+#include "tests/support/graph.h"
+
+static sp_arena *arena;
+static sp_graph graph;
+static sp_static_shapes shapes;
+static sp_error err;
+
+static int set_up(void **state)
+{
+	(void)state;
+	arena = sp_arena_create(64 << 10);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	sp_arena_destroy(arena);
+	return 0;
+}
+
+/* Imports what "end" reaches; placeholders are fed. */
+static void infer(const sp_node_def *nodes, size_t count)
+{
+	sp_graph_def def = {.nodes = nodes, .node_count = count};
+	const char *root = "end";
+	sp_import_roots roots = {&root, 1};
+	bool fed[48] = {false};
+
+	assert_ok(sp_graph_import(&graph, &def, &roots, arena, &err), &err);
+	assert_true(graph.node_count <= COUNT(fed));
+	for (size_t i = 0; i < graph.node_count; i++)
+		fed[i] = strcmp(graph.nodes[i].op_name, "Placeholder") == 0;
+	assert_ok(sp_static_shapes_infer(&graph, fed, arena, &shapes, &err), &err);
+}
+
+static sp_static_shape shape_of(const char *name)
+{
+	for (uint32_t i = 0; i < graph.node_count; i++)
+		if (strcmp(graph.nodes[i].name, name) == 0)
+			return sp_static_shape_of(&shapes, (sp_port){i, 0});
+	fail_msg("there is no node '%s'", name);
+	return (sp_static_shape){.rank = -1};
+}
+
+/* "[?,4]", or "?" when not even the rank is known. */
+static void assert_shape(const char *name, const char *expected)
+{
+	sp_static_shape shape = shape_of(name);
+	char text[128] = "?";
+	size_t used = 0;
+
+	for (int32_t i = 0; i < shape.rank; i++) {
+		const char *before = i == 0 ? "[" : ",";
+
+		if (shape.dims[i] < 0)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s?", before);
+		else
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%lld", before,
+						 (long long)shape.dims[i]);
+	}
+	if (shape.rank >= 0)
+		snprintf(text + used, sizeof(text) - used, "%s]", shape.rank == 0 ? "[" : "");
+	assert_string_equal(text, expected);
+}
+
+static int64_t name_of(const char *node, int i)
+{
+	sp_static_shape shape = shape_of(node);
+
+	assert_in_range(i, 0, shape.rank - 1);
+	assert_true(shape.dims[i] < 0);
+	return shape.dims[i];
+}
+
+static float numbers[64];
+static int32_t ints[][4] = {{-1, 4}, {0}, {1}, {2, 0, 1}, {-1, 2, 4}, {-1}, {3, 8}, {0, 1}, {5}};
+#define INT_VECTOR(at, n)                                                           \
+	{                                                                           \
+		.dtype = SP_INT32, .shape = {.rank = 1, .dims = {n}}, .count = (n), \
+		.data = ints[at]                                                    \
+	}
+#define INT_SCALAR(at)                                          \
+	{                                                       \
+		.dtype = SP_INT32, .count = 1, .data = ints[at] \
+	}
+static const sp_tensor by_4 = INT_VECTOR(0, 2), only_0 = INT_VECTOR(1, 1),
+		       only_1 = INT_VECTOR(2, 1);
+static const sp_tensor turn = INT_VECTOR(3, 3), by_2_by_4 = INT_VECTOR(4, 3);
+static const sp_tensor three_by_8 = INT_VECTOR(6, 2), zero_one = INT_VECTOR(7, 2);
+static const sp_tensor zero = INT_SCALAR(1), one = INT_SCALAR(2), last = INT_SCALAR(5);
+static const sp_tensor five = INT_SCALAR(8);
+static const sp_tensor kernel = {
+	.dtype = SP_FLOAT, .shape = {.rank = 2, .dims = {4, 8}}, .count = 32, .data = numbers};
+static const sp_tensor bias = {
+	.dtype = SP_FLOAT, .shape = {.rank = 1, .dims = {8}}, .count = 8, .data = numbers};
+
+#define INT(key, value)                                          \
+	{                                                        \
+		.name = (key), .kind = SP_ATTR_INT, .i = (value) \
+	}
+#define YES(key)                                               \
+	{                                                      \
+		.name = (key), .kind = SP_ATTR_BOOL, .b = true \
+	}
+#define CONST(name, tensor)                                            \
+	{                                                              \
+		NODE(name, "Const"), ATTRS(TENSOR("value", &(tensor))) \
+	}
+#define START                                                                                    \
+	{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))}, CONST("by 4", by_4),         \
+		CONST("kernel", kernel), CONST("bias", bias), CONST("0", zero), CONST("1", one), \
+		CONST("-1", last), CONST("[0]", only_0), CONST("[1]", only_1),                   \
+	{                                                                                        \
+		NODE("m", "Reshape"), INPUTS("x", "by 4")                                        \
+	}
+
+static void layers_keep_the_rows(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		{NODE("abs", "Abs"), INPUTS("x")},
+		{NODE("product", "MatMul"), INPUTS("m", "kernel")},
+		{NODE("fed product", "MatMul"), INPUTS("x", "kernel")},
+		{NODE("turned", "MatMul"), INPUTS("m", "m"), ATTRS(YES("transpose_a"))},
+		{NODE("layer", "BiasAdd"), INPUTS("product", "bias")},
+		{NODE("relu", "Relu"), INPUTS("layer")},
+		{NODE("mean", "Mean"), INPUTS("relu", "-1"), ATTRS(YES("keep_dims"))},
+		{NODE("sum", "Sum"), INPUTS("relu", "[1]")},
+		{NODE("centred", "Sub"), INPUTS("relu", "mean")},
+		{NODE("both", "Sub"), INPUTS("relu", "fed product")},
+		{NODE("with fed", "Sub"), INPUTS("relu", "x")},
+		{NODE("joined", "ConcatV2"), INPUTS("relu", "m", "-1")},
+		{NODE("under", "ConcatV2"), INPUTS("m", "m", "0")},
+		{NODE("with what is fed", "ConcatV2"), INPUTS("relu", "x", "1")},
+		{NODE("all", "AddN"), INPUTS("x", "relu", "fed product")},
+		{NODE("end", "IdentityN"),
+		 INPUTS("abs", "turned", "sum", "centred", "both", "with fed", "joined", "under",
+			"with what is fed", "all")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_shape("x", "?");
+	assert_shape("abs", "?");
+	assert_shape("m", "[?,4]");
+	assert_shape("product", "[?,8]");
+	assert_shape("fed product", "[?,8]");
+	assert_shape("turned", "[4,4]");
+	assert_shape("mean", "[?,1]");
+	assert_shape("sum", "[?]");
+	assert_shape("centred", "[?,8]");
+	assert_shape("both", "[?,8]");
+	assert_shape("with fed", "?");
+	assert_shape("joined", "[?,12]");
+	assert_shape("under", "[?,4]");
+	assert_shape("with what is fed", "[?,?]");
+	assert_shape("all", "[?,8]");
+	assert_int_equal(name_of("centred", 0), name_of("m", 0));
+	assert_int_equal(name_of("sum", 0), name_of("m", 0));
+	assert_int_equal(name_of("joined", 0), name_of("m", 0));
+	assert_int_equal(name_of("all", 0), name_of("m", 0));
+	assert_int_not_equal(name_of("under", 0), name_of("m", 0));
+	assert_int_not_equal(name_of("fed product", 0), name_of("m", 0));
+	assert_int_not_equal(name_of("both", 0), name_of("m", 0));
+	assert_int_not_equal(name_of("both", 0), name_of("fed product", 0));
+}
+
+static void parts_and_turns_are_followed(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		CONST("turn", turn),
+		CONST("by 2 by 4", by_2_by_4),
+		CONST("0 1", zero_one),
+		CONST("5", five),
+		{NODE("cube", "Reshape"), INPUTS("x", "by 2 by 4")},
+		{NODE("moved", "Transpose"), INPUTS("cube", "turn")},
+		{NODE("dots", "BatchMatMulV2"), INPUTS("cube", "cube"), ATTRS(YES("adj_y"))},
+		{NODE("part", "StridedSlice"), INPUTS("cube", "[0]", "[1]", "[1]"),
+		 ATTRS(INT("begin_mask", 1), INT("end_mask", 1))},
+		{NODE("row", "StridedSlice"), INPUTS("moved", "[0]", "[1]", "[1]"),
+		 ATTRS(INT("shrink_axis_mask", 1))},
+		{NODE("flat", "Reshape"), INPUTS("cube", "by 4")},
+		{NODE("back", "Reshape"), INPUTS("m", "by 4")},
+		{NODE("wide", "ExpandDims"), INPUTS("m", "1")},
+		{NODE("narrow", "Squeeze"), INPUTS("wide"),
+		 ATTRS({.name = "squeeze_dims",
+			.kind = SP_ATTR_LIST,
+			.element = SP_ATTR_INT,
+			.count = 1,
+			.i_list = (int64_t[]){1}})},
+		{NODE("any narrow", "Squeeze"), INPUTS("wide")},
+		{NODE("pair", "Pack"), INPUTS("m", "m"), ATTRS(INT("axis", 1))},
+		{NODE("halves", "Split"), INPUTS("1", "m"), ATTRS(INT("num_split", 2))},
+		{NODE("rows", "GatherV2"), INPUTS("kernel", "m", "0")},
+		{NODE("hot", "OneHot"), INPUTS("m", "5", "1", "0")},
+		{NODE("bags", "SparseSegmentMean"), INPUTS("kernel", "x", "x")},
+		{NODE("fed turn", "Transpose"), INPUTS("x", "turn")},
+		{NODE("end", "IdentityN"),
+		 INPUTS("dots", "part", "row", "flat", "back", "narrow", "any narrow", "pair",
+			"halves", "rows", "hot", "bags", "fed turn", "0 1")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_shape("moved", "[4,?,2]");
+	assert_shape("dots", "[?,2,2]");
+	assert_shape("part", "[?,2,4]");
+	assert_shape("row", "[?,2]");
+	assert_shape("flat", "[?,4]");
+	assert_shape("back", "[?,4]");
+	assert_shape("wide", "[?,1,4]");
+	assert_shape("narrow", "[?,4]");
+	assert_shape("any narrow", "?");
+	assert_shape("pair", "[?,2,4]");
+	assert_shape("halves", "[?,2]");
+	assert_shape("rows", "[?,4,8]");
+	assert_shape("hot", "[?,4,5]");
+	assert_shape("bags", "[?,8]");
+	assert_shape("fed turn", "[?,?,?]");
+	assert_int_equal(name_of("moved", 1), name_of("cube", 0));
+	assert_int_equal(name_of("back", 0), name_of("m", 0));
+	assert_int_equal(name_of("narrow", 0), name_of("m", 0));
+	assert_int_not_equal(name_of("part", 0), name_of("cube", 0));
+	assert_int_not_equal(name_of("flat", 0), name_of("cube", 0));
+}
+
+static void sizes_are_followed_to_where_they_make_shapes(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		CONST("[3,8]", three_by_8),
+		{NODE("shape", "Shape"), INPUTS("m")},
+		{NODE("count", "StridedSlice"), INPUTS("shape", "[0]", "[1]", "[1]"),
+		 ATTRS(INT("shrink_axis_mask", 1))},
+		{NODE("head", "StridedSlice"), INPUTS("shape", "[0]", "[1]", "[1]")},
+		{NODE("tail", "StridedSlice"), INPUTS("shape", "[1]", "[0]", "[1]"),
+		 ATTRS(INT("end_mask", 1))},
+		{NODE("packed", "Pack"), INPUTS("count", "1", "count")},
+		{NODE("listed", "ConcatV2"), INPUTS("head", "[1]", "tail", "0")},
+		{NODE("of pack", "Fill"), INPUTS("packed", "x")},
+		{NODE("of list", "Fill"), INPUTS("listed", "x")},
+		{NODE("of shape", "BroadcastTo"), INPUTS("x", "shape")},
+		{NODE("of cast", "Cast"), INPUTS("shape")},
+		{NODE("lost", "Fill"), INPUTS("of cast", "x")},
+		{NODE("of all", "Fill"), INPUTS("x", "x")},
+		{NODE("known", "Fill"), INPUTS("[3,8]", "x")},
+		{NODE("repeated", "Tile"), INPUTS("m", "[3,8]")},
+		{NODE("end", "IdentityN"),
+		 INPUTS("of pack", "of list", "of shape", "lost", "of all", "known", "repeated")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_shape("shape", "[2]");
+	assert_shape("count", "[]");
+	assert_shape("of pack", "[?,1,?]");
+	assert_shape("of list", "[?,1,4]");
+	assert_shape("of shape", "[?,4]");
+	assert_shape("lost", "[?,?]");
+	assert_shape("of all", "?");
+	assert_shape("known", "[3,8]");
+	assert_shape("repeated", "[?,32]");
+	assert_int_equal(name_of("of shape", 0), name_of("m", 0));
+	assert_int_equal(name_of("of list", 0), name_of("m", 0));
+	assert_int_not_equal(name_of("of pack", 0), name_of("m", 0));
+	assert_int_not_equal(name_of("of pack", 0), name_of("of pack", 2));
+	assert_int_not_equal(name_of("lost", 0), name_of("m", 0));
+}
+
+static void variables_have_the_shape_they_were_declared_with(void **state)
+{
+	const sp_partial_shape declared = {.rank = 2, .dims = {-1, 8}};
+	const sp_node_def nodes[] = {
+		{NODE("v", "VarHandleOp"),
+		 ATTRS(TYPE("dtype", SP_FLOAT),
+		       {.name = "shape", .kind = SP_ATTR_SHAPE, .shape = &declared})},
+		{NODE("w", "VarHandleOp"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("a", "ReadVariableOp"), INPUTS("v")},
+		{NODE("b", "ReadVariableOp"), INPUTS("w")},
+		{NODE("end", "IdentityN"), INPUTS("a", "b")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_shape("a", "[?,8]");
+	assert_shape("b", "?");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(layers_keep_the_rows, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(parts_and_turns_are_followed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sizes_are_followed_to_where_they_make_shapes,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(variables_have_the_shape_they_were_declared_with,
+						set_up, tear_down),
+	};
+	return cmocka_run_group_tests_name("static shapes", tests, NULL, NULL);
+}
