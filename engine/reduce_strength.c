@@ -11,6 +11,7 @@ typedef struct reduction {
 	sp_graph *graph;
 	const bool *fed, *kept;
 	bool *constant;  /* [nodes] known before any request */
+	bool *was_power; /* [nodes] a root that was a Pow */
 	bool *live;      /* [nodes] something that is wanted needs it */
 	uint32_t *edges; /* [nodes] that leave the node for a live one */
 	sp_error *err;
@@ -218,7 +219,26 @@ static sp_status look_at_difference(reduction *r, sp_node *node)
 	return reroute(r, node, 0, from->inputs[0]);
 }
 
-/* 1 / x, and x / Sqrt(y) with a root that nobody else reads. */
+static sp_status flip(reduction *r, sp_node *node, const char *name)
+{
+	sp_attr *attrs = sp_arena_array(r->graph->arena, node->attr_count + 1, sizeof(*attrs));
+	const sp_attr *old = sp_node_attr(node, name);
+	size_t at = old != NULL ? (size_t)(old - node->attrs) : node->attr_count;
+
+	if (attrs == NULL)
+		return sp_error_set(r->err, SP_NO_MEMORY, "no memory for the graph");
+	if (node->attr_count != 0)
+		memcpy(attrs, node->attrs, node->attr_count * sizeof(*attrs));
+	attrs[at] = (sp_attr){.name = name, .kind = SP_ATTR_BOOL, .b = old == NULL || !old->b};
+	node->attrs = attrs;
+	node->attr_count += old == NULL;
+	return SP_OK;
+}
+
+/*
+ * 1 / x, and x / Sqrt(y) with a root that nobody else reads.  TensorFlow comes to a root that was a
+ * power in its last round only.
+ */
 static sp_status look_at_quotient(reduction *r, sp_node *node)
 {
 	uint32_t root = node->inputs[1].node;
@@ -231,6 +251,8 @@ static sp_status look_at_quotient(reduction *r, sp_node *node)
 	if (is_op(&r->graph->nodes[root], "Sqrt") && !r->kept[root] && r->edges[root] == 1) {
 		replace(&r->graph->nodes[root], "Rsqrt", 1);
 		replace(node, "Mul", 2);
+		if (r->was_power[root])
+			return flip(r, node, SP_LATE_PRODUCT);
 	}
 	return SP_OK;
 }
@@ -249,22 +271,6 @@ static bool exchanges_inner(const reduction *r, const sp_node *reader, const sp_
 		if (sp_tensor_index(perm, (size_t)d) != (d < last - 1 ? d : 2 * last - 1 - d))
 			return false;
 	return true;
-}
-
-static sp_status flip(reduction *r, sp_node *node, const char *name)
-{
-	sp_attr *attrs = sp_arena_array(r->graph->arena, node->attr_count + 1, sizeof(*attrs));
-	const sp_attr *old = sp_node_attr(node, name);
-	size_t at = old != NULL ? (size_t)(old - node->attrs) : node->attr_count;
-
-	if (attrs == NULL)
-		return sp_error_set(r->err, SP_NO_MEMORY, "no memory for the graph");
-	if (node->attr_count != 0)
-		memcpy(attrs, node->attrs, node->attr_count * sizeof(*attrs));
-	attrs[at] = (sp_attr){.name = name, .kind = SP_ATTR_BOOL, .b = old == NULL || !old->b};
-	node->attrs = attrs;
-	node->attr_count += old == NULL;
-	return SP_OK;
 }
 
 /* A side that is transposed for the product only; the rows of layers are left alone. */
@@ -339,6 +345,7 @@ static sp_status look_at(reduction *r, sp_node *node)
 		if (power == NULL || !can_leave_out(node, &r->graph->nodes[exponent]))
 			return SP_OK;
 		replace(node, power, 1);
+		r->was_power[node - r->graph->nodes] = true;
 		return take_controls(r, node, exponent);
 	}
 	return SP_OK;
@@ -385,10 +392,11 @@ sp_status sp_graph_reduce_strength(sp_graph *graph, const bool *fed, const bool 
 
 	if (scratch != NULL) {
 		r.constant = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.constant));
+		r.was_power = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.was_power));
 		r.live = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.live));
 		r.edges = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.edges));
 	}
-	if (r.constant != NULL && r.live != NULL && r.edges != NULL) {
+	if (r.constant != NULL && r.was_power != NULL && r.live != NULL && r.edges != NULL) {
 		count_edges(&r);
 		status = walk(&r);
 	} else {

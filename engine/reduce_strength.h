@@ -7,6 +7,12 @@
 #include "engine/graph.h"
 
 /*
+ * The attribute of a Mul that TensorFlow's optimizer makes so late that no other product takes it
+ * up (regroup.h).
+ */
+#define SP_LATE_PRODUCT "_late"
+
+/*
  * Takes the cheaper operators that TensorFlow's optimizer takes, whose last bits are others, in
  * place of some of float32, half and bfloat16:
  *

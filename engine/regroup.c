@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/op.h"
+#include "engine/reduce_strength.h"
 #include "engine/static_shapes.h"
 
 /* Trees with more shapes than this stay as they are; there are two or three. */
@@ -167,7 +168,8 @@ static bool is_absorbed(const regrouping *r, sp_port port, const char *op, sp_dt
 
 	return port.port == 0 && r->readers[port.node] == 1 &&
 	       (op == NULL ? is_sum(node, &other)
-			   : !r->paired[port.node] && is_pair(node, &other) && is_op(node, op)) &&
+			   : !r->paired[port.node] && is_pair(node, &other) && is_op(node, op) &&
+				     sp_node_attr(node, SP_LATE_PRODUCT) == NULL) &&
 	       other == dtype && is_free(r, port.node);
 }
 

@@ -54,6 +54,11 @@ def divided(x):
     return (x - mean) / tf.sqrt(variance + 1e-6) * weights("scale", WIDTH) + weights("shift", WIDTH)
 
 
+def powered(x):
+    mean, variance = tf.nn.moments(x, [-1], keepdims=True)
+    return weights("factor", WIDTH) * ((x - mean) / (variance + 1e-6) ** 0.5) + weights("floor", WIDTH)
+
+
 def chain(x):
     return tf.tanh(x) + tf.sin(x) + tf.exp(x) + x * x + weights("chain", WIDTH) + tf.reduce_max(x, 1, keepdims=True)
 
@@ -81,7 +86,7 @@ def wide(x):
     return double + tf.cast(weights("wide", WIDTH), tf.float64) + tf.abs(double) * double
 
 
-PATTERNS = [cross, attention, normalised, divided, chain, many, nested, narrow, wide]
+PATTERNS = [cross, attention, normalised, divided, powered, chain, many, nested, narrow, wide]
 
 
 def main():

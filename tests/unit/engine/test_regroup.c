@@ -6,6 +6,7 @@
 
 #include "engine/graph_sort.h"
 #include "engine/import.h"
+#include "engine/reduce_strength.h"
 #include "engine/regroup.h"
 #include "tests/support/graph.h"
 
@@ -101,6 +102,10 @@ static const sp_tensor axis_1 = {
 static const sp_tensor axis_0 = {.dtype = SP_INT32, .count = 1, .data = &zero};
 
 #define FLOATS TYPE("T", SP_FLOAT)
+#define LATE                                                             \
+	{                                                                \
+		.name = SP_LATE_PRODUCT, .kind = SP_ATTR_BOOL, .b = true \
+	}
 #define KEEP                                                         \
 	{                                                            \
 		.name = "keep_dims", .kind = SP_ATTR_BOOL, .b = true \
@@ -309,9 +314,11 @@ static void small_factors_are_multiplied_first(void **state)
 		{NODE("q2", "Mul"), INPUTS("q1", "m1"), ATTRS(FLOATS)},
 		{NODE("f1", "Mul"), INPUTS("fed", "column"), ATTRS(FLOATS)},
 		{NODE("f2", "Mul"), INPUTS("f1", "row"), ATTRS(FLOATS)},
+		{NODE("l1", "Mul"), INPUTS("m2", "column"), ATTRS(FLOATS, LATE)},
+		{NODE("l2", "Mul"), INPUTS("l1", "row"), ATTRS(FLOATS)},
 		{NODE("s1", "AddV2"), INPUTS("m2", "column"), ATTRS(FLOATS)},
 		{NODE("s2", "AddV2"), INPUTS("s1", "row"), ATTRS(FLOATS)},
-		{NODE("end", "IdentityN"), INPUTS("p2", "q2", "f2", "s2")},
+		{NODE("end", "IdentityN"), INPUTS("p2", "q2", "f2", "l2", "s2")},
 	};
 
 	(void)state;
@@ -319,6 +326,7 @@ static void small_factors_are_multiplied_first(void **state)
 	assert_is("p2", "Mul(Mul(column, row), m2)");
 	assert_is("q2", "Mul(Mul(m2, m3), m1)");
 	assert_is("f2", "Mul(Mul(fed, column), row)");
+	assert_is("l2", "Mul(Mul(m2, column), row)");
 	assert_is("s2", "AddV2(AddV2(m2, column), row)");
 }
 
