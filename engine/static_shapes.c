@@ -589,6 +589,33 @@ static void gather(inference *in, const sp_node *node, shape *out)
 		append(out, from.dims[i]);
 }
 
+static void gather_nd(inference *in, const sp_node *node, shape *out)
+{
+	shape from = input(in, node, 0), places = input(in, node, 1);
+	int64_t taken = places.rank > 0 ? places.dims[places.rank - 1] : -1;
+
+	if (from.rank < 0 || taken < 0 || taken > from.rank)
+		return;
+	*out = places;
+	out->rank--;
+	for (int32_t i = (int32_t)taken; i < from.rank; i++)
+		append(out, from.dims[i]);
+}
+
+static void range(inference *in, const sp_node *node, shape *out)
+{
+	const sp_tensor *start = constant(in, node, 0), *limit = constant(in, node, 1);
+	const sp_tensor *step = constant(in, node, 2);
+	int64_t length;
+
+	*out = vector(new_name(in));
+	if (start == NULL || limit == NULL || step == NULL || start->count != 1 ||
+	    limit->count != 1 || step->count != 1 || sp_tensor_index(step, 0) != 1)
+		return;
+	if (!__builtin_sub_overflow(sp_tensor_index(limit, 0), sp_tensor_index(start, 0), &length))
+		out->dims[0] = length > 0 ? length : 0;
+}
+
 static void reduce(inference *in, const sp_node *node, shape *out)
 {
 	const sp_tensor *axes = constant(in, node, 1);
@@ -710,6 +737,7 @@ static const struct rule {
 	{"FloorDiv", binary, false},
 	{"FloorMod", binary, false},
 	{"Gather", gather, false},
+	{"GatherNd", gather_nd, false},
 	{"GatherV2", gather, false},
 	{"Greater", binary, false},
 	{"GreaterEqual", binary, false},
@@ -738,6 +766,7 @@ static const struct rule {
 	{"Pow", binary, false},
 	{"PreventGradient", same, false},
 	{"Prod", reduce, false},
+	{"Range", range, false},
 	{"Rank", no_dims, false},
 	{"ReadVariableOp", of_variable, false},
 	{"RealDiv", binary, false},

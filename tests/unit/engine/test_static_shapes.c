@@ -204,10 +204,14 @@ static void parts_and_turns_are_followed(void **state)
 		{NODE("rows", "GatherV2"), INPUTS("kernel", "m", "0")},
 		{NODE("hot", "OneHot"), INPUTS("m", "5", "1", "0")},
 		{NODE("bags", "SparseSegmentMean"), INPUTS("kernel", "x", "x")},
+		{NODE("range", "Range"), INPUTS("0", "5", "1")},
+		{NODE("fed range", "Range"), INPUTS("0", "x", "1")},
+		{NODE("places", "Pack"), INPUTS("range", "x"), ATTRS(INT("axis", 1))},
+		{NODE("picked", "GatherNd"), INPUTS("cube", "places")},
 		{NODE("fed turn", "Transpose"), INPUTS("x", "turn")},
 		{NODE("end", "IdentityN"),
 		 INPUTS("dots", "part", "row", "flat", "back", "narrow", "any narrow", "pair",
-			"halves", "rows", "hot", "bags", "fed turn", "0 1")},
+			"halves", "rows", "hot", "bags", "picked", "fed range", "fed turn", "0 1")},
 	};
 
 	(void)state;
@@ -226,6 +230,10 @@ static void parts_and_turns_are_followed(void **state)
 	assert_shape("rows", "[?,4,8]");
 	assert_shape("hot", "[?,4,5]");
 	assert_shape("bags", "[?,8]");
+	assert_shape("range", "[5]");
+	assert_shape("fed range", "[?]");
+	assert_shape("places", "[5,2]");
+	assert_shape("picked", "[5,4]");
 	assert_shape("fed turn", "[?,?,?]");
 	assert_int_equal(name_of("moved", 1), name_of("cube", 0));
 	assert_int_equal(name_of("back", 0), name_of("m", 0));
