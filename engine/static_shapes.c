@@ -533,15 +533,17 @@ static bool has_slices(const inference *in, const sp_node *node)
 static void strided_slice(inference *in, const sp_node *node, shape *out)
 {
 	shape from = input(in, node, 0);
-	int32_t at = 0, taken = 0, count;
+	int32_t at = 0, taken = 0, ellipses = 0, count;
 
 	if (from.rank < 0 || !has_slices(in, node))
 		return;
 	count = (int32_t)constant(in, node, 1)->count;
-	for (int32_t i = 0; i < count; i++)
+	for (int32_t i = 0; i < count; i++) {
 		taken += !masked(node, "ellipsis_mask", (size_t)i) &&
 			 !masked(node, "new_axis_mask", (size_t)i);
-	if (taken > from.rank)
+		ellipses += masked(node, "ellipsis_mask", (size_t)i);
+	}
+	if (taken > from.rank || ellipses > 1)
 		return;
 	*out = scalar();
 	for (int32_t i = 0; i < count; i++) {
@@ -873,6 +875,8 @@ static void list_slice(inference *in, const sp_node *node, shape *out)
 			? 0
 			: begin;
 	length = masked(node, "shrink_axis_mask", 0) ? 1 : slice_length(in, node, 0, list->rank);
+	if (begin > list->rank)
+		return;
 	*out = scalar();
 	for (int64_t i = begin; i < begin + length; i++)
 		if (i < list->rank)

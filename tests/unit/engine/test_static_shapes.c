@@ -304,6 +304,33 @@ static void variables_have_the_shape_they_were_declared_with(void **state)
 	assert_shape("b", "?");
 }
 
+static void slices_of_nothing_that_is_there_are_unknown(void **state)
+{
+	int64_t far[] = {INT64_MAX};
+	const sp_tensor far_away = {
+		.dtype = SP_INT64, .shape = {.rank = 1, .dims = {1}}, .count = 1, .data = far};
+	const sp_node_def nodes[] = {
+		START,
+		CONST("[3,8]", three_by_8),
+		CONST("far", far_away),
+		{NODE("shape", "Shape"), INPUTS("m")},
+		{NODE("no size", "StridedSlice"), INPUTS("shape", "far", "far", "[1]"),
+		 ATTRS(INT("shrink_axis_mask", 1))},
+		{NODE("of none", "Pack"), INPUTS("no size")},
+		{NODE("made", "Fill"), INPUTS("of none", "x")},
+		{NODE("no part", "StridedSlice"), INPUTS("m", "far", "far", "[1]")},
+		{NODE("two rests", "StridedSlice"), INPUTS("m", "[3,8]", "[3,8]", "[3,8]"),
+		 ATTRS(INT("ellipsis_mask", 3))},
+		{NODE("end", "IdentityN"), INPUTS("made", "no part", "two rests")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_shape("made", "[?]");
+	assert_shape("no part", "[?,4]");
+	assert_shape("two rests", "?");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +340,8 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(variables_have_the_shape_they_were_declared_with,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(slices_of_nothing_that_is_there_are_unknown, set_up,
+						tear_down),
 	};
 	return cmocka_run_group_tests_name("static shapes", tests, NULL, NULL);
 }
