@@ -5,7 +5,7 @@
 
 /*
  * Operators with SP_OP_MOVES over variants (engine/tensor_list.h): an array of lists, of ragged
- * tensors or of optionals is packed, gathered, sliced, transposed as any other tensor.
+ * tensors or of optionals is packed, gathered, sliced, reshaped as any other tensor.
  *
  * The operator itself runs over numbers that stand for the elements, and what it made of them
  * is replaced by references to these elements.  Where it put none, as between the indices of a

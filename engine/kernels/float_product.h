@@ -16,8 +16,9 @@
  *   and the terms that are left over; each product is rounded.
  * - One row by one column, and products whose rows, columns and terms are fewer than
  *   SP_PRODUCT_TINY together: sp_product_inner() or sp_product_in_order().
- * - Several rows by one column to which a bias is added: k in slices, a slice eight running
- *   sums of fused multiply-adds, their sum, and those of 8, 4, 2 and 1 terms that are left over.
+ * - Several rows by one column to which a bias is added, convolutions to one output: k in slices, a
+ * slice eight running sums of fused multiply-adds, their sum, and those of 8, 4, 2 and 1 terms that
+ * are left over.
  *
  * Numerics: with u = 2^-24 and s the sum of the terms' sizes an element is within
  *     (SP_PRODUCT_SPAN + k / 304 + 4) * u * s      in spans,
@@ -85,7 +86,8 @@ float sp_product_dot(const float *a, const float *b, size_t k, bool alone);
 float sp_product_inner(const float *a, const float *b, size_t k);
 float sp_product_in_order(const float *a, size_t a_step, const float *b, size_t b_step, size_t k);
 
-/* The same, one of several rows by one column with a bias; k >= 1. */
+/* The same, one of several rows by one column with a bias, or of a convolution to one output; k
+ * >= 1. */
 float sp_product_head(const float *a, const float *b, size_t k);
 
 #endif

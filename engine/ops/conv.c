@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "engine/kernels/float_product.h"
 #include "engine/ops/array.h"
 #include "engine/ops/cast.h"
 #include "engine/ops/gemm.h"
@@ -20,7 +19,7 @@
  * TensorFlow's.
  *
  * Numerics: engine/ops/gemm.h, over (depth *) height * width * channels / groups terms; floats
- * with one output, and several positions, as sp_product_head() has it.
+ * with one output, and several positions, as sp_gemm__heads() has it.
  * Conv2D of half and bfloat16 computes in float and rounds once, as TensorFlow 2.15 does.
  */
 typedef struct conv_state {
@@ -160,22 +159,13 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 	return place_operands(call, p);
 }
 
-static void multiply_one_output(const sp_gemm *g)
-{
-	const float *a = g->a;
-	float *c = g->c;
-
-	for (size_t i = 0; i < g->m; i++)
-		c[i] = sp_product_head(a + i * g->a_row, g->b, g->k);
-}
-
 /* Patches that lie side by side by the filter of a group. */
 static void multiply(const sp_call *call, const conv_plan *p, const sp_gemm *g)
 {
 	const conv_state *state = call->state;
 
 	if (state->computed == SP_FLOAT && p->outputs == 1 && p->positions > 1 && g->k != 0)
-		multiply_one_output(g);
+		sp_gemm__heads(g);
 	else
 		state->multiply(g);
 }

@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "engine/kernels/float_product.h"
 #include "engine/ops/array.h"
 #include "engine/ops/cells.h"
 #include "engine/ops/gemm.h"
@@ -15,7 +14,7 @@
  *     filter        [(depth,) height, width, channels, outputs]
  *     out_backprop  [batch, (...,) ..., ..., outputs], as the convolution would give
  *
- * Numerics: engine/ops/gemm.h over the outputs (sp_product_head() where a patch is one float), all
+ * Numerics: engine/ops/gemm.h over the outputs (sp_gemm__heads() where a patch is one float), all
  * positions of an image being rows of one product; then patches are added in the order of their
  * positions, in the element type, each sum rounded: with w patches that reach a pixel, u of the
  * type and s the sum of all terms' sizes within w * u * s of the sum of these products.  So does
@@ -155,15 +154,10 @@ static size_t piece_length(size_t left, size_t patch)
 /* Where a patch is one number TensorFlow sums floats in another order than gemm.h. */
 static void multiply(const transpose_state *state, const sp_gemm *g)
 {
-	const float *a = g->a, *b = g->b;
-	float *c = g->c;
-
-	if (state->multiply != sp_gemm__float || g->n != 1 || g->m == 1) {
+	if (state->multiply == sp_gemm__float && g->n == 1 && g->m > 1)
+		sp_gemm__heads(g);
+	else
 		state->multiply(g);
-		return;
-	}
-	for (size_t i = 0; i < g->m; i++)
-		c[i] = sp_product_head(a + i * g->k, b, g->k);
 }
 
 /* Adds the patches of one image: `g` has all but the rows, whose first g->a is, and their count. */

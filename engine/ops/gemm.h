@@ -35,7 +35,8 @@ typedef struct sp_gemm {
 	const void *b;
 	size_t b_row, b_column;
 	void *c;
-	bool small; /* floats: one of a batch that TensorFlow multiplies in the order of gemm_small.c */
+	bool small; /* floats: one of a batch that TensorFlow multiplies in the order of
+		       gemm_small.c */
 
 	/*
 	 * Half and bfloat16: the operand lies there as floats of the type's values, b with
@@ -56,6 +57,12 @@ sp_gemm_fn *sp_gemm__find(sp_dtype dtype);
 void sp_gemm__float(const sp_gemm *gemm);
 void sp_gemm__half(const sp_gemm *gemm);
 void sp_gemm__bfloat16(const sp_gemm *gemm);
+
+/*
+ * Floats whose c is one column, rows of a and b dense, k >= 1: each element as sp_product_head()
+ * sums it, which is TensorFlow's order in convolutions to one output.
+ */
+void sp_gemm__heads(const sp_gemm *gemm);
 
 /* For floats that are `small`; m and n are at least 2. */
 void sp_gemm__small(const sp_gemm *gemm);

@@ -182,6 +182,15 @@ void sp_gemm__float(const sp_gemm *g)
 		}
 }
 
+void sp_gemm__heads(const sp_gemm *g)
+{
+	const float *a = g->a;
+	float *c = g->c;
+
+	for (size_t i = 0; i < g->m; i++)
+		c[i] = sp_product_head(a + i * g->a_row, g->b, g->k);
+}
+
 bool sp_gemm__is_small(size_t batch, size_t m, size_t n, size_t k)
 {
 	const size_t most = 128 * 128;
