@@ -34,27 +34,38 @@ static void list_kept(bool *kept, const sp_graph_ends *ends, size_t count)
 		kept[i] = ends->fed[i] || ends->wanted[i] != 0;
 }
 
-static sp_status run_passes(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err)
+/* Sums in TensorFlow's order; the nodes that entries name are listed anew. */
+static sp_status regroup_sums(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err)
 {
 	list_kept(kept, ends, graph->node_count);
 	SP_TRY(sp_graph_simplify(graph, kept, err));
 	SP_TRY(sp_graph_regroup_sums(graph, ends->fed, kept, err));
-	SP_TRY(sp_graph_sort(graph, ends, err));
-	SP_TRY(sp_graph_fuse_columns(graph, ends, err));
-	SP_TRY(sp_graph_sort(graph, ends, err));
+	return sp_graph_sort(graph, ends, err);
+}
+
+/* Its cheaper operators and its order of products. */
+static sp_status regroup_products(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err)
+{
 	list_kept(kept, ends, graph->node_count);
 	SP_TRY(sp_graph_reduce_strength(graph, ends->fed, kept, err));
 	SP_TRY(sp_graph_regroup_products(graph, ends->fed, kept, err));
+	return sp_graph_sort(graph, ends, err);
+}
+
+static sp_status run_passes(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err)
+{
+	SP_TRY(regroup_sums(graph, ends, kept, err));
+	SP_TRY(sp_graph_fuse_columns(graph, ends, err));
 	SP_TRY(sp_graph_sort(graph, ends, err));
+	SP_TRY(regroup_products(graph, ends, kept, err));
 	list_kept(kept, ends, graph->node_count);
 	return sp_graph_fuse_dense(graph, kept, err);
 }
 
 static sp_status run_number_passes(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err)
 {
-	SP_TRY(sp_graph_sort(graph, ends, err));
-	list_kept(kept, ends, graph->node_count);
-	return sp_graph_reduce_strength(graph, ends->fed, kept, err);
+	SP_TRY(regroup_sums(graph, ends, kept, err));
+	return regroup_products(graph, ends, kept, err);
 }
 
 typedef sp_status passes_fn(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err);

@@ -26,8 +26,8 @@ SP_MUST_CHECK sp_status sp_graph_fuse(sp_graph *graph, const sp_entry_spec *entr
 				      sp_error *err);
 
 /*
- * Only the cheaper operators of reduce_strength.h: for a graph whose operators run one by one, in
- * the order that the model gives them.  Nodes move here, too.
+ * Only what gives TensorFlow's numbers, simplify.h to regroup.h without fuse_columns.h: for a graph
+ * whose operators run one by one.  Nodes move here, too.
  */
 SP_MUST_CHECK sp_status sp_graph_take_numbers(sp_graph *graph, const sp_entry_spec *entries,
 					      size_t count, sp_error *err);
