@@ -16,7 +16,7 @@
  *
  * As much is known as TensorFlow's optimizer knows, or less: nothing of what is fed, and names
  * get lost where it loses them (slices with strides, packed sizes).  Operators that are not in the
- * list of static_shapes.c make shapes of which nothing is known.
+ * list of shape_rules.c make shapes of which nothing is known.
  */
 typedef struct sp_static_shape {
 	int32_t rank; /* -1: nothing is known, not even the rank */

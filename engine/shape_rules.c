@@ -1,0 +1,761 @@
+#include "engine/static_shapes_internal.h"
+
+#include <string.h>
+
+typedef sp_static_shape shape;
+
+/* ------------------------------------------------------------- small parts */
+
+/* A shape of that many dimensions of which nothing is known. */
+static shape of_rank(sp_shape_inference *in, int64_t rank)
+{
+	shape out = sp_shapes__unknown();
+
+	if (rank < 0 || rank > SP_MAX_RANK)
+		return out;
+	out.rank = (int32_t)rank;
+	for (int32_t i = 0; i < out.rank; i++)
+		out.dims[i] = sp_shapes__new_name(in);
+	return out;
+}
+
+static shape vector(int64_t n)
+{
+	return (shape){.rank = 1, .dims = {n}};
+}
+
+static int64_t attr_int(const sp_node *node, const char *name, int64_t fallback)
+{
+	int64_t found;
+
+	return sp_node_attr_int(node, name, fallback, &found, NULL) == SP_OK ? found : -1;
+}
+
+static bool attr_bool(const sp_node *node, const char *name)
+{
+	bool found;
+
+	return sp_node_attr_bool(node, name, false, &found, NULL) == SP_OK && found;
+}
+
+/* An axis of `rank` dimensions that input k names; false if it is not known. */
+static bool axis_of(const sp_shape_inference *in, const sp_node *node, size_t k, int32_t rank,
+		    int32_t *axis)
+{
+	const sp_tensor *found = sp_shapes__constant(in, node, k);
+	int64_t at;
+
+	if (found == NULL || found->count != 1)
+		return false;
+	at = sp_tensor_index(found, 0);
+	at = at < 0 ? at + rank : at;
+	*axis = (int32_t)at;
+	return at >= 0 && at < rank;
+}
+
+/* The sum and the product of sizes. */
+static int64_t plus(sp_shape_inference *in, int64_t a, int64_t b)
+{
+	if (a == 0 || b == 0)
+		return a == 0 ? b : a;
+	return a > 0 && b > 0 && a < INT32_MAX && b < INT32_MAX ? a + b : sp_shapes__new_name(in);
+}
+
+static int64_t times(sp_shape_inference *in, int64_t a, int64_t b)
+{
+	if (a == 1 || b == 1)
+		return a == 1 ? b : a;
+	return a >= 0 && b >= 0 && a < INT32_MAX && b < INT32_MAX ? a * b : sp_shapes__new_name(in);
+}
+
+/* What two shapes that an operator wants to be equal say together, in TensorFlow's choice of names.
+ */
+static shape merge(const shape *a, const shape *b)
+{
+	bool a_says_all = true, b_says_all = true;
+	shape out;
+
+	if (a->rank < 0 || b->rank < 0)
+		return a->rank < 0 ? *b : *a;
+	if (a->rank != b->rank)
+		return sp_shapes__unknown();
+	for (int32_t i = 0; i < a->rank; i++) {
+		a_says_all &= a->dims[i] >= 0 || b->dims[i] < 0;
+		b_says_all &= b->dims[i] >= 0 || a->dims[i] < 0;
+	}
+	out = !a_says_all && b_says_all ? *b : *a;
+	for (int32_t i = 0; i < a->rank && !a_says_all && !b_says_all; i++)
+		out.dims[i] = a->dims[i] >= 0 ? a->dims[i] : b->dims[i];
+	return out;
+}
+
+/* A dimension of the result of an operator that repeats what is 1. */
+static int64_t broadcast_dim(sp_shape_inference *in, int64_t a, int64_t b)
+{
+	if (a == b || a > 1)
+		return a;
+	if (b > 1)
+		return b;
+	if (a == 1 || b == 1)
+		return a == 1 ? b : a;
+	return sp_shapes__new_name(in);
+}
+
+static shape broadcast(sp_shape_inference *in, const shape *a, const shape *b)
+{
+	const shape *longer = a->rank >= b->rank ? a : b, *other = longer == a ? b : a;
+	shape out = *longer;
+	int32_t shift = longer->rank - other->rank;
+
+	if (other->rank < 0)
+		return sp_shapes__unknown();
+	for (int32_t i = shift; i < out.rank; i++)
+		out.dims[i] = broadcast_dim(in, out.dims[i], other->dims[i - shift]);
+	return out;
+}
+
+/* The shape that the elements of input k are. */
+static shape from_list(sp_shape_inference *in, const sp_node *node, size_t k)
+{
+	const shape *list = sp_shapes__list(in, node, k);
+	shape of_list = sp_shapes__input(in, node, k), out = *list;
+
+	if (list->rank < 0)
+		return of_list.rank == 1 ? of_rank(in, of_list.dims[0]) : sp_shapes__unknown();
+	for (int32_t i = 0; i < out.rank; i++)
+		out.dims[i] = out.dims[i] == SP_SOME_SIZE ? sp_shapes__new_name(in) : out.dims[i];
+	return out;
+}
+
+/* --------------------------------------------------------------- operators */
+
+static void same(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	*out = sp_shapes__input(in, node, 0);
+}
+
+static void binary(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
+
+	*out = broadcast(in, &a, &b);
+}
+
+static void ternary(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape of = sp_shapes__input(in, node, 0);
+	shape a = sp_shapes__input(in, node, 1), b = sp_shapes__input(in, node, 2);
+
+	a = broadcast(in, &a, &b);
+	*out = broadcast(in, &of, &a);
+}
+
+static void select_one(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape a = sp_shapes__input(in, node, 1), b = sp_shapes__input(in, node, 2);
+
+	*out = merge(&a, &b);
+}
+
+static void all_equal(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	for (size_t k = node->input_count; k-- > 0;) {
+		shape next = sp_shapes__input(in, node, k);
+
+		*out = merge(&next, out);
+	}
+}
+
+static void of_value(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	const sp_attr *attr = sp_node_attr(node, "value");
+
+	(void)in;
+	if (attr == NULL || attr->kind != SP_ATTR_TENSOR)
+		return;
+	out->rank = attr->tensor->shape.rank;
+	for (int32_t i = 0; i < out->rank; i++)
+		out->dims[i] = attr->tensor->shape.dims[i];
+}
+
+static void of_variable(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	const sp_node *handle = node->input_count == 1 ? &in->graph->nodes[node->inputs[0].node]
+						       : NULL;
+	const sp_attr *attr;
+
+	if (handle == NULL || in->fed[node->inputs[0].node] ||
+	    strcmp(handle->op_name, "VarHandleOp") != 0)
+		return;
+	attr = sp_node_attr(handle, "shape");
+	if (attr == NULL || attr->kind != SP_ATTR_SHAPE || attr->shape->rank < 0)
+		return;
+	out->rank = attr->shape->rank;
+	for (int32_t i = 0; i < out->rank; i++)
+		out->dims[i] = attr->shape->dims[i] >= 0 ? attr->shape->dims[i]
+							 : sp_shapes__new_name(in);
+}
+
+static void bias_add(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape bias = sp_shapes__input(in, node, 1);
+	sp_bytes format;
+
+	if (sp_node_attr_bytes(node, "data_format", "NHWC", &format, NULL) != SP_OK ||
+	    !sp_bytes_equal_text(format, "NHWC"))
+		return;
+	*out = sp_shapes__input(in, node, 0);
+	if (out->rank > 0 && out->dims[out->rank - 1] < 0 && bias.rank == 1 && bias.dims[0] >= 0)
+		out->dims[out->rank - 1] = bias.dims[0];
+}
+
+static void matrix_product(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
+
+	a = a.rank < 0 ? of_rank(in, 2) : a;
+	b = b.rank < 0 ? of_rank(in, 2) : b;
+	if (a.rank != 2 || b.rank != 2)
+		return;
+	out->rank = 2;
+	out->dims[0] = a.dims[attr_bool(node, "transpose_a") ? 1 : 0];
+	out->dims[1] = b.dims[attr_bool(node, "transpose_b") ? 0 : 1];
+}
+
+static void batch_product(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
+	int64_t rows, columns;
+
+	if (a.rank < 2 || b.rank < 2)
+		return;
+	rows = a.dims[a.rank - (attr_bool(node, "adj_x") ? 1 : 2)];
+	columns = b.dims[b.rank - (attr_bool(node, "adj_y") ? 2 : 1)];
+	a.rank -= 2;
+	b.rank -= 2;
+	*out = strcmp(node->op_name, "BatchMatMul") == 0 ? merge(&a, &b) : broadcast(in, &a, &b);
+	sp_shapes__append(out, rows);
+	sp_shapes__append(out, columns);
+}
+
+/* The one dimension without a number, or -1; *product of the others.  False if there are several.
+ */
+static bool one_name(sp_shape_inference *in, const shape *of, int32_t *at, int64_t *product)
+{
+	*at = -1;
+	*product = 1;
+	for (int32_t i = 0; i < of->rank; i++) {
+		if (of->dims[i] >= 0) {
+			*product = times(in, *product, of->dims[i]);
+			continue;
+		}
+		if (*at >= 0)
+			return false;
+		*at = i;
+	}
+	return *product > 0;
+}
+
+static void reshape(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0);
+	int64_t from_product, product;
+	int32_t from_at, at;
+
+	*out = from_list(in, node, 1);
+	if (out->rank < 0 || from.rank < 0 || !one_name(in, &from, &from_at, &from_product) ||
+	    !one_name(in, out, &at, &product) || at < 0)
+		return;
+	if (from_at < 0)
+		out->dims[at] = from_product / product;
+	else if (from_product == product)
+		out->dims[at] = from.dims[from_at];
+}
+
+static void filled(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	*out = from_list(in, node, strcmp(node->op_name, "Fill") == 0 ? 0 : 1);
+}
+
+static void expand(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0);
+	int32_t axis;
+
+	if (from.rank < 0 || !axis_of(in, node, 1, from.rank + 1, &axis))
+		return;
+	*out = sp_shapes__scalar();
+	for (int32_t i = 0; i <= from.rank; i++) {
+		if (i == axis)
+			sp_shapes__append(out, 1);
+		if (i < from.rank)
+			sp_shapes__append(out, from.dims[i]);
+	}
+}
+
+static void squeeze(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0);
+	const sp_attr *dims;
+	bool gone[SP_MAX_RANK] = {false};
+
+	if (from.rank < 0 ||
+	    sp_node_attr_list(node, "squeeze_dims", SP_ATTR_INT, &dims, NULL) != SP_OK)
+		return;
+	for (size_t i = 0; i < dims->count; i++) {
+		int64_t at = dims->i_list[i] < 0 ? dims->i_list[i] + from.rank : dims->i_list[i];
+
+		if (at < 0 || at >= from.rank)
+			return;
+		gone[at] = true;
+	}
+	for (int32_t i = 0; i < from.rank && dims->count == 0; i++) {
+		if (from.dims[i] < 0)
+			return;
+		gone[i] = from.dims[i] == 1;
+	}
+	*out = sp_shapes__scalar();
+	for (int32_t i = 0; i < from.rank; i++)
+		if (!gone[i])
+			sp_shapes__append(out, from.dims[i]);
+}
+
+static void transpose(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	const sp_tensor *perm = sp_shapes__constant(in, node, 1);
+	shape from = sp_shapes__input(in, node, 0);
+
+	if (perm == NULL || perm->shape.rank != 1 || perm->count > SP_MAX_RANK)
+		return;
+	from = from.rank < 0 ? of_rank(in, (int64_t)perm->count) : from;
+	if (from.rank != (int32_t)perm->count)
+		return;
+	*out = sp_shapes__scalar();
+	for (int32_t i = 0; i < from.rank; i++) {
+		int64_t at = sp_tensor_index(perm, (size_t)i);
+
+		at = at < 0 ? at + from.rank : at;
+		if (at < 0 || at >= from.rank) {
+			*out = sp_shapes__unknown();
+			return;
+		}
+		sp_shapes__append(out, from.dims[at]);
+	}
+}
+
+/* `out` without and `joined` of the axis of a concatenation, or neither when nothing is known. */
+static void concat(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	bool axis_last = strcmp(node->op_name, "ConcatV2") == 0;
+	size_t first = axis_last ? 0 : 1, count = node->input_count - 1;
+	int32_t axis = 0;
+	int64_t joined = 0;
+
+	for (size_t k = first + count; node->input_count > 1 && k-- > first;) {
+		shape next = sp_shapes__input(in, node, k);
+		int64_t length;
+
+		if (next.rank >= 0 && !axis_of(in, node, axis_last ? count : 0, next.rank, &axis)) {
+			*out = sp_shapes__unknown();
+			return;
+		}
+		length = next.rank >= 0 ? next.dims[axis] : sp_shapes__new_name(in);
+		joined = k == first + count - 1 ? length : plus(in, joined, length);
+		if (next.rank >= 0)
+			next.dims[axis] = 1;
+		*out = merge(&next, out);
+	}
+	if (out->rank >= 0)
+		out->dims[axis] = joined;
+}
+
+static void pack(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape one = sp_shapes__unknown();
+	int64_t axis = attr_int(node, "axis", 0);
+
+	all_equal(in, node, &one);
+	axis = axis < 0 ? axis + one.rank + 1 : axis;
+	if (one.rank < 0 || axis < 0 || axis > one.rank)
+		return;
+	*out = sp_shapes__scalar();
+	for (int32_t i = 0; i <= one.rank; i++) {
+		if (i == axis)
+			sp_shapes__append(out, (int64_t)node->input_count);
+		if (i < one.rank)
+			sp_shapes__append(out, one.dims[i]);
+	}
+}
+
+static void unpack(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0);
+	int64_t axis = attr_int(node, "axis", 0);
+
+	axis = axis < 0 ? axis + from.rank : axis;
+	if (from.rank < 1 || axis < 0 || axis >= from.rank)
+		return;
+	*out = sp_shapes__scalar();
+	for (int32_t i = 0; i < from.rank; i++)
+		if (i != axis)
+			sp_shapes__append(out, from.dims[i]);
+}
+
+static void split(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 1);
+	int64_t parts = attr_int(node, "num_split", 0);
+	int32_t axis;
+
+	if (from.rank < 0 || parts < 1 || !axis_of(in, node, 0, from.rank, &axis))
+		return;
+	*out = from;
+	if (parts != 1)
+		out->dims[axis] = from.dims[axis] >= 0 ? from.dims[axis] / parts
+						       : sp_shapes__new_name(in);
+}
+
+static void slice(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	const sp_tensor *begin = sp_shapes__constant(in, node, 1);
+	const sp_tensor *size = sp_shapes__constant(in, node, 2);
+	shape from = sp_shapes__input(in, node, 0);
+
+	if (begin == NULL || size == NULL || from.rank < 0 || begin->count != size->count ||
+	    size->count != (size_t)from.rank)
+		return;
+	*out = from;
+	for (int32_t i = 0; i < from.rank; i++) {
+		int64_t at = sp_tensor_index(begin, (size_t)i);
+		int64_t length = sp_tensor_index(size, (size_t)i);
+
+		if (length >= 0)
+			out->dims[i] = length;
+		else if (at != 0)
+			out->dims[i] = from.dims[i] >= at && at > 0 ? from.dims[i] - at
+								    : sp_shapes__new_name(in);
+	}
+}
+
+bool sp_shapes__masked(const sp_node *node, const char *mask, size_t i)
+{
+	return (attr_int(node, mask, 0) >> i & 1) != 0;
+}
+
+int64_t sp_shapes__slice_length(sp_shape_inference *in, const sp_node *node, size_t i,
+				int64_t length)
+{
+	int64_t begin = sp_tensor_index(sp_shapes__constant(in, node, 1), i);
+	int64_t end = sp_tensor_index(sp_shapes__constant(in, node, 2), i);
+
+	if (length < 0 || sp_tensor_index(sp_shapes__constant(in, node, 3), i) != 1)
+		return sp_shapes__new_name(in);
+	begin = begin < 0 ? begin + length : begin;
+	end = end < 0 ? end + length : end;
+	begin = begin < 0 || sp_shapes__masked(node, "begin_mask", i) ? 0 : begin;
+	end = end > length || sp_shapes__masked(node, "end_mask", i) ? length : end;
+	return end > begin ? end - begin : 0;
+}
+
+bool sp_shapes__has_slices(const sp_shape_inference *in, const sp_node *node)
+{
+	const sp_tensor *begin = sp_shapes__constant(in, node, 1);
+	const sp_tensor *end = sp_shapes__constant(in, node, 2);
+	const sp_tensor *step = sp_shapes__constant(in, node, 3);
+
+	return begin != NULL && end != NULL && step != NULL && begin->count == end->count &&
+	       begin->count == step->count && begin->count <= SP_MAX_RANK;
+}
+
+static void strided_slice(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0);
+	int32_t at = 0, taken = 0, ellipses = 0, count;
+
+	if (from.rank < 0 || !sp_shapes__has_slices(in, node))
+		return;
+	count = (int32_t)sp_shapes__constant(in, node, 1)->count;
+	for (int32_t i = 0; i < count; i++) {
+		taken += !sp_shapes__masked(node, "ellipsis_mask", (size_t)i) &&
+			 !sp_shapes__masked(node, "new_axis_mask", (size_t)i);
+		ellipses += sp_shapes__masked(node, "ellipsis_mask", (size_t)i);
+	}
+	if (taken > from.rank || ellipses > 1)
+		return;
+	*out = sp_shapes__scalar();
+	for (int32_t i = 0; i < count; i++) {
+		if (sp_shapes__masked(node, "ellipsis_mask", (size_t)i))
+			for (int32_t rest = from.rank - taken; rest > 0; rest--, at++)
+				sp_shapes__append(out, from.dims[at] >= 0
+							       ? from.dims[at]
+							       : sp_shapes__new_name(in));
+		else if (sp_shapes__masked(node, "new_axis_mask", (size_t)i))
+			sp_shapes__append(out, 1);
+		else if (sp_shapes__masked(node, "shrink_axis_mask", (size_t)i))
+			at++;
+		else
+			sp_shapes__append(
+				out, sp_shapes__slice_length(in, node, (size_t)i, from.dims[at++]));
+	}
+	for (; at < from.rank; at++)
+		sp_shapes__append(out,
+				  from.dims[at] >= 0 ? from.dims[at] : sp_shapes__new_name(in));
+}
+
+static void tile(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	const shape *by = sp_shapes__list(in, node, 1);
+	shape from = sp_shapes__input(in, node, 0);
+
+	if (from.rank < 0 || by->rank != from.rank)
+		return;
+	*out = from;
+	for (int32_t i = 0; i < from.rank; i++)
+		out->dims[i] = by->dims[i] >= 0 ? times(in, from.dims[i], by->dims[i])
+						: sp_shapes__new_name(in);
+}
+
+static void gather(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0), rows = sp_shapes__input(in, node, 1);
+	int32_t axis = 0;
+
+	if (from.rank < 1 || rows.rank < 0 || attr_int(node, "batch_dims", 0) != 0 ||
+	    (node->input_count > 2 && !axis_of(in, node, 2, from.rank, &axis)))
+		return;
+	*out = sp_shapes__scalar();
+	for (int32_t i = 0; i < axis; i++)
+		sp_shapes__append(out, from.dims[i]);
+	for (int32_t i = 0; i < rows.rank; i++)
+		sp_shapes__append(out, rows.dims[i]);
+	for (int32_t i = axis + 1; i < from.rank; i++)
+		sp_shapes__append(out, from.dims[i]);
+}
+
+static void gather_nd(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0), places = sp_shapes__input(in, node, 1);
+	int64_t taken = places.rank > 0 ? places.dims[places.rank - 1] : -1;
+
+	if (from.rank < 0 || taken < 0 || taken > from.rank)
+		return;
+	*out = places;
+	out->rank--;
+	for (int32_t i = (int32_t)taken; i < from.rank; i++)
+		sp_shapes__append(out, from.dims[i]);
+}
+
+static void range(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	const sp_tensor *start = sp_shapes__constant(in, node, 0);
+	const sp_tensor *limit = sp_shapes__constant(in, node, 1);
+	const sp_tensor *step = sp_shapes__constant(in, node, 2);
+	int64_t length;
+
+	*out = vector(sp_shapes__new_name(in));
+	if (start == NULL || limit == NULL || step == NULL || start->count != 1 ||
+	    limit->count != 1 || step->count != 1 || sp_tensor_index(step, 0) != 1)
+		return;
+	if (!__builtin_sub_overflow(sp_tensor_index(limit, 0), sp_tensor_index(start, 0), &length))
+		out->dims[0] = length > 0 ? length : 0;
+}
+
+static void reduce(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	const sp_tensor *axes = sp_shapes__constant(in, node, 1);
+	shape from = sp_shapes__input(in, node, 0);
+	bool keep = attr_bool(node, "keep_dims"), gone[SP_MAX_RANK] = {false};
+
+	if (from.rank < 0 || axes == NULL)
+		return;
+	for (size_t i = 0; i < axes->count; i++) {
+		int64_t at = sp_tensor_index(axes, i);
+
+		at = at < 0 ? at + from.rank : at;
+		if (at < 0 || at >= from.rank)
+			return;
+		gone[at] = true;
+	}
+	*out = sp_shapes__scalar();
+	for (int32_t i = 0; i < from.rank; i++)
+		if (!gone[i] || keep)
+			sp_shapes__append(out, gone[i] ? 1 : from.dims[i]);
+}
+
+static void choose(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0);
+	int32_t axis;
+
+	if (from.rank < 1 || !axis_of(in, node, 1, from.rank, &axis))
+		return;
+	*out = sp_shapes__scalar();
+	for (int32_t i = 0; i < from.rank; i++)
+		if (i != axis)
+			sp_shapes__append(out, from.dims[i]);
+}
+
+static void one_hot(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0);
+	const shape *depth = sp_shapes__list(in, node, 1);
+
+	if (from.rank < 0 || attr_int(node, "axis", -1) != -1)
+		return;
+	*out = from;
+	sp_shapes__append(out, depth->rank == 1 && depth->dims[0] >= 0 ? depth->dims[0]
+								       : sp_shapes__new_name(in));
+}
+
+static void rank_of(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0);
+
+	*out = vector(from.rank >= 0 ? from.rank : sp_shapes__new_name(in));
+}
+
+static void no_dims(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	(void)in;
+	(void)node;
+	*out = sp_shapes__scalar();
+}
+
+/* Sums of rows of input 0, as many as the request says. */
+static void segments(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	*out = sp_shapes__input(in, node, 0);
+	if (out->rank > 0)
+		out->dims[0] = sp_shapes__new_name(in);
+	else
+		*out = sp_shapes__unknown();
+}
+
+static void sparse_product(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape b = sp_shapes__input(in, node, 3);
+
+	if (b.rank != 2)
+		return;
+	*out = vector(sp_shapes__new_name(in));
+	sp_shapes__append(out, attr_bool(node, "adjoint_b") ? b.dims[0] : b.dims[1]);
+}
+
+/* Sorted by name. */
+static const sp_shape_rule rules[] = {
+	{"Abs", same, false},
+	{"Add", binary, false},
+	{"AddN", all_equal, false},
+	{"AddV2", binary, false},
+	{"All", reduce, false},
+	{"Any", reduce, false},
+	{"ArgMax", choose, false},
+	{"ArgMin", choose, false},
+	{"BatchMatMul", batch_product, false},
+	{"BatchMatMulV2", batch_product, false},
+	{"BatchMatMulV3", batch_product, false},
+	{"BiasAdd", bias_add, false},
+	{"BroadcastTo", filled, false},
+	{"Cast", same, false},
+	{"Ceil", same, false},
+	{"CheckNumerics", same, false},
+	{"ClipByValue", same, false},
+	{"Concat", concat, false},
+	{"ConcatV2", concat, false},
+	{"Const", of_value, false},
+	{"Cos", same, false},
+	{"Cumprod", same, false},
+	{"Cumsum", same, false},
+	{"Div", binary, false},
+	{"DivNoNan", binary, false},
+	{"Elu", same, false},
+	{"Erf", same, false},
+	{"Exp", same, false},
+	{"ExpandDims", expand, false},
+	{"Expm1", same, false},
+	{"Fill", filled, false},
+	{"Floor", same, false},
+	{"FloorDiv", binary, false},
+	{"FloorMod", binary, false},
+	{"Gather", gather, false},
+	{"GatherNd", gather_nd, false},
+	{"GatherV2", gather, false},
+	{"Greater", binary, false},
+	{"GreaterEqual", binary, false},
+	{"Identity", same, false},
+	{"L2Loss", no_dims, false},
+	{"LeakyRelu", same, false},
+	{"Less", binary, false},
+	{"LessEqual", binary, false},
+	{"Log", same, false},
+	{"Log1p", same, false},
+	{"LogSoftmax", same, false},
+	{"LogicalAnd", binary, false},
+	{"LogicalNot", same, false},
+	{"LogicalOr", binary, false},
+	{"MatMul", matrix_product, false},
+	{"Max", reduce, false},
+	{"Maximum", binary, false},
+	{"Mean", reduce, false},
+	{"Min", reduce, false},
+	{"Minimum", binary, false},
+	{"Mul", binary, false},
+	{"Neg", same, false},
+	{"OneHot", one_hot, false},
+	{"OnesLike", same, false},
+	{"Pack", pack, false},
+	{"Pow", binary, false},
+	{"PreventGradient", same, false},
+	{"Prod", reduce, false},
+	{"Range", range, false},
+	{"Rank", no_dims, false},
+	{"ReadVariableOp", of_variable, false},
+	{"RealDiv", binary, false},
+	{"Reciprocal", same, false},
+	{"Relu", same, false},
+	{"Relu6", same, false},
+	{"Reshape", reshape, false},
+	{"Round", same, false},
+	{"Rsqrt", same, false},
+	{"Select", select_one, false},
+	{"SelectV2", ternary, false},
+	{"Selu", same, false},
+	{"Shape", rank_of, false},
+	{"Sigmoid", same, false},
+	{"Sign", same, false},
+	{"Sin", same, false},
+	{"Size", no_dims, false},
+	{"Slice", slice, false},
+	{"Softmax", same, false},
+	{"Softplus", same, false},
+	{"Softsign", same, false},
+	{"SparseSegmentMean", segments, false},
+	{"SparseSegmentSqrtN", segments, false},
+	{"SparseSegmentSum", segments, false},
+	{"SparseTensorDenseMatMul", sparse_product, false},
+	{"Split", split, true},
+	{"Sqrt", same, false},
+	{"Square", same, false},
+	{"SquaredDifference", binary, false},
+	{"Squeeze", squeeze, false},
+	{"StopGradient", same, false},
+	{"StridedSlice", strided_slice, false},
+	{"Sub", binary, false},
+	{"Sum", reduce, false},
+	{"Tan", same, false},
+	{"Tanh", same, false},
+	{"Tile", tile, false},
+	{"Transpose", transpose, false},
+	{"Unpack", unpack, true},
+	{"Xdivy", binary, false},
+	{"Xlogy", binary, false},
+	{"ZerosLike", same, false},
+	{"_Cube", same, false},
+	{"_ScaledCube", binary, false},
+	{"_TimesReciprocal", binary, false},
+};
+
+const sp_shape_rule *sp_shapes__rule(const char *op)
+{
+	return sp_shapes__find(rules, sizeof(rules) / sizeof(rules[0]), op);
+}

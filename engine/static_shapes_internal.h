@@ -1,0 +1,94 @@
+#ifndef SP_ENGINE_STATIC_SHAPES_INTERNAL_H
+#define SP_ENGINE_STATIC_SHAPES_INTERNAL_H
+
+#include "engine/static_shapes.h"
+
+/*
+ * The inside of static_shapes: static_shapes.c walks the graph, shape_rules.c says what shape an
+ * operator makes of its inputs, size_lists.c what sizes are in a list that a graph computes of
+ * shapes, to make other shapes of it.
+ *
+ * A list of sizes is kept as the shape it would be, so it has a rank, and names where there are no
+ * numbers.
+ */
+
+/* An element of a list of sizes of which nothing is known.  Names are below it. */
+static const int64_t SP_SOME_SIZE = -1;
+
+typedef struct sp_shape_inference {
+	const sp_graph *graph;
+	const bool *fed;
+	sp_static_shape *shapes; /* [nodes] */
+	sp_static_shape *lists;  /* [nodes] what a size or a vector of sizes holds */
+	bool *alike;             /* [nodes] */
+	int64_t last_name;
+} sp_shape_inference;
+
+typedef struct sp_shape_rule {
+	const char *op;
+	/* `out` is the shape, or the list, of the node's output 0; unknown until the rule sets it.
+	 */
+	void (*infer)(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
+	bool alike; /* all outputs have the shape */
+} sp_shape_rule;
+
+static inline int64_t sp_shapes__new_name(sp_shape_inference *in)
+{
+	return --in->last_name;
+}
+
+static inline sp_static_shape sp_shapes__unknown(void)
+{
+	return (sp_static_shape){.rank = -1};
+}
+
+static inline sp_static_shape sp_shapes__scalar(void)
+{
+	return (sp_static_shape){.rank = 0};
+}
+
+/* One dimension more; unknown when there are as many as can be. */
+static inline void sp_shapes__append(sp_static_shape *out, int64_t dim)
+{
+	if (out->rank < 0 || out->rank == SP_MAX_RANK)
+		*out = sp_shapes__unknown();
+	else
+		out->dims[out->rank++] = dim;
+}
+
+/* -------------------------------------------------------- static_shapes.c */
+
+/* The shape of input k. */
+sp_static_shape sp_shapes__input(const sp_shape_inference *in, const sp_node *node, size_t k);
+
+/* The sizes that input k holds; unknown when it is no size or vector of sizes.  Never NULL. */
+const sp_static_shape *sp_shapes__list(const sp_shape_inference *in, const sp_node *node, size_t k);
+
+/* The integers of the constant behind input k; NULL if it is none. */
+const sp_tensor *sp_shapes__constant(const sp_shape_inference *in, const sp_node *node, size_t k);
+
+/* The rule of an operator among those that are sorted by name; NULL if there is none. */
+const sp_shape_rule *sp_shapes__find(const sp_shape_rule *sorted, size_t count, const char *op);
+
+/* ---------------------------------------------------------- shape_rules.c */
+
+/* What is known of the shapes that an operator makes; NULL if nothing is. */
+const sp_shape_rule *sp_shapes__rule(const char *op);
+
+/* Whether a StridedSlice says before any request what it takes: begin, end and step of each part.
+ */
+bool sp_shapes__has_slices(const sp_shape_inference *in, const sp_node *node);
+
+/* Bit i of a mask of StridedSlice. */
+bool sp_shapes__masked(const sp_node *node, const char *mask, size_t i);
+
+/* How many of `length` elements the i-th part of a StridedSlice takes, which has slices. */
+int64_t sp_shapes__slice_length(sp_shape_inference *in, const sp_node *node, size_t i,
+				int64_t length);
+
+/* ----------------------------------------------------------- size_lists.c */
+
+/* What is known of the sizes that an operator makes; NULL if nothing is. */
+const sp_shape_rule *sp_shapes__list_rule(const char *op);
+
+#endif
