@@ -1,61 +1,27 @@
 /* The passes that make a graph's plan shorter: what they change, and what they leave alone. */
 #include "tests/support/cmocka.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "engine/graph_sort.h"
-#include "engine/import.h"
 #include "engine/reduce_strength.h"
 #include "engine/simplify.h"
-#include "tests/support/graph.h"
-
-static sp_arena *arena;
-static sp_graph graph;
-static sp_error err;
-
-static int set_up(void **state)
-{
-	(void)state;
-	arena = sp_arena_create(64 << 10);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	sp_arena_destroy(arena);
-	return 0;
-}
-
-static uint32_t number_of(const char *name)
-{
-	for (uint32_t i = 0; i < graph.node_count; i++)
-		if (strcmp(graph.nodes[i].name, name) == 0)
-			return i;
-	fail_msg("there is no node '%s'", name);
-	return 0;
-}
+#include "tests/support/imported_graph.h"
 
 static uint32_t input_of(const char *name, size_t i)
 {
-	return graph.nodes[number_of(name)].inputs[i].node;
+	return sp_imported.nodes[sp_number_of(name)].inputs[i].node;
 }
 
 /* Imports everything that "end" reaches and simplifies it, with `kept` kept. */
 static void simplify(const sp_node_def *nodes, size_t count, const char *kept)
 {
-	sp_graph_def def = {.nodes = nodes, .node_count = count};
-	const char *root = "end";
-	sp_import_roots roots = {&root, 1};
-	bool is_kept[32] = {false};
+	bool *is_kept;
 
-	assert_ok(sp_graph_import(&graph, &def, &roots, arena, &err), &err);
-	assert_true(graph.node_count <= COUNT(is_kept));
-	is_kept[number_of("end")] = true;
+	sp_imported_take(nodes, count);
+	is_kept = sp_imported_none();
+	is_kept[sp_number_of("end")] = true;
 	if (kept != NULL)
-		is_kept[number_of(kept)] = true;
-	assert_ok(sp_graph_simplify(&graph, is_kept, &err), &err);
+		is_kept[sp_number_of(kept)] = true;
+	assert_ok(sp_graph_simplify(&sp_imported, is_kept, &sp_imported_err), &sp_imported_err);
 }
 
 static void equal_nodes_become_one(void **state)
@@ -154,22 +120,22 @@ static void nobody_reads_through_an_identity(void **state)
 
 	(void)state;
 	simplify(nodes, COUNT(nodes), "fed");
-	assert_int_equal(input_of("end", 0), number_of("x"));
-	assert_int_equal(input_of("end", 1), number_of("y"));
-	assert_int_equal(graph.nodes[number_of("end")].inputs[1].port, 0);
-	assert_int_equal(input_of("end", 2), number_of("fed"));
-	assert_int_equal(input_of("end", 3), number_of("waits"));
+	assert_int_equal(input_of("end", 0), sp_number_of("x"));
+	assert_int_equal(input_of("end", 1), sp_number_of("y"));
+	assert_int_equal(sp_imported.nodes[sp_number_of("end")].inputs[1].port, 0);
+	assert_int_equal(input_of("end", 2), sp_number_of("fed"));
+	assert_int_equal(input_of("end", 3), sp_number_of("waits"));
 }
 
 /* A graph of three nodes whose edges the test sets. */
 static sp_status sort(sp_node nodes[3], sp_graph_ends *ends)
 {
-	graph = (sp_graph){.arena = arena, .nodes = nodes, .node_count = 3};
-	sp_map_init(&graph.names, arena);
+	sp_imported = (sp_graph){.arena = sp_imported_arena, .nodes = nodes, .node_count = 3};
+	sp_map_init(&sp_imported.names, sp_imported_arena);
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(sp_map_add(&graph.names, sp_bytes_of(nodes[i].name), i),
+		assert_int_equal(sp_map_add(&sp_imported.names, sp_bytes_of(nodes[i].name), i),
 				 SP_MAP_ADDED);
-	return sp_graph_sort(&graph, ends, &err);
+	return sp_graph_sort(&sp_imported, ends, &sp_imported_err);
 }
 
 static void nodes_go_behind_what_they_need(void **state)
@@ -184,15 +150,15 @@ static void nodes_go_behind_what_they_need(void **state)
 	sp_graph_ends ends = {fed, wanted};
 
 	(void)state;
-	assert_ok(sort(nodes, &ends), &err);
-	assert_string_equal(graph.nodes[0].name, "c");
-	assert_string_equal(graph.nodes[1].name, "a");
-	assert_string_equal(graph.nodes[2].name, "b");
-	assert_int_equal(graph.nodes[1].inputs[0].node, 0);
-	assert_int_equal(graph.nodes[2].controls[0], 1);
+	assert_ok(sort(nodes, &ends), &sp_imported_err);
+	assert_string_equal(sp_imported.nodes[0].name, "c");
+	assert_string_equal(sp_imported.nodes[1].name, "a");
+	assert_string_equal(sp_imported.nodes[2].name, "b");
+	assert_int_equal(sp_imported.nodes[1].inputs[0].node, 0);
+	assert_int_equal(sp_imported.nodes[2].controls[0], 1);
 	assert_true(fed[0] && !fed[1] && !fed[2]);
 	assert_int_equal(wanted[2], 5);
-	assert_true(sp_map_get(&graph.names, sp_bytes_of("c"), &port));
+	assert_true(sp_map_get(&sp_imported.names, sp_bytes_of("c"), &port));
 	assert_int_equal(port, 0);
 }
 
@@ -212,7 +178,7 @@ static void nodes_in_a_circle_are_refused(void **state)
 
 static const char *op_of(const char *name)
 {
-	return graph.nodes[number_of(name)].op_name;
+	return sp_imported.nodes[sp_number_of(name)].op_name;
 }
 
 static void powers_and_quotients_are_what_tensorflow_makes_of_them(void **state)
@@ -252,11 +218,12 @@ static void powers_and_quotients_are_what_tensorflow_makes_of_them(void **state)
 
 	(void)state;
 	simplify(nodes, COUNT(nodes), "4");
-	fed[number_of("4")] = kept[number_of("4")] = true;
-	kept[number_of("end")] = true;
-	assert_ok(sp_graph_reduce_strength(&graph, fed, kept, &err), &err);
+	fed[sp_number_of("4")] = kept[sp_number_of("4")] = true;
+	kept[sp_number_of("end")] = true;
+	assert_ok(sp_graph_reduce_strength(&sp_imported, fed, kept, &sp_imported_err),
+		  &sp_imported_err);
 	assert_string_equal(op_of("square"), "Square");
-	assert_int_equal(graph.nodes[number_of("square")].input_count, 1);
+	assert_int_equal(sp_imported.nodes[sp_number_of("square")].input_count, 1);
 	assert_string_equal(op_of("cube"), "_Cube");
 	assert_string_equal(op_of("power"), "Pow");
 	assert_string_equal(op_of("double"), "Pow");
@@ -268,8 +235,8 @@ static void powers_and_quotients_are_what_tensorflow_makes_of_them(void **state)
 	assert_string_equal(op_of("early"), "RealDiv");
 	assert_string_equal(op_of("by fed"), "RealDiv");
 	assert_string_equal(op_of("gelu"), "_ScaledCube");
-	assert_int_equal(input_of("gelu", 0), number_of("y"));
-	assert_int_equal(input_of("gelu", 1), number_of("2"));
+	assert_int_equal(input_of("gelu", 0), sp_number_of("y"));
+	assert_int_equal(input_of("gelu", 1), sp_number_of("2"));
 	assert_string_equal(op_of("read twice"), "Mul");
 }
 
@@ -317,37 +284,39 @@ static void functions_and_products_are_what_tensorflow_makes_of_them(void **stat
 
 	(void)state;
 	simplify(nodes, COUNT(nodes), "fed sum");
-	fed[number_of("fed sum")] = kept[number_of("fed sum")] = true;
-	kept[number_of("end")] = true;
-	assert_ok(sp_graph_reduce_strength(&graph, fed, kept, &err), &err);
+	fed[sp_number_of("fed sum")] = kept[sp_number_of("fed sum")] = true;
+	kept[sp_number_of("end")] = true;
+	assert_ok(sp_graph_reduce_strength(&sp_imported, fed, kept, &sp_imported_err),
+		  &sp_imported_err);
 	assert_string_equal(op_of("log1p"), "Log1p");
-	assert_int_equal(input_of("log1p", 0), number_of("x"));
+	assert_int_equal(input_of("log1p", 0), sp_number_of("x"));
 	assert_string_equal(op_of("log"), "Log");
 	assert_string_equal(op_of("log softmax"), "LogSoftmax");
-	assert_int_equal(input_of("log softmax", 0), number_of("x"));
+	assert_int_equal(input_of("log softmax", 0), sp_number_of("x"));
 	assert_string_equal(op_of("expm1"), "Expm1");
-	assert_int_equal(input_of("expm1", 0), number_of("x"));
-	assert_int_equal(graph.nodes[number_of("expm1")].input_count, 1);
+	assert_int_equal(input_of("expm1", 0), sp_number_of("x"));
+	assert_int_equal(sp_imported.nodes[sp_number_of("expm1")].input_count, 1);
 	assert_string_equal(op_of("norm"), "Mul");
 	assert_string_equal(op_of("root"), "Rsqrt");
 	assert_string_equal(op_of("by root"), "RealDiv");
 	assert_string_equal(op_of("shared root"), "Sqrt");
 	assert_string_equal(op_of("inverse"), "Reciprocal");
-	assert_int_equal(input_of("inverse", 0), number_of("exp"));
-	assert_int_equal(input_of("dots", 1), number_of("x"));
-	assert_ok(sp_node_attr_bool(&graph.nodes[number_of("dots")], "adj_y", false, &flag, &err),
-		  &err);
+	assert_int_equal(input_of("inverse", 0), sp_number_of("exp"));
+	assert_int_equal(input_of("dots", 1), sp_number_of("x"));
+	assert_ok(sp_node_attr_bool(&sp_imported.nodes[sp_number_of("dots")], "adj_y", false, &flag,
+				    &sp_imported_err),
+		  &sp_imported_err);
 	assert_true(flag);
-	assert_int_equal(input_of("other", 1), number_of("moved"));
+	assert_int_equal(input_of("other", 1), sp_number_of("moved"));
 }
 
 /* Whether the node waits for "check", and for nothing else. */
 static bool waits(const char *name)
 {
-	const sp_node *node = &graph.nodes[number_of(name)];
+	const sp_node *node = &sp_imported.nodes[sp_number_of(name)];
 
 	for (size_t k = 0; k < node->control_count; k++)
-		if (node->controls[k] != number_of("check"))
+		if (node->controls[k] != sp_number_of("check"))
 			return false;
 	return node->control_count != 0;
 }
@@ -391,34 +360,30 @@ static void what_a_left_out_node_waits_for_its_reader_waits_for(void **state)
 
 	(void)state;
 	simplify(nodes, COUNT(nodes), "end");
-	kept[number_of("end")] = true;
-	assert_ok(sp_graph_reduce_strength(&graph, fed, kept, &err), &err);
+	kept[sp_number_of("end")] = true;
+	assert_ok(sp_graph_reduce_strength(&sp_imported, fed, kept, &sp_imported_err),
+		  &sp_imported_err);
 	for (size_t i = 0; i < COUNT(reduced); i++) {
 		assert_string_equal(op_of(reduced[i].node), reduced[i].op);
 		assert_true(waits(reduced[i].node));
 	}
-	assert_int_equal(input_of("product", 1), number_of("x"));
+	assert_int_equal(input_of("product", 1), sp_number_of("x"));
 	assert_string_equal(op_of("by root"), "_TimesReciprocal");
 }
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, sp_imported_set_up, sp_imported_tear_down)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(equal_nodes_become_one, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(equal_constants_become_one, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_what_its_name_says_stays_apart, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(nobody_reads_through_an_identity, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(nodes_go_behind_what_they_need, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			powers_and_quotients_are_what_tensorflow_makes_of_them, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			functions_and_products_are_what_tensorflow_makes_of_them, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(what_a_left_out_node_waits_for_its_reader_waits_for,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(nodes_in_a_circle_are_refused, set_up, tear_down),
+		TEST(equal_nodes_become_one),
+		TEST(equal_constants_become_one),
+		TEST(what_is_what_its_name_says_stays_apart),
+		TEST(nobody_reads_through_an_identity),
+		TEST(nodes_go_behind_what_they_need),
+		TEST(powers_and_quotients_are_what_tensorflow_makes_of_them),
+		TEST(functions_and_products_are_what_tensorflow_makes_of_them),
+		TEST(what_a_left_out_node_waits_for_its_reader_waits_for),
+		TEST(nodes_in_a_circle_are_refused),
 	};
 	return cmocka_run_group_tests_name("fuse", tests, NULL, NULL);
 }

@@ -3,51 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/import.h"
 #include "engine/lower.h"
-#include "tests/support/graph.h"
-
-static sp_arena *arena;
-static sp_graph graph;
-static sp_error err;
-
-static int set_up(void **state)
-{
-	(void)state;
-	arena = sp_arena_create(64 << 10);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	sp_arena_destroy(arena);
-	return 0;
-}
-
-static sp_status import(const sp_graph_def *def, const char *root)
-{
-	sp_import_roots roots = {&root, 1};
-
-	return sp_graph_import(&graph, def, &roots, arena, &err);
-}
-
-static const sp_node *node_named(const char *name)
-{
-	for (size_t i = 0; i < graph.node_count; i++)
-		if (strcmp(graph.nodes[i].name, name) == 0)
-			return &graph.nodes[i];
-	return NULL;
-}
+#include "tests/support/imported_graph.h"
 
 /* Every edge points backwards. */
 static void assert_sorted(void)
 {
-	for (size_t i = 0; i < graph.node_count; i++) {
-		for (size_t k = 0; k < graph.nodes[i].input_count; k++)
-			assert_true(graph.nodes[i].inputs[k].node < i);
-		for (size_t k = 0; k < graph.nodes[i].control_count; k++)
-			assert_true(graph.nodes[i].controls[k] < i);
+	for (size_t i = 0; i < sp_imported.node_count; i++) {
+		for (size_t k = 0; k < sp_imported.nodes[i].input_count; k++)
+			assert_true(sp_imported.nodes[i].inputs[k].node < i);
+		for (size_t k = 0; k < sp_imported.nodes[i].control_count; k++)
+			assert_true(sp_imported.nodes[i].controls[k] < i);
 	}
 }
 
@@ -63,13 +29,13 @@ static void only_what_is_needed_is_imported_in_order(void **state)
 	sp_graph_def def = {.nodes = nodes, .node_count = 5};
 
 	(void)state;
-	assert_ok(import(&def, "c:0"), &err);
-	assert_int_equal(graph.node_count, 4);
+	assert_ok(sp_imported_try(&def, "c:0"), &sp_imported_err);
+	assert_int_equal(sp_imported.node_count, 4);
 	assert_sorted();
-	assert_null(node_named("unused"));
-	assert_int_equal(node_named("b")->inputs[0].port, 1);
-	assert_int_equal(node_named("c")->control_count, 1);
-	assert_int_equal(node_named("c")->input_count, 2);
+	assert_null(sp_node_named("unused"));
+	assert_int_equal(sp_node_named("b")->inputs[0].port, 1);
+	assert_int_equal(sp_node_named("c")->control_count, 1);
+	assert_int_equal(sp_node_named("c")->input_count, 2);
 }
 
 #define CALLS(function)                                               \
@@ -109,25 +75,25 @@ static void a_call_is_replaced_by_its_body(void **state)
 	const sp_node *inner, *call;
 
 	(void)state;
-	assert_ok(import(&def, "out"), &err);
+	assert_ok(sp_imported_try(&def, "out"), &sp_imported_err);
 	assert_sorted();
-	inner = node_named("call/inner");
+	inner = sp_node_named("call/inner");
 	assert_non_null(inner);
-	assert_string_equal(graph.nodes[inner->inputs[0].node].name, "b");
-	assert_string_equal(graph.nodes[inner->inputs[1].node].name, "a");
-	call = node_named("call");
+	assert_string_equal(sp_imported.nodes[inner->inputs[0].node].name, "b");
+	assert_string_equal(sp_imported.nodes[inner->inputs[1].node].name, "a");
+	call = sp_node_named("call");
 	assert_string_equal(call->op_name, "IdentityN");
 	assert_int_equal(call->input_count, 2);
-	assert_string_equal(graph.nodes[call->inputs[1].node].name, "a");
+	assert_string_equal(sp_imported.nodes[call->inputs[1].node].name, "a");
 	assert_int_equal(call->control_count, 1);
-	assert_string_equal(graph.nodes[call->controls[0]].name, "call/effect");
+	assert_string_equal(sp_imported.nodes[call->controls[0]].name, "call/effect");
 }
 
 static void assert_refused(const sp_graph_def *def, const char *root, sp_status status,
 			   const char *words)
 {
-	assert_int_equal(import(def, root), status);
-	assert_non_null(strstr(err.text, words));
+	assert_int_equal(sp_imported_try(def, root), status);
+	assert_non_null(strstr(sp_imported_err.text, words));
 }
 
 static void broken_graphs_are_refused_by_name(void **state)
@@ -209,20 +175,21 @@ static void calls_that_explode_are_refused(void **state)
 static void a_very_deep_chain_is_walked(void **state)
 {
 	enum { LENGTH = 300000 };
-	sp_node_def *nodes = sp_arena_zeros(arena, LENGTH, sizeof(*nodes));
-	const char **inputs = sp_arena_array(arena, LENGTH, sizeof(*inputs));
+	sp_node_def *nodes = sp_arena_zeros(sp_imported_arena, LENGTH, sizeof(*nodes));
+	const char **inputs = sp_arena_array(sp_imported_arena, LENGTH, sizeof(*inputs));
 	sp_graph_def def = {.nodes = nodes, .node_count = LENGTH};
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH; i++) {
-		nodes[i].name = sp_arena_printf(arena, "n%zu", i);
+		nodes[i].name = sp_arena_printf(sp_imported_arena, "n%zu", i);
 		nodes[i].op = "Merge";
-		inputs[i] = i + 1 < LENGTH ? sp_arena_printf(arena, "n%zu", i + 1) : NULL;
+		inputs[i] = i + 1 < LENGTH ? sp_arena_printf(sp_imported_arena, "n%zu", i + 1)
+					   : NULL;
 		nodes[i].inputs = &inputs[i];
 		nodes[i].input_count = i + 1 < LENGTH;
 	}
-	assert_ok(import(&def, "n0"), &err);
-	assert_int_equal(graph.node_count, LENGTH);
+	assert_ok(sp_imported_try(&def, "n0"), &sp_imported_err);
+	assert_int_equal(sp_imported.node_count, LENGTH);
 	assert_sorted();
 }
 
@@ -231,8 +198,9 @@ static void a_file_cannot_name_our_own_operators(void **state)
 	const sp_node_def nodes[] = {{NODE("a", "_DenseLayer")}};
 
 	(void)state;
-	assert_ok(import(&(sp_graph_def){.nodes = nodes, .node_count = 1}, "a"), &err);
-	assert_null(graph.nodes[0].op);
+	assert_ok(sp_imported_try(&(sp_graph_def){.nodes = nodes, .node_count = 1}, "a"),
+		  &sp_imported_err);
+	assert_null(sp_imported.nodes[0].op);
 }
 
 static void a_reference_variable_becomes_a_handle_and_a_read(void **state)
@@ -248,20 +216,20 @@ static void a_reference_variable_becomes_a_handle_and_a_read(void **state)
 	const sp_node *assign, *read;
 
 	(void)state;
-	assert_ok(import(&def, "both"), &err);
-	assert_ok(sp_graph_lower(&graph, &err), &err);
+	assert_ok(sp_imported_try(&def, "both"), &sp_imported_err);
+	assert_ok(sp_graph_lower(&sp_imported, &sp_imported_err), &sp_imported_err);
 	assert_sorted();
-	assert_string_equal(node_named("v")->op_name, "VarHandleOp");
-	assign = node_named("assign");
+	assert_string_equal(sp_node_named("v")->op_name, "VarHandleOp");
+	assign = sp_node_named("assign");
 	assert_string_equal(assign->op_name, "AssignVariableOp");
-	assert_string_equal(graph.nodes[assign->inputs[0].node].op_name, "VarHandleOp");
-	read = node_named("read");
-	assert_string_equal(graph.nodes[read->inputs[0].node].op_name, "ReadVariableOp");
+	assert_string_equal(sp_imported.nodes[assign->inputs[0].node].op_name, "VarHandleOp");
+	read = sp_node_named("read");
+	assert_string_equal(sp_imported.nodes[read->inputs[0].node].op_name, "ReadVariableOp");
 }
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, sp_imported_set_up, sp_imported_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(only_what_is_needed_is_imported_in_order),
 		TEST(a_call_is_replaced_by_its_body),

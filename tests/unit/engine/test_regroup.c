@@ -5,56 +5,24 @@
 #include <string.h>
 
 #include "engine/graph_sort.h"
-#include "engine/import.h"
 #include "engine/reduce_strength.h"
 #include "engine/regroup.h"
-#include "tests/support/graph.h"
-
-static sp_arena *arena;
-static sp_graph graph;
-static sp_error err;
-
-static int set_up(void **state)
-{
-	(void)state;
-	arena = sp_arena_create(64 << 10);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	sp_arena_destroy(arena);
-	return 0;
-}
-
-static uint32_t number_of(const char *name)
-{
-	for (uint32_t i = 0; i < graph.node_count; i++)
-		if (strcmp(graph.nodes[i].name, name) == 0)
-			return i;
-	fail_msg("there is no node '%s'", name);
-	return 0;
-}
+#include "tests/support/imported_graph.h"
 
 typedef sp_status regroup_fn(sp_graph *graph, const bool *fed, const bool *kept, sp_error *err);
 
 /* Imports what "end" reaches; placeholders are fed, "end" and `kept` are wanted. */
 static void regroup(const sp_node_def *nodes, size_t count, const char *kept, regroup_fn *pass)
 {
-	sp_graph_def def = {.nodes = nodes, .node_count = count};
-	const char *root = "end";
-	sp_import_roots roots = {&root, 1};
-	bool is_fed[32] = {false}, is_kept[32] = {false};
+	bool *is_fed, *is_kept;
 
-	assert_ok(sp_graph_import(&graph, &def, &roots, arena, &err), &err);
-	assert_true(graph.node_count <= COUNT(is_kept));
-	for (size_t i = 0; i < graph.node_count; i++)
-		is_fed[i] = is_kept[i] = strcmp(graph.nodes[i].op_name, "Placeholder") == 0;
-	is_kept[number_of("end")] = true;
+	sp_imported_take(nodes, count);
+	is_fed = sp_imported_placeholders();
+	is_kept = sp_imported_placeholders();
+	is_kept[sp_number_of("end")] = true;
 	if (kept != NULL)
-		is_kept[number_of(kept)] = true;
-	assert_ok(pass(&graph, is_fed, is_kept, &err), &err);
+		is_kept[sp_number_of(kept)] = true;
+	assert_ok(pass(&sp_imported, is_fed, is_kept, &sp_imported_err), &sp_imported_err);
 }
 
 /* What a node computes, as text: "AddV2(row, AddN(a, b, c))"; of nodes that are no sum or product
@@ -62,7 +30,7 @@ static void regroup(const sp_node_def *nodes, size_t count, const char *kept, re
 static void write_text(uint32_t i, bool first, char *text, size_t size)
 {
 	static const char *const opened[] = {"Add", "AddV2", "AddN", "Mul"};
-	const sp_node *node = &graph.nodes[i];
+	const sp_node *node = &sp_imported.nodes[i];
 	bool open = first;
 	size_t used;
 
@@ -85,7 +53,7 @@ static void assert_is(const char *name, const char *expected)
 {
 	char text[512];
 
-	write_text(number_of(name), true, text, sizeof(text));
+	write_text(sp_number_of(name), true, text, sizeof(text));
 	assert_string_equal(text, expected);
 }
 
@@ -333,23 +301,20 @@ static void small_factors_are_multiplied_first(void **state)
 static void a_long_chain_takes_no_time(void **state)
 {
 	enum { LONG = 20000 };
-	sp_node_def *nodes = sp_arena_zeros(arena, LONG + 9, sizeof(*nodes));
+	sp_node_def *nodes = sp_arena_zeros(sp_imported_arena, LONG + 9, sizeof(*nodes));
 	const sp_node_def first[] = {SHAPED};
 	const sp_attr floats[] = {FLOATS};
-	const char *root = "end";
-	sp_graph_def def = {.nodes = nodes, .node_count = LONG + COUNT(first)};
-	sp_import_roots roots = {&root, 1};
-	bool *fed = sp_arena_zeros(arena, LONG + 9, 1), *kept = sp_arena_zeros(arena, LONG + 9, 1);
 	const char *before = "m1";
+	const sp_node *last;
 
 	(void)state;
 	memcpy(nodes, first, sizeof(first));
 	for (size_t i = 0; i < LONG; i++) {
-		const char **inputs = sp_arena_array(arena, 2, sizeof(*inputs));
+		const char **inputs = sp_arena_array(sp_imported_arena, 2, sizeof(*inputs));
 
 		inputs[0] = before;
 		inputs[1] = i % 3 == 0 ? "row" : "m2";
-		before = i + 1 == LONG ? "end" : sp_arena_printf(arena, "s%zu", i);
+		before = i + 1 == LONG ? "end" : sp_arena_printf(sp_imported_arena, "s%zu", i);
 		nodes[COUNT(first) + i] = (sp_node_def){.name = before,
 							.op = i + 1 == LONG ? "Neg" : "AddV2",
 							.inputs = inputs,
@@ -357,33 +322,27 @@ static void a_long_chain_takes_no_time(void **state)
 							.attrs = floats,
 							.attr_count = 1};
 	}
-	assert_ok(sp_graph_import(&graph, &def, &roots, arena, &err), &err);
-	fed[number_of("fed")] = kept[number_of("fed")] = kept[number_of("end")] = true;
-	assert_ok(sp_graph_regroup_sums(&graph, fed, kept, &err), &err);
-	assert_int_equal(graph.nodes[graph.nodes[number_of("end")].inputs[0].node].input_count, 2);
-	assert_string_equal(graph.nodes[graph.nodes[number_of("end")].inputs[0].node].op_name,
-			    "AddV2");
+	sums(nodes, LONG + COUNT(first), NULL);
+	last = &sp_imported.nodes[sp_imported.nodes[sp_number_of("end")].inputs[0].node];
+	assert_int_equal(last->input_count, 2);
+	assert_string_equal(last->op_name, "AddV2");
 }
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, sp_imported_set_up, sp_imported_tear_down)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(small_shapes_are_added_first, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(equal_shapes_become_one_sum_in_the_order_of_names,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_sum_of_the_model_takes_the_order_of_names, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_sum_that_makes_a_sum_has_its_name, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(sums_of_unknown_shapes_stay, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_others_see_stays, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(sums_of_integers_stay, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(shapes_without_an_order_stay, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(an_output_joins_the_smallest_first, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(small_factors_are_multiplied_first, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(a_long_chain_takes_no_time, set_up, tear_down),
+		TEST(small_shapes_are_added_first),
+		TEST(equal_shapes_become_one_sum_in_the_order_of_names),
+		TEST(a_sum_of_the_model_takes_the_order_of_names),
+		TEST(a_sum_that_makes_a_sum_has_its_name),
+		TEST(sums_of_unknown_shapes_stay),
+		TEST(what_others_see_stays),
+		TEST(sums_of_integers_stay),
+		TEST(shapes_without_an_order_stay),
+		TEST(an_output_joins_the_smallest_first),
+		TEST(small_factors_are_multiplied_first),
+		TEST(a_long_chain_takes_no_time),
 	};
 	return cmocka_run_group_tests_name("regroup", tests, NULL, NULL);
 }

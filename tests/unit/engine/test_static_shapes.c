@@ -2,53 +2,24 @@
 #include "tests/support/cmocka.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "engine/import.h"
 #include "engine/static_shapes.h"
-#include "tests/support/graph.h"
+#include "tests/support/imported_graph.h"
 
-static sp_arena *arena;
-static sp_graph graph;
 static sp_static_shapes shapes;
-static sp_error err;
-
-static int set_up(void **state)
-{
-	(void)state;
-	arena = sp_arena_create(64 << 10);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	sp_arena_destroy(arena);
-	return 0;
-}
 
 /* Imports what "end" reaches; placeholders are fed. */
 static void infer(const sp_node_def *nodes, size_t count)
 {
-	sp_graph_def def = {.nodes = nodes, .node_count = count};
-	const char *root = "end";
-	sp_import_roots roots = {&root, 1};
-	bool fed[48] = {false};
-
-	assert_ok(sp_graph_import(&graph, &def, &roots, arena, &err), &err);
-	assert_true(graph.node_count <= COUNT(fed));
-	for (size_t i = 0; i < graph.node_count; i++)
-		fed[i] = strcmp(graph.nodes[i].op_name, "Placeholder") == 0;
-	assert_ok(sp_static_shapes_infer(&graph, fed, arena, &shapes, &err), &err);
+	sp_imported_take(nodes, count);
+	assert_ok(sp_static_shapes_infer(&sp_imported, sp_imported_placeholders(),
+					 sp_imported_arena, &shapes, &sp_imported_err),
+		  &sp_imported_err);
 }
 
 static sp_static_shape shape_of(const char *name)
 {
-	for (uint32_t i = 0; i < graph.node_count; i++)
-		if (strcmp(graph.nodes[i].name, name) == 0)
-			return sp_static_shape_of(&shapes, (sp_port){i, 0});
-	fail_msg("there is no node '%s'", name);
-	return (sp_static_shape){.rank = -1};
+	return sp_static_shape_of(&shapes, (sp_port){sp_number_of(name), 0});
 }
 
 /* "[?,4]", or "?" when not even the rank is known. */
@@ -333,15 +304,13 @@ static void slices_of_nothing_that_is_there_are_unknown(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, sp_imported_set_up, sp_imported_tear_down)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(layers_keep_the_rows, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(parts_and_turns_are_followed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(sizes_are_followed_to_where_they_make_shapes,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(variables_have_the_shape_they_were_declared_with,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(slices_of_nothing_that_is_there_are_unknown, set_up,
-						tear_down),
+		TEST(layers_keep_the_rows),
+		TEST(parts_and_turns_are_followed),
+		TEST(sizes_are_followed_to_where_they_make_shapes),
+		TEST(variables_have_the_shape_they_were_declared_with),
+		TEST(slices_of_nothing_that_is_there_are_unknown),
 	};
 	return cmocka_run_group_tests_name("static shapes", tests, NULL, NULL);
 }
