@@ -5,23 +5,15 @@ import numpy as np
 import tensorflow as tf
 
 from op_cases import Cases
+from proto_wire import sized, varint
 
 cases = Cases("parse_example")
 
 
 # ---- a writer of messages, right or wrong
 
-def varint(n):
-    n &= 2**64 - 1
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
 def delimited(field, data):
-    return varint(field << 3 | 2) + varint(len(data)) + data
+    return varint(field << 3 | 2) + sized(data)
 
 
 def ints(*values, packed=True):

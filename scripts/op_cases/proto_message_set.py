@@ -6,6 +6,7 @@ import tensorflow as tf
 from google.protobuf import descriptor_pb2
 
 from op_cases import Cases, decodes, texts
+from proto_wire import field, sized, spoiled, varint
 
 rng = np.random.default_rng(1209)
 cases = Cases("proto_message_set")
@@ -58,26 +59,6 @@ def judge(messages, attrs, name, most=1 << 30):
         cases.add("DecodeProtoV2", {"bytes": texts(good[start:start + 50])}, attrs, name="%s %d" % (name, start))
     for m in bad[:most]:
         cases.add("DecodeProtoV2", {"bytes": texts([m])}, attrs, name="%s %s" % (name, m[:30].hex()), refuse=True)
-
-
-def varint(value, longer=0):
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7f | 0x80)
-        value >>= 7
-    out.append(value)
-    for _ in range(min(longer, 10 - len(out))):
-        out[-1] |= 0x80
-        out.append(0)
-    return bytes(out)
-
-
-def field(at, wire, data):
-    return varint(at << 3 | wire) + data
-
-
-def sized(data):
-    return varint(len(data)) + data
 
 
 def number(at, longer=0):
@@ -134,18 +115,9 @@ def some(depth=0):
     return out
 
 
-def spoiled(data):
-    data = bytearray(data)
-    if data and rng.random() < 0.5:
-        data[rng.integers(len(data))] = rng.integers(256)
-    elif data:
-        del data[rng.integers(len(data)):]
-    return bytes(data)
-
-
 made = [in_set(some()) + field(2, 2, sized(some())) for _ in range(COUNT)]
 judge(made, ATTRS, "chance", most=20)
-judge([in_set(spoiled(some())) for _ in range(COUNT)], ATTRS, "spoiled", most=40)
+judge([in_set(spoiled(some(), rng)) for _ in range(COUNT)], ATTRS, "spoiled", most=40)
 for levels in (48, 49, 50, 51):
     for parts in (lambda data: item(number(77), body(data)), lambda data: item(body(data), number(77))):
         for more in (0, 48, 49, 50):

@@ -6,6 +6,7 @@ import tensorflow as tf
 from google.protobuf import descriptor_pb2
 
 from op_cases import Cases, decodes, texts
+from proto_wire import field, sized, spoiled, varint
 
 rng = np.random.default_rng(77)
 cases = Cases("proto_sanitize")
@@ -85,19 +86,6 @@ def describe(syntax):
     return outer, inner, descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()
 
 
-def varint(value, longer=0):
-    value &= (1 << 64) - 1
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7f | 0x80)
-        value >>= 7
-    out.append(value)
-    for _ in range(min(longer, 10 - len(out))):
-        out[-1] |= 0x80
-        out.append(0)
-    return bytes(out)
-
-
 def number(kind):
     return int(rng.choice([0, 1, 4, -3, 9, 300, -1, 1 << 31, -(1 << 31), 1 << 32, (1 << 40) + 5, -(1 << 63), int(rng.integers(0, 1 << 62))]))
 
@@ -117,7 +105,7 @@ def value(field, depth):
         return b"".join(varint(2 << 3) + varint(number(kind)) for _ in range(rng.integers(0, 3))) + varint(at << 3 | 4)
     else:
         body = [b"", b"a", b"text", "\u00e4\u20ac".encode(), b"\xff\x80" if rng.random() < BAD_TEXTS else b"x"][rng.integers(5)]
-    return varint(len(body)) + body
+    return sized(body)
 
 
 def entry():
@@ -126,7 +114,7 @@ def entry():
 
 def packed(field):
     body = b"".join(value(field, 9) for _ in range(rng.integers(0, 4)))
-    return varint(len(body)) + body
+    return sized(body)
 
 
 def unknown():
@@ -153,15 +141,6 @@ def message(of, depth=0):
     return b"".join(parts)
 
 
-def spoiled(data):
-    data = bytearray(data)
-    if data and rng.random() < 0.5:
-        data[rng.integers(len(data))] = rng.integers(256)
-    elif data:
-        del data[rng.integers(len(data)):]
-    return bytes(data)
-
-
 COUNT = int(os.environ.get("SP_SANITIZE_MESSAGES", "60"))
 for syntax in ("proto2", "proto3"):
     OUTER, INNER, source = describe(syntax)
@@ -169,7 +148,7 @@ for syntax in ("proto2", "proto3"):
     attrs = {"message_type": "test.%s.Outer" % syntax, "field_names": [f[0] for f in OUTER.fields],
              "output_types": [KINDS[f[2]] for f in OUTER.fields], "descriptor_source": b"bytes://" + source, "sanitize": True}
     made = [b""] + [message(OUTER) for _ in range(COUNT)]
-    made += [spoiled(m) for m in made]
+    made += [spoiled(m, rng) for m in made]
     made += [made[i] + made[i + 1] for i in range(0, COUNT, 3)]
     good = [m for m in made if decodes(m, attrs)]
     print(syntax, len(good), "of", len(made))
@@ -181,7 +160,7 @@ for syntax in ("proto2", "proto3"):
     for depth, refuse in ((100, False), (101, True), (5000, True)):
         deep = b""
         for _ in range(depth):
-            deep = varint(6 << 3 | 2) + varint(len(deep)) + deep
+            deep = varint(6 << 3 | 2) + sized(deep)
         cases.add("DecodeProtoV2", {"bytes": texts([deep])}, dict(attrs, field_names=["again"], output_types=[tf.string]),
                   name="%s %d deep" % (syntax, depth), refuse=refuse)
         cases.add("DecodeProtoV2", {"bytes": texts([b"\xc3\x3e" * depth + b"\xc4\x3e" * depth])}, attrs,
@@ -223,10 +202,6 @@ def extended(syntax="proto2"):
         if name == "numbers":
             field.options.packed = True
     return file
-
-
-def field(at, wire, data):
-    return varint(at << 3 | wire) + data
 
 
 NUMBER, NUMBERS, SIDE, INNER_AT, TEXT = 110, 109, 108, 107, 106

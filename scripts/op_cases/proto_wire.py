@@ -1,0 +1,33 @@
+"""Protobuf messages byte by byte, well formed and not, for the generators that write them so."""
+
+
+def varint(value, longer=0):
+    """A number, `longer` bytes longer than it need be."""
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7f | 0x80)
+        value >>= 7
+    out.append(value)
+    for _ in range(min(longer, 10 - len(out))):
+        out[-1] |= 0x80
+        out.append(0)
+    return bytes(out)
+
+
+def field(at, wire, data):
+    return varint(at << 3 | wire) + data
+
+
+def sized(data):
+    return varint(len(data)) + data
+
+
+def spoiled(data, rng):
+    """With one byte another, or cut off."""
+    data = bytearray(data)
+    if data and rng.random() < 0.5:
+        data[rng.integers(len(data))] = rng.integers(256)
+    elif data:
+        del data[rng.integers(len(data)):]
+    return bytes(data)
