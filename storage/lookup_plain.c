@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "storage/lookup_internal.h"
+#include "storage/placement_lanes.h"
 #include "storage/woven_row_internal.h"
 
 /*
@@ -228,57 +229,27 @@ GATHER(gather_front_avx2, STAGES_AVX2, answer_front, ANY_SIZE)
 GATHER(gather_woven_avx2, STAGES_AVX2, answer_woven_avx2, ANY_SIZE)
 GATHER(gather_woven_32_avx2, STAGES_AVX2, answer_woven_avx2, 32, 128)
 
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2")))
+#define AVX512 SP_PLACEMENT_AVX512
 
-/* sp_placement_hash() and sp_placement_bucket() of eight keys; there is a place for each. */
+/* There is a place for each of eight keys. */
 AVX512 INLINE void hash_block_avx512(plain *p, const int64_t *keys, size_t at, size_t count)
 {
-	__m512i all = _mm512_maskz_loadu_epi64((__mmask8)((1u << count) - 1), keys);
-	__m512i h = _mm512_xor_si512(all, _mm512_set1_epi64((int64_t)p->shape.seed[0]));
-	__m512i part, bucket;
+	__m512i some = _mm512_maskz_loadu_epi64((__mmask8)((1u << count) - 1), keys);
+	__m512i hashes = sp_placement__hash_lanes(&p->shape, some);
 
-	h = _mm512_mullo_epi64(h, _mm512_set1_epi64((int64_t)SP_PLACEMENT_MIX));
-	h = _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
-	h = _mm512_mullo_epi64(h, _mm512_set1_epi64((int64_t)p->shape.seed[1]));
-	h = _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
-	_mm512_store_si512(p->hashes + at, h);
-
-	part = _mm512_mul_epu32(_mm512_srli_epi64(h, 32),
-				_mm512_set1_epi64((int64_t)p->shape.part_count));
-	part = _mm512_srli_epi64(part, 32);
-	bucket = _mm512_mul_epu32(h, _mm512_set1_epi64((int64_t)p->shape.part_buckets));
-	bucket = _mm512_srli_epi64(bucket, 32);
-	bucket = _mm512_add_epi64(
-		bucket, _mm512_mul_epu32(part, _mm512_set1_epi64((int64_t)p->shape.part_buckets)));
-	_mm512_store_si512(p->buckets + at, bucket);
+	_mm512_store_si512(p->hashes + at, hashes);
+	_mm512_store_si512(p->buckets + at, sp_placement__bucket_lanes(&p->shape, hashes));
 }
 
-/* sp_placement_slot() of as many. */
 AVX512 INLINE void locate_block_avx512(plain *p, size_t at, size_t count, size_t slot_size)
 {
-	uint64_t moves = sp_placement_moves(p->shape.part_slots), bytes = 0;
-	__m512i h = _mm512_load_si512(p->hashes + at), pilot, move, part, x;
+	__m512i pilots = sp_placement__pilot_lanes(p->pilots, p->buckets + at), slots;
 
 	(void)count;
-#pragma GCC unroll 8
-	for (size_t i = 0; i < BLOCK; i++)
-		bytes |= (uint64_t)p->pilots[p->buckets[at + i]] << 8 * i;
-	pilot = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128((int64_t)bytes));
-	move = _mm512_and_si512(pilot, _mm512_set1_epi64((int64_t)moves));
-	x = _mm512_mullo_epi64(_mm512_sub_epi64(pilot, move),
-			       _mm512_set1_epi64((int64_t)SP_PLACEMENT_PILOT));
-	x = _mm512_mullo_epi64(_mm512_xor_si512(h, x),
-			       _mm512_set1_epi64((int64_t)SP_PLACEMENT_SPREAD));
-	x = _mm512_mul_epu32(_mm512_srli_epi64(x, 32),
-			     _mm512_set1_epi64((int64_t)(p->shape.part_slots - moves)));
-	x = _mm512_add_epi64(_mm512_srli_epi64(x, 32), move);
-	part = _mm512_mul_epu32(_mm512_srli_epi64(h, 32),
-				_mm512_set1_epi64((int64_t)p->shape.part_count));
-	part = _mm512_mul_epu32(_mm512_srli_epi64(part, 32),
-				_mm512_set1_epi64((int64_t)p->shape.part_slots));
-	x = _mm512_mullo_epi64(_mm512_add_epi64(part, x), _mm512_set1_epi64((int64_t)slot_size));
-	x = _mm512_add_epi64(x, _mm512_set1_epi64((int64_t)(uintptr_t)p->slots));
-	_mm512_store_si512(p->slot_at + at, x);
+	slots = sp_placement__slot_lanes(&p->shape, _mm512_load_si512(p->hashes + at), pilots);
+	slots = _mm512_mullo_epi64(slots, sp_placement__lanes_of(slot_size));
+	slots = _mm512_add_epi64(slots, sp_placement__lanes_of((uintptr_t)p->slots));
+	_mm512_store_si512(p->slot_at + at, slots);
 }
 
 /* Sixteen elements of a woven row, which carry half of a key: zeros in its place when it is `mark`.

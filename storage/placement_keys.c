@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/size.h"
+#include "storage/key_block.h"
 #include "storage/placement_internal.h"
 
 /*
@@ -14,6 +15,9 @@
  * are put aside; and if there are any, all keys are divided anew.
  */
 enum { SPARE_SHARE = 16, SPARE_KEYS = 64 };
+
+/* Hashes of a cache line. */
+enum { LINE = 8 };
 
 #define NO_ROOM SIZE_MAX
 
@@ -40,6 +44,8 @@ static bool make_parts(sp_placement_keys *keys)
 	size_t parts = sp_placement__part_count(keys->expected), room = keys->expected / parts, all;
 
 	room += room / SPARE_SHARE + SPARE_KEYS;
+	/* An odd number of lines: else many parts would begin in the same places of a cache. */
+	room = (room / LINE | 1) * LINE;
 	if (!sp_size_mul(&all, parts, room) || !sp_size_mul(&all, all, sizeof(uint64_t)) ||
 	    !sp_region_resize(&keys->hashes, all))
 		return false;
@@ -149,40 +155,53 @@ static size_t take_room(sp_placement_keys *keys, size_t part, size_t count)
 	return part * keys->room + at;
 }
 
-/* How many of them go to each part; gives how many that are in all. */
-static size_t count_parts(const sp_rows_shape *shape, const int64_t *some, size_t count,
+/* How many of these, of one block, go to each part; gives how many that are in all. */
+static size_t count_block(const sp_rows_shape *shape, const int64_t *some, size_t count,
 			  size_t *counts)
 {
+	uint64_t hashes[SP_KEY_BLOCK];
 	size_t held = 0;
 
+	sp_key_block_hash(shape, some, count, hashes);
 	for (size_t i = 0; i < count; i++) {
-		if (sp_rows_is_mark(some[i]))
-			continue;
-		counts[sp_placement_part(shape, sp_placement_hash(shape, some[i]))]++;
-		held++;
+		bool holds = !sp_rows_is_mark(some[i]);
+
+		counts[sp_placement_part(shape, hashes[i])] += holds;
+		held += holds;
 	}
 	return held;
 }
 
-/* Each to the place of its part, and the place moves on. */
-static bool scatter(sp_placement_keys *keys, const int64_t *some, size_t count, size_t *places)
+/*
+ * Each of a block to the place of its part, and the place moves on.  Behind the line that it is
+ * on, nothing has been written yet: asked for now, that will be in the cache when it is.
+ */
+static bool scatter_block(sp_placement_keys *keys, const int64_t *some, size_t count,
+			  size_t *places)
 {
 	const sp_rows_shape shape = keys->shape;
-	uint64_t *hashes = keys->hashes.data;
+	uint64_t *to = keys->hashes.data, hashes[SP_KEY_BLOCK];
 	size_t held;
 
+	sp_key_block_hash(&shape, some, count, hashes);
 	for (size_t i = 0; i < count; i++) {
-		uint64_t hash = sp_placement_hash(&shape, some[i]);
-		size_t *place = &places[sp_placement_part(&shape, hash)];
+		size_t *place = &places[sp_placement_part(&shape, hashes[i])];
 
 		if (sp_rows_is_mark(some[i]))
 			continue;
-		if (*place != NO_ROOM)
-			hashes[(*place)++] = hash;
-		else if (!add_late(keys, &some[i], 1, &held))
+		if (*place != NO_ROOM) {
+			__builtin_prefetch(to + *place + LINE, 1);
+			to[(*place)++] = hashes[i];
+		} else if (!add_late(keys, &some[i], 1, &held)) {
 			return false;
+		}
 	}
 	return true;
+}
+
+static size_t block_of(size_t left)
+{
+	return left < SP_KEY_BLOCK ? left : SP_KEY_BLOCK;
 }
 
 /* All at once: a part's are counted, then it is asked for room once. */
@@ -190,15 +209,18 @@ static bool add_many(sp_placement_keys *keys, const int64_t *some, size_t count,
 {
 	size_t parts = keys->shape.part_count;
 	size_t *places = sp_alloc_zero(parts, sizeof(*places));
-	bool fits;
+	bool fits = true;
 
 	if (places == NULL)
 		return false;
-	*held = count_parts(&keys->shape, some, count, places);
+	*held = 0;
+	for (size_t i = 0; i < count; i += SP_KEY_BLOCK)
+		*held += count_block(&keys->shape, some + i, block_of(count - i), places);
 	for (size_t p = 0; p < parts; p++)
 		if (places[p] != 0)
 			places[p] = take_room(keys, p, places[p]);
-	fits = scatter(keys, some, count, places);
+	for (size_t i = 0; i < count && fits; i += SP_KEY_BLOCK)
+		fits = scatter_block(keys, some + i, block_of(count - i), places);
 	sp_free(places);
 	return fits;
 }

@@ -47,7 +47,6 @@ typedef struct search {
 	uint16_t tops[MAX_BUCKET + 1];
 	size_t largest;
 
-	uint16_t origins[MAX_BUCKET]; /* of the bucket and the hash that were looked at last */
 	uint16_t recent[RECENT];
 	size_t placed;
 	uint64_t walk; /* where to begin among the pilots; any number will do */
@@ -82,7 +81,10 @@ static uint32_t pop(search *s)
 	return bucket;
 }
 
-static bool all_different(const uint16_t *slots, size_t count)
+/* Where these are inlined, the number of keys is known. */
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE bool all_different(const uint16_t *slots, size_t count)
 {
 	for (size_t i = 1; i < count; i++)
 		for (size_t j = 0; j < i; j++)
@@ -92,46 +94,47 @@ static bool all_different(const uint16_t *slots, size_t count)
 }
 
 /* The 64 bits from `slot` on. */
-static uint64_t taken_from(const search *s, size_t slot)
+INLINE uint64_t taken_from(const search *s, size_t slot)
 {
 	uint64_t low = s->taken[slot / 64], high = s->taken[slot / 64 + 1];
 
 	return low >> (slot % 64) | high << 1 << (63 - slot % 64);
 }
 
-/* Those of the bucket's keys under the hash whose first pilot is `first`. */
-static void find_origins(search *s, uint16_t bucket, size_t first)
+/* Of the bucket's keys [count], under the hash whose first pilot is `first`. */
+INLINE void find_origins(const search *s, uint16_t bucket, size_t count, size_t first,
+			 uint16_t *origins)
 {
 	const uint64_t *hashes = s->hashes + s->starts[bucket];
 	uint64_t part_slots = s->shape->part_slots;
-	size_t count = size_of(s, bucket);
 
 	for (size_t i = 0; i < count; i++)
-		s->origins[i] = (uint16_t)sp_placement_origin(hashes[i], first, part_slots);
+		origins[i] = (uint16_t)sp_placement_origin(hashes[i], first, part_slots);
 }
 
 /*
  * Bit t is set when pilot first + t sends all keys of the bucket to free slots,
  * each to one of its own; `first` is the first pilot of a hash.
  */
-static uint64_t free_among(search *s, uint16_t bucket, size_t first)
+INLINE uint64_t free_among(const search *s, uint16_t bucket, size_t count, size_t first,
+			   uint16_t *origins)
 {
-	size_t count = size_of(s, bucket);
 	uint64_t occupied = 0;
 
-	find_origins(s, bucket, first);
+	find_origins(s, bucket, count, first, origins);
 	for (size_t i = 0; i < count; i++)
-		occupied |= taken_from(s, s->origins[i]);
-	return all_different(s->origins, count) ? ~occupied : 0;
+		occupied |= taken_from(s, origins[i]);
+	return all_different(origins, count) ? ~occupied : 0;
 }
 
 /* In the slots `move` behind its origins, which are free. */
-static void settle(search *s, uint16_t bucket, size_t first, size_t move)
+INLINE void settle(search *s, uint16_t bucket, size_t count, const uint16_t *origins, size_t first,
+		   size_t move)
 {
-	size_t count = size_of(s, bucket), cost = count * count;
+	size_t cost = count * count;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t slot = s->origins[i] + move;
+		size_t slot = origins[i] + move;
 
 		s->taken[slot / 64] |= UINT64_C(1) << (slot % 64);
 		s->owners[slot] = bucket;
@@ -148,21 +151,42 @@ static size_t random_bits(search *s)
 	return (size_t)(s->walk >> 56);
 }
 
-/* In any of the places that are free. */
-static bool settle_freely(search *s, uint16_t bucket)
+INLINE bool settle_keys_freely(search *s, uint16_t bucket, size_t count)
 {
 	size_t moves = sp_placement_moves(s->shape->part_slots), begin = random_bits(s) / 4;
+	uint16_t origins[MAX_BUCKET];
 
 	for (size_t first = 0; first < PILOTS; first += moves + 1) {
-		uint64_t some = free_among(s, bucket, first) & (UINT64_MAX >> (63 - moves));
+		uint64_t some = free_among(s, bucket, count, first, origins) &
+				(UINT64_MAX >> (63 - moves));
 		uint64_t after = some & (UINT64_MAX << begin);
 
 		if (some == 0)
 			continue;
-		settle(s, bucket, first, (size_t)__builtin_ctzll(after != 0 ? after : some));
+		settle(s, bucket, count, origins, first,
+		       (size_t)__builtin_ctzll(after != 0 ? after : some));
 		return true;
 	}
 	return false;
+}
+
+/* In any of the places that are free. */
+static bool settle_freely(search *s, uint16_t bucket)
+{
+	size_t count = size_of(s, bucket);
+
+	switch (count) {
+	case 1:
+		return settle_keys_freely(s, bucket, 1);
+	case 2:
+		return settle_keys_freely(s, bucket, 2);
+	case 3:
+		return settle_keys_freely(s, bucket, 3);
+	case 4:
+		return settle_keys_freely(s, bucket, 4);
+	default:
+		return settle_keys_freely(s, bucket, count);
+	}
 }
 
 /* --------------------------------------------------------------- driving out */
@@ -183,10 +207,10 @@ static void drive_out(search *s, uint16_t bucket)
 
 /* Whether one of the slots `move` behind the origins [count] belongs to a bucket placed just now.
  */
-static bool are_recent(const search *s, size_t count, size_t move)
+static bool are_recent(const search *s, const uint16_t *origins, size_t count, size_t move)
 {
 	for (size_t i = 0; i < count; i++) {
-		size_t slot = s->origins[i] + move;
+		size_t slot = origins[i] + move;
 
 		for (size_t k = 0; s->costs[slot] != 0 && k < RECENT; k++)
 			if (s->recent[k] == s->owners[slot])
@@ -196,12 +220,12 @@ static bool are_recent(const search *s, size_t count, size_t move)
 }
 
 /* What driving out costs, for each of the moves [PILOTS / 4] behind the origins [count]. */
-static void sum_costs(const search *s, size_t count, uint16_t *costs)
+static void sum_costs(const search *s, const uint16_t *origins, size_t count, uint16_t *costs)
 {
 	memset(costs, 0, PILOTS / 4 * sizeof(*costs));
 	for (size_t i = 0; i < count; i++)
 		for (size_t t = 0; t < PILOTS / 4; t++)
-			costs[t] = (uint16_t)(costs[t] + s->costs[s->origins[i] + t]);
+			costs[t] = (uint16_t)(costs[t] + s->costs[origins[i] + t]);
 }
 
 /* The move that costs less than *least, and least of these; false when there is none. */
@@ -209,17 +233,17 @@ static bool cheapest_move(search *s, uint16_t bucket, size_t first, size_t *leas
 {
 	size_t moves = sp_placement_moves(s->shape->part_slots), count = size_of(s, bucket);
 	size_t begin = random_bits(s);
-	uint16_t costs[PILOTS / 4];
+	uint16_t origins[MAX_BUCKET], costs[PILOTS / 4];
 	bool found = false;
 
-	find_origins(s, bucket, first);
-	if (!all_different(s->origins, count))
+	find_origins(s, bucket, count, first, origins);
+	if (!all_different(origins, count))
 		return false;
-	sum_costs(s, count, costs);
+	sum_costs(s, origins, count, costs);
 	for (size_t t = 0; t <= moves; t++) {
 		size_t candidate = (begin + t) & moves;
 
-		if (costs[candidate] < *least && !are_recent(s, count, candidate)) {
+		if (costs[candidate] < *least && !are_recent(s, origins, count, candidate)) {
 			found = true;
 			*least = costs[candidate];
 			*move = candidate;
@@ -232,18 +256,19 @@ static bool cheapest_move(search *s, uint16_t bucket, size_t first, size_t *leas
 static bool settle_by_force(search *s, uint16_t bucket)
 {
 	size_t moves = sp_placement_moves(s->shape->part_slots), begin = random_bits(s) & ~moves;
-	size_t least = SIZE_MAX, first = 0, move = 0;
+	size_t least = SIZE_MAX, first = 0, move = 0, count = size_of(s, bucket);
+	uint16_t origins[MAX_BUCKET];
 
 	for (size_t t = 0; t < PILOTS && least > 1; t += moves + 1)
 		if (cheapest_move(s, bucket, (begin + t) % PILOTS, &least, &move))
 			first = (begin + t) % PILOTS;
 	if (least == SIZE_MAX)
 		return false;
-	find_origins(s, bucket, first);
-	for (size_t i = 0; i < size_of(s, bucket); i++)
-		if (s->costs[s->origins[i] + move] != 0)
-			drive_out(s, s->owners[s->origins[i] + move]);
-	settle(s, bucket, first, move);
+	find_origins(s, bucket, count, first, origins);
+	for (size_t i = 0; i < count; i++)
+		if (s->costs[origins[i] + move] != 0)
+			drive_out(s, s->owners[origins[i] + move]);
+	settle(s, bucket, count, origins, first, move);
 	return true;
 }
 

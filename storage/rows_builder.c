@@ -6,18 +6,15 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/size.h"
+#include "storage/key_block.h"
 #include "storage/placement_keys.h"
-#include "storage/rows_internal.h"
 #include "storage/woven_stream.h"
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
 #endif
 
-enum {
-	CACHE_LINE = 64,
-	STREAM_BLOCK = 64, /* rows whose slots are found together */
-};
+enum { CACHE_LINE = 64 };
 
 /*
  * Slots carry their keys, so nothing is written to their memory before the rows
@@ -118,20 +115,24 @@ size_t sp_rows_builder_repeated(const sp_rows_builder *builder)
 	return builder->key_count - builder->shape.row_count;
 }
 
-/* Two sets of keys have the same sum of these only when they are the same. */
+/* Two sets of keys have the same sum of their hashes under this only when they are the same. */
+static const sp_rows_shape sum_seed = {.seed = {0, SP_PLACEMENT_SPREAD}};
+
 static uint64_t sum_of(int64_t key)
 {
-	uint64_t x = ((uint64_t)key ^ (uint64_t)key >> 32) * SP_PLACEMENT_MIX;
-
-	return x ^ x >> 32;
+	return sp_placement_hash(&sum_seed, key);
 }
 
 static uint64_t sum_of_all(const int64_t *keys, size_t count)
 {
-	uint64_t sum = 0;
+	uint64_t hashes[SP_KEY_BLOCK], sum = 0;
 
-	for (size_t i = 0; i < count; i++)
-		sum += sp_rows_is_mark(keys[i]) ? 0 : sum_of(keys[i]);
+	for (size_t size; count != 0; keys += size, count -= size) {
+		size = count < SP_KEY_BLOCK ? count : SP_KEY_BLOCK;
+		sp_key_block_hash(&sum_seed, keys, size, hashes);
+		for (size_t i = 0; i < size; i++)
+			sum += sp_rows_is_mark(keys[i]) ? 0 : hashes[i];
+	}
 	return sum;
 }
 
@@ -340,26 +341,13 @@ sp_status sp_rows_builder_put_rows(sp_rows_builder *builder, const int64_t *keys
 	return status;
 }
 
-/* Where rows [count] of these keys go; NULL for keys that have none. */
-static void find_slots(const sp_rows *to, const int64_t *keys, size_t count, char **slots)
-{
-	sp_rows_probe probes[STREAM_BLOCK];
-
-	for (size_t i = 0; i < count; i++)
-		sp_rows__start(to, keys[i], &probes[i]);
-	for (size_t i = 0; i < count; i++) {
-		sp_rows__find_slot(to, &probes[i]);
-		slots[i] = sp_rows_is_mark(keys[i]) ? NULL : (char *)probes[i].at.slot;
-	}
-}
-
 static sp_status put_block(sp_rows_builder *builder, sp_woven_stream *stream, const int64_t *keys,
 			   const char *rows, size_t count, sp_error *err)
 {
 	size_t row_size = builder->shape.dim * sizeof(float), done = 0;
-	char *slots[STREAM_BLOCK];
+	char *slots[SP_KEY_BLOCK];
 
-	find_slots(builder->rows, keys, count, slots);
+	sp_key_block_find(builder->rows, keys, count, slots);
 	while (done < count) {
 		bool met;
 
@@ -379,11 +367,11 @@ static sp_status put_streamed(sp_rows_builder *builder, const int64_t *keys, con
 	sp_woven_stream stream;
 
 	sp_woven_stream_begin(&stream, builder->shape.dim, *crc);
-	for (size_t first = 0; first < count; first += STREAM_BLOCK) {
+	for (size_t first = 0; first < count; first += SP_KEY_BLOCK) {
 		size_t left = count - first;
 
 		SP_TRY(put_block(builder, &stream, keys + first, rows + first * row_size,
-				 left < STREAM_BLOCK ? left : STREAM_BLOCK, err));
+				 left < SP_KEY_BLOCK ? left : SP_KEY_BLOCK, err));
 	}
 	*crc = sp_woven_stream_end(&stream);
 	atomic_fetch_add_explicit(&builder->put, sum_of_all(keys, count), memory_order_relaxed);
