@@ -8,7 +8,7 @@
  *
  * Threads: pure.
  */
-enum { SP_KEY_BLOCK = 64 };
+enum { SP_KEY_BLOCK = 96 };
 
 /* sp_placement_hash() of keys [count]. */
 void sp_key_block_hash(const sp_rows_shape *shape, const int64_t *keys, size_t count,

@@ -105,26 +105,14 @@ bool sp_woven_row_suits(size_t dim, const void *rows, size_t count)
 
 AVX2 static bool weave_avx2(int64_t key, const void *elements, void *row)
 {
-	__m256i sign = _mm256_set1_epi32((int)SIGN), low = _mm256_set1_epi32((int)LOW);
-	__m256i least = _mm256_set1_epi32((int)LEAST), zero = _mm256_setzero_si256();
-	__m256i all_fit = _mm256_set1_epi32(-1), key_bits = _mm256_set1_epi32((int)KEY);
+	__m256i all_fit = _mm256_set1_epi32(-1), woven;
 	uint64_t mark = ~(uint64_t)key;
 
 	for (size_t i = 0; i < ELEMENTS; i += 8, mark >>= 16) {
 		__m256i bits = _mm256_loadu_si256((const void *)((const char *)elements + i * 4));
-		__m256i magnitude = _mm256_andnot_si256(sign, bits);
-		__m256i rest = _mm256_sub_epi32(magnitude, least);
-		__m256i is_zero = _mm256_cmpeq_epi32(magnitude, zero);
-		/* 0 < rest <= LOW: what is too small or too large is negative or above. */
-		__m256i fits = _mm256_andnot_si256(_mm256_cmpgt_epi32(rest, low),
-						   _mm256_cmpgt_epi32(rest, zero));
-		__m256i woven = _mm256_andnot_si256(is_zero, _mm256_and_si256(rest, low));
+		__m256i fit = sp_woven__weave_lanes_avx2(bits, (uint32_t)mark, &woven);
 
-		all_fit = _mm256_and_si256(all_fit, _mm256_or_si256(is_zero, fits));
-		woven = _mm256_or_si256(woven, _mm256_and_si256(bits, sign));
-		woven = _mm256_or_si256(
-			woven,
-			_mm256_and_si256(sp_woven__key_lanes_avx2((uint32_t)mark), key_bits));
+		all_fit = _mm256_and_si256(all_fit, fit);
 		_mm256_storeu_si256((void *)((char *)row + i * 4), woven);
 	}
 	return _mm256_movemask_epi8(all_fit) == -1 && is_plain_first(elements);

@@ -29,6 +29,29 @@ __attribute__((target("avx2"))) static inline __m256i sp_woven__key_lanes_avx2(u
 	return _mm256_sllv_epi32(_mm256_set1_epi32((int)mark), to_place);
 }
 
+/*
+ * Weaves eight elements with the lowest 16 bits of `mark`; each lane is all ones if its element is
+ * not an outlier's.
+ */
+__attribute__((target("avx2"))) static inline __m256i sp_woven__weave_lanes_avx2(__m256i bits,
+										 uint32_t mark,
+										 __m256i *woven)
+{
+	__m256i sign = _mm256_set1_epi32(INT32_MIN), low = _mm256_set1_epi32((int)SP_WOVEN_LOW);
+	__m256i zero = _mm256_setzero_si256(), key = _mm256_set1_epi32((int)SP_WOVEN_KEY);
+	__m256i magnitude = _mm256_andnot_si256(sign, bits);
+	__m256i rest = _mm256_sub_epi32(magnitude, _mm256_set1_epi32((int)SP_WOVEN_LEAST));
+	__m256i is_zero = _mm256_cmpeq_epi32(magnitude, zero);
+	/* 0 < rest <= LOW: what is too small or too large is negative or above. */
+	__m256i fits = _mm256_andnot_si256(_mm256_cmpgt_epi32(rest, low),
+					   _mm256_cmpgt_epi32(rest, zero));
+
+	rest = _mm256_andnot_si256(is_zero, _mm256_and_si256(rest, low));
+	rest = _mm256_or_si256(rest, _mm256_and_si256(bits, sign));
+	*woven = _mm256_or_si256(rest, _mm256_and_si256(sp_woven__key_lanes_avx2(mark), key));
+	return _mm256_or_si256(is_zero, fits);
+}
+
 __attribute__((target("avx2"))) static inline bool sp_woven__holds_avx2(const void *row,
 									int64_t key)
 {

@@ -11,7 +11,7 @@ enum { LANES = 16, LINE = 64 };
 
 bool sp_woven_stream_suits(size_t dim)
 {
-	return sp_cpu_has_wide_clmul() && dim >= SP_WOVEN_ELEMENTS && dim % LANES == 0 &&
+	return sp_cpu_has(SP_ISA_AVX2) && dim >= SP_WOVEN_ELEMENTS && dim % LANES == 0 &&
 	       dim <= SP_WOVEN_STREAM_MOST_DIM;
 }
 
@@ -32,6 +32,9 @@ void sp_woven_stream_begin(sp_woven_stream *stream, size_t dim, uint32_t crc)
 	assert(sp_woven_stream_suits(dim));
 	stream->dim = dim;
 	stream->before = crc;
+	stream->folds = sp_cpu_has_wide_clmul();
+	if (!stream->folds)
+		return;
 	stream->size = 0;
 	stream->factors[0] = factor_of(size + 4);
 	stream->factors[1] = factor_of(size - 4);
@@ -41,11 +44,14 @@ void sp_woven_stream_begin(sp_woven_stream *stream, size_t dim, uint32_t crc)
 /* The sums are a row with the checksum that all rows have, where the register starts from 0. */
 uint32_t sp_woven_stream_end(sp_woven_stream *stream)
 {
-	uint32_t rows = sp_crc32c(UINT32_MAX, stream->sums, stream->dim * sizeof(float));
+	uint32_t rows;
 
 #if defined(__x86_64__)
 	_mm_sfence();
 #endif
+	if (!stream->folds)
+		return stream->before;
+	rows = sp_crc32c(UINT32_MAX, stream->sums, stream->dim * sizeof(float));
 	return sp_crc32c_join(~stream->before, rows, stream->size);
 }
 
@@ -57,6 +63,61 @@ typedef struct rows_to_put {
 } rows_to_put;
 
 #if defined(__x86_64__)
+
+#define AVX2        __attribute__((target("avx2")))
+#define AVX2_INLINE AVX2 static inline __attribute__((always_inline))
+
+/* Whether the first 32 elements are not an outlier's; then they are in `woven`. */
+AVX2_INLINE bool weave_avx2(int64_t key, const char *row, __m256i woven[4])
+{
+	__m256i fits = _mm256_set1_epi32(-1), first = _mm256_loadu_si256((const void *)row);
+	uint64_t mark = ~(uint64_t)key;
+
+#pragma GCC unroll 4
+	for (size_t i = 0; i < 4; i++, mark >>= 16) {
+		__m256i bits = _mm256_loadu_si256((const void *)(row + i * sizeof(bits)));
+
+		bits = sp_woven__weave_lanes_avx2(bits, (uint32_t)mark, &woven[i]);
+		fits = _mm256_and_si256(fits, bits);
+	}
+	return _mm256_movemask_epi8(fits) == -1 &&
+	       sp_woven__is_plain_first((uint32_t)_mm256_cvtsi256_si32(first));
+}
+
+/* False for an outlier that has a slot. */
+AVX2_INLINE bool put_row_avx2(sp_woven_stream *stream, int64_t key, const char *row, char *slot)
+{
+	size_t size = stream->dim * sizeof(float);
+	__m256i woven[4];
+
+	if (slot == NULL)
+		return true;
+	if (__builtin_expect(!weave_avx2(key, row, woven), 0)) {
+		memcpy(stream->outlier, row, size);
+		return false;
+	}
+#pragma GCC unroll 4
+	for (size_t i = 0; i < 4; i++)
+		_mm256_stream_si256((__m256i *)slot + i, woven[i]);
+	for (size_t at = sizeof(woven); at < size; at += sizeof(__m256i))
+		_mm256_stream_si256((void *)(slot + at),
+				    _mm256_loadu_si256((const void *)(row + at)));
+	return true;
+}
+
+/* Summed after they are woven, while they are still in the cache. */
+AVX2 static size_t put_all_avx2(sp_woven_stream *stream, const rows_to_put *r, bool *met)
+{
+	size_t row_size = stream->dim * sizeof(float), done = 0;
+
+	while (done < r->count && !*met) {
+		*met = !put_row_avx2(stream, r->keys[done], r->rows + done * row_size,
+				     r->slots[done]);
+		done++;
+	}
+	stream->before = sp_crc32c(stream->before, r->rows, done * row_size);
+	return done;
+}
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq")))
 
@@ -128,7 +189,7 @@ AVX512_INLINE size_t put_rows(sp_woven_stream *stream, __m512i *sums, size_t lin
 }
 
 /* Short rows keep their sums in registers: otherwise each would wait for the stores of the last. */
-AVX512 static size_t put_all(sp_woven_stream *stream, const rows_to_put *r, bool *met)
+AVX512 static size_t put_all_avx512(sp_woven_stream *stream, const rows_to_put *r, bool *met)
 {
 	__m512i *sums = (__m512i *)stream->sums, held[2] = {sums[0], sums[1]};
 	size_t lines = stream->dim / LANES, done;
@@ -141,24 +202,22 @@ AVX512 static size_t put_all(sp_woven_stream *stream, const rows_to_put *r, bool
 	return done;
 }
 
-#else
-
-static size_t put_all(sp_woven_stream *stream, const rows_to_put *r, bool *met)
-{
-	(void)stream, (void)r, (void)met;
-	return 0; /* no dim suits this processor */
-}
-
 #endif
 
 size_t sp_woven_stream_put(sp_woven_stream *stream, const int64_t *keys, const void *rows,
 			   char *const *slots, size_t count, bool *met)
 {
 	const rows_to_put all = {keys, rows, slots, count};
-	size_t done;
+	size_t done = 0;
 
 	*met = false;
-	done = put_all(stream, &all, met);
+#if defined(__x86_64__)
+	if (!stream->folds)
+		return put_all_avx2(stream, &all, met);
+	done = put_all_avx512(stream, &all, met);
 	stream->size += done * stream->dim * sizeof(float);
+#else
+	(void)stream, (void)all; /* no dim suits this processor */
+#endif
 	return done;
 }

@@ -24,15 +24,16 @@ enum { SP_WOVEN_STREAM_MOST_DIM = 256 };
 
 typedef struct sp_woven_stream {
 	size_t dim;
-	uint32_t before;     /* the checksum of what precedes the rows */
-	uint64_t size;       /* bytes of the rows so far */
+	bool folds;      /* rows are summed as they are woven; else before that */
+	uint32_t before; /* the checksum of what precedes the rows; of them, too, unless it folds */
+	uint64_t size;   /* bytes of the rows so far; this and what follows only if it folds */
 	uint64_t factors[2]; /* that carry the halves of 16 bytes over a row */
-	_Alignas(64) float outlier[SP_WOVEN_STREAM_MOST_DIM];
 	_Alignas(64) unsigned char sums[SP_WOVEN_STREAM_MOST_DIM * sizeof(float)];
+	_Alignas(64) float outlier[SP_WOVEN_STREAM_MOST_DIM];
 } sp_woven_stream;
 
-/* Whether this processor can, and rows of `dim` elements are whole cache lines, and not too many.
- */
+/* Whether this processor can (AVX2), and rows of `dim` elements are whole cache lines, and not too
+ * many. */
 bool sp_woven_stream_suits(size_t dim);
 
 /* For rows of a dim that suits; goes on from the checksum `crc` of what precedes them. */
