@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/op.h"
+#include "engine/static_shapes.h"
 
 /* Of a node that others are reduced with: each of these would have to wait for as many. */
 enum { MOST_CONTROLS = 8 };
@@ -14,6 +15,7 @@ typedef struct reduction {
 	bool *was_power; /* [nodes] a root that was a Pow */
 	bool *live;      /* [nodes] something that is wanted needs it */
 	uint32_t *edges; /* [nodes] that leave the node for a live one */
+	sp_static_shapes shapes;
 	sp_error *err;
 } reduction;
 
@@ -179,6 +181,12 @@ static bool is_one(const reduction *r, const sp_node *node, sp_port port)
 	       sp_tensor_f32(value)[0] == 1;
 }
 
+/* TensorFlow's optimizer leaves some operators alone where it knows nothing of the shape. */
+static bool is_open(const reduction *r, sp_port port)
+{
+	return sp_static_shape_of(&r->shapes, port).rank == SP_RANK_OPEN;
+}
+
 /* Log(x + 1) of a sum whose other side is `one`. */
 static sp_status take_log1p(reduction *r, sp_node *node, const sp_node *sum, size_t one)
 {
@@ -201,7 +209,8 @@ static sp_status look_at_log(reduction *r, sp_node *node)
 	for (size_t i = 0; i < 2; i++) {
 		from = behind(r, node, 0, sums[i], 2);
 		for (size_t side = 0; from != NULL && side < 2; side++)
-			if (is_one(r, node, from->inputs[1 - side]))
+			if (is_one(r, node, from->inputs[1 - side]) &&
+			    !is_open(r, from->inputs[side]))
 				return take_log1p(r, node, from, 1 - side);
 	}
 	return SP_OK;
@@ -211,7 +220,7 @@ static sp_status look_at_difference(reduction *r, sp_node *node)
 {
 	const sp_node *from = behind(r, node, 0, "Exp", 1);
 
-	if (from == NULL || !is_one(r, node, node->inputs[1]))
+	if (from == NULL || !is_one(r, node, node->inputs[1]) || is_open(r, from->inputs[0]))
 		return SP_OK;
 	SP_TRY(take_controls(r, node, node->inputs[0].node));
 	SP_TRY(take_controls(r, node, node->inputs[1].node));
@@ -243,7 +252,7 @@ static sp_status look_at_quotient(reduction *r, sp_node *node)
 {
 	uint32_t root = node->inputs[1].node;
 
-	if (is_one(r, node, node->inputs[0])) {
+	if (is_one(r, node, node->inputs[0]) && !is_open(r, node->inputs[1])) {
 		SP_TRY(take_controls(r, node, node->inputs[0].node));
 		replace(node, "Reciprocal", 1);
 		return reroute(r, node, 0, node->inputs[1]);
@@ -398,7 +407,9 @@ sp_status sp_graph_reduce_strength(sp_graph *graph, const bool *fed, const bool 
 	}
 	if (r.constant != NULL && r.was_power != NULL && r.live != NULL && r.edges != NULL) {
 		count_edges(&r);
-		status = walk(&r);
+		status = sp_static_shapes_infer(graph, fed, scratch, &r.shapes, err);
+		if (status == SP_OK)
+			status = walk(&r);
 	} else {
 		status = sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
 	}

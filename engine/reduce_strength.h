@@ -30,6 +30,9 @@
  *   Log(Softmax(x))                 LogSoftmax
  *   products with Transpose(y)      products that take y transposed
  *
+ * but for 1 / x, Log(x + 1) and Exp(x) - 1 of an x of which only a request says how many dimensions
+ * it has (static_shapes.h).
+ *
  * It also takes a common factor out of a sum (p x + q x) where it can tell that the shapes are the
  * same; that is left as it is, and a last bit can be another: 2^-11 in half, 2^-8 in bfloat16.
  *

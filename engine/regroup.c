@@ -438,7 +438,7 @@ static sp_status set_inputs(regrouping *r, uint32_t i, sp_port a, sp_port b)
 	inputs[0] = a;
 	inputs[1] = b;
 	r->graph->nodes[i].inputs = inputs;
-	r->shapes.shapes[i].rank = -1; /* it has another one now, which TensorFlow forgets, too */
+	r->shapes.shapes[i].rank = SP_RANK_UNKNOWN; /* it has another one now, which TensorFlow forgets, too */
 	return SP_OK;
 }
 

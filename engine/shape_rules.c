@@ -75,8 +75,10 @@ static shape merge(const shape *a, const shape *b)
 	bool a_says_all = true, b_says_all = true;
 	shape out;
 
-	if (a->rank < 0 || b->rank < 0)
-		return a->rank < 0 ? *b : *a;
+	if (a->rank == SP_RANK_UNKNOWN || b->rank == SP_RANK_UNKNOWN)
+		return a->rank > b->rank ? *a : *b;
+	if (a->rank == SP_RANK_OPEN || b->rank == SP_RANK_OPEN)
+		return a->rank == SP_RANK_OPEN ? *b : *a;
 	if (a->rank != b->rank)
 		return sp_shapes__unknown();
 	for (int32_t i = 0; i < a->rank; i++) {
@@ -108,10 +110,19 @@ static shape broadcast(sp_shape_inference *in, const shape *a, const shape *b)
 	int32_t shift = longer->rank - other->rank;
 
 	if (other->rank < 0)
-		return sp_shapes__unknown();
+		return *other;
 	for (int32_t i = shift; i < out.rank; i++)
 		out.dims[i] = broadcast_dim(in, out.dims[i], other->dims[i - shift]);
 	return out;
+}
+
+/* False for a rule that needs a rank and has none; then what is known of its output is as little.
+ */
+static bool is_known(const shape *from, shape *out)
+{
+	if (from->rank < 0)
+		*out = *from;
+	return from->rank >= 0;
 }
 
 /* The shape that the elements of input k are. */
@@ -282,7 +293,7 @@ static void expand(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape from = sp_shapes__input(in, node, 0);
 	int32_t axis;
 
-	if (from.rank < 0 || !axis_of(in, node, 1, from.rank + 1, &axis))
+	if (!is_known(&from, out) || !axis_of(in, node, 1, from.rank + 1, &axis))
 		return;
 	*out = sp_shapes__scalar();
 	for (int32_t i = 0; i <= from.rank; i++) {
@@ -299,7 +310,7 @@ static void squeeze(sp_shape_inference *in, const sp_node *node, shape *out)
 	const sp_attr *dims;
 	bool gone[SP_MAX_RANK] = {false};
 
-	if (from.rank < 0 ||
+	if (!is_known(&from, out) ||
 	    sp_node_attr_list(node, "squeeze_dims", SP_ATTR_INT, &dims, NULL) != SP_OK)
 		return;
 	for (size_t i = 0; i < dims->count; i++) {
@@ -472,7 +483,7 @@ static void strided_slice(sp_shape_inference *in, const sp_node *node, shape *ou
 	shape from = sp_shapes__input(in, node, 0);
 	int32_t at = 0, taken = 0, ellipses = 0, count;
 
-	if (from.rank < 0 || !sp_shapes__has_slices(in, node))
+	if (!is_known(&from, out) || !sp_shapes__has_slices(in, node))
 		return;
 	count = (int32_t)sp_shapes__constant(in, node, 1)->count;
 	for (int32_t i = 0; i < count; i++) {
@@ -566,7 +577,7 @@ static void reduce(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape from = sp_shapes__input(in, node, 0);
 	bool keep = attr_bool(node, "keep_dims"), gone[SP_MAX_RANK] = {false};
 
-	if (from.rank < 0 || axes == NULL)
+	if (!is_known(&from, out) || axes == NULL)
 		return;
 	for (size_t i = 0; i < axes->count; i++) {
 		int64_t at = sp_tensor_index(axes, i);

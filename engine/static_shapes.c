@@ -19,7 +19,7 @@ shape sp_shapes__input(const sp_shape_inference *in, const sp_node *node, size_t
 
 const shape *sp_shapes__list(const sp_shape_inference *in, const sp_node *node, size_t k)
 {
-	static const shape none = {.rank = -1};
+	static const shape none = {.rank = SP_RANK_UNKNOWN};
 
 	return k < node->input_count && node->inputs[k].port == 0 ? &in->lists[node->inputs[k].node]
 								  : &none;
@@ -54,6 +54,8 @@ static void look_at(sp_shape_inference *in, size_t i)
 	const sp_shape_rule *rule;
 
 	in->shapes[i] = in->lists[i] = sp_shapes__unknown();
+	if (in->fed[i])
+		in->shapes[i].rank = SP_RANK_OPEN;
 	if (in->fed[i] || node->op == NULL)
 		return;
 	rule = sp_shapes__rule(node->op_name);

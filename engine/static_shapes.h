@@ -18,8 +18,15 @@
  * get lost where it loses them (slices with strides, packed sizes).  Operators that are not in the
  * list of shape_rules.c make shapes of which nothing is known.
  */
+enum {
+	SP_RANK_UNKNOWN =
+		-1, /* nothing is known, though TensorFlow's optimizer may know something */
+	SP_RANK_OPEN =
+		-2, /* nothing is known, and it knows nothing either: it comes with a request */
+};
+
 typedef struct sp_static_shape {
-	int32_t rank; /* -1: nothing is known, not even the rank */
+	int32_t rank; /* or one of these */
 	int64_t dims[SP_MAX_RANK];
 } sp_static_shape;
 

@@ -39,7 +39,7 @@ static inline int64_t sp_shapes__new_name(sp_shape_inference *in)
 
 static inline sp_static_shape sp_shapes__unknown(void)
 {
-	return (sp_static_shape){.rank = -1};
+	return (sp_static_shape){.rank = SP_RANK_UNKNOWN};
 }
 
 static inline sp_static_shape sp_shapes__scalar(void)

@@ -86,7 +86,21 @@ def wide(x):
     return double + tf.cast(weights("wide", WIDTH), tf.float64) + tf.abs(double) * double
 
 
-PATTERNS = [cross, attention, normalised, divided, powered, chain, many, nested, narrow, wide]
+def logs(x):
+    """Errors of a last bit are as large as the result."""
+    return (tf.math.log(tf.square(x) * 1e-5 + 1.0) - tf.square(x) * 1e-5) * 1e5
+
+
+def exps(x):
+    return (tf.exp(x * 1e-3) - 1.0 - x * 1e-3) * 1e5
+
+
+def inverse(x):
+    """The last bits of 1 / x, which a reciprocal has others of."""
+    return tf.math.floormod(tf.abs(1.0 / (tf.square(x) + 1.0)) * 2.0**22, 64.0)
+
+
+PATTERNS = [cross, attention, normalised, divided, powered, chain, many, nested, narrow, wide, logs, exps, inverse]
 
 
 def main():
@@ -105,7 +119,8 @@ def main():
     feeds = [{"x": rng.normal(size=(b, WIDTH)).astype("f4")} for b in (1, 2, 9)]
     case.add_requests(folder, answers(folder + "/model", feeds))
     case.finish(folder, "sums and products in the order that TensorFlow's optimizer takes: cross layers, attention, normalisations, "
-                        "chains, sums of many, in float, half and double, and the same of what is fed, which keep theirs",
+                        "chains, sums of many, in float, half and double, logarithms, exponentials and inverses, and the same of "
+                        "what is fed, which keep theirs",
                 "Made by scripts/golden/make_regrouped.py with TensorFlow %s on CPU, seeded random weights; answers by "
                 "TensorFlow's session with one thread.  Apache-2.0, like the project." % tf.__version__)
 

@@ -310,6 +310,44 @@ static void functions_and_products_are_what_tensorflow_makes_of_them(void **stat
 	assert_int_equal(input_of("other", 1), sp_number_of("moved"));
 }
 
+/* Behind a product of matrices there are two dimensions; of what is fed nothing is known. */
+static void what_may_have_any_shape_keeps_its_functions(void **state)
+{
+	const sp_tensor one = {.dtype = SP_FLOAT, .count = 1, .data = &(float){1}};
+	const sp_node_def nodes[] = {
+		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("1", "Const"), ATTRS(TENSOR("value", &one))},
+		{NODE("rows", "MatMul"), INPUTS("x", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("sum", "AddV2"), INPUTS("1", "rows"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("log1p", "Log"), INPUTS("sum"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("exp", "Exp"), INPUTS("rows"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("expm1", "Sub"), INPUTS("exp", "1"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("inverse", "RealDiv"), INPUTS("1", "rows"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("fed sum", "AddV2"), INPUTS("1", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("fed log1p", "Log"), INPUTS("fed sum"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("fed exp", "Exp"), INPUTS("x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("fed expm1", "Sub"), INPUTS("fed exp", "1"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("fed inverse", "RealDiv"), INPUTS("1", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("end", "IdentityN"),
+		 INPUTS("log1p", "expm1", "inverse", "fed log1p", "fed expm1", "fed inverse")},
+	};
+	bool *fed, *kept;
+
+	(void)state;
+	simplify(nodes, COUNT(nodes), NULL);
+	fed = sp_imported_placeholders();
+	kept = sp_imported_placeholders();
+	kept[sp_number_of("end")] = true;
+	assert_ok(sp_graph_reduce_strength(&sp_imported, fed, kept, &sp_imported_err),
+		  &sp_imported_err);
+	assert_string_equal(op_of("log1p"), "Log1p");
+	assert_string_equal(op_of("expm1"), "Expm1");
+	assert_string_equal(op_of("inverse"), "Reciprocal");
+	assert_string_equal(op_of("fed log1p"), "Log");
+	assert_string_equal(op_of("fed expm1"), "Sub");
+	assert_string_equal(op_of("fed inverse"), "RealDiv");
+}
+
 /* Whether the node waits for "check", and for nothing else. */
 static bool waits(const char *name)
 {
@@ -382,6 +420,7 @@ int main(void)
 		TEST(nodes_go_behind_what_they_need),
 		TEST(powers_and_quotients_are_what_tensorflow_makes_of_them),
 		TEST(functions_and_products_are_what_tensorflow_makes_of_them),
+		TEST(what_may_have_any_shape_keeps_its_functions),
 		TEST(what_a_left_out_node_waits_for_its_reader_waits_for),
 		TEST(nodes_in_a_circle_are_refused),
 	};

@@ -2,6 +2,7 @@
 #include "tests/support/cmocka.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "engine/static_shapes.h"
 #include "tests/support/imported_graph.h"
@@ -22,12 +23,15 @@ static sp_static_shape shape_of(const char *name)
 	return sp_static_shape_of(&shapes, (sp_port){sp_number_of(name), 0});
 }
 
-/* "[?,4]", or "?" when not even the rank is known. */
+/* "[?,4]", "?" when not even the rank is known, or "fed" when that is because it is. */
 static void assert_shape(const char *name, const char *expected)
 {
 	sp_static_shape shape = shape_of(name);
 	char text[128] = "?";
 	size_t used = 0;
+
+	if (shape.rank == SP_RANK_OPEN)
+		strcpy(text, "fed");
 
 	for (int32_t i = 0; i < shape.rank; i++) {
 		const char *before = i == 0 ? "[" : ",";
@@ -109,19 +113,22 @@ static void layers_keep_the_rows(void **state)
 		{NODE("centred", "Sub"), INPUTS("relu", "mean")},
 		{NODE("both", "Sub"), INPUTS("relu", "fed product")},
 		{NODE("with fed", "Sub"), INPUTS("relu", "x")},
+		{NODE("sum of fed", "Sum"), INPUTS("with fed", "-1")},
+		{NODE("other", "Einsum"), INPUTS("relu")},
+		{NODE("sum of other", "Sum"), INPUTS("other", "-1")},
 		{NODE("joined", "ConcatV2"), INPUTS("relu", "m", "-1")},
 		{NODE("under", "ConcatV2"), INPUTS("m", "m", "0")},
 		{NODE("with what is fed", "ConcatV2"), INPUTS("relu", "x", "1")},
 		{NODE("all", "AddN"), INPUTS("x", "relu", "fed product")},
 		{NODE("end", "IdentityN"),
 		 INPUTS("abs", "turned", "sum", "centred", "both", "with fed", "joined", "under",
-			"with what is fed", "all")},
+			"with what is fed", "all", "sum of fed", "sum of other")},
 	};
 
 	(void)state;
 	infer(nodes, COUNT(nodes));
-	assert_shape("x", "?");
-	assert_shape("abs", "?");
+	assert_shape("x", "fed");
+	assert_shape("abs", "fed");
 	assert_shape("m", "[?,4]");
 	assert_shape("product", "[?,8]");
 	assert_shape("fed product", "[?,8]");
@@ -130,7 +137,9 @@ static void layers_keep_the_rows(void **state)
 	assert_shape("sum", "[?]");
 	assert_shape("centred", "[?,8]");
 	assert_shape("both", "[?,8]");
-	assert_shape("with fed", "?");
+	assert_shape("with fed", "fed");
+	assert_shape("sum of fed", "fed");
+	assert_shape("sum of other", "?");
 	assert_shape("joined", "[?,12]");
 	assert_shape("under", "[?,4]");
 	assert_shape("with what is fed", "[?,?]");
