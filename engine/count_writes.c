@@ -3,20 +3,27 @@
 #include <string.h>
 
 #include "engine/op.h"
+#include "engine/variable_handles.h"
 
 /*
  * First what every node follows from: constants, one variable, or more than that.  Then each
  * variable with writes is looked at by itself; there are few.
  */
-enum { CONSTANT = UINT32_MAX - 1, MORE = UINT32_MAX };
+enum { CONSTANT = UINT32_MAX - 1, MORE = SP_NO_VARIABLE };
+
+/* Variables that are looked at, each of which takes a walk over the graph: keeps hostile ones
+ * linear. */
+enum { MOST_VARIABLES = 1024 };
 
 typedef struct counting {
 	sp_graph *graph;
-	bool *is_fed;      /* [nodes] */
-	bool *is_fetched;  /* [nodes] */
-	uint32_t *follows; /* [nodes] CONSTANT, MORE, or the handle of the one variable */
-	bool *is_read;     /* [nodes] somebody reads a value of this node */
-	bool *has_part;    /* [nodes] for shows() */
+	const uint32_t *variables; /* [nodes] */
+	bool *is_fed;              /* [nodes] */
+	bool *is_fetched;          /* [nodes] */
+	uint32_t *follows;         /* [nodes] CONSTANT, MORE, or the handle of the one variable */
+	bool *is_read;             /* [nodes] somebody reads a value of this node */
+	bool *has_part;            /* [nodes] for shows() */
+	bool *is_looked_at;        /* [nodes] of a variable's first handle */
 } counting;
 
 static bool is_op(const sp_node *node, const char *name)
@@ -28,42 +35,6 @@ static bool is_write(const sp_node *node)
 {
 	return is_op(node, "AssignVariableOp") || is_op(node, "AssignAddVariableOp") ||
 	       is_op(node, "AssignSubVariableOp");
-}
-
-/* The first node that is a handle of the same variable: what stands for it. */
-static uint32_t first_handle(const sp_graph *graph, uint32_t handle)
-{
-	const sp_node *node = &graph->nodes[handle];
-	sp_bytes name, container, other_name, other_container;
-
-	if (sp_node_attr_bytes(node, "shared_name", "", &name, NULL) != SP_OK ||
-	    sp_node_attr_bytes(node, "container", "", &container, NULL) != SP_OK || name.size == 0)
-		return handle;
-	for (uint32_t i = 0; i < handle; i++) {
-		const sp_node *other = &graph->nodes[i];
-
-		if (is_op(other, "VarHandleOp") &&
-		    sp_node_attr_bytes(other, "shared_name", "", &other_name, NULL) == SP_OK &&
-		    sp_node_attr_bytes(other, "container", "", &other_container, NULL) == SP_OK &&
-		    sp_bytes_equal(name, other_name) && sp_bytes_equal(container, other_container))
-			return i;
-	}
-	return handle;
-}
-
-/* The handle that input 0 of a node is, names of it left out; MORE when it is none. */
-static uint32_t handle_of(const sp_graph *graph, const sp_node *node)
-{
-	if (node->input_count == 0)
-		return MORE;
-	for (sp_port at = node->inputs[0];; at = graph->nodes[at.node].inputs[0]) {
-		const sp_node *source = &graph->nodes[at.node];
-
-		if (is_op(source, "VarHandleOp"))
-			return first_handle(graph, at.node);
-		if (!is_op(source, "Identity") || source->input_count == 0)
-			return MORE;
-	}
 }
 
 static uint32_t joined(uint32_t a, uint32_t b)
@@ -83,7 +54,7 @@ static uint32_t find_source(const counting *co, const sp_node *node)
 	if (node->op == NULL || node->region != 0)
 		return MORE;
 	if (is_op(node, "ReadVariableOp"))
-		return handle_of(co->graph, node);
+		return sp_variable_of(co->variables, node);
 	if ((node->op->flags & varying) != 0)
 		return MORE;
 	for (size_t i = 0; i < node->input_count; i++)
@@ -142,12 +113,14 @@ static bool shows(const counting *co, uint32_t handle)
 
 	for (uint32_t i = 0; i < graph->node_count; i++) {
 		const sp_node *node = &graph->nodes[i];
-		bool has_part = is_op(node, "ReadVariableOp") && handle_of(graph, node) == handle;
+		bool has_part = is_op(node, "ReadVariableOp") &&
+				sp_variable_of(co->variables, node) == handle;
 
 		for (size_t k = 0; k < node->input_count; k++)
 			has_part |= co->has_part[node->inputs[k].node];
 		co->has_part[i] = has_part && node->op != NULL && !is_random(node) &&
-				  !(is_write(node) && handle_of(graph, node) == handle);
+				  !(is_write(node) &&
+				    sp_variable_of(co->variables, node) == handle);
 		if (has_part && (node->op == NULL ||
 				 (co->has_part[i] && (co->is_fetched[i] || node->region != 0 ||
 						      (node->op->flags & doing) != 0))))
@@ -163,7 +136,8 @@ static bool is_count(const counting *co, uint32_t handle)
 	if (!is_small(&graph->nodes[handle]) || shows(co, handle))
 		return false;
 	for (uint32_t i = 0; i < graph->node_count; i++)
-		if (is_write(&graph->nodes[i]) && handle_of(graph, &graph->nodes[i]) == handle &&
+		if (is_write(&graph->nodes[i]) &&
+		    sp_variable_of(co->variables, &graph->nodes[i]) == handle &&
 		    !counts(co, i, handle))
 			return false;
 	return true;
@@ -183,7 +157,7 @@ static void take(const counting *co, uint32_t handle)
 		sp_node *node = &graph->nodes[i];
 
 		if ((!is_write(node) && !is_op(node, "ReadVariableOp")) ||
-		    handle_of(graph, node) != handle)
+		    sp_variable_of(co->variables, node) != handle)
 			continue;
 		if (is_op(node, "ReadVariableOp"))
 			set_op(node, "_ReadCount");
@@ -226,17 +200,21 @@ sp_status sp_graph_take_counts(sp_graph *graph, const sp_count_ends *ends, sp_er
 	co.follows = sp_arena_array(graph->arena, graph->node_count, sizeof(*co.follows));
 	co.is_read = mark(graph, NULL, 0);
 	co.has_part = mark(graph, NULL, 0);
+	co.is_looked_at = mark(graph, NULL, 0);
 	if (co.is_fed == NULL || co.is_fetched == NULL || co.follows == NULL ||
-	    co.is_read == NULL || co.has_part == NULL)
+	    co.is_read == NULL || co.has_part == NULL || co.is_looked_at == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
+	SP_TRY(sp_graph_find_variables(graph, &co.variables, err));
 	look(&co);
-	for (uint32_t i = 0; i < graph->node_count; i++) {
-		uint32_t handle;
+	for (size_t i = 0, looks = 0; i < graph->node_count && looks < MOST_VARIABLES; i++) {
+		uint32_t handle = sp_variable_of(co.variables, &graph->nodes[i]);
 
-		if (!is_write(&graph->nodes[i]))
+		if (!is_write(&graph->nodes[i]) || handle == SP_NO_VARIABLE ||
+		    co.is_looked_at[handle])
 			continue;
-		handle = handle_of(graph, &graph->nodes[i]);
-		if (handle < graph->node_count && is_count(&co, handle))
+		co.is_looked_at[handle] = true;
+		looks++;
+		if (is_count(&co, handle))
 			take(&co, handle);
 	}
 	return SP_OK;

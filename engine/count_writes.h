@@ -27,7 +27,8 @@ typedef struct sp_count_ends {
  * AssignVariableOp, AssignAddVariableOp or AssignSubVariableOp outside of conditions and loops,
  * of a value that follows from its own reads and from constants alone, and where it is
  * declared to be of SP_COUNT_BYTES at most.  Its reads and writes become operators of our own.
- * Any other write stays what it is, and is refused where a signature reaches it.
+ * Any other write stays what it is, and is refused where a signature reaches it; so do those of
+ * more than a thousand variables.
  *
  * For the graph of signatures, after sp_graph_take_constant_writes().
  */

@@ -10,6 +10,7 @@
 #include "engine/fuse.h"
 #include "engine/import.h"
 #include "engine/lower.h"
+#include "engine/unseen_writes.h"
 #include "model_loader/descriptor_files.h"
 #include "model_loader/fed_nodes.h"
 #include "model_loader/model_internal.h"
@@ -212,8 +213,8 @@ static void add_nodes(const sp_graph *graph, const sp_tensor_info *tensors, size
 	}
 }
 
-/* Of all signatures: what requests may give and what they are answered. */
-static sp_status take_counts(sp_model *model, sp_error *err)
+/* What signatures write, by what requests may give to all of them and what they are answered. */
+static sp_status take_writes(sp_model *model, sp_error *err)
 {
 	const sp_saved_model *saved = &model->saved;
 	size_t inputs = 0, outputs = 0;
@@ -237,6 +238,7 @@ static sp_status take_counts(sp_model *model, sp_error *err)
 		add_nodes(&model->graph, signature->outputs, signature->output_count, fetched,
 			  &ends.fetched_count);
 	}
+	SP_TRY(sp_graph_drop_unseen_writes(&model->graph, fetched, ends.fetched_count, err));
 	return sp_graph_take_counts(&model->graph, &ends, err);
 }
 
@@ -265,7 +267,7 @@ static sp_status import_graph(sp_model *model, sp_error *err)
 			       model->arena, err));
 	SP_TRY(sp_graph_lower(&model->graph, err));
 	SP_TRY(sp_graph_take_constant_writes(&model->graph, err));
-	return take_counts(model, err);
+	return take_writes(model, err);
 }
 
 static sp_status find_ports(sp_model *model, const sp_tensor_info *tensors, size_t count,

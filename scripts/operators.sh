@@ -55,6 +55,7 @@ called.  Loops of `Enter`, `Merge`, `Switch`, `LoopCond`, `NextIteration` and `E
 the array's own.  `XlaDot` and `XlaDotV2` of float become `MatMul` where the file notes that both operands are matrices.
 A `ScatterUpdate` of constants, which says the same in every request, becomes a `TensorScatterUpdate`
 (`engine/constant_writes.h`), and an `AssignVariableOp` of what the variable was read to hold, a `NoOp`.
+So do writes of variables that no answer of any signature shows, as those of metrics (`engine/unseen_writes.h`).
 Writes of small variables whose next value follows from the one before and from constants, and of which nothing but random
 numbers comes, are kept by each session (`engine/count_writes.h`).
 

@@ -5,6 +5,7 @@
 #include "engine/fuse.h"
 #include "engine/import.h"
 #include "engine/lower.h"
+#include "engine/unseen_writes.h"
 
 enum { MAX_ENDS = COUNT(((sp_ends *)0)->feeds) };
 
@@ -50,14 +51,17 @@ static sp_status find_nodes(sp_small_graph *g, const char *const names[MAX_ENDS]
 	return SP_OK;
 }
 
-static sp_status take_counts(sp_small_graph *g, const sp_ends *ends)
+static sp_status take_writes(sp_small_graph *g, const sp_ends *ends)
 {
 	uint32_t fed[MAX_ENDS], fetched[MAX_ENDS];
 	sp_count_ends nodes = {.fed = fed, .fetched = fetched};
 
 	SP_TRY(find_nodes(g, ends->feeds, fed, &nodes.fed_count));
-	if (!ends->looks_at_counts)
+	if (!ends->looks_at_counts) {
 		SP_TRY(find_nodes(g, ends->fetches, fetched, &nodes.fetched_count));
+		SP_TRY(sp_graph_drop_unseen_writes(&g->graph, fetched, nodes.fetched_count,
+						   &g->err));
+	}
 	return sp_graph_take_counts(&g->graph, &nodes, &g->err);
 }
 
@@ -75,7 +79,7 @@ static sp_status import(sp_small_graph *g, const sp_ends *ends)
 	if (ends->loading)
 		return SP_OK;
 	SP_TRY(sp_graph_take_constant_writes(&g->graph, &g->err));
-	return take_counts(g, ends);
+	return take_writes(g, ends);
 }
 
 static sp_status find_ports(sp_small_graph *g, const char *const names[MAX_ENDS], sp_port *ports,

@@ -201,7 +201,7 @@ static void what_another_variable_holds_may_not(void **state)
 		HANDLES,
 		{NODE("read", "ReadVariableOp"), INPUTS("w"), ATTRS(IS_FLOAT)},
 		{NODE("back", "AssignVariableOp"), INPUTS("v", "read"), ATTRS(IS_FLOAT)},
-		{NODE("value", "Identity"), INPUTS("read", "^back")},
+		{NODE("value", "ReadVariableOp"), INPUTS("v", "^back"), ATTRS(IS_FLOAT)},
 	};
 
 	(void)state;

@@ -614,7 +614,8 @@ static void a_change_of_state_outside_branches_is_refused_at_once(void **state)
 		{NODE("x", "Placeholder"), INT32_INPUT},
 		VARIABLE("v"),
 		{NODE("set", "AssignVariableOp"), INPUTS("v", "x")},
-		{NODE("out", "Identity"), INPUTS("x", "^set")},
+		{NODE("out", "ReadVariableOp"), INPUTS("v", "^set"),
+		 ATTRS(TYPE("dtype", SP_INT32))},
 	};
 	const sp_node_def reading[] = {
 		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_STRING))},
@@ -648,7 +649,9 @@ static sp_status compile_decided(bool training, const char *predicate, const cha
 		{NODE("p", "Identity"), INPUTS(predicate)},
 		VARIABLE("v"),
 		{NODE("count", "AssignAddVariableOp"), INPUTS("v", "x")},
-		{NODE("trained", "AddV2"), INPUTS("x", "x", "^count")},
+		{NODE("seen", "ReadVariableOp"), INPUTS("v", "^count"),
+		 ATTRS(TYPE("dtype", SP_INT32))},
+		{NODE("trained", "AddV2"), INPUTS("x", "seen")},
 		{NODE("s", "Switch"), INPUTS("trained", "p")},
 		{NODE("t", "Switch"), INPUTS("x", "p")},
 		{NODE("out", "Merge"), INPUTS(first, second)},
