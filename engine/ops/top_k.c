@@ -5,15 +5,16 @@
 #include "engine/ops/rank_key.h"
 
 /*
- * TopK, TopKV2, ApproxTopK: the k largest of each row, largest first, and where they stood; of
- * equal ones the earlier first.  NaN comes last, but in a whole row of few.  With
- * sorted=false TensorFlow allows any order; it is the same here.
+ * TopK, TopKV2, ApproxTopK: the k largest of each row and where they stood: largest first, of equal
+ * ones the earlier first.  With sorted=false several that are not the whole row come in the order
+ * of the heap that they were chosen with, as in TensorFlow.  A NaN is neither larger nor smaller
+ * than anything: what comes of a row with NaNs follows from the comparisons that are made.
  */
 
 typedef struct top_k_state {
 	sp_dtype index_dtype;
 	int64_t k; /* of TopK, which has it as an attribute */
-	bool k_is_input;
+	bool k_is_input, sorted;
 } top_k_state;
 
 /* A candidate. */
@@ -22,6 +23,9 @@ typedef struct entry {
 	size_t index;
 } entry;
 
+/* The key of a NaN, below that of any number; integers have no NaN, and may have this key. */
+static const uint64_t NAN_KEY = 0;
+
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	top_k_state *state = sp_prepare_state(prepare, sizeof(*state));
@@ -29,6 +33,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	state->k_is_input = true;
+	SP_TRY(sp_node_attr_bool(prepare->node, "sorted", true, &state->sorted, err));
 	SP_TRY(sp_array__prepare(prepare, 2, err));
 	if (!sp_rank_key__has(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
@@ -53,6 +58,7 @@ static sp_status prepare_top_k(sp_prepare *prepare, sp_error *err)
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	SP_TRY(sp_node_attr_int(prepare->node, "k", -1, &state->k, err));
 	state->index_dtype = SP_INT32;
+	SP_TRY(sp_node_attr_bool(prepare->node, "sorted", true, &state->sorted, err));
 	SP_TRY(sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err));
 	prepare->out_dtypes[1] = SP_INT32;
 	return SP_OK;
@@ -74,56 +80,90 @@ static sp_status prepare_approximate(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-static inline bool is_worse(entry a, entry b)
+/* The larger one, and of equal ones the earlier. */
+static inline bool is_better(entry a, entry b, bool has_nan)
 {
-	return a.key != b.key ? a.key < b.key : a.index > b.index;
+	bool differ = a.key != b.key && !(has_nan && (a.key == NAN_KEY || b.key == NAN_KEY));
+
+	return differ ? a.key > b.key : a.index < b.index;
 }
 
-/* Lets heap[at] sink to where both children are better. */
-static void sink(entry *heap, size_t n, size_t at)
+/* Fills the hole with `moved` and lets that rise, at most to `top`, past those that are better. */
+static void rise(entry *heap, size_t hole, size_t top, entry moved, bool has_nan)
 {
-	entry moved = heap[at];
-
-	for (;;) {
-		size_t child = 2 * at + 1;
-
-		if (child >= n)
-			break;
-		if (child + 1 < n && is_worse(heap[child + 1], heap[child]))
-			child++;
-		if (!is_worse(heap[child], moved))
-			break;
-		heap[at] = heap[child];
-		at = child;
+	while (hole > top && is_better(heap[(hole - 1) / 2], moved, has_nan)) {
+		heap[hole] = heap[(hole - 1) / 2];
+		hole = (hole - 1) / 2;
 	}
-	heap[at] = moved;
+	heap[hole] = moved;
 }
 
 /*
- * The best k of the keys, best first.  A heap with the worst of them on top
- * takes each key that beats it; taking the top away again and again sorts it.
+ * Puts `moved` into the heap of n at the hole `top`: the hole sinks to the end along the worse
+ * children, and `moved` rises from there.
  */
-static void select_best(entry *heap, size_t k, const uint64_t *keys, size_t n)
+static void fill_hole(entry *heap, size_t n, size_t top, entry moved, bool has_nan)
 {
-	for (size_t i = 0; i < k; i++)
+	size_t hole = top, child;
+
+	while ((child = 2 * hole + 2) < n) {
+		if (is_better(heap[child], heap[child - 1], has_nan))
+			child--;
+		heap[hole] = heap[child];
+		hole = child;
+	}
+	if (child == n) {
+		heap[hole] = heap[n - 1];
+		hole = n - 1;
+	}
+	rise(heap, hole, top, moved, has_nan);
+}
+
+/* The worst of n goes to the end; the others are a heap. */
+static void pop_worst(entry *heap, size_t n, bool has_nan)
+{
+	entry last = heap[n - 1];
+
+	heap[n - 1] = heap[0];
+	fill_hole(heap, n - 1, 0, last, has_nan);
+}
+
+/*
+ * The best k of n > k, in a heap with the worst of them on top, whose place a candidate takes that
+ * beats it.  There is room for one more, which the first k + 1 are chosen in.
+ */
+static void select_best(entry *heap, size_t k, const uint64_t *keys, size_t n, bool has_nan)
+{
+	for (size_t i = 0; i <= k; i++)
 		heap[i] = (entry){keys[i], i};
-	for (size_t i = k / 2; i-- > 0;)
-		sink(heap, k, i);
-	for (size_t i = k; i < n; i++) {
+	for (size_t i = (k + 1) / 2; i-- > 0;)
+		fill_hole(heap, k + 1, i, heap[i], has_nan);
+	pop_worst(heap, k + 1, has_nan);
+	for (size_t i = k + 1; i < n; i++) {
 		entry candidate = {keys[i], i};
 
-		if (is_worse(heap[0], candidate)) {
-			heap[0] = candidate;
-			sink(heap, k, 0);
-		}
+		if (!is_better(candidate, heap[0], has_nan))
+			continue;
+		pop_worst(heap, k, has_nan);
+		rise(heap, k - 1, 0, candidate, has_nan);
 	}
-	for (size_t left = k; left-- > 1;) {
-		entry worst = heap[0];
+}
 
-		heap[0] = heap[left];
-		heap[left] = worst;
-		sink(heap, left, 0);
-	}
+/* Best first. */
+static void sort_heap(entry *heap, size_t n, bool has_nan)
+{
+	for (; n > 1; n--)
+		pop_worst(heap, n, has_nan);
+}
+
+/* A whole row, best first. */
+static void sort_all(entry *heap, const uint64_t *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		heap[i] = (entry){keys[i], i};
+	for (size_t i = n / 2; i-- > 0;)
+		fill_hole(heap, n, i, heap[i], false);
+	sort_heap(heap, n, false);
 }
 
 /*
@@ -135,9 +175,7 @@ enum { FEW = 16 };
 
 static bool beats(entry a, entry b)
 {
-	const uint64_t nan = 0; /* below the key of any number */
-
-	return a.key != nan && b.key != nan && a.key > b.key;
+	return a.key != NAN_KEY && b.key != NAN_KEY && a.key > b.key;
 }
 
 static void sort_few(entry *best, const uint64_t *keys, size_t n)
@@ -154,6 +192,20 @@ static void sort_few(entry *best, const uint64_t *keys, size_t n)
 			for (; at > 0 && beats(new, best[at - 1]); at--)
 				best[at] = best[at - 1];
 		best[at] = new;
+	}
+}
+
+static void find_best(const top_k_state *state, entry *best, size_t k, const uint64_t *keys,
+		      size_t n, bool has_nan)
+{
+	if (k == n && k <= FEW && has_nan) {
+		sort_few(best, keys, n);
+	} else if (k == n) {
+		sort_all(best, keys, n);
+	} else {
+		select_best(best, k, keys, n, has_nan);
+		if (state->sorted)
+			sort_heap(best, k, has_nan);
 	}
 }
 
@@ -210,16 +262,14 @@ static sp_status run(const sp_call *call)
 	if (call->out[0]->count == 0)
 		return SP_OK;
 	keys = sp_call_bytes(call, (size_t)columns, sizeof(*keys));
-	best = sp_call_bytes(call, (size_t)k, sizeof(*best));
+	best = sp_call_bytes(call, (size_t)k + 1, sizeof(*best));
 	if (keys == NULL || best == NULL)
 		return sp_call_no_memory(call);
 	for (size_t row = 0; row < in->count / (size_t)columns; row++) {
 		sp_rank_key__read(keys, in->dtype, in->data, row * (size_t)columns,
 				  (size_t)columns);
-		if (k == columns && k <= FEW && sp_dtype_is_floating(in->dtype))
-			sort_few(best, keys, (size_t)k);
-		else
-			select_best(best, (size_t)k, keys, (size_t)columns);
+		find_best(state, best, (size_t)k, keys, (size_t)columns,
+			  sp_dtype_is_floating(in->dtype));
 		write_row(call, row, best, (size_t)k, (size_t)columns);
 	}
 	return SP_OK;
