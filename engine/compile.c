@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/float_mode.h"
 #include "engine/move_variants.h"
 #include "engine/program_internal.h"
 
@@ -241,6 +242,7 @@ static sp_status fold(compiler *co, sp_prepared *node)
 			.workspace = co->workspace,
 			.err = &why};
 	sp_status status;
+	unsigned mode;
 
 	if (node->out_count > co->out_capacity) {
 		co->out_capacity = 2 * node->out_count;
@@ -256,7 +258,9 @@ static sp_status fold(compiler *co, sp_prepared *node)
 	}
 	memcpy(co->in, co->in_values, call.in_count * sizeof(*co->in));
 	call.out = co->out_pointers;
+	mode = sp_float_mode_flush();
 	status = co->folded < FOLD_TOTAL ? node->run(&call) : SP_NO_MEMORY;
+	sp_float_mode_restore(mode);
 	if (status == SP_OK)
 		status = keep_folded(co, node);
 	else if (status == SP_NO_MEMORY && !co->program->loading)

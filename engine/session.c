@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/float_mode.h"
 #include "engine/count_writes.h"
 #include "engine/program_internal.h"
 #include "engine/session_internal.h"
@@ -324,6 +325,8 @@ sp_status sp_session__run_plan(sp_session *session, const sp_run *run, sp_keeper
 				   session->program->generator_count,
 			 .err = err}};
 	size_t drawn_size = session->drawn_count * sizeof(*session->drawn);
+	sp_status status;
+	unsigned mode;
 
 	if (l->plan->error != NULL)
 		return sp_error_set(err, l->plan->error->status, "%s", l->plan->error->text);
@@ -331,7 +334,10 @@ sp_status sp_session__run_plan(sp_session *session, const sp_run *run, sp_keeper
 	if (run->snapshot != NULL)
 		bind(l, run->snapshot);
 	memcpy(session->drawing, session->drawn, drawn_size);
-	SP_TRY(sp_session__run_region(&running, 0));
+	mode = sp_float_mode_flush();
+	status = sp_session__run_region(&running, 0);
+	sp_float_mode_restore(mode);
+	SP_TRY(status);
 	SP_TRY(give_fetches(session, l, run, fetches, err));
 	if (!run->rehearsal)
 		memcpy(session->drawn, session->drawing, drawn_size);

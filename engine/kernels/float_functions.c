@@ -53,10 +53,11 @@ static void reduce_large(const float *size, float huge, float *rest, uint32_t *q
 			rest[i] = reduce_one(size[i], &quadrant[i]);
 }
 
-#define FOR_FUNCTIONS(F)                                                                       \
-	F(exp)                                                                                 \
-	F(expm1)                                                                               \
-	F(log) F(log1p) F(sin) F(cos) F(asin) F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) \
+#define FOR_FUNCTIONS(F)                                                                \
+	F(exp)                                                                          \
+	F(expm1)                                                                        \
+	F(log)                                                                          \
+	F(log1p) F(sin) F(cos) F(asin) F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) \
 		F(reciprocal) F(sigmoid) F(softplus) F(elu) F(selu)
 
 /* One number at a time, where the processor has no such registers, and as a reference. */
@@ -182,6 +183,12 @@ static inline float sigmoid_one(float x)
 	return isinf(power) ? 1 : power / (1 + power);
 }
 
+/* A subnormal number may equal 0 (base/float_mode.h), which the library does not expect. */
+static inline float log_one(float x)
+{
+	return logf(x == 0 ? 0 : x);
+}
+
 static inline float softplus_one(float x)
 {
 	if (x > SOFTPLUS_EDGE)
@@ -222,7 +229,7 @@ static inline float selu_one(float x)
 
 FUNCTION(exp, expf)
 FUNCTION(expm1, expm1f)
-FUNCTION(log, logf)
+FUNCTION(log, log_one)
 FUNCTION(log1p, log1pf)
 FUNCTION(sin, sinf)
 FUNCTION(cos, cosf)

@@ -5,7 +5,8 @@
 
 /*
  * Functions of float32 numbers, one by one: y[i] = f(x[i]), with the very bits of TensorFlow
- * 2.15 on an x86 processor (oneDNN off), but that denormal numbers are not taken for 0.
+ * 2.15 on an x86 processor (oneDNN off), but that what is left over of a tensor may become a
+ * subnormal number where base/float_mode.h wants 0.
  *
  * TensorFlow takes eight elements at a time, and with Eigen's polynomials and rational
  * functions, each product and sum rounded; what is left over at the end of a tensor, with the

@@ -51,7 +51,12 @@ SP_UNARY_VALUE(f64, Expm1, expm1(x))
 SP_FOR_COMPLEX(SP_UNARY_VALUE, Expm1, sp_complex__expm1(x))
 SP_UNARY_OP(Expm1, SP_INVALID_DTYPE, SP_TABLE_FIELD(Expm1));
 
-SP_UNARY_ELEMENTARY(Log, sp_float_log, log(x));
+SP_UNARY_FLOAT(Log, sp_float_log)
+SP_UNARY_NARROW(Log, sp_float_log)
+/* A subnormal number may equal 0 (base/float_mode.h), which the library does not expect. */
+SP_UNARY_VALUE(f64, Log, log(x == 0 ? 0 : x))
+SP_FOR_COMPLEX(SP_UNARY_VALUE, Log, log(x))
+SP_UNARY_OP(Log, SP_INVALID_DTYPE, SP_TABLE_FIELD(Log));
 SP_UNARY_FLOAT(Log1p, sp_float_log1p)
 SP_UNARY_NARROW(Log1p, sp_float_log1p)
 SP_UNARY_VALUE(f64, Log1p, log1p(x))

@@ -1,5 +1,6 @@
 #include "tests/support/cmocka.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -292,6 +293,27 @@ static void a_variable_without_a_value_is_known_and_refused(void **state)
 	assert_non_null(strstr(g.err.text, "'v"));
 }
 
+/* Requests know no subnormal numbers (engine/ops/cases/subnormal.cases); the host's thread does. */
+static void the_host_keeps_its_subnormal_numbers(void **state)
+{
+	volatile float least = FLT_MIN;
+	const sp_node_def nodes[] = {
+		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("half", "AddV2"), INPUTS("x", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+	};
+	float quarter = FLT_MIN / 4;
+	const sp_tensor x = {.dtype = SP_FLOAT, .count = 1, .data = &quarter};
+	const sp_tensor *fetches[1];
+
+	(void)state;
+	assert_ok(COMPILE(nodes, .feeds = {"x"}, .fetches = {"half"}), &g.err);
+	assert_ok(run(&x, NULL, fetches), &g.err);
+	assert_true(least / 2 > 0);
+#if defined(__x86_64__)
+	assert_true(sp_tensor_f32(fetches[0])[0] == 0);
+#endif
+}
+
 static void a_signature_may_not_change_the_model(void **state)
 {
 	(void)state;
@@ -341,6 +363,7 @@ int main(void)
 		TEST(an_assert_behind_a_control_edge_fires),
 		TEST(what_follows_from_variables_is_computed_once_per_version),
 		TEST(a_variable_without_a_value_is_known_and_refused),
+		TEST(the_host_keeps_its_subnormal_numbers),
 		TEST(a_signature_may_not_change_the_model),
 #ifndef SP_ARENA_DEBUG
 		TEST(after_warm_up_a_run_allocates_nothing),
