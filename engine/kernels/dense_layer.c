@@ -28,6 +28,7 @@ struct sp_dense_layer {
 	sp_activation activation;
 	bool transposed;
 	float *column; /* the weights of a single output; no spans then */
+	float *rows;   /* transposed weights of so few that a row is multiplied one by one */
 	float *bias;
 	size_t span_count;
 	size_t widest;
@@ -84,6 +85,8 @@ static sp_status fill(sp_dense_layer *layer, const sp_dense_spec *spec, sp_error
 		SP_TRY(copy(&layer->bias, spec->bias, spec->n, err));
 	if (spec->n == 1 && spec->k > 0)
 		return copy(&layer->column, spec->weights, spec->k, err);
+	if (spec->transposed && 1 + spec->k + spec->n < SP_PRODUCT_TINY)
+		SP_TRY(copy(&layer->rows, spec->weights, spec->k * spec->n, err));
 	return make_spans(layer, spec, err);
 }
 
@@ -117,6 +120,7 @@ void sp_dense_layer_destroy(sp_dense_layer *layer)
 	for (size_t i = 0; i < layer->span_count; i++)
 		sp_packed_product_destroy(layer->spans[i].product);
 	sp_free(layer->column);
+	sp_free(layer->rows);
 	sp_free(layer->bias);
 	sp_free(layer);
 }
@@ -269,12 +273,47 @@ static void run_column(const sp_dense_layer *layer, const float *x, size_t m, fl
 			y[i] = sp_product_in_order(x, 1, layer->column, 1, k);
 }
 
+static size_t columns_from(const sp_dense_layer *layer, size_t column)
+{
+	size_t left = layer->n - column;
+
+	return left < SP_PACKED_COLUMNS ? left : SP_PACKED_COLUMNS;
+}
+
+/* One row by transposed weights without a bias.  False as below. */
+static bool run_dots(const sp_dense_layer *layer, const float *x, float *y)
+{
+	sp_product_dots dots;
+	sp_packed_panel panel;
+
+	for (size_t j = 0; layer->rows != NULL && j < layer->n; j++)
+		y[j] = sp_product_inner(x, layer->rows + j * layer->k, layer->k);
+	for (size_t j = 0; layer->rows == NULL && j < layer->n; j += SP_PACKED_COLUMNS) {
+		size_t count = columns_from(layer, j);
+
+		sp_product_dots_start(&dots, layer->k);
+		for (size_t i = 0; i < layer->span_count; i++) {
+			const span *s = &layer->spans[i];
+
+			if (!sp_packed_product_panel(s->product, j, &panel))
+				return false;
+			sp_product_dots_add(&dots, x + s->first, s->k, panel.weights, panel.stride,
+					    panel.width);
+		}
+		sp_product_dots_finish(&dots, y + j, count,
+				       j + count == layer->n && layer->n % 2 != 0);
+	}
+	return true;
+}
+
 /* False when the weights lie in another way than we know. */
 static bool run_row(const sp_dense_layer *layer, const float *x, float *y)
 {
 	sp_product_row row;
 	sp_packed_panel panel;
 
+	if (layer->transposed && layer->bias == NULL)
+		return run_dots(layer, x, y);
 	for (size_t j = 0; j < layer->n; j += SP_PACKED_COLUMNS) {
 		sp_product_row_start(&row, layer->k);
 		for (size_t i = 0; i < layer->span_count; i++) {
@@ -285,9 +324,7 @@ static bool run_row(const sp_dense_layer *layer, const float *x, float *y)
 			sp_product_row_add(&row, x + s->first, 1, s->k, panel.weights, panel.stride,
 					   panel.width);
 		}
-		sp_product_row_finish(&row, y + j,
-				      layer->n - j < SP_PACKED_COLUMNS ? layer->n - j
-								       : SP_PACKED_COLUMNS);
+		sp_product_row_finish(&row, y + j, columns_from(layer, j));
 	}
 	add_bias(layer, y);
 	return true;

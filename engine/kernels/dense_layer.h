@@ -13,8 +13,8 @@
  *     y[m, n] = activation(sum_k x[m, k] * w[k, n] + bias[n])
  *
  * Numerics: float32 sums in the order of float_product.h, whose bounds hold, where
- *           oneDNN has fused multiply-add; then the bias is added.  Transposed
- *           weights are summed as others.  NaN stays NaN.
+ *           oneDNN has fused multiply-add; then the bias is added.  NaN
+ *           stays NaN.
  * Memory:   oneDNN itself makes and frees a few small blocks per call for the
  *           list of its arguments; nothing else is allocated while running.
  * Threads:  immutable once created; any number of threads may run it at once.

@@ -67,6 +67,27 @@ static void row_columns(const row_piece *p, size_t column)
 	}
 }
 
+/* A piece of w on its way to running sums. */
+typedef struct dots_piece {
+	sp_product_dots *dots;
+	const float *x;
+	const float *w;
+	size_t w_row;
+	size_t k;
+	size_t width;
+} dots_piece;
+
+/* Whole rounds of terms of the columns from `column` on. */
+static void dots_columns(const dots_piece *p, size_t column)
+{
+	for (size_t k = 0; k < p->k && column < p->width; k++) {
+		float *sums = p->dots->sums[k % SP_PRODUCT_RUNNING];
+
+		for (size_t j = column; j < p->width; j++)
+			sums[j] += p->x[k] * p->w[k * p->w_row + j];
+	}
+}
+
 static void tile_scalar(const sp_product_tile *t)
 {
 	for (size_t i = 0; i < t->rows; i++)
@@ -115,6 +136,17 @@ static void add_piece(const row_piece *p)
 	row_columns(p, done);
 }
 
+static void add_rounds(const dots_piece *p)
+{
+	size_t done = 0;
+
+	if (sp_cpu_has(SP_ISA_AVX512))
+		done = dots_avx512(p);
+	else if (sp_cpu_has(SP_ISA_AVX2))
+		done = dots_avx2(p);
+	dots_columns(p, done);
+}
+
 #else
 
 void sp_product_tile_add(const sp_product_tile *tile)
@@ -125,6 +157,11 @@ void sp_product_tile_add(const sp_product_tile *tile)
 static void add_piece(const row_piece *p)
 {
 	row_columns(p, 0);
+}
+
+static void add_rounds(const dots_piece *p)
+{
+	dots_columns(p, 0);
 }
 
 #endif
@@ -178,6 +215,83 @@ float sp_product_dot(const float *a, const float *b, size_t k, bool alone)
 	for (; i < k; i++)
 		sum += a[i] * b[i];
 	return sum;
+}
+
+void sp_product_dots_start(sp_product_dots *dots, size_t k)
+{
+	*dots = (sp_product_dots){.whole = k - k % SP_PRODUCT_RUNNING};
+}
+
+/* A term by itself. */
+static void add_term(sp_product_dots *dots, float x, const float *w, size_t width)
+{
+	bool whole = dots->at < dots->whole;
+	size_t number = dots->at++ % SP_PRODUCT_RUNNING;
+	float *sums = whole ? dots->sums[number] : dots->left_over[number];
+
+	for (size_t j = 0; j < width; j++)
+		sums[j] += x * w[j];
+}
+
+void sp_product_dots_add(sp_product_dots *dots, const float *x, size_t k, const float *w,
+			 size_t w_row, size_t width)
+{
+	size_t i = 0, rounds;
+
+	for (; i < k && dots->at % SP_PRODUCT_RUNNING != 0; i++)
+		add_term(dots, x[i], w + i * w_row, width);
+	rounds = dots->at < dots->whole ? (dots->whole - dots->at) : 0;
+	rounds = (rounds < k - i ? rounds : k - i) / SP_PRODUCT_RUNNING * SP_PRODUCT_RUNNING;
+	add_rounds(&(dots_piece){dots, x + i, w + i * w_row, w_row, rounds, width});
+	dots->at += rounds;
+	for (i += rounds; i < k; i++)
+		add_term(dots, x[i], w + i * w_row, width);
+}
+
+/* All columns side by side, as sum_of() has it, and then what is left over from term `i` on. */
+static void finish_columns(const sp_product_dots *dots, float totals[SP_PRODUCT_COLUMNS])
+{
+	const float(*s)[SP_PRODUCT_COLUMNS] = dots->sums;
+	size_t left = dots->at - dots->whole;
+
+	for (size_t j = 0; j < SP_PRODUCT_COLUMNS; j++)
+		totals[j] = ((s[0][j] + s[4][j]) + (s[2][j] + s[6][j])) +
+			    ((s[1][j] + s[5][j]) + (s[3][j] + s[7][j]));
+	for (size_t i = 0; i < left; i++)
+		for (size_t j = 0; j < SP_PRODUCT_COLUMNS; j++)
+			totals[j] += dots->left_over[i][j];
+}
+
+/* A column with no other beside it. */
+static float finish_alone(const sp_product_dots *dots, size_t j)
+{
+	size_t left = dots->at - dots->whole, i = 0;
+	four low, high, first;
+	float sum;
+
+	for (size_t lane = 0; lane < 4; lane++) {
+		low[lane] = dots->sums[lane][j];
+		high[lane] = dots->sums[lane + 4][j];
+		first[lane] = dots->left_over[lane][j];
+	}
+	sum = sum_of(low, high);
+	if (left >= 4) {
+		sum += sum_of(first, (four){0});
+		i = 4;
+	}
+	for (; i < left; i++)
+		sum += dots->left_over[i][j];
+	return sum;
+}
+
+void sp_product_dots_finish(const sp_product_dots *dots, float *y, size_t count, bool alone)
+{
+	float totals[SP_PRODUCT_COLUMNS];
+
+	finish_columns(dots, totals);
+	if (alone)
+		totals[count - 1] = finish_alone(dots, count - 1);
+	memcpy(y, totals, count * sizeof(*y));
 }
 
 float sp_product_inner(const float *a, const float *b, size_t k)

@@ -80,6 +80,25 @@ void sp_product_row_finish(const sp_product_row *row, float *y, size_t count);
 float sp_product_dot(const float *a, const float *b, size_t k, bool alone);
 
 /*
+ * The same of x and each column of w [k, width], which may come in pieces: start, then add each
+ * piece in order, then finish.
+ */
+enum { SP_PRODUCT_RUNNING = 8 };
+
+typedef struct sp_product_dots {
+	size_t at, whole; /* terms so far, and those that the running sums take */
+	float sums[SP_PRODUCT_RUNNING][SP_PRODUCT_COLUMNS];
+	float left_over[SP_PRODUCT_RUNNING][SP_PRODUCT_COLUMNS];
+} sp_product_dots;
+
+/* `k` counts the terms of all pieces; each has the same `width` <= SP_PRODUCT_COLUMNS. */
+void sp_product_dots_start(sp_product_dots *dots, size_t k);
+void sp_product_dots_add(sp_product_dots *dots, const float *x, size_t k, const float *w,
+			 size_t w_row, size_t width);
+/* The first `count` columns, of which the last may be alone. */
+void sp_product_dots_finish(const sp_product_dots *dots, float *y, size_t count, bool alone);
+
+/*
  * The same for one row and one column: sixteen running sums if both are given as rows (b is
  * transposed), else one.
  */

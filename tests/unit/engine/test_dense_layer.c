@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/kernels/dense_layer.h"
+#include "engine/kernels/float_product.h"
 
 enum { MAX_M = 600, MAX_K = 130, MAX_N = 70 };
 
@@ -72,6 +73,44 @@ static void products_agree_with_the_definition(void **state)
 			      form & 4 ? SP_ACTIVATION_RELU : SP_ACTIVATION_NONE);
 }
 
+static void check_dots(size_t k, size_t n)
+{
+	float *row = malloc(k * sizeof(float)), *items = malloc(k * n * sizeof(float));
+	sp_workspace *workspace = sp_workspace_create(1 << 20);
+	sp_dense_spec spec = {.k = k, .n = n, .weights = items, .transposed = true};
+	sp_dense_layer *layer;
+	sp_error err;
+
+	fill(row, k);
+	fill(items, k * n);
+	assert_ok(sp_dense_layer_create(&layer, &spec, &err), &err);
+	assert_ok(sp_dense_layer_run(layer, row, 1, y, workspace, &err), &err);
+	for (size_t j = 0; j < n; j++) {
+		const float *item = items + j * k;
+		bool alone = j % 2 == 0 && j + 1 == n;
+
+		assert_true(y[j] == (1 + k + n < SP_PRODUCT_TINY
+					     ? sp_product_inner(row, item, k)
+					     : sp_product_dot(row, item, k, alone)));
+	}
+	sp_dense_layer_destroy(layer);
+	sp_workspace_destroy(workspace);
+	free(items);
+	free(row);
+}
+
+/* One user by all items: in TensorFlow's order, which tests of MatMul hold sp_product_dot() to. */
+static void a_row_by_transposed_weights_is_dots(void **state)
+{
+	static const size_t lengths[] = {1, 7, 8, 15, 16, 20, 100, 383, 385, 607, 620, 1300};
+	static const size_t counts[] = {2, 3, 9, 15, 16, 17, 63, 64, 65, 127, 128, 131};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+		for (size_t j = 0; j < sizeof(counts) / sizeof(counts[0]); j++)
+			check_dots(lengths[i], counts[j]);
+}
+
 /* Rows 1 and 2 are no numbers and infinite; the weights of even outputs are positive. */
 static void what_is_no_number_stays_none(void **state)
 {
@@ -117,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(products_agree_with_the_definition),
+		cmocka_unit_test(a_row_by_transposed_weights_is_dots),
 		cmocka_unit_test(what_is_no_number_stays_none),
 		cmocka_unit_test(a_workspace_too_small_for_padding_is_an_error),
 	};
