@@ -12,21 +12,23 @@
  * letter that the output lacks is summed over, one that an operand repeats is
  * its diagonal, and "..." stands for leading dimensions that broadcast.
  *
- * Two operands become a matrix product.  Of the letters, those in both operands
- * and the output number the products (BATCH), those in one operand and the
- * output are its rows or columns (LEFT, RIGHT), those in both operands only are
- * summed over by the product (INNER); those in one operand only are summed over
- * before.  An operand that does not lie in that order is copied into it.  Where nothing is
- * summed, elements are multiplied where they lie.
+ * Two operands become matrix products, those that TensorFlow makes.  Of the letters, those in both
+ * operands and the output number the products (BATCH), and so does all that "..." stands for, in
+ * whichever operand; those in one operand and the output are its rows or columns (LEFT, RIGHT),
+ * those in both operands only are summed over by the product (INNER); those in one operand only
+ * are summed over before (ALONE).  Within a role letters go as they first appear in the equation.
+ * An operand that does not lie in the order that the product wants is copied into it.  Where
+ * nothing is summed, elements are multiplied where they lie.
  *
- * Numerics: engine/ops/gemm.h.  A sum before the product rounds to the element
- * type.  Half and bfloat16 are TensorFlow's to the bit where the letters lie in the order
- * above; of dimensions of "..." that one operand lacks TensorFlow makes products of their own,
- * and their sums may round in another order.
+ * Numerics: engine/ops/gemm.h.  Where the order of sums there is another for rows that lie side by
+ * side than for columns, operands are laid as TensorFlow lays them; so float32, half and bfloat16
+ * have its bits.  A sum before the product is one running sum, of half in half, of bfloat16 in
+ * float; it rounds to the element type.
  */
 enum {
+	HIDDEN = SP_MAX_RANK, /* dimensions of "..." come first, the last one is HIDDEN - 1 */
 	NAMED = 2 * SP_MAX_RANK,
-	LABELS = NAMED + SP_MAX_RANK, /* the dimensions of "...", from the right, come last */
+	LABELS = HIDDEN + NAMED,
 	ELLIPSIS = LABELS,
 	OUT = 2, /* after operands 0 and 1 */
 };
@@ -37,6 +39,8 @@ typedef struct subscript {
 	bool has_ellipsis;
 } subscript;
 
+/* out[i] = the sum over `reduced`, in order, of what lies at step i of `kept`; neither has an empty
+ * dimension. */
 typedef void collect_fn(const void *in, void *out, sp_reduce_walk *kept, sp_reduce_walk *reduced);
 
 /* The elements of one operand along the last dimension of the output; the walk is over the others.
@@ -59,29 +63,34 @@ typedef struct einsum_state {
 	int name_count;
 } einsum_state;
 
-/* out[i] = the sum over `reduced` of what lies at step i of `kept`; both have no empty dimension.
- */
-#define COLLECT(type, name)                                                        \
-	static void name##_##type(const void *in, void *out, sp_reduce_walk *kept, \
-				  sp_reduce_walk *reduced)                         \
-	{                                                                          \
-		const sp_cell_##type *cells = in;                                  \
-		sp_cell_##type *to = out;                                          \
-                                                                                   \
-		do {                                                               \
-			sp_wrap_##type sum = 0;                                    \
-                                                                                   \
-			do                                                         \
-				sum += (sp_wrap_##type)SP_LOAD_##type(             \
-					cells[kept->at + reduced->at]);            \
-			while (sp_reduce__step(reduced));                          \
-			*to++ = SP_STORE_##type(sum);                              \
-		} while (sp_reduce__step(kept));                                   \
+#define COLLECT(type, name, ROUNDED)                                                         \
+	static void name##_##type(const void *in, void *out, sp_reduce_walk *kept,           \
+				  sp_reduce_walk *reduced)                                   \
+	{                                                                                    \
+		const sp_cell_##type *cells = in;                                            \
+		sp_cell_##type *to = out;                                                    \
+                                                                                             \
+		do {                                                                         \
+			sp_wrap_##type sum = 0;                                              \
+                                                                                             \
+			do                                                                   \
+				sum = ROUNDED(sum + (sp_wrap_##type)SP_LOAD_##type(          \
+							    cells[kept->at + reduced->at])); \
+			while (sp_reduce__step(reduced));                                    \
+			*to++ = SP_STORE_##type(sum);                                        \
+		} while (sp_reduce__step(kept));                                             \
 	}
 
-SP_FOR_FIELD(COLLECT, collect)
-COLLECT(i32, collect)
-COLLECT(i64, collect)
+#define AS_IT_IS(x) (x)
+#define TO_HALF(x)  SP_LOAD_f16(SP_STORE_f16(x))
+
+COLLECT(f32, collect, AS_IT_IS)
+COLLECT(f64, collect, AS_IT_IS)
+COLLECT(f16, collect, TO_HALF)
+COLLECT(bf16, collect, AS_IT_IS)
+SP_FOR_COMPLEX(COLLECT, collect, AS_IT_IS)
+COLLECT(i32, collect, AS_IT_IS)
+COLLECT(i64, collect, AS_IT_IS)
 
 static collect_fn *const collectors[SP_DTYPE_COUNT] = {
 	SP_TABLE_FIELD(collect), [SP_INT32] = collect_i32, [SP_INT64] = collect_i64};
@@ -112,17 +121,17 @@ static pair_fn *const pairs[SP_DTYPE_COUNT] = {
 
 /* ------------------------------------------------------------ the equation */
 
-/* The number of the label called `name`, a new one if need be; -1 when there are too many. */
+/* The number of the label called `name`, the next one if it is new; -1 when there are too many. */
 static int label_of(einsum_state *state, char name)
 {
 	const char *known = memchr(state->names, name, (size_t)state->name_count);
 
 	if (known != NULL)
-		return (int)(known - state->names);
+		return HIDDEN + (int)(known - state->names);
 	if (state->name_count == NAMED)
 		return -1;
 	state->names[state->name_count] = name;
-	return state->name_count++;
+	return HIDDEN + state->name_count++;
 }
 
 static sp_status refuse_equation(sp_bytes equation, const char *why, sp_error *err)
@@ -242,8 +251,8 @@ static bool expand(const subscript *s, int rank, uint8_t *labels)
 		if (s->labels[i] != ELLIPSIS)
 			labels[n++] = s->labels[i];
 		else
-			for (int k = hidden - 1; k >= 0; k--)
-				labels[n++] = (uint8_t)(NAMED + k);
+			for (int k = 0; k < hidden; k++)
+				labels[n++] = (uint8_t)(HIDDEN - hidden + k);
 	return true;
 }
 
@@ -272,9 +281,8 @@ static sp_status bind_operand(const sp_call *call, size_t i, binding *b)
 				       i, sp_shape_text(shape, text), state->subscripts[i].count);
 	for (int d = shape->rank - 1; d >= 0; d--) {
 		label *l = &b->labels[labels[d]];
-		int place = labels[d] - NAMED; /* within "..." */
 
-		if (!agree(l, shape->dims[d], place >= 0))
+		if (!agree(l, shape->dims[d], labels[d] < HIDDEN))
 			return sp_call_invalid(
 				call,
 				"dimension %d of operand %zu, of shape %s, does not fit: %lld was "
@@ -284,8 +292,8 @@ static sp_status bind_operand(const sp_call *call, size_t i, binding *b)
 		if (shape->dims[d] != 1)
 			l->stride[i] += stride;
 		stride *= (size_t)shape->dims[d];
-		if (place >= b->ellipsis)
-			b->ellipsis = place + 1;
+		if (HIDDEN - labels[d] > b->ellipsis)
+			b->ellipsis = HIDDEN - labels[d];
 	}
 	return SP_OK;
 }
@@ -321,49 +329,45 @@ static sp_status bind_output(const sp_call *call, binding *b)
 
 typedef enum role { BATCH, LEFT, RIGHT, INNER, ALONE, ROLES } role;
 
-static role role_of(const label *l)
+static role role_of(const binding *b, int number)
 {
+	const label *l = &b->labels[number];
+
+	if (number < HIDDEN)
+		return BATCH;
 	if (l->in[OUT])
 		return l->in[0] && l->in[1] ? BATCH : l->in[0] ? LEFT : RIGHT;
 	return l->in[0] && l->in[1] ? INNER : ALONE;
 }
 
-/* The labels of one role, in the order of the output or of their numbers. */
+/* How long operand `i` (or the output) is along a label: 1 where it lacks it or broadcasts. */
+static int64_t length_of(const binding *b, int number, int i)
+{
+	const label *l = &b->labels[number];
+
+	return l->stride[i] != 0 ? l->size : 1;
+}
+
+/* The labels of one role, in the order of their numbers. */
 typedef struct group {
 	uint8_t labels[LABELS];
 	int count;
 	size_t size; /* the product of theirs */
 } group;
 
-static sp_status add_label(const sp_call *call, group *g, const binding *b, int number)
-{
-	g->labels[g->count++] = (uint8_t)number;
-	if (!sp_size_mul(&g->size, g->size, (size_t)b->labels[number].size))
-		return sp_call_no_memory(call);
-	return SP_OK;
-}
-
 static sp_status group_labels(const sp_call *call, const binding *b, group groups[ROLES])
 {
-	const einsum_state *state = call->state;
-	uint8_t labels[SP_MAX_RANK];
-	bool seen[LABELS] = {false};
-
 	for (int r = 0; r < ROLES; r++)
 		groups[r] = (group){.size = 1};
-	(void)expand(&state->subscripts[OUT], b->out.rank, labels);
-	for (int d = 0; d < b->out.rank; d++) {
-		const label *l = &b->labels[labels[d]];
-
-		if (!seen[labels[d]])
-			SP_TRY(add_label(call, &groups[role_of(l)], b, labels[d]));
-		seen[labels[d]] = true;
-	}
 	for (int i = 0; i < LABELS; i++) {
 		const label *l = &b->labels[i];
+		group *g = &groups[role_of(b, i)];
 
-		if ((l->in[0] || l->in[1]) && !l->in[OUT])
-			SP_TRY(add_label(call, &groups[role_of(l)], b, i));
+		if (!l->in[0] && !l->in[1])
+			continue;
+		g->labels[g->count++] = (uint8_t)i;
+		if (!sp_size_mul(&g->size, g->size, (size_t)l->size))
+			return sp_call_no_memory(call);
 	}
 	return SP_OK;
 }
@@ -376,7 +380,7 @@ static void walk_group(sp_reduce_walk *walk, const binding *b, const group *g, i
 
 		if (!l->in[i])
 			continue;
-		walk->dims[walk->rank] = (size_t)l->size;
+		walk->dims[walk->rank] = (size_t)length_of(b, g->labels[k], i);
 		walk->strides[walk->rank++] = l->stride[i];
 	}
 }
@@ -411,52 +415,113 @@ static void copy_walk(const sp_reduce_walk *walk, size_t size, bool spreads, voi
 	sp_box__copy(&box, to, from, size);
 }
 
-/* Operand i in the order of the groups: its own bytes, or a copy in *copy. */
+/* ----------------------------------------------------------- the operands */
+
+/* [BATCH, LEFT or RIGHT, INNER], or [BATCH, INNER, LEFT or RIGHT] if `inner_first`. */
+typedef struct operand {
+	const void *cells;
+	bool inner_first;
+	sp_tensor copy; /* if need be */
+} operand;
+
+/*
+ * Whether TensorFlow multiplies operand i as [BATCH, INNER, ...]: its labels go by role, INNER
+ * before those that it alone gives to the output, and within a role by number, one that is repeated
+ * side by side.
+ */
+static bool is_inner_first(const sp_call *call, const binding *b, int i)
+{
+	static const int places[ROLES] = {
+		[BATCH] = 0, [INNER] = 1, [LEFT] = 2, [RIGHT] = 2, [ALONE] = 3};
+	const einsum_state *state = call->state;
+	int rank = call->in[i]->shape.rank, last = 0;
+	uint8_t labels[SP_MAX_RANK];
+
+	(void)expand(&state->subscripts[i], rank, labels);
+	for (int d = 0; d < rank; d++) {
+		int place = places[role_of(b, labels[d])] * LABELS + labels[d];
+
+		if (place < last)
+			return false;
+		last = place;
+	}
+	return true;
+}
+
+static sp_status scratch(const sp_call *call, size_t count, sp_tensor *out)
+{
+	sp_shape shape = sp_shape_vector((int64_t)count);
+
+	return sp_workspace_tensor(call->workspace, out, call->in[0]->dtype, &shape, call->err);
+}
+
+/* No more than the operand or the output has, whose walk it is. */
+static size_t count_of(const sp_reduce_walk *walk)
+{
+	size_t count = 1;
+
+	for (int i = 0; i < walk->rank; i++)
+		count *= walk->dims[i];
+	return count;
+}
+
 static sp_status arrange(const sp_call *call, const binding *b, const group *groups, int i,
-			 const role order[3], sp_tensor *copy, const void **out)
+			 operand *o)
 {
 	const einsum_state *state = call->state;
+	role own = i == 0 ? LEFT : RIGHT;
 	sp_reduce_walk kept = {.rank = 0}, reduced = {.rank = 0};
-	size_t count = 1;
-	sp_shape shape;
 
-	for (int r = 0; r < 3; r++) {
-		walk_group(&kept, b, &groups[order[r]], i);
-		if (!sp_size_mul(&count, count, groups[order[r]].size))
-			return sp_call_no_memory(call);
-	}
+	o->cells = call->in[i]->data;
+	o->inner_first = i == 1;
+	if (sp_gemm__goes_by_strides(groups[LEFT].size, groups[RIGHT].size, groups[INNER].size))
+		o->inner_first = is_inner_first(call, b, i);
+	walk_group(&kept, b, &groups[BATCH], i);
+	walk_group(&kept, b, &groups[o->inner_first ? INNER : own], i);
+	walk_group(&kept, b, &groups[o->inner_first ? own : INNER], i);
 	walk_group(&reduced, b, &groups[ALONE], i);
-	*out = call->in[i]->data;
-	if (reduced.rank == 0 && is_dense(&kept))
+	if (count_of(&reduced) == 1 && is_dense(&kept))
 		return SP_OK;
-	if (count > INT64_MAX)
-		return sp_call_no_memory(call);
-	shape = sp_shape_vector((int64_t)count);
-	SP_TRY(sp_workspace_tensor(call->workspace, copy, call->in[i]->dtype, &shape, call->err));
-	if (reduced.rank == 0)
-		copy_walk(&kept, sp_dtype_size(copy->dtype), false, copy->data, *out);
+	SP_TRY(scratch(call, count_of(&kept), &o->copy));
+	if (count_of(&reduced) == 1)
+		copy_walk(&kept, sp_dtype_size(o->copy.dtype), false, o->copy.data, o->cells);
 	else
-		state->collect(*out, copy->data, &kept, &reduced);
-	*out = copy->data;
+		state->collect(o->cells, o->copy.data, &kept, &reduced);
+	o->cells = o->copy.data;
 	return SP_OK;
 }
 
-static void multiply(const einsum_state *state, const group *groups, size_t size, const void *left,
-		     const void *right, void *out)
-{
-	sp_gemm g = {.m = groups[LEFT].size, .n = groups[RIGHT].size, .k = groups[INNER].size};
+/* -------------------------------------------------------------- the product */
 
-	g.a_row = g.k;
-	g.a_column = 1;
-	g.b_row = g.n;
-	g.b_column = 1;
-	g.small = sp_gemm__is_small(groups[BATCH].size, g.m, g.n, g.k);
-	for (size_t i = 0; i < groups[BATCH].size; i++) {
-		g.a = (const char *)left + i * g.m * g.k * size;
-		g.b = (const char *)right + i * g.k * g.n * size;
-		g.c = (char *)out + i * g.m * g.n * size;
-		state->multiply(&g);
-	}
+static sp_shape batch_shape(const binding *b, const group *batch, int i)
+{
+	sp_shape shape = {.rank = batch->count};
+
+	for (int k = 0; k < batch->count; k++)
+		shape.dims[k] = length_of(b, batch->labels[k], i);
+	return shape;
+}
+
+static void multiply(const sp_call *call, const binding *b, const group *groups,
+		     const operand operands[2], void *to)
+{
+	const einsum_state *state = call->state;
+	sp_shape shapes[2] = {batch_shape(b, &groups[BATCH], 0), batch_shape(b, &groups[BATCH], 1)};
+	sp_broadcast batches;
+	sp_gemm g = {.m = groups[LEFT].size,
+		     .n = groups[RIGHT].size,
+		     .k = groups[INNER].size,
+		     .a = operands[0].cells,
+		     .b = operands[1].cells,
+		     .c = to};
+
+	g.a_row = operands[0].inner_first ? 1 : g.k;
+	g.a_column = operands[0].inner_first ? g.m : 1;
+	g.b_row = operands[1].inner_first ? g.n : 1;
+	g.b_column = operands[1].inner_first ? 1 : g.k;
+	/* Their labels agree, so they do. */
+	(void)sp_broadcast__plan(&batches, (const sp_shape *[]){&shapes[0], &shapes[1]}, 2);
+	sp_gemm__batch(state->multiply, &g, &batches, sp_dtype_size(call->in[0]->dtype));
 }
 
 /* Whether every element of the output is one product, and has a place of its own. */
@@ -488,47 +553,57 @@ static void multiply_pairs(const sp_call *call, const binding *b)
 	state->pair(&factors[0], &factors[1], (size_t)b->out.dims[last], call->out[0]->data);
 }
 
-/* The result lies in `out`, or in *result in the order of the groups. */
-typedef struct scratch {
-	sp_tensor left, right, result;
-} scratch;
+/* What the operator makes on its way. */
+typedef struct parts {
+	operand operands[2];
+	sp_tensor result; /* [BATCH, LEFT, RIGHT], where the output is another order */
+} parts;
 
-static sp_status contract(const sp_call *call, const binding *b, const group *groups, scratch *s)
+static void clear(const sp_tensor *t)
 {
-	static const role left_order[] = {BATCH, LEFT, INNER},
-			  right_order[] = {BATCH, INNER, RIGHT};
-	const einsum_state *state = call->state;
+	memset(t->data, 0, t->count * sp_dtype_size(t->dtype));
+}
+
+static sp_status contract(const sp_call *call, const binding *b, const group *groups, parts *p)
+{
 	size_t size = sp_dtype_size(call->in[0]->dtype);
 	sp_reduce_walk walk = {.rank = 0};
-	const void *left, *right = NULL;
 	void *to = call->out[0]->data;
-	sp_shape shape;
+	const void *made;
+	bool repeats; /* a letter: the output has more than was made, zeros */
 
 	walk_group(&walk, b, &groups[BATCH], OUT);
 	walk_group(&walk, b, &groups[LEFT], OUT);
 	walk_group(&walk, b, &groups[RIGHT], OUT);
-	SP_TRY(arrange(call, b, groups, 0, left_order, &s->left, &left));
-	if (state->operands == 2) {
-		SP_TRY(arrange(call, b, groups, 1, right_order, &s->right, &right));
-		if (!is_dense(&walk) || b->out.rank != walk.rank) {
-			/* No more than the output has, which could be made. */
-			shape = sp_shape_vector((int64_t)(groups[BATCH].size * groups[LEFT].size *
-							  groups[RIGHT].size));
-			SP_TRY(sp_workspace_tensor(call->workspace, &s->result, call->in[0]->dtype,
-						   &shape, call->err));
-			to = s->result.data;
+	repeats = b->out.rank != walk.rank;
+	if (repeats)
+		clear(call->out[0]);
+	for (size_t i = 0; i < call->in_count; i++)
+		SP_TRY(arrange(call, b, groups, (int)i, &p->operands[i]));
+	made = p->operands[0].cells;
+	if (call->in_count == 2) {
+		if (repeats || !is_dense(&walk)) {
+			SP_TRY(scratch(call, count_of(&walk), &p->result));
+			to = p->result.data;
 		}
-		multiply(state, groups, size, left, right, to);
-		left = to;
+		multiply(call, b, groups, p->operands, to);
+		made = to;
 	}
-	if (left != call->out[0]->data)
-		copy_walk(&walk, size, true, call->out[0]->data, left);
+	if (made != call->out[0]->data)
+		copy_walk(&walk, size, true, call->out[0]->data, made);
 	return SP_OK;
+}
+
+static void release(const sp_call *call, parts *p)
+{
+	for (int i = 0; i < 2; i++)
+		sp_workspace_release(call->workspace, &p->operands[i].copy);
+	sp_workspace_release(call->workspace, &p->result);
 }
 
 static sp_status run_einsum(const sp_call *call)
 {
-	scratch s = {0};
+	parts p = {0};
 	binding b = {0};
 	group groups[ROLES];
 	sp_status status;
@@ -538,19 +613,18 @@ static sp_status run_einsum(const sp_call *call)
 	SP_TRY(bind_output(call, &b));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	memset(call->out[0]->data, 0, call->out[0]->count * sp_dtype_size(call->out[0]->dtype));
 	for (size_t i = 0; i < call->in_count; i++)
-		if (call->in[i]->count == 0)
+		if (call->in[i]->count == 0) {
+			clear(call->out[0]);
 			return SP_OK;
+		}
 	SP_TRY(group_labels(call, &b, groups));
 	if (is_pairs(call->state, &b, groups)) {
 		multiply_pairs(call, &b);
 		return SP_OK;
 	}
-	status = contract(call, &b, groups, &s);
-	sp_workspace_release(call->workspace, &s.left);
-	sp_workspace_release(call->workspace, &s.right);
-	sp_workspace_release(call->workspace, &s.result);
+	status = contract(call, &b, groups, &p);
+	release(call, &p);
 	return status;
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "engine/dtype.h"
+#include "engine/ops/broadcast.h"
 
 /*
  * The matrix product c = a * b.
@@ -69,5 +70,18 @@ void sp_gemm__small(const sp_gemm *gemm);
 
 /* Whether TensorFlow takes Eigen's product for matrices of a batch, as it does for small ones. */
 bool sp_gemm__is_small(size_t batch, size_t m, size_t n, size_t k);
+
+/*
+ * Whether it matters to the order of sums which of a matrix's rows and columns lie side by side: of
+ * vectors, and of few elements.
+ */
+bool sp_gemm__goes_by_strides(size_t m, size_t n, size_t k);
+
+/*
+ * The products of a batch, of elements of `size` bytes, as TensorFlow's BatchMatMul has them.  a, b
+ * and c of `first` are where the matrices of each lie one after the other; `batches` is how those
+ * of a and b (operands 0 and 1) go together.  `small` is found out.  There is at least one element.
+ */
+void sp_gemm__batch(sp_gemm_fn *kernel, const sp_gemm *first, sp_broadcast *batches, size_t size);
 
 #endif

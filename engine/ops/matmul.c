@@ -223,7 +223,6 @@ static sp_status result(const sp_call *call, char **out)
 static sp_status run_matmul(const sp_call *call)
 {
 	const matmul_state *state = call->state;
-	size_t size = sp_dtype_size(state->computed), a_size, b_size, c_size;
 	const char *a, *b;
 	char *c;
 	sp_broadcast batches;
@@ -240,17 +239,10 @@ static sp_status run_matmul(const sp_call *call)
 	SP_TRY(operand(call, 0, &a));
 	SP_TRY(operand(call, 1, &b));
 	SP_TRY(result(call, &c));
-	a_size = g.m * g.k * size;
-	b_size = g.k * g.n * size;
-	c_size = g.m * g.n * size;
-	g.small = sp_gemm__is_small(call->out[0]->count / (g.m * g.n), g.m, g.n, g.k);
-	for (sp_broadcast__start(&batches); batches.more; sp_broadcast__next(&batches))
-		for (size_t i = 0; i < batches.run; i++) {
-			g.a = a + (batches.at[0] + i * batches.step[0]) * a_size;
-			g.b = b + (batches.at[1] + i * batches.step[1]) * b_size;
-			g.c = c + (batches.out + i) * c_size;
-			state->kernel(&g);
-		}
+	g.a = a;
+	g.b = b;
+	g.c = c;
+	sp_gemm__batch(state->kernel, &g, &batches, sp_dtype_size(state->computed));
 	if (state->computed != state->result)
 		sp_cut_bfloat16((const float *)c, call->out[0]->data, call->out[0]->count);
 	return SP_OK;
