@@ -92,7 +92,8 @@ static bool multiply_vector(const vector_product *p)
 }
 
 typedef struct tile {
-	float copy[DEPTH * COLUMNS];
+	/* Lines of the cache, wherever the caller's stack ends. */
+	_Alignas(64) float copy[DEPTH * COLUMNS];
 	float sums[ROWS][COLUMNS], totals[ROWS][COLUMNS];
 	size_t row, column, height, width;
 } tile;
