@@ -11,10 +11,11 @@ enum { MOST_CONTROLS = 8 };
 typedef struct reduction {
 	sp_graph *graph;
 	const bool *fed, *kept;
-	bool *constant;  /* [nodes] known before any request */
-	bool *was_power; /* [nodes] a root that was a Pow */
-	bool *live;      /* [nodes] something that is wanted needs it */
-	uint32_t *edges; /* [nodes] that leave the node for a live one */
+	bool *constant;    /* [nodes] known before any request */
+	bool *was_power;   /* [nodes] a root that was a Pow */
+	bool *live;        /* [nodes] something that is wanted needs it */
+	uint32_t *edges;   /* [nodes] that leave the node for a live one */
+	uint32_t *readers; /* [nodes] the first live node that takes or awaits it */
 	sp_static_shapes shapes;
 	sp_error *err;
 } reduction;
@@ -196,12 +197,35 @@ static sp_status take_log1p(reduction *r, sp_node *node, const sp_node *sum, siz
 	return reroute(r, node, 0, sum->inputs[1 - one]);
 }
 
+/*
+ * Whether TensorFlow's optimizer joins the logarithm with the function of one number that alone
+ * takes it before it looks for a softmax; sorted by name.
+ */
+static bool is_joined(const reduction *r, const sp_node *log)
+{
+	static const char *const functions[] = {
+		"Abs",   "Acos",    "Acosh",      "Asin", "Asinh", "Atan",   "Atanh", "Ceil",
+		"Cos",   "Cosh",    "Elu",        "Exp",  "Expm1", "Floor",  "Inv",   "Log",
+		"Log1p", "Neg",     "Reciprocal", "Relu", "Relu6", "Rint",   "Round", "Rsqrt",
+		"Selu",  "Sigmoid", "Sin",        "Sinh", "Sqrt",  "Square", "Tan",   "Tanh"};
+	size_t at = (size_t)(log - r->graph->nodes);
+	uint32_t reader = r->readers[at];
+
+	if (r->kept[at] || r->edges[at] != 1 || r->kept[reader])
+		return false;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (is_op(&r->graph->nodes[reader], functions[i]))
+			return true;
+	return false;
+}
+
 static sp_status look_at_log(reduction *r, sp_node *node)
 {
 	static const char *const sums[] = {"AddV2", "Add"};
 	const sp_node *from = behind(r, node, 0, "Softmax", 1);
 
-	if (from != NULL) {
+	if (from != NULL && !r->kept[node->inputs[0].node] && r->edges[node->inputs[0].node] == 1 &&
+	    !is_joined(r, node)) {
 		SP_TRY(take_controls(r, node, node->inputs[0].node));
 		replace(node, "LogSoftmax", 1);
 		return reroute(r, node, 0, from->inputs[0]);
@@ -360,10 +384,11 @@ static sp_status look_at(reduction *r, sp_node *node)
 	return SP_OK;
 }
 
-static void count_edge(reduction *r, uint32_t from)
+static void count_edge(reduction *r, uint32_t from, uint32_t reader)
 {
 	r->live[from] = true;
 	r->edges[from]++;
+	r->readers[from] = reader;
 }
 
 static void count_edges(reduction *r)
@@ -373,9 +398,9 @@ static void count_edges(reduction *r)
 
 		r->live[i] |= r->kept[i];
 		for (size_t k = 0; k < node->input_count && r->live[i]; k++)
-			count_edge(r, node->inputs[k].node);
+			count_edge(r, node->inputs[k].node, (uint32_t)i);
 		for (size_t k = 0; k < node->control_count && r->live[i]; k++)
-			count_edge(r, node->controls[k]);
+			count_edge(r, node->controls[k], (uint32_t)i);
 	}
 }
 
@@ -404,8 +429,10 @@ sp_status sp_graph_reduce_strength(sp_graph *graph, const bool *fed, const bool 
 		r.was_power = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.was_power));
 		r.live = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.live));
 		r.edges = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.edges));
+		r.readers = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.readers));
 	}
-	if (r.constant != NULL && r.was_power != NULL && r.live != NULL && r.edges != NULL) {
+	if (r.constant != NULL && r.was_power != NULL && r.live != NULL && r.edges != NULL &&
+	    r.readers != NULL) {
 		count_edges(&r);
 		status = sp_static_shapes_infer(graph, fed, scratch, &r.shapes, err);
 		if (status == SP_OK)

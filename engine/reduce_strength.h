@@ -31,7 +31,8 @@
  *   products with Transpose(y)      products that take y transposed
  *
  * but for 1 / x, Log(x + 1) and Exp(x) - 1 of an x of which only a request says how many dimensions
- * it has (static_shapes.h).
+ * it has (static_shapes.h), for a softmax that others read, and for its logarithm where another
+ * function of one number alone reads that.
  *
  * It also takes a common factor out of a sum (p x + q x) where it can tell that the shapes are the
  * same; that is left as it is, and a last bit can be another: 2^-11 in half, 2^-8 in bfloat16.

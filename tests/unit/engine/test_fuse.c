@@ -348,6 +348,35 @@ static void what_may_have_any_shape_keeps_its_functions(void **state)
 	assert_string_equal(op_of("fed inverse"), "RealDiv");
 }
 
+static void a_softmax_that_others_read_keeps_its_logarithm(void **state)
+{
+	const sp_node_def nodes[] = {
+		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("a", "Softmax"), INPUTS("x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("log a", "Log"), INPUTS("a"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("y", "Neg"), INPUTS("x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("b", "Softmax"), INPUTS("y"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("log b", "Log"), INPUTS("b"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("z", "Abs"), INPUTS("x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("c", "Softmax"), INPUTS("z"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("log c", "Log"), INPUTS("c"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("-log c", "Neg"), INPUTS("log c"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("end", "IdentityN"), INPUTS("log a", "log b", "b", "-log c")},
+	};
+	bool *fed, *kept;
+
+	(void)state;
+	simplify(nodes, COUNT(nodes), NULL);
+	fed = sp_imported_placeholders();
+	kept = sp_imported_placeholders();
+	kept[sp_number_of("end")] = true;
+	assert_ok(sp_graph_reduce_strength(&sp_imported, fed, kept, &sp_imported_err),
+		  &sp_imported_err);
+	assert_string_equal(op_of("log a"), "LogSoftmax");
+	assert_string_equal(op_of("log b"), "Log");
+	assert_string_equal(op_of("log c"), "Log");
+}
+
 /* Whether the node waits for "check", and for nothing else. */
 static bool waits(const char *name)
 {
@@ -421,6 +450,7 @@ int main(void)
 		TEST(powers_and_quotients_are_what_tensorflow_makes_of_them),
 		TEST(functions_and_products_are_what_tensorflow_makes_of_them),
 		TEST(what_may_have_any_shape_keeps_its_functions),
+		TEST(a_softmax_that_others_read_keeps_its_logarithm),
 		TEST(what_a_left_out_node_waits_for_its_reader_waits_for),
 		TEST(nodes_in_a_circle_are_refused),
 	};
