@@ -53,26 +53,28 @@ SP_BINARY_OP(NextAfter, SP_INVALID_DTYPE,
 #define TIMES_ROUNDED(type, name, logarithm) \
 	SP_BINARY_VALUE(type, name, a == 0 ? 0 : a * SP_ROUND_##type(logarithm))
 
+/* As Eigen counts them for a packet. */
+enum { POWER_CYCLES = 5, LOGARITHM_CYCLES = 51 };
 
 enum { PIECE = 8 * SP_FLOAT_PACKET };
 
-#define TIMES_LOGARITHM(name, logarithm)                                                          \
-	static void name##_f32(const sp_binary_run *run)                                          \
-	{                                                                                         \
-		const float *left = run->left, *right = run->right;                               \
-		float *out = run->out, logs[PIECE];                                               \
-                                                                                                  \
-		for (size_t at = 0, n; at < run->count; at += n) {                                \
-			n = run->count - at < PIECE ? run->count - at : PIECE;                    \
-			for (size_t i = 0; i < n; i++)                                            \
-				logs[i] = right[(at + i) * run->right_step];                      \
-			logarithm(logs, logs, n);                                                 \
-			for (size_t i = 0; i < n; i++) {                                          \
-				float a = left[(at + i) * run->left_step];                        \
-                                                                                                  \
-				out[at + i] = a == 0 ? 0 : a * logs[i];                           \
-			}                                                                         \
-		}                                                                                 \
+#define TIMES_LOGARITHM(name, logarithm)                                       \
+	static void name##_f32(const sp_binary_run *run)                       \
+	{                                                                      \
+		const float *left = run->left, *right = run->right;            \
+		float *out = run->out, logs[PIECE];                            \
+                                                                               \
+		for (size_t at = 0, n; at < run->count; at += n) {             \
+			n = run->count - at < PIECE ? run->count - at : PIECE; \
+			for (size_t i = 0; i < n; i++)                         \
+				logs[i] = right[(at + i) * run->right_step];   \
+			logarithm(logs, logs, n);                              \
+			for (size_t i = 0; i < n; i++) {                       \
+				float a = left[(at + i) * run->left_step];     \
+                                                                               \
+				out[at + i] = a == 0 ? 0 : a * logs[i];        \
+			}                                                      \
+		}                                                              \
 	}
 
 TIMES_LOGARITHM(Xlogy, sp_float_log)
@@ -80,14 +82,16 @@ SP_BINARY_VALUE(f64, Xlogy, a == 0 ? 0 : a * log(b))
 TIMES_ROUNDED(f16, Xlogy, log(b))
 TIMES_ROUNDED(bf16, Xlogy, log(b))
 SP_FOR_COMPLEX(SP_BINARY_VALUE, Xlogy, a == 0 ? 0 : a * log(b))
-SP_BINARY_OP(Xlogy, SP_INVALID_DTYPE, NULL, SP_TABLE_FIELD(Xlogy));
+SP_BINARY_DEFINE(Xlogy, .kernels = {SP_TABLE_FIELD(Xlogy)}, .result = SP_INVALID_DTYPE,
+		 .packet_cycles = LOGARITHM_CYCLES);
 
 TIMES_LOGARITHM(Xlog1py, sp_float_log1p)
 SP_BINARY_VALUE(f64, Xlog1py, a == 0 ? 0 : a * log1p(b))
 TIMES_ROUNDED(f16, Xlog1py, log1p(b))
 TIMES_ROUNDED(bf16, Xlog1py, log1p(b))
 SP_FOR_COMPLEX(SP_BINARY_VALUE, Xlog1py, a == 0 ? 0 : a * sp_complex__log1p(b))
-SP_BINARY_OP(Xlog1py, SP_INVALID_DTYPE, NULL, SP_TABLE_FIELD(Xlog1py));
+SP_BINARY_DEFINE(Xlog1py, .kernels = {SP_TABLE_FIELD(Xlog1py)}, .result = SP_INVALID_DTYPE,
+		 .packet_cycles = LOGARITHM_CYCLES);
 
 /*
  * a^b modulo 2^64, and so, in its low bits, modulo any smaller power of two:
@@ -140,7 +144,9 @@ SP_BINARY_VALUE(f16, Pow, pow(a, b))
 SP_BINARY_VALUE(bf16, Pow, pow(a, b))
 SP_FOR_COMPLEX(SP_BINARY_VALUE, Pow, pow(a, b))
 SP_FOR_SIGNED(SP_BINARY_VALUE, Pow, integer_power((uint64_t)a, (uint64_t)b))
-SP_BINARY_OP(Pow, SP_INVALID_DTYPE, negative_exponent, SP_TABLE_FIELD(Pow), SP_TABLE_SIGNED(Pow));
+SP_BINARY_DEFINE(Pow, .kernels = {SP_TABLE_FIELD(Pow), SP_TABLE_SIGNED(Pow)},
+		 .result = SP_INVALID_DTYPE, .complaint = negative_exponent,
+		 .packet_cycles = POWER_CYCLES);
 
 /* Mul(b, Pow(a, 3)), once engine/reduce_strength.h has seen to it. */
 SP_BINARY_VALUE(f32, _ScaledCube, (b * a) * (a * a))

@@ -14,7 +14,8 @@
  * Both inputs have the same type; the output has it too, or is bool.  A loop
  * may run in place.
  *
- * Numerics: half and bfloat16 compute in float and round once.
+ * Numerics: half and bfloat16 compute in float and round once.  What operands repeat changes no
+ * bits but as TensorFlow has it (packet_cycles).
  */
 typedef struct sp_binary_run {
 	const void *left, *right;
@@ -38,6 +39,12 @@ typedef struct sp_binary {
 	 * a kernel runs on at least one element.  NULL: nothing ever is.
 	 */
 	const char *(*complaint)(const sp_tensor *right);
+
+	/*
+	 * The cycles that Eigen counts for a packet, if the bits of a float32 depend on where
+	 * packets begin (kernels/float_functions.h).  0: they do not.
+	 */
+	size_t packet_cycles;
 } sp_binary;
 
 typedef struct sp_binary_state {
@@ -109,17 +116,21 @@ sp_status sp_binary__run(const sp_call *call);
 	SP_BINARY_VALUE(f64, name, expression) \
 	SP_BINARY_NARROW(name)
 
-/* The operator `op_name`: its result type, complaint, and table entries. */
-#define SP_BINARY_OP(op_name, op_result, op_complaint, ...)                                        \
-	static sp_status prepare_##op_name(sp_prepare *prepare, sp_error *err)                     \
-	{                                                                                          \
-		static const sp_binary binary = {                                                  \
-			.kernels = {__VA_ARGS__}, .result = op_result, .complaint = op_complaint}; \
-                                                                                                   \
-		return sp_binary__prepare(prepare, &binary, err);                                  \
-	}                                                                                          \
-	const sp_op sp_op_##op_name = {                                                            \
+/* The operator `op_name`, by the fields of its sp_binary. */
+#define SP_BINARY_DEFINE(op_name, ...)                                         \
+	static sp_status prepare_##op_name(sp_prepare *prepare, sp_error *err) \
+	{                                                                      \
+		static const sp_binary binary = {__VA_ARGS__};                 \
+                                                                               \
+		return sp_binary__prepare(prepare, &binary, err);              \
+	}                                                                      \
+	const sp_op sp_op_##op_name = {                                        \
 		.name = #op_name, .prepare = prepare_##op_name, .run = sp_binary__run}
+
+/* Or its result type, complaint, and table entries. */
+#define SP_BINARY_OP(op_name, op_result, op_complaint, ...)                      \
+	SP_BINARY_DEFINE(op_name, .kernels = {__VA_ARGS__}, .result = op_result, \
+			 .complaint = op_complaint)
 
 /* An operator on the four floating types. */
 #define SP_BINARY_FLOATING(name, expression) \
