@@ -15,7 +15,8 @@ typedef struct reduction {
 	bool *was_power;   /* [nodes] a root that was a Pow */
 	bool *live;        /* [nodes] something that is wanted needs it */
 	uint32_t *edges;   /* [nodes] that leave the node for a live one */
-	uint32_t *readers; /* [nodes] the first live node that takes or awaits it */
+	uint32_t *readers; /* [nodes] the first live node that one of these leads to */
+	bool *awaited;     /* [nodes] one of these only waits for it */
 	sp_static_shapes shapes;
 	sp_error *err;
 } reduction;
@@ -327,6 +328,64 @@ static sp_status multiply_transposed(reduction *r, sp_node *node)
 	return SP_OK;
 }
 
+/* -------------------------------------------------- joined with a layer */
+
+static bool is_normalisation(const sp_node *node)
+{
+	bool training;
+
+	return (is_op(node, "FusedBatchNorm") || is_op(node, "FusedBatchNormV2") ||
+		is_op(node, "FusedBatchNormV3")) &&
+	       sp_node_attr_bool(node, "is_training", true, &training, NULL) == SP_OK && !training;
+}
+
+static bool waits(const reduction *r, uint32_t i)
+{
+	return r->graph->nodes[i].control_count != 0 || r->awaited[i];
+}
+
+/* What a node reads first, if nobody else looks at that and it waits for nothing; else NULL. */
+static const sp_node *own_input(const reduction *r, const sp_node *node)
+{
+	uint32_t from;
+
+	if (node->input_count == 0 || node->inputs[0].port != 0)
+		return NULL;
+	from = node->inputs[0].node;
+	return !r->kept[from] && r->edges[from] == 1 && !waits(r, from) &&
+			       r->graph->nodes[from].region == node->region
+		       ? &r->graph->nodes[from]
+		       : NULL;
+}
+
+/* A product with a bias, or a convolution with a bias or normalised. */
+static bool is_layer(const reduction *r, const sp_node *node)
+{
+	bool normalised = is_normalisation(node);
+	const sp_node *product;
+
+	if (!normalised && !is_op(node, "BiasAdd"))
+		return false;
+	product = own_input(r, node);
+	return product != NULL &&
+	       (is_op(product, "Conv2D") || (is_op(product, "MatMul") && !normalised));
+}
+
+/* Elu that TensorFlow joins with the layer it reads. */
+static void look_at_elu(const reduction *r, sp_node *node)
+{
+	uint32_t i = (uint32_t)(node - r->graph->nodes);
+	const sp_node *layer;
+
+	if (node->input_count != 1 || r->constant[i] || waits(r, i))
+		return;
+	layer = own_input(r, node);
+	if (layer != NULL && is_layer(r, layer))
+		replace(node, "_RowElu", 1);
+}
+
+/* -------------------------------------------------------------- the walk */
+
 static bool is_quotient(const sp_node *node)
 {
 	return is_op(node, "RealDiv") || is_op(node, "Div");
@@ -347,6 +406,8 @@ static sp_status look_at_float(reduction *r, sp_node *node, bool *done)
 		return look_at_difference(r, node);
 	if (is_product(node) && node->input_count == 2)
 		return multiply_transposed(r, node);
+	if (is_op(node, "Elu"))
+		look_at_elu(r, node);
 	if (is_quotient(node) && node->input_count == 2 && !r->constant[node->inputs[1].node])
 		return look_at_quotient(r, node);
 	*done = false;
@@ -399,8 +460,10 @@ static void count_edges(reduction *r)
 		r->live[i] |= r->kept[i];
 		for (size_t k = 0; k < node->input_count && r->live[i]; k++)
 			count_edge(r, node->inputs[k].node, (uint32_t)i);
-		for (size_t k = 0; k < node->control_count && r->live[i]; k++)
+		for (size_t k = 0; k < node->control_count && r->live[i]; k++) {
 			count_edge(r, node->controls[k], (uint32_t)i);
+			r->awaited[node->controls[k]] = true;
+		}
 	}
 }
 
@@ -430,9 +493,10 @@ sp_status sp_graph_reduce_strength(sp_graph *graph, const bool *fed, const bool 
 		r.live = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.live));
 		r.edges = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.edges));
 		r.readers = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.readers));
+		r.awaited = sp_arena_zeros(scratch, graph->node_count, sizeof(*r.awaited));
 	}
 	if (r.constant != NULL && r.was_power != NULL && r.live != NULL && r.edges != NULL &&
-	    r.readers != NULL) {
+	    r.readers != NULL && r.awaited != NULL) {
 		count_edges(&r);
 		status = sp_static_shapes_infer(graph, fed, scratch, &r.shapes, err);
 		if (status == SP_OK)

@@ -29,6 +29,9 @@
  *   Log(x + 1), Exp(x) - 1          Log1p, Expm1
  *   Log(Softmax(x))                 LogSoftmax
  *   products with Transpose(y)      products that take y transposed
+ *   Elu(BiasAdd(MatMul(...)))       _RowElu(BiasAdd(MatMul(...))), likewise of Conv2D and of
+ *                                   FusedBatchNorm(Conv2D(...)), where nobody else reads them and
+ *                                   no control edge begins or ends: it is joined with the layer
  *
  * but for 1 / x, Log(x + 1) and Exp(x) - 1 of an x of which only a request says how many dimensions
  * it has (static_shapes.h), for a softmax that others read, and for its logarithm where another

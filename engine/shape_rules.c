@@ -762,6 +762,7 @@ static const sp_shape_rule rules[] = {
 	{"Xlogy", binary, false},
 	{"ZerosLike", same, false},
 	{"_Cube", same, false},
+	{"_RowElu", same, false},
 	{"_ScaledCube", binary, false},
 	{"_TimesReciprocal", binary, false},
 };

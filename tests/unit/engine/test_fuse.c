@@ -438,6 +438,61 @@ static void what_a_left_out_node_waits_for_its_reader_waits_for(void **state)
 	assert_string_equal(op_of("by root"), "_TimesReciprocal");
 }
 
+#define FLOATS(node_name, op_name, ...)                                                   \
+	{                                                                                 \
+		NODE(node_name, op_name), INPUTS(__VA_ARGS__), ATTRS(TYPE("T", SP_FLOAT)) \
+	}
+
+static void elu_is_joined_with_a_layer_that_nobody_else_looks_at(void **state)
+{
+	const sp_node_def nodes[] = {
+		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("b", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("check", "Assert"), INPUTS("x", "x")},
+		FLOATS("product", "MatMul", "x", "b"),
+		FLOATS("biased", "BiasAdd", "product", "b"),
+		FLOATS("joined", "Elu", "biased"),
+		FLOATS("convolution", "Conv2D", "b", "x"),
+		FLOATS("biased image", "BiasAdd", "convolution", "b"),
+		FLOATS("joined image", "Elu", "biased image"),
+		FLOATS("cross", "Conv2D", "b", "b"),
+		{NODE("normalised", "FusedBatchNormV3"), INPUTS("cross", "b", "b", "b", "b"),
+		 ATTRS(TYPE("T", SP_FLOAT), {.name = "is_training", .kind = SP_ATTR_BOOL})},
+		FLOATS("joined normalised", "Elu", "normalised"),
+		FLOATS("shared product", "MatMul", "b", "x"),
+		FLOATS("biased twice", "BiasAdd", "shared product", "b"),
+		FLOATS("biased otherwise", "BiasAdd", "shared product", "x"),
+		FLOATS("not its own", "Elu", "biased twice"),
+		FLOATS("other product", "MatMul", "b", "b"),
+		FLOATS("kept bias", "BiasAdd", "other product", "b"),
+		FLOATS("of a kept one", "Elu", "kept bias"),
+		FLOATS("third product", "MatMul", "x", "x"),
+		FLOATS("third bias", "BiasAdd", "third product", "b"),
+		FLOATS("waiting", "Elu", "third bias", "^check"),
+		FLOATS("plain bias", "BiasAdd", "x", "b"),
+		FLOATS("no layer", "Elu", "plain bias"),
+		{NODE("end", "IdentityN"),
+		 INPUTS("joined", "joined image", "joined normalised", "not its own",
+			"biased otherwise", "of a kept one", "waiting", "no layer")},
+	};
+	bool *fed, *kept;
+
+	(void)state;
+	simplify(nodes, COUNT(nodes), "kept bias");
+	fed = sp_imported_placeholders();
+	kept = sp_imported_placeholders();
+	kept[sp_number_of("end")] = kept[sp_number_of("kept bias")] = true;
+	assert_ok(sp_graph_reduce_strength(&sp_imported, fed, kept, &sp_imported_err),
+		  &sp_imported_err);
+	assert_string_equal(op_of("joined"), "_RowElu");
+	assert_string_equal(op_of("joined image"), "_RowElu");
+	assert_string_equal(op_of("joined normalised"), "_RowElu");
+	assert_string_equal(op_of("not its own"), "Elu");
+	assert_string_equal(op_of("of a kept one"), "Elu");
+	assert_string_equal(op_of("waiting"), "Elu");
+	assert_string_equal(op_of("no layer"), "Elu");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, sp_imported_set_up, sp_imported_tear_down)
@@ -452,6 +507,7 @@ int main(void)
 		TEST(what_may_have_any_shape_keeps_its_functions),
 		TEST(a_softmax_that_others_read_keeps_its_logarithm),
 		TEST(what_a_left_out_node_waits_for_its_reader_waits_for),
+		TEST(elu_is_joined_with_a_layer_that_nobody_else_looks_at),
 		TEST(nodes_in_a_circle_are_refused),
 	};
 	return cmocka_run_group_tests_name("fuse", tests, NULL, NULL);
