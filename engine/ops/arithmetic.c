@@ -139,7 +139,8 @@ static void Pow_f32(const sp_binary_run *run)
 	sp_float_pow(run->left, run->left_step, run->right, run->right_step, run->out, run->count);
 }
 
-SP_BINARY_VALUE(f64, Pow, pow(a, b))
+/* A subnormal number may equal 0 (base/float_mode.h), which the library does not expect. */
+SP_BINARY_VALUE(f64, Pow, pow(a == 0 ? a * 0 : a, b == 0 ? 0 : b))
 SP_BINARY_VALUE(f16, Pow, pow(a, b))
 SP_BINARY_VALUE(bf16, Pow, pow(a, b))
 SP_FOR_COMPLEX(SP_BINARY_VALUE, Pow, pow(a, b))

@@ -16,6 +16,8 @@ for dtype in (np.float32, np.float64):
             cases.add(op, {"x": small, "y": np.array(other, dtype)})
     cases.add("Sum", {"input": np.tile(small[:2], 9), "axis": np.int32(0)})
     if dtype == np.float32:
+        cases.add("Pow", {"x": small, "y": dtype(0.25)})
+        cases.add("Pow", {"x": small, "y": small[::-1]})
         cases.add("Log", {"x": small})
         cases.add("Exp", {"x": np.array([-95, 95, -88, -87, 0, 1, -100, -103], dtype)})
         cases.add("Softmax", {"logits": np.array([[0, -95, -100], [0, -720, -740]], dtype)})
