@@ -176,6 +176,26 @@ static void nodes_in_a_circle_are_refused(void **state)
 	assert_int_equal(sort(nodes, &ends), SP_INTERNAL);
 }
 
+/*
+ * What "end" reaches after simplify.h and reduce_strength.h, with `kept` kept; all placeholders are
+ * fed, or only `fed`.
+ */
+static void reduce(const sp_node_def *nodes, size_t count, const char *fed, const char *kept)
+{
+	bool *is_fed, *is_kept;
+
+	simplify(nodes, count, kept);
+	is_fed = fed != NULL ? sp_imported_none() : sp_imported_placeholders();
+	if (fed != NULL)
+		is_fed[sp_number_of(fed)] = true;
+	is_kept = sp_imported_none();
+	is_kept[sp_number_of("end")] = true;
+	if (kept != NULL)
+		is_kept[sp_number_of(kept)] = true;
+	assert_ok(sp_graph_reduce_strength(&sp_imported, is_fed, is_kept, &sp_imported_err),
+		  &sp_imported_err);
+}
+
 static const char *op_of(const char *name)
 {
 	return sp_imported.nodes[sp_number_of(name)].op_name;
@@ -214,14 +234,9 @@ static void powers_and_quotients_are_what_tensorflow_makes_of_them(void **state)
 		 INPUTS("square", "cube", "power", "double", "by 3", "by sqrt", "by x", "early",
 			"by fed", "gelu", "read twice", "half cube", "half by")},
 	};
-	bool fed[32] = {false}, kept[32] = {false};
 
 	(void)state;
-	simplify(nodes, COUNT(nodes), "4");
-	fed[sp_number_of("4")] = kept[sp_number_of("4")] = true;
-	kept[sp_number_of("end")] = true;
-	assert_ok(sp_graph_reduce_strength(&sp_imported, fed, kept, &sp_imported_err),
-		  &sp_imported_err);
+	reduce(nodes, COUNT(nodes), "4", "4");
 	assert_string_equal(op_of("square"), "Square");
 	assert_int_equal(sp_imported.nodes[sp_number_of("square")].input_count, 1);
 	assert_string_equal(op_of("cube"), "_Cube");
@@ -280,14 +295,10 @@ static void functions_and_products_are_what_tensorflow_makes_of_them(void **stat
 		 INPUTS("log1p", "log", "log softmax", "expm1", "norm", "by root", "shared root",
 			"inverse", "dots", "other")},
 	};
-	bool fed[32] = {false}, kept[32] = {false}, flag = false;
+	bool flag = false;
 
 	(void)state;
-	simplify(nodes, COUNT(nodes), "fed sum");
-	fed[sp_number_of("fed sum")] = kept[sp_number_of("fed sum")] = true;
-	kept[sp_number_of("end")] = true;
-	assert_ok(sp_graph_reduce_strength(&sp_imported, fed, kept, &sp_imported_err),
-		  &sp_imported_err);
+	reduce(nodes, COUNT(nodes), "fed sum", "fed sum");
 	assert_string_equal(op_of("log1p"), "Log1p");
 	assert_int_equal(input_of("log1p", 0), sp_number_of("x"));
 	assert_string_equal(op_of("log"), "Log");
@@ -331,15 +342,9 @@ static void what_may_have_any_shape_keeps_its_functions(void **state)
 		{NODE("end", "IdentityN"),
 		 INPUTS("log1p", "expm1", "inverse", "fed log1p", "fed expm1", "fed inverse")},
 	};
-	bool *fed, *kept;
 
 	(void)state;
-	simplify(nodes, COUNT(nodes), NULL);
-	fed = sp_imported_placeholders();
-	kept = sp_imported_placeholders();
-	kept[sp_number_of("end")] = true;
-	assert_ok(sp_graph_reduce_strength(&sp_imported, fed, kept, &sp_imported_err),
-		  &sp_imported_err);
+	reduce(nodes, COUNT(nodes), NULL, NULL);
 	assert_string_equal(op_of("log1p"), "Log1p");
 	assert_string_equal(op_of("expm1"), "Expm1");
 	assert_string_equal(op_of("inverse"), "Reciprocal");
@@ -363,15 +368,9 @@ static void a_softmax_that_others_read_keeps_its_logarithm(void **state)
 		{NODE("-log c", "Neg"), INPUTS("log c"), ATTRS(TYPE("T", SP_FLOAT))},
 		{NODE("end", "IdentityN"), INPUTS("log a", "log b", "b", "-log c")},
 	};
-	bool *fed, *kept;
 
 	(void)state;
-	simplify(nodes, COUNT(nodes), NULL);
-	fed = sp_imported_placeholders();
-	kept = sp_imported_placeholders();
-	kept[sp_number_of("end")] = true;
-	assert_ok(sp_graph_reduce_strength(&sp_imported, fed, kept, &sp_imported_err),
-		  &sp_imported_err);
+	reduce(nodes, COUNT(nodes), NULL, NULL);
 	assert_string_equal(op_of("log a"), "LogSoftmax");
 	assert_string_equal(op_of("log b"), "Log");
 	assert_string_equal(op_of("log c"), "Log");
@@ -475,15 +474,9 @@ static void elu_is_joined_with_a_layer_that_nobody_else_looks_at(void **state)
 		 INPUTS("joined", "joined image", "joined normalised", "not its own",
 			"biased otherwise", "of a kept one", "waiting", "no layer")},
 	};
-	bool *fed, *kept;
 
 	(void)state;
-	simplify(nodes, COUNT(nodes), "kept bias");
-	fed = sp_imported_placeholders();
-	kept = sp_imported_placeholders();
-	kept[sp_number_of("end")] = kept[sp_number_of("kept bias")] = true;
-	assert_ok(sp_graph_reduce_strength(&sp_imported, fed, kept, &sp_imported_err),
-		  &sp_imported_err);
+	reduce(nodes, COUNT(nodes), NULL, "kept bias");
 	assert_string_equal(op_of("joined"), "_RowElu");
 	assert_string_equal(op_of("joined image"), "_RowElu");
 	assert_string_equal(op_of("joined normalised"), "_RowElu");
