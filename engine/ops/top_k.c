@@ -195,10 +195,21 @@ static void sort_few(entry *best, const uint64_t *keys, size_t n)
 	}
 }
 
+/* NaNs, whose key is the least, only where there is nothing else. */
+static void find_largest(entry *best, const uint64_t *keys, size_t n)
+{
+	*best = (entry){keys[0], 0};
+	for (size_t i = 1; i < n; i++)
+		if (keys[i] > best->key)
+			*best = (entry){keys[i], i};
+}
+
 static void find_best(const top_k_state *state, entry *best, size_t k, const uint64_t *keys,
 		      size_t n, bool has_nan)
 {
-	if (k == n && k <= FEW && has_nan) {
+	if (k == 1) {
+		find_largest(best, keys, n);
+	} else if (k == n && k <= FEW && has_nan) {
 		sort_few(best, keys, n);
 	} else if (k == n) {
 		sort_all(best, keys, n);

@@ -22,4 +22,7 @@ for order in (False, True):
             x = np.float32(rng.integers(0, 9, (3, columns)))
             x[rng.random(x.shape) < 0.3] = np.nan
             cases.add("TopKV2", {"input": x, "k": np.int32(k)}, {"sorted": order})
+for x in ([np.nan, 5], [5, np.nan], [1, np.nan, 2], [np.nan, np.nan, 2], [np.nan] * 3, [np.nan, 1, np.nan, -np.inf, 3, 2]):
+    for k in range(1, len(x)):
+        cases.add("TopKV2", {"input": np.float32(x), "k": np.int32(k)})
 cases.write()

@@ -385,20 +385,6 @@ static void a_range_over_all_of_int64_has_the_right_length(void **state)
 	assert_int_equal(sp_tensor_i64(&b->out[0])[3], INT64_C(1) << 62);
 }
 
-/* But in a whole row of few, where it follows from how TensorFlow sorts. */
-static void nan_comes_last_among_the_largest(void **state)
-{
-	const float nan = __builtin_nanf("");
-	const float x[] = {nan, 1, nan, -__builtin_inff(), 3, 2};
-	static const int32_t k[] = {5};
-	bench *b = *state;
-
-	give_f32(b, 1, x, 6);
-	give_i32(b, 0, k, 1);
-	assert_int_equal(run(b, &sp_op_TopKV2), SP_OK);
-	assert_memory_equal(b->out[1].data, ((int32_t[]){4, 5, 1, 3, 0}), 5 * sizeof(int32_t));
-}
-
 static void tensor_and_updates_may_be_the_same_bytes(void **state)
 {
 	static const int32_t indices[] = {2, 0, 1};
@@ -533,7 +519,6 @@ int main(void)
 		CASE(a_negative_number_in_a_matrix_is_not_counted_somewhere_else),
 		CASE(a_negative_dimension_in_a_permutation_is_refused),
 		CASE(a_range_over_all_of_int64_has_the_right_length),
-		CASE(nan_comes_last_among_the_largest),
 		CASE(tensor_and_updates_may_be_the_same_bytes),
 		CASE(many_nan_do_not_make_unique_slow),
 		CASE(like_numbers_do_not_make_unique_slow),
