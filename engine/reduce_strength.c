@@ -200,7 +200,7 @@ static sp_status take_log1p(reduction *r, sp_node *node, const sp_node *sum, siz
 
 /*
  * Whether TensorFlow's optimizer joins the logarithm with the function of one number that alone
- * takes it before it looks for a softmax; sorted by name.
+ * takes it before it looks for a softmax.
  */
 static bool is_joined(const reduction *r, const sp_node *log)
 {
@@ -212,7 +212,7 @@ static bool is_joined(const reduction *r, const sp_node *log)
 	size_t at = (size_t)(log - r->graph->nodes);
 	uint32_t reader = r->readers[at];
 
-	if (r->kept[at] || r->edges[at] != 1 || r->kept[reader])
+	if (r->kept[at] || r->edges[at] != 1 || r->awaited[at] || r->kept[reader])
 		return false;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
 		if (is_op(&r->graph->nodes[reader], functions[i]))

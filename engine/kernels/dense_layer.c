@@ -28,7 +28,7 @@ struct sp_dense_layer {
 	sp_activation activation;
 	bool transposed;
 	float *column; /* the weights of a single output; no spans then */
-	float *rows;   /* transposed weights of so few that a row is multiplied one by one */
+	float *rows;   /* transposed weights without a bias, where a row is multiplied one by one */
 	float *bias;
 	size_t span_count;
 	size_t widest;
@@ -85,7 +85,7 @@ static sp_status fill(sp_dense_layer *layer, const sp_dense_spec *spec, sp_error
 		SP_TRY(copy(&layer->bias, spec->bias, spec->n, err));
 	if (spec->n == 1 && spec->k > 0)
 		return copy(&layer->column, spec->weights, spec->k, err);
-	if (spec->transposed && 1 + spec->k + spec->n < SP_PRODUCT_TINY)
+	if (spec->transposed && spec->bias == NULL && 1 + spec->k + spec->n < SP_PRODUCT_TINY)
 		SP_TRY(copy(&layer->rows, spec->weights, spec->k * spec->n, err));
 	return make_spans(layer, spec, err);
 }
@@ -280,15 +280,19 @@ static size_t columns_from(const sp_dense_layer *layer, size_t column)
 	return left < SP_PACKED_COLUMNS ? left : SP_PACKED_COLUMNS;
 }
 
+static void run_few(const sp_dense_layer *layer, const float *x, float *y)
+{
+	for (size_t j = 0; j < layer->n; j++)
+		y[j] = sp_product_inner(x, layer->rows + j * layer->k, layer->k);
+}
+
 /* One row by transposed weights without a bias.  False as below. */
 static bool run_dots(const sp_dense_layer *layer, const float *x, float *y)
 {
 	sp_product_dots dots;
 	sp_packed_panel panel;
 
-	for (size_t j = 0; layer->rows != NULL && j < layer->n; j++)
-		y[j] = sp_product_inner(x, layer->rows + j * layer->k, layer->k);
-	for (size_t j = 0; layer->rows == NULL && j < layer->n; j += SP_PACKED_COLUMNS) {
+	for (size_t j = 0; j < layer->n; j += SP_PACKED_COLUMNS) {
 		size_t count = columns_from(layer, j);
 
 		sp_product_dots_start(&dots, layer->k);
@@ -373,6 +377,10 @@ static sp_status run(const sp_dense_layer *layer, const float *x, size_t m, floa
 	}
 	if (layer->column != NULL) {
 		run_column(layer, x, m, y);
+		return SP_OK;
+	}
+	if (m == 1 && layer->rows != NULL) {
+		run_few(layer, x, y);
 		return SP_OK;
 	}
 	if (m == 1 && run_row(layer, x, y))
