@@ -371,6 +371,20 @@ static bool is_layer(const reduction *r, const sp_node *node)
 	       (is_op(product, "Conv2D") || (is_op(product, "MatMul") && !normalised));
 }
 
+/* A product by a matrix as it lies, or transposed, that TensorFlow joins with its bias. */
+static sp_status look_at_bias(reduction *r, const sp_node *bias)
+{
+	const sp_node *product = own_input(r, bias);
+	bool transposed;
+
+	if (waits(r, (uint32_t)(bias - r->graph->nodes)) || product == NULL ||
+	    !is_op(product, "MatMul") || r->constant[bias->inputs[0].node] ||
+	    sp_node_attr_bool(product, "transpose_a", false, &transposed, NULL) != SP_OK ||
+	    transposed || sp_node_attr(product, SP_BIASED_PRODUCT) != NULL)
+		return SP_OK;
+	return flip(r, &r->graph->nodes[bias->inputs[0].node], SP_BIASED_PRODUCT);
+}
+
 /* Elu that TensorFlow joins with the layer it reads. */
 static void look_at_elu(const reduction *r, sp_node *node)
 {
@@ -406,6 +420,8 @@ static sp_status look_at_float(reduction *r, sp_node *node, bool *done)
 		return look_at_difference(r, node);
 	if (is_product(node) && node->input_count == 2)
 		return multiply_transposed(r, node);
+	if (is_op(node, "BiasAdd"))
+		return look_at_bias(r, node);
 	if (is_op(node, "Elu"))
 		look_at_elu(r, node);
 	if (is_quotient(node) && node->input_count == 2 && !r->constant[node->inputs[1].node])

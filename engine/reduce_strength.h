@@ -12,6 +12,9 @@
  */
 #define SP_LATE_PRODUCT "_late"
 
+/* The attribute of a MatMul that TensorFlow's optimizer joins with the bias that is added to it. */
+#define SP_BIASED_PRODUCT "_biased"
+
 /*
  * Takes the cheaper operators that TensorFlow's optimizer takes, whose last bits are others, in
  * place of some of float32, half and bfloat16:
@@ -29,9 +32,10 @@
  *   Log(x + 1), Exp(x) - 1          Log1p, Expm1
  *   Log(Softmax(x))                 LogSoftmax
  *   products with Transpose(y)      products that take y transposed
+ *   BiasAdd(MatMul(...))            the MatMul is marked, where nobody else reads it and no control
+ *                                   edge begins or ends: its sums have another order
  *   Elu(BiasAdd(MatMul(...)))       _RowElu(BiasAdd(MatMul(...))), likewise of Conv2D and of
- *                                   FusedBatchNorm(Conv2D(...)), where nobody else reads them and
- *                                   no control edge begins or ends: it is joined with the layer
+ *                                   FusedBatchNorm(Conv2D(...)): it is joined with the layer
  *
  * but for 1 / x, Log(x + 1) and Exp(x) - 1 of an x of which only a request says how many dimensions
  * it has (static_shapes.h), for a softmax that others read, and for its logarithm where another

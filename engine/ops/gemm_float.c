@@ -157,10 +157,20 @@ static void multiply_tile(const sp_gemm *g, tile *t)
 		memcpy(c + i * g->n, t->totals[i], t->width * sizeof(float));
 }
 
-void sp_gemm__float(const sp_gemm *g)
+static void multiply_tiles(const sp_gemm *g)
 {
 	tile t;
 
+	for (t.column = 0; t.column < g->n; t.column += COLUMNS)
+		for (t.row = 0; t.row < g->m; t.row += ROWS) {
+			t.height = g->m - t.row < ROWS ? g->m - t.row : ROWS;
+			t.width = g->n - t.column < COLUMNS ? g->n - t.column : COLUMNS;
+			multiply_tile(g, &t);
+		}
+}
+
+void sp_gemm__float(const sp_gemm *g)
+{
 	if (goes_by_elements(g)) {
 		multiply_elements(g);
 		return;
@@ -171,16 +181,10 @@ void sp_gemm__float(const sp_gemm *g)
 	if (g->n == 1 && multiply_vector(&(vector_product){g->b, g->b_row, g->a, g->a_column,
 							   g->a_row, g->k, g->m, g->c}))
 		return;
-	if (g->small) {
+	if (g->small)
 		sp_gemm__small(g);
-		return;
-	}
-	for (t.column = 0; t.column < g->n; t.column += COLUMNS)
-		for (t.row = 0; t.row < g->m; t.row += ROWS) {
-			t.height = g->m - t.row < ROWS ? g->m - t.row : ROWS;
-			t.width = g->n - t.column < COLUMNS ? g->n - t.column : COLUMNS;
-			multiply_tile(g, &t);
-		}
+	else
+		multiply_tiles(g);
 }
 
 void sp_gemm__heads(const sp_gemm *g)
@@ -190,6 +194,38 @@ void sp_gemm__heads(const sp_gemm *g)
 
 	for (size_t i = 0; i < g->m; i++)
 		c[i] = sp_product_head(a + i * g->a_row, g->b, g->k);
+}
+
+/* The only row of a, whatever way b lies. */
+static void multiply_row(const sp_gemm *g)
+{
+	const float *x = g->a;
+	sp_product_row row;
+	tile t;
+
+	for (t.column = 0; t.column < g->n; t.column += COLUMNS) {
+		t.width = g->n - t.column < COLUMNS ? g->n - t.column : COLUMNS;
+		sp_product_row_start(&row, g->k);
+		for (size_t at = 0, depth; at < g->k; at += depth) {
+			const float *w;
+			size_t stride;
+
+			depth = g->k - at < DEPTH ? g->k - at : DEPTH;
+			w = rows_of_b(g, &t, at, depth, &stride);
+			sp_product_row_add(&row, x + at, 1, depth, w, stride, t.width);
+		}
+		sp_product_row_finish(&row, (float *)g->c + t.column, t.width);
+	}
+}
+
+void sp_gemm__biased(const sp_gemm *g)
+{
+	if (g->k != 0 && g->m == 1)
+		multiply_row(g);
+	else if (g->k != 0 && g->n == 1)
+		sp_gemm__heads(g);
+	else
+		multiply_tiles(g);
 }
 
 bool sp_gemm__is_small(size_t batch, size_t m, size_t n, size_t k)

@@ -4,6 +4,7 @@
 #include "engine/ops/cast.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/gemm.h"
+#include "engine/reduce_strength.h"
 
 /*
  * MatMul, and BatchMatMul with its versions: products of the innermost matrices.
@@ -74,7 +75,11 @@ static sp_status prepare_matmul(sp_prepare *prepare, sp_error *err)
 
 	SP_TRY(prepare_any(prepare, matmul_flags, BATCH_NONE, &state, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, state->result, err));
-	return finish(prepare, state, err);
+	SP_TRY(finish(prepare, state, err));
+	if (state->kernel == sp_gemm__float &&
+	    sp_node_attr(prepare->node, SP_BIASED_PRODUCT) != NULL)
+		state->kernel = sp_gemm__biased;
+	return SP_OK;
 }
 
 /* SparseMatMul: that one side has many zeros makes it faster in TensorFlow, not another. */

@@ -442,6 +442,41 @@ static void what_a_left_out_node_waits_for_its_reader_waits_for(void **state)
 		NODE(node_name, op_name), INPUTS(__VA_ARGS__), ATTRS(TYPE("T", SP_FLOAT)) \
 	}
 
+static bool is_biased(const char *name)
+{
+	return sp_node_attr(&sp_imported.nodes[sp_number_of(name)], SP_BIASED_PRODUCT) != NULL;
+}
+
+static void products_are_marked_that_are_joined_with_a_bias(void **state)
+{
+	const sp_node_def nodes[] = {
+		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("b", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("check", "Assert"), INPUTS("x", "x")},
+		FLOATS("joined", "MatMul", "x", "b"),
+		FLOATS("bias", "BiasAdd", "joined", "b"),
+		FLOATS("shared", "MatMul", "b", "x"),
+		FLOATS("one bias", "BiasAdd", "shared", "b"),
+		FLOATS("other bias", "BiasAdd", "shared", "x"),
+		FLOATS("wanted", "MatMul", "b", "b"),
+		FLOATS("bias of wanted", "BiasAdd", "wanted", "b"),
+		FLOATS("waited for", "MatMul", "x", "x"),
+		FLOATS("waiting bias", "BiasAdd", "waited for", "b", "^check"),
+		FLOATS("plain sum", "MatMul", "x", "bias"),
+		FLOATS("sum", "AddV2", "plain sum", "b"),
+		{NODE("end", "IdentityN"),
+		 INPUTS("bias", "one bias", "other bias", "bias of wanted", "waiting bias", "sum")},
+	};
+
+	(void)state;
+	reduce(nodes, COUNT(nodes), NULL, "wanted");
+	assert_true(is_biased("joined"));
+	assert_false(is_biased("shared"));
+	assert_false(is_biased("wanted"));
+	assert_false(is_biased("waited for"));
+	assert_false(is_biased("plain sum"));
+}
+
 static void elu_is_joined_with_a_layer_that_nobody_else_looks_at(void **state)
 {
 	const sp_node_def nodes[] = {
@@ -500,6 +535,7 @@ int main(void)
 		TEST(what_may_have_any_shape_keeps_its_functions),
 		TEST(a_softmax_that_others_read_keeps_its_logarithm),
 		TEST(what_a_left_out_node_waits_for_its_reader_waits_for),
+		TEST(products_are_marked_that_are_joined_with_a_bias),
 		TEST(elu_is_joined_with_a_layer_that_nobody_else_looks_at),
 		TEST(nodes_in_a_circle_are_refused),
 	};
