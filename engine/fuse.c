@@ -3,6 +3,7 @@
 #include "engine/fuse_columns.h"
 #include "engine/fuse_dense.h"
 #include "engine/graph_sort.h"
+#include "engine/push_constants.h"
 #include "engine/reduce_strength.h"
 #include "engine/regroup.h"
 #include "engine/simplify.h"
@@ -39,6 +40,9 @@ static sp_status regroup_sums(sp_graph *graph, sp_graph_ends *ends, bool *kept, 
 {
 	list_kept(kept, ends, graph->node_count);
 	SP_TRY(sp_graph_simplify(graph, kept, err));
+	SP_TRY(sp_graph_push_constants(graph, ends->fed, kept, err));
+	SP_TRY(sp_graph_sort(graph, ends, err));
+	list_kept(kept, ends, graph->node_count);
 	SP_TRY(sp_graph_regroup_sums(graph, ends->fed, kept, err));
 	return sp_graph_sort(graph, ends, err);
 }
@@ -73,8 +77,8 @@ typedef sp_status passes_fn(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp
 static sp_status with_ends(sp_graph *graph, const sp_entry_spec *entries, size_t count,
 			   passes_fn *passes, sp_error *err)
 {
-	/* fuse_columns.h adds nodes, fewer than there were. */
-	size_t most = 2 * graph->node_count;
+	/* push_constants.h and then fuse_columns.h add nodes, fewer than there were. */
+	size_t most = 4 * graph->node_count;
 	sp_arena *scratch = sp_arena_create(64 << 10);
 	sp_graph_ends ends = {0};
 	bool *kept = NULL;

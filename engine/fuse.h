@@ -12,6 +12,7 @@
  * Everything that makes a graph's plan shorter, in this order:
  *
  *   simplify.h         what is said twice is said once
+ *   push_constants.h   constants where TensorFlow brings them
  *   regroup.h          sums in TensorFlow's order
  *   fuse_columns.h     embedding lookups of feature columns: one operator for all
  *   reduce_strength.h  the cheaper operators that TensorFlow takes

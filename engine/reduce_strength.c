@@ -2,11 +2,9 @@
 
 #include <string.h>
 
+#include "engine/constants.h"
 #include "engine/op.h"
 #include "engine/static_shapes.h"
-
-/* Of a node that others are reduced with: each of these would have to wait for as many. */
-enum { MOST_CONTROLS = 8 };
 
 typedef struct reduction {
 	sp_graph *graph;
@@ -24,20 +22,6 @@ typedef struct reduction {
 static bool is_op(const sp_node *node, const char *name)
 {
 	return strcmp(node->op_name, name) == 0;
-}
-
-static bool is_constant(const sp_node *node, const bool *constant)
-{
-	const unsigned apart = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_TAKES_DEAD |
-			       SP_OP_MAKES_DEAD | SP_OP_PER_REQUEST;
-
-	if (node->op == NULL || (node->op->flags & apart) != 0 || node->region_count != 0 ||
-	    node->control_count > MOST_CONTROLS)
-		return false;
-	for (size_t k = 0; k < node->input_count; k++)
-		if (!constant[node->inputs[k].node])
-			return false;
-	return node->input_count != 0 || is_op(node, "Const");
 }
 
 /* The first element; false for other types. */
@@ -91,7 +75,7 @@ static bool is_reduced(const sp_node *node, sp_dtype *dtype)
 static bool can_leave_out(const sp_node *node, const sp_node *from)
 {
 	return from->control_count == 0 ||
-	       (from->control_count <= MOST_CONTROLS && from->region == node->region);
+	       (from->control_count <= SP_MOST_CONTROLS && from->region == node->region);
 }
 
 /* The node waits for what a node waits for that it does not read any more. */
@@ -117,12 +101,34 @@ static sp_status take_controls(reduction *r, sp_node *node, uint32_t from)
 	return SP_OK;
 }
 
+/*
+ * Whether c * x^3 is (c x^2) x and not (c x) x^2.  TensorFlow's optimizer sorts x and x^2 by the
+ * names that it gives them: c goes to the first if it knows how many dimensions x has, else to the
+ * second.
+ */
+static sp_status scales_square(reduction *r, const sp_node *cube, bool *out)
+{
+	sp_port x = cube->inputs[0];
+	const char *name = r->graph->nodes[x.node].name, *base = strrchr(cube->name, '/');
+	int scope = base != NULL ? (int)(base + 1 - cube->name) : 0;
+	int32_t rank = sp_static_shape_of(&r->shapes, x).rank;
+	char *square = sp_arena_printf(r->graph->arena,
+				       "%.*sArithmeticOptimizer/ConvertPow__inner_%s", scope,
+				       cube->name, cube->name + scope);
+
+	if (square == NULL)
+		return sp_error_set(r->err, SP_NO_MEMORY, "no memory for the graph");
+	*out = rank != SP_RANK_UNKNOWN && (strcmp(name, square) < 0) == (rank == SP_RANK_OPEN);
+	return SP_OK;
+}
+
 /* c * x^3 for the side of a product that is a cube nobody else reads. */
 static sp_status scale_cube(reduction *r, sp_node *node, size_t side)
 {
 	uint32_t cube = node->inputs[side].node;
 	const sp_node *from = &r->graph->nodes[cube];
 	sp_port *inputs;
+	bool square = false;
 
 	if (!is_op(from, "_Cube") || !can_leave_out(node, from) || r->kept[cube] ||
 	    r->edges[cube] != 1 || !r->constant[node->inputs[1 - side].node])
@@ -133,7 +139,8 @@ static sp_status scale_cube(reduction *r, sp_node *node, size_t side)
 	inputs[0] = from->inputs[0];
 	inputs[1] = node->inputs[1 - side];
 	node->inputs = inputs;
-	replace(node, "_ScaledCube", 2);
+	SP_TRY(scales_square(r, from, &square));
+	replace(node, square ? "_ScaledSquare" : "_ScaledCube", 2);
 	return take_controls(r, node, cube);
 }
 
@@ -446,9 +453,7 @@ static sp_status look_at(reduction *r, sp_node *node)
 		SP_TRY(scale_cube(r, node, side));
 	if (r->constant[node->inputs[0].node] || !r->constant[node->inputs[1].node])
 		return SP_OK;
-	if (is_quotient(node)) {
-		replace(node, "_TimesReciprocal", 2);
-	} else if (is_op(node, "Pow")) {
+	if (is_op(node, "Pow")) {
 		uint32_t exponent = node->inputs[1].node;
 
 		power = power_of(&r->graph->nodes[exponent]);
@@ -490,7 +495,7 @@ static sp_status walk(reduction *r)
 
 		if (r->fed[i])
 			continue;
-		r->constant[i] = is_constant(node, r->constant);
+		r->constant[i] = sp_node_is_constant(node, r->constant);
 		SP_TRY(look_at(r, node));
 	}
 	return SP_OK;

@@ -22,8 +22,8 @@
  *   Pow(x, 2), Pow(x, 3)            Square, _Cube
  *   Pow(x, 0.5), Pow(x, -0.5)       Sqrt, Rsqrt
  *   Pow(x, -1)                      Reciprocal
- *   Mul(c, Pow(x, 3))               _ScaledCube: (c x) x^2
- *   Div(x, c), RealDiv(x, c)        _TimesReciprocal, where c is known before any request
+ *   Mul(c, Pow(x, 3))               _ScaledCube: (c x) x^2, or _ScaledSquare: (c x^2) x, where c
+ *                                   is known before any request
  *
  * and of float32 alone
  *

@@ -764,7 +764,7 @@ static const sp_shape_rule rules[] = {
 	{"_Cube", same, false},
 	{"_RowElu", same, false},
 	{"_ScaledCube", binary, false},
-	{"_TimesReciprocal", binary, false},
+	{"_ScaledSquare", binary, false},
 };
 
 const sp_shape_rule *sp_shapes__rule(const char *op)

@@ -126,6 +126,29 @@ static bool same_attrs(const sp_node *a, const sp_node *b)
 	}
 }
 
+/* A sum or product of two numbers, which are compared in one order. */
+static bool is_commutative(const sp_node *node)
+{
+	sp_dtype dtype;
+
+	if (node->input_count != 2)
+		return false;
+	if (strcmp(node->op_name, "AddV2") == 0 || strcmp(node->op_name, "Mul") == 0)
+		return true;
+	return strcmp(node->op_name, "Add") == 0 &&
+	       sp_node_attr_type(node, "T", SP_INVALID_DTYPE, &dtype, NULL) == SP_OK &&
+	       dtype != SP_STRING;
+}
+
+static sp_port input_to_compare(const sp_node *node, size_t k)
+{
+	sp_port a = node->inputs[0], b = node->inputs[node->input_count - 1];
+
+	if (is_commutative(node) && (a.node > b.node || (a.node == b.node && a.port > b.port)))
+		return node->inputs[1 - k];
+	return node->inputs[k];
+}
+
 static bool same_node(const sp_node *a, const sp_node *b)
 {
 	if (a->op != b->op || a->region != b->region || a->input_count != b->input_count ||
@@ -134,10 +157,12 @@ static bool same_node(const sp_node *a, const sp_node *b)
 	for (size_t i = 0; i < a->control_count; i++)
 		if (a->controls[i] != b->controls[i])
 			return false;
-	for (size_t i = 0; i < a->input_count; i++)
-		if (a->inputs[i].node != b->inputs[i].node ||
-		    a->inputs[i].port != b->inputs[i].port)
+	for (size_t i = 0; i < a->input_count; i++) {
+		sp_port x = input_to_compare(a, i), y = input_to_compare(b, i);
+
+		if (x.node != y.node || x.port != y.port)
 			return false;
+	}
 	return same_attrs(a, b);
 }
 
@@ -204,9 +229,11 @@ static uint64_t hash_node(const sp_node *node)
 	const sp_attr *attr;
 
 	hash = sp_fingerprint64_join(hash, node->region);
-	for (size_t i = 0; i < node->input_count; i++)
-		hash = sp_fingerprint64_join(hash, (uint64_t)node->inputs[i].node << 16 |
-							   node->inputs[i].port);
+	for (size_t i = 0; i < node->input_count; i++) {
+		sp_port input = input_to_compare(node, i);
+
+		hash = sp_fingerprint64_join(hash, (uint64_t)input.node << 16 | input.port);
+	}
 	for (size_t i = 0; i < node->control_count; i++)
 		hash = sp_fingerprint64_join(hash, node->controls[i]);
 	for (size_t i = 0; (attr = next_attr(node, &i)) != NULL;)

@@ -8,8 +8,9 @@
 
 /*
  * What a graph says twice it says once: nodes of one region with the same operator,
- * the same attributes and the same inputs (those of control, too) become one, and
- * nobody reads through an identity any more.  Exported graphs repeat themselves a
+ * the same attributes and the same inputs (those of control, too; of Add, AddV2 and
+ * Mul of numbers in either order) become one, and nobody reads through an identity
+ * any more.  Exported graphs repeat themselves a
  * lot: every feature column takes its own look at the shape of the same input.
  *
  * Nodes keep their numbers and names.  What is not read any more stays in the

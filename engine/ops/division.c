@@ -4,7 +4,6 @@
 #include "engine/kernels/float_functions.h"
 #include "engine/ops.h"
 #include "engine/ops/binary.h"
-#include "engine/ops/unary.h"
 
 /*
  * Quotients and remainders.  An integer divided by zero is an error; a float
@@ -88,66 +87,3 @@ SP_BINARY_FIELD(DivNoNan, b == 0 ? 0 : a / b);
 
 /* 0 where a is 0, even if b is 0 too. */
 SP_BINARY_FIELD(Xdivy, a == 0 ? 0 : a / b);
-
-/*
- * RealDiv(x, c), once engine/reduce_strength.h has found that c is a constant: TensorFlow
- * multiplies with 1 / c then, as its operator Reciprocal has it.
- */
-typedef struct times_state {
-	sp_binary_state binary;
-	bool inverted;
-	sp_tensor reciprocals;
-} times_state;
-
-#define TABLE_SHORT(name) \
-	[SP_FLOAT] = name##_f32, [SP_HALF] = name##_f16, [SP_BFLOAT16] = name##_bf16
-
-SP_BINARY_VALUE(f32, times, (a) * (b))
-SP_BINARY_NARROW(times)
-SP_BINARY_VALUE(f32, over, a / b)
-SP_BINARY_NARROW(over)
-SP_UNARY_FLOAT(inverse, sp_float_reciprocal)
-SP_UNARY_VALUE(f16, inverse, 1 / x)
-SP_UNARY_VALUE(bf16, inverse, 1 / x)
-
-static sp_status prepare_times_reciprocal(sp_prepare *prepare, sp_error *err)
-{
-	static const sp_binary product = {.kernels = {TABLE_SHORT(times)}};
-	static const sp_binary quotient = {.kernels = {TABLE_SHORT(over)}};
-	static sp_unary_fn *const inverses[SP_DTYPE_COUNT] = {TABLE_SHORT(inverse)};
-	times_state *state = sp_prepare_state(prepare, sizeof(*state));
-	const sp_tensor *by = prepare->in_count > 1 ? prepare->in_values[1] : NULL;
-
-	if (state == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_binary__prepare_state(prepare, by != NULL ? &product : &quotient, &state->binary,
-					err));
-	if (by == NULL)
-		return SP_OK;
-	state->inverted = true;
-	state->reciprocals = (sp_tensor){
-		.dtype = by->dtype, .shape = by->shape, .count = by->count};
-	state->reciprocals.data = sp_arena_array(prepare->arena, by->count,
-						 sp_dtype_size(by->dtype));
-	if (state->reciprocals.data == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	inverses[by->dtype](by->data, state->reciprocals.data, by->count);
-	return SP_OK;
-}
-
-static sp_status run_times_reciprocal(const sp_call *call)
-{
-	const times_state *state = call->state;
-	const sp_tensor *in[] = {call->in[0], &state->reciprocals};
-	sp_call product = *call;
-
-	if (!state->inverted)
-		return sp_binary__run(call);
-	product.in = in;
-	product.in_dies &= 1; /* the reciprocals stay */
-	return sp_binary__run(&product);
-}
-
-const sp_op sp_op__TimesReciprocal = {.name = "_TimesReciprocal",
-				      .prepare = prepare_times_reciprocal,
-				      .run = run_times_reciprocal};

@@ -1,0 +1,17 @@
+#ifndef SP_ENGINE_CONSTANTS_H
+#define SP_ENGINE_CONSTANTS_H
+
+#include <stdbool.h>
+
+#include "engine/graph.h"
+
+/* Of what others do without: each of these would have to wait for as many nodes. */
+enum { SP_MOST_CONTROLS = 8 };
+
+/*
+ * Whether a node is a constant for TensorFlow's optimizer, or made of constants alone.
+ * `constant` [nodes] says it of those before it.
+ */
+bool sp_node_is_constant(const sp_node *node, const bool *constant);
+
+#endif
