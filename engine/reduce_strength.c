@@ -38,7 +38,7 @@ static bool number_of(const sp_tensor *tensor, float *out)
 	return true;
 }
 
-/* The operator that takes x to a constant power, or NULL. */
+/* The operator that takes x to a constant power, or NULL.  TensorFlow's has the shape of x, too. */
 static const char *power_of(const sp_node *exponent)
 {
 	static const struct {
@@ -50,7 +50,7 @@ static const char *power_of(const sp_node *exponent)
 	float number;
 
 	if (!is_op(exponent, "Const") || value == NULL || value->kind != SP_ATTR_TENSOR ||
-	    value->tensor->shape.rank != 0 || !number_of(value->tensor, &number))
+	    value->tensor->count != 1 || !number_of(value->tensor, &number))
 		return NULL;
 	for (size_t i = 0; i < sizeof(powers) / sizeof(powers[0]); i++)
 		if (number == powers[i].exponent)

@@ -44,10 +44,10 @@
  * It also takes a common factor out of a sum (p x + q x) where it can tell that the shapes are the
  * same; that is left as it is, and a last bit can be another: 2^-11 in half, 2^-8 in bfloat16.
  *
- * The exponents and ones are constants without dimensions.  What a node waits for that is not read
- * any more (an assertion, say), its reader waits for.  The graph is sorted: what a node
- * reads comes before it.  `fed` and `kept` [node_count] name the nodes whose value comes from
- * outside, and those and the ones whose value is wanted there.
+ * The exponents are constants of one element, the ones constants without dimensions.  What a node
+ * waits for that is not read any more (an assertion, say), its reader waits for.  The graph is
+ * sorted: what a node reads comes before it.  `fed` and `kept` [node_count] name the nodes whose
+ * value comes from outside, and those and the ones whose value is wanted there.
  *
  * Linear in the size of the graph.
  */

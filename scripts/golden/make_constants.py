@@ -23,7 +23,8 @@ SUMS = ("(x + A) + B", "B + (A - x)", "(x - A) + B", "(A - x) - B", "(x - A) - B
         "x + A - y + B", "(x + (y + A)) + B", "(A - x) + K", "(x + K) - (K - y)", "(x + K) + K[0]")
 PRODUCTS = ("(x * A) * B", "B * (x / A)", "(x * A) / B", "(x / A) / B", "(A / x) / B", "B / (x * A)", "A * (x * y)", "(y * x) / A", "x * (y / A)",
             "(x / A) * (y / B)", "(x * (y + A)) / B", "A * x * B * y * D", "x * tf.nn.relu6(x + A) / B", "(x * K) * A", "y * (x / K)")
-CUBES = ("A * x ** 3.", "A * tf.tanh(x) ** 3.", "A * tf.matmul(x, I) ** 3.", "A * tf.identity(tf.matmul(y, I), name='zzz') ** 3.", "x ** 3. / A")
+CUBES = ("A * x ** 3.", "A * tf.tanh(x) ** 3.", "A * tf.matmul(x, I) ** 3.", "A * tf.identity(tf.matmul(y, I), name='zzz') ** 3.", "x ** 3. / A", "x / y ** [0.5]", "x ** [2.]",
+         "tf.reduce_sum(y, 1, keepdims=True) ** [[0.5]]")
 
 
 def bits(x):
