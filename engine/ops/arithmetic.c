@@ -39,8 +39,6 @@ SP_BINARY_LOOPS(Minimum, a < b || a != a ? a : b)
 SP_FOR_INTEGER(SP_BINARY_VALUE, Minimum, a < b ? a : b)
 SP_BINARY_OP(Minimum, SP_INVALID_DTYPE, NULL, SP_TABLE_NUMBER(Minimum));
 
-SP_BINARY_FLOATING(Atan2, atan2(a, b));
-
 SP_BINARY_KERNEL(f32, NextAfter, float, f32, nextafterf(a, b))
 SP_BINARY_KERNEL(f64, NextAfter, double, f64, nextafter(a, b))
 SP_BINARY_OP(NextAfter, SP_INVALID_DTYPE,
@@ -54,7 +52,7 @@ SP_BINARY_OP(NextAfter, SP_INVALID_DTYPE,
 	SP_BINARY_VALUE(type, name, a == 0 ? 0 : a * SP_ROUND_##type(logarithm))
 
 /* As Eigen counts them for a packet. */
-enum { POWER_CYCLES = 5, LOGARITHM_CYCLES = 51 };
+enum { POWER_CYCLES = 5, ANGLE_CYCLES = 19, LOGARITHM_CYCLES = 51 };
 
 enum { PIECE = 8 * SP_FLOAT_PACKET };
 
@@ -92,6 +90,51 @@ TIMES_ROUNDED(bf16, Xlog1py, log1p(b))
 SP_FOR_COMPLEX(SP_BINARY_VALUE, Xlog1py, a == 0 ? 0 : a * sp_complex__log1p(b))
 SP_BINARY_DEFINE(Xlog1py, .kernels = {SP_TABLE_FIELD(Xlog1py)}, .result = SP_INVALID_DTYPE,
 		 .packet_cycles = LOGARITHM_CYCLES);
+
+/*
+ * The angle of (b, a): of the quotient, and on the left half turned by pi to a's side.  Equal
+ * sizes, infinite ones too, are 45 degrees.  What is left over is the C library's.
+ */
+static void angles(const float *a, size_t a_step, const float *b, size_t b_step, float *out,
+		   size_t count)
+{
+	static const float pi = 3.14159265358979323846F;
+	float quotients[PIECE] = {0}, turns[PIECE];
+	size_t whole = count - count % SP_FLOAT_PACKET;
+
+	for (size_t i = 0; i < whole; i++) {
+		float y = a[i * a_step], x = b[i * b_step];
+		float sign = copysignf(1, x) * copysignf(1, y);
+
+		turns[i] = copysignf(signbit(x) ? pi : 0, y);
+		quotients[i] = y / x;
+		if (fabsf(y) == fabsf(x))
+			quotients[i] = copysignf(y == 0 ? 0 : 1, sign);
+	}
+	sp_float_atan(quotients, quotients, whole);
+	for (size_t i = 0; i < whole; i++)
+		out[i] = quotients[i] + turns[i];
+	for (size_t i = whole; i < count; i++)
+		out[i] = atan2f(a[i * a_step], b[i * b_step]);
+}
+
+static void Atan2_f32(const sp_binary_run *run)
+{
+	const float *left = run->left, *right = run->right;
+	float *out = run->out;
+
+	for (size_t at = 0, n; at < run->count; at += n) {
+		n = run->count - at < PIECE ? run->count - at : PIECE;
+		angles(left + at * run->left_step, run->left_step, right + at * run->right_step,
+		       run->right_step, out + at, n);
+	}
+}
+
+SP_BINARY_VALUE(f64, Atan2, atan2(a, b))
+SP_BINARY_VALUE(f16, Atan2, atan2(a, b))
+SP_BINARY_VALUE(bf16, Atan2, atan2(a, b))
+SP_BINARY_DEFINE(Atan2, .kernels = {SP_TABLE_FLOATING(Atan2)}, .result = SP_INVALID_DTYPE,
+		 .packet_cycles = ANGLE_CYCLES);
 
 /*
  * a^b modulo 2^64, and so, in its low bits, modulo any smaller power of two:
