@@ -1,3 +1,5 @@
+#include "engine/ops/softmax.h"
+
 #include <tgmath.h>
 
 #include "engine/kernels/float_functions.h"
@@ -131,8 +133,7 @@ static float largest_float(const float *x, size_t count)
 /* Rows of float; `scratch` has room for one number of each row and for one row. */
 typedef void rows_fn(const float *x, float *y, float *scratch, size_t rows, size_t width);
 
-/* y = x - max x, each row by itself. */
-static void shift_rows(const float *x, float *y, size_t rows, size_t width)
+void sp_softmax__shift(const float *x, float *y, size_t rows, size_t width)
 {
 	for (size_t i = 0; i < rows; i++, x += width, y += width) {
 		float most = largest_float(x, width);
@@ -140,6 +141,21 @@ static void shift_rows(const float *x, float *y, size_t rows, size_t width)
 		for (size_t j = 0; j < width; j++)
 			y[j] = x[j] - most;
 	}
+}
+
+static void exp_blocks(float *x, size_t count, size_t block)
+{
+	for (size_t i = 0; i < count; i += block)
+		sp_float_exp(x + i, x + i, count - i < block ? count - i : block);
+}
+
+void sp_softmax__exp(float *x, size_t rows, size_t width, size_t task)
+{
+	if (width <= task)
+		exp_blocks(x, rows * width, (task + width - 1) / width * width);
+	else
+		for (size_t i = 0; i < rows; i++)
+			exp_blocks(x + i * width, width, task);
 }
 
 /*
@@ -150,11 +166,8 @@ enum { TASK = 6956 };
 
 static void softmax_rows(const float *x, float *y, float *scratch, size_t rows, size_t width)
 {
-	size_t block = (TASK + width - 1) / width * width;
-
-	shift_rows(x, y, rows, width);
-	for (size_t i = 0; i < rows * width; i += block)
-		sp_float_exp(y + i, y + i, rows * width - i < block ? rows * width - i : block);
+	sp_softmax__shift(x, y, rows, width);
+	sp_softmax__exp(y, rows, width, TASK);
 	for (size_t i = 0; i < rows; i++)
 		scratch[i] = sp_float__sum(y + i * width, width, i * width);
 	sp_float_reciprocal(scratch, scratch, rows);
@@ -167,7 +180,7 @@ static void log_softmax_rows(const float *x, float *y, float *scratch, size_t ro
 {
 	float *powers = scratch + rows;
 
-	shift_rows(x, y, rows, width);
+	sp_softmax__shift(x, y, rows, width);
 	for (size_t i = 0; i < rows; i++) {
 		sp_float_exp(y + i * width, powers, width);
 		scratch[i] = sp_float__sum(powers, width, i * width);
