@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "engine/kernels/float_special.h"
 #include "engine/ops.h"
 #include "engine/ops/unary.h"
 
@@ -8,8 +9,8 @@
  * name exp(-|x|) I(x) and exp(x) K(x), which stay in range where the plain ones
  * do not.
  *
- * Numerics: computed in double and rounded once, but for the last digits of
- * double itself (some 1e-15).
+ * Numerics: float has TensorFlow's bits, with kernels/float_special.h; half and bfloat16 round
+ * that.  Double but for its last digits (some 1e-15).
  *
  * Source: Abramowitz and Stegun, chapter 9.
  */
@@ -125,11 +126,11 @@ static double plain_k(int order, double x)
 	return x > 0 && x <= 1 ? series_of_k(order, x) : scaled_k(order, x) * exp(-x);
 }
 
-SP_UNARY_FLOATING(BesselI0, plain_i(0, x));
-SP_UNARY_FLOATING(BesselI0e, scaled_i(0, x));
-SP_UNARY_FLOATING(BesselI1, plain_i(1, x));
-SP_UNARY_FLOATING(BesselI1e, scaled_i(1, x));
-SP_UNARY_FLOATING(BesselK0, plain_k(0, x));
-SP_UNARY_FLOATING(BesselK0e, scaled_k(0, x));
-SP_UNARY_FLOATING(BesselK1, plain_k(1, x));
-SP_UNARY_FLOATING(BesselK1e, scaled_k(1, x));
+SP_UNARY_PACKETS(BesselI0, sp_float_i0, plain_i(0, x));
+SP_UNARY_PACKETS(BesselI0e, sp_float_i0e, scaled_i(0, x));
+SP_UNARY_PACKETS(BesselI1, sp_float_i1, plain_i(1, x));
+SP_UNARY_PACKETS(BesselI1e, sp_float_i1e, scaled_i(1, x));
+SP_UNARY_PACKETS(BesselK0, sp_float_k0, plain_k(0, x));
+SP_UNARY_PACKETS(BesselK0e, sp_float_k0e, scaled_k(0, x));
+SP_UNARY_PACKETS(BesselK1, sp_float_k1, plain_k(1, x));
+SP_UNARY_PACKETS(BesselK1e, sp_float_k1e, scaled_k(1, x));

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "engine/kernels/float_special.h"
 #include "engine/ops.h"
 #include "engine/ops/binary.h"
 
@@ -13,9 +14,8 @@
  *
  * NaN outside of a, b > 0, x >= 0 (and x <= 1 of Betainc).
  *
- * Numerics: computed in double and rounded once.  Of parameters in the
- * thousands digits are lost to the powers in front: 1e-16 times the largest.
- * TensorFlow works in float then, and is off by more.
+ * Numerics: float has TensorFlow's bits, with kernels/float_special.h.  In double, of parameters
+ * in the thousands digits are lost to the powers in front: 1e-16 times the largest.
  */
 
 /* No sum is longer, whatever the parameters. */
@@ -90,13 +90,13 @@ static double gamma_above(double a, double x)
 	return x < a + 1 ? 1 - gamma_series(a, x) : gamma_fraction(a, x);
 }
 
-#define INCOMPLETE(op, expression)                         \
-	SP_BINARY_KERNEL(f32, op, double, f32, expression) \
-	SP_BINARY_KERNEL(f64, op, double, f64, expression) \
+#define INCOMPLETE(op, of_float, of_double)               \
+	SP_BINARY_KERNEL(f32, op, float, f32, of_float)   \
+	SP_BINARY_KERNEL(f64, op, double, f64, of_double) \
 	SP_BINARY_OP(op, SP_INVALID_DTYPE, NULL, [SP_FLOAT] = op##_f32, [SP_DOUBLE] = op##_f64)
 
-INCOMPLETE(Igamma, gamma_below(a, b));
-INCOMPLETE(Igammac, gamma_above(a, b));
+INCOMPLETE(Igamma, sp_float_igamma(a, b), gamma_below(a, b));
+INCOMPLETE(Igammac, sp_float_igammac(a, b), gamma_above(a, b));
 
 /* ---------------------------------------------------------------------- beta */
 
@@ -170,11 +170,14 @@ static sp_status common_shape(const sp_call *call, sp_shape *shape)
 	return SP_OK;
 }
 
-static double value_at(const sp_tensor *t, size_t i)
+static float float_at(const sp_tensor *t, size_t i)
 {
-	if (t->shape.rank == 0)
-		i = 0;
-	return t->dtype == SP_FLOAT ? sp_tensor_f32(t)[i] : sp_tensor_f64(t)[i];
+	return sp_tensor_f32(t)[t->shape.rank == 0 ? 0 : i];
+}
+
+static double double_at(const sp_tensor *t, size_t i)
+{
+	return sp_tensor_f64(t)[t->shape.rank == 0 ? 0 : i];
 }
 
 static sp_status run_beta(const sp_call *call)
@@ -184,15 +187,15 @@ static sp_status run_beta(const sp_call *call)
 
 	SP_TRY(common_shape(call, &shape));
 	SP_TRY(sp_call_output(call, 0, call->in[0]->dtype, &shape));
-	for (size_t i = 0; i < out->count; i++) {
-		double share = beta_below(value_at(call->in[0], i), value_at(call->in[1], i),
-					  value_at(call->in[2], i));
-
+	for (size_t i = 0; i < out->count; i++)
 		if (out->dtype == SP_FLOAT)
-			sp_tensor_f32(out)[i] = (float)share;
+			sp_tensor_f32(out)[i] = sp_float_betainc(float_at(call->in[0], i),
+								 float_at(call->in[1], i),
+								 float_at(call->in[2], i));
 		else
-			sp_tensor_f64(out)[i] = share;
-	}
+			sp_tensor_f64(out)[i] = beta_below(double_at(call->in[0], i),
+							   double_at(call->in[1], i),
+							   double_at(call->in[2], i));
 	return SP_OK;
 }
 

@@ -1,6 +1,7 @@
 #include <complex.h>
 #include <math.h>
 
+#include "engine/kernels/float_special.h"
 #include "engine/ops.h"
 #include "engine/ops/unary.h"
 
@@ -12,8 +13,8 @@
  *   FresnelCos  the integral of cos(pi t^2 / 2) from 0 to x; FresnelSin alike
  *   Spence      minus the integral of log(t) / (t - 1) from 1 to x; NaN below 0
  *
- * Numerics: computed in double and rounded once.  Where TensorFlow's formulas end
- * (Dawsn of a large negative float is positive there), these do not.
+ * Numerics: float has TensorFlow's bits, with kernels/float_special.h (Dawsn of a large negative
+ * number is positive there); where TensorFlow's formulas end in double, these do not.
  */
 
 /*
@@ -148,13 +149,13 @@ static double spence(double x)
 	return spence_series(x);
 }
 
-#define INTEGRAL(op, expression)                          \
-	SP_UNARY_KERNEL(f32, op, double, f32, expression) \
-	SP_UNARY_KERNEL(f64, op, double, f64, expression) \
+#define INTEGRAL(op, of_float, of_double)                \
+	SP_UNARY_KERNEL(f32, op, float, f32, of_float)   \
+	SP_UNARY_KERNEL(f64, op, double, f64, of_double) \
 	SP_UNARY_OP(op, SP_INVALID_DTYPE, [SP_FLOAT] = op##_f32, [SP_DOUBLE] = op##_f64)
 
-INTEGRAL(Dawsn, dawson(x));
-INTEGRAL(Expint, exponential_integral(x));
-INTEGRAL(FresnelCos, creal(fresnel(x)));
-INTEGRAL(FresnelSin, cimag(fresnel(x)));
-INTEGRAL(Spence, spence(x));
+INTEGRAL(Dawsn, sp_float_dawsn(x), dawson(x));
+INTEGRAL(Expint, sp_float_expint(x), exponential_integral(x));
+INTEGRAL(FresnelCos, sp_float_fresnel_cos(x), creal(fresnel(x)));
+INTEGRAL(FresnelSin, sp_float_fresnel_sin(x), cimag(fresnel(x)));
+INTEGRAL(Spence, sp_float_spence(x), spence(x));

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "engine/kernels/float_special.h"
 #include "engine/ops.h"
 #include "engine/ops/binary.h"
 #include "engine/ops/unary.h"
@@ -11,9 +12,9 @@
  * At the poles q = 0, -1, ... infinite when x is even, else NaN; NaN also for
  * x < 1, and for q < 0 unless x is whole.
  *
- * Numerics: computed in double and rounded once, but for the last digits of
- * double itself.  For q below -10 TensorFlow breaks off early and may be far off;
- * here the sum is whole.
+ * Numerics: float has TensorFlow's bits, with kernels/float_special.h; half and bfloat16 round
+ * that.  Double but for its last digits; for q below -10 TensorFlow breaks off early there and
+ * may be far off; here the sum is whole.
  */
 
 /*
@@ -113,12 +114,12 @@ static double polygamma(double n, double x)
 	return (fmod(n, 2) == 0 ? -1 : 1) * tgamma(n + 1) * zeta(n + 1, x);
 }
 
-#define OF_TWO(op, expression)                             \
-	SP_BINARY_KERNEL(f32, op, double, f32, expression) \
-	SP_BINARY_KERNEL(f64, op, double, f64, expression) \
+#define OF_TWO(op, of_float, of_double)                   \
+	SP_BINARY_KERNEL(f32, op, float, f32, of_float)   \
+	SP_BINARY_KERNEL(f64, op, double, f64, of_double) \
 	SP_BINARY_OP(op, SP_INVALID_DTYPE, NULL, [SP_FLOAT] = op##_f32, [SP_DOUBLE] = op##_f64)
 
-OF_TWO(Zeta, zeta(a, b));
-OF_TWO(Polygamma, polygamma(a, b));
+OF_TWO(Zeta, sp_float_zeta(a, b), zeta(a, b));
+OF_TWO(Polygamma, sp_float_polygamma(a, b), polygamma(a, b));
 
-SP_UNARY_FLOATING(Digamma, digamma(x));
+SP_UNARY_SINGLY(Digamma, sp_float_digamma(x), digamma(x));

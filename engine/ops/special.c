@@ -1,13 +1,14 @@
 #include <math.h>
 
+#include "engine/kernels/float_special.h"
 #include "engine/ops.h"
 #include "engine/ops/unary.h"
 
 /*
  * Lgamma, Erfinv, Ndtri; BesselJ0 to Y1; PopulationCount.
  *
- * Numerics: computed in double and rounded once, but for the last digits of
- * double itself (a few units).
+ * Numerics: float has TensorFlow's bits, with kernels/float_special.h and the C library's
+ * lgammaf_r; half and bfloat16 round that.  Double but for its last digits (a few units).
  */
 
 /*
@@ -53,14 +54,14 @@ static double erf_inverse(double y)
 	return normal_quantile((y + 1) / 2) / M_SQRT2;
 }
 
-SP_UNARY_FLOATING(Lgamma, lgamma_r(x, &(int){0}));
-SP_UNARY_FLOATING(Ndtri, normal_quantile(x));
-SP_UNARY_FLOATING(Erfinv, erf_inverse(x));
+SP_UNARY_SINGLY(Lgamma, lgammaf_r(x, &(int){0}), lgamma_r(x, &(int){0}));
+SP_UNARY_PACKETS(Ndtri, sp_float_ndtri, normal_quantile(x));
+SP_UNARY_PACKETS(Erfinv, sp_float_erfinv, erf_inverse(x));
 
-SP_UNARY_FLOATING(BesselJ0, j0(x));
-SP_UNARY_FLOATING(BesselJ1, j1(x));
-SP_UNARY_FLOATING(BesselY0, y0(x));
-SP_UNARY_FLOATING(BesselY1, y1(x));
+SP_UNARY_PACKETS(BesselJ0, sp_float_j0, j0(x));
+SP_UNARY_PACKETS(BesselJ1, sp_float_j1, j1(x));
+SP_UNARY_PACKETS(BesselY0, sp_float_y0, y0(x));
+SP_UNARY_PACKETS(BesselY1, sp_float_y1, y1(x));
 
 /* The bits that are set. */
 #define POPULATION(type, name) \

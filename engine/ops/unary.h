@@ -102,6 +102,21 @@ void sp_unary__by_float(const void *from, void *to, size_t count, sp_float_fn *s
 	SP_FOR_COMPLEX(SP_UNARY_VALUE, name, expression) \
 	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FIELD(name))
 
+/* The same; double by the expression, and the others one by one by one of `x`, a float. */
+#define SP_UNARY_SINGLY(name, of_float, of_double) \
+	SP_UNARY_VALUE(f32, name, of_float)        \
+	SP_UNARY_VALUE(f16, name, of_float)        \
+	SP_UNARY_VALUE(bf16, name, of_float)       \
+	SP_UNARY_VALUE(f64, name, of_double)       \
+	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FLOATING(name))
+
+/* And by a function of its own, in packets. */
+#define SP_UNARY_PACKETS(name, function, of_double) \
+	SP_UNARY_FLOAT(name, function)              \
+	SP_UNARY_NARROW(name, function)             \
+	SP_UNARY_VALUE(f64, name, of_double)        \
+	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FLOATING(name))
+
 /* And on the complex ones, too. */
 #define SP_UNARY_FIELD(name, expression)               \
 	SP_FOR_FIELD(SP_UNARY_VALUE, name, expression) \
