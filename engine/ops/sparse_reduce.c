@@ -13,10 +13,9 @@
  * SparseReduceMaxSparse: a sparse tensor of the cells that have values, in order.
  *
  * Numerics: values are added in their order, in the element type; half and
- * bfloat16 are rounded after every step.  Floats whose cells follow one another are
- * added as reduce_float.h does, which is TensorFlow's order; of others eight or more in
- * a cell may be in another than its, within n * 2^-24 * s of the exact sum, s being the sum of
- * the n values' sizes.
+ * bfloat16 are rounded after every step.  Floats have TensorFlow's bits: sorted by the
+ * axes that stay and then by the others, the values of a cell are added as reduce_float.h does;
+ * where values share an index, several orders are TensorFlow's.
  */
 typedef struct reduced {
 	const void *values;
@@ -56,42 +55,17 @@ typedef void reduce_fn(const reduced *r);
 		}                                                      \
 	}
 
-/* The end of the values that go where value i goes; 0 when a later one would go there again. */
-static size_t run_end(const reduced *r, size_t i)
-{
-	size_t cell = r->cells[i];
-
-	while (i < r->count && r->cells[i] == cell)
-		i++;
-	return i == r->count || r->cells[i] > cell ? i : 0;
-}
-
-/* Cells one after the other, as they are when the last axes of an ordered tensor go. */
-static bool add_runs(const reduced *r)
-{
-	const float *values = r->values;
-	float *out = r->out;
-
-	for (size_t i = 0, end; i < r->count; i = end) {
-		end = run_end(r, i);
-		if (end == 0)
-			return false;
-		out[r->cells[i]] = sp_float__sum(values + i, end - i, 0);
-	}
-	return true;
-}
-
+/* Cells one after the other. */
 static void add_f32(const reduced *r)
 {
 	const float *values = r->values;
 	float *out = r->out;
 
-	if (add_runs(r))
-		return;
-	for (size_t i = 0; i < r->count; i++)
-		out[r->cells[i]] = 0;
-	for (size_t i = 0; i < r->count; i++)
-		out[r->cells[i]] += values[i];
+	for (size_t i = 0, end; i < r->count; i = end) {
+		for (end = i + 1; end < r->count && r->cells[end] == r->cells[i];)
+			end++;
+		out[r->cells[i]] = sp_float__sum(values + i, end - i, 0);
+	}
 }
 
 ADD(add_u8, uint8_t, uint8_t, , (uint8_t))
@@ -206,9 +180,64 @@ static sp_status find_cells(const sp_call *call, const sp_sparse *in, const bool
 	return SP_OK;
 }
 
+/* The indices with the axes that stay before the others; those of `in` if they are so. */
+static sp_status move_axes(const sp_call *call, const sp_sparse *in, const bool *goes,
+			   const int64_t **out)
+{
+	size_t axes[SP_SPARSE_MAX_RANK], n = 0;
+	bool moves = false;
+	int64_t *to;
+
+	for (size_t d = 0; d < in->rank; d++)
+		if (!goes[d])
+			axes[n++] = d;
+	for (size_t d = 0; d < in->rank; d++)
+		if (goes[d])
+			axes[n++] = d;
+	for (size_t d = 0; d < in->rank; d++)
+		moves = moves || axes[d] != d;
+	*out = in->indices;
+	if (!moves)
+		return SP_OK;
+	to = sp_call_bytes(call, in->count * in->rank, sizeof(*to));
+	if (to == NULL)
+		return sp_call_no_memory(call);
+	*out = to;
+	for (size_t i = 0; i < in->count; i++)
+		for (size_t d = 0; d < in->rank; d++)
+			*to++ = in->indices[i * in->rank + axes[d]];
+	return SP_OK;
+}
+
+/* Floats in TensorFlow's order. */
+static sp_status sort_floats(const sp_call *call, const sp_sparse *in, const bool *goes, reduced *r)
+{
+	const float *values = r->values;
+	const int64_t *indices;
+	const size_t *order;
+	float *sorted;
+	size_t *cells;
+
+	SP_TRY(move_axes(call, in, goes, &indices));
+	SP_TRY(sp_sparse__order(call, indices, in->count, in->rank, &order));
+	if (order == NULL)
+		return SP_OK;
+	sorted = sp_call_bytes(call, in->count, sizeof(*sorted));
+	cells = sp_call_bytes(call, in->count, sizeof(*cells));
+	if (sorted == NULL || cells == NULL)
+		return sp_call_no_memory(call);
+	for (size_t i = 0; i < in->count; i++) {
+		sorted[i] = values[order[i]];
+		cells[i] = r->cells[order[i]];
+	}
+	r->values = sorted;
+	r->cells = cells;
+	return SP_OK;
+}
+
 /* `out` is zero. */
-static sp_status reduce(const sp_call *call, const sp_sparse *in, const size_t *cells,
-			sp_tensor *out)
+static sp_status reduce(const sp_call *call, const sp_sparse *in, const bool *goes,
+			const size_t *cells, sp_tensor *out)
 {
 	const reduce_state *state = call->state;
 	reduced r = {.values = in->values->data, .cells = cells, .count = in->count};
@@ -219,6 +248,8 @@ static sp_status reduce(const sp_call *call, const sp_sparse *in, const size_t *
 		if (r.taken == NULL)
 			return sp_call_no_memory(call);
 		memset(r.taken, 0, out->count);
+	} else if (in->values->dtype == SP_FLOAT) {
+		SP_TRY(sort_floats(call, in, goes, &r));
 	}
 	state->reduce(&r);
 	return SP_OK;
@@ -237,7 +268,7 @@ static sp_status run_reduce(const sp_call *call)
 	if (cells == NULL)
 		return sp_call_no_memory(call);
 	SP_TRY(find_cells(call, &in, goes, cells));
-	return reduce(call, &in, cells, call->out[0]);
+	return reduce(call, &in, goes, cells, call->out[0]);
 }
 
 /* ------------------------------------------------------------ a sparse result */
@@ -339,7 +370,7 @@ static sp_status run_reduce_sparse(const sp_call *call)
 	n = number_cells(&k, in.count, cells);
 	SP_TRY(make_sparse(call, &in, goes, &k, n));
 	write_indices(call, &in, goes, &k, cells);
-	return reduce(call, &in, cells, call->out[1]);
+	return reduce(call, &in, goes, cells, call->out[1]);
 }
 
 /* --------------------------------------------------------------------- prepare */
