@@ -9,8 +9,9 @@
  * values each row has and how often, or the sum of their weights, or 1 for "at
  * all" (binary_output), as a sparse tensor in row-major order.
  *
- * A row is that of a matrix, the first index of a sparse tensor, or a ragged row;
- * a vector is one row, and its result has one dimension.  Values from maxlength on
+ * A row is that of a matrix, the first index of a sparse tensor, or a ragged row, and
+ * there has to be one, and no more than 32 bits count; a vector is one row, and its
+ * result has one dimension.  Values from maxlength on
  * are left out where that is positive, and then the result is so wide; else it is
  * as wide as the largest value needs, and at least minlength and 1.
  *
@@ -121,8 +122,8 @@ static sp_status collect_sparse(const sp_call *call, counted *c)
 	sp_sparse in;
 
 	SP_TRY(sp_sparse__read(call, 0, 1, 2, &in));
-	if (in.rank != 1 && in.rank != 2)
-		return sp_call_invalid(call, "a sparse tensor of rank %zu", in.rank);
+	if (in.rank == 0)
+		return sp_call_invalid(call, "a sparse tensor without dimensions");
 	c->is_vector = in.rank == 1;
 	c->rows = c->is_vector ? 1 : in.dims[0];
 	for (size_t i = 0; i < in.count; i++) {
@@ -260,9 +261,8 @@ static sp_status run_count(const sp_call *call)
 	counted c = {.values = call->in[state->source == FROM_DENSE ? 0 : 1],
 		     .weights = call->in[call->in_count - 1]};
 
-	if (c.weights->count != 0 && c.weights->count != c.values->count)
-		return sp_call_invalid(call, "%zu weights for %zu values", c.weights->count,
-				       c.values->count);
+	if (c.weights->count != 0 && !sp_shape_equal(&c.weights->shape, &c.values->shape))
+		return sp_call_invalid(call, "the weights are not of the shape of the values");
 	c.entries = sp_call_bytes(call, c.values->count, sizeof(*c.entries));
 	if (c.entries == NULL)
 		return sp_call_no_memory(call);
@@ -278,6 +278,8 @@ static sp_status run_count(const sp_call *call)
 		SP_TRY(collect_ragged(call, &c));
 		break;
 	}
+	if (c.rows < 1 || c.rows > INT32_MAX)
+		return sp_call_invalid(call, "cannot count into %lld rows", (long long)c.rows);
 	SP_TRY(sort(call, &c));
 	return write_counted(call, &c);
 }
