@@ -138,6 +138,38 @@ static shape from_list(sp_shape_inference *in, const sp_node *node, size_t k)
 	return out;
 }
 
+shape sp_shapes__declared(sp_shape_inference *in, const sp_node *node, const char *name)
+{
+	const sp_attr *attr = sp_node_attr(node, name);
+	shape out = sp_shapes__unknown();
+
+	if (attr == NULL || attr->kind != SP_ATTR_SHAPE || attr->shape->rank < 0)
+		return out;
+	out.rank = attr->shape->rank;
+	for (int32_t i = 0; i < out.rank; i++)
+		out.dims[i] = attr->shape->dims[i] >= 0 ? attr->shape->dims[i]
+							: sp_shapes__new_name(in);
+	return out;
+}
+
+/* The number that input k holds, or a new name. */
+static int64_t size_of(sp_shape_inference *in, const sp_node *node, size_t k)
+{
+	const shape *list = sp_shapes__list(in, node, k);
+
+	return list->rank == 1 && list->dims[0] >= 0 ? list->dims[0] : sp_shapes__new_name(in);
+}
+
+/* `count` of what has the shape `one`. */
+static shape several(int64_t count, const shape *one)
+{
+	shape out = vector(count);
+
+	for (int32_t i = 0; i < one->rank; i++)
+		sp_shapes__append(&out, one->dims[i]);
+	return one->rank < 0 ? *one : out;
+}
+
 /* --------------------------------------------------------------- operators */
 
 static void same(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -193,18 +225,11 @@ static void of_variable(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	const sp_node *handle = node->input_count == 1 ? &in->graph->nodes[node->inputs[0].node]
 						       : NULL;
-	const sp_attr *attr;
 
 	if (handle == NULL || in->fed[node->inputs[0].node] ||
 	    strcmp(handle->op_name, "VarHandleOp") != 0)
 		return;
-	attr = sp_node_attr(handle, "shape");
-	if (attr == NULL || attr->kind != SP_ATTR_SHAPE || attr->shape->rank < 0)
-		return;
-	out->rank = attr->shape->rank;
-	for (int32_t i = 0; i < out->rank; i++)
-		out->dims[i] = attr->shape->dims[i] >= 0 ? attr->shape->dims[i]
-							 : sp_shapes__new_name(in);
+	*out = sp_shapes__declared(in, handle, "shape");
 }
 
 static void bias_add(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -331,19 +356,36 @@ static void squeeze(sp_shape_inference *in, const sp_node *node, shape *out)
 			sp_shapes__append(out, from.dims[i]);
 }
 
-static void transpose(sp_shape_inference *in, const sp_node *node, shape *out)
+/* The order of the dimensions: a constant, or a list that is computed of constants. */
+static bool order_of(sp_shape_inference *in, const sp_node *node, shape *order)
 {
 	const sp_tensor *perm = sp_shapes__constant(in, node, 1);
-	shape from = sp_shapes__input(in, node, 0);
 
-	if (perm == NULL || perm->shape.rank != 1 || perm->count > SP_MAX_RANK)
+	if (perm == NULL) {
+		*order = *sp_shapes__list(in, node, 1);
+		for (int32_t i = 0; i < order->rank; i++)
+			if (order->dims[i] < 0)
+				return false;
+		return order->rank >= 0 && sp_shapes__input(in, node, 1).rank == 1;
+	}
+	*order = sp_shapes__scalar();
+	for (size_t i = 0; i < perm->count; i++)
+		sp_shapes__append(order, sp_tensor_index(perm, i));
+	return order->rank >= 0 && perm->shape.rank == 1;
+}
+
+static void transpose(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0), order;
+
+	if (!order_of(in, node, &order))
 		return;
-	from = from.rank < 0 ? of_rank(in, (int64_t)perm->count) : from;
-	if (from.rank != (int32_t)perm->count)
+	from = from.rank < 0 ? of_rank(in, order.rank) : from;
+	if (from.rank != order.rank)
 		return;
 	*out = sp_shapes__scalar();
 	for (int32_t i = 0; i < from.rank; i++) {
-		int64_t at = sp_tensor_index(perm, (size_t)i);
+		int64_t at = order.dims[i];
 
 		at = at < 0 ? at + from.rank : at;
 		if (at < 0 || at >= from.rank) {
@@ -609,13 +651,11 @@ static void choose(sp_shape_inference *in, const sp_node *node, shape *out)
 static void one_hot(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape from = sp_shapes__input(in, node, 0);
-	const shape *depth = sp_shapes__list(in, node, 1);
 
 	if (from.rank < 0 || attr_int(node, "axis", -1) != -1)
 		return;
 	*out = from;
-	sp_shapes__append(out, depth->rank == 1 && depth->dims[0] >= 0 ? depth->dims[0]
-								       : sp_shapes__new_name(in));
+	sp_shapes__append(out, size_of(in, node, 1));
 }
 
 static void rank_of(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -632,6 +672,21 @@ static void no_dims(sp_shape_inference *in, const sp_node *node, shape *out)
 	*out = sp_shapes__scalar();
 }
 
+/* As many rows are reversed as there are lengths. */
+static void reverse_parts(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape lengths = sp_shapes__input(in, node, 1);
+	int64_t batch = attr_int(node, "batch_dim", 0);
+
+	*out = sp_shapes__input(in, node, 0);
+	if (out->rank < 0)
+		return;
+	if (batch < 0 || batch >= out->rank)
+		*out = sp_shapes__unknown();
+	else if (out->dims[batch] < 0 && lengths.rank == 1 && lengths.dims[0] >= 0)
+		out->dims[batch] = lengths.dims[0];
+}
+
 /* Sums of rows of input 0, as many as the request says. */
 static void segments(sp_shape_inference *in, const sp_node *node, shape *out)
 {
@@ -642,14 +697,55 @@ static void segments(sp_shape_inference *in, const sp_node *node, shape *out)
 		*out = sp_shapes__unknown();
 }
 
+/* The same, as many as input 3 says. */
+static void counted_segments(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	segments(in, node, out);
+	if (out->rank > 0)
+		out->dims[0] = size_of(in, node, 3);
+}
+
+/* Sums of parts of input 0, which the dimensions of input 1 count. */
+static void unsorted_segments(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0), ids = sp_shapes__input(in, node, 1);
+
+	if (!is_known(&ids, out) || !is_known(&from, out) || ids.rank > from.rank)
+		return;
+	*out = vector(size_of(in, node, 2));
+	for (int32_t i = ids.rank; i < from.rank; i++)
+		sp_shapes__append(out, from.dims[i]);
+}
+
 static void sparse_product(sp_shape_inference *in, const sp_node *node, shape *out)
 {
-	shape b = sp_shapes__input(in, node, 3);
+	shape a = from_list(in, node, 2), b = sp_shapes__input(in, node, 3);
 
-	if (b.rank != 2)
+	a = a.rank < 0 ? of_rank(in, 2) : a;
+	b = b.rank < 0 ? of_rank(in, 2) : b;
+	if (a.rank != 2 || b.rank != 2)
 		return;
-	*out = vector(sp_shapes__new_name(in));
-	sp_shapes__append(out, attr_bool(node, "adjoint_b") ? b.dims[0] : b.dims[1]);
+	*out = vector(a.dims[attr_bool(node, "adjoint_a") ? 1 : 0]);
+	sp_shapes__append(out, b.dims[attr_bool(node, "adjoint_b") ? 0 : 1]);
+}
+
+/* Of a TensorArray whose elements are not known to be alike, each reader knows for itself. */
+static void gathered_elements(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape places = sp_shapes__input(in, node, 1), one = *sp_shapes__list(in, node, 0);
+
+	one = one.rank == SP_RANK_UNKNOWN ? sp_shapes__declared(in, node, "element_shape") : one;
+	*out = several(places.rank == 1 ? places.dims[0] : sp_shapes__new_name(in), &one);
+}
+
+/* What is known of the elements is lost in a loop but for what input 1 says. */
+static void stacked_elements(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape one = from_list(in, node, 1);
+	int64_t count = attr_int(node, "num_elements", -1);
+
+	if (sp_shapes__input(in, node, 1).rank == 1)
+		*out = several(count >= 0 ? count : sp_shapes__new_name(in), &one);
 }
 
 /* Sorted by name. */
@@ -726,8 +822,15 @@ static const sp_shape_rule rules[] = {
 	{"Relu", same, false},
 	{"Relu6", same, false},
 	{"Reshape", reshape, false},
+	{"ReverseSequence", reverse_parts, false},
+	{"ReverseV2", same, false},
 	{"Round", same, false},
 	{"Rsqrt", same, false},
+	{"SegmentMax", segments, false},
+	{"SegmentMean", segments, false},
+	{"SegmentMin", segments, false},
+	{"SegmentProd", segments, false},
+	{"SegmentSum", segments, false},
 	{"Select", select_one, false},
 	{"SelectV2", ternary, false},
 	{"Selu", same, false},
@@ -741,8 +844,11 @@ static const sp_shape_rule rules[] = {
 	{"Softplus", same, false},
 	{"Softsign", same, false},
 	{"SparseSegmentMean", segments, false},
+	{"SparseSegmentMeanWithNumSegments", counted_segments, false},
 	{"SparseSegmentSqrtN", segments, false},
+	{"SparseSegmentSqrtNWithNumSegments", counted_segments, false},
 	{"SparseSegmentSum", segments, false},
+	{"SparseSegmentSumWithNumSegments", counted_segments, false},
 	{"SparseTensorDenseMatMul", sparse_product, false},
 	{"Split", split, true},
 	{"Sqrt", same, false},
@@ -755,9 +861,15 @@ static const sp_shape_rule rules[] = {
 	{"Sum", reduce, false},
 	{"Tan", same, false},
 	{"Tanh", same, false},
+	{"TensorArrayGatherV3", gathered_elements, false},
+	{"TensorListStack", stacked_elements, false},
 	{"Tile", tile, false},
 	{"Transpose", transpose, false},
 	{"Unpack", unpack, true},
+	{"UnsortedSegmentMax", unsorted_segments, false},
+	{"UnsortedSegmentMin", unsorted_segments, false},
+	{"UnsortedSegmentProd", unsorted_segments, false},
+	{"UnsortedSegmentSum", unsorted_segments, false},
 	{"Xdivy", binary, false},
 	{"Xlogy", binary, false},
 	{"ZerosLike", same, false},

@@ -2,7 +2,7 @@
 
 /*
  * Operators that make sizes of sizes: the shape of a tensor, cut apart, packed and joined, is how a
- * graph spells the shape of another one.
+ * graph spells the shape of another one.  What holds tensors of one shape has that for its list.
  */
 
 typedef sp_static_shape shape;
@@ -101,12 +101,50 @@ static void list_concat(sp_shape_inference *in, const sp_node *node, shape *out)
 	*out = lists;
 }
 
+static void list_range(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	int64_t ends[3]; /* start, limit and step */
+
+	for (size_t k = 0; k < 3; k++) {
+		const shape *one = sp_shapes__list(in, node, k);
+
+		if (one->rank != 1 || one->dims[0] < 0)
+			return;
+		ends[k] = one->dims[0];
+	}
+	if (ends[2] == 0)
+		return;
+	*out = sp_shapes__scalar();
+	for (int64_t i = ends[0]; i < ends[1] && out->rank >= 0; i += ends[2])
+		sp_shapes__append(out, i);
+}
+
+/* Open where TensorFlow's optimizer takes them for alike, of whatever shape. */
+static void elements_of_array(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	bool alike;
+
+	*out = sp_shapes__declared(in, node, "element_shape");
+	if (sp_node_attr_bool(node, "identical_element_shapes", false, &alike, NULL) != SP_OK)
+		alike = false;
+	if (out->rank < 0 && alike)
+		out->rank = SP_RANK_OPEN;
+	for (int32_t i = 0; i < out->rank && !alike; i++)
+		if (out->dims[i] < 0)
+			*out = sp_shapes__unknown();
+}
+
 /* Sorted by name. */
 static const sp_shape_rule list_rules[] = {
-	{"Cast", list_cast, false},          {"ConcatV2", list_concat, false},
-	{"Const", list_of_constant, false},  {"Identity", list_as_it_is, false},
-	{"Pack", list_pack, false},          {"Shape", list_of_dims, false},
+	{"Cast", list_cast, false},
+	{"ConcatV2", list_concat, false},
+	{"Const", list_of_constant, false},
+	{"Identity", list_as_it_is, false},
+	{"Pack", list_pack, false},
+	{"Range", list_range, false},
+	{"Shape", list_of_dims, false},
 	{"StridedSlice", list_slice, false},
+	{"TensorArrayV3", elements_of_array, false},
 };
 
 const sp_shape_rule *sp_shapes__list_rule(const char *op)

@@ -19,7 +19,8 @@ typedef struct sp_shape_inference {
 	const sp_graph *graph;
 	const bool *fed;
 	sp_static_shape *shapes; /* [nodes] */
-	sp_static_shape *lists;  /* [nodes] what a size or a vector of sizes holds */
+	sp_static_shape *lists;  /* [nodes] what a size or a vector of sizes holds; of a
+				  * TensorArray the shape that all its elements have */
 	bool *alike;             /* [nodes] */
 	int64_t last_name;
 } sp_shape_inference;
@@ -74,6 +75,9 @@ const sp_shape_rule *sp_shapes__find(const sp_shape_rule *sorted, size_t count, 
 
 /* What is known of the shapes that an operator makes; NULL if nothing is. */
 const sp_shape_rule *sp_shapes__rule(const char *op);
+
+/* The shape that an attribute names, with new names where it has no numbers. */
+sp_static_shape sp_shapes__declared(sp_shape_inference *in, const sp_node *node, const char *name);
 
 /* Whether a StridedSlice says before any request what it takes: begin, end and step of each part.
  */

@@ -57,7 +57,8 @@ static int64_t name_of(const char *node, int i)
 }
 
 static float numbers[64];
-static int32_t ints[][4] = {{-1, 4}, {0}, {1}, {2, 0, 1}, {-1, 2, 4}, {-1}, {3, 8}, {0, 1}, {5}};
+static int32_t ints[][4] = {{-1, 4}, {0},    {1}, {2, 0, 1}, {-1, 2, 4}, {-1},
+			    {3, 8},  {0, 1}, {5}, {1, 0},    {3},        {2}};
 #define INT_VECTOR(at, n)                                                           \
 	{                                                                           \
 		.dtype = SP_INT32, .shape = {.rank = 1, .dims = {n}}, .count = (n), \
@@ -72,7 +73,8 @@ static const sp_tensor by_4 = INT_VECTOR(0, 2), only_0 = INT_VECTOR(1, 1),
 static const sp_tensor turn = INT_VECTOR(3, 3), by_2_by_4 = INT_VECTOR(4, 3);
 static const sp_tensor three_by_8 = INT_VECTOR(6, 2), zero_one = INT_VECTOR(7, 2);
 static const sp_tensor zero = INT_SCALAR(1), one = INT_SCALAR(2), last = INT_SCALAR(5);
-static const sp_tensor five = INT_SCALAR(8);
+static const sp_tensor five = INT_SCALAR(8), one_zero = INT_VECTOR(9, 2);
+static const sp_tensor three = INT_SCALAR(10), two = INT_SCALAR(11);
 static const sp_tensor kernel = {
 	.dtype = SP_FLOAT, .shape = {.rank = 2, .dims = {4, 8}}, .count = 32, .data = numbers};
 static const sp_tensor bias = {
@@ -284,6 +286,108 @@ static void variables_have_the_shape_they_were_declared_with(void **state)
 	assert_shape("b", "?");
 }
 
+static void arrays_say_what_their_elements_are(void **state)
+{
+	const sp_partial_shape rows = {.rank = 2, .dims = {-1, 8}}, any = {.rank = -1};
+	const sp_attr of_rows = {.name = "element_shape", .kind = SP_ATTR_SHAPE, .shape = &rows};
+	const sp_attr of_any = {.name = "element_shape", .kind = SP_ATTR_SHAPE, .shape = &any};
+	const sp_node_def nodes[] = {
+		START,
+		CONST("2", two),
+		CONST("3", three),
+		CONST("5", five),
+		CONST("[-1,4]", by_4),
+		CONST("[1,0]", one_zero),
+		{NODE("array", "TensorArrayV3"), INPUTS("5"),
+		 ATTRS(of_rows, YES("identical_element_shapes"))},
+		{NODE("mixed", "TensorArrayV3"), INPUTS("5"), ATTRS(of_rows)},
+		{NODE("bare", "TensorArrayV3"), INPUTS("5"),
+		 ATTRS(of_any, YES("identical_element_shapes"))},
+		{NODE("places", "Range"), INPUTS("0", "5", "1")},
+		{NODE("some", "Range"), INPUTS("0", "x", "1")},
+		{NODE("a", "TensorArrayGatherV3"), INPUTS("array", "places", "array:1"),
+		 ATTRS(of_rows)},
+		{NODE("b", "TensorArrayGatherV3"), INPUTS("array", "some", "array:1"),
+		 ATTRS(of_rows)},
+		{NODE("c", "TensorArrayGatherV3"), INPUTS("mixed", "some", "mixed:1"),
+		 ATTRS(of_rows)},
+		{NODE("d", "TensorArrayGatherV3"), INPUTS("mixed", "some", "mixed:1"),
+		 ATTRS(of_rows)},
+		{NODE("e", "TensorArrayGatherV3"), INPUTS("bare", "some", "bare:1"),
+		 ATTRS(of_rows)},
+		{NODE("rest", "Range"), INPUTS("2", "3", "1")},
+		{NODE("order", "ConcatV2"), INPUTS("[1,0]", "rest", "0")},
+		{NODE("turned", "Transpose"), INPUTS("b", "order")},
+		{NODE("turned fed", "Transpose"), INPUTS("x", "order")},
+		{NODE("list", "TensorListReserve"), INPUTS("[-1,4]", "5")},
+		{NODE("stack", "TensorListStack"), INPUTS("list", "[-1,4]")},
+		{NODE("stack of 3", "TensorListStack"), INPUTS("list", "[-1,4]"),
+		 ATTRS(INT("num_elements", 3))},
+		{NODE("stack of any", "TensorListStack"), INPUTS("list", "-1")},
+		{NODE("reversed", "ReverseSequence"), INPUTS("stack", "places"),
+		 ATTRS(INT("batch_dim", 1))},
+		{NODE("end", "IdentityN"), INPUTS("a", "c", "d", "e", "turned", "turned fed",
+						  "stack of 3", "stack of any", "reversed")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_shape("a", "[5,?,8]");
+	assert_shape("b", "[?,?,8]");
+	assert_shape("c", "[?,?,8]");
+	assert_shape("e", "fed");
+	assert_shape("turned", "[?,?,8]");
+	assert_shape("turned fed", "[?,?,?]");
+	assert_shape("stack", "[?,?,4]");
+	assert_shape("stack of 3", "[3,?,4]");
+	assert_shape("stack of any", "?");
+	assert_shape("reversed", "[?,5,4]");
+	assert_int_equal(name_of("a", 1), name_of("b", 1));
+	assert_int_equal(name_of("turned", 0), name_of("b", 1));
+	assert_int_equal(name_of("turned", 1), name_of("b", 0));
+	assert_int_not_equal(name_of("c", 1), name_of("d", 1));
+}
+
+static void sums_of_parts_are_as_many_as_they_say(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		CONST("5", five),
+		CONST("[3,8]", three_by_8),
+		CONST("ids", zero_one),
+		{NODE("sparse", "SparseTensorDenseMatMul"),
+		 INPUTS("ids", "bias", "[3,8]", "kernel")},
+		{NODE("turned", "SparseTensorDenseMatMul"),
+		 INPUTS("ids", "bias", "[3,8]", "kernel"),
+		 ATTRS(YES("adjoint_a"), YES("adjoint_b"))},
+		{NODE("by fed", "SparseTensorDenseMatMul"), INPUTS("ids", "bias", "x", "kernel")},
+		{NODE("fed", "SparseTensorDenseMatMul"), INPUTS("ids", "bias", "[3,8]", "x")},
+		{NODE("parts", "UnsortedSegmentSum"), INPUTS("kernel", "ids", "5")},
+		{NODE("largest", "UnsortedSegmentMax"), INPUTS("m", "kernel", "5")},
+		{NODE("some", "UnsortedSegmentSum"), INPUTS("kernel", "ids", "x")},
+		{NODE("fed ids", "UnsortedSegmentSum"), INPUTS("kernel", "x", "5")},
+		{NODE("sorted", "SegmentSum"), INPUTS("kernel", "ids")},
+		{NODE("counted", "SparseSegmentMeanWithNumSegments"),
+		 INPUTS("kernel", "ids", "ids", "5")},
+		{NODE("end", "IdentityN"),
+		 INPUTS("sparse", "turned", "by fed", "fed", "parts", "largest", "some", "fed ids",
+			"sorted", "counted")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_shape("sparse", "[3,8]");
+	assert_shape("turned", "[8,4]");
+	assert_shape("by fed", "[?,8]");
+	assert_shape("fed", "[3,?]");
+	assert_shape("parts", "[5,8]");
+	assert_shape("largest", "[5]");
+	assert_shape("some", "[?,8]");
+	assert_shape("fed ids", "fed");
+	assert_shape("sorted", "[?,8]");
+	assert_shape("counted", "[5,8]");
+}
+
 static void slices_of_nothing_that_is_there_are_unknown(void **state)
 {
 	int64_t far[] = {INT64_MAX};
@@ -319,6 +423,8 @@ int main(void)
 		TEST(parts_and_turns_are_followed),
 		TEST(sizes_are_followed_to_where_they_make_shapes),
 		TEST(variables_have_the_shape_they_were_declared_with),
+		TEST(arrays_say_what_their_elements_are),
+		TEST(sums_of_parts_are_as_many_as_they_say),
 		TEST(slices_of_nothing_that_is_there_are_unknown),
 	};
 	return cmocka_run_group_tests_name("static shapes", tests, NULL, NULL);
