@@ -38,8 +38,7 @@ static bool number_of(const sp_tensor *tensor, float *out)
 	return true;
 }
 
-/* The operator that takes x to a constant power, or NULL.  TensorFlow's has the shape of x, too. */
-static const char *power_of(const sp_node *exponent)
+const char *sp_power_op(const sp_node *exponent)
 {
 	static const struct {
 		float exponent;
@@ -193,7 +192,19 @@ static bool is_one(const reduction *r, const sp_node *node, sp_port port)
 /* TensorFlow's optimizer leaves some operators alone where it knows nothing of the shape. */
 static bool is_open(const reduction *r, sp_port port)
 {
-	return sp_static_shape_of(&r->shapes, port).rank == SP_RANK_OPEN;
+	return sp_static_shape_is_open(&r->shapes, port);
+}
+
+/* The same at its second look, when x * x is a square. */
+static bool stays_open(const reduction *r, sp_port port)
+{
+	const sp_node *node = &r->graph->nodes[port.node];
+
+	if (!r->fed[port.node] && is_op(node, "Mul") && node->input_count == 2 &&
+	    node->inputs[0].node == node->inputs[1].node &&
+	    node->inputs[0].port == node->inputs[1].port)
+		port = node->inputs[0];
+	return is_open(r, port);
 }
 
 /* Log(x + 1) of a sum whose other side is `one`. */
@@ -242,17 +253,22 @@ static sp_status look_at_log(reduction *r, sp_node *node)
 		from = behind(r, node, 0, sums[i], 2);
 		for (size_t side = 0; from != NULL && side < 2; side++)
 			if (is_one(r, node, from->inputs[1 - side]) &&
-			    !is_open(r, from->inputs[side]))
+			    !stays_open(r, from->inputs[side]))
 				return take_log1p(r, node, from, 1 - side);
 	}
 	return SP_OK;
 }
 
+/* An exponential that alone reads a square is joined with it before the second look. */
 static sp_status look_at_difference(reduction *r, sp_node *node)
 {
 	const sp_node *from = behind(r, node, 0, "Exp", 1);
+	sp_port power;
 
-	if (from == NULL || !is_one(r, node, node->inputs[1]) || is_open(r, from->inputs[0]))
+	if (from == NULL || !is_one(r, node, node->inputs[1]))
+		return SP_OK;
+	power = from->inputs[0];
+	if (is_open(r, power) && (r->edges[power.node] == 1 || stays_open(r, power)))
 		return SP_OK;
 	SP_TRY(take_controls(r, node, node->inputs[0].node));
 	SP_TRY(take_controls(r, node, node->inputs[1].node));
@@ -284,7 +300,8 @@ static sp_status look_at_quotient(reduction *r, sp_node *node)
 {
 	uint32_t root = node->inputs[1].node;
 
-	if (is_one(r, node, node->inputs[0]) && !is_open(r, node->inputs[1])) {
+	if (is_one(r, node, node->inputs[0]) &&
+	    sp_static_shape_of(&r->shapes, node->inputs[1]).rank != SP_RANK_OPEN) {
 		SP_TRY(take_controls(r, node, node->inputs[0].node));
 		replace(node, "Reciprocal", 1);
 		return reroute(r, node, 0, node->inputs[1]);
@@ -456,7 +473,7 @@ static sp_status look_at(reduction *r, sp_node *node)
 	if (is_op(node, "Pow")) {
 		uint32_t exponent = node->inputs[1].node;
 
-		power = power_of(&r->graph->nodes[exponent]);
+		power = sp_power_op(&r->graph->nodes[exponent]);
 		if (power == NULL || !can_leave_out(node, &r->graph->nodes[exponent]))
 			return SP_OK;
 		replace(node, power, 1);

@@ -38,8 +38,8 @@
  *                                   FusedBatchNorm(Conv2D(...)): it is joined with the layer
  *
  * but for 1 / x, Log(x + 1) and Exp(x) - 1 of an x of which only a request says how many dimensions
- * it has (static_shapes.h), for a softmax that others read, and for its logarithm where another
- * function of one number alone reads that.
+ * it has (static_shapes.h; of the last two other readers of x may say it), for a softmax that
+ * others read, and for its logarithm where another function of one number alone reads that.
  *
  * It also takes a common factor out of a sum (p x + q x) where it can tell that the shapes are the
  * same; that is left as it is, and a last bit can be another: 2^-11 in half, 2^-8 in bfloat16.
@@ -53,5 +53,8 @@
  */
 SP_MUST_CHECK sp_status sp_graph_reduce_strength(sp_graph *graph, const bool *fed, const bool *kept,
 						 sp_error *err);
+
+/* The operator that takes a number to the power that a node is, of the first five; NULL if none. */
+const char *sp_power_op(const sp_node *exponent);
 
 #endif

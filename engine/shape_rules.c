@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "engine/reduce_strength.h"
+
 typedef sp_static_shape shape;
 
 /* ------------------------------------------------------------- small parts */
@@ -103,6 +105,16 @@ static int64_t broadcast_dim(sp_shape_inference *in, int64_t a, int64_t b)
 	return sp_shapes__new_name(in);
 }
 
+/* What an operator that wants two equal shapes learns of them is known to all who read them. */
+static shape merge_inputs(sp_shape_inference *in, const shape *a, const shape *b)
+{
+	if (a->rank == SP_RANK_OPEN && b->rank == SP_RANK_OPEN)
+		sp_shapes__join(in, a, b);
+	else if (a->rank >= 0 || b->rank >= 0)
+		sp_shapes__demand(in, a->rank >= 0 ? b : a);
+	return merge(a, b);
+}
+
 static shape broadcast(sp_shape_inference *in, const shape *a, const shape *b)
 {
 	const shape *longer = a->rank >= b->rank ? a : b, *other = longer == a ? b : a;
@@ -116,13 +128,36 @@ static shape broadcast(sp_shape_inference *in, const shape *a, const shape *b)
 	return out;
 }
 
+/* What is open after an operator is so for itself: what is learned of the input says nothing of it.
+ */
+static shape anew(const sp_shape_inference *in, const sp_node *node, shape from)
+{
+	return from.rank == SP_RANK_OPEN ? sp_shapes__open(in, node) : from;
+}
+
 /* False for a rule that needs a rank and has none; then what is known of its output is as little.
  */
-static bool is_known(const shape *from, shape *out)
+static bool is_known(const sp_shape_inference *in, const sp_node *node, const shape *from,
+		     shape *out)
 {
 	if (from->rank < 0)
-		*out = *from;
+		*out = anew(in, node, *from);
 	return from->rank >= 0;
+}
+
+/* A shape that has to have that many dimensions, which all who read it learn. */
+static shape with_rank(sp_shape_inference *in, const shape *from, int64_t rank)
+{
+	sp_shapes__demand(in, from);
+	return from->rank < 0 ? of_rank(in, rank) : *from;
+}
+
+/* The same where input k has a row for each of them. */
+static shape with_rank_of(sp_shape_inference *in, const sp_node *node, size_t k, const shape *from)
+{
+	shape rows = sp_shapes__input(in, node, k);
+
+	return rows.rank > 0 && rows.dims[0] >= 0 ? with_rank(in, from, rows.dims[0]) : *from;
 }
 
 /* The shape that the elements of input k are. */
@@ -181,7 +216,20 @@ static void binary(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
 
-	*out = broadcast(in, &a, &b);
+	*out = anew(in, node, broadcast(in, &a, &b));
+}
+
+/* TensorFlow's optimizer makes functions of one input of some powers. */
+static void power(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	const char *op = NULL;
+
+	if (node->input_count == 2 && !in->fed[node->inputs[1].node])
+		op = sp_power_op(&in->graph->nodes[node->inputs[1].node]);
+	if (op != NULL && strcmp(op, "_Cube") != 0)
+		same(in, node, out);
+	else
+		binary(in, node, out);
 }
 
 static void ternary(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -190,14 +238,14 @@ static void ternary(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape a = sp_shapes__input(in, node, 1), b = sp_shapes__input(in, node, 2);
 
 	a = broadcast(in, &a, &b);
-	*out = broadcast(in, &of, &a);
+	*out = anew(in, node, broadcast(in, &of, &a));
 }
 
 static void select_one(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape a = sp_shapes__input(in, node, 1), b = sp_shapes__input(in, node, 2);
 
-	*out = merge(&a, &b);
+	*out = merge_inputs(in, &a, &b);
 }
 
 static void all_equal(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -205,8 +253,15 @@ static void all_equal(sp_shape_inference *in, const sp_node *node, shape *out)
 	for (size_t k = node->input_count; k-- > 0;) {
 		shape next = sp_shapes__input(in, node, k);
 
-		*out = merge(&next, out);
+		*out = k + 1 == node->input_count ? next : merge_inputs(in, &next, out);
 	}
+}
+
+static void ensure(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0), wanted = sp_shapes__declared(in, node, "shape");
+
+	*out = wanted.rank < 0 ? from : merge_inputs(in, &wanted, &from);
 }
 
 static void of_value(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -240,7 +295,7 @@ static void bias_add(sp_shape_inference *in, const sp_node *node, shape *out)
 	if (sp_node_attr_bytes(node, "data_format", "NHWC", &format, NULL) != SP_OK ||
 	    !sp_bytes_equal_text(format, "NHWC"))
 		return;
-	*out = sp_shapes__input(in, node, 0);
+	*out = anew(in, node, sp_shapes__input(in, node, 0));
 	if (out->rank > 0 && out->dims[out->rank - 1] < 0 && bias.rank == 1 && bias.dims[0] >= 0)
 		out->dims[out->rank - 1] = bias.dims[0];
 }
@@ -249,8 +304,8 @@ static void matrix_product(sp_shape_inference *in, const sp_node *node, shape *o
 {
 	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
 
-	a = a.rank < 0 ? of_rank(in, 2) : a;
-	b = b.rank < 0 ? of_rank(in, 2) : b;
+	a = with_rank(in, &a, 2);
+	b = with_rank(in, &b, 2);
 	if (a.rank != 2 || b.rank != 2)
 		return;
 	out->rank = 2;
@@ -318,7 +373,7 @@ static void expand(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape from = sp_shapes__input(in, node, 0);
 	int32_t axis;
 
-	if (!is_known(&from, out) || !axis_of(in, node, 1, from.rank + 1, &axis))
+	if (!is_known(in, node, &from, out) || !axis_of(in, node, 1, from.rank + 1, &axis))
 		return;
 	*out = sp_shapes__scalar();
 	for (int32_t i = 0; i <= from.rank; i++) {
@@ -335,7 +390,7 @@ static void squeeze(sp_shape_inference *in, const sp_node *node, shape *out)
 	const sp_attr *dims;
 	bool gone[SP_MAX_RANK] = {false};
 
-	if (!is_known(&from, out) ||
+	if (!is_known(in, node, &from, out) ||
 	    sp_node_attr_list(node, "squeeze_dims", SP_ATTR_INT, &dims, NULL) != SP_OK)
 		return;
 	for (size_t i = 0; i < dims->count; i++) {
@@ -378,9 +433,13 @@ static void transpose(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape from = sp_shapes__input(in, node, 0), order;
 
-	if (!order_of(in, node, &order))
+	from = with_rank_of(in, node, 1, &from);
+	if (!is_known(in, node, &from, out))
 		return;
-	from = from.rank < 0 ? of_rank(in, order.rank) : from;
+	if (!order_of(in, node, &order)) {
+		*out = of_rank(in, from.rank);
+		return;
+	}
 	if (from.rank != order.rank)
 		return;
 	*out = sp_shapes__scalar();
@@ -428,8 +487,10 @@ static void pack(sp_shape_inference *in, const sp_node *node, shape *out)
 	int64_t axis = attr_int(node, "axis", 0);
 
 	all_equal(in, node, &one);
+	if (!is_known(in, node, &one, out))
+		return;
 	axis = axis < 0 ? axis + one.rank + 1 : axis;
-	if (one.rank < 0 || axis < 0 || axis > one.rank)
+	if (axis < 0 || axis > one.rank)
 		return;
 	*out = sp_shapes__scalar();
 	for (int32_t i = 0; i <= one.rank; i++) {
@@ -474,6 +535,7 @@ static void slice(sp_shape_inference *in, const sp_node *node, shape *out)
 	const sp_tensor *size = sp_shapes__constant(in, node, 2);
 	shape from = sp_shapes__input(in, node, 0);
 
+	from = with_rank_of(in, node, 1, &from);
 	if (begin == NULL || size == NULL || from.rank < 0 || begin->count != size->count ||
 	    size->count != (size_t)from.rank)
 		return;
@@ -525,7 +587,7 @@ static void strided_slice(sp_shape_inference *in, const sp_node *node, shape *ou
 	shape from = sp_shapes__input(in, node, 0);
 	int32_t at = 0, taken = 0, ellipses = 0, count;
 
-	if (!is_known(&from, out) || !sp_shapes__has_slices(in, node))
+	if (!is_known(in, node, &from, out) || !sp_shapes__has_slices(in, node))
 		return;
 	count = (int32_t)sp_shapes__constant(in, node, 1)->count;
 	for (int32_t i = 0; i < count; i++) {
@@ -560,12 +622,33 @@ static void tile(sp_shape_inference *in, const sp_node *node, shape *out)
 	const shape *by = sp_shapes__list(in, node, 1);
 	shape from = sp_shapes__input(in, node, 0);
 
+	from = with_rank_of(in, node, 1, &from);
 	if (from.rank < 0 || by->rank != from.rank)
 		return;
 	*out = from;
 	for (int32_t i = 0; i < from.rank; i++)
 		out->dims[i] = by->dims[i] >= 0 ? times(in, from.dims[i], by->dims[i])
 						: sp_shapes__new_name(in);
+}
+
+static void pad(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	const sp_tensor *sizes = sp_shapes__constant(in, node, 1);
+	shape from = sp_shapes__input(in, node, 0);
+
+	from = with_rank_of(in, node, 1, &from);
+	if (!is_known(in, node, &from, out))
+		return;
+	*out = of_rank(in, from.rank);
+	for (int32_t i = 0; i < from.rank && sizes != NULL; i++) {
+		size_t at = 2 * (size_t)i;
+		int64_t more = sizes->count == 2 * (size_t)from.rank
+				       ? plus(in, sp_tensor_index(sizes, at),
+					      sp_tensor_index(sizes, at + 1))
+				       : sp_shapes__new_name(in);
+
+		out->dims[i] = plus(in, from.dims[i], more);
+	}
 }
 
 static void gather(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -619,7 +702,7 @@ static void reduce(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape from = sp_shapes__input(in, node, 0);
 	bool keep = attr_bool(node, "keep_dims"), gone[SP_MAX_RANK] = {false};
 
-	if (!is_known(&from, out) || axes == NULL)
+	if (!is_known(in, node, &from, out) || axes == NULL)
 		return;
 	for (size_t i = 0; i < axes->count; i++) {
 		int64_t at = sp_tensor_index(axes, i);
@@ -678,7 +761,7 @@ static void reverse_parts(sp_shape_inference *in, const sp_node *node, shape *ou
 	shape lengths = sp_shapes__input(in, node, 1);
 	int64_t batch = attr_int(node, "batch_dim", 0);
 
-	*out = sp_shapes__input(in, node, 0);
+	*out = anew(in, node, sp_shapes__input(in, node, 0));
 	if (out->rank < 0)
 		return;
 	if (batch < 0 || batch >= out->rank)
@@ -710,7 +793,8 @@ static void unsorted_segments(sp_shape_inference *in, const sp_node *node, shape
 {
 	shape from = sp_shapes__input(in, node, 0), ids = sp_shapes__input(in, node, 1);
 
-	if (!is_known(&ids, out) || !is_known(&from, out) || ids.rank > from.rank)
+	if (!is_known(in, node, &ids, out) || !is_known(in, node, &from, out) ||
+	    ids.rank > from.rank)
 		return;
 	*out = vector(size_of(in, node, 2));
 	for (int32_t i = ids.rank; i < from.rank; i++)
@@ -721,8 +805,8 @@ static void sparse_product(sp_shape_inference *in, const sp_node *node, shape *o
 {
 	shape a = from_list(in, node, 2), b = sp_shapes__input(in, node, 3);
 
-	a = a.rank < 0 ? of_rank(in, 2) : a;
-	b = b.rank < 0 ? of_rank(in, 2) : b;
+	a = with_rank(in, &a, 2);
+	b = with_rank(in, &b, 2);
 	if (a.rank != 2 || b.rank != 2)
 		return;
 	*out = vector(a.dims[attr_bool(node, "adjoint_a") ? 1 : 0]);
@@ -735,6 +819,7 @@ static void gathered_elements(sp_shape_inference *in, const sp_node *node, shape
 	shape places = sp_shapes__input(in, node, 1), one = *sp_shapes__list(in, node, 0);
 
 	one = one.rank == SP_RANK_UNKNOWN ? sp_shapes__declared(in, node, "element_shape") : one;
+	one = anew(in, node, one);
 	*out = several(places.rank == 1 ? places.dims[0] : sp_shapes__new_name(in), &one);
 }
 
@@ -776,6 +861,7 @@ static const sp_shape_rule rules[] = {
 	{"Div", binary, false},
 	{"DivNoNan", binary, false},
 	{"Elu", same, false},
+	{"EnsureShape", ensure, false},
 	{"Erf", same, false},
 	{"Exp", same, false},
 	{"ExpandDims", expand, false},
@@ -806,12 +892,15 @@ static const sp_shape_rule rules[] = {
 	{"Mean", reduce, false},
 	{"Min", reduce, false},
 	{"Minimum", binary, false},
+	{"MirrorPad", pad, false},
 	{"Mul", binary, false},
 	{"Neg", same, false},
 	{"OneHot", one_hot, false},
 	{"OnesLike", same, false},
 	{"Pack", pack, false},
-	{"Pow", binary, false},
+	{"Pad", pad, false},
+	{"PadV2", pad, false},
+	{"Pow", power, false},
 	{"PreventGradient", same, false},
 	{"Prod", reduce, false},
 	{"Range", range, false},

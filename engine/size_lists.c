@@ -108,7 +108,7 @@ static void list_range(sp_shape_inference *in, const sp_node *node, shape *out)
 	for (size_t k = 0; k < 3; k++) {
 		const shape *one = sp_shapes__list(in, node, k);
 
-		if (one->rank != 1 || one->dims[0] < 0)
+		if (one->rank != 1 || one->dims[0] < 0 || one->dims[0] > INT32_MAX)
 			return;
 		ends[k] = one->dims[0];
 	}

@@ -33,6 +33,7 @@ typedef struct sp_static_shape {
 typedef struct sp_static_shapes {
 	sp_static_shape *shapes; /* [nodes] of output 0 */
 	const bool *alike;       /* [nodes] whether other outputs have that shape as well */
+	const bool *open;        /* [nodes] sp_static_shape_is_open() of output 0 */
 } sp_static_shapes;
 
 /*
@@ -47,5 +48,15 @@ SP_MUST_CHECK sp_status sp_static_shapes_infer(const sp_graph *graph, const bool
 
 /* The shape of an output. */
 sp_static_shape sp_static_shape_of(const sp_static_shapes *shapes, sp_port port);
+
+/*
+ * Whether TensorFlow's optimizer knows nothing of a shape (SP_RANK_OPEN) after it has looked at all
+ * that reads it.  It learns how many dimensions there are from operators that demand a number of
+ * them: MatMul, Transpose, SparseTensorDenseMatMul, Slice, Tile, Pad; EnsureShape, AddN, Pack and
+ * Select beside another input of which it is known.  An operator that keeps the shape of its one
+ * input (Relu) is no reader of its own: what its readers demand they demand of its input.  What was
+ * inferred from the shape when nothing was known stays as it was.
+ */
+bool sp_static_shape_is_open(const sp_static_shapes *shapes, sp_port port);
 
 #endif

@@ -10,6 +10,9 @@
  *
  * A list of sizes is kept as the shape it would be, so it has a rank, and names where there are no
  * numbers.
+ *
+ * A shape that is open has the node in dims[0] that it was first that of: operators that keep a
+ * shape hand it on.
  */
 
 /* An element of a list of sizes of which nothing is known.  Names are below it. */
@@ -23,6 +26,11 @@ typedef struct sp_shape_inference {
 				  * TensorArray the shape that all its elements have */
 	bool *alike;             /* [nodes] */
 	int64_t last_name;
+
+	/* [nodes] of open shapes: another one that is the same, and whether some reader demands a
+	 * number of dimensions; of those that are the same it stands at the end of the chain. */
+	uint32_t *same;
+	bool *demanded;
 } sp_shape_inference;
 
 typedef struct sp_shape_rule {
@@ -41,6 +49,11 @@ static inline int64_t sp_shapes__new_name(sp_shape_inference *in)
 static inline sp_static_shape sp_shapes__unknown(void)
 {
 	return (sp_static_shape){.rank = SP_RANK_UNKNOWN};
+}
+
+static inline sp_static_shape sp_shapes__open(const sp_shape_inference *in, const sp_node *node)
+{
+	return (sp_static_shape){.rank = SP_RANK_OPEN, .dims = {node - in->graph->nodes}};
 }
 
 static inline sp_static_shape sp_shapes__scalar(void)
@@ -67,6 +80,10 @@ const sp_static_shape *sp_shapes__list(const sp_shape_inference *in, const sp_no
 
 /* The integers of the constant behind input k; NULL if it is none. */
 const sp_tensor *sp_shapes__constant(const sp_shape_inference *in, const sp_node *node, size_t k);
+
+/* A reader demands that a shape has some number of dimensions, or two that are open to be equal. */
+void sp_shapes__demand(sp_shape_inference *in, const sp_static_shape *of);
+void sp_shapes__join(sp_shape_inference *in, const sp_static_shape *a, const sp_static_shape *b);
 
 /* The rule of an operator among those that are sorted by name; NULL if there is none. */
 const sp_shape_rule *sp_shapes__find(const sp_shape_rule *sorted, size_t count, const char *op);

@@ -335,8 +335,9 @@ static void what_may_have_any_shape_keeps_its_functions(void **state)
 	const sp_tensor one = {.dtype = SP_FLOAT, .count = 1, .data = &(float){1}};
 	const sp_node_def nodes[] = {
 		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("y", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
 		{NODE("1", "Const"), ATTRS(TENSOR("value", &one))},
-		{NODE("rows", "MatMul"), INPUTS("x", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("rows", "MatMul"), INPUTS("y", "y"), ATTRS(TYPE("T", SP_FLOAT))},
 		{NODE("sum", "AddV2"), INPUTS("1", "rows"), ATTRS(TYPE("T", SP_FLOAT))},
 		{NODE("log1p", "Log"), INPUTS("sum"), ATTRS(TYPE("T", SP_FLOAT))},
 		{NODE("exp", "Exp"), INPUTS("rows"), ATTRS(TYPE("T", SP_FLOAT))},
@@ -359,6 +360,48 @@ static void what_may_have_any_shape_keeps_its_functions(void **state)
 	assert_string_equal(op_of("fed log1p"), "Log");
 	assert_string_equal(op_of("fed expm1"), "Sub");
 	assert_string_equal(op_of("fed inverse"), "RealDiv");
+}
+
+/* Of what a product of matrices reads all other readers know the rank, but not of what they make.
+ */
+static void what_others_say_of_a_shape_counts_for_functions_of_it(void **state)
+{
+	const sp_tensor one = {.dtype = SP_FLOAT, .count = 1, .data = &(float){1}};
+	const sp_node_def nodes[] = {
+		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("1", "Const"), ATTRS(TENSOR("value", &one))},
+		{NODE("sum", "AddV2"), INPUTS("1", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("log1p", "Log"), INPUTS("sum"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("square", "Mul"), INPUTS("x", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("sum of square", "AddV2"), INPUTS("square", "1"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("log1p of square", "Log"), INPUTS("sum of square"),
+		 ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("double", "AddV2"), INPUTS("x", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("sum of double", "AddV2"), INPUTS("double", "1"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("log of double", "Log"), INPUTS("sum of double"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("exp", "Exp"), INPUTS("x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("expm1", "Sub"), INPUTS("exp", "1"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("exp of shared", "Exp"), INPUTS("square"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("shared", "Sub"), INPUTS("exp of shared", "1"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("abs", "Abs"), INPUTS("x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("own square", "Mul"), INPUTS("abs", "abs"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("exp of square", "Exp"), INPUTS("own square"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("less", "Sub"), INPUTS("exp of square", "1"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("inverse", "RealDiv"), INPUTS("1", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("product", "MatMul"), INPUTS("x", "x"), ATTRS(TYPE("T", SP_FLOAT))},
+		{NODE("end", "IdentityN"), INPUTS("log1p", "log1p of square", "log of double",
+						  "expm1", "shared", "less", "inverse", "product")},
+	};
+
+	(void)state;
+	reduce(nodes, COUNT(nodes), NULL, NULL);
+	assert_string_equal(op_of("log1p"), "Log1p");
+	assert_string_equal(op_of("log1p of square"), "Log1p");
+	assert_string_equal(op_of("log of double"), "Log");
+	assert_string_equal(op_of("expm1"), "Expm1");
+	assert_string_equal(op_of("shared"), "Expm1");
+	assert_string_equal(op_of("less"), "Sub");
+	assert_string_equal(op_of("inverse"), "RealDiv");
 }
 
 static void a_softmax_that_others_read_keeps_its_logarithm(void **state)
@@ -538,6 +581,7 @@ int main(void)
 		TEST(powers_and_quotients_are_what_tensorflow_makes_of_them),
 		TEST(functions_and_products_are_what_tensorflow_makes_of_them),
 		TEST(what_may_have_any_shape_keeps_its_functions),
+		TEST(what_others_say_of_a_shape_counts_for_functions_of_it),
 		TEST(a_softmax_that_others_read_keeps_its_logarithm),
 		TEST(what_a_left_out_node_waits_for_its_reader_waits_for),
 		TEST(products_are_marked_that_are_joined_with_a_bias),

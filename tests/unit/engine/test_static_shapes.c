@@ -59,6 +59,8 @@ static int64_t name_of(const char *node, int i)
 static float numbers[64];
 static int32_t ints[][4] = {{-1, 4}, {0},    {1}, {2, 0, 1}, {-1, 2, 4}, {-1},
 			    {3, 8},  {0, 1}, {5}, {1, 0},    {3},        {2}};
+static int32_t pairs[4];
+
 #define INT_VECTOR(at, n)                                                           \
 	{                                                                           \
 		.dtype = SP_INT32, .shape = {.rank = 1, .dims = {n}}, .count = (n), \
@@ -75,6 +77,8 @@ static const sp_tensor three_by_8 = INT_VECTOR(6, 2), zero_one = INT_VECTOR(7, 2
 static const sp_tensor zero = INT_SCALAR(1), one = INT_SCALAR(2), last = INT_SCALAR(5);
 static const sp_tensor five = INT_SCALAR(8), one_zero = INT_VECTOR(9, 2);
 static const sp_tensor three = INT_SCALAR(10), two = INT_SCALAR(11);
+static const sp_tensor zero_pairs = {
+	.dtype = SP_INT32, .shape = {.rank = 2, .dims = {2, 2}}, .count = 4, .data = pairs};
 static const sp_tensor kernel = {
 	.dtype = SP_FLOAT, .shape = {.rank = 2, .dims = {4, 8}}, .count = 32, .data = numbers};
 static const sp_tensor bias = {
@@ -388,6 +392,74 @@ static void sums_of_parts_are_as_many_as_they_say(void **state)
 	assert_shape("counted", "[5,8]");
 }
 
+static bool is_open(const char *name)
+{
+	return sp_static_shape_is_open(&shapes, (sp_port){sp_number_of(name), 0});
+}
+
+#define FED(name)                                                         \
+	{                                                                 \
+		NODE(name, "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT)) \
+	}
+
+static void readers_that_demand_a_rank_tell_the_others(void **state)
+{
+	const sp_partial_shape rows = {.rank = 2, .dims = {-1, 8}}, any = {.rank = -1};
+	const sp_node_def nodes[] = {
+		START,
+		CONST("turn", turn),
+		CONST("pairs", zero_pairs),
+		FED("a"),
+		FED("b"),
+		FED("c"),
+		FED("d"),
+		FED("e"),
+		FED("f"),
+		FED("g"),
+		FED("h"),
+		FED("i"),
+		FED("j"),
+		FED("k"),
+		{NODE("relu", "Relu"), INPUTS("a")},
+		{NODE("abs", "Abs"), INPUTS("relu")},
+		{NODE("product", "MatMul"), INPUTS("relu", "kernel")},
+		{NODE("turned", "Transpose"), INPUTS("b", "turn")},
+		{NODE("ensured", "EnsureShape"), INPUTS("c"),
+		 ATTRS({.name = "shape", .kind = SP_ATTR_SHAPE, .shape = &rows})},
+		{NODE("as it is", "EnsureShape"), INPUTS("d"),
+		 ATTRS({.name = "shape", .kind = SP_ATTR_SHAPE, .shape = &any})},
+		{NODE("sum of known", "AddN"), INPUTS("e", "kernel")},
+		{NODE("sum of fed", "AddN"), INPUTS("f", "g", "h")},
+		{NODE("shift", "Add"), INPUTS("i", "g")},
+		{NODE("biased", "BiasAdd"), INPUTS("i", "bias")},
+		{NODE("product of g", "MatMul"), INPUTS("g", "kernel")},
+		{NODE("product of biased", "MatMul"), INPUTS("biased", "shift")},
+		{NODE("padded", "Pad"), INPUTS("j", "pairs")},
+		{NODE("packed", "Pack"), INPUTS("k", "as it is")},
+		{NODE("end", "IdentityN"),
+		 INPUTS("abs", "product", "turned", "ensured", "as it is", "sum of known",
+			"sum of fed", "shift", "biased", "product of g", "product of biased",
+			"padded", "packed")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	for (const char *learned = "a\0b\0c\0e\0f\0g\0h\0j\0"; *learned != '\0'; learned += 2)
+		assert_false(is_open(learned));
+	for (const char *open = "d\0i\0k\0"; *open != '\0'; open += 2)
+		assert_true(is_open(open));
+	assert_false(is_open("abs"));
+	assert_false(is_open("sum of fed"));
+	assert_false(is_open("shift"));
+	assert_false(is_open("biased"));
+	assert_true(is_open("as it is"));
+	assert_true(is_open("packed"));
+	assert_shape("a", "fed");
+	assert_shape("ensured", "[?,8]");
+	assert_shape("padded", "[?,?]");
+	assert_shape("packed", "fed");
+}
+
 static void slices_of_nothing_that_is_there_are_unknown(void **state)
 {
 	int64_t far[] = {INT64_MAX};
@@ -425,6 +497,7 @@ int main(void)
 		TEST(variables_have_the_shape_they_were_declared_with),
 		TEST(arrays_say_what_their_elements_are),
 		TEST(sums_of_parts_are_as_many_as_they_say),
+		TEST(readers_that_demand_a_rank_tell_the_others),
 		TEST(slices_of_nothing_that_is_there_are_unknown),
 	};
 	return cmocka_run_group_tests_name("static shapes", tests, NULL, NULL);
