@@ -14,4 +14,10 @@ enum { SP_MOST_CONTROLS = 8 };
  */
 bool sp_node_is_constant(const sp_node *node, const bool *constant);
 
+/*
+ * The operator that takes a number to the power that a constant node is: Square, _Cube, Sqrt,
+ * Rsqrt, Reciprocal; NULL for all else.
+ */
+const char *sp_power_op(const sp_node *exponent);
+
 #endif

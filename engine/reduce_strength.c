@@ -24,39 +24,6 @@ static bool is_op(const sp_node *node, const char *name)
 	return strcmp(node->op_name, name) == 0;
 }
 
-/* The first element; false for other types. */
-static bool number_of(const sp_tensor *tensor, float *out)
-{
-	if (tensor->dtype == SP_FLOAT)
-		*out = sp_tensor_f32(tensor)[0];
-	else if (tensor->dtype == SP_HALF)
-		*out = sp_half_to_float(*(const uint16_t *)tensor->data);
-	else if (tensor->dtype == SP_BFLOAT16)
-		*out = sp_bfloat16_to_float(*(const uint16_t *)tensor->data);
-	else
-		return false;
-	return true;
-}
-
-const char *sp_power_op(const sp_node *exponent)
-{
-	static const struct {
-		float exponent;
-		const char *op;
-	} powers[] = {
-		{2, "Square"}, {3, "_Cube"}, {0.5F, "Sqrt"}, {-0.5F, "Rsqrt"}, {-1, "Reciprocal"}};
-	const sp_attr *value = sp_node_attr(exponent, "value");
-	float number;
-
-	if (!is_op(exponent, "Const") || value == NULL || value->kind != SP_ATTR_TENSOR ||
-	    value->tensor->count != 1 || !number_of(value->tensor, &number))
-		return NULL;
-	for (size_t i = 0; i < sizeof(powers) / sizeof(powers[0]); i++)
-		if (number == powers[i].exponent)
-			return powers[i].op;
-	return NULL;
-}
-
 static void replace(sp_node *node, const char *op_name, size_t inputs)
 {
 	node->op_name = op_name;

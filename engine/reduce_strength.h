@@ -54,7 +54,4 @@
 SP_MUST_CHECK sp_status sp_graph_reduce_strength(sp_graph *graph, const bool *fed, const bool *kept,
 						 sp_error *err);
 
-/* The operator that takes a number to the power that a node is, of the first five; NULL if none. */
-const char *sp_power_op(const sp_node *exponent);
-
 #endif

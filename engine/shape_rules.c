@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/reduce_strength.h"
+#include "engine/constants.h"
 
 typedef sp_static_shape shape;
 
