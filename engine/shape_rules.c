@@ -6,207 +6,6 @@
 
 typedef sp_static_shape shape;
 
-/* ------------------------------------------------------------- small parts */
-
-/* A shape of that many dimensions of which nothing is known. */
-static shape of_rank(sp_shape_inference *in, int64_t rank)
-{
-	shape out = sp_shapes__unknown();
-
-	if (rank < 0 || rank > SP_MAX_RANK)
-		return out;
-	out.rank = (int32_t)rank;
-	for (int32_t i = 0; i < out.rank; i++)
-		out.dims[i] = sp_shapes__new_name(in);
-	return out;
-}
-
-static shape vector(int64_t n)
-{
-	return (shape){.rank = 1, .dims = {n}};
-}
-
-static int64_t attr_int(const sp_node *node, const char *name, int64_t fallback)
-{
-	int64_t found;
-
-	return sp_node_attr_int(node, name, fallback, &found, NULL) == SP_OK ? found : -1;
-}
-
-static bool attr_bool(const sp_node *node, const char *name)
-{
-	bool found;
-
-	return sp_node_attr_bool(node, name, false, &found, NULL) == SP_OK && found;
-}
-
-/* An axis of `rank` dimensions that input k names; false if it is not known. */
-static bool axis_of(const sp_shape_inference *in, const sp_node *node, size_t k, int32_t rank,
-		    int32_t *axis)
-{
-	const sp_tensor *found = sp_shapes__constant(in, node, k);
-	int64_t at;
-
-	if (found == NULL || found->count != 1)
-		return false;
-	at = sp_tensor_index(found, 0);
-	at = at < 0 ? at + rank : at;
-	*axis = (int32_t)at;
-	return at >= 0 && at < rank;
-}
-
-/* The sum and the product of sizes. */
-static int64_t plus(sp_shape_inference *in, int64_t a, int64_t b)
-{
-	if (a == 0 || b == 0)
-		return a == 0 ? b : a;
-	return a > 0 && b > 0 && a < INT32_MAX && b < INT32_MAX ? a + b : sp_shapes__new_name(in);
-}
-
-static int64_t times(sp_shape_inference *in, int64_t a, int64_t b)
-{
-	if (a == 1 || b == 1)
-		return a == 1 ? b : a;
-	return a >= 0 && b >= 0 && a < INT32_MAX && b < INT32_MAX ? a * b : sp_shapes__new_name(in);
-}
-
-/* What two shapes that an operator wants to be equal say together, in TensorFlow's choice of names.
- */
-static shape merge(const shape *a, const shape *b)
-{
-	bool a_says_all = true, b_says_all = true;
-	shape out;
-
-	if (a->rank == SP_RANK_UNKNOWN || b->rank == SP_RANK_UNKNOWN)
-		return a->rank > b->rank ? *a : *b;
-	if (a->rank == SP_RANK_OPEN || b->rank == SP_RANK_OPEN)
-		return a->rank == SP_RANK_OPEN ? *b : *a;
-	if (a->rank != b->rank)
-		return sp_shapes__unknown();
-	for (int32_t i = 0; i < a->rank; i++) {
-		a_says_all &= a->dims[i] >= 0 || b->dims[i] < 0;
-		b_says_all &= b->dims[i] >= 0 || a->dims[i] < 0;
-	}
-	out = !a_says_all && b_says_all ? *b : *a;
-	for (int32_t i = 0; i < a->rank && !a_says_all && !b_says_all; i++)
-		out.dims[i] = a->dims[i] >= 0 ? a->dims[i] : b->dims[i];
-	return out;
-}
-
-/* A dimension of the result of an operator that repeats what is 1. */
-static int64_t broadcast_dim(sp_shape_inference *in, int64_t a, int64_t b)
-{
-	if (a == b || a > 1)
-		return a;
-	if (b > 1)
-		return b;
-	if (a == 1 || b == 1)
-		return a == 1 ? b : a;
-	return sp_shapes__new_name(in);
-}
-
-/* What an operator that wants two equal shapes learns of them is known to all who read them. */
-static shape merge_inputs(sp_shape_inference *in, const shape *a, const shape *b)
-{
-	if (a->rank == SP_RANK_OPEN && b->rank == SP_RANK_OPEN)
-		sp_shapes__join(in, a, b);
-	else if (a->rank >= 0 || b->rank >= 0)
-		sp_shapes__demand(in, a->rank >= 0 ? b : a);
-	return merge(a, b);
-}
-
-static shape broadcast(sp_shape_inference *in, const shape *a, const shape *b)
-{
-	const shape *longer = a->rank >= b->rank ? a : b, *other = longer == a ? b : a;
-	shape out = *longer;
-	int32_t shift = longer->rank - other->rank;
-
-	if (other->rank < 0)
-		return *other;
-	for (int32_t i = shift; i < out.rank; i++)
-		out.dims[i] = broadcast_dim(in, out.dims[i], other->dims[i - shift]);
-	return out;
-}
-
-/* What is open after an operator is so for itself: what is learned of the input says nothing of it.
- */
-static shape anew(const sp_shape_inference *in, const sp_node *node, shape from)
-{
-	return from.rank == SP_RANK_OPEN ? sp_shapes__open(in, node) : from;
-}
-
-/* False for a rule that needs a rank and has none; then what is known of its output is as little.
- */
-static bool is_known(const sp_shape_inference *in, const sp_node *node, const shape *from,
-		     shape *out)
-{
-	if (from->rank < 0)
-		*out = anew(in, node, *from);
-	return from->rank >= 0;
-}
-
-/* A shape that has to have that many dimensions, which all who read it learn. */
-static shape with_rank(sp_shape_inference *in, const shape *from, int64_t rank)
-{
-	sp_shapes__demand(in, from);
-	return from->rank < 0 ? of_rank(in, rank) : *from;
-}
-
-/* The same where input k has a row for each of them. */
-static shape with_rank_of(sp_shape_inference *in, const sp_node *node, size_t k, const shape *from)
-{
-	shape rows = sp_shapes__input(in, node, k);
-
-	return rows.rank > 0 && rows.dims[0] >= 0 ? with_rank(in, from, rows.dims[0]) : *from;
-}
-
-/* The shape that the elements of input k are. */
-static shape from_list(sp_shape_inference *in, const sp_node *node, size_t k)
-{
-	const shape *list = sp_shapes__list(in, node, k);
-	shape of_list = sp_shapes__input(in, node, k), out = *list;
-
-	if (list->rank < 0)
-		return of_list.rank == 1 ? of_rank(in, of_list.dims[0]) : sp_shapes__unknown();
-	for (int32_t i = 0; i < out.rank; i++)
-		out.dims[i] = out.dims[i] == SP_SOME_SIZE ? sp_shapes__new_name(in) : out.dims[i];
-	return out;
-}
-
-shape sp_shapes__declared(sp_shape_inference *in, const sp_node *node, const char *name)
-{
-	const sp_attr *attr = sp_node_attr(node, name);
-	shape out = sp_shapes__unknown();
-
-	if (attr == NULL || attr->kind != SP_ATTR_SHAPE || attr->shape->rank < 0)
-		return out;
-	out.rank = attr->shape->rank;
-	for (int32_t i = 0; i < out.rank; i++)
-		out.dims[i] = attr->shape->dims[i] >= 0 ? attr->shape->dims[i]
-							: sp_shapes__new_name(in);
-	return out;
-}
-
-/* The number that input k holds, or a new name. */
-static int64_t size_of(sp_shape_inference *in, const sp_node *node, size_t k)
-{
-	const shape *list = sp_shapes__list(in, node, k);
-
-	return list->rank == 1 && list->dims[0] >= 0 ? list->dims[0] : sp_shapes__new_name(in);
-}
-
-/* `count` of what has the shape `one`. */
-static shape several(int64_t count, const shape *one)
-{
-	shape out = vector(count);
-
-	for (int32_t i = 0; i < one->rank; i++)
-		sp_shapes__append(&out, one->dims[i]);
-	return one->rank < 0 ? *one : out;
-}
-
-/* --------------------------------------------------------------- operators */
-
 static void same(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	*out = sp_shapes__input(in, node, 0);
@@ -216,7 +15,7 @@ static void binary(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
 
-	*out = anew(in, node, broadcast(in, &a, &b));
+	*out = sp_shapes__anew(in, node, sp_shapes__broadcast(in, &a, &b));
 }
 
 /* TensorFlow's optimizer makes functions of one input of some powers. */
@@ -237,15 +36,15 @@ static void ternary(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape of = sp_shapes__input(in, node, 0);
 	shape a = sp_shapes__input(in, node, 1), b = sp_shapes__input(in, node, 2);
 
-	a = broadcast(in, &a, &b);
-	*out = anew(in, node, broadcast(in, &of, &a));
+	a = sp_shapes__broadcast(in, &a, &b);
+	*out = sp_shapes__anew(in, node, sp_shapes__broadcast(in, &of, &a));
 }
 
 static void select_one(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape a = sp_shapes__input(in, node, 1), b = sp_shapes__input(in, node, 2);
 
-	*out = merge_inputs(in, &a, &b);
+	*out = sp_shapes__merge_inputs(in, &a, &b);
 }
 
 static void all_equal(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -253,7 +52,7 @@ static void all_equal(sp_shape_inference *in, const sp_node *node, shape *out)
 	for (size_t k = node->input_count; k-- > 0;) {
 		shape next = sp_shapes__input(in, node, k);
 
-		*out = k + 1 == node->input_count ? next : merge_inputs(in, &next, out);
+		*out = k + 1 == node->input_count ? next : sp_shapes__merge_inputs(in, &next, out);
 	}
 }
 
@@ -261,7 +60,7 @@ static void ensure(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape from = sp_shapes__input(in, node, 0), wanted = sp_shapes__declared(in, node, "shape");
 
-	*out = wanted.rank < 0 ? from : merge_inputs(in, &wanted, &from);
+	*out = wanted.rank < 0 ? from : sp_shapes__merge_inputs(in, &wanted, &from);
 }
 
 static void of_value(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -295,7 +94,7 @@ static void bias_add(sp_shape_inference *in, const sp_node *node, shape *out)
 	if (sp_node_attr_bytes(node, "data_format", "NHWC", &format, NULL) != SP_OK ||
 	    !sp_bytes_equal_text(format, "NHWC"))
 		return;
-	*out = anew(in, node, sp_shapes__input(in, node, 0));
+	*out = sp_shapes__anew(in, node, sp_shapes__input(in, node, 0));
 	if (out->rank > 0 && out->dims[out->rank - 1] < 0 && bias.rank == 1 && bias.dims[0] >= 0)
 		out->dims[out->rank - 1] = bias.dims[0];
 }
@@ -304,13 +103,13 @@ static void matrix_product(sp_shape_inference *in, const sp_node *node, shape *o
 {
 	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
 
-	a = with_rank(in, &a, 2);
-	b = with_rank(in, &b, 2);
+	a = sp_shapes__with_rank(in, &a, 2);
+	b = sp_shapes__with_rank(in, &b, 2);
 	if (a.rank != 2 || b.rank != 2)
 		return;
 	out->rank = 2;
-	out->dims[0] = a.dims[attr_bool(node, "transpose_a") ? 1 : 0];
-	out->dims[1] = b.dims[attr_bool(node, "transpose_b") ? 0 : 1];
+	out->dims[0] = a.dims[sp_shapes__attr_bool(node, "transpose_a") ? 1 : 0];
+	out->dims[1] = b.dims[sp_shapes__attr_bool(node, "transpose_b") ? 0 : 1];
 }
 
 static void batch_product(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -320,11 +119,12 @@ static void batch_product(sp_shape_inference *in, const sp_node *node, shape *ou
 
 	if (a.rank < 2 || b.rank < 2)
 		return;
-	rows = a.dims[a.rank - (attr_bool(node, "adj_x") ? 1 : 2)];
-	columns = b.dims[b.rank - (attr_bool(node, "adj_y") ? 2 : 1)];
+	rows = a.dims[a.rank - (sp_shapes__attr_bool(node, "adj_x") ? 1 : 2)];
+	columns = b.dims[b.rank - (sp_shapes__attr_bool(node, "adj_y") ? 2 : 1)];
 	a.rank -= 2;
 	b.rank -= 2;
-	*out = strcmp(node->op_name, "BatchMatMul") == 0 ? merge(&a, &b) : broadcast(in, &a, &b);
+	*out = strcmp(node->op_name, "BatchMatMul") == 0 ? sp_shapes__merge(&a, &b)
+							 : sp_shapes__broadcast(in, &a, &b);
 	sp_shapes__append(out, rows);
 	sp_shapes__append(out, columns);
 }
@@ -337,7 +137,7 @@ static bool one_name(sp_shape_inference *in, const shape *of, int32_t *at, int64
 	*product = 1;
 	for (int32_t i = 0; i < of->rank; i++) {
 		if (of->dims[i] >= 0) {
-			*product = times(in, *product, of->dims[i]);
+			*product = sp_shapes__times(in, *product, of->dims[i]);
 			continue;
 		}
 		if (*at >= 0)
@@ -353,7 +153,7 @@ static void reshape(sp_shape_inference *in, const sp_node *node, shape *out)
 	int64_t from_product, product;
 	int32_t from_at, at;
 
-	*out = from_list(in, node, 1);
+	*out = sp_shapes__from_list(in, node, 1);
 	if (out->rank < 0 || from.rank < 0 || !one_name(in, &from, &from_at, &from_product) ||
 	    !one_name(in, out, &at, &product) || at < 0)
 		return;
@@ -365,7 +165,7 @@ static void reshape(sp_shape_inference *in, const sp_node *node, shape *out)
 
 static void filled(sp_shape_inference *in, const sp_node *node, shape *out)
 {
-	*out = from_list(in, node, strcmp(node->op_name, "Fill") == 0 ? 0 : 1);
+	*out = sp_shapes__from_list(in, node, strcmp(node->op_name, "Fill") == 0 ? 0 : 1);
 }
 
 static void expand(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -373,7 +173,8 @@ static void expand(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape from = sp_shapes__input(in, node, 0);
 	int32_t axis;
 
-	if (!is_known(in, node, &from, out) || !axis_of(in, node, 1, from.rank + 1, &axis))
+	if (!sp_shapes__is_known(in, node, &from, out) ||
+	    !sp_shapes__axis_of(in, node, 1, from.rank + 1, &axis))
 		return;
 	*out = sp_shapes__scalar();
 	for (int32_t i = 0; i <= from.rank; i++) {
@@ -390,7 +191,7 @@ static void squeeze(sp_shape_inference *in, const sp_node *node, shape *out)
 	const sp_attr *dims;
 	bool gone[SP_MAX_RANK] = {false};
 
-	if (!is_known(in, node, &from, out) ||
+	if (!sp_shapes__is_known(in, node, &from, out) ||
 	    sp_node_attr_list(node, "squeeze_dims", SP_ATTR_INT, &dims, NULL) != SP_OK)
 		return;
 	for (size_t i = 0; i < dims->count; i++) {
@@ -433,11 +234,11 @@ static void transpose(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape from = sp_shapes__input(in, node, 0), order;
 
-	from = with_rank_of(in, node, 1, &from);
-	if (!is_known(in, node, &from, out))
+	from = sp_shapes__with_rank_of(in, node, 1, &from);
+	if (!sp_shapes__is_known(in, node, &from, out))
 		return;
 	if (!order_of(in, node, &order)) {
-		*out = of_rank(in, from.rank);
+		*out = sp_shapes__of_rank(in, from.rank);
 		return;
 	}
 	if (from.rank != order.rank)
@@ -467,15 +268,16 @@ static void concat(sp_shape_inference *in, const sp_node *node, shape *out)
 		shape next = sp_shapes__input(in, node, k);
 		int64_t length;
 
-		if (next.rank >= 0 && !axis_of(in, node, axis_last ? count : 0, next.rank, &axis)) {
+		if (next.rank >= 0 &&
+		    !sp_shapes__axis_of(in, node, axis_last ? count : 0, next.rank, &axis)) {
 			*out = sp_shapes__unknown();
 			return;
 		}
 		length = next.rank >= 0 ? next.dims[axis] : sp_shapes__new_name(in);
-		joined = k == first + count - 1 ? length : plus(in, joined, length);
+		joined = k == first + count - 1 ? length : sp_shapes__plus(in, joined, length);
 		if (next.rank >= 0)
 			next.dims[axis] = 1;
-		*out = merge(&next, out);
+		*out = sp_shapes__merge(&next, out);
 	}
 	if (out->rank >= 0)
 		out->dims[axis] = joined;
@@ -484,10 +286,10 @@ static void concat(sp_shape_inference *in, const sp_node *node, shape *out)
 static void pack(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape one = sp_shapes__unknown();
-	int64_t axis = attr_int(node, "axis", 0);
+	int64_t axis = sp_shapes__attr_int(node, "axis", 0);
 
 	all_equal(in, node, &one);
-	if (!is_known(in, node, &one, out))
+	if (!sp_shapes__is_known(in, node, &one, out))
 		return;
 	axis = axis < 0 ? axis + one.rank + 1 : axis;
 	if (axis < 0 || axis > one.rank)
@@ -504,7 +306,7 @@ static void pack(sp_shape_inference *in, const sp_node *node, shape *out)
 static void unpack(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape from = sp_shapes__input(in, node, 0);
-	int64_t axis = attr_int(node, "axis", 0);
+	int64_t axis = sp_shapes__attr_int(node, "axis", 0);
 
 	axis = axis < 0 ? axis + from.rank : axis;
 	if (from.rank < 1 || axis < 0 || axis >= from.rank)
@@ -518,10 +320,10 @@ static void unpack(sp_shape_inference *in, const sp_node *node, shape *out)
 static void split(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape from = sp_shapes__input(in, node, 1);
-	int64_t parts = attr_int(node, "num_split", 0);
+	int64_t parts = sp_shapes__attr_int(node, "num_split", 0);
 	int32_t axis;
 
-	if (from.rank < 0 || parts < 1 || !axis_of(in, node, 0, from.rank, &axis))
+	if (from.rank < 0 || parts < 1 || !sp_shapes__axis_of(in, node, 0, from.rank, &axis))
 		return;
 	*out = from;
 	if (parts != 1)
@@ -535,7 +337,7 @@ static void slice(sp_shape_inference *in, const sp_node *node, shape *out)
 	const sp_tensor *size = sp_shapes__constant(in, node, 2);
 	shape from = sp_shapes__input(in, node, 0);
 
-	from = with_rank_of(in, node, 1, &from);
+	from = sp_shapes__with_rank_of(in, node, 1, &from);
 	if (begin == NULL || size == NULL || from.rank < 0 || begin->count != size->count ||
 	    size->count != (size_t)from.rank)
 		return;
@@ -554,7 +356,7 @@ static void slice(sp_shape_inference *in, const sp_node *node, shape *out)
 
 bool sp_shapes__masked(const sp_node *node, const char *mask, size_t i)
 {
-	return (attr_int(node, mask, 0) >> i & 1) != 0;
+	return (sp_shapes__attr_int(node, mask, 0) >> i & 1) != 0;
 }
 
 int64_t sp_shapes__slice_length(sp_shape_inference *in, const sp_node *node, size_t i,
@@ -587,7 +389,7 @@ static void strided_slice(sp_shape_inference *in, const sp_node *node, shape *ou
 	shape from = sp_shapes__input(in, node, 0);
 	int32_t at = 0, taken = 0, ellipses = 0, count;
 
-	if (!is_known(in, node, &from, out) || !sp_shapes__has_slices(in, node))
+	if (!sp_shapes__is_known(in, node, &from, out) || !sp_shapes__has_slices(in, node))
 		return;
 	count = (int32_t)sp_shapes__constant(in, node, 1)->count;
 	for (int32_t i = 0; i < count; i++) {
@@ -622,12 +424,12 @@ static void tile(sp_shape_inference *in, const sp_node *node, shape *out)
 	const shape *by = sp_shapes__list(in, node, 1);
 	shape from = sp_shapes__input(in, node, 0);
 
-	from = with_rank_of(in, node, 1, &from);
+	from = sp_shapes__with_rank_of(in, node, 1, &from);
 	if (from.rank < 0 || by->rank != from.rank)
 		return;
 	*out = from;
 	for (int32_t i = 0; i < from.rank; i++)
-		out->dims[i] = by->dims[i] >= 0 ? times(in, from.dims[i], by->dims[i])
+		out->dims[i] = by->dims[i] >= 0 ? sp_shapes__times(in, from.dims[i], by->dims[i])
 						: sp_shapes__new_name(in);
 }
 
@@ -636,18 +438,18 @@ static void pad(sp_shape_inference *in, const sp_node *node, shape *out)
 	const sp_tensor *sizes = sp_shapes__constant(in, node, 1);
 	shape from = sp_shapes__input(in, node, 0);
 
-	from = with_rank_of(in, node, 1, &from);
-	if (!is_known(in, node, &from, out))
+	from = sp_shapes__with_rank_of(in, node, 1, &from);
+	if (!sp_shapes__is_known(in, node, &from, out))
 		return;
-	*out = of_rank(in, from.rank);
+	*out = sp_shapes__of_rank(in, from.rank);
 	for (int32_t i = 0; i < from.rank && sizes != NULL; i++) {
 		size_t at = 2 * (size_t)i;
 		int64_t more = sizes->count == 2 * (size_t)from.rank
-				       ? plus(in, sp_tensor_index(sizes, at),
-					      sp_tensor_index(sizes, at + 1))
+				       ? sp_shapes__plus(in, sp_tensor_index(sizes, at),
+							 sp_tensor_index(sizes, at + 1))
 				       : sp_shapes__new_name(in);
 
-		out->dims[i] = plus(in, from.dims[i], more);
+		out->dims[i] = sp_shapes__plus(in, from.dims[i], more);
 	}
 }
 
@@ -656,8 +458,8 @@ static void gather(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape from = sp_shapes__input(in, node, 0), rows = sp_shapes__input(in, node, 1);
 	int32_t axis = 0;
 
-	if (from.rank < 1 || rows.rank < 0 || attr_int(node, "batch_dims", 0) != 0 ||
-	    (node->input_count > 2 && !axis_of(in, node, 2, from.rank, &axis)))
+	if (from.rank < 1 || rows.rank < 0 || sp_shapes__attr_int(node, "batch_dims", 0) != 0 ||
+	    (node->input_count > 2 && !sp_shapes__axis_of(in, node, 2, from.rank, &axis)))
 		return;
 	*out = sp_shapes__scalar();
 	for (int32_t i = 0; i < axis; i++)
@@ -688,7 +490,7 @@ static void range(sp_shape_inference *in, const sp_node *node, shape *out)
 	const sp_tensor *step = sp_shapes__constant(in, node, 2);
 	int64_t length;
 
-	*out = vector(sp_shapes__new_name(in));
+	*out = sp_shapes__vector(sp_shapes__new_name(in));
 	if (start == NULL || limit == NULL || step == NULL || start->count != 1 ||
 	    limit->count != 1 || step->count != 1 || sp_tensor_index(step, 0) != 1)
 		return;
@@ -700,9 +502,9 @@ static void reduce(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	const sp_tensor *axes = sp_shapes__constant(in, node, 1);
 	shape from = sp_shapes__input(in, node, 0);
-	bool keep = attr_bool(node, "keep_dims"), gone[SP_MAX_RANK] = {false};
+	bool keep = sp_shapes__attr_bool(node, "keep_dims"), gone[SP_MAX_RANK] = {false};
 
-	if (!is_known(in, node, &from, out) || axes == NULL)
+	if (!sp_shapes__is_known(in, node, &from, out) || axes == NULL)
 		return;
 	for (size_t i = 0; i < axes->count; i++) {
 		int64_t at = sp_tensor_index(axes, i);
@@ -723,7 +525,7 @@ static void choose(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape from = sp_shapes__input(in, node, 0);
 	int32_t axis;
 
-	if (from.rank < 1 || !axis_of(in, node, 1, from.rank, &axis))
+	if (from.rank < 1 || !sp_shapes__axis_of(in, node, 1, from.rank, &axis))
 		return;
 	*out = sp_shapes__scalar();
 	for (int32_t i = 0; i < from.rank; i++)
@@ -735,17 +537,17 @@ static void one_hot(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape from = sp_shapes__input(in, node, 0);
 
-	if (from.rank < 0 || attr_int(node, "axis", -1) != -1)
+	if (from.rank < 0 || sp_shapes__attr_int(node, "axis", -1) != -1)
 		return;
 	*out = from;
-	sp_shapes__append(out, size_of(in, node, 1));
+	sp_shapes__append(out, sp_shapes__size_of(in, node, 1));
 }
 
 static void rank_of(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape from = sp_shapes__input(in, node, 0);
 
-	*out = vector(from.rank >= 0 ? from.rank : sp_shapes__new_name(in));
+	*out = sp_shapes__vector(from.rank >= 0 ? from.rank : sp_shapes__new_name(in));
 }
 
 static void no_dims(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -759,9 +561,9 @@ static void no_dims(sp_shape_inference *in, const sp_node *node, shape *out)
 static void reverse_parts(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape lengths = sp_shapes__input(in, node, 1);
-	int64_t batch = attr_int(node, "batch_dim", 0);
+	int64_t batch = sp_shapes__attr_int(node, "batch_dim", 0);
 
-	*out = anew(in, node, sp_shapes__input(in, node, 0));
+	*out = sp_shapes__anew(in, node, sp_shapes__input(in, node, 0));
 	if (out->rank < 0)
 		return;
 	if (batch < 0 || batch >= out->rank)
@@ -785,7 +587,7 @@ static void counted_segments(sp_shape_inference *in, const sp_node *node, shape 
 {
 	segments(in, node, out);
 	if (out->rank > 0)
-		out->dims[0] = size_of(in, node, 3);
+		out->dims[0] = sp_shapes__size_of(in, node, 3);
 }
 
 /* Sums of parts of input 0, which the dimensions of input 1 count. */
@@ -793,24 +595,24 @@ static void unsorted_segments(sp_shape_inference *in, const sp_node *node, shape
 {
 	shape from = sp_shapes__input(in, node, 0), ids = sp_shapes__input(in, node, 1);
 
-	if (!is_known(in, node, &ids, out) || !is_known(in, node, &from, out) ||
-	    ids.rank > from.rank)
+	if (!sp_shapes__is_known(in, node, &ids, out) ||
+	    !sp_shapes__is_known(in, node, &from, out) || ids.rank > from.rank)
 		return;
-	*out = vector(size_of(in, node, 2));
+	*out = sp_shapes__vector(sp_shapes__size_of(in, node, 2));
 	for (int32_t i = ids.rank; i < from.rank; i++)
 		sp_shapes__append(out, from.dims[i]);
 }
 
 static void sparse_product(sp_shape_inference *in, const sp_node *node, shape *out)
 {
-	shape a = from_list(in, node, 2), b = sp_shapes__input(in, node, 3);
+	shape a = sp_shapes__from_list(in, node, 2), b = sp_shapes__input(in, node, 3);
 
-	a = with_rank(in, &a, 2);
-	b = with_rank(in, &b, 2);
+	a = sp_shapes__with_rank(in, &a, 2);
+	b = sp_shapes__with_rank(in, &b, 2);
 	if (a.rank != 2 || b.rank != 2)
 		return;
-	*out = vector(a.dims[attr_bool(node, "adjoint_a") ? 1 : 0]);
-	sp_shapes__append(out, b.dims[attr_bool(node, "adjoint_b") ? 0 : 1]);
+	*out = sp_shapes__vector(a.dims[sp_shapes__attr_bool(node, "adjoint_a") ? 1 : 0]);
+	sp_shapes__append(out, b.dims[sp_shapes__attr_bool(node, "adjoint_b") ? 0 : 1]);
 }
 
 /* Of a TensorArray whose elements are not known to be alike, each reader knows for itself. */
@@ -819,18 +621,19 @@ static void gathered_elements(sp_shape_inference *in, const sp_node *node, shape
 	shape places = sp_shapes__input(in, node, 1), one = *sp_shapes__list(in, node, 0);
 
 	one = one.rank == SP_RANK_UNKNOWN ? sp_shapes__declared(in, node, "element_shape") : one;
-	one = anew(in, node, one);
-	*out = several(places.rank == 1 ? places.dims[0] : sp_shapes__new_name(in), &one);
+	one = sp_shapes__anew(in, node, one);
+	*out = sp_shapes__several(places.rank == 1 ? places.dims[0] : sp_shapes__new_name(in),
+				  &one);
 }
 
 /* What is known of the elements is lost in a loop but for what input 1 says. */
 static void stacked_elements(sp_shape_inference *in, const sp_node *node, shape *out)
 {
-	shape one = from_list(in, node, 1);
-	int64_t count = attr_int(node, "num_elements", -1);
+	shape one = sp_shapes__from_list(in, node, 1);
+	int64_t count = sp_shapes__attr_int(node, "num_elements", -1);
 
 	if (sp_shapes__input(in, node, 1).rank == 1)
-		*out = several(count >= 0 ? count : sp_shapes__new_name(in), &one);
+		*out = sp_shapes__several(count >= 0 ? count : sp_shapes__new_name(in), &one);
 }
 
 /* Sorted by name. */

@@ -4,9 +4,9 @@
 #include "engine/static_shapes.h"
 
 /*
- * The inside of static_shapes: static_shapes.c walks the graph, shape_rules.c says what shape an
- * operator makes of its inputs, size_lists.c what sizes are in a list that a graph computes of
- * shapes, to make other shapes of it.
+ * The inside of static_shapes: static_shapes.c walks the graph, shape_rules.c (with what its rules
+ * share in shape_parts.c) says what shape an operator makes of its inputs, size_lists.c what sizes
+ * are in a list that a graph computes of shapes, to make other shapes of it.
  *
  * A list of sizes is kept as the shape it would be, so it has a rank, and names where there are no
  * numbers.
@@ -88,13 +88,71 @@ void sp_shapes__join(sp_shape_inference *in, const sp_static_shape *a, const sp_
 /* The rule of an operator among those that are sorted by name; NULL if there is none. */
 const sp_shape_rule *sp_shapes__find(const sp_shape_rule *sorted, size_t count, const char *op);
 
+/* ---------------------------------------------------------- shape_parts.c */
+
+/* The shape that an attribute names, with new names where it has no numbers. */
+sp_static_shape sp_shapes__declared(sp_shape_inference *in, const sp_node *node, const char *name);
+
+/* A shape of that many dimensions of which nothing is known. */
+sp_static_shape sp_shapes__of_rank(sp_shape_inference *in, int64_t rank);
+
+sp_static_shape sp_shapes__vector(int64_t n);
+
+/* Attributes; the fallback, and false, where there is none. */
+int64_t sp_shapes__attr_int(const sp_node *node, const char *name, int64_t fallback);
+bool sp_shapes__attr_bool(const sp_node *node, const char *name);
+
+/* An axis of `rank` dimensions that input k names; false if it is not known. */
+bool sp_shapes__axis_of(const sp_shape_inference *in, const sp_node *node, size_t k, int32_t rank,
+			int32_t *axis);
+
+/* The sum and the product of sizes. */
+int64_t sp_shapes__plus(sp_shape_inference *in, int64_t a, int64_t b);
+int64_t sp_shapes__times(sp_shape_inference *in, int64_t a, int64_t b);
+
+/* What two shapes that an operator wants to be equal say together, in TensorFlow's choice of names.
+ */
+sp_static_shape sp_shapes__merge(const sp_static_shape *a, const sp_static_shape *b);
+
+/* What an operator that wants two equal shapes learns of them is known to all who read them. */
+sp_static_shape sp_shapes__merge_inputs(sp_shape_inference *in, const sp_static_shape *a,
+					const sp_static_shape *b);
+
+/* What two shapes become that are stretched to each other. */
+sp_static_shape sp_shapes__broadcast(sp_shape_inference *in, const sp_static_shape *a,
+				     const sp_static_shape *b);
+
+/* What is open after an operator is so for itself: what is learned of the input says nothing of it.
+ */
+sp_static_shape sp_shapes__anew(const sp_shape_inference *in, const sp_node *node,
+				sp_static_shape from);
+
+/* False for a rule that needs a rank and has none; then what is known of its output is as little.
+ */
+bool sp_shapes__is_known(const sp_shape_inference *in, const sp_node *node,
+			 const sp_static_shape *from, sp_static_shape *out);
+
+/* A shape that has to have that many dimensions, which all who read it learn. */
+sp_static_shape sp_shapes__with_rank(sp_shape_inference *in, const sp_static_shape *from,
+				     int64_t rank);
+
+/* The same where input k has a row for each of them. */
+sp_static_shape sp_shapes__with_rank_of(sp_shape_inference *in, const sp_node *node, size_t k,
+					const sp_static_shape *from);
+
+/* The shape that the elements of input k are. */
+sp_static_shape sp_shapes__from_list(sp_shape_inference *in, const sp_node *node, size_t k);
+
+/* The number that input k holds, or a new name. */
+int64_t sp_shapes__size_of(sp_shape_inference *in, const sp_node *node, size_t k);
+
+/* `count` of what has the shape `one`. */
+sp_static_shape sp_shapes__several(int64_t count, const sp_static_shape *one);
+
 /* ---------------------------------------------------------- shape_rules.c */
 
 /* What is known of the shapes that an operator makes; NULL if nothing is. */
 const sp_shape_rule *sp_shapes__rule(const char *op);
-
-/* The shape that an attribute names, with new names where it has no numbers. */
-sp_static_shape sp_shapes__declared(sp_shape_inference *in, const sp_node *node, const char *name);
 
 /* Whether a StridedSlice says before any request what it takes: begin, end and step of each part.
  */
