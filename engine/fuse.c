@@ -39,7 +39,7 @@ static void list_kept(bool *kept, const sp_graph_ends *ends, size_t count)
 static sp_status regroup_sums(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err)
 {
 	list_kept(kept, ends, graph->node_count);
-	SP_TRY(sp_graph_simplify(graph, kept, err));
+	SP_TRY(sp_graph_simplify(graph, kept, false, err));
 	SP_TRY(sp_graph_push_constants(graph, ends->fed, kept, err));
 	SP_TRY(sp_graph_sort(graph, ends, err));
 	list_kept(kept, ends, graph->node_count);
@@ -53,7 +53,9 @@ static sp_status regroup_products(sp_graph *graph, sp_graph_ends *ends, bool *ke
 	list_kept(kept, ends, graph->node_count);
 	SP_TRY(sp_graph_reduce_strength(graph, ends->fed, kept, err));
 	SP_TRY(sp_graph_regroup_products(graph, ends->fed, kept, err));
-	return sp_graph_sort(graph, ends, err);
+	SP_TRY(sp_graph_sort(graph, ends, err));
+	list_kept(kept, ends, graph->node_count);
+	return sp_graph_simplify(graph, kept, true, err);
 }
 
 static sp_status run_passes(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err)
@@ -62,7 +64,6 @@ static sp_status run_passes(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp
 	SP_TRY(sp_graph_fuse_columns(graph, ends, err));
 	SP_TRY(sp_graph_sort(graph, ends, err));
 	SP_TRY(regroup_products(graph, ends, kept, err));
-	list_kept(kept, ends, graph->node_count);
 	return sp_graph_fuse_dense(graph, kept, err);
 }
 

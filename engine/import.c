@@ -170,8 +170,10 @@ static sp_status write_argument(sp_importer *im, const sp_owner *owner, size_t i
 			  .inputs = input,
 			  .input_count = 1,
 			  .region = owner->first_region};
-	flat->name = sp_arena_printf(im->arena, "%s%s/variable_%zu", owner->in->prefix,
-				     owner->in->nodes[owner->node].name, i);
+	flat->name = v->merge != NULL
+			     ? sp_arena_printf(im->arena, "%s%s", owner->in->prefix, v->merge)
+			     : sp_arena_printf(im->arena, "%s%s/variable_%zu", owner->in->prefix,
+					       owner->in->nodes[owner->node].name, i);
 	v->is_written = true;
 	return flat->name != NULL ? SP_OK : sp_import__no_memory(im);
 }

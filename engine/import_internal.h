@@ -56,6 +56,7 @@ typedef enum sp_owner_kind {
 typedef struct sp_variable {
 	const char *first; /* reference where the loop's node stands: what it holds at first */
 	const char *next;  /* reference in the body; NULL for the counter of a For */
+	const char *merge; /* the Merge that it is in a graph from before functions, or NULL */
 	bool is_constant;  /* the body hands it on as it is: another name of `first` */
 	uint32_t number;   /* among those that are not constant: the loop's output */
 	uint32_t flat;     /* its _Argument, once is_written */

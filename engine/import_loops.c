@@ -639,6 +639,7 @@ static sp_status make_owner(finder *fi, uint32_t number)
 
 		v->first = variable_input(fi, f->merges[i], 0);
 		v->next = variable_input(fi, f->merges[i], 1);
+		v->merge = def_of(fi, f->merges[i])->name;
 		v->is_constant = is_constant(fi, f->merges[i]);
 		if (v->first == NULL || v->next == NULL) {
 			refuse(fi, f->merges[i], "lacks an input");

@@ -89,12 +89,16 @@ void sp_call_forward(const sp_call *call, size_t i, size_t from, const sp_shape 
 	sp_tensor_retain(call->out[i]);
 }
 
+bool sp_call_may_overwrite(const sp_call *call, size_t i)
+{
+	return i < 64 && (call->in_dies >> i & 1) != 0 && sp_tensor_is_sole(call->in[i]);
+}
+
 sp_status sp_call_output_over(const sp_call *call, size_t i, size_t from, sp_dtype dtype)
 {
 	const sp_tensor *in = call->in[from];
 
-	if (from < 64 && (call->in_dies >> from & 1) && sp_tensor_is_sole(in) &&
-	    sp_dtype_size(in->dtype) == sp_dtype_size(dtype)) {
+	if (sp_call_may_overwrite(call, from) && sp_dtype_size(in->dtype) == sp_dtype_size(dtype)) {
 		sp_call_forward(call, i, from, &in->shape);
 		call->out[i]->dtype = dtype;
 		return SP_OK;

@@ -169,6 +169,9 @@ SP_MUST_CHECK sp_status sp_call_output(const sp_call *call, size_t i, sp_dtype d
  */
 void sp_call_forward(const sp_call *call, size_t i, size_t from, const sp_shape *shape);
 
+/* Whether nobody else will read the bytes of input i. */
+bool sp_call_may_overwrite(const sp_call *call, size_t i);
+
 /*
  * Output i becomes a tensor with the shape of input `from` and `dtype`, in the
  * very bytes of that input when nobody else will read them and the element

@@ -4,6 +4,7 @@
 
 #include "engine/constants.h"
 #include "engine/op.h"
+#include "engine/optimizer_names.h"
 
 enum {
 	MOST_STEPS = 16, /* that a constant sinks */
@@ -17,6 +18,7 @@ typedef struct pushing {
 	bool *live;        /* [nodes] something that is wanted needs it */
 	uint32_t *readers; /* [nodes] how often live nodes read it */
 	bool *awaited;     /* [nodes] a live node waits for it */
+	sp_optimizer_names names;
 	sp_error *err;
 } pushing;
 
@@ -135,11 +137,12 @@ static bool takes_constant(const pushing *p, const sp_node *parent, sp_port port
 	       !p->kept[port.node] && comes_before(p, constant.node, port.node, MOST_DEPTH);
 }
 
-static bool comes_first(const pushing *p, sp_port a, sp_port b)
+static bool comes_first(const pushing *p, const sp_node *reader, sp_port a, sp_port b)
 {
-	int order = strcmp(p->graph->nodes[a.node].name, p->graph->nodes[b.node].name);
+	const char *first = sp_optimizer_name_of(&p->names, reader, a);
+	const char *second = sp_optimizer_name_of(&p->names, reader, b);
 
-	return order < 0 || (order == 0 && a.port <= b.port);
+	return first == NULL || second == NULL || strcmp(first, second) <= 0;
 }
 
 /* ------------------------------------------------------------------ one step */
@@ -180,7 +183,7 @@ static bool find_terms(const pushing *p, const sp_node *parent, terms *t)
 	if (left && right)
 		return false;
 	turned = is_symmetric(child) && !left && !right &&
-		 !comes_first(p, child->inputs[0], child->inputs[1]);
+		 !comes_first(p, child, child->inputs[0], child->inputs[1]);
 	x = left || turned;
 	minus = !is_symmetric(parent) && !t->minus_c;
 	t->x = child->inputs[x];
@@ -296,7 +299,9 @@ sp_status sp_graph_push_constants(sp_graph *graph, const bool *fed, const bool *
 	}
 	if (p.constant != NULL && p.live != NULL && p.readers != NULL && p.awaited != NULL) {
 		count_readers(&p);
-		status = make_room(graph, err);
+		status = sp_optimizer_names_make(&p.names, graph, scratch, err);
+		if (status == SP_OK)
+			status = make_room(graph, err);
 		if (status == SP_OK)
 			status = walk(&p, count);
 	} else {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/op.h"
+#include "engine/optimizer_names.h"
 #include "engine/reduce_strength.h"
 #include "engine/static_shapes.h"
 
@@ -25,7 +26,7 @@ typedef struct regrouping {
 	bool *awaited;      /* [nodes] a node waits for it */
 	bool *added;        /* [nodes] not run, or of a tree whose sums were looked at */
 	bool *paired;       /* [nodes] the same for pairs; what was added is not paired any more */
-	const char **names; /* [nodes] as TensorFlow's optimizer leaves them */
+	sp_optimizer_names names;
 	sp_error *err;
 
 	/* The tree at hand. */
@@ -138,12 +139,12 @@ static sp_static_shape shape_of_input(const regrouping *r, uint32_t i, size_t k)
 				   : sp_static_shape_of(&r->shapes, node->inputs[k]);
 }
 
-/* An operator of the graph itself whose inputs are known to fit what it makes. */
+/* An operator whose inputs are known to fit what it makes. */
 static bool is_fitting(const regrouping *r, uint32_t i)
 {
 	const sp_node *node = &r->graph->nodes[i];
 
-	if (r->fed[i] || node->control_count != 0 || node->region != 0)
+	if (r->fed[i] || node->control_count != 0)
 		return false;
 	for (size_t k = 0; k < node->input_count; k++) {
 		sp_static_shape shape = shape_of_input(r, i, k);
@@ -160,32 +161,37 @@ static bool is_free(const regrouping *r, uint32_t i)
 	return !r->added[i] && !r->kept[i] && !r->awaited[i] && is_fitting(r, i);
 }
 
-/* Whether the tree of `root` takes what `port` is; `op` is NULL for sums of any kind. */
-static bool is_absorbed(const regrouping *r, sp_port port, const char *op, sp_dtype dtype)
+/*
+ * Whether the tree of `root` takes what `port` is; `op` is NULL for sums of any kind.  What runs
+ * elsewhere stays there.
+ */
+static bool is_absorbed(const regrouping *r, uint32_t root, sp_port port, const char *op,
+			sp_dtype dtype)
 {
 	const sp_node *node = &r->graph->nodes[port.node];
 	sp_dtype other;
 
 	return port.port == 0 && r->readers[port.node] == 1 &&
+	       node->region == r->graph->nodes[root].region &&
 	       (op == NULL ? is_sum(node, &other)
 			   : !r->paired[port.node] && is_pair(node, &other) && is_op(node, op) &&
 				     sp_node_attr(node, SP_LATE_PRODUCT) == NULL) &&
 	       other == dtype && is_free(r, port.node);
 }
 
-/* The first output of a node is its name; of others the number is part of it. */
-static bool comes_first(const regrouping *r, sp_port a, sp_port b)
+static bool comes_first(const regrouping *r, const sp_node *reader, sp_port a, sp_port b)
 {
-	int order = strcmp(r->names[a.node], r->names[b.node]);
+	const char *first = sp_optimizer_name_of(&r->names, reader, a);
+	const char *second = sp_optimizer_name_of(&r->names, reader, b);
 
-	return order < 0 || (order == 0 && a.port <= b.port);
+	return first == NULL || second == NULL || strcmp(first, second) <= 0;
 }
 
 /* The inputs of node i are next, two of them in the order of their names. */
 static void open_inputs(regrouping *r, uint32_t i, size_t *open)
 {
 	const sp_node *node = &r->graph->nodes[i];
-	bool swap = node->input_count == 2 && !comes_first(r, node->inputs[0], node->inputs[1]);
+	bool swap = node->input_count == 2 && !comes_first(r, node, node->inputs[0], node->inputs[1]);
 
 	for (size_t left = node->input_count; left-- > 0;) {
 		size_t k = swap ? 1 - left : left;
@@ -203,7 +209,7 @@ static void grow_tree(regrouping *r, uint32_t root, const char *op, sp_dtype dty
 	while (open != 0) {
 		leaf next = r->open[--open];
 
-		if (!is_absorbed(r, next.port, op, dtype)) {
+		if (!is_absorbed(r, root, next.port, op, dtype)) {
 			r->leaves[r->leaf_count++] = next;
 			continue;
 		}
@@ -307,7 +313,7 @@ static sp_status write_sum(regrouping *r, uint32_t i, const sp_port *inputs, siz
 	node->input_count = count;
 	node->attrs = attrs;
 	node->attr_count = count == 2 ? 1 : 2;
-	r->names[i] = name;
+	r->names.own[i] = name;
 	return SP_OK;
 }
 
@@ -357,7 +363,7 @@ static size_t count_leaves(const regrouping *r, size_t counts[MOST_SHAPES])
 
 static sp_status write_tree(regrouping *r, uint32_t root, sp_dtype dtype)
 {
-	const char *name = r->graph->nodes[root].name;
+	const char *name = r->names.own[root];
 	size_t counts[MOST_SHAPES], left = count_leaves(r, counts);
 	sp_port sum = {0};
 	uint32_t i;
@@ -498,14 +504,13 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(((const named *)a)->name, ((const named *)b)->name);
 }
 
-static const char *name_of(const regrouping *r, sp_arena *scratch, sp_port port)
+static const char *name_of(const regrouping *r, sp_arena *scratch, const sp_node *reader,
+			   sp_port port)
 {
 	const sp_node *node = &r->graph->nodes[port.node];
-	const char *name = r->names[port.node];
+	const char *name = sp_optimizer_name_of(&r->names, reader, port);
 
-	if (port.port != 0)
-		return sp_arena_printf(scratch, "%s:%u", name, port.port);
-	if (is_op(node, "Mul") && node->input_count == 2 && !r->fed[port.node] &&
+	if (name != NULL && is_op(node, "Mul") && node->input_count == 2 && !r->fed[port.node] &&
 	    node->inputs[0].node == node->inputs[1].node &&
 	    node->inputs[0].port == node->inputs[1].port)
 		return new_name(scratch, "ReplaceMulWithSquare", name);
@@ -522,7 +527,7 @@ static sp_status sort_inputs(regrouping *r, sp_arena *scratch, sp_node *node)
 	for (size_t k = 0; k < node->input_count; k++) {
 		sp_port port = node->inputs[k];
 
-		list[k] = (named){name_of(r, scratch, port), port};
+		list[k] = (named){name_of(r, scratch, node, port), port};
 		if (list[k].name == NULL)
 			return no_memory(r->err);
 	}
@@ -539,7 +544,7 @@ static sp_status sort_all_inputs(regrouping *r, sp_arena *scratch)
 		sp_node *node = &r->graph->nodes[i];
 		sp_dtype dtype;
 
-		if (is_sum(node, &dtype) && node->input_count > 2 && node->region == 0)
+		if (is_sum(node, &dtype) && node->input_count > 2)
 			SP_TRY(sort_inputs(r, scratch, node));
 	}
 	return SP_OK;
@@ -577,17 +582,15 @@ static sp_status set_up(regrouping *r, sp_arena *scratch)
 	r->awaited = sp_arena_zeros(scratch, count, sizeof(*r->awaited));
 	r->added = sp_arena_zeros(scratch, count, sizeof(*r->added));
 	r->paired = sp_arena_zeros(scratch, count, sizeof(*r->paired));
-	r->names = sp_arena_array(scratch, count, sizeof(*r->names));
 	r->leaves = sp_arena_array(scratch, edges, sizeof(*r->leaves));
 	r->open = sp_arena_array(scratch, edges + 1, sizeof(*r->open));
 	r->absorbed = sp_arena_array(scratch, count, sizeof(*r->absorbed));
 	if (live == NULL || r->readers == NULL || r->awaited == NULL || r->added == NULL ||
-	    r->paired == NULL || r->names == NULL || r->leaves == NULL || r->open == NULL ||
+	    r->paired == NULL || r->leaves == NULL || r->open == NULL ||
 	    r->absorbed == NULL)
 		return no_memory(r->err);
-	for (size_t i = 0; i < count; i++)
-		r->names[i] = r->graph->nodes[i].name;
 	count_readers(r, live);
+	SP_TRY(sp_optimizer_names_make(&r->names, r->graph, scratch, r->err));
 	return sp_static_shapes_infer(r->graph, r->fed, scratch, &r->shapes, r->err);
 }
 

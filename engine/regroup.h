@@ -29,8 +29,8 @@
  *
  * The graph is sorted, and nobody reads through an identity (simplify.h); sp_graph_sort() has to
  * follow.  `fed` and `kept` [node_count] name the nodes whose value comes from outside, and those
- * and the ones whose value is wanted there.  Nodes of regions stay as they are, as do those that
- * wait for others.
+ * and the ones whose value is wanted there.  A tree lies in one region.  Nodes that wait for others
+ * stay as they are.
  *
  * Linear in the size of the graph.
  */

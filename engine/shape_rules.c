@@ -626,6 +626,19 @@ static void gathered_elements(sp_shape_inference *in, const sp_node *node, shape
 				  &one);
 }
 
+static void element_of_array(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape one = *sp_shapes__list(in, node, 0);
+
+	*out = sp_shapes__anew(in, node, one);
+}
+
+static void element_of_list(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	if (sp_shapes__input(in, node, 2).rank == 1)
+		*out = sp_shapes__from_list(in, node, 2);
+}
+
 /* What is known of the elements is lost in a loop but for what input 1 says. */
 static void stacked_elements(sp_shape_inference *in, const sp_node *node, shape *out)
 {
@@ -693,6 +706,7 @@ static const sp_shape_rule rules[] = {
 	{"Max", reduce, false},
 	{"Maximum", binary, false},
 	{"Mean", reduce, false},
+	{"Merge", sp_shapes__merged, false},
 	{"Min", reduce, false},
 	{"Minimum", binary, false},
 	{"MirrorPad", pad, false},
@@ -751,9 +765,12 @@ static const sp_shape_rule rules[] = {
 	{"StridedSlice", strided_slice, false},
 	{"Sub", binary, false},
 	{"Sum", reduce, false},
+	{"Switch", same, true},
 	{"Tan", same, false},
 	{"Tanh", same, false},
 	{"TensorArrayGatherV3", gathered_elements, false},
+	{"TensorArrayReadV3", element_of_array, false},
+	{"TensorListGetItem", element_of_list, false},
 	{"TensorListStack", stacked_elements, false},
 	{"Tile", tile, false},
 	{"Transpose", transpose, false},
@@ -765,6 +782,7 @@ static const sp_shape_rule rules[] = {
 	{"Xdivy", binary, false},
 	{"Xlogy", binary, false},
 	{"ZerosLike", same, false},
+	{"_Argument", sp_shapes__variable, false},
 	{"_Cube", same, false},
 	{"_RowElu", same, false},
 	{"_ScaledCube", binary, false},

@@ -3,15 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/pattern.h"
-
 typedef sp_static_shape shape;
 
 /* ------------------------------------------------------- what rules ask for */
 
 shape sp_shapes__input(const sp_shape_inference *in, const sp_node *node, size_t k)
 {
-	const sp_static_shapes known = {.shapes = in->shapes, .alike = in->alike};
+	const sp_static_shapes known = {
+		.shapes = in->shapes, .alike = in->alike, .outputs = in->outputs};
 
 	return k < node->input_count ? sp_static_shape_of(&known, node->inputs[k])
 				     : sp_shapes__unknown();
@@ -27,13 +26,18 @@ const shape *sp_shapes__list(const sp_shape_inference *in, const sp_node *node, 
 
 const sp_tensor *sp_shapes__constant(const sp_shape_inference *in, const sp_node *node, size_t k)
 {
-	const sp_tensor *found;
+	const sp_node *from;
+	const sp_attr *value;
 
 	if (k >= node->input_count || in->fed[node->inputs[k].node])
 		return NULL;
-	found = sp_pattern_constant(in->graph, node->inputs[k]);
-	return found != NULL && (found->dtype == SP_INT32 || found->dtype == SP_INT64) ? found
-										       : NULL;
+	from = &in->graph->nodes[node->inputs[k].node]; /* one of a loop waits for its round */
+	value = strcmp(from->op_name, "Const") == 0 ? sp_node_attr(from, "value") : NULL;
+	return value != NULL && value->kind == SP_ATTR_TENSOR &&
+			       (value->tensor->dtype == SP_INT32 ||
+				value->tensor->dtype == SP_INT64)
+		       ? value->tensor
+		       : NULL;
 }
 
 /* The end of a chain of the same shapes, which gets shorter on the way. */
@@ -72,7 +76,10 @@ const sp_shape_rule *sp_shapes__find(const sp_shape_rule *sorted, size_t count, 
 	return bsearch(op, sorted, count, sizeof(*sorted), compare_rules);
 }
 
-/* ------------------------------------------------------------ the one walk */
+/* --------------------------------------------------------------- the walks */
+
+/* Loops whose variables settle later than this are not known. */
+enum { MOST_WALKS = 4 };
 
 static void look_at(sp_shape_inference *in, size_t i)
 {
@@ -81,6 +88,7 @@ static void look_at(sp_shape_inference *in, size_t i)
 
 	in->shapes[i] = in->lists[i] = sp_shapes__unknown();
 	in->same[i] = (uint32_t)i;
+	in->demanded[i] = in->alike[i] = false;
 	if (in->fed[i])
 		in->shapes[i] = sp_shapes__open(in, node);
 	if (in->fed[i] || node->op == NULL)
@@ -95,32 +103,67 @@ static void look_at(sp_shape_inference *in, size_t i)
 		rule->infer(in, node, &in->lists[i]);
 }
 
+static sp_status walk(sp_shape_inference *in, sp_arena *arena)
+{
+	in->last_name = SP_SOME_SIZE;
+	in->loosened = false;
+	for (size_t i = 0; i < in->graph->node_count; i++) {
+		look_at(in, i);
+		if (in->graph->nodes[i].region_count != 0 && !in->fed[i])
+			SP_TRY(sp_shapes__infer_owner(in, arena, i));
+	}
+	return SP_OK;
+}
+
+/* Until a walk through all loops finds what it began with. */
+static sp_status walk_until_settled(sp_shape_inference *in, sp_arena *arena)
+{
+	SP_TRY(walk(in, arena));
+	for (int walks = 1; in->loosened; walks++) {
+		if (walks == MOST_WALKS)
+			sp_shapes__forget_variables(in);
+		SP_TRY(walk(in, arena));
+	}
+	return SP_OK;
+}
+
+static bool make_room(sp_shape_inference *in, sp_arena *arena)
+{
+	size_t count = in->graph->node_count;
+
+	in->shapes = sp_arena_array(arena, count, sizeof(*in->shapes));
+	in->lists = sp_arena_array(arena, count, sizeof(*in->lists));
+	in->alike = sp_arena_array(arena, count, sizeof(*in->alike));
+	in->outputs = sp_arena_zeros(arena, count, sizeof(*in->outputs));
+	in->loose = sp_arena_zeros(arena, count, sizeof(*in->loose));
+	in->same = sp_arena_array(arena, count, sizeof(*in->same));
+	in->demanded = sp_arena_array(arena, count, sizeof(*in->demanded));
+	return in->shapes != NULL && in->lists != NULL && in->alike != NULL &&
+	       in->outputs != NULL && in->loose != NULL && in->same != NULL && in->demanded != NULL;
+}
+
 sp_status sp_static_shapes_infer(const sp_graph *graph, const bool *fed, sp_arena *arena,
 				 sp_static_shapes *out, sp_error *err)
 {
-	sp_shape_inference in = {.graph = graph, .fed = fed, .last_name = SP_SOME_SIZE};
-	bool *open;
+	sp_shape_inference in = {.graph = graph, .fed = fed};
+	bool *open = sp_arena_zeros(arena, graph->node_count, sizeof(*open));
 
-	in.shapes = sp_arena_array(arena, graph->node_count, sizeof(*in.shapes));
-	in.lists = sp_arena_array(arena, graph->node_count, sizeof(*in.lists));
-	in.alike = sp_arena_zeros(arena, graph->node_count, sizeof(*in.alike));
-	in.same = sp_arena_array(arena, graph->node_count, sizeof(*in.same));
-	in.demanded = sp_arena_zeros(arena, graph->node_count, sizeof(*in.demanded));
-	open = sp_arena_zeros(arena, graph->node_count, sizeof(*open));
-	if (in.shapes == NULL || in.lists == NULL || in.alike == NULL || in.same == NULL ||
-	    in.demanded == NULL || open == NULL)
+	if (open == NULL || !make_room(&in, arena) || walk_until_settled(&in, arena) != SP_OK)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
-	for (size_t i = 0; i < graph->node_count; i++)
-		look_at(&in, i);
 	for (size_t i = 0; i < graph->node_count; i++)
 		open[i] = in.shapes[i].rank == SP_RANK_OPEN &&
 			  !in.demanded[end_of(&in, &in.shapes[i])];
-	*out = (sp_static_shapes){in.shapes, in.alike, open};
+	*out = (sp_static_shapes){in.shapes, in.alike, open, in.outputs};
 	return SP_OK;
 }
 
 sp_static_shape sp_static_shape_of(const sp_static_shapes *shapes, sp_port port)
 {
+	const sp_static_outputs *outputs = shapes->outputs[port.node];
+
+	if (outputs != NULL)
+		return port.port < outputs->count ? outputs->shapes[port.port]
+						  : sp_shapes__unknown();
 	return port.port == 0 || shapes->alike[port.node] ? shapes->shapes[port.node]
 							  : sp_shapes__unknown();
 }

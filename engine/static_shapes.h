@@ -17,6 +17,10 @@
  * As much is known as TensorFlow's optimizer knows, or less: nothing of what is fed, and names
  * get lost where it loses them (slices with strides, packed sizes).  Operators that are not in the
  * list of shape_rules.c make shapes of which nothing is known.
+ *
+ * A variable of a loop has the shape that it begins with, as far as the body gives it back; of a
+ * dimension that it does not, it has a name of its own.  The same goes for what several branches
+ * make.
  */
 enum {
 	SP_RANK_UNKNOWN =
@@ -30,17 +34,24 @@ typedef struct sp_static_shape {
 	int64_t dims[SP_MAX_RANK];
 } sp_static_shape;
 
+/* Of a node that owns regions. */
+typedef struct sp_static_outputs {
+	size_t count;
+	sp_static_shape shapes[];
+} sp_static_outputs;
+
 typedef struct sp_static_shapes {
 	sp_static_shape *shapes; /* [nodes] of output 0 */
 	const bool *alike;       /* [nodes] whether other outputs have that shape as well */
 	const bool *open;        /* [nodes] sp_static_shape_is_open() of output 0 */
+	sp_static_outputs *const *outputs; /* [nodes] NULL but for owners of regions */
 } sp_static_shapes;
 
 /*
  * The graph is sorted: what a node reads comes before it.  `fed` [node_count] names the nodes whose
  * value comes from outside.  The answer is in `arena`.
  *
- * Linear in the size of the graph.
+ * Linear in the size of the graph: loops are gone through a few times at most.
  */
 SP_MUST_CHECK sp_status sp_static_shapes_infer(const sp_graph *graph, const bool *fed,
 					       sp_arena *arena, sp_static_shapes *out,

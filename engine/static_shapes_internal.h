@@ -6,7 +6,8 @@
 /*
  * The inside of static_shapes: static_shapes.c walks the graph, shape_rules.c (with what its rules
  * share in shape_parts.c) says what shape an operator makes of its inputs, size_lists.c what sizes
- * are in a list that a graph computes of shapes, to make other shapes of it.
+ * are in a list that a graph computes of shapes, to make other shapes of it; region_shapes.c knows
+ * loops and branches.
  *
  * A list of sizes is kept as the shape it would be, so it has a rank, and names where there are no
  * numbers.
@@ -21,11 +22,18 @@ static const int64_t SP_SOME_SIZE = -1;
 typedef struct sp_shape_inference {
 	const sp_graph *graph;
 	const bool *fed;
-	sp_static_shape *shapes; /* [nodes] */
-	sp_static_shape *lists;  /* [nodes] what a size or a vector of sizes holds; of a
-				  * TensorArray the shape that all its elements have */
-	bool *alike;             /* [nodes] */
+	sp_static_shape *shapes;     /* [nodes] */
+	sp_static_shape *lists;      /* [nodes] what a size or a vector of sizes holds; of a
+				      * TensorArray the shape that all its elements have */
+	bool *alike;                 /* [nodes] */
+	sp_static_outputs **outputs; /* [nodes] */
 	int64_t last_name;
+
+	/* [nodes] of a variable of a loop: a bit for each dimension that does not stay what it is
+	 * at first.  `loosened`: in this walk some got more of them, and another one has to follow.
+	 */
+	uint16_t *loose;
+	bool loosened;
 
 	/* [nodes] of open shapes: another one that is the same, and whether some reader demands a
 	 * number of dimensions; of those that are the same it stands at the end of the chain. */
@@ -164,6 +172,18 @@ bool sp_shapes__masked(const sp_node *node, const char *mask, size_t i);
 /* How many of `length` elements the i-th part of a StridedSlice takes, which has slices. */
 int64_t sp_shapes__slice_length(sp_shape_inference *in, const sp_node *node, size_t i,
 				int64_t length);
+
+/* -------------------------------------------------------- region_shapes.c */
+
+/* Of _Argument, a variable of a loop; and of what several ways lead to. */
+void sp_shapes__variable(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
+void sp_shapes__merged(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
+
+/* Outputs of the owner of regions, and what its variables lose.  SP_NO_MEMORY. */
+SP_MUST_CHECK sp_status sp_shapes__infer_owner(sp_shape_inference *in, sp_arena *arena, size_t i);
+
+/* Nothing is known of the variables of loops. */
+void sp_shapes__forget_variables(sp_shape_inference *in);
 
 /* ----------------------------------------------------------- size_lists.c */
 

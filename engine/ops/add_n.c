@@ -7,8 +7,9 @@
  *
  * Numerics: up to nine from left to right in the element type; of more as many so that eight at a
  * time are left, each of these summed by itself and then added.  Half and bfloat16 round after
- * every sum.  TensorFlow starts with another input than the first where it sums in that one's
- * bytes, which depends on who else still reads them; floats are within n * 2^-24 * s of the exact
+ * every sum.  The sum grows in the bytes of the first input that nobody else needs any more; it and
+ * input 0 change places.  TensorFlow does the same, but who still needs an input hangs on the order
+ * in which it runs what does not wait for each other; floats are within n * 2^-24 * s of the exact
  * sum, s being the sum of the n terms' sizes.
  */
 enum { TOGETHER = 8 };
@@ -53,15 +54,26 @@ static sp_status check_shapes(const sp_call *call)
 	return SP_OK;
 }
 
-/* The sum grows in the bytes of input 0, unless a later input shows the same bytes. */
-static sp_status make_output(const sp_call *call)
+static bool is_shown_once(const sp_call *call, size_t i)
 {
-	const sp_tensor *first = call->in[0];
+	for (size_t k = 0; k < call->in_count; k++)
+		if (k != i && call->in[k]->data == call->in[i]->data)
+			return false;
+	return true;
+}
 
-	for (size_t i = 2; i < call->in_count; i++)
-		if (call->in[i]->data == first->data)
-			return sp_call_output(call, 0, first->dtype, &first->shape);
-	return sp_call_output_over(call, 0, 0, first->dtype);
+/* In the bytes of the first input that may be overwritten; *first becomes 0 when there is none. */
+static sp_status make_output(const sp_call *call, size_t *first)
+{
+	sp_dtype dtype = call->in[0]->dtype;
+
+	for (size_t i = 0; i < call->in_count; i++)
+		if (sp_call_may_overwrite(call, i) && is_shown_once(call, i)) {
+			*first = i;
+			return sp_call_output_over(call, 0, i, dtype);
+		}
+	*first = 0;
+	return sp_call_output(call, 0, dtype, &call->in[0]->shape);
 }
 
 static void add(const sp_call *call, const void *left, const void *right, void *out)
@@ -76,23 +88,29 @@ static void add(const sp_call *call, const void *left, const void *right, void *
 				    .right_step = 1});
 }
 
-/* Inputs `from` ... `to` - 1, at least two. */
-static void add_inputs(const sp_call *call, size_t from, size_t to, void *out)
+/* Term i of the sum where inputs 0 and `first` change places. */
+static const void *term(const sp_call *call, size_t i, size_t first)
 {
-	add(call, call->in[from]->data, call->in[from + 1]->data, out);
-	for (size_t i = from + 2; i < to; i++)
-		add(call, out, call->in[i]->data, out);
+	return call->in[i == 0 ? first : i == first ? 0 : i]->data;
 }
 
-/* The inputs from `first` on, whose number is a multiple of TOGETHER, to what the output has. */
-static sp_status add_groups(const sp_call *call, size_t first)
+/* Terms `from` ... `to` - 1, at least two. */
+static void add_terms(const sp_call *call, size_t from, size_t to, size_t first, void *out)
+{
+	add(call, term(call, from, first), term(call, from + 1, first), out);
+	for (size_t i = from + 2; i < to; i++)
+		add(call, out, term(call, i, first), out);
+}
+
+/* The terms from `from` on, whose number is a multiple of TOGETHER, to what the output has. */
+static sp_status add_groups(const sp_call *call, size_t from, size_t first)
 {
 	const sp_tensor *out = call->out[0];
 	sp_tensor group;
 
 	SP_TRY(sp_workspace_tensor(call->workspace, &group, out->dtype, &out->shape, call->err));
-	for (size_t i = first; i < call->in_count; i += TOGETHER) {
-		add_inputs(call, i, i + TOGETHER, group.data);
+	for (size_t i = from; i < call->in_count; i += TOGETHER) {
+		add_terms(call, i, i + TOGETHER, first, group.data);
 		add(call, out->data, group.data, out->data);
 	}
 	sp_workspace_release(call->workspace, &group);
@@ -101,7 +119,7 @@ static sp_status add_groups(const sp_call *call, size_t first)
 
 static sp_status run_add_n(const sp_call *call)
 {
-	size_t first;
+	size_t before, first;
 
 	if (call->in[0]->dtype == SP_VARIANT && call->in_count > 1)
 		return sp_list__sum(call);
@@ -110,11 +128,11 @@ static sp_status run_add_n(const sp_call *call)
 		sp_call_forward(call, 0, 0, &call->in[0]->shape);
 		return SP_OK;
 	}
-	SP_TRY(make_output(call));
-	first = call->in_count % TOGETHER;
-	first = first < 2 ? first + TOGETHER : first;
-	add_inputs(call, 0, first, call->out[0]->data);
-	return first < call->in_count ? add_groups(call, first) : SP_OK;
+	SP_TRY(make_output(call, &first));
+	before = call->in_count % TOGETHER;
+	before = before < 2 ? before + TOGETHER : before;
+	add_terms(call, 0, before, first, call->out[0]->data);
+	return before < call->in_count ? add_groups(call, before, first) : SP_OK;
 }
 
 const sp_op sp_op_AddN = {.name = "AddN", .prepare = prepare_add_n, .run = run_add_n};

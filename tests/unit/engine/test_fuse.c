@@ -21,7 +21,7 @@ static void simplify(const sp_node_def *nodes, size_t count, const char *kept)
 	is_kept[sp_number_of("end")] = true;
 	if (kept != NULL)
 		is_kept[sp_number_of(kept)] = true;
-	assert_ok(sp_graph_simplify(&sp_imported, is_kept, &sp_imported_err), &sp_imported_err);
+	assert_ok(sp_graph_simplify(&sp_imported, is_kept, true, &sp_imported_err), &sp_imported_err);
 }
 
 static void equal_nodes_become_one(void **state)

@@ -1,0 +1,43 @@
+#ifndef SP_ENGINE_OPTIMIZER_NAMES_H
+#define SP_ENGINE_OPTIMIZER_NAMES_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "engine/graph.h"
+
+/*
+ * What TensorFlow's optimizer calls things, where the order of names decides in which order it adds
+ * and multiplies (regroup.h, push_constants.h).  It turns conditions and loops of functions into
+ * Switch, Merge, Enter and Exit first, which have names of their own:
+ *
+ *     a node of the body of `while`            while/body/_0/name
+ *     a variable of it that begins as `first`  while/first_switch/_2
+ *     what it ends with                        while/exit/_2
+ *     a node of a branch of `if`               if/then/_0/name
+ *     what the branch reads of outside         if/name/_0
+ *     what the condition gives                 if/output/_0
+ *
+ *     an input of a request that a function is given        Func/call/input/_3
+ *
+ * In graphs from before functions these are nodes of the graph: while/Switch_2:1, while/Exit_2; and
+ * what reads a value from outside of the loop has an Enter, reader/Enter.  The numbers that
+ * TensorFlow gives hang on all that it has made before; here they count the variables of a loop,
+ * and are 0 elsewhere.
+ */
+typedef struct sp_optimizer_names {
+	const sp_graph *graph;
+	sp_arena *arena;
+	size_t count;
+	const char **own;       /* [count] of the nodes that were there; may be given anew */
+	const uint32_t *owners; /* [region_count] the node that owns a region */
+} sp_optimizer_names;
+
+/* The answer is in `arena`, which grows when more is asked. */
+SP_MUST_CHECK sp_status sp_optimizer_names_make(sp_optimizer_names *out, const sp_graph *graph,
+						sp_arena *arena, sp_error *err);
+
+/* What node `reader` calls what it reads: "node", "node:1" of another output; NULL: no memory. */
+const char *sp_optimizer_name_of(const sp_optimizer_names *names, const sp_node *reader,
+				 sp_port port);
+
+#endif
