@@ -302,6 +302,7 @@ static void loops_of_the_first_generation(void **state)
 	(void)state;
 	mutate("tf1-control-flow");
 	mutate("tf1-array-errors");
+	mutate("tf1-rounds");
 	mutate("tf1-stack-errors");
 }
 
@@ -310,6 +311,7 @@ static void loops_of_the_second_generation(void **state)
 	(void)state;
 	mutate("tf2-control-flow");
 	mutate("tf2-list-errors");
+	mutate("tf2-rounds");
 }
 
 static void lists_of_lists_and_ragged_values(void **state)

@@ -487,6 +487,98 @@ static void slices_of_nothing_that_is_there_are_unknown(void **state)
 	assert_shape("two rests", "?");
 }
 
+/* Four variables of a loop: what the body keeps, what it turns, what it makes longer, what it makes
+ * of the second. */
+#define FRAME                                                                        \
+	{                                                                            \
+		.name = "frame_name", .kind = SP_ATTR_BYTES, .bytes = { "frame", 5 } \
+	}
+#define VARIABLE(enter, first, merge, next, with, exit)        \
+	{NODE(enter, "Enter"), INPUTS(first), ATTRS(FRAME)},   \
+		{NODE(merge, "Merge"), INPUTS(enter, next)},   \
+		{NODE(with, "Switch"), INPUTS(merge, "cond")}, \
+	{                                                      \
+		NODE(exit, "Exit"), INPUTS(with)               \
+	}
+
+static void loops_lose_what_their_bodies_do_not_keep(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		CONST("one", one),
+		CONST("far", five),
+		{NODE("square", "MatMul"), INPUTS("m", "m"), ATTRS(YES("transpose_b"))},
+		VARIABLE("enter", "m", "merge", "next", "switch", "kept"),
+		VARIABLE("enter_1", "square", "merge_1", "next_1", "switch_1", "turned"),
+		VARIABLE("enter_2", "m", "merge_2", "next_2", "switch_2", "longer"),
+		VARIABLE("enter_3", "m", "merge_3", "next_3", "switch_3", "of another"),
+		VARIABLE("enter_i", "one", "merge_i", "next_i", "switch_i", "count"),
+		{NODE("enter_n", "Enter"), INPUTS("far"), ATTRS(FRAME)},
+		{NODE("less", "Less"), INPUTS("merge_i", "enter_n")},
+		{NODE("cond", "LoopCond"), INPUTS("less")},
+		{NODE("wait", "Identity"), INPUTS("switch_i:1")},
+		{NODE("axis", "Const"), INPUTS("^wait"), ATTRS(TENSOR("value", &zero))},
+		{NODE("more", "AddV2"), INPUTS("switch_i:1", "switch_i:1")},
+		{NODE("next_i", "NextIteration"), INPUTS("more")},
+		{NODE("relu", "Relu"), INPUTS("switch:1")},
+		{NODE("next", "NextIteration"), INPUTS("relu")},
+		{NODE("turned around", "MatMul"), INPUTS("switch_1:1", "switch_1:1"),
+		 ATTRS(YES("transpose_a"))},
+		{NODE("next_1", "NextIteration"), INPUTS("turned around")},
+		{NODE("both", "ConcatV2"), INPUTS("switch_2:1", "switch_2:1", "axis")},
+		{NODE("next_2", "NextIteration"), INPUTS("both")},
+		{NODE("next_3", "NextIteration"), INPUTS("switch_2:1")},
+		{NODE("end", "IdentityN"),
+		 INPUTS("kept", "turned", "longer", "of another", "count")},
+	};
+	sp_static_shape outputs[5];
+	const sp_node *end;
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	end = sp_node_named("end");
+	for (size_t k = 0; k < 5; k++)
+		outputs[k] = sp_static_shape_of(&shapes, end->inputs[k]);
+	assert_shape("relu", "[?,4]");
+	assert_int_equal(name_of("relu", 0), name_of("m", 0));
+	assert_int_equal(outputs[0].dims[0], name_of("m", 0));
+	assert_int_equal(outputs[1].dims[0], name_of("square", 0));
+	assert_int_equal(outputs[1].dims[1], name_of("square", 1));
+	assert_shape("both", "[?,4]");
+	for (size_t k = 2; k < 4; k++) {
+		assert_int_equal(outputs[k].rank, 2);
+		assert_true(outputs[k].dims[0] < 0 && outputs[k].dims[0] != name_of("m", 0));
+		assert_int_equal(outputs[k].dims[1], 4);
+	}
+	assert_int_equal(outputs[4].rank, 0);
+}
+
+static void several_ways_agree_as_far_as_they_do(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		CONST("[3,8]", three_by_8),
+		CONST("bool", zero),
+		{NODE("yes", "Cast"), INPUTS("bool"), ATTRS(TYPE("DstT", SP_BOOL))},
+		{NODE("switch", "Switch"), INPUTS("m", "yes")},
+		{NODE("relu", "Relu"), INPUTS("switch")},
+		{NODE("product", "MatMul"), INPUTS("switch:1", "switch:1"),
+		 ATTRS(YES("transpose_b"))},
+		{NODE("layer", "MatMul"), INPUTS("product", "switch:1")},
+		{NODE("rows", "Fill"), INPUTS("[3,8]", "x")},
+		{NODE("alike", "Merge"), INPUTS("relu", "layer")},
+		{NODE("unlike", "Merge"), INPUTS("relu", "rows")},
+		{NODE("end", "IdentityN"), INPUTS("alike", "unlike")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_shape("alike", "[?,4]");
+	assert_int_equal(name_of("alike", 0), name_of("m", 0));
+	assert_shape("unlike", "[?,?]");
+	assert_int_not_equal(name_of("unlike", 0), name_of("m", 0));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, sp_imported_set_up, sp_imported_tear_down)
@@ -498,6 +590,8 @@ int main(void)
 		TEST(arrays_say_what_their_elements_are),
 		TEST(sums_of_parts_are_as_many_as_they_say),
 		TEST(readers_that_demand_a_rank_tell_the_others),
+		TEST(loops_lose_what_their_bodies_do_not_keep),
+		TEST(several_ways_agree_as_far_as_they_do),
 		TEST(slices_of_nothing_that_is_there_are_unknown),
 	};
 	return cmocka_run_group_tests_name("static shapes", tests, NULL, NULL);

@@ -1,0 +1,147 @@
+"""tf1-rounds, tf2-rounds: sums and products in loops and branches, which TensorFlow's optimizer groups by shapes and by names.
+
+A matrix product only moves columns, and all else is rounded once wherever it runs: the bits are those of the order on every
+processor.  They are answered as integers.
+"""
+import os
+
+os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
+
+import numpy as np
+import tensorflow as tf
+
+import case
+from answers import answers
+
+tf.config.threading.set_intra_op_parallelism_threads(1)  # the first session of a process decides for all
+tf.config.threading.set_inter_op_parallelism_threads(1)
+v1 = tf.compat.v1
+WIDTH = 8
+rng = np.random.default_rng(197)
+
+
+def numbers(*shape):
+    return rng.normal(size=shape).astype("f4")
+
+
+def turn(shift):
+    return np.roll(np.eye(WIDTH, dtype="f4") * 0.5, shift, axis=1)
+
+
+def bits(x):
+    return tf.bitcast(x, tf.int32)
+
+
+class Rounds(tf.Module):
+    def __init__(self):
+        self.rows = [tf.Variable(numbers(WIDTH)) for _ in range(4)]
+        self.turns = [tf.Variable(turn(shift)) for shift in (1, 2, 3)]
+
+    def round(self, h, z):
+        a, b, c, d = self.rows
+        t = tf.matmul(h, self.turns[0])
+        z = ((t + a) + z) + ((h + b) + t * c * d)
+        return z * 0.25 * a + h * c * a * b, z
+
+    def loop(self, x, rounds):
+        h = z = tf.matmul(x, self.turns[0])
+        for _ in tf.range(rounds):
+            h, z = self.round(h, z)
+        return h, z
+
+    def branches(self, x, h, z, rounds):
+        a, b, c, _ = self.rows
+        if rounds > 2:
+            return ((h + a) + tf.matmul(x, self.turns[2])) + z + b
+        return (z + b) + (h + c) + h * z * a
+
+    @tf.function(input_signature=[tf.TensorSpec((None, WIDTH), name="x"), tf.TensorSpec((), tf.int32, name="rounds")])
+    def answer(self, x, rounds):
+        a, _, _, d = self.rows
+        h, z = self.loop(x, rounds)
+        after = ((z + a) + h) + tf.matmul(x, self.turns[1])
+        branch = self.branches(x, h, z, rounds) + ((h + d) + after)
+        return {"h": bits(h), "z": bits(z), "after": bits(after), "branch": bits(branch),
+                "of_input": bits(x * (z + 1.5) / 24.0 * 0.3)}
+
+
+class Normalized(tf.keras.layers.Layer):
+    """A cell with normalized gates, but for what is no sum or product."""
+
+    def __init__(self):
+        super().__init__()
+        self.state_size = self.output_size = WIDTH
+
+    def build(self, shape):
+        self.rows = [self.add_weight("row_%d" % i, (WIDTH,), initializer=tf.constant_initializer(numbers(WIDTH))) for i in range(5)]
+        self.turn = self.add_weight("turn", (2 * WIDTH, 2 * WIDTH),
+                                    initializer=tf.constant_initializer(np.roll(np.eye(2 * WIDTH, dtype="f4"), 3, axis=1)))
+
+    def call(self, x, states):
+        a, b, c, gamma, beta = self.rows
+        h = states[0]
+        gate, other = tf.split(tf.matmul(tf.concat([x, h], 1), self.turn), 2, axis=1)
+        mean = tf.reduce_max(gate, axis=1, keepdims=True)
+        gate = (gate * gamma + (beta - mean * gamma)) + 1.0 + a
+        other = ((other * gamma) * b) * c + (gate + b + other + h)
+        h = (other + h + gate * a) * 0.125
+        return h, [h]
+
+
+def loops_of_functions():
+    folder = case.start("tf2-rounds")
+    module = Rounds()
+    tf.saved_model.save(module, folder + "/model", signatures=module.answer)
+    feeds = [{"x": numbers(rows, WIDTH), "rounds": np.int32(rounds)} for rows, rounds in ((1, 1), (2, 0), (3, 3), (7, 2), (40, 5))]
+    finish(folder, feeds)
+
+
+def cells():
+    folder = case.start("keras2-rounds")
+    x = tf.keras.Input((6, WIDTH), name="x")
+    all_of_them, last = tf.keras.layers.RNN(Normalized(), return_sequences=True, return_state=True)(x)
+    outputs = [bits(all_of_them), bits(last + last * all_of_them[:, 2] + x[:, 1] + all_of_them[:, 3])]
+    tf.keras.Model(x, outputs).save(folder + "/model", include_optimizer=False)
+    finish(folder, [{"x": numbers(rows, 6, WIDTH)} for rows in (1, 2, 5, 33)])
+
+
+def loops_of_graphs():
+    v1.disable_control_flow_v2()
+    folder = case.start("tf1-rounds")
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, WIDTH], "x")
+        rounds = v1.placeholder(tf.int32, [], "rounds")
+        a, b, c, d = [v1.get_variable("row_%d" % i, initializer=numbers(WIDTH)) for i in range(4)]
+        turns = [v1.get_variable("turn_%d" % i, initializer=turn(i)) for i in range(3)]
+        start = tf.matmul(x, turns[0])
+        other = tf.matmul(x, turns[2]) + d
+
+        def body(i, h, z):
+            t = tf.matmul(h, turns[1])
+            z = ((t + a) + z) + ((h + b) + t * c * d) + h * other
+            return i + 1, z * 0.25 * a + h * c * a * b, z
+
+        _, h, z = v1.while_loop(lambda i, h, z: i < rounds, body, [0, start, start])
+        after = ((z + a) + h) + tf.matmul(x, turns[2])
+        branch = v1.cond(rounds > 2, lambda: ((h + a) + after) + z + b, lambda: (z + b) + (h + c) + h * z * a)
+        outputs = {name: bits(y) for name, y in (("h", h), ("z", z), ("after", after), ("branch", branch + ((h + d) + after)))}
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, folder + "/model", {"x": x, "rounds": rounds}, outputs)
+    feeds = [{"x": numbers(rows, WIDTH), "rounds": np.int32(n)} for rows, n in ((1, 1), (2, 0), (3, 3), (7, 2), (40, 5))]
+    finish(folder, feeds)
+
+
+def finish(folder, feeds):
+    case.add_requests(folder, answers(folder + "/model", feeds))
+    case.finish(folder, "sums and products in loops and branches, to the last bit",
+                "Made by scripts/golden/make_rounds.py with TensorFlow %s on CPU, seeded random weights; answers by TensorFlow's session "
+                "with one thread.  Apache-2.0, like the project." % tf.__version__)
+
+
+def main():
+    loops_of_functions()
+    cells()
+    loops_of_graphs()
+
+
+main()
