@@ -1,10 +1,6 @@
-#include <complex.h>
-#include <math.h>
-#include <string.h>
+#include "engine/kernels/fourier_transform.h"
 
-#include "base/size.h"
 #include "engine/ops/array.h"
-#include "engine/ops/matrices.h"
 
 /*
  * Fourier transforms of the last one, two or three dimensions (FFT2D, ...); fft_length has a
@@ -15,136 +11,19 @@
  *              fft_length / 2 + 1 results, of which the others are mirror images
  *   IRFFT      back: fft_length real ones of fft_length / 2 + 1
  *
- * Numerics: in double, rounded once.  Lengths that are no power of two go through one
- * of more than twice the length (Bluestein); all are of order n log n.
+ * Numerics: TensorFlow's bits (engine/kernels/fourier_transform.h), of double as far as the C
+ * library's sines and cosines are the same.  Of complex numbers the last dimension is transformed
+ * first, then, of three, the middle one and the first; real numbers come first of all, or last, and
+ * the other dimensions between them in order.  What divides is one factor, rounded, in the first
+ * of the transforms, or in the one to real numbers.
  */
-typedef double complex number;
-
-#define MAX_AXES 3
+enum { MAX_AXES = SP_FOURIER_DIMS - 1 };
 
 typedef struct fourier_state {
 	bool real, inverse;
 	int axes; /* how many of the last dimensions */
 	sp_dtype from, to;
 } fourier_state;
-
-/* Everything that depends on the length alone. */
-typedef struct fourier_plan {
-	size_t n, padded; /* padded: a power of two; n itself if it is one */
-	number *roots;    /* [padded / 2] exp(-2 pi i k / padded) */
-	number *chirp;    /* [n] exp(-pi i k^2 / n); NULL without padding */
-	number *filter;   /* [padded] the transform of its mirror image */
-	number *work;     /* [padded] */
-} fourier_plan;
-
-static number turn(double part)
-{
-	return cos(2 * M_PI * part) - I * sin(2 * M_PI * part);
-}
-
-/* x[i] and x[j] change places where j is i with its bits turned around. */
-static void reverse_bits(number *x, size_t n)
-{
-	for (size_t i = 1, j = 0; i < n; i++) {
-		size_t bit = n >> 1;
-
-		for (; (j & bit) != 0; bit >>= 1)
-			j ^= bit;
-		j ^= bit;
-		if (i < j) {
-			number other = x[i];
-
-			x[i] = x[j];
-			x[j] = other;
-		}
-	}
-}
-
-/* In place, of plan->padded numbers. */
-static void transform_padded(const fourier_plan *plan, number *x)
-{
-	size_t n = plan->padded;
-
-	reverse_bits(x, n);
-	for (size_t half = 1; half < n; half *= 2)
-		for (size_t i = 0; i < n; i += 2 * half)
-			for (size_t k = 0; k < half; k++) {
-				number a = x[i + k];
-				number b = x[i + k + half] * plan->roots[k * (n / 2 / half)];
-
-				x[i + k] = a + b;
-				x[i + k + half] = a - b;
-			}
-}
-
-/* The inverse by the transform of the conjugates; not divided. */
-static void conjugate(number *x, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] = conj(x[i]);
-}
-
-/* In place, of plan->n numbers: a product of chirps becomes a convolution. */
-static void transform(const fourier_plan *plan, number *x)
-{
-	number *work = plan->work;
-
-	if (plan->chirp == NULL) {
-		transform_padded(plan, x);
-		return;
-	}
-	memset(work, 0, plan->padded * sizeof(*work));
-	for (size_t i = 0; i < plan->n; i++)
-		work[i] = x[i] * plan->chirp[i];
-	transform_padded(plan, work);
-	for (size_t i = 0; i < plan->padded; i++)
-		work[i] = conj(work[i] * plan->filter[i]);
-	transform_padded(plan, work);
-	for (size_t i = 0; i < plan->n; i++)
-		x[i] = conj(work[i]) * plan->chirp[i] / (double)plan->padded;
-}
-
-static void fill_chirp(fourier_plan *plan)
-{
-	memset(plan->filter, 0, plan->padded * sizeof(*plan->filter));
-	for (size_t k = 0; k < plan->n; k++) {
-		/* k^2 / 2n turns, whole ones left out; k < 2^31 */
-		double part = (double)(k * k % (2 * plan->n)) / (2 * (double)plan->n);
-
-		plan->chirp[k] = turn(part);
-		plan->filter[k] = conj(plan->chirp[k]);
-		if (k != 0)
-			plan->filter[plan->padded - k] = plan->filter[k];
-	}
-	transform_padded(plan, plan->filter);
-}
-
-static sp_status make_plan(const sp_call *call, size_t n, fourier_plan *plan)
-{
-	*plan = (fourier_plan){.n = n, .padded = 1};
-	if (n > INT32_MAX / 4)
-		return sp_call_invalid(call, "%zu numbers are too many to transform", n);
-	while (plan->padded < n)
-		plan->padded *= 2;
-	if (plan->padded != n) {
-		plan->padded *= 2;
-		plan->chirp = sp_call_bytes(call, n, sizeof(*plan->chirp));
-		plan->filter = sp_call_bytes(call, plan->padded, sizeof(*plan->filter));
-		plan->work = sp_call_bytes(call, plan->padded, sizeof(*plan->work));
-		if (plan->chirp == NULL || plan->filter == NULL || plan->work == NULL)
-			return sp_call_no_memory(call);
-	}
-	plan->roots = sp_call_bytes(call, plan->padded, sizeof(*plan->roots));
-	if (plan->roots == NULL)
-		return sp_call_no_memory(call);
-	for (size_t k = 0; k < plan->padded / 2; k++)
-		plan->roots[k] = turn((double)k / (double)plan->padded);
-	if (plan->chirp != NULL)
-		fill_chirp(plan);
-	return SP_OK;
-}
-
-/* ----------------------------------------------------------------- operators */
 
 static sp_status prepare_any(sp_prepare *prepare, int axes, bool real, bool inverse, sp_error *err)
 {
@@ -173,12 +52,9 @@ static sp_status prepare_any(sp_prepare *prepare, int axes, bool real, bool inve
 	return sp_prepare_outputs(prepare, 1, state->to, err);
 }
 
-/* A box of numbers to transform: its lengths, and how much of each dimension the input gives. */
+/* The lengths, how much of each dimension the input gives, and how much comes out. */
 typedef struct box {
 	size_t lengths[MAX_AXES], taken[MAX_AXES], made[MAX_AXES];
-	size_t count; /* the product of the lengths */
-	fourier_plan plans[MAX_AXES];
-	number *x, *line;
 } box;
 
 static sp_status check_length(const sp_call *call, int64_t length, int64_t taken, int64_t row)
@@ -220,94 +96,112 @@ static sp_status read_lengths(const sp_call *call, box *b, sp_shape *shape)
 	return SP_OK;
 }
 
-static sp_status make_box(const sp_call *call, box *b)
+/* A tensor as lines see it: the dimensions before those that are transformed are one. */
+typedef struct layout {
+	void *data;
+	size_t counts[SP_FOURIER_DIMS], steps[SP_FOURIER_DIMS];
+} layout;
+
+static layout lay_out(const fourier_state *state, void *data, const sp_shape *shape,
+		      const size_t *counts)
+{
+	layout l = {.data = data};
+	size_t step = 1;
+
+	for (int i = 0; i < SP_FOURIER_DIMS; i++) {
+		int axis = state->axes - 1 - i;
+		int to = SP_FOURIER_DIMS - 1 - i;
+
+		l.steps[to] = step;
+		l.counts[to] = axis >= 0 ? counts[axis] : 1;
+		if (axis >= 0)
+			step *= (size_t)shape->dims[shape->rank - 1 - i];
+	}
+	l.steps[0] = step;
+	l.counts[0] = (size_t)sp_shape_product(shape, 0, shape->rank - state->axes);
+	return l;
+}
+
+typedef sp_status transform_fn(sp_workspace *workspace, const sp_fourier_lines *lines);
+
+/* Dimension `axis` of those that are transformed. */
+static sp_status transform(const sp_call *call, const box *b, int axis, const layout *from,
+			   const layout *to, double scale, transform_fn *run)
 {
 	const fourier_state *state = call->state;
-	size_t longest = 0;
+	sp_fourier_lines lines = {
+		.n = b->lengths[axis],
+		.axis = SP_FOURIER_DIMS - state->axes + axis,
+		.from = from->data,
+		.to = to->data,
+		.wide = state->from == SP_DOUBLE || state->from == SP_COMPLEX128,
+		.forward = !state->inverse,
+		.alone = call->in[0]->shape.rank == 1,
+		.scale = scale,
+	};
 
-	b->count = 1;
-	for (int i = 0; i < state->axes; i++) {
-		SP_TRY(make_plan(call, b->lengths[i], &b->plans[i]));
-		longest = b->lengths[i] > longest ? b->lengths[i] : longest;
-		if (!sp_size_mul(&b->count, b->count, b->lengths[i]))
-			return sp_call_invalid(call, "the numbers to transform are too many");
+	if (lines.n > INT32_MAX / 4)
+		return sp_call_invalid(call, "%zu numbers are too many to transform", lines.n);
+	for (int i = 0; i < SP_FOURIER_DIMS; i++) {
+		lines.counts[i] = to->counts[i];
+		lines.from_steps[i] = from->steps[i];
+		lines.to_steps[i] = to->steps[i];
 	}
-	b->x = sp_call_bytes(call, b->count, sizeof(*b->x));
-	b->line = sp_call_bytes(call, longest, sizeof(*b->line));
-	return b->x == NULL || b->line == NULL ? sp_call_no_memory(call) : SP_OK;
+	return run(call->workspace, &lines) == SP_OK ? SP_OK : sp_call_no_memory(call);
 }
 
-/* Element `place` of a box is element `other` of the tensor. */
-typedef void at_fn(const sp_call *call, box *b, size_t place, size_t other);
-
-/* Box `which` of `t`, the input or the output: `part` of each dimension counts. */
-
-static void walk(const sp_call *call, box *b, size_t which, const sp_tensor *t, const size_t *part,
-		 at_fn *at)
+/* Complex numbers, of the first `axes` of the dimensions; `scale` with the first one. */
+static sp_status transform_complex(const sp_call *call, const box *b, int axes, const layout *from,
+				   const layout *to, double scale)
 {
 	const fourier_state *state = call->state;
-	const int64_t *dims = t->shape.dims + t->shape.rank - state->axes;
-	size_t lengths[MAX_AXES] = {1, 1, 1}, parts[MAX_AXES] = {1, 1, 1},
-	       sizes[MAX_AXES] = {1, 1, 1};
+	int order[MAX_AXES] = {0, 1, 2};
 
-	for (int i = 0; i < state->axes; i++) {
-		lengths[MAX_AXES - state->axes + i] = b->lengths[i];
-		parts[MAX_AXES - state->axes + i] = part[i];
-		sizes[MAX_AXES - state->axes + i] = (size_t)dims[i];
-	}
-	for (size_t i = 0; i < parts[0]; i++)
-		for (size_t j = 0; j < parts[1]; j++)
-			for (size_t k = 0; k < parts[2]; k++)
-				at(call, b, (i * lengths[1] + j) * lengths[2] + k,
-				   ((which * sizes[0] + i) * sizes[1] + j) * sizes[2] + k);
-}
-
-static void read_at(const sp_call *call, box *b, size_t place, size_t other)
-{
-	b->x[place] = sp_matrices__get(call->in[0], other);
-}
-
-static void write_at(const sp_call *call, box *b, size_t place, size_t other)
-{
-	sp_matrices__put(call->out[0], other, b->x[place]);
-}
-
-/* What half a row says of the other half, before an inverse that gives real numbers. */
-static void mirror(number *x, size_t n, size_t taken)
-{
-	x[0] = creal(x[0]);
-	if (n % 2 == 0)
-		x[n / 2] = creal(x[n / 2]);
-	for (size_t i = taken; i < n; i++)
-		x[i] = conj(x[n - i]);
-}
-
-static void transform_axis(const fourier_state *state, box *b, int axis)
-{
-	size_t n = b->lengths[axis], inner = 1;
-
-	for (int i = axis + 1; i < state->axes; i++)
-		inner *= b->lengths[i];
-	for (size_t start = 0; start < b->count; start += n * inner)
-		for (size_t at = start; at < start + inner; at++) {
-			for (size_t i = 0; i < n; i++)
-				b->line[i] = b->x[at + i * inner];
-			if (state->real && state->inverse && axis == state->axes - 1)
-				mirror(b->line, n, b->taken[axis]);
-			if (state->inverse)
-				conjugate(b->line, n);
-			transform(&b->plans[axis], b->line);
-			for (size_t i = 0; i < n; i++)
-				b->x[at + i * inner] = state->inverse ? conj(b->line[i]) / (double)n
-								      : b->line[i];
+	/* Neighbours in memory first, if they do not stay where they are. */
+	for (int i = 1; i < axes && from != to; i++)
+		if (from->steps[SP_FOURIER_DIMS - state->axes + i] == 1) {
+			order[0] = i;
+			order[i] = 0;
+			break;
 		}
+	for (int i = 0; i < axes; i++) {
+		SP_TRY(transform(call, b, order[i], from, to, scale, sp_fourier_complex));
+		from = to;
+		scale = 1;
+	}
+	return SP_OK;
+}
+
+static sp_status transform_to_real(const sp_call *call, const box *b, layout from, const layout *to,
+				   double scale)
+{
+	const fourier_state *state = call->state;
+	int others = state->axes - 1;
+	size_t count = from.counts[0];
+	sp_shape shape = call->in[0]->shape;
+	layout between;
+
+	if (others > 0) {
+		for (int i = 0; i < state->axes; i++) {
+			shape.dims[shape.rank - state->axes + i] = (int64_t)b->taken[i];
+			count *= b->taken[i];
+		}
+		between = lay_out(state, sp_call_bytes(call, count, sp_dtype_size(state->from)),
+				  &shape, b->taken);
+		if (between.data == NULL)
+			return sp_call_no_memory(call);
+		SP_TRY(transform_complex(call, b, others, &from, &between, 1));
+		from = between;
+	}
+	return transform(call, b, others, &from, to, scale, sp_fourier_to_real);
 }
 
 static sp_status run_fourier(const sp_call *call)
 {
 	const fourier_state *state = call->state;
 	const sp_tensor *in = call->in[0], *out = call->out[0];
-	size_t boxes;
+	layout from, to;
+	double scale = 1;
 	sp_shape shape;
 	box b;
 
@@ -317,17 +211,17 @@ static sp_status run_fourier(const sp_call *call)
 		return SP_OK;
 	if (in->count == 0)
 		return sp_call_invalid(call, "there is nothing to transform");
-	SP_TRY(make_box(call, &b));
-	boxes = (size_t)sp_shape_product(&shape, 0, shape.rank - state->axes);
-	for (size_t i = 0; i < boxes; i++) {
-		/* Of mirror images the other half is made when its row's turn comes. */
-		memset(b.x, 0, b.count * sizeof(*b.x));
-		walk(call, &b, i, in, b.taken, read_at);
-		for (int axis = 0; axis < state->axes; axis++)
-			transform_axis(state, &b, axis);
-		walk(call, &b, i, out, b.made, write_at);
-	}
-	return SP_OK;
+	from = lay_out(state, in->data, &in->shape, b.taken);
+	to = lay_out(state, out->data, &shape, b.made);
+	for (int i = 0; state->inverse && i < state->axes; i++)
+		scale *= (double)b.lengths[i];
+	scale = 1 / scale;
+	if (!state->real)
+		return transform_complex(call, &b, state->axes, &from, &to, scale);
+	if (state->inverse)
+		return transform_to_real(call, &b, from, &to, scale);
+	SP_TRY(transform(call, &b, state->axes - 1, &from, &to, 1, sp_fourier_of_real));
+	return transform_complex(call, &b, state->axes - 1, &to, &to, 1);
 }
 
 #define FOURIER_OP(op, axes, real, inverse)                               \
