@@ -1,0 +1,89 @@
+"""tf1-fourier: layers that go to frequencies and back, and cosine transforms, to the last bit.
+
+The bits are answered as integers.
+"""
+import os
+
+os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
+
+import numpy as np
+import tensorflow as tf
+
+import case
+from answers import answers
+
+tf.config.threading.set_intra_op_parallelism_threads(1)  # the first session of a process decides for all
+tf.config.threading.set_inter_op_parallelism_threads(1)
+v1 = tf.compat.v1
+LENGTH, WIDTH = 50, 6
+rng = np.random.default_rng(192)
+
+
+def weights(name, *shape):
+    return v1.get_variable(name, initializer=(rng.normal(size=shape) * 0.3).astype("f4"))
+
+
+def bits(x):
+    return tf.bitcast(x, tf.int32)
+
+
+def filtered(x, n, name):
+    """A filter over the positions of a sequence (FMLP-Rec): one weight for each frequency and feature."""
+    w = weights(name, 1, n // 2 + 1, WIDTH, 2)
+    frequencies = tf.signal.rfft(tf.transpose(x, [0, 2, 1]), [n])
+    frequencies *= tf.transpose(tf.complex(w[..., 0], w[..., 1]), [0, 2, 1])
+    return tf.transpose(tf.signal.irfft(frequencies, [n]), [0, 2, 1])
+
+
+def normalised(x, name):
+    mean, variance = tf.nn.moments(x, [-1], keepdims=True)
+    return (x - mean) * tf.math.rsqrt(variance + 1e-12) * weights(name, WIDTH)
+
+
+def filters(x):
+    for n in (LENGTH, 49, 37, 64):
+        yield "filter_%d" % n, bits(filtered(x, n, "filter_%d" % n))
+    y = x
+    for layer in range(2):
+        y = normalised(y + filtered(y, LENGTH, "layer_%d" % layer), "scale_%d" % layer)
+    yield "last", tf.identity(y[:, -1, :])
+
+
+def cosines(x):
+    rows = tf.reshape(x, [-1, WIDTH])
+    for kind in (2, 3):
+        for norm in (None, "ortho"):
+            name = "%d%s" % (kind, norm or "")
+            yield "dct_" + name, bits(tf.signal.dct(rows, kind, norm=norm))
+            yield "idct_" + name, bits(tf.signal.idct(rows, kind, norm=norm))
+    yield "dct_longer", bits(tf.signal.dct(rows, 2, n=20))
+    yield "dct_shorter", bits(tf.signal.dct(rows, 2, n=4))
+    yield "dct_1", bits(tf.signal.dct(rows, 1))
+
+
+def others(x):
+    """Transforms of two dimensions, one that is mixed into the other, windows of a signal, correlations."""
+    mixed = tf.signal.fft2d(tf.cast(x, tf.complex64))
+    yield "mixed", bits(tf.math.real(mixed))
+    yield "plane", bits(tf.signal.irfft2d(tf.signal.rfft2d(x) * 2))
+    yield "windows", bits(tf.math.real(tf.signal.stft(x[:, :, 0], 16, 8, window_fn=None)))
+    a, b = tf.signal.rfft(x[:, :, 1], [100]), tf.signal.rfft(x[:, :, 2], [100])
+    yield "correlation", bits(tf.signal.irfft(a * tf.math.conj(b), [100]))
+
+
+def main():
+    folder = case.start("tf1-fourier")
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, LENGTH, WIDTH], "x")
+        outputs = {name: tf.identity(y) for kind in (filters, cosines, others) for name, y in kind(x)}
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, folder + "/model", {"x": x}, outputs)
+    feeds = [{"x": rng.normal(size=(rows, LENGTH, WIDTH)).astype("f4")} for rows in (1, 2)]
+    feeds[1]["x"][0, :30] = 0  # padded
+    case.add_requests(folder, answers(folder + "/model", feeds))
+    case.finish(folder, "filters over frequencies, and cosine transforms, to the last bit",
+                "Made by scripts/golden/make_fourier.py with TensorFlow %s on CPU, seeded random weights; answers by TensorFlow's session "
+                "with one thread.  Apache-2.0, like the project." % tf.__version__)
+
+
+main()
