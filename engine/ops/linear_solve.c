@@ -10,9 +10,14 @@
  * other dimension numbers them.  MatrixSolve and MatrixTriangularSolve take as many matrices of
  * right sides, the latter also broadcasts.  The names that begin with Batch are older ones.
  *
- * Numerics: float, double, complex64 and complex128, and half for inverses; computed in double
- * by elimination with partial pivoting, rounded once.  A matrix that is singular to the last
- * digit is refused, but has a determinant; a triangle that is gives what dividing by 0 gives.
+ * By elimination with partial pivoting, and by Cholesky's method.  A matrix that is singular to
+ * the last digit is refused, but has a determinant; a triangle that is gives what dividing by 0
+ * gives.
+ *
+ * Numerics: float and double have TensorFlow's bits (kernels/ordered_matrix.h), but for the last
+ * ones of a determinant of doubles; matrices with more than 96 rows (80, of doubles) where the
+ * processor's first-level cache has 48 KiB.  complex64 and complex128, and half, of which there
+ * are inverses, are computed in double and rounded once.
  */
 static sp_status prepare_any(sp_prepare *prepare, size_t inputs, bool half, sp_error *err)
 {
@@ -26,8 +31,10 @@ static sp_status prepare_any(sp_prepare *prepare, size_t inputs, bool half, sp_e
 	SP_TRY(sp_array__same_dtype(prepare, 0, inputs, err));
 	if (sp_dtype_is_complex(dtype))
 		state->runs = &sp_solve__complex;
-	else if (dtype == SP_FLOAT || dtype == SP_DOUBLE || (half && dtype == SP_HALF))
-		state->runs = &sp_solve__real;
+	else if (dtype == SP_FLOAT)
+		state->runs = &sp_solve__float;
+	else if (dtype == SP_DOUBLE || (half && dtype == SP_HALF))
+		state->runs = &sp_solve__double;
 	else
 		return sp_prepare_unsupported(prepare, dtype, err);
 	SP_TRY(sp_node_attr_bool(prepare->node, "adjoint", false, &state->adjoint, err));

@@ -5,7 +5,7 @@
 
 /*
  * How square systems are solved in one kind of numbers; written once in linear_solve.inc, made
- * for double and for double complex.
+ * for float, double and double complex.
  */
 typedef struct sp_solve_runs {
 	sp_status (*determinant)(const sp_call *call);
@@ -24,7 +24,8 @@ typedef struct sp_solve_state {
 	sp_dtype index; /* of Lu's permutation */
 } sp_solve_state;
 
-extern const sp_solve_runs sp_solve__real;    /* float, double, half */
+extern const sp_solve_runs sp_solve__float;
+extern const sp_solve_runs sp_solve__double;  /* half, too */
 extern const sp_solve_runs sp_solve__complex; /* complex64, complex128 */
 
 #endif
