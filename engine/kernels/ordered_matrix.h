@@ -53,6 +53,13 @@
 	 */                                                                                       \
 	bool sp_ordered_cholesky_##kind(sp_view_##kind a, size_t n);                              \
                                                                                                   \
+	/*                                                                                        \
+	 * x [n, k] becomes the shortest of those for which |a x - b| is least, all of them by    \
+	 * rows. a [m, n] and b [m, k] are destroyed; m, n, k >= 1, room [5 * n + k], order [n].                  \
+	 */                                                                                       \
+	void sp_ordered_least_squares_##kind(real *a, real *b, real *x, size_t m, size_t n,       \
+					     size_t k, real *room, int64_t *order);               \
+                                                                                                  \
 	/* The sum of a[i] * b[i], and of x[i], i < n, as one reduction. */                       \
 	real sp_ordered_dot_##kind(const real *a, const real *b, size_t n);                       \
 	real sp_ordered_sum_##kind(const real *x, size_t n);
