@@ -18,50 +18,67 @@
  * Views may have any steps, and must not overlap.  All memory is the caller's.
  * Threads: pure.
  */
-#define SP_ORDERED_MATRIX(real, kind)                                                             \
-	typedef struct sp_view_##kind {                                                           \
-		real *at;                                                                         \
-		size_t row, column; /* steps */                                                   \
-		bool by_rows;       /* TensorFlow has the elements of a row side by side */       \
-	} sp_view_##kind;                                                                         \
-                                                                                                  \
-	/* c [m, n] += sign * a [m, k] b [k, n]; sign is 1 or -1. */                              \
-	void sp_ordered_multiply_##kind(sp_view_##kind c, sp_view_##kind a, sp_view_##kind b,     \
-					size_t m, size_t k, size_t n, real sign);                 \
-                                                                                                  \
-	/* The lower triangle of c [n, n], which is by rows, += sign * a [n, k] a^T. */           \
-	void sp_ordered_square_##kind(sp_view_##kind c, sp_view_##kind a, size_t n, size_t k,     \
-				      real sign);                                                 \
-                                                                                                  \
-	/*                                                                                        \
-	 * b [n, k] becomes x of a x = b, of a triangle a [n, n]; `unit`: with ones on its        \
-	 * diagonal, which is not read.  With a 0 there x is infinite, or NaN.                    \
-	 */                                                                                       \
-	void sp_ordered_solve_##kind(sp_view_##kind a, bool lower, bool unit, sp_view_##kind b,   \
-				     size_t n, size_t k);                                         \
-                                                                                                  \
-	/*                                                                                        \
-	 * a [n, n] becomes both triangles of p a = l u, l with ones on its diagonal; row i of    \
-	 * p a is row order[i] of a.  A column without a pivot stays as it is.  Returns p's sign; \
-	 * order and pivots [n], the latter is scratch.                                           \
-	 */                                                                                       \
-	int sp_ordered_lu_##kind(sp_view_##kind a, size_t n, int64_t *order, int64_t *pivots);    \
-                                                                                                  \
-	/*                                                                                        \
-	 * The lower triangle of a [n, n], by rows, which is all that is read, becomes l of       \
-	 * a = l l^T.  False where a is not positive definite; then anything is left there.       \
-	 */                                                                                       \
-	bool sp_ordered_cholesky_##kind(sp_view_##kind a, size_t n);                              \
-                                                                                                  \
-	/*                                                                                        \
-	 * x [n, k] becomes the shortest of those for which |a x - b| is least, all of them by    \
-	 * rows. a [m, n] and b [m, k] are destroyed; m, n, k >= 1, room [5 * n + k], order [n].                  \
-	 */                                                                                       \
-	void sp_ordered_least_squares_##kind(real *a, real *b, real *x, size_t m, size_t n,       \
-					     size_t k, real *room, int64_t *order);               \
-                                                                                                  \
-	/* The sum of a[i] * b[i], and of x[i], i < n, as one reduction. */                       \
-	real sp_ordered_dot_##kind(const real *a, const real *b, size_t n);                       \
+#define SP_ORDERED_ROOM(n) (48 * 48 + 2 * 48 * (size_t)(n)) /* for reflections of n columns */
+
+#define SP_ORDERED_MATRIX(real, kind)                                                              \
+	typedef struct sp_view_##kind {                                                            \
+		real *at;                                                                          \
+		size_t row, column; /* steps */                                                    \
+		bool by_rows;       /* TensorFlow has the elements of a row side by side */        \
+	} sp_view_##kind;                                                                          \
+                                                                                                   \
+	/* c [m, n] += sign * a [m, k] b [k, n]; sign is 1 or -1. */                               \
+	void sp_ordered_multiply_##kind(sp_view_##kind c, sp_view_##kind a, sp_view_##kind b,      \
+					size_t m, size_t k, size_t n, real sign);                  \
+                                                                                                   \
+	/* The lower triangle of c [n, n], which is by rows, += sign * a [n, k] a^T. */            \
+	void sp_ordered_square_##kind(sp_view_##kind c, sp_view_##kind a, size_t n, size_t k,      \
+				      real sign);                                                  \
+                                                                                                   \
+	/*                                                                                         \
+	 * b [n, k] becomes x of a x = b, of a triangle a [n, n]; `unit`: with ones on its         \
+	 * diagonal, which is not read.  With a 0 there x is infinite, or NaN.                     \
+	 */                                                                                        \
+	void sp_ordered_solve_##kind(sp_view_##kind a, bool lower, bool unit, sp_view_##kind b,    \
+				     size_t n, size_t k);                                          \
+                                                                                                   \
+	/*                                                                                         \
+	 * a [n, n] becomes both triangles of p a = l u, l with ones on its diagonal; row i of     \
+	 * p a is row order[i] of a.  A column without a pivot stays as it is.  Returns p's sign;  \
+	 * order and pivots [n], the latter is scratch.                                            \
+	 */                                                                                        \
+	int sp_ordered_lu_##kind(sp_view_##kind a, size_t n, int64_t *order, int64_t *pivots);     \
+                                                                                                   \
+	/*                                                                                         \
+	 * The lower triangle of a [n, n], by rows, which is all that is read, becomes l of        \
+	 * a = l l^T.  False where a is not positive definite; then anything is left there.        \
+	 */                                                                                        \
+	bool sp_ordered_cholesky_##kind(sp_view_##kind a, size_t n);                               \
+                                                                                                   \
+	/*                                                                                         \
+	 * a [m, n], by rows, becomes r of a = q r, on and above its diagonal; below it, and in    \
+	 * tau [the shorter side], is what makes q.  room [SP_ORDERED_ROOM(n)].                    \
+	 */                                                                                        \
+	void sp_ordered_qr_##kind(sp_view_##kind a, size_t m, size_t n, real *tau, real *room);    \
+                                                                                                   \
+	/*                                                                                         \
+	 * q [m, columns], by rows, becomes the first columns of it, of what sp_ordered_qr() left. \
+	 * `square`: all are wanted, and as TensorFlow makes them then.  room                      \
+	 * [SP_ORDERED_ROOM(columns)].                                                             \
+	 */                                                                                        \
+	void sp_ordered_q_##kind(sp_view_##kind a, size_t m, size_t n, const real *tau,            \
+				 sp_view_##kind q, size_t columns, bool square, real *room);       \
+                                                                                                   \
+	/*                                                                                         \
+	 * x [n, k] becomes the shortest of those for which |a x - b| is least, all of them by     \
+	 * rows. a [m, n] and b [m, k] are destroyed; m, n, k >= 1, room [5 * n +                  \
+	 * SP_ORDERED_ROOM(k)], order [n].                                                         \
+	 */                                                                                        \
+	void sp_ordered_least_squares_##kind(real *a, real *b, real *x, size_t m, size_t n,        \
+					     size_t k, real *room, int64_t *order);                \
+                                                                                                   \
+	/* The sum of a[i] * b[i], and of x[i], i < n, as one reduction. */                        \
+	real sp_ordered_dot_##kind(const real *a, const real *b, size_t n);                        \
 	real sp_ordered_sum_##kind(const real *x, size_t n);
 
 SP_ORDERED_MATRIX(float, f32)
