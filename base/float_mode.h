@@ -7,7 +7,8 @@
 
 /*
  * Whether the calling thread knows subnormal numbers.  TensorFlow's do not: one that an operation
- * takes or gives is 0 (of its sign), in float and in double.
+ * takes or gives is 0 (of its sign), in float and in double.  Where TensorFlow knows them for a
+ * while, sp_float_mode_keep() does the contrary.
  *
  *     unsigned before = sp_float_mode_flush();
  *     ... operators run ...
@@ -15,13 +16,26 @@
  *
  * On other processors than x86 nothing changes.
  */
+enum { SP_FLUSH_TO_ZERO = 0x8000, SP_DENORMALS_ARE_ZEROS = 0x0040 };
+
+static inline unsigned sp_float_mode_keep(void)
+{
+#if defined(__x86_64__)
+	unsigned before = _mm_getcsr();
+
+	_mm_setcsr(before & ~(unsigned)(SP_FLUSH_TO_ZERO | SP_DENORMALS_ARE_ZEROS));
+	return before;
+#else
+	return 0;
+#endif
+}
+
 static inline unsigned sp_float_mode_flush(void)
 {
 #if defined(__x86_64__)
-	const unsigned flush_to_zero = 0x8000, denormals_are_zeros = 0x0040;
 	unsigned before = _mm_getcsr();
 
-	_mm_setcsr(before | flush_to_zero | denormals_are_zeros);
+	_mm_setcsr(before | SP_FLUSH_TO_ZERO | SP_DENORMALS_ARE_ZEROS);
 	return before;
 #else
 	return 0;

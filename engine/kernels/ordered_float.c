@@ -20,3 +20,5 @@
 #include "engine/kernels/ordered_qr.inc"
 
 #include "engine/kernels/ordered_least_squares.inc"
+
+#include "engine/kernels/ordered_eigen.inc"

@@ -77,6 +77,14 @@
 	void sp_ordered_least_squares_##kind(real *a, real *b, real *x, size_t m, size_t n,        \
 					     size_t k, real *room, int64_t *order);                \
                                                                                                    \
+	/*                                                                                         \
+	 * a [n, n], by columns, of which the lower triangle is read, = v diag(values) v^T, values \
+	 * ascending; a becomes v, by columns, if that is wanted, and else anything.  room [3 *    \
+	 * n], n >= 1.  False when it does not come to an end, as with NaN.  TensorFlow has        \
+	 * subnormal numbers here.                                                                 \
+	 */                                                                                        \
+	bool sp_ordered_eigen_##kind(real *a, size_t n, real *values, bool vectors, real *room);   \
+                                                                                                   \
 	/* The sum of a[i] * b[i], and of x[i], i < n, as one reduction. */                        \
 	real sp_ordered_dot_##kind(const real *a, const real *b, size_t n);                        \
 	real sp_ordered_sum_##kind(const real *x, size_t n);

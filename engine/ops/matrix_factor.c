@@ -1,6 +1,8 @@
 #include <math.h>
 
+#include "base/float_mode.h"
 #include "engine/kernels/ordered_matrix.h"
+#include "engine/ops/complex.h"
 #include "engine/ops/matrices.h"
 
 /*
@@ -16,13 +18,15 @@
  * older ones.  XlaSelfAdjointEig takes the upper triangle where `lower` is not set; XlaSvd gives
  * full matrices.
  *
- * Svd of what is not finite gives NaN, SelfAdjointEigV2 refuses it.
+ * Svd of what is not finite gives NaN.  SelfAdjointEigV2 refuses it, unless it is one infinity that
+ * is the first element, or all of the matrix.
  *
- * Numerics: Qr of float and double has TensorFlow's bits (kernels/ordered_matrix.h), with more than
- * 96 rows (64, of doubles) where the processor's first-level cache has 48 KiB.  The others are
- * computed in double, rounded once.  The signs of Qr's results are TensorFlow's.  Those of singular
- * vectors and eigenvectors (phases, where numbers are complex), and any basis of what belongs to
- * equal values, are fixed by no definition and are not TensorFlow's.
+ * Numerics: Qr and SelfAdjointEigV2 of float and double have TensorFlow's bits, signs of vectors
+ * included (kernels/ordered_matrix.h); Qr of more than 96 rows (64, of doubles) where the
+ * processor's first-level cache has 48 KiB.  The others are computed in double, rounded once: there
+ * the signs of Qr's results are TensorFlow's, those of singular vectors and eigenvectors (phases,
+ * where numbers are complex), and any basis of what belongs to equal values, are fixed by no
+ * definition and are not.
  */
 typedef struct factor_state {
 	bool full, vectors, upper;
@@ -180,19 +184,27 @@ static void take_upper(sp_complex *a, size_t n)
 			a[i * n + j] = conj(a[j * n + i]);
 }
 
-static sp_status run_eigen(const sp_call *call)
+/* Both outputs, and the sizes. */
+static sp_status start_eigen(const sp_call *call, sp_matrices *m)
+{
+	const factor_state *state = call->state;
+
+	SP_TRY(sp_matrices__read(call, 0, m));
+	if (m->rows != m->columns)
+		return sp_call_invalid(call, "matrices of %zu rows and %zu columns", m->rows,
+				       m->columns);
+	SP_TRY(make_vectors(call, 0, m->rows));
+	return state->vectors ? make_output(call, 1, m->rows, m->rows) : make_nothing(call, 1);
+}
+
+static sp_status run_wide_eigen(const sp_call *call)
 {
 	const factor_state *state = call->state;
 	sp_matrices m;
 	sp_complex *a, *v;
 	double *values;
 
-	SP_TRY(sp_matrices__read(call, 0, &m));
-	if (m.rows != m.columns)
-		return sp_call_invalid(call, "matrices of %zu rows and %zu columns", m.rows,
-				       m.columns);
-	SP_TRY(make_vectors(call, 0, m.rows));
-	SP_TRY(state->vectors ? make_output(call, 1, m.rows, m.rows) : make_nothing(call, 1));
+	SP_TRY(start_eigen(call, &m));
 	a = sp_matrices__room(call, m.rows, m.rows);
 	v = sp_matrices__room(call, m.rows, m.rows);
 	values = sp_call_bytes(call, m.rows, sizeof(*values));
@@ -210,6 +222,17 @@ static sp_status run_eigen(const sp_call *call)
 			sp_matrices__store(call->out[1], i, m.rows * m.rows, v);
 	}
 	return SP_OK;
+}
+
+static sp_status run_eigen(const sp_call *call)
+{
+	const factor_state *state = call->state;
+	sp_matrices m = {0};
+
+	if (sp_dtype_is_complex(state->dtype))
+		return run_wide_eigen(call);
+	SP_TRY(start_eigen(call, &m));
+	return state->dtype == SP_FLOAT ? run_eigen_f32(call, &m) : run_eigen_f64(call, &m);
 }
 
 /* ----------------------------------------------------------- singular values */
@@ -334,6 +357,6 @@ const sp_op sp_op_Svd = {.name = "Svd", .outputs = "s u v", .prepare = prepare_s
 const sp_op sp_op_XlaSelfAdjointEig = {.name = "XlaSelfAdjointEig",
 				       .outputs = "w v",
 				       .prepare = prepare_xla_eigen,
-				       .run = run_eigen};
+				       .run = run_wide_eigen};
 const sp_op sp_op_XlaSvd = {
 	.name = "XlaSvd", .outputs = "s u v", .prepare = prepare_xla_svd, .run = run_svd};
