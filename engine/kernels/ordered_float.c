@@ -22,3 +22,5 @@
 #include "engine/kernels/ordered_least_squares.inc"
 
 #include "engine/kernels/ordered_eigen.inc"
+
+#include "engine/kernels/ordered_svd.inc"

@@ -85,6 +85,26 @@
 	 */                                                                                        \
 	bool sp_ordered_eigen_##kind(real *a, size_t n, real *values, bool vectors, real *room);   \
                                                                                                    \
+	/*                                                                                         \
+	 * a = u diag(values) v^T, values descending, of a matrix with less than 16 columns, which \
+	 * is how TensorFlow does it there.  a lies with its longer side down, `turned`: that is   \
+	 * its transpose, and u and v change places; it is destroyed.  u and v may be NULL.        \
+	 */                                                                                        \
+	typedef struct sp_singular_##kind {                                                        \
+		real *a; /* [longer, shorter] */                                                   \
+		size_t longer, shorter;                                                            \
+		bool turned;                                                                       \
+		size_t columns; /* of u: longer, or shorter */                                     \
+		real *u, *v;    /* [longer, columns], [shorter, shorter] */                        \
+	} sp_singular_##kind;                                                                      \
+                                                                                                   \
+	/*                                                                                         \
+	 * room [shorter * (shorter + 3) + SP_ORDERED_ROOM(longer)], order [shorter].  False of    \
+	 * what is not finite.                                                                     \
+	 */                                                                                        \
+	bool sp_ordered_svd_##kind(const sp_singular_##kind *s, real *values, real *room,          \
+				   int64_t *order);                                                \
+                                                                                                   \
 	/* The sum of a[i] * b[i], and of x[i], i < n, as one reduction. */                        \
 	real sp_ordered_dot_##kind(const real *a, const real *b, size_t n);                        \
 	real sp_ordered_sum_##kind(const real *x, size_t n);

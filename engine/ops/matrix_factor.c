@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "base/float_mode.h"
 #include "engine/kernels/ordered_matrix.h"
@@ -21,12 +22,13 @@
  * Svd of what is not finite gives NaN.  SelfAdjointEigV2 refuses it, unless it is one infinity that
  * is the first element, or all of the matrix.
  *
- * Numerics: Qr and SelfAdjointEigV2 of float and double have TensorFlow's bits, signs of vectors
- * included (kernels/ordered_matrix.h); Qr of more than 96 rows (64, of doubles) where the
- * processor's first-level cache has 48 KiB.  The others are computed in double, rounded once: there
- * the signs of Qr's results are TensorFlow's, those of singular vectors and eigenvectors (phases,
- * where numbers are complex), and any basis of what belongs to equal values, are fixed by no
- * definition and are not.
+ * Numerics: Qr, SelfAdjointEigV2, and Svd of less than 16 columns, of float and double have
+ * TensorFlow's bits, signs of vectors included (kernels/ordered_matrix.h); Qr of more than 96 rows
+ * (64, of doubles) where the processor's first-level cache has 48 KiB.  The others (complex
+ * numbers, half, Svd of 16 and more columns, XlaSelfAdjointEig, XlaSvd) are computed in double,
+ * rounded once: there the signs of Qr's results are TensorFlow's, those of singular vectors and
+ * eigenvectors (phases, where numbers are complex), and any basis of what belongs to equal values,
+ * are fixed by no definition and are not.
  */
 typedef struct factor_state {
 	bool full, vectors, upper;
@@ -308,26 +310,16 @@ static void set_nan(const svd_room *room)
 		room->s[i] = NAN;
 }
 
-static sp_status run_svd(const sp_call *call)
+static sp_status run_wide_matrices(const sp_call *call, const sp_matrices *m)
 {
 	const factor_state *state = call->state;
-	size_t u = 1, v = 2, columns;
-	sp_matrices m;
+	size_t u, v, columns = shorter(m);
 	svd_room room;
 
-	SP_TRY(sp_matrices__read(call, 0, &m));
-	columns = shorter(&m);
-	SP_TRY(make_vectors(call, 0, columns));
-	SP_TRY(state->vectors ? make_output(call, 1, m.rows, state->full ? m.rows : columns)
-			      : make_nothing(call, 1));
-	SP_TRY(state->vectors ? make_output(call, 2, m.columns, state->full ? m.columns : columns)
-			      : make_nothing(call, 2));
-	SP_TRY(make_room(call, &m, &room));
-	if (room.turned) {
-		u = 2;
-		v = 1;
-	}
-	for (size_t i = 0; i < m.count; i++) {
+	SP_TRY(make_room(call, m, &room));
+	u = room.turned ? 2 : 1;
+	v = room.turned ? 1 : 2;
+	for (size_t i = 0; i < m->count; i++) {
 		load_tall(call, i, &room);
 		if (!sp_matrix_svd(room.a, room.longer, room.shorter, room.s, room.v))
 			set_nan(&room);
@@ -342,6 +334,42 @@ static sp_status run_svd(const sp_call *call)
 		sp_matrices__store(call->out[v], i, room.shorter * room.shorter, room.v);
 	}
 	return SP_OK;
+}
+
+/* The outputs, and the sizes. */
+static sp_status start_svd(const sp_call *call, sp_matrices *m)
+{
+	const factor_state *state = call->state;
+	size_t columns;
+
+	SP_TRY(sp_matrices__read(call, 0, m));
+	columns = shorter(m);
+	SP_TRY(make_vectors(call, 0, columns));
+	SP_TRY(state->vectors ? make_output(call, 1, m->rows, state->full ? m->rows : columns)
+			      : make_nothing(call, 1));
+	return state->vectors ? make_output(call, 2, m->columns, state->full ? m->columns : columns)
+			      : make_nothing(call, 2);
+}
+
+static sp_status run_wide_svd(const sp_call *call)
+{
+	sp_matrices m;
+
+	SP_TRY(start_svd(call, &m));
+	return run_wide_matrices(call, &m);
+}
+
+/* TensorFlow divides and conquers where there are more columns. */
+static sp_status run_svd(const sp_call *call)
+{
+	enum { FEW_COLUMNS = 16 };
+	const factor_state *state = call->state;
+	sp_matrices m = {0};
+
+	SP_TRY(start_svd(call, &m));
+	if (sp_dtype_is_complex(state->dtype) || m.columns >= FEW_COLUMNS || shorter(&m) == 0)
+		return run_wide_matrices(call, &m);
+	return state->dtype == SP_FLOAT ? run_svd_f32(call, &m) : run_svd_f64(call, &m);
 }
 
 const sp_op sp_op_BatchSelfAdjointEigV2 = {.name = "BatchSelfAdjointEigV2",
@@ -359,4 +387,4 @@ const sp_op sp_op_XlaSelfAdjointEig = {.name = "XlaSelfAdjointEig",
 				       .prepare = prepare_xla_eigen,
 				       .run = run_wide_eigen};
 const sp_op sp_op_XlaSvd = {
-	.name = "XlaSvd", .outputs = "s u v", .prepare = prepare_xla_svd, .run = run_svd};
+	.name = "XlaSvd", .outputs = "s u v", .prepare = prepare_xla_svd, .run = run_wide_svd};
