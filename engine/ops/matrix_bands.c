@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "engine/ops/array.h"
 #include "engine/ops/broadcast.h"
@@ -20,10 +21,12 @@
  *
  * float, double, complex64 and complex128.
  *
- * Numerics: computed in double, rounded once.  TridiagonalSolve of a matrix that is singular, or
- * without partial_pivoting comes upon a 0, is NaN, but with perturb_singular (which needs
- * partial_pivoting) as engine/ops/tridiagonal.h says.  BandedTriangularSolve refuses a 0 on the
- * diagonal of the first matrix, as TensorFlow does.
+ * Numerics: products and solutions of tridiagonal matrices of float and double are computed in that
+ * type and have TensorFlow's bits; BandedTriangularSolve, and complex numbers, are computed in
+ * double and rounded once.  TridiagonalSolve of a matrix that is singular, or without
+ * partial_pivoting comes upon a 0, is NaN, but with perturb_singular (which needs partial_pivoting)
+ * as engine/ops/tridiagonal.h says.  BandedTriangularSolve refuses a 0 on the diagonal of the first
+ * matrix, as TensorFlow does.
  */
 typedef struct bands_state {
 	bool pivots, perturbs; /* TridiagonalSolve */
@@ -90,29 +93,53 @@ static sp_status check_matrices(const sp_call *call, size_t i, size_t last, size
 			       sp_shape_text(&a, a_text), sp_shape_text(&b, b_text));
 }
 
+#define number       float
+#define MAGNITUDE(x) fabsf(x)
+#define KIND(x)      x##_f32
+#include "engine/ops/matrix_bands.inc"
+#undef number
+#undef MAGNITUDE
+#undef KIND
+
+#define number       double
+#define MAGNITUDE(x) fabs(x)
+#define KIND(x)      x##_f64
+#include "engine/ops/matrix_bands.inc"
+
 /* ----------------------------------------------------------------- products */
 
-static sp_status run_product(const sp_call *call)
+static void multiply_complex(const sp_call *call, const sp_matrices *m)
 {
-	sp_matrices m;
-
-	SP_TRY(sp_matrices__read(call, 3, &m));
-	for (size_t i = 0; i < 3; i++)
-		SP_TRY(check_matrices(call, i, 3, 1, m.rows));
-	SP_TRY(sp_call_output(call, 0, call->in[3]->dtype, &call->in[3]->shape));
 	for (size_t i = 0; i < call->out[0]->count; i++) {
-		size_t line = i / m.columns, row = line % m.rows; /* diagonals have as many lines */
+		size_t line = i / m->columns,
+		       row = line % m->rows; /* diagonals have as many lines */
 		sp_complex sum = sp_matrices__get(call->in[1], line) *
 				 sp_matrices__get(call->in[3], i);
 
 		if (row > 0)
 			sum += sp_matrices__get(call->in[2], line) *
-			       sp_matrices__get(call->in[3], i - m.columns);
-		if (row + 1 < m.rows)
+			       sp_matrices__get(call->in[3], i - m->columns);
+		if (row + 1 < m->rows)
 			sum += sp_matrices__get(call->in[0], line) *
-			       sp_matrices__get(call->in[3], i + m.columns);
+			       sp_matrices__get(call->in[3], i + m->columns);
 		sp_matrices__put(call->out[0], i, sum);
 	}
+}
+
+static sp_status run_product(const sp_call *call)
+{
+	sp_matrices m = {0};
+
+	SP_TRY(sp_matrices__read(call, 3, &m));
+	for (size_t i = 0; i < 3; i++)
+		SP_TRY(check_matrices(call, i, 3, 1, m.rows));
+	SP_TRY(sp_call_output(call, 0, call->in[3]->dtype, &call->in[3]->shape));
+	if (call->in[3]->dtype == SP_FLOAT)
+		multiply_f32(call, &m);
+	else if (call->in[3]->dtype == SP_DOUBLE)
+		multiply_f64(call, &m);
+	else
+		multiply_complex(call, &m);
 	return SP_OK;
 }
 
@@ -208,20 +235,11 @@ static sp_status solve_perturbed(const sp_call *call, const sp_matrices *m)
 	return SP_OK;
 }
 
-static sp_status run_solve(const sp_call *call)
+static sp_status run_complex_systems(const sp_call *call, const sp_matrices *m)
 {
 	const bands_state *state = call->state;
-	sp_matrices m;
-	system s;
+	system s = {.n = m->rows, .k = m->columns};
 
-	SP_TRY(sp_matrices__read(call, 1, &m));
-	SP_TRY(check_matrices(call, 0, 1, 3, m.rows));
-	SP_TRY(sp_call_output(call, 0, call->in[1]->dtype, &call->in[1]->shape));
-	if (call->out[0]->count == 0)
-		return SP_OK;
-	if (state->perturbs)
-		return solve_perturbed(call, &m);
-	s = (system){.n = m.rows, .k = m.columns};
 	s.first = sp_matrices__room(call, 4, s.n);
 	s.x = sp_matrices__room(call, s.n, s.k);
 	if (s.first == NULL || s.x == NULL)
@@ -229,7 +247,7 @@ static sp_status run_solve(const sp_call *call)
 	s.second = s.first + s.n;
 	s.third = s.second + s.n;
 	s.below = s.third + s.n;
-	for (size_t i = 0; i < m.count; i++) {
+	for (size_t i = 0; i < m->count; i++) {
 		load_system(call, i, &s);
 		if (eliminate(&s, state->pivots))
 			substitute(&s);
@@ -239,6 +257,28 @@ static sp_status run_solve(const sp_call *call)
 		sp_matrices__store(call->out[0], i, s.n * s.k, s.x);
 	}
 	return SP_OK;
+}
+
+static sp_status run_solve(const sp_call *call)
+{
+	const bands_state *state = call->state;
+	sp_matrices m = {0};
+
+	SP_TRY(sp_matrices__read(call, 1, &m));
+	SP_TRY(check_matrices(call, 0, 1, 3, m.rows));
+	SP_TRY(sp_call_output(call, 0, call->in[1]->dtype, &call->in[1]->shape));
+	if (call->out[0]->count == 0)
+		return SP_OK;
+	if (state->perturbs)
+		return solve_perturbed(call, &m);
+	switch (call->in[1]->dtype) {
+	case SP_FLOAT:
+		return run_systems_f32(call, &m);
+	case SP_DOUBLE:
+		return run_systems_f64(call, &m);
+	default:
+		return run_complex_systems(call, &m);
+	}
 }
 
 /* ---------------------------------------------------------------- triangles */
