@@ -1,7 +1,7 @@
 """Inverses, solutions, determinants and triangles of float and double matrices to their last bit."""
 import numpy as np
 
-from op_cases import Cases
+from op_cases import Cases, tf
 
 rng = np.random.default_rng(61)
 cases = Cases("linear_solve_bits")
@@ -17,6 +17,14 @@ def ill(n):
     """A condition number of some ten thousands."""
     q, r = (np.linalg.qr(normal(n, n))[0] for _ in range(2))
     return q * np.logspace(0, -4.5, n) @ r
+
+
+def refuses(op, **inputs):
+    try:
+        getattr(tf.raw_ops, op)(**inputs)
+        return False
+    except tf.errors.InvalidArgumentError:
+        return True
 
 
 for dtype, last in ((np.float32, {}), (np.float64, dict(rtol=1e-13))):
@@ -55,6 +63,12 @@ for dtype, last in ((np.float32, {}), (np.float64, dict(rtol=1e-13))):
             a[at] = value
             for op in ("MatrixDeterminant", "LogMatrixDeterminant"):
                 cases.add(op, {"input": a}, name="%g at %d %d" % (value, *at), **last)
+            for op in ("MatrixInverse", "Lu"):
+                cases.add(op, {"input": a}, name="%g at %d %d" % (value, *at), refuse=refuses(op, input=a))
+            positive = np.diag(normal(3) ** 2 + 1).astype(dtype)
+            positive[at] = value
+            if np.isnan(value):  # else it is not positive, and TensorFlow leaves the upper triangle to chance
+                cases.add("Cholesky", {"input": positive}, name="%g at %d %d" % (value, *at))
     a = normal(4, 4).astype(dtype)
     a[:, 2] = 0
     for op in ("MatrixDeterminant", "LogMatrixDeterminant"):
