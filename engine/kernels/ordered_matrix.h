@@ -99,7 +99,7 @@
 	} sp_singular_##kind;                                                                      \
                                                                                                    \
 	/*                                                                                         \
-	 * room [shorter * (shorter + 3) + SP_ORDERED_ROOM(longer)], order [shorter].  False of    \
+	 * room [shorter * (shorter + 3) + SP_ORDERED_ROOM(columns)], order [shorter].  False of   \
 	 * what is not finite.                                                                     \
 	 */                                                                                        \
 	bool sp_ordered_svd_##kind(const sp_singular_##kind *s, real *values, real *room,          \

@@ -13,9 +13,9 @@
  * does it, columns that are only rounding errors are taken for 0, and the regularizer is not looked
  * at.  BatchMatrixSolveLs is an older name.
  *
- * Numerics: float and double have TensorFlow's bits (kernels/ordered_matrix.h); where more than 400
- * terms are added (or 96 unknowns of a fast solution), where the processor's first-level cache has
- * 48 KiB.  complex64 and complex128 are computed in double, with singular values where it is not
+ * Numerics: float and double have TensorFlow's bits (kernels/ordered_matrix.h); of more than 400
+ * rows (336, of doubles) or 96 columns (80) where the processor's first-level cache has 48 KiB.
+ * complex64 and complex128 are computed in double, with singular values where it is not
  * fast.
  */
 typedef struct ls_state {
