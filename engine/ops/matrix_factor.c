@@ -24,11 +24,11 @@
  *
  * Numerics: Qr, SelfAdjointEigV2, and Svd of less than 16 columns, of float and double have
  * TensorFlow's bits, signs of vectors included (kernels/ordered_matrix.h); Qr of more than 96 rows
- * (80, of doubles), or hundreds of columns, where the processor's first-level cache has 48 KiB.  The others (complex
- * numbers, half, Svd of 16 and more columns, XlaSelfAdjointEig, XlaSvd) are computed in double,
- * rounded once: there the signs of Qr's results are TensorFlow's, those of singular vectors and
- * eigenvectors (phases, where numbers are complex), and any basis of what belongs to equal values,
- * are fixed by no definition and are not.
+ * (80, of doubles), or hundreds of columns, where the processor's first-level cache has 48 KiB.
+ * The others (complex numbers, half, Svd of 16 and more columns, XlaSelfAdjointEig, XlaSvd) are
+ * computed in double, rounded once: there the signs of Qr's results are TensorFlow's, those of
+ * singular vectors and eigenvectors (phases, where numbers are complex), and any basis of what
+ * belongs to equal values, are fixed by no definition and are not.
  */
 typedef struct factor_state {
 	bool full, vectors, upper;
