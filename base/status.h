@@ -24,7 +24,7 @@ typedef enum sp_status {
 	SP_INTERNAL, /* a bug of ours */
 } sp_status;
 
-#define SP_ERROR_TEXT_SIZE 512
+#define SP_ERROR_TEXT_SIZE 2048
 
 typedef struct sp_error {
 	sp_status status;

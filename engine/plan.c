@@ -136,8 +136,24 @@ static void walk_back(sp_planner *pl)
 
 /* ------------------------------------------------------ what cannot be done */
 
+/* What fits into an error, with words around it. */
+enum { MOST_WORDS = SP_ERROR_TEXT_SIZE * 3 / 4 };
+
+/* Of a node's name at most so many characters, the last ones. */
+static void name_operator(sp_buffer *text, const sp_node *node, bool first, size_t most)
+{
+	size_t length = strlen(node->name);
+	bool cut = length > most;
+
+	sp_buffer_printf(text, "%s%s", first ? "operators that are not supported: " : ", ",
+			 node->op_name);
+	if (most != 0)
+		sp_buffer_printf(text, " (node '%s%s')", cut ? "..." : "",
+				 node->name + (cut ? length - most : 0));
+}
+
 /* "operators that are not supported: A (node 'x'), B (node 'y')" */
-static void name_missing(sp_planner *pl, sp_buffer *text)
+static void name_missing(sp_planner *pl, sp_buffer *text, size_t most)
 {
 	const char *names[64];
 	size_t count = 0;
@@ -154,9 +170,20 @@ static void name_missing(sp_planner *pl, sp_buffer *text)
 		if (k < count || count == sizeof(names) / sizeof(names[0]))
 			continue;
 		names[count++] = node->node->op_name;
-		sp_buffer_printf(text, "%s%s (node '%s')",
-				 count == 1 ? "operators that are not supported: " : ", ",
-				 node->node->op_name, node->node->name);
+		name_operator(text, node->node, count == 1, most);
+	}
+}
+
+/* With names of nodes as long as leave room for all operators. */
+static void name_all_missing(sp_planner *pl, sp_buffer *text)
+{
+	static const size_t lengths[] = {SIZE_MAX, 80, 20, 0};
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		text->size = 0;
+		name_missing(pl, text, lengths[i]);
+		if (text->size < MOST_WORDS)
+			return;
 	}
 }
 
@@ -192,7 +219,7 @@ static sp_status collect_errors(sp_planner *pl)
 	sp_status result = SP_OK;
 
 	sp_buffer_init(&text, 64 << 10);
-	name_missing(pl, &text);
+	name_all_missing(pl, &text);
 	if (text.size == 0)
 		name_first_error(pl, &text, &status);
 	if (text.failed)
@@ -205,6 +232,19 @@ static sp_status collect_errors(sp_planner *pl)
 
 /* ------------------------------------------------------------- the entry */
 
+/* The default of a placeholder that has one, if it is a constant; else NULL. */
+static const sp_tensor *default_of(const sp_planner *pl, const sp_node *node)
+{
+	const sp_prepared *from;
+
+	if (strcmp(node->op_name, "PlaceholderWithDefault") != 0 || node->input_count != 1)
+		return NULL;
+	from = &pl->program->prepared[node->inputs[0].node];
+	if (from->broken || node->inputs[0].port >= from->out_count)
+		return NULL;
+	return pl->program->values[from->first_value + node->inputs[0].port].constant;
+}
+
 static sp_status take_feeds(sp_planner *pl)
 {
 	sp_plan *plan = pl->plan;
@@ -214,8 +254,10 @@ static sp_status take_feeds(sp_planner *pl)
 	plan->feed_count = count;
 	plan->feed_dtypes = sp_arena_zeros(arena, count, sizeof(*plan->feed_dtypes));
 	plan->feed_names = sp_arena_zeros(arena, count, sizeof(*plan->feed_names));
+	plan->feed_defaults = sp_arena_zeros(arena, count, sizeof(*plan->feed_defaults));
 	plan->feed_wanted_by = sp_arena_zeros(arena, count, sizeof(*plan->feed_wanted_by));
-	if (plan->feed_dtypes == NULL || plan->feed_names == NULL || plan->feed_wanted_by == NULL)
+	if (plan->feed_dtypes == NULL || plan->feed_names == NULL || plan->feed_defaults == NULL ||
+	    plan->feed_wanted_by == NULL)
 		return sp_plan__no_memory(pl);
 	for (size_t i = 0; i < count; i++) {
 		sp_port port = pl->entry->feeds[i];
@@ -227,6 +269,7 @@ static sp_status take_feeds(sp_planner *pl)
 			continue; /* whoever reads it is broken as well */
 		number = node->first_value + port.port;
 		plan->feed_dtypes[i] = pl->program->values[number].dtype;
+		plan->feed_defaults[i] = default_of(pl, node->node);
 		pl->feed_of[number] = (uint32_t)i;
 	}
 	return SP_OK;

@@ -106,6 +106,8 @@ typedef struct sp_plan {
 	size_t fetch_count;
 	sp_dtype *feed_dtypes;
 	const char **feed_names;
+	const sp_tensor *
+		*feed_defaults; /* what a request that lacks it gets; NULL: it has to have it */
 	uint64_t *feed_wanted_by;
 	size_t feed_count;
 	uint32_t *resources;

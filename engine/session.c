@@ -160,6 +160,8 @@ static sp_status take_feeds(sp_lane *l, const sp_run *run, uint64_t wanted, sp_e
 	for (size_t i = 0; i < plan->feed_count; i++) {
 		const sp_tensor *feed = &run->feeds[i];
 
+		if (!sp_tensor_is_set(feed) && plan->feed_defaults[i] != NULL)
+			feed = plan->feed_defaults[i];
 		if (!sp_tensor_is_set(feed) && (plan->feed_wanted_by[i] & wanted) != 0)
 			return sp_error_set(
 				err, SP_INVALID,
