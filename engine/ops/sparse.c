@@ -1,4 +1,5 @@
 #include "engine/ops/sparse.h"
+#include "engine/ops/index_sort.h"
 
 sp_status sp_sparse__prepare(const sp_prepare *prepare, size_t indices, size_t shape, sp_error *err)
 {
@@ -49,52 +50,43 @@ const char *sp_sparse__index_text(const int64_t *index, size_t rank, char text[S
 	return sp_shape_text(&shape, text);
 }
 
-/* Merges the sorted runs from[start, middle) and from[middle, end) into `to`. */
-static void merge(size_t *to, const size_t *from, size_t start, size_t middle, size_t end,
-		  const int64_t *indices, size_t rank)
+typedef struct rows {
+	const int64_t *indices;
+	size_t rank;
+} rows;
+
+static bool comes_before(const void *context, size_t a, size_t b)
 {
-	size_t a = start, b = middle;
+	const rows *r = context;
 
-	for (size_t i = start; i < end; i++) {
-		bool take_b = a == middle ||
-			      (b < end && sp_sparse__compare(indices + from[b] * rank,
-							     indices + from[a] * rank, rank) < 0);
-
-		to[i] = take_b ? from[b++] : from[a++];
-	}
+	return sp_sparse__compare(r->indices + a * r->rank, r->indices + b * r->rank, r->rank) < 0;
 }
 
-static size_t min_size(size_t a, size_t b)
+bool sp_sparse__is_ordered(const int64_t *indices, size_t count, size_t rank)
 {
-	return a < b ? a : b;
+	const rows r = {indices, rank};
+	size_t ordered = 1;
+
+	while (ordered < count && comes_before(&r, ordered - 1, ordered))
+		ordered++;
+	return ordered >= count;
 }
 
 sp_status sp_sparse__order(const sp_call *call, const int64_t *indices, size_t count, size_t rank,
 			   const size_t **out)
 {
-	size_t sorted = 1, *from, *to;
+	const rows r = {indices, rank};
+	size_t *order;
 
 	*out = NULL;
-	while (sorted < count && sp_sparse__compare(indices + (sorted - 1) * rank,
-						    indices + sorted * rank, rank) <= 0)
-		sorted++;
-	if (sorted >= count)
+	if (sp_sparse__is_ordered(indices, count, rank))
 		return SP_OK;
-	from = sp_call_bytes(call, count, sizeof(*from));
-	to = sp_call_bytes(call, count, sizeof(*to));
-	if (from == NULL || to == NULL)
+	order = sp_call_bytes(call, count, sizeof(*order));
+	if (order == NULL)
 		return sp_call_no_memory(call);
 	for (size_t i = 0; i < count; i++)
-		from[i] = i;
-	for (size_t run = 1; run < count; run *= 2) {
-		size_t *other = from;
-
-		for (size_t start = 0; start < count; start += 2 * run)
-			merge(to, from, start, min_size(start + run, count),
-			      min_size(start + 2 * run, count), indices, rank);
-		from = to;
-		to = other;
-	}
-	*out = from;
+		order[i] = i;
+	sp_index_sort(order, count, comes_before, &r);
+	*out = order;
 	return SP_OK;
 }

@@ -46,9 +46,13 @@ static inline int sp_sparse__compare(const int64_t *a, const int64_t *b, size_t 
 	return 0;
 }
 
+/* Whether each of `count` rows of indices comes before the next; no two are equal. */
+bool sp_sparse__is_ordered(const int64_t *indices, size_t count, size_t rank);
+
 /*
  * The order that sorts `count` rows of indices: (*out)[i] is the row that comes
- * i-th; equal rows stay as they stand.  NULL when they are in order already.
+ * i-th; equal rows come as TensorFlow has them (engine/ops/index_sort.h).  NULL
+ * when they are in order already.
  */
 SP_MUST_CHECK sp_status sp_sparse__order(const sp_call *call, const int64_t *indices, size_t count,
 					 size_t rank, const size_t **out);

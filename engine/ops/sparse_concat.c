@@ -62,17 +62,50 @@ static sp_status measure(const sp_call *call, joined *out, int *axis)
 	return SP_OK;
 }
 
+/*
+ * TensorFlow sorts each part with the axis in front before it sorts them all.  Without equal
+ * indices nobody sees that.
+ */
+static sp_status order_part(const sp_call *call, const sp_sparse *part, size_t axis,
+			    const size_t **order)
+{
+	int64_t *turned;
+
+	*order = NULL;
+	if (sp_sparse__is_ordered(part->indices, part->count, part->rank))
+		return SP_OK;
+	turned = sp_call_bytes(call, part->count * part->rank, sizeof(*turned));
+	if (turned == NULL)
+		return sp_call_no_memory(call);
+	for (size_t i = 0; i < part->count; i++) {
+		const int64_t *row = part->indices + i * part->rank;
+		int64_t *to = turned + i * part->rank;
+
+		memcpy(to + 1, row, axis * sizeof(*row));
+		memcpy(to + 1 + axis, row + axis + 1, (part->rank - axis - 1) * sizeof(*row));
+		to[0] = row[axis];
+	}
+	return sp_sparse__order(call, turned, part->count, part->rank, order);
+}
+
 /* Copies a part's rows behind the `at` that are there, its axis moved by `offset`. */
 static sp_status append(const sp_call *call, joined *out, size_t at, const sp_sparse *part,
 			int axis, int64_t offset)
 {
 	size_t size = sp_dtype_size(part->values->dtype);
 	int64_t *rows = out->indices + at * out->rank;
+	const size_t *order;
 
 	if (part->count == 0)
 		return SP_OK;
-	memcpy(rows, part->indices, part->count * part->rank * sizeof(*rows));
-	memcpy(out->values + at * size, part->values->data, part->count * size);
+	SP_TRY(order_part(call, part, (size_t)axis, &order));
+	for (size_t i = 0; i < part->count; i++) {
+		size_t from = order != NULL ? order[i] : i;
+
+		memcpy(rows + i * part->rank, part->indices + from * part->rank,
+		       part->rank * sizeof(*rows));
+		sp_element__copy(out->values, at + i, part->values->data, from, size);
+	}
 	for (size_t i = 0; i < part->count; i++)
 		if (!sp_i64_add(&rows[i * out->rank + (size_t)axis],
 				rows[i * out->rank + (size_t)axis], offset))

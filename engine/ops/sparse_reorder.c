@@ -5,7 +5,7 @@
 #include "engine/ops/elements.h"
 #include "engine/ops/sparse.h"
 
-/* SparseReorder: row-major order; equal indices keep the order they came in. */
+/* SparseReorder: row-major order; equal indices come as sp_sparse__order() has them. */
 static sp_status run_reorder(const sp_call *call)
 {
 	const sp_tensor *indices = call->in[0], *values = call->in[1];
