@@ -174,10 +174,10 @@ static void name_missing(sp_planner *pl, sp_buffer *text, size_t most)
 	}
 }
 
-/* With names of nodes as long as leave room for all operators. */
+/* With names of nodes as long as leaves room for all operators. */
 static void name_all_missing(sp_planner *pl, sp_buffer *text)
 {
-	static const size_t lengths[] = {SIZE_MAX, 80, 20, 0};
+	static const size_t lengths[] = {400, 80, 20, 0};
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		text->size = 0;

@@ -314,8 +314,7 @@ void sp_matrix_complete(sp_complex *u, size_t m, size_t columns, size_t known, d
 
 /* ------------------------------------------------------------------ solving */
 
-/* The lower triangle becomes l of a = l l^*. */
-static bool factor_positive(sp_complex *a, size_t n)
+bool sp_matrix_factor_positive(sp_complex *a, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j <= i; j++) {
@@ -332,7 +331,7 @@ static bool factor_positive(sp_complex *a, size_t n)
 
 bool sp_matrix_solve_positive(sp_complex *a, size_t n, sp_complex *b, size_t k)
 {
-	if (!factor_positive(a, n))
+	if (!sp_matrix_factor_positive(a, n))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < k; j++) {

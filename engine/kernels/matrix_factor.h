@@ -44,6 +44,12 @@ bool sp_matrix_svd(sp_complex *a, size_t m, size_t n, double *s, sp_complex *v);
 void sp_matrix_complete(sp_complex *u, size_t m, size_t columns, size_t known, double *residual);
 
 /*
+ * The lower triangle of a [n, n], which is all that is read, becomes l of a = l l^*.  False where
+ * a is not positive definite; then anything is left there.
+ */
+bool sp_matrix_factor_positive(sp_complex *a, size_t n);
+
+/*
  * b [n, k] becomes x of a x = b, of a positive definite a [n, n], which is destroyed.  False
  * when it is not one.
  */

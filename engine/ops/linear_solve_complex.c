@@ -1,6 +1,7 @@
 #include <complex.h>
 #include <math.h>
 
+#include "engine/kernels/matrix_factor.h"
 #include "engine/ops/linear_solve.h"
 
 typedef double complex number;
@@ -102,17 +103,7 @@ static void substitute(const number *a, size_t n, bool lower, bool unit, number 
 
 static bool factor_lower(number *a, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j <= i; j++) {
-			number sum = a[i * n + j];
-
-			for (size_t c = 0; c < j; c++)
-				sum -= a[i * n + c] * conj(a[j * n + c]);
-			if (i == j && !(creal(sum) > 0))
-				return false;
-			a[i * n + j] = i == j ? sqrt(creal(sum)) : sum / a[j * n + j];
-		}
-	return true;
+	return sp_matrix_factor_positive(a, n);
 }
 
 #include "engine/ops/linear_solve.inc"
