@@ -1,6 +1,7 @@
 #include "tests/support/cmocka.h"
 
 #include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -210,6 +211,28 @@ static void all_missing_operators_are_named_at_once(void **state)
 	assert_non_null(strstr(g.err.text, "NorThisOne (node 'y')"));
 }
 
+static void missing_operators_are_named_before_long_names_of_nodes(void **state)
+{
+	enum { LONG = 30, LENGTH = 300 };
+	static char names[LONG][LENGTH + 8], ops[LONG][16];
+	const char *inputs[LONG];
+	sp_node_def nodes[1 + LONG] = {{NODE("a", "Placeholder"), ATTRS(IS_STRING)}};
+
+	(void)state;
+	for (int i = 0; i < LONG; i++) {
+		inputs[i] = i == 0 ? "a" : names[i - 1];
+		snprintf(names[i], sizeof(names[i]), "%0*d", LENGTH, i);
+		snprintf(ops[i], sizeof(ops[i]), "NoSuch%d", i);
+		nodes[1 + i] = (sp_node_def){NODE(names[i], ops[i]), .inputs = &inputs[i],
+					     .input_count = 1};
+	}
+	assert_int_equal(COMPILE(nodes, .feeds = {"a"}, .fetches = {names[LONG - 1]}),
+			 SP_UNSUPPORTED);
+	for (int i = 0; i < LONG; i++)
+		assert_non_null(strstr(g.err.text, ops[i]));
+	assert_non_null(strstr(g.err.text, "NoSuch29 (node '...00000000000000000029')"));
+}
+
 static void a_data_type_that_is_not_known_is_named_by_its_attribute(void **state)
 {
 	const sp_node_def nodes[] = {
@@ -358,6 +381,7 @@ int main(void)
 		TEST(a_feed_of_another_type_is_refused),
 		TEST(what_follows_from_constants_leaves_no_step),
 		TEST(all_missing_operators_are_named_at_once),
+		TEST(missing_operators_are_named_before_long_names_of_nodes),
 		TEST(a_data_type_that_is_not_known_is_named_by_its_attribute),
 		TEST(an_output_that_a_node_lacks_is_refused),
 		TEST(an_assert_behind_a_control_edge_fires),
