@@ -86,7 +86,7 @@ static bool is_cached(const sp_file *file, uint64_t offset)
 /* Asking for what is there already costs a good part of reading it. */
 void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size)
 {
-	enum { STEP = 256 << 10 };
+	enum { STEP = 1 << 20 };
 
 	for (uint64_t at = 0; at < size; at += STEP) {
 		uint64_t count = size - at < STEP ? size - at : STEP;

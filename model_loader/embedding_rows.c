@@ -15,14 +15,14 @@
  */
 enum {
 	/* Bytes of rows in a piece, and at most so many rows. */
-	PIECE_BYTES = 256 << 10,
-	PIECE_ROWS = 4096,
+	PIECE_BYTES = 1 << 20,
+	PIECE_ROWS = 16384,
 	/* Keys in a piece of those that are on an SSD tier. */
 	KEYS_PIECE = 32768,
 	/* Pieces whose keys are added together. */
-	KEYS_PIECES = 16,
+	KEYS_PIECES = 4,
 	/* Pieces of rows that the disk is asked for before they are needed, ... */
-	AHEAD = 256,
+	AHEAD = 64,
 	/* ... and bytes while the sink makes ready for the first. */
 	FIRST_AHEAD = AHEAD * PIECE_BYTES,
 };
