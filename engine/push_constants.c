@@ -260,7 +260,8 @@ static void count_readers(pushing *p)
 static sp_status walk(pushing *p, size_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		if (p->fed[i])
+		/* What nobody needs may read what others do, and must not change that. */
+		if (p->fed[i] || !p->live[i])
 			continue;
 		p->constant[i] = sp_node_is_constant(&p->graph->nodes[i], p->constant);
 		if (p->constant[i])

@@ -477,7 +477,8 @@ static sp_status walk(reduction *r)
 	for (size_t i = 0; i < r->graph->node_count; i++) {
 		sp_node *node = &r->graph->nodes[i];
 
-		if (r->fed[i])
+		/* What nobody needs may read what others do, and must not change that. */
+		if (r->fed[i] || !r->live[i])
 			continue;
 		r->constant[i] = sp_node_is_constant(node, r->constant);
 		SP_TRY(look_at(r, node));
