@@ -1,5 +1,6 @@
 #include "engine/fuse.h"
 
+#include "engine/drop_unread.h"
 #include "engine/fuse_columns.h"
 #include "engine/fuse_dense.h"
 #include "engine/graph_sort.h"
@@ -39,6 +40,7 @@ static void list_kept(bool *kept, const sp_graph_ends *ends, size_t count)
 static sp_status regroup_sums(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err)
 {
 	list_kept(kept, ends, graph->node_count);
+	SP_TRY(sp_graph_drop_unread(graph, kept, err));
 	SP_TRY(sp_graph_simplify(graph, kept, false, err));
 	SP_TRY(sp_graph_push_constants(graph, ends->fed, kept, err));
 	SP_TRY(sp_graph_sort(graph, ends, err));

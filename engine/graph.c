@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/op.h"
+
 sp_status sp_graph_find(const sp_graph *graph, const char *tensor_name, sp_port *out, sp_error *err)
 {
 	const char *colon = strrchr(tensor_name, ':');
@@ -122,4 +124,19 @@ sp_status sp_node_attr_list(const sp_node *node, const char *name, sp_attr_kind 
 		return wrong_kind(attr, "a list of the right kind", err);
 	*out = attr != NULL ? attr : &empty;
 	return SP_OK;
+}
+
+bool sp_node_is_loop(const sp_node *node, sp_loop_inputs *out)
+{
+	size_t inputs = node->input_count;
+
+	if (node->op == NULL || node->region_count == 0)
+		return false;
+	if (strcmp(node->op->name, "For") == 0 && inputs >= 3)
+		*out = (sp_loop_inputs){3, 3 + (inputs - 3) / 2, (inputs - 3) / 2};
+	else if (strstr(node->op->name, "While") != NULL && inputs >= 1)
+		*out = (sp_loop_inputs){0, 1 + (inputs - 1) / 2, (inputs - 1) / 2};
+	else
+		return false;
+	return true;
 }

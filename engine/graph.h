@@ -1,6 +1,7 @@
 #ifndef SP_ENGINE_GRAPH_H
 #define SP_ENGINE_GRAPH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -106,6 +107,15 @@ SP_MUST_CHECK sp_status sp_node_attr_tensor(const sp_node *node, const char *nam
  */
 SP_MUST_CHECK sp_status sp_node_attr_list(const sp_node *node, const char *name,
 					  sp_attr_kind element, const sp_attr **out, sp_error *err);
+
+/* Where a loop has its variables and what becomes of them among its inputs. */
+typedef struct sp_loop_inputs {
+	size_t variables, results; /* the first of each */
+	size_t count;
+} sp_loop_inputs;
+
+/* False for a node that is no loop. */
+bool sp_node_is_loop(const sp_node *node, sp_loop_inputs *out);
 
 /* Any attribute as it is, or NULL. */
 const sp_attr *sp_node_attr(const sp_node *node, const char *name);

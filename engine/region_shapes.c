@@ -1,9 +1,5 @@
 #include "engine/static_shapes_internal.h"
 
-#include <string.h>
-
-#include "engine/op.h"
-
 /*
  * Loops and branches.  What a variable of a loop is at first is known before the body, what the
  * body gives back only after it; so a loop is gone through until both agree, and each time a
@@ -17,27 +13,6 @@ typedef sp_static_shape shape;
 enum { ALL_LOOSE = 1 << SP_MAX_RANK };
 
 _Static_assert(ALL_LOOSE <= UINT16_MAX, "a bit for each dimension, and one");
-
-/* A loop's variables and what becomes of them, as inputs of its owner. */
-typedef struct loop {
-	size_t variables, results; /* the first of each */
-	size_t count;
-} loop;
-
-static bool is_loop(const sp_node *node, loop *out)
-{
-	size_t inputs = node->input_count;
-
-	if (node->op == NULL || inputs < 3)
-		return false;
-	if (strcmp(node->op->name, "For") == 0)
-		*out = (loop){3, 3 + (inputs - 3) / 2, (inputs - 3) / 2};
-	else if (strstr(node->op->name, "While") != NULL)
-		*out = (loop){0, 1 + (inputs - 1) / 2, (inputs - 1) / 2};
-	else
-		return false;
-	return true;
-}
 
 /* What is left of `first` where `next` comes to it, too. */
 static uint16_t loosened_by(const shape *first, const shape *next)
@@ -87,7 +62,7 @@ void sp_shapes__merged(sp_shape_inference *in, const sp_node *node, shape *out)
 
 /* ------------------------------------------------------------------ owners */
 
-static void leave_loop(sp_shape_inference *in, const sp_node *node, const loop *of,
+static void leave_loop(sp_shape_inference *in, const sp_node *node, const sp_loop_inputs *of,
 		       sp_static_outputs *outputs)
 {
 	for (size_t k = 0; k < of->count; k++) {
@@ -122,13 +97,13 @@ sp_status sp_shapes__infer_owner(sp_shape_inference *in, sp_arena *arena, size_t
 {
 	const sp_node *node = &in->graph->nodes[i];
 	bool loops;
-	loop of;
+	sp_loop_inputs of;
 	size_t count;
 	sp_static_outputs *outputs;
 
 	if (node->input_count == 0)
 		return SP_OK;
-	loops = is_loop(node, &of);
+	loops = sp_node_is_loop(node, &of);
 	count = loops ? of.count : (node->input_count - 1) / node->region_count;
 	outputs = room_for(in, arena, i, count);
 	if (outputs == NULL)

@@ -18,6 +18,16 @@ static void binary(sp_shape_inference *in, const sp_node *node, shape *out)
 	*out = sp_shapes__anew(in, node, sp_shapes__broadcast(in, &a, &b));
 }
 
+/* Of shapes that do not fit, some are answered with one truth. */
+static void compared(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	bool strict;
+
+	if (sp_node_attr_bool(node, "incompatible_shape_error", true, &strict, NULL) == SP_OK &&
+	    strict)
+		binary(in, node, out);
+}
+
 /* TensorFlow's optimizer makes functions of one input of some powers. */
 static void power(sp_shape_inference *in, const sp_node *node, shape *out)
 {
@@ -163,9 +173,19 @@ static void reshape(sp_shape_inference *in, const sp_node *node, shape *out)
 		out->dims[at] = from.dims[from_at];
 }
 
-static void filled(sp_shape_inference *in, const sp_node *node, shape *out)
+static void listed(sp_shape_inference *in, const sp_node *node, shape *out)
 {
-	*out = sp_shapes__from_list(in, node, strcmp(node->op_name, "Fill") == 0 ? 0 : 1);
+	*out = sp_shapes__from_list(in, node, 0);
+}
+
+static void listed_second(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	*out = sp_shapes__from_list(in, node, 1);
+}
+
+static void listed_third(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	*out = sp_shapes__from_list(in, node, 2);
 }
 
 static void expand(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -456,15 +476,19 @@ static void pad(sp_shape_inference *in, const sp_node *node, shape *out)
 static void gather(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape from = sp_shapes__input(in, node, 0), rows = sp_shapes__input(in, node, 1);
+	int64_t batch = sp_shapes__attr_int(node, "batch_dims", 0);
 	int32_t axis = 0;
 
-	if (from.rank < 1 || rows.rank < 0 || sp_shapes__attr_int(node, "batch_dims", 0) != 0 ||
+	if (from.rank < 1 || rows.rank < 0 ||
 	    (node->input_count > 2 && !sp_shapes__axis_of(in, node, 2, from.rank, &axis)))
+		return;
+	batch = batch < 0 ? batch + rows.rank : batch;
+	if (batch < 0 || batch > rows.rank || batch > axis)
 		return;
 	*out = sp_shapes__scalar();
 	for (int32_t i = 0; i < axis; i++)
 		sp_shapes__append(out, from.dims[i]);
-	for (int32_t i = 0; i < rows.rank; i++)
+	for (int32_t i = (int32_t)batch; i < rows.rank; i++)
 		sp_shapes__append(out, rows.dims[i]);
 	for (int32_t i = axis + 1; i < from.rank; i++)
 		sp_shapes__append(out, from.dims[i]);
@@ -541,6 +565,17 @@ static void one_hot(sp_shape_inference *in, const sp_node *node, shape *out)
 		return;
 	*out = from;
 	sp_shapes__append(out, sp_shapes__size_of(in, node, 1));
+}
+
+static void top_k(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape from = sp_shapes__input(in, node, 0);
+
+	if (!sp_shapes__is_known(in, node, &from, out) || from.rank < 1)
+		return;
+	*out = from;
+	out->dims[from.rank - 1] = node->input_count > 1 ? sp_shapes__size_of(in, node, 1)
+							 : sp_shapes__attr_int(node, "k", 0);
 }
 
 static void rank_of(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -652,6 +687,8 @@ static void stacked_elements(sp_shape_inference *in, const sp_node *node, shape 
 /* Sorted by name. */
 static const sp_shape_rule rules[] = {
 	{"Abs", same, false},
+	{"Acos", same, false},
+	{"Acosh", same, false},
 	{"Add", binary, false},
 	{"AddN", all_equal, false},
 	{"AddV2", binary, false},
@@ -659,43 +696,81 @@ static const sp_shape_rule rules[] = {
 	{"Any", reduce, false},
 	{"ArgMax", choose, false},
 	{"ArgMin", choose, false},
+	{"AsString", same, false},
+	{"Asin", same, false},
+	{"Asinh", same, false},
+	{"Atan", same, false},
+	{"Atan2", binary, false},
+	{"Atanh", same, false},
+	{"AvgPool", sp_shapes__pool, false},
+	{"AvgPool3D", sp_shapes__pool, false},
 	{"BatchMatMul", batch_product, false},
 	{"BatchMatMulV2", batch_product, false},
 	{"BatchMatMulV3", batch_product, false},
+	{"BatchToSpaceND", sp_shapes__batch_to_space, false},
+	{"BesselI0e", same, false},
+	{"BesselI1e", same, false},
 	{"BiasAdd", bias_add, false},
-	{"BroadcastTo", filled, false},
+	{"BitwiseAnd", binary, false},
+	{"BitwiseOr", binary, false},
+	{"BitwiseXor", binary, false},
+	{"BroadcastTo", listed_second, false},
+	{"Bucketize", same, false},
 	{"Cast", same, false},
 	{"Ceil", same, false},
 	{"CheckNumerics", same, false},
 	{"ClipByValue", same, false},
+	{"Complex", binary, false},
 	{"Concat", concat, false},
 	{"ConcatV2", concat, false},
 	{"Const", of_value, false},
+	{"Conv2D", sp_shapes__convolution, false},
+	{"Conv2DBackpropInput", sp_shapes__convolution_back, false},
+	{"Conv3D", sp_shapes__convolution, false},
 	{"Cos", same, false},
+	{"Cosh", same, false},
 	{"Cumprod", same, false},
 	{"Cumsum", same, false},
+	{"CumulativeLogsumexp", same, false},
+	{"DepthwiseConv2dNative", sp_shapes__convolution, false},
+	{"Digamma", same, false},
 	{"Div", binary, false},
 	{"DivNoNan", binary, false},
+	{"Einsum", sp_shapes__einsum, false},
 	{"Elu", same, false},
 	{"EnsureShape", ensure, false},
+	{"Equal", compared, false},
 	{"Erf", same, false},
+	{"Erfc", same, false},
+	{"Erfinv", same, false},
 	{"Exp", same, false},
 	{"ExpandDims", expand, false},
 	{"Expm1", same, false},
-	{"Fill", filled, false},
+	{"Fill", listed, false},
 	{"Floor", same, false},
 	{"FloorDiv", binary, false},
 	{"FloorMod", binary, false},
+	{"FusedBatchNorm", sp_shapes__batch_norm, false},
+	{"FusedBatchNormV2", sp_shapes__batch_norm, false},
+	{"FusedBatchNormV3", sp_shapes__batch_norm, false},
 	{"Gather", gather, false},
 	{"GatherNd", gather_nd, false},
 	{"GatherV2", gather, false},
 	{"Greater", binary, false},
 	{"GreaterEqual", binary, false},
 	{"Identity", same, false},
+	{"Igamma", binary, false},
+	{"Igammac", binary, false},
+	{"Inv", same, false},
+	{"IsFinite", same, false},
+	{"IsInf", same, false},
+	{"IsNan", same, false},
 	{"L2Loss", no_dims, false},
 	{"LeakyRelu", same, false},
+	{"LeftShift", binary, false},
 	{"Less", binary, false},
 	{"LessEqual", binary, false},
+	{"Lgamma", same, false},
 	{"Log", same, false},
 	{"Log1p", same, false},
 	{"LogSoftmax", same, false},
@@ -703,20 +778,29 @@ static const sp_shape_rule rules[] = {
 	{"LogicalNot", same, false},
 	{"LogicalOr", binary, false},
 	{"MatMul", matrix_product, false},
+	{"MatrixBandPart", same, false},
 	{"Max", reduce, false},
+	{"MaxPool", sp_shapes__pool, false},
+	{"MaxPool3D", sp_shapes__pool, false},
 	{"Maximum", binary, false},
 	{"Mean", reduce, false},
 	{"Merge", sp_shapes__merged, false},
 	{"Min", reduce, false},
 	{"Minimum", binary, false},
 	{"MirrorPad", pad, false},
+	{"Mod", binary, false},
 	{"Mul", binary, false},
+	{"MulNoNan", binary, false},
+	{"Ndtri", same, false},
 	{"Neg", same, false},
+	{"NextAfter", binary, false},
+	{"NotEqual", compared, false},
 	{"OneHot", one_hot, false},
 	{"OnesLike", same, false},
 	{"Pack", pack, false},
 	{"Pad", pad, false},
 	{"PadV2", pad, false},
+	{"Polygamma", binary, false},
 	{"Pow", power, false},
 	{"PreventGradient", same, false},
 	{"Prod", reduce, false},
@@ -730,8 +814,12 @@ static const sp_shape_rule rules[] = {
 	{"Reshape", reshape, false},
 	{"ReverseSequence", reverse_parts, false},
 	{"ReverseV2", same, false},
+	{"RightShift", binary, false},
+	{"Rint", same, false},
+	{"Roll", same, false},
 	{"Round", same, false},
 	{"Rsqrt", same, false},
+	{"ScatterNd", listed_third, false},
 	{"SegmentMax", segments, false},
 	{"SegmentMean", segments, false},
 	{"SegmentMin", segments, false},
@@ -744,11 +832,13 @@ static const sp_shape_rule rules[] = {
 	{"Sigmoid", same, false},
 	{"Sign", same, false},
 	{"Sin", same, false},
+	{"Sinh", same, false},
 	{"Size", no_dims, false},
 	{"Slice", slice, false},
 	{"Softmax", same, false},
 	{"Softplus", same, false},
 	{"Softsign", same, false},
+	{"SpaceToBatchND", sp_shapes__space_to_batch, false},
 	{"SparseSegmentMean", segments, false},
 	{"SparseSegmentMeanWithNumSegments", counted_segments, false},
 	{"SparseSegmentSqrtN", segments, false},
@@ -756,6 +846,7 @@ static const sp_shape_rule rules[] = {
 	{"SparseSegmentSum", segments, false},
 	{"SparseSegmentSumWithNumSegments", counted_segments, false},
 	{"SparseTensorDenseMatMul", sparse_product, false},
+	{"SparseToDense", listed_second, false},
 	{"Split", split, true},
 	{"Sqrt", same, false},
 	{"Square", same, false},
@@ -763,6 +854,9 @@ static const sp_shape_rule rules[] = {
 	{"Squeeze", squeeze, false},
 	{"StopGradient", same, false},
 	{"StridedSlice", strided_slice, false},
+	{"StringToHashBucketFast", same, false},
+	{"StringToHashBucketStrong", same, false},
+	{"StringToNumber", same, false},
 	{"Sub", binary, false},
 	{"Sum", reduce, false},
 	{"Switch", same, true},
@@ -772,16 +866,27 @@ static const sp_shape_rule rules[] = {
 	{"TensorArrayReadV3", element_of_array, false},
 	{"TensorListGetItem", element_of_list, false},
 	{"TensorListStack", stacked_elements, false},
+	{"TensorScatterAdd", same, false},
+	{"TensorScatterMax", same, false},
+	{"TensorScatterMin", same, false},
+	{"TensorScatterSub", same, false},
+	{"TensorScatterUpdate", same, false},
 	{"Tile", tile, false},
+	{"TopK", top_k, true},
+	{"TopKV2", top_k, true},
 	{"Transpose", transpose, false},
+	{"TruncateDiv", binary, false},
+	{"TruncateMod", binary, false},
 	{"Unpack", unpack, true},
 	{"UnsortedSegmentMax", unsorted_segments, false},
 	{"UnsortedSegmentMin", unsorted_segments, false},
 	{"UnsortedSegmentProd", unsorted_segments, false},
 	{"UnsortedSegmentSum", unsorted_segments, false},
 	{"Xdivy", binary, false},
+	{"Xlog1py", binary, false},
 	{"Xlogy", binary, false},
 	{"ZerosLike", same, false},
+	{"Zeta", binary, false},
 	{"_Argument", sp_shapes__variable, false},
 	{"_Cube", same, false},
 	{"_RowElu", same, false},

@@ -5,9 +5,9 @@
 
 /*
  * The inside of static_shapes: static_shapes.c walks the graph, shape_rules.c (with what its rules
- * share in shape_parts.c) says what shape an operator makes of its inputs, size_lists.c what sizes
- * are in a list that a graph computes of shapes, to make other shapes of it; region_shapes.c knows
- * loops and branches.
+ * share in shape_parts.c, and more of them in shape_windows.c and shape_einsum.c) says what shape
+ * an operator makes of its inputs, size_lists.c what sizes are in a list that a graph computes of
+ * shapes, to make other shapes of it; region_shapes.c knows loops and branches.
  *
  * A list of sizes is kept as the shape it would be, so it has a rank, and names where there are no
  * numbers.
@@ -172,6 +172,17 @@ bool sp_shapes__masked(const sp_node *node, const char *mask, size_t i);
 /* How many of `length` elements the i-th part of a StridedSlice takes, which has slices. */
 int64_t sp_shapes__slice_length(sp_shape_inference *in, const sp_node *node, size_t i,
 				int64_t length);
+
+/* ---------------------------------------- shape_windows.c, shape_einsum.c */
+
+/* Rules. */
+void sp_shapes__convolution(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
+void sp_shapes__convolution_back(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
+void sp_shapes__pool(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
+void sp_shapes__batch_norm(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
+void sp_shapes__space_to_batch(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
+void sp_shapes__batch_to_space(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
+void sp_shapes__einsum(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
 
 /* -------------------------------------------------------- region_shapes.c */
 

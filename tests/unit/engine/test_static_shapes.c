@@ -579,6 +579,178 @@ static void several_ways_agree_as_far_as_they_do(void **state)
 	assert_int_not_equal(name_of("unlike", 0), name_of("m", 0));
 }
 
+#define TEXT(key, value)                                                                     \
+	{                                                                                    \
+		.name = (key), .kind = SP_ATTR_BYTES, .bytes = {(value), sizeof(value) - 1 } \
+	}
+#define INTS(key, ...)                                                                        \
+	{                                                                                     \
+		.name = (key), .kind = SP_ATTR_LIST, .element = SP_ATTR_INT,                  \
+		.count = COUNT(((const int64_t[]){__VA_ARGS__})), .i_list = (const int64_t[]) \
+		{                                                                             \
+			__VA_ARGS__                                                           \
+		}                                                                             \
+	}
+#define ONES INTS("strides", 1, 1, 1, 1)
+
+static const sp_tensor filter = {.dtype = SP_FLOAT,
+				 .shape = {.rank = 4, .dims = {1, 2, 4, 8}},
+				 .count = 64,
+				 .data = numbers};
+static int32_t batch_sizes[] = {-1, 1, 5, 4}, block_1_2[] = {1, 2}, crops[] = {0, 0, 0, 1};
+static const sp_tensor image_shape = {
+	.dtype = SP_INT32, .shape = {.rank = 1, .dims = {4}}, .count = 4, .data = batch_sizes};
+static const sp_tensor block = {
+	.dtype = SP_INT32, .shape = {.rank = 1, .dims = {2}}, .count = 2, .data = block_1_2};
+static const sp_tensor cropped = {
+	.dtype = SP_INT32, .shape = {.rank = 2, .dims = {2, 2}}, .count = 4, .data = crops};
+
+static void windows_are_counted(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		CONST("filter", filter),
+		CONST("image shape", image_shape),
+		CONST("block", block),
+		CONST("crops", cropped),
+		{NODE("image", "Reshape"), INPUTS("x", "image shape")},
+		{NODE("valid", "Conv2D"), INPUTS("image", "filter"),
+		 ATTRS(ONES, TEXT("padding", "VALID"))},
+		{NODE("same", "Conv2D"), INPUTS("image", "filter"),
+		 ATTRS(ONES, TEXT("padding", "SAME"))},
+		{NODE("strided", "Conv2D"), INPUTS("image", "filter"),
+		 ATTRS(INTS("strides", 1, 1, 2, 1), TEXT("padding", "SAME"))},
+		{NODE("dilated", "Conv2D"), INPUTS("image", "filter"),
+		 ATTRS(ONES, INTS("dilations", 1, 1, 3, 1), TEXT("padding", "VALID"))},
+		{NODE("padded", "Conv2D"), INPUTS("image", "filter"),
+		 ATTRS(ONES, INTS("explicit_paddings", 0, 0, 0, 0, 2, 1, 0, 0),
+		       TEXT("padding", "EXPLICIT"))},
+		{NODE("turned", "Conv2D"), INPUTS("image", "filter"),
+		 ATTRS(ONES, TEXT("padding", "SAME"), TEXT("data_format", "NCHW"))},
+		{NODE("of fed", "Conv2D"), INPUTS("x", "filter"),
+		 ATTRS(ONES, TEXT("padding", "SAME"))},
+		{NODE("deep", "DepthwiseConv2dNative"), INPUTS("image", "filter"),
+		 ATTRS(ONES, TEXT("padding", "SAME"))},
+		{NODE("most", "MaxPool"), INPUTS("same"),
+		 ATTRS(INTS("ksize", 1, 1, 3, 1), INTS("strides", 1, 1, 2, 1),
+		       TEXT("padding", "VALID"))},
+		{NODE("mean", "AvgPool"), INPUTS("of fed"),
+		 ATTRS(INTS("ksize", 1, 1, 3, 1), ONES, TEXT("padding", "VALID"))},
+		{NODE("back", "Conv2DBackpropInput"), INPUTS("image shape", "filter", "same"),
+		 ATTRS(ONES, TEXT("padding", "SAME"))},
+		{NODE("normal", "FusedBatchNormV3"), INPUTS("of fed", "bias", "bias", "x", "x"),
+		 ATTRS(TEXT("data_format", "NHWC"))},
+		{NODE("spread", "SpaceToBatchND"), INPUTS("image", "block", "crops")},
+		{NODE("gathered", "BatchToSpaceND"), INPUTS("spread", "block", "crops")},
+		{NODE("end", "IdentityN"),
+		 INPUTS("valid", "same", "strided", "dilated", "padded", "turned", "of fed", "deep",
+			"most", "mean", "back", "normal", "gathered")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_shape("valid", "[?,1,4,8]");
+	assert_shape("same", "[?,1,5,8]");
+	assert_shape("strided", "[?,1,3,8]");
+	assert_shape("dilated", "[?,1,2,8]");
+	assert_shape("padded", "[?,1,7,8]");
+	assert_shape("turned", "?");
+	assert_shape("of fed", "[?,?,?,8]");
+	assert_shape("deep", "[?,1,5,32]");
+	assert_shape("most", "[?,1,2,8]");
+	assert_shape("mean", "[?,?,?,8]");
+	assert_shape("back", "[?,1,5,4]");
+	assert_shape("normal", "[?,?,?,8]");
+	assert_shape("spread", "[?,1,3,4]");
+	assert_shape("gathered", "[?,1,5,4]");
+	assert_int_equal(name_of("same", 0), name_of("image", 0));
+	assert_int_equal(name_of("back", 0), name_of("image", 0));
+	assert_int_equal(name_of("normal", 1), name_of("of fed", 1));
+	assert_int_not_equal(name_of("mean", 2), name_of("of fed", 2));
+	assert_int_not_equal(name_of("gathered", 0), name_of("image", 0));
+}
+
+static void letters_stand_for_dimensions(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		CONST("by 2 by 4", by_2_by_4),
+		{NODE("cube", "Reshape"), INPUTS("x", "by 2 by 4")},
+		{NODE("layer", "Einsum"), INPUTS("cube", "kernel"),
+		 ATTRS(TEXT("equation", "abc,cd->abd"))},
+		{NODE("scores", "Einsum"), INPUTS("cube", "cube"),
+		 ATTRS(TEXT("equation", "bqd,bkd->bqk"))},
+		{NODE("dots", "Einsum"), INPUTS("cube", "kernel"),
+		 ATTRS(TEXT("equation", "...c,cd->...d"))},
+		{NODE("stretched", "Einsum"), INPUTS("cube", "cube"),
+		 ATTRS(TEXT("equation", "...ij,...kj->k...i"))},
+		{NODE("of fed", "Einsum"), INPUTS("x", "kernel"),
+		 ATTRS(TEXT("equation", "abc,cd->abd"))},
+		{NODE("fed dots", "Einsum"), INPUTS("x", "kernel"),
+		 ATTRS(TEXT("equation", "...c,cd->...d"))},
+		{NODE("diagonal", "Einsum"), INPUTS("cube"), ATTRS(TEXT("equation", "abc->c"))},
+		{NODE("too many", "Einsum"), INPUTS("m"), ATTRS(TEXT("equation", "abc->c"))},
+		{NODE("too few", "Einsum"), INPUTS("cube"), ATTRS(TEXT("equation", "a->a"))},
+		{NODE("no such letter", "Einsum"), INPUTS("cube"),
+		 ATTRS(TEXT("equation", "abc->d"))},
+		{NODE("half a dot", "Einsum"), INPUTS("cube"), ATTRS(TEXT("equation", "ab.->."))},
+		{NODE("end", "IdentityN"),
+		 INPUTS("layer", "scores", "dots", "stretched", "of fed", "fed dots", "diagonal",
+			"too many", "too few", "no such letter", "half a dot")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_shape("layer", "[?,2,8]");
+	assert_shape("scores", "[?,2,2]");
+	assert_shape("dots", "[?,2,8]");
+	assert_shape("stretched", "[2,?,2]");
+	assert_shape("of fed", "[?,?,8]");
+	assert_shape("fed dots", "fed");
+	assert_shape("diagonal", "[4]");
+	assert_shape("too many", "?");
+	assert_shape("too few", "?");
+	assert_shape("no such letter", "?");
+	assert_int_equal(name_of("layer", 0), name_of("cube", 0));
+	assert_int_equal(name_of("dots", 0), name_of("cube", 0));
+}
+
+static void what_is_picked_is_as_many_as_asked_for(void **state)
+{
+	const sp_attr loose = {.name = "incompatible_shape_error", .kind = SP_ATTR_BOOL};
+	const sp_node_def nodes[] = {
+		START,
+		CONST("by 2 by 4", by_2_by_4),
+		CONST("3", three),
+		CONST("[3,8]", three_by_8),
+		{NODE("cube", "Reshape"), INPUTS("x", "by 2 by 4")},
+		{NODE("best", "TopKV2"), INPUTS("cube", "3")},
+		{NODE("best of old", "TopK"), INPUTS("cube"), ATTRS(INT("k", 2))},
+		{NODE("rows", "GatherV2"), INPUTS("cube", "m", "1"), ATTRS(INT("batch_dims", 1))},
+		{NODE("no rows", "GatherV2"), INPUTS("cube", "m", "0"),
+		 ATTRS(INT("batch_dims", 1))},
+		{NODE("mask", "NotEqual"), INPUTS("m", "m")},
+		{NODE("any mask", "Equal"), INPUTS("m", "m"), ATTRS(loose)},
+		{NODE("spread", "ScatterNd"), INPUTS("x", "x", "[3,8]")},
+		{NODE("dense", "SparseToDense"), INPUTS("x", "[3,8]", "x", "x")},
+		{NODE("end", "IdentityN"), INPUTS("best", "best of old", "rows", "no rows", "mask",
+						  "any mask", "spread", "dense")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_shape("best", "[?,2,3]");
+	assert_int_equal(sp_static_shape_of(&shapes, (sp_port){sp_number_of("best"), 1}).rank, 3);
+	assert_shape("best of old", "[?,2,2]");
+	assert_shape("rows", "[?,4,4]");
+	assert_shape("no rows", "?");
+	assert_shape("mask", "[?,4]");
+	assert_shape("any mask", "?");
+	assert_shape("spread", "[3,8]");
+	assert_shape("dense", "[3,8]");
+	assert_int_equal(name_of("rows", 0), name_of("cube", 0));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, sp_imported_set_up, sp_imported_tear_down)
@@ -591,6 +763,9 @@ int main(void)
 		TEST(sums_of_parts_are_as_many_as_they_say),
 		TEST(readers_that_demand_a_rank_tell_the_others),
 		TEST(loops_lose_what_their_bodies_do_not_keep),
+		TEST(windows_are_counted),
+		TEST(letters_stand_for_dimensions),
+		TEST(what_is_picked_is_as_many_as_asked_for),
 		TEST(several_ways_agree_as_far_as_they_do),
 		TEST(slices_of_nothing_that_is_there_are_unknown),
 	};
