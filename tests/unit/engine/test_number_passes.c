@@ -1,7 +1,8 @@
 /*
  * Random graphs answer the same with the passes that take over TensorFlow's order of numbers, and
  * the fused operators, as without them.  They are full of what the passes look for: sums and
- * products of constants, of rows and matrices, roots and quotients, and the same thing twice.
+ * products of constants, of rows and matrices, roots and quotients, dense layers, and the same
+ * thing twice.
  */
 #include "tests/support/cmocka.h"
 
@@ -35,13 +36,17 @@ static char names[MOST_NODES][16];
 static const char *inputs[MOST_NODES][3];
 static sp_attr attrs[MOST_NODES][3];
 static sp_node_def nodes[MOST_NODES];
-static bool is_row[MOST_NODES]; /* of WIDTH; others are matrices */
+static bool has_rows[MOST_NODES], is_wide[MOST_NODES]; /* [ROWS, ...], [..., WIDTH] */
 static size_t node_count, first_value;
 static sp_dtype dtype;
 
 static float floats[] = {0.5F, 1, 2, 3, -1};
 static double doubles[] = {0.5, 1, 2, 3, -1};
 static sp_tensor constants[COUNT(floats)];
+static float float_matrix[WIDTH * WIDTH];
+static double double_matrix[WIDTH * WIDTH];
+static sp_tensor matrix = {.shape = {.rank = 2, .dims = {WIDTH, WIDTH}}, .count = WIDTH * WIDTH};
+static sp_tensor bias = {.shape = {.rank = 1, .dims = {WIDTH}}, .count = WIDTH};
 static int32_t shapes[] = {-1, WIDTH, WIDTH, 1};
 static const sp_tensor matrix_shape = {
 	.dtype = SP_INT32, .shape = {.rank = 1, .dims = {2}}, .count = 2, .data = shapes};
@@ -50,8 +55,16 @@ static const sp_tensor row_shape = {
 static const sp_tensor last_axis = {
 	.dtype = SP_INT32, .shape = {.rank = 1, .dims = {1}}, .count = 1, .data = &shapes[3]};
 
+/* Nodes that stand behind the constants. */
+enum { AXIS = COUNT(floats), MATRIX_SHAPE, ROW_SHAPE, MATRIX, BIAS, GIVEN };
+
 /* Inputs are by number; NONE ends them. */
 static const size_t NONE = SIZE_MAX;
+
+#define INT(key, value)                                          \
+	{                                                        \
+		.name = (key), .kind = SP_ATTR_INT, .i = (value) \
+	}
 
 static size_t add(const char *op, size_t a, size_t b)
 {
@@ -67,7 +80,8 @@ static size_t add(const char *op, size_t a, size_t b)
 				 .attr_count = 1};
 	inputs[i][0] = a != NONE ? names[a] : NULL;
 	inputs[i][1] = b != NONE ? names[b] : NULL;
-	is_row[i] = (a == NONE || is_row[a]) && (b == NONE || is_row[b]);
+	has_rows[i] = (a != NONE && has_rows[a]) || (b != NONE && has_rows[b]);
+	is_wide[i] = (a != NONE && is_wide[a]) || (b != NONE && is_wide[b]);
 	return i;
 }
 
@@ -105,7 +119,8 @@ static void repeat(void)
 	memcpy(attrs[i], attrs[of], sizeof(attrs[i]));
 	nodes[i].attr_count = nodes[of].attr_count;
 	nodes[i].input_count = 2;
-	is_row[i] = is_row[of];
+	has_rows[i] = has_rows[of];
+	is_wide[i] = is_wide[of];
 	memcpy(inputs[i], inputs[of], sizeof(inputs[i]));
 	if (below(2) != 0 &&
 	    (strcmp(nodes[i].op, "AddV2") == 0 || strcmp(nodes[i].op, "Mul") == 0)) {
@@ -123,22 +138,75 @@ static size_t positive(void)
 
 static void add_mean(void)
 {
-	size_t of = value(), axis = is_row[of] ? NONE : COUNT(constants), i;
+	size_t of = value(), i;
 
-	if (axis == NONE)
+	if (!has_rows[of])
 		return;
-	i = add("Mean", of, axis);
+	i = add("Mean", of, AXIS);
+	is_wide[i] = false;
 	attrs[i][1] = (sp_attr){.name = "keep_dims", .kind = SP_ATTR_BOOL, .b = true};
 	attrs[i][2] = (sp_attr)TYPE("Tidx", SP_INT32);
 	nodes[i].attr_count = 3;
 	add("Sub", of, i);
 }
 
+/* A dense layer of any parts. */
+static void add_layer(void)
+{
+	size_t of = value(), i;
+
+	if (!has_rows[of] || !is_wide[of])
+		return;
+	i = add("MatMul", of, MATRIX);
+	if (below(2) != 0)
+		i = add("BiasAdd", i, BIAS);
+	if (below(2) != 0)
+		add(below(2) != 0 ? "Relu" : "Elu", i, NONE);
+}
+
+/* What is computed at less cost, or more closely, by another operator. */
+static void add_reducible(void)
+{
+	size_t of = value();
+
+	switch (below(5)) {
+	case 0:
+		add("Pow", add("AddV2", add("Square", of, NONE), 1), constant());
+		return;
+	case 1:
+		add("Sub", add("Exp", add("Tanh", of, NONE), NONE), 1);
+		return;
+	case 2:
+		if (has_rows[of]) /* it takes two dimensions or more */
+			add("Log", add("Softmax", of, NONE), NONE);
+		return;
+	case 3:
+		add("Mul", add("Mul", of, of), of);
+		return;
+	default:
+		add("RealDiv", 1, positive());
+	}
+}
+
+static void add_all(void)
+{
+	size_t a = value(), b = value(), c = value(), i;
+
+	if (has_rows[a] != has_rows[b] || has_rows[b] != has_rows[c] || is_wide[a] != is_wide[b] ||
+	    is_wide[b] != is_wide[c])
+		return;
+	i = add("AddN", a, b);
+	inputs[i][2] = names[c];
+	nodes[i].input_count = 3;
+	attrs[i][1] = (sp_attr)INT("N", 3);
+	nodes[i].attr_count = 2;
+}
+
 static void grow(void)
 {
 	static const char *const pairs[] = {"AddV2", "Sub", "Mul"};
 
-	switch (below(12)) {
+	switch (below(15)) {
 	case 0:
 	case 1:
 	case 2:
@@ -166,6 +234,15 @@ static void grow(void)
 	case 10:
 		add_mean();
 		return;
+	case 11:
+		add_layer();
+		return;
+	case 12:
+		add_reducible();
+		return;
+	case 13:
+		add_all();
+		return;
 	default:
 		repeat();
 	}
@@ -185,6 +262,10 @@ static void make_graph(void)
 	add_constant(&last_axis);
 	add_constant(&matrix_shape);
 	add_constant(&row_shape);
+	matrix.dtype = bias.dtype = dtype;
+	matrix.data = bias.data = dtype == SP_FLOAT ? (void *)float_matrix : (void *)double_matrix;
+	add_constant(&matrix);
+	add_constant(&bias);
 	for (size_t i = 0; i < 3; i++) {
 		size_t x = add("Placeholder", NONE, NONE);
 
@@ -193,9 +274,10 @@ static void make_graph(void)
 	}
 	first_value = node_count;
 	for (size_t i = 0; i < 3; i++) {
-		size_t x = add("Reshape", first_value - 3 + i, first_value - (i < 2 ? 5 : 4));
+		size_t x = add("Reshape", GIVEN + i, i < 2 ? MATRIX_SHAPE : ROW_SHAPE);
 
-		is_row[x] = i == 2;
+		has_rows[x] = i < 2;
+		is_wide[x] = true;
 	}
 	for (size_t steps = 4 + below(MOST_STEPS - 4); steps > 0; steps--)
 		grow();
@@ -280,6 +362,10 @@ static void random_graphs_answer_the_same(void **state)
 static int set_up(void **state)
 {
 	(void)state;
+	for (size_t i = 0; i < WIDTH * WIDTH; i++) {
+		double_matrix[i] = (double)(i % 7) / 8 - 0.25;
+		float_matrix[i] = (float)double_matrix[i];
+	}
 	sp_small_graph_init(&g);
 	return 0;
 }
