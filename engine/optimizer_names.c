@@ -1,6 +1,5 @@
 #include "engine/optimizer_names.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "engine/op.h"
@@ -171,6 +170,12 @@ static const char *name_in(const names *n, const sp_node *reader, uint32_t regio
 const char *sp_optimizer_name_of(const sp_optimizer_names *n, const sp_node *reader, sp_port port)
 {
 	return name_in(n, reader, reader->region, port, 0);
+}
+
+bool sp_optimizer_sees(const sp_optimizer_names *n, const sp_node *reader, sp_port port)
+{
+	return function_around(n, reader->region) ==
+	       function_around(n, n->graph->nodes[port.node].region);
 }
 
 /* ---------------------------------------------------------------------- all */

@@ -1,6 +1,8 @@
 #ifndef SP_ENGINE_OPTIMIZER_NAMES_H
 #define SP_ENGINE_OPTIMIZER_NAMES_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/status.h"
 #include "engine/graph.h"
@@ -39,5 +41,12 @@ SP_MUST_CHECK sp_status sp_optimizer_names_make(sp_optimizer_names *out, const s
 /* What node `reader` calls what it reads: "node", "node:1" of another output; NULL: no memory. */
 const char *sp_optimizer_name_of(const sp_optimizer_names *names, const sp_node *reader,
 				 sp_port port);
+
+/*
+ * Whether the optimizer sees what `reader` reads: not behind the Switch or the Merge by which a
+ * branch or a loop that is a function has it from around.  In graphs from before functions it looks
+ * through an Enter.
+ */
+bool sp_optimizer_sees(const sp_optimizer_names *names, const sp_node *reader, sp_port port);
 
 #endif

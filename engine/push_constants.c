@@ -41,6 +41,21 @@ static sp_dtype dtype_of(const sp_node *node)
 	return dtype;
 }
 
+static bool reads_constant(const pushing *p, const sp_node *node, size_t k)
+{
+	return p->constant[node->inputs[k].node] &&
+	       sp_optimizer_sees(&p->names, node, node->inputs[k]);
+}
+
+/* Whether a node is one itself. */
+static bool is_constant(const pushing *p, const sp_node *node)
+{
+	for (size_t k = 0; k < node->input_count; k++)
+		if (!reads_constant(p, node, k))
+			return false;
+	return sp_node_is_constant(node, p->constant);
+}
+
 /* --------------------------------------------------------------- quotients */
 
 static bool is_quotient(const pushing *p, uint32_t i)
@@ -49,8 +64,8 @@ static bool is_quotient(const pushing *p, uint32_t i)
 	sp_dtype dtype = dtype_of(node);
 
 	return (is_op(node, "RealDiv") || is_op(node, "Div")) && node->op != NULL &&
-	       node->input_count == 2 && !p->fed[i] && !p->constant[node->inputs[0].node] &&
-	       p->constant[node->inputs[1].node] &&
+	       node->input_count == 2 && !p->fed[i] && !reads_constant(p, node, 0) &&
+	       reads_constant(p, node, 1) &&
 	       (dtype == SP_FLOAT || dtype == SP_DOUBLE || dtype == SP_HALF ||
 		dtype == SP_BFLOAT16);
 }
@@ -161,8 +176,8 @@ static bool find_inner(const pushing *p, const sp_node *parent, terms *t)
 	if (parent->op == NULL || parent->input_count != 2 ||
 	    !(is_of_kind(parent, true) || is_of_kind(parent, false)))
 		return false;
-	left = p->constant[parent->inputs[0].node];
-	right = p->constant[parent->inputs[1].node];
+	left = reads_constant(p, parent, 0);
+	right = reads_constant(p, parent, 1);
 	t->c = parent->inputs[left ? 0 : 1];
 	t->inner = parent->inputs[left ? 1 : 0];
 	t->minus_c = right && !is_symmetric(parent);
@@ -178,8 +193,8 @@ static bool find_terms(const pushing *p, const sp_node *parent, terms *t)
 	if (!find_inner(p, parent, t))
 		return false;
 	child = &p->graph->nodes[t->inner.node];
-	left = p->constant[child->inputs[0].node];
-	right = p->constant[child->inputs[1].node];
+	left = reads_constant(p, child, 0);
+	right = reads_constant(p, child, 1);
 	if (left && right)
 		return false;
 	turned = is_symmetric(child) && !left && !right &&
@@ -225,7 +240,7 @@ static sp_status push(pushing *p, uint32_t i, bool *pushed, uint32_t *inner)
 	write(parent, inputs, sums, minus, t.minus_x ? t.inner : t.x, t.minus_x ? t.x : t.inner);
 	minus = t.minus_c != t.minus_y;
 	write(child, inputs + 2, sums, minus, t.minus_c ? t.y : t.c, t.minus_c ? t.c : t.y);
-	p->constant[*inner] = sp_node_is_constant(child, p->constant);
+	p->constant[*inner] = is_constant(p, child);
 	return SP_OK;
 }
 
@@ -263,7 +278,7 @@ static sp_status walk(pushing *p, size_t count)
 		/* What nobody needs may read what others do, and must not change that. */
 		if (p->fed[i] || !p->live[i])
 			continue;
-		p->constant[i] = sp_node_is_constant(&p->graph->nodes[i], p->constant);
+		p->constant[i] = is_constant(p, &p->graph->nodes[i]);
 		if (p->constant[i])
 			continue;
 		if (is_quotient(p, i))

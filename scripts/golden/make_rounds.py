@@ -1,4 +1,5 @@
-"""tf1-rounds, tf2-rounds: sums and products in loops and branches, which TensorFlow's optimizer groups by shapes and by names.
+"""tf1-rounds, tf2-rounds, keras2-rounds, tf2-captured: sums and products in loops and branches, which TensorFlow's optimizer groups by
+shapes and by names.
 
 A matrix product only moves columns, and all else is rounded once wherever it runs: the bits are those of the order on every
 processor.  They are answered as integers.
@@ -65,6 +66,24 @@ class Rounds(tf.Module):
                 "of_input": bits(x * (z + 1.5) / 24.0 * 0.3)}
 
 
+class Captured(tf.Module):
+    """Constants from around a loop and a condition, and some of their own."""
+
+    @tf.function(input_signature=[tf.TensorSpec((None, WIDTH), name="x"), tf.TensorSpec((), tf.int32, name="rounds")])
+    def answer(self, x, rounds):
+        k, half, third = tf.constant(-1.3), tf.constant(0.55), tf.constant(3.3)
+        h = x * 0.7
+        for _ in tf.range(rounds):
+            h = k - (h + x)
+            h = 0.3 * h * k + x
+            h = (0.5 + h + k) / third
+        if rounds > 2:
+            z = (k - (h + x)) + half
+        else:
+            z = (h * 0.3) * k + x
+        return {"h": bits(h), "z": bits(z)}
+
+
 class Normalized(tf.keras.layers.Layer):
     """A cell with normalized gates, but for what is no sum or product."""
 
@@ -94,6 +113,15 @@ def loops_of_functions():
     tf.saved_model.save(module, folder + "/model", signatures=module.answer)
     feeds = [{"x": numbers(rows, WIDTH), "rounds": np.int32(rounds)} for rows, rounds in ((1, 1), (2, 0), (3, 3), (7, 2), (40, 5))]
     finish(folder, feeds)
+
+
+def captured_constants():
+    own = np.random.default_rng(223)
+    folder = case.start("tf2-captured")
+    module = Captured()
+    tf.saved_model.save(module, folder + "/model", signatures=module.answer)
+    finish(folder, [{"x": own.normal(size=(rows, WIDTH)).astype("f4"), "rounds": np.int32(rounds)}
+                    for rows, rounds in ((1, 1), (2, 0), (3, 3), (7, 2), (40, 5))])
 
 
 def cells():
@@ -142,6 +170,7 @@ def main():
     loops_of_functions()
     cells()
     loops_of_graphs()
+    captured_constants()
 
 
 main()
