@@ -4,7 +4,13 @@
 
 #include "engine/op.h"
 
-bool sp_node_is_constant(const sp_node *node, const bool *constant)
+bool sp_node_reads_constant(const sp_optimizer_names *names, const sp_node *node, size_t k,
+			    const bool *constant)
+{
+	return constant[node->inputs[k].node] && sp_optimizer_sees(names, node, node->inputs[k]);
+}
+
+bool sp_node_is_constant(const sp_optimizer_names *names, const sp_node *node, const bool *constant)
 {
 	const unsigned apart = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_TAKES_DEAD |
 			       SP_OP_MAKES_DEAD | SP_OP_PER_REQUEST;
@@ -13,7 +19,7 @@ bool sp_node_is_constant(const sp_node *node, const bool *constant)
 	    node->control_count > SP_MOST_CONTROLS)
 		return false;
 	for (size_t k = 0; k < node->input_count; k++)
-		if (!constant[node->inputs[k].node])
+		if (!sp_node_reads_constant(names, node, k, constant))
 			return false;
 	return node->input_count != 0 || strcmp(node->op_name, "Const") == 0;
 }

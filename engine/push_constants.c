@@ -43,17 +43,7 @@ static sp_dtype dtype_of(const sp_node *node)
 
 static bool reads_constant(const pushing *p, const sp_node *node, size_t k)
 {
-	return p->constant[node->inputs[k].node] &&
-	       sp_optimizer_sees(&p->names, node, node->inputs[k]);
-}
-
-/* Whether a node is one itself. */
-static bool is_constant(const pushing *p, const sp_node *node)
-{
-	for (size_t k = 0; k < node->input_count; k++)
-		if (!reads_constant(p, node, k))
-			return false;
-	return sp_node_is_constant(node, p->constant);
+	return sp_node_reads_constant(&p->names, node, k, p->constant);
 }
 
 /* --------------------------------------------------------------- quotients */
@@ -240,7 +230,7 @@ static sp_status push(pushing *p, uint32_t i, bool *pushed, uint32_t *inner)
 	write(parent, inputs, sums, minus, t.minus_x ? t.inner : t.x, t.minus_x ? t.x : t.inner);
 	minus = t.minus_c != t.minus_y;
 	write(child, inputs + 2, sums, minus, t.minus_c ? t.y : t.c, t.minus_c ? t.c : t.y);
-	p->constant[*inner] = is_constant(p, child);
+	p->constant[*inner] = sp_node_is_constant(&p->names, child, p->constant);
 	return SP_OK;
 }
 
@@ -278,7 +268,7 @@ static sp_status walk(pushing *p, size_t count)
 		/* What nobody needs may read what others do, and must not change that. */
 		if (p->fed[i] || !p->live[i])
 			continue;
-		p->constant[i] = is_constant(p, &p->graph->nodes[i]);
+		p->constant[i] = sp_node_is_constant(&p->names, &p->graph->nodes[i], p->constant);
 		if (p->constant[i])
 			continue;
 		if (is_quotient(p, i))

@@ -19,8 +19,7 @@
  *
  * and likewise all that Add, AddV2 and Sub, or Mul and Div, can make of a constant and an inner
  * operator of two.  Of two inputs of a sum or product x is the one whose name comes first.  A
- * constant sinks as long as it finds such operators below.  One from around a loop or a branch that
- * is a function is none in it: there it comes through a Switch or a Merge.
+ * constant sinks as long as it finds such operators below.
  *
  * More than last bits can hang on this: log(1 - p + 1e-8) of a p of 1 is infinite.
  *

@@ -4,6 +4,7 @@
 
 #include "engine/constants.h"
 #include "engine/op.h"
+#include "engine/optimizer_names.h"
 #include "engine/static_shapes.h"
 
 typedef struct reduction {
@@ -16,6 +17,7 @@ typedef struct reduction {
 	uint32_t *readers; /* [nodes] the first live node that one of these leads to */
 	bool *awaited;     /* [nodes] one of these only waits for it */
 	sp_static_shapes shapes;
+	sp_optimizer_names names;
 	sp_error *err;
 } reduction;
 
@@ -37,11 +39,22 @@ static bool is_reduced(const sp_node *node, sp_dtype *dtype)
 	       (*dtype == SP_FLOAT || *dtype == SP_HALF || *dtype == SP_BFLOAT16);
 }
 
-/* Whether `node` can do without reading `from`: what that waits for, it can wait for itself. */
-static bool can_leave_out(const sp_node *node, const sp_node *from)
+/*
+ * Whether `node` can do without reading `from`: the optimizer sees that, and what it waits for, the
+ * node can wait for itself.
+ */
+static bool can_leave_out(const reduction *r, const sp_node *node, uint32_t from)
 {
-	return from->control_count == 0 ||
-	       (from->control_count <= SP_MOST_CONTROLS && from->region == node->region);
+	const sp_node *left_out = &r->graph->nodes[from];
+
+	return sp_optimizer_sees(&r->names, node, (sp_port){from, 0}) &&
+	       (left_out->control_count == 0 ||
+		(left_out->control_count <= SP_MOST_CONTROLS && left_out->region == node->region));
+}
+
+static bool reads_constant(const reduction *r, const sp_node *node, size_t k)
+{
+	return sp_node_reads_constant(&r->names, node, k, r->constant);
 }
 
 /* The node waits for what a node waits for that it does not read any more. */
@@ -67,6 +80,14 @@ static sp_status take_controls(reduction *r, sp_node *node, uint32_t from)
 	return SP_OK;
 }
 
+/* What is given to a function has its own name by the time that powers are looked at. */
+static const char *name_of_base(const reduction *r, const sp_node *power, sp_port x)
+{
+	return r->fed[x.node] && r->graph->nodes[x.node].region == power->region
+		       ? r->graph->nodes[x.node].name
+		       : sp_optimizer_name_of(&r->names, power, x);
+}
+
 /*
  * Whether c * x^3 is (c x^2) x and not (c x) x^2.  TensorFlow's optimizer sorts x and x^2 by the
  * names that it gives them: c goes to the first if it knows how many dimensions x has, else to the
@@ -75,14 +96,15 @@ static sp_status take_controls(reduction *r, sp_node *node, uint32_t from)
 static sp_status scales_square(reduction *r, const sp_node *cube, bool *out)
 {
 	sp_port x = cube->inputs[0];
-	const char *name = r->graph->nodes[x.node].name, *base = strrchr(cube->name, '/');
-	int scope = base != NULL ? (int)(base + 1 - cube->name) : 0;
+	const char *name = name_of_base(r, cube, x);
+	const char *own = r->names.own[cube - r->graph->nodes], *base = strrchr(own, '/');
+	int scope = base != NULL ? (int)(base + 1 - own) : 0;
 	int32_t rank = sp_static_shape_of(&r->shapes, x).rank;
-	char *square = sp_arena_printf(r->graph->arena,
-				       "%.*sArithmeticOptimizer/ConvertPow__inner_%s", scope,
-				       cube->name, cube->name + scope);
+	char *square = sp_arena_printf(r->names.arena,
+				       "%.*sArithmeticOptimizer/ConvertPow__inner_%s", scope, own,
+				       own + scope);
 
-	if (square == NULL)
+	if (name == NULL || square == NULL)
 		return sp_error_set(r->err, SP_NO_MEMORY, "no memory for the graph");
 	*out = rank != SP_RANK_UNKNOWN && (strcmp(name, square) < 0) == (rank == SP_RANK_OPEN);
 	return SP_OK;
@@ -96,8 +118,8 @@ static sp_status scale_cube(reduction *r, sp_node *node, size_t side)
 	sp_port *inputs;
 	bool square = false;
 
-	if (!is_op(from, "_Cube") || !can_leave_out(node, from) || r->kept[cube] ||
-	    r->edges[cube] != 1 || !r->constant[node->inputs[1 - side].node])
+	if (!is_op(from, "_Cube") || !can_leave_out(r, node, cube) || r->kept[cube] ||
+	    r->edges[cube] != 1 || !reads_constant(r, node, 1 - side))
 		return SP_OK;
 	inputs = sp_arena_array(r->graph->arena, 2, sizeof(*inputs));
 	if (inputs == NULL)
@@ -118,7 +140,7 @@ static const sp_node *behind(const reduction *r, const sp_node *node, size_t sid
 	const sp_node *from = &r->graph->nodes[port.node];
 
 	return !r->fed[port.node] && port.port == 0 && from->input_count == inputs &&
-			       is_op(from, op) && can_leave_out(node, from)
+			       is_op(from, op) && can_leave_out(r, node, port.node)
 		       ? from
 		       : NULL;
 }
@@ -129,7 +151,7 @@ static const sp_tensor *constant_of(const reduction *r, const sp_node *node, sp_
 	const sp_node *from = &r->graph->nodes[port.node];
 	const sp_attr *value = sp_node_attr(from, "value");
 
-	return !r->fed[port.node] && is_op(from, "Const") && can_leave_out(node, from) &&
+	return !r->fed[port.node] && is_op(from, "Const") && can_leave_out(r, node, port.node) &&
 			       value != NULL && value->kind == SP_ATTR_TENSOR
 		       ? value->tensor
 		       : NULL;
@@ -273,7 +295,8 @@ static sp_status look_at_quotient(reduction *r, sp_node *node)
 		replace(node, "Reciprocal", 1);
 		return reroute(r, node, 0, node->inputs[1]);
 	}
-	if (is_op(&r->graph->nodes[root], "Sqrt") && !r->kept[root] && r->edges[root] == 1) {
+	if (is_op(&r->graph->nodes[root], "Sqrt") && !r->kept[root] && r->edges[root] == 1 &&
+	    sp_optimizer_sees(&r->names, node, node->inputs[1])) {
 		replace(&r->graph->nodes[root], "Rsqrt", 1);
 		replace(node, "Mul", 2);
 		if (r->was_power[root])
@@ -308,7 +331,7 @@ static sp_status multiply_transposed(reduction *r, sp_node *node)
 	for (size_t side = batch ? 0 : 1; side < 2; side++) {
 		const sp_node *from = behind(r, node, side, "Transpose", 2);
 
-		if (from == NULL || r->constant[node->inputs[side].node] ||
+		if (from == NULL || reads_constant(r, node, side) ||
 		    !exchanges_inner(r, node, from))
 			continue;
 		SP_TRY(take_controls(r, node, node->inputs[side].node));
@@ -369,7 +392,7 @@ static sp_status look_at_bias(reduction *r, const sp_node *bias)
 	bool transposed;
 
 	if (waits(r, (uint32_t)(bias - r->graph->nodes)) || product == NULL ||
-	    !is_op(product, "MatMul") || r->constant[bias->inputs[0].node] ||
+	    !is_op(product, "MatMul") || reads_constant(r, bias, 0) ||
 	    sp_node_attr_bool(product, "transpose_a", false, &transposed, NULL) != SP_OK ||
 	    transposed || sp_node_attr(product, SP_BIASED_PRODUCT) != NULL)
 		return SP_OK;
@@ -415,7 +438,7 @@ static sp_status look_at_float(reduction *r, sp_node *node, bool *done)
 		return look_at_bias(r, node);
 	if (is_op(node, "Elu"))
 		look_at_elu(r, node);
-	if (is_quotient(node) && node->input_count == 2 && !r->constant[node->inputs[1].node])
+	if (is_quotient(node) && node->input_count == 2 && !reads_constant(r, node, 1))
 		return look_at_quotient(r, node);
 	*done = false;
 	return SP_OK;
@@ -435,13 +458,13 @@ static sp_status look_at(reduction *r, sp_node *node)
 		return SP_OK;
 	for (size_t side = 0; side < 2 && is_op(node, "Mul"); side++)
 		SP_TRY(scale_cube(r, node, side));
-	if (r->constant[node->inputs[0].node] || !r->constant[node->inputs[1].node])
+	if (reads_constant(r, node, 0) || !reads_constant(r, node, 1))
 		return SP_OK;
 	if (is_op(node, "Pow")) {
 		uint32_t exponent = node->inputs[1].node;
 
 		power = sp_power_op(&r->graph->nodes[exponent]);
-		if (power == NULL || !can_leave_out(node, &r->graph->nodes[exponent]))
+		if (power == NULL || !can_leave_out(r, node, exponent))
 			return SP_OK;
 		replace(node, power, 1);
 		r->was_power[node - r->graph->nodes] = true;
@@ -480,7 +503,7 @@ static sp_status walk(reduction *r)
 		/* What nobody needs may read what others do, and must not change that. */
 		if (r->fed[i] || !r->live[i])
 			continue;
-		r->constant[i] = sp_node_is_constant(node, r->constant);
+		r->constant[i] = sp_node_is_constant(&r->names, node, r->constant);
 		SP_TRY(look_at(r, node));
 	}
 	return SP_OK;
@@ -505,6 +528,8 @@ sp_status sp_graph_reduce_strength(sp_graph *graph, const bool *fed, const bool 
 	    r.readers != NULL && r.awaited != NULL) {
 		count_edges(&r);
 		status = sp_static_shapes_infer(graph, fed, scratch, &r.shapes, err);
+		if (status == SP_OK)
+			status = sp_optimizer_names_make(&r.names, graph, scratch, err);
 		if (status == SP_OK)
 			status = walk(&r);
 	} else {

@@ -27,10 +27,11 @@ static uint16_t loosened_by(const shape *first, const shape *next)
 	return loose;
 }
 
+/* Where TensorFlow knows nothing of one it knows nothing of what comes together with it. */
 static shape without(sp_shape_inference *in, shape of, uint16_t loose)
 {
 	if (of.rank < 0 || loose >= ALL_LOOSE)
-		return sp_shapes__unknown();
+		return of.rank == SP_RANK_OPEN ? of : sp_shapes__unknown();
 	for (int32_t i = 0; i < of.rank; i++)
 		if ((loose >> i & 1) != 0)
 			of.dims[i] = sp_shapes__new_name(in);

@@ -81,7 +81,24 @@ class Captured(tf.Module):
             z = (k - (h + x)) + half
         else:
             z = (h * 0.3) * k + x
-        return {"h": bits(h), "z": bits(z)}
+        return {"h": bits(h), "z": bits(z), **self.reduced(x, h, rounds)}
+
+    def reduced(self, x, h, rounds):
+        """Of numbers so small that Log1p and Expm1 answer them, and the logarithm and the exponential nothing."""
+        one, three = tf.constant(1.0), tf.constant(3.0)
+        cube = logarithm = exponential = x * 1e-9
+        for _ in tf.range(rounds):
+            cube = tf.pow(cube + x, three) * 1e-3
+            logarithm = tf.math.log(logarithm + 1.0) + x * 1e-9
+            exponential = (tf.exp(exponential) - one) + x * 1e-9
+        if rounds > 1:
+            scaled = 0.1 * tf.pow(h, 3.0) * one + x
+            either = tf.math.log(x * 1e-9 + one)
+        else:
+            scaled = tf.pow(h, three) * 0.1
+            either = tf.exp(x * 1e-9) - 1.0
+        return {"cube": bits(cube), "logarithm": logarithm * 1e9, "exponential": exponential * 1e9,
+                "scaled": bits(scaled), "given": bits(0.1 * tf.pow(x, 3.0) + x), "either": either * 1e9}
 
 
 class Normalized(tf.keras.layers.Layer):
