@@ -217,15 +217,24 @@ static int64_t block_padding(sp_shape_inference *in, const block *b, int32_t i)
 			       sp_tensor_index(b->paddings, 2 * (size_t)i + 1));
 }
 
-void sp_shapes__space_to_batch(sp_shape_inference *in, const sp_node *node, shape *out)
+/* False if the block does not fit; else *out is what is to be changed. */
+static bool enter_block(sp_shape_inference *in, const sp_node *node, block *b, shape *out)
 {
 	shape from = sp_shapes__input(in, node, 0);
+
+	if (!sp_shapes__is_known(in, node, &from, out) || !find_block(in, node, b) ||
+	    from.rank <= b->rank)
+		return false;
+	*out = from;
+	return true;
+}
+
+void sp_shapes__space_to_batch(sp_shape_inference *in, const sp_node *node, shape *out)
+{
 	block b;
 
-	if (!sp_shapes__is_known(in, node, &from, out) || !find_block(in, node, &b) ||
-	    from.rank <= b.rank)
+	if (!enter_block(in, node, &b, out))
 		return;
-	*out = from;
 	for (int32_t i = 0; i < b.rank; i++) {
 		int64_t size = block_size(in, &b, i), *length = &out->dims[i + 1];
 
@@ -239,13 +248,10 @@ void sp_shapes__space_to_batch(sp_shape_inference *in, const sp_node *node, shap
 
 void sp_shapes__batch_to_space(sp_shape_inference *in, const sp_node *node, shape *out)
 {
-	shape from = sp_shapes__input(in, node, 0);
 	block b;
 
-	if (!sp_shapes__is_known(in, node, &from, out) || !find_block(in, node, &b) ||
-	    from.rank <= b.rank)
+	if (!enter_block(in, node, &b, out))
 		return;
-	*out = from;
 	for (int32_t i = 0; i < b.rank; i++) {
 		int64_t size = block_size(in, &b, i), *length = &out->dims[i + 1];
 

@@ -35,6 +35,30 @@
 		.name = (key), .kind = SP_ATTR_TENSOR, .tensor = (value) \
 	}
 
+#define FUNCTION(key, function)                                         \
+	{                                                               \
+		.name = (key), .kind = SP_ATTR_FUNC, .text = (function) \
+	}
+
+/*
+ * A function of the first `count` of the caller's `arguments`, which name what it returns, too:
+ *
+ *     static const sp_arg_def arguments[] = {{"a", SP_INT32}, {"b", SP_INT32}};
+ *     BODY("next", 2, nodes, {"a", "sum:z:0"})
+ */
+#define BODY(function, count, node_list, ...) \
+	BODY_OF(function, count, node_list, COUNT(node_list), __VA_ARGS__)
+#define BODY_OF(function, count, node_list, number, ...)                                        \
+	{                                                                                       \
+		.name = (function), .inputs = arguments, .input_count = (count),                \
+		.outputs = arguments,                                                           \
+		.output_count = COUNT(((const sp_named_ref[]){__VA_ARGS__})),                   \
+		.nodes = (node_list), .node_count = (number), .returns = (const sp_named_ref[]) \
+		{                                                                               \
+			__VA_ARGS__                                                             \
+		}                                                                               \
+	}
+
 /* One version of a model around a graph: what a graph's runs share. */
 typedef struct sp_small_graph {
 	sp_arena *arena;

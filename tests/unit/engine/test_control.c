@@ -29,10 +29,6 @@ static int tear_down(void **state)
 
 #define COMPILE(nodes, ...) sp_small_graph_compile(&g, nodes, COUNT(nodes), &(sp_ends){__VA_ARGS__})
 
-#define FUNCTION(key, function)                                         \
-	{                                                               \
-		.name = (key), .kind = SP_ATTR_FUNC, .text = (function) \
-	}
 #define BRANCHES(...)                                                              \
 	{                                                                          \
 		.name = "branches", .kind = SP_ATTR_LIST, .element = SP_ATTR_FUNC, \
@@ -44,18 +40,7 @@ static int tear_down(void **state)
 	}
 #define LOOP(cond, body) FUNCTION("cond", cond), FUNCTION("body", body)
 
-/* A function of int32 scalars: arguments a, b, ...; returns by reference. */
-#define BODY(function, argument_count, node_list, ...)                                    \
-	{                                                                                 \
-		.name = (function), .inputs = arguments, .input_count = (argument_count), \
-		.outputs = arguments,                                                     \
-		.output_count = COUNT(((const sp_named_ref[]){__VA_ARGS__})),             \
-		.nodes = (node_list), .node_count = COUNT(node_list),                     \
-		.returns = (const sp_named_ref[])                                         \
-		{                                                                         \
-			__VA_ARGS__                                                       \
-		}                                                                         \
-	}
+/* Functions of int32 scalars. */
 static const sp_arg_def arguments[] = {
 	{"a", SP_INT32}, {"b", SP_INT32}, {"c", SP_INT32}, {"d", SP_INT32}};
 

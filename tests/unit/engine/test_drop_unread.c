@@ -6,29 +6,10 @@
 #include "engine/drop_unread.h"
 #include "tests/support/imported_graph.h"
 
-/* A function of int32 scalars a, b, c, d. */
+/* Functions of int32 scalars. */
 static const sp_arg_def arguments[] = {
 	{"a", SP_INT32}, {"b", SP_INT32}, {"c", SP_INT32}, {"d", SP_INT32}};
 
-#define BODY(function, count, node_list, ...)                                    \
-	{                                                                        \
-		.name = (function), .inputs = arguments, .input_count = (count), \
-		.outputs = arguments,                                            \
-		.output_count = COUNT(((const sp_named_ref[]){__VA_ARGS__})),    \
-		.nodes = (node_list), .node_count = COUNT(node_list),            \
-		.returns = (const sp_named_ref[])                                \
-		{                                                                \
-			__VA_ARGS__                                              \
-		}                                                                \
-	}
-#define RETURN(name, ref) \
-	{                 \
-		name, ref \
-	}
-#define FUNCTION(key, function)                                         \
-	{                                                               \
-		.name = (key), .kind = SP_ATTR_FUNC, .text = (function) \
-	}
 #define INT32_INPUT ATTRS(TYPE("dtype", SP_INT32))
 
 static const sp_node_def branch_nodes[] = {
@@ -46,12 +27,12 @@ static const sp_node_def next_nodes[] = {
 	{NODE("of d", "Neg"), INPUTS("d")},
 };
 static const sp_function_def functions[] = {
-	BODY("branch", 2, branch_nodes, RETURN("a", "square:y:0"), RETURN("b", "sum:z:0"),
-	     RETURN("c", "product:z:0")),
-	BODY("pick", 2, pick_nodes, RETURN("a", "second:output:0"), RETURN("b", "first:output:0")),
-	BODY("less", 4, less_nodes, RETURN("a", "less:z:0")),
-	BODY("next", 4, next_nodes, RETURN("a", "next:z:0"), RETURN("b", "of b:z:0"),
-	     RETURN("c", "of c:z:0"), RETURN("d", "of d:y:0")),
+	BODY("branch", 2, branch_nodes, {"a", "square:y:0"}, {"b", "sum:z:0"},
+	     {"c", "product:z:0"}),
+	BODY("pick", 2, pick_nodes, {"a", "second:output:0"}, {"b", "first:output:0"}),
+	BODY("less", 4, less_nodes, {"a", "less:z:0"}),
+	BODY("next", 4, next_nodes, {"a", "next:z:0"}, {"b", "of b:z:0"}, {"c", "of c:z:0"},
+	     {"d", "of d:y:0"}),
 };
 
 #define START                                                      \

@@ -26,23 +26,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-#define FUNCTION(key, function)                                         \
-	{                                                               \
-		.name = (key), .kind = SP_ATTR_FUNC, .text = (function) \
-	}
-
-/* A function of int32 scalars a, b; returns by reference. */
-#define BODY(function, argument_count, node_list, node_number, ...)                       \
-	{                                                                                 \
-		.name = (function), .inputs = arguments, .input_count = (argument_count), \
-		.outputs = arguments,                                                     \
-		.output_count = COUNT(((const sp_named_ref[]){__VA_ARGS__})),             \
-		.nodes = (node_list), .node_count = (node_number),                        \
-		.returns = (const sp_named_ref[])                                         \
-		{                                                                         \
-			__VA_ARGS__                                                       \
-		}                                                                         \
-	}
+/* Functions of int32 scalars. */
 static const sp_arg_def arguments[] = {{"a", SP_INT32}, {"b", SP_INT32}};
 
 static const int64_t first_dimension[] = {0};
@@ -104,9 +88,9 @@ static void functions_call_functions(void **state)
 		 ATTRS(FUNCTION("f", "twice"))},
 		{NODE("difference", "Sub"), INPUTS("doubled:output:0", "turned:a:0")}};
 	const sp_function_def functions[] = {
-		BODY("twice", 1, twice, 1, {"a", "sum:z:0"}),
-		BODY("pass", 2, pass, 1, {"a", "both:output:0"}, {"b", "both:output:1"}),
-		BODY("f", 2, f, 3, {"a", "difference:z:0"})};
+		BODY("twice", 1, twice, {"a", "sum:z:0"}),
+		BODY("pass", 2, pass, {"a", "both:output:0"}, {"b", "both:output:1"}),
+		BODY("f", 2, f, {"a", "difference:z:0"})};
 	int32_t x[] = {5, 1, 4, 1};
 
 	(void)state;
@@ -121,9 +105,9 @@ static void a_result_may_be_an_argument_or_a_constant(void **state)
 	sp_tensor number = {.dtype = SP_INT32, .count = 1, .data = &seven};
 	const sp_node_def f[] = {
 		{NODE("seven", "Const"), ATTRS(TYPE("dtype", SP_INT32), TENSOR("value", &number))}};
-	const sp_function_def first = BODY("f", 2, f, 1, {"a", "a"});
-	const sp_function_def last = BODY("f", 2, f, 1, {"a", "b"});
-	const sp_function_def constant = BODY("f", 2, f, 1, {"a", "seven:output:0"});
+	const sp_function_def first = BODY("f", 2, f, {"a", "a"});
+	const sp_function_def last = BODY("f", 2, f, {"a", "b"});
+	const sp_function_def constant = BODY("f", 2, f, {"a", "seven:output:0"});
 	int32_t x[] = {5, 1, 4};
 
 	(void)state;
@@ -138,9 +122,9 @@ static void a_result_may_be_an_argument_or_a_constant(void **state)
 static void functions_that_are_not_there_are_refused(void **state)
 {
 	const sp_node_def sum[] = {{NODE("sum", "AddV2"), INPUTS("a", "b")}};
-	const sp_function_def other = BODY("other", 2, sum, 1, {"a", "sum:z:0"});
-	const sp_function_def one = BODY("f", 1, sum, 1, {"a", "a"});
-	const sp_function_def two = BODY("f", 2, sum, 1, {"a", "sum:z:0"}, {"b", "b"});
+	const sp_function_def other = BODY("other", 2, sum, {"a", "sum:z:0"});
+	const sp_function_def one = BODY("f", 1, sum, {"a", "a"});
+	const sp_function_def two = BODY("f", 2, sum, {"a", "sum:z:0"}, {"b", "b"});
 
 	(void)state;
 	refused(&other, 1, "'reducer' names no function");
@@ -154,11 +138,11 @@ static void references_that_lead_nowhere_are_refused(void **state)
 	const sp_node_def lost[] = {{NODE("sum", "AddV2"), INPUTS("a", "c")}};
 	static const char *const wrong[] = {
 		"c", "sum:z:1", "sum:z:99999999999", "sum:z:", "sum:", ":", "", "sum:z:-1"};
-	const sp_function_def lost_operand = BODY("f", 2, lost, 1, {"a", "sum:z:0"});
+	const sp_function_def lost_operand = BODY("f", 2, lost, {"a", "sum:z:0"});
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(wrong); i++) {
-		const sp_function_def f = BODY("f", 2, sum, 1, {"a", wrong[i]});
+		const sp_function_def f = BODY("f", 2, sum, {"a", wrong[i]});
 
 		refused(&f, 1, "is not a reference to a value");
 	}
@@ -181,12 +165,12 @@ static void what_is_not_of_scalars_is_refused_by_name(void **state)
 		{NODE("real", "Cast"), INPUTS("a"), ATTRS(TYPE("DstT", SP_FLOAT))}};
 	const sp_node_def own[] = {{NODE("own", "_Cube"), INPUTS("a")}};
 	const sp_node_def quotient[] = {{NODE("quotient", "FloorDiv"), INPUTS("a", "b")}};
-	const sp_function_def functions[] = {BODY("f", 2, sum, 1, {"a", "all:output:0"}),
-					     BODY("f", 2, vector, 2, {"a", "sum:z:0"}),
-					     BODY("f", 2, wide, 2, {"a", "wide:output:0"}),
-					     BODY("f", 2, real, 1, {"a", "real:y:0"}),
-					     BODY("f", 2, own, 1, {"a", "own:y:0"}),
-					     BODY("f", 2, quotient, 1, {"a", "quotient:z:0"})};
+	const sp_function_def functions[] = {BODY("f", 2, sum, {"a", "all:output:0"}),
+					     BODY("f", 2, vector, {"a", "sum:z:0"}),
+					     BODY("f", 2, wide, {"a", "wide:output:0"}),
+					     BODY("f", 2, real, {"a", "real:y:0"}),
+					     BODY("f", 2, own, {"a", "own:y:0"}),
+					     BODY("f", 2, quotient, {"a", "quotient:z:0"})};
 	static const char *const words[] = {"'all' (Sum)",          "'sum' (AddV2)",
 					    "'wide' (BroadcastTo)", "returns DT_FLOAT",
 					    "'own' (_Cube)",        "'quotient' (FloorDiv)"};
@@ -202,10 +186,10 @@ static void circles_are_refused(void **state)
 				     {NODE("two", "AddV2"), INPUTS("b", "one:z:0")}};
 	const sp_node_def itself[] = {{NODE("call", "f"), INPUTS("a", "b")}};
 	const sp_node_def other[] = {{NODE("call", "h"), INPUTS("a", "b")}};
-	const sp_function_def nodes = BODY("f", 2, round, 2, {"a", "two:z:0"});
-	const sp_function_def call = BODY("f", 2, itself, 1, {"a", "call:a:0"});
-	const sp_function_def calls[] = {BODY("f", 2, other, 1, {"a", "call:a:0"}),
-					 BODY("h", 2, itself, 1, {"a", "call:a:0"})};
+	const sp_function_def nodes = BODY("f", 2, round, {"a", "two:z:0"});
+	const sp_function_def call = BODY("f", 2, itself, {"a", "call:a:0"});
+	const sp_function_def calls[] = {BODY("f", 2, other, {"a", "call:a:0"}),
+					 BODY("h", 2, itself, {"a", "call:a:0"})};
 
 	(void)state;
 	refused(&nodes, 1, "is part of a cycle");
@@ -261,8 +245,8 @@ static void long_chains_are_refused(void **state)
 					 .input_count = 1};
 	}
 	for (int length = 10; length <= LENGTH; length += LENGTH - 10) {
-		const sp_function_def f = BODY("f", 2, nodes, (size_t)length,
-					       {"a", references[length - 1]});
+		const sp_function_def f = BODY_OF("f", 2, nodes, (size_t)length,
+						  {"a", references[length - 1]});
 
 		if (length == 10)
 			assert_ok(compile(&f, 1), &g.err);
