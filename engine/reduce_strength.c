@@ -207,7 +207,7 @@ static sp_status take_log1p(reduction *r, sp_node *node, const sp_node *sum, siz
 
 /*
  * Whether TensorFlow's optimizer joins the logarithm with the function of one number that alone
- * takes it before it looks for a softmax.
+ * takes it before it looks at what is behind.
  */
 static bool is_joined(const reduction *r, const sp_node *log)
 {
@@ -232,8 +232,9 @@ static sp_status look_at_log(reduction *r, sp_node *node)
 	static const char *const sums[] = {"AddV2", "Add"};
 	const sp_node *from = behind(r, node, 0, "Softmax", 1);
 
-	if (from != NULL && !r->kept[node->inputs[0].node] && r->edges[node->inputs[0].node] == 1 &&
-	    !is_joined(r, node)) {
+	if (is_joined(r, node))
+		return SP_OK;
+	if (from != NULL && !r->kept[node->inputs[0].node] && r->edges[node->inputs[0].node] == 1) {
 		SP_TRY(take_controls(r, node, node->inputs[0].node));
 		replace(node, "LogSoftmax", 1);
 		return reroute(r, node, 0, from->inputs[0]);

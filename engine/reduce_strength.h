@@ -39,7 +39,10 @@
  *
  * but for 1 / x, Log(x + 1) and Exp(x) - 1 of an x of which only a request says how many dimensions
  * it has (static_shapes.h; of the last two other readers of x may say it), for a softmax that
- * others read, and for its logarithm where another function of one number alone reads that.
+ * others read, and for a logarithm that another function of one number alone reads.
+ *
+ * What comes from around a loop or a branch that is a function is seen by none of these
+ * (sp_optimizer_sees()).
  *
  * It also takes a common factor out of a sum (p x + q x) where it can tell that the shapes are the
  * same; that is left as it is, and a last bit can be another: 2^-11 in half, 2^-8 in bfloat16.

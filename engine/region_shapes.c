@@ -9,29 +9,39 @@
 
 typedef sp_static_shape shape;
 
-/* Not even the number of dimensions stays. */
-enum { ALL_LOOSE = 1 << SP_MAX_RANK };
+/*
+ * Not even the number of dimensions stays; TensorFlow knows nothing either, where it does not know
+ * one of the two or knows that they differ; and what is given up because it does not settle.
+ */
+enum { ALL_LOOSE = 1 << SP_MAX_RANK, NOW_OPEN = ALL_LOOSE << 1, GIVEN_UP = UINT16_MAX };
 
-_Static_assert(ALL_LOOSE <= UINT16_MAX, "a bit for each dimension, and one");
+_Static_assert(NOW_OPEN < UINT16_MAX, "a bit for each dimension, and two");
 
-/* What is left of `first` where `next` comes to it, too. */
+/* What `first` loses where `next` comes to it, too. */
 static uint16_t loosened_by(const shape *first, const shape *next)
 {
 	uint16_t loose = 0;
 
-	if (first->rank < 0 || first->rank != next->rank)
-		return ALL_LOOSE;
+	if (first->rank != SP_RANK_OPEN && next->rank == SP_RANK_OPEN)
+		return NOW_OPEN;
+	if (first->rank < 0)
+		return 0;
+	if (first->rank != next->rank)
+		return next->rank == SP_RANK_UNKNOWN ? ALL_LOOSE : NOW_OPEN;
 	for (int32_t i = 0; i < first->rank; i++)
 		if (first->dims[i] != next->dims[i])
 			loose |= (uint16_t)(1 << i);
 	return loose;
 }
 
-/* Where TensorFlow knows nothing of one it knows nothing of what comes together with it. */
-static shape without(sp_shape_inference *in, shape of, uint16_t loose)
+static shape without(sp_shape_inference *in, const sp_node *node, shape of, uint16_t loose)
 {
-	if (of.rank < 0 || loose >= ALL_LOOSE)
-		return of.rank == SP_RANK_OPEN ? of : sp_shapes__unknown();
+	if (loose == GIVEN_UP)
+		return sp_shapes__unknown();
+	if ((loose & NOW_OPEN) != 0 && of.rank != SP_RANK_OPEN)
+		return sp_shapes__open(in, node);
+	if ((loose & ALL_LOOSE) != 0 && of.rank >= 0)
+		return sp_shapes__unknown();
 	for (int32_t i = 0; i < of.rank; i++)
 		if ((loose >> i & 1) != 0)
 			of.dims[i] = sp_shapes__new_name(in);
@@ -40,7 +50,7 @@ static shape without(sp_shape_inference *in, shape of, uint16_t loose)
 
 void sp_shapes__variable(sp_shape_inference *in, const sp_node *node, shape *out)
 {
-	*out = without(in, sp_shapes__input(in, node, 0), in->loose[node - in->graph->nodes]);
+	*out = without(in, node, sp_shapes__input(in, node, 0), in->loose[node - in->graph->nodes]);
 }
 
 /* Input k of a node and all of every `step`-th behind it. */
@@ -51,7 +61,7 @@ static shape merge_from(sp_shape_inference *in, const sp_node *node, size_t k, s
 	for (k += step; k < node->input_count; k += step) {
 		shape other = sp_shapes__input(in, node, k);
 
-		all = without(in, all, loosened_by(&all, &other));
+		all = without(in, node, all, loosened_by(&all, &other));
 	}
 	return all;
 }
@@ -70,7 +80,7 @@ static void leave_loop(sp_shape_inference *in, const sp_node *node, const sp_loo
 		uint16_t *loose = &in->loose[node->inputs[of->variables + k].node];
 		shape held = sp_shapes__input(in, node, of->variables + k);
 		shape result = sp_shapes__input(in, node, of->results + k);
-		uint16_t more = held.rank < 0 ? 0 : loosened_by(&held, &result);
+		uint16_t more = loosened_by(&held, &result);
 
 		/* What has a name of its own never is the body's: it stays loose. */
 		if ((more & ~*loose) != 0) {
@@ -120,5 +130,6 @@ sp_status sp_shapes__infer_owner(sp_shape_inference *in, sp_arena *arena, size_t
 
 void sp_shapes__forget_variables(sp_shape_inference *in)
 {
-	memset(in->loose, 0xff, in->graph->node_count * sizeof(*in->loose));
+	for (size_t i = 0; i < in->graph->node_count; i++)
+		in->loose[i] = GIVEN_UP;
 }

@@ -20,7 +20,7 @@
  *
  * A variable of a loop has the shape that it begins with, as far as the body gives it back; of a
  * dimension that it does not, it has a name of its own.  The same goes for what several branches
- * make.
+ * make.  TensorFlow's optimizer knows nothing where it knows nothing of one of them.
  */
 enum {
 	SP_RANK_UNKNOWN =

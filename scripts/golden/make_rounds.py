@@ -87,18 +87,21 @@ class Captured(tf.Module):
         """Of numbers so small that Log1p and Expm1 answer them, and the logarithm and the exponential nothing."""
         one, three = tf.constant(1.0), tf.constant(3.0)
         cube = logarithm = exponential = x * 1e-9
+        opened = tf.zeros([tf.shape(x)[0], WIDTH])
         for _ in tf.range(rounds):
             cube = tf.pow(cube + x, three) * 1e-3
             logarithm = tf.math.log(logarithm + 1.0) + x * 1e-9
             exponential = (tf.exp(exponential) - one) + x * 1e-9
+            opened = tf.math.log(opened + 1.0) + x * 1e-9
         if rounds > 1:
             scaled = 0.1 * tf.pow(h, 3.0) * one + x
             either = tf.math.log(x * 1e-9 + one)
         else:
             scaled = tf.pow(h, three) * 0.1
             either = tf.exp(x * 1e-9) - 1.0
-        return {"cube": bits(cube), "logarithm": logarithm * 1e9, "exponential": exponential * 1e9,
-                "scaled": bits(scaled), "given": bits(0.1 * tf.pow(x, 3.0) + x), "either": either * 1e9}
+        joined = tf.tanh(tf.math.log(tf.matmul(x * 1e-9, turn(1)) + 1.0))
+        return {"cube": bits(cube), "logarithm": logarithm * 1e9, "exponential": exponential * 1e9, "opened": opened * 1e9,
+                "scaled": bits(scaled), "given": bits(0.1 * tf.pow(x, 3.0) + x), "either": either * 1e9, "joined": joined * 1e9}
 
 
 class Normalized(tf.keras.layers.Layer):
