@@ -172,6 +172,15 @@ const char *sp_optimizer_name_of(const sp_optimizer_names *n, const sp_node *rea
 	return name_in(n, reader, reader->region, port, 0);
 }
 
+const char *sp_optimizer_first_name_of(const sp_optimizer_names *n, const sp_node *reader, size_t k)
+{
+	uint32_t given = sp_node_given(reader, k);
+
+	if (given == SP_NOT_GIVEN)
+		return sp_optimizer_name_of(n, reader, reader->inputs[k]);
+	return sp_arena_printf(n->arena, "Func/input/_%08u", given);
+}
+
 bool sp_optimizer_sees(const sp_optimizer_names *n, const sp_node *reader, sp_port port)
 {
 	return function_around(n, reader->region) ==

@@ -43,6 +43,13 @@ const char *sp_optimizer_name_of(const sp_optimizer_names *names, const sp_node 
 				 sp_port port);
 
 /*
+ * What it calls input k in the optimizer's first passes, in which all that a function was given,
+ * a branch and a loop's body too, still has a node of its own: "Func/input/_3".
+ */
+const char *sp_optimizer_first_name_of(const sp_optimizer_names *names, const sp_node *reader,
+				       size_t k);
+
+/*
  * Whether the optimizer sees what `reader` reads: not behind the Switch or the Merge by which a
  * branch or a loop that is a function has it from around.  In graphs from before functions it looks
  * through an Enter.

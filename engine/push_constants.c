@@ -67,13 +67,16 @@ static sp_status take_reciprocal(pushing *p, uint32_t i)
 	uint32_t at = (uint32_t)p->graph->node_count;
 	sp_node *node = &p->graph->nodes[i], *reciprocal = &p->graph->nodes[at];
 	sp_port *inputs = sp_arena_array(arena, 3, sizeof(*inputs));
+	uint32_t *given = sp_arena_array(arena, 2, sizeof(*given));
 	char *name = sp_arena_printf(arena, "%s/reciprocal", node->name);
 
-	if (inputs == NULL || name == NULL)
+	if (inputs == NULL || given == NULL || name == NULL)
 		return no_memory(p->err);
 	inputs[0] = node->inputs[0];
 	inputs[1] = (sp_port){at, 0};
 	inputs[2] = node->inputs[1];
+	given[0] = sp_node_given(node, 0);
+	given[1] = SP_NOT_GIVEN;
 	*reciprocal = (sp_node){.name = name,
 				.op_name = "Reciprocal",
 				.op = sp_op_find("Reciprocal"),
@@ -85,6 +88,7 @@ static sp_status take_reciprocal(pushing *p, uint32_t i)
 	node->op_name = "Mul";
 	node->op = sp_op_find("Mul");
 	node->inputs = inputs;
+	node->given = given;
 	p->constant[at] = true;
 	p->live[at] = p->live[i];
 	p->readers[at] = p->live[i];
@@ -142,19 +146,29 @@ static bool takes_constant(const pushing *p, const sp_node *parent, sp_port port
 	       !p->kept[port.node] && comes_before(p, constant.node, port.node, MOST_DEPTH);
 }
 
-static bool comes_first(const pushing *p, const sp_node *reader, sp_port a, sp_port b)
+static bool first_comes_first(const pushing *p, const sp_node *node)
 {
-	const char *first = sp_optimizer_name_of(&p->names, reader, a);
-	const char *second = sp_optimizer_name_of(&p->names, reader, b);
+	const char *first = sp_optimizer_first_name_of(&p->names, node, 0);
+	const char *second = sp_optimizer_first_name_of(&p->names, node, 1);
 
 	return first == NULL || second == NULL || strcmp(first, second) <= 0;
 }
 
 /* ------------------------------------------------------------------ one step */
 
+typedef struct operand {
+	sp_port port;
+	uint32_t given;
+} operand;
+
+static operand operand_of(const sp_node *node, size_t k)
+{
+	return (operand){node->inputs[k], sp_node_given(node, k)};
+}
+
 /* c op (x op y), with the signs that the three have as terms of a sum, or as factors. */
 typedef struct terms {
-	sp_port c, x, y, inner;
+	operand c, x, y, inner;
 	bool minus_c, minus_x, minus_y;
 } terms;
 
@@ -168,10 +182,10 @@ static bool find_inner(const pushing *p, const sp_node *parent, terms *t)
 		return false;
 	left = reads_constant(p, parent, 0);
 	right = reads_constant(p, parent, 1);
-	t->c = parent->inputs[left ? 0 : 1];
-	t->inner = parent->inputs[left ? 1 : 0];
+	t->c = operand_of(parent, left ? 0 : 1);
+	t->inner = operand_of(parent, left ? 1 : 0);
 	t->minus_c = right && !is_symmetric(parent);
-	return left != right && takes_constant(p, parent, t->inner, t->c);
+	return left != right && takes_constant(p, parent, t->inner.port, t->c.port);
 }
 
 static bool find_terms(const pushing *p, const sp_node *parent, terms *t)
@@ -182,32 +196,40 @@ static bool find_terms(const pushing *p, const sp_node *parent, terms *t)
 
 	if (!find_inner(p, parent, t))
 		return false;
-	child = &p->graph->nodes[t->inner.node];
+	child = &p->graph->nodes[t->inner.port.node];
 	left = reads_constant(p, child, 0);
 	right = reads_constant(p, child, 1);
 	if (left && right)
 		return false;
-	turned = is_symmetric(child) && !left && !right &&
-		 !comes_first(p, child, child->inputs[0], child->inputs[1]);
+	turned = is_symmetric(child) && !left && !right && !first_comes_first(p, child);
 	x = left || turned;
 	minus = !is_symmetric(parent) && !t->minus_c;
-	t->x = child->inputs[x];
-	t->y = child->inputs[1 - x];
+	t->x = operand_of(child, x);
+	t->y = operand_of(child, 1 - x);
 	t->minus_x = (!is_symmetric(child) && x == 1) != minus;
 	t->minus_y = (!is_symmetric(child) && x == 0) != minus;
 	return true;
 }
 
 /* The node becomes a op b, or a minus b; an operator that fits already stays as it is spelt. */
-static void write(sp_node *node, sp_port *inputs, bool sums, bool minus, sp_port a, sp_port b)
+static sp_status write(pushing *p, sp_node *node, bool sums, bool minus, operand a, operand b)
 {
-	inputs[0] = a;
-	inputs[1] = b;
+	sp_port *inputs = sp_arena_array(p->graph->arena, 2, sizeof(*inputs));
+	uint32_t *given = sp_arena_array(p->graph->arena, 2, sizeof(*given));
+
+	if (inputs == NULL || given == NULL)
+		return no_memory(p->err);
+	inputs[0] = a.port;
+	inputs[1] = b.port;
+	given[0] = a.given;
+	given[1] = b.given;
 	node->inputs = inputs;
+	node->given = given;
 	if (minus == !is_symmetric(node))
-		return;
+		return SP_OK;
 	node->op_name = minus ? (sums ? "Sub" : "Div") : (sums ? "AddV2" : "Mul");
 	node->op = sp_op_find(node->op_name);
+	return SP_OK;
 }
 
 /* *inner: the node that the constant went to. */
@@ -215,21 +237,17 @@ static sp_status push(pushing *p, uint32_t i, bool *pushed, uint32_t *inner)
 {
 	sp_node *parent = &p->graph->nodes[i], *child;
 	bool sums = !is_of_kind(parent, false), minus;
-	sp_port *inputs;
 	terms t;
 
 	*pushed = find_terms(p, parent, &t);
 	if (!*pushed)
 		return SP_OK;
-	inputs = sp_arena_array(p->graph->arena, 4, sizeof(*inputs));
-	if (inputs == NULL)
-		return no_memory(p->err);
-	*inner = t.inner.node;
+	*inner = t.inner.port.node;
 	child = &p->graph->nodes[*inner];
 	minus = t.minus_x || (t.minus_c && t.minus_y);
-	write(parent, inputs, sums, minus, t.minus_x ? t.inner : t.x, t.minus_x ? t.x : t.inner);
+	SP_TRY(write(p, parent, sums, minus, t.minus_x ? t.inner : t.x, t.minus_x ? t.x : t.inner));
 	minus = t.minus_c != t.minus_y;
-	write(child, inputs + 2, sums, minus, t.minus_c ? t.y : t.c, t.minus_c ? t.c : t.y);
+	SP_TRY(write(p, child, sums, minus, t.minus_c ? t.y : t.c, t.minus_c ? t.c : t.y));
 	p->constant[*inner] = sp_node_is_constant(&p->names, child, p->constant);
 	return SP_OK;
 }

@@ -81,7 +81,24 @@ class Captured(tf.Module):
             z = (k - (h + x)) + half
         else:
             z = (h * 0.3) * k + x
-        return {"h": bits(h), "z": bits(z), **self.reduced(x, h, rounds)}
+        return {"h": bits(h), "z": bits(z), **self.reduced(x, h, rounds), **self.given(x, h, rounds)}
+
+    def given(self, x, h, rounds):
+        """Of two values that a function is given it is the one given first that stays when a constant comes."""
+        y, w = tf.tanh(tf.matmul(x, turn(1))), tf.abs(h)
+
+        def met(p, q):
+            return -1.3 - (p + q) + 0.55, 0.7 * (p * q * 1.3)
+
+        def branch():
+            return [tf.stack(met(y, x)) + w, tf.stack(met(w, x)) + y]
+
+        def body(i, s, t):
+            return i + 1, 0.1 * (met(s, y)[0] + met(w, y)[1]), 0.1 * (met(x, w)[0] + met(tf.tanh(t), x)[1])
+
+        branches = tf.cond(rounds > 2, branch, lambda: [tf.stack(met(x, y)), tf.stack(met(w, y))])
+        rows = tf.while_loop(lambda i, s, t: i < rounds, body, (0, x, h))
+        return {"in_branches": bits(branches), "in_rounds": bits(rows[1:]), "in_call": bits(tf.function(met)(y, x))}
 
     def reduced(self, x, h, rounds):
         """Of numbers so small that Log1p and Expm1 answer them, and the logarithm and the exponential nothing."""

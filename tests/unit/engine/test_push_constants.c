@@ -28,11 +28,11 @@ static const sp_tensor three = {.dtype = SP_FLOAT, .count = 1, .data = &(float){
 #define FLOATS(node_name, op_name, ...) TYPED(node_name, op_name, SP_FLOAT, __VA_ARGS__)
 
 /* What "end" reaches, with placeholders fed and `kept` wanted, too. */
-static void push(const sp_node_def *nodes, size_t count, const char *kept)
+static void push_def(const sp_graph_def *def, const char *kept)
 {
 	bool *is_fed, *is_kept;
 
-	sp_imported_take(nodes, count);
+	assert_ok(sp_imported_try(def, "end"), &sp_imported_err);
 	is_fed = sp_imported_placeholders();
 	is_kept = sp_imported_placeholders();
 	is_kept[sp_number_of("end")] = true;
@@ -40,6 +40,13 @@ static void push(const sp_node_def *nodes, size_t count, const char *kept)
 		is_kept[sp_number_of(kept)] = true;
 	assert_ok(sp_graph_push_constants(&sp_imported, is_fed, is_kept, &sp_imported_err),
 		  &sp_imported_err);
+}
+
+static void push(const sp_node_def *nodes, size_t count, const char *kept)
+{
+	const sp_graph_def def = {.nodes = nodes, .node_count = count};
+
+	push_def(&def, kept);
 }
 
 /* A tree of operators of two, as text: "Sub(AddV2(3, 2), x)"; of everything else the name. */
@@ -100,6 +107,40 @@ static void constants_meet_in_sums(void **state)
 	assert_is("difference", "Sub(AddV2(2, y), x)");
 	assert_is("by name", "AddV2(x, Sub(y, 2))");
 	assert_is("long", "AddV2(x, Sub(AddV2(3, 2), 3))");
+}
+
+/* What a branch is given comes before its own nodes, in the order of its arguments. */
+static void arguments_come_first(void **state)
+{
+	static const sp_arg_def arguments[] = {{"b", SP_FLOAT}, {"a", SP_FLOAT}};
+	const sp_node_def body[] = {
+		{NODE("A", "Relu"), INPUTS("a")},
+		{NODE("2", "Const"), ATTRS(TENSOR("value", &two))},
+		FLOATS("i1", "AddV2", "a", "b"),
+		FLOATS("sum", "AddV2", "i1:z:0", "2:output:0"),
+		FLOATS("i2", "Mul", "A:activations:0", "a"),
+		FLOATS("product", "Mul", "i2:z:0", "2:output:0"),
+	};
+	const sp_function_def branches = BODY("branch", 2, body, {"b", "sum:z:0"},
+					      {"a", "product:z:0"});
+	const sp_node_def nodes[] = {
+		CONSTANTS,
+		{NODE("if", "If"), INPUTS("x", "y", "x"),
+		 ATTRS(FUNCTION("then_branch", "branch"), FUNCTION("else_branch", "branch"))},
+		{NODE("call", "PartitionedCall"), INPUTS("y", "x"), ATTRS(FUNCTION("f", "branch"))},
+		{NODE("end", "IdentityN"), INPUTS("if", "if:1", "call", "call:1")},
+	};
+	const sp_graph_def def = {.nodes = nodes,
+				  .node_count = COUNT(nodes),
+				  .functions = &branches,
+				  .function_count = 1};
+
+	(void)state;
+	push_def(&def, NULL);
+	assert_is("if/sum", "AddV2(y, AddV2(if/2, x))");
+	assert_is("if/product", "Mul(x, Mul(if/2, if/A))");
+	assert_is("call/sum", "AddV2(y, AddV2(call/2, x))");
+	assert_is("call/product", "Mul(x, Mul(call/2, call/A))");
 }
 
 static void quotients_are_products_of_which_constants_meet(void **state)
@@ -185,6 +226,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, sp_imported_set_up, sp_imported_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(constants_meet_in_sums),
+		TEST(arguments_come_first),
 		TEST(quotients_are_products_of_which_constants_meet),
 		TEST(what_others_look_at_stays),
 		TEST(nodes_never_wait_for_themselves),
