@@ -144,6 +144,9 @@ static sp_status write_config(sp_served_model *model, const char *folder, const 
 		sp_buffer_append_text(&out, "\"signature_fallback\":true,");
 	sp_buffer_append_text(&out, "\"session_num\":");
 	sp_json_write_i64(&out, session_num);
+	/* Nobody waits for an answer for longer. */
+	sp_buffer_append_text(&out, ",\"request_timeout_ms\":");
+	sp_json_write_i64(&out, flags->rest_api_timeout_in_ms);
 	sp_buffer_append_char(&out, '}');
 	model->config = sp_buffer_take(&out, &size);
 	sp_buffer_fini(&out);

@@ -433,6 +433,43 @@ static void move_a_version_in(sp_golden_case *golden)
 	sp_host_process_fini(&process);
 }
 
+static void ask_for_many_rounds(sp_golden_case *golden)
+{
+	static const char *const path = "/v1/models/golden:predict";
+	static const char *const many =
+		"{\"inputs\": {\"rounds\": 2147483647, \"x\": [[1, 2, 3, 4, 5, 6, 7, 8]]}}";
+	static const char *const one =
+		"{\"inputs\": {\"rounds\": 1, \"x\": [[1, 2, 3, 4, 5, 6, 7, 8]]}}";
+	char model[SP_PATH_SIZE + 32];
+	sp_host_process process;
+	sp_http_reply reply;
+
+	if (!golden->ours)
+		return;
+	sp_host_process_init(&process);
+	snprintf(model, sizeof(model), "%.4000s/model", golden->work);
+	assert_true(sp_host_process_start(
+		&process, program_path(),
+		(const char *const[]){"--model_name=golden", "--model_base_path", model,
+				      "--rest_api_num_threads=1", "--rest_api_timeout_in_ms=500",
+				      "--drain_delay_in_ms=0", NULL},
+		true));
+	sp_http_call(process.port, "POST", path, many, &reply);
+	assert_int_equal(reply.status, 504);
+	/* The only thread is free again. */
+	sp_http_call(process.port, "POST", path, one, &reply);
+	assert_int_equal(reply.status, 200);
+	sp_host_process_signal(&process, SIGTERM);
+	assert_int_equal(sp_host_process_wait(&process), 0);
+	sp_host_process_fini(&process);
+}
+
+static void a_loop_ends_with_the_time_of_its_request(void **state)
+{
+	(void)state;
+	sp_golden_each("tf2-rounds", ask_for_many_rounds);
+}
+
 static void a_newer_numbered_model_is_served(void **state)
 {
 	(void)state;
@@ -472,6 +509,7 @@ int main(void)
 		cmocka_unit_test(a_comparison_sees_differences),
 		cmocka_unit_test(the_golden_models_answer_as_tensorflow),
 		cmocka_unit_test(a_newer_numbered_model_is_served),
+		cmocka_unit_test(a_loop_ends_with_the_time_of_its_request),
 	};
 
 	return cmocka_run_group_tests_name("host_golden", tests, NULL, NULL);
