@@ -25,6 +25,15 @@ typedef struct sp_partial_shape {
 	int64_t dims[SP_MAX_RANK];
 } sp_partial_shape;
 
+/*
+ * A large tensor of few values, of which the last is that of all further elements; none: all are
+ * zero.  Initializers of variables are so, which nobody reaches who only asks for answers.
+ */
+typedef struct sp_repeated_values {
+	sp_tensor values; /* of rank 1, fewer than `shape` has elements */
+	sp_shape shape;
+} sp_repeated_values;
+
 typedef enum sp_attr_kind {
 	SP_ATTR_NONE = 0, /* present but not taken; `text` says why, or is NULL */
 	SP_ATTR_BYTES,
@@ -34,6 +43,7 @@ typedef enum sp_attr_kind {
 	SP_ATTR_TYPE,
 	SP_ATTR_SHAPE,
 	SP_ATTR_TENSOR,
+	SP_ATTR_REPEATED,    /* a tensor that import.h writes out, where a graph reaches it */
 	SP_ATTR_FUNC,        /* a function's name */
 	SP_ATTR_PLACEHOLDER, /* inside a function body: takes the caller's attribute */
 	SP_ATTR_LIST,        /* any of the above; an empty list has element kind SP_ATTR_NONE */
@@ -52,6 +62,7 @@ typedef struct sp_attr {
 		sp_dtype type;
 		const sp_partial_shape *shape;
 		const sp_tensor *tensor;
+		const sp_repeated_values *repeated;
 		const char *text; /* FUNC, PLACEHOLDER, NONE */
 		/* lists, `count` long */
 		const sp_bytes *bytes_list;

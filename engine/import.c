@@ -282,6 +282,7 @@ static sp_status write_node(sp_importer *im, const sp_frame *frame)
 					: sp_arena_printf(im->arena, "%s%s", in->prefix, def->name);
 	if (flat->name == NULL)
 		return sp_import__no_memory(im);
+	SP_TRY(sp_import__write_constants(im, flat));
 	SP_TRY(write_edges(im, frame, flat));
 	if (owner == NULL)
 		SP_TRY(write_given(im, frame, flat));

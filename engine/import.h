@@ -14,9 +14,13 @@
  *
  * Refused, in words that name the node: inputs that do not exist, duplicate
  * names, cycles, functions that call themselves, graphs that inline to more
- * than SP_IMPORT_MAX_NODES nodes.
+ * than SP_IMPORT_MAX_NODES nodes, constants that repeat values into more than
+ * SP_IMPORT_MAX_REPEATED bytes.
  */
 #define SP_IMPORT_MAX_NODES (1u << 20)
+
+/* A few bytes of file can ask for any amount of memory; what is reached gets this much of it. */
+#define SP_IMPORT_MAX_REPEATED ((size_t)256 << 20)
 
 /* Names of tensors ("node:1") and nodes ("node") that something will want. */
 typedef struct sp_import_roots {

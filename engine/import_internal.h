@@ -8,7 +8,8 @@
 
 /*
  * The inside of import: import.c walks the graph, import_scope.c knows names,
- * calls and references, import_loops.c recognises loops made of Enter, Merge,
+ * calls and references, import_constants.c writes out large constants, import_branches.c leaves out
+ * sides of conditions that are never taken, import_loops.c recognises loops made of Enter, Merge,
  * Switch, NextIteration and Exit.
  */
 
@@ -21,7 +22,7 @@ typedef struct sp_place {
 	uint32_t flat; /* index in the flat list once SP_VISIT_DONE */
 	sp_visit state;
 	sp_owner *owner;     /* of a call or loop that was entered */
-	const char *refused; /* why a module could not be translated; NULL for others */
+	const char *refused; /* why a module or a call cannot be followed; NULL when it can */
 } sp_place;
 
 /* The graph, or one call of a function. */
@@ -124,7 +125,9 @@ typedef struct sp_importer {
 	struct sp_known_function *known;
 	size_t known_count;
 	size_t known_capacity;
-	sp_map modules; /* node (its address) -> address of an sp_module */
+	sp_map repeated;      /* sp_repeated_values (its address) -> address of its tensor */
+	size_t repeated_left; /* see SP_IMPORT_MAX_REPEATED */
+	sp_map modules;       /* node (its address) -> address of an sp_module */
 	sp_frame *stack;
 	size_t stack_size;
 	size_t stack_capacity;
@@ -137,6 +140,11 @@ sp_status sp_import__no_memory(sp_importer *im);
 
 /* The reference that output 0 of a Merge is another name of; NULL when requests decide. */
 const char *sp_import__decided_side(const sp_scope *in, uint32_t node);
+
+/* ----------------------------------------------------- import_constants.c */
+
+/* Attributes of the node that the file gives few values of become tensors. */
+SP_MUST_CHECK sp_status sp_import__write_constants(sp_importer *im, sp_node *flat);
 
 /* --------------------------------------------------------- import_scope.c */
 

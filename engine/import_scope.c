@@ -100,6 +100,8 @@ sp_status sp_import__index(sp_importer *im)
 	sp_map_init(&im->functions, im->scratch);
 	sp_map_init(&im->for_cpu, im->scratch);
 	sp_map_init(&im->modules, im->scratch);
+	sp_map_init(&im->repeated, im->scratch);
+	im->repeated_left = SP_IMPORT_MAX_REPEATED;
 	return add_functions(im, im->def);
 }
 
@@ -245,8 +247,8 @@ static sp_status open_module(sp_importer *im, const sp_node_def *node, const cha
 }
 
 /*
- * How a node calls: false for an ordinary one.  A call whose function is not
- * there is an operator that we lack.
+ * How a node calls: false for an ordinary one, and for a call whose function is not there, which
+ * only a signature that reaches it cannot do with.
  */
 static bool call_kind(const sp_importer *im, const sp_node_def *node, sp_owner_kind *kind)
 {
@@ -278,6 +280,21 @@ static bool call_kind(const sp_importer *im, const sp_node_def *node, sp_owner_k
 		}
 	*kind = SP_OWNER_CALL;
 	return find_function(im, node->op) != NULL || module_function(im, node) != NULL;
+}
+
+/* Says of a call that is none why not, for whoever reaches it. */
+static sp_status explain_no_call(sp_importer *im, const sp_node_def *node, sp_owner_kind kind,
+				 sp_place *place)
+{
+	const sp_attr *f = sp_attr_find(node->attrs, node->attr_count, "f");
+
+	if (kind != SP_OWNER_CALL || strstr(node->op, "PartitionedCall") == NULL)
+		return SP_OK;
+	place->refused = f == NULL || f->kind != SP_ATTR_FUNC
+				 ? "its attribute 'f' names no function"
+				 : sp_arena_printf(im->arena, "it calls '%s', which is not there",
+						   f->text);
+	return place->refused != NULL ? SP_OK : sp_import__no_memory(im);
 }
 
 bool sp_import_resolves(const sp_graph_def *def, const char *op)
@@ -611,7 +628,7 @@ sp_status sp_import__open(sp_importer *im, sp_scope *in, uint32_t node)
 		return sp_import__open_loop(im, in, node);
 	SP_TRY(open_module(im, &in->nodes[node], &in->places[node].refused));
 	if (!call_kind(im, &in->nodes[node], &kind))
-		return SP_OK;
+		return explain_no_call(im, &in->nodes[node], kind, &in->places[node]);
 	owner = sp_arena_zeros(im->scratch, 1, sizeof(*owner));
 	if (owner == NULL)
 		return sp_import__no_memory(im);

@@ -72,6 +72,27 @@ sp_status sp_tensor_create(sp_tensor *out, sp_arena *arena, sp_dtype dtype, cons
 	return SP_OK;
 }
 
+void sp_tensor_repeat_last(sp_tensor *t, size_t have)
+{
+	size_t size = sp_dtype_size(t->dtype);
+	char *to = (char *)t->data + have * size;
+	size_t rest = (t->count - have) * size;
+
+	if (have == 0) {
+		if (rest != 0)
+			memset(to, 0, rest);
+		return;
+	}
+	/* What is copied doubles: the bytes from the last value on are all alike. */
+	for (size_t n = size; rest != 0; n *= 2) {
+		size_t piece = n < rest ? n : rest;
+
+		memcpy(to, (char *)t->data + (have - 1) * size, piece);
+		to += piece;
+		rest -= piece;
+	}
+}
+
 static sp_status copy_strings(sp_tensor *out, sp_arena *arena, sp_error *err)
 {
 	sp_bytes *items = sp_tensor_strings(out);

@@ -126,6 +126,9 @@ static inline int64_t sp_tensor_index(const sp_tensor *t, size_t i)
 	return t->dtype == SP_INT32 ? ((const int32_t *)t->data)[i] : ((const int64_t *)t->data)[i];
 }
 
+/* Elements from `have` on become copies of the one before them, or zero when there is none. */
+void sp_tensor_repeat_last(sp_tensor *t, size_t have);
+
 /*
  * A tensor of that shape with uninitialised elements in the arena.
  * SP_INVALID when the shape is too large to count, SP_NO_MEMORY.

@@ -14,11 +14,27 @@ static sp_status no_memory(sp_error *err)
 
 /* ----------------------------------------------------------------- attributes */
 
+static sp_status read_tensor(sp_attr *out, const SpPb__TensorProto *proto, sp_proto_target *target,
+			     sp_error *err)
+{
+	sp_repeated_values *repeated;
+	sp_tensor *tensor;
+
+	SP_TRY(sp_proto__repeated_values(&repeated, proto, target, err));
+	if (repeated != NULL) {
+		out->kind = SP_ATTR_REPEATED;
+		out->repeated = repeated;
+		return SP_OK;
+	}
+	out->kind = SP_ATTR_TENSOR;
+	out->tensor = tensor = sp_arena_alloc(target->arena, sizeof(*tensor));
+	return tensor != NULL ? sp_proto__tensor(tensor, proto, target, err) : no_memory(err);
+}
+
 static sp_status read_scalar(sp_attr *out, const SpPb__AttrValue *value, sp_proto_target *target,
 			     sp_error *err)
 {
 	sp_partial_shape *shape;
-	sp_tensor *tensor;
 	char *text;
 
 	switch (value->value_case) {
@@ -48,10 +64,7 @@ static sp_status read_scalar(sp_attr *out, const SpPb__AttrValue *value, sp_prot
 		return shape != NULL ? sp_proto__partial_shape(shape, value->shape, err)
 				     : no_memory(err);
 	case SP_PB__ATTR_VALUE__VALUE_TENSOR:
-		out->kind = SP_ATTR_TENSOR;
-		out->tensor = tensor = sp_arena_alloc(target->arena, sizeof(*tensor));
-		return tensor != NULL ? sp_proto__tensor(tensor, value->tensor, target, err)
-				      : no_memory(err);
+		return read_tensor(out, value->tensor, target, err);
 	case SP_PB__ATTR_VALUE__VALUE_PLACEHOLDER:
 		out->kind = SP_ATTR_PLACEHOLDER;
 		return sp_message_text(&out->text, &value->placeholder, "a placeholder",

@@ -10,7 +10,8 @@
  * Serialized GraphDef and NodeDef messages as engine/graph_def.h has them.
  * The bytes are not needed afterwards.
  *
- * Attributes come sorted by name.  One whose value this build cannot hold (a
+ * Attributes come sorted by name.  A large tensor of few values is not written out
+ * (SP_ATTR_REPEATED).  One whose value this build cannot hold (a
  * rank above SP_MAX_RANK, a constant of a resource or variant) becomes
  * SP_ATTR_NONE, so that only the operator that needs it refuses.  A function's
  * returns and control returns come in the order of its signature.

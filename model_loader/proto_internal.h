@@ -37,6 +37,11 @@ SP_MUST_CHECK sp_status sp_proto__partial_shape(sp_partial_shape *out,
 SP_MUST_CHECK sp_status sp_proto__tensor(sp_tensor *out, const SpPb__TensorProto *proto,
 					 sp_proto_target *target, sp_error *err);
 
+/* A tensor that is better not written out before somebody needs it; NULL for any other. */
+SP_MUST_CHECK sp_status sp_proto__repeated_values(sp_repeated_values **out,
+						  const SpPb__TensorProto *proto,
+						  sp_proto_target *target, sp_error *err);
+
 /* See model_loader/graph_def.h. */
 SP_MUST_CHECK sp_status sp_proto__graph(sp_graph_def *out, const SpPb__GraphDef *proto,
 					sp_proto_target *target, sp_error *err);

@@ -6,7 +6,10 @@
 #include "model_loader/proto_internal.h"
 #include "base/varint.h"
 
-enum { REFERENCE = 100 }; /* DT_FLOAT_REF is DT_FLOAT + 100, and so on */
+enum {
+	REFERENCE = 100,           /* DT_FLOAT_REF is DT_FLOAT + 100, and so on */
+	LEAST_LEFT_OUT = 16 << 10, /* repeated bytes that are not written out at once */
+};
 
 sp_dtype sp_proto__dtype(int32_t number)
 {
@@ -154,37 +157,23 @@ static sp_status copy_values(sp_tensor *t, const values *from, size_t count, sp_
 	return SP_OK;
 }
 
-/* Elements from `have` on become copies of the one before it, or zero. */
-static void repeat_last(sp_tensor *t, size_t have)
+/* How many of the elements of a tensor are there, and the bytes of those that are not. */
+static size_t count_values(const values *from, const sp_shape *shape, sp_dtype dtype, size_t *extra)
 {
-	size_t size = sp_dtype_size(t->dtype);
-	char *to = (char *)t->data + have * size;
-	size_t rest = (t->count - have) * size;
+	size_t count, have;
 
-	if (have == 0) {
-		if (rest != 0)
-			memset(to, 0, rest);
-		return;
-	}
-	/* What is copied doubles: the bytes from the last value on are all alike. */
-	for (size_t n = size; rest != 0; n *= 2) {
-		size_t piece = n < rest ? n : rest;
-
-		memcpy(to, (char *)t->data + (have - 1) * size, piece);
-		to += piece;
-		rest -= piece;
-	}
+	(void)sp_shape_count(shape, &count); /* sp_proto__shape has seen that it fits */
+	have = from->count < count ? from->count : count;
+	*extra = (count - have) * sp_dtype_size(dtype);
+	return have;
 }
 
 static sp_status from_values(sp_tensor *out, sp_dtype dtype, const sp_shape *shape,
 			     const SpPb__TensorProto *proto, sp_proto_target *target, sp_error *err)
 {
 	values from = values_of(proto, dtype);
-	size_t count, have, extra;
+	size_t extra, have = count_values(&from, shape, dtype, &extra);
 
-	(void)sp_shape_count(shape, &count); /* sp_proto__shape has seen that it fits */
-	have = from.count < count ? from.count : count;
-	extra = (count - have) * sp_dtype_size(dtype);
 	if (extra > target->repeated_left)
 		return sp_error_set(err, SP_CORRUPT,
 				    "constants of this file repeat values into more than %zu bytes",
@@ -192,8 +181,8 @@ static sp_status from_values(sp_tensor *out, sp_dtype dtype, const sp_shape *sha
 	target->repeated_left -= extra;
 	SP_TRY(sp_tensor_create(out, target->arena, dtype, shape, err));
 	SP_TRY(copy_values(out, &from, have, target->arena, err));
-	if (have < count)
-		repeat_last(out, have);
+	if (have < out->count)
+		sp_tensor_repeat_last(out, have);
 	return SP_OK;
 }
 
@@ -248,23 +237,58 @@ static sp_status from_content(sp_tensor *out, sp_dtype dtype, const sp_shape *sh
 	return SP_OK;
 }
 
+/* What a message says of a tensor, besides its values. */
+static sp_status read_type(sp_dtype *dtype, sp_shape *shape, bool *has_content,
+			   const SpPb__TensorProto *proto, sp_error *err)
+{
+	size_t count;
+
+	SP_TRY(sp_proto__known_dtype(dtype, proto->dtype, err));
+	if (sp_dtype_size(*dtype) == 0 || *dtype == SP_RESOURCE)
+		return sp_error_set(err, SP_UNSUPPORTED, "a constant of %s is not supported",
+				    sp_dtype_name(*dtype));
+	SP_TRY(sp_proto__shape(shape, proto->tensor_shape, err));
+	(void)sp_shape_count(shape, &count);
+	*has_content = count != 0 && proto->tensor_content.len != 0;
+	return SP_OK;
+}
+
 sp_status sp_proto__tensor(sp_tensor *out, const SpPb__TensorProto *proto, sp_proto_target *target,
 			   sp_error *err)
 {
 	sp_dtype dtype;
 	sp_shape shape;
-	size_t count;
+	bool has_content;
 
-	SP_TRY(sp_proto__known_dtype(&dtype, proto->dtype, err));
-	if (sp_dtype_size(dtype) == 0 || dtype == SP_RESOURCE)
-		return sp_error_set(err, SP_UNSUPPORTED, "a constant of %s is not supported",
-				    sp_dtype_name(dtype));
-	SP_TRY(sp_proto__shape(&shape, proto->tensor_shape, err));
-	(void)sp_shape_count(&shape, &count);
-	if (count != 0 && proto->tensor_content.len != 0)
+	SP_TRY(read_type(&dtype, &shape, &has_content, proto, err));
+	if (has_content)
 		return from_content(out, dtype, &shape, sp_message_bytes(&proto->tensor_content),
 				    target->arena, err);
 	return from_values(out, dtype, &shape, proto, target, err);
+}
+
+sp_status sp_proto__repeated_values(sp_repeated_values **out, const SpPb__TensorProto *proto,
+				    sp_proto_target *target, sp_error *err)
+{
+	sp_dtype dtype;
+	sp_shape shape, row = {.rank = 1};
+	bool has_content;
+	values from;
+	size_t extra, have;
+
+	*out = NULL;
+	SP_TRY(read_type(&dtype, &shape, &has_content, proto, err));
+	from = values_of(proto, dtype);
+	have = count_values(&from, &shape, dtype, &extra);
+	if (has_content || extra < LEAST_LEFT_OUT)
+		return SP_OK;
+	*out = sp_arena_alloc(target->arena, sizeof(**out));
+	if (*out == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a constant");
+	row.dims[0] = (int64_t)have;
+	(*out)->shape = shape;
+	SP_TRY(sp_tensor_create(&(*out)->values, target->arena, dtype, &row, err));
+	return copy_values(&(*out)->values, &from, have, target->arena, err);
 }
 
 sp_status sp_tensor_parse(sp_tensor *out, sp_bytes bytes, sp_arena *arena, sp_error *err)

@@ -26,6 +26,8 @@ static void see_attr(const sp_attr *attr)
 	see_text(attr->name);
 	if (attr->kind == SP_ATTR_TENSOR)
 		see_tensor(attr->tensor);
+	else if (attr->kind == SP_ATTR_REPEATED)
+		see_tensor(&attr->repeated->values);
 	else if (attr->kind == SP_ATTR_SHAPE)
 		total += (size_t)attr->shape->rank;
 	else if (attr->kind == SP_ATTR_BYTES)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/import.h"
 #include "engine/lower.h"
 #include "tests/support/imported_graph.h"
 
@@ -92,6 +93,55 @@ static void a_call_is_replaced_by_its_body(void **state)
 	assert_string_equal(sp_imported.nodes[call->controls[0]].name, "call/effect");
 }
 
+/* A constant of that many elements, all 2.5, that the file gives one value of. */
+#define REPEATED(elements)                                                                   \
+	{                                                                                    \
+		.name = "value", .kind = SP_ATTR_REPEATED, .repeated = &(sp_repeated_values) \
+		{                                                                            \
+			{.dtype = SP_FLOAT,                                                  \
+			 .shape = {.rank = 1, .dims = {1}},                                  \
+			 .count = 1,                                                         \
+			 .data = &(float){2.5F}},                                            \
+				{.rank = 2, .dims = {2, (elements) / 2}},                    \
+		}                                                                            \
+	}
+
+static void constants_are_written_out_where_they_are_reached(void **state)
+{
+	const sp_node_def large = {NODE("large", "Const"), ATTRS(REPEATED(10000))};
+	const sp_function_def function = {.name = "body",
+					  .outputs = body_outputs,
+					  .output_count = 1,
+					  .nodes = &large,
+					  .node_count = 1,
+					  .returns = &(sp_named_ref){"first", "large:output:0"}};
+	const sp_node_def nodes[] = {
+		{NODE("unread", "Const"), ATTRS(REPEATED((int64_t)1 << 40))},
+		{NODE("one", "PartitionedCall"), ATTRS(CALLS("body"))},
+		{NODE("two", "PartitionedCall"), ATTRS(CALLS("body"))},
+		{NODE("out", "Merge"), INPUTS("one", "two")},
+	};
+	sp_graph_def def = {.nodes = nodes,
+			    .node_count = COUNT(nodes),
+			    .functions = &function,
+			    .function_count = 1};
+	const sp_tensor *tensor, *other;
+
+	(void)state;
+	assert_ok(sp_imported_try(&def, "out"), &sp_imported_err);
+	assert_ok(
+		sp_node_attr_tensor(sp_node_named("one/large"), "value", &tensor, &sp_imported_err),
+		&sp_imported_err);
+	assert_int_equal(tensor->count, 10000);
+	assert_int_equal(tensor->shape.dims[1], 5000);
+	for (size_t i = 0; i < tensor->count; i++)
+		assert_true(sp_tensor_f32(tensor)[i] == 2.5F);
+	assert_ok(
+		sp_node_attr_tensor(sp_node_named("two/large"), "value", &other, &sp_imported_err),
+		&sp_imported_err);
+	assert_ptr_equal(other, tensor);
+}
+
 static void assert_refused(const sp_graph_def *def, const char *root, sp_status status,
 			   const char *words)
 {
@@ -118,6 +168,37 @@ static void broken_graphs_are_refused_by_name(void **state)
 	assert_refused(&(sp_graph_def){.nodes = self, .node_count = 1}, "a", SP_UNSUPPORTED,
 		       "cycle");
 	assert_refused(&(sp_graph_def){.nodes = self, .node_count = 1}, "none", SP_CORRUPT, "none");
+}
+
+static void constants_that_fill_the_memory_are_refused(void **state)
+{
+	const int64_t half = (int64_t)(SP_IMPORT_MAX_REPEATED / sizeof(float) / 2);
+	const sp_node_def fits[] = {
+		{NODE("a", "Const"), ATTRS(REPEATED(half))},
+		{NODE("b", "Const"), ATTRS(REPEATED(half + 2))},
+		{NODE("out", "Merge"), INPUTS("a", "b")},
+	};
+	const sp_node_def huge = {NODE("a", "Const"), ATTRS(REPEATED((int64_t)1 << 62))};
+
+	(void)state;
+	assert_refused(&(sp_graph_def){.nodes = fits, .node_count = 3}, "out", SP_INVALID,
+		       "node 'b': constants of this graph repeat values");
+	assert_refused(&(sp_graph_def){.nodes = &huge, .node_count = 1}, "a", SP_INVALID,
+		       "node 'a': constants of this graph repeat values");
+}
+
+static void a_call_of_what_is_not_there_says_so(void **state)
+{
+	const sp_node_def named = {NODE("a", "PartitionedCall"), ATTRS(CALLS("nowhere"))};
+	const sp_node_def nameless = {NODE("a", "StatefulPartitionedCall")};
+
+	(void)state;
+	assert_ok(sp_imported_try(&(sp_graph_def){.nodes = &named, .node_count = 1}, "a"),
+		  &sp_imported_err);
+	assert_string_equal(sp_node_named("a")->refused, "it calls 'nowhere', which is not there");
+	assert_ok(sp_imported_try(&(sp_graph_def){.nodes = &nameless, .node_count = 1}, "a"),
+		  &sp_imported_err);
+	assert_string_equal(sp_node_named("a")->refused, "its attribute 'f' names no function");
 }
 
 static void a_function_that_calls_itself_is_refused(void **state)
@@ -237,6 +318,9 @@ int main(void)
 		TEST(only_what_is_needed_is_imported_in_order),
 		TEST(a_call_is_replaced_by_its_body),
 		TEST(broken_graphs_are_refused_by_name),
+		TEST(constants_are_written_out_where_they_are_reached),
+		TEST(constants_that_fill_the_memory_are_refused),
+		TEST(a_call_of_what_is_not_there_says_so),
 		TEST(a_function_that_calls_itself_is_refused),
 		TEST(calls_that_explode_are_refused),
 		TEST(a_very_deep_chain_is_walked),

@@ -199,6 +199,27 @@ static void a_constant_is_a_tensor(void **state)
 	assert_true(*sp_tensor_i64(attr->tensor) == 42);
 }
 
+/* Of 2^40 elements three are given. */
+static void a_large_constant_of_few_values_is_not_written_out(void **state)
+{
+	sp_buffer value = sp_wire_begin(), tensor = sp_wire_begin(), shape = sp_wire_begin();
+	sp_buffer dim = sp_wire_begin();
+	const sp_attr *attr;
+
+	sp_wire_varint(&dim, 1, UINT64_C(1) << 40);
+	sp_wire_message(&shape, 2, &dim);
+	sp_wire_varint(&tensor, 1, SP_INT64);
+	sp_wire_message(&tensor, 2, &shape);
+	for (uint64_t i = 41; i < 44; i++)
+		sp_wire_varint(&tensor, 10, i);
+	sp_wire_message(&value, TENSOR, &tensor);
+	attr = attr_of(&value, state);
+	assert_int_equal(attr->kind, SP_ATTR_REPEATED);
+	assert_int_equal(attr->repeated->shape.dims[0], INT64_C(1) << 40);
+	assert_int_equal(attr->repeated->values.count, 3);
+	assert_true(sp_tensor_i64(&attr->repeated->values)[2] == 43);
+}
+
 /* The attribute is there, and whoever reads it is told the reason. */
 static void check_reason(const sp_attr *attr, const char *words)
 {
@@ -496,15 +517,16 @@ static void constants_share_one_allowance(void **state)
 	sp_buffer graph = sp_wire_begin();
 	sp_graph_def def;
 
-	/* Each alone is allowed. */
+	/* Each alone is allowed; tensors of a list are written out at once. */
 	for (int i = 0; i < 3; i++) {
-		sp_buffer m = node("n", "Const"), value = sp_wire_begin();
+		sp_buffer m = node("n", "Const"), value = sp_wire_begin(), list = sp_wire_begin();
 		sp_buffer tensor = sp_wire_begin(), shape = sp_wire_begin();
 
 		sp_wire_varint(&tensor, 1, SP_UINT8);
 		add_dim(&shape, (int64_t)100 << 20);
 		sp_wire_message(&tensor, 2, &shape);
-		sp_wire_message(&value, TENSOR, &tensor);
+		sp_wire_message(&list, TENSOR, &tensor);
+		sp_wire_message(&value, LIST, &list);
 		add_attr(&m, "value", &value);
 		sp_wire_message(&graph, GRAPH_NODE, &m);
 	}
@@ -520,6 +542,7 @@ int main(void)
 		TEST(functions_and_placeholders_are_names),
 		TEST(shapes_may_have_holes),
 		TEST(a_constant_is_a_tensor),
+		TEST(a_large_constant_of_few_values_is_not_written_out),
 		TEST(what_cannot_be_held_is_left_to_its_reader),
 		TEST(lists_of_numbers_are_read),
 		TEST(lists_of_messages_are_read),
