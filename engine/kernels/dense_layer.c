@@ -28,6 +28,7 @@ struct sp_dense_layer {
 	sp_activation activation;
 	bool transposed;
 	float *column; /* the weights of a single output; no spans then */
+	float *last;   /* those of the last of several, where products may leave it over */
 	float *rows;   /* transposed weights without a bias, where a row is multiplied one by one */
 	float *bias;
 	size_t span_count;
@@ -79,12 +80,28 @@ static sp_status make_spans(sp_dense_layer *layer, const sp_dense_spec *spec, sp
 	return SP_OK;
 }
 
+static sp_status copy_last(sp_dense_layer *layer, const sp_dense_spec *spec, sp_error *err)
+{
+	size_t step = spec->transposed ? 1 : spec->n, k = spec->k;
+	const float *from = spec->weights + (spec->n - 1) * (spec->transposed ? k : 1);
+
+	if (!sp_product_may_leave_column(spec->n, k))
+		return SP_OK;
+	layer->last = sp_alloc_aligned(64, k * sizeof(float));
+	if (layer->last == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu weights", k);
+	for (size_t i = 0; i < k; i++)
+		layer->last[i] = from[i * step];
+	return SP_OK;
+}
+
 static sp_status fill(sp_dense_layer *layer, const sp_dense_spec *spec, sp_error *err)
 {
 	if (spec->bias != NULL && spec->n > 0)
 		SP_TRY(copy(&layer->bias, spec->bias, spec->n, err));
 	if (spec->n == 1 && spec->k > 0)
 		return copy(&layer->column, spec->weights, spec->k, err);
+	SP_TRY(copy_last(layer, spec, err));
 	if (spec->transposed && spec->bias == NULL && 1 + spec->k + spec->n < SP_PRODUCT_TINY)
 		SP_TRY(copy(&layer->rows, spec->weights, spec->k * spec->n, err));
 	return make_spans(layer, spec, err);
@@ -120,6 +137,7 @@ void sp_dense_layer_destroy(sp_dense_layer *layer)
 	for (size_t i = 0; i < layer->span_count; i++)
 		sp_packed_product_destroy(layer->spans[i].product);
 	sp_free(layer->column);
+	sp_free(layer->last);
 	sp_free(layer->rows);
 	sp_free(layer->bias);
 	sp_free(layer);
@@ -368,6 +386,53 @@ static sp_status run_chunk(const sp_dense_layer *layer, const float *x, size_t m
 	return status;
 }
 
+static void run_last_column(const sp_dense_layer *layer, const float *x, size_t m, float *y)
+{
+	float bias = layer->bias != NULL ? layer->bias[layer->n - 1] : 0;
+
+	for (size_t i = 0; i < m; i++)
+		y[(i + 1) * layer->n - 1] = sp_product_of_rest(x + i * layer->k, 1, layer->last, 1,
+							       layer->k, !layer->transposed) +
+					    bias;
+}
+
+/* A row whose sums go on through all spans. */
+static void run_last_row(const sp_dense_layer *layer, const float *x, float *y)
+{
+	float sums[1][SP_PRODUCT_COLUMNS];
+	sp_packed_panel panel;
+
+	for (size_t j = 0; j < layer->n; j += SP_PACKED_COLUMNS) {
+		memset(sums, 0, sizeof(sums));
+		for (size_t i = 0; i < layer->span_count; i++) {
+			const span *s = &layer->spans[i];
+
+			if (!sp_packed_product_panel(s->product, j, &panel))
+				return;
+			sp_product_tile_add(&(sp_product_tile){.a = x + s->first,
+							       .a_column = 1,
+							       .b = panel.weights,
+							       .b_row = panel.stride,
+							       .rows = 1,
+							       .width = panel.width,
+							       .depth = s->k,
+							       .sums = sums});
+		}
+		memcpy(y + j, sums[0], columns_from(layer, j) * sizeof(float));
+	}
+	add_bias(layer, y);
+}
+
+static void run_left_over(const sp_dense_layer *layer, const float *x, size_t m, float *y)
+{
+	sp_product_rest rest = sp_product_left_over(m, layer->n, layer->k);
+
+	if (rest.row)
+		run_last_row(layer, x + (m - 1) * layer->k, y + (m - 1) * layer->n);
+	if (rest.column)
+		run_last_column(layer, x, m, y);
+}
+
 static sp_status run(const sp_dense_layer *layer, const float *x, size_t m, float *y,
 		     sp_workspace *workspace, sp_error *err)
 {
@@ -390,6 +455,7 @@ static sp_status run(const sp_dense_layer *layer, const float *x, size_t m, floa
 		SP_TRY(run_chunk(layer, x + at * layer->k, rows, y + at * layer->n, workspace,
 				 err));
 	}
+	run_left_over(layer, x, m, y);
 	return SP_OK;
 }
 

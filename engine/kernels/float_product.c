@@ -7,7 +7,7 @@
 
 #include "base/cpu.h"
 
-enum { HEIGHT = 6, BLOCK = 16, SLICE = 608, STEP = 8 };
+enum { HEIGHT = 6, BLOCK = 16, SLICE = 608, STEP = 8, APART_SLICE = 512 };
 
 /*
  * Eigen cuts k into slices of nearly equal length, as many as keep a panel of each operand in a
@@ -31,6 +31,98 @@ size_t sp_product_span_end(size_t k, size_t at)
 	size_t end = ((at - start) / part + 1) * part;
 
 	return start + (end < length ? end : length);
+}
+
+/* ------------------------------------------------------------------ blocks */
+
+/*
+ * In floats, but for the caches, which Eigen counts in bytes.  It reserves a panel of each operand
+ * in the first, and believes in a second of 1.5 MiB where it does not ask.
+ */
+enum {
+	FIRST_CACHE = 48 << 10,
+	SECOND_CACHE = 1 << 20,
+	SECOND_CACHE_BELIEVED = 3 << 19,
+	PANEL_ROWS = 4,
+	PANEL_COLUMNS = 16,
+	PANELS = PANEL_ROWS * PANEL_COLUMNS * sizeof(float),
+	LEAST_CUT = 48,      /* products that are smaller in all directions are not cut */
+	MOST_COLUMNS = 576,  /* of a block that has its rows in the second cache */
+	FEW_BYTES = 1 << 10, /* of all rows, which then leave the first cache to the columns */
+	SOME_BYTES = 32 << 10,
+	ROUND_ROWS = 24, /* oneDNN likes multiples of these */
+	ROUND_COLUMNS = 48,
+};
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static size_t round_up(size_t n, size_t unit)
+{
+	return (n + unit - 1) / unit * unit;
+}
+
+/* Pieces of `whole`, as few as if `most` were cut off each time, but more alike. */
+static size_t even_pieces(size_t whole, size_t most, size_t unit, size_t less)
+{
+	size_t rest = whole % most;
+
+	return rest == 0 ? most
+			 : most - unit * ((most - less - rest) / (unit * (whole / most + 1)));
+}
+
+/* The most rows that a block may have, of `k` terms. */
+static size_t most_rows(size_t columns, size_t k)
+{
+	size_t row = k * sizeof(float), used = PANELS + columns * row;
+	size_t most = 3 * SECOND_CACHE_BELIEVED / (4 * SLICE * sizeof(float));
+
+	if (used + PANEL_ROWS * row <= FIRST_CACHE)
+		most = (FIRST_CACHE - used) / row;
+	return least(SECOND_CACHE_BELIEVED / (2 * row), most) / PANEL_ROWS * PANEL_ROWS;
+}
+
+static size_t columns_of_block(size_t rows, size_t columns, size_t k)
+{
+	size_t column = k * sizeof(float), bytes = rows * column;
+	size_t cache = bytes <= FEW_BYTES    ? FIRST_CACHE
+		       : bytes <= SOME_BYTES ? SECOND_CACHE
+					     : SECOND_CACHE_BELIEVED;
+	bool second = bytes > FEW_BYTES && bytes <= SOME_BYTES;
+	size_t most = least(cache / (3 * column), second ? least(MOST_COLUMNS, columns) : columns);
+
+	if (most > PANEL_COLUMNS)
+		most -= most % PANEL_COLUMNS;
+	if (most == 0)
+		return columns;
+	most = even_pieces(columns, most, PANEL_COLUMNS, 0);
+	return round_up(most * 3 / 2, ROUND_COLUMNS);
+}
+
+bool sp_product_may_leave_column(size_t columns, size_t k)
+{
+	return columns > 1 && columns % ROUND_COLUMNS == 1 && k > 0 && k <= SLICE;
+}
+
+/* Rows are cut where they are too many, columns only where neither they nor the terms are. */
+sp_product_rest sp_product_left_over(size_t rows, size_t columns, size_t k)
+{
+	size_t terms = k <= SLICE ? k : even_pieces(k, SLICE, STEP, 1), most;
+	bool row = rows % ROUND_ROWS == 1 && k > SP_PRODUCT_SPAN;
+	bool column = sp_product_may_leave_column(columns, k);
+
+	if (k == 0 || rows < 2 || columns < 2 || !(row || column) ||
+	    (k < LEAST_CUT && rows < LEAST_CUT && columns < LEAST_CUT))
+		return (sp_product_rest){false, false};
+	most = most_rows(columns, terms);
+	if (rows > most) {
+		most = round_up(even_pieces(rows, most, PANEL_ROWS, 0), ROUND_ROWS);
+		return (sp_product_rest){.row = row && most < rows && rows % most == 1};
+	}
+	most = column ? columns_of_block(rows, columns, k) : columns;
+	return (sp_product_rest){.column = most < columns && columns % most == 1};
 }
 
 /* A piece of w on its way to one row. */
@@ -372,24 +464,51 @@ static float few_sums(const float *a, const float *b, size_t k)
 	return eight_sums(x, y, 8);
 }
 
+static float add_slice(float sum, const float *a, const float *b, size_t k)
+{
+	size_t i = k / 16 * 16;
+
+	if (i > 0)
+		sum += eight_sums(a, b, i);
+	for (size_t part = 8; part > 0; part /= 2)
+		if (k & part) {
+			sum += few_sums(a + i, b + i, part);
+			i += part;
+		}
+	return sum;
+}
+
 float sp_product_head(const float *a, const float *b, size_t k)
 {
-	size_t slice = slice_length(k), i = 0;
+	size_t slice = slice_length(k);
 	float sum = 0;
 
-	for (size_t end = 0; i < k;) {
-		size_t whole;
+	for (size_t i = 0; i < k; i += slice)
+		sum = add_slice(sum, a + i, b + i, least(slice, k - i));
+	return sum;
+}
 
-		end = end + slice < k ? end + slice : k;
-		whole = (end - i) / 16 * 16;
-		if (whole > 0)
-			sum += eight_sums(a + i, b + i, whole);
-		i += whole;
-		for (size_t part = 8; part > 0; part /= 2)
-			if ((end - i) & part) {
-				sum += few_sums(a + i, b + i, part);
-				i += part;
-			}
+/* `k` of them side by side: where they are, or in `copy`. */
+static const float *side_by_side(const float *from, size_t step, size_t k, float copy[SLICE])
+{
+	if (step == 1)
+		return from;
+	for (size_t i = 0; i < k; i++)
+		copy[i] = from[i * step];
+	return copy;
+}
+
+float sp_product_of_rest(const float *a, size_t a_step, const float *b, size_t b_step, size_t k,
+			 bool apart)
+{
+	size_t slice = apart ? APART_SLICE : SLICE;
+	float x[SLICE], y[SLICE], sum = 0;
+
+	for (size_t i = 0; i < k; i += slice) {
+		size_t length = least(slice, k - i);
+
+		sum = add_slice(sum, side_by_side(a + i * a_step, a_step, length, x),
+				side_by_side(b + i * b_step, b_step, length, y), length);
 	}
 	return sum;
 }

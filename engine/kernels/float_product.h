@@ -9,7 +9,9 @@
  * processor with oneDNN off: there a model's answers are often the same to the bit.
  *
  * - Several rows by several columns: k is cut into spans (sp_product_span_end), a span is
- *   one running sum of fused multiply-adds, the spans are added in order.
+ *   one running sum of fused multiply-adds, the spans are added in order.  A last row or column
+ *   that is left over when these are cut into blocks (sp_product_left_over()) has an order of its
+ *   own: the row one running sum of all terms, the column sp_product_of_rest().
  * - One row by several columns, or by one to which a bias is added: below 128 terms one running
  * sum, else one for every 16 terms, added in order; each product is rounded.
  * - Rows of which one is multiplied with all: eight running sums, one for every eighth term,
@@ -22,7 +24,7 @@
  *
  * Numerics: with u = 2^-24 and s the sum of the terms' sizes an element is within
  *     (SP_PRODUCT_SPAN + k / 304 + 4) * u * s      in spans,
- *     (k + 1) * u * s                              in order
+ *     (k + 1) * u * s                              in order, or in a row that is left over
  *     (SP_PRODUCT_SHORT + k / 8 + 12) * u * s      otherwise
  * of the exact sum.  A processor without fused multiply-add rounds the products: one u * s
  * more.
@@ -37,6 +39,22 @@ enum {
 
 /* Where the span that holds term `at` < k ends. */
 size_t sp_product_span_end(size_t k, size_t at);
+
+/*
+ * Whether blocks of [rows, columns], several of each, leave a last row or column over.  It says so
+ * only where that has another order: of rows where there are several spans.
+ *
+ * Source: computeProductBlockingSizes() of Eigen 3.4 with TensorFlow 2.15's
+ * TensorContractionBlocking, for one thread and a processor with caches of 48 KiB and 1 MiB.
+ */
+typedef struct sp_product_rest {
+	bool row, column; /* never both */
+} sp_product_rest;
+
+sp_product_rest sp_product_left_over(size_t rows, size_t columns, size_t k);
+
+/* False if no number of rows leaves the last column over. */
+bool sp_product_may_leave_column(size_t columns, size_t k);
 
 /*
  * sums[i][j] += a[i][k] * b[k][j], term by term.
@@ -108,5 +126,12 @@ float sp_product_in_order(const float *a, size_t a_step, const float *b, size_t 
 /* The same, one of several rows by one column with a bias, or of a convolution to one output; k
  * >= 1. */
 float sp_product_head(const float *a, const float *b, size_t k);
+
+/*
+ * The same, one of several rows by a column that is left over, k <= 608.  `apart`:
+ * the matrix is not transposed, so that the column lies apart; then slices are of 512.
+ */
+float sp_product_of_rest(const float *a, size_t a_step, const float *b, size_t b_step, size_t k,
+			 bool apart);
 
 #endif

@@ -220,6 +220,8 @@ static void convolve_piece(const sp_call *call, const conv_plan *p, int64_t firs
 		     .b_row = (size_t)p->outputs,
 		     .b_column = 1};
 
+	g.before = (size_t)first;
+	g.after = (size_t)(p->positions - first - count);
 	for (int64_t group = 0; group < p->groups; group++) {
 		for (int64_t i = 0; i < count; i++)
 			copy_patch(p, first + i, group,
@@ -315,6 +317,8 @@ static void convolve_lines(const sp_call *call, const conv_plan *p, const lying_
 	for (int64_t at = 0; at < p->positions; at += patches->count) {
 		g.a = p->in + (size_t)line_start(p, patches, at) * p->size;
 		g.c = p->out + (size_t)(at * p->outputs) * p->size;
+		g.before = (size_t)at;
+		g.after = (size_t)(p->positions - at - patches->count);
 		multiply(call, p, &g);
 	}
 }

@@ -168,6 +168,8 @@ static void add_image(const transpose_state *state, const sp_window_plan *plan, 
 
 	for (size_t i = 0; i < positions; i += g.m) {
 		g.m = piece_length(positions - i, g.n);
+		g.before = i;
+		g.after = positions - i - g.m;
 		multiply(state, &g);
 		for (size_t j = 0; j < g.m; j++)
 			add_patch(state, plan, (int64_t)(i + j), (char *)g.c + j * g.n * size,

@@ -36,8 +36,10 @@ typedef struct sp_gemm {
 	const void *b;
 	size_t b_row, b_column;
 	void *c;
-	bool small; /* floats: one of a batch that TensorFlow multiplies in the order of
-		       gemm_small.c */
+	size_t before,
+		after; /* floats: further rows of the same product, multiplied in other calls */
+	bool small;    /* floats: one of a batch that TensorFlow multiplies in the order of
+			  gemm_small.c */
 
 	/*
 	 * Half and bfloat16: the operand lies there as floats of the type's values, b with

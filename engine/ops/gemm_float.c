@@ -169,6 +169,42 @@ static void multiply_tiles(const sp_gemm *g)
 		}
 }
 
+/* The last row, which is left over: its sums go on through all spans. */
+static void multiply_last_row(const sp_gemm *g)
+{
+	tile t = {.row = g->m - 1, .height = 1};
+	float *c = (float *)g->c + t.row * g->n;
+
+	for (; t.column < g->n; t.column += COLUMNS) {
+		t.width = g->n - t.column < COLUMNS ? g->n - t.column : COLUMNS;
+		memset(t.sums, 0, sizeof(t.sums[0]));
+		for (size_t k = 0; k < g->k; k += DEPTH)
+			add_piece(g, &t, k, g->k - k < DEPTH ? g->k - k : DEPTH);
+		memcpy(c + t.column, t.sums[0], t.width * sizeof(float));
+	}
+}
+
+static void multiply_last_column(const sp_gemm *g)
+{
+	const float *a = g->a, *b = (const float *)g->b + (g->n - 1) * g->b_column;
+	float *c = (float *)g->c + g->n - 1;
+
+	for (size_t i = 0; i < g->m; i++)
+		c[i * g->n] = sp_product_of_rest(a + i * g->a_row, g->a_column, b, g->b_row, g->k,
+						 g->b_row != 1);
+}
+
+static void multiply_matrices(const sp_gemm *g)
+{
+	sp_product_rest rest = sp_product_left_over(g->before + g->m + g->after, g->n, g->k);
+
+	multiply_tiles(g);
+	if (rest.row && g->after == 0)
+		multiply_last_row(g);
+	if (rest.column)
+		multiply_last_column(g);
+}
+
 void sp_gemm__float(const sp_gemm *g)
 {
 	if (goes_by_elements(g)) {
@@ -184,7 +220,7 @@ void sp_gemm__float(const sp_gemm *g)
 	if (g->small)
 		sp_gemm__small(g);
 	else
-		multiply_tiles(g);
+		multiply_matrices(g);
 }
 
 void sp_gemm__heads(const sp_gemm *g)
@@ -225,7 +261,7 @@ void sp_gemm__biased(const sp_gemm *g)
 	else if (g->k != 0 && g->n == 1)
 		sp_gemm__heads(g);
 	else
-		multiply_tiles(g);
+		multiply_matrices(g);
 }
 
 bool sp_gemm__is_small(size_t batch, size_t m, size_t n, size_t k)

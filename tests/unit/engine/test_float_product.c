@@ -211,6 +211,40 @@ static void sums_of_equal_terms_keep_their_bounds(void **state)
 	}
 }
 
+/* Rows that are multiplied in two calls belong to one product, whose last row or column is left
+ * over. */
+static void pieces_have_the_bits_of_the_whole(void **state)
+{
+	static const product wholes[] = {{.m = 64, .k = 64, .n = 49}, {.m = 313, .k = 424, .n = 4}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wholes) / sizeof(wholes[0]); i++) {
+		const product *p = &wholes[i];
+		operands whole = make(p), cut = make(p);
+
+		multiply(p, &whole);
+		for (size_t at = 0, rows; at < p->m; at += rows) {
+			sp_gemm g = {.n = p->n,
+				     .k = p->k,
+				     .a = cut.x + at * p->k,
+				     .a_row = p->k,
+				     .a_column = 1,
+				     .b = cut.w,
+				     .b_row = p->n,
+				     .b_column = 1,
+				     .c = cut.y + at * p->n,
+				     .before = at};
+
+			g.m = rows = p->m - at < 40 ? p->m - at : 40;
+			g.after = p->m - at - rows;
+			sp_gemm__float(&g);
+		}
+		assert_memory_equal(cut.y, whole.y, p->m * p->n * sizeof(float));
+		unmake(&whole);
+		unmake(&cut);
+	}
+}
+
 /* Lengths that TensorFlow's sums were seen to have. */
 static void spans_are_tensorflows(void **state)
 {
@@ -241,6 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(products_have_tensorflows_bits),
 		cmocka_unit_test(layers_have_tensorflows_bits),
+		cmocka_unit_test(pieces_have_the_bits_of_the_whole),
 		cmocka_unit_test(products_and_layers_keep_their_bounds),
 		cmocka_unit_test(sums_of_equal_terms_keep_their_bounds),
 		cmocka_unit_test(spans_are_tensorflows),
