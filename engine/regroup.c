@@ -22,10 +22,10 @@ typedef struct regrouping {
 	const bool *fed, *kept;
 	bool sums; /* or products */
 	sp_static_shapes shapes;
-	uint32_t *readers;  /* [nodes] edges from nodes that are run */
-	bool *awaited;      /* [nodes] a node waits for it */
-	bool *added;        /* [nodes] not run, or of a tree whose sums were looked at */
-	bool *paired;       /* [nodes] the same for pairs; what was added is not paired any more */
+	uint32_t *readers; /* [nodes] edges from nodes that are run */
+	bool *awaited;     /* [nodes] a node waits for it */
+	bool *added;       /* [nodes] not run, or of a tree whose sums were looked at */
+	bool *paired;      /* [nodes] the same for pairs; what was added is not paired any more */
 	sp_optimizer_names names;
 	sp_error *err;
 
@@ -191,7 +191,8 @@ static bool comes_first(const regrouping *r, const sp_node *reader, sp_port a, s
 static void open_inputs(regrouping *r, uint32_t i, size_t *open)
 {
 	const sp_node *node = &r->graph->nodes[i];
-	bool swap = node->input_count == 2 && !comes_first(r, node, node->inputs[0], node->inputs[1]);
+	bool swap = node->input_count == 2 &&
+		    !comes_first(r, node, node->inputs[0], node->inputs[1]);
 
 	for (size_t left = node->input_count; left-- > 0;) {
 		size_t k = swap ? 1 - left : left;
@@ -444,7 +445,8 @@ static sp_status set_inputs(regrouping *r, uint32_t i, sp_port a, sp_port b)
 	inputs[0] = a;
 	inputs[1] = b;
 	r->graph->nodes[i].inputs = inputs;
-	r->shapes.shapes[i].rank = SP_RANK_UNKNOWN; /* it has another one now, which TensorFlow forgets, too */
+	r->shapes.shapes[i].rank =
+		SP_RANK_UNKNOWN; /* it has another one now, which TensorFlow forgets, too */
 	return SP_OK;
 }
 
@@ -586,12 +588,13 @@ static sp_status set_up(regrouping *r, sp_arena *scratch)
 	r->open = sp_arena_array(scratch, edges + 1, sizeof(*r->open));
 	r->absorbed = sp_arena_array(scratch, count, sizeof(*r->absorbed));
 	if (live == NULL || r->readers == NULL || r->awaited == NULL || r->added == NULL ||
-	    r->paired == NULL || r->leaves == NULL || r->open == NULL ||
-	    r->absorbed == NULL)
+	    r->paired == NULL || r->leaves == NULL || r->open == NULL || r->absorbed == NULL)
 		return no_memory(r->err);
 	count_readers(r, live);
 	SP_TRY(sp_optimizer_names_make(&r->names, r->graph, scratch, r->err));
-	return sp_static_shapes_infer(r->graph, r->fed, scratch, &r->shapes, r->err);
+	SP_TRY(sp_static_shapes_infer(r->graph, r->fed, scratch, &r->shapes, r->err));
+	sp_static_shapes_tell(&r->shapes);
+	return SP_OK;
 }
 
 static sp_status walk(regrouping *r, sp_arena *scratch)

@@ -98,10 +98,14 @@ static int64_t broadcast_dim(sp_shape_inference *in, int64_t a, int64_t b)
 
 shape sp_shapes__merge_inputs(sp_shape_inference *in, const shape *a, const shape *b)
 {
+	const shape *known = a->rank >= 0 ? a : b, *other = known == a ? b : a;
+
 	if (a->rank == SP_RANK_OPEN && b->rank == SP_RANK_OPEN)
 		sp_shapes__join(in, a, b);
-	else if (a->rank >= 0 || b->rank >= 0)
-		sp_shapes__demand(in, a->rank >= 0 ? b : a);
+	if (known->rank >= 0) {
+		sp_shapes__demand(in, other);
+		sp_shapes__learn(in, other, known, true);
+	}
 	return sp_shapes__merge(a, b);
 }
 
@@ -133,8 +137,14 @@ bool sp_shapes__is_known(const sp_shape_inference *in, const sp_node *node, cons
 
 shape sp_shapes__with_rank(sp_shape_inference *in, const shape *from, int64_t rank)
 {
+	shape said;
+
+	if (from->rank >= 0)
+		return *from;
+	said = sp_shapes__of_rank(in, rank);
 	sp_shapes__demand(in, from);
-	return from->rank < 0 ? sp_shapes__of_rank(in, rank) : *from;
+	sp_shapes__learn(in, from, &said, false);
+	return said;
 }
 
 shape sp_shapes__with_rank_of(sp_shape_inference *in, const sp_node *node, size_t k,

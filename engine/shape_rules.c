@@ -105,6 +105,8 @@ static void bias_add(sp_shape_inference *in, const sp_node *node, shape *out)
 	    !sp_bytes_equal_text(format, "NHWC"))
 		return;
 	*out = sp_shapes__anew(in, node, sp_shapes__input(in, node, 0));
+	if (out->rank > 0 && bias.rank == 1)
+		sp_shapes__unify(in, out->dims[out->rank - 1], bias.dims[0]);
 	if (out->rank > 0 && out->dims[out->rank - 1] < 0 && bias.rank == 1 && bias.dims[0] >= 0)
 		out->dims[out->rank - 1] = bias.dims[0];
 }
@@ -112,25 +114,33 @@ static void bias_add(sp_shape_inference *in, const sp_node *node, shape *out)
 static void matrix_product(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
+	bool left, right;
 
 	a = sp_shapes__with_rank(in, &a, 2);
 	b = sp_shapes__with_rank(in, &b, 2);
 	if (a.rank != 2 || b.rank != 2)
 		return;
+	left = sp_shapes__attr_bool(node, "transpose_a");
+	right = sp_shapes__attr_bool(node, "transpose_b");
+	sp_shapes__unify(in, a.dims[left ? 0 : 1], b.dims[right ? 1 : 0]);
 	out->rank = 2;
-	out->dims[0] = a.dims[sp_shapes__attr_bool(node, "transpose_a") ? 1 : 0];
-	out->dims[1] = b.dims[sp_shapes__attr_bool(node, "transpose_b") ? 0 : 1];
+	out->dims[0] = a.dims[left ? 1 : 0];
+	out->dims[1] = b.dims[right ? 0 : 1];
 }
 
 static void batch_product(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
 	int64_t rows, columns;
+	int left, right;
 
 	if (a.rank < 2 || b.rank < 2)
 		return;
-	rows = a.dims[a.rank - (sp_shapes__attr_bool(node, "adj_x") ? 1 : 2)];
-	columns = b.dims[b.rank - (sp_shapes__attr_bool(node, "adj_y") ? 2 : 1)];
+	left = sp_shapes__attr_bool(node, "adj_x") ? 1 : 2;
+	right = sp_shapes__attr_bool(node, "adj_y") ? 2 : 1;
+	sp_shapes__unify(in, a.dims[a.rank - 3 + left], b.dims[b.rank - 3 + right]);
+	rows = a.dims[a.rank - left];
+	columns = b.dims[b.rank - right];
 	a.rank -= 2;
 	b.rank -= 2;
 	*out = strcmp(node->op_name, "BatchMatMul") == 0 ? sp_shapes__merge(&a, &b)

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "engine/op.h"
+#include "engine/reduce_strength.h"
 
 /* Constants longer than this are not compared: weights that happen to be equal are rare. */
 static const size_t LONGEST_CONSTANT = 1024;
@@ -99,10 +100,13 @@ static bool same_attr(const sp_attr *a, const sp_attr *b)
 	}
 }
 
-/* Attributes that say where a node came from, and nothing of what it does. */
+/*
+ * Attributes that say where a node came from, and nothing of what it does.  A product that is
+ * joined with a bias is summed in another order than one that others read, too.
+ */
 static bool is_note(const sp_attr *attr)
 {
-	return attr->name[0] == '_';
+	return attr->name[0] == '_' && strcmp(attr->name, SP_BIASED_PRODUCT) != 0;
 }
 
 static const sp_attr *next_attr(const sp_node *node, size_t *i)

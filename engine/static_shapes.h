@@ -45,6 +45,13 @@ typedef struct sp_static_shapes {
 	const bool *alike;       /* [nodes] whether other outputs have that shape as well */
 	const bool *open;        /* [nodes] sp_static_shape_is_open() of output 0 */
 	sp_static_outputs *const *outputs; /* [nodes] NULL but for owners of regions */
+	size_t count;                      /* of nodes */
+
+	/* For sp_static_shapes_tell(). */
+	const sp_static_shape *learned;
+	const int64_t *equal;
+	size_t equal_count;
+	bool contradicted;
 } sp_static_shapes;
 
 /*
@@ -56,6 +63,18 @@ typedef struct sp_static_shapes {
 SP_MUST_CHECK sp_status sp_static_shapes_infer(const sp_graph *graph, const bool *fed,
 					       sp_arena *arena, sp_static_shapes *out,
 					       sp_error *err);
+
+/*
+ * Shapes become what is known when all of the graph has been looked at: dimensions that MatMul,
+ * BiasAdd or AddN, say, wants to be equal have one name, or the number of one of them, wherever
+ * they stand, and what is open is no more where a reader demands a number of dimensions, or that it
+ * they stand, and what is open is no more where a reader demands a number of dimensions, or that it
+ * be like another.  What was inferred from it before stays as it was.  Where several readers demand
+ * dimensions that nobody wants to be equal, TensorFlow believes the first that it comes to; here
+ * what they read stays open, and nothing is told at all if that is to be like another.  Only
+ * TensorFlow's order of sums and products hangs on this.
+ */
+void sp_static_shapes_tell(sp_static_shapes *shapes);
 
 /* The shape of an output. */
 sp_static_shape sp_static_shape_of(const sp_static_shapes *shapes, sp_port port);

@@ -39,6 +39,18 @@ typedef struct sp_shape_inference {
 	 * number of dimensions; of those that are the same it stands at the end of the chain. */
 	uint32_t *same;
 	bool *demanded;
+
+	/* What operators that want things to be equal say of them in this walk: [nodes] the shape
+	 * of an open one, at the end of its chain, and [name] the number or the other name that a
+	 * name stands for, or NO_NAME; there are names behind the last of the list. */
+	sp_static_shape *learned;
+	bool *merged; /* [nodes] whether an operator wants an open one to be like another; there,
+			 too */
+	int64_t *equal;
+	size_t equal_count;
+	struct sp_lesson *lessons; /* what was learned of a shape that something was known of */
+	sp_arena *arena;
+	bool out_of_memory;
 } sp_shape_inference;
 
 typedef struct sp_shape_rule {
@@ -92,6 +104,13 @@ const sp_tensor *sp_shapes__constant(const sp_shape_inference *in, const sp_node
 /* A reader demands that a shape has some number of dimensions, or two that are open to be equal. */
 void sp_shapes__demand(sp_shape_inference *in, const sp_static_shape *of);
 void sp_shapes__join(sp_shape_inference *in, const sp_static_shape *a, const sp_static_shape *b);
+
+/* Two dimensions that an operator wants to be equal. */
+void sp_shapes__unify(sp_shape_inference *in, int64_t a, int64_t b);
+
+/* The same of two shapes, one of which may be open; `merged`: both are those of nodes. */
+void sp_shapes__learn(sp_shape_inference *in, const sp_static_shape *of,
+		      const sp_static_shape *what, bool merged);
 
 /* The rule of an operator among those that are sorted by name; NULL if there is none. */
 const sp_shape_rule *sp_shapes__find(const sp_shape_rule *sorted, size_t count, const char *op);

@@ -1,5 +1,5 @@
-"""tf1-rounds, tf2-rounds, keras2-rounds, tf2-captured: sums and products in loops and branches, which TensorFlow's optimizer groups by
-shapes and by names.
+"""tf1-rounds, tf2-rounds, keras2-rounds, tf2-captured, tf2-equalled: sums and products in loops, branches and blocks, which
+TensorFlow's optimizer groups by shapes and by names.
 
 A matrix product only moves columns, and all else is rounded once wherever it runs: the bits are those of the order on every
 processor.  They are answered as integers.
@@ -121,6 +121,22 @@ class Captured(tf.Module):
                 "scaled": bits(scaled), "given": bits(0.1 * tf.pow(x, 3.0) + x), "either": either * 1e9, "joined": joined * 1e9}
 
 
+class Equalled(tf.Module):
+    """Blocks whose AddN says of what is fed, and of their parts, that they have one shape."""
+
+    def __init__(self, own):
+        super().__init__()
+        self.blocks = [[tf.Variable(value) for value in (turn(i), turn(i + 3), own.normal(0, 0.4, WIDTH).astype("f4"))]
+                       for i in range(1, 5)]
+
+    @tf.function(input_signature=[tf.TensorSpec((None, WIDTH), name="x")])
+    def answer(self, x):
+        h = x
+        for again, layer, bias in self.blocks:
+            h = tf.nn.relu(tf.add_n([tf.matmul(h, again), tf.matmul(x, layer) + bias, h]))
+        return {"h": bits(h)}
+
+
 class Normalized(tf.keras.layers.Layer):
     """A cell with normalized gates, but for what is no sum or product."""
 
@@ -159,6 +175,14 @@ def captured_constants():
     tf.saved_model.save(module, folder + "/model", signatures=module.answer)
     finish(folder, [{"x": own.normal(size=(rows, WIDTH)).astype("f4"), "rounds": np.int32(rounds)}
                     for rows, rounds in ((1, 1), (2, 0), (3, 3), (7, 2), (40, 5))])
+
+
+def equalled():
+    own = np.random.default_rng(227)
+    folder = case.start("tf2-equalled")
+    module = Equalled(own)
+    tf.saved_model.save(module, folder + "/model", signatures=module.answer)
+    finish(folder, [{"x": own.normal(size=(rows, WIDTH)).astype("f4")} for rows in (1, 2, 9, 64)])
 
 
 def cells():
@@ -208,6 +232,8 @@ def main():
     cells()
     loops_of_graphs()
     captured_constants()
+    equalled()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -21,7 +21,8 @@ static void simplify(const sp_node_def *nodes, size_t count, const char *kept)
 	is_kept[sp_number_of("end")] = true;
 	if (kept != NULL)
 		is_kept[sp_number_of(kept)] = true;
-	assert_ok(sp_graph_simplify(&sp_imported, is_kept, true, &sp_imported_err), &sp_imported_err);
+	assert_ok(sp_graph_simplify(&sp_imported, is_kept, true, &sp_imported_err),
+		  &sp_imported_err);
 }
 
 static void equal_nodes_become_one(void **state)
@@ -59,6 +60,23 @@ static void equal_nodes_become_one(void **state)
 	assert_int_equal(input_of("end", 0), input_of("end", 1));
 	assert_int_not_equal(input_of("end", 0), input_of("end", 2));
 	assert_int_equal(input_of("end", 3), input_of("end", 4));
+}
+
+static void a_product_that_is_joined_with_a_bias_stays_apart(void **state)
+{
+	const sp_attr biased = {.name = SP_BIASED_PRODUCT, .kind = SP_ATTR_BOOL, .b = true};
+	const sp_node_def nodes[] = {
+		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("a", "MatMul"), INPUTS("x", "x"), ATTRS(biased)},
+		{NODE("b", "MatMul"), INPUTS("x", "x")},
+		{NODE("c", "MatMul"), INPUTS("x", "x"), ATTRS(biased)},
+		{NODE("end", "IdentityN"), INPUTS("a", "b", "c")},
+	};
+
+	(void)state;
+	simplify(nodes, COUNT(nodes), NULL);
+	assert_int_equal(input_of("end", 0), input_of("end", 2));
+	assert_int_not_equal(input_of("end", 0), input_of("end", 1));
 }
 
 static void equal_constants_become_one(void **state)
@@ -574,6 +592,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, sp_imported_set_up, sp_imported_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(equal_nodes_become_one),
+		TEST(a_product_that_is_joined_with_a_bias_stays_apart),
 		TEST(equal_constants_become_one),
 		TEST(what_is_what_its_name_says_stays_apart),
 		TEST(nobody_reads_through_an_identity),

@@ -57,10 +57,12 @@ static void assert_is(const char *name, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static float numbers[4] = {1, 2, 3, 4};
+static float numbers[4] = {1, 2, 3, 4}, sixteen[16];
 static int32_t any_by_4[] = {-1, 4}, any_by_any[] = {-1, 1, 4}, ones[] = {1}, zero = 0;
 static const sp_tensor row = {
 	.dtype = SP_FLOAT, .shape = {.rank = 1, .dims = {4}}, .count = 4, .data = numbers};
+static const sp_tensor square = {
+	.dtype = SP_FLOAT, .shape = {.rank = 2, .dims = {4, 4}}, .count = 16, .data = sixteen};
 static const sp_tensor matrix_shape = {
 	.dtype = SP_INT32, .shape = {.rank = 1, .dims = {2}}, .count = 2, .data = any_by_4};
 static const sp_tensor cube_shape = {
@@ -135,6 +137,25 @@ static void equal_shapes_become_one_sum_in_the_order_of_names(void **state)
 	(void)state;
 	sums(nodes, COUNT(nodes), NULL);
 	assert_is("d", "AddV2(AddV2(row, row), AddN(m1, m2, m3))");
+}
+
+/* Two matrices of what is fed, each of its own: the sum says that they have as many rows. */
+static void what_a_sum_wants_to_be_equal_is(void **state)
+{
+	const sp_node_def nodes[] = {
+		SHAPED,
+		{NODE("other", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("square", "Const"), ATTRS(TENSOR("value", &square))},
+		{NODE("product", "MatMul"), INPUTS("other", "square"), ATTRS(FLOATS)},
+		{NODE("shifted", "AddV2"), INPUTS("row", "other"), ATTRS(FLOATS)},
+		{NODE("more", "AddV2"), INPUTS("m1", "row"), ATTRS(FLOATS)},
+		{NODE("sum", "AddN"), INPUTS("product", "shifted", "more"), ATTRS(FLOATS)},
+		{NODE("end", "Neg"), INPUTS("sum"), ATTRS(FLOATS)},
+	};
+
+	(void)state;
+	sums(nodes, COUNT(nodes), NULL);
+	assert_is("sum", "AddV2(AddV2(row, row), AddN(m1, other, product))");
 }
 
 static void a_sum_of_the_model_takes_the_order_of_names(void **state)
@@ -334,6 +355,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(small_shapes_are_added_first),
 		TEST(equal_shapes_become_one_sum_in_the_order_of_names),
+		TEST(what_a_sum_wants_to_be_equal_is),
 		TEST(a_sum_of_the_model_takes_the_order_of_names),
 		TEST(a_sum_that_makes_a_sum_has_its_name),
 		TEST(sums_of_unknown_shapes_stay),

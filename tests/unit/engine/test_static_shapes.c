@@ -460,6 +460,66 @@ static void readers_that_demand_a_rank_tell_the_others(void **state)
 	assert_shape("packed", "fed");
 }
 
+static void what_is_wanted_to_be_equal_is_told(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		FED("a"),
+		FED("b"),
+		FED("c"),
+		FED("d"),
+		FED("e"),
+		FED("f"),
+		{NODE("product", "MatMul"), INPUTS("a", "kernel")},
+		{NODE("shift", "AddV2"), INPUTS("b", "bias")},
+		{NODE("other", "MatMul"), INPUTS("c", "kernel")},
+		{NODE("sum", "AddN"), INPUTS("product", "shift", "other")},
+		{NODE("again", "MatMul"), INPUTS("sum", "d")},
+		{NODE("unequal", "AddV2"), INPUTS("e", "product")},
+		{NODE("one of f", "MatMul"), INPUTS("f", "kernel")},
+		{NODE("two of f", "MatMul"), INPUTS("f", "kernel")},
+		{NODE("end", "IdentityN"), INPUTS("again", "unequal", "one of f", "two of f")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_shape("a", "fed");
+	assert_shape("shift", "fed");
+	sp_static_shapes_tell(&shapes);
+	assert_shape("a", "[?,4]");
+	assert_shape("c", "[?,4]");
+	assert_shape("d", "[8,?]");
+	assert_shape("shift", "[?,8]");
+	assert_int_equal(name_of("a", 0), name_of("c", 0));
+	assert_int_equal(name_of("a", 0), name_of("shift", 0));
+	assert_int_equal(name_of("a", 0), name_of("sum", 0));
+	assert_int_not_equal(name_of("a", 0), name_of("d", 1));
+	for (const char *open = "b\0f\0"; *open != '\0'; open += 2)
+		assert_shape(open, "fed");
+	assert_shape("unequal", "fed");
+}
+
+/* TensorFlow calls the sum what it calls `a`, and that what the first of the two readers does. */
+static void what_is_not_sure_to_be_equal_is_not_told(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		FED("a"),
+		FED("b"),
+		{NODE("one", "MatMul"), INPUTS("a", "kernel")},
+		{NODE("two", "MatMul"), INPUTS("b", "kernel")},
+		{NODE("by 4 too", "MatMul"), INPUTS("one", "kernel"), ATTRS(YES("transpose_b"))},
+		{NODE("sum", "AddN"), INPUTS("m", "a")},
+		{NODE("end", "IdentityN"), INPUTS("by 4 too", "two", "sum")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	sp_static_shapes_tell(&shapes);
+	assert_shape("a", "fed");
+	assert_shape("b", "fed");
+}
+
 static void slices_of_nothing_that_is_there_are_unknown(void **state)
 {
 	int64_t far[] = {INT64_MAX};
@@ -762,6 +822,8 @@ int main(void)
 		TEST(arrays_say_what_their_elements_are),
 		TEST(sums_of_parts_are_as_many_as_they_say),
 		TEST(readers_that_demand_a_rank_tell_the_others),
+		TEST(what_is_wanted_to_be_equal_is_told),
+		TEST(what_is_not_sure_to_be_equal_is_not_told),
 		TEST(loops_lose_what_their_bodies_do_not_keep),
 		TEST(windows_are_counted),
 		TEST(letters_stand_for_dimensions),
