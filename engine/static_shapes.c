@@ -41,15 +41,18 @@ const sp_tensor *sp_shapes__constant(const sp_shape_inference *in, const sp_node
 }
 
 /* The end of a chain of the same shapes, which gets shorter on the way. */
-static uint32_t end_of(sp_shape_inference *in, const shape *of)
+static uint32_t end_of_chain(sp_shape_inference *in, uint32_t at)
 {
-	uint32_t at = (uint32_t)of->dims[0];
-
 	while (in->same[at] != at) {
 		in->same[at] = in->same[in->same[at]];
 		at = in->same[at];
 	}
 	return at;
+}
+
+static uint32_t end_of(sp_shape_inference *in, const shape *of)
+{
+	return end_of_chain(in, (uint32_t)of->dims[0]);
 }
 
 void sp_shapes__demand(sp_shape_inference *in, const shape *of)
@@ -81,10 +84,21 @@ static size_t index_of(int64_t name)
 	return (size_t)(SP_SOME_SIZE - 1 - name);
 }
 
-static int64_t meaning_of(const int64_t *equal, size_t count, int64_t dim)
+static bool stands_for_another(const int64_t *equal, size_t count, int64_t dim)
 {
-	while (dim < SP_SOME_SIZE && index_of(dim) < count && equal[index_of(dim)] != NO_NAME)
-		dim = equal[index_of(dim)];
+	return dim < SP_SOME_SIZE && index_of(dim) < count && equal[index_of(dim)] != NO_NAME;
+}
+
+/* Chains of names get shorter on the way, too. */
+static int64_t meaning_of(int64_t *equal, size_t count, int64_t dim)
+{
+	while (stands_for_another(equal, count, dim)) {
+		int64_t *next = &equal[index_of(dim)];
+
+		if (stands_for_another(equal, count, *next))
+			*next = equal[index_of(*next)];
+		dim = *next;
+	}
 	return dim;
 }
 
@@ -265,7 +279,7 @@ static bool make_room(sp_shape_inference *in, sp_arena *arena)
 	in->merged = sp_arena_array(arena, count, sizeof(*in->merged));
 	return in->shapes != NULL && in->lists != NULL && in->alike != NULL &&
 	       in->outputs != NULL && in->loose != NULL && in->same != NULL &&
-	       in->demanded != NULL && in->learned != NULL;
+	       in->demanded != NULL && in->learned != NULL && in->merged != NULL;
 }
 
 sp_status sp_static_shapes_infer(const sp_graph *graph, const bool *fed, sp_arena *arena,
@@ -277,14 +291,10 @@ sp_status sp_static_shapes_infer(const sp_graph *graph, const bool *fed, sp_aren
 	if (open == NULL || !make_room(&in, arena) || walk_until_settled(&in, arena) != SP_OK)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
 	contradicted = contradicts(&in);
-	for (size_t i = 0; i < graph->node_count; i++) {
-		uint32_t end;
-
-		if (in.shapes[i].rank != SP_RANK_OPEN)
-			continue;
-		end = end_of(&in, &in.shapes[i]);
-		open[i] = !in.demanded[end];
-		in.learned[i] = in.learned[end];
+	for (uint32_t i = 0; i < graph->node_count; i++) {
+		if (in.shapes[i].rank == SP_RANK_OPEN)
+			open[i] = !in.demanded[end_of(&in, &in.shapes[i])];
+		in.learned[i] = in.learned[end_of_chain(&in, i)];
 	}
 	*out = (sp_static_shapes){.shapes = in.shapes,
 				  .alike = in.alike,

@@ -49,7 +49,7 @@ typedef struct sp_static_shapes {
 
 	/* For sp_static_shapes_tell(). */
 	const sp_static_shape *learned;
-	const int64_t *equal;
+	int64_t *equal;
 	size_t equal_count;
 	bool contradicted;
 } sp_static_shapes;
