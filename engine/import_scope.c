@@ -246,11 +246,8 @@ static sp_status open_module(sp_importer *im, const sp_node_def *node, const cha
 	return SP_OK;
 }
 
-/*
- * How a node calls: false for an ordinary one, and for a call whose function is not there, which
- * only a signature that reaches it cannot do with.
- */
-static bool call_kind(const sp_importer *im, const sp_node_def *node, sp_owner_kind *kind)
+/* How nodes of an operator call; false for all others. */
+static bool kind_of_op(const char *op, sp_owner_kind *kind)
 {
 	static const struct {
 		const char *op;
@@ -271,29 +268,46 @@ static bool call_kind(const sp_importer *im, const sp_node_def *node, sp_owner_k
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strcmp(kinds[i].op, node->op) == 0) {
-			const sp_attr *f = sp_attr_find(node->attrs, node->attr_count, "f");
-
+		if (strcmp(kinds[i].op, op) == 0) {
 			*kind = kinds[i].kind;
-			return *kind != SP_OWNER_CALL || (f != NULL && f->kind == SP_ATTR_FUNC &&
-							  find_function(im, f->text) != NULL);
+			return true;
 		}
+	return false;
+}
+
+/* The name of the function that attribute 'f' names; NULL when it names none. */
+static const char *named_function(const sp_node_def *node)
+{
+	const sp_attr *f = sp_attr_find(node->attrs, node->attr_count, "f");
+
+	return f != NULL && f->kind == SP_ATTR_FUNC ? f->text : NULL;
+}
+
+/*
+ * How a node calls: false for an ordinary one, and for a call whose function is not there, which
+ * only a signature that reaches it cannot do with.
+ */
+static bool call_kind(const sp_importer *im, const sp_node_def *node, sp_owner_kind *kind)
+{
+	const char *name = named_function(node);
+
+	if (kind_of_op(node->op, kind))
+		return *kind != SP_OWNER_CALL || (name != NULL && find_function(im, name) != NULL);
 	*kind = SP_OWNER_CALL;
 	return find_function(im, node->op) != NULL || module_function(im, node) != NULL;
 }
 
 /* Says of a call that is none why not, for whoever reaches it. */
-static sp_status explain_no_call(sp_importer *im, const sp_node_def *node, sp_owner_kind kind,
-				 sp_place *place)
+static sp_status explain_no_call(sp_importer *im, const sp_node_def *node, sp_place *place)
 {
-	const sp_attr *f = sp_attr_find(node->attrs, node->attr_count, "f");
+	const char *name = named_function(node);
+	sp_owner_kind ignored;
 
-	if (kind != SP_OWNER_CALL || strstr(node->op, "PartitionedCall") == NULL)
+	if (!kind_of_op(node->op, &ignored))
 		return SP_OK;
-	place->refused = f == NULL || f->kind != SP_ATTR_FUNC
-				 ? "its attribute 'f' names no function"
-				 : sp_arena_printf(im->arena, "it calls '%s', which is not there",
-						   f->text);
+	place->refused = name == NULL ? "its attribute 'f' names no function"
+				      : sp_arena_printf(im->arena,
+							"it calls '%s', which is not there", name);
 	return place->refused != NULL ? SP_OK : sp_import__no_memory(im);
 }
 
@@ -628,7 +642,7 @@ sp_status sp_import__open(sp_importer *im, sp_scope *in, uint32_t node)
 		return sp_import__open_loop(im, in, node);
 	SP_TRY(open_module(im, &in->nodes[node], &in->places[node].refused));
 	if (!call_kind(im, &in->nodes[node], &kind))
-		return explain_no_call(im, &in->nodes[node], kind, &in->places[node]);
+		return explain_no_call(im, &in->nodes[node], &in->places[node]);
 	owner = sp_arena_zeros(im->scratch, 1, sizeof(*owner));
 	if (owner == NULL)
 		return sp_import__no_memory(im);

@@ -111,44 +111,6 @@ static void bias_add(sp_shape_inference *in, const sp_node *node, shape *out)
 		out->dims[out->rank - 1] = bias.dims[0];
 }
 
-static void matrix_product(sp_shape_inference *in, const sp_node *node, shape *out)
-{
-	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
-	bool left, right;
-
-	a = sp_shapes__with_rank(in, &a, 2);
-	b = sp_shapes__with_rank(in, &b, 2);
-	if (a.rank != 2 || b.rank != 2)
-		return;
-	left = sp_shapes__attr_bool(node, "transpose_a");
-	right = sp_shapes__attr_bool(node, "transpose_b");
-	sp_shapes__unify(in, a.dims[left ? 0 : 1], b.dims[right ? 1 : 0]);
-	out->rank = 2;
-	out->dims[0] = a.dims[left ? 1 : 0];
-	out->dims[1] = b.dims[right ? 0 : 1];
-}
-
-static void batch_product(sp_shape_inference *in, const sp_node *node, shape *out)
-{
-	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
-	int64_t rows, columns;
-	int left, right;
-
-	if (a.rank < 2 || b.rank < 2)
-		return;
-	left = sp_shapes__attr_bool(node, "adj_x") ? 1 : 2;
-	right = sp_shapes__attr_bool(node, "adj_y") ? 2 : 1;
-	sp_shapes__unify(in, a.dims[a.rank - 3 + left], b.dims[b.rank - 3 + right]);
-	rows = a.dims[a.rank - left];
-	columns = b.dims[b.rank - right];
-	a.rank -= 2;
-	b.rank -= 2;
-	*out = strcmp(node->op_name, "BatchMatMul") == 0 ? sp_shapes__merge(&a, &b)
-							 : sp_shapes__broadcast(in, &a, &b);
-	sp_shapes__append(out, rows);
-	sp_shapes__append(out, columns);
-}
-
 /* The one dimension without a number, or -1; *product of the others.  False if there are several.
  */
 static bool one_name(sp_shape_inference *in, const shape *of, int32_t *at, int64_t *product)
@@ -648,18 +610,6 @@ static void unsorted_segments(sp_shape_inference *in, const sp_node *node, shape
 		sp_shapes__append(out, from.dims[i]);
 }
 
-static void sparse_product(sp_shape_inference *in, const sp_node *node, shape *out)
-{
-	shape a = sp_shapes__from_list(in, node, 2), b = sp_shapes__input(in, node, 3);
-
-	a = sp_shapes__with_rank(in, &a, 2);
-	b = sp_shapes__with_rank(in, &b, 2);
-	if (a.rank != 2 || b.rank != 2)
-		return;
-	*out = sp_shapes__vector(a.dims[sp_shapes__attr_bool(node, "adjoint_a") ? 1 : 0]);
-	sp_shapes__append(out, b.dims[sp_shapes__attr_bool(node, "adjoint_b") ? 0 : 1]);
-}
-
 /* Of a TensorArray whose elements are not known to be alike, each reader knows for itself. */
 static void gathered_elements(sp_shape_inference *in, const sp_node *node, shape *out)
 {
@@ -714,9 +664,9 @@ static const sp_shape_rule rules[] = {
 	{"Atanh", same, false},
 	{"AvgPool", sp_shapes__pool, false},
 	{"AvgPool3D", sp_shapes__pool, false},
-	{"BatchMatMul", batch_product, false},
-	{"BatchMatMulV2", batch_product, false},
-	{"BatchMatMulV3", batch_product, false},
+	{"BatchMatMul", sp_shapes__batch_product, false},
+	{"BatchMatMulV2", sp_shapes__batch_product, false},
+	{"BatchMatMulV3", sp_shapes__batch_product, false},
 	{"BatchToSpaceND", sp_shapes__batch_to_space, false},
 	{"BesselI0e", same, false},
 	{"BesselI1e", same, false},
@@ -787,7 +737,7 @@ static const sp_shape_rule rules[] = {
 	{"LogicalAnd", binary, false},
 	{"LogicalNot", same, false},
 	{"LogicalOr", binary, false},
-	{"MatMul", matrix_product, false},
+	{"MatMul", sp_shapes__matrix_product, false},
 	{"MatrixBandPart", same, false},
 	{"Max", reduce, false},
 	{"MaxPool", sp_shapes__pool, false},
@@ -855,7 +805,7 @@ static const sp_shape_rule rules[] = {
 	{"SparseSegmentSqrtNWithNumSegments", counted_segments, false},
 	{"SparseSegmentSum", segments, false},
 	{"SparseSegmentSumWithNumSegments", counted_segments, false},
-	{"SparseTensorDenseMatMul", sparse_product, false},
+	{"SparseTensorDenseMatMul", sp_shapes__sparse_product, false},
 	{"SparseToDense", listed_second, false},
 	{"Split", split, true},
 	{"Sqrt", same, false},

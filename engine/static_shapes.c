@@ -246,22 +246,18 @@ static bool mean_the_same(const sp_shape_inference *in, const shape *a, const sh
 }
 
 /*
- * Forgets what was learned of an open shape in two ways that never came together: TensorFlow keeps
- * the one that it met first.  Whether it also calls another shape so is then all there is to say.
+ * Whether what is to be like another shape is learned in two ways that never came together: then
+ * TensorFlow calls the other one by the names of either.
  */
 static bool contradicts(sp_shape_inference *in)
 {
-	bool found = false;
-
 	for (const struct sp_lesson *l = in->lessons; l != NULL; l = l->before) {
 		uint32_t end = end_of(in, &l->of);
 
-		if (in->learned[end].rank >= 0 && mean_the_same(in, &in->learned[end], &l->what))
-			continue;
-		in->learned[end] = sp_shapes__unknown();
-		found |= in->merged[end];
+		if (in->merged[end] && !mean_the_same(in, &in->learned[end], &l->what))
+			return true;
 	}
-	return found;
+	return false;
 }
 
 static bool make_room(sp_shape_inference *in, sp_arena *arena)

@@ -69,9 +69,9 @@ SP_MUST_CHECK sp_status sp_static_shapes_infer(const sp_graph *graph, const bool
  * BiasAdd or AddN, say, wants to be equal have one name, or the number of one of them, wherever
  * they stand, and what is open is no more where a reader demands a number of dimensions, or that it
  * they stand, and what is open is no more where a reader demands a number of dimensions, or that it
- * be like another.  What was inferred from it before stays as it was.  Where several readers demand
- * dimensions that nobody wants to be equal, TensorFlow believes the first that it comes to; here
- * what they read stays open, and nothing is told at all if that is to be like another.  Only
+ * be like another.  What was inferred from it before stays as it was.  Of several readers that
+ * demand dimensions which nobody wants to be equal the first is believed, as TensorFlow believes
+ * the first that it comes to; nothing is told at all if what they read is to be like another.  Only
  * TensorFlow's order of sums and products hangs on this.
  */
 void sp_static_shapes_tell(sp_static_shapes *shapes);

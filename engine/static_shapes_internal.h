@@ -5,7 +5,7 @@
 
 /*
  * The inside of static_shapes: static_shapes.c walks the graph, shape_rules.c (with what its rules
- * share in shape_parts.c, and more of them in shape_windows.c and shape_einsum.c) says what shape
+ * share in shape_parts.c, and more of them in shape_windows.c and shape_products.c) says what shape
  * an operator makes of its inputs, size_lists.c what sizes are in a list that a graph computes of
  * shapes, to make other shapes of it; region_shapes.c knows loops and branches.
  *
@@ -192,7 +192,7 @@ bool sp_shapes__masked(const sp_node *node, const char *mask, size_t i);
 int64_t sp_shapes__slice_length(sp_shape_inference *in, const sp_node *node, size_t i,
 				int64_t length);
 
-/* ---------------------------------------- shape_windows.c, shape_einsum.c */
+/* --------------------------------------- shape_windows.c, shape_products.c */
 
 /* Rules. */
 void sp_shapes__convolution(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
@@ -201,6 +201,9 @@ void sp_shapes__pool(sp_shape_inference *in, const sp_node *node, sp_static_shap
 void sp_shapes__batch_norm(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
 void sp_shapes__space_to_batch(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
 void sp_shapes__batch_to_space(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
+void sp_shapes__matrix_product(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
+void sp_shapes__batch_product(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
+void sp_shapes__sparse_product(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
 void sp_shapes__einsum(sp_shape_inference *in, const sp_node *node, sp_static_shape *out);
 
 /* -------------------------------------------------------- region_shapes.c */

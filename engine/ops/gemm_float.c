@@ -172,10 +172,12 @@ static void multiply_tiles(const sp_gemm *g)
 /* The last row, which is left over: its sums go on through all spans. */
 static void multiply_last_row(const sp_gemm *g)
 {
-	tile t = {.row = g->m - 1, .height = 1};
-	float *c = (float *)g->c + t.row * g->n;
+	float *c = (float *)g->c + (g->m - 1) * g->n;
+	tile t;
 
-	for (; t.column < g->n; t.column += COLUMNS) {
+	t.row = g->m - 1;
+	t.height = 1;
+	for (t.column = 0; t.column < g->n; t.column += COLUMNS) {
 		t.width = g->n - t.column < COLUMNS ? g->n - t.column : COLUMNS;
 		memset(t.sums, 0, sizeof(t.sums[0]));
 		for (size_t k = 0; k < g->k; k += DEPTH)

@@ -190,7 +190,7 @@ static void constants_that_fill_the_memory_are_refused(void **state)
 static void a_call_of_what_is_not_there_says_so(void **state)
 {
 	const sp_node_def named = {NODE("a", "PartitionedCall"), ATTRS(CALLS("nowhere"))};
-	const sp_node_def nameless = {NODE("a", "StatefulPartitionedCall")};
+	const sp_node_def nameless = {NODE("a", "BatchFunction")};
 
 	(void)state;
 	assert_ok(sp_imported_try(&(sp_graph_def){.nodes = &named, .node_count = 1}, "a"),

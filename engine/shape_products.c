@@ -4,6 +4,60 @@
 
 typedef sp_static_shape shape;
 
+/* ---------------------------------------------------------------- products */
+
+void sp_shapes__matrix_product(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
+	bool left, right;
+
+	a = sp_shapes__with_rank(in, &a, 2);
+	b = sp_shapes__with_rank(in, &b, 2);
+	if (a.rank != 2 || b.rank != 2)
+		return;
+	left = sp_shapes__attr_bool(node, "transpose_a");
+	right = sp_shapes__attr_bool(node, "transpose_b");
+	sp_shapes__unify(in, a.dims[left ? 0 : 1], b.dims[right ? 1 : 0]);
+	out->rank = 2;
+	out->dims[0] = a.dims[left ? 1 : 0];
+	out->dims[1] = b.dims[right ? 0 : 1];
+}
+
+void sp_shapes__batch_product(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
+	int64_t rows, columns;
+	int left, right;
+
+	if (a.rank < 2 || b.rank < 2)
+		return;
+	left = sp_shapes__attr_bool(node, "adj_x") ? 1 : 2;
+	right = sp_shapes__attr_bool(node, "adj_y") ? 2 : 1;
+	sp_shapes__unify(in, a.dims[a.rank - 3 + left], b.dims[b.rank - 3 + right]);
+	rows = a.dims[a.rank - left];
+	columns = b.dims[b.rank - right];
+	a.rank -= 2;
+	b.rank -= 2;
+	*out = strcmp(node->op_name, "BatchMatMul") == 0 ? sp_shapes__merge(&a, &b)
+							 : sp_shapes__broadcast(in, &a, &b);
+	sp_shapes__append(out, rows);
+	sp_shapes__append(out, columns);
+}
+
+void sp_shapes__sparse_product(sp_shape_inference *in, const sp_node *node, shape *out)
+{
+	shape a = sp_shapes__from_list(in, node, 2), b = sp_shapes__input(in, node, 3);
+
+	a = sp_shapes__with_rank(in, &a, 2);
+	b = sp_shapes__with_rank(in, &b, 2);
+	if (a.rank != 2 || b.rank != 2)
+		return;
+	*out = sp_shapes__vector(a.dims[sp_shapes__attr_bool(node, "adjoint_a") ? 1 : 0]);
+	sp_shapes__append(out, b.dims[sp_shapes__attr_bool(node, "adjoint_b") ? 0 : 1]);
+}
+
+/* --------------------------------------------------------------- equations */
+
 /* What the labels of an equation stand for, as far as its inputs have been read. */
 typedef struct equation {
 	sp_shape_inference *in;
