@@ -34,23 +34,29 @@ static uint16_t loosened_by(const shape *first, const shape *next)
 	return loose;
 }
 
-static shape without(sp_shape_inference *in, const sp_node *node, shape of, uint16_t loose)
+static shape without(sp_shape_inference *in, shape of, uint16_t loose)
 {
 	if (loose == GIVEN_UP)
 		return sp_shapes__unknown();
 	if ((loose & NOW_OPEN) != 0 && of.rank != SP_RANK_OPEN)
-		return sp_shapes__open(in, node);
+		return sp_shapes__open();
 	if ((loose & ALL_LOOSE) != 0 && of.rank >= 0)
 		return sp_shapes__unknown();
-	for (int32_t i = 0; i < of.rank; i++)
-		if ((loose >> i & 1) != 0)
-			of.dims[i] = sp_shapes__new_name(in);
+	for (int32_t i = 0; i < of.rank; i++) {
+		if ((loose >> i & 1) == 0)
+			continue;
+		of.dims[i] = sp_shapes__new_name(in);
+		of.handle = 0;
+	}
 	return of;
 }
 
 void sp_shapes__variable(sp_shape_inference *in, const sp_node *node, shape *out)
 {
-	*out = without(in, node, sp_shapes__input(in, node, 0), in->loose[node - in->graph->nodes]);
+	shape first = without(in, sp_shapes__input(in, node, 0),
+			      in->loose[node - in->graph->nodes]);
+
+	sp_shapes__hand_on(in, &first, out);
 }
 
 /* Input k of a node and all of every `step`-th behind it. */
@@ -61,14 +67,17 @@ static shape merge_from(sp_shape_inference *in, const sp_node *node, size_t k, s
 	for (k += step; k < node->input_count; k += step) {
 		shape other = sp_shapes__input(in, node, k);
 
-		all = without(in, node, all, loosened_by(&all, &other));
+		all = without(in, all, loosened_by(&all, &other));
+		all.handle = all.handle == other.handle ? all.handle : 0;
 	}
 	return all;
 }
 
 void sp_shapes__merged(sp_shape_inference *in, const sp_node *node, shape *out)
 {
-	*out = merge_from(in, node, 0, 1);
+	shape all = merge_from(in, node, 0, 1);
+
+	sp_shapes__hand_on(in, &all, out);
 }
 
 /* ------------------------------------------------------------------ owners */
@@ -121,8 +130,10 @@ sp_status sp_shapes__infer_owner(sp_shape_inference *in, sp_arena *arena, size_t
 		return SP_NO_MEMORY;
 	if (loops)
 		leave_loop(in, node, &of, outputs);
-	for (size_t k = 0; !loops && k < count; k++)
+	for (size_t k = 0; !loops && k < count; k++) {
 		outputs->shapes[k] = merge_from(in, node, 1 + k, count);
+		sp_shapes__give_handle(in, &outputs->shapes[k]);
+	}
 	if (count != 0)
 		in->shapes[i] = outputs->shapes[0];
 	return SP_OK;

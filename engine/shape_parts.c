@@ -71,7 +71,7 @@ shape sp_shapes__merge(const shape *a, const shape *b)
 	if (a->rank == SP_RANK_UNKNOWN || b->rank == SP_RANK_UNKNOWN)
 		return a->rank > b->rank ? *a : *b;
 	if (a->rank == SP_RANK_OPEN || b->rank == SP_RANK_OPEN)
-		return a->rank == SP_RANK_OPEN ? *b : *a;
+		return b->rank == SP_RANK_OPEN ? *a : *b;
 	if (a->rank != b->rank)
 		return sp_shapes__unknown();
 	for (int32_t i = 0; i < a->rank; i++) {
@@ -79,7 +79,10 @@ shape sp_shapes__merge(const shape *a, const shape *b)
 		b_says_all &= b->dims[i] >= 0 || a->dims[i] < 0;
 	}
 	out = !a_says_all && b_says_all ? *b : *a;
-	for (int32_t i = 0; i < a->rank && !a_says_all && !b_says_all; i++)
+	if (a_says_all || b_says_all)
+		return out;
+	out.handle = 0;
+	for (int32_t i = 0; i < a->rank; i++)
 		out.dims[i] = a->dims[i] >= 0 ? a->dims[i] : b->dims[i];
 	return out;
 }
@@ -96,17 +99,20 @@ static int64_t broadcast_dim(sp_shape_inference *in, int64_t a, int64_t b)
 	return sp_shapes__new_name(in);
 }
 
-shape sp_shapes__merge_inputs(sp_shape_inference *in, const shape *a, const shape *b)
+shape sp_shapes__merge_inputs(sp_shape_inference *in, shape *a, shape *b)
 {
-	const shape *known = a->rank >= 0 ? a : b, *other = known == a ? b : a;
+	shape merged = sp_shapes__merge(a, b);
 
-	if (a->rank == SP_RANK_OPEN && b->rank == SP_RANK_OPEN)
-		sp_shapes__join(in, a, b);
-	if (known->rank >= 0) {
-		sp_shapes__demand(in, other);
-		sp_shapes__learn(in, other, known, true);
+	if (a->handle != 0 && a->handle == b->handle)
+		return *a;
+	if (a->rank >= 0 && b->rank >= 0 && a->rank != b->rank)
+		return merged;
+	sp_shapes__equate(in, a, b);
+	if (merged.handle == 0) {
+		sp_shapes__equate(in, a, &merged);
+		sp_shapes__equate(in, b, &merged);
 	}
-	return sp_shapes__merge(a, b);
+	return merged;
 }
 
 shape sp_shapes__broadcast(sp_shape_inference *in, const shape *a, const shape *b)
@@ -122,33 +128,25 @@ shape sp_shapes__broadcast(sp_shape_inference *in, const shape *a, const shape *
 	return out;
 }
 
-shape sp_shapes__anew(const sp_shape_inference *in, const sp_node *node, shape from)
-{
-	return from.rank == SP_RANK_OPEN ? sp_shapes__open(in, node) : from;
-}
-
-bool sp_shapes__is_known(const sp_shape_inference *in, const sp_node *node, const shape *from,
-			 shape *out)
+bool sp_shapes__is_known(const shape *from, shape *out)
 {
 	if (from->rank < 0)
-		*out = sp_shapes__anew(in, node, *from);
+		*out = *from;
 	return from->rank >= 0;
 }
 
-shape sp_shapes__with_rank(sp_shape_inference *in, const shape *from, int64_t rank)
+shape sp_shapes__with_rank(sp_shape_inference *in, shape *from, int64_t rank)
 {
 	shape said;
 
 	if (from->rank >= 0)
 		return *from;
 	said = sp_shapes__of_rank(in, rank);
-	sp_shapes__demand(in, from);
-	sp_shapes__learn(in, from, &said, false);
+	sp_shapes__equate(in, from, &said);
 	return said;
 }
 
-shape sp_shapes__with_rank_of(sp_shape_inference *in, const sp_node *node, size_t k,
-			      const shape *from)
+shape sp_shapes__with_rank_of(sp_shape_inference *in, const sp_node *node, size_t k, shape *from)
 {
 	shape rows = sp_shapes__input(in, node, k);
 

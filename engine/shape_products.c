@@ -119,7 +119,7 @@ static bool read_term(equation *e, sp_bytes term, const shape *from)
 	return true;
 }
 
-static void write_term(const equation *e, const sp_node *node, sp_bytes term, shape *out)
+static void write_term(const equation *e, sp_bytes term, shape *out)
 {
 	*out = sp_shapes__scalar();
 	for (size_t i = 0; i < term.size; i++) {
@@ -132,7 +132,7 @@ static void write_term(const equation *e, const sp_node *node, sp_bytes term, sh
 				*out = sp_shapes__unknown();
 			continue;
 		}
-		if (!sp_shapes__is_known(e->in, node, &e->dots, out))
+		if (!sp_shapes__is_known(&e->dots, out))
 			return;
 		for (int32_t k = 0; k < e->dots.rank; k++)
 			sp_shapes__append(out, e->dots.dims[k]);
@@ -172,5 +172,5 @@ void sp_shapes__einsum(sp_shape_inference *in, const sp_node *node, shape *out)
 		if (!read_term(&e, take_until(&inputs, ","), &from))
 			return;
 	}
-	write_term(&e, node, output, out);
+	write_term(&e, output, out);
 }

@@ -8,14 +8,16 @@ typedef sp_static_shape shape;
 
 static void same(sp_shape_inference *in, const sp_node *node, shape *out)
 {
-	*out = sp_shapes__input(in, node, 0);
+	shape from = sp_shapes__input(in, node, 0);
+
+	sp_shapes__hand_on(in, &from, out);
 }
 
 static void binary(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape a = sp_shapes__input(in, node, 0), b = sp_shapes__input(in, node, 1);
 
-	*out = sp_shapes__anew(in, node, sp_shapes__broadcast(in, &a, &b));
+	*out = sp_shapes__broadcast(in, &a, &b);
 }
 
 /* Of shapes that do not fit, some are answered with one truth. */
@@ -47,30 +49,44 @@ static void ternary(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape a = sp_shapes__input(in, node, 1), b = sp_shapes__input(in, node, 2);
 
 	a = sp_shapes__broadcast(in, &a, &b);
-	*out = sp_shapes__anew(in, node, sp_shapes__broadcast(in, &of, &a));
+	*out = sp_shapes__broadcast(in, &of, &a);
 }
 
 static void select_one(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape a = sp_shapes__input(in, node, 1), b = sp_shapes__input(in, node, 2);
 
-	*out = sp_shapes__merge_inputs(in, &a, &b);
+	a = sp_shapes__merge_inputs(in, &a, &b);
+	sp_shapes__hand_on(in, &a, out);
+}
+
+static shape merge_all(sp_shape_inference *in, const sp_node *node)
+{
+	shape all = sp_shapes__unknown();
+
+	for (size_t k = node->input_count; k-- > 0;) {
+		shape next = sp_shapes__input(in, node, k);
+
+		all = k + 1 == node->input_count ? next : sp_shapes__merge_inputs(in, &next, &all);
+	}
+	return all;
 }
 
 static void all_equal(sp_shape_inference *in, const sp_node *node, shape *out)
 {
-	for (size_t k = node->input_count; k-- > 0;) {
-		shape next = sp_shapes__input(in, node, k);
+	shape all = merge_all(in, node);
 
-		*out = k + 1 == node->input_count ? next : sp_shapes__merge_inputs(in, &next, out);
-	}
+	sp_shapes__hand_on(in, &all, out);
 }
 
 static void ensure(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape from = sp_shapes__input(in, node, 0), wanted = sp_shapes__declared(in, node, "shape");
 
-	*out = wanted.rank < 0 ? from : sp_shapes__merge_inputs(in, &wanted, &from);
+	sp_shapes__give_handle(in, &wanted);
+	if (wanted.rank >= 0)
+		from = sp_shapes__merge_inputs(in, &wanted, &from);
+	sp_shapes__hand_on(in, &from, out);
 }
 
 static void of_value(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -104,7 +120,7 @@ static void bias_add(sp_shape_inference *in, const sp_node *node, shape *out)
 	if (sp_node_attr_bytes(node, "data_format", "NHWC", &format, NULL) != SP_OK ||
 	    !sp_bytes_equal_text(format, "NHWC"))
 		return;
-	*out = sp_shapes__anew(in, node, sp_shapes__input(in, node, 0));
+	*out = sp_shapes__input(in, node, 0);
 	if (out->rank > 0 && bias.rank == 1)
 		sp_shapes__unify(in, out->dims[out->rank - 1], bias.dims[0]);
 	if (out->rank > 0 && out->dims[out->rank - 1] < 0 && bias.rank == 1 && bias.dims[0] >= 0)
@@ -165,7 +181,7 @@ static void expand(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape from = sp_shapes__input(in, node, 0);
 	int32_t axis;
 
-	if (!sp_shapes__is_known(in, node, &from, out) ||
+	if (!sp_shapes__is_known(&from, out) ||
 	    !sp_shapes__axis_of(in, node, 1, from.rank + 1, &axis))
 		return;
 	*out = sp_shapes__scalar();
@@ -183,7 +199,7 @@ static void squeeze(sp_shape_inference *in, const sp_node *node, shape *out)
 	const sp_attr *dims;
 	bool gone[SP_MAX_RANK] = {false};
 
-	if (!sp_shapes__is_known(in, node, &from, out) ||
+	if (!sp_shapes__is_known(&from, out) ||
 	    sp_node_attr_list(node, "squeeze_dims", SP_ATTR_INT, &dims, NULL) != SP_OK)
 		return;
 	for (size_t i = 0; i < dims->count; i++) {
@@ -227,7 +243,7 @@ static void transpose(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape from = sp_shapes__input(in, node, 0), order;
 
 	from = sp_shapes__with_rank_of(in, node, 1, &from);
-	if (!sp_shapes__is_known(in, node, &from, out))
+	if (!sp_shapes__is_known(&from, out))
 		return;
 	if (!order_of(in, node, &order)) {
 		*out = sp_shapes__of_rank(in, from.rank);
@@ -277,11 +293,10 @@ static void concat(sp_shape_inference *in, const sp_node *node, shape *out)
 
 static void pack(sp_shape_inference *in, const sp_node *node, shape *out)
 {
-	shape one = sp_shapes__unknown();
+	shape one = merge_all(in, node);
 	int64_t axis = sp_shapes__attr_int(node, "axis", 0);
 
-	all_equal(in, node, &one);
-	if (!sp_shapes__is_known(in, node, &one, out))
+	if (!sp_shapes__is_known(&one, out))
 		return;
 	axis = axis < 0 ? axis + one.rank + 1 : axis;
 	if (axis < 0 || axis > one.rank)
@@ -381,7 +396,7 @@ static void strided_slice(sp_shape_inference *in, const sp_node *node, shape *ou
 	shape from = sp_shapes__input(in, node, 0);
 	int32_t at = 0, taken = 0, ellipses = 0, count;
 
-	if (!sp_shapes__is_known(in, node, &from, out) || !sp_shapes__has_slices(in, node))
+	if (!sp_shapes__is_known(&from, out) || !sp_shapes__has_slices(in, node))
 		return;
 	count = (int32_t)sp_shapes__constant(in, node, 1)->count;
 	for (int32_t i = 0; i < count; i++) {
@@ -431,7 +446,7 @@ static void pad(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape from = sp_shapes__input(in, node, 0);
 
 	from = sp_shapes__with_rank_of(in, node, 1, &from);
-	if (!sp_shapes__is_known(in, node, &from, out))
+	if (!sp_shapes__is_known(&from, out))
 		return;
 	*out = sp_shapes__of_rank(in, from.rank);
 	for (int32_t i = 0; i < from.rank && sizes != NULL; i++) {
@@ -500,7 +515,7 @@ static void reduce(sp_shape_inference *in, const sp_node *node, shape *out)
 	shape from = sp_shapes__input(in, node, 0);
 	bool keep = sp_shapes__attr_bool(node, "keep_dims"), gone[SP_MAX_RANK] = {false};
 
-	if (!sp_shapes__is_known(in, node, &from, out) || axes == NULL)
+	if (!sp_shapes__is_known(&from, out) || axes == NULL)
 		return;
 	for (size_t i = 0; i < axes->count; i++) {
 		int64_t at = sp_tensor_index(axes, i);
@@ -543,7 +558,7 @@ static void top_k(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape from = sp_shapes__input(in, node, 0);
 
-	if (!sp_shapes__is_known(in, node, &from, out) || from.rank < 1)
+	if (!sp_shapes__is_known(&from, out) || from.rank < 1)
 		return;
 	*out = from;
 	out->dims[from.rank - 1] = node->input_count > 1 ? sp_shapes__size_of(in, node, 1)
@@ -570,7 +585,7 @@ static void reverse_parts(sp_shape_inference *in, const sp_node *node, shape *ou
 	shape lengths = sp_shapes__input(in, node, 1);
 	int64_t batch = sp_shapes__attr_int(node, "batch_dim", 0);
 
-	*out = sp_shapes__anew(in, node, sp_shapes__input(in, node, 0));
+	*out = sp_shapes__input(in, node, 0);
 	if (out->rank < 0)
 		return;
 	if (batch < 0 || batch >= out->rank)
@@ -602,8 +617,8 @@ static void unsorted_segments(sp_shape_inference *in, const sp_node *node, shape
 {
 	shape from = sp_shapes__input(in, node, 0), ids = sp_shapes__input(in, node, 1);
 
-	if (!sp_shapes__is_known(in, node, &ids, out) ||
-	    !sp_shapes__is_known(in, node, &from, out) || ids.rank > from.rank)
+	if (!sp_shapes__is_known(&ids, out) || !sp_shapes__is_known(&from, out) ||
+	    ids.rank > from.rank)
 		return;
 	*out = sp_shapes__vector(sp_shapes__size_of(in, node, 2));
 	for (int32_t i = ids.rank; i < from.rank; i++)
@@ -616,7 +631,7 @@ static void gathered_elements(sp_shape_inference *in, const sp_node *node, shape
 	shape places = sp_shapes__input(in, node, 1), one = *sp_shapes__list(in, node, 0);
 
 	one = one.rank == SP_RANK_UNKNOWN ? sp_shapes__declared(in, node, "element_shape") : one;
-	one = sp_shapes__anew(in, node, one);
+	one = one;
 	*out = sp_shapes__several(places.rank == 1 ? places.dims[0] : sp_shapes__new_name(in),
 				  &one);
 }
@@ -625,7 +640,7 @@ static void element_of_array(sp_shape_inference *in, const sp_node *node, shape 
 {
 	shape one = *sp_shapes__list(in, node, 0);
 
-	*out = sp_shapes__anew(in, node, one);
+	*out = one;
 }
 
 static void element_of_list(sp_shape_inference *in, const sp_node *node, shape *out)

@@ -222,8 +222,7 @@ static bool enter_block(sp_shape_inference *in, const sp_node *node, block *b, s
 {
 	shape from = sp_shapes__input(in, node, 0);
 
-	if (!sp_shapes__is_known(in, node, &from, out) || !find_block(in, node, b) ||
-	    from.rank <= b->rank)
+	if (!sp_shapes__is_known(&from, out) || !find_block(in, node, b) || from.rank <= b->rank)
 		return false;
 	*out = from;
 	return true;

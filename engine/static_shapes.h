@@ -30,7 +30,8 @@ enum {
 };
 
 typedef struct sp_static_shape {
-	int32_t rank; /* or one of these */
+	int32_t rank;    /* or one of these */
+	uint32_t handle; /* for the inference alone */
 	int64_t dims[SP_MAX_RANK];
 } sp_static_shape;
 
@@ -43,15 +44,11 @@ typedef struct sp_static_outputs {
 typedef struct sp_static_shapes {
 	sp_static_shape *shapes; /* [nodes] of output 0 */
 	const bool *alike;       /* [nodes] whether other outputs have that shape as well */
-	const bool *open;        /* [nodes] sp_static_shape_is_open() of output 0 */
 	sp_static_outputs *const *outputs; /* [nodes] NULL but for owners of regions */
 	size_t count;                      /* of nodes */
 
 	/* For sp_static_shapes_tell(). */
-	const sp_static_shape *learned;
-	int64_t *equal;
-	size_t equal_count;
-	bool contradicted;
+	const sp_static_shape *told; /* [handles] */
 } sp_static_shapes;
 
 /*

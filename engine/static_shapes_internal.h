@@ -12,12 +12,27 @@
  * A list of sizes is kept as the shape it would be, so it has a rank, and names where there are no
  * numbers.
  *
- * A shape that is open has the node in dims[0] that it was first that of: operators that keep a
- * shape hand it on.
+ * A shape that has been the output of a node has a handle, which operators that keep the shape hand
+ * on; 0 is none.  Where two shapes are to be equal the classes of shape_classes.c say of the
+ * handles what is known to all who have them.
  */
 
 /* An element of a list of sizes of which nothing is known.  Names are below it. */
 static const int64_t SP_SOME_SIZE = -1;
+
+/* A shape among those that are to be equal to it. */
+typedef struct sp_shape_class {
+	sp_static_shape own;
+	uint32_t parent; /* itself at the root, where the others are for all of the class */
+	uint32_t height;
+	uint32_t called; /* the handle whose own shape it has for all who ask at the end */
+} sp_shape_class;
+
+/* The same of a dimension without a number, of which `called` may be the number. */
+typedef struct sp_name_class {
+	int64_t parent, called;
+	uint32_t height;
+} sp_name_class;
 
 typedef struct sp_shape_inference {
 	const sp_graph *graph;
@@ -35,20 +50,13 @@ typedef struct sp_shape_inference {
 	uint16_t *loose;
 	bool loosened;
 
-	/* [nodes] of open shapes: another one that is the same, and whether some reader demands a
-	 * number of dimensions; of those that are the same it stands at the end of the chain. */
-	uint32_t *same;
-	bool *demanded;
-
-	/* What operators that want things to be equal say of them in this walk: [nodes] the shape
-	 * of an open one, at the end of its chain, and [name] the number or the other name that a
-	 * name stands for, or NO_NAME; there are names behind the last of the list. */
-	sp_static_shape *learned;
-	bool *merged; /* [nodes] whether an operator wants an open one to be like another; there,
-			 too */
-	int64_t *equal;
-	size_t equal_count;
-	struct sp_lesson *lessons; /* what was learned of a shape that something was known of */
+	/* What is equal in this walk; there are names behind the last of the list. */
+	sp_shape_class *classes; /* [handles] */
+	size_t handle_count, handle_room;
+	sp_name_class *names; /* [names] */
+	size_t name_room;
+	bool contradicted; /* two numbers are to be equal: then nothing is */
+	bool handed_on;    /* the rule at hand gives an input's shape itself, not one like it */
 	sp_arena *arena;
 	bool out_of_memory;
 } sp_shape_inference;
@@ -71,9 +79,17 @@ static inline sp_static_shape sp_shapes__unknown(void)
 	return (sp_static_shape){.rank = SP_RANK_UNKNOWN};
 }
 
-static inline sp_static_shape sp_shapes__open(const sp_shape_inference *in, const sp_node *node)
+static inline sp_static_shape sp_shapes__open(void)
 {
-	return (sp_static_shape){.rank = SP_RANK_OPEN, .dims = {node - in->graph->nodes}};
+	return (sp_static_shape){.rank = SP_RANK_OPEN};
+}
+
+/* The output has the very shape, with its handle. */
+static inline void sp_shapes__hand_on(sp_shape_inference *in, const sp_static_shape *from,
+				      sp_static_shape *out)
+{
+	*out = *from;
+	in->handed_on = true;
 }
 
 static inline sp_static_shape sp_shapes__scalar(void)
@@ -101,19 +117,22 @@ const sp_static_shape *sp_shapes__list(const sp_shape_inference *in, const sp_no
 /* The integers of the constant behind input k; NULL if it is none. */
 const sp_tensor *sp_shapes__constant(const sp_shape_inference *in, const sp_node *node, size_t k);
 
-/* A reader demands that a shape has some number of dimensions, or two that are open to be equal. */
-void sp_shapes__demand(sp_shape_inference *in, const sp_static_shape *of);
-void sp_shapes__join(sp_shape_inference *in, const sp_static_shape *a, const sp_static_shape *b);
-
-/* Two dimensions that an operator wants to be equal. */
-void sp_shapes__unify(sp_shape_inference *in, int64_t a, int64_t b);
-
-/* The same of two shapes, one of which may be open; `merged`: both are those of nodes. */
-void sp_shapes__learn(sp_shape_inference *in, const sp_static_shape *of,
-		      const sp_static_shape *what, bool merged);
-
 /* The rule of an operator among those that are sorted by name; NULL if there is none. */
 const sp_shape_rule *sp_shapes__find(const sp_shape_rule *sorted, size_t count, const char *op);
+
+/* -------------------------------------------------------- shape_classes.c */
+
+/* A handle for a shape that has none, unless nothing is known of it. */
+void sp_shapes__give_handle(sp_shape_inference *in, sp_static_shape *of);
+
+/* Two shapes that an operator wants to be equal, or two dimensions. */
+void sp_shapes__equate(sp_shape_inference *in, sp_static_shape *a, sp_static_shape *b);
+void sp_shapes__unify(sp_shape_inference *in, int64_t a, int64_t b);
+
+/* Nothing is equal yet; and what shape each handle has at the end. */
+void sp_shapes__begin_classes(sp_shape_inference *in);
+SP_MUST_CHECK sp_status sp_shapes__tell_classes(sp_shape_inference *in,
+						const sp_static_shape **told);
 
 /* ---------------------------------------------------------- shape_parts.c */
 
@@ -141,31 +160,25 @@ int64_t sp_shapes__times(sp_shape_inference *in, int64_t a, int64_t b);
  */
 sp_static_shape sp_shapes__merge(const sp_static_shape *a, const sp_static_shape *b);
 
-/* What an operator that wants two equal shapes learns of them is known to all who read them. */
-sp_static_shape sp_shapes__merge_inputs(sp_shape_inference *in, const sp_static_shape *a,
-					const sp_static_shape *b);
+/* The same with handles: what an operator that wants two equal shapes learns of them is known to
+ * all who have them. */
+sp_static_shape sp_shapes__merge_inputs(sp_shape_inference *in, sp_static_shape *a,
+					sp_static_shape *b);
 
 /* What two shapes become that are stretched to each other. */
 sp_static_shape sp_shapes__broadcast(sp_shape_inference *in, const sp_static_shape *a,
 				     const sp_static_shape *b);
 
-/* What is open after an operator is so for itself: what is learned of the input says nothing of it.
- */
-sp_static_shape sp_shapes__anew(const sp_shape_inference *in, const sp_node *node,
-				sp_static_shape from);
-
 /* False for a rule that needs a rank and has none; then what is known of its output is as little.
  */
-bool sp_shapes__is_known(const sp_shape_inference *in, const sp_node *node,
-			 const sp_static_shape *from, sp_static_shape *out);
+bool sp_shapes__is_known(const sp_static_shape *from, sp_static_shape *out);
 
 /* A shape that has to have that many dimensions, which all who read it learn. */
-sp_static_shape sp_shapes__with_rank(sp_shape_inference *in, const sp_static_shape *from,
-				     int64_t rank);
+sp_static_shape sp_shapes__with_rank(sp_shape_inference *in, sp_static_shape *from, int64_t rank);
 
 /* The same where input k has a row for each of them. */
 sp_static_shape sp_shapes__with_rank_of(sp_shape_inference *in, const sp_node *node, size_t k,
-					const sp_static_shape *from);
+					sp_static_shape *from);
 
 /* The shape that the elements of input k are. */
 sp_static_shape sp_shapes__from_list(sp_shape_inference *in, const sp_node *node, size_t k);
