@@ -128,7 +128,8 @@ static const char *name_at_home(const names *n, const sp_node *reader, sp_port p
 {
 	const sp_node *node = &n->graph->nodes[port.node];
 
-	if (strcmp(node->op_name, "Placeholder") == 0 && is_inlined(n, reader))
+	if (strcmp(node->op_name, "Placeholder") == 0 && is_inlined(n, reader) &&
+	    !(depth == 0 && n->bypassed != NULL && n->bypassed[port.node]))
 		return sp_arena_printf(n->arena, "Func/%.*s/input/_%08u",
 				       (int)strcspn(reader->name, "/"), reader->name, port.node);
 
@@ -185,6 +186,51 @@ bool sp_optimizer_sees(const sp_optimizer_names *n, const sp_node *reader, sp_po
 {
 	return function_around(n, reader->region) ==
 	       function_around(n, n->graph->nodes[port.node].region);
+}
+
+/* ------------------------------------------------------ what is left out */
+
+/* The node of the whole graph that runs node i, which may be in a region. */
+static uint32_t runner_of(const names *n, uint32_t i)
+{
+	while (n->graph->nodes[i].region != 0)
+		i = n->owners[n->graph->nodes[i].region];
+	return i;
+}
+
+/* Some of those that read a node; how many is only of interest up to three. */
+typedef struct readers {
+	uint32_t count, some[2];
+} readers;
+
+static void add_reader(readers *of, uint32_t reader)
+{
+	for (uint32_t k = 0; k < of->count && k < 2; k++)
+		if (of->some[k] == reader)
+			return;
+	if (of->count < 2)
+		of->some[of->count] = reader;
+	of->count++;
+}
+
+sp_status sp_optimizer_names_bypass(sp_optimizer_names *n, const bool *live)
+{
+	bool *bypassed = sp_arena_zeros(n->arena, n->count, sizeof(*bypassed)), waits = false;
+	readers *all = sp_arena_zeros(n->arena, n->count, sizeof(*all));
+
+	if (bypassed == NULL || all == NULL)
+		return SP_NO_MEMORY;
+	for (uint32_t i = 0; i < n->count; i++) {
+		const sp_node *node = &n->graph->nodes[i];
+
+		waits |= live[i] && strcmp(node->op_name, "VarHandleOp") == 0;
+		for (size_t k = 0; k < node->input_count && live[i]; k++)
+			add_reader(&all[node->inputs[k].node], runner_of(n, i));
+	}
+	for (uint32_t i = 0; i < n->count; i++)
+		bypassed[i] = !waits || all[i].count <= 2;
+	n->bypassed = bypassed;
+	return SP_OK;
 }
 
 /* ---------------------------------------------------------------------- all */

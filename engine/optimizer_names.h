@@ -32,11 +32,20 @@ typedef struct sp_optimizer_names {
 	size_t count;
 	const char **own;       /* [count] of the nodes that were there; may be given anew */
 	const uint32_t *owners; /* [region_count] the node that owns a region */
+	const bool *bypassed;   /* [count] or NULL; sp_optimizer_names_bypass() */
 } sp_optimizer_names;
 
 /* The answer is in `arena`, which grows when more is asked. */
 SP_MUST_CHECK sp_status sp_optimizer_names_make(sp_optimizer_names *out, const sp_graph *graph,
 						sp_arena *arena, sp_error *err);
+
+/*
+ * From now on the names are those of the last passes: the node that an input of a request had for
+ * itself in a function is gone where that makes no more edges than there were, which is where no
+ * more than two nodes read it, or where the function has no variables to wait for.  `live`
+ * [node_count] names the nodes that are run.  SP_NO_MEMORY.
+ */
+SP_MUST_CHECK sp_status sp_optimizer_names_bypass(sp_optimizer_names *names, const bool *live);
 
 /* What node `reader` calls what it reads: "node", "node:1" of another output; NULL: no memory. */
 const char *sp_optimizer_name_of(const sp_optimizer_names *names, const sp_node *reader,

@@ -506,8 +506,9 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(((const named *)a)->name, ((const named *)b)->name);
 }
 
-static const char *name_of(const regrouping *r, sp_arena *scratch, const sp_node *reader,
-			   sp_port port)
+/* What it is called in the last passes, in which x * x has been made a square. */
+static const char *last_name_of(const regrouping *r, sp_arena *scratch, const sp_node *reader,
+				sp_port port)
 {
 	const sp_node *node = &r->graph->nodes[port.node];
 	const char *name = sp_optimizer_name_of(&r->names, reader, port);
@@ -519,7 +520,7 @@ static const char *name_of(const regrouping *r, sp_arena *scratch, const sp_node
 	return name;
 }
 
-static sp_status sort_inputs(regrouping *r, sp_arena *scratch, sp_node *node)
+static sp_status sort_inputs(regrouping *r, sp_arena *scratch, sp_node *node, bool last)
 {
 	sp_port *inputs = sp_arena_array(r->graph->arena, node->input_count, sizeof(*inputs));
 	named *list = sp_arena_array(scratch, node->input_count, sizeof(*list));
@@ -529,7 +530,9 @@ static sp_status sort_inputs(regrouping *r, sp_arena *scratch, sp_node *node)
 	for (size_t k = 0; k < node->input_count; k++) {
 		sp_port port = node->inputs[k];
 
-		list[k] = (named){name_of(r, scratch, node, port), port};
+		list[k] = (named){last ? last_name_of(r, scratch, node, port)
+				       : sp_optimizer_name_of(&r->names, node, port),
+				  port};
 		if (list[k].name == NULL)
 			return no_memory(r->err);
 	}
@@ -540,35 +543,59 @@ static sp_status sort_inputs(regrouping *r, sp_arena *scratch, sp_node *node)
 	return SP_OK;
 }
 
-static sp_status sort_all_inputs(regrouping *r, sp_arena *scratch)
+static sp_status sort_all_inputs(regrouping *r, sp_arena *scratch, bool last)
 {
 	for (size_t i = 0; i < r->graph->node_count; i++) {
 		sp_node *node = &r->graph->nodes[i];
 		sp_dtype dtype;
 
-		if (is_sum(node, &dtype) && node->input_count > 2)
-			SP_TRY(sort_inputs(r, scratch, node));
+		if (is_op(node, "AddN") && is_sum(node, &dtype))
+			SP_TRY(sort_inputs(r, scratch, node, last));
 	}
 	return SP_OK;
 }
 
 /* -------------------------------------------------------------------- walk */
 
-/* Who reads what, among the nodes that kept ones need. */
-static void count_readers(regrouping *r, bool *live)
+static void wake(uint32_t i, bool *live, uint32_t *found, size_t *count)
 {
-	for (size_t i = r->graph->node_count; i-- > 0;) {
+	if (live[i])
+		return;
+	live[i] = true;
+	found[(*count)++] = i;
+}
+
+/* Which nodes kept ones need. */
+static bool *find_live(regrouping *r, sp_arena *scratch)
+{
+	bool *live = sp_arena_zeros(scratch, r->graph->node_count, sizeof(*live));
+	uint32_t *found = r->absorbed;
+	size_t count = 0;
+
+	for (uint32_t i = 0; live != NULL && i < r->graph->node_count; i++)
+		if (r->kept[i])
+			wake(i, live, found, &count);
+	while (count != 0) {
+		const sp_node *node = &r->graph->nodes[found[--count]];
+
+		for (size_t k = 0; k < node->input_count; k++)
+			wake(node->inputs[k].node, live, found, &count);
+		for (size_t k = 0; k < node->control_count; k++)
+			wake(node->controls[k], live, found, &count);
+	}
+	return live;
+}
+
+/* Who reads what, among those. */
+static void count_readers(regrouping *r, const bool *live)
+{
+	for (size_t i = 0; i < r->graph->node_count; i++) {
 		const sp_node *node = &r->graph->nodes[i];
 
-		live[i] |= r->kept[i];
-		for (size_t k = 0; k < node->input_count && live[i]; k++) {
-			live[node->inputs[k].node] = true;
+		for (size_t k = 0; k < node->input_count && live[i]; k++)
 			r->readers[node->inputs[k].node]++;
-		}
-		for (size_t k = 0; k < node->control_count && live[i]; k++) {
-			live[node->controls[k]] = true;
+		for (size_t k = 0; k < node->control_count && live[i]; k++)
 			r->awaited[node->controls[k]] = true;
-		}
 		r->added[i] = !live[i];
 	}
 }
@@ -576,7 +603,7 @@ static void count_readers(regrouping *r, bool *live)
 static sp_status set_up(regrouping *r, sp_arena *scratch)
 {
 	size_t count = r->graph->node_count, edges = 0;
-	bool *live = sp_arena_zeros(scratch, count, sizeof(*live));
+	const bool *live;
 
 	for (size_t i = 0; i < count; i++)
 		edges += r->graph->nodes[i].input_count;
@@ -587,14 +614,29 @@ static sp_status set_up(regrouping *r, sp_arena *scratch)
 	r->leaves = sp_arena_array(scratch, edges, sizeof(*r->leaves));
 	r->open = sp_arena_array(scratch, edges + 1, sizeof(*r->open));
 	r->absorbed = sp_arena_array(scratch, count, sizeof(*r->absorbed));
-	if (live == NULL || r->readers == NULL || r->awaited == NULL || r->added == NULL ||
-	    r->paired == NULL || r->leaves == NULL || r->open == NULL || r->absorbed == NULL)
+	if (r->readers == NULL || r->awaited == NULL || r->added == NULL || r->paired == NULL ||
+	    r->leaves == NULL || r->open == NULL || r->absorbed == NULL)
+		return no_memory(r->err);
+	live = find_live(r, scratch);
+	if (live == NULL)
 		return no_memory(r->err);
 	count_readers(r, live);
 	SP_TRY(sp_optimizer_names_make(&r->names, r->graph, scratch, r->err));
+	if (r->sums)
+		SP_TRY(sort_all_inputs(r, scratch, false));
 	SP_TRY(sp_static_shapes_infer(r->graph, r->fed, scratch, &r->shapes, r->err));
 	sp_static_shapes_tell(&r->shapes);
 	return SP_OK;
+}
+
+/* A sum that was written anew may stand behind what it reads. */
+static sp_status sort_for_last_passes(regrouping *r, sp_arena *scratch)
+{
+	const bool *live = find_live(r, scratch);
+
+	if (live == NULL || sp_optimizer_names_bypass(&r->names, live) != SP_OK)
+		return no_memory(r->err);
+	return sort_all_inputs(r, scratch, true);
 }
 
 static sp_status walk(regrouping *r, sp_arena *scratch)
@@ -602,7 +644,7 @@ static sp_status walk(regrouping *r, sp_arena *scratch)
 	SP_TRY(set_up(r, scratch));
 	for (uint32_t i = (uint32_t)r->graph->node_count; i-- > 0;) /* roots before their trees */
 		SP_TRY(look_at(r, i));
-	return r->sums ? sort_all_inputs(r, scratch) : SP_OK;
+	return r->sums ? sort_for_last_passes(r, scratch) : SP_OK;
 }
 
 static sp_status regroup(sp_graph *graph, const bool *fed, const bool *kept, bool sums,

@@ -1,3 +1,4 @@
+#include "engine/first_come.h"
 #include "engine/static_shapes_internal.h"
 
 /*
@@ -5,6 +6,9 @@
  * forgets: classes are trees, what a class is called stands at the root, and the root of the higher
  * tree stays.  A root that has no name yet takes that of the two that have just been found equal,
  * and not that of the other root.
+ *
+ * So it counts what comes first, and TensorFlow has its nodes in another order than we: first come,
+ * first served, from those that wait for nobody.
  */
 
 typedef sp_static_shape shape;
@@ -63,29 +67,13 @@ static void join(sp_shape_inference *in, uint32_t a, uint32_t b)
 	if (root == other)
 		return;
 	if (classes[root].height < classes[other].height) {
-		uint32_t first = a;
-
-		a = b;
-		b = first;
-		first = root;
-		root = other;
-		other = first;
+		join(in, b, a);
+		return;
 	}
 	classes[root].height += classes[root].height == classes[other].height;
 	classes[other].parent = root;
 	if (classes[classes[root].called].own.rank < 0)
 		classes[root].called = classes[a].own.rank >= 0 ? a : b;
-}
-
-void sp_shapes__equate(sp_shape_inference *in, shape *a, shape *b)
-{
-	sp_shapes__give_handle(in, a);
-	sp_shapes__give_handle(in, b);
-	if (in->out_of_memory || a->handle == 0 || b->handle == 0)
-		return;
-	join(in, a->handle, b->handle);
-	for (int32_t i = 0; a->rank == b->rank && i < a->rank; i++)
-		sp_shapes__unify(in, a->dims[i], b->dims[i]);
 }
 
 /* -------------------------------------------------------------- dimensions */
@@ -151,21 +139,17 @@ static void join_names(sp_shape_inference *in, int64_t a, int64_t b)
 	if (root == other)
 		return;
 	if (of_root->height < of_other->height) {
-		of_root->parent = other;
+		join_names(in, b, a);
 		return;
 	}
 	of_root->height += of_root->height == of_other->height;
 	of_other->parent = root;
 }
 
-void sp_shapes__unify(sp_shape_inference *in, int64_t a, int64_t b)
+static void unify(sp_shape_inference *in, int64_t a, int64_t b)
 {
 	int64_t last = a < b ? a : b;
 
-	if (a == SP_SOME_SIZE || b == SP_SOME_SIZE || last >= 0) {
-		in->contradicted |= a >= 0 && b >= 0 && a != b;
-		return;
-	}
 	if (!make_room_for_name(in, last))
 		in->out_of_memory = true;
 	else if (a < 0 && b < 0)
@@ -174,15 +158,87 @@ void sp_shapes__unify(sp_shape_inference *in, int64_t a, int64_t b)
 		call_by_number(in, last, a < 0 ? b : a);
 }
 
-/* --------------------------------------------------------------- the answer */
+/* -------------------------------------------------------------- the wishes */
+
+static void wish(sp_shape_inference *in, sp_shape_wish one)
+{
+	size_t needed = 2 * in->wish_count + 64;
+	sp_shape_wish *wishes;
+
+	if (in->wish_count == in->wish_room) {
+		wishes = sp_arena_array(in->arena, needed, sizeof(*wishes));
+		if (wishes == NULL) {
+			in->out_of_memory = true;
+			return;
+		}
+		for (size_t i = 0; i < in->wish_count; i++)
+			wishes[i] = in->wishes[i];
+		in->wishes = wishes;
+		in->wish_room = needed;
+	}
+	one.node = in->at;
+	in->wishes[in->wish_count++] = one;
+}
+
+void sp_shapes__equate(sp_shape_inference *in, shape *a, shape *b)
+{
+	sp_shapes__give_handle(in, a);
+	sp_shapes__give_handle(in, b);
+	if (in->out_of_memory || a->handle == 0 || b->handle == 0)
+		return;
+	wish(in, (sp_shape_wish){.of_shapes = true, .a = a->handle, .b = b->handle});
+	sp_shapes__unify_all(in, a, b);
+}
+
+void sp_shapes__unify_all(sp_shape_inference *in, const shape *a, const shape *b)
+{
+	for (int32_t i = 0; a->rank == b->rank && i < a->rank; i++)
+		sp_shapes__unify(in, a->dims[i], b->dims[i]);
+}
+
+void sp_shapes__unify(sp_shape_inference *in, int64_t a, int64_t b)
+{
+	if (a != b && a != SP_SOME_SIZE && b != SP_SOME_SIZE && (a < 0 || b < 0))
+		wish(in, (sp_shape_wish){.a = a, .b = b});
+}
 
 void sp_shapes__begin_classes(sp_shape_inference *in)
 {
 	in->handle_count = 1;
-	in->contradicted = false;
-	for (size_t i = 0; i < in->name_room; i++)
-		in->names[i] = (sp_name_class){.parent = name_at(i), .called = name_at(i)};
+	in->wish_count = 0;
 }
+
+/* Those of a node stand together. */
+static void grant_wishes_of(sp_shape_inference *in, uint32_t node, size_t first)
+{
+	for (size_t i = first; i < in->wish_count && in->wishes[i].node == node; i++) {
+		const sp_shape_wish *one = &in->wishes[i];
+
+		if (one->of_shapes)
+			join(in, (uint32_t)one->a, (uint32_t)one->b);
+		else
+			unify(in, one->a, one->b);
+	}
+}
+
+static bool grant_wishes(sp_shape_inference *in)
+{
+	size_t count = in->graph->node_count;
+	uint32_t *order = sp_graph_first_come(in->graph, in->arena);
+	size_t *first = sp_arena_array(in->arena, count, sizeof(*first));
+
+	if (order == NULL || first == NULL)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		first[i] = in->wish_count;
+	for (size_t i = in->wish_count; i-- > 0;)
+		first[in->wishes[i].node] = i;
+	for (size_t i = 0; i < count; i++)
+		grant_wishes_of(in, order[i], first[order[i]]);
+	return !in->out_of_memory;
+}
+
+/* --------------------------------------------------------------- the answer */
 
 static int64_t told_dim(sp_shape_inference *in, int64_t dim)
 {
@@ -195,7 +251,7 @@ sp_status sp_shapes__tell_classes(sp_shape_inference *in, const shape **told)
 {
 	shape *all = sp_arena_array(in->arena, in->handle_count, sizeof(*all));
 
-	if (all == NULL)
+	if (all == NULL || !grant_wishes(in))
 		return SP_NO_MEMORY;
 	all[0] = sp_shapes__unknown();
 	for (uint32_t i = 1; i < in->handle_count; i++) {

@@ -87,6 +87,12 @@ shape sp_shapes__merge(const shape *a, const shape *b)
 	return out;
 }
 
+int64_t sp_shapes__merge_dims(sp_shape_inference *in, int64_t a, int64_t b)
+{
+	sp_shapes__unify(in, a, b);
+	return a < 0 && b >= 0 ? b : a;
+}
+
 /* A dimension of the result of an operator that repeats what is 1. */
 static int64_t broadcast_dim(sp_shape_inference *in, int64_t a, int64_t b)
 {

@@ -38,8 +38,12 @@ void sp_shapes__batch_product(sp_shape_inference *in, const sp_node *node, shape
 	columns = b.dims[b.rank - right];
 	a.rank -= 2;
 	b.rank -= 2;
-	*out = strcmp(node->op_name, "BatchMatMul") == 0 ? sp_shapes__merge(&a, &b)
-							 : sp_shapes__broadcast(in, &a, &b);
+	if (strcmp(node->op_name, "BatchMatMul") == 0) {
+		sp_shapes__unify_all(in, &a, &b);
+		*out = sp_shapes__merge(&a, &b);
+	} else {
+		*out = sp_shapes__broadcast(in, &a, &b);
+	}
 	sp_shapes__append(out, rows);
 	sp_shapes__append(out, columns);
 }
@@ -47,13 +51,16 @@ void sp_shapes__batch_product(sp_shape_inference *in, const sp_node *node, shape
 void sp_shapes__sparse_product(sp_shape_inference *in, const sp_node *node, shape *out)
 {
 	shape a = sp_shapes__from_list(in, node, 2), b = sp_shapes__input(in, node, 3);
+	bool left = sp_shapes__attr_bool(node, "adjoint_a");
+	bool right = sp_shapes__attr_bool(node, "adjoint_b");
 
 	a = sp_shapes__with_rank(in, &a, 2);
 	b = sp_shapes__with_rank(in, &b, 2);
 	if (a.rank != 2 || b.rank != 2)
 		return;
-	*out = sp_shapes__vector(a.dims[sp_shapes__attr_bool(node, "adjoint_a") ? 1 : 0]);
-	sp_shapes__append(out, b.dims[sp_shapes__attr_bool(node, "adjoint_b") ? 0 : 1]);
+	sp_shapes__unify(in, a.dims[left ? 0 : 1], b.dims[right ? 1 : 0]);
+	*out = sp_shapes__vector(a.dims[left ? 1 : 0]);
+	sp_shapes__append(out, b.dims[right ? 0 : 1]);
 }
 
 /* --------------------------------------------------------------- equations */
@@ -79,8 +86,7 @@ static int32_t labels_of(sp_bytes term)
 
 static void meet(equation *e, unsigned char label, int64_t dim)
 {
-	if (!e->met[label] || (e->dims[label] < 0 && dim >= 0))
-		e->dims[label] = dim;
+	e->dims[label] = e->met[label] ? sp_shapes__merge_dims(e->in, e->dims[label], dim) : dim;
 	e->met[label] = true;
 }
 

@@ -122,9 +122,8 @@ static void bias_add(sp_shape_inference *in, const sp_node *node, shape *out)
 		return;
 	*out = sp_shapes__input(in, node, 0);
 	if (out->rank > 0 && bias.rank == 1)
-		sp_shapes__unify(in, out->dims[out->rank - 1], bias.dims[0]);
-	if (out->rank > 0 && out->dims[out->rank - 1] < 0 && bias.rank == 1 && bias.dims[0] >= 0)
-		out->dims[out->rank - 1] = bias.dims[0];
+		out->dims[out->rank - 1] = sp_shapes__merge_dims(in, out->dims[out->rank - 1],
+								 bias.dims[0]);
 }
 
 /* The one dimension without a number, or -1; *product of the others.  False if there are several.
@@ -285,6 +284,7 @@ static void concat(sp_shape_inference *in, const sp_node *node, shape *out)
 		joined = k == first + count - 1 ? length : sp_shapes__plus(in, joined, length);
 		if (next.rank >= 0)
 			next.dims[axis] = 1;
+		sp_shapes__unify_all(in, &next, out);
 		*out = sp_shapes__merge(&next, out);
 	}
 	if (out->rank >= 0)
@@ -590,8 +590,8 @@ static void reverse_parts(sp_shape_inference *in, const sp_node *node, shape *ou
 		return;
 	if (batch < 0 || batch >= out->rank)
 		*out = sp_shapes__unknown();
-	else if (out->dims[batch] < 0 && lengths.rank == 1 && lengths.dims[0] >= 0)
-		out->dims[batch] = lengths.dims[0];
+	else if (lengths.rank == 1)
+		out->dims[batch] = sp_shapes__merge_dims(in, out->dims[batch], lengths.dims[0]);
 }
 
 /* Sums of rows of input 0, as many as the request says. */
@@ -620,6 +620,8 @@ static void unsorted_segments(sp_shape_inference *in, const sp_node *node, shape
 	if (!sp_shapes__is_known(&ids, out) || !sp_shapes__is_known(&from, out) ||
 	    ids.rank > from.rank)
 		return;
+	for (int32_t i = 0; i < ids.rank; i++)
+		sp_shapes__unify(in, from.dims[i], ids.dims[i]);
 	*out = sp_shapes__vector(sp_shapes__size_of(in, node, 2));
 	for (int32_t i = ids.rank; i < from.rank; i++)
 		sp_shapes__append(out, from.dims[i]);

@@ -23,12 +23,6 @@ static int64_t divided(sp_shape_inference *in, int64_t a, int64_t by)
 	return a >= 0 && by > 0 ? a / by : sp_shapes__new_name(in);
 }
 
-/* What two dimensions say that have to be equal. */
-static int64_t merge(int64_t a, int64_t b)
-{
-	return a < 0 && b >= 0 ? b : a;
-}
-
 /* One dimension that a window goes along. */
 typedef struct window {
 	int64_t size, stride, dilation;
@@ -128,8 +122,9 @@ void sp_shapes__convolution(sp_shape_inference *in, const sp_node *node, shape *
 	}
 	out->dims[rank - 1] = filter.dims[rank - 1];
 	if (depthwise)
-		out->dims[3] = sp_shapes__times(in, merge(from.dims[3], filter.dims[2]),
-						filter.dims[3]);
+		out->dims[3] = sp_shapes__times(
+			in, sp_shapes__merge_dims(in, from.dims[3], filter.dims[2]),
+			filter.dims[3]);
 }
 
 void sp_shapes__pool(sp_shape_inference *in, const sp_node *node, shape *out)
@@ -184,7 +179,7 @@ void sp_shapes__batch_norm(sp_shape_inference *in, const sp_node *node, shape *o
 
 		vector = sp_shapes__with_rank(in, &vector, 1);
 		if (vector.rank == 1)
-			out->dims[3] = merge(out->dims[3], vector.dims[0]);
+			out->dims[3] = sp_shapes__merge_dims(in, out->dims[3], vector.dims[0]);
 	}
 }
 

@@ -60,6 +60,7 @@ static void look_at(sp_shape_inference *in, size_t i)
 	const sp_node *node = &in->graph->nodes[i];
 	const sp_shape_rule *rule;
 
+	in->at = (uint32_t)i;
 	in->shapes[i] = in->fed[i] ? sp_shapes__open() : sp_shapes__unknown();
 	in->lists[i] = sp_shapes__unknown();
 	in->alike[i] = in->handed_on = false;

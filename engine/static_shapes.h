@@ -63,12 +63,10 @@ SP_MUST_CHECK sp_status sp_static_shapes_infer(const sp_graph *graph, const bool
 
 /*
  * Shapes become what is known when all of the graph has been looked at: dimensions that MatMul,
- * BiasAdd or AddN, say, wants to be equal have one name, or the number of one of them, wherever
- * they stand, and what is open is no more where a reader demands a number of dimensions, or that it
- * they stand, and what is open is no more where a reader demands a number of dimensions, or that it
- * be like another.  What was inferred from it before stays as it was.  Of several readers that
- * demand dimensions which nobody wants to be equal the first is believed, as TensorFlow believes
- * the first that it comes to; nothing is told at all if what they read is to be like another.  Only
+ * BiasAdd, Concat or AddN, say, wants to be equal have one name, or the number of one of them,
+ * wherever they stand, and shapes that are to be alike, or of which a reader demands a number of
+ * dimensions, are what the first says of them (shape_classes.c); if two numbers would have to be
+ * equal, nothing is told.  What was inferred from a shape before stays as it was.  Only
  * TensorFlow's order of sums and products hangs on this.
  */
 void sp_static_shapes_tell(sp_static_shapes *shapes);

@@ -6,7 +6,7 @@
 /*
  * The inside of static_shapes: static_shapes.c walks the graph, shape_rules.c (with what its rules
  * share in shape_parts.c, and more of them in shape_windows.c and shape_products.c) says what shape
- * an operator makes of its inputs, size_lists.c what sizes are in a list that a graph computes of
+ * an operator makes of its inputs, shape_classes.c what is to be equal, size_lists.c what sizes are in a list that a graph computes of
  * shapes, to make other shapes of it; region_shapes.c knows loops and branches.
  *
  * A list of sizes is kept as the shape it would be, so it has a rank, and names where there are no
@@ -34,6 +34,13 @@ typedef struct sp_name_class {
 	uint32_t height;
 } sp_name_class;
 
+/* Two handles that a node wants to be equal, or two dimensions. */
+typedef struct sp_shape_wish {
+	uint32_t node;
+	bool of_shapes;
+	int64_t a, b;
+} sp_shape_wish;
+
 typedef struct sp_shape_inference {
 	const sp_graph *graph;
 	const bool *fed;
@@ -50,7 +57,11 @@ typedef struct sp_shape_inference {
 	uint16_t *loose;
 	bool loosened;
 
-	/* What is equal in this walk; there are names behind the last of the list. */
+	/* What is to be equal in this walk, in the order of the nodes, and what is in the end;
+	 * there are names behind the last of the list. */
+	uint32_t at; /* the node at hand */
+	sp_shape_wish *wishes;
+	size_t wish_count, wish_room;
 	sp_shape_class *classes; /* [handles] */
 	size_t handle_count, handle_room;
 	sp_name_class *names; /* [names] */
@@ -125,8 +136,10 @@ const sp_shape_rule *sp_shapes__find(const sp_shape_rule *sorted, size_t count, 
 /* A handle for a shape that has none, unless nothing is known of it. */
 void sp_shapes__give_handle(sp_shape_inference *in, sp_static_shape *of);
 
-/* Two shapes that an operator wants to be equal, or two dimensions. */
+/* Two shapes that an operator wants to be equal, or all their dimensions, or two of them. */
 void sp_shapes__equate(sp_shape_inference *in, sp_static_shape *a, sp_static_shape *b);
+void sp_shapes__unify_all(sp_shape_inference *in, const sp_static_shape *a,
+			  const sp_static_shape *b);
 void sp_shapes__unify(sp_shape_inference *in, int64_t a, int64_t b);
 
 /* Nothing is equal yet; and what shape each handle has at the end. */
@@ -159,6 +172,9 @@ int64_t sp_shapes__times(sp_shape_inference *in, int64_t a, int64_t b);
 /* What two shapes that an operator wants to be equal say together, in TensorFlow's choice of names.
  */
 sp_static_shape sp_shapes__merge(const sp_static_shape *a, const sp_static_shape *b);
+
+/* The same of two dimensions, of which all who have them learn that they are equal. */
+int64_t sp_shapes__merge_dims(sp_shape_inference *in, int64_t a, int64_t b);
 
 /* The same with handles: what an operator that wants two equal shapes learns of them is known to
  * all who have them. */

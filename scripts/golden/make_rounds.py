@@ -1,5 +1,5 @@
-"""tf1-rounds, tf2-rounds, keras2-rounds, tf2-captured, tf2-equalled: sums and products in loops, branches and blocks, which
-TensorFlow's optimizer groups by shapes and by names.
+"""tf1-rounds, tf2-rounds, keras2-rounds, tf2-captured, tf2-equalled, tf2-named: sums and products in loops, branches and
+blocks, which TensorFlow's optimizer groups by shapes and by names.
 
 A matrix product only moves columns, and all else is rounded once wherever it runs: the bits are those of the order on every
 processor.  They are answered as integers.
@@ -129,12 +129,24 @@ class Equalled(tf.Module):
         self.blocks = [[tf.Variable(value) for value in (turn(i), turn(i + 3), own.normal(0, 0.4, WIDTH).astype("f4"))]
                        for i in range(1, 5)]
 
-    @tf.function(input_signature=[tf.TensorSpec((None, WIDTH), name="x")])
-    def answer(self, x):
+    def nested(self, x, y):
+        (a, b, c), (d, e, f), (g, i, j), _ = self.blocks
+        first = tf.add_n([tf.matmul(x, a) + c, y * f, tf.matmul(y, d)])
+        second = tf.add_n([tf.matmul(x, e) + f, tf.add_n([x, tf.matmul(y, g), y]), tf.matmul(first, b)])
+        return tf.add_n([tf.add_n([second, tf.matmul(y, i) + j]), first + tf.matmul(x, b)])
+
+    @tf.function(input_signature=[tf.TensorSpec((None, WIDTH), name="x"), tf.TensorSpec((None, WIDTH), name="y")])
+    def answer(self, x, y):
         h = x
         for again, layer, bias in self.blocks:
             h = tf.nn.relu(tf.add_n([tf.matmul(h, again), tf.matmul(x, layer) + bias, h]))
-        return {"h": bits(h)}
+        return {"h": bits(h), "nested": bits(self.nested(x, y))}
+
+    @tf.function(input_signature=[tf.TensorSpec((None, WIDTH), name="x"), tf.TensorSpec((None, WIDTH), name="y")])
+    def named(self, x, y):
+        """Three read x, and two y, in the function that the signature calls."""
+        a, b, c = self.blocks[0]
+        return {"sum": bits(tf.add_n([x, y, tf.matmul(x, a), tf.matmul(x, b) + c, tf.matmul(y, b)]))}
 
 
 class Normalized(tf.keras.layers.Layer):
@@ -179,10 +191,11 @@ def captured_constants():
 
 def equalled():
     own = np.random.default_rng(227)
-    folder = case.start("tf2-equalled")
     module = Equalled(own)
-    tf.saved_model.save(module, folder + "/model", signatures=module.answer)
-    finish(folder, [{"x": own.normal(size=(rows, WIDTH)).astype("f4")} for rows in (1, 2, 9, 64)])
+    for name, function in (("tf2-equalled", module.answer), ("tf2-named", module.named)):
+        folder = case.start(name)
+        tf.saved_model.save(module, folder + "/model", signatures=function)
+        finish(folder, [{name: own.normal(size=(rows, WIDTH)).astype("f4") for name in "xy"} for rows in (1, 2, 9, 64)])
 
 
 def cells():

@@ -16,12 +16,17 @@ static void take(const sp_node_def *nodes, size_t count)
 		&sp_imported_err);
 }
 
-static void assert_input(const char *reader, size_t k, const char *expected)
+static const char *name_of_input(const char *reader, size_t k)
 {
 	const sp_node *node = sp_node_named(reader);
 
 	assert_non_null(node);
-	assert_string_equal(sp_optimizer_name_of(&names, node, node->inputs[k]), expected);
+	return sp_optimizer_name_of(&names, node, node->inputs[k]);
+}
+
+static void assert_input(const char *reader, size_t k, const char *expected)
+{
+	assert_string_equal(name_of_input(reader, k), expected);
 }
 
 static void nodes_of_the_graph_have_their_own(void **state)
@@ -38,6 +43,42 @@ static void nodes_of_the_graph_have_their_own(void **state)
 	assert_input("scope/parts", 1, "x");
 	assert_input("end", 0, "scope/parts");
 	assert_input("end", 1, "scope/parts:1");
+}
+
+/* What is given to a function has a node of its own in it, while more than two read it. */
+static void inputs_of_functions_are_bypassed_for_few_readers(void **state)
+{
+	const sp_node_def nodes[] = {
+		{NODE("x", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("y", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("v", "VarHandleOp")},
+		{NODE("call/read", "ReadVariableOp"), INPUTS("v")},
+		{NODE("call/sum", "AddV2"), INPUTS("x", "call/read")},
+		{NODE("call/twice", "AddV2"), INPUTS("y", "y")},
+		{NODE("call/relu", "Relu"), INPUTS("x")},
+		{NODE("call/end", "AddN"), INPUTS("call/sum", "x", "call/twice", "call/relu")},
+		{NODE("call/unread", "Relu"), INPUTS("y")},
+		{NODE("call/neither", "Relu"), INPUTS("y")},
+		{NODE("call", "IdentityN"), INPUTS("call/end", "call/unread", "call/neither")},
+		{NODE("end", "IdentityN"), INPUTS("call")},
+	};
+	bool *live;
+
+	(void)state;
+	take(nodes, COUNT(nodes));
+	live = sp_arena_zeros(sp_imported_arena, sp_imported.node_count, sizeof(*live));
+	assert_non_null(live);
+	for (const char *name = "v\0call/read\0call/sum\0call/twice\0call/relu\0call/end\0";
+	     *name != '\0'; name += strlen(name) + 1)
+		live[sp_number_of(name)] = true;
+	assert_input("call/sum", 0, "Func/call/input/_00000000");
+	assert_int_equal(strncmp(name_of_input("call/twice", 0), "Func/", strlen("Func/")), 0);
+	assert_int_equal(sp_optimizer_names_bypass(&names, live), SP_OK);
+	assert_input("call/sum", 0, "Func/call/input/_00000000");
+	assert_input("call/twice", 0, "y");
+	live[sp_number_of("v")] = false;
+	assert_int_equal(sp_optimizer_names_bypass(&names, live), SP_OK);
+	assert_input("call/sum", 0, "x");
 }
 
 #define FRAME                                                                        \
@@ -83,6 +124,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, sp_imported_set_up, sp_imported_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(nodes_of_the_graph_have_their_own),
+		TEST(inputs_of_functions_are_bypassed_for_few_readers),
 		TEST(variables_of_frames_are_what_switches_give),
 	};
 	return cmocka_run_group_tests_name("optimizer names", tests, NULL, NULL);

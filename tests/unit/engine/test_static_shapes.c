@@ -500,8 +500,8 @@ static void what_is_wanted_to_be_equal_is_told(void **state)
 	assert_shape("unequal", "fed");
 }
 
-/* Of `a` the product says one thing, and the sum another. */
-static void what_is_not_sure_to_be_equal_is_not_told(void **state)
+/* The product is the first to say of `a` what it is, and the sum that `m` is like it. */
+static void what_is_like_another_is_called_as_that_is_first(void **state)
 {
 	const sp_node_def nodes[] = {
 		START,
@@ -510,14 +510,87 @@ static void what_is_not_sure_to_be_equal_is_not_told(void **state)
 		{NODE("one", "MatMul"), INPUTS("a", "kernel")},
 		{NODE("two", "MatMul"), INPUTS("b", "kernel")},
 		{NODE("sum", "AddN"), INPUTS("m", "a")},
-		{NODE("end", "IdentityN"), INPUTS("one", "two", "sum")},
+		{NODE("relu", "Relu"), INPUTS("m")},
+		{NODE("part", "Sub"), INPUTS("m", "m")},
+		{NODE("end", "IdentityN"), INPUTS("one", "two", "sum", "relu", "part")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	assert_int_equal(name_of("m", 0), name_of("part", 0));
+	sp_static_shapes_tell(&shapes);
+	assert_shape("a", "[?,4]");
+	assert_shape("b", "[?,4]");
+	assert_int_equal(name_of("a", 0), name_of("one", 0));
+	assert_int_equal(name_of("a", 0), name_of("m", 0));
+	assert_int_equal(name_of("a", 0), name_of("relu", 0));
+	assert_int_equal(name_of("a", 0), name_of("sum", 0));
+	assert_int_not_equal(name_of("a", 0), name_of("part", 0));
+	assert_int_not_equal(name_of("a", 0), name_of("b", 0));
+}
+
+/* A product comes before a sum that has to wait for another product. */
+static void who_comes_first_hangs_on_who_has_to_wait(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		FED("a"),
+		FED("b"),
+		{NODE("b product", "MatMul"), INPUTS("b", "kernel")},
+		{NODE("sum", "AddN"), INPUTS("b product", "a")},
+		{NODE("a product", "MatMul"), INPUTS("a", "kernel"), ATTRS(YES("transpose_b"))},
+		{NODE("end", "IdentityN"), INPUTS("sum", "a product")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	sp_static_shapes_tell(&shapes);
+	assert_int_equal(name_of("a", 0), name_of("a product", 0));
+	assert_int_equal(name_of("b product", 0), name_of("a", 0));
+	assert_int_not_equal(name_of("b", 0), name_of("a", 0));
+}
+
+/* The product of `a` and `b` has 4 columns, and 8. */
+static void where_numbers_differ_nothing_is_told(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		FED("a"),
+		FED("b"),
+		{NODE("product", "MatMul"), INPUTS("a", "b")},
+		{NODE("one", "MatMul"), INPUTS("product", "kernel")},
+		{NODE("two", "MatMul"), INPUTS("product", "kernel"), ATTRS(YES("transpose_b"))},
+		{NODE("end", "IdentityN"), INPUTS("one", "two")},
 	};
 
 	(void)state;
 	infer(nodes, COUNT(nodes));
 	sp_static_shapes_tell(&shapes);
 	assert_shape("a", "fed");
-	assert_shape("b", "fed");
+	assert_shape("product", "[?,?]");
+	assert_shape("one", "[?,8]");
+	assert_true(is_open("a"));
+}
+
+static void joined_parts_have_the_same_rows(void **state)
+{
+	const sp_node_def nodes[] = {
+		START,
+		FED("a"),
+		FED("b"),
+		{NODE("one", "MatMul"), INPUTS("a", "kernel")},
+		{NODE("two", "MatMul"), INPUTS("b", "kernel")},
+		{NODE("joined", "ConcatV2"), INPUTS("one", "two", "1")},
+		{NODE("other", "MatMul"), INPUTS("m", "kernel")},
+		{NODE("under", "ConcatV2"), INPUTS("other", "one", "0")},
+		{NODE("end", "IdentityN"), INPUTS("joined", "under")},
+	};
+
+	(void)state;
+	infer(nodes, COUNT(nodes));
+	sp_static_shapes_tell(&shapes);
+	assert_int_equal(name_of("one", 0), name_of("two", 0));
+	assert_int_not_equal(name_of("one", 0), name_of("other", 0));
 }
 
 static void slices_of_nothing_that_is_there_are_unknown(void **state)
@@ -823,7 +896,10 @@ int main(void)
 		TEST(sums_of_parts_are_as_many_as_they_say),
 		TEST(readers_that_demand_a_rank_tell_the_others),
 		TEST(what_is_wanted_to_be_equal_is_told),
-		TEST(what_is_not_sure_to_be_equal_is_not_told),
+		TEST(what_is_like_another_is_called_as_that_is_first),
+		TEST(who_comes_first_hangs_on_who_has_to_wait),
+		TEST(where_numbers_differ_nothing_is_told),
+		TEST(joined_parts_have_the_same_rows),
 		TEST(loops_lose_what_their_bodies_do_not_keep),
 		TEST(windows_are_counted),
 		TEST(letters_stand_for_dimensions),
