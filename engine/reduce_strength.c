@@ -36,7 +36,8 @@ static void replace(sp_node *node, const char *op_name, size_t inputs)
 static bool is_reduced(const sp_node *node, sp_dtype *dtype)
 {
 	return sp_node_attr_type(node, "T", SP_INVALID_DTYPE, dtype, NULL) == SP_OK &&
-	       (*dtype == SP_FLOAT || *dtype == SP_HALF || *dtype == SP_BFLOAT16);
+	       (*dtype == SP_FLOAT || *dtype == SP_HALF || *dtype == SP_BFLOAT16 ||
+		*dtype == SP_COMPLEX64);
 }
 
 /*
@@ -322,15 +323,19 @@ static bool exchanges_inner(const reduction *r, const sp_node *reader, const sp_
 	return true;
 }
 
-/* A side that is transposed for the product only; the rows of layers are left alone. */
-static sp_status multiply_transposed(reduction *r, sp_node *node)
+/*
+ * A side that is transposed for the product only; the rows of layers are left alone.  Operators on
+ * batches conjugate what they transpose.
+ */
+static sp_status multiply_transposed(reduction *r, sp_node *node, sp_dtype dtype)
 {
 	static const char *const matrix_flags[] = {"transpose_a", "transpose_b"};
 	static const char *const batch_flags[] = {"adj_x", "adj_y"};
 	bool batch = !is_op(node, "MatMul");
+	const char *op = batch && dtype == SP_COMPLEX64 ? "ConjugateTranspose" : "Transpose";
 
 	for (size_t side = batch ? 0 : 1; side < 2; side++) {
-		const sp_node *from = behind(r, node, side, "Transpose", 2);
+		const sp_node *from = behind(r, node, side, op, 2);
 
 		if (from == NULL || reads_constant(r, node, side) ||
 		    !exchanges_inner(r, node, from))
@@ -433,8 +438,6 @@ static sp_status look_at_float(reduction *r, sp_node *node, bool *done)
 		return look_at_log(r, node);
 	if (is_op(node, "Sub") && node->input_count == 2)
 		return look_at_difference(r, node);
-	if (is_product(node) && node->input_count == 2)
-		return multiply_transposed(r, node);
 	if (is_op(node, "BiasAdd"))
 		return look_at_bias(r, node);
 	if (is_op(node, "Elu"))
@@ -453,9 +456,12 @@ static sp_status look_at(reduction *r, sp_node *node)
 
 	if (node->op == NULL || node->input_count == 0 || !is_reduced(node, &dtype))
 		return SP_OK;
+	if ((dtype == SP_FLOAT || dtype == SP_COMPLEX64) && is_product(node) &&
+	    node->input_count == 2)
+		return multiply_transposed(r, node, dtype);
 	if (dtype == SP_FLOAT)
 		SP_TRY(look_at_float(r, node, &done));
-	if (done || node->input_count != 2)
+	if (done || node->input_count != 2 || dtype == SP_COMPLEX64)
 		return SP_OK;
 	for (size_t side = 0; side < 2 && is_op(node, "Mul"); side++)
 		SP_TRY(scale_cube(r, node, side));

@@ -25,13 +25,17 @@
  *   Mul(c, Pow(x, 3))               _ScaledCube: (c x) x^2, or _ScaledSquare: (c x^2) x, where c
  *                                   is known before any request
  *
+ * of float32 and complex64
+ *
+ *   products with Transpose(y)      products that take y transposed; of a batch of complex numbers
+ *                                   ConjugateTranspose(y)
+ *
  * and of float32 alone
  *
  *   Div(x, Sqrt(y)), RealDiv(...)   Mul(x, Rsqrt(y)), where nobody else reads the root
  *   Div(1, x), RealDiv(1, x)        Reciprocal
  *   Log(x + 1), Exp(x) - 1          Log1p, Expm1
  *   Log(Softmax(x))                 LogSoftmax
- *   products with Transpose(y)      products that take y transposed
  *   BiasAdd(MatMul(...))            the MatMul is marked, where nobody else reads it and no control
  *                                   edge begins or ends: its sums have another order
  *   Elu(BiasAdd(MatMul(...)))       _RowElu(BiasAdd(MatMul(...))), likewise of Conv2D and of

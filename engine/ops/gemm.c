@@ -113,7 +113,7 @@ _Static_assert(SPAN % DEPTH == 0, "a span ends with a piece");
 	}
 
 GEMM(f64)
-SP_FOR_COMPLEX(GEMM, )
+GEMM(c128)
 GEMM(i16)
 GEMM(i32)
 GEMM(i64)
@@ -121,11 +121,17 @@ GEMM(u32)
 GEMM(u64)
 
 static sp_gemm_fn *const kernels[SP_DTYPE_COUNT] = {
-	[SP_FLOAT] = sp_gemm__float, [SP_DOUBLE] = gemm_f64,
-	[SP_HALF] = sp_gemm__half,   [SP_BFLOAT16] = sp_gemm__bfloat16,
-	SP_TABLE_COMPLEX(gemm),      [SP_INT16] = gemm_i16,
-	[SP_INT32] = gemm_i32,       [SP_INT64] = gemm_i64,
-	[SP_UINT32] = gemm_u32,      [SP_UINT64] = gemm_u64,
+	[SP_FLOAT] = sp_gemm__float,
+	[SP_DOUBLE] = gemm_f64,
+	[SP_HALF] = sp_gemm__half,
+	[SP_BFLOAT16] = sp_gemm__bfloat16,
+	[SP_COMPLEX64] = sp_gemm__complex64,
+	[SP_COMPLEX128] = gemm_c128,
+	[SP_INT16] = gemm_i16,
+	[SP_INT32] = gemm_i32,
+	[SP_INT64] = gemm_i64,
+	[SP_UINT32] = gemm_u32,
+	[SP_UINT64] = gemm_u64,
 };
 
 sp_gemm_fn *sp_gemm__find(sp_dtype dtype)

@@ -2,14 +2,17 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/kernels/float_product.h"
 #include "engine/ops/gemm.h"
 
 /*
- * Long sums of floats, against the definition in double and the stated bound; test_float_product.c
- * has their order.
+ * Long sums of floats and of complex numbers, against the definition in double and the stated
+ * bound; products of complex numbers against TensorFlow's bits.  test_float_product.c has those of
+ * floats.
  */
 
 enum { ROWS = 2, COLUMNS = 3, WIDE = 70 };
@@ -82,11 +85,131 @@ static void any_length_keeps_the_bound(void **state)
 	}
 }
 
+static void complex_numbers_keep_the_bound(size_t k, size_t n, size_t rows)
+{
+	float *a = numbers(2 * rows * k, -1, 1), *b = numbers(2 * k * n, -1, 1);
+	float *c = numbers(2 * rows * n, 0, 1);
+	sp_gemm g = {.m = rows,
+		     .n = n,
+		     .k = k,
+		     .a = a,
+		     .b = b,
+		     .c = c,
+		     .a_row = k,
+		     .a_column = 1,
+		     .b_row = n,
+		     .b_column = 1};
+	size_t terms = rows > 1 && n > 1 ? SP_GEMM_COMPLEX_SPAN + k / 380 + 4 : k + 4;
+	double bound = (double)terms * (double)FLT_EPSILON / 2;
+
+	sp_gemm__find(SP_COMPLEX64)(&g);
+	for (size_t i = 0; i < rows * n; i++) {
+		double re = 0, im = 0, size = 0;
+
+		for (size_t t = 0; t < k; t++) {
+			const float *x = a + 2 * (i / n * k + t), *y = b + 2 * (t * n + i % n);
+
+			re += (double)x[0] * (double)y[0] - (double)x[1] * (double)y[1];
+			im += (double)x[1] * (double)y[0] + (double)x[0] * (double)y[1];
+			size += (fabs((double)x[0]) + fabs((double)x[1])) *
+				(fabs((double)y[0]) + fabs((double)y[1]));
+		}
+		assert_true(fabs((double)c[2 * i] - re) <= bound * size);
+		assert_true(fabs((double)c[2 * i + 1] - im) <= bound * size);
+	}
+	free(a);
+	free(b);
+	free(c);
+}
+
+static void any_length_of_complex_numbers_keeps_the_bound(void **state)
+{
+	static const size_t lengths[] = {0, 1, 64, 759, 760, 761, 1519, 1521, 4096, 12345};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+		for (size_t rows = 1; rows < 7; rows += 2) {
+			complex_numbers_keep_the_bound(lengths[i], 1, rows);
+			complex_numbers_keep_the_bound(lengths[i], COLUMNS, rows);
+			complex_numbers_keep_the_bound(lengths[i], 18, rows);
+		}
+}
+
+/* Of a batch of `count` one is looked at. */
+typedef struct product {
+	size_t m, k, n;
+	bool transposed;
+	size_t count;
+	uint64_t digest;
+} product;
+
+static const product complex_cases[] = {
+#include "tests/unit/engine/complex_product_cases.inc"
+};
+
+/* As scripts/product_cases.py makes them. */
+static float *case_numbers(size_t count, uint64_t salt)
+{
+	float *out = numbers(count, 0, 0);
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t mixed = (uint32_t)(i * 2654435761u + salt * 40503);
+
+		mixed ^= mixed >> 15;
+		mixed *= 2246822519u;
+		out[i] = (float)((double)(mixed >> 8) / (1 << 24) - 0.5);
+	}
+	return out;
+}
+
+static uint64_t digest_of(const float *values, size_t count)
+{
+	uint64_t state = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t word;
+
+		memcpy(&word, values + i, sizeof(word));
+		state = (state ^ word) * 0x100000001b3;
+	}
+	return state;
+}
+
+static void complex_products_have_tensorflows_bits(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(complex_cases) / sizeof(complex_cases[0]); i++) {
+		const product *p = &complex_cases[i];
+		float *a = case_numbers(2 * p->m * p->k, 1), *b = case_numbers(2 * p->k * p->n, 2);
+		float *c = case_numbers(2 * p->m * p->n, 4);
+		sp_gemm g = {.m = p->m,
+			     .n = p->n,
+			     .k = p->k,
+			     .a = a,
+			     .b = b,
+			     .c = c,
+			     .a_row = p->k,
+			     .a_column = 1,
+			     .b_row = p->transposed ? 1 : p->n,
+			     .b_column = p->transposed ? p->k : 1,
+			     .small = sp_gemm__is_small(p->count, p->m, p->n, p->k)};
+
+		sp_gemm__find(SP_COMPLEX64)(&g);
+		if (digest_of(c, 2 * p->m * p->n) != p->digest)
+			fail_msg("product %zu: %zu x %zu x %zu", i, p->m, p->k, p->n);
+		free(a);
+		free(b);
+		free(c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_million_equal_terms_keep_the_bound),
 		cmocka_unit_test(any_length_keeps_the_bound),
+		cmocka_unit_test(any_length_of_complex_numbers_keeps_the_bound),
+		cmocka_unit_test(complex_products_have_tensorflows_bits),
 	};
 
 	return cmocka_run_group_tests_name("gemm", tests, NULL, NULL);
