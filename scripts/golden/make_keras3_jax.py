@@ -24,11 +24,15 @@ PROVENANCE = ("Made by scripts/golden/make_keras3_jax.py with Keras %s, JAX %s a
               % (keras.__version__, jax.__version__, tf.__version__))
 
 
-def finish(name, model, feeds, covers):
-    folder = case.start(name)
+def change_weights(model):
     rng = np.random.default_rng(8)
     model.set_weights([w if w.dtype == "uint32" else w + np.abs(rng.normal(size=w.shape)).astype("f4") * 0.2
                        for w in model.get_weights()])
+
+
+def finish(name, model, feeds, covers):
+    """`model`: what export() has."""
+    folder = case.start(name)
     model.export(folder + "/model", verbose=False)
     shutil.rmtree(folder + "/model/assets", ignore_errors=True)
     os.remove(folder + "/model/fingerprint.pb")
@@ -52,6 +56,7 @@ def ranker():
                          "order": ops.argsort(x), "most": ops.argmax(x, 1), "sums": ops.cumsum(x, 1)})
     feeds = [{"user": rng.integers(0, 20, b).astype("i4"), "items": rng.integers(0, 30, (b, 4)).astype("i4"),
               "x": rng.normal(size=(b, 5)).astype("f4")} for b in (1, 6)]
+    change_weights(model)
     finish("keras3-jax-ranker", model, feeds, "Keras 3 on JAX: embeddings, crossings, batch normalisation, dropout of any batch")
 
 
@@ -65,10 +70,38 @@ def sequences():
         "convolved": layers.Conv1D(4, 3, padding="causal", activation="relu")(h), "pooled": layers.MaxPooling1D(2)(h),
         "separable": layers.SeparableConv1D(3, 2)(h), "average": layers.AveragePooling1D(3, 1, "same")(h)})
     feeds = [{"history": np.int32([[1, 2, 3, 0, 0, 0]])}, {"history": rng.integers(0, 30, (5, 6)).astype("i4")}]
+    change_weights(model)
     finish("keras3-jax-sequences", model, feeds,
            "Keras 3 on JAX: masked embedding, attention, recurrent cells, convolutions and poolings of any batch")
 
 
-keras.utils.set_random_seed(90)
-ranker()
-sequences()
+class Parts:
+    """A model and the tower that it is made with, which the archive keeps a second time."""
+
+    def __init__(self, model, tower):
+        self.endpoints = {"serving_default": model, "tower": tower}
+
+    def export(self, folder, verbose):
+        archive = keras.export.ExportArchive()
+        for model in self.endpoints.values():
+            archive.track(model)
+        for name, model in self.endpoints.items():
+            archive.add_endpoint(name, lambda x, model=model: {"y": model(x)}, [tf.TensorSpec((None, 5), name="x")])
+        archive.write_out(folder, verbose=verbose)
+
+
+def parts():
+    rng = np.random.default_rng(96)
+    x = keras.Input((5,), name="x")
+    tower = keras.Sequential([keras.Input((5,)), layers.Dense(6, "relu"), layers.BatchNormalization(), layers.Dropout(0.3)])
+    model = keras.Model(x, layers.Dense(1, "sigmoid")(tower(x)))
+    change_weights(model)
+    finish("keras3-jax-parts", Parts(model, tower), [{"x": rng.normal(size=(b, 5)).astype("f4")} for b in (1, 6)],
+           "Keras 3 on JAX: a model and a part of it in one archive, whose copies of a variable are written from one another")
+
+
+if __name__ == "__main__":
+    keras.utils.set_random_seed(90)
+    ranker()
+    sequences()
+    parts()

@@ -103,8 +103,34 @@ static void what_no_answer_shows_is_not_written(void **state)
 	expect(15, 27);
 }
 
+/* As JAX exports a function with all that it was given. */
+static void what_is_only_bundled_with_an_answer_is_not_written(void **state)
+{
+	const sp_node_def nodes[] = {
+		VARIABLES,
+		{NODE("of w", "ReadVariableOp"), INPUTS("w"), ATTRS(IS_LONG)},
+		{NODE("inner", "IdentityN"), INPUTS("of w", "read", "x")},
+		{NODE("outer", "IdentityN"), INPUTS("inner:1", "inner", "read")},
+		{NODE("value", "AddV2"), INPUTS("outer:1", "inner:2", "^write")},
+	};
+
+	(void)state;
+	assert_ok(compile(nodes, COUNT(nodes), NULL), &g.err);
+	expect(15, 27);
+}
+
 static void what_an_answer_shows_is_refused(void **state)
 {
+	const sp_node_def in_a_bundle[] = {
+		VARIABLES,
+		{NODE("inner", "IdentityN"), INPUTS("x", "read")},
+		{NODE("outer", "IdentityN"), INPUTS("x", "inner:1")},
+		{NODE("value", "AddV2"), INPUTS("outer:1", "x", "^write")},
+	};
+	const sp_node_def in_an_answered_bundle[] = {
+		VARIABLES,
+		{NODE("value", "IdentityN"), INPUTS("x", "read", "^write")},
+	};
 	const sp_node_def by_another_handle[] = {
 		VARIABLES,
 		{NODE("late", "ReadVariableOp"), INPUTS("same", "^write"), ATTRS(IS_LONG)},
@@ -125,6 +151,8 @@ static void what_an_answer_shows_is_refused(void **state)
 	refuse(by_another_handle, COUNT(by_another_handle), NULL);
 	refuse(whether_it_is_there, COUNT(whether_it_is_there), "there");
 	refuse(in_another_answer, COUNT(in_another_answer), "other");
+	refuse(in_a_bundle, COUNT(in_a_bundle), NULL);
+	refuse(in_an_answered_bundle, COUNT(in_an_answered_bundle), NULL);
 }
 
 static void what_an_assertion_looks_at_is_refused(void **state)
@@ -159,6 +187,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(what_no_answer_shows_is_not_written),
+		TEST(what_is_only_bundled_with_an_answer_is_not_written),
 		TEST(what_an_answer_shows_is_refused),
 		TEST(what_an_assertion_looks_at_is_refused),
 		TEST(what_is_not_known_to_be_written_is_refused),
