@@ -6,8 +6,9 @@
 /*
  * The inside of static_shapes: static_shapes.c walks the graph, shape_rules.c (with what its rules
  * share in shape_parts.c, and more of them in shape_windows.c and shape_products.c) says what shape
- * an operator makes of its inputs, shape_classes.c what is to be equal, size_lists.c what sizes are in a list that a graph computes of
- * shapes, to make other shapes of it; region_shapes.c knows loops and branches.
+ * an operator makes of its inputs, shape_classes.c what is to be equal, size_lists.c what sizes are
+ * in a list that a graph computes of shapes, to make other shapes of it; region_shapes.c knows
+ * loops and branches.
  *
  * A list of sizes is kept as the shape it would be, so it has a rank, and names where there are no
  * numbers.
