@@ -1,6 +1,7 @@
 """tf1-constants: sums, differences, products and quotients with constants, which TensorFlow's optimizer brings together.
 
-The bits are answered as integers, and an infinity as 7777, which JSON knows.
+The bits are answered as integers, and an infinity as 7777, which JSON knows.  What begins with a processor's estimate of a reciprocal
+or of a root is answered as numbers: its last bits differ between makers.
 """
 import os
 
@@ -25,6 +26,7 @@ PRODUCTS = ("(x * A) * B", "B * (x / A)", "(x * A) / B", "(x / A) / B", "(A / x)
             "(x / A) * (y / B)", "(x * (y + A)) / B", "A * x * B * y * D", "x * tf.nn.relu6(x + A) / B", "(x * K) * A", "y * (x / K)")
 CUBES = ("A * x ** 3.", "A * tf.tanh(x) ** 3.", "A * tf.matmul(x, I) ** 3.", "A * tf.identity(tf.matmul(y, I), name='zzz') ** 3.", "x ** 3. / A", "x / y ** [0.5]", "x ** [2.]",
          "tf.reduce_sum(y, 1, keepdims=True) ** [[0.5]]")
+ESTIMATED = {"cube_5": {"rtol": 6e-7, "atol": 0}, "product_14": {"rtol": 6e-7, "atol": 0}}
 
 
 def bits(x):
@@ -71,7 +73,8 @@ def main():
     with tf.Graph().as_default(), v1.Session() as session:
         x = v1.placeholder(tf.float32, [None, WIDTH], "x")
         y = v1.placeholder(tf.float32, [None, WIDTH], "y")
-        outputs = {name: value if name == "wanted" else bits(value) for pairs in (expressions(x, y), told_apart(x)) for name, value in pairs}
+        outputs = {name: value if name in ("wanted", *ESTIMATED) else bits(value)
+                   for pairs in (expressions(x, y), told_apart(x)) for name, value in pairs}
         outputs["entropy"] = entropies(x)
         v1.saved_model.simple_save(session, folder + "/model", {"x": x, "y": y}, outputs)
     feeds = []
@@ -82,7 +85,7 @@ def main():
     case.add_requests(folder, answers(folder + "/model", feeds))
     case.finish(folder, "constants of sums, products and cubes that TensorFlow's optimizer brings together, to the last bit",
                 "Made by scripts/golden/make_constants.py with TensorFlow %s on CPU; answers by TensorFlow's session with one thread.  "
-                "Apache-2.0, like the project." % tf.__version__)
+                "Apache-2.0, like the project." % tf.__version__, extra={"tolerance_by_output": ESTIMATED})
 
 
 main()

@@ -96,8 +96,12 @@ def exps(x):
 
 
 def inverse(x):
-    """The last bits of 1 / x, which a reciprocal has others of."""
-    return tf.math.floormod(tf.abs(1.0 / (tf.square(x) + 1.0)) * 2.0**22, 64.0)
+    return 1.0 / (tf.square(x) + 1.0)
+
+
+def last_bits(x):
+    """Those of 1 / x, which a reciprocal has others of: a processor's own, so that they are asked for only where 1 / x stays."""
+    return tf.math.floormod(tf.abs(x) * 2.0**22, 64.0)
 
 
 PATTERNS = [cross, attention, normalised, divided, powered, chain, many, nested, narrow, wide, logs, exps, inverse]
@@ -113,6 +117,8 @@ def main():
                 for bare in ("", "_bare"):
                     with v1.variable_scope(pattern.__name__ + bare, reuse=v1.AUTO_REUSE), v1.name_scope(kind):
                         y = pattern(x)
+                        if (pattern, kind) == (inverse, "fed"):
+                            y = last_bits(y)
                         outputs["%s_%s%s" % (pattern.__name__, kind, bare)] = y if bare else tf.identity(y)
         session.run(v1.global_variables_initializer())
         v1.saved_model.simple_save(session, folder + "/model", {"x": fed}, outputs)

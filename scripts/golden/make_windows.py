@@ -94,10 +94,10 @@ def gradients():
         x = v1.placeholder(tf.float32, [None, WIDTH], "x")
         training = v1.placeholder(tf.bool, [], "training")
         h = tf.matmul(x, v1.get_variable("first", initializer=turn(1)))
-        h = v1.cond(training, lambda: scaled(h, "then") / tf.sqrt(h * h + 1.0), lambda: scaled(h, "other") / tf.sqrt(h * h + 2.0))
+        h = v1.cond(training, lambda: scaled(h, "then") / (h * h + 1.0), lambda: scaled(h, "other") / (h * h + 2.0))
 
         def body(i, h):
-            return i + 1, scaled(tf.matmul(h, v1.get_variable("turn", initializer=turn(1))), "body") / tf.sqrt(h * h + 3.0)
+            return i + 1, scaled(tf.matmul(h, v1.get_variable("turn", initializer=turn(1))), "body") / (h * h + 3.0)
 
         with v1.variable_scope("loop", reuse=v1.AUTO_REUSE):
             _, z = v1.while_loop(lambda i, h: i < 3, body, [0, h])
