@@ -242,4 +242,5 @@ def main():
         print("| %s | %d | %.0f / %.0f | %.0f / %.0f | %.1fx |" % (name, batch, *ours, *theirs, theirs[1] / ours[1]))
 
 
-main()
+if __name__ == "__main__":
+    main()
