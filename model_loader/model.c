@@ -1,5 +1,6 @@
 #include "model_loader/model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -353,6 +354,19 @@ static sp_status settle_signatures(sp_model *model, sp_error *err)
 	return changed ? sp_model__compile(model, err) : SP_OK;
 }
 
+/* "the SavedModel has no signature 's'; it has 'x', 'y'", cut where the text ends. */
+static sp_status unknown_signature(const sp_saved_model *saved, const char *name, sp_error *err)
+{
+	char list[512] = "none";
+	size_t used = 0;
+
+	for (size_t i = 0; i < saved->signature_count && used < sizeof(list); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'",
+					 i == 0 ? "" : ", ", saved->signatures[i].name);
+	return sp_error_set(err, SP_INVALID, "the SavedModel has no signature '%s'; it has %s%s",
+			    name, list, used < sizeof(list) ? "" : " ...");
+}
+
 static sp_status choose_default(sp_model *model, const sp_model_options *options, sp_error *err)
 {
 	const sp_saved_model *saved = &model->saved;
@@ -361,8 +375,7 @@ static sp_status choose_default(sp_model *model, const sp_model_options *options
 	if (sp_model_find_signature(model, options->signature_name, chosen))
 		return SP_OK;
 	if (!options->signature_fallback || saved->signature_count == 0)
-		return sp_error_set(err, SP_INVALID, "the SavedModel has no signature '%s'",
-				    options->signature_name);
+		return unknown_signature(saved, options->signature_name, err);
 	while (*chosen < saved->signature_count &&
 	       strcmp(saved->signatures[*chosen].method, "tensorflow/serving/predict") != 0)
 		++*chosen;
