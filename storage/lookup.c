@@ -169,13 +169,14 @@ static inline step step_of(size_t t, size_t after, size_t keys, size_t burst)
 }
 
 /* All keys of the lookups from `first` on; as many as `keys`. */
-static void run_pipeline(cursor first, const sp_lookup *lookups, size_t keys, sp_misses *misses)
+static void run_pipeline(cursor first, const sp_lookup *lookups, size_t keys, sp_misses *misses,
+			 float *lanes)
 {
 	cursor starting = first, locating = first, fetching = first, answering = first;
 	size_t burst = sp_lookup__in_bursts() ? BURST : 1;
 	pipeline p;
 
-	p.pool.open = false;
+	p.pool = (sp_row_pool){.lanes = lanes};
 	for (size_t t = 0; t < keys + ANSWER_AFTER; t += burst) {
 		step answered = step_of(t, ANSWER_AFTER, keys, burst);
 		step started = step_of(t, 0, keys, burst);
@@ -194,13 +195,14 @@ static void run_pipeline(cursor first, const sp_lookup *lookups, size_t keys, sp
 	}
 }
 
-void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses *misses)
+void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses *misses,
+			      float *lanes)
 {
 	size_t keys = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (sp_lookup__is_plain(&lookups[i], count == 1)) {
-			sp_lookup__run_plain(&lookups[i]);
+			sp_lookup__run_plain(&lookups[i], lanes);
 			continue;
 		}
 		keys += lookups[i].count;
@@ -208,7 +210,7 @@ void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses 
 			sp_row_pool__clear(&lookups[i]);
 	}
 	if (keys != 0)
-		run_pipeline(first_key(lookups, count), lookups, keys, misses);
+		run_pipeline(first_key(lookups, count), lookups, keys, misses, lanes);
 }
 
 /* ------------------------------------------------------------------- API */
@@ -269,7 +271,7 @@ sp_status sp_lookup_run(const sp_lookup *lookups, size_t count, void *scratch, i
 	if (tiers)
 		SP_TRY(sp_lookup__run_with_tiers(lookups, count, scratch, deadline_ns, err));
 	else
-		sp_lookup__run_in_memory(lookups, count, NULL);
+		sp_lookup__run_in_memory(lookups, count, NULL, scratch);
 	return sp_lookup__guard(lookups, count, false, err);
 }
 

@@ -14,20 +14,22 @@ typedef struct sp_misses {
 
 /*
  * Answers what memory holds; collects the rest in misses [count], which may be
- * NULL.  A lookup with misses has no pooling.  Segments are checked.
+ * NULL.  A lookup with misses has no pooling; `lanes` are for others that have.
+ * Segments are checked.
  */
-void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses *misses);
+void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses *misses,
+			      float *lanes);
 
 /*
  * Whether the lookup is large and simple enough for this; and all of it at once.
  * `alone`: no other could be answered while its memory is on the way.
  */
 bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone);
-void sp_lookup__run_plain(const sp_lookup *lookup);
+void sp_lookup__run_plain(const sp_lookup *lookup, float *lanes);
 
 /* Its two ways: the first leaves the pooling out, the second takes rows that are short enough. */
 void sp_lookup__gather_plain(const sp_lookup *lookup);
-void sp_lookup__pool_plain(const sp_lookup *lookup);
+void sp_lookup__pool_plain(const sp_lookup *lookup, float *lanes);
 bool sp_lookup__pools_plain(const sp_lookup *lookup);
 
 /*
@@ -42,12 +44,21 @@ static inline bool sp_lookup__in_bursts(void)
 	return sp_cpu_isa() == SP_ISA_AVX2;
 }
 
-/* The sum that a row of the answer has so far; all zeros before the first key. */
+/*
+ * The sum that a row of the answer has so far; all zeros before the first key.  What is to be
+ * summed by itself first stands in `lanes` meanwhile.
+ */
 typedef struct sp_row_pool {
+	float *lanes; /* sp_row_pool__lanes() of them */
 	size_t segment;
+	size_t count; /* its rows, and how many of them are added */
+	size_t added;
 	float divisor;
 	bool open;
 } sp_row_pool;
+
+/* How many floats `lanes` must be for all of the lookups; SIZE_MAX when too many to count. */
+size_t sp_row_pool__lanes(const sp_lookup *lookups, size_t count);
 
 /* Whether the row of a key is the answer of its segment, as with features of one value. */
 static inline bool sp_row_pool__is_alone(const sp_pooling *pooling, size_t key, size_t count)
@@ -66,7 +77,7 @@ void sp_row_pool__add(const sp_lookup *lookup, sp_row_pool *p, size_t key, sp_st
 void sp_row_pool__close(const sp_lookup *lookup, sp_row_pool *p);
 
 /* All of it, when the rows are at hand: elements [count, dim]. */
-void sp_lookup__pool(const sp_lookup *lookup, const float *elements);
+void sp_lookup__pool(const sp_lookup *lookup, const float *elements, float *lanes);
 
 /* Asks (before) or tells (after) the guards of the memory that the lookups read. */
 SP_MUST_CHECK sp_status sp_lookup__guard(const sp_lookup *lookups, size_t count, bool before,

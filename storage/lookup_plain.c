@@ -339,7 +339,10 @@ void sp_lookup__gather_plain(const sp_lookup *lookup)
 	(woven ? gather_woven : gather_front)(lookup);
 }
 
-void sp_lookup__run_plain(const sp_lookup *lookup)
+void sp_lookup__run_plain(const sp_lookup *lookup, float *lanes)
 {
-	(lookup->pooling != NULL ? sp_lookup__pool_plain : sp_lookup__gather_plain)(lookup);
+	if (lookup->pooling != NULL)
+		sp_lookup__pool_plain(lookup, lanes);
+	else
+		sp_lookup__gather_plain(lookup);
 }

@@ -1,12 +1,27 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "storage/lookup_internal.h"
 
 enum {
 	SCALED_KEYS = 10, /* fewer are scaled, as many are divided: TensorFlow's rounding */
 	GATHERED = 8192,  /* elements of rows that are gathered, and then summed, at once */
+	GROUP = 8,        /* rows that are summed by themselves */
+	SUMS = 4,         /* side by side, of as many rows with weights as these or more */
+	LONG_SEGMENT = 16,
+	REGISTER = 8, /* columns; what is left of a row is summed in the order of the keys */
 };
+
+size_t sp_row_pool__lanes(const sp_lookup *lookups, size_t count)
+{
+	size_t dim = 0, lanes;
+
+	for (size_t i = 0; i < count; i++)
+		if (lookups[i].pooling != NULL && lookups[i].table->rules->dim > dim)
+			dim = lookups[i].table->rules->dim;
+	return sp_size_mul(&lanes, dim, SUMS - 1) ? lanes : SIZE_MAX;
+}
 
 void sp_row_pool__close(const sp_lookup *lookup, sp_row_pool *p)
 {
@@ -30,19 +45,81 @@ void sp_row_pool__close(const sp_lookup *lookup, sp_row_pool *p)
 			sum[d] /= divisor;
 }
 
+static void open_segment(const sp_lookup *lookup, sp_row_pool *p, size_t key)
+{
+	const int64_t *segments = lookup->pooling->segments;
+	size_t end = key + 1;
+
+	while (end < lookup->count && segments[end] == segments[key])
+		end++;
+	*p = (sp_row_pool){.lanes = p->lanes,
+			   .segment = (size_t)segments[key],
+			   .count = end - key,
+			   .open = true};
+}
+
+/* The first rows one by one, then groups of eight. */
+static void add_row(const sp_row_pool *p, size_t dim, sp_stored_row row, float *sum)
+{
+	size_t first = sp_pooling_first(p->count), place = (p->added - first) % GROUP;
+
+	if (p->added < first) {
+		row.codec->accumulate(dim, 1, row.data, sum);
+		return;
+	}
+	if (place == 0)
+		row.codec->decode(dim, row.data, p->lanes);
+	else
+		row.codec->accumulate(dim, 1, row.data, p->lanes);
+	if (place == GROUP - 1)
+		sp_row_codec_find(SP_ROW_FP32)->accumulate(dim, 1, p->lanes, sum);
+}
+
+/* Every fourth row into the same sum, but its last columns, which are all in `sum`. */
+static void add_to_lane(size_t dim, float weight, sp_stored_row row, float *lane, float *sum)
+{
+	size_t whole = dim - dim % REGISTER, rest = (dim - whole) * sizeof(*sum);
+
+	memcpy(lane + whole, sum + whole, rest);
+	row.codec->accumulate(dim, weight, row.data, lane);
+	memcpy(sum + whole, lane + whole, rest);
+}
+
+static void add_weighted(const sp_row_pool *p, size_t dim, float weight, sp_stored_row row,
+			 float *sum)
+{
+	const sp_row_codec *fp32 = sp_row_codec_find(SP_ROW_FP32);
+	size_t whole = p->count < LONG_SEGMENT ? 0 : p->count - p->count % SUMS;
+	size_t lane = p->added % SUMS;
+
+	if (p->added == 0 && whole != 0)
+		memset(p->lanes, 0, (SUMS - 1) * dim * sizeof(*sum));
+	if (p->added >= whole || lane == 0)
+		row.codec->accumulate(dim, weight, row.data, sum);
+	else
+		add_to_lane(dim, weight, row, p->lanes + (lane - 1) * dim, sum);
+	if (p->added + 1 == whole)
+		for (lane = 0; lane < SUMS - 1; lane++)
+			fp32->accumulate(dim - dim % REGISTER, 1, p->lanes + lane * dim, sum);
+}
+
 void sp_row_pool__add(const sp_lookup *lookup, sp_row_pool *p, size_t key, sp_stored_row row)
 {
 	const sp_pooling *pooling = lookup->pooling;
-	size_t segment = (size_t)pooling->segments[key];
+	size_t segment = (size_t)pooling->segments[key], dim = lookup->table->rules->dim;
 	float weight = pooling->weights != NULL ? pooling->weights[key] : 1.0f;
+	float *sum = lookup->rows + segment * lookup->stride;
 
 	if (p->open && p->segment != segment)
 		sp_row_pool__close(lookup, p);
 	if (!p->open)
-		*p = (sp_row_pool){.segment = segment, .open = true};
+		open_segment(lookup, p, key);
 	p->divisor += pooling->combiner == SP_COMBINE_SQRTN ? weight * weight : weight;
-	row.codec->accumulate(lookup->table->rules->dim, weight, row.data,
-			      lookup->rows + segment * lookup->stride);
+	if (pooling->weights != NULL)
+		add_weighted(p, dim, weight, row, sum);
+	else
+		add_row(p, dim, row, sum);
+	p->added++;
 }
 
 void sp_row_pool__clear(const sp_lookup *lookup)
@@ -71,9 +148,9 @@ static void pool_rows(const sp_lookup *lookup, sp_row_pool *p, size_t first, con
 	}
 }
 
-void sp_lookup__pool(const sp_lookup *lookup, const float *elements)
+void sp_lookup__pool(const sp_lookup *lookup, const float *elements, float *lanes)
 {
-	sp_row_pool p = {0};
+	sp_row_pool p = {.lanes = lanes};
 
 	sp_row_pool__clear(lookup);
 	pool_rows(lookup, &p, 0, elements, lookup->count);
@@ -85,12 +162,12 @@ void sp_lookup__pool(const sp_lookup *lookup, const float *elements)
  * The rows of some keys are gathered where they stay in cache, and then summed:
  * what gathers them waits for memory, and what sums them would be in its way.
  */
-void sp_lookup__pool_plain(const sp_lookup *lookup)
+void sp_lookup__pool_plain(const sp_lookup *lookup, float *lanes)
 {
 	_Alignas(64) float elements[GATHERED];
 	size_t dim = lookup->table->rules->dim, most = GATHERED / dim;
 	sp_lookup some = *lookup;
-	sp_row_pool p = {0};
+	sp_row_pool p = {.lanes = lanes};
 
 	some.rows = elements;
 	some.stride = dim;

@@ -37,6 +37,7 @@ typedef struct work {
 	sp_misses *misses;
 	bool **found; /* for each lookup, which of its misses the tier had */
 	sp_tier_read *reads;
+	float *lanes;
 	void *tier_scratch;
 } work;
 
@@ -74,6 +75,7 @@ static void carve_all(carver *c, work *w, const sp_lookup *lookups, size_t count
 	w->misses = carve(c, count, sizeof(*w->misses));
 	w->found = carve(c, count, sizeof(*w->found));
 	w->reads = carve(c, count, sizeof(*w->reads));
+	w->lanes = carve(c, sp_row_pool__lanes(lookups, count), sizeof(*w->lanes));
 	if (c->at != NULL) {
 		memcpy(w->lookups, lookups, count * sizeof(*lookups));
 		memset(w->misses, 0, count * sizeof(*w->misses));
@@ -101,6 +103,8 @@ size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count)
 		tiers = tiers || has_tier(&lookups[i]);
 	if (tiers)
 		carve_all(&c, &w, lookups, count);
+	else
+		carve(&c, sp_row_pool__lanes(lookups, count), sizeof(float));
 	return c.used;
 }
 
@@ -176,13 +180,13 @@ sp_status sp_lookup__run_with_tiers(const sp_lookup *lookups, size_t count, void
 	work w;
 
 	carve_all(&c, &w, lookups, count);
-	sp_lookup__run_in_memory(w.lookups, count, w.misses);
+	sp_lookup__run_in_memory(w.lookups, count, w.misses, w.lanes);
 	count_in_memory(&w, count);
 	SP_TRY(read_all(&w, count, deadline_ns, err));
 	for (size_t i = 0; i < count; i++) {
 		answer_absent(&lookups[i], &w.misses[i], w.found[i]);
 		if (has_tier(&lookups[i]) && lookups[i].pooling != NULL)
-			sp_lookup__pool(&lookups[i], w.lookups[i].rows);
+			sp_lookup__pool(&lookups[i], w.lookups[i].rows, w.lanes);
 	}
 	return SP_OK;
 }

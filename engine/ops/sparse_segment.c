@@ -9,22 +9,10 @@
  * the sum of data[indices[k]] over all k with segment_ids[k] == s, divided by
  * their number or its square root.
  *
- * Numerics: as TensorFlow adds, to the bit.  A segment's first (n mod 8) rows,
- * or 8 or 9 of them where that leaves 0 or 1, are added one by one; then come
- * groups of eight, each added up by itself first.  Up to nine rows are scaled
- * by a reciprocal, more are divided.  half and bfloat16 are added in float and
+ * Numerics: as TensorFlow adds, to the bit: in the order of sp_pooling
+ * (storage/table.h).  Up to nine rows are scaled by a reciprocal, more are divided.  half and bfloat16 are added in float and
  * rounded once.
  */
-/* How many rows come before the groups of eight. */
-static size_t first_group(size_t count)
-{
-	size_t rest = count % 8;
-
-	if (count == 1)
-		return 1;
-	return rest <= 1 ? rest + 8 : rest;
-}
-
 static double divisor(const sp_sparse_rows *rows)
 {
 	switch (rows->combiner) {
@@ -50,7 +38,7 @@ typedef void add_rows(void *sum, const sp_sparse_rows *rows);
 	static void name(void *sum, const sp_sparse_rows *rows)                  \
 	{                                                                        \
 		wide *to = sum;                                                  \
-		size_t width = rows->width, n = first_group(rows->count);        \
+		size_t width = rows->width, n = sp_pooling_first(rows->count);        \
 		const type *row[8] = {row_at(rows, 0, sizeof(type))};            \
                                                                                  \
 		for (size_t j = 0; j < width; j++)                               \

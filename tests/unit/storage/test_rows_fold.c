@@ -153,6 +153,7 @@ static void check_pools(const sp_table *a, const sp_table *b)
 	enum { COUNT = 300, SEGMENTS = 40 };
 	int64_t keys[COUNT], segments[COUNT];
 	float one[SEGMENTS * DIM], other[SEGMENTS * DIM], weights[COUNT];
+	_Alignas(64) char scratch[4096];
 	sp_error err;
 
 	for (int combiner = SP_COMBINE_SUM; combiner <= SP_COMBINE_SQRTN; combiner++) {
@@ -172,10 +173,11 @@ static void check_pools(const sp_table *a, const sp_table *b)
 			segments[i] = (int64_t)i * SEGMENTS / COUNT;
 			weights[i] = (float)(i % 5) - 1.5f;
 		}
-		assert_ok(sp_lookup_run(&lookup, 1, NULL, 0, &err), &err);
+		assert_true(sp_lookup_scratch(&lookup, 1) <= sizeof(scratch));
+		assert_ok(sp_lookup_run(&lookup, 1, scratch, 0, &err), &err);
 		lookup.table = b;
 		lookup.rows = other;
-		assert_ok(sp_lookup_run(&lookup, 1, NULL, 0, &err), &err);
+		assert_ok(sp_lookup_run(&lookup, 1, scratch, 0, &err), &err);
 		assert_memory_equal(one, other, sizeof(one));
 	}
 }
