@@ -262,6 +262,45 @@ static sp_status choose(const SpPb__MetaGraphDef **out, const SpPb__SavedModel *
 	return no_such_tags(model, wanted, scratch, err);
 }
 
+/*
+ * Where nothing else is the init operation, one that waits for all table initialisers becomes it,
+ * as tf.saved_model.load() has it.
+ */
+static sp_status join_table_initializers(sp_saved_model *out, const SpPb__MetaGraphDef *meta,
+					 sp_error *err)
+{
+	const SpPb__CollectionDef *tables = find_collection(meta, TABLES_COLLECTION);
+	sp_node_def *nodes, *all;
+	const char **inputs;
+	size_t count;
+
+	if (out->init_op != NULL || tables == NULL ||
+	    tables->kind_case != SP_PB__COLLECTION_DEF__KIND_NODE_LIST)
+		return SP_OK;
+	count = tables->node_list->n_value;
+	nodes = sp_arena_array(out->arena, out->graph.node_count + 1, sizeof(*nodes));
+	inputs = sp_arena_array(out->arena, count, sizeof(*inputs));
+	if (nodes == NULL || inputs == NULL)
+		return no_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		const char *name;
+
+		SP_TRY(sp_message_text(&name, &tables->node_list->value[i], "a table initialiser",
+				       out->arena, err));
+		inputs[i] = sp_arena_printf(out->arena, "^%s", name);
+		if (inputs[i] == NULL)
+			return no_memory(err);
+	}
+	if (out->graph.node_count != 0)
+		memcpy(nodes, out->graph.nodes, out->graph.node_count * sizeof(*nodes));
+	all = &nodes[out->graph.node_count++];
+	*all = (sp_node_def){
+		.name = TABLES_INIT_OP, .op = "NoOp", .inputs = inputs, .input_count = count};
+	out->graph.nodes = nodes;
+	out->init_op = TABLES_INIT_OP;
+	return SP_OK;
+}
+
 static sp_status read_object_graph(sp_saved_model *out, const SpPb__MetaGraphDef *meta,
 				   sp_error *err)
 {
@@ -288,6 +327,7 @@ static sp_status read_meta_graph(sp_saved_model *out, const SpPb__MetaGraphDef *
 	SP_TRY(read_saver(&out->saver, meta->saver_def, out->arena, err));
 	SP_TRY(read_saver(&out->incremental_saver, meta->incr_saver_def, out->arena, err));
 	SP_TRY(read_init_op(out, meta, err));
+	SP_TRY(join_table_initializers(out, meta, err));
 	SP_TRY(read_object_graph(out, meta, err));
 	return read_assets(out, meta, scratch, err);
 }
@@ -336,42 +376,6 @@ static bool is_graph(const SpPb__GraphDef *graph)
 	return graph->n_node != 0;
 }
 
-/* One operation that waits for all table initialisers becomes the init operation. */
-static sp_status join_table_initializers(sp_saved_model *out, const SpPb__MetaGraphDef *meta,
-					 sp_error *err)
-{
-	const SpPb__CollectionDef *tables = find_collection(meta, TABLES_COLLECTION);
-	sp_node_def *nodes, *all;
-	const char **inputs;
-	size_t count;
-
-	if (out->init_op != NULL || tables == NULL ||
-	    tables->kind_case != SP_PB__COLLECTION_DEF__KIND_NODE_LIST)
-		return SP_OK;
-	count = tables->node_list->n_value;
-	nodes = sp_arena_array(out->arena, out->graph.node_count + 1, sizeof(*nodes));
-	inputs = sp_arena_array(out->arena, count, sizeof(*inputs));
-	if (nodes == NULL || inputs == NULL)
-		return no_memory(err);
-	for (size_t i = 0; i < count; i++) {
-		const char *name;
-
-		SP_TRY(sp_message_text(&name, &tables->node_list->value[i], "a table initialiser",
-				       out->arena, err));
-		inputs[i] = sp_arena_printf(out->arena, "^%s", name);
-		if (inputs[i] == NULL)
-			return no_memory(err);
-	}
-	if (out->graph.node_count != 0)
-		memcpy(nodes, out->graph.nodes, out->graph.node_count * sizeof(*nodes));
-	all = &nodes[out->graph.node_count++];
-	*all = (sp_node_def){
-		.name = TABLES_INIT_OP, .op = "NoOp", .inputs = inputs, .input_count = count};
-	out->graph.nodes = nodes;
-	out->init_op = TABLES_INIT_OP;
-	return SP_OK;
-}
-
 static sp_status parse_graph(sp_saved_model *out, sp_bytes bytes, sp_arena *scratch, sp_error *err)
 {
 	sp_proto_target target = {out->arena, SP_TENSOR_PROTO_MAX_REPEATED};
@@ -386,8 +390,7 @@ static sp_status parse_graph(sp_saved_model *out, sp_bytes bytes, sp_arena *scra
 	SP_TRY(sp_message_unpack(&message, &sp_pb__meta_graph_def__descriptor, bytes, scratch,
 				 err));
 	meta = (const SpPb__MetaGraphDef *)message;
-	SP_TRY(read_meta_graph(out, meta, scratch, err));
-	return join_table_initializers(out, meta, err);
+	return read_meta_graph(out, meta, scratch, err);
 }
 
 sp_status sp_saved_model_parse_graph(sp_saved_model *out, const void *bytes, size_t size,

@@ -1,4 +1,8 @@
-"""tf1-asset-reads  variables and tables that an init operation makes of files it reads itself."""
+"""Files that init operations read.
+
+tf1-asset-reads       variables and tables that an init operation makes of files it reads itself
+tf1-collected-tables  tables of a model without init operation, whose initializers are only in a collection
+"""
 import os
 import shutil
 import tempfile
@@ -9,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 import case
-from answers import answers
+from answers import answers, function_answers
 
 PROVENANCE = ("Made by scripts/golden/make_asset_reads.py with TensorFlow %s on CPU, seeded random weights; answers by "
               "TensorFlow's session.  Apache-2.0, like the project." % tf.__version__)
@@ -29,7 +33,27 @@ def asset(folder, name, data):
     return tensor
 
 
-def main():
+def collected_tables():
+    folder = case.start("tf1-collected-tables")
+    with tempfile.TemporaryDirectory() as files, tf.Graph().as_default(), v1.Session() as session:
+        words = v1.placeholder(tf.string, [None], "words")
+        lines = tf.lookup.TextFileInitializer(asset(files, "words.txt", b"red\ngreen\nblue\n"), tf.string, 0, tf.int64, -1)
+        pairs = tf.lookup.KeyValueTensorInitializer(tf.constant([0, 2], tf.int64), ["zero", "two"])
+        ids = tf.lookup.StaticHashTable(lines, -1).lookup(words)
+        out = {"ids": ids, "names": tf.lookup.StaticHashTable(pairs, "other").lookup(ids)}
+        builder = v1.saved_model.Builder(folder + "/model")
+        builder.add_meta_graph_and_variables(
+            session, ["serve"], {"serving_default": v1.saved_model.predict_signature_def({"words": words}, out)},
+            assets_collection=v1.get_collection(v1.GraphKeys.ASSET_FILEPATHS))
+        builder.save()
+    shutil.rmtree(folder + "/model/variables", ignore_errors=True)
+    feeds = [{"words": case.strings(texts)} for texts in (["red"], ["blue", "green", "", "x"], [])]
+    case.add_requests(folder, function_answers(folder + "/model", feeds))
+    case.finish(folder, "tables whose initializers are only in a collection",
+                PROVENANCE.replace("TensorFlow's session", "the function that tf.saved_model.load() gives"))
+
+
+def asset_reads():
     folder = case.start("tf1-asset-reads")
     v1.disable_resource_variables()
     with tempfile.TemporaryDirectory() as files, tf.Graph().as_default(), v1.Session() as session:
@@ -58,4 +82,5 @@ def main():
     case.finish(folder, "files that an init operation reads itself", PROVENANCE)
 
 
-main()
+asset_reads()
+collected_tables()
