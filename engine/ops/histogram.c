@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "engine/ops.h"
@@ -6,7 +7,7 @@
 /*
  * HistogramFixedWidth: how many values lie in each of nbins bins of one width
  * between the two ends of value_range; what lies outside counts in the first or
- * the last bin, and what is no number in the first.
+ * the last bin, and what is no number is an error.
  *
  * Numerics: differences in the values' type (of integers they are exact), the
  * division in double.
@@ -58,6 +59,19 @@ static bool is_ascending(const sp_tensor *range)
 	}
 }
 
+static bool has_nan(const sp_tensor *values)
+{
+	if (values->dtype == SP_FLOAT)
+		for (size_t i = 0; i < values->count; i++)
+			if (isnan(sp_tensor_f32(values)[i]))
+				return true;
+	if (values->dtype == SP_DOUBLE)
+		for (size_t i = 0; i < values->count; i++)
+			if (isnan(sp_tensor_f64(values)[i]))
+				return true;
+	return false;
+}
+
 static sp_status check_inputs(const sp_call *call)
 {
 	const sp_tensor *range = call->in[1], *bins = call->in[2];
@@ -71,6 +85,8 @@ static sp_status check_inputs(const sp_call *call)
 	if (sp_tensor_i32(bins)[0] <= 0)
 		return sp_call_invalid(call, "nbins must be positive, not %d",
 				       (int)sp_tensor_i32(bins)[0]);
+	if (has_nan(call->in[0]))
+		return sp_call_invalid(call, "values must not contain NaN");
 	return SP_OK;
 }
 

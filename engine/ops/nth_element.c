@@ -4,7 +4,8 @@
 
 /*
  * NthElement: the n-th smallest of each row (the n-th largest with reverse), n
- * counted from 0.  A NaN counts as smaller than everything.
+ * counted from 0.  A NaN counts as smaller than everything; in TensorFlow it stays
+ * where its way of sorting leaves it.
  */
 typedef struct nth_state {
 	bool reverse;

@@ -213,9 +213,12 @@ static sp_status place_splits(const sp_call *call, const plan *p, size_t k, cons
 	const int64_t *at = p->partitions[k];
 	size_t length = p->lengths[k];
 
-	if (length == 0 || length - 1 > rows->count || at[0] != 0)
+	if (length == 0 || length - 1 > rows->count)
 		return sp_call_invalid(call, "row splits of %zu rows do not fit %zu rows",
 				       length == 0 ? 0 : length - 1, rows->count);
+	if (at[0] != 0)
+		return sp_call_invalid(call, "row splits begin with %lld, not with 0",
+				       (long long)at[0]);
 	for (size_t i = 1; i < length; i++)
 		if (at[i] < at[i - 1])
 			return sp_call_invalid(call,
@@ -250,6 +253,18 @@ static sp_status place_row_ids(const sp_call *call, const plan *p, size_t k, con
 	return SP_OK;
 }
 
+/* Items behind the last value may be spoken of where the shape cuts them off. */
+static sp_status check_values(const sp_call *call, const places *items)
+{
+	size_t count = (size_t)call->in[VALUES]->shape.dims[0];
+
+	for (size_t i = count; i < items->count; i++)
+		if (items->at[i] >= 0)
+			return sp_call_invalid(call, "the row partitions hold %zu values of %zu",
+					       items->count, count);
+	return SP_OK;
+}
+
 static sp_status place_values(const sp_call *call, const plan *p, places *out)
 {
 	places rows;
@@ -262,10 +277,7 @@ static sp_status place_values(const sp_call *call, const plan *p, places *out)
 			SP_TRY(place_row_ids(call, p, k, &rows, out));
 		rows = *out;
 	}
-	if (out->count > (size_t)call->in[VALUES]->shape.dims[0])
-		return sp_call_invalid(call, "the row partitions hold %zu values of %lld",
-				       out->count, (long long)call->in[VALUES]->shape.dims[0]);
-	return SP_OK;
+	return check_values(call, out);
 }
 
 static sp_status run_to_tensor(const sp_call *call)

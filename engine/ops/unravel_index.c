@@ -2,7 +2,8 @@
 
 /*
  * UnravelIndex: flat indices into a tensor of the shape `dims` as one row of
- * numbers per dimension: [rank, count], of a scalar [rank].
+ * numbers per dimension: [rank, count], of a scalar [rank].  A negative index is
+ * divided as C divides: its numbers are zero or negative.
  */
 static sp_status prepare_unravel(sp_prepare *prepare, sp_error *err)
 {
@@ -25,7 +26,7 @@ static sp_status check(const sp_call *call, int64_t *total)
 			return sp_call_invalid(call, "dimension %zu is %lld", d,
 					       (long long)sp_tensor_index(dims, d));
 	for (size_t i = 0; i < indices->count; i++)
-		if (sp_tensor_index(indices, i) < 0 || sp_tensor_index(indices, i) >= *total)
+		if (sp_tensor_index(indices, i) >= *total)
 			return sp_call_invalid(call, "index %zu is %lld of %lld elements", i,
 					       (long long)sp_tensor_index(indices, i),
 					       (long long)*total);

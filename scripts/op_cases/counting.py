@@ -69,6 +69,8 @@ for dtype in (tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16, tf.uin
 for key in (I32, I64):
     cases.add("UnravelIndex", {"indices": key([22, 0, 7]), "dims": key([4, 3, 2])})
     cases.add("UnravelIndex", {"indices": key(5), "dims": key([4, 3])}, name="scalar")
+    cases.add("UnravelIndex", {"indices": key([-1, -7, 3, -24, -100]), "dims": key([4, 3, 2])}, name="negative")
+    cases.add("UnravelIndex", {"indices": key(-5), "dims": key([4, 3])}, name="negative scalar")
     cases.add("UnravelIndex", {"indices": key([24]), "dims": key([4, 3, 2])}, name="outside", refuse=True)
     cases.add("UnravelIndex", {"indices": key([0]), "dims": key([4, 0])}, name="no elements", refuse=True)
 # Of old graphs; TensorFlow 2 builds none with them.

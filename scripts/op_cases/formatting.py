@@ -37,6 +37,10 @@ cases.add("HistogramFixedWidth", dict(good, values=np.float32(4)))
 for wrong in ({"value_range": np.float32([5, 0])}, {"value_range": np.float32([1, 1])}, {"value_range": np.float32([0, 1, 2])},
               {"value_range": np.float32([[0, 1]])}, {"nbins": np.int32(0)}, {"nbins": np.int32(-1)}, {"nbins": np.int32([3])}):
     cases.add("HistogramFixedWidth", dict(good, **wrong), refuse=True)
+for dtype in (np.float32, np.float64):
+    near = {"value_range": dtype([0, 5]), "nbins": np.int32(3)}
+    cases.add("HistogramFixedWidth", dict(near, values=dtype([np.inf, -np.inf, 4])))
+    cases.add("HistogramFixedWidth", dict(near, values=dtype([1, np.nan, 2])), refuse=True)
 
 for dtype in (tf.float32, tf.float64, tf.int32, tf.int64, tf.complex64, tf.complex128):
     for index in (np.int32, np.int64):

@@ -43,6 +43,8 @@ for name, shape in [("any", -1), ("given", [3, 1, 2]), ("mixed", [-1, 3, -1])]:
     dense(shape, v, f(0), [2, [0, 0, 1], [0, 1, 1, 2, 2]], [F, R, R], name="two levels of row ids, " + name)
 dense(-1, pairs, f(0), [[0, 1, 3], [0, 1, 1, 3], [0, 2, 3, 5]], [S, S, S], name="three levels")
 dense(-1, v, f(0), [[0, 2, 5], [0, 1, 3, 5]], [S, S], name="outer splits reach further")
+dense([-1, 2], v[:3], f(0), [[0, 1, 9]], [S], name="splits behind the values, cut off")
+dense([2, 2], v[:3], f(0), [[0, 1, 3, 9]], [S], name="rows behind the values, cut off")
 dense(-1, f([]), f(8), [[0]], [S], name="no rows at all")
 dense(-1, f([]), f(8), [[0, 0, 0]], [S], name="empty rows")
 dense([3, 4], f([]), f(8), [[0, 0, 0]], [S], name="empty rows, filled")
