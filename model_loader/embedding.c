@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "model_loader/embedding_internal.h"
 #include "model_loader/part_name.h"
 #include "model_loader/ssd_record.h"
@@ -234,31 +235,56 @@ static sp_status find_rows(sp_embedding_rows *rows, const sp_bundle *bundle, con
 				    : SP_OK;
 }
 
+/* Without a number in its name the one part has all rows. */
+static bool is_unnumbered(const sp_embedding *embedding)
+{
+	const sp_embedding_rows *full = &embedding->full;
+
+	return full->part_count == 1 && strcmp(full->parts[0].name, embedding->base) == 0;
+}
+
+static bool has_fewer_parts(const sp_embedding *embedding, const sp_part_name *name,
+			    const sp_embedding_spec *spec)
+{
+	return name->numbered && !is_unnumbered(embedding) &&
+	       embedding->full.part_count < (size_t)spec->partition_num;
+}
+
 /*
  * Where all rows lie as if the checkpoint had the graph's parts, of which it has
  * only the first, the others are lost: what else could have left them out?
- * Of few rows that may be chance.
+ * Of few rows that may be chance.  And where they also lie as those of the
+ * checkpoint's own parts, as the rows of a single one always do, they may be all
+ * there are, of a trainer with fewer parts and, say, even keys only: these are
+ * served, and the handle of the first part that is not there says so.
  */
-static sp_status check_none_is_lost(const sp_embedding_rows *rows, const sp_part_name *name,
+static sp_status check_none_is_lost(const sp_embedding *embedding, const sp_part_name *name,
 				    const sp_embedding_spec *spec, sp_error *err)
 {
+	const sp_embedding_rows *rows = &embedding->full;
+	long long wanted = spec->partition_num;
 	size_t row_count = 0;
 	bool routed;
 
 	for (size_t i = 0; i < rows->part_count; i++)
 		row_count += rows->parts[i].row_count;
-	if (!name->numbered || rows->part_count >= (size_t)spec->partition_num ||
-	    spec->routing != SP_ROUTING_UNKNOWN || row_count < MANY_ROWS)
+	if (!has_fewer_parts(embedding, name, spec) || spec->routing != SP_ROUTING_UNKNOWN ||
+	    row_count < MANY_ROWS || (rows->routed && name->number != rows->part_count))
 		return SP_OK;
-	SP_TRY(are_routed(&routed, rows, (size_t)spec->partition_num, err));
+	SP_TRY(are_routed(&routed, rows, (size_t)wanted, err));
 	if (!routed)
 		return SP_OK;
-	return sp_error_set(err, SP_CORRUPT,
-			    "%s lacks parts %zu to %lld of embedding '%s': its rows lie as those "
-			    "of %lld parts do",
-			    sp_bundle_prefix(rows->bundle), rows->part_count,
-			    (long long)spec->partition_num - 1, spec->name,
-			    (long long)spec->partition_num);
+	if (!rows->routed)
+		return sp_error_set(err, SP_CORRUPT,
+				    "%s lacks parts %zu to %lld of embedding '%s': its rows lie as "
+				    "those of %lld parts do",
+				    sp_bundle_prefix(rows->bundle), rows->part_count, wanted - 1,
+				    spec->name, wanted);
+	sp_log(SP_LOG_WARNING,
+	       "%s has parts 0 to %zu of embedding '%s', whose rows could also be the first of "
+	       "%lld parts: were there so many, the others are lost",
+	       sp_bundle_prefix(rows->bundle), rows->part_count - 1, embedding->base, wanted);
+	return SP_OK;
 }
 
 static sp_status check_parts_apart(const sp_embedding_rows *rows, const sp_part_name *name,
@@ -306,7 +332,7 @@ sp_status sp_embedding_find(sp_embedding *out, const sp_embedding_spec *spec, co
 	if (out->full.part_count == 0)
 		return sp_error_set(err, SP_NOT_FOUND, "%s has no embedding '%s': no '%s-keys'",
 				    sp_bundle_prefix(full), spec->name, out->base);
-	SP_TRY(check_none_is_lost(&out->full, &name, spec, err));
+	SP_TRY(check_none_is_lost(out, &name, spec, err));
 	SP_TRY(is_whole(&out->whole, out, spec, arena, err));
 	if (!out->whole) {
 		SP_TRY(check_parts_apart(&out->full, &name, spec, err));

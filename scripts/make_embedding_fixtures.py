@@ -351,10 +351,14 @@ def make_broken():
     for i in range(2):  # the last part has rows, but no keys any more
         tensors.update(full(f"lost/part_{i}", [k for k in KEYS if k % 1000 % 2 == i], 4))
     del tensors["lost/part_1-keys"]
-    # The first part of two, the first and second of three: nothing is left of the last ones.
-    tensors.update(full("gone/part_0", [k for k in KEYS if k % 1000 % 2 == 0], 4))
+    # The first part of two, the first and second of three and of four: nothing is left of the last ones.
+    even = [k for k in KEYS if k % 1000 % 2 == 0]
+    tensors.update(full("gone/part_0", even, 4))
     for i in range(2):
         tensors.update(full(f"away/part_{i}", [k for k in KEYS if k % 1000 % 3 == i], 4))
+        tensors.update(full(f"half/part_{i}", [k for k in KEYS if k % 1000 % 4 == i], 4))
+    # The same rows as those of a part, but all there are.
+    tensors.update(full("even", even, 4))
     save("broken", tensors)
 
 

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "model_loader/embedding.h"
 #include "tests/support/embeddings.h"
 #include "tests/support/paths.h"
@@ -429,18 +430,68 @@ static void a_part_that_has_lost_its_keys_is_refused(void **state)
 	check_refused(broken, NULL, &part, SP_CORRUPT, "lost/part_1-keys");
 }
 
-/* Rows that lie as those of more parts do have lost the others; few may lie so by chance. */
+static char said[SP_ERROR_TEXT_SIZE];
+
+static void note_line(void *context, int level, const char *line)
+{
+	(void)context;
+	(void)level;
+	assert_string_equal(said, ""); /* one line, at most */
+	snprintf(said, sizeof(said), "%s", line);
+}
+
+/* What is said while part `part` of `parts` is found and loaded. */
+static const char *hear(const char *name, int64_t part, int64_t parts, size_t row_count)
+{
+	sp_embedding_spec spec = spec_of(name, part, parts);
+	sp_embedding found;
+	sp_table *table;
+
+	said[0] = '\0';
+	sp_log_set_sink(note_line, NULL);
+	assert_ok(sp_embedding_find(&found, &spec, broken, NULL, arena, &err), &err);
+	sp_log_set_sink(NULL, NULL);
+	assert_true(found.whole);
+	assert_ok(sp_embedding_load(&table, &found, &spec, false, NULL, &err), &err);
+	assert_int_equal(sp_table_row_count(table), row_count);
+	sp_table_destroy(table);
+	return said;
+}
+
+/* Rows that lie as those of more parts do, and not as those of fewer, have lost the others. */
 static void parts_that_are_gone_are_missed(void **state)
 {
-	sp_embedding_spec of_two = spec_of("gone/part_0", 0, 2);
-	sp_embedding_spec of_three = spec_of("away/part_2", 2, 3);
-	sp_embedding_spec of_other = spec_of("gone/part_1", 1, 3);
-	sp_embedding found;
-
 	(void)state;
-	check_refused(broken, NULL, &of_two, SP_CORRUPT, "lacks parts 1 to 1");
-	check_refused(broken, NULL, &of_three, SP_CORRUPT, "lacks parts 2 to 2");
-	assert_ok(sp_embedding_find(&found, &of_other, broken, NULL, arena, &err), &err);
+	for (int64_t part = 0; part < 3; part++) {
+		char name[16];
+		sp_embedding_spec spec;
+
+		snprintf(name, sizeof(name), "away/part_%d", (int)part);
+		spec = spec_of(name, part, 3);
+		check_refused(broken, NULL, &spec, SP_CORRUPT, "lacks parts 2 to 2");
+	}
+}
+
+/* A trainer of one part, or of two, can have left such rows as well as one of more. */
+static void parts_that_may_be_gone_are_told_of(void **state)
+{
+	(void)state;
+	assert_string_equal(hear("gone/part_0", 0, 2, KEYS / 2), "");
+	assert_non_null(strstr(hear("gone/part_1", 1, 2, KEYS / 2),
+			       "has parts 0 to 0 of embedding 'gone'"));
+	assert_string_equal(hear("half/part_1", 1, 4, KEYS / 2), "");
+	assert_non_null(strstr(hear("half/part_2", 2, 4, KEYS / 2), "the first of 4 parts"));
+	assert_string_equal(hear("half/part_3", 3, 4, KEYS / 2), "");
+	/* No part of these. */
+	assert_string_equal(hear("gone/part_1", 1, 3, KEYS / 2), "");
+	assert_string_equal(hear("half/part_2", 2, 3, KEYS / 2), "");
+}
+
+static void a_variable_without_parts_has_lost_none(void **state)
+{
+	(void)state;
+	assert_string_equal(hear("even/part_0", 0, 2, KEYS / 2), "");
+	assert_string_equal(hear("even/part_1", 1, 2, KEYS / 2), "");
 }
 
 static void specs_that_cannot_be_are_refused(void **state)
@@ -597,6 +648,8 @@ int main(void)
 		cmocka_unit_test(tensors_that_contradict_are_refused),
 		cmocka_unit_test(a_part_that_has_lost_its_keys_is_refused),
 		cmocka_unit_test(parts_that_are_gone_are_missed),
+		cmocka_unit_test(parts_that_may_be_gone_are_told_of),
+		cmocka_unit_test(a_variable_without_parts_has_lost_none),
 		cmocka_unit_test(specs_that_cannot_be_are_refused),
 		cmocka_unit_test(a_broken_delta_is_refused),
 		cmocka_unit_test(a_flipped_bit_is_noticed),
