@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "model_loader/message.h"
+#include "model_loader/model_folder.h"
 #include "model_loader/proto/saved_model.pb-c.h"
 #include "model_loader/proto_internal.h"
 #include "model_loader/signature_internal.h"
@@ -457,21 +458,6 @@ static sp_status parse_text(sp_saved_model *out, sp_bytes text, const char *tags
 	return status;
 }
 
-/* Another form of a SavedModel, which people should hear about by name. */
-static sp_status explain_absence(const char *directory, sp_arena *arena, sp_error *err)
-{
-	const char *path = sp_arena_printf(arena, "%s/saved_model.cpb", directory);
-
-	if (path == NULL)
-		return no_memory(err);
-	if (sp_file_exists(path))
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "%s: this form of a SavedModel is not supported, export it as "
-				    "saved_model.pb",
-				    path);
-	return sp_error_set(err, SP_NOT_FOUND, "there is no saved_model.pb in %s", directory);
-}
-
 sp_status sp_saved_model_read(sp_saved_model *out, const char *directory, const char *tags,
 			      sp_arena *arena, sp_error *err)
 {
@@ -490,7 +476,7 @@ sp_status sp_saved_model_read(sp_saved_model *out, const char *directory, const 
 		status = sp_file_read(&bytes, &size, path, SP_MESSAGE_MAX_SIZE, err);
 	}
 	if (status == SP_NOT_FOUND)
-		return explain_absence(directory, arena, err);
+		SP_TRY(sp_model_folder_check(directory, err));
 	SP_TRY(status);
 	if (text)
 		status = parse_text(out, (sp_bytes){bytes, size}, tags, arena, err);

@@ -2,14 +2,13 @@
 
 #include <inttypes.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
+#include "model_loader/model_folder.h"
 #include "processor/updater_internal.h"
 
 enum {
@@ -248,18 +247,12 @@ static void work(void *context)
 
 static sp_status check_savedmodel_exists(const sp_config *config, sp_error *err)
 {
-	static const char *const names[] = {"saved_model.pb", "saved_model.pbtxt"};
-	char path[4096];
+	sp_status status;
 
 	if (config->graph_file != NULL)
 		return SP_OK; /* opening it says what is wrong with it */
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", config->savedmodel_dir, names[i]);
-		if (sp_file_exists(path))
-			return SP_OK;
-	}
-	return sp_error_set(err, SP_NOT_FOUND, "no saved_model.pb in savedmodel_dir '%s'",
-			    config->savedmodel_dir);
+	status = sp_model_folder_check(config->savedmodel_dir, err);
+	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "savedmodel_dir");
 }
 
 /* One SavedModel, with or without checkpoints for it; or a folder of numbered ones. */

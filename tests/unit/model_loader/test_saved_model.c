@@ -549,10 +549,11 @@ static void another_form_is_refused_by_name(void **state)
 
 	sp_temp_make(directory);
 	assert_int_equal(sp_saved_model_read(&model, directory, NULL, *state, &err), SP_NOT_FOUND);
+	assert_non_null(strstr(err.text, "no saved_model.pb in"));
 	write_file(directory, "saved_model.cpb", sp_bytes_of("x"));
 	assert_int_equal(sp_saved_model_read(&model, directory, NULL, *state, &err),
 			 SP_UNSUPPORTED);
-	assert_non_null(strstr(err.text, "saved_model.cpb"));
+	assert_non_null(strstr(err.text, "'saved_model.cpb', a SavedModel in chunks"));
 	sp_temp_remove(directory);
 }
 

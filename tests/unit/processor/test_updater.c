@@ -132,9 +132,12 @@ static void without_a_savedmodel_nothing_is_waited_for(void **state)
 	(void)state;
 	config.savedmodel_dir = "/no/such/folder";
 	config.init_timeout_minutes = -1;
-	refuse(SP_NOT_FOUND, "no saved_model.pb in savedmodel_dir '/no/such/folder'");
+	refuse(SP_NOT_FOUND, "savedmodel_dir: no saved_model.pb in '/no/such/folder'");
 	config.checkpoint_dir = NULL;
 	refuse(SP_NOT_FOUND, "/no/such/folder");
+	sp_source_path(savedmodel, "tests/golden/tf1-frozen-graph/model");
+	config.savedmodel_dir = savedmodel;
+	refuse(SP_UNSUPPORTED, "'frozen.pb', a graph: configuration key 'graph_file' serves it");
 	assert_int_equal(sp_the_model_double.loads, 0);
 }
 
