@@ -333,31 +333,6 @@ static sp_status read_meta_graph(sp_saved_model *out, const SpPb__MetaGraphDef *
 	return read_assets(out, meta, scratch, err);
 }
 
-static sp_status parse(sp_saved_model *out, sp_bytes bytes, const char *tags, sp_arena *scratch,
-		       sp_error *err)
-{
-	const SpPb__MetaGraphDef *meta = NULL;
-	ProtobufCMessage *message;
-
-	SP_TRY(sp_message_unpack(&message, &sp_pb__saved_model__descriptor, bytes, scratch, err));
-	SP_TRY(choose(&meta, (const SpPb__SavedModel *)message, tags, scratch, err));
-	return read_meta_graph(out, meta, scratch, err);
-}
-
-sp_status sp_saved_model_parse(sp_saved_model *out, const void *bytes, size_t size,
-			       const char *tags, sp_arena *arena, sp_error *err)
-{
-	sp_arena *scratch = sp_arena_create((size_t)1 << 20);
-	sp_status status;
-
-	if (scratch == NULL)
-		return no_memory(err);
-	*out = (sp_saved_model){.arena = arena};
-	status = parse(out, (sp_bytes){bytes, size}, tags, scratch, err);
-	sp_arena_destroy(scratch);
-	return status;
-}
-
 /* ------------------------------------------------- a graph that is no SavedModel */
 
 /* A name and an operator that look like ones: what a MetaGraphDef read as a GraphDef has not. */
@@ -377,20 +352,36 @@ static bool is_graph(const SpPb__GraphDef *graph)
 	return graph->n_node != 0;
 }
 
-static sp_status parse_graph(sp_saved_model *out, sp_bytes bytes, sp_arena *scratch, sp_error *err)
+/* One of the two, whichever the bytes are; the other is NULL. */
+static sp_status unpack_graph(const SpPb__GraphDef **graph, const SpPb__MetaGraphDef **meta,
+			      sp_bytes bytes, sp_arena *scratch, sp_error *err)
 {
-	sp_proto_target target = {out->arena, SP_TENSOR_PROTO_MAX_REPEATED};
-	const SpPb__MetaGraphDef *meta;
 	ProtobufCMessage *message;
 
+	*graph = NULL;
+	*meta = NULL;
 	if (sp_message_unpack(&message, &sp_pb__graph_def__descriptor, bytes, scratch, err) ==
 		    SP_OK &&
-	    is_graph((const SpPb__GraphDef *)message))
-		return sp_proto__graph(&out->graph, (const SpPb__GraphDef *)message, &target, err);
+	    is_graph((const SpPb__GraphDef *)message)) {
+		*graph = (const SpPb__GraphDef *)message;
+		return SP_OK;
+	}
 	sp_arena_reset(scratch);
 	SP_TRY(sp_message_unpack(&message, &sp_pb__meta_graph_def__descriptor, bytes, scratch,
 				 err));
-	meta = (const SpPb__MetaGraphDef *)message;
+	*meta = (const SpPb__MetaGraphDef *)message;
+	return SP_OK;
+}
+
+static sp_status parse_graph(sp_saved_model *out, sp_bytes bytes, sp_arena *scratch, sp_error *err)
+{
+	sp_proto_target target = {out->arena, SP_TENSOR_PROTO_MAX_REPEATED};
+	const SpPb__GraphDef *graph;
+	const SpPb__MetaGraphDef *meta;
+
+	SP_TRY(unpack_graph(&graph, &meta, bytes, scratch, err));
+	if (graph != NULL)
+		return sp_proto__graph(&out->graph, graph, &target, err);
 	return read_meta_graph(out, meta, scratch, err);
 }
 
@@ -441,6 +432,53 @@ sp_status sp_saved_model_read_graph(sp_saved_model *out, const char *path, sp_ar
 		status = sp_saved_model_parse_graph(out, bytes, size, arena, err);
 	sp_free(bytes);
 	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", path);
+}
+
+/* ---------------------------------------------------------------- a SavedModel */
+
+/* *err says already that the bytes are no SavedModel; but some call a graph saved_model.pb. */
+static sp_status explain_bytes(sp_bytes bytes, sp_arena *scratch, sp_error *err)
+{
+	const SpPb__GraphDef *graph;
+	const SpPb__MetaGraphDef *meta;
+
+	sp_arena_reset(scratch);
+	if (unpack_graph(&graph, &meta, bytes, scratch, NULL) != SP_OK ||
+	    (graph == NULL && (meta->graph_def == NULL || !is_graph(meta->graph_def))))
+		return SP_CORRUPT;
+	return sp_error_set(err, SP_UNSUPPORTED,
+			    "this is a %s and no SavedModel, configuration key 'graph_file' serves "
+			    "it",
+			    graph != NULL ? "GraphDef" : "MetaGraphDef");
+}
+
+static sp_status parse(sp_saved_model *out, sp_bytes bytes, const char *tags, sp_arena *scratch,
+		       sp_error *err)
+{
+	const SpPb__MetaGraphDef *meta = NULL;
+	ProtobufCMessage *message;
+	sp_status status = sp_message_unpack(&message, &sp_pb__saved_model__descriptor, bytes,
+					     scratch, err);
+
+	if (status == SP_CORRUPT)
+		return explain_bytes(bytes, scratch, err);
+	SP_TRY(status);
+	SP_TRY(choose(&meta, (const SpPb__SavedModel *)message, tags, scratch, err));
+	return read_meta_graph(out, meta, scratch, err);
+}
+
+sp_status sp_saved_model_parse(sp_saved_model *out, const void *bytes, size_t size,
+			       const char *tags, sp_arena *arena, sp_error *err)
+{
+	sp_arena *scratch = sp_arena_create((size_t)1 << 20);
+	sp_status status;
+
+	if (scratch == NULL)
+		return no_memory(err);
+	*out = (sp_saved_model){.arena = arena};
+	status = parse(out, (sp_bytes){bytes, size}, tags, scratch, err);
+	sp_arena_destroy(scratch);
+	return status;
 }
 
 /* ------------------------------------------------------------------- the files */

@@ -16,8 +16,8 @@
  * Errors name what is wrong with the file: SP_NOT_FOUND (no saved_model.pb, no
  * metagraph with the tags), SP_CORRUPT (not a protobuf, hostile sizes, names
  * that are not names, assets outside their folder), SP_UNSUPPORTED (another
- * kind of model in the folder, a SavedModel of another schema version, and what
- * model_loader/graph_def.h refuses).
+ * kind of model in the folder or in the file, a SavedModel of another schema
+ * version, and what model_loader/graph_def.h refuses).
  *
  * Source: saved_model.proto, meta_graph.proto, saver.proto of TensorFlow 2.15;
  * DeepRec's field 8 of MetaGraphDef (incr_saver_def).

@@ -629,6 +629,27 @@ static void a_file_that_is_none_is_named(void **state)
 	sp_temp_remove(directory);
 }
 
+static void a_graph_by_the_name_of_a_saved_model_is_named(void **state)
+{
+	sp_buffer meta = serving(), graph = sp_wire_begin(), node = sp_wire_begin();
+	sp_saved_model model;
+	sp_error err;
+
+	assert_int_equal(parse(&model, &meta, state, &err), SP_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "this is a MetaGraphDef and no SavedModel"));
+	assert_non_null(strstr(err.text, "'graph_file' serves it"));
+	sp_wire_text(&node, 1, "n");
+	sp_wire_text(&node, 2, "NoOp");
+	sp_wire_message(&graph, 1, &node);
+	assert_int_equal(parse(&model, &graph, state, &err), SP_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "this is a GraphDef and no SavedModel"));
+	/* A string in field 1, as both have there, and nothing else of either. */
+	node = sp_wire_begin();
+	sp_wire_text(&node, 1, "n");
+	assert_int_equal(parse(&model, &node, state, &err), SP_CORRUPT);
+	assert_non_null(strstr(err.text, "not a message of this type"));
+}
+
 /* ------------------------------------------- models that TensorFlow exported */
 
 static sp_saved_model read_fixture(const char *relative, void **state)
@@ -780,6 +801,7 @@ int main(void)
 		TEST(broken_text_is_named_with_its_line),
 		TEST(a_graph_may_be_text),
 		TEST(a_file_that_is_none_is_named),
+		TEST(a_graph_by_the_name_of_a_saved_model_is_named),
 		TEST(a_model_of_the_first_generation_is_read),
 		TEST(a_model_of_the_second_generation_is_read),
 		TEST(whole_models_are_read),
