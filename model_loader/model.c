@@ -167,7 +167,12 @@ static sp_status find_own_weights(sp_model *model, const char *graph_file, sp_er
 	else if (model->saved.saver.restore_op != NULL && !model->from_checkpoint)
 		SP_TRY(refuse_first_format(model, prefix, err));
 	model->restores = model->from_checkpoint || model->own_prefix != NULL;
-	return SP_OK;
+	if (!model->restores)
+		model->unrestored = model->saved.saver.restore_op == NULL
+					    ? "the model has no saver"
+					    : sp_arena_printf(model->arena, "there is no %s",
+							      index);
+	return model->restores || model->unrestored != NULL ? SP_OK : no_memory(err);
 }
 
 /* Restores, then initialises: the order of every TensorFlow loader. */

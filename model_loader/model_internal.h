@@ -21,7 +21,8 @@ struct sp_model {
 	sp_graph load_graph;
 	const char *load_names[SP_LOAD_ENTRIES];
 	size_t load_count;
-	bool restores; /* then the first feed is the checkpoint's prefix */
+	bool restores;          /* then the first feed is the checkpoint's prefix */
+	const char *unrestored; /* else why not, for people */
 	sp_tensor *load_feeds;
 	size_t load_feed_count;
 

@@ -177,15 +177,24 @@ sp_status sp_weights__check_dense(const sp_weights *weights, sp_error *err)
 	return SP_OK;
 }
 
-/* Loads the embeddings an entry reaches; then all it reaches must have a value. */
+/*
+ * Loads the embeddings an entry reaches; then all it reaches must have a value.
+ * A model of constants needs no checkpoint: that it lacks one shows only here.
+ */
 static sp_status complete(sp_weights *weights, size_t entry, sp_error *why)
 {
+	const sp_model *model = weights->model;
 	const uint32_t *indices;
-	size_t count = sp_program_entry_resources(weights->model->program, entry, &indices);
+	size_t count = sp_program_entry_resources(model->program, entry, &indices);
+	sp_status status = sp_load_environment_load_tables(
+		weights->environment, &weights->resources, indices, count, why);
 
-	SP_TRY(sp_load_environment_load_tables(weights->environment, &weights->resources, indices,
-					       count, why));
-	return check_values(weights, entry, true, why);
+	if (status == SP_OK)
+		status = check_values(weights, entry, true, why);
+	if (status == SP_INVALID && !model->restores)
+		return sp_error_prefix(why, status, "%s, so nothing is restored",
+				       model->unrestored);
+	return status;
 }
 
 /* All that is served must be complete, but that the first weights settle what is served. */

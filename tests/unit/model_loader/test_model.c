@@ -67,17 +67,49 @@ static void a_signature_that_is_not_there_is_refused_or_replaced(void **state)
 /* TensorFlow goes on without variables/; what then has no value must not be served. */
 static void what_nothing_gives_a_value_is_named(void **state)
 {
+	static const struct {
+		const char *graph, *words;
+	} cases[] = {
+		{"tests/golden/keras2-mlp/model/saved_model.pb", "nothing gives a value to"},
+		{"tests/golden/keras2-mlp/model/saved_model.pb", "dense/kernel"},
+		{"tests/golden/ev-rows/model/saved_model.pb", "loads embedding 'table'"},
+	};
 	char source[SP_PATH_SIZE], folder[SP_PATH_SIZE], command[3 * SP_PATH_SIZE];
 	sp_model *model;
 
 	(void)state;
 	sp_temp_make(folder);
-	sp_source_path(source, "tests/golden/keras2-mlp/model/saved_model.pb");
-	snprintf(command, sizeof(command), "cp '%s' '%s'", source, folder);
-	assert_int_equal(system(command), 0);
-	assert_int_equal(load(&model, folder, "serving_default", false), SP_INVALID);
-	assert_non_null(strstr(err.text, "nothing gives a value to"));
-	assert_non_null(strstr(err.text, "dense/kernel"));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		sp_source_path(source, cases[i].graph);
+		snprintf(command, sizeof(command), "cp '%s' '%s'", source, folder);
+		assert_int_equal(system(command), 0);
+		assert_int_equal(load(&model, folder, "serving_default", false), SP_INVALID);
+		assert_non_null(strstr(err.text, cases[i].words));
+		assert_non_null(
+			strstr(err.text, "/variables/variables.index, so nothing is restored"));
+	}
+	sp_temp_remove(folder);
+}
+
+static void a_model_without_a_saver_is_named(void **state)
+{
+	static const char text[] =
+		"meta_graphs { graph_def {"
+		" node { name: 'v' op: 'VarHandleOp' attr { key: 'dtype' value { type: DT_FLOAT } }"
+		"  attr { key: 'shape' value { shape { } } } }"
+		" node { name: 'read' op: 'ReadVariableOp' input: 'v'"
+		"  attr { key: 'dtype' value { type: DT_FLOAT } } } }"
+		" signature_def { key: 's' value {"
+		"  outputs { key: 'y' value { name: 'read:0' dtype: DT_FLOAT } } } } }";
+	char folder[SP_PATH_SIZE];
+	sp_model *model;
+
+	(void)state;
+	sp_temp_make(folder);
+	sp_temp_write(folder, "/saved_model.pbtxt", sp_bytes_of(text));
+	assert_int_equal(load(&model, folder, "s", false), SP_INVALID);
+	assert_non_null(strstr(err.text, "the model has no saver, so nothing is restored: nothing "
+					 "gives a value to: v"));
 	sp_temp_remove(folder);
 }
 
@@ -117,6 +149,7 @@ int main(void)
 		cmocka_unit_test(a_model_has_an_entry_per_signature),
 		cmocka_unit_test(a_signature_that_is_not_there_is_refused_or_replaced),
 		cmocka_unit_test(what_nothing_gives_a_value_is_named),
+		cmocka_unit_test(a_model_without_a_saver_is_named),
 		cmocka_unit_test(weights_in_the_first_format_are_refused_by_name),
 		cmocka_unit_test(a_folder_that_is_not_there_is_named),
 	};
