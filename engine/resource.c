@@ -21,6 +21,11 @@ static const char *kind_name(sp_resource_kind kind)
 	return "resource";
 }
 
+static const char *article(sp_resource_kind kind)
+{
+	return strchr("aeiou", kind_name(kind)[0]) != NULL ? "an" : "a";
+}
+
 void sp_resources_init(sp_resources *resources, sp_arena *arena)
 {
 	*resources = (sp_resources){.arena = arena};
@@ -152,16 +157,18 @@ sp_status sp_resources_get(const sp_resources *resources, const sp_tensor *handl
 	uint64_t index;
 
 	if (handle->dtype != SP_RESOURCE || handle->count != 1)
-		return sp_error_set(err, SP_INVALID, "a handle of a %s is needed, not %zu of %s",
-				    kind_name(kind), handle->count, sp_dtype_name(handle->dtype));
+		return sp_error_set(err, SP_INVALID, "a handle of %s %s is needed, not %zu of %s",
+				    article(kind), kind_name(kind), handle->count,
+				    sp_dtype_name(handle->dtype));
 	index = *(const uint64_t *)handle->data;
 	if (index >= resources->count)
 		return sp_error_set(err, SP_INVALID, "handle %llu leads to none of %zu resources",
 				    (unsigned long long)index, resources->count);
 	resource = &resources->items[index];
 	if (resource->kind != kind)
-		return sp_error_set(err, SP_INVALID, "'%s' is a %s, and no %s", resource->name,
-				    kind_name(resource->kind), kind_name(kind));
+		return sp_error_set(err, SP_INVALID, "'%s' is %s %s, and no %s", resource->name,
+				    article(resource->kind), kind_name(resource->kind),
+				    kind_name(kind));
 	*out = resource;
 	return SP_OK;
 }

@@ -63,7 +63,10 @@ static sp_status find_part(const partition *p, const sp_call *call, int64_t id, 
 {
 	int64_t n = p->parts, each = p->rows / n, extra = p->rows % n;
 
-	if (id < 0 || (p->rule == BY_DIV && id >= p->rows))
+	if (id < 0)
+		return sp_call_invalid(call, "id %lld is negative, and in no part of a table",
+				       (long long)id);
+	if (p->rule == BY_DIV && id >= p->rows)
 		return sp_call_invalid(call, "id %lld is in no part of a table of %lld rows",
 				       (long long)id, (long long)p->rows);
 	switch (p->rule) {

@@ -122,8 +122,10 @@ static void a_handle_leads_to_its_own_kind_only(void **state)
 		sp_resources_get(&f->resources, &number, SP_RESOURCE_VARIABLE, &resource, &f->err),
 		SP_INVALID);
 	assert_int_equal(
-		sp_resources_get(&f->resources, &none, SP_RESOURCE_VARIABLE, &resource, &f->err),
+		sp_resources_get(&f->resources, &none, SP_RESOURCE_EMBEDDING, &resource, &f->err),
 		SP_INVALID);
+	assert_string_equal(f->err.text,
+			    "a handle of an embedding is needed, not 0 of DT_RESOURCE");
 }
 
 static void a_variable_takes_a_copy_of_what_fits(void **state)

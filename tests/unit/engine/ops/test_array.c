@@ -242,6 +242,31 @@ static void an_empty_tensor_of_huge_dimensions_is_harmless(void **state)
 	assert_int_equal(run(b, &sp_op_MatrixDiagPart), SP_OK);
 }
 
+static void an_id_of_no_part_is_told_by_what_bounds_it(void **state)
+{
+	static const struct {
+		const char *rule;
+		int64_t id;
+		const char *words;
+	} cases[] = {
+		{"mod_ev", -1, "id -1 is negative"},
+		{"mod", -7, "id -7 is negative"},
+		{"div", -2, "id -2 is negative"},
+		{"div", 6, "id 6 is in no part of a table of 6 rows"},
+	};
+	static const int64_t part[] = {3, 8};
+	bench *b = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		give_i64(b, 1, &cases[i].id, 1);
+		give_i64(b, 1, part, 2);
+		give_i64(b, 1, part, 2);
+		set_text(b, "partition_strategy", cases[i].rule);
+		assert_int_equal(run(b, &sp_op_PartitionWithPermutation), SP_INVALID);
+		assert_non_null(strstr(b->err.text, cases[i].words));
+	}
+}
+
 /* A quantized convolution of a pixel without channels by a filter of so many rows and columns. */
 static sp_status convolve_nothing(bench *b, int64_t rows, int64_t columns)
 {
@@ -512,6 +537,7 @@ int main(void)
 		CASE(a_huge_output_is_refused),
 		CASE(paddings_that_overflow_are_refused),
 		CASE(an_empty_tensor_of_huge_dimensions_is_harmless),
+		CASE(an_id_of_no_part_is_told_by_what_bounds_it),
 		CASE(what_has_no_elements_takes_no_time),
 		CASE(a_rank_above_the_largest_is_refused_by_name),
 		CASE(masks_of_any_bits_are_harmless),
