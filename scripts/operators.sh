@@ -83,6 +83,7 @@ of the list does not take is refused by name, too:
 | generators by ThreeFry | as TensorFlow on CPU |
 | `XlaRngBitGenerator`, and `rng_bit_generator` of a module (keys of JAX's kind "rbg") | which number goes where is left to XLA, and depends on the shape |
 | `custom_call` of LAPACK and BLAS in a module (`lapack_spotrf`, `blas_strsm`, ...), which JAX makes of factorizations and solutions | TensorFlow has no such functions either, and refuses the module |
+| EmbeddingVariables of half, bfloat16 and double (`KvVarHandleOp` with such a `dtype`) | not met in models of this kind |
 | `EVGetVersion` of an embedding with rows on DeepRec's SSD tier, whose records leave versions out | what training has not recorded is not known |
 | `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of; stacks of lists | not met in models of this kind |
 | lists in lists deeper than 8 | not met in models of this kind |
