@@ -250,40 +250,49 @@ static bool has_fewer_parts(const sp_embedding *embedding, const sp_part_name *n
 	       embedding->full.part_count < (size_t)spec->partition_num;
 }
 
+/* Whether the rows may be all that a checkpoint of so many parts has: they are in one of them. */
+static bool may_be_all(const sp_embedding_rows *rows)
+{
+	size_t filled = 0;
+
+	for (size_t i = 0; i < rows->part_count; i++)
+		filled += rows->parts[i].row_count != 0;
+	return rows->routed && filled <= 1;
+}
+
 /*
  * Where all rows lie as if the checkpoint had the graph's parts, of which it has
  * only the first, the others are lost: what else could have left them out?
- * Of few rows that may be chance.  And where they also lie as those of the
- * checkpoint's own parts, as the rows of a single one always do, they may be all
- * there are, of a trainer with fewer parts and, say, even keys only: these are
- * served, and the handle of the first part that is not there says so.
+ * Of few rows that may be chance.  And rows of one part alone may be all there
+ * are, of a trainer with fewer parts and, say, even keys only: these are served,
+ * and the handle of the first part that is not there says so.
  */
 static sp_status check_none_is_lost(const sp_embedding *embedding, const sp_part_name *name,
 				    const sp_embedding_spec *spec, sp_error *err)
 {
 	const sp_embedding_rows *rows = &embedding->full;
+	bool complete = may_be_all(rows), routed;
 	long long wanted = spec->partition_num;
 	size_t row_count = 0;
-	bool routed;
 
 	for (size_t i = 0; i < rows->part_count; i++)
 		row_count += rows->parts[i].row_count;
 	if (!has_fewer_parts(embedding, name, spec) || spec->routing != SP_ROUTING_UNKNOWN ||
-	    row_count < MANY_ROWS || (rows->routed && name->number != rows->part_count))
+	    row_count < MANY_ROWS || (complete && name->number != rows->part_count))
 		return SP_OK;
 	SP_TRY(are_routed(&routed, rows, (size_t)wanted, err));
 	if (!routed)
 		return SP_OK;
-	if (!rows->routed)
+	if (!complete)
 		return sp_error_set(err, SP_CORRUPT,
 				    "%s lacks parts %zu to %lld of embedding '%s': its rows lie as "
 				    "those of %lld parts do",
 				    sp_bundle_prefix(rows->bundle), rows->part_count, wanted - 1,
 				    spec->name, wanted);
 	sp_log(SP_LOG_WARNING,
-	       "%s has parts 0 to %zu of embedding '%s', whose rows could also be the first of "
-	       "%lld parts: were there so many, the others are lost",
-	       sp_bundle_prefix(rows->bundle), rows->part_count - 1, embedding->base, wanted);
+	       "%s has rows of embedding '%s' in one part alone, which could also be one of %lld "
+	       "parts: were there so many, the others are lost",
+	       sp_bundle_prefix(rows->bundle), embedding->base, wanted);
 	return SP_OK;
 }
 

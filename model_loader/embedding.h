@@ -44,8 +44,8 @@
  * numbers of their own: those are never merged, and need as many parts in the
  * graph as in the checkpoint.  Where it has as many, parts are merged only when each
  * has rows enough to tell.  Where the checkpoint has fewer parts than the graph, and
- * all of its rows lie as in the graph's parts and not as in its own, the others are
- * lost: SP_CORRUPT.  Where they lie as in both, nobody can tell, and a log line says so.
+ * all of its rows lie as in the graph's parts, the others are lost: SP_CORRUPT.  Where
+ * one part alone has rows, nobody can tell, and a log line says so.
  *
  * Errors: SP_NOT_FOUND when the full checkpoint lacks the variable; SP_IO when a
  * file cannot be read any more; SP_CORRUPT when its tensors contradict each

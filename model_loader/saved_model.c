@@ -436,12 +436,18 @@ sp_status sp_saved_model_read_graph(sp_saved_model *out, const char *path, sp_ar
 
 /* ---------------------------------------------------------------- a SavedModel */
 
-/* *err says already that the bytes are no SavedModel; but some call a graph saved_model.pb. */
+/*
+ * *err says already that the bytes are no SavedModel; but some call a graph saved_model.pb, and
+ * some have fetched a repository without its large files.
+ */
 static sp_status explain_bytes(sp_bytes bytes, sp_arena *scratch, sp_error *err)
 {
 	const SpPb__GraphDef *graph;
 	const SpPb__MetaGraphDef *meta;
 
+	if (sp_bytes_starts_with(bytes, "version https://git-lfs"))
+		return sp_error_set(err, SP_CORRUPT,
+				    "this is a pointer of Git LFS, fetch the file it stands for");
 	sp_arena_reset(scratch);
 	if (unpack_graph(&graph, &meta, bytes, scratch, NULL) != SP_OK ||
 	    (graph == NULL && (meta->graph_def == NULL || !is_graph(meta->graph_def))))

@@ -625,7 +625,7 @@ static void a_file_that_is_none_is_named(void **state)
 	sp_temp_make(directory);
 	write_file(directory, "saved_model.pb", sp_bytes_of("version https://git-lfs"));
 	assert_int_equal(sp_saved_model_read(&model, directory, NULL, *state, &err), SP_CORRUPT);
-	assert_non_null(strstr(err.text, "saved_model.pb"));
+	assert_non_null(strstr(err.text, "saved_model.pb: this is a pointer of Git LFS"));
 	sp_temp_remove(directory);
 }
 
