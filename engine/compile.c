@@ -334,7 +334,8 @@ static sp_status prepare(compiler *co, sp_prepared *to, sp_error *why)
 			      .in_values = co->in_values,
 			      .in_count = to->node->input_count,
 			      .arena = co->program->arena,
-			      .resources = co->resources};
+			      .resources = co->resources,
+			      .loading = co->program->loading};
 
 	if ((op->flags & SP_OP_LOAD_ONLY) != 0 && !co->program->loading) {
 		if ((op->flags & SP_OP_READS_FILES) == 0)

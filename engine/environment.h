@@ -56,8 +56,8 @@ struct sp_environment {
 
 	/*
 	 * Declares what embedding `resource` was created with; all of it is
-	 * copied.  The last call for a resource counts.  SP_INVALID when the
-	 * default rows are not of the embedding's width.
+	 * copied.  The last call for a resource counts.  Default rows that are not
+	 * of the embedding's width are no failure until its rows are wanted.
 	 */
 	sp_status (*create_embedding)(void *context, sp_resource *resource,
 				      const sp_embedding_options *options, sp_error *err);
@@ -74,7 +74,7 @@ struct sp_environment {
 	/*
 	 * The same for an embedding whose rows the program has in hand: keys [n]
 	 * int32 or int64, values [n, dim], versions int64, of the first of the keys.  All are
-	 * copied.
+	 * copied; what does not fit is no failure until the rows are wanted.
 	 */
 	sp_status (*import_embedding_rows)(void *context, sp_resource *resource,
 					   const sp_tensor *keys, const sp_tensor *values,

@@ -52,6 +52,7 @@ typedef struct sp_prepare {
 
 	/* Where handles are declared (engine/resource.h). */
 	struct sp_resources *resources;
+	bool loading; /* of a load program: no answer need read what it declares */
 
 	/* To fill.  out_dtypes comes from sp_prepare_outputs(). */
 	void *state;

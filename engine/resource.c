@@ -173,6 +173,13 @@ sp_status sp_resources_get(const sp_resources *resources, const sp_tensor *handl
 	return SP_OK;
 }
 
+size_t sp_resource_row_width(const sp_resource *resource)
+{
+	const sp_partial_shape *shape = &resource->shape;
+
+	return shape->rank == 1 && shape->dims[0] > 0 ? (size_t)shape->dims[0] : 0;
+}
+
 sp_status sp_resources_ask_column(sp_resources *resources, const sp_tensor *handle, unsigned column,
 				  sp_error *err)
 {

@@ -103,6 +103,9 @@ SP_MUST_CHECK sp_status sp_resources_declare(sp_resources *resources, sp_resourc
 					     sp_dtype key_dtype, const sp_partial_shape *shape,
 					     uint64_t *index, sp_error *err);
 
+/* Elements of a row of an embedding; 0 where its handle does not say. */
+size_t sp_resource_row_width(const sp_resource *resource);
+
 /*
  * While a graph is prepared: the embedding that `handle` leads to, or any one where
  * that is not known yet (NULL), is asked for a column (storage/table.h).  SP_INVALID

@@ -81,10 +81,6 @@ static sp_status need_note(sp_embedding_note **out, sp_embedding_set *set, sp_re
 
 	if (note != NULL)
 		return SP_OK;
-	if (resource->shape.rank != 1 || resource->shape.dims[0] < 1)
-		return sp_error_set(err, SP_INVALID,
-				    "embedding '%s' does not say how wide its rows are",
-				    resource->name);
 	if (!reserve(&notes, set->count, &set->capacity, sizeof(*note)))
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for embedding '%s'",
 				    resource->name);
@@ -94,8 +90,21 @@ static sp_status need_note(sp_embedding_note **out, sp_embedding_set *set, sp_re
 				    .spec = {.name = resource->name,
 					     .key_dtype = resource->key_dtype,
 					     .dtype = resource->dtype,
-					     .dim = (size_t)resource->shape.dims[0],
+					     .dim = sp_resource_row_width(resource),
 					     .partition_num = 1}};
+	return SP_OK;
+}
+
+/* Keeps what is wrong in *out until the embedding is needed; want of memory is a failure now. */
+static sp_status keep_fault(const sp_error **out, const sp_error *why, sp_arena *arena,
+			    sp_error *err)
+{
+	sp_error *kept = sp_arena_alloc(arena, sizeof(*kept));
+
+	if (kept == NULL || why->status == SP_NO_MEMORY)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an embedding");
+	*kept = *why;
+	*out = kept;
 	return SP_OK;
 }
 
@@ -139,18 +148,21 @@ sp_status sp_embedding_set_declare(sp_embedding_set *set, sp_resource *resource,
 				   const sp_embedding_options *options, sp_error *err)
 {
 	sp_embedding_note *note;
+	sp_error why;
 
 	SP_TRY(need_note(&note, set, resource, err));
 	sp_free((void *)note->spec.default_rows);
 	note->spec.default_rows = NULL;
 	note->spec.default_row_count = 0;
+	note->bad_defaults = NULL;
 	note->spec.filter = filter_of(options);
 	note->spec.filter_freq = options->filter_freq > 0 ? options->filter_freq : 0;
 	note->spec.default_value_no_permission = options->default_value_no_permission;
-	/* With a filter no key ever answers a default row. */
-	if (note->spec.filter == SP_TABLE_FILTER_NONE)
-		SP_TRY(copy_defaults(&note->spec, options, err));
 	note->created = true;
+	/* With a filter no key ever answers a default row. */
+	if (note->spec.filter == SP_TABLE_FILTER_NONE &&
+	    copy_defaults(&note->spec, options, &why) != SP_OK)
+		return keep_fault(&note->bad_defaults, &why, set->arena, err);
 	return SP_OK;
 }
 
@@ -172,17 +184,16 @@ sp_status sp_embedding_set_import(sp_embedding_set *set, sp_resource *resource,
 	note->spec.partition_num = import->partition_num;
 	note->spec.reset_versions = import->reset_versions;
 	note->origin = SP_EMBEDDING_IN_CHECKPOINT;
+	note->bad_rows = NULL;
 	return SP_OK;
 }
 
-sp_status sp_embedding_set_import_rows(sp_embedding_set *set, sp_resource *resource,
-				       const sp_tensor *keys, const sp_tensor *values,
-				       const sp_tensor *versions, sp_error *err)
+static sp_status check_rows(const sp_embedding_set *set, const sp_embedding_note *note,
+			    const sp_tensor *keys, const sp_tensor *values, sp_error *err)
 {
+	const sp_resource *resource = note->resource;
 	char shape[SP_SHAPE_TEXT_SIZE];
-	sp_embedding_note *note;
 
-	SP_TRY(need_note(&note, set, resource, err));
 	if (set->delta != NULL)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "embedding '%s' is given its rows by the graph, which knows "
@@ -200,11 +211,24 @@ sp_status sp_embedding_set_import_rows(sp_embedding_set *set, sp_resource *resou
 				    "embedding '%s' of width %zu is given %s %s for %zu keys",
 				    resource->name, note->spec.dim, sp_dtype_name(values->dtype),
 				    sp_shape_text(&values->shape, shape), keys->count);
+	return SP_OK;
+}
+
+sp_status sp_embedding_set_import_rows(sp_embedding_set *set, sp_resource *resource,
+				       const sp_tensor *keys, const sp_tensor *values,
+				       const sp_tensor *versions, sp_error *err)
+{
+	sp_embedding_note *note;
+	sp_error why;
+
+	SP_TRY(need_note(&note, set, resource, err));
+	note->origin = SP_EMBEDDING_IN_HAND;
+	note->bad_rows = NULL;
+	if (check_rows(set, note, keys, values, &why) != SP_OK)
+		return keep_fault(&note->bad_rows, &why, set->arena, err);
 	SP_TRY(sp_tensor_copy(&note->keys, set->arena, keys, err));
 	SP_TRY(sp_tensor_copy(&note->values, set->arena, values, err));
-	SP_TRY(sp_tensor_copy(&note->versions, set->arena, versions, err));
-	note->origin = SP_EMBEDDING_IN_HAND;
-	return SP_OK;
+	return sp_tensor_copy(&note->versions, set->arena, versions, err);
 }
 
 bool sp_embedding_set__are_siblings(const sp_embedding_note *a, const sp_embedding_note *b)
@@ -270,6 +294,8 @@ bool sp_embedding_set__wants_column(const sp_embedding_set *set, const sp_embedd
 sp_status sp_embedding_set__check_note(const sp_embedding_note *note, const sp_resource *resource,
 				       sp_error *err)
 {
+	const sp_error *bad;
+
 	if (note == NULL || note->origin == SP_EMBEDDING_UNKNOWN)
 		return sp_error_set(err, SP_INVALID,
 				    "no operation of the model loads embedding '%s'",
@@ -279,7 +305,12 @@ sp_status sp_embedding_set__check_note(const sp_embedding_note *note, const sp_r
 				    "embedding '%s' is loaded, but no operation of the model says "
 				    "what its absent keys answer",
 				    resource->name);
-	return SP_OK;
+	if (note->spec.dim == 0)
+		return sp_error_set(err, SP_INVALID,
+				    "embedding '%s' does not say how wide its rows are",
+				    resource->name);
+	bad = note->bad_rows != NULL ? note->bad_rows : note->bad_defaults;
+	return bad != NULL ? sp_error_set(err, bad->status, "%s", bad->text) : SP_OK;
 }
 
 sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_resource *resource,

@@ -17,7 +17,8 @@
 
 /*
  * The embeddings of one load: what its programs say about each, and then their
- * tables.
+ * tables.  Programs also tell of what no answer needs, such as slots of optimizers: so what is
+ * wrong with one is kept, and told when its table is wanted.
  *
  * Handles E/part_0, E/part_1 ... of a partitioned EmbeddingVariable share one
  * table when the parts are one set of rows (model_loader/embedding.h) and all
@@ -42,7 +43,8 @@ typedef struct sp_embedding_note {
 	sp_tensor keys;   /* of one in hand */
 	sp_tensor values;
 	sp_tensor versions;
-	bool has_whole; /* its table is that of the whole variable */
+	const sp_error *bad_defaults, *bad_rows; /* NULL: nothing is wrong with them */
+	bool has_whole;                          /* its table is that of the whole variable */
 
 	/* How its table was loaded, for the deltas that come later. */
 	sp_embedding found;
@@ -81,7 +83,7 @@ typedef struct sp_embedding_set {
 /* Destroys the tables that are still in it. */
 void sp_embedding_set_fini(sp_embedding_set *set);
 
-/* As sp_environment's calls of these names. */
+/* As sp_environment's calls of these names, which fail at once for want of memory only. */
 SP_MUST_CHECK sp_status sp_embedding_set_declare(sp_embedding_set *set, sp_resource *resource,
 						 const sp_embedding_options *options,
 						 sp_error *err);

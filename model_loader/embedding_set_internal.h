@@ -7,7 +7,7 @@
 sp_embedding_note *sp_embedding_set__find_note(const sp_embedding_set *set,
 					       const sp_resource *resource);
 
-/* SP_INVALID when too little has been said about `resource`, whose note that is. */
+/* What is wrong with what has been said about `resource`, whose note that is, or too little. */
 SP_MUST_CHECK sp_status sp_embedding_set__check_note(const sp_embedding_note *note,
 						     const sp_resource *resource, sp_error *err);
 

@@ -20,10 +20,26 @@ static sp_status check_dtypes(const sp_prepare *prepare, sp_dtype dtype, sp_dtyp
 	return SP_OK;
 }
 
+/*
+ * A model's restore operation names all that its trainer had, also slots of optimizers: what no
+ * answer needs may be of any kind.
+ */
+static sp_status check_kind(const sp_prepare *prepare, sp_dtype dtype, sp_dtype key_dtype,
+			    const sp_partial_shape *shape, sp_error *err)
+{
+	if (prepare->loading)
+		return SP_OK;
+	SP_TRY(check_dtypes(prepare, dtype, key_dtype, err));
+	if (shape == NULL || shape->rank != 1 || shape->dims[0] < 1)
+		return sp_error_set(err, SP_INVALID, "attribute 'shape' is not the width of a row");
+	return SP_OK;
+}
+
 static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 {
 	const sp_node *node = prepare->node;
-	const sp_attr *shape = sp_node_attr(node, "shape");
+	const sp_attr *attr = sp_node_attr(node, "shape");
+	const sp_partial_shape *shape = NULL;
 	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
 	sp_bytes container, shared_name;
 	const char *name = node->name;
@@ -34,18 +50,17 @@ static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_prepare_inputs(prepare, 0, err));
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_INVALID_DTYPE, &dtype, err));
 	SP_TRY(sp_node_attr_type(node, "Tkeys", SP_INVALID_DTYPE, &key_dtype, err));
-	SP_TRY(check_dtypes(prepare, dtype, key_dtype, err));
+	if (attr != NULL && attr->kind == SP_ATTR_SHAPE)
+		shape = attr->shape;
+	SP_TRY(check_kind(prepare, dtype, key_dtype, shape, err));
 	SP_TRY(sp_node_attr_bytes(node, "container", "", &container, err));
 	SP_TRY(sp_node_attr_bytes(node, "shared_name", "", &shared_name, err));
-	if (shape == NULL || shape->kind != SP_ATTR_SHAPE || shape->shape->rank != 1 ||
-	    shape->shape->dims[0] < 1)
-		return sp_error_set(err, SP_INVALID, "attribute 'shape' is not the width of a row");
 	if (shared_name.size != 0)
 		name = sp_arena_text(prepare->arena, shared_name);
 	if (name == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
 	SP_TRY(sp_resources_declare(prepare->resources, SP_RESOURCE_EMBEDDING, container, name,
-				    dtype, key_dtype, shape->shape, index, err));
+				    dtype, key_dtype, shape, index, err));
 	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
 }
 

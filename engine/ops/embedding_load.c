@@ -9,6 +9,8 @@
  * input is what; `roles` says it.  Attributes a file leaves out have the
  * defaults of the later generations, which those of the earlier equal wherever
  * an answer depends on them.
+ *
+ * Elements may be of any type here: whether an answer needs the embedding shows later.
  */
 enum { NO_INPUT = -1 };
 
@@ -55,8 +57,6 @@ static sp_status prepare_load(sp_prepare *prepare, const input_roles *roles, sp_
 		SP_TRY(sp_prepare_input_dtype(prepare, (size_t)roles->name, SP_STRING, err));
 	}
 	SP_TRY(sp_node_attr_type(node, "dtype", SP_FLOAT, &dtype, err));
-	if (dtype != SP_FLOAT)
-		return sp_prepare_unsupported(prepare, dtype, err);
 	if (roles->default_rows != NO_INPUT)
 		SP_TRY(sp_prepare_input_dtype(prepare, (size_t)roles->default_rows, dtype, err));
 	SP_TRY(read_options(node, &state->options, err));
@@ -177,8 +177,6 @@ static sp_status prepare_import_rows(sp_prepare *prepare, sp_error *err)
 		.inputs = 6, .prefix = NO_INPUT, .handle = 0, .default_rows = 1, .name = NO_INPUT};
 
 	SP_TRY(prepare_load(prepare, &roles, err));
-	SP_TRY(sp_prepare_input_index(prepare, 3, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 4, SP_FLOAT, err));
 	return sp_prepare_input_dtype(prepare, 5, SP_INT64, err);
 }
 
@@ -189,9 +187,12 @@ static sp_status run_import_rows(const sp_call *call)
 	sp_embedding_options options = {.default_rows = call->in[1],
 					.false_positive_probability = -1.0f};
 	sp_resource *resource;
+	size_t width;
 
 	SP_TRY(find_embedding(call, &resource));
-	options.default_value_dim = (int64_t)call->in[1]->count / resource->shape.dims[0];
+	width = sp_resource_row_width(resource);
+	if (width != 0)
+		options.default_value_dim = (int64_t)(call->in[1]->count / width);
 	SP_TRY(environment->create_embedding(environment->context, resource, &options, call->err));
 	return environment->import_embedding_rows(environment->context, resource, call->in[3],
 						  call->in[4], call->in[5], call->err);

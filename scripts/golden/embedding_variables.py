@@ -17,23 +17,25 @@ BUCKETS = 1000
 
 class EmbeddingVariable:
     def __init__(self, name, dim, keys, rows, default_rows, filter_freq=0, no_permission=0.0, key_dtype=np.int64,
-                 filtered=()):
+                 filtered=(), dtype=np.float32, default_row_count=None):
         self.name, self.dim = name, dim
         order = np.argsort(np.asarray(keys) % BUCKETS, kind="stable")
         self.keys = np.asarray(keys, key_dtype)[order]
-        self.rows = np.asarray(rows, np.float32).reshape(-1, dim)[order]
-        self.default_rows = np.asarray(default_rows, np.float32).reshape(-1, dim)
+        self.rows = np.asarray(rows, dtype).reshape(-1, dim)[order]
+        self.default_rows = np.asarray(default_rows, dtype).reshape(-1, dim)
+        # What the graph says of them; another number is a contradiction.
+        self.default_row_count = len(self.default_rows) if default_row_count is None else default_row_count
         self.filter_freq, self.no_permission = filter_freq, no_permission
         self.filtered = np.asarray(sorted(filtered, key=lambda k: k % BUCKETS), key_dtype)
         self.table = dict(zip(self.keys.tolist(), self.rows))
 
     def lookup(self, keys):
         """The answer by the documented rules (docs/embedding-variables.md)."""
-        out = np.empty(keys.shape + (self.dim,), np.float32)
+        out = np.empty(keys.shape + (self.dim,), self.rows.dtype)
         for i, key in np.ndenumerate(keys):
             row = self.table.get(int(key))
             if row is None and self.filter_freq > 0:
-                row = np.full(self.dim, self.no_permission, np.float32)
+                row = np.full(self.dim, self.no_permission, self.rows.dtype)
             elif row is None:
                 row = self.default_rows[int(key) % len(self.default_rows)]
             out[i] = row
@@ -42,7 +44,7 @@ class EmbeddingVariable:
     def read(self, keys):
         """The stand-in for a gather, to be replaced at export."""
         with tf.name_scope(self.name + "_read"):
-            rows = tf.compat.v1.py_func(lambda k: self.lookup(k), [keys], tf.float32, name="standin")
+            rows = tf.compat.v1.py_func(lambda k: self.lookup(k), [keys], self.rows.dtype, name="standin")
         rows.set_shape(keys.shape.concatenate([self.dim]))
         return rows
 
@@ -113,20 +115,22 @@ def _const(graph_def, name, array):
     return _add(graph_def, name, "Const", dtype=_attr(type=proto.dtype), value=_attr(tensor=proto))
 
 
+def _type(array):
+    return _attr(type=tf.as_dtype(array.dtype).as_datatype_enum)
+
+
 def _handle(graph_def, ev):
-    key_type = _attr(type=tf.as_dtype(ev.keys.dtype).as_datatype_enum)
     shape = tf.TensorShape([ev.dim]).as_proto()
     return _add(graph_def, ev.name, "KvVarHandleOp", container=_attr(s=b""), shared_name=_attr(s=ev.name.encode()),
-                dtype=_attr(type=1), shape=_attr(shape=shape), Tkeys=key_type)
+                dtype=_type(ev.rows), shape=_attr(shape=shape), Tkeys=_type(ev.keys))
 
 
 def _import(graph_def, ev, prefix):
-    key_type = _attr(type=tf.as_dtype(ev.keys.dtype).as_datatype_enum)
     value = _const(graph_def, ev.name + "/initial_value", ev.default_rows)
     empty_key = _const(graph_def, ev.name + "/empty_key", np.asarray(-1, ev.keys.dtype))
     name = _const(graph_def, "save/%s/tensor_names" % ev.name, np.asarray(ev.name))
-    attrs = dict(Tkeys=key_type, dtype=_attr(type=1), shape=_attr(shape=tf.TensorShape([ev.dim]).as_proto()),
-                 counter_type=_attr(type=23), default_value_dim=_attr(i=len(ev.default_rows)))
+    attrs = dict(Tkeys=_type(ev.keys), dtype=_type(ev.rows), shape=_attr(shape=tf.TensorShape([ev.dim]).as_proto()),
+                 counter_type=_attr(type=23), default_value_dim=_attr(i=ev.default_row_count))
     if ev.filter_freq:
         attrs["filter_freq"] = _attr(i=ev.filter_freq)
     if ev.no_permission:
@@ -141,7 +145,7 @@ def with_embedding_ops(graph_def, evs, saver_def):
     out.versions.CopyFrom(graph_def.versions)
     for ev in evs:
         _handle(out, ev)
-        _const(out, ev.name + "/unused_default", np.float32(1))
+        _const(out, ev.name + "/unused_default", ev.rows.dtype.type(1))
     imports = [_import(out, ev, saver_def.filename_tensor_name.split(":")[0]) for ev in evs]
     ops = {"_read": "KvResourceGather", "_frequency": "EVGetFrequency", "_version": "EVGetVersion"}
     by_scope = {ev.name + suffix: (ev, op) for ev in evs for suffix, op in ops.items()}
@@ -156,10 +160,10 @@ def with_embedding_ops(graph_def, evs, saver_def):
             continue
         if op != "KvResourceGather":
             _add(out, node.name, op, [ev.name, node.input[0]],
-                 Tvalues=_attr(type=1), Tkeys=_attr(type=tf.as_dtype(ev.keys.dtype).as_datatype_enum))
+                 Tvalues=_type(ev.rows), Tkeys=_type(ev.keys))
             continue
         _add(out, node.name, op, [ev.name, node.input[0], ev.name + "/unused_default"],
-             dtype=_attr(type=1), Tkeys=_attr(type=tf.as_dtype(ev.keys.dtype).as_datatype_enum))
+             dtype=_type(ev.rows), Tkeys=_type(ev.keys))
     return out
 
 

@@ -10,6 +10,7 @@ void sp_embedding_graph_init(sp_embedding_graph *g)
 	*g = (sp_embedding_graph){.shared_name = "user_emb",
 				  .dtype = SP_FLOAT,
 				  .key_dtype = SP_INT64,
+				  .shape = {.rank = 1, .dims = {3}},
 				  .fetches = true};
 	sp_small_graph_init(&g->graph);
 }
@@ -32,12 +33,11 @@ sp_attr sp_int_attr(const char *name, int64_t i)
 
 static sp_node_def handle(const sp_embedding_graph *g)
 {
-	static const sp_partial_shape width_3 = {.rank = 1, .dims = {3}};
 	sp_attr *attrs = sp_arena_array(g->graph.arena, 4, sizeof(*attrs));
 
 	attrs[0] = sp_type_attr("dtype", g->dtype);
 	attrs[1] = sp_type_attr("Tkeys", g->key_dtype);
-	attrs[2] = (sp_attr){.name = "shape", .kind = SP_ATTR_SHAPE, .shape = &width_3};
+	attrs[2] = (sp_attr){.name = "shape", .kind = SP_ATTR_SHAPE, .shape = &g->shape};
 	attrs[3] = (sp_attr){
 		.name = "shared_name", .kind = SP_ATTR_BYTES, .bytes = sp_bytes_of(g->shared_name)};
 	return (sp_node_def){.name = "emb", .op = "KvVarHandleOp", .attrs = attrs, .attr_count = 4};

@@ -22,6 +22,7 @@ typedef struct sp_embedding_graph {
 	/* For the next build: set them after init. */
 	const char *shared_name;   /* "user_emb" */
 	sp_dtype dtype, key_dtype; /* SP_FLOAT, SP_INT64 */
+	sp_partial_shape shape;    /* [3] */
 	bool loading;              /* false */
 	bool fetches;              /* true: the first output; false: "op" is only run */
 } sp_embedding_graph;

@@ -134,6 +134,38 @@ static void weights_in_the_first_format_are_refused_by_name(void **state)
 	}
 }
 
+static void assert_refused(const sp_model *model, const char *signature, const char *words)
+{
+	const sp_error *why;
+	size_t i;
+
+	assert_true(sp_model_find_signature(model, signature, &i));
+	why = sp_model_signature_error(model, i);
+	assert_non_null(why);
+	if (strstr(why->text, words) == NULL)
+		fail_msg("'%s' lacks '%s'", why->text, words);
+}
+
+/* The restore operation imports them all, and one more that no signature reads. */
+static void an_embedding_that_cannot_be_served_matters_to_who_reads_it(void **state)
+{
+	static const char path[] = "tests/golden/ev-unneeded/model";
+	static const char precise[] = "node 'precise' (KvVarHandleOp): KvVarHandleOp of DT_DOUBLE";
+	static const char misfit[] = "'misfit' has 20 default elements for 9 rows of 4";
+	sp_model *model;
+
+	(void)state;
+	assert_ok(load(&model, path, "serving_default", false), &err);
+	assert_null(sp_model_signature_error(model, sp_model_default_signature(model)));
+	assert_refused(model, "precise", precise);
+	assert_refused(model, "misfit", misfit);
+	sp_model_destroy(model);
+	assert_int_equal(load(&model, path, "precise", false), SP_UNSUPPORTED);
+	assert_non_null(strstr(err.text, precise));
+	assert_int_equal(load(&model, path, "misfit", false), SP_INVALID);
+	assert_non_null(strstr(err.text, misfit));
+}
+
 static void a_folder_that_is_not_there_is_named(void **state)
 {
 	sp_model *model;
@@ -151,6 +183,7 @@ int main(void)
 		cmocka_unit_test(what_nothing_gives_a_value_is_named),
 		cmocka_unit_test(a_model_without_a_saver_is_named),
 		cmocka_unit_test(weights_in_the_first_format_are_refused_by_name),
+		cmocka_unit_test(an_embedding_that_cannot_be_served_matters_to_who_reads_it),
 		cmocka_unit_test(a_folder_that_is_not_there_is_named),
 	};
 

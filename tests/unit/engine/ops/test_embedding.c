@@ -224,6 +224,24 @@ static void other_types_are_refused_by_name(void **state)
 	assert_non_null(strstr(g.graph.err.text, "DT_STRING"));
 }
 
+static void a_handle_must_say_how_wide_rows_are(void **state)
+{
+	static const sp_partial_shape shapes[] = {
+		{.rank = -1}, {.rank = 0}, {.rank = 1, .dims = {0}}, {.rank = 2, .dims = {3, 3}}};
+	const sp_embedding_input inputs[] = {{"emb", {0}}};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		g.shape = shapes[i];
+		assert_int_equal(
+			sp_embedding_graph_build(&g, "KvVarIsInitializedOp", NULL, 0, inputs, 1),
+			SP_INVALID);
+		assert_non_null(strstr(g.graph.err.text, "'emb'"));
+		assert_non_null(strstr(g.graph.err.text, "width of a row"));
+		restart();
+	}
+}
+
 /* ------------------------------------------------------------------ state */
 
 static void is_initialized_once_it_has_rows(void **state)
@@ -357,6 +375,7 @@ int main(void)
 		TEST(what_a_gather_cannot_do_is_refused),
 		TEST(keys_must_be_of_the_declared_type),
 		TEST(other_types_are_refused_by_name),
+		TEST(a_handle_must_say_how_wide_rows_are),
 		TEST(is_initialized_once_it_has_rows),
 		TEST(shape_is_keys_by_width),
 		TEST(shape_of_a_part_in_a_shared_table_is_refused),

@@ -65,6 +65,7 @@ static sp_status log_import(void *context, sp_resource *resource, const sp_embed
 	return SP_OK;
 }
 
+/* The first of them, where they are of the types that can be served. */
 static sp_status log_rows(void *context, sp_resource *resource, const sp_tensor *keys,
 			  const sp_tensor *values, const sp_tensor *versions, sp_error *err)
 {
@@ -73,9 +74,11 @@ static sp_status log_rows(void *context, sp_resource *resource, const sp_tensor 
 	(void)err;
 	log->rows++;
 	log->name = resource->name;
-	log->first_key = sp_tensor_i64(keys)[0];
-	log->first_value = sp_tensor_f32(values)[0];
-	log->first_version = sp_tensor_i64(versions)[0];
+	if (resource->dtype == SP_FLOAT && resource->key_dtype == SP_INT64) {
+		log->first_key = sp_tensor_i64(keys)[0];
+		log->first_value = sp_tensor_f32(values)[0];
+		log->first_version = sp_tensor_i64(versions)[0];
+	}
 	return SP_OK;
 }
 
@@ -240,6 +243,68 @@ static void the_oldest_import_brings_its_rows(void **state)
 	assert_int_equal(calls.first_version, 5);
 }
 
+static const double six_doubles[] = {1, 2, 3, 4, 5, 6};
+
+static sp_tensor doubles(sp_shape shape)
+{
+	return (sp_tensor){
+		.dtype = SP_DOUBLE, .shape = shape, .count = 6, .data = (void *)six_doubles};
+}
+
+/* A slot of an optimizer, say: whether an answer needs it shows when tables are loaded. */
+static void elements_may_be_of_any_type(void **state)
+{
+	static const sp_bytes keys[2];
+	const sp_attr attrs[] = {sp_type_attr("dtype", SP_DOUBLE)};
+	const sp_tensor texts = {
+		.dtype = SP_STRING, .shape = sp_shape_vector(2), .count = 2, .data = (void *)keys};
+	const sp_embedding_input initialize[] = {{"emb", {0}},
+						 {"emb", {0}},
+						 {"value", doubles(sp_shape_matrix(2, 3))},
+						 {"empty_key", text(&name)}};
+	const sp_embedding_input import[] = {
+		{"emb", {0}},
+		{"value", doubles(sp_shape_matrix(2, 3))},
+		{"empty_key", text(&name)},
+		{"keys", texts},
+		{"values", doubles(sp_shape_matrix(2, 3))},
+		{"versions", sp_feed_ids(sp_shape_vector(1), empty_key)},
+	};
+
+	(void)state;
+	g.dtype = SP_DOUBLE;
+	g.key_dtype = SP_STRING;
+	assert_ok(run_load("InitializeKvVariableV2Op", attrs, 1, initialize, 4), &g.graph.err);
+	assert_int_equal(calls.created, 1);
+	restart();
+	g.dtype = SP_DOUBLE;
+	g.key_dtype = SP_STRING;
+	assert_ok(run_load("KvResourceImport", attrs, 1, import, 6), &g.graph.err);
+	assert_int_equal(calls.created, 1);
+	assert_int_equal(calls.rows, 1);
+}
+
+static void a_handle_need_not_say_how_wide_rows_are(void **state)
+{
+	const sp_embedding_input inputs[] = {
+		{"emb", {0}},
+		{"value", sp_feed_floats(sp_shape_matrix(2, 3), six)},
+		{"empty_key", sp_feed_ids(sp_shape_scalar(), empty_key)},
+		{"keys", sp_feed_ids(sp_shape_vector(1), empty_key)},
+		{"values", sp_feed_floats(sp_shape_matrix(2, 3), six)},
+		{"versions", sp_feed_ids(sp_shape_vector(1), empty_key)},
+	};
+
+	(void)state;
+	for (int rank = -1; rank < 2; rank++) {
+		g.shape = (sp_partial_shape){.rank = rank, .dims = {0}};
+		assert_ok(run_load("KvResourceImport", NULL, 0, inputs, 6), &g.graph.err);
+		assert_int_equal(calls.options.default_value_dim, 0);
+		assert_int_equal(calls.rows, 1);
+		restart();
+	}
+}
+
 static void cache_strategies_and_destroying_do_nothing(void **state)
 {
 	const char *const ops[] = {"KvResourceInitCacheStrategyOp", "KvResourceSetCacheStrategyOp",
@@ -300,6 +365,8 @@ int main(void)
 		TEST(import_v3_only_imports),
 		TEST(incr_import_only_imports),
 		TEST(the_oldest_import_brings_its_rows),
+		TEST(elements_may_be_of_any_type),
+		TEST(a_handle_need_not_say_how_wide_rows_are),
 		TEST(cache_strategies_and_destroying_do_nothing),
 		TEST(a_signature_may_not_load),
 		TEST(a_name_must_be_one_string),
