@@ -10,8 +10,9 @@
 
 static sp_error err;
 
-/* A model whose weights have been loaded once. */
-static sp_status load(sp_model **out, const char *folder, const char *signature, bool fallback)
+/* A model whose weights have been loaded once, into so much memory; 0: any. */
+static sp_status load_into(sp_model **out, const char *folder, const char *signature, bool fallback,
+			   size_t memory_limit)
 {
 	char path[SP_PATH_SIZE];
 	sp_weights *weights = NULL;
@@ -20,15 +21,21 @@ static sp_status load(sp_model **out, const char *folder, const char *signature,
 		.savedmodel_dir = folder[0] == '/' ? folder : sp_source_path(path, folder),
 		.signature_name = signature,
 		.signature_fallback = fallback};
+	sp_weights_options of_weights = {.memory_limit = memory_limit};
 
 	SP_TRY(sp_model_open(out, &options, &err));
-	status = sp_weights_load(&weights, *out, &(sp_weights_options){0}, &err);
+	status = sp_weights_load(&weights, *out, &of_weights, &err);
 	sp_weights_destroy(weights);
 	if (status != SP_OK)
 		sp_model_destroy(*out);
 	if (status != SP_OK)
 		*out = NULL;
 	return status;
+}
+
+static sp_status load(sp_model **out, const char *folder, const char *signature, bool fallback)
+{
+	return load_into(out, folder, signature, fallback, 0);
 }
 
 static void a_model_has_an_entry_per_signature(void **state)
@@ -166,6 +173,19 @@ static void an_embedding_that_cannot_be_served_matters_to_who_reads_it(void **st
 	assert_non_null(strstr(err.text, misfit));
 }
 
+/* How much memory it would take is asked of all that signatures read. */
+static void where_memory_is_limited_it_matters_to_no_others_either(void **state)
+{
+	static const char path[] = "tests/golden/ev-unneeded/model";
+	sp_model *model;
+
+	(void)state;
+	assert_ok(load_into(&model, path, "serving_default", false, (size_t)1 << 30), &err);
+	assert_refused(model, "misfit", "'misfit'");
+	sp_model_destroy(model);
+	assert_int_equal(load_into(&model, path, "serving_default", false, 1), SP_NO_MEMORY);
+}
+
 static void a_folder_that_is_not_there_is_named(void **state)
 {
 	sp_model *model;
@@ -184,6 +204,7 @@ int main(void)
 		cmocka_unit_test(a_model_without_a_saver_is_named),
 		cmocka_unit_test(weights_in_the_first_format_are_refused_by_name),
 		cmocka_unit_test(an_embedding_that_cannot_be_served_matters_to_who_reads_it),
+		cmocka_unit_test(where_memory_is_limited_it_matters_to_no_others_either),
 		cmocka_unit_test(a_folder_that_is_not_there_is_named),
 	};
 
