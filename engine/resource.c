@@ -111,10 +111,32 @@ static bool append(sp_resources *resources, sp_bytes key, const sp_resource *res
 	return true;
 }
 
+/* "[?,3]" into `text`: a declared shape with its unknown dimensions. */
+static const char *declared_text(const sp_partial_shape *declared, char text[SP_SHAPE_TEXT_SIZE])
+{
+	sp_shape shape = {.rank = declared->rank};
+
+	for (int i = 0; i < declared->rank; i++)
+		shape.dims[i] = declared->dims[i];
+	return sp_shape_text(&shape, text);
+}
+
+/* Handles of a variable may know its shape in part only; an embedding's say how wide rows are. */
+static bool contradicts(const sp_resource *resource, const sp_partial_shape *shape)
+{
+	return resource->kind == SP_RESOURCE_EMBEDDING && shape != NULL && shape->rank >= 0 &&
+	       resource->shape.rank >= 0 &&
+	       (shape->rank != resource->shape.rank ||
+		memcmp(shape->dims, resource->shape.dims,
+		       (size_t)shape->rank * sizeof(*shape->dims)) != 0);
+}
+
 /* A second declaration must agree with the first; the first known shape holds. */
 static sp_status redeclare(sp_resource *resource, sp_dtype dtype, sp_dtype key_dtype,
 			   const sp_partial_shape *shape, sp_error *err)
 {
+	char first[SP_SHAPE_TEXT_SIZE], second[SP_SHAPE_TEXT_SIZE];
+
 	if (resource->dtype != dtype || resource->key_dtype != key_dtype)
 		return sp_error_set(err, SP_INVALID,
 				    "%s '%s' is declared both as %s (keys %s) and %s (keys %s)",
@@ -122,6 +144,11 @@ static sp_status redeclare(sp_resource *resource, sp_dtype dtype, sp_dtype key_d
 				    sp_dtype_name(resource->dtype),
 				    sp_dtype_name(resource->key_dtype), sp_dtype_name(dtype),
 				    sp_dtype_name(key_dtype));
+	if (contradicts(resource, shape))
+		return sp_error_set(
+			err, SP_INVALID, "%s '%s' is declared both with rows of shape %s and %s",
+			kind_name(resource->kind), resource->name,
+			declared_text(&resource->shape, first), declared_text(shape, second));
 	if (resource->shape.rank < 0 && shape != NULL)
 		resource->shape = *shape;
 	return SP_OK;
@@ -204,16 +231,6 @@ static bool shape_fits(const sp_partial_shape *declared, const sp_shape *shape)
 		if (declared->dims[i] >= 0 && declared->dims[i] != shape->dims[i])
 			return false;
 	return true;
-}
-
-/* "[?,3]" into `text`: a declared shape with its unknown dimensions. */
-static const char *declared_text(const sp_partial_shape *declared, char text[SP_SHAPE_TEXT_SIZE])
-{
-	sp_shape shape = {.rank = declared->rank};
-
-	for (int i = 0; i < declared->rank; i++)
-		shape.dims[i] = declared->dims[i];
-	return sp_shape_text(&shape, text);
 }
 
 sp_status sp_resource_assign(sp_resources *resources, sp_resource *resource, const sp_tensor *value,

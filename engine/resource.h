@@ -96,7 +96,7 @@ SP_MUST_CHECK sp_status sp_resources_init_as(sp_resources *resources, const sp_r
 /*
  * The index of the resource of that kind, container and name; declared the
  * first time it is asked for.  SP_INVALID when it was declared with other
- * element types before.
+ * element types before, or as an embedding with rows of another width.
  */
 SP_MUST_CHECK sp_status sp_resources_declare(sp_resources *resources, sp_resource_kind kind,
 					     sp_bytes container, const char *name, sp_dtype dtype,

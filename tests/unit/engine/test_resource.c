@@ -98,6 +98,30 @@ static void another_element_type_is_refused_by_name(void **state)
 	assert_non_null(strstr(f->err.text, "DT_DOUBLE"));
 }
 
+static sp_status declare_rows(fixture *f, int32_t rank, int64_t width)
+{
+	sp_partial_shape shape = {.rank = rank, .dims = {width}};
+	uint64_t index;
+
+	return sp_resources_declare(&f->resources, SP_RESOURCE_EMBEDDING, sp_bytes_of(""), "e",
+				    SP_FLOAT, SP_INT64, &shape, &index, &f->err);
+}
+
+static void an_embedding_has_rows_of_one_width(void **state)
+{
+	fixture *f = *state;
+
+	assert_int_equal(declare_rows(f, -1, 0), SP_OK); /* by one who does not say */
+	assert_int_equal(declare_rows(f, 1, 4), SP_OK);
+	assert_int_equal(declare_rows(f, 1, 4), SP_OK);
+	assert_int_equal(declare_rows(f, -1, 0), SP_OK);
+	assert_int_equal(declare_rows(f, 1, 5), SP_INVALID);
+	assert_string_equal(f->err.text,
+			    "embedding 'e' is declared both with rows of shape [4] and [5]");
+	assert_int_equal(declare_rows(f, 2, 4), SP_INVALID);
+	assert_int_equal(sp_resource_row_width(&f->resources.items[0]), 4);
+}
+
 static void a_handle_leads_to_its_own_kind_only(void **state)
 {
 	fixture *f = *state;
@@ -173,6 +197,7 @@ int main(void)
 		CASE(a_name_is_declared_once_per_container_and_kind),
 		CASE(declarations_stay_right_while_the_list_grows),
 		CASE(another_element_type_is_refused_by_name),
+		CASE(an_embedding_has_rows_of_one_width),
 		CASE(a_handle_leads_to_its_own_kind_only),
 		CASE(a_variable_takes_a_copy_of_what_fits),
 		CASE(numbers_in_the_lists_own_arena_are_not_copied),
