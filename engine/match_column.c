@@ -49,12 +49,27 @@ static bool is_weights(const sp_column_matcher *ma, sp_port port)
 	return ma->early[port.node];
 }
 
+/* Where keys are not the embedding's, the gather stays, to say so by its own name. */
+static bool is_plain_gather(const sp_column_matcher *ma, const sp_node *gather)
+{
+	const sp_node *handle = sp_column__made_by(ma, gather->inputs[0], "KvVarHandleOp", 0);
+	bool has_fallback;
+	sp_dtype keys;
+
+	return handle != NULL &&
+	       sp_node_attr_type(handle, "Tkeys", SP_INVALID_DTYPE, &keys, NULL) == SP_OK &&
+	       sp_pattern_attr_type(gather, "Tkeys", keys) &&
+	       sp_pattern_attr_type(gather, "dtype", SP_FLOAT) &&
+	       sp_node_attr_bool(gather, "is_use_default_value_tensor", false, &has_fallback,
+				 NULL) == SP_OK &&
+	       !has_fallback;
+}
+
 /* The rows of some table for the keys in *keys. */
 static bool match_gather(sp_column_matcher *ma, sp_port port, sp_port *keys)
 {
 	sp_column_match *out = ma->out;
 	const sp_node *gather = sp_column__made_by(ma, port, "KvResourceGather", 3);
-	bool has_fallback;
 
 	if (gather == NULL)
 		gather = sp_column__made_by(ma, port, "KvResourceGatherV1", 4);
@@ -62,11 +77,7 @@ static bool match_gather(sp_column_matcher *ma, sp_port port, sp_port *keys)
 		out->spec.is_table = true;
 		out->inputs[0] = gather->inputs[0];
 		*keys = gather->inputs[1];
-		return sp_column__made_by(ma, gather->inputs[0], "KvVarHandleOp", 0) != NULL &&
-		       sp_pattern_attr_type(gather, "dtype", SP_FLOAT) &&
-		       sp_node_attr_bool(gather, "is_use_default_value_tensor", false,
-					 &has_fallback, NULL) == SP_OK &&
-		       !has_fallback;
+		return is_plain_gather(ma, gather);
 	}
 	gather = sp_column__made_by(ma, port, "GatherV2", 3);
 	if (gather == NULL || !is_weights(ma, gather->inputs[0]) ||

@@ -76,6 +76,35 @@ static sp_status find_embedding(const sp_call *call, size_t input, sp_resource *
 				call->err);
 }
 
+sp_status sp_embedding__declared(const sp_prepare *prepare, size_t input, const sp_resource **out,
+				 sp_error *err)
+{
+	const sp_tensor *handle = prepare->in_values[input];
+	sp_resource *resource = NULL;
+
+	if (handle != NULL)
+		SP_TRY(sp_resources_get(prepare->resources, handle, SP_RESOURCE_EMBEDDING,
+					&resource, err));
+	*out = resource;
+	return SP_OK;
+}
+
+sp_status sp_embedding__check_keys(const sp_resource *resource, sp_dtype dtype, sp_error *err)
+{
+	if (dtype == resource->key_dtype)
+		return SP_OK;
+	return sp_error_set(err, SP_INVALID, "embedding '%s' has keys of %s, not %s",
+			    resource->name, sp_dtype_name(resource->key_dtype),
+			    sp_dtype_name(dtype));
+}
+
+/* Of an operator on a handle and keys; *out as sp_embedding__declared() has it. */
+static sp_status check_declared(const sp_prepare *prepare, const sp_resource **out, sp_error *err)
+{
+	SP_TRY(sp_embedding__declared(prepare, 0, out, err));
+	return *out != NULL ? sp_embedding__check_keys(*out, prepare->in_dtypes[1], err) : SP_OK;
+}
+
 sp_status sp_embedding__find(const sp_call *call, size_t input, sp_resource **out)
 {
 	SP_TRY(find_embedding(call, input, out));
@@ -152,10 +181,7 @@ sp_status sp_embedding__keys(const sp_call *call, size_t input, const sp_resourc
 	const sp_tensor *keys = call->in[input];
 	int64_t *wide;
 
-	if (keys->dtype != resource->key_dtype)
-		return sp_call_invalid(call, "embedding '%s' has keys of %s, not %s",
-				       resource->name, sp_dtype_name(resource->key_dtype),
-				       sp_dtype_name(keys->dtype));
+	SP_TRY(sp_embedding__check_keys(resource, keys->dtype, call->err));
 	*out = keys->data;
 	if (keys->dtype == SP_INT64)
 		return SP_OK;
@@ -172,9 +198,24 @@ typedef struct gather_state {
 	bool has_fallback; /* input 2 has a row for every key, instead of nothing */
 } gather_state;
 
+/* Rows that stand in the graph; whether they are as many as keys, only a request can tell. */
+static sp_status check_constant_fallback(const sp_prepare *prepare, const sp_resource *resource,
+					 sp_error *err)
+{
+	const sp_tensor *rows = prepare->in_values[2];
+	size_t dim = sp_resource_row_width(resource);
+	char text[SP_SHAPE_TEXT_SIZE];
+
+	if (rows == NULL || dim == 0 || rows->count % dim == 0)
+		return SP_OK;
+	return sp_error_set(err, SP_INVALID, "default values of shape %s are no rows of %zu",
+			    sp_shape_text(&rows->shape, text), dim);
+}
+
 static sp_status prepare_gather_of(sp_prepare *prepare, size_t inputs, sp_error *err)
 {
 	gather_state *state = sp_prepare_state(prepare, sizeof(*state));
+	const sp_resource *resource;
 	sp_dtype dtype;
 
 	if (state == NULL)
@@ -186,6 +227,9 @@ static sp_status prepare_gather_of(sp_prepare *prepare, size_t inputs, sp_error 
 	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
 	SP_TRY(sp_node_attr_bool(prepare->node, "is_use_default_value_tensor", false,
 				 &state->has_fallback, err));
+	SP_TRY(check_declared(prepare, &resource, err));
+	if (resource != NULL && state->has_fallback)
+		SP_TRY(check_constant_fallback(prepare, resource, err));
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
@@ -256,9 +300,12 @@ static sp_status run_gather(const sp_call *call)
 
 static sp_status prepare_lookup_tier(sp_prepare *prepare, sp_error *err)
 {
+	const sp_resource *resource;
+
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
 	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_TRY(check_declared(prepare, &resource, err));
 	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
 }
 
@@ -294,12 +341,14 @@ static const column_state versions = {SP_TABLE_VERSIONS, "versions"};
 /* What is asked for here, every version of the model loads for the table. */
 static sp_status prepare_column(sp_prepare *prepare, const column_state *state, sp_error *err)
 {
+	const sp_resource *resource;
 	sp_dtype dtype;
 
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "Tvalues", SP_FLOAT, &dtype, err));
 	SP_TRY(check_dtypes(prepare, dtype, prepare->in_dtypes[1], err));
+	SP_TRY(check_declared(prepare, &resource, err));
 	SP_TRY(sp_resources_ask_column(prepare->resources, prepare->in_values[0], state->column,
 				       err));
 	prepare->state = (void *)state;

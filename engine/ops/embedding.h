@@ -7,6 +7,17 @@
 
 /* What the operators on EmbeddingVariables have in common. */
 
+/*
+ * While a graph is prepared: the embedding that handle `input` leads to; NULL where only a
+ * request can tell, as through a Switch.  SP_INVALID when it leads to something else.
+ */
+SP_MUST_CHECK sp_status sp_embedding__declared(const sp_prepare *prepare, size_t input,
+					       const sp_resource **out, sp_error *err);
+
+/* SP_INVALID unless keys of that embedding are of `dtype`. */
+SP_MUST_CHECK sp_status sp_embedding__check_keys(const sp_resource *resource, sp_dtype dtype,
+						 sp_error *err);
+
 /* The embedding that handle `input` leads to; its table is set.  SP_INVALID else. */
 SP_MUST_CHECK sp_status sp_embedding__find(const sp_call *call, size_t input, sp_resource **out);
 

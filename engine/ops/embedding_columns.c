@@ -116,10 +116,7 @@ static sp_status ask_table(const sp_call *call, size_t i, const sp_column_spec *
 	sp_shape row;
 
 	SP_TRY(sp_embedding__find(call, input, &resource));
-	if (keys->dtype != resource->key_dtype)
-		return sp_call_invalid(call, "embedding '%s' has keys of %s, not %s",
-				       resource->name, sp_dtype_name(resource->key_dtype),
-				       sp_dtype_name(keys->dtype));
+	SP_TRY(sp_embedding__check_keys(resource, keys->dtype, call->err));
 	row = sp_shape_vector((int64_t)sp_table_dim(resource->table));
 	SP_TRY(take_output(call, i, spec, keys, &row));
 	*pooling = pooling_of(spec, keys);

@@ -52,6 +52,22 @@ typedef struct group_state {
 	sp_pool_combiner combiner;
 } group_state;
 
+/* What is known of the embedding of lookup i before any request. */
+static sp_status check_embedding(const sp_prepare *prepare, const group_state *state, size_t i,
+				 sp_error *err)
+{
+	const sp_resource *resource;
+
+	SP_TRY(sp_embedding__declared(prepare, i, &resource, err));
+	if (resource == NULL)
+		return SP_OK;
+	SP_TRY(sp_embedding__check_keys(resource, prepare->in_dtypes[state->n + i], err));
+	if (sp_resource_row_width(resource) == (size_t)state->dim)
+		return SP_OK;
+	return sp_error_set(err, SP_INVALID, "embedding '%s' has rows of %zu, not %lld",
+			    resource->name, sp_resource_row_width(resource), (long long)state->dim);
+}
+
 static sp_status check_tables(const sp_prepare *prepare, const group_state *state, sp_error *err)
 {
 	const sp_dtype *in = prepare->in_dtypes;
@@ -61,6 +77,8 @@ static sp_status check_tables(const sp_prepare *prepare, const group_state *stat
 					      state->is_variable ? SP_FLOAT : SP_RESOURCE, err));
 		SP_TRY(sp_prepare_input_index(prepare, state->n + i, err));
 		SP_TRY(sp_prepare_input_dtype(prepare, state->n + i, in[state->n], err));
+		if (!state->is_variable)
+			SP_TRY(check_embedding(prepare, state, i, err));
 	}
 	return SP_OK;
 }

@@ -195,17 +195,100 @@ static void what_a_gather_cannot_do_is_refused(void **state)
 
 static void keys_must_be_of_the_declared_type(void **state)
 {
+	const sp_attr attrs[] = {sp_type_attr("dtype", SP_FLOAT), sp_type_attr("Tkeys", SP_INT64)};
 	const sp_embedding_input inputs[] = {
 		{"emb", {0}},
 		{"ids", sp_feed_ids(sp_shape_vector(4), four_ids)},
 		{"default", sp_feed_floats(sp_shape_scalar(), scalar_1)},
+		{"counts", sp_feed_ids32(sp_shape_vector(4), four_counts)},
+	};
+	static const struct {
+		const char *op;
+		size_t count;
+	} readers[] = {{"KvResourceGather", 3},
+		       {"KvResourceGatherV1", 4},
+		       {"KvResourceLookupTier", 2},
+		       {"EVGetFrequency", 2},
+		       {"EVGetVersion", 2}};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(readers); i++) {
+		g.key_dtype = SP_INT32;
+		assert_int_equal(sp_embedding_graph_build(&g, readers[i].op, attrs, 2, inputs,
+							  readers[i].count),
+				 SP_INVALID);
+		assert_non_null(strstr(g.graph.err.text, "node 'op'"));
+		assert_non_null(strstr(g.graph.err.text, "has keys of DT_INT32, not DT_INT64"));
+		restart();
+	}
+}
+
+#define HANDLE                                                                       \
+	{                                                                            \
+		NODE("emb", "KvVarHandleOp"), .attrs = handle_attrs, .attr_count = 3 \
+	}
+
+static const sp_partial_shape width_3 = {.rank = 1, .dims = {3}};
+static const sp_attr handle_attrs[] = {TYPE("dtype", SP_FLOAT),
+				       TYPE("Tkeys", SP_INT64),
+				       {.name = "shape", .kind = SP_ATTR_SHAPE, .shape = &width_3}};
+
+/* Then only a request can tell which embedding it is. */
+static void keys_are_looked_at_again_behind_a_switch(void **state)
+{
+	const sp_node_def nodes[] = {
+		HANDLE,
+		{NODE("on", "Placeholder"), ATTRS(TYPE("dtype", SP_BOOL))},
+		{NODE("ids", "Placeholder"), ATTRS(TYPE("dtype", SP_INT32))},
+		{NODE("default", "Placeholder"), ATTRS(TYPE("dtype", SP_FLOAT))},
+		{NODE("switch", "Switch"), INPUTS("emb", "on"), ATTRS(TYPE("T", SP_RESOURCE))},
+		{NODE("op", "KvResourceGather"), INPUTS("switch:1", "ids", "default"),
+		 ATTRS(TYPE("dtype", SP_FLOAT), TYPE("Tkeys", SP_INT32))}};
+	const sp_ends ends = {.feeds = {"on", "ids", "default"}, .fetches = {"op"}};
+	static const int32_t ids[] = {10};
+	const bool on = true;
+	const sp_tensor feeds[] = {
+		{.dtype = SP_BOOL, .count = 1, .data = (void *)&on},
+		sp_feed_ids32(sp_shape_vector(1), ids),
+		sp_feed_floats(sp_shape_scalar(), scalar_1),
 	};
 	const sp_tensor *out;
 
 	(void)state;
-	g.key_dtype = SP_INT32;
-	assert_int_equal(run_gather(inputs, &out), SP_INVALID);
-	assert_non_null(strstr(g.graph.err.text, "DT_INT32"));
+	assert_ok(sp_small_graph_compile(&g.graph, nodes, COUNT(nodes), &ends), &g.graph.err);
+	sp_embedding_graph_load(&g, SP_TABLE_FILTER_NONE);
+	assert_int_equal(sp_small_graph_run(&g.graph, feeds, NULL, &out), SP_INVALID);
+	assert_non_null(strstr(g.graph.err.text, "'emb' has keys of DT_INT64, not DT_INT32"));
+}
+
+/* Compiles a gather whose default values are a constant. */
+static sp_status compile_constant_defaults(sp_tensor *rows, bool are_used)
+{
+	const sp_node_def nodes[] = {
+		HANDLE,
+		{NODE("ids", "Placeholder"), ATTRS(TYPE("dtype", SP_INT64))},
+		{NODE("rows", "Const"), ATTRS(TYPE("dtype", SP_FLOAT), TENSOR("value", rows))},
+		{NODE("op", "KvResourceGather"), INPUTS("emb", "ids", "rows"),
+		 ATTRS(TYPE("dtype", SP_FLOAT), TYPE("Tkeys", SP_INT64),
+		       {.name = "is_use_default_value_tensor",
+			.kind = SP_ATTR_BOOL,
+			.b = are_used})}};
+	const sp_ends ends = {.feeds = {"ids"}, .fetches = {"op"}};
+
+	return sp_small_graph_compile(&g.graph, nodes, COUNT(nodes), &ends);
+}
+
+static void constant_default_rows_must_be_as_wide_as_the_embeddings(void **state)
+{
+	static const float numbers[8];
+	sp_tensor narrow = sp_feed_floats(sp_shape_matrix(4, 2), numbers);
+	sp_tensor fits = sp_feed_floats(sp_shape_matrix(2, 3), numbers);
+
+	(void)state;
+	assert_ok(compile_constant_defaults(&fits, true), &g.graph.err);
+	assert_ok(compile_constant_defaults(&narrow, false), &g.graph.err);
+	assert_int_equal(compile_constant_defaults(&narrow, true), SP_INVALID);
+	assert_non_null(strstr(g.graph.err.text, "[4,2] are no rows of 3"));
 }
 
 static void other_types_are_refused_by_name(void **state)
@@ -374,6 +457,8 @@ int main(void)
 		TEST(no_ids_give_no_rows),
 		TEST(what_a_gather_cannot_do_is_refused),
 		TEST(keys_must_be_of_the_declared_type),
+		TEST(keys_are_looked_at_again_behind_a_switch),
+		TEST(constant_default_rows_must_be_as_wide_as_the_embeddings),
 		TEST(other_types_are_refused_by_name),
 		TEST(a_handle_must_say_how_wide_rows_are),
 		TEST(is_initialized_once_it_has_rows),

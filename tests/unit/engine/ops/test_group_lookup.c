@@ -334,16 +334,60 @@ static void what_has_no_answer_is_refused_by_name(void **state)
 
 static void a_table_of_another_width_is_refused(void **state)
 {
+	(void)state;
+	assert_int_equal(compile_dense(3, (sp_attr)BOOL("is_sequence", false)), SP_INVALID);
+	assert_non_null(strstr(f.err.text, "node 'op'"));
+	assert_non_null(strstr(f.err.text, "'a' has rows of 2, not 3"));
+}
+
+/* Compiles a dense lookup of that width, on a handle that comes by a Switch. */
+static sp_status compile_switched(int64_t width)
+{
+	const sp_node_def nodes[] = {
+		HANDLE("a", SP_INT64),
+		FEED("on", SP_BOOL),
+		FEED("keys", SP_INT64),
+		FEED("default", SP_FLOAT),
+		{NODE("switch", "Switch"), INPUTS("a", "on"), ATTRS(TYPE("T", SP_RESOURCE))},
+		{NODE("op", "GroupEmbeddingVarLookupDense"), INPUTS("switch:1", "keys", "default"),
+		 ATTRS(INT("num_lookups", 1), INT("dimension", width), TYPE("dtype", SP_FLOAT),
+		       TYPE("Tkeys", SP_INT64))}};
+	const sp_ends ends = {.feeds = {"on", "keys", "default"}, .fetches = {"op"}};
+
+	return sp_small_graph_compile(&f, nodes, COUNT(nodes), &ends);
+}
+
+/* Then only a request can tell which one it is. */
+static void a_table_behind_a_switch_is_looked_at_by_requests(void **state)
+{
 	static const int64_t keys[] = {2};
-	const sp_tensor feeds[] = {tensor(SP_INT64, sp_shape_vector(1), keys),
+	const bool on = true;
+	const sp_tensor feeds[] = {tensor(SP_BOOL, sp_shape_scalar(), &on),
+				   tensor(SP_INT64, sp_shape_vector(1), keys),
 				   tensor(SP_FLOAT, sp_shape_scalar(), &one)};
 	const sp_tensor *out[1];
 
 	(void)state;
-	assert_ok(compile_dense(3, (sp_attr)BOOL("is_sequence", false)), &f.err);
+	assert_ok(compile_switched(3), &f.err);
 	load(0);
 	assert_int_equal(sp_small_graph_run(&f, feeds, NULL, out), SP_INVALID);
-	assert_non_null(strstr(f.err.text, "rows of 2"));
+	assert_non_null(strstr(f.err.text, "'a' has rows of 2, not 3"));
+}
+
+static void keys_of_another_type_are_refused(void **state)
+{
+	const sp_node_def nodes[] = {HANDLE("a", SP_INT32),
+				     FEED("keys", SP_INT64),
+				     FEED("default", SP_FLOAT),
+				     {NODE("op", "GroupEmbeddingVarLookupDense"),
+				      INPUTS("a", "keys", "default"),
+				      ATTRS(INT("num_lookups", 1), INT("dimension", 2),
+					    TYPE("dtype", SP_FLOAT), TYPE("Tkeys", SP_INT64))}};
+	const sp_ends ends = {.feeds = {"keys", "default"}, .fetches = {"op"}};
+
+	(void)state;
+	assert_int_equal(sp_small_graph_compile(&f, nodes, COUNT(nodes), &ends), SP_INVALID);
+	assert_non_null(strstr(f.err.text, "'a' has keys of DT_INT32, not DT_INT64"));
 }
 
 int main(void)
@@ -361,6 +405,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_has_no_answer_is_refused_by_name, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_table_of_another_width_is_refused, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_table_behind_a_switch_is_looked_at_by_requests,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(keys_of_another_type_are_refused, set_up,
 						tear_down),
 	};
 
