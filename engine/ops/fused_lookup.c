@@ -175,6 +175,20 @@ static sp_status run_local(const sp_call *call)
 	return SP_OK;
 }
 
+/* What is known of the variable that input 0 leads to before any request. */
+static sp_status check_variable(const sp_prepare *prepare, sp_error *err)
+{
+	sp_resource *variable;
+
+	if (prepare->in_values[0] == NULL)
+		return SP_OK;
+	SP_TRY(sp_resources_get(prepare->resources, prepare->in_values[0], SP_RESOURCE_VARIABLE,
+				&variable, err));
+	if (variable->dtype != SP_FLOAT)
+		return sp_prepare_unsupported(prepare, variable->dtype, err);
+	return SP_OK;
+}
+
 /* weight, id_input, dense_shape, indice, weight_input; the last one is not read. */
 static sp_status prepare_safe(sp_prepare *prepare, sp_error *err)
 {
@@ -184,7 +198,9 @@ static sp_status prepare_safe(sp_prepare *prepare, sp_error *err)
 	if (state->combiner == SP_POOL_SQRTN)
 		state->combiner = SP_POOL_SUM;
 	SP_TRY(sp_prepare_inputs(prepare, 5, err));
-	if (prepare->in_dtypes[0] != SP_RESOURCE)
+	if (prepare->in_dtypes[0] == SP_RESOURCE)
+		SP_TRY(check_variable(prepare, err));
+	else
 		SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_FLOAT, err));
 	for (size_t i = 1; i < 4; i++)
 		SP_TRY(sp_prepare_input_index(prepare, i, err));

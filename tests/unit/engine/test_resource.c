@@ -125,7 +125,7 @@ static void an_embedding_has_rows_of_one_width(void **state)
 static void a_handle_leads_to_its_own_kind_only(void **state)
 {
 	fixture *f = *state;
-	uint64_t index = declare(f, "", "w"), beyond = 1;
+	uint64_t index = declare(f, "", "w"), beyond = 2;
 	sp_tensor handle = handle_of(&index), stray = handle_of(&beyond);
 	sp_tensor number = {.dtype = SP_INT64, .count = 1, .data = &index};
 	sp_tensor none = {.dtype = SP_RESOURCE, .count = 0};
@@ -139,6 +139,12 @@ static void a_handle_leads_to_its_own_kind_only(void **state)
 		sp_resources_get(&f->resources, &handle, SP_RESOURCE_EMBEDDING, &resource, &f->err),
 		SP_INVALID);
 	assert_string_equal(f->err.text, "'w' is a variable, and no embedding");
+	assert_int_equal(declare_rows(f, 1, 4), SP_OK);
+	index = 1;
+	assert_int_equal(
+		sp_resources_get(&f->resources, &handle, SP_RESOURCE_VARIABLE, &resource, &f->err),
+		SP_INVALID);
+	assert_string_equal(f->err.text, "'e' is an embedding, and no variable");
 	assert_int_equal(
 		sp_resources_get(&f->resources, &stray, SP_RESOURCE_VARIABLE, &resource, &f->err),
 		SP_INVALID);
