@@ -10,9 +10,10 @@
  * their number or its square root.
  *
  * Numerics: as TensorFlow adds, to the bit: in the order of sp_pooling
- * (storage/table.h).  Up to nine rows are scaled by a reciprocal, more are divided.  half and bfloat16 are added in float and
- * rounded once.
+ * (storage/table.h).  Up to nine rows are scaled by a reciprocal, more are
+ * divided.  half and bfloat16 are added in float and rounded once.
  */
+
 static double divisor(const sp_sparse_rows *rows)
 {
 	switch (rows->combiner) {
@@ -38,7 +39,7 @@ typedef void add_rows(void *sum, const sp_sparse_rows *rows);
 	static void name(void *sum, const sp_sparse_rows *rows)                  \
 	{                                                                        \
 		wide *to = sum;                                                  \
-		size_t width = rows->width, n = sp_pooling_first(rows->count);        \
+		size_t width = rows->width, n = sp_pooling_first(rows->count);   \
 		const type *row[8] = {row_at(rows, 0, sizeof(type))};            \
                                                                                  \
 		for (size_t j = 0; j < width; j++)                               \

@@ -63,8 +63,7 @@ static void a_signature_that_is_not_there_is_refused_or_replaced(void **state)
 	assert_int_equal(load(&model, "tests/golden/tf1-example/model", "nobody", false),
 			 SP_INVALID);
 	assert_null(model);
-	assert_non_null(
-		strstr(err.text, "no signature 'nobody'; it has 'raw', 'serving_default'"));
+	assert_non_null(strstr(err.text, "no signature 'nobody'; it has 'raw', 'serving_default'"));
 	assert_ok(load(&model, "tests/golden/tf1-example/model", "nobody", true), &err);
 	assert_string_equal(sp_model_signature(model, sp_model_default_signature(model))->name,
 			    "raw");

@@ -259,7 +259,8 @@ static void rows_are_laid_out_as_most_of_them_were(void **state)
 	static const struct {
 		int64_t first;
 		size_t base, over;
-	} cases[] = {{0, 1000, 1000}, {0, 1000, 999}, {0, 1000, 0}, {0, 0, 1000}, {990, 1000, 2000}};
+	} cases[] = {
+		{0, 1000, 1000}, {0, 1000, 999}, {0, 1000, 0}, {0, 0, 1000}, {990, 1000, 2000}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
