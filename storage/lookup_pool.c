@@ -5,12 +5,12 @@
 #include "storage/lookup_internal.h"
 
 enum {
-	SCALED_KEYS = 10, /* fewer are scaled, as many are divided: TensorFlow's rounding */
-	GATHERED = 8192,  /* elements of rows that are gathered, and then summed, at once */
-	GROUP = 8,        /* rows that are summed by themselves */
-	SUMS = 4,         /* side by side, of as many rows with weights as these or more */
-	LONG_SEGMENT = 16,
-	REGISTER = 8, /* columns; what is left of a row is summed in the order of the keys */
+	SCALED_KEYS = 10,  /* fewer are scaled, as many are divided: TensorFlow's rounding */
+	GATHERED = 8192,   /* elements of rows that are gathered, and then summed, at once */
+	GROUP = 8,         /* rows without weights that are summed by themselves */
+	LONG_SEGMENT = 16, /* of so many rows with weights there are several sums, */
+	SUMS = 4,          /* side by side, */
+	REGISTER = 8,      /* but of the columns behind the last so many */
 };
 
 size_t sp_row_pool__lanes(const sp_lookup *lookups, size_t count)
