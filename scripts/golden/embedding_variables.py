@@ -5,6 +5,10 @@ is read.  That graph gives the true answers: the function looks keys up by the
 documented rules.  For export every such function is replaced by a
 KvResourceGather on a KvVarHandleOp, and the restore operation gets a
 KvResourceImportV2, as DeepRec writes them.
+
+Where the handle itself shall go through branches, loops and functions, a lookup
+table stands in for it, filled with the answers to all keys that will be asked.
+Its lookups are replaced by gathers, and TensorFlow's way of handing it on stays.
 """
 import os
 
@@ -13,6 +17,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 BUCKETS = 1000
+ANSWERS = "_answers"
 
 
 class EmbeddingVariable:
@@ -30,7 +35,7 @@ class EmbeddingVariable:
         self.table = dict(zip(self.keys.tolist(), self.rows))
 
     def lookup(self, keys):
-        """The answer by the documented rules (docs/embedding-variables.md)."""
+        """The answer by the documented rules (storage/table.h)."""
         out = np.empty(keys.shape + (self.dim,), self.rows.dtype)
         for i, key in np.ndenumerate(keys):
             row = self.table.get(int(key))
@@ -45,6 +50,23 @@ class EmbeddingVariable:
         """The stand-in for a gather, to be replaced at export."""
         with tf.name_scope(self.name + "_read"):
             rows = tf.compat.v1.py_func(lambda k: self.lookup(k), [keys], self.rows.dtype, name="standin")
+        rows.set_shape(keys.shape.concatenate([self.dim]))
+        return rows
+
+    def handle(self, asked):
+        """The stand-in for its handle, which answers the keys `asked` once tables_initializer() has run."""
+        raw, v1 = tf.raw_ops, tf.compat.v1
+        table = raw.MutableHashTableOfTensorsV2(key_dtype=self.keys.dtype, value_dtype=tf.float32, value_shape=[self.dim],
+                                                name=self.name)
+        with tf.name_scope(self.name + ANSWERS):
+            fill = raw.LookupTableImportV2(table_handle=table, keys=asked, values=self.lookup(asked))
+        v1.add_to_collection(v1.GraphKeys.TABLE_INITIALIZERS, fill)
+        return table
+
+    def gather(self, handle, keys):
+        """The stand-in for a gather through a handle, also one that a function was given; other keys than those asked are NaN."""
+        rows = tf.raw_ops.LookupTableFindV2(table_handle=handle, keys=keys,
+                                            default_value=tf.constant(np.full(self.dim, np.nan, np.float32)), name="gather")
         rows.set_shape(keys.shape.concatenate([self.dim]))
         return rows
 
@@ -86,6 +108,15 @@ class EmbeddingVariable:
 def _offsets(keys):
     counts = np.bincount(np.asarray(keys % BUCKETS, np.int64), minlength=BUCKETS)
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+
+
+def refusal(run, feed):
+    """The error that TensorFlow answers."""
+    try:
+        run(feed)
+    except tf.errors.OpError as error:
+        return error
+    raise AssertionError("TensorFlow answers %r" % feed)
 
 
 def write_bundle(prefix, tensors):
@@ -139,10 +170,42 @@ def _import(graph_def, ev, prefix):
                 [prefix, ev.name, ev.name, value, name, empty_key], **attrs)
 
 
+def _with_gathers(nodes):
+    """Lookups in tables that stand in for handles become gathers, as do the names of their outputs in a function."""
+    by_name = {node.name: node for node in nodes}
+    lookups = [node for node in nodes if node.op == "LookupTableFindV2"]
+    for node in lookups:
+        unused_default = by_name[node.input[2].split(":")[0]]
+        unused_default.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(np.float32(1)))
+        types = dict(dtype=_attr(type=node.attr["Tout"].type), Tkeys=_attr(type=node.attr["Tin"].type))
+        node.op = "KvResourceGather"
+        node.attr.clear()
+        for name, value in types.items():
+            node.attr[name].CopyFrom(value)
+    return {node.name + ":values:0": node.name + ":output:0" for node in lookups}
+
+
+def _with_gathers_in_functions(library):
+    for function in library.function:
+        renamed = _with_gathers(function.node_def)
+        for node in function.node_def:
+            node.input[:] = [renamed.get(name, name) for name in node.input]
+        for name, value in function.ret.items():
+            function.ret[name] = renamed.get(value, value)
+
+
+def _stands_in_for_handle(node, evs):
+    """The table itself, and what fills it."""
+    return any(node.name == ev.name or node.name.startswith(ev.name + ANSWERS + "/") for ev in evs)
+
+
 def with_embedding_ops(graph_def, evs, saver_def):
     """The graph with every stand-in replaced, and the restore operation importing the embeddings."""
     out = tf.compat.v1.GraphDef()
     out.versions.CopyFrom(graph_def.versions)
+    if graph_def.library.function:
+        out.library.CopyFrom(graph_def.library)
+        _with_gathers_in_functions(out.library)
     for ev in evs:
         _handle(out, ev)
         _const(out, ev.name + "/unused_default", ev.rows.dtype.type(1))
@@ -150,6 +213,8 @@ def with_embedding_ops(graph_def, evs, saver_def):
     ops = {"_read": "KvResourceGather", "_frequency": "EVGetFrequency", "_version": "EVGetVersion"}
     by_scope = {ev.name + suffix: (ev, op) for ev in evs for suffix, op in ops.items()}
     for node in graph_def.node:
+        if _stands_in_for_handle(node, evs):
+            continue
         ev, op = by_scope.get(node.name.rsplit("/", 1)[0].rstrip("_0123456789"), (None, None)) \
             if node.op in ("PyFunc", "PyFuncStateless") else (None, None)
         if ev is None:
@@ -164,6 +229,7 @@ def with_embedding_ops(graph_def, evs, saver_def):
             continue
         _add(out, node.name, op, [ev.name, node.input[0], ev.name + "/unused_default"],
              dtype=_type(ev.rows), Tkeys=_type(ev.keys))
+    _with_gathers(out.node)
     return out
 
 
