@@ -6,6 +6,8 @@ documented rules.  For export every such function is replaced by a
 KvResourceGather on a KvVarHandleOp, and the restore operation gets a
 KvResourceImportV2, as DeepRec writes them.
 
+Other operators of DeepRec are computed by Python functions likewise (Operators).
+
 Where the handle itself shall go through branches, loops and functions, a lookup
 table stands in for it, filled with the answers to all keys that will be asked.
 Its lookups are replaced by gathers, and TensorFlow's way of handing it on stays.
@@ -22,8 +24,9 @@ ANSWERS = "_answers"
 
 class EmbeddingVariable:
     def __init__(self, name, dim, keys, rows, default_rows, filter_freq=0, no_permission=0.0, key_dtype=np.int64,
-                 filtered=(), dtype=np.float32, default_row_count=None):
+                 filtered=(), part=None, dtype=np.float32, default_row_count=None):
         self.name, self.dim = name, dim
+        self.part = part  # (number, of how many), or None of one that is whole
         order = np.argsort(np.asarray(keys) % BUCKETS, kind="stable")
         self.keys = np.asarray(keys, key_dtype)[order]
         self.rows = np.asarray(rows, dtype).reshape(-1, dim)[order]
@@ -110,6 +113,31 @@ def _offsets(keys):
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
 
+class Operators:
+    """Operators of DeepRec in a graph of TensorFlow: Python functions of numpy arrays, until put() puts the operators there."""
+
+    def __init__(self):
+        self.nodes = {}
+
+    def add(self, op, compute, inputs, types, variables=(), **attrs):
+        """The outputs; `compute` gets all inputs but the handles of the variables, which come first."""
+        outputs = tf.compat.v1.py_func(compute, inputs, types, name=op)
+        self.nodes[outputs[0].op.name] = op, [variable.name for variable in variables], attrs
+        return outputs
+
+    def put(self, graph_def):
+        out = tf.compat.v1.GraphDef()
+        out.CopyFrom(graph_def)
+        for node in out.node:
+            if node.name in self.nodes:
+                node.op, handles, attrs = self.nodes[node.name]
+                node.input[:] = handles + list(node.input)
+                node.attr.clear()
+                for name, value in attrs.items():
+                    node.attr[name].CopyFrom(_attr_of(value))
+        return out
+
+
 def refusal(run, feed):
     """The error that TensorFlow answers."""
     try:
@@ -141,6 +169,14 @@ def _attr(**kwargs):
     return tf.compat.v1.AttrValue(**kwargs)
 
 
+def _attr_of(value):
+    if isinstance(value, tf.DType):
+        return _attr(type=value.as_datatype_enum)
+    if isinstance(value, str):
+        return _attr(s=value.encode())
+    return _attr(**{{bool: "b", int: "i", float: "f"}[type(value)]: value})
+
+
 def _const(graph_def, name, array):
     proto = tf.make_tensor_proto(array)
     return _add(graph_def, name, "Const", dtype=_attr(type=proto.dtype), value=_attr(tensor=proto))
@@ -166,6 +202,8 @@ def _import(graph_def, ev, prefix):
         attrs["filter_freq"] = _attr(i=ev.filter_freq)
     if ev.no_permission:
         attrs["default_value_no_permission"] = _attr(f=ev.no_permission)
+    if ev.part:
+        attrs["partition_id"], attrs["partition_num"] = _attr(i=ev.part[0]), _attr(i=ev.part[1])
     return _add(graph_def, "save/%s/import" % ev.name, "KvResourceImportV2",
                 [prefix, ev.name, ev.name, value, name, empty_key], **attrs)
 
