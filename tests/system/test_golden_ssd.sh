@@ -34,8 +34,8 @@ play ev-ctr lfu "$work"
 play ev-ctr lru "$work"
 play ev-frequency lfu "$work"
 count 'tables lie on the SSD' ls -d "$work"/ssd/sp-ssd-*
-for model in ev-ctr-checkpoint ev-minimal ev-wdl ev-partitioned ev-filter-counter ev-int32-keys \
-	ev-incremental; do
+for model in ev-ctr-checkpoint ev-nested ev-groups ev-parts ev-minimal ev-wdl ev-partitioned \
+	ev-filter-counter ev-int32-keys ev-incremental; do
 	play "$model" lfu "$memory"
 done
 echo "[  PASSED  ] $passed test(s)."
