@@ -198,12 +198,10 @@ typedef struct gather_state {
 	bool has_fallback; /* input 2 has a row for every key, instead of nothing */
 } gather_state;
 
-/* Rows that stand in the graph; whether they are as many as keys, only a request can tell. */
-static sp_status check_constant_fallback(const sp_prepare *prepare, const sp_resource *resource,
-					 sp_error *err)
+sp_status sp_embedding__check_defaults(const sp_prepare *prepare, size_t input, size_t dim,
+				       sp_error *err)
 {
-	const sp_tensor *rows = prepare->in_values[2];
-	size_t dim = sp_resource_row_width(resource);
+	const sp_tensor *rows = prepare->in_values[input];
 	char text[SP_SHAPE_TEXT_SIZE];
 
 	if (rows == NULL || dim == 0 || rows->count % dim == 0)
@@ -229,7 +227,8 @@ static sp_status prepare_gather_of(sp_prepare *prepare, size_t inputs, sp_error 
 				 &state->has_fallback, err));
 	SP_TRY(check_declared(prepare, &resource, err));
 	if (resource != NULL && state->has_fallback)
-		SP_TRY(check_constant_fallback(prepare, resource, err));
+		SP_TRY(sp_embedding__check_defaults(prepare, 2, sp_resource_row_width(resource),
+						    err));
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 

@@ -18,6 +18,13 @@ SP_MUST_CHECK sp_status sp_embedding__declared(const sp_prepare *prepare, size_t
 SP_MUST_CHECK sp_status sp_embedding__check_keys(const sp_resource *resource, sp_dtype dtype,
 						 sp_error *err);
 
+/*
+ * SP_INVALID when `input` is a constant that is no rows of `dim` elements, as default values must
+ * be; whether they are as many as keys, only a request can tell.  0: the width is not known.
+ */
+SP_MUST_CHECK sp_status sp_embedding__check_defaults(const sp_prepare *prepare, size_t input,
+						     size_t dim, sp_error *err);
+
 /* The embedding that handle `input` leads to; its table is set.  SP_INVALID else. */
 SP_MUST_CHECK sp_status sp_embedding__find(const sp_call *call, size_t input, sp_resource **out);
 

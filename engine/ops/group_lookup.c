@@ -110,7 +110,9 @@ static sp_status check_fallback(const sp_prepare *prepare, group_state *state, s
 				    "%s of %zu embeddings with is_use_default_value_tensor is not "
 				    "supported",
 				    prepare->node->op_name, state->n);
-	return sp_prepare_input_dtype(prepare, prepare->in_count - 1, SP_FLOAT, err);
+	SP_TRY(sp_prepare_input_dtype(prepare, prepare->in_count - 1, SP_FLOAT, err));
+	return sp_embedding__check_defaults(prepare, prepare->in_count - 1, (size_t)state->dim,
+					    err);
 }
 
 static sp_status prepare_any(sp_prepare *prepare, group_state **out, sp_error *err)

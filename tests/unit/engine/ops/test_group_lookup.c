@@ -332,6 +332,30 @@ static void what_has_no_answer_is_refused_by_name(void **state)
 	assert_int_equal(compile_dense(0, (sp_attr)BOOL("is_sequence", false)), SP_INVALID);
 }
 
+static void constant_default_values_of_another_width_are_refused(void **state)
+{
+	static const float three[] = {1, 2, 3};
+	const sp_tensor defaults = tensor(SP_FLOAT, sp_shape_vector(3), three);
+	const sp_node_def nodes[] = {
+		HANDLE("a", SP_INT64),
+		FEED("keys", SP_INT64),
+		FEED("indices", SP_INT64),
+		FEED("shape", SP_INT64),
+		{NODE("default", "Const"),
+		 ATTRS(TYPE("dtype", SP_FLOAT), TENSOR("value", &defaults))},
+		{NODE("op", "GroupEmbeddingVarLookup"),
+		 INPUTS("a", "keys", "indices", "default", "shape", "default"),
+		 ATTRS(INT("num_lookups", 1), INT("dimension", 2), TEXT("combiner", "mean"),
+		       BOOL("ignore_weights", true), BOOL("is_use_default_value_tensor", true),
+		       TYPE("dtype", SP_FLOAT), TYPE("Tkeys", SP_INT64))}};
+	const sp_ends ends = {.feeds = {"keys", "indices", "shape"}, .fetches = {"op"}};
+
+	(void)state;
+	assert_int_equal(sp_small_graph_compile(&f, nodes, COUNT(nodes), &ends), SP_INVALID);
+	assert_non_null(strstr(f.err.text, "node 'op'"));
+	assert_non_null(strstr(f.err.text, "of shape [3] are no rows of 2"));
+}
+
 static void a_table_of_another_width_is_refused(void **state)
 {
 	(void)state;
@@ -404,6 +428,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(dense_keys_keep_their_shape, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_has_no_answer_is_refused_by_name, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			constant_default_values_of_another_width_are_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_table_of_another_width_is_refused, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_table_behind_a_switch_is_looked_at_by_requests,
