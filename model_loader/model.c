@@ -1,11 +1,11 @@
 #include "model_loader/model.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/name_list.h"
 #include "engine/constant_writes.h"
 #include "engine/count_writes.h"
 #include "engine/fuse.h"
@@ -359,17 +359,15 @@ static sp_status settle_signatures(sp_model *model, sp_error *err)
 	return changed ? sp_model__compile(model, err) : SP_OK;
 }
 
-/* "the SavedModel has no signature 's'; it has 'x', 'y'", cut where the text ends. */
+/* "the SavedModel has no signature 's'; it has 'x', 'y'". */
 static sp_status unknown_signature(const sp_saved_model *saved, const char *name, sp_error *err)
 {
-	char list[512] = "none";
-	size_t used = 0;
+	sp_name_list list = {0};
 
-	for (size_t i = 0; i < saved->signature_count && used < sizeof(list); i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'",
-					 i == 0 ? "" : ", ", saved->signatures[i].name);
-	return sp_error_set(err, SP_INVALID, "the SavedModel has no signature '%s'; it has %s%s",
-			    name, list, used < sizeof(list) ? "" : " ...");
+	for (size_t i = 0; i < saved->signature_count; i++)
+		sp_name_list_add(&list, saved->signatures[i].name);
+	return sp_error_set(err, SP_INVALID, "the SavedModel has no signature '%s'; it has %s",
+			    name, sp_name_list_text(&list));
 }
 
 static sp_status choose_default(sp_model *model, const sp_model_options *options, sp_error *err)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/name_list.h"
 #include "processor/config_internal.h"
 #include "processor/config_keys.h"
 #include "session_group/session_group.h"
@@ -383,8 +384,7 @@ static sp_status take_fallback(sp_config *config, const sp_config_key *key, sp_e
 
 static sp_status take_all(sp_config *config, const cJSON *object, sp_error *err)
 {
-	char idle[512] = "";
-	size_t used = 0;
+	sp_name_list idle = {0};
 
 	for (const sp_config_key *key = sp_config__keys; key->name != NULL; key++) {
 		const cJSON *item = find_item(object, key->name);
@@ -394,12 +394,12 @@ static sp_status take_all(sp_config *config, const cJSON *object, sp_error *err)
 			continue;
 		}
 		SP_TRY(take(config, key, item, err));
-		if (!key->has_effect && used < sizeof(idle))
-			used += (size_t)snprintf(idle + used, sizeof(idle) - used, "%s%s",
-						 used == 0 ? "" : ", ", key->name);
+		if (!key->has_effect)
+			sp_name_list_add(&idle, key->name);
 	}
-	if (used != 0)
-		sp_log(SP_LOG_INFO, "configuration keys without effect here: %s", idle);
+	if (idle.used != 0)
+		sp_log(SP_LOG_INFO, "configuration keys without effect here: %s",
+		       sp_name_list_text(&idle));
 	return SP_OK;
 }
 

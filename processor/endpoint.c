@@ -2,10 +2,10 @@
 
 #include <inttypes.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/name_list.h"
 #include "processor/json_text.h"
 
 static sp_status no_memory(sp_error *err)
@@ -172,20 +172,17 @@ sp_status sp_endpoint_init(sp_endpoint *out, const sp_signature *signature, size
 	return add_names(&out->outputs, signature->outputs, signature->output_count, err);
 }
 
-/* SP_INVALID "signature 's' has no input 'z'; it has 'x', 'y'", cut where the text ends. */
+/* SP_INVALID "signature 's' has no input 'z'; it has 'x', 'y'". */
 static sp_status unknown_name(const sp_endpoint *endpoint, const char *what, sp_bytes name,
 			      const sp_tensor_info *infos, size_t count, sp_error *err)
 {
-	char list[256] = "";
-	size_t used = 0;
+	sp_name_list list = {0};
 
-	for (size_t i = 0; i < count && used < sizeof(list); i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'",
-					 i == 0 ? "" : ", ", infos[i].alias);
-	return sp_error_set(err, SP_INVALID, "signature '%s' has no %s '%.*s'; it has %s%s",
+	for (size_t i = 0; i < count; i++)
+		sp_name_list_add(&list, infos[i].alias);
+	return sp_error_set(err, SP_INVALID, "signature '%s' has no %s '%.*s'; it has %s",
 			    endpoint->signature.name, what, (int)(name.size < 80 ? name.size : 80),
-			    name.size != 0 ? name.data : "", count == 0 ? "none" : list,
-			    used < sizeof(list) ? "" : " ...");
+			    name.size != 0 ? name.data : "", sp_name_list_text(&list));
 }
 
 sp_status sp_endpoint_find_input(const sp_endpoint *endpoint, sp_bytes name, size_t *index,
