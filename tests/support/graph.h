@@ -97,6 +97,25 @@ typedef struct sp_ends {
 void sp_small_graph_init(sp_small_graph *g);
 void sp_small_graph_fini(sp_small_graph *g);
 
+/* A graph of that name for the tests of a file, with set_up() and tear_down() for each of them. */
+#define SMALL_GRAPH(g)                     \
+	static sp_small_graph g;           \
+                                           \
+	static int set_up(void **state)    \
+	{                                  \
+		(void)state;               \
+		sp_small_graph_init(&(g)); \
+		return 0;                  \
+	}                                  \
+                                           \
+	static int tear_down(void **state) \
+	{                                  \
+		(void)state;               \
+		sp_small_graph_fini(&(g)); \
+		return 0;                  \
+	}                                  \
+	_Static_assert(true, "a semicolon follows")
+
 /*
  * Compiles a program of one entry in place of the last one.  Why an entry cannot be run is a
  * failure, too; then the program is there to be asked.

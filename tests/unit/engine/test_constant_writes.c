@@ -6,7 +6,7 @@
 
 /* A table of three rows of two, and what a graph may write into it. */
 
-static sp_small_graph g;
+SMALL_GRAPH(g);
 
 static float three_rows[] = {1, 2, 3, 4, 5, 6}, zeros[2], ones[] = {1, 1};
 static int32_t last_row = 2, zero_axis = 0, all_rows[] = {0, 1, 2};
@@ -45,20 +45,6 @@ static sp_tensor axis_0 = {.dtype = SP_INT32, .count = 1, .data = &zero_axis};
 	{                                                                                         \
 		NODE("assign", "AssignVariableOp"), INPUTS("v", "c", "^other"), ATTRS(IS_FLOAT)   \
 	}
-
-static int set_up(void **state)
-{
-	(void)state;
-	sp_small_graph_init(&g);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	sp_small_graph_fini(&g);
-	return 0;
-}
 
 static sp_status compile(const sp_node_def *nodes, size_t count, const char *fetch)
 {

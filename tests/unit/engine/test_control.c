@@ -11,21 +11,7 @@
  * for them in tests/golden/tf2-control-flow; here is what it cannot show.
  */
 
-static sp_small_graph g;
-
-static int set_up(void **state)
-{
-	(void)state;
-	sp_small_graph_init(&g);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	sp_small_graph_fini(&g);
-	return 0;
-}
+SMALL_GRAPH(g);
 
 #define COMPILE(nodes, ...) sp_small_graph_compile(&g, nodes, COUNT(nodes), &(sp_ends){__VA_ARGS__})
 

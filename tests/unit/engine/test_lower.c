@@ -4,21 +4,7 @@
 
 #include "tests/support/graph.h"
 
-static sp_small_graph g;
-
-static int set_up(void **state)
-{
-	(void)state;
-	sp_small_graph_init(&g);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	sp_small_graph_fini(&g);
-	return 0;
-}
+SMALL_GRAPH(g);
 
 #define SHAPES(list)                                                                      \
 	{                                                                                 \

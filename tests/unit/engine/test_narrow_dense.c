@@ -13,22 +13,8 @@
 
 enum { MOST = 1 << 19 };
 
-static sp_small_graph g;
+SMALL_GRAPH(g);
 static uint16_t x[MOST], w[MOST], bias[MOST], plain[MOST];
-
-static int set_up(void **state)
-{
-	(void)state;
-	sp_small_graph_init(&g);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	sp_small_graph_fini(&g);
-	return 0;
-}
 
 static void fill(uint16_t *cells, size_t count, sp_dtype dtype)
 {

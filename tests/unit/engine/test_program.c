@@ -7,21 +7,7 @@
 #include "base/alloc.h"
 #include "tests/support/graph.h"
 
-static sp_small_graph g;
-
-static int set_up(void **state)
-{
-	(void)state;
-	sp_small_graph_init(&g);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	sp_small_graph_fini(&g);
-	return 0;
-}
+SMALL_GRAPH(g);
 
 #define COMPILE(nodes, ...) sp_small_graph_compile(&g, nodes, COUNT(nodes), &(sp_ends){__VA_ARGS__})
 

@@ -6,7 +6,7 @@
 
 /* A variable of two numbers, which a signature changes and may look at. */
 
-static sp_small_graph g;
+SMALL_GRAPH(g);
 static int64_t two_numbers[] = {5, 7}, steps[] = {1, 1};
 static sp_tensor first = {
 	.dtype = SP_INT64, .shape = {.rank = 1, .dims = {2}}, .count = 2, .data = two_numbers};
@@ -40,20 +40,6 @@ static sp_tensor truth = {.dtype = SP_BOOL, .count = 1, .data = &yes};
 	{                                                                                        \
 		NODE("write", "AssignVariableOp"), INPUTS("name", "sum"), ATTRS(IS_LONG)         \
 	}
-
-static int set_up(void **state)
-{
-	(void)state;
-	sp_small_graph_init(&g);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	sp_small_graph_fini(&g);
-	return 0;
-}
 
 static sp_status compile(const sp_node_def *nodes, size_t count, const char *other)
 {

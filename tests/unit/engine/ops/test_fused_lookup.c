@@ -8,21 +8,7 @@
  * Fused lookups whose table comes as a handle.  What they answer is tested with
  * matrices (cases/deeprec_lookup); here is what a handle must lead to.
  */
-static sp_small_graph g;
-
-static int set_up(void **state)
-{
-	(void)state;
-	sp_small_graph_init(&g);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	sp_small_graph_fini(&g);
-	return 0;
-}
+SMALL_GRAPH(g);
 
 static sp_status compile_lookup(const char *handle_op, sp_dtype dtype,
 				const sp_partial_shape *shape)

@@ -10,21 +10,7 @@
  * tests/unit/engine/ops/cases/xla_*.cases; here is what a file may say beyond that.
  */
 
-static sp_small_graph g;
-
-static int set_up(void **state)
-{
-	(void)state;
-	sp_small_graph_init(&g);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	sp_small_graph_fini(&g);
-	return 0;
-}
+SMALL_GRAPH(g);
 
 /* Functions of int32 scalars. */
 static const sp_arg_def arguments[] = {{"a", SP_INT32}, {"b", SP_INT32}};
