@@ -14,7 +14,10 @@
  * embedding_lookup_sparse(), which divides by what the weights sum up to.  A row
  * that nothing was added to is zeros.
  *
- * Numerics: float32, in the order in which rows are added.
+ * Numerics: float32, in the order in which rows are added, each product rounded: with u = 2^-24
+ * and s the sum of the terms' sizes a sum of n rows is within (n + 1) * u * s of the exact one.
+ * DeepRec's kernels have other orders: products with weights are not rounded, and
+ * FusedEmbeddingSparsePostLookUp begins at the last row.  Theirs are within the same bound.
  *
  * Threads: one thread at a time.
  */
