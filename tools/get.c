@@ -14,7 +14,7 @@
 typedef struct wanted {
 	int64_t key;
 	float *row;   /* [dim]; NULL until found */
-	int64_t freq; /* -1: unknown */
+	int64_t freq; /* 0: not counted */
 	const char *part;
 	bool in_delta;
 	bool not_admitted; /* only among the keys that the filter has refused */
@@ -55,7 +55,7 @@ static sp_status parse_keys(search *s, sp_error *err)
 		char *end;
 
 		errno = 0;
-		s->keys[i] = (wanted){.key = strtoll(text, &end, 10), .freq = -1};
+		s->keys[i] = (wanted){.key = strtoll(text, &end, 10)};
 		if (*text == '\0' || *end != '\0' || errno != 0)
 			return sp_error_set(err, SP_INVALID, "'%s' is not a key", text);
 		s->sorted[i] = &s->keys[i];
@@ -107,12 +107,12 @@ static sp_status take_row(part_search *p, wanted *w, const void *row, int64_t fr
 	return SP_OK;
 }
 
-/* How often training has seen the key of row `at`; -1: unknown. */
+/* How often training has seen the key of row `at`; 0: not counted. */
 static sp_status read_freq(const part_search *p, size_t at, int64_t *freq, sp_error *err)
 {
 	uint32_t unused = 0;
 
-	*freq = -1;
+	*freq = 0;
 	if (!p->has_freqs || at >= p->freqs.count)
 		return SP_OK;
 	return sp_bundle_span_read(&p->freqs, at, 1, freq, &unused, err);
@@ -156,7 +156,7 @@ static sp_status search_ssd_piece(void *context, const sp_ssd_piece *piece, sp_e
 			continue;
 		FOR_EACH_WANTED(w, p->s, piece->keys[i])
 		SP_TRY(take_row(p, *w, piece->rows + i * p->s->dim,
-				piece->freqs != NULL ? piece->freqs[i] : -1, err));
+				piece->freqs != NULL ? piece->freqs[i] : 0, err));
 	}
 	return SP_OK;
 }
@@ -300,7 +300,7 @@ static void report_key(sp_report *report, const wanted *w, size_t dim)
 			sp_report_text(report, "part", sp_bytes_of(w->part));
 		if (w->in_delta)
 			sp_report_bool(report, "from_delta", true);
-		if (w->freq >= 0)
+		if (w->freq > 0)
 			sp_report_i64(report, "frequency", w->freq);
 		sp_report_open_row(report, "row");
 		for (size_t d = 0; d < dim; d++)

@@ -104,9 +104,50 @@ static sp_status read_part_norms(sp_norms *norms, const sp_bundle *bundle,
 	return sp_columns_close(&values, 1, status, err);
 }
 
+typedef struct frequent_key {
+	int64_t key;
+	int64_t freq;
+} frequent_key;
+
+/* The most frequent keys so far, in descending order. */
+typedef struct ranking {
+	frequent_key *keys; /* [capacity] */
+	size_t count;
+	size_t capacity;
+} ranking;
+
+static void take_out(ranking *r, int64_t key)
+{
+	size_t at = 0;
+
+	while (at < r->count && r->keys[at].key != key)
+		at++;
+	if (at == r->count)
+		return;
+	r->count--;
+	memmove(&r->keys[at], &r->keys[at + 1], (r->count - at) * sizeof(*r->keys));
+}
+
+/* A key that was not counted has the frequency 0.  Of a key that is there twice the later row
+ * counts. */
+static void rank(ranking *r, frequent_key one)
+{
+	size_t at;
+
+	if (one.freq <= 0 || r->capacity == 0 ||
+	    (r->count == r->capacity && r->keys[r->count - 1].freq >= one.freq))
+		return;
+	take_out(r, one.key);
+	at = r->count < r->capacity ? r->count++ : r->count - 1;
+	for (; at > 0 && r->keys[at - 1].freq < one.freq; at--)
+		r->keys[at] = r->keys[at - 1];
+	r->keys[at] = one;
+}
+
 /* What an SSD tier has of the table, while it is gone through. */
 typedef struct ssd_facts {
 	sp_norms *norms;
+	ranking *frequent;
 	size_t dim;
 	size_t rows;
 } ssd_facts;
@@ -116,19 +157,22 @@ static sp_status add_ssd_piece(void *context, const sp_ssd_piece *piece, sp_erro
 	ssd_facts *facts = context;
 
 	(void)err;
-	for (size_t i = 0; i < piece->count; i++)
-		if (piece->keys[i] != -1) {
-			sp_norms_add(facts->norms, facts->dim, piece->rows + i * facts->dim);
-			facts->rows++;
-		}
+	for (size_t i = 0; i < piece->count; i++) {
+		if (piece->keys[i] == -1)
+			continue;
+		sp_norms_add(facts->norms, facts->dim, piece->rows + i * facts->dim);
+		if (piece->freqs != NULL)
+			rank(facts->frequent, (frequent_key){piece->keys[i], piece->freqs[i]});
+		facts->rows++;
+	}
 	return SP_OK;
 }
 
 /* What is wrong with it is reported, and the rest of the checkpoint goes on. */
-static void read_ssd(sp_tool *tool, sp_norms *norms, const sp_bundle *bundle,
+static void read_ssd(sp_tool *tool, sp_norms *norms, ranking *frequent, const sp_bundle *bundle,
 		     const sp_catalogue_table *table)
 {
-	ssd_facts facts = {.norms = norms, .dim = table->dim};
+	ssd_facts facts = {.norms = norms, .frequent = frequent, .dim = table->dim};
 	sp_error why;
 
 	for (size_t i = 0; i < table->part_count && table->dim != 0 && !table->delta; i++)
@@ -152,28 +196,16 @@ static sp_status read_norms(sp_norms *norms, const sp_bundle *bundle,
 	return SP_OK;
 }
 
-typedef struct frequent_key {
-	int64_t key;
-	int64_t freq;
-} frequent_key;
-
-/* The most frequent keys so far, in descending order. */
-typedef struct ranking {
-	frequent_key *keys; /* [capacity] */
-	size_t count;
-	size_t capacity;
-} ranking;
-
-static void rank(ranking *r, frequent_key one)
+/* Of the rows in the tensors those whose frequency can be read. */
+static size_t rows_with_frequency(const sp_catalogue_part *part)
 {
-	size_t at;
+	const sp_bundle_entry *freqs = part->freqs;
+	size_t known;
 
-	if (r->count == r->capacity && (r->capacity == 0 || r->keys[r->count - 1].freq >= one.freq))
-		return;
-	at = r->count < r->capacity ? r->count++ : r->count - 1;
-	for (; at > 0 && r->keys[at - 1].freq < one.freq; at--)
-		r->keys[at] = r->keys[at - 1];
-	r->keys[at] = one;
+	if (freqs == NULL || freqs->sliced || freqs->dtype != SP_INT64 || freqs->shape.rank != 1)
+		return 0;
+	known = (size_t)freqs->shape.dims[0];
+	return known < part->rows ? known : part->rows;
 }
 
 static void rank_rows(ranking *r, sp_column *keys, sp_column *freqs)
@@ -197,7 +229,7 @@ static sp_status rank_part(ranking *r, const sp_bundle *bundle, const sp_catalog
 	sp_column columns[2] = {0};
 	sp_status status;
 
-	if (part->problem != NULL || part->freqs == NULL || part->freqs->dtype != SP_INT64)
+	if (rows_with_frequency(part) == 0)
 		return SP_OK;
 	status = sp_column_open(&columns[0], bundle, part->keys, 1, progress, err);
 	if (status == SP_OK)
@@ -207,28 +239,26 @@ static sp_status rank_part(ranking *r, const sp_bundle *bundle, const sp_catalog
 	return sp_columns_close(columns, 2, status, err);
 }
 
-static sp_status report_frequent(sp_tool *tool, const sp_bundle *bundle,
-				 const sp_catalogue_table *table, sp_progress *progress,
-				 sp_error *err)
+static sp_status rank_parts(ranking *r, const sp_bundle *bundle, const sp_catalogue_table *table,
+			    sp_progress *progress, sp_error *err)
 {
-	ranking r = {.keys = sp_arena_array(tool->arena, tool->top, sizeof(*r.keys)),
-		     .capacity = tool->top};
-
-	if (r.keys == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu keys", tool->top);
 	for (size_t i = 0; i < table->part_count; i++)
-		SP_TRY(rank_part(&r, bundle, &table->parts[i], progress, err));
-	if (r.count == 0)
-		return SP_OK;
-	sp_report_open_list(&tool->report, "top_keys");
-	for (size_t i = 0; i < r.count; i++) {
-		sp_report_open_brief(&tool->report, NULL);
-		sp_report_i64(&tool->report, "key", r.keys[i].key);
-		sp_report_i64(&tool->report, "frequency", r.keys[i].freq);
-		sp_report_close(&tool->report);
-	}
-	sp_report_close(&tool->report);
+		SP_TRY(rank_part(r, bundle, &table->parts[i], progress, err));
 	return SP_OK;
+}
+
+static void report_frequent(sp_report *report, const ranking *r)
+{
+	if (r->count == 0)
+		return;
+	sp_report_open_list(report, "top_keys");
+	for (size_t i = 0; i < r->count; i++) {
+		sp_report_open_brief(report, NULL);
+		sp_report_i64(report, "key", r->keys[i].key);
+		sp_report_i64(report, "frequency", r->keys[i].freq);
+		sp_report_close(report);
+	}
+	sp_report_close(report);
 }
 
 static void report_filter(sp_report *report, const sp_graph_table *graph)
@@ -268,8 +298,7 @@ static void report_facts(sp_report *report, const sp_catalogue_table *table)
 			sp_report_text(report, "problem", sp_bytes_of(part->problem));
 		if (part->filtered != NULL && part->filtered->shape.rank == 1)
 			filtered += (size_t)part->filtered->shape.dims[0];
-		if (part->freqs != NULL && part->freqs->shape.rank == 1)
-			with_freqs += (size_t)part->freqs->shape.dims[0];
+		with_freqs += rows_with_frequency(part);
 	}
 	if (!table->delta) {
 		sp_report_u64(report, "rows_with_frequency", with_freqs);
@@ -298,6 +327,28 @@ typedef struct graph_facts {
 	size_t count;
 } graph_facts;
 
+/* What only a look at all rows tells. */
+static sp_status report_rows(sp_tool *tool, const sp_bundle *bundle,
+			     const sp_catalogue_table *table, sp_progress *progress, sp_error *err)
+{
+	/* The frequencies of a slot are those of its table. */
+	size_t capacity = table->slot_of == NULL ? tool->top : 0;
+	ranking frequent = {.keys = sp_arena_array(tool->arena, capacity, sizeof(*frequent.keys)),
+			    .capacity = capacity};
+	sp_norms norms = {0};
+
+	if (frequent.keys == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu keys", capacity);
+	SP_TRY(read_norms(&norms, bundle, table, progress, err));
+	/* First: a row that is in the tensors, too, is newer there. */
+	read_ssd(tool, &norms, &frequent, bundle, table);
+	if (capacity != 0)
+		SP_TRY(rank_parts(&frequent, bundle, table, progress, err));
+	sp_norms_report(&norms, &tool->report);
+	report_frequent(&tool->report, &frequent);
+	return SP_OK;
+}
+
 static sp_status report_tables(sp_tool *tool, const sp_bundle *bundle,
 			       const sp_catalogue *catalogue, const graph_facts *graph,
 			       sp_progress *progress, sp_error *err)
@@ -307,19 +358,13 @@ static sp_status report_tables(sp_tool *tool, const sp_bundle *bundle,
 	sp_report_open_list(report, "tables");
 	for (size_t i = 0; i < catalogue->table_count; i++) {
 		const sp_catalogue_table *table = &catalogue->tables[i];
-		sp_norms norms = {0};
 
 		sp_report_open(report, NULL);
 		report_facts(report, table);
 		report_filter(report,
 			      sp_graph_tables_get(graph->tables, graph->count, table->name));
-		if (!tool->quick) {
-			SP_TRY(read_norms(&norms, bundle, table, progress, err));
-			read_ssd(tool, &norms, bundle, table);
-			sp_norms_report(&norms, report);
-			if (table->slot_of == NULL)
-				SP_TRY(report_frequent(tool, bundle, table, progress, err));
-		}
+		if (!tool->quick)
+			SP_TRY(report_rows(tool, bundle, table, progress, err));
 		sp_report_close(report);
 	}
 	sp_report_close(report);

@@ -29,10 +29,10 @@ static const char help[] =
 	"\n"
 	"  --json         one JSON value instead of text\n"
 	"  --quick        inspect: nothing but what the index says; no row is read\n"
-	"  --top=N        inspect: how many frequent keys of a table (10)\n"
+	"  --top=N        inspect: how many of the most frequent keys of a table (10)\n"
 	"  --model=DIR    the SavedModel that a checkpoint belongs to\n"
 	"  --out=FOLDER   image: where to, unless the configuration says ev_image_path\n"
-	"  --help, --version\n"
+	"  --help, -h, --version\n"
 	"\n"
 	"Exit status: 0 all is in order, 1 something is broken or cannot be read, 2 wrong usage.\n";
 
@@ -85,9 +85,15 @@ static bool parse_flag(sp_tool *tool, const char *word)
 	return false;
 }
 
+/* A key may be negative. */
 static bool is_flag(const char *word)
 {
-	return strncmp(word, "--", 2) == 0;
+	return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9');
+}
+
+static bool asks_for_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
 /* Takes the flags; the other words go to the front of `words`.  NULL, or the flag that is none. */
@@ -162,8 +168,10 @@ int main(int argc, char **argv)
 	sp_tool tool = {.top = 10};
 	int code;
 
+	if (argc > 1 && strcmp(argv[1], "help") == 0)
+		return fputs(help, stdout) < 0;
 	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--help") == 0)
+		if (asks_for_help(argv[i]))
 			return fputs(help, stdout) < 0;
 		else if (strcmp(argv[i], "--version") == 0)
 			return puts("serving_tool " PACKAGE_VERSION) < 0;

@@ -196,6 +196,113 @@ static void inspect_counts_and_measures(void **state)
 	cJSON_Delete(json);
 }
 
+static bool is_among(const cJSON *keys, int64_t key)
+{
+	const cJSON *one;
+
+	cJSON_ArrayForEach (one, keys)
+		if (number(one, "key") == (double)key)
+			return true;
+	return false;
+}
+
+/* Of the keys that training has seen nine times, most have their rows on an SSD tier. */
+static void inspect_ranks_keys_of_an_ssd_tier(void **state)
+{
+	const cJSON *keys, *one;
+	char path[SP_PATH_SIZE];
+	cJSON *json;
+
+	(void)state;
+	sp_source_path(path, "tests/golden/ev-ctr-ssd/checkpoints");
+	assert_int_equal(run_on("inspect --json --top=4", path, ""), 0);
+	json = parsed();
+	keys = member(item(member(member(json, "checkpoint"), "tables"), "name", "user_embedding"),
+		      "top_keys");
+	assert_int_equal(cJSON_GetArraySize(keys), 4);
+	cJSON_ArrayForEach (one, keys)
+		assert_true(number(one, "frequency") == 9);
+	assert_true(is_among(keys, 104)); /* of the SSD */
+	cJSON_Delete(json);
+}
+
+static void of_a_key_that_is_there_twice_the_later_row_is_ranked(void **state)
+{
+	const cJSON *keys, *one;
+	int times = 0;
+	cJSON *json;
+
+	(void)state;
+	assert_int_equal(run_on("inspect --json --top=100", fixture("ssd/full"), ""), 1);
+	json = parsed();
+	keys = member(item(member(member(json, "checkpoint"), "tables"), "name", "both"),
+		      "top_keys");
+	cJSON_ArrayForEach (one, keys)
+		if (number(one, "key") == 3663) {
+			assert_true(number(one, "frequency") == 3); /* the SSD's is 10 */
+			times++;
+		}
+	assert_int_equal(times, 1);
+	cJSON_Delete(json);
+}
+
+/* DeepRec writes 0 for every key of a delta whose table it does not count. */
+static void a_key_that_was_not_counted_has_no_frequency(void **state)
+{
+	static const int64_t keys[] = {1, 2, 3}, freqs[] = {0, 5, 0};
+	static const float rows[6];
+	const sp_checkpoint_tensor tensors[] = {
+		{.name = "t-sparse_incr_freqs",
+		 .dtype = SP_INT64,
+		 .rank = 1,
+		 .dims = {3},
+		 .data = freqs},
+		{.name = "t-sparse_incr_keys",
+		 .dtype = SP_INT64,
+		 .rank = 1,
+		 .dims = {3},
+		 .data = keys},
+		{.name = "t-sparse_incr_values",
+		 .dtype = SP_FLOAT,
+		 .rank = 2,
+		 .dims = {3, 2},
+		 .data = rows},
+	};
+	char path[2 * SP_PATH_SIZE];
+	const cJSON *found;
+	cJSON *json;
+
+	(void)state;
+	print_to(path, sizeof(path), "%s/delta", folder);
+	sp_checkpoint_write(path, tensors, sizeof(tensors) / sizeof(tensors[0]), 1);
+	assert_int_equal(run_on("inspect --json", path, ""), 0);
+	json = parsed();
+	found = member(item(member(member(json, "checkpoint"), "tables"), "name", "t"), "top_keys");
+	assert_int_equal(cJSON_GetArraySize(found), 1);
+	assert_true(is_among(found, 2));
+	cJSON_Delete(json);
+	assert_int_equal(run_on("get --json", path, "t 1 2"), 0);
+	json = parsed();
+	found = member(json, "keys");
+	assert_null(cJSON_GetObjectItem(cJSON_GetArrayItem(found, 0), "frequency"));
+	assert_true(number(cJSON_GetArrayItem(found, 1), "frequency") == 5);
+	cJSON_Delete(json);
+}
+
+static void only_frequencies_that_can_be_read_are_counted(void **state)
+{
+	const cJSON *tables;
+	cJSON *json;
+
+	(void)state;
+	assert_int_equal(run_on("inspect --json --quick", fixture("formats"), ""), 0);
+	json = parsed();
+	tables = member(member(json, "checkpoint"), "tables");
+	assert_true(number(item(tables, "name", "float_freqs"), "rows_with_frequency") == 0);
+	assert_true(number(item(tables, "name", "long_freqs"), "rows_with_frequency") == 100);
+	cJSON_Delete(json);
+}
+
 static void inspect_quickly_reads_no_rows(void **state)
 {
 	const cJSON *table;
@@ -672,6 +779,8 @@ static void a_wrong_command_line_is_2(void **state)
 	assert_int_equal(run("nonsense x"), 2);
 	assert_int_equal(run("inspect"), 2);
 	assert_int_equal(run("inspect --such x"), 2);
+	assert_int_equal(run("inspect -x y"), 2);
+	assert_true(error_says("--help"));
 	assert_int_equal(run("inspect --top=x y"), 2);
 	assert_int_equal(run_on("inspect", fixture("full"), "more"), 2);
 	assert_true(error_says("one word too many"));
@@ -698,9 +807,13 @@ static void what_is_not_there_is_1(void **state)
 
 static void help_and_version_are_told(void **state)
 {
+	static const char *const words[] = {"--help", "-h", "help", "inspect -h", "get --help"};
+
 	(void)state;
-	assert_int_equal(run("--help"), 0);
-	assert_non_null(strstr(output, "usage: serving_tool"));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		assert_int_equal(run(words[i]), 0);
+		assert_non_null(strstr(output, "usage: serving_tool"));
+	}
 	assert_int_equal(run("verify --version"), 0);
 	assert_memory_equal(output, "serving_tool ", 13);
 }
@@ -711,6 +824,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(inspect_counts_and_measures),
+		CASE(inspect_ranks_keys_of_an_ssd_tier),
+		CASE(of_a_key_that_is_there_twice_the_later_row_is_ranked),
+		CASE(a_key_that_was_not_counted_has_no_frequency),
+		CASE(only_frequencies_that_can_be_read_are_counted),
 		CASE(inspect_quickly_reads_no_rows),
 		CASE(inspect_tells_a_person),
 		CASE(get_finds_rows_and_says_what_is_not_there),
