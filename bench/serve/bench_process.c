@@ -11,6 +11,7 @@
 #include "api/serving_processor.h"
 #include "base/file.h"
 #include "bench/harness.h"
+#include "bench/usage.h"
 
 typedef struct request {
 	void *model;
@@ -42,6 +43,8 @@ static void read_file(const char *path, char **bytes, size_t *size)
 	exit(1);
 }
 
+static const char usage[] = "usage: bench_process CONFIG.json REQUEST.pb...\n";
+
 int main(int argc, char **argv)
 {
 	sp_bench_options options = {.suite = "serve"};
@@ -50,8 +53,9 @@ int main(int argc, char **argv)
 	int state;
 	request r;
 
+	sp_bench_read_options(argc, argv, usage);
 	if (argc < 3) {
-		fprintf(stderr, "usage: bench_process CONFIG.json REQUEST.pb...\n");
+		fputs(usage, stderr);
 		return 2;
 	}
 	sp_bench_pin(0);

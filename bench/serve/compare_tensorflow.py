@@ -19,6 +19,9 @@ import os
 import sys
 import time
 
+if set(sys.argv[1:]) & {"-h", "--help", "help"}:
+    sys.exit(print(sys.modules["__main__"].__doc__))
+
 os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3", OMP_NUM_THREADS="1")
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 

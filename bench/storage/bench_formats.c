@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/usage.h"
 #include "storage/rows_builder.h"
 #include "storage/table_builder.h"
 
@@ -255,6 +256,8 @@ static void run_format(const machine *m, const example *tests, scored *all, sp_r
 	free(stored.factors);
 }
 
+static const char usage[] = "usage: bench_formats [EXAMPLES [EPOCHS]]\n";
+
 int main(int argc, char **argv)
 {
 	size_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
@@ -264,6 +267,7 @@ int main(int argc, char **argv)
 	scored *all = need(malloc(TEST * sizeof(*all)));
 	machine truth, m;
 
+	sp_bench_read_options(argc, argv, usage);
 	for (int f = 0; f < FIELDS; f++)
 		starts[f + 1] = starts[f] + (uint32_t)(FIRST_VALUES * pow(1.3, f));
 	truth = make_machine(0.3, 0.07);

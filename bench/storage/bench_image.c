@@ -24,6 +24,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "bench/usage.h"
 #include "storage/image.h"
 #include "storage/rows_builder.h"
 #include "storage/table_builder.h"
@@ -212,6 +213,8 @@ static long measure_all(bench *b)
 	return huge;
 }
 
+static const char usage[] = "usage: bench_image FOLDER [ROWS [DIM [ROUNDS]]]\n";
+
 int main(int argc, char **argv)
 {
 	static bench b;
@@ -221,11 +224,12 @@ int main(int argc, char **argv)
 	sp_error err;
 	long huge;
 
+	sp_bench_read_options(argc, argv, usage);
 	b.rows = argc > 2 ? strtoull(argv[2], NULL, 10) : 4000000;
 	b.dim = argc > 3 ? strtoull(argv[3], NULL, 10) : 32;
 	b.rounds = argc > 4 ? strtoull(argv[4], NULL, 10) : 9;
 	if (argc < 2 || b.rows == 0 || b.dim == 0 || b.rounds == 0 || b.rounds > MAX_ROUNDS) {
-		fprintf(stderr, "usage: bench_image FOLDER [ROWS [DIM [ROUNDS]]]\n");
+		fputs(usage, stderr);
 		return 2;
 	}
 	sp_log_set_level(SP_LOG_WARNING);

@@ -34,6 +34,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "bench/usage.h"
 #include "model_loader/embedding.h"
 #include "storage/region.h"
 #include "tests/support/table_writer.h"
@@ -337,6 +338,9 @@ static double of_limit(double stages[STAGES][MAX_ROUNDS], size_t round)
 	return (stages[READ][round] + stages[TOUCH][round]) / stages[LOAD][round];
 }
 
+static const char usage[] =
+	"usage: bench_load FOLDER [ROWS [DIM [THREADS [FORMAT [ROUNDS [cold]]]]]]\n";
+
 int main(int argc, char **argv)
 {
 	static double times[STAGES][MAX_ROUNDS], processor[STAGES][MAX_ROUNDS];
@@ -349,9 +353,9 @@ int main(int argc, char **argv)
 	size_t rounds = argc > 6 ? strtoull(argv[6], NULL, 10) : 5;
 	sp_error err;
 
+	sp_bench_read_options(argc, argv, usage);
 	if (argc < 2 || b.rows == 0 || b.dim == 0 || rounds == 0 || rounds > MAX_ROUNDS) {
-		fprintf(stderr, "usage: bench_load FOLDER [ROWS [DIM [THREADS [FORMAT [ROUNDS "
-				"[cold]]]]]]\n");
+		fputs(usage, stderr);
 		return 2;
 	}
 	snprintf(b.prefix, sizeof(b.prefix), "%s/load-%zu-%zu", argv[1], b.rows, b.dim);

@@ -41,6 +41,7 @@
 #include "base/cpu.h"
 #include "base/log.h"
 #include "base/parallel.h"
+#include "bench/usage.h"
 #include "storage/read_rings.h"
 #include "storage/row_cache.h"
 #include "storage/ssd_builder.h"
@@ -511,6 +512,9 @@ static size_t number(int argc, char **argv, int at, size_t otherwise)
 	return argc > at ? (size_t)strtoull(argv[at], NULL, 10) : otherwise;
 }
 
+static const char usage[] = "usage: bench_ssd FOLDER [ROWS [DIM [CALLERS [rings|THREADS [ROUNDS "
+			    "[lfu|lru [warm|cold]]]]]]]\n";
+
 int main(int argc, char **argv)
 {
 	bench b = {.rows = number(argc, argv, 2, 4000000),
@@ -520,11 +524,10 @@ int main(int argc, char **argv)
 									: number(argc, argv, 5, 0),
 		   .rounds = number(argc, argv, 6, 33)};
 
+	sp_bench_read_options(argc, argv, usage);
 	if (argc < 2 || b.rows < 1000 || b.dim == 0 || b.callers - 1 >= MAX_CALLERS ||
 	    b.threads > 256 || b.rounds - 1 >= MAX_ROUNDS) {
-		fprintf(stderr,
-			"usage: bench_ssd FOLDER [ROWS [DIM [CALLERS [rings|THREADS [ROUNDS "
-			"[lfu|lru [warm|cold]]]]]]]\n");
+		fputs(usage, stderr);
 		return 2;
 	}
 	if (argc > 7 && strcmp(argv[7], "lru") == 0)

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "bench/harness.h"
 #include "bench/storage/rivals.h"
+#include "bench/usage.h"
 
 enum { IDS = 1 << 24, ROUND_KEYS = 1 << 20, MAX_ROUNDS = 1000, CHECKED = 4096 };
 
@@ -207,6 +208,8 @@ static bool is_among(const char *names, const char *name)
 	return false;
 }
 
+static const char usage[] = "usage: bench_store [KEYS [DIM [SECONDS [STORES [FOLDER]]]]]\n";
+
 int main(int argc, char **argv)
 {
 	bench b = {.data = {.count = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000,
@@ -216,8 +219,9 @@ int main(int argc, char **argv)
 		   .random_state = 88172645463325252u};
 	const char *names = argc > 4 ? argv[4] : "all";
 
+	sp_bench_read_options(argc, argv, usage);
 	if (b.data.count == 0 || b.data.dim == 0 || b.data.count >= UINT32_MAX) {
-		fprintf(stderr, "usage: bench_store [KEYS [DIM [SECONDS [STORES [FOLDER]]]]]\n");
+		fputs(usage, stderr);
 		return 2;
 	}
 	prepare(&b);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "bench/usage.h"
 #include "storage/rows_builder.h"
 #include "storage/rows_fold.h"
 #include "storage/table_builder.h"
@@ -129,6 +130,8 @@ static double median(double *values)
 	return values[ROUNDS / 2];
 }
 
+static const char usage[] = "usage: bench_fold [KEYS [PERCENT]]\n";
+
 int main(int argc, char **argv)
 {
 	size_t keys = argc > 1 ? (size_t)atol(argv[1]) : 1000000;
@@ -140,8 +143,9 @@ int main(int argc, char **argv)
 	times t = {0};
 	sp_error err;
 
+	sp_bench_read_options(argc, argv, usage);
 	if (keys < 2 || percent < 1 || percent > 100 || keys * percent / 100 == 0) {
-		fprintf(stderr, "usage: bench_fold [KEYS [PERCENT]]\n");
+		fputs(usage, stderr);
 		return 2;
 	}
 	base = make_rows(keys, keys);

@@ -31,6 +31,7 @@
 
 #include "api/serving_processor.h"
 #include "base/clock.h"
+#include "bench/usage.h"
 #include "tests/support/row_model.h"
 
 enum { BATCH = 32, MAX_READERS = 64, SAMPLES = 4 << 20 };
@@ -330,6 +331,9 @@ static void ignore_line(void *context, int level, const char *line)
 	(void)line;
 }
 
+static const char usage[] =
+	"usage: bench_updates [KEYS [CHANGED [READERS [UPDATES [CONFIGURATION]]]]]\n";
+
 int main(int argc, char **argv)
 {
 	static scene s;
@@ -338,12 +342,12 @@ int main(int argc, char **argv)
 	pthread_t threads[MAX_READERS];
 	double own_kb;
 
+	sp_bench_read_options(argc, argv, usage);
 	s.reader_count = argc > 3 ? atoi(argv[3]) : 2;
 	s.updates = argc > 4 ? atoi(argv[4]) : 3;
 	if (keys < 2 || changed < 1 || changed > keys || s.reader_count < 1 ||
 	    s.reader_count > MAX_READERS || s.updates < 1 || s.updates > 400) {
-		fprintf(stderr, "usage: bench_updates [KEYS [CHANGED [READERS [UPDATES "
-				"[CONFIGURATION]]]]]\n");
+		fputs(usage, stderr);
 		return 2;
 	}
 	serving_processor_set_log(ignore_line, NULL);
