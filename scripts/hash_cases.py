@@ -8,6 +8,9 @@ TensorFlow only modulo a bucket count; 2^63 - 1 is the largest it takes.
 import os
 import sys
 
+if set(sys.argv[1:]) & {"-h", "--help", "help"}:
+    sys.exit(print(__doc__))
+
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 

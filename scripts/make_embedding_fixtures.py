@@ -8,6 +8,10 @@ rows are DeepRec's.  The tests know every element from the formulas below.
 import os
 import shutil
 import struct
+import sys
+
+if set(sys.argv[1:]) & {"-h", "--help", "help"}:
+    sys.exit(print(__doc__))
 
 import numpy as np
 import tensorflow as tf

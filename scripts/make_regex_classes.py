@@ -8,7 +8,11 @@ one that UnicodeScript knows.  A line is the first character of a run and its ca
     PYTHON scripts/make_regex_classes.py      # PYTHON: tensorflow-cpu==2.15.1 'numpy<2'
 """
 import os
+import sys
 import textwrap
+
+if set(sys.argv[1:]) & {"-h", "--help", "help"}:
+    sys.exit(print(__doc__))
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"

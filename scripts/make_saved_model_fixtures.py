@@ -6,7 +6,11 @@ Also the corpus of the fuzz target for saved_model.pb.
 """
 import os
 import shutil
+import sys
 import tempfile
+
+if set(sys.argv[1:]) & {"-h", "--help", "help"}:
+    sys.exit(print(__doc__))
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"

@@ -10,6 +10,10 @@ a word is looked for, is seen from what becomes of a sigma behind them.
     PYTHON scripts/make_unicode_case.py      # PYTHON: tensorflow-cpu==2.15.1 'numpy<2'
 """
 import os
+import sys
+
+if set(sys.argv[1:]) & {"-h", "--help", "help"}:
+    sys.exit(print(__doc__))
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"

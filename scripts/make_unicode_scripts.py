@@ -9,6 +9,10 @@ character of a run and its script.
     PYTHON scripts/make_unicode_scripts.py      # PYTHON: tensorflow-cpu==2.15.1 'numpy<2'
 """
 import os
+import sys
+
+if set(sys.argv[1:]) & {"-h", "--help", "help"}:
+    sys.exit(print(__doc__))
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"

@@ -3,6 +3,17 @@
 #
 #     scripts/metrics.sh >docs/metrics.md
 set -eu
+case ${1:-} in
+'') ;;
+-h | --help | help)
+	sed -n '1d; /^#/!q; s/^# \{0,1\}//p' "$0"
+	exit 0
+	;;
+*)
+	echo "metrics.sh: unknown option $1 (try --help)" >&2
+	exit 2
+	;;
+esac
 LC_ALL=C
 export LC_ALL
 cd "$(dirname "$0")/.."

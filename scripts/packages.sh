@@ -1,7 +1,7 @@
 #!/bin/sh
 # The Debian 12 packages that the project needs.
 #
-#   packages.sh build|test            prints the list
+#   packages.sh build|test            prints the list: to build, or to test, too
 #   packages.sh --ensure build|test   installs what is missing, as root with apt;
 #                                     otherwise says what to install, and fails
 set -eu
@@ -15,7 +15,7 @@ list() {
 	build) echo "$build_packages" ;;
 	test) echo "$test_packages" ;;
 	*)
-		echo "usage: packages.sh [--ensure] build|test" >&2
+		echo "packages.sh: build or test? (try --help)" >&2
 		exit 2
 		;;
 	esac
@@ -25,22 +25,33 @@ is_installed() {
 	dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'
 }
 
-if [ "${1:-}" != --ensure ]; then
+case ${1:-} in
+-h | --help | help)
+	sed -n '1d; /^#/!q; s/^# \{0,1\}//p' "$0"
+	exit
+	;;
+--ensure) ;;
+*)
 	list "${1:-}"
 	exit
-fi
+	;;
+esac
 
+packages=$(list "${2:-}")
 missing=
-for package in $(list "${2:-}"); do
+for package in $packages; do
 	is_installed "$package" || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-	echo "These packages are missing; install them and try again:" >&2
-	echo "  apt-get install$missing" >&2
+	echo "These packages are missing; install them as root and try again:" >&2
+	echo "  apt-get install --no-install-recommends$missing" >&2
 	exit 1
 fi
 echo "installing$missing"
-apt-get update -qq
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+apt-get update -qq || true
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null || {
+	echo "packages.sh: cannot install$missing" >&2
+	exit 1
+}

@@ -11,6 +11,9 @@ one of 48 KiB, a processor with AVX2 and oneDNN off.
 import os
 import sys
 
+if set(sys.argv[1:]) & {"-h", "--help", "help"}:
+    sys.exit(print(__doc__))
+
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"

@@ -6,6 +6,16 @@
 # A program counts its own cases ("[  PASSED  ] N test(s)."); one that does not
 # is one case.  One that failed without saying how often failed once.
 set -u
+case ${1:-} in
+-h | --help | help)
+	sed -n '1d; /^#/!q; s/^# \{0,1\}//p' "$0"
+	exit 0
+	;;
+'' | -*)
+	echo "sum-tests.sh: which build folder? (try --help)" >&2
+	exit 2
+	;;
+esac
 cd "$1" || exit 1
 passed=0
 failed=0

@@ -154,6 +154,8 @@ static sp_status read_flag(sp_flags *out, int argc, char **argv, int *i, sp_erro
 	const char *word = argv[*i], *equals = strchr(word, '=');
 	const flag *f;
 
+	if (strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+		word = "--help";
 	if (strncmp(word, "--", 2) != 0)
 		return sp_error_set(err, SP_INVALID, "\"%s\" is not a flag", word);
 	f = find(word + 2);

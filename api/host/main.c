@@ -139,7 +139,7 @@ static bool drain(sp_host *host, int signals, int first_signal)
 
 static int fail(const sp_error *err, int code)
 {
-	fprintf(stderr, "serving_host: %s\n", err->text);
+	fprintf(stderr, "serving_host: %s%s\n", err->text, code == 2 ? " (try --help)" : "");
 	return code;
 }
 

@@ -2,6 +2,10 @@
 import json
 import os
 import shutil
+import sys
+
+if set(sys.argv[1:]) & {"-h", "--help", "help"}:  # of the program that imports this
+    sys.exit(print(sys.modules["__main__"].__doc__))
 
 import numpy as np
 import tensorflow as tf

@@ -4,6 +4,10 @@ A generator names an operator, its inputs and attributes; TensorFlow builds the
 node, runs it, and says what comes out or that it refuses.  See README.md.
 """
 import os
+import sys
+
+if set(sys.argv[1:]) & {"-h", "--help", "help"}:  # of the program that imports this
+    sys.exit(print(sys.modules["__main__"].__doc__))
 
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

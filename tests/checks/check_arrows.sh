@@ -3,6 +3,16 @@
 #
 #   check_arrows.sh [TREE]     prints what goes against the arrows; fails if anything does
 set -u
+case ${1:-} in
+-h | --help | help)
+	sed -n '1d; /^#/!q; s/^# \{0,1\}//p' "$0"
+	exit 0
+	;;
+-*)
+	echo "check_arrows.sh: unknown option $1 (try --help)" >&2
+	exit 2
+	;;
+esac
 tree=${1:-${srcdir:-.}}
 
 # room: rooms it may include
