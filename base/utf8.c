@@ -20,9 +20,28 @@ size_t sp_utf8_length(const char *text, size_t size)
 	return n;
 }
 
+/* What most texts are; eight bytes at once, the last ones a second time. */
+static bool is_ascii(sp_bytes text)
+{
+	uint64_t all = 0, eight;
+
+	if (text.size < sizeof(eight)) {
+		for (size_t i = 0; i < text.size; i++)
+			all |= (unsigned char)text.data[i];
+		return all < 0x80;
+	}
+	for (size_t i = 0; i < text.size; i += sizeof(eight)) {
+		size_t last = text.size - sizeof(eight);
+
+		memcpy(&eight, text.data + (i < last ? i : last), sizeof(eight));
+		all |= eight;
+	}
+	return (all & UINT64_C(0x8080808080808080)) == 0;
+}
+
 bool sp_utf8_valid(sp_bytes text)
 {
-	size_t i = 0;
+	size_t i = is_ascii(text) ? text.size : 0;
 
 	while (i < text.size) {
 		size_t n = sp_utf8_length(text.data + i, text.size - i);

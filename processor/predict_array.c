@@ -146,6 +146,20 @@ static sp_status check_array(const array_scan *array, uint32_t *field, sp_error 
 	return SP_OK;
 }
 
+/*
+ * The scan has counted the varints of packed runs and not read them.  Those of `number` will be
+ * read; others are in a message whose dtype is not theirs, which hardly anybody sends.
+ */
+static sp_status check_unread(const array_scan *array, uint32_t number, sp_error *err)
+{
+	for (uint32_t i = SP_ARRAY_FLOAT_VAL; i < SP_ARRAY_FIELD_COUNT; i++)
+		if (i != number && array->counts[i] != 0)
+			return sp_wire__check(array->message, &sp_predict__array_schema)
+				       ? SP_OK
+				       : malformed_input(array, err);
+	return SP_OK;
+}
+
 /* --------------------------------------------------------------------- fill */
 
 /* Where the next element goes. */
@@ -307,6 +321,7 @@ sp_status sp_predict__array_decode(sp_tensor *out, const char *alias, sp_bytes m
 
 	SP_TRY(scan_array(&array, err));
 	SP_TRY(check_array(&array, &field, err));
+	SP_TRY(check_unread(&array, field, err));
 	if (may_stay(&array, field, request)) {
 		*out = (sp_tensor){.dtype = array.dtype,
 				   .shape = array.shape,

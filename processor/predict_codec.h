@@ -24,7 +24,9 @@
  *   DT_STRING                       string_val
  *
  * It must hold exactly as many values as the shape says; other value fields
- * are not looked at.
+ * are checked, as all of a message is, and not read.  What protobuf's parsers
+ * refuse is refused wherever it stands: varints, tags or lengths that are too
+ * long or cut off, groups without an end, names that are no UTF-8.
  *
  * Threads: pure, but for the workspace: one thread at a time.
  */

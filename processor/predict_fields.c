@@ -2,6 +2,21 @@
 
 #include <assert.h>
 
+static const sp_wire_member shape_members[] = {
+	[SP_SHAPE_DIM] = {.kind = SP_WIRE_MEMBER_VARINTS},
+};
+static const sp_wire_schema shape_schema = {shape_members, SP_SHAPE_DIM + 1};
+
+static const sp_wire_member array_members[SP_ARRAY_FIELD_COUNT] = {
+	[SP_ARRAY_SHAPE] = {.kind = SP_WIRE_MEMBER_MESSAGE, .schema = &shape_schema},
+	[SP_ARRAY_FLOAT_VAL] = {.kind = SP_WIRE_MEMBER_FIXED32S},
+	[SP_ARRAY_DOUBLE_VAL] = {.kind = SP_WIRE_MEMBER_FIXED64S},
+	[SP_ARRAY_INT_VAL] = {.kind = SP_WIRE_MEMBER_VARINTS},
+	[SP_ARRAY_INT64_VAL] = {.kind = SP_WIRE_MEMBER_VARINTS},
+	[SP_ARRAY_BOOL_VAL] = {.kind = SP_WIRE_MEMBER_VARINTS},
+};
+const sp_wire_schema sp_predict__array_schema = {array_members, SP_ARRAY_FIELD_COUNT};
+
 uint32_t sp_predict__field_of(sp_dtype dtype)
 {
 	switch (dtype) {

@@ -6,6 +6,7 @@
 
 /* Field numbers of api/predict.proto. */
 enum {
+	SP_REQUEST_SIGNATURE_NAME = 1,
 	SP_REQUEST_INPUTS = 2,
 	SP_REQUEST_OUTPUT_FILTER = 3,
 
@@ -28,6 +29,8 @@ enum {
 
 	SP_MODEL_INFO_PATH = 1,
 };
+
+extern const sp_wire_schema sp_predict__array_schema;
 
 /* The value field of a type; 0 when the message has none for it. */
 uint32_t sp_predict__field_of(sp_dtype dtype);

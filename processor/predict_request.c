@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "processor/predict_array.h"
 #include "processor/predict_fields.h"
 #include "processor/wire.h"
@@ -17,6 +18,18 @@ static sp_status out_of_memory(sp_error *err)
 			    "the request needs more memory than session_workspace_bytes allows");
 }
 
+/* A string of proto3. */
+static sp_status check_text(sp_bytes text, sp_error *err)
+{
+	return sp_utf8_valid(text) ? SP_OK : malformed(err);
+}
+
+/* An array that is not going to be read as a whole. */
+static sp_status check_array(sp_bytes array, sp_error *err)
+{
+	return sp_wire__check(array, &sp_predict__array_schema) ? SP_OK : malformed(err);
+}
+
 /* What the message says of one input of the signature. */
 typedef struct given_input {
 	sp_bytes name; /* data NULL: nothing */
@@ -24,8 +37,8 @@ typedef struct given_input {
 } given_input;
 
 /*
- * A value in several parts means what all of them in a row mean.  They are put
- * together in *joined, which has room for the whole entry.
+ * A value in several parts, each of which is a message, means what all of them in a
+ * row mean.  They are put together in *joined, which has room for the whole entry.
  */
 static sp_status append_part(sp_bytes *value, char **joined, sp_bytes part, size_t entry_size,
 			     sp_workspace *workspace, sp_error *err)
@@ -34,7 +47,9 @@ static sp_status append_part(sp_bytes *value, char **joined, sp_bytes part, size
 		*value = part;
 		return SP_OK;
 	}
+	SP_TRY(check_array(part, err));
 	if (*joined == NULL) {
+		SP_TRY(check_array(*value, err));
 		*joined = sp_workspace_bytes(workspace, 1, entry_size);
 		if (*joined == NULL)
 			return out_of_memory(err);
@@ -59,11 +74,13 @@ static sp_status read_entry(given_input *out, sp_bytes message, sp_workspace *wo
 	while ((result = sp_wire__next(&wire, &field)) == SP_WIRE_FIELD) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
-		if (field.number == SP_ENTRY_KEY)
+		if (field.number == SP_ENTRY_KEY) {
+			SP_TRY(check_text(field.bytes, err));
 			out->name = field.bytes;
-		else if (field.number == SP_ENTRY_VALUE)
+		} else if (field.number == SP_ENTRY_VALUE) {
 			SP_TRY(append_part(&out->value, &joined, field.bytes, message.size,
 					   workspace, err));
+		}
 	}
 	return result == SP_WIRE_END ? SP_OK : malformed(err);
 }
@@ -81,6 +98,8 @@ static sp_status note_input(given_input *inputs, const sp_endpoint *endpoint, sp
 				    "'%.*s' and '%.*s' are the same input; give it once",
 				    (int)inputs[index].name.size, inputs[index].name.data,
 				    (int)given.name.size, given.name.data);
+	if (inputs[index].name.data != NULL) /* the last one counts */
+		SP_TRY(check_array(inputs[index].value, err));
 	inputs[index] = given;
 	return SP_OK;
 }
@@ -92,6 +111,7 @@ static sp_status note_output(sp_predict_request *request, unsigned char *seen,
 	sp_spelling spelling;
 	size_t index;
 
+	SP_TRY(check_text(name, err));
 	SP_TRY(sp_endpoint_find_output(endpoint, name, &index, &spelling, err));
 	if ((seen[index] & 1u << spelling) != 0)
 		return SP_OK;
@@ -124,6 +144,8 @@ static sp_status read_request(sp_predict_request *out, given_input *inputs, unsi
 			SP_TRY(note_input(inputs, endpoint, field.bytes, workspace, err));
 		else if (field.number == SP_REQUEST_OUTPUT_FILTER)
 			SP_TRY(note_output(out, seen, endpoint, field.bytes, err));
+		else if (field.number == SP_REQUEST_SIGNATURE_NAME)
+			SP_TRY(check_text(field.bytes, err));
 	}
 	return result == SP_WIRE_END ? SP_OK : malformed(err);
 }

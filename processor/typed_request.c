@@ -126,6 +126,11 @@ static sp_status copy_answer(sp_typed_answer *out, const sp_predict_request *req
 		out->outputs[i].name = sp_arena_text(arena, request->outputs[i].name);
 		if (out->outputs[i].name == NULL)
 			return sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
+		if (sp_dtype_size(request->outputs[i].tensor->dtype) == 0)
+			return sp_error_set(err, SP_INVALID,
+					    "output '%s' is %s, which an answer cannot carry",
+					    out->outputs[i].name,
+					    sp_dtype_name(request->outputs[i].tensor->dtype));
 		SP_TRY(sp_tensor_copy(&out->outputs[i].tensor, arena, request->outputs[i].tensor,
 				      err));
 	}

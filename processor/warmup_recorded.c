@@ -8,21 +8,10 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "model_loader/tensor_proto.h"
+#include "processor/prediction_log.h"
 #include "processor/typed_request.h"
-#include "processor/wire.h"
-
-/* Field numbers of TensorFlow Serving's messages. */
-enum {
-	LOG_PREDICT = 6, /* of PredictionLog */
-	PREDICT_REQUEST = 1,
-	REQUEST_MODEL_SPEC = 1,
-	REQUEST_INPUTS = 2,
-	REQUEST_OUTPUT_FILTER = 3,
-	SPEC_SIGNATURE = 3,
-	ENTRY_KEY = 1,
-	ENTRY_VALUE = 2,
-};
 
 /* A tensor of a few bytes may repeat a value often: so much all of a request may take. */
 #define MAX_REQUEST_BYTES ((size_t)512 << 20)
@@ -78,21 +67,66 @@ static sp_status copy_name(const char **out, sp_bytes name, sp_arena *arena, sp_
 	return *out != NULL ? SP_OK : sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
 }
 
-/* The last field of that number in a message; data NULL when it has none. */
-static sp_status find_bytes(sp_bytes *out, sp_bytes message, uint32_t number, sp_error *err)
+/* Fields of one number; those from first_rival to last_rival undo what came before them. */
+typedef struct field_choice {
+	uint32_t number, first_rival, last_rival;
+} field_choice;
+
+static const field_choice predict_log = {SP_LOG_PREDICT, SP_LOG_FIRST_KIND, SP_LOG_LAST_KIND};
+
+static field_choice field_of(uint32_t number)
+{
+	return (field_choice){.number = number, .first_rival = UINT32_MAX};
+}
+
+/*
+ * The message in a field, of a message that was checked; data NULL when there is none.
+ * In several parts it means what all of them in a row mean.
+ */
+static sp_status find_message(sp_bytes *out, sp_bytes message, field_choice choice, sp_arena *arena,
+			      sp_error *err)
 {
 	sp_wire wire = sp_wire__of(message);
-	sp_wire_result result;
+	char *joined = NULL;
 	sp_wire_field field;
 
 	*out = (sp_bytes){NULL, 0};
-	while ((result = sp_wire__next(&wire, &field)) == SP_WIRE_FIELD)
-		if (field.type == SP_WIRE_BYTES && field.number == number)
+	while (sp_wire__next(&wire, &field) == SP_WIRE_FIELD) {
+		if (field.type != SP_WIRE_BYTES)
+			continue;
+		if (field.number != choice.number) {
+			if (field.number >= choice.first_rival && field.number <= choice.last_rival)
+				*out = (sp_bytes){NULL, 0};
+			continue;
+		}
+		if (out->size == 0) {
 			*out = field.bytes;
-	return result == SP_WIRE_END ? SP_OK : malformed(err);
+			continue;
+		}
+		if (joined == NULL && (joined = sp_arena_alloc(arena, message.size)) == NULL)
+			return sp_error_set(err, SP_NO_MEMORY, "no memory for a message");
+		if (out->data != joined)
+			memcpy(joined, out->data, out->size);
+		memcpy(joined + out->size, field.bytes.data, field.bytes.size);
+		*out = (sp_bytes){joined, out->size + field.bytes.size};
+	}
+	return SP_OK;
 }
 
-/* How many fields of that number a message has that find_bytes() has gone through. */
+/* The last string of that number; empty when there is none. */
+static sp_bytes find_text(sp_bytes message, uint32_t number)
+{
+	sp_wire wire = sp_wire__of(message);
+	sp_bytes text = {"", 0};
+	sp_wire_field field;
+
+	while (sp_wire__next(&wire, &field) == SP_WIRE_FIELD)
+		if (field.type == SP_WIRE_BYTES && field.number == number)
+			text = field.bytes;
+	return text;
+}
+
+/* How many fields of that number a message has. */
 static size_t count_bytes(sp_bytes message, uint32_t number)
 {
 	sp_wire wire = sp_wire__of(message);
@@ -110,27 +144,46 @@ typedef struct recorded {
 	sp_typed_request request;
 	const char *signature; /* NULL: none is named */
 	sp_named_tensor *inputs;
+	sp_map places; /* of the inputs, by name */
 	const char **outputs;
 	size_t bytes; /* of the inputs */
 } recorded;
 
+/*
+ * Where an input goes: of those with the same name the last counts, as the map it is.  NULL when
+ * out of memory.
+ */
+static sp_named_tensor *find_place(recorded *r, const char *name)
+{
+	uint64_t place = r->request.input_count;
+
+	if (sp_map_add(&r->places, sp_bytes_of(name), place) == SP_MAP_NO_MEMORY)
+		return NULL;
+	sp_map_get(&r->places, sp_bytes_of(name), &place);
+	r->request.input_count += place == r->request.input_count;
+	return &r->inputs[place];
+}
+
 static sp_status take_input(recorded *r, sp_bytes entry, sp_arena *arena, sp_error *err)
 {
-	sp_named_tensor *input = &r->inputs[r->request.input_count];
-	sp_bytes name, value;
+	sp_named_tensor *input;
+	const char *name;
+	sp_bytes value;
 	sp_status status;
 
-	SP_TRY(find_bytes(&name, entry, ENTRY_KEY, err));
-	SP_TRY(find_bytes(&value, entry, ENTRY_VALUE, err));
-	SP_TRY(copy_name(&input->name, name, arena, err));
+	SP_TRY(copy_name(&name, find_text(entry, SP_INPUT_KEY), arena, err));
+	SP_TRY(find_message(&value, entry, field_of(SP_INPUT_VALUE), arena, err));
+	input = find_place(r, name);
+	if (input == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
+	input->name = name;
 	status = sp_tensor_parse(&input->tensor, value, arena, err);
 	if (status != SP_OK)
-		return sp_error_prefix(err, status, "input '%s'", input->name);
+		return sp_error_prefix(err, status, "input '%s'", name);
 	r->bytes += input->tensor.count * sp_dtype_size(input->tensor.dtype);
 	if (r->bytes > MAX_REQUEST_BYTES)
 		return sp_error_set(err, SP_INVALID, "its inputs are larger than %zu bytes",
 				    MAX_REQUEST_BYTES);
-	r->request.input_count++;
 	return SP_OK;
 }
 
@@ -142,9 +195,9 @@ static sp_status take_fields(recorded *r, sp_bytes message, sp_arena *arena, sp_
 	while (sp_wire__next(&wire, &field) == SP_WIRE_FIELD) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
-		if (field.number == REQUEST_INPUTS)
+		if (field.number == SP_SERVING_REQUEST_INPUTS)
 			SP_TRY(take_input(r, field.bytes, arena, err));
-		else if (field.number == REQUEST_OUTPUT_FILTER)
+		else if (field.number == SP_SERVING_REQUEST_OUTPUT_FILTER)
 			SP_TRY(copy_name(&r->outputs[r->request.output_count++], field.bytes, arena,
 					 err));
 	}
@@ -157,13 +210,15 @@ static sp_status read_request(recorded *out, sp_bytes message, sp_arena *arena, 
 	sp_bytes spec, signature;
 
 	*out = (recorded){0};
-	SP_TRY(find_bytes(&spec, message, REQUEST_MODEL_SPEC, err));
-	SP_TRY(find_bytes(&signature, spec, SPEC_SIGNATURE, err));
+	sp_map_init(&out->places, arena);
+	SP_TRY(find_message(&spec, message, field_of(SP_SERVING_REQUEST_MODEL_SPEC), arena, err));
+	signature = find_text(spec, SP_MODEL_SPEC_SIGNATURE);
 	if (signature.size != 0)
 		SP_TRY(copy_name(&out->signature, signature, arena, err));
-	out->inputs = sp_arena_array(arena, count_bytes(message, REQUEST_INPUTS) + 1,
+	out->inputs = sp_arena_array(arena, count_bytes(message, SP_SERVING_REQUEST_INPUTS) + 1,
 				     sizeof(*out->inputs));
-	out->outputs = sp_arena_array(arena, count_bytes(message, REQUEST_OUTPUT_FILTER) + 1,
+	out->outputs = sp_arena_array(arena,
+				      count_bytes(message, SP_SERVING_REQUEST_OUTPUT_FILTER) + 1,
 				      sizeof(*out->outputs));
 	if (out->inputs == NULL || out->outputs == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a request");
@@ -205,12 +260,14 @@ static sp_status answer_record(const sp_warmup_target *target, const sp_runtime 
 	sp_bytes log, message;
 	recorded r;
 
-	SP_TRY(find_bytes(&log, record, LOG_PREDICT, err));
+	if (!sp_wire__check(record, &sp_prediction_log_schema))
+		return malformed(err);
+	SP_TRY(find_message(&log, record, predict_log, arena, err));
 	if (log.data == NULL) {
 		sp_log(SP_LOG_INFO, "a warm-up record without a Predict request is passed over");
 		return SP_OK;
 	}
-	SP_TRY(find_bytes(&message, log, PREDICT_REQUEST, err));
+	SP_TRY(find_message(&message, log, field_of(SP_PREDICT_LOG_REQUEST), arena, err));
 	SP_TRY(read_request(&r, message, arena, err));
 	return answer(target, runtime, &r, arena, err);
 }

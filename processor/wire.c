@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/utf8.h"
+
 bool sp_wire__varint(sp_wire *wire, uint64_t *value)
 {
 	uint64_t result = 0;
@@ -30,12 +32,22 @@ static bool take(sp_wire *wire, size_t size, const unsigned char **at)
 	return true;
 }
 
+/* Tags and lengths have 32 bits and no more bytes than these need. */
+static inline bool read_short(sp_wire *wire, uint64_t *value)
+{
+	enum { MOST_BYTES = 5 };
+	const unsigned char *start = wire->at;
+
+	return sp_wire__varint(wire, value) && wire->at - start <= MOST_BYTES &&
+	       *value <= UINT32_MAX;
+}
+
 /* Tag: field number (1 ... 2^29 - 1) and type. */
 static bool read_tag(sp_wire *wire, sp_wire_field *field)
 {
 	uint64_t tag;
 
-	if (!sp_wire__varint(wire, &tag) || tag > UINT32_MAX || tag >> 3 == 0)
+	if (!read_short(wire, &tag) || tag >> 3 == 0)
 		return false;
 	field->number = (uint32_t)(tag >> 3);
 	field->type = (sp_wire_type)(tag & 7);
@@ -64,8 +76,7 @@ static bool read_value(sp_wire *wire, sp_wire_field *field)
 		field->value = fixed32;
 		return true;
 	case SP_WIRE_BYTES:
-		if (!sp_wire__varint(wire, &size) || size > SIZE_MAX ||
-		    !take(wire, (size_t)size, &at))
+		if (!read_short(wire, &size) || !take(wire, (size_t)size, &at))
 			return false;
 		field->bytes = (sp_bytes){(const char *)at, (size_t)size};
 		return true;
@@ -110,6 +121,59 @@ sp_wire_result sp_wire__next(sp_wire *wire, sp_wire_field *field)
 			return SP_WIRE_MALFORMED;
 	}
 	return SP_WIRE_END;
+}
+
+/* -------------------------------------------------------------- whole messages */
+
+static bool are_varints(sp_bytes packed)
+{
+	sp_wire wire = sp_wire__of(packed);
+	uint64_t value;
+
+	while (wire.at != wire.end)
+		if (!sp_wire__varint(&wire, &value))
+			return false;
+	return true;
+}
+
+static bool check_message(sp_bytes message, const sp_wire_schema *schema, size_t depth);
+
+static bool check_member(sp_bytes bytes, const sp_wire_member *member, size_t depth)
+{
+	switch (member->kind) {
+	case SP_WIRE_MEMBER_TEXT:
+		return sp_utf8_valid(bytes);
+	case SP_WIRE_MEMBER_VARINTS:
+		return are_varints(bytes);
+	case SP_WIRE_MEMBER_FIXED32S:
+		return bytes.size % sizeof(uint32_t) == 0;
+	case SP_WIRE_MEMBER_FIXED64S:
+		return bytes.size % sizeof(uint64_t) == 0;
+	case SP_WIRE_MEMBER_MESSAGE:
+		return depth != 0 && check_message(bytes, member->schema, depth - 1);
+	case SP_WIRE_MEMBER_OTHER:
+		break;
+	}
+	return true;
+}
+
+/* A known number with another type than its own is an unknown field. */
+static bool check_message(sp_bytes message, const sp_wire_schema *schema, size_t depth)
+{
+	sp_wire wire = sp_wire__of(message);
+	sp_wire_result result;
+	sp_wire_field field;
+
+	while ((result = sp_wire__next(&wire, &field)) == SP_WIRE_FIELD)
+		if (field.type == SP_WIRE_BYTES && field.number < schema->count &&
+		    !check_member(field.bytes, &schema->members[field.number], depth))
+			return false;
+	return result == SP_WIRE_END;
+}
+
+bool sp_wire__check(sp_bytes message, const sp_wire_schema *schema)
+{
+	return check_message(message, schema, SP_WIRE_MAX_MESSAGE_DEPTH);
 }
 
 size_t sp_wire__count_varints(sp_bytes packed)

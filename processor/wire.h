@@ -11,9 +11,9 @@
 /*
  * The wire format of protocol buffers: fields in, fields out.
  *
- * Reading copies nothing and trusts nothing.  Groups, which no message of ours
- * has, are skipped as the unknown fields they are, down to
- * SP_WIRE_MAX_GROUP_DEPTH levels.
+ * Reading copies nothing and trusts nothing: what protobuf's own parsers refuse
+ * is malformed.  Groups, which no message of ours has, are skipped as the
+ * unknown fields they are, down to SP_WIRE_MAX_GROUP_DEPTH levels.
  *
  * Writing goes into memory of the right size: the caller has added up the
  * sizes before.
@@ -22,7 +22,8 @@
  *
  * Threads: pure.
  */
-#define SP_WIRE_MAX_GROUP_DEPTH 64
+#define SP_WIRE_MAX_GROUP_DEPTH   64
+#define SP_WIRE_MAX_MESSAGE_DEPTH 32
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "numbers are moved between messages and memory as they lie");
@@ -65,6 +66,35 @@ bool sp_wire__varint(sp_wire *wire, uint64_t *value);
 
 /* How many varints the bytes hold if they are well formed: bytes that end one. */
 size_t sp_wire__count_varints(sp_bytes packed);
+
+/* ----------------------------------------------------------- whole messages */
+
+/* What a length-delimited field of a known number holds. */
+typedef enum sp_wire_member_kind {
+	SP_WIRE_MEMBER_OTHER, /* bytes, or a number that is never packed: anything */
+	SP_WIRE_MEMBER_TEXT,  /* a string of proto3: UTF-8 */
+	SP_WIRE_MEMBER_VARINTS,
+	SP_WIRE_MEMBER_FIXED32S,
+	SP_WIRE_MEMBER_FIXED64S,
+	SP_WIRE_MEMBER_MESSAGE,
+} sp_wire_member_kind;
+
+typedef struct sp_wire_member {
+	sp_wire_member_kind kind;
+	const struct sp_wire_schema *schema; /* of MESSAGE */
+} sp_wire_member;
+
+/* A type of message: its fields by their numbers. */
+typedef struct sp_wire_schema {
+	const sp_wire_member *members;
+	size_t count;
+} sp_wire_schema;
+
+/*
+ * Whether protobuf's parsers would take the message: all of it, with what is in
+ * the messages in it, down to SP_WIRE_MAX_MESSAGE_DEPTH of them.
+ */
+bool sp_wire__check(sp_bytes message, const sp_wire_schema *schema);
 
 /* ------------------------------------------------------------------ writing */
 

@@ -23,6 +23,15 @@ static const struct {
 	{SERVING_PROCESSOR_HALF, "half", 2},
 	{SERVING_PROCESSOR_UINT32, "uint32", 4},
 	{SERVING_PROCESSOR_UINT64, "uint64", 8},
+
+	/* No element of these comes here: serving_processor.h does not name them. */
+	{11, "qint8", 0},
+	{12, "quint8", 0},
+	{13, "qint32", 0},
+	{15, "qint16", 0},
+	{16, "quint16", 0},
+	{20, "resource", 0},
+	{21, "variant", 0},
 };
 
 const char *sp_host_dtype_name(int dtype)

@@ -10,7 +10,7 @@
 /* "float", "int64": as TensorFlow Serving's messages spell them; "unknown" else. */
 const char *sp_host_dtype_name(int dtype);
 
-/* Bytes of one element of a serving_processor_tensor; 0 for an unknown type. */
+/* Bytes of one element of a serving_processor_tensor; 0 for a type that none has. */
 size_t sp_host_dtype_size(int dtype);
 
 #endif

@@ -148,9 +148,10 @@ static sp_status check(const serving_processor_tensor *const *tensors, size_t co
 		const serving_processor_tensor *tensor = tensors[i];
 
 		if (!can_write(tensor->dtype))
-			return sp_error_set(err, SP_UNSUPPORTED,
-					    "Failed to write JSON value for tensor type: %s",
-					    sp_host_dtype_name(tensor->dtype));
+			return sp_error_set(err, SP_INVALID,
+					    "Tensor name: %s has a value that JSON cannot say: "
+					    "tensor type: %s",
+					    tensor->name, sp_host_dtype_name(tensor->dtype));
 		if (row && tensor->rank == 0)
 			return sp_error_set(err, SP_INVALID,
 					    "Tensor name: %s has no shape information",

@@ -1,5 +1,6 @@
 #include "api/host/json_tensor.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "api/host/base64.h"
@@ -16,12 +17,15 @@ typedef struct input {
 
 /* ----------------------------------------------------------------- errors */
 
+/* Bytes of a value that a message shows. */
+enum { EXCERPT = 48 };
+
 /* The beginning of the value at `start`, for a message. */
 static sp_bytes excerpt(const sp_json_reader *reader, const char *start)
 {
 	size_t rest = (size_t)(reader->end - start);
 
-	return (sp_bytes){start, rest < 48 ? rest : 48};
+	return (sp_bytes){start, rest < EXCERPT ? rest : EXCERPT};
 }
 
 /*
@@ -83,6 +87,18 @@ static sp_status read_number(input *in, sp_json_number *number)
 	return sp_json_number_read(in->reader, number, in->err);
 }
 
+/* A number that is written with digits must not become an infinity. */
+static sp_status check_range(input *in, const sp_json_number *number, double value)
+{
+	size_t size = (size_t)(in->reader->at - number->text);
+
+	if (!isinf(value) || number->infinite)
+		return SP_OK;
+	return sp_error_set(in->err, SP_INVALID, "JSON Value: %.*s is out of the range of type: %s",
+			    size < EXCERPT ? (int)size : EXCERPT, number->text,
+			    sp_host_dtype_name(in->elements->dtype));
+}
+
 static sp_status read_float(input *in)
 {
 	sp_json_number number;
@@ -92,11 +108,11 @@ static sp_status read_float(input *in)
 	if (in->elements->dtype == SERVING_PROCESSOR_FLOAT) {
 		SP_TRY(reserve(in, sizeof(float), &slot));
 		*(float *)slot = sp_json_number_to_f32(&number);
-	} else {
-		SP_TRY(reserve(in, sizeof(double), &slot));
-		*(double *)slot = sp_json_number_to_f64(&number);
+		return check_range(in, &number, (double)*(float *)slot);
 	}
-	return SP_OK;
+	SP_TRY(reserve(in, sizeof(double), &slot));
+	*(double *)slot = sp_json_number_to_f64(&number);
+	return check_range(in, &number, *(double *)slot);
 }
 
 static sp_status read_i64(input *in)

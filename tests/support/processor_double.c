@@ -13,12 +13,13 @@
  *	load_ms, run_ms    how long opening and each run take
  *	load_error         opening fails with this text
  *	run_code           runs fail with this serving_processor_code
+ *	y_dtype            of the output y, whose bytes are floats none the less
 	versions_file      what is told of versions is in this file
  *
  * Signatures: serving_default, y = x/2 + 2; echo, both inputs as they came.
  */
 typedef struct model {
-	int run_ms, run_code;
+	int run_ms, run_code, y_dtype;
 	char versions[4096]; /* a path; "": none */
 } model;
 
@@ -113,6 +114,7 @@ void *serving_processor_create(const char *config, serving_processor_error **err
 	m = calloc(1, sizeof(*m));
 	m->run_ms = number_of(config, "run_ms");
 	m->run_code = number_of(config, "run_code");
+	m->y_dtype = number_of(config, "y_dtype");
 	if (value_of(config, "versions_file") != NULL)
 		sscanf(value_of(config, "versions_file"), "\"%4095[^\"]\"", m->versions);
 	return m;
@@ -278,6 +280,8 @@ serving_processor_code serving_processor_run(void *m, const char *signature,
 	*result = echo(inputs, input_count);
 	if (strcmp(signature, "serving_default") == 0)
 		halve_plus_two(&(*result)->tensors[0]);
+	if (self->y_dtype != 0)
+		(*result)->tensors[0].dtype = self->y_dtype;
 	return SERVING_PROCESSOR_OK;
 }
 

@@ -188,6 +188,10 @@ static void bodies_that_do_not_fit_are_refused(void **state)
 	       "JSON Parse error: Invalid value"},
 	      {"POST", "/v1/models/half:predict", "{\"instances\":[\"x\",\"y\"]}", 400,
 	       "not of expected type: float"},
+	      {"POST", "/v1/models/half:predict", "{\"instances\":[1,-1e39]}", 400,
+	       "JSON Value: -1e39 is out of the range of type: float"},
+	      {"POST", "/v1/models/half:predict", "{\"inputs\":{\"x\":[[1e400]]}}", 400,
+	       "JSON Value: 1e400 is out of the range of type: float"},
 	      {"POST", "/v1/models/half:predict", "{\"signature_name\":100}", 400,
 	       "'signature_name' key must be a string value."},
 	      {"POST", "/v1/models/half:predict", "{\"instances\":[1],\"signature_name\":\"s\"}",
@@ -337,6 +341,33 @@ static void errors_of_the_processor_have_their_status(void **state)
 		assert_string_equal(reply.body, "{\"error\":\"as \\\"configured\\\"\"}");
 		assert_int_equal(strstr(reply.head, "Retry-After: 1") != NULL,
 				 cases[i].status == 503);
+		stop(&process);
+	}
+}
+
+/* complex64, qint8, resource, variant */
+static void outputs_that_json_cannot_say_are_bad_requests(void **state)
+{
+	static const struct {
+		int dtype;
+		const char *name;
+	} cases[] = {{8, "complex64"}, {11, "qint8"}, {20, "resource"}, {21, "variant"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		sp_host_process process;
+		sp_http_reply reply;
+		char config[64], want[128];
+
+		snprintf(config, sizeof(config), "{\"y_dtype\":%d}", cases[i].dtype);
+		snprintf(want, sizeof(want),
+			 "Tensor name: y has a value that JSON cannot say: tensor type: %s\"}",
+			 cases[i].name);
+		start(&process, config);
+		sp_http_call(process.port, "POST", "/v1/models/half:predict", "{\"instances\":[1]}",
+			     &reply);
+		assert_int_equal(reply.status, 400);
+		assert_non_null(strstr(reply.body, want));
 		stop(&process);
 	}
 }
@@ -795,6 +826,7 @@ int main(void)
 	};
 	const struct CMUnitTest on_many[] = {
 		cmocka_unit_test(errors_of_the_processor_have_their_status),
+		cmocka_unit_test(outputs_that_json_cannot_say_are_bad_requests),
 		cmocka_unit_test(probes_are_answered_while_the_model_loads),
 		cmocka_unit_test(a_signal_while_loading_ends_at_once),
 		cmocka_unit_test(a_model_that_cannot_be_opened_is_exit_status_1),

@@ -290,14 +290,54 @@ static void numbers_of_all_spellings_are_floats(void **state)
 		      "[7] 1 2 3 4 5.00299978 0.00700000022 0");
 	expect_tensor(parse_ok(f, "{\"instances\": [1435774380, 1435774380.0]}"),
 		      "[2] 1.43577434e+09 1.43577434e+09");
-	expect_tensor(parse_ok(f, "{\"instances\": [1.7976931348623157e308,"
-				  "-1.7976931348623157e308,2.2250738585072014e-308,-1e-300]}"),
-		      "[4] inf -inf 0 -0");
+	expect_tensor(parse_ok(f, "{\"instances\": [2.2250738585072014e-308,-1e-300,1e-45]}"),
+		      "[3] 0 -0 1.40129846e-45");
 	expect_tensor(parse_ok(f, "{\"instances\": [NaN, Infinity, -Infinity, Inf]}"),
 		      "[4] nan inf -inf inf");
 	set_dtype(f, SERVING_PROCESSOR_DOUBLE);
 	expect_tensor(parse_ok(f, "{\"instances\": [1,5.003,12345678901234567890]}"),
 		      "[3] 1 5.0030000000000001 1.2345678901234567e+19");
+}
+
+/* The largest finite numbers, and the least of those that would round to more (IEEE 754). */
+static void numbers_out_of_range_are_no_infinities(void **state)
+{
+	static const struct {
+		int dtype;
+		const char *name, *most, *value, *above;
+	} cases[] = {
+		{SERVING_PROCESSOR_FLOAT, "float", "3.4028235677973366e38", "3.40282347e+38",
+		 "340282356779733661637539395458142568448"},
+		{SERVING_PROCESSOR_FLOAT, "float", "3.4028235e38", "3.40282347e+38", "1e39"},
+		{SERVING_PROCESSOR_FLOAT, "float", "16777216e20", "1.67772163e+27", "1e400"},
+		{SERVING_PROCESSOR_DOUBLE, "double", "1.7976931348623158e308",
+		 "1.7976931348623157e+308", "1.7976931348623159e308"},
+		{SERVING_PROCESSOR_DOUBLE, "double", "1e39", "9.9999999999999994e+38", "1e400"},
+		{SERVING_PROCESSOR_DOUBLE, "double", "0e400", "0", "1E+99999999999999999999"},
+	};
+	static const char *const forms[] = {
+		"{\"instances\":[%s%s]}",         "{\"instances\":[[[0,%s%s]]]}",
+		"{\"instances\":[{\"x\":%s%s}]}", "{\"inputs\":%s%s}",
+		"{\"inputs\":{\"x\":[[%s%s]]}}",
+	};
+	fixture *f = *state;
+	char text[200], want[200];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		set_dtype(f, cases[i].dtype);
+		snprintf(text, sizeof(text), "{\"instances\":[%s]}", cases[i].most);
+		snprintf(want, sizeof(want), "[1] %s", cases[i].value);
+		expect_tensor(parse_ok(f, text), want);
+		for (size_t j = 0; j < 2 * sizeof(forms) / sizeof(forms[0]); j++) {
+			const char *sign = j % 2 == 0 ? "" : "-";
+
+			snprintf(text, sizeof(text), forms[j / 2], sign, cases[i].above);
+			snprintf(want, sizeof(want),
+				 "JSON Value: %s%s is out of the range of type: %s", sign,
+				 cases[i].above, cases[i].name);
+			expect_error(f, text, SP_INVALID, want);
+		}
+	}
 }
 
 static void integers_are_exact_and_checked(void **state)
@@ -557,6 +597,7 @@ int main(void)
 		TEST(inputs_whose_rows_disagree_are_refused),
 		TEST(objects_and_lists_do_not_mix),
 		TEST(numbers_of_all_spellings_are_floats),
+		TEST(numbers_out_of_range_are_no_infinities),
 		TEST(integers_are_exact_and_checked),
 		TEST(values_of_the_wrong_kind_are_refused),
 		TEST(base64_is_decoded_wherever_a_string_may_be),

@@ -1,6 +1,7 @@
 #include "tests/support/cmocka.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/host/json_response.h"
@@ -150,11 +151,50 @@ static void what_cannot_be_said_is_refused(void **state)
 
 	(void)state;
 	expect_error(t, 0, true, SP_INVALID, "empty tensor map");
-	expect_error(t, 1, true, SP_UNSUPPORTED, "tensor type: complex64");
-	expect_error(t + 1, 1, false, SP_UNSUPPORTED, "tensor type: unknown");
+	expect_error(t, 1, true, SP_INVALID,
+		     "Tensor name: c has a value that JSON cannot say: tensor type: complex64");
+	expect_error(t + 1, 1, false, SP_INVALID, "Tensor name: r has a value");
 	expect_error(t + 2, 1, true, SP_INVALID, "no shape information");
 	expect_error(t + 3, 2, true, SP_INVALID,
 		     "Tensor name: b has inconsistent batch size: 1 expecting: 2");
+}
+
+static void only_these_types_can_be_said(void **state)
+{
+	static const struct {
+		int dtype;
+		const char *name;
+	} refused[] = {
+		{SERVING_PROCESSOR_COMPLEX64, "complex64"},
+		{SERVING_PROCESSOR_COMPLEX128, "complex128"},
+		{11, "qint8"},
+		{12, "quint8"},
+		{13, "qint32"},
+		{15, "qint16"},
+		{16, "quint16"},
+		{20, "resource"},
+		{21, "variant"},
+		{0, "unknown"},
+		{99, "unknown"},
+	};
+	static const double data[4];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		serving_processor_tensor t[] = {
+			tensor("a", SERVING_PROCESSOR_HALF, DIMS(1), data, 1),
+			tensor("b", refused[i].dtype, DIMS(1), data, 1),
+		};
+		char want[100];
+
+		snprintf(want, sizeof(want),
+			 "Tensor name: b has a value that JSON cannot say: "
+			 "tensor type: %s",
+			 refused[i].name);
+		expect_error(t, 2, true, SP_INVALID, want);
+		expect_error(t, 2, false, SP_INVALID, want);
+		expect(t, 1, true, "{\"predictions\":[0.0]}");
+	}
 }
 
 static void a_full_buffer_is_seen_by_the_caller(void **state)
@@ -181,6 +221,7 @@ int main(void)
 		cmocka_unit_test(small_floats_are_written_as_floats),
 		cmocka_unit_test(empty_tensors_are_written),
 		cmocka_unit_test(what_cannot_be_said_is_refused),
+		cmocka_unit_test(only_these_types_can_be_said),
 		cmocka_unit_test(a_full_buffer_is_seen_by_the_caller),
 	};
 

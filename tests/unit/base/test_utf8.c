@@ -70,6 +70,26 @@ static void a_cut_sequence_is_none(void **state)
 	assert_true(sp_utf8_valid((sp_bytes){NULL, 0}));
 }
 
+/* Wherever in a text of whatever length it stands. */
+static void one_wrong_byte_is_seen(void **state)
+{
+	char text[40];
+
+	(void)state;
+	for (size_t size = 1; size < sizeof(text); size++) {
+		memset(text, 'a', sizeof(text));
+		text[size] = (char)0xff; /* behind the end */
+		assert_true(sp_utf8_valid((sp_bytes){text, size}));
+		for (size_t i = 0; i < size; i++) {
+			text[i] = (char)0x80;
+			assert_false(sp_utf8_valid((sp_bytes){text, size}));
+			text[i] = 'a';
+		}
+	}
+	assert_true(sp_utf8_valid((sp_bytes){"", 0}));
+	assert_true(sp_utf8_valid((sp_bytes){NULL, 0}));
+}
+
 static void what_could_hurt_a_terminal_is_replaced(void **state)
 {
 	char text[] = "\x01\t\r\n ~\x7f\xc2\x80\xc2\x9f\xc2\xa0\xed\xa0\x80\xf0\xa3\x8e";
@@ -88,6 +108,7 @@ int main(void)
 		cmocka_unit_test(exactly_the_characters_of_unicode_are_accepted),
 		cmocka_unit_test(encode_gives_the_published_examples),
 		cmocka_unit_test(a_cut_sequence_is_none),
+		cmocka_unit_test(one_wrong_byte_is_seen),
 		cmocka_unit_test(what_could_hurt_a_terminal_is_replaced),
 	};
 

@@ -592,6 +592,121 @@ static void bytes_that_are_no_message(void **state)
 	refuse_message(INPUT_X("\x0b", "\x06", "\x08\x01\x12\x02\x0a\x05"), SP_INVALID, input);
 }
 
+/* Both in a row; in the workspace. */
+static sp_bytes joined(sp_bytes first, sp_bytes second)
+{
+	char *bytes = sp_workspace_bytes(workspace, 1, first.size + second.size);
+
+	assert_non_null(bytes);
+	memcpy(bytes, first.data, first.size);
+	memcpy(bytes + first.size, second.data, second.size);
+	return (sp_bytes){bytes, first.size + second.size};
+}
+
+/* A length-delimited field 2 with both in a row. */
+static sp_bytes field_2(sp_bytes first, sp_bytes second)
+{
+	sp_bytes inside = joined(first, second);
+	char header[2] = {0x12, (char)inside.size};
+
+	assert_true(inside.size < 128);
+	return joined((sp_bytes){header, sizeof(header)}, inside);
+}
+
+/* What is right in a request that the tests below break where nobody reads. */
+#define NOTHING MESSAGE("")
+#define SCALAR  MESSAGE("\x08\x01\x1d\0\0\x80\x3f") /* dtype and float_val */
+#define KEY     MESSAGE("\x0a\x01x")
+
+/* A request with an array of which `rest` is a part. */
+static sp_bytes with_array(sp_bytes rest)
+{
+	return field_2(KEY, field_2(SCALAR, rest));
+}
+
+/* All of these are refused by the parsers of protobuf 3.21 (C++) and 7.36 (upb), too. */
+static void what_nobody_reads_is_checked(void **state)
+{
+	static const char request[] = "the request is not a PredictRequest message";
+	static const char array[] = "input 'x' is not an ArrayProto message";
+	static const sp_bytes in_array[] = {
+		/* varints of 11 bytes in int_val, int64_val, bool_val */
+		MESSAGE("\x2a\x0b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+		MESSAGE("\x3a\x0b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+		MESSAGE("\x42\x0b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+		MESSAGE("\x3a\x02\x01\x80"),             /* int64_val is cut off */
+		MESSAGE("\x22\x07xxxxxxx"),              /* no doubles */
+		MESSAGE("\xc8\x80\x80\x80\x80\x00\x01"), /* a tag of 6 bytes */
+		MESSAGE("\x4a\x80\x80\x80\x80\x80\x00"), /* a length of 6 bytes */
+		MESSAGE("\x4b\x4d"),                     /* a group that does not end */
+		MESSAGE("\x4b\x32\x05x\x4c"),            /* string_val longer than its group */
+		MESSAGE("\x0c"),                         /* the end of no group */
+		MESSAGE("\x4e"),                         /* wire type 6 */
+		MESSAGE("\x12\x03\x4a\x02x"),            /* an unknown field in the shape */
+	};
+	static const sp_bytes in_entry[] = {
+		MESSAGE("\x1a\x05x"), MESSAGE("\x00"), MESSAGE("\x1b"),
+		MESSAGE("\x0a\x01\xff"), /* a key that is no UTF-8 */
+	};
+	static const sp_bytes in_request[] = {
+		MESSAGE("\x0a\x01\xff"),                  /* signature_name is no UTF-8, */
+		MESSAGE("\x0a\x02\xc0\x80"),              /* overlong, */
+		MESSAGE("\x0a\x03\xed\xa0\x80\x0a\x01s"), /* a surrogate */
+		MESSAGE("\x1a\x02p\x80"),                 /* output_filter is no UTF-8 */
+		MESSAGE("\x28"),                          /* unknown fields, cut off */
+		MESSAGE("\x2d\x01\x02\x03"),              /* */
+		MESSAGE("\x2a\xff\xff\xff\xff\x7f"),      /* */
+		MESSAGE("\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(in_array) / sizeof(in_array[0]); i++)
+		refuse_message(with_array(in_array[i]), SP_INVALID, array);
+	for (size_t i = 0; i < sizeof(in_entry) / sizeof(in_entry[0]); i++)
+		refuse_message(field_2(in_entry[i], joined(KEY, field_2(SCALAR, NOTHING))),
+			       SP_INVALID, request);
+	for (size_t i = 0; i < sizeof(in_request) / sizeof(in_request[0]); i++)
+		refuse_message(joined(in_request[i], with_array(NOTHING)), SP_INVALID, request);
+}
+
+/* Parts that make a message only together, and an entry that a later one replaces. */
+static void every_part_of_a_value_is_a_message(void **state)
+{
+	static const char request[] = "the request is not a PredictRequest message";
+	sp_bytes half = field_2(KEY, field_2(MESSAGE("\x08"), NOTHING));
+
+	(void)state;
+	refuse_message(MESSAGE("\x12\x0d\x0a\x01x\x12\x01\x08\x12\x06\x01\x1d\0\0\x80\x3f"),
+		       SP_INVALID, request);
+	refuse_message(MESSAGE("\x12\x0f\x0a\x01x\x12\x08\x08\x01\x1d\0\0\x80\x3f\x4b\x12\x01\x4c"),
+		       SP_INVALID, request);
+	refuse_message(joined(half, with_array(NOTHING)), SP_INVALID, request);
+	decode_message(joined(with_array(NOTHING), with_array(NOTHING)));
+}
+
+/* Protobuf's parsers take these. */
+static void what_nobody_reads_may_be_anything_else(void **state)
+{
+	static const sp_bytes in_array[] = {
+		MESSAGE("\x3a\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"), /* bits above 64 */
+		MESSAGE("\x22\x08xxxxxxxx"),
+		MESSAGE("\x32\x02\xff\xfe"),         /* string_val is bytes */
+		MESSAGE("\x4a\x02\xff\xfe"),         /* and so is what is not known */
+		MESSAGE("\x0a\x02\xff\xfe"),         /* dtype, which is no message */
+		MESSAGE("\xcb\x04\xcc\x04"),         /* a group */
+		MESSAGE("\x90\x80\x80\x80\x00\x01"), /* a tag of 5 bytes */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(in_array) / sizeof(in_array[0]); i++) {
+		sp_tensor x = decode_message(with_array(in_array[i]));
+
+		assert_tensor(&x, SP_FLOAT, 0, NULL, (float[]){1}, 4);
+	}
+	decode_message(MESSAGE("\x0a\x02\xc3\xa9"));
+	decode_message(MESSAGE("\x0a\x01\0"));
+}
+
 static void every_shorter_message_is_answered(void **state)
 {
 	array_shape shape = DIMS(3);
@@ -701,6 +816,9 @@ int main(void)
 		CASE(types_that_requests_cannot_carry),
 		CASE(names_that_lead_nowhere),
 		CASE(bytes_that_are_no_message),
+		CASE(what_nobody_reads_is_checked),
+		CASE(every_part_of_a_value_is_a_message),
+		CASE(what_nobody_reads_may_be_anything_else),
 		CASE(every_shorter_message_is_answered),
 		CASE(a_request_past_the_limit_is_refused),
 		CASE(output_filter_keeps_order_and_spelling),

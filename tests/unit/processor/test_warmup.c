@@ -159,17 +159,23 @@ static void add_record(sp_buffer *file, sp_bytes record)
 	sp_buffer_append(file, &crc, sizeof(crc));
 }
 
-/* A PredictionLog whose one input is a string tensor [1]. */
-static void add_text_request(sp_buffer *file, const char *signature, const char *input)
+/* model_spec of a PredictRequest. */
+static void add_spec(sp_buffer *request, const char *signature)
 {
-	sp_buffer spec = sp_wire_begin(), dim = sp_wire_begin(), shape = sp_wire_begin();
-	sp_buffer tensor = sp_wire_begin(), entry = sp_wire_begin(), request = sp_wire_begin();
-	sp_buffer log = sp_wire_begin(), record = sp_wire_begin();
+	sp_buffer spec = sp_wire_begin();
 
 	sp_wire_text(&spec, 1, "model");
 	if (signature != NULL)
 		sp_wire_text(&spec, 3, signature);
-	sp_wire_message(&request, 1, &spec);
+	sp_wire_message(request, 1, &spec);
+}
+
+/* An input: a string tensor [1]. */
+static void add_input(sp_buffer *request, const char *input)
+{
+	sp_buffer dim = sp_wire_begin(), shape = sp_wire_begin();
+	sp_buffer tensor = sp_wire_begin(), entry = sp_wire_begin();
+
 	sp_wire_varint(&dim, 1, 1);
 	sp_wire_message(&shape, 2, &dim);
 	sp_wire_varint(&tensor, 1, SP_STRING);
@@ -177,10 +183,27 @@ static void add_text_request(sp_buffer *file, const char *signature, const char 
 	sp_wire_text(&tensor, 8, "warm");
 	sp_wire_text(&entry, 1, input);
 	sp_wire_message(&entry, 2, &tensor);
-	sp_wire_message(&request, 2, &entry);
+	sp_wire_message(request, 2, &entry);
+}
+
+/* The finished `request` in a PredictionLog. */
+static void add_request(sp_buffer *record, sp_buffer *request)
+{
+	sp_buffer log = sp_wire_begin();
+
+	sp_wire_message(&log, 1, request);
+	sp_wire_message(record, 6, &log);
+}
+
+/* A PredictionLog whose one input is a string tensor [1]. */
+static void add_text_request(sp_buffer *file, const char *signature, const char *input)
+{
+	sp_buffer request = sp_wire_begin(), record = sp_wire_begin();
+
+	add_spec(&request, signature);
+	add_input(&request, input);
 	sp_wire_text(&request, 3, "same_t");
-	sp_wire_message(&log, 1, &request);
-	sp_wire_message(&record, 6, &log);
+	add_request(&record, &request);
 	add_record(file, sp_wire_view(&record));
 	sp_buffer_fini(&record);
 }
@@ -259,6 +282,74 @@ static void records_of_other_requests_are_passed_over(void **state)
 	sp_buffer_fini(&file);
 }
 
+/* What one message says in several parts, as protobuf's parsers put them together. */
+static void parts_of_a_record_are_merged(void **state)
+{
+	sp_buffer file = sp_wire_begin(), record = sp_wire_begin();
+	sp_buffer first = sp_wire_begin(), second = sp_wire_begin();
+
+	(void)state;
+	add_spec(&first, "numbers");
+	add_input(&first, "t");
+	add_spec(&second, "texts");
+	add_input(&second, "t"); /* the last one counts, as the map it is */
+	add_request(&record, &first);
+	add_request(&record, &second);
+	add_record(&file, sp_wire_view(&record));
+	assert_ok(warm_recorded(&file, SIZE_MAX), &err);
+	for (size_t i = 0; i < SESSIONS; i++)
+		assert_used(i);
+	assert_int_equal(log_lines, 0);
+
+	/* A log is of one kind: a classify_log behind it takes its place. */
+	sp_wire_bytes(&record, 2, (sp_bytes){"", 0});
+	file.size = 0;
+	add_record(&file, sp_wire_view(&record));
+	assert_ok(warm_recorded(&file, SIZE_MAX), &err);
+	assert_int_equal(log_lines, 1);
+	sp_buffer_fini(&record);
+	sp_buffer_fini(&file);
+}
+
+/* Broken where nobody reads: what is unknown, the response, a tensor's other fields, a text. */
+static void a_record_is_checked_as_a_whole(void **state)
+{
+	static const struct {
+		uint32_t field; /* of a PredictRequest; 0: of the log */
+		sp_bytes bytes;
+	} cases[] = {
+		{0, {"\x12\x02\x0a\x05", 4}},                  /* response, cut off */
+		{1, {"\x0a\x01\xff", 3}},                      /* the model's name is no text */
+		{1, {"\x12\x01\x08", 3}},                      /* nor is version a number */
+		{2, {"\x0a\x01t\x12\x03\x52\x01\x80", 8}},     /* int64_val of an input, */
+		{2, {"\x0a\x01t\x12\x04\x72\x02\x0a\x01", 9}}, /* a resource handle, */
+		{2, {"\x0a\x01t\x12\x06\x7a\x04\x1a\x02\x2a\x01", 11}}, /* a tensor of a variant */
+		{3, {"\xc3", 1}},
+		{9, {NULL, 0}}, /* a group that does not end */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		sp_buffer file = sp_wire_begin(), record = sp_wire_begin();
+		sp_buffer request = sp_wire_begin();
+
+		if (cases[i].field == 9)
+			sp_buffer_append(&request, "\x4b", 1);
+		else if (cases[i].field != 0)
+			sp_wire_bytes(&request, cases[i].field, cases[i].bytes);
+		add_spec(&request, "texts");
+		add_input(&request, "t");
+		add_request(&record, &request);
+		if (cases[i].field == 0)
+			sp_wire_bytes(&record, 6, cases[i].bytes);
+		add_record(&file, sp_wire_view(&record));
+		assert_int_equal(warm_recorded(&file, SIZE_MAX), SP_INVALID);
+		assert_non_null(strstr(err.text, "it is not a PredictionLog message"));
+		sp_buffer_fini(&record);
+		sp_buffer_fini(&file);
+	}
+}
+
 static void as_many_records_as_tensorflow_serving_takes(void **state)
 {
 	sp_buffer file = sp_wire_begin();
@@ -332,6 +423,8 @@ int main(void)
 		CASE(recorded_requests_reach_every_session),
 		CASE(recorded_requests_name_their_signature),
 		CASE(records_of_other_requests_are_passed_over),
+		CASE(parts_of_a_record_are_merged),
+		CASE(a_record_is_checked_as_a_whole),
 		CASE(as_many_records_as_tensorflow_serving_takes),
 		CASE(a_damaged_file_is_refused),
 		CASE(damaged_messages_are_refused),
