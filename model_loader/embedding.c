@@ -4,23 +4,23 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/log.h"
 #include "model_loader/embedding_internal.h"
-#include "model_loader/part_name.h"
 #include "model_loader/ssd_record.h"
-
-enum { MANY_ROWS = 16 }; /* so many of each part do not route by chance */
 
 /* What is behind a part's name in the names of its tensors. */
 typedef struct suffixes {
 	const char *keys;
 	const char *values;
 	const char *freqs;
+	const char *versions;
+	const char *offsets;
 } suffixes;
 
-static const suffixes full_suffixes = {"-keys", "-values", "-freqs"};
+static const suffixes full_suffixes = {"-keys", "-values", "-freqs", "-versions",
+				       "-partition_offset"};
 static const suffixes delta_suffixes = {"-sparse_incr_keys", "-sparse_incr_values",
-					"-sparse_incr_freqs"};
+					"-sparse_incr_freqs", "-sparse_incr_versions",
+					"-incr_partition_offset"};
 
 /* NULL in *out when the bundle has no tensor <name><suffix>. */
 static sp_status find_entry(const sp_bundle_entry **out, const sp_bundle *bundle, const char *name,
@@ -72,19 +72,20 @@ static sp_status check_values(const sp_bundle *bundle, const sp_embedding_part *
 	return bad_tensor(bundle, values, want, err);
 }
 
-/* Rows that were on a slower tier may have none. */
-static sp_status check_freqs(const sp_bundle *bundle, const sp_embedding_part *part, sp_error *err)
+/* A number for each key, or for the first of them: rows that were on a slower tier may have none.
+ */
+static sp_status check_numbers(const sp_bundle *bundle, const sp_embedding_part *part,
+			       const sp_bundle_entry *numbers, sp_error *err)
 {
-	const sp_bundle_entry *freqs = part->freqs;
 	char want[64];
 
-	if (freqs == NULL ||
-	    (!freqs->sliced && freqs->dtype == SP_INT64 && freqs->shape.rank == 1 &&
-	     freqs->shape.dims[0] <= part->keys->shape.dims[0]))
+	if (numbers == NULL ||
+	    (!numbers->sliced && numbers->dtype == SP_INT64 && numbers->shape.rank == 1 &&
+	     numbers->shape.dims[0] <= part->keys->shape.dims[0]))
 		return SP_OK;
 	snprintf(want, sizeof(want), "at most %lld of DT_INT64",
 		 (long long)part->keys->shape.dims[0]);
-	return bad_tensor(bundle, freqs, want, err);
+	return bad_tensor(bundle, numbers, want, err);
 }
 
 /* Finds the tensors of the part called part->name. */
@@ -94,69 +95,58 @@ static sp_status find_part(sp_embedding_part *part, const sp_bundle *bundle, con
 	SP_TRY(find_entry(&part->keys, bundle, part->name, suffix->keys, arena, err));
 	SP_TRY(find_entry(&part->values, bundle, part->name, suffix->values, arena, err));
 	SP_TRY(find_entry(&part->freqs, bundle, part->name, suffix->freqs, arena, err));
+	SP_TRY(find_entry(&part->versions, bundle, part->name, suffix->versions, arena, err));
+	SP_TRY(find_entry(&part->offsets, bundle, part->name, suffix->offsets, arena, err));
 	if (part->keys == NULL || part->values == NULL)
 		return sp_error_set(err, SP_CORRUPT, "%s lacks '%s%s'", sp_bundle_prefix(bundle),
 				    part->name, part->keys == NULL ? suffix->keys : suffix->values);
 	SP_TRY(check_keys(bundle, part, spec, err));
 	SP_TRY(check_values(bundle, part, spec, err));
-	SP_TRY(check_freqs(bundle, part, err));
+	SP_TRY(check_numbers(bundle, part, part->freqs, err));
+	SP_TRY(check_numbers(bundle, part, part->versions, err));
 	part->row_count = (size_t)part->keys->shape.dims[0];
-	return SP_OK;
+	return part->offsets != NULL ? sp_bucket_offsets_check(bundle, part->offsets, err) : SP_OK;
 }
 
-static sp_status has_offsets(bool *out, const sp_embedding_rows *rows, sp_arena *arena,
-			     sp_error *err)
-{
-	*out = true;
-	for (size_t i = 0; i < rows->part_count && *out; i++) {
-		const sp_bundle_entry *offsets;
+/* The numbers of parts, ascending. */
+typedef struct numbers {
+	size_t *all;
+	size_t count;
+} numbers;
 
-		SP_TRY(find_entry(&offsets, rows->bundle, rows->parts[i].name, "-partition_offset",
-				  arena, err));
-		*out = offsets != NULL;
+/* Of a part whose keys alone are missing the rows are there: a bundle that has lost something. */
+static sp_status check_keys_are_there(const numbers *keys, const sp_bundle *bundle,
+				      const suffixes *suffix, const sp_part_name *name,
+				      sp_arena *arena, sp_error *err)
+{
+	numbers values;
+	size_t i = 0;
+
+	SP_TRY(sp_part_name_numbers(&values.all, &values.count, name, bundle, suffix->values, arena,
+				    err));
+	for (size_t v = 0; v < values.count; v++) {
+		while (i < keys->count && keys->all[i] < values.all[v])
+			i++; /* one without values is found out later, and named */
+		if (i == keys->count || keys->all[i] != values.all[v])
+			return sp_error_set(err, SP_CORRUPT, "%s lacks '%.*s/part_%zu%.*s%s'",
+					    sp_bundle_prefix(bundle), (int)name->head.size,
+					    name->head.data, values.all[v], (int)name->tail.size,
+					    name->tail.data, suffix->keys);
 	}
 	return SP_OK;
 }
 
-static bool has_many_rows(const sp_embedding_rows *rows)
+/* A delta lacks the parts of which nothing was changed, a full checkpoint none. */
+static sp_status number_parts(numbers *out, const sp_bundle *bundle, const suffixes *suffix,
+			      const sp_part_name *name, sp_arena *arena, sp_error *err)
 {
-	for (size_t i = 0; i < rows->part_count; i++)
-		if (rows->parts[i].row_count < MANY_ROWS)
-			return false;
-	return true;
-}
+	size_t count;
 
-/*
- * Whether all parts may become one table.  A few rows may obey the routing by
- * chance.  Where the graph has as many parts as the checkpoint, keeping them apart
- * is always right; so there, merging also wants rows enough and the bucket offsets,
- * which writers of numbers of their own mostly do not leave.
- */
-static sp_status is_whole(bool *out, const sp_embedding *embedding, const sp_embedding_spec *spec,
-			  sp_arena *arena, sp_error *err)
-{
-	const sp_embedding_rows *full = &embedding->full;
-
-	*out = full->routed && embedding->delta.routed;
-	if (!*out || full->part_count <= 1 || full->part_count != (size_t)spec->partition_num)
-		return SP_OK;
-	*out = has_many_rows(full);
-	return *out ? has_offsets(out, full, arena, err) : SP_OK;
-}
-
-/* Of a part whose keys alone are missing the rows are there: a bundle that has lost something. */
-static sp_status count_parts(size_t *count, const sp_bundle *bundle, const suffixes *suffix,
-			     const sp_part_name *name, sp_error *err)
-{
-	size_t values;
-
-	SP_TRY(sp_part_name_count(count, name, bundle, suffix->keys, err));
-	SP_TRY(sp_part_name_count(&values, name, bundle, suffix->values, err));
-	if (values <= *count)
-		return SP_OK; /* one without values is found out later, and named */
-	return sp_error_set(err, SP_CORRUPT, "%s lacks '%.*s/part_%zu%.*s%s'",
-			    sp_bundle_prefix(bundle), (int)name->head.size, name->head.data, *count,
-			    (int)name->tail.size, name->tail.data, suffix->keys);
+	if (suffix == &full_suffixes)
+		SP_TRY(sp_part_name_count(&count, name, bundle, suffix->keys, err));
+	SP_TRY(sp_part_name_numbers(&out->all, &out->count, name, bundle, suffix->keys, arena,
+				    err));
+	return check_keys_are_there(out, bundle, suffix, name, arena, err);
 }
 
 /* Names the parts there are, in DeepRec's order: numbered ones, else the name without a part. */
@@ -167,17 +157,22 @@ static sp_status name_parts(sp_embedding_part **out, size_t *count, const sp_bun
 	const sp_bundle_entry *unnumbered = NULL;
 	const char *base = sp_part_name_base(name, arena);
 	sp_embedding_part *parts;
+	numbers there;
 
 	if (base == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a part");
-	SP_TRY(count_parts(count, bundle, suffix, name, err));
+	SP_TRY(number_parts(&there, bundle, suffix, name, arena, err));
+	*count = there.count;
 	if (*count == 0) {
 		SP_TRY(find_entry(&unnumbered, bundle, base, suffix->keys, arena, err));
 		*count = unnumbered != NULL;
 	}
 	parts = *out = sp_arena_zeros(arena, *count, sizeof(*parts));
 	for (size_t i = 0; parts != NULL && i < *count; i++) {
-		parts[i].name = unnumbered != NULL ? base : sp_part_name_join(name, i, arena);
+		parts[i].number = unnumbered != NULL ? 0 : there.all[i];
+		parts[i].name = unnumbered != NULL
+					? base
+					: sp_part_name_join(name, parts[i].number, arena);
 		if (parts[i].name == NULL)
 			parts = NULL;
 	}
@@ -201,113 +196,21 @@ static sp_status find_ssd(sp_embedding_part *part, const sp_bundle *bundle, sp_a
 	return SP_OK;
 }
 
-/* Whether all rows lie where they would if there were so many parts. */
-static sp_status are_routed(bool *out, const sp_embedding_rows *rows, size_t parts, sp_error *err)
-{
-	*out = true;
-	for (size_t i = 0; i < rows->part_count && *out; i++)
-		SP_TRY(sp_embedding__check_routing(out, rows, i, parts, err));
-	return SP_OK;
-}
-
 static sp_status find_rows(sp_embedding_rows *rows, const sp_bundle *bundle, const suffixes *suffix,
 			   const sp_part_name *name, const sp_embedding_spec *spec, sp_arena *arena,
 			   sp_error *err)
 {
-	bool is_full = suffix == &full_suffixes;
-	sp_routing known = is_full ? spec->routing : SP_ROUTING_UNKNOWN;
 	sp_embedding_part *parts = NULL;
 
-	*rows = (sp_embedding_rows){.bundle = bundle, .routed = true};
+	*rows = (sp_embedding_rows){.bundle = bundle, .dealt = 1};
 	if (bundle == NULL)
 		return SP_OK;
 	SP_TRY(name_parts(&parts, &rows->part_count, bundle, suffix, name, arena, err));
 	rows->parts = parts;
 	for (size_t i = 0; i < rows->part_count; i++)
 		SP_TRY(find_part(&parts[i], bundle, suffix, spec, arena, err));
-	for (size_t i = 0; is_full && i < rows->part_count; i++)
+	for (size_t i = 0; suffix == &full_suffixes && i < rows->part_count; i++)
 		SP_TRY(find_ssd(&parts[i], bundle, arena, err));
-	if (known != SP_ROUTING_UNKNOWN) {
-		rows->routed = known == SP_ROUTED;
-		return SP_OK;
-	}
-	return rows->part_count > 1 ? are_routed(&rows->routed, rows, rows->part_count, err)
-				    : SP_OK;
-}
-
-/* Without a number in its name the one part has all rows. */
-static bool is_unnumbered(const sp_embedding *embedding)
-{
-	const sp_embedding_rows *full = &embedding->full;
-
-	return full->part_count == 1 && strcmp(full->parts[0].name, embedding->base) == 0;
-}
-
-static bool has_fewer_parts(const sp_embedding *embedding, const sp_part_name *name,
-			    const sp_embedding_spec *spec)
-{
-	return name->numbered && !is_unnumbered(embedding) &&
-	       embedding->full.part_count < (size_t)spec->partition_num;
-}
-
-/* Whether the rows may be all that a checkpoint of so many parts has: they are in one of them. */
-static bool may_be_all(const sp_embedding_rows *rows)
-{
-	size_t filled = 0;
-
-	for (size_t i = 0; i < rows->part_count; i++)
-		filled += rows->parts[i].row_count != 0;
-	return rows->routed && filled <= 1;
-}
-
-/*
- * Where all rows lie as if the checkpoint had the graph's parts, of which it has
- * only the first, the others are lost: what else could have left them out?
- * Of few rows that may be chance.  And rows of one part alone may be all there
- * are, of a trainer with fewer parts and, say, even keys only: these are served,
- * and the handle of the first part that is not there says so.
- */
-static sp_status check_none_is_lost(const sp_embedding *embedding, const sp_part_name *name,
-				    const sp_embedding_spec *spec, sp_error *err)
-{
-	const sp_embedding_rows *rows = &embedding->full;
-	bool complete = may_be_all(rows), routed;
-	long long wanted = spec->partition_num;
-	size_t row_count = 0;
-
-	for (size_t i = 0; i < rows->part_count; i++)
-		row_count += rows->parts[i].row_count;
-	if (!has_fewer_parts(embedding, name, spec) || spec->routing != SP_ROUTING_UNKNOWN ||
-	    row_count < MANY_ROWS || (complete && name->number != rows->part_count))
-		return SP_OK;
-	SP_TRY(are_routed(&routed, rows, (size_t)wanted, err));
-	if (!routed)
-		return SP_OK;
-	if (!complete)
-		return sp_error_set(err, SP_CORRUPT,
-				    "%s lacks parts %zu to %lld of embedding '%s': its rows lie as "
-				    "those of %lld parts do",
-				    sp_bundle_prefix(rows->bundle), rows->part_count, wanted - 1,
-				    spec->name, wanted);
-	sp_log(SP_LOG_WARNING,
-	       "%s has rows of embedding '%s' in one part alone, which could also be one of %lld "
-	       "parts: were there so many, the others are lost",
-	       sp_bundle_prefix(rows->bundle), embedding->base, wanted);
-	return SP_OK;
-}
-
-static sp_status check_parts_apart(const sp_embedding_rows *rows, const sp_part_name *name,
-				   const sp_embedding_spec *spec, sp_error *err)
-{
-	if (rows->part_count == 0)
-		return SP_OK;
-	if (!name->numbered || spec->partition_num != (int64_t)rows->part_count ||
-	    spec->partition_id != (int64_t)name->number || name->number >= rows->part_count)
-		return sp_error_set(err, SP_UNSUPPORTED,
-				    "%s: embedding '%s' has %zu parts whose keys do not follow "
-				    "key %% 1000 %% parts, so they cannot serve part %lld of %lld",
-				    sp_bundle_prefix(rows->bundle), spec->name, rows->part_count,
-				    (long long)spec->partition_id, (long long)spec->partition_num);
 	return SP_OK;
 }
 
@@ -327,6 +230,17 @@ static sp_status check_spec(const sp_embedding_spec *spec, sp_error *err)
 	return SP_OK;
 }
 
+sp_status sp_embedding_find_delta(sp_embedding *out, const sp_embedding *full,
+				  const sp_embedding_spec *spec, const sp_bundle *delta,
+				  sp_arena *arena, sp_error *err)
+{
+	sp_part_name name = sp_part_name_split(spec->name);
+
+	*out = *full;
+	SP_TRY(find_rows(&out->delta, delta, &delta_suffixes, &name, spec, arena, err));
+	return sp_embedding__place_delta(out, spec, err);
+}
+
 sp_status sp_embedding_find(sp_embedding *out, const sp_embedding_spec *spec, const sp_bundle *full,
 			    const sp_bundle *delta, sp_arena *arena, sp_error *err)
 {
@@ -337,33 +251,9 @@ sp_status sp_embedding_find(sp_embedding *out, const sp_embedding_spec *spec, co
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for '%s'", spec->name);
 	SP_TRY(check_spec(spec, err));
 	SP_TRY(find_rows(&out->full, full, &full_suffixes, &name, spec, arena, err));
-	SP_TRY(find_rows(&out->delta, delta, &delta_suffixes, &name, spec, arena, err));
 	if (out->full.part_count == 0)
 		return sp_error_set(err, SP_NOT_FOUND, "%s has no embedding '%s': no '%s-keys'",
 				    sp_bundle_prefix(full), spec->name, out->base);
-	SP_TRY(check_none_is_lost(out, &name, spec, err));
-	SP_TRY(is_whole(&out->whole, out, spec, arena, err));
-	if (!out->whole) {
-		SP_TRY(check_parts_apart(&out->full, &name, spec, err));
-		SP_TRY(check_parts_apart(&out->delta, &name, spec, err));
-	}
-	return SP_OK;
-}
-
-sp_status sp_embedding_find_delta(sp_embedding *out, const sp_embedding *full,
-				  const sp_embedding_spec *spec, const sp_bundle *delta,
-				  sp_arena *arena, sp_error *err)
-{
-	sp_part_name name = sp_part_name_split(spec->name);
-
-	*out = *full;
-	SP_TRY(find_rows(&out->delta, delta, &delta_suffixes, &name, spec, arena, err));
-	SP_TRY(is_whole(&out->whole, out, spec, arena, err));
-	if (out->whole != full->whole)
-		return sp_error_set(err, SP_CORRUPT,
-				    "%s: the rows of embedding '%s' do not lie in the parts that "
-				    "those of %s do",
-				    sp_bundle_prefix(delta), spec->name,
-				    sp_bundle_prefix(full->full.bundle));
-	return out->whole ? SP_OK : check_parts_apart(&out->delta, &name, spec, err);
+	SP_TRY(sp_embedding__place_full(out, &name, spec, err));
+	return sp_embedding_find_delta(out, out, spec, delta, arena, err);
 }

@@ -32,18 +32,21 @@
  * NAME-freqs and both of the keys that a filter has refused
  * (model_loader/embedding_column.h).
  *
- * The other tensors (bucket offsets) have no bearing on an answer, and may be missing.  Where
- * NAME-keys or NAME-values is missing in a full checkpoint DeepRec serves an empty variable, so
- * that every answer is a default; we refuse to load it.
+ * Bucket offsets have no bearing on an answer, and may be missing; where they are there
+ * they must be right (model_loader/bucket_offsets.h).  Where NAME-keys or NAME-values
+ * is missing in a full checkpoint DeepRec serves an empty variable, so that every
+ * answer is a default; we refuse to load it.
  *
  * A partitioned one is P variables, NAME/part_0 ... NAME/part_<P-1>, P being
- * the trainer's choice and not always the serving graph's.  DeepRec routes a
- * key to part key % 1000 % P and stores it unchanged; where all rows obey that,
- * all parts are one set of rows, and a graph of any number of parts finds
- * every key in it.  Older graphs divide keys by P instead, so that parts hold
- * numbers of their own: those are never merged, and need as many parts in the
+ * the trainer's choice and not always the serving graph's, nor that of the next
+ * delta.  DeepRec routes a key to part key % 1000 % P and stores it unchanged; where
+ * all rows obey that, all parts are one set of rows, and a graph of any number of
+ * parts finds every key in it.  Older graphs divide keys by P instead, so that parts
+ * hold numbers of their own: those are never merged, and need as many parts in the
  * graph as in the checkpoint.  Where it has as many, parts are merged only when each
- * has rows enough to tell.  Where the checkpoint has fewer parts than the graph, and
+ * has rows enough to tell; but a delta with other parts is dealt to them by its
+ * keys, if all rows obey.  Of a delta parts may be missing that nothing was changed
+ * of.  Where the full checkpoint has fewer parts than the graph, and
  * all of its rows lie as in the graph's parts, the others are lost: SP_CORRUPT.  Where
  * one part alone has rows, nobody can tell, and a log line says so.
  *
@@ -81,9 +84,12 @@ typedef struct sp_embedding_spec {
 /* A part's tensors in a bundle; their names and shapes are the bundle's. */
 typedef struct sp_embedding_part {
 	const char *name;
+	size_t number; /* 0 of one without a number */
 	const sp_bundle_entry *keys;
 	const sp_bundle_entry *values;
-	const sp_bundle_entry *freqs; /* NULL: unknown */
+	const sp_bundle_entry *freqs;    /* NULL: unknown, as are versions */
+	const sp_bundle_entry *versions; /* these are not read unless somebody asks */
+	const sp_bundle_entry *offsets;  /* model_loader/bucket_offsets.h; NULL: none */
 	const char *ssd_record; /* rows beside the bundle, model_loader/ssd_record.h; NULL: none */
 	size_t ssd_count;       /* of these, as their index says */
 	size_t row_count;       /* in the bundle */
@@ -92,9 +98,11 @@ typedef struct sp_embedding_part {
 /* Where a variable's rows are. */
 typedef struct sp_embedding_rows {
 	const sp_bundle *bundle;
-	const sp_embedding_part *parts; /* in order of their numbers */
-	size_t part_count;              /* 0: the bundle has nothing of it */
-	bool routed;                    /* every row lies in part key % 1000 % part_count */
+	const sp_embedding_part
+		*parts;    /* in order of their numbers; of a delta some may be missing */
+	size_t part_count; /* 0: the bundle has nothing of it */
+	size_t dealt; /* every row lies in part key % 1000 % dealt; 0: so for no number of parts */
+	bool by_key;  /* keys tell which handle reads a row; else the number of its part does */
 } sp_embedding_rows;
 
 typedef struct sp_embedding {
@@ -122,8 +130,8 @@ SP_MUST_CHECK sp_status sp_embedding_find(sp_embedding *out, const sp_embedding_
 /*
  * The same for a delta that comes later on the full checkpoint in which `full`
  * was found without one; *out refers to what `full` refers to.  Nothing of the
- * full checkpoint is read again.  SP_CORRUPT when the delta's rows do not lie in
- * the parts that the full checkpoint's do: then they do not belong together.
+ * full checkpoint is read again.  SP_UNSUPPORTED when nothing tells which of the
+ * delta's rows a handle reads: keys of one of the two are not dealt by key % 1000.
  */
 SP_MUST_CHECK sp_status sp_embedding_find_delta(sp_embedding *out, const sp_embedding *full,
 						const sp_embedding_spec *spec,

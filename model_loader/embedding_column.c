@@ -215,6 +215,7 @@ static sp_status load(sp_key_column **out, sp_table_column which, const sp_embed
 		      const sp_load_policy *policy, const sp_table *table, sp_error *err)
 {
 	static const sp_load_policy as_deeprec = {.threads = 1};
+	const sp_embedding_rows *rows = table != NULL ? &embedding->delta : &embedding->full;
 	reading *r = sp_alloc_zero(1, sizeof(*r));
 	sp_status status;
 
@@ -225,14 +226,13 @@ static sp_status load(sp_key_column **out, sp_table_column which, const sp_embed
 	r->spec = spec;
 	r->policy = policy != NULL ? policy : &as_deeprec;
 	r->table = table;
-	r->rows = sp_embedding__own_rows(embedding, spec, only_own_part,
-					 table != NULL ? &embedding->delta : &embedding->full);
+	r->rows = sp_embedding__own_rows(embedding, spec, only_own_part, rows);
 	r->floor = r->unknown = absent_numbers[which];
 	if (which == SP_TABLE_FREQUENCIES) {
 		r->floor = spec->filter_freq;
 		r->unknown = spec->filter_freq > 1 ? spec->filter_freq : 1;
 	}
-	r->selection = sp_embedding__choose_rows(embedding, spec, only_own_part, r->policy);
+	r->selection = sp_embedding__choose_rows(embedding, spec, only_own_part, rows, r->policy);
 	status = create(out, r, err);
 	sp_free(r);
 	return status;

@@ -31,33 +31,13 @@ static bool may_have_freqs(const sp_embedding_rows *rows)
 	return rows->part_count == 0;
 }
 
-/*
- * Parts that stay apart are sliced by the keys that they hold, whatever these
- * mean: each row is in one slice, and that is all that a sum of answers needs.
- */
-sp_row_selection sp_embedding__choose_rows(const sp_embedding *embedding,
-					   const sp_embedding_spec *spec, bool only_own_part,
-					   const sp_load_policy *policy)
-{
-	sp_row_selection s = {.part_count = 1, .slice_count = 1, .filter = spec->filter};
-
-	if (embedding->whole && only_own_part) {
-		s.part = spec->partition_id;
-		s.part_count = spec->partition_num;
-	}
-	if (sp_load_policy_shards(policy, embedding->base)) {
-		s.slice = policy->slice;
-		s.slice_count = policy->slice_count;
-	}
-	return s;
-}
-
 static void choose_rows(load *l)
 {
 	const sp_embedding_spec *spec = l->spec;
 	sp_row_selection *s = &l->selection;
 
-	*s = sp_embedding__choose_rows(l->embedding, spec, l->own_part, l->policy);
+	*s = sp_embedding__choose_rows(l->embedding, spec, l->own_part, &l->embedding->full,
+				       l->policy);
 	s->frequency_floor = spec->filter_freq > 1 ? spec->filter_freq : 1;
 	s->frequency_threshold = sp_name_rules_find(&l->policy->frequency_thresholds,
 						    l->embedding->base, 0);
@@ -112,21 +92,6 @@ static sp_status put_checked(void *context, const sp_row_piece *piece, uint32_t 
 {
 	return sp_rows_builder_put_checked(context, piece->keys, piece->rows, piece->count, crc,
 					   err);
-}
-
-sp_embedding_rows sp_embedding__own_rows(const sp_embedding *embedding,
-					 const sp_embedding_spec *spec, bool only_own_part,
-					 const sp_embedding_rows *rows)
-{
-	sp_embedding_rows own = *rows;
-	bool apart = !embedding->whole ||
-		     (only_own_part && (int64_t)rows->part_count == spec->partition_num);
-
-	if (apart && rows->part_count != 0) {
-		own.parts += spec->partition_id;
-		own.part_count = 1;
-	}
-	return own;
 }
 
 static sp_embedding_rows own_rows(const load *l, const sp_embedding_rows *rows)
@@ -244,7 +209,7 @@ static sp_status find_full_rows(sp_rows **out, const load *l, const char *name, 
 		return SP_OK;
 	SP_TRY(make_rows(out, l, &l->embedding->full, NULL, err));
 	if (image != NULL)
-		sp_embedding_image_note(image, name, l->embedding->full.routed, *out);
+		sp_embedding_image_note(image, name, l->embedding->full.dealt != 0, *out);
 	return SP_OK;
 }
 
@@ -327,19 +292,28 @@ static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 	return status;
 }
 
-/*
- * The rows of the delta lie over those of the full checkpoint.  Without
- * frequencies in it none is left out: older rows of the same keys would answer.
- */
+/* Without frequencies in a delta none of its rows is left out: older ones would answer. */
+static void choose_delta(load *l)
+{
+	sp_row_selection s = sp_embedding__choose_rows(l->embedding, l->spec, l->own_part,
+						       &l->embedding->delta, l->policy);
+
+	s.frequency_floor = l->selection.frequency_floor;
+	s.frequency_threshold = may_have_freqs(&l->embedding->delta)
+					? l->selection.frequency_threshold
+					: 0;
+	l->selection = s;
+}
+
+/* The rows of the delta lie over those of the full checkpoint. */
 static sp_status lay_delta(sp_table **out, const load *l, const sp_table *full, sp_error *err)
 {
 	load delta = *l;
 	sp_rows *rows = NULL;
 	sp_status status;
 
-	if (!may_have_freqs(&l->embedding->delta))
-		delta.selection.frequency_threshold = 0;
-	if (l->embedding->delta.part_count != 0)
+	choose_delta(&delta);
+	if (own_rows(l, &l->embedding->delta).part_count != 0)
 		SP_TRY(make_rows(&rows, &delta, &l->embedding->delta, full, err));
 	status = sp_table_with_overlay(out, full, rows, err);
 	sp_rows_release(rows);

@@ -30,8 +30,9 @@ enum {
 /* One part; freqs.count may be 0 or less than there are rows. */
 typedef struct source {
 	sp_bundle_span keys, values, freqs;
-	sp_ssd_record *ssd; /* NULL: none */
-	size_t first_piece; /* its number among those of all sources */
+	sp_ssd_record *ssd;         /* NULL: none */
+	sp_bucket_offsets *offsets; /* NULL: none */
+	size_t first_piece;         /* its number among those of all sources */
 } source;
 
 /* The checksums of one piece, and then of a source. */
@@ -43,6 +44,7 @@ typedef struct reading {
 	const sp_row_selection *selection;
 	const sp_row_sink *sink;
 	bool with_freqs;
+	bool keys_checked; /* in their buckets: the first pass over them does that */
 	size_t dim;
 	size_t piece_rows;
 	source *sources;
@@ -69,29 +71,40 @@ static sp_status room_init(room *r, size_t rows, size_t bytes, sp_error *err)
 	return SP_OK;
 }
 
-static bool all_route_to(const int64_t *keys, size_t count, size_t part, size_t parts)
+/* `bucket` negative: the remainder of a negative key, which no writer deals to a part. */
+static void keep_those_of(sp_embedding__deals *deals, int64_t bucket, size_t number)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!sp_embedding__routes_to(keys[i], (int64_t)part, (int64_t)parts))
-			return false;
-	return true;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < deals->count && bucket >= 0; i++)
+		if ((size_t)bucket % deals->parts[i] == number)
+			deals->parts[kept++] = deals->parts[i];
+	deals->count = kept;
 }
 
-sp_status sp_embedding__check_routing(bool *routed, const sp_embedding_rows *rows, size_t part,
-				      size_t parts, sp_error *err)
+sp_status sp_embedding__rule_out(sp_embedding__deals *deals, const sp_embedding_rows *rows,
+				 size_t i, sp_error *err)
 {
+	const sp_embedding_part *part = &rows->parts[i];
+	bool seen[SP_BUCKETS] = {false};
 	int64_t keys[KEYS_PIECE / 16];
 	sp_bundle_span span;
 	uint32_t crc = 0;
 
-	*routed = true;
-	SP_TRY(sp_bundle_span_open(&span, rows->bundle, rows->parts[part].keys->name, err));
+	SP_TRY(sp_bundle_span_open(&span, rows->bundle, part->keys->name, err));
 	for (size_t first = 0, count; first < span.count; first += count) {
 		count = span.count - first < KEYS_PIECE / 16 ? span.count - first : KEYS_PIECE / 16;
 		SP_TRY(sp_bundle_span_read_keys(&span, first, count, keys, &crc, err));
-		*routed = all_route_to(keys, count, part, parts);
-		if (!*routed)
-			return SP_OK; /* the rest is looked at when it is loaded */
+		for (size_t k = 0; k < count; k++) {
+			int64_t bucket = keys[k] % SP_BUCKETS;
+
+			if (bucket >= 0 && seen[bucket])
+				continue;
+			keep_those_of(deals, bucket, part->number);
+			if (deals->count == 0)
+				return SP_OK; /* the rest is looked at when it is loaded */
+			seen[bucket] = true;
+		}
 	}
 	return sp_bundle_span_check(&span, crc, err);
 }
@@ -131,12 +144,30 @@ static void select_keys(const reading *job, room *r, const sp_row_piece *piece)
 			r->keys[i] = -1;
 }
 
+static sp_status check_buckets(const source *from, size_t first, const sp_row_piece *piece,
+			       sp_error *err)
+{
+	const sp_bundle_entry *entry = from->keys.entry;
+
+	for (size_t i = 0; i < piece->count; i++)
+		if (!sp_bucket_offsets_allow(from->offsets, piece->keys[i], first + i))
+			return sp_error_set(
+				err, SP_CORRUPT,
+				"%s: '%.*s' has key %lld in row %zu, outside its bucket "
+				"by the partition offsets",
+				sp_bundle_prefix(from->keys.bundle), (int)entry->name.size,
+				entry->name.data, (long long)piece->keys[i], first + i);
+	return SP_OK;
+}
+
 /* The piece's keys and frequencies; its rows are still missing. */
 static sp_status read_keys(const reading *job, const source *from, size_t first, room *r,
 			   sp_row_piece *piece, sums *s, sp_error *err)
 {
 	SP_TRY(sp_bundle_span_read_keys(&from->keys, first, piece->count, r->keys, &s->keys, err));
 	piece->keys = r->keys;
+	if (from->offsets != NULL && !job->keys_checked)
+		SP_TRY(check_buckets(from, first, piece, err));
 	if (job->with_freqs)
 		SP_TRY(read_freqs(job, from, first, r, piece, &s->freqs, err));
 	select_keys(job, r, piece);
@@ -440,6 +471,18 @@ static sp_status open_ssd(source *from, const reading *job, const sp_bundle *bun
 	return part->ssd_record != NULL ? sp_ssd_record_open(&from->ssd, &options, err) : SP_OK;
 }
 
+static sp_status read_offsets(source *from, const sp_bundle *bundle, const sp_embedding_part *part,
+			      sp_error *err)
+{
+	if (part->offsets == NULL)
+		return SP_OK;
+	from->offsets = sp_alloc(sizeof(*from->offsets));
+	if (from->offsets == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the buckets of '%s'",
+				    part->name);
+	return sp_bucket_offsets_read(from->offsets, bundle, part->offsets, from->keys.count, err);
+}
+
 static sp_status open_source(reading *job, const sp_bundle *bundle, const sp_embedding_part *part,
 			     sp_error *err)
 {
@@ -451,6 +494,7 @@ static sp_status open_source(reading *job, const sp_bundle *bundle, const sp_emb
 	SP_TRY(sp_bundle_span_open(&from->values, bundle, part->values->name, err));
 	if (part->freqs != NULL)
 		SP_TRY(sp_bundle_span_open(&from->freqs, bundle, part->freqs->name, err));
+	SP_TRY(read_offsets(from, bundle, part, err));
 	job->piece_count += from->keys.count / job->piece_rows +
 			    (from->keys.count % job->piece_rows != 0);
 	return SP_OK;
@@ -488,12 +532,16 @@ sp_status sp_embedding_read(const sp_embedding_rows *rows, size_t dim,
 	if (job.piece_rows > PIECE_ROWS)
 		job.piece_rows = PIECE_ROWS;
 	status = open_sources(&job, rows, err);
-	if (status == SP_OK && sink->add_keys != NULL)
+	if (status == SP_OK && sink->add_keys != NULL) {
 		status = add_keys(&job, threads, err);
+		job.keys_checked = true;
+	}
 	if (status == SP_OK)
 		status = put_rows(&job, threads, err);
-	for (size_t i = 0; i < job.source_count; i++)
+	for (size_t i = 0; i < job.source_count; i++) {
 		sp_ssd_record_close(job.sources[i].ssd);
+		sp_free(job.sources[i].offsets);
+	}
 	sp_free(job.pieces);
 	sp_free(job.sources);
 	return status;

@@ -1,5 +1,6 @@
 #include "model_loader/part_name.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char mark[] = "/part_";
@@ -84,5 +85,34 @@ sp_status sp_part_name_count(size_t *out, const sp_part_name *name, const sp_bun
 				    name->head.data, mark, (int)name->tail.size, name->tail.data,
 				    suffix, (unsigned long long)largest);
 	*out = count;
+	return SP_OK;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+sp_status sp_part_name_numbers(size_t **out, size_t *count, const sp_part_name *name,
+			       const sp_bundle *bundle, const char *suffix, sp_arena *arena,
+			       sp_error *err)
+{
+	size_t most = sp_bundle_count(bundle), found = 0;
+	uint64_t number;
+
+	for (size_t i = 0; i < most; i++)
+		found += is_part(sp_bundle_entry_at(bundle, i)->name, name, suffix, &number);
+	*count = 0;
+	*out = sp_arena_array(arena, found, sizeof(**out));
+	if (*out == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the numbers of %zu parts",
+				    found);
+	for (size_t i = 0; i < most; i++)
+		if (is_part(sp_bundle_entry_at(bundle, i)->name, name, suffix, &number))
+			(*out)[(*count)++] = (size_t)number;
+	if (*count != 0)
+		qsort(*out, *count, sizeof(**out), by_number);
 	return SP_OK;
 }

@@ -41,4 +41,9 @@ SP_MUST_CHECK sp_status sp_part_name_count(size_t *out, const sp_part_name *name
 					   const sp_bundle *bundle, const char *suffix,
 					   sp_error *err);
 
+/* The numbers of these tensors, ascending, in `arena`; some may be missing. */
+SP_MUST_CHECK sp_status sp_part_name_numbers(size_t **out, size_t *count, const sp_part_name *name,
+					     const sp_bundle *bundle, const char *suffix,
+					     sp_arena *arena, sp_error *err);
+
 #endif

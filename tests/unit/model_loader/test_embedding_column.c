@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "model_loader/bucket_offsets.h"
 #include "model_loader/embedding_column.h"
 #include "tests/support/seen.h"
 #include "tests/support/embeddings.h"
@@ -246,12 +247,23 @@ static void slices_have_the_numbers_of_their_keys(void **state)
 		      2);
 }
 
+/* Of keys that lie in the order of their buckets. */
+static void count_offsets(int32_t offsets[SP_BUCKETS + 1], const int64_t *keys, size_t count)
+{
+	memset(offsets, 0, (SP_BUCKETS + 1) * sizeof(*offsets));
+	for (size_t i = 0; i < count; i++)
+		offsets[keys[i] % SP_BUCKETS + 1]++;
+	for (int b = 0; b < SP_BUCKETS; b++)
+		offsets[b + 1] += offsets[b];
+}
+
 /* So many rows that they can be told to be routed. */
 static void parts_share_the_columns_that_one_asks_for(void **state)
 {
 	enum { ROWS = 16 };
 	static const int64_t odd_refused[] = {5};
 	int64_t even[ROWS], odd[ROWS], even_freqs[ROWS], odd_freqs[ROWS];
+	int32_t even_offsets[SP_BUCKETS + 1], odd_offsets[SP_BUCKETS + 1];
 	sp_load_environment_options options = {.checkpoint_prefix = t.full_prefix};
 
 	(void)state;
@@ -261,14 +273,16 @@ static void parts_share_the_columns_that_one_asks_for(void **state)
 		even_freqs[i] = 40 + i;
 		odd_freqs[i] = 1 + i;
 	}
+	count_offsets(even_offsets, even, ROWS);
+	count_offsets(odd_offsets, odd, ROWS);
 	sp_seen_add(&t, "t/part_0-keys", SP_INT64, even, ROWS);
 	sp_seen_add_rows(&t, "t/part_0-values", ROWS);
 	sp_seen_add(&t, "t/part_0-freqs", SP_INT64, even_freqs, ROWS);
-	sp_seen_add(&t, "t/part_0-partition_offset", SP_INT32, sp_seen_rows, 41);
+	sp_seen_add(&t, "t/part_0-partition_offset", SP_INT32, even_offsets, SP_BUCKETS + 1);
 	sp_seen_add(&t, "t/part_1-keys", SP_INT64, odd, ROWS);
 	sp_seen_add_rows(&t, "t/part_1-values", ROWS);
 	sp_seen_add(&t, "t/part_1-freqs", SP_INT64, odd_freqs, ROWS);
-	sp_seen_add(&t, "t/part_1-partition_offset", SP_INT32, sp_seen_rows, 41);
+	sp_seen_add(&t, "t/part_1-partition_offset", SP_INT32, odd_offsets, SP_BUCKETS + 1);
 	sp_seen_add(&t, "t/part_1-keys_filtered", SP_INT64, odd_refused, 1);
 	sp_seen_add(&t, "t/part_1-freqs_filtered", SP_INT64, sp_seen_refused_freqs, 1);
 	sp_seen_write(&t, t.full_prefix);
@@ -285,8 +299,10 @@ static void parts_share_the_columns_that_one_asks_for(void **state)
 static void rows_in_hand_bring_their_versions(void **state)
 {
 	static const int64_t known[] = {40};
-	const sp_tensor k = {
-		.dtype = SP_INT64, .shape = sp_shape_vector(4), .count = 4, .data = (void *)sp_seen_keys};
+	const sp_tensor k = {.dtype = SP_INT64,
+			     .shape = sp_shape_vector(4),
+			     .count = 4,
+			     .data = (void *)sp_seen_keys};
 	const sp_tensor v = {.dtype = SP_FLOAT,
 			     .shape = sp_shape_matrix(4, SP_SEEN_DIM),
 			     .count = 4 * SP_SEEN_DIM,
