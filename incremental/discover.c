@@ -60,10 +60,23 @@ static sp_status each_entry(const char *folder, visit_fn *visit, void *context, 
 	return status;
 }
 
-/* False also when there is no such file, or just no more. */
-static bool stat_file(struct stat *out, const char *path)
+/*
+ * Whether a path is of that type (S_IFREG, S_IFDIR).  It may just have been
+ * deleted, or be closed to us; but a file system that stumbles must not make an
+ * older version the newest.
+ */
+static sp_status find_path(bool *out, struct stat *info, const char *path, mode_t type,
+			   sp_error *err)
 {
-	return stat(path, out) == 0 && S_ISREG(out->st_mode);
+	char reason[128];
+
+	errno = 0;
+	*out = stat(path, info) == 0 && (info->st_mode & S_IFMT) == type;
+	if (*out || errno == 0 || errno == ENOENT || errno == ENOTDIR || errno == EACCES ||
+	    errno == ELOOP)
+		return SP_OK;
+	return sp_error_set(err, SP_IO, "cannot look at %s: %s", path,
+			    strerror_r(errno, reason, sizeof(reason)));
 }
 
 /* ------------------------------------------------------------ times and notes */
@@ -154,6 +167,7 @@ static sp_status look_for_greatest(void *context, const char *folder, const char
 	greatest *best = context;
 	const char *prefix, *path;
 	struct stat info;
+	bool found;
 
 	if (is.part != best->part || is.step <= best->above || is.step > best->last ||
 	    is.step < best->step)
@@ -163,7 +177,8 @@ static sp_status look_for_greatest(void *context, const char *folder, const char
 				 is.prefix.data);
 	if (path == NULL || prefix == NULL)
 		return no_memory(err);
-	if (stat_file(&info, path))
+	SP_TRY(find_path(&found, &info, path, S_IFREG, err));
+	if (found)
 		compare_prefix(best, is.step, prefix);
 	return SP_OK;
 }
@@ -218,6 +233,7 @@ static sp_status look_for_data(void *context, const char *folder, const char *na
 	coming *c = context;
 	const char *path, *prefix;
 	struct stat info;
+	bool found;
 	double time;
 
 	if (is.part != SP_CHECKPOINT_DATA || is.step <= c->above ||
@@ -228,7 +244,8 @@ static sp_status look_for_data(void *context, const char *folder, const char *na
 				 is.prefix.data);
 	if (path == NULL || prefix == NULL)
 		return no_memory(err);
-	time = stat_file(&info, path) ? time_written(&info, c->s->now) : LONG_AGO;
+	SP_TRY(find_path(&found, &info, path, S_IFREG, err));
+	time = found ? time_written(&info, c->s->now) : LONG_AGO;
 	if (c->s->now - time >= c->s->quiet)
 		return SP_OK;
 	if (is.step != c->step || time > c->time)
@@ -369,11 +386,15 @@ static sp_status look_for_folder(void *context, const char *root, const char *na
 	const char *file = sp_arena_printf(arena, "%s/%s/checkpoint", root, name);
 	version_folder *folder;
 	struct stat info;
+	bool found;
 
 	if (file == NULL)
 		return no_memory(err);
-	if (!sp_checkpoint_is_version(name) || !stat_file(&info, file))
-		return SP_OK; /* another thing, or just being deleted */
+	if (!sp_checkpoint_is_version(name))
+		return SP_OK;
+	SP_TRY(find_path(&found, &info, file, S_IFREG, err));
+	if (!found)
+		return SP_OK;
 	folder = sp_arena_zeros(arena, 1, sizeof(*folder));
 	if (folder == NULL)
 		return no_memory(err);
@@ -389,18 +410,18 @@ static sp_status look_for_folder(void *context, const char *root, const char *na
 	return SP_OK;
 }
 
-/* A folder that cannot be read holds nothing. */
-static void read_steps(const search *s, version_folder *folder)
+static sp_status read_steps(const search *s, version_folder *folder, sp_error *err)
 {
 	greatest full = greatest_of(s, SP_CHECKPOINT_INDEX, -1, INT64_MAX), delta;
 
-	folder->full_step = folder->delta_step = -1;
-	if (each_entry(folder->path, look_for_greatest, &full, NULL) != SP_OK ||
-	    full.prefix == NULL)
-		return;
+	SP_TRY(each_entry(folder->path, look_for_greatest, &full, err));
 	folder->full_step = full.step;
-	if (find_delta(&delta, s, folder->path, full.step, INT64_MAX, NULL) == SP_OK)
-		folder->delta_step = delta.step;
+	folder->delta_step = -1;
+	if (full.prefix == NULL)
+		return SP_OK;
+	SP_TRY(find_delta(&delta, s, folder->path, full.step, INT64_MAX, err));
+	folder->delta_step = delta.step;
+	return SP_OK;
 }
 
 /* Of the folders that time does not tell apart. */
@@ -445,8 +466,6 @@ static void note_choice(search *s, const version_folder *best, const version_fol
 {
 	char time[40];
 
-	if (other == NULL)
-		return;
 	if (untrue != NULL)
 		note(s,
 		     "%s/checkpoint has a time that cannot be true, %s, so times choose no folder: "
@@ -476,17 +495,18 @@ static void keep_latest(folder_list *list)
 }
 
 /* The first of a list that is not empty, in the order of the header. */
-static const version_folder *choose(folder_list *list, const version_folder *untrue)
+static sp_status choose(const version_folder **out, folder_list *list, const version_folder *untrue,
+			sp_error *err)
 {
 	const version_folder *best, *other = NULL;
 
 	if (untrue == NULL)
 		keep_latest(list);
-	best = list->first;
+	*out = best = list->first;
 	if (best->next == NULL)
-		return best;
+		return SP_OK;
 	for (version_folder *f = list->first; f != NULL; f = f->next)
-		read_steps(list->s, f);
+		SP_TRY(read_steps(list->s, f, err));
 	for (const version_folder *f = best->next; f != NULL; f = f->next)
 		if (is_before(f, best)) {
 			other = best;
@@ -495,7 +515,8 @@ static const version_folder *choose(folder_list *list, const version_folder *unt
 			other = f;
 		}
 	note_choice(list->s, best, other, untrue);
-	return best;
+	*out = best;
+	return SP_OK;
 }
 
 static sp_status finish(sp_discovery *out, const search *s, sp_status status, sp_error *err)
@@ -518,7 +539,7 @@ sp_status sp_discover_version(sp_discovery *out, const char *checkpoint_dir,
 	if (list.first == NULL)
 		return sp_error_set(err, SP_NOT_FOUND, "no folder below %s has a file 'checkpoint'",
 				    checkpoint_dir);
-	folder = choose(&list, find_untrue(&list));
+	SP_TRY(choose(&folder, &list, find_untrue(&list), err));
 	return finish(out, &s, find_version(out, &s, folder->path, err), err);
 }
 
@@ -549,7 +570,7 @@ sp_status sp_discover_steps(sp_found_version *out, const char *checkpoint_dir, i
 {
 	search s = search_with(NULL, arena);
 	folder_list list = {.s = &s};
-	const version_folder *untrue;
+	const version_folder *untrue, *best;
 
 	if (delta_step < 0)
 		delta_step = -1;
@@ -564,7 +585,8 @@ sp_status sp_discover_steps(sp_found_version *out, const char *checkpoint_dir, i
 		return sp_error_set(err, SP_NOT_FOUND,
 				    "no folder below %s has step %" PRId64 " with delta %" PRId64,
 				    checkpoint_dir, full_step, delta_step);
-	*out = choose(&list, untrue)->found;
+	SP_TRY(choose(&best, &list, untrue, err));
+	*out = best->found;
 	return SP_OK;
 }
 
@@ -623,13 +645,13 @@ static sp_status find_graph(bool *out, bool *is_folder, const char *base, const 
 	*out = false;
 	if (folder == NULL)
 		return no_memory(err);
-	*is_folder = stat(folder, &info) == 0 && S_ISDIR(info.st_mode);
+	SP_TRY(find_path(is_folder, &info, folder, S_IFDIR, err));
 	for (size_t i = 0; i < COUNT(files) && *is_folder && !*out; i++) {
 		const char *path = sp_arena_printf(arena, "%s/%s", folder, files[i]);
 
 		if (path == NULL)
 			return no_memory(err);
-		*out = stat_file(&info, path);
+		SP_TRY(find_path(out, &info, path, S_IFREG, err));
 	}
 	return SP_OK;
 }
