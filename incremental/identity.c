@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "model_loader/checkpoint_name.h"
 
 enum { MAX_INDEX_SIZE = 1 << 30 };
 
@@ -65,11 +66,20 @@ static uint64_t sum_entries(const char *folder, const char *base, weigh_entry *w
 	return sum;
 }
 
+/* Of a checkpoint, or of a graph, which is saved_model.pb or .pbtxt. */
+static bool is_file_of(const char *base, const char *name)
+{
+	const char *behind = name + strlen(base);
+
+	return sp_checkpoint_is_file_of(base, name) || strcmp(behind, ".pb") == 0 ||
+	       strcmp(behind, ".pbtxt") == 0;
+}
+
 static uint64_t weigh_file(const char *folder, const char *name, const char *base, sp_arena *arena)
 {
 	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
 
-	return path != NULL && name[strlen(base)] == '.' ? trace_file(path) : 0;
+	return path != NULL && is_file_of(base, name) ? trace_file(path) : 0;
 }
 
 uint64_t sp_identity_of_files(const char *prefix, sp_arena *arena)
@@ -110,7 +120,7 @@ static uint64_t weigh_records(const char *folder, const char *name, const char *
 	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
 
 	(void)base;
-	return path != NULL && name[0] != '.' ? trace_file(path) : 0;
+	return path != NULL && sp_checkpoint_is_row_file(name) ? trace_file(path) : 0;
 }
 
 /* What a tier of storage has left beside the checkpoint: PREFIX-NAME-... */

@@ -16,8 +16,9 @@
  */
 
 /*
- * One number for size, time of change and inode of all files PREFIX.*; it
- * differs once any of them is written, comes or goes.  0 when there are none.
+ * One number for size, time of change and inode of the files of PREFIX: its index
+ * and data (model_loader/checkpoint_name.h), or PREFIX.pb and .pbtxt.  It differs
+ * once any of them is written, comes or goes.  0 when there are none.
  */
 uint64_t sp_identity_of_files(const char *prefix, sp_arena *arena);
 
@@ -28,7 +29,7 @@ uint64_t sp_identity_of_files(const char *prefix, sp_arena *arena);
  *
  * Rows that a tier of storage has left beside the checkpoint count with it: by
  * the bytes of PREFIX-*-ssd_record.index, and, because records have no checksum,
- * by size, time of change and inode of what is in PREFIX-*-emb_files.
+ * by size, time of change and inode of the files PREFIX-*-emb_files/NUMBER.emb.
  */
 uint64_t sp_identity_of_content(const char *prefix, sp_arena *arena);
 

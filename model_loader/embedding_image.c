@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "model_loader/checkpoint_name.h"
 
 /* How long another process may take to make the image before we stop waiting for it. */
 #define WAIT_NS (INT64_C(600) * 1000000000)
@@ -31,21 +32,15 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* Whether `name` is a file of the checkpoint `base`: BASE.index, BASE.data-..., BASE-... beside it.
- */
-static bool belongs(const char *name, const char *base)
-{
-	size_t size = strlen(base);
-
-	return strncmp(name, base, size) == 0 && (name[size] == '.' || name[size] == '-');
-}
-
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names in a folder that belong to `base` (NULL: all), for free(), one by one. */
+/*
+ * The names in a folder that belong to the checkpoint `base` (NULL: those of an SSD tier's rows),
+ * for free(), one by one.
+ */
 static size_t list_files(DIR *folder, const char *base, char ***names)
 {
 	const struct dirent *entry;
@@ -54,7 +49,8 @@ static size_t list_files(DIR *folder, const char *base, char ***names)
 	while ((entry = readdir(folder)) != NULL) {
 		char **more;
 
-		if (base != NULL ? !belongs(entry->d_name, base) : entry->d_name[0] == '.')
+		if (base != NULL ? !sp_checkpoint_owns(base, entry->d_name)
+				 : !sp_checkpoint_is_row_file(entry->d_name))
 			continue;
 		more = sp_alloc_resize(*names, count + 1, sizeof(*more));
 		if (more == NULL)
@@ -81,7 +77,7 @@ static DIR *open_folder(int parent, const char *name)
 
 static void add_folder(sp_buffer *text, DIR *folder, const char *base);
 
-/* Of a folder beside the checkpoint (an SSD tier's) all files, too. */
+/* Of a folder beside the checkpoint (an SSD tier's) its files of rows, too. */
 static void add_file(sp_buffer *text, int folder, const char *name, bool look_inside)
 {
 	struct stat info;
@@ -89,9 +85,14 @@ static void add_file(sp_buffer *text, int folder, const char *name, bool look_in
 
 	if (fstatat(folder, name, &info, 0) != 0)
 		return;
-	sp_buffer_printf(text, "file %s %llu %lld.%09ld\n", name, (unsigned long long)info.st_size,
-			 (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
-	if (!look_inside || !S_ISDIR(info.st_mode))
+	if (!S_ISDIR(info.st_mode)) {
+		sp_buffer_printf(text, "file %s %llu %lld.%09ld\n", name,
+				 (unsigned long long)info.st_size, (long long)info.st_mtim.tv_sec,
+				 info.st_mtim.tv_nsec);
+		return;
+	}
+	sp_buffer_printf(text, "folder %s\n", name);
+	if (!look_inside)
 		return;
 	inside = open_folder(folder, name);
 	if (inside == NULL)

@@ -15,6 +15,9 @@
 /* One is live, a few drain, some wait; the rest is history. */
 enum { MAX_RECORDS = 64 };
 
+/* Between two lines that say what a version waits for. */
+static const int64_t REMINDER_NS = 60000000000;
+
 typedef struct record {
 	uint64_t number; /* 0: the place is free */
 	char *full;      /* "" for the SavedModel's own weights */
@@ -24,6 +27,7 @@ typedef struct record {
 	sp_version_state state;
 	int64_t known_ns; /* since when */
 	int64_t since_ns;
+	int64_t told_ns;    /* the last line in the log */
 	int64_t loading_ns; /* when it began to be loaded the last time */
 	char why[SP_ERROR_TEXT_SIZE];
 } record;
@@ -158,10 +162,11 @@ static void log_state(const record *r, const char *how)
 	       r->delta != NULL ? r->delta : r->full);
 }
 
-static void log_move(const record *r, sp_version_state from, int64_t now)
+static void log_move(record *r, sp_version_state from, int64_t now)
 {
 	char how[64];
 
+	r->told_ns = now;
 	snprintf(how, sizeof(how), " (%s for %" PRId64 " ms)", sp_version_state_name(from),
 		 (now - r->since_ns) / 1000000);
 	log_state(r, how);
@@ -183,26 +188,67 @@ static record *add(sp_catalog *catalog, const sp_found_version *found)
 	r->number = ++catalog->last_number;
 	r->full_step = found != NULL ? found->full_step : -1;
 	r->delta_step = found != NULL ? found->delta_step : -1;
-	r->known_ns = r->since_ns = sp_clock_now_ns();
+	r->known_ns = r->since_ns = r->told_ns = sp_clock_now_ns();
 	catalog->counts.moves[SP_VERSION_DISCOVERED]++;
 	log_state(r, "");
 	return r;
 }
 
+static record *find_waiting(sp_catalog *catalog, const sp_found_version *found)
+{
+	for (size_t i = 0; i < MAX_RECORDS; i++)
+		if (is_of(&catalog->records[i], found) && is_waiting(&catalog->records[i]))
+			return &catalog->records[i];
+	return NULL;
+}
+
 uint64_t sp_catalog_number(sp_catalog *catalog, const sp_found_version *found)
 {
-	record *r = NULL;
 	uint64_t number;
+	record *r;
 
 	pthread_mutex_lock(&catalog->lock);
-	for (size_t i = 0; r == NULL && i < MAX_RECORDS; i++)
-		if (is_of(&catalog->records[i], found) && is_waiting(&catalog->records[i]))
-			r = &catalog->records[i];
+	r = find_waiting(catalog, found);
 	if (r == NULL)
 		r = add(catalog, found);
 	number = r != NULL ? r->number : 0;
 	pthread_mutex_unlock(&catalog->lock);
 	return number;
+}
+
+/* Whether it waits for something, and the log has not said so for a while. */
+static bool is_to_be_told(const record *r, int64_t now)
+{
+	return r->state == SP_VERSION_DISCOVERED && r->why[0] != '\0' &&
+	       now - r->told_ns >= REMINDER_NS;
+}
+
+uint64_t sp_catalog_remind(sp_catalog *catalog, const sp_found_version *found)
+{
+	int64_t now = sp_clock_now_ns();
+	uint64_t number = 0;
+	record *r;
+
+	pthread_mutex_lock(&catalog->lock);
+	r = find_waiting(catalog, found);
+	if (r != NULL && r->state == SP_VERSION_DISCOVERED) {
+		number = r->number;
+		if (is_to_be_told(r, now))
+			log_move(r, r->state, now);
+	}
+	pthread_mutex_unlock(&catalog->lock);
+	return number;
+}
+
+void sp_catalog_forget(sp_catalog *catalog, uint64_t number)
+{
+	record *r;
+
+	pthread_mutex_lock(&catalog->lock);
+	r = find(catalog, number);
+	if (r != NULL && r->state == SP_VERSION_DISCOVERED)
+		clear(r);
+	pthread_mutex_unlock(&catalog->lock);
 }
 
 /* --------------------------------------------------------------------- moves */
@@ -255,7 +301,7 @@ void sp_catalog_move(sp_catalog *catalog, uint64_t number, sp_version_state to, 
 	if (r != NULL) {
 		assert(may_move(r->state, to));
 		from = r->state;
-		told = from == to && strcmp(r->why, words) == 0;
+		told = from == to && strcmp(r->why, words) == 0 && !is_to_be_told(r, now);
 		r->state = to;
 		if (to == SP_VERSION_LIVE)
 			catalog->live = number;

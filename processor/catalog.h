@@ -56,10 +56,20 @@ void sp_catalog_destroy(sp_catalog *catalog);
 uint64_t sp_catalog_number(sp_catalog *catalog, const sp_found_version *found);
 
 /*
+ * The number of a version that is discovered and waits for something; 0 when
+ * there is none of that name.  What it waits for is a line in the log again when
+ * the last one is a minute old.
+ */
+uint64_t sp_catalog_remind(sp_catalog *catalog, const sp_found_version *found);
+
+/* A version that is only discovered, and will not be waited for, was never there. */
+void sp_catalog_forget(sp_catalog *catalog, uint64_t number);
+
+/*
  * Moves a version on, and counts it; of `why`, which may be NULL, the words are
  * remembered, and refusals are counted by its status.  Moving to the state it
- * has only replaces the words, and logs them if they are others.  An unknown
- * number is ignored.
+ * has only replaces the words, and logs them if they are others, or if a version
+ * still waits for what it waited for a minute ago.  An unknown number is ignored.
  */
 void sp_catalog_move(sp_catalog *catalog, uint64_t number, sp_version_state to,
 		     const sp_error *why);

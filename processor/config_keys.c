@@ -36,6 +36,8 @@ const sp_config_key sp_config__keys[] = {
 		FIELD(init_timeout_minutes)},
 	{KEY("update_poll_interval_ms", INTEGER), .fallback = "1000", .min = 10, .max = 86400000,
 		FIELD(update_poll_interval_ms)},
+	{KEY("update_wait_for_full_seconds", NUMBER), .fallback = "5", .min = 0, .max = 31536000,
+		FIELD(update_wait_for_full_seconds)},
 	{KEY("update_check_finite", BOOLEAN), .fallback = "false", FIELD(embeddings.only_finite)},
 	{KEY("update_new_key", TEXT), .fallback = "\"insert\"", .allowed = "insert ignore",
 		FIELD(update_new_key)},

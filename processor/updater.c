@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "model_loader/model_folder.h"
 #include "processor/updater_internal.h"
@@ -224,7 +225,7 @@ static void step_back(const sp_config *config)
 static void work(void *context)
 {
 	sp_updater *u = context;
-	int64_t interval = u->config->update_poll_interval_ms, looked = 0;
+	int64_t interval = sp_updater__next_look_ms(u), looked = 0;
 	bool woken = true;
 
 	step_back(u->config);
@@ -236,6 +237,7 @@ static void work(void *context)
 		if (!u->pinned && (woken || now < looked || now - looked >= interval)) {
 			(void)sp_updater__look(u);
 			looked = now;
+			interval = sp_updater__next_look_ms(u);
 		}
 		next_fold = sp_updater__fold(u);
 		pause = sp_updater__drain(u) ? DRAIN_MS : interval;
@@ -259,7 +261,7 @@ static sp_status check_savedmodel_exists(const sp_config *config, sp_error *err)
 static sp_status choose_folder(sp_updater *u, sp_error *err)
 {
 	const sp_config *config = u->config;
-	sp_found_version any;
+	sp_discovery any;
 	sp_status status = check_savedmodel_exists(config, err);
 
 	u->folder = config->checkpoint_dir;
@@ -272,21 +274,36 @@ static sp_status choose_folder(sp_updater *u, sp_error *err)
 	return SP_OK;
 }
 
+/* It is not made while a version is: nothing is waited for without it. */
+static sp_status check_warmup_file_exists(const sp_config *config, sp_error *err)
+{
+	sp_file file;
+	sp_status status;
+
+	if (config->warmup_file_name == NULL)
+		return SP_OK;
+	status = sp_file_open(&file, config->warmup_file_name, err);
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "warmup_file_name");
+	sp_file_close(&file);
+	return SP_OK;
+}
+
 /*
- * Only time spent asleep counts against the limit: what loading takes is no
- * fault of whoever copies.
+ * Only files that are not all there are waited for.  Only time spent asleep
+ * counts against the limit: what loading takes is no fault of whoever copies.
  */
 static sp_status wait_for_first(sp_updater *u, sp_error *err)
 {
 	int64_t minutes = u->config->init_timeout_minutes, waited = 0, next_log = 0;
 
 	for (;;) {
-		sp_status status = sp_updater__look(u);
+		sp_look look = sp_updater__look(u);
 		int64_t start = sp_clock_now_ns();
 
 		if (u->live != NULL)
 			return SP_OK;
-		if (status != SP_NOT_FOUND && status != SP_BUSY)
+		if (look == SP_LOOK_REFUSED)
 			return sp_error_set(err, u->reason.status, "%s", u->reason.text);
 		if (minutes >= 0 && waited >= minutes * MINUTE_MS)
 			return sp_error_set(err, u->reason.status,
@@ -316,6 +333,7 @@ static sp_status open_first(sp_updater *u, sp_error *err)
 			err, SP_INVALID,
 			"configuration key 'model_update_cpus' is no list such as 0-3,8");
 	SP_TRY(choose_folder(u, err));
+	SP_TRY(check_warmup_file_exists(u->config, err));
 	if (u->folder == NULL)
 		return sp_updater__bring_up(u, NULL, false, err);
 	SP_TRY(sp_watch_create(&u->watch, err));

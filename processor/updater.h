@@ -31,8 +31,9 @@ typedef struct sp_updater sp_updater;
 
 /*
  * Publishes a first version and starts the thread (none without a
- * checkpoint_dir).  Waits for a version as init_timeout_minutes says, but not
- * for a broken SavedModel or a version that is complete and broken.  `config`
+ * checkpoint_dir).  Waits as init_timeout_minutes says for files that are not all
+ * there, and for nothing else: a broken SavedModel, a warm-up file that cannot be
+ * read, and a version that cannot be loaded or warmed up fail at once.  `config`
  * and `published` outlive the updater.
  */
 SP_MUST_CHECK sp_status sp_updater_open(sp_updater **out, const sp_config *config,

@@ -21,6 +21,21 @@ typedef struct sp_updater_fold {
 	int64_t began_ns;
 } sp_updater_fold;
 
+/* Versions of a look that wait for something, by their numbers in the catalog. */
+enum { SP_UPDATER_WAITS = 3 }; /* what is to come, what was found, and that without its delta */
+typedef struct sp_updater_waits {
+	uint64_t numbers[SP_UPDATER_WAITS];
+	size_t count;
+	int64_t end_ms; /* how long one of them waits at most; 0: its files have to come */
+} sp_updater_waits;
+
+/* What has been said of the folder, as hashes of lines: each is said once while it is true. */
+enum { SP_UPDATER_NOTES = 8 };
+typedef struct sp_updater_notes {
+	uint64_t lines[SP_UPDATER_NOTES];
+	size_t count;
+} sp_updater_notes;
+
 /*
  * The inside of the updater, shared by updater.c (its thread and its orders),
  * updater_look.c (what is new), updater_publish.c (from files to the live
@@ -58,6 +73,8 @@ struct sp_updater {
 	bool pinned;
 	bool blind; /* no version can be found: a log line has said so */
 	sp_attempts attempts;
+	sp_updater_waits waits;
+	sp_updater_notes notes;
 	sp_error reason; /* why the last look has changed nothing; SP_OK: nothing is new */
 };
 
@@ -144,12 +161,18 @@ SP_MUST_CHECK sp_status sp_updater__swap(sp_updater *u, const sp_found_version *
 
 /* ----------------------------------------------------------- updater_look.c */
 
-/*
- * Looks once, and loads what is new.  SP_OK: there is nothing newer now;
- * SP_NOT_FOUND: something is not complete yet; SP_BUSY: it failed before and
- * has not changed; else it was complete, and refused.
- */
-sp_status sp_updater__look(sp_updater *u);
+typedef enum sp_look {
+	SP_LOOK_DONE,       /* there is nothing newer now */
+	SP_LOOK_INCOMPLETE, /* files are missing, or no version is there at all */
+	SP_LOOK_KNOWN,      /* it could not be had before, and has not changed */
+	SP_LOOK_REFUSED, /* complete, and could not be loaded or warmed up, whatever the reason */
+} sp_look;
+
+/* Looks once, and loads what is new; u->reason says why it could not. */
+sp_look sp_updater__look(sp_updater *u);
+
+/* In how many milliseconds to look again, though nothing tells of a change. */
+int64_t sp_updater__next_look_ms(const sp_updater *u);
 
 /* The newest version there is; with steps >= 0 the one of these. */
 SP_MUST_CHECK sp_status sp_updater__find(const sp_updater *u, sp_found_version *out,

@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "incremental/identity.h"
 
+enum { REMINDER_MS = 60000 }; /* the catalog says again what waits */
+
 static bool is_newer(const sp_updater *u, const sp_found_version *found)
 {
 	const sp_version *live = u->live;
@@ -68,54 +70,84 @@ static sp_status find_files(const sp_updater *u, const sp_found_version *found, 
 	return sp_weights_find_files(&files, err);
 }
 
+static void keep_waiting(sp_updater *u, uint64_t number)
+{
+	if (number != 0 && u->waits.count < SP_UPDATER_WAITS)
+		u->waits.numbers[u->waits.count++] = number;
+}
+
+/* Listed with its reason until it is loaded, or a look does not find it waiting any more. */
+static void wait_for(sp_updater *u, const sp_found_version *found, const sp_error *why)
+{
+	uint64_t number = sp_catalog_number(u->catalog, found);
+
+	sp_catalog_move(u->catalog, number, SP_VERSION_DISCOVERED, why);
+	keep_waiting(u, number);
+}
+
 /*
- * Tries what has not failed with these files already.  SP_BUSY: not now;
- * u->reason still says why it failed.
+ * Tries what has not failed with these files already; u->reason still says why
+ * it failed.  Only missing files are waited for: what is wrong with files that
+ * are all there, loading finds and refuses.
  */
-static sp_status try(sp_updater *u, const sp_found_version *found)
+static sp_look try(sp_updater *u, const sp_found_version *found)
 {
 	uint64_t name = name_hash(found), trace = files_hash(u, found);
 	sp_error why;
 	sp_status status;
 
-	if (!sp_attempts_is_due(&u->attempts, name, trace, sp_clock_now_ns()))
-		return SP_BUSY;
+	if (!sp_attempts_is_due(&u->attempts, name, trace, sp_clock_now_ns())) {
+		keep_waiting(u, sp_catalog_remind(u->catalog, found));
+		return SP_LOOK_KNOWN;
+	}
 	status = find_files(u, found, &why);
-	if (status != SP_OK) {
-		uint64_t number = sp_catalog_number(u->catalog, found);
-
-		sp_catalog_move(u->catalog, number, SP_VERSION_DISCOVERED, &why);
+	if (status != SP_OK && status != SP_UNSUPPORTED) {
+		wait_for(u, found, &why);
 		sp_attempts_note(&u->attempts, name, trace, status, sp_clock_now_ns());
 		u->reason = why;
-		return SP_NOT_FOUND;
+		return SP_LOOK_INCOMPLETE;
 	}
 	status = sp_updater__bring_up(u, found, false, &why);
 	if (status == SP_OK) {
 		u->reason = (sp_error){.status = SP_OK};
-		return SP_OK;
+		return SP_LOOK_DONE;
 	}
 	sp_attempts_note(&u->attempts, name, trace, status, sp_clock_now_ns());
 	u->reason = why;
-	return status;
+	return SP_LOOK_REFUSED;
 }
 
 /* When the delta is what keeps a version back, the full checkpoint alone will do. */
-static sp_status try_without_delta(sp_updater *u, const sp_found_version *found)
+static sp_look try_without_delta(sp_updater *u, const sp_found_version *found)
 {
 	sp_found_version full = {
 		.full_prefix = found->full_prefix, .full_step = found->full_step, .delta_step = -1};
 
-	return is_newer(u, &full) ? try(u, &full) : SP_BUSY;
+	return is_newer(u, &full) ? try(u, &full) : SP_LOOK_KNOWN;
+}
+
+static sp_status discover(const sp_updater *u, sp_discovery *out, sp_error *err)
+{
+	sp_discover_options options = {
+		.quiet_ms = (int64_t)(u->config->update_wait_for_full_seconds * 1000)};
+
+	return u->numbered ? sp_discover_numbered(out, u->folder, -1, u->arena, err)
+			   : sp_discover_version(out, u->folder, &options, u->arena, err);
 }
 
 sp_status sp_updater__find(const sp_updater *u, sp_found_version *out, int64_t full_step,
 			   int64_t delta_step, sp_error *err)
 {
-	if (u->numbered)
-		return sp_discover_numbered(out, u->folder, full_step, u->arena, err);
-	if (full_step < 0)
-		return sp_discover_version(out, u->folder, u->arena, err);
-	return sp_discover_steps(out, u->folder, full_step, delta_step, u->arena, err);
+	sp_discovery found;
+
+	if (full_step >= 0 && !u->numbered)
+		return sp_discover_steps(out, u->folder, full_step, delta_step, u->arena, err);
+	if (full_step >= 0)
+		SP_TRY(sp_discover_numbered(&found, u->folder, full_step, u->arena, err));
+	else
+		SP_TRY(discover(u, &found, err));
+	*out = found.version;
+	return SP_OK;
 }
 
 /* One line when the folder goes, one when it comes back, however long that takes. */
@@ -131,27 +163,94 @@ static void tell_of_folder(sp_updater *u, sp_status status)
 	u->blind = blind;
 }
 
-sp_status sp_updater__look(sp_updater *u)
+static bool is_told(const sp_updater_notes *notes, uint64_t line)
 {
-	sp_found_version found;
+	for (size_t i = 0; i < notes->count; i++)
+		if (notes->lines[i] == line)
+			return true;
+	return false;
+}
+
+/* Beyond SP_UPDATER_NOTES at once nothing is said. */
+static void tell_notes(sp_updater *u, const sp_discover_note *notes)
+{
+	sp_updater_notes before = u->notes;
+
+	u->notes.count = 0;
+	for (; notes != NULL && u->notes.count < SP_UPDATER_NOTES; notes = notes->next) {
+		uint64_t line = sp_fingerprint64(notes->text, strlen(notes->text));
+
+		if (!is_told(&before, line))
+			sp_log(SP_LOG_WARNING, "%s", notes->text);
+		u->notes.lines[u->notes.count++] = line;
+	}
+}
+
+static void note_what_is_to_come(sp_updater *u, const sp_discovery *found)
+{
+	sp_error why;
+
+	if (found->why == NULL || !is_newer(u, &found->waiting))
+		return;
+	sp_error_set(&why, SP_NOT_FOUND, "%s", found->why);
+	wait_for(u, &found->waiting, &why);
+	u->waits.end_ms = found->wait_ms;
+}
+
+/* What waited at the last look, and does not any more, is not listed any longer. */
+static void forget_the_rest(sp_updater *u, const sp_updater_waits *before)
+{
+	for (size_t i = 0; i < before->count; i++) {
+		bool waits = false;
+
+		for (size_t k = 0; k < u->waits.count; k++)
+			waits |= u->waits.numbers[k] == before->numbers[i];
+		if (!waits)
+			sp_catalog_forget(u->catalog, before->numbers[i]);
+	}
+}
+
+static sp_look take_newest(sp_updater *u, const sp_found_version *found)
+{
+	sp_look look, alone;
+
+	if (!is_newer(u, found))
+		return SP_LOOK_DONE;
+	look = try(u, found);
+	if (look == SP_LOOK_DONE || found->delta_prefix == NULL)
+		return look;
+	alone = try_without_delta(u, found);
+	return alone == SP_LOOK_KNOWN ? look : alone;
+}
+
+sp_look sp_updater__look(sp_updater *u)
+{
+	sp_updater_waits before = u->waits;
+	sp_look look = SP_LOOK_INCOMPLETE;
+	sp_discovery found;
 	sp_status status;
 
 	sp_arena_reset(u->arena);
 	sp_watch_checkpoints(u->watch, u->folder);
-	status = sp_updater__find(u, &found, -1, -1, &u->reason);
+	status = discover(u, &found, &u->reason);
 	tell_of_folder(u, status);
-	if (status != SP_OK)
-		return status == SP_NO_MEMORY ? SP_NO_MEMORY : SP_NOT_FOUND;
-	if (!is_newer(u, &found))
-		return SP_OK;
-	status = try(u, &found);
-	if (status != SP_OK && found.delta_prefix != NULL) {
-		sp_status alone = try_without_delta(u, &found);
-
-		if (alone != SP_BUSY)
-			status = alone;
+	u->waits = (sp_updater_waits){.count = 0};
+	note_what_is_to_come(u, &found);
+	if (status == SP_OK) {
+		tell_notes(u, found.notes);
+		look = take_newest(u, &found.version);
 	}
-	return status;
+	forget_the_rest(u, &before);
+	return status == SP_NO_MEMORY ? SP_LOOK_REFUSED : look;
+}
+
+int64_t sp_updater__next_look_ms(const sp_updater *u)
+{
+	int64_t next = u->config->update_poll_interval_ms;
+
+	if (u->waits.count != 0 && next > REMINDER_MS)
+		next = REMINDER_MS;
+	return u->waits.end_ms != 0 && next > u->waits.end_ms ? u->waits.end_ms : next;
 }
 
 void sp_updater__refuse(sp_updater *u, const sp_found_version *found)

@@ -46,7 +46,7 @@ static const char *without_index(const char *path, sp_arena *arena)
 
 sp_status sp_location_find(sp_location *out, const char *path, sp_arena *arena, sp_error *err)
 {
-	sp_found_version found;
+	sp_discovery found;
 	const char *prefix = without_index(path, arena);
 
 	*out = (sp_location){.path = path};
@@ -63,10 +63,10 @@ sp_status sp_location_find(sp_location *out, const char *path, sp_arena *arena, 
 		if (existing(path, "/variables/variables.index", arena) != NULL)
 			out->full_prefix = sp_arena_printf(arena, "%s/variables/variables", path);
 	} else if (sp_file_is_directory(path)) {
-		SP_TRY(sp_discover_version(&found, path, arena, err));
+		SP_TRY(sp_discover_version(&found, path, NULL, arena, err));
 		out->kind = SP_LOCATION_CHECKPOINT_DIR;
-		out->full_prefix = found.full_prefix;
-		out->delta_prefix = found.delta_prefix;
+		out->full_prefix = found.version.full_prefix;
+		out->delta_prefix = found.version.delta_prefix;
 	} else {
 		return sp_error_set(err, SP_NOT_FOUND,
 				    "%s is no SavedModel, checkpoint, folder of checkpoints, or "

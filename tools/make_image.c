@@ -77,13 +77,13 @@ static sp_status read_configuration(sp_tool *tool, sp_config *config, sp_error *
 static sp_status load_and_report(sp_tool *tool, const sp_config *config, sp_runtime **runtime,
 				 sp_version **version, sp_error *err)
 {
-	sp_found_version found;
+	sp_discovery found;
 	const char *path;
 
 	if (config->checkpoint_dir != NULL)
-		SP_TRY(sp_discover_version(&found, config->checkpoint_dir, tool->arena, err));
+		SP_TRY(sp_discover_version(&found, config->checkpoint_dir, NULL, tool->arena, err));
 	SP_TRY(sp_version_open(version, runtime, config,
-			       config->checkpoint_dir != NULL ? &found : NULL, 0, err));
+			       config->checkpoint_dir != NULL ? &found.version : NULL, 0, err));
 	path = sp_weights_image((*version)->weights);
 	if (path == NULL)
 		return sp_error_set(err, SP_IO, "no image was made in %s: %s",

@@ -46,7 +46,7 @@ static void write_line(sp_buffer *out, sp_metric metric, const char *suffix, con
 		       size_t count, const char *le, double value)
 {
 	const char *between = "{";
-	bool whole = value == floor(value) && fabs(value) < 0x1p53;
+	bool whole = value == floor(value) && fabs(value) < 0x1p64;
 
 	sp_buffer_printf(out, "%s%s", descriptions[metric].name, suffix);
 	for (size_t i = 0; i < count; i++) {

@@ -42,28 +42,23 @@ static bool is_saved_model(const char *folder)
 	return found;
 }
 
-/* The folder with the highest number below `base`; "" when there is none. */
-static sp_status highest_version(char *out, size_t room, int64_t *version, const char *base,
-				 sp_error *err)
+/* Whether a folder below `base` is called a number; which one is served the processor says. */
+static sp_status holds_numbered(bool *out, const char *base, sp_error *err)
 {
 	DIR *folder = opendir(base);
-	struct dirent *entry;
+	const struct dirent *entry;
 
+	*out = false;
 	if (folder == NULL)
 		return sp_error_set(err, errno == ENOENT ? SP_NOT_FOUND : SP_IO, "%s: %s", base,
 				    strerror(errno));
-	*version = -1;
-	*out = '\0';
-	while ((entry = readdir(folder)) != NULL) {
+	while (!*out && (entry = readdir(folder)) != NULL) {
 		char path[4096];
-		int64_t number = version_of(entry->d_name);
 
-		if (number <= *version ||
-		    snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) >= (int)room ||
-		    !sp_file_is_directory(path))
-			continue;
-		*version = number;
-		memcpy(out, path, strlen(path) + 1);
+		*out = version_of(entry->d_name) >= 0 &&
+		       snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) <
+			       (int)sizeof(path) &&
+		       sp_file_is_directory(path);
 	}
 	closedir(folder);
 	return SP_OK;
@@ -94,8 +89,6 @@ static sp_status copy_path(char *out, size_t room, const char *path, sp_error *e
 static sp_status find_folder(sp_served_model *model, char *out, size_t room, const char *path,
 			     sp_error *err)
 {
-	char highest[4096];
-
 	SP_TRY(copy_path(out, room, path, err));
 	if (is_saved_model(out)) {
 		model->version = version_of(last_name(out));
@@ -103,11 +96,10 @@ static sp_status find_folder(sp_served_model *model, char *out, size_t room, con
 			model->version = 1;
 		return SP_OK;
 	}
-	SP_TRY(highest_version(highest, sizeof(highest), &model->version, out, err));
-	if (model->version < 0)
+	SP_TRY(holds_numbered(&model->numbered, out, err));
+	if (!model->numbered)
 		return sp_error_set(err, SP_NOT_FOUND,
 				    "%s: neither a SavedModel nor a folder of numbered ones", out);
-	model->numbered = true;
 	return SP_OK;
 }
 

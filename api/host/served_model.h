@@ -14,8 +14,8 @@
  */
 typedef struct sp_served_model {
 	char *config;    /* for the processor */
-	int64_t version; /* of the folder; -1 where the checkpoint says it */
-	bool numbered;   /* the processor takes newer ones by itself: `version` was the first */
+	int64_t version; /* of the folder; -1 where the processor says it */
+	bool numbered;   /* the processor takes newer ones by itself */
 	void *processor;
 	sp_host_signatures *signatures;
 } sp_served_model;

@@ -89,6 +89,9 @@ static void what_is_not_the_checkpoints_does_not_count(void **state)
 	write_file("0.index", "another checkpoint");
 	write_file("0-emb-ssd_record.index", "records of another");
 	write_file("-emb-notes", "notes");
+	write_file("-emb-emb_files/1.emb.tmp", "rows on their way");
+	write_file("-emb-emb_files/notes", "notes");
+	write_file("-emb-ssd_record.index~", "an editor's");
 	write_file(".index", "index"); /* the same bytes, at another time */
 	write_file("-emb-ssd_record.index", "records");
 	assert_int_equal(content(), before);
@@ -112,8 +115,15 @@ static void files_are_told_by_name_and_time(void **state)
 	assert_int_not_equal(before, 0);
 	write_file("-emb-notes", "notes");
 	write_file("0.index", "another checkpoint");
+	write_file(".index.crc", "of another system");
+	write_file(".data-00000-of-00001.tempstate17", "of a killed save");
+	write_file(".meta", "a graph");
+	write_file(".index._COPYING_", "on its way");
 	assert_int_equal(sp_identity_of_files(prefix, arena), before);
-	write_file(".data", "data");
+	write_file(".data-00000-of-00001", "data");
+	assert_int_not_equal(sp_identity_of_files(prefix, arena), before);
+	before = sp_identity_of_files(prefix, arena);
+	write_file(".pb", "a graph");
 	assert_int_not_equal(sp_identity_of_files(prefix, arena), before);
 	assert_int_equal(sp_identity_of_files("/nowhere/at/all", arena), 0);
 }

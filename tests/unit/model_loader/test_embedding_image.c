@@ -77,11 +77,32 @@ static void files_of_an_ssd_tier_count_with_it(void **state)
 	free(identity);
 }
 
+/* What appears beside a checkpoint and is not of it leaves its image as it is. */
+static void leftovers_count_for_nothing(void **state)
+{
+	static const char *const others[] = {
+		"full.index.crc", "full.data-00000-of-00001.tempstate17", "full.index~",
+		"full.meta",      "full-header-emb_files/1.emb.tmp",      "full-notes"};
+	char *identity = NULL;
+
+	(void)state;
+	assert_false(stays(&identity));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		char line[2 * SP_PATH_SIZE];
+
+		snprintf(line, sizeof(line), "touch %s/%s", folder, others[i]);
+		assert_int_equal(system(line), 0);
+		assert_true(stays(&identity));
+	}
+	free(identity);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(files_of_an_ssd_tier_count_with_it, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(leftovers_count_for_nothing, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

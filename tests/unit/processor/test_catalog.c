@@ -108,6 +108,34 @@ static void a_refusal_says_why_once(void **state)
 	assert_int_equal(sp_catalog_state(catalog, 12345), SP_VERSION_RETIRED);
 }
 
+/* Once a minute is for the tests of the updater, which have a clock of their own. */
+static void what_waits_is_listed_as_long_as_it_does(void **state)
+{
+	sp_found_version found = version(100, 110), other = version(100, -1);
+	uint64_t number;
+	char *text;
+	int before;
+
+	(void)state;
+	assert_int_equal(sp_catalog_remind(catalog, &found), 0);
+	number = sp_catalog_number(catalog, &found);
+	sp_catalog_move(catalog, number, SP_VERSION_DISCOVERED, &missing);
+	assert_non_null(strstr(last, "a shard is missing"));
+	before = lines;
+	assert_int_equal(sp_catalog_remind(catalog, &found), number);
+	assert_int_equal(sp_catalog_remind(catalog, &other), 0);
+	assert_int_equal(lines, before);
+	sp_catalog_forget(catalog, number);
+	sp_catalog_forget(catalog, 12345); /* nobody */
+	assert_int_equal(sp_catalog_remind(catalog, &found), 0);
+	number = publish(&found);
+	sp_catalog_forget(catalog, number); /* it is more than discovered */
+	assert_int_equal(sp_catalog_state(catalog, number), SP_VERSION_LIVE);
+	text = sp_catalog_json(catalog);
+	assert_null(strstr(text, "a shard is missing"));
+	sp_free(text);
+}
+
 static void json(void **state)
 {
 	sp_found_version full = {.full_prefix = "/c/\"odd\"\\\n", .full_step = 7, .delta_step = -1};
@@ -267,6 +295,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(a_version_lives_and_dies),
 		CASE(a_refusal_says_why_once),
+		CASE(what_waits_is_listed_as_long_as_it_does),
 		CASE(json),
 		CASE(moves_are_counted),
 		CASE(events_are_counted),

@@ -1,6 +1,7 @@
 #include "tests/support/cmocka.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -152,18 +153,37 @@ static void zero_minutes_do_not_wait(void **state)
 
 static void what_is_complete_and_broken_is_not_waited_for(void **state)
 {
-	static const sp_status statuses[] = {SP_UNSUPPORTED, SP_NO_MEMORY, SP_CORRUPT};
+	static const sp_status statuses[] = {SP_UNSUPPORTED, SP_NO_MEMORY, SP_CORRUPT,
+					     SP_NOT_FOUND,   SP_IO,        SP_BUSY};
 
 	(void)state;
 	make_full();
 	config.init_timeout_minutes = -1;
 	sp_the_model_double.statuses = statuses;
-	sp_the_model_double.status_count = 3;
+	sp_the_model_double.status_count = 6;
 	refuse(SP_UNSUPPORTED, "load 1 says unsupported");
 	refuse(SP_NO_MEMORY, "load 2 says no_memory");
 	refuse(SP_CORRUPT, "load 3 says corrupt");
+	refuse(SP_NOT_FOUND, "load 4 says not_found"); /* a tensor, of another model */
+	refuse(SP_IO, "load 5 says io");
+	refuse(SP_BUSY, "load 6 says busy");
 	config.signature_name = "nobody";
 	refuse(SP_INVALID, "no signature 'nobody'");
+}
+
+/* Whether or not a version is there. */
+static void a_warmup_file_that_cannot_be_read_is_not_waited_for(void **state)
+{
+	(void)state;
+	config.init_timeout_minutes = -1;
+	config.warmup_file_name = "/no/such/file";
+	refuse(SP_NOT_FOUND, "warmup_file_name: ");
+	assert_non_null(strstr(err.text, "/no/such/file"));
+	config.warmup_file_name = checkpoints; /* a folder */
+	refuse(SP_IO, "warmup_file_name: ");
+	make_full();
+	refuse(SP_IO, "warmup_file_name: ");
+	assert_int_equal(sp_the_model_double.loads, 0);
 }
 
 static void a_broken_delta_leaves_the_full_checkpoint(void **state)
@@ -393,6 +413,86 @@ static void closing_ends_the_wait(void **state)
 	assert_true(sp_clock_now_ns() - begin < 2000 * 1000000ll);
 }
 
+/* ------------------------------------------------------------ what is to come */
+
+static void remove_file(const char *name)
+{
+	char path[SP_PATH_SIZE + 100];
+
+	snprintf(path, sizeof(path), "%s/%s", checkpoints, name);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void assert_not_told(const char *text)
+{
+	char *json = sp_catalog_json(sp_updater_catalog(updater));
+
+	assert_non_null(json);
+	if (strstr(json, text) != NULL)
+		fail_msg("%s is in %s", text, json);
+	sp_free(json);
+}
+
+/* Also when nothing but the time tells that nobody writes it any more. */
+static void a_delta_waits_for_data_without_an_index_and_no_longer(void **state)
+{
+	(void)state;
+	config.update_wait_for_full_seconds = 0.5;
+	config.update_poll_interval_ms = 3600000;
+	make_full();
+	start();
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-105.data-00000-of-00002", "");
+	make_delta(110);
+	assert_told("\"full_step\":100,\"delta_step\":110,\"state\":\"discovered\"");
+	assert_told(
+		"delta 110 waits for full checkpoint 105, whose data is there without its index");
+	assert_live(100, 110);
+	assert_told("\"full_step\":100,\"delta_step\":110,\"state\":\"live\"");
+	assert_not_told("discovered\",\"for_ms");
+	/* The save went on after all. */
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-105.index", "");
+	assert_live(105, 110);
+}
+
+/* As long as it waits; then the version that it belongs to is another. */
+static void what_waits_no_longer_is_not_listed(void **state)
+{
+	(void)state;
+	config.update_wait_for_full_seconds = 3600;
+	make_full();
+	start();
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-105.data-00000-of-00001", "");
+	make_delta(110);
+	assert_told("waits for full checkpoint 105");
+	assert_live(100, -1);
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-105.index", "");
+	assert_live(105, 110);
+	usleep(100 * 1000);
+	assert_not_told("waits for");
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-200.data-00000-of-00001", "");
+	make_delta(210);
+	assert_told("waits for full checkpoint 200");
+	remove_file("v1/.incremental_checkpoint/incremental_model.ckpt-210.index");
+	for (int i = 0; i < 10; i++)
+		usleep(20 * 1000);
+	assert_not_told("waits for");
+	assert_live(105, 110);
+}
+
+static void leftovers_hold_nothing_up(void **state)
+{
+	(void)state;
+	config.update_wait_for_full_seconds = 3600;
+	make_full();
+	start();
+	sp_checkpoint_folder_add_file(checkpoints,
+				      "v1/model.ckpt-105.data-00000-of-00001.tempstate2092", "");
+	sp_checkpoint_folder_add_file(checkpoints, "v1/.model.ckpt-105.data-00000-of-00001.crc",
+				      "");
+	make_delta(110);
+	assert_live(100, 110);
+}
+
 /* ------------------------------------------------------- numbered SavedModels */
 
 static void make_numbered(const char *number, const char *text)
@@ -418,6 +518,8 @@ static void numbered_savedmodels_are_served(void **state)
 	config.checkpoint_dir = NULL;
 	start();
 	assert_live(10, -1);
+	assert_told("\"full_step\":11,\"delta_step\":-1,\"state\":\"discovered\"");
+	assert_told("SavedModel 11 waits for ");
 	name = sp_runtime_endpoint(sp_updater_runtime(updater), NULL)->signature.name;
 	sp_checkpoint_folder_add_file(checkpoints, "11/saved_model.pb", "");
 	assert_live(11, -1);
@@ -443,6 +545,39 @@ static void numbered_savedmodels_are_served(void **state)
 	assert_live(9, -1);
 	make_numbered("12", "");
 	assert_live(12, -1);
+}
+
+static atomic_size_t warnings; /* that name a number twice */
+
+static void count_warnings(void *context, int level, const char *line)
+{
+	(void)context;
+	if (level == SP_LOG_WARNING && strstr(line, "mean number") != NULL)
+		atomic_fetch_add(&warnings, 1);
+}
+
+static void one_number_twice_is_told_once(void **state)
+{
+	(void)state;
+	sp_log_set_sink(count_warnings, NULL);
+	make_numbered("01", "");
+	make_numbered("1", "");
+	config.savedmodel_dir = checkpoints;
+	config.checkpoint_dir = NULL;
+	start();
+	assert_live(1, -1);
+	assert_non_null(strstr(sp_the_model_double.savedmodel_dir, "/1"));
+	usleep(200 * 1000); /* ten looks */
+	assert_int_equal(warnings, 1);
+	make_numbered("9223372036854775807", "");
+	assert_live(INT64_MAX, -1);
+	assert_told("\"full_step\":9223372036854775807,");
+	make_numbered("9223372036854775808", ""); /* no number */
+	assert_ok(sp_updater_pin(updater, 1, -1, &err), &err);
+	assert_live(1, -1);
+	assert_ok(sp_updater_pin(updater, INT64_MAX, -1, &err), &err);
+	assert_live(INT64_MAX, -1);
+	assert_int_equal(warnings, 1);
 }
 
 static void a_numbered_savedmodel_may_be_broken(void **state)
@@ -564,6 +699,7 @@ int main(void)
 		CASE(without_a_savedmodel_nothing_is_waited_for),
 		CASE(zero_minutes_do_not_wait),
 		CASE(what_is_complete_and_broken_is_not_waited_for),
+		CASE(a_warmup_file_that_cannot_be_read_is_not_waited_for),
 		CASE(a_broken_delta_leaves_the_full_checkpoint),
 		CASE(a_version_that_comes_late_is_found),
 		CASE(a_delta_is_published_and_the_old_version_drains),
@@ -573,6 +709,10 @@ int main(void)
 		CASE(a_rollback_over_a_delta_loads_nothing),
 		CASE(closing_ends_the_wait),
 		CASE(numbered_savedmodels_are_served),
+		CASE(a_delta_waits_for_data_without_an_index_and_no_longer),
+		CASE(what_waits_no_longer_is_not_listed),
+		CASE(leftovers_hold_nothing_up),
+		CASE(one_number_twice_is_told_once),
 		CASE(a_numbered_savedmodel_may_be_broken),
 		CASE(its_recorded_requests_are_answered_first),
 		CASE(a_folder_may_be_away),

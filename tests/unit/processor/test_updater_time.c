@@ -141,6 +141,22 @@ static void what_is_not_complete_is_waited_for(void **state)
 	assert_true(lines <= 10);
 }
 
+/* Of another model, with all its files: there is nothing that time would mend. */
+static void what_cannot_be_loaded_is_not_waited_for(void **state)
+{
+	static const sp_status statuses[] = {SP_NOT_FOUND};
+
+	(void)state;
+	make_full();
+	config.init_timeout_minutes = -1;
+	sp_the_model_double.statuses = statuses;
+	sp_the_model_double.status_count = 1;
+	assert_int_equal(sp_updater_open(&updater, &config, published, &err), SP_NOT_FOUND);
+	assert_non_null(strstr(err.text, "load 1 says not_found"));
+	assert_int_equal(sp_time_now_ms(), 0);
+	assert_int_equal(sp_time_waits(), 0);
+}
+
 /* ----------------------------------------------------------------- an hour without */
 
 static void start(void)
@@ -213,6 +229,50 @@ static void a_folder_is_unreadable_for_an_hour(void **state)
 {
 	(void)state;
 	an_hour_away(make_unreadable, make_readable);
+}
+
+/* ------------------------------------------------------------- an hour of waiting */
+
+/* Said when it begins, and once a minute. */
+static void a_delta_without_its_shard_is_told_every_minute(void **state)
+{
+	(void)state;
+	config.update_poll_interval_ms = HOUR;
+	start();
+	sp_the_model_double.files = SP_CORRUPT;
+	sp_checkpoint_folder_add_delta(checkpoints, 110);
+	await_line("version 100+110 is discovered (discovered for ");
+	sp_time_pass(HOUR);
+	assert_live(100, -1);
+	sp_time_pass(MINUTE);
+	assert_true(told);
+	atomic_store(&lines, 0);
+	sp_time_pass(HOUR);
+	assert_in_range(lines, 58, 62);
+	sp_the_model_double.files = SP_OK;
+	sp_checkpoint_folder_add_file(
+		checkpoints, "v1/.incremental_checkpoint/incremental_model.ckpt-110.index", "x");
+	sp_time_pass(MINUTE);
+	assert_live(100, 110);
+	await_line("discovered");
+	sp_time_pass(HOUR);
+	assert_false(told);
+}
+
+static void a_delta_that_waits_for_a_full_checkpoint_is_told_every_minute(void **state)
+{
+	(void)state;
+	config.update_wait_for_full_seconds = 31536000;
+	start();
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-105.data-00000-of-00002", "");
+	sp_checkpoint_folder_add_delta(checkpoints, 110);
+	await_line("waits for full checkpoint 105");
+	sp_time_pass(SECOND);
+	assert_true(told);
+	atomic_store(&lines, 0);
+	sp_time_pass(HOUR);
+	assert_in_range(lines, 58, 62);
+	assert_live(100, -1);
 }
 
 /* ------------------------------------------------------------------------- retries */
@@ -302,6 +362,9 @@ int main(void)
 		CASE(one_minute_is_a_minute),
 		CASE(minus_one_waits_for_ever),
 		CASE(what_is_not_complete_is_waited_for),
+		CASE(what_cannot_be_loaded_is_not_waited_for),
+		CASE(a_delta_without_its_shard_is_told_every_minute),
+		CASE(a_delta_that_waits_for_a_full_checkpoint_is_told_every_minute),
 		CASE(a_folder_is_gone_for_an_hour),
 		CASE(a_folder_is_unreadable_for_an_hour),
 		CASE(a_broken_version_is_tried_twice),
