@@ -351,7 +351,7 @@ static sp_status check_swapping(const sp_config *config, sp_error *err)
 static sp_status name_by_folder(sp_config *config, sp_error *err)
 {
 	const char *path = config->savedmodel_dir;
-	size_t end = path != NULL ? strlen(path) : 0;
+	size_t end = strlen(path);
 	sp_bytes name = {"default", strlen("default")};
 
 	while (end != 0) {
@@ -441,8 +441,8 @@ void sp_config_glance(sp_config *out, const char *json)
 	take_known(out, &document, "model_name");
 	take_known(out, &document, "savedmodel_dir");
 	sp_config__drop(&document);
-	if (out->model_name == NULL && name_by_folder(out, NULL) != SP_OK)
-		out->model_name = NULL;
+	if (out->model_name == NULL && out->savedmodel_dir != NULL)
+		(void)name_by_folder(out, NULL);
 }
 
 void sp_config_set_log(const sp_config *config)

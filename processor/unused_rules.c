@@ -1,5 +1,7 @@
 #include "processor/unused_rules.h"
 
+#include <string.h>
+
 #include "base/log.h"
 #include "base/name_list.h"
 #include "model_loader/part_name.h"
@@ -12,13 +14,22 @@ static const char *name_of(const sp_weights *weights, size_t i, sp_arena *arena)
 	return sp_part_name_base(&name, arena);
 }
 
+static bool is_among(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
 static void log_unused(const char *key, const sp_name_rules *rules, const char *const *names,
 		       size_t count)
 {
 	sp_name_list list = {0};
 
 	for (size_t i = 0; i < count; i++)
-		sp_name_list_add(&list, names[i]);
+		if (!is_among(names[i], names, i)) /* another part of the same */
+			sp_name_list_add(&list, names[i]);
 	for (size_t r = 0; r < rules->count; r++) {
 		bool used = false;
 

@@ -549,6 +549,9 @@ static void a_glance_takes_what_it_can(void **state)
 	sp_config_glance(&config, "{\"model_config\": {\"model_name\": \"inside\"}}");
 	assert_string_equal(config.model_name, "inside");
 	sp_config_fini(&config);
+	sp_config_glance(&config, "{}");
+	assert_null(config.model_name);
+	sp_config_fini(&config);
 	sp_config_glance(&config, "no JSON");
 	assert_null(config.model_name);
 	assert_int_equal(config.log_level, -1);
