@@ -32,14 +32,21 @@ void sp_log_limit_end(sp_log_limit *limit, sp_log_level level)
 		sp_log(level, "%" PRIu64 " similar lines were left out", left_out);
 }
 
+bool sp_log_limit_begin(sp_log_limit *limit, sp_log_level level)
+{
+	if (level < sp_log_get_level() || !sp_log_limit_take(limit, sp_clock_now_ns()))
+		return false;
+	sp_log_limit_end(limit, level);
+	return true;
+}
+
 void sp_log_limited(sp_log_limit *limit, sp_log_level level, const char *fmt, ...)
 {
 	char message[SP_LOG_MESSAGE_SIZE];
 	va_list args;
 
-	if (level < sp_log_get_level() || !sp_log_limit_take(limit, sp_clock_now_ns()))
+	if (!sp_log_limit_begin(limit, level))
 		return;
-	sp_log_limit_end(limit, level);
 	va_start(args, fmt);
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);

@@ -27,6 +27,9 @@ typedef struct sp_log_limit {
 /* Whether a line may be written at this time; if not, it is counted. */
 bool sp_log_limit_take(sp_log_limit *limit, int64_t now_ns);
 
+/* Whether a line of that level is to be written now; tells before it what was left out. */
+bool sp_log_limit_begin(sp_log_limit *limit, sp_log_level level);
+
 /* As sp_log(), within the limit. */
 void sp_log_limited(sp_log_limit *limit, sp_log_level level, const char *fmt, ...) SP_PRINTF(3, 4);
 
