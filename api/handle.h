@@ -25,7 +25,7 @@ typedef struct sp_handle {
 	sp_arena *arena;                 /* holds the signatures */
 	sp_handle_signature *signatures; /* in the order of the processor's endpoints */
 	sp_config about;                 /* a glance: the name in log lines */
-	sp_log_limit wrong, failed;      /* of lines about requests, for the client's fault and ours */
+	sp_log_limit wrong, failed; /* of lines about requests, for the client's fault and ours */
 } sp_handle;
 
 SP_MUST_CHECK sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *err);

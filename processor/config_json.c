@@ -77,10 +77,9 @@ static sp_status parse_object(cJSON **out, const char *json, const char *what, s
 
 /* Keys by which the JSON of a service is known where its "model_config" is missing. */
 static const char *const service_keys[] = {
-	"metadata",	   "processor",	     "processor_path", "processor_entry",
-	"processor_type",  "processor_envs", "model_path",     "model_entry",
-	"warm_up_data_path", "cloud",	     "containers",     "name",
-	"models",	   "platform",	     "engine",
+	"metadata",       "processor",  "processor_path", "processor_entry",   "processor_type",
+	"processor_envs", "model_path", "model_entry",    "warm_up_data_path", "cloud",
+	"containers",     "name",       "models",         "platform",          "engine",
 };
 
 const cJSON *sp_config__find(const cJSON *object, const char *name)
@@ -113,11 +112,12 @@ static sp_status check_is_no_service(const cJSON *root, sp_error *err)
 			sp_name_list_add(&found, service_keys[i]);
 	if (found.used == 0)
 		return SP_OK;
-	return sp_error_set(err, SP_INVALID,
-			    "the configuration is the JSON of an EAS service (%s) without "
-			    "'model_config': the processor's keys, such as 'savedmodel_dir', belong "
-			    "into that object",
-			    sp_name_list_text(&found));
+	return sp_error_set(
+		err, SP_INVALID,
+		"the configuration is the JSON of an EAS service (%s) without "
+		"'model_config': the processor's keys, such as 'savedmodel_dir', belong "
+		"into that object",
+		sp_name_list_text(&found));
 }
 
 /* The service itself, or the only one of its models. */

@@ -149,9 +149,10 @@ static void remark_strange(remarks *r, const char *name)
 	if (!is_new(r, name))
 		return;
 	nearest = nearest_key(name);
-	snprintf(text, sizeof(text), "configuration key '%.*s' is not known and has no effect%s%s%s",
-		 MAX_NAME, name, nearest != NULL ? "; did you mean '" : "",
-		 nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
+	snprintf(text, sizeof(text),
+		 "configuration key '%.*s' is not known and has no effect%s%s%s", MAX_NAME, name,
+		 nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
+		 nearest != NULL ? "'?" : "");
 	add(r, text);
 }
 

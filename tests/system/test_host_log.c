@@ -148,10 +148,10 @@ static void each_line(void (*check)(char *line))
 static void every_line_has_a_time_a_level_and_the_model(void **state)
 {
 	(void)state;
-	assert_true(sp_host_process_start(&process, program_path(),
-					  FLAGS("--model_name=ctr", "--log_level=debug",
-						"--model_base_path", model_path()),
-					  true));
+	assert_true(sp_host_process_start(
+		&process, program_path(),
+		FLAGS("--model_name=ctr", "--log_level=debug", "--model_base_path", model_path()),
+		true));
 	assert_int_equal(call("POST", "/v1/models/ctr:predict", "no JSON"), 400);
 	stop();
 	each_line(check_text);
@@ -164,10 +164,10 @@ static void every_line_has_a_time_a_level_and_the_model(void **state)
 static void lines_can_be_json_by_flag(void **state)
 {
 	(void)state;
-	assert_true(sp_host_process_start(&process, program_path(),
-					  FLAGS("--model_name=c\"tr", "--log_format=json",
-						"--model_base_path", model_path()),
-					  true));
+	assert_true(sp_host_process_start(
+		&process, program_path(),
+		FLAGS("--model_name=c\"tr", "--log_format=json", "--model_base_path", model_path()),
+		true));
 	assert_int_equal(call("POST", "/v1/models/c%22tr:predict", "{\"\\\"\x01\xff"), 400);
 	stop();
 	each_line(check_json);
@@ -189,7 +189,8 @@ static void lines_can_be_json_by_configuration(void **state)
 		true));
 	stop();
 	each_line(check_json);
-	assert_non_null(strstr(process.log, "'redis_password' is DeepRec's and has no effect here"));
+	assert_non_null(
+		strstr(process.log, "'redis_password' is DeepRec's and has no effect here"));
 	assert_null(strstr(process.log, "s3cret"));
 }
 
@@ -278,7 +279,8 @@ static void nobody_can_fill_the_log(void **state)
 		assert_int_equal(call("POST", "/v1/models/ctr:predict", "no JSON"), 400);
 	lines = count_in(sp_host_process_log(&process), " is answered 400");
 	assert_in_range(lines, 10, 100);
-	for (int i = 0; i < 500 && strstr(process.log, "similar lines were left out") == NULL; i++) {
+	for (int i = 0; i < 500 && strstr(process.log, "similar lines were left out") == NULL;
+	     i++) {
 		usleep(20000);
 		assert_int_equal(call("POST", "/v1/models/ctr:predict", "no JSON"), 400);
 		sp_host_process_log(&process);
@@ -299,10 +301,10 @@ static void the_level_can_be_set_at_run_time(void **state)
 	sp_http_reply *reply = malloc(sizeof(*reply));
 
 	(void)state;
-	assert_true(sp_host_process_start(&process, program_path(),
-					  FLAGS("--model_name=ctr", "--admin_routes",
-						"--model_base_path", model_path()),
-					  true));
+	assert_true(sp_host_process_start(
+		&process, program_path(),
+		FLAGS("--model_name=ctr", "--admin_routes", "--model_base_path", model_path()),
+		true));
 	sp_http_call(process.port, "GET", "/v1/log_level", NULL, reply);
 	assert_string_equal(reply->body, "{\"log_level\":\"info\"}");
 	sp_http_call(process.port, "POST", "/v1/log_level/error", "", reply);

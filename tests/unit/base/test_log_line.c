@@ -25,7 +25,8 @@ static void text_has_time_level_and_subject(void **state)
 	      "2024-02-29T23:59:59.999Z WARNING x\n");
 	check(SP_LOG_TEXT, 4102444800, 5000000, SP_LOG_DEBUG, "a\nb\xff", "x",
 	      "2100-01-01T00:00:00.005Z DEBUG [a?b?] x\n");
-	check(SP_LOG_TEXT, 0, 0, (sp_log_level)7, NULL, "x", "1970-01-01T00:00:00.000Z UNKNOWN x\n");
+	check(SP_LOG_TEXT, 0, 0, (sp_log_level)7, NULL, "x",
+	      "1970-01-01T00:00:00.000Z UNKNOWN x\n");
 }
 
 static void json_is_one_object(void **state)

@@ -644,7 +644,8 @@ static void the_json_of_a_service_holds_the_keys(void **state)
 		"\\\"signature_name\\\": \\\"serving_default\\\", \\\"model_store_type\\\": "
 		"\\\"local\\\", \\\"feature_store_type\\\": \\\"memory\\\","
 		"\\\"serialize_protocol\\\": \\\"protobuf\\\"}\", \"metadata.cpu\": 4}",
-		"{\"platform\": \"local\", \"models\": [{\"name\": \"model1\", \"uncompress\": true,"
+		"{\"platform\": \"local\", \"models\": [{\"name\": \"model1\", \"uncompress\": "
+		"true,"
 		"\"model_config\": {" REQUIRED "}}]}",
 		"{\"model_config\": \"no JSON\", \"model_config\": {" REQUIRED "}}",
 	};
@@ -668,14 +669,14 @@ static void a_service_without_the_keys_says_where_they_belong(void **state)
 	(void)state;
 	refuse("{\"name\": \"ctr\", \"metadata\": {\"cpu\": 4}, \"model_path\": \"\"}", SP_INVALID,
 	       "the configuration is the JSON of an EAS service ('metadata', 'model_path', 'name') "
-	       "without 'model_config': the processor's keys, such as 'savedmodel_dir', belong into "
+	       "without 'model_config': the processor's keys, such as 'savedmodel_dir', belong "
+	       "into "
 	       "that object");
 	refuse("{\"processor\": \"x\", \"model_config\": null}", SP_INVALID,
 	       "the configuration is the JSON of an EAS service ('processor') without "
 	       "'model_config': the processor's keys, such as 'savedmodel_dir', belong into that "
 	       "object");
-	refuse("{\"model_config\": \"\"}", SP_INVALID,
-	       "configuration key 'model_config' is empty");
+	refuse("{\"model_config\": \"\"}", SP_INVALID, "configuration key 'model_config' is empty");
 	refuse("{\"model_config\": \"{\\n]\"}", SP_INVALID,
 	       "configuration key 'model_config' is not JSON: line 2");
 	refuse("{\"model_config\": [1]}", SP_INVALID,

@@ -55,9 +55,10 @@ static void patterns_that_match_no_table_are_told(void **state)
 	assert_string_equal(lines[0], "configuration key 'ev_row_format': pattern 'user_enb*' "
 				      "matches no table of the model; its tables: "
 				      "'item_embedding', 'user_embedding'");
-	assert_string_equal(lines[1], "configuration key 'serve_frequency_threshold': pattern "
-				      "'item_embedding?' matches no table of the model; its tables: "
-				      "'item_embedding', 'user_embedding'");
+	assert_string_equal(lines[1],
+			    "configuration key 'serve_frequency_threshold': pattern "
+			    "'item_embedding?' matches no table of the model; its tables: "
+			    "'item_embedding', 'user_embedding'");
 }
 
 /* Tables of the parts of an embedding go by its name. */
