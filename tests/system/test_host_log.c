@@ -31,7 +31,7 @@ static const char *model_path(void)
 {
 	static char path[SP_PATH_SIZE];
 
-	return sp_source_path(path, "tests/golden/ev-ctr/model");
+	return sp_source_path(path, "tests/golden/ev-ctr-checkpoint/model");
 }
 
 static int set_up(void **state)
@@ -159,6 +159,27 @@ static void every_line_has_a_time_a_level_and_the_model(void **state)
 	assert_non_null(strstr(process.log, " INFO [ctr] listening on http://127.0.0.1:"));
 	assert_non_null(strstr(process.log, " WARNING [ctr] POST /v1/models/ctr:predict from "
 					    "127.0.0.1:"));
+}
+
+/* What the thread says that loads versions, and its helpers. */
+static void lines_of_all_threads_have_the_model(void **state)
+{
+	char checkpoints[SP_PATH_SIZE], json[SP_PATH_SIZE + 500];
+
+	(void)state;
+	snprintf(json, sizeof(json),
+		 "{\"checkpoint_dir\": \"%s\", \"savedmodel_dir\": \"%%s\","
+		 "\"signature_name\": \"serving_default\", \"model_store_type\": \"local\","
+		 "\"feature_store_type\": \"memory\", \"serialize_protocol\": \"protobuf\"}",
+		 sp_source_path(checkpoints, "tests/golden/ev-ctr-checkpoint/checkpoints"));
+	assert_true(sp_host_process_start(&process, program_path(),
+					  FLAGS("--model_name=ctr", "--admin_routes",
+						"--processor_config", write_config(json)),
+					  true));
+	assert_int_equal(call("POST", "/v1/models/ctr:reload", ""), 200);
+	stop();
+	each_line(check_text);
+	assert_true(count_in(process.log, " is live ") >= 2);
 }
 
 static void lines_can_be_json_by_flag(void **state)
@@ -341,6 +362,7 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(every_line_has_a_time_a_level_and_the_model),
+		CASE(lines_of_all_threads_have_the_model),
 		CASE(lines_can_be_json_by_flag),
 		CASE(lines_can_be_json_by_configuration),
 		CASE(what_keeps_the_host_from_serving_is_a_line),
