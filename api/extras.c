@@ -1,11 +1,15 @@
 #include <config.h>
+#include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/handle.h"
 #include "api/serving_processor.h"
 #include "base/alloc.h"
-#include "base/log.h"
+#include "base/log_line.h"
+#include "base/utf8.h"
+#include "processor/config.h"
 
 /* ---------------------------------------------------------- names and numbers */
 
@@ -54,16 +58,6 @@ void serving_processor_free(void *data)
 	sp_free(data);
 }
 
-void serving_processor_set_log(serving_processor_log_sink *sink, void *context)
-{
-	sp_log_set_sink(sink, context);
-}
-
-void serving_processor_set_log_level(int level)
-{
-	sp_log_set_level((sp_log_level)level);
-}
-
 /* -------------------------------------------------------------------- errors */
 
 struct serving_processor_error {
@@ -103,6 +97,69 @@ void serving_processor_error_free(serving_processor_error *error)
 		sp_free(error);
 }
 
+/* ----------------------------------------------------------------------- log */
+
+/* Protects host_sink and host_context. */
+static pthread_mutex_t sink_lock = PTHREAD_MUTEX_INITIALIZER;
+static serving_processor_log_sink *host_sink;
+static void *host_context;
+
+/* The host's sink gets the model's name in front of the line. */
+static void pass_on(void *context, int level, const char *line)
+{
+	const char *model = sp_log_subject();
+	char named[SP_LOG_LINE_SIZE];
+
+	(void)context;
+	if (model != NULL && *model != '\0') {
+		snprintf(named, sizeof(named), "[%.*s] %s", SP_LOG_SUBJECT_SIZE - 1, model, line);
+		sp_utf8_make_printable(named);
+		line = named;
+	}
+	pthread_mutex_lock(&sink_lock);
+	if (host_sink != NULL)
+		host_sink(host_context, level, line);
+	pthread_mutex_unlock(&sink_lock);
+}
+
+void serving_processor_set_log(serving_processor_log_sink *sink, void *context)
+{
+	pthread_mutex_lock(&sink_lock);
+	host_sink = sink;
+	host_context = context;
+	pthread_mutex_unlock(&sink_lock);
+	sp_log_set_sink(sink != NULL ? pass_on : NULL, NULL);
+}
+
+void serving_processor_set_log_level(int level)
+{
+	sp_log_set_level((sp_log_level)level);
+}
+
+int serving_processor_log_level(void)
+{
+	return (int)sp_log_get_level();
+}
+
+void serving_processor_configure_log(const char *model_config)
+{
+	sp_config config;
+
+	if (model_config == NULL)
+		return;
+	sp_config_glance(&config, model_config);
+	sp_config_set_log(&config);
+	sp_config_fini(&config);
+}
+
+void serving_processor_log(int level, const char *model, const char *line)
+{
+	const char *outer = sp_log_set_subject(model);
+
+	sp_log((sp_log_level)level, "%s", line != NULL ? line : "");
+	sp_log_set_subject(outer);
+}
+
 /* --------------------------------------------------------------------- model */
 
 void *serving_processor_create(const char *model_config, serving_processor_error **error)
@@ -113,6 +170,22 @@ void *serving_processor_create(const char *model_config, serving_processor_error
 	if (sp_handle_open(&handle, model_config, &reason) != SP_OK)
 		give_error(&reason, error);
 	return handle;
+}
+
+char *serving_processor_override_config(const char *model_config, const char *overrides,
+					serving_processor_error **error)
+{
+	char *merged = NULL;
+	sp_error reason;
+	sp_status status;
+
+	if (model_config == NULL || overrides == NULL)
+		status = sp_error_set(&reason, SP_INVALID, "the configuration is NULL");
+	else
+		status = sp_config_override(&merged, model_config, overrides, &reason);
+	if (status != SP_OK)
+		give_error(&reason, error);
+	return merged;
 }
 
 void serving_processor_destroy(void *model)
@@ -352,6 +425,8 @@ serving_processor_code serving_processor_run(void *model, const char *signature,
 {
 	sp_typed_request request = {
 		.input_count = input_count, .outputs = outputs, .output_count = output_count};
+	const sp_handle *handle = model;
+	const char *outer = sp_log_set_subject(handle != NULL ? handle->about.model_name : NULL);
 	serving_processor_result *made = NULL;
 	sp_status status;
 	sp_error reason;
@@ -364,6 +439,7 @@ serving_processor_code serving_processor_run(void *model, const char *signature,
 		status = make_result(&made, &reason);
 	if (status == SP_OK)
 		status = run(model, signature, inputs, &request, made, &reason);
+	sp_log_set_subject(outer);
 	if (status != SP_OK) {
 		serving_processor_result_free(made);
 		return give_error(&reason, error);

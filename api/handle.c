@@ -48,6 +48,20 @@ static sp_status make_signatures(sp_handle *handle, sp_error *err)
 		       : sp_error_set(err, SP_NO_MEMORY, "no memory for the signatures");
 }
 
+/* On failure the handle is for sp_handle_close() all the same. */
+static sp_status open_processor(sp_handle *handle, const char *model_config, sp_error *err)
+{
+	const char *outer;
+	sp_status status;
+
+	sp_config_glance(&handle->about, model_config);
+	sp_config_set_log(&handle->about);
+	outer = sp_log_set_subject(handle->about.model_name);
+	status = sp_processor_open(&handle->processor, model_config, err);
+	sp_log_set_subject(outer);
+	return status;
+}
+
 sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *err)
 {
 	sp_handle *handle;
@@ -58,7 +72,7 @@ sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *er
 	handle = sp_alloc_zero(1, sizeof(*handle));
 	if (handle == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a model");
-	status = sp_processor_open(&handle->processor, model_config, err);
+	status = open_processor(handle, model_config, err);
 	if (status == SP_OK)
 		status = make_signatures(handle, err);
 	if (status != SP_OK) {
@@ -71,10 +85,17 @@ sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *er
 
 void sp_handle_close(sp_handle *handle)
 {
+	const char *outer;
+
 	if (handle == NULL)
 		return;
+	outer = sp_log_set_subject(handle->about.model_name);
+	sp_log_limit_end(&handle->wrong, SP_LOG_WARNING);
+	sp_log_limit_end(&handle->failed, SP_LOG_ERROR);
 	sp_arena_destroy(handle->arena);
 	sp_processor_close(handle->processor);
+	sp_log_set_subject(outer);
+	sp_config_fini(&handle->about);
 	sp_free(handle);
 }
 
@@ -89,18 +110,25 @@ static void give_text(const char *text, void **output_data, int *output_size)
 	*output_size = *output_data != NULL ? (int)size : 0;
 }
 
-/*
- * What a client got wrong it is told, and the log stays quiet unless asked: or
- * else anybody could fill it.
- */
-static int fail(const sp_error *error, void **output_data, int *output_size)
+/* A line for each request that fails, within limits: or else anybody could fill the log. */
+static void log_failure(sp_handle *handle, sp_status status, const char *text)
 {
-	bool is_clients = error->status == SP_INVALID || error->status == SP_UNSUPPORTED ||
-			  error->status == SP_NOT_FOUND;
+	static sp_log_limit nobodys;
+
+	if (handle == NULL)
+		sp_log_limited(&nobodys, SP_LOG_WARNING, "%s", text);
+	else if (status == SP_INVALID || status == SP_UNSUPPORTED || status == SP_NOT_FOUND)
+		sp_log_limited(&handle->wrong, SP_LOG_WARNING, "%s", text);
+	else
+		sp_log_limited(&handle->failed, SP_LOG_ERROR, "%s", text);
+}
+
+static int fail(sp_handle *handle, const sp_error *error, void **output_data, int *output_size)
+{
 	char text[SP_ERROR_TEXT_SIZE + 64];
 
 	snprintf(text, sizeof(text), "[TensorFlow] Processor predict failed: %s", error->text);
-	sp_log(is_clients ? SP_LOG_DEBUG : SP_LOG_ERROR, "%s", text);
+	log_failure(handle, error->status, text);
 	give_text(text, output_data, output_size);
 	return 500;
 }
@@ -135,9 +163,12 @@ int sp_handle_process(sp_handle *handle, const char *signature, const void *inpu
 {
 	sp_error error;
 	sp_status status;
+	const char *outer;
+	int code = 200;
 
 	if (output_data == NULL || output_size == NULL)
 		return 500;
+	outer = sp_log_set_subject(handle != NULL ? handle->about.model_name : NULL);
 	if (handle == NULL)
 		status = sp_error_set(&error, SP_INVALID, "the model is NULL");
 	else if (input_size < 0 || (input_size > 0 && input_data == NULL))
@@ -147,5 +178,8 @@ int sp_handle_process(sp_handle *handle, const char *signature, const void *inpu
 	else
 		status = answer(handle, signature, (sp_bytes){input_data, (size_t)input_size},
 				output_data, output_size, &error);
-	return status == SP_OK ? 200 : fail(&error, output_data, output_size);
+	if (status != SP_OK)
+		code = fail(handle, &error, output_data, output_size);
+	sp_log_set_subject(outer);
+	return code;
 }

@@ -9,6 +9,20 @@
 
 /* DeepRec's C ABI; the extras are in api/extras.c. */
 
+/* The model is not there, but its configuration has its name. */
+static void log_no_model(const char *model_config, const sp_error *error)
+{
+	sp_config about = {0};
+	const char *outer;
+
+	if (model_config != NULL)
+		sp_config_glance(&about, model_config);
+	outer = sp_log_set_subject(about.model_name);
+	sp_log(SP_LOG_ERROR, "[TensorFlow] Processor initialize failed, status: %s", error->text);
+	sp_log_set_subject(outer);
+	sp_config_fini(&about);
+}
+
 void *initialize(const char *model_entry, const char *model_config, int *state)
 {
 	sp_handle *handle = NULL;
@@ -16,8 +30,7 @@ void *initialize(const char *model_entry, const char *model_config, int *state)
 
 	(void)model_entry;
 	if (sp_handle_open(&handle, model_config, &error) != SP_OK)
-		sp_log(SP_LOG_ERROR, "[TensorFlow] Processor initialize failed, status: %s",
-		       error.text);
+		log_no_model(model_config, &error);
 	if (state != NULL)
 		*state = handle != NULL ? 0 : -1;
 	return handle;

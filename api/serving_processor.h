@@ -61,8 +61,9 @@ SERVING_PROCESSOR_API void *initialize(const char *model_entry, const char *mode
  *              *output_size bytes: a serialized PredictResponse, or a text
  *              that says what was wrong
  *
- * Returns 200, or 500 for any failure.  With output_data or output_size NULL
- * it returns 500 and writes nothing.
+ * Returns 200, or 500 for any failure; then a log line says why, too, unless there are
+ * too many (docs/configuration.md).  With output_data or output_size NULL it
+ * returns 500 and writes nothing.
  */
 SERVING_PROCESSOR_API int process(void *model_buf, const void *input_data, int input_size,
 				  void **output_data, int *output_size);
@@ -117,22 +118,47 @@ SERVING_PROCESSOR_API const char *serving_processor_error_text(
 	const serving_processor_error *error);
 SERVING_PROCESSOR_API void serving_processor_error_free(serving_processor_error *error);
 
-/* level: 0 debug, 1 info, 2 warning, 3 error.  `line` lives during the call only. */
+/*
+ * level: 0 debug, 1 info, 2 warning, 3 error.  `line` is a text without time and level, such
+ * as "[ctr] version 100 is live"; "[ctr] ", the name of the model that it is about, is left
+ * out when it is about none.  It lives during the call only.
+ */
 typedef void serving_processor_log_sink(void *context, int level, const char *line);
 
 /*
- * Where log lines of the process go; NULL is standard error.  The sink is
- * called from any thread and must not call back into the library.
+ * Where log lines of the process go; NULL is standard error, in the form that
+ * docs/configuration.md tells.  The sink is called from any thread and must not
+ * call back into the library.
  */
 SERVING_PROCESSOR_API void serving_processor_set_log(serving_processor_log_sink *sink,
 						     void *context);
 
 /* Lines below `level` are dropped; 1 at first. */
 SERVING_PROCESSOR_API void serving_processor_set_log_level(int level);
+SERVING_PROCESSOR_API int serving_processor_log_level(void);
+
+/*
+ * Sets level and form of log lines as a configuration says them (log_level, log_format), as
+ * serving_processor_create() does, before any line is written.  What is wrong in the
+ * configuration is left for that to say.
+ */
+SERVING_PROCESSOR_API void serving_processor_configure_log(const char *model_config);
+
+/* A line of the host's own among those of the library; model NULL: it is about none. */
+SERVING_PROCESSOR_API void serving_processor_log(int level, const char *model, const char *line);
 
 /* As initialize(), with the reason in *error (may be NULL) when it returns NULL. */
 SERVING_PROCESSOR_API void *serving_processor_create(const char *model_config,
 						     serving_processor_error **error);
+
+/*
+ * A configuration with the members of another JSON object in the place of its own, such as
+ * {"model_name": "ctr"}: a block for serving_processor_free(), or NULL with the reason in
+ * *error (may be NULL).
+ */
+SERVING_PROCESSOR_API char *serving_processor_override_config(const char *model_config,
+							      const char *overrides,
+							      serving_processor_error **error);
 
 /* Closes a model; joins the threads that it started.  NULL is fine. */
 SERVING_PROCESSOR_API void serving_processor_destroy(void *model);
@@ -196,7 +222,7 @@ typedef struct serving_processor_result serving_processor_result;
  * outputs    [output_count] names to compute, in that order; none means all,
  *            in the order of serving_processor_output()
  * result     on success: the caller frees it
- * error      on failure, unless NULL: the caller frees it
+ * error      on failure, unless NULL: the caller frees it; no log line repeats it
  */
 SERVING_PROCESSOR_API serving_processor_code
 serving_processor_run(void *model, const char *signature, const serving_processor_tensor *inputs,

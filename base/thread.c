@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "base/size.h"
 
 struct sp_thread_group {
@@ -15,6 +16,7 @@ struct sp_thread_group {
 	bool go;
 	sp_thread_main *main;
 	void *context;
+	const char *subject; /* of their log lines */
 	size_t count;
 	pthread_t threads[];
 };
@@ -30,6 +32,7 @@ static void *run(void *argument)
 		pthread_cond_wait(&group->start, &group->lock);
 	go = group->go;
 	pthread_mutex_unlock(&group->lock);
+	sp_log_set_subject(group->subject);
 	if (go)
 		group->main(group->context);
 	return NULL;
@@ -62,6 +65,7 @@ sp_status sp_thread_group_create(sp_thread_group **out, size_t count, const char
 	pthread_cond_init(&group->start, NULL);
 	group->main = main;
 	group->context = context;
+	group->subject = sp_log_subject();
 	strncat(short_name, name, sizeof(short_name) - 1);
 
 	sigfillset(&all);

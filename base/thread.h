@@ -9,7 +9,8 @@
 /*
  * A group of threads that run one function and are joined together.  Signals
  * are blocked in them: they belong to the host's own threads.  Only SIGBUS is
- * not (base/mapping.h).
+ * not (base/mapping.h).  Their log lines are about what the maker's are about
+ * (sp_log_set_subject()): that text outlives the group.
  */
 typedef struct sp_thread_group sp_thread_group;
 

@@ -1,6 +1,5 @@
 #include "processor/config.h"
 
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,78 +7,19 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/name_list.h"
 #include "processor/config_internal.h"
+#include "processor/config_json.h"
 #include "processor/config_keys.h"
 #include "session_group/session_group.h"
 
 _Static_assert(SP_SESSION_POLICY_MOD == 0 && SP_SESSION_POLICY_RR == 1,
 	       "the order of the words in config_keys.c");
-
-enum { MAX_CONFIG = 1 << 20 };
+_Static_assert(SP_LOG_DEBUG == 0 && SP_LOG_INFO == 1 && SP_LOG_WARNING == 2 && SP_LOG_ERROR == 3 &&
+		       SP_LOG_TEXT == 0 && SP_LOG_JSON == 1,
+	       "the order of the words in config_keys.c");
 
 /* The largest whole number that JSON's double carries exactly. */
 #define MAX_INTEGER 9007199254740992.0
-
-/* --------------------------------------------------------------------- JSON */
-
-/* Overwrites the comment that starts at `at` with blanks; returns what follows it. */
-static char *blank_comment(char *at)
-{
-	bool block = at[0] == '/' && at[1] == '*';
-	const char *end = block ? strstr(at + 2, "*/") : strchr(at, '\n');
-
-	end = end == NULL ? at + strlen(at) : block ? end + 2 : end;
-	for (; at < end; at++)
-		if (*at != '\n')
-			*at = ' ';
-	return at;
-}
-
-/* Comments become blanks, so that line numbers stay. */
-static void blank_comments(char *json)
-{
-	for (char *at = json; *at != '\0';) {
-		if (*at == '"') {
-			for (at++; *at != '\0' && *at != '"'; at++)
-				if (*at == '\\' && at[1] != '\0')
-					at++;
-			at += *at != '\0';
-		} else if (*at == '#' || (*at == '/' && (at[1] == '/' || at[1] == '*'))) {
-			at = blank_comment(at);
-		} else {
-			at++;
-		}
-	}
-}
-
-static sp_status parse_json(cJSON **out, const char *json, sp_arena *arena, sp_error *err)
-{
-	size_t size = strnlen(json, MAX_CONFIG + 1);
-	const char *end = NULL;
-	size_t line = 1;
-	char *copy;
-
-	if (size > MAX_CONFIG)
-		return sp_error_set(err, SP_INVALID, "the configuration is longer than %d bytes",
-				    MAX_CONFIG);
-	copy = sp_arena_text(arena, (sp_bytes){json, size});
-	if (copy == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
-	blank_comments(copy);
-	if (copy[strspn(copy, " \t\r\n")] == '\0')
-		return sp_error_set(err, SP_INVALID, "the configuration is empty");
-	*out = cJSON_ParseWithLengthOpts(copy, size + 1, &end, true);
-	if (*out == NULL) {
-		for (const char *at = copy; at < end; at++)
-			line += *at == '\n';
-		return sp_error_set(err, SP_INVALID, "the configuration is not JSON: line %zu",
-				    line);
-	}
-	if (!cJSON_IsObject(*out))
-		return sp_error_set(err, SP_INVALID, "the configuration is not a JSON object");
-	return SP_OK;
-}
 
 static const char *json_type_name(const cJSON *item)
 {
@@ -352,15 +292,17 @@ static sp_status take(sp_config *config, const sp_config_key *key, const cJSON *
 
 /* --------------------------------------------------------------------- keys */
 
-/* The last item of that name that is not null, but NULL if the very last is. */
-static const cJSON *find_item(const cJSON *object, const char *name)
+static sp_status missing(const sp_config_key *key, const sp_config_document *document,
+			 sp_error *err)
 {
-	const cJSON *item, *found = NULL;
+	const char *misspelt = sp_config__misspelt(document, key->name);
 
-	cJSON_ArrayForEach (item, object)
-		if (strcmp(item->string, name) == 0)
-			found = item;
-	return found != NULL && !cJSON_IsNull(found) ? found : NULL;
+	if (misspelt == NULL)
+		return sp_error_set(err, SP_INVALID, "configuration key '%s' is missing",
+				    key->name);
+	return sp_error_set(err, SP_INVALID,
+			    "configuration key '%s' is missing, and '%.64s' is not known",
+			    key->name, misspelt);
 }
 
 /* The fallback goes the way of every other value. */
@@ -369,9 +311,6 @@ static sp_status take_fallback(sp_config *config, const sp_config_key *key, sp_e
 	cJSON *item;
 	sp_status status;
 
-	if (key->required)
-		return sp_error_set(err, SP_INVALID, "configuration key '%s' is missing",
-				    key->name);
 	if (key->fallback == NULL)
 		return SP_OK;
 	item = cJSON_Parse(key->fallback);
@@ -382,24 +321,18 @@ static sp_status take_fallback(sp_config *config, const sp_config_key *key, sp_e
 	return status;
 }
 
-static sp_status take_all(sp_config *config, const cJSON *object, sp_error *err)
+static sp_status take_all(sp_config *config, const sp_config_document *document, sp_error *err)
 {
-	sp_name_list idle = {0};
-
 	for (const sp_config_key *key = sp_config__keys; key->name != NULL; key++) {
-		const cJSON *item = find_item(object, key->name);
+		const cJSON *item = sp_config__find(document->keys, key->name);
 
-		if (item == NULL) {
+		if (item != NULL)
+			SP_TRY(take(config, key, item, err));
+		else if (key->required)
+			return missing(key, document, err);
+		else
 			SP_TRY(take_fallback(config, key, err));
-			continue;
-		}
-		SP_TRY(take(config, key, item, err));
-		if (!key->has_effect)
-			sp_name_list_add(&idle, key->name);
 	}
-	if (idle.used != 0)
-		sp_log(SP_LOG_INFO, "configuration keys without effect here: %s",
-		       sp_name_list_text(&idle));
 	return SP_OK;
 }
 
@@ -414,15 +347,47 @@ static sp_status check_swapping(const sp_config *config, sp_error *err)
 			    "cannot keep to 'update_max_score_change'");
 }
 
+/* The last part of the model's folder that is not the number of a version. */
+static sp_status name_by_folder(sp_config *config, sp_error *err)
+{
+	const char *path = config->savedmodel_dir;
+	size_t end = strlen(path);
+	sp_bytes name = {"default", strlen("default")};
+
+	while (end != 0) {
+		size_t start = end;
+
+		while (start != 0 && path[start - 1] != '/')
+			start--;
+		if (end - start > strspn(path + start, "0123456789.")) {
+			name = (sp_bytes){path + start, end - start};
+			break;
+		}
+		end = start != 0 ? start - 1 : 0;
+	}
+	config->model_name = sp_arena_text(config->arena, name);
+	return config->model_name != NULL
+		       ? SP_OK
+		       : sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+}
+
+static sp_status take_document(sp_config *config, const sp_config_document *document, sp_error *err)
+{
+	SP_TRY(take_all(config, document, err));
+	if (config->model_name == NULL)
+		SP_TRY(name_by_folder(config, err));
+	return sp_config__remark(config, document, err);
+}
+
 static sp_status parse(sp_config *config, const char *json, sp_error *err)
 {
 	const char *reference = getenv("SP_REFERENCE_KERNELS");
-	cJSON *object = NULL;
-	sp_status status = parse_json(&object, json, config->arena, err);
+	sp_config_document document;
+	sp_status status;
 
-	if (status == SP_OK)
-		status = take_all(config, object, err);
-	cJSON_Delete(object);
+	SP_TRY(sp_config__read(&document, json, config->arena, err));
+	status = take_document(config, &document, err);
+	sp_config__drop(&document);
 	if (status == SP_OK)
 		status = sp_config__settle_embeddings(config, err);
 	if (status == SP_OK)
@@ -434,18 +399,58 @@ static sp_status parse(sp_config *config, const char *json, sp_error *err)
 	return status;
 }
 
+static sp_status begin(sp_config *out, sp_error *err)
+{
+	*out = (sp_config){.log_level = -1, .log_format = -1, .arena = sp_arena_create(4096)};
+	return out->arena != NULL
+		       ? SP_OK
+		       : sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+}
+
 sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err)
 {
 	sp_status status;
 
-	memset(out, 0, sizeof(*out));
-	out->arena = sp_arena_create(4096);
-	if (out->arena == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	SP_TRY(begin(out, err));
 	status = parse(out, json, err);
 	if (status != SP_OK)
 		sp_config_fini(out);
 	return status;
+}
+
+/* ---------------------------------------------------------------- log lines */
+
+static void take_known(sp_config *config, const sp_config_document *document, const char *name)
+{
+	const cJSON *item = sp_config__find(document->keys, name);
+
+	for (const sp_config_key *key = sp_config__keys; item != NULL && key->name != NULL; key++)
+		if (strcmp(key->name, name) == 0)
+			(void)take(config, key, item, NULL);
+}
+
+void sp_config_glance(sp_config *out, const char *json)
+{
+	sp_config_document document;
+
+	if (begin(out, NULL) != SP_OK ||
+	    sp_config__read(&document, json, out->arena, NULL) != SP_OK)
+		return;
+	take_known(out, &document, "log_level");
+	take_known(out, &document, "log_format");
+	take_known(out, &document, "model_name");
+	take_known(out, &document, "savedmodel_dir");
+	sp_config__drop(&document);
+	if (out->model_name == NULL && out->savedmodel_dir != NULL)
+		(void)name_by_folder(out, NULL);
+}
+
+void sp_config_set_log(const sp_config *config)
+{
+	if (config->log_level >= 0)
+		sp_log_set_level((sp_log_level)config->log_level);
+	if (config->log_format >= 0)
+		sp_log_set_format((sp_log_format)config->log_format);
 }
 
 void sp_config_fini(sp_config *config)

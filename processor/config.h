@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "model_loader/load_policy.h"
 
@@ -27,7 +28,10 @@ typedef struct sp_config_integers {
 } sp_config_integers;
 
 typedef struct sp_config {
-	sp_arena *arena; /* holds the texts */
+	sp_arena *arena;        /* holds the texts */
+	const char *model_name; /* of log lines */
+	int64_t log_level;      /* an sp_log_level; -1: as it is */
+	int64_t log_format;     /* an sp_log_format; -1: as it is */
 	const char *signature_name;
 	const char *savedmodel_dir;
 	const char *saved_model_tags; /* NULL: "serve", or the only ones there are */
@@ -68,11 +72,14 @@ typedef struct sp_config {
 	const char *model_update_cpus;             /* "0-3,8"; NULL: any */
 	bool reference_kernels;
 	bool signature_fallback;
+	const char *const *remarks; /* what in it has no effect, a line for the log each */
+	size_t remark_count;
 } sp_config;
 
 /*
- * `json` is JSON with comments: C's, C++'s and '#' to the end of the line.
- * Unknown keys are ignored, null is the same as absent, and of a repeated key
+ * `json` is JSON with comments: C's, C++'s and '#' to the end of the line.  It is an object
+ * with the keys, or the JSON of an EAS service, which has that object in its "model_config".
+ * Unknown keys are remarked upon, null is the same as absent, and of a repeated key
  * the last one counts.
  *
  * SP_INVALID for what is wrong with it and SP_UNSUPPORTED for what DeepRec
@@ -81,5 +88,24 @@ typedef struct sp_config {
  */
 SP_MUST_CHECK sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err);
 void sp_config_fini(sp_config *config);
+
+/* A warning for each of the remarks. */
+void sp_config_log_remarks(const sp_config *config);
+
+/*
+ * Only what log lines need (model_name, log_level, log_format), of a configuration that may be
+ * wrong: what cannot be read is as if it were absent, and model_name then NULL.
+ */
+void sp_config_glance(sp_config *out, const char *json);
+
+/* Level and format of the process's log lines from now on, where the configuration says them. */
+void sp_config_set_log(const sp_config *config);
+
+/*
+ * The configuration with the members of the object `overrides` in the place of its own: a
+ * text for sp_free().  Errors as sp_config_parse() for what cannot be read.
+ */
+SP_MUST_CHECK sp_status sp_config_override(char **out, const char *json, const char *overrides,
+					   sp_error *err);
 
 #endif

@@ -23,6 +23,12 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("serialize_protocol", TEXT), .required = true, .has_effect = true,
 		.allowed = "protobuf", .unsupported = "flatbuffer"},
 
+	/* What log lines say of it. */
+	{KEY("model_name", TEXT), .not_empty = true, FIELD(model_name)},
+	/* The words are in the order of sp_log_level and sp_log_format. */
+	{KEY("log_level", TEXT), .allowed = "debug info warning error", FIELD(log_level)},
+	{KEY("log_format", TEXT), .allowed = "text json", FIELD(log_format)},
+
 	/* How to serve it. */
 	{KEY("session_num", INTEGER), .fallback = "1", .min = 1, .max = 1024, FIELD(session_num)},
 	/* The words are in the order of sp_session_policy. */

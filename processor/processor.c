@@ -13,6 +13,7 @@
 #include "processor/request.h"
 #include "processor/runtime.h"
 #include "processor/table_report.h"
+#include "processor/unused_rules.h"
 #include "processor/updater.h"
 #include "processor/version.h"
 #include "session_group/published.h"
@@ -52,6 +53,18 @@ static sp_status log_ready(const sp_processor *processor, int64_t start, sp_erro
 	return status;
 }
 
+static void log_unused_rules(sp_processor *processor)
+{
+	size_t place = sp_session_group_count(processor->group);
+	const sp_version *version;
+
+	pthread_mutex_lock(&processor->report);
+	version = sp_published_pin(processor->published, place);
+	sp_unused_rules_log(&processor->config.embeddings, version->weights);
+	sp_published_unpin(processor->published, place);
+	pthread_mutex_unlock(&processor->report);
+}
+
 static sp_status open_configured(sp_processor *processor, const char *json, sp_error *err)
 {
 	const sp_config *config = &processor->config;
@@ -59,6 +72,7 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 	size_t count;
 
 	SP_TRY(sp_config_parse(&processor->config, json, err));
+	sp_config_log_remarks(config);
 	processor->config.embeddings.closing = &processor->closing;
 	processor->config.embeddings.serving = &processor->serving;
 	count = (size_t)config->session_num;
@@ -67,6 +81,7 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 	SP_TRY(sp_published_create(&processor->published, count + 1, err));
 	SP_TRY(sp_updater_open(&processor->updater, config, processor->published, err));
 	atomic_store(&processor->serving, true);
+	log_unused_rules(processor);
 	return log_ready(processor, start, err);
 }
 

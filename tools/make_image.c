@@ -62,6 +62,8 @@ static sp_status read_configuration(sp_tool *tool, sp_config *config, sp_error *
 		SP_TRY(sp_file_read(&text, &size, tool->path, MAX_CONFIGURATION, err));
 		status = sp_config_parse(config, text, err);
 		sp_free(text);
+		if (status == SP_OK)
+			sp_config_log_remarks(config);
 		return status;
 	}
 	sp_buffer_init(&json, MAX_CONFIGURATION);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind { TEXT, NUMBER, SWITCH } kind;
+/* Of a CHOICE the value is one of the words in the flag's `value`. */
+typedef enum kind { TEXT, NUMBER, SWITCH, CHOICE } kind;
 
 typedef struct flag {
 	const char *name;
@@ -33,6 +34,10 @@ static const flag flags[] = {
 	 "comma-separated labels of the served version, for /labels/ in URLs"},
 	{"admin_routes", SWITCH, AT(admin_routes), "false", 0, 0, NULL,
 	 "versions and orders about them over HTTP, for whoever can connect"},
+	{"log_format", CHOICE, AT(log_format), NULL, 0, 0, "text|json",
+	 "form of log lines; default what the configuration says, or text"},
+	{"log_level", CHOICE, AT(log_level), NULL, 0, 0, "debug|info|warning|error",
+	 "lower log lines are dropped; default what the configuration says, or info"},
 	{"metrics_path", TEXT, AT(metrics_path), "/monitoring/prometheus/metrics", 0, 0, "PATH",
 	 "where Prometheus finds metrics; empty: nowhere"},
 	{"session_num", NUMBER, AT(session_num), "0", 0, 1024, "N",
@@ -114,6 +119,22 @@ static sp_status set_switch(sp_flags *out, const flag *f, const char *text, sp_e
 	return SP_OK;
 }
 
+static sp_status set_choice(sp_flags *out, const flag *f, const char *text, sp_error *err)
+{
+	size_t size = strlen(text);
+
+	for (const char *word = f->value; *word != '\0'; word += strspn(word, "|")) {
+		size_t n = strcspn(word, "|");
+
+		if (n == size && memcmp(word, text, n) == 0) {
+			*(const char **)((char *)out + f->offset) = text;
+			return SP_OK;
+		}
+		word += n;
+	}
+	return sp_error_set(err, SP_INVALID, "--%s: \"%s\" is none of %s", f->name, text, f->value);
+}
+
 static sp_status set(sp_flags *out, const flag *f, const char *text, sp_error *err)
 {
 	switch (f->kind) {
@@ -121,6 +142,8 @@ static sp_status set(sp_flags *out, const flag *f, const char *text, sp_error *e
 		return set_number(out, f, text, err);
 	case SWITCH:
 		return set_switch(out, f, text, err);
+	case CHOICE:
+		return set_choice(out, f, text, err);
 	case TEXT:
 		break;
 	}

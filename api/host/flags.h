@@ -31,6 +31,8 @@ typedef struct sp_flags {
 	const char *signature_name;
 	const char *saved_model_tags; /* "serve,gpu" */
 	const char *version_labels;   /* "stable,canary" */
+	const char *log_format;       /* NULL: as the configuration says, or text */
+	const char *log_level;        /* NULL: as the configuration says, or info */
 	bool admin_routes;
 	const char *metrics_path; /* "": none */
 	int64_t session_num;      /* 0: as many as threads that compute */

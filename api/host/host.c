@@ -22,11 +22,13 @@ static void handle(void *context, sp_http_request *request)
 	sp_route(context, request);
 }
 
-static void count_answer(void *context, int tag, int status, int64_t took_ns)
+static void note_answer(void *context, const sp_http_outcome *outcome)
 {
 	sp_host *host = context;
 
-	sp_counters_answer(&host->counters, (sp_asked)tag, status, took_ns);
+	sp_counters_answer(&host->counters, (sp_asked)outcome->tag, outcome->status,
+			   outcome->took_ns);
+	sp_request_log_outcome(&host->request_log, host->flags->model_name, outcome);
 }
 
 static sp_status start_server(sp_host *host, sp_error *err)
@@ -46,7 +48,7 @@ static sp_status start_server(sp_host *host, sp_error *err)
 		.head_timeout_ms = HEAD_TIMEOUT_MS,
 		.idle_timeout_ms = flags->idle_timeout_in_ms,
 		.handler = handle,
-		.observer = count_answer,
+		.observer = note_answer,
 		.context = host,
 	};
 

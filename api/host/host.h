@@ -8,6 +8,7 @@
 #include "api/host/counters.h"
 #include "api/host/flags.h"
 #include "api/host/http_server.h"
+#include "api/host/request_log.h"
 #include "api/host/served_model.h"
 #include "base/queue.h"
 #include "base/status.h"
@@ -31,6 +32,7 @@ typedef struct sp_host {
 	struct sp_workers *workers; /* worker.h */
 	int64_t started;            /* when it was, as a Unix time */
 	sp_counters counters;
+	sp_request_log request_log;
 } sp_host;
 
 /*

@@ -299,10 +299,16 @@ static void tell_observer(const sp_http_connection *c)
 	const sp_http_options *options = options_of(c);
 	const sp_http_request *request = c->request;
 	int64_t began = request->handed_ns;
+	sp_http_outcome outcome = {.tag = request->tag,
+				   .status = request->status,
+				   .took_ns = began != 0 ? sp_clock_now_ns() - began : 0,
+				   .method = request->head.method_name,
+				   .path = request->head.path,
+				   .reason = request->reason,
+				   .socket = c->fd};
 
 	if (options->observer != NULL)
-		options->observer(options->context, request->tag, request->status,
-				  began != 0 ? sp_clock_now_ns() - began : 0);
+		options->observer(options->context, &outcome);
 }
 
 static void begin_answer(sp_http_connection *c)
@@ -622,26 +628,42 @@ static void on_readable(int fd, short what, void *context)
 
 /* -------------------------------------------------------------------- timers */
 
+/* Method and path of a request that is left behind, for the one in its place. */
+static void copy_line(sp_http_request *to, const sp_http_head *from)
+{
+	sp_buffer *text = &to->head_text;
+
+	sp_buffer_append(text, from->method_name.data, from->method_name.size);
+	sp_buffer_append(text, from->path.data, from->path.size);
+	if (text->failed)
+		return;
+	to->head.method_name = (sp_bytes){text->data, from->method_name.size};
+	to->head.path = (sp_bytes){text->data + from->method_name.size, from->path.size};
+}
+
 /* Nobody has begun with the request in time; the connection goes on without it. */
 static void answer_late(sp_http_connection *c)
 {
-	const sp_http_options *options = options_of(c);
-	sp_http_method method = c->request->head.method;
-	int minor = c->request->head.minor, tag = c->request->tag;
-	int64_t handed_ns = c->request->handed_ns;
+	const sp_http_request *old = c->request;
+	sp_http_request *late = sp_http__request_create(c, c->loop, options_of(c)->max_body_bytes);
 
-	if (!leave_request(c))
+	if (late != NULL) {
+		copy_line(late, &old->head);
+		late->head.method = old->head.method;
+		late->head.minor = old->head.minor;
+		late->tag = old->tag;
+		late->handed_ns = old->handed_ns;
+	}
+	if (!leave_request(c)) {
+		sp_http__request_destroy(late);
 		return; /* it is being worked on: the answer will come */
-	c->request = sp_http__request_create(c, c->loop, options->max_body_bytes);
-	if (c->request == NULL) {
+	}
+	c->request = late;
+	if (late == NULL) {
 		sp_http__connection_destroy(c);
 		return;
 	}
-	c->request->head.method = method;
-	c->request->head.minor = minor;
-	c->request->tag = tag;
-	c->request->handed_ns = handed_ns;
-	sp_http__request_set_error(c->request, 504, "the deadline of the request has passed");
+	sp_http__request_set_error(late, 504, "the deadline of the request has passed");
 	begin_answer(c);
 }
 

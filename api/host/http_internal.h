@@ -53,7 +53,8 @@ struct sp_http_request {
 	sp_http_head head;
 	sp_buffer body;
 
-	int status; /* of the answer; 0: none, the client has gone */
+	int status;       /* of the answer; 0: none, the client has gone */
+	char reason[256]; /* of a failure, for the observer */
 	const char *content_type;
 	bool retry;
 	sp_buffer out;

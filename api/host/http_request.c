@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "api/host/http_internal.h"
@@ -55,9 +56,11 @@ void sp_http__request_reset(sp_http_request *request)
 	empty(&request->body);
 	empty(&request->out);
 	request->status = 0;
+	request->reason[0] = '\0';
 	request->tag = 0;
 	request->handed_ns = 0;
 	request->head.method = SP_HTTP_OTHER;
+	request->head.method_name = request->head.path = (sp_bytes){NULL, 0};
 	atomic_store(&request->peer_closed, false);
 	atomic_store(&request->state, SP_HTTP_READING);
 }
@@ -133,6 +136,7 @@ void sp_http__request_set_error(sp_http_request *request, int status, const char
 	request->status = status;
 	request->content_type = NULL;
 	request->retry = status == 503;
+	snprintf(request->reason, sizeof(request->reason), "%s", text);
 	sp_buffer_clear(&request->out);
 	sp_buffer_append_text(&request->out, "{\"error\":");
 	sp_json_write_string(&request->out, sp_bytes_of(text));

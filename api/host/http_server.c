@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -68,6 +69,24 @@ static uint16_t bound_port(int fd)
 	if (address.ss_family == AF_INET6)
 		return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
 	return ntohs(((struct sockaddr_in *)&address)->sin_port);
+}
+
+void sp_http_peer_print(char out[SP_HTTP_PEER_SIZE], int socket)
+{
+	struct sockaddr_storage address = {0};
+	struct sockaddr_in *v4 = (struct sockaddr_in *)&address;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&address;
+	socklen_t size = sizeof(address);
+	char name[INET6_ADDRSTRLEN] = "?";
+
+	getpeername(socket, (struct sockaddr *)&address, &size);
+	if (address.ss_family == AF_INET6) {
+		inet_ntop(AF_INET6, &v6->sin6_addr, name, sizeof(name));
+		snprintf(out, SP_HTTP_PEER_SIZE, "[%s]:%u", name, (unsigned)ntohs(v6->sin6_port));
+	} else {
+		inet_ntop(AF_INET, &v4->sin_addr, name, sizeof(name));
+		snprintf(out, SP_HTTP_PEER_SIZE, "%s:%u", name, (unsigned)ntohs(v4->sin_port));
+	}
 }
 
 /* ---------------------------------------------------------------- accepting */

@@ -26,12 +26,23 @@ typedef struct sp_http_request sp_http_request;
 
 typedef void sp_http_handler(void *context, sp_http_request *request);
 
-/*
- * Told of every answer before it is sent, on its connection's I/O thread: the tag of
- * the request (sp_http_request_set_tag(), else 0), the status, and the time since
- * the whole request was there (0 when that never was).
- */
-typedef void sp_http_observer(void *context, int tag, int status, int64_t took_ns);
+/* What becomes of a request.  Views of bytes are of any bytes, and live during the call only. */
+typedef struct sp_http_outcome {
+	int tag; /* sp_http_request_set_tag(), else 0 */
+	int status;
+	int64_t took_ns;       /* since the whole request was there; 0 when that never was */
+	sp_bytes method, path; /* {NULL, 0} where the head could not be read */
+	const char *reason;    /* of a failure; "" where there is none, and cut where it is long */
+	int socket;            /* the client's, for sp_http_peer_print() */
+} sp_http_outcome;
+
+/* Told of every answer before it is sent, on its connection's I/O thread. */
+typedef void sp_http_observer(void *context, const sp_http_outcome *outcome);
+
+enum { SP_HTTP_PEER_SIZE = 64 };
+
+/* "127.0.0.1:40312", "[::1]:40312": who a socket is connected to. */
+void sp_http_peer_print(char out[SP_HTTP_PEER_SIZE], int socket);
 
 typedef struct sp_http_options {
 	const char *host; /* address or name to listen on */

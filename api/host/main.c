@@ -137,10 +137,25 @@ static bool drain(sp_host *host, int signals, int first_signal)
 	return true;
 }
 
-static int fail(const sp_error *err, int code)
+/* The library writes the host's lines among its own. */
+static void hand_over(void *context, int level, const char *line)
 {
-	fprintf(stderr, "serving_host: %s%s\n", err->text, code == 2 ? " (try --help)" : "");
-	return code;
+	(void)context;
+	serving_processor_log(level, sp_log_subject(), line);
+}
+
+/* Whether a line is wanted, the library knows. */
+static void start_log(const sp_flags *flags)
+{
+	sp_log_set_level(SP_LOG_DEBUG);
+	sp_log_set_sink(hand_over, NULL);
+	sp_log_set_subject(flags->model_name);
+}
+
+static int fail(const sp_error *err)
+{
+	sp_log(SP_LOG_ERROR, "%s", err->text);
+	return 1;
 }
 
 static void wait_loaded_or_exit(sp_host *host, int signals, loader *l)
@@ -152,7 +167,7 @@ static void wait_loaded_or_exit(sp_host *host, int signals, loader *l)
 	l->done_fd = eventfd(0, EFD_CLOEXEC);
 	if (l->done_fd < 0 ||
 	    sp_thread_group_create(&thread, 1, "loader", load, l, &err) != SP_OK) {
-		fprintf(stderr, "serving_host: cannot start a thread\n");
+		sp_log(SP_LOG_ERROR, "cannot start a thread");
 		_exit(1);
 	}
 	if (!wait_loaded(signals, l->done_fd))
@@ -173,7 +188,7 @@ static int serve(sp_host *host, int signals)
 	if (l.status == SP_OK)
 		l.status = say_listening(host, &l.error);
 	if (l.status != SP_OK) {
-		fail(&l.error, 1);
+		fail(&l.error);
 		if (!sp_host_stop(host, 1000))
 			_exit(1);
 		return 1;
@@ -196,8 +211,10 @@ int main(int argc, char **argv)
 	sp_error err;
 	int signals, code;
 
-	if (sp_flags_parse(&flags, argc, argv, &err) != SP_OK)
-		return fail(&err, 2);
+	if (sp_flags_parse(&flags, argc, argv, &err) != SP_OK) {
+		fprintf(stderr, "serving_host: %s (try --help)\n", err.text);
+		return 2;
+	}
 	if (flags.help) {
 		sp_flags_print_help(stdout);
 		return 0;
@@ -206,9 +223,10 @@ int main(int argc, char **argv)
 		printf("serving_host %s\n", serving_processor_version());
 		return 0;
 	}
+	start_log(&flags);
 	signals = open_signals();
 	if (sp_host_start(&host, &flags, &err) != SP_OK)
-		return fail(&err, 1);
+		return fail(&err);
 	code = serve(&host, signals);
 	sp_host_finish(&host);
 	return code;

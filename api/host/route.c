@@ -135,6 +135,6 @@ void sp_route(sp_host *host, sp_http_request *request)
 	else if (head->method == SP_HTTP_OPTIONS && head->path.size >= 4 &&
 		 strncasecmp(head->path.data, "/v1/", 4) == 0)
 		sp_route_options(host, request);
-	else
+	else if (!sp_route_log_level(host, request))
 		route_model(host, request);
 }

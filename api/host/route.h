@@ -22,6 +22,9 @@ void sp_route_examples(sp_host *host, sp_http_request *request, const sp_model_p
 
 void sp_route_admin(sp_host *host, sp_http_request *request, const sp_model_path *path);
 
+/* False, and the request is not touched, when it is about something else. */
+bool sp_route_log_level(sp_host *host, sp_http_request *request);
+
 /* The part of an order that waits until it is carried out. */
 void sp_route_admin_obey(sp_host *host, sp_http_request *request);
 

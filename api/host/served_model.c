@@ -156,23 +156,29 @@ static sp_status read_config(sp_served_model *model, const char *path, sp_error 
 	return SP_OK;
 }
 
-sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int64_t session_num,
-			       sp_error *err)
+/* What the command line says in the place of a configuration; NULL when out of memory. */
+static char *write_overrides(const sp_flags *flags)
 {
-	char folder[4000];
+	sp_buffer out;
+	size_t size;
+	char *text;
 
-	memset(out, 0, sizeof(*out));
-	out->version = -1;
-	if (flags->processor_config != NULL)
-		return read_config(out, flags->processor_config, err);
-	SP_TRY(find_folder(out, folder, sizeof(folder), flags->model_base_path, err));
-	return write_config(out, folder, flags, session_num, err);
+	sp_buffer_init(&out, MAX_CONFIG_BYTES);
+	sp_buffer_append_char(&out, '{');
+	if (flags->log_format != NULL)
+		write_text(&out, "log_format", flags->log_format);
+	if (flags->log_level != NULL)
+		write_text(&out, "log_level", flags->log_level);
+	sp_buffer_append_text(&out, "\"model_name\":");
+	sp_json_write_string(&out, sp_bytes_of(flags->model_name));
+	sp_buffer_append_char(&out, '}');
+	text = sp_buffer_take(&out, &size);
+	sp_buffer_fini(&out);
+	return text;
 }
 
-/* --------------------------------------------------------------------- open */
-
 /* The words of the library. */
-static sp_status open_error(serving_processor_error *error, sp_error *err)
+static sp_status take_error(serving_processor_error *error, sp_error *err)
 {
 	sp_status status = (sp_status)serving_processor_error_code(error);
 
@@ -181,13 +187,61 @@ static sp_status open_error(serving_processor_error *error, sp_error *err)
 	return status != SP_OK ? status : SP_INTERNAL;
 }
 
+static sp_status override(sp_served_model *model, const char *overrides, sp_error *err)
+{
+	serving_processor_error *error = NULL;
+	char *config = serving_processor_override_config(model->config, overrides, &error);
+	sp_status status = SP_OK;
+
+	if (config == NULL)
+		return take_error(error, err);
+	serving_processor_configure_log(config);
+	sp_free(model->config);
+	model->config = sp_alloc_text(config);
+	if (model->config == NULL)
+		status = sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	serving_processor_free(config);
+	return status;
+}
+
+static sp_status find_config(sp_served_model *out, const sp_flags *flags, int64_t session_num,
+			     sp_error *err)
+{
+	char folder[4000];
+
+	if (flags->processor_config != NULL)
+		return read_config(out, flags->processor_config, err);
+	SP_TRY(find_folder(out, folder, sizeof(folder), flags->model_base_path, err));
+	return write_config(out, folder, flags, session_num, err);
+}
+
+sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int64_t session_num,
+			       sp_error *err)
+{
+	char *overrides = write_overrides(flags);
+	sp_status status;
+
+	memset(out, 0, sizeof(*out));
+	out->version = -1;
+	if (overrides == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	serving_processor_configure_log(overrides);
+	status = find_config(out, flags, session_num, err);
+	if (status == SP_OK)
+		status = override(out, overrides, err);
+	sp_free(overrides);
+	return status;
+}
+
+/* --------------------------------------------------------------------- open */
+
 sp_status sp_served_model_open(sp_served_model *model, const sp_flags *flags, sp_error *err)
 {
 	serving_processor_error *error = NULL;
 
 	model->processor = serving_processor_create(model->config, &error);
 	if (model->processor == NULL)
-		return open_error(error, err);
+		return take_error(error, err);
 	return sp_host_signatures_create(&model->signatures, model->processor,
 					 flags->signature_name, err);
 }

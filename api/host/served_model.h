@@ -21,7 +21,8 @@ typedef struct sp_served_model {
 } sp_served_model;
 
 /*
- * Finds the model that the flags mean and writes its configuration; quick.
+ * Finds the model that the flags mean and writes its configuration; quick.  Log lines have
+ * the level and the form that flags and configuration say from now on.
  *
  * session_num  for a model that is given by its folder
  *

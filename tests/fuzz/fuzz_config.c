@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
 #include "processor/config.h"
 #include "tests/support/fuzz.h"
@@ -8,7 +9,7 @@
 /* Any text as a configuration. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = malloc(size + 1);
+	char *text = malloc(size + 1), *merged;
 	sp_config config;
 	sp_error err;
 
@@ -20,6 +21,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	if (sp_config_parse(&config, text, &err) == SP_OK)
 		sp_config_fini(&config);
+	sp_config_glance(&config, text);
+	sp_config_fini(&config);
+	if (sp_config_override(&merged, text, "{\"model_name\": \"x\"}", &err) == SP_OK)
+		sp_free(merged);
 	free(text);
 	return 0;
 }

@@ -34,6 +34,8 @@ struct serving_processor_result {
 	int64_t dims[2][8];
 };
 
+static int log_level = 1;
+
 static const int64_t any_dim[] = {-1, 2};
 static const serving_processor_tensor_info half_input = {"x", "x:0", SERVING_PROCESSOR_FLOAT, 1,
 							 any_dim};
@@ -118,6 +120,41 @@ void *serving_processor_create(const char *config, serving_processor_error **err
 	if (value_of(config, "versions_file") != NULL)
 		sscanf(value_of(config, "versions_file"), "\"%4095[^\"]\"", m->versions);
 	return m;
+}
+
+/* The log's form is the library's own business. */
+void serving_processor_log(int level, const char *about, const char *line)
+{
+	if (level >= log_level)
+		fprintf(stderr, "%d [%s] %s\n", level, about != NULL ? about : "", line);
+}
+
+void serving_processor_set_log_level(int level)
+{
+	log_level = level;
+}
+
+int serving_processor_log_level(void)
+{
+	return log_level;
+}
+
+void serving_processor_configure_log(const char *config)
+{
+	static const char *const levels[] = {"debug", "info", "warning", "error"};
+	const char *value = value_of(config, "log_level");
+
+	for (int i = 0; value != NULL && i < 4; i++)
+		if (strncmp(value + 1, levels[i], strlen(levels[i])) == 0)
+			log_level = i;
+}
+
+char *serving_processor_override_config(const char *config, const char *overrides,
+					serving_processor_error **error)
+{
+	(void)overrides;
+	(void)error;
+	return strdup(config);
 }
 
 void serving_processor_destroy(void *m)

@@ -533,6 +533,10 @@ static void a_wrong_command_line_is_exit_status_2(void **state)
 		{{"--reuse_port=maybe"}, "--reuse_port: \"maybe\" is neither true nor false"},
 		{{"--model_name=x", "--model_base_path"}, "--model_base_path needs a value"},
 		{{"--model_base_path=a", "--processor_config=b"}, "exclude each other"},
+		{{"--processor_config=b", "--log_format=xml"},
+		 "--log_format: \"xml\" is none of text|json"},
+		{{"--processor_config=b", "--log_level=INFO"}, "--log_level: \"INFO\" is none of"},
+		{{"--processor_config=b", "--log_level="}, "--log_level: \"\" is none of"},
 		{{"--processor_config=b", "--session_num=2"}, "--session_num has no effect"},
 		{{"--processor_config=b", "--model_name="}, "--model_name must not be empty"},
 	};
@@ -651,6 +655,15 @@ static void a_full_queue_says_so_at_once(void **state)
 	stop(&process);
 }
 
+static size_t count_in(const char *text, const char *part)
+{
+	size_t count = 0;
+
+	for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+		count++;
+	return count;
+}
+
 static void a_request_that_waits_too_long_is_given_up(void **state)
 {
 	sp_host_process process;
@@ -676,6 +689,13 @@ static void a_request_that_waits_too_long_is_given_up(void **state)
 		assert_int_equal(reply.status, 504);
 		sp_http_client_close(&clients[i]);
 	}
+	/* Each has its line, an error. */
+	assert_int_equal(count_in(sp_host_process_log(&process),
+				  "\n3 [default] POST /v1/models/default:predict from 127.0.0.1:"),
+			 3);
+	assert_int_equal(count_in(process.log, " is answered 504: the deadline of the request has "
+					       "passed\n"),
+			 3);
 	stop(&process);
 }
 

@@ -27,13 +27,18 @@ static const char numbers_json[] =
 
 static char config[SP_PATH_SIZE + 512];
 static void *model;
-static char last_error[1024];
+static char last_error[1024], last_warning[1024];
+static int warnings, errors;
 
 static void keep_errors(void *context, int level, const char *line)
 {
 	(void)context;
 	if (level == 3)
 		snprintf(last_error, sizeof(last_error), "%s", line);
+	if (level == 2)
+		snprintf(last_warning, sizeof(last_warning), "%s", line);
+	warnings += level == 2;
+	errors += level == 3;
 }
 
 static int set_up(void **state)
@@ -47,7 +52,8 @@ static int set_up(void **state)
 		 "\"model_store_type\": \"local\", \"feature_store_type\": \"memory\","
 		 "\"serialize_protocol\": \"protobuf\"}",
 		 sp_source_path(folder, "tests/golden/ev-ctr/model"));
-	last_error[0] = '\0';
+	last_error[0] = last_warning[0] = '\0';
+	warnings = errors = 0;
 	serving_processor_set_log(keep_errors, NULL);
 	model = initialize("", config, &outcome);
 	assert_non_null(model);
@@ -60,6 +66,7 @@ static int tear_down(void **state)
 	(void)state;
 	serving_processor_destroy(model);
 	serving_processor_set_log(NULL, NULL);
+	serving_processor_set_log_level(1);
 	assert_int_equal(sp_the_model_double.alive, 0);
 	return 0;
 }
@@ -79,6 +86,9 @@ static void initialize_says_how_it_went(void **state)
 	assert_null(initialize(NULL, NULL, NULL));
 	assert_string_equal(last_error, "[TensorFlow] Processor initialize failed, status: "
 					"the configuration is NULL");
+	assert_null(initialize(NULL, "{\"savedmodel_dir\": \"/models/ctr/17\"}", NULL));
+	assert_string_equal(last_error, "[ctr] [TensorFlow] Processor initialize failed, status: "
+					"configuration key 'signature_name' is missing");
 	other = initialize(NULL, config, NULL);
 	assert_non_null(other);
 	serving_processor_destroy(other);
@@ -133,7 +143,9 @@ static void a_wrong_request_gets_a_text(void **state)
 	assert_text(code, 500, out, size,
 		    "[TensorFlow] Processor predict failed: the request is not a PredictRequest "
 		    "message");
-	assert_string_equal(last_error, ""); /* nobody can fill the log */
+	assert_string_equal(last_error, "");
+	assert_string_equal(last_warning, "[model] [TensorFlow] Processor predict failed: the "
+					  "request is not a PredictRequest message");
 	code = process(model, a_and_b, -1, &out, &size);
 	assert_text(code, 500, out, size,
 		    "[TensorFlow] Processor predict failed: no request of -1 bytes");
@@ -146,6 +158,90 @@ static void a_wrong_request_gets_a_text(void **state)
 	code = process(NULL, a_and_b, 5, &out, &size);
 	assert_text(code, 500, out, size,
 		    "[TensorFlow] Processor predict failed: the model is NULL");
+}
+
+static void fail_often(const char *request, int size)
+{
+	for (int i = 0; i < 1000; i++) {
+		void *out = NULL;
+		int out_size;
+
+		assert_int_equal(process(model, request, size, &out, &out_size), 500);
+		free(out);
+	}
+}
+
+/* A clock that moves on meanwhile allows some more. */
+static void nobody_can_fill_the_log(void **state)
+{
+	(void)state;
+	fail_often("{}", 2);
+	assert_in_range(warnings, 10, 100);
+	assert_int_equal(errors, 0);
+	/* The model is closed: what was left out is told. */
+	serving_processor_destroy(model);
+	model = NULL;
+	assert_non_null(strstr(last_warning, " similar lines were left out"));
+	assert_memory_equal(last_warning, "[model] ", 8);
+}
+
+static void what_fails_here_has_lines_of_its_own(void **state)
+{
+	(void)state;
+	fail_often("{}", 2);
+	sp_alloc_fail_after(0);
+	fail_often(a_and_b, sizeof(a_and_b) - 1);
+	sp_alloc_fail_after(-1);
+	assert_in_range(errors, 10, 100);
+	assert_memory_equal(last_error, "[model] [TensorFlow] Processor predict failed: ", 47);
+}
+
+static void log_lines_are_for_the_host_to_set(void **state)
+{
+	serving_processor_error *error = NULL;
+	char *json;
+
+	(void)state;
+	assert_int_equal(serving_processor_log_level(), 1);
+	serving_processor_configure_log("{\"log_level\": \"error\", \"session_num\": \"wrong\"}");
+	assert_int_equal(serving_processor_log_level(), 3);
+	serving_processor_log(2, "ctr", "dropped");
+	serving_processor_configure_log("no JSON");
+	serving_processor_configure_log(NULL);
+	assert_int_equal(serving_processor_log_level(), 3);
+	serving_processor_set_log_level(1);
+	assert_int_equal(warnings, 0);
+	serving_processor_log(2, "c\nr", "%s is\nread");
+	assert_string_equal(last_warning, "[c?r] %s is?read");
+	serving_processor_log(2, NULL, NULL);
+	assert_string_equal(last_warning, "");
+
+	json = serving_processor_override_config("{\"session_num\": 1}", "{\"session_num\": 2}",
+						 NULL);
+	assert_non_null(strstr(json, "\"session_num\":2}"));
+	serving_processor_free(json);
+	assert_null(serving_processor_override_config("[]", "{}", &error));
+	assert_string_equal(serving_processor_error_text(error),
+			    "the configuration is not a JSON object");
+	serving_processor_error_free(error);
+	assert_null(serving_processor_override_config(NULL, "{}", NULL));
+}
+
+static void a_configuration_sets_the_log_and_tells_what_has_no_effect(void **state)
+{
+	char *json = serving_processor_override_config(
+		config, "{\"model_name\": \"ctr\", \"log_level\": \"warning\", \"sesion_num\": 2}",
+		NULL);
+	void *other = serving_processor_create(json, NULL);
+
+	(void)state;
+	assert_non_null(other);
+	assert_int_equal(serving_processor_log_level(), 2);
+	assert_int_equal(warnings, 1);
+	assert_string_equal(last_warning, "[ctr] configuration key 'sesion_num' is not known and "
+					  "has no effect; did you mean 'session_num'?");
+	serving_processor_destroy(other);
+	serving_processor_free(json);
 }
 
 static void nowhere_to_put_the_answer(void **state)
@@ -400,6 +496,10 @@ int main(void)
 		CASE(an_empty_request_asks_for_the_signature),
 		CASE(a_request_gets_a_response),
 		CASE(a_wrong_request_gets_a_text),
+		CASE(nobody_can_fill_the_log),
+		CASE(what_fails_here_has_lines_of_its_own),
+		CASE(log_lines_are_for_the_host_to_set),
+		CASE(a_configuration_sets_the_log_and_tells_what_has_no_effect),
 		CASE(nowhere_to_put_the_answer),
 		CASE(a_batch_is_its_first_request),
 		CASE(model_info),

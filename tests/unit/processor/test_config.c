@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "processor/config.h"
 #include "processor/config_keys.h"
 #include "session_group/session_group.h"
@@ -45,6 +46,10 @@ static void defaults(void **state)
 	assert_int_equal(config.embeddings.frequency_thresholds.count, 0);
 	assert_null(config.embeddings.sharded_names);
 	assert_true(config.embeddings.threads >= 1);
+	assert_string_equal(config.model_name, "m");
+	assert_int_equal(config.log_level, -1);
+	assert_int_equal(config.log_format, -1);
+	assert_int_equal(config.remark_count, 0);
 	sp_config_fini(&config);
 }
 
@@ -466,9 +471,254 @@ static void a_secret_is_not_repeated(void **state)
 	assert_int_equal(sp_config_parse(&config, WITH("\"oss_access_key\": [\"s3cret\"]"), &err),
 			 SP_INVALID);
 	assert_null(strstr(err.text, "s3cret"));
+	assert_int_equal(sp_config_parse(&config,
+					 "{\"model_config\": \"{\\\"oss_access_key\\\": s3cret}\"}",
+					 &err),
+			 SP_INVALID);
+	assert_null(strstr(err.text, "s3cret"));
 	assert_int_equal(sp_config_parse(&config, "{\"redis_password\": \"s3cret\" x}", &err),
 			 SP_INVALID);
 	assert_null(strstr(err.text, "s3cret"));
+}
+
+/* ----------------------------------------------------------------- log lines */
+
+static void assert_name(const char *folder, const char *name)
+{
+	char json[500];
+	sp_config config;
+
+	snprintf(json, sizeof(json), "{" REQUIRED ", \"savedmodel_dir\": \"%s\"}", folder);
+	config = parse(json);
+	assert_string_equal(config.model_name, name);
+	sp_config_fini(&config);
+}
+
+static void a_model_has_a_name(void **state)
+{
+	sp_config config = parse(WITH("\"model_name\": \"ctr\""));
+
+	(void)state;
+	assert_string_equal(config.model_name, "ctr");
+	sp_config_fini(&config);
+	assert_name("/models/ctr", "ctr");
+	assert_name("/models/ctr//", "ctr");
+	assert_name("/models/ctr/00017/", "ctr");
+	assert_name("models/v17", "v17");
+	assert_name("../ctr/.", "ctr");
+	assert_name("/17", "default");
+	assert_name("..", "default");
+	refuse(WITH("\"model_name\": \"\""), SP_INVALID,
+	       "configuration key 'model_name' must not be empty");
+}
+
+static void log_lines_have_a_level_and_a_format(void **state)
+{
+	sp_config config = parse(WITH("\"log_level\": \"error\", \"log_format\": \"json\""));
+
+	(void)state;
+	assert_int_equal(config.log_level, SP_LOG_ERROR);
+	assert_int_equal(config.log_format, SP_LOG_JSON);
+	sp_config_set_log(&config);
+	assert_int_equal(sp_log_get_level(), SP_LOG_ERROR);
+	sp_config_fini(&config);
+
+	config = parse(WITH("\"log_format\": \"text\""));
+	sp_config_set_log(&config); /* the level stays */
+	assert_int_equal(sp_log_get_level(), SP_LOG_ERROR);
+	sp_log_set_level(SP_LOG_INFO);
+	sp_config_fini(&config);
+	refuse(WITH("\"log_level\": \"verbose\""), SP_INVALID,
+	       "configuration key 'log_level': unknown value 'verbose'; use one of: debug info "
+	       "warning error");
+	refuse(WITH("\"log_format\": \"JSON\""), SP_INVALID,
+	       "configuration key 'log_format': unknown value 'JSON'; use one of: text json");
+}
+
+static void a_glance_takes_what_it_can(void **state)
+{
+	sp_config config;
+
+	(void)state;
+	sp_config_glance(&config, "{\"savedmodel_dir\": \"/models/ctr\", \"session_num\": \"x\","
+				  "\"log_level\": \"debug\", \"log_format\": \"xml\"}");
+	assert_string_equal(config.model_name, "ctr");
+	assert_int_equal(config.log_level, SP_LOG_DEBUG);
+	assert_int_equal(config.log_format, -1);
+	sp_config_fini(&config);
+	sp_config_glance(&config, "{\"model_config\": {\"model_name\": \"inside\"}}");
+	assert_string_equal(config.model_name, "inside");
+	sp_config_fini(&config);
+	sp_config_glance(&config, "{}");
+	assert_null(config.model_name);
+	sp_config_fini(&config);
+	sp_config_glance(&config, "no JSON");
+	assert_null(config.model_name);
+	assert_int_equal(config.log_level, -1);
+	sp_config_fini(&config);
+}
+
+/* -------------------------------------------------------- what has no effect */
+
+static void expect_remarks(const char *json, const char *const *wanted)
+{
+	sp_config config = parse(json);
+	size_t count = 0;
+
+	for (; wanted[count] != NULL; count++) {
+		if (count == config.remark_count)
+			fail_msg("no remark \"%s\"", wanted[count]);
+		assert_string_equal(config.remarks[count], wanted[count]);
+	}
+	if (config.remark_count != count)
+		fail_msg("one remark too many: \"%s\"", config.remarks[count]);
+	sp_config_fini(&config);
+}
+
+#define REMARKS(json, ...) expect_remarks(json, (const char *const[]){__VA_ARGS__, NULL})
+#define UNKNOWN(key)       "configuration key '" key "' is not known and has no effect"
+#define MEANT(key, known)  UNKNOWN(key) "; did you mean '" known "'?"
+#define IDLE(key)          "configuration key '" key "' is DeepRec's and has no effect here"
+
+static void a_misspelt_key_is_told_with_the_one_that_was_meant(void **state)
+{
+	(void)state;
+	REMARKS(WITH("\"ev_row_fromat\": \"int8\""), MEANT("ev_row_fromat", "ev_row_format"));
+	REMARKS(WITH("\"sesion_num\": 4"), MEANT("sesion_num", "session_num"));
+	REMARKS(WITH("\"Session_Num\": 4"), MEANT("Session_Num", "session_num"));
+	REMARKS(WITH("\"sessionNum\": 4"), MEANT("sessionNum", "session_num"));
+	REMARKS(WITH("\"checkpoint-dir\": \"/c\""), MEANT("checkpoint-dir", "checkpoint_dir"));
+	REMARKS(WITH("\"update_poll_intervall_ms\": 5"),
+		MEANT("update_poll_intervall_ms", "update_poll_interval_ms"));
+	REMARKS(WITH("\"redis_pasword\": \"s3cret\""), MEANT("redis_pasword", "redis_password"));
+	/* Once each, however often it is there. */
+	REMARKS(WITH("\"sesion_num\": 4, \"sesion_num\": 5, \"id_typ\": \"x\""),
+		MEANT("sesion_num", "session_num"), MEANT("id_typ", "id_type"));
+	/* What resembles nothing. */
+	REMARKS(WITH("\"batch\": 5, \"\": 1"), UNKNOWN("batch"), UNKNOWN(""));
+}
+
+static void what_deeprec_knows_and_has_no_effect_is_told(void **state)
+{
+	(void)state;
+	REMARKS(WITH("\"omp_num_threads\": 4, \"redis_password\": \"s3cret\", \"cpusets\": null,"
+		     "\"gpu_ids_list\": \"0,1\", \"timeline_path\": \"/t\""),
+		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("redis_password"),
+		IDLE("timeline_path"));
+}
+
+static void a_required_key_that_is_misspelt_is_named(void **state)
+{
+	(void)state;
+	refuse("{\"savedmodel_dri\": \"/m\"}", SP_INVALID,
+	       "configuration key 'savedmodel_dir' is missing, and 'savedmodel_dri' is not known");
+}
+
+static void many_strange_keys_are_counted(void **state)
+{
+	char *json = calloc(1, 1 << 20);
+	size_t size = (size_t)sprintf(json, "{" REQUIRED);
+	sp_config config;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++)
+		size += (size_t)sprintf(json + size, ", \"strange key %d that resembles none\": 1",
+					i);
+	strcpy(json + size, "}");
+	config = parse(json);
+	assert_int_equal(config.remark_count, 33);
+	assert_string_equal(config.remarks[32], "19968 more configuration keys have no effect");
+	sp_config_fini(&config);
+	free(json);
+}
+
+/* ------------------------------------------------------------------ services */
+
+static void the_json_of_a_service_holds_the_keys(void **state)
+{
+	/* As EAS has them, with keys of its own that mean nothing here. */
+	static const char *const services[] = {
+		"{\"name\": \"ctr\", \"processor_type\": \"cpp\", \"metadata\": {\"cpu\": 4},"
+		"\"model_path\": \"\", \"oss_endpoint\": \"x\", \"model_config\": {" REQUIRED "}}",
+		"{\"model_config\": \"{\\\"savedmodel_dir\\\": \\\"/m\\\", # first\\n"
+		"\\\"signature_name\\\": \\\"serving_default\\\", \\\"model_store_type\\\": "
+		"\\\"local\\\", \\\"feature_store_type\\\": \\\"memory\\\","
+		"\\\"serialize_protocol\\\": \\\"protobuf\\\"}\", \"metadata.cpu\": 4}",
+		"{\"platform\": \"local\", \"models\": [{\"name\": \"model1\", \"uncompress\": "
+		"true,"
+		"\"model_config\": {" REQUIRED "}}]}",
+		"{\"model_config\": \"no JSON\", \"model_config\": {" REQUIRED "}}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++) {
+		sp_config config = parse(services[i]);
+
+		assert_string_equal(config.savedmodel_dir, "/m");
+		assert_int_equal(config.remark_count, 0);
+		sp_config_fini(&config);
+	}
+	REMARKS("{\"session_num\": 3, \"model_config\": {" REQUIRED ", \"sesion_num\": 4}}",
+		MEANT("sesion_num", "session_num"),
+		"configuration key 'session_num' beside 'model_config' has no effect: the "
+		"processor's keys belong into it");
+}
+
+static void a_service_without_the_keys_says_where_they_belong(void **state)
+{
+	(void)state;
+	refuse("{\"name\": \"ctr\", \"metadata\": {\"cpu\": 4}, \"model_path\": \"\"}", SP_INVALID,
+	       "the configuration is the JSON of an EAS service ('metadata', 'model_path', 'name') "
+	       "without 'model_config': the processor's keys, such as 'savedmodel_dir', belong "
+	       "into "
+	       "that object");
+	refuse("{\"processor\": \"x\", \"model_config\": null}", SP_INVALID,
+	       "the configuration is the JSON of an EAS service ('processor') without "
+	       "'model_config': the processor's keys, such as 'savedmodel_dir', belong into that "
+	       "object");
+	refuse("{\"model_config\": \"\"}", SP_INVALID, "configuration key 'model_config' is empty");
+	refuse("{\"model_config\": \"{\\n]\"}", SP_INVALID,
+	       "configuration key 'model_config' is not JSON: line 2");
+	refuse("{\"model_config\": [1]}", SP_INVALID,
+	       "configuration key 'model_config' must be an object with the processor's keys, or a "
+	       "string that holds one");
+	refuse("{\"model_config\": {}}", SP_INVALID,
+	       "configuration key 'savedmodel_dir' is missing");
+	refuse("{\"models\": [{\"model_config\": {}}, {}]}", SP_INVALID,
+	       "the configuration is the JSON of an EAS service with 2 'models': give the "
+	       "'model_config' of one of them");
+	refuse("{\"models\": [7], \"name\": \"x\"}", SP_INVALID,
+	       "the configuration is the JSON of an EAS service ('name', 'models') without "
+	       "'model_config': the processor's keys, such as 'savedmodel_dir', belong into that "
+	       "object");
+}
+
+static void members_can_be_overridden(void **state)
+{
+	sp_config config;
+	sp_error err;
+	char *json;
+
+	(void)state;
+	assert_ok(sp_config_override(&json, "{ // mine\n" REQUIRED ", \"session_num\": 3}",
+				     "{\"session_num\": 5, \"model_name\": \"a \\\"b\\\"\"}", &err),
+		  &err);
+	config = parse(json);
+	assert_int_equal(config.session_num, 5);
+	assert_string_equal(config.model_name, "a \"b\"");
+	assert_string_equal(config.savedmodel_dir, "/m");
+	sp_config_fini(&config);
+	sp_free(json);
+	assert_ok(sp_config_override(&json, "{\"model_config\": {" REQUIRED "}, \"name\": \"x\"}",
+				     "{\"session_num\": 5}", &err),
+		  &err);
+	config = parse(json);
+	assert_int_equal(config.session_num, 5);
+	sp_config_fini(&config);
+	sp_free(json);
+	assert_int_equal(sp_config_override(&json, "{,}", "{}", &err), SP_INVALID);
+	assert_string_equal(err.text, "the configuration is not JSON: line 1");
+	assert_int_equal(sp_config_override(&json, "{}", "[]", &err), SP_INVALID);
 }
 
 static void no_memory_is_an_error(void **state)
@@ -566,6 +816,16 @@ int main(void)
 		cmocka_unit_test(what_becomes_of_old_rows),
 		cmocka_unit_test(memory_may_be_short),
 		cmocka_unit_test(a_secret_is_not_repeated),
+		cmocka_unit_test(a_model_has_a_name),
+		cmocka_unit_test(log_lines_have_a_level_and_a_format),
+		cmocka_unit_test(a_glance_takes_what_it_can),
+		cmocka_unit_test(a_misspelt_key_is_told_with_the_one_that_was_meant),
+		cmocka_unit_test(what_deeprec_knows_and_has_no_effect_is_told),
+		cmocka_unit_test(a_required_key_that_is_misspelt_is_named),
+		cmocka_unit_test(many_strange_keys_are_counted),
+		cmocka_unit_test(the_json_of_a_service_holds_the_keys),
+		cmocka_unit_test(a_service_without_the_keys_says_where_they_belong),
+		cmocka_unit_test(members_can_be_overridden),
 		cmocka_unit_test(no_memory_is_an_error),
 		cmocka_unit_test(every_key_is_documented_as_it_is),
 	};
