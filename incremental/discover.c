@@ -309,6 +309,96 @@ sp_status sp_discover_steps(sp_found_version *out, const char *checkpoint_dir, i
 	return SP_OK;
 }
 
+/* ------------------------------------------------------ the version before */
+
+/* In that folder; SP_NOT_FOUND when it holds none. */
+static sp_status find_before_step(sp_found_version *out, const char *folder, int64_t step,
+				  sp_arena *arena, sp_error *err)
+{
+	greatest full = {.arena = arena, .above = -1, .below = step};
+
+	SP_TRY(each_entry(folder, look_for_greatest, &full, err));
+	if (full.prefix == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "%s holds no older checkpoint", folder);
+	*out = (sp_found_version){
+		.full_prefix = full.prefix, .full_step = full.step, .delta_step = -1};
+	return find_delta(out, folder, step, arena, err);
+}
+
+/* The newest folder of those that are older than one. */
+typedef struct older {
+	newest best;
+	const char *than;
+	bool any; /* that one is gone: nobody knows how old it was */
+	time_t time;
+} older;
+
+static sp_status look_for_older(void *context, const char *folder, const char *name, sp_error *err)
+{
+	older *o = context;
+	const char *path = sp_arena_printf(o->best.arena, "%s/%s/checkpoint", folder, name);
+	struct stat info;
+
+	if (path == NULL)
+		return no_memory(err);
+	if (strcmp(name, o->than) == 0 || stat(path, &info) != 0)
+		return SP_OK;
+	if (!o->any && (info.st_mtime > o->time ||
+			(info.st_mtime == o->time && strcmp(name, o->than) < 0)))
+		return SP_OK;
+	return look_for_newest(&o->best, folder, name, err);
+}
+
+static sp_status find_in_older_folder(sp_found_version *out, const char *checkpoint_dir,
+				      const char *folder, sp_arena *arena, sp_error *err)
+{
+	for (;;) {
+		const char *path = sp_arena_printf(arena, "%s/checkpoint", folder);
+		older o = {.best.arena = arena, .than = strrchr(folder, '/') + 1};
+		struct stat info;
+		sp_status status;
+
+		if (path == NULL)
+			return no_memory(err);
+		o.any = stat(path, &info) != 0;
+		o.time = o.any ? 0 : info.st_mtime;
+		SP_TRY(each_entry(checkpoint_dir, look_for_older, &o, err));
+		if (o.best.folder == NULL)
+			return sp_error_set(err, SP_NOT_FOUND, "%s holds no older version",
+					    checkpoint_dir);
+		folder = o.best.folder;
+		status = find_before_step(out, folder, INT64_MAX, arena, err);
+		if (status != SP_NOT_FOUND)
+			return status;
+	}
+}
+
+sp_status sp_discover_older(sp_found_version *out, const char *checkpoint_dir,
+			    const sp_found_version *than, sp_arena *arena, sp_error *err)
+{
+	const char *slash = strrchr(than->full_prefix, '/'), *folder;
+	sp_status status;
+
+	folder = slash == NULL ? NULL
+			       : sp_arena_printf(arena, "%.*s", (int)(slash - than->full_prefix),
+						 than->full_prefix);
+	if (folder == NULL || strrchr(folder, '/') == NULL)
+		return slash == NULL || folder != NULL
+			       ? sp_error_set(err, SP_NOT_FOUND, "%s is in no folder of versions",
+					      than->full_prefix)
+			       : no_memory(err);
+	if (than->delta_prefix != NULL) {
+		*out = (sp_found_version){.full_prefix = than->full_prefix,
+					  .full_step = than->full_step,
+					  .delta_step = -1};
+		return find_delta(out, folder, than->delta_step, arena, err);
+	}
+	status = find_before_step(out, folder, than->full_step, arena, err);
+	return status == SP_NOT_FOUND
+		       ? find_in_older_folder(out, checkpoint_dir, folder, arena, err)
+		       : status;
+}
+
 /* ------------------------------------------------------ numbered SavedModels */
 
 typedef struct highest {
@@ -367,17 +457,43 @@ static sp_status look_for_number(void *context, const char *base, const char *na
 	return best->folder != NULL ? SP_OK : no_memory(err);
 }
 
+static sp_status find_highest(sp_found_version *out, const char *base, visit_fn *visit,
+			      highest *best, sp_error *err)
+{
+	SP_TRY(each_entry(base, visit, best, err));
+	if (best->folder == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "%s holds no numbered SavedModel", base);
+	*out = (sp_found_version){.savedmodel_dir = best->folder,
+				  .full_prefix = best->folder,
+				  .full_step = best->number,
+				  .delta_step = -1};
+	return SP_OK;
+}
+
 sp_status sp_discover_numbered(sp_found_version *out, const char *base, int64_t only,
 			       sp_arena *arena, sp_error *err)
 {
 	highest best = {.arena = arena, .only = only};
 
-	SP_TRY(each_entry(base, look_for_number, &best, err));
-	if (best.folder == NULL)
-		return sp_error_set(err, SP_NOT_FOUND, "%s holds no numbered SavedModel", base);
-	*out = (sp_found_version){.savedmodel_dir = best.folder,
-				  .full_prefix = best.folder,
-				  .full_step = best.number,
-				  .delta_step = -1};
-	return SP_OK;
+	return find_highest(out, base, look_for_number, &best, err);
+}
+
+typedef struct lower {
+	highest best; /* first */
+	int64_t than;
+} lower;
+
+static sp_status look_for_lower(void *context, const char *base, const char *name, sp_error *err)
+{
+	lower *l = context;
+
+	return number_of(name) < l->than ? look_for_number(&l->best, base, name, err) : SP_OK;
+}
+
+sp_status sp_discover_older_numbered(sp_found_version *out, const char *base, int64_t number,
+				     sp_arena *arena, sp_error *err)
+{
+	lower l = {.best = {.arena = arena, .only = -1}, .than = number};
+
+	return find_highest(out, base, look_for_lower, &l.best, err);
 }

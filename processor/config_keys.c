@@ -36,6 +36,7 @@ const sp_config_key sp_config__keys[] = {
 		FIELD(init_timeout_minutes)},
 	{KEY("update_poll_interval_ms", INTEGER), .fallback = "1000", .min = 10, .max = 86400000,
 		FIELD(update_poll_interval_ms)},
+	{KEY("pin_file", TEXT), .not_empty = true, FIELD(pin_file)},
 	{KEY("update_check_finite", BOOLEAN), .fallback = "false", FIELD(embeddings.only_finite)},
 	{KEY("update_new_key", TEXT), .fallback = "\"insert\"", .allowed = "insert ignore",
 		FIELD(update_new_key)},

@@ -107,7 +107,7 @@ static void without_checkpoint_dir_the_savedmodel_serves(void **state)
 	assert_int_equal(version->full_step, -1);
 	assert_int_equal(version->delta_step, -1);
 	assert_int_equal(sp_session_set_count(version->runtime->sessions), 3);
-	assert_int_equal(sp_updater_reload(updater, &err), SP_UNSUPPORTED);
+	assert_int_equal(sp_updater_reload(updater, NULL, &err), SP_UNSUPPORTED);
 	sp_updater_close(NULL);
 }
 
@@ -307,31 +307,31 @@ static void orders(void **state)
 	(void)state;
 	make_full();
 	start();
-	assert_int_equal(sp_updater_rollback(updater, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_updater_rollback(updater, NULL, &err), SP_NOT_FOUND);
 	make_delta(110);
 	assert_live(100, 110);
 	make_delta(120);
 	assert_live(100, 120);
 
-	assert_ok(sp_updater_rollback(updater, &err), &err);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
 	assert_live(100, 110);
 	usleep(100 * 1000);
 	assert_live(100, 110); /* what was left does not come back by itself */
-	assert_int_equal(sp_updater_rollback(updater, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_updater_rollback(updater, NULL, &err), SP_NOT_FOUND);
 	make_delta(130);
 	assert_live(100, 130);
 
-	assert_ok(sp_updater_pin(updater, 100, 120, &err), &err);
+	assert_ok(sp_updater_pin(updater, 100, 120, NULL, &err), &err);
 	make_delta(140);
 	usleep(100 * 1000);
 	assert_live(100, 120);
-	assert_int_equal(sp_updater_pin(updater, 100, 125, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_updater_pin(updater, 100, 125, NULL, &err), SP_NOT_FOUND);
 	assert_live(100, 120);
-	assert_ok(sp_updater_pin(updater, -1, -1, &err), &err);
+	assert_ok(sp_updater_pin(updater, -1, -1, NULL, &err), &err);
 	assert_live(100, 140);
 
 	loads = sp_the_model_double.loads;
-	assert_ok(sp_updater_reload(updater, &err), &err);
+	assert_ok(sp_updater_reload(updater, NULL, &err), &err);
 	assert_int_equal(sp_the_model_double.loads, loads + 2); /* all of it, with its delta */
 	assert_live(100, 140);
 }
@@ -347,11 +347,11 @@ static void a_rollback_over_a_delta_loads_nothing(void **state)
 	make_delta(110);
 	assert_live(100, 110);
 	loads = sp_the_model_double.loads;
-	assert_ok(sp_updater_rollback(updater, &err), &err);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
 	assert_live(100, -1);
 	assert_int_equal(sp_the_model_double.loads, loads);
-	assert_ok(sp_updater_pin(updater, 100, 110, &err), &err);
-	assert_ok(sp_updater_pin(updater, 100, -1, &err), &err);
+	assert_ok(sp_updater_pin(updater, 100, 110, NULL, &err), &err);
+	assert_ok(sp_updater_pin(updater, 100, -1, NULL, &err), &err);
 	assert_int_equal(sp_the_model_double.fulls, 1);
 }
 
@@ -366,12 +366,12 @@ static void an_order_that_fails_leaves_all_as_it_was(void **state)
 	start();
 	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-200.index", "");
 	assert_live(200, -1);
-	assert_int_equal(sp_updater_rollback(updater, &err), SP_IO);
+	assert_int_equal(sp_updater_rollback(updater, NULL, &err), SP_IO);
 	assert_non_null(strstr(err.text, "load 3 says io"));
 	assert_live(200, -1);
-	assert_int_equal(sp_updater_reload(updater, &err), SP_IO);
+	assert_int_equal(sp_updater_reload(updater, NULL, &err), SP_IO);
 	assert_live(200, -1);
-	assert_ok(sp_updater_rollback(updater, &err), &err);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
 	assert_live(100, -1);
 	usleep(100 * 1000);
 	assert_live(100, -1);
@@ -432,12 +432,12 @@ static void numbered_savedmodels_are_served(void **state)
 	snprintf(path, sizeof(path), "%s/11/saved_model.pb", checkpoints);
 	assert_int_equal(unlink(path), 0);
 	assert_live(10, -1);
-	assert_ok(sp_updater_pin(updater, 9, -1, &err), &err);
+	assert_ok(sp_updater_pin(updater, 9, -1, NULL, &err), &err);
 	assert_live(9, -1);
-	assert_int_equal(sp_updater_pin(updater, 8, -1, &err), SP_NOT_FOUND);
-	assert_ok(sp_updater_pin(updater, -1, -1, &err), &err);
+	assert_int_equal(sp_updater_pin(updater, 8, -1, NULL, &err), SP_NOT_FOUND);
+	assert_ok(sp_updater_pin(updater, -1, -1, NULL, &err), &err);
 	assert_live(10, -1);
-	assert_ok(sp_updater_rollback(updater, &err), &err);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
 	assert_live(9, -1);
 	usleep(100 * 1000);
 	assert_live(9, -1);
@@ -480,7 +480,7 @@ static void its_recorded_requests_are_answered_first(void **state)
 	assert_told("tf_serving_warmup_requests: record 0: it ends in the length of a record");
 	assert_live(1, -1);
 	sp_checkpoint_folder_add_file(checkpoints, "2/assets.extra/tf_serving_warmup_requests", "");
-	assert_ok(sp_updater_reload(updater, &err), &err);
+	assert_ok(sp_updater_reload(updater, NULL, &err), &err);
 	assert_live(2, -1);
 }
 
@@ -519,7 +519,7 @@ static void a_folder_may_be_away(void **state)
 	rename_folder(checkpoints, away);
 	usleep(200 * 1000); /* ten looks */
 	assert_true(is_live_still(100, 110));
-	assert_int_equal(sp_updater_reload(updater, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_updater_reload(updater, NULL, &err), SP_NOT_FOUND);
 	sp_checkpoint_folder_add_file("/", checkpoints, "a file");
 	usleep(200 * 1000);
 	assert_true(is_live_still(100, 110));
