@@ -263,7 +263,7 @@ void sp_updater__allow(sp_updater *u, const sp_found_version *found)
 
 bool sp_updater__may_serve(sp_updater *u, const sp_found_version *found)
 {
-	return find_files(u, found, NULL) == SP_OK &&
+	return !are_files_gone(u, found) && find_files(u, found, NULL) == SP_OK &&
 	       sp_attempts_is_due(&u->attempts, name_hash(found), files_hash(u, found),
 				  sp_clock_now_ns());
 }
