@@ -185,9 +185,9 @@ serving_processor_code serving_processor_give_order(void *model, serving_process
 		return report(sp_processor_rollback(handle->processor, by, &reason), &reason,
 			      error);
 	case SERVING_PROCESSOR_PIN:
-		return report(sp_processor_pin(handle->processor, full_step, delta_step, by,
-					       &reason),
-			      &reason, error);
+		return report(
+			sp_processor_pin(handle->processor, full_step, delta_step, by, &reason),
+			&reason, error);
 	}
 	sp_error_set(&reason, SP_INVALID, "there is no order %d", (int)order);
 	return give_error(&reason, error);

@@ -327,9 +327,9 @@ typedef enum serving_processor_order {
 } serving_processor_order;
 
 /* `by` is a name or an address for log lines and for the list of versions; NULL: "the host". */
-SERVING_PROCESSOR_API serving_processor_code serving_processor_give_order(
-	void *model, serving_processor_order order, int64_t full_step, int64_t delta_step,
-	const char *by, serving_processor_error **error);
+SERVING_PROCESSOR_API serving_processor_code
+serving_processor_give_order(void *model, serving_processor_order order, int64_t full_step,
+			     int64_t delta_step, const char *by, serving_processor_error **error);
 
 #ifdef __cplusplus
 }

@@ -343,8 +343,8 @@ static sp_status look_for_older(void *context, const char *folder, const char *n
 		return no_memory(err);
 	if (strcmp(name, o->than) == 0 || stat(path, &info) != 0)
 		return SP_OK;
-	if (!o->any && (info.st_mtime > o->time ||
-			(info.st_mtime == o->time && strcmp(name, o->than) < 0)))
+	if (!o->any &&
+	    (info.st_mtime > o->time || (info.st_mtime == o->time && strcmp(name, o->than) < 0)))
 		return SP_OK;
 	return look_for_newest(&o->best, folder, name, err);
 }

@@ -25,12 +25,12 @@ typedef struct record {
 	int64_t known_ns; /* since when */
 	int64_t since_ns;
 	int64_t loading_ns; /* when it began to be loaded the last time */
-	uint64_t rank;      /* of its full checkpoint: the later the newest one, the greater; 0: never */
-	uint64_t files;     /* what it is made of; 0: not known */
-	uint64_t look;      /* the one that has asked for it last */
-	bool held;          /* it waits because another one is pinned */
-	bool barred;        /* a rollback has left it */
-	bool was_refused;   /* as it is on the disk, for this: */
+	uint64_t rank; /* of its full checkpoint: the later the newest one, the greater; 0: never */
+	uint64_t files;   /* what it is made of; 0: not known */
+	uint64_t look;    /* the one that has asked for it last */
+	bool held;        /* it waits because another one is pinned */
+	bool barred;      /* a rollback has left it */
+	bool was_refused; /* as it is on the disk, for this: */
 	sp_status reason;
 	int64_t refused_ns;
 	char why[SP_ERROR_TEXT_SIZE];
@@ -118,9 +118,9 @@ static bool is_same_full(const record *a, const record *b)
 
 static bool is_same_name(const record *a, const record *b)
 {
-	return is_same_full(a, b) && (a->delta == NULL || b->delta == NULL
-					      ? a->delta == b->delta
-					      : strcmp(a->delta, b->delta) == 0);
+	return is_same_full(a, b) &&
+	       (a->delta == NULL || b->delta == NULL ? a->delta == b->delta
+						     : strcmp(a->delta, b->delta) == 0);
 }
 
 static record *find(const sp_catalog *catalog, uint64_t number)

@@ -241,9 +241,8 @@ static sp_status obey(sp_updater *u, const order *o, sp_error *err)
 /* Who ordered what, and what is live for it. */
 static void tell_order(const sp_updater *u, const order *o, const char *from)
 {
-	static const char *const names[] = {[ORDER_RELOAD] = "reload",
-					    [ORDER_ROLLBACK] = "rollback",
-					    [ORDER_PIN] = "pin"};
+	static const char *const names[] = {
+		[ORDER_RELOAD] = "reload", [ORDER_ROLLBACK] = "rollback", [ORDER_PIN] = "pin"};
 	bool unpins = o->kind == ORDER_PIN && o->full_step < 0;
 	const char *name = unpins ? "unpin" : names[o->kind];
 	char to[SP_UPDATER_NAME_SIZE];

@@ -66,8 +66,8 @@ void sp_updater__forget_history(sp_updater *u)
 /* A search for what can be served again. */
 typedef struct search {
 	const sp_found_version *left; /* what is live at first */
-	sp_found_version at;          /* the last that was looked at; texts in the updater's arena */
-	bool on_disk;                 /* what was live before is used up */
+	sp_found_version at; /* the last that was looked at; texts in the updater's arena */
+	bool on_disk;        /* what was live before is used up */
 } search;
 
 static sp_status copy_name(const sp_updater *u, sp_found_version *out, const sp_found_version *of,

@@ -178,11 +178,11 @@ static void tell_newest(sp_updater *u, const sp_found_version *found)
 	char name[SP_UPDATER_NAME_SIZE];
 	const char *pinned = NULL;
 
-	if (u->pin.holds && (found->full_step != u->pin.full_step ||
-			     found->delta_step != u->pin.delta_step))
-		pinned = sp_arena_printf(u->arena, "%s is pinned by order of %s",
-					 sp_updater__name(name, u->pin.full_step, u->pin.delta_step),
-					 u->pin.by);
+	if (u->pin.holds &&
+	    (found->full_step != u->pin.full_step || found->delta_step != u->pin.delta_step))
+		pinned = sp_arena_printf(
+			u->arena, "%s is pinned by order of %s",
+			sp_updater__name(name, u->pin.full_step, u->pin.delta_step), u->pin.by);
 	sp_catalog_see(u->catalog, is_newer(u, found) ? found : NULL, pinned);
 }
 

@@ -101,8 +101,7 @@ static void write_versions(const page *p)
 	for (size_t i = 0; i < count; i++) {
 		const sp_told_version *v = &versions[i];
 
-		if ((v == p->live || v->newer || is_state(v, "draining")) &&
-		    !is_told(p, v, true))
+		if ((v == p->live || v->newer || is_state(v, "draining")) && !is_told(p, v, true))
 			add_version(p, SP_METRIC_VERSION_STATE, v, "state", v->state);
 	}
 	sp_metric_begin(p->out, SP_METRIC_VERSION_REFUSAL);

@@ -55,9 +55,9 @@ static serving_processor_code obey(const sp_host *host, const sp_model_path *pat
 	};
 	bool pins = path->verb == SP_MODEL_PIN;
 
-	return serving_processor_give_order(
-		host->model.processor, orders[path->verb], pins ? path->version : -1,
-		pins && path->has_delta ? path->delta : -1, by, error);
+	return serving_processor_give_order(host->model.processor, orders[path->verb],
+					    pins ? path->version : -1,
+					    pins && path->has_delta ? path->delta : -1, by, error);
 }
 
 void sp_route_admin_obey(sp_host *host, sp_http_request *request)

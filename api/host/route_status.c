@@ -29,11 +29,16 @@ static const char *code_of(sp_bytes reason)
 	static const struct {
 		const char *reason, *code;
 	} codes[] = {
-		{"not_found", "NOT_FOUND"},          {"invalid", "INVALID_ARGUMENT"},
-		{"unsupported", "UNIMPLEMENTED"},    {"corrupt", "DATA_LOSS"},
-		{"io", "UNAVAILABLE"},               {"no_memory", "RESOURCE_EXHAUSTED"},
-		{"deadline", "DEADLINE_EXCEEDED"},   {"internal", "INTERNAL"},
-		{"busy", "UNAVAILABLE"},             {"rolled_back", "CANCELLED"},
+		{"not_found", "NOT_FOUND"},
+		{"invalid", "INVALID_ARGUMENT"},
+		{"unsupported", "UNIMPLEMENTED"},
+		{"corrupt", "DATA_LOSS"},
+		{"io", "UNAVAILABLE"},
+		{"no_memory", "RESOURCE_EXHAUSTED"},
+		{"deadline", "DEADLINE_EXCEEDED"},
+		{"internal", "INTERNAL"},
+		{"busy", "UNAVAILABLE"},
+		{"rolled_back", "CANCELLED"},
 	};
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
@@ -48,8 +53,8 @@ static told_status status_of(const sp_told_version *v)
 		const char *told, *state;
 		int weight;
 	} states[] = {
-		{"live", "AVAILABLE", 5},   {"warming", "LOADING", 4}, {"loading", "LOADING", 4},
-		{"draining", "UNLOADING", 3}, {"retired", "END", 2},   {"refused", "END", 2},
+		{"live", "AVAILABLE", 5},     {"warming", "LOADING", 4}, {"loading", "LOADING", 4},
+		{"draining", "UNLOADING", 3}, {"retired", "END", 2},     {"refused", "END", 2},
 		{"discovered", "START", 1},
 	};
 	told_status s = {.version = v->full_step, .state = "UNKNOWN", .code = "OK"};

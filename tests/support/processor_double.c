@@ -161,7 +161,8 @@ serving_processor_code serving_processor_give_order(void *m, serving_processor_o
 	if (order == SERVING_PROCESSOR_RELOAD)
 		return SERVING_PROCESSOR_OK;
 	if (order == SERVING_PROCESSOR_ROLLBACK) {
-		set_error(error, SERVING_PROCESSOR_NOT_FOUND, "no version was live before this one");
+		set_error(error, SERVING_PROCESSOR_NOT_FOUND,
+			  "no version was live before this one");
 		return SERVING_PROCESSOR_NOT_FOUND;
 	}
 	snprintf(text, sizeof(text), "pin %lld %lld", (long long)full_step, (long long)delta_step);

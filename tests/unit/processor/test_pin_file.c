@@ -65,9 +65,23 @@ static void hands_write_it_too(void **state)
 
 static void anything_else_is_refused(void **state)
 {
-	static const char *const wrong[] = {"",     "\n",     "x",     "7+",   "+7",       "7+9x",
-					    "7 9",  "7\n\n",  "-7",    " 7",   "7+9+11",   "7\n8\n",
-					    "0x10", "100,110", "7\r\r", "1e3", "{\"full_step\":7}",
+	static const char *const wrong[] = {"",
+					    "\n",
+					    "x",
+					    "7+",
+					    "+7",
+					    "7+9x",
+					    "7 9",
+					    "7\n\n",
+					    "-7",
+					    " 7",
+					    "7+9+11",
+					    "7\n8\n",
+					    "0x10",
+					    "100,110",
+					    "7\r\r",
+					    "1e3",
+					    "{\"full_step\":7}",
 					    "9223372036854775808"};
 	char many[5000];
 

@@ -540,8 +540,8 @@ static void what_is_gone_or_broken_is_passed_over(void **state)
 	assert_live(100, 150);
 	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-200.index", "");
 	assert_live(200, -1);
-	snprintf(path, sizeof(path), "%s/v1/.incremental_checkpoint/incremental_model.ckpt-150.index",
-		 checkpoints);
+	snprintf(path, sizeof(path),
+		 "%s/v1/.incremental_checkpoint/incremental_model.ckpt-150.index", checkpoints);
 	assert_int_equal(unlink(path), 0);
 	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
 	assert_live(100, 140);
@@ -770,8 +770,8 @@ static void what_is_deleted_is_no_alarm(void **state)
 	assert_told("\"state\":\"refused\"");
 	let_it_look();
 	assert_true(lag_ms() >= 200);
-	snprintf(path, sizeof(path), "%s/v1/.incremental_checkpoint/incremental_model.ckpt-110.index",
-		 checkpoints);
+	snprintf(path, sizeof(path),
+		 "%s/v1/.incremental_checkpoint/incremental_model.ckpt-110.index", checkpoints);
 	assert_int_equal(unlink(path), 0);
 	for (int i = 0; i < 1000 && lag_ms() != 0; i++)
 		usleep(5000);
