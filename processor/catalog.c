@@ -550,14 +550,11 @@ uint64_t sp_catalog_next_waiting(sp_catalog *catalog, uint64_t after, sp_found_v
 
 void sp_catalog_forget(sp_catalog *catalog, uint64_t number)
 {
-	char name[64];
 	record *r;
 
 	pthread_mutex_lock(&catalog->lock);
 	r = find(catalog, number);
 	if (r != NULL && is_waiting(r)) {
-		sp_log(SP_LOG_INFO, "version %s is forgotten, its files are gone: %s",
-		       name_of(r, name), r->delta != NULL ? r->delta : r->full);
 		if (catalog->newest == number)
 			catalog->newest = catalog->live;
 		clear(r);

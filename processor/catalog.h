@@ -97,7 +97,7 @@ void sp_catalog_see(sp_catalog *catalog, const sp_found_version *found, const ch
 uint64_t sp_catalog_next_waiting(sp_catalog *catalog, uint64_t after, sp_found_version *out,
 				 sp_arena *arena);
 
-/* Its files are gone: it is forgotten, if it waits or is refused. */
+/* A version that waits or is refused, and whose files are gone, was never there. */
 void sp_catalog_forget(sp_catalog *catalog, uint64_t number);
 
 void sp_catalog_end_look(sp_catalog *catalog);

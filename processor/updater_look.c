@@ -162,12 +162,18 @@ static bool are_files_gone(const sp_updater *u, const sp_found_version *found)
 /* Nobody needs to be told any more of what was deleted before it was ever served. */
 static void forget_deleted(sp_updater *u)
 {
+	char name[SP_UPDATER_NAME_SIZE];
 	sp_found_version found;
 	uint64_t number = 0;
 
-	while ((number = sp_catalog_next_waiting(u->catalog, number, &found, u->arena)) != 0)
-		if (are_files_gone(u, &found))
-			sp_catalog_forget(u->catalog, number);
+	while ((number = sp_catalog_next_waiting(u->catalog, number, &found, u->arena)) != 0) {
+		if (!are_files_gone(u, &found))
+			continue;
+		sp_log(SP_LOG_INFO, "version %s is forgotten, its files are gone: %s",
+		       sp_updater__name(name, found.full_step, found.delta_step),
+		       found.delta_prefix != NULL ? found.delta_prefix : found.full_prefix);
+		sp_catalog_forget(u->catalog, number);
+	}
 }
 
 /* ----------------------------------------------------------------- one look */

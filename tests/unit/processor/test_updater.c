@@ -782,6 +782,7 @@ static void what_is_deleted_is_no_alarm(void **state)
 	assert_int_equal(lag_ms(), 0);
 	let_it_look();
 	assert_listed(100, 110, 0);
+	assert_int_equal(count_lines("version 100+110 is forgotten, its files are gone: "), 1);
 	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":-1,\"lag_ms\":0}");
 
 	/* One that was never complete. */
