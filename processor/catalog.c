@@ -491,7 +491,7 @@ static record *see(sp_catalog *catalog, const sp_found_version *found)
 	return r != NULL ? r : add(catalog, found);
 }
 
-/* Its words, unless it has others that say more. */
+/* It waits for the end of the pin, whatever it has waited for before. */
 static void hold(sp_catalog *catalog, record *r, const char *pinned)
 {
 	sp_error why = {.status = SP_BUSY};
