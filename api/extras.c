@@ -242,37 +242,46 @@ static serving_processor_code report(sp_status status, const sp_error *reason,
 	return status == SP_OK ? SERVING_PROCESSOR_OK : give_error(reason, error);
 }
 
-serving_processor_code serving_processor_reload(void *model, serving_processor_error **error)
+serving_processor_code serving_processor_give_order(void *model, serving_processor_order order,
+						    int64_t full_step, int64_t delta_step,
+						    const char *by, serving_processor_error **error)
 {
 	const sp_handle *handle = model;
 	sp_error reason;
 
 	if (handle == NULL)
 		return no_model(error);
-	return report(sp_processor_reload(handle->processor, &reason), &reason, error);
+	switch (order) {
+	case SERVING_PROCESSOR_RELOAD:
+		return report(sp_processor_reload(handle->processor, by, &reason), &reason, error);
+	case SERVING_PROCESSOR_ROLLBACK:
+		return report(sp_processor_rollback(handle->processor, by, &reason), &reason,
+			      error);
+	case SERVING_PROCESSOR_PIN:
+		return report(
+			sp_processor_pin(handle->processor, full_step, delta_step, by, &reason),
+			&reason, error);
+	}
+	sp_error_set(&reason, SP_INVALID, "there is no order %d", (int)order);
+	return give_error(&reason, error);
+}
+
+serving_processor_code serving_processor_reload(void *model, serving_processor_error **error)
+{
+	return serving_processor_give_order(model, SERVING_PROCESSOR_RELOAD, -1, -1, NULL, error);
 }
 
 serving_processor_code serving_processor_rollback(void *model, serving_processor_error **error)
 {
-	const sp_handle *handle = model;
-	sp_error reason;
-
-	if (handle == NULL)
-		return no_model(error);
-	return report(sp_processor_rollback(handle->processor, &reason), &reason, error);
+	return serving_processor_give_order(model, SERVING_PROCESSOR_ROLLBACK, -1, -1, NULL, error);
 }
 
 serving_processor_code serving_processor_pin_version(void *model, int64_t full_step,
 						     int64_t delta_step,
 						     serving_processor_error **error)
 {
-	const sp_handle *handle = model;
-	sp_error reason;
-
-	if (handle == NULL)
-		return no_model(error);
-	return report(sp_processor_pin(handle->processor, full_step, delta_step, &reason), &reason,
-		      error);
+	return serving_processor_give_order(model, SERVING_PROCESSOR_PIN, full_step, delta_step,
+					    NULL, error);
 }
 
 /* ---------------------------------------------------------------- signatures */

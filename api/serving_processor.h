@@ -287,6 +287,8 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  *     "full_step":100,"delta_step":120,"state":"live","for_ms":4711,"known_ms":4900,
  *     "why":""}, ...],
  *    "live":{"full_step":100,"delta_step":120,"for_ms":4711},
+ *    "newest":{"full_step":100,"delta_step":130,"lag_ms":250},
+ *    "pinned":{"full_step":100,"delta_step":120,"for_ms":4700,"by":"127.0.0.1:4711"},
  *    "counts":{"loads":3,"published":2,"last_load_ms":170,"refusals":{"corrupt":1},
  *     "moves":{"discovered":3,"loading":3,"warming":2,"live":2,"draining":1,"retired":1,
  *     "refused":1},"folds":1,"last_fold_ms":40,"reloads":0,"rollbacks":1,"pins":0},
@@ -299,7 +301,13 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  * without the line breaks.  "delta" is left out where there is none, steps are
  * then -1.  state: discovered, loading, warming, live, draining, retired,
  * refused; `why` says what is missing or was wrong; for_ms is how long it has this
- * state, known_ms how long it has been known.
+ * state, known_ms how long it has been known.  A version that is newer than the live one has
+ * "newer":true as well, and a refused one "reason": the class of what was wrong (see refusals),
+ * or "rolled_back".
+ *
+ * newest is the newest version that was seen on the disk, served or not; lag_ms is 0 when it is
+ * live, else for how long newer ones have been known that are not served.  pinned is there
+ * while a pin holds, with who has given the order.
  *
  * Counts are since the model was created: how often a version began to be loaded,
  * was published, was refused (by class: not_found, invalid, unsupported, corrupt,
@@ -324,9 +332,11 @@ SERVING_PROCESSOR_API char *serving_processor_versions(void *model);
  * reload       forgets what was refused or pinned, and reads the newest version
  *              again, even if it is the one that is live
  * rollback     serves the version before this one again, and this one no more
- *              until its files change or a reload; newer ones are taken
+ *              until its files change, a reload, or a pin on it; newer ones are taken.  Again
+ *              and again: when those that were live are used up, the next older on the disk
  * pin_version  serves the version of these steps (delta_step -1: none) and no
- *              other from now on; full_step -1 ends that
+ *              other from now on; full_step -1 ends that.  With the configuration key
+ *              `pin_file` it holds for the next start, too
  */
 SERVING_PROCESSOR_API serving_processor_code
 serving_processor_reload(void *model, serving_processor_error **error);
@@ -334,6 +344,18 @@ SERVING_PROCESSOR_API serving_processor_code
 serving_processor_rollback(void *model, serving_processor_error **error);
 SERVING_PROCESSOR_API serving_processor_code serving_processor_pin_version(
 	void *model, int64_t full_step, int64_t delta_step, serving_processor_error **error);
+
+/* The same orders, told who gives them. */
+typedef enum serving_processor_order {
+	SERVING_PROCESSOR_RELOAD = 0,
+	SERVING_PROCESSOR_ROLLBACK = 1,
+	SERVING_PROCESSOR_PIN = 2, /* the steps are those of pin_version; others need none */
+} serving_processor_order;
+
+/* `by` is a name or an address for log lines and for the list of versions; NULL: "the host". */
+SERVING_PROCESSOR_API serving_processor_code
+serving_processor_give_order(void *model, serving_processor_order order, int64_t full_step,
+			     int64_t delta_step, const char *by, serving_processor_error **error);
 
 #ifdef __cplusplus
 }

@@ -590,6 +590,103 @@ sp_status sp_discover_steps(sp_found_version *out, const char *checkpoint_dir, i
 	return SP_OK;
 }
 
+/* ------------------------------------------------------ the version before */
+
+/* The greatest full checkpoint of a folder up to step `last`, with its greatest delta up to there. */
+static sp_status find_up_to(sp_found_version *out, const search *s, const char *folder, int64_t last,
+			    sp_error *err)
+{
+	greatest full = greatest_of(s, SP_CHECKPOINT_INDEX, -1, last), delta;
+
+	SP_TRY(each_entry(folder, look_for_greatest, &full, err));
+	if (full.prefix == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "%s holds no older checkpoint", folder);
+	SP_TRY(find_delta(&delta, s, folder, full.step, last, err));
+	*out = (sp_found_version){.full_prefix = full.prefix,
+				  .full_step = full.step,
+				  .delta_prefix = delta.prefix,
+				  .delta_step = delta.step};
+	return SP_OK;
+}
+
+/* Whether folder `a` is newer than `b`, in the order of the header. */
+static bool precedes(const version_folder *a, const version_folder *b, bool by_time)
+{
+	if (by_time && a->time.tv_sec != b->time.tv_sec)
+		return a->time.tv_sec > b->time.tv_sec;
+	return is_before(a, b);
+}
+
+/* The newest folder of those that are older than `than`; of all when that is NULL. */
+static const version_folder *next_older(const folder_list *list, const version_folder *than,
+					bool by_time)
+{
+	const version_folder *next = NULL;
+
+	for (const version_folder *f = list->first; f != NULL; f = f->next)
+		if (f != than && (than == NULL || precedes(than, f, by_time)) &&
+		    (next == NULL || precedes(f, next, by_time)))
+			next = f;
+	return next;
+}
+
+/* `folder` may be gone: then any other may be the one before. */
+static sp_status find_in_older_folder(sp_found_version *out, search *s, const char *checkpoint_dir,
+				      const char *folder, sp_error *err)
+{
+	folder_list list = {.s = s};
+	const version_folder *at = NULL;
+	bool by_time;
+
+	SP_TRY(each_entry(checkpoint_dir, look_for_folder, &list, err));
+	by_time = find_untrue(&list) == NULL;
+	for (version_folder *f = list.first; f != NULL; f = f->next) {
+		SP_TRY(read_steps(s, f, err));
+		if (strcmp(f->name, strrchr(folder, '/') + 1) == 0)
+			at = f;
+	}
+	while ((at = next_older(&list, at, by_time)) != NULL) {
+		sp_status status = find_up_to(out, s, at->path, INT64_MAX, err);
+
+		if (status != SP_NOT_FOUND)
+			return status;
+	}
+	return sp_error_set(err, SP_NOT_FOUND, "%s holds no older version", checkpoint_dir);
+}
+
+sp_status sp_discover_older(sp_found_version *out, const char *checkpoint_dir,
+			    const sp_found_version *than, sp_arena *arena, sp_error *err)
+{
+	const char *slash = strrchr(than->full_prefix, '/'), *folder;
+	search s = search_with(NULL, arena);
+	greatest delta;
+	sp_status status;
+
+	if (slash == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "%s is in no folder of versions",
+				    than->full_prefix);
+	folder = sp_arena_printf(arena, "%.*s", (int)(slash - than->full_prefix),
+				 than->full_prefix);
+	if (folder == NULL)
+		return no_memory(err);
+	if (strrchr(folder, '/') == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "%s is in no folder of versions",
+				    than->full_prefix);
+	if (than->delta_prefix != NULL) {
+		SP_TRY(find_delta(&delta, &s, folder, than->full_step, than->delta_step - 1, err));
+		*out = (sp_found_version){.full_prefix = than->full_prefix,
+					  .full_step = than->full_step,
+					  .delta_prefix = delta.prefix,
+					  .delta_step = delta.step};
+		return SP_OK;
+	}
+	status = than->full_step > 0 ? find_up_to(out, &s, folder, than->full_step - 1, err)
+				     : SP_NOT_FOUND;
+	return status == SP_NOT_FOUND
+		       ? find_in_older_folder(out, &s, checkpoint_dir, folder, err)
+		       : status;
+}
+
 /* ------------------------------------------------------ numbered SavedModels */
 
 /* A number, and how it is written. */
@@ -601,6 +698,7 @@ typedef struct numbered {
 typedef struct highest {
 	sp_arena *arena;
 	int64_t only; /* negative: any */
+	int64_t last; /* greater ones do not count */
 	numbered best;
 	const char *other; /* name of the same number; NULL: there is none */
 	numbered coming;   /* without a graph */
@@ -663,7 +761,8 @@ static sp_status look_for_number(void *context, const char *base, const char *na
 	bool found, is_folder;
 
 	if (!sp_checkpoint_number(&one.number, sp_bytes_of(name)) ||
-	    (h->only >= 0 && one.number != h->only) || one.number < h->best.number)
+	    (h->only >= 0 && one.number != h->only) || one.number > h->last ||
+	    one.number < h->best.number)
 		return SP_OK;
 	SP_TRY(find_graph(&found, &is_folder, base, name, h->arena, err));
 	if (!is_folder)
@@ -699,11 +798,15 @@ static sp_status wait_for_graph(sp_discovery *out, const char *base, const highe
 	return out->why != NULL ? SP_OK : no_memory(err);
 }
 
-sp_status sp_discover_numbered(sp_discovery *out, const char *base, int64_t only, sp_arena *arena,
-			       sp_error *err)
+static sp_status find_numbered(sp_discovery *out, const char *base, int64_t only, int64_t last,
+			       sp_arena *arena, sp_error *err)
 {
 	search s = {.arena = arena};
-	highest h = {.arena = arena, .only = only, .best.number = -1, .coming.number = -1};
+	highest h = {.arena = arena,
+		     .only = only,
+		     .last = last,
+		     .best.number = -1,
+		     .coming.number = -1};
 
 	*out = (sp_discovery){.version = {.full_step = -1, .delta_step = -1}};
 	SP_TRY(each_entry(base, look_for_number, &h, err));
@@ -715,4 +818,20 @@ sp_status sp_discover_numbered(sp_discovery *out, const char *base, int64_t only
 		note(&s, "two folders of %s mean number %" PRId64 ": %s is served, %s is not", base,
 		     h.best.number, h.best.name, h.other);
 	return finish(out, &s, name_numbered(&out->version, base, &h.best, arena, err), err);
+}
+
+sp_status sp_discover_numbered(sp_discovery *out, const char *base, int64_t only, sp_arena *arena,
+			       sp_error *err)
+{
+	return find_numbered(out, base, only, INT64_MAX, arena, err);
+}
+
+sp_status sp_discover_older_numbered(sp_found_version *out, const char *base, int64_t number,
+				     sp_arena *arena, sp_error *err)
+{
+	sp_discovery found;
+
+	SP_TRY(find_numbered(&found, base, -1, number - 1, arena, err));
+	*out = found.version;
+	return SP_OK;
 }

@@ -97,6 +97,16 @@ SP_MUST_CHECK sp_status sp_discover_steps(sp_found_version *out, const char *che
 					  sp_error *err);
 
 /*
+ * The version before `than`, whose files may be gone: the next smaller delta of its full
+ * checkpoint; then that one alone; then the full checkpoint before it in its folder, with the
+ * greatest delta below the later one; then what the next older folder holds.  SP_NOT_FOUND
+ * when there is none.
+ */
+SP_MUST_CHECK sp_status sp_discover_older(sp_found_version *out, const char *checkpoint_dir,
+					  const sp_found_version *than, sp_arena *arena,
+					  sp_error *err);
+
+/*
  * The newest of numbered SavedModels, by TensorFlow Serving's rules: of the
  * folders of `base` whose name is a number (0 to 9223372036854775807, decimal
  * digits only) and that hold a saved_model.pb (or .pbtxt) the greatest, or the
@@ -107,5 +117,9 @@ SP_MUST_CHECK sp_status sp_discover_steps(sp_found_version *out, const char *che
  */
 SP_MUST_CHECK sp_status sp_discover_numbered(sp_discovery *out, const char *base, int64_t only,
 					     sp_arena *arena, sp_error *err);
+
+/* The same, of those whose number is less than `number`. */
+SP_MUST_CHECK sp_status sp_discover_older_numbered(sp_found_version *out, const char *base,
+						   int64_t number, sp_arena *arena, sp_error *err);
 
 #endif

@@ -52,6 +52,14 @@ void sp_attempts_note(sp_attempts *attempts, uint64_t name, uint64_t files, sp_s
 	a->due_ns = (first || may_pass) && status != SP_BUSY ? now_ns + a->pause_ns : INT64_MAX;
 }
 
+void sp_attempts_allow(sp_attempts *attempts, uint64_t name)
+{
+	sp_attempt *a = (sp_attempt *)find(attempts, name);
+
+	if (a != NULL)
+		*a = (sp_attempt){.name = 0};
+}
+
 void sp_attempts_forget(sp_attempts *attempts)
 {
 	memset(attempts, 0, sizeof(*attempts));

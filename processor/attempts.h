@@ -24,7 +24,8 @@ typedef struct sp_attempt {
 	uint64_t age;
 } sp_attempt;
 
-enum { SP_ATTEMPTS_KEPT = 32 };
+/* As many versions as one goes back over, and some more. */
+enum { SP_ATTEMPTS_KEPT = 256 };
 
 typedef struct sp_attempts {
 	sp_attempt kept[SP_ATTEMPTS_KEPT];
@@ -37,6 +38,9 @@ bool sp_attempts_is_due(const sp_attempts *attempts, uint64_t name, uint64_t fil
 /* It was tried and failed so; SP_BUSY: it waits for its files or for somebody's word. */
 void sp_attempts_note(sp_attempts *attempts, uint64_t name, uint64_t files, sp_status status,
 		      int64_t now_ns);
+
+/* That one may be tried again. */
+void sp_attempts_allow(sp_attempts *attempts, uint64_t name);
 
 /* Everything may be tried again. */
 void sp_attempts_forget(sp_attempts *attempts);

@@ -29,8 +29,25 @@ typedef struct record {
 	int64_t since_ns;
 	int64_t told_ns;    /* the last line in the log */
 	int64_t loading_ns; /* when it began to be loaded the last time */
+	uint64_t rank; /* of its full checkpoint: the later the newest one, the greater; 0: never */
+	uint64_t files;   /* what it is made of; 0: not known */
+	uint64_t look;    /* the one that has asked for it last */
+	bool held;        /* it waits because another one is pinned */
+	bool barred;      /* a rollback has left it */
+	bool was_refused; /* as it is on the disk, for this: */
+	sp_status reason;
+	int64_t refused_ns;
 	char why[SP_ERROR_TEXT_SIZE];
 } record;
+
+/* What an order holds. */
+typedef struct pin {
+	bool holds;
+	int64_t full_step;
+	int64_t delta_step;
+	int64_t since_ns;
+	char by[256];
+} pin;
 
 /* Of all versions there ever were. */
 typedef struct counts {
@@ -44,8 +61,11 @@ typedef struct counts {
 struct sp_catalog {
 	pthread_mutex_t lock; /* protects all of it */
 	counts counts;
-	uint64_t last_number;
-	uint64_t live; /* 0: none yet */
+	uint64_t last_number, last_rank, look;
+	uint64_t live;     /* 0: none yet */
+	uint64_t newest;   /* on the disk; 0: nobody has looked */
+	int64_t behind_ns; /* since when the newest is not live; 0: it is */
+	pin pin;
 	record records[MAX_RECORDS];
 };
 
@@ -95,11 +115,49 @@ static bool is_of(const record *r, const sp_found_version *found)
 	return r->delta == NULL || delta == NULL ? r->delta == delta : strcmp(r->delta, delta) == 0;
 }
 
-static record *find(sp_catalog *catalog, uint64_t number)
+static bool is_same_full(const record *a, const record *b)
+{
+	return strcmp(a->full, b->full) == 0;
+}
+
+static bool is_same_name(const record *a, const record *b)
+{
+	return is_same_full(a, b) &&
+	       (a->delta == NULL || b->delta == NULL ? a->delta == b->delta
+						     : strcmp(a->delta, b->delta) == 0);
+}
+
+static record *find(const sp_catalog *catalog, uint64_t number)
 {
 	for (size_t i = 0; number != 0 && i < MAX_RECORDS; i++)
 		if (catalog->records[i].number == number)
-			return &catalog->records[i];
+			return (record *)&catalog->records[i];
+	return NULL;
+}
+
+/* The last one of that name. */
+static record *find_name(sp_catalog *catalog, const sp_found_version *found)
+{
+	record *last = NULL;
+
+	for (size_t i = 0; i < MAX_RECORDS; i++) {
+		record *r = &catalog->records[i];
+
+		if (is_of(r, found) && (last == NULL || r->number > last->number))
+			last = r;
+	}
+	return last;
+}
+
+/* Another one of the same name. */
+static record *find_twin(sp_catalog *catalog, const record *of)
+{
+	for (size_t i = 0; i < MAX_RECORDS; i++) {
+		record *r = &catalog->records[i];
+
+		if (r != of && r->number != 0 && is_same_name(r, of))
+			return r;
+	}
 	return NULL;
 }
 
@@ -118,6 +176,7 @@ static record *make_room(sp_catalog *catalog)
 		record *r = &catalog->records[i];
 
 		if ((r->number == 0 || is_waiting(r) || r->state == SP_VERSION_RETIRED) &&
+		    (r->number == 0 || r->number != catalog->newest) &&
 		    (oldest == NULL || r->number < oldest->number))
 			oldest = r;
 	}
@@ -153,28 +212,50 @@ static sp_log_level level_of(sp_version_state state)
 	}
 }
 
-static void log_state(const record *r, const char *how)
+static void log_state(const record *r, sp_log_level level, const char *how)
 {
 	char name[64];
 
-	sp_log(level_of(r->state), "version %s is %s%s%s%s: %s", name_of(r, name),
+	sp_log(level, "version %s is %s%s%s%s: %s", name_of(r, name),
 	       sp_version_state_name(r->state), how, r->why[0] != '\0' ? ": " : "", r->why,
 	       r->delta != NULL ? r->delta : r->full);
 }
 
-static void log_move(record *r, sp_version_state from, int64_t now)
+static void log_move(record *r, sp_version_state from, sp_log_level level, int64_t now)
 {
 	char how[64];
 
 	r->told_ns = now;
 	snprintf(how, sizeof(how), " (%s for %" PRId64 " ms)", sp_version_state_name(from),
 		 (now - r->since_ns) / 1000000);
-	log_state(r, how);
+	log_state(r, level, how);
+}
+
+/* Whether the newest one is live decides since when it is not. */
+static void settle(sp_catalog *catalog, int64_t now)
+{
+	if (catalog->newest == 0 || catalog->newest == catalog->live)
+		catalog->behind_ns = 0;
+	else if (catalog->behind_ns == 0)
+		catalog->behind_ns = now;
+}
+
+static void discover(sp_catalog *catalog, record *r, int64_t now)
+{
+	r->number = ++catalog->last_number;
+	r->state = SP_VERSION_DISCOVERED;
+	r->since_ns = r->told_ns = now;
+	r->look = catalog->look;
+	r->why[0] = '\0';
+	r->barred = r->was_refused = false;
+	catalog->counts.moves[SP_VERSION_DISCOVERED]++;
+	log_state(r, level_of(r->state), "");
 }
 
 static record *add(sp_catalog *catalog, const sp_found_version *found)
 {
 	record *r = make_room(catalog);
+	int64_t now = sp_clock_now_ns();
 
 	if (r == NULL)
 		return NULL;
@@ -185,33 +266,44 @@ static record *add(sp_catalog *catalog, const sp_found_version *found)
 		clear(r);
 		return NULL;
 	}
-	r->number = ++catalog->last_number;
 	r->full_step = found != NULL ? found->full_step : -1;
 	r->delta_step = found != NULL ? found->delta_step : -1;
-	r->known_ns = r->since_ns = r->told_ns = sp_clock_now_ns();
-	catalog->counts.moves[SP_VERSION_DISCOVERED]++;
-	log_state(r, "");
+	r->known_ns = now;
+	discover(catalog, r, now);
+	for (size_t i = 0; i < MAX_RECORDS; i++)
+		if (catalog->records[i].number != 0 && is_same_full(&catalog->records[i], r) &&
+		    catalog->records[i].rank > r->rank)
+			r->rank = catalog->records[i].rank;
 	return r;
 }
 
-static record *find_waiting(sp_catalog *catalog, const sp_found_version *found)
+/* The one of that name that may be loaded: that waits, else that is over, else a new one. */
+static record *claim(sp_catalog *catalog, const sp_found_version *found)
 {
-	for (size_t i = 0; i < MAX_RECORDS; i++)
-		if (is_of(&catalog->records[i], found) && is_waiting(&catalog->records[i]))
-			return &catalog->records[i];
-	return NULL;
+	record *r = find_name(catalog, found);
+	bool is_newest = r != NULL && r->number == catalog->newest;
+
+	if (r == NULL || (!is_waiting(r) && r->state != SP_VERSION_RETIRED))
+		r = add(catalog, found);
+	else if (r->state == SP_VERSION_RETIRED)
+		discover(catalog, r, sp_clock_now_ns());
+	if (r != NULL && is_newest)
+		catalog->newest = r->number;
+	return r;
 }
 
 uint64_t sp_catalog_number(sp_catalog *catalog, const sp_found_version *found)
 {
-	uint64_t number;
+	uint64_t number = 0;
 	record *r;
 
 	pthread_mutex_lock(&catalog->lock);
-	r = find_waiting(catalog, found);
-	if (r == NULL)
-		r = add(catalog, found);
-	number = r != NULL ? r->number : 0;
+	r = claim(catalog, found);
+	if (r != NULL) {
+		r->look = catalog->look;
+		number = r->number;
+		settle(catalog, sp_clock_now_ns());
+	}
 	pthread_mutex_unlock(&catalog->lock);
 	return number;
 }
@@ -230,25 +322,15 @@ uint64_t sp_catalog_remind(sp_catalog *catalog, const sp_found_version *found)
 	record *r;
 
 	pthread_mutex_lock(&catalog->lock);
-	r = find_waiting(catalog, found);
+	r = find_name(catalog, found);
 	if (r != NULL && r->state == SP_VERSION_DISCOVERED) {
 		number = r->number;
+		r->look = catalog->look;
 		if (is_to_be_told(r, now))
-			log_move(r, r->state, now);
+			log_move(r, r->state, level_of(r->state), now);
 	}
 	pthread_mutex_unlock(&catalog->lock);
 	return number;
-}
-
-void sp_catalog_forget(sp_catalog *catalog, uint64_t number)
-{
-	record *r;
-
-	pthread_mutex_lock(&catalog->lock);
-	r = find(catalog, number);
-	if (r != NULL && r->state == SP_VERSION_DISCOVERED)
-		clear(r);
-	pthread_mutex_unlock(&catalog->lock);
 }
 
 /* --------------------------------------------------------------------- moves */
@@ -262,15 +344,15 @@ static bool may_move(sp_version_state from, sp_version_state to)
 		[SP_VERSION_LOADING] = TO(WARMING) | TO(REFUSED) | TO(DISCOVERED),
 		[SP_VERSION_WARMING] = TO(LIVE) | TO(REFUSED) | TO(DISCOVERED),
 		[SP_VERSION_LIVE] = TO(DRAINING),
-		[SP_VERSION_DRAINING] = TO(RETIRED),
-		[SP_VERSION_RETIRED] = 0,
+		[SP_VERSION_DRAINING] = TO(RETIRED) | TO(REFUSED),
+		[SP_VERSION_RETIRED] = TO(REFUSED),
 		[SP_VERSION_REFUSED] = TO(DISCOVERED) | TO(LOADING),
 	};
 #undef TO
 	return from == to || (arrows[from] >> to & 1) != 0;
 }
 
-static void count_move(counts *c, record *r, sp_status why, int64_t now)
+static void count_move(counts *c, record *r, int64_t now)
 {
 	c->moves[r->state]++;
 	switch (r->state) {
@@ -281,38 +363,266 @@ static void count_move(counts *c, record *r, sp_status why, int64_t now)
 		c->last_load_ns = now - r->loading_ns;
 		break;
 	case SP_VERSION_REFUSED:
-		c->refused[(size_t)why <= SP_INTERNAL ? why : SP_INTERNAL]++;
+		if (!r->barred)
+			c->refused[(size_t)r->reason <= SP_INTERNAL ? r->reason : SP_INTERNAL]++;
 		break;
 	default:
 		break;
 	}
 }
 
-void sp_catalog_move(sp_catalog *catalog, uint64_t number, sp_version_state to, const sp_error *why)
+/* It was tried once more, and nothing is new: as if it had not been. */
+static void refuse_again(record *r, sp_version_state from, int64_t now)
+{
+	log_move(r, from, SP_LOG_DEBUG, now);
+	r->since_ns = r->refused_ns;
+}
+
+static void enter(sp_catalog *catalog, record *r, sp_version_state from, int64_t now)
+{
+	log_move(r, from, level_of(r->state), now);
+	r->since_ns = now;
+	count_move(&catalog->counts, r, now);
+	if (r->state == SP_VERSION_REFUSED) {
+		r->was_refused = true;
+		r->refused_ns = now;
+	} else if (r->state == SP_VERSION_DISCOVERED || r->state == SP_VERSION_LIVE) {
+		r->was_refused = false;
+	}
+	if (r->state == SP_VERSION_LIVE)
+		catalog->live = r->number;
+	settle(catalog, now);
+}
+
+static void move(sp_catalog *catalog, record *r, sp_version_state to, const sp_error *why)
 {
 	const char *words = why != NULL ? why->text : "";
+	sp_version_state from = r->state;
 	int64_t now = sp_clock_now_ns();
-	sp_version_state from;
+	bool told = strcmp(r->why, words) == 0 && !is_to_be_told(r, now), repeated;
+
+	assert(may_move(from, to));
+	repeated = to == SP_VERSION_REFUSED && r->was_refused && why != NULL &&
+		   r->reason == why->status;
+	r->state = to;
+	if (to == SP_VERSION_REFUSED)
+		r->reason = why != NULL ? why->status : SP_INTERNAL;
+	else if (to == SP_VERSION_LOADING)
+		r->barred = false;
+	r->held = false;
+	snprintf(r->why, sizeof(r->why), "%s", words);
+	if (from != to && repeated)
+		refuse_again(r, from, now);
+	else if (from != to)
+		enter(catalog, r, from, now);
+	else if (!told)
+		log_move(r, from, level_of(to), now);
+}
+
+/* What is over is not listed beside what is loaded under its name. */
+static void drop_beside_twin(sp_catalog *catalog, record *r)
+{
+	record *twin = find_twin(catalog, r);
+
+	if (twin == NULL)
+		return;
+	if (catalog->newest == r->number)
+		catalog->newest = twin->number;
+	clear(r);
+}
+
+static void retire(sp_catalog *catalog, record *r)
+{
+	sp_error why = {.status = SP_BUSY};
+
+	snprintf(why.text, sizeof(why.text), "%s", r->why);
+	if (r->barred)
+		move(catalog, r, SP_VERSION_REFUSED, &why);
+	else
+		move(catalog, r, SP_VERSION_RETIRED, NULL);
+	drop_beside_twin(catalog, r);
+}
+
+void sp_catalog_move(sp_catalog *catalog, uint64_t number, sp_version_state to, const sp_error *why)
+{
 	record *r;
-	bool told;
 
 	pthread_mutex_lock(&catalog->lock);
 	r = find(catalog, number);
+	if (r != NULL && to == SP_VERSION_RETIRED && r->state == SP_VERSION_DRAINING)
+		retire(catalog, r);
+	else if (r != NULL && !(to == SP_VERSION_RETIRED && r->barred))
+		move(catalog, r, to, why);
+	pthread_mutex_unlock(&catalog->lock);
+}
+
+void sp_catalog_note_files(sp_catalog *catalog, uint64_t number, uint64_t files)
+{
+	static const sp_error changed = {.text = "its files have changed"};
+	record *r;
+
+	pthread_mutex_lock(&catalog->lock);
+	r = find(catalog, number);
+	if (r != NULL && r->state == SP_VERSION_REFUSED && r->files != 0 && r->files != files)
+		move(catalog, r, SP_VERSION_DISCOVERED, &changed);
+	if (r != NULL)
+		r->files = files;
+	pthread_mutex_unlock(&catalog->lock);
+}
+
+void sp_catalog_bar(sp_catalog *catalog, uint64_t number, const char *why)
+{
+	record *r;
+
+	pthread_mutex_lock(&catalog->lock);
+	r = find(catalog, number);
+	if (r != NULL && (r->state == SP_VERSION_DRAINING || r->state == SP_VERSION_RETIRED)) {
+		r->barred = true;
+		snprintf(r->why, sizeof(r->why), "%s", why);
+		if (r->state == SP_VERSION_RETIRED)
+			retire(catalog, r);
+	}
+	pthread_mutex_unlock(&catalog->lock);
+}
+
+/* ---------------------------------------------------------- what is on the disk */
+
+/* Deltas of one full checkpoint are as new as their steps say. */
+static void take_newest(sp_catalog *catalog, const record *r)
+{
+	const record *before = find(catalog, catalog->newest);
+
+	if (before == NULL || !is_same_full(before, r)) {
+		catalog->last_rank++;
+		for (size_t i = 0; i < MAX_RECORDS; i++)
+			if (catalog->records[i].number != 0 &&
+			    is_same_full(&catalog->records[i], r))
+				catalog->records[i].rank = catalog->last_rank;
+	}
+	catalog->newest = r->number;
+	settle(catalog, sp_clock_now_ns());
+}
+
+/* The live one is what is on the disk: nothing under its name waits. */
+static record *see_live(sp_catalog *catalog)
+{
+	record *live = find(catalog, catalog->live);
+	record *twin = live != NULL ? find_twin(catalog, live) : NULL;
+
+	if (twin != NULL && is_waiting(twin))
+		clear(twin);
+	return live;
+}
+
+static record *see(sp_catalog *catalog, const sp_found_version *found)
+{
+	record *r = find_name(catalog, found);
+
+	return r != NULL ? r : add(catalog, found);
+}
+
+/* It waits for the end of the pin, whatever it has waited for before. */
+static void hold(sp_catalog *catalog, record *r, const char *pinned)
+{
+	sp_error why = {.status = SP_BUSY};
+
+	snprintf(why.text, sizeof(why.text), "%s", pinned);
+	move(catalog, r, SP_VERSION_DISCOVERED, &why);
+	r->held = true;
+}
+
+void sp_catalog_see(sp_catalog *catalog, const sp_found_version *found, const char *pinned)
+{
+	record *r;
+
+	pthread_mutex_lock(&catalog->lock);
+	r = found == NULL ? see_live(catalog) : see(catalog, found);
 	if (r != NULL) {
-		assert(may_move(r->state, to));
-		from = r->state;
-		told = from == to && strcmp(r->why, words) == 0 && !is_to_be_told(r, now);
-		r->state = to;
-		if (to == SP_VERSION_LIVE)
-			catalog->live = number;
-		snprintf(r->why, sizeof(r->why), "%s", words);
-		if (!told)
-			log_move(r, from, now);
-		if (from != to) {
-			r->since_ns = now;
-			count_move(&catalog->counts, r, why != NULL ? why->status : SP_INTERNAL,
-				   now);
-		}
+		r->look = catalog->look;
+		take_newest(catalog, r);
+		if (pinned != NULL && r->state == SP_VERSION_DISCOVERED)
+			hold(catalog, r, pinned);
+	}
+	pthread_mutex_unlock(&catalog->lock);
+}
+
+static sp_status copy_name(const record *r, sp_found_version *out, sp_arena *arena)
+{
+	*out = (sp_found_version){.full_prefix = sp_arena_text(arena, sp_bytes_of(r->full)),
+				  .full_step = r->full_step,
+				  .delta_step = r->delta_step};
+	if (r->delta != NULL)
+		out->delta_prefix = sp_arena_text(arena, sp_bytes_of(r->delta));
+	return out->full_prefix != NULL && (r->delta == NULL || out->delta_prefix != NULL)
+		       ? SP_OK
+		       : SP_NO_MEMORY;
+}
+
+uint64_t sp_catalog_next_waiting(sp_catalog *catalog, uint64_t after, sp_found_version *out,
+				 sp_arena *arena)
+{
+	const record *next = NULL;
+	uint64_t number = 0;
+
+	pthread_mutex_lock(&catalog->lock);
+	for (size_t i = 0; i < MAX_RECORDS; i++) {
+		const record *r = &catalog->records[i];
+
+		if (r->number > after && is_waiting(r) && r->look != catalog->look &&
+		    (next == NULL || r->number < next->number))
+			next = r;
+	}
+	if (next != NULL && copy_name(next, out, arena) == SP_OK)
+		number = next->number;
+	pthread_mutex_unlock(&catalog->lock);
+	return number;
+}
+
+void sp_catalog_forget(sp_catalog *catalog, uint64_t number)
+{
+	record *r;
+
+	pthread_mutex_lock(&catalog->lock);
+	r = find(catalog, number);
+	if (r != NULL && is_waiting(r)) {
+		if (catalog->newest == number)
+			catalog->newest = catalog->live;
+		clear(r);
+		settle(catalog, sp_clock_now_ns());
+	}
+	pthread_mutex_unlock(&catalog->lock);
+}
+
+void sp_catalog_end_look(sp_catalog *catalog)
+{
+	pthread_mutex_lock(&catalog->lock);
+	catalog->look++;
+	pthread_mutex_unlock(&catalog->lock);
+}
+
+/* What has waited for the end of a pin waits for nothing now. */
+static void release(sp_catalog *catalog)
+{
+	for (size_t i = 0; i < MAX_RECORDS; i++) {
+		record *r = &catalog->records[i];
+
+		if (r->held)
+			r->why[0] = '\0';
+		r->held = false;
+	}
+}
+
+void sp_catalog_pin(sp_catalog *catalog, const sp_found_version *found, const char *by)
+{
+	pthread_mutex_lock(&catalog->lock);
+	catalog->pin = (pin){.holds = found != NULL};
+	if (found != NULL) {
+		catalog->pin.full_step = found->full_step;
+		catalog->pin.delta_step = found->delta_step;
+		catalog->pin.since_ns = sp_clock_now_ns();
+		snprintf(catalog->pin.by, sizeof(catalog->pin.by), "%s", by);
+	} else {
+		release(catalog);
 	}
 	pthread_mutex_unlock(&catalog->lock);
 }
@@ -347,12 +657,7 @@ static sp_status copy_live(sp_catalog *catalog, sp_found_version *out, sp_arena 
 
 	if (r == NULL)
 		return sp_error_set(err, SP_NOT_FOUND, "no version is live");
-	*out = (sp_found_version){.full_prefix = sp_arena_text(arena, sp_bytes_of(r->full)),
-				  .full_step = r->full_step,
-				  .delta_step = r->delta_step};
-	if (r->delta != NULL)
-		out->delta_prefix = sp_arena_text(arena, sp_bytes_of(r->delta));
-	if (out->full_prefix == NULL || (r->delta != NULL && out->delta_prefix == NULL))
+	if (copy_name(r, out, arena) != SP_OK)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version's name");
 	return SP_OK;
 }
@@ -368,7 +673,34 @@ sp_status sp_catalog_live(sp_catalog *catalog, sp_found_version *out, sp_arena *
 	return status;
 }
 
-static void put_record(sp_buffer *json, const record *r, int64_t now)
+/* Newer than the live one, and not served. */
+static bool is_ahead(const sp_catalog *catalog, const record *r)
+{
+	const record *live = find(catalog, catalog->live);
+
+	if (r == live || r->number == catalog->newest)
+		return r != live;
+	if (r->state == SP_VERSION_DRAINING || r->state == SP_VERSION_RETIRED)
+		return false;
+	if (live != NULL && is_same_full(r, live))
+		return r->delta_step > live->delta_step;
+	return live == NULL || r->rank > live->rank;
+}
+
+static int64_t lag_ns(const sp_catalog *catalog, int64_t now)
+{
+	int64_t first = now;
+
+	for (size_t i = 0; i < MAX_RECORDS; i++) {
+		const record *r = &catalog->records[i];
+
+		if (r->number != 0 && is_ahead(catalog, r) && r->known_ns < first)
+			first = r->known_ns;
+	}
+	return now - (first > catalog->behind_ns ? first : catalog->behind_ns);
+}
+
+static void put_record(sp_buffer *json, const sp_catalog *catalog, const record *r, int64_t now)
 {
 	sp_buffer_append_text(json, "{\"full\":");
 	sp_json_text_append(json, r->full);
@@ -383,6 +715,11 @@ static void put_record(sp_buffer *json, const record *r, int64_t now)
 			 r->full_step, r->delta_step, sp_version_state_name(r->state),
 			 (now - r->since_ns) / 1000000, (now - r->known_ns) / 1000000);
 	sp_json_text_append(json, r->why);
+	if (is_ahead(catalog, r))
+		sp_buffer_append_text(json, ",\"newer\":true");
+	if (r->state == SP_VERSION_REFUSED)
+		sp_buffer_printf(json, ",\"reason\":\"%s\"",
+				 r->barred ? "rolled_back" : sp_status_name(r->reason));
 	sp_buffer_append_char(json, '}');
 }
 
@@ -405,7 +742,7 @@ static void put_versions(sp_buffer *json, const sp_catalog *catalog, int64_t now
 			return;
 		if (count++ != 0)
 			sp_buffer_append_char(json, ',');
-		put_record(json, next, now);
+		put_record(json, catalog, next, now);
 		below = next->number;
 	}
 }
@@ -417,6 +754,29 @@ static void put_live(sp_buffer *json, const record *r, int64_t now)
 				 "\"live\":{\"full_step\":%" PRId64 ",\"delta_step\":%" PRId64
 				 ",\"for_ms\":%" PRId64 "},",
 				 r->full_step, r->delta_step, (now - r->since_ns) / 1000000);
+}
+
+static void put_newest(sp_buffer *json, const sp_catalog *catalog, int64_t now)
+{
+	const record *r = find(catalog, catalog->newest != 0 ? catalog->newest : catalog->live);
+
+	if (r != NULL)
+		sp_buffer_printf(json,
+				 "\"newest\":{\"full_step\":%" PRId64 ",\"delta_step\":%" PRId64
+				 ",\"lag_ms\":%" PRId64 "},",
+				 r->full_step, r->delta_step, lag_ns(catalog, now) / 1000000);
+}
+
+static void put_pin(sp_buffer *json, const pin *p, int64_t now)
+{
+	if (!p->holds)
+		return;
+	sp_buffer_printf(json,
+			 "\"pinned\":{\"full_step\":%" PRId64 ",\"delta_step\":%" PRId64
+			 ",\"for_ms\":%" PRId64 ",\"by\":",
+			 p->full_step, p->delta_step, (now - p->since_ns) / 1000000);
+	sp_json_text_append(json, p->by);
+	sp_buffer_append_text(json, "},");
 }
 
 static void put_refusals(sp_buffer *json, const counts *c)
@@ -472,6 +832,8 @@ char *sp_catalog_json(sp_catalog *catalog)
 	put_versions(&json, catalog, now);
 	sp_buffer_append_text(&json, "],");
 	put_live(&json, find(catalog, catalog->live), now);
+	put_newest(&json, catalog, now);
+	put_pin(&json, &catalog->pin, now);
 	put_counts(&json, &catalog->counts);
 	pthread_mutex_unlock(&catalog->lock);
 	sp_buffer_append_char(&json, '}');

@@ -176,20 +176,20 @@ char *sp_processor_versions(sp_processor *processor)
 	return text;
 }
 
-sp_status sp_processor_reload(sp_processor *processor, sp_error *err)
+sp_status sp_processor_reload(sp_processor *processor, const char *by, sp_error *err)
 {
-	return sp_updater_reload(processor->updater, err);
+	return sp_updater_reload(processor->updater, by, err);
 }
 
-sp_status sp_processor_rollback(sp_processor *processor, sp_error *err)
+sp_status sp_processor_rollback(sp_processor *processor, const char *by, sp_error *err)
 {
-	return sp_updater_rollback(processor->updater, err);
+	return sp_updater_rollback(processor->updater, by, err);
 }
 
 sp_status sp_processor_pin(sp_processor *processor, int64_t full_step, int64_t delta_step,
-			   sp_error *err)
+			   const char *by, sp_error *err)
 {
-	return sp_updater_pin(processor->updater, full_step, delta_step, err);
+	return sp_updater_pin(processor->updater, full_step, delta_step, by, err);
 }
 
 /* ----------------------------------------------------------------- answering */

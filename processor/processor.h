@@ -61,9 +61,10 @@ SP_MUST_CHECK sp_status sp_processor_live(const sp_processor *processor, sp_foun
 char *sp_processor_versions(sp_processor *processor);
 
 /* Orders: see processor/updater.h. */
-SP_MUST_CHECK sp_status sp_processor_reload(sp_processor *processor, sp_error *err);
-SP_MUST_CHECK sp_status sp_processor_rollback(sp_processor *processor, sp_error *err);
+SP_MUST_CHECK sp_status sp_processor_reload(sp_processor *processor, const char *by, sp_error *err);
+SP_MUST_CHECK sp_status sp_processor_rollback(sp_processor *processor, const char *by,
+					      sp_error *err);
 SP_MUST_CHECK sp_status sp_processor_pin(sp_processor *processor, int64_t full_step,
-					 int64_t delta_step, sp_error *err);
+					 int64_t delta_step, const char *by, sp_error *err);
 
 #endif

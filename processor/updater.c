@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -10,6 +11,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "model_loader/model_folder.h"
+#include "processor/pin_file.h"
 #include "processor/updater_internal.h"
 
 enum {
@@ -29,6 +31,7 @@ typedef struct order {
 	order_kind kind;
 	int64_t full_step;
 	int64_t delta_step;
+	char by[256]; /* who gives it */
 	bool done;
 	sp_status status;
 	sp_error error;
@@ -43,30 +46,126 @@ static bool is_live(const sp_updater *u, const sp_found_version *found)
 	       sp_updater__same(found->delta_prefix, u->live->delta_prefix);
 }
 
-static sp_status reload(sp_updater *u, sp_error *err)
+const char *sp_updater__name(char out[SP_UPDATER_NAME_SIZE], int64_t full_step, int64_t delta_step)
 {
-	sp_found_version found;
-
-	u->pinned = false;
-	sp_attempts_forget(&u->attempts);
-	sp_arena_reset(u->arena);
-	SP_TRY(sp_updater__find(u, &found, -1, -1, err));
-	return sp_updater__bring_up(u, &found, true, err);
+	if (delta_step < 0)
+		snprintf(out, SP_UPDATER_NAME_SIZE, "%" PRId64, full_step);
+	else
+		snprintf(out, SP_UPDATER_NAME_SIZE, "%" PRId64 "+%" PRId64, full_step, delta_step);
+	return out;
 }
 
+/* ---------------------------------------------------------------------- pins */
+
+/* What a start would read. */
+static sp_status write_pin(const sp_updater *u, const sp_updater_pinned *pin, sp_error *err)
+{
+	const char *path = u->config->pin_file;
+
+	if (path == NULL)
+		return SP_OK;
+	return pin->holds ? sp_pin_file_write(path, pin->full_step, pin->delta_step, err)
+			  : sp_pin_file_remove(path, err);
+}
+
+/* That cannot be helped: the next start serves something else than this one. */
+static void write_pin_back(const sp_updater *u)
+{
+	sp_error why;
+
+	if (write_pin(u, &u->pin, &why) != SP_OK)
+		sp_log(SP_LOG_ERROR, "the pin of the next start is not that of now: %s", why.text);
+}
+
+static void set_pin(sp_updater *u, const sp_updater_pinned *pin)
+{
+	sp_found_version named = {.full_step = pin->full_step, .delta_step = pin->delta_step};
+
+	u->pin = *pin;
+	u->exact = pin->holds;
+	sp_catalog_pin(u->catalog, pin->holds ? &named : NULL, pin->by);
+}
+
+/* Of what is live; who gives the order is in `by`. */
+static sp_updater_pinned pin_of(const sp_found_version *found, const char *by)
+{
+	sp_updater_pinned pin = {
+		.holds = true, .full_step = found->full_step, .delta_step = found->delta_step};
+
+	snprintf(pin.by, sizeof(pin.by), "%s", by);
+	return pin;
+}
+
+/* -------------------------------------------------------------------- orders */
+
+/* The end of a pin, if there is one; it holds on when the newest cannot be had. */
+static sp_status reload(sp_updater *u, sp_error *err)
+{
+	sp_updater_pinned before = u->pin;
+	sp_found_version found;
+	sp_status status = write_pin(u, &(sp_updater_pinned){.holds = false}, err);
+
+	if (status == SP_OK) {
+		sp_attempts_forget(&u->attempts);
+		u->exact = false;
+		status = sp_updater__find(u, &found, -1, -1, err);
+	}
+	if (status == SP_OK) {
+		sp_updater__note_files(u, &found);
+		status = sp_updater__bring_up(u, &found, true, err);
+	}
+	u->exact = before.holds;
+	if (status == SP_OK)
+		set_pin(u, &(sp_updater_pinned){.holds = false});
+	else
+		write_pin_back(u);
+	return status;
+}
+
+static sp_status unpin(sp_updater *u, sp_error *err)
+{
+	sp_status status = write_pin(u, &(sp_updater_pinned){.holds = false}, err);
+
+	if (status == SP_OK)
+		set_pin(u, &(sp_updater_pinned){.holds = false});
+	else
+		write_pin_back(u);
+	return status;
+}
+
+static sp_status serve_exactly(sp_updater *u, const sp_found_version *found, sp_error *err)
+{
+	sp_status status;
+
+	if (is_live(u, found))
+		return SP_OK;
+	sp_updater__note_files(u, found);
+	u->exact = true;
+	status = sp_updater__bring_up(u, found, false, err);
+	u->exact = u->pin.holds;
+	return status;
+}
+
+/* The file comes first: what it says can be taken back, what is published cannot. */
 static sp_status pin(sp_updater *u, const order *o, sp_error *err)
 {
 	sp_found_version found;
+	sp_updater_pinned wanted;
+	sp_status status;
 
-	if (o->full_step < 0) {
-		u->pinned = false;
-		return SP_OK;
-	}
-	sp_arena_reset(u->arena);
+	if (o->full_step < 0)
+		return unpin(u, err);
 	SP_TRY(sp_updater__find(u, &found, o->full_step, o->delta_step, err));
-	if (!is_live(u, &found))
-		SP_TRY(sp_updater__bring_up(u, &found, false, err));
-	u->pinned = true;
+	wanted = pin_of(&found, o->by);
+	status = write_pin(u, &wanted, err);
+	if (status == SP_OK)
+		status = serve_exactly(u, &found, err);
+	if (status != SP_OK) {
+		write_pin_back(u);
+		return status;
+	}
+	sp_updater__allow(u, &found);
+	set_pin(u, &wanted);
 	return SP_OK;
 }
 
@@ -88,35 +187,74 @@ static sp_status name_live(const sp_updater *u, sp_found_version *out, sp_error 
 	return SP_OK;
 }
 
-static sp_status roll_back(sp_updater *u, sp_error *err)
+/* It is refused until its files change, and is not taken without its delta either. */
+static void refuse_left(sp_updater *u, sp_found_version *left, uint64_t number, const char *by)
 {
+	char why[sizeof(u->pin.by) + 32];
+
+	snprintf(why, sizeof(why), "rolled back by order of %s", by);
+	sp_updater__note_failure(u, left, SP_BUSY);
+	sp_catalog_bar(u->catalog, number, why);
+	left->delta_prefix = NULL;
+	if (strcmp(left->full_prefix, u->live->checkpoint_prefix) != 0)
+		sp_updater__note_failure(u, left, SP_BUSY);
+}
+
+/* A pin goes along: nothing is taken that was not ordered. */
+static sp_status move_pin(sp_updater *u, const char *by, sp_error *err)
+{
+	sp_found_version live = {.full_step = u->live->full_step,
+				 .delta_step = u->live->delta_step};
+	sp_updater_pinned moved = pin_of(&live, by);
+
+	set_pin(u, &moved);
+	return write_pin(u, &moved, err);
+}
+
+static sp_status roll_back(sp_updater *u, const order *o, sp_error *err)
+{
+	uint64_t number = u->live->number;
 	sp_found_version left;
 
-	sp_arena_reset(u->arena);
 	SP_TRY(name_live(u, &left, err));
-	SP_TRY(sp_updater__go_back(u, err));
-	sp_updater__refuse(u, &left);
-	/* Nor is it taken without its delta. */
-	left.delta_prefix = NULL;
-	if (strcmp(left.full_prefix, u->live->checkpoint_prefix) != 0)
-		sp_updater__refuse(u, &left);
-	sp_log(SP_LOG_WARNING, "rolled back to %s%s%s by order", u->live->checkpoint_prefix,
-	       u->live->delta_prefix != NULL ? " with " : "",
-	       u->live->delta_prefix != NULL ? u->live->delta_prefix : "");
-	return SP_OK;
+	/* Whether that can be written shows before anything is changed. */
+	if (u->pin.holds)
+		SP_TRY(write_pin(u, &u->pin, err));
+	SP_TRY(sp_updater__go_back(u, &left, err));
+	refuse_left(u, &left, number, o->by);
+	return u->pin.holds ? move_pin(u, o->by, err) : SP_OK;
 }
 
 static sp_status obey(sp_updater *u, const order *o, sp_error *err)
 {
+	sp_arena_reset(u->arena);
 	switch (o->kind) {
 	case ORDER_RELOAD:
 		return reload(u, err);
 	case ORDER_ROLLBACK:
-		return roll_back(u, err);
+		return roll_back(u, o, err);
 	case ORDER_PIN:
 		return pin(u, o, err);
 	}
 	return SP_INTERNAL;
+}
+
+/* Who ordered what, and what is live for it. */
+static void tell_order(const sp_updater *u, const order *o, const char *from)
+{
+	static const char *const names[] = {
+		[ORDER_RELOAD] = "reload", [ORDER_ROLLBACK] = "rollback", [ORDER_PIN] = "pin"};
+	bool unpins = o->kind == ORDER_PIN && o->full_step < 0;
+	const char *name = unpins ? "unpin" : names[o->kind];
+	char to[SP_UPDATER_NAME_SIZE];
+
+	sp_updater__name(to, u->live->full_step, u->live->delta_step);
+	if (o->status != SP_OK)
+		sp_log(SP_LOG_WARNING, "%s by order of %s has failed, %s is live: %s", name, o->by,
+		       to, o->error.text);
+	else
+		sp_log(o->kind == ORDER_RELOAD || unpins ? SP_LOG_INFO : SP_LOG_WARNING,
+		       "%s by order of %s: from version %s to %s", name, o->by, from, to);
 }
 
 static void obey_pending(sp_updater *u)
@@ -124,6 +262,7 @@ static void obey_pending(sp_updater *u)
 	static const sp_catalog_event events[] = {[ORDER_RELOAD] = SP_EVENT_RELOAD,
 						  [ORDER_ROLLBACK] = SP_EVENT_ROLLBACK,
 						  [ORDER_PIN] = SP_EVENT_PIN};
+	char from[SP_UPDATER_NAME_SIZE];
 	order *o;
 
 	pthread_mutex_lock(&u->lock);
@@ -132,7 +271,9 @@ static void obey_pending(sp_updater *u)
 	pthread_mutex_unlock(&u->lock);
 	if (o == NULL)
 		return;
+	sp_updater__name(from, u->live->full_step, u->live->delta_step);
 	o->status = obey(u, o, &o->error);
+	tell_order(u, o, from);
 	if (o->status == SP_OK)
 		sp_catalog_count(u->catalog, events[o->kind], 0);
 	pthread_mutex_lock(&u->lock);
@@ -141,8 +282,18 @@ static void obey_pending(sp_updater *u)
 	pthread_mutex_unlock(&u->lock);
 }
 
-static sp_status give_order(sp_updater *u, order *o, sp_error *err)
+/* Whatever a caller says of himself is one line of a log. */
+static void copy_by(order *o, const char *by)
 {
+	sp_error text;
+
+	sp_error_set(&text, SP_OK, "%.200s", by != NULL && *by != '\0' ? by : "the host");
+	snprintf(o->by, sizeof(o->by), "%.255s", text.text);
+}
+
+static sp_status give_order(sp_updater *u, order *o, const char *by, sp_error *err)
+{
+	copy_by(o, by);
 	if (u->thread == NULL)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "the model has no checkpoint_dir and no numbered versions");
@@ -159,21 +310,22 @@ static sp_status give_order(sp_updater *u, order *o, sp_error *err)
 	return o->status;
 }
 
-sp_status sp_updater_reload(sp_updater *updater, sp_error *err)
+sp_status sp_updater_reload(sp_updater *updater, const char *by, sp_error *err)
 {
-	return give_order(updater, &(order){.kind = ORDER_RELOAD}, err);
+	return give_order(updater, &(order){.kind = ORDER_RELOAD}, by, err);
 }
 
-sp_status sp_updater_rollback(sp_updater *updater, sp_error *err)
+sp_status sp_updater_rollback(sp_updater *updater, const char *by, sp_error *err)
 {
-	return give_order(updater, &(order){.kind = ORDER_ROLLBACK}, err);
+	return give_order(updater, &(order){.kind = ORDER_ROLLBACK}, by, err);
 }
 
-sp_status sp_updater_pin(sp_updater *updater, int64_t full_step, int64_t delta_step, sp_error *err)
+sp_status sp_updater_pin(sp_updater *updater, int64_t full_step, int64_t delta_step, const char *by,
+			 sp_error *err)
 {
 	order o = {.kind = ORDER_PIN, .full_step = full_step, .delta_step = delta_step};
 
-	return give_order(updater, &o, err);
+	return give_order(updater, &o, by, err);
 }
 
 /* ---------------------------------------------------------------- the thread */
@@ -234,7 +386,7 @@ static void work(void *context)
 
 		obey_pending(u);
 		/* A clock that goes back, which none should, stops nothing. */
-		if (!u->pinned && (woken || now < looked || now - looked >= interval)) {
+		if (woken || now < looked || now - looked >= interval) {
 			(void)sp_updater__look(u);
 			looked = now;
 			interval = sp_updater__next_look_ms(u);
@@ -289,6 +441,25 @@ static sp_status check_warmup_file_exists(const sp_config *config, sp_error *err
 	return SP_OK;
 }
 
+/* What was pinned when the process ended last is pinned still. */
+static sp_status read_pin(sp_updater *u, sp_error *err)
+{
+	const char *path = u->config->pin_file;
+	sp_updater_pinned pin = {.holds = true};
+	sp_status status;
+
+	if (path == NULL)
+		return SP_OK;
+	status = sp_pin_file_read(path, &pin.full_step, &pin.delta_step, err);
+	if (status == SP_NOT_FOUND)
+		return SP_OK;
+	if (status != SP_OK)
+		return status;
+	snprintf(pin.by, sizeof(pin.by), "the pin_file '%.200s'", path);
+	set_pin(u, &pin);
+	return SP_OK;
+}
+
 /*
  * Only files that are not all there are waited for.  Only time spent asleep
  * counts against the limit: what loading takes is no fault of whoever copies.
@@ -336,6 +507,7 @@ static sp_status open_first(sp_updater *u, sp_error *err)
 	SP_TRY(check_warmup_file_exists(u->config, err));
 	if (u->folder == NULL)
 		return sp_updater__bring_up(u, NULL, false, err);
+	SP_TRY(read_pin(u, err));
 	SP_TRY(sp_watch_create(&u->watch, err));
 	SP_TRY(wait_for_first(u, err));
 	return sp_thread_group_create(&u->thread, 1, "sp-updater", work, u, err);

@@ -49,19 +49,20 @@ const sp_runtime *sp_updater_runtime(const sp_updater *updater);
 
 /*
  * Orders; each returns when it is carried out, which may take a load.  Errors
- * say why not; the live version stays then.  SP_UNSUPPORTED without a
- * checkpoint_dir.
+ * say why not; the live version and the pin stay then.  SP_UNSUPPORTED without a
+ * checkpoint_dir.  `by` is who gives it, for log lines and the catalog; NULL: the host.
  *
  * reload    forgets what was refused, unpins, and loads the newest version even
  *           if it is the live one
- * rollback  goes back to the version that was live before, and refuses the one
- *           that is left until its files change; what comes after it is taken
+ * rollback  goes back to the version that was live before, as often as there was one, and then
+ *           to the next older one on the disk; refuses the one that is left until its files
+ *           change; what comes after it is taken, unless a version is pinned: the pin goes along
  * pin       serves the version of these steps (delta_step -1: none) and no
- *           other until unpinned; full_step -1 unpins
+ *           other until unpinned; full_step -1 unpins.  Newer ones are looked for, and told of.
  */
-SP_MUST_CHECK sp_status sp_updater_reload(sp_updater *updater, sp_error *err);
-SP_MUST_CHECK sp_status sp_updater_rollback(sp_updater *updater, sp_error *err);
+SP_MUST_CHECK sp_status sp_updater_reload(sp_updater *updater, const char *by, sp_error *err);
+SP_MUST_CHECK sp_status sp_updater_rollback(sp_updater *updater, const char *by, sp_error *err);
 SP_MUST_CHECK sp_status sp_updater_pin(sp_updater *updater, int64_t full_step, int64_t delta_step,
-				       sp_error *err);
+				       const char *by, sp_error *err);
 
 #endif

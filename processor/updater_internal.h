@@ -36,11 +36,30 @@ typedef struct sp_updater_notes {
 	size_t count;
 } sp_updater_notes;
 
+enum {
+	SP_UPDATER_HISTORY = 64, /* versions that a rollback knows by name */
+	SP_UPDATER_NAME_SIZE = 48,
+};
+
+/* Versions that were live, the last one at the end, each once; texts for sp_free(). */
+typedef struct sp_updater_history {
+	sp_found_version versions[SP_UPDATER_HISTORY];
+	size_t count;
+} sp_updater_history;
+
+/* The version that is served and no other. */
+typedef struct sp_updater_pinned {
+	bool holds;
+	int64_t full_step;
+	int64_t delta_step;
+	char by[256];
+} sp_updater_pinned;
+
 /*
  * The inside of the updater, shared by updater.c (its thread and its orders),
  * updater_look.c (what is new), updater_publish.c (from files to the live
- * version, and what becomes of the old one) and updater_fold.c (a delta becomes
- * part of its full checkpoint).
+ * version, and what becomes of the old one), updater_back.c (what a rollback goes to)
+ * and updater_fold.c (a delta becomes part of its full checkpoint).
  */
 struct sp_updater {
 	const sp_config *config;
@@ -63,14 +82,15 @@ struct sp_updater {
 	sp_version *live;
 	sp_version *draining; /* to be closed after their last request */
 
-	/* What was live before, for a rollback: itself where it costs little, else its name. */
-	sp_version *previous;
-	sp_found_version before; /* texts for sp_free() */
+	/* What was live before, for a rollback; the last one itself where that costs little. */
+	sp_updater_history history;
+	sp_version *previous; /* NULL: its files are read again */
 
 	sp_updater_fold fold; /* of the live version's delta */
 	bool told_obstacle;   /* why some table is not folded */
 
-	bool pinned;
+	sp_updater_pinned pin;
+	bool exact; /* a full checkpoint does not stand in for its broken delta */
 	bool blind; /* no version can be found: a log line has said so */
 	sp_attempts attempts;
 	sp_updater_waits waits;
@@ -82,6 +102,29 @@ static inline bool sp_updater__same(const char *a, const char *b)
 {
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
+
+/* ---------------------------------------------------------------- updater.c */
+
+/* "100" or "100+110", as log lines have it. */
+const char *sp_updater__name(char out[SP_UPDATER_NAME_SIZE], int64_t full_step, int64_t delta_step);
+
+/* ----------------------------------------------------------- updater_back.c */
+
+/* Makes `old` what a rollback goes to, unless it is a mixture: nobody wants that back. */
+void sp_updater__remember(sp_updater *u, const sp_version *old);
+
+/* It is live: a rollback does not go to it. */
+void sp_updater__unremember(sp_updater *u, const sp_version *version);
+
+void sp_updater__forget_history(sp_updater *u);
+
+/*
+ * Publishes the version that was live before again, or the next older one on the disk;
+ * `left`, the live one's name, is not what the next rollback goes to.  What is broken or
+ * refused is passed over.
+ */
+SP_MUST_CHECK sp_status sp_updater__go_back(sp_updater *u, const sp_found_version *left,
+					    sp_error *err);
 
 /* -------------------------------------------------------- updater_publish.c */
 
@@ -100,14 +143,11 @@ SP_MUST_CHECK sp_status sp_updater__bring_up(sp_updater *u, const sp_found_versi
 SP_MUST_CHECK sp_status sp_updater__warm_and_publish(sp_updater *u, sp_version *version,
 						     uint64_t number, sp_error *err);
 
+/* Makes it the live one; the old one drains, or is kept for a rollback. */
+void sp_updater__publish(sp_updater *u, sp_version *version);
+
 /* A version that could not be had: refused for what `err` says, unless it is for closing. */
 void sp_updater__fail(sp_updater *u, uint64_t number, const sp_error *err);
-
-/* Makes `old` what a rollback goes to, unless it is a mixture: nobody wants that back. */
-void sp_updater__remember(sp_updater *u, const sp_version *old);
-
-/* Publishes the version before again. */
-SP_MUST_CHECK sp_status sp_updater__go_back(sp_updater *u, sp_error *err);
 
 /* Closes the versions whose last request has ended; true while there are others. */
 bool sp_updater__drain(sp_updater *u);
@@ -178,7 +218,16 @@ int64_t sp_updater__next_look_ms(const sp_updater *u);
 SP_MUST_CHECK sp_status sp_updater__find(const sp_updater *u, sp_found_version *out,
 					 int64_t full_step, int64_t delta_step, sp_error *err);
 
-/* Refuses a version until its files change. */
-void sp_updater__refuse(sp_updater *u, const sp_found_version *found);
+/* What it is made of, for the catalog. */
+void sp_updater__note_files(sp_updater *u, const sp_found_version *found);
+
+/* It was tried and failed so; SP_BUSY: it is not tried before its files change. */
+void sp_updater__note_failure(sp_updater *u, const sp_found_version *found, sp_status status);
+
+/* It may be tried again. */
+void sp_updater__allow(sp_updater *u, const sp_found_version *found);
+
+/* Whether its files are all there, and it was not refused as they are. */
+bool sp_updater__may_serve(sp_updater *u, const sp_found_version *found);
 
 #endif

@@ -1,5 +1,9 @@
 #include "processor/updater_internal.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -100,6 +104,7 @@ static sp_look try(sp_updater *u, const sp_found_version *found)
 		keep_waiting(u, sp_catalog_remind(u->catalog, found));
 		return SP_LOOK_KNOWN;
 	}
+	sp_catalog_note_files(u->catalog, sp_catalog_number(u->catalog, found), trace);
 	status = find_files(u, found, &why);
 	if (status != SP_OK && status != SP_UNSUPPORTED) {
 		wait_for(u, found, &why);
@@ -140,6 +145,8 @@ sp_status sp_updater__find(const sp_updater *u, sp_found_version *out, int64_t f
 {
 	sp_discovery found;
 
+	if (u->numbered && delta_step >= 0)
+		return sp_error_set(err, SP_NOT_FOUND, "numbered SavedModels have no deltas");
 	if (full_step >= 0 && !u->numbered)
 		return sp_discover_steps(out, u->folder, full_step, delta_step, u->arena, err);
 	if (full_step >= 0)
@@ -162,6 +169,46 @@ static void tell_of_folder(sp_updater *u, sp_status status)
 		sp_log(SP_LOG_INFO, "newer versions can be looked for again in '%s'", u->folder);
 	u->blind = blind;
 }
+
+/* ------------------------------------------------------------ what is gone */
+
+static bool is_gone(const char *path)
+{
+	struct stat info;
+
+	return path != NULL && stat(path, &info) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static bool are_files_gone(const sp_updater *u, const sp_found_version *found)
+{
+	const char *full = found->full_prefix;
+
+	if (u->numbered)
+		return is_gone(sp_arena_printf(u->arena, "%s/saved_model.pb", full)) &&
+		       is_gone(sp_arena_printf(u->arena, "%s/saved_model.pbtxt", full));
+	return is_gone(sp_arena_printf(u->arena, "%s.index", full)) ||
+	       (found->delta_prefix != NULL &&
+		is_gone(sp_arena_printf(u->arena, "%s.index", found->delta_prefix)));
+}
+
+/* Nobody needs to be told any more of what was deleted before it was ever served. */
+static void forget_deleted(sp_updater *u)
+{
+	char name[SP_UPDATER_NAME_SIZE];
+	sp_found_version found;
+	uint64_t number = 0;
+
+	while ((number = sp_catalog_next_waiting(u->catalog, number, &found, u->arena)) != 0) {
+		if (!are_files_gone(u, &found))
+			continue;
+		sp_log(SP_LOG_INFO, "version %s is forgotten, its files are gone: %s",
+		       sp_updater__name(name, found.full_step, found.delta_step),
+		       found.delta_prefix != NULL ? found.delta_prefix : found.full_prefix);
+		sp_catalog_forget(u->catalog, number);
+	}
+}
+
+/* -------------------------------------------------------------- what is told */
 
 static bool is_told(const sp_updater_notes *notes, uint64_t line)
 {
@@ -205,9 +252,49 @@ static void forget_the_rest(sp_updater *u, const sp_updater_waits *before)
 
 		for (size_t k = 0; k < u->waits.count; k++)
 			waits |= u->waits.numbers[k] == before->numbers[i];
-		if (!waits)
+		if (!waits &&
+		    sp_catalog_state(u->catalog, before->numbers[i]) == SP_VERSION_DISCOVERED)
 			sp_catalog_forget(u->catalog, before->numbers[i]);
 	}
+}
+
+/* ----------------------------------------------------------------- one look */
+
+/* The newest there is, served or not. */
+static void tell_newest(sp_updater *u, const sp_found_version *found)
+{
+	char name[SP_UPDATER_NAME_SIZE];
+	const char *pinned = NULL;
+
+	if (u->pin.holds &&
+	    (found->full_step != u->pin.full_step || found->delta_step != u->pin.delta_step))
+		pinned = sp_arena_printf(
+			u->arena, "%s is pinned by order of %s",
+			sp_updater__name(name, u->pin.full_step, u->pin.delta_step), u->pin.by);
+	sp_catalog_see(u->catalog, is_newer(u, found) ? found : NULL, pinned);
+}
+
+/* What is pinned is loaded at the start, and again only when its files have changed. */
+static sp_look look_for_pinned(sp_updater *u)
+{
+	char name[SP_UPDATER_NAME_SIZE];
+	sp_look look = SP_LOOK_INCOMPLETE;
+	sp_found_version found;
+	sp_status status;
+
+	if (u->live != NULL && !u->live->mixed && !sp_updater__is_rewritten(u))
+		return SP_LOOK_DONE;
+	status = sp_updater__find(u, &found, u->pin.full_step, u->pin.delta_step, &u->reason);
+	if (status == SP_OK)
+		look = try(u, &found);
+	else if (status == SP_NO_MEMORY)
+		look = SP_LOOK_REFUSED;
+	if (look != SP_LOOK_DONE && look != SP_LOOK_KNOWN)
+		sp_error_prefix(&u->reason, u->reason.status,
+				"version %s is pinned by order of %s",
+				sp_updater__name(name, u->pin.full_step, u->pin.delta_step),
+				u->pin.by);
+	return look;
 }
 
 static sp_look take_newest(sp_updater *u, const sp_found_version *found)
@@ -238,10 +325,19 @@ sp_look sp_updater__look(sp_updater *u)
 	note_what_is_to_come(u, &found);
 	if (status == SP_OK) {
 		tell_notes(u, found.notes);
-		look = take_newest(u, &found.version);
+		tell_newest(u, &found.version);
 	}
+	if (u->pin.holds)
+		look = look_for_pinned(u);
+	else if (status == SP_OK)
+		look = take_newest(u, &found.version);
+	else if (status == SP_NO_MEMORY)
+		look = SP_LOOK_REFUSED;
 	forget_the_rest(u, &before);
-	return status == SP_NO_MEMORY ? SP_LOOK_REFUSED : look;
+	if (status == SP_OK || (status == SP_NOT_FOUND && sp_file_is_directory(u->folder)))
+		forget_deleted(u);
+	sp_catalog_end_look(u->catalog);
+	return look;
 }
 
 int64_t sp_updater__next_look_ms(const sp_updater *u)
@@ -253,8 +349,28 @@ int64_t sp_updater__next_look_ms(const sp_updater *u)
 	return u->waits.end_ms != 0 && next > u->waits.end_ms ? u->waits.end_ms : next;
 }
 
-void sp_updater__refuse(sp_updater *u, const sp_found_version *found)
+/* ------------------------------------------------------------ of one version */
+
+void sp_updater__note_files(sp_updater *u, const sp_found_version *found)
 {
-	sp_attempts_note(&u->attempts, name_hash(found), files_hash(u, found), SP_BUSY,
+	sp_catalog_note_files(u->catalog, sp_catalog_number(u->catalog, found),
+			      files_hash(u, found));
+}
+
+void sp_updater__note_failure(sp_updater *u, const sp_found_version *found, sp_status status)
+{
+	sp_attempts_note(&u->attempts, name_hash(found), files_hash(u, found), status,
 			 sp_clock_now_ns());
+}
+
+void sp_updater__allow(sp_updater *u, const sp_found_version *found)
+{
+	sp_attempts_allow(&u->attempts, name_hash(found));
+}
+
+bool sp_updater__may_serve(sp_updater *u, const sp_found_version *found)
+{
+	return !are_files_gone(u, found) && find_files(u, found, NULL) == SP_OK &&
+	       sp_attempts_is_due(&u->attempts, name_hash(found), files_hash(u, found),
+				  sp_clock_now_ns());
 }

@@ -10,30 +10,6 @@
 
 /* --------------------------------------------------------- after publishing */
 
-static void forget_before(sp_updater *u)
-{
-	sp_free((void *)u->before.full_prefix);
-	sp_free((void *)u->before.delta_prefix);
-	u->before = (sp_found_version){0};
-}
-
-/* Without memory there is no way back. */
-void sp_updater__remember(sp_updater *u, const sp_version *old)
-{
-	if (old->mixed)
-		return;
-	forget_before(u);
-	u->before = (sp_found_version){.full_prefix = sp_alloc_text(old->checkpoint_prefix),
-				       .full_step = old->full_step,
-				       .delta_step = old->delta_step};
-	if (u->numbered)
-		u->before.savedmodel_dir = u->before.full_prefix;
-	if (old->delta_prefix != NULL)
-		u->before.delta_prefix = sp_alloc_text(old->delta_prefix);
-	if (old->delta_prefix != NULL && u->before.delta_prefix == NULL)
-		forget_before(u);
-}
-
 /* A version on the full checkpoint that is live costs a delta; another one costs a model. */
 static bool is_worth_keeping(const sp_updater *u, const sp_version *version)
 {
@@ -46,7 +22,19 @@ static void leave(sp_updater *u, sp_version *version)
 	u->draining = version;
 }
 
-static void publish(sp_updater *u, sp_version *version)
+/* Whether it is the one that a rollback goes to. */
+static bool is_remembered(const sp_updater *u, const sp_version *version)
+{
+	const sp_found_version *last = u->history.count > 0
+					       ? &u->history.versions[u->history.count - 1]
+					       : NULL;
+
+	return last != NULL && !version->mixed &&
+	       sp_updater__same(last->full_prefix, version->checkpoint_prefix) &&
+	       sp_updater__same(last->delta_prefix, version->delta_prefix);
+}
+
+void sp_updater__publish(sp_updater *u, sp_version *version)
 {
 	sp_version *old = u->live;
 
@@ -58,9 +46,10 @@ static void publish(sp_updater *u, sp_version *version)
 		return;
 	sp_catalog_move(u->catalog, old->number, SP_VERSION_DRAINING, NULL);
 	sp_updater__remember(u, old);
+	sp_updater__unremember(u, version);
 	if (u->previous != NULL)
 		leave(u, u->previous);
-	u->previous = is_worth_keeping(u, old) ? old : NULL;
+	u->previous = is_remembered(u, old) && is_worth_keeping(u, old) ? old : NULL;
 	if (u->previous == NULL)
 		leave(u, old);
 }
@@ -125,7 +114,7 @@ void sp_updater__close_versions(sp_updater *u)
 	}
 	sp_version_close(u->previous);
 	sp_version_close(u->live);
-	forget_before(u);
+	sp_updater__forget_history(u);
 }
 
 /* ------------------------------------------------------------------- loading */
@@ -262,7 +251,7 @@ sp_status sp_updater__warm_and_publish(sp_updater *u, sp_version *version, uint6
 		sp_version_close(version);
 		return status;
 	}
-	publish(u, version);
+	sp_updater__publish(u, version);
 	return SP_OK;
 }
 
@@ -384,6 +373,10 @@ static sp_status bring_up_both(sp_updater *u, const sp_found_version *found, sp_
 		sp_version_close(full);
 		return SP_OK;
 	}
+	if (u->exact) {
+		sp_version_close(full);
+		return status;
+	}
 	number = sp_catalog_number(u->catalog, &alone);
 	sp_catalog_move(u->catalog, number, SP_VERSION_LOADING, NULL);
 	return sp_updater__warm_and_publish(u, full, number, &why) == SP_OK ? status : why.status;
@@ -410,44 +403,4 @@ sp_status sp_updater__bring_up(sp_updater *u, const sp_found_version *found, boo
 	if (found == NULL || found->delta_prefix == NULL)
 		return bring_up_full(u, found, err);
 	return bring_up_both(u, found, err);
-}
-
-/* A second life has a number of its own. */
-static void revive(sp_updater *u, sp_version *version, const sp_found_version *name)
-{
-	sp_catalog_move(u->catalog, version->number, SP_VERSION_RETIRED, NULL);
-	version->number = sp_catalog_number(u->catalog, name);
-	sp_catalog_move(u->catalog, version->number, SP_VERSION_LOADING, NULL);
-	sp_catalog_move(u->catalog, version->number, SP_VERSION_WARMING, NULL);
-}
-
-sp_status sp_updater__go_back(sp_updater *u, sp_error *err)
-{
-	sp_found_version before = u->before;
-	sp_status status = SP_OK;
-
-	if (before.full_prefix == NULL)
-		return sp_error_set(err, SP_NOT_FOUND, "no version was live before this one");
-	/* Publishing replaces both. */
-	u->before = (sp_found_version){0};
-	if (u->previous != NULL) {
-		sp_version *previous = u->previous;
-
-		u->previous = NULL;
-		revive(u, previous, &before);
-		publish(u, previous);
-	} else {
-		status = sp_updater__bring_up(u, &before, false, err);
-	}
-	if (status != SP_OK) {
-		forget_before(u); /* a swap that has failed in the middle may have left one */
-		u->before = before;
-		return status;
-	}
-	sp_free((void *)before.full_prefix);
-	sp_free((void *)before.delta_prefix);
-	/* There is no way forward but what comes next. */
-	forget_before(u);
-	sp_updater__drop_previous(u);
-	return SP_OK;
 }

@@ -59,6 +59,19 @@ only. An answer that nobody was there to take is not counted.
 checkpoint or a numbered folder names; a SavedModel alone has steps of -1. What is counted for a table goes with its tier: a new
 full checkpoint begins at 0 again, as counters of Prometheus may.
 
+The newest version is what the last look at the disk has found, whether it is served, loaded, refused, left by a rollback, or kept
+back by a pin. `serving_processor_update_lag_seconds` is 0 while that one is live. Else it counts from the moment when the first of
+those newer than the live version became known, and that are not served now, until one of these is live; but from no earlier
+than the live version was the newest. So
+
+- **while a version loads**, it is the time since it was seen;
+- **a refused or incomplete one** counts until it is served, a newer one is, or its files are deleted: one look later it is forgotten;
+- **under a pin** newer versions are seen and not loaded: the lag grows from the first of them, or from the pin when a newer one was live;
+- **after a rollback** it grows from the rollback on, until a newer version comes or the files of those left are deleted.
+
+An alarm that is to be silent under a pin asks for `serving_processor_pinned == 0`, too. A rollback is no refusal of
+`serving_processor_refusals_total`; it is counted in `serving_processor_orders_total`.
+
 ## Questions
 
     # share of predictions that fail
@@ -67,6 +80,8 @@ full checkpoint begins at 0 again, as counters of Prometheus may.
     histogram_quantile(0.99, sum by (le) (rate(:tensorflow:serving:request_latency_bucket[5m])))
     # newer weights are there, and are not served for five minutes now
     serving_processor_update_lag_seconds > 300
+    # and nobody wants it so
+    serving_processor_update_lag_seconds > 300 and serving_processor_pinned == 0
     # no newer weights come any more
     serving_processor_last_update_age_seconds > 3600
     # how many steps the live delta is behind the newest one

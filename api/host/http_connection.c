@@ -1,4 +1,6 @@
 #include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -692,6 +694,21 @@ static void on_timer(int fd, short what, void *context)
 		sp_http__connection_destroy(c);
 		break;
 	}
+}
+
+void sp_http__connection_peer(const sp_http_connection *c, char *out, size_t room)
+{
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address);
+	char host[48], port[8];
+	bool known = getpeername(c->fd, (struct sockaddr *)&address, &size) == 0 &&
+		     getnameinfo((struct sockaddr *)&address, size, host, sizeof(host), port,
+				 sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) == 0;
+
+	if (!known)
+		snprintf(out, room, "%s", "");
+	else
+		snprintf(out, room, strchr(host, ':') != NULL ? "[%s]:%s" : "%s:%s", host, port);
 }
 
 /* ------------------------------------------------------------------- opening */

@@ -46,6 +46,7 @@ struct sp_http_request {
 	sp_http_connection *connection;     /* for the loop only */
 	STAILQ_ENTRY(sp_http_request) link; /* in the loop's list of answers */
 	int tag;                            /* for the observer */
+	char peer[64];                      /* "" unless it was asked for */
 	int64_t handed_ns;                  /* 0: it is not all there */
 	int64_t deadline_ns;
 
@@ -120,6 +121,9 @@ void sp_http__connection_destroy(sp_http_connection *connection);
 
 /* The request of this connection has its answer. */
 void sp_http__connection_answer(sp_http_connection *connection);
+
+/* The address of its client, "127.0.0.1:4711" or "[::1]:4711"; "" when the system has none. */
+void sp_http__connection_peer(const sp_http_connection *connection, char *out, size_t room);
 
 /* The oldest idle connection; NULL when none is. */
 sp_http_connection *sp_http__connection_idle(sp_http_loop *loop);

@@ -58,6 +58,7 @@ void sp_http__request_reset(sp_http_request *request)
 	request->status = 0;
 	request->reason[0] = '\0';
 	request->tag = 0;
+	request->peer[0] = '\0';
 	request->handed_ns = 0;
 	request->head.method = SP_HTTP_OTHER;
 	request->head.method_name = request->head.path = (sp_bytes){NULL, 0};
@@ -80,6 +81,16 @@ sp_bytes sp_http_request_body(const sp_http_request *request)
 void sp_http_request_set_tag(sp_http_request *request, int tag)
 {
 	request->tag = tag;
+}
+
+void sp_http_request_note_peer(sp_http_request *request)
+{
+	sp_http__connection_peer(request->connection, request->peer, sizeof(request->peer));
+}
+
+const char *sp_http_request_peer(const sp_http_request *request)
+{
+	return request->peer;
 }
 
 bool sp_http_request_expired(const sp_http_request *request)

@@ -93,6 +93,13 @@ sp_bytes sp_http_request_body(const sp_http_request *request);
 void sp_http_request_set_tag(sp_http_request *request, int tag);
 
 /*
+ * Of the handler, before it hands the request on: who sends it is kept with it.
+ * sp_http_request_peer() is then "127.0.0.1:4711", or "[::1]:4711"; else "".
+ */
+void sp_http_request_note_peer(sp_http_request *request);
+const char *sp_http_request_peer(const sp_http_request *request);
+
+/*
  * A thread that was handed a request calls this before it works on it.  False:
  * its deadline has passed or its client has gone, and it must not be touched
  * any more.

@@ -77,20 +77,6 @@ static bool is_state(const sp_told_version *v, const char *state)
 }
 
 /*
- * Whether it is not served and newer than what is: known since (versions are told newest
- * first), or a delta that has left its full checkpoint to be served alone.
- */
-static bool is_ahead(const page *p, const sp_told_version *v)
-{
-	const sp_told_version *live = p->live;
-
-	if (v == live || is_state(v, "draining") || is_state(v, "retired"))
-		return false;
-	return live == NULL || v < live ||
-	       (v->full_step == live->full_step && v->delta_step > live->delta_step);
-}
-
-/*
  * Two versions may be of the same steps, as those of a folder that is written
  * again; a page must not have a sample twice.
  */
@@ -115,53 +101,34 @@ static void write_versions(const page *p)
 	for (size_t i = 0; i < count; i++) {
 		const sp_told_version *v = &versions[i];
 
-		if ((v == p->live || is_ahead(p, v) || is_state(v, "draining")) &&
-		    !is_told(p, v, true))
+		if ((v == p->live || v->newer || is_state(v, "draining")) && !is_told(p, v, true))
 			add_version(p, SP_METRIC_VERSION_STATE, v, "state", v->state);
 	}
 	sp_metric_begin(p->out, SP_METRIC_VERSION_REFUSAL);
 	for (size_t i = 0; i < count; i++) {
 		const sp_told_version *v = &versions[i];
 
-		if (is_ahead(p, v) && is_state(v, "refused") && !is_told(p, v, false))
+		if (v->newer && is_state(v, "refused") && !is_told(p, v, false))
 			add_version(p, SP_METRIC_VERSION_REFUSAL, v, "reason", v->why);
 	}
 }
 
-/* What would be live if nothing were wrong. */
-static const sp_told_version *newest(const page *p)
-{
-	const sp_told_version *versions = p->report->versions.items;
-
-	for (size_t i = 0; i < p->report->versions.count; i++)
-		if (is_ahead(p, &versions[i]))
-			return &versions[i];
-	return p->live;
-}
-
 static void write_steps(const page *p)
 {
-	if (p->live == NULL)
-		return;
-	write_one(p, SP_METRIC_LIVE_FULL_STEP, (double)p->live->full_step);
-	write_one(p, SP_METRIC_LIVE_DELTA_STEP, (double)p->live->delta_step);
-	write_one(p, SP_METRIC_NEWEST_FULL_STEP, (double)newest(p)->full_step);
-	write_one(p, SP_METRIC_NEWEST_DELTA_STEP, (double)newest(p)->delta_step);
+	const sp_told_steps *newest = &p->report->newest;
+
+	write_one(p, SP_METRIC_PINNED, p->report->pinned.is_told);
+	if (p->live != NULL) {
+		write_one(p, SP_METRIC_LIVE_FULL_STEP, (double)p->live->full_step);
+		write_one(p, SP_METRIC_LIVE_DELTA_STEP, (double)p->live->delta_step);
+	}
+	if (newest->is_told) {
+		write_one(p, SP_METRIC_NEWEST_FULL_STEP, (double)newest->full_step);
+		write_one(p, SP_METRIC_NEWEST_DELTA_STEP, (double)newest->delta_step);
+	}
 }
 
 /* -------------------------------------------------------------------- updates */
-
-/* Of all that is newer than what is live, what has been known longest. */
-static double lag_seconds(const page *p)
-{
-	const sp_told_version *versions = p->report->versions.items;
-	int64_t lag_ms = 0;
-
-	for (size_t i = 0; i < p->report->versions.count; i++)
-		if (is_ahead(p, &versions[i]) && versions[i].known_ms > lag_ms)
-			lag_ms = versions[i].known_ms;
-	return (double)lag_ms / 1000;
-}
 
 static double unix_time(void)
 {
@@ -177,7 +144,7 @@ static void write_updates(const page *p)
 
 	write_counts(p, SP_METRIC_MOVES, "state", &r->moves);
 	write_counts(p, SP_METRIC_REFUSALS, "reason", &r->refusals);
-	write_one(p, SP_METRIC_UPDATE_LAG, lag_seconds(p));
+	write_one(p, SP_METRIC_UPDATE_LAG, (double)r->newest.lag_ms / 1000);
 	if (p->live != NULL) {
 		double age = (double)p->live->for_ms / 1000;
 

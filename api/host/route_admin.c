@@ -18,6 +18,14 @@ static void answer_versions(const sp_host *host, sp_http_request *request)
 	serving_processor_free(json);
 }
 
+/* Whose order it is, is told by the log. */
+static void hand_on(const sp_host *host, sp_http_request *request)
+{
+	sp_http_request_note_peer(request);
+	if (!sp_queue_try_push(host->orders, request))
+		sp_http_request_fail(request, 503, "too many orders are waiting");
+}
+
 void sp_route_admin(sp_host *host, sp_http_request *request, const sp_model_path *path)
 {
 	sp_model_path name = *path;
@@ -30,28 +38,26 @@ void sp_route_admin(sp_host *host, sp_http_request *request, const sp_model_path
 		return;
 	else if (path->verb == SP_MODEL_VERSIONS)
 		answer_versions(host, request);
-	else if (!sp_queue_try_push(host->orders, request))
-		sp_http_request_fail(request, 503, "too many orders are waiting");
+	else
+		hand_on(host, request);
 }
 
 /* ---------------------------------------------------- on the thread for orders */
 
-static serving_processor_code obey(const sp_host *host, const sp_model_path *path,
+static serving_processor_code obey(const sp_host *host, const sp_model_path *path, const char *by,
 				   serving_processor_error **error)
 {
-	void *processor = host->model.processor;
+	static const serving_processor_order orders[] = {
+		[SP_MODEL_RELOAD] = SERVING_PROCESSOR_RELOAD,
+		[SP_MODEL_ROLLBACK] = SERVING_PROCESSOR_ROLLBACK,
+		[SP_MODEL_PIN] = SERVING_PROCESSOR_PIN,
+		[SP_MODEL_UNPIN] = SERVING_PROCESSOR_PIN,
+	};
+	bool pins = path->verb == SP_MODEL_PIN;
 
-	switch (path->verb) {
-	case SP_MODEL_RELOAD:
-		return serving_processor_reload(processor, error);
-	case SP_MODEL_ROLLBACK:
-		return serving_processor_rollback(processor, error);
-	case SP_MODEL_PIN:
-		return serving_processor_pin_version(processor, path->version,
-						     path->has_delta ? path->delta : -1, error);
-	default:
-		return serving_processor_pin_version(processor, -1, -1, error);
-	}
+	return serving_processor_give_order(host->model.processor, orders[path->verb],
+					    pins ? path->version : -1,
+					    pins && path->has_delta ? path->delta : -1, by, error);
 }
 
 void sp_route_admin_obey(sp_host *host, sp_http_request *request)
@@ -66,7 +72,7 @@ void sp_route_admin_obey(sp_host *host, sp_http_request *request)
 		sp_route__fail(request, 400, &err);
 		return;
 	}
-	code = obey(host, &path, &error);
+	code = obey(host, &path, sp_http_request_peer(request), &error);
 	if (code == SERVING_PROCESSOR_OK) {
 		answer_versions(host, request);
 		return;

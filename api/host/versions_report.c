@@ -37,6 +37,16 @@ static sp_status read_number(void *out, source *from, sp_error *err)
 		       : sp_json_fail(&from->reader, "not a whole number", err);
 }
 
+static sp_status read_flag(void *out, source *from, sp_error *err)
+{
+	sp_json_kind kind = sp_json_peek(&from->reader);
+
+	if (kind != SP_JSON_TRUE && kind != SP_JSON_FALSE)
+		return sp_json_fail(&from->reader, "neither true nor false", err);
+	*(bool *)out = kind == SP_JSON_TRUE;
+	return sp_json_skip(&from->reader, err);
+}
+
 static sp_status read_text(void *out, source *from, sp_error *err)
 {
 	SP_TRY(expect(from, SP_JSON_STRING, err));
@@ -86,7 +96,7 @@ static sp_status read_list(sp_told_list *list, source *from, size_t size, const 
 {
 	SP_TRY(expect(from, SP_JSON_ARRAY, err));
 	for (size_t i = 0;; i++) {
-		void *element;
+		void *element = NULL;
 		bool more;
 
 		SP_TRY(sp_json_array_next(&from->reader, i, &more, err));
@@ -108,9 +118,23 @@ static sp_status read_versions(void *out, source *from, sp_error *err)
 					 {"known_ms", AT(known_ms), read_number},
 					 {"state", AT(state), read_text},
 					 {"why", AT(why), read_text},
+					 {"newer", AT(newer), read_flag},
+					 {"reason", AT(reason), read_text},
 					 {NULL, 0, NULL}};
 #undef AT
 	return read_list(out, from, sizeof(sp_told_version), members, err);
+}
+
+static sp_status read_steps(void *out, source *from, sp_error *err)
+{
+#define AT(field) offsetof(sp_told_steps, field)
+	static const member members[] = {{"full_step", AT(full_step), read_number},
+					 {"delta_step", AT(delta_step), read_number},
+					 {"lag_ms", AT(lag_ms), read_number},
+					 {NULL, 0, NULL}};
+#undef AT
+	((sp_told_steps *)out)->is_told = true;
+	return read_members(out, from, members, err);
 }
 
 static sp_status read_tables(void *out, source *from, sp_error *err)
@@ -137,7 +161,7 @@ static sp_status read_counts(void *out, source *from, sp_error *err)
 {
 	SP_TRY(expect(from, SP_JSON_OBJECT, err));
 	for (size_t i = 0;; i++) {
-		void *element;
+		void *element = NULL;
 		sp_bytes key;
 		bool more;
 
@@ -171,6 +195,8 @@ sp_status sp_versions_report_read(sp_versions_report *out, const char *json, sp_
 				  sp_error *err)
 {
 	static const member members[] = {{"versions", AT(versions), read_versions},
+					 {"newest", AT(newest), read_steps},
+					 {"pinned", AT(pinned), read_steps},
 					 {"counts", 0, read_all_counts},
 					 {"memory", AT(memory), read_number},
 					 {"tables", AT(tables), read_tables},

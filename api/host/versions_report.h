@@ -1,6 +1,7 @@
 #ifndef SP_API_HOST_VERSIONS_REPORT_H
 #define SP_API_HOST_VERSIONS_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,8 +17,17 @@
 typedef struct sp_told_version {
 	int64_t full_step, delta_step;
 	int64_t for_ms, known_ms;
+	bool newer; /* than the live one */
 	sp_bytes state, why;
+	sp_bytes reason; /* why it is refused: a class */
 } sp_told_version;
+
+/* The newest on the disk, or what is pinned. */
+typedef struct sp_told_steps {
+	bool is_told;
+	int64_t full_step, delta_step;
+	int64_t lag_ms;
+} sp_told_steps;
 
 typedef struct sp_told_count {
 	sp_bytes name;
@@ -39,6 +49,7 @@ typedef struct sp_told_list {
 
 typedef struct sp_versions_report {
 	sp_told_list versions; /* sp_told_version, newest first */
+	sp_told_steps newest, pinned;
 	sp_told_list moves;    /* sp_told_count by state */
 	sp_told_list refusals; /* sp_told_count by class */
 	int64_t last_load_ms, folds, last_fold_ms, reloads, rollbacks, pins;

@@ -1,5 +1,6 @@
 #include "tests/support/checkpoint_folder.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -32,6 +33,15 @@ void sp_checkpoint_folder_add_file(const char *checkpoints, const char *name, co
 	FILE *file = fopen(path_of(path, checkpoints, name), "w");
 
 	if (file == NULL || fputs(text, file) < 0 || fclose(file) != 0)
+		die(path);
+}
+
+void sp_checkpoint_folder_set_time(const char *checkpoints, const char *name, long seconds)
+{
+	const struct timespec times[] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
+	char path[2 * SP_PATH_SIZE];
+
+	if (utimensat(AT_FDCWD, path_of(path, checkpoints, name), times, 0) != 0)
 		die(path);
 }
 

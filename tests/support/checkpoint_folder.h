@@ -14,6 +14,9 @@ void sp_checkpoint_folder_make(const char *checkpoints);
 void sp_checkpoint_folder_add_folder(const char *checkpoints, const char *name);
 void sp_checkpoint_folder_add_file(const char *checkpoints, const char *name, const char *text);
 
+/* When a file was changed last, in seconds since 1970. */
+void sp_checkpoint_folder_set_time(const char *checkpoints, const char *name, long seconds);
+
 /* The index of a delta, without content. */
 void sp_checkpoint_folder_add_delta(const char *checkpoints, int step);
 

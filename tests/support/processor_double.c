@@ -190,27 +190,22 @@ void serving_processor_free(void *data)
 	free(data);
 }
 
-serving_processor_code serving_processor_reload(void *m, serving_processor_error **error)
-{
-	(void)m;
-	(void)error;
-	return SERVING_PROCESSOR_OK;
-}
-
-serving_processor_code serving_processor_rollback(void *m, serving_processor_error **error)
-{
-	(void)m;
-	set_error(error, SERVING_PROCESSOR_NOT_FOUND, "no version was live before this one");
-	return SERVING_PROCESSOR_NOT_FOUND;
-}
-
-serving_processor_code serving_processor_pin_version(void *m, int64_t full_step, int64_t delta_step,
-						     serving_processor_error **error)
+serving_processor_code serving_processor_give_order(void *m, serving_processor_order order,
+						    int64_t full_step, int64_t delta_step,
+						    const char *by, serving_processor_error **error)
 {
 	char text[64];
 
 	(void)m;
+	if (order == SERVING_PROCESSOR_RELOAD)
+		return SERVING_PROCESSOR_OK;
+	if (order == SERVING_PROCESSOR_ROLLBACK) {
+		set_error(error, SERVING_PROCESSOR_NOT_FOUND,
+			  "no version was live before this one");
+		return SERVING_PROCESSOR_NOT_FOUND;
+	}
 	snprintf(text, sizeof(text), "pin %lld %lld", (long long)full_step, (long long)delta_step);
+	fprintf(stderr, "%s by %s\n", text, by);
 	set_error(error, SERVING_PROCESSOR_UNSUPPORTED, text);
 	return SERVING_PROCESSOR_UNSUPPORTED;
 }

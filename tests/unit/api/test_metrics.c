@@ -131,16 +131,18 @@ static void times_fall_into_buckets(void **state)
 static const char told[] =
 	"{\"versions\":["
 	"{\"full\":\"/c/100\",\"delta\":\"/c/130\",\"full_step\":100,\"delta_step\":130,"
-	"\"state\":\"loading\",\"for_ms\":5,\"known_ms\":20,\"why\":\"\"},"
+	"\"state\":\"loading\",\"for_ms\":5,\"known_ms\":20,\"why\":\"\",\"newer\":true},"
 	"{\"full\":\"/c/100\",\"full_step\":100,\"delta_step\":-1,\"state\":\"live\","
 	"\"for_ms\":4500,\"known_ms\":4711,\"why\":\"\"},"
 	"{\"full\":\"/c/100\",\"delta\":\"/c/120\",\"full_step\":100,\"delta_step\":120,"
-	"\"state\":\"refused\",\"for_ms\":4600,\"known_ms\":9125,\"why\":\"\\\"x\\\"\\n\"},"
+	"\"state\":\"refused\",\"for_ms\":4600,\"known_ms\":9125,\"why\":\"\\\"x\\\"\\n\","
+	"\"newer\":true,\"reason\":\"corrupt\"},"
 	"{\"full\":\"/c/90\",\"full_step\":90,\"delta_step\":-1,\"state\":\"draining\","
 	"\"for_ms\":1,\"known_ms\":99999,\"why\":\"\"},"
 	"{\"full\":\"/c/80\",\"full_step\":80,\"delta_step\":-1,\"state\":\"refused\","
 	"\"for_ms\":1,\"known_ms\":99999,\"why\":\"old\"}],"
-	"\"live\":{\"full_step\":100,\"delta_step\":-1,\"for_ms\":4500},\"new\":[{}]," COUNTS
+	"\"live\":{\"full_step\":100,\"delta_step\":-1,\"for_ms\":4500},"
+	"\"newest\":{\"full_step\":100,\"delta_step\":130,\"lag_ms\":9125},\"new\":[{}]," COUNTS
 	",\"memory\":1074340000,\"tables\":[{\"table\":\"item \\\\ emb\",\"dim\":16,\"rows\":9000,"
 	"\"overlay_rows\":120,\"memory\":640000},{\"table\":\"user_emb\",\"dim\":16,\"rows\":8,"
 	"\"overlay_rows\":0,\"memory\":7,\"tier\":\"ssd\",\"keys\":512,\"in_memory\":10,"
@@ -180,7 +182,9 @@ static void versions_are_told(void **state)
 		      ",full_step=\"100\",delta_step=\"120\",reason=\"\\\"x\\\"\\n\"} 1");
 	assert_line(P "live_full_step" M "} 100");
 	assert_line(P "live_delta_step" M "} -1");
+	assert_line(P "newest_full_step" M "} 100");
 	assert_line(P "newest_delta_step" M "} 130");
+	assert_line(P "pinned" M "} 0");
 	assert_line(P "version_moves_total" M ",state=\"live\"} 2");
 	assert_line(P "refusals_total" M ",reason=\"corrupt\"} 2");
 	assert_line(P "update_lag_seconds" M "} 9.125");
@@ -219,13 +223,14 @@ static void little_is_told(void **state)
 	assert_no(P "live_full_step{");
 	assert_no(P "last_update_age_seconds{");
 	write_told("{}");
-	write_told("{\"versions\":[{\"full_step\":1,\"delta_step\":2,\"state\":\"loading\","
-		   "\"known_ms\":1500}]}");
+	write_told("{\"newest\":{\"full_step\":1,\"delta_step\":2,\"lag_ms\":1500},"
+		   "\"pinned\":{\"full_step\":1,\"delta_step\":-1,\"for_ms\":7,\"by\":\"x\"}}");
 	assert_line(P "update_lag_seconds" M "} 1.5");
+	assert_line(P "pinned" M "} 1");
 	/* A sample is there once, however often a version was written again. */
 	write_told("{\"versions\":[{\"full_step\":1,\"delta_step\":-1,\"state\":\"refused\","
-		   "\"why\":\"a\"},{\"full_step\":1,\"delta_step\":-1,\"state\":\"refused\","
-		   "\"why\":\"a\"}]}");
+		   "\"newer\":true,\"why\":\"a\"},{\"full_step\":1,\"delta_step\":-1,"
+		   "\"newer\":true,\"state\":\"refused\",\"why\":\"a\"}]}");
 	assert_line(P "version_refusal" M ",full_step=\"1\",delta_step=\"-1\",reason=\"a\"} 1");
 	assert_null(strstr(strstr(out.data, "refusal{") + 1, "refusal{"));
 }
@@ -240,6 +245,9 @@ static void what_is_not_that_json_is_refused(void **state)
 		"{\"versions\":[{\"state\":7}]}",
 		"{\"versions\":[{\"full_step\":\"7\"}]}",
 		"{\"versions\":[{\"full_step\":1.5}]}",
+		"{\"versions\":[{\"newer\":1}]}",
+		"{\"newest\":7}",
+		"{\"newest\":{\"lag_ms\":\"7\"}}",
 		"{\"counts\":{\"moves\":[]}}",
 		"{\"counts\":{\"moves\":{\"live\":null}}}",
 		"{\"memory\":1e300}",

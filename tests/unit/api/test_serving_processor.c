@@ -406,6 +406,11 @@ static void versions_and_orders(void **state)
 	assert_int_equal(serving_processor_reload(NULL, &error), SERVING_PROCESSOR_INVALID);
 	serving_processor_error_free(error);
 	assert_int_equal(serving_processor_rollback(NULL, NULL), SERVING_PROCESSOR_INVALID);
+	assert_int_equal(serving_processor_give_order(model, (serving_processor_order)3, -1, -1,
+						      "ann", &error),
+			 SERVING_PROCESSOR_INVALID);
+	assert_string_equal(serving_processor_error_text(error), "there is no order 3");
+	serving_processor_error_free(error);
 	assert_int_equal(serving_processor_pin_version(NULL, 1, 1, NULL),
 			 SERVING_PROCESSOR_INVALID);
 }

@@ -560,6 +560,94 @@ static void nothing_there_is_not_found(void **state)
 	root[strlen(root) - strlen("/file")] = '\0';
 }
 
+/* ------------------------------------------------------------- the one before */
+
+static void discover_older(void)
+{
+	sp_found_version than = found;
+
+	assert_ok(sp_discover_older(&found, root, &than, arena, &err), &err);
+}
+
+static void one_goes_back_delta_by_delta_and_folder_by_folder(void **state)
+{
+	sp_found_version than;
+
+	(void)state;
+	touch("c/checkpoint", 10);
+	touch("c/m-100.index", 0);
+	touch("c/.incremental_checkpoint/d-120.index", 0);
+	touch("c/.incremental_ckpt/d-110.index", 0);
+	touch("c/m-50.index", 0);
+	touch("c/.incremental_checkpoint/d-60.index", 0);
+	touch("a/checkpoint", 20); /* holds nothing */
+	touch("b/checkpoint", 20);
+	touch("b/m-200.index", 0);
+	touch("b/.incremental_checkpoint/d-210.index", 0);
+	touch("d/checkpoint", 5);
+	touch("d/m-7.index", 0);
+	touch("e/m-6.index", 0); /* no folder of a version */
+	discover();
+	assert_full("d/m-7", 7);
+	discover_older();
+	assert_full("c/m-100", 100);
+	assert_int_equal(found.delta_step, 120);
+	discover_older();
+	assert_int_equal(found.delta_step, 110);
+	assert_non_null(strstr(found.delta_prefix, "c/.incremental_ckpt/d-110"));
+	discover_older();
+	assert_full("c/m-100", 100);
+	assert_null(found.delta_prefix);
+	assert_int_equal(found.delta_step, -1);
+	discover_older();
+	assert_full("c/m-50", 50);
+	assert_int_equal(found.delta_step, 60);
+	discover_older();
+	assert_null(found.delta_prefix);
+	discover_older();
+	assert_full("b/m-200", 200);
+	assert_int_equal(found.delta_step, 210);
+	discover_older();
+	assert_null(found.delta_prefix);
+	than = found;
+	assert_int_equal(sp_discover_older(&found, root, &than, arena, &err), SP_NOT_FOUND);
+}
+
+/* Of one that is gone only the name is needed. */
+static void what_one_leaves_may_be_gone(void **state)
+{
+	char prefix[2 * SP_PATH_SIZE];
+	sp_found_version than = {.full_prefix = prefix, .full_step = 9, .delta_step = -1};
+
+	(void)state;
+	touch("b/checkpoint", 10);
+	touch("b/m-5.index", 0);
+	snprintf(prefix, sizeof(prefix), "%s/gone/m-9", root);
+	assert_ok(sp_discover_older(&found, root, &than, arena, &err), &err);
+	assert_full("b/m-5", 5);
+	than.full_prefix = "m-9";
+	assert_int_equal(sp_discover_older(&found, root, &than, arena, &err), SP_NOT_FOUND);
+	than.full_prefix = "/m-9";
+	assert_int_equal(sp_discover_older(&found, root, &than, arena, &err), SP_NOT_FOUND);
+}
+
+static void a_smaller_number_is_the_one_before(void **state)
+{
+	(void)state;
+	touch("3/saved_model.pb", 0);
+	touch("20/saved_model.pbtxt", 0);
+	touch("100/saved_model.pb", 0);
+	touch("50/nothing", 0);
+	assert_ok(sp_discover_older_numbered(&found, root, 100, arena, &err), &err);
+	assert_int_equal(found.full_step, 20);
+	assert_string_equal(found.savedmodel_dir, found.full_prefix);
+	assert_ok(sp_discover_older_numbered(&found, root, 20, arena, &err), &err);
+	assert_int_equal(found.full_step, 3);
+	assert_int_equal(sp_discover_older_numbered(&found, root, 3, arena, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_discover_older_numbered(&found, "/no/such", 3, arena, &err),
+			 SP_NOT_FOUND);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -584,6 +672,9 @@ int main(void)
 		TEST(numbered_savedmodels),
 		TEST(of_two_names_of_a_number_the_plain_one_is_served),
 		TEST(nothing_there_is_not_found),
+		TEST(one_goes_back_delta_by_delta_and_folder_by_folder),
+		TEST(what_one_leaves_may_be_gone),
+		TEST(a_smaller_number_is_the_one_before),
 	};
 
 	return cmocka_run_group_tests_name("discover", tests, NULL, NULL);

@@ -62,6 +62,17 @@ static void an_order_holds_until_the_files_change(void **state)
 	assert_true(sp_attempts_is_due(&attempts, 1, 12, 0));
 }
 
+static void a_word_allows_one(void **state)
+{
+	(void)state;
+	sp_attempts_note(&attempts, 1, 10, SP_BUSY, 0);
+	sp_attempts_note(&attempts, 2, 10, SP_BUSY, 0);
+	sp_attempts_allow(&attempts, 1);
+	sp_attempts_allow(&attempts, 3);
+	assert_true(sp_attempts_is_due(&attempts, 1, 10, 0));
+	assert_false(sp_attempts_is_due(&attempts, 2, 10, 0));
+}
+
 static void the_oldest_are_forgotten(void **state)
 {
 	(void)state;
@@ -81,6 +92,7 @@ int main(void)
 		CASE(what_may_pass_is_tried_ever_more_seldom),
 		CASE(an_order_holds_until_the_files_change),
 		CASE(the_oldest_are_forgotten),
+		CASE(a_word_allows_one),
 	};
 
 	return cmocka_run_group_tests_name("attempts", tests, NULL, NULL);

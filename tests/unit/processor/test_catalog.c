@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "processor/catalog.h"
 
@@ -232,6 +233,165 @@ static void events_are_counted(void **state)
 	assert_told("\"last_fold_ms\":12,\"reloads\":1,");
 }
 
+/* Once more for the same reason is no news; other files or another reason are. */
+static void a_refusal_is_counted_once(void **state)
+{
+	static const sp_error no_memory = {SP_NO_MEMORY, "it takes up to 9 MB, there are 3"};
+	static const sp_error less_memory = {SP_NO_MEMORY, "it takes up to 9 MB, there are 2"};
+	sp_found_version found = version(100, 110);
+	uint64_t number = sp_catalog_number(catalog, &found);
+	int told;
+
+	(void)state;
+	sp_catalog_note_files(catalog, number, 1);
+	sp_catalog_move(catalog, number, SP_VERSION_LOADING, NULL);
+	sp_catalog_move(catalog, number, SP_VERSION_REFUSED, &no_memory);
+	usleep(30000);
+	sp_log_set_level(SP_LOG_INFO);
+	told = lines;
+	for (int i = 0; i < 3; i++) {
+		sp_catalog_note_files(catalog, number, 1);
+		sp_catalog_move(catalog, number, SP_VERSION_LOADING, NULL);
+		sp_catalog_move(catalog, number, SP_VERSION_REFUSED, &less_memory);
+	}
+	assert_int_equal(lines, told);
+	assert_told("\"refusals\":{\"no_memory\":1}");
+	assert_told("\"refused\":1}");
+	assert_told("\"why\":\"it takes up to 9 MB, there are 2\"");
+	assert_true(number_behind("\"state\":\"refused\",\"for_ms\":") >= 30);
+	sp_catalog_move(catalog, number, SP_VERSION_LOADING, NULL);
+	sp_catalog_move(catalog, number, SP_VERSION_REFUSED, &torn);
+	assert_told("\"refusals\":{\"corrupt\":1,\"no_memory\":1}");
+	sp_catalog_note_files(catalog, number, 2);
+	assert_int_equal(sp_catalog_state(catalog, number), SP_VERSION_DISCOVERED);
+	sp_catalog_move(catalog, number, SP_VERSION_LOADING, NULL);
+	sp_catalog_move(catalog, number, SP_VERSION_REFUSED, &torn);
+	assert_told("\"refusals\":{\"corrupt\":2,\"no_memory\":1}");
+	assert_told("\"reason\":\"corrupt\"");
+}
+
+/* However often it is served, loaded anew, and left. */
+static void a_version_is_listed_once(void **state)
+{
+	sp_found_version full = version(100, -1), delta = version(100, 110);
+	uint64_t first = publish(&full), second, again;
+	const char *at;
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		second = publish(&delta);
+		sp_catalog_move(catalog, first, SP_VERSION_DRAINING, NULL);
+		sp_catalog_move(catalog, first, SP_VERSION_RETIRED, NULL);
+		first = publish(&full);
+		sp_catalog_move(catalog, second, SP_VERSION_DRAINING, NULL);
+		sp_catalog_bar(catalog, second, "somebody wants it so");
+		assert_int_equal(sp_catalog_state(catalog, second), SP_VERSION_DRAINING);
+		sp_catalog_move(catalog, second, SP_VERSION_RETIRED, NULL);
+		assert_int_equal(sp_catalog_state(catalog, second), SP_VERSION_REFUSED);
+	}
+	assert_told("\"why\":\"somebody wants it so\",\"newer\":true,"
+		    "\"reason\":\"rolled_back\"}");
+	assert_told("\"refusals\":{}");
+	/* The same name while the old one is used: two, and then one. */
+	again = publish(&full);
+	assert_true(again != first);
+	sp_catalog_move(catalog, first, SP_VERSION_DRAINING, NULL);
+	assert_told("\"state\":\"draining\"");
+	sp_catalog_move(catalog, first, SP_VERSION_RETIRED, NULL);
+	text = sp_catalog_json(catalog);
+	at = strstr(text, "{\"full\":");
+	assert_non_null(at);
+	at = strstr(at + 1, "{\"full\":");
+	assert_non_null(at);
+	assert_null(strstr(at + 1, "{\"full\":"));
+	sp_free(text);
+}
+
+/* No longer than that. */
+static void assert_lag_since(int64_t begin_ns)
+{
+	long lag_ms = number_behind("\"lag_ms\":");
+
+	assert_true(lag_ms <= (sp_clock_now_ns() - begin_ns) / 1000000);
+}
+
+/* Newer than what is live, by what the looks have found. */
+static void what_is_newest_is_told(void **state)
+{
+	sp_found_version full = version(100, -1), delta = version(100, 110);
+	sp_found_version next = {.full_prefix = "/c/v2/m-50", .full_step = 50, .delta_step = -1};
+	uint64_t number, waiting;
+	int64_t begin;
+
+	(void)state;
+	sp_catalog_see(catalog, &full, NULL);
+	number = publish(&full);
+	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":-1,\"lag_ms\":0},");
+	usleep(30000);
+	begin = sp_clock_now_ns();
+	sp_catalog_see(catalog, &delta, "100 is pinned");
+	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":110,\"lag_ms\":");
+	assert_lag_since(begin); /* since it is known */
+	assert_told("\"why\":\"100 is pinned\",\"newer\":true}");
+	usleep(30000);
+	sp_catalog_see(catalog, &next, "100 is pinned");
+	assert_told("\"newest\":{\"full_step\":50,\"delta_step\":-1,\"lag_ms\":");
+	assert_true(number_behind("\"lag_ms\":") >= 30); /* of the older of both */
+	/* Both are deleted, and the live one is the newest again. */
+	waiting = sp_catalog_number(catalog, &delta);
+	sp_catalog_see(catalog, NULL, NULL);
+	sp_catalog_forget(catalog, waiting);
+	sp_catalog_forget(catalog, waiting + 1);
+	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":-1,\"lag_ms\":0},");
+	/* Back to the one before, from what was live long: it is behind since now. */
+	publish(&next);
+	sp_catalog_move(catalog, number, SP_VERSION_DRAINING, NULL);
+	sp_catalog_see(catalog, &next, NULL);
+	assert_told("\"newest\":{\"full_step\":50,\"delta_step\":-1,\"lag_ms\":0},");
+	usleep(30000);
+	begin = sp_clock_now_ns();
+	publish(&delta);
+	assert_told("\"newest\":{\"full_step\":50,\"delta_step\":-1,\"lag_ms\":");
+	assert_lag_since(begin);
+}
+
+static void pins_are_told(void **state)
+{
+	sp_found_version full = version(100, -1), delta = version(100, 110);
+
+	(void)state;
+	publish(&full);
+	sp_catalog_pin(catalog, &full, "\"ann\"");
+	sp_catalog_see(catalog, &delta, "wait");
+	assert_told("\"pinned\":{\"full_step\":100,\"delta_step\":-1,\"for_ms\":");
+	assert_told(",\"by\":\"\\\"ann\\\"\"},");
+	sp_catalog_pin(catalog, NULL, NULL);
+	assert_told("\"delta_step\":110,\"state\":\"discovered\"");
+	assert_told("\"why\":\"\",\"newer\":true}");
+}
+
+/* Of what waits or is refused, that nobody has asked for since the last look. */
+static void what_is_deleted_is_forgotten(void **state)
+{
+	sp_found_version full = version(100, -1), delta = version(100, 110), found;
+	sp_arena *arena = sp_arena_create(4096);
+	uint64_t number;
+
+	(void)state;
+	publish(&full);
+	number = sp_catalog_number(catalog, &delta);
+	sp_catalog_see(catalog, &delta, NULL);
+	assert_int_equal(sp_catalog_next_waiting(catalog, 0, &found, arena), 0);
+	sp_catalog_end_look(catalog);
+	assert_int_equal(sp_catalog_next_waiting(catalog, 0, &found, arena), number);
+	assert_string_equal(found.delta_prefix, "/c/v1/d-110");
+	assert_int_equal(sp_catalog_next_waiting(catalog, number, &found, arena), 0);
+	sp_catalog_forget(catalog, number);
+	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":-1,\"lag_ms\":0},");
+	sp_arena_destroy(arena);
+}
+
 /* Words about a version do not make it younger. */
 static void words_are_no_move(void **state)
 {
@@ -299,6 +459,11 @@ int main(void)
 		CASE(json),
 		CASE(moves_are_counted),
 		CASE(events_are_counted),
+		CASE(a_refusal_is_counted_once),
+		CASE(a_version_is_listed_once),
+		CASE(what_is_newest_is_told),
+		CASE(pins_are_told),
+		CASE(what_is_deleted_is_forgotten),
 		CASE(words_are_no_move),
 		CASE(what_is_over_is_forgotten),
 		CASE(without_memory),

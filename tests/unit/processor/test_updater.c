@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,11 +24,31 @@ static sp_published *published;
 static sp_updater *updater;
 static sp_error err;
 
-static void drop(void *context, int level, const char *line)
+/* Lines of the log, as far as a test looks at them. */
+static char lines[1 << 16];
+static pthread_mutex_t lines_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void note(void *context, int level, const char *line)
 {
+	size_t size;
+
 	(void)context;
 	(void)level;
-	(void)line;
+	pthread_mutex_lock(&lines_lock);
+	size = strlen(lines);
+	snprintf(lines + size, sizeof(lines) - size, "%s\n", line);
+	pthread_mutex_unlock(&lines_lock);
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&lines_lock);
+	for (const char *at = lines; (at = strstr(at, text)) != NULL; at++)
+		count++;
+	pthread_mutex_unlock(&lines_lock);
+	return count;
 }
 
 static void make_full(void)
@@ -47,7 +68,8 @@ static void make_delta(int step)
 static int set_up(void **state)
 {
 	(void)state;
-	sp_log_set_sink(drop, NULL);
+	lines[0] = '\0';
+	sp_log_set_sink(note, NULL);
 	sp_temp_make(checkpoints);
 	sp_source_path(savedmodel, "tests/golden/ev-ctr/model");
 	memset(&sp_the_model_double, 0, sizeof(sp_the_model_double));
@@ -108,7 +130,7 @@ static void without_checkpoint_dir_the_savedmodel_serves(void **state)
 	assert_int_equal(version->full_step, -1);
 	assert_int_equal(version->delta_step, -1);
 	assert_int_equal(sp_session_set_count(version->runtime->sessions), 3);
-	assert_int_equal(sp_updater_reload(updater, &err), SP_UNSUPPORTED);
+	assert_int_equal(sp_updater_reload(updater, NULL, &err), SP_UNSUPPORTED);
 	sp_updater_close(NULL);
 }
 
@@ -263,6 +285,56 @@ static void assert_told(const char *text)
 	sp_free(json);
 }
 
+static char *versions(void)
+{
+	char *json = sp_catalog_json(sp_updater_catalog(updater));
+
+	assert_non_null(json);
+	return json;
+}
+
+/* How often that version is listed. */
+static void assert_listed(int64_t full_step, int64_t delta_step, size_t want)
+{
+	char *json = versions(), text[100];
+	size_t count = 0;
+
+	snprintf(text, sizeof(text), "\"full_step\":%lld,\"delta_step\":%lld,\"state\"",
+		 (long long)full_step, (long long)delta_step);
+	for (const char *at = json; (at = strstr(at, text)) != NULL; at++)
+		count++;
+	assert_int_equal(count, want);
+	sp_free(json);
+}
+
+static void assert_not_told(const char *text)
+{
+	char *json = versions();
+
+	if (strstr(json, text) != NULL)
+		fail_msg("%s in %s", text, json);
+	sp_free(json);
+}
+
+/* How long something newer is known. */
+static long lag_ms(void)
+{
+	char *json = versions();
+	const char *at = strstr(json, "\"lag_ms\":");
+	long lag;
+
+	assert_non_null(at);
+	lag = strtol(at + strlen("\"lag_ms\":"), NULL, 10);
+	sp_free(json);
+	return lag;
+}
+
+/* Until so many looks have been. */
+static void let_it_look(void)
+{
+	usleep(200 * 1000);
+}
+
 /* A request that lasts holds its version, and no longer than it lasts. */
 static void a_delta_is_published_and_the_old_version_drains(void **state)
 {
@@ -316,7 +388,10 @@ static void a_full_checkpoint_that_is_written_anew_is_loaded_anew(void **state)
 	for (int i = 0; i < 1000 && sp_the_model_double.loads == loads; i++)
 		usleep(5000);
 	assert_int_equal(sp_the_model_double.loads, loads + 1);
-	assert_told("\"state\":\"retired\"");
+	assert_told("\"moves\":{\"discovered\":2,\"loading\":2,\"warming\":2,\"live\":2,"
+		    "\"draining\":1,\"retired\":1,");
+	assert_told("{\"versions\":[{\"full\":\"");
+	assert_listed(100, -1, 1);
 	assert_live(100, -1);
 }
 
@@ -327,31 +402,30 @@ static void orders(void **state)
 	(void)state;
 	make_full();
 	start();
-	assert_int_equal(sp_updater_rollback(updater, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_updater_rollback(updater, NULL, &err), SP_NOT_FOUND);
 	make_delta(110);
 	assert_live(100, 110);
 	make_delta(120);
 	assert_live(100, 120);
 
-	assert_ok(sp_updater_rollback(updater, &err), &err);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
 	assert_live(100, 110);
 	usleep(100 * 1000);
 	assert_live(100, 110); /* what was left does not come back by itself */
-	assert_int_equal(sp_updater_rollback(updater, &err), SP_NOT_FOUND);
 	make_delta(130);
 	assert_live(100, 130);
 
-	assert_ok(sp_updater_pin(updater, 100, 120, &err), &err);
+	assert_ok(sp_updater_pin(updater, 100, 120, NULL, &err), &err);
 	make_delta(140);
 	usleep(100 * 1000);
 	assert_live(100, 120);
-	assert_int_equal(sp_updater_pin(updater, 100, 125, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_updater_pin(updater, 100, 125, NULL, &err), SP_NOT_FOUND);
 	assert_live(100, 120);
-	assert_ok(sp_updater_pin(updater, -1, -1, &err), &err);
+	assert_ok(sp_updater_pin(updater, -1, -1, NULL, &err), &err);
 	assert_live(100, 140);
 
 	loads = sp_the_model_double.loads;
-	assert_ok(sp_updater_reload(updater, &err), &err);
+	assert_ok(sp_updater_reload(updater, NULL, &err), &err);
 	assert_int_equal(sp_the_model_double.loads, loads + 2); /* all of it, with its delta */
 	assert_live(100, 140);
 }
@@ -367,11 +441,11 @@ static void a_rollback_over_a_delta_loads_nothing(void **state)
 	make_delta(110);
 	assert_live(100, 110);
 	loads = sp_the_model_double.loads;
-	assert_ok(sp_updater_rollback(updater, &err), &err);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
 	assert_live(100, -1);
 	assert_int_equal(sp_the_model_double.loads, loads);
-	assert_ok(sp_updater_pin(updater, 100, 110, &err), &err);
-	assert_ok(sp_updater_pin(updater, 100, -1, &err), &err);
+	assert_ok(sp_updater_pin(updater, 100, 110, NULL, &err), &err);
+	assert_ok(sp_updater_pin(updater, 100, -1, NULL, &err), &err);
 	assert_int_equal(sp_the_model_double.fulls, 1);
 }
 
@@ -386,15 +460,390 @@ static void an_order_that_fails_leaves_all_as_it_was(void **state)
 	start();
 	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-200.index", "");
 	assert_live(200, -1);
-	assert_int_equal(sp_updater_rollback(updater, &err), SP_IO);
+	assert_int_equal(sp_updater_rollback(updater, NULL, &err), SP_IO);
 	assert_non_null(strstr(err.text, "load 3 says io"));
 	assert_live(200, -1);
-	assert_int_equal(sp_updater_reload(updater, &err), SP_IO);
+	assert_int_equal(sp_updater_reload(updater, NULL, &err), SP_IO);
 	assert_live(200, -1);
-	assert_ok(sp_updater_rollback(updater, &err), &err);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
 	assert_live(100, -1);
 	usleep(100 * 1000);
 	assert_live(100, -1);
+}
+
+/* ------------------------------------------------------------------ going back */
+
+static void make_deltas(void)
+{
+	make_full();
+	for (int step = 110; step <= 140; step += 10)
+		make_delta(step);
+}
+
+/* Each version that was live, once, and then none. */
+static void a_rollback_goes_back_as_often_as_there_are_versions(void **state)
+{
+	(void)state;
+	make_full();
+	start();
+	for (int step = 110; step <= 140; step += 10) {
+		make_delta(step);
+		assert_live(100, step);
+	}
+	for (int step = 130; step >= 110; step -= 10) {
+		assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
+		assert_live(100, step);
+	}
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
+	assert_live(100, -1);
+	assert_int_equal(sp_updater_rollback(updater, NULL, &err), SP_NOT_FOUND);
+	assert_non_null(strstr(err.text, "no older one on the disk"));
+	let_it_look();
+	assert_live(100, -1);
+	assert_told("\"rollbacks\":4");
+	assert_listed(100, 140, 1);
+	make_delta(150);
+	assert_live(100, 150);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
+	assert_live(100, -1);
+}
+
+/* A process that has only just started knows no version that was live before. */
+static void a_rollback_finds_older_versions_on_the_disk(void **state)
+{
+	static const int64_t steps[][2] = {{100, 130}, {100, 120}, {100, 110}, {100, -1},
+					   {50, 60},   {50, -1},   {9, -1}};
+
+	(void)state;
+	make_deltas();
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-50.index", "");
+	sp_checkpoint_folder_add_delta(checkpoints, 60);
+	sp_checkpoint_folder_add_folder(checkpoints, "old");
+	sp_checkpoint_folder_add_file(checkpoints, "old/model.ckpt-9.index", "");
+	sp_checkpoint_folder_add_file(checkpoints, "old/checkpoint", "");
+	sp_checkpoint_folder_set_time(checkpoints, "old/checkpoint", 1000);
+	start();
+	assert_live(100, 140);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
+		assert_live(steps[i][0], steps[i][1]);
+	}
+	assert_int_equal(sp_updater_rollback(updater, NULL, &err), SP_NOT_FOUND);
+	let_it_look();
+	assert_live(9, -1);
+}
+
+static void what_is_gone_or_broken_is_passed_over(void **state)
+{
+	static const sp_status statuses[] = {SP_OK, SP_OK, SP_OK, SP_OK, SP_CORRUPT};
+	char path[SP_PATH_SIZE + 100];
+
+	(void)state;
+	sp_the_model_double.statuses = statuses;
+	sp_the_model_double.status_count = 5;
+	make_full();
+	start();
+	for (int step = 110; step <= 130; step += 10) {
+		make_delta(step);
+		assert_live(100, step);
+	}
+	/* 120 is in memory and needs no files; 110 is read again, and 100 in its place. */
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
+	assert_live(100, 120);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
+	assert_live(100, -1);
+	assert_int_equal(count_lines("version 100+110 is passed over by a rollback"), 1);
+
+	make_delta(140);
+	assert_live(100, 140);
+	make_delta(150);
+	assert_live(100, 150);
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-200.index", "");
+	assert_live(200, -1);
+	snprintf(path, sizeof(path),
+		 "%s/v1/.incremental_checkpoint/incremental_model.ckpt-150.index", checkpoints);
+	assert_int_equal(unlink(path), 0);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
+	assert_live(100, 140);
+}
+
+/* What is left by a rollback is one version, which is refused, and says by whose order. */
+static void a_rollback_is_told(void **state)
+{
+	int64_t begin;
+
+	(void)state;
+	make_full();
+	start();
+	make_delta(110);
+	assert_live(100, 110);
+	assert_int_equal(lag_ms(), 0);
+	usleep(50 * 1000);
+	begin = sp_clock_now_ns();
+	assert_ok(sp_updater_rollback(updater, "10.0.0.7:\n4711", &err), &err);
+	/* Since the rollback, not since it came. */
+	assert_true(lag_ms() <= (sp_clock_now_ns() - begin) / 1000000);
+	assert_int_equal(count_lines("rollback by order of 10.0.0.7:?4711: "
+				     "from version 100+110 to 100"),
+			 1);
+	assert_told("\"delta_step\":110,\"state\":\"refused\"");
+	assert_told("\"why\":\"rolled back by order of 10.0.0.7:?4711\",\"newer\":true,"
+		    "\"reason\":\"rolled_back\"}");
+	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":110,");
+	assert_told("\"refusals\":{}");
+	assert_listed(100, 110, 1);
+	assert_listed(100, -1, 1);
+	let_it_look();
+	assert_true(lag_ms() >= 200);
+	assert_listed(100, 110, 1);
+	/* Its files change, and it is another one. */
+	sp_checkpoint_folder_add_file(
+		checkpoints, "v1/.incremental_checkpoint/incremental_model.ckpt-110.index", "x");
+	assert_live(100, 110);
+	assert_int_equal(lag_ms(), 0);
+	assert_listed(100, 110, 1);
+	assert_not_told("rolled_back");
+}
+
+/* ------------------------------------------------------------------------ pins */
+
+static void a_pin_is_told_and_newer_versions_are_seen(void **state)
+{
+	size_t loads;
+
+	(void)state;
+	make_full();
+	start();
+	make_delta(110);
+	assert_live(100, 110);
+	assert_not_told("\"pinned\":");
+	assert_ok(sp_updater_pin(updater, 100, -1, "ann", &err), &err);
+	assert_int_equal(count_lines("pin by order of ann: from version 100+110 to 100"), 1);
+	assert_told("\"pinned\":{\"full_step\":100,\"delta_step\":-1,\"for_ms\":");
+	assert_told("\"by\":\"ann\"}");
+	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":110,");
+	loads = sp_the_model_double.loads;
+	make_delta(120);
+	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":120,");
+	assert_told("\"delta_step\":120,\"state\":\"discovered\"");
+	assert_told("\"why\":\"100 is pinned by order of ann\",\"newer\":true}");
+	let_it_look();
+	assert_true(lag_ms() >= 200);
+	assert_live(100, -1);
+	assert_int_equal(sp_the_model_double.loads, loads);
+	assert_int_equal(sp_updater_pin(updater, 100, 125, "ann", &err), SP_NOT_FOUND);
+	assert_int_equal(count_lines("pin by order of ann has failed, 100 is live: "), 1);
+	assert_told("\"pins\":1}");
+	assert_ok(sp_updater_pin(updater, -1, -1, NULL, &err), &err);
+	assert_live(100, 120);
+	assert_int_equal(lag_ms(), 0);
+	assert_int_equal(count_lines("unpin by order of the host: from version 100 to 100"), 1);
+	assert_not_told("\"pinned\":");
+	assert_not_told("is pinned by");
+	assert_told("\"pins\":2}");
+}
+
+/* The order fails as a whole: no part of that version is served. */
+static void a_pin_is_served_exactly_or_not_at_all(void **state)
+{
+	static const sp_status statuses[] = {SP_OK, SP_OK, SP_CORRUPT};
+
+	(void)state;
+	sp_the_model_double.statuses = statuses;
+	sp_the_model_double.status_count = 3;
+	make_full();
+	start();
+	sp_checkpoint_folder_add_folder(checkpoints, "v1/.incremental_checkpoint");
+	assert_ok(sp_updater_pin(updater, 100, -1, NULL, &err), &err);
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-200.index", "");
+	sp_checkpoint_folder_add_delta(checkpoints, 210);
+	assert_int_equal(sp_updater_pin(updater, 200, 210, NULL, &err), SP_CORRUPT);
+	assert_live(100, -1);
+	let_it_look();
+	assert_live(100, -1);
+	assert_told("\"pinned\":{\"full_step\":100,\"delta_step\":-1,");
+}
+
+/* A rollback has refused it; a pin on it is a word that counts more. */
+static void a_pin_ends_what_a_rollback_has_refused(void **state)
+{
+	(void)state;
+	make_full();
+	start();
+	make_delta(110);
+	assert_live(100, 110);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
+	assert_live(100, -1);
+	assert_ok(sp_updater_pin(updater, 100, 110, NULL, &err), &err);
+	assert_ok(sp_updater_pin(updater, 100, -1, NULL, &err), &err);
+	assert_ok(sp_updater_pin(updater, -1, -1, NULL, &err), &err);
+	assert_live(100, 110);
+}
+
+static void a_pin_goes_along_with_a_rollback(void **state)
+{
+	(void)state;
+	make_full();
+	start();
+	make_delta(110);
+	assert_live(100, 110);
+	make_delta(120);
+	assert_live(100, 120);
+	assert_ok(sp_updater_pin(updater, 100, 120, NULL, &err), &err);
+	make_delta(130);
+	assert_ok(sp_updater_rollback(updater, "bob", &err), &err);
+	assert_told("\"pinned\":{\"full_step\":100,\"delta_step\":110,");
+	let_it_look();
+	assert_live(100, 110);
+	assert_ok(sp_updater_pin(updater, -1, -1, NULL, &err), &err);
+	assert_live(100, 130);
+}
+
+static void restart(void)
+{
+	sp_updater_close(updater);
+	updater = NULL;
+	sp_published_destroy(published);
+	assert_ok(sp_published_create(&published, 2, &err), &err);
+}
+
+static void a_pin_survives_a_restart_with_a_pin_file(void **state)
+{
+	static char path[SP_PATH_SIZE + 8];
+	char folder[SP_PATH_SIZE + 8], text[64] = "";
+	FILE *file;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/pin", checkpoints);
+	config.pin_file = path;
+	make_deltas();
+	start();
+	assert_live(100, 140);
+	assert_ok(sp_updater_pin(updater, 100, 120, NULL, &err), &err);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(text, sizeof(text), file));
+	fclose(file);
+	assert_string_equal(text, "100+120\n");
+
+	restart();
+	start();
+	assert_live(100, 120);
+	let_it_look();
+	assert_live(100, 120);
+	assert_told("\"pinned\":{\"full_step\":100,\"delta_step\":120,");
+	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":140,");
+	assert_told("\"by\":\"the pin_file '");
+	assert_true(lag_ms() >= 200);
+
+	/* What cannot be written is not ordered. */
+	snprintf(folder, sizeof(folder), "%s/pin.new", checkpoints);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	assert_int_equal(sp_updater_pin(updater, 100, 110, NULL, &err), SP_IO);
+	assert_non_null(strstr(err.text, "pin_file"));
+	assert_live(100, 120);
+	assert_told("\"pinned\":{\"full_step\":100,\"delta_step\":120,");
+	assert_int_equal(rmdir(folder), 0);
+
+	/* A pin that fails leaves the one that holds. */
+	assert_int_equal(sp_updater_pin(updater, 100, 115, NULL, &err), SP_NOT_FOUND);
+	restart();
+	start();
+	assert_live(100, 120);
+	assert_ok(sp_updater_pin(updater, -1, -1, NULL, &err), &err);
+	assert_live(100, 140);
+	assert_int_not_equal(access(path, F_OK), 0);
+	restart();
+	start();
+	assert_live(100, 140);
+}
+
+static void a_pin_that_cannot_be_served_fails_the_start(void **state)
+{
+	static char path[SP_PATH_SIZE + 8];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/pin", checkpoints);
+	config.pin_file = path;
+	make_full();
+	sp_checkpoint_folder_add_file(checkpoints, "pin", "90+95\n");
+	refuse(SP_NOT_FOUND, "version 90+95 is pinned by order of the pin_file '");
+	assert_int_equal(sp_the_model_double.loads, 0);
+	sp_checkpoint_folder_add_file(checkpoints, "pin", "latest\n");
+	refuse(SP_INVALID, "holds no version such as 100 or 100+110, but 'latest?'");
+	sp_checkpoint_folder_add_file(checkpoints, "pin", "");
+	refuse(SP_INVALID, "holds no version");
+	sp_checkpoint_folder_add_file(checkpoints, "pin", "100");
+	start();
+	assert_live(100, -1);
+}
+
+/* ------------------------------------------------------------- ends of an alarm */
+
+static void what_is_deleted_is_no_alarm(void **state)
+{
+	static const sp_status statuses[] = {SP_OK, SP_CORRUPT};
+	char path[SP_PATH_SIZE + 100];
+
+	(void)state;
+	sp_the_model_double.statuses = statuses;
+	sp_the_model_double.status_count = 2;
+	make_full();
+	start();
+	make_delta(110);
+	assert_told("\"state\":\"refused\"");
+	let_it_look();
+	assert_true(lag_ms() >= 200);
+	snprintf(path, sizeof(path),
+		 "%s/v1/.incremental_checkpoint/incremental_model.ckpt-110.index", checkpoints);
+	assert_int_equal(unlink(path), 0);
+	for (int i = 0; i < 1000 && lag_ms() != 0; i++)
+		usleep(5000);
+	assert_int_equal(lag_ms(), 0);
+	let_it_look();
+	assert_listed(100, 110, 0);
+	assert_int_equal(count_lines("version 100+110 is forgotten, its files are gone: "), 1);
+	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":-1,\"lag_ms\":0}");
+
+	/* One that was never complete. */
+	sp_the_model_double.files = SP_CORRUPT;
+	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-200.index", "");
+	assert_told("\"full_step\":200,\"delta_step\":-1,\"state\":\"discovered\"");
+	assert_told("\"newest\":{\"full_step\":200,");
+	snprintf(path, sizeof(path), "%s/v1/model.ckpt-200.index", checkpoints);
+	assert_int_equal(unlink(path), 0);
+	for (int i = 0; i < 1000 && lag_ms() != 0; i++)
+		usleep(5000);
+	let_it_look();
+	assert_int_equal(lag_ms(), 0);
+	assert_listed(200, -1, 0);
+}
+
+/* What may pass is tried again and again, and is one refusal. */
+static void a_refusal_is_told_and_counted_once(void **state)
+{
+	static const sp_status statuses[] = {SP_OK, SP_IO, SP_IO, SP_IO, SP_IO,
+					     SP_IO, SP_IO, SP_IO, SP_IO, SP_IO};
+
+	(void)state;
+	sp_the_model_double.statuses = statuses;
+	sp_the_model_double.status_count = 10;
+	make_full();
+	start();
+	make_delta(110);
+	assert_told("\"state\":\"refused\"");
+	for (int i = 0; i < 2000 && sp_the_model_double.loads < 3; i++)
+		usleep(5000);
+	assert_true(sp_the_model_double.loads >= 3); /* after a second */
+	assert_told("\"state\":\"refused\"");
+	assert_told("\"refusals\":{\"io\":1},");
+	assert_told("\"refused\":1},");
+	assert_int_equal(count_lines(" is refused"), 1);
+	/* Other files are another matter. */
+	sp_checkpoint_folder_add_file(
+		checkpoints, "v1/.incremental_checkpoint/incremental_model.ckpt-110.index", "x");
+	assert_told("\"refusals\":{\"io\":2},");
+	assert_int_equal(count_lines(" is refused"), 2);
 }
 
 /* Whatever it waits for: here for an hour to be over. */
@@ -534,12 +983,12 @@ static void numbered_savedmodels_are_served(void **state)
 	snprintf(path, sizeof(path), "%s/11/saved_model.pb", checkpoints);
 	assert_int_equal(unlink(path), 0);
 	assert_live(10, -1);
-	assert_ok(sp_updater_pin(updater, 9, -1, &err), &err);
+	assert_ok(sp_updater_pin(updater, 9, -1, NULL, &err), &err);
 	assert_live(9, -1);
-	assert_int_equal(sp_updater_pin(updater, 8, -1, &err), SP_NOT_FOUND);
-	assert_ok(sp_updater_pin(updater, -1, -1, &err), &err);
+	assert_int_equal(sp_updater_pin(updater, 8, -1, NULL, &err), SP_NOT_FOUND);
+	assert_ok(sp_updater_pin(updater, -1, -1, NULL, &err), &err);
 	assert_live(10, -1);
-	assert_ok(sp_updater_rollback(updater, &err), &err);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
 	assert_live(9, -1);
 	usleep(100 * 1000);
 	assert_live(9, -1);
@@ -573,11 +1022,43 @@ static void one_number_twice_is_told_once(void **state)
 	assert_live(INT64_MAX, -1);
 	assert_told("\"full_step\":9223372036854775807,");
 	make_numbered("9223372036854775808", ""); /* no number */
-	assert_ok(sp_updater_pin(updater, 1, -1, &err), &err);
+	assert_ok(sp_updater_pin(updater, 1, -1, NULL, &err), &err);
 	assert_live(1, -1);
-	assert_ok(sp_updater_pin(updater, INT64_MAX, -1, &err), &err);
+	assert_ok(sp_updater_pin(updater, INT64_MAX, -1, NULL, &err), &err);
 	assert_live(INT64_MAX, -1);
 	assert_int_equal(warnings, 1);
+}
+
+static void one_goes_back_to_smaller_numbers(void **state)
+{
+	char path[SP_PATH_SIZE + 32];
+
+	(void)state;
+	make_numbered("7", "");
+	make_numbered("9", "");
+	make_numbered("12", "");
+	config.savedmodel_dir = checkpoints;
+	config.checkpoint_dir = NULL;
+	start();
+	assert_live(12, -1);
+	assert_int_equal(sp_updater_pin(updater, 9, 3, NULL, &err), SP_NOT_FOUND);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
+	assert_live(9, -1);
+	assert_ok(sp_updater_rollback(updater, NULL, &err), &err);
+	assert_live(7, -1);
+	assert_int_equal(sp_updater_rollback(updater, NULL, &err), SP_NOT_FOUND);
+	let_it_look();
+	assert_live(7, -1);
+	assert_told("\"newest\":{\"full_step\":12,");
+	/* What one has gone back from is deleted. */
+	snprintf(path, sizeof(path), "%s/12/saved_model.pb", checkpoints);
+	assert_int_equal(unlink(path), 0);
+	*strrchr(path, '/') = '\0';
+	assert_int_equal(rmdir(path), 0);
+	assert_told("\"newest\":{\"full_step\":9,");
+	let_it_look();
+	assert_listed(12, -1, 0);
+	assert_listed(9, -1, 1);
 }
 
 static void a_numbered_savedmodel_may_be_broken(void **state)
@@ -615,7 +1096,7 @@ static void its_recorded_requests_are_answered_first(void **state)
 	assert_told("tf_serving_warmup_requests: record 0: it ends in the length of a record");
 	assert_live(1, -1);
 	sp_checkpoint_folder_add_file(checkpoints, "2/assets.extra/tf_serving_warmup_requests", "");
-	assert_ok(sp_updater_reload(updater, &err), &err);
+	assert_ok(sp_updater_reload(updater, NULL, &err), &err);
 	assert_live(2, -1);
 }
 
@@ -654,7 +1135,7 @@ static void a_folder_may_be_away(void **state)
 	rename_folder(checkpoints, away);
 	usleep(200 * 1000); /* ten looks */
 	assert_true(is_live_still(100, 110));
-	assert_int_equal(sp_updater_reload(updater, &err), SP_NOT_FOUND);
+	assert_int_equal(sp_updater_reload(updater, NULL, &err), SP_NOT_FOUND);
 	sp_checkpoint_folder_add_file("/", checkpoints, "a file");
 	usleep(200 * 1000);
 	assert_true(is_live_still(100, 110));
@@ -708,11 +1189,24 @@ int main(void)
 		CASE(orders),
 		CASE(a_rollback_over_a_delta_loads_nothing),
 		CASE(closing_ends_the_wait),
+		CASE(a_rollback_goes_back_as_often_as_there_are_versions),
+		CASE(a_rollback_finds_older_versions_on_the_disk),
+		CASE(what_is_gone_or_broken_is_passed_over),
+		CASE(a_rollback_is_told),
+		CASE(a_pin_is_told_and_newer_versions_are_seen),
+		CASE(a_pin_is_served_exactly_or_not_at_all),
+		CASE(a_pin_ends_what_a_rollback_has_refused),
+		CASE(a_pin_goes_along_with_a_rollback),
+		CASE(a_pin_survives_a_restart_with_a_pin_file),
+		CASE(a_pin_that_cannot_be_served_fails_the_start),
+		CASE(what_is_deleted_is_no_alarm),
+		CASE(a_refusal_is_told_and_counted_once),
 		CASE(numbered_savedmodels_are_served),
 		CASE(a_delta_waits_for_data_without_an_index_and_no_longer),
 		CASE(what_waits_no_longer_is_not_listed),
 		CASE(leftovers_hold_nothing_up),
 		CASE(one_number_twice_is_told_once),
+		CASE(one_goes_back_to_smaller_numbers),
 		CASE(a_numbered_savedmodel_may_be_broken),
 		CASE(its_recorded_requests_are_answered_first),
 		CASE(a_folder_may_be_away),
