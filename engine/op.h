@@ -81,6 +81,9 @@ typedef struct sp_call {
 
 	/* Values of counts (engine/ops/count.c), SP_COUNT_WORDS of each. */
 	uint64_t *counts;
+
+	/* When the request must be done, for operators that wait; 0 is never. */
+	int64_t deadline_ns;
 	sp_error *err;
 } sp_call;
 

@@ -132,7 +132,8 @@ typedef struct sp_run {
 
 	/*
 	 * When it must be done, on the clock of base/clock.h; 0 is never.  Looked at
-	 * after every round of a loop and now and then between steps, not inside one.
+	 * after every round of a loop and now and then between steps; a step that
+	 * waits, as for an SSD, ends its waiting then.
 	 */
 	int64_t deadline_ns;
 

@@ -209,7 +209,7 @@ sp_status sp_session__check_time(const sp_running *run)
 		return sp_error_set(run->call.err, SP_BUSY, "loading was stopped");
 	if (run->deadline_ns == 0 || sp_clock_now_ns() < run->deadline_ns)
 		return SP_OK;
-	return sp_error_set(run->call.err, SP_DEADLINE, "the request's time is over");
+	return sp_error_set(run->call.err, SP_DEADLINE, "the deadline of the request has passed");
 }
 
 /* The clock is asked once in a while: a step may take less than asking does. */
@@ -325,6 +325,7 @@ sp_status sp_session__run_plan(sp_session *session, const sp_run *run, sp_keeper
 			 .drawn_by_variable = session->drawing + session->program->stream_count,
 			 .counts = session->drawing + session->program->stream_count +
 				   session->program->generator_count,
+			 .deadline_ns = run->deadline_ns,
 			 .err = err}};
 	size_t drawn_size = session->drawn_count * sizeof(*session->drawn);
 	sp_status status;

@@ -40,7 +40,7 @@ void sp_attempts_note(sp_attempts *attempts, uint64_t name, uint64_t files, sp_s
 {
 	sp_attempt *a = place_for(attempts, name);
 	bool first = a->age == 0 || a->files != files;
-	bool may_pass = status == SP_IO || status == SP_NO_MEMORY;
+	bool may_pass = status == SP_IO || status == SP_NO_MEMORY || status == SP_DEADLINE;
 
 	a->files = files;
 	a->age = ++attempts->age;

@@ -10,7 +10,7 @@
 /*
  * Which versions could not be had, so that a broken one is refused once and not
  * every second: it is tried again when its files change.  Where the reason may
- * go away by itself (SP_IO, SP_NO_MEMORY) it is also tried again after ever
+ * go away by itself (SP_IO, SP_NO_MEMORY, SP_DEADLINE) it is also tried again after ever
  * longer pauses; and any is tried once more after a few seconds, for file
  * systems whose times of change are coarse.
  *

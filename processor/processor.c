@@ -207,17 +207,29 @@ static void end_turn(sp_processor *processor, const turn *t)
 	sp_session_group_release(processor->group, t->number);
 }
 
+/* A request's time counts from here, its wait for a turn included. */
+static int64_t deadline_of(const sp_processor *processor)
+{
+	int64_t timeout_ms = processor->config.request_timeout_ms;
+
+	return timeout_ms != 0 ? sp_clock_now_ns() + timeout_ms * 1000000 : 0;
+}
+
 static sp_status begin_turn(sp_processor *processor, const char *signature, turn *out,
 			    sp_error *err)
 {
-	size_t number = sp_session_group_acquire(processor->group);
-	const sp_version *version = sp_published_pin(processor->published, number);
+	int64_t deadline_ns = deadline_of(processor);
+	const sp_version *version;
+	size_t number;
 
+	SP_TRY(sp_session_group_acquire(&number, processor->group, deadline_ns, err));
+	version = sp_published_pin(processor->published, number);
 	out->number = number;
 	out->target = (sp_request_target){
 		.session = sp_session_set_get(version->runtime->sessions, number),
 		.snapshot = sp_version_snapshot(version),
-		.endpoint = sp_runtime_endpoint(version->runtime, signature)};
+		.endpoint = sp_runtime_endpoint(version->runtime, signature),
+		.deadline_ns = deadline_ns};
 	if (out->target.endpoint != NULL)
 		return SP_OK;
 	end_turn(processor, out);

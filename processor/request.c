@@ -43,7 +43,8 @@ sp_status sp_request_run(const sp_request_target *target, sp_predict_request *re
 				    endpoint->refused->text);
 	if (wanted == NULL || fetches == NULL)
 		return out_of_memory(err);
-	if (endpoint->timeout_ms != 0)
+	run.deadline_ns = target->deadline_ns;
+	if (run.deadline_ns == 0 && endpoint->timeout_ms != 0)
 		run.deadline_ns = sp_clock_now_ns() + endpoint->timeout_ms * 1000000;
 	memset(wanted, 0, count * sizeof(*wanted));
 	for (size_t i = 0; i < request->output_count; i++)

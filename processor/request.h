@@ -19,6 +19,9 @@ typedef struct sp_request_target {
 	const sp_snapshot *snapshot;
 	const sp_endpoint *endpoint;
 	bool rehearsal; /* engine/program.h */
+
+	/* When it must be done; 0: it has the endpoint's time from when it is run. */
+	int64_t deadline_ns;
 } sp_request_target;
 
 /*

@@ -18,6 +18,8 @@
  *       answered.  NULL: every input is filled with ones, unknown dimensions
  *       are 1; nothing is done when an input is a string, and a failure is only
  *       logged, because a model may rightly refuse ones.
+ *
+ * Each request has as much time as one of a client.
  */
 typedef struct sp_warmup_target {
 	const sp_session_set *sessions;

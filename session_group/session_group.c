@@ -63,7 +63,8 @@ static size_t thread_number(void)
 	return (size_t)(x ^ (x >> 31));
 }
 
-size_t sp_session_group_acquire(sp_session_group *group)
+sp_status sp_session_group_acquire(size_t *out, sp_session_group *group, int64_t deadline_ns,
+				   sp_error *err)
 {
 	size_t preferred = 0;
 
@@ -73,7 +74,11 @@ size_t sp_session_group_acquire(sp_session_group *group)
 		preferred = (size_t)(atomic_fetch_add_explicit(&group->turn, 1,
 							       memory_order_relaxed) %
 				     group->count);
-	return sp_slots_acquire(group->slots, preferred);
+	if (sp_slots_acquire(out, group->slots, preferred, deadline_ns))
+		return SP_OK;
+	return sp_error_set(err, SP_DEADLINE,
+			    "the deadline of the request has passed: all of %zu sessions are busy",
+			    group->count);
 }
 
 void sp_session_group_release(sp_session_group *group, size_t number)

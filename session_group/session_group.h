@@ -2,6 +2,7 @@
 #define SP_SESSION_GROUP_SESSION_GROUP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -39,8 +40,12 @@ void sp_session_group_destroy(sp_session_group *group);
 
 size_t sp_session_group_count(const sp_session_group *group);
 
-/* A number below count of one's own; waits while all are busy. */
-size_t sp_session_group_acquire(sp_session_group *group);
+/*
+ * A number below count of one's own; waits while all are busy.  SP_DEADLINE when
+ * deadline_ns on sp_clock_now_ns()'s clock passes before that; 0: never.
+ */
+SP_MUST_CHECK sp_status sp_session_group_acquire(size_t *out, sp_session_group *group,
+						 int64_t deadline_ns, sp_error *err);
 
 /* The caller is done with the session and the version that go with the number. */
 void sp_session_group_release(sp_session_group *group, size_t number);

@@ -5,8 +5,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/alloc.h"
+#include "base/thread.h"
 
 /*
  * `balance` is the number of idle slots nobody has a claim on, less the number
@@ -17,12 +19,16 @@
  * line until a release gives it a claim.  New threads find the balance at zero
  * or below as long as somebody waits, so they cannot overtake.
  *
+ * A thread whose time is over counts the balance up again and leaves the line,
+ * but only while the balance is below zero: then more threads wait than claims are
+ * on their way.  Else one of these is its own, and it stays for it.
+ *
  * Release marks its slot idle first and counts up after, so there are never
  * fewer idle slots than claims: a search that comes back empty-handed has lost
  * a race to another claim and finds the slot of that one instead.
  */
 
-enum { CACHE_LINE = 64 };
+enum { CACHE_LINE = 64, NS_PER_S = 1000000000 };
 
 /* On a cache line of its own: neighbours are busy in other threads. */
 typedef struct slot {
@@ -111,24 +117,70 @@ static size_t take_idle(sp_slots *slots, size_t preferred)
 	}
 }
 
-static void wait_for_claim(sp_slots *slots)
+/* Under the lock. */
+static void leave_line(sp_slots *slots, const waiter *self)
+{
+	waiter **at = &slots->first;
+
+	while (*at != self)
+		at = &(*at)->next;
+	*at = self->next;
+	if (slots->last == &self->next)
+		slots->last = at;
+	slots->waiting--;
+}
+
+/* Whether the thread, which has no claim, can do without one. */
+static bool renounce(sp_slots *slots)
+{
+	int_least64_t balance = atomic_load(&slots->balance);
+
+	while (balance < 0)
+		if (atomic_compare_exchange_weak(&slots->balance, &balance, balance + 1))
+			return true;
+	return false;
+}
+
+/* Under the lock: false when the time was over first, and the thread is in line no more. */
+static bool stand_in_line(sp_slots *slots, waiter *self, int64_t deadline_ns)
+{
+	const struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
+	bool timed = deadline_ns != 0;
+
+	while (!self->has_claim) {
+		if (!timed) {
+			pthread_cond_wait(&self->woken, &slots->lock);
+		} else if (pthread_cond_timedwait(&self->woken, &slots->lock, &until) != 0 &&
+			   !self->has_claim) {
+			if (renounce(slots)) {
+				leave_line(slots, self);
+				return false;
+			}
+			timed = false;
+		}
+	}
+	return true;
+}
+
+static bool wait_for_claim(sp_slots *slots, int64_t deadline_ns)
 {
 	waiter self = {.next = NULL, .has_claim = false};
+	bool has_claim;
 
 	pthread_mutex_lock(&slots->lock);
 	if (slots->early_claims > 0) {
 		slots->early_claims--;
 		pthread_mutex_unlock(&slots->lock);
-		return;
+		return true;
 	}
-	pthread_cond_init(&self.woken, NULL);
+	sp_condition_init(&self.woken);
 	*slots->last = &self;
 	slots->last = &self.next;
 	slots->waiting++;
-	while (!self.has_claim)
-		pthread_cond_wait(&self.woken, &slots->lock);
+	has_claim = stand_in_line(slots, &self, deadline_ns);
 	pthread_mutex_unlock(&slots->lock);
 	pthread_cond_destroy(&self.woken);
+	return has_claim;
 }
 
 /* One thread has counted the balance down past zero: it is in line, or about to be. */
@@ -152,11 +204,12 @@ static void give_claim(sp_slots *slots)
 	pthread_mutex_unlock(&slots->lock);
 }
 
-size_t sp_slots_acquire(sp_slots *slots, size_t preferred)
+bool sp_slots_acquire(size_t *out, sp_slots *slots, size_t preferred, int64_t deadline_ns)
 {
-	if (atomic_fetch_sub(&slots->balance, 1) <= 0)
-		wait_for_claim(slots);
-	return take_idle(slots, preferred);
+	if (atomic_fetch_sub(&slots->balance, 1) <= 0 && !wait_for_claim(slots, deadline_ns))
+		return false;
+	*out = take_idle(slots, preferred);
+	return true;
 }
 
 void sp_slots_release(sp_slots *slots, size_t i)

@@ -1,12 +1,14 @@
 #include "storage/image.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -18,7 +20,22 @@
 enum {
 	HUGE_PAGE = 2 << 20,
 	CHECK_BLOCK = 256, /* keys whose memory is asked for at once */
+	HELPERS = 4,
+	NS_PER_S = 1000000000,
 };
+
+/*
+ * Chunks that a request waits for.  A page that is not in memory stops the thread that touches
+ * it until the disk has answered, so a request with a deadline has them checked by a helper.
+ */
+typedef enum job_state { JOB_FREE, JOB_ASKED, JOB_TAKEN, JOB_DONE } job_state;
+
+typedef struct check_job {
+	job_state state;
+	bool is_abandoned; /* nobody waits for it any more */
+	size_t count;
+	size_t chunks[CHECK_BLOCK];
+} check_job;
 
 struct sp_image {
 	atomic_size_t references;
@@ -40,6 +57,12 @@ struct sp_image {
 	atomic_bool stop;
 	bool served; /* not only looked at: a broken file is taken away */
 	sp_thread_group *checker;
+
+	pthread_mutex_t lock; /* protects the jobs */
+	pthread_cond_t asked; /* for helpers: a job, or the end */
+	pthread_cond_t done;  /* for requests: a job is done, or free */
+	check_job jobs[HELPERS];
+	sp_thread_group *helpers; /* NULL: every thread checks for itself */
 };
 
 /* ------------------------------------------------------------------- opening */
@@ -291,8 +314,124 @@ static void check_all(void *context)
 		    !check_chunks(image, i, i + STEP < count ? i + STEP : count))
 			return;
 	}
+	pthread_mutex_lock(&image->lock);
 	atomic_store(&image->all_checked, true);
+	pthread_cond_broadcast(&image->asked);
+	pthread_mutex_unlock(&image->lock);
 	sp_log(SP_LOG_INFO, "image %s is in memory and checked", image->path);
+}
+
+/* ------------------------------------------------------------------- helpers */
+
+/* Under the lock; NULL without one. */
+static check_job *find_job(sp_image *image, job_state state)
+{
+	for (size_t i = 0; i < HELPERS; i++)
+		if (image->jobs[i].state == state)
+			return &image->jobs[i];
+	return NULL;
+}
+
+/* Has what is not checked yet read from disk, without waiting for it. */
+static void ask_for(const sp_image *image, size_t chunk)
+{
+	if (!is_checked(image, chunk))
+		sp_mapping_advise(&image->mapping,
+				  image->header.data_start + chunk * SP_IMAGE_CHUNK, SP_IMAGE_CHUNK,
+				  SP_MAPPING_WILL_NEED);
+}
+
+/* All of them are asked for before the first is waited for. */
+static void do_job(sp_image *image, const check_job *job)
+{
+	for (size_t i = 0; i < job->count; i++)
+		ask_for(image, job->chunks[i]);
+	for (size_t i = 0; i < job->count; i++)
+		if (!is_checked(image, job->chunks[i]) &&
+		    !check_chunks(image, job->chunks[i], job->chunks[i] + 1))
+			return;
+}
+
+/* Until the end, or until all chunks have been found right and nobody waits. */
+static void help(void *context)
+{
+	sp_image *image = context;
+
+	pthread_mutex_lock(&image->lock);
+	while (!atomic_load(&image->stop)) {
+		check_job *job = find_job(image, JOB_ASKED);
+
+		if (job == NULL) {
+			if (atomic_load(&image->all_checked))
+				break;
+			pthread_cond_wait(&image->asked, &image->lock);
+			continue;
+		}
+		job->state = JOB_TAKEN;
+		pthread_mutex_unlock(&image->lock);
+		do_job(image, job);
+		pthread_mutex_lock(&image->lock);
+		job->state = job->is_abandoned ? JOB_FREE : JOB_DONE;
+		pthread_cond_broadcast(&image->done);
+	}
+	pthread_mutex_unlock(&image->lock);
+}
+
+/* Under the lock; false when the time is over. */
+static bool wait_for_helpers(sp_image *image, int64_t deadline_ns)
+{
+	const struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
+
+	if (sp_clock_now_ns() >= deadline_ns)
+		return false;
+	pthread_cond_timedwait(&image->done, &image->lock, &until);
+	return true;
+}
+
+/* Under the lock; false when the time was over first. */
+static bool run_job(sp_image *image, const check_job *wanted, int64_t deadline_ns)
+{
+	check_job *job;
+
+	while ((job = find_job(image, JOB_FREE)) == NULL)
+		if (!wait_for_helpers(image, deadline_ns))
+			return false;
+	if (atomic_load(&image->all_checked)) /* and the helpers may be gone */
+		return true;
+	*job = *wanted;
+	job->state = JOB_ASKED;
+	pthread_cond_signal(&image->asked);
+	while (job->state != JOB_DONE) {
+		if (wait_for_helpers(image, deadline_ns))
+			continue;
+		if (job->state == JOB_TAKEN)
+			job->is_abandoned = true;
+		else
+			job->state = JOB_FREE;
+		return false;
+	}
+	job->state = JOB_FREE;
+	pthread_cond_broadcast(&image->done);
+	return true;
+}
+
+static sp_status await_job(sp_image *image, const check_job *job, int64_t deadline_ns,
+			   sp_error *err)
+{
+	bool in_time;
+
+	if (job->count == 0)
+		return SP_OK;
+	pthread_mutex_lock(&image->lock);
+	in_time = run_job(image, job, deadline_ns);
+	pthread_mutex_unlock(&image->lock);
+	if (atomic_load(&image->broken))
+		return say_broken(image, err);
+	return in_time ? SP_OK
+		       : sp_error_set(
+				 err, SP_DEADLINE,
+				 "image %s: the deadline has passed before the disk has answered",
+				 image->path);
 }
 
 /* --------------------------------------------------------------- life, facts */
@@ -300,6 +439,9 @@ static void check_all(void *context)
 static sp_status load(sp_image *image, const char *path, sp_bytes identity, sp_error *err)
 {
 	atomic_init(&image->references, 1);
+	pthread_mutex_init(&image->lock, NULL);
+	sp_condition_init(&image->asked);
+	sp_condition_init(&image->done);
 	image->path = sp_alloc_text(path);
 	if (image->path == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the path of an image");
@@ -315,8 +457,15 @@ static sp_status load(sp_image *image, const char *path, sp_bytes identity, sp_e
 
 static void destroy(sp_image *image)
 {
+	pthread_mutex_lock(&image->lock);
 	atomic_store(&image->stop, true);
+	pthread_cond_broadcast(&image->asked);
+	pthread_mutex_unlock(&image->lock);
+	sp_thread_group_destroy(image->helpers);
 	sp_thread_group_destroy(image->checker);
+	pthread_cond_destroy(&image->asked);
+	pthread_cond_destroy(&image->done);
+	pthread_mutex_destroy(&image->lock);
 	sp_mapping_close(&image->mapping);
 	sp_free((void *)image->checked);
 	sp_free(image->name_texts);
@@ -346,7 +495,11 @@ sp_status sp_image_open(sp_image **out, const char *path, sp_bytes identity, sp_
 
 	SP_TRY(create(out, path, identity, err));
 	(*out)->served = true;
-	status = sp_thread_group_create(&(*out)->checker, 1, "sp-image", check_all, *out, err);
+	status = sp_thread_group_create(&(*out)->helpers, HELPERS, "sp-image-help", help, *out,
+					err);
+	if (status == SP_OK)
+		status = sp_thread_group_create(&(*out)->checker, 1, "sp-image", check_all, *out,
+						err);
 	if (status != SP_OK) {
 		sp_image_release(*out);
 		*out = NULL;
@@ -438,68 +591,80 @@ static chunk_range chunks_of(const sp_image *image, const void *bytes, size_t si
 	return (chunk_range){at / SP_IMAGE_CHUNK, (at + size - 1) / SP_IMAGE_CHUNK};
 }
 
-/* Has what is not checked yet read from disk, without waiting for it. */
-static void ask_for(const sp_image *image, chunk_range range)
+/* Each of them is asked for before the first is waited for. */
+static sp_status check_ranges_here(sp_image *image, const chunk_range *ranges, size_t count,
+				   sp_error *err)
 {
-	for (size_t i = range.first; i <= range.last; i++)
-		if (!is_checked(image, i))
-			sp_mapping_advise(&image->mapping,
-					  image->header.data_start + i * SP_IMAGE_CHUNK,
-					  SP_IMAGE_CHUNK, SP_MAPPING_WILL_NEED);
+	for (size_t r = 0; r < count; r++)
+		for (size_t i = ranges[r].first; i <= ranges[r].last; i++)
+			ask_for(image, i);
+	for (size_t r = 0; r < count; r++)
+		for (size_t i = ranges[r].first; i <= ranges[r].last; i++)
+			if (!is_checked(image, i) && !check_chunks(image, i, i + 1))
+				return say_broken(image, err);
+	return SP_OK;
 }
 
-static bool check_range(sp_image *image, chunk_range range)
+static sp_status check_ranges(sp_image *image, const chunk_range *ranges, size_t count,
+			      int64_t deadline_ns, sp_error *err)
 {
-	for (size_t i = range.first; i <= range.last; i++)
-		if (!is_checked(image, i) && !check_chunks(image, i, i + 1))
-			return false;
-	return true;
-}
+	check_job job = {.count = 0};
 
-/* The row that a slot, which is right, refers to. */
-static bool check_outlier(sp_image *image, const sp_rows *rows, const void *slot)
-{
-	size_t size;
-	const void *row = sp_rows_outlier_of(rows, slot, &size);
-
-	return row == NULL || check_range(image, chunks_of(image, row, size));
+	if (deadline_ns == 0 || image->helpers == NULL)
+		return check_ranges_here(image, ranges, count, err);
+	for (size_t r = 0; r < count; r++)
+		for (size_t i = ranges[r].first; i <= ranges[r].last; i++) {
+			if (is_checked(image, i) ||
+			    (job.count != 0 && job.chunks[job.count - 1] == i))
+				continue;
+			if (job.count == CHECK_BLOCK) {
+				SP_TRY(await_job(image, &job, deadline_ns, err));
+				job.count = 0;
+			}
+			job.chunks[job.count++] = i;
+		}
+	return await_job(image, &job, deadline_ns, err);
 }
 
 /*
- * The pilot of a key says where its slot is, so it has to be right first.  All
- * pilots are asked for before the first is waited for, and so are all slots.
+ * The pilot of a key says where its slot is, so it has to be right first; and the slot says
+ * whether its row lies elsewhere.
  */
-static bool check_keys(sp_image *image, const sp_rows *rows, const int64_t *keys, size_t count)
+static sp_status check_keys(sp_image *image, const sp_rows *rows, const int64_t *keys, size_t count,
+			    int64_t deadline_ns, sp_error *err)
 {
 	const sp_rows_shape *shape = sp_rows_get_shape(rows);
 	chunk_range ranges[CHECK_BLOCK];
 	const char *at[CHECK_BLOCK]; /* a key's pilot, then its slot */
+	size_t outliers = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t hash = sp_placement_hash(shape, keys[i]);
 
 		at[i] = (const char *)sp_rows_pilots(rows) + sp_placement_bucket(shape, hash);
 		ranges[i] = chunks_of(image, at[i], 1);
-		ask_for(image, ranges[i]);
 	}
+	SP_TRY(check_ranges(image, ranges, count, deadline_ns, err));
 	for (size_t i = 0; i < count; i++) {
 		uint64_t hash = sp_placement_hash(shape, keys[i]);
 
-		if (!check_range(image, ranges[i]))
-			return false;
 		at[i] = (const char *)sp_rows_slots(rows) +
 			sp_placement_slot(shape, hash, (uint8_t)*at[i]) * shape->slot_size;
 		ranges[i] = chunks_of(image, at[i], shape->slot_size);
-		ask_for(image, ranges[i]);
 	}
-	for (size_t i = 0; i < count; i++)
-		if (!check_range(image, ranges[i]) || !check_outlier(image, rows, at[i]))
-			return false;
-	return true;
+	SP_TRY(check_ranges(image, ranges, count, deadline_ns, err));
+	for (size_t i = 0; i < count; i++) {
+		size_t size;
+		const void *row = sp_rows_outlier_of(rows, at[i], &size);
+
+		if (row != NULL)
+			ranges[outliers++] = chunks_of(image, row, size);
+	}
+	return check_ranges(image, ranges, outliers, deadline_ns, err);
 }
 
 static sp_status prepare(void *owner, const sp_rows *rows, const int64_t *keys, size_t count,
-			 sp_error *err)
+			 int64_t deadline_ns, sp_error *err)
 {
 	sp_image *image = owner;
 
@@ -509,8 +674,7 @@ static sp_status prepare(void *owner, const sp_rows *rows, const int64_t *keys, 
 		return SP_OK;
 	for (size_t i = 0, n; i < count; i += n) {
 		n = count - i < CHECK_BLOCK ? count - i : CHECK_BLOCK;
-		if (!check_keys(image, rows, keys + i, n))
-			return say_broken(image, err);
+		SP_TRY(check_keys(image, rows, keys + i, n, deadline_ns, err));
 	}
 	return SP_OK;
 }
@@ -534,7 +698,7 @@ static const sp_rows_guard guard = {prepare, confirm, is_whole};
 sp_status sp_image_find_row(sp_stored_row *out, bool *found, sp_image *image, const sp_rows *rows,
 			    int64_t key, sp_error *err)
 {
-	SP_TRY(prepare(image, rows, &key, 1, err));
+	SP_TRY(prepare(image, rows, &key, 1, 0, err));
 	*found = sp_rows_find(rows, key, out);
 	return confirm(image, err);
 }

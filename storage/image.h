@@ -40,10 +40,11 @@
  *
  * What a lookup may trust.  Opening checks header and directory, whose size is
  * an 8,000th of the data's; no chunk is read.  From then on a chunk is checked
- * before the first lookup that reads from it, and a thread checks all of them
- * in order, which also brings them into memory.  When it has been through,
- * lookups ask nothing any more but whether the file has been cut short.  A
- * wrong byte is an error of the lookup, never a wrong row: then the image is
+ * before the first lookup that reads from it: by a helper's thread when the lookup
+ * has a deadline, because nothing else ends the wait for a page.  A thread checks
+ * all of them in order, which also brings them into memory.  When it has been
+ * through, lookups ask nothing any more but whether the file has been cut short.
+ * A wrong byte is an error of the lookup, never a wrong row: then the image is
  * broken for good, its file is removed, and the next start makes another.
  *
  * Threads: thread-safe.

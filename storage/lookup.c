@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "storage/lookup_internal.h"
 
 /*
@@ -232,25 +233,45 @@ static sp_status check_segments(const sp_lookup *lookup, sp_error *err)
 	return SP_OK;
 }
 
-/* Asks or tells the guards of what the lookup reads. */
-static sp_status guard_rows(const sp_lookup *lookup, const sp_rows *rows, bool before,
-			    sp_error *err)
+static sp_status prepare_rows(const sp_lookup *lookup, const sp_rows *rows, int64_t deadline_ns,
+			      sp_error *err)
 {
 	if (rows == NULL || rows->guard == NULL)
 		return SP_OK;
-	if (!before)
-		return rows->guard->confirm(rows->owner, err);
-	return rows->guard->prepare(rows->owner, rows, lookup->keys, lookup->count, err);
+	return rows->guard->prepare(rows->owner, rows, lookup->keys, lookup->count, deadline_ns,
+				    err);
 }
 
-sp_status sp_lookup__guard(const sp_lookup *lookups, size_t count, bool before, sp_error *err)
+sp_status sp_lookup__prepare(const sp_lookup *lookups, size_t count, int64_t deadline_ns,
+			     sp_error *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		const sp_table *table = lookups[i].table;
-		sp_status status = guard_rows(&lookups[i], table->overlay, before, err);
+		sp_status status = prepare_rows(&lookups[i], table->overlay, deadline_ns, err);
 
 		if (status == SP_OK)
-			status = guard_rows(&lookups[i], table->base, before, err);
+			status = prepare_rows(&lookups[i], table->base, deadline_ns, err);
+		if (status != SP_OK)
+			return sp_error_prefix(err, status, "table '%s'", table->rules->name);
+	}
+	return SP_OK;
+}
+
+static sp_status confirm_rows(const sp_rows *rows, sp_error *err)
+{
+	if (rows == NULL || rows->guard == NULL)
+		return SP_OK;
+	return rows->guard->confirm(rows->owner, err);
+}
+
+sp_status sp_lookup__confirm(const sp_lookup *lookups, size_t count, sp_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		const sp_table *table = lookups[i].table;
+		sp_status status = confirm_rows(table->overlay, err);
+
+		if (status == SP_OK)
+			status = confirm_rows(table->base, err);
 		if (status != SP_OK)
 			return sp_error_prefix(err, status, "table '%s'", table->rules->name);
 	}
@@ -267,12 +288,12 @@ sp_status sp_lookup_run(const sp_lookup *lookups, size_t count, void *scratch, i
 		if (lookups[i].pooling != NULL)
 			SP_TRY(check_segments(&lookups[i], err));
 	}
-	SP_TRY(sp_lookup__guard(lookups, count, true, err));
+	SP_TRY(sp_lookup__prepare(lookups, count, deadline_ns, err));
 	if (tiers)
 		SP_TRY(sp_lookup__run_with_tiers(lookups, count, scratch, deadline_ns, err));
 	else
 		sp_lookup__run_in_memory(lookups, count, NULL, scratch);
-	return sp_lookup__guard(lookups, count, false, err);
+	return sp_lookup__confirm(lookups, count, err);
 }
 
 sp_status sp_table_lookup(const sp_table *table, const int64_t *keys, size_t count,
@@ -290,7 +311,7 @@ sp_status sp_table_lookup(const sp_table *table, const int64_t *keys, size_t cou
 
 	if (size != 0 && (scratch = sp_alloc_aligned(64, size)) == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory to look up %zu keys", count);
-	status = sp_lookup_run(&lookup, 1, scratch, 0, err);
+	status = sp_lookup_run(&lookup, 1, scratch, sp_clock_now_ns() + SP_TABLE_PATIENCE_NS, err);
 	sp_free(scratch);
 	return status;
 }

@@ -79,9 +79,10 @@ void sp_row_pool__close(const sp_lookup *lookup, sp_row_pool *p);
 /* All of it, when the rows are at hand: elements [count, dim]. */
 void sp_lookup__pool(const sp_lookup *lookup, const float *elements, float *lanes);
 
-/* Asks (before) or tells (after) the guards of the memory that the lookups read. */
-SP_MUST_CHECK sp_status sp_lookup__guard(const sp_lookup *lookups, size_t count, bool before,
-					 sp_error *err);
+/* Asks the guards of the memory that the lookups read, before; and tells them, after. */
+SP_MUST_CHECK sp_status sp_lookup__prepare(const sp_lookup *lookups, size_t count,
+					   int64_t deadline_ns, sp_error *err);
+SP_MUST_CHECK sp_status sp_lookup__confirm(const sp_lookup *lookups, size_t count, sp_error *err);
 
 /* All of it, where some table has a slower tier. */
 SP_MUST_CHECK sp_status sp_lookup__run_with_tiers(const sp_lookup *lookups, size_t count,

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/size.h"
 #include "storage/lookup_internal.h"
 
@@ -274,11 +275,11 @@ sp_status sp_table_locate(const sp_table *table, const int64_t *keys, size_t cou
 {
 	const sp_lookup lookup = {.table = table, .keys = keys, .count = count};
 
-	SP_TRY(sp_lookup__guard(&lookup, 1, true, err));
+	SP_TRY(sp_lookup__prepare(&lookup, 1, deadline_ns, err));
 	locate_in_memory(table, keys, count, places);
 	if (table->below != NULL)
 		SP_TRY(locate_below(table, keys, count, places, scratch, deadline_ns, err));
-	return sp_lookup__guard(&lookup, 1, false, err);
+	return sp_lookup__confirm(&lookup, 1, err);
 }
 
 sp_status sp_table_contains(const sp_table *table, const int64_t *keys, size_t count, bool *found,
@@ -298,7 +299,8 @@ sp_status sp_table_contains(const sp_table *table, const int64_t *keys, size_t c
 	if (places == NULL || (size != 0 && scratch == NULL))
 		status = sp_error_set(err, SP_NO_MEMORY, "no memory to locate %zu keys", count);
 	else
-		status = sp_table_locate(table, keys, count, places, scratch, 0, err);
+		status = sp_table_locate(table, keys, count, places, scratch,
+					 sp_clock_now_ns() + SP_TABLE_PATIENCE_NS, err);
 	for (size_t i = 0; status == SP_OK && i < count; i++)
 		found[i] = places[i] != SP_TABLE_ABSENT;
 	sp_free(places);

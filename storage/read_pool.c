@@ -325,7 +325,8 @@ static sp_status wait_for_progress(read_call *call, int64_t deadline_ns, sp_erro
 	const struct timespec *until = deadline_ns != 0 ? &time : NULL;
 
 	if (until != NULL && sp_clock_now_ns() >= deadline_ns)
-		return sp_error_set(err, SP_DEADLINE, "the disk has not answered in time");
+		return sp_error_set(err, SP_DEADLINE,
+				    "the deadline has passed before the disk has answered");
 	if (call->outstanding == 0)
 		wait_for_job(call, until);
 	else if (until == NULL)

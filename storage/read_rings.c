@@ -12,8 +12,10 @@
 
 enum {
 	NS_PER_S = 1000000000,
+	DRAIN_NS = 1000000000, /* how long the end waits for reads that nobody waits for */
 	FEW = 8,
-	SECTOR = 512, /* what is read past the page cache ends on one, but for the end of the file */
+	SECTOR =
+		512, /* what is read past the page cache ends on one, but for the end of the file */
 };
 
 /* A read that the kernel has, or none. */
@@ -134,7 +136,9 @@ static sp_status take_ring(ring **out, sp_read_rings *rings, int64_t deadline_ns
 	pthread_mutex_unlock(&rings->lock);
 	return *out != NULL
 		       ? SP_OK
-		       : sp_error_set(err, SP_DEADLINE, "too many requests read from the disk");
+		       : sp_error_set(
+				 err, SP_DEADLINE,
+				 "the deadline has passed: too many requests read from the disk");
 }
 
 static void give_ring(sp_read_rings *rings, ring *r)
@@ -236,7 +240,8 @@ static sp_status wait_for_reads(read_call *call, int64_t deadline_ns, sp_error *
 		int64_t ns = deadline_ns - sp_clock_now_ns();
 
 		if (deadline_ns != 0 && ns <= 0)
-			return sp_error_set(err, SP_DEADLINE, "the disk has not answered in time");
+			return sp_error_set(err, SP_DEADLINE,
+					    "the deadline has passed before the disk has answered");
 		left = (struct __kernel_timespec){ns / NS_PER_S, ns % NS_PER_S};
 		fault = io_uring_submit_and_wait_timeout(&call->ring->uring, &first,
 							 wanted != 0 ? wanted : 1,
@@ -253,8 +258,7 @@ static bool goes_on(slot *s, int result)
 {
 	if (result == -EINTR)
 		return true;
-	if (result <= 0 || result % SECTOR != 0 ||
-	    (uint32_t)result >= s->read.place.span - s->come)
+	if (result <= 0 || result % SECTOR != 0 || (uint32_t)result >= s->read.place.span - s->come)
 		return false;
 	s->come += (uint32_t)result;
 	return true;
@@ -359,23 +363,27 @@ sp_status sp_read_rings_run(sp_read_rings *rings, const sp_read_request *request
 /* ---- the end ---- */
 
 /* The kernel writes to the slots' memory until it has said that it is done. */
-static void drain(ring *r)
+static void drain(ring *r, int64_t deadline_ns)
 {
 	read_call nobody = {.ring = r};
 
 	abandon(r);
 	while (r->busy != 0)
-		if (wait_for_reads(&nobody, 0, NULL) != SP_OK || reap(&nobody, NULL) != SP_OK)
+		if (wait_for_reads(&nobody, deadline_ns, NULL) != SP_OK ||
+		    reap(&nobody, NULL) != SP_OK)
 			return;
 }
 
 void sp_read_rings_destroy(sp_read_rings *rings)
 {
+	int64_t deadline_ns = sp_clock_now_ns() + DRAIN_NS;
+
 	if (rings == NULL)
 		return;
 	for (size_t r = 0; r < rings->count; r++) {
 		if (is_owner(rings))
-			drain(&rings->rings[r]);
+			drain(&rings->rings[r], deadline_ns);
+		/* A disk that does not answer now may do so later: its memory stays for good. */
 		if (rings->rings[r].busy == 0)
 			close_ring(&rings->rings[r]);
 	}

@@ -32,7 +32,10 @@ enum { SP_READ_RING_BLOCKS = 32 }; /* in flight, of each ring */
  */
 SP_MUST_CHECK sp_status sp_read_rings_create(sp_read_rings **out, size_t count, sp_error *err);
 
-/* No calls may be under way; waits for what the kernel still reads.  NULL is fine. */
+/*
+ * No calls may be under way.  Waits a second for what the kernel still reads; the memory of what it
+ * has not read then stays for good.  NULL is fine.
+ */
 void sp_read_rings_destroy(sp_read_rings *rings);
 
 /*

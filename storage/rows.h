@@ -92,11 +92,12 @@ const uint8_t *sp_rows_pilots(const sp_rows *rows); /* part_count * part_buckets
  * For memory that may turn out to be wrong, such as a mapped file: a lookup
  * that touches the rows calls prepare() with its keys before it reads anything
  * of them, and confirm() before it gives its answer; a failure of either ends
- * it.
+ * it.  prepare() may wait, until deadline_ns on sp_clock_now_ns()'s clock (0:
+ * any time); then it is SP_DEADLINE.
  */
 typedef struct sp_rows_guard {
 	sp_status (*prepare)(void *owner, const sp_rows *rows, const int64_t *keys, size_t count,
-			     sp_error *err);
+			     int64_t deadline_ns, sp_error *err);
 	sp_status (*confirm)(void *owner, sp_error *err);
 
 	/* Whether all of it has been found right: then only confirm() has something to say. */

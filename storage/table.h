@@ -119,18 +119,24 @@ size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count);
  * and slower tiers are asked once for what is missing everywhere.
  *
  * deadline_ns is on sp_clock_now_ns()'s clock; 0: none.  It bounds the wait for
- * slower tiers.
+ * slower tiers, and for parts of an image that were not read before.
  *
  * Errors: SP_INVALID when segments are not ascending or not below segment_count.
- * None else for tables in memory; a slower tier may answer SP_IO, SP_CORRUPT or
+ * None else for tables in memory; a slower tier or an image may answer SP_IO, SP_CORRUPT or
  * SP_DEADLINE, and then the rows are unspecified.
  */
 SP_MUST_CHECK sp_status sp_lookup_run(const sp_lookup *lookups, size_t count, void *scratch,
 				      int64_t deadline_ns, sp_error *err);
 
 /*
- * One lookup for one table: rows [count, dim], no scratch, no deadline.  Allocates
- * when the table has a slower tier.
+ * How long a lookup that no request waits for, as while a version is loaded, waits for a
+ * slower tier: a disk that takes longer does not answer any more.
+ */
+#define SP_TABLE_PATIENCE_NS (INT64_C(10) * 1000000000)
+
+/*
+ * One lookup for one table: rows [count, dim], no scratch, SP_TABLE_PATIENCE_NS of time.
+ * Allocates when the table has a slower tier.
  */
 SP_MUST_CHECK sp_status sp_table_lookup(const sp_table *table, const int64_t *keys, size_t count,
 					const float *fallback, float *rows, sp_error *err);
@@ -154,7 +160,10 @@ SP_MUST_CHECK sp_status sp_table_locate(const sp_table *table, const int64_t *ke
 					int32_t *places, void *scratch, int64_t deadline_ns,
 					sp_error *err);
 
-/* found[i] = whether keys[i] is held anywhere: no scratch, no deadline.  Allocates. */
+/*
+ * found[i] = whether keys[i] is held anywhere: no scratch, SP_TABLE_PATIENCE_NS of time.
+ * Allocates.
+ */
 SP_MUST_CHECK sp_status sp_table_contains(const sp_table *table, const int64_t *keys, size_t count,
 					  bool *found, sp_error *err);
 

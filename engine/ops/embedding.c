@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "storage/table.h"
 
 /*
@@ -256,6 +257,14 @@ static sp_status check_fallback(const sp_call *call, size_t dim)
 			       sp_shape_text(&keys->shape, want));
 }
 
+/* A version that is being loaded (engine/keeper.h) has no deadline, and does not wait for ever. */
+static int64_t deadline_of(const sp_call *call)
+{
+	if (call->deadline_ns != 0 || call->keeper == NULL)
+		return call->deadline_ns;
+	return sp_clock_now_ns() + SP_TABLE_PATIENCE_NS;
+}
+
 sp_status sp_embedding__look_up(const sp_call *call, const sp_lookup *lookups, size_t count)
 {
 	size_t size = sp_lookup_scratch(lookups, count);
@@ -263,7 +272,7 @@ sp_status sp_embedding__look_up(const sp_call *call, const sp_lookup *lookups, s
 
 	if (size != 0 && (scratch = sp_call_bytes(call, 1, size)) == NULL)
 		return sp_call_no_memory(call);
-	return sp_lookup_run(lookups, count, scratch, 0, call->err);
+	return sp_lookup_run(lookups, count, scratch, deadline_of(call), call->err);
 }
 
 static sp_status run_gather(const sp_call *call)
@@ -324,7 +333,7 @@ static sp_status run_lookup_tier(const sp_call *call)
 	if (size != 0 && (scratch = sp_call_bytes(call, 1, size)) == NULL)
 		return sp_call_no_memory(call);
 	return sp_table_locate(resource->table, keys, ids->count, sp_tensor_i32(call->out[0]),
-			       scratch, 0, call->err);
+			       scratch, deadline_of(call), call->err);
 }
 
 /* ------------------------------------------------------- beside the rows */

@@ -1,13 +1,18 @@
 #include "tests/support/cmocka.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "api/serving_processor.h"
+#include "base/clock.h"
+#include "storage/read_rings.h"
 #include "tests/support/row_model.h"
+#include "tests/support/wire.h"
 
 /*
  * A model whose table lies on an SSD, by the exported functions: what is told
@@ -184,6 +189,152 @@ static void after_a_block_breaks_the_next_start_is_right(void **state)
 		assert_true(sp_row_model_ask(&rows, rows.keys + first, ASKED) == 1000);
 }
 
+/* ---- a disk that does not answer ---- */
+
+/* Puts what `to` is in place of every open file of rows, of which at most `most` are kept. */
+static size_t exchange_files(int to, int kept[], int numbers[], size_t most)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	struct dirent *entry;
+	size_t count = 0;
+
+	assert_non_null(fds);
+	while ((entry = readdir(fds)) != NULL) {
+		char target[SP_PATH_SIZE] = "";
+		int fd = atoi(entry->d_name);
+
+		if (readlinkat(dirfd(fds), entry->d_name, target, sizeof(target) - 1) < 4 ||
+		    strcmp(target + strlen(target) - 4, ".sst") != 0)
+			continue;
+		assert_true(count < most);
+		numbers[count] = fd;
+		kept[count++] = dup(fd);
+	}
+	closedir(fds);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(dup2(to, numbers[i]), numbers[i]);
+	return count;
+}
+
+typedef struct asking {
+	const int64_t *key;
+	bool by_message; /* process() */
+	serving_processor_code code;
+	char text[512];
+	int64_t ns;
+} asking;
+
+static void run_typed(asking *a)
+{
+	serving_processor_tensor input = {.name = "keys",
+					  .dtype = SERVING_PROCESSOR_INT64,
+					  .rank = 1,
+					  .dims = (const int64_t[]){1},
+					  .count = 1,
+					  .data = a->key};
+	serving_processor_result *result = NULL;
+	serving_processor_error *error = NULL;
+
+	a->code = serving_processor_run(rows.model, NULL, &input, 1, NULL, 0, &result, &error);
+	snprintf(a->text, sizeof(a->text), "%s", serving_processor_error_text(error));
+	serving_processor_error_free(error);
+	serving_processor_result_free(result);
+}
+
+static void run_message(asking *a)
+{
+	sp_buffer array = sp_wire_begin(), shape = sp_wire_begin(), entry = sp_wire_begin();
+	sp_buffer request = sp_wire_begin();
+	void *out = NULL;
+	int size = 0;
+
+	sp_wire_varint(&shape, 1, 1);
+	sp_wire_varint(&array, 1, SERVING_PROCESSOR_INT64);
+	sp_wire_message(&array, 2, &shape);
+	sp_wire_varint(&array, 7, (uint64_t)*a->key);
+	sp_wire_text(&entry, 1, "keys");
+	sp_wire_message(&entry, 2, &array);
+	sp_wire_message(&request, 2, &entry);
+	a->code = serving_processor_process(rows.model, NULL, request.data, (int)request.size, &out,
+					    &size) == 200
+			  ? SERVING_PROCESSOR_OK
+			  : SERVING_PROCESSOR_DEADLINE; /* the text says it */
+	snprintf(a->text, sizeof(a->text), "%.*s", size, (const char *)out);
+	serving_processor_free(out);
+	sp_buffer_fini(&request);
+}
+
+static void *ask_once(void *argument)
+{
+	asking *a = argument;
+	int64_t start = sp_clock_now_ns();
+
+	if (a->by_message)
+		run_message(a);
+	else
+		run_typed(a);
+	a->ns = sp_clock_now_ns() - start;
+	return NULL;
+}
+
+/* A thread cannot read from a pipe at a place. */
+static bool has_io_uring(void)
+{
+	sp_read_rings *rings;
+	sp_error err;
+
+	if (sp_read_rings_create(&rings, 1, &err) != SP_OK)
+		return false;
+	sp_read_rings_destroy(rings);
+	return true;
+}
+
+/*
+ * Pipes that nobody writes to.  Of these requests one at a time has the session and waits for the
+ * disk, and the others wait for the session.
+ */
+static void a_disk_that_does_not_answer_costs_a_request_its_time_and_no_more(void **state)
+{
+	enum { ASKING = 4, MOST = 16, TIMEOUT_MS = 200 };
+	const int64_t ms = 1000000;
+	int ends[2], kept[MOST], numbers[MOST];
+	asking asked[ASKING];
+	pthread_t threads[ASKING];
+	size_t files;
+
+	(void)state;
+	if (!has_io_uring())
+		skip();
+	open_on_ssd(", \"request_timeout_ms\": 200, \"session_num\": 1");
+	assert_int_equal(pipe(ends), 0);
+	files = exchange_files(ends[0], kept, numbers, MOST);
+	assert_true(files != 0);
+	for (int i = 0; i < ASKING; i++) {
+		asked[i] = (asking){.key = &rows.keys[KEYS - 1 - i], .by_message = i % 2 != 0};
+		assert_int_equal(pthread_create(&threads[i], NULL, ask_once, &asked[i]), 0);
+	}
+	for (int i = 0; i < ASKING; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < ASKING; i++) {
+		assert_int_equal(asked[i].code, SERVING_PROCESSOR_DEADLINE);
+		assert_true(asked[i].ns >= TIMEOUT_MS * ms && asked[i].ns < 20000 * ms);
+		if (strstr(asked[i].text, "the deadline") == NULL)
+			fail_msg("%s", asked[i].text);
+	}
+	for (size_t i = 0; i < files; i++) {
+		assert_int_equal(dup2(kept[i], numbers[i]), numbers[i]);
+		close(kept[i]);
+	}
+	/* The device answers again; what was left behind still waits, and ends with the pipe. */
+	for (size_t first = 0; first < KEYS; first += ASKED)
+		assert_true(sp_row_model_ask(&rows, rows.keys + first, ASKED) == 1000);
+	close(ends[0]);
+	close(ends[1]);
+	for (size_t first = 0; first < KEYS; first += ASKED)
+		assert_true(sp_row_model_ask(&rows, rows.keys + first, ASKED) == 1000);
+	close_model();
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -192,6 +343,7 @@ int main(void)
 		CASE(rows_in_memory_are_told_of),
 		CASE(a_delta_that_drifts_too_far_is_refused),
 		CASE(after_a_block_breaks_the_next_start_is_right),
+		CASE(a_disk_that_does_not_answer_costs_a_request_its_time_and_no_more),
 	};
 
 	/* What is built is made durable, which a busy disk takes long for. */

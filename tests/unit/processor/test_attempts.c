@@ -38,13 +38,14 @@ static void what_is_broken_is_tried_when_it_changes(void **state)
 /* 1, 2, 4 ... 60, 60 seconds. */
 static void what_may_pass_is_tried_ever_more_seldom(void **state)
 {
+	static const sp_status statuses[] = {SP_IO, SP_NO_MEMORY, SP_DEADLINE};
 	int64_t now = 0, pause = 0;
 
 	(void)state;
-	for (int i = 0; i < 12; i++) {
+	for (size_t i = 0; i < 12; i++) {
 		int64_t next = now;
 
-		sp_attempts_note(&attempts, 1, 10, SP_IO, now);
+		sp_attempts_note(&attempts, 1, 10, statuses[i % 3], now);
 		while (!sp_attempts_is_due(&attempts, 1, 10, next))
 			next += SECOND / 10;
 		assert_true(next - now >= pause);

@@ -308,8 +308,10 @@ static void answer_sealed(const processor_parts *parts)
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
 		_exit(EXIT_CANNOT_SEAL);
 	for (int i = 0; i < 1000 && status == SP_OK; i++) {
-		size_t number = sp_session_group_acquire(parts->group);
+		size_t number;
 
+		if (sp_session_group_acquire(&number, parts->group, 0, NULL) != SP_OK)
+			syscall(SYS_exit, EXIT_REFUSED);
 		to.session = sp_session_set_get(parts->sessions, number);
 		to.snapshot = sp_published_pin(parts->published, number);
 		status = sp_request_answer(&to, MESSAGE(A B), &block, &size, NULL);

@@ -872,16 +872,6 @@ static void remove_file(const char *name)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void assert_not_told(const char *text)
-{
-	char *json = sp_catalog_json(sp_updater_catalog(updater));
-
-	assert_non_null(json);
-	if (strstr(json, text) != NULL)
-		fail_msg("%s is in %s", text, json);
-	sp_free(json);
-}
-
 /* Also when nothing but the time tells that nobody writes it any more. */
 static void a_delta_waits_for_data_without_an_index_and_no_longer(void **state)
 {

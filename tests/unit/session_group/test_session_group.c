@@ -16,9 +16,18 @@ static sp_session_group *group_of(size_t count, sp_session_policy policy)
 	return group;
 }
 
+static size_t acquire(sp_session_group *group)
+{
+	size_t number = SIZE_MAX;
+	sp_error err;
+
+	assert_ok(sp_session_group_acquire(&number, group, 0, &err), &err);
+	return number;
+}
+
 static size_t use(sp_session_group *group)
 {
-	size_t number = sp_session_group_acquire(group);
+	size_t number = acquire(group);
 
 	assert_true(number < sp_session_group_count(group));
 	sp_session_group_release(group, number);
@@ -44,11 +53,29 @@ static void mod_keeps_a_thread_on_its_session(void **state)
 	(void)state;
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(use(group), mine);
-	held = sp_session_group_acquire(group);
+	held = acquire(group);
 	assert_int_equal(held, mine);
 	assert_int_equal(use(group), (mine + 1) % 7); /* the idle one beside it */
 	sp_session_group_release(group, held);
 	assert_int_equal(use(group), mine);
+	sp_session_group_destroy(group);
+}
+
+static void who_waits_too_long_is_told(void **state)
+{
+	sp_session_group *group = group_of(2, SP_SESSION_POLICY_RR);
+	size_t first = acquire(group), second = acquire(group), third;
+	sp_error err;
+
+	(void)state;
+	assert_int_equal(sp_session_group_acquire(&third, group, 1, &err), SP_DEADLINE);
+	assert_string_equal(err.text, "the deadline of the request has passed: all of 2 sessions "
+				      "are busy");
+	sp_session_group_release(group, second);
+	assert_ok(sp_session_group_acquire(&third, group, 1, &err), &err);
+	assert_int_equal(third, second);
+	sp_session_group_release(group, third);
+	sp_session_group_release(group, first);
 	sp_session_group_destroy(group);
 }
 
@@ -115,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rr_goes_round),
 		cmocka_unit_test(mod_keeps_a_thread_on_its_session),
+		cmocka_unit_test(who_waits_too_long_is_told),
 		cmocka_unit_test(mod_spreads_threads),
 		cmocka_unit_test(no_memory_is_an_error),
 	};

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "session_group/slots.h"
 
 static sp_slots *slots_of(size_t count)
@@ -21,21 +22,30 @@ static sp_slots *slots_of(size_t count)
 	return slots;
 }
 
+/* Without a deadline. */
+static size_t acquire(sp_slots *slots, size_t preferred)
+{
+	size_t slot = SIZE_MAX;
+
+	assert_true(sp_slots_acquire(&slot, slots, preferred, 0));
+	return slot;
+}
+
 static void the_preferred_slot_or_the_next_idle_one(void **state)
 {
 	sp_slots *slots = slots_of(3);
 
 	(void)state;
 	assert_int_equal(sp_slots_count(slots), 3);
-	assert_int_equal(sp_slots_acquire(slots, 1), 1);
-	assert_int_equal(sp_slots_acquire(slots, 1), 2);
-	assert_int_equal(sp_slots_acquire(slots, 1), 0); /* around the end */
+	assert_int_equal(acquire(slots, 1), 1);
+	assert_int_equal(acquire(slots, 1), 2);
+	assert_int_equal(acquire(slots, 1), 0); /* around the end */
 	sp_slots_release(slots, 2);
-	assert_int_equal(sp_slots_acquire(slots, 0), 2);
+	assert_int_equal(acquire(slots, 0), 2);
 	sp_slots_release(slots, 0);
 	sp_slots_release(slots, 1);
 	sp_slots_release(slots, 2);
-	assert_int_equal(sp_slots_acquire(slots, SIZE_MAX), SIZE_MAX % 3);
+	assert_int_equal(acquire(slots, SIZE_MAX), SIZE_MAX % 3);
 	sp_slots_release(slots, SIZE_MAX % 3);
 	sp_slots_destroy(slots);
 }
@@ -66,14 +76,19 @@ typedef struct queue {
 typedef struct member {
 	queue *queue;
 	int number;
+	int64_t deadline_ns;
 	pthread_t thread;
 } member;
 
 static void *stand_in_line(void *argument)
 {
 	member *self = argument;
-	size_t slot = sp_slots_acquire(self->queue->slots, 0);
+	size_t slot;
 
+	if (!sp_slots_acquire(&slot, self->queue->slots, 0, self->deadline_ns)) {
+		self->queue->place[self->number] = -1;
+		return NULL;
+	}
 	self->queue->place[self->number] = atomic_fetch_add(&self->queue->served, 1);
 	sp_slots_release(self->queue->slots, slot);
 	return NULL;
@@ -83,7 +98,7 @@ static void first_come_first_served(void **state)
 {
 	queue line = {.slots = slots_of(1)};
 	member members[LINE];
-	size_t held = sp_slots_acquire(line.slots, 0);
+	size_t held = acquire(line.slots, 0);
 
 	(void)state;
 	for (int i = 0; i < LINE; i++) {
@@ -102,6 +117,41 @@ static void first_come_first_served(void **state)
 	sp_slots_destroy(line.slots);
 }
 
+/* From the front, the middle and the end of the line; the others keep their places. */
+static void who_has_no_more_time_leaves_the_line(void **state)
+{
+	static const int want[LINE] = {-1, 0, -1, -1, 1, -1};
+	queue line = {.slots = slots_of(1)};
+	member members[LINE];
+	size_t held = acquire(line.slots, 0), slot;
+
+	(void)state;
+	for (int i = 0; i < LINE; i++) {
+		members[i] = (member){.queue = &line, .number = i};
+		if (want[i] < 0)
+			members[i].deadline_ns = sp_clock_now_ns() + 300000000;
+		assert_int_equal(
+			pthread_create(&members[i].thread, NULL, stand_in_line, &members[i]), 0);
+		while (sp_slots_waiting(line.slots) != (size_t)i + 1 &&
+		       sp_clock_now_ns() < members[i].deadline_ns)
+			sched_yield();
+	}
+	while (sp_slots_waiting(line.slots) != 2)
+		sched_yield();
+	/* It is at the end of the line for as long as it takes to see that it is too late. */
+	assert_false(sp_slots_acquire(&slot, line.slots, 0, 1));
+	assert_int_equal(sp_slots_waiting(line.slots), 2);
+	sp_slots_release(line.slots, held);
+	for (int i = 0; i < LINE; i++)
+		pthread_join(members[i].thread, NULL);
+	for (int i = 0; i < LINE; i++)
+		assert_int_equal(line.place[i], want[i]);
+	/* An idle slot is had whatever the time is. */
+	assert_true(sp_slots_acquire(&slot, line.slots, 0, 1));
+	sp_slots_release(line.slots, slot);
+	sp_slots_destroy(line.slots);
+}
+
 /* ------------------------------------------------------------------- stress */
 
 enum { STRESS_SLOTS = 3, STRESS_THREADS = 9, STRESS_ROUNDS = 20000 };
@@ -113,15 +163,23 @@ typedef struct stress_test {
 	uint64_t uses[STRESS_SLOTS];
 	atomic_int owners[STRESS_SLOTS];
 	atomic_int violations;
+	bool timed; /* every second thread has hardly any time */
+	atomic_int late, threads;
 } stress_test;
 
 static void *use_slots(void *argument)
 {
 	stress_test *stress = argument;
+	bool timed = stress->timed && atomic_fetch_add(&stress->threads, 1) % 2 == 0;
 
 	for (size_t round = 0; round < STRESS_ROUNDS; round++) {
-		size_t slot = sp_slots_acquire(stress->slots, round);
+		int64_t deadline_ns = timed ? sp_clock_now_ns() + (int64_t)(round % 50) * 1000 : 0;
+		size_t slot;
 
+		if (!sp_slots_acquire(&slot, stress->slots, round, deadline_ns)) {
+			atomic_fetch_add(&stress->late, 1);
+			continue;
+		}
 		if (atomic_fetch_add(&stress->owners[slot], 1) != 0)
 			atomic_fetch_add(&stress->violations, 1);
 		stress->uses[slot]++;
@@ -133,13 +191,12 @@ static void *use_slots(void *argument)
 	return NULL;
 }
 
-static void a_slot_never_has_two_owners(void **state)
+static void put_under_stress(bool timed)
 {
-	stress_test stress = {.slots = slots_of(STRESS_SLOTS)};
+	stress_test stress = {.slots = slots_of(STRESS_SLOTS), .timed = timed};
 	pthread_t threads[STRESS_THREADS];
 	uint64_t uses = 0;
 
-	(void)state;
 	for (int i = 0; i < STRESS_THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, use_slots, &stress), 0);
 	for (int i = 0; i < STRESS_THREADS; i++)
@@ -147,15 +204,29 @@ static void a_slot_never_has_two_owners(void **state)
 	for (int i = 0; i < STRESS_SLOTS; i++)
 		uses += stress.uses[i];
 	assert_int_equal(atomic_load(&stress.violations), 0);
-	assert_int_equal(uses, (uint64_t)STRESS_THREADS * STRESS_ROUNDS);
+	assert_int_equal(uses + (uint64_t)atomic_load(&stress.late),
+			 (uint64_t)STRESS_THREADS * STRESS_ROUNDS);
+	assert_true(timed || atomic_load(&stress.late) == 0);
 	assert_int_equal(sp_slots_waiting(stress.slots), 0);
 
 	/* Nothing was lost on the way: all of them can be held at once again. */
 	for (size_t i = 0; i < STRESS_SLOTS; i++)
-		assert_int_equal(sp_slots_acquire(stress.slots, i), i);
+		assert_int_equal(acquire(stress.slots, i), i);
 	for (size_t i = 0; i < STRESS_SLOTS; i++)
 		sp_slots_release(stress.slots, i);
 	sp_slots_destroy(stress.slots);
+}
+
+static void a_slot_never_has_two_owners(void **state)
+{
+	(void)state;
+	put_under_stress(false);
+}
+
+static void nothing_is_lost_when_threads_leave_the_line(void **state)
+{
+	(void)state;
+	put_under_stress(true);
 }
 
 /* ------------------------------------------------------------- system calls */
@@ -167,8 +238,13 @@ static void use_slots_sealed(sp_slots *slots)
 {
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
 		_exit(EXIT_CANNOT_SEAL);
-	for (size_t round = 0; round < 1000; round++)
-		sp_slots_release(slots, sp_slots_acquire(slots, round));
+	for (size_t round = 0; round < 1000; round++) {
+		size_t slot;
+
+		if (!sp_slots_acquire(&slot, slots, round, 1))
+			syscall(SYS_exit, 1);
+		sp_slots_release(slots, slot);
+	}
 	syscall(SYS_exit, 0);
 }
 
@@ -199,7 +275,9 @@ int main(void)
 		cmocka_unit_test(the_preferred_slot_or_the_next_idle_one),
 		cmocka_unit_test(no_memory_is_an_error),
 		cmocka_unit_test(first_come_first_served),
+		cmocka_unit_test(who_has_no_more_time_leaves_the_line),
 		cmocka_unit_test(a_slot_never_has_two_owners),
+		cmocka_unit_test(nothing_is_lost_when_threads_leave_the_line),
 		cmocka_unit_test(no_system_call_while_a_slot_is_idle),
 	};
 

@@ -569,6 +569,31 @@ static void the_first_answer_does_not_wait_for_the_whole_file(void **state)
 		fail_msg("it took %.0f ms", elapsed * 1e3);
 }
 
+/* What the disk has still to give, and what was checked before. */
+static void a_lookup_waits_for_a_chunk_as_long_as_it_has_time(void **state)
+{
+	const int64_t second = 1000000000, keys[] = {1, 2, 3};
+	float answer[3 * 64];
+	sp_image *image;
+	sp_table *table;
+	sp_error err;
+	sp_lookup lookup = {.keys = keys, .count = 3, .rows = answer, .stride = 64};
+
+	(void)state;
+	write_sparse();
+	assert_ok(sp_image_open(&image, path, (sp_bytes){0}, &err), &err);
+	table = table_over(take(image, "t"));
+	lookup.table = table;
+	assert_int_equal(sp_lookup_run(&lookup, 1, NULL, 1, &err), SP_DEADLINE);
+	assert_non_null(strstr(err.text, "table 't': image "));
+	assert_non_null(strstr(err.text, "the deadline has passed"));
+	assert_ok(sp_lookup_run(&lookup, 1, NULL, sp_clock_now_ns() + 60 * second, &err), &err);
+	assert_ok(sp_lookup_run(&lookup, 1, NULL, 1, &err), &err); /* nothing to wait for */
+	assert_ok(sp_lookup_run(&lookup, 1, NULL, 0, &err), &err);
+	sp_table_destroy(table);
+	sp_image_release(image);
+}
+
 /* -------------------------------------------------------------- failures */
 
 static void without_memory_nothing_is_left(void **state)
@@ -884,6 +909,7 @@ int main(void)
 		CASE(what_is_no_image_of_ours_is_told_apart),
 		CASE(a_directory_that_lies_is_refused),
 		CASE(the_first_answer_does_not_wait_for_the_whole_file),
+		CASE(a_lookup_waits_for_a_chunk_as_long_as_it_has_time),
 		CASE(without_memory_nothing_is_left),
 		CASE(a_write_that_fails_leaves_nothing),
 		CASE(a_full_disk_leaves_nothing),

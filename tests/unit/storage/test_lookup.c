@@ -123,15 +123,17 @@ static void large_lookups_answer_as_single_keys_do(void **state)
 typedef struct guard_double {
 	sp_rows *rows;
 	int prepared, confirmed;
+	int64_t deadline_ns;
 	sp_status before, after;
 } guard_double;
 
 static sp_status prepare(void *owner, const sp_rows *rows, const int64_t *keys, size_t count,
-			 sp_error *err)
+			 int64_t deadline_ns, sp_error *err)
 {
 	guard_double *g = owner;
 
 	(void)rows;
+	g->deadline_ns = deadline_ns;
 	assert_true(count == 2 && keys[0] == 2);
 	g->prepared++;
 	return g->before == SP_OK ? SP_OK : sp_error_set(err, g->before, "not good before");
@@ -176,10 +178,17 @@ static void guards_are_asked_before_and_after(void **state)
 	table = sp_known_table(3, guarded(rows, &g), NULL);
 	assert_ok(sp_table_lookup(table, keys, 2, NULL, got, &err), &err);
 	assert_true(got[0] == sp_known_element(0, 2, 0) && g.prepared == 1 && g.confirmed == 1);
+	assert_ok(
+		sp_lookup_run(
+			&(sp_lookup){
+				.table = table, .keys = keys, .count = 2, .rows = got, .stride = 3},
+			1, NULL, 17, &err),
+		&err);
+	assert_true(g.prepared == 2 && g.confirmed == 2 && g.deadline_ns == 17);
 	g.before = SP_CORRUPT;
 	assert_int_equal(sp_table_lookup(table, keys, 2, NULL, got, &err), SP_CORRUPT);
 	assert_non_null(strstr(err.text, "not good before"));
-	assert_int_equal(g.confirmed, 1);
+	assert_int_equal(g.confirmed, 2);
 	g.before = SP_OK;
 	g.after = SP_IO;
 	assert_int_equal(sp_table_lookup(table, keys, 2, NULL, got, &err), SP_IO);
@@ -201,9 +210,11 @@ static void guards_are_asked_where_keys_are_located(void **state)
 	assert_int_equal(sp_table_locate_scratch(table, 2), 0);
 	assert_ok(sp_known_locate(table, keys, 2, places, &err), &err);
 	assert_true(places[0] == 0 && places[1] == -1 && g.prepared == 1 && g.confirmed == 1);
+	assert_ok(sp_table_locate(table, keys, 2, places, NULL, 18, &err), &err);
+	assert_true(g.prepared == 2 && g.confirmed == 2 && g.deadline_ns == 18);
 	g.before = SP_CORRUPT;
 	assert_int_equal(sp_known_locate(table, keys, 2, places, &err), SP_CORRUPT);
-	assert_int_equal(g.confirmed, 1);
+	assert_int_equal(g.confirmed, 2);
 	g.before = SP_OK;
 	g.after = SP_IO;
 	assert_int_equal(sp_known_locate(table, keys, 2, places, &err), SP_IO);

@@ -297,6 +297,35 @@ static void a_call_whose_time_is_over_leaves_what_it_waits_for(void **state)
 	free(a.found);
 }
 
+/* What the kernel may still write to is left to it. */
+static void the_end_does_not_wait_for_a_disk_for_ever(void **state)
+{
+	atomic_uint_least64_t bytes = 0;
+	int64_t keys[] = {0};
+	answers a = {.rows = calloc(1, ROW), .taken = calloc(1, 4), .found = calloc(1, 1)};
+	const sp_read_request request = {runs + 1, 1, keys, 1, &bytes, &a};
+	int ends[2], before;
+
+	(void)state;
+	if (rings == NULL)
+		skip();
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* what is left is a leak to it */
+#endif
+	assert_int_equal(pipe(ends), 0);
+	before = exchange_file(ends[0]);
+	assert_int_equal(run(&request, sp_clock_now_ns() + MS), SP_DEADLINE);
+	sp_read_rings_destroy(rings);
+	rings = NULL;
+	close(exchange_file(before));
+	close(before);
+	close(ends[0]);
+	close(ends[1]);
+	free(a.rows);
+	free(a.taken);
+	free(a.found);
+}
+
 /* A pipe gives what is in it, however much was asked for. */
 static void a_block_may_come_in_pieces(void **state)
 {
@@ -410,6 +439,7 @@ int main(void)
 		/* A thread cannot read from a pipe at a place. */
 		BY_RINGS(a_block_may_come_in_pieces),
 		BY_RINGS(a_call_whose_time_is_over_leaves_what_it_waits_for),
+		BY_RINGS(the_end_does_not_wait_for_a_disk_for_ever),
 		BY_RINGS(a_process_that_is_forked_off_reads_nothing),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 		BY_RINGS(without_memory_for_rings_threads_can_read),

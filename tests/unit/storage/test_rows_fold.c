@@ -429,9 +429,10 @@ typedef struct guard_double {
 } guard_double;
 
 static sp_status prepare(void *owner, const sp_rows *rows, const int64_t *keys, size_t count,
-			 sp_error *err)
+			 int64_t deadline_ns, sp_error *err)
 {
 	(void)owner;
+	(void)deadline_ns;
 	(void)rows;
 	(void)keys;
 	(void)count;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "storage/rows_builder.h"
 #include "storage/table_builder.h"
 #include "tests/support/embedding_graph.h"
@@ -395,12 +396,14 @@ static size_t no_scratch(const sp_tier *tier, size_t count)
 	return 0;
 }
 
+static int64_t read_until; /* the deadline of the last read */
+
 static sp_status read_eleven(const sp_tier_read *reads, size_t count, void *scratch,
 			     int64_t deadline_ns, sp_error *err)
 {
 	(void)scratch;
-	(void)deadline_ns;
 	(void)err;
+	read_until = deadline_ns;
 	for (size_t r = 0; r < count; r++)
 		for (size_t i = 0; i < reads[r].count; i++) {
 			reads[r].found[i] = reads[r].keys[i] == 11;
@@ -415,33 +418,71 @@ static void keep(sp_tier *tier)
 	(void)tier;
 }
 
+static const sp_tier_kind kind = {
+	.name = "double", .scratch = no_scratch, .read = read_eleven, .destroy = keep};
+
+/* A table that has key 10 in memory and key 11 below. */
+static void load_with_tier(sp_tier *below)
+{
+	const int64_t held = 10;
+	const float row[3] = {1, 2, 3};
+	sp_table_options options = {.name = "user_emb", .dim = 3};
+	sp_rows *rows;
+
+	*below = (sp_tier){.kind = &kind, .dim = 3, .row_count = 1, .references = 1};
+	assert_ok(sp_rows_create(&rows, &(sp_rows_options){.name = "user_emb", .dim = 3}, &held,
+				 row, 1, &g.graph.err),
+		  &g.graph.err);
+	assert_ok(sp_table_create(&g.table, &options, rows, below, &g.graph.err), &g.graph.err);
+	sp_rows_release(rows);
+	g.graph.resources.items[0].table = g.table;
+}
+
 static void tier_is_1_where_only_a_slower_one_has_the_key(void **state)
 {
-	static const sp_tier_kind kind = {
-		.name = "double", .scratch = no_scratch, .read = read_eleven, .destroy = keep};
 	static const int64_t ids[] = {10, 11, 12, -1};
 	static const int32_t want[] = {0, 1, -1, -1};
 	const sp_attr attrs[] = {sp_type_attr("dtype", SP_FLOAT)};
 	const sp_embedding_input inputs[] = {{"emb", {0}},
 					     {"ids", sp_feed_ids(sp_shape_vector(4), ids)}};
-	const int64_t held = 10;
-	const float row[3] = {1, 2, 3};
-	sp_table_options options = {.name = "user_emb", .dim = 3};
-	sp_tier below = {.kind = &kind, .dim = 3, .row_count = 1, .references = 1};
 	const sp_tensor *out;
-	sp_rows *rows;
+	sp_tier below;
 
 	(void)state;
 	assert_ok(sp_embedding_graph_build(&g, "KvResourceLookupTier", attrs, 1, inputs, 2),
 		  &g.graph.err);
-	assert_ok(sp_rows_create(&rows, &(sp_rows_options){.name = "user_emb", .dim = 3}, &held,
-				 row, 1, &g.graph.err),
-		  &g.graph.err);
-	assert_ok(sp_table_create(&g.table, &options, rows, &below, &g.graph.err), &g.graph.err);
-	sp_rows_release(rows);
-	g.graph.resources.items[0].table = g.table;
+	load_with_tier(&below);
 	assert_ok(sp_embedding_graph_run(&g, inputs, 2, &out), &g.graph.err);
 	assert_memory_equal(out->data, want, sizeof(want));
+}
+
+static void a_slower_tier_is_told_the_deadline(void **state)
+{
+	static const char *const ops[] = {"KvResourceLookupTier", "KvResourceGather"};
+	static const int64_t ids[] = {10, 11};
+	const sp_attr attrs[] = {sp_type_attr("dtype", SP_FLOAT)};
+	const sp_embedding_input inputs[] = {
+		{"emb", {0}},
+		{"ids", sp_feed_ids(sp_shape_vector(2), ids)},
+		{"default", sp_feed_floats(sp_shape_vector(0), (const float[]){0})}};
+	const sp_tensor *out;
+	sp_tier below;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_ok(sp_embedding_graph_build(&g, ops[i], attrs, 1, inputs, 2 + i),
+			  &g.graph.err);
+		load_with_tier(&below);
+		for (int64_t hours = 0; hours < 3; hours++) {
+			g.graph.deadline_ns = hours != 0 ? sp_clock_now_ns() +
+								   hours * 3600 * 1000000000
+							 : 0;
+			assert_ok(sp_embedding_graph_run(&g, inputs, 2 + i, &out), &g.graph.err);
+			assert_true(read_until == g.graph.deadline_ns);
+		}
+		sp_table_destroy(g.table);
+		g.table = NULL;
+	}
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -466,6 +507,7 @@ int main(void)
 		TEST(shape_of_a_part_in_a_shared_table_is_refused),
 		TEST(tier_is_0_or_absent),
 		TEST(tier_is_1_where_only_a_slower_one_has_the_key),
+		TEST(a_slower_tier_is_told_the_deadline),
 	};
 
 	return cmocka_run_group_tests_name("embedding operators", tests, NULL, NULL);
