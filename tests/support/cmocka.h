@@ -7,9 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if !__has_include(<cmocka.h>)
-#error "tests need cmocka: scripts/packages.sh --ensure test"
-#endif
 #include <cmocka.h>
 
 #include "base/status.h"
