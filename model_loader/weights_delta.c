@@ -61,11 +61,14 @@ static sp_status refuse(const sp_weights *weights, size_t count, const char *wha
 		char text[128];
 
 		snprintf(text, sizeof(text), "%.*s", (int)name.size, name.data);
-		sp_name_list_add(&list, text);
+		if (name.size != 0)
+			sp_name_list_add(&list, text);
 	}
-	return sp_error_set(err, SP_CORRUPT,
-			    "%s has none of the model's %zu %s (it has %s): it is of another model",
-			    sp_bundle_prefix(delta), count, what, sp_name_list_text(&list));
+	return sp_error_set(
+		err, SP_CORRUPT,
+		"%s has none of the model's %zu %s%s (it has %s): it is of another model",
+		sp_bundle_prefix(delta), count, what, count != 1 ? "s" : "",
+		sp_name_list_text(&list));
 }
 
 sp_status sp_weights__check_delta(const sp_weights *weights, sp_error *err)
@@ -76,7 +79,7 @@ sp_status sp_weights__check_delta(const sp_weights *weights, sp_error *err)
 		return SP_OK;
 	SP_TRY(take_census(&c, weights, err));
 	if (c.count != 0 && c.lacking == c.count)
-		return refuse(weights, c.count, "variables", err);
+		return refuse(weights, c.count, "variable", err);
 	if (c.lacking != 0)
 		sp_log(SP_LOG_WARNING,
 		       "%s lacks %zu of the model's %zu variables, which stay as the full "
@@ -106,5 +109,5 @@ sp_status sp_weights__check_delta_rows(const sp_weights *weights, sp_error *err)
 		return SP_OK;
 	SP_TRY(take_census(&c, weights, err));
 	SP_TRY(sp_weights__each_embedding(weights, count_embedding, &count, err));
-	return c.count == 0 && count != 0 ? refuse(weights, count, "embeddings", err) : SP_OK;
+	return c.count == 0 && count != 0 ? refuse(weights, count, "embedding", err) : SP_OK;
 }
