@@ -313,6 +313,19 @@ sp_status sp_embedding_set__check_note(const sp_embedding_note *note, const sp_r
 	return bad != NULL ? sp_error_set(err, bad->status, "%s", bad->text) : SP_OK;
 }
 
+sp_status sp_embedding_set__find(sp_embedding *out, const sp_embedding_set *set,
+				 const sp_embedding_spec *spec, const sp_bundle *delta,
+				 sp_error *err)
+{
+	sp_error why;
+	sp_status status = sp_embedding_find(out, spec, set->full, delta, set->arena, &why);
+
+	if (status == SP_OK)
+		return SP_OK;
+	/* The files are all there, so that it is not worth waiting for the tensors. */
+	return sp_error_set(err, status == SP_NOT_FOUND ? SP_INVALID : status, "%s", why.text);
+}
+
 sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_resource *resource,
 				  const char **variable, size_t *bytes, sp_error *err)
 {
@@ -328,7 +341,7 @@ sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_resource *reso
 		return SP_OK;
 	spec = note->spec;
 	spec.routing = SP_ROUTED; /* no matter here, and it spares a look at every key */
-	SP_TRY(sp_embedding_find(&found, &spec, set->full, NULL, set->arena, err));
+	SP_TRY(sp_embedding_set__find(&found, set, &spec, NULL, err));
 	*bytes = sp_embedding_expected_size(&found, &spec, set->policy);
 	for (int c = 0; c < SP_TABLE_COLUMNS; c++) {
 		if (!sp_embedding_set__wants_column(set, note, (sp_table_column)c))

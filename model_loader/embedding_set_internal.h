@@ -11,6 +11,11 @@ sp_embedding_note *sp_embedding_set__find_note(const sp_embedding_set *set,
 SP_MUST_CHECK sp_status sp_embedding_set__check_note(const sp_embedding_note *note,
 						     const sp_resource *resource, sp_error *err);
 
+/* As sp_embedding_find() in set->full, but SP_INVALID where that lacks the variable. */
+SP_MUST_CHECK sp_status sp_embedding_set__find(sp_embedding *out, const sp_embedding_set *set,
+					       const sp_embedding_spec *spec,
+					       const sp_bundle *delta, sp_error *err);
+
 /* Whether the model asks for it, of this handle or of one that may share its table. */
 bool sp_embedding_set__wants_column(const sp_embedding_set *set, const sp_embedding_note *note,
 				    sp_table_column which);

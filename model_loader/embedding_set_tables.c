@@ -127,8 +127,7 @@ static sp_status plan_from_checkpoint(sp_embedding_set *set, job *j, sp_error *e
 
 	sp_embedding_set__open_image(set);
 	note->spec.routing = sp_embedding_set__known_routing(set, note);
-	SP_TRY(sp_embedding_find(&note->found, &note->spec, set->full, set->delta, set->arena,
-				 err));
+	SP_TRY(sp_embedding_set__find(&note->found, set, &note->spec, set->delta, err));
 	for (size_t i = 0; note->found.whole && i < set->count; i++) {
 		const sp_embedding_note *other = &set->notes[i];
 

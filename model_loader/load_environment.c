@@ -19,6 +19,7 @@ struct sp_load_environment {
 	sp_bundle *delta;                /* NULL: none */
 	const sp_load_environment *base; /* whose `full` it is; NULL: its own */
 	sp_map restored; /* "<name>\0<slice>" -> const sp_tensor *, what programs have restored */
+	sp_map origins;  /* what restored values lie at, under a delta -> sp_value_origin */
 	size_t restored_bytes;
 	size_t memory_limit;
 	const char *file_root;
@@ -83,6 +84,27 @@ static sp_status keep(sp_load_environment *environment, sp_bytes key, const sp_t
 	return sp_error_set(err, SP_NO_MEMORY, "no memory for what was restored");
 }
 
+/* Whose the value is that a restore under a delta has answered. */
+static sp_status note_origin(sp_load_environment *environment, const sp_tensor *value,
+			     const sp_tensor *known, sp_error *err)
+{
+	bool lent = known != NULL && known->data == value->data;
+	const void **at = sp_arena_alloc(environment->calls.arena, sizeof(*at));
+	sp_map_result result = SP_MAP_NO_MEMORY;
+
+	if (value->count == 0)
+		return SP_OK;
+	if (at != NULL) {
+		*at = value->data;
+		result = sp_map_add(&environment->origins,
+				    (sp_bytes){(const char *)at, sizeof(*at)},
+				    lent ? SP_VALUE_OF_FULL : SP_VALUE_OF_DELTA);
+	}
+	if (result == SP_MAP_NO_MEMORY)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for what was restored");
+	return SP_OK;
+}
+
 /* What the base has lent takes no memory here. */
 static sp_status count_bytes(sp_load_environment *environment, const sp_tensor *value,
 			     const sp_tensor *known, sp_error *err)
@@ -106,6 +128,7 @@ static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes
 {
 	sp_load_environment *environment = context;
 	const sp_tensor *known;
+	sp_status status;
 	sp_bytes key;
 
 	SP_TRY(sp_load_policy_go_on(&environment->policy, err));
@@ -113,11 +136,18 @@ static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes
 	if (!make_key(&key, name, slice, environment->calls.arena))
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a variable");
 	known = known_of(environment, key);
-	SP_TRY(sp_delta_read_slice(environment->full, environment->delta, name, slice, known, arena,
-				   out, err));
+	status = sp_delta_read_slice(environment->full, environment->delta, name, slice, known,
+				     arena, out, err);
+	/* The files are all there, so that it is not worth waiting for the tensor. */
+	if (status == SP_NOT_FOUND)
+		return sp_error_set(err, SP_INVALID, "%s has no tensor '%.*s'",
+				    sp_bundle_prefix(environment->full), (int)name.size, name.data);
+	SP_TRY(status);
 	SP_TRY(count_bytes(environment, out, known, err));
 	if (environment->delta == NULL)
 		SP_TRY(keep(environment, key, out, err));
+	else
+		SP_TRY(note_origin(environment, out, known, err));
 	if (out->dtype != dtype)
 		return sp_error_set(err, SP_INVALID, "%s: '%.*s' is %s, and %s is wanted",
 				    sp_bundle_prefix(environment->full), (int)name.size, name.data,
@@ -247,6 +277,7 @@ sp_status sp_load_environment_create(sp_load_environment **out,
 					      .import_embedding_rows = import_embedding_rows,
 					      .arena = arena};
 	sp_map_init(&environment->restored, arena);
+	sp_map_init(&environment->origins, arena);
 	status = open_all(environment, options, arena, err);
 	if (status != SP_OK) {
 		sp_load_environment_destroy(environment);
@@ -271,6 +302,39 @@ void sp_load_environment_destroy(sp_load_environment *environment)
 const char *sp_load_environment_prefix(const sp_load_environment *environment)
 {
 	return environment->full != NULL ? sp_bundle_prefix(environment->full) : NULL;
+}
+
+bool sp_load_environment_has(const sp_load_environment *environment, sp_bytes name)
+{
+	return (environment->full != NULL && sp_bundle_find(environment->full, name) != NULL) ||
+	       (environment->delta != NULL && sp_bundle_find(environment->delta, name) != NULL);
+}
+
+sp_value_origin sp_load_environment_origin(const sp_load_environment *environment,
+					   const sp_tensor *value)
+{
+	const void *at = value->data;
+	uint64_t origin;
+
+	return value->count != 0 && sp_map_get(&environment->origins,
+					       (sp_bytes){(const char *)&at, sizeof(at)}, &origin)
+		       ? (sp_value_origin)origin
+		       : SP_VALUE_ELSEWHERE;
+}
+
+const sp_bundle *sp_load_environment_delta(const sp_load_environment *environment)
+{
+	return environment->delta;
+}
+
+bool sp_load_environment_has_delta_rows(const sp_load_environment *environment)
+{
+	const sp_embedding_set *set = &environment->embeddings;
+
+	for (size_t i = 0; i < set->count; i++)
+		if (set->notes[i].found.delta.part_count != 0)
+			return true;
+	return false;
 }
 
 const sp_environment *sp_load_environment_calls(const sp_load_environment *environment)

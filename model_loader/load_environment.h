@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "engine/environment.h"
 #include "engine/resource.h"
+#include "model_loader/bundle.h"
 #include "model_loader/load_policy.h"
 #include "storage/table.h"
 
@@ -26,8 +27,9 @@
 typedef struct sp_load_environment sp_load_environment;
 
 typedef struct sp_load_environment_options {
-	const char *checkpoint_prefix; /* NULL: none; restores are SP_NOT_FOUND */
-	const char *delta_prefix;      /* NULL: none */
+	/* NULL: none; restores are SP_NOT_FOUND.  SP_INVALID is what the checkpoint lacks. */
+	const char *checkpoint_prefix;
+	const char *delta_prefix; /* NULL: none */
 
 	/*
 	 * NULL, or the environment in which the full checkpoint was loaded without a
@@ -63,6 +65,9 @@ const char *sp_load_environment_prefix(const sp_load_environment *environment);
 /* Destroys the tables that were not taken.  NULL is fine. */
 void sp_load_environment_destroy(sp_load_environment *environment);
 
+/* Whether the full checkpoint or the delta has such a variable, or rows of it. */
+bool sp_load_environment_has(const sp_load_environment *environment, sp_bytes name);
+
 /* For sp_run.environment. */
 const sp_environment *sp_load_environment_calls(const sp_load_environment *environment);
 
@@ -72,7 +77,7 @@ const sp_environment *sp_load_environment_calls(const sp_load_environment *envir
  * EmbeddingVariable share one table where that cannot change an answer.
  *
  * SP_INVALID when a program has not said with which defaults or from where an
- * embedding is to be loaded; else as sp_embedding_find() and
+ * embedding is to be loaded, or the checkpoint lacks it; else as sp_embedding_find() and
  * sp_embedding_load() (model_loader/embedding.h).
  */
 SP_MUST_CHECK sp_status sp_load_environment_load_tables(sp_load_environment *environment,
@@ -89,6 +94,20 @@ SP_MUST_CHECK sp_status sp_load_environment_expect(sp_load_environment *environm
 						   const sp_resource *resource,
 						   const char **variable, size_t *bytes,
 						   sp_error *err);
+
+/* Where a value is from that programs have restored under a delta. */
+typedef enum sp_value_origin {
+	SP_VALUE_ELSEWHERE, /* it was not restored, or has been copied */
+	SP_VALUE_OF_FULL,   /* the delta has left it alone */
+	SP_VALUE_OF_DELTA,  /* all of it, or rows of it */
+} sp_value_origin;
+
+sp_value_origin sp_load_environment_origin(const sp_load_environment *environment,
+					   const sp_tensor *value);
+
+/* Of an environment with a delta: its bundle; and whether it has rows of a loaded embedding. */
+const sp_bundle *sp_load_environment_delta(const sp_load_environment *environment);
+bool sp_load_environment_has_delta_rows(const sp_load_environment *environment);
 
 /* Bytes of the variables that programs have restored, without what the base has lent. */
 size_t sp_load_environment_restored(const sp_load_environment *environment);

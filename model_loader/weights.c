@@ -255,28 +255,35 @@ static sp_status check_finite(const sp_weights *weights, sp_error *err)
 
 /* ------------------------------------------------------------------- memory */
 
-sp_status sp_weights__each_embedding(const sp_weights *weights, sp_weights_visit *visit,
-				     void *context, sp_error *err)
+bool *sp_weights__read_resources(const sp_weights *weights)
 {
 	const sp_model *model = weights->model;
-	bool *seen = sp_alloc_zero(weights->resources.count + 1, sizeof(*seen));
-	sp_status status = SP_OK;
+	bool *read = sp_alloc_zero(weights->resources.count + 1, sizeof(*read));
 
-	if (seen == NULL)
-		return no_memory(err);
-	for (size_t e = 0; e < model->saved.signature_count; e++) {
+	for (size_t e = 0; read != NULL && e < model->saved.signature_count; e++) {
 		const uint32_t *indices;
 		size_t count = 0;
 
 		if (model->refused[e] == NULL)
 			count = sp_program_entry_resources(model->program, e, &indices);
 		for (size_t i = 0; i < count; i++)
-			seen[indices[i]] = true;
+			read[indices[i]] = true;
 	}
+	return read;
+}
+
+sp_status sp_weights__each_embedding(const sp_weights *weights, sp_weights_visit *visit,
+				     void *context, sp_error *err)
+{
+	bool *read = sp_weights__read_resources(weights);
+	sp_status status = SP_OK;
+
+	if (read == NULL)
+		return no_memory(err);
 	for (size_t i = 0; status == SP_OK && i < weights->resources.count; i++)
-		if (seen[i] && weights->resources.items[i].kind == SP_RESOURCE_EMBEDDING)
+		if (read[i] && weights->resources.items[i].kind == SP_RESOURCE_EMBEDDING)
 			status = visit(context, i, err);
-	sp_free(seen);
+	sp_free(read);
 	return status;
 }
 
@@ -463,9 +470,13 @@ static sp_status make(sp_weights **out, sp_model *model, sp_weights *base,
 	if (status == SP_OK)
 		status = sp_weights__load_dense(weights, options, err);
 	if (status == SP_OK)
+		status = sp_weights__check_delta(weights, err);
+	if (status == SP_OK)
 		status = check_memory(weights, options->memory_limit, err);
 	if (status == SP_OK)
 		status = sp_weights__complete(weights, err);
+	if (status == SP_OK)
+		status = sp_weights__check_delta_rows(weights, err);
 	if (status != SP_OK) {
 		sp_weights_destroy(weights);
 		return sp_error_prefix(err, status, "%s", model->savedmodel_dir);

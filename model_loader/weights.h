@@ -40,7 +40,8 @@ typedef struct sp_weights_options {
  *
  * The first weights of a model settle which signatures it has: one that they
  * leave without a value, and that need not be servable, is taken out.  Later
- * weights that lack something are refused (SP_INVALID).
+ * weights that lack something are refused (SP_INVALID).  SP_NOT_FOUND is what
+ * files are not there, never what a checkpoint lacks.
  *
  * `model` outlives the weights.  Nothing of `options` is needed afterwards.
  */
@@ -53,8 +54,9 @@ SP_MUST_CHECK sp_status sp_weights_load(sp_weights **out, sp_model *model,
  * that it leaves as it was is shared: nothing of the full checkpoint is read
  * again, also if its files are gone.  The new weights keep `full` alive.
  *
- * SP_CORRUPT when the two do not belong together; SP_NOT_FOUND when `full` has
- * been folded, and not for this delta (sp_weights_fold).
+ * SP_CORRUPT when the two do not belong together, as when the delta has nothing of the
+ * model; SP_NOT_FOUND when `full` has been folded, and not for this delta
+ * (sp_weights_fold), or files are not there.
  */
 SP_MUST_CHECK sp_status sp_weights_load_delta(sp_weights **out, sp_weights *full,
 					      const sp_weights_options *options, sp_error *err);

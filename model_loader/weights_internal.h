@@ -5,7 +5,7 @@
 #include "model_loader/weights.h"
 
 /*
- * The inside of weights, shared by weights.c, weights_fold.c and weights_swap.c.
+ * The inside of weights, shared by all weights*.c.
  *
  * Values are what the load program made, all but the tables: the variables and
  * what follows from them, and the environment that deltas are loaded in.
@@ -65,6 +65,9 @@ SP_MUST_CHECK sp_status sp_weights__check_dense(const sp_weights *weights, sp_er
  */
 SP_MUST_CHECK sp_status sp_weights__complete(sp_weights *weights, sp_error *err);
 
+/* For each resource whether a servable signature reads it, for sp_free(); NULL without memory. */
+bool *sp_weights__read_resources(const sp_weights *weights);
+
 /* Calls visit(context, i) for every embedding i of the resources that a servable signature reaches.
  */
 typedef sp_status sp_weights_visit(void *context, size_t i, sp_error *err);
@@ -74,6 +77,16 @@ SP_MUST_CHECK sp_status sp_weights__each_embedding(const sp_weights *weights,
 
 /* What its variables, and what follows from them, take. */
 size_t sp_weights__dense_size(const sp_weights *weights);
+
+/*
+ * That a delta is of the model: SP_CORRUPT when it has none of the variables that servable
+ * signatures read and the full checkpoint has given them.  Of those that it lacks beside others a
+ * log line tells.  After sp_weights__load_dense().
+ */
+SP_MUST_CHECK sp_status sp_weights__check_delta(const sp_weights *weights, sp_error *err);
+
+/* The same by the rows of embeddings, where there are no such variables; after all is loaded. */
+SP_MUST_CHECK sp_status sp_weights__check_delta_rows(const sp_weights *weights, sp_error *err);
 
 /*
  * Gives values to variables that the load program has left without one, by the

@@ -66,14 +66,16 @@ static sp_status restore(filling *f, sp_bytes key, sp_dtype dtype, sp_arena *are
 static sp_status read_objects(filling *f, bool *found)
 {
 	sp_bytes saved = f->weights->model->saved.object_graph;
+	sp_bytes key = sp_bytes_of(SP_OBJECT_GRAPH_KEY);
 	sp_tensor tensor = {.dtype = SP_INVALID_DTYPE};
-	sp_status status = restore(f, sp_bytes_of(SP_OBJECT_GRAPH_KEY), SP_STRING,
-				   f->weights->arena, &tensor);
 
-	*found = status == SP_OK && tensor.count == 1;
-	if (status == SP_NOT_FOUND || (status == SP_OK && !*found))
+	*found = sp_load_environment_has(f->weights->environment, key);
+	if (!*found)
 		return SP_OK;
-	SP_TRY(status);
+	SP_TRY(restore(f, key, SP_STRING, f->weights->arena, &tensor));
+	*found = tensor.count == 1;
+	if (!*found)
+		return SP_OK;
 	return sp_object_graph_read(&f->objects, saved, sp_tensor_strings(&tensor)[0], f->scratch,
 				    f->err);
 }
@@ -104,14 +106,11 @@ static sp_resource *missing_behind(const filling *f, const char *input)
 static sp_status fill(filling *f, sp_resource *resource, sp_bytes key)
 {
 	sp_tensor value = {.dtype = SP_INVALID_DTYPE};
-	sp_status status;
 
-	if (key.size == 0 || sp_tensor_is_set(&resource->variable))
+	if (key.size == 0 || sp_tensor_is_set(&resource->variable) ||
+	    !sp_load_environment_has(f->weights->environment, key))
 		return SP_OK;
-	status = restore(f, key, resource->dtype, f->weights->arena, &value);
-	if (status == SP_NOT_FOUND)
-		return SP_OK;
-	SP_TRY(status);
+	SP_TRY(restore(f, key, resource->dtype, f->weights->arena, &value));
 	return sp_resource_assign(&f->weights->resources, resource, &value, f->err);
 }
 

@@ -86,10 +86,10 @@ static bool add_part(search *s, const sp_bundle_entry *keys, const char *const *
 	}
 	found->part.freqs = find(s, stem, suffixes[2]);
 	found->part.versions = find(s, stem, suffixes[3]);
-	if (!found->delta) {
-		found->part.offsets = find(s, stem, "-partition_offset");
+	found->part.offsets = find(s, stem,
+				   found->delta ? "-incr_partition_offset" : "-partition_offset");
+	if (!found->delta)
 		found->part.filtered = find(s, stem, "-keys_filtered");
-	}
 	for (size_t i = 0; suffixes[i] != NULL; i++) {
 		const sp_bundle_entry *entry = find(s, stem, suffixes[i]);
 

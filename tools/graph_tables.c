@@ -35,6 +35,7 @@ static sp_status describe_handle(sp_graph_table *table, const sp_node_def *node,
 
 	*table = (sp_graph_table){.name = node->name,
 				  .dim = -1,
+				  .partition_num = 1,
 				  .key_dtype = keys != NULL ? keys->type : SP_INVALID_DTYPE};
 	if (name != NULL && name->bytes.size != 0)
 		table->name = sp_arena_text(arena, name->bytes);
@@ -56,6 +57,22 @@ static void describe_creation(sp_graph_table *table, const sp_node_def *node)
 		       attr_float(node, "false_positive_probability", -1.0f) != -1.0f;
 	table->default_rows = attr_int(node, "default_value_dim", 4096);
 	table->no_permission = attr_float(node, "default_value_no_permission", 0.0f);
+}
+
+static void describe_import(sp_graph_table *table, const sp_node_def *node)
+{
+	table->partition_id = attr_int(node, "partition_id", 0);
+	table->partition_num = attr_int(node, "partition_num", 1);
+}
+
+/* The handle of the table that the node fills from a checkpoint; NULL when it is another kind of
+ * node. */
+static const char *filled_handle(const sp_node_def *node)
+{
+	bool fills = strcmp(node->op, "KvResourceImportV2") == 0 ||
+		     strcmp(node->op, "KvResourceImportV3") == 0;
+
+	return fills && node->input_count > 1 ? node->inputs[1] : NULL;
 }
 
 /* The handle that the node gives a table to; NULL when it is another kind of node. */
@@ -88,12 +105,14 @@ sp_status sp_graph_tables_find(sp_graph_table **out, size_t *count, const sp_sav
 		}
 	for (size_t i = 0; i < graph->node_count; i++) {
 		const sp_node_def *node = &graph->nodes[i];
+		const char *created = created_handle(node), *filled = filled_handle(node);
 
-		const char *created = created_handle(node);
-
-		for (size_t k = 0; created != NULL && k < *count; k++)
-			if (strcmp(created, handles[k]) == 0)
+		for (size_t k = 0; k < *count; k++) {
+			if (created != NULL && strcmp(created, handles[k]) == 0)
 				describe_creation(&tables[k], node);
+			if (filled != NULL && strcmp(filled, handles[k]) == 0)
+				describe_import(&tables[k], node);
+		}
 	}
 	return SP_OK;
 }

@@ -11,13 +11,15 @@
 /*
  * What a serving graph says of its EmbeddingVariables, in the nodes that make
  * handles (KvVarHandleOp) and that create what they stand for
- * (InitializeKvVariableOp, InitializeKvVariableV2Op, KvResourceImportV2).
+ * (InitializeKvVariableOp, InitializeKvVariableV2Op, KvResourceImportV2) or fill it
+ * (KvResourceImportV2, KvResourceImportV3).
  */
 typedef struct sp_graph_table {
-	const char *name;   /* of a part: "user_emb/part_0" */
-	const char *base;   /* without it */
-	int64_t dim;        /* -1: not said */
-	sp_dtype key_dtype; /* SP_INVALID_DTYPE: not said */
+	const char *name;                    /* of a part: "user_emb/part_0" */
+	const char *base;                    /* without it */
+	int64_t dim;                         /* -1: not said */
+	sp_dtype key_dtype;                  /* SP_INVALID_DTYPE: not said */
+	int64_t partition_id, partition_num; /* 0 of 1 without parts */
 	int64_t filter_freq;
 	bool bloom; /* a counting Bloom filter, where filter_freq > 0 */
 	int64_t default_rows;

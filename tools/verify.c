@@ -104,8 +104,14 @@ static sp_status verify_content(sp_verification *v, sp_error *err)
 	return SP_OK;
 }
 
+/* An opened bundle and what is in it; without a bundle it could not be opened, which was told. */
+typedef struct opened {
+	sp_bundle *bundle;
+	sp_catalogue catalogue;
+} opened;
+
 /* What can be told of all that is open now: v->bundle, over `full` where it is a delta. */
-static sp_status verify_open(sp_verification *v, const sp_catalogue *full, const char *model_dir,
+static sp_status verify_open(sp_verification *v, const opened *full, const char *model_dir,
 			     sp_error *err)
 {
 	sp_status status;
@@ -115,18 +121,13 @@ static sp_status verify_open(sp_verification *v, const sp_catalogue *full, const
 	if (status == SP_OK)
 		sp_verify_parts(v);
 	if (status == SP_OK && full != NULL)
-		sp_verify_against_full(v, full);
+		sp_verify_against_full(v, &full->catalogue);
 	if (status == SP_OK && model_dir != NULL)
-		status = sp_verify_against_graph(v, model_dir, err);
+		status = sp_verify_against_graph(v, full != NULL ? full->bundle : NULL, model_dir,
+						 err);
 	sp_progress_end(&v->progress);
 	return status;
 }
-
-/* An opened bundle and what is in it; without a bundle it could not be opened, which was told. */
-typedef struct opened {
-	sp_bundle *bundle;
-	sp_catalogue catalogue;
-} opened;
 
 static sp_status open_bundle(sp_verification *v, opened *out, const char *prefix, sp_error *err)
 {
@@ -155,9 +156,10 @@ static sp_status verify_bundles(sp_verification *v, const char *model_dir, opene
 	}
 	if (location->delta_prefix != NULL) {
 		SP_TRY(open_bundle(v, delta, location->delta_prefix, err));
+		/* Without its full checkpoint nothing tells what it lacks. */
 		if (delta->bundle != NULL)
-			SP_TRY(verify_open(v, full->bundle != NULL ? &full->catalogue : NULL, NULL,
-					   err));
+			SP_TRY(full->bundle != NULL ? verify_open(v, full, model_dir, err)
+						    : verify_open(v, NULL, NULL, err));
 	}
 	return SP_OK;
 }

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "model_loader/embedding.h"
 #include "model_loader/part_name.h"
 #include "tools/verify_internal.h"
 
@@ -55,6 +56,8 @@ static void verify_half(sp_verification *v, const sp_bundle_entry *entry)
 
 static void verify_numbers(sp_verification *v, const sp_catalogue_table *table)
 {
+	if (table->delta)
+		return; /* parts of which nothing was changed may be missing */
 	for (size_t i = 0; table->partitioned && i < table->part_count; i++) {
 		uint64_t number = sp_part_name_split(table->parts[i].name).number;
 
@@ -107,9 +110,36 @@ void sp_verify_against_full(sp_verification *v, const sp_catalogue *full)
 	}
 }
 
+/* What a load would say of the table before it reads the rows. */
+static void find_as_loaded(sp_verification *v, const sp_bundle *full, const sp_graph_table *wanted)
+{
+	sp_embedding_spec spec = {.name = wanted->name,
+				  .key_dtype = wanted->key_dtype,
+				  .dtype = SP_FLOAT,
+				  .dim = (size_t)wanted->dim,
+				  .partition_id = wanted->partition_id,
+				  .partition_num = wanted->partition_num};
+	sp_arena *arena = v->tool->arena;
+	sp_embedding found;
+	sp_status status;
+	sp_error why;
+
+	if (wanted->dim < 0 || wanted->key_dtype == SP_INVALID_DTYPE)
+		return;
+	status = sp_embedding_find(&found, &spec, full != NULL ? full : v->bundle, NULL, arena,
+				   &why);
+	if (full != NULL && status != SP_OK)
+		return; /* that was told when the full checkpoint was looked at */
+	if (full != NULL)
+		status = sp_embedding_find_delta(&found, &found, &spec, v->bundle, arena, &why);
+	if (status != SP_OK)
+		sp_verify_problem(v, wanted->name, "%s", why.text);
+}
+
 static void verify_table(sp_verification *v, const sp_graph_table *wanted)
 {
 	const sp_catalogue_table *table = sp_catalogue_find(v->catalogue, wanted->base);
+	size_t problems = v->problems;
 
 	if (table == NULL) {
 		sp_verify_problem(v, wanted->name,
@@ -121,6 +151,8 @@ static void verify_table(sp_verification *v, const sp_graph_table *wanted)
 		sp_verify_problem(v, wanted->name, "its rows have %zu elements, the graph's %lld",
 				  table->dim, (long long)wanted->dim);
 	compare_keys(v, table, wanted->key_dtype, "the graph's");
+	if (v->problems == problems)
+		find_as_loaded(v, NULL, wanted);
 }
 
 /* ------------------------------------------------------------------- variables */
@@ -184,7 +216,49 @@ static sp_status verify_variables(sp_verification *v, const sp_saved_model *mode
 	return SP_OK;
 }
 
-sp_status sp_verify_against_graph(sp_verification *v, const char *model_dir, sp_error *err)
+/* Whether the delta has the variable, or rows of it. */
+static sp_status has_variable(bool *out, sp_verification *v, sp_bytes name, sp_error *err)
+{
+	const sp_part_name split = {.head = name, .tail = {"", 0}};
+	size_t parts;
+
+	SP_TRY(sp_part_name_count(&parts, &split, v->bundle, "-sparse_incr_keys", err));
+	*out = parts != 0 || sp_bundle_find(v->bundle, name) != NULL ||
+	       find(v, name, "-sparse_incr_keys") != NULL;
+	return SP_OK;
+}
+
+/* Steps are counted in models of all kinds: they do not tell whose a delta is. */
+static sp_status verify_delta_is_of(sp_verification *v, const sp_bundle *full,
+				    const sp_saved_model *model, sp_error *err)
+{
+	const sp_graph_restored *wanted;
+	size_t count, asked = 0, found = 0;
+
+	SP_TRY(sp_graph_restored_find(&wanted, &count, model, v->tool->arena, err));
+	for (size_t i = 0; i < count; i++) {
+		sp_error why;
+		bool here;
+
+		if (is_of_table(wanted[i].name) || wanted[i].dtype == SP_INT64 ||
+		    wanted[i].dtype == SP_STRING || sp_bundle_find(full, wanted[i].name) == NULL)
+			continue;
+		if (has_variable(&here, v, wanted[i].name, &why) != SP_OK) {
+			sp_verify_problem(v, sp_bundle_prefix(v->bundle), "%s", why.text);
+			here = true;
+		}
+		asked++;
+		found += here;
+	}
+	if (asked != 0 && found == 0)
+		sp_verify_problem(
+			v, sp_bundle_prefix(v->bundle),
+			"it has none of the graph's %zu variables: it is of another model", asked);
+	return SP_OK;
+}
+
+sp_status sp_verify_against_graph(sp_verification *v, const sp_bundle *full, const char *model_dir,
+				  sp_error *err)
 {
 	sp_saved_model model;
 	sp_graph_table *tables;
@@ -193,6 +267,10 @@ sp_status sp_verify_against_graph(sp_verification *v, const char *model_dir, sp_
 	SP_TRY(sp_saved_model_read(&model, model_dir, NULL, v->tool->arena, err));
 	SP_TRY(sp_graph_tables_find(&tables, &count, &model, v->tool->arena, err));
 	for (size_t i = 0; i < count; i++)
-		verify_table(v, &tables[i]);
-	return verify_variables(v, &model, err);
+		if (full != NULL)
+			find_as_loaded(v, full, &tables[i]);
+		else
+			verify_table(v, &tables[i]);
+	return full != NULL ? verify_delta_is_of(v, full, &model, err)
+			    : verify_variables(v, &model, err);
 }

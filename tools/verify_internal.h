@@ -30,9 +30,13 @@ void sp_verify_parts(sp_verification *v);
 /* Of a delta: that its tables are of the kind that those of the full checkpoint are. */
 void sp_verify_against_full(sp_verification *v, const sp_catalogue *full);
 
-/* That all the graph reads and restores is there, of its type and shape. */
-SP_MUST_CHECK sp_status sp_verify_against_graph(sp_verification *v, const char *model_dir,
-						sp_error *err);
+/*
+ * That all the graph reads and restores is there, of its type and shape, and that a load finds
+ * its tables.  `full` NULL: v->bundle is a full checkpoint; else a delta on it, which must have
+ * something of the graph.
+ */
+SP_MUST_CHECK sp_status sp_verify_against_graph(sp_verification *v, const sp_bundle *full,
+						const char *model_dir, sp_error *err);
 
 SP_MUST_CHECK sp_status sp_verify_image(sp_verification *v, sp_error *err);
 

@@ -2,14 +2,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "model_loader/bucket_offsets.h"
 #include "tools/column.h"
 #include "tools/key_set.h"
 #include "tools/ssd_rows.h"
 #include "tools/verify_internal.h"
-
-enum {
-	BUCKETS = 1000, /* rows of a part lie in the order of key % 1000 */
-};
 
 #define KEY_SET_BYTES ((size_t)256 << 20)
 
@@ -28,7 +25,7 @@ typedef struct part_check {
 	sp_verification *v;
 	const sp_catalogue_table *table;
 	size_t part;
-	int32_t offsets[BUCKETS + 1];
+	sp_bucket_offsets offsets;
 	bool has_offsets;
 	findings found;
 } part_check;
@@ -47,7 +44,6 @@ static void note(size_t *count, int64_t *first, int64_t key)
 static void check_key(part_check *c, int64_t key, size_t row)
 {
 	findings *f = &c->found;
-	int64_t bucket = key % BUCKETS;
 
 	if (key == -1 || key == -2) {
 		f->marks++;
@@ -55,11 +51,9 @@ static void check_key(part_check *c, int64_t key, size_t row)
 	}
 	/* Only the writer of the offsets routes keys; others may divide them otherwise. */
 	if (c->has_offsets && c->table->partitioned && !c->table->delta &&
-	    bucket % (int64_t)c->table->part_count != (int64_t)c->part)
+	    key % SP_BUCKETS % (int64_t)c->table->part_count != (int64_t)c->part)
 		note(&f->misrouted, &f->first_misrouted, key);
-	if (c->has_offsets && row < (size_t)c->offsets[BUCKETS] &&
-	    (bucket < 0 || row < (size_t)c->offsets[bucket] ||
-	     row >= (size_t)c->offsets[bucket + 1]))
+	if (c->has_offsets && !sp_bucket_offsets_allow(&c->offsets, key, row))
 		note(&f->misplaced, &f->first_misplaced, key);
 }
 
@@ -97,32 +91,18 @@ static void check_rows(part_check *c, sp_column *keys, sp_column *values)
 
 /* -------------------------------------------------------------------- offsets */
 
-static sp_status read_offsets(part_check *c, sp_error *err)
+/* As a load checks them. */
+static void read_offsets(part_check *c)
 {
-	const sp_bundle_entry *entry = part_of(c)->offsets;
-	const char *name = part_of(c)->name;
-	sp_column column = {0};
-	sp_status status;
+	const sp_catalogue_part *part = part_of(c);
+	sp_error why;
 
-	if (entry == NULL)
-		return SP_OK;
-	if (entry->dtype != SP_INT32 || entry->shape.rank != 1 ||
-	    entry->shape.dims[0] != BUCKETS + 1) {
-		sp_verify_problem(c->v, name, "its partition_offset is not a vector of 1001 int32");
-		return SP_OK;
-	}
-	status = sp_column_open(&column, c->v->bundle, entry, 1, NULL, err);
-	if (status == SP_OK)
-		memcpy(c->offsets, sp_column_next(&column, BUCKETS + 1), sizeof(c->offsets));
-	SP_TRY(sp_columns_close(&column, 1, status, err));
-	c->has_offsets = c->offsets[0] == 0;
-	for (int b = 0; b < BUCKETS; b++)
-		c->has_offsets &= c->offsets[b] <= c->offsets[b + 1];
-	c->has_offsets &= (size_t)c->offsets[BUCKETS] <= part_of(c)->rows;
+	if (part->offsets == NULL)
+		return;
+	c->has_offsets = sp_bucket_offsets_read(&c->offsets, c->v->bundle, part->offsets,
+						part->rows, &why) == SP_OK;
 	if (!c->has_offsets)
-		sp_verify_problem(c->v, name,
-				  "its partition_offset does not ascend from 0 to its rows");
-	return SP_OK;
+		sp_verify_problem(c->v, part->name, "%s", why.text);
 }
 
 /* ------------------------------------------------------------------- one part */
@@ -211,9 +191,8 @@ static bool verify_part(part_check *c)
 	}
 	check_length(c, part->freqs, "frequencies");
 	check_length(c, part->versions, "versions");
-	status = read_offsets(c, &why);
-	if (status == SP_OK)
-		status = read_part(c, &why);
+	read_offsets(c);
+	status = read_part(c, &why);
 	if (status != SP_OK)
 		sp_verify_problem(c->v, part->name, "%s", why.text);
 	if (read_ssd(c, &why) != SP_OK)

@@ -86,7 +86,8 @@ static void restores_without_a_delta_are_as_saved(void **state)
 	assert_non_null(strstr(err.text, "/etc/model"));
 	assert_int_equal(restore(full_prefix, "dense/bias", SP_DOUBLE, &out), SP_INVALID);
 	assert_non_null(strstr(err.text, "dense/bias"));
-	assert_int_equal(restore(full_prefix, "nothing", SP_FLOAT, &out), SP_NOT_FOUND);
+	assert_int_equal(restore(full_prefix, "nothing", SP_FLOAT, &out), SP_INVALID);
+	assert_non_null(strstr(err.text, "has no tensor 'nothing'"));
 }
 
 static void a_missing_checkpoint_is_not_found(void **state)
@@ -357,7 +358,7 @@ static void what_nobody_loads_or_describes_is_refused(void **state)
 	assert_ok(create(missing, defaults, 4, 0), &err);
 	assert_int_equal(load(&missing, 1), SP_INVALID);
 	assert_ok(import(missing, 0, 1), &err);
-	assert_int_equal(load(&missing, 1), SP_NOT_FOUND);
+	assert_int_equal(load(&missing, 1), SP_INVALID);
 	assert_non_null(strstr(err.text, "missing"));
 }
 
