@@ -19,9 +19,10 @@ host=
 trap '[ -z "$host" ] || kill "$host"; rm -rf "$work"' EXIT
 
 cat >"$work/versions" <<'END'
-{"versions":[{"full_step":7,"delta_step":9,"state":"refused","for_ms":1,"known_ms":2500,
+{"versions":[{"full_step":7,"delta_step":9,"state":"refused","for_ms":1,"known_ms":2500,"newer":true,"reason":"corrupt",
 "why":"no \"x\" in C:\\dir,\nle=\"1\"} 5\n# TYPE y gauge \u0000\u007f\u00e9"},
 {"full_step":7,"delta_step":-1,"state":"live","for_ms":3000,"known_ms":3000,"why":""}],
+"newest":{"full_step":7,"delta_step":9,"lag_ms":2500},
 "counts":{"moves":{"live":1,"refused":1},"refusals":{"corrupt":9007199254740991}},"memory":123,
 "tables":[{"table":"a{b=\"c\",d}\\","rows":5,"overlay_rows":2,"memory":10},
 {"table":"\n","rows":6,"overlay_rows":0,"memory":20},
