@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/budget.h"
 #include "base/bytes.h"
 
 /*
@@ -29,6 +30,9 @@ sp_arena *sp_arena_create(size_t chunk);
 
 /* NULL is allowed. */
 void sp_arena_destroy(sp_arena *arena);
+
+/* Of an arena without blocks: its memory counts from now on, as one block. */
+void sp_arena_set_budget(sp_arena *arena, sp_budget *budget);
 
 /* NULL when out of memory.  Owned by the arena.  size 0 gives a valid pointer. */
 void *sp_arena_alloc(sp_arena *arena, size_t size);
