@@ -63,6 +63,9 @@ static const flag flags[] = {
 	 "connections open at a time"},
 	{"max_queue", NUMBER, AT(max_queue), "1024", 1, 1000000, "N",
 	 "requests that may wait; beyond, 503 at once"},
+	{"max_request_memory", NUMBER, AT(max_request_memory), "0", 0, INT64_MAX, "BYTES",
+	 "for all requests and answers together; beyond, 503 at once; 0: a quarter of the "
+	 "machine's"},
 
 	{"drain_delay_in_ms", NUMBER, AT(drain_delay_in_ms), "5000", 0, DAY_MS, "MS",
 	 "after SIGTERM: serve on for so long, not ready"},

@@ -21,6 +21,7 @@ typedef struct sp_flags {
 	int64_t max_body_bytes;
 	int64_t max_connections;
 	int64_t max_queue;
+	int64_t max_request_memory; /* 0: a quarter of the machine's */
 	int64_t idle_timeout_in_ms;
 	bool reuse_port;
 	const char *port_file;
