@@ -124,6 +124,12 @@ void sp_arena_reset(sp_arena *arena)
 	free_chunks(arena);
 }
 
+void sp_arena_trim(sp_arena *arena)
+{
+	free_chunks(arena);
+	arena->first_size = arena->chunk_size;
+}
+
 sp_arena_mark sp_arena_here(const sp_arena *arena)
 {
 	chunk *c = arena->newest;
@@ -195,6 +201,11 @@ void sp_arena_reset(sp_arena *arena)
 	}
 	arena->pieces = NULL;
 	hold(arena, 0);
+}
+
+void sp_arena_trim(sp_arena *arena)
+{
+	sp_arena_reset(arena);
 }
 
 void sp_arena_destroy(sp_arena *arena)

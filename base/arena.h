@@ -55,6 +55,9 @@ char *sp_arena_printf(sp_arena *arena, const char *fmt, ...) __attribute__((form
  */
 void sp_arena_reset(sp_arena *arena);
 
+/* Forgets every block and gives all memory back: the next round is as the first. */
+void sp_arena_trim(sp_arena *arena);
+
 /* A moment in an arena's life, until the next reset. */
 typedef struct sp_arena_mark {
 	void *newest;

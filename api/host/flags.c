@@ -48,7 +48,7 @@ static const flag flags[] = {
 	{"reuse_port", SWITCH, AT(reuse_port), "false", 0, 0, NULL,
 	 "share the port with other processes that say so, too"},
 	{"rest_api_num_threads", NUMBER, AT(rest_api_num_threads), "0", 0, 1024, "N",
-	 "threads that compute; 0: one per CPU"},
+	 "threads that compute; 0: one per CPU and one more"},
 	{"rest_api_num_io_threads", NUMBER, AT(rest_api_num_io_threads), "0", 0, 256, "N",
 	 "threads that talk to clients; 0: one per eight CPUs"},
 	{"rest_api_timeout_in_ms", NUMBER, AT(rest_api_timeout_in_ms), "30000", 1, DAY_MS, "MS",

@@ -86,7 +86,8 @@ static sp_status start(sp_host *host, sp_error *err)
 	int64_t threads = host->flags->rest_api_num_threads;
 	int64_t sessions = host->flags->session_num;
 
-	host->worker_count = (size_t)(threads != 0 ? threads : cpu_count());
+	/* Large requests leave one to small ones, and can have all CPUs nevertheless. */
+	host->worker_count = (size_t)(threads != 0 ? threads : cpu_count() + 1);
 	SP_TRY(sp_served_model_find(&host->model, host->flags,
 				    sessions != 0 ? sessions : (int64_t)host->worker_count, err));
 	set_memory(host);

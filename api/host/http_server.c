@@ -355,14 +355,14 @@ sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *opt
 	server->port = bound_port(listen_fd);
 	pthread_mutex_init(&server->lock, NULL);
 	sp_condition_init(&server->ended);
+	*out = server;
 	status = start(server, listen_fd, err);
 	close(listen_fd);
 	if (status != SP_OK) {
 		sp_http_server_destroy(server);
-		return status;
+		*out = NULL;
 	}
-	*out = server;
-	return SP_OK;
+	return status;
 }
 
 uint16_t sp_http_server_port(const sp_http_server *server)

@@ -54,7 +54,10 @@ typedef struct sp_http_options {
 	void *context;
 } sp_http_options;
 
-/* Listens, and starts the I/O threads: requests may come before it returns. */
+/*
+ * Listens, and starts the I/O threads: requests may come before it returns, but
+ * not before *out is set.  NULL there on failure.
+ */
 SP_MUST_CHECK sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *options,
 					      sp_error *err);
 

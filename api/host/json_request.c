@@ -33,7 +33,7 @@ typedef struct data_key {
 
 struct sp_json_request {
 	sp_budget *budget;
-	sp_arena *arena; /* NULL until there is memory for one again */
+	sp_arena *arena;
 	sp_json_reader reader;
 	input *inputs; /* [input_capacity] */
 	serving_processor_tensor *tensors;
@@ -101,29 +101,20 @@ void sp_json_request_trim(sp_json_request *request)
 	for (size_t i = 0; i < request->input_capacity; i++)
 		if (request->inputs[i].elements.capacity_bytes > keep)
 			drop(&request->inputs[i].elements);
-	if (request->arena != NULL && sp_arena_footprint(request->arena) > keep) {
-		sp_arena_destroy(request->arena);
-		request->arena = NULL;
-	}
+	if (sp_arena_footprint(request->arena) > keep)
+		sp_arena_trim(request->arena);
 	if (request->reader.nesting.capacity > keep)
 		sp_buffer_fini(&request->reader.nesting);
 	request->parsed = (sp_json_parsed){0};
 }
 
-static sp_status reset(sp_json_request *request, sp_error *err)
+static void reset(sp_json_request *request)
 {
 	sp_json_request_trim(request);
-	if (request->arena == NULL) {
-		request->arena = sp_arena_create(ARENA_CHUNK);
-		if (request->arena == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for a request");
-		sp_arena_set_budget(request->arena, request->budget);
-	}
 	sp_arena_reset(request->arena);
 	request->signature_name = (sp_bytes){"", 0};
 	request->signature_seen = request->signature_bad = false;
 	request->instances.start = request->columns.start = NULL;
-	return SP_OK;
 }
 
 /* Makes the inputs ready for the tensors of a signature. */
@@ -534,7 +525,7 @@ sp_status sp_json_request_parse(sp_json_request *request, const sp_host_signatur
 	const sp_host_signature *signature = NULL;
 	data_key *key = NULL;
 
-	SP_TRY(reset(request, err));
+	reset(request);
 	request->set = set;
 	sp_json_reader_reset(&request->reader, body);
 	SP_TRY(read_document(request, err));

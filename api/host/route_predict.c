@@ -99,10 +99,10 @@ void sp_route_predict_compute(sp_host *host, sp_json_request *json, sp_http_requ
 	sp_buffer_init(&body, MAX_ANSWER_BYTES);
 	sp_buffer_set_budget(&body, &host->memory);
 	status = compute(host, json, request, &body, &err);
+	sp_json_request_trim(json); /* sending the answer may take long */
 	if (status == 200)
 		sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
 	else
 		sp_route__fail(request, status, &err);
 	sp_buffer_fini(&body);
-	sp_json_request_trim(json);
 }

@@ -2,7 +2,7 @@
 
     python3 bench/serve/mixed_sizes.py PROGRAM [--large 100] [--numbers 400000] [-- FLAGS...]
 
-PROGRAM is serving_host_double of the tests, so that reading and writing is all that requests are: `make check_PROGRAMS` builds it.
+PROGRAM is serving_host_double of the tests, so that reading and writing is all that requests are: `make tests/system/serving_host_double` builds it.
 Another build of it beside this one, started in the same way, is what to compare with.  All large requests are sent at once, each on
 a connection of its own; a small one is sent every 20 ms until the last of them is answered.
 
