@@ -48,8 +48,8 @@ static void tell_of_memory(sp_upkeep *upkeep, const sp_budget *memory)
 	if (refused == upkeep->refused || !is_due(upkeep->memory_ns))
 		return;
 	sp_log(SP_LOG_WARNING,
-	       "too large requests at a time: %llu were refused, all together may have %zu bytes "
-	       "(--max_request_memory); %zu are used",
+	       "no memory for %llu requests, which were refused: all together may have %zu bytes "
+	       "(--max_request_memory), %zu are used now",
 	       (unsigned long long)(refused - upkeep->refused), memory->limit,
 	       sp_budget_used(memory));
 	upkeep->refused = refused;
