@@ -29,6 +29,7 @@ struct sp_arena {
 	size_t chunk_size;
 	size_t first_size; /* of the next first chunk: what the last round needed */
 	size_t footprint;
+	sp_budget *budget; /* that the footprint is of */
 };
 
 sp_arena *sp_arena_create(size_t chunk_size)
@@ -40,6 +41,13 @@ sp_arena *sp_arena_create(size_t chunk_size)
 	return arena;
 }
 
+/* It has less from the system from now on. */
+static void hold(sp_arena *arena, size_t footprint)
+{
+	sp_budget_shrink(arena->budget, arena->footprint, footprint);
+	arena->footprint = footprint;
+}
+
 static void free_chunks(sp_arena *arena)
 {
 	for (chunk *c = arena->newest, *older; c != NULL; c = older) {
@@ -47,7 +55,7 @@ static void free_chunks(sp_arena *arena)
 		sp_free(c);
 	}
 	arena->newest = NULL;
-	arena->footprint = 0;
+	hold(arena, 0);
 }
 
 void sp_arena_destroy(sp_arena *arena)
@@ -73,18 +81,22 @@ static void *carve(chunk *c, size_t size)
 static chunk *add_chunk(sp_arena *arena, size_t size)
 {
 	size_t body = arena->newest == NULL ? arena->first_size : arena->chunk_size;
-	size_t total;
+	size_t total, footprint;
 	chunk *c;
 
 	if (!sp_size_round_up(&body, size > body ? size : body, 64) ||
-	    !sp_size_add(&total, body, sizeof(*c)))
+	    !sp_size_add(&total, body, sizeof(*c)) ||
+	    !sp_size_add(&footprint, arena->footprint, total) ||
+	    sp_budget_grow(arena->budget, arena->footprint, footprint, footprint) == 0)
 		return NULL;
 	c = sp_alloc_aligned(64, total);
-	if (c == NULL)
+	if (c == NULL) {
+		sp_budget_shrink(arena->budget, footprint, arena->footprint);
 		return NULL;
+	}
 	*c = (chunk){.older = arena->newest, .size = body};
 	arena->newest = c;
-	arena->footprint += total;
+	arena->footprint = footprint;
 	return c;
 }
 
@@ -112,6 +124,12 @@ void sp_arena_reset(sp_arena *arena)
 	free_chunks(arena);
 }
 
+void sp_arena_trim(sp_arena *arena)
+{
+	free_chunks(arena);
+	arena->first_size = arena->chunk_size;
+}
+
 sp_arena_mark sp_arena_here(const sp_arena *arena)
 {
 	chunk *c = arena->newest;
@@ -129,7 +147,7 @@ void sp_arena_rewind(sp_arena *arena, sp_arena_mark mark)
 		chunk *c = arena->newest;
 
 		arena->newest = c->older;
-		arena->footprint -= c->size + sizeof(*c);
+		hold(arena, arena->footprint - c->size - sizeof(*c));
 		sp_free(c);
 	}
 	if (arena->newest != NULL)
@@ -159,7 +177,15 @@ struct piece {
 struct sp_arena {
 	piece *pieces;
 	size_t footprint;
+	sp_budget *budget; /* that the footprint is of */
 };
+
+/* It has less from the system from now on. */
+static void hold(sp_arena *arena, size_t footprint)
+{
+	sp_budget_shrink(arena->budget, arena->footprint, footprint);
+	arena->footprint = footprint;
+}
 
 sp_arena *sp_arena_create(size_t chunk_size)
 {
@@ -174,7 +200,12 @@ void sp_arena_reset(sp_arena *arena)
 		sp_free(p);
 	}
 	arena->pieces = NULL;
-	arena->footprint = 0;
+	hold(arena, 0);
+}
+
+void sp_arena_trim(sp_arena *arena)
+{
+	sp_arena_reset(arena);
 }
 
 void sp_arena_destroy(sp_arena *arena)
@@ -187,18 +218,22 @@ void sp_arena_destroy(sp_arena *arena)
 
 void *sp_arena_alloc(sp_arena *arena, size_t size)
 {
-	size_t total;
+	size_t total, footprint;
 	piece *p;
 
-	if (!sp_size_add(&total, size, sizeof(*p)))
+	if (!sp_size_add(&total, size, sizeof(*p)) ||
+	    !sp_size_add(&footprint, arena->footprint, total) ||
+	    sp_budget_grow(arena->budget, arena->footprint, footprint, footprint) == 0)
 		return NULL;
 	p = sp_alloc_aligned(64, total);
-	if (p == NULL)
+	if (p == NULL) {
+		sp_budget_shrink(arena->budget, footprint, arena->footprint);
 		return NULL;
+	}
 	p->next = arena->pieces;
 	p->size = size;
 	arena->pieces = p;
-	arena->footprint += total;
+	arena->footprint = footprint;
 	return p + 1;
 }
 
@@ -215,7 +250,7 @@ void sp_arena_rewind(sp_arena *arena, sp_arena_mark mark)
 		arena->pieces = p->next;
 		sp_free(p);
 	}
-	arena->footprint = mark.used;
+	hold(arena, mark.used);
 }
 
 bool sp_arena_holds(const sp_arena *arena, const void *block)
@@ -229,6 +264,11 @@ bool sp_arena_holds(const sp_arena *arena, const void *block)
 }
 
 #endif
+
+void sp_arena_set_budget(sp_arena *arena, sp_budget *budget)
+{
+	arena->budget = budget;
+}
 
 void *sp_arena_array(sp_arena *arena, size_t count, size_t size)
 {

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/budget.h"
 #include "base/bytes.h"
 
 /*
@@ -30,6 +31,9 @@ sp_arena *sp_arena_create(size_t chunk);
 /* NULL is allowed. */
 void sp_arena_destroy(sp_arena *arena);
 
+/* Of an arena without blocks: its memory counts from now on, as one block. */
+void sp_arena_set_budget(sp_arena *arena, sp_budget *budget);
+
 /* NULL when out of memory.  Owned by the arena.  size 0 gives a valid pointer. */
 void *sp_arena_alloc(sp_arena *arena, size_t size);
 
@@ -50,6 +54,9 @@ char *sp_arena_printf(sp_arena *arena, const char *fmt, ...) __attribute__((form
  * after a few rounds of the same kind nothing is asked of the system any more.
  */
 void sp_arena_reset(sp_arena *arena);
+
+/* Forgets every block and gives all memory back: the next round is as the first. */
+void sp_arena_trim(sp_arena *arena);
 
 /* A moment in an arena's life, until the next reset. */
 typedef struct sp_arena_mark {

@@ -13,10 +13,25 @@ void sp_buffer_init(sp_buffer *buffer, size_t max_size)
 	*buffer = (sp_buffer){.max_size = max_size};
 }
 
+void sp_buffer_set_budget(sp_buffer *buffer, sp_budget *budget)
+{
+	buffer->budget = budget;
+}
+
+/* Without bytes, as at birth. */
+static void forget(sp_buffer *buffer)
+{
+	sp_budget *budget = buffer->budget;
+
+	sp_budget_shrink(budget, buffer->capacity, 0);
+	sp_buffer_init(buffer, buffer->max_size);
+	buffer->budget = budget;
+}
+
 void sp_buffer_fini(sp_buffer *buffer)
 {
 	sp_free(buffer->data);
-	sp_buffer_init(buffer, buffer->max_size);
+	forget(buffer);
 }
 
 void sp_buffer_clear(sp_buffer *buffer)
@@ -25,6 +40,16 @@ void sp_buffer_clear(sp_buffer *buffer)
 	buffer->failed = false;
 	if (buffer->data != NULL)
 		buffer->data[0] = '\0';
+}
+
+/* Twice as much, again and again, but no more than the buffer may ever need. */
+static size_t next_capacity(const sp_buffer *buffer, size_t need)
+{
+	size_t capacity = buffer->capacity < 64 ? 64 : buffer->capacity;
+
+	while (capacity < need)
+		capacity = capacity > SIZE_MAX / 2 ? need : 2 * capacity;
+	return capacity - 1 > buffer->max_size ? buffer->max_size + 1 : capacity;
 }
 
 /* Room for `size` more bytes and the NUL behind them. */
@@ -40,11 +65,12 @@ static bool make_room(sp_buffer *buffer, size_t size)
 	}
 	if (need <= buffer->capacity)
 		return true;
-	capacity = buffer->capacity < 64 ? 64 : buffer->capacity;
-	while (capacity < need)
-		capacity = capacity > SIZE_MAX / 2 ? need : 2 * capacity;
-	data = sp_alloc_resize(buffer->data, capacity, 1);
+	capacity = sp_budget_grow(buffer->budget, buffer->capacity, need,
+				  next_capacity(buffer, need));
+	data = capacity != 0 ? sp_alloc_resize(buffer->data, capacity, 1) : NULL;
 	if (data == NULL) {
+		if (capacity != 0)
+			sp_budget_shrink(buffer->budget, capacity, buffer->capacity);
 		buffer->failed = true;
 		return false;
 	}
@@ -111,6 +137,6 @@ char *sp_buffer_take(sp_buffer *buffer, size_t *size)
 	buffer->data[buffer->size] = '\0';
 	data = buffer->data;
 	*size = buffer->size;
-	sp_buffer_init(buffer, buffer->max_size);
+	forget(buffer);
 	return data;
 }

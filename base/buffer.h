@@ -4,14 +4,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/budget.h"
 #include "base/bytes.h"
 
 /*
  * Bytes that grow at the end, up to a maximum stated at birth.
  *
- * Appending never fails by itself: the first failure (out of memory, or the
- * maximum passed) is remembered and everything after it is ignored, so that a
- * writer checks once, at the end.
+ * Appending never fails by itself: the first failure (out of memory, the maximum
+ * or the budget passed) is remembered and everything after it is ignored, so that
+ * a writer checks once, at the end.
  *
  * Threads: one thread at a time.
  */
@@ -21,9 +22,13 @@ typedef struct sp_buffer {
 	size_t capacity;
 	size_t max_size;
 	bool failed;
+	sp_budget *budget; /* that the capacity is of; NULL: none */
 } sp_buffer;
 
 void sp_buffer_init(sp_buffer *buffer, size_t max_size);
+
+/* Of a buffer without bytes: its memory counts from now on. */
+void sp_buffer_set_budget(sp_buffer *buffer, sp_budget *budget);
 
 /* Frees the bytes; the buffer is empty and usable again. */
 void sp_buffer_fini(sp_buffer *buffer);

@@ -22,6 +22,9 @@ struct sp_block {
 
 enum { CLASS_COUNT = 4 * 60, CHUNK = 256 << 10 };
 
+/* So much is kept in any case, and so many times what the last REMEMBERED requests needed. */
+enum { KEEP_BYTES = 16 << 20, KEEP_TIMES = 4, REMEMBERED = 16 };
+
 /* An object that stays. */
 typedef struct kept_object {
 	struct kept_object *older;
@@ -34,6 +37,7 @@ struct sp_workspace {
 	sp_arena *arena; /* of the blocks */
 	sp_arena *bytes; /* of the rest, which can be forgotten apart */
 	size_t limit;
+	size_t usual;      /* bytes that a request takes, on a sliding average */
 	size_t used;       /* bytes taken from both since the reset */
 	size_t used_bytes; /* of those, from the second */
 	sp_block *waiting[CLASS_COUNT];
@@ -73,8 +77,21 @@ void sp_workspace_destroy(sp_workspace *workspace)
 	sp_free(workspace);
 }
 
+/* Much more than is usual does not stay for the one request that needed it. */
+static void trim(sp_workspace *workspace)
+{
+	size_t footprint = sp_workspace_footprint(workspace);
+
+	workspace->usual += workspace->used / REMEMBERED - workspace->usual / REMEMBERED;
+	if (footprint <= KEEP_BYTES || footprint / KEEP_TIMES <= workspace->usual)
+		return;
+	sp_arena_trim(workspace->bytes);
+	sp_arena_trim(workspace->arena);
+}
+
 void sp_workspace_reset(sp_workspace *workspace)
 {
+	trim(workspace);
 	memset(workspace->waiting, 0, workspace->used_classes * sizeof(workspace->waiting[0]));
 	workspace->used_classes = 0;
 	workspace->used = 0;

@@ -20,7 +20,8 @@
  * step takes it again, still warm in the cache.
  *
  * The memory is kept between requests.  After a few of the largest kind have
- * passed, nothing is asked of the system any more.
+ * passed, nothing is asked of the system any more.  What is far more than the
+ * requests before and after one need goes back to it.
  *
  * A request that would need more than `limit` bytes fails with SP_NO_MEMORY
  * and harms nobody else.

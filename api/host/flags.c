@@ -53,7 +53,7 @@ static const flag flags[] = {
 	{"reuse_port", SWITCH, AT(reuse_port), "false", 0, 0, NULL,
 	 "share the port with other processes that say so, too"},
 	{"rest_api_num_threads", NUMBER, AT(rest_api_num_threads), "0", 0, 1024, "N",
-	 "threads that compute; 0: one per CPU"},
+	 "threads that compute; 0: one per CPU and one more"},
 	{"rest_api_num_io_threads", NUMBER, AT(rest_api_num_io_threads), "0", 0, 256, "N",
 	 "threads that talk to clients; 0: one per eight CPUs"},
 	{"rest_api_timeout_in_ms", NUMBER, AT(rest_api_timeout_in_ms), "30000", 1, DAY_MS, "MS",
@@ -68,6 +68,9 @@ static const flag flags[] = {
 	 "connections open at a time"},
 	{"max_queue", NUMBER, AT(max_queue), "1024", 1, 1000000, "N",
 	 "requests that may wait; beyond, 503 at once"},
+	{"max_request_memory", NUMBER, AT(max_request_memory), "0", 0, INT64_MAX, "BYTES",
+	 "for all requests and answers together; beyond, 503 at once; 0: a quarter of the "
+	 "machine's"},
 
 	{"drain_delay_in_ms", NUMBER, AT(drain_delay_in_ms), "5000", 0, DAY_MS, "MS",
 	 "after SIGTERM: serve on for so long, not ready"},

@@ -14,13 +14,14 @@
 typedef struct sp_flags {
 	const char *rest_api_host;
 	int64_t rest_api_port;
-	int64_t rest_api_num_threads;    /* 0: one per CPU */
+	int64_t rest_api_num_threads;    /* 0: one per CPU and one more */
 	int64_t rest_api_num_io_threads; /* 0: one per eight CPUs */
 	int64_t rest_api_timeout_in_ms;
 	bool rest_api_enable_cors_support;
 	int64_t max_body_bytes;
 	int64_t max_connections;
 	int64_t max_queue;
+	int64_t max_request_memory; /* 0: a quarter of the machine's */
 	int64_t idle_timeout_in_ms;
 	bool reuse_port;
 	const char *port_file;

@@ -4,8 +4,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/host/limits.h"
 #include "api/host/route.h"
 #include "api/host/worker.h"
+#include "base/log.h"
 
 enum { MAX_ORDERS = 4, MAX_SCRAPES = 4 };
 enum { MAX_HEAD_BYTES = 16 << 10, HEAD_TIMEOUT_MS = 10000 };
@@ -31,9 +33,32 @@ static void note_answer(void *context, const sp_http_outcome *outcome)
 	sp_request_log_outcome(&host->request_log, host->flags->model_name, outcome);
 }
 
+/* As many as the command line says, or as there are descriptors for. */
+static size_t connection_limit(const sp_flags *flags, size_t descriptors)
+{
+	size_t asked = (size_t)flags->max_connections, most = sp_limits_connections(descriptors);
+
+	if (asked <= most)
+		return asked;
+	sp_log(SP_LOG_WARNING,
+	       "at most %zu connections at a time, not %zu (--max_connections): the process may "
+	       "have %zu descriptors (ulimit -n), of which %zu are kept for files",
+	       most, asked, descriptors, sp_limits_reserve(descriptors));
+	return most;
+}
+
+static void set_memory(sp_host *host)
+{
+	uint64_t asked = (uint64_t)host->flags->max_request_memory;
+	uint64_t memory = asked != 0 ? asked : sp_limits_memory("") / 4;
+
+	sp_budget_init(&host->memory, memory < SIZE_MAX ? (size_t)memory : SIZE_MAX);
+}
+
 static sp_status start_server(sp_host *host, sp_error *err)
 {
 	const sp_flags *flags = host->flags;
+	size_t descriptors = sp_limits_raise_descriptors();
 	int64_t io_threads = flags->rest_api_num_io_threads;
 	sp_http_options options = {
 		.host = flags->rest_api_host,
@@ -41,9 +66,12 @@ static sp_status start_server(sp_host *host, sp_error *err)
 		.reuse_port = flags->reuse_port,
 		.cors = flags->rest_api_enable_cors_support,
 		.io_threads = (size_t)(io_threads != 0 ? io_threads : (cpu_count() + 7) / 8),
-		.max_connections = (size_t)flags->max_connections,
+		.max_connections = connection_limit(flags, descriptors),
+		.descriptors = descriptors,
+		.reserve_descriptors = sp_limits_reserve(descriptors),
 		.max_head_bytes = MAX_HEAD_BYTES,
 		.max_body_bytes = (size_t)flags->max_body_bytes,
+		.memory = &host->memory,
 		.request_timeout_ms = flags->rest_api_timeout_in_ms,
 		.head_timeout_ms = HEAD_TIMEOUT_MS,
 		.idle_timeout_ms = flags->idle_timeout_in_ms,
@@ -60,10 +88,12 @@ static sp_status start(sp_host *host, sp_error *err)
 	int64_t threads = host->flags->rest_api_num_threads;
 	int64_t sessions = host->flags->session_num;
 
-	host->worker_count = (size_t)(threads != 0 ? threads : cpu_count());
+	/* Large requests leave one to small ones, and can have all CPUs nevertheless. */
+	host->worker_count = (size_t)(threads != 0 ? threads : cpu_count() + 1);
 	SP_TRY(sp_served_model_find(&host->model, host->flags,
 				    sessions != 0 ? sessions : (int64_t)host->worker_count, err));
-	host->queue = sp_queue_create((size_t)host->flags->max_queue);
+	set_memory(host);
+	host->queue = sp_request_queue_create((size_t)host->flags->max_queue, host->worker_count);
 	host->orders = sp_queue_create(MAX_ORDERS);
 	host->scrapes = sp_queue_create(MAX_SCRAPES);
 	if (host->queue == NULL || host->orders == NULL || host->scrapes == NULL)
@@ -100,6 +130,19 @@ void sp_host_drain(sp_host *host)
 	sp_http_server_drain(host->server);
 }
 
+void sp_host_upkeep(sp_host *host)
+{
+	sp_upkeep_run(&host->upkeep, host->server, &host->memory);
+}
+
+bool sp_host_is_busy(const sp_host *host)
+{
+	sp_http_server_load load;
+
+	sp_http_server_get_load(host->server, &load);
+	return load.busy != 0;
+}
+
 bool sp_host_stop(sp_host *host, int64_t timeout_ms)
 {
 	sp_host_drain(host);
@@ -110,14 +153,14 @@ bool sp_host_stop(sp_host *host, int64_t timeout_ms)
 void sp_host_finish(sp_host *host)
 {
 	if (host->queue != NULL)
-		sp_queue_close(host->queue);
+		sp_request_queue_close(host->queue);
 	if (host->orders != NULL)
 		sp_queue_close(host->orders);
 	if (host->scrapes != NULL)
 		sp_queue_close(host->scrapes);
 	sp_workers_destroy(host->workers);
 	sp_http_server_destroy(host->server);
-	sp_queue_destroy(host->queue);
+	sp_request_queue_destroy(host->queue);
 	sp_queue_destroy(host->orders);
 	sp_queue_destroy(host->scrapes);
 	sp_served_model_close(&host->model);

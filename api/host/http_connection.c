@@ -27,7 +27,17 @@
  */
 enum place { IDLE, HEAD, BODY, WAITING, WRITING, LINGER };
 
-enum { FIRST_INPUT = 4096, READ_BYTES = 64 << 10, LINGER_MS = 1000 };
+_Static_assert(LINGER + 1 == SP_HTTP_PLACES, "a loop has a list for each place");
+
+enum { FIRST_INPUT = SP_BUDGET_TINY, READ_BYTES = 64 << 10, LINGER_MS = 1000 };
+
+/* A connection writes so often before others have their turn. */
+enum { WRITES = 4 };
+
+/* A client that sends nothing of its body for so long has lost its claim to a place. */
+static const int64_t stalled_ns = 1000 * INT64_C(1000000);
+
+static const char no_memory[] = "no memory for the request: too many are being received";
 
 struct sp_http_connection {
 	sp_http_loop *loop;
@@ -39,6 +49,7 @@ struct sp_http_connection {
 	bool gone;                     /* the socket is broken; waits for the answer only to end */
 	bool keep;                     /* after this answer the connection goes on */
 	int64_t deadline_ns, timer_ns; /* the timer may fire early, then it is set again */
+	int64_t heard_ns;              /* when the last bytes of a body came */
 
 	char *input; /* heads, and what came behind them */
 	size_t input_size, input_capacity;
@@ -50,7 +61,7 @@ struct sp_http_connection {
 	sp_buffer head; /* of the answer */
 	size_t sent;    /* of head and body */
 
-	TAILQ_ENTRY(sp_http_connection) all, idle;
+	TAILQ_ENTRY(sp_http_connection) link; /* in the loop's list of this place */
 };
 
 static void proceed(sp_http_connection *c);
@@ -64,16 +75,54 @@ static const sp_http_options *options_of(const sp_http_connection *c)
 
 sp_http_connection *sp_http__connection_idle(sp_http_loop *loop)
 {
-	return TAILQ_FIRST(&loop->idle);
+	return TAILQ_FIRST(&loop->at[IDLE]);
+}
+
+/* A request has begun to come in, or is answered. */
+static bool is_busy(enum place place)
+{
+	return place != IDLE && place != LINGER;
+}
+
+/* Those without a request first, then heads that do not end, then bodies that do not go on. */
+sp_http_connection *sp_http__connection_spare(sp_http_loop *loop)
+{
+	static const enum place places[] = {LINGER, IDLE, HEAD};
+	sp_http_connection *body = TAILQ_FIRST(&loop->at[BODY]);
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (!TAILQ_EMPTY(&loop->at[places[i]]))
+			return TAILQ_FIRST(&loop->at[places[i]]);
+	return body != NULL && sp_clock_now_ns() - body->heard_ns > stalled_ns ? body : NULL;
+}
+
+static void enter(sp_http_connection *c, enum place place)
+{
+	c->place = place;
+	TAILQ_INSERT_TAIL(&c->loop->at[place], c, link);
+	if (is_busy(place))
+		atomic_fetch_add_explicit(&c->loop->server->busy, 1, memory_order_relaxed);
+}
+
+static void leave(sp_http_connection *c)
+{
+	TAILQ_REMOVE(&c->loop->at[c->place], c, link);
+	if (is_busy(c->place))
+		atomic_fetch_sub_explicit(&c->loop->server->busy, 1, memory_order_relaxed);
 }
 
 static void move(sp_http_connection *c, enum place place)
 {
-	if (c->place == IDLE)
-		TAILQ_REMOVE(&c->loop->idle, c, idle);
-	if (place == IDLE)
-		TAILQ_INSERT_TAIL(&c->loop->idle, c, idle);
-	c->place = place;
+	leave(c);
+	enter(c, place);
+}
+
+/* Bytes of a body have come: it is the last one to be given up. */
+static void hear(sp_http_connection *c)
+{
+	c->heard_ns = sp_clock_now_ns();
+	TAILQ_REMOVE(&c->loop->at[BODY], c, link);
+	TAILQ_INSERT_TAIL(&c->loop->at[BODY], c, link);
 }
 
 /* Setting a later time is free: the timer finds out when it fires. */
@@ -114,9 +163,7 @@ void sp_http__connection_destroy(sp_http_connection *c)
 {
 	sp_http_loop *loop = c->loop;
 
-	if (c->place == IDLE)
-		TAILQ_REMOVE(&loop->idle, c, idle);
-	TAILQ_REMOVE(&loop->all, c, all);
+	leave(c);
 	if (c->readable != NULL)
 		event_free(c->readable);
 	if (c->writable != NULL)
@@ -126,6 +173,7 @@ void sp_http__connection_destroy(sp_http_connection *c)
 	close(c->fd);
 	sp_http__request_destroy(c->request);
 	sp_buffer_fini(&c->head);
+	sp_budget_shrink(options_of(c)->memory, c->input_capacity, 0);
 	sp_free(c->input);
 	sp_free(c);
 	sp_http__loop_forget(loop);
@@ -273,12 +321,14 @@ static void finish_answer(sp_http_connection *c)
 
 static void write_more(sp_http_connection *c)
 {
-	while (c->sent < c->head.size + body_size(c)) {
-		ssize_t n = send_rest(c);
+	for (int writes = 0; c->sent < c->head.size + body_size(c); writes++) {
+		ssize_t n = 0;
 
-		if (n >= 0) {
+		if (writes < WRITES)
+			n = send_rest(c);
+		if (n > 0) {
 			c->sent += (size_t)n;
-		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+		} else if (n == 0 || errno == EAGAIN || errno == EWOULDBLOCK) {
 			event_add(c->writable, NULL);
 			return;
 		} else if (errno != EINTR) {
@@ -345,8 +395,18 @@ void sp_http__connection_answer(sp_http_connection *c)
 static void refuse(sp_http_connection *c, int status, const char *text)
 {
 	c->keep = false;
+	sp_buffer_fini(&c->request->body);
 	sp_http__request_set_error(c->request, status, text);
 	begin_answer(c);
+}
+
+/* Later there may be memory for it, unless it is more than there is at all. */
+static void refuse_for_memory(sp_http_connection *c)
+{
+	if (sp_budget_allows(options_of(c)->memory, c->request->body.size + READ_BYTES))
+		refuse(c, 503, no_memory);
+	else
+		refuse(c, 413, "Request body larger than the memory for requests");
 }
 
 /* ------------------------------------------------------------------- reading */
@@ -411,7 +471,7 @@ static void read_chunks(sp_http_connection *c)
 		refuse(c, 413, "Request body too large");
 		break;
 	case SP_HTTP_CHUNKS_NO_MEMORY:
-		refuse(c, 503, "no memory for the request");
+		refuse_for_memory(c);
 		break;
 	}
 }
@@ -429,7 +489,7 @@ static void read_body(sp_http_connection *c)
 		n = (size_t)body_left(c);
 	sp_buffer_append(&c->request->body, c->input, n);
 	if (c->request->body.failed) {
-		refuse(c, 503, "no memory for the request");
+		refuse_for_memory(c);
 		return;
 	}
 	drop_input(c, n);
@@ -459,12 +519,20 @@ static void begin_body(sp_http_connection *c)
 		refuse(c, 413, "Request body too large");
 		return;
 	}
+	if (!head->chunked && !sp_budget_allows(options_of(c)->memory, head->content_length)) {
+		refuse(c, 413, "Request body larger than the memory for requests");
+		return;
+	}
 	if (!send_continue(c)) {
 		sp_http__connection_destroy(c);
 		return;
 	}
+	/* A large buffer, which is not kept, is no larger than it needs to be. */
+	if (head->content_length > SP_BUDGET_SMALL)
+		c->request->body.max_size = (size_t)head->content_length;
 	memset(&c->chunks, 0, sizeof(c->chunks));
 	move(c, BODY);
+	c->heard_ns = sp_clock_now_ns();
 	set_deadline(c, c->request->deadline_ns);
 	read_body(c);
 }
@@ -477,7 +545,7 @@ static void parse_head(sp_http_connection *c, size_t size)
 
 	sp_buffer_append(&request->head_text, c->input, size);
 	if (request->head_text.failed) {
-		refuse(c, 503, "no memory for the request");
+		refuse(c, 503, no_memory);
 		return;
 	}
 	drop_input(c, size);
@@ -556,10 +624,11 @@ static void on_end_of_input(sp_http_connection *c)
 		sp_http__connection_destroy(c);
 }
 
-/* Room in the input; false when it is full. */
+/* Room in the input; false when it is full, or there is no memory. */
 static bool grow_input(sp_http_connection *c)
 {
 	size_t most = options_of(c)->max_head_bytes, capacity = c->input_capacity * 2;
+	sp_budget *memory = options_of(c)->memory;
 	char *input;
 
 	if (c->input_size < c->input_capacity)
@@ -568,11 +637,14 @@ static bool grow_input(sp_http_connection *c)
 		capacity = FIRST_INPUT;
 	if (capacity > most)
 		capacity = most;
-	if (capacity <= c->input_capacity)
+	if (capacity <= c->input_capacity ||
+	    sp_budget_grow(memory, c->input_capacity, capacity, capacity) == 0)
 		return false;
 	input = sp_alloc_resize(c->input, capacity, 1);
-	if (input == NULL)
+	if (input == NULL) {
+		sp_budget_shrink(memory, capacity, c->input_capacity);
 		return false;
+	}
 	c->input = input;
 	c->input_capacity = capacity;
 	return true;
@@ -587,7 +659,7 @@ static ssize_t read_to_input(sp_http_connection *c)
 	return n;
 }
 
-/* A body of known length is read to its place. */
+/* A body of known length is read to its place; -1 also when there is no memory for it. */
 static ssize_t read_to_body(sp_http_connection *c)
 {
 	sp_buffer *body = &c->request->body;
@@ -595,14 +667,23 @@ static ssize_t read_to_body(sp_http_connection *c)
 	char *at = sp_buffer_reserve(body, want);
 	ssize_t n;
 
-	if (at == NULL) {
-		errno = ENOMEM;
+	if (at == NULL)
 		return -1;
-	}
 	n = recv(c->fd, at, want, 0);
 	body->size -= want - (n > 0 ? (size_t)n : 0);
 	body->data[body->size] = '\0';
 	return n;
+}
+
+/* A client that has sent ahead waits for its answer. */
+static void on_full_input(sp_http_connection *c)
+{
+	if (c->place == WAITING || c->place == WRITING)
+		set_reading(c, false);
+	else if (c->place == LINGER)
+		sp_http__connection_destroy(c);
+	else
+		refuse(c, 503, no_memory);
 }
 
 static void on_readable(int fd, short what, void *context)
@@ -617,13 +698,17 @@ static void on_readable(int fd, short what, void *context)
 	} else if (grow_input(c)) {
 		n = read_to_input(c);
 	} else {
-		set_reading(c, false); /* until the answer is sent */
+		on_full_input(c);
 		return;
 	}
+	if (n > 0 && c->place == BODY)
+		hear(c);
 	if (n > 0)
 		proceed(c);
 	else if (n == 0)
 		on_end_of_input(c);
+	else if (c->place == BODY && c->request->body.failed)
+		refuse_for_memory(c);
 	else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
 		on_broken(c);
 }
@@ -647,7 +732,7 @@ static void copy_line(sp_http_request *to, const sp_http_head *from)
 static void answer_late(sp_http_connection *c)
 {
 	const sp_http_request *old = c->request;
-	sp_http_request *late = sp_http__request_create(c, c->loop, options_of(c)->max_body_bytes);
+	sp_http_request *late = sp_http__request_create(c, c->loop);
 
 	if (late != NULL) {
 		copy_line(late, &old->head);
@@ -723,12 +808,11 @@ void sp_http__connection_open(sp_http_loop *loop, int fd)
 	}
 	c->loop = loop;
 	c->fd = fd;
-	c->place = IDLE;
-	TAILQ_INSERT_TAIL(&loop->all, c, all);
-	TAILQ_INSERT_TAIL(&loop->idle, c, idle);
+	enter(c, IDLE);
 	loop->connection_count++;
+	atomic_fetch_add_explicit(&loop->server->open, 1, memory_order_relaxed);
 	sp_buffer_init(&c->head, SIZE_MAX / 2);
-	c->request = sp_http__request_create(c, loop, options_of(c)->max_body_bytes);
+	c->request = sp_http__request_create(c, loop);
 	c->readable = event_new(loop->base, fd, EV_READ | EV_PERSIST, on_readable, c);
 	c->writable = event_new(loop->base, fd, EV_WRITE, on_writable, c);
 	c->timer = event_new(loop->base, -1, 0, on_timer, c);

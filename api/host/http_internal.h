@@ -61,9 +61,11 @@ struct sp_http_request {
 	sp_buffer out;
 };
 
+/* How many places of its way a connection can be at (http_connection.c). */
+enum { SP_HTTP_PLACES = 6 };
+
 /* NULL when out of memory. */
-sp_http_request *sp_http__request_create(sp_http_connection *connection, sp_http_loop *loop,
-					 size_t max_body_bytes);
+sp_http_request *sp_http__request_create(sp_http_connection *connection, sp_http_loop *loop);
 void sp_http__request_destroy(sp_http_request *request);
 
 /* Ready for the next request on its connection. */
@@ -83,8 +85,7 @@ struct sp_http_loop {
 	int listen_fd, wake_fd;
 	bool accepting, stopping;
 	size_t connection_count, max_connections;
-	sp_http_connections all;
-	sp_http_connections idle; /* the one that is idle longest first */
+	sp_http_connections at[SP_HTTP_PLACES]; /* the one that is there longest first */
 
 	pthread_mutex_t lock; /* protects answers */
 	STAILQ_HEAD(, sp_http_request) answers;
@@ -99,6 +100,8 @@ struct sp_http_server {
 	size_t loop_count;
 	atomic_size_t next_loop; /* for the threads to take one each */
 	atomic_bool draining, stopping;
+	atomic_size_t open, busy;                   /* connections, and those with a request */
+	atomic_uint_least64_t dropped, turned_away; /* as sp_http_server_load has them */
 	sp_thread_group *threads;
 
 	pthread_mutex_t lock; /* protects running */
@@ -127,5 +130,8 @@ void sp_http__connection_peer(const sp_http_connection *connection, char *out, s
 
 /* The oldest idle connection; NULL when none is. */
 sp_http_connection *sp_http__connection_idle(sp_http_loop *loop);
+
+/* The one to be closed when another needs its place; NULL when all are at work. */
+sp_http_connection *sp_http__connection_spare(sp_http_loop *loop);
 
 #endif

@@ -6,8 +6,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* Buffers that grew larger are not kept for the next request. */
-enum { KEEP_BYTES = 256 << 10 };
+/* Buffers that grew larger are not kept for the next request; where memory is scarce, tiny ones
+ * only. */
+enum { KEEP_BYTES = 64 << 10 };
 
 /*
  * A client that has closed its side may still want its answer.  But one whose
@@ -16,9 +17,9 @@ enum { KEEP_BYTES = 256 << 10 };
  */
 static const int64_t gone_after_ns = 100 * INT64_C(1000000);
 
-sp_http_request *sp_http__request_create(sp_http_connection *connection, sp_http_loop *loop,
-					 size_t max_body_bytes)
+sp_http_request *sp_http__request_create(sp_http_connection *connection, sp_http_loop *loop)
 {
+	const sp_http_options *options = &loop->server->options;
 	sp_http_request *request = sp_alloc_zero(1, sizeof(*request));
 
 	if (request == NULL)
@@ -26,8 +27,10 @@ sp_http_request *sp_http__request_create(sp_http_connection *connection, sp_http
 	request->connection = connection;
 	request->loop = loop;
 	sp_buffer_init(&request->head_text, SIZE_MAX / 2);
-	sp_buffer_init(&request->body, max_body_bytes);
+	sp_buffer_init(&request->body, options->max_body_bytes);
 	sp_buffer_init(&request->out, SIZE_MAX / 2);
+	sp_buffer_set_budget(&request->head_text, options->memory);
+	sp_buffer_set_budget(&request->body, options->memory);
 	atomic_init(&request->state, SP_HTTP_READING);
 	atomic_init(&request->peer_closed, false);
 	return request;
@@ -45,7 +48,9 @@ void sp_http__request_destroy(sp_http_request *request)
 
 static void empty(sp_buffer *buffer)
 {
-	if (buffer->capacity > KEEP_BYTES)
+	size_t keep = sp_budget_is_scarce(buffer->budget) ? SP_BUDGET_TINY : KEEP_BYTES;
+
+	if (buffer->capacity > keep)
 		sp_buffer_fini(buffer);
 	sp_buffer_clear(buffer);
 }
@@ -54,6 +59,7 @@ void sp_http__request_reset(sp_http_request *request)
 {
 	empty(&request->head_text);
 	empty(&request->body);
+	request->body.max_size = request->loop->server->options.max_body_bytes;
 	empty(&request->out);
 	request->status = 0;
 	request->reason[0] = '\0';
@@ -104,6 +110,7 @@ static void post(sp_http_request *request)
 	sp_http_loop *loop = request->loop;
 	bool first;
 
+	empty(&request->body); /* sending the answer may take long */
 	atomic_store(&request->state, SP_HTTP_ANSWERED);
 	pthread_mutex_lock(&loop->lock);
 	first = STAILQ_EMPTY(&loop->answers);
@@ -137,7 +144,7 @@ void sp_http_request_answer(sp_http_request *request, const sp_http_answer *answ
 	if (answer->body != NULL) {
 		sp_buffer_fini(&request->out);
 		request->out = *answer->body;
-		sp_buffer_init(answer->body, answer->body->max_size);
+		*answer->body = (sp_buffer){.max_size = request->out.max_size};
 	}
 	post(request);
 }

@@ -118,39 +118,97 @@ static void pause_accepting(sp_http_loop *loop)
 	event_add(loop->accept_again, &tenth);
 }
 
-/* At the limit only an idle connection can make room. */
+/* At the limit one connection has to go for another to come. */
 static bool is_full(const sp_http_loop *loop)
 {
 	return loop->connection_count >= loop->max_connections;
 }
 
+static void drop(sp_http_connection *spare, sp_http_loop *loop)
+{
+	atomic_fetch_add_explicit(&loop->server->dropped, 1, memory_order_relaxed);
+	sp_http__connection_destroy(spare);
+}
+
+static void turn_away(sp_http_loop *loop, int fd)
+{
+	atomic_fetch_add_explicit(&loop->server->turned_away, 1, memory_order_relaxed);
+	close(fd);
+}
+
+/*
+ * A new descriptor has the lowest number that is free: one among the last `reserve`
+ * numbers says that no more than these are left to the process.
+ */
+static bool is_beyond(const sp_http_loop *loop, int fd, size_t reserve)
+{
+	const sp_http_options *options = &loop->server->options;
+
+	return options->descriptors != 0 && (size_t)fd >= options->descriptors - reserve;
+}
+
+/* At the number that the one which was dropped had, so that it is not among the last ones. */
+static int renumber(int fd)
+{
+	int lowest = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (lowest < 0)
+		return fd;
+	close(fd);
+	return lowest;
+}
+
+/*
+ * The system has no more: a connection goes, and the next one may come.  Without
+ * one that could go, there is nothing to be done about it now.
+ */
+static bool on_no_descriptors(sp_http_loop *loop, sp_http_connection *spare)
+{
+	if (spare != NULL)
+		drop(spare, loop);
+	else
+		pause_accepting(loop);
+	return spare != NULL;
+}
+
+static bool is_exhausted(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+/* False when no more can be accepted now. */
+static bool accept_one(sp_http_loop *loop, int listen_fd)
+{
+	sp_http_connection *spare = sp_http__connection_spare(loop);
+	size_t reserve = loop->server->options.reserve_descriptors;
+	int fd, on = 1;
+
+	if (is_full(loop) && spare == NULL) {
+		pause_accepting(loop);
+		return false;
+	}
+	fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd < 0)
+		return is_exhausted(errno) && on_no_descriptors(loop, spare);
+	if (spare != NULL && (is_full(loop) || is_beyond(loop, fd, reserve))) {
+		drop(spare, loop);
+		fd = renumber(fd);
+	} else if (is_beyond(loop, fd, reserve / 2)) { /* other loops may have some to drop */
+		turn_away(loop, fd);
+		return true;
+	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	sp_http__connection_open(loop, fd);
+	return true;
+}
+
 /* A few at a time, so that those that are open get their turn. */
 static void accept_some(int listen_fd, short what, void *context)
 {
-	sp_http_loop *loop = context;
-	int on = 1;
-
 	(void)what;
-	for (int i = 0; i < 16; i++) {
-		int fd;
-
-		if (is_full(loop) && sp_http__connection_idle(loop) == NULL) {
-			set_accepting(loop, false);
+	for (int i = 0; i < 16; i++)
+		if (!accept_one(context, listen_fd))
 			return;
-		}
-		fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-		if (fd < 0) {
-			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-			    errno == ENOMEM)
-				pause_accepting(loop);
-			return;
-		}
-		if (is_full(loop))
-			sp_http__connection_destroy(sp_http__connection_idle(loop));
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-		sp_http__connection_open(loop, fd);
-	}
 }
 
 /* --------------------------------------------------------------------- loop */
@@ -164,6 +222,7 @@ static void end_if_done(sp_http_loop *loop)
 void sp_http__loop_forget(sp_http_loop *loop)
 {
 	loop->connection_count--;
+	atomic_fetch_sub_explicit(&loop->server->open, 1, memory_order_relaxed);
 	set_accepting(loop, true);
 	end_if_done(loop);
 }
@@ -266,8 +325,8 @@ static sp_status loop_init(sp_http_loop *loop, sp_http_server *server, int liste
 	loop->server = server;
 	loop->max_connections = (options->max_connections + options->io_threads - 1) /
 				options->io_threads;
-	TAILQ_INIT(&loop->all);
-	TAILQ_INIT(&loop->idle);
+	for (size_t i = 0; i < SP_HTTP_PLACES; i++)
+		TAILQ_INIT(&loop->at[i]);
 	STAILQ_INIT(&loop->answers);
 	pthread_mutex_init(&loop->lock, NULL);
 	loop->listen_fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 0);
@@ -315,14 +374,14 @@ sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *opt
 	server->port = bound_port(listen_fd);
 	pthread_mutex_init(&server->lock, NULL);
 	sp_condition_init(&server->ended);
+	*out = server;
 	status = start(server, listen_fd, err);
 	close(listen_fd);
 	if (status != SP_OK) {
 		sp_http_server_destroy(server);
-		return status;
+		*out = NULL;
 	}
-	*out = server;
-	return SP_OK;
+	return status;
 }
 
 uint16_t sp_http_server_port(const sp_http_server *server)
@@ -352,6 +411,19 @@ bool sp_http_server_stop(sp_http_server *server, int64_t timeout_ms)
 	ended = server->running == 0;
 	pthread_mutex_unlock(&server->lock);
 	return ended;
+}
+
+void sp_http_server_get_load(const sp_http_server *server, sp_http_server_load *out)
+{
+	*out = (sp_http_server_load){0};
+	if (server == NULL)
+		return;
+	*out = (sp_http_server_load){
+		.open = atomic_load(&server->open),
+		.busy = atomic_load(&server->busy),
+		.dropped = atomic_load(&server->dropped),
+		.turned_away = atomic_load(&server->turned_away),
+	};
 }
 
 void sp_http_server_destroy(sp_http_server *server)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "api/host/http_head.h"
+#include "base/budget.h"
 #include "base/buffer.h"
 #include "base/status.h"
 
@@ -50,9 +51,12 @@ typedef struct sp_http_options {
 	bool reuse_port;  /* several processes on one port share its connections */
 	bool cors;        /* answers allow requests from any web page */
 	size_t io_threads;
-	size_t max_connections; /* beyond: the one idle longest goes, or new ones wait */
-	size_t max_head_bytes;  /* beyond: 431 */
-	size_t max_body_bytes;  /* beyond: 413 */
+	size_t max_connections;     /* beyond: one without a request goes, or new ones wait */
+	size_t descriptors;         /* that the process may have; 0: not looked at */
+	size_t reserve_descriptors; /* of these; connections stay below the rest, likewise */
+	size_t max_head_bytes;      /* beyond: 431 */
+	size_t max_body_bytes;      /* beyond: 413 */
+	sp_budget *memory;          /* for requests and answers; beyond: 503.  NULL: no bound */
 	int64_t request_timeout_ms;
 	int64_t head_timeout_ms; /* from the first byte to the end of the headers */
 	int64_t idle_timeout_ms; /* between two requests */
@@ -61,7 +65,10 @@ typedef struct sp_http_options {
 	void *context;
 } sp_http_options;
 
-/* Listens, and starts the I/O threads: requests may come before it returns. */
+/*
+ * Listens, and starts the I/O threads: requests may come before it returns, but
+ * not before *out is set.  NULL there on failure.
+ */
 SP_MUST_CHECK sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *options,
 					      sp_error *err);
 
@@ -78,6 +85,16 @@ void sp_http_server_drain(sp_http_server *server);
  * must not be destroyed.
  */
 bool sp_http_server_stop(sp_http_server *server, int64_t timeout_ms);
+
+typedef struct sp_http_server_load {
+	size_t open;          /* connections */
+	size_t busy;          /* of these, with a request that has begun to come in */
+	uint64_t dropped;     /* closed to make room for new ones, since the start */
+	uint64_t turned_away; /* new ones that were closed because there was no room */
+} sp_http_server_load;
+
+/* Of no server (NULL) it is none. */
+void sp_http_server_get_load(const sp_http_server *server, sp_http_server_load *out);
 
 /* After a stop that returned true.  NULL is fine. */
 void sp_http_server_destroy(sp_http_server *server);

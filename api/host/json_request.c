@@ -9,7 +9,7 @@
 #include "base/arena.h"
 
 /* Memory that a request may leave to the next one. */
-enum { KEEP_BYTES = 1 << 20, ARENA_CHUNK = 64 << 10 };
+enum { KEEP_BYTES = 1 << 20, ARENA_CHUNK = 32 << 10 };
 
 typedef struct input {
 	sp_json_elements elements;
@@ -32,6 +32,7 @@ typedef struct data_key {
 } data_key;
 
 struct sp_json_request {
+	sp_budget *budget;
 	sp_arena *arena;
 	sp_json_reader reader;
 	input *inputs; /* [input_capacity] */
@@ -59,12 +60,26 @@ sp_json_request *sp_json_request_create(void)
 	return request;
 }
 
+void sp_json_request_set_budget(sp_json_request *request, sp_budget *budget)
+{
+	request->budget = budget;
+	sp_arena_set_budget(request->arena, budget);
+	sp_buffer_set_budget(&request->reader.nesting, budget);
+}
+
+static void drop(sp_json_elements *elements)
+{
+	sp_budget_shrink(elements->budget, elements->capacity_bytes, 0);
+	sp_free(elements->data);
+	*elements = (sp_json_elements){0};
+}
+
 void sp_json_request_destroy(sp_json_request *request)
 {
 	if (request == NULL)
 		return;
 	for (size_t i = 0; i < request->input_capacity; i++)
-		sp_free(request->inputs[i].elements.data);
+		drop(&request->inputs[i].elements);
 	sp_free(request->inputs);
 	sp_free(request->tensors);
 	sp_json_reader_fini(&request->reader);
@@ -79,32 +94,27 @@ const sp_json_parsed *sp_json_request_parsed(const sp_json_request *request)
 
 /* ---------------------------------------------------------------- memory */
 
-static void trim(sp_json_elements *elements)
+void sp_json_request_trim(sp_json_request *request)
 {
-	if (elements->capacity_bytes > KEEP_BYTES) {
-		sp_free(elements->data);
-		*elements = (sp_json_elements){0};
-	}
+	size_t keep = sp_budget_is_scarce(request->budget) ? SP_BUDGET_SMALL : KEEP_BYTES;
+
+	for (size_t i = 0; i < request->input_capacity; i++)
+		if (request->inputs[i].elements.capacity_bytes > keep)
+			drop(&request->inputs[i].elements);
+	if (sp_arena_footprint(request->arena) > keep)
+		sp_arena_trim(request->arena);
+	if (request->reader.nesting.capacity > keep)
+		sp_buffer_fini(&request->reader.nesting);
+	request->parsed = (sp_json_parsed){0};
 }
 
-static sp_status reset(sp_json_request *request, sp_error *err)
+static void reset(sp_json_request *request)
 {
-	for (size_t i = 0; i < request->input_capacity; i++)
-		trim(&request->inputs[i].elements);
-	if (sp_arena_footprint(request->arena) > KEEP_BYTES) {
-		sp_arena_destroy(request->arena);
-		request->arena = NULL;
-	}
-	if (request->arena == NULL)
-		request->arena = sp_arena_create(ARENA_CHUNK);
-	if (request->arena == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a request");
+	sp_json_request_trim(request);
 	sp_arena_reset(request->arena);
 	request->signature_name = (sp_bytes){"", 0};
 	request->signature_seen = request->signature_bad = false;
 	request->instances.start = request->columns.start = NULL;
-	request->parsed = (sp_json_parsed){0};
-	return SP_OK;
 }
 
 /* Makes the inputs ready for the tensors of a signature. */
@@ -129,6 +139,7 @@ static sp_status prepare(sp_json_request *request, const sp_host_signature *sign
 	}
 	for (size_t i = 0; i < need; i++) {
 		request->inputs[i].elements.dtype = signature->inputs[i]->dtype;
+		request->inputs[i].elements.budget = request->budget;
 		request->inputs[i].elements.count = 0;
 		request->inputs[i].seen = 0;
 	}
@@ -514,7 +525,7 @@ sp_status sp_json_request_parse(sp_json_request *request, const sp_host_signatur
 	const sp_host_signature *signature = NULL;
 	data_key *key = NULL;
 
-	SP_TRY(reset(request, err));
+	reset(request);
 	request->set = set;
 	sp_json_reader_reset(&request->reader, body);
 	SP_TRY(read_document(request, err));

@@ -6,6 +6,7 @@
 
 #include "api/host/signature.h"
 #include "api/serving_processor.h"
+#include "base/budget.h"
 #include "base/bytes.h"
 #include "base/status.h"
 
@@ -22,7 +23,7 @@
  *
  * Memory: below 24 times the size of the body, for one element per two bytes
  *         of it and the doubling of arrays.  What a large request needed is
- *         given back by the next small one.
+ *         given back by sp_json_request_trim(), or by the next request.
  * Threads: one thread at a time; a worker keeps one.
  */
 typedef struct sp_json_request sp_json_request;
@@ -30,6 +31,12 @@ typedef struct sp_json_request sp_json_request;
 /* NULL when out of memory. */
 sp_json_request *sp_json_request_create(void);
 void sp_json_request_destroy(sp_json_request *request);
+
+/* Its memory counts from now on; before the first parse. */
+void sp_json_request_set_budget(sp_json_request *request, sp_budget *budget);
+
+/* Gives back what only a large request needs; the tensors are gone. */
+void sp_json_request_trim(sp_json_request *request);
 
 /*
  * `body` has a NUL behind its last byte.  It, and the set, must outlive the

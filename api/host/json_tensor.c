@@ -53,15 +53,24 @@ static sp_status type_error(input *in, const char *start)
 
 static sp_status grow(sp_json_elements *elements, size_t size, sp_error *err)
 {
-	size_t bytes = elements->capacity_bytes == 0 ? 256 : elements->capacity_bytes;
+	size_t old = elements->capacity_bytes, least = elements->count * size + size;
+	size_t bytes = old == 0 ? 256 : 2 * old;
 	char *data;
 
-	while (bytes - elements->count * size < size)
-		bytes *= 2;
+	/* A sixteenth more where twice as much is refused: not one element at a time. */
+	least += least / 16;
+	bytes = sp_budget_grow(elements->budget, old, least, bytes > least ? bytes : least);
+	if (bytes == 0)
+		return sp_error_set(err, SP_NO_MEMORY,
+				    "no memory for a tensor of %zu bytes: the memory for requests "
+				    "is used up",
+				    least);
 	data = sp_alloc_resize(elements->data, bytes, 1);
-	if (data == NULL)
+	if (data == NULL) {
+		sp_budget_shrink(elements->budget, bytes, old);
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a tensor of %zu bytes",
 				    bytes);
+	}
 	elements->data = data;
 	elements->capacity_bytes = bytes;
 	return SP_OK;
@@ -181,7 +190,7 @@ bool sp_json_is_base64(sp_json_reader *reader, sp_arena *arena)
 	if (sp_json_peek(reader) == SP_JSON_OBJECT &&
 	    sp_json_object_next(reader, 0, &more, &text, arena, NULL) == SP_OK && more &&
 	    sp_bytes_equal_text(text, "b64") && sp_json_peek(reader) == SP_JSON_STRING &&
-	    sp_json_string(reader, &text, arena, NULL) == SP_OK &&
+	    sp_json_skip(reader, NULL) == SP_OK &&
 	    sp_json_object_next(reader, 1, &more, &text, arena, NULL) == SP_OK)
 		found = !more;
 	reader->at = start;

@@ -37,6 +37,7 @@ typedef struct sp_json_elements {
 	char *data; /* from sp_alloc */
 	size_t count;
 	size_t capacity_bytes;
+	sp_budget *budget; /* that the capacity is of; NULL: none */
 } sp_json_elements;
 
 /* Appends one value, scalar or lists, and says what shape it had. */

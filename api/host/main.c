@@ -18,11 +18,19 @@
  * serving_host: one model over HTTP/JSON.
  *
  * The main thread starts everything and then waits: for the model, and for
- * SIGTERM or SIGINT, which all other threads have blocked.
+ * SIGTERM or SIGINT, which all other threads have blocked.  Meanwhile it keeps
+ * the host in order.
  *
  * Exit status: 0 after a signal, 1 when the model or the port cannot be had or
  * requests had to be cut off, 2 for a wrong command line.
  */
+
+/* A signal that comes again so soon is the same order: timeout(1) sends each twice. */
+static const int64_t same_order_ns = 100 * INT64_C(1000000);
+
+/* After a second signal: for answers that are sent to be taken. */
+enum { LAST_WAIT_MS = 2000 };
+
 typedef struct loader {
 	sp_host *host;
 	int done_fd;
@@ -40,50 +48,97 @@ static void load(void *context)
 		abort(); /* an eventfd takes eight bytes */
 }
 
-/* SIGTERM and SIGINT as something to poll; they no longer end the process. */
-static int open_signals(void)
-{
-	sigset_t set;
+typedef struct signals {
+	int fd;
+	int64_t ordered_ns; /* when the first came that is to end the process; 0: not yet */
+} signals;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC);
+static void fill(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGHUP);
 }
 
-/* From now on a signal ends the process at once. */
-static void close_signals(int fd)
+/* The signals as something to poll; they no longer end the process. */
+static void open_signals(signals *s)
 {
 	sigset_t set;
 
-	close(fd);
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
+	fill(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	*s = (signals){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)};
+}
+
+static void end_now(int number)
+{
+	(void)number;
+	_exit(0);
+}
+
+/* All requests are answered: from now on SIGTERM and SIGINT end the process at once. */
+static void close_signals(signals *s)
+{
+	sigset_t set;
+
+	close(s->fd);
+	signal(SIGTERM, end_now);
+	signal(SIGINT, end_now);
+	fill(&set);
+	sigdelset(&set, SIGHUP);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* The signal that came, or 0 when none came in time. */
-static int wait_signal(int fd, int timeout_ms)
+static bool is_same_order(signals *s)
 {
-	struct pollfd poller = {fd, POLLIN, 0};
-	struct signalfd_siginfo info;
+	int64_t now_ns = sp_clock_now_ns();
 
-	if (poll(&poller, 1, timeout_ms) != 1 || read(fd, &info, sizeof(info)) != sizeof(info))
-		return 0;
-	return (int)info.ssi_signo;
+	if (s->ordered_ns == 0) {
+		s->ordered_ns = now_ns;
+		return false;
+	}
+	return now_ns - s->ordered_ns < same_order_ns;
 }
 
-/* True when the model is done with loading, false when a signal came first. */
-static bool wait_loaded(int signals, int done_fd)
+/* The next signal that is to end the process; 0 when none has come. */
+static int read_signal(signals *s)
 {
-	struct pollfd pollers[] = {{signals, POLLIN, 0}, {done_fd, POLLIN, 0}};
+	struct signalfd_siginfo info;
 
-	while (poll(pollers, 2, -1) < 0 && errno == EINTR)
-		;
-	return pollers[0].revents == 0;
+	while (read(s->fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGHUP)
+			sp_log(SP_LOG_INFO,
+			       "SIGHUP: nothing to reload; new versions are served as they come, "
+			       "flags and configuration are read at the start only");
+		else if (!is_same_order(s))
+			return (int)info.ssi_signo;
+	}
+	return 0;
+}
+
+/*
+ * Waits for a signal or for `done_fd` (-1: for none) to be readable; timeout_ms -1
+ * waits for ever.  Returns the signal, or 0.
+ */
+static int wait_signal(sp_host *host, signals *s, int done_fd, int64_t timeout_ms)
+{
+	struct pollfd pollers[] = {{s->fd, POLLIN, 0}, {done_fd, POLLIN, 0}};
+	int64_t end_ns = sp_clock_now_ns() + timeout_ms * 1000000;
+	int received = 0;
+
+	do {
+		int64_t left_ms = (end_ns - sp_clock_now_ns() + 999999) / 1000000;
+
+		if (timeout_ms < 0 || left_ms > SP_UPKEEP_MS)
+			left_ms = SP_UPKEEP_MS;
+		if (poll(pollers, 2, left_ms > 0 ? (int)left_ms : 0) == 0)
+			sp_host_upkeep(host);
+		received = read_signal(s);
+	} while (received == 0 && pollers[1].revents == 0 &&
+		 (timeout_ms < 0 || sp_clock_now_ns() < end_ns));
+	return received;
 }
 
 /* Whole or not at all: whoever waits for the file may read it at once. */
@@ -119,8 +174,14 @@ static sp_status say_listening(const sp_host *host, sp_error *err)
 	return SP_OK;
 }
 
+/* A second signal: what has not begun is not waited for, what has is cut off. */
+static bool end_at_once(sp_host *host)
+{
+	return !sp_host_is_busy(host) && sp_host_stop(host, LAST_WAIT_MS);
+}
+
 /* Serves on for a while, then no longer; true when every request was answered. */
-static bool drain(sp_host *host, int signals, int first_signal)
+static bool drain(sp_host *host, signals *s, int first_signal)
 {
 	const sp_flags *flags = host->flags;
 	int64_t end_ns;
@@ -128,12 +189,15 @@ static bool drain(sp_host *host, int signals, int first_signal)
 	sp_host_drain(host);
 	sp_log(SP_LOG_INFO, "draining");
 	/* At a terminal nobody has to find out that we are not ready any more. */
-	if (first_signal == SIGTERM && wait_signal(signals, (int)flags->drain_delay_in_ms) != 0)
-		return false;
+	if (first_signal == SIGTERM && wait_signal(host, s, -1, flags->drain_delay_in_ms) != 0)
+		return end_at_once(host);
 	end_ns = sp_clock_now_ns() + flags->drain_timeout_in_ms * 1000000;
-	while (!sp_host_stop(host, 50))
-		if (wait_signal(signals, 0) != 0 || sp_clock_now_ns() >= end_ns)
+	while (!sp_host_stop(host, 50)) {
+		if (read_signal(s) != 0)
+			return end_at_once(host);
+		if (sp_clock_now_ns() >= end_ns)
 			return false;
+	}
 	return true;
 }
 
@@ -158,7 +222,7 @@ static int fail(const sp_error *err)
 	return 1;
 }
 
-static void wait_loaded_or_exit(sp_host *host, int signals, loader *l)
+static void wait_loaded_or_exit(sp_host *host, signals *s, loader *l)
 {
 	sp_thread_group *thread;
 	sp_error err;
@@ -170,21 +234,21 @@ static void wait_loaded_or_exit(sp_host *host, int signals, loader *l)
 		sp_log(SP_LOG_ERROR, "cannot start a thread");
 		_exit(1);
 	}
-	if (!wait_loaded(signals, l->done_fd))
+	if (wait_signal(host, s, l->done_fd, -1) != 0)
 		_exit(0); /* loading cannot be interrupted, and nothing is lost */
 	sp_thread_group_destroy(thread);
 	close(l->done_fd);
 }
 
 /* A host that listens: loads the model, serves, ends. */
-static int serve(sp_host *host, int signals)
+static int serve(sp_host *host, signals *s)
 {
 	loader l;
 	int received;
 
 	sp_log(SP_LOG_INFO, "loading the model; probes are answered on port %u",
 	       (unsigned)sp_http_server_port(host->server));
-	wait_loaded_or_exit(host, signals, &l);
+	wait_loaded_or_exit(host, s, &l);
 	if (l.status == SP_OK)
 		l.status = say_listening(host, &l.error);
 	if (l.status != SP_OK) {
@@ -193,14 +257,12 @@ static int serve(sp_host *host, int signals)
 			_exit(1);
 		return 1;
 	}
-	do
-		received = wait_signal(signals, -1);
-	while (received == 0);
-	if (!drain(host, signals, received)) {
+	received = wait_signal(host, s, -1, -1);
+	if (!drain(host, s, received)) {
 		sp_log(SP_LOG_WARNING, "ended before all requests were answered");
 		_exit(1);
 	}
-	close_signals(signals);
+	close_signals(s);
 	return 0;
 }
 
@@ -209,7 +271,8 @@ int main(int argc, char **argv)
 	sp_flags flags;
 	sp_host host;
 	sp_error err;
-	int signals, code;
+	signals s;
+	int code;
 
 	if (sp_flags_parse(&flags, argc, argv, &err) != SP_OK) {
 		fprintf(stderr, "serving_host: %s (try --help)\n", err.text);
@@ -224,10 +287,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	start_log(&flags);
-	signals = open_signals();
+	sp_upkeep_set_allocator();
+	open_signals(&s);
 	if (sp_host_start(&host, &flags, &err) != SP_OK)
 		return fail(&err);
-	code = serve(&host, signals);
+	code = serve(&host, &s);
 	sp_host_finish(&host);
 	return code;
 }

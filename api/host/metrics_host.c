@@ -112,6 +112,26 @@ static void write_http(sp_buffer *out, const sp_host *host)
 		}
 }
 
+static void write_one(sp_buffer *out, sp_metric metric, double value)
+{
+	sp_metric_begin(out, metric);
+	sp_metric_add(out, metric, NO_LABELS, value);
+}
+
+static void write_limits(sp_buffer *out, const sp_host *host)
+{
+	sp_http_server_load load;
+
+	sp_http_server_get_load(host->server, &load);
+	write_one(out, SP_METRIC_CONNECTIONS, (double)load.open);
+	write_one(out, SP_METRIC_CONNECTIONS_DROPPED, (double)load.dropped);
+	write_one(out, SP_METRIC_CONNECTIONS_REFUSED, (double)load.turned_away);
+	write_one(out, SP_METRIC_REQUEST_MEMORY, (double)sp_budget_used(&host->memory));
+	write_one(out, SP_METRIC_REQUEST_MEMORY_LIMIT, (double)host->memory.limit);
+	write_one(out, SP_METRIC_REQUEST_MEMORY_REFUSALS,
+		  (double)atomic_load(&host->memory.refused));
+}
+
 /* ------------------------------------------------------------------- process */
 
 /* 0 where the system does not tell. */
@@ -158,6 +178,7 @@ void sp_metrics_write_host(sp_buffer *out, const sp_host *host)
 	write_times(out, host, &model);
 	write_load(out, host, &model);
 	write_http(out, host);
+	write_limits(out, host);
 	write_process(out, host);
 	sp_metric_begin(out, SP_METRIC_READY);
 	sp_metric_add(out, SP_METRIC_READY, &model, 1, atomic_load(&host->available));

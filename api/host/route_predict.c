@@ -23,7 +23,7 @@ void sp_route_predict(sp_host *host, sp_http_request *request, const sp_model_pa
 		return;
 	}
 	sp_counter_add(&host->counters.begun, 1);
-	if (!sp_queue_try_push(host->queue, request)) {
+	if (!sp_request_queue_try_push(host->queue, request, sp_http_request_body(request).size)) {
 		sp_counter_add(&host->counters.ended, 1);
 		sp_http_request_fail(request, 503, "too many requests are waiting");
 	}
@@ -97,7 +97,9 @@ void sp_route_predict_compute(sp_host *host, sp_json_request *json, sp_http_requ
 	int status;
 
 	sp_buffer_init(&body, MAX_ANSWER_BYTES);
+	sp_buffer_set_budget(&body, &host->memory);
 	status = compute(host, json, request, &body, &err);
+	sp_json_request_trim(json); /* sending the answer may take long */
 	if (status == 200)
 		sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
 	else

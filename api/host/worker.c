@@ -21,8 +21,9 @@ static void work(void *context)
 	sp_host *host = workers->host;
 	sp_json_request *json = workers->requests[atomic_fetch_add(&workers->next, 1)];
 	sp_http_request *request;
+	bool large = false;
 
-	while ((request = sp_queue_pop(host->queue)) != NULL) {
+	while ((request = sp_request_queue_pop(host->queue, &large)) != NULL) {
 		if (sp_http_request_begin(request))
 			sp_route_predict_compute(host, json, request);
 		sp_counter_add(&host->counters.ended, 1);
@@ -55,6 +56,7 @@ static sp_status start(sp_workers *workers, sp_error *err)
 		workers->requests[i] = sp_json_request_create();
 		if (workers->requests[i] == NULL)
 			return sp_error_set(err, SP_NO_MEMORY, "no memory for the workers");
+		sp_json_request_set_budget(workers->requests[i], &workers->host->memory);
 		workers->count++;
 	}
 	SP_TRY(sp_thread_group_create(&workers->threads, workers->count, "worker", work, workers,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +71,9 @@ static void run_child(sp_host_process *process, const char *program, const char 
 	dup2(fd, 1);
 	dup2(fd, 2);
 	close(fd);
+	if (process->descriptors != 0)
+		setrlimit(RLIMIT_NOFILE,
+			  &(struct rlimit){process->descriptors, process->descriptors});
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing is left of a test that failed */
 	execv(program, (char *const *)(uintptr_t)arguments);
 	_exit(127);

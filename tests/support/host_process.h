@@ -12,7 +12,8 @@
 typedef struct sp_host_process {
 	pid_t pid;
 	uint16_t port;
-	char folder[4096]; /* a temporary one, for the test's files, too */
+	unsigned descriptors; /* that it may have; 0: as many as the test */
+	char folder[4096];    /* a temporary one, for the test's files, too */
 	char log[65536];
 } sp_host_process;
 

@@ -14,12 +14,13 @@
  *	load_error         opening fails with this text
  *	run_code           runs fail with this serving_processor_code
  *	y_dtype            of the output y, whose bytes are floats none the less
+ *	files              so many are open as long as the model is
 	versions_file      what is told of versions is in this file
  *
  * Signatures: serving_default, y = x/2 + 2; echo, both inputs as they came.
  */
 typedef struct model {
-	int run_ms, run_code, y_dtype;
+	int run_ms, run_code, y_dtype, files;
 	char versions[4096]; /* a path; "": none */
 } model;
 
@@ -117,6 +118,10 @@ void *serving_processor_create(const char *config, serving_processor_error **err
 	m->run_ms = number_of(config, "run_ms");
 	m->run_code = number_of(config, "run_code");
 	m->y_dtype = number_of(config, "y_dtype");
+	m->files = number_of(config, "files");
+	for (int i = 0; i < m->files; i++)
+		if (dup(2) < 0)
+			abort();
 	if (value_of(config, "versions_file") != NULL)
 		sscanf(value_of(config, "versions_file"), "\"%4095[^\"]\"", m->versions);
 	return m;

@@ -613,6 +613,213 @@ static void help_and_manual_have_the_same_flags(void **state)
 	sp_host_process_fini(&process);
 }
 
+/* ----------------------------------------------------------------- too much */
+
+static const char predict[] = "POST /v1/models/default:predict HTTP/1.1\r\nHost: a\r\n";
+
+static void expect_served(uint16_t port)
+{
+	sp_http_reply reply;
+
+	sp_http_call(port, "GET", "/healthz/ready", NULL, &reply);
+	assert_int_equal(reply.status, 200);
+	sp_http_call(port, "POST", "/v1/models/default:predict", "{\"instances\":[2]}", &reply);
+	assert_string_equal(reply.body, "{\"predictions\":[3.0]}");
+}
+
+static void expect_in_log(sp_host_process *process, const char *words)
+{
+	for (int i = 0; i < 500 && strstr(sp_host_process_log(process), words) == NULL; i++)
+		usleep(20000);
+	if (strstr(process->log, words) == NULL)
+		fail_msg("not in the log: %s\n%s", words, process->log);
+}
+
+/* The value of a metric without labels. */
+static double metric(uint16_t port, const char *name)
+{
+	static sp_http_reply reply;
+	char line[128];
+	const char *at;
+
+	sp_http_call(port, "GET", "/monitoring/prometheus/metrics", NULL, &reply);
+	snprintf(line, sizeof(line), "\n%s ", name);
+	at = strstr(reply.body, line);
+	assert_non_null(at);
+	return atof(at + strlen(line));
+}
+
+/* Some files are the model's, and nobody has told the server. */
+static void idle_connections_take_no_descriptors_from_others(void **state)
+{
+	static const char *const configs[] = {"{}", "{\"files\":60}"};
+	static const char *const begins[] = {"", "GET /hea",
+					     "POST / HTTP/1.1\r\nHost: a\r\n"
+					     "Content-Length: 9\r\n\r\n1"};
+	enum { CLIENTS = 300 };
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(configs) / sizeof(configs[0]); c++) {
+		sp_http_client clients[CLIENTS];
+		sp_host_process process;
+
+		sp_host_process_init(&process);
+		process.descriptors = 200;
+		assert_true(sp_host_process_start(
+			&process, program_path(),
+			FLAGS("--processor_config", write_config(&process, configs[c]),
+			      "--rest_api_num_io_threads=2", "--drain_delay_in_ms=0"),
+			true));
+		assert_non_null(strstr(sp_host_process_log(&process),
+				       "connections at a time, not 10000 (--max_connections)"));
+		for (int i = 0; i < CLIENTS; i++) {
+			assert_true(sp_http_client_open(&clients[i], process.port));
+			sp_http_client_send_text(&clients[i], begins[i % 3]);
+		}
+		expect_served(process.port);
+		/* A quarter of them is for files still, if the model has none. */
+		assert_true(metric(process.port, "serving_processor_connections") <= 200 - 64);
+		assert_true(metric(process.port, "serving_processor_connections_dropped_total") >
+			    CLIENTS - 200);
+		expect_in_log(&process, "too many connections: ");
+		for (int i = 0; i < CLIENTS; i++)
+			sp_http_client_close(&clients[i]);
+		stop(&process);
+	}
+}
+
+static void all_requests_together_have_a_bound(void **state)
+{
+	static const char refusals[] = "serving_processor_request_memory_refusals_total";
+	enum { CLIENTS = 12, BODY = 2000000 };
+	static char body[BODY];
+	sp_http_client clients[CLIENTS];
+	sp_host_process process;
+	sp_http_reply reply;
+	int refused = 0;
+
+	(void)state;
+	memset(body, ' ', sizeof(body));
+	sp_host_process_init(&process);
+	assert_true(sp_host_process_start(&process, program_path(),
+					  FLAGS("--processor_config", write_config(&process, "{}"),
+						"--max_request_memory=8000000",
+						"--drain_delay_in_ms=0"),
+					  true));
+	for (int i = 0; i < CLIENTS; i++) { /* of which three fit */
+		assert_true(sp_http_client_open(&clients[i], process.port));
+		sp_http_client_send_text(&clients[i], predict);
+		sp_http_client_send_text(&clients[i], "Content-Length: 2000017\r\n\r\n");
+		sp_http_client_send(&clients[i], body, sizeof(body));
+	}
+	for (int i = 0; i < 500 && metric(process.port, refusals) < CLIENTS - 3; i++)
+		usleep(20000);
+	expect_served(process.port);
+	for (int i = 0; i < CLIENTS; i++) {
+		sp_http_client_send_text(&clients[i], "{\"instances\":[2]}");
+		sp_http_client_receive(&clients[i], &reply);
+		if (reply.status != 200) {
+			assert_int_equal(reply.status, 503);
+			assert_non_null(strstr(reply.head, "Retry-After: 1\r\n"));
+			assert_non_null(strstr(reply.body, "no memory for the request"));
+			refused++;
+		}
+		sp_http_client_close(&clients[i]);
+	}
+	assert_in_range(refused, CLIENTS - 3, CLIENTS - 1);
+	expect_in_log(&process, "(--max_request_memory)");
+	assert_true(metric(process.port, refusals) >= refused);
+	assert_true(metric(process.port, "serving_processor_request_memory_bytes") < BODY);
+	assert_true(metric(process.port, "serving_processor_request_memory_limit_bytes") ==
+		    8000000);
+	expect_served(process.port);
+	stop(&process);
+}
+
+static void reading_a_request_has_the_same_bound(void **state)
+{
+	enum { COUNT = 250000 };
+	sp_host_process process;
+	sp_http_reply reply;
+	char *body = malloc(3 * COUNT + 200), *at = body;
+
+	(void)state;
+	at += sprintf(at, "{\"signature_name\":\"echo\",\"inputs\":{\"id\":1,\"text_bytes\":[\"\"");
+	for (int i = 1; i < COUNT; i++)
+		at += sprintf(at, ",\"\"");
+	strcpy(at, "]}}");
+	sp_host_process_init(&process);
+	assert_true(sp_host_process_start(&process, program_path(),
+					  FLAGS("--processor_config", write_config(&process, "{}"),
+						"--max_request_memory=4000000",
+						"--drain_delay_in_ms=0"),
+					  true));
+	sp_http_call(process.port, "POST", "/v1/models/default:predict", body, &reply);
+	assert_int_equal(reply.status, 503);
+	assert_non_null(strstr(reply.head, "Retry-After: 1\r\n"));
+	assert_non_null(strstr(reply.body, "the memory for requests is used up"));
+	expect_served(process.port);
+	assert_true(metric(process.port, "serving_processor_request_memory_bytes") < 500000);
+	stop(&process);
+	free(body);
+}
+
+/* In KB; 0 where it is not told. */
+static long resident(const sp_host_process *process)
+{
+	char path[64], line[256];
+	long size = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)process->pid);
+	file = fopen(path, "r");
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		sscanf(line, "VmRSS: %ld", &size);
+	if (file != NULL)
+		fclose(file);
+	return size;
+}
+
+static void memory_goes_back_to_the_system(void **state)
+{
+	enum { CLIENTS = 10, BODY = 10000000 };
+	static char body[BODY];
+	const char *sanitized = getenv("SANITIZED");
+	sp_http_client clients[CLIENTS];
+	sp_host_process process;
+	sp_http_reply reply;
+	long before, most, after = 0;
+
+	(void)state;
+	if (sanitized != NULL && strcmp(sanitized, "yes") == 0)
+		skip(); /* what is freed stays for a while, to be watched */
+	memset(body, ' ', sizeof(body));
+	start(&process, "{}");
+	before = resident(&process);
+	for (int i = 0; i < CLIENTS; i++) {
+		assert_true(sp_http_client_open(&clients[i], process.port));
+		sp_http_client_send_text(&clients[i],
+					 "POST /v1/models/half:predict HTTP/1.1\r\nHost: a\r\n"
+					 "Content-Length: 10000017\r\n\r\n");
+		sp_http_client_send(&clients[i], body, sizeof(body));
+	}
+	most = resident(&process);
+	for (int i = 0; i < CLIENTS; i++) {
+		sp_http_client_send_text(&clients[i], "{\"instances\":[2]}");
+		sp_http_client_receive(&clients[i], &reply);
+		assert_int_equal(reply.status, 200);
+	}
+	for (int i = 0; i < 500 && (i == 0 || after > before + 10000); i++) {
+		usleep(20000);
+		after = resident(&process);
+	}
+	assert_true(before == 0 || most > before + 80000);
+	assert_true(after <= before + 10000);
+	for (int i = 0; i < CLIENTS; i++)
+		sp_http_client_close(&clients[i]);
+	stop(&process);
+}
+
 static void a_full_queue_says_so_at_once(void **state)
 {
 	enum { CLIENTS = 8 };
@@ -784,8 +991,87 @@ static void a_second_signal_ends_at_once(void **state)
 	usleep(200000);
 	began = sp_clock_now_ns();
 	sp_host_process_signal(&process, SIGTERM);
-	assert_int_equal(sp_host_process_wait(&process), 1);
+	assert_int_equal(sp_host_process_wait(&process), 0); /* nothing is lost */
 	assert_true(sp_clock_now_ns() - began < INT64_C(5000000000));
+	sp_host_process_fini(&process);
+}
+
+/* A host in which a request takes `config`'s time, with one under way. */
+static void start_request(sp_host_process *process, sp_http_client *client, const char *config,
+			  const char *drain_delay)
+{
+	sp_host_process_init(process);
+	assert_true(sp_host_process_start(
+		process, program_path(),
+		FLAGS("--processor_config", write_config(process, config), drain_delay), true));
+	assert_true(sp_http_client_open(client, process->port));
+	sp_http_client_send_text(client, "POST /v1/models/default:predict HTTP/1.1\r\nHost: a\r\n"
+					 "Content-Length: 17\r\n\r\n{\"instances\":[2]}");
+	usleep(200000);
+}
+
+static void a_second_signal_cuts_requests_off(void **state)
+{
+	static const char *const delays[] = {"--drain_delay_in_ms=60000", "--drain_delay_in_ms=0"};
+	sp_host_process process;
+	sp_http_client client;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(delays) / sizeof(delays[0]); i++) {
+		start_request(&process, &client, "{\"run_ms\":60000}", delays[i]);
+		sp_host_process_signal(&process, SIGTERM);
+		usleep(300000);
+		sp_host_process_signal(&process, SIGTERM);
+		assert_int_equal(sp_host_process_wait(&process), 1);
+		expect_in_log(&process, "before all requests were answered");
+		sp_http_client_close(&client);
+		sp_host_process_fini(&process);
+	}
+}
+
+/* As timeout(1) does, to the process and to its group. */
+static void a_signal_that_comes_twice_is_one(void **state)
+{
+	static const int kinds[] = {SIGTERM, SIGINT};
+	sp_host_process process;
+	sp_http_client client;
+	sp_http_reply reply;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		start_request(&process, &client, "{\"run_ms\":1500}", "--drain_delay_in_ms=0");
+		sp_host_process_signal(&process, kinds[i]);
+		usleep(1000);
+		sp_host_process_signal(&process, kinds[i]);
+		sp_host_process_signal(&process, SIGCONT);
+		sp_http_client_receive(&client, &reply);
+		assert_int_equal(reply.status, 200);
+		sp_http_client_close(&client);
+		assert_int_equal(sp_host_process_wait(&process), 0);
+		sp_host_process_fini(&process);
+	}
+}
+
+static void a_hangup_ends_nothing(void **state)
+{
+	sp_host_process process;
+
+	(void)state;
+	sp_host_process_init(&process);
+	assert_true(sp_host_process_start(&process, program_path(),
+					  FLAGS("--processor_config",
+						write_config(&process, "{\"load_ms\":1000}"),
+						"--drain_delay_in_ms=1000"),
+					  false));
+	sp_host_process_signal(&process, SIGHUP);
+	expect_in_log(&process, "SIGHUP: nothing to reload");
+	expect_in_log(&process, "listening on http://");
+	sp_host_process_signal(&process, SIGHUP);
+	expect_served(process.port);
+	sp_host_process_signal(&process, SIGTERM);
+	expect_in_log(&process, "draining");
+	sp_host_process_signal(&process, SIGHUP);
+	assert_int_equal(sp_host_process_wait(&process), 0);
 	sp_host_process_fini(&process);
 }
 
@@ -854,10 +1140,17 @@ int main(void)
 		cmocka_unit_test(the_port_is_written_when_the_model_is_served),
 		cmocka_unit_test(a_wrong_command_line_is_exit_status_2),
 		cmocka_unit_test(help_and_manual_have_the_same_flags),
+		cmocka_unit_test(idle_connections_take_no_descriptors_from_others),
+		cmocka_unit_test(all_requests_together_have_a_bound),
+		cmocka_unit_test(reading_a_request_has_the_same_bound),
+		cmocka_unit_test(memory_goes_back_to_the_system),
 		cmocka_unit_test(a_full_queue_says_so_at_once),
 		cmocka_unit_test(a_request_that_waits_too_long_is_given_up),
 		cmocka_unit_test(ending_under_load_loses_no_request),
 		cmocka_unit_test(a_second_signal_ends_at_once),
+		cmocka_unit_test(a_second_signal_cuts_requests_off),
+		cmocka_unit_test(a_signal_that_comes_twice_is_one),
+		cmocka_unit_test(a_hangup_ends_nothing),
 		cmocka_unit_test(requests_that_do_not_end_are_cut_off),
 		cmocka_unit_test(cors_headers_come_when_asked_for),
 	};

@@ -401,17 +401,20 @@ static bool is_version(uint16_t port, const char *number)
 	return strstr(reply.body, want) != NULL;
 }
 
-/* As TensorFlow Serving: the folder of version 2 is moved into place, and then it serves. */
-static void move_a_version_in(sp_golden_case *golden)
+/*
+ * As TensorFlow Serving: the folder of version 2 is moved into place, and then it
+ * serves, however many connections are idle and however few `descriptors` there are.
+ */
+static void move_a_version_in_beside(sp_golden_case *golden, unsigned descriptors, size_t idle)
 {
+	sp_http_client *clients = calloc(idle + 1, sizeof(*clients));
 	char command[4 * SP_PATH_SIZE], base[SP_PATH_SIZE + 32], requests[2 * SP_PATH_SIZE];
 	comparison c = comparison_for(golden);
 	sp_host_process process;
 
-	if (!golden->ours)
-		return;
 	snprintf(requests, sizeof(requests), "%s/requests", golden->work);
 	sp_host_process_init(&process);
+	process.descriptors = descriptors;
 	snprintf(base, sizeof(base), "%.4000s/base", golden->work);
 	snprintf(command, sizeof(command), "mkdir '%.4000s' && cp -r '%s/model' '%.4000s/1'", base,
 		 golden->work, base);
@@ -421,6 +424,8 @@ static void move_a_version_in(sp_golden_case *golden)
 								"--model_base_path", base,
 								"--drain_delay_in_ms=0", NULL},
 					  true));
+	for (size_t i = 0; i < idle; i++)
+		assert_true(sp_http_client_open(&clients[i], process.port));
 	assert_true(is_version(process.port, "1"));
 	snprintf(command, sizeof(command), "mv '%s/model' '%.4000s/2'", golden->work, base);
 	assert_int_equal(system(command), 0);
@@ -431,6 +436,21 @@ static void move_a_version_in(sp_golden_case *golden)
 	sp_host_process_signal(&process, SIGTERM);
 	assert_int_equal(sp_host_process_wait(&process), 0);
 	sp_host_process_fini(&process);
+	for (size_t i = 0; i < idle; i++)
+		sp_http_client_close(&clients[i]);
+	free(clients);
+}
+
+static void move_a_version_in(sp_golden_case *golden)
+{
+	if (golden->ours)
+		move_a_version_in_beside(golden, 0, 0);
+}
+
+static void move_a_version_in_among_idle_connections(sp_golden_case *golden)
+{
+	if (golden->ours)
+		move_a_version_in_beside(golden, 256, 400);
 }
 
 static void ask_for_many_rounds(sp_golden_case *golden)
@@ -477,6 +497,12 @@ static void a_newer_numbered_model_is_served(void **state)
 	sp_golden_each("ev-ctr", move_a_version_in);
 }
 
+static void a_newer_model_is_found_among_idle_connections(void **state)
+{
+	(void)state;
+	sp_golden_each("keras2-mlp", move_a_version_in_among_idle_connections);
+}
+
 static void a_comparison_sees_differences(void **state)
 {
 	static const struct {
@@ -509,6 +535,7 @@ int main(void)
 		cmocka_unit_test(a_comparison_sees_differences),
 		cmocka_unit_test(the_golden_models_answer_as_tensorflow),
 		cmocka_unit_test(a_newer_numbered_model_is_served),
+		cmocka_unit_test(a_newer_model_is_found_among_idle_connections),
 		cmocka_unit_test(a_loop_ends_with_the_time_of_its_request),
 	};
 

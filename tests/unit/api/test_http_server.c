@@ -81,7 +81,7 @@ static void start(fixture *f, sp_http_options options)
 	options.io_threads = options.io_threads ? options.io_threads : 1;
 	options.max_connections = options.max_connections ? options.max_connections : 100;
 	options.max_head_bytes = 1024;
-	options.max_body_bytes = 10000;
+	options.max_body_bytes = options.max_body_bytes ? options.max_body_bytes : 10000;
 	options.request_timeout_ms = options.request_timeout_ms ? options.request_timeout_ms
 								: 10000;
 	options.head_timeout_ms = options.head_timeout_ms ? options.head_timeout_ms : 10000;
@@ -528,6 +528,202 @@ static void the_one_idle_longest_makes_room(void **state)
 	finish(&f);
 }
 
+static void whoever_has_no_whole_request_makes_room(void **state)
+{
+	static const char *const begins[] = {
+		"",
+		"GET / HTTP/1.1\r\nX: ",
+		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n9\r\na",
+	};
+	enum { MOST = 4, CLIENTS = 20 };
+
+	(void)state;
+	for (size_t b = 0; b < sizeof(begins) / sizeof(begins[0]); b++) {
+		fixture f = {0};
+		sp_http_client clients[CLIENTS];
+		sp_http_server_load load;
+		sp_http_reply reply;
+
+		start(&f, (sp_http_options){.max_connections = MOST, .io_threads = 1 + b % 2});
+		for (int i = 0; i < CLIENTS; i++) {
+			assert_true(sp_http_client_open(&clients[i], f.port));
+			sp_http_client_send_text(&clients[i], begins[b]);
+		}
+		sp_http_call(f.port, "GET", "/more", NULL, &reply);
+		assert_string_equal(reply.body, "GET/more ");
+		sp_http_server_get_load(f.server, &load);
+		assert_in_range(load.open, 1, MOST);
+		assert_true(load.dropped >= CLIENTS - MOST);
+		assert_int_equal(load.turned_away, 0);
+		for (int i = 0; i < CLIENTS; i++)
+			sp_http_client_close(&clients[i]);
+		finish(&f);
+	}
+}
+
+/* A client that goes on sending keeps its place, however slow it is; one that is idle does not. */
+static void a_body_that_goes_on_is_not_given_up(void **state)
+{
+	fixture f = {0};
+	sp_http_client slow, idle, more;
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.max_connections = 2});
+	assert_true(sp_http_client_open(&slow, f.port));
+	sp_http_client_send_text(&slow,
+				 "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 16\r\n\r\n");
+	assert_true(sp_http_client_open(&idle, f.port));
+	for (int i = 0; i < 15; i++) {
+		sp_http_client_send(&slow, "x", 1);
+		pause_ms(100);
+	}
+	assert_true(sp_http_client_open(&more, f.port));
+	sp_http_client_send_text(&more, "GET /more HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_receive(&more, &reply);
+	assert_string_equal(reply.body, "GET/more ");
+	assert_true(sp_http_client_ends(&idle, 5000));
+	sp_http_client_send(&slow, "x", 1);
+	sp_http_client_receive(&slow, &reply);
+	assert_string_equal(reply.body, "POST/slow xxxxxxxxxxxxxxxx");
+	sp_http_client_close(&slow);
+	sp_http_client_close(&idle);
+	sp_http_client_close(&more);
+	finish(&f);
+}
+
+/* -------------------------------------------------------------------- memory */
+
+enum { MEMORY = 1 << 20, LARGE_BODY = 600000 };
+
+/* A server with so much memory for requests, and a client that holds much of it. */
+static void start_with_memory(fixture *f, sp_budget *memory, sp_http_client *holder)
+{
+	static char body[LARGE_BODY];
+
+	sp_budget_init(memory, MEMORY);
+	memset(body, 'x', sizeof(body));
+	start(f, (sp_http_options){.memory = memory, .max_body_bytes = 100 << 20});
+	assert_true(sp_http_client_open(holder, f->port));
+	sp_http_client_send_text(holder, "POST / HTTP/1.1\r\nHost: a\r\n"
+					 "Content-Length: 600000\r\n\r\n");
+	sp_http_client_send(holder, body, sizeof(body) - 1);
+	for (int i = 0; i < 500 && sp_budget_used(memory) < LARGE_BODY; i++)
+		pause_ms(10);
+	assert_true(sp_budget_used(memory) >= LARGE_BODY);
+}
+
+/* What the server answers to `text` and 600,000 bytes behind it. */
+static void send_large(uint16_t port, const char *text, sp_http_reply *reply)
+{
+	static char body[LARGE_BODY];
+	sp_http_client client;
+
+	memset(body, 'x', sizeof(body));
+	assert_true(sp_http_client_open(&client, port));
+	sp_http_client_send_text(&client, text);
+	sp_http_client_send(&client, body, sizeof(body)); /* it may be cut off */
+	sp_http_client_receive(&client, reply);
+	assert_true(sp_http_client_ends(&client, 5000));
+	sp_http_client_close(&client);
+}
+
+static void a_body_for_which_no_memory_is_left_is_refused_at_once(void **state)
+{
+	static const struct {
+		const char *text;
+		int status;
+	} cases[] = {
+		/* neither sends all that it announces: an answer to the whole is none of these */
+		{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 700000\r\n\r\n", 503},
+		{"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\naae60\r\n", 503},
+		{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n", 413},
+	};
+	fixture f = {0};
+	sp_http_client holder;
+	sp_http_reply reply;
+	sp_budget memory;
+
+	(void)state;
+	start_with_memory(&f, &memory, &holder);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		send_large(f.port, cases[i].text, &reply);
+		if (reply.status != cases[i].status)
+			fail_msg("%s gives %d", cases[i].text, reply.status);
+		assert_non_null(strstr(reply.head, "\r\nConnection: close\r\n"));
+		assert_int_equal(strstr(reply.head, "\r\nRetry-After: 1\r\n") != NULL,
+				 cases[i].status == 503);
+		assert_non_null(strstr(reply.body, "memory for"));
+		sp_http_call(f.port, "POST", "/small", "hello", &reply);
+		assert_string_equal(reply.body, "POST/small hello");
+	}
+	assert_true(memory.refused >= 2);
+
+	/* Whoever was there first is answered, and then there is room again. */
+	sp_http_client_send(&holder, "x", 1);
+	sp_http_client_receive(&holder, &reply);
+	assert_int_equal(reply.status, 200);
+	assert_int_equal(reply.body_size, LARGE_BODY + 6);
+	assert_true(sp_budget_used(&memory) < LARGE_BODY);
+	sp_http_client_close(&holder);
+	finish(&f);
+	assert_int_equal(sp_budget_used(&memory), 0);
+}
+
+static void memory_is_given_back_however_a_request_ends(void **state)
+{
+	struct linger reset = {1, 0};
+	fixture f = {0};
+	sp_http_client client, late[3];
+	sp_http_reply reply;
+	sp_budget memory;
+	char *body = calloc(1, 100000);
+
+	(void)state;
+	memset(body, '1', 99999);
+	sp_budget_init(&memory, 16 << 20);
+	start(&f, (sp_http_options){.memory = &memory,
+				    .max_body_bytes = 1 << 20,
+				    .request_timeout_ms = 2000});
+	for (int i = 0; i < 40; i++) { /* gone in the middle of it */
+		assert_true(sp_http_client_open(&client, f.port));
+		sp_http_client_send_text(&client, i % 4 < 2 ? POST "Content-Length: 200000\r\n\r\n"
+							    : POST "Transfer-Encoding: chunked\r\n"
+								   "\r\nfffff\r\n");
+		sp_http_client_send(&client, body, 90000);
+		if (i % 2)
+			setsockopt(client.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		sp_http_client_close(&client);
+	}
+	sp_http_call(f.port, "POST", "/whole", body, &reply);
+	assert_int_equal(reply.status, 200);
+	pthread_mutex_lock(&f.gate); /* answered late, and left behind */
+	for (int i = 0; i < 3; i++) {
+		assert_true(sp_http_client_open(&late[i], f.port));
+		sp_http_client_send_text(&late[i], "POST /later HTTP/1.1\r\nHost: a\r\n"
+						   "Content-Length: 99999\r\n\r\n");
+		sp_http_client_send(&late[i], body, 99999);
+	}
+	for (int i = 0; i < 3; i++) {
+		sp_http_client_receive(&late[i], &reply);
+		assert_int_equal(reply.status, 504);
+		sp_http_client_close(&late[i]);
+	}
+	assert_true(sp_budget_used(&memory) > 0);
+	pthread_mutex_unlock(&f.gate);
+	assert_true(sp_http_client_open(&client, f.port)); /* never whole */
+	sp_http_client_send_text(&client, POST "Content-Length: 200000\r\n\r\n");
+	sp_http_client_send(&client, body, 90000);
+	sp_http_client_receive(&client, &reply);
+	assert_int_equal(reply.status, 408);
+	sp_http_client_close(&client);
+	finish(&f);
+	assert_int_equal(sp_budget_used(&memory), 0);
+	assert_int_equal(memory.refused, 0);
+	free(body);
+}
+
 static void no_memory_costs_one_request_and_not_the_server(void **state)
 {
 	static const char text[] = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi"
@@ -646,6 +842,10 @@ int main(void)
 		cmocka_unit_test(a_client_that_only_stops_sending_gets_its_answer),
 		cmocka_unit_test(a_client_may_go_at_any_moment),
 		cmocka_unit_test(the_one_idle_longest_makes_room),
+		cmocka_unit_test(whoever_has_no_whole_request_makes_room),
+		cmocka_unit_test(a_body_that_goes_on_is_not_given_up),
+		cmocka_unit_test(a_body_for_which_no_memory_is_left_is_refused_at_once),
+		cmocka_unit_test(memory_is_given_back_however_a_request_ends),
 		cmocka_unit_test(no_memory_costs_one_request_and_not_the_server),
 		cmocka_unit_test(draining_ends_connections_after_their_answer),
 		cmocka_unit_test(stopping_waits_for_what_has_begun),

@@ -558,6 +558,58 @@ static void a_request_after_a_large_one_is_small_again(void **state)
 	expect_tensor(parse_ok(f, "{\"instances\":[3]}"), "[1] 3");
 }
 
+/* `count` times a value, as the instances of one input. */
+static char *repeat(const char *value, size_t count)
+{
+	char *text = malloc(count * (strlen(value) + 1) + 100), *at = text;
+
+	at += sprintf(at, "{\"instances\":[%s", value);
+	for (size_t i = 1; i < count; i++)
+		at += sprintf(at, ",%s", value);
+	strcpy(at, "]}");
+	return text;
+}
+
+static void what_is_read_counts_as_memory_of_requests(void **state)
+{
+	static const struct {
+		int dtype;
+		const char *value;
+		size_t fits, too_many;
+	} cases[] = {
+		{SERVING_PROCESSOR_FLOAT, "1", 200000, 300000},
+		{SERVING_PROCESSOR_STRING, "\"\"", 50000, 70000},
+		{SERVING_PROCESSOR_STRING, "\"\\n\"", 20000, 40000},
+		{SERVING_PROCESSOR_STRING, "{\"b64\":\"AAAAAAAAAAAAAAAAAAAA\"}", 15000, 40000},
+	};
+	fixture *f = *state;
+	sp_budget budget;
+
+	sp_budget_init(&budget, 1 << 20);
+	sp_json_request_set_budget(f->request, &budget);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text = repeat(cases[i].value, cases[i].fits);
+
+		set_dtype(f, cases[i].dtype);
+		assert_int_equal(parse_ok(f, text)->count, cases[i].fits);
+		assert_true(sp_budget_used(&budget) > 200000);
+		sp_json_request_trim(f->request);
+		assert_true(sp_budget_used(&budget) <= 128 << 10);
+		free(text);
+		text = repeat(cases[i].value, cases[i].too_many);
+		assert_int_equal(parse(f, text), SP_NO_MEMORY);
+		assert_non_null(strstr(f->err.text, "no memory for"));
+		assert_true(sp_budget_used(&budget) <= budget.limit);
+		free(text);
+		text = repeat(cases[i].value, 3);
+		assert_int_equal(parse_ok(f, text)->count, 3);
+		free(text);
+	}
+	sp_json_request_destroy(f->request);
+	f->request = NULL;
+	assert_int_equal(sp_budget_used(&budget), 0);
+}
+
 static void every_failing_allocation_is_told(void **state)
 {
 	static const char text[] = "{\"inputs\":{\"x\":[\"a\\n\",\"b\\t\",{\"b64\":\"aGVsbG8=\"}],"
@@ -609,6 +661,7 @@ int main(void)
 		TEST(deep_nesting_hurts_nobody),
 		TEST(every_failing_allocation_is_told),
 		TEST(a_request_after_a_large_one_is_small_again),
+		TEST(what_is_read_counts_as_memory_of_requests),
 	};
 
 	return cmocka_run_group_tests_name("json_request", tests, NULL, NULL);

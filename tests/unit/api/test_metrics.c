@@ -293,6 +293,9 @@ static void answers_are_told(void **state)
 	host.flags = &flags;
 	host.worker_count = 3;
 	host.started = 1700000000;
+	sp_budget_init(&host.memory, 200000);
+	assert_int_equal(sp_budget_grow(&host.memory, 0, 100000, 100000), 100000);
+	assert_int_equal(sp_budget_grow(&host.memory, 0, 150000, 150000), 0);
 	sp_counters_answer(&host.counters, SP_ASKED_PREDICT, 200, 20000);
 	sp_counters_answer(&host.counters, SP_ASKED_PREDICT, 400, 20000);
 	sp_counters_answer(&host.counters, SP_ASKED_PREDICT, 415, 20000);
@@ -316,6 +319,12 @@ static void answers_are_told(void **state)
 		    ",API=\"Predict\",runtime=\"serving_processor\"} 0");
 	assert_line(P "requests_in_flight" M "} 2");
 	assert_line(P "threads 3");
+	assert_line(P "connections 0");
+	assert_line(P "connections_dropped_total 0");
+	assert_line(P "connections_refused_total 0");
+	assert_line(P "request_memory_bytes 100000");
+	assert_line(P "request_memory_limit_bytes 200000");
+	assert_line(P "request_memory_refusals_total 1");
 	assert_line(P "http_requests_total{route=\"health\",code=\"200\"} 2");
 	assert_no("route=\"other\"");
 	assert_line(P "model_ready" M "} 0");

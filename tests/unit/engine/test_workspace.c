@@ -49,6 +49,38 @@ static void after_warm_up_nothing_is_allocated(void **state)
 	assert_int_equal(sp_alloc_count(), before);
 	sp_workspace_destroy(workspace);
 }
+
+static void what_one_request_needed_and_others_do_not_goes_back(void **state)
+{
+	enum { LARGE = 10 << 20, SMALL = 1000 };
+	sp_workspace *workspace = sp_workspace_create(1 << 30);
+	uint64_t before;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		make(workspace, SMALL);
+		sp_workspace_reset(workspace);
+	}
+	make(workspace, LARGE);
+	sp_workspace_reset(workspace);
+	assert_true(sp_workspace_footprint(workspace) < 1 << 20);
+	for (int i = 0; i < 20; i++) {
+		make(workspace, LARGE);
+		sp_workspace_reset(workspace);
+	}
+	before = sp_alloc_count();
+	for (int i = 0; i < 40; i++) { /* what is usual stays, also if another comes between */
+		make(workspace, i % 2 ? LARGE : SMALL);
+		sp_workspace_reset(workspace);
+	}
+	assert_int_equal(sp_alloc_count(), before);
+	for (int i = 0; i < 100; i++) {
+		make(workspace, SMALL);
+		sp_workspace_reset(workspace);
+	}
+	assert_true(sp_workspace_footprint(workspace) < 1 << 20);
+	sp_workspace_destroy(workspace);
+}
 #endif
 
 static void a_block_with_two_holders_outlives_one(void **state)
@@ -136,6 +168,7 @@ int main(void)
 #ifndef SP_ARENA_DEBUG
 		cmocka_unit_test(a_released_block_is_used_again),
 		cmocka_unit_test(after_warm_up_nothing_is_allocated),
+		cmocka_unit_test(what_one_request_needed_and_others_do_not_goes_back),
 #endif
 		cmocka_unit_test(a_block_with_two_holders_outlives_one),
 		cmocka_unit_test(data_is_aligned_and_sizes_do_not_overlap),
