@@ -12,7 +12,7 @@
 #include "processor/updater_internal.h"
 
 enum {
-	DRAIN_MS = 5,   /* how often requests under an old version are looked after */
+	DRAIN_MS = 5,   /* how soon requests under an old version are looked after */
 	LOG_MS = 60000, /* between two lines that say what is waited for */
 	MINUTE_MS = 60000,
 };
@@ -221,24 +221,42 @@ static void step_back(const sp_config *config)
 		       config->model_update_cpus);
 }
 
+/*
+ * How long to wait while nothing else is to be done.  Requests end soon; a
+ * handle may stay for hours, so the pauses become longer.
+ */
+static int64_t pause_of(sp_updater *u, int64_t *drain_ms)
+{
+	int64_t interval = u->config->update_poll_interval_ms, pause = *drain_ms;
+
+	if (!sp_updater__drain(u))
+		return interval;
+	*drain_ms = 2 * pause < interval ? 2 * pause : interval;
+	return pause < interval ? pause : interval;
+}
+
 static void work(void *context)
 {
 	sp_updater *u = context;
-	int64_t interval = u->config->update_poll_interval_ms, looked = 0;
+	int64_t interval = u->config->update_poll_interval_ms, looked = 0, drain_ms = DRAIN_MS;
 	bool woken = true;
 
 	step_back(u->config);
 	while (!atomic_load(&u->stopped)) {
 		int64_t now = sp_clock_now_ns() / 1000000, pause, next_fold;
 
-		obey_pending(u);
 		/* A clock that goes back, which none should, stops nothing. */
-		if (!u->pinned && (woken || now < looked || now - looked >= interval)) {
+		bool due = woken || now < looked || now - looked >= interval;
+
+		if (due)
+			drain_ms = DRAIN_MS; /* there may be another version after this */
+		obey_pending(u);
+		if (!u->pinned && due) {
 			(void)sp_updater__look(u);
 			looked = now;
 		}
 		next_fold = sp_updater__fold(u);
-		pause = sp_updater__drain(u) ? DRAIN_MS : interval;
+		pause = pause_of(u, &drain_ms);
 		woken = sp_watch_wait(u->watch, next_fold < pause ? next_fold : pause);
 	}
 }
@@ -356,7 +374,6 @@ void sp_updater_close(sp_updater *u)
 	sp_thread_group_destroy(u->thread);
 	sp_updater__stop_fold(u);
 	sp_updater__close_versions(u);
-	sp_runtime_close(u->runtime);
 	sp_watch_destroy(u->watch);
 	sp_catalog_destroy(u->catalog);
 	sp_arena_destroy(u->arena);
@@ -369,9 +386,4 @@ void sp_updater_close(sp_updater *u)
 sp_catalog *sp_updater_catalog(const sp_updater *updater)
 {
 	return updater->catalog;
-}
-
-const sp_runtime *sp_updater_runtime(const sp_updater *updater)
-{
-	return updater->runtime;
 }

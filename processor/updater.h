@@ -6,14 +6,14 @@
 #include "base/status.h"
 #include "processor/catalog.h"
 #include "processor/config.h"
-#include "processor/runtime.h"
 #include "processor/version.h"
 #include "session_group/published.h"
 
 /*
  * Keeps the newest version of the model published: finds it, loads it beside
  * the live one, warms it up, publishes it, and frees the old one after its last
- * request.  One thread does all of that, at low priority; requests notice nothing.
+ * request and its last handle.  One thread does all of that, at low priority; requests notice
+ * nothing.
  *
  * What counts as newer are DeepRec's rules: another full checkpoint than the
  * live one (also an older one, when its folder's `checkpoint` was touched last),
@@ -42,9 +42,6 @@ SP_MUST_CHECK sp_status sp_updater_open(sp_updater **out, const sp_config *confi
 void sp_updater_close(sp_updater *updater);
 
 sp_catalog *sp_updater_catalog(const sp_updater *updater);
-
-/* The graph that is served. */
-const sp_runtime *sp_updater_runtime(const sp_updater *updater);
 
 /*
  * Orders; each returns when it is carried out, which may take a load.  Errors

@@ -41,10 +41,9 @@ struct sp_updater {
 	struct order *pending;
 
 	/* The rest is the thread's; before it starts, the opener's. */
-	sp_arena *arena;     /* of one look or one order */
-	const char *folder;  /* where versions come; NULL: there is one for ever */
-	bool numbered;       /* they are SavedModels of their own */
-	sp_runtime *runtime; /* the first; of all versions unless they are numbered */
+	sp_arena *arena;    /* of one look or one order */
+	const char *folder; /* where versions come; NULL: there is one for ever */
+	bool numbered;      /* they are SavedModels of their own */
 	sp_version *live;
 	sp_version *draining; /* to be closed after their last request */
 
@@ -92,10 +91,10 @@ void sp_updater__remember(sp_updater *u, const sp_version *old);
 /* Publishes the version before again. */
 SP_MUST_CHECK sp_status sp_updater__go_back(sp_updater *u, sp_error *err);
 
-/* Closes the versions whose last request has ended; true while there are others. */
+/* Closes the versions that nobody uses or holds any more; true while there are others. */
 bool sp_updater__drain(sp_updater *u);
 
-/* Closes all versions; no request is under way. */
+/* Closes all versions; no request is under way, and nobody holds one. */
 void sp_updater__close_versions(sp_updater *u);
 
 /*
@@ -129,7 +128,10 @@ int64_t sp_updater__fold(sp_updater *u);
 /* Bytes that another full checkpoint may take beside all that is loaded; 0: any. */
 size_t sp_updater__room(const sp_updater *u);
 
-/* Until only what is live, and what a rollback goes to, is in memory.  SP_BUSY when closing. */
+/*
+ * Until only what is live, and what a rollback goes to, is in memory; but for a
+ * handle not for ever.  SP_BUSY when closing.
+ */
 SP_MUST_CHECK sp_status sp_updater__wait_for_requests(sp_updater *u, sp_error *err);
 
 /* Whether `found`, that could not be loaded beside what is live, may replace it piece by piece. */

@@ -83,21 +83,16 @@ void sp_updater__drop_previous(sp_updater *u)
 	u->previous = NULL;
 }
 
-/* Every version but the live one that some request still uses is draining. */
+/*
+ * Every version but the live one that some request or handle still uses is
+ * draining.  Whoever acquires a handle has it pinned meanwhile, so pins come first.
+ */
 static bool is_over(const sp_updater *u, const sp_version *version)
 {
-	if (sp_published_is_pinned(u->published, version))
+	if (sp_published_is_pinned(u->published, version) || atomic_load(&version->holders) != 0)
 		return false;
 	sp_catalog_move(u->catalog, version->number, SP_VERSION_RETIRED, NULL);
 	return true;
-}
-
-/* Of the first of numbered versions the endpoints stay: callers point at them. */
-static void close_version(const sp_updater *u, sp_version *version)
-{
-	sp_version_close(version);
-	if (u->numbered && u->runtime->users == 0)
-		sp_runtime_strip(u->runtime);
 }
 
 bool sp_updater__drain(sp_updater *u)
@@ -110,7 +105,7 @@ bool sp_updater__drain(sp_updater *u)
 			continue;
 		}
 		*at = version->next;
-		close_version(u, version);
+		sp_version_close(version);
 	}
 	return (u->previous != NULL && !is_over(u, u->previous)) || u->draining != NULL;
 }
@@ -179,58 +174,47 @@ bool sp_updater__is_rewritten(const sp_updater *u)
 	return content != 0 && content != live->content;
 }
 
-/*
- * A SavedModel of its own, which its version takes with it when it goes.  What
- * callers have been told of the signatures must hold for it, too.
- */
-static sp_status load_numbered(const sp_updater *u, const sp_found_version *found, sp_version **out,
-			       sp_error *err)
-{
-	sp_runtime *runtime = NULL;
-	sp_status status;
-
-	SP_TRY(sp_version_open(out, &runtime, u->config, found, sp_updater__room(u), err));
-	runtime->theirs = true;
-	status = sp_runtime_compare(u->runtime, runtime, err);
-	if (status != SP_OK)
-		sp_version_close(*out);
-	return status;
-}
-
 /* The full checkpoint alone, read beside what is live; NULL: the SavedModel's own weights. */
 static sp_status load_full(sp_updater *u, const sp_found_version *found, sp_version **out,
 			   sp_error *err)
 {
+	sp_runtime *runtime = u->live != NULL && !u->numbered ? u->live->runtime : NULL;
 	uint64_t content = 0, files = 0;
 
 	/* What requests are about to leave is no reason for memory to be short. */
 	if (u->config->model_update_memory_mb != 0)
 		SP_TRY(sp_updater__wait_for_requests(u, err));
-	if (u->numbered && u->runtime != NULL)
-		return load_numbered(u, found, out, err);
 	/* Before they are read: what is written meanwhile has to be read again. */
 	if (found != NULL) {
 		content = sp_identity_of_content(found->full_prefix, u->arena);
 		files = sp_identity_of_files(found->full_prefix, u->arena);
 	}
-	SP_TRY(sp_version_open(out, &u->runtime, u->config, found, sp_updater__room(u), err));
+	SP_TRY(sp_version_open(out, runtime, u->config, found, sp_updater__room(u), err));
 	(*out)->content = content;
 	(*out)->files = files;
 	return SP_OK;
+}
+
+/* Of a version, with the session that no request has. */
+static sp_request_target spare_target(const sp_updater *u, const sp_version *version)
+{
+	return (sp_request_target){.session = sp_session_set_get(version->runtime->sessions,
+								 (size_t)u->config->session_num),
+				   .snapshot = sp_version_snapshot(version),
+				   .endpoint = version->runtime->configured};
 }
 
 /* Whether the answer to a recorded request stays near that of the live version. */
 static sp_status replay(const sp_updater *u, const sp_version *version, sp_error *err)
 {
 	const sp_config *config = u->config;
-	sp_replay r = {.file = config->update_replay_file, .new = sp_version_snapshot(version)};
+	sp_replay r = {.file = config->update_replay_file};
 	double change = 0;
 
 	if (r.file == NULL || u->live == NULL)
 		return SP_OK;
-	r.session = sp_session_set_get(version->runtime->sessions, (size_t)config->session_num);
-	r.endpoint = version->runtime->configured;
-	r.old = sp_version_snapshot(u->live);
+	r.old = spare_target(u, u->live);
+	r.new = spare_target(u, version);
 	SP_TRY(sp_replay_run(&r, &change, u->arena, err));
 	sp_log(SP_LOG_INFO, "the answer to %s changes by %g on average", r.file, change);
 	if (config->update_max_score_change == 0 || change <= config->update_max_score_change)

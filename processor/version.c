@@ -60,22 +60,22 @@ static void adopt(sp_version *version, sp_runtime *runtime)
 	runtime->users++;
 }
 
-static sp_status load(sp_version *version, sp_runtime **runtime, const sp_config *config,
+static sp_status load(sp_version *version, sp_runtime *runtime, const sp_config *config,
 		      const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
 	sp_model *model = NULL;
 	sp_status status;
 
-	if (*runtime != NULL) {
-		adopt(version, *runtime);
-		return load_weights(version, (*runtime)->model, config, found, memory_limit, err);
+	if (runtime != NULL) {
+		adopt(version, runtime);
+		return load_weights(version, runtime->model, config, found, memory_limit, err);
 	}
 	SP_TRY(open_model(&model, config, found, err));
 	status = load_weights(version, model, config, found, memory_limit, err);
 	if (status == SP_OK)
-		status = sp_runtime_open(runtime, config, model, err);
+		status = sp_runtime_open(&runtime, config, model, err);
 	if (status == SP_OK)
-		adopt(version, *runtime);
+		adopt(version, runtime);
 	if (status != SP_OK) {
 		sp_weights_destroy(version->weights);
 		version->weights = NULL;
@@ -105,7 +105,7 @@ static sp_status make(sp_version **out, const char *full_prefix, const char *del
 	return SP_OK;
 }
 
-sp_status sp_version_open(sp_version **out, sp_runtime **runtime, const sp_config *config,
+sp_status sp_version_open(sp_version **out, sp_runtime *runtime, const sp_config *config,
 			  const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
 	sp_version *version;
@@ -224,7 +224,7 @@ void sp_version_close(sp_version *version)
 	if (version == NULL)
 		return;
 	sp_weights_destroy(version->weights);
-	if (version->runtime != NULL && --version->runtime->users == 0 && version->runtime->theirs)
+	if (version->runtime != NULL && --version->runtime->users == 0)
 		sp_runtime_close(version->runtime);
 	sp_free(version->checkpoint_prefix);
 	sp_free(version->delta_prefix);
