@@ -360,9 +360,10 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
 SERVING_PROCESSOR_API char *serving_processor_versions(void *model);
 
 /*
- * Orders for a model with a checkpoint_dir.  Each returns when it is carried
- * out, which may take as long as loading a version; requests go on meanwhile,
- * and when it fails the version that is live stays.
+ * Orders for a model whose versions come in a folder; for one SavedModel alone
+ * there is reload only.  Each returns when it is carried out, which may take as
+ * long as loading a version; requests go on meanwhile, and when it fails the
+ * version that is live stays.
  *
  * reload       forgets what was refused or pinned, and reads the newest version
  *              again, even if it is the one that is live

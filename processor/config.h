@@ -55,6 +55,7 @@ typedef struct sp_config {
 	int64_t ev_cache_policy;            /* an sp_row_cache_policy */
 	int64_t ev_storage_read_threads;
 	int64_t update_poll_interval_ms;
+	int64_t savedmodel_settle_ms;   /* how long its files must be as they are; 0: not at all */
 	const char *update_replay_file; /* NULL: nothing is replayed */
 	double update_max_score_change;
 	int64_t update_new_key;           /* 1: ignore */

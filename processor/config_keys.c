@@ -36,6 +36,8 @@ const sp_config_key sp_config__keys[] = {
 		FIELD(init_timeout_minutes)},
 	{KEY("update_poll_interval_ms", INTEGER), .fallback = "1000", .min = 10, .max = 86400000,
 		FIELD(update_poll_interval_ms)},
+	{KEY("savedmodel_settle_ms", INTEGER), .fallback = "1000", .min = 0, .max = 3600000,
+		FIELD(savedmodel_settle_ms)},
 	{KEY("update_check_finite", BOOLEAN), .fallback = "false", FIELD(embeddings.only_finite)},
 	{KEY("update_new_key", TEXT), .fallback = "\"insert\"", .allowed = "insert ignore",
 		FIELD(update_new_key)},

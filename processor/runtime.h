@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "incremental/manifest.h"
 #include "model_loader/model.h"
 #include "processor/config.h"
 #include "processor/endpoint.h"
@@ -29,7 +30,9 @@ typedef struct sp_runtime {
 	const sp_endpoint *configured;
 	const sp_public_signature *shown; /* [endpoint_count] */
 
-	size_t users; /* versions over it; for the thread that opens and closes versions */
+	/* For the thread that opens and closes versions. */
+	size_t users;      /* versions over it */
+	sp_manifest files; /* that it was read from, as they were before */
 } sp_runtime;
 
 /*

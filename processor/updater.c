@@ -142,7 +142,7 @@ static void obey_pending(sp_updater *u)
 
 static sp_status give_order(sp_updater *u, order *o, sp_error *err)
 {
-	if (u->thread == NULL)
+	if (u->folder == NULL && o->kind != ORDER_RELOAD)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "the model has no checkpoint_dir and no numbered versions");
 	pthread_mutex_lock(&u->turn);
@@ -221,18 +221,29 @@ static void step_back(const sp_config *config)
 		       config->model_update_cpus);
 }
 
+/* The interval, or less where something settles. */
+static int64_t until_look(const sp_updater *u)
+{
+	int64_t interval = u->config->update_poll_interval_ms, left;
+
+	if (u->pinned || u->look_ms == INT64_MAX)
+		return interval;
+	left = u->look_ms - sp_clock_now_ns() / 1000000;
+	return left <= 0 ? 0 : left < interval ? left : interval;
+}
+
 /*
  * How long to wait while nothing else is to be done.  Requests end soon; a
  * handle may stay for hours, so the pauses become longer.
  */
 static int64_t pause_of(sp_updater *u, int64_t *drain_ms)
 {
-	int64_t interval = u->config->update_poll_interval_ms, pause = *drain_ms;
+	int64_t pause = until_look(u), drain = *drain_ms;
 
-	if (!sp_updater__drain(u))
-		return interval;
-	*drain_ms = 2 * pause < interval ? 2 * pause : interval;
-	return pause < interval ? pause : interval;
+	if (!sp_updater__drain(u) || pause <= drain)
+		return pause;
+	*drain_ms = 2 * drain;
+	return drain;
 }
 
 static void work(void *context)
@@ -246,7 +257,7 @@ static void work(void *context)
 		int64_t now = sp_clock_now_ns() / 1000000, pause, next_fold;
 
 		/* A clock that goes back, which none should, stops nothing. */
-		bool due = woken || now < looked || now - looked >= interval;
+		bool due = woken || now < looked || now - looked >= interval || now >= u->look_ms;
 
 		if (due)
 			drain_ms = DRAIN_MS; /* there may be another version after this */
@@ -291,12 +302,32 @@ static sp_status choose_folder(sp_updater *u, sp_error *err)
 }
 
 /*
+ * Whether what a look has not found may come: versions in a folder do, the
+ * SavedModel itself only when it has just changed.
+ */
+static bool may_come(const sp_updater *u, sp_status status)
+{
+	return status == SP_BUSY || (status == SP_NOT_FOUND && u->folder != NULL);
+}
+
+/* How long it is waited for; what has just changed is seen again in any case. */
+static int64_t waiting_limit(const sp_updater *u)
+{
+	int64_t limit = u->config->init_timeout_minutes * MINUTE_MS;
+
+	if (u->look_ms != INT64_MAX && limit < u->config->savedmodel_settle_ms)
+		return u->config->savedmodel_settle_ms;
+	return limit;
+}
+
+/*
  * Only time spent asleep counts against the limit: what loading takes is no
  * fault of whoever copies.
  */
 static sp_status wait_for_first(sp_updater *u, sp_error *err)
 {
 	int64_t minutes = u->config->init_timeout_minutes, waited = 0, next_log = 0;
+	const char *where = u->folder != NULL ? u->folder : u->config->savedmodel_dir;
 
 	for (;;) {
 		sp_status status = sp_updater__look(u);
@@ -304,20 +335,21 @@ static sp_status wait_for_first(sp_updater *u, sp_error *err)
 
 		if (u->live != NULL)
 			return SP_OK;
-		if (status != SP_NOT_FOUND && status != SP_BUSY)
+		if (!may_come(u, status))
 			return sp_error_set(err, u->reason.status, "%s", u->reason.text);
-		if (minutes >= 0 && waited >= minutes * MINUTE_MS)
+		if (minutes >= 0 && waited >= waiting_limit(u))
 			return sp_error_set(err, u->reason.status,
 					    "no complete version in %s '%s' after "
 					    "%" PRId64 " minutes: %s",
-					    u->numbered ? "savedmodel_dir" : "checkpoint_dir",
-					    u->folder, minutes, u->reason.text);
+					    where == u->config->checkpoint_dir ? "checkpoint_dir"
+									       : "savedmodel_dir",
+					    where, minutes, u->reason.text);
 		if (waited >= next_log) {
-			sp_log(SP_LOG_INFO, "waiting for a complete version in '%s': %s", u->folder,
+			sp_log(SP_LOG_INFO, "waiting for a complete version in '%s': %s", where,
 			       u->reason.text);
 			next_log = waited + LOG_MS;
 		}
-		sp_watch_wait(u->watch, u->config->update_poll_interval_ms);
+		sp_watch_wait(u->watch, until_look(u));
 		waited += (sp_clock_now_ns() - start) / 1000000;
 	}
 }
@@ -334,8 +366,6 @@ static sp_status open_first(sp_updater *u, sp_error *err)
 			err, SP_INVALID,
 			"configuration key 'model_update_cpus' is no list such as 0-3,8");
 	SP_TRY(choose_folder(u, err));
-	if (u->folder == NULL)
-		return sp_updater__bring_up(u, NULL, false, err);
 	SP_TRY(sp_watch_create(&u->watch, err));
 	SP_TRY(wait_for_first(u, err));
 	return sp_thread_group_create(&u->thread, 1, "sp-updater", work, u, err);

@@ -17,10 +17,11 @@
  *
  * What counts as newer are DeepRec's rules: another full checkpoint than the
  * live one (also an older one, when its folder's `checkpoint` was touched last),
- * or a greater delta on the same; and one thing more: the same full checkpoint
- * with other content.
+ * or a greater delta on the same; and one thing more: the same version with
+ * other content, of its full checkpoint or of the SavedModel.
  *
- * A version whose files are not all there is waited for.  One that is complete
+ * A version whose files are not all there, or whose assets have just changed, is
+ * waited for.  One that is complete
  * and broken is refused once, with its reason, and the live one stays; it is
  * tried again when its files change.  Is the delta to blame, then the full
  * checkpoint alone is served, if that is newer than what is live.
@@ -30,9 +31,9 @@
 typedef struct sp_updater sp_updater;
 
 /*
- * Publishes a first version and starts the thread (none without a
- * checkpoint_dir).  Waits for a version as init_timeout_minutes says, but not
- * for a broken SavedModel or a version that is complete and broken.  `config`
+ * Publishes a first version and starts the thread.  Waits for a version as
+ * init_timeout_minutes says, but not for a broken SavedModel or a version that is
+ * complete and broken.  `config`
  * and `published` outlive the updater.
  */
 SP_MUST_CHECK sp_status sp_updater_open(sp_updater **out, const sp_config *config,
@@ -45,8 +46,8 @@ sp_catalog *sp_updater_catalog(const sp_updater *updater);
 
 /*
  * Orders; each returns when it is carried out, which may take a load.  Errors
- * say why not; the live version stays then.  SP_UNSUPPORTED without a
- * checkpoint_dir.
+ * say why not; the live version stays then.  Of one SavedModel alone all but
+ * reload is SP_UNSUPPORTED.
  *
  * reload    forgets what was refused, unpins, and loads the newest version even
  *           if it is the live one

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/thread.h"
+#include "incremental/manifest.h"
 #include "incremental/watch.h"
 #include "processor/attempts.h"
 #include "processor/updater.h"
@@ -23,9 +24,9 @@ typedef struct sp_updater_fold {
 
 /*
  * The inside of the updater, shared by updater.c (its thread and its orders),
- * updater_look.c (what is new), updater_publish.c (from files to the live
- * version, and what becomes of the old one) and updater_fold.c (a delta becomes
- * part of its full checkpoint).
+ * updater_look.c (what is new), updater_files.c (what has changed),
+ * updater_publish.c (from files to the live version, and what becomes of the old
+ * one) and updater_fold.c (a delta becomes part of its full checkpoint).
  */
 struct sp_updater {
 	const sp_config *config;
@@ -42,7 +43,7 @@ struct sp_updater {
 
 	/* The rest is the thread's; before it starts, the opener's. */
 	sp_arena *arena;    /* of one look or one order */
-	const char *folder; /* where versions come; NULL: there is one for ever */
+	const char *folder; /* where versions come; NULL: there is the SavedModel itself */
 	bool numbered;      /* they are SavedModels of their own */
 	sp_version *live;
 	sp_version *draining; /* to be closed after their last request */
@@ -53,6 +54,14 @@ struct sp_updater {
 
 	sp_updater_fold fold; /* of the live version's delta */
 	bool told_obstacle;   /* why some table is not folded */
+
+	/* A SavedModel that was not old enough when it was looked at. */
+	struct {
+		uint64_t folder;
+		uint64_t files;
+		int64_t since_ms; /* on our clock, how long they have been as they are */
+	} settling;
+	int64_t look_ms; /* on our clock, when to look for it again; INT64_MAX: there is none */
 
 	bool pinned;
 	bool blind; /* no version can be found: a log line has said so */
@@ -68,9 +77,8 @@ static inline bool sp_updater__same(const char *a, const char *b)
 /* -------------------------------------------------------- updater_publish.c */
 
 /*
- * Loads what `found` names (NULL: the SavedModel's own weights), warms it up and
- * publishes it; else it is refused.  With `afresh` everything is read again,
- * also a full checkpoint that is in memory.
+ * Loads what `found` names, warms it up and publishes it; else it is refused.  With `afresh`
+ * everything is read again, also a full checkpoint that is in memory.
  *
  * When only the delta is broken the full checkpoint is published alone, if
  * nothing as good is live; the status is still the delta's.
@@ -96,12 +104,6 @@ bool sp_updater__drain(sp_updater *u);
 
 /* Closes all versions; no request is under way, and nobody holds one. */
 void sp_updater__close_versions(sp_updater *u);
-
-/*
- * Whether the full checkpoint of the live version has to be read anew: it was
- * written again under its name, or its image is broken.
- */
-bool sp_updater__is_rewritten(const sp_updater *u);
 
 /* Whether the full checkpoint of `found` is in memory already, as it is on disk. */
 bool sp_updater__has_full(const sp_updater *u, const sp_found_version *found);
@@ -144,12 +146,41 @@ bool sp_updater__may_swap(const sp_updater *u, const sp_found_version *found, sp
 SP_MUST_CHECK sp_status sp_updater__swap(sp_updater *u, const sp_found_version *found,
 					 uint64_t number, sp_error *err);
 
+/* ---------------------------------------------------------- updater_files.c */
+
+/* Wakes for changes of where versions come from, and of what the live one was read from. */
+void sp_updater__watch(const sp_updater *u);
+
+/* What `found` is read from beside a checkpoint, in u->arena. */
+SP_MUST_CHECK sp_status sp_updater__list_files(const sp_updater *u, const sp_found_version *found,
+					       sp_manifest *out, sp_error *err);
+
+/* The bundle that `found`, without its delta, has its weights from.  NULL when out of memory. */
+const char *sp_updater__weights_prefix(const sp_updater *u, const sp_found_version *found);
+
+/* Whether the graph in memory, and the assets that it read, are those in these files. */
+bool sp_updater__has_graph(const sp_updater *u, const sp_manifest *files);
+
+/*
+ * Whether the live version has to be read anew: something that it was read from is
+ * there with other content, or its image is broken.
+ */
+bool sp_updater__is_rewritten(const sp_updater *u);
+
+/*
+ * Whether the SavedModel of `found`, whose files these are, may be taken for
+ * complete; SP_BUSY in words when its assets have just changed: u->look_ms says
+ * when to look again.
+ */
+SP_MUST_CHECK sp_status sp_updater__settle(sp_updater *u, const sp_found_version *found,
+					   const sp_manifest *files, sp_error *err);
+
 /* ----------------------------------------------------------- updater_look.c */
 
 /*
  * Looks once, and loads what is new.  SP_OK: there is nothing newer now;
  * SP_NOT_FOUND: something is not complete yet; SP_BUSY: it failed before and
- * has not changed; else it was complete, and refused.
+ * has not changed, or it has just changed; else it was complete, and refused.
  */
 sp_status sp_updater__look(sp_updater *u);
 

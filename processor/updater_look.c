@@ -25,43 +25,45 @@ static uint64_t name_hash(const sp_found_version *found)
 								      strlen(found->delta_prefix)));
 }
 
-static uint64_t numbered_hash(const sp_updater *u, const sp_found_version *found)
+/* Of the SavedModel's files, and those of a checkpoint for it. */
+static uint64_t files_hash(const sp_updater *u, const sp_found_version *found,
+			   const sp_manifest *savedmodel)
 {
-	const char *graph = sp_arena_printf(u->arena, "%s/saved_model", found->savedmodel_dir);
-	const char *weights = sp_arena_printf(u->arena, "%s/variables/variables",
-					      found->savedmodel_dir);
+	uint64_t files = savedmodel->hash;
 
-	return sp_fingerprint64_join(graph != NULL ? sp_identity_of_files(graph, u->arena) : 0,
-				     weights != NULL ? sp_identity_of_files(weights, u->arena) : 0);
+	if (found->savedmodel_dir == NULL && found->full_prefix[0] != '\0')
+		files = sp_fingerprint64_join(files,
+					      sp_identity_of_files(found->full_prefix, u->arena));
+	if (found->delta_prefix != NULL)
+		files = sp_fingerprint64_join(files,
+					      sp_identity_of_files(found->delta_prefix, u->arena));
+	return files;
 }
 
-static uint64_t files_hash(const sp_updater *u, const sp_found_version *found)
+/* The SavedModel's own, of which this is the prefix: their folder is there, or their index. */
+static bool may_have_weights(const sp_updater *u, const char *prefix)
 {
-	uint64_t files;
+	sp_bytes folder = {prefix, (size_t)(strrchr(prefix, '/') - prefix)};
+	const char *path = u->config->graph_file != NULL
+				   ? sp_arena_printf(u->arena, "%s.index", prefix)
+				   : sp_arena_text(u->arena, folder);
 
-	if (found->savedmodel_dir != NULL)
-		return numbered_hash(u, found);
-	files = sp_identity_of_files(found->full_prefix, u->arena);
-	return found->delta_prefix == NULL
-		       ? files
-		       : sp_fingerprint64_join(files,
-					       sp_identity_of_files(found->delta_prefix, u->arena));
+	return path != NULL && sp_file_exists(path);
 }
 
 /* Whether all files are there; of what is in memory they may be gone. */
 static sp_status find_files(const sp_updater *u, const sp_found_version *found, sp_error *err)
 {
-	sp_weights_options files = {.checkpoint_prefix = found->full_prefix,
+	sp_weights_options files = {.checkpoint_prefix = sp_updater__weights_prefix(u, found),
 				    .delta_prefix = found->delta_prefix};
 
-	if (found->savedmodel_dir != NULL) {
-		const char *variables = sp_arena_printf(u->arena, "%s/variables",
-							found->savedmodel_dir);
-
-		/* A model of constants has none. */
-		if (variables == NULL || !sp_file_is_directory(variables))
+	if (files.checkpoint_prefix == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version's name");
+	if (files.checkpoint_prefix != found->full_prefix) {
+		/* A model of constants has no weights; the first one is not waited for. */
+		if (!may_have_weights(u, files.checkpoint_prefix) ||
+		    (u->folder == NULL && u->live == NULL))
 			return SP_OK;
-		files.checkpoint_prefix = sp_arena_printf(u->arena, "%s/variables", variables);
 	} else if (sp_updater__has_full(u, found)) {
 		files.checkpoint_prefix = NULL;
 	}
@@ -74,16 +76,24 @@ static sp_status find_files(const sp_updater *u, const sp_found_version *found, 
  */
 static sp_status try(sp_updater *u, const sp_found_version *found)
 {
-	uint64_t name = name_hash(found), trace = files_hash(u, found);
+	uint64_t name = name_hash(found), trace, number;
+	sp_manifest files;
 	sp_error why;
 	sp_status status;
 
+	SP_TRY(sp_updater__list_files(u, found, &files, &u->reason));
+	trace = files_hash(u, found, &files);
 	if (!sp_attempts_is_due(&u->attempts, name, trace, sp_clock_now_ns()))
 		return SP_BUSY;
+	if (sp_updater__settle(u, found, &files, &why) != SP_OK) {
+		number = sp_catalog_number(u->catalog, found);
+		sp_catalog_move(u->catalog, number, SP_VERSION_DISCOVERED, &why);
+		u->reason = why;
+		return SP_BUSY;
+	}
 	status = find_files(u, found, &why);
 	if (status != SP_OK) {
-		uint64_t number = sp_catalog_number(u->catalog, found);
-
+		number = sp_catalog_number(u->catalog, found);
 		sp_catalog_move(u->catalog, number, SP_VERSION_DISCOVERED, &why);
 		sp_attempts_note(&u->attempts, name, trace, status, sp_clock_now_ns());
 		u->reason = why;
@@ -111,6 +121,10 @@ static sp_status try_without_delta(sp_updater *u, const sp_found_version *found)
 sp_status sp_updater__find(const sp_updater *u, sp_found_version *out, int64_t full_step,
 			   int64_t delta_step, sp_error *err)
 {
+	if (u->folder == NULL) {
+		*out = (sp_found_version){.full_prefix = "", .full_step = -1, .delta_step = -1};
+		return SP_OK;
+	}
 	if (u->numbered)
 		return sp_discover_numbered(out, u->folder, full_step, u->arena, err);
 	if (full_step < 0)
@@ -137,7 +151,8 @@ sp_status sp_updater__look(sp_updater *u)
 	sp_status status;
 
 	sp_arena_reset(u->arena);
-	sp_watch_checkpoints(u->watch, u->folder);
+	u->look_ms = INT64_MAX;
+	sp_updater__watch(u);
 	status = sp_updater__find(u, &found, -1, -1, &u->reason);
 	tell_of_folder(u, status);
 	if (status != SP_OK)
@@ -145,7 +160,7 @@ sp_status sp_updater__look(sp_updater *u)
 	if (!is_newer(u, &found))
 		return SP_OK;
 	status = try(u, &found);
-	if (status != SP_OK && found.delta_prefix != NULL) {
+	if (status != SP_OK && found.delta_prefix != NULL && u->look_ms == INT64_MAX) {
 		sp_status alone = try_without_delta(u, &found);
 
 		if (alone != SP_BUSY)
@@ -156,6 +171,9 @@ sp_status sp_updater__look(sp_updater *u)
 
 void sp_updater__refuse(sp_updater *u, const sp_found_version *found)
 {
-	sp_attempts_note(&u->attempts, name_hash(found), files_hash(u, found), SP_BUSY,
-			 sp_clock_now_ns());
+	sp_manifest files;
+
+	if (sp_updater__list_files(u, found, &files, NULL) == SP_OK)
+		sp_attempts_note(&u->attempts, name_hash(found), files_hash(u, found, &files),
+				 SP_BUSY, sp_clock_now_ns());
 }

@@ -46,6 +46,19 @@ static void leave(sp_updater *u, sp_version *version)
 	u->draining = version;
 }
 
+void sp_updater__drop_previous(sp_updater *u)
+{
+	if (u->previous != NULL)
+		leave(u, u->previous);
+	u->previous = NULL;
+}
+
+static bool has_name_of(const sp_version *a, const sp_version *b)
+{
+	return strcmp(a->checkpoint_prefix, b->checkpoint_prefix) == 0 &&
+	       sp_updater__same(a->delta_prefix, b->delta_prefix);
+}
+
 static void publish(sp_updater *u, sp_version *version)
 {
 	sp_version *old = u->live;
@@ -57,11 +70,16 @@ static void publish(sp_updater *u, sp_version *version)
 	if (old == NULL)
 		return;
 	sp_catalog_move(u->catalog, old->number, SP_VERSION_DRAINING, NULL);
+	sp_updater__drop_previous(u);
+	/* What is read anew takes the place of itself: a rollback goes past both. */
+	if (has_name_of(old, version)) {
+		leave(u, old);
+		return;
+	}
 	sp_updater__remember(u, old);
-	if (u->previous != NULL)
-		leave(u, u->previous);
-	u->previous = is_worth_keeping(u, old) ? old : NULL;
-	if (u->previous == NULL)
+	if (is_worth_keeping(u, old))
+		u->previous = old;
+	else
 		leave(u, old);
 }
 
@@ -74,13 +92,6 @@ void sp_updater__replace_live(sp_updater *u, sp_version *version)
 	sp_published_swap(u->published, version);
 	u->live = version;
 	leave(u, old);
-}
-
-void sp_updater__drop_previous(sp_updater *u)
-{
-	if (u->previous != NULL)
-		leave(u, u->previous);
-	u->previous = NULL;
 }
 
 /*
@@ -157,42 +168,42 @@ static sp_status warm_up(sp_updater *u, const sp_version *version, sp_error *err
 	return sp_warmup(&target, u->config->warmup_file_name, err);
 }
 
-bool sp_updater__is_rewritten(const sp_updater *u)
-{
-	sp_version *live = u->live;
-	uint64_t files = sp_identity_of_files(live->checkpoint_prefix, u->arena), content;
-
-	/* Not the files, but what was made of them. */
-	if (sp_weights_are_broken(live->weights))
-		return true;
-	/* It is read only when its files have changed. */
-	if (files == live->files)
-		return false;
-	content = sp_identity_of_content(live->checkpoint_prefix, u->arena);
-	if (content == live->content)
-		live->files = files;
-	return content != 0 && content != live->content;
-}
-
-/* The full checkpoint alone, read beside what is live; NULL: the SavedModel's own weights. */
-static sp_status load_full(sp_updater *u, const sp_found_version *found, sp_version **out,
+/* Its files are noted before they are read: what is written meanwhile has to be read again. */
+static sp_status read_full(sp_updater *u, const sp_found_version *found, sp_version **out,
 			   sp_error *err)
 {
-	sp_runtime *runtime = u->live != NULL && !u->numbered ? u->live->runtime : NULL;
-	uint64_t content = 0, files = 0;
+	const char *prefix = sp_updater__weights_prefix(u, found);
+	sp_runtime *runtime = NULL;
+	uint64_t content, files;
+	sp_manifest manifest;
+	sp_status status = SP_OK;
 
-	/* What requests are about to leave is no reason for memory to be short. */
-	if (u->config->model_update_memory_mb != 0)
-		SP_TRY(sp_updater__wait_for_requests(u, err));
-	/* Before they are read: what is written meanwhile has to be read again. */
-	if (found != NULL) {
-		content = sp_identity_of_content(found->full_prefix, u->arena);
-		files = sp_identity_of_files(found->full_prefix, u->arena);
-	}
+	if (prefix == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version");
+	SP_TRY(sp_updater__list_files(u, found, &manifest, err));
+	if (!u->numbered && sp_updater__has_graph(u, &manifest))
+		runtime = u->live->runtime;
+	content = sp_identity_of_content(prefix, u->arena);
+	files = sp_identity_of_files(prefix, u->arena);
 	SP_TRY(sp_version_open(out, runtime, u->config, found, sp_updater__room(u), err));
 	(*out)->content = content;
 	(*out)->files = files;
-	return SP_OK;
+	if (runtime == NULL)
+		status = sp_manifest_copy(&(*out)->runtime->files, &manifest,
+					  (*out)->runtime->arena, err);
+	if (status != SP_OK)
+		sp_version_close(*out);
+	return status;
+}
+
+/* The full checkpoint alone, read beside what is live. */
+static sp_status load_full(sp_updater *u, const sp_found_version *found, sp_version **out,
+			   sp_error *err)
+{
+	/* What requests are about to leave is no reason for memory to be short. */
+	if (u->config->model_update_memory_mb != 0)
+		SP_TRY(sp_updater__wait_for_requests(u, err));
+	return read_full(u, found, out, err);
 }
 
 /* Of a version, with the session that no request has. */
@@ -386,12 +397,12 @@ sp_status sp_updater__bring_up(sp_updater *u, const sp_found_version *found, boo
 	uint64_t number;
 
 	sp_updater__stop_fold(u);
-	if (found != NULL && !afresh && sp_updater__has_full(u, found)) {
+	if (!afresh && sp_updater__has_full(u, found)) {
 		number = sp_catalog_number(u->catalog, found);
 		sp_catalog_move(u->catalog, number, SP_VERSION_LOADING, NULL);
 		return bring_up_on(u, u->live, number, found, err);
 	}
-	if (found == NULL || found->delta_prefix == NULL)
+	if (found->delta_prefix == NULL)
 		return bring_up_full(u, found, err);
 	return bring_up_both(u, found, err);
 }

@@ -124,8 +124,12 @@ static sp_status swap_all(const swapping *s, sp_version **out, sp_error *err)
 
 bool sp_updater__may_swap(const sp_updater *u, const sp_found_version *found, sp_status why)
 {
-	return why == SP_NO_MEMORY && found != NULL && u->live != NULL && !u->numbered &&
-	       u->config->model_update_when_memory_is_short == SP_TABLE_BY_TABLE;
+	sp_manifest files;
+
+	return why == SP_NO_MEMORY && u->live != NULL && u->config->checkpoint_dir != NULL &&
+	       u->config->model_update_when_memory_is_short == SP_TABLE_BY_TABLE &&
+	       sp_updater__list_files(u, found, &files, NULL) == SP_OK &&
+	       sp_updater__has_graph(u, &files);
 }
 
 /* Nothing but what is live needs the old embeddings. */

@@ -5,6 +5,12 @@
 #include "base/alloc.h"
 #include "processor/version_internal.h"
 
+/* The SavedModel with its own weights. */
+static bool is_own(const sp_found_version *found)
+{
+	return found == NULL || found->full_prefix[0] == '\0';
+}
+
 static sp_status open_model(sp_model **out, const sp_config *config, const sp_found_version *found,
 			    sp_error *err)
 {
@@ -15,7 +21,7 @@ static sp_status open_model(sp_model **out, const sp_config *config, const sp_fo
 				    .graph_file = config->graph_file,
 				    .input_names = config->input_names,
 				    .output_names = config->output_names,
-				    .from_checkpoint = found != NULL && !numbered,
+				    .from_checkpoint = !is_own(found) && !numbered,
 				    .signature_name = config->signature_name,
 				    .signature_fallback = config->signature_fallback,
 				    .reference = config->reference_kernels};
@@ -42,7 +48,7 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 	sp_weights_options options = {.policy = &config->embeddings, .memory_limit = memory_limit};
 	char prefix[4096];
 
-	if (found == NULL)
+	if (is_own(found))
 		return load_from(version, model, config, &options, NULL, err);
 	if (found->savedmodel_dir == NULL) {
 		options.checkpoint_prefix = found->full_prefix;

@@ -44,8 +44,9 @@ typedef struct sp_version {
 
 /*
  * The full checkpoint or the numbered SavedModel that `found` names, without a
- * delta; NULL is the SavedModel with its own weights.  It is over `runtime`, or, where that is
- * NULL, the SavedModel is read and made ready first.  memory_limit is that of sp_weights_options.
+ * delta; NULL, or one without a name, is the SavedModel with its own weights.  It is over
+ * `runtime`, or, where that is NULL, the SavedModel is read and made ready first.  memory_limit is
+ * that of sp_weights_options.
  */
 SP_MUST_CHECK sp_status sp_version_open(sp_version **out, sp_runtime *runtime,
 					const sp_config *config, const sp_found_version *found,

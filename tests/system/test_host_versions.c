@@ -102,6 +102,37 @@ static void a_request_is_read_by_the_version_that_answers(void **state)
 	await("/v1/models/m/metadata", "\"version\":\"2\"");
 }
 
+/* ------------------------------------------------------------ files that change */
+
+#define ASK_C "{\"instances\":[\"c\"]}"
+
+static void await_answer(const char *body, const char *text)
+{
+	for (int i = 0; i < 2000 && strstr(call("POST", PREDICT, body)->body, text) == NULL; i++)
+		usleep(5000);
+	assert_answer(PREDICT, body, 200, text);
+}
+
+static void a_vocabulary_that_is_completed_later(void **state)
+{
+	char folder[5100];
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/1", base);
+	sp_text_models_write_file(folder, "assets/words.txt", "a\nb\n");
+	sp_text_models_write_words(folder);
+	start();
+	assert_answer(PREDICT, ASK_C, 200, "[-1]");
+	sp_text_models_write_file(folder, "assets/words.txt", "a\nb\nc\n");
+	await_answer(ASK_C, "[2]");
+
+	/* What is served needs none of its files. */
+	sp_temp_remove(folder);
+	usleep(200 * 1000);
+	assert_answer(PREDICT, ASK_C, 200, "[2]");
+	await("/v1/models/m", "\"state\":\"AVAILABLE\"");
+}
+
 /* ------------------------------------------------------------ under requests */
 
 enum { CLIENTS = 4, SWAPS = 20 };
@@ -155,6 +186,7 @@ int main(void)
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(a_request_is_read_by_the_version_that_answers),
+		CASE(a_vocabulary_that_is_completed_later),
 		CASE(versions_change_under_requests),
 	};
 
