@@ -51,7 +51,7 @@ static const sp_sum_model two_inputs = {"serving_default", "sum", 2, 10};
 
 static void open_model(const char *more)
 {
-	char config[SP_PATH_SIZE + 512];
+	char config[3 * SP_PATH_SIZE];
 
 	snprintf(config, sizeof(config),
 		 "{\"savedmodel_dir\": \"%s\", \"signature_name\": \"serving_default\","
@@ -261,6 +261,31 @@ static void or_another_is_served_in_its_place(void **state)
 	assert_sum(NULL, 2, 3);
 }
 
+/* Each version answers by its own graph: the factor is a constant of it. */
+static void a_replayed_request_is_compared_over_graphs(void **state)
+{
+	static const char four[] = "\x12\x13\x0a\x02x0\x12\x0d\x08\x01\x12\x03\x0a\x01\x01"
+				   "\x1a\x04\0\0\x80\x40";
+	char more[SP_PATH_SIZE + 128], path[SP_PATH_SIZE + 16];
+
+	(void)state;
+	sp_temp_write(base, "/request", (sp_bytes){four, sizeof(four) - 1});
+	snprintf(path, sizeof(path), "%s/request", base);
+	snprintf(more, sizeof(more),
+		 ", \"update_replay_file\": \"%s\", \"update_max_score_change\": 5", path);
+	write_version(1, &one_input);
+	open_model(more);
+	write_version(2, &(sp_sum_model){"serving_default", "sum", 1, 3});
+	await_told("changes by 8 on average");
+	assert_int_equal(live_number(), 1);
+	write_version(3, &(sp_sum_model){"serving_default", "sum", 1, 2});
+	await_number(3);
+	/* Not to be answered at all. */
+	write_version(4, &two_inputs);
+	await_told("\"full_step\":4,\"delta_step\":-1,\"state\":\"refused\"");
+	assert_int_equal(live_number(), 3);
+}
+
 static void no_handle_no_crash(void **state)
 {
 	serving_processor_error *error = NULL;
@@ -295,6 +320,7 @@ int main(void)
 		CASE(other_outputs_are_those_of_the_version),
 		CASE(a_version_without_the_signature_is_refused),
 		CASE(or_another_is_served_in_its_place),
+		CASE(a_replayed_request_is_compared_over_graphs),
 		CASE(no_handle_no_crash),
 	};
 
