@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/file.h"
 #include "base/hash.h"
 
 /* Folders in folders of assets; and a link may lead in a circle. */
@@ -26,8 +28,8 @@ typedef struct listing {
 /* What a change of the file changes. */
 typedef struct trace {
 	int64_t size;
-	int64_t seconds;
-	int64_t nanoseconds;
+	int64_t written[2]; /* seconds, nanoseconds */
+	int64_t changed[2]; /* also by a link, or by giving it the time of another */
 } trace;
 
 /* A file may have any time; none is so far away that it cannot be told from others. */
@@ -58,11 +60,12 @@ static sp_manifest_file *add(listing *l)
 static void list_folder(listing *l, const char *name, sp_manifest_kind kind, const char *prefix,
 			int depth);
 
-static void note(listing *l, const char *name, const struct stat *info, sp_manifest_kind kind)
+static void note(listing *l, const char *name, const char *path, const struct stat *info,
+		 sp_manifest_kind kind)
 {
 	const trace t = {.size = info->st_size,
-			 .seconds = info->st_mtim.tv_sec,
-			 .nanoseconds = info->st_mtim.tv_nsec};
+			 .written = {info->st_mtim.tv_sec, info->st_mtim.tv_nsec},
+			 .changed = {info->st_ctim.tv_sec, info->st_ctim.tv_nsec}};
 	int64_t written = ms_of(info->st_mtim), moved = ms_of(info->st_ctim);
 	sp_manifest_file *file = add(l);
 
@@ -71,7 +74,9 @@ static void note(listing *l, const char *name, const struct stat *info, sp_manif
 		return;
 	}
 	*file = (sp_manifest_file){.name = sp_fingerprint64(name, strlen(name)),
+				   .size = (uint64_t)info->st_size,
 				   .trace = sp_fingerprint64(&t, sizeof(t)),
+				   .path = path,
 				   .kind = kind};
 	/* A copy may have the time of what it was copied from: then it is new by the other one. */
 	if (written < moved)
@@ -92,7 +97,7 @@ static void list_entry(listing *l, const char *name, sp_manifest_kind kind, int 
 	else if (stat(path, &info) != 0)
 		return;
 	else if (S_ISREG(info.st_mode))
-		note(l, name, &info, kind);
+		note(l, name, path, &info, kind);
 	else if (S_ISDIR(info.st_mode) && depth < MAX_DEPTH)
 		list_folder(l, name, kind, "", depth + 1);
 }
@@ -158,7 +163,9 @@ static int by_name(const void *a, const void *b)
 {
 	const sp_manifest_file *x = a, *y = b;
 
-	return x->name < y->name ? -1 : x->name > y->name;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return x->kind < y->kind ? -1 : x->kind > y->kind;
 }
 
 static uint64_t hash_all(const listing *l)
@@ -201,6 +208,47 @@ sp_status sp_manifest_read(sp_manifest *out, const char *folder, const char *gra
 	return SP_OK;
 }
 
+/* ------------------------------------------------------------------ contents */
+
+enum { CHUNK = 1 << 20 };
+
+static uint64_t hash_file(const sp_file *file, char *chunk)
+{
+	uint64_t hash = file->size + 1;
+
+	for (uint64_t at = 0; at < file->size;) {
+		size_t size = file->size - at < CHUNK ? (size_t)(file->size - at) : CHUNK;
+
+		if (sp_file_read_at(file, at, chunk, size, NULL) != SP_OK)
+			return 0;
+		hash = sp_fingerprint64_join(hash, sp_fingerprint64(chunk, size));
+		at += size;
+	}
+	return hash;
+}
+
+/* 0 when it cannot be read. */
+static uint64_t content_of(const char *path)
+{
+	char *chunk = sp_alloc(CHUNK);
+	uint64_t hash = 0;
+	sp_file file;
+
+	if (chunk != NULL && sp_file_open(&file, path, NULL) == SP_OK) {
+		hash = hash_file(&file, chunk);
+		sp_file_close(&file);
+	}
+	sp_free(chunk);
+	return hash;
+}
+
+void sp_manifest_read_contents(sp_manifest *manifest)
+{
+	for (size_t i = 0; i < manifest->count; i++)
+		if (manifest->files[i].kind != SP_MANIFEST_WEIGHTS)
+			manifest->files[i].content = content_of(manifest->files[i].path);
+}
+
 sp_status sp_manifest_copy(sp_manifest *out, const sp_manifest *from, sp_arena *arena,
 			   sp_error *err)
 {
@@ -208,28 +256,43 @@ sp_status sp_manifest_copy(sp_manifest *out, const sp_manifest *from, sp_arena *
 
 	if (files == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory to list the files of a version");
-	if (from->count != 0)
-		memcpy(files, from->files, from->count * sizeof(*files));
+	for (size_t i = 0; i < from->count; i++) {
+		files[i] = from->files[i];
+		files[i].path = NULL;
+	}
 	*out = *from;
 	out->files = files;
 	return SP_OK;
 }
 
-static const sp_manifest_file *find(const sp_manifest *manifest, const sp_manifest_file *wanted)
+/* ---------------------------------------------------------------- comparison */
+
+static sp_manifest_file *find(const sp_manifest *manifest, const sp_manifest_file *wanted)
 {
 	return manifest->count != 0
 		       ? bsearch(wanted, manifest->files, manifest->count, sizeof(*wanted), by_name)
 		       : NULL;
 }
 
-bool sp_manifest_has_changed(const sp_manifest *then, const sp_manifest *now)
+static bool is_other(sp_manifest_file *old, const sp_manifest_file *file)
+{
+	if (old->trace == file->trace)
+		return false;
+	if (old->size != file->size || old->content == 0 || content_of(file->path) != old->content)
+		return true;
+	old->trace = file->trace;
+	return false;
+}
+
+bool sp_manifest_has_changed(sp_manifest *then, const sp_manifest *now)
 {
 	for (size_t i = 0; i < now->count; i++) {
-		const sp_manifest_file *file = &now->files[i], *old = find(then, file);
+		const sp_manifest_file *file = &now->files[i];
+		sp_manifest_file *old = find(then, file);
 
 		if (file->kind == SP_MANIFEST_WEIGHTS)
 			continue;
-		if (old != NULL ? old->trace != file->trace : file->kind == SP_MANIFEST_GRAPH)
+		if (old != NULL ? is_other(old, file) : file->kind == SP_MANIFEST_GRAPH)
 			return true;
 	}
 	return false;

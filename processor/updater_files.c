@@ -5,9 +5,9 @@
 
 /*
  * What a version is read from, and whether it is still what was read.  Weights
- * have checksums in their index; the SavedModel's graph and assets have sizes and
- * times of change, which are noted before they are read: so a change while a
- * version is loaded is seen by the next look.
+ * have checksums in their index; of the SavedModel's graph and assets we make
+ * one (incremental/manifest.h).  Both are noted before they are read: so a change
+ * while a version is loaded is seen by the next look.
  */
 
 enum { NS_PER_MS = 1000000 };

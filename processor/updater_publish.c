@@ -183,6 +183,8 @@ static sp_status read_full(sp_updater *u, const sp_found_version *found, sp_vers
 	SP_TRY(sp_updater__list_files(u, found, &manifest, err));
 	if (!u->numbered && sp_updater__has_graph(u, &manifest))
 		runtime = u->live->runtime;
+	else
+		sp_manifest_read_contents(&manifest);
 	content = sp_identity_of_content(prefix, u->arena);
 	files = sp_identity_of_files(prefix, u->arena);
 	SP_TRY(sp_version_open(out, runtime, u->config, found, sp_updater__room(u), err));

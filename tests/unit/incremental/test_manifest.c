@@ -41,6 +41,13 @@ static void read_now(const char *graph_file, bool own_weights)
 	assert_ok(sp_manifest_read(&now, folder, graph_file, own_weights, arena, &err), &err);
 }
 
+static void remember(void)
+{
+	read_now(NULL, true);
+	sp_manifest_read_contents(&now);
+	assert_ok(sp_manifest_copy(&then, &now, arena, &err), &err);
+}
+
 static bool has_changed(void)
 {
 	read_now(NULL, true);
@@ -57,8 +64,7 @@ static int set_up(void **state)
 	write_file("assets/more/words.txt", "two\n");
 	write_file("assets.extra/tf_serving_warmup_requests", "");
 	write_file("variables/variables.index", "index");
-	read_now(NULL, true);
-	assert_ok(sp_manifest_copy(&then, &now, arena, &err), &err);
+	remember();
 	return 0;
 }
 
@@ -85,13 +91,32 @@ static void every_file_that_is_read_counts(void **state)
 		write_file(names[i], "some other text");
 		assert_true(has_changed());
 		assert_int_not_equal(now.hash, then.hash);
-		then = now;
+		remember();
 	}
-	/* Of the same size, at another time. */
+	/* Of the same size, and of the same time. */
 	write_file("assets/words.txt", "tone\n");
-	read_now(NULL, true);
-	then = now;
 	set_time("assets/words.txt", 1000);
+	remember();
+	write_file("assets/words.txt", "note\n");
+	set_time("assets/words.txt", 1000);
+	assert_true(has_changed());
+}
+
+/* Whoever touches, links or copies a file changes its times only. */
+static void the_same_bytes_are_the_same_file(void **state)
+{
+	char link_path[2 * SP_PATH_SIZE];
+
+	(void)state;
+	set_time("assets/words.txt", 1000);
+	assert_false(has_changed());
+	write_file("saved_model.pb", "graph");
+	snprintf(link_path, sizeof(link_path), "%s", path_of("another"));
+	assert_int_equal(link(path_of("assets/more/words.txt"), link_path), 0);
+	assert_false(has_changed());
+	assert_int_equal(chmod(path_of("assets/words.txt"), 0600), 0);
+	assert_false(has_changed());
+	write_file("assets/words.txt", "two\n");
 	assert_true(has_changed());
 }
 
@@ -166,9 +191,9 @@ int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(every_file_that_is_read_counts),      CASE(what_is_gone_has_not_changed),
-		CASE(what_was_not_read_does_not_count),    CASE(a_graph_file_is_the_graph),
-		CASE(a_file_is_as_old_as_its_last_change),
+		CASE(every_file_that_is_read_counts), CASE(the_same_bytes_are_the_same_file),
+		CASE(what_is_gone_has_not_changed),   CASE(what_was_not_read_does_not_count),
+		CASE(a_graph_file_is_the_graph),      CASE(a_file_is_as_old_as_its_last_change),
 	};
 
 	return cmocka_run_group_tests_name("manifest", tests, NULL, NULL);
