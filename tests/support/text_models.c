@@ -10,32 +10,35 @@
 
 #define SHAPE "tensor_shape { dim { size: -1 } }"
 
-void sp_text_models_write_file(const char *folder, const char *name, const char *text)
+/* The folder that FOLDER/NAME is in, made when it is not there. */
+static void make_parent(char out[SP_PATH_SIZE], const char *folder, const char *name)
 {
 	const char *slash = strrchr(name, '/');
-	char path[SP_PATH_SIZE];
-	FILE *file;
 
 	mkdir(folder, 0700);
-	if (slash != NULL) {
-		snprintf(path, sizeof(path), "%s/%.*s", folder, (int)(slash - name), name);
-		mkdir(path, 0700);
-	}
+	snprintf(out, SP_PATH_SIZE, "%s/%.*s", folder, slash != NULL ? (int)(slash - name) : 0,
+		 name);
+	mkdir(out, 0700);
+}
+
+void sp_text_models_write_file(const char *folder, const char *name, const char *text)
+{
+	char parent[SP_PATH_SIZE], hidden[SP_PATH_SIZE + 16], path[SP_PATH_SIZE];
+	FILE *file;
+
+	make_parent(parent, folder, name);
+	snprintf(hidden, sizeof(hidden), "%s/.new", parent);
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "w");
+	file = fopen(hidden, "w");
 	assert_non_null(file);
 	assert_true(fputs(text, file) >= 0);
 	assert_int_equal(fclose(file), 0);
+	assert_int_equal(rename(hidden, path), 0);
 }
 
 static void write_graph(const char *folder, const char *text)
 {
-	char hidden[SP_PATH_SIZE], path[SP_PATH_SIZE];
-
-	sp_text_models_write_file(folder, ".graph", text);
-	snprintf(hidden, sizeof(hidden), "%s/.graph", folder);
-	snprintf(path, sizeof(path), "%s/saved_model.pbtxt", folder);
-	assert_int_equal(rename(hidden, path), 0);
+	sp_text_models_write_file(folder, "saved_model.pbtxt", text);
 }
 
 /* ----------------------------------------------------------------------- sum */

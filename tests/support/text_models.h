@@ -3,7 +3,7 @@
 
 /*
  * Small SavedModels without variables, written as text.  A folder is made when
- * it is not there; saved_model.pbtxt appears in it at once, with all its bytes.
+ * it is not there; a file appears in it at once, with all its bytes.
  */
 
 /*
