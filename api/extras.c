@@ -30,6 +30,22 @@ _Static_assert(sizeof(serving_processor_bytes) == sizeof(sp_bytes) &&
 		       offsetof(serving_processor_bytes, data) == offsetof(sp_bytes, data) &&
 		       offsetof(serving_processor_bytes, size) == offsetof(sp_bytes, size),
 	       "string elements cross the border as they are");
+#define SAME_MEMBER(public, ours, member) (offsetof(public, member) == offsetof(ours, member))
+_Static_assert(sizeof(serving_processor_tensor_info) == sizeof(sp_public_tensor) &&
+		       SAME_MEMBER(serving_processor_tensor_info, sp_public_tensor, alias) &&
+		       SAME_MEMBER(serving_processor_tensor_info, sp_public_tensor, tensor_name) &&
+		       SAME_MEMBER(serving_processor_tensor_info, sp_public_tensor, dtype) &&
+		       SAME_MEMBER(serving_processor_tensor_info, sp_public_tensor, rank) &&
+		       SAME_MEMBER(serving_processor_tensor_info, sp_public_tensor, dims),
+	       "what is told of a tensor crosses the border as it is");
+_Static_assert(sizeof(serving_processor_signature) == sizeof(sp_public_signature) &&
+		       SAME_MEMBER(serving_processor_signature, sp_public_signature, name) &&
+		       SAME_MEMBER(serving_processor_signature, sp_public_signature, method) &&
+		       SAME_MEMBER(serving_processor_signature, sp_public_signature, inputs) &&
+		       SAME_MEMBER(serving_processor_signature, sp_public_signature, input_count) &&
+		       SAME_MEMBER(serving_processor_signature, sp_public_signature, outputs) &&
+		       SAME_MEMBER(serving_processor_signature, sp_public_signature, output_count),
+	       "signatures cross the border as they are");
 
 const char *serving_processor_version(void)
 {
@@ -286,66 +302,132 @@ serving_processor_code serving_processor_pin_version(void *model, int64_t full_s
 
 /* ---------------------------------------------------------------- signatures */
 
-static const sp_endpoint *endpoint_of(void *model, const char *signature)
+static const sp_told_signatures *told_of(void *model)
 {
-	const sp_handle *handle = model;
+	return model != NULL ? sp_handle_tell(model) : NULL;
+}
 
-	return handle != NULL ? sp_processor_find_endpoint(handle->processor, signature) : NULL;
+static const sp_public_signature *find_told(void *model, const char *signature)
+{
+	const sp_told_signatures *told = told_of(model);
+
+	if (told == NULL || signature == NULL)
+		return told != NULL ? told->configured : NULL;
+	return sp_public_signatures_find(told->signatures, told->count, signature);
 }
 
 size_t serving_processor_signature_count(void *model)
 {
-	const sp_handle *handle = model;
-	size_t count = 0;
+	const sp_told_signatures *told = told_of(model);
 
-	while (handle != NULL && sp_processor_endpoint(handle->processor, count) != NULL)
-		count++;
-	return count;
+	return told != NULL ? told->count : 0;
 }
 
 const char *serving_processor_signature_name(void *model, size_t i)
 {
-	const sp_handle *handle = model;
-	const sp_endpoint *endpoint = handle != NULL ? sp_processor_endpoint(handle->processor, i)
-						     : NULL;
+	const sp_told_signatures *told = told_of(model);
 
-	return endpoint != NULL ? endpoint->signature.name : NULL;
+	return told != NULL && i < told->count ? told->signatures[i].name : NULL;
 }
 
 const char *serving_processor_default_signature(void *model)
 {
-	const sp_endpoint *endpoint = endpoint_of(model, NULL);
+	const sp_public_signature *signature = find_told(model, NULL);
 
-	return endpoint != NULL ? endpoint->signature.name : NULL;
+	return signature != NULL ? signature->name : NULL;
 }
 
 const char *serving_processor_signature_method(void *model, const char *signature)
 {
-	const sp_endpoint *endpoint = endpoint_of(model, signature);
+	const sp_public_signature *told = find_told(model, signature);
 
-	return endpoint != NULL ? endpoint->signature.method : NULL;
+	return told != NULL ? told->method : NULL;
 }
 
 const serving_processor_tensor_info *serving_processor_input(void *model, const char *signature,
 							     size_t i)
 {
-	const sp_handle *handle = model;
-	const sp_endpoint *endpoint = endpoint_of(model, signature);
+	const sp_public_signature *told = find_told(model, signature);
 
-	if (endpoint == NULL || i >= endpoint->signature.input_count)
-		return NULL;
-	return &handle->signatures[endpoint->entry].inputs[i];
+	return told != NULL && i < told->input_count
+		       ? (const serving_processor_tensor_info *)told->inputs[i]
+		       : NULL;
 }
 
 const serving_processor_tensor_info *serving_processor_output(void *model, const char *signature,
 							      size_t i)
 {
-	const sp_handle *handle = model;
-	const sp_endpoint *endpoint = endpoint_of(model, signature);
+	const sp_public_signature *told = find_told(model, signature);
 
-	if (endpoint == NULL || i >= endpoint->signature.output_count)
-		return NULL;
-	return &handle->signatures[endpoint->entry].outputs[i];
+	return told != NULL && i < told->output_count
+		       ? (const serving_processor_tensor_info *)told->outputs[i]
+		       : NULL;
+}
+
+/* ------------------------------------------------------------------- handles */
+
+/* A handle is the version itself: nothing is to be allocated for it. */
+static const sp_version *version_of(const serving_processor_handle *handle)
+{
+	return (const sp_version *)handle;
+}
+
+serving_processor_handle *serving_processor_acquire(void *model)
+{
+	const sp_handle *handle = model;
+
+	return handle != NULL ? (serving_processor_handle *)sp_processor_acquire(handle->processor)
+			      : NULL;
+}
+
+void serving_processor_release(serving_processor_handle *handle)
+{
+	sp_processor_release((sp_version *)handle);
+}
+
+int serving_processor_handle_version(const serving_processor_handle *handle, int64_t *full_step,
+				     int64_t *delta_step)
+{
+	const sp_version *version = version_of(handle);
+
+	if (version == NULL)
+		return -1;
+	if (full_step != NULL)
+		*full_step = version->full_step;
+	if (delta_step != NULL)
+		*delta_step = version->delta_step;
+	return 0;
+}
+
+const serving_processor_signature *serving_processor_handle_signatures(
+	const serving_processor_handle *handle, size_t *count)
+{
+	const sp_version *version = version_of(handle);
+
+	if (count != NULL)
+		*count = version != NULL ? version->runtime->endpoint_count : 0;
+	return version != NULL ? (const serving_processor_signature *)version->runtime->shown
+			       : NULL;
+}
+
+const serving_processor_signature *serving_processor_handle_signature(
+	const serving_processor_handle *handle, const char *name)
+{
+	const sp_version *version = version_of(handle);
+	const sp_endpoint *endpoint = version != NULL ? sp_runtime_endpoint(version->runtime, name)
+						      : NULL;
+
+	return endpoint != NULL ? (const serving_processor_signature *)&version->runtime
+					  ->shown[endpoint->entry]
+				: NULL;
+}
+
+int serving_processor_handle_process(const serving_processor_handle *handle, const char *signature,
+				     const void *input_data, int input_size, void **output_data,
+				     int *output_size)
+{
+	return sp_handle_process_with(version_of(handle), signature, input_data, input_size,
+				      output_data, output_size);
 }
 
 /* -------------------------------------------------------------------- running */
@@ -386,7 +468,21 @@ static void give_tensor(serving_processor_tensor *out, const sp_named_tensor *ou
 					  .data = output->tensor.data};
 }
 
-static sp_status run(sp_handle *handle, const char *signature,
+/* Who runs it: a model by its live version, or the version that is held. */
+typedef struct runner {
+	const sp_handle *model;
+	const sp_version *held; /* NULL: none is */
+} runner;
+
+/* Of the model, for log lines. */
+static const char *name_of(const runner *who)
+{
+	if (who->held != NULL)
+		return sp_processor_name_of(who->held);
+	return who->model != NULL ? who->model->about.model_name : NULL;
+}
+
+static sp_status run(const runner *who, const char *signature,
 		     const serving_processor_tensor *inputs, const sp_typed_request *request,
 		     serving_processor_result *result, sp_error *err)
 {
@@ -401,7 +497,11 @@ static sp_status run(sp_handle *handle, const char *signature,
 	for (size_t i = 0; i < typed.input_count; i++)
 		SP_TRY(take_input(&views[i], &inputs[i], err));
 	typed.inputs = views;
-	SP_TRY(sp_processor_run(handle->processor, signature, &typed, arena, &answer, err));
+	if (who->held != NULL)
+		SP_TRY(sp_processor_run_with(who->held, signature, &typed, arena, &answer, err));
+	else
+		SP_TRY(sp_processor_run(who->model->processor, signature, &typed, arena, &answer,
+					err));
 	result->tensors = sp_arena_array(arena, answer.count, sizeof(*result->tensors));
 	if (result->tensors == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", answer.count);
@@ -426,6 +526,35 @@ static sp_status make_result(serving_processor_result **out, sp_error *err)
 	return SP_OK;
 }
 
+static serving_processor_code run_by(const runner *who, const char *signature,
+				     const serving_processor_tensor *inputs,
+				     const sp_typed_request *request,
+				     serving_processor_result **result,
+				     serving_processor_error **error)
+{
+	const char *outer = sp_log_set_subject(name_of(who));
+	serving_processor_result *made = NULL;
+	sp_status status;
+	sp_error reason;
+
+	if ((who->model == NULL && who->held == NULL) || result == NULL ||
+	    (inputs == NULL && request->input_count != 0) ||
+	    (request->outputs == NULL && request->output_count != 0))
+		status = sp_error_set(&reason, SP_INVALID,
+				      "model, inputs, outputs or result is NULL");
+	else
+		status = make_result(&made, &reason);
+	if (status == SP_OK)
+		status = run(who, signature, inputs, request, made, &reason);
+	sp_log_set_subject(outer);
+	if (status != SP_OK) {
+		serving_processor_result_free(made);
+		return give_error(&reason, error);
+	}
+	*result = made;
+	return SERVING_PROCESSOR_OK;
+}
+
 serving_processor_code serving_processor_run(void *model, const char *signature,
 					     const serving_processor_tensor *inputs,
 					     size_t input_count, const char *const *outputs,
@@ -434,27 +563,20 @@ serving_processor_code serving_processor_run(void *model, const char *signature,
 {
 	sp_typed_request request = {
 		.input_count = input_count, .outputs = outputs, .output_count = output_count};
-	const sp_handle *handle = model;
-	const char *outer = sp_log_set_subject(handle != NULL ? handle->about.model_name : NULL);
-	serving_processor_result *made = NULL;
-	sp_status status;
-	sp_error reason;
 
-	if (model == NULL || result == NULL || (inputs == NULL && input_count != 0) ||
-	    (outputs == NULL && output_count != 0))
-		status = sp_error_set(&reason, SP_INVALID,
-				      "model, inputs, outputs or result is NULL");
-	else
-		status = make_result(&made, &reason);
-	if (status == SP_OK)
-		status = run(model, signature, inputs, &request, made, &reason);
-	sp_log_set_subject(outer);
-	if (status != SP_OK) {
-		serving_processor_result_free(made);
-		return give_error(&reason, error);
-	}
-	*result = made;
-	return SERVING_PROCESSOR_OK;
+	return run_by(&(runner){.model = model}, signature, inputs, &request, result, error);
+}
+
+serving_processor_code serving_processor_handle_run(
+	const serving_processor_handle *handle, const char *signature,
+	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
+	size_t output_count, serving_processor_result **result, serving_processor_error **error)
+{
+	sp_typed_request request = {
+		.input_count = input_count, .outputs = outputs, .output_count = output_count};
+
+	return run_by(&(runner){.held = version_of(handle)}, signature, inputs, &request, result,
+		      error);
 }
 
 size_t serving_processor_result_count(const serving_processor_result *result)

@@ -9,45 +9,6 @@
 
 /* ------------------------------------------------------------------- opening */
 
-/* The dims stay in `infos`: the processor keeps them as long as the handle lives. */
-static const serving_processor_tensor_info *make_infos(const sp_tensor_info *infos, size_t count,
-						       sp_arena *arena)
-{
-	serving_processor_tensor_info *out = sp_arena_array(arena, count, sizeof(*out));
-
-	for (size_t i = 0; out != NULL && i < count; i++)
-		out[i] = (serving_processor_tensor_info){.alias = infos[i].alias,
-							 .tensor_name = infos[i].tensor_name,
-							 .dtype = (int)infos[i].dtype,
-							 .rank = infos[i].shape.rank,
-							 .dims = infos[i].shape.dims};
-	return out;
-}
-
-static sp_status make_signatures(sp_handle *handle, sp_error *err)
-{
-	size_t count = 0;
-
-	while (sp_processor_endpoint(handle->processor, count) != NULL)
-		count++;
-	handle->arena = sp_arena_create(4096);
-	if (handle->arena != NULL)
-		handle->signatures = sp_arena_array(handle->arena, count,
-						    sizeof(*handle->signatures));
-	for (size_t i = 0; handle->signatures != NULL && i < count; i++) {
-		const sp_signature *from = &sp_processor_endpoint(handle->processor, i)->signature;
-		sp_handle_signature *to = &handle->signatures[i];
-
-		to->inputs = make_infos(from->inputs, from->input_count, handle->arena);
-		to->outputs = make_infos(from->outputs, from->output_count, handle->arena);
-		if (to->inputs == NULL || to->outputs == NULL)
-			handle->signatures = NULL;
-	}
-	return handle->signatures != NULL
-		       ? SP_OK
-		       : sp_error_set(err, SP_NO_MEMORY, "no memory for the signatures");
-}
-
 /* On failure the handle is for sp_handle_close() all the same. */
 static sp_status open_processor(sp_handle *handle, const char *model_config, sp_error *err)
 {
@@ -72,9 +33,8 @@ sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *er
 	handle = sp_alloc_zero(1, sizeof(*handle));
 	if (handle == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a model");
+	pthread_mutex_init(&handle->lock, NULL);
 	status = open_processor(handle, model_config, err);
-	if (status == SP_OK)
-		status = make_signatures(handle, err);
 	if (status != SP_OK) {
 		sp_handle_close(handle);
 		return status;
@@ -96,7 +56,60 @@ void sp_handle_close(sp_handle *handle)
 	sp_processor_close(handle->processor);
 	sp_log_set_subject(outer);
 	sp_config_fini(&handle->about);
+	pthread_mutex_destroy(&handle->lock);
 	sp_free(handle);
+}
+
+/* ---------------------------------------------------------------- signatures */
+
+static sp_told_signatures *find_told(const sp_handle *handle, const sp_runtime *runtime)
+{
+	for (sp_told_signatures *told = handle->told; told != NULL; told = told->next)
+		if (told->runtime == runtime->number)
+			return told;
+	for (sp_told_signatures *told = handle->told; told != NULL; told = told->next)
+		if (told->count == runtime->endpoint_count &&
+		    strcmp(told->configured->name, runtime->configured->signature.name) == 0 &&
+		    sp_public_signatures_equal(told->signatures, runtime->shown, told->count))
+			return told;
+	return NULL;
+}
+
+static sp_told_signatures *add_told(sp_handle *handle, const sp_runtime *runtime)
+{
+	sp_told_signatures *told;
+
+	if (handle->arena == NULL)
+		handle->arena = sp_arena_create(4096);
+	told = handle->arena != NULL ? sp_arena_alloc(handle->arena, sizeof(*told)) : NULL;
+	if (told == NULL)
+		return NULL;
+	*told = (sp_told_signatures){
+		.next = handle->told,
+		.signatures = sp_public_signatures_copy(runtime->shown, runtime->endpoint_count,
+							handle->arena),
+		.count = runtime->endpoint_count};
+	if (told->signatures == NULL)
+		return NULL;
+	told->configured = &told->signatures[runtime->configured - runtime->endpoints];
+	handle->told = told;
+	return told;
+}
+
+const sp_told_signatures *sp_handle_tell(sp_handle *handle)
+{
+	sp_version *version = sp_processor_acquire(handle->processor);
+	sp_told_signatures *told;
+
+	pthread_mutex_lock(&handle->lock);
+	told = find_told(handle, version->runtime);
+	if (told == NULL)
+		told = add_told(handle, version->runtime);
+	if (told != NULL)
+		told->runtime = version->runtime->number;
+	pthread_mutex_unlock(&handle->lock);
+	sp_processor_release(version);
+	return told;
 }
 
 /* ----------------------------------------------------------------- answering */
@@ -133,21 +146,39 @@ static int fail(sp_handle *handle, const sp_error *error, void **output_data, in
 	return 500;
 }
 
-static sp_status answer(sp_handle *handle, const char *signature, sp_bytes request,
+/* Who answers: a model by its live version, or the version that is held. */
+typedef struct answerer {
+	sp_handle *handle;
+	const sp_version *held; /* NULL: none is */
+} answerer;
+
+/* Of the model, for log lines. */
+static const char *name_of(const answerer *who)
+{
+	if (who->held != NULL)
+		return sp_processor_name_of(who->held);
+	return who->handle != NULL ? who->handle->about.model_name : NULL;
+}
+
+static sp_status answer(const answerer *who, const char *signature, sp_bytes request,
 			void **output_data, int *output_size, sp_error *err)
 {
 	size_t size;
 
-	SP_TRY(sp_processor_predict(handle->processor, signature, request, output_data, &size,
-				    err));
+	if (who->held != NULL)
+		SP_TRY(sp_processor_predict_with(who->held, signature, request, output_data, &size,
+						 err));
+	else
+		SP_TRY(sp_processor_predict(who->handle->processor, signature, request, output_data,
+					    &size, err));
 	*output_size = (int)size; /* the encoder refuses more than an int holds */
 	return SP_OK;
 }
 
-static sp_status describe(sp_handle *handle, const char *signature, void **output_data,
+static sp_status describe(const sp_version *version, const char *signature, void **output_data,
 			  int *output_size, sp_error *err)
 {
-	const sp_endpoint *endpoint = sp_processor_find_endpoint(handle->processor, signature);
+	const sp_endpoint *endpoint = sp_runtime_endpoint(version->runtime, signature);
 
 	if (endpoint == NULL)
 		return sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
@@ -158,7 +189,17 @@ static sp_status describe(sp_handle *handle, const char *signature, void **outpu
 						   "no memory for the signature's description");
 }
 
-int sp_handle_process(sp_handle *handle, const char *signature, const void *input_data,
+static sp_status describe_live(sp_processor *processor, const char *signature, void **output_data,
+			       int *output_size, sp_error *err)
+{
+	sp_version *live = sp_processor_acquire(processor);
+	sp_status status = describe(live, signature, output_data, output_size, err);
+
+	sp_processor_release(live);
+	return status;
+}
+
+static int process_by(const answerer *who, const char *signature, const void *input_data,
 		      int input_size, void **output_data, int *output_size)
 {
 	sp_error error;
@@ -168,18 +209,37 @@ int sp_handle_process(sp_handle *handle, const char *signature, const void *inpu
 
 	if (output_data == NULL || output_size == NULL)
 		return 500;
-	outer = sp_log_set_subject(handle != NULL ? handle->about.model_name : NULL);
-	if (handle == NULL)
+	outer = sp_log_set_subject(name_of(who));
+	if (who->handle == NULL && who->held == NULL)
 		status = sp_error_set(&error, SP_INVALID, "the model is NULL");
 	else if (input_size < 0 || (input_size > 0 && input_data == NULL))
 		status = sp_error_set(&error, SP_INVALID, "no request of %d bytes", input_size);
-	else if (input_size == 0)
-		status = describe(handle, signature, output_data, output_size, &error);
-	else
-		status = answer(handle, signature, (sp_bytes){input_data, (size_t)input_size},
+	else if (input_size > 0)
+		status = answer(who, signature, (sp_bytes){input_data, (size_t)input_size},
 				output_data, output_size, &error);
+	else if (who->held != NULL)
+		status = describe(who->held, signature, output_data, output_size, &error);
+	else
+		status = describe_live(who->handle->processor, signature, output_data, output_size,
+				       &error);
 	if (status != SP_OK)
-		code = fail(handle, &error, output_data, output_size);
+		code = fail(who->handle, &error, output_data, output_size);
 	sp_log_set_subject(outer);
 	return code;
+}
+
+int sp_handle_process(sp_handle *handle, const char *signature, const void *input_data,
+		      int input_size, void **output_data, int *output_size)
+{
+	answerer who = {.handle = handle};
+
+	return process_by(&who, signature, input_data, input_size, output_data, output_size);
+}
+
+int sp_handle_process_with(const sp_version *version, const char *signature, const void *input_data,
+			   int input_size, void **output_data, int *output_size)
+{
+	answerer who = {.held = version};
+
+	return process_by(&who, signature, input_data, input_size, output_data, output_size);
 }

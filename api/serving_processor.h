@@ -10,8 +10,9 @@
  *
  * Part 1 is DeepRec's C ABI: a host that knows only these four functions needs
  * nothing else.  Part 2 is extras, all with the prefix serving_processor_: to
- * close a model, to learn why one did not open, to see its signatures, and to
- * run any of them on typed tensors without protobuf.
+ * close a model, to learn why one did not open, to see its signatures, to
+ * run any of them on typed tensors without protobuf, and to hold one version
+ * while others come.
  *
  * Threads: every function may be called from any thread, also on one model at
  * once, except that serving_processor_destroy() must be the last call on its model.
@@ -56,7 +57,8 @@ SERVING_PROCESSOR_API void *initialize(const char *model_entry, const char *mode
  * Answers one request.
  *
  * input_data   a serialized tensorflow.eas.PredictRequest; with input_size 0
- *              it is not read, and the answer is the signature as JSON
+ *              it is not read, and the answer is the signature of the
+ *              version that is live, as JSON
  * output_data  a malloc() block that the caller frees, with a NUL behind its
  *              *output_size bytes: a serialized PredictResponse, or a text
  *              that says what was wrong
@@ -214,7 +216,7 @@ typedef struct serving_processor_tensor {
 typedef struct serving_processor_result serving_processor_result;
 
 /*
- * Runs a signature.
+ * Runs a signature of the version that is live.
  *
  * signature  its key; NULL is the configured one
  * inputs     [input_count]; each name an alias of the signature or the name of the tensor
@@ -243,8 +245,15 @@ SERVING_PROCESSOR_API int serving_processor_process(void *model, const char *sig
 						    void **output_data, int *output_size);
 
 /*
- * Signatures, in the order of their names.  What is returned belongs to the
- * model and lives as long as it.  An index past the end gives NULL or 0.
+ * The signatures of the version that is live at this moment, in the order of
+ * their names.  A newer version may have others, so what two calls say may be of two
+ * versions: whoever asks for more than one thing, or is about to run what was
+ * asked for, acquires a handle (below).
+ *
+ * What is returned is a copy that belongs to the model and stays as it is until
+ * the model is destroyed.  There is one for each set of signatures that was asked
+ * for, so versions with the same ones share it.  An index past the end gives NULL
+ * or 0.
  */
 SERVING_PROCESSOR_API size_t serving_processor_signature_count(void *model);
 SERVING_PROCESSOR_API const char *serving_processor_signature_name(void *model, size_t i);
@@ -270,6 +279,66 @@ SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_inp
 	void *model, const char *signature, size_t i);
 SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_output(
 	void *model, const char *signature, size_t i);
+
+/*
+ * A handle on one version of the model.
+ *
+ * Signatures belong to a version: a newer one may have more inputs, other types,
+ * or none of that name.  process() and serving_processor_run() read a request by
+ * the signature of the version that answers it.  A handle is for whoever makes
+ * the request by a signature: what was asked of it holds for what is run by it,
+ * whichever version is live meanwhile.
+ *
+ * As long as it is held its version stays in memory, with its graph and its
+ * weights, and is listed as draining once another is live; it costs the memory
+ * of a model.  So it is released soon, and acquired again for the next request:
+ * that is a few atomic instructions, without a lock or an allocation.  All are
+ * released before the model is destroyed.
+ *
+ * Threads: a handle may be used by several threads at once, and released by any.
+ */
+typedef struct serving_processor_handle serving_processor_handle;
+
+/* On the version that is live; NULL for a NULL model. */
+SERVING_PROCESSOR_API serving_processor_handle *serving_processor_acquire(void *model);
+
+/* NULL is fine. */
+SERVING_PROCESSOR_API void serving_processor_release(serving_processor_handle *handle);
+
+/* Its steps, as of serving_processor_model_version(). */
+SERVING_PROCESSOR_API int serving_processor_handle_version(const serving_processor_handle *handle,
+							   int64_t *full_step, int64_t *delta_step);
+
+/* A signature and all its tensors. */
+typedef struct serving_processor_signature {
+	const char *name;
+	const char *method; /* "tensorflow/serving/predict" ...; may be "" */
+	const serving_processor_tensor_info *const *inputs; /* [input_count] by alias */
+	size_t input_count;
+	const serving_processor_tensor_info *const *outputs; /* [output_count] by alias */
+	size_t output_count;
+} serving_processor_signature;
+
+/*
+ * All signatures of the version, [*count] in the order of their names; they are
+ * valid until the handle is released.  NULL and 0 for a NULL handle.
+ */
+SERVING_PROCESSOR_API const serving_processor_signature *serving_processor_handle_signatures(
+	const serving_processor_handle *handle, size_t *count);
+
+/* The one of that name, the configured one for NULL; NULL when there is none. */
+SERVING_PROCESSOR_API const serving_processor_signature *serving_processor_handle_signature(
+	const serving_processor_handle *handle, const char *name);
+
+/* As serving_processor_run() and serving_processor_process(), by that version. */
+SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_run(
+	const serving_processor_handle *handle, const char *signature,
+	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
+	size_t output_count, serving_processor_result **result, serving_processor_error **error);
+SERVING_PROCESSOR_API int serving_processor_handle_process(const serving_processor_handle *handle,
+							   const char *signature,
+							   const void *input_data, int input_size,
+							   void **output_data, int *output_size);
 
 /*
  * The version being served: steps of the full checkpoint (or the number of the
@@ -325,9 +394,10 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
 SERVING_PROCESSOR_API char *serving_processor_versions(void *model);
 
 /*
- * Orders for a model with a checkpoint_dir.  Each returns when it is carried
- * out, which may take as long as loading a version; requests go on meanwhile,
- * and when it fails the version that is live stays.
+ * Orders for a model whose versions come in a folder; for one SavedModel alone
+ * there is reload only.  Each returns when it is carried out, which may take as
+ * long as loading a version; requests go on meanwhile, and when it fails the
+ * version that is live stays.
  *
  * reload       forgets what was refused or pinned, and reads the newest version
  *              again, even if it is the one that is live

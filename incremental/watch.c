@@ -95,6 +95,21 @@ void sp_watch_checkpoints(sp_watch *watch, const char *checkpoint_dir)
 		closedir(dir);
 }
 
+void sp_watch_savedmodel(sp_watch *watch, const char *folder, const char *graph_file)
+{
+	static const char *const below[] = {"", "/assets", "/assets.extra", "/variables"};
+	const char *slash = graph_file != NULL ? strrchr(graph_file, '/') : NULL;
+	char path[PATH_MAX];
+
+	for (size_t i = 0; watch->changes_fd >= 0 && i < sizeof(below) / sizeof(below[0]); i++)
+		if (snprintf(path, sizeof(path), "%s%s", folder, below[i]) < (int)sizeof(path))
+			watch_folder(watch, path);
+	if (watch->changes_fd >= 0 && slash != NULL &&
+	    snprintf(path, sizeof(path), "%s/%.*s", folder, (int)(slash - graph_file), graph_file) <
+		    (int)sizeof(path))
+		watch_folder(watch, path);
+}
+
 /* What has been told is not needed, only that it is not told again. */
 static void drain(int fd)
 {

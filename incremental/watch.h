@@ -7,7 +7,7 @@
 #include "base/status.h"
 
 /*
- * Waiting for something to change below a checkpoint folder: woken by the
+ * Waiting for something to change below the folders of a model: woken by the
  * system where the file system tells of changes (inotify), else by the clock.
  *
  * It says that something may have changed, never what, and never that nothing
@@ -28,6 +28,12 @@ void sp_watch_destroy(sp_watch *watch);
  * cannot be watched is left to the clock.
  */
 void sp_watch_checkpoints(sp_watch *watch, const char *checkpoint_dir);
+
+/*
+ * Also wakes for changes of what a SavedModel is read from; of the graph file in
+ * that folder where it is not NULL.  To be called again after each wait.
+ */
+void sp_watch_savedmodel(sp_watch *watch, const char *folder, const char *graph_file);
 
 /*
  * Waits until something may have changed, somebody wakes it, or the time is

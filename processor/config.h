@@ -61,6 +61,7 @@ typedef struct sp_config {
 	int64_t update_poll_interval_ms;
 	double update_wait_for_full_seconds;
 	const char *pin_file;           /* NULL: a pin ends with the process */
+	int64_t savedmodel_settle_ms;   /* how long its files must be as they are; 0: not at all */
 	const char *update_replay_file; /* NULL: nothing is replayed */
 	double update_max_score_change;
 	int64_t update_new_key;           /* 1: ignore */

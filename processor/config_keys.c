@@ -45,6 +45,8 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("update_wait_for_full_seconds", NUMBER), .fallback = "5", .min = 0, .max = 31536000,
 		FIELD(update_wait_for_full_seconds)},
 	{KEY("pin_file", TEXT), .not_empty = true, FIELD(pin_file)},
+	{KEY("savedmodel_settle_ms", INTEGER), .fallback = "1000", .min = 0, .max = 3600000,
+		FIELD(savedmodel_settle_ms)},
 	{KEY("update_check_finite", BOOLEAN), .fallback = "false", FIELD(embeddings.only_finite)},
 	{KEY("update_new_key", TEXT), .fallback = "\"insert\"", .allowed = "insert ignore",
 		FIELD(update_new_key)},

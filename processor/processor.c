@@ -1,7 +1,6 @@
 #include "processor/processor.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -15,54 +14,45 @@
 #include "processor/table_report.h"
 #include "processor/unused_rules.h"
 #include "processor/updater.h"
-#include "processor/version.h"
 #include "session_group/published.h"
 #include "session_group/session_group.h"
+
+/* Handles that may be acquired at the same moment without waiting. */
+enum { DOORS = 12 };
 
 struct sp_processor {
 	sp_config config;
 	atomic_bool closing;
 	atomic_bool serving;
 	sp_session_group *group;
-	/* The live sp_version; a place per number of the group, and one for reports. */
+	sp_session_group *doors; /* each for one thread that acquires a handle */
+	/* The live sp_version; a place per number of the group, and then one per door. */
 	sp_published *published;
-	pthread_mutex_t report; /* held while that one is used */
 	sp_updater *updater;
 };
 
 /* ------------------------------------------------------------------ opening */
 
-static sp_status log_ready(const sp_processor *processor, int64_t start, sp_error *err)
+static void log_ready(sp_processor *processor, int64_t start)
 {
 	const sp_config *config = &processor->config;
-	sp_arena *arena = sp_arena_create(4096);
-	sp_found_version live;
-	sp_status status;
+	sp_version *live = sp_processor_acquire(processor);
 
-	if (arena == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a processor");
-	status = sp_processor_live(processor, &live, arena, err);
-	if (status == SP_OK)
-		sp_log(SP_LOG_INFO,
-		       "serving '%s' of %s, checkpoint '%s', step %" PRId64 ", delta %" PRId64
-		       ", with %" PRId64 " sessions; ready after %" PRId64 " ms",
-		       sp_processor_find_endpoint(processor, NULL)->signature.name,
-		       config->savedmodel_dir, live.full_prefix, live.full_step, live.delta_step,
-		       config->session_num, (sp_clock_now_ns() - start) / 1000000);
-	sp_arena_destroy(arena);
-	return status;
+	sp_log(SP_LOG_INFO,
+	       "serving '%s' of %s, checkpoint '%s', step %" PRId64 ", delta %" PRId64
+	       ", with %" PRId64 " sessions; ready after %" PRId64 " ms",
+	       live->runtime->configured->signature.name, config->savedmodel_dir,
+	       live->checkpoint_prefix, live->full_step, live->delta_step, config->session_num,
+	       (sp_clock_now_ns() - start) / 1000000);
+	sp_processor_release(live);
 }
 
 static void log_unused_rules(sp_processor *processor)
 {
-	size_t place = sp_session_group_count(processor->group);
-	const sp_version *version;
+	sp_version *live = sp_processor_acquire(processor);
 
-	pthread_mutex_lock(&processor->report);
-	version = sp_published_pin(processor->published, place);
-	sp_unused_rules_log(&processor->config.embeddings, version->weights);
-	sp_published_unpin(processor->published, place);
-	pthread_mutex_unlock(&processor->report);
+	sp_unused_rules_log(&processor->config.embeddings, live->weights);
+	sp_processor_release(live);
 }
 
 static sp_status open_configured(sp_processor *processor, const char *json, sp_error *err)
@@ -78,11 +68,13 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 	count = (size_t)config->session_num;
 	SP_TRY(sp_session_group_create(&processor->group, count,
 				       (sp_session_policy)config->select_session_policy, err));
-	SP_TRY(sp_published_create(&processor->published, count + 1, err));
+	SP_TRY(sp_session_group_create(&processor->doors, DOORS, SP_SESSION_POLICY_MOD, err));
+	SP_TRY(sp_published_create(&processor->published, count + DOORS, err));
 	SP_TRY(sp_updater_open(&processor->updater, config, processor->published, err));
 	atomic_store(&processor->serving, true);
 	log_unused_rules(processor);
-	return log_ready(processor, start, err);
+	log_ready(processor, start);
+	return SP_OK;
 }
 
 sp_status sp_processor_open(sp_processor **out, const char *config, sp_error *err)
@@ -92,7 +84,6 @@ sp_status sp_processor_open(sp_processor **out, const char *config, sp_error *er
 
 	if (processor == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a processor");
-	pthread_mutex_init(&processor->report, NULL);
 	status = open_configured(processor, config, err);
 	if (status != SP_OK) {
 		sp_processor_close(processor);
@@ -109,25 +100,34 @@ void sp_processor_close(sp_processor *processor)
 	atomic_store(&processor->closing, true);
 	sp_updater_close(processor->updater);
 	sp_published_destroy(processor->published);
+	sp_session_group_destroy(processor->doors);
 	sp_session_group_destroy(processor->group);
 	sp_config_fini(&processor->config);
-	pthread_mutex_destroy(&processor->report);
 	sp_free(processor);
 }
 
+/* ------------------------------------------------------------------- handles */
+
+/* It is counted while it is pinned: in between the updater sees one or the other. */
+sp_version *sp_processor_acquire(sp_processor *processor)
+{
+	size_t door = sp_session_group_wait(processor->doors);
+	size_t place = sp_session_group_count(processor->group) + door;
+	sp_version *version = sp_published_pin(processor->published, place);
+	atomic_fetch_add(&version->holders, 1);
+	atomic_store_explicit(&version->processor, processor, memory_order_relaxed);
+	sp_published_unpin(processor->published, place);
+	sp_session_group_release(processor->doors, door);
+	return version;
+}
+
+void sp_processor_release(sp_version *version)
+{
+	if (version != NULL)
+		atomic_fetch_sub(&version->holders, 1);
+}
+
 /* ---------------------------------------------------------------- describing */
-
-const sp_endpoint *sp_processor_endpoint(const sp_processor *processor, size_t i)
-{
-	const sp_runtime *runtime = sp_updater_runtime(processor->updater);
-
-	return i < runtime->endpoint_count ? &runtime->endpoints[i] : NULL;
-}
-
-const sp_endpoint *sp_processor_find_endpoint(const sp_processor *processor, const char *signature)
-{
-	return sp_runtime_endpoint(sp_updater_runtime(processor->updater), signature);
-}
 
 sp_status sp_processor_live(const sp_processor *processor, sp_found_version *out, sp_arena *arena,
 			    sp_error *err)
@@ -144,18 +144,13 @@ static size_t footprint(const sp_version *version)
 	return full != version->weights ? bytes + sp_weights_footprint(full) : bytes;
 }
 
-/* Of the live version, which stays meanwhile. */
 static void append_live(sp_buffer *json, sp_processor *processor)
 {
-	size_t place = sp_session_group_count(processor->group);
-	const sp_version *version;
+	sp_version *version = sp_processor_acquire(processor);
 
-	pthread_mutex_lock(&processor->report);
-	version = sp_published_pin(processor->published, place);
 	sp_buffer_printf(json, ",\"memory\":%zu,\"tables\":", footprint(version));
 	sp_table_report_append(json, version->weights);
-	sp_published_unpin(processor->published, place);
-	pthread_mutex_unlock(&processor->report);
+	sp_processor_release(version);
 }
 
 char *sp_processor_versions(sp_processor *processor)
@@ -215,15 +210,16 @@ static int64_t deadline_of(const sp_processor *processor)
 	return timeout_ms != 0 ? sp_clock_now_ns() + timeout_ms * 1000000 : 0;
 }
 
-static sp_status begin_turn(sp_processor *processor, const char *signature, turn *out,
-			    sp_error *err)
+/* By `held`, or by the live version where that is NULL. */
+static sp_status begin_turn(sp_processor *processor, const sp_version *held, const char *signature,
+			    turn *out, sp_error *err)
 {
 	int64_t deadline_ns = deadline_of(processor);
 	const sp_version *version;
 	size_t number;
 
 	SP_TRY(sp_session_group_acquire(&number, processor->group, deadline_ns, err));
-	version = sp_published_pin(processor->published, number);
+	version = held != NULL ? held : sp_published_pin(processor->published, number);
 	out->number = number;
 	out->target = (sp_request_target){
 		.session = sp_session_set_get(version->runtime->sessions, number),
@@ -236,27 +232,63 @@ static sp_status begin_turn(sp_processor *processor, const char *signature, turn
 	return sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'", signature);
 }
 
-sp_status sp_processor_predict(sp_processor *processor, const char *signature, sp_bytes request,
-			       void **out, size_t *out_size, sp_error *err)
+static sp_status predict(sp_processor *processor, const sp_version *held, const char *signature,
+			 sp_bytes request, void **out, size_t *out_size, sp_error *err)
 {
 	sp_status status;
 	turn t;
 
-	SP_TRY(begin_turn(processor, signature, &t, err));
+	SP_TRY(begin_turn(processor, held, signature, &t, err));
 	status = sp_request_answer(&t.target, request, out, out_size, err);
 	end_turn(processor, &t);
 	return status;
+}
+
+static sp_status run(sp_processor *processor, const sp_version *held, const char *signature,
+		     const sp_typed_request *request, sp_arena *arena, sp_typed_answer *out,
+		     sp_error *err)
+{
+	sp_status status;
+	turn t;
+
+	SP_TRY(begin_turn(processor, held, signature, &t, err));
+	status = sp_request_run_typed(&t.target, request, arena, out, err);
+	end_turn(processor, &t);
+	return status;
+}
+
+sp_status sp_processor_predict(sp_processor *processor, const char *signature, sp_bytes request,
+			       void **out, size_t *out_size, sp_error *err)
+{
+	return predict(processor, NULL, signature, request, out, out_size, err);
 }
 
 sp_status sp_processor_run(sp_processor *processor, const char *signature,
 			   const sp_typed_request *request, sp_arena *arena, sp_typed_answer *out,
 			   sp_error *err)
 {
-	sp_status status;
-	turn t;
+	return run(processor, NULL, signature, request, arena, out, err);
+}
 
-	SP_TRY(begin_turn(processor, signature, &t, err));
-	status = sp_request_run_typed(&t.target, request, arena, out, err);
-	end_turn(processor, &t);
-	return status;
+static sp_processor *processor_of(const sp_version *version)
+{
+	return atomic_load_explicit(&version->processor, memory_order_relaxed);
+}
+
+const char *sp_processor_name_of(const sp_version *version)
+{
+	return processor_of(version)->config.model_name;
+}
+
+sp_status sp_processor_predict_with(const sp_version *version, const char *signature,
+				    sp_bytes request, void **out, size_t *out_size, sp_error *err)
+{
+	return predict(processor_of(version), version, signature, request, out, out_size, err);
+}
+
+sp_status sp_processor_run_with(const sp_version *version, const char *signature,
+				const sp_typed_request *request, sp_arena *arena,
+				sp_typed_answer *out, sp_error *err)
+{
+	return run(processor_of(version), version, signature, request, arena, out, err);
 }

@@ -8,8 +8,8 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "incremental/discover.h"
-#include "processor/endpoint.h"
 #include "processor/typed_request.h"
+#include "processor/version.h"
 
 /*
  * A served model: configuration in, answers out.
@@ -29,8 +29,9 @@ void sp_processor_close(sp_processor *processor);
 
 /*
  * Answers a serialized PredictRequest with a serialized PredictResponse, a
- * block for sp_free() with a NUL behind it.  `signature` NULL is the configured
- * one; SP_NOT_FOUND when there is none of that name.
+ * block for sp_free() with a NUL behind it.  The version that is live when the
+ * request begins reads it, by its own signature, and answers it.  `signature`
+ * NULL is the configured one; SP_NOT_FOUND when there is none of that name.
  *
  * After a few requests of the largest kind, the answer is all that is
  * allocated, and no lock is taken unless all sessions are busy.
@@ -44,10 +45,28 @@ SP_MUST_CHECK sp_status sp_processor_run(sp_processor *processor, const char *si
 					 const sp_typed_request *request, sp_arena *arena,
 					 sp_typed_answer *out, sp_error *err);
 
-/* Signatures in the order of their names; NULL past the last one. */
-const sp_endpoint *sp_processor_endpoint(const sp_processor *processor, size_t i);
-/* The signature of that name, the configured one for NULL; NULL when there is none. */
-const sp_endpoint *sp_processor_find_endpoint(const sp_processor *processor, const char *signature);
+/*
+ * A handle on the version that is live: it stays in memory, with its graph and
+ * its signatures (version->runtime), until the handle is released, however many
+ * come after it meanwhile.  Many may hold one version; all are released before
+ * the processor is closed.
+ *
+ * Takes no lock unless a dozen threads do the same at the same moment, and
+ * allocates nothing.
+ */
+sp_version *sp_processor_acquire(sp_processor *processor);
+void sp_processor_release(sp_version *version);
+
+/* As sp_processor_predict() and sp_processor_run(), by a version that the caller holds. */
+SP_MUST_CHECK sp_status sp_processor_predict_with(const sp_version *version, const char *signature,
+						  sp_bytes request, void **out, size_t *out_size,
+						  sp_error *err);
+SP_MUST_CHECK sp_status sp_processor_run_with(const sp_version *version, const char *signature,
+					      const sp_typed_request *request, sp_arena *arena,
+					      sp_typed_answer *out, sp_error *err);
+
+/* What the model of a version is called in log lines. */
+const char *sp_processor_name_of(const sp_version *version);
 
 /* The version that is live, its texts in `arena`; full_prefix is "" without a checkpoint. */
 SP_MUST_CHECK sp_status sp_processor_live(const sp_processor *processor, sp_found_version *out,

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "processor/request.h"
 
 /* The floating-point elements of an answer, one output behind the other. */
 typedef struct scores {
@@ -40,21 +39,19 @@ static sp_status copy_scores(scores *out, const sp_predict_request *request, sp_
 	return SP_OK;
 }
 
-static sp_status answer(const sp_replay *replay, const sp_snapshot *snapshot, sp_bytes message,
-			scores *out, sp_arena *arena, sp_error *err)
+static sp_status answer(const sp_request_target *target, sp_bytes message, scores *out,
+			sp_arena *arena, sp_error *err)
 {
-	sp_request_target target = {
-		.session = replay->session, .snapshot = snapshot, .endpoint = replay->endpoint};
 	sp_predict_request request;
 	sp_status status;
 
-	status = sp_predict_request_decode(&request, replay->endpoint, message,
-					   sp_session_workspace(replay->session), err);
+	status = sp_predict_request_decode(&request, target->endpoint, message,
+					   sp_session_workspace(target->session), err);
 	if (status == SP_OK)
-		status = sp_request_run(&target, &request, err);
+		status = sp_request_run(target, &request, err);
 	if (status == SP_OK)
 		status = copy_scores(out, &request, arena, err);
-	sp_session_reset(replay->session);
+	sp_session_reset(target->session);
 	return status;
 }
 
@@ -64,8 +61,8 @@ static sp_status compare(const sp_replay *replay, sp_bytes message, double *chan
 	scores old, new;
 	double sum = 0;
 
-	SP_TRY(answer(replay, replay->old, message, &old, arena, err));
-	SP_TRY(answer(replay, replay->new, message, &new, arena, err));
+	SP_TRY(answer(&replay->old, message, &old, arena, err));
+	SP_TRY(answer(&replay->new, message, &new, arena, err));
 	if (old.count != new.count || old.count == 0)
 		return sp_error_set(err, SP_INVALID, "the answers have %zu and %zu scores",
 				    old.count, new.count);

@@ -3,8 +3,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "engine/program.h"
-#include "processor/endpoint.h"
+#include "processor/request.h"
 
 /*
  * How much a recorded request's answer changes from one version to another: a
@@ -14,17 +13,16 @@
  * change  the mean of |new - old| over all floating-point elements of all
  *         outputs; not finite when they are not
  *
- * SP_INVALID when the two answers differ in shape or have no such elements.
- * Texts and integers are not compared.
+ * Each version reads the request by its own signature.  SP_INVALID when the two
+ * answers differ in shape or have no such elements.  Texts and integers are not
+ * compared.
  *
- * Threads: one; the session is its own.
+ * Threads: one; the sessions are its own.
  */
 typedef struct sp_replay {
 	const char *file;
-	sp_session *session;
-	const sp_endpoint *endpoint;
-	const sp_snapshot *old;
-	const sp_snapshot *new;
+	sp_request_target old;
+	sp_request_target new;
 } sp_replay;
 
 SP_MUST_CHECK sp_status sp_replay_run(const sp_replay *replay, double *change, sp_arena *arena,

@@ -1,23 +1,9 @@
 #include "processor/runtime.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
-
-/* It outlives the model. */
-static sp_status copy_refusal(sp_runtime *runtime, size_t i, const sp_error *why, sp_error *err)
-{
-	sp_error *copy;
-
-	if (why == NULL)
-		return SP_OK;
-	copy = sp_arena_alloc(runtime->arena, sizeof(*copy));
-	if (copy == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a signature");
-	*copy = *why;
-	runtime->endpoints[i].refused = copy;
-	return SP_OK;
-}
 
 static sp_status make_endpoints(sp_runtime *runtime, const sp_model *model, int64_t timeout_ms,
 				sp_error *err)
@@ -34,15 +20,19 @@ static sp_status make_endpoints(sp_runtime *runtime, const sp_model *model, int6
 		SP_TRY(sp_endpoint_init(&runtime->endpoints[i], sp_model_signature(model, i), i,
 					runtime->arena, err));
 		runtime->endpoints[i].timeout_ms = timeout_ms;
-		SP_TRY(copy_refusal(runtime, i, sp_model_signature_error(model, i), err));
+		runtime->endpoints[i].refused = sp_model_signature_error(model, i);
 	}
 	runtime->endpoint_count = count;
 	runtime->configured = &runtime->endpoints[sp_model_default_signature(model)];
-	return SP_OK;
+	runtime->shown = sp_public_signatures_of(runtime->endpoints, count, runtime->arena);
+	return runtime->shown != NULL
+		       ? SP_OK
+		       : sp_error_set(err, SP_NO_MEMORY, "no memory for %zu signatures", count);
 }
 
 sp_status sp_runtime_open(sp_runtime **out, const sp_config *config, sp_model *model, sp_error *err)
 {
+	static atomic_uint_least64_t last_number;
 	sp_runtime *runtime = sp_alloc_zero(1, sizeof(*runtime));
 	sp_status status;
 
@@ -57,24 +47,18 @@ sp_status sp_runtime_open(sp_runtime **out, const sp_config *config, sp_model *m
 		sp_runtime_close(runtime);
 		return status;
 	}
+	runtime->number = atomic_fetch_add(&last_number, 1) + 1;
 	runtime->model = model;
 	*out = runtime;
 	return SP_OK;
-}
-
-void sp_runtime_strip(sp_runtime *runtime)
-{
-	sp_session_set_destroy(runtime->sessions);
-	sp_model_destroy(runtime->model);
-	runtime->sessions = NULL;
-	runtime->model = NULL;
 }
 
 void sp_runtime_close(sp_runtime *runtime)
 {
 	if (runtime == NULL)
 		return;
-	sp_runtime_strip(runtime);
+	sp_session_set_destroy(runtime->sessions);
+	sp_model_destroy(runtime->model);
 	sp_arena_destroy(runtime->arena);
 	sp_free(runtime);
 }
@@ -87,37 +71,4 @@ const sp_endpoint *sp_runtime_endpoint(const sp_runtime *runtime, const char *si
 		if (strcmp(runtime->endpoints[i].signature.name, signature) == 0)
 			return &runtime->endpoints[i];
 	return NULL;
-}
-
-/* What a client sees: names and types.  Shapes may differ where one knows more of them. */
-static bool same_infos(const sp_tensor_info *a, size_t a_count, const sp_tensor_info *b,
-		       size_t b_count)
-{
-	if (a_count != b_count)
-		return false;
-	for (size_t i = 0; i < a_count; i++)
-		if (strcmp(a[i].alias, b[i].alias) != 0 || a[i].dtype != b[i].dtype)
-			return false;
-	return true;
-}
-
-static bool same_signature(const sp_signature *a, const sp_signature *b)
-{
-	return strcmp(a->name, b->name) == 0 && strcmp(a->method, b->method) == 0 &&
-	       same_infos(a->inputs, a->input_count, b->inputs, b->input_count) &&
-	       same_infos(a->outputs, a->output_count, b->outputs, b->output_count);
-}
-
-sp_status sp_runtime_compare(const sp_runtime *a, const sp_runtime *b, sp_error *err)
-{
-	if (a->endpoint_count != b->endpoint_count)
-		return sp_error_set(err, SP_INVALID, "it has %zu signatures, not %zu as before",
-				    b->endpoint_count, a->endpoint_count);
-	for (size_t i = 0; i < a->endpoint_count; i++)
-		if (!same_signature(&a->endpoints[i].signature, &b->endpoints[i].signature))
-			return sp_error_set(err, SP_INVALID,
-					    "its signature '%s' has other inputs or outputs than "
-					    "before",
-					    b->endpoints[i].signature.name);
-	return SP_OK;
 }

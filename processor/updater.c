@@ -15,7 +15,7 @@
 #include "processor/updater_internal.h"
 
 enum {
-	DRAIN_MS = 5,   /* how often requests under an old version are looked after */
+	DRAIN_MS = 5,   /* how soon requests under an old version are looked after */
 	LOG_MS = 60000, /* between two lines that say what is waited for */
 	MINUTE_MS = 60000,
 };
@@ -294,7 +294,7 @@ static void copy_by(order *o, const char *by)
 static sp_status give_order(sp_updater *u, order *o, const char *by, sp_error *err)
 {
 	copy_by(o, by);
-	if (u->thread == NULL)
+	if (u->folder == NULL && o->kind != ORDER_RELOAD)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "the model has no checkpoint_dir and no numbered versions");
 	pthread_mutex_lock(&u->turn);
@@ -374,25 +374,54 @@ static void step_back(const sp_config *config)
 		       config->model_update_cpus);
 }
 
+/* The interval, or less where something settles. */
+static int64_t until_look(const sp_updater *u)
+{
+	int64_t interval = sp_updater__next_look_ms(u), left;
+
+	if (u->look_ms == INT64_MAX)
+		return interval;
+	left = u->look_ms - sp_clock_now_ns() / 1000000;
+	return left <= 0 ? 0 : left < interval ? left : interval;
+}
+
+/*
+ * How long to wait while nothing else is to be done.  Requests end soon; a
+ * handle may stay for hours, so the pauses become longer.
+ */
+static int64_t pause_of(sp_updater *u, int64_t *drain_ms)
+{
+	int64_t pause = until_look(u), drain = *drain_ms;
+
+	if (!sp_updater__drain(u) || pause <= drain)
+		return pause;
+	*drain_ms = 2 * drain;
+	return drain;
+}
+
 static void work(void *context)
 {
 	sp_updater *u = context;
-	int64_t interval = sp_updater__next_look_ms(u), looked = 0;
+	int64_t interval = sp_updater__next_look_ms(u), looked = 0, drain_ms = DRAIN_MS;
 	bool woken = true;
 
 	step_back(u->config);
 	while (!atomic_load(&u->stopped)) {
 		int64_t now = sp_clock_now_ns() / 1000000, pause, next_fold;
 
-		obey_pending(u);
 		/* A clock that goes back, which none should, stops nothing. */
-		if (woken || now < looked || now - looked >= interval) {
+		bool due = woken || now < looked || now - looked >= interval || now >= u->look_ms;
+
+		if (due)
+			drain_ms = DRAIN_MS; /* there may be another version after this */
+		obey_pending(u);
+		if (due) {
 			(void)sp_updater__look(u);
 			looked = now;
 			interval = sp_updater__next_look_ms(u);
 		}
 		next_fold = sp_updater__fold(u);
-		pause = sp_updater__drain(u) ? DRAIN_MS : interval;
+		pause = pause_of(u, &drain_ms);
 		woken = sp_watch_wait(u->watch, next_fold < pause ? next_fold : pause);
 	}
 }
@@ -461,12 +490,36 @@ static sp_status read_pin(sp_updater *u, sp_error *err)
 }
 
 /*
- * Only files that are not all there are waited for.  Only time spent asleep
- * counts against the limit: what loading takes is no fault of whoever copies.
+/*
+ * Whether what a look has not found may come: versions in a folder do, the
+ * SavedModel itself only when it has just changed.
+ */
+static bool may_come(const sp_updater *u, sp_look look)
+{
+	if (look == SP_LOOK_REFUSED)
+		return false;
+	return u->folder != NULL || u->look_ms != INT64_MAX;
+}
+
+/* How long it is waited for; what has just changed is seen again in any case. */
+static int64_t waiting_limit(const sp_updater *u)
+{
+	int64_t limit = u->config->init_timeout_minutes * MINUTE_MS;
+
+	if (u->look_ms != INT64_MAX && limit < u->config->savedmodel_settle_ms)
+		return u->config->savedmodel_settle_ms;
+	return limit;
+}
+
+/*
+ * Only files that are not all there, or have just changed, are waited for.  Only
+ * time spent asleep counts against the limit: what loading takes is no fault of
+ * whoever copies.
  */
 static sp_status wait_for_first(sp_updater *u, sp_error *err)
 {
 	int64_t minutes = u->config->init_timeout_minutes, waited = 0, next_log = 0;
+	const char *where = u->folder != NULL ? u->folder : u->config->savedmodel_dir;
 
 	for (;;) {
 		sp_look look = sp_updater__look(u);
@@ -474,20 +527,21 @@ static sp_status wait_for_first(sp_updater *u, sp_error *err)
 
 		if (u->live != NULL)
 			return SP_OK;
-		if (look == SP_LOOK_REFUSED)
+		if (!may_come(u, look))
 			return sp_error_set(err, u->reason.status, "%s", u->reason.text);
-		if (minutes >= 0 && waited >= minutes * MINUTE_MS)
+		if (minutes >= 0 && waited >= waiting_limit(u))
 			return sp_error_set(err, u->reason.status,
 					    "no complete version in %s '%s' after "
 					    "%" PRId64 " minutes: %s",
-					    u->numbered ? "savedmodel_dir" : "checkpoint_dir",
-					    u->folder, minutes, u->reason.text);
+					    where == u->config->checkpoint_dir ? "checkpoint_dir"
+									       : "savedmodel_dir",
+					    where, minutes, u->reason.text);
 		if (waited >= next_log) {
-			sp_log(SP_LOG_INFO, "waiting for a complete version in '%s': %s", u->folder,
+			sp_log(SP_LOG_INFO, "waiting for a complete version in '%s': %s", where,
 			       u->reason.text);
 			next_log = waited + LOG_MS;
 		}
-		sp_watch_wait(u->watch, u->config->update_poll_interval_ms);
+		sp_watch_wait(u->watch, until_look(u));
 		waited += (sp_clock_now_ns() - start) / 1000000;
 	}
 }
@@ -505,9 +559,8 @@ static sp_status open_first(sp_updater *u, sp_error *err)
 			"configuration key 'model_update_cpus' is no list such as 0-3,8");
 	SP_TRY(choose_folder(u, err));
 	SP_TRY(check_warmup_file_exists(u->config, err));
-	if (u->folder == NULL)
-		return sp_updater__bring_up(u, NULL, false, err);
-	SP_TRY(read_pin(u, err));
+	if (u->folder != NULL)
+		SP_TRY(read_pin(u, err));
 	SP_TRY(sp_watch_create(&u->watch, err));
 	SP_TRY(wait_for_first(u, err));
 	return sp_thread_group_create(&u->thread, 1, "sp-updater", work, u, err);
@@ -546,7 +599,6 @@ void sp_updater_close(sp_updater *u)
 	sp_thread_group_destroy(u->thread);
 	sp_updater__stop_fold(u);
 	sp_updater__close_versions(u);
-	sp_runtime_close(u->runtime);
 	sp_watch_destroy(u->watch);
 	sp_catalog_destroy(u->catalog);
 	sp_arena_destroy(u->arena);
@@ -559,9 +611,4 @@ void sp_updater_close(sp_updater *u)
 sp_catalog *sp_updater_catalog(const sp_updater *updater)
 {
 	return updater->catalog;
-}
-
-const sp_runtime *sp_updater_runtime(const sp_updater *updater)
-{
-	return updater->runtime;
 }

@@ -6,21 +6,22 @@
 #include "base/status.h"
 #include "processor/catalog.h"
 #include "processor/config.h"
-#include "processor/runtime.h"
 #include "processor/version.h"
 #include "session_group/published.h"
 
 /*
  * Keeps the newest version of the model published: finds it, loads it beside
  * the live one, warms it up, publishes it, and frees the old one after its last
- * request.  One thread does all of that, at low priority; requests notice nothing.
+ * request and its last handle.  One thread does all of that, at low priority; requests notice
+ * nothing.
  *
  * What counts as newer are DeepRec's rules: another full checkpoint than the
  * live one (also an older one, when its folder's `checkpoint` was touched last),
- * or a greater delta on the same; and one thing more: the same full checkpoint
- * with other content.
+ * or a greater delta on the same; and one thing more: the same version with
+ * other content, of its full checkpoint or of the SavedModel.
  *
- * A version whose files are not all there is waited for.  One that is complete
+ * A version whose files are not all there, or whose assets have just changed, is
+ * waited for.  One that is complete
  * and broken is refused once, with its reason, and the live one stays; it is
  * tried again when its files change.  Is the delta to blame, then the full
  * checkpoint alone is served, if that is newer than what is live.
@@ -30,10 +31,10 @@
 typedef struct sp_updater sp_updater;
 
 /*
- * Publishes a first version and starts the thread (none without a
- * checkpoint_dir).  Waits as init_timeout_minutes says for files that are not all
- * there, and for nothing else: a broken SavedModel, a warm-up file that cannot be
- * read, and a version that cannot be loaded or warmed up fail at once.  `config`
+ * Publishes a first version and starts the thread.  Waits as init_timeout_minutes
+ * says for files that are not all there or have just changed, and for nothing
+ * else: a broken SavedModel, a warm-up file that cannot be read, and a version that
+ * cannot be loaded or warmed up fail at once.  `config`
  * and `published` outlive the updater.
  */
 SP_MUST_CHECK sp_status sp_updater_open(sp_updater **out, const sp_config *config,
@@ -44,13 +45,11 @@ void sp_updater_close(sp_updater *updater);
 
 sp_catalog *sp_updater_catalog(const sp_updater *updater);
 
-/* The graph that is served. */
-const sp_runtime *sp_updater_runtime(const sp_updater *updater);
-
 /*
  * Orders; each returns when it is carried out, which may take a load.  Errors
- * say why not; the live version and the pin stay then.  SP_UNSUPPORTED without a
- * checkpoint_dir.  `by` is who gives it, for log lines and the catalog; NULL: the host.
+ * say why not; the live version and the pin stay then.  Of one SavedModel alone all
+ * but reload is SP_UNSUPPORTED.  `by` is who gives it, for log lines and the catalog;
+ * NULL: the host.
  *
  * reload    forgets what was refused, unpins, and loads the newest version even
  *           if it is the live one

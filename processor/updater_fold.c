@@ -15,7 +15,7 @@
 enum {
 	SLOTS = 8192, /* that are gone past in a step */
 	NS_PER_MS = 1000000,
-	WAIT_MS = 5, /* between two looks at what somebody else has to end */
+	WAIT_MS = 5, /* between two looks at what another thread has to end */
 };
 
 #define NEVER INT64_MAX
@@ -215,7 +215,7 @@ int64_t sp_updater__fold(sp_updater *u)
 		sp_status status = step(u, &why);
 
 		if (status == SP_BUSY)
-			return WAIT_MS;
+			return NEVER; /* the thread comes back for what drains */
 		if (status != SP_OK)
 			return give_up(u, status, &why);
 	}

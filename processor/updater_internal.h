@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/thread.h"
+#include "incremental/manifest.h"
 #include "incremental/watch.h"
 #include "processor/attempts.h"
 #include "processor/updater.h"
@@ -57,9 +58,10 @@ typedef struct sp_updater_pinned {
 
 /*
  * The inside of the updater, shared by updater.c (its thread and its orders),
- * updater_look.c (what is new), updater_publish.c (from files to the live
- * version, and what becomes of the old one), updater_back.c (what a rollback goes to)
- * and updater_fold.c (a delta becomes part of its full checkpoint).
+ * updater_look.c (what is new), updater_files.c (what has changed),
+ * updater_publish.c (from files to the live version, and what becomes of the old
+ * one), updater_back.c (what a rollback goes to) and updater_fold.c (a delta becomes
+ * part of its full checkpoint).
  */
 struct sp_updater {
 	const sp_config *config;
@@ -75,10 +77,9 @@ struct sp_updater {
 	struct order *pending;
 
 	/* The rest is the thread's; before it starts, the opener's. */
-	sp_arena *arena;     /* of one look or one order */
-	const char *folder;  /* where versions come; NULL: there is one for ever */
-	bool numbered;       /* they are SavedModels of their own */
-	sp_runtime *runtime; /* the first; of all versions unless they are numbered */
+	sp_arena *arena;    /* of one look or one order */
+	const char *folder; /* where versions come; NULL: there is the SavedModel itself */
+	bool numbered;      /* they are SavedModels of their own */
 	sp_version *live;
 	sp_version *draining; /* to be closed after their last request */
 
@@ -88,6 +89,14 @@ struct sp_updater {
 
 	sp_updater_fold fold; /* of the live version's delta */
 	bool told_obstacle;   /* why some table is not folded */
+
+	/* A SavedModel that was not old enough when it was looked at. */
+	struct {
+		uint64_t folder;
+		uint64_t files;
+		int64_t since_ms; /* on our clock, how long they have been as they are */
+	} settling;
+	int64_t look_ms; /* on our clock, when to look for it again; INT64_MAX: there is none */
 
 	sp_updater_pinned pin;
 	bool exact; /* a full checkpoint does not stand in for its broken delta */
@@ -129,9 +138,8 @@ SP_MUST_CHECK sp_status sp_updater__go_back(sp_updater *u, const sp_found_versio
 /* -------------------------------------------------------- updater_publish.c */
 
 /*
- * Loads what `found` names (NULL: the SavedModel's own weights), warms it up and
- * publishes it; else it is refused.  With `afresh` everything is read again,
- * also a full checkpoint that is in memory.
+ * Loads what `found` names, warms it up and publishes it; else it is refused.  With `afresh`
+ * everything is read again, also a full checkpoint that is in memory.
  *
  * When only the delta is broken the full checkpoint is published alone, if
  * nothing as good is live; the status is still the delta's.
@@ -149,17 +157,11 @@ void sp_updater__publish(sp_updater *u, sp_version *version);
 /* A version that could not be had: refused for what `err` says, unless it is for closing. */
 void sp_updater__fail(sp_updater *u, uint64_t number, const sp_error *err);
 
-/* Closes the versions whose last request has ended; true while there are others. */
+/* Closes the versions that nobody uses or holds any more; true while there are others. */
 bool sp_updater__drain(sp_updater *u);
 
-/* Closes all versions; no request is under way. */
+/* Closes all versions; no request is under way, and nobody holds one. */
 void sp_updater__close_versions(sp_updater *u);
-
-/*
- * Whether the full checkpoint of the live version has to be read anew: it was
- * written again under its name, or its image is broken.
- */
-bool sp_updater__is_rewritten(const sp_updater *u);
 
 /* Whether the full checkpoint of `found` is in memory already, as it is on disk. */
 bool sp_updater__has_full(const sp_updater *u, const sp_found_version *found);
@@ -186,7 +188,10 @@ int64_t sp_updater__fold(sp_updater *u);
 /* Bytes that another full checkpoint may take beside all that is loaded; 0: any. */
 size_t sp_updater__room(const sp_updater *u);
 
-/* Until only what is live, and what a rollback goes to, is in memory.  SP_BUSY when closing. */
+/*
+ * Until only what is live, and what a rollback goes to, is in memory; but for a
+ * handle not for ever.  SP_BUSY when closing.
+ */
 SP_MUST_CHECK sp_status sp_updater__wait_for_requests(sp_updater *u, sp_error *err);
 
 /* Whether `found`, that could not be loaded beside what is live, may replace it piece by piece. */
@@ -198,6 +203,35 @@ bool sp_updater__may_swap(const sp_updater *u, const sp_found_version *found, sp
  */
 SP_MUST_CHECK sp_status sp_updater__swap(sp_updater *u, const sp_found_version *found,
 					 uint64_t number, sp_error *err);
+
+/* ---------------------------------------------------------- updater_files.c */
+
+/* Wakes for changes of where versions come from, and of what the live one was read from. */
+void sp_updater__watch(const sp_updater *u);
+
+/* What `found` is read from beside a checkpoint, in u->arena. */
+SP_MUST_CHECK sp_status sp_updater__list_files(const sp_updater *u, const sp_found_version *found,
+					       sp_manifest *out, sp_error *err);
+
+/* The bundle that `found`, without its delta, has its weights from.  NULL when out of memory. */
+const char *sp_updater__weights_prefix(const sp_updater *u, const sp_found_version *found);
+
+/* Whether the graph in memory, and the assets that it read, are those in these files. */
+bool sp_updater__has_graph(const sp_updater *u, const sp_manifest *files);
+
+/*
+ * Whether the live version has to be read anew: something that it was read from is
+ * there with other content, or its image is broken.
+ */
+bool sp_updater__is_rewritten(const sp_updater *u);
+
+/*
+ * Whether the SavedModel of `found`, whose files these are, may be taken for
+ * complete; SP_BUSY in words when its assets have just changed: u->look_ms says
+ * when to look again.
+ */
+SP_MUST_CHECK sp_status sp_updater__settle(sp_updater *u, const sp_found_version *found,
+					   const sp_manifest *files, sp_error *err);
 
 /* ----------------------------------------------------------- updater_look.c */
 

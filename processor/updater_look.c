@@ -31,43 +31,45 @@ static uint64_t name_hash(const sp_found_version *found)
 								      strlen(found->delta_prefix)));
 }
 
-static uint64_t numbered_hash(const sp_updater *u, const sp_found_version *found)
+/* Of the SavedModel's files, and those of a checkpoint for it. */
+static uint64_t files_hash(const sp_updater *u, const sp_found_version *found,
+			   const sp_manifest *savedmodel)
 {
-	const char *graph = sp_arena_printf(u->arena, "%s/saved_model", found->savedmodel_dir);
-	const char *weights = sp_arena_printf(u->arena, "%s/variables/variables",
-					      found->savedmodel_dir);
+	uint64_t files = savedmodel->hash;
 
-	return sp_fingerprint64_join(graph != NULL ? sp_identity_of_files(graph, u->arena) : 0,
-				     weights != NULL ? sp_identity_of_files(weights, u->arena) : 0);
+	if (found->savedmodel_dir == NULL && found->full_prefix[0] != '\0')
+		files = sp_fingerprint64_join(files,
+					      sp_identity_of_files(found->full_prefix, u->arena));
+	if (found->delta_prefix != NULL)
+		files = sp_fingerprint64_join(files,
+					      sp_identity_of_files(found->delta_prefix, u->arena));
+	return files;
 }
 
-static uint64_t files_hash(const sp_updater *u, const sp_found_version *found)
+/* The SavedModel's own, of which this is the prefix: their folder is there, or their index. */
+static bool may_have_weights(const sp_updater *u, const char *prefix)
 {
-	uint64_t files;
+	sp_bytes folder = {prefix, (size_t)(strrchr(prefix, '/') - prefix)};
+	const char *path = u->config->graph_file != NULL
+				   ? sp_arena_printf(u->arena, "%s.index", prefix)
+				   : sp_arena_text(u->arena, folder);
 
-	if (found->savedmodel_dir != NULL)
-		return numbered_hash(u, found);
-	files = sp_identity_of_files(found->full_prefix, u->arena);
-	return found->delta_prefix == NULL
-		       ? files
-		       : sp_fingerprint64_join(files,
-					       sp_identity_of_files(found->delta_prefix, u->arena));
+	return path != NULL && sp_file_exists(path);
 }
 
 /* Whether all files are there; of what is in memory they may be gone. */
 static sp_status find_files(const sp_updater *u, const sp_found_version *found, sp_error *err)
 {
-	sp_weights_options files = {.checkpoint_prefix = found->full_prefix,
+	sp_weights_options files = {.checkpoint_prefix = sp_updater__weights_prefix(u, found),
 				    .delta_prefix = found->delta_prefix};
 
-	if (found->savedmodel_dir != NULL) {
-		const char *variables = sp_arena_printf(u->arena, "%s/variables",
-							found->savedmodel_dir);
-
-		/* A model of constants has none. */
-		if (variables == NULL || !sp_file_is_directory(variables))
+	if (files.checkpoint_prefix == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version's name");
+	if (files.checkpoint_prefix != found->full_prefix) {
+		/* A model of constants has no weights; the first one is not waited for. */
+		if (!may_have_weights(u, files.checkpoint_prefix) ||
+		    (u->folder == NULL && u->live == NULL))
 			return SP_OK;
-		files.checkpoint_prefix = sp_arena_printf(u->arena, "%s/variables", variables);
 	} else if (sp_updater__has_full(u, found)) {
 		files.checkpoint_prefix = NULL;
 	}
@@ -96,13 +98,23 @@ static void wait_for(sp_updater *u, const sp_found_version *found, const sp_erro
  */
 static sp_look try(sp_updater *u, const sp_found_version *found)
 {
-	uint64_t name = name_hash(found), trace = files_hash(u, found);
+	uint64_t name = name_hash(found), trace;
+	sp_manifest files;
 	sp_error why;
 	sp_status status;
 
+	status = sp_updater__list_files(u, found, &files, &u->reason);
+	if (status != SP_OK)
+		return SP_LOOK_REFUSED;
+	trace = files_hash(u, found, &files);
 	if (!sp_attempts_is_due(&u->attempts, name, trace, sp_clock_now_ns())) {
 		keep_waiting(u, sp_catalog_remind(u->catalog, found));
 		return SP_LOOK_KNOWN;
+	}
+	if (sp_updater__settle(u, found, &files, &why) != SP_OK) {
+		wait_for(u, found, &why);
+		u->reason = why;
+		return SP_LOOK_INCOMPLETE;
 	}
 	sp_catalog_note_files(u->catalog, sp_catalog_number(u->catalog, found), trace);
 	status = find_files(u, found, &why);
@@ -136,6 +148,12 @@ static sp_status discover(const sp_updater *u, sp_discovery *out, sp_error *err)
 	sp_discover_options options = {
 		.quiet_ms = (int64_t)(u->config->update_wait_for_full_seconds * 1000)};
 
+	/* The SavedModel with its own weights is the one version there is. */
+	if (u->folder == NULL) {
+		*out = (sp_discovery){
+			.version = {.full_prefix = "", .full_step = -1, .delta_step = -1}};
+		return SP_OK;
+	}
 	return u->numbered ? sp_discover_numbered(out, u->folder, -1, u->arena, err)
 			   : sp_discover_version(out, u->folder, &options, u->arena, err);
 }
@@ -183,6 +201,8 @@ static bool are_files_gone(const sp_updater *u, const sp_found_version *found)
 {
 	const char *full = found->full_prefix;
 
+	if (u->folder == NULL)
+		return false;
 	if (u->numbered)
 		return is_gone(sp_arena_printf(u->arena, "%s/saved_model.pb", full)) &&
 		       is_gone(sp_arena_printf(u->arena, "%s/saved_model.pbtxt", full));
@@ -304,7 +324,8 @@ static sp_look take_newest(sp_updater *u, const sp_found_version *found)
 	if (!is_newer(u, found))
 		return SP_LOOK_DONE;
 	look = try(u, found);
-	if (look == SP_LOOK_DONE || found->delta_prefix == NULL)
+	/* What has just changed is waited for, with its delta. */
+	if (look == SP_LOOK_DONE || found->delta_prefix == NULL || u->look_ms != INT64_MAX)
 		return look;
 	alone = try_without_delta(u, found);
 	return alone == SP_LOOK_KNOWN ? look : alone;
@@ -318,7 +339,8 @@ sp_look sp_updater__look(sp_updater *u)
 	sp_status status;
 
 	sp_arena_reset(u->arena);
-	sp_watch_checkpoints(u->watch, u->folder);
+	u->look_ms = INT64_MAX;
+	sp_updater__watch(u);
 	status = discover(u, &found, &u->reason);
 	tell_of_folder(u, status);
 	u->waits = (sp_updater_waits){.count = 0};
@@ -351,15 +373,25 @@ int64_t sp_updater__next_look_ms(const sp_updater *u)
 
 /* ------------------------------------------------------------ of one version */
 
+/* What its files are made of now; 0 when there is no memory to say so. */
+static uint64_t trace_of(const sp_updater *u, const sp_found_version *found)
+{
+	sp_manifest files;
+
+	return sp_updater__list_files(u, found, &files, NULL) == SP_OK
+		       ? files_hash(u, found, &files)
+		       : 0;
+}
+
 void sp_updater__note_files(sp_updater *u, const sp_found_version *found)
 {
 	sp_catalog_note_files(u->catalog, sp_catalog_number(u->catalog, found),
-			      files_hash(u, found));
+			      trace_of(u, found));
 }
 
 void sp_updater__note_failure(sp_updater *u, const sp_found_version *found, sp_status status)
 {
-	sp_attempts_note(&u->attempts, name_hash(found), files_hash(u, found), status,
+	sp_attempts_note(&u->attempts, name_hash(found), trace_of(u, found), status,
 			 sp_clock_now_ns());
 }
 
@@ -371,6 +403,6 @@ void sp_updater__allow(sp_updater *u, const sp_found_version *found)
 bool sp_updater__may_serve(sp_updater *u, const sp_found_version *found)
 {
 	return !are_files_gone(u, found) && find_files(u, found, NULL) == SP_OK &&
-	       sp_attempts_is_due(&u->attempts, name_hash(found), files_hash(u, found),
+	       sp_attempts_is_due(&u->attempts, name_hash(found), trace_of(u, found),
 				  sp_clock_now_ns());
 }

@@ -22,6 +22,19 @@ static void leave(sp_updater *u, sp_version *version)
 	u->draining = version;
 }
 
+void sp_updater__drop_previous(sp_updater *u)
+{
+	if (u->previous != NULL)
+		leave(u, u->previous);
+	u->previous = NULL;
+}
+
+static bool has_name_of(const sp_version *a, const sp_version *b)
+{
+	return strcmp(a->checkpoint_prefix, b->checkpoint_prefix) == 0 &&
+	       sp_updater__same(a->delta_prefix, b->delta_prefix);
+}
+
 /* Whether it is the one that a rollback goes to. */
 static bool is_remembered(const sp_updater *u, const sp_version *version)
 {
@@ -45,10 +58,14 @@ void sp_updater__publish(sp_updater *u, sp_version *version)
 	if (old == NULL)
 		return;
 	sp_catalog_move(u->catalog, old->number, SP_VERSION_DRAINING, NULL);
+	sp_updater__drop_previous(u);
+	/* What is read anew takes the place of itself: a rollback goes past both. */
+	if (has_name_of(old, version)) {
+		leave(u, old);
+		return;
+	}
 	sp_updater__remember(u, old);
 	sp_updater__unremember(u, version);
-	if (u->previous != NULL)
-		leave(u, u->previous);
 	u->previous = is_remembered(u, old) && is_worth_keeping(u, old) ? old : NULL;
 	if (u->previous == NULL)
 		leave(u, old);
@@ -65,28 +82,16 @@ void sp_updater__replace_live(sp_updater *u, sp_version *version)
 	leave(u, old);
 }
 
-void sp_updater__drop_previous(sp_updater *u)
-{
-	if (u->previous != NULL)
-		leave(u, u->previous);
-	u->previous = NULL;
-}
-
-/* Every version but the live one that some request still uses is draining. */
+/*
+ * Every version but the live one that some request or handle still uses is
+ * draining.  Whoever acquires a handle has it pinned meanwhile, so pins come first.
+ */
 static bool is_over(const sp_updater *u, const sp_version *version)
 {
-	if (sp_published_is_pinned(u->published, version))
+	if (sp_published_is_pinned(u->published, version) || atomic_load(&version->holders) != 0)
 		return false;
 	sp_catalog_move(u->catalog, version->number, SP_VERSION_RETIRED, NULL);
 	return true;
-}
-
-/* Of the first of numbered versions the endpoints stay: callers point at them. */
-static void close_version(const sp_updater *u, sp_version *version)
-{
-	sp_version_close(version);
-	if (u->numbered && u->runtime->users == 0)
-		sp_runtime_strip(u->runtime);
 }
 
 bool sp_updater__drain(sp_updater *u)
@@ -99,7 +104,7 @@ bool sp_updater__drain(sp_updater *u)
 			continue;
 		}
 		*at = version->next;
-		close_version(u, version);
+		sp_version_close(version);
 	}
 	return (u->previous != NULL && !is_over(u, u->previous)) || u->draining != NULL;
 }
@@ -151,75 +156,66 @@ static sp_status warm_up(sp_updater *u, const sp_version *version, sp_error *err
 	return sp_warmup(&target, u->config->warmup_file_name, err);
 }
 
-bool sp_updater__is_rewritten(const sp_updater *u)
+/* Its files are noted before they are read: what is written meanwhile has to be read again. */
+static sp_status read_full(sp_updater *u, const sp_found_version *found, sp_version **out,
+			   sp_error *err)
 {
-	sp_version *live = u->live;
-	uint64_t files = sp_identity_of_files(live->checkpoint_prefix, u->arena), content;
-
-	/* Not the files, but what was made of them. */
-	if (sp_weights_are_broken(live->weights))
-		return true;
-	/* It is read only when its files have changed. */
-	if (files == live->files)
-		return false;
-	content = sp_identity_of_content(live->checkpoint_prefix, u->arena);
-	if (content == live->content)
-		live->files = files;
-	return content != 0 && content != live->content;
-}
-
-/*
- * A SavedModel of its own, which its version takes with it when it goes.  What
- * callers have been told of the signatures must hold for it, too.
- */
-static sp_status load_numbered(const sp_updater *u, const sp_found_version *found, sp_version **out,
-			       sp_error *err)
-{
+	const char *prefix = sp_updater__weights_prefix(u, found);
 	sp_runtime *runtime = NULL;
-	sp_status status;
+	uint64_t content, files;
+	sp_manifest manifest;
+	sp_status status = SP_OK;
 
-	SP_TRY(sp_version_open(out, &runtime, u->config, found, sp_updater__room(u), err));
-	runtime->theirs = true;
-	status = sp_runtime_compare(u->runtime, runtime, err);
+	if (prefix == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version");
+	SP_TRY(sp_updater__list_files(u, found, &manifest, err));
+	if (!u->numbered && sp_updater__has_graph(u, &manifest))
+		runtime = u->live->runtime;
+	else
+		sp_manifest_read_contents(&manifest);
+	content = sp_identity_of_content(prefix, u->arena);
+	files = sp_identity_of_files(prefix, u->arena);
+	SP_TRY(sp_version_open(out, runtime, u->config, found, sp_updater__room(u), err));
+	(*out)->content = content;
+	(*out)->files = files;
+	if (runtime == NULL)
+		status = sp_manifest_copy(&(*out)->runtime->files, &manifest,
+					  (*out)->runtime->arena, err);
 	if (status != SP_OK)
 		sp_version_close(*out);
 	return status;
 }
 
-/* The full checkpoint alone, read beside what is live; NULL: the SavedModel's own weights. */
+/* The full checkpoint alone, read beside what is live. */
 static sp_status load_full(sp_updater *u, const sp_found_version *found, sp_version **out,
 			   sp_error *err)
 {
-	uint64_t content = 0, files = 0;
-
 	/* What requests are about to leave is no reason for memory to be short. */
 	if (u->config->model_update_memory_mb != 0)
 		SP_TRY(sp_updater__wait_for_requests(u, err));
-	if (u->numbered && u->runtime != NULL)
-		return load_numbered(u, found, out, err);
-	/* Before they are read: what is written meanwhile has to be read again. */
-	if (found != NULL) {
-		content = sp_identity_of_content(found->full_prefix, u->arena);
-		files = sp_identity_of_files(found->full_prefix, u->arena);
-	}
-	SP_TRY(sp_version_open(out, &u->runtime, u->config, found, sp_updater__room(u), err));
-	(*out)->content = content;
-	(*out)->files = files;
-	return SP_OK;
+	return read_full(u, found, out, err);
+}
+
+/* Of a version, with the session that no request has. */
+static sp_request_target spare_target(const sp_updater *u, const sp_version *version)
+{
+	return (sp_request_target){.session = sp_session_set_get(version->runtime->sessions,
+								 (size_t)u->config->session_num),
+				   .snapshot = sp_version_snapshot(version),
+				   .endpoint = version->runtime->configured};
 }
 
 /* Whether the answer to a recorded request stays near that of the live version. */
 static sp_status replay(const sp_updater *u, const sp_version *version, sp_error *err)
 {
 	const sp_config *config = u->config;
-	sp_replay r = {.file = config->update_replay_file, .new = sp_version_snapshot(version)};
+	sp_replay r = {.file = config->update_replay_file};
 	double change = 0;
 
 	if (r.file == NULL || u->live == NULL)
 		return SP_OK;
-	r.session = sp_session_set_get(version->runtime->sessions, (size_t)config->session_num);
-	r.endpoint = version->runtime->configured;
-	r.old = sp_version_snapshot(u->live);
+	r.old = spare_target(u, u->live);
+	r.new = spare_target(u, version);
 	SP_TRY(sp_replay_run(&r, &change, u->arena, err));
 	sp_log(SP_LOG_INFO, "the answer to %s changes by %g on average", r.file, change);
 	if (config->update_max_score_change == 0 || change <= config->update_max_score_change)
@@ -395,12 +391,12 @@ sp_status sp_updater__bring_up(sp_updater *u, const sp_found_version *found, boo
 	uint64_t number;
 
 	sp_updater__stop_fold(u);
-	if (found != NULL && !afresh && sp_updater__has_full(u, found)) {
+	if (!afresh && sp_updater__has_full(u, found)) {
 		number = sp_catalog_number(u->catalog, found);
 		sp_catalog_move(u->catalog, number, SP_VERSION_LOADING, NULL);
 		return bring_up_on(u, u->live, number, found, err);
 	}
-	if (found == NULL || found->delta_prefix == NULL)
+	if (found->delta_prefix == NULL)
 		return bring_up_full(u, found, err);
 	return bring_up_both(u, found, err);
 }

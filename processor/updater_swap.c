@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "incremental/identity.h"
 #include "model_loader/weights_swap.h"
@@ -43,11 +44,23 @@ size_t sp_updater__room(const sp_updater *u)
 	return used < budget ? budget - used : 1;
 }
 
+/* How long a handle may keep a version before its memory counts as taken for good. */
+enum { HANDLES_MS = 10000 };
+
+static bool has_requests(const sp_updater *u)
+{
+	for (const sp_version *v = u->draining; v != NULL; v = v->next)
+		if (sp_published_is_pinned(u->published, v))
+			return true;
+	return u->previous != NULL && sp_published_is_pinned(u->published, u->previous);
+}
+
 sp_status sp_updater__wait_for_requests(sp_updater *u, sp_error *err)
 {
 	static const struct timespec nap = {.tv_nsec = 1000000};
+	int64_t end = sp_clock_now_ns() + HANDLES_MS * INT64_C(1000000);
 
-	while (sp_updater__drain(u)) {
+	while (sp_updater__drain(u) && (sp_clock_now_ns() < end || has_requests(u))) {
 		if (atomic_load(&u->stopped))
 			return sp_error_set(err, SP_BUSY, "the processor is closing");
 		nanosleep(&nap, NULL);
@@ -111,8 +124,12 @@ static sp_status swap_all(const swapping *s, sp_version **out, sp_error *err)
 
 bool sp_updater__may_swap(const sp_updater *u, const sp_found_version *found, sp_status why)
 {
-	return why == SP_NO_MEMORY && found != NULL && u->live != NULL && !u->numbered &&
-	       u->config->model_update_when_memory_is_short == SP_TABLE_BY_TABLE;
+	sp_manifest files;
+
+	return why == SP_NO_MEMORY && u->live != NULL && u->config->checkpoint_dir != NULL &&
+	       u->config->model_update_when_memory_is_short == SP_TABLE_BY_TABLE &&
+	       sp_updater__list_files(u, found, &files, NULL) == SP_OK &&
+	       sp_updater__has_graph(u, &files);
 }
 
 /* Nothing but what is live needs the old embeddings. */

@@ -5,6 +5,12 @@
 #include "base/alloc.h"
 #include "processor/version_internal.h"
 
+/* The SavedModel with its own weights. */
+static bool is_own(const sp_found_version *found)
+{
+	return found == NULL || found->full_prefix[0] == '\0';
+}
+
 static sp_status open_model(sp_model **out, const sp_config *config, const sp_found_version *found,
 			    sp_error *err)
 {
@@ -15,7 +21,7 @@ static sp_status open_model(sp_model **out, const sp_config *config, const sp_fo
 				    .graph_file = config->graph_file,
 				    .input_names = config->input_names,
 				    .output_names = config->output_names,
-				    .from_checkpoint = found != NULL && !numbered,
+				    .from_checkpoint = !is_own(found) && !numbered,
 				    .signature_name = config->signature_name,
 				    .signature_fallback = config->signature_fallback,
 				    .reference = config->reference_kernels};
@@ -42,7 +48,7 @@ static sp_status load_weights(sp_version *version, sp_model *model, const sp_con
 	sp_weights_options options = {.policy = &config->embeddings, .memory_limit = memory_limit};
 	char prefix[4096];
 
-	if (found == NULL)
+	if (is_own(found))
 		return load_from(version, model, config, &options, NULL, err);
 	if (found->savedmodel_dir == NULL) {
 		options.checkpoint_prefix = found->full_prefix;
@@ -60,22 +66,22 @@ static void adopt(sp_version *version, sp_runtime *runtime)
 	runtime->users++;
 }
 
-static sp_status load(sp_version *version, sp_runtime **runtime, const sp_config *config,
+static sp_status load(sp_version *version, sp_runtime *runtime, const sp_config *config,
 		      const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
 	sp_model *model = NULL;
 	sp_status status;
 
-	if (*runtime != NULL) {
-		adopt(version, *runtime);
-		return load_weights(version, (*runtime)->model, config, found, memory_limit, err);
+	if (runtime != NULL) {
+		adopt(version, runtime);
+		return load_weights(version, runtime->model, config, found, memory_limit, err);
 	}
 	SP_TRY(open_model(&model, config, found, err));
 	status = load_weights(version, model, config, found, memory_limit, err);
 	if (status == SP_OK)
-		status = sp_runtime_open(runtime, config, model, err);
+		status = sp_runtime_open(&runtime, config, model, err);
 	if (status == SP_OK)
-		adopt(version, *runtime);
+		adopt(version, runtime);
 	if (status != SP_OK) {
 		sp_weights_destroy(version->weights);
 		version->weights = NULL;
@@ -105,7 +111,7 @@ static sp_status make(sp_version **out, const char *full_prefix, const char *del
 	return SP_OK;
 }
 
-sp_status sp_version_open(sp_version **out, sp_runtime **runtime, const sp_config *config,
+sp_status sp_version_open(sp_version **out, sp_runtime *runtime, const sp_config *config,
 			  const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
 	sp_version *version;
@@ -224,7 +230,7 @@ void sp_version_close(sp_version *version)
 	if (version == NULL)
 		return;
 	sp_weights_destroy(version->weights);
-	if (version->runtime != NULL && --version->runtime->users == 0 && version->runtime->theirs)
+	if (version->runtime != NULL && --version->runtime->users == 0)
 		sp_runtime_close(version->runtime);
 	sp_free(version->checkpoint_prefix);
 	sp_free(version->delta_prefix);

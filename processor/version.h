@@ -1,6 +1,7 @@
 #ifndef SP_PROCESSOR_VERSION_H
 #define SP_PROCESSOR_VERSION_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,7 +16,7 @@
  * One version of the model: what a request pins for its whole life, so that all
  * that it reads, dense and sparse, is of one version.
  *
- * Threads: immutable once opened.
+ * Threads: immutable once opened, but for what is said of its last members.
  */
 typedef struct sp_version {
 	sp_runtime *runtime; /* shared by the versions of one graph */
@@ -32,6 +33,10 @@ typedef struct sp_version {
 	/* Some of its embeddings are of another version, the one before (weights_swap.h). */
 	bool mixed;
 
+	/* Handles on it (processor/processor.h), and of which processor they are; any thread. */
+	atomic_size_t holders;
+	_Atomic(struct sp_processor *) processor;
+
 	/* For whoever keeps versions. */
 	uint64_t number;         /* in the catalog */
 	struct sp_version *next; /* of those that drain */
@@ -39,11 +44,11 @@ typedef struct sp_version {
 
 /*
  * The full checkpoint or the numbered SavedModel that `found` names, without a
- * delta; NULL is the SavedModel with its own weights.  With *runtime NULL the SavedModel is read
- * and made ready first, and *runtime is set: the caller closes it after its
- * last version.  memory_limit is that of sp_weights_options.
+ * delta; NULL, or one without a name, is the SavedModel with its own weights.  It is over
+ * `runtime`, or, where that is NULL, the SavedModel is read and made ready first.  memory_limit is
+ * that of sp_weights_options.
  */
-SP_MUST_CHECK sp_status sp_version_open(sp_version **out, sp_runtime **runtime,
+SP_MUST_CHECK sp_status sp_version_open(sp_version **out, sp_runtime *runtime,
 					const sp_config *config, const sp_found_version *found,
 					size_t memory_limit, sp_error *err);
 
@@ -78,7 +83,7 @@ SP_MUST_CHECK sp_status sp_version_open_on(sp_version **out, const sp_version *f
 SP_MUST_CHECK sp_status sp_version_open_folded(sp_version **out, const sp_version *from,
 					       size_t table, const sp_table *folded, sp_error *err);
 
-/* No request uses it any more.  NULL is fine. */
+/* No request uses it any more, and nobody holds it.  NULL is fine. */
 void sp_version_close(sp_version *version);
 
 const sp_snapshot *sp_version_snapshot(const sp_version *version);

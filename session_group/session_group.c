@@ -63,22 +63,33 @@ static size_t thread_number(void)
 	return (size_t)(x ^ (x >> 31));
 }
 
+static size_t preferred_by(sp_session_group *group)
+{
+	if (group->count == 1)
+		return 0;
+	if (group->policy == SP_SESSION_POLICY_MOD)
+		return thread_number();
+	return (size_t)(atomic_fetch_add_explicit(&group->turn, 1, memory_order_relaxed) %
+			group->count);
+}
+
 sp_status sp_session_group_acquire(size_t *out, sp_session_group *group, int64_t deadline_ns,
 				   sp_error *err)
 {
-	size_t preferred = 0;
-
-	if (group->count > 1 && group->policy == SP_SESSION_POLICY_MOD)
-		preferred = thread_number();
-	else if (group->count > 1)
-		preferred = (size_t)(atomic_fetch_add_explicit(&group->turn, 1,
-							       memory_order_relaxed) %
-				     group->count);
-	if (sp_slots_acquire(out, group->slots, preferred, deadline_ns))
+	if (sp_slots_acquire(out, group->slots, preferred_by(group), deadline_ns))
 		return SP_OK;
 	return sp_error_set(err, SP_DEADLINE,
 			    "the deadline of the request has passed: all of %zu sessions are busy",
 			    group->count);
+}
+
+size_t sp_session_group_wait(sp_session_group *group)
+{
+	size_t number = 0;
+
+	/* Without a deadline it does not fail. */
+	(void)!sp_slots_acquire(&number, group->slots, preferred_by(group), 0);
+	return number;
 }
 
 void sp_session_group_release(sp_session_group *group, size_t number)

@@ -47,6 +47,9 @@ size_t sp_session_group_count(const sp_session_group *group);
 SP_MUST_CHECK sp_status sp_session_group_acquire(size_t *out, sp_session_group *group,
 						 int64_t deadline_ns, sp_error *err);
 
+/* The same without a deadline. */
+size_t sp_session_group_wait(sp_session_group *group);
+
 /* The caller is done with the session and the version that go with the number. */
 void sp_session_group_release(sp_session_group *group, size_t number);
 

@@ -76,15 +76,15 @@ static sp_status read_configuration(sp_tool *tool, sp_config *config, sp_error *
 	return status;
 }
 
-static sp_status load_and_report(sp_tool *tool, const sp_config *config, sp_runtime **runtime,
-				 sp_version **version, sp_error *err)
+static sp_status load_and_report(sp_tool *tool, const sp_config *config, sp_version **version,
+				 sp_error *err)
 {
 	sp_discovery found;
 	const char *path;
 
 	if (config->checkpoint_dir != NULL)
 		SP_TRY(sp_discover_version(&found, config->checkpoint_dir, NULL, tool->arena, err));
-	SP_TRY(sp_version_open(version, runtime, config,
+	SP_TRY(sp_version_open(version, NULL, config,
 			       config->checkpoint_dir != NULL ? &found.version : NULL, 0, err));
 	path = sp_weights_image((*version)->weights);
 	if (path == NULL)
@@ -100,7 +100,6 @@ static sp_status load_and_report(sp_tool *tool, const sp_config *config, sp_runt
 sp_status sp_tool_image(sp_tool *tool, sp_error *err)
 {
 	sp_config config = {0};
-	sp_runtime *runtime = NULL;
 	sp_version *version = NULL;
 	sp_status status;
 
@@ -111,10 +110,9 @@ sp_status sp_tool_image(sp_tool *tool, sp_error *err)
 		tool->wrong_usage = true;
 		status = sp_error_set(err, SP_INVALID, "where to? --out=FOLDER says it");
 	} else {
-		status = load_and_report(tool, &config, &runtime, &version, err);
+		status = load_and_report(tool, &config, &version, err);
 	}
 	sp_version_close(version);
-	sp_runtime_close(runtime);
 	sp_config_fini(&config);
 	return status;
 }

@@ -74,13 +74,18 @@ static void write_metadata(sp_buffer *out, const char *name, int64_t version,
 
 void sp_route_metadata(sp_host *host, sp_http_request *request, const sp_model_path *path)
 {
+	serving_processor_handle *version;
+	sp_host_signatures set;
 	sp_buffer body;
 
 	if (!sp_route__find_model(host, request, path))
 		return;
+	version = serving_processor_acquire(host->model.processor);
+	set = sp_host_signatures_of(version, NULL);
 	sp_buffer_init(&body, MAX_BYTES);
-	write_metadata(&body, host->flags->model_name, sp_served_model_version(&host->model),
-		       host->model.signatures);
+	write_metadata(&body, host->flags->model_name,
+		       sp_served_model_version_of(&host->model, version), &set);
+	serving_processor_release(version);
 	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
 	sp_buffer_fini(&body);
 }

@@ -47,14 +47,14 @@ static sp_status write_result(sp_buffer *out, const serving_processor_result *re
 	return status;
 }
 
-static sp_status run(sp_host *host, const sp_json_parsed *parsed, serving_processor_result **result,
-		     sp_error *err)
+static sp_status run(sp_host *host, const serving_processor_handle *version,
+		     const sp_json_parsed *parsed, serving_processor_result **result, sp_error *err)
 {
 	serving_processor_error *error = NULL;
 	int64_t began = sp_clock_now_ns();
-	serving_processor_code code = serving_processor_run(
-		host->model.processor, parsed->signature->name, parsed->tensors, parsed->count,
-		NULL, 0, result, &error);
+	serving_processor_code code = serving_processor_handle_run(version, parsed->signature->name,
+								   parsed->tensors, parsed->count,
+								   NULL, 0, result, &error);
 
 	if (code == SERVING_PROCESSOR_OK) {
 		sp_histogram_add(&host->counters.runtime, sp_clock_now_ns() - began);
@@ -65,19 +65,20 @@ static sp_status run(sp_host *host, const sp_json_parsed *parsed, serving_proces
 	return (sp_status)code;
 }
 
-static int compute(sp_host *host, sp_json_request *json, sp_http_request *request, sp_buffer *out,
-		   sp_error *err)
+/* By one version, from the names in the request to the numbers of the answer. */
+static int compute(sp_host *host, const serving_processor_handle *version, sp_json_request *json,
+		   sp_http_request *request, sp_buffer *out, sp_error *err)
 {
+	const sp_host_signatures set = sp_host_signatures_of(version, host->flags->signature_name);
 	serving_processor_result *result;
 	const sp_json_parsed *parsed;
 	sp_status status;
 
-	status = sp_json_request_parse(json, host->model.signatures, sp_http_request_body(request),
-				       err);
+	status = sp_json_request_parse(json, &set, sp_http_request_body(request), err);
 	if (status != SP_OK) /* what is corrupt here is the client's */
 		return status == SP_CORRUPT ? 400 : sp_route__http_status(status);
 	parsed = sp_json_request_parsed(json);
-	status = run(host, parsed, &result, err);
+	status = run(host, version, parsed, &result, err);
 	if (status != SP_OK)
 		return sp_route__http_status(status);
 	if (sp_http_request_expired(request)) {
@@ -90,15 +91,33 @@ static int compute(sp_host *host, sp_json_request *json, sp_http_request *reques
 	return sp_route__http_status(status);
 }
 
+/* The version that the path names may have been live when it was read, and not be any more. */
+static bool is_asked_for(const sp_host *host, const serving_processor_handle *version,
+			 const sp_http_request *request)
+{
+	sp_model_path path;
+
+	return sp_model_path_parse(&path, sp_http_request_head(request), NULL) != SP_OK ||
+	       !path.has_version ||
+	       path.version == sp_served_model_version_of(&host->model, version);
+}
+
 void sp_route_predict_compute(sp_host *host, sp_json_request *json, sp_http_request *request)
 {
+	serving_processor_handle *version = serving_processor_acquire(host->model.processor);
 	sp_buffer body;
 	sp_error err;
 	int status;
 
 	sp_buffer_init(&body, MAX_ANSWER_BYTES);
 	sp_buffer_set_budget(&body, &host->memory);
-	status = compute(host, json, request, &body, &err);
+	if (is_asked_for(host, version, request)) {
+		status = compute(host, version, json, request, &body, &err);
+	} else {
+		status = 404;
+		sp_error_set(&err, SP_NOT_FOUND, "the version asked for is no longer served");
+	}
+	serving_processor_release(version);
 	sp_json_request_trim(json); /* sending the answer may take long */
 	if (status == 200)
 		sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});

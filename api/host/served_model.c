@@ -235,6 +235,17 @@ sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int6
 
 /* --------------------------------------------------------------------- open */
 
+/* The one for requests that name none, in the first version. */
+static sp_status check_signature(const sp_served_model *model, const char *name, sp_error *err)
+{
+	serving_processor_handle *version = serving_processor_acquire(model->processor);
+	bool found = serving_processor_handle_signature(version, name) != NULL;
+
+	serving_processor_release(version);
+	return found ? SP_OK
+		     : sp_error_set(err, SP_NOT_FOUND, "the model has no signature \"%s\"", name);
+}
+
 sp_status sp_served_model_open(sp_served_model *model, const sp_flags *flags, sp_error *err)
 {
 	serving_processor_error *error = NULL;
@@ -242,27 +253,33 @@ sp_status sp_served_model_open(sp_served_model *model, const sp_flags *flags, sp
 	model->processor = serving_processor_create(model->config, &error);
 	if (model->processor == NULL)
 		return take_error(error, err);
-	return sp_host_signatures_create(&model->signatures, model->processor,
-					 flags->signature_name, err);
+	return check_signature(model, flags->signature_name, err);
 }
 
 void sp_served_model_close(sp_served_model *model)
 {
-	sp_host_signatures_destroy(model->signatures);
 	serving_processor_destroy(model->processor);
 	sp_free(model->config);
 	memset(model, 0, sizeof(*model));
 }
 
-int64_t sp_served_model_version(const sp_served_model *model)
+int64_t sp_served_model_version_of(const sp_served_model *model,
+				   const serving_processor_handle *version)
 {
-	int64_t full_step = -1, delta_step = -1;
+	int64_t full_step = -1;
 
 	if (model->version >= 0 && !model->numbered)
 		return model->version;
-	if (model->processor == NULL ||
-	    serving_processor_model_version(model->processor, &full_step, &delta_step) != 0 ||
-	    full_step < 0)
+	if (serving_processor_handle_version(version, &full_step, NULL) != 0 || full_step < 0)
 		return 1;
 	return full_step;
+}
+
+int64_t sp_served_model_version(const sp_served_model *model)
+{
+	serving_processor_handle *live = serving_processor_acquire(model->processor);
+	int64_t version = sp_served_model_version_of(model, live);
+
+	serving_processor_release(live);
+	return version;
 }

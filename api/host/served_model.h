@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "api/host/flags.h"
-#include "api/host/signature.h"
+#include "api/serving_processor.h"
 #include "base/status.h"
 
 /*
@@ -17,7 +17,6 @@ typedef struct sp_served_model {
 	int64_t version; /* of the folder; -1 where the processor says it */
 	bool numbered;   /* the processor takes newer ones by itself */
 	void *processor;
-	sp_host_signatures *signatures;
 } sp_served_model;
 
 /*
@@ -44,5 +43,9 @@ void sp_served_model_close(sp_served_model *model);
  * that is served now.
  */
 int64_t sp_served_model_version(const sp_served_model *model);
+
+/* The same of a version that is held. */
+int64_t sp_served_model_version_of(const sp_served_model *model,
+				   const serving_processor_handle *version);
 
 #endif

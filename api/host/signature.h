@@ -5,41 +5,27 @@
 
 #include "api/serving_processor.h"
 #include "base/bytes.h"
-#include "base/status.h"
 
 /*
- * What the host knows of a model's signatures: a copy of the lists behind
- * serving_processor_input() and its like, so that a request need not ask.
+ * The signatures that a request may ask for: those of the version that will
+ * answer it, as long as its handle is held.
  *
- * Threads: immutable once built.
+ * Threads: immutable.
  */
-typedef struct sp_host_signature {
-	const char *name;
-	const char *method; /* "tensorflow/serving/predict"; may be "" */
-	const serving_processor_tensor_info *const *inputs; /* [input_count] by alias */
-	size_t input_count;
-	const serving_processor_tensor_info *const *outputs; /* [output_count] by alias */
-	size_t output_count;
-} sp_host_signature;
+typedef serving_processor_signature sp_host_signature;
 
 typedef struct sp_host_signatures {
 	const sp_host_signature *signatures; /* [count] by name */
 	size_t count;
-	const sp_host_signature *fallback; /* for a request that names none */
+	const sp_host_signature *fallback; /* for a request that names none; NULL: there is none */
 } sp_host_signatures;
 
 /* NULL when there is none of that name. */
 const sp_host_signature *sp_host_signature_find(const sp_host_signatures *set, sp_bytes name);
 
-/*
- * Lists the signatures of an open model, which must outlive the set.
- *
- * fallback  the one for requests that name none; NULL is the model's configured one
- *
- * Errors: SP_NOT_FOUND when `fallback` is not there; SP_NO_MEMORY.
+/* Those of a version.  `fallback` is the one for requests that name none; NULL: the configured one.
  */
-SP_MUST_CHECK sp_status sp_host_signatures_create(sp_host_signatures **out, void *model,
-						  const char *fallback, sp_error *err);
-void sp_host_signatures_destroy(sp_host_signatures *set);
+sp_host_signatures sp_host_signatures_of(const serving_processor_handle *version,
+					 const char *fallback);
 
 #endif

@@ -95,9 +95,13 @@ const sp_signature *sp_model_signature(const sp_model *model, size_t i)
 static sp_status make(sp_weights **out, sp_model *model, sp_weights *base, sp_error *err)
 {
 	sp_model_double *the = &sp_the_model_double;
+	void (*hook)(void) = the->while_loading;
 	sp_status status = SP_OK;
 
 	*out = NULL;
+	the->while_loading = NULL;
+	if (hook != NULL)
+		hook();
 	if (the->loads < the->status_count)
 		status = the->statuses[the->loads];
 	the->loads++;

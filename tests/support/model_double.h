@@ -16,7 +16,8 @@ typedef struct sp_model_double {
 	const sp_status *statuses;
 	size_t status_count;
 
-	sp_status files; /* what sp_weights_find_files() answers */
+	sp_status files;             /* what sp_weights_find_files() answers */
+	void (*while_loading)(void); /* called once in the next load of weights; NULL: nothing is */
 
 	/* What has been asked so far, by the last load. */
 	atomic_size_t opens; /* of models */

@@ -46,7 +46,13 @@ static const serving_processor_tensor_info echo_infos[] = {
 	{"id", "id:0", SERVING_PROCESSOR_INT64, -1, NULL},
 	{"text_bytes", "t:0", SERVING_PROCESSOR_STRING, 2, any_dim},
 };
-static const char *const names[] = {"echo", "serving_default"};
+static const serving_processor_tensor_info *const half_inputs[] = {&half_input};
+static const serving_processor_tensor_info *const half_outputs[] = {&half_output};
+static const serving_processor_tensor_info *const echo_tensors[] = {&echo_infos[0], &echo_infos[1]};
+static const serving_processor_signature signatures[] = {
+	{"echo", "tensorflow/serving/predict", echo_tensors, 2, echo_tensors, 2},
+	{"serving_default", "tensorflow/serving/predict", half_inputs, 1, half_outputs, 1},
+};
 
 const char *serving_processor_version(void)
 {
@@ -167,13 +173,6 @@ void serving_processor_destroy(void *m)
 	free(m);
 }
 
-int serving_processor_model_version(void *m, int64_t *full_step, int64_t *delta_step)
-{
-	*full_step = 77;
-	*delta_step = -1;
-	return m == NULL ? -1 : 0;
-}
-
 char *serving_processor_versions(void *handle)
 {
 	const model *m = handle;
@@ -215,51 +214,42 @@ serving_processor_code serving_processor_give_order(void *m, serving_processor_o
 	return SERVING_PROCESSOR_UNSUPPORTED;
 }
 
-size_t serving_processor_signature_count(void *m)
+/* ------------------------------------------------------------------- handles */
+
+serving_processor_handle *serving_processor_acquire(void *m)
 {
-	(void)m;
-	return 2;
+	return m;
 }
 
-const char *serving_processor_signature_name(void *m, size_t i)
+void serving_processor_release(serving_processor_handle *handle)
 {
-	(void)m;
-	return names[i];
+	(void)handle;
 }
 
-const char *serving_processor_default_signature(void *m)
+int serving_processor_handle_version(const serving_processor_handle *handle, int64_t *full_step,
+				     int64_t *delta_step)
 {
-	(void)m;
-	return "serving_default";
+	(void)delta_step;
+	*full_step = 77;
+	return handle == NULL ? -1 : 0;
 }
 
-const char *serving_processor_signature_method(void *m, const char *signature)
+const serving_processor_signature *serving_processor_handle_signatures(
+	const serving_processor_handle *handle, size_t *count)
 {
-	(void)m;
-	(void)signature;
-	return "tensorflow/serving/predict";
+	(void)handle;
+	*count = 2;
+	return signatures;
 }
 
-static const serving_processor_tensor_info *info_of(const char *signature, size_t i,
-						    const serving_processor_tensor_info *half)
+const serving_processor_signature *serving_processor_handle_signature(
+	const serving_processor_handle *handle, const char *name)
 {
-	if (strcmp(signature, "echo") == 0)
-		return i < 2 ? &echo_infos[i] : NULL;
-	return i < 1 ? half : NULL;
-}
-
-const serving_processor_tensor_info *serving_processor_input(void *m, const char *signature,
-							     size_t i)
-{
-	(void)m;
-	return info_of(signature, i, &half_input);
-}
-
-const serving_processor_tensor_info *serving_processor_output(void *m, const char *signature,
-							      size_t i)
-{
-	(void)m;
-	return info_of(signature, i, &half_output);
+	(void)handle;
+	for (size_t i = 0; name != NULL && i < 2; i++)
+		if (strcmp(signatures[i].name, name) == 0)
+			return &signatures[i];
+	return name == NULL ? &signatures[1] : NULL;
 }
 
 /* ---------------------------------------------------------------------- run */
@@ -299,13 +289,12 @@ static void halve_plus_two(serving_processor_tensor *tensor)
 		values[i] = values[i] / 2 + 2;
 }
 
-serving_processor_code serving_processor_run(void *m, const char *signature,
-					     const serving_processor_tensor *inputs,
-					     size_t input_count, const char *const *outputs,
-					     size_t output_count, serving_processor_result **result,
-					     serving_processor_error **error)
+serving_processor_code serving_processor_handle_run(
+	const serving_processor_handle *handle, const char *signature,
+	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
+	size_t output_count, serving_processor_result **result, serving_processor_error **error)
 {
-	const model *self = m;
+	const model *self = (const model *)handle;
 
 	(void)outputs;
 	(void)output_count;

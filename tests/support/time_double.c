@@ -112,6 +112,13 @@ void sp_watch_checkpoints(sp_watch *watch, const char *checkpoint_dir)
 	(void)checkpoint_dir;
 }
 
+void sp_watch_savedmodel(sp_watch *watch, const char *folder, const char *graph_file)
+{
+	(void)watch;
+	(void)folder;
+	(void)graph_file;
+}
+
 bool sp_watch_wait(sp_watch *watch, int64_t timeout_ms)
 {
 	bool held = !pthread_equal(pthread_self(), the.test), woken;

@@ -137,11 +137,33 @@ static void somebody_wakes_it(void **state)
 	sp_watch_destroy(NULL);
 }
 
+static void changes_of_a_savedmodel_wake(void **state)
+{
+	static const char *const names[] = {"saved_model.pb", "assets/words.txt",
+					    "assets.extra/requests", "variables/variables.index",
+					    "graphs/model.pb"};
+
+	(void)state;
+	mkdir(below("assets"), 0700);
+	mkdir(below("assets.extra"), 0700);
+	mkdir(below("variables"), 0700);
+	mkdir(below("graphs"), 0700);
+	sp_watch_savedmodel(watch, folder, "graphs/model.pb");
+	sp_watch_wait(watch, 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		sp_temp_write(below(names[i]), "", sp_bytes_of("x"));
+		assert_true(sp_watch_wait(watch, LONG_MS));
+		while (sp_watch_wait(watch, 0))
+			;
+	}
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(changes_wake),
+		CASE(changes_of_a_savedmodel_wake),
 		CASE(a_folder_that_is_away_is_quiet),
 		CASE(a_folder_that_is_made_anew_is_watched),
 		CASE(somebody_wakes_it),

@@ -118,22 +118,24 @@ static void the_requests_own_signature_name_is_not_read(void **state)
 static void what_it_says_of_itself(void **state)
 {
 	sp_arena *arena = sp_arena_create(4096);
+	sp_version *version = sp_processor_acquire(processor);
+	const sp_runtime *runtime = version->runtime;
 	sp_found_version live;
 	char *versions;
 	sp_error err;
 
 	(void)state;
-	assert_string_equal(sp_processor_endpoint(processor, 0)->signature.name, "numbers");
-	assert_string_equal(sp_processor_endpoint(processor, 1)->signature.name, "texts");
-	assert_null(sp_processor_endpoint(processor, 2));
-	assert_ptr_equal(sp_processor_find_endpoint(processor, NULL),
-			 sp_processor_endpoint(processor, 0));
-	assert_null(sp_processor_find_endpoint(processor, "nobody"));
+	assert_int_equal(runtime->endpoint_count, 2);
+	assert_string_equal(runtime->endpoints[0].signature.name, "numbers");
+	assert_string_equal(runtime->endpoints[1].signature.name, "texts");
+	assert_ptr_equal(sp_runtime_endpoint(runtime, NULL), &runtime->endpoints[0]);
+	assert_null(sp_runtime_endpoint(runtime, "nobody"));
 	assert_string_equal(
-		sp_processor_find_endpoint(processor, "texts")->json,
+		sp_runtime_endpoint(runtime, "texts")->json,
 		"{\"signature_name\": \"texts\","
 		"\"inputs\": [{\"name\": \"t\",\"shape\": [-1],\"type\": \"DT_STRING\"}],"
 		"\"outputs\": [{\"name\": \"same_t\",\"shape\": [-1],\"type\": \"DT_STRING\"}]}");
+	sp_processor_release(version);
 	assert_ok(sp_processor_live(processor, &live, arena, &err), &err);
 	assert_string_equal(live.full_prefix, "");
 	assert_int_equal(live.full_step, -1);

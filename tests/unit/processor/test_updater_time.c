@@ -1,8 +1,11 @@
 #include "tests/support/cmocka.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -11,6 +14,7 @@
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/model_double.h"
 #include "tests/support/paths.h"
+#include "tests/support/text_models.h"
 #include "tests/support/time_double.h"
 
 /*
@@ -326,6 +330,100 @@ static void what_may_pass_is_tried_ever_less_often(void **state)
 	assert_live(100, 110);
 }
 
+/* ----------------------------------------------------------------------- settling */
+
+enum { SETTLE = 10 * MINUTE };
+
+static void write_asset(const char *text)
+{
+	sp_text_models_write_file(savedmodel, "assets/words.txt", text);
+}
+
+/* Written by a machine whose clock is hours ahead: it is as old as we have seen it to be. */
+static void write_future_asset(const char *text)
+{
+	const struct timespec ahead = {.tv_sec = time(NULL) + 100000};
+	const struct timespec times[] = {ahead, ahead};
+	char path[SP_PATH_SIZE + 32];
+
+	write_asset(text);
+	snprintf(path, sizeof(path), "%s/assets/words.txt", savedmodel);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void make_savedmodel(void)
+{
+	snprintf(savedmodel, sizeof(savedmodel), "%.4000s/savedmodel", work);
+	sp_text_models_write_file(savedmodel, "saved_model.pb", "");
+	write_future_asset("one");
+	config.savedmodel_settle_ms = SETTLE;
+}
+
+static void the_first_version_settles(void **state)
+{
+	(void)state;
+	make_savedmodel();
+	await_line("has just changed");
+	start();
+	assert_int_equal(sp_time_now_ms(), SETTLE);
+	assert_true(told);
+	assert_in_range(lines, 5, 20);
+	assert_live(100, -1);
+}
+
+static void so_does_a_savedmodel_alone(void **state)
+{
+	(void)state;
+	make_savedmodel();
+	config.checkpoint_dir = NULL;
+	assert_ok(sp_updater_open(&updater, &config, published, &err), &err);
+	assert_int_equal(sp_time_now_ms(), SETTLE);
+}
+
+static void grow(int64_t now_ms)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%*s", (int)(1 + now_ms / SECOND % 7), "x");
+	write_future_asset(text);
+}
+
+static void what_never_settles_is_not_waited_for_for_ever(void **state)
+{
+	(void)state;
+	make_savedmodel();
+	make_full();
+	sp_time_begin(0, grow);
+	assert_int_equal(sp_updater_open(&updater, &config, published, &err), SP_BUSY);
+	assert_int_equal(sp_time_now_ms(), SETTLE);
+	assert_non_null(strstr(err.text, "no complete version in checkpoint_dir"));
+	assert_non_null(strstr(err.text, "savedmodel_settle_ms"));
+	assert_int_equal(sp_the_model_double.loads, 0);
+	updater = NULL;
+}
+
+/* Deltas do not wait meanwhile: the graph in memory is what it was. */
+static void what_changes_settles_before_it_is_read_anew(void **state)
+{
+	(void)state;
+	make_savedmodel();
+	start();
+	assert_int_equal(sp_the_model_double.opens, 1);
+	sp_checkpoint_folder_add_delta(checkpoints, 110);
+	sp_time_pass(SECOND);
+	assert_live(100, 110);
+	write_future_asset("three");
+	sp_time_pass(SETTLE / 2);
+	write_future_asset("eleven");
+	sp_time_pass(SETTLE - MINUTE);
+	assert_int_equal(sp_the_model_double.opens, 1);
+	sp_time_pass(2 * MINUTE);
+	assert_int_equal(sp_the_model_double.opens, 2);
+	assert_live(100, 110);
+	sp_time_pass(2 * SETTLE);
+	assert_int_equal(sp_the_model_double.opens, 2);
+}
+
 /* -------------------------------------------------------------------------- clocks */
 
 /* A monotonic clock that leaps ahead, as after a pause of the machine, is one look. */
@@ -369,6 +467,10 @@ int main(void)
 		CASE(a_folder_is_unreadable_for_an_hour),
 		CASE(a_broken_version_is_tried_twice),
 		CASE(what_may_pass_is_tried_ever_less_often),
+		CASE(the_first_version_settles),
+		CASE(so_does_a_savedmodel_alone),
+		CASE(what_never_settles_is_not_waited_for_for_ever),
+		CASE(what_changes_settles_before_it_is_read_anew),
 		CASE(a_clock_that_leaps_ahead_is_no_storm),
 		CASE(a_clock_that_goes_back_stops_nothing),
 	};

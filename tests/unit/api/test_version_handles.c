@@ -1,0 +1,328 @@
+#include "tests/support/cmocka.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/serving_processor.h"
+#include "tests/support/paths.h"
+#include "tests/support/text_models.h"
+
+/* Versions whose signatures are not the same, by the exported functions. */
+
+static char base[SP_PATH_SIZE];
+static void *model;
+
+static void ignore_line(void *context, int level, const char *line)
+{
+	(void)context;
+	(void)level;
+	(void)line;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	serving_processor_set_log(ignore_line, NULL);
+	sp_temp_make(base);
+	model = NULL;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	serving_processor_destroy(model);
+	sp_temp_remove(base);
+	serving_processor_set_log(NULL, NULL);
+	return 0;
+}
+
+static void write_version(int number, const sp_sum_model *version)
+{
+	char folder[SP_PATH_SIZE + 16];
+
+	snprintf(folder, sizeof(folder), "%s/%d", base, number);
+	sp_text_models_write_sum(folder, version);
+}
+
+static const sp_sum_model one_input = {"serving_default", "sum", 1, 1};
+static const sp_sum_model two_inputs = {"serving_default", "sum", 2, 10};
+
+static void open_model(const char *more)
+{
+	char config[3 * SP_PATH_SIZE];
+
+	snprintf(config, sizeof(config),
+		 "{\"savedmodel_dir\": \"%s\", \"signature_name\": \"serving_default\","
+		 "\"model_store_type\": \"local\", \"feature_store_type\": \"memory\","
+		 "\"serialize_protocol\": \"protobuf\", \"update_poll_interval_ms\": 20%s}",
+		 base, more);
+	model = serving_processor_create(config, NULL);
+	assert_non_null(model);
+}
+
+static int64_t live_number(void)
+{
+	int64_t number = -1;
+
+	assert_int_equal(serving_processor_model_version(model, &number, NULL), 0);
+	return number;
+}
+
+static void await_number(int64_t number)
+{
+	for (int i = 0; i < 2000 && live_number() != number; i++)
+		usleep(5000);
+	assert_int_equal(live_number(), number);
+}
+
+/* Waits until the list of versions holds `text`. */
+static void await_told(const char *text)
+{
+	bool found = false;
+
+	for (int i = 0; i < 2000 && !found; i++) {
+		char *versions = serving_processor_versions(model);
+
+		found = strstr(versions, text) != NULL;
+		serving_processor_free(versions);
+		if (!found)
+			usleep(5000);
+	}
+	if (!found)
+		fail_msg("nothing tells of %s", text);
+}
+
+/* The sum of `count` inputs with these values, by the live version where `held` is NULL. */
+static serving_processor_code ask(const serving_processor_handle *held, int count, float *sum)
+{
+	static const int64_t dims[] = {1};
+	static const float values[] = {1, 2};
+	const serving_processor_tensor inputs[] = {
+		{"x0", SERVING_PROCESSOR_FLOAT, 1, dims, 1, &values[0]},
+		{"x1", SERVING_PROCESSOR_FLOAT, 1, dims, 1, &values[1]}};
+	serving_processor_result *result = NULL;
+	serving_processor_code code;
+
+	code = held != NULL ? serving_processor_handle_run(held, NULL, inputs, (size_t)count, NULL,
+							   0, &result, NULL)
+			    : serving_processor_run(model, NULL, inputs, (size_t)count, NULL, 0,
+						    &result, NULL);
+	if (code == SERVING_PROCESSOR_OK)
+		*sum = *(const float *)serving_processor_result_tensor(result, 0)->data;
+	serving_processor_result_free(result);
+	return code;
+}
+
+static void assert_sum(const serving_processor_handle *held, int count, float want)
+{
+	float sum = 0;
+
+	assert_int_equal(ask(held, count, &sum), SERVING_PROCESSOR_OK);
+	assert_true(sum == want);
+}
+
+/* --------------------------------------------------------------------- cases */
+
+static void a_new_version_may_have_another_input(void **state)
+{
+	void *out;
+	float sum;
+	int size;
+
+	(void)state;
+	write_version(1, &one_input);
+	open_model("");
+	assert_sum(NULL, 1, 1);
+	assert_int_equal(ask(NULL, 2, &sum), SERVING_PROCESSOR_INVALID);
+
+	write_version(2, &two_inputs);
+	await_number(2);
+	assert_sum(NULL, 2, 30);
+	assert_int_equal(ask(NULL, 1, &sum), SERVING_PROCESSOR_INVALID);
+	assert_int_equal(process(model, NULL, 0, &out, &size), 200);
+	assert_non_null(strstr(out, "\"x1\""));
+	serving_processor_free(out);
+
+	assert_int_equal(serving_processor_rollback(model, NULL), SERVING_PROCESSOR_OK);
+	assert_sum(NULL, 1, 1);
+}
+
+static void a_held_version_answers_as_before(void **state)
+{
+	const serving_processor_signature *signature;
+	serving_processor_handle *held, *other;
+	int64_t number = -1, delta = 0;
+	size_t count = 0;
+	void *out;
+	int size;
+
+	(void)state;
+	write_version(1, &one_input);
+	open_model("");
+	held = serving_processor_acquire(model);
+	other = serving_processor_acquire(model);
+	write_version(2, &two_inputs);
+	await_number(2);
+	await_told("\"full_step\":1,\"delta_step\":-1,\"state\":\"draining\"");
+
+	assert_int_equal(serving_processor_handle_version(held, &number, &delta), 0);
+	assert_int_equal(number, 1);
+	assert_int_equal(delta, -1);
+	signature = serving_processor_handle_signatures(held, &count);
+	assert_int_equal(count, 1);
+	assert_string_equal(signature->name, "serving_default");
+	assert_int_equal(signature->input_count, 1);
+	assert_string_equal(signature->inputs[0]->alias, "x0");
+	assert_ptr_equal(serving_processor_handle_signature(held, NULL), signature);
+	assert_ptr_equal(serving_processor_handle_signature(held, "serving_default"), signature);
+	assert_null(serving_processor_handle_signature(held, "nobody"));
+	assert_sum(held, 1, 1);
+	assert_sum(NULL, 2, 30);
+	assert_int_equal(serving_processor_handle_process(held, NULL, NULL, 0, &out, &size), 200);
+	assert_null(strstr(out, "\"x1\""));
+	serving_processor_free(out);
+
+	serving_processor_release(held);
+	usleep(100 * 1000);
+	assert_sum(other, 1, 1);
+	serving_processor_release(other);
+	await_told("\"full_step\":1,\"delta_step\":-1,\"state\":\"retired\"");
+	other = serving_processor_acquire(model);
+	assert_sum(other, 2, 30);
+	serving_processor_release(other);
+}
+
+static void what_was_told_stays_as_it_was(void **state)
+{
+	const serving_processor_tensor_info *first, *second;
+	const char *method;
+
+	(void)state;
+	write_version(1, &one_input);
+	open_model("");
+	first = serving_processor_input(model, NULL, 0);
+	method = serving_processor_signature_method(model, NULL);
+	assert_null(serving_processor_input(model, NULL, 1));
+	write_version(2, &two_inputs);
+	await_number(2);
+	await_told("\"full_step\":1,\"delta_step\":-1,\"state\":\"retired\"");
+	second = serving_processor_input(model, NULL, 1);
+	assert_string_equal(second->alias, "x1");
+	assert_string_equal(first->alias, "x0");
+	assert_int_equal(first->rank, 1);
+	assert_int_equal(first->dims[0], -1);
+	assert_string_equal(method, "tensorflow/serving/predict");
+
+	/* With the same signatures as the first one, though by another graph. */
+	write_version(3, &(sp_sum_model){"serving_default", "sum", 1, 100});
+	await_number(3);
+	assert_ptr_equal(serving_processor_input(model, NULL, 0), first);
+	assert_null(serving_processor_input(model, NULL, 1));
+	assert_string_equal(second->alias, "x1");
+	assert_sum(NULL, 1, 100);
+}
+
+static void other_outputs_are_those_of_the_version(void **state)
+{
+	(void)state;
+	write_version(1, &one_input);
+	open_model("");
+	write_version(2, &(sp_sum_model){"serving_default", "total", 1, 1});
+	await_number(2);
+	assert_string_equal(serving_processor_output(model, NULL, 0)->alias, "total");
+	assert_sum(NULL, 1, 1);
+}
+
+static void a_version_without_the_signature_is_refused(void **state)
+{
+	(void)state;
+	write_version(1, &one_input);
+	open_model("");
+	write_version(2, &(sp_sum_model){"renamed", "sum", 2, 1});
+	await_told("\"state\":\"refused\"");
+	await_told("serving_default");
+	assert_int_equal(live_number(), 1);
+	assert_sum(NULL, 1, 1);
+	write_version(3, &two_inputs);
+	await_number(3);
+}
+
+static void or_another_is_served_in_its_place(void **state)
+{
+	(void)state;
+	write_version(1, &one_input);
+	open_model(", \"signature_fallback\": true");
+	write_version(2, &(sp_sum_model){"renamed", "sum", 2, 1});
+	await_number(2);
+	assert_string_equal(serving_processor_default_signature(model), "renamed");
+	assert_null(serving_processor_input(model, "serving_default", 0));
+	assert_sum(NULL, 2, 3);
+}
+
+/* Each version answers by its own graph: the factor is a constant of it. */
+static void a_replayed_request_is_compared_over_graphs(void **state)
+{
+	static const char four[] = "\x12\x13\x0a\x02x0\x12\x0d\x08\x01\x12\x03\x0a\x01\x01"
+				   "\x1a\x04\0\0\x80\x40";
+	char more[SP_PATH_SIZE + 128], path[SP_PATH_SIZE + 16];
+
+	(void)state;
+	sp_temp_write(base, "/request", (sp_bytes){four, sizeof(four) - 1});
+	snprintf(path, sizeof(path), "%s/request", base);
+	snprintf(more, sizeof(more),
+		 ", \"update_replay_file\": \"%s\", \"update_max_score_change\": 5", path);
+	write_version(1, &one_input);
+	open_model(more);
+	write_version(2, &(sp_sum_model){"serving_default", "sum", 1, 3});
+	await_told("changes by 8 on average");
+	assert_int_equal(live_number(), 1);
+	write_version(3, &(sp_sum_model){"serving_default", "sum", 1, 2});
+	await_number(3);
+	/* Not to be answered at all. */
+	write_version(4, &two_inputs);
+	await_told("\"full_step\":4,\"delta_step\":-1,\"state\":\"refused\"");
+	assert_int_equal(live_number(), 3);
+}
+
+static void no_handle_no_crash(void **state)
+{
+	serving_processor_error *error = NULL;
+	serving_processor_result *result;
+	int64_t number;
+	size_t count = 1;
+	void *out;
+	int size;
+
+	(void)state;
+	assert_null(serving_processor_acquire(NULL));
+	serving_processor_release(NULL);
+	assert_int_equal(serving_processor_handle_version(NULL, &number, NULL), -1);
+	assert_null(serving_processor_handle_signatures(NULL, &count));
+	assert_int_equal(count, 0);
+	assert_null(serving_processor_handle_signature(NULL, NULL));
+	assert_int_equal(
+		serving_processor_handle_run(NULL, NULL, NULL, 0, NULL, 0, &result, &error),
+		SERVING_PROCESSOR_INVALID);
+	serving_processor_error_free(error);
+	assert_int_equal(serving_processor_handle_process(NULL, NULL, "", 0, &out, &size), 500);
+	serving_processor_free(out);
+}
+
+int main(void)
+{
+#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		CASE(a_new_version_may_have_another_input),
+		CASE(a_held_version_answers_as_before),
+		CASE(what_was_told_stays_as_it_was),
+		CASE(other_outputs_are_those_of_the_version),
+		CASE(a_version_without_the_signature_is_refused),
+		CASE(or_another_is_served_in_its_place),
+		CASE(a_replayed_request_is_compared_over_graphs),
+		CASE(no_handle_no_crash),
+	};
+
+	return cmocka_run_group_tests_name("version_handles", tests, NULL, NULL);
+}
