@@ -252,6 +252,7 @@ static sp_status open_all(sp_load_environment *environment,
 	environment->embeddings.model_dir = environment->file_root;
 	environment->embeddings.full = environment->full;
 	environment->embeddings.delta = environment->delta;
+	environment->embeddings.by_key = options->by_key;
 	environment->embeddings.arena = arena;
 	environment->policy = options->policy != NULL ? *options->policy
 						      : (sp_load_policy){.threads = 1};

@@ -119,7 +119,9 @@ static void find_as_loaded(sp_verification *v, const sp_bundle *full, const sp_g
 				  .dtype = SP_FLOAT,
 				  .dim = (size_t)wanted->dim,
 				  .partition_id = wanted->partition_id,
-				  .partition_num = wanted->partition_num};
+				  .partition_num = wanted->partition_num,
+				  .by_key = wanted->dealt_parts != 0 &&
+					    wanted->dealt_parts == (uint64_t)wanted->partition_num};
 	sp_arena *arena = v->tool->arena;
 	sp_embedding found;
 	sp_status status;
