@@ -110,12 +110,20 @@ static sp_status find_changes(changes *out, const sp_bundle_entry *entry, const 
 	sp_part_name split = {.head = entry->name, .tail = {"", 0}};
 	const char *name = sp_arena_text(arena, entry->name);
 	const char *whole = name != NULL ? sp_arena_printf(arena, "%s%s", name, keys_suffix) : NULL;
+	const char *rows = name != NULL ? sp_arena_printf(arena, "%s%s", name, values_suffix)
+					: NULL;
+	size_t row_parts;
 
-	if (whole == NULL)
+	if (whole == NULL || rows == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a variable");
 	out->name = name;
 	SP_TRY(sp_part_name_count(&out->parts, &split, delta, keys_suffix, err));
+	SP_TRY(sp_part_name_count(&row_parts, &split, delta, values_suffix, err));
 	out->any = out->parts != 0 || sp_bundle_find(delta, sp_bytes_of(whole)) != NULL;
+	if (row_parts > out->parts ||
+	    (!out->any && sp_bundle_find(delta, sp_bytes_of(rows)) != NULL))
+		return sp_error_set(err, SP_CORRUPT, "%s has rows of '%s' without their numbers",
+				    sp_bundle_prefix(delta), name);
 	return SP_OK;
 }
 

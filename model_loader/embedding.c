@@ -149,6 +149,21 @@ static sp_status number_parts(numbers *out, const sp_bundle *bundle, const suffi
 	return check_keys_are_there(out, bundle, suffix, name, arena, err);
 }
 
+/* Where there are no numbered ones: the one without a number, NULL when there is none of it. */
+static sp_status find_unnumbered(const sp_bundle_entry **keys, const char *base,
+				 const sp_bundle *bundle, const suffixes *suffix, sp_arena *arena,
+				 sp_error *err)
+{
+	const sp_bundle_entry *values;
+
+	SP_TRY(find_entry(keys, bundle, base, suffix->keys, arena, err));
+	SP_TRY(find_entry(&values, bundle, base, suffix->values, arena, err));
+	if (*keys == NULL && values != NULL)
+		return sp_error_set(err, SP_CORRUPT, "%s lacks '%s%s'", sp_bundle_prefix(bundle),
+				    base, suffix->keys);
+	return SP_OK;
+}
+
 /* Names the parts there are, in DeepRec's order: numbered ones, else the name without a part. */
 static sp_status name_parts(sp_embedding_part **out, size_t *count, const sp_bundle *bundle,
 			    const suffixes *suffix, const sp_part_name *name, sp_arena *arena,
@@ -164,7 +179,7 @@ static sp_status name_parts(sp_embedding_part **out, size_t *count, const sp_bun
 	SP_TRY(number_parts(&there, bundle, suffix, name, arena, err));
 	*count = there.count;
 	if (*count == 0) {
-		SP_TRY(find_entry(&unnumbered, bundle, base, suffix->keys, arena, err));
+		SP_TRY(find_unnumbered(&unnumbered, base, bundle, suffix, arena, err));
 		*count = unnumbered != NULL;
 	}
 	parts = *out = sp_arena_zeros(arena, *count, sizeof(*parts));

@@ -44,11 +44,11 @@
  * parts finds every key in it.  Older graphs divide keys by P instead, so that parts
  * hold numbers of their own: those are never merged, and need as many parts in the
  * graph as in the checkpoint.  Where it has as many, parts are merged only when each
- * has rows enough to tell; but a delta with other parts is dealt to them by its
- * keys, if all rows obey.  Of a delta parts may be missing that nothing was changed
- * of.  Where the full checkpoint has fewer parts than the graph, and
- * all of its rows lie as in the graph's parts, the others are lost: SP_CORRUPT.  Where
- * one part alone has rows, nobody can tell, and a log line says so.
+ * has rows enough to tell, or the graph itself does; but a delta with other parts is dealt to them
+ * by its keys, if all rows obey.  Of a delta parts may be missing that nothing was changed of.
+ * Where the full checkpoint has fewer parts than the graph, and all of its rows lie as in the
+ * graph's parts, the others are lost: SP_CORRUPT.  Where one part alone has rows, nobody can tell,
+ * and a log line says so.
  *
  * Errors: SP_NOT_FOUND when the full checkpoint lacks the variable; SP_IO when a
  * file cannot be read any more; SP_CORRUPT when its tensors contradict each
@@ -77,6 +77,7 @@ typedef struct sp_embedding_spec {
 	float default_value_no_permission;
 	const float *default_rows; /* [default_row_count, dim]; may be NULL with a filter */
 	size_t default_row_count;
+	bool by_key;         /* the graph is known to ask part key % 1000 % partition_num */
 	bool reset_versions; /* the full checkpoint's count as 0 (attribute reset_version) */
 	sp_routing routing;  /* of the full checkpoint's rows; unknown: all keys are looked at */
 } sp_embedding_spec;

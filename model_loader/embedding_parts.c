@@ -11,8 +11,9 @@
  * with any other.  Where that is not so, a key may be a number of its part's own, and only
  * the handle of that part may read it.
  *
- * A few rows may lie so by chance.  Where the graph has as many parts as the full checkpoint,
- * a table for each part is right in either case.
+ * The graph tells which of the two it is where it is seen to ask by key % 1000 % parts
+ * (model_loader/part_routes.h).  Else the rows do.  A few may lie so by chance: where the graph has
+ * as many parts as the full checkpoint, a table for each part is right in either case.
  */
 enum { MANY_ROWS = 16 }; /* so many of each part do not lie so by chance */
 
@@ -171,7 +172,7 @@ sp_status sp_embedding__place_full(sp_embedding *embedding, const sp_part_name *
 
 	SP_TRY(find_deal_of_full(full, spec->routing, err));
 	SP_TRY(check_none_is_lost(embedding, name, spec, err));
-	embedding->whole = may_apart ? are_surely_dealt(full) : full->dealt != 0;
+	embedding->whole = spec->by_key || (may_apart ? are_surely_dealt(full) : full->dealt != 0);
 	full->by_key = embedding->whole;
 	if (embedding->whole || may_apart)
 		return SP_OK;
@@ -205,7 +206,7 @@ sp_status sp_embedding__place_delta(sp_embedding *embedding, const sp_embedding_
 		delta->by_key = false;
 		return SP_OK;
 	}
-	if (full->dealt != 0 && delta->dealt != 0)
+	if (spec->by_key || (full->dealt != 0 && delta->dealt != 0))
 		return SP_OK;
 	if (!embedding->whole && last_number(delta) + 1 == parts) { /* some are untouched */
 		delta->by_key = false;

@@ -171,6 +171,7 @@ sp_status sp_embedding_set_import(sp_embedding_set *set, sp_resource *resource,
 {
 	sp_embedding_note *note;
 	sp_part_name split;
+	uint64_t parts;
 
 	SP_TRY(need_note(&note, set, resource, err));
 	note->spec.name = sp_arena_text(set->arena, import->name);
@@ -183,6 +184,10 @@ sp_status sp_embedding_set_import(sp_embedding_set *set, sp_resource *resource,
 	note->spec.partition_id = import->partition_id;
 	note->spec.partition_num = import->partition_num;
 	note->spec.reset_versions = import->reset_versions;
+	note->spec.by_key = set->by_key != NULL &&
+			    sp_map_get(set->by_key, sp_bytes_of(resource->name), &parts) &&
+			    parts == (uint64_t)import->partition_num &&
+			    split.number == (uint64_t)import->partition_id;
 	note->origin = SP_EMBEDDING_IN_CHECKPOINT;
 	note->bad_rows = NULL;
 	return SP_OK;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "engine/environment.h"
 #include "engine/resource.h"
@@ -60,6 +61,7 @@ typedef struct sp_embedding_set {
 	const sp_bundle *full;
 	const sp_bundle *delta; /* NULL: none */
 	const sp_load_policy *policy;
+	const sp_map *by_key;     /* handles that the graph asks by key; NULL: not known */
 	const char *model_dir;    /* the SavedModel's, for the image; NULL: there is none */
 	sp_embedding_image image; /* of the full checkpoint, where the policy wants one */
 	bool image_opened;

@@ -129,6 +129,7 @@ static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes
 	sp_load_environment *environment = context;
 	const sp_tensor *known;
 	sp_status status;
+	sp_error why;
 	sp_bytes key;
 
 	SP_TRY(sp_load_policy_go_on(&environment->policy, err));
@@ -137,12 +138,11 @@ static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a variable");
 	known = known_of(environment, key);
 	status = sp_delta_read_slice(environment->full, environment->delta, name, slice, known,
-				     arena, out, err);
+				     arena, out, &why);
 	/* The files are all there, so that it is not worth waiting for the tensor. */
-	if (status == SP_NOT_FOUND)
-		return sp_error_set(err, SP_INVALID, "%s has no tensor '%.*s'",
-				    sp_bundle_prefix(environment->full), (int)name.size, name.data);
-	SP_TRY(status);
+	if (status != SP_OK)
+		return sp_error_set(err, status == SP_NOT_FOUND ? SP_INVALID : status, "%s",
+				    why.text);
 	SP_TRY(count_bytes(environment, out, known, err));
 	if (environment->delta == NULL)
 		SP_TRY(keep(environment, key, out, err));
@@ -252,6 +252,7 @@ static sp_status open_all(sp_load_environment *environment,
 	environment->embeddings.model_dir = environment->file_root;
 	environment->embeddings.full = environment->full;
 	environment->embeddings.delta = environment->delta;
+	environment->embeddings.by_key = options->by_key;
 	environment->embeddings.arena = arena;
 	environment->policy = options->policy != NULL ? *options->policy
 						      : (sp_load_policy){.threads = 1};

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/status.h"
 #include "engine/environment.h"
 #include "engine/resource.h"
@@ -43,6 +44,9 @@ typedef struct sp_load_environment_options {
 
 	const sp_load_policy *policy; /* NULL: DeepRec's way; its texts outlive the environment */
 	sp_ssd_store *ssd; /* in place of policy->ssd; the environment takes a reference */
+
+	/* Handles that the graph asks by key (model_loader/part_routes.h); NULL: not known. */
+	const sp_map *by_key;
 
 	/* Bytes of variables that may be restored; 0: any.  More is SP_NO_MEMORY. */
 	size_t memory_limit;

@@ -16,6 +16,7 @@
 #include "model_loader/fed_nodes.h"
 #include "model_loader/model_internal.h"
 #include "model_loader/named_ends.h"
+#include "model_loader/part_routes.h"
 
 /*
  * saved_model.pb -> load program: the graph's own restore and init operations
@@ -443,6 +444,8 @@ static sp_status open_model(sp_model *model, const sp_model_options *options, sp
 	SP_TRY(sp_descriptor_files_read(&model->saved.graph, model->savedmodel_dir, model->arena,
 					err));
 	SP_TRY(sp_saved_model_cut_fed_nodes(&model->saved, err));
+	sp_map_init(&model->by_key, model->arena);
+	SP_TRY(sp_part_routes_find(&model->by_key, &model->saved.graph, model->arena, err));
 	SP_TRY(make_load_program(model, options->graph_file, err));
 	return make_program(model, options, err);
 }

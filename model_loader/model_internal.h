@@ -1,6 +1,7 @@
 #ifndef SP_MODEL_LOADER_MODEL_INTERNAL_H
 #define SP_MODEL_LOADER_MODEL_INTERNAL_H
 
+#include "base/map.h"
 #include "model_loader/model.h"
 
 /* The inside of a model, shared by model.c and weights.c. */
@@ -14,6 +15,7 @@ struct sp_model {
 	const char *own_prefix; /* of the SavedModel's own weights; NULL: it has none */
 	bool from_checkpoint;
 	sp_saved_model saved;
+	sp_map by_key; /* handles that the graph asks by key (model_loader/part_routes.h) */
 	sp_resources resources; /* as declared; the values are each version's */
 
 	/* Restores and initialises.  NULL: nothing is to be done. */

@@ -94,6 +94,7 @@ static sp_status load_resources(sp_weights *weights, const sp_weights_options *o
 	const sp_model *model = weights->model;
 	sp_load_environment_options environment = {.checkpoint_prefix = options->checkpoint_prefix,
 						   .policy = options->policy,
+						   .by_key = &model->by_key,
 						   .ssd = options->ssd,
 						   .memory_limit = options->memory_limit,
 						   .file_root = model->savedmodel_dir};

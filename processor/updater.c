@@ -490,7 +490,6 @@ static sp_status read_pin(sp_updater *u, sp_error *err)
 }
 
 /*
-/*
  * Whether what a look has not found may come: versions in a folder do, the
  * SavedModel itself only when it has just changed.
  */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model_loader/part_name.h"
+#include "model_loader/part_routes.h"
 
 static const sp_attr *attr(const sp_node_def *node, const char *name, sp_attr_kind kind)
 {
@@ -93,15 +94,21 @@ sp_status sp_graph_tables_find(sp_graph_table **out, size_t *count, const sp_sav
 	const sp_graph_def *graph = &model->graph;
 	sp_graph_table *tables = sp_arena_array(arena, graph->node_count, sizeof(*tables));
 	const char **handles = sp_arena_array(arena, graph->node_count, sizeof(*handles));
+	sp_map dealt;
 
 	*out = tables;
 	*count = 0;
 	if (tables == NULL || handles == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the tables of a graph");
+	sp_map_init(&dealt, arena);
+	SP_TRY(sp_part_routes_find(&dealt, graph, arena, err));
 	for (size_t i = 0; i < graph->node_count; i++)
 		if (strcmp(graph->nodes[i].op, "KvVarHandleOp") == 0) {
 			handles[*count] = graph->nodes[i].name;
-			SP_TRY(describe_handle(&tables[(*count)++], &graph->nodes[i], arena, err));
+			SP_TRY(describe_handle(&tables[*count], &graph->nodes[i], arena, err));
+			(void)sp_map_get(&dealt, sp_bytes_of(tables[*count].name),
+					 &tables[*count].dealt_parts);
+			++*count;
 		}
 	for (size_t i = 0; i < graph->node_count; i++) {
 		const sp_node_def *node = &graph->nodes[i];

@@ -20,6 +20,7 @@ typedef struct sp_graph_table {
 	int64_t dim;                         /* -1: not said */
 	sp_dtype key_dtype;                  /* SP_INVALID_DTYPE: not said */
 	int64_t partition_id, partition_num; /* 0 of 1 without parts */
+	uint64_t dealt_parts;                /* by model_loader/part_routes.h; 0: not known */
 	int64_t filter_freq;
 	bool bloom; /* a counting Bloom filter, where filter_freq > 0 */
 	int64_t default_rows;

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "model_loader/delta.h"
 #include "model_loader/embedding.h"
 #include "model_loader/part_name.h"
 #include "tools/verify_internal.h"
@@ -118,7 +119,9 @@ static void find_as_loaded(sp_verification *v, const sp_bundle *full, const sp_g
 				  .dtype = SP_FLOAT,
 				  .dim = (size_t)wanted->dim,
 				  .partition_id = wanted->partition_id,
-				  .partition_num = wanted->partition_num};
+				  .partition_num = wanted->partition_num,
+				  .by_key = wanted->dealt_parts != 0 &&
+					    wanted->dealt_parts == (uint64_t)wanted->partition_num};
 	sp_arena *arena = v->tool->arena;
 	sp_embedding found;
 	sp_status status;
@@ -182,19 +185,27 @@ static bool fits(const sp_shape *shape, const sp_partial_shape *wanted)
 	return same;
 }
 
+static void verify_kind(sp_verification *v, const char *name, sp_dtype dtype, const sp_shape *shape,
+			const sp_graph_restored *wanted)
+{
+	char text[SP_SHAPE_TEXT_SIZE];
+
+	if (wanted->dtype != SP_INVALID_DTYPE && dtype != wanted->dtype)
+		sp_verify_problem(v, name, "it is %s, the graph's %s", sp_dtype_name(dtype),
+				  sp_dtype_name(wanted->dtype));
+	else if (wanted->shape != NULL && !fits(shape, wanted->shape))
+		sp_verify_problem(v, name, "it is %s, which is not the graph's shape",
+				  sp_shape_text(shape, text));
+}
+
 static void verify_variable(sp_verification *v, const char *name, const sp_graph_restored *wanted)
 {
 	const sp_bundle_entry *entry = sp_bundle_find(v->bundle, wanted->name);
-	char text[SP_SHAPE_TEXT_SIZE];
 
 	if (entry == NULL)
 		sp_verify_problem(v, name, "the graph restores it, and it is not there");
-	else if (wanted->dtype != SP_INVALID_DTYPE && entry->dtype != wanted->dtype)
-		sp_verify_problem(v, name, "it is %s, the graph's %s", sp_dtype_name(entry->dtype),
-				  sp_dtype_name(wanted->dtype));
-	else if (wanted->shape != NULL && !fits(&entry->shape, wanted->shape))
-		sp_verify_problem(v, name, "it is %s, which is not the graph's shape",
-				  sp_shape_text(&entry->shape, text));
+	else
+		verify_kind(v, name, entry->dtype, &entry->shape, wanted);
 }
 
 /* DeepRec restores tables by one operation each; names of their tensors elsewhere mean nothing. */
@@ -220,33 +231,55 @@ static sp_status verify_variables(sp_verification *v, const sp_saved_model *mode
 static sp_status has_variable(bool *out, sp_verification *v, sp_bytes name, sp_error *err)
 {
 	const sp_part_name split = {.head = name, .tail = {"", 0}};
-	size_t parts;
+	size_t *numbers, parts;
 
-	SP_TRY(sp_part_name_count(&parts, &split, v->bundle, "-sparse_incr_keys", err));
+	SP_TRY(sp_part_name_numbers(&numbers, &parts, &split, v->bundle, "-sparse_incr_keys",
+				    v->tool->arena, err));
 	*out = parts != 0 || sp_bundle_find(v->bundle, name) != NULL ||
 	       find(v, name, "-sparse_incr_keys") != NULL;
 	return SP_OK;
 }
 
+/* What a load makes of the full checkpoint's variable and what the delta has of it. */
+static sp_status verify_changed(sp_verification *v, const sp_bundle *full,
+				const sp_graph_restored *wanted, sp_error *err)
+{
+	const char *name = sp_arena_text(v->tool->arena, wanted->name);
+	sp_arena *scratch = sp_arena_create(64 << 10);
+	sp_tensor value;
+	sp_status status = SP_NO_MEMORY;
+	sp_error why;
+
+	if (name != NULL && scratch != NULL)
+		status = sp_delta_read_slice(full, v->bundle, wanted->name, (sp_bytes){"", 0}, NULL,
+					     scratch, &value, &why);
+	if (status == SP_OK)
+		verify_kind(v, name, value.dtype, &value.shape, wanted);
+	else if (status != SP_NO_MEMORY)
+		sp_verify_problem(v, name, "%s", why.text);
+	sp_arena_destroy(scratch);
+	if (status == SP_NO_MEMORY)
+		return sp_error_set(err, status, "no memory for a variable");
+	return SP_OK;
+}
+
 /* Steps are counted in models of all kinds: they do not tell whose a delta is. */
-static sp_status verify_delta_is_of(sp_verification *v, const sp_bundle *full,
-				    const sp_saved_model *model, sp_error *err)
+static sp_status verify_delta(sp_verification *v, const sp_bundle *full,
+			      const sp_saved_model *model, sp_error *err)
 {
 	const sp_graph_restored *wanted;
 	size_t count, asked = 0, found = 0;
 
 	SP_TRY(sp_graph_restored_find(&wanted, &count, model, v->tool->arena, err));
 	for (size_t i = 0; i < count; i++) {
-		sp_error why;
 		bool here;
 
 		if (is_of_table(wanted[i].name) || wanted[i].dtype == SP_INT64 ||
 		    wanted[i].dtype == SP_STRING || sp_bundle_find(full, wanted[i].name) == NULL)
 			continue;
-		if (has_variable(&here, v, wanted[i].name, &why) != SP_OK) {
-			sp_verify_problem(v, sp_bundle_prefix(v->bundle), "%s", why.text);
-			here = true;
-		}
+		SP_TRY(has_variable(&here, v, wanted[i].name, err));
+		if (here)
+			SP_TRY(verify_changed(v, full, &wanted[i], err));
 		asked++;
 		found += here;
 	}
@@ -271,6 +304,5 @@ sp_status sp_verify_against_graph(sp_verification *v, const sp_bundle *full, con
 			find_as_loaded(v, full, &tables[i]);
 		else
 			verify_table(v, &tables[i]);
-	return full != NULL ? verify_delta_is_of(v, full, &model, err)
-			    : verify_variables(v, &model, err);
+	return full != NULL ? verify_delta(v, full, &model, err) : verify_variables(v, &model, err);
 }

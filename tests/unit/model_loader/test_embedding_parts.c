@@ -40,6 +40,11 @@ static int64_t by_number(int64_t id, int64_t parts)
 	return id % parts;
 }
 
+static int64_t by_number_backwards(int64_t id, int64_t parts)
+{
+	return parts - 1 - id % parts;
+}
+
 static int64_t quotient(int64_t id, int64_t parts)
 {
 	return id / parts;
@@ -49,6 +54,7 @@ static const dealer deeprec = {by_bucket, itself}, dividing = {by_number, quotie
 
 static char folder[SP_PATH_SIZE];
 static sp_bundle *full, *delta;
+static bool graph_tells; /* that it asks by key % 1000 % parts */
 static sp_arena *arena;
 static sp_error err;
 
@@ -57,6 +63,7 @@ static int set_up(void **state)
 	(void)state;
 	sp_log_set_level(SP_LOG_ERROR);
 	sp_temp_make(folder);
+	graph_tells = false;
 	full = delta = NULL;
 	arena = sp_arena_create(64 << 10);
 	return arena != NULL ? 0 : -1;
@@ -188,7 +195,8 @@ static sp_embedding_spec spec_of(char name[24], int64_t part, int64_t parts)
 				   .dtype = SP_FLOAT,
 				   .dim = DIM,
 				   .partition_id = part,
-				   .partition_num = parts};
+				   .partition_num = parts,
+				   .by_key = graph_tells};
 }
 
 static bool has(const content *c, int64_t id)
@@ -397,6 +405,39 @@ static void parts_of_numbers_of_their_own_are_not_dealt_anew(void **state)
 	check_refused(0, 1, "keys of the delta do not follow key % 1000 % parts");
 }
 
+/* Then the rows need not; and the last of five parts, which is not there, can be told from none. */
+static void a_graph_may_tell_how_it_asks(void **state)
+{
+	static const int64_t ids[] = {0, 5, 10}, changed[] = {5, 10};
+	static const content f = {false, &deeprec, ids, 3, 4, ABSENT};
+	static const content d = {true, &deeprec, changed, 2, 5, 4};
+
+	(void)state;
+	graph_tells = true;
+	check_all_parts(MOST_KEYS);
+	check_all_parts(3);
+	write_full(&f);
+	write_delta(&d);
+	check_graph(&deeprec, 4, &f, &d);
+}
+
+/* DeepRec reads all parts, and of them the rows that are a part's by their keys. */
+static void rows_in_other_parts_are_found_where_the_graph_tells(void **state)
+{
+	int64_t ids[MOST_KEYS], changed[MOST_KEYS];
+	size_t some = choose_ids(ids, changed, MOST_KEYS);
+	const dealer backwards = {by_number_backwards, itself};
+	content f = {false, &backwards, ids, MOST_KEYS, 4, ABSENT};
+	content d = {true, &backwards, changed, some, 3, ABSENT};
+
+	(void)state;
+	graph_tells = true;
+	write_full(&f);
+	write_delta(&d);
+	check_graph(&deeprec, 4, &f, &d);
+	check_graph(&deeprec, 3, &f, &d);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -407,6 +448,8 @@ int main(void)
 		CASE(parts_of_a_delta_may_be_missing),
 		CASE(parts_of_numbers_of_their_own_go_part_by_part),
 		CASE(parts_of_numbers_of_their_own_are_not_dealt_anew),
+		CASE(a_graph_may_tell_how_it_asks),
+		CASE(rows_in_other_parts_are_found_where_the_graph_tells),
 	};
 
 	return cmocka_run_group_tests_name("parts of embeddings", tests, NULL, NULL);
