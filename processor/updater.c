@@ -535,7 +535,8 @@ static sp_status wait_for_first(sp_updater *u, sp_error *err)
 					    where == u->config->checkpoint_dir ? "checkpoint_dir"
 									       : "savedmodel_dir",
 					    where, minutes, u->reason.text);
-		if (waited >= next_log) {
+		/* What is listed as waiting is told of by the catalog. */
+		if (waited >= next_log && u->waits.count == 0) {
 			sp_log(SP_LOG_INFO, "waiting for a complete version in '%s': %s", where,
 			       u->reason.text);
 			next_log = waited + LOG_MS;

@@ -16,9 +16,13 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+
+if set(sys.argv[1:]) & {"-h", "--help", "help"}:
+    sys.exit(print(sys.modules["__main__"].__doc__))
 
 PATH = "/v1/models/default:predict"
 

@@ -94,7 +94,7 @@ static void a_request_is_read_by_the_version_that_answers(void **state)
 	assert_answer(PREDICT, "{\"instances\":[{\"x0\":3,\"x1\":4}]}", 400, "x1");
 
 	write_version(2, &two_inputs);
-	await("/v1/models/m", "\"version\":\"2\"");
+	await("/v1/models/m", "\"version\":\"2\",\"state\":\"AVAILABLE\"");
 	assert_answer(PREDICT, "{\"instances\":[{\"x0\":3,\"x1\":4}]}", 200, "\"predictions\":[70");
 	assert_answer(PREDICT, "{\"instances\":[3]}", 400, "multiple input tensors");
 	assert_answer("/v1/models/m/versions/1:predict", "{\"instances\":[3]}", 404, "");
@@ -161,7 +161,7 @@ static void *ask(void *unused)
 static void versions_change_under_requests(void **state)
 {
 	pthread_t threads[CLIENTS];
-	char text[32];
+	char text[64];
 
 	(void)state;
 	write_version(1, &one_input);
@@ -171,7 +171,7 @@ static void versions_change_under_requests(void **state)
 		assert_int_equal(pthread_create(&threads[i], NULL, ask, NULL), 0);
 	for (int i = 2; i < SWAPS; i++) {
 		write_version(i, i % 2 == 0 ? &two_inputs : &one_input);
-		snprintf(text, sizeof(text), "\"version\":\"%d\"", i);
+		snprintf(text, sizeof(text), "\"version\":\"%d\",\"state\":\"AVAILABLE\"", i);
 		await("/v1/models/m", text);
 	}
 	atomic_store(&done, true);

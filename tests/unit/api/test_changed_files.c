@@ -126,7 +126,7 @@ static void an_asset_that_is_completed_later(void **state)
 	sp_text_models_write_file(one, "assets/words.txt", "a\nb\nc\nd\n");
 	await_line("c", 2);
 	await_line("d", 3);
-	await_told("\"state\":\"retired\"");
+	await_told("\"retired\":1");
 	assert_int_equal(serving_processor_reload(model, NULL), SERVING_PROCESSOR_OK);
 	assert_int_equal(line_of("c"), 2);
 }
