@@ -592,9 +592,10 @@ sp_status sp_discover_steps(sp_found_version *out, const char *checkpoint_dir, i
 
 /* ------------------------------------------------------ the version before */
 
-/* The greatest full checkpoint of a folder up to step `last`, with its greatest delta up to there. */
-static sp_status find_up_to(sp_found_version *out, const search *s, const char *folder, int64_t last,
-			    sp_error *err)
+/* The greatest full checkpoint of a folder up to step `last`, with its greatest delta up to there.
+ */
+static sp_status find_up_to(sp_found_version *out, const search *s, const char *folder,
+			    int64_t last, sp_error *err)
 {
 	greatest full = greatest_of(s, SP_CHECKPOINT_INDEX, -1, last), delta;
 
@@ -682,9 +683,8 @@ sp_status sp_discover_older(sp_found_version *out, const char *checkpoint_dir,
 	}
 	status = than->full_step > 0 ? find_up_to(out, &s, folder, than->full_step - 1, err)
 				     : SP_NOT_FOUND;
-	return status == SP_NOT_FOUND
-		       ? find_in_older_folder(out, &s, checkpoint_dir, folder, err)
-		       : status;
+	return status == SP_NOT_FOUND ? find_in_older_folder(out, &s, checkpoint_dir, folder, err)
+				      : status;
 }
 
 /* ------------------------------------------------------ numbered SavedModels */
@@ -802,11 +802,8 @@ static sp_status find_numbered(sp_discovery *out, const char *base, int64_t only
 			       sp_arena *arena, sp_error *err)
 {
 	search s = {.arena = arena};
-	highest h = {.arena = arena,
-		     .only = only,
-		     .last = last,
-		     .best.number = -1,
-		     .coming.number = -1};
+	highest h = {
+		.arena = arena, .only = only, .last = last, .best.number = -1, .coming.number = -1};
 
 	*out = (sp_discovery){.version = {.full_step = -1, .delta_step = -1}};
 	SP_TRY(each_entry(base, look_for_number, &h, err));

@@ -310,8 +310,7 @@ static sp_look look_for_pinned(sp_updater *u)
 	else if (status == SP_NO_MEMORY)
 		look = SP_LOOK_REFUSED;
 	if (look != SP_LOOK_DONE && look != SP_LOOK_KNOWN)
-		sp_error_prefix(&u->reason, u->reason.status,
-				"version %s is pinned by order of %s",
+		sp_error_prefix(&u->reason, u->reason.status, "version %s is pinned by order of %s",
 				sp_updater__name(name, u->pin.full_step, u->pin.delta_step),
 				u->pin.by);
 	return look;
@@ -385,8 +384,7 @@ static uint64_t trace_of(const sp_updater *u, const sp_found_version *found)
 
 void sp_updater__note_files(sp_updater *u, const sp_found_version *found)
 {
-	sp_catalog_note_files(u->catalog, sp_catalog_number(u->catalog, found),
-			      trace_of(u, found));
+	sp_catalog_note_files(u->catalog, sp_catalog_number(u->catalog, found), trace_of(u, found));
 }
 
 void sp_updater__note_failure(sp_updater *u, const sp_found_version *found, sp_status status)
