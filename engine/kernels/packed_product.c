@@ -24,6 +24,8 @@ static const size_t row_counts[] = {1,  2,  3,  4,  5,  6,  7,  8,  10,  12,  14
 enum {
 	ROW_COUNTS = sizeof(row_counts) / sizeof(row_counts[0]),
 	MAX_LANES = 64,
+	/* A reader of panels takes 16 columns at a time, past the end of the last row, too. */
+	PADDING = 16 * sizeof(float),
 };
 
 typedef struct lane {
@@ -198,9 +200,10 @@ static sp_status pack(sp_packed_product *product, const sp_packed_spec *spec, sp
 	dnnl_memory_t plain;
 	sp_status status;
 
-	product->packed = sp_alloc_aligned(64, size);
+	product->packed = sp_alloc_aligned(64, size + PADDING);
 	if (product->packed == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu bytes of weights", size);
+	memset((char *)product->packed + size, 0, PADDING);
 	DNNL_TRY("hold the weights",
 		 dnnl_memory_create(&product->packed_memory, &product->packed_desc, product->engine,
 				    product->packed));
