@@ -15,7 +15,8 @@ static sp_log_sink *sink;
 static void *sink_context;
 static atomic_int log_level = SP_LOG_INFO;
 static atomic_int log_format = SP_LOG_TEXT;
-static _Thread_local const char *thread_subject;
+/* In the static block of a thread: reading it calls no function. */
+static _Thread_local const char *thread_subject __attribute__((tls_model("initial-exec")));
 
 const char *sp_log_level_name(sp_log_level level)
 {
