@@ -27,11 +27,6 @@ sp_status sp_graph_find(const sp_graph *graph, const char *tensor_name, sp_port 
 	return SP_OK;
 }
 
-uint32_t sp_node_given(const sp_node *node, size_t k)
-{
-	return node->given != NULL ? node->given[k] : SP_NOT_GIVEN;
-}
-
 const sp_attr *sp_node_attr(const sp_node *node, const char *name)
 {
 	return sp_attr_find(node->attrs, node->attr_count, name);

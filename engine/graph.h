@@ -48,7 +48,6 @@ typedef struct sp_node {
 	const struct sp_op *op; /* NULL when we have no such operator */
 	const sp_port *inputs;
 	size_t input_count;
-	const uint32_t *given;    /* [input_count] sp_node_given(); NULL: it was given none */
 	const uint32_t *controls; /* nodes that must run before this one */
 	size_t control_count;
 	const sp_attr *attrs;
@@ -117,13 +116,6 @@ typedef struct sp_loop_inputs {
 
 /* False for a node that is no loop. */
 bool sp_node_is_loop(const sp_node *node, sp_loop_inputs *out);
-
-/*
- * As which argument the function that the node stood in was given input k, or SP_NOT_GIVEN.  True
- * up to push_constants.h; passes that come later do not keep it.
- */
-#define SP_NOT_GIVEN UINT32_MAX
-uint32_t sp_node_given(const sp_node *node, size_t k);
 
 /* Any attribute as it is, or NULL. */
 const sp_attr *sp_node_attr(const sp_node *node, const char *name);

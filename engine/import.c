@@ -232,28 +232,6 @@ static sp_status write_edges(sp_importer *im, const sp_frame *frame, sp_node *fl
 	return SP_OK;
 }
 
-/* Of a node that is no owner, whose inputs are those that it needs. */
-static sp_status write_given(sp_importer *im, const sp_frame *frame, sp_node *flat)
-{
-	uint32_t *given = NULL;
-
-	for (size_t i = 0; i < flat->input_count; i++) {
-		uint32_t argument = sp_import__argument(frame->in, frame->needs[i].ref);
-
-		if (argument == SP_NOT_GIVEN)
-			continue;
-		if (given == NULL) {
-			given = sp_arena_array(im->arena, flat->input_count, sizeof(*given));
-			if (given == NULL)
-				return sp_import__no_memory(im);
-			memset(given, 0xff, flat->input_count * sizeof(*given));
-		}
-		given[i] = argument;
-	}
-	flat->given = given;
-	return SP_OK;
-}
-
 static sp_status write_node(sp_importer *im, const sp_frame *frame)
 {
 	sp_scope *in = frame->in;
@@ -284,8 +262,6 @@ static sp_status write_node(sp_importer *im, const sp_frame *frame)
 		return sp_import__no_memory(im);
 	SP_TRY(sp_import__write_constants(im, flat));
 	SP_TRY(write_edges(im, frame, flat));
-	if (owner == NULL)
-		SP_TRY(write_given(im, frame, flat));
 	place->state = SP_VISIT_DONE;
 	return SP_OK;
 }

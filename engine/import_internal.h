@@ -178,9 +178,6 @@ bool sp_import__split_reference(const char *ref, bool in_body, sp_bytes *name, s
 /* The i-th data input of a node; they stand before the control inputs.  NULL when it has none. */
 const char *sp_import__data_input(const sp_node_def *node, uint64_t i);
 
-/* The argument of the scope's function that `ref` names, or SP_NOT_GIVEN. */
-uint32_t sp_import__argument(const sp_scope *in, const char *ref);
-
 /* Follows `ref`, which stands in scope `in`. */
 SP_MUST_CHECK sp_status sp_import__locate(sp_importer *im, sp_scope *in, const char *ref,
 					  sp_target *out);

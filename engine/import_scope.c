@@ -528,19 +528,6 @@ static bool hands_on(const char *op)
 	       strcmp(op, "PreventGradient") == 0;
 }
 
-uint32_t sp_import__argument(const sp_scope *in, const char *ref)
-{
-	sp_bytes name, argument;
-	uint32_t port;
-	uint64_t found;
-
-	if (in->function == NULL ||
-	    !sp_import__split_reference(ref, true, &name, &argument, &port) ||
-	    !sp_map_get(in->names, name, &found) || found < SP_ARGUMENT)
-		return SP_NOT_GIVEN;
-	return (uint32_t)(found - SP_ARGUMENT);
-}
-
 /* Whether `ref` of a body is argument `number` under other names. */
 static bool is_argument_itself(const sp_scope *body, const char *ref, size_t number)
 {

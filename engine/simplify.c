@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "engine/op.h"
-#include "engine/reduce_strength.h"
 
 /* Constants longer than this are not compared: weights that happen to be equal are rare. */
 static const size_t LONGEST_CONSTANT = 1024;
@@ -15,7 +14,6 @@ static const size_t MOST_PROBES = 64;
 typedef struct simplifier {
 	sp_graph *graph;
 	const bool *kept;
-	bool share_reads;
 	uint32_t *stand_in; /* [nodes] the node that is read in its place; itself if none */
 	uint32_t *buckets;  /* node + 1 by hash, or 0; linear probing */
 	size_t bucket_mask;
@@ -100,13 +98,10 @@ static bool same_attr(const sp_attr *a, const sp_attr *b)
 	}
 }
 
-/*
- * Attributes that say where a node came from, and nothing of what it does.  A product that is
- * joined with a bias is summed in another order than one that others read, too.
- */
+/* Attributes that say where a node came from, and nothing of what it does. */
 static bool is_note(const sp_attr *attr)
 {
-	return attr->name[0] == '_' && strcmp(attr->name, SP_BIASED_PRODUCT) != 0;
+	return attr->name[0] == '_';
 }
 
 static const sp_attr *next_attr(const sp_node *node, size_t *i)
@@ -185,14 +180,12 @@ static bool is_short_constant(const sp_node *node)
  * A node without inputs is what its name says (a placeholder, a variable), but
  * for a constant.
  */
-static bool may_be_shared(const simplifier *si, const sp_node *node)
+static bool may_be_shared(const sp_node *node)
 {
 	const unsigned apart = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_TAKES_DEAD |
 			       SP_OP_MAKES_DEAD | SP_OP_PER_REQUEST;
 
 	if (node->op == NULL || (node->op->flags & apart) != 0)
-		return false;
-	if (!si->share_reads && strcmp(node->op_name, "ReadVariableOp") == 0)
 		return false;
 	return node->input_count != 0 || is_short_constant(node);
 }
@@ -306,15 +299,15 @@ static sp_status walk(simplifier *si)
 
 		si->stand_in[i] = i;
 		SP_TRY(redirect(si, node));
-		if (!si->kept[i] && may_be_shared(si, node))
+		if (!si->kept[i] && may_be_shared(node))
 			si->stand_in[i] = find_equal(si, i);
 	}
 	return SP_OK;
 }
 
-sp_status sp_graph_simplify(sp_graph *graph, const bool *kept, bool share_reads, sp_error *err)
+sp_status sp_graph_simplify(sp_graph *graph, const bool *kept, sp_error *err)
 {
-	simplifier si = {.graph = graph, .kept = kept, .share_reads = share_reads, .err = err};
+	simplifier si = {.graph = graph, .kept = kept, .err = err};
 	sp_arena *scratch = sp_arena_create(64 << 10);
 	size_t buckets = 64;
 	sp_status status;

@@ -18,12 +18,9 @@
  *
  * kept [node_count]  true for nodes that entries feed, fetch or target: nobody
  *                    reads another node in their place
- * share_reads        false: every ReadVariableOp stays, and with it what reads it; TensorFlow's
- *                    optimizer leaves them, and takes an order from their names
  *
  * Linear in the size of the graph.
  */
-SP_MUST_CHECK sp_status sp_graph_simplify(sp_graph *graph, const bool *kept, bool share_reads,
-					  sp_error *err);
+SP_MUST_CHECK sp_status sp_graph_simplify(sp_graph *graph, const bool *kept, sp_error *err);
 
 #endif

@@ -25,14 +25,6 @@ enum { CLASS_COUNT = 4 * 60, CHUNK = 256 << 10 };
 /* So much is kept in any case, and so many times what the last REMEMBERED requests needed. */
 enum { KEEP_BYTES = 16 << 20, KEEP_TIMES = 4, REMEMBERED = 16 };
 
-/* An object that stays. */
-typedef struct kept_object {
-	struct kept_object *older;
-	const void *owner;
-	void *object;
-	sp_keeper_destroy_fn *destroy;
-} kept_object;
-
 struct sp_workspace {
 	sp_arena *arena; /* of the blocks */
 	sp_arena *bytes; /* of the rest, which can be forgotten apart */
@@ -42,7 +34,6 @@ struct sp_workspace {
 	size_t used_bytes; /* of those, from the second */
 	sp_block *waiting[CLASS_COUNT];
 	uint32_t used_classes; /* the highest class in use, plus one */
-	kept_object *kept;
 };
 
 sp_workspace *sp_workspace_create(size_t limit)
@@ -65,13 +56,6 @@ void sp_workspace_destroy(sp_workspace *workspace)
 {
 	if (workspace == NULL)
 		return;
-	while (workspace->kept != NULL) {
-		kept_object *kept = workspace->kept;
-
-		workspace->kept = kept->older;
-		kept->destroy(kept->object);
-		sp_free(kept);
-	}
 	sp_arena_destroy(workspace->bytes);
 	sp_arena_destroy(workspace->arena);
 	sp_free(workspace);
@@ -274,26 +258,4 @@ size_t sp_workspace_footprint(const sp_workspace *workspace)
 {
 	return sp_arena_footprint(workspace->arena) + sp_arena_footprint(workspace->bytes) +
 	       sizeof(*workspace);
-}
-
-void *sp_workspace_kept(const sp_workspace *workspace, const void *owner)
-{
-	for (const kept_object *kept = workspace->kept; kept != NULL; kept = kept->older)
-		if (kept->owner == owner)
-			return kept->object;
-	return NULL;
-}
-
-sp_status sp_workspace_keep(sp_workspace *workspace, const void *owner, void *object,
-			    sp_keeper_destroy_fn *destroy, sp_error *err)
-{
-	kept_object *kept = sp_alloc_zero(1, sizeof(*kept));
-
-	if (kept == NULL) {
-		destroy(object);
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an object of the session");
-	}
-	*kept = (kept_object){workspace->kept, owner, object, destroy};
-	workspace->kept = kept;
-	return SP_OK;
 }

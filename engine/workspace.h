@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "engine/keeper.h"
 #include "engine/tensor.h"
 
 /*
@@ -79,18 +78,7 @@ typedef struct sp_workspace_mark {
 sp_workspace_mark sp_workspace_here(const sp_workspace *workspace);
 void sp_workspace_rewind(sp_workspace *workspace, const sp_workspace_mark *mark);
 
-/*
- * Objects that a session keeps from request to request, because they have a state
- * that two threads cannot share: by the address of what made them necessary,
- * which lives longer than the workspace.
- */
-void *sp_workspace_kept(const sp_workspace *workspace, const void *owner); /* NULL: none */
-
-/* Takes `object` over; on failure it is destroyed at once. */
-SP_MUST_CHECK sp_status sp_workspace_keep(sp_workspace *workspace, const void *owner, void *object,
-					  sp_keeper_destroy_fn *destroy, sp_error *err);
-
-/* Bytes held from the system, without those of such objects. */
+/* Bytes held from the system. */
 size_t sp_workspace_footprint(const sp_workspace *workspace);
 
 #endif

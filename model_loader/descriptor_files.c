@@ -13,9 +13,7 @@ enum { MAX_SIZE = 64 << 20 };
 /* Operators with an attribute that may name a file. */
 static const struct {
 	const char *op, *attribute;
-} naming[] = {{"DecodeProtoV2", "descriptor_source"},
-	      {"EncodeProto", "descriptor_source"},
-	      {"FixedUnigramCandidateSampler", "vocab_file"}};
+} naming[] = {{"DecodeProtoV2", "descriptor_source"}};
 
 enum { NAMING = sizeof(naming) / sizeof(naming[0]) };
 

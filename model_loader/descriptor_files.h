@@ -6,10 +6,9 @@
 #include "engine/graph_def.h"
 
 /*
- * DecodeProtoV2 and EncodeProto may name a file that holds the descriptors of
- * their messages, a serialized FileDescriptorSet, and FixedUnigramCandidateSampler
- * one with its classes.  Its bytes take the name's place in the graph
- * ("bytes://..."), which knows no files.
+ * DecodeProtoV2 may name a file that holds the descriptors of its messages, a serialized
+ * FileDescriptorSet.  Its bytes take the name's place in the graph ("bytes://..."), which
+ * knows no files.
  *
  * TensorFlow opens the path as it is written, and so does this first; where there
  * is none, the file of that name in `directory`/assets, then in

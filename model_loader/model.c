@@ -399,9 +399,7 @@ static sp_status make_program(sp_model *model, const sp_model_options *options, 
 		return no_memory(err);
 	SP_TRY(import_graph(model, err));
 	SP_TRY(make_entries(model, err));
-	if (options->reference)
-		SP_TRY(sp_graph_take_numbers(&model->graph, model->entries, count, err));
-	else
+	if (!options->reference)
 		SP_TRY(sp_graph_fuse(&model->graph, model->entries, count, err));
 	SP_TRY(make_entries(model, err)); /* nodes have moved */
 	return settle_signatures(model, err);

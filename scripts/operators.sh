@@ -78,7 +78,7 @@ sed -n 's/^\t{"\([a-z0-9_]*\)", [0-9], .*$/`\1`/p' engine/stablehlo/translate.c 
 cat <<'END'
 
 of `reduce`, `scatter` and `sort` with functions of scalars, as XLA's operators take them; of `custom_call` the checks of
-shapes, notes about sharding and places, calls of TensorFlow's functions, elementary functions and `ApproxTopK`.
+shapes, notes about sharding and places, calls of TensorFlow's functions, elementary functions and `ApproxTopK`; `fft` of real numbers along one dimension.
 
 ## Refused
 
@@ -87,9 +87,15 @@ of the list does not take is refused by name, too:
 
 | what | why |
 | --- | --- |
-| training, gradients of other operators than those listed, optimizers, candidate samplers that learn (`LearnedUnigramCandidateSampler`, `ThreadUnsafeUnigramCandidateSampler`), datasets, queues, readers, summaries | not part of an answer |
-| images but for resizing, projections, colors, patches, boxes and glimpses; audio, video | not met in models of this kind |
-| quantized convolutions that only oneDNN runs (`QuantizedConv2DWithBias`, ..., `QuantizedConv2D` with a filter of qint8), quantized normalisation and resizing; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
+| training, gradients of other operators than those listed, optimizers, candidate samplers, datasets, queues, readers, summaries | not part of an answer |
+| images (resizing, colors, boxes, glimpses, patches, projections), audio, video, CTC, convolutions and poolings of three dimensions, `LRN` | not met in models of this kind |
+| inverses, solvers, factorizations (Cholesky, LU, QR, SVD, eigenvalues), determinants, matrix logarithms and roots; Bessel functions and integrals | not met in models of this kind |
+| Fourier transforms but `RFFT` and `IRFFT` | not met in models of this kind |
+| draws from gamma, Poisson, binomial and parameterized normal distributions | not met in models of this kind |
+| CSR matrices (`SparseMatrixMatMul`, ...), maps of tensors (`TensorMapInsert`, ...) | not met in models of this kind |
+| quantized operators (`QuantizeV2`, `Dequantize`, `QuantizedMatMul`, ...) but fake quantization; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
+| `DecodeProtoV2` of texts or with `sanitize`, `EncodeProto`, `DecodeJSONExample`, `DecodeCompressed` | not met in models of this kind |
+| other encodings than UTF-8, UTF-16, UTF-32, ASCII and Latin-1; `UnicodeScript` | not met in models of this kind |
 | `PyFunc` and its kin | code of the host, not of the model |
 | generators by ThreeFry | as TensorFlow on CPU |
 | `XlaRngBitGenerator`, and `rng_bit_generator` of a module (keys of JAX's kind "rbg") | which number goes where is left to XLA, and depends on the shape |
@@ -98,7 +104,7 @@ of the list does not take is refused by name, too:
 | `EVGetVersion` of an embedding with rows on DeepRec's SSD tier, whose records leave versions out | what training has not recorded is not known |
 | `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of; stacks of lists | not met in models of this kind |
 | lists in lists deeper than 8 | not met in models of this kind |
-| `DecodeProtoV2`, `EncodeProto` with `local://` and other types than `tensorflow.Example`, `tensorflow.SequenceExample` and what they are made of | which others there are depends on the program; a file, or `bytes://`, tells of any |
+| `DecodeProtoV2` with `local://` and other types than `tensorflow.Example`, `tensorflow.SequenceExample` and what they are made of | which others there are depends on the program; a file, or `bytes://`, tells of any |
 | `ReadFile` and `RestoreV2` in a request | files are read while a model is loaded |
 | `ClipByValue` of complex numbers | they have no order |
 | elements of float8 and of four bits (`DT_FLOAT8_E5M2`, `DT_FLOAT8_E4M3FN`, `DT_INT4`, `DT_UINT4`) | not met in models of this kind |
@@ -109,7 +115,6 @@ of the list does not take is refused by name, too:
 | `is_use_default_value_tensor` of `GroupEmbeddingVarLookupDense`, and of `GroupEmbeddingVarLookup` with several `dense_shape` | DeepRec's kernel reads another input, or none, instead of `default_value` |
 | complex tensors in requests and answers | neither DeepRec's messages nor JSON have a place for them |
 | `XlaSetDynamicDimensionSize`, `XlaRemoveDynamicDimensionSize`; `XlaConcatND`, `XlaSplitND` and those of variables | for shapes with bounds, and for several processors |
-| `XlaSvd` and `XlaSelfAdjointEig` of half and bfloat16 | not met in models of this kind |
 | functions that `XlaVariadicSort` and its kin apply, with other operators than those on single elements | not met in models of this kind |
 | tensors of more than 8 dimensions | TensorFlow's own slices, paddings, reversals and broadcasts end there, too |
 END

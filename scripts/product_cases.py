@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Writes what TensorFlow multiplies, to the bit: tests/unit/engine/product_cases.inc and, of complex
-numbers, complex_product_cases.inc beside it.
+"""Writes what TensorFlow multiplies, to the bit: tests/unit/engine/product_cases.inc.
 
     product_cases.py FOLDER
 
-Element i of a matrix is numbers(i, salt), the parts of a complex one are two of them; of each product
-the bits of all elements are made one FNV-1a digest.  TensorFlow cuts long sums by the size of the first-level cache: this is for
-one of 48 KiB, a processor with AVX2 and oneDNN off.
+Element i of a matrix is numbers(i, salt); of each product the bits of all elements are
+made one FNV-1a digest.  TensorFlow cuts long sums by the size of the first-level cache: this is
+for one of 48 KiB, a processor with AVX2 and oneDNN off.
 """
 import os
 import sys
@@ -36,18 +35,6 @@ CASES = [
     (7, 845, 70, 0, 1), (2, 900, 17, 1, 0), (4, 2500, 8, 0, 1), (300, 609, 20, 0, 1),
 ]
 
-# rows, terms, columns, transpose_b, matrices of a batch
-COMPLEX_CASES = [
-    (4, 16, 4, 0, 1), (2, 9, 2, 0, 1), (5, 20, 5, 0, 1), (9, 33, 7, 0, 1), (8, 7, 2, 1, 1), (4, 40, 3, 0, 1), (3, 43, 3, 1, 1),
-    (37, 64, 32, 0, 1), (18, 130, 35, 0, 1), (33, 500, 17, 1, 1), (2, 64, 64, 0, 1), (7, 1, 9, 0, 1),
-    # one row, one column, both
-    (1, 40, 6, 0, 1), (1, 127, 33, 0, 1), (1, 200, 6, 0, 1), (1, 300, 4100, 0, 1), (1, 43, 5, 1, 1), (1, 42, 6, 1, 1),
-    (6, 40, 1, 0, 1), (5, 43, 1, 0, 1), (17, 131, 1, 1, 1), (3, 6, 1, 0, 1), (1, 5, 3, 0, 1),
-    (1, 5, 1, 0, 1), (1, 200, 1, 0, 1), (1, 43, 1, 1, 1), (1, 46, 1, 1, 1), (1, 200, 1, 1, 1),
-    # small ones of a batch
-    (4, 7, 5, 0, 2), (2, 9, 2, 1, 2), (3, 13, 3, 1, 2), (4, 16, 4, 0, 2), (33, 40, 9, 1, 2), (6, 40, 1, 0, 2), (1, 40, 6, 1, 2),
-]
-
 
 def numbers(count, salt):
     i = np.arange(count, dtype=np.uint64)
@@ -75,30 +62,11 @@ def product(m, k, n, transposed, biased):
         return session.run(y, {x: numbers(m * k, 1).reshape(m, k)})
 
 
-def complex_product(m, k, n, transposed, count):
-    one = tf.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
-    with tf.Graph().as_default(), tf.Session(config=one) as session:
-        x = tf.placeholder(tf.complex64, [None, None, k])
-        w = numbers(2 * k * n, 2).view(np.complex64).reshape([n, k] if transposed else [k, n])
-        if count > 1:
-            # a batch conjugates what it transposes
-            y = tf.matmul(x, tf.stack([np.conj(w) if transposed else w] * count), adjoint_b=bool(transposed))
-        else:
-            y = tf.matmul(x[0], w, transpose_b=bool(transposed))[None]
-        rows = numbers(2 * m * k, 1).view(np.complex64).reshape(m, k)
-        return session.run(y, {x: np.stack([rows] * count)})[0]
-
-
-def write(name, cases, function):
-    with open(os.path.join(sys.argv[1], name), "w") as out:
-        out.write("/* By scripts/product_cases.py and TensorFlow %s. */\n" % tf.__version__)
-        for case in cases:
-            out.write("{%d, %d, %d, %d, %d, 0x%016x},\n" % (*case, digest(np.ascontiguousarray(function(*case)))))
-
-
 def main():
-    write("product_cases.inc", CASES, product)
-    write("complex_product_cases.inc", COMPLEX_CASES, complex_product)
+    with open(os.path.join(sys.argv[1], "product_cases.inc"), "w") as out:
+        out.write("/* By scripts/product_cases.py and TensorFlow %s. */\n" % tf.__version__)
+        for case in CASES:
+            out.write("{%d, %d, %d, %d, %d, 0x%016x},\n" % (*case, digest(np.ascontiguousarray(product(*case)))))
 
 
 main()

@@ -11,14 +11,10 @@ enum {
 	FILE_MESSAGE = 4,
 	FILE_ENUM = 5,
 	FILE_EXTENSION = 7,
-	FILE_SYNTAX = 12,
 	MESSAGE_FIELD = 2,
 	MESSAGE_NESTED = 3,
 	MESSAGE_ENUM = 4,
-	MESSAGE_RANGE = 5,
 	MESSAGE_EXTENSION = 6,
-	MESSAGE_OPTIONS = 7,
-	MESSAGE_RESERVED_NAME = 10,
 	ANY_NAME = 1, /* of a message, an enum, an enum's value, a field */
 	ENUM_VALUE = 2,
 	VALUE_NUMBER = 2,
@@ -148,9 +144,7 @@ static bool find_in_file(sp_bytes file, wanted kind, sp_bytes name, sp_bytes *ou
 	return true;
 }
 
-/* *file is the one that declares it. */
-static sp_status find_with_file(sp_bytes set, wanted kind, sp_bytes name, sp_bytes *out,
-				sp_bytes *file, sp_error *err)
+static sp_status find(sp_bytes set, wanted kind, sp_bytes name, sp_bytes *out, sp_error *err)
 {
 	static const char *const words[] = {"message type", "enum", "extension"};
 	cursor at = {.rest = set};
@@ -158,46 +152,12 @@ static sp_status find_with_file(sp_bytes set, wanted kind, sp_bytes name, sp_byt
 	if (name.size != 0 && name.data[0] == '.')
 		name = sp_protobuf_skip(name, 1);
 	while (name.size != 0 && next(&at))
-		if (is_message(&at, SET_FILE) && find_in_file(at.bytes, kind, name, out)) {
-			*file = at.bytes;
+		if (is_message(&at, SET_FILE) && find_in_file(at.bytes, kind, name, out))
 			return SP_OK;
-		}
 	if (at.broken)
 		return malformed(err);
 	return sp_error_set(err, SP_INVALID, "No descriptor found for %s %.*s", words[kind],
 			    (int)(name.size < 100 ? name.size : 100), name.data);
-}
-
-static sp_status find(sp_bytes set, wanted kind, sp_bytes name, sp_bytes *out, sp_error *err)
-{
-	sp_bytes file;
-
-	return find_with_file(set, kind, name, out, &file, err);
-}
-
-sp_status sp_descriptor_message_traits(sp_bytes set, sp_bytes name, sp_bytes *out,
-				       sp_descriptor_traits *traits, sp_error *err)
-{
-	sp_bytes file, syntax;
-	cursor at;
-
-	*traits = (sp_descriptor_traits){0};
-	SP_TRY(find_with_file(set, A_MESSAGE, name, out, &file, err));
-	syntax = text_of(file, FILE_SYNTAX);
-	traits->is_proto3 = sp_bytes_equal_text(syntax, "proto3");
-	traits->is_edition = !traits->is_proto3 && syntax.size != 0 &&
-			     !sp_bytes_equal_text(syntax, "proto2");
-	at = (cursor){.rest = *out};
-	while (next(&at))
-		traits->is_extensible |= is_message(&at, MESSAGE_RANGE);
-	if (at.broken)
-		return malformed(err);
-	at = (cursor){.rest = text_of(*out, MESSAGE_OPTIONS)};
-	while (next(&at)) {
-		traits->is_message_set |= is_number(&at, 1) && at.number != 0;
-		traits->is_map_entry |= is_number(&at, 7) && at.number != 0;
-	}
-	return at.broken ? malformed(err) : SP_OK;
 }
 
 sp_status sp_descriptor_message(sp_bytes set, sp_bytes name, sp_bytes *out, sp_error *err)
@@ -205,142 +165,32 @@ sp_status sp_descriptor_message(sp_bytes set, sp_bytes name, sp_bytes *out, sp_e
 	return find(set, A_MESSAGE, name, out, err);
 }
 
-/* ---------------------------------------------------------------- everything */
-
-enum { MAX_NESTED = 100 };
-
-/* On the way through a set. */
-typedef struct walk {
-	sp_arena *arena;
-	sp_proto_declarations *messages, *extensions;
-	bool is_proto3;
-	sp_error *err;
-} walk;
-
-static sp_status walk_no_memory(const walk *w)
-{
-	return sp_error_set(w->err, SP_NO_MEMORY, "no memory for what a descriptor set declares");
-}
-
-static sp_status append(const walk *w, sp_proto_declarations *to, sp_bytes name, sp_bytes bytes)
-{
-	if (to->count == to->room) {
-		size_t room = to->room == 0 ? 16 : 2 * to->room;
-		sp_proto_declaration *wider = sp_arena_array(w->arena, room,
-							     sizeof(sp_proto_declaration));
-
-		if (wider == NULL)
-			return walk_no_memory(w);
-		if (to->count != 0)
-			memcpy(wider, to->items, to->count * sizeof(*wider));
-		to->items = wider;
-		to->room = room;
-	}
-	to->items[to->count++] = (sp_proto_declaration){name, bytes, w->is_proto3};
-	return SP_OK;
-}
-
-/* "scope.name" */
-static sp_status full_name(const walk *w, sp_bytes scope_name, sp_bytes name, sp_bytes *out)
-{
-	size_t size = scope_name.size == 0 ? name.size : scope_name.size + 1 + name.size;
-	char *text;
-
-	*out = name;
-	if (scope_name.size == 0)
-		return SP_OK;
-	text = sp_arena_alloc(w->arena, size);
-	if (text == NULL)
-		return walk_no_memory(w);
-	memcpy(text, scope_name.data, scope_name.size);
-	text[scope_name.size] = '.';
-	if (name.size != 0)
-		memcpy(text + scope_name.size + 1, name.data, name.size);
-	*out = (sp_bytes){text, size};
-	return SP_OK;
-}
-
-static sp_status walk_scope(const walk *w, sp_bytes in, const scope *where, sp_bytes scope_name,
-			    int depth)
-{
-	cursor at = {.rest = in};
-	sp_bytes name;
-
-	if (depth > MAX_NESTED)
-		return malformed(w->err);
-	while (next(&at)) {
-		bool is_type = is_message(&at, where->messages);
-
-		if (!is_type && !is_message(&at, where->extensions))
-			continue;
-		SP_TRY(full_name(w, scope_name, text_of(at.bytes, ANY_NAME), &name));
-		SP_TRY(append(w, is_type ? w->messages : w->extensions, name, at.bytes));
-		if (is_type)
-			SP_TRY(walk_scope(w, at.bytes, &in_message, name, depth + 1));
-	}
-	return at.broken ? malformed(w->err) : SP_OK;
-}
-
-sp_status sp_descriptor_all(sp_bytes set, sp_arena *arena, sp_proto_declarations *messages,
-			    sp_proto_declarations *extensions, sp_error *err)
-{
-	walk w = {.arena = arena, .messages = messages, .extensions = extensions, .err = err};
-	cursor at = {.rest = set};
-
-	*messages = *extensions = (sp_proto_declarations){0};
-	while (next(&at)) {
-		if (!is_message(&at, SET_FILE))
-			continue;
-		w.is_proto3 = sp_bytes_equal_text(text_of(at.bytes, FILE_SYNTAX), "proto3");
-		SP_TRY(walk_scope(&w, at.bytes, &in_file, text_of(at.bytes, FILE_PACKAGE), 0));
-	}
-	return at.broken ? malformed(err) : SP_OK;
-}
-
 /* -------------------------------------------------------------------- fields */
-
-static bool read_options(sp_bytes options, sp_proto_field *field)
-{
-	cursor at = {.rest = options};
-
-	while (next(&at))
-		if (is_number(&at, 2)) {
-			field->is_packed = at.number != 0;
-			field->says_packed = true;
-		}
-	return !at.broken;
-}
 
 /* `most` is the largest number it may have. */
 static sp_status read_field(sp_bytes from, uint32_t most, sp_proto_field *out, sp_error *err)
 {
 	cursor at = {.rest = from};
 	uint64_t number = 0, type = 0;
-	bool good = true;
 
 	*out = (sp_proto_field){.name = {"", 0}, .default_value = {"", 0}, .type_name = {"", 0}};
-	while (good && next(&at)) {
+	while (next(&at)) {
 		if (is_message(&at, ANY_NAME))
 			out->name = at.bytes;
 		else if (is_message(&at, 2))
 			out->extendee = at.bytes;
 		else if (is_number(&at, 3))
 			number = at.number;
-		else if (is_number(&at, 4)) {
+		else if (is_number(&at, 4))
 			out->is_repeated = at.number == 3;
-			out->is_required = at.number == 2;
-		} else if (is_number(&at, 5))
+		else if (is_number(&at, 5))
 			type = at.number;
 		else if (is_message(&at, 6))
 			out->type_name = at.bytes;
 		else if (is_message(&at, 7))
 			out->default_value = at.bytes;
-		else if (is_message(&at, 8))
-			good = read_options(at.bytes, out);
-		else if (is_number(&at, 9))
-			out->oneof = (uint32_t)at.number + 1;
 	}
-	if (!good || at.broken)
+	if (at.broken)
 		return malformed(err);
 	if (number < 1 || number > most || type < SP_PROTO_DOUBLE || type > SP_PROTO_SINT64)
 		return sp_error_set(err, SP_INVALID,
@@ -353,11 +203,6 @@ static sp_status read_field(sp_bytes from, uint32_t most, sp_proto_field *out, s
 	return SP_OK;
 }
 
-sp_status sp_descriptor_field(sp_bytes descriptor, sp_proto_field *out, sp_error *err)
-{
-	return read_field(descriptor, INT32_MAX, out, err);
-}
-
 /* How many fields of that number there are. */
 static sp_status count_texts(sp_bytes message, uint32_t field, size_t *count, sp_error *err)
 {
@@ -366,22 +211,6 @@ static sp_status count_texts(sp_bytes message, uint32_t field, size_t *count, sp
 	for (*count = 0; next(&at);)
 		*count += is_message(&at, field);
 	return at.broken ? malformed(err) : SP_OK;
-}
-
-sp_status sp_descriptor_reserved(sp_bytes message, sp_arena *arena, sp_bytes **out, size_t *count,
-				 sp_error *err)
-{
-	cursor at = {.rest = message};
-	size_t n = 0;
-
-	SP_TRY(count_texts(message, MESSAGE_RESERVED_NAME, count, err));
-	*out = sp_arena_array(arena, *count, sizeof(**out));
-	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu names", *count);
-	while (next(&at))
-		if (is_message(&at, MESSAGE_RESERVED_NAME))
-			(*out)[n++] = at.bytes;
-	return SP_OK;
 }
 
 sp_status sp_descriptor_fields(sp_bytes message, sp_arena *arena, sp_proto_field **out,
@@ -406,7 +235,7 @@ sp_status sp_descriptor_extension(sp_bytes set, sp_bytes extended, sp_bytes name
 	sp_bytes field, extendee;
 
 	SP_TRY(find(set, AN_EXTENSION, name, &field, err));
-	SP_TRY(sp_descriptor_field(field, out, err));
+	SP_TRY(read_field(field, INT32_MAX, out, err));
 	extendee = out->extendee;
 	if (extendee.size != 0 && extendee.data[0] == '.')
 		extendee = sp_protobuf_skip(extendee, 1);
@@ -452,24 +281,4 @@ sp_status sp_descriptor_enum(sp_bytes set, sp_bytes name, sp_bytes value, int32_
 	return sp_error_set(err, SP_INVALID, "enum %.*s has no value %.*s",
 			    (int)(name.size < 60 ? name.size : 60), name.data,
 			    (int)(value.size < 60 ? value.size : 60), value.data);
-}
-
-sp_status sp_descriptor_enum_values(sp_bytes set, sp_bytes name, sp_arena *arena,
-				    sp_proto_enumerator **out, size_t *count, sp_error *err)
-{
-	cursor at = {.rest = {"", 0}};
-	sp_bytes found;
-	size_t n = 0;
-
-	SP_TRY(find(set, AN_ENUM, name, &found, err));
-	SP_TRY(count_texts(found, ENUM_VALUE, count, err));
-	*out = sp_arena_array(arena, *count, sizeof(**out));
-	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu values of an enum",
-				    *count);
-	for (at.rest = found; next(&at);)
-		if (is_message(&at, ENUM_VALUE))
-			(*out)[n++] = (sp_proto_enumerator){text_of(at.bytes, ANY_NAME),
-							    value_number(at.bytes)};
-	return SP_OK;
 }

@@ -46,10 +46,6 @@ typedef struct sp_proto_field {
 			  * message sets know */
 	sp_proto_type type;
 	bool is_repeated;
-	bool is_required;
-	bool is_packed;         /* by an option of the field's own, */
-	bool says_packed;       /* which is there */
-	uint32_t oneof;         /* which of its message's it belongs to, from 1; 0: none */
 	sp_bytes default_value; /* as written; empty when the file names none */
 	sp_bytes type_name;     /* of a message or an enum, ".package.Name" */
 	sp_bytes extendee;      /* of an extension, ".package.Message" */
@@ -60,19 +56,6 @@ typedef struct sp_proto_field {
 SP_MUST_CHECK sp_status sp_descriptor_message(sp_bytes set, sp_bytes name, sp_bytes *out,
 					      sp_error *err);
 
-/* How a message is declared beside its fields. */
-typedef struct sp_descriptor_traits {
-	bool is_proto3;     /* its file's syntax */
-	bool is_edition;    /* neither proto2 nor proto3 */
-	bool is_extensible; /* it has ranges for extensions */
-	bool is_message_set;
-	bool is_map_entry;
-} sp_descriptor_traits;
-
-/* The same as sp_descriptor_message(), and these. */
-SP_MUST_CHECK sp_status sp_descriptor_message_traits(sp_bytes set, sp_bytes name, sp_bytes *out,
-						     sp_descriptor_traits *traits, sp_error *err);
-
 /* An extension of message `extended`; the same for it. */
 SP_MUST_CHECK sp_status sp_descriptor_extension(sp_bytes set, sp_bytes extended, sp_bytes name,
 						sp_proto_field *out, sp_error *err);
@@ -81,49 +64,11 @@ SP_MUST_CHECK sp_status sp_descriptor_extension(sp_bytes set, sp_bytes extended,
 SP_MUST_CHECK sp_status sp_descriptor_fields(sp_bytes message, sp_arena *arena,
 					     sp_proto_field **out, size_t *count, sp_error *err);
 
-/* What a set declares somewhere, by its full name. */
-typedef struct sp_proto_declaration {
-	sp_bytes name;
-	sp_bytes bytes; /* the DescriptorProto, or the FieldDescriptorProto of an extension */
-	bool is_proto3; /* the syntax of its file */
-} sp_proto_declaration;
-
-typedef struct sp_proto_declarations {
-	sp_proto_declaration *items; /* in the order of the set */
-	size_t count, room;
-} sp_proto_declarations;
-
-/*
- * All message types and all extensions of a set, in the arena.  SP_INVALID when it is malformed or
- * types are nested deeper than 100.
- */
-SP_MUST_CHECK sp_status sp_descriptor_all(sp_bytes set, sp_arena *arena,
-					  sp_proto_declarations *messages,
-					  sp_proto_declarations *extensions, sp_error *err);
-
-/* The field that an extension's descriptor describes. */
-SP_MUST_CHECK sp_status sp_descriptor_field(sp_bytes descriptor, sp_proto_field *out,
-					    sp_error *err);
-
-/* Names that a message type's fields had once, in the arena. */
-SP_MUST_CHECK sp_status sp_descriptor_reserved(sp_bytes message, sp_arena *arena, sp_bytes **out,
-					       size_t *count, sp_error *err);
-
 /*
  * The number of a value of enum `name`; that of the first value when `value` is empty,
  * and 0 when an enum has none.
  */
 SP_MUST_CHECK sp_status sp_descriptor_enum(sp_bytes set, sp_bytes name, sp_bytes value,
 					   int32_t *out, sp_error *err);
-
-typedef struct sp_proto_enumerator {
-	sp_bytes name;
-	int32_t number;
-} sp_proto_enumerator;
-
-/* All values of enum `name`, as declared, in the arena. */
-SP_MUST_CHECK sp_status sp_descriptor_enum_values(sp_bytes set, sp_bytes name, sp_arena *arena,
-						  sp_proto_enumerator **out, size_t *count,
-						  sp_error *err);
 
 #endif

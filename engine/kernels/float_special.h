@@ -21,11 +21,6 @@
 /* The quantile of the normal distribution, and the inverse of erf. */
 sp_float_fn sp_float_ndtri, sp_float_erfinv;
 
-/* Bessel functions; with an `e`, exp(-|x|) I(x) and exp(x) K(x). */
-sp_float_fn sp_float_i0, sp_float_i0e, sp_float_i1, sp_float_i1e;
-sp_float_fn sp_float_k0, sp_float_k0e, sp_float_k1, sp_float_k1e;
-sp_float_fn sp_float_j0, sp_float_j1, sp_float_y0, sp_float_y1;
-
 /* psi, its n-th derivative, and Hurwitz's zeta, the sum of (q + n)^-x. */
 float sp_float_digamma(float x);
 float sp_float_polygamma(float n, float x);
@@ -35,13 +30,6 @@ float sp_float_zeta(float x, float q);
 float sp_float_igamma(float a, float x);
 float sp_float_igammac(float a, float x);
 float sp_float_betainc(float a, float b, float x);
-
-/* The integrals of engine/ops/integrals.c. */
-float sp_float_dawsn(float x);
-float sp_float_expint(float x);
-float sp_float_fresnel_cos(float x);
-float sp_float_fresnel_sin(float x);
-float sp_float_spence(float x);
 
 /* c[0] x^(n - 1) + ... + c[n - 1], from the front. */
 static inline float sp_float__polynomial(float x, const float *c, size_t n)

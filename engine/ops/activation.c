@@ -81,35 +81,6 @@ FOR_NARROW(ELU, Elu)
 NARROW_BY_POWERS(Elu)
 SP_UNARY_OP(Elu, SP_INVALID_DTYPE, SP_TABLE_FLOATING(Elu));
 
-/*
- * _RowElu(x)  Elu of a float32 matrix or more dimensions, behind a layer that TensorFlow computes
- *             together with it (engine/reduce_strength.h): packets begin with every row
- */
-static sp_status prepare_row_elu(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_FLOAT, err));
-	return sp_prepare_outputs(prepare, 1, SP_FLOAT, err);
-}
-
-static sp_status run_row_elu(const sp_call *call)
-{
-	const sp_shape *shape = &call->in[0]->shape;
-	size_t count = call->in[0]->count, width = count;
-	const float *x = sp_tensor_f32(call->in[0]);
-	float *y;
-
-	if (shape->rank > 0 && shape->dims[shape->rank - 1] % SP_FLOAT_PACKET != 0)
-		width = (size_t)shape->dims[shape->rank - 1];
-	SP_TRY(sp_call_output_over(call, 0, 0, SP_FLOAT));
-	y = sp_tensor_f32(call->out[0]);
-	for (size_t i = 0; i < count; i += width)
-		sp_float_elu(x + i, y + i, width);
-	return SP_OK;
-}
-
-const sp_op sp_op__RowElu = {.name = "_RowElu", .prepare = prepare_row_elu, .run = run_row_elu};
-
 /* Klambauer et al., "Self-Normalizing Neural Networks", 2017: scale and scale * alpha. */
 static const double selu_scale = 1.0507009873554804934193349852946;
 static const double selu_scale_alpha = 1.7580993408473768599402175208123;

@@ -191,15 +191,3 @@ SP_FOR_SIGNED(SP_BINARY_VALUE, Pow, integer_power((uint64_t)a, (uint64_t)b))
 SP_BINARY_DEFINE(Pow, .kernels = {SP_TABLE_FIELD(Pow), SP_TABLE_SIGNED(Pow)},
 		 .result = SP_INVALID_DTYPE, .complaint = negative_exponent,
 		 .packet_cycles = POWER_CYCLES);
-
-/* Mul(b, Pow(a, 3)), once engine/reduce_strength.h has seen to it: two orders. */
-SP_BINARY_VALUE(f32, _ScaledCube, (b * a) * (a * a))
-SP_BINARY_VALUE(f16, _ScaledCube, SP_ROUND_f16((b) * (a)) * SP_ROUND_f16((a) * (a)))
-SP_BINARY_VALUE(bf16, _ScaledCube, SP_ROUND_bf16((b) * (a)) * SP_ROUND_bf16((a) * (a)))
-SP_BINARY_OP(_ScaledCube, SP_INVALID_DTYPE, NULL, [SP_FLOAT] = _ScaledCube_f32,
-	     [SP_HALF] = _ScaledCube_f16, [SP_BFLOAT16] = _ScaledCube_bf16);
-SP_BINARY_VALUE(f32, _ScaledSquare, (b * (a * a)) * a)
-SP_BINARY_VALUE(f16, _ScaledSquare, SP_ROUND_f16((b)*SP_ROUND_f16((a) * (a))) * (a))
-SP_BINARY_VALUE(bf16, _ScaledSquare, SP_ROUND_bf16((b)*SP_ROUND_bf16((a) * (a))) * (a))
-SP_BINARY_OP(_ScaledSquare, SP_INVALID_DTYPE, NULL, [SP_FLOAT] = _ScaledSquare_f32,
-	     [SP_HALF] = _ScaledSquare_f16, [SP_BFLOAT16] = _ScaledSquare_bf16);

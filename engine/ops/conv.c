@@ -7,18 +7,18 @@
 #include "engine/ops/window.h"
 
 /*
- * Conv2D and Conv3D: convolutions (that is, cross-correlations).
+ * Conv2D: convolutions (that is, cross-correlations).
  *
- *     input  [batch, (planes,) rows, columns, channels]
- *     filter [(depth,) height, width, channels / groups, outputs]
- *     output [batch, (...,) ..., ..., outputs]
+ *     input  [batch, rows, columns, channels]
+ *     filter [height, width, channels / groups, outputs]
+ *     output [batch, ..., ..., outputs]
  *
  * The patches under the window, side by side, times the filter: matrix products of many
  * positions.  Patches that lie so in the input are not copied.  A product has two positions at
  * least, if there are as many: so sums have the order of one product of all, which is
  * TensorFlow's.
  *
- * Numerics: engine/ops/gemm.h, over (depth *) height * width * channels / groups terms; floats
+ * Numerics: engine/ops/gemm.h, over height * width * channels / groups terms; floats
  * with one output, and several positions, as sp_gemm__heads() has it.
  * Conv2D of half and bfloat16 computes in float and rounds once, as TensorFlow 2.15 does.
  */
@@ -55,11 +55,6 @@ static sp_status prepare_any(sp_prepare *prepare, bool planes, sp_error *err)
 static sp_status prepare_2d(sp_prepare *prepare, sp_error *err)
 {
 	return prepare_any(prepare, false, err);
-}
-
-static sp_status prepare_3d(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, true, err);
 }
 
 typedef struct conv_plan {
@@ -351,4 +346,3 @@ static sp_status run_conv(const sp_call *call)
 }
 
 const sp_op sp_op_Conv2D = {.name = "Conv2D", .prepare = prepare_2d, .run = run_conv};
-const sp_op sp_op_Conv3D = {.name = "Conv3D", .prepare = prepare_3d, .run = run_conv};

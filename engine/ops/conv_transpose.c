@@ -6,7 +6,7 @@
 #include "engine/ops/window.h"
 
 /*
- * Conv2DBackpropInput and Conv3DBackpropInputV2: transposed convolutions.  What
+ * Conv2DBackpropInput: transposed convolutions.  What
  * Conv2D would have read from a pixel, is added to it:
  *
  *     input_sizes   the shape of the result, [batch, (planes,) rows, columns, channels],
@@ -73,11 +73,6 @@ static sp_status prepare_any(sp_prepare *prepare, bool planes, sp_error *err)
 static sp_status prepare_2d(sp_prepare *prepare, sp_error *err)
 {
 	return prepare_any(prepare, false, err);
-}
-
-static sp_status prepare_3d(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, true, err);
 }
 
 /* The result's shape; of rows and columns alone the rest comes from the others. */
@@ -213,5 +208,3 @@ static sp_status run_transpose(const sp_call *call)
 
 const sp_op sp_op_Conv2DBackpropInput = {
 	.name = "Conv2DBackpropInput", .prepare = prepare_2d, .run = run_transpose};
-const sp_op sp_op_Conv3DBackpropInputV2 = {
-	.name = "Conv3DBackpropInputV2", .prepare = prepare_3d, .run = run_transpose};

@@ -4,8 +4,6 @@
 #include "engine/kernels/protobuf_reader.h"
 #include "engine/ops/array.h"
 #include "engine/ops/proto_message.h"
-#include "engine/ops/proto_rewrite.h"
-#include "engine/ops/proto_text.h"
 
 /*
  * DecodeProtoV2: fields of serialized messages, each field a tensor as long as the most
@@ -18,9 +16,7 @@
  * the default there, packed negative int32 values come as large int64 ones, and a packed
  * block behind the last value is an error even when it is empty.
  *
- * With `sanitize` all that is of what a parser would keep of the messages
- * (engine/ops/proto_rewrite.h), and with message_format "text" of what they are on the wire
- * (engine/ops/proto_text.h), whatever `sanitize` is.  Texts are views of the messages.
+ * Texts are views of the messages.  Only message_format "binary" without `sanitize` is supported.
  *
  * Source: decode_proto_op.cc, decode.h of TensorFlow 2.15.
  */
@@ -39,8 +35,6 @@ typedef struct column {
 typedef struct decode_state {
 	column *columns; /* by number, and in the order of the attribute for the same one */
 	size_t count;
-	const sp_proto_layout *layout; /* NULL: messages are taken as they are */
-	bool is_text;
 } decode_state;
 
 /* ------------------------------------------------------------------- preparing */
@@ -54,22 +48,18 @@ static int by_number(const void *a, const void *b)
 	return x->output < y->output ? -1 : 1;
 }
 
-static sp_status prepare_format(sp_prepare *prepare, const sp_proto_message *message,
-				decode_state *state, sp_error *err)
+static sp_status check_format(const sp_prepare *prepare, sp_error *err)
 {
 	bool sanitize;
 	sp_bytes format;
 
 	SP_TRY(sp_node_attr_bool(prepare->node, "sanitize", false, &sanitize, err));
 	SP_TRY(sp_node_attr_bytes(prepare->node, "message_format", "binary", &format, err));
-	state->is_text = sp_bytes_equal_text(format, "text");
-	if (!state->is_text && !sp_bytes_equal_text(format, "binary"))
-		return sp_error_set(err, SP_INVALID,
-				    "message_format is %.*s, neither binary nor text",
-				    (int)(format.size < 60 ? format.size : 60), format.data);
-	if (!state->is_text && !sanitize)
-		return SP_OK;
-	return sp_proto_layout_read(message, prepare->arena, &state->layout, err);
+	if (sanitize || !sp_bytes_equal_text(format, "binary"))
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "DecodeProtoV2 with sanitize or a message_format other than "
+				    "\"binary\" is not supported");
+	return SP_OK;
 }
 
 static sp_status prepare_column(sp_prepare *prepare, const sp_proto_message *message, sp_bytes name,
@@ -97,8 +87,8 @@ static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 	if (names->count != types->count || names->count > SP_ARRAY_MAX_OUTPUTS)
 		return sp_error_set(err, SP_INVALID, "%zu field_names for %zu output_types",
 				    names->count, types->count);
+	SP_TRY(check_format(prepare, err));
 	SP_TRY(sp_proto_message__open(prepare, &message, err));
-	SP_TRY(prepare_format(prepare, &message, state, err));
 	SP_TRY(sp_prepare_outputs(prepare, 1 + names->count, SP_INT32, err));
 	state->count = names->count;
 	state->columns = sp_arena_zeros(prepare->arena, names->count, sizeof(column));
@@ -381,32 +371,6 @@ static sp_status store_values(walk *w, const sp_tensor *messages)
 	return SP_OK;
 }
 
-/* Messages as the walk takes them. */
-static sp_status reread(const sp_call *call, sp_tensor *messages)
-{
-	const decode_state *state = call->state;
-	sp_bytes *kept;
-	bool good;
-
-	if (state->layout == NULL)
-		return SP_OK;
-	kept = sp_call_bytes(call, messages->count, sizeof(*kept));
-	if (kept == NULL)
-		return sp_call_no_memory(call);
-	for (size_t m = 0; m < messages->count; m++) {
-		sp_bytes message = sp_tensor_strings(messages)[m];
-
-		SP_TRY(state->is_text
-			       ? sp_proto_text_read(call, state->layout, message, &kept[m], &good)
-			       : sp_proto_rewrite(call, state->layout, message, &kept[m], &good));
-		if (!good)
-			return sp_call_invalid(call, "message %zu is malformed%s", m,
-					       state->is_text ? " as a text" : "");
-	}
-	messages->data = kept;
-	return SP_OK;
-}
-
 static sp_status run_decode(const sp_call *call)
 {
 	const decode_state *state = call->state;
@@ -419,7 +383,6 @@ static sp_status run_decode(const sp_call *call)
 		return sp_call_no_memory(call);
 	if (messages.count == 0)
 		return sp_call_invalid(call, "Bufs argument must contain at least one value");
-	SP_TRY(reread(call, &messages));
 	SP_TRY(sp_array__rank(call, (int64_t)shape.rank + 1));
 	shape.dims[shape.rank++] = (int64_t)state->count;
 	SP_TRY(sp_call_output(call, 0, SP_INT32, &shape));

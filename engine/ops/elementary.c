@@ -92,7 +92,7 @@ SP_FOR_FLOATING(SP_UNARY_VALUE, Round, rint(x))
 SP_FOR_INTEGER(SP_UNARY_VALUE, Round, x)
 SP_UNARY_OP(Round, SP_INVALID_DTYPE, SP_TABLE_NUMBER(Round));
 
-/* Pow(x, 3), once engine/reduce_strength.h has seen to it. */
+/* Pow(x, 3): engine/reduce_strength.h. */
 SP_UNARY_VALUE(f32, _Cube, (x) * (x) * (x))
 SP_UNARY_VALUE(f16, _Cube, SP_ROUND_f16((x) * (x)) * (x))
 SP_UNARY_VALUE(bf16, _Cube, SP_ROUND_bf16((x) * (x)) * (x))

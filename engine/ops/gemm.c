@@ -113,6 +113,7 @@ _Static_assert(SPAN % DEPTH == 0, "a span ends with a piece");
 	}
 
 GEMM(f64)
+GEMM(c64)
 GEMM(c128)
 GEMM(i16)
 GEMM(i32)
@@ -121,16 +122,11 @@ GEMM(u32)
 GEMM(u64)
 
 static sp_gemm_fn *const kernels[SP_DTYPE_COUNT] = {
-	[SP_FLOAT] = sp_gemm__float,
-	[SP_DOUBLE] = gemm_f64,
-	[SP_HALF] = sp_gemm__half,
-	[SP_BFLOAT16] = sp_gemm__bfloat16,
-	[SP_COMPLEX64] = sp_gemm__complex64,
-	[SP_COMPLEX128] = gemm_c128,
-	[SP_INT16] = gemm_i16,
-	[SP_INT32] = gemm_i32,
-	[SP_INT64] = gemm_i64,
-	[SP_UINT32] = gemm_u32,
+	[SP_FLOAT] = sp_gemm__float, [SP_DOUBLE] = gemm_f64,
+	[SP_HALF] = sp_gemm__half,   [SP_BFLOAT16] = sp_gemm__bfloat16,
+	[SP_COMPLEX64] = gemm_c64,   [SP_COMPLEX128] = gemm_c128,
+	[SP_INT16] = gemm_i16,       [SP_INT32] = gemm_i32,
+	[SP_INT64] = gemm_i64,       [SP_UINT32] = gemm_u32,
 	[SP_UINT64] = gemm_u64,
 };
 

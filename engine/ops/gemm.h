@@ -15,14 +15,11 @@
  * overlap them.  Any of m, n and k may be 0.
  *
  * Numerics: floats are summed in TensorFlow's order, engine/kernels/float_product.h has it and its
- * bounds; small ones within (SP_GEMM_PASS + k / 304 + 4) * u * sum |a b|.  complex64 is summed in
- * TensorFlow's order, too, which engine/ops/gemm_complex.c has: each part is within
- * (k + 4) * u * sum |a| |b|, where there are several rows and columns within
- * (SP_GEMM_COMPLEX_SPAN + k / 380 + 4) * u * sum |a| |b|.  Half and bfloat16 round every product
- * and every sum to their type, in the order that TensorFlow 2.15 has without oneDNN; TensorFlow
- * cuts a long sum in more places where it spreads a large product over threads.  (Its MatMul of
- * bfloat16 is another one: engine/ops/matmul.c.)  Of the other types each element of c
- * is summed over k in the element type, SP_GEMM_SPAN terms in order and then these sums in order;
+ * bounds; small ones within (SP_GEMM_PASS + k / 304 + 4) * u * sum |a b|.  Half and bfloat16 round
+ * every product and every sum to their type, in the order that TensorFlow 2.15 has without oneDNN;
+ * TensorFlow cuts a long sum in more places where it spreads a large product over threads.  (Its
+ * MatMul of bfloat16 is another one: engine/ops/matmul.c.)  Of the other types each element of c is
+ * summed over k in the element type, SP_GEMM_SPAN terms in order and then these sums in order;
  * integers wrap around.  With u = 2^-53 for double an element is within (SP_GEMM_SPAN + k /
  * SP_GEMM_SPAN + 2) * u * sum |a b| of the exact one; with u = 2^-11 for half and 2^-8 for
  * bfloat16 within 2 * k * u * sum |a b|, as long as k * u is small.
@@ -30,7 +27,7 @@
  * multiply-add, TensorFlow's with oneDNN) can differ by more than 1e-5 of what is left.
  * Threads: pure.
  */
-enum { SP_GEMM_SPAN = 256, SP_GEMM_PASS = 608, SP_GEMM_COMPLEX_SPAN = 760, SP_GEMM_WIDE_TAIL = 64 };
+enum { SP_GEMM_SPAN = 256, SP_GEMM_PASS = 608, SP_GEMM_WIDE_TAIL = 64 };
 
 typedef struct sp_gemm {
 	size_t m, n, k;
@@ -41,7 +38,7 @@ typedef struct sp_gemm {
 	void *c;
 	size_t before,
 		after; /* floats: further rows of the same product, multiplied in other calls */
-	bool small;    /* floats, complex64: one of a batch that TensorFlow multiplies by another
+	bool small;    /* floats: one of a batch that TensorFlow multiplies by another
 			  product of Eigen's */
 
 	/*
@@ -59,9 +56,8 @@ typedef void sp_gemm_fn(const sp_gemm *gemm);
  */
 sp_gemm_fn *sp_gemm__find(sp_dtype dtype);
 
-/* The kernels for floats, complex64, halves and bfloat16, in files of their own. */
+/* The kernels for floats, halves and bfloat16, in files of their own. */
 void sp_gemm__float(const sp_gemm *gemm);
-void sp_gemm__complex64(const sp_gemm *gemm);
 void sp_gemm__half(const sp_gemm *gemm);
 void sp_gemm__bfloat16(const sp_gemm *gemm);
 

@@ -4,7 +4,6 @@
 #include "engine/ops/cast.h"
 #include "engine/ops/complex.h"
 #include "engine/ops/gemm.h"
-#include "engine/reduce_strength.h"
 
 /*
  * MatMul, and BatchMatMul with its versions: products of the innermost matrices.
@@ -75,24 +74,6 @@ static sp_status prepare_matmul(sp_prepare *prepare, sp_error *err)
 
 	SP_TRY(prepare_any(prepare, matmul_flags, BATCH_NONE, &state, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, state->result, err));
-	SP_TRY(finish(prepare, state, err));
-	if (state->kernel == sp_gemm__float &&
-	    sp_node_attr(prepare->node, SP_BIASED_PRODUCT) != NULL)
-		state->kernel = sp_gemm__biased;
-	return SP_OK;
-}
-
-/* SparseMatMul: that one side has many zeros makes it faster in TensorFlow, not another. */
-static sp_status prepare_sparse(sp_prepare *prepare, sp_error *err)
-{
-	const sp_dtype *in = prepare->in_dtypes;
-	matmul_state *state;
-
-	SP_TRY(prepare_any(prepare, matmul_flags, BATCH_NONE, &state, err));
-	state->result = SP_FLOAT;
-	for (size_t i = 0; i < 2; i++)
-		if (in[i] != SP_FLOAT && in[i] != SP_BFLOAT16)
-			return sp_prepare_unsupported(prepare, in[i], err);
 	return finish(prepare, state, err);
 }
 
@@ -254,8 +235,6 @@ static sp_status run_matmul(const sp_call *call)
 }
 
 const sp_op sp_op_MatMul = {.name = "MatMul", .prepare = prepare_matmul, .run = run_matmul};
-const sp_op sp_op_SparseMatMul = {
-	.name = "SparseMatMul", .prepare = prepare_sparse, .run = run_matmul};
 const sp_op sp_op_BatchMatMul = {
 	.name = "BatchMatMul", .prepare = prepare_batch, .run = run_matmul};
 const sp_op sp_op_BatchMatMulV2 = {

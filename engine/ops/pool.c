@@ -2,17 +2,12 @@
 
 #include "engine/ops/array.h"
 #include "engine/ops/cells.h"
-#include "engine/ops/quantized.h"
 #include "engine/ops/window.h"
 
 /*
  * MaxPool, MaxPoolV2 and AvgPool over rows and columns of [batch, rows, columns,
- * channels]; MaxPool3D and AvgPool3D over planes, too, of [batch, planes, rows,
- * columns, channels].  Padding is not among what a maximum or a mean is made of; a
+ * channels].  Padding is not among what a maximum or a mean is made of; a
  * window in padding alone is the lowest number there is, or 0 / 0.
- *
- * QuantizedMaxPool and QuantizedAvgPool do so with codes of quint8 and qint8, and hand their range
- * on; means are cut off towards 0.
  *
  * Numerics: means are summed in the element type, half and bfloat16 rounded after every sum, and
  * divided once.  Over rows and columns TensorFlow counts the elements one by one in the element
@@ -67,22 +62,10 @@ MEAN(f32, mean)
 MEAN(f64, mean)
 ROUNDED_MEAN(f16, mean, 2048)
 ROUNDED_MEAN(bf16, mean, 256)
-ROUNDED_MEAN(f16, volume_mean, INT64_MAX)
-ROUNDED_MEAN(bf16, volume_mean, INT64_MAX)
-PIXEL(u8, mean, int64_t, 0, a + x, n != 0 ? a / n : 0)
-PIXEL(i8, mean, int64_t, 0, a + x, n != 0 ? a / n : 0)
 
 static pixel_fn *const maxima[SP_DTYPE_COUNT] = {
 	SP_TABLE_FLOATING(max), SP_TABLE_SIGNED(max), [SP_UINT8] = max_u8, [SP_UINT16] = max_u16};
 static pixel_fn *const means[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(mean)};
-static pixel_fn *const volume_maxima[SP_DTYPE_COUNT] = {
-	[SP_FLOAT] = max_f32, [SP_HALF] = max_f16, [SP_BFLOAT16] = max_bf16};
-static pixel_fn *const volume_means[SP_DTYPE_COUNT] = {[SP_FLOAT] = mean_f32,
-						       [SP_DOUBLE] = mean_f64,
-						       [SP_HALF] = volume_mean_f16,
-						       [SP_BFLOAT16] = volume_mean_bf16};
-static pixel_fn *const code_maxima[SP_DTYPE_COUNT] = {[SP_QUINT8] = max_u8, [SP_QINT8] = max_i8};
-static pixel_fn *const code_means[SP_DTYPE_COUNT] = {[SP_QUINT8] = mean_u8, [SP_QINT8] = mean_i8};
 
 typedef struct pool_state {
 	pixel_fn *kernel;
@@ -125,14 +108,6 @@ static sp_status prepare_any(sp_prepare *prepare, pixel_fn *const *kernels, bool
 	return prepare_checked(prepare, kernels, planes, from_inputs, err);
 }
 
-/* Of codes, which go with their range. */
-static sp_status prepare_codes(sp_prepare *prepare, pixel_fn *const *kernels, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 3, err));
-	SP_TRY(prepare_checked(prepare, kernels, false, false, err));
-	return sp_quantized__prepare(prepare, 3, 1, prepare->in_dtypes[0], err);
-}
-
 static sp_status prepare_max(sp_prepare *prepare, sp_error *err)
 {
 	return prepare_any(prepare, maxima, false, false, err);
@@ -146,26 +121,6 @@ static sp_status prepare_max_v2(sp_prepare *prepare, sp_error *err)
 static sp_status prepare_mean(sp_prepare *prepare, sp_error *err)
 {
 	return prepare_any(prepare, means, false, false, err);
-}
-
-static sp_status prepare_max_3d(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, volume_maxima, true, false, err);
-}
-
-static sp_status prepare_mean_3d(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, volume_means, true, false, err);
-}
-
-static sp_status prepare_code_max(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_codes(prepare, code_maxima, err);
-}
-
-static sp_status prepare_code_mean(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_codes(prepare, code_means, err);
 }
 
 static sp_status read_input(const sp_call *call, size_t i, const char *name, int64_t *out)
@@ -208,29 +163,6 @@ static sp_status run_pool(const sp_call *call)
 	return SP_OK;
 }
 
-static sp_status run_codes(const sp_call *call)
-{
-	sp_quantized_range range;
-
-	SP_TRY(sp_quantized__range(call, 1, &range));
-	SP_TRY(run_pool(call));
-	return sp_quantized__put_range(call, 1, range);
-}
-
-const sp_op sp_op_QuantizedAvgPool = {
-	.name = "QuantizedAvgPool",
-	.outputs = "output min_output max_output",
-	.prepare = prepare_code_mean,
-	.run = run_codes,
-};
-const sp_op sp_op_QuantizedMaxPool = {
-	.name = "QuantizedMaxPool",
-	.outputs = "output min_output max_output",
-	.prepare = prepare_code_max,
-	.run = run_codes,
-};
 const sp_op sp_op_MaxPool = {.name = "MaxPool", .prepare = prepare_max, .run = run_pool};
 const sp_op sp_op_MaxPoolV2 = {.name = "MaxPoolV2", .prepare = prepare_max_v2, .run = run_pool};
 const sp_op sp_op_AvgPool = {.name = "AvgPool", .prepare = prepare_mean, .run = run_pool};
-const sp_op sp_op_MaxPool3D = {.name = "MaxPool3D", .prepare = prepare_max_3d, .run = run_pool};
-const sp_op sp_op_AvgPool3D = {.name = "AvgPool3D", .prepare = prepare_mean_3d, .run = run_pool};

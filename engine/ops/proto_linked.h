@@ -6,7 +6,7 @@
 #include "base/status.h"
 
 /*
- * What DecodeProtoV2 and EncodeProto know without descriptors: tensorflow.Example,
+ * What DecodeProtoV2 knows without descriptors: tensorflow.Example,
  * tensorflow.SequenceExample and what they are made of, as a FileDescriptorSet in the arena.
  * SP_UNSUPPORTED for a message type that is none of them.
  *

@@ -6,7 +6,7 @@
 #include "engine/op.h"
 
 /*
- * The message type that DecodeProtoV2 and EncodeProto are about: attributes
+ * The message type that DecodeProtoV2 is about: attributes
  * message_type and descriptor_source.
  *
  *   "bytes://..."   a serialized FileDescriptorSet

@@ -2,11 +2,10 @@
 
 #include "base/size.h"
 #include "engine/ops/array.h"
-#include "engine/ops/quantized.h"
 
 /*
  * Reshape, ExpandDims, Squeeze, EnsureShape: the same elements under another
- * shape.  Nothing is copied.  QuantizedReshape hands the range of its codes on, too.
+ * shape.  Nothing is copied.
  */
 
 /* ----------------------------------------------------------------- Reshape */
@@ -99,33 +98,6 @@ static sp_status run_reshape(const sp_call *call)
 				       call->in[0]->count, sp_shape_text(&shape, text));
 	sp_call_forward(call, 0, 0, &shape);
 	return SP_OK;
-}
-
-static sp_status prepare_quantized(sp_prepare *prepare, sp_error *err)
-{
-	sp_dtype dtype;
-
-	SP_TRY(sp_prepare_inputs(prepare, 4, err));
-	dtype = prepare->in_dtypes[0];
-	if (dtype != SP_QUINT8 && dtype != SP_QINT32)
-		return sp_prepare_unsupported(prepare, dtype, err);
-	SP_TRY(sp_prepare_input_index(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_FLOAT, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_FLOAT, err));
-	SP_TRY(sp_prepare_outputs(prepare, 3, SP_FLOAT, err));
-	prepare->out_dtypes[0] = dtype;
-	return SP_OK;
-}
-
-static sp_status run_quantized(const sp_call *call)
-{
-	sp_quantized_range range;
-
-	SP_TRY(sp_array__need_scalar(call, 2));
-	SP_TRY(sp_array__need_scalar(call, 3));
-	SP_TRY(sp_quantized__range(call, 2, &range));
-	SP_TRY(run_reshape(call));
-	return sp_quantized__put_range(call, 1, range);
 }
 
 /* -------------------------------------------------------------- ExpandDims */
@@ -239,12 +211,6 @@ const sp_op sp_op_EnsureShape = {
 	.name = "EnsureShape", .prepare = prepare_ensure_shape, .run = run_ensure_shape};
 const sp_op sp_op_ExpandDims = {
 	.name = "ExpandDims", .prepare = prepare_expand_dims, .run = run_expand_dims};
-const sp_op sp_op_QuantizedReshape = {
-	.name = "QuantizedReshape",
-	.outputs = "output output_min output_max",
-	.prepare = prepare_quantized,
-	.run = run_quantized,
-};
 const sp_op sp_op_Reshape = {
 	.name = "Reshape", .flags = SP_OP_MOVES, .prepare = prepare_reshape, .run = run_reshape};
 const sp_op sp_op_Squeeze = {.name = "Squeeze", .prepare = prepare_squeeze, .run = run_squeeze};

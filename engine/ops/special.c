@@ -5,7 +5,7 @@
 #include "engine/ops/unary.h"
 
 /*
- * Lgamma, Erfinv, Ndtri; BesselJ0 to Y1; PopulationCount.
+ * Lgamma, Erfinv, Ndtri; PopulationCount.
  *
  * Numerics: float has TensorFlow's bits, with kernels/float_special.h and the C library's
  * lgammaf_r; half and bfloat16 round that.  Double but for its last digits (a few units).
@@ -57,11 +57,6 @@ static double erf_inverse(double y)
 SP_UNARY_SINGLY(Lgamma, lgammaf_r(x, &(int){0}), lgamma_r(x, &(int){0}));
 SP_UNARY_PACKETS(Ndtri, sp_float_ndtri, normal_quantile(x));
 SP_UNARY_PACKETS(Erfinv, sp_float_erfinv, erf_inverse(x));
-
-SP_UNARY_PACKETS(BesselJ0, sp_float_j0, j0(x));
-SP_UNARY_PACKETS(BesselJ1, sp_float_j1, j1(x));
-SP_UNARY_PACKETS(BesselY0, sp_float_y0, y0(x));
-SP_UNARY_PACKETS(BesselY1, sp_float_y1, y1(x));
 
 /* The bits that are set. */
 #define POPULATION(type, name) \

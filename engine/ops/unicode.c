@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "engine/ops/text_converter.h"
-
 static bool same_name(sp_bytes name, const char *lower)
 {
 	size_t i = 0;
@@ -54,21 +52,15 @@ sp_status sp_unicode__read_output(const sp_prepare *prepare, sp_encoding *out, s
 			    "output_encoding must be UTF-8, UTF-16-BE or UTF-32-BE");
 }
 
-sp_status sp_unicode__read_input(const sp_prepare *prepare, sp_unicode_input *out, sp_error *err)
+sp_status sp_unicode__read_input(const sp_prepare *prepare, sp_encoding *out, sp_error *err)
 {
-	sp_text_converter *converter;
 	sp_bytes name;
 
 	SP_TRY(sp_node_attr_bytes(prepare->node, "input_encoding", "", &name, err));
-	if (is_plain(name, &out->encoding))
+	if (is_plain(name, out))
 		return SP_OK;
-	out->encoding = SP_ENCODING_BY_ICU;
-	out->name = sp_arena_text(prepare->arena, name);
-	if (out->name == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
-	SP_TRY(sp_text_converter_create(&converter, out->name, err));
-	sp_text_converter_destroy(converter);
-	return SP_OK;
+	return sp_error_set(err, SP_UNSUPPORTED, "input_encoding %.*s is not supported",
+			    (int)(name.size < 60 ? name.size : 60), name.data);
 }
 
 sp_status sp_unicode__read_policy(const sp_prepare *prepare, sp_unicode_policy *out, sp_error *err)
@@ -96,37 +88,11 @@ sp_status sp_unicode__read_policy(const sp_prepare *prepare, sp_unicode_policy *
 	return SP_OK;
 }
 
-void sp_unicode__text(sp_unicode_reader *reader, sp_bytes text)
-{
-	reader->start = reader->at = (const unsigned char *)text.data;
-	reader->end = reader->start + text.size;
-}
-
 void sp_unicode__open(sp_unicode_reader *reader, sp_encoding encoding, sp_bytes text)
 {
 	reader->encoding = encoding;
-	sp_unicode__text(reader, text);
-}
-
-static void destroy_converter(void *object)
-{
-	sp_text_converter_destroy(object);
-}
-
-sp_status sp_unicode__begin(sp_unicode_reader *reader, const sp_call *call,
-			    const sp_unicode_input *input)
-{
-	*reader = (sp_unicode_reader){.encoding = input->encoding};
-	if (input->encoding != SP_ENCODING_BY_ICU)
-		return SP_OK;
-	reader->converter = sp_workspace_kept(call->workspace, input);
-	if (reader->converter == NULL) {
-		SP_TRY(sp_text_converter_create(&reader->converter, input->name, call->err));
-		SP_TRY(sp_workspace_keep(call->workspace, input, reader->converter,
-					 destroy_converter, call->err));
-	}
-	sp_text_converter_reset(reader->converter);
-	return SP_OK;
+	reader->start = reader->at = (const unsigned char *)text.data;
+	reader->end = reader->start + text.size;
 }
 
 /* How many bytes follow a first one, and what the first bits and the second byte may be. */
@@ -217,24 +183,12 @@ static bool next_utf32(sp_unicode_reader *reader, bool big, int32_t *character)
 	return unit <= 0x10ffff && (unit < 0xd800 || unit > 0xdfff);
 }
 
-static bool next_by_icu(sp_unicode_reader *reader, int32_t *character, bool *is_error)
-{
-	const char *at = (const char *)reader->at;
-
-	*character = sp_text_converter_next(reader->converter, &at, (const char *)reader->end,
-					    is_error);
-	reader->at = (const unsigned char *)at;
-	return true;
-}
-
 bool sp_unicode__next(sp_unicode_reader *reader, int32_t *character, bool *is_error)
 {
 	bool good;
 
 	if (reader->at == reader->end)
 		return false;
-	if (reader->encoding == SP_ENCODING_BY_ICU)
-		return next_by_icu(reader, character, is_error);
 	switch (reader->encoding) {
 	case SP_ENCODING_UTF8:
 		good = next_utf8(reader, character);

@@ -8,18 +8,13 @@
 #include "engine/op.h"
 
 /*
- * Text in all encodings that ICU has converters for, as it reads them, and in the
- * three that TensorFlow writes.  The plainest are read here, and their names are
- * compared without case, '-' and '_'; all others by ICU (engine/ops/text_converter.h).
+ * Text in UTF-8, UTF-16 and UTF-32 of both byte orders, ASCII and Latin-1.  Their names are
+ * compared without case, '-' and '_'.
  *
  * Malformed text: each longest beginning of a character that goes no further is
- * one error ("maximal subpart", Unicode 15, section 3.9), and so is what an
- * encoding has no character for.
+ * one error ("maximal subpart", Unicode 15, section 3.9).
  *
- * As in TensorFlow a converter of ICU goes from each text of a tensor to the
- * next in the state that it is in, and begins the tensor as new.
- *
- * Threads: pure, but for sources and readers: one thread at a time.
+ * Threads: pure, but for readers: one thread at a time.
  */
 typedef enum sp_encoding {
 	SP_ENCODING_UTF8,
@@ -29,14 +24,7 @@ typedef enum sp_encoding {
 	SP_ENCODING_UTF32_LE,
 	SP_ENCODING_ASCII,
 	SP_ENCODING_LATIN1,
-	SP_ENCODING_BY_ICU,
 } sp_encoding;
-
-/* The encoding of texts that come in. */
-typedef struct sp_unicode_input {
-	sp_encoding encoding;
-	const char *name; /* of ICU's converter; else NULL */
-} sp_unicode_input;
 
 /* What is done with errors. */
 typedef struct sp_unicode_policy {
@@ -50,8 +38,8 @@ typedef struct sp_unicode_policy {
 SP_MUST_CHECK sp_status sp_unicode__read_output(const sp_prepare *prepare, sp_encoding *out,
 						sp_error *err);
 
-/* Attribute "input_encoding"; SP_INVALID when there is none of that name. */
-SP_MUST_CHECK sp_status sp_unicode__read_input(const sp_prepare *prepare, sp_unicode_input *out,
+/* Attribute "input_encoding"; SP_UNSUPPORTED for any that is not above. */
+SP_MUST_CHECK sp_status sp_unicode__read_input(const sp_prepare *prepare, sp_encoding *out,
 					       sp_error *err);
 
 /* Attributes "errors", "replacement_char" and "replace_control_characters". */
@@ -62,20 +50,9 @@ SP_MUST_CHECK sp_status sp_unicode__read_policy(const sp_prepare *prepare, sp_un
 typedef struct sp_unicode_reader {
 	sp_encoding encoding;
 	const unsigned char *start, *at, *end;
-	struct sp_text_converter *converter; /* with SP_ENCODING_BY_ICU */
 } sp_unicode_reader;
 
-/* Any encoding but SP_ENCODING_BY_ICU. */
 void sp_unicode__open(sp_unicode_reader *reader, sp_encoding encoding, sp_bytes text);
-
-/*
- * A reader for the texts of one tensor, each of which sp_unicode__text() begins.
- * `input` is part of the call's state: its session keeps the converter.
- */
-SP_MUST_CHECK sp_status sp_unicode__begin(sp_unicode_reader *reader, const sp_call *call,
-					  const sp_unicode_input *input);
-
-void sp_unicode__text(sp_unicode_reader *reader, sp_bytes text);
 
 /* The next character, *is_error where there is none in the bytes; false at the end. */
 bool sp_unicode__next(sp_unicode_reader *reader, int32_t *character, bool *is_error);

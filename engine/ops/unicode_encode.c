@@ -7,7 +7,7 @@
  * UnicodeTranscode: texts from one encoding to another.
  */
 typedef struct encode_state {
-	sp_unicode_input from;
+	sp_encoding from;
 	sp_encoding to;
 	sp_unicode_policy policy;
 } encode_state;
@@ -165,18 +165,18 @@ static void put_unit(unit_writer *writer, int32_t character)
 }
 
 /* One text; returns its size, and writes it where `out` is not NULL. */
-static sp_status transcode(const sp_call *call, sp_unicode_reader *reader, sp_bytes in, char *out,
-			   size_t *size)
+static sp_status transcode(const sp_call *call, sp_bytes in, char *out, size_t *size)
 {
 	const encode_state *state = call->state;
 	unit_writer writer = {.to = state->to, .out = out};
 	int32_t character;
+	sp_unicode_reader reader;
 	size_t offset;
 	bool more;
 
-	sp_unicode__text(reader, in);
+	sp_unicode__open(&reader, state->from, in);
 	for (;;) {
-		SP_TRY(sp_unicode__next_by(reader, &state->policy, call, &more, &character,
+		SP_TRY(sp_unicode__next_by(&reader, &state->policy, call, &more, &character,
 					   &offset));
 		if (!more)
 			break;
@@ -187,32 +187,26 @@ static sp_status transcode(const sp_call *call, sp_unicode_reader *reader, sp_by
 	return SP_OK;
 }
 
-/* All texts are measured, then written: a converter cannot go back to where one text began. */
+/* Each text is measured, then written. */
 static sp_status run_transcode(const sp_call *call)
 {
-	const encode_state *state = call->state;
 	const sp_tensor *in = call->in[0];
 	sp_text_pool pool = {.call = call};
-	sp_unicode_reader reader;
 	sp_bytes *out;
 
 	SP_TRY(sp_call_output(call, 0, SP_STRING, &in->shape));
 	out = sp_tensor_strings(call->out[0]);
-	SP_TRY(sp_unicode__begin(&reader, call, &state->from));
 	for (size_t i = 0; i < in->count; i++) {
 		char *text;
 		size_t size;
 
-		SP_TRY(transcode(call, &reader, sp_tensor_strings(in)[i], NULL, &size));
+		SP_TRY(transcode(call, sp_tensor_strings(in)[i], NULL, &size));
 		text = sp_text_pool_take(&pool, size);
 		if (text == NULL)
 			return sp_call_no_memory(call);
+		SP_TRY(transcode(call, sp_tensor_strings(in)[i], text, &size));
 		out[i] = (sp_bytes){text, size};
 	}
-	SP_TRY(sp_unicode__begin(&reader, call, &state->from));
-	for (size_t i = 0; i < in->count; i++)
-		SP_TRY(transcode(call, &reader, sp_tensor_strings(in)[i], (char *)out[i].data,
-				 &out[i].size));
 	return SP_OK;
 }
 

@@ -226,10 +226,6 @@ sp_status sp_hlo__do_dot_general(sp_hlo_body *body, const sp_mlir_op *op, const 
 
 sp_status sp_hlo__do_fft(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
-	static const char *const names[][3] = {{"FFT", "FFT2D", "FFT3D"},
-					       {"IFFT", "IFFT2D", "IFFT3D"},
-					       {"RFFT", "RFFT2D", "RFFT3D"},
-					       {"IRFFT", "IRFFT2D", "IRFFT3D"}};
 	enum { REAL = 2, INVERSE_REAL = 3 };
 	sp_hlo *hlo = body->hlo;
 	sp_dtype from = sp_hlo__value_type(hlo, op->operands[0])->dtype;
@@ -242,14 +238,12 @@ sp_status sp_hlo__do_fft(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_r
 	(void)rule;
 	SP_TRY(sp_vhlo_enum(&hlo->module, op, "fft_type", &kind, hlo->err));
 	SP_TRY(sp_vhlo_ints(&hlo->module, op, "fft_length", length, 3, &count, hlo->err));
-	if (kind > INVERSE_REAL || count == 0)
-		return sp_hlo__refuse(hlo, op, "of an unknown kind");
-	sp_hlo__begin(body, &node, names[kind][count - 1], kind >= REAL ? 2 : 1);
+	if ((kind != REAL && kind != INVERSE_REAL) || count != 1)
+		return sp_hlo__refuse(hlo, op, "complex or of several dimensions");
+	sp_hlo__begin(body, &node, kind == REAL ? "RFFT" : "IRFFT", 2);
 	sp_hlo__input(&node, sp_hlo__all(body, op->operands[0]));
-	if (kind >= REAL) {
-		sp_hlo__input(&node, sp_hlo__ints(body, length, count));
-		sp_hlo__type(&node, "Treal", kind == REAL ? from : to);
-	}
+	sp_hlo__input(&node, sp_hlo__ints(body, length, count));
+	sp_hlo__type(&node, "Treal", kind == REAL ? from : to);
 	sp_hlo__type(&node, "Tcomplex", kind == REAL ? to : from);
 	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
 }

@@ -1,6 +1,6 @@
-"""Optionals and maps of tensors.
+"""Optionals of tensors.
 
-tf2-containers        optionals through conditions and loops, maps that grow and shrink in loops
+tf2-containers        optionals through conditions and loops
 tf2-container-errors  what may go wrong with them, one of it per request
 """
 import os
@@ -42,46 +42,8 @@ def optionals(x, words, out):
     out["last"] = value_of(last, [f32], [[None]])[0]
 
 
-def insert(handle, key, value):
-    return raw.TensorMapInsert(input_handle=handle, key=key, value=value)
-
-
-def look(handle, key, dtype):
-    return raw.TensorMapLookup(input_handle=handle, key=key, value_dtype=dtype)
-
-
-def maps(x, words, out):
-    empty = raw.EmptyTensorMap()
-    # How often each word is there.
-    counts = tf.while_loop(
-        lambda i, m: i < tf.size(words),
-        lambda i, m: (i + 1, insert(m, words[i], 1 + tf.cond(raw.TensorMapHasKey(input_handle=m, key=words[i]),
-                                                             lambda: look(m, words[i], i64), lambda: tf.constant(0, i64)))),
-        [0, empty])[1]
-    out["kinds"] = raw.TensorMapSize(input_handle=counts)
-    out["counts"] = tf.map_fn(lambda w: look(counts, w, i64), words, fn_output_signature=i64)
-    out["keys"] = tf.sort(tf.strings.to_hash_bucket_fast(raw.TensorMapStackKeys(input_handle=counts, key_dtype=text), 1000))
-    fewer = raw.TensorMapErase(input_handle=counts, key=words[0], value_dtype=i64)
-    out["erased"] = raw.TensorMapHasKey(input_handle=fewer, key=words[0])
-    out["kept"] = raw.TensorMapHasKey(input_handle=counts, key=words[0])
-    out["fewer"] = raw.TensorMapSize(input_handle=fewer)
-    # Keys of several types and shapes, values that are maps.
-    mixed = insert(insert(insert(insert(empty, 1, x), 1.0, words), [1, 2], counts), tf.constant(1, i64), x[:1])
-    mixed = insert(mixed, x, x + 1.0)
-    out["by_int"], out["by_float"], out["by_long"] = look(mixed, 1, f32), look(mixed, 1.0, text), look(mixed, tf.constant(1, i64), f32)
-    out["by_vector"] = look(look(mixed, [1, 2], variant), words[-1], i64)
-    out["by_itself"] = look(mixed, x, f32)
-    out["others"] = tf.stack([raw.TensorMapHasKey(input_handle=mixed, key=k) for k in (2, [1], [[1, 2]], True, "1")])
-    replaced = insert(mixed, 1, x * 3.0)
-    out["before"], out["after"] = look(mixed, 1, f32), look(replaced, 1, f32)
-    out["size"] = raw.TensorMapSize(input_handle=replaced)
-    rows = insert(insert(empty, [[1, 2], [3, 4]], 0), [[5, 6], [7, 8]], 0)
-    out["row_keys"] = tf.reduce_sum(raw.TensorMapStackKeys(input_handle=rows, key_dtype=tf.int32), 0)
-
-
 def branches(x, i):
     """x [4] float32, i scalar int32.  Each is fine for i = 2 and some are wrong for another."""
-    some = insert(insert(raw.EmptyTensorMap(), 2, x), 5, i)
     optional = tf.cond(i > 2, lambda: raw.OptionalNone(), lambda: raw.OptionalFromValue(components=[x]))
     wrong = tf.cond(i > 2, lambda: raw.OptionalFromValue(components=[i]), lambda: optional)
     two = tf.cond(i > 2, lambda: raw.OptionalFromValue(components=[x, x]), lambda: optional)
@@ -91,18 +53,12 @@ def branches(x, i):
 
     a_list = raw.TensorListFromTensor(tensor=x, element_shape=np.zeros(0, np.int32))
     return [
-        lambda: tf.reduce_sum(look(some, i, f32)),
-        lambda: tf.cast(raw.TensorMapSize(input_handle=raw.TensorMapErase(input_handle=some, key=i, value_dtype=f32)), f32),
         lambda: tf.reduce_sum(value_of(optional, [f32])[0]),
         lambda: tf.reduce_sum(value_of(wrong, [f32])[0]),
         lambda: tf.reduce_sum(value_of(two, [f32])[0]),
         lambda: tf.reduce_sum(value_of(raw.OptionalFromValue(components=[x[:i]]), [f32], [[2]])[0]),
-        lambda: tf.cast(raw.TensorMapStackKeys(input_handle=above(some, raw.EmptyTensorMap()), key_dtype=tf.int32)[0] * 0, f32),
-        lambda: tf.cast(raw.TensorMapStackKeys(input_handle=above(some, insert(some, [1], x)), key_dtype=tf.int32)[0] * 0, f32),
-        lambda: tf.cast(raw.TensorMapStackKeys(input_handle=above(some, insert(some, 1.0, x)), key_dtype=tf.int32)[0] * 0, f32),
-        lambda: tf.cast(raw.TensorMapSize(input_handle=above(some, a_list)), f32),
-        lambda: tf.cast(raw.OptionalHasValue(optional=above(optional, some)), f32),
-        lambda: tf.cast(raw.TensorListLength(input_handle=above(a_list, some)), f32),
+        lambda: tf.cast(raw.OptionalHasValue(optional=above(optional, a_list)), f32),
+        lambda: tf.cast(raw.TensorListLength(input_handle=above(a_list, optional)), f32),
     ]
 
 
@@ -110,7 +66,6 @@ def branches(x, i):
 def serve(x, words):
     out = {}
     optionals(x, words, out)
-    maps(x, words, out)
     return out
 
 
@@ -127,7 +82,7 @@ def containers():
     feeds = [{"x": rng.normal(size=n).astype("f4"),
               "words": case.strings(rng.choice(np.array(["a", "bc", "", "\u00fc"], object), m))} for n, m in ((4, 3), (2, 7), (5, 1), (3, 4))]
     case.add_requests(folder, answers(folder + "/model", feeds))
-    case.finish(folder, "optionals and maps of tensors through conditions and loops", PROVENANCE)
+    case.finish(folder, "optionals through conditions and loops", PROVENANCE)
 
 
 def container_errors():
@@ -135,7 +90,7 @@ def container_errors():
     case.save_function(folder, serve_errors)
     case.add_tried(folder, [{"x": np.float32([0.5, 2, -1, 4]), "i": np.int32(i), "which": np.int32(which)}
                             for which in range(len(branches(tf.zeros(4), tf.constant(2)))) for i in (2, 1, 3)])
-    case.finish(folder, "optionals and maps refuse what TensorFlow refuses", PROVENANCE, extra={"errors": "errors"})
+    case.finish(folder, "optionals refuse what TensorFlow refuses", PROVENANCE, extra={"errors": "errors"})
 
 
 containers()

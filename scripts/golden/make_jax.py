@@ -197,7 +197,7 @@ def scatters(_, x, i):
 
 def spectra(_, x, i):
     spectrum = jnp.fft.rfft(x)
-    return {"real": spectrum.real, "size": jnp.abs(jnp.fft.fft(x)), "back": jnp.fft.irfft(spectrum * 2),
+    return {"real": spectrum.real, "size": jnp.abs(spectrum), "back": jnp.fft.irfft(spectrum * 2),
             "bits": jnp.stack([jax.lax.clz(i), jax.lax.population_count(i), ~i, jax.lax.shift_right_arithmetic(i - 3, 1 + 0 * i)]),
             "unsigned": ((i.astype("uint32") - 7) % 5).astype("int32"), "shifted": jnp.left_shift(i, i * 10), "wrapped": (i.astype("int8") * 100).astype("int32"),
             "divided": jax.lax.div(i, i - 2), "left": jax.lax.rem(i, i - 2), "reduced": jax.lax.reduce_precision(x, 5, 10)}
@@ -289,11 +289,9 @@ def arrays(_, x, i):
 
 
 def functions(params, x, i):
-    m = x @ x.T + 6 * jnp.eye(3)
     up = jax.lax.conv_transpose(x.reshape(3, 6, 1), params["up"], (2,), "SAME")
     depth = jax.lax.conv_general_dilated(x.reshape(3, 1, 6), params["depth"], (1,), [(1, 1)])
-    return {"cholesky": jnp.linalg.cholesky(m), "solve": jnp.linalg.solve(m, x), "inv": jnp.linalg.inv(m), "eigvalsh": jnp.linalg.eigvalsh(m),
-            "det": jnp.linalg.det(m), "up": up, "depth": depth, "gelu": jax.nn.gelu(x), "elu": jax.nn.elu(x), "swish": jax.nn.swish(x), "glu": jax.nn.glu(x),
+    return {"up": up, "depth": depth, "gelu": jax.nn.gelu(x), "elu": jax.nn.elu(x), "swish": jax.nn.swish(x), "glu": jax.nn.glu(x),
             "std": x.std(0), "norm": jnp.linalg.norm(x, axis=-1), "prod": jnp.prod(x, -1), "kron": jnp.kron(x[0], x[1]),
             "interp": jnp.interp(x[0], jnp.linspace(-1, 1, 5), jnp.arange(5.0)),
             "batches": jax.lax.dot_general(x.reshape(3, 2, 3), x.reshape(3, 3, 2), (((2,), (1,)), ((0,), (0,)))),

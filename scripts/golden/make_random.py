@@ -24,20 +24,18 @@ class Streams(tf.Module):
     def __init__(self):
         super().__init__()
         self.philox = tf.random.Generator.from_seed(1234)
-        self.old = [tf.Variable(tf.constant([2**63 - 5, i, 99 - i], tf.int64)) for i in range(7)]
+        self.old = [tf.Variable(tf.constant([2**63 - 5, i, 99 - i], tf.int64)) for i in range(5)]
 
     def of_nodes(self, x):
         ops, shape = tf.raw_ops, tf.shape(x)
         seeds = {"seed": 5, "seed2": 6}
-        logits, rate = tf.stack([x, 2 * x], 1), tf.abs(x) + 1
+        logits = tf.stack([x, 2 * x], 1)
         return {"uniform": ops.RandomUniform(shape=shape, dtype=tf.float32, **seeds),
                 "normal": ops.RandomStandardNormal(shape=shape, dtype=tf.float32, **seeds),
                 "truncated": ops.TruncatedNormal(shape=shape, dtype=tf.float32, **seeds),
                 "integer": ops.RandomUniformInt(shape=shape, minval=0, maxval=1000, **seeds),
                 "shuffled": ops.RandomShuffle(value=tf.range(10), **seeds),
-                "classes": ops.Multinomial(logits=logits, num_samples=5, output_dtype=tf.int32, **seeds),
-                "gamma": ops.RandomGamma(shape=[2], alpha=rate, **seeds),
-                "poisson": ops.RandomPoissonV2(shape=[2], rate=rate, dtype=tf.int32, **seeds)}
+                "classes": ops.Multinomial(logits=logits, num_samples=5, output_dtype=tf.int32, **seeds)}
 
     def of_generators(self, x):
         ops, shape = tf.raw_ops, tf.shape(x)
@@ -47,16 +45,13 @@ class Streams(tf.Module):
         return {"generator": self.philox.uniform(shape),
                 "generator_normal": self.philox.normal(shape),
                 "generator_int": self.philox.uniform(shape, 0, 1000, tf.int32),
-                "generator_binomial": self.philox.binomial(shape, 10.0, 0.25),
                 "state": ops.RngReadAndSkip(resource=self.philox.state.handle, alg=3, delta=tf.constant(4, tf.uint64)),
                 "old_uniform": ops.StatefulUniform(resource=old[0], algorithm=philox, shape=shape, dtype=tf.float32),
                 "old_normal": ops.StatefulStandardNormalV2(resource=old[1], algorithm=philox, shape=shape, dtype=tf.float32),
                 "old_truncated": ops.StatefulTruncatedNormal(resource=old[2], algorithm=philox, shape=shape, dtype=tf.float32),
                 "old_integer": ops.StatefulUniformInt(resource=old[3], algorithm=philox, shape=shape,
                                                       minval=tf.constant(-5), maxval=tf.constant(100)),
-                "old_bits": ops.StatefulUniformFullInt(resource=old[4], algorithm=philox, shape=shape, dtype=tf.int32),
-                "old_binomial": ops.StatefulRandomBinomial(resource=old[5], algorithm=philox, shape=shape, counts=40.0,
-                                                           probs=0.5, dtype=tf.float32)}
+                "old_bits": ops.StatefulUniformFullInt(resource=old[4], algorithm=philox, shape=shape, dtype=tf.int32)}
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x")])
     def serve(self, x):

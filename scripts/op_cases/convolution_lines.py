@@ -1,4 +1,4 @@
-"""Conv2D and Conv3D whose patches lie side by side in the input: texts, whole images, single pixels."""
+"""Conv2D whose patches lie side by side in the input: texts, whole images, single pixels."""
 import numpy as np
 
 from op_cases import Cases, tf
@@ -22,10 +22,6 @@ for stride in (1, 2, 3):
     convolve("Conv2D", (2, 4, 9, 3), (1, 4, 3, 2), [1, stride, stride, 1])
     convolve("Conv2D", (2, 8, 5, 3), (2, 5, 3, 20), [1, stride, 1, 1])
     convolve("Conv2D", (2, 5, 7, 3), (1, 1, 3, 2), [1, stride, stride, 1])
-    convolve("Conv3D", (2, 3, 4, 5, 2), (1, 3, 5, 2, 4), [1, 1, stride, 1, 1])
-    convolve("Conv3D", (2, 7, 2, 3, 2), (3, 2, 3, 2, 4), [1, stride, 1, 1, 1])
-    convolve("Conv3D", (2, 3, 4, 5, 2), (1, 1, 2, 2, 4), [1, stride, stride, stride, 1])
-convolve("Conv3D", (2, 3, 2, 4, 2), (3, 2, 4, 2, 17), [1, 1, 1, 1, 1])
 convolve("Conv2D", (1, 2, 3, 4), (2, 3, 4, 1), [1, 1, 1, 1])
 convolve("Conv2D", (5, 2, 300, 4), (2, 300, 4, 1), [1, 1, 1, 1])
 # Padding on one side only, and on none although it is allowed.

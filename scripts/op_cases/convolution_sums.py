@@ -32,8 +32,6 @@ for batch in (1, 2, 3, 7):
     convolve("Conv2D", (batch, 5, 1, 9), (3, 1, 9, 1), ONES, "SAME")
     convolve("Conv2D", (batch, 2, 3, 7), (2, 3, 7, 1), ONES)
     convolve("Conv2D", (batch, 4, 3, 70), (1, 1, 70, 1), ONES)
-    convolve("Conv3D", (batch, 4, 3, 2, 3), (1, 3, 2, 3, 4), ONES + [1])
-    convolve("Conv3D", (batch, 3, 4, 1, 6), (2, 2, 1, 6, 5), ONES + [1], "SAME")
 # Pieces of positions, and what is left of them.
 for rows in (32, 33, 34, 65, 66):
     convolve("Conv2D", (1, rows, 1, 5), (3, 1, 5, 3), ONES, "SAME")

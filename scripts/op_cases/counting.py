@@ -52,8 +52,6 @@ for dtype in (tf.float32, tf.float64, tf.half):
     if dtype in (tf.float32, tf.float64):
         cases.add("Ndtri", {"x": (chances, dtype)}, **near)
         cases.add("Erfinv", {"x": (np.concatenate([chances, -chances, [0.0078125]]), dtype)}, **near)
-    for op in ("BesselJ0", "BesselJ1", "BesselY0", "BesselY1"):
-        cases.add(op, {"x": (np.array([0.25, 1, 2.5, 4.5, 7.5]), dtype)}, rtol=10 * RTOL[dtype], atol=10 * RTOL[dtype])
     x = rng.uniform(-3, 3, (2, 3, 4))
     for axis in (0, -1):
         for exclusive in (False, True):

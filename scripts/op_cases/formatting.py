@@ -1,4 +1,4 @@
-"""StringFormat, HistogramFixedWidth and SparseTensorDenseAdd."""
+"""StringFormat and SparseTensorDenseAdd."""
 import numpy as np
 
 from op_cases import Cases, tf
@@ -22,25 +22,6 @@ for shape in ((), (0,), (1,), (6,), (7,), (8,), (2, 3), (7, 8), (2, 2, 2), (7, 1
 cases.add("StringFormat", {"inputs": [np.int32(3), np.float32([1, 2]), np.array("s")]}, {"template": "a {} b {}{}.", "placeholder": "{}"})
 cases.add("StringFormat", {"inputs": [np.int32(3)]}, keep_defaults=True)
 cases.add("StringFormat", {"inputs": []}, {"template": "nothing"})
-
-for dtype in (tf.float32, tf.float64, tf.int32, tf.int64):
-    values = np.concatenate([rng.uniform(-20, 20, 50), [-10, 10, 0, 5, -5, 100, -100]])
-    for bins in (1, 4, 7, 20):
-        for low, high in ((-10, 10), (0, 5), (-3, 100)):
-            for out in (tf.int32, tf.int64):
-                inputs = {"values": (values, dtype), "value_range": (np.array([low, high]), dtype), "nbins": np.int32(bins)}
-                cases.add("HistogramFixedWidth", inputs, {"dtype": out})
-good = {"values": np.float32([[1, 2], [3, 4]]), "value_range": np.float32([0, 5]), "nbins": np.int32(3)}
-cases.add("HistogramFixedWidth", good)
-cases.add("HistogramFixedWidth", dict(good, values=np.zeros((0, 2), np.float32)))
-cases.add("HistogramFixedWidth", dict(good, values=np.float32(4)))
-for wrong in ({"value_range": np.float32([5, 0])}, {"value_range": np.float32([1, 1])}, {"value_range": np.float32([0, 1, 2])},
-              {"value_range": np.float32([[0, 1]])}, {"nbins": np.int32(0)}, {"nbins": np.int32(-1)}, {"nbins": np.int32([3])}):
-    cases.add("HistogramFixedWidth", dict(good, **wrong), refuse=True)
-for dtype in (np.float32, np.float64):
-    near = {"value_range": dtype([0, 5]), "nbins": np.int32(3)}
-    cases.add("HistogramFixedWidth", dict(near, values=dtype([np.inf, -np.inf, 4])))
-    cases.add("HistogramFixedWidth", dict(near, values=dtype([1, np.nan, 2])), refuse=True)
 
 for dtype in (tf.float32, tf.float64, tf.int32, tf.int64, tf.complex64, tf.complex128):
     for index in (np.int32, np.int64):

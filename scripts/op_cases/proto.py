@@ -87,11 +87,6 @@ def decode(messages, names, types, attrs=None, **more):
               dict(described(attrs or ATTRS, names), field_names=names, output_types=types), **more)
 
 
-def encode(sizes, values, names, attrs=None, **more):
-    cases.add("EncodeProto", {"sizes": np.int32(sizes), "values": values}, dict(described(attrs or ATTRS, names), field_names=names),
-              **more)
-
-
 def sample(name, n):
     """The n-th of some values of a type."""
     if name in ("string", "bytes"):
@@ -127,13 +122,6 @@ for name, (kind, dtypes, _) in TYPES.items():
     names = ["%s_%s" % (name, manner) for manner in manners]
     for dtype in dtypes:
         decode(messages, names, [dtype] * len(names), name="%s as %s" % (name, dtype.name))
-        values = [[sample(name, k + r) for k in range(4)] for r in range(3)]
-        if dtype == tf.string:
-            values = texts([[v.encode() if isinstance(v, str) else v for v in row] for row in values])
-        else:
-            values = (np.array(values).astype(dtype.as_numpy_dtype), dtype)
-        sizes = np.array([[0, 1, 2, 4][:len(names)], [1, 0, 4, 1][:len(names)], [1, 1, 0, 3][:len(names)]])
-        encode(sizes, [values] * len(names), names, name="%s from %s" % (name, dtype.name))
 everything = [f.name for f in Outer.DESCRIPTOR.fields][:10:-1]
 decode(np.array(messages[:4], object).reshape(2, 2), everything,
        [TYPES[n.split("_")[0]][1][0] if n.split("_")[0] in TYPES else {"nan": tf.float32, "inf": tf.float64}.get(n, tf.string)
@@ -151,14 +139,7 @@ decode([nested.SerializeToString(), b""], ["inner_many", "inner_one", "group", "
        [tf.string, tf.string, tf.string, tf.int64], name="nested")
 decode([nested.inner_one.SerializeToString()], ["number", "deep"], [tf.int32, tf.int32],
        dict(ATTRS, message_type="test.kinds.Outer.Inner"), name="a nested type")
-encode([[2, 1, 2]], [texts([[b"\x08\x01", b""]]), texts([[b"\x08\x05"]]), texts([[b"\x08\x01", b""]])],
-       ["inner_many", "inner_one", "group"], name="nested")
 decode([b"\x08\x01\x0a\x02\x03\x04"], ["numbers"], [tf.int32], dict(ATTRS, message_type="Plain"), name="no package")
-encode([[3]], [np.int32([[1, -1, 0]])], ["numbers"], dict(ATTRS, message_type="Plain"), name="proto3 packs by option only")
-encode([[-2]], [np.int32([[1, 2]])], ["int32_many"], name="a negative size")
-encode(np.zeros((0, 1)), [np.zeros((0, 2), np.int32)], ["int32_many"], name="no messages")
-encode([[[1], [2]]], [np.int32([[[1, 2], [3, 4]]])], ["int32_many"], name="two dimensions")
-encode([[2, 1]], [np.int32([[1, 2]]), np.int64([[3]])], ["int32_packed", "int32_packed"], name="one field twice")
 
 numbers = {f.name: f.number for f in Outer.DESCRIPTOR.fields}
 
@@ -208,12 +189,6 @@ decode([b""], [M], [tf.int32], dict(ATTRS, message_type="test.kinds.Nothing"), n
 decode([b""], [M], [tf.int32], dict(ATTRS, message_type="test.kinds.Side"), name="an enum", refuse=True)
 decode([b""], [M], [tf.int32], dict(ATTRS, message_type="kinds.Outer"), name="half a name", refuse=True)
 decode([b""], [M], [tf.int32], dict(ATTRS, descriptor_source=b"bytes://\x0a\x05abc"), name="a broken descriptor", refuse=True)
-encode([[1]], [np.int32([[1]])], ["nothing"], name="no such field", refuse=True)
-encode([[3]], [np.int32([[1, 2]])], [M], name="more than there are", refuse=True)
-encode([1], [np.int32([1])], [M], name="a vector of values", refuse=True)
-encode([[1], [1]], [np.int32([[1]])], [M], name="more sizes", refuse=True)
-encode([[1, 1]], [np.int32([[1]]), np.int32([[1], [2]])], [M, P], name="different messages", refuse=True)
-encode([[1]], [np.float32([[1]])], [M], name="another type", refuse=True)
 
 LOCAL = "local://"
 example = tf.train.Example()
@@ -234,7 +209,6 @@ for name, (message, names, types) in local.items():
     for source in ("", LOCAL):
         decode([message.SerializeToString(), b""], names, types,
                {"message_type": "tensorflow." + name, "descriptor_source": source}, name=name)
-encode([[3]], [np.int64([[1, 2, 3]])], ["value"], {"message_type": "tensorflow.Int64List", "descriptor_source": LOCAL}, name="local")
 
 # What TensorFlow Ranking's ExampleListWithContext is read with.
 serving = descriptor_pb2.FileDescriptorProto(name="input.proto", package="tensorflow.serving", syntax="proto3")

@@ -137,11 +137,4 @@ for bad, what in ((["1"], "too few"), (["1,2,3"], "too many"), ([""], "nothing")
 csv(["99999999999,1"], [I, F], name="too large", refuse=True)
 csv(["1,2"], [([1, 2], np.float32), F], name="two defaults", refuse=True)
 
-# Every 97th character, both sides of each boundary between scripts, what is no character.
-every = tf.strings.unicode_script(np.arange(0x110000, dtype=np.int32)).numpy()
-edges = np.flatnonzero(np.diff(every))
-cases.add("UnicodeScript", {"input": np.concatenate([np.arange(0, 0x110000, 97), edges, edges + 1]).astype(np.int32)})
-cases.add("UnicodeScript", {"input": np.int32([[-1, 0, 0x10ffff], [0x110000, 2**31 - 1, -2**31]])}, name="no characters")
-cases.add("UnicodeScript", {"input": np.int32(0x3b1)}, name="scalar")
-cases.add("UnicodeScript", {"input": np.zeros((0, 2), np.int32)}, name="none")
 cases.write()

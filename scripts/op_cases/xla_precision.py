@@ -1,4 +1,4 @@
-"""XLA's rounding to fewer bits, its help with broadcasting, and its factors of matrices."""
+"""XLA's rounding to fewer bits, and its help with broadcasting."""
 import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
@@ -49,26 +49,5 @@ for maker, op, more in ((gen_xla_ops.xla_spmd_full_to_shard_shape, "XlaSpmdFullT
                         (gen_xla_ops.xla_spmd_shard_to_full_shape, "XlaSpmdShardToFullShape", {"full_shape": [2, 3]})):
     cases.add(op, {"input": np.float32([[1, 2, 3], [4, 5, 6]])}, {"manual_sharding": b"", **more}, maker=maker,
               compiled=lambda input, **how: tf.identity(input))
-
-# ------------------------------------------------------ factors of matrices
-
-# The signs of vectors are left to chance: the values are compared.
-for dtype in (tf.float32, tf.float64):
-    near = dict(rtol=1e-5, atol=1e-5) if dtype == tf.float32 else dict(rtol=1e-9, atol=1e-9)
-    for shape in [(1, 1), (4, 4), (2, 5, 5)]:
-        for lower in (True, False):
-            cases.add("XlaSelfAdjointEig", {"a": (rng.normal(size=shape), dtype)}, {"lower": lower, "max_iter": 100, "epsilon": 1e-9},
-                      maker=gen_xla_ops.xla_self_adjoint_eig, compiled=True, outputs=1, **near)
-    for shape in [(1, 1), (3, 3), (4, 3), (2, 3, 5)]:
-        cases.add("XlaSvd", {"a": (rng.normal(size=shape), dtype)}, {"max_iter": 100, "epsilon": 1e-9, "precision_config": b""},
-                  maker=gen_xla_ops.xla_svd, compiled=True, outputs=1, **near)
-# Of a positive diagonal the vectors are the unit vectors, whose signs XLA and we choose alike.
-cases.add("XlaSvd", {"a": np.diag(np.float32([3, 2, 1]))}, {"max_iter": 100, "epsilon": 1e-6, "precision_config": b""}, maker=gen_xla_ops.xla_svd,
-          compiled=True, rtol=1e-6, atol=1e-6)
-cases.add("XlaSelfAdjointEig", {"a": np.diag(np.float32([1, 2, 3]))}, {"lower": True, "max_iter": 100, "epsilon": 1e-6},
-          maker=gen_xla_ops.xla_self_adjoint_eig, compiled=True, rtol=1e-6, atol=1e-6)
-cases.add("XlaSelfAdjointEig", {"a": (rng.normal(size=(2, 3)), F)}, {"lower": True, "max_iter": 100, "epsilon": 1e-6},
-          maker=gen_xla_ops.xla_self_adjoint_eig, fatal=True)
-cases.add("XlaSvd", {"a": (rng.normal(size=3), F)}, {"max_iter": 100, "epsilon": 1e-6, "precision_config": b""}, maker=gen_xla_ops.xla_svd, fatal=True)
 
 cases.write()

@@ -302,7 +302,6 @@ static void loops_of_the_first_generation(void **state)
 	(void)state;
 	mutate("tf1-control-flow");
 	mutate("tf1-array-errors");
-	mutate("tf1-rounds");
 	mutate("tf1-stack-errors");
 }
 
@@ -311,7 +310,7 @@ static void loops_of_the_second_generation(void **state)
 	(void)state;
 	mutate("tf2-control-flow");
 	mutate("tf2-list-errors");
-	mutate("tf2-rounds");
+	mutate("tf2-loops");
 }
 
 static void lists_of_lists_and_ragged_values(void **state)
@@ -321,18 +320,11 @@ static void lists_of_lists_and_ragged_values(void **state)
 	mutate("tf2-variant-errors");
 }
 
-static void optionals_and_maps(void **state)
+static void optionals(void **state)
 {
 	(void)state;
 	mutate("tf2-containers");
 	mutate("tf2-container-errors");
-}
-
-static void sparse_matrices(void **state)
-{
-	(void)state;
-	mutate("tf2-sparse-matrices");
-	mutate("tf2-sparse-matrix-errors");
 }
 
 static void anonymous_tables(void **state)
@@ -362,8 +354,7 @@ int main(void)
 		cmocka_unit_test(loops_of_the_first_generation),
 		cmocka_unit_test(loops_of_the_second_generation),
 		cmocka_unit_test(lists_of_lists_and_ragged_values),
-		cmocka_unit_test(optionals_and_maps),
-		cmocka_unit_test(sparse_matrices),
+		cmocka_unit_test(optionals),
 		cmocka_unit_test(anonymous_tables),
 		cmocka_unit_test(xla_operators),
 		cmocka_unit_test(models_without_loops),

@@ -55,7 +55,7 @@ static void run(const sp_op *op, const void *state, sp_bytes message)
 	sp_workspace_destroy(workspace);
 }
 
-static void decode(sp_bytes source, sp_bytes message, bool sanitize, const char *format)
+static void decode(sp_bytes source, sp_bytes message)
 {
 	const sp_op *op = sp_op_find("DecodeProtoV2");
 	sp_arena *arena = sp_arena_create(4096);
@@ -65,8 +65,6 @@ static void decode(sp_bytes source, sp_bytes message, bool sanitize, const char 
 	sp_attr attrs[] = {
 		{.name = "message_type", .kind = SP_ATTR_BYTES, .bytes = {"M", 1}},
 		{.name = "descriptor_source", .kind = SP_ATTR_BYTES, .bytes = source},
-		{.name = "sanitize", .kind = SP_ATTR_BOOL, .b = sanitize},
-		{.name = "message_format", .kind = SP_ATTR_BYTES, .bytes = sp_bytes_of(format)},
 		{.name = "field_names",
 		 .kind = SP_ATTR_LIST,
 		 .element = SP_ATTR_BYTES,
@@ -111,9 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(source, "bytes://", 8);
 	memcpy(source + 8, data + 2, set_size);
 	message = (sp_bytes){(const char *)data + 2 + set_size, size - 2 - set_size};
-	decode((sp_bytes){source, set_size + 8}, message, false, "binary");
-	decode((sp_bytes){source, set_size + 8}, message, true, "binary");
-	decode((sp_bytes){source, set_size + 8}, message, false, "text");
+	decode((sp_bytes){source, set_size + 8}, message);
 	free(source);
 	return 0;
 }

@@ -487,7 +487,7 @@ static void ask_for_many_rounds(sp_golden_case *golden)
 static void a_loop_ends_with_the_time_of_its_request(void **state)
 {
 	(void)state;
-	sp_golden_each("tf2-rounds", ask_for_many_rounds);
+	sp_golden_each("tf2-loops", ask_for_many_rounds);
 }
 
 static void a_newer_numbered_model_is_served(void **state)

@@ -136,32 +136,6 @@ static void what_is_too_large_is_refused(void **state)
 	sp_workspace_destroy(workspace);
 }
 
-static int destroyed;
-
-static void count_destroyed(void *object)
-{
-	destroyed += *(int *)object;
-}
-
-static void kept_objects_outlive_requests_and_go_with_the_session(void **state)
-{
-	sp_workspace *workspace = sp_workspace_create(1 << 20);
-	int first = 1, second = 10;
-	sp_error err;
-
-	(void)state;
-	destroyed = 0;
-	assert_null(sp_workspace_kept(workspace, &first));
-	assert_ok(sp_workspace_keep(workspace, &first, &first, count_destroyed, &err), &err);
-	assert_ok(sp_workspace_keep(workspace, &second, &second, count_destroyed, &err), &err);
-	sp_workspace_reset(workspace);
-	assert_ptr_equal(sp_workspace_kept(workspace, &first), &first);
-	assert_ptr_equal(sp_workspace_kept(workspace, &second), &second);
-	assert_int_equal(destroyed, 0);
-	sp_workspace_destroy(workspace);
-	assert_int_equal(destroyed, 11);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,7 +147,6 @@ int main(void)
 		cmocka_unit_test(a_block_with_two_holders_outlives_one),
 		cmocka_unit_test(data_is_aligned_and_sizes_do_not_overlap),
 		cmocka_unit_test(what_is_too_large_is_refused),
-		cmocka_unit_test(kept_objects_outlive_requests_and_go_with_the_session),
 	};
 
 	return cmocka_run_group_tests_name("workspace", tests, NULL, NULL);

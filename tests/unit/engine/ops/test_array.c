@@ -82,15 +82,6 @@ static void set_text(bench *b, const char *name, const char *value)
 		.name = name, .kind = SP_ATTR_BYTES, .bytes = sp_bytes_of(value)};
 }
 
-static void set_list(bench *b, const char *name, const int64_t *values, size_t count)
-{
-	b->attrs[b->attr_count++] = (sp_attr){.name = name,
-					      .kind = SP_ATTR_LIST,
-					      .element = SP_ATTR_INT,
-					      .count = count,
-					      .i_list = values};
-}
-
 static sp_status run(bench *b, const sp_op *op)
 {
 	const sp_node node = {.name = "op",
@@ -265,48 +256,6 @@ static void an_id_of_no_part_is_told_by_what_bounds_it(void **state)
 		assert_int_equal(run(b, &sp_op_PartitionWithPermutation), SP_INVALID);
 		assert_non_null(strstr(b->err.text, cases[i].words));
 	}
-}
-
-/* A quantized convolution of a pixel without channels by a filter of so many rows and columns. */
-static sp_status convolve_nothing(bench *b, int64_t rows, int64_t columns)
-{
-	static const int64_t ones[] = {1, 1, 1, 1};
-	static const float range[] = {-1, 1};
-	const sp_shape image = {.rank = 4, .dims = {1, 1, 1, 0}};
-	const sp_shape filter = {.rank = 4, .dims = {rows, columns, 0, 1}};
-
-	give(b, SP_QUINT8, image, NULL);
-	give(b, SP_QUINT8, filter, NULL);
-	for (int i = 0; i < 4; i++)
-		give_f32(b, 0, &range[i % 2], 1);
-	set_list(b, "strides", ones, 4);
-	set_list(b, "dilations", ones, 4);
-	set_text(b, "padding", "SAME");
-	return run(b, &sp_op_QuantizedConv2D);
-}
-
-static void what_has_no_elements_takes_no_time(void **state)
-{
-	const sp_shape boxes = {.rank = 4, .dims = {1000, 0, 1, 4}};
-	const sp_shape scores = {.rank = 3, .dims = {1000, 0, INT32_MAX}};
-	static const int32_t most[] = {1};
-	static const float half[] = {0.5F};
-	int64_t begin = sp_clock_now_ns();
-	bench *b = *state;
-
-	assert_int_equal(convolve_nothing(b, INT32_MAX, INT32_MAX), SP_OK);
-	assert_int_equal(*(const int32_t *)b->out[0].data, 0);
-	assert_int_equal(convolve_nothing(b, INT64_MAX, 1), SP_INVALID);
-
-	give(b, SP_FLOAT, boxes, NULL);
-	give(b, SP_FLOAT, scores, NULL);
-	give_i32(b, 0, most, 1);
-	give_i32(b, 0, most, 1);
-	give_f32(b, 0, half, 1);
-	give_f32(b, 0, half, 1);
-	assert_int_equal(run(b, &sp_op_CombinedNonMaxSuppression), SP_OK);
-	assert_int_equal(sp_tensor_i32(&b->out[3])[999], 0);
-	assert_true(sp_clock_now_ns() - begin < INT64_C(5000000000));
 }
 
 static void a_rank_above_the_largest_is_refused_by_name(void **state)
@@ -538,7 +487,6 @@ int main(void)
 		CASE(paddings_that_overflow_are_refused),
 		CASE(an_empty_tensor_of_huge_dimensions_is_harmless),
 		CASE(an_id_of_no_part_is_told_by_what_bounds_it),
-		CASE(what_has_no_elements_takes_no_time),
 		CASE(a_rank_above_the_largest_is_refused_by_name),
 		CASE(masks_of_any_bits_are_harmless),
 		CASE(a_place_that_no_index_names_is_zero),

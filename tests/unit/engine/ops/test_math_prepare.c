@@ -47,7 +47,6 @@ static const refusal refusals[] = {
 	 OF(SP_FLOAT, SP_FLOAT),
 	 TEXT("incompatible_shape_error", "no"),
 	 INVALID("incompatible_shape_error")},
-	{.op = "ApproximateEqual", .in_count = 2, OF(SP_HALF, SP_HALF), UNSUPPORTED("DT_HALF")},
 	{.op = "AddN", .in_count = 0, INVALID("at least one")},
 	{.op = "AddN", .in_count = 2, OF(SP_FLOAT, SP_DOUBLE), INVALID("must be DT_FLOAT")},
 	{.op = "BiasAdd",
