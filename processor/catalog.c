@@ -214,11 +214,12 @@ static sp_log_level level_of(sp_version_state state)
 
 static void log_state(const record *r, sp_log_level level, const char *how)
 {
+	const char *path = r->delta != NULL ? r->delta : r->full;
 	char name[64];
 
-	sp_log(level, "version %s is %s%s%s%s: %s", name_of(r, name),
+	sp_log(level, "version %s is %s%s%s%s%s%s", name_of(r, name),
 	       sp_version_state_name(r->state), how, r->why[0] != '\0' ? ": " : "", r->why,
-	       r->delta != NULL ? r->delta : r->full);
+	       path[0] != '\0' ? ": " : "", path);
 }
 
 static void log_move(record *r, sp_version_state from, sp_log_level level, int64_t now)
