@@ -1,4 +1,4 @@
-"""DecodeProtoV2, EncodeProto."""
+"""DecodeProtoV2."""
 import numpy as np
 import tensorflow as tf
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory

@@ -36,62 +36,12 @@ for op in ("UnicodeDecode", "UnicodeTranscode"):
     cases.add(op, {"input": GOOD}, dict(more, input_encoding="UTF-8", errors="strict", replace_control_characters=True),
               name="strict, controls", refuse=op == "UnicodeTranscode")
     cases.add(op, {"input": BAD}, dict(more, input_encoding="UTF-8", errors="ignore"), name="ignore")
-
-# One of every kind of converter that ICU has, and names as people write them.
-FOREIGN = (("UTF-16", "utf-16"), ("UTF-32", "utf-32"), ("utf_7", "utf-7"), ("CESU-8", None), ("SCSU", None), ("BOCU-1", None),
-           ("IMAP-mailbox-name", None), ("Shift_JIS", "shift_jis"), ("sjis", "shift_jis"), ("windows-31j", "cp932"),
-           ("EUC-JP", "euc_jp"), ("ISO-2022-JP", "iso2022_jp"), ("ISO-2022-JP-2", "iso2022_jp_2"), ("ISO-2022-KR", "iso2022_kr"),
-           ("ISO-2022-CN", None), ("HZ-GB-2312", "hz"), ("GBK", "gbk"), ("gb2312", "gb2312"), ("GB18030", "gb18030"),
-           ("Big5", "big5"), ("Big5-HKSCS", "big5hkscs"), ("EUC-TW", None), ("EUC-KR", "euc_kr"), ("ks_c_5601-1987", "cp949"),
-           ("windows-1250", "cp1250"), ("windows-1251", "cp1251"), ("cp1252", "cp1252"), ("windows-1255", "cp1255"),
-           ("windows-1256", "cp1256"), ("windows-874", "cp874"), ("KOI8-R", "koi8_r"), ("koi8-u", "koi8_u"), ("IBM437", "cp437"),
-           ("cp850", "cp850"), ("IBM866", "cp866"), ("macintosh", "mac_roman"), ("x-mac-cyrillic", "mac_cyrillic"),
-           ("ISO-8859-2", "iso8859_2"), ("latin5", "iso8859_9"), ("ISO_8859-5:1988", "iso8859_5"), ("cyrillic", "iso8859_5"),
-           ("ISO-8859-7", "iso8859_7"), ("ISO-8859-8-I", "iso8859_8"), ("iso-8859-13", "iso8859_13"), ("ISO-8859-15", "iso8859_15"),
-           ("TIS-620", "tis_620"), ("ibm-37", "cp037"), ("IBM1047", None), ("ibm-930", None), ("ISCII,version=0", None),
-           ("LMBCS-1", None), ("ibm-37_P100-1995,swaplfnl", "cp037"), ("UTF-16,version=1", "utf-16-be"), ("gsm-03.38-2009", None))
-WORDS = ["", "plain ~ \\ text", "na\u00efve", "\u20ac 5 \u2122", "\u4f60\u597d, \u4e16\u754c", "\u65e5\u672c\u8a9e \u30ab\u30ca", "\uff76\uff85",
-         "\ud55c\uae00", "\u041f\u0440\u0438\u0432\u0435\u0442", "\u0395\u03bb\u03bb", "\u05e9\u05dc\u05d5\u05dd", "\u0e44\u0e17\u0e22",
-         "\u011e\u0130\u015f", "\U0001f600!", "\u6f22\U00020000"]
-MIXED = [bytes(rng.integers(0, 256, 9, dtype=np.uint8)) for _ in range(12)] + [
-    bytes(rng.integers(0x81, 256, 9, dtype=np.uint8)) for _ in range(6)] + [
-        b"a\x81", b"\x81", b"\x81\x20", b"\xff\xfe", b"\x8e\xa2\xa1\xa1", b"\x81\x30\x81\x30", b"\x1b$B\x30\x21\x30", b"\x30\x21\x1b(B!",
-        b"\x1b$)C\x0e\x21\x21\x0f", b"~{<:Ky~}.~", b"+2D0", b"+2D3eAA-x", b"&BEI-", b"\x1b", b"\xed\xa0\xbd\xed\xb8\x80"]
-for encoding, python in FOREIGN:
-    texts = np.array([w.encode(python, "ignore") if python else w.encode("ascii", "ignore") for w in WORDS] + MIXED, object)
-    for attrs in ({"errors": "replace"}, {"errors": "ignore", "replace_control_characters": True}):
-        cases.add("UnicodeDecodeWithOffsets", {"input": texts}, dict(attrs, input_encoding=encoding), name=encoding)
-    cases.add("UnicodeTranscode", {"input": texts}, {"input_encoding": encoding, "output_encoding": "UTF-8"}, name=encoding)
-    good = texts[1:2] if encoding not in ("LMBCS-1", "UTF-16,version=1") else texts[:1]
-    cases.add("UnicodeDecode", {"input": good}, {"input_encoding": encoding, "errors": "strict"}, name=encoding + " strict")
-for encoding, bad in (("Shift_JIS", b"a\x81"), ("GB18030", b"\x81\x30\x81"), ("EUC-JP", b"\xa1\x20"), ("UTF-16", b"\xd8\x00\x00\x20"),
-                      ("ISO-2022-JP", b"\x1b$B\x30"), ("windows-1252", b"\x81"), ("UTF-7", b"+2D0-")):
-    for op in ("UnicodeDecode", "UnicodeTranscode"):
-        more = {"output_encoding": "UTF-8"} if op == "UnicodeTranscode" else {}
-        for policy in ("strict", "ignore", "replace"):
-            refused = policy == "strict" and encoding != "windows-1252" and encoding != "UTF-7"
-            cases.add(op, {"input": np.array([b"x", bad], object)}, dict(more, input_encoding=encoding, errors=policy),
-                      name=encoding + " " + policy, refuse=refused)
-# Marks and shifts of one text decide how the next one is read; a tensor begins anew.
-MARKED = [b"\xff\xfea\0", b"b\0", b"\xfe\xff\0c", b"\0d", b"\xff\xfe", b"\0e", b"\xfe\xff\xd8\x3d", b"\xde\0\0f"]
-for encoding in ("UTF-16", "UTF-16,version=1", "UTF-32", "ISO-2022-JP", "SCSU"):
-    for texts in (MARKED, MARKED[::-1], MARKED[2:], [b"\x1b$B0!", b"0!", b"\x1b(B0!", b"0!"]):
-        texts = np.array(texts, object)
-        cases.add("UnicodeDecodeWithOffsets", {"input": texts}, {"input_encoding": encoding}, name=encoding + " in order")
-        for output in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
-            cases.add("UnicodeTranscode", {"input": texts}, {"input_encoding": encoding, "output_encoding": output},
-                      name=encoding + " in order")
 for output in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
     for replacement in (0xd83d, 0xde00, 0xffff):
-        for encoding in ("UTF-8", "UTF-7"):
-            cases.add("UnicodeTranscode", {"input": np.array([b"\xff\xffa\xff", b"+2D0-\xff", b"\xff+3gA-"], object)},
-                      {"input_encoding": encoding, "output_encoding": output, "replacement_char": replacement}, name="surrogates")
-for name in ("u t f 8", "../../utf-8", "CP-1252"):
+        cases.add("UnicodeTranscode", {"input": np.array([b"\xff\xffa\xff"], object)},
+                  {"input_encoding": "UTF-8", "output_encoding": output, "replacement_char": replacement}, name="surrogates")
+for name in ("utf8", "Utf_8"):
     cases.add("UnicodeDecode", {"input": np.array([b"\xc3\xa4"], object)}, {"input_encoding": name}, name=name)
-for name in ("", "nope", "utf-9", "../nope", "windows-1259", "x" * 200, ","):
-    for op in ("UnicodeDecode", "UnicodeTranscode"):
-        more = {"output_encoding": "UTF-8"} if op == "UnicodeTranscode" else {}
-        cases.add(op, {"input": GOOD[:1]}, dict(more, input_encoding=name), name=name, refuse=True)
 
 VALUES = np.int32([72, 105, 0x20ac, 0x1f600, 0, 0xd800, 0xfffe, 0x110000, -1, 0xfdd0, 0x10ffff, 0x7ff, 0x800, 0xffff, 0x41])
 for splits in ([0, 2, 2, 8, 15], [0, 15]):
