@@ -246,9 +246,9 @@ SERVING_PROCESSOR_API int serving_processor_process(void *model, const char *sig
 
 /*
  * The signatures of the version that is live at this moment, in the order of
- * their names.  A newer version may have others, so what two calls say may be of two
- * versions: whoever asks for more than one thing, or is about to run what was
- * asked for, acquires a handle (below).
+ * their names.  A newer version may have other signatures, and may become live between
+ * two calls.  A caller that needs several answers about one version, or that runs a
+ * request made from them, acquires a handle (below).
  *
  * What is returned is a copy that belongs to the model and stays as it is until
  * the model is destroyed.  There is one for each set of signatures that was asked
@@ -285,9 +285,9 @@ SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_out
  *
  * Signatures belong to a version: a newer one may have more inputs, other types,
  * or none of that name.  process() and serving_processor_run() read a request by
- * the signature of the version that answers it.  A handle is for whoever makes
- * the request by a signature: what was asked of it holds for what is run by it,
- * whichever version is live meanwhile.
+ * the signature of the version that answers it.  A caller that makes its request
+ * from a signature acquires a handle: its signatures are those of the version that
+ * runs the request, whichever version is live meanwhile.
  *
  * As long as it is held its version stays in memory, with its graph and its
  * weights, and is listed as draining once another is live; it costs the memory
@@ -326,7 +326,7 @@ typedef struct serving_processor_signature {
 SERVING_PROCESSOR_API const serving_processor_signature *serving_processor_handle_signatures(
 	const serving_processor_handle *handle, size_t *count);
 
-/* The one of that name, the configured one for NULL; NULL when there is none. */
+/* The signature of that name, or the configured one for NULL; NULL if the version lacks it. */
 SERVING_PROCESSOR_API const serving_processor_signature *serving_processor_handle_signature(
 	const serving_processor_handle *handle, const char *name);
 

@@ -25,9 +25,7 @@
  * A ragged tensor that is handed on as one value is a list of its splits, outermost
  * first, and its values behind them; a tensor in a box is one without splits.
  *
- * An optional is a list of its components, or of nothing.  A map is a list of keys,
- * each with its value behind it.  Their elements have each a type of its own.
- * So have those of a sparse matrix (engine/ops/csr.h).
+ * An optional is a list of its components, each of a type of its own, or of nothing.
  *
  * Threads: one thread at a time.
  */
@@ -38,8 +36,6 @@ typedef enum sp_list_kind {
 	SP_LIST_PLAIN,
 	SP_LIST_RAGGED,
 	SP_LIST_OPTIONAL,
-	SP_LIST_MAP,
-	SP_LIST_CSR,
 	SP_LIST_STACK, /* the one that changes in place (engine/ops/stack.c) */
 } sp_list_kind;
 

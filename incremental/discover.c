@@ -133,7 +133,7 @@ typedef struct greatest {
 	int64_t above, last; /* steps count from above the one up to the other */
 	int64_t step;        /* -1: none seen */
 	const char *prefix;
-	const char *other; /* of the same step; NULL: there is none */
+	const char *other; /* another prefix of the same step; or NULL */
 } greatest;
 
 static greatest greatest_of(const search *s, sp_checkpoint_part part, int64_t above, int64_t last)

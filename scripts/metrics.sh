@@ -80,7 +80,7 @@ An alarm that is to be silent under a pin asks for `serving_processor_pinned == 
     histogram_quantile(0.99, sum by (le) (rate(:tensorflow:serving:request_latency_bucket[5m])))
     # newer weights are there, and are not served for five minutes now
     serving_processor_update_lag_seconds > 300
-    # and nobody wants it so
+    # the same, unless an operator has pinned a version
     serving_processor_update_lag_seconds > 300 and serving_processor_pinned == 0
     # no newer weights come any more
     serving_processor_last_update_age_seconds > 3600

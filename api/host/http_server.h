@@ -33,7 +33,7 @@ typedef struct sp_http_outcome {
 	int status;
 	int64_t took_ns;       /* since the whole request was there; 0 when that never was */
 	sp_bytes method, path; /* {NULL, 0} where the head could not be read */
-	const char *reason;    /* of a failure; "" where there is none, and cut where it is long */
+	const char *reason;    /* why the request failed, cut where it is long; else "" */
 	int socket;            /* the client's, for sp_http_peer_print() */
 } sp_http_outcome;
 
@@ -93,7 +93,7 @@ typedef struct sp_http_server_load {
 	uint64_t turned_away; /* new ones that were closed because there was no room */
 } sp_http_server_load;
 
-/* Of no server (NULL) it is none. */
+/* *out is all zeros where `server` is NULL. */
 void sp_http_server_get_load(const sp_http_server *server, sp_http_server_load *out);
 
 /* After a stop that returned true.  NULL is fine. */

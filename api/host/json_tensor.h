@@ -14,9 +14,10 @@
  * Nested JSON lists into the elements of a tensor.
  *
  * The shape is the length of the first list at each level, and every later
- * list must agree.  Numbers must fit the type of the tensor: a decimal is no
- * integer, an integer is a float, and what would round to an infinity is none;
- * what is too small is zero.  A string is a JSON string or {"b64": "..."}.
+ * list must agree.  Numbers must fit the type of the tensor: an integer type takes
+ * integers only; a float type takes integers, too, refuses a number that would
+ * round to an infinity, and reads a number that is too small as zero.  A string is
+ * a JSON string or {"b64": "..."}.
  *
  * Errors: SP_INVALID for data that does not fit; SP_UNSUPPORTED for a type
  *         that JSON cannot say; SP_CORRUPT and SP_NO_MEMORY from the reader.

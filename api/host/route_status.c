@@ -154,7 +154,7 @@ static void write_status(sp_buffer *body, const told_status *s)
 	sp_buffer_append_text(body, "}}");
 }
 
-/* Those that the path asks for; false when there are none. */
+/* The statuses that the path asks for; false when the model has no such version. */
 static bool write_statuses(sp_buffer *body, const statuses *list, bool all, int64_t version)
 {
 	bool any = false;

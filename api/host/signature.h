@@ -17,7 +17,7 @@ typedef serving_processor_signature sp_host_signature;
 typedef struct sp_host_signatures {
 	const sp_host_signature *signatures; /* [count] by name */
 	size_t count;
-	const sp_host_signature *fallback; /* for a request that names none; NULL: there is none */
+	const sp_host_signature *fallback; /* of a request without a signature name; or NULL */
 } sp_host_signatures;
 
 /* NULL when there is none of that name. */

@@ -67,12 +67,6 @@ void sp_gemm__bfloat16(const sp_gemm *gemm);
  */
 void sp_gemm__heads(const sp_gemm *gemm);
 
-/*
- * Floats to whose sums a bias is added, rows of a dense, b as it lies or transposed: one row by
- * several columns, or several by one, have an order of their own.
- */
-void sp_gemm__biased(const sp_gemm *gemm);
-
 /* For floats that are `small`, gemm_small.c; m and n are at least 2. */
 void sp_gemm__small(const sp_gemm *gemm);
 

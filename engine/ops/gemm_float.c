@@ -234,38 +234,6 @@ void sp_gemm__heads(const sp_gemm *g)
 		c[i] = sp_product_head(a + i * g->a_row, g->b, g->k);
 }
 
-/* The only row of a, whatever way b lies. */
-static void multiply_row(const sp_gemm *g)
-{
-	const float *x = g->a;
-	sp_product_row row;
-	tile t;
-
-	for (t.column = 0; t.column < g->n; t.column += COLUMNS) {
-		t.width = g->n - t.column < COLUMNS ? g->n - t.column : COLUMNS;
-		sp_product_row_start(&row, g->k);
-		for (size_t at = 0, depth; at < g->k; at += depth) {
-			const float *w;
-			size_t stride;
-
-			depth = g->k - at < DEPTH ? g->k - at : DEPTH;
-			w = rows_of_b(g, &t, at, depth, &stride);
-			sp_product_row_add(&row, x + at, 1, depth, w, stride, t.width);
-		}
-		sp_product_row_finish(&row, (float *)g->c + t.column, t.width);
-	}
-}
-
-void sp_gemm__biased(const sp_gemm *g)
-{
-	if (g->k != 0 && g->m == 1)
-		multiply_row(g);
-	else if (g->k != 0 && g->n == 1)
-		sp_gemm__heads(g);
-	else
-		multiply_matrices(g);
-}
-
 bool sp_gemm__is_small(size_t batch, size_t m, size_t n, size_t k)
 {
 	const size_t most = 128 * 128;

@@ -33,7 +33,6 @@ tools: base storage engine model_loader incremental processor tools
 foreign='
 dnnl.h: engine/kernels/packed_product.c
 snappy-c.h: model_loader/
-unicode/: engine/ops/text_converter.c
 protobuf-c/: model_loader/
 cJSON.h: processor/config api/
 cjson/: processor/config api/
