@@ -14,8 +14,8 @@ enum {
 	NS_PER_S = 1000000000,
 	DRAIN_NS = 1000000000, /* how long the end waits for reads that nobody waits for */
 	FEW = 8,
-	SECTOR =
-		512, /* what is read past the page cache ends on one, but for the end of the file */
+	/* What is read past the page cache ends on one, but for the end of the file. */
+	SECTOR = 512,
 };
 
 /* A read that the kernel has, or none. */

@@ -334,9 +334,7 @@ static void a_disk_that_does_not_answer_costs_a_request_its_time_and_no_more(voi
 		assert_int_equal(dup2(kept[i], numbers[i]), numbers[i]);
 		close(kept[i]);
 	}
-	/* The device answers again; what was left behind still waits, and ends with the pipe. */
-	for (size_t first = 0; first < KEYS; first += ASKED)
-		assert_true(answers_in_time(first));
+	/* The device answers again, and what was left behind ends with the pipe. */
 	close(ends[0]);
 	close(ends[1]);
 	for (size_t first = 0; first < KEYS; first += ASKED)
