@@ -9,7 +9,7 @@
  * A run of bytes that belongs to somebody else: a view, never terminated,
  * any byte allowed.  {NULL, 0} and {"", 0} are both the empty one.
  *
- * It is also the element of a string tensor (engine/tensor.h), and its layout
+ * It is also the element of a string tensor (engine/tensor/tensor.h), and its layout
  * equals serving_processor_bytes of the public header.
  */
 typedef struct sp_bytes {

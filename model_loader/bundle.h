@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
-#include "engine/tensor.h"
+#include "engine/tensor/tensor.h"
 
 /*
  * A tensor bundle: TensorFlow's V2 checkpoint, PREFIX.index and

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
-#include "engine/tensor.h"
+#include "engine/tensor/tensor.h"
 #include "model_loader/bundle.h"
 
 /*

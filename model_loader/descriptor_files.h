@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "engine/graph_def.h"
+#include "engine/graph/graph_def.h"
 
 /*
  * DecodeProtoV2 may name a file that holds the descriptors of its messages, a serialized

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "engine/dtype.h"
+#include "engine/tensor/dtype.h"
 #include "model_loader/bundle.h"
 #include "model_loader/load_policy.h"
 #include "model_loader/row_sink.h"

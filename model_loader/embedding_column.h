@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "engine/tensor.h"
+#include "engine/tensor/tensor.h"
 #include "model_loader/embedding.h"
 #include "storage/key_column.h"
 #include "storage/table.h"

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "engine/import.h"
-#include "engine/op.h"
+#include "engine/import/import.h"
+#include "engine/graph/op.h"
 
 /*
  * Output 0 of a node keeps its name: the node itself becomes the placeholder.

@@ -4,10 +4,10 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
-#include "engine/graph_def.h"
+#include "engine/graph/graph_def.h"
 
 /*
- * Serialized GraphDef and NodeDef messages as engine/graph_def.h has them.
+ * Serialized GraphDef and NodeDef messages as engine/graph/graph_def.h has them.
  * The bytes are not needed afterwards.
  *
  * Attributes come sorted by name.  A large tensor of few values is not written out

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "engine/dtype.h"
+#include "engine/tensor/dtype.h"
 #include "model_loader/bundle.h"
 
 /*

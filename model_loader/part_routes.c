@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/tensor.h"
+#include "engine/tensor/tensor.h"
 #include "model_loader/bucket_offsets.h"
 #include "model_loader/part_name.h"
 

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/status.h"
-#include "engine/graph_def.h"
+#include "engine/graph/graph_def.h"
 
 /*
  * Which partitioned embeddings a graph asks as DeepRec does: part key % 1000 % parts of the

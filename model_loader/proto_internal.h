@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "engine/graph_def.h"
-#include "engine/tensor.h"
+#include "engine/graph/graph_def.h"
+#include "engine/tensor/tensor.h"
 #include "model_loader/proto/graph.pb-c.h"
 #include "model_loader/proto/tensor.pb-c.h"
 

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
-#include "engine/graph_def.h"
+#include "engine/graph/graph_def.h"
 
 /*
  * A SavedModel's saved_model.pb, or saved_model.pbtxt where there is none, read

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
-#include "engine/tensor.h"
+#include "engine/tensor/tensor.h"
 
 /*
  * TensorFlow's TensorProto as a tensor.

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "engine/tensor.h"
+#include "engine/tensor/tensor.h"
 
 /*
  * A rectangular piece of a tensor: start and length per dimension.  Length

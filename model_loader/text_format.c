@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/dtype.h"
-#include "engine/ops/number.h"
+#include "engine/tensor/dtype.h"
+#include "engine/ops/string/number.h"
 #include "model_loader/message.h"
 #include "model_loader/proto/object_graph.pb-c.h"
 #include "model_loader/proto/saved_model.pb-c.h"

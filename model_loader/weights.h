@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "engine/program.h"
+#include "engine/runtime/program.h"
 #include "model_loader/load_policy.h"
 #include "model_loader/model.h"
 #include "storage/table.h"

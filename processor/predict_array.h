@@ -3,8 +3,8 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "engine/tensor.h"
-#include "engine/workspace.h"
+#include "engine/tensor/tensor.h"
+#include "engine/tensor/workspace.h"
 
 /*
  * The ArrayProto `message` as a tensor in the workspace.  `request` is the

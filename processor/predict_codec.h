@@ -5,8 +5,8 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "engine/tensor.h"
-#include "engine/workspace.h"
+#include "engine/tensor/tensor.h"
+#include "engine/tensor/workspace.h"
 #include "processor/endpoint.h"
 
 /*

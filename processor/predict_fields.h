@@ -1,7 +1,7 @@
 #ifndef SP_PROCESSOR_PREDICT_FIELDS_H
 #define SP_PROCESSOR_PREDICT_FIELDS_H
 
-#include "engine/dtype.h"
+#include "engine/tensor/dtype.h"
 #include "processor/wire.h"
 
 /* Field numbers of api/predict.proto. */

@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "engine/program.h"
+#include "engine/runtime/program.h"
 #include "processor/endpoint.h"
 #include "processor/predict_codec.h"
 
@@ -18,7 +18,7 @@ typedef struct sp_request_target {
 	sp_session *session;
 	const sp_snapshot *snapshot;
 	const sp_endpoint *endpoint;
-	bool rehearsal; /* engine/program.h */
+	bool rehearsal; /* engine/runtime/program.h */
 
 	/* When it must be done; 0: it has the endpoint's time from when it is run. */
 	int64_t deadline_ns;

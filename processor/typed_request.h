@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "engine/tensor.h"
+#include "engine/tensor/tensor.h"
 #include "processor/request.h"
 
 /*

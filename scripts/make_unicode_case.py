@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes engine/ops/unicode_case.inc: what every character becomes in lower and in upper case.
+"""Writes engine/ops/string/unicode_case.inc: what every character becomes in lower and in upper case.
 
 What TensorFlow's StringLower and StringUpper answer under encoding "utf-8" is asked
 of them, character by character: ICU's full case mapping of the Unicode Character
@@ -20,7 +20,7 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
 import tensorflow as tf
 
-PATH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "engine/ops/unicode_case.inc")
+PATH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "engine/ops/string/unicode_case.inc")
 CODES = [code for code in range(1, 0x110000) if not 0xd800 <= code < 0xe000]  # a text ends at U+0000
 NONE, CASED, IGNORED = range(3)
 SIGMA, FINAL = "\u03a3", "\u03c2"

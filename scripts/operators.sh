@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints docs/operators.md: every operator of engine/ops.inc and where it is
+# Prints docs/operators.md: every operator of engine/ops/ops.inc and where it is
 # described, what is taken as another one, what is refused.
 #
 #     scripts/operators.sh >docs/operators.md
@@ -22,11 +22,11 @@ cd "$(dirname "$0")/.."
 cat <<'END'
 # Operators
 
-Made by `scripts/operators.sh` from `engine/ops.inc`; not to be edited.
+Made by `scripts/operators.sh` from `engine/ops/ops.inc`; not to be edited.
 
 END
 
-count=$(grep -c '^SP_OP(' engine/ops.inc)
+count=$(grep -c '^SP_OP(' engine/ops/ops.inc)
 cat <<END
 These $count operators run.  The comment at the head of the source says what is computed, in which element types and
 how exactly; names that begin with \`_\` are our own and stand in no model file.  All element types of TensorFlow
@@ -37,24 +37,24 @@ how exactly; names that begin with \`_\` are our own and stand in no model file.
 END
 
 # An operator is defined as sp_op_NAME, or by a macro at the start of a line.
-grep -o -E '\<sp_op_[A-Za-z0-9_]+\>|^[A-Z_0-9]+\([A-Za-z0-9_]+' engine/ops/*.c |
+grep -o -E '\<sp_op_[A-Za-z0-9_]+\>|^[A-Z_0-9]+\([A-Za-z0-9_]+' engine/ops/*/*.c engine/stablehlo/ops/*.c |
 	sed -E 's/:(sp_op_|[A-Z_0-9]+\()/ /' |
 	awk 'NR == FNR { if (match($0, /^SP_OP\(.*\)$/)) list[++n] = substr($0, 7, length($0) - 7); next }
 	{ if (!($2 in source)) source[$2] = $1 }
 	END { for (i = 1; i <= n; i++) printf "| %s | [%s](../%s) |\n", list[i], source[list[i]], source[list[i]] }' \
-		engine/ops.inc - | sed 's/^| Addons_/| Addons>/'
+		engine/ops/ops.inc - | sed 's/^| Addons_/| Addons>/'
 
 cat <<'END'
 
 ## Taken as others
 
-What stands in a file under another name, before it is compiled (`engine/lower.c`): variables of reference kind become
+What stands in a file under another name, before it is compiled (`engine/import/lower.c`): variables of reference kind become
 those of resource kind, and a read through a handle becomes one of its value.
 
 | operator | becomes |
 | --- | --- |
 END
-sed -n 's/^\t{"\([A-Za-z0-9]*\)", "\([A-Za-z0-9]*\)"},$/| \1 | \2 |/p' engine/lower.c
+sed -n 's/^\t{"\([A-Za-z0-9]*\)", "\([A-Za-z0-9]*\)"},$/| \1 | \2 |/p' engine/import/lower.c
 
 cat <<'END'
 
@@ -62,13 +62,13 @@ cat <<'END'
 function by its name) their bodies; so does `BatchFunction`, for the request at hand, and a `Case` that asks `DeviceIndex`
 becomes its branch for the CPU.  Of functions that implement the same (`api_implements`) the one that prefers CPUs is
 called.  Loops of `Enter`, `Merge`, `Switch`, `LoopCond`, `NextIteration` and `Exit` become a
-`While` (`engine/import_loops.c`).  The constant that is the flow of a `TensorArray` or `TensorArrayV2` at first becomes
+`While` (`engine/import/import_loops.c`).  The constant that is the flow of a `TensorArray` or `TensorArrayV2` at first becomes
 the array's own.  `XlaDot` and `XlaDotV2` of float become `MatMul` where the file notes that both operands are matrices.
 A `ScatterUpdate` of constants, which says the same in every request, becomes a `TensorScatterUpdate`
-(`engine/constant_writes.h`), and an `AssignVariableOp` of what the variable was read to hold, a `NoOp`.
-So do writes of variables that no answer of any signature shows, as those of metrics (`engine/unseen_writes.h`).
+(`engine/passes/constant_writes.h`), and an `AssignVariableOp` of what the variable was read to hold, a `NoOp`.
+So do writes of variables that no answer of any signature shows, as those of metrics (`engine/passes/unseen_writes.h`).
 Writes of small variables whose next value follows from the one before and from constants, and of which nothing but random
-numbers comes, are kept by each session (`engine/count_writes.h`).
+numbers comes, are kept by each session (`engine/passes/count_writes.h`).
 
 `XlaCallModule`, which JAX and Keras 3 with the JAX backend export, becomes nodes of the operators above
 (`engine/stablehlo/`).  These operations of StableHLO are translated:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what TensorFlow multiplies, to the bit: tests/unit/engine/product_cases.inc.
+"""Writes what TensorFlow multiplies, to the bit: tests/unit/engine/kernels/product_cases.inc.
 
     product_cases.py FOLDER
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "engine/program.h"
+#include "engine/runtime/program.h"
 
 /*
  * N sessions over one program: the scratch of N requests at once.  They serve

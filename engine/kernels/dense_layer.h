@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "engine/workspace.h"
+#include "engine/tensor/workspace.h"
 
 /*
  * A fully connected layer with weights packed once:

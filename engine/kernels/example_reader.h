@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "engine/dtype.h"
+#include "engine/tensor/dtype.h"
 
 /*
  * A reader of serialized tf.Example messages, as they come from clients.

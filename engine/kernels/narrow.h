@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/dtype.h"
+#include "engine/tensor/dtype.h"
 
 /*
  * Arrays of half and bfloat16 to float and back, by the processor's vectors.

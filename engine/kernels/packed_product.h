@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "engine/workspace.h"
+#include "engine/tensor/workspace.h"
 
 /*
  * Rows times a matrix that is packed once, by oneDNN's matmul, on the caller's thread:

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "engine/graph_def.h"
+#include "engine/graph/graph_def.h"
 
 /*
  * The computation of an XlaCallModule node, which JAX exports (jax2tf, Keras 3, Flax):

@@ -2,7 +2,7 @@
 #define SP_ENGINE_STABLEHLO_VHLO_H
 
 #include "engine/stablehlo/bytecode.h"
-#include "engine/tensor.h"
+#include "engine/tensor/tensor.h"
 
 /*
  * VHLO, the versioned dialect that StableHLO is written in ("StableHLO bytecode" and

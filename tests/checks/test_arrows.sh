@@ -33,13 +33,13 @@ try() { # try WANTED FILE INCLUDE
 
 expect 0 "the tree itself" "$check" "$srcdir"
 try 0 storage/good.c '"base/status.h"'
-try 1 base/bad.c '"engine/op.h"'
+try 1 base/bad.c '"engine/graph/op.h"'
 try 1 engine/bad.c '"storage/table_builder.h"'
 try 0 engine/good.c '"storage/table.h"'
 try 1 engine/bad.c '<event2/http.h>'
 try 1 session_group/bad.h '"incremental/discover.h"'
 try 1 incremental/bad.h '"session_group/session_group.h"'
-try 1 api/host/bad.c '"engine/tensor.h"'
+try 1 api/host/bad.c '"engine/tensor/tensor.h"'
 try 1 processor/bad.c '"config.h"'
 try 1 tools/bad.c '"api/serving_processor.h"'
 try 0 tools/good.c '"processor/config.h"'

@@ -26,7 +26,7 @@ check_document() { # check_document NAME LIST START LINE: it is current, with a 
 		[ "$(grep -c -E "$4" "$work/$1.md")" = "$(grep -c "$3" "$srcdir/$2")" ]
 }
 
-check_document operators engine/ops.inc '^SP_OP(' '^\| .* \| \[engine/ops/.*\.c\]'
+check_document operators engine/ops/ops.inc '^SP_OP(' '^\| .* \| \[engine/.*\.c\]'
 check_document metrics api/host/metrics.inc '^SP_METRIC(' \
 	'^\| `[a-z:_]+` \| (counter|gauge|histogram) \| .* \| .*\. \|$'
 

@@ -20,10 +20,10 @@ same() { # same NAME WANTED GOT
 	fi
 }
 
-sed -n 's/^SP_OP(\(.*\))$/\1/p' "$srcdir/engine/ops.inc" >"$work/ops"
+sed -n 's/^SP_OP(\(.*\))$/\1/p' "$srcdir/engine/ops/ops.inc" >"$work/ops"
 sort -u "$work/ops" >"$work/ops.sorted"
 [ -s "$work/ops" ] || echo 'no operators' >"$work/ops.sorted"
-same 'engine/ops.inc in order, each operator once' "$work/ops.sorted" "$work/ops"
+same 'engine/ops/ops.inc in order, each operator once' "$work/ops.sorted" "$work/ops"
 
 for room in $rooms; do
 	(cd "$srcdir" && find "$room" -name '*.[ch]' ! -name '*.pb-c.[ch]' | sort) >"$work/files"

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/op.h"
-#include "engine/workspace.h"
+#include "engine/graph/op.h"
+#include "engine/tensor/workspace.h"
 #include "tests/support/fuzz.h"
 
 /*

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/import.h"
-#include "engine/lower.h"
+#include "engine/import/import.h"
+#include "engine/import/lower.h"
 #include "engine/stablehlo/translate.h"
 #include "tests/support/fuzz.h"
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/dtype.h"
+#include "engine/tensor/dtype.h"
 
 /*
  * Writes tensor bundles for tests that need versions of a model by the

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
-#include "engine/tensor.h"
+#include "engine/tensor/tensor.h"
 
 /*
  * Tensors that TensorFlow answered with, as scripts/make_bundle_fixtures.py

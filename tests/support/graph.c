@@ -1,11 +1,11 @@
 #include "tests/support/graph.h"
 
-#include "engine/constant_writes.h"
-#include "engine/count_writes.h"
-#include "engine/fuse.h"
-#include "engine/import.h"
-#include "engine/lower.h"
-#include "engine/unseen_writes.h"
+#include "engine/passes/constant_writes.h"
+#include "engine/passes/count_writes.h"
+#include "engine/passes/fuse.h"
+#include "engine/import/import.h"
+#include "engine/import/lower.h"
+#include "engine/passes/unseen_writes.h"
 
 enum { MAX_ENDS = COUNT(((sp_ends *)0)->feeds) };
 

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "engine/graph_def.h"
-#include "engine/program.h"
+#include "engine/graph/graph_def.h"
+#include "engine/runtime/program.h"
 
 /*
  * Small graphs for tests: nodes as literals, and what is needed to run them.
@@ -66,7 +66,7 @@ typedef struct sp_small_graph {
 	sp_environment environment; /* what a load program is given */
 
 	/* For the next compile and the next runs: set them after init. */
-	bool fused; /* by engine/fuse.h, as a model is */
+	bool fused; /* by engine/passes/fuse.h, as a model is */
 	const sp_function_def *functions;
 	size_t function_count;
 	size_t workspace_limit;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/import.h"
+#include "engine/import/import.h"
 #include "tests/support/cmocka.h"
 
 sp_graph sp_imported;

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "engine/graph.h"
+#include "engine/graph/graph.h"
 #include "tests/support/graph.h"
 
 /*

@@ -7,9 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "engine/import.h"
-#include "engine/lower.h"
-#include "engine/program.h"
+#include "engine/import/import.h"
+#include "engine/import/lower.h"
+#include "engine/runtime/program.h"
 #include "model_loader/graph_def.h"
 
 enum { MAX_TENSORS = 64 };

@@ -1,6 +1,6 @@
 #include "tests/support/small_model.h"
 
-#include "engine/import.h"
+#include "engine/import/import.h"
 #include "tests/support/cmocka.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

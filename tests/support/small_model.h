@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "engine/program.h"
+#include "engine/runtime/program.h"
 #include "processor/endpoint.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/program.h"
+#include "engine/runtime/program.h"
 #include "model_loader/model.h"
 #include "tests/support/paths.h"
 

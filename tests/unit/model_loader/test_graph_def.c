@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/graph.h"
+#include "engine/graph/graph.h"
 #include "model_loader/graph_def.h"
 #include "model_loader/message.h"
 #include "tests/support/wire.h"

@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "engine/ops.h"
-#include "engine/ops/box.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/array/box.h"
 
 enum { MAX_IN = 6, MAX_OUT = 4, LIMIT = 16 << 20 };
 

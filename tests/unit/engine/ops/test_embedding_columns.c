@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/ops/embedding_columns.h"
-#include "engine/ops/reduce_float.h"
+#include "engine/ops/embedding/embedding_columns.h"
+#include "engine/ops/reduce/reduce_float.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

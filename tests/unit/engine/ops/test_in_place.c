@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "engine/op.h"
-#include "engine/workspace.h"
+#include "engine/graph/op.h"
+#include "engine/tensor/workspace.h"
 
 enum { MOST_INPUTS = 5, MOST_OUTPUTS = 6 };
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 extern "C" {
-#include "engine/ops/index_sort.h"
+#include "engine/ops/reduce/index_sort.h"
 }
 
 typedef std::vector<int> keys;

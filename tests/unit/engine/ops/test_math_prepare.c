@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "engine/ops.h"
-#include "engine/resource.h"
+#include "engine/ops/ops.h"
+#include "engine/tensor/resource.h"
 
 typedef struct refusal {
 	const char *op;
@@ -223,7 +223,7 @@ static void no_operator_looks_at_inputs_that_are_not_there(void **state)
 {
 	static const sp_op *const all[] = {
 #define SP_OP(name) &sp_op_##name,
-#include "engine/ops.inc"
+#include "engine/ops/ops.inc"
 #undef SP_OP
 	};
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/hash_table.h"
+#include "engine/tensor/hash_table.h"
 #include "tests/support/graph.h"
 
 enum { MAX_NODES = 24, MAX_ATTRS = 8, MAX_INPUTS = 4 };

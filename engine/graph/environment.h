@@ -1,0 +1,86 @@
+#ifndef SP_ENGINE_ENVIRONMENT_H
+#define SP_ENGINE_ENVIRONMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "engine/graph/graph_def.h"
+#include "engine/tensor/resource.h"
+#include "engine/tensor/tensor.h"
+
+/*
+ * What restore and init operations may ask of the world outside the graph.
+ * The engine knows no files; whoever runs a load program answers these calls.
+ *
+ * Threads: one thread at a time.
+ */
+typedef struct sp_environment sp_environment;
+
+/* The default row matrix and filter settings an embedding is created with, by whichever
+ * operator states them first (ev-ops: InitializeKvVariableOp, KvResourceImportV2, ...). */
+typedef struct sp_embedding_options {
+	const sp_tensor *default_rows; /* [default_value_dim, dim] or a vector of as many */
+	int64_t default_value_dim;
+	int64_t filter_freq;
+	int64_t max_element_size;
+	float false_positive_probability;
+	float default_value_no_permission;
+} sp_embedding_options;
+
+/* Where an embedding's rows are. */
+typedef struct sp_embedding_import {
+	sp_bytes prefix;      /* of the checkpoint */
+	sp_bytes name;        /* of the EmbeddingVariable in it */
+	int64_t partition_id; /* which part of how many the handle is; 0 of 1 when it is whole */
+	int64_t partition_num;
+	bool reset_versions; /* rows count as changed at step 0 */
+} sp_embedding_import;
+
+struct sp_environment {
+	void *context;
+
+	/*
+	 * The tensor `name` of the checkpoint `prefix`, or the part of it that
+	 * `slice` names ("" is all of it; else "30 16 10,300:0,16"), in `arena`.
+	 * SP_NOT_FOUND when the checkpoint lacks it; SP_CORRUPT when its bytes
+	 * fail their check; SP_INVALID when it is not of `dtype`.
+	 */
+	sp_status (*restore)(void *context, sp_bytes prefix, sp_bytes name, sp_bytes slice,
+			     sp_dtype dtype, sp_arena *arena, sp_tensor *out, sp_error *err);
+
+	/* The lines file or other whole file of that path, in `arena`. */
+	sp_status (*read_file)(void *context, sp_bytes path, sp_arena *arena, sp_bytes *out,
+			       sp_error *err);
+
+	/*
+	 * Declares what embedding `resource` was created with; all of it is
+	 * copied.  The last call for a resource counts.  Default rows that are not
+	 * of the embedding's width are no failure until its rows are wanted.
+	 */
+	sp_status (*create_embedding)(void *context, sp_resource *resource,
+				      const sp_embedding_options *options, sp_error *err);
+
+	/*
+	 * Notes where embedding `resource` is to be loaded from; the last word
+	 * counts.  The rows are read, and resource->table is set, after the load
+	 * program has run, when all that it says about its embeddings is known.
+	 * SP_INVALID when `prefix` is not of the checkpoint that is being loaded.
+	 */
+	sp_status (*import_embedding)(void *context, sp_resource *resource,
+				      const sp_embedding_import *import, sp_error *err);
+
+	/*
+	 * The same for an embedding whose rows the program has in hand: keys [n]
+	 * int32 or int64, values [n, dim], versions int64, of the first of the keys.  All are
+	 * copied; what does not fit is no failure until the rows are wanted.
+	 */
+	sp_status (*import_embedding_rows)(void *context, sp_resource *resource,
+					   const sp_tensor *keys, const sp_tensor *values,
+					   const sp_tensor *versions, sp_error *err);
+
+	sp_arena *arena; /* of the version that is being loaded */
+};
+
+#endif

@@ -1,0 +1,858 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "engine/import/import_internal.h"
+#include "engine/stablehlo/translate.h"
+
+/*
+ * A scope is the graph or one call of a function; the same body called twice is
+ * two scopes.  What a body asks of its arguments is looked for where it is
+ * called: an argument is the caller's value under another name, but for the
+ * variables of a loop, which change.
+ */
+
+enum { MAX_CALL_DEPTH = 128, MAX_REGION_DEPTH = 64, MAX_HOPS = 10000 };
+
+sp_status sp_import__no_memory(sp_importer *im)
+{
+	return sp_error_set(im->err, SP_NO_MEMORY, "no memory for the graph");
+}
+
+/* ---------------------------------------------------------------- names */
+
+sp_status sp_import__add_name(sp_importer *im, sp_map *names, const char *name, uint64_t value)
+{
+	switch (sp_map_add(names, sp_bytes_of(name), value)) {
+	case SP_MAP_ADDED:
+		return SP_OK;
+	case SP_MAP_PRESENT:
+		return sp_error_set(im->err, SP_CORRUPT, "two nodes are named '%s'", name);
+	default:
+		return sp_import__no_memory(im);
+	}
+}
+
+static sp_status index_function(sp_importer *im, sp_known_function *known)
+{
+	const sp_function_def *function = known->def;
+
+	if (known->names != NULL)
+		return SP_OK; /* called before */
+	known->names = sp_arena_zeros(im->scratch, 1, sizeof(*known->names));
+	if (known->names == NULL)
+		return sp_import__no_memory(im);
+	sp_map_init(known->names, im->scratch);
+	for (size_t i = 0; i < function->input_count; i++)
+		SP_TRY(sp_import__add_name(im, known->names, function->inputs[i].name,
+					   SP_ARGUMENT + i));
+	for (size_t i = 0; i < function->node_count; i++)
+		SP_TRY(sp_import__add_name(im, known->names, function->nodes[i].name, i));
+	return SP_OK;
+}
+
+static sp_status add_functions(sp_importer *im, const sp_graph_def *library)
+{
+	const sp_function_def *functions = library->functions;
+	size_t count = library->function_count;
+	size_t needed = im->known_count + count;
+
+	if (needed > im->known_capacity) {
+		size_t capacity = 2 * needed;
+		sp_known_function *known = sp_arena_zeros(im->scratch, capacity, sizeof(*known));
+
+		if (known == NULL)
+			return sp_import__no_memory(im);
+		if (im->known_count != 0)
+			memcpy(known, im->known, im->known_count * sizeof(*known));
+		im->known = known;
+		im->known_capacity = capacity;
+	}
+	for (size_t i = 0; i < count; i++) {
+		sp_bytes name = sp_bytes_of(functions[i].name);
+
+		if (functions[i].implements != NULL && functions[i].is_for_cpu &&
+		    !functions[i].is_of_gradient &&
+		    sp_map_add(&im->for_cpu, sp_bytes_of(functions[i].implements),
+			       im->known_count) == SP_MAP_NO_MEMORY)
+			return sp_import__no_memory(im);
+		switch (sp_map_add(&im->functions, name, im->known_count)) {
+		case SP_MAP_ADDED:
+			im->known[im->known_count++] = (sp_known_function){.def = &functions[i],
+									   .library = library};
+			break;
+		case SP_MAP_PRESENT:
+			return sp_error_set(im->err, SP_CORRUPT, "two functions are named '%s'",
+					    functions[i].name);
+		default:
+			return sp_import__no_memory(im);
+		}
+	}
+	return SP_OK;
+}
+
+sp_status sp_import__index(sp_importer *im)
+{
+	sp_map_init(&im->ops, im->scratch);
+	for (size_t i = 0; sp_op_at(i) != NULL; i++)
+		if (sp_map_put(&im->ops, sp_bytes_of(sp_op_at(i)->name), i) == SP_MAP_NO_MEMORY)
+			return sp_import__no_memory(im);
+	sp_map_init(&im->functions, im->scratch);
+	sp_map_init(&im->for_cpu, im->scratch);
+	sp_map_init(&im->modules, im->scratch);
+	sp_map_init(&im->repeated, im->scratch);
+	im->repeated_left = SP_IMPORT_MAX_REPEATED;
+	return add_functions(im, im->def);
+}
+
+/* Names with '_' are our own: a file that uses one could hand us any pointer. */
+const sp_op *sp_import__find_op(const sp_importer *im, const char *name)
+{
+	uint64_t i;
+
+	if (name[0] == '_')
+		return NULL;
+	return sp_map_get(&im->ops, sp_bytes_of(name), &i) ? sp_op_at((size_t)i) : NULL;
+}
+
+/* -------------------------------------------------------------- regions */
+
+sp_status sp_import__add_regions(sp_importer *im, uint32_t around, uint32_t count, uint32_t *first)
+{
+	sp_graph *graph = im->graph;
+	int depth = 1;
+
+	for (uint32_t r = around; r != 0; r = graph->around[r])
+		if (++depth > MAX_REGION_DEPTH)
+			return sp_error_set(im->err, SP_INVALID,
+					    "conditions and loops are nested more than %d deep",
+					    MAX_REGION_DEPTH);
+	if (graph->region_count + count > im->region_capacity) {
+		size_t capacity = 2 * (graph->region_count + count) + 16;
+		uint32_t *list = sp_arena_zeros(im->arena, capacity, sizeof(*list));
+
+		if (list == NULL)
+			return sp_import__no_memory(im);
+		if (graph->region_count != 0)
+			memcpy(list, graph->around, graph->region_count * sizeof(*list));
+		graph->around = list;
+		im->region_capacity = capacity;
+	}
+	*first = (uint32_t)graph->region_count;
+	for (uint32_t i = 0; i < count; i++)
+		graph->around[graph->region_count++] = around;
+	return SP_OK;
+}
+
+uint32_t sp_import__region_of(const sp_scope *scope, uint32_t node)
+{
+	return scope->loops != NULL ? sp_import__loop_region(scope, node) : scope->region;
+}
+
+/* ---------------------------------------------------------------- calls */
+
+static bool takes_and_gives_the_same(const sp_function_def *a, const sp_function_def *b)
+{
+	return a->input_count == b->input_count && a->output_count == b->output_count;
+}
+
+/* A function, or the one for CPUs that does the same. */
+static sp_known_function *find_known(const sp_importer *im, const char *name)
+{
+	const sp_function_def *def;
+	uint64_t i, for_cpu;
+
+	if (!sp_map_get(&im->functions, sp_bytes_of(name), &i))
+		return NULL;
+	def = im->known[i].def;
+	if (def->implements != NULL && !def->is_for_cpu && !def->is_of_gradient &&
+	    sp_map_get(&im->for_cpu, sp_bytes_of(def->implements), &for_cpu) &&
+	    takes_and_gives_the_same(def, im->known[for_cpu].def))
+		i = for_cpu;
+	return &im->known[i];
+}
+
+static const sp_function_def *find_function(const sp_importer *im, const char *name)
+{
+	const sp_known_function *known = find_known(im, name);
+
+	return known != NULL ? known->def : NULL;
+}
+
+/* What became of the module of a node; NULL when it was not looked at. */
+static const sp_module *find_module(const sp_importer *im, const sp_node_def *node)
+{
+	sp_bytes key = {(const char *)&node, sizeof(node)};
+	uint64_t address;
+
+	return sp_map_get(&im->modules, key, &address) ? (const sp_module *)(uintptr_t)address
+						       : NULL;
+}
+
+static const char *module_function(const sp_importer *im, const sp_node_def *node)
+{
+	const sp_module *module = find_module(im, node);
+
+	return module != NULL ? module->function : NULL;
+}
+
+/*
+ * A module becomes functions when its node is first reached.  One that cannot be
+ * translated is an operator that we lack, with the reason.
+ */
+static sp_status translate_module(sp_importer *im, const sp_node_def *node, sp_module *module)
+{
+	sp_stablehlo_functions made;
+	sp_error why = {.status = SP_OK};
+	const char *prefix = sp_arena_printf(im->arena, "%s#%zu", node->name, im->known_count);
+	sp_graph_def *library = sp_arena_array(im->arena, 1, sizeof(*library));
+	sp_status status;
+
+	if (prefix == NULL || library == NULL)
+		return sp_import__no_memory(im);
+	status = sp_stablehlo_translate(&made, node, prefix, im->arena, im->scratch, &why);
+	if (status == SP_NO_MEMORY)
+		return sp_import__no_memory(im);
+	if (status != SP_OK) {
+		module->refused = sp_arena_printf(im->arena, "%s", why.text);
+		return module->refused != NULL ? SP_OK : sp_import__no_memory(im);
+	}
+	module->function = made.list[0].name;
+	*library = (sp_graph_def){.functions = made.list, .function_count = made.count};
+	return add_functions(im, library);
+}
+
+static sp_status open_module(sp_importer *im, const sp_node_def *node, const char **refused)
+{
+	const sp_module *known = find_module(im, node);
+	const sp_node_def **key;
+	sp_module *module;
+
+	if (strcmp(node->op, "XlaCallModule") != 0)
+		return SP_OK;
+	if (known == NULL) {
+		key = sp_arena_array(im->scratch, 1, sizeof(*key));
+		module = sp_arena_zeros(im->scratch, 1, sizeof(*module));
+		if (key == NULL || module == NULL)
+			return sp_import__no_memory(im);
+		*key = node;
+		known = module;
+		SP_TRY(translate_module(im, node, module));
+		if (sp_map_add(&im->modules, (sp_bytes){(const char *)key, sizeof(*key)},
+			       (uint64_t)(uintptr_t)module) == SP_MAP_NO_MEMORY)
+			return sp_import__no_memory(im);
+	}
+	*refused = known->refused;
+	return SP_OK;
+}
+
+/* How nodes of an operator call; false for all others. */
+static bool kind_of_op(const char *op, sp_owner_kind *kind)
+{
+	static const struct {
+		const char *op;
+		sp_owner_kind kind;
+	} kinds[] = {
+		{"PartitionedCall", SP_OWNER_CALL},
+		{"StatefulPartitionedCall", SP_OWNER_CALL},
+		{"BatchFunction", SP_OWNER_CALL}, /* of this request alone */
+		{"If", SP_OWNER_IF},
+		{"StatelessIf", SP_OWNER_IF},
+		{"XlaIf", SP_OWNER_IF},
+		{"Case", SP_OWNER_CASE},
+		{"StatelessCase", SP_OWNER_CASE},
+		{"While", SP_OWNER_WHILE},
+		{"StatelessWhile", SP_OWNER_WHILE},
+		{"XlaWhile", SP_OWNER_WHILE},
+		{"For", SP_OWNER_FOR},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i].op, op) == 0) {
+			*kind = kinds[i].kind;
+			return true;
+		}
+	return false;
+}
+
+/* The name of the function that attribute 'f' names; NULL when it names none. */
+static const char *named_function(const sp_node_def *node)
+{
+	const sp_attr *f = sp_attr_find(node->attrs, node->attr_count, "f");
+
+	return f != NULL && f->kind == SP_ATTR_FUNC ? f->text : NULL;
+}
+
+/*
+ * How a node calls: false for an ordinary one, and for a call whose function is not there, which
+ * only a signature that reaches it cannot do with.
+ */
+static bool call_kind(const sp_importer *im, const sp_node_def *node, sp_owner_kind *kind)
+{
+	const char *name = named_function(node);
+
+	if (kind_of_op(node->op, kind))
+		return *kind != SP_OWNER_CALL || (name != NULL && find_function(im, name) != NULL);
+	*kind = SP_OWNER_CALL;
+	return find_function(im, node->op) != NULL || module_function(im, node) != NULL;
+}
+
+/* Says of a call that is none why not, for whoever reaches it. */
+static sp_status explain_no_call(sp_importer *im, const sp_node_def *node, sp_place *place)
+{
+	const char *name = named_function(node);
+	sp_owner_kind ignored;
+
+	if (!kind_of_op(node->op, &ignored))
+		return SP_OK;
+	place->refused = name == NULL ? "its attribute 'f' names no function"
+				      : sp_arena_printf(im->arena,
+							"it calls '%s', which is not there", name);
+	return place->refused != NULL ? SP_OK : sp_import__no_memory(im);
+}
+
+bool sp_import_resolves(const sp_graph_def *def, const char *op)
+{
+	static const char *const resolved[] = {"PartitionedCall",  "StatefulPartitionedCall",
+					       "BatchFunction",    "Enter",
+					       "RefEnter",         "Exit",
+					       "RefExit",          "NextIteration",
+					       "RefNextIteration", "LoopCond",
+					       "XlaCallModule"};
+
+	for (size_t i = 0; i < sizeof(resolved) / sizeof(resolved[0]); i++)
+		if (strcmp(resolved[i], op) == 0)
+			return true;
+	for (size_t i = 0; i < def->function_count; i++)
+		if (strcmp(def->functions[i].name, op) == 0)
+			return true;
+	return false;
+}
+
+static sp_status bad_call(sp_importer *im, const sp_owner *owner, const char *what)
+{
+	const sp_node_def *node = &owner->in->nodes[owner->node];
+
+	return sp_error_set(im->err, SP_INVALID, "node '%s%s' (%s): %s", owner->in->prefix,
+			    node->name, node->op, what);
+}
+
+static sp_status check_recursion(sp_importer *im, const sp_scope *caller,
+				 const sp_function_def *function)
+{
+	if (caller->depth >= MAX_CALL_DEPTH)
+		return sp_error_set(im->err, SP_INVALID, "functions call each other %d deep",
+				    MAX_CALL_DEPTH);
+	for (const sp_scope *s = caller; s != NULL; s = s->caller)
+		if (s->function == function)
+			return sp_error_set(im->err, SP_INVALID, "function '%s' calls itself",
+					    function->name);
+	return SP_OK;
+}
+
+sp_status sp_import__make_scope(sp_importer *im, sp_scope *scope)
+{
+	enum { NODES_PER_SCOPE = 8 }; /* what a scope costs itself */
+
+	if (!sp_size_add(&im->planned, im->planned, scope->node_count + NODES_PER_SCOPE) ||
+	    im->planned > SP_IMPORT_MAX_NODES)
+		return sp_error_set(
+			im->err, SP_INVALID,
+			"the graph has more than %u nodes once its functions are inlined",
+			SP_IMPORT_MAX_NODES);
+	scope->places = sp_arena_zeros(im->scratch, scope->node_count, sizeof(*scope->places));
+	return scope->places != NULL ? SP_OK : sp_import__no_memory(im);
+}
+
+/* The function that attribute `attr` names, called from `owner`. */
+static sp_status add_body(sp_importer *im, sp_owner *owner, const char *name)
+{
+	sp_scope *caller = owner->in;
+	sp_known_function *known = find_known(im, name);
+	const sp_function_def *function = known != NULL ? known->def : NULL;
+	sp_scope *body = sp_arena_zeros(im->scratch, 1, sizeof(*body));
+
+	if (function == NULL)
+		return sp_error_set(im->err, SP_CORRUPT,
+				    "node '%s%s' calls '%s', which is not there", caller->prefix,
+				    caller->nodes[owner->node].name, name);
+	SP_TRY(check_recursion(im, caller, function));
+	if (body == NULL)
+		return sp_import__no_memory(im);
+	SP_TRY(index_function(im, known));
+	*body = (sp_scope){.caller = caller,
+			   .owner = owner,
+			   .function = function,
+			   .library = known->library,
+			   .nodes = function->nodes,
+			   .node_count = function->node_count,
+			   .names = known->names,
+			   .depth = caller->depth + 1};
+	body->prefix = sp_arena_printf(im->scratch, "%s%s/", caller->prefix,
+				       caller->nodes[owner->node].name);
+	if (body->prefix == NULL)
+		return sp_import__no_memory(im);
+	owner->bodies[owner->body_count++] = body;
+	return sp_import__make_scope(im, body);
+}
+
+/*
+ * A Case that asks which device it runs on is a call of the branch for the CPU: that
+ * for another may hold what only that has.
+ */
+static bool is_device_case(const sp_owner *owner, size_t branches, size_t *branch)
+{
+	const sp_scope *in = owner->in;
+	const char *ref = sp_import__data_input(&in->nodes[owner->node], 0);
+	sp_bytes name, argument;
+	const sp_attr *devices;
+	uint32_t number;
+	uint64_t found;
+
+	if (ref == NULL ||
+	    !sp_import__split_reference(ref, in->function != NULL, &name, &argument, &number) ||
+	    !sp_map_get(in->names, name, &found) || found >= SP_ARGUMENT ||
+	    strcmp(in->nodes[found].op, "DeviceIndex") != 0)
+		return false;
+	devices = sp_attr_find(in->nodes[found].attrs, in->nodes[found].attr_count, "device_names");
+	if (devices == NULL || devices->kind != SP_ATTR_LIST || devices->element != SP_ATTR_BYTES)
+		return false;
+	*branch = 0;
+	while (*branch + 1 < branches &&
+	       (*branch >= devices->count ||
+		!sp_bytes_equal_text(devices->bytes_list[*branch], "CPU")))
+		++*branch;
+	return true;
+}
+
+/* The names of the functions that a node calls: where they are depends on its kind. */
+static sp_status add_bodies(sp_importer *im, sp_owner *owner)
+{
+	static const char *const attrs[][2] = {
+		[SP_OWNER_CALL] = {"f", NULL},
+		[SP_OWNER_IF] = {"then_branch", "else_branch"},
+		[SP_OWNER_CASE] = {"branches", NULL},
+		[SP_OWNER_WHILE] = {"cond", "body"},
+		[SP_OWNER_FOR] = {"body", NULL},
+	};
+	const sp_node_def *node = &owner->in->nodes[owner->node];
+	const sp_attr *list = sp_attr_find(node->attrs, node->attr_count, attrs[owner->kind][0]);
+	bool is_list = owner->kind == SP_OWNER_CASE;
+	size_t count = is_list ? (list != NULL && list->kind == SP_ATTR_LIST ? list->count : 0) : 2;
+	size_t branch;
+
+	owner->first_argument = owner->kind != SP_OWNER_CALL;
+	owner->bodies = sp_arena_zeros(im->scratch, count, sizeof(*owner->bodies));
+	if (owner->bodies == NULL)
+		return sp_import__no_memory(im);
+	if (owner->kind == SP_OWNER_CALL && module_function(im, node) != NULL)
+		return add_body(im, owner, module_function(im, node));
+	if (owner->kind == SP_OWNER_CALL && find_function(im, node->op) != NULL)
+		return add_body(im, owner, node->op);
+	if (is_list && (count == 0 || list->element != SP_ATTR_FUNC))
+		return bad_call(im, owner, "it has no list of functions 'branches'");
+	if (is_list && is_device_case(owner, count, &branch)) {
+		owner->kind = SP_OWNER_CALL;
+		return add_body(im, owner, list->text_list[branch]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const char *name = is_list ? NULL : attrs[owner->kind][i];
+		const sp_attr *attr = name == NULL
+					      ? NULL
+					      : sp_attr_find(node->attrs, node->attr_count, name);
+
+		if (is_list) {
+			SP_TRY(add_body(im, owner, list->text_list[i]));
+			continue;
+		}
+		if (name == NULL)
+			break;
+		if (attr == NULL || attr->kind != SP_ATTR_FUNC)
+			return bad_call(im, owner, "an attribute that names a function is missing");
+		SP_TRY(add_body(im, owner, attr->text));
+	}
+	return SP_OK;
+}
+
+static size_t data_input_count(const sp_node_def *node)
+{
+	size_t n = 0;
+
+	while (sp_import__data_input(node, n) != NULL)
+		n++;
+	return n;
+}
+
+/* Inputs before those that go to the bodies, arguments of a body before those, and its results. */
+static sp_status check_signatures(sp_importer *im, const sp_owner *owner)
+{
+	size_t inputs = data_input_count(&owner->in->nodes[owner->node]);
+	const sp_function_def *first = owner->bodies[0]->function;
+	const sp_function_def *last = owner->bodies[owner->body_count - 1]->function;
+
+	switch (owner->kind) {
+	case SP_OWNER_IF:
+	case SP_OWNER_CASE:
+		for (size_t i = 0; i < owner->body_count; i++) {
+			const sp_function_def *branch = owner->bodies[i]->function;
+
+			if (branch->input_count + 1 != inputs ||
+			    branch->output_count != first->output_count)
+				return bad_call(im, owner,
+						"its branches take or return another "
+						"number of values than it does");
+		}
+		return SP_OK;
+	case SP_OWNER_WHILE:
+		if (first->input_count == inputs && first->output_count == 1 &&
+		    last->input_count == inputs && last->output_count == inputs)
+			return SP_OK;
+		return bad_call(im, owner,
+				"its condition or body takes or returns another number "
+				"of values than it does");
+	case SP_OWNER_FOR:
+		if (inputs >= 3 && first->input_count == inputs - 2 &&
+		    first->output_count == inputs - 3)
+			return SP_OK;
+		return bad_call(im, owner,
+				"its body takes or returns another number of values "
+				"than it does");
+	default:
+		return SP_OK; /* a call: looked at argument by argument */
+	}
+}
+
+static bool hands_on(const char *op)
+{
+	return strcmp(op, "Identity") == 0 || strcmp(op, "StopGradient") == 0 ||
+	       strcmp(op, "PreventGradient") == 0;
+}
+
+/* Whether `ref` of a body is argument `number` under other names. */
+static bool is_argument_itself(const sp_scope *body, const char *ref, size_t number)
+{
+	for (int hops = 0; ref != NULL && hops < 64; hops++) {
+		sp_bytes name, argument;
+		uint32_t port;
+		uint64_t found;
+
+		if (!sp_import__split_reference(ref, true, &name, &argument, &port) ||
+		    !sp_map_get(body->names, name, &found))
+			return false;
+		if (found >= SP_ARGUMENT)
+			return found == SP_ARGUMENT + number;
+		if (!hands_on(body->nodes[found].op))
+			return false;
+		ref = sp_import__data_input(&body->nodes[found], 0);
+	}
+	return false;
+}
+
+void sp_import__number_variables(sp_owner *owner)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < owner->variable_count; i++)
+		if (!owner->variables[i].is_constant)
+			owner->variables[i].number = n++;
+}
+
+static sp_status add_variables(sp_importer *im, sp_owner *owner)
+{
+	const sp_node_def *node = &owner->in->nodes[owner->node];
+	const sp_scope *body = owner->bodies[owner->body_count - 1];
+	bool counts = owner->kind == SP_OWNER_FOR; /* start, limit, delta, ... */
+
+	if (owner->kind != SP_OWNER_WHILE && !counts)
+		return SP_OK;
+	owner->variable_count = body->function->input_count;
+	owner->variables = sp_arena_zeros(im->scratch, owner->variable_count,
+					  sizeof(*owner->variables));
+	if (owner->variables == NULL)
+		return sp_import__no_memory(im);
+	for (size_t i = 0; i < owner->variable_count; i++) {
+		sp_variable *v = &owner->variables[i];
+
+		v->first = sp_import__data_input(node, counts && i != 0 ? i + 2 : i);
+		if (counts && i == 0)
+			continue;
+		v->next = body->function->returns[i - counts].ref;
+		v->is_constant = is_argument_itself(body, v->next, i);
+	}
+	sp_import__number_variables(owner);
+	return SP_OK;
+}
+
+static sp_status add_owner_regions(sp_importer *im, sp_owner *owner)
+{
+	uint32_t around = sp_import__region_of(owner->in, owner->node);
+	bool is_loop = owner->kind == SP_OWNER_WHILE || owner->kind == SP_OWNER_FOR;
+
+	for (size_t i = 0; i < owner->body_count; i++)
+		owner->bodies[i]->region = around;
+	if (owner->kind == SP_OWNER_CALL)
+		return SP_OK;
+	owner->region_count = is_loop ? 2 : (uint32_t)owner->body_count;
+	SP_TRY(sp_import__add_regions(im, around, owner->region_count, &owner->first_region));
+	if (is_loop) /* the body sees what the condition has computed */
+		im->graph->around[owner->first_region + 1] = owner->first_region;
+	for (size_t i = 0; i < owner->body_count; i++)
+		owner->bodies[i]->region = owner->first_region +
+					   (owner->kind == SP_OWNER_FOR ? 1 : (uint32_t)i);
+	return SP_OK;
+}
+
+/* Loops among the nodes of the bodies. */
+static sp_status find_loops(sp_importer *im, sp_scope *body)
+{
+	const sp_function_def *function = body->function;
+	size_t count = function->output_count + function->control_return_count;
+	const char **wanted = sp_arena_array(im->scratch, count, sizeof(*wanted));
+
+	if (wanted == NULL)
+		return sp_import__no_memory(im);
+	for (size_t i = 0; i < function->output_count; i++)
+		wanted[i] = function->returns[i].ref;
+	for (size_t i = 0; i < function->control_return_count; i++)
+		wanted[function->output_count + i] = function->control_returns[i];
+	return sp_import__find_loops(im, body, wanted, count);
+}
+
+sp_status sp_import__open(sp_importer *im, sp_scope *in, uint32_t node)
+{
+	sp_owner_kind kind;
+	sp_owner *owner;
+
+	if (in->places[node].owner != NULL)
+		return SP_OK;
+	if (in->loops != NULL && strcmp(in->nodes[node].op, "LoopCond") == 0)
+		return sp_import__open_loop(im, in, node);
+	SP_TRY(open_module(im, &in->nodes[node], &in->places[node].refused));
+	if (!call_kind(im, &in->nodes[node], &kind))
+		return explain_no_call(im, &in->nodes[node], &in->places[node]);
+	owner = sp_arena_zeros(im->scratch, 1, sizeof(*owner));
+	if (owner == NULL)
+		return sp_import__no_memory(im);
+	*owner = (sp_owner){.kind = kind, .in = in, .node = node};
+	SP_TRY(add_bodies(im, owner));
+	SP_TRY(check_signatures(im, owner));
+	SP_TRY(add_variables(im, owner));
+	SP_TRY(add_owner_regions(im, owner));
+	for (size_t i = 0; i < owner->body_count; i++)
+		SP_TRY(find_loops(im, owner->bodies[i]));
+	in->places[node].owner = owner;
+	return SP_OK;
+}
+
+/* ----------------------------------------------------------- references */
+
+/*
+ * How many outputs stand before output argument `name` of a node, by the
+ * operator's list ("y idx", "values:Tdense").  What we don't know counts 0:
+ * such a node cannot run anyway.
+ */
+static uint32_t output_offset(const sp_importer *im, const sp_node_def *node, sp_bytes name)
+{
+	const sp_op *op = sp_import__find_op(im, node->op);
+	const char *at = op != NULL ? op->outputs : NULL;
+	uint64_t offset = 0;
+
+	while (at != NULL && *at != '\0') {
+		size_t size = strcspn(at, " ");
+		const char *colon = memchr(at, ':', size);
+		sp_bytes argument = {at, colon != NULL ? (size_t)(colon - at) : size};
+		uint64_t length = 1;
+
+		if (sp_bytes_equal(argument, name))
+			return (uint32_t)(offset < UINT16_MAX ? offset : UINT16_MAX);
+		if (colon != NULL) {
+			char attr_name[64] = "";
+			const sp_attr *attr;
+
+			strncat(attr_name, colon + 1, size - argument.size - 1);
+			attr = sp_attr_find(node->attrs, node->attr_count, attr_name);
+			length = attr == NULL                 ? 0
+				 : attr->kind == SP_ATTR_INT  ? (uint64_t)attr->i & UINT16_MAX
+				 : attr->kind == SP_ATTR_LIST ? attr->count
+							      : 0;
+		}
+		offset += length;
+		at += size;
+		at += strspn(at, " ");
+	}
+	return 0;
+}
+
+/* A function called by its name has the names of its own outputs. */
+static uint32_t argument_offset(const sp_importer *im, const sp_node_def *node, sp_bytes name)
+{
+	const sp_function_def *function;
+	uint64_t named;
+
+	/* The one that is named, whichever is called for it. */
+	if (!sp_map_get(&im->functions, sp_bytes_of(node->op), &named))
+		return output_offset(im, node, name);
+	function = im->known[named].def;
+	for (size_t i = 0; i < function->output_count; i++)
+		if (sp_bytes_equal_text(name, function->outputs[i].name))
+			return (uint32_t)i;
+	return 0;
+}
+
+bool sp_import__split_reference(const char *ref, bool in_body, sp_bytes *name, sp_bytes *argument,
+				uint32_t *number)
+{
+	const char *colon, *digits;
+
+	if (ref[0] == '^')
+		ref++;
+	colon = strchr(ref, ':');
+	digits = colon != NULL ? colon + 1 : NULL;
+	*name = (sp_bytes){ref, colon != NULL ? (size_t)(colon - ref) : strlen(ref)};
+	*argument = (sp_bytes){"", 0};
+	*number = 0;
+	if (colon == NULL)
+		return name->size != 0;
+	if (in_body) {
+		const char *second = strchr(colon + 1, ':');
+
+		if (second != NULL) {
+			*argument = (sp_bytes){colon + 1, (size_t)(second - colon - 1)};
+			digits = second + 1;
+		}
+	}
+	if (*digits < '0' || *digits > '9' || strlen(digits) > 5 ||
+	    strspn(digits, "0123456789") != strlen(digits))
+		return false;
+	*number = (uint32_t)strtoul(digits, NULL, 10);
+	return name->size != 0 && *number <= UINT16_MAX;
+}
+
+const char *sp_import__data_input(const sp_node_def *node, uint64_t i)
+{
+	return i < node->input_count && node->inputs[i][0] != '^' ? node->inputs[i] : NULL;
+}
+
+/* What argument `i` of a body is: a variable, or a reference where the body is called. */
+static sp_status follow_argument(sp_importer *im, const sp_scope *body, uint64_t i,
+				 const sp_variable **variable, const char **ref)
+{
+	const sp_owner *owner = body->owner;
+	const sp_node_def *node = &owner->in->nodes[owner->node];
+
+	*variable = NULL;
+	if (owner->variables != NULL) {
+		*variable = owner->variables[i].is_constant ? NULL : &owner->variables[i];
+		*ref = owner->variables[i].first;
+		return SP_OK;
+	}
+	*ref = sp_import__data_input(node, i + owner->first_argument);
+	if (*ref != NULL)
+		return SP_OK;
+	return sp_error_set(im->err, SP_CORRUPT, "the call '%s%s' lacks argument %llu",
+			    owner->in->prefix, node->name, (unsigned long long)i);
+}
+
+static bool is_zero(const sp_node_def *node)
+{
+	const sp_attr *value = sp_attr_find(node->attrs, node->attr_count, "value");
+
+	return value != NULL && value->kind == SP_ATTR_TENSOR && value->tensor->dtype == SP_FLOAT &&
+	       sp_tensor_is_scalar(value->tensor) && *sp_tensor_f32(value->tensor) == 0;
+}
+
+/*
+ * The flow of a TensorArray of the first two versions begins as a zero that waits for
+ * the array: another name of its second output.  NULL for other nodes.
+ */
+static const char *flow_of_array(sp_importer *im, const sp_scope *in, uint32_t node)
+{
+	const sp_node_def *flow = &in->nodes[node], *array;
+	uint64_t found;
+
+	if (in->function != NULL || flow->input_count != 1 || flow->inputs[0][0] != '^' ||
+	    strcmp(flow->op, "Const") != 0 || !is_zero(flow) ||
+	    !sp_map_get(in->names, sp_bytes_of(flow->inputs[0] + 1), &found))
+		return NULL;
+	array = &in->nodes[found];
+	if (strcmp(array->op, "TensorArray") != 0 && strcmp(array->op, "TensorArrayV2") != 0)
+		return NULL;
+	return sp_arena_printf(im->scratch, "%s:1", array->name);
+}
+
+/*
+ * Nodes whose outputs go by other names: flows of old arrays, those that loops are
+ * made of, a loop whose variable is constant, and a Merge of which one side never comes.  Returns
+ * true with another reference of the same scope in *ref, or with *out filled and *ref NULL.
+ */
+static sp_status follow_node(sp_importer *im, sp_target *out, const char **ref, bool *follows)
+{
+	sp_scope *in = out->in;
+	sp_loop_meaning meaning;
+	const sp_owner *owner;
+
+	*follows = true;
+	*ref = out->control ? NULL : flow_of_array(im, in, out->node);
+	if (*ref != NULL)
+		return SP_OK;
+	if (in->loops != NULL && sp_import__loop_meaning(in, out->node, out->control, &meaning)) {
+		out->variable = meaning.variable;
+		*ref = meaning.ref;
+		if (!meaning.is_output)
+			return SP_OK;
+		out->node = meaning.loop;
+		out->port = meaning.port;
+	}
+	*ref = out->control || out->port != 0 ? NULL : sp_import__decided_side(in, out->node);
+	if (*ref != NULL)
+		return SP_OK;
+	*follows = false;
+	SP_TRY(sp_import__open(im, in, out->node));
+	owner = in->places[out->node].owner;
+	if (out->control || owner == NULL || owner->kind != SP_OWNER_WHILE ||
+	    out->port >= owner->variable_count)
+		return SP_OK;
+	if (owner->variables[out->port].is_constant) {
+		*ref = owner->variables[out->port].first;
+		*follows = true;
+		return SP_OK;
+	}
+	out->port = owner->variables[out->port].number;
+	return SP_OK;
+}
+
+sp_status sp_import__locate(sp_importer *im, sp_scope *in, const char *ref, sp_target *out)
+{
+	bool control = false, follows;
+
+	for (int hops = 0; hops < MAX_HOPS; hops++) {
+		sp_bytes name, argument;
+		uint32_t number;
+		uint64_t found;
+
+		control |= ref[0] == '^';
+		if (!sp_import__split_reference(ref, in->function != NULL, &name, &argument,
+						&number))
+			return sp_error_set(im->err, SP_CORRUPT,
+					    "'%s' is not a reference to a node", ref);
+		if (!sp_map_get(in->names, name, &found))
+			return sp_error_set(im->err, SP_CORRUPT, "there is no node '%s%.*s'",
+					    in->prefix, (int)name.size, name.data);
+		*out = (sp_target){.in = in, .node = (uint32_t)found, .control = control};
+		if (found >= SP_ARGUMENT) {
+			SP_TRY(follow_argument(im, in, found - SP_ARGUMENT, &out->variable, &ref));
+			if (out->variable != NULL)
+				return SP_OK;
+			in = in->caller;
+			continue;
+		}
+		if (argument.size != 0)
+			number += argument_offset(im, &in->nodes[found], argument);
+		out->port = number;
+		SP_TRY(follow_node(im, out, &ref, &follows));
+		if (!follows || ref == NULL)
+			return SP_OK;
+	}
+	return sp_error_set(im->err, SP_UNSUPPORTED, "the reference '%s%s' is part of a cycle",
+			    in->prefix, ref);
+}

@@ -1,0 +1,413 @@
+#include "engine/kernels/trees.h"
+
+#include <string.h>
+
+#include "engine/kernels/protobuf_reader.h"
+
+/*
+ * The message is read twice: for how much room it takes, and into that room.  Fields have
+ * the numbers of TensorFlow's boosted_trees.proto; those of no use here (gains, what
+ * training has tried) are passed over.
+ */
+enum {
+	ENSEMBLE_TREES = 1,
+	ENSEMBLE_WEIGHTS = 2,
+	TREE_NODES = 1,
+	NODE_LEAF = 1,
+	NODE_THRESHOLD = 2,
+	NODE_CATEGORICAL = 3,
+	NODE_METADATA = 777,
+	METADATA_LEAF = 2,
+	LEAF_VECTOR = 1,
+	LEAF_SPARSE = 2,
+	LEAF_SCALAR = 3,
+	VECTOR_VALUE = 1,
+	SPLIT_FEATURE = 1,
+	SPLIT_NUMBER = 2,
+	SPLIT_LEFT = 3,
+	SPLIT_RIGHT = 4,
+	SPLIT_COLUMN = 5,
+};
+
+typedef struct field {
+	uint32_t number, type;
+	uint64_t varint;
+	sp_bytes bytes;
+} field;
+
+static bool next_field(sp_bytes *from, field *out)
+{
+	uint32_t tag;
+
+	if (!sp_protobuf_tag(from, &tag) ||
+	    !sp_protobuf_value(from, tag, &out->varint, &out->bytes))
+		return false;
+	out->number = tag >> 3;
+	out->type = tag & 7;
+	return out->number != 0;
+}
+
+static bool is_message(const field *f, uint32_t number)
+{
+	return f->number == number && f->type == SP_PROTOBUF_DELIMITED;
+}
+
+/* One float of a field that is not packed, or as many as a packed one has. */
+static bool is_floats(const field *f, uint32_t number)
+{
+	return f->number == number &&
+	       (f->type == SP_PROTOBUF_FIXED32 ||
+		(f->type == SP_PROTOBUF_DELIMITED && f->bytes.size % sizeof(float) == 0));
+}
+
+static sp_status broken(sp_error *err)
+{
+	return sp_error_set(err, SP_CORRUPT, "the ensemble of trees is not readable");
+}
+
+typedef struct reader {
+	sp_arena *arena;
+	sp_tree *trees;
+	size_t tree_count;
+	float *weights;
+	size_t weight_count;
+	int64_t *columns;
+	size_t feature_count;
+	sp_error *err;
+} reader;
+
+static sp_status no_memory(const reader *r)
+{
+	return sp_error_set(r->err, SP_NO_MEMORY, "no memory for an ensemble of trees");
+}
+
+/* ------------------------------------------------------------------ leaves */
+
+static sp_status count_vector(const reader *r, sp_bytes vector, size_t *count)
+{
+	*count = 0;
+	while (vector.size != 0) {
+		field f;
+
+		if (!next_field(&vector, &f))
+			return broken(r->err);
+		if (is_floats(&f, VECTOR_VALUE))
+			*count += f.bytes.size / sizeof(float);
+	}
+	return SP_OK;
+}
+
+static sp_status read_vector(const reader *r, sp_bytes vector, sp_tree_node *node)
+{
+	float *values;
+	size_t count, at = 0;
+
+	SP_TRY(count_vector(r, vector, &count));
+	values = sp_arena_array(r->arena, count, sizeof(*values));
+	if (values == NULL)
+		return no_memory(r);
+	while (vector.size != 0) {
+		field f;
+
+		if (!next_field(&vector, &f))
+			return broken(r->err);
+		if (!is_floats(&f, VECTOR_VALUE))
+			continue;
+		memcpy(values + at, f.bytes.data, f.bytes.size);
+		at += f.bytes.size / sizeof(float);
+	}
+	node->values = values;
+	node->value_count = count;
+	return SP_OK;
+}
+
+static sp_status read_scalar(const reader *r, float scalar, sp_tree_node *node)
+{
+	float *value = sp_arena_array(r->arena, 1, sizeof(*value));
+
+	if (value == NULL)
+		return no_memory(r);
+	*value = scalar;
+	node->values = value;
+	node->value_count = 1;
+	return SP_OK;
+}
+
+/* The vector of values where there is one, else the scalar. */
+static sp_status read_leaf(const reader *r, sp_bytes leaf, sp_tree_node *node)
+{
+	bool has_vector = false;
+	float scalar = 0;
+
+	if (node->values != NULL)
+		return broken(r->err);
+	while (leaf.size != 0) {
+		field f;
+
+		if (!next_field(&leaf, &f))
+			return broken(r->err);
+		if (f.number == LEAF_SCALAR && f.type == SP_PROTOBUF_FIXED32) {
+			memcpy(&scalar, f.bytes.data, sizeof(scalar));
+		} else if (is_message(&f, LEAF_VECTOR)) {
+			SP_TRY(read_vector(r, f.bytes, node));
+			has_vector = true;
+		} else if (is_message(&f, LEAF_SPARSE)) {
+			has_vector = false;
+		}
+	}
+	return has_vector ? SP_OK : read_scalar(r, scalar, node);
+}
+
+static sp_status read_metadata(const reader *r, sp_bytes metadata, sp_tree_node *node)
+{
+	while (metadata.size != 0) {
+		field f;
+
+		if (!next_field(&metadata, &f))
+			return broken(r->err);
+		if (is_message(&f, METADATA_LEAF))
+			SP_TRY(read_leaf(r, f.bytes, node));
+	}
+	return SP_OK;
+}
+
+/* ------------------------------------------------------------------- nodes */
+
+static sp_status read_split(const reader *r, sp_bytes split, sp_tree_node *node)
+{
+	while (split.size != 0) {
+		int32_t *const fields[] = {
+			[SPLIT_FEATURE] = &node->feature, [SPLIT_NUMBER] = &node->number,
+			[SPLIT_LEFT] = &node->left,       [SPLIT_RIGHT] = &node->right,
+			[SPLIT_COLUMN] = &node->column,
+		};
+		field f;
+
+		if (!next_field(&split, &f))
+			return broken(r->err);
+		if (f.number <= SPLIT_COLUMN && f.type == SP_PROTOBUF_VARINT)
+			*fields[f.number] = (int32_t)f.varint;
+	}
+	return SP_OK;
+}
+
+/* The metadata of a leaf, which nothing asks for, are passed over. */
+static sp_status read_node(const reader *r, sp_bytes message, sp_tree_node *node)
+{
+	sp_bytes metadata = {"", 0};
+
+	while (message.size != 0) {
+		field f;
+
+		if (!next_field(&message, &f))
+			return broken(r->err);
+		if (is_message(&f, NODE_METADATA)) {
+			metadata = f.bytes;
+			continue;
+		}
+		if (f.number > NODE_CATEGORICAL || f.type != SP_PROTOBUF_DELIMITED)
+			continue;
+		if (node->kind != SP_TREE_NONE)
+			return broken(r->err);
+		node->kind = f.number == NODE_LEAF        ? SP_TREE_LEAF
+			     : f.number == NODE_THRESHOLD ? SP_TREE_THRESHOLD
+							  : SP_TREE_CATEGORICAL;
+		if (node->kind == SP_TREE_LEAF)
+			SP_TRY(read_leaf(r, f.bytes, node));
+		else
+			SP_TRY(read_split(r, f.bytes, node));
+	}
+	return node->kind == SP_TREE_LEAF ? SP_OK : read_metadata(r, metadata, node);
+}
+
+/* How many messages with that number there are. */
+static sp_status count_messages(const reader *r, sp_bytes from, uint32_t number, size_t *count)
+{
+	*count = 0;
+	while (from.size != 0) {
+		field f;
+
+		if (!next_field(&from, &f))
+			return broken(r->err);
+		*count += is_message(&f, number);
+	}
+	return SP_OK;
+}
+
+static sp_status read_tree(const reader *r, sp_bytes message, sp_tree *tree)
+{
+	sp_tree_node *nodes;
+
+	SP_TRY(count_messages(r, message, TREE_NODES, &tree->node_count));
+	nodes = sp_arena_zeros(r->arena, tree->node_count, sizeof(*nodes));
+	if (nodes == NULL)
+		return no_memory(r);
+	tree->nodes = nodes;
+	while (message.size != 0) {
+		field f;
+
+		if (!next_field(&message, &f))
+			return broken(r->err);
+		if (is_message(&f, TREE_NODES))
+			SP_TRY(read_node(r, f.bytes, nodes++));
+	}
+	return SP_OK;
+}
+
+static sp_status count_weights(reader *r, sp_bytes message)
+{
+	while (message.size != 0) {
+		field f;
+
+		if (!next_field(&message, &f))
+			return broken(r->err);
+		if (is_floats(&f, ENSEMBLE_WEIGHTS))
+			r->weight_count += f.bytes.size / sizeof(float);
+	}
+	return SP_OK;
+}
+
+static sp_status read_ensemble(reader *r, sp_bytes message)
+{
+	size_t tree = 0, weight = 0;
+
+	SP_TRY(count_messages(r, message, ENSEMBLE_TREES, &r->tree_count));
+	SP_TRY(count_weights(r, message));
+	if (r->weight_count < r->tree_count)
+		return sp_error_set(r->err, SP_CORRUPT, "%zu trees have %zu weights", r->tree_count,
+				    r->weight_count);
+	r->trees = sp_arena_zeros(r->arena, r->tree_count, sizeof(*r->trees));
+	r->weights = sp_arena_array(r->arena, r->weight_count, sizeof(*r->weights));
+	if (r->trees == NULL || r->weights == NULL)
+		return no_memory(r);
+	while (message.size != 0) {
+		field f;
+
+		if (!next_field(&message, &f))
+			return broken(r->err);
+		if (is_message(&f, ENSEMBLE_TREES)) {
+			SP_TRY(read_tree(r, f.bytes, &r->trees[tree++]));
+		} else if (is_floats(&f, ENSEMBLE_WEIGHTS)) {
+			memcpy(r->weights + weight, f.bytes.data, f.bytes.size);
+			weight += f.bytes.size / sizeof(float);
+		}
+	}
+	for (size_t i = 0; i < r->tree_count; i++)
+		r->trees[i].weight = r->weights[i];
+	return SP_OK;
+}
+
+/* ------------------------------------------------------------------ checks */
+
+/*
+ * Walks all that can be come to from the root.  `todo` has room for every node: each is put
+ * there once, or it is the child of two.
+ */
+static sp_status check_tree(const reader *r, size_t number, int32_t *todo, bool *seen)
+{
+	const sp_tree *tree = &r->trees[number];
+	size_t count = 1;
+
+	if (tree->node_count == 0)
+		return sp_error_set(r->err, SP_CORRUPT, "tree %zu has no root", number);
+	memset(seen, 0, tree->node_count * sizeof(*seen));
+	todo[0] = 0;
+	seen[0] = true;
+	while (count > 0) {
+		const sp_tree_node *node = &tree->nodes[todo[--count]];
+		const int32_t children[] = {node->left, node->right};
+
+		if (node->kind == SP_TREE_LEAF)
+			continue;
+		if (node->kind == SP_TREE_NONE || node->feature < 0 || node->column < 0)
+			return sp_error_set(r->err, SP_CORRUPT,
+					    "tree %zu has a node that is no leaf and no split",
+					    number);
+		for (size_t i = 0; i < 2; i++) {
+			if (children[i] < 0 || (size_t)children[i] >= tree->node_count ||
+			    seen[children[i]])
+				return sp_error_set(r->err, SP_CORRUPT,
+						    "a split of tree %zu leads to node %d of %zu",
+						    number, (int)children[i], tree->node_count);
+			seen[children[i]] = true;
+			todo[count++] = children[i];
+		}
+	}
+	return SP_OK;
+}
+
+static sp_status check_trees(const reader *r)
+{
+	sp_arena_mark mark = sp_arena_here(r->arena);
+	sp_status status = SP_OK;
+	size_t most = 0;
+	int32_t *todo;
+	bool *seen;
+
+	for (size_t i = 0; i < r->tree_count; i++)
+		if (r->trees[i].node_count > most)
+			most = r->trees[i].node_count;
+	if (most > INT32_MAX)
+		return broken(r->err);
+	todo = sp_arena_array(r->arena, most, sizeof(*todo));
+	seen = sp_arena_array(r->arena, most, sizeof(*seen));
+	if (todo == NULL || seen == NULL)
+		return no_memory(r);
+	for (size_t i = 0; status == SP_OK && i < r->tree_count; i++)
+		status = check_tree(r, i, todo, seen);
+	sp_arena_rewind(r->arena, mark);
+	return status;
+}
+
+static bool is_split(const sp_tree_node *node)
+{
+	return node->kind == SP_TREE_THRESHOLD || node->kind == SP_TREE_CATEGORICAL;
+}
+
+/* Splits name features by number: an ensemble that names many has as many inputs to go with. */
+enum { MAX_FEATURES = 1 << 20 };
+
+static sp_status count_columns(reader *r)
+{
+	for (size_t i = 0; i < r->tree_count; i++)
+		for (size_t j = 0; j < r->trees[i].node_count; j++) {
+			const sp_tree_node *node = &r->trees[i].nodes[j];
+
+			if (is_split(node) && (int64_t)node->feature >= (int64_t)r->feature_count)
+				r->feature_count = (size_t)node->feature + 1;
+		}
+	if (r->feature_count > MAX_FEATURES)
+		return sp_error_set(r->err, SP_CORRUPT, "a split asks for feature %zu",
+				    r->feature_count - 1);
+	r->columns = sp_arena_zeros(r->arena, r->feature_count, sizeof(*r->columns));
+	if (r->columns == NULL)
+		return no_memory(r);
+	for (size_t i = 0; i < r->tree_count; i++)
+		for (size_t j = 0; j < r->trees[i].node_count; j++) {
+			const sp_tree_node *node = &r->trees[i].nodes[j];
+
+			if (is_split(node) && node->feature >= 0 &&
+			    node->column >= r->columns[node->feature])
+				r->columns[node->feature] = (int64_t)node->column + 1;
+		}
+	return SP_OK;
+}
+
+sp_status sp_trees_read(const sp_trees **out, sp_arena *arena, sp_bytes message, sp_error *err)
+{
+	reader r = {.arena = arena, .err = err};
+	sp_trees *trees;
+
+	SP_TRY(read_ensemble(&r, message));
+	SP_TRY(check_trees(&r));
+	SP_TRY(count_columns(&r));
+	trees = sp_arena_alloc(arena, sizeof(*trees));
+	if (trees == NULL)
+		return no_memory(&r);
+	*trees = (sp_trees){.trees = r.trees,
+			    .count = r.tree_count,
+			    .columns = r.columns,
+			    .feature_count = r.feature_count};
+	*out = trees;
+	return SP_OK;
+}

@@ -1,0 +1,115 @@
+#include "engine/ops/array/array.h"
+
+#include <string.h>
+
+sp_status sp_array__movable(const sp_prepare *prepare, sp_dtype dtype, sp_error *err)
+{
+	return sp_dtype_size(dtype) != 0 ? SP_OK : sp_prepare_unsupported(prepare, dtype, err);
+}
+
+sp_status sp_array__prepare(sp_prepare *prepare, size_t inputs, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
+	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[0], err));
+	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+}
+
+sp_status sp_array__same_dtype(const sp_prepare *prepare, size_t first, size_t last, sp_error *err)
+{
+	for (size_t i = first + 1; i < last; i++)
+		SP_TRY(sp_prepare_input_dtype(prepare, i, prepare->in_dtypes[first], err));
+	return SP_OK;
+}
+
+sp_status sp_array__output_count(const sp_prepare *prepare, const char *name, size_t *out,
+				 sp_error *err)
+{
+	int64_t n;
+
+	SP_TRY(sp_node_attr_int(prepare->node, name, 0, &n, err));
+	if (n < 1 || n > SP_ARRAY_MAX_OUTPUTS)
+		return sp_error_set(err, SP_INVALID, "attribute '%s' is %lld, not in [1, %d]", name,
+				    (long long)n, SP_ARRAY_MAX_OUTPUTS);
+	*out = (size_t)n;
+	return SP_OK;
+}
+
+sp_status sp_array__index_type(const sp_prepare *prepare, const char *name, sp_dtype fallback,
+			       sp_dtype *out, sp_error *err)
+{
+	SP_TRY(sp_node_attr_type(prepare->node, name, fallback, out, err));
+	if (*out == SP_INT32 || *out == SP_INT64)
+		return SP_OK;
+	return sp_error_set(err, SP_INVALID, "attribute '%s' must be int32 or int64, not %s", name,
+			    sp_dtype_name(*out));
+}
+
+sp_status sp_array__rank(const sp_call *call, int64_t rank)
+{
+	if (rank <= SP_MAX_RANK)
+		return SP_OK;
+	return sp_error_set(call->err, SP_UNSUPPORTED, "rank %lld is above the supported %d",
+			    (long long)rank, SP_MAX_RANK);
+}
+
+sp_status sp_array__shape(const sp_call *call, size_t i, bool scalar_too, sp_shape *out)
+{
+	const sp_tensor *in = call->in[i];
+
+	if (in->shape.rank > 1 || (in->shape.rank == 0 && !scalar_too))
+		return sp_call_invalid(call, "input %zu, a shape, must be a vector, not of rank %d",
+				       i, in->shape.rank);
+	SP_TRY(sp_array__rank(call, (int64_t)in->count));
+	out->rank = (int32_t)in->count;
+	for (int d = 0; d < out->rank; d++) {
+		out->dims[d] = sp_tensor_index(in, (size_t)d);
+		if (out->dims[d] < 0)
+			return sp_call_invalid(call, "dimension %d of input %zu, a shape, is %lld",
+					       d, i, (long long)out->dims[d]);
+	}
+	return SP_OK;
+}
+
+sp_status sp_array__need_rank(const sp_call *call, size_t i, int rank)
+{
+	char text[SP_SHAPE_TEXT_SIZE];
+
+	if (call->in[i]->shape.rank == rank)
+		return SP_OK;
+	return sp_call_invalid(call, "input %zu must be of rank %d, not of shape %s", i, rank,
+			       sp_shape_text(&call->in[i]->shape, text));
+}
+
+sp_status sp_array__need_scalar(const sp_call *call, size_t i)
+{
+	char text[SP_SHAPE_TEXT_SIZE];
+
+	if (call->in[i]->shape.rank <= 1 && call->in[i]->count == 1)
+		return SP_OK;
+	return sp_call_invalid(call, "input %zu must be a scalar, not of shape %s", i,
+			       sp_shape_text(&call->in[i]->shape, text));
+}
+
+void sp_array__pass(const sp_call *call, size_t i, size_t from)
+{
+	sp_call_forward(call, i, from, &call->in[from]->shape);
+}
+
+/* Doubles what is there up to a page, then repeats that: the source stays warm. */
+void sp_array__fill(void *to, size_t count, const void *element, size_t size)
+{
+	char *bytes = to;
+	size_t total = count * size, page = 4096 / size * size, done = size;
+
+	if (count == 0)
+		return;
+	memcpy(bytes, element, size);
+	while (done < total) {
+		size_t step = done < page ? done : page;
+
+		if (step > total - done)
+			step = total - done;
+		memcpy(bytes + done, bytes, step);
+		done += step;
+	}
+}

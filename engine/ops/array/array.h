@@ -1,0 +1,70 @@
+#ifndef SP_ENGINE_OPS_ARRAY_H
+#define SP_ENGINE_OPS_ARRAY_H
+
+#include "engine/graph/op.h"
+
+/*
+ * What the operators that move elements have in common.
+ */
+
+/* The most outputs an attribute may ask for. */
+#define SP_ARRAY_MAX_OUTPUTS 65536
+
+/*
+ * SP_UNSUPPORTED unless elements of that type are plain bytes of a known size:
+ * everything but variants.
+ */
+SP_MUST_CHECK sp_status sp_array__movable(const sp_prepare *prepare, sp_dtype dtype, sp_error *err);
+
+/* `inputs` inputs, and one output of the element type of the first, which is movable. */
+SP_MUST_CHECK sp_status sp_array__prepare(sp_prepare *prepare, size_t inputs, sp_error *err);
+
+/* SP_INVALID unless inputs first ... last - 1 have the same element type. */
+SP_MUST_CHECK sp_status sp_array__same_dtype(const sp_prepare *prepare, size_t first, size_t last,
+					     sp_error *err);
+
+/* An int attribute that says how many outputs there are: 1 ... SP_ARRAY_MAX_OUTPUTS. */
+SP_MUST_CHECK sp_status sp_array__output_count(const sp_prepare *prepare, const char *name,
+					       size_t *out, sp_error *err);
+
+/* Type attribute `name`, int32 or int64. */
+SP_MUST_CHECK sp_status sp_array__index_type(const sp_prepare *prepare, const char *name,
+					     sp_dtype fallback, sp_dtype *out, sp_error *err);
+
+/*
+ * A shape given as a vector, or as a scalar where that stands for a vector of
+ * one.  SP_INVALID when a dimension is negative, SP_UNSUPPORTED above
+ * SP_MAX_RANK.
+ */
+SP_MUST_CHECK sp_status sp_array__shape(const sp_call *call, size_t i, bool scalar_too,
+					sp_shape *out);
+
+/* Checks that a rank can be represented: SP_UNSUPPORTED when not. */
+SP_MUST_CHECK sp_status sp_array__rank(const sp_call *call, int64_t rank);
+
+/* SP_INVALID unless input i is of that rank. */
+SP_MUST_CHECK sp_status sp_array__need_rank(const sp_call *call, size_t i, int rank);
+
+/* SP_INVALID unless input i is one element: a scalar, or a vector of one. */
+SP_MUST_CHECK sp_status sp_array__need_scalar(const sp_call *call, size_t i);
+
+/* Output i shows input `from` as it is. */
+void sp_array__pass(const sp_call *call, size_t i, size_t from);
+
+/* `count` copies of one element of `size` bytes. */
+void sp_array__fill(void *to, size_t count, const void *element, size_t size);
+
+/*
+ * Writes `value` as element i of an int16, int32 or int64 tensor; it is known to fit.
+ */
+static inline void sp_array__put_index(const sp_tensor *t, size_t i, int64_t value)
+{
+	if (t->dtype == SP_INT32)
+		((int32_t *)t->data)[i] = (int32_t)value;
+	else if (t->dtype == SP_INT16)
+		((int16_t *)t->data)[i] = (int16_t)value;
+	else
+		((int64_t *)t->data)[i] = value;
+}
+
+#endif

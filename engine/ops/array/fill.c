@@ -1,0 +1,53 @@
+#include "engine/ops/array/array.h"
+#include "engine/ops/list/list.h"
+
+/*
+ * Fill: a tensor of the shape `dims` (input 0), every element `value` (input 1).  Empty:
+ * one whose elements mean nothing, or are 0 with `init`; here they always are.
+ */
+
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	SP_TRY(sp_prepare_input_index(prepare, 0, err));
+	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[1], err));
+	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[1], err);
+}
+
+static sp_status run(const sp_call *call)
+{
+	const sp_tensor *value = call->in[1];
+	sp_shape shape;
+
+	SP_TRY(sp_array__need_scalar(call, 1));
+	SP_TRY(sp_array__shape(call, 0, true, &shape));
+	SP_TRY(sp_call_output(call, 0, value->dtype, &shape));
+	sp_array__fill(call->out[0]->data, call->out[0]->count, value->data,
+		       sp_dtype_size(value->dtype));
+	return SP_OK;
+}
+
+const sp_op sp_op_Fill = {.name = "Fill", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
+
+static sp_status prepare_empty(sp_prepare *prepare, sp_error *err)
+{
+	sp_dtype *dtype = sp_prepare_state(prepare, sizeof(*dtype));
+
+	if (dtype == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
+	SP_TRY(sp_node_attr_type(prepare->node, "dtype", SP_INVALID_DTYPE, dtype, err));
+	SP_TRY(sp_array__movable(prepare, *dtype, err));
+	return sp_prepare_outputs(prepare, 1, *dtype, err);
+}
+
+static sp_status run_empty(const sp_call *call)
+{
+	sp_shape shape;
+
+	SP_TRY(sp_array__shape(call, 0, false, &shape));
+	return sp_list__zeros(call, 0, *(const sp_dtype *)call->state, &shape);
+}
+
+const sp_op sp_op_Empty = {.name = "Empty", .prepare = prepare_empty, .run = run_empty};

@@ -1,0 +1,93 @@
+#include <string.h>
+
+#include "engine/ops/array/array.h"
+#include "engine/ops/array/box.h"
+
+/* Roll: every element moves `shift` places along `axis`, around the end. */
+
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_array__prepare(prepare, 3, err));
+	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	return sp_prepare_input_index(prepare, 2, err);
+}
+
+/* How far each dimension is rolled, in [0, dim). */
+static sp_status read_shifts(const sp_call *call, int64_t shifts[SP_MAX_RANK])
+{
+	const sp_shape *in = &call->in[0]->shape;
+	const sp_tensor *shift = call->in[1], *axes = call->in[2];
+
+	if (in->rank == 0)
+		return sp_call_invalid(call, "a scalar cannot be rolled");
+	if (shift->shape.rank > 1 || !sp_shape_equal(&shift->shape, &axes->shape))
+		return sp_call_invalid(call, "shift and axis must be two scalars or two vectors of "
+					     "one size");
+	for (size_t i = 0; i < shift->count; i++) {
+		int64_t dim, by;
+		int axis;
+
+		SP_TRY(sp_call_axis(call, sp_tensor_index(axes, i), in->rank, &axis));
+		dim = in->dims[axis] > 0 ? in->dims[axis] : 1;
+		by = sp_tensor_index(shift, i) % dim;
+		if (by < 0)
+			by += dim;
+		shifts[axis] = by < dim - shifts[axis] ? shifts[axis] + by
+						       : by - (dim - shifts[axis]);
+	}
+	return SP_OK;
+}
+
+/*
+ * A rolled dimension is two pieces that change places, so the input is cut
+ * into 2^k boxes: bit d of `pieces` says which piece of dimension d.
+ */
+static void copy_piece(const sp_call *call, const int64_t shifts[SP_MAX_RANK], unsigned pieces)
+{
+	const sp_tensor *in = call->in[0];
+	size_t size = sp_dtype_size(in->dtype);
+	char *to = call->out[0]->data;
+	const char *from = in->data;
+	sp_box box = {.rank = in->shape.rank};
+
+	sp_box__strides(&in->shape, size, box.to);
+	memcpy(box.from, box.to, sizeof(box.from));
+	for (int d = 0; d < box.rank; d++) {
+		int64_t dim = in->shape.dims[d], shift = shifts[d];
+
+		if (pieces >> d & 1) { /* the tail, which comes first */
+			box.dims[d] = shift;
+			from += (dim - shift) * box.from[d];
+		} else {
+			box.dims[d] = dim - shift;
+			to += shift * box.to[d];
+		}
+	}
+	sp_box__copy(&box, to, from, size);
+}
+
+static sp_status run(const sp_call *call)
+{
+	const sp_tensor *in = call->in[0];
+	int64_t shifts[SP_MAX_RANK] = {0};
+	unsigned rolled = 0;
+
+	SP_TRY(read_shifts(call, shifts));
+	for (int d = 0; d < in->shape.rank; d++)
+		rolled |= (unsigned)(shifts[d] != 0) << d;
+	if (rolled == 0) {
+		sp_array__pass(call, 0, 0);
+		return SP_OK;
+	}
+	SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
+	if (in->count == 0)
+		return SP_OK;
+	/* Every subset of the rolled dimensions. */
+	for (unsigned pieces = rolled;; pieces = (pieces - 1) & rolled) {
+		copy_piece(call, shifts, pieces);
+		if (pieces == 0)
+			return SP_OK;
+	}
+}
+
+const sp_op sp_op_Roll = {.name = "Roll", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};

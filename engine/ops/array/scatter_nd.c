@@ -1,0 +1,301 @@
+#include <string.h>
+
+#include "engine/ops/array/array.h"
+#include "engine/ops/array/nd_index.h"
+
+/*
+ * ScatterNd: zeros of a shape, with updates added where indices of several
+ * dimensions say.  TensorScatter*: a given tensor instead of zeros, and other
+ * ways than adding to bring the two together.
+ *
+ *     indices [n..., k]
+ *     updates [n..., sk, sk+1, ...]
+ *     output  [s0, s1, ...]
+ *
+ * Updates of one place are applied in their order.  The sum of strings is one
+ * behind the other, that of bools their disjunction, as in TensorFlow.
+ *
+ * Numerics: half and bfloat16 are rounded after every update.
+ */
+
+typedef enum scatter_mode {
+	SCATTER_ADD,
+	SCATTER_SUB,
+	SCATTER_MAX,
+	SCATTER_MIN,
+	SCATTER_UPDATE,
+} scatter_mode;
+
+typedef void combine_fn(scatter_mode mode, void *to, const void *from, size_t n);
+
+typedef struct scatter_state {
+	combine_fn *combine; /* NULL: elements are overwritten */
+	size_t parts;        /* numbers in an element: 2 of a complex one */
+} scatter_state;
+
+/* `load` and `store` convert between an element and what is computed in. */
+#define COMBINE(name, T, load, store, sum, difference)                                      \
+	static void combine_##name(scatter_mode mode, void *to, const void *from, size_t n) \
+	{                                                                                   \
+		T *a = to;                                                                  \
+		const T *b = from;                                                          \
+                                                                                            \
+		for (size_t i = 0; i < n; i++) {                                            \
+			switch (mode) {                                                     \
+			case SCATTER_ADD:                                                   \
+				a[i] = store(sum(load(a[i]), load(b[i])));                  \
+				break;                                                      \
+			case SCATTER_SUB:                                                   \
+				a[i] = store(difference(load(a[i]), load(b[i])));           \
+				break;                                                      \
+			case SCATTER_MAX:                                                   \
+				a[i] = load(a[i]) < load(b[i]) ? b[i] : a[i];               \
+				break;                                                      \
+			case SCATTER_MIN:                                                   \
+				a[i] = load(b[i]) < load(a[i]) ? b[i] : a[i];               \
+				break;                                                      \
+			case SCATTER_UPDATE:                                                \
+				a[i] = b[i];                                                \
+				break;                                                      \
+			}                                                                   \
+		}                                                                           \
+	}
+
+#define PLAIN(a)               (a)
+#define FLOAT_SUM(a, b)        ((a) + (b))
+#define FLOAT_DIFFERENCE(a, b) ((a) - (b))
+/* Integers wrap around. */
+#define INT_SUM(a, b)        ((uint64_t)(a) + (uint64_t)(b))
+#define INT_DIFFERENCE(a, b) ((uint64_t)(a) - (uint64_t)(b))
+#define BOOL_SUM(a, b)       ((a) | (b))
+
+COMBINE(f32, float, PLAIN, PLAIN, FLOAT_SUM, FLOAT_DIFFERENCE)
+COMBINE(f64, double, PLAIN, PLAIN, FLOAT_SUM, FLOAT_DIFFERENCE)
+COMBINE(half, uint16_t, sp_half_to_float, sp_half_from_float, FLOAT_SUM, FLOAT_DIFFERENCE)
+COMBINE(bfloat16, uint16_t, sp_bfloat16_to_float, sp_bfloat16_from_float, FLOAT_SUM,
+	FLOAT_DIFFERENCE)
+COMBINE(i8, int8_t, PLAIN, (int8_t), INT_SUM, INT_DIFFERENCE)
+COMBINE(i16, int16_t, PLAIN, (int16_t), INT_SUM, INT_DIFFERENCE)
+COMBINE(i32, int32_t, PLAIN, (int32_t), INT_SUM, INT_DIFFERENCE)
+COMBINE(i64, int64_t, PLAIN, (int64_t), INT_SUM, INT_DIFFERENCE)
+COMBINE(u8, uint8_t, PLAIN, (uint8_t), INT_SUM, INT_DIFFERENCE)
+COMBINE(u16, uint16_t, PLAIN, (uint16_t), INT_SUM, INT_DIFFERENCE)
+COMBINE(u32, uint32_t, PLAIN, (uint32_t), INT_SUM, INT_DIFFERENCE)
+COMBINE(u64, uint64_t, PLAIN, (uint64_t), INT_SUM, INT_DIFFERENCE)
+COMBINE(bool, uint8_t, PLAIN, (uint8_t), BOOL_SUM, BOOL_SUM)
+
+static combine_fn *combine_of(sp_dtype dtype)
+{
+	static combine_fn *const functions[SP_DTYPE_COUNT] = {
+		[SP_FLOAT] = combine_f32,     [SP_DOUBLE] = combine_f64,
+		[SP_HALF] = combine_half,     [SP_BFLOAT16] = combine_bfloat16,
+		[SP_INT8] = combine_i8,       [SP_INT16] = combine_i16,
+		[SP_INT32] = combine_i32,     [SP_INT64] = combine_i64,
+		[SP_UINT8] = combine_u8,      [SP_UINT16] = combine_u16,
+		[SP_UINT32] = combine_u32,    [SP_UINT64] = combine_u64,
+		[SP_COMPLEX64] = combine_f32, [SP_COMPLEX128] = combine_f64,
+	};
+
+	return functions[dtype];
+}
+
+static bool is_complex(sp_dtype dtype)
+{
+	return dtype == SP_COMPLEX64 || dtype == SP_COMPLEX128;
+}
+
+/* The typed function for a mode that computes. */
+static sp_status choose(sp_prepare *prepare, scatter_mode mode, sp_dtype dtype, sp_error *err)
+{
+	scatter_state *state = sp_prepare_state(prepare, sizeof(*state));
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	state->parts = is_complex(dtype) ? 2 : 1;
+	if (mode == SCATTER_UPDATE)
+		return SP_OK;
+	state->combine = combine_of(dtype);
+	if (state->combine == NULL || (is_complex(dtype) && mode > SCATTER_SUB))
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return SP_OK;
+}
+
+static sp_status prepare_tensor(sp_prepare *prepare, scatter_mode mode, sp_error *err)
+{
+	SP_TRY(sp_array__prepare(prepare, 3, err));
+	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[0], err));
+	return choose(prepare, mode, prepare->in_dtypes[0], err);
+}
+
+/* Takes bools, too: their sum is whether one of them is true. */
+static sp_status prepare_non_aliasing(sp_prepare *prepare, sp_error *err)
+{
+	bool sums = prepare->in_count != 0 && prepare->in_dtypes[0] == SP_BOOL;
+
+	SP_TRY(prepare_tensor(prepare, sums ? SCATTER_UPDATE : SCATTER_ADD, err));
+	if (sums)
+		((scatter_state *)prepare->state)->combine = combine_bool;
+	return SP_OK;
+}
+
+/* ScatterNd: indices, updates, shape. */
+static sp_status prepare_scatter_nd(sp_prepare *prepare, sp_error *err)
+{
+	sp_dtype dtype;
+
+	SP_TRY(sp_prepare_inputs(prepare, 3, err));
+	SP_TRY(sp_prepare_input_index(prepare, 0, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[0], err));
+	dtype = prepare->in_dtypes[1];
+	SP_TRY(choose(prepare,
+		      dtype == SP_STRING || dtype == SP_BOOL ? SCATTER_UPDATE : SCATTER_ADD, dtype,
+		      err));
+	if (dtype == SP_BOOL)
+		((scatter_state *)prepare->state)->combine = combine_bool;
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+/* Makes the index into `shape` and checks that every one has its row of updates. */
+static sp_status check(const sp_call *call, size_t indices_input, size_t updates_input,
+		       const sp_shape *shape, size_t places, sp_nd_index *index)
+{
+	const sp_tensor *indices = call->in[indices_input], *updates = call->in[updates_input];
+	char text[SP_SHAPE_TEXT_SIZE], other_text[SP_SHAPE_TEXT_SIZE];
+	int outer = indices->shape.rank - 1;
+	bool fits;
+
+	SP_TRY(sp_nd_index__make(index, call, indices_input, shape));
+	fits = updates->shape.rank >= 1 &&
+	       updates->shape.rank - outer == shape->rank - index->depth;
+	for (int d = 0; fits && d < updates->shape.rank; d++)
+		fits = updates->shape.dims[d] ==
+		       (d < outer ? indices->shape.dims[d] : shape->dims[d - outer + index->depth]);
+	if (!fits)
+		return sp_call_invalid(call, "updates of shape %s do not fit indices of shape %s",
+				       sp_shape_text(&updates->shape, text),
+				       sp_shape_text(&indices->shape, other_text));
+	if (indices->count == 0 && updates->count == 0)
+		return SP_OK;
+	if (indices->count == 0 || updates->count == 0 || places == 0)
+		return sp_call_invalid(call, "updates of shape %s for an output of shape %s",
+				       sp_shape_text(&updates->shape, text),
+				       sp_shape_text(shape, other_text));
+	return SP_OK;
+}
+
+static sp_status scatter(const sp_call *call, const sp_nd_index *index, scatter_mode mode,
+			 const sp_tensor *updates)
+{
+	const scatter_state *state = call->state;
+	size_t row = index->row_count * sp_dtype_size(updates->dtype);
+	char *out = call->out[0]->data;
+	const char *from = updates->data;
+
+	if (updates->count == 0)
+		return SP_OK;
+	for (size_t i = 0; i < index->count; i++) {
+		size_t at;
+
+		SP_TRY(sp_nd_index__at(index, call, i, &at));
+		if (state->combine == NULL)
+			memcpy(out + at * row, from + i * row, row);
+		else
+			state->combine(mode, out + at * row, from + i * row,
+				       index->row_count * state->parts);
+	}
+	return SP_OK;
+}
+
+/*
+ * Strings that meet in one place are joined.  Sizes are summed first and each
+ * place is given its bytes once, so that many updates of one place stay cheap.
+ */
+static sp_status join_strings(const sp_call *call, const sp_nd_index *index,
+			      const sp_tensor *updates)
+{
+	const sp_bytes *from = sp_tensor_strings(updates);
+	sp_bytes *out = sp_tensor_strings(call->out[0]);
+
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; updates->count != 0 && i < index->count; i++) {
+			size_t at;
+
+			SP_TRY(sp_nd_index__at(index, call, i, &at));
+			for (size_t k = 0; k < index->row_count; k++) {
+				sp_bytes *to = &out[at * index->row_count + k];
+				sp_bytes text = from[i * index->row_count + k];
+
+				if (round == 1 && text.size != 0)
+					memcpy((char *)to->data + to->size, text.data, text.size);
+				to->size += text.size;
+			}
+		}
+		for (size_t i = 0; round == 0 && i < call->out[0]->count; i++) {
+			if (out[i].size == 0)
+				continue;
+			out[i].data = sp_call_bytes(call, out[i].size, 1);
+			if (out[i].data == NULL)
+				return sp_call_no_memory(call);
+			out[i].size = 0;
+		}
+	}
+	return SP_OK;
+}
+
+static sp_status run_scatter_nd(const sp_call *call)
+{
+	const sp_tensor *updates = call->in[1], *out = call->out[0];
+	sp_nd_index index;
+	sp_shape shape;
+	size_t count;
+
+	SP_TRY(sp_array__shape(call, 2, false, &shape));
+	if (!sp_shape_count(&shape, &count))
+		return sp_call_invalid(call, "the wanted shape is too large");
+	SP_TRY(check(call, 0, 1, &shape, count, &index));
+	SP_TRY(sp_call_output(call, 0, updates->dtype, &shape));
+	memset(out->data, 0, out->count * sp_dtype_size(out->dtype));
+	if (updates->dtype == SP_STRING)
+		return join_strings(call, &index, updates);
+	return scatter(call, &index, SCATTER_ADD, updates);
+}
+
+static sp_status run_tensor(const sp_call *call, scatter_mode mode)
+{
+	const sp_tensor *in = call->in[0], *updates = call->in[2];
+	sp_nd_index index;
+
+	SP_TRY(check(call, 1, 2, &in->shape, in->count, &index));
+	/* In place only when the same bytes are not an update or an index as well. */
+	if (in->data == updates->data || in->data == call->in[1]->data)
+		SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
+	else
+		SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
+	if (call->out[0]->data != in->data && in->count != 0)
+		memcpy(call->out[0]->data, in->data, in->count * sp_dtype_size(in->dtype));
+	return scatter(call, &index, mode, updates);
+}
+
+#define TENSOR_SCATTER(op, mode)                                          \
+	static sp_status prepare_##op(sp_prepare *prepare, sp_error *err) \
+	{                                                                 \
+		return prepare_tensor(prepare, mode, err);                \
+	}                                                                 \
+	static sp_status run_##op(const sp_call *call)                    \
+	{                                                                 \
+		return run_tensor(call, mode);                            \
+	}                                                                 \
+	const sp_op sp_op_##op = {.name = #op, .prepare = prepare_##op, .run = run_##op}
+
+TENSOR_SCATTER(TensorScatterAdd, SCATTER_ADD);
+TENSOR_SCATTER(TensorScatterMax, SCATTER_MAX);
+TENSOR_SCATTER(TensorScatterMin, SCATTER_MIN);
+TENSOR_SCATTER(TensorScatterSub, SCATTER_SUB);
+TENSOR_SCATTER(TensorScatterUpdate, SCATTER_UPDATE);
+
+const sp_op sp_op_ScatterNdNonAliasingAdd = {.name = "ScatterNdNonAliasingAdd",
+					     .prepare = prepare_non_aliasing,
+					     .run = run_TensorScatterAdd};
+const sp_op sp_op_ScatterNd = {
+	.name = "ScatterNd", .prepare = prepare_scatter_nd, .run = run_scatter_nd};

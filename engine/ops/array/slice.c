@@ -1,0 +1,64 @@
+#include "engine/ops/array/array.h"
+#include "engine/ops/array/box.h"
+
+/* Slice: from `begin`, `size` elements along each dimension; -1 is all that are left. */
+
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_array__prepare(prepare, 3, err));
+	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	return sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[1], err);
+}
+
+/* One dimension of `dim` elements: its first and how many. */
+static sp_status range_of(const sp_call *call, int d, int64_t dim, int64_t *begin, int64_t *size)
+{
+	*begin = sp_tensor_index(call->in[1], (size_t)d);
+	*size = sp_tensor_index(call->in[2], (size_t)d);
+	if (*begin < 0 || *begin > dim)
+		return sp_call_invalid(call, "begin[%d] is %lld, not in [0, %lld]", d,
+				       (long long)*begin, (long long)dim);
+	if (*size == -1)
+		*size = dim - *begin;
+	if (*size < 0 || *size > dim - *begin)
+		return sp_call_invalid(call, "size[%d] is %lld, not in [0, %lld]", d,
+				       (long long)*size, (long long)(dim - *begin));
+	return SP_OK;
+}
+
+static sp_status run(const sp_call *call)
+{
+	const sp_tensor *in = call->in[0];
+	int rank = in->shape.rank;
+	size_t size = sp_dtype_size(in->dtype);
+	sp_box box = {.rank = rank};
+	sp_shape shape = {.rank = rank};
+	int64_t offset = 0;
+
+	for (size_t i = 1; i <= 2; i++) {
+		SP_TRY(sp_array__need_rank(call, i, 1));
+		if (call->in[i]->count != (size_t)rank)
+			return sp_call_invalid(call, "input %zu has %zu elements for rank %d", i,
+					       call->in[i]->count, rank);
+	}
+	sp_box__strides(&in->shape, size, box.from);
+	for (int d = 0; d < rank; d++) {
+		int64_t begin;
+
+		SP_TRY(range_of(call, d, in->shape.dims[d], &begin, &shape.dims[d]));
+		box.dims[d] = shape.dims[d];
+		offset += begin * box.from[d];
+	}
+	if (sp_shape_equal(&shape, &in->shape)) {
+		sp_array__pass(call, 0, 0);
+		return SP_OK;
+	}
+	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
+	if (call->out[0]->count == 0)
+		return SP_OK;
+	sp_box__strides(&shape, size, box.to);
+	sp_box__copy(&box, call->out[0]->data, (const char *)in->data + offset, size);
+	return SP_OK;
+}
+
+const sp_op sp_op_Slice = {.name = "Slice", .prepare = prepare, .run = run};

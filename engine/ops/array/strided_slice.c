@@ -1,0 +1,334 @@
+#include <string.h>
+
+#include "engine/ops/array/array.h"
+#include "engine/ops/array/box.h"
+#include "engine/ops/math/elements.h"
+
+/*
+ * StridedSlice: x[begin:end:stride, ...] with all that Python's indexing knows, and
+ * TensorStridedSliceUpdate: x with a value in that place, which broadcasts to it.
+ * StridedSliceGrad: zeros or empty texts of a shape that is given, with a tensor of the slice's in
+ * that place.
+ *
+ * The specification is a list of entries, `begin`, `end` and `stride` one
+ * number each; five masks say what entry i (bit i) means:
+ *
+ *   ellipsis     as many whole dimensions as the others leave over; without
+ *                one it stands at the end
+ *   new axis     a dimension of 1 that the input does not have
+ *   shrink axis  x[begin]: one element, whose dimension goes away
+ *   begin, end   that bound is open
+ *
+ * in that order of precedence.
+ */
+
+enum { MAX_ENTRIES = 31 }; /* what the int32 masks of TensorFlow can tell apart */
+
+typedef struct slice_state {
+	int64_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_mask;
+} slice_state;
+
+typedef struct slice_plan {
+	const sp_shape *in;      /* of what is cut */
+	sp_shape shape;          /* of the slice */
+	int source[SP_MAX_RANK]; /* of its dimensions, those of the input; -1: a new one */
+	sp_box box;              /* one dimension per dimension of the input */
+	int64_t offset;          /* of the first element, in bytes */
+	int dim;                 /* of the input, the next one */
+	bool reversed;
+} slice_plan;
+
+static bool has_bit(int64_t mask, size_t i)
+{
+	return mask >> i & 1;
+}
+
+static sp_status prepare_any(sp_prepare *prepare, size_t inputs, sp_error *err)
+{
+	slice_state *state = sp_prepare_state(prepare, sizeof(*state));
+	const sp_node *node = prepare->node;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_array__prepare(prepare, inputs, err));
+	SP_TRY(sp_elements__prepare_index(prepare, 1, SP_INT16, err));
+	SP_TRY(sp_array__same_dtype(prepare, 1, 4, err));
+	SP_TRY(sp_node_attr_int(node, "begin_mask", 0, &state->begin_mask, err));
+	SP_TRY(sp_node_attr_int(node, "end_mask", 0, &state->end_mask, err));
+	SP_TRY(sp_node_attr_int(node, "ellipsis_mask", 0, &state->ellipsis_mask, err));
+	SP_TRY(sp_node_attr_int(node, "new_axis_mask", 0, &state->new_axis_mask, err));
+	SP_TRY(sp_node_attr_int(node, "shrink_axis_mask", 0, &state->shrink_mask, err));
+	if (__builtin_popcountll((unsigned long long)state->ellipsis_mask) > 1)
+		return sp_error_set(err, SP_INVALID, "more than one ellipsis in a slice");
+	return SP_OK;
+}
+
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, 4, err);
+}
+
+static sp_status prepare_update(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(prepare_any(prepare, 5, err));
+	return sp_prepare_input_dtype(prepare, 4, prepare->in_dtypes[0], err);
+}
+
+/* A dimension of the slice: the next one of the input, or a new one. */
+static sp_status add_output(const sp_call *call, slice_plan *plan, int64_t size, bool is_new)
+{
+	SP_TRY(sp_array__rank(call, plan->shape.rank + 1));
+	plan->source[plan->shape.rank] = is_new ? -1 : plan->dim;
+	plan->shape.dims[plan->shape.rank++] = size;
+	return SP_OK;
+}
+
+/* The next dimension of the input: `size` elements from `begin`, `stride` apart. */
+static void add_box(slice_plan *plan, int64_t begin, int64_t size, int64_t stride)
+{
+	int d = plan->dim++;
+
+	plan->offset += begin * plan->box.from[d];
+	plan->box.dims[d] = size;
+	/* A single element may come with a stride that no product survives. */
+	plan->box.from[d] = size > 1 ? plan->box.from[d] * stride : 0;
+	plan->reversed |= size > 1 && stride < 0;
+}
+
+static sp_status add_whole(const sp_call *call, slice_plan *plan)
+{
+	int64_t dim = plan->in->dims[plan->dim];
+
+	SP_TRY(add_output(call, plan, dim, false));
+	add_box(plan, 0, dim, 1);
+	return SP_OK;
+}
+
+static sp_status add_single(const sp_call *call, slice_plan *plan, int64_t begin)
+{
+	int64_t dim = plan->in->dims[plan->dim];
+	int64_t at = begin < 0 ? begin + dim : begin;
+
+	if (at < 0 || at >= dim)
+		return sp_call_invalid(call,
+				       "slice index %lld of dimension %d, which is %lld, is "
+				       "out of bounds",
+				       (long long)begin, plan->dim, (long long)dim);
+	add_box(plan, at, 1, 1);
+	return SP_OK;
+}
+
+/* A bound of a range: counted from the end when negative, then kept inside. */
+static int64_t bound(int64_t value, int64_t dim, int64_t low, int64_t high)
+{
+	if (value < 0)
+		value += dim;
+	return value < low ? low : value > high ? high : value;
+}
+
+static sp_status add_range(const sp_call *call, slice_plan *plan, size_t i, int64_t stride)
+{
+	const slice_state *state = call->state;
+	int64_t dim = plan->in->dims[plan->dim];
+	/* Going down, the place before the first element is -1. */
+	int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? dim : dim - 1;
+	int64_t begin = bound(sp_element__integer(call->in[1], i), dim, low, high);
+	int64_t end = bound(sp_element__integer(call->in[2], i), dim, low, high);
+	int64_t length, size = 0;
+
+	if (has_bit(state->begin_mask, i))
+		begin = stride > 0 ? low : high;
+	if (has_bit(state->end_mask, i))
+		end = stride > 0 ? high : low;
+	length = end - begin;
+	if (length != 0 && (length < 0) == (stride < 0))
+		size = length / stride + (length % stride != 0);
+	SP_TRY(add_output(call, plan, size, false));
+	add_box(plan, size != 0 ? begin : 0, size, stride);
+	return SP_OK;
+}
+
+static sp_status add_entry(const sp_call *call, slice_plan *plan, size_t i)
+{
+	const slice_state *state = call->state;
+	int64_t stride = sp_element__integer(call->in[3], i);
+
+	if (plan->dim == plan->in->rank)
+		return sp_call_invalid(call, "the slice has more dimensions than the input's %d",
+				       plan->dim);
+	if (stride == 0)
+		return sp_call_invalid(call, "strides[%zu] is 0", i);
+	if (!has_bit(state->shrink_mask, i))
+		return add_range(call, plan, i, stride);
+	if (stride < 0)
+		return sp_call_invalid(call, "strides[%zu] is %lld where a single index wants 1", i,
+				       (long long)stride);
+	return add_single(call, plan, sp_element__integer(call->in[1], i));
+}
+
+/* How many dimensions the ellipsis at entry i stands for. */
+static int ellipsis_dims(const slice_state *state, size_t i, size_t entries, const slice_plan *plan,
+			 int rank)
+{
+	int taken = plan->dim;
+
+	for (size_t j = i + 1; j < entries; j++)
+		taken += !has_bit(state->new_axis_mask, j);
+	return taken < rank ? rank - taken : 0;
+}
+
+static sp_status make_plan(const sp_call *call, slice_plan *plan)
+{
+	const slice_state *state = call->state;
+	size_t entries = call->in[1]->count;
+	int rank = plan->in->rank;
+
+	for (size_t i = 0; i < entries; i++) {
+		if (has_bit(state->ellipsis_mask, i)) {
+			for (int n = ellipsis_dims(state, i, entries, plan, rank); n > 0; n--)
+				SP_TRY(add_whole(call, plan));
+		} else if (has_bit(state->new_axis_mask, i)) {
+			SP_TRY(add_output(call, plan, 1, true));
+		} else {
+			SP_TRY(add_entry(call, plan, i));
+		}
+	}
+	while (plan->dim < rank)
+		SP_TRY(add_whole(call, plan));
+	return SP_OK;
+}
+
+static sp_status check_entries(const sp_call *call)
+{
+	for (size_t i = 1; i <= 3; i++)
+		SP_TRY(sp_array__need_rank(call, i, 1));
+	if (call->in[2]->count != call->in[1]->count || call->in[3]->count != call->in[1]->count)
+		return sp_call_invalid(call,
+				       "begin, end and strides have %zu, %zu and %zu elements",
+				       call->in[1]->count, call->in[2]->count, call->in[3]->count);
+	if (call->in[1]->count > MAX_ENTRIES)
+		return sp_call_invalid(call, "a slice of %zu entries", call->in[1]->count);
+	return SP_OK;
+}
+
+static sp_status run(const sp_call *call)
+{
+	const sp_tensor *in = call->in[0];
+	size_t size = sp_dtype_size(in->dtype), count;
+	slice_plan plan = {.in = &in->shape, .box.rank = in->shape.rank};
+	sp_shape taken = {.rank = in->shape.rank};
+
+	SP_TRY(check_entries(call));
+	sp_box__strides(&in->shape, size, plan.box.from);
+	SP_TRY(make_plan(call, &plan));
+	/* Everything, in the order it is in: only the shape may differ. */
+	if (!plan.reversed && sp_shape_count(&plan.shape, &count) && count == in->count) {
+		sp_call_forward(call, 0, 0, &plan.shape);
+		return SP_OK;
+	}
+	SP_TRY(sp_call_output(call, 0, in->dtype, &plan.shape));
+	if (call->out[0]->count == 0)
+		return SP_OK;
+	memcpy(taken.dims, plan.box.dims, sizeof(taken.dims));
+	sp_box__strides(&taken, size, plan.box.to);
+	sp_box__copy(&plan.box, call->out[0]->data, (const char *)in->data + plan.offset, size);
+	return SP_OK;
+}
+
+/* ------------------------------------------------------------------- update */
+
+/* The strides of the value along the dimensions of the box: 0 where it repeats. */
+static sp_status spread_value(const sp_call *call, slice_plan *plan, size_t size)
+{
+	const sp_shape *value = &call->in[4]->shape, *shape = &plan->shape;
+	char a[SP_SHAPE_TEXT_SIZE], b[SP_SHAPE_TEXT_SIZE];
+	int64_t strides[SP_MAX_RANK];
+
+	sp_box__strides(value, size, strides);
+	memset(plan->box.from, 0, sizeof(plan->box.from));
+	for (int v = value->rank - 1, d = shape->rank - 1; v >= 0; v--, d--) {
+		if (value->dims[v] != 1 && (d < 0 || value->dims[v] != shape->dims[d]))
+			return sp_call_invalid(call, "a value of shape %s for a slice of shape %s",
+					       sp_shape_text(value, a), sp_shape_text(shape, b));
+		if (value->dims[v] != 1 && plan->source[d] >= 0)
+			plan->box.from[plan->source[d]] = strides[v];
+	}
+	return SP_OK;
+}
+
+static sp_status run_update(const sp_call *call)
+{
+	const sp_tensor *in = call->in[0];
+	size_t size = sp_dtype_size(in->dtype), count;
+	slice_plan plan = {.in = &in->shape, .box.rank = in->shape.rank};
+
+	SP_TRY(check_entries(call));
+	sp_box__strides(&in->shape, size, plan.box.from);
+	SP_TRY(make_plan(call, &plan));
+	memcpy(plan.box.to, plan.box.from, sizeof(plan.box.to));
+	if (!sp_shape_count(&plan.shape, &count))
+		return sp_call_invalid(call, "the slice is too large");
+	if (count != 0)
+		SP_TRY(spread_value(call, &plan, size));
+	/* The value may be the very tensor. */
+	SP_TRY(call->in[4]->data == in->data ? sp_call_output(call, 0, in->dtype, &in->shape)
+					     : sp_call_output_over(call, 0, 0, in->dtype));
+	if (in->count != 0 && call->out[0]->data != in->data)
+		memcpy(call->out[0]->data, in->data, in->count * size);
+	if (count != 0)
+		sp_box__copy(&plan.box, (char *)call->out[0]->data + plan.offset, call->in[4]->data,
+			     size);
+	return SP_OK;
+}
+
+/* ----------------------------------------------------------------- gradient */
+
+static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(prepare_any(prepare, 5, err));
+	SP_TRY(sp_prepare_input_index(prepare, 0, err));
+	if (sp_dtype_size(prepare->in_dtypes[4]) == 0)
+		return sp_prepare_unsupported(prepare, prepare->in_dtypes[4], err);
+	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[4], err);
+}
+
+static sp_status run_gradient(const sp_call *call)
+{
+	static const char zeros[16] = {0};
+	const sp_bytes empty = {"", 0};
+	const sp_tensor *dy = call->in[4];
+	size_t size = sp_dtype_size(dy->dtype);
+	char a[SP_SHAPE_TEXT_SIZE], b[SP_SHAPE_TEXT_SIZE];
+	sp_shape shape, taken;
+	slice_plan plan = {.in = &shape};
+
+	SP_TRY(sp_shape_from_tensor(&shape, call->in[0], call->err));
+	SP_TRY(check_entries(call));
+	plan.box.rank = shape.rank;
+	SP_TRY(sp_call_output(call, 0, dy->dtype, &shape));
+	sp_box__strides(&shape, size, plan.box.from);
+	SP_TRY(make_plan(call, &plan));
+	if (!sp_shape_equal(&plan.shape, &dy->shape))
+		return sp_call_invalid(call, "shape of dy was %s instead of %s",
+				       sp_shape_text(&dy->shape, a), sp_shape_text(&plan.shape, b));
+	if (call->out[0]->count != 0)
+		sp_array__fill(call->out[0]->data, call->out[0]->count,
+			       dy->dtype == SP_STRING ? (const void *)&empty : zeros, size);
+	if (dy->count == 0)
+		return SP_OK;
+	memcpy(plan.box.to, plan.box.from, sizeof(plan.box.to));
+	taken.rank = shape.rank;
+	memcpy(taken.dims, plan.box.dims, sizeof(taken.dims));
+	sp_box__strides(&taken, size, plan.box.from);
+	sp_box__copy(&plan.box, (char *)call->out[0]->data + plan.offset, dy->data, size);
+	return SP_OK;
+}
+
+const sp_op sp_op_StridedSliceGrad = {
+	.name = "StridedSliceGrad", .prepare = prepare_gradient, .run = run_gradient};
+const sp_op sp_op_TensorStridedSliceUpdate = {.name = "TensorStridedSliceUpdate",
+					      .flags = SP_OP_MOVES,
+					      .prepare = prepare_update,
+					      .run = run_update};
+const sp_op sp_op_StridedSlice = {
+	.name = "StridedSlice", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};

@@ -1,0 +1,92 @@
+#include "engine/ops/array/array.h"
+#include "engine/ops/array/box.h"
+#include "engine/ops/math/complex.h"
+
+/*
+ * Transpose: dimension d of the output is dimension perm[d] of the input.
+ * ConjugateTranspose turns complex numbers around as well.
+ */
+
+static sp_status prepare_transpose(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_array__prepare(prepare, 2, err));
+	return sp_prepare_input_index(prepare, 1, err);
+}
+
+static sp_status read_permutation(const sp_call *call, int rank, int perm[SP_MAX_RANK])
+{
+	bool used[SP_MAX_RANK] = {false};
+
+	SP_TRY(sp_array__need_rank(call, 1, 1));
+	if (call->in[1]->count != (size_t)rank)
+		return sp_call_invalid(call, "a permutation of %zu for rank %d", call->in[1]->count,
+				       rank);
+	for (int d = 0; d < rank; d++) {
+		int64_t from = sp_tensor_index(call->in[1], (size_t)d);
+
+		if (from < 0 || from >= rank || used[from])
+			return sp_call_invalid(call,
+					       "perm[%d] is %lld: not a permutation of rank %d", d,
+					       (long long)from, rank);
+		used[from] = true;
+		perm[d] = (int)from;
+	}
+	return SP_OK;
+}
+
+static sp_status run_transpose(const sp_call *call)
+{
+	const sp_tensor *in = call->in[0];
+	size_t size = sp_dtype_size(in->dtype);
+	int rank = in->shape.rank, perm[SP_MAX_RANK], last = -1;
+	int64_t from[SP_MAX_RANK];
+	sp_shape shape = {.rank = rank};
+	sp_box box = {.rank = rank};
+	bool in_order = true;
+
+	SP_TRY(read_permutation(call, rank, perm));
+	for (int d = 0; d < rank; d++) {
+		shape.dims[d] = box.dims[d] = in->shape.dims[perm[d]];
+		if (shape.dims[d] != 1) { /* dimensions of 1 may go anywhere */
+			in_order &= perm[d] > last;
+			last = perm[d];
+		}
+	}
+	if (in_order) {
+		sp_call_forward(call, 0, 0, &shape);
+		return SP_OK;
+	}
+	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
+	if (call->out[0]->count == 0)
+		return SP_OK;
+	sp_box__strides(&in->shape, size, from);
+	sp_box__strides(&shape, size, box.to);
+	for (int d = 0; d < rank; d++)
+		box.from[d] = from[perm[d]];
+	sp_box__copy(&box, call->out[0]->data, in->data, size);
+	return SP_OK;
+}
+
+static sp_status run_conjugate(const sp_call *call)
+{
+	const sp_tensor *in = call->in[0], *out = call->out[0];
+	const void *from;
+	sp_shape shape;
+
+	SP_TRY(run_transpose(call));
+	if (!sp_dtype_is_complex(in->dtype))
+		return SP_OK;
+	from = out->data;
+	if (from == in->data) { /* only the shape is another */
+		shape = out->shape;
+		sp_workspace_release(call->workspace, call->out[0]);
+		SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
+	}
+	sp_complex__conjugate(out->data, from, out->count, in->dtype);
+	return SP_OK;
+}
+
+const sp_op sp_op_ConjugateTranspose = {
+	.name = "ConjugateTranspose", .prepare = prepare_transpose, .run = run_conjugate};
+const sp_op sp_op_Transpose = {
+	.name = "Transpose", .prepare = prepare_transpose, .run = run_transpose};

@@ -1,0 +1,28 @@
+#ifndef SP_ENGINE_OPS_CONTROL_H
+#define SP_ENGINE_OPS_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * What a node that owns regions is, the prepared state of If, Case, While and
+ * For.  Its inputs (engine/graph/graph.h) are `plain_count` ordinary ones, then
+ * `argument_count` variables, then `return_count` of what its regions compute.
+ */
+typedef enum sp_control_kind {
+	SP_CONTROL_IF,
+	SP_CONTROL_CASE,
+	SP_CONTROL_WHILE, /* returns whether to go on, then what the variables become */
+	SP_CONTROL_FOR,   /* the first variable is the counter, which the body does not return */
+} sp_control_kind;
+
+typedef struct sp_control_layout {
+	sp_control_kind kind;
+	uint32_t plain_count;
+	uint32_t argument_count;
+	uint32_t return_count;
+	bool scalar_only; /* of If and While: what decides is no array (_lower_using_switch_merge)
+			   */
+} sp_control_layout;
+
+#endif

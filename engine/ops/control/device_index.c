@@ -1,0 +1,34 @@
+#include "engine/graph/op.h"
+
+/*
+ * DeviceIndex: the place of the CPU in a list of devices, and past its end when it is
+ * not there.  A Case that asks for it is settled before (engine/import/import_scope.c).
+ */
+static sp_status prepare_index(sp_prepare *prepare, sp_error *err)
+{
+	int32_t *index = sp_prepare_state(prepare, sizeof(*index));
+	const sp_attr *names;
+
+	if (index == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for DeviceIndex");
+	SP_TRY(sp_prepare_inputs(prepare, 0, err));
+	SP_TRY(sp_node_attr_list(prepare->node, "device_names", SP_ATTR_BYTES, &names, err));
+	if (names->count > INT32_MAX)
+		return sp_error_set(err, SP_INVALID, "%zu devices", names->count);
+	while ((size_t)*index < names->count &&
+	       !sp_bytes_equal_text(names->bytes_list[*index], "CPU"))
+		++*index;
+	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
+}
+
+static sp_status run_index(const sp_call *call)
+{
+	*call->out[0] = (sp_tensor){.dtype = SP_INT32, .count = 1, .data = (void *)call->state};
+	return SP_OK;
+}
+
+const sp_op sp_op_DeviceIndex = {
+	.name = "DeviceIndex",
+	.prepare = prepare_index,
+	.run = run_index,
+};

@@ -1,0 +1,35 @@
+#include "engine/ops/list/list.h"
+
+/*
+ * FakeParam: an output of a branch for which the other branch has a value, and which is
+ * only read where that one was taken.  A scalar, as in TensorFlow, of zero; an optional
+ * of nothing for a variant.
+ */
+static sp_status prepare_fake(sp_prepare *prepare, sp_error *err)
+{
+	sp_list_state *state;
+
+	SP_TRY(sp_list__prepare_new(prepare, 0, "dtype", &state, err));
+	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+}
+
+static sp_status run_fake(const sp_call *call)
+{
+	const sp_list_state *state = call->state;
+	const sp_list nothing = {.dtype = SP_VARIANT,
+				 .shape = {.rank = -1},
+				 .max_count = -1,
+				 .kind = SP_LIST_OPTIONAL};
+	sp_shape scalar = sp_shape_scalar();
+
+	if (state->dtype == SP_VARIANT)
+		return sp_list_create(call, 0, &nothing, 0, 0);
+	return sp_list__zeros(call, 0, state->dtype, &scalar);
+}
+
+const sp_op sp_op_FakeParam = {
+	.name = "FakeParam",
+	.flags = SP_OP_PER_REQUEST,
+	.prepare = prepare_fake,
+	.run = run_fake,
+};

@@ -1,0 +1,44 @@
+#include "engine/graph/op.h"
+
+/*
+ * Operators without a value that leave nothing behind.  PrintV2 writes nothing
+ * either: its text is the client's data, the stream the host's.
+ */
+
+static sp_status prepare_no_op(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 0, err));
+	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+}
+
+static sp_status run_no_op(const sp_call *call)
+{
+	(void)call;
+	return SP_OK;
+}
+
+const sp_op sp_op_NoOp = {
+	.name = "NoOp",
+	.prepare = prepare_no_op,
+	.run = run_no_op,
+};
+
+/* What gradients of loops hang their stacks' control edges on. */
+const sp_op sp_op_ControlTrigger = {
+	.name = "ControlTrigger",
+	.prepare = prepare_no_op,
+	.run = run_no_op,
+};
+
+static sp_status prepare_print(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
+	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+}
+
+const sp_op sp_op_PrintV2 = {
+	.name = "PrintV2",
+	.prepare = prepare_print,
+	.run = run_no_op,
+};

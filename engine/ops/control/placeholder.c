@@ -1,0 +1,40 @@
+#include "engine/graph/op.h"
+
+/* A placeholder that is fed never runs: its step exists to say that it was not. */
+typedef struct placeholder_state {
+	const char *name;
+	sp_dtype dtype;
+} placeholder_state;
+
+static sp_status prepare_placeholder(sp_prepare *prepare, sp_error *err)
+{
+	placeholder_state *state = sp_prepare_state(prepare, sizeof(*state));
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a placeholder");
+	SP_TRY(sp_prepare_inputs(prepare, 0, err));
+	state->name = prepare->node->name;
+	SP_TRY(sp_node_attr_type(prepare->node, "dtype", SP_INVALID_DTYPE, &state->dtype, err));
+	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+}
+
+static sp_status run_placeholder(const sp_call *call)
+{
+	const placeholder_state *state = call->state;
+
+	return sp_call_invalid(call, "must feed placeholder '%s' of dtype %s", state->name,
+			       sp_dtype_name(state->dtype));
+}
+
+const sp_op sp_op_Placeholder = {
+	.name = "Placeholder",
+	.flags = SP_OP_STATEFUL,
+	.prepare = prepare_placeholder,
+	.run = run_placeholder,
+};
+const sp_op sp_op_PlaceholderV2 = {
+	.name = "PlaceholderV2",
+	.flags = SP_OP_STATEFUL,
+	.prepare = prepare_placeholder,
+	.run = run_placeholder,
+};

@@ -1,0 +1,28 @@
+#include <time.h>
+
+#include "engine/graph/op.h"
+
+/* Timestamp: seconds since 1970 began, of the system's clock. */
+static sp_status prepare_time(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 0, err));
+	return sp_prepare_outputs(prepare, 1, SP_DOUBLE, err);
+}
+
+static sp_status run_time(const sp_call *call)
+{
+	sp_shape scalar = sp_shape_scalar();
+	struct timespec now;
+
+	SP_TRY(sp_call_output(call, 0, SP_DOUBLE, &scalar));
+	clock_gettime(CLOCK_REALTIME, &now);
+	*sp_tensor_f64(call->out[0]) = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+	return SP_OK;
+}
+
+const sp_op sp_op_Timestamp = {
+	.name = "Timestamp",
+	.flags = SP_OP_STATEFUL,
+	.prepare = prepare_time,
+	.run = run_time,
+};

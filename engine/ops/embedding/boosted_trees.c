@@ -1,0 +1,382 @@
+#include "engine/kernels/trees.h"
+
+#include <string.h>
+
+#include "engine/kernels/protobuf_writer.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/state/handle.h"
+
+/*
+ * Ensembles of boosted trees (engine/kernels/trees.h), as TensorFlow's estimators of that name use
+ * them.  While a version is loaded, its ensemble is created (from a message that may be
+ * empty: no trees) and read from what a checkpoint holds.
+ *
+ *   BoostedTreesPredict              logits [rows, logits_dimension]
+ *   BoostedTreesExampleDebugOutputs  per row a message DebugOutput: the features of the splits
+ *                                    on its way, the sum after each, the leaves
+ *
+ * A feature is int32, [rows] or [rows, columns]: TensorFlow 1 has the former, 2 the latter.
+ *
+ * Errors:   features of unequal rows, or with fewer columns than a split asks for; a leaf with
+ *           another number of values than logits_dimension.
+ * Numerics: sums of weight times leaf in float, tree by tree, as TensorFlow's.
+ */
+static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
+{
+	return sp_handle__prepare(prepare, SP_RESOURCE_TREES, err);
+}
+
+static sp_status find(const sp_call *call, sp_resource **out)
+{
+	return sp_resources_get(call->resources, call->in[0], SP_RESOURCE_TREES, out, call->err);
+}
+
+static sp_status find_trees(const sp_call *call, const sp_trees **out)
+{
+	sp_resource *resource;
+
+	SP_TRY(find(call, &resource));
+	if (resource->trees == NULL)
+		return sp_call_invalid(call, "the ensemble of trees '%s' is not initialized",
+				       resource->name);
+	*out = resource->trees;
+	return SP_OK;
+}
+
+/* ----------------------------------------------------------------- loading */
+
+/* tree_ensemble_handle, stamp_token, tree_ensemble_serialized */
+static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 3, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT64, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_STRING, err));
+	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+}
+
+static sp_status fill(const sp_call *call, sp_resource *resource)
+{
+	const sp_trees *trees;
+
+	if (call->in[1]->count != 1 || call->in[2]->count != 1)
+		return sp_call_invalid(call, "the stamp and the ensemble must be scalars");
+	SP_TRY(sp_trees_read(&trees, call->resources->arena, *sp_tensor_strings(call->in[2]),
+			     call->err));
+	resource->trees = trees;
+	return SP_OK;
+}
+
+/* One that is there stays as it is. */
+static sp_status run_create(const sp_call *call)
+{
+	sp_resource *resource;
+
+	SP_TRY(find(call, &resource));
+	return resource->trees != NULL ? SP_OK : fill(call, resource);
+}
+
+static sp_status run_deserialize(const sp_call *call)
+{
+	sp_resource *resource;
+
+	SP_TRY(find(call, &resource));
+	return fill(call, resource);
+}
+
+static sp_status run_is_initialized(const sp_call *call)
+{
+	sp_shape shape = sp_shape_scalar();
+	sp_resource *resource;
+
+	SP_TRY(find(call, &resource));
+	SP_TRY(sp_call_output(call, 0, SP_BOOL, &shape));
+	*sp_tensor_bool(call->out[0]) = resource->trees != NULL;
+	return SP_OK;
+}
+
+/* -------------------------------------------------------------- predicting */
+
+typedef struct predict_state {
+	int64_t width; /* logits_dimension */
+} predict_state;
+
+static sp_status prepare_walk(sp_prepare *prepare, sp_dtype out, sp_error *err)
+{
+	predict_state *state = sp_prepare_state(prepare, sizeof(*state));
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	if (prepare->in_count < 2)
+		return sp_error_set(err, SP_INVALID, "trees need a feature at least");
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	for (size_t i = 1; i < prepare->in_count; i++)
+		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT32, err));
+	SP_TRY(sp_node_attr_int(prepare->node, "logits_dimension", 1, &state->width, err));
+	if (state->width < 1)
+		return sp_error_set(err, SP_INVALID, "logits_dimension is %lld",
+				    (long long)state->width);
+	return sp_prepare_outputs(prepare, 1, out, err);
+}
+
+static sp_status prepare_predict(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_walk(prepare, SP_FLOAT, err);
+}
+
+static sp_status prepare_debug(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(prepare_walk(prepare, SP_STRING, err));
+	if (((const predict_state *)prepare->state)->width != 1)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "Currently only one dimensional outputs are supported.");
+	return SP_OK;
+}
+
+/* How many columns feature `i` has. */
+static int64_t columns_of(const sp_tensor *feature)
+{
+	return feature->shape.rank == 2 ? feature->shape.dims[1] : 1;
+}
+
+static sp_status check_features(const sp_call *call, const sp_trees *trees)
+{
+	for (size_t i = 1; i < call->in_count; i++) {
+		const sp_shape *shape = &call->in[i]->shape;
+
+		if (shape->rank != 1 && shape->rank != 2)
+			return sp_call_invalid(call,
+					       "feature %zu is of rank %d, no vector or matrix",
+					       i - 1, (int)shape->rank);
+		if (shape->dims[0] != call->in[1]->shape.dims[0])
+			return sp_call_invalid(call, "feature %zu has %lld rows, the first %lld",
+					       i - 1, (long long)shape->dims[0],
+					       (long long)call->in[1]->shape.dims[0]);
+	}
+	if (trees->feature_count >= call->in_count)
+		return sp_call_invalid(call, "the trees ask for %zu features, there are %zu",
+				       trees->feature_count, call->in_count - 1);
+	for (size_t i = 0; i < trees->feature_count; i++)
+		if (columns_of(call->in[i + 1]) < trees->columns[i])
+			return sp_call_invalid(
+				call, "the trees ask for %lld columns of feature %zu, not %lld",
+				(long long)trees->columns[i], i,
+				(long long)columns_of(call->in[i + 1]));
+	return SP_OK;
+}
+
+/* Which child of a split a row goes to. */
+static int32_t next_node(const sp_call *call, const sp_tree_node *split, int64_t row)
+{
+	const sp_tensor *feature = call->in[1 + split->feature];
+	int32_t value = ((const int32_t *)feature->data)[row * columns_of(feature) + split->column];
+	bool left = split->kind == SP_TREE_THRESHOLD ? value <= split->number
+						     : value == split->number;
+
+	return left ? split->left : split->right;
+}
+
+static sp_status check_leaf(const sp_call *call, const sp_tree_node *node, int64_t width)
+{
+	if ((int64_t)node->value_count == width)
+		return SP_OK;
+	return sp_call_invalid(call, "a node has %zu values, not %lld", node->value_count,
+			       (long long)width);
+}
+
+static sp_status add_tree(const sp_call *call, const sp_tree *tree, int64_t row, int64_t width,
+			  float *sums)
+{
+	const sp_tree_node *node = tree->nodes;
+
+	while (node->kind != SP_TREE_LEAF)
+		node = &tree->nodes[next_node(call, node, row)];
+	SP_TRY(check_leaf(call, node, width));
+	for (int64_t i = 0; i < width; i++)
+		sums[i] += tree->weight * node->values[i];
+	return SP_OK;
+}
+
+static sp_status run_predict(const sp_call *call)
+{
+	const predict_state *state = call->state;
+	const sp_trees *trees;
+	sp_shape shape;
+	float *out;
+
+	SP_TRY(find_trees(call, &trees));
+	SP_TRY(check_features(call, trees));
+	shape = sp_shape_matrix(call->in[1]->shape.dims[0], state->width);
+	SP_TRY(sp_call_output(call, 0, SP_FLOAT, &shape));
+	out = sp_tensor_f32(call->out[0]);
+	for (size_t i = 0; i < call->out[0]->count; i++)
+		out[i] = 0;
+	for (int64_t row = 0; row < shape.dims[0]; row++)
+		for (size_t t = 0; t < trees->count; t++)
+			SP_TRY(add_tree(call, &trees->trees[t], row, state->width,
+					out + row * state->width));
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------- explaining */
+
+typedef struct path {
+	int32_t *features;
+	size_t feature_count;
+	float *sums; /* one more than features */
+	int32_t *leaves;
+} path;
+
+/* A way down passes each node of a tree once at most. */
+static sp_status make_path(const sp_call *call, const sp_trees *trees, path *out)
+{
+	size_t nodes = 0;
+
+	for (size_t t = 0; t < trees->count; t++)
+		nodes += trees->trees[t].node_count;
+	out->features = sp_call_bytes(call, nodes, sizeof(*out->features));
+	out->sums = sp_call_bytes(call, nodes + 1, sizeof(*out->sums));
+	out->leaves = sp_call_bytes(call, trees->count, sizeof(*out->leaves));
+	if (out->features == NULL || out->sums == NULL || out->leaves == NULL)
+		return sp_call_no_memory(call);
+	return SP_OK;
+}
+
+/*
+ * What the trees before say counts from the leaf on, but that of a tree of a root alone
+ * counts for the first tree only, which is the bias.  A split by category is said to be of
+ * feature 0: TensorFlow looks for a threshold's feature there.
+ */
+static sp_status find_path(const sp_call *call, const sp_trees *trees, int64_t row, path *out)
+{
+	float sum, before = 0;
+
+	SP_TRY(check_leaf(call, trees->trees[0].nodes, 1));
+	sum = trees->trees[0].weight * trees->trees[0].nodes[0].values[0];
+	out->feature_count = 0;
+	out->sums[0] = sum;
+	for (size_t t = 0; t < trees->count; t++) {
+		const sp_tree *tree = &trees->trees[t];
+		const sp_tree_node *node = tree->nodes;
+
+		while (node->kind != SP_TREE_LEAF) {
+			out->features[out->feature_count++] = node->kind == SP_TREE_THRESHOLD
+								      ? node->feature
+								      : 0;
+			node = &tree->nodes[next_node(call, node, row)];
+			SP_TRY(check_leaf(call, node, 1));
+			sum = tree->weight * node->values[0];
+			out->sums[out->feature_count] = sum + before;
+		}
+		if (t == 0 || node != tree->nodes)
+			before += sum;
+		out->leaves[t] = (int32_t)(node - tree->nodes);
+	}
+	return SP_OK;
+}
+
+static size_t ints_size(const int32_t *values, size_t n)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < n; i++)
+		size += sp_protobuf_varint_size((uint64_t)values[i]);
+	return size;
+}
+
+static char *put_ints(char *to, unsigned number, const int32_t *values, size_t n)
+{
+	if (n == 0)
+		return to;
+	to = sp_protobuf_put_varint(to, number << 3 | 2);
+	to = sp_protobuf_put_varint(to, ints_size(values, n));
+	for (size_t i = 0; i < n; i++)
+		to = sp_protobuf_put_varint(to, (uint64_t)values[i]);
+	return to;
+}
+
+/* DebugOutput: packed feature_ids = 1, logits_path = 2, leaf_node_ids = 3. */
+static sp_status write_path(const sp_call *call, const path *p, size_t leaves, sp_bytes *out)
+{
+	size_t sums_size = (p->feature_count + 1) * sizeof(*p->sums);
+	size_t room = ints_size(p->features, p->feature_count) + sums_size +
+		      ints_size(p->leaves, leaves) + 3 * (1 + SP_PROTOBUF_MAX_VARINT);
+	char *bytes = sp_call_bytes(call, room, 1), *to = bytes;
+
+	if (bytes == NULL)
+		return sp_call_no_memory(call);
+	to = put_ints(to, 1, p->features, p->feature_count);
+	to = sp_protobuf_put_varint(to, 2 << 3 | 2);
+	to = sp_protobuf_put_varint(to, sums_size);
+	memcpy(to, p->sums, sums_size);
+	to = put_ints(to + sums_size, 3, p->leaves, leaves);
+	*out = (sp_bytes){bytes, (size_t)(to - bytes)};
+	return SP_OK;
+}
+
+static sp_status run_debug(const sp_call *call)
+{
+	const sp_trees *trees;
+	sp_shape shape;
+	path p;
+
+	SP_TRY(find_trees(call, &trees));
+	SP_TRY(check_features(call, trees));
+	if (trees->count == 0)
+		return sp_call_invalid(call, "an ensemble of no trees has nothing to explain");
+	shape = sp_shape_vector(call->in[1]->shape.dims[0]);
+	SP_TRY(sp_call_output(call, 0, SP_STRING, &shape));
+	SP_TRY(make_path(call, trees, &p));
+	for (int64_t row = 0; row < shape.dims[0]; row++) {
+		SP_TRY(find_path(call, trees, row, &p));
+		SP_TRY(write_path(call, &p, trees->count, &sp_tensor_strings(call->out[0])[row]));
+	}
+	return SP_OK;
+}
+
+const sp_op sp_op_BoostedTreesEnsembleResourceHandleOp = {
+	.name = "BoostedTreesEnsembleResourceHandleOp",
+	.outputs = "resource",
+	.prepare = prepare_handle,
+	.run = sp_handle__run,
+};
+
+const sp_op sp_op_BoostedTreesCreateEnsemble = {
+	.name = "BoostedTreesCreateEnsemble",
+	.outputs = "",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_fill,
+	.run = run_create,
+};
+
+const sp_op sp_op_BoostedTreesDeserializeEnsemble = {
+	.name = "BoostedTreesDeserializeEnsemble",
+	.outputs = "",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_fill,
+	.run = run_deserialize,
+};
+
+const sp_op sp_op_IsBoostedTreesEnsembleInitialized = {
+	.name = "IsBoostedTreesEnsembleInitialized",
+	.outputs = "is_initialized",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = sp_handle__prepare_is_initialized,
+	.run = run_is_initialized,
+};
+
+const sp_op sp_op_BoostedTreesPredict = {
+	.name = "BoostedTreesPredict",
+	.outputs = "logits",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = prepare_predict,
+	.run = run_predict,
+};
+
+const sp_op sp_op_BoostedTreesExampleDebugOutputs = {
+	.name = "BoostedTreesExampleDebugOutputs",
+	.outputs = "examples_debug_outputs_serialized",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = prepare_debug,
+	.run = run_debug,
+};

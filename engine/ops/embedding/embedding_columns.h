@@ -1,0 +1,36 @@
+#ifndef SP_ENGINE_OPS_EMBEDDING_COLUMNS_H
+#define SP_ENGINE_OPS_EMBEDDING_COLUMNS_H
+
+#include "engine/passes/embedding_columns.h"
+#include "engine/graph/op.h"
+
+/* The keys of a column that count, with the row each belongs to, ascending. */
+typedef struct sp_column_keys {
+	sp_dtype dtype; /* as the source has them; here they are int64 */
+	const int64_t *keys;
+	const int64_t *segments;
+	const float *weights; /* NULL without */
+	size_t count;
+	bool one_each; /* every row has one key, without a weight: combining changes nothing */
+	sp_shape lead; /* the dimensions that are rows */
+	size_t row_count;
+} sp_column_keys;
+
+/*
+ * Reads the keys of a column from its inputs; all of it lives as long as the
+ * request.  SP_INVALID for whatever is wrong with them.
+ */
+SP_MUST_CHECK sp_status sp_column_read_keys(const sp_call *call, const sp_column_spec *spec,
+					    const sp_tensor *const *in, sp_column_keys *out);
+
+/*
+ * rows [pooling->segment_count, width]: combined rows keys[..] of table [.., width].
+ * Without pooling, rows [count, width]: those rows.
+ *
+ * Numerics: TensorFlow's order: of SparseSegmentSum and its kin, with weights of SegmentSum.  With
+ * u = 2^-24 and s the sum of n terms' sizes a sum is within (n + 1) * u * s.
+ */
+void sp_column_combine(float *rows, size_t width, const float *table, const int64_t *keys,
+		       size_t count, const sp_pooling *pooling);
+
+#endif

@@ -1,0 +1,276 @@
+#include "engine/graph/op.h"
+
+#include "engine/graph/environment.h"
+#include "engine/tensor/resource.h"
+
+/*
+ * The operations of a load program that create and fill EmbeddingVariables,
+ * over all of DeepRec's generations.  Those of one purpose differ in which
+ * input is what; `roles` says it.  Attributes a file leaves out have the
+ * defaults of the later generations, which those of the earlier equal wherever
+ * an answer depends on them.
+ *
+ * Elements may be of any type here: whether an answer needs the embedding shows later.
+ */
+enum { NO_INPUT = -1 };
+
+typedef struct input_roles {
+	int inputs; /* how many */
+	int prefix;
+	int handle;
+	int default_rows;
+	int name;
+} input_roles;
+
+typedef struct load_state {
+	input_roles roles;
+	sp_embedding_options options; /* default_rows comes with the call */
+	int64_t partition_id;
+	int64_t partition_num;
+	bool reset_versions;
+} load_state;
+
+static sp_status read_options(const sp_node *node, sp_embedding_options *out, sp_error *err)
+{
+	SP_TRY(sp_node_attr_int(node, "default_value_dim", 4096, &out->default_value_dim, err));
+	SP_TRY(sp_node_attr_int(node, "filter_freq", 0, &out->filter_freq, err));
+	SP_TRY(sp_node_attr_int(node, "max_element_size", 0, &out->max_element_size, err));
+	SP_TRY(sp_node_attr_float(node, "false_positive_probability", -1.0f,
+				  &out->false_positive_probability, err));
+	return sp_node_attr_float(node, "default_value_no_permission", 0.0f,
+				  &out->default_value_no_permission, err);
+}
+
+static sp_status prepare_load(sp_prepare *prepare, const input_roles *roles, sp_error *err)
+{
+	const sp_node *node = prepare->node;
+	load_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	state->roles = *roles;
+	SP_TRY(sp_prepare_inputs(prepare, (size_t)roles->inputs, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, (size_t)roles->handle, SP_RESOURCE, err));
+	if (roles->prefix != NO_INPUT) {
+		SP_TRY(sp_prepare_input_dtype(prepare, (size_t)roles->prefix, SP_STRING, err));
+		SP_TRY(sp_prepare_input_dtype(prepare, (size_t)roles->name, SP_STRING, err));
+	}
+	SP_TRY(sp_node_attr_type(node, "dtype", SP_FLOAT, &dtype, err));
+	if (roles->default_rows != NO_INPUT)
+		SP_TRY(sp_prepare_input_dtype(prepare, (size_t)roles->default_rows, dtype, err));
+	SP_TRY(read_options(node, &state->options, err));
+	SP_TRY(sp_node_attr_int(node, "partition_id", 0, &state->partition_id, err));
+	SP_TRY(sp_node_attr_int(node, "partition_num", 1, &state->partition_num, err));
+	SP_TRY(sp_node_attr_bool(node, "reset_version", false, &state->reset_versions, err));
+	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+}
+
+static sp_status find_embedding(const sp_call *call, sp_resource **out)
+{
+	const load_state *state = call->state;
+
+	if (call->environment == NULL)
+		return sp_call_invalid(call, "there is no checkpoint to load embeddings from");
+	return sp_resources_get(call->resources, call->in[state->roles.handle],
+				SP_RESOURCE_EMBEDDING, out, call->err);
+}
+
+static sp_status create(const sp_call *call, sp_resource *resource)
+{
+	const load_state *state = call->state;
+	sp_embedding_options options = state->options;
+
+	options.default_rows = call->in[state->roles.default_rows];
+	return call->environment->create_embedding(call->environment->context, resource, &options,
+						   call->err);
+}
+
+static sp_status find_text(const sp_call *call, int input, sp_bytes *out)
+{
+	if (call->in[input]->count != 1)
+		return sp_call_invalid(call, "input %d must be one string, not %zu", input,
+				       call->in[input]->count);
+	*out = *sp_tensor_strings(call->in[input]);
+	return SP_OK;
+}
+
+static sp_status import(const sp_call *call, sp_resource *resource)
+{
+	const load_state *state = call->state;
+	sp_embedding_import import = {.partition_id = state->partition_id,
+				      .partition_num = state->partition_num,
+				      .reset_versions = state->reset_versions};
+
+	SP_TRY(find_text(call, state->roles.prefix, &import.prefix));
+	SP_TRY(find_text(call, state->roles.name, &import.name));
+	return call->environment->import_embedding(call->environment->context, resource, &import,
+						   call->err);
+}
+
+/* resource_self, resource_primary, value, empty_key */
+static sp_status prepare_initialize(sp_prepare *prepare, sp_error *err)
+{
+	static const input_roles roles = {
+		.inputs = 4, .prefix = NO_INPUT, .handle = 0, .default_rows = 2, .name = NO_INPUT};
+
+	return prepare_load(prepare, &roles, err);
+}
+
+static sp_status run_initialize(const sp_call *call)
+{
+	sp_resource *resource;
+
+	SP_TRY(find_embedding(call, &resource));
+	return create(call, resource);
+}
+
+/* prefix, resource_self, resource_primary, value, tensor_names, empty_key */
+static sp_status prepare_import_v2(sp_prepare *prepare, sp_error *err)
+{
+	static const input_roles roles = {
+		.inputs = 6, .prefix = 0, .handle = 1, .default_rows = 3, .name = 4};
+
+	return prepare_load(prepare, &roles, err);
+}
+
+/* It creates the embedding as well. */
+static sp_status run_import_v2(const sp_call *call)
+{
+	sp_resource *resource;
+
+	SP_TRY(find_embedding(call, &resource));
+	SP_TRY(create(call, resource));
+	return import(call, resource);
+}
+
+/* prefix, resource_self, tensor_names, empty_key */
+static sp_status prepare_import_v3(sp_prepare *prepare, sp_error *err)
+{
+	static const input_roles roles = {
+		.inputs = 4, .prefix = 0, .handle = 1, .default_rows = NO_INPUT, .name = 2};
+
+	return prepare_load(prepare, &roles, err);
+}
+
+/* prefix, resource_handle, tensor_names, empty_key, value; the embedding is there already. */
+static sp_status prepare_incr_import(sp_prepare *prepare, sp_error *err)
+{
+	static const input_roles roles = {
+		.inputs = 5, .prefix = 0, .handle = 1, .default_rows = NO_INPUT, .name = 2};
+
+	return prepare_load(prepare, &roles, err);
+}
+
+static sp_status run_import(const sp_call *call)
+{
+	sp_resource *resource;
+
+	SP_TRY(find_embedding(call, &resource));
+	return import(call, resource);
+}
+
+/* resource_handle, value, empty_key, keys, values, versions */
+static sp_status prepare_import_rows(sp_prepare *prepare, sp_error *err)
+{
+	static const input_roles roles = {
+		.inputs = 6, .prefix = NO_INPUT, .handle = 0, .default_rows = 1, .name = NO_INPUT};
+
+	SP_TRY(prepare_load(prepare, &roles, err));
+	return sp_prepare_input_dtype(prepare, 5, SP_INT64, err);
+}
+
+/* The first of its kind: no filters yet, and as many default rows as `value` has. */
+static sp_status run_import_rows(const sp_call *call)
+{
+	const sp_environment *environment = call->environment;
+	sp_embedding_options options = {.default_rows = call->in[1],
+					.false_positive_probability = -1.0f};
+	sp_resource *resource;
+	size_t width;
+
+	SP_TRY(find_embedding(call, &resource));
+	width = sp_resource_row_width(resource);
+	if (width != 0)
+		options.default_value_dim = (int64_t)(call->in[1]->count / width);
+	SP_TRY(environment->create_embedding(environment->context, resource, &options, call->err));
+	return environment->import_embedding_rows(environment->context, resource, call->in[3],
+						  call->in[4], call->in[5], call->err);
+}
+
+/* How tiers are cached, and giving an embedding back, is not the graph's business here. */
+static sp_status prepare_nothing(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+}
+
+static sp_status run_nothing(const sp_call *call)
+{
+	(void)call;
+	return SP_OK;
+}
+
+const sp_op sp_op_InitializeKvVariableOp = {
+	.name = "InitializeKvVariableOp",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_initialize,
+	.run = run_initialize,
+};
+
+const sp_op sp_op_InitializeKvVariableV2Op = {
+	.name = "InitializeKvVariableV2Op",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_initialize,
+	.run = run_initialize,
+};
+
+const sp_op sp_op_KvResourceImport = {
+	.name = "KvResourceImport",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_import_rows,
+	.run = run_import_rows,
+};
+
+const sp_op sp_op_KvResourceImportV2 = {
+	.name = "KvResourceImportV2",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_import_v2,
+	.run = run_import_v2,
+};
+
+const sp_op sp_op_KvResourceImportV3 = {
+	.name = "KvResourceImportV3",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_import_v3,
+	.run = run_import,
+};
+
+const sp_op sp_op_KvResourceIncrImport = {
+	.name = "KvResourceIncrImport",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_incr_import,
+	.run = run_import,
+};
+
+const sp_op sp_op_KvResourceInitCacheStrategyOp = {
+	.name = "KvResourceInitCacheStrategyOp",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_nothing,
+	.run = run_nothing,
+};
+
+const sp_op sp_op_KvResourceSetCacheStrategyOp = {
+	.name = "KvResourceSetCacheStrategyOp",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_nothing,
+	.run = run_nothing,
+};
+
+const sp_op sp_op_DestroyKvResourceOp = {
+	.name = "DestroyKvResourceOp",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_nothing,
+	.run = run_nothing,
+};

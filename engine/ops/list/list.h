@@ -1,0 +1,113 @@
+#ifndef SP_ENGINE_OPS_LIST_H
+#define SP_ENGINE_OPS_LIST_H
+
+#include "engine/tensor/tensor_list.h"
+
+/*
+ * What the operators on lists (TensorList*, TensorArray*) have in common.
+ */
+
+/* What a list operator knows from its attributes. */
+typedef struct sp_list_state {
+	sp_dtype dtype;                 /* of the elements */
+	sp_partial_shape shape;         /* of the elements, or of all of them but for dimension 0 */
+	sp_dtype index_type;            /* of TensorListElementShape */
+	int64_t num_elements;           /* of TensorListStack; -1: any */
+	bool grows;                     /* TensorListSetItem past the end */
+	bool is_dynamic, has_one_shape; /* TensorArrayV3 */
+} sp_list_state;
+
+/*
+ * Checks the number of inputs, that input `list` is a list or the flow of an
+ * array, and reads attribute `dtype_name` (NULL: none).
+ */
+SP_MUST_CHECK sp_status sp_list__prepare(sp_prepare *prepare, size_t inputs, size_t list,
+					 const char *dtype_name, sp_list_state **out,
+					 sp_error *err);
+
+/* The same for an operator that makes a list. */
+SP_MUST_CHECK sp_status sp_list__prepare_new(sp_prepare *prepare, size_t inputs,
+					     const char *dtype_name, sp_list_state **out,
+					     sp_error *err);
+
+/* SP_UNSUPPORTED when the elements are lists: they cannot be cut or joined. */
+SP_MUST_CHECK sp_status sp_list__refuse_lists(const sp_prepare *prepare, sp_error *err);
+
+/* A shape attribute; unknown when it is absent. */
+SP_MUST_CHECK sp_status sp_list__shape_attr(const sp_prepare *prepare, const char *name,
+					    sp_partial_shape *out, sp_error *err);
+
+/* The list of input i; its elements are of the type that the operator says. */
+SP_MUST_CHECK sp_status sp_list__input(const sp_call *call, size_t i, const sp_list **out);
+
+/* The shape that input i asks for, merged with the list's. */
+SP_MUST_CHECK sp_status sp_list__shape_input(const sp_call *call, size_t i, const sp_list *list,
+					     sp_partial_shape *out);
+
+/* A scalar int32 that must lie in [0, count). */
+SP_MUST_CHECK sp_status sp_list__index(const sp_call *call, size_t i, size_t count, size_t *out);
+
+/* SP_INVALID unless an element of that shape may be in the list. */
+SP_MUST_CHECK sp_status sp_list__check_shape(const sp_call *call, const sp_list *list,
+					     const sp_shape *shape);
+
+/* The same for a value; SP_UNSUPPORTED when it is too deep. */
+SP_MUST_CHECK sp_status sp_list__check_value(const sp_call *call, const sp_list *list,
+					     const sp_tensor *value);
+
+/* Output i becomes a tensor of zeros or empty texts. */
+SP_MUST_CHECK sp_status sp_list__zeros(const sp_call *call, size_t i, sp_dtype dtype,
+				       const sp_shape *shape);
+
+/* Output i becomes the tensor itself. */
+void sp_list__give(const sp_call *call, size_t i, const sp_tensor *value);
+
+/* `count` elements of zeros or empty texts at `to`. */
+void sp_list__clear(sp_dtype dtype, void *to, size_t count);
+
+/* ---------------------------------------------------------- pieces of a tensor */
+
+/* A tensor cut along its first dimension, for elements of a list. */
+typedef struct sp_list_cut {
+	sp_tensor from;
+	sp_shape shape; /* of what is cut off, its first dimension gone or replaced */
+	size_t row;     /* bytes of one index of the first dimension */
+	sp_tensor held; /* the bytes of the pieces; released at the end */
+	size_t used;
+} sp_list_cut;
+
+/* `pieces` is how many there will be at most; of an array of lists they are the elements. */
+SP_MUST_CHECK sp_status sp_list__cut_begin(const sp_call *call, const sp_tensor *from,
+					   size_t pieces, sp_list_cut *out);
+
+/*
+ * `rows` indices of the first dimension from `first` on; without that dimension
+ * when `drop` is true, and then `rows` is 1.  The piece is for sp_list_set().
+ */
+sp_tensor sp_list__cut_take(sp_list_cut *cut, size_t first, size_t rows, bool drop);
+void sp_list__cut_end(const sp_call *call, sp_list_cut *cut);
+
+/* SP_INVALID unless `lengths`, an int64 vector, cuts all of the first dimension up. */
+SP_MUST_CHECK sp_status sp_list__check_lengths(const sp_call *call, const sp_tensor *from,
+					       const sp_tensor *lengths);
+
+/* Elements 0, 1, ... of the list become the pieces of those lengths, which were checked. */
+SP_MUST_CHECK sp_status sp_list__split(const sp_call *call, const sp_tensor *from,
+				       const sp_tensor *lengths, sp_list *list);
+
+/*
+ * SP_INVALID unless `indices` is an int32 vector of as many elements as the first
+ * dimension of `from`, none negative.  *count is the largest plus one.
+ */
+SP_MUST_CHECK sp_status sp_list__check_indices(const sp_call *call, const sp_tensor *from,
+					       const sp_tensor *indices, size_t *count);
+
+/* Element indices[i] of the list becomes row i; the indices were checked. */
+SP_MUST_CHECK sp_status sp_list__scatter(const sp_call *call, const sp_tensor *from,
+					 const sp_tensor *indices, sp_list *list);
+
+/* SP_INVALID unless `from` is a vector at least and its rows fit the list. */
+SP_MUST_CHECK sp_status sp_list__check_rows(const sp_call *call, const sp_tensor *from,
+					    const sp_list *list);
+
+#endif

@@ -1,0 +1,284 @@
+#include "engine/ops/list/list_join.h"
+
+/*
+ * TensorFlow 2's lists as a whole: joined into a tensor, cut from one.
+ */
+
+/* ---------------------------------------------------------------- joining */
+
+static sp_status prepare_stack(sp_prepare *prepare, sp_error *err)
+{
+	sp_list_state *state;
+
+	SP_TRY(sp_list__prepare(prepare, 2, 0, "element_dtype", &state, err));
+	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_TRY(sp_node_attr_int(prepare->node, "num_elements", -1, &state->num_elements, err));
+	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+}
+
+static sp_status run_stack(const sp_call *call)
+{
+	const sp_list_state *state = call->state;
+	const sp_list *list;
+	sp_partial_shape shape;
+	sp_shape full;
+	char text[SP_SHAPE_TEXT_SIZE];
+
+	SP_TRY(sp_list__input(call, 0, &list));
+	if (state->num_elements != -1 && (uint64_t)state->num_elements != list->count)
+		return sp_call_invalid(
+			call,
+			"Operation expected a list with %lld elements but got a list "
+			"with %zu elements.",
+			(long long)state->num_elements, list->count);
+	SP_TRY(sp_list__shape_input(call, 1, list, &shape));
+	if (list->count == 0 && !sp_partial_shape_is_full(&shape, &full))
+		return sp_call_invalid(call,
+				       "Tried to stack elements of an empty list with "
+				       "non-fully-defined element_shape: %s",
+				       sp_partial_shape_text(&shape, text));
+	return sp_list__stack(call, 0, list, NULL, list->count, shape);
+}
+
+static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
+{
+	sp_list_state *state;
+
+	SP_TRY(sp_list__prepare(prepare, 3, 0, "element_dtype", &state, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
+	SP_TRY(sp_prepare_input_index(prepare, 2, err));
+	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+}
+
+static sp_status run_gather(const sp_call *call)
+{
+	const sp_tensor *indices = call->in[1];
+	const sp_list *list;
+	sp_partial_shape shape;
+
+	SP_TRY(sp_list__input(call, 0, &list));
+	SP_TRY(sp_list__shape_input(call, 2, list, &shape));
+	for (size_t k = 0; k < indices->count; k++) {
+		int32_t i = sp_tensor_i32(indices)[k];
+
+		if (i < 0 || (size_t)i >= list->count)
+			return sp_call_invalid(call,
+					       "Index %d out of range; list only has %zu elements.",
+					       i, list->count);
+	}
+	return sp_list__stack(call, 0, list, indices->count != 0 ? sp_tensor_i32(indices) : NULL,
+			      indices->count, shape);
+}
+
+/* TensorListConcat(list): the shape is an attribute, and may leave out the first dimension. */
+static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
+{
+	sp_list_state *state;
+
+	SP_TRY(sp_list__prepare(prepare, 1, 0, "element_dtype", &state, err));
+	SP_TRY(sp_list__refuse_lists(prepare, err));
+	SP_TRY(sp_list__shape_attr(prepare, "element_shape", &state->shape, err));
+	SP_TRY(sp_prepare_outputs(prepare, 2, state->dtype, err));
+	prepare->out_dtypes[1] = SP_INT64;
+	return SP_OK;
+}
+
+static sp_status run_concat(const sp_call *call)
+{
+	const sp_list_state *state = call->state;
+	sp_partial_shape shape = state->shape;
+	const sp_list *list;
+
+	SP_TRY(sp_list__input(call, 0, &list));
+	if (shape.rank > 0)
+		shape.dims[0] = -1;
+	return sp_list__concat(call, list, shape, NULL, 0);
+}
+
+static sp_status prepare_concat_v2(sp_prepare *prepare, sp_error *err)
+{
+	sp_list_state *state;
+
+	SP_TRY(sp_list__prepare(prepare, 3, 0, "element_dtype", &state, err));
+	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT64, err));
+	SP_TRY(sp_list__refuse_lists(prepare, err));
+	SP_TRY(sp_prepare_outputs(prepare, 2, state->dtype, err));
+	prepare->out_dtypes[1] = SP_INT64;
+	return SP_OK;
+}
+
+static sp_status run_concat_v2(const sp_call *call)
+{
+	const sp_list *list;
+	sp_partial_shape shape;
+
+	SP_TRY(sp_list__input(call, 0, &list));
+	SP_TRY(sp_list__shape_input(call, 1, list, &shape));
+	return sp_list__concat(call, list, shape,
+			       call->in[2]->count != 0 ? sp_tensor_i64(call->in[2]) : NULL,
+			       call->in[2]->count);
+}
+
+/* ---------------------------------------------------------------- cutting */
+
+static sp_status prepare_from_tensor(sp_prepare *prepare, sp_error *err)
+{
+	sp_list_state *state;
+
+	SP_TRY(sp_list__prepare_new(prepare, 2, "element_dtype", &state, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, state->dtype, err));
+	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+}
+
+static sp_status run_from_tensor(const sp_call *call)
+{
+	const sp_list_state *state = call->state;
+	const sp_tensor *t = call->in[0];
+	sp_list like = {.dtype = state->dtype, .max_count = -1}, *list;
+	sp_list_cut cut;
+	size_t n;
+
+	SP_TRY(sp_partial_shape_from(call, 1, &like.shape));
+	SP_TRY(sp_list__check_rows(call, t, &like));
+	n = (size_t)t->shape.dims[0];
+	SP_TRY(sp_list_create(call, 0, &like, n, n));
+	SP_TRY(sp_list__cut_begin(call, t, n, &cut));
+	list = sp_tensor_list(call->out[0]);
+	for (size_t i = 0; i < n; i++) {
+		sp_tensor piece = sp_list__cut_take(&cut, i, 1, true);
+
+		sp_list_set(call, list, i, &piece);
+	}
+	sp_list__cut_end(call, &cut);
+	return SP_OK;
+}
+
+/* TensorListScatter(tensor, indices, shape), V2 with the number of elements behind */
+static sp_status prepare_scatter(sp_prepare *prepare, sp_error *err)
+{
+	bool v2 = prepare->in_count == 4;
+	sp_list_state *state;
+
+	SP_TRY(sp_list__prepare_new(prepare, v2 ? 4 : 3, "element_dtype", &state, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, state->dtype, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
+	SP_TRY(sp_prepare_input_index(prepare, 2, err));
+	if (v2)
+		SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_INT32, err));
+	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+}
+
+static sp_status run_scatter(const sp_call *call)
+{
+	const sp_list_state *state = call->state;
+	sp_list like = {.dtype = state->dtype, .max_count = -1};
+	int64_t wanted = -1;
+	size_t count;
+
+	SP_TRY(sp_partial_shape_from(call, 2, &like.shape));
+	SP_TRY(sp_list__check_rows(call, call->in[0], &like));
+	SP_TRY(sp_list__check_indices(call, call->in[0], call->in[1], &count));
+	if (call->in_count == 4)
+		SP_TRY(sp_call_scalar(call, 3, &wanted));
+	if (wanted < -1)
+		return sp_call_invalid(call,
+				       "TensorListScatter expects num_elements >= -1, found: "
+				       "%lld",
+				       (long long)wanted);
+	if (wanted >= 0 && (uint64_t)wanted < count)
+		return sp_call_invalid(call,
+				       "TensorListScatter: Trying to scatter at index %zu in "
+				       "list with size %lld",
+				       count - 1, (long long)wanted);
+	if (wanted >= 0)
+		count = (size_t)wanted;
+	SP_TRY(sp_list_create(call, 0, &like, count, count));
+	return sp_list__scatter(call, call->in[0], call->in[1], sp_tensor_list(call->out[0]));
+}
+
+static sp_status prepare_scatter_into(sp_prepare *prepare, sp_error *err)
+{
+	sp_list_state *state;
+
+	SP_TRY(sp_list__prepare(prepare, 3, 0, "element_dtype", &state, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, state->dtype, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT32, err));
+	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+}
+
+static sp_status run_scatter_into(const sp_call *call)
+{
+	const sp_list *list;
+	sp_list *to;
+	size_t count;
+
+	SP_TRY(sp_list__input(call, 0, &list));
+	SP_TRY(sp_list__check_rows(call, call->in[1], list));
+	SP_TRY(sp_list__check_indices(call, call->in[1], call->in[2], &count));
+	SP_TRY(sp_list_modify(call, 0, 0, count > list->count ? count : list->count, &to));
+	while (to->count < count)
+		to->items[to->count++] = (sp_tensor){0};
+	return sp_list__scatter(call, call->in[1], call->in[2], to);
+}
+
+static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
+{
+	sp_list_state *state;
+
+	SP_TRY(sp_list__prepare_new(prepare, 3, "element_dtype", &state, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, state->dtype, err));
+	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT64, err));
+	SP_TRY(sp_list__refuse_lists(prepare, err));
+	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
+}
+
+/* The list's shape holds for all dimensions but the first. */
+static sp_status check_split(const sp_call *call, const sp_tensor *t, const sp_list *like)
+{
+	sp_list rest = *like;
+	char text[SP_SHAPE_TEXT_SIZE];
+
+	if (like->shape.rank == 0)
+		return sp_call_invalid(call,
+				       "TensorListSplit requires element_shape to be at least "
+				       "of rank 1, but saw: %s",
+				       sp_partial_shape_text(&like->shape, text));
+	for (int d = 1; d < rest.shape.rank; d++)
+		rest.shape.dims[d - 1] = rest.shape.dims[d];
+	if (rest.shape.rank > 0)
+		rest.shape.rank--;
+	return sp_list__check_rows(call, t, &rest);
+}
+
+static sp_status run_split(const sp_call *call)
+{
+	const sp_list_state *state = call->state;
+	const sp_tensor *t = call->in[0], *lengths = call->in[2];
+	sp_list like = {.dtype = state->dtype, .max_count = -1};
+
+	SP_TRY(sp_partial_shape_from(call, 1, &like.shape));
+	SP_TRY(check_split(call, t, &like));
+	SP_TRY(sp_list__check_lengths(call, t, lengths));
+	SP_TRY(sp_list_create(call, 0, &like, lengths->count, lengths->count));
+	return sp_list__split(call, t, lengths, sp_tensor_list(call->out[0]));
+}
+
+#define LIST(op, names, prepare_op, run_op)                   \
+	const sp_op sp_op_##op = {.name = #op,                \
+				  .outputs = names,           \
+				  .flags = SP_OP_PER_REQUEST, \
+				  .prepare = prepare_op,      \
+				  .run = run_op}
+
+LIST(TensorListConcat, "tensor lengths", prepare_concat, run_concat);
+LIST(TensorListConcatV2, "tensor lengths", prepare_concat_v2, run_concat_v2);
+LIST(TensorListFromTensor, NULL, prepare_from_tensor, run_from_tensor);
+LIST(TensorListGather, NULL, prepare_gather, run_gather);
+LIST(TensorListScatter, NULL, prepare_scatter, run_scatter);
+LIST(TensorListScatterIntoExistingList, NULL, prepare_scatter_into, run_scatter_into);
+LIST(TensorListScatterV2, NULL, prepare_scatter, run_scatter);
+LIST(TensorListSplit, NULL, prepare_split, run_split);
+LIST(TensorListStack, NULL, prepare_stack, run_stack);

@@ -1,0 +1,33 @@
+#include "engine/ops/ops.h"
+#include "engine/ops/math/binary.h"
+
+SP_FOR_INTEGER(SP_BINARY_VALUE, BitwiseAnd, (a) & (b))
+SP_BINARY_OP(BitwiseAnd, SP_INVALID_DTYPE, NULL, SP_TABLE_INTEGER(BitwiseAnd));
+
+SP_FOR_INTEGER(SP_BINARY_VALUE, BitwiseOr, a | b)
+SP_BINARY_OP(BitwiseOr, SP_INVALID_DTYPE, NULL, SP_TABLE_INTEGER(BitwiseOr));
+
+SP_FOR_INTEGER(SP_BINARY_VALUE, BitwiseXor, a ^ b)
+SP_BINARY_OP(BitwiseXor, SP_INVALID_DTYPE, NULL, SP_TABLE_INTEGER(BitwiseXor));
+
+/*
+ * Shifts.  A distance below 0 is taken as 0, one past the last bit as the last
+ * bit.  Signed numbers shift right with their sign.
+ */
+#define LAST_BIT(type) ((int)(8 * sizeof(sp_cell_##type)) - 1)
+
+#define DISTANCE_S(type, b) (b < 0 ? 0 : b > LAST_BIT(type) ? LAST_BIT(type) : (int)b)
+#define DISTANCE_U(type, b) (b > (sp_cell_##type)LAST_BIT(type) ? LAST_BIT(type) : (int)b)
+
+#define LEFT_S(type, name)  SP_BINARY_VALUE(type, name, (sp_wrap_##type)a << DISTANCE_S(type, b))
+#define LEFT_U(type, name)  SP_BINARY_VALUE(type, name, (sp_wrap_##type)a << DISTANCE_U(type, b))
+#define RIGHT_S(type, name) SP_BINARY_VALUE(type, name, a >> DISTANCE_S(type, b))
+#define RIGHT_U(type, name) SP_BINARY_VALUE(type, name, a >> DISTANCE_U(type, b))
+
+SP_FOR_SIGNED(LEFT_S, LeftShift)
+SP_FOR_UNSIGNED(LEFT_U, LeftShift)
+SP_BINARY_OP(LeftShift, SP_INVALID_DTYPE, NULL, SP_TABLE_INTEGER(LeftShift));
+
+SP_FOR_SIGNED(RIGHT_S, RightShift)
+SP_FOR_UNSIGNED(RIGHT_U, RightShift)
+SP_BINARY_OP(RightShift, SP_INVALID_DTYPE, NULL, SP_TABLE_INTEGER(RightShift));

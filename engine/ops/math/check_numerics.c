@@ -1,0 +1,76 @@
+#include <math.h>
+
+#include "engine/graph/op.h"
+
+/* CheckNumerics, CheckNumericsV2: the input, or an error when it has a NaN or an infinity. */
+
+enum { HAS_NAN = 1, HAS_MINUS_INF = 2, HAS_PLUS_INF = 4 };
+
+typedef struct check_state {
+	sp_bytes message;
+} check_state;
+
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
+{
+	check_state *state = sp_prepare_state(prepare, sizeof(*state));
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_node_attr_bytes(prepare->node, "message", "", &state->message, err));
+	if (!sp_dtype_is_floating(prepare->in_dtypes[0]))
+		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
+	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
+}
+
+static unsigned kind_of(double value)
+{
+	if (isnan(value))
+		return HAS_NAN;
+	if (isinf(value))
+		return value < 0 ? HAS_MINUS_INF : HAS_PLUS_INF;
+	return 0;
+}
+
+static unsigned kinds_of(const sp_tensor *in)
+{
+	unsigned kinds = 0;
+
+	switch (in->dtype) {
+	case SP_FLOAT:
+		for (size_t i = 0; i < in->count; i++)
+			kinds |= kind_of(((const float *)in->data)[i]);
+		break;
+	case SP_DOUBLE:
+		for (size_t i = 0; i < in->count; i++)
+			kinds |= kind_of(((const double *)in->data)[i]);
+		break;
+	case SP_HALF:
+		for (size_t i = 0; i < in->count; i++)
+			kinds |= kind_of(sp_half_to_float(((const uint16_t *)in->data)[i]));
+		break;
+	default:
+		for (size_t i = 0; i < in->count; i++)
+			kinds |= kind_of(sp_bfloat16_to_float(((const uint16_t *)in->data)[i]));
+		break;
+	}
+	return kinds;
+}
+
+static sp_status run(const sp_call *call)
+{
+	const check_state *state = call->state;
+	unsigned kinds = kinds_of(call->in[0]);
+	int size = state->message.size < 200 ? (int)state->message.size : 200;
+
+	if (kinds != 0)
+		return sp_call_invalid(
+			call, "%.*s : Tensor had%s%s%s values", size,
+			size != 0 ? state->message.data : "", kinds & HAS_MINUS_INF ? " -Inf" : "",
+			kinds & HAS_PLUS_INF ? " +Inf" : "", kinds & HAS_NAN ? " NaN" : "");
+	sp_call_forward(call, 0, 0, &call->in[0]->shape);
+	return SP_OK;
+}
+
+const sp_op sp_op_CheckNumerics = {.name = "CheckNumerics", .prepare = prepare, .run = run};
+const sp_op sp_op_CheckNumericsV2 = {.name = "CheckNumericsV2", .prepare = prepare, .run = run};

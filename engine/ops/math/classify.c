@@ -1,0 +1,17 @@
+#include <math.h>
+
+#include "engine/ops/ops.h"
+#include "engine/ops/math/unary.h"
+
+/* Questions about one element, answered with a bool. */
+SP_FOR_FLOATING(SP_UNARY_BOOL, IsNan, isnan(x))
+SP_UNARY_OP(IsNan, SP_BOOL, SP_TABLE_FLOATING(IsNan));
+
+SP_FOR_FLOATING(SP_UNARY_BOOL, IsInf, isinf(x))
+SP_UNARY_OP(IsInf, SP_BOOL, SP_TABLE_FLOATING(IsInf));
+
+SP_FOR_FLOATING(SP_UNARY_BOOL, IsFinite, isfinite(x))
+SP_UNARY_OP(IsFinite, SP_BOOL, SP_TABLE_FLOATING(IsFinite));
+
+SP_UNARY_BOOL(b8, LogicalNot, !x)
+SP_UNARY_OP(LogicalNot, SP_BOOL, [SP_BOOL] = LogicalNot_b8);

@@ -1,0 +1,92 @@
+#include "engine/ops/ops.h"
+#include "engine/ops/reduce/cells.h"
+
+/*
+ * ClipByValue: max(low, min(x, high)).  low and high are scalars or have the
+ * shape of x.  A NaN in x stays; a NaN as a limit does not limit.
+ */
+typedef struct clip_run {
+	const void *x, *low, *high;
+	size_t low_step, high_step; /* 0 for a scalar, else 1 */
+	void *out;
+	size_t count;
+} clip_run;
+
+typedef void clip_fn(const clip_run *run);
+
+#define CLIP(type, name)                                                              \
+	static void name##_##type(const clip_run *run)                                \
+	{                                                                             \
+		const sp_cell_##type *x = run->x, *low = run->low, *high = run->high; \
+		size_t low_step = run->low_step, high_step = run->high_step;          \
+		size_t count = run->count;                                            \
+		sp_cell_##type *out = run->out;                                       \
+                                                                                      \
+		for (size_t i = 0; i < count; i++) {                                  \
+			sp_value_##type a = SP_LOAD_##type(x[i]);                     \
+			sp_value_##type least = SP_LOAD_##type(low[i * low_step]);    \
+			sp_value_##type most = SP_LOAD_##type(high[i * high_step]);   \
+                                                                                      \
+			a = most < a ? most : a;                                      \
+			out[i] = SP_STORE_##type(a < least ? least : a);              \
+		}                                                                     \
+	}
+
+SP_FOR_NUMBER(CLIP, clip)
+
+static clip_fn *const kernels[SP_DTYPE_COUNT] = {SP_TABLE_NUMBER(clip)};
+
+typedef struct clip_state {
+	clip_fn *kernel;
+} clip_state;
+
+static sp_status prepare_clip(sp_prepare *prepare, sp_error *err)
+{
+	clip_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_prepare_inputs(prepare, 3, err));
+	dtype = prepare->in_dtypes[0];
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, dtype, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
+	state->kernel = kernels[dtype];
+	if (state->kernel == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status check_limit(const sp_call *call, size_t i)
+{
+	const sp_shape *x = &call->in[0]->shape, *limit = &call->in[i]->shape;
+	char x_text[SP_SHAPE_TEXT_SIZE], text[SP_SHAPE_TEXT_SIZE];
+
+	if (limit->rank == 0 || sp_shape_equal(x, limit))
+		return SP_OK;
+	return sp_call_invalid(call,
+			       "clip values must be scalars or of the input's shape %s, not %s",
+			       sp_shape_text(x, x_text), sp_shape_text(limit, text));
+}
+
+static sp_status run_clip(const sp_call *call)
+{
+	const clip_state *state = call->state;
+	const sp_tensor *x = call->in[0], *low = call->in[1], *high = call->in[2];
+	clip_run run;
+
+	SP_TRY(check_limit(call, 1));
+	SP_TRY(check_limit(call, 2));
+	SP_TRY(sp_call_output_over(call, 0, 0, x->dtype));
+	run = (clip_run){.x = x->data,
+			 .low = low->data,
+			 .high = high->data,
+			 .low_step = low->shape.rank != 0,
+			 .high_step = high->shape.rank != 0,
+			 .out = call->out[0]->data,
+			 .count = x->count};
+	state->kernel(&run);
+	return SP_OK;
+}
+
+const sp_op sp_op_ClipByValue = {.name = "ClipByValue", .prepare = prepare_clip, .run = run_clip};

@@ -1,0 +1,113 @@
+#include <complex.h>
+#include <math.h>
+
+#include "engine/ops/ops.h"
+#include "engine/ops/math/binary.h"
+
+/*
+ * What gradients of elementwise operators are made of, for graphs that take gradients in an answer.
+ * TanhGrad, SigmoidGrad, SqrtGrad, RsqrtGrad, InvGrad and ReciprocalGrad take what the operator
+ * answered, then the gradient of that; ReluGrad, Relu6Grad, LeakyReluGrad, SoftplusGrad and
+ * SoftsignGrad take the gradient, then what the operator was given; EluGrad and SeluGrad the
+ * gradient, then what it answered.  Both have the same shape.
+ *
+ * A gradient that is not finite times a slope of 0 is NaN, as TensorFlow's product is.
+ *
+ * The first six take complex numbers, too; what the operator answered is then conjugated, but by
+ * TanhGrad and SigmoidGrad, as in TensorFlow 2.15.
+ *
+ * Numerics: half and bfloat16 round after every step; complex numbers are computed with in double.
+ */
+#define ROUND_f32(value)  (value)
+#define ROUND_f64(value)  (value)
+#define ROUND_f16(value)  SP_ROUND_f16(value)
+#define ROUND_bf16(value) SP_ROUND_bf16(value)
+
+static sp_status run_same_shape(const sp_call *call)
+{
+	const sp_shape *left = &call->in[0]->shape, *right = &call->in[1]->shape;
+	char left_text[SP_SHAPE_TEXT_SIZE], right_text[SP_SHAPE_TEXT_SIZE];
+
+	if (!sp_shape_equal(left, right))
+		return sp_call_invalid(call, "inputs must have the same shape, not %s and %s",
+				       sp_shape_text(left, left_text),
+				       sp_shape_text(right, right_text));
+	return sp_binary__run(call);
+}
+
+#define GRADIENT_OP(op_name, ...)                                              \
+	static sp_status prepare_##op_name(sp_prepare *prepare, sp_error *err) \
+	{                                                                      \
+		static const sp_binary binary = {.kernels = {__VA_ARGS__},     \
+						 .result = SP_INVALID_DTYPE};  \
+                                                                               \
+		return sp_binary__prepare(prepare, &binary, err);              \
+	}                                                                      \
+	const sp_op sp_op_##op_name = {                                        \
+		.name = #op_name, .prepare = prepare_##op_name, .run = run_same_shape}
+
+/* STEPS(type, R): what becomes of a and b, R rounding a step. */
+#define LOOPS(name, STEPS)                                \
+	SP_BINARY_VALUE(f32, name, STEPS(f32, ROUND_f32)) \
+	SP_BINARY_VALUE(f64, name, STEPS(f64, ROUND_f64)) \
+	SP_BINARY_VALUE(f16, name, STEPS(f16, ROUND_f16)) \
+	SP_BINARY_VALUE(bf16, name, STEPS(bf16, ROUND_bf16))
+#define GRADIENT(name, STEPS) \
+	LOOPS(name, STEPS)    \
+	GRADIENT_OP(name, SP_TABLE_FLOATING(name));
+
+#define TANH(type, R)    b *R(1 - R(a * a))
+#define SIGMOID(type, R) R(b *a) * R(1 - a)
+#define SQRT(type, R)    R((sp_value_##type)0.5 * b) / a
+#define RSQRT(type, R)   R((sp_value_##type) - 0.5 * R(b * a)) * R(a *a)
+#define INV(type, R)     -R(b *a) * a
+
+LOOPS(TanhGrad, TANH)
+SP_FOR_COMPLEX(SP_BINARY_VALUE, TanhGrad, b *(1 - a * a))
+GRADIENT_OP(TanhGrad, SP_TABLE_FIELD(TanhGrad));
+LOOPS(SigmoidGrad, SIGMOID)
+SP_FOR_COMPLEX(SP_BINARY_VALUE, SigmoidGrad, b *a *(1 - a))
+GRADIENT_OP(SigmoidGrad, SP_TABLE_FIELD(SigmoidGrad));
+LOOPS(SqrtGrad, SQRT)
+SP_FOR_COMPLEX(SP_BINARY_VALUE, SqrtGrad, b == 0 ? 0 : 0.5 * b / conj(a))
+GRADIENT_OP(SqrtGrad, SP_TABLE_FIELD(SqrtGrad));
+LOOPS(RsqrtGrad, RSQRT)
+SP_FOR_COMPLEX(SP_BINARY_VALUE, RsqrtGrad, b == 0 ? 0 : -0.5 * b * conj(a) * (conj(a) * conj(a)))
+GRADIENT_OP(RsqrtGrad, SP_TABLE_FIELD(RsqrtGrad));
+LOOPS(InvGrad, INV)
+SP_FOR_COMPLEX(SP_BINARY_VALUE, InvGrad, -b *conj(a) * conj(a))
+GRADIENT_OP(InvGrad, SP_TABLE_FIELD(InvGrad));
+GRADIENT_OP(ReciprocalGrad, SP_TABLE_FIELD(InvGrad));
+
+/* ---------------------------------------------------- of rectifiers and kin */
+
+#define EXP_f32  expf
+#define EXP_f64  exp
+#define EXP_f16  expf
+#define EXP_bf16 expf
+#define ABS_f32  fabsf
+#define ABS_f64  fabs
+#define ABS_f16  fabsf
+#define ABS_bf16 fabsf
+
+static const double SCALE = 1.0507009873554804934193349852946;
+static const double SCALE_ALPHA = 1.7580993408473768599402175208123;
+
+#define CONSTANT(type, R, value) R((sp_value_##type)(value))
+#define RELU(type, R)            a *(sp_value_##type)(b > 0)
+#define RELU6(type, R)           a *(sp_value_##type)(b > 0 && b < 6)
+#define ELU(type, R)             b < 0 ? R(b + 1) * a : a
+#define SELU(type, R)            b < 0 ? a *R(b + CONSTANT(type, R, SCALE_ALPHA)) : a *CONSTANT(type, R, SCALE)
+#define SOFTPLUS(type, R)        a / R(R(EXP_##type(-b)) + 1)
+#define SOFTSIGN(type, R)        a / R(R(1 + ABS_##type(b)) * R(1 + ABS_##type(b)))
+
+LOOPS(ReluGrad, RELU)
+SP_FOR_INTEGER(SP_BINARY_VALUE, ReluGrad, a *(b > 0))
+GRADIENT_OP(ReluGrad, SP_TABLE_FLOATING(ReluGrad), SP_TABLE_INTEGER(ReluGrad));
+LOOPS(Relu6Grad, RELU6)
+SP_FOR_INTEGER(SP_BINARY_VALUE, Relu6Grad, a *(b > 0 && b < 6))
+GRADIENT_OP(Relu6Grad, SP_TABLE_FLOATING(Relu6Grad), SP_TABLE_INTEGER(Relu6Grad));
+GRADIENT(EluGrad, ELU)
+GRADIENT(SeluGrad, SELU)
+GRADIENT(SoftplusGrad, SOFTPLUS)
+GRADIENT(SoftsignGrad, SOFTSIGN)

@@ -1,0 +1,86 @@
+#include "engine/ops/ops.h"
+#include "engine/ops/reduce/cells.h"
+
+/*
+ * LeakyRelu: x where x > 0, else alpha * x, alpha being rounded to the element type.
+ * LeakyReluGrad: the same of a gradient, by the sign of the second input, what LeakyRelu was given.
+ */
+typedef void leaky_fn(const void *from, const void *by, void *to, size_t count, float alpha);
+
+typedef struct leaky_state {
+	leaky_fn *kernel;
+	float alpha;
+} leaky_state;
+
+#define LEAKY(type, name)                                                                       \
+	static void name##_##type(const void *from, const void *by, void *to, size_t count,     \
+				  float alpha)                                                  \
+	{                                                                                       \
+		sp_value_##type slope = SP_LOAD_##type(SP_STORE_##type(alpha));                 \
+		const sp_cell_##type *cells = from, *signs = by;                                \
+		sp_cell_##type *results = to;                                                   \
+                                                                                                \
+		for (size_t i = 0; i < count; i++) {                                            \
+			sp_value_##type x = SP_LOAD_##type(cells[i]);                           \
+                                                                                                \
+			results[i] = SP_STORE_##type(SP_LOAD_##type(signs[i]) > 0 ? x           \
+										  : slope * x); \
+		}                                                                               \
+	}
+
+SP_FOR_FLOATING(LEAKY, leaky)
+
+static leaky_fn *const kernels[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(leaky)};
+
+static sp_status prepare_any(sp_prepare *prepare, size_t inputs, sp_error *err)
+{
+	leaky_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
+	SP_TRY(sp_node_attr_float(prepare->node, "alpha", 0.2f, &state->alpha, err));
+	dtype = prepare->in_dtypes[0];
+	SP_TRY(sp_prepare_input_dtype(prepare, inputs - 1, dtype, err));
+	state->kernel = kernels[dtype];
+	if (state->kernel == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status prepare_leaky(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, 1, err);
+}
+
+static sp_status prepare_gradient(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, 2, err);
+}
+
+static sp_status run_leaky(const sp_call *call)
+{
+	const leaky_state *state = call->state;
+	const sp_tensor *x = call->in[0];
+
+	SP_TRY(sp_call_output_over(call, 0, 0, x->dtype));
+	state->kernel(x->data, x->data, call->out[0]->data, x->count, state->alpha);
+	return SP_OK;
+}
+
+static sp_status run_gradient(const sp_call *call)
+{
+	const leaky_state *state = call->state;
+	const sp_tensor *dy = call->in[0], *x = call->in[1];
+
+	if (!sp_shape_equal(&dy->shape, &x->shape))
+		return sp_call_invalid(call, "inputs must have the same shape");
+	SP_TRY(sp_call_output_over(call, 0, 0, dy->dtype));
+	state->kernel(dy->data, x->data, call->out[0]->data, dy->count, state->alpha);
+	return SP_OK;
+}
+
+const sp_op sp_op_LeakyRelu = {.name = "LeakyRelu", .prepare = prepare_leaky, .run = run_leaky};
+const sp_op sp_op_LeakyReluGrad = {
+	.name = "LeakyReluGrad", .prepare = prepare_gradient, .run = run_gradient};

@@ -1,0 +1,125 @@
+#ifndef SP_ENGINE_OPS_UNARY_H
+#define SP_ENGINE_OPS_UNARY_H
+
+#include "engine/kernels/float_functions.h"
+#include "engine/kernels/narrow.h"
+#include "engine/graph/op.h"
+#include "engine/ops/reduce/cells.h"
+
+/*
+ * Operators that look at one element at a time.  An operator is one line: its
+ * name, and what becomes of the value `x`.  Each type gets a loop of its own.
+ *
+ * The output has the input's shape and type, or bool; a loop may run in place.
+ *
+ * Numerics: float has kernels/float_functions.h where that has the function; else float and
+ * double call the C library (a few units in the last place).  Half and bfloat16 compute in
+ * float and round once; by the same functions where TensorFlow takes them in packets, too.
+ */
+typedef void sp_unary_fn(const void *from, void *to, size_t count);
+
+typedef struct sp_unary_state {
+	sp_unary_fn *kernel;
+	sp_dtype result;
+} sp_unary_state;
+
+/* `kernels` by dtype of the input; `result` SP_INVALID_DTYPE: the input's. */
+sp_status sp_unary__prepare(sp_prepare *prepare, sp_unary_fn *const kernels[SP_DTYPE_COUNT],
+			    sp_dtype result, sp_error *err);
+
+sp_status sp_unary__run(const sp_call *call);
+
+/* The loop name_TYPE over cells of `type`, computing in `value_type`, into cells of `out`. */
+#define SP_UNARY_KERNEL(type, name, value_type, out, expression)             \
+	static void name##_##type(const void *from, void *to, size_t count)  \
+	{                                                                    \
+		const sp_cell_##type *cells = from;                          \
+		sp_cell_##out *results = to;                                 \
+                                                                             \
+		for (size_t i = 0; i < count; i++) {                         \
+			value_type x = (value_type)SP_LOAD_##type(cells[i]); \
+                                                                             \
+			results[i] = SP_STORE_##out(expression);             \
+		}                                                            \
+	}
+
+/* For the SP_FOR_... lists: the same type in and out; computing in sp_value_T or sp_wrap_T. */
+#define SP_UNARY_VALUE(type, name, expression) \
+	SP_UNARY_KERNEL(type, name, sp_value_##type, type, expression)
+#define SP_UNARY_WRAP(type, name, expression) \
+	SP_UNARY_KERNEL(type, name, sp_wrap_##type, type, expression)
+#define SP_UNARY_BOOL(type, name, expression) \
+	SP_UNARY_KERNEL(type, name, sp_value_##type, b8, expression)
+
+/* The loop name_f32, where kernels/float_functions.h has it. */
+#define SP_UNARY_FLOAT(name, function)                                   \
+	static void name##_f32(const void *from, void *to, size_t count) \
+	{                                                                \
+		function(from, to, count);                               \
+	}
+
+/*
+ * `steps` on blocks of numbers as float, which narrow to the cells of `to`.  Blocks are whole
+ * packets of kernels/float_functions.h.
+ */
+void sp_unary__by_float(const void *from, void *to, size_t count, sp_float_fn *steps,
+			sp_widen_fn *widen, sp_narrow_fn *narrow);
+
+/* The loops name_f16 and name_bf16 by such a function. */
+#define SP_UNARY_NARROW_BY(name, function_f16, function_bf16)                                     \
+	static void name##_f16(const void *from, void *to, size_t count)                          \
+	{                                                                                         \
+		sp_unary__by_float(from, to, count, function_f16, sp_widen_half, sp_narrow_half); \
+	}                                                                                         \
+	static void name##_bf16(const void *from, void *to, size_t count)                         \
+	{                                                                                         \
+		sp_unary__by_float(from, to, count, function_bf16, sp_widen_bfloat16,             \
+				   sp_narrow_bfloat16);                                           \
+	}
+#define SP_UNARY_NARROW(name, function) SP_UNARY_NARROW_BY(name, function, function)
+
+/* The operator `name`, with kernels given as table entries. */
+#define SP_UNARY_OP(op_name, result, ...)                                          \
+	static sp_status prepare_##op_name(sp_prepare *prepare, sp_error *err)     \
+	{                                                                          \
+		static sp_unary_fn *const kernels[SP_DTYPE_COUNT] = {__VA_ARGS__}; \
+                                                                                   \
+		return sp_unary__prepare(prepare, kernels, result, err);           \
+	}                                                                          \
+	const sp_op sp_op_##op_name = {                                            \
+		.name = #op_name, .prepare = prepare_##op_name, .run = sp_unary__run}
+
+/* An operator on the four floating types. */
+#define SP_UNARY_FLOATING(name, expression)               \
+	SP_FOR_FLOATING(SP_UNARY_VALUE, name, expression) \
+	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FLOATING(name))
+
+/* On the floating types and the complex ones; float, half and bfloat16 by a function of its own. */
+#define SP_UNARY_ELEMENTARY(name, function, expression)  \
+	SP_UNARY_FLOAT(name, function)                   \
+	SP_UNARY_NARROW(name, function)                  \
+	SP_UNARY_VALUE(f64, name, expression)            \
+	SP_FOR_COMPLEX(SP_UNARY_VALUE, name, expression) \
+	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FIELD(name))
+
+/* The same; double by the expression, and the others one by one by one of `x`, a float. */
+#define SP_UNARY_SINGLY(name, of_float, of_double) \
+	SP_UNARY_VALUE(f32, name, of_float)        \
+	SP_UNARY_VALUE(f16, name, of_float)        \
+	SP_UNARY_VALUE(bf16, name, of_float)       \
+	SP_UNARY_VALUE(f64, name, of_double)       \
+	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FLOATING(name))
+
+/* And by a function of its own, in packets. */
+#define SP_UNARY_PACKETS(name, function, of_double) \
+	SP_UNARY_FLOAT(name, function)              \
+	SP_UNARY_NARROW(name, function)             \
+	SP_UNARY_VALUE(f64, name, of_double)        \
+	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FLOATING(name))
+
+/* And on the complex ones, too. */
+#define SP_UNARY_FIELD(name, expression)               \
+	SP_FOR_FIELD(SP_UNARY_VALUE, name, expression) \
+	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FIELD(name))
+
+#endif

@@ -1,0 +1,348 @@
+#include <string.h>
+
+#include "base/size.h"
+#include "engine/ops/array/array.h"
+#include "engine/ops/math/cast.h"
+#include "engine/ops/nn/gemm.h"
+#include "engine/ops/nn/window.h"
+
+/*
+ * Conv2D: convolutions (that is, cross-correlations).
+ *
+ *     input  [batch, rows, columns, channels]
+ *     filter [height, width, channels / groups, outputs]
+ *     output [batch, ..., ..., outputs]
+ *
+ * The patches under the window, side by side, times the filter: matrix products of many
+ * positions.  Patches that lie so in the input are not copied.  A product has two positions at
+ * least, if there are as many: so sums have the order of one product of all, which is
+ * TensorFlow's.
+ *
+ * Numerics: engine/ops/nn/gemm.h, over height * width * channels / groups terms; floats
+ * with one output, and several positions, as sp_gemm__heads() has it.
+ * Conv2D of half and bfloat16 computes in float and rounds once, as TensorFlow 2.15 does.
+ */
+typedef struct conv_state {
+	sp_gemm_fn *multiply;
+	sp_dtype computed;  /* what is multiplied */
+	sp_cast_fn *widen;  /* to `computed`; NULL for the element type itself */
+	sp_cast_fn *narrow; /* back */
+	sp_window window;
+} conv_state;
+
+static sp_status prepare_any(sp_prepare *prepare, bool planes, sp_error *err)
+{
+	conv_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_window__read_filtered(&state->window, prepare, planes, "dilations", err));
+	dtype = prepare->in_dtypes[0];
+	state->computed = dtype;
+	if (!planes && (dtype == SP_HALF || dtype == SP_BFLOAT16)) {
+		state->computed = SP_FLOAT;
+		state->widen = sp_cast__find(dtype, SP_FLOAT);
+		state->narrow = sp_cast__find(SP_FLOAT, dtype);
+	}
+	if (sp_dtype_is_floating(dtype) || (dtype == SP_INT32 && !planes))
+		state->multiply = sp_gemm__find(state->computed);
+	if (state->multiply == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status prepare_2d(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, false, err);
+}
+
+typedef struct conv_plan {
+	sp_window_plan window;
+	int64_t positions; /* of all images */
+	int64_t piece;     /* positions of which patches are copied at a time, but for the last */
+	int64_t groups;
+	int64_t group_channels; /* channels / groups */
+	int64_t outputs, group_outputs;
+	int64_t patch; /* elements of a group's patch */
+	size_t size;   /* of an element that is computed with */
+	const char *in, *filter;
+	char *out;
+	char *patches; /* [piece + 1, patch] */
+	char *results; /* [piece + 1, group_outputs]; only with groups */
+} conv_plan;
+
+static sp_status check_channels(const sp_call *call, conv_plan *p)
+{
+	const sp_shape *in = &call->in[0]->shape, *filter = &call->in[1]->shape;
+	int64_t channels = p->window.channels;
+	char in_text[SP_SHAPE_TEXT_SIZE], filter_text[SP_SHAPE_TEXT_SIZE];
+
+	p->group_channels = filter->dims[filter->rank - 2];
+	p->outputs = filter->dims[filter->rank - 1];
+	if (p->group_channels < 1 || channels < 1 || channels % p->group_channels != 0 ||
+	    p->outputs % (channels / p->group_channels) != 0)
+		return sp_call_invalid(
+			call, "a filter of shape %s does not fit an input of shape %s",
+			sp_shape_text(filter, filter_text), sp_shape_text(in, in_text));
+	p->groups = channels / p->group_channels;
+	p->group_outputs = p->outputs / p->groups;
+	return SP_OK;
+}
+
+/* Input, filter and output in the type that is computed with. */
+static sp_status place_operands(const sp_call *call, conv_plan *p)
+{
+	const conv_state *state = call->state;
+	const sp_tensor *in = call->in[0], *filter = call->in[1], *out = call->out[0];
+	char *wide_in, *wide_filter;
+
+	p->in = in->data;
+	p->filter = filter->data;
+	p->out = out->data;
+	if (state->widen == NULL)
+		return SP_OK;
+	wide_in = sp_call_bytes(call, in->count, p->size);
+	wide_filter = sp_call_bytes(call, filter->count, p->size);
+	p->out = sp_call_bytes(call, out->count, p->size);
+	if (wide_in == NULL || wide_filter == NULL || p->out == NULL)
+		return sp_call_no_memory(call);
+	state->widen(in->data, wide_in, in->count);
+	state->widen(filter->data, wide_filter, filter->count);
+	p->in = wide_in;
+	p->filter = wide_filter;
+	return SP_OK;
+}
+
+/* As many as a row has, or some rows have, and two at least. */
+static int64_t piece_of(const conv_plan *p)
+{
+	enum { FEWEST = 32 };
+	int64_t columns = p->window.axes[2].out, rows = (FEWEST + columns - 1) / columns;
+
+	if (rows > p->positions / columns)
+		rows = p->positions / columns;
+	return rows * columns > 2 ? rows * columns : 2;
+}
+
+static sp_status make_plan(const sp_call *call, conv_plan *p)
+{
+	const conv_state *state = call->state;
+	const sp_tensor *in = call->in[0], *filter = call->in[1];
+	int64_t size[SP_WINDOW_AXES];
+	sp_shape shape;
+
+	*p = (conv_plan){.size = sp_dtype_size(state->computed)};
+	SP_TRY(sp_array__need_rank(call, 1, 5 - state->window.first));
+	sp_window__filter_size(&state->window, &filter->shape, size);
+	SP_TRY(sp_window__lay(&state->window, call, &in->shape, size, &p->window, &shape));
+	SP_TRY(check_channels(call, p));
+	shape.dims[shape.rank - 1] = p->outputs;
+	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
+	if (call->out[0]->count == 0)
+		return SP_OK;
+	/* No more than the filter has, unless that has no outputs. */
+	p->positions = shape.dims[0] * p->window.positions;
+	p->piece = piece_of(p);
+	p->patch = size[0] * size[1] * size[2] * p->group_channels;
+	p->patches = sp_call_bytes(call, (size_t)p->piece + 1, (size_t)p->patch * p->size);
+	if (p->groups > 1)
+		p->results = sp_call_bytes(call, (size_t)p->piece + 1,
+					   (size_t)p->group_outputs * p->size);
+	if (p->patches == NULL || (p->groups > 1 && p->results == NULL))
+		return sp_call_no_memory(call);
+	return place_operands(call, p);
+}
+
+/* Patches that lie side by side by the filter of a group. */
+static void multiply(const sp_call *call, const conv_plan *p, const sp_gemm *g)
+{
+	const conv_state *state = call->state;
+
+	if (state->computed == SP_FLOAT && p->outputs == 1 && p->positions > 1 && g->k != 0)
+		sp_gemm__heads(g);
+	else
+		state->multiply(g);
+}
+
+/* Elements of an image. */
+static int64_t image_size(const conv_plan *p)
+{
+	return sp_window__pixels(&p->window) * p->window.channels;
+}
+
+/* What is under the window at a position of all images, zeros outside, of one group. */
+static void copy_patch(const conv_plan *p, int64_t position, int64_t group, char *to)
+{
+	const char *image = p->in +
+			    (size_t)(position / p->window.positions * image_size(p)) * p->size;
+	size_t pixel = (size_t)p->window.channels * p->size;
+	size_t part = (size_t)p->group_channels * p->size;
+	sp_window_reach reach;
+
+	sp_window__reach(&p->window, position % p->window.positions, &reach);
+	if (sp_window__inside(&reach) * p->group_channels < p->patch)
+		memset(to, 0, (size_t)p->patch * p->size);
+	SP_WINDOW_FOR_EACH(&reach, d, i, j)
+	{
+		size_t from = (size_t)sp_window__pixel(&p->window, &reach, d, i, j);
+
+		memcpy(to + (size_t)sp_window__place(&p->window, d, i, j) * part,
+		       image + from * pixel + (size_t)group * part, part);
+	}
+}
+
+/* Puts the results of a group between those of the others. */
+static void spread(const conv_plan *p, int64_t group, int64_t count, char *to)
+{
+	size_t part = (size_t)p->group_outputs * p->size, whole = (size_t)p->outputs * p->size;
+
+	for (int64_t i = 0; i < count; i++)
+		memcpy(to + (size_t)i * whole + (size_t)group * part, p->results + (size_t)i * part,
+		       part);
+}
+
+/* `count` positions from `first` on. */
+static void convolve_piece(const sp_call *call, const conv_plan *p, int64_t first, int64_t count)
+{
+	char *to = p->out + (size_t)(first * p->outputs) * p->size;
+	sp_gemm g = {.m = (size_t)count,
+		     .k = (size_t)p->patch,
+		     .n = (size_t)p->group_outputs,
+		     .a = p->patches,
+		     .a_row = (size_t)p->patch,
+		     .a_column = 1,
+		     .b_row = (size_t)p->outputs,
+		     .b_column = 1};
+
+	g.before = (size_t)first;
+	g.after = (size_t)(p->positions - first - count);
+	for (int64_t group = 0; group < p->groups; group++) {
+		for (int64_t i = 0; i < count; i++)
+			copy_patch(p, first + i, group,
+				   p->patches + (size_t)(i * p->patch) * p->size);
+		g.b = p->filter + (size_t)(group * p->group_outputs) * p->size;
+		g.c = p->groups > 1 ? p->results : to;
+		multiply(call, p, &g);
+		if (p->groups > 1)
+			spread(p, group, count, to);
+	}
+}
+
+/* Patches that are read where they lie: lines of `count`, each `step` elements after the last. */
+typedef struct lying_patches {
+	int axis; /* along which a line goes; -1: it has all positions of all images */
+	int64_t count, step;
+} lying_patches;
+
+/* Whether a line along the axis goes on where the one before it ends. */
+static bool lines_join(const conv_plan *p, int axis)
+{
+	const sp_window_axis *axes = p->window.axes;
+
+	for (int a = 0; a < axis; a++)
+		if (axes[a].out != axes[a].in)
+			return false;
+	return axes[axis].stride * axes[axis].out == axes[axis].in;
+}
+
+/*
+ * Whether the pixels under the window always lie side by side: none is outside, it has one of each
+ * axis before some one, and the whole of each axis after that.
+ */
+static bool pixels_lie(const conv_plan *p, int axis)
+{
+	for (int a = 0; a < SP_WINDOW_AXES; a++) {
+		const sp_window_axis *x = &p->window.axes[a];
+
+		if (x->before != 0 || (x->dilation != 1 && x->size != 1) ||
+		    (x->out - 1) * x->stride + x->size > x->in || (a < axis && x->size != 1))
+			return false;
+	}
+	return true;
+}
+
+/* Whether lines of patches lie there whose sums are those of one product. */
+static bool patches_lie(const conv_plan *p, lying_patches *out)
+{
+	const sp_window_axis *axes = p->window.axes;
+	int64_t unit = p->window.channels;
+	int axis = SP_WINDOW_AXES - 1;
+
+	for (; axis > 0 && axes[axis].size == axes[axis].in; axis--)
+		unit *= axes[axis].in;
+	if (p->groups != 1 || !pixels_lie(p, axis))
+		return false;
+	if (p->window.positions == 1)
+		*out = (lying_patches){-1, p->positions, image_size(p)};
+	else if (lines_join(p, axis))
+		*out = (lying_patches){-1, p->positions, axes[axis].stride * unit};
+	else
+		*out = (lying_patches){axis, axes[axis].out, axes[axis].stride * unit};
+	return out->axis == -1 || out->count > 1;
+}
+
+/* The first element of the line with the position `at`, counted through all images. */
+static int64_t line_start(const conv_plan *p, const lying_patches *patches, int64_t at)
+{
+	const sp_window_axis *axes = p->window.axes;
+	int64_t left = p->window.positions, unit = image_size(p), start = at / left * unit;
+
+	at %= left;
+	for (int a = 0; a < patches->axis; a++) {
+		left /= axes[a].out;
+		unit /= axes[a].in;
+		start += at / left * axes[a].stride * unit;
+		at %= left;
+	}
+	return start;
+}
+
+static void convolve_lines(const sp_call *call, const conv_plan *p, const lying_patches *patches)
+{
+	sp_gemm g = {.m = (size_t)patches->count,
+		     .k = (size_t)p->patch,
+		     .n = (size_t)p->outputs,
+		     .a_row = (size_t)patches->step,
+		     .a_column = 1,
+		     .b = p->filter,
+		     .b_row = (size_t)p->outputs,
+		     .b_column = 1};
+
+	for (int64_t at = 0; at < p->positions; at += patches->count) {
+		g.a = p->in + (size_t)line_start(p, patches, at) * p->size;
+		g.c = p->out + (size_t)(at * p->outputs) * p->size;
+		g.before = (size_t)at;
+		g.after = (size_t)(p->positions - at - patches->count);
+		multiply(call, p, &g);
+	}
+}
+
+static void convolve_pieces(const sp_call *call, const conv_plan *p)
+{
+	for (int64_t at = 0, count; at < p->positions; at += count) {
+		count = p->positions - at <= p->piece + 1 ? p->positions - at : p->piece;
+		convolve_piece(call, p, at, count);
+	}
+}
+
+static sp_status run_conv(const sp_call *call)
+{
+	const conv_state *state = call->state;
+	const sp_tensor *out = call->out[0];
+	lying_patches patches;
+	conv_plan p;
+
+	SP_TRY(make_plan(call, &p));
+	if (out->count == 0)
+		return SP_OK;
+	if (patches_lie(&p, &patches))
+		convolve_lines(call, &p, &patches);
+	else
+		convolve_pieces(call, &p);
+	if (state->narrow != NULL)
+		state->narrow(p.out, out->data, out->count);
+	return SP_OK;
+}
+
+const sp_op sp_op_Conv2D = {.name = "Conv2D", .prepare = prepare_2d, .run = run_conv};

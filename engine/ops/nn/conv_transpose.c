@@ -1,0 +1,210 @@
+#include <string.h>
+
+#include "engine/ops/array/array.h"
+#include "engine/ops/reduce/cells.h"
+#include "engine/ops/nn/gemm.h"
+#include "engine/ops/nn/window.h"
+
+/*
+ * Conv2DBackpropInput: transposed convolutions.  What
+ * Conv2D would have read from a pixel, is added to it:
+ *
+ *     input_sizes   the shape of the result, [batch, (planes,) rows, columns, channels],
+ *                   of Conv2DBackpropInput also rows and columns alone
+ *     filter        [(depth,) height, width, channels, outputs]
+ *     out_backprop  [batch, (...,) ..., ..., outputs], as the convolution would give
+ *
+ * Numerics: engine/ops/nn/gemm.h over the outputs (sp_gemm__heads() where a patch is one float), all
+ * positions of an image being rows of one product; then patches are added in the order of their
+ * positions, in the element type, each sum rounded: with w patches that reach a pixel, u of the
+ * type and s the sum of all terms' sizes within w * u * s of the sum of these products.  So does
+ * TensorFlow with one image of several positions, and with large ones; the products of several
+ * small images it takes in another order, which depends on the processor.
+ */
+
+/* to[i] += from[i] */
+typedef void add_fn(void *to, const void *from, size_t count);
+
+#define ADD(type, name)                                                               \
+	static void name##_##type(void *to, const void *from, size_t count)           \
+	{                                                                             \
+		const sp_cell_##type *x = from;                                       \
+		sp_cell_##type *y = to;                                               \
+                                                                                      \
+		for (size_t i = 0; i < count; i++)                                    \
+			y[i] = SP_STORE_##type((sp_wrap_##type)SP_LOAD_##type(y[i]) + \
+					       (sp_wrap_##type)SP_LOAD_##type(x[i])); \
+	}
+
+SP_FOR_FLOATING(ADD, add)
+ADD(i32, add)
+
+static add_fn *const adders[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(add), [SP_INT32] = add_i32};
+
+typedef struct transpose_state {
+	sp_gemm_fn *multiply;
+	add_fn *add;
+	sp_window window;
+} transpose_state;
+
+static sp_status prepare_any(sp_prepare *prepare, bool planes, sp_error *err)
+{
+	transpose_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_window *window;
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	window = &state->window;
+	SP_TRY(sp_prepare_inputs(prepare, 3, err));
+	SP_TRY(sp_prepare_input_index(prepare, 0, err));
+	dtype = prepare->in_dtypes[1];
+	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
+	SP_TRY(sp_window__read(window, prepare, planes, err));
+	SP_TRY(sp_window__read_list(window, prepare, "strides", false, window->strides, err));
+	SP_TRY(sp_window__read_list(window, prepare, "dilations", true, window->dilations, err));
+	state->multiply = sp_gemm__find(dtype);
+	state->add = adders[dtype];
+	if (state->add == NULL || (planes && dtype == SP_INT32))
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status prepare_2d(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, false, err);
+}
+
+/* The result's shape; of rows and columns alone the rest comes from the others. */
+static sp_status read_shape(const sp_call *call, sp_shape *shape)
+{
+	const sp_tensor *sizes = call->in[0];
+	const sp_shape *filter = &call->in[1]->shape, *out = &call->in[2]->shape;
+
+	SP_TRY(sp_array__shape(call, 0, false, shape));
+	if (sizes->count == 2 && out->rank == 4) {
+		shape->rank = 4;
+		shape->dims[2] = shape->dims[1];
+		shape->dims[1] = shape->dims[0];
+		shape->dims[0] = out->dims[0];
+		shape->dims[3] = filter->dims[2];
+	}
+	if (shape->rank != out->rank)
+		return sp_call_invalid(call, "input_sizes has %zu numbers for rank %d",
+				       sizes->count, out->rank);
+	return SP_OK;
+}
+
+/* What the convolution would make of such a shape has to be what is given. */
+static sp_status lay(const sp_call *call, sp_shape *shape, sp_window_plan *plan)
+{
+	const transpose_state *state = call->state;
+	const sp_shape *filter = &call->in[1]->shape, *out = &call->in[2]->shape;
+	char made_text[SP_SHAPE_TEXT_SIZE], out_text[SP_SHAPE_TEXT_SIZE];
+	int rank = 5 - state->window.first;
+	int64_t size[SP_WINDOW_AXES];
+	sp_shape made;
+
+	SP_TRY(sp_array__need_rank(call, 1, rank));
+	SP_TRY(sp_array__need_rank(call, 2, rank));
+	SP_TRY(read_shape(call, shape));
+	sp_window__filter_size(&state->window, filter, size);
+	SP_TRY(sp_window__lay(&state->window, call, shape, size, plan, &made));
+	made.dims[rank - 1] = filter->dims[rank - 1];
+	if (!sp_shape_equal(&made, out) || filter->dims[rank - 2] != plan->channels)
+		return sp_call_invalid(call, "out_backprop of shape %s, not %s, or other channels",
+				       sp_shape_text(out, out_text),
+				       sp_shape_text(&made, made_text));
+	return SP_OK;
+}
+
+/* Adds the patch of one position to the image. */
+static void add_patch(const transpose_state *state, const sp_window_plan *plan, int64_t position,
+		      const char *patch, char *image, size_t pixel)
+{
+	sp_window_reach reach;
+
+	sp_window__reach(plan, position, &reach);
+	SP_WINDOW_FOR_EACH(&reach, d, i, j)
+	{
+		size_t to = (size_t)sp_window__pixel(plan, &reach, d, i, j);
+		size_t from = (size_t)sp_window__place(plan, d, i, j);
+
+		state->add(image + to * pixel, patch + from * pixel, (size_t)plan->channels);
+	}
+}
+
+/*
+ * How many positions of an image are multiplied at a time: all, or what makes patches of PIECE
+ * elements, and two at least: one alone would be summed in another order.
+ */
+static size_t piece_length(size_t left, size_t patch)
+{
+	enum { PIECE = 1 << 16 };
+	size_t length = PIECE / patch > 2 ? PIECE / patch : 2;
+
+	return left <= length + 1 ? left : length;
+}
+
+/* Where a patch is one number TensorFlow sums floats in another order than gemm.h. */
+static void multiply(const transpose_state *state, const sp_gemm *g)
+{
+	if (state->multiply == sp_gemm__float && g->n == 1 && g->m > 1)
+		sp_gemm__heads(g);
+	else
+		state->multiply(g);
+}
+
+/* Adds the patches of one image: `g` has all but the rows, whose first g->a is, and their count. */
+static void add_image(const transpose_state *state, const sp_window_plan *plan, sp_gemm g,
+		      size_t size, char *image)
+{
+	size_t positions = (size_t)plan->positions, pixel = (size_t)plan->channels * size;
+
+	for (size_t i = 0; i < positions; i += g.m) {
+		g.m = piece_length(positions - i, g.n);
+		g.before = i;
+		g.after = positions - i - g.m;
+		multiply(state, &g);
+		for (size_t j = 0; j < g.m; j++)
+			add_patch(state, plan, (int64_t)(i + j), (char *)g.c + j * g.n * size,
+				  image, pixel);
+		g.a = (const char *)g.a + g.m * g.k * size;
+	}
+}
+
+static sp_status run_transpose(const sp_call *call)
+{
+	const transpose_state *state = call->state;
+	const sp_tensor *filter = call->in[1], *from = call->in[2], *out = call->out[0];
+	size_t size = sp_dtype_size(filter->dtype), images, outputs, patch;
+	sp_window_plan plan;
+	sp_shape shape;
+	sp_gemm g;
+
+	SP_TRY(lay(call, &shape, &plan));
+	SP_TRY(sp_call_output(call, 0, filter->dtype, &shape));
+	if (out->count == 0)
+		return SP_OK;
+	memset(out->data, 0, out->count * size);
+	if (from->count == 0)
+		return SP_OK;
+	images = (size_t)shape.dims[0];
+	outputs = (size_t)filter->shape.dims[filter->shape.rank - 1];
+	patch = filter->count / outputs;
+	g = (sp_gemm){.a = from->data, .k = outputs, .b = filter->data, .n = patch};
+	g.a_row = g.b_column = outputs;
+	g.a_column = g.b_row = 1;
+	g.c = sp_call_bytes(call, piece_length((size_t)plan.positions, patch) + 1, patch * size);
+	if (g.c == NULL)
+		return sp_call_no_memory(call);
+	for (size_t i = 0; i < images; i++) {
+		add_image(state, &plan, g, size,
+			  (char *)out->data + i * (out->count / images) * size);
+		g.a = (const char *)g.a + from->count / images * size;
+	}
+	return SP_OK;
+}
+
+const sp_op sp_op_Conv2DBackpropInput = {
+	.name = "Conv2DBackpropInput", .prepare = prepare_2d, .run = run_transpose};

@@ -1,0 +1,168 @@
+#include <math.h>
+
+#include "engine/ops/array/array.h"
+#include "engine/ops/reduce/cells.h"
+#include "engine/ops/nn/window.h"
+
+/*
+ * MaxPool, MaxPoolV2 and AvgPool over rows and columns of [batch, rows, columns,
+ * channels].  Padding is not among what a maximum or a mean is made of; a
+ * window in padding alone is the lowest number there is, or 0 / 0.
+ *
+ * Numerics: means are summed in the element type, half and bfloat16 rounded after every sum, and
+ * divided once.  Over rows and columns TensorFlow counts the elements one by one in the element
+ * type, so that the count stops at 2048 halves and 256 bfloat16.
+ */
+
+/* The output at one position of `image`. */
+typedef void pixel_fn(const sp_window_plan *p, const sp_window_reach *reach, const void *image,
+		      void *out);
+
+#define PIXEL(type, name, acc_type, start, step, end)                                             \
+	static void name##_##type(const sp_window_plan *p, const sp_window_reach *reach,          \
+				  const void *image, void *out)                                   \
+	{                                                                                         \
+		const sp_cell_##type *pixels = image;                                             \
+		sp_cell_##type *to = out;                                                         \
+		int64_t n = sp_window__inside(reach);                                             \
+                                                                                                  \
+		for (int64_t c = 0; c < p->channels; c++) {                                       \
+			acc_type a = start;                                                       \
+                                                                                                  \
+			SP_WINDOW_FOR_EACH(reach, d, i, j)                                        \
+			{                                                                         \
+				int64_t at = sp_window__pixel(p, reach, d, i, j);                 \
+				sp_value_##type x = SP_LOAD_##type(pixels[at * p->channels + c]); \
+                                                                                                  \
+				a = step;                                                         \
+			}                                                                         \
+			(void)n;                                                                  \
+			to[c] = SP_STORE_##type(end);                                             \
+		}                                                                                 \
+	}
+
+#define MAXIMUM(type, start) PIXEL(type, max, sp_value_##type, start, x > a ? x : a, a)
+#define MEAN(type, name)     PIXEL(type, name, sp_value_##type, 0, a + x, a / (sp_value_##type)n)
+/* More than `most` elements count as so many. */
+#define ROUNDED_MEAN(type, name, most)                      \
+	PIXEL(type, name, float, 0, SP_ROUND_##type(a + x), \
+	      a / SP_ROUND_##type((float)(n < (most) ? n : (most))))
+
+MAXIMUM(f32, -INFINITY)
+MAXIMUM(f64, -INFINITY)
+MAXIMUM(f16, -INFINITY)
+MAXIMUM(bf16, -INFINITY)
+MAXIMUM(i8, INT8_MIN)
+MAXIMUM(i16, INT16_MIN)
+MAXIMUM(i32, INT32_MIN)
+MAXIMUM(i64, INT64_MIN)
+MAXIMUM(u8, 0)
+MAXIMUM(u16, 0)
+MEAN(f32, mean)
+MEAN(f64, mean)
+ROUNDED_MEAN(f16, mean, 2048)
+ROUNDED_MEAN(bf16, mean, 256)
+
+static pixel_fn *const maxima[SP_DTYPE_COUNT] = {
+	SP_TABLE_FLOATING(max), SP_TABLE_SIGNED(max), [SP_UINT8] = max_u8, [SP_UINT16] = max_u16};
+static pixel_fn *const means[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(mean)};
+
+typedef struct pool_state {
+	pixel_fn *kernel;
+	sp_window window;
+	int64_t size[SP_WINDOW_AXES];
+	bool from_inputs; /* size and strides come as inputs 1 and 2 */
+} pool_state;
+
+/* Of as many inputs as there must be. */
+static sp_status prepare_checked(sp_prepare *prepare, pixel_fn *const *kernels, bool planes,
+				 bool from_inputs, sp_error *err)
+{
+	pool_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_window__read(&state->window, prepare, planes, err));
+	state->from_inputs = from_inputs;
+	if (from_inputs) {
+		SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_INT32, err));
+		SP_TRY(sp_prepare_input_dtype(prepare, 2, SP_INT32, err));
+	} else {
+		SP_TRY(sp_window__read_list(&state->window, prepare, "ksize", false, state->size,
+					    err));
+		SP_TRY(sp_window__read_list(&state->window, prepare, "strides", false,
+					    state->window.strides, err));
+	}
+	dtype = prepare->in_dtypes[0];
+	state->kernel = kernels[dtype];
+	if (state->kernel == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status prepare_any(sp_prepare *prepare, pixel_fn *const *kernels, bool planes,
+			     bool from_inputs, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, from_inputs ? 3 : 1, err));
+	return prepare_checked(prepare, kernels, planes, from_inputs, err);
+}
+
+static sp_status prepare_max(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, maxima, false, false, err);
+}
+
+static sp_status prepare_max_v2(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, maxima, false, true, err);
+}
+
+static sp_status prepare_mean(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, means, false, false, err);
+}
+
+static sp_status read_input(const sp_call *call, size_t i, const char *name, int64_t *out)
+{
+	const pool_state *state = call->state;
+	int64_t list[4];
+
+	SP_TRY(sp_array__need_rank(call, i, 1));
+	if (call->in[i]->count != 4)
+		return sp_call_invalid(call, "%s has %zu numbers, not 4", name, call->in[i]->count);
+	for (size_t k = 0; k < 4; k++)
+		list[k] = sp_tensor_index(call->in[i], k);
+	return sp_window__take_list(&state->window, list, name, out, call->err);
+}
+
+static sp_status run_pool(const sp_call *call)
+{
+	pool_state state = *(const pool_state *)call->state;
+	const sp_tensor *in = call->in[0];
+	size_t size = sp_dtype_size(in->dtype), image, pixel;
+	sp_window_reach reach;
+	sp_window_plan p;
+	sp_shape shape;
+
+	if (state.from_inputs) {
+		SP_TRY(read_input(call, 1, "ksize", state.size));
+		SP_TRY(read_input(call, 2, "strides", state.window.strides));
+	}
+	SP_TRY(sp_window__lay(&state.window, call, &in->shape, state.size, &p, &shape));
+	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
+	if (call->out[0]->count == 0)
+		return SP_OK;
+	image = (size_t)(sp_window__pixels(&p) * p.channels) * size;
+	pixel = (size_t)p.channels * size;
+	for (int64_t i = 0; i < shape.dims[0] * p.positions; i++) {
+		sp_window__reach(&p, i % p.positions, &reach);
+		state.kernel(&p, &reach, (const char *)in->data + (size_t)(i / p.positions) * image,
+			     (char *)call->out[0]->data + (size_t)i * pixel);
+	}
+	return SP_OK;
+}
+
+const sp_op sp_op_MaxPool = {.name = "MaxPool", .prepare = prepare_max, .run = run_pool};
+const sp_op sp_op_MaxPoolV2 = {.name = "MaxPoolV2", .prepare = prepare_max_v2, .run = run_pool};
+const sp_op sp_op_AvgPool = {.name = "AvgPool", .prepare = prepare_mean, .run = run_pool};

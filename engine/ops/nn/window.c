@@ -1,0 +1,190 @@
+#include "engine/ops/nn/window.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "engine/ops/array/array.h"
+
+/* Nothing in these attributes is larger: every sum and product of two fits. */
+enum { LARGEST = 1 << 30 };
+
+static sp_status read_explicit(sp_window *window, const sp_prepare *prepare, sp_error *err)
+{
+	const sp_attr *list;
+
+	SP_TRY(sp_node_attr_list(prepare->node, "explicit_paddings", SP_ATTR_INT, &list, err));
+	if (list->count != 8)
+		return sp_error_set(err, SP_INVALID, "explicit_paddings has %zu numbers, not 8",
+				    list->count);
+	for (size_t i = 0; i < 8; i++)
+		if (list->i_list[i] < 0 || list->i_list[i] > LARGEST)
+			return sp_error_set(err, SP_INVALID, "explicit_paddings has %lld",
+					    (long long)list->i_list[i]);
+	if (list->i_list[0] != 0 || list->i_list[1] != 0 || list->i_list[6] != 0 ||
+	    list->i_list[7] != 0)
+		return sp_error_set(err, SP_INVALID,
+				    "explicit_paddings of batch and channels must be 0");
+	for (size_t axis = 1; axis < SP_WINDOW_AXES; axis++) {
+		window->before[axis] = list->i_list[2 * axis];
+		window->after[axis] = list->i_list[2 * axis + 1];
+	}
+	return SP_OK;
+}
+
+sp_status sp_window__read(sp_window *window, const sp_prepare *prepare, bool planes, sp_error *err)
+{
+	const char *only = planes ? "NDHWC" : "NHWC";
+	sp_bytes padding, format;
+
+	window->first = planes ? 0 : 1;
+	for (size_t axis = 0; axis < SP_WINDOW_AXES; axis++)
+		window->strides[axis] = window->dilations[axis] = 1;
+	SP_TRY(sp_node_attr_bytes(prepare->node, "data_format", only, &format, err));
+	if (!sp_bytes_equal_text(format, only))
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "%s with data_format %.*s is not supported",
+				    prepare->node->op_name, (int)format.size, format.data);
+	SP_TRY(sp_node_attr_bytes(prepare->node, "padding", "", &padding, err));
+	if (sp_bytes_equal_text(padding, "VALID")) {
+		window->padding = SP_PADDING_VALID;
+	} else if (sp_bytes_equal_text(padding, "SAME")) {
+		window->padding = SP_PADDING_SAME;
+	} else if (sp_bytes_equal_text(padding, "EXPLICIT") && !planes) {
+		window->padding = SP_PADDING_EXPLICIT;
+		return read_explicit(window, prepare, err);
+	} else {
+		return sp_error_set(err, SP_INVALID,
+				    "padding must be SAME, VALID or EXPLICIT, not '%.*s'",
+				    (int)padding.size, padding.data);
+	}
+	return SP_OK;
+}
+
+static size_t list_length(const sp_window *window)
+{
+	return window->first == 0 ? 5 : 4;
+}
+
+sp_status sp_window__take_list(const sp_window *window, const int64_t *list, const char *name,
+			       int64_t out[SP_WINDOW_AXES], sp_error *err)
+{
+	size_t count = list_length(window);
+
+	for (size_t i = 0; i < count; i++)
+		if (list[i] < 1 || list[i] > LARGEST)
+			return sp_error_set(err, SP_INVALID, "%s has %lld", name,
+					    (long long)list[i]);
+	if (list[0] != 1 || list[count - 1] != 1)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "%s of %lld over batch and %lld over channels is not supported",
+				    name, (long long)list[0], (long long)list[count - 1]);
+	out[0] = 1;
+	memcpy(out + window->first, list + 1, (count - 2) * sizeof(*out));
+	return SP_OK;
+}
+
+sp_status sp_window__read_list(const sp_window *window, const sp_prepare *prepare, const char *name,
+			       bool optional, int64_t out[SP_WINDOW_AXES], sp_error *err)
+{
+	const sp_attr *list;
+
+	SP_TRY(sp_node_attr_list(prepare->node, name, SP_ATTR_INT, &list, err));
+	out[0] = out[1] = out[2] = 1;
+	if (list->count == 0 && optional)
+		return SP_OK;
+	if (list->count != list_length(window))
+		return sp_error_set(err, SP_INVALID, "attribute '%s' has %zu numbers, not %zu",
+				    name, list->count, list_length(window));
+	return sp_window__take_list(window, list->i_list, name, out, err);
+}
+
+sp_status sp_window__read_filtered(sp_window *window, sp_prepare *prepare, bool planes,
+				   const char *dilations, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
+	SP_TRY(sp_window__read(window, prepare, planes, err));
+	SP_TRY(sp_window__read_list(window, prepare, "strides", false, window->strides, err));
+	return sp_window__read_list(window, prepare, dilations, true, window->dilations, err);
+}
+
+void sp_window__filter_size(const sp_window *window, const sp_shape *filter,
+			    int64_t out[SP_WINDOW_AXES])
+{
+	out[0] = 1;
+	for (int axis = window->first; axis < SP_WINDOW_AXES; axis++)
+		out[axis] = filter->dims[axis - window->first];
+}
+
+static sp_status lay_axis(const sp_window *window, const sp_call *call, int axis, int64_t in,
+			  int64_t size, sp_window_axis *out)
+{
+	int64_t stride = window->strides[axis], dilation = window->dilations[axis];
+	int64_t reach, room, needed;
+
+	*out = (sp_window_axis){.in = in, .size = size, .stride = stride, .dilation = dilation};
+	/* What the data brings is bounded before anything is multiplied. */
+	if (in > INT64_MAX / 4 || size > LARGEST)
+		return sp_call_invalid(call, "a window of %lld over %lld is too large",
+				       (long long)size, (long long)in);
+	if (size < 1)
+		return sp_call_invalid(call, "the window is empty");
+	reach = (size - 1) * dilation + 1;
+	if (window->padding == SP_PADDING_SAME) {
+		out->out = in / stride + (in % stride != 0);
+		needed = (out->out - 1) * stride + reach - in;
+		out->before = in > 0 && needed > 0 ? needed / 2 : 0;
+		return SP_OK;
+	}
+	out->before = window->before[axis];
+	room = in + window->before[axis] + window->after[axis] - reach;
+	out->out = (room + stride) / stride;
+	if (out->out < 0)
+		return sp_call_invalid(call, "a window of %lld does not fit into %lld",
+				       (long long)reach, (long long)in);
+	return SP_OK;
+}
+
+sp_status sp_window__lay(const sp_window *window, const sp_call *call, const sp_shape *in,
+			 const int64_t size[SP_WINDOW_AXES], sp_window_plan *plan, sp_shape *out)
+{
+	int rank = (int)list_length(window);
+
+	if (in->rank != rank)
+		return sp_call_invalid(call, "images must be of rank %d, not %d", rank, in->rank);
+	*out = *in;
+	plan->channels = in->dims[rank - 1];
+	for (int axis = 0; axis < SP_WINDOW_AXES; axis++) {
+		int64_t pixels = axis < window->first ? 1 : in->dims[axis + 1 - window->first];
+
+		SP_TRY(lay_axis(window, call, axis, pixels, size[axis], &plan->axes[axis]));
+		if (axis >= window->first)
+			out->dims[axis + 1 - window->first] = plan->axes[axis].out;
+	}
+	if (__builtin_mul_overflow(plan->axes[0].out, plan->axes[1].out, &plan->positions) ||
+	    __builtin_mul_overflow(plan->positions, plan->axes[2].out, &plan->positions))
+		return sp_call_invalid(call, "the output is too large");
+	return SP_OK;
+}
+
+/* The places of the window that lie inside, when place 0 lies at `start`. */
+static void clip(const sp_window_axis *axis, int64_t start, int64_t *first, int64_t *last)
+{
+	*first = start < 0 ? (-start + axis->dilation - 1) / axis->dilation : 0;
+	*last = axis->in <= start ? 0 : (axis->in - start + axis->dilation - 1) / axis->dilation;
+	if (*last > axis->size)
+		*last = axis->size;
+	if (*first > *last)
+		*first = *last;
+}
+
+void sp_window__reach(const sp_window_plan *plan, int64_t position, sp_window_reach *out)
+{
+	for (int a = SP_WINDOW_AXES - 1; a >= 0; a--) {
+		const sp_window_axis *axis = &plan->axes[a];
+
+		out->start[a] = position % axis->out * axis->stride - axis->before;
+		position /= axis->out;
+		clip(axis, out->start[a], &out->first[a], &out->last[a]);
+	}
+}

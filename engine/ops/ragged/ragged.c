@@ -1,0 +1,61 @@
+#include "engine/ops/ragged/ragged.h"
+
+#include "base/size.h"
+#include "engine/ops/math/elements.h"
+
+sp_status sp_splits__read(const sp_call *call, size_t i, int64_t length, bool exact, sp_splits *out)
+{
+	const sp_tensor *in = call->in[i];
+	int64_t last;
+
+	if (in->shape.rank != 1)
+		return sp_call_invalid(call, "ragged splits must be a vector, not of rank %d",
+				       in->shape.rank);
+	if (in->count == 0)
+		return sp_call_invalid(call, "ragged splits may not be empty");
+	SP_TRY(sp_elements__widen(call, in, &out->at));
+	out->rows = in->count - 1;
+	if (out->at[0] < 0 || (exact && out->at[0] != 0))
+		return sp_call_invalid(call, "ragged splits must begin with 0, not %lld",
+				       (long long)out->at[0]);
+	for (size_t row = 0; row < out->rows; row++)
+		if (out->at[row + 1] < out->at[row])
+			return sp_call_invalid(call,
+					       "ragged splits must be sorted: %lld comes "
+					       "after %lld",
+					       (long long)out->at[row + 1],
+					       (long long)out->at[row]);
+	last = out->at[out->rows];
+	if (last > length || (exact && last != length))
+		return sp_call_invalid(call, "ragged splits end with %lld for %lld values",
+				       (long long)last, (long long)length);
+	return SP_OK;
+}
+
+sp_status sp_splits__create(const sp_call *call, size_t i, sp_dtype dtype, size_t rows)
+{
+	sp_shape shape = sp_shape_vector((int64_t)rows + 1);
+
+	SP_TRY(sp_call_output(call, i, dtype, &shape));
+	if (dtype == SP_INT32)
+		sp_tensor_i32(call->out[i])[0] = 0;
+	else
+		sp_tensor_i64(call->out[i])[0] = 0;
+	return SP_OK;
+}
+
+sp_status sp_splits__append(const sp_call *call, size_t i, size_t row, int64_t length)
+{
+	sp_tensor *splits = call->out[i];
+	int64_t end;
+
+	if (!sp_i64_add(&end, sp_tensor_index(splits, row), length) ||
+	    (splits->dtype == SP_INT32 && end > INT32_MAX))
+		return sp_call_invalid(call, "%s cannot hold the splits",
+				       sp_dtype_name(splits->dtype));
+	if (splits->dtype == SP_INT32)
+		sp_tensor_i32(splits)[row + 1] = (int32_t)end;
+	else
+		sp_tensor_i64(splits)[row + 1] = end;
+	return SP_OK;
+}

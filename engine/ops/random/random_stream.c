@@ -1,0 +1,130 @@
+#include "engine/ops/random/random_stream.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "engine/tensor/resource.h"
+
+static sp_philox make_philox(uint64_t key, uint64_t low, uint64_t high)
+{
+	return (sp_philox){
+		.counter = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high,
+			    (uint32_t)(high >> 32)},
+		.key = {(uint32_t)key, (uint32_t)(key >> 32)},
+	};
+}
+
+sp_status sp_random__stream_of_node(const sp_prepare *prepare, sp_random_node *out, sp_error *err)
+{
+	const char *name = prepare->node->name;
+	int64_t seed, seed2;
+
+	SP_TRY(sp_node_attr_int(prepare->node, "seed", 0, &seed, err));
+	SP_TRY(sp_node_attr_int(prepare->node, "seed2", 0, &seed2, err));
+	if (seed == 0 && seed2 == 0)
+		seed = (int64_t)sp_fingerprint64(name, strlen(name));
+	out->begin = make_philox((uint64_t)seed, 0, (uint64_t)seed2);
+	out->number = prepare->resources->stream_count++;
+	return SP_OK;
+}
+
+sp_philox sp_random__go_on(const sp_call *call, const sp_random_node *node, uint64_t steps)
+{
+	sp_philox stream = node->begin;
+
+	sp_philox__skip(&stream, call->drawn_by_node[node->number]);
+	call->drawn_by_node[node->number] += steps;
+	return stream;
+}
+
+/* The two seeds are mixed, so that either of them may be a weak one. */
+sp_status sp_random__stream_of_seed(const sp_call *call, const sp_tensor *seed, sp_philox *out)
+{
+	sp_philox mixer;
+	uint32_t mix[4];
+
+	if (seed->shape.rank != 1 || seed->count != 2)
+		return sp_call_invalid(call, "seed must be a vector of 2, not of rank %d with %zu",
+				       seed->shape.rank, seed->count);
+	mixer = make_philox(0x02461e293ec8f720u, (uint64_t)sp_tensor_index(seed, 0),
+			    (uint64_t)sp_tensor_index(seed, 1));
+	sp_philox__next(&mixer, mix);
+	*out = make_philox((uint64_t)mix[1] << 32 | mix[0], 0, (uint64_t)mix[3] << 32 | mix[2]);
+	return SP_OK;
+}
+
+sp_status sp_random__prepare_variable(const sp_prepare *prepare, size_t i, sp_error *err)
+{
+	prepare->resources->has_generators = true;
+	return sp_prepare_input_dtype(prepare, i, SP_RESOURCE, err);
+}
+
+sp_status sp_random__stream_of_variable(const sp_call *call, size_t i, int64_t algorithm,
+					uint64_t steps, sp_philox *out)
+{
+	enum { STATE_SIZE = 3 };
+	sp_resource *resource;
+	const int64_t *state;
+	uint64_t *drawn;
+
+	if (algorithm != SP_RANDOM_PHILOX && algorithm != SP_RANDOM_ANY)
+		return sp_call_invalid(call, "unsupported algorithm %lld", (long long)algorithm);
+	SP_TRY(sp_resources_get(call->resources, call->in[i], SP_RESOURCE_VARIABLE, &resource,
+				call->err));
+	if (resource->variable.dtype != SP_INT64 || resource->variable.shape.rank != 1 ||
+	    resource->variable.count < STATE_SIZE)
+		return sp_call_invalid(call,
+				       "variable '%s', %zu of %s, is not the state of a generator",
+				       resource->name, resource->variable.count,
+				       sp_dtype_name(resource->variable.dtype));
+	state = sp_tensor_i64(&resource->variable);
+	*out = make_philox((uint64_t)state[2], (uint64_t)state[0], (uint64_t)state[1]);
+	drawn = &call->drawn_by_variable[resource - call->resources->items];
+	sp_philox__skip(out, *drawn);
+	*drawn += steps;
+	return SP_OK;
+}
+
+sp_status sp_random__prepare_key(const sp_prepare *prepare, size_t first, sp_error *err)
+{
+	SP_TRY(sp_prepare_input_dtype(prepare, first, SP_UINT64, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, first + 1, SP_UINT64, err));
+	return sp_prepare_input_dtype(prepare, first + 2, SP_INT32, err);
+}
+
+sp_status sp_random__stream_of_key(const sp_call *call, size_t first, sp_philox *out)
+{
+	const sp_tensor *key = call->in[first], *counter = call->in[first + 1];
+	const sp_tensor *algorithm = call->in[first + 2];
+
+	if (key->shape.rank != 1 || key->count != 1)
+		return sp_call_invalid(call, "key must be a vector of 1, not of rank %d with %zu",
+				       key->shape.rank, key->count);
+	if (counter->shape.rank != 1 || counter->count < 2)
+		return sp_call_invalid(call,
+				       "counter must be a vector of at least 2, not of rank "
+				       "%d with %zu",
+				       counter->shape.rank, counter->count);
+	if (!sp_tensor_is_scalar(algorithm))
+		return sp_call_invalid(call, "alg must be a scalar");
+	if (*sp_tensor_i32(algorithm) != SP_RANDOM_PHILOX &&
+	    *sp_tensor_i32(algorithm) != SP_RANDOM_ANY)
+		return sp_call_invalid(call, "unsupported algorithm %d", *sp_tensor_i32(algorithm));
+	*out = make_philox(*(const uint64_t *)key->data, ((const uint64_t *)counter->data)[0],
+			   ((const uint64_t *)counter->data)[1]);
+	return SP_OK;
+}
+
+void sp_random__words_init(sp_random_words *words, sp_philox stream)
+{
+	*words = (sp_random_words){.stream = stream, .used = 4};
+}
+
+uint32_t sp_random__word(sp_random_words *words)
+{
+	if (words->used == 4) {
+		sp_philox__next(&words->stream, words->words);
+		words->used = 0;
+	}
+	return words->words[words->used++];
+}

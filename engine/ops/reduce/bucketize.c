@@ -1,0 +1,84 @@
+#include "engine/ops/array/array.h"
+
+/*
+ * Bucketize: for each number how many of the boundaries (a sorted attribute)
+ * are not above it.  Above all of them are also the numbers that are not
+ * numbers.
+ *
+ * Numerics: boundaries are floats; a number is compared in double when it is
+ * one, else in float, as TensorFlow does.
+ */
+
+typedef struct bucketize_state {
+	const float *boundaries;
+	size_t count;
+} bucketize_state;
+
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
+{
+	bucketize_state *state = sp_prepare_state(prepare, sizeof(*state));
+	const sp_attr *boundaries;
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_node_attr_list(prepare->node, "boundaries", SP_ATTR_FLOAT, &boundaries, err));
+	state->boundaries = boundaries->f_list;
+	state->count = boundaries->count;
+	for (size_t i = 1; i < state->count; i++)
+		if (state->boundaries[i] < state->boundaries[i - 1])
+			return sp_error_set(err, SP_INVALID,
+					    "boundaries are not sorted: %g is "
+					    "before %g",
+					    (double)state->boundaries[i - 1],
+					    (double)state->boundaries[i]);
+	dtype = prepare->in_dtypes[0];
+	if (dtype != SP_INT32 && dtype != SP_INT64 && dtype != SP_FLOAT && dtype != SP_DOUBLE)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
+}
+
+/* The first boundary above x; a comparison with NaN is false, so it finds none. */
+#define BUCKET(T, wide)                                             \
+	for (size_t i = 0; i < in->count; i++) {                    \
+		wide x = (wide)((const T *)in->data)[i];            \
+		size_t first = 0, last = state->count;              \
+                                                                    \
+		while (first < last) {                              \
+			size_t middle = first + (last - first) / 2; \
+                                                                    \
+			if (x < (wide)state->boundaries[middle])    \
+				last = middle;                      \
+			else                                        \
+				first = middle + 1;                 \
+		}                                                   \
+		out[i] = (int32_t)first;                            \
+	}
+
+static sp_status run(const sp_call *call)
+{
+	const bucketize_state *state = call->state;
+	const sp_tensor *in = call->in[0];
+	int32_t *out;
+
+	SP_TRY(sp_call_output(call, 0, SP_INT32, &in->shape));
+	out = sp_tensor_i32(call->out[0]);
+	switch (in->dtype) {
+	case SP_INT32:
+		BUCKET(int32_t, float);
+		break;
+	case SP_INT64:
+		BUCKET(int64_t, float);
+		break;
+	case SP_FLOAT:
+		BUCKET(float, float);
+		break;
+	default:
+		BUCKET(double, double);
+		break;
+	}
+	return SP_OK;
+}
+
+const sp_op sp_op_Bucketize = {.name = "Bucketize", .prepare = prepare, .run = run};

@@ -1,0 +1,168 @@
+#ifndef SP_ENGINE_OPS_CELLS_H
+#define SP_ENGINE_OPS_CELLS_H
+
+#include <complex.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "engine/tensor/dtype.h"
+
+/*
+ * Element types by short names, for kernels that are written once and made for
+ * each type by a macro: f32 f64 f16 bf16 c64 c128 (complex) i8 i16 i32 i64 u8 u16
+ * u32 u64 b8 (bool) string.  With a name, f16 say, go
+ *
+ *   sp_cell_f16     what lies in memory
+ *   sp_value_f16    what a kernel computes in: the cell's type, but float for
+ *                   the two floating types of 16 bits
+ *   sp_wrap_i16     the same, but for integers an unsigned type of at least 32
+ *                   bits, in which sums, differences and products wrap around
+ *   SP_LOAD_f16     cell to value
+ *   SP_STORE_f16    value to cell; f16 and bf16 round to nearest even, integers
+ *                   keep their low bits
+ */
+typedef float sp_cell_f32;
+typedef double sp_cell_f64;
+typedef uint16_t sp_cell_f16;
+typedef uint16_t sp_cell_bf16;
+typedef float complex sp_cell_c64;
+typedef double complex sp_cell_c128;
+typedef int8_t sp_cell_i8;
+typedef int16_t sp_cell_i16;
+typedef int32_t sp_cell_i32;
+typedef int64_t sp_cell_i64;
+typedef uint8_t sp_cell_u8;
+typedef uint16_t sp_cell_u16;
+typedef uint32_t sp_cell_u32;
+typedef uint64_t sp_cell_u64;
+typedef bool sp_cell_b8;
+typedef sp_bytes sp_cell_string;
+
+typedef float sp_value_f32;
+typedef double sp_value_f64;
+typedef float sp_value_f16;
+typedef float sp_value_bf16;
+typedef float complex sp_value_c64;
+typedef double complex sp_value_c128;
+typedef int8_t sp_value_i8;
+typedef int16_t sp_value_i16;
+typedef int32_t sp_value_i32;
+typedef int64_t sp_value_i64;
+typedef uint8_t sp_value_u8;
+typedef uint16_t sp_value_u16;
+typedef uint32_t sp_value_u32;
+typedef uint64_t sp_value_u64;
+typedef bool sp_value_b8;
+typedef sp_bytes sp_value_string;
+
+typedef float sp_wrap_f32;
+typedef double sp_wrap_f64;
+typedef float sp_wrap_f16;
+typedef float sp_wrap_bf16;
+typedef float complex sp_wrap_c64;
+typedef double complex sp_wrap_c128;
+typedef uint32_t sp_wrap_i8;
+typedef uint32_t sp_wrap_i16;
+typedef uint32_t sp_wrap_i32;
+typedef uint64_t sp_wrap_i64;
+typedef uint32_t sp_wrap_u8;
+typedef uint32_t sp_wrap_u16;
+typedef uint32_t sp_wrap_u32;
+typedef uint64_t sp_wrap_u64;
+
+#define SP_LOAD_f32(cell)    (cell)
+#define SP_LOAD_f64(cell)    (cell)
+#define SP_LOAD_f16(cell)    sp_half_to_float(cell)
+#define SP_LOAD_bf16(cell)   sp_bfloat16_to_float(cell)
+#define SP_LOAD_c64(cell)    (cell)
+#define SP_LOAD_c128(cell)   (cell)
+#define SP_LOAD_i8(cell)     (cell)
+#define SP_LOAD_i16(cell)    (cell)
+#define SP_LOAD_i32(cell)    (cell)
+#define SP_LOAD_i64(cell)    (cell)
+#define SP_LOAD_u8(cell)     (cell)
+#define SP_LOAD_u16(cell)    (cell)
+#define SP_LOAD_u32(cell)    (cell)
+#define SP_LOAD_u64(cell)    (cell)
+#define SP_LOAD_b8(cell)     (cell)
+#define SP_LOAD_string(cell) (cell)
+
+#define SP_STORE_f32(value)  ((float)(value))
+#define SP_STORE_f64(value)  ((double)(value))
+#define SP_STORE_f16(value)  sp_half_from_float(value)
+#define SP_STORE_bf16(value) sp_bfloat16_from_float(value)
+#define SP_STORE_c64(value)  ((float complex)(value))
+#define SP_STORE_c128(value) ((double complex)(value))
+#define SP_STORE_i8(value)   ((int8_t)(value))
+#define SP_STORE_i16(value)  ((int16_t)(value))
+#define SP_STORE_i32(value)  ((int32_t)(value))
+#define SP_STORE_i64(value)  ((int64_t)(value))
+#define SP_STORE_u8(value)   ((uint8_t)(value))
+#define SP_STORE_u16(value)  ((uint16_t)(value))
+#define SP_STORE_u32(value)  ((uint32_t)(value))
+#define SP_STORE_u64(value)  ((uint64_t)(value))
+#define SP_STORE_b8(value)   ((bool)(value))
+
+/* The value as the cell would hold it, for what rounds after every step. */
+#define SP_ROUND_f16(value)  sp_half_to_float(sp_half_from_float(value))
+#define SP_ROUND_bf16(value) sp_bfloat16_to_float(sp_bfloat16_from_float(value))
+
+/* KERNEL(type, ...) for each type of a group. */
+#define SP_FOR_FLOATING(KERNEL, ...) \
+	KERNEL(f32, __VA_ARGS__)     \
+	KERNEL(f64, __VA_ARGS__)     \
+	KERNEL(f16, __VA_ARGS__)     \
+	KERNEL(bf16, __VA_ARGS__)
+
+#define SP_FOR_COMPLEX(KERNEL, ...) \
+	KERNEL(c64, __VA_ARGS__)    \
+	KERNEL(c128, __VA_ARGS__)
+
+#define SP_FOR_SIGNED(KERNEL, ...) \
+	KERNEL(i8, __VA_ARGS__)    \
+	KERNEL(i16, __VA_ARGS__)   \
+	KERNEL(i32, __VA_ARGS__)   \
+	KERNEL(i64, __VA_ARGS__)
+
+#define SP_FOR_UNSIGNED(KERNEL, ...) \
+	KERNEL(u8, __VA_ARGS__)      \
+	KERNEL(u16, __VA_ARGS__)     \
+	KERNEL(u32, __VA_ARGS__)     \
+	KERNEL(u64, __VA_ARGS__)
+
+#define SP_FOR_INTEGER(KERNEL, ...)        \
+	SP_FOR_SIGNED(KERNEL, __VA_ARGS__) \
+	SP_FOR_UNSIGNED(KERNEL, __VA_ARGS__)
+
+#define SP_FOR_NUMBER(KERNEL, ...)           \
+	SP_FOR_FLOATING(KERNEL, __VA_ARGS__) \
+	SP_FOR_INTEGER(KERNEL, __VA_ARGS__)
+
+/* What has sums and products but not always an order: numbers, complex ones too. */
+#define SP_FOR_ARITHMETIC(KERNEL, ...)     \
+	SP_FOR_NUMBER(KERNEL, __VA_ARGS__) \
+	SP_FOR_COMPLEX(KERNEL, __VA_ARGS__)
+
+/* Where division leaves nothing over. */
+#define SP_FOR_FIELD(KERNEL, ...)            \
+	SP_FOR_FLOATING(KERNEL, __VA_ARGS__) \
+	SP_FOR_COMPLEX(KERNEL, __VA_ARGS__)
+
+/* The kernels name_f32, name_f64, ... as initialisers of an array by dtype. */
+#define SP_TABLE_FLOATING(name)                                                    \
+	[SP_FLOAT] = name##_f32, [SP_DOUBLE] = name##_f64, [SP_HALF] = name##_f16, \
+	[SP_BFLOAT16] = name##_bf16
+#define SP_TABLE_COMPLEX(name) [SP_COMPLEX64] = name##_c64, [SP_COMPLEX128] = name##_c128
+#define SP_TABLE_SIGNED(name)                                                    \
+	[SP_INT8] = name##_i8, [SP_INT16] = name##_i16, [SP_INT32] = name##_i32, \
+	[SP_INT64] = name##_i64
+#define SP_TABLE_UNSIGNED(name)                                                     \
+	[SP_UINT8] = name##_u8, [SP_UINT16] = name##_u16, [SP_UINT32] = name##_u32, \
+	[SP_UINT64] = name##_u64
+#define SP_TABLE_INTEGER(name)    SP_TABLE_SIGNED(name), SP_TABLE_UNSIGNED(name)
+#define SP_TABLE_NUMBER(name)     SP_TABLE_FLOATING(name), SP_TABLE_INTEGER(name)
+#define SP_TABLE_ARITHMETIC(name) SP_TABLE_NUMBER(name), SP_TABLE_COMPLEX(name)
+#define SP_TABLE_FIELD(name)      SP_TABLE_FLOATING(name), SP_TABLE_COMPLEX(name)
+
+#endif

@@ -1,0 +1,110 @@
+#include "engine/ops/ops.h"
+#include "engine/ops/reduce/cells.h"
+
+/*
+ * Cumsum and Cumprod along an axis: of everything up to an element, or before
+ * it (exclusive), from the front or the back (reverse).
+ *
+ * Numerics: in the element type, one after the other; half and bfloat16 round
+ * at every step, integers wrap around.
+ */
+typedef struct scan {
+	const void *in;
+	void *out; /* may be `in` */
+	size_t count;
+	ptrdiff_t stride; /* negative from the back */
+	bool exclusive;
+} scan;
+
+typedef void scan_fn(const scan *scan);
+
+#define SCAN(type, name, start, expression)                                  \
+	static void name##_##type(const scan *s)                             \
+	{                                                                    \
+		const sp_cell_##type *in = s->in;                            \
+		sp_cell_##type *out = s->out, cell = SP_STORE_##type(start); \
+                                                                             \
+		for (size_t i = 0; i < s->count; i++) {                      \
+			ptrdiff_t at = (ptrdiff_t)i * s->stride;             \
+			sp_wrap_##type a = SP_LOAD_##type(cell);             \
+			sp_wrap_##type b = SP_LOAD_##type(in[at]);           \
+			sp_cell_##type next = SP_STORE_##type(expression);   \
+                                                                             \
+			out[at] = s->exclusive ? cell : next;                \
+			cell = next;                                         \
+		}                                                            \
+	}
+
+SP_FOR_ARITHMETIC(SCAN, sum, 0, a + b)
+SP_FOR_ARITHMETIC(SCAN, product, 1, (a) * (b))
+
+static scan_fn *const sums[SP_DTYPE_COUNT] = {SP_TABLE_ARITHMETIC(sum)};
+static scan_fn *const products[SP_DTYPE_COUNT] = {SP_TABLE_ARITHMETIC(product)};
+
+typedef struct scan_state {
+	scan_fn *kernel;
+	bool exclusive, reverse;
+} scan_state;
+
+static sp_status prepare_scan(sp_prepare *prepare, scan_fn *const *kernels, sp_error *err)
+{
+	scan_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_TRY(sp_node_attr_bool(prepare->node, "exclusive", false, &state->exclusive, err));
+	SP_TRY(sp_node_attr_bool(prepare->node, "reverse", false, &state->reverse, err));
+	dtype = prepare->in_dtypes[0];
+	state->kernel = kernels[dtype];
+	if (state->kernel == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status prepare_cumsum(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_scan(prepare, sums, err);
+}
+
+static sp_status prepare_cumprod(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_scan(prepare, products, err);
+}
+
+static sp_status run_scan(const sp_call *call)
+{
+	const scan_state *state = call->state;
+	const sp_tensor *in = call->in[0];
+	size_t size = sp_dtype_size(in->dtype), inner, count;
+	char text[SP_SHAPE_TEXT_SIZE];
+	int axis = 0;
+
+	if (!sp_tensor_is_scalar(call->in[1]))
+		return sp_call_invalid(call, "the axis must be a scalar, not of shape %s",
+				       sp_shape_text(&call->in[1]->shape, text));
+	SP_TRY(sp_call_axis(call, sp_tensor_index(call->in[1], 0), in->shape.rank, &axis));
+	SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
+	if (in->count == 0)
+		return SP_OK;
+	count = (size_t)in->shape.dims[axis];
+	inner = (size_t)sp_shape_product(&in->shape, axis + 1, in->shape.rank);
+	for (size_t i = 0; i < in->count / count; i++) {
+		size_t first = i / inner * count * inner + i % inner;
+		scan s = {.count = count,
+			  .stride = state->reverse ? -(ptrdiff_t)inner : (ptrdiff_t)inner,
+			  .exclusive = state->exclusive};
+
+		if (state->reverse)
+			first += (count - 1) * inner;
+		s.in = (const char *)in->data + first * size;
+		s.out = (char *)call->out[0]->data + first * size;
+		state->kernel(&s);
+	}
+	return SP_OK;
+}
+
+const sp_op sp_op_Cumsum = {.name = "Cumsum", .prepare = prepare_cumsum, .run = run_scan};
+const sp_op sp_op_Cumprod = {.name = "Cumprod", .prepare = prepare_cumprod, .run = run_scan};

@@ -1,0 +1,83 @@
+#include <math.h>
+
+#include "engine/ops/array/array.h"
+
+/*
+ * InTopKV2, InTopK: whether predictions[i, targets[i]] is among the k largest
+ * of row i, where all that equal the k-th belong to them.  A target that is no
+ * column is not, and neither is any of a row in which the answer hangs on a
+ * number that is not finite.
+ */
+
+typedef struct in_top_k_state {
+	int64_t k; /* of InTopK, which has it as an attribute */
+	bool k_is_input;
+} in_top_k_state;
+
+static sp_status prepare(sp_prepare *prepare, bool k_is_input, sp_error *err)
+{
+	in_top_k_state *state = sp_prepare_state(prepare, sizeof(*state));
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	state->k_is_input = k_is_input;
+	SP_TRY(sp_prepare_inputs(prepare, k_is_input ? 3 : 2, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_FLOAT, err));
+	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	if (k_is_input)
+		SP_TRY(sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[1], err));
+	else
+		SP_TRY(sp_node_attr_int(prepare->node, "k", 0, &state->k, err));
+	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
+}
+
+static sp_status prepare_in_top_k(sp_prepare *p, sp_error *err)
+{
+	return prepare(p, false, err);
+}
+
+static sp_status prepare_in_top_k_v2(sp_prepare *p, sp_error *err)
+{
+	return prepare(p, true, err);
+}
+
+static bool is_in(const float *row, int64_t columns, int64_t target, int64_t k)
+{
+	int64_t better = 0;
+
+	if (target < 0 || target >= columns || !isfinite(row[target]))
+		return false;
+	for (int64_t i = 0; i < columns; i++) {
+		if (!isfinite(row[i]))
+			return false;
+		better += row[i] > row[target];
+	}
+	return better < k;
+}
+
+static sp_status run(const sp_call *call)
+{
+	const in_top_k_state *state = call->state;
+	const sp_tensor *predictions = call->in[0], *targets = call->in[1];
+	int64_t columns, k = state->k;
+
+	SP_TRY(sp_array__need_rank(call, 0, 2));
+	SP_TRY(sp_array__need_rank(call, 1, 1));
+	if (state->k_is_input) {
+		SP_TRY(sp_array__need_rank(call, 2, 0));
+		k = sp_tensor_index(call->in[2], 0);
+	}
+	if (predictions->shape.dims[0] != targets->shape.dims[0])
+		return sp_call_invalid(call, "%lld rows of predictions for %zu targets",
+				       (long long)predictions->shape.dims[0], targets->count);
+	columns = predictions->shape.dims[1];
+	SP_TRY(sp_call_output(call, 0, SP_BOOL, &targets->shape));
+	for (size_t i = 0; i < targets->count; i++)
+		sp_tensor_bool(call->out[0])[i] = is_in(sp_tensor_f32(predictions) +
+								i * (size_t)columns,
+							columns, sp_tensor_index(targets, i), k);
+	return SP_OK;
+}
+
+const sp_op sp_op_InTopK = {.name = "InTopK", .prepare = prepare_in_top_k, .run = run};
+const sp_op sp_op_InTopKV2 = {.name = "InTopKV2", .prepare = prepare_in_top_k_v2, .run = run};

@@ -1,0 +1,53 @@
+#include "engine/ops/ops.h"
+#include "engine/ops/reduce/reduce_float.h"
+
+/*
+ * L2Loss: half the sum of the squares of all elements, a scalar.
+ *
+ * Numerics: as a reduction along one dimension (engine/ops/reduce/reduce.h, of float reduce_float.h).
+ */
+SP_REDUCE_KERNEL(f64, half_square, double, 0, (x) * (x), a + b, a / 2)
+SP_REDUCE_KERNEL(f16, half_square, float, 0, (x) * (x), a + b, a / 2)
+SP_REDUCE_KERNEL(bf16, half_square, float, 0, (x) * (x), a + b, a / 2)
+
+static void half_square_f32(sp_reduce_plan *plan)
+{
+	sp_float__half_square(plan);
+}
+
+static void half_square_empty_f32(sp_reduce_plan *plan)
+{
+	*(float *)plan->out = 0;
+}
+
+static sp_reduce_fn *const kernels[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(half_square)};
+static sp_reduce_fn *const empty[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(half_square_empty)};
+
+static sp_status prepare_l2_loss(sp_prepare *prepare, sp_error *err)
+{
+	sp_dtype dtype;
+
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	dtype = prepare->in_dtypes[0];
+	if (kernels[dtype] == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status run_l2_loss(const sp_call *call)
+{
+	const sp_tensor *in = call->in[0];
+	sp_shape scalar = sp_shape_scalar();
+	sp_reduce_plan plan = {.in = in->data,
+			       .out_count = 1,
+			       .reduced_count = in->count,
+			       .last = in->count,
+			       .last_is_reduced = true};
+
+	SP_TRY(sp_call_output(call, 0, in->dtype, &scalar));
+	plan.out = call->out[0]->data;
+	(in->count != 0 ? kernels : empty)[in->dtype](&plan);
+	return SP_OK;
+}
+
+const sp_op sp_op_L2Loss = {.name = "L2Loss", .prepare = prepare_l2_loss, .run = run_l2_loss};

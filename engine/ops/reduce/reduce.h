@@ -1,0 +1,198 @@
+#ifndef SP_ENGINE_OPS_REDUCE_H
+#define SP_ENGINE_OPS_REDUCE_H
+
+#include "engine/graph/op.h"
+#include "engine/ops/reduce/cells.h"
+
+/*
+ * Reductions: input 0 is reduced along the axes that input 1 names (int32 or
+ * int64, of any shape, negative ones from the end, none twice).  With keep_dims
+ * the reduced dimensions stay, as 1.
+ *
+ * Neighbouring dimensions that are all kept, or all reduced, are taken as one,
+ * and dimensions of 1 are left out.  What is left is kept and reduced in turns;
+ * the last of them lies densely in memory and is the kernel's inner loop.
+ *
+ * Numerics: along the last dimension SP_REDUCE_LANES partial results, combined
+ * at the end; along others one after the other.  The accumulator is float for
+ * half and bfloat16 (rounded once), the element type for float and double, and
+ * 64 bits wide for integers.  Where TensorFlow rounds every step of half and
+ * bfloat16, the kernels are those of engine/ops/reduce/reduce_rounded.h; sums, means, products
+ * and norms of float are those of engine/ops/reduce/reduce_float.h.
+ */
+#define SP_REDUCE_LANES 16
+#define SP_REDUCE_STRIP 64 /* outputs that are computed side by side */
+
+/* Dimensions that are walked together, and where the walk stands. */
+typedef struct sp_reduce_walk {
+	int rank;
+	size_t dims[SP_MAX_RANK];
+	size_t strides[SP_MAX_RANK]; /* in elements of the input */
+	size_t index[SP_MAX_RANK];
+	size_t at;
+} sp_reduce_walk;
+
+typedef struct sp_reduce_plan {
+	const void *in;
+	void *out;
+	size_t out_count;     /* > 0 */
+	size_t reduced_count; /* > 0: elements that make one of the output */
+
+	sp_reduce_walk kept, reduced; /* all dimensions but the last */
+	size_t last;                  /* how long that is */
+	bool last_is_reduced;
+} sp_reduce_plan;
+
+/* One step; false, and back at the start, after the last. */
+static inline bool sp_reduce__step(sp_reduce_walk *walk)
+{
+	for (int i = walk->rank - 1; i >= 0; i--) {
+		walk->at += walk->strides[i];
+		if (++walk->index[i] < walk->dims[i])
+			return true;
+		walk->at -= walk->strides[i] * walk->dims[i];
+		walk->index[i] = 0;
+	}
+	return false;
+}
+
+typedef void sp_reduce_fn(sp_reduce_plan *plan);
+
+typedef struct sp_reduction {
+	sp_reduce_fn *kernels[SP_DTYPE_COUNT];
+	sp_reduce_fn *empty[SP_DTYPE_COUNT]; /* fills out_count elements with the result of none */
+} sp_reduction;
+
+sp_status sp_reduce__prepare(sp_prepare *prepare, const sp_reduction *reduction, sp_error *err);
+
+sp_status sp_reduce__run(const sp_call *call);
+
+/*
+ * The kernel name_TYPE, and name_empty_TYPE.
+ *
+ * acc_type  the accumulator's type, in which `identity` is where it starts
+ * term      what the input's value x adds to it
+ * joined    the accumulators a and b together
+ * result    what the accumulator a, of n terms, becomes in the output
+ */
+#define SP_REDUCE_KERNEL(type, name, acc_type, identity, term, joined, result) \
+	SP_REDUCE_STEPS(type, name, acc_type, term, joined, result)            \
+	SP_REDUCE_ROWS(type, name, acc_type, identity)                         \
+	SP_REDUCE_COLUMNS(type, name, acc_type, identity)                      \
+	SP_REDUCE_DISPATCH(type, name, identity)
+
+#define SP_REDUCE_STEPS(type, name, acc_type, term, joined, result)               \
+	static inline acc_type name##_add_##type(acc_type a, sp_cell_##type cell) \
+	{                                                                         \
+		sp_value_##type x = SP_LOAD_##type(cell);                         \
+		acc_type b = (acc_type)(term);                                    \
+                                                                                  \
+		return (acc_type)(joined);                                        \
+	}                                                                         \
+	static inline acc_type name##_join_##type(acc_type a, acc_type b)         \
+	{                                                                         \
+		return (acc_type)(joined);                                        \
+	}                                                                         \
+	static inline sp_cell_##type name##_end_##type(acc_type a, size_t n)      \
+	{                                                                         \
+		(void)n;                                                          \
+		return SP_STORE_##type(result);                                   \
+	}
+
+/* The last dimension is reduced: one output after the other. */
+#define SP_REDUCE_ROWS(type, name, acc_type, identity)                                           \
+	static acc_type name##_row_##type(acc_type acc, const sp_cell_##type *x, size_t n)       \
+	{                                                                                        \
+		acc_type lanes[SP_REDUCE_LANES];                                                 \
+		size_t i = 0;                                                                    \
+                                                                                                 \
+		for (size_t l = 0; l < SP_REDUCE_LANES; l++)                                     \
+			lanes[l] = identity;                                                     \
+		for (; n - i >= SP_REDUCE_LANES; i += SP_REDUCE_LANES)                           \
+			for (size_t l = 0; l < SP_REDUCE_LANES; l++)                             \
+				lanes[l] = name##_add_##type(lanes[l], x[i + l]);                \
+		for (size_t width = SP_REDUCE_LANES / 2; i > 0 && width > 0; width /= 2)         \
+			for (size_t l = 0; l < width; l++)                                       \
+				lanes[l] = name##_join_##type(lanes[l], lanes[l + width]);       \
+		for (; i < n; i++)                                                               \
+			lanes[0] = name##_add_##type(lanes[0], x[i]);                            \
+		return name##_join_##type(acc, lanes[0]);                                        \
+	}                                                                                        \
+	static void name##_rows_##type(sp_reduce_plan *plan)                                     \
+	{                                                                                        \
+		const sp_cell_##type *in = plan->in;                                             \
+		sp_cell_##type *out = plan->out;                                                 \
+                                                                                                 \
+		do {                                                                             \
+			acc_type acc = identity;                                                 \
+                                                                                                 \
+			do {                                                                     \
+				acc = name##_row_##type(                                         \
+					acc, in + plan->kept.at + plan->reduced.at, plan->last); \
+			} while (sp_reduce__step(&plan->reduced));                               \
+			*out++ = name##_end_##type(acc, plan->reduced_count);                    \
+		} while (sp_reduce__step(&plan->kept));                                          \
+	}
+
+/* The last dimension is kept: a strip of outputs side by side. */
+#define SP_REDUCE_COLUMNS(type, name, acc_type, identity)                                      \
+	static void name##_strip_##type(sp_reduce_plan *plan, const sp_cell_##type *in,        \
+					sp_cell_##type *out, size_t width)                     \
+	{                                                                                      \
+		acc_type acc[SP_REDUCE_STRIP];                                                 \
+                                                                                               \
+		for (size_t j = 0; j < width; j++)                                             \
+			acc[j] = identity;                                                     \
+		do {                                                                           \
+			const sp_cell_##type *x = in + plan->reduced.at;                       \
+                                                                                               \
+			for (size_t j = 0; j < width; j++)                                     \
+				acc[j] = name##_add_##type(acc[j], x[j]);                      \
+		} while (sp_reduce__step(&plan->reduced));                                     \
+		for (size_t j = 0; j < width; j++)                                             \
+			out[j] = name##_end_##type(acc[j], plan->reduced_count);               \
+	}                                                                                      \
+	static void name##_columns_##type(sp_reduce_plan *plan)                                \
+	{                                                                                      \
+		const sp_cell_##type *in = plan->in;                                           \
+		sp_cell_##type *out = plan->out;                                               \
+		size_t width;                                                                  \
+                                                                                               \
+		do {                                                                           \
+			for (size_t j = 0; j < plan->last; j += width, out += width) {         \
+				width = plan->last - j;                                        \
+				width = width < SP_REDUCE_STRIP ? width : SP_REDUCE_STRIP;     \
+				name##_strip_##type(plan, in + plan->kept.at + j, out, width); \
+			}                                                                      \
+		} while (sp_reduce__step(&plan->kept));                                        \
+	}
+
+#define SP_REDUCE_DISPATCH(type, name, identity)                 \
+	static void name##_##type(sp_reduce_plan *plan)          \
+	{                                                        \
+		if (plan->last_is_reduced)                       \
+			name##_rows_##type(plan);                \
+		else                                             \
+			name##_columns_##type(plan);             \
+	}                                                        \
+	static void name##_empty_##type(sp_reduce_plan *plan)    \
+	{                                                        \
+		sp_cell_##type *out = plan->out;                 \
+                                                                 \
+		for (size_t i = 0; i < plan->out_count; i++)     \
+			out[i] = name##_end_##type(identity, 0); \
+	}
+
+/* The operator `op_name`; TABLE is an SP_TABLE_... of its kernels. */
+#define SP_REDUCE_OP(op_name, kernel, TABLE)                                              \
+	static sp_status prepare_##op_name(sp_prepare *prepare, sp_error *err)            \
+	{                                                                                 \
+		static const sp_reduction reduction = {.kernels = {TABLE(kernel)},        \
+						       .empty = {TABLE(kernel##_empty)}}; \
+                                                                                          \
+		return sp_reduce__prepare(prepare, &reduction, err);                      \
+	}                                                                                 \
+	const sp_op sp_op_##op_name = {                                                   \
+		.name = #op_name, .prepare = prepare_##op_name, .run = sp_reduce__run}
+
+#endif

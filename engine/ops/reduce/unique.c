@@ -1,0 +1,167 @@
+#include <string.h>
+
+#include "engine/ops/array/array.h"
+#include "engine/ops/array/box.h"
+#include "engine/ops/reduce/row_set.h"
+
+/*
+ * Unique: the elements of a vector in the order of their first appearance, and
+ * for each place which of them it holds.  UniqueV2: the same of the slices
+ * along an axis.  UniqueWithCounts*: also how often each one appears.
+ * UniqueWithCountsV3 is DeepRec's, and takes a vector of integers.
+ */
+
+typedef struct unique_state {
+	bool has_axis;
+	bool has_counts;
+	sp_dtype idx_dtype;
+} unique_state;
+
+static sp_status prepare(sp_prepare *prepare, bool has_axis, bool has_counts, const char *idx_attr,
+			 sp_error *err)
+{
+	unique_state *state = sp_prepare_state(prepare, sizeof(*state));
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	state->has_axis = has_axis;
+	state->has_counts = has_counts;
+	SP_TRY(sp_prepare_inputs(prepare, has_axis ? 2 : 1, err));
+	if (!sp_rows__comparable(prepare->in_dtypes[0]))
+		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
+	if (has_axis)
+		SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	SP_TRY(sp_array__index_type(prepare, idx_attr, SP_INT32, &state->idx_dtype, err));
+	SP_TRY(sp_prepare_outputs(prepare, has_counts ? 3 : 2, state->idx_dtype, err));
+	prepare->out_dtypes[0] = prepare->in_dtypes[0];
+	return SP_OK;
+}
+
+static sp_status prepare_unique(sp_prepare *p, sp_error *err)
+{
+	return prepare(p, false, false, "out_idx", err);
+}
+
+static sp_status prepare_unique_v2(sp_prepare *p, sp_error *err)
+{
+	return prepare(p, true, false, "out_idx", err);
+}
+
+static sp_status prepare_counts(sp_prepare *p, sp_error *err)
+{
+	return prepare(p, false, true, "out_idx", err);
+}
+
+static sp_status prepare_counts_v2(sp_prepare *p, sp_error *err)
+{
+	return prepare(p, true, true, "out_idx", err);
+}
+
+static sp_status prepare_counts_v3(sp_prepare *p, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(p, 1, err));
+	SP_TRY(sp_prepare_input_index(p, 0, err));
+	return prepare(p, false, true, "CounterType", err);
+}
+
+/* The axis input is empty, which only a vector may leave it, or one number. */
+static sp_status read_axis(const sp_call *call, int *axis)
+{
+	const unique_state *state = call->state;
+
+	*axis = 0;
+	if (state->has_axis) {
+		SP_TRY(sp_array__need_rank(call, 1, 1));
+		if (call->in[1]->count > 1)
+			return sp_call_invalid(call, "%zu axes", call->in[1]->count);
+		if (call->in[1]->count == 1)
+			return sp_call_axis(call, sp_tensor_index(call->in[1], 0),
+					    call->in[0]->shape.rank, axis);
+	}
+	return sp_array__need_rank(call, 0, 1);
+}
+
+/* Output 0: the slices that were first. */
+static sp_status write_firsts(const sp_call *call, const sp_rows *rows, int axis,
+			      const uint32_t *firsts, size_t count)
+{
+	size_t size = sp_dtype_size(rows->dtype), row = rows->inner * size;
+	sp_shape shape = call->in[0]->shape;
+	char *to;
+
+	shape.dims[axis] = (int64_t)count;
+	SP_TRY(sp_call_output(call, 0, rows->dtype, &shape));
+	to = call->out[0]->data;
+	if (call->out[0]->count == 0)
+		return SP_OK;
+	if (row == 8 && rows->outer == 1) {
+		for (size_t i = 0; i < count; i++)
+			memcpy(to + 8 * i, (const char *)rows->data + 8 * firsts[i], 8);
+		return SP_OK;
+	}
+	for (size_t outer = 0; outer < rows->outer; outer++)
+		for (size_t i = 0; i < count; i++, to += row)
+			memcpy(to, (const char *)rows->data + (outer * rows->n + firsts[i]) * row,
+			       row);
+	return SP_OK;
+}
+
+static sp_status write_numbers(const sp_call *call, size_t i, const uint32_t *numbers, size_t n)
+{
+	const unique_state *state = call->state;
+	sp_shape shape = sp_shape_vector((int64_t)n);
+
+	SP_TRY(sp_call_output(call, i, state->idx_dtype, &shape));
+	for (size_t k = 0; k < n; k++)
+		sp_array__put_index(call->out[i], k, numbers[k]);
+	return SP_OK;
+}
+
+static sp_status run(const sp_call *call)
+{
+	const unique_state *state = call->state;
+	const sp_shape *in = &call->in[0]->shape;
+	uint32_t *ids, *firsts;
+	sp_row_set set;
+	sp_rows rows;
+	size_t count;
+	int axis;
+
+	SP_TRY(read_axis(call, &axis));
+	rows = (sp_rows){.dtype = call->in[0]->dtype,
+			 .data = call->in[0]->data,
+			 .outer = (size_t)sp_shape_product(in, 0, axis),
+			 .n = (size_t)in->dims[axis],
+			 .inner = (size_t)sp_shape_product(in, axis + 1, in->rank)};
+	SP_TRY(sp_row_set__init(&set, call, &rows));
+	ids = sp_call_bytes(call, rows.n, sizeof(*ids));
+	firsts = sp_call_bytes(call, rows.n, sizeof(*firsts));
+	if (ids == NULL || firsts == NULL)
+		return sp_call_no_memory(call);
+	count = sp_row_set__number(&set, ids, firsts);
+	SP_TRY(write_firsts(call, &rows, axis, firsts, count));
+	SP_TRY(write_numbers(call, 1, ids, rows.n));
+	if (!state->has_counts)
+		return SP_OK;
+	memset(firsts, 0, count * sizeof(*firsts)); /* done with; now the counts */
+	for (size_t i = 0; i < rows.n; i++)
+		firsts[ids[i]]++;
+	return write_numbers(call, 2, firsts, count);
+}
+
+const sp_op sp_op_Unique = {
+	.name = "Unique", .outputs = "y idx", .prepare = prepare_unique, .run = run};
+const sp_op sp_op_UniqueV2 = {
+	.name = "UniqueV2", .outputs = "y idx", .prepare = prepare_unique_v2, .run = run};
+const sp_op sp_op_UniqueWithCounts = {.name = "UniqueWithCounts",
+				      .outputs = "y idx count",
+				      .prepare = prepare_counts,
+				      .run = run};
+const sp_op sp_op_UniqueWithCountsV2 = {.name = "UniqueWithCountsV2",
+					.outputs = "y idx count",
+					.prepare = prepare_counts_v2,
+					.run = run};
+const sp_op sp_op_UniqueWithCountsV3 = {.name = "UniqueWithCountsV3",
+					.outputs = "unique_keys unique_idxs unique_counts",
+					.prepare = prepare_counts_v3,
+					.run = run};

@@ -1,0 +1,59 @@
+#ifndef SP_ENGINE_OPS_CROSS_H
+#define SP_ENGINE_OPS_CROSS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/graph/op.h"
+
+/*
+ * Crossing of features: per row of a batch, every combination of one feature of each
+ * column, as joined text or as a number of hashed fingerprints.
+ *
+ * A column's features are turned into texts or fingerprints once; the combinations
+ * are then counted through like the digits of an odometer, the last column fastest.
+ */
+typedef struct sp_cross_column {
+	const sp_tensor *values; /* strings or int64 */
+	const int64_t *starts;   /* [batch + 1]; NULL: the column is dense */
+	size_t width;            /* features per row of a dense column */
+
+	/* Of sp_cross__begin(). */
+	const uint64_t *fingerprints;
+	const sp_bytes *texts;
+} sp_cross_column;
+
+typedef struct sp_cross {
+	sp_cross_column *columns; /* [count] */
+	size_t count;
+	int64_t batch;
+
+	bool joined;        /* texts with the separator between; else numbers */
+	bool keyed;         /* a number begins with the key; else with the first column */
+	bool combined;      /* with `keyed`: as tf.contrib's first crossing hashed */
+	bool short_numbers; /* an integer of a column with `starts` is hashed, its low four bytes */
+	bool strong;        /* texts are hashed with the salt */
+	sp_bytes separator;
+	uint64_t key;
+	uint64_t salt[2];
+	int64_t buckets; /* 0 or below: any number that is not negative */
+
+	size_t *digits; /* of sp_cross__begin() */
+} sp_cross;
+
+/* `count` columns, not filled in, from the request's bytes. */
+SP_MUST_CHECK sp_status sp_cross__columns(const sp_call *call, sp_cross *x, size_t count);
+
+/* Makes texts or fingerprints; everything above is set. */
+SP_MUST_CHECK sp_status sp_cross__begin(const sp_call *call, sp_cross *x);
+
+/* How many combinations a row has; SP_INVALID when they cannot be counted. */
+SP_MUST_CHECK sp_status sp_cross__count(const sp_call *call, const sp_cross *x, int64_t row,
+					size_t *out);
+
+/* Writes the `n` combinations of a row at values[first] ...: sp_bytes or int64. */
+SP_MUST_CHECK sp_status sp_cross__write(const sp_call *call, const sp_cross *x, int64_t row,
+					size_t n, void *values, size_t first);
+
+#endif

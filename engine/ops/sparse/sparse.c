@@ -1,0 +1,92 @@
+#include "engine/ops/sparse/sparse.h"
+#include "engine/ops/reduce/index_sort.h"
+
+sp_status sp_sparse__prepare(const sp_prepare *prepare, size_t indices, size_t shape, sp_error *err)
+{
+	SP_TRY(sp_prepare_input_dtype(prepare, indices, SP_INT64, err));
+	return sp_prepare_input_dtype(prepare, shape, SP_INT64, err);
+}
+
+sp_status sp_sparse__read(const sp_call *call, size_t indices, size_t values, size_t shape,
+			  sp_sparse *out)
+{
+	const sp_tensor *i = call->in[indices], *v = call->in[values], *s = call->in[shape];
+
+	if (i->shape.rank != 2)
+		return sp_call_invalid(call, "sparse indices must be a matrix, not of rank %d",
+				       i->shape.rank);
+	if (v->shape.rank != 1)
+		return sp_call_invalid(call, "sparse values must be a vector, not of rank %d",
+				       v->shape.rank);
+	if (s->shape.rank != 1)
+		return sp_call_invalid(call, "a sparse shape must be a vector, not of rank %d",
+				       s->shape.rank);
+	if (i->shape.dims[0] != v->shape.dims[0])
+		return sp_call_invalid(call, "%lld sparse indices for %lld values",
+				       (long long)i->shape.dims[0], (long long)v->shape.dims[0]);
+	if (i->shape.dims[1] != s->shape.dims[0])
+		return sp_call_invalid(call, "sparse indices of rank %lld in a shape of rank %lld",
+				       (long long)i->shape.dims[1], (long long)s->shape.dims[0]);
+	if (s->count > SP_SPARSE_MAX_RANK)
+		return sp_call_invalid(call, "a sparse shape of rank %zu is too large", s->count);
+	for (size_t d = 0; d < s->count; d++)
+		if (sp_tensor_i64(s)[d] < 0)
+			return sp_call_invalid(call, "dimension %zu of a sparse shape is %lld", d,
+					       (long long)sp_tensor_i64(s)[d]);
+	*out = (sp_sparse){.indices = sp_tensor_i64(i),
+			   .values = v,
+			   .dims = sp_tensor_i64(s),
+			   .count = v->count,
+			   .rank = s->count};
+	return SP_OK;
+}
+
+const char *sp_sparse__index_text(const int64_t *index, size_t rank, char text[SP_SHAPE_TEXT_SIZE])
+{
+	sp_shape shape = {.rank = rank < SP_MAX_RANK ? (int32_t)rank : SP_MAX_RANK};
+
+	for (int32_t i = 0; i < shape.rank; i++)
+		shape.dims[i] = index[i];
+	return sp_shape_text(&shape, text);
+}
+
+typedef struct rows {
+	const int64_t *indices;
+	size_t rank;
+} rows;
+
+static bool comes_before(const void *context, size_t a, size_t b)
+{
+	const rows *r = context;
+
+	return sp_sparse__compare(r->indices + a * r->rank, r->indices + b * r->rank, r->rank) < 0;
+}
+
+bool sp_sparse__is_ordered(const int64_t *indices, size_t count, size_t rank)
+{
+	const rows r = {indices, rank};
+	size_t ordered = 1;
+
+	while (ordered < count && comes_before(&r, ordered - 1, ordered))
+		ordered++;
+	return ordered >= count;
+}
+
+sp_status sp_sparse__order(const sp_call *call, const int64_t *indices, size_t count, size_t rank,
+			   const size_t **out)
+{
+	const rows r = {indices, rank};
+	size_t *order;
+
+	*out = NULL;
+	if (sp_sparse__is_ordered(indices, count, rank))
+		return SP_OK;
+	order = sp_call_bytes(call, count, sizeof(*order));
+	if (order == NULL)
+		return sp_call_no_memory(call);
+	for (size_t i = 0; i < count; i++)
+		order[i] = i;
+	sp_index_sort(order, count, comes_before, &r);
+	*out = order;
+	return SP_OK;
+}

@@ -1,0 +1,195 @@
+#include "engine/graph/op.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "engine/ops/math/elements.h"
+#include "engine/ops/sparse/sparse.h"
+
+/* SparseConcat: the values of several sparse tensors side by side, in row-major order. */
+typedef struct concat_state {
+	size_t parts;
+	int64_t axis;
+} concat_state;
+
+/* All parts as one, in their order. */
+typedef struct joined {
+	int64_t *indices; /* [count, rank] */
+	char *values;
+	size_t count;
+	size_t rank;
+	int64_t dims[SP_SPARSE_MAX_RANK];
+} joined;
+
+static sp_status read_part(const sp_call *call, size_t part, sp_sparse *out)
+{
+	const concat_state *state = call->state;
+
+	return sp_sparse__read(call, part, state->parts + part, 2 * state->parts + part, out);
+}
+
+/* The shape of the whole and how many values it has. */
+static sp_status measure(const sp_call *call, joined *out, int *axis)
+{
+	const concat_state *state = call->state;
+	sp_sparse part;
+
+	SP_TRY(read_part(call, 0, &part));
+	SP_TRY(sp_call_axis(call, state->axis, (int)part.rank, axis));
+	out->rank = part.rank;
+	out->count = part.count;
+	memcpy(out->dims, part.dims, part.rank * sizeof(int64_t));
+	for (size_t p = 1; p < state->parts; p++) {
+		SP_TRY(read_part(call, p, &part));
+		if (part.rank != out->rank)
+			return sp_call_invalid(call,
+					       "all ranks must match: expected %zu but got "
+					       "%zu at position %zu",
+					       out->rank, part.rank, p);
+		out->count += part.count;
+		for (size_t d = 0; d < part.rank; d++)
+			if ((int)d != *axis && part.dims[d] != out->dims[d])
+				return sp_call_invalid(call,
+						       "shapes must match: expected %lld for "
+						       "dimension %zu but got %lld at "
+						       "position %zu",
+						       (long long)out->dims[d], d,
+						       (long long)part.dims[d], p);
+		if (!sp_i64_add(&out->dims[*axis], out->dims[*axis], part.dims[*axis]))
+			return sp_call_invalid(call, "dimension %d of the whole is too large",
+					       *axis);
+	}
+	return SP_OK;
+}
+
+/*
+ * TensorFlow sorts each part with the axis in front before it sorts them all.  Without equal
+ * indices nobody sees that.
+ */
+static sp_status order_part(const sp_call *call, const sp_sparse *part, size_t axis,
+			    const size_t **order)
+{
+	int64_t *turned;
+
+	*order = NULL;
+	if (sp_sparse__is_ordered(part->indices, part->count, part->rank))
+		return SP_OK;
+	turned = sp_call_bytes(call, part->count * part->rank, sizeof(*turned));
+	if (turned == NULL)
+		return sp_call_no_memory(call);
+	for (size_t i = 0; i < part->count; i++) {
+		const int64_t *row = part->indices + i * part->rank;
+		int64_t *to = turned + i * part->rank;
+
+		memcpy(to + 1, row, axis * sizeof(*row));
+		memcpy(to + 1 + axis, row + axis + 1, (part->rank - axis - 1) * sizeof(*row));
+		to[0] = row[axis];
+	}
+	return sp_sparse__order(call, turned, part->count, part->rank, order);
+}
+
+/* Copies a part's rows behind the `at` that are there, its axis moved by `offset`. */
+static sp_status append(const sp_call *call, joined *out, size_t at, const sp_sparse *part,
+			int axis, int64_t offset)
+{
+	size_t size = sp_dtype_size(part->values->dtype);
+	int64_t *rows = out->indices + at * out->rank;
+	const size_t *order;
+
+	if (part->count == 0)
+		return SP_OK;
+	SP_TRY(order_part(call, part, (size_t)axis, &order));
+	for (size_t i = 0; i < part->count; i++) {
+		size_t from = order != NULL ? order[i] : i;
+
+		memcpy(rows + i * part->rank, part->indices + from * part->rank,
+		       part->rank * sizeof(*rows));
+		sp_element__copy(out->values, at + i, part->values->data, from, size);
+	}
+	for (size_t i = 0; i < part->count; i++)
+		if (!sp_i64_add(&rows[i * out->rank + (size_t)axis],
+				rows[i * out->rank + (size_t)axis], offset))
+			return sp_call_invalid(call, "an index of dimension %d is too large", axis);
+	return SP_OK;
+}
+
+static sp_status join(const sp_call *call, joined *out, int axis)
+{
+	const concat_state *state = call->state;
+	int64_t offset = 0;
+	size_t at = 0;
+
+	for (size_t p = 0; p < state->parts; p++) {
+		sp_sparse part;
+
+		SP_TRY(read_part(call, p, &part));
+		SP_TRY(append(call, out, at, &part, axis, offset));
+		offset += part.dims[axis];
+		at += part.count;
+	}
+	return SP_OK;
+}
+
+static sp_status run_concat(const sp_call *call)
+{
+	const concat_state *state = call->state;
+	sp_dtype dtype = call->in[state->parts]->dtype;
+	size_t size = sp_dtype_size(dtype), row;
+	const size_t *order;
+	sp_shape shape;
+	joined all;
+	int axis = 0;
+
+	SP_TRY(measure(call, &all, &axis));
+	row = all.rank * sizeof(*all.indices);
+	all.indices = sp_call_bytes(call, all.count, row);
+	all.values = sp_call_bytes(call, all.count, size);
+	if (all.indices == NULL || all.values == NULL)
+		return sp_call_no_memory(call);
+	SP_TRY(join(call, &all, axis));
+	SP_TRY(sp_sparse__order(call, all.indices, all.count, all.rank, &order));
+	shape = sp_shape_matrix((int64_t)all.count, (int64_t)all.rank);
+	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	shape = sp_shape_vector((int64_t)all.count);
+	SP_TRY(sp_call_output(call, 1, dtype, &shape));
+	for (size_t i = 0; i < all.count; i++) {
+		size_t from = order != NULL ? order[i] : i;
+
+		memcpy((char *)call->out[0]->data + i * row, all.indices + from * all.rank, row);
+		sp_element__copy(call->out[1]->data, i, all.values, from, size);
+	}
+	shape = sp_shape_vector((int64_t)all.rank);
+	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
+	memcpy(call->out[2]->data, all.dims, all.rank * sizeof(int64_t));
+	return SP_OK;
+}
+
+static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
+{
+	concat_state *state = sp_prepare_state(prepare, sizeof(*state));
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for SparseConcat");
+	state->parts = prepare->in_count / 3;
+	if (state->parts == 0 || prepare->in_count != 3 * state->parts)
+		return sp_error_set(err, SP_INVALID,
+				    "SparseConcat takes triples of inputs, not %zu",
+				    prepare->in_count);
+	for (size_t p = 0; p < state->parts; p++) {
+		SP_TRY(sp_sparse__prepare(prepare, p, 2 * state->parts + p, err));
+		SP_TRY(sp_prepare_input_dtype(prepare, state->parts + p,
+					      prepare->in_dtypes[state->parts], err));
+	}
+	SP_TRY(sp_node_attr_int(prepare->node, "concat_dim", 0, &state->axis, err));
+	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
+	prepare->out_dtypes[1] = prepare->in_dtypes[state->parts];
+	return SP_OK;
+}
+
+const sp_op sp_op_SparseConcat = {
+	.name = "SparseConcat",
+	.outputs = "output_indices output_values output_shape",
+	.flags = SP_OP_MOVES,
+	.prepare = prepare_concat,
+	.run = run_concat,
+};

@@ -1,0 +1,326 @@
+#include "engine/ops/sparse/cross.h"
+
+#include <string.h>
+
+#include "base/size.h"
+
+/*
+ * SparseCross, SparseCrossV2, SparseCrossHashed, and of tf.contrib SparseFeatureCross and
+ * SparseFeatureCrossV2, which is SparseCross: features of sparse and dense columns crossed
+ * (engine/ops/sparse/cross.h) into a sparse tensor.
+ *
+ * An integer of a sparse column goes into SparseCrossHashed with its four low
+ * bytes only: that is what TensorFlow does.
+ */
+typedef enum cross_kind {
+	CROSS_TEXT,
+	CROSS_HASH,    /* SparseCross: begins with the attribute's key */
+	CROSS_COMBINE, /* SparseFeatureCross: begins with a key of its own */
+	CROSS_HASH_V2, /* SparseCrossHashed: begins with the first column */
+} cross_kind;
+
+typedef struct cross_state {
+	cross_kind kind;
+	size_t sparse;        /* columns */
+	size_t dense;         /* columns */
+	size_t more;          /* inputs behind the columns */
+	int64_t buckets;      /* of SparseCross */
+	uint64_t key;         /* of SparseCross */
+	bool separator_given; /* SparseCrossV2: as an input */
+} cross_state;
+
+/* ---------------------------------------------------------------- reading */
+
+static sp_status check_column(const sp_call *call, size_t i)
+{
+	const cross_state *state = call->state;
+	const sp_tensor *indices = call->in[i], *values = call->in[state->sparse + i];
+	const sp_tensor *shape = call->in[2 * state->sparse + i];
+
+	if (indices->shape.rank != 2 || indices->shape.dims[1] != 2)
+		return sp_call_invalid(call,
+				       "indices must be a matrix of two columns at position "
+				       "%zu",
+				       i);
+	if (values->shape.rank != 1 || values->shape.dims[0] != indices->shape.dims[0])
+		return sp_call_invalid(call, "expected a vector of %lld values at position %zu",
+				       (long long)indices->shape.dims[0], i);
+	if (shape->shape.rank != 1 || shape->count != 2)
+		return sp_call_invalid(call, "a shape must be a vector of 2 at position %zu", i);
+	return SP_OK;
+}
+
+/* The one batch size that every column has. */
+static sp_status read_batch(const sp_call *call, sp_cross *x)
+{
+	const cross_state *state = call->state;
+
+	x->batch = 0;
+	for (size_t i = 0; i < x->count; i++) {
+		const sp_tensor *in = call->in[2 * state->sparse + i];
+		int64_t batch;
+
+		if (i < state->sparse) {
+			SP_TRY(check_column(call, i));
+			batch = sp_tensor_i64(in)[0];
+		} else {
+			if (in->shape.rank != 2)
+				return sp_call_invalid(call,
+						       "dense input %zu must be a matrix, "
+						       "not of rank %d",
+						       i - state->sparse, in->shape.rank);
+			batch = in->shape.dims[0];
+		}
+		if (batch < 0 || batch == INT64_MAX)
+			return sp_call_invalid(call, "a batch of %lld rows", (long long)batch);
+		if (i > 0 && batch != x->batch)
+			return sp_call_invalid(call,
+					       "expected batch size %lld, got %lld at column "
+					       "%zu",
+					       (long long)x->batch, (long long)batch, i);
+		x->batch = batch;
+	}
+	return SP_OK;
+}
+
+/* Where each row's features begin; features that are not in the order of rows are never met. */
+static sp_status find_rows(const sp_call *call, const sp_tensor *indices, int64_t batch,
+			   const int64_t **out)
+{
+	int64_t *starts = sp_call_bytes(call, (size_t)batch + 1, sizeof(*starts));
+	int64_t at = 0, count = indices->shape.dims[0];
+
+	if (starts == NULL)
+		return sp_call_no_memory(call);
+	for (int64_t row = 0; row < batch; row++) {
+		starts[row] = at;
+		while (at < count && sp_tensor_i64(indices)[2 * at] == row)
+			at++;
+	}
+	starts[batch] = at;
+	*out = starts;
+	return SP_OK;
+}
+
+static sp_status read_columns(const sp_call *call, sp_cross *x)
+{
+	const cross_state *state = call->state;
+
+	for (size_t i = 0; i < x->count; i++) {
+		sp_cross_column *c = &x->columns[i];
+
+		*c = (sp_cross_column){.values = call->in[state->sparse + i]};
+		if (i < state->sparse) {
+			SP_TRY(find_rows(call, call->in[i], x->batch, &c->starts));
+		} else {
+			c->values = call->in[2 * state->sparse + i];
+			c->width = (size_t)c->values->shape.dims[1];
+		}
+	}
+	return SP_OK;
+}
+
+/* What stands behind the columns: a separator, or buckets, strong_hash and salt. */
+static sp_status read_options(const sp_call *call, sp_cross *x)
+{
+	const cross_state *state = call->state;
+	const sp_tensor *const *in = call->in + call->in_count - state->more;
+
+	x->separator = sp_bytes_of("_X_");
+	x->buckets = state->buckets;
+	if (state->separator_given) {
+		if (!sp_tensor_is_scalar(in[0]))
+			return sp_call_invalid(call, "the separator should be a scalar");
+		x->separator = *sp_tensor_strings(in[0]);
+	}
+	if (state->kind != CROSS_HASH_V2)
+		return SP_OK;
+	if (!sp_tensor_is_scalar(in[0]) || !sp_tensor_is_scalar(in[1]))
+		return sp_call_invalid(call, "num_buckets and strong_hash should be scalars");
+	if (in[2]->count != 2)
+		return sp_call_invalid(call, "salt must have length 2 but has length %zu",
+				       in[2]->count);
+	x->buckets = *sp_tensor_i64(in[0]);
+	x->strong = *sp_tensor_bool(in[1]);
+	memcpy(x->salt, in[2]->data, sizeof(x->salt));
+	return SP_OK;
+}
+
+/* ---------------------------------------------------------------- crossing */
+
+static sp_status make_outputs(const sp_call *call, sp_cross *x)
+{
+	size_t total = 0, widest = 0, n;
+	sp_shape shape;
+
+	for (int64_t row = 0; row < x->batch; row++) {
+		SP_TRY(sp_cross__count(call, x, row, &n));
+		if (!sp_size_add(&total, total, n) || total > INT64_MAX)
+			return sp_call_invalid(call, "there are too many combinations");
+		widest = n > widest ? n : widest;
+	}
+	shape = sp_shape_matrix((int64_t)total, 2);
+	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	shape = sp_shape_vector((int64_t)total);
+	SP_TRY(sp_call_output(call, 1, x->joined ? SP_STRING : SP_INT64, &shape));
+	shape = sp_shape_vector(2);
+	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
+	sp_tensor_i64(call->out[2])[0] = x->batch;
+	sp_tensor_i64(call->out[2])[1] = (int64_t)widest;
+	return SP_OK;
+}
+
+static sp_status run_cross(const sp_call *call)
+{
+	const cross_state *state = call->state;
+	sp_cross x = {.joined = state->kind == CROSS_TEXT,
+		      .keyed = state->kind == CROSS_HASH || state->kind == CROSS_COMBINE,
+		      .combined = state->kind == CROSS_COMBINE,
+		      .short_numbers = state->kind == CROSS_HASH_V2,
+		      .key = state->key};
+	size_t first = 0, n;
+
+	SP_TRY(sp_cross__columns(call, &x, state->sparse + state->dense));
+	SP_TRY(read_batch(call, &x));
+	SP_TRY(read_options(call, &x));
+	SP_TRY(read_columns(call, &x));
+	SP_TRY(sp_cross__begin(call, &x));
+	SP_TRY(make_outputs(call, &x));
+	for (int64_t row = 0; row < x.batch; row++, first += n) {
+		SP_TRY(sp_cross__count(call, &x, row, &n));
+		SP_TRY(sp_cross__write(call, &x, row, n, call->out[1]->data, first));
+		for (size_t k = 0; k < n; k++) {
+			sp_tensor_i64(call->out[0])[2 * (first + k)] = row;
+			sp_tensor_i64(call->out[0])[2 * (first + k) + 1] = (int64_t)k;
+		}
+	}
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------- preparing */
+
+/* `texts_only`: no integers may stand among the features. */
+static sp_status check_dtypes(const sp_prepare *prepare, const cross_state *state, bool texts_only,
+			      sp_error *err)
+{
+	for (size_t i = 0; i < prepare->in_count - state->more; i++) {
+		bool feature = (i >= state->sparse && i < 2 * state->sparse) ||
+			       i >= 3 * state->sparse;
+
+		if (!feature || (!texts_only && prepare->in_dtypes[i] != SP_STRING))
+			SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT64, err));
+		else
+			SP_TRY(sp_prepare_input_dtype(prepare, i, SP_STRING, err));
+	}
+	return SP_OK;
+}
+
+static sp_status prepare_any(sp_prepare *prepare, cross_kind kind, size_t more, bool texts_only,
+			     cross_state **out, sp_error *err)
+{
+	cross_state *state = sp_prepare_state(prepare, sizeof(*state));
+	int64_t n;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
+	SP_TRY(sp_node_attr_int(prepare->node, "N", -1, &n, err));
+	if (n < 0 || (uint64_t)n > prepare->in_count || prepare->in_count < 3 * (size_t)n + more)
+		return sp_error_set(err, SP_INVALID, "%s of %lld sparse columns has %zu inputs",
+				    prepare->node->op_name, (long long)n, prepare->in_count);
+	*state = (cross_state){.kind = kind,
+			       .sparse = (size_t)n,
+			       .dense = prepare->in_count - 3 * (size_t)n - more,
+			       .more = more};
+	SP_TRY(check_dtypes(prepare, state, texts_only, err));
+	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
+	if (kind == CROSS_TEXT)
+		prepare->out_dtypes[1] = SP_STRING;
+	*out = state;
+	return SP_OK;
+}
+
+static sp_status prepare_hash(sp_prepare *prepare, cross_kind kind, int64_t key, sp_error *err)
+{
+	sp_dtype out_type, internal_type;
+	cross_state *state;
+
+	SP_TRY(sp_node_attr_type(prepare->node, "out_type", SP_INVALID_DTYPE, &out_type, err));
+	SP_TRY(sp_node_attr_type(prepare->node, "internal_type", SP_INVALID_DTYPE, &internal_type,
+				 err));
+	if (out_type != SP_INT64 && out_type != SP_STRING)
+		return sp_prepare_unsupported(prepare, out_type, err);
+	if (internal_type != SP_INT64 && internal_type != SP_STRING)
+		return sp_prepare_unsupported(prepare, internal_type, err);
+	SP_TRY(prepare_any(prepare, out_type == SP_STRING ? CROSS_TEXT : kind, 0,
+			   internal_type == SP_STRING, &state, err));
+	SP_TRY(sp_node_attr_int(prepare->node, "num_buckets", 0, &state->buckets, err));
+	state->key = (uint64_t)key;
+	return SP_OK;
+}
+
+static sp_status prepare_cross(sp_prepare *prepare, sp_error *err)
+{
+	int64_t key;
+
+	SP_TRY(sp_node_attr_int(prepare->node, "hash_key", 0, &key, err));
+	return prepare_hash(prepare, CROSS_HASH, key, err);
+}
+
+static sp_status prepare_feature_cross(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_hash(prepare, CROSS_COMBINE, 0xdecafcaffe, err);
+}
+
+static sp_status prepare_cross_v2(sp_prepare *prepare, sp_error *err)
+{
+	cross_state *state;
+
+	SP_TRY(prepare_any(prepare, CROSS_TEXT, 1, false, &state, err));
+	state->separator_given = true;
+	return sp_prepare_input_dtype(prepare, prepare->in_count - 1, SP_STRING, err);
+}
+
+static sp_status prepare_cross_hashed(sp_prepare *prepare, sp_error *err)
+{
+	cross_state *state;
+
+	SP_TRY(prepare_any(prepare, CROSS_HASH_V2, 3, false, &state, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, prepare->in_count - 3, SP_INT64, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, prepare->in_count - 2, SP_BOOL, err));
+	return sp_prepare_input_dtype(prepare, prepare->in_count - 1, SP_INT64, err);
+}
+
+const sp_op sp_op_SparseCross = {
+	.name = "SparseCross",
+	.outputs = "output_indices output_values output_shape",
+	.prepare = prepare_cross,
+	.run = run_cross,
+};
+
+const sp_op sp_op_SparseCrossV2 = {
+	.name = "SparseCrossV2",
+	.outputs = "output_indices output_values output_shape",
+	.prepare = prepare_cross_v2,
+	.run = run_cross,
+};
+
+const sp_op sp_op_SparseCrossHashed = {
+	.name = "SparseCrossHashed",
+	.outputs = "output_indices output_values output_shape",
+	.prepare = prepare_cross_hashed,
+	.run = run_cross,
+};
+
+const sp_op sp_op_SparseFeatureCross = {
+	.name = "SparseFeatureCross",
+	.outputs = "output_indices output_values output_shape",
+	.prepare = prepare_feature_cross,
+	.run = run_cross,
+};
+
+const sp_op sp_op_SparseFeatureCrossV2 = {
+	.name = "SparseFeatureCrossV2",
+	.outputs = "output_indices output_values output_shape",
+	.prepare = prepare_cross,
+	.run = run_cross,
+};

@@ -1,0 +1,198 @@
+#include "engine/graph/op.h"
+
+#include "engine/ops/math/elements.h"
+#include "engine/ops/sparse/sparse.h"
+
+/*
+ * SparseFillEmptyRows: a sparse tensor in which every row without a value gets the
+ * default one, in column 0.  RaggedFillEmptyRows: the same of values that have the
+ * number of their row, and no column.
+ */
+typedef struct fill {
+	sp_sparse in;
+	bool is_ragged; /* the indices are a vector; in.rank is 1 */
+	int64_t rows;
+	int64_t *next; /* [rows] where the next value of a row goes */
+	bool ordered;  /* by rows */
+	bool full;     /* no row is empty */
+	int64_t total; /* values of the output */
+} fill;
+
+/* Counts the values of every row into next[row]. */
+static sp_status count_rows(const sp_call *call, fill *f)
+{
+	int64_t last = 0;
+
+	memset(f->next, 0, (size_t)f->rows * sizeof(*f->next));
+	f->ordered = true;
+	for (size_t i = 0; i < f->in.count; i++) {
+		int64_t row = f->in.indices[i * f->in.rank];
+
+		if (row < 0 || row >= f->rows)
+			return sp_call_invalid(call,
+					       "indices(%zu, 0) is invalid: %lld is not in "
+					       "[0, %lld)",
+					       i, (long long)row, (long long)f->rows);
+		f->next[row]++;
+		f->ordered = f->ordered && row >= last;
+		last = row;
+	}
+	return SP_OK;
+}
+
+/* Turns the counts into the place of each row's first value. */
+static void place_rows(fill *f, bool *is_empty)
+{
+	int64_t place = 0;
+
+	f->full = true;
+	for (int64_t row = 0; row < f->rows; row++) {
+		int64_t count = f->next[row];
+
+		is_empty[row] = count == 0;
+		f->full = f->full && count != 0;
+		f->next[row] = place;
+		place += count != 0 ? count : 1;
+	}
+	f->total = place;
+}
+
+static sp_status forward(const sp_call *call)
+{
+	int64_t *reverse = sp_tensor_i64(call->out[3]);
+
+	sp_call_forward(call, 0, 0, &call->in[0]->shape);
+	sp_call_forward(call, 1, 1, &call->in[1]->shape);
+	for (size_t i = 0; i < call->out[3]->count; i++)
+		reverse[i] = (int64_t)i;
+	return SP_OK;
+}
+
+/* TensorFlow gives row numbers a second dimension where there are no rows. */
+static sp_shape indices_shape(const fill *f)
+{
+	if (f->is_ragged && f->rows != 0)
+		return sp_shape_vector(f->total);
+	return sp_shape_matrix(f->total, (int64_t)f->in.rank);
+}
+
+static sp_status write(const sp_call *call, fill *f, const bool *is_empty)
+{
+	size_t size = sp_dtype_size(f->in.values->dtype), rank = f->in.rank;
+	sp_shape shape = indices_shape(f);
+	int64_t *indices, *reverse = sp_tensor_i64(call->out[3]);
+
+	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	shape = sp_shape_vector(f->total);
+	SP_TRY(sp_call_output(call, 1, f->in.values->dtype, &shape));
+	indices = sp_tensor_i64(call->out[0]);
+	for (int64_t row = 0; row < f->rows; row++) {
+		int64_t *index = indices + (size_t)f->next[row] * rank;
+
+		if (!is_empty[row])
+			continue;
+		memset(index, 0, rank * sizeof(*index));
+		index[0] = row;
+		sp_element__copy(call->out[1]->data, (size_t)f->next[row], call->in[3]->data, 0,
+				 size);
+	}
+	for (size_t i = 0; i < f->in.count; i++) {
+		const int64_t *index = f->in.indices + i * rank;
+		int64_t place = f->next[index[0]]++;
+
+		memcpy(indices + (size_t)place * rank, index, rank * sizeof(*index));
+		sp_element__copy(call->out[1]->data, (size_t)place, f->in.values->data, i, size);
+		reverse[i] = place;
+	}
+	return SP_OK;
+}
+
+/* The rest, once the input is read. */
+static sp_status fill_rows(const sp_call *call, fill *f)
+{
+	sp_shape shape = sp_shape_vector(f->rows);
+	bool *is_empty;
+
+	if (!sp_tensor_is_scalar(call->in[3]))
+		return sp_call_invalid(call, "default_value must be a scalar, not of rank %d",
+				       call->in[3]->shape.rank);
+	if (f->rows == 0 && f->in.count != 0)
+		return sp_call_invalid(call, "a tensor without rows has %zu values", f->in.count);
+	SP_TRY(sp_call_output(call, 2, SP_BOOL, &shape));
+	shape = sp_shape_vector((int64_t)f->in.count);
+	SP_TRY(sp_call_output(call, 3, SP_INT64, &shape));
+	f->next = sp_call_bytes(call, (size_t)f->rows, sizeof(*f->next));
+	if (f->next == NULL)
+		return sp_call_no_memory(call);
+	is_empty = sp_tensor_bool(call->out[2]);
+	SP_TRY(count_rows(call, f));
+	place_rows(f, is_empty);
+	if (f->full && f->ordered && f->rows != 0)
+		return forward(call);
+	return write(call, f, is_empty);
+}
+
+static sp_status run_fill(const sp_call *call)
+{
+	fill f = {.is_ragged = false};
+
+	SP_TRY(sp_sparse__read(call, 0, 1, 2, &f.in));
+	if (f.in.rank == 0)
+		return sp_call_invalid(call, "dense shape cannot be empty");
+	f.rows = f.in.dims[0];
+	return fill_rows(call, &f);
+}
+
+static sp_status run_fill_ragged(const sp_call *call)
+{
+	const sp_tensor *ids = call->in[0], *values = call->in[1];
+	fill f = {.is_ragged = true};
+
+	if (ids->shape.rank != 1 || values->shape.rank != 1)
+		return sp_call_invalid(call,
+				       "value_rowids and values must be vectors, not of rank %d "
+				       "and %d",
+				       ids->shape.rank, values->shape.rank);
+	if (ids->count != values->count)
+		return sp_call_invalid(call, "%zu value_rowids for %zu values", ids->count,
+				       values->count);
+	if (!sp_tensor_is_scalar(call->in[2]))
+		return sp_call_invalid(call, "nrows must be a scalar, not of rank %d",
+				       call->in[2]->shape.rank);
+	f.rows = *sp_tensor_i64(call->in[2]);
+	if (f.rows < 0)
+		return sp_call_invalid(call, "nrows is %lld", (long long)f.rows);
+	f.in = (sp_sparse){.indices = sp_tensor_i64(ids),
+			   .values = values,
+			   .dims = &f.rows,
+			   .count = ids->count,
+			   .rank = 1};
+	return fill_rows(call, &f);
+}
+
+static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 4, err));
+	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 3, prepare->in_dtypes[1], err));
+	SP_TRY(sp_prepare_outputs(prepare, 4, SP_INT64, err));
+	prepare->out_dtypes[1] = prepare->in_dtypes[1];
+	prepare->out_dtypes[2] = SP_BOOL;
+	return SP_OK;
+}
+
+const sp_op sp_op_SparseFillEmptyRows = {
+	.name = "SparseFillEmptyRows",
+	.outputs = "output_indices output_values empty_row_indicator reverse_index_map",
+	.flags = SP_OP_MOVES,
+	.prepare = prepare_fill,
+	.run = run_fill,
+};
+
+const sp_op sp_op_RaggedFillEmptyRows = {
+	.name = "RaggedFillEmptyRows",
+	.outputs = "output_value_rowids output_values empty_row_indicator reverse_index_map",
+	.flags = SP_OP_MOVES,
+	.prepare = prepare_fill,
+	.run = run_fill_ragged,
+};

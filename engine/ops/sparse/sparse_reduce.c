@@ -1,0 +1,453 @@
+#include "engine/graph/op.h"
+
+#include <complex.h>
+#include <string.h>
+
+#include "engine/ops/math/elements.h"
+#include "engine/ops/reduce/reduce_float.h"
+#include "engine/ops/sparse/sparse.h"
+
+/*
+ * SparseReduceSum and SparseReduceMax: a dense tensor over the axes that stay.
+ * A cell without values is 0, also in a maximum.  SparseReduceSumSparse and
+ * SparseReduceMaxSparse: a sparse tensor of the cells that have values, in order.
+ *
+ * Numerics: values are added in their order, in the element type; half and
+ * bfloat16 are rounded after every step.  Floats have TensorFlow's bits: sorted by the
+ * axes that stay and then by the others, the values of a cell are added as reduce_float.h does;
+ * where values share an index, several orders are TensorFlow's.
+ */
+typedef struct reduced {
+	const void *values;
+	const size_t *cells; /* where each value goes */
+	size_t count;
+	void *out;   /* zero */
+	bool *taken; /* of a maximum: whether a cell has a value yet; all false */
+} reduced;
+
+typedef void reduce_fn(const reduced *r);
+
+#define ADD(name, type, wide, LOAD, STORE)                                                       \
+	static void name(const reduced *r)                                                       \
+	{                                                                                        \
+		type *out = r->out;                                                              \
+                                                                                                 \
+		for (size_t i = 0; i < r->count; i++) {                                          \
+			wide a = LOAD(out[r->cells[i]]), b = LOAD(((const type *)r->values)[i]); \
+                                                                                                 \
+			out[r->cells[i]] = STORE(a + b);                                         \
+		}                                                                                \
+	}
+
+#define MAXIMUM(name, type, wide, LOAD)                                \
+	static void name(const reduced *r)                             \
+	{                                                              \
+		const type *values = r->values;                        \
+		type *out = r->out;                                    \
+                                                                       \
+		for (size_t i = 0; i < r->count; i++) {                \
+			size_t cell = r->cells[i];                     \
+			wide a = LOAD(out[cell]), b = LOAD(values[i]); \
+                                                                       \
+			if (!r->taken[cell] || !(a > b))               \
+				out[cell] = values[i];                 \
+			r->taken[cell] = true;                         \
+		}                                                      \
+	}
+
+/* Cells one after the other. */
+static void add_f32(const reduced *r)
+{
+	const float *values = r->values;
+	float *out = r->out;
+
+	for (size_t i = 0, end; i < r->count; i = end) {
+		for (end = i + 1; end < r->count && r->cells[end] == r->cells[i];)
+			end++;
+		out[r->cells[i]] = sp_float__sum(values + i, end - i, 0);
+	}
+}
+
+ADD(add_u8, uint8_t, uint8_t, , (uint8_t))
+ADD(add_u16, uint16_t, uint16_t, , (uint16_t))
+ADD(add_u32, uint32_t, uint32_t, , )
+ADD(add_u64, uint64_t, uint64_t, , )
+ADD(add_f64, double, double, , )
+ADD(add_c64, float complex, float complex, , )
+ADD(add_c128, double complex, double complex, , )
+ADD(add_f16, uint16_t, float, sp_half_to_float, sp_half_from_float)
+ADD(add_bf16, uint16_t, float, sp_bfloat16_to_float, sp_bfloat16_from_float)
+
+MAXIMUM(max_i8, int8_t, int8_t, )
+MAXIMUM(max_i16, int16_t, int16_t, )
+MAXIMUM(max_i32, int32_t, int32_t, )
+MAXIMUM(max_i64, int64_t, int64_t, )
+MAXIMUM(max_u8, uint8_t, uint8_t, )
+MAXIMUM(max_u16, uint16_t, uint16_t, )
+MAXIMUM(max_u32, uint32_t, uint32_t, )
+MAXIMUM(max_u64, uint64_t, uint64_t, )
+MAXIMUM(max_f32, float, float, )
+MAXIMUM(max_f64, double, double, )
+MAXIMUM(max_f16, uint16_t, float, sp_half_to_float)
+MAXIMUM(max_bf16, uint16_t, float, sp_bfloat16_to_float)
+
+static reduce_fn *const sums[SP_DTYPE_COUNT] = {
+	[SP_INT8] = add_u8,    [SP_UINT8] = add_u8,      [SP_INT16] = add_u16,
+	[SP_UINT16] = add_u16, [SP_INT32] = add_u32,     [SP_UINT32] = add_u32,
+	[SP_INT64] = add_u64,  [SP_UINT64] = add_u64,    [SP_FLOAT] = add_f32,
+	[SP_DOUBLE] = add_f64, [SP_COMPLEX64] = add_c64, [SP_COMPLEX128] = add_c128,
+	[SP_HALF] = add_f16,   [SP_BFLOAT16] = add_bf16,
+};
+
+static reduce_fn *const maxima[SP_DTYPE_COUNT] = {
+	[SP_INT8] = max_i8,   [SP_UINT8] = max_u8,   [SP_INT16] = max_i16, [SP_UINT16] = max_u16,
+	[SP_INT32] = max_i32, [SP_UINT32] = max_u32, [SP_INT64] = max_i64, [SP_UINT64] = max_u64,
+	[SP_FLOAT] = max_f32, [SP_DOUBLE] = max_f64, [SP_HALF] = max_f16,  [SP_BFLOAT16] = max_bf16,
+};
+
+typedef struct reduce_state {
+	bool keep_dims;
+	bool maximum;
+	reduce_fn *reduce;
+} reduce_state;
+
+/* goes[d] = whether axis d is reduced. */
+static sp_status read_axes(const sp_call *call, size_t rank, bool *goes)
+{
+	const sp_tensor *axes = call->in[3];
+
+	if (axes->shape.rank > 1)
+		return sp_call_invalid(call,
+				       "reduction_axes must be a scalar or a vector, not of "
+				       "rank %d",
+				       axes->shape.rank);
+	memset(goes, 0, rank * sizeof(*goes));
+	for (size_t i = 0; i < axes->count; i++) {
+		int64_t axis = sp_tensor_i32(axes)[i];
+
+		if (axis < -(int64_t)rank || axis >= (int64_t)rank)
+			return sp_call_invalid(call,
+					       "invalid reduction dimension %lld for %zu "
+					       "dimensions",
+					       (long long)axis, rank);
+		goes[axis < 0 ? axis + (int64_t)rank : axis] = true;
+	}
+	return SP_OK;
+}
+
+static sp_status make_dense(const sp_call *call, const sp_sparse *in, const bool *goes)
+{
+	const reduce_state *state = call->state;
+	sp_shape shape = {.rank = 0};
+
+	for (size_t d = 0; d < in->rank; d++) {
+		if (goes[d] && !state->keep_dims)
+			continue;
+		if (shape.rank == SP_MAX_RANK)
+			return sp_call_invalid(call, "the output's rank is above the supported %d",
+					       SP_MAX_RANK);
+		shape.dims[shape.rank++] = goes[d] ? 1 : in->dims[d];
+	}
+	SP_TRY(sp_call_output(call, 0, in->values->dtype, &shape));
+	if (call->out[0]->count != 0)
+		memset(call->out[0]->data, 0,
+		       call->out[0]->count * sp_dtype_size(in->values->dtype));
+	return SP_OK;
+}
+
+/* Only the indices that stay decide; those of reduced axes may be anything. */
+static sp_status find_cells(const sp_call *call, const sp_sparse *in, const bool *goes,
+			    size_t *cells)
+{
+	char text[SP_SHAPE_TEXT_SIZE];
+
+	for (size_t i = 0; i < in->count; i++) {
+		const int64_t *index = in->indices + i * in->rank;
+
+		cells[i] = 0;
+		for (size_t d = 0; d < in->rank; d++) {
+			if (goes[d])
+				continue;
+			if (index[d] < 0 || index[d] >= in->dims[d])
+				return sp_call_invalid(
+					call,
+					"indices[%zu] = %s is outside the "
+					"sparse shape",
+					i, sp_sparse__index_text(index, in->rank, text));
+			cells[i] = cells[i] * (size_t)in->dims[d] + (size_t)index[d];
+		}
+	}
+	return SP_OK;
+}
+
+/* The indices with the axes that stay before the others; those of `in` if they are so. */
+static sp_status move_axes(const sp_call *call, const sp_sparse *in, const bool *goes,
+			   const int64_t **out)
+{
+	size_t axes[SP_SPARSE_MAX_RANK], n = 0;
+	bool moves = false;
+	int64_t *to;
+
+	for (size_t d = 0; d < in->rank; d++)
+		if (!goes[d])
+			axes[n++] = d;
+	for (size_t d = 0; d < in->rank; d++)
+		if (goes[d])
+			axes[n++] = d;
+	for (size_t d = 0; d < in->rank; d++)
+		moves = moves || axes[d] != d;
+	*out = in->indices;
+	if (!moves)
+		return SP_OK;
+	to = sp_call_bytes(call, in->count * in->rank, sizeof(*to));
+	if (to == NULL)
+		return sp_call_no_memory(call);
+	*out = to;
+	for (size_t i = 0; i < in->count; i++)
+		for (size_t d = 0; d < in->rank; d++)
+			*to++ = in->indices[i * in->rank + axes[d]];
+	return SP_OK;
+}
+
+/* Floats in TensorFlow's order. */
+static sp_status sort_floats(const sp_call *call, const sp_sparse *in, const bool *goes, reduced *r)
+{
+	const float *values = r->values;
+	const int64_t *indices;
+	const size_t *order;
+	float *sorted;
+	size_t *cells;
+
+	SP_TRY(move_axes(call, in, goes, &indices));
+	SP_TRY(sp_sparse__order(call, indices, in->count, in->rank, &order));
+	if (order == NULL)
+		return SP_OK;
+	sorted = sp_call_bytes(call, in->count, sizeof(*sorted));
+	cells = sp_call_bytes(call, in->count, sizeof(*cells));
+	if (sorted == NULL || cells == NULL)
+		return sp_call_no_memory(call);
+	for (size_t i = 0; i < in->count; i++) {
+		sorted[i] = values[order[i]];
+		cells[i] = r->cells[order[i]];
+	}
+	r->values = sorted;
+	r->cells = cells;
+	return SP_OK;
+}
+
+/* `out` is zero. */
+static sp_status reduce(const sp_call *call, const sp_sparse *in, const bool *goes,
+			const size_t *cells, sp_tensor *out)
+{
+	const reduce_state *state = call->state;
+	reduced r = {.values = in->values->data, .cells = cells, .count = in->count};
+
+	r.out = out->data;
+	if (state->maximum) {
+		r.taken = sp_call_bytes(call, out->count, sizeof(*r.taken));
+		if (r.taken == NULL)
+			return sp_call_no_memory(call);
+		memset(r.taken, 0, out->count);
+	} else if (in->values->dtype == SP_FLOAT) {
+		SP_TRY(sort_floats(call, in, goes, &r));
+	}
+	state->reduce(&r);
+	return SP_OK;
+}
+
+static sp_status run_reduce(const sp_call *call)
+{
+	bool goes[SP_SPARSE_MAX_RANK];
+	size_t *cells;
+	sp_sparse in;
+
+	SP_TRY(sp_sparse__read(call, 0, 1, 2, &in));
+	SP_TRY(read_axes(call, in.rank, goes));
+	SP_TRY(make_dense(call, &in, goes));
+	cells = sp_call_bytes(call, in.count, sizeof(*cells));
+	if (cells == NULL)
+		return sp_call_no_memory(call);
+	SP_TRY(find_cells(call, &in, goes, cells));
+	return reduce(call, &in, goes, cells, call->out[0]);
+}
+
+/* ------------------------------------------------------------ a sparse result */
+
+/* The indices of the axes that stay, a row per value. */
+typedef struct kept {
+	size_t rank;
+	int64_t *indices;
+	const size_t *order; /* that sorts them; NULL: they are sorted */
+} kept;
+
+static size_t at(const kept *k, size_t i)
+{
+	return k->order != NULL ? k->order[i] : i;
+}
+
+static sp_status keep(const sp_call *call, const sp_sparse *in, const bool *goes, kept *out)
+{
+	int64_t *to = sp_call_bytes(call, in->count * in->rank, sizeof(*to));
+
+	if (to == NULL)
+		return sp_call_no_memory(call);
+	*out = (kept){.indices = to};
+	for (size_t d = 0; d < in->rank; d++)
+		out->rank += !goes[d];
+	for (size_t i = 0; i < in->count; i++)
+		for (size_t d = 0; d < in->rank; d++)
+			if (!goes[d])
+				*to++ = in->indices[i * in->rank + d];
+	return sp_sparse__order(call, out->indices, in->count, out->rank, &out->order);
+}
+
+/* Values with equal indices share a cell; returns how many cells there are. */
+static size_t number_cells(const kept *k, size_t count, size_t *cells)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i == 0 || sp_sparse__compare(k->indices + at(k, i - 1) * k->rank,
+						 k->indices + at(k, i) * k->rank, k->rank) != 0)
+			n++;
+		cells[at(k, i)] = n - 1;
+	}
+	return n;
+}
+
+/* Indices, values of zero and the shape of a sparse tensor of n cells. */
+static sp_status make_sparse(const sp_call *call, const sp_sparse *in, const bool *goes,
+			     const kept *k, size_t n)
+{
+	bool keep_dims = ((const reduce_state *)call->state)->keep_dims;
+	size_t rank = keep_dims ? in->rank : k->rank;
+	sp_shape shape = sp_shape_matrix((int64_t)n, (int64_t)rank);
+	int64_t *to;
+
+	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
+	shape = sp_shape_vector((int64_t)n);
+	SP_TRY(sp_call_output(call, 1, in->values->dtype, &shape));
+	if (n != 0)
+		memset(call->out[1]->data, 0, n * sp_dtype_size(in->values->dtype));
+	shape = sp_shape_vector((int64_t)rank);
+	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
+	to = sp_tensor_i64(call->out[2]);
+	for (size_t d = 0; d < in->rank; d++)
+		if (!goes[d] || keep_dims)
+			*to++ = goes[d] ? 1 : in->dims[d];
+	return SP_OK;
+}
+
+/* Index 0 stands where an axis is reduced and kept. */
+static void write_indices(const sp_call *call, const sp_sparse *in, const bool *goes, const kept *k,
+			  const size_t *cells)
+{
+	bool keep_dims = ((const reduce_state *)call->state)->keep_dims;
+	size_t rank = keep_dims ? in->rank : k->rank;
+
+	for (size_t i = 0; i < in->count; i++) {
+		int64_t *to = sp_tensor_i64(call->out[0]) + cells[i] * rank;
+
+		for (size_t d = 0; d < in->rank; d++)
+			if (!goes[d] || keep_dims)
+				*to++ = goes[d] ? 0 : in->indices[i * in->rank + d];
+	}
+}
+
+static sp_status run_reduce_sparse(const sp_call *call)
+{
+	bool goes[SP_SPARSE_MAX_RANK];
+	size_t *cells, n;
+	sp_sparse in;
+	kept k;
+
+	SP_TRY(sp_sparse__read(call, 0, 1, 2, &in));
+	SP_TRY(read_axes(call, in.rank, goes));
+	SP_TRY(keep(call, &in, goes, &k));
+	cells = sp_call_bytes(call, in.count, sizeof(*cells));
+	if (cells == NULL)
+		return sp_call_no_memory(call);
+	n = number_cells(&k, in.count, cells);
+	SP_TRY(make_sparse(call, &in, goes, &k, n));
+	write_indices(call, &in, goes, &k, cells);
+	return reduce(call, &in, goes, cells, call->out[1]);
+}
+
+/* --------------------------------------------------------------------- prepare */
+
+static sp_status prepare_any(sp_prepare *prepare, bool maximum, sp_error *err)
+{
+	reduce_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype dtype;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a reduction");
+	SP_TRY(sp_prepare_inputs(prepare, 4, err));
+	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 3, SP_INT32, err));
+	SP_TRY(sp_node_attr_bool(prepare->node, "keep_dims", false, &state->keep_dims, err));
+	dtype = prepare->in_dtypes[1];
+	state->maximum = maximum;
+	if (dtype < SP_DTYPE_COUNT)
+		state->reduce = maximum ? maxima[dtype] : sums[dtype];
+	if (state->reduce == NULL)
+		return sp_prepare_unsupported(prepare, dtype, err);
+	return sp_prepare_outputs(prepare, 1, dtype, err);
+}
+
+static sp_status prepare_sum(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, false, err);
+}
+
+static sp_status prepare_max(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, true, err);
+}
+
+static sp_status prepare_sparse(sp_prepare *prepare, bool maximum, sp_error *err)
+{
+	sp_dtype dtype;
+
+	SP_TRY(prepare_any(prepare, maximum, err));
+	dtype = prepare->out_dtypes[0];
+	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
+	prepare->out_dtypes[1] = dtype;
+	return SP_OK;
+}
+
+static sp_status prepare_sum_sparse(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_sparse(prepare, false, err);
+}
+
+static sp_status prepare_max_sparse(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_sparse(prepare, true, err);
+}
+
+const sp_op sp_op_SparseReduceSum = {
+	.name = "SparseReduceSum",
+	.prepare = prepare_sum,
+	.run = run_reduce,
+};
+
+const sp_op sp_op_SparseReduceMax = {
+	.name = "SparseReduceMax",
+	.prepare = prepare_max,
+	.run = run_reduce,
+};
+
+const sp_op sp_op_SparseReduceSumSparse = {
+	.name = "SparseReduceSumSparse",
+	.outputs = "output_indices output_values output_shape",
+	.prepare = prepare_sum_sparse,
+	.run = run_reduce_sparse,
+};
+
+const sp_op sp_op_SparseReduceMaxSparse = {
+	.name = "SparseReduceMaxSparse",
+	.outputs = "output_indices output_values output_shape",
+	.prepare = prepare_max_sparse,
+	.run = run_reduce_sparse,
+};

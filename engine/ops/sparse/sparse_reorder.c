@@ -1,0 +1,49 @@
+#include "engine/graph/op.h"
+
+#include <string.h>
+
+#include "engine/ops/math/elements.h"
+#include "engine/ops/sparse/sparse.h"
+
+/* SparseReorder: row-major order; equal indices come as sp_sparse__order() has them. */
+static sp_status run_reorder(const sp_call *call)
+{
+	const sp_tensor *indices = call->in[0], *values = call->in[1];
+	const size_t *order;
+	sp_sparse in;
+	size_t row;
+
+	SP_TRY(sp_sparse__read(call, 0, 1, 2, &in));
+	SP_TRY(sp_sparse__order(call, in.indices, in.count, in.rank, &order));
+	if (order == NULL) {
+		sp_call_forward(call, 0, 0, &indices->shape);
+		sp_call_forward(call, 1, 1, &values->shape);
+		return SP_OK;
+	}
+	SP_TRY(sp_call_output(call, 0, SP_INT64, &indices->shape));
+	SP_TRY(sp_call_output(call, 1, values->dtype, &values->shape));
+	row = in.rank * sizeof(*in.indices);
+	for (size_t i = 0; i < in.count; i++) {
+		memcpy((char *)call->out[0]->data + i * row, in.indices + order[i] * in.rank, row);
+		sp_element__copy(call->out[1]->data, i, values->data, order[i],
+				 sp_dtype_size(values->dtype));
+	}
+	return SP_OK;
+}
+
+static sp_status prepare_reorder(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 3, err));
+	SP_TRY(sp_sparse__prepare(prepare, 0, 2, err));
+	SP_TRY(sp_prepare_outputs(prepare, 2, SP_INT64, err));
+	prepare->out_dtypes[1] = prepare->in_dtypes[1];
+	return SP_OK;
+}
+
+const sp_op sp_op_SparseReorder = {
+	.name = "SparseReorder",
+	.outputs = "output_indices output_values",
+	.flags = SP_OP_MOVES,
+	.prepare = prepare_reorder,
+	.run = run_reorder,
+};

@@ -1,0 +1,23 @@
+#ifndef SP_ENGINE_OPS_SPARSE_SEGMENT_H
+#define SP_ENGINE_OPS_SPARSE_SEGMENT_H
+
+#include "engine/graph/op.h"
+#include "storage/table.h"
+
+/* Some rows of a table that become one: their sum, or that divided by their number or its root. */
+typedef struct sp_sparse_rows {
+	const void *data; /* [.., width] */
+	size_t width;
+	const int64_t *indices; /* of one segment */
+	size_t count;           /* >= 1 */
+	sp_combiner combiner;
+} sp_sparse_rows;
+
+/*
+ * Of floats, as SparseSegmentSum and its kin have it: out [width].
+ *
+ * Numerics: the order of TensorFlow 2.15, engine/ops/sparse/sparse_segment.c.
+ */
+void sp_sparse_rows_pool(float *out, const sp_sparse_rows *rows);
+
+#endif

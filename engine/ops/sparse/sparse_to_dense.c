@@ -1,0 +1,119 @@
+#include "engine/graph/op.h"
+
+#include "engine/ops/math/elements.h"
+#include "engine/ops/sparse/sparse.h"
+
+typedef struct to_dense_state {
+	bool validate;
+} to_dense_state;
+
+typedef struct scatter {
+	const int64_t *indices; /* [count, rank] */
+	size_t count;
+	size_t rank;
+	sp_shape shape;
+} scatter;
+
+static sp_status read_inputs(const sp_call *call, scatter *s)
+{
+	const sp_tensor *indices = call->in[0], *shape = call->in[1], *values = call->in[2];
+	char text[SP_SHAPE_TEXT_SIZE];
+
+	if (indices->shape.rank > 2)
+		return sp_call_invalid(call,
+				       "sparse_indices should be a scalar, vector, or matrix, "
+				       "got shape %s",
+				       sp_shape_text(&indices->shape, text));
+	s->count = indices->shape.rank > 0 ? (size_t)indices->shape.dims[0] : 1;
+	s->rank = indices->shape.rank > 1 ? (size_t)indices->shape.dims[1] : 1;
+	if (shape->shape.rank != 1 || shape->count != s->rank)
+		return sp_call_invalid(call, "output_shape of shape %s should be a vector of %zu",
+				       sp_shape_text(&shape->shape, text), s->rank);
+	if (values->shape.rank > 1 || (values->shape.rank == 1 && values->count != s->count))
+		return sp_call_invalid(call,
+				       "sparse_values has incorrect shape %s, should be [] or "
+				       "[%zu]",
+				       sp_shape_text(&values->shape, text), s->count);
+	if (!sp_tensor_is_scalar(call->in[3]))
+		return sp_call_invalid(call, "default_value should be a scalar");
+	SP_TRY(sp_shape_from_tensor(&s->shape, shape, call->err));
+	return sp_elements__widen(call, indices, &s->indices);
+}
+
+/* The cell of index i, or SP_INVALID when it lies outside. */
+static sp_status find_cell(const sp_call *call, const scatter *s, size_t i, size_t *out)
+{
+	const int64_t *index = s->indices + i * s->rank;
+	size_t cell = 0;
+
+	for (size_t d = 0; d < s->rank; d++) {
+		if (index[d] < 0 || index[d] >= s->shape.dims[d]) {
+			char have[SP_SHAPE_TEXT_SIZE], bound[SP_SHAPE_TEXT_SIZE];
+
+			return sp_call_invalid(call,
+					       "indices[%zu] = %s is out of bounds: need 0 <= "
+					       "index < %s",
+					       i, sp_sparse__index_text(index, s->rank, have),
+					       sp_shape_text(&s->shape, bound));
+		}
+		cell = cell * (size_t)s->shape.dims[d] + (size_t)index[d];
+	}
+	*out = cell;
+	return SP_OK;
+}
+
+/* Index i must come after the one before it. */
+static sp_status check_order(const sp_call *call, const scatter *s, size_t i)
+{
+	const int64_t *index = s->indices + i * s->rank;
+	char text[SP_SHAPE_TEXT_SIZE];
+	int order = sp_sparse__compare(index - s->rank, index, s->rank);
+
+	if (order == 0)
+		return sp_call_invalid(call, "indices[%zu] = %s is repeated", i,
+				       sp_sparse__index_text(index, s->rank, text));
+	if (order > 0)
+		return sp_call_invalid(call, "indices[%zu] = %s is out of order", i,
+				       sp_sparse__index_text(index, s->rank, text));
+	return SP_OK;
+}
+
+static sp_status run_to_dense(const sp_call *call)
+{
+	const to_dense_state *state = call->state;
+	const sp_tensor *values = call->in[2];
+	size_t size = sp_dtype_size(values->dtype), cell = 0;
+	scatter s;
+
+	SP_TRY(read_inputs(call, &s));
+	SP_TRY(sp_call_output(call, 0, values->dtype, &s.shape));
+	sp_elements__fill(call->out[0]->data, call->out[0]->count, call->in[3]->data, size);
+	for (size_t i = 0; i < s.count; i++) {
+		SP_TRY(find_cell(call, &s, i, &cell));
+		if (state->validate && i > 0)
+			SP_TRY(check_order(call, &s, i));
+		sp_element__copy(call->out[0]->data, cell, values->data,
+				 sp_tensor_is_scalar(values) ? 0 : i, size);
+	}
+	return SP_OK;
+}
+
+static sp_status prepare_to_dense(sp_prepare *prepare, sp_error *err)
+{
+	to_dense_state *state = sp_prepare_state(prepare, sizeof(*state));
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for SparseToDense");
+	SP_TRY(sp_prepare_inputs(prepare, 4, err));
+	SP_TRY(sp_prepare_input_index(prepare, 0, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 3, prepare->in_dtypes[2], err));
+	SP_TRY(sp_node_attr_bool(prepare->node, "validate_indices", true, &state->validate, err));
+	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[2], err);
+}
+
+const sp_op sp_op_SparseToDense = {
+	.name = "SparseToDense",
+	.prepare = prepare_to_dense,
+	.run = run_to_dense,
+};

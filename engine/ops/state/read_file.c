@@ -1,0 +1,34 @@
+#include "engine/graph/environment.h"
+#include "engine/ops/ops.h"
+
+/*
+ * ReadFile: all of a file, one text, while a version is loaded: what an init operation reads the
+ * model's assets with.  The file is one of the model's own and not above the loader's largest size
+ * (engine/graph/environment.h); its bytes stay in the version's arena.  A request cannot ask for it.
+ */
+static sp_status prepare_read(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
+	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
+}
+
+static sp_status run_read(const sp_call *call)
+{
+	const sp_environment *environment = call->environment;
+	sp_shape scalar = sp_shape_scalar();
+
+	if (!sp_tensor_is_scalar(call->in[0]))
+		return sp_call_invalid(call, "Input filename tensor must be scalar");
+	if (environment == NULL)
+		return sp_call_invalid(call, "there are no files to read");
+	SP_TRY(sp_call_output(call, 0, SP_STRING, &scalar));
+	return environment->read_file(environment->context, sp_tensor_strings(call->in[0])[0],
+				      call->resources->arena, sp_tensor_strings(call->out[0]),
+				      call->err);
+}
+
+const sp_op sp_op_ReadFile = {.name = "ReadFile",
+			      .flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_READS_FILES,
+			      .prepare = prepare_read,
+			      .run = run_read};

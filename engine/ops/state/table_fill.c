@@ -1,0 +1,274 @@
+#include "engine/ops/state/table_fill.h"
+
+#include <string.h>
+
+#include "base/size.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/state/table_keys.h"
+
+/*
+ * Tables that are filled from tensors: initializers and what a checkpoint holds; and keys
+ * that are taken out again before the table is served.
+ */
+
+sp_status sp_table_fill_begin(const sp_call *call, const sp_resource *resource, sp_hash_table **out)
+{
+	sp_hash_table_options options = {.key_dtype = sp_table_keys_dtype(resource),
+					 .value_dtype = resource->dtype};
+
+	options.value_shape.rank = resource->shape.rank;
+	for (int i = 0; i < resource->shape.rank; i++)
+		options.value_shape.dims[i] = resource->shape.dims[i];
+	return sp_hash_table_create(out, call->resources->arena, &options, call->err);
+}
+
+sp_status sp_table_fill_end(const sp_call *call, sp_resource *resource, sp_hash_table *table)
+{
+	if (resource->hash_table == NULL)
+		resource->hash_table = table;
+	else if (sp_hash_table_size(resource->hash_table) != sp_hash_table_size(table))
+		return sp_call_invalid(call,
+				       "table '%s' is initialized a second time, with %zu keys "
+				       "instead of %zu",
+				       resource->name, sp_hash_table_size(table),
+				       sp_hash_table_size(resource->hash_table));
+	return SP_OK;
+}
+
+static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 3, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+}
+
+static sp_status check_vectors(const sp_call *call)
+{
+	const sp_tensor *keys = call->in[1], *values = call->in[2];
+
+	if (keys->shape.rank != 1 || values->shape.rank != 1)
+		return sp_call_invalid(call,
+				       "keys and values must be vectors, not of rank %d and %d",
+				       keys->shape.rank, values->shape.rank);
+	if (keys->count != values->count)
+		return sp_call_invalid(call, "%zu keys and %zu values", keys->count, values->count);
+	if (keys->count == 0)
+		return sp_call_invalid(call, "keys and values are empty");
+	return SP_OK;
+}
+
+static sp_status initialize(const sp_call *call, sp_resource *resource)
+{
+	sp_hash_table *table;
+
+	SP_TRY(check_vectors(call));
+	SP_TRY(sp_table_fill_begin(call, resource, &table));
+	SP_TRY(sp_hash_table_reserve(table, call->in[1]->count, call->err));
+	SP_TRY(sp_hash_table_insert(table, call->in[1], call->in[2], 0, call->err));
+	return sp_table_fill_end(call, resource, table);
+}
+
+/*
+ * One key at a time, leaving out reserved ones: a checkpoint holds a dense
+ * table as its buckets, and those that are free bear the empty or the deleted key.
+ */
+static sp_status insert_unreserved(const sp_call *call, const sp_resource *resource,
+				   const sp_tensor *keys, sp_hash_table *table)
+{
+	const sp_hash_table_options *options = sp_hash_table_options_of(table);
+	sp_tensor key = {.dtype = keys->dtype, .count = 1};
+	sp_tensor value = {.dtype = call->in[2]->dtype};
+	size_t key_size = sp_dtype_size(key.dtype), value_size, width, wanted;
+
+	if (!sp_shape_count(&options->value_shape, &width) ||
+	    !sp_size_mul(&wanted, keys->count, width) || wanted != call->in[2]->count)
+		return sp_call_invalid(call, "%zu keys do not go with %zu elements of values",
+				       keys->count, call->in[2]->count);
+	value.count = width;
+	value_size = width * sp_dtype_size(value.dtype);
+	for (size_t i = 0; i < keys->count; i++) {
+		key.data = (char *)keys->data + i * key_size;
+		value.data = (char *)call->in[2]->data + i * value_size;
+		if (!sp_table_keys_is_reserved(resource, &key, 0))
+			SP_TRY(sp_hash_table_insert(table, &key, &value, SP_HASH_TABLE_REPLACE,
+						    call->err));
+	}
+	return SP_OK;
+}
+
+/* Into a fresh table (a checkpoint's content replaces all) or the one that is there. */
+static sp_status fill_mutable(const sp_call *call, sp_resource *resource, bool anew)
+{
+	sp_hash_table *table = resource->hash_table;
+	sp_tensor keys;
+	size_t count;
+
+	if (call->in[1]->dtype != resource->key_dtype || call->in[2]->dtype != resource->dtype)
+		return sp_call_invalid(
+			call, "table '%s' is from %s to %s, not from %s to %s", resource->name,
+			sp_dtype_name(resource->key_dtype), sp_dtype_name(resource->dtype),
+			sp_dtype_name(call->in[1]->dtype), sp_dtype_name(call->in[2]->dtype));
+	SP_TRY(sp_table_keys_pack(call, resource, call->in[1], &keys));
+	if (anew || table == NULL)
+		SP_TRY(sp_table_fill_begin(call, resource, &table));
+	if (__builtin_add_overflow(sp_hash_table_size(table), keys.count, &count))
+		return sp_call_no_memory(call);
+	SP_TRY(sp_hash_table_reserve(table, count, call->err));
+	if (resource->empty_key != NULL)
+		SP_TRY(insert_unreserved(call, resource, &keys, table));
+	else
+		SP_TRY(sp_hash_table_insert(table, call->in[1], call->in[2], SP_HASH_TABLE_REPLACE,
+					    call->err));
+	resource->hash_table = table;
+	return SP_OK;
+}
+
+static sp_status find_resource(const sp_call *call, sp_resource **out)
+{
+	return sp_resources_get(call->resources, call->in[0], SP_RESOURCE_HASH_TABLE, out,
+				call->err);
+}
+
+static sp_status run_initialize(const sp_call *call)
+{
+	sp_resource *resource;
+
+	SP_TRY(find_resource(call, &resource));
+	if (resource->is_mutable)
+		return sp_call_invalid(call, "table '%s' is not initializable", resource->name);
+	return initialize(call, resource);
+}
+
+static sp_status run_import(const sp_call *call)
+{
+	sp_resource *resource;
+
+	SP_TRY(find_resource(call, &resource));
+	if (!resource->is_mutable)
+		return initialize(call, resource);
+	return fill_mutable(call, resource, true);
+}
+
+static sp_status run_insert(const sp_call *call)
+{
+	sp_resource *resource;
+
+	SP_TRY(find_resource(call, &resource));
+	if (!resource->is_mutable)
+		return sp_call_invalid(call, "table '%s' cannot be inserted into", resource->name);
+	return fill_mutable(call, resource, false);
+}
+
+/* ------------------------------------------------------------- taking keys out */
+
+static sp_status prepare_remove(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 2, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+}
+
+/* Which of the table's keys are among `keys`: a bool for each. */
+static sp_status find_removed(const sp_call *call, const sp_tensor *held, const sp_tensor *keys,
+			      bool **out)
+{
+	static bool no = false;
+	const sp_hash_table_options options = {.key_dtype = keys->dtype, .value_dtype = SP_BOOL};
+	sp_tensor yes = {.dtype = SP_BOOL, .count = keys->count};
+	const sp_tensor fallback = {.dtype = SP_BOOL, .count = 1, .data = &no};
+	sp_tensor found = {.dtype = SP_BOOL, .count = held->count};
+	sp_hash_table *removed;
+
+	yes.data = sp_call_bytes(call, keys->count, 1);
+	found.data = sp_call_bytes(call, held->count, 1);
+	if (yes.data == NULL || found.data == NULL)
+		return sp_call_no_memory(call);
+	memset(yes.data, true, keys->count);
+	SP_TRY(sp_hash_table_create(&removed, call->resources->arena, &options, call->err));
+	SP_TRY(sp_hash_table_insert(removed, keys, &yes, 0, call->err));
+	sp_hash_table_find(removed, held, &fallback, &found);
+	*out = found.data;
+	return SP_OK;
+}
+
+/* A table of the others takes the place of this one. */
+static sp_status remove_keys(const sp_call *call, sp_resource *resource, const sp_tensor *keys)
+{
+	const sp_hash_table_options *options = sp_hash_table_options_of(resource->hash_table);
+	size_t count = sp_hash_table_size(resource->hash_table), key_size, value_size, width;
+	sp_tensor held = {.dtype = options->key_dtype, .count = count};
+	sp_tensor values = {.dtype = options->value_dtype}, key = held, value = values;
+	sp_hash_table *table;
+	bool *is_removed = NULL;
+
+	key_size = sp_dtype_size(held.dtype);
+	value_size = sp_dtype_size(values.dtype);
+	if (!sp_shape_count(&options->value_shape, &width) ||
+	    !sp_size_mul(&values.count, count, width))
+		return sp_call_no_memory(call);
+	held.data = sp_call_bytes(call, count, key_size);
+	values.data = sp_call_bytes(call, values.count, value_size);
+	if (held.data == NULL || values.data == NULL)
+		return sp_call_no_memory(call);
+	sp_hash_table_export(resource->hash_table, &held, &values);
+	SP_TRY(find_removed(call, &held, keys, &is_removed));
+	SP_TRY(sp_table_fill_begin(call, resource, &table));
+	SP_TRY(sp_hash_table_reserve(table, count, call->err));
+	key.count = 1;
+	value.count = width;
+	for (size_t i = 0; i < count; i++) {
+		key.data = (char *)held.data + i * key_size;
+		value.data = (char *)values.data + i * width * value_size;
+		if (!is_removed[i])
+			SP_TRY(sp_hash_table_insert(table, &key, &value, SP_HASH_TABLE_TEXTS_STAY,
+						    call->err));
+	}
+	resource->hash_table = table;
+	return SP_OK;
+}
+
+static sp_status run_remove(const sp_call *call)
+{
+	sp_resource *resource;
+	sp_tensor keys;
+
+	SP_TRY(find_resource(call, &resource));
+	if (!resource->is_mutable)
+		return sp_call_invalid(call, "no keys can be removed from table '%s'",
+				       resource->name);
+	if (call->in[1]->dtype != resource->key_dtype)
+		return sp_call_invalid(call, "table '%s' has keys of %s, not of %s", resource->name,
+				       sp_dtype_name(resource->key_dtype),
+				       sp_dtype_name(call->in[1]->dtype));
+	SP_TRY(sp_table_keys_pack(call, resource, call->in[1], &keys));
+	for (size_t i = 0; i < keys.count; i++)
+		if (sp_table_keys_is_reserved(resource, &keys, i))
+			return sp_call_invalid(
+				call, "key %zu is the empty or the deleted key of table '%s'", i,
+				resource->name);
+	return resource->hash_table == NULL ? SP_OK : remove_keys(call, resource, &keys);
+}
+
+#define FILL_OP(op, run_fn)                                \
+	const sp_op sp_op_##op = {                         \
+		.name = #op,                               \
+		.outputs = "",                             \
+		.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY, \
+		.prepare = prepare_fill,                   \
+		.run = run_fn,                             \
+	}
+
+FILL_OP(InitializeTable, run_initialize);
+FILL_OP(InitializeTableV2, run_initialize);
+FILL_OP(LookupTableImport, run_import);
+FILL_OP(LookupTableImportV2, run_import);
+FILL_OP(LookupTableInsert, run_insert);
+FILL_OP(LookupTableInsertV2, run_insert);
+
+const sp_op sp_op_LookupTableRemoveV2 = {
+	.name = "LookupTableRemoveV2",
+	.outputs = "",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_remove,
+	.run = run_remove,
+};

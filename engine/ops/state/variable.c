@@ -1,0 +1,341 @@
+#include <complex.h>
+
+#include "engine/graph/op.h"
+#include "engine/tensor/resource.h"
+
+/*
+ * Variables.  The handle is a constant of the graph; what it leads to is the
+ * model version's.  Reading shows the variable's own bytes, so assigning always
+ * makes new ones.
+ */
+static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
+{
+	const sp_node *node = prepare->node;
+	const sp_attr *shape = sp_node_attr(node, "shape");
+	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
+	sp_bytes container, shared_name;
+	const char *name = node->name;
+	sp_dtype dtype;
+
+	if (index == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
+	SP_TRY(sp_prepare_inputs(prepare, 0, err));
+	SP_TRY(sp_node_attr_type(node, "dtype", SP_INVALID_DTYPE, &dtype, err));
+	SP_TRY(sp_node_attr_bytes(node, "container", "", &container, err));
+	SP_TRY(sp_node_attr_bytes(node, "shared_name", "", &shared_name, err));
+	if (shape != NULL && shape->kind != SP_ATTR_SHAPE)
+		return sp_error_set(err, SP_INVALID, "attribute 'shape' is not a shape");
+	if (shared_name.size != 0)
+		name = sp_arena_text(prepare->arena, shared_name);
+	if (name == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
+	SP_TRY(sp_resources_declare(prepare->resources, SP_RESOURCE_VARIABLE, container, name,
+				    dtype, SP_INVALID_DTYPE, shape != NULL ? shape->shape : NULL,
+				    index, err));
+	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
+}
+
+static sp_status run_handle(const sp_call *call)
+{
+	*call->out[0] = (sp_tensor){.dtype = SP_RESOURCE, .count = 1, .data = (void *)call->state};
+	return SP_OK;
+}
+
+/* The variable behind input 0. */
+static sp_status find_variable(const sp_call *call, sp_resource **out)
+{
+	return sp_resources_get(call->resources, call->in[0], SP_RESOURCE_VARIABLE, out, call->err);
+}
+
+/* The same, and it must have a value of `dtype`. */
+static sp_status find_value(const sp_call *call, sp_dtype dtype, sp_resource **out)
+{
+	SP_TRY(find_variable(call, out));
+	if (!sp_tensor_is_set(&(*out)->variable))
+		return sp_call_invalid(call, "variable '%s' has no value", (*out)->name);
+	if (dtype != SP_INVALID_DTYPE && (*out)->variable.dtype != dtype)
+		return sp_call_invalid(call, "variable '%s' is of %s, not %s", (*out)->name,
+				       sp_dtype_name((*out)->variable.dtype), sp_dtype_name(dtype));
+	return SP_OK;
+}
+
+typedef struct variable_state {
+	sp_dtype dtype; /* of the value; of VariableShape's output */
+} variable_state;
+
+static sp_status prepare_on_variable(sp_prepare *prepare, size_t inputs, variable_state **state,
+				     sp_error *err)
+{
+	*state = sp_prepare_state(prepare, sizeof(**state));
+	if (*state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
+	return sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err);
+}
+
+static sp_status prepare_read(sp_prepare *prepare, sp_error *err)
+{
+	variable_state *state;
+
+	SP_TRY(prepare_on_variable(prepare, 1, &state, err));
+	SP_TRY(sp_node_attr_type(prepare->node, "dtype", SP_INVALID_DTYPE, &state->dtype, err));
+	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+}
+
+static sp_status run_read(const sp_call *call)
+{
+	const variable_state *state = call->state;
+	sp_resource *resource;
+
+	SP_TRY(find_value(call, state->dtype, &resource));
+	*call->out[0] = resource->variable;
+	call->out[0]->block = NULL;
+	return SP_OK;
+}
+
+static sp_status prepare_assign(sp_prepare *prepare, sp_error *err)
+{
+	variable_state *state;
+
+	SP_TRY(prepare_on_variable(prepare, 2, &state, err));
+	SP_TRY(sp_node_attr_type(prepare->node, "dtype", prepare->in_dtypes[1], &state->dtype,
+				 err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, state->dtype, err));
+	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+}
+
+static sp_status run_assign(const sp_call *call)
+{
+	sp_resource *resource;
+
+	SP_TRY(find_variable(call, &resource));
+	return sp_resource_assign(call->resources, resource, call->in[1], call->err);
+}
+
+#define COMBINE(type, wide)                                                  \
+	do {                                                                 \
+		const type *a = old->data, *b = change->data;                \
+		type *c = out->data;                                         \
+                                                                             \
+		for (size_t i = 0; i < out->count; i++)                      \
+			c[i] = (type)((wide)a[i] + (wide)b[i] * (wide)sign); \
+	} while (0)
+
+#define COMBINE_SHORT(to_float, from_float)                                               \
+	do {                                                                              \
+		const uint16_t *a = old->data, *b = change->data;                         \
+		uint16_t *c = out->data;                                                  \
+                                                                                          \
+		for (size_t i = 0; i < out->count; i++)                                   \
+			c[i] = from_float(to_float(a[i]) + to_float(b[i]) * (float)sign); \
+	} while (0)
+
+/* out = old + sign * change; integers wrap around. */
+static sp_status combine(const sp_call *call, const sp_tensor *old, const sp_tensor *change,
+			 int sign, sp_tensor *out)
+{
+	switch (old->dtype) {
+	case SP_FLOAT:
+		COMBINE(float, float);
+		return SP_OK;
+	case SP_DOUBLE:
+		COMBINE(double, double);
+		return SP_OK;
+	case SP_COMPLEX64:
+		COMBINE(float complex, float complex);
+		return SP_OK;
+	case SP_COMPLEX128:
+		COMBINE(double complex, double complex);
+		return SP_OK;
+	case SP_HALF:
+		COMBINE_SHORT(sp_half_to_float, sp_half_from_float);
+		return SP_OK;
+	case SP_BFLOAT16:
+		COMBINE_SHORT(sp_bfloat16_to_float, sp_bfloat16_from_float);
+		return SP_OK;
+	case SP_INT8:
+	case SP_UINT8:
+		COMBINE(uint8_t, uint64_t);
+		return SP_OK;
+	case SP_INT16:
+	case SP_UINT16:
+		COMBINE(uint16_t, uint64_t);
+		return SP_OK;
+	case SP_INT32:
+	case SP_UINT32:
+		COMBINE(uint32_t, uint64_t);
+		return SP_OK;
+	case SP_INT64:
+	case SP_UINT64:
+		COMBINE(uint64_t, uint64_t);
+		return SP_OK;
+	default:
+		return sp_error_set(call->err, SP_UNSUPPORTED, "adding %s is not supported",
+				    sp_dtype_name(old->dtype));
+	}
+}
+
+static sp_status assign_changed(const sp_call *call, int sign)
+{
+	const sp_tensor *change = call->in[1];
+	sp_tensor sum;
+	sp_resource *resource;
+
+	SP_TRY(find_value(call, change->dtype, &resource));
+	if (!sp_shape_equal(&resource->variable.shape, &change->shape)) {
+		char have[SP_SHAPE_TEXT_SIZE], want[SP_SHAPE_TEXT_SIZE];
+
+		return sp_call_invalid(call, "variable '%s' of shape %s cannot be changed by %s",
+				       resource->name,
+				       sp_shape_text(&resource->variable.shape, want),
+				       sp_shape_text(&change->shape, have));
+	}
+	SP_TRY(sp_tensor_create(&sum, call->resources->arena, change->dtype, &change->shape,
+				call->err));
+	SP_TRY(combine(call, &resource->variable, change, sign, &sum));
+	resource->variable = sum;
+	return SP_OK;
+}
+
+static sp_status run_assign_add(const sp_call *call)
+{
+	return assign_changed(call, 1);
+}
+
+static sp_status run_assign_sub(const sp_call *call)
+{
+	return assign_changed(call, -1);
+}
+
+static sp_status prepare_is_initialized(sp_prepare *prepare, sp_error *err)
+{
+	variable_state *state;
+
+	SP_TRY(prepare_on_variable(prepare, 1, &state, err));
+	return sp_prepare_outputs(prepare, 1, SP_BOOL, err);
+}
+
+static sp_status run_is_initialized(const sp_call *call)
+{
+	sp_shape scalar = sp_shape_scalar();
+	sp_resource *resource;
+
+	SP_TRY(find_variable(call, &resource));
+	SP_TRY(sp_call_output(call, 0, SP_BOOL, &scalar));
+	*sp_tensor_bool(call->out[0]) = sp_tensor_is_set(&resource->variable);
+	return SP_OK;
+}
+
+static sp_status prepare_shape(sp_prepare *prepare, sp_error *err)
+{
+	variable_state *state;
+
+	SP_TRY(prepare_on_variable(prepare, 1, &state, err));
+	SP_TRY(sp_node_attr_type(prepare->node, "out_type", SP_INT32, &state->dtype, err));
+	if (state->dtype != SP_INT32 && state->dtype != SP_INT64)
+		return sp_prepare_unsupported(prepare, state->dtype, err);
+	return sp_prepare_outputs(prepare, 1, state->dtype, err);
+}
+
+static sp_status run_shape(const sp_call *call)
+{
+	const variable_state *state = call->state;
+	const sp_shape *shape;
+	sp_shape vector;
+	sp_resource *resource;
+
+	SP_TRY(find_value(call, SP_INVALID_DTYPE, &resource));
+	shape = &resource->variable.shape;
+	vector = sp_shape_vector(shape->rank);
+	SP_TRY(sp_call_output(call, 0, state->dtype, &vector));
+	for (int i = 0; i < shape->rank; i++) {
+		if (state->dtype == SP_INT64)
+			sp_tensor_i64(call->out[0])[i] = shape->dims[i];
+		else if (shape->dims[i] <= INT32_MAX)
+			sp_tensor_i32(call->out[0])[i] = (int32_t)shape->dims[i];
+		else
+			return sp_call_invalid(call,
+					       "dimension %d of variable '%s' is %lld and "
+					       "does not fit into int32",
+					       i, resource->name, (long long)shape->dims[i]);
+	}
+	return SP_OK;
+}
+
+static sp_status prepare_destroy(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
+	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
+}
+
+static sp_status run_destroy(const sp_call *call)
+{
+	sp_resource *resource;
+
+	SP_TRY(find_variable(call, &resource));
+	resource->variable = (sp_tensor){.dtype = SP_INVALID_DTYPE};
+	return SP_OK;
+}
+
+const sp_op sp_op_VarHandleOp = {
+	.name = "VarHandleOp",
+	.prepare = prepare_handle,
+	.run = run_handle,
+};
+
+const sp_op sp_op_ReadVariableOp = {
+	.name = "ReadVariableOp",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = prepare_read,
+	.run = run_read,
+};
+
+const sp_op sp_op_AssignVariableOp = {
+	.name = "AssignVariableOp",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_assign,
+	.run = run_assign,
+};
+
+const sp_op sp_op_AssignAddVariableOp = {
+	.name = "AssignAddVariableOp",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_assign,
+	.run = run_assign_add,
+};
+
+const sp_op sp_op_AssignSubVariableOp = {
+	.name = "AssignSubVariableOp",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_assign,
+	.run = run_assign_sub,
+};
+
+const sp_op sp_op_VarIsInitializedOp = {
+	.name = "VarIsInitializedOp",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = prepare_is_initialized,
+	.run = run_is_initialized,
+};
+
+const sp_op sp_op_IsVariableInitialized = {
+	.name = "IsVariableInitialized",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = prepare_is_initialized,
+	.run = run_is_initialized,
+};
+
+const sp_op sp_op_VariableShape = {
+	.name = "VariableShape",
+	.flags = SP_OP_READS_VARIABLE,
+	.prepare = prepare_shape,
+	.run = run_shape,
+};
+
+const sp_op sp_op_DestroyResourceOp = {
+	.name = "DestroyResourceOp",
+	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	.prepare = prepare_destroy,
+	.run = run_destroy,
+};

@@ -1,0 +1,101 @@
+#include "base/hash.h"
+#include "engine/ops/ops.h"
+#include "engine/ops/string/text.h"
+
+typedef struct state {
+	uint64_t bucket_count; /* 1 ... 2^63 - 1 */
+	uint64_t key[2];
+} state;
+
+static sp_status prepare_hash(sp_prepare *prepare, sp_error *err)
+{
+	state *s = sp_prepare_state(prepare, sizeof(*s));
+	int64_t count;
+
+	if (s == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a string hash");
+	SP_TRY(sp_node_attr_int(prepare->node, "num_buckets", 0, &count, err));
+	if (count < 1)
+		return sp_error_set(err, SP_INVALID, "num_buckets must be at least 1, not %lld",
+				    (long long)count);
+	s->bucket_count = (uint64_t)count;
+	return sp_text_prepare_unary(prepare, SP_INT64, err);
+}
+
+static sp_status prepare_strong(sp_prepare *prepare, sp_error *err)
+{
+	const sp_attr *key;
+	state *s;
+
+	SP_TRY(prepare_hash(prepare, err));
+	SP_TRY(sp_node_attr_list(prepare->node, "key", SP_ATTR_INT, &key, err));
+	if (key->count != 2)
+		return sp_error_set(err, SP_INVALID, "the key must have 2 elements, not %zu",
+				    key->count);
+	s = prepare->state;
+	s->key[0] = (uint64_t)key->i_list[0];
+	s->key[1] = (uint64_t)key->i_list[1];
+	return SP_OK;
+}
+
+static sp_status run_fast(const sp_call *call)
+{
+	const state *s = call->state;
+	const sp_bytes *text = sp_tensor_strings(call->in[0]);
+	int64_t *y;
+
+	SP_TRY(sp_call_output(call, 0, SP_INT64, &call->in[0]->shape));
+	y = sp_tensor_i64(call->out[0]);
+	for (size_t i = 0; i < call->in[0]->count; i++)
+		y[i] = (int64_t)(sp_fingerprint64(text[i].data, text[i].size) % s->bucket_count);
+	return SP_OK;
+}
+
+static sp_status run_strong(const sp_call *call)
+{
+	const state *s = call->state;
+	const sp_bytes *text = sp_tensor_strings(call->in[0]);
+	int64_t *y;
+
+	SP_TRY(sp_call_output(call, 0, SP_INT64, &call->in[0]->shape));
+	y = sp_tensor_i64(call->out[0]);
+	for (size_t i = 0; i < call->in[0]->count; i++)
+		y[i] = (int64_t)(sp_siphash24(s->key, text[i].data, text[i].size) %
+				 s->bucket_count);
+	return SP_OK;
+}
+
+static sp_status run_legacy(const sp_call *call)
+{
+	const uint64_t seed = 0xdecafcaffeu;
+	const state *s = call->state;
+	const sp_bytes *text = sp_tensor_strings(call->in[0]);
+	int64_t *y;
+
+	SP_TRY(sp_call_output(call, 0, SP_INT64, &call->in[0]->shape));
+	y = sp_tensor_i64(call->out[0]);
+	for (size_t i = 0; i < call->in[0]->count; i++)
+		y[i] = (int64_t)(sp_murmur64(seed, text[i].data, text[i].size) % s->bucket_count);
+	return SP_OK;
+}
+
+const sp_op sp_op_StringToHashBucketFast = {
+	.name = "StringToHashBucketFast",
+	.outputs = "output",
+	.prepare = prepare_hash,
+	.run = run_fast,
+};
+
+const sp_op sp_op_StringToHashBucketStrong = {
+	.name = "StringToHashBucketStrong",
+	.outputs = "output",
+	.prepare = prepare_strong,
+	.run = run_strong,
+};
+
+const sp_op sp_op_StringToHashBucket = {
+	.name = "StringToHashBucket",
+	.outputs = "output",
+	.prepare = prepare_hash,
+	.run = run_legacy,
+};

@@ -1,0 +1,68 @@
+#ifndef SP_ENGINE_OPS_TEXT_H
+#define SP_ENGINE_OPS_TEXT_H
+
+#include "base/bytes.h"
+#include "engine/graph/op.h"
+
+/*
+ * What the string operators share.
+ *
+ * The elements of a string output may show bytes of the call's inputs: those
+ * live until the end of the request, as do the texts of a pool.
+ */
+
+/* For operators of one string input and one output. */
+SP_MUST_CHECK sp_status sp_text_prepare_unary(sp_prepare *prepare, sp_dtype out, sp_error *err);
+
+/* SP_INVALID unless there are `count` inputs and all of them are strings. */
+SP_MUST_CHECK sp_status sp_text_prepare_inputs(const sp_prepare *prepare, size_t count,
+					       sp_error *err);
+
+/* A string attribute that must be there. */
+SP_MUST_CHECK sp_status sp_text_attr(const sp_prepare *prepare, const char *name, sp_bytes *out,
+				     sp_error *err);
+
+/* The attribute `unit`: BYTE, or UTF8_CHAR for characters. */
+SP_MUST_CHECK sp_status sp_text_attr_unit(const sp_prepare *prepare, bool *characters,
+					  sp_error *err);
+
+/* New texts for the outputs of one call, cut from larger blocks.  Start with {.call = call}. */
+typedef struct sp_text_pool {
+	const sp_call *call;
+	char *next;
+	size_t left;
+} sp_text_pool;
+
+/* `size` uninitialised bytes; NULL past the request's limit. */
+char *sp_text_pool_take(sp_text_pool *pool, size_t size);
+
+/* The characters that TensorFlow's string operators take as white space. */
+static inline bool sp_text_is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static inline sp_bytes sp_text_skip_space(sp_bytes text)
+{
+	while (text.size > 0 && sp_text_is_space(text.data[0])) {
+		text.data++;
+		text.size--;
+	}
+	return text;
+}
+
+static inline sp_bytes sp_text_strip(sp_bytes text)
+{
+	text = sp_text_skip_space(text);
+	while (text.size > 0 && sp_text_is_space(text.data[text.size - 1]))
+		text.size--;
+	return text;
+}
+
+/* A byte that continues a UTF-8 character, whether or not one was begun. */
+static inline bool sp_text_is_trail(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+#endif

@@ -1,0 +1,108 @@
+#include "engine/ops/array/array.h"
+#include "engine/ops/string/text.h"
+#include "engine/ops/string/unicode.h"
+
+/*
+ * UnicodeDecode and UnicodeDecodeWithOffsets: the characters of every text, as a
+ * ragged tensor (row_splits, char_values), and where each begins in bytes.
+ *
+ * Texts are walked twice, to count characters and to write them.
+ */
+typedef struct decode_state {
+	sp_encoding from;
+	sp_unicode_policy policy;
+	sp_dtype splits;
+	bool has_offsets;
+} decode_state;
+
+static sp_status prepare_any(sp_prepare *prepare, bool has_offsets, sp_error *err)
+{
+	decode_state *state = sp_prepare_state(prepare, sizeof(*state));
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	SP_TRY(sp_text_prepare_inputs(prepare, 1, err));
+	SP_TRY(sp_unicode__read_input(prepare, &state->from, err));
+	SP_TRY(sp_unicode__read_policy(prepare, &state->policy, err));
+	state->policy.spare_controls = true;
+	SP_TRY(sp_array__index_type(prepare, "Tsplits", SP_INT64, &state->splits, err));
+	state->has_offsets = has_offsets;
+	SP_TRY(sp_prepare_outputs(prepare, has_offsets ? 3 : 2, SP_INT64, err));
+	prepare->out_dtypes[0] = state->splits;
+	prepare->out_dtypes[1] = SP_INT32;
+	return SP_OK;
+}
+
+static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, false, err);
+}
+
+static sp_status prepare_offsets(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_any(prepare, true, err);
+}
+
+/* The characters of one text: counted, and written where `values` is not NULL. */
+static sp_status decode(const sp_call *call, sp_unicode_reader *reader, int32_t *values,
+			int64_t *offsets, size_t *count)
+{
+	const decode_state *state = call->state;
+	int32_t character;
+	size_t offset;
+	bool more;
+
+	for (*count = 0;; ++*count) {
+		SP_TRY(sp_unicode__next_by(reader, &state->policy, call, &more, &character,
+					   &offset));
+		if (!more)
+			return SP_OK;
+		if (values != NULL)
+			values[*count] = character;
+		if (offsets != NULL)
+			offsets[*count] = (int64_t)offset;
+	}
+}
+
+static sp_status run_decode(const sp_call *call)
+{
+	const decode_state *state = call->state;
+	const sp_tensor *in = call->in[0];
+	sp_shape splits = sp_shape_vector((int64_t)in->count + 1), values;
+	size_t total = 0, count, done = 0;
+	sp_unicode_reader reader;
+
+	SP_TRY(sp_call_output(call, 0, state->splits, &splits));
+	sp_array__put_index(call->out[0], 0, 0);
+	for (size_t i = 0; i < in->count; i++) {
+		sp_unicode__open(&reader, state->from, sp_tensor_strings(in)[i]);
+		SP_TRY(decode(call, &reader, NULL, NULL, &count));
+		total += count;
+		if (state->splits == SP_INT32 && total > INT32_MAX)
+			return sp_call_invalid(call, "%zu characters do not fit int32 splits",
+					       total);
+		sp_array__put_index(call->out[0], i + 1, (int64_t)total);
+	}
+	values = sp_shape_vector((int64_t)total);
+	SP_TRY(sp_call_output(call, 1, SP_INT32, &values));
+	if (state->has_offsets)
+		SP_TRY(sp_call_output(call, 2, SP_INT64, &values));
+	for (size_t i = 0; total != 0 && i < in->count; i++) {
+		sp_unicode__open(&reader, state->from, sp_tensor_strings(in)[i]);
+		SP_TRY(decode(call, &reader, sp_tensor_i32(call->out[1]) + done,
+			      state->has_offsets ? sp_tensor_i64(call->out[2]) + done : NULL,
+			      &count));
+		done += count;
+	}
+	return SP_OK;
+}
+
+const sp_op sp_op_UnicodeDecode = {.name = "UnicodeDecode",
+				   .outputs = "row_splits char_values",
+				   .prepare = prepare_decode,
+				   .run = run_decode};
+const sp_op sp_op_UnicodeDecodeWithOffsets = {
+	.name = "UnicodeDecodeWithOffsets",
+	.outputs = "row_splits char_values char_to_byte_starts",
+	.prepare = prepare_offsets,
+	.run = run_decode};

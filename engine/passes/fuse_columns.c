@@ -1,0 +1,307 @@
+#include "engine/passes/fuse_columns.h"
+
+#include <string.h>
+
+#include "engine/passes/match_column.h"
+#include "engine/graph/op.h"
+
+/* More groups than this only a hostile graph has; further columns stay as they are. */
+enum { MOST_GROUPS = 64 };
+
+typedef struct column {
+	sp_column_match match;
+	uint32_t anchor; /* the node that this column replaces */
+	uint32_t group;
+	uint32_t place; /* among the columns of the group: the number of its output */
+} column;
+
+/*
+ * Columns of a group are needed by the same outputs, so that none is computed
+ * in vain, and lie equally deep, so that none waits for another.
+ */
+typedef struct group {
+	uint64_t reach;
+	uint32_t depth;
+	uint32_t size;
+	uint32_t node; /* the one that is appended */
+} group;
+
+typedef struct fusion {
+	sp_graph *graph;
+	const sp_graph_ends *ends;
+	bool *early;         /* [nodes] fixed by the model version */
+	bool *may_die;       /* [nodes] hangs on a branch */
+	uint32_t *column_of; /* [nodes] number + 1 of the column that ends here, or 0 */
+	uint64_t *reach;     /* [nodes] the outputs that need it */
+	uint32_t *depth;     /* [nodes] groups on the longest way to it */
+	column *columns;
+	size_t count;
+	size_t capacity;
+	group groups[MOST_GROUPS];
+	size_t group_count;
+	sp_arena *scratch;
+	sp_error *err;
+} fusion;
+
+static sp_status no_memory(fusion *fu)
+{
+	return sp_error_set(fu->err, SP_NO_MEMORY, "no memory for the graph");
+}
+
+/* ---------------------------------------------------------------- finding */
+
+static void look_at(fusion *fu, uint32_t i)
+{
+	const sp_node *node = &fu->graph->nodes[i];
+	const unsigned flags = node->op != NULL ? node->op->flags : SP_OP_STATEFUL;
+	const unsigned late = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_TAKES_DEAD |
+			      SP_OP_MAKES_DEAD | SP_OP_PER_REQUEST;
+
+	fu->early[i] = !fu->ends->fed[i] && (flags & late) == 0;
+	fu->may_die[i] = (flags & SP_OP_MAKES_DEAD) != 0;
+	for (size_t k = 0; k < node->input_count; k++) {
+		fu->early[i] = fu->early[i] && fu->early[node->inputs[k].node];
+		fu->may_die[i] = fu->may_die[i] || fu->may_die[node->inputs[k].node];
+	}
+	for (size_t k = 0; k < node->control_count; k++) {
+		fu->early[i] = fu->early[i] && fu->early[node->controls[k]];
+		fu->may_die[i] = fu->may_die[i] || fu->may_die[node->controls[k]];
+	}
+}
+
+static sp_status add_column(fusion *fu, const column *found)
+{
+	if (fu->count == fu->capacity) {
+		size_t capacity = fu->capacity != 0 ? 2 * fu->capacity : 64;
+		column *columns = sp_arena_array(fu->scratch, capacity, sizeof(*columns));
+
+		if (columns == NULL)
+			return no_memory(fu);
+		if (fu->count != 0)
+			memcpy(columns, fu->columns, fu->count * sizeof(*columns));
+		fu->columns = columns;
+		fu->capacity = capacity;
+	}
+	fu->columns[fu->count++] = *found;
+	fu->column_of[found->anchor] = (uint32_t)fu->count;
+	return SP_OK;
+}
+
+/* A column that ends in node i: from its beginning, or one of before with a reshape more. */
+static bool find(const fusion *fu, uint32_t i, column *found)
+{
+	const sp_node *node = &fu->graph->nodes[i];
+	uint32_t of;
+
+	found->anchor = i;
+	if (sp_column_find(fu->graph, fu->early, i, &found->match))
+		return true;
+	of = strcmp(node->op_name, "Reshape") == 0 && node->input_count == 2 ? node->inputs[0].node
+									     : 0;
+	if (of == 0 || fu->column_of[of] == 0)
+		return false;
+	found->match = fu->columns[fu->column_of[of] - 1].match;
+	return sp_column_take_reshape(fu->graph, i, of, &found->match);
+}
+
+static sp_status find_all(fusion *fu)
+{
+	for (uint32_t i = 0; i < fu->graph->node_count; i++) {
+		column found;
+
+		look_at(fu, i);
+		/* What is in a branch or a loop may not run at all, or many times. */
+		if (fu->ends->fed[i] || fu->may_die[i] || fu->early[i] ||
+		    fu->graph->nodes[i].region != 0)
+			continue;
+		if (find(fu, i, &found))
+			SP_TRY(add_column(fu, &found));
+	}
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------- grouping */
+
+/* What a node needs, once columns stand for what they replace. */
+static const sp_port *needs(const fusion *fu, uint32_t i, size_t *count)
+{
+	const sp_column_match *match;
+
+	if (fu->column_of[i] == 0) {
+		*count = fu->graph->nodes[i].input_count;
+		return fu->graph->nodes[i].inputs;
+	}
+	match = &fu->columns[fu->column_of[i] - 1].match;
+	*count = sp_column_input_count(&match->spec);
+	return match->inputs;
+}
+
+static void find_reach(fusion *fu)
+{
+	for (size_t i = fu->graph->node_count; i-- > 0;) {
+		const sp_node *node = &fu->graph->nodes[i];
+		const sp_port *inputs;
+		size_t count;
+
+		fu->reach[i] |= fu->ends->wanted[i];
+		inputs = needs(fu, (uint32_t)i, &count);
+		for (size_t k = 0; k < count; k++)
+			fu->reach[inputs[k].node] |= fu->reach[i];
+		for (size_t k = 0; k < node->control_count; k++)
+			fu->reach[node->controls[k]] |= fu->reach[i];
+	}
+}
+
+/* Puts a column into the group of its kind; false when there are too many kinds. */
+static bool join_group(fusion *fu, column *co, uint32_t depth)
+{
+	uint64_t reach = fu->reach[co->anchor];
+	size_t g = 0;
+
+	while (g < fu->group_count &&
+	       (fu->groups[g].reach != reach || fu->groups[g].depth != depth))
+		g++;
+	if (g == MOST_GROUPS)
+		return false;
+	if (g == fu->group_count)
+		fu->groups[fu->group_count++] = (group){.reach = reach, .depth = depth};
+	co->group = (uint32_t)g;
+	co->place = fu->groups[g].size++;
+	return true;
+}
+
+static uint32_t depth_of(const fusion *fu, uint32_t i)
+{
+	const sp_node *node = &fu->graph->nodes[i];
+	const sp_port *inputs;
+	uint32_t depth = 0;
+	size_t count;
+
+	inputs = needs(fu, i, &count);
+	for (size_t k = 0; k < count; k++)
+		if (fu->depth[inputs[k].node] > depth)
+			depth = fu->depth[inputs[k].node];
+	for (size_t k = 0; k < node->control_count; k++)
+		if (fu->depth[node->controls[k]] > depth)
+			depth = fu->depth[node->controls[k]];
+	return depth;
+}
+
+/* Columns that nothing needs are forgotten. */
+static void make_groups(fusion *fu)
+{
+	for (uint32_t i = 0; i < fu->graph->node_count; i++) {
+		fu->depth[i] = depth_of(fu, i);
+		if (fu->column_of[i] == 0)
+			continue;
+		if (fu->reach[i] != 0 &&
+		    join_group(fu, &fu->columns[fu->column_of[i] - 1], fu->depth[i])) {
+			fu->depth[i]++;
+			continue;
+		}
+		fu->column_of[i] = 0;
+		fu->depth[i] = depth_of(fu, i);
+	}
+}
+
+/* ---------------------------------------------------------------- writing */
+
+/* The columns of group g, in their order. */
+static sp_status write_group(fusion *fu, size_t g)
+{
+	sp_arena *arena = fu->graph->arena;
+	size_t size = fu->groups[g].size, used = 0;
+	sp_column_spec *specs = sp_arena_array(arena, size, sizeof(*specs));
+	sp_port *inputs = sp_arena_array(arena, size, 5 * sizeof(*inputs));
+	sp_attr *attr = sp_arena_zeros(arena, 1, sizeof(*attr));
+	sp_node node = {.op_name = "_EmbeddingColumns",
+			.op = sp_op_find("_EmbeddingColumns"),
+			.name = sp_arena_printf(arena, "_columns_%zu", g),
+			.inputs = inputs,
+			.attrs = attr,
+			.attr_count = 1};
+
+	if (specs == NULL || inputs == NULL || attr == NULL || node.name == NULL)
+		return no_memory(fu);
+	for (size_t i = 0; i < fu->count; i++) {
+		const column *co = &fu->columns[i];
+
+		if (fu->column_of[co->anchor] != i + 1 || co->group != g)
+			continue;
+		specs[co->place] = co->match.spec;
+		for (size_t k = 0; k < sp_column_input_count(&co->match.spec); k++)
+			inputs[used++] = co->match.inputs[k];
+	}
+	node.input_count = used;
+	*attr = (sp_attr){.name = "columns",
+			  .kind = SP_ATTR_BYTES,
+			  .bytes = {(const char *)specs, size * sizeof(*specs)}};
+	fu->groups[g].node = (uint32_t)fu->graph->node_count;
+	fu->graph->nodes[fu->graph->node_count++] = node;
+	return SP_OK;
+}
+
+/* The node where a column ended now only passes its output on. */
+static sp_status rewrite_anchor(fusion *fu, const column *co)
+{
+	sp_node *anchor = &fu->graph->nodes[co->anchor];
+	sp_port *input = sp_arena_array(fu->graph->arena, 1, sizeof(*input));
+
+	if (input == NULL)
+		return no_memory(fu);
+	*input = (sp_port){fu->groups[co->group].node, co->place};
+	*anchor = (sp_node){.name = anchor->name,
+			    .op_name = "Identity",
+			    .op = sp_op_find("Identity"),
+			    .inputs = input,
+			    .input_count = 1};
+	return SP_OK;
+}
+
+static sp_status write(fusion *fu)
+{
+	size_t count = fu->graph->node_count;
+	sp_node *nodes = sp_arena_array(fu->graph->arena, count + fu->group_count, sizeof(*nodes));
+
+	if (nodes == NULL)
+		return no_memory(fu);
+	memcpy(nodes, fu->graph->nodes, count * sizeof(*nodes));
+	fu->graph->nodes = nodes;
+	for (size_t g = 0; g < fu->group_count; g++)
+		SP_TRY(write_group(fu, g));
+	for (size_t i = 0; i < fu->count; i++)
+		if (fu->column_of[fu->columns[i].anchor] == i + 1)
+			SP_TRY(rewrite_anchor(fu, &fu->columns[i]));
+	return SP_OK;
+}
+
+static sp_status run(fusion *fu)
+{
+	size_t count = fu->graph->node_count;
+
+	fu->early = sp_arena_zeros(fu->scratch, count, sizeof(*fu->early));
+	fu->may_die = sp_arena_zeros(fu->scratch, count, sizeof(*fu->may_die));
+	fu->column_of = sp_arena_zeros(fu->scratch, count, sizeof(*fu->column_of));
+	fu->reach = sp_arena_zeros(fu->scratch, count, sizeof(*fu->reach));
+	fu->depth = sp_arena_zeros(fu->scratch, count, sizeof(*fu->depth));
+	if (fu->early == NULL || fu->may_die == NULL || fu->column_of == NULL ||
+	    fu->reach == NULL || fu->depth == NULL)
+		return no_memory(fu);
+	SP_TRY(find_all(fu));
+	if (fu->count == 0)
+		return SP_OK;
+	find_reach(fu);
+	make_groups(fu);
+	return write(fu);
+}
+
+sp_status sp_graph_fuse_columns(sp_graph *graph, const sp_graph_ends *ends, sp_error *err)
+{
+	fusion fu = {.graph = graph, .ends = ends, .err = err};
+	sp_status status;
+
+	fu.scratch = sp_arena_create(64 << 10);
+	status = fu.scratch != NULL ? run(&fu) : no_memory(&fu);
+	sp_arena_destroy(fu.scratch);
+	return status;
+}

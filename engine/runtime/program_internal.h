@@ -1,0 +1,160 @@
+#ifndef SP_ENGINE_PROGRAM_INTERNAL_H
+#define SP_ENGINE_PROGRAM_INTERNAL_H
+
+#include "engine/runtime/keeper.h"
+#include "engine/ops/control/control.h"
+#include "engine/runtime/program.h"
+
+/*
+ * The inside of a program, shared by compile.c (what each value is), plan.c
+ * (the steps of an entry) and session.c (running them).
+ */
+
+/* What compiling found out about one output of one node. */
+typedef struct sp_value {
+	sp_dtype dtype;
+	sp_level level;
+	bool may_die;              /* may be unset: it hangs on a Switch */
+	uint32_t region;           /* whose nodes make it */
+	uint32_t alias;            /* the value it is another name of; itself if none */
+	const sp_tensor *constant; /* at SP_LEVEL_CONSTANT */
+} sp_value;
+
+typedef struct sp_prepared {
+	const sp_node *node;
+	sp_status (*run)(const sp_call *call);
+	const void *state;
+	uint32_t first_value; /* of its outputs, which stand in a row */
+	uint32_t out_count;
+	bool is_alias; /* an identity without an effect of its own: leaves no step */
+	bool is_fed;   /* by some entry: never folded */
+	sp_level level;
+	bool may_die;
+	bool has_effect;       /* it, or a node in its regions, changes or checks something */
+	bool broken;           /* cannot run, for its own or an input's sake */
+	const sp_error *error; /* its own reason, or NULL */
+} sp_prepared;
+
+/* Where a step finds a value. */
+typedef enum sp_ref_kind {
+	SP_REF_CONSTANT, /* value number */
+	SP_REF_SNAPSHOT, /* number among the snapshot's values */
+	SP_REF_FEED,     /* number of the feed */
+	SP_REF_SLOT,     /* slot number */
+} sp_ref_kind;
+
+typedef struct sp_ref {
+	sp_ref_kind kind;
+	uint32_t index;
+} sp_ref;
+
+typedef struct sp_step {
+	sp_status (*run)(const sp_call *call);
+	const void *state;
+	const sp_node *node;
+	uint64_t wanted_by; /* bit i: output i of the entry needs it; bit 63: 63 and up */
+	uint64_t in_dies;
+	uint32_t first_in; /* in refs; the controls that may die stand behind the inputs */
+	uint32_t in_count;
+	uint32_t control_count;
+	uint32_t first_out; /* in out_slots */
+	uint32_t out_count;
+	uint32_t first_release; /* in releases */
+	uint32_t release_count;
+	bool may_die;
+	bool takes_dead;
+	bool life_sign; /* one slot behind the outputs says whether the step ran */
+	const struct sp_control *control; /* of a step that runs regions; else NULL */
+} sp_step;
+
+/* The steps of a region, and the slots that still hold something when it is done. */
+typedef struct sp_plan_region {
+	uint32_t first_step;
+	uint32_t step_count;
+	uint32_t first_release;
+	uint32_t release_count;
+} sp_plan_region;
+
+/*
+ * A step that runs regions.  Its inputs are the selector of a condition; what
+ * the variables of a loop hold at first, behind limit and delta of a For.
+ */
+typedef struct sp_control {
+	sp_control_kind kind;
+	uint32_t first_region;
+	uint32_t region_count;
+	uint32_t plain_count;    /* inputs before those of the variables */
+	uint32_t first_argument; /* in out_slots: the variables */
+	uint32_t argument_count;
+	uint32_t first_return; /* in refs: what the regions compute */
+	uint32_t return_count;
+	bool scalar_only;
+} sp_control;
+
+/* An entry's steps: those of the graph itself, then region by region. */
+typedef struct sp_plan {
+	sp_step *steps;
+	size_t step_count;
+	sp_plan_region *regions; /* [graph->region_count] */
+	sp_ref *refs;
+	size_t ref_count;
+	uint32_t *out_slots;
+	size_t out_count;
+	uint32_t *releases;
+	size_t slot_count;
+	sp_ref *fetches;
+	size_t fetch_count;
+	sp_dtype *feed_dtypes;
+	const char **feed_names;
+	const sp_tensor *
+		*feed_defaults; /* what a request that lacks it gets; NULL: it has to have it */
+	uint64_t *feed_wanted_by;
+	size_t feed_count;
+	uint32_t *resources;
+	size_t resource_count;
+	const sp_error *error; /* cannot be run */
+} sp_plan;
+
+struct sp_program {
+	sp_arena *arena;
+	const sp_graph *graph;
+	bool loading;
+	sp_prepared *prepared; /* [graph->node_count] */
+	sp_value *values;
+	size_t value_count;
+	size_t resource_count;    /* declared when it was compiled: handles are below it */
+	size_t stream_count;      /* random streams that nodes begin */
+	size_t generator_count;   /* those that begin at variables: 0, or one per resource */
+	size_t count_count;       /* variables that are counts */
+	uint32_t *snapshot_index; /* [value_count] among the snapshot's values, or UINT32_MAX */
+	uint32_t snapshot_count;
+	sp_plan snapshot_plan; /* its fetches are the snapshot's values */
+	sp_plan *plans;        /* one per entry */
+	size_t plan_count;
+};
+
+struct sp_snapshot {
+	uint64_t number; /* no two of a process have the same, unlike addresses */
+	sp_arena *arena;
+	sp_keeper keeper;
+	sp_resources *resources;
+	sp_tensor *values;
+};
+
+/* The value at a port, aliases followed. */
+static inline uint32_t sp_program__value(const sp_program *program, sp_port port)
+{
+	return program->values[program->prepared[port.node].first_value + port.port].alias;
+}
+
+/* ------------------------------------------------------------------ plan.c */
+
+/*
+ * Makes the steps of an entry.  `level` says which nodes become steps: those of
+ * SP_LEVEL_REQUEST, or of SP_LEVEL_SNAPSHOT for the snapshot's own plan.  What
+ * the entry cannot do is left in plan->error.
+ */
+SP_MUST_CHECK sp_status sp_plan__make(sp_plan *out, sp_program *program, const sp_entry_spec *entry,
+				      sp_level level, sp_error *err);
+
+#endif

@@ -1,0 +1,45 @@
+#ifndef SP_ENGINE_OPS_DIMENSION_NUMBERS_H
+#define SP_ENGINE_OPS_DIMENSION_NUMBERS_H
+
+#include <stdbool.h>
+
+#include "engine/graph/op.h"
+
+/*
+ * Dimension numbers of XLA's operators: attributes that are serialized messages, in which some
+ * fields are one dimension and others a list of them.
+ *
+ * Source: GatherDimensionNumbers, ScatterDimensionNumbers, DotDimensionNumbers and
+ * ConvolutionDimensionNumbers of xla_data.proto.
+ */
+typedef struct sp_dim_list {
+	int count;
+	int64_t dims[SP_MAX_RANK];
+} sp_dim_list;
+
+/* Field `number` goes to `list`, or to `one`, which is 0 when the message leaves it out. */
+typedef struct sp_dim_field {
+	uint32_t number;
+	sp_dim_list *list;
+	int64_t *one;
+} sp_dim_field;
+
+/*
+ * Attribute `name` of the node.  Fields that are not asked for are passed over.  SP_INVALID when
+ * it is no such message, SP_UNSUPPORTED when a list is longer than SP_MAX_RANK.
+ */
+SP_MUST_CHECK sp_status sp_dimension_numbers__read(const sp_prepare *prepare, const char *name,
+						   const sp_dim_field *fields, size_t count,
+						   sp_error *err);
+
+bool sp_dim_list__has(const sp_dim_list *list, int64_t dim);
+
+/* SP_INVALID, by the name `what`, unless all are in [0, rank) and no two the same. */
+SP_MUST_CHECK sp_status sp_dim_list__check(const sp_dim_list *list, const sp_call *call, int rank,
+					   const char *what);
+
+/* The same, and each is above the one before. */
+SP_MUST_CHECK sp_status sp_dim_list__check_sorted(const sp_dim_list *list, const sp_call *call,
+						  int rank, const char *what);
+
+#endif

@@ -1,0 +1,109 @@
+#include <string.h>
+
+#include "engine/ops/array/array.h"
+#include "engine/ops/array/box.h"
+
+/*
+ * XlaDynamicSlice: from `start_indices`, `size_indices` elements along each dimension.
+ * XlaDynamicUpdateSlice: the input, with `update` in the place that begins at `indices`.
+ *
+ * A start is never wrong: it is moved to the nearest one from which all elements
+ * fit.  What Keras 3 writes for ops.slice_update().
+ */
+
+static sp_status prepare_slice(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_array__prepare(prepare, 3, err));
+	SP_TRY(sp_prepare_input_index(prepare, 1, err));
+	return sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[1], err);
+}
+
+static sp_status prepare_update(sp_prepare *prepare, sp_error *err)
+{
+	SP_TRY(sp_array__prepare(prepare, 3, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
+	return sp_prepare_input_index(prepare, 2, err);
+}
+
+/* Input i has one number per dimension of input 0. */
+static sp_status need_index(const sp_call *call, size_t i)
+{
+	SP_TRY(sp_array__need_rank(call, i, 1));
+	if (call->in[i]->count != (size_t)call->in[0]->shape.rank)
+		return sp_call_invalid(call, "input %zu has %zu elements for rank %d", i,
+				       call->in[i]->count, call->in[0]->shape.rank);
+	return SP_OK;
+}
+
+/* Where `part` begins in input 0, in bytes, when input i says it; it must not be larger. */
+static sp_status find_start(const sp_call *call, size_t i, const sp_shape *part,
+			    const int64_t *strides, int64_t *offset)
+{
+	*offset = 0;
+	for (int d = 0; d < part->rank; d++) {
+		int64_t start = sp_tensor_index(call->in[i], (size_t)d);
+		int64_t dim = call->in[0]->shape.dims[d];
+
+		if (part->dims[d] < 0 || part->dims[d] > dim)
+			return sp_call_invalid(call, "%lld elements of %lld in dimension %d",
+					       (long long)part->dims[d], (long long)dim, d);
+		if (start > dim - part->dims[d])
+			start = dim - part->dims[d];
+		if (start > 0)
+			*offset += start * strides[d];
+	}
+	return SP_OK;
+}
+
+static sp_status run_slice(const sp_call *call)
+{
+	const sp_tensor *in = call->in[0];
+	size_t size = sp_dtype_size(in->dtype);
+	sp_shape shape = {.rank = in->shape.rank};
+	sp_box box = {.rank = in->shape.rank};
+	int64_t offset;
+
+	SP_TRY(need_index(call, 1));
+	SP_TRY(need_index(call, 2));
+	for (int d = 0; d < shape.rank; d++)
+		box.dims[d] = shape.dims[d] = sp_tensor_index(call->in[2], (size_t)d);
+	sp_box__strides(&in->shape, size, box.from);
+	SP_TRY(find_start(call, 1, &shape, box.from, &offset));
+	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
+	if (call->out[0]->count == 0)
+		return SP_OK;
+	sp_box__strides(&shape, size, box.to);
+	sp_box__copy(&box, call->out[0]->data, (const char *)in->data + offset, size);
+	return SP_OK;
+}
+
+static sp_status run_update(const sp_call *call)
+{
+	const sp_tensor *in = call->in[0], *update = call->in[1];
+	size_t size = sp_dtype_size(in->dtype);
+	sp_box box = {.rank = in->shape.rank};
+	int64_t offset;
+
+	SP_TRY(sp_array__need_rank(call, 1, in->shape.rank));
+	SP_TRY(need_index(call, 2));
+	sp_box__strides(&in->shape, size, box.to);
+	SP_TRY(find_start(call, 2, &update->shape, box.to, &offset));
+	if (in->data == update->data)
+		SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
+	else
+		SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
+	if (call->out[0]->data != in->data && in->count != 0)
+		memcpy(call->out[0]->data, in->data, in->count * size);
+	if (update->count == 0)
+		return SP_OK;
+	for (int d = 0; d < box.rank; d++)
+		box.dims[d] = update->shape.dims[d];
+	sp_box__strides(&update->shape, size, box.from);
+	sp_box__copy(&box, (char *)call->out[0]->data + offset, update->data, size);
+	return SP_OK;
+}
+
+const sp_op sp_op_XlaDynamicSlice = {
+	.name = "XlaDynamicSlice", .prepare = prepare_slice, .run = run_slice};
+const sp_op sp_op_XlaDynamicUpdateSlice = {
+	.name = "XlaDynamicUpdateSlice", .prepare = prepare_update, .run = run_update};

@@ -1,0 +1,386 @@
+#include <string.h>
+
+#include "base/size.h"
+#include "engine/ops/array/array.h"
+#include "engine/ops/array/box.h"
+#include "engine/ops/math/elements.h"
+#include "engine/ops/math/scalar_code.h"
+
+/*
+ * Sorting along one dimension.
+ *
+ *     XlaVariadicSort  `inputs` of one shape, `dimension` scalar, -1 for the last; the attribute
+ *                      `comparator` says whether the elements at one place go before those at
+ *                      another: comparator(x0, y0, x1, y1, ...), two of each input
+ *     XlaSort          `input`, from small to large along the last dimension
+ *     XlaKeyValueSort  `keys` as XlaSort, and `values`, which go with them
+ *
+ * Elements of which neither goes before the other stay in their order.  XlaSort and XlaKeyValueSort
+ * order floats as XLA does: -NaN, -inf, ..., -0, 0, ..., inf, NaN.
+ *
+ * A line of elements is sorted by merging runs of 1, 2, 4, ... numbers of places, and what has to
+ * be compared next in all runs of all lines is compared together, so that a comparator of many
+ * steps costs little for each.
+ */
+enum { MOST_OPERANDS = SP_SCALAR_ENDS / 2 };
+
+typedef struct sort_state {
+	const sp_scalar_code *comparator;
+	size_t operands;
+} sort_state;
+
+/* The operands laid out line by line, and the order of each line: numbers of places. */
+typedef struct sorter {
+	size_t operands, lines, length;
+	const char *data[MOST_OPERANDS];
+	size_t sizes[MOST_OPERANDS];
+	uint32_t *order, *spare; /* [lines, length] */
+	sp_scalar_run run;
+	bool reads[2 * MOST_OPERANDS]; /* arguments that the comparator looks at */
+	const void *arguments[2 * MOST_OPERANDS];
+} sorter;
+
+/* --------------------------------------------------------------- merging */
+
+/* Two runs of a line, which become one at `to`. */
+typedef struct merge {
+	const uint32_t *left, *left_end, *right, *right_end;
+	uint32_t *to;
+	size_t line; /* its first place */
+} merge;
+
+/* Argument 2k is operand k of the right run, argument 2k + 1 of the left one. */
+static void load(const sorter *s, const merge *m, size_t lane)
+{
+	for (size_t a = 0; a < 2 * s->operands; a++)
+		if (s->reads[a])
+			sp_element__copy((void *)s->arguments[a], lane, s->data[a / 2],
+					 m->line + (a % 2 == 0 ? *m->right : *m->left),
+					 s->sizes[a / 2]);
+}
+
+/* Copies what is left when one run has come to its end; false until then. */
+static bool finish(merge *m)
+{
+	size_t left = (size_t)(m->left_end - m->left), right = (size_t)(m->right_end - m->right);
+
+	if (left != 0 && right != 0)
+		return false;
+	memcpy(m->to, left != 0 ? m->left : m->right, (left + right) * sizeof(*m->to));
+	return true;
+}
+
+static void run_merges(const sorter *s, merge *merges, size_t count)
+{
+	bool before[SP_SCALAR_LANES];
+	void *result = before;
+
+	for (;;) {
+		for (size_t i = 0; i < count;)
+			if (finish(&merges[i]))
+				merges[i] = merges[--count];
+			else
+				i++;
+		if (count == 0)
+			return;
+		for (size_t i = 0; i < count; i++)
+			load(s, &merges[i], i);
+		sp_scalar_run__apply(&s->run, s->arguments, &result, count);
+		for (size_t i = 0; i < count; i++)
+			*merges[i].to++ = before[i] ? *merges[i].right++ : *merges[i].left++;
+	}
+}
+
+static size_t at_most(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Runs of `width` become runs of twice that, from order to spare. */
+static void merge_runs(const sorter *s, size_t width)
+{
+	merge merges[SP_SCALAR_LANES];
+	size_t count = 0;
+
+	for (size_t line = 0; line < s->lines; line++)
+		for (size_t at = 0; at < s->length; at += 2 * width) {
+			size_t first = line * s->length, middle = at_most(at + width, s->length);
+			const uint32_t *order = s->order + first;
+
+			merges[count++] = (merge){.left = order + at,
+						  .left_end = order + middle,
+						  .right = order + middle,
+						  .right_end = order +
+							       at_most(at + 2 * width, s->length),
+						  .to = s->spare + first + at,
+						  .line = first};
+			if (count == SP_SCALAR_LANES) {
+				run_merges(s, merges, count);
+				count = 0;
+			}
+		}
+	run_merges(s, merges, count);
+}
+
+static void sort_lines(sorter *s)
+{
+	for (size_t i = 0; i < s->lines * s->length; i++)
+		s->order[i] = (uint32_t)(i % s->length);
+	for (size_t width = 1; width < s->length; width *= 2) {
+		uint32_t *merged = s->spare;
+
+		merge_runs(s, width);
+		s->spare = s->order;
+		s->order = merged;
+	}
+}
+
+/* -------------------------------------------------------------- the lines */
+
+/* How the elements lie: lines along dimension d, a step of `inner` elements apart. */
+typedef struct lines {
+	size_t outer, length, inner;
+} lines;
+
+static lines lines_of(const sp_shape *shape, int d)
+{
+	return (lines){(size_t)sp_shape_product(shape, 0, d), (size_t)shape->dims[d],
+		       (size_t)sp_shape_product(shape, d + 1, shape->rank)};
+}
+
+/* The operand line by line: itself, or a copy. */
+static sp_status lay_out(const sp_call *call, size_t i, const lines *l, const char **out)
+{
+	const sp_tensor *in = call->in[i];
+	int64_t size = (int64_t)sp_dtype_size(in->dtype), n = (int64_t)l->length;
+	int64_t inner = (int64_t)l->inner;
+	sp_box box = {.rank = 0};
+	char *copy;
+
+	*out = in->data;
+	if (inner == 1)
+		return SP_OK;
+	copy = sp_call_bytes(call, in->count, (size_t)size);
+	if (copy == NULL)
+		return sp_call_no_memory(call);
+	sp_box__add(&box, (int64_t)l->outer, inner * n * size, inner * n * size);
+	sp_box__add(&box, inner, n * size, size);
+	sp_box__add(&box, n, size, inner * size);
+	sp_box__copy(&box, copy, in->data, (size_t)size);
+	*out = copy;
+	return SP_OK;
+}
+
+static void write_sorted(const sp_call *call, size_t i, const lines *l, const sorter *s)
+{
+	size_t size = sp_dtype_size(call->in[i]->dtype);
+	void *out = call->out[i]->data;
+
+	for (size_t line = 0; line < s->lines; line++) {
+		size_t first = line * l->length;
+		size_t to = line / l->inner * l->length * l->inner + line % l->inner;
+
+		for (size_t k = 0; k < l->length; k++)
+			sp_element__copy(out, to + k * l->inner, s->data[i],
+					 first + s->order[first + k], size);
+	}
+}
+
+static sp_status make_orders(const sp_call *call, sorter *s)
+{
+	s->order = sp_call_bytes(call, s->lines * s->length, sizeof(*s->order));
+	s->spare = sp_call_bytes(call, s->lines * s->length, sizeof(*s->spare));
+	return s->order == NULL || s->spare == NULL ? sp_call_no_memory(call) : SP_OK;
+}
+
+static sp_status check_shapes(const sp_call *call, size_t operands)
+{
+	for (size_t i = 1; i < operands; i++)
+		if (!sp_shape_equal(&call->in[0]->shape, &call->in[i]->shape))
+			return sp_call_invalid(call, "input %zu has not the shape of the first", i);
+	return SP_OK;
+}
+
+/* ------------------------------------------------------- XlaVariadicSort */
+
+static sp_status prepare_variadic(sp_prepare *prepare, sp_error *err)
+{
+	sort_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_dtype arguments[2 * MOST_OPERANDS], result = SP_BOOL;
+	sp_scalar_types types = {.arguments = arguments, .results = &result, .result_count = 1};
+	size_t n = prepare->in_count - 1;
+
+	if (state == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
+	if (prepare->in_count < 2 || n > MOST_OPERANDS)
+		return sp_error_set(err, SP_INVALID, "%s of %zu inputs", prepare->node->op_name,
+				    prepare->in_count);
+	SP_TRY(sp_prepare_input_index(prepare, n, err));
+	for (size_t i = 0; i < n; i++) {
+		SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[i], err));
+		arguments[2 * i] = arguments[2 * i + 1] = prepare->in_dtypes[i];
+	}
+	types.argument_count = 2 * n;
+	state->operands = n;
+	SP_TRY(sp_scalar_code__make(&state->comparator, prepare, "comparator", &types, err));
+	SP_TRY(sp_prepare_outputs(prepare, n, SP_INVALID_DTYPE, err));
+	memcpy(prepare->out_dtypes, prepare->in_dtypes, n * sizeof(*prepare->out_dtypes));
+	return SP_OK;
+}
+
+static sp_status start_comparator(const sp_call *call, sorter *s, const sort_state *state)
+{
+	for (size_t a = 0; a < 2 * s->operands; a++) {
+		s->reads[a] = sp_scalar_code__reads(state->comparator, a);
+		s->arguments[a] = s->reads[a]
+					  ? sp_call_bytes(call, SP_SCALAR_LANES, s->sizes[a / 2])
+					  : NULL;
+		if (s->reads[a] && s->arguments[a] == NULL)
+			return sp_call_no_memory(call);
+	}
+	return sp_scalar_run__start(&s->run, call, state->comparator);
+}
+
+static sp_status run_variadic(const sp_call *call)
+{
+	const sort_state *state = call->state;
+	const sp_shape *shape = &call->in[0]->shape;
+	sorter s = {.operands = state->operands};
+	int64_t dimension;
+	lines l;
+	int d;
+
+	SP_TRY(check_shapes(call, state->operands));
+	SP_TRY(sp_array__need_rank(call, state->operands, 0));
+	SP_TRY(sp_call_scalar(call, state->operands, &dimension));
+	if (dimension < -1)
+		return sp_call_invalid(call, "dimension is %lld", (long long)dimension);
+	SP_TRY(sp_call_axis(call, dimension, shape->rank, &d));
+	for (size_t i = 0; i < s.operands; i++)
+		SP_TRY(sp_call_output(call, i, call->in[i]->dtype, shape));
+	if (call->in[0]->count == 0)
+		return SP_OK;
+	l = lines_of(shape, d);
+	if (l.length > UINT32_MAX)
+		return sp_call_no_memory(call);
+	s.lines = l.outer * l.inner;
+	s.length = l.length;
+	for (size_t i = 0; i < s.operands; i++) {
+		s.sizes[i] = sp_dtype_size(call->in[i]->dtype);
+		SP_TRY(lay_out(call, i, &l, &s.data[i]));
+	}
+	SP_TRY(make_orders(call, &s));
+	SP_TRY(start_comparator(call, &s, state));
+	sort_lines(&s);
+	for (size_t i = 0; i < s.operands; i++)
+		write_sorted(call, i, &l, &s);
+	return SP_OK;
+}
+
+/* -------------------------------------------- XlaSort and XlaKeyValueSort */
+
+/* A number that is above another one's just when the element is. */
+static uint64_t total_key(const sp_tensor *t, size_t i)
+{
+	size_t size = sp_dtype_size(t->dtype);
+	uint64_t sign = (uint64_t)1 << (8 * size - 1), bits = 0;
+
+	memcpy(&bits, (const char *)t->data + i * size, size);
+	if (sp_dtype_is_floating(t->dtype))
+		return (bits & sign) != 0 ? (sign - 1) & ~bits : bits | sign;
+	if (t->dtype == SP_INT8 || t->dtype == SP_INT16 || t->dtype == SP_INT32 ||
+	    t->dtype == SP_INT64)
+		return bits ^ sign;
+	return bits;
+}
+
+static sp_status prepare_keys(sp_prepare *prepare, size_t operands, sp_error *err)
+{
+	sp_dtype keys;
+
+	SP_TRY(sp_prepare_inputs(prepare, operands, err));
+	keys = prepare->in_dtypes[0];
+	if (!sp_dtype_is_floating(keys) && !sp_dtype_is_integer(keys) && keys != SP_BOOL)
+		return sp_prepare_unsupported(prepare, keys, err);
+	SP_TRY(sp_array__movable(prepare, prepare->in_dtypes[operands - 1], err));
+	SP_TRY(sp_prepare_outputs(prepare, operands, keys, err));
+	prepare->out_dtypes[operands - 1] = prepare->in_dtypes[operands - 1];
+	return SP_OK;
+}
+
+static sp_status prepare_sort(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_keys(prepare, 1, err);
+}
+
+static sp_status prepare_key_value(sp_prepare *prepare, sp_error *err)
+{
+	return prepare_keys(prepare, 2, err);
+}
+
+/* Merges runs of `width` places of one line. */
+static void merge_keys(const uint64_t *keys, const uint32_t *order, uint32_t *to, size_t length,
+		       size_t width)
+{
+	for (size_t at = 0; at < length; at += 2 * width) {
+		size_t middle = at_most(at + width, length);
+		size_t end = at_most(at + 2 * width, length), i = at, k = middle;
+
+		while (i < middle && k < end)
+			*to++ = keys[order[k]] < keys[order[i]] ? order[k++] : order[i++];
+		while (i < middle)
+			*to++ = order[i++];
+		while (k < end)
+			*to++ = order[k++];
+	}
+}
+
+/* A scalar is a line of one. */
+static sp_status run_keys(const sp_call *call)
+{
+	const sp_tensor *in = call->in[0];
+	sp_shape shape = in->shape.rank != 0 ? in->shape : sp_shape_vector(1);
+	sorter s = {.operands = call->in_count};
+	uint64_t *keys;
+	lines l;
+
+	SP_TRY(check_shapes(call, s.operands));
+	for (size_t i = 0; i < s.operands; i++) {
+		SP_TRY(sp_call_output(call, i, call->in[i]->dtype, &in->shape));
+		s.data[i] = call->in[i]->data;
+	}
+	if (in->count == 0)
+		return SP_OK;
+	l = lines_of(&shape, shape.rank - 1);
+	s.lines = l.outer;
+	s.length = l.length;
+	keys = sp_call_bytes(call, in->count, sizeof(*keys));
+	if (keys == NULL || l.length > UINT32_MAX)
+		return sp_call_no_memory(call);
+	SP_TRY(make_orders(call, &s));
+	for (size_t i = 0; i < in->count; i++) {
+		keys[i] = total_key(in, i);
+		s.order[i] = (uint32_t)(i % l.length);
+	}
+	for (size_t width = 1; width < l.length; width *= 2) {
+		uint32_t *merged = s.spare;
+
+		for (size_t at = 0; at < in->count; at += l.length)
+			merge_keys(keys + at, s.order + at, s.spare + at, l.length, width);
+		s.spare = s.order;
+		s.order = merged;
+	}
+	for (size_t i = 0; i < s.operands; i++)
+		write_sorted(call, i, &l, &s);
+	return SP_OK;
+}
+
+const sp_op sp_op_XlaVariadicSort = {.name = "XlaVariadicSort",
+				     .outputs = "outputs:T",
+				     .prepare = prepare_variadic,
+				     .run = run_variadic};
+const sp_op sp_op_XlaSort = {.name = "XlaSort", .prepare = prepare_sort, .run = run_keys};
+const sp_op sp_op_XlaKeyValueSort = {.name = "XlaKeyValueSort",
+				     .outputs = "sorted_keys sorted_values",
+				     .prepare = prepare_key_value,
+				     .run = run_keys};

@@ -1,0 +1,133 @@
+#ifndef SP_ENGINE_RESOURCE_H
+#define SP_ENGINE_RESOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/status.h"
+#include "engine/graph/graph_def.h"
+#include "engine/tensor/tensor.h"
+
+struct sp_hash_table; /* engine/tensor/hash_table.h */
+struct sp_table;      /* storage/table.h */
+struct sp_trees;      /* engine/kernels/trees.h */
+
+/*
+ * The state a graph refers to by handle: variables, lookup tables, embedding
+ * tables, boosted trees.  A handle is a scalar tensor of dtype RESOURCE that holds an index
+ * into this list.  Handles are constants of the graph; what they lead to
+ * differs from one model version to the next.
+ *
+ * While a version is loaded, restore and init operations fill the list; when
+ * its snapshot is published the list is frozen.
+ *
+ * Threads: one thread at a time while loading; immutable once published.
+ */
+typedef enum sp_resource_kind {
+	SP_RESOURCE_VARIABLE,
+	SP_RESOURCE_HASH_TABLE,
+	SP_RESOURCE_EMBEDDING,
+	SP_RESOURCE_TREES,     /* an ensemble of boosted trees */
+	SP_RESOURCE_QUANTILES, /* where features of such are cut */
+} sp_resource_kind;
+
+typedef struct sp_resource {
+	sp_resource_kind kind;
+	const char *name;   /* shared_name, or the node's name where that is empty */
+	sp_dtype dtype;     /* of a variable, of an embedding's rows; of a hash table's values */
+	sp_dtype key_dtype; /* of a hash table and an embedding */
+	/* Of a variable as declared; [dim] of an embedding; of one value of a hash table. */
+	sp_partial_shape shape;
+
+	/*
+	 * Of a hash table: it may be filled anew; the elements of a key that is a vector, or 0;
+	 * of a dense one the keys it cannot hold, as it holds keys (engine/ops/state/table_keys.h).
+	 */
+	bool is_mutable;
+	size_t key_width;
+	const sp_tensor *empty_key, *deleted_key;
+
+	/* The state; NULL or unset until something gives it a value. */
+	sp_tensor variable; /* in the list's arena */
+	struct sp_hash_table *hash_table;
+	const struct sp_table *table; /* owned by whoever loaded it, not by the list */
+
+	const struct sp_trees *trees; /* in the list's arena, as the boundaries are */
+	const sp_tensor *boundaries;  /* boundary_count vectors of float */
+	size_t boundary_count;
+
+	/* Of a variable that is a count (engine/passes/count_writes.h): from 1 on; 0: it is none. */
+	size_t count_number;
+
+	/* Of an embedding: what its table has beside rows, bits 1 << sp_table_column. */
+	unsigned columns;
+} sp_resource;
+
+/* What a graph declares, and the state of one model version. */
+typedef struct sp_resources {
+	sp_arena *arena;
+	const sp_arena *lender; /* whose bytes outlive this list, too; NULL: none */
+	sp_resource *items;
+	size_t count;
+	size_t capacity;
+	sp_map names;     /* "<kind><container>\0<name>" -> index */
+	unsigned columns; /* what the tables of all embeddings have beside rows, as above */
+
+	/* While a graph is prepared: how many nodes begin a random stream; whether variables do. */
+	size_t stream_count;
+	bool has_generators;
+	size_t count_count; /* variables that are counts */
+} sp_resources;
+
+/* The arena outlives the list. */
+void sp_resources_init(sp_resources *resources, sp_arena *arena);
+
+/*
+ * A list of its own for one version: the same resources with the same numbers
+ * as `declared`, none with a value.  `declared` outlives it, and no more can be
+ * declared in it.
+ */
+SP_MUST_CHECK sp_status sp_resources_init_as(sp_resources *resources, const sp_resources *declared,
+					     sp_arena *arena, sp_error *err);
+
+/*
+ * The index of the resource of that kind, container and name; declared the
+ * first time it is asked for.  SP_INVALID when it was declared with other
+ * element types before, or as an embedding with rows of another width.
+ */
+SP_MUST_CHECK sp_status sp_resources_declare(sp_resources *resources, sp_resource_kind kind,
+					     sp_bytes container, const char *name, sp_dtype dtype,
+					     sp_dtype key_dtype, const sp_partial_shape *shape,
+					     uint64_t *index, sp_error *err);
+
+/* Elements of a row of an embedding; 0 where its handle does not say. */
+size_t sp_resource_row_width(const sp_resource *resource);
+
+/*
+ * While a graph is prepared: the embedding that `handle` leads to, or any one where
+ * that is not known yet (NULL), is asked for a column (storage/table.h).  SP_INVALID
+ * when it leads to something else.
+ */
+SP_MUST_CHECK sp_status sp_resources_ask_column(sp_resources *resources, const sp_tensor *handle,
+						unsigned column, sp_error *err);
+
+/*
+ * What handle `handle` leads to.  SP_INVALID when it is not a handle or leads
+ * to another kind.
+ */
+SP_MUST_CHECK sp_status sp_resources_get(const sp_resources *resources, const sp_tensor *handle,
+					 sp_resource_kind kind, sp_resource **out, sp_error *err);
+
+/*
+ * Gives a variable a value: a copy of `value` in the list's arena, or `value`'s
+ * own bytes where they are numbers that lie there, or with the lender, already
+ * (RestoreV2 puts them there).  A variable's bytes never change, they are only replaced.
+ * SP_INVALID when dtype or shape contradict the declaration.
+ */
+SP_MUST_CHECK sp_status sp_resource_assign(sp_resources *resources, sp_resource *resource,
+					   const sp_tensor *value, sp_error *err);
+
+#endif

@@ -1,0 +1,84 @@
+#ifndef SP_ENGINE_WORKSPACE_H
+#define SP_ENGINE_WORKSPACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "engine/tensor/tensor.h"
+
+/*
+ * A session's memory for the tensors of one request.
+ *
+ * The shapes of a recommendation graph depend on the data (how many ids are
+ * unique, how many cells are not empty), so offsets cannot be fixed at load.
+ * What is fixed at load is the order of the steps and which value is last used
+ * where; the workspace turns that into reuse while the request runs: a block
+ * goes back to its size class as soon as its last reader is done, and the next
+ * step takes it again, still warm in the cache.
+ *
+ * The memory is kept between requests.  After a few of the largest kind have
+ * passed, nothing is asked of the system any more.  What is far more than the
+ * requests before and after one need goes back to it.
+ *
+ * A request that would need more than `limit` bytes fails with SP_NO_MEMORY
+ * and harms nobody else.
+ *
+ * Built with SP_ARENA_DEBUG every block is its own malloc().
+ *
+ * Threads: one thread at a time.
+ */
+typedef struct sp_workspace sp_workspace;
+
+/* NULL when out of memory.  Takes nothing from the system until it is used. */
+sp_workspace *sp_workspace_create(size_t limit);
+
+/* NULL is fine. */
+void sp_workspace_destroy(sp_workspace *workspace);
+
+/* Gives every block back at once; the memory stays for the next request. */
+void sp_workspace_reset(sp_workspace *workspace);
+
+/*
+ * A tensor with uninitialised elements and one reference on its block.
+ * SP_INVALID when the shape cannot be counted; SP_NO_MEMORY past the limit.
+ */
+SP_MUST_CHECK sp_status sp_workspace_tensor(sp_workspace *workspace, sp_tensor *out, sp_dtype dtype,
+					    const sp_shape *shape, sp_error *err);
+
+/* One more reference on the block of `tensor`, if it has one. */
+void sp_tensor_retain(const sp_tensor *tensor);
+
+/*
+ * One reference less; the last one gives the block back, and a list's with it those of its
+ * elements.  The tensor becomes unset.
+ */
+void sp_workspace_release(sp_workspace *workspace, sp_tensor *tensor);
+
+/* True when nobody else holds the block, so that its reader may overwrite it. */
+bool sp_tensor_is_sole(const sp_tensor *tensor);
+
+/*
+ * Bytes that live until the reset: the texts of string tensors, scratch.
+ * 16-byte aligned (64 from 64 bytes on), NULL past the limit or when the product overflows.
+ */
+void *sp_workspace_bytes(sp_workspace *workspace, size_t count, size_t size);
+
+/*
+ * A moment in a request.  Going back to it forgets the bytes (not the tensors)
+ * that were asked for since, which must not be read any more: the rounds of a
+ * loop share them so.
+ */
+typedef struct sp_workspace_mark {
+	sp_arena_mark bytes;
+	size_t used;
+} sp_workspace_mark;
+
+sp_workspace_mark sp_workspace_here(const sp_workspace *workspace);
+void sp_workspace_rewind(sp_workspace *workspace, const sp_workspace_mark *mark);
+
+/* Bytes held from the system. */
+size_t sp_workspace_footprint(const sp_workspace *workspace);
+
+#endif
