@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "api/host/limits.h"
-#include "api/host/route.h"
+#include "api/host/routes/route.h"
 #include "api/host/worker.h"
 #include "base/log.h"
 

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/host/counters.h"
+#include "api/host/metrics/counters.h"
 #include "api/host/flags.h"
-#include "api/host/http_server.h"
+#include "api/host/http/http_server.h"
 #include "api/host/request_log.h"
-#include "api/host/request_queue.h"
-#include "api/host/served_model.h"
+#include "api/host/routes/request_queue.h"
+#include "api/host/model/served_model.h"
 #include "api/host/upkeep.h"
 #include "base/budget.h"
 #include "base/queue.h"

@@ -1,8 +1,8 @@
 #ifndef SP_API_HOST_REQUEST_LOG_H
 #define SP_API_HOST_REQUEST_LOG_H
 
-#include "api/host/counters.h"
-#include "api/host/http_server.h"
+#include "api/host/metrics/counters.h"
+#include "api/host/http/http_server.h"
 #include "base/log_limit.h"
 
 /*

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "api/host/http_server.h"
+#include "api/host/http/http_server.h"
 #include "base/budget.h"
 
 /*

@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-#include "api/host/route.h"
+#include "api/host/routes/route.h"
 #include "base/alloc.h"
 
 struct sp_workers {

@@ -2,7 +2,7 @@
 #define SP_API_HOST_WORKER_H
 
 #include "api/host/host.h"
-#include "api/host/json_request.h"
+#include "api/host/predict/json_request.h"
 #include "base/status.h"
 
 /*
