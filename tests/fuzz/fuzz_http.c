@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/host/http/http_chunks.h"
 #include "api/host/http/http_head.h"
 #include "api/host/routes/model_path.h"
 #include "tests/support/fuzz.h"

@@ -1,12 +1,13 @@
-#include <string.h>
+#include "api/host/http/http_chunks.h"
 
-#include "api/host/http/http_head.h"
+#include <stdbool.h>
+
 #include "base/hex.h"
 
 /*
- * A chunk: its size in hexadecimal, perhaps an extension, CR LF, its bytes,
- * CR LF.  The one of size zero is the last; lines up to an empty one follow.
- * Each state below is the place where the next byte is.
+ * A chunk is its size in hexadecimal, an optional extension, CR LF, that many bytes,
+ * CR LF.  A chunk of size zero ends the body; trailer lines up to an empty line follow.
+ * The state says what the next byte belongs to.
  */
 enum state {
 	SIZE_FIRST, /* the first digit of a size */
@@ -16,7 +17,7 @@ enum state {
 	DATA,
 	DATA_CR,
 	DATA_LF,
-	TRAILER_FIRST, /* of a line: CR makes it the empty one */
+	TRAILER_FIRST, /* first byte of a line; CR: the line is empty */
 	TRAILER,
 	TRAILER_LF,
 	END_LF,
@@ -86,7 +87,7 @@ static enum state next_state(sp_http_chunks *chunks, char c)
 	return BAD;
 }
 
-/* One byte of what is around the data; false when a line grows too long. */
+/* One byte of the framing; false when it is malformed or a line is too long. */
 static bool step(sp_http_chunks *chunks, char c)
 {
 	enum state next = next_state(chunks, c);
@@ -100,7 +101,7 @@ static bool step(sp_http_chunks *chunks, char c)
 	       chunks->trailer_bytes <= MAX_TRAILERS;
 }
 
-/* Data bytes, as many as there are of this chunk. */
+/* Appends the available data bytes of the current chunk. */
 static sp_http_chunks_result copy(sp_http_chunks *chunks, sp_bytes data, size_t *used,
 				  sp_buffer *body)
 {

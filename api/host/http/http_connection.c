@@ -1,6 +1,4 @@
 #include <errno.h>
-#include <netdb.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -9,32 +7,33 @@
 
 #include <event2/event.h>
 
+#include "api/host/http/http_chunks.h"
 #include "api/host/http/http_internal.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 
 /*
- * One connection is always at one place of this circle:
+ * A connection goes through these phases in a circle:
  *
  *	IDLE -> HEAD -> BODY -> WAITING -> WRITING -> IDLE
  *
- * and ends in LINGER: the last answer is sent, and what the client still sends
- * is read and dropped for a moment, because closing a socket with unread data
- * would destroy the answer on its way.
+ * and ends in LINGER: the last answer has been sent, and for a moment the server reads
+ * and drops what the client still sends, because closing a socket with unread data
+ * would make the kernel discard the answer.
  *
- * Reading goes on while a request is WAITING, up to a full input, so that a
- * client's going away is noticed, and no system call is spent on switching.
+ * While a request is WAITING the socket is still read, until the input buffer is full:
+ * so a client that disconnects is noticed, and no system call is spent on switching.
  */
-enum place { IDLE, HEAD, BODY, WAITING, WRITING, LINGER };
+enum phase { IDLE, HEAD, BODY, WAITING, WRITING, LINGER };
 
-_Static_assert(LINGER + 1 == SP_HTTP_PLACES, "a loop has a list for each place");
+_Static_assert(LINGER + 1 == SP_HTTP_PHASES, "a loop has a list for each phase");
 
 enum { FIRST_INPUT = SP_BUDGET_TINY, READ_BYTES = 64 << 10, LINGER_MS = 1000 };
 
-/* A connection writes so often before others have their turn. */
+/* Writes of one connection before the loop serves others. */
 enum { WRITES = 4 };
 
-/* A client that sends nothing of its body for so long has lost its claim to a place. */
+/* A connection that receives nothing of its body for this long may be closed for another. */
 static const int64_t stalled_ns = 1000 * INT64_C(1000000);
 
 static const char no_memory[] = "no memory for the request: too many are being received";
@@ -42,16 +41,17 @@ static const char no_memory[] = "no memory for the request: too many are being r
 struct sp_http_connection {
 	sp_http_loop *loop;
 	int fd;
-	enum place place;
+	enum phase phase;
 	struct event *readable, *writable, *timer;
 	bool reading; /* `readable` is added */
 	bool end_of_input;
-	bool gone;                     /* the socket is broken; waits for the answer only to end */
-	bool keep;                     /* after this answer the connection goes on */
-	int64_t deadline_ns, timer_ns; /* the timer may fire early, then it is set again */
-	int64_t heard_ns;              /* when the last bytes of a body came */
+	bool gone; /* the socket is broken; it is closed once its request is answered */
+	bool keep; /* the connection stays open after this answer */
+	int64_t deadline_ns;
+	int64_t timer_ns; /* when the timer fires; if before the deadline, it is set again */
+	int64_t heard_ns; /* when the last bytes of a body arrived */
 
-	char *input; /* heads, and what came behind them */
+	char *input; /* heads and what follows them */
 	size_t input_size, input_capacity;
 	size_t scanned; /* of the input, by sp_http_head_find() */
 
@@ -61,7 +61,7 @@ struct sp_http_connection {
 	sp_buffer head; /* of the answer */
 	size_t sent;    /* of head and body */
 
-	TAILQ_ENTRY(sp_http_connection) link; /* in the loop's list of this place */
+	TAILQ_ENTRY(sp_http_connection) link; /* in the loop's list of this phase */
 };
 
 static void proceed(sp_http_connection *c);
@@ -75,57 +75,49 @@ static const sp_http_options *options_of(const sp_http_connection *c)
 
 sp_http_connection *sp_http__connection_idle(sp_http_loop *loop)
 {
-	return TAILQ_FIRST(&loop->at[IDLE]);
+	return TAILQ_FIRST(&loop->in[IDLE]);
 }
 
-/* A request has begun to come in, or is answered. */
-static bool is_busy(enum place place)
-{
-	return place != IDLE && place != LINGER;
-}
-
-/* Those without a request first, then heads that do not end, then bodies that do not go on. */
+/* Without a request first, then heads that do not end, then a body that has stalled. */
 sp_http_connection *sp_http__connection_spare(sp_http_loop *loop)
 {
-	static const enum place places[] = {LINGER, IDLE, HEAD};
-	sp_http_connection *body = TAILQ_FIRST(&loop->at[BODY]);
+	static const enum phase phases[] = {LINGER, IDLE, HEAD};
+	sp_http_connection *body = TAILQ_FIRST(&loop->in[BODY]);
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (!TAILQ_EMPTY(&loop->at[places[i]]))
-			return TAILQ_FIRST(&loop->at[places[i]]);
+	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++)
+		if (!TAILQ_EMPTY(&loop->in[phases[i]]))
+			return TAILQ_FIRST(&loop->in[phases[i]]);
 	return body != NULL && sp_clock_now_ns() - body->heard_ns > stalled_ns ? body : NULL;
 }
 
-static void enter(sp_http_connection *c, enum place place)
+/* Whether a request has begun to arrive or is being answered. */
+static bool is_busy(enum phase phase)
 {
-	c->place = place;
-	TAILQ_INSERT_TAIL(&c->loop->at[place], c, link);
-	if (is_busy(place))
+	return phase != IDLE && phase != LINGER;
+}
+
+static void enter(sp_http_connection *c, enum phase phase)
+{
+	c->phase = phase;
+	TAILQ_INSERT_TAIL(&c->loop->in[phase], c, link);
+	if (is_busy(phase))
 		atomic_fetch_add_explicit(&c->loop->server->busy, 1, memory_order_relaxed);
 }
 
 static void leave(sp_http_connection *c)
 {
-	TAILQ_REMOVE(&c->loop->at[c->place], c, link);
-	if (is_busy(c->place))
+	TAILQ_REMOVE(&c->loop->in[c->phase], c, link);
+	if (is_busy(c->phase))
 		atomic_fetch_sub_explicit(&c->loop->server->busy, 1, memory_order_relaxed);
 }
 
-static void move(sp_http_connection *c, enum place place)
+static void move(sp_http_connection *c, enum phase phase)
 {
 	leave(c);
-	enter(c, place);
+	enter(c, phase);
 }
 
-/* Bytes of a body have come: it is the last one to be given up. */
-static void hear(sp_http_connection *c)
-{
-	c->heard_ns = sp_clock_now_ns();
-	TAILQ_REMOVE(&c->loop->at[BODY], c, link);
-	TAILQ_INSERT_TAIL(&c->loop->at[BODY], c, link);
-}
-
-/* Setting a later time is free: the timer finds out when it fires. */
+/* A later deadline costs nothing: the timer is set again when it fires too early. */
 static void set_deadline(sp_http_connection *c, int64_t deadline_ns)
 {
 	int64_t left_us;
@@ -176,18 +168,21 @@ void sp_http__connection_destroy(sp_http_connection *c)
 	sp_budget_shrink(options_of(c)->memory, c->input_capacity, 0);
 	sp_free(c->input);
 	sp_free(c);
-	sp_http__loop_forget(loop);
+	loop->connection_count--;
+	loop->closed_one = true;
+	atomic_fetch_sub_explicit(&loop->server->open, 1, memory_order_relaxed);
 }
 
 /*
- * The socket is broken, or time is up.  A request that a thread works on holds
- * the connection until it is answered; one that still waits is left behind.
+ * Separates the connection from its request, after an error or a timeout: a request that
+ * no thread has begun becomes an orphan.  False when a thread works on it: the
+ * connection must then wait for the answer.
  */
 static bool leave_request(sp_http_connection *c)
 {
 	int handed = SP_HTTP_HANDED;
 
-	if (c->place != WAITING)
+	if (c->phase != WAITING)
 		return true;
 	if (!atomic_compare_exchange_strong(&c->request->state, &handed, SP_HTTP_ORPHANED))
 		return false;
@@ -235,7 +230,7 @@ static const char *reason_of(int status)
 	return "Unknown";
 }
 
-/* RFC 9110, 5.6.7; made anew once a second. */
+/* RFC 9110, section 5.6.7; formatted once a second. */
 static const char *date_of(sp_http_loop *loop)
 {
 	time_t now = time(NULL);
@@ -271,7 +266,7 @@ static void print_head(sp_http_connection *c)
 	sp_buffer_append_text(&c->head, "\r\n");
 }
 
-/* What of the answer's body is sent: nothing to HEAD. */
+/* Bytes of the answer's body to send: none to HEAD. */
 static size_t body_size(const sp_http_connection *c)
 {
 	return c->request->head.method == SP_HTTP_HEAD ? 0 : c->request->out.size;
@@ -293,8 +288,16 @@ static ssize_t send_rest(sp_http_connection *c)
 	return sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void linger(sp_http_connection *c)
+static void finish_answer(sp_http_connection *c)
 {
+	sp_http__request_reset(c->request, options_of(c)->max_body_bytes);
+	if (c->keep) {
+		set_reading(c, !c->end_of_input);
+		move(c, IDLE);
+		set_deadline(c, in_ms(options_of(c)->idle_timeout_ms));
+		proceed(c);
+		return;
+	}
 	if (c->end_of_input) {
 		sp_http__connection_destroy(c);
 		return;
@@ -304,19 +307,6 @@ static void linger(sp_http_connection *c)
 	move(c, LINGER);
 	set_deadline(c, in_ms(LINGER_MS));
 	set_reading(c, true);
-}
-
-static void finish_answer(sp_http_connection *c)
-{
-	sp_http__request_reset(c->request);
-	if (!c->keep) {
-		linger(c);
-		return;
-	}
-	set_reading(c, !c->end_of_input);
-	move(c, IDLE);
-	set_deadline(c, in_ms(options_of(c)->idle_timeout_ms));
-	proceed(c);
 }
 
 static void write_more(sp_http_connection *c)
@@ -391,7 +381,7 @@ void sp_http__connection_answer(sp_http_connection *c)
 		begin_answer(c);
 }
 
-/* An answer of our own, after which nothing more is read. */
+/* Answers a request that is not read to its end; the connection closes afterwards. */
 static void refuse(sp_http_connection *c, int status, const char *text)
 {
 	c->keep = false;
@@ -400,7 +390,7 @@ static void refuse(sp_http_connection *c, int status, const char *text)
 	begin_answer(c);
 }
 
-/* Later there may be memory for it, unless it is more than there is at all. */
+/* 503 if the request may fit later, 413 if it exceeds all memory for requests. */
 static void refuse_for_memory(sp_http_connection *c)
 {
 	if (sp_budget_allows(options_of(c)->memory, c->request->body.size + READ_BYTES))
@@ -418,14 +408,14 @@ static void drop_input(sp_http_connection *c, size_t n)
 	c->scanned = 0;
 }
 
-/* There is not all yet: the rest will come, or never. */
+/* The input is incomplete; after the end of input the rest will never come. */
 static void await_more(sp_http_connection *c)
 {
 	if (c->end_of_input)
 		sp_http__connection_destroy(c);
 }
 
-/* RFC 9112, 2.2: an empty line before a request is ignored. */
+/* RFC 9112, section 2.2: empty lines before a request are ignored. */
 static void skip_empty_lines(sp_http_connection *c)
 {
 	while (c->input_size >= 2 && memcmp(c->input, "\r\n", 2) == 0)
@@ -476,7 +466,7 @@ static void read_chunks(sp_http_connection *c)
 	}
 }
 
-/* Takes from the input what belongs to the body. */
+/* Moves from the input what belongs to the body. */
 static void read_body(sp_http_connection *c)
 {
 	size_t n = c->input_size;
@@ -499,37 +489,30 @@ static void read_body(sp_http_connection *c)
 		await_more(c);
 }
 
-/* The client waits for this before it sends the body. */
-static bool send_continue(sp_http_connection *c)
-{
-	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
-	const sp_http_head *head = &c->request->head;
-
-	if (!head->expect_continue || c->input_size != 0 ||
-	    (!head->chunked && head->content_length == 0))
-		return true;
-	return send(c->fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(text) - 1;
-}
-
 static void begin_body(sp_http_connection *c)
 {
+	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	const sp_http_head *head = &c->request->head;
+	uint64_t length = head->content_length; /* 0 if chunked */
 
-	if (!head->chunked && head->content_length > options_of(c)->max_body_bytes) {
+	if (length > options_of(c)->max_body_bytes) {
 		refuse(c, 413, "Request body too large");
 		return;
 	}
-	if (!head->chunked && !sp_budget_allows(options_of(c)->memory, head->content_length)) {
+	if (!sp_budget_allows(options_of(c)->memory, length)) {
 		refuse(c, 413, "Request body larger than the memory for requests");
 		return;
 	}
-	if (!send_continue(c)) {
+	/* The client sends its body only after this. */
+	if (head->expect_continue && c->input_size == 0 && (head->chunked || length != 0) &&
+	    send(c->fd, go_on, sizeof(go_on) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+		    sizeof(go_on) - 1) {
 		sp_http__connection_destroy(c);
 		return;
 	}
-	/* A large buffer, which is not kept, is no larger than it needs to be. */
-	if (head->content_length > SP_BUDGET_SMALL)
-		c->request->body.max_size = (size_t)head->content_length;
+	/* A large buffer is freed after the request: it is made no larger than the body. */
+	if (length > SP_BUDGET_SMALL)
+		c->request->body.max_size = (size_t)length;
 	memset(&c->chunks, 0, sizeof(c->chunks));
 	move(c, BODY);
 	c->heard_ns = sp_clock_now_ns();
@@ -557,15 +540,7 @@ static void parse_head(sp_http_connection *c, size_t size)
 		begin_body(c);
 }
 
-static void refuse_long_head(sp_http_connection *c)
-{
-	if (memchr(c->input, '\n', c->input_size) == NULL)
-		refuse(c, 414, "Request target too long");
-	else
-		refuse(c, 431, "Request header fields too large");
-}
-
-/* The first byte of a request starts its clock. */
+/* Both deadlines of a request count from its first byte. */
 static void begin_head(sp_http_connection *c)
 {
 	const sp_http_options *options = options_of(c);
@@ -589,28 +564,30 @@ static void read_head(sp_http_connection *c)
 		refuse(c, 400, "Bad request: a line does not end in CR LF");
 		break;
 	case SP_HTTP_SCAN_MORE:
-		if (c->input_size >= options_of(c)->max_head_bytes)
-			refuse_long_head(c);
-		else
+		if (c->input_size < options_of(c)->max_head_bytes)
 			await_more(c);
+		else if (memchr(c->input, '\n', c->input_size) == NULL)
+			refuse(c, 414, "Request target too long");
+		else
+			refuse(c, 431, "Request header fields too large");
 		break;
 	}
 }
 
-/* Whatever can be done with the input that is there. */
+/* Does what the input received so far allows. */
 static void proceed(sp_http_connection *c)
 {
-	if (c->place == IDLE)
+	if (c->phase == IDLE)
 		skip_empty_lines(c);
-	if (c->place == IDLE && c->input_size != 0)
+	if (c->phase == IDLE && c->input_size != 0)
 		begin_head(c);
-	if (c->place == HEAD)
+	if (c->phase == HEAD)
 		read_head(c);
-	else if (c->place == BODY)
+	else if (c->phase == BODY)
 		read_body(c);
-	else if (c->place == LINGER)
+	else if (c->phase == LINGER)
 		c->input_size = 0;
-	else if (c->place == IDLE && (c->end_of_input || c->loop->stopping))
+	else if (c->phase == IDLE && (c->end_of_input || c->loop->stopping))
 		sp_http__connection_destroy(c);
 }
 
@@ -618,13 +595,13 @@ static void on_end_of_input(sp_http_connection *c)
 {
 	c->end_of_input = true;
 	set_reading(c, false);
-	if (c->place == WAITING)
+	if (c->phase == WAITING)
 		atomic_store(&c->request->peer_closed, true);
-	else if (c->place != WRITING)
+	else if (c->phase != WRITING)
 		sp_http__connection_destroy(c);
 }
 
-/* Room in the input; false when it is full, or there is no memory. */
+/* Makes room in the input; false when it has its full size or there is no memory. */
 static bool grow_input(sp_http_connection *c)
 {
 	size_t most = options_of(c)->max_head_bytes, capacity = c->input_capacity * 2;
@@ -650,16 +627,7 @@ static bool grow_input(sp_http_connection *c)
 	return true;
 }
 
-static ssize_t read_to_input(sp_http_connection *c)
-{
-	ssize_t n = recv(c->fd, c->input + c->input_size, c->input_capacity - c->input_size, 0);
-
-	if (n > 0)
-		c->input_size += (size_t)n;
-	return n;
-}
-
-/* A body of known length is read to its place; -1 also when there is no memory for it. */
+/* Reads a body of known length without a copy; -1 on an error or when its buffer has failed. */
 static ssize_t read_to_body(sp_http_connection *c)
 {
 	sp_buffer *body = &c->request->body;
@@ -675,12 +643,12 @@ static ssize_t read_to_body(sp_http_connection *c)
 	return n;
 }
 
-/* A client that has sent ahead waits for its answer. */
+/* A client that pipelines requests is not read until its answer has been sent. */
 static void on_full_input(sp_http_connection *c)
 {
-	if (c->place == WAITING || c->place == WRITING)
+	if (c->phase == WAITING || c->phase == WRITING)
 		set_reading(c, false);
-	else if (c->place == LINGER)
+	else if (c->phase == LINGER)
 		sp_http__connection_destroy(c);
 	else
 		refuse(c, 503, no_memory);
@@ -693,21 +661,26 @@ static void on_readable(int fd, short what, void *context)
 
 	(void)fd;
 	(void)what;
-	if (c->place == BODY && !c->request->head.chunked) {
+	if (c->phase == BODY && !c->request->head.chunked) {
 		n = read_to_body(c);
 	} else if (grow_input(c)) {
-		n = read_to_input(c);
+		n = recv(c->fd, c->input + c->input_size, c->input_capacity - c->input_size, 0);
+		c->input_size += n > 0 ? (size_t)n : 0;
 	} else {
 		on_full_input(c);
 		return;
 	}
-	if (n > 0 && c->place == BODY)
-		hear(c);
+	if (n > 0 && c->phase == BODY) {
+		c->heard_ns = sp_clock_now_ns();
+		/* To the end of the list: the last body to be given up. */
+		TAILQ_REMOVE(&c->loop->in[BODY], c, link);
+		TAILQ_INSERT_TAIL(&c->loop->in[BODY], c, link);
+	}
 	if (n > 0)
 		proceed(c);
 	else if (n == 0)
 		on_end_of_input(c);
-	else if (c->place == BODY && c->request->body.failed)
+	else if (c->phase == BODY && c->request->body.failed)
 		refuse_for_memory(c);
 	else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
 		on_broken(c);
@@ -715,27 +688,24 @@ static void on_readable(int fd, short what, void *context)
 
 /* -------------------------------------------------------------------- timers */
 
-/* Method and path of a request that is left behind, for the one in its place. */
-static void copy_line(sp_http_request *to, const sp_http_head *from)
-{
-	sp_buffer *text = &to->head_text;
-
-	sp_buffer_append(text, from->method_name.data, from->method_name.size);
-	sp_buffer_append(text, from->path.data, from->path.size);
-	if (text->failed)
-		return;
-	to->head.method_name = (sp_bytes){text->data, from->method_name.size};
-	to->head.path = (sp_bytes){text->data + from->method_name.size, from->path.size};
-}
-
-/* Nobody has begun with the request in time; the connection goes on without it. */
+/*
+ * No thread has begun the request in time: the connection leaves it behind and answers
+ * 504 by a request of its own, with the same method and path for the observer.
+ */
 static void answer_late(sp_http_connection *c)
 {
 	const sp_http_request *old = c->request;
-	sp_http_request *late = sp_http__request_create(c, c->loop);
+	sp_bytes method = old->head.method_name, path = old->head.path;
+	sp_http_request *late = sp_http__request_create(options_of(c), &c->loop->answers, c, c->fd);
 
+	/* Copied while `old` is certain to exist: an orphan may be freed at any time. */
 	if (late != NULL) {
-		copy_line(late, &old->head);
+		sp_buffer_append(&late->head_text, method.data, method.size);
+		sp_buffer_append(&late->head_text, path.data, path.size);
+		if (!late->head_text.failed) {
+			late->head.method_name = (sp_bytes){late->head_text.data, method.size};
+			late->head.path = (sp_bytes){late->head_text.data + method.size, path.size};
+		}
 		late->head.method = old->head.method;
 		late->head.minor = old->head.minor;
 		late->tag = old->tag;
@@ -743,7 +713,7 @@ static void answer_late(sp_http_connection *c)
 	}
 	if (!leave_request(c)) {
 		sp_http__request_destroy(late);
-		return; /* it is being worked on: the answer will come */
+		return; /* a thread works on it and will answer */
 	}
 	c->request = late;
 	if (late == NULL) {
@@ -765,7 +735,7 @@ static void on_timer(int fd, short what, void *context)
 		set_deadline(c, c->deadline_ns);
 		return;
 	}
-	switch (c->place) {
+	switch (c->phase) {
 	case HEAD:
 	case BODY:
 		refuse(c, 408, "the request did not arrive in time");
@@ -779,21 +749,6 @@ static void on_timer(int fd, short what, void *context)
 		sp_http__connection_destroy(c);
 		break;
 	}
-}
-
-void sp_http__connection_peer(const sp_http_connection *c, char *out, size_t room)
-{
-	struct sockaddr_storage address;
-	socklen_t size = sizeof(address);
-	char host[48], port[8];
-	bool known = getpeername(c->fd, (struct sockaddr *)&address, &size) == 0 &&
-		     getnameinfo((struct sockaddr *)&address, size, host, sizeof(host), port,
-				 sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) == 0;
-
-	if (!known)
-		snprintf(out, room, "%s", "");
-	else
-		snprintf(out, room, strchr(host, ':') != NULL ? "[%s]:%s" : "%s:%s", host, port);
 }
 
 /* ------------------------------------------------------------------- opening */
@@ -812,7 +767,7 @@ void sp_http__connection_open(sp_http_loop *loop, int fd)
 	loop->connection_count++;
 	atomic_fetch_add_explicit(&loop->server->open, 1, memory_order_relaxed);
 	sp_buffer_init(&c->head, SIZE_MAX / 2);
-	c->request = sp_http__request_create(c, loop);
+	c->request = sp_http__request_create(&loop->server->options, &loop->answers, c, fd);
 	c->readable = event_new(loop->base, fd, EV_READ | EV_PERSIST, on_readable, c);
 	c->writable = event_new(loop->base, fd, EV_WRITE, on_writable, c);
 	c->timer = event_new(loop->base, -1, 0, on_timer, c);

@@ -1,31 +1,34 @@
+#include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "api/host/http/http_internal.h"
 #include "api/host/json/json_writer.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 
-/* Buffers that grew larger are not kept for the next request; where memory is scarce, tiny ones
- * only. */
+/* Larger buffers are not kept for the next request. */
 enum { KEEP_BYTES = 64 << 10 };
 
 /*
- * A client that has closed its side may still want its answer.  But one whose
- * request has waited this long as well has most likely given up, and under
- * overload work for nobody is what makes it worse.
+ * A client that has closed its side may still read the answer (half-close).  After this
+ * wait it has most likely given up, and under overload its work is better not done.
  */
 static const int64_t gone_after_ns = 100 * INT64_C(1000000);
 
-sp_http_request *sp_http__request_create(sp_http_connection *connection, sp_http_loop *loop)
+sp_http_request *sp_http__request_create(const sp_http_options *options, sp_http_answers *answers,
+					 sp_http_connection *connection, int socket)
 {
-	const sp_http_options *options = &loop->server->options;
 	sp_http_request *request = sp_alloc_zero(1, sizeof(*request));
 
 	if (request == NULL)
 		return NULL;
 	request->connection = connection;
-	request->loop = loop;
+	request->answers = answers;
+	request->socket = socket;
 	sp_buffer_init(&request->head_text, SIZE_MAX / 2);
 	sp_buffer_init(&request->body, options->max_body_bytes);
 	sp_buffer_init(&request->out, SIZE_MAX / 2);
@@ -46,6 +49,7 @@ void sp_http__request_destroy(sp_http_request *request)
 	sp_free(request);
 }
 
+/* Empties a buffer; where memory is scarce only a tiny one keeps its capacity. */
 static void empty(sp_buffer *buffer)
 {
 	size_t keep = sp_budget_is_scarce(buffer->budget) ? SP_BUDGET_TINY : KEEP_BYTES;
@@ -55,11 +59,11 @@ static void empty(sp_buffer *buffer)
 	sp_buffer_clear(buffer);
 }
 
-void sp_http__request_reset(sp_http_request *request)
+void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes)
 {
 	empty(&request->head_text);
 	empty(&request->body);
-	request->body.max_size = request->loop->server->options.max_body_bytes;
+	request->body.max_size = max_body_bytes;
 	empty(&request->out);
 	request->status = 0;
 	request->reason[0] = '\0';
@@ -91,7 +95,7 @@ void sp_http_request_set_tag(sp_http_request *request, int tag)
 
 void sp_http_request_note_peer(sp_http_request *request)
 {
-	sp_http__connection_peer(request->connection, request->peer, sizeof(request->peer));
+	sp_http_peer_print(request->peer, request->socket);
 }
 
 const char *sp_http_request_peer(const sp_http_request *request)
@@ -104,20 +108,49 @@ bool sp_http_request_expired(const sp_http_request *request)
 	return sp_clock_now_ns() >= request->deadline_ns;
 }
 
-/* Hands the request back to its loop. */
+void sp_http_peer_print(char out[SP_HTTP_PEER_SIZE], int socket)
+{
+	struct sockaddr_storage address = {0};
+	struct sockaddr_in *v4 = (struct sockaddr_in *)&address;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&address;
+	socklen_t size = sizeof(address);
+	char name[INET6_ADDRSTRLEN] = "";
+
+	if (getpeername(socket, (struct sockaddr *)&address, &size) != 0) {
+		strcpy(out, "unknown");
+	} else if (address.ss_family == AF_INET6) {
+		inet_ntop(AF_INET6, &v6->sin6_addr, name, sizeof(name));
+		snprintf(out, SP_HTTP_PEER_SIZE, "[%s]:%u", name, (unsigned)ntohs(v6->sin6_port));
+	} else {
+		inet_ntop(AF_INET, &v4->sin_addr, name, sizeof(name));
+		snprintf(out, SP_HTTP_PEER_SIZE, "%s:%u", name, (unsigned)ntohs(v4->sin_port));
+	}
+}
+
+void sp_http__answers_wake(sp_http_answers *answers)
+{
+	uint64_t one = 1;
+	ssize_t n;
+
+	do
+		n = write(answers->wake_fd, &one, sizeof(one));
+	while (n < 0 && errno == EINTR);
+}
+
+/* Hands the answered request back to its loop. */
 static void post(sp_http_request *request)
 {
-	sp_http_loop *loop = request->loop;
+	sp_http_answers *answers = request->answers;
 	bool first;
 
-	empty(&request->body); /* sending the answer may take long */
+	empty(&request->body); /* not held while the answer is sent, which may take long */
 	atomic_store(&request->state, SP_HTTP_ANSWERED);
-	pthread_mutex_lock(&loop->lock);
-	first = STAILQ_EMPTY(&loop->answers);
-	STAILQ_INSERT_TAIL(&loop->answers, request, link);
-	pthread_mutex_unlock(&loop->lock);
+	pthread_mutex_lock(&answers->lock);
+	first = STAILQ_EMPTY(&answers->list);
+	STAILQ_INSERT_TAIL(&answers->list, request, link);
+	pthread_mutex_unlock(&answers->lock);
 	if (first)
-		sp_http__loop_wake(loop);
+		sp_http__answers_wake(answers);
 }
 
 bool sp_http_request_begin(sp_http_request *request)

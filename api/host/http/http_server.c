@@ -1,4 +1,3 @@
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -71,24 +70,6 @@ static uint16_t bound_port(int fd)
 	return ntohs(((struct sockaddr_in *)&address)->sin_port);
 }
 
-void sp_http_peer_print(char out[SP_HTTP_PEER_SIZE], int socket)
-{
-	struct sockaddr_storage address = {0};
-	struct sockaddr_in *v4 = (struct sockaddr_in *)&address;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&address;
-	socklen_t size = sizeof(address);
-	char name[INET6_ADDRSTRLEN] = "?";
-
-	getpeername(socket, (struct sockaddr *)&address, &size);
-	if (address.ss_family == AF_INET6) {
-		inet_ntop(AF_INET6, &v6->sin6_addr, name, sizeof(name));
-		snprintf(out, SP_HTTP_PEER_SIZE, "[%s]:%u", name, (unsigned)ntohs(v6->sin6_port));
-	} else {
-		inet_ntop(AF_INET, &v4->sin_addr, name, sizeof(name));
-		snprintf(out, SP_HTTP_PEER_SIZE, "%s:%u", name, (unsigned)ntohs(v4->sin_port));
-	}
-}
-
 /* ---------------------------------------------------------------- accepting */
 
 static void set_accepting(sp_http_loop *loop, bool accepting)
@@ -109,19 +90,14 @@ static void accept_again(int fd, short what, void *context)
 	set_accepting(context, true);
 }
 
-/* Nothing to be done about it now, such as no more file descriptors. */
+/* Until a connection is closed, or for a tenth of a second. */
 static void pause_accepting(sp_http_loop *loop)
 {
 	struct timeval tenth = {0, 100000};
 
+	loop->closed_one = false;
 	set_accepting(loop, false);
 	event_add(loop->accept_again, &tenth);
-}
-
-/* At the limit one connection has to go for another to come. */
-static bool is_full(const sp_http_loop *loop)
-{
-	return loop->connection_count >= loop->max_connections;
 }
 
 static void drop(sp_http_connection *spare, sp_http_loop *loop)
@@ -130,15 +106,9 @@ static void drop(sp_http_connection *spare, sp_http_loop *loop)
 	sp_http__connection_destroy(spare);
 }
 
-static void turn_away(sp_http_loop *loop, int fd)
-{
-	atomic_fetch_add_explicit(&loop->server->turned_away, 1, memory_order_relaxed);
-	close(fd);
-}
-
 /*
- * A new descriptor has the lowest number that is free: one among the last `reserve`
- * numbers says that no more than these are left to the process.
+ * The kernel gives a new descriptor the lowest free number.  A number among the last
+ * `reserve` ones therefore says that at most `reserve` descriptors are left.
  */
 static bool is_beyond(const sp_http_loop *loop, int fd, size_t reserve)
 {
@@ -147,7 +117,7 @@ static bool is_beyond(const sp_http_loop *loop, int fd, size_t reserve)
 	return options->descriptors != 0 && (size_t)fd >= options->descriptors - reserve;
 }
 
-/* At the number that the one which was dropped had, so that it is not among the last ones. */
+/* Gives the socket the number of the connection just dropped, if that is lower. */
 static int renumber(int fd)
 {
 	int lowest = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -158,19 +128,7 @@ static int renumber(int fd)
 	return lowest;
 }
 
-/*
- * The system has no more: a connection goes, and the next one may come.  Without
- * one that could go, there is nothing to be done about it now.
- */
-static bool on_no_descriptors(sp_http_loop *loop, sp_http_connection *spare)
-{
-	if (spare != NULL)
-		drop(spare, loop);
-	else
-		pause_accepting(loop);
-	return spare != NULL;
-}
-
+/* Whether accept4() failed because the system or the process has no descriptor left. */
 static bool is_exhausted(int error)
 {
 	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
@@ -181,20 +139,29 @@ static bool accept_one(sp_http_loop *loop, int listen_fd)
 {
 	sp_http_connection *spare = sp_http__connection_spare(loop);
 	size_t reserve = loop->server->options.reserve_descriptors;
+	bool full = loop->connection_count >= loop->max_connections;
 	int fd, on = 1;
 
-	if (is_full(loop) && spare == NULL) {
+	if (full && spare == NULL) {
 		pause_accepting(loop);
 		return false;
 	}
 	fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd < 0)
-		return is_exhausted(errno) && on_no_descriptors(loop, spare);
-	if (spare != NULL && (is_full(loop) || is_beyond(loop, fd, reserve))) {
+	if (fd < 0) {
+		if (!is_exhausted(errno))
+			return false;
+		if (spare != NULL)
+			drop(spare, loop);
+		else
+			pause_accepting(loop);
+		return spare != NULL;
+	}
+	if (spare != NULL && (full || is_beyond(loop, fd, reserve))) {
 		drop(spare, loop);
 		fd = renumber(fd);
-	} else if (is_beyond(loop, fd, reserve / 2)) { /* other loops may have some to drop */
-		turn_away(loop, fd);
+	} else if (is_beyond(loop, fd, reserve / 2)) { /* other loops may have spare ones */
+		atomic_fetch_add_explicit(&loop->server->turned_away, 1, memory_order_relaxed);
+		close(fd);
 		return true;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -202,7 +169,7 @@ static bool accept_one(sp_http_loop *loop, int listen_fd)
 	return true;
 }
 
-/* A few at a time, so that those that are open get their turn. */
+/* A few at a time, so that open connections are served in between. */
 static void accept_some(int listen_fd, short what, void *context)
 {
 	(void)what;
@@ -212,30 +179,6 @@ static void accept_some(int listen_fd, short what, void *context)
 }
 
 /* --------------------------------------------------------------------- loop */
-
-static void end_if_done(sp_http_loop *loop)
-{
-	if (loop->stopping && loop->connection_count == 0)
-		event_base_loopbreak(loop->base);
-}
-
-void sp_http__loop_forget(sp_http_loop *loop)
-{
-	loop->connection_count--;
-	atomic_fetch_sub_explicit(&loop->server->open, 1, memory_order_relaxed);
-	set_accepting(loop, true);
-	end_if_done(loop);
-}
-
-void sp_http__loop_wake(sp_http_loop *loop)
-{
-	uint64_t one = 1;
-	ssize_t n;
-
-	do
-		n = write(loop->wake_fd, &one, sizeof(one));
-	while (n < 0 && errno == EINTR);
-}
 
 static void stop_loop(sp_http_loop *loop)
 {
@@ -250,7 +193,6 @@ static void stop_loop(sp_http_loop *loop)
 	loop->listen_fd = -1;
 	while ((idle = sp_http__connection_idle(loop)) != NULL)
 		sp_http__connection_destroy(idle);
-	end_if_done(loop);
 }
 
 /* Another thread has answered requests, or wants the loop to stop. */
@@ -263,10 +205,10 @@ static void on_wake(int fd, short what, void *context)
 	(void)what;
 	if (read(fd, &count, sizeof(count)) < 0)
 		return;
-	pthread_mutex_lock(&loop->lock);
-	request = STAILQ_FIRST(&loop->answers);
-	STAILQ_INIT(&loop->answers);
-	pthread_mutex_unlock(&loop->lock);
+	pthread_mutex_lock(&loop->answers.lock);
+	request = STAILQ_FIRST(&loop->answers.list);
+	STAILQ_INIT(&loop->answers.list);
+	pthread_mutex_unlock(&loop->answers.lock);
 	for (; request != NULL; request = next) {
 		next = STAILQ_NEXT(request, link);
 		sp_http__connection_answer(request->connection);
@@ -280,14 +222,16 @@ static void run_loop(void *context)
 	sp_http_server *server = context;
 	sp_http_loop *loop = &server->loops[atomic_fetch_add(&server->next_loop, 1)];
 
-	event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY);
+	while (event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) == 0 &&
+	       !(loop->stopping && loop->connection_count == 0))
+		if (loop->closed_one)
+			set_accepting(loop, true);
 	pthread_mutex_lock(&server->lock);
 	server->running--;
 	pthread_cond_signal(&server->ended);
 	pthread_mutex_unlock(&server->lock);
 }
 
-/* Only its own thread touches it, but for the list of answers. */
 static struct event_base *make_base(void)
 {
 	struct event_config *config = event_config_new();
@@ -312,12 +256,12 @@ static void loop_fini(sp_http_loop *loop)
 		event_base_free(loop->base);
 	if (loop->listen_fd >= 0)
 		close(loop->listen_fd);
-	if (loop->wake_fd >= 0)
-		close(loop->wake_fd);
-	pthread_mutex_destroy(&loop->lock);
+	if (loop->answers.wake_fd >= 0)
+		close(loop->answers.wake_fd);
+	pthread_mutex_destroy(&loop->answers.lock);
 }
 
-/* On failure it is for loop_fini() all the same. */
+/* Also after a failure loop_fini() must be called. */
 static sp_status loop_init(sp_http_loop *loop, sp_http_server *server, int listen_fd, sp_error *err)
 {
 	const sp_http_options *options = &server->options;
@@ -325,18 +269,19 @@ static sp_status loop_init(sp_http_loop *loop, sp_http_server *server, int liste
 	loop->server = server;
 	loop->max_connections = (options->max_connections + options->io_threads - 1) /
 				options->io_threads;
-	for (size_t i = 0; i < SP_HTTP_PLACES; i++)
-		TAILQ_INIT(&loop->at[i]);
-	STAILQ_INIT(&loop->answers);
-	pthread_mutex_init(&loop->lock, NULL);
+	for (size_t i = 0; i < SP_HTTP_PHASES; i++)
+		TAILQ_INIT(&loop->in[i]);
+	STAILQ_INIT(&loop->answers.list);
+	pthread_mutex_init(&loop->answers.lock, NULL);
 	loop->listen_fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 0);
-	loop->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	loop->answers.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	loop->base = make_base();
-	if (loop->listen_fd < 0 || loop->wake_fd < 0 || loop->base == NULL)
+	if (loop->listen_fd < 0 || loop->answers.wake_fd < 0 || loop->base == NULL)
 		return sp_error_set(err, SP_IO, "cannot make an event loop: %s", strerror(errno));
 	loop->listener = event_new(loop->base, loop->listen_fd, EV_READ | EV_PERSIST, accept_some,
 				   loop);
-	loop->wake = event_new(loop->base, loop->wake_fd, EV_READ | EV_PERSIST, on_wake, loop);
+	loop->wake = event_new(loop->base, loop->answers.wake_fd, EV_READ | EV_PERSIST, on_wake,
+			       loop);
 	loop->accept_again = event_new(loop->base, -1, 0, accept_again, loop);
 	if (loop->listener == NULL || loop->wake == NULL || loop->accept_again == NULL ||
 	    event_add(loop->wake, NULL) != 0)
@@ -403,7 +348,7 @@ bool sp_http_server_stop(sp_http_server *server, int64_t timeout_ms)
 	sp_http_server_drain(server);
 	atomic_store(&server->stopping, true);
 	for (size_t i = 0; i < server->loop_count; i++)
-		sp_http__loop_wake(&server->loops[i]);
+		sp_http__answers_wake(&server->loops[i].answers);
 	pthread_mutex_lock(&server->lock);
 	while (server->running != 0 &&
 	       pthread_cond_timedwait(&server->ended, &server->lock, &end) != ETIMEDOUT)

@@ -5,58 +5,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/host/http/http_head.h"
+#include "api/host/http/http_request.h"
 #include "base/budget.h"
-#include "base/buffer.h"
 #include "base/status.h"
 
 /*
- * An HTTP/1.1 server that gives whole requests to one function and sends back
- * what it answers.  Everything a client may do wrong (framing, sizes, speed,
- * going away) is dealt with here; refusals have the body {"error": "..."}.
+ * An HTTP/1.1 server that gives whole requests to one handler and sends its answers.
+ * The server deals with everything a client may do wrong (framing, sizes, slowness,
+ * disconnecting); its own refusals have the body {"error": "..."}.
  *
- * I/O threads each run an event loop over their own connections.  The handler
- * is called on one of them, so it must not wait: it answers at once, or hands
- * the request to another thread that does.
+ * Each I/O thread runs an event loop over its own connections.  The handler runs on an
+ * I/O thread and must not block: it answers at once or hands the request to another
+ * thread.
  *
- * A request has one deadline, counted from its first byte: 408 when it has not
- * been read by then, 504 when nobody has begun with it.
+ * A request has one deadline, counted from its first byte: the answer is 408 if the
+ * request has not been read by then, 504 if no thread has begun to work on it.
  */
 typedef struct sp_http_server sp_http_server;
-typedef struct sp_http_request sp_http_request;
 
 typedef void sp_http_handler(void *context, sp_http_request *request);
 
-/* What becomes of a request.  Views of bytes are of any bytes, and live during the call only. */
+/* How a request ended.  All views are valid during the observer's call only. */
 typedef struct sp_http_outcome {
-	int tag; /* sp_http_request_set_tag(), else 0 */
+	int tag; /* of sp_http_request_set_tag(), else 0 */
 	int status;
-	int64_t took_ns;       /* since the whole request was there; 0 when that never was */
-	sp_bytes method, path; /* {NULL, 0} where the head could not be read */
-	const char *reason;    /* why the request failed, cut where it is long; else "" */
+	int64_t took_ns;       /* since the last byte of the request; 0 if it never arrived */
+	sp_bytes method, path; /* arbitrary bytes; {NULL, 0} if the head could not be parsed */
+	const char *reason;    /* error text, possibly truncated; "" on success */
 	int socket;            /* the client's, for sp_http_peer_print() */
 } sp_http_outcome;
 
-/* Told of every answer before it is sent, on its connection's I/O thread. */
+/* Called for every answer before it is sent, on the I/O thread of its connection. */
 typedef void sp_http_observer(void *context, const sp_http_outcome *outcome);
-
-enum { SP_HTTP_PEER_SIZE = 64 };
-
-/* "127.0.0.1:40312", "[::1]:40312": who a socket is connected to. */
-void sp_http_peer_print(char out[SP_HTTP_PEER_SIZE], int socket);
 
 typedef struct sp_http_options {
 	const char *host; /* address or name to listen on */
 	uint16_t port;    /* 0: any free one */
-	bool reuse_port;  /* several processes on one port share its connections */
+	bool reuse_port;  /* SO_REUSEPORT: several processes share the port's connections */
 	bool cors;        /* answers allow requests from any web page */
 	size_t io_threads;
-	size_t max_connections;     /* beyond: one without a request goes, or new ones wait */
-	size_t descriptors;         /* that the process may have; 0: not looked at */
-	size_t reserve_descriptors; /* of these; connections stay below the rest, likewise */
+	/* At the limit a connection without a whole request is closed, or new ones wait. */
+	size_t max_connections;
+	size_t descriptors;         /* RLIMIT_NOFILE; 0: not checked */
+	size_t reserve_descriptors; /* of these, not used by connections */
 	size_t max_head_bytes;      /* beyond: 431 */
 	size_t max_body_bytes;      /* beyond: 413 */
-	sp_budget *memory;          /* for requests and answers; beyond: 503.  NULL: no bound */
+	sp_budget *memory;          /* of requests and answers; beyond: 503.  NULL: no bound */
 	int64_t request_timeout_ms;
 	int64_t head_timeout_ms; /* from the first byte to the end of the headers */
 	int64_t idle_timeout_ms; /* between two requests */
@@ -66,8 +60,8 @@ typedef struct sp_http_options {
 } sp_http_options;
 
 /*
- * Listens, and starts the I/O threads: requests may come before it returns, but
- * not before *out is set.  NULL there on failure.
+ * Listens and starts the I/O threads.  The handler is not called before *out is set, but
+ * may be called before this function returns.  *out is NULL on failure.
  */
 SP_MUST_CHECK sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *options,
 					      sp_error *err);
@@ -75,22 +69,21 @@ SP_MUST_CHECK sp_status sp_http_server_create(sp_http_server **out, const sp_htt
 /* The port that it listens on. */
 uint16_t sp_http_server_port(const sp_http_server *server);
 
-/* From now on each answer says that its connection ends; all else goes on. */
+/* From now on every answer closes its connection; everything else continues. */
 void sp_http_server_drain(sp_http_server *server);
 
 /*
- * No more connections; those that are idle end, requests that have begun to
- * come in are still answered.  Returns true when all of them are, false when
- * that takes longer than timeout_ms; then it may be called again, and the server
- * must not be destroyed.
+ * Stops listening and closes idle connections; requests that have begun to arrive are
+ * still answered.  Returns true when all of them are.  Returns false after timeout_ms;
+ * it may then be called again, and the server must not be destroyed yet.
  */
 bool sp_http_server_stop(sp_http_server *server, int64_t timeout_ms);
 
 typedef struct sp_http_server_load {
 	size_t open;          /* connections */
-	size_t busy;          /* of these, with a request that has begun to come in */
+	size_t busy;          /* of these, with a request that has begun to arrive */
 	uint64_t dropped;     /* closed to make room for new ones, since the start */
-	uint64_t turned_away; /* new ones that were closed because there was no room */
+	uint64_t turned_away; /* new ones closed at once for want of room */
 } sp_http_server_load;
 
 /* *out is all zeros where `server` is NULL. */
@@ -98,45 +91,5 @@ void sp_http_server_get_load(const sp_http_server *server, sp_http_server_load *
 
 /* After a stop that returned true.  NULL is fine. */
 void sp_http_server_destroy(sp_http_server *server);
-
-/* ---------------------------------------------------------------- requests */
-
-const sp_http_head *sp_http_request_head(const sp_http_request *request);
-
-/* With a NUL behind its last byte. */
-sp_bytes sp_http_request_body(const sp_http_request *request);
-
-/* Of the handler, before it answers the request or hands it on. */
-void sp_http_request_set_tag(sp_http_request *request, int tag);
-
-/*
- * Of the handler, before it hands the request on: who sends it is kept with it.
- * sp_http_request_peer() is then "127.0.0.1:4711", or "[::1]:4711"; else "".
- */
-void sp_http_request_note_peer(sp_http_request *request);
-const char *sp_http_request_peer(const sp_http_request *request);
-
-/*
- * A thread that was handed a request calls this before it works on it.  False:
- * its deadline has passed or its client has gone, and it must not be touched
- * any more.
- */
-SP_MUST_CHECK bool sp_http_request_begin(sp_http_request *request);
-
-/* Whether the deadline has passed since. */
-bool sp_http_request_expired(const sp_http_request *request);
-
-typedef struct sp_http_answer {
-	int status;
-	const char *content_type; /* a literal; NULL is application/json */
-	sp_buffer *body;          /* is emptied; NULL for none */
-	bool retry;               /* "Retry-After: 1" */
-} sp_http_answer;
-
-/* Answers, from any thread, once; the request must not be touched any more. */
-void sp_http_request_answer(sp_http_request *request, const sp_http_answer *answer);
-
-/* Answers {"error": "<text>"}. */
-void sp_http_request_fail(sp_http_request *request, int status, const char *text);
 
 #endif
