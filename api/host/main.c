@@ -163,14 +163,15 @@ static sp_status write_port(const char *path, uint16_t port, sp_error *err)
 /* The model is there: tells who waits for it, in the log and in the file. */
 static sp_status say_listening(const sp_host *host, sp_error *err)
 {
-	const char *address = host->flags->rest_api_host;
+	const char *address = host->serving.flags->rest_api_host;
 	bool v6 = strchr(address, ':') != NULL;
 
-	if (host->flags->port_file != NULL)
-		SP_TRY(write_port(host->flags->port_file, sp_http_server_port(host->server), err));
+	if (host->serving.flags->port_file != NULL)
+		SP_TRY(write_port(host->serving.flags->port_file,
+				  sp_http_server_port(host->serving.server), err));
 
 	sp_log(SP_LOG_INFO, "listening on http://%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "",
-	       (unsigned)sp_http_server_port(host->server));
+	       (unsigned)sp_http_server_port(host->serving.server));
 	return SP_OK;
 }
 
@@ -183,7 +184,7 @@ static bool end_at_once(sp_host *host)
 /* Serves on for a while, then no longer; true when every request was answered. */
 static bool drain(sp_host *host, signals *s, int first_signal)
 {
-	const sp_flags *flags = host->flags;
+	const sp_flags *flags = host->serving.flags;
 	int64_t end_ns;
 
 	sp_host_drain(host);
@@ -247,7 +248,7 @@ static int serve(sp_host *host, signals *s)
 	int received;
 
 	sp_log(SP_LOG_INFO, "loading the model; probes are answered on port %u",
-	       (unsigned)sp_http_server_port(host->server));
+	       (unsigned)sp_http_server_port(host->serving.server));
 	wait_loaded_or_exit(host, s, &l);
 	if (l.status == SP_OK)
 		l.status = say_listening(host, &l.error);

@@ -6,6 +6,7 @@
 
 #include "api/host/metrics/metric.h"
 #include "api/host/metrics/metrics_write.h"
+#include "api/serving_processor.h"
 
 #define LABELS(...) \
 	(const sp_label[]){__VA_ARGS__}, sizeof((sp_label[]){__VA_ARGS__}) / sizeof(sp_label)
@@ -46,13 +47,13 @@ static const char *status_of(int http)
 	}
 }
 
-static uint64_t answers(const sp_host *host, sp_asked asked, size_t i)
+static uint64_t answers(const sp_host_state *host, sp_asked asked, size_t i)
 {
-	return sp_counter_get(&host->counters.answers[asked][i]);
+	return sp_counter_get(&host->counters->answers[asked][i]);
 }
 
 /* All of them from the beginning on: the first of a kind is then seen to come. */
-static void write_predictions(sp_buffer *out, const sp_host *host, const sp_label *model)
+static void write_predictions(sp_buffer *out, const sp_host_state *host, const sp_label *model)
 {
 	sp_metric_begin(out, SP_METRIC_REQUESTS);
 	for (size_t s = 0; s < sizeof(statuses) / sizeof(statuses[0]); s++) {
@@ -67,25 +68,25 @@ static void write_predictions(sp_buffer *out, const sp_host *host, const sp_labe
 }
 
 /* The labels, too, are TensorFlow Serving's: its REST API says "predict", its runtime "Predict". */
-static void write_times(sp_buffer *out, const sp_host *host, const sp_label *model)
+static void write_times(sp_buffer *out, const sp_host_state *host, const sp_label *model)
 {
 	sp_metric_begin(out, SP_METRIC_REQUEST_LATENCY);
 	sp_metric_add_histogram(
 		out, SP_METRIC_REQUEST_LATENCY,
 		LABELS(*model, text_label("API", "predict"), text_label("entrypoint", "REST")),
-		&host->counters.request);
+		&host->counters->request);
 	sp_metric_begin(out, SP_METRIC_RUNTIME_LATENCY);
 	sp_metric_add_histogram(out, SP_METRIC_RUNTIME_LATENCY,
 				LABELS(*model, text_label("API", "Predict"),
 				       text_label("runtime", "serving_processor")),
-				&host->counters.runtime);
+				&host->counters->runtime);
 }
 
-static void write_load(sp_buffer *out, const sp_host *host, const sp_label *model)
+static void write_load(sp_buffer *out, const sp_host_state *host, const sp_label *model)
 {
 	/* In this order: none that has ended is missing among the begun. */
-	uint64_t ended = sp_counter_get(&host->counters.ended);
-	uint64_t begun = sp_counter_get(&host->counters.begun);
+	uint64_t ended = sp_counter_get(&host->counters->ended);
+	uint64_t begun = sp_counter_get(&host->counters->begun);
 
 	sp_metric_begin(out, SP_METRIC_IN_FLIGHT);
 	sp_metric_add(out, SP_METRIC_IN_FLIGHT, model, 1,
@@ -94,7 +95,7 @@ static void write_load(sp_buffer *out, const sp_host *host, const sp_label *mode
 	sp_metric_add(out, SP_METRIC_THREADS, NO_LABELS, (double)host->worker_count);
 }
 
-static void write_http(sp_buffer *out, const sp_host *host)
+static void write_http(sp_buffer *out, const sp_host_state *host)
 {
 	sp_metric_begin(out, SP_METRIC_HTTP_ANSWERS);
 	for (int asked = 0; asked < SP_ASKED_COUNT; asked++)
@@ -118,18 +119,15 @@ static void write_one(sp_buffer *out, sp_metric metric, double value)
 	sp_metric_add(out, metric, NO_LABELS, value);
 }
 
-static void write_limits(sp_buffer *out, const sp_host *host)
+static void write_limits(sp_buffer *out, const sp_host_state *host)
 {
-	sp_http_server_load load;
-
-	sp_http_server_get_load(host->server, &load);
-	write_one(out, SP_METRIC_CONNECTIONS, (double)load.open);
-	write_one(out, SP_METRIC_CONNECTIONS_DROPPED, (double)load.dropped);
-	write_one(out, SP_METRIC_CONNECTIONS_REFUSED, (double)load.turned_away);
-	write_one(out, SP_METRIC_REQUEST_MEMORY, (double)sp_budget_used(&host->memory));
-	write_one(out, SP_METRIC_REQUEST_MEMORY_LIMIT, (double)host->memory.limit);
+	write_one(out, SP_METRIC_CONNECTIONS, (double)host->connections);
+	write_one(out, SP_METRIC_CONNECTIONS_DROPPED, (double)host->connections_dropped);
+	write_one(out, SP_METRIC_CONNECTIONS_REFUSED, (double)host->connections_refused);
+	write_one(out, SP_METRIC_REQUEST_MEMORY, (double)sp_budget_used(host->memory));
+	write_one(out, SP_METRIC_REQUEST_MEMORY_LIMIT, (double)host->memory->limit);
 	write_one(out, SP_METRIC_REQUEST_MEMORY_REFUSALS,
-		  (double)atomic_load(&host->memory.refused));
+		  (double)atomic_load(&host->memory->refused));
 }
 
 /* ------------------------------------------------------------------- process */
@@ -157,7 +155,7 @@ static double cpu_seconds(void)
 	return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
 }
 
-static void write_process(sp_buffer *out, const sp_host *host)
+static void write_process(sp_buffer *out, const sp_host_state *host)
 {
 	sp_metric_begin(out, SP_METRIC_BUILD);
 	sp_metric_add(out, SP_METRIC_BUILD,
@@ -170,9 +168,9 @@ static void write_process(sp_buffer *out, const sp_host *host)
 	sp_metric_add(out, SP_METRIC_START, NO_LABELS, (double)host->started);
 }
 
-void sp_metrics_write_host(sp_buffer *out, const sp_host *host)
+void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host)
 {
-	sp_label model = text_label("model_name", host->flags->model_name);
+	sp_label model = text_label("model_name", host->model_name);
 
 	write_predictions(out, host, &model);
 	write_times(out, host, &model);
@@ -181,5 +179,5 @@ void sp_metrics_write_host(sp_buffer *out, const sp_host *host)
 	write_limits(out, host);
 	write_process(out, host);
 	sp_metric_begin(out, SP_METRIC_READY);
-	sp_metric_add(out, SP_METRIC_READY, &model, 1, atomic_load(&host->available));
+	sp_metric_add(out, SP_METRIC_READY, &model, 1, host->ready);
 }

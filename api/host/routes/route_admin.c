@@ -1,11 +1,12 @@
-#include "api/host/routes/route.h"
+#include "api/host/routes/route_errors.h"
+#include "api/host/routes/routes.h"
 #include "base/alloc.h"
 
-/* The versions of the model and orders about them; only with --admin_routes. */
+/* The model's versions, and orders about them; only with --admin_routes. */
 
-static void answer_versions(const sp_host *host, sp_http_request *request)
+static void answer_versions(const sp_serving *serving, sp_http_request *request)
 {
-	char *json = serving_processor_versions(host->model.processor);
+	char *json = serving_processor_versions(serving->model.processor);
 	sp_buffer body;
 
 	sp_buffer_init(&body, 64 << 20);
@@ -18,34 +19,29 @@ static void answer_versions(const sp_host *host, sp_http_request *request)
 	serving_processor_free(json);
 }
 
-/* Whose order it is, is told by the log. */
-static void hand_on(const sp_host *host, sp_http_request *request)
-{
-	sp_http_request_note_peer(request);
-	if (!sp_queue_try_push(host->orders, request))
-		sp_http_request_fail(request, 503, "too many orders are waiting");
-}
-
-void sp_route_admin(sp_host *host, sp_http_request *request, const sp_model_path *path)
+void sp_route_admin(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
 {
 	sp_model_path name = *path;
 
-	/* The version is one to be served, not the one that is. */
+	/* The path of :pin has the version to be served, not the one that is. */
 	name.has_version = false;
-	if (!host->flags->admin_routes)
+	if (!serving->flags->admin_routes)
 		sp_http_request_fail(request, 403, "Only with --admin_routes");
-	else if (!sp_route__find_model(host, request, &name))
+	else if (!sp_route__find_model(serving, request, &name))
 		return;
 	else if (path->verb == SP_MODEL_VERSIONS)
-		answer_versions(host, request);
-	else
-		hand_on(host, request);
+		answer_versions(serving, request);
+	else {
+		sp_http_request_note_peer(request); /* the log says who gave the order */
+		if (!sp_queue_try_push(serving->orders, request))
+			sp_http_request_fail(request, 503, "too many orders are waiting");
+	}
 }
 
 /* ---------------------------------------------------- on the thread for orders */
 
-static serving_processor_code obey(const sp_host *host, const sp_model_path *path, const char *by,
-				   serving_processor_error **error)
+static serving_processor_code obey(const sp_serving *serving, const sp_model_path *path,
+				   const char *by, serving_processor_error **error)
 {
 	static const serving_processor_order orders[] = {
 		[SP_MODEL_RELOAD] = SERVING_PROCESSOR_RELOAD,
@@ -55,26 +51,26 @@ static serving_processor_code obey(const sp_host *host, const sp_model_path *pat
 	};
 	bool pins = path->verb == SP_MODEL_PIN;
 
-	return serving_processor_give_order(host->model.processor, orders[path->verb],
+	return serving_processor_give_order(serving->model.processor, orders[path->verb],
 					    pins ? path->version : -1,
 					    pins && path->has_delta ? path->delta : -1, by, error);
 }
 
-void sp_route_admin_obey(sp_host *host, sp_http_request *request)
+void sp_route_admin_obey(const sp_serving *serving, sp_http_request *request)
 {
 	serving_processor_error *error = NULL;
 	serving_processor_code code;
 	sp_model_path path;
 	sp_error err;
 
-	/* It was read before; its parts are not worth keeping in between. */
+	/* Parsed a second time: so the queue needs to hold nothing but the request. */
 	if (sp_model_path_parse(&path, sp_http_request_head(request), &err) != SP_OK) {
 		sp_route__fail(request, 400, &err);
 		return;
 	}
-	code = obey(host, &path, sp_http_request_peer(request), &error);
+	code = obey(serving, &path, sp_http_request_peer(request), &error);
 	if (code == SERVING_PROCESSOR_OK) {
-		answer_versions(host, request);
+		answer_versions(serving, request);
 		return;
 	}
 	sp_error_set(&err, (sp_status)code, "%s", serving_processor_error_text(error));

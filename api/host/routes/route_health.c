@@ -1,8 +1,8 @@
-#include "api/host/routes/route.h"
+#include "api/host/routes/routes.h"
 
 /*
- * /healthz/live: the process answers.  /healthz/ready: the model is open, and
- * the process has not been told to end.
+ * /healthz/live: 200 as long as the process answers.  /healthz/ready: 200 once the model
+ * is open, 503 again when the process has been told to end.
  */
 
 static void answer(sp_http_request *request, int status, const char *text)
@@ -15,17 +15,17 @@ static void answer(sp_http_request *request, int status, const char *text)
 	sp_buffer_fini(&body);
 }
 
-static void answer_ready(sp_host *host, sp_http_request *request)
+static void answer_ready(const sp_serving *serving, sp_http_request *request)
 {
-	if (atomic_load(&host->draining))
+	if (atomic_load(&serving->draining))
 		sp_http_request_fail(request, 503, "draining");
-	else if (!atomic_load(&host->available))
+	else if (!atomic_load(&serving->available))
 		sp_http_request_fail(request, 503, "the model is loading");
 	else
 		answer(request, 200, "{\"ready\":true}");
 }
 
-void sp_route_health(sp_host *host, sp_http_request *request)
+void sp_route_health(const sp_serving *serving, sp_http_request *request)
 {
 	const sp_http_head *head = sp_http_request_head(request);
 	bool live = sp_bytes_equal_text(head->path, "/healthz/live");
@@ -38,5 +38,5 @@ void sp_route_health(sp_host *host, sp_http_request *request)
 	else if (live)
 		answer(request, 200, "{\"live\":true}");
 	else
-		answer_ready(host, request);
+		answer_ready(serving, request);
 }

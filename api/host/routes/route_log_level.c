@@ -1,11 +1,11 @@
-#include "api/host/routes/route.h"
+#include "api/host/routes/route_errors.h"
+#include "api/host/routes/routes.h"
 #include "base/log.h"
 
 /*
- * The level of log lines, of the library's and the host's: GET /v1/log_level tells it,
- * POST /v1/log_level/LEVEL sets it; only with --admin_routes.
+ * GET /v1/log_level answers the log level of library and host, POST /v1/log_level/LEVEL sets
+ * it; only with --admin_routes.
  */
-static const char root[] = "/v1/log_level";
 
 static void answer_level(sp_http_request *request)
 {
@@ -36,23 +36,19 @@ static void set_level(sp_http_request *request, sp_bytes word)
 	sp_route__fail(request, 400, &err);
 }
 
-bool sp_route_log_level(sp_host *host, sp_http_request *request)
+void sp_route_log_level(const sp_serving *serving, sp_http_request *request, sp_bytes rest)
 {
-	const sp_http_head *head = sp_http_request_head(request);
-	bool get = head->method == SP_HTTP_GET || head->method == SP_HTTP_HEAD;
-	sp_bytes rest = {head->path.data + sizeof(root) - 1, head->path.size - sizeof(root) + 1};
+	sp_http_method method = sp_http_request_head(request)->method;
+	bool get = method == SP_HTTP_GET || method == SP_HTTP_HEAD;
 
-	if (!sp_bytes_starts_with(head->path, root) || (rest.size != 0 && rest.data[0] != '/'))
-		return false;
 	sp_http_request_set_tag(request, SP_ASKED_ADMIN);
-	if (!host->flags->admin_routes)
+	if (!serving->flags->admin_routes)
 		sp_http_request_fail(request, 403, "Only with --admin_routes");
 	else if (get && rest.size == 0)
 		answer_level(request);
-	else if (head->method == SP_HTTP_POST && rest.size != 0)
+	else if (method == SP_HTTP_POST && rest.size != 0)
 		set_level(request, (sp_bytes){rest.data + 1, rest.size - 1});
 	else
 		sp_http_request_fail(request, 405,
 				     "GET /v1/log_level, or POST /v1/log_level/LEVEL");
-	return true;
 }

@@ -1,5 +1,6 @@
 #include "api/host/json/json_writer.h"
-#include "api/host/routes/route.h"
+#include "api/host/routes/route_errors.h"
+#include "api/host/routes/routes.h"
 
 enum { MAX_BYTES = 64 << 20 };
 
@@ -17,7 +18,7 @@ static void write_text(sp_buffer *out, const char *key, const char *text, bool f
 	sp_json_write_string(out, sp_bytes_of(text));
 }
 
-/* Sizes are strings: that is how JSON has the int64 of a protobuf message. */
+/* Sizes are strings, as protobuf's JSON mapping writes an int64. */
 static void write_shape(sp_buffer *out, const serving_processor_tensor_info *info)
 {
 	sp_buffer_append_text(out, "{\"dim\":[");
@@ -63,7 +64,7 @@ static void write_metadata(sp_buffer *out, const char *name, int64_t version,
 	write_text(out, "name", name, true);
 	sp_buffer_append_text(out, ",\"signature_name\":\"\",\"version\":\"");
 	sp_json_write_i64(out, version);
-	/* A message named as its field: the word is there twice. */
+	/* A map inside a message of the same name, so the key occurs twice. */
 	sp_buffer_append_text(out, "\"},\"metadata\":{\"signature_def\":{\"signature_def\":{");
 	for (size_t i = 0; i < set->count; i++) {
 		write_key(out, set->signatures[i].name, i == 0);
@@ -72,19 +73,19 @@ static void write_metadata(sp_buffer *out, const char *name, int64_t version,
 	sp_buffer_append_text(out, "}}}}");
 }
 
-void sp_route_metadata(sp_host *host, sp_http_request *request, const sp_model_path *path)
+void sp_route_metadata(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
 {
 	serving_processor_handle *version;
 	sp_host_signatures set;
 	sp_buffer body;
 
-	if (!sp_route__find_model(host, request, path))
+	if (!sp_route__find_model(serving, request, path))
 		return;
-	version = serving_processor_acquire(host->model.processor);
+	version = serving_processor_acquire(serving->model.processor);
 	set = sp_host_signatures_of(version, NULL);
 	sp_buffer_init(&body, MAX_BYTES);
-	write_metadata(&body, host->flags->model_name,
-		       sp_served_model_version_of(&host->model, version), &set);
+	write_metadata(&body, serving->flags->model_name,
+		       sp_served_model_version_of(&serving->model, version), &set);
 	serving_processor_release(version);
 	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
 	sp_buffer_fini(&body);

@@ -1,7 +1,8 @@
 #include <string.h>
 
 #include "api/host/json/json_writer.h"
-#include "api/host/routes/route.h"
+#include "api/host/routes/route_errors.h"
+#include "api/host/routes/routes.h"
 #include "api/host/model/versions_report.h"
 #include "base/alloc.h"
 
@@ -93,9 +94,9 @@ static void put(statuses *list, told_status s)
 }
 
 /* The number is that of a folder or of a full checkpoint, not one that never changes. */
-static bool has_versions(const sp_host *host)
+static bool has_versions(const sp_serving *serving)
 {
-	return host->model.version < 0 || host->model.numbered;
+	return serving->model.version < 0 || serving->model.numbered;
 }
 
 static sp_status put_told(statuses *out, const char *json, sp_arena *arena, sp_error *err)
@@ -114,9 +115,9 @@ static sp_status put_told(statuses *out, const char *json, sp_arena *arena, sp_e
 }
 
 /* What is served, or found while it loads; -1: none is known. */
-static int64_t served_version(const sp_host *host, bool available)
+static int64_t served_version(const sp_serving *serving, bool available)
 {
-	return available ? sp_served_model_version(&host->model) : host->model.version;
+	return available ? sp_served_model_version(&serving->model) : serving->model.version;
 }
 
 static void put_served(statuses *out, int64_t version, bool available)
@@ -189,11 +190,11 @@ static void answer(sp_http_request *request, const sp_model_path *path, const st
 }
 
 /* With the versions that come and go; their words are views of the JSON and the arena. */
-static void answer_with_told(const sp_host *host, sp_http_request *request,
+static void answer_with_told(const sp_serving *serving, sp_http_request *request,
 			     const sp_model_path *path)
 {
-	char *json = serving_processor_versions(host->model.processor);
-	int64_t served = served_version(host, true);
+	char *json = serving_processor_versions(serving->model.processor);
+	int64_t served = served_version(serving, true);
 	sp_arena *arena = sp_arena_create(FIRST_ARENA);
 	statuses list = {.count = 0};
 	sp_error err;
@@ -208,19 +209,19 @@ static void answer_with_told(const sp_host *host, sp_http_request *request,
 	serving_processor_free(json);
 }
 
-void sp_route_status(sp_host *host, sp_http_request *request, const sp_model_path *path)
+void sp_route_status(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
 {
-	bool available = atomic_load(&host->available);
+	bool available = atomic_load(&serving->available);
 	statuses list = {.count = 0};
 
-	if (path->has_label && available && !sp_route__find_model(host, request, path))
+	if (path->has_label && available && !sp_route__find_model(serving, request, path))
 		return;
-	if (strcmp(path->name, host->flags->model_name) != 0) {
+	if (strcmp(path->name, serving->flags->model_name) != 0) {
 		answer_unknown(request, path);
-	} else if (available && has_versions(host)) {
-		answer_with_told(host, request, path);
+	} else if (available && has_versions(serving)) {
+		answer_with_told(serving, request, path);
 	} else {
-		put_served(&list, served_version(host, available), available);
-		answer(request, path, &list, served_version(host, available));
+		put_served(&list, served_version(serving, available), available);
+		answer(request, path, &list, served_version(serving, available));
 	}
 }

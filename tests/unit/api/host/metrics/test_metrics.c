@@ -286,26 +286,31 @@ static void without_memory(void **state)
 
 static void answers_are_told(void **state)
 {
-	static sp_host host;
-	sp_flags flags = {.model_name = "m"};
+	static sp_counters counters;
+	sp_budget memory;
+	const sp_host_state host = {.model_name = "m",
+				    .worker_count = 3,
+				    .connections = 4,
+				    .connections_dropped = 5,
+				    .connections_refused = 6,
+				    .memory = &memory,
+				    .started = 1700000000,
+				    .counters = &counters};
 
 	(void)state;
-	host.flags = &flags;
-	host.worker_count = 3;
-	host.started = 1700000000;
-	sp_budget_init(&host.memory, 200000);
-	assert_int_equal(sp_budget_grow(&host.memory, 0, 100000, 100000), 100000);
-	assert_int_equal(sp_budget_grow(&host.memory, 0, 150000, 150000), 0);
-	sp_counters_answer(&host.counters, SP_ASKED_PREDICT, 200, 20000);
-	sp_counters_answer(&host.counters, SP_ASKED_PREDICT, 400, 20000);
-	sp_counters_answer(&host.counters, SP_ASKED_PREDICT, 415, 20000);
-	sp_counters_answer(&host.counters, SP_ASKED_PREDICT, 599, 20000);
-	sp_counters_answer(&host.counters, SP_ASKED_HEALTH, 200, 1);
-	sp_counters_answer(&host.counters, SP_ASKED_HEALTH, 200, 1);
-	sp_counters_answer(&host.counters, SP_ASKED_OTHER, 600, 1); /* none that there is */
-	sp_counters_answer(&host.counters, SP_ASKED_OTHER, 99, 1);
-	sp_counter_add(&host.counters.begun, 5);
-	sp_counter_add(&host.counters.ended, 3);
+	sp_budget_init(&memory, 200000);
+	assert_int_equal(sp_budget_grow(&memory, 0, 100000, 100000), 100000);
+	assert_int_equal(sp_budget_grow(&memory, 0, 150000, 150000), 0);
+	sp_counters_answer(&counters, SP_ASKED_PREDICT, 200, 20000);
+	sp_counters_answer(&counters, SP_ASKED_PREDICT, 400, 20000);
+	sp_counters_answer(&counters, SP_ASKED_PREDICT, 415, 20000);
+	sp_counters_answer(&counters, SP_ASKED_PREDICT, 599, 20000);
+	sp_counters_answer(&counters, SP_ASKED_HEALTH, 200, 1);
+	sp_counters_answer(&counters, SP_ASKED_HEALTH, 200, 1);
+	sp_counters_answer(&counters, SP_ASKED_OTHER, 600, 1); /* none that there is */
+	sp_counters_answer(&counters, SP_ASKED_OTHER, 99, 1);
+	sp_counter_add(&counters.begun, 5);
+	sp_counter_add(&counters.ended, 3);
 	sp_metrics_write_host(&out, &host);
 	assert_line(":tensorflow:serving:request_count" M ",status=\"OK\"} 1");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"INVALID_ARGUMENT\"} 2");
@@ -319,9 +324,9 @@ static void answers_are_told(void **state)
 		    ",API=\"Predict\",runtime=\"serving_processor\"} 0");
 	assert_line(P "requests_in_flight" M "} 2");
 	assert_line(P "threads 3");
-	assert_line(P "connections 0");
-	assert_line(P "connections_dropped_total 0");
-	assert_line(P "connections_refused_total 0");
+	assert_line(P "connections 4");
+	assert_line(P "connections_dropped_total 5");
+	assert_line(P "connections_refused_total 6");
 	assert_line(P "request_memory_bytes 100000");
 	assert_line(P "request_memory_limit_bytes 200000");
 	assert_line(P "request_memory_refusals_total 1");
