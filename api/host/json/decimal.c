@@ -27,7 +27,7 @@ const uint64_t sp_power_of_ten[20] = {
 
 enum { MAX_SCALE = 22 }; /* 2^53 * 10^22 < 2^127 */
 
-/* value = mantissa * 2^-shift; false unless that is so for 0 <= shift < 127. */
+/* value = mantissa * 2^-shift; false unless 0 <= shift < 127. */
 static bool split(double value, uint64_t *mantissa, int *shift)
 {
 	uint64_t bits;
@@ -46,7 +46,7 @@ static bool split(double value, uint64_t *mantissa, int *shift)
 	return *shift >= 0 && *shift < 127;
 }
 
-/* mantissa * 10^scale / 2^shift, rounded to an integer, halves to even. */
+/* mantissa * 10^scale / 2^shift, rounded to an integer, ties to even. */
 static unsigned __int128 scaled(uint64_t mantissa, int shift, int scale)
 {
 	unsigned __int128 product = mantissa, whole, rest, half;

@@ -9,8 +9,8 @@
  *
  *	digits[0] . digits[1..] * 10^exponent
  *
- * the nearest such decimal, halves to even, as printf() rounds.  Exact integer
- * arithmetic, whatever the locale.
+ * the nearest such decimal, ties to even, as printf() rounds.  Exact integer arithmetic,
+ * independent of the locale.
  *
  * Threads: pure.
  */
@@ -21,19 +21,19 @@ typedef struct sp_decimal {
 	int exponent;    /* of the first digit */
 } sp_decimal;
 
-/* 10^0 ... 10^19: all that fit. */
+/* 10^0 ... 10^19, all that fit. */
 extern const uint64_t sp_power_of_ten[20];
 
 /*
  * value   finite, positive
  * count   1 to 17 digits
  *
- * False when it is too far from 1 for this: below about 10^-5, for 9 digits
- * 10^-13, or from 10^count on.
+ * False if the value is too far from 1: below about 10^-5 (for 9 digits 10^-13), or 10^count
+ * and above.
  */
 bool sp_decimal_of(sp_decimal *out, double value, int count);
 
-/* As printf("%.<count>g"), after `sign`; returns the length.  `out` has 32 bytes. */
+/* As printf("%.<count>g"), with a minus if `negative`; returns the length.  `out` has 32 bytes. */
 int sp_decimal_print(char *out, bool negative, sp_decimal decimal, int count);
 
 #endif

@@ -18,7 +18,7 @@ typedef enum sp_base64_result {
 	SP_BASE64_NO_MEMORY
 } sp_base64_result;
 
-/* The padding may be missing; nothing else may be between or behind the digits. */
+/* The padding may be missing; any other byte besides digits is INVALID. */
 sp_base64_result sp_base64_decode(sp_bytes *out, sp_bytes text, sp_arena *arena);
 
 #endif

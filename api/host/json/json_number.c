@@ -7,9 +7,9 @@
 #include "api/host/json/json_reader.h"
 
 /*
- * The text becomes an integer and a power of ten in one pass.  From these
- * almost every number that clients write is rounded by integer arithmetic,
- * exactly; the rest (over 19 digits, far exponents) goes to strtod().
+ * One pass over the text yields an integer and a power of ten.  From these, exact integer
+ * arithmetic rounds almost every number that clients send; the rest (more than 19 digits, far
+ * exponents) goes to strtod().
  */
 
 static bool is_digit(char c)
@@ -17,7 +17,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* So many digits fit whatever they are. */
+/* This many digits always fit uint64. */
 enum { SAFE_DIGITS = 18 };
 
 /* Adds a run of digits; those of a fraction lower the exponent. */
@@ -45,7 +45,7 @@ static const char *read_digits(const char *at, bool fraction, sp_json_number *ou
 	return at;
 }
 
-/* The digits behind "e"; what nobody can mean by them is cut off. */
+/* The digits after "e"; the value saturates far outside the range of a double. */
 static const char *read_exponent(const char *at, sp_json_number *out)
 {
 	const int64_t most = INT64_C(1000000000000000);
@@ -165,8 +165,8 @@ static int bit_length(unsigned __int128 value)
 }
 
 /*
- * (value + a bit more when `sticky`) * 2^scale, rounded to `bits` significant
- * bits, halves to even.  value has more bits than that.
+ * value * 2^scale rounded to `bits` significant bits, ties to even; value has more bits than
+ * that.  `sticky`: the exact number is slightly above `value`.
  */
 static double round_to(unsigned __int128 value, bool sticky, int scale, int bits)
 {
@@ -199,9 +199,9 @@ static double round_product(uint64_t digits, int exponent, int bits)
 }
 
 /*
- * Both operands are exact, so the one operation rounds once.  For a float it
- * is rounded a second time, which is harmless unless the first result looks
- * like the middle between two floats.
+ * Both operands are exact doubles, so that one operation rounds once.  The caller rounds the
+ * result to float a second time; that may be wrong only if the double lies in the middle
+ * between two floats, and then this returns false.
  */
 static bool round_simple(uint64_t digits, int64_t exponent, int bits, double *out)
 {
@@ -215,7 +215,7 @@ static bool round_simple(uint64_t digits, int64_t exponent, int bits, double *ou
 	return bits == F64_BITS || (pattern & 0x1fffffff) != 0x10000000;
 }
 
-/* True, and the magnitude in *out, when it can be had without strtod(). */
+/* The magnitude; false if only strtod() can tell it. */
 static bool round_fast(const sp_json_number *number, int bits, double *out)
 {
 	if (number->nan || number->infinite) {
@@ -235,7 +235,7 @@ static bool round_fast(const sp_json_number *number, int bits, double *out)
 	return true;
 }
 
-/* The C locale is built in: making it allocates nothing and cannot fail. */
+/* newlocale("C") allocates nothing and cannot fail: that locale is built in. */
 double sp_json_number_to_f64(const sp_json_number *number)
 {
 	double value;

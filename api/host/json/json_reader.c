@@ -6,9 +6,8 @@
 #include "base/utf8.h"
 
 /*
- * The text ends in a NUL, and a NUL ends every loop below, so none of them
- * compares against `end`.  A NUL inside the text is simply a byte that nothing
- * accepts.
+ * A NUL byte follows the text and ends every loop below, so that no loop compares with
+ * `end`.  A NUL inside the text is a syntax error anyway.
  */
 
 void sp_json_reader_init(sp_json_reader *reader, sp_bytes text)
@@ -183,7 +182,7 @@ static int32_t hex4(const char *at)
 	return value;
 }
 
-/* A \u escape, with its second half where it is a surrogate; moves past it. */
+/* Reads a \u escape and, after a high surrogate, the one that follows. */
 static sp_status read_code_point(sp_json_reader *reader, uint32_t *out, sp_error *err)
 {
 	int32_t high = hex4(reader->at + 2), low;
@@ -227,7 +226,7 @@ static char simple_escape(char c)
 	}
 }
 
-/* Moves past one escape; appends what it stands for to *out unless that is NULL. */
+/* Reads one escape; appends what it stands for to *out unless that is NULL. */
 static sp_status read_escape(sp_json_reader *reader, char **out, sp_error *err)
 {
 	char bytes[4];
@@ -250,10 +249,7 @@ static sp_status read_escape(sp_json_reader *reader, char **out, sp_error *err)
 	return SP_OK;
 }
 
-/*
- * Moves over plain characters to the next quote or backslash, and checks them.
- * What else ends the run is an error.
- */
+/* Skips plain characters up to the next quote or backslash; checks that they are valid. */
 static sp_status scan_plain(sp_json_reader *reader, sp_error *err)
 {
 	const unsigned char *at = (const unsigned char *)reader->at;
@@ -277,7 +273,7 @@ static sp_status scan_plain(sp_json_reader *reader, sp_error *err)
 	}
 }
 
-/* Moves past a string and its quotes; *escaped when it has a backslash. */
+/* Skips a string with its quotes; *escaped if it has a backslash. */
 static sp_status scan_string(sp_json_reader *reader, bool *escaped, sp_error *err)
 {
 	char *nowhere = NULL;
@@ -295,12 +291,12 @@ static sp_status scan_string(sp_json_reader *reader, bool *escaped, sp_error *er
 	return SP_OK;
 }
 
-/* `inside` is a string's text that scan_string() found good. */
+/* `inside` is the text of a string that scan_string() has accepted. */
 static sp_status decode(sp_bytes inside, sp_bytes *out, sp_arena *arena, sp_error *err)
 {
 	sp_json_reader reader = {.start = inside.data, .at = inside.data};
 	const char *end = inside.data + inside.size;
-	char *copy = sp_arena_alloc(arena, inside.size); /* it only gets shorter */
+	char *copy = sp_arena_alloc(arena, inside.size); /* decoding never lengthens it */
 	char *to = copy;
 
 	if (copy == NULL)
@@ -378,7 +374,6 @@ static sp_status skip_key(sp_json_reader *reader, sp_error *err)
 	return expect_colon(reader, err);
 }
 
-/* A value that is no container. */
 static sp_status skip_scalar(sp_json_reader *reader, sp_json_kind kind, sp_error *err)
 {
 	sp_json_number number;
@@ -394,7 +389,7 @@ static sp_status skip_scalar(sp_json_reader *reader, sp_json_kind kind, sp_error
 	}
 }
 
-/* Goes into a container; *empty when it has gone through it already. */
+/* Enters a container; *empty if it had no members and has been left again. */
 static sp_status skip_enter(sp_json_reader *reader, nesting *n, sp_json_kind kind, bool *empty,
 			    sp_error *err)
 {
@@ -411,7 +406,7 @@ static sp_status skip_enter(sp_json_reader *reader, nesting *n, sp_json_kind kin
 	return object ? skip_key(reader, err) : SP_OK;
 }
 
-/* After a value: leaves the containers that end, stops before the next value. */
+/* After a value: leaves containers that end and stops before the next value. */
 static sp_status skip_leave(sp_json_reader *reader, nesting *n, sp_error *err)
 {
 	while (n->depth != 0) {

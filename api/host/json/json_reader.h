@@ -11,12 +11,12 @@
 #include "base/status.h"
 
 /*
- * Reads JSON (RFC 8259) front to back, one token at a time, without building a
- * tree: the caller says what it wants and gets it typed.
+ * A pull parser for JSON (RFC 8259): the caller walks the text front to back and asks for
+ * one typed value at a time; no tree is built.
  *
- * Beyond the RFC it takes the bare words NaN, Infinity and Inf, with or
- * without a minus, as numbers, and a byte order mark in front.  Integers are
- * exact over the whole range of int64 and uint64.  Strings must be valid UTF-8.
+ * Beyond the RFC it accepts the words NaN, Infinity and Inf, with or without a minus, as
+ * numbers, and a byte order mark at the start.  Integers are exact over the whole range of
+ * int64 and uint64.  Strings must be valid UTF-8.
  *
  * Errors: SP_CORRUPT when the bytes are not JSON; the text is
  *         "JSON Parse error: <reason> at offset: <byte>".  SP_NO_MEMORY.
@@ -26,7 +26,7 @@ typedef struct sp_json_reader {
 	const char *start;
 	const char *at;
 	const char *end;   /* *end is NUL */
-	sp_buffer nesting; /* of a skipped value: one bit per level, 1 for an object */
+	sp_buffer nesting; /* while skipping: one bit per level, 1 for an object */
 } sp_json_reader;
 
 typedef enum sp_json_kind {
@@ -37,24 +37,24 @@ typedef enum sp_json_kind {
 	SP_JSON_ARRAY,
 	SP_JSON_STRING,
 	SP_JSON_NUMBER,
-	SP_JSON_NONE, /* no value starts here */
+	SP_JSON_NONE, /* no value starts with the next byte */
 } sp_json_kind;
 
-/* `text` has a NUL behind its last byte, and outlives the reader. */
+/* A NUL byte follows `text`, which must outlive the reader. */
 void sp_json_reader_init(sp_json_reader *reader, sp_bytes text);
 void sp_json_reader_fini(sp_json_reader *reader);
 
-/* A new text for a reader that is kept; forgets the old one. */
+/* Starts on another text; keeps the memory. */
 void sp_json_reader_reset(sp_json_reader *reader, sp_bytes text);
 
-/* What the next value is, by its first byte; moves to that byte. */
+/* The kind of the next value, by its first byte; skips white space before it. */
 sp_json_kind sp_json_peek(sp_json_reader *reader);
 
 /* "Null", "Object", ... as TensorFlow Serving spells them. */
 const char *sp_json_kind_name(sp_json_kind kind);
 
 /*
- * Walks an array or object that sp_json_peek() has announced:
+ * Iterates over an array or object after sp_json_peek() has returned its kind:
  *
  *	for (size_t i = 0;; i++) {
  *		SP_TRY(sp_json_array_next(reader, i, &more, err));
@@ -63,8 +63,8 @@ const char *sp_json_kind_name(sp_json_kind kind);
  *		... read exactly one value ...
  *	}
  *
- * sp_json_object_next() also reads the key; the value comes next.  An escaped
- * key is decoded into the arena.
+ * sp_json_object_next() also reads the key, so that the value is next.  A key with escapes
+ * is decoded into the arena.
  */
 SP_MUST_CHECK sp_status sp_json_array_next(sp_json_reader *reader, size_t index, bool *more,
 					   sp_error *err);
@@ -72,13 +72,13 @@ SP_MUST_CHECK sp_status sp_json_object_next(sp_json_reader *reader, size_t index
 					    sp_bytes *key, sp_arena *arena, sp_error *err);
 
 /*
- * A string: a view of the text, or, when it has escapes, of a copy in the
- * arena.  It may hold NUL bytes.
+ * A string: a view of the text or, if it has escapes, of a copy in the arena.  It may
+ * contain NUL bytes.
  */
 SP_MUST_CHECK sp_status sp_json_string(sp_json_reader *reader, sp_bytes *out, sp_arena *arena,
 				       sp_error *err);
 
-/* A number as it is written; see the functions below for its value. */
+/* A number as written; the functions below convert it. */
 typedef struct sp_json_number {
 	const char *text;
 	bool negative;
@@ -98,19 +98,19 @@ bool sp_json_number_to_i64(const sp_json_number *number, int64_t *out);
 bool sp_json_number_to_u64(const sp_json_number *number, uint64_t *out);
 
 /*
- * The nearest value, halves to even, whatever the locale.  What is too large
- * becomes an infinity, what is too small a zero.
+ * The nearest value, ties to even, independent of the locale.  A number that is too large
+ * becomes an infinity, one that is too small a zero.
  */
 double sp_json_number_to_f64(const sp_json_number *number);
 float sp_json_number_to_f32(const sp_json_number *number);
 
-/* "true", "false" or "null", which sp_json_peek() has announced. */
+/* Skips "true", "false" or "null", after sp_json_peek() has returned one of their kinds. */
 SP_MUST_CHECK sp_status sp_json_literal(sp_json_reader *reader, sp_error *err);
 
-/* Passes over one value of any depth, checking its syntax, without recursion. */
+/* Skips one value of any depth and checks its syntax, without recursion. */
 SP_MUST_CHECK sp_status sp_json_skip(sp_json_reader *reader, sp_error *err);
 
-/* An error at the reader's place. */
+/* Sets a syntax error at the current offset. */
 sp_status sp_json_fail(const sp_json_reader *reader, const char *reason, sp_error *err);
 
 #endif

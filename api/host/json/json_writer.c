@@ -12,7 +12,7 @@
 
 /* ---------------------------------------------------------------- strings */
 
-/* How many bytes from the front can stand in a string as they are. */
+/* Length of the prefix that needs no escapes. */
 static size_t plain_run(sp_bytes text)
 {
 	size_t i = 0;
@@ -61,6 +61,14 @@ void sp_json_write_string(sp_buffer *out, sp_bytes text)
 	sp_buffer_append_char(out, '"');
 }
 
+void sp_json_write_key(sp_buffer *out, const char *key, bool first)
+{
+	if (!first)
+		sp_buffer_append_char(out, ',');
+	sp_json_write_string(out, sp_bytes_of(key));
+	sp_buffer_append_char(out, ':');
+}
+
 void sp_json_write_base64(sp_buffer *out, sp_bytes data)
 {
 	sp_buffer_append_text(out, "{\"b64\":\"");
@@ -70,10 +78,10 @@ void sp_json_write_base64(sp_buffer *out, sp_bytes data)
 
 /* ---------------------------------------------------------------- numbers */
 
-/* What is tried first, and what any value needs to be read back. */
+/* Digits tried first, and digits that any value of the type needs to read back. */
 enum { SHORT_DIGITS = 6, F32_DIGITS = 9, F64_DIGITS = 17 };
 
-/* Smaller numbers are rare, and sp_json_number_to_f64() would want their text. */
+/* For smaller numbers sp_json_number_to_f64() needs their text; they are rare. */
 enum { LEAST_EXPONENT = -14 };
 
 void sp_json_write_u64(sp_buffer *out, uint64_t value)
@@ -104,7 +112,6 @@ static bool write_special(sp_buffer *out, double value)
 	return !isfinite(value);
 }
 
-/* ".0" where nothing else shows that it is no integer. */
 static void write_decimal(sp_buffer *out, const char *text)
 {
 	sp_buffer_append_text(out, text);
@@ -112,7 +119,7 @@ static void write_decimal(sp_buffer *out, const char *text)
 		sp_buffer_append_text(out, ".0");
 }
 
-/* Whether the digits read back as the value that they came from; no smaller than 10^-14. */
+/* Whether the digits, of a value of at least 10^-14, read back as that value. */
 static bool reads_back(sp_decimal decimal, double magnitude, bool narrow)
 {
 	sp_json_number number = {.digits = decimal.digits,
@@ -122,7 +129,7 @@ static bool reads_back(sp_decimal decimal, double magnitude, bool narrow)
 		      : sp_json_number_to_f64(&number) == magnitude;
 }
 
-/* The exact way, for the magnitudes that it covers. */
+/* By integer arithmetic; false for magnitudes that sp_decimal_of() does not cover. */
 static bool print_fast(char text[32], double value, bool narrow)
 {
 	double magnitude = fabs(value);
@@ -145,7 +152,7 @@ static bool print_fast(char text[32], double value, bool narrow)
 	return true;
 }
 
-/* printf() spells the point as the locale does, and JSON in one way only. */
+/* printf() writes the decimal point of the locale; JSON's is always '.'. */
 static void print_slow(char text[32], double value, bool narrow)
 {
 	char *comma;

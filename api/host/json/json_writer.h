@@ -1,29 +1,33 @@
 #ifndef SP_API_HOST_JSON_JSON_WRITER_H
 #define SP_API_HOST_JSON_JSON_WRITER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
 #include "base/bytes.h"
 
 /*
- * JSON values appended to a buffer, which remembers a failure.
+ * Appends JSON values to a buffer; a failure is remembered there.
  * Threads: one thread at a time per buffer.
  */
 
 /*
- * A quoted string.  What is not UTF-8 becomes U+FFFD, byte by byte: ask
- * sp_utf8_valid() first where the bytes matter.
+ * A quoted string.  Each byte that is not part of valid UTF-8 becomes U+FFFD: where the
+ * bytes matter, check sp_utf8_valid() first.
  */
 void sp_json_write_string(sp_buffer *out, sp_bytes text);
+
+/* "key": with a comma before it unless it is the first of its object. */
+void sp_json_write_key(sp_buffer *out, const char *key, bool first);
 
 /* {"b64":"..."} */
 void sp_json_write_base64(sp_buffer *out, sp_bytes data);
 
 /*
- * A number as TensorFlow Serving writes it: six significant digits where they
- * read back as the same value, else as many as any value needs (9 or 17); ".0"
- * where nothing else shows that it is no integer; NaN, Infinity, -Infinity.
+ * A number as TensorFlow Serving writes it: with six significant digits if they read back as
+ * the same value, else with as many as any value of the type needs (9 or 17); with ".0"
+ * if it would look like an integer; NaN, Infinity, -Infinity.
  */
 void sp_json_write_f32(sp_buffer *out, float value);
 void sp_json_write_f64(sp_buffer *out, double value);

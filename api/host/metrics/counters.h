@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * What the host counts while it serves: a few atomic additions for a request, no
- * lock and no memory.  All zero is the beginning.
+ * What the host counts while it serves: a few atomic additions per request, no lock, no
+ * allocation.  All zero is the initial state.
  *
  * Threads: thread-safe.
  */
@@ -23,23 +23,23 @@ static inline uint64_t sp_counter_get(const sp_counter *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* 10 * 1.8^i microseconds, as TensorFlow Serving has them: to 24 minutes; the last has no limit. */
+/* TensorFlow Serving's buckets: limits of 10 * 1.8^i microseconds, up to 24 minutes; the last has
+ * none. */
 enum { SP_HISTOGRAM_BUCKETS = 34 };
 
 typedef struct sp_histogram {
-	sp_counter
-		buckets[SP_HISTOGRAM_BUCKETS]; /* of times above the limit before, up to its own */
+	sp_counter buckets[SP_HISTOGRAM_BUCKETS]; /* times in (limit before, own limit] */
 	sp_counter sum_ns;
 } sp_histogram;
 
-/* Of every bucket but the last. */
+/* Upper limit of any bucket but the last. */
 double sp_histogram_limit_us(size_t bucket);
 
 void sp_histogram_add(sp_histogram *histogram, int64_t ns);
 
-/* What requests ask for. */
+/* What a request asks for. */
 typedef enum sp_asked {
-	SP_ASKED_OTHER, /* what there is not, other models, what is no request */
+	SP_ASKED_OTHER, /* unknown paths, other models, malformed requests */
 	SP_ASKED_PREDICT,
 	SP_ASKED_EXAMPLES, /* classify and regress */
 	SP_ASKED_METADATA,
@@ -57,12 +57,12 @@ enum { SP_LEAST_STATUS = 100, SP_STATUS_COUNT = 500 };
 
 typedef struct sp_counters {
 	sp_counter answers[SP_ASKED_COUNT][SP_STATUS_COUNT]; /* by HTTP status from 100 on */
-	sp_counter begun, ended; /* predictions that were put into the queue, and left the worker */
-	sp_histogram request;    /* predictions that were answered 200 */
-	sp_histogram runtime;    /* the library's part of them */
+	sp_counter begun, ended; /* predictions put into the queue, and finished by a worker */
+	sp_histogram request;    /* times of predictions answered 200 */
+	sp_histogram runtime;    /* of these, the time spent in the library */
 } sp_counters;
 
-/* An answer of HTTP `status`, ready so long after its request was there. */
+/* Counts an answer that was ready took_ns after the last byte of its request. */
 void sp_counters_answer(sp_counters *counters, sp_asked asked, int status, int64_t took_ns);
 
 #endif

@@ -22,7 +22,6 @@ void sp_metric_begin(sp_buffer *out, sp_metric metric)
 	sp_buffer_printf(out, "# HELP %s %s\n# TYPE %s %s\n", d->name, d->help, d->name, d->type);
 }
 
-/* What the format wants escaped is escaped; what no reader would take is replaced. */
 static void write_value(sp_buffer *out, sp_bytes value)
 {
 	for (size_t i = 0; i < value.size;) {
@@ -41,7 +40,7 @@ static void write_value(sp_buffer *out, sp_bytes value)
 	}
 }
 
-/* `le` is that of a histogram's bucket; NULL for none. */
+/* `le` is the limit of a histogram's bucket; NULL for other samples. */
 static void write_line(sp_buffer *out, sp_metric metric, const char *suffix, const sp_label *labels,
 		       size_t count, const char *le, double value)
 {
@@ -67,7 +66,7 @@ void sp_metric_add(sp_buffer *out, sp_metric metric, const sp_label *labels, siz
 	write_line(out, metric, "", labels, count, NULL, value);
 }
 
-/* The count is that of the buckets, whatever is counted meanwhile. */
+/* The count is the sum of the buckets as read here, even if others count meanwhile. */
 void sp_metric_add_histogram(sp_buffer *out, sp_metric metric, const sp_label *labels, size_t count,
 			     const sp_histogram *histogram)
 {

@@ -8,8 +8,8 @@
 #include "base/bytes.h"
 
 /*
- * Metrics as text, in Prometheus's exposition format 0.0.4: of each first its
- * head, then its samples, one line each.
+ * Writes metrics in Prometheus's text exposition format 0.0.4: for each metric its head,
+ * then its samples, one line each.
  *
  * Threads: one thread at a time per buffer.
  */
@@ -23,10 +23,7 @@ typedef enum sp_metric {
 	SP_METRIC_COUNT
 } sp_metric;
 
-/*
- * A label's name is ours; its value may be any bytes: they are escaped, and what
- * is not UTF-8 becomes U+FFFD, byte by byte.
- */
+/* The value may be any bytes: they are escaped, and invalid UTF-8 becomes U+FFFD. */
 typedef struct sp_label {
 	const char *name;
 	sp_bytes value;

@@ -52,7 +52,7 @@ static uint64_t answers(const sp_host_state *host, sp_asked asked, size_t i)
 	return sp_counter_get(&host->counters->answers[asked][i]);
 }
 
-/* All of them from the beginning on: the first of a kind is then seen to come. */
+/* Zero counts are written as well, so that Prometheus sees the first increase. */
 static void write_predictions(sp_buffer *out, const sp_host_state *host, const sp_label *model)
 {
 	sp_metric_begin(out, SP_METRIC_REQUESTS);
@@ -67,7 +67,7 @@ static void write_predictions(sp_buffer *out, const sp_host_state *host, const s
 	}
 }
 
-/* The labels, too, are TensorFlow Serving's: its REST API says "predict", its runtime "Predict". */
+/* TensorFlow Serving's labels: "predict" for its REST API, "Predict" for its runtime. */
 static void write_times(sp_buffer *out, const sp_host_state *host, const sp_label *model)
 {
 	sp_metric_begin(out, SP_METRIC_REQUEST_LATENCY);
@@ -84,7 +84,7 @@ static void write_times(sp_buffer *out, const sp_host_state *host, const sp_labe
 
 static void write_load(sp_buffer *out, const sp_host_state *host, const sp_label *model)
 {
-	/* In this order: none that has ended is missing among the begun. */
+	/* In this order: whatever has ended is also counted as begun. */
 	uint64_t ended = sp_counter_get(&host->counters->ended);
 	uint64_t begun = sp_counter_get(&host->counters->begun);
 
@@ -132,7 +132,7 @@ static void write_limits(sp_buffer *out, const sp_host_state *host)
 
 /* ------------------------------------------------------------------- process */
 
-/* 0 where the system does not tell. */
+/* 0 if unknown. */
 static double resident_bytes(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");

@@ -5,7 +5,6 @@
 #include "api/host/metrics/metric.h"
 #include "api/host/metrics/metrics_write.h"
 
-/* What is written, and of whom. */
 typedef struct page {
 	sp_buffer *out;
 	sp_label model;
@@ -15,7 +14,7 @@ typedef struct page {
 
 /* -------------------------------------------------------------------- helpers */
 
-/* A metric with one sample, which has no label but the model's. */
+/* A metric with one sample, whose only label is the model. */
 static void write_one(const page *p, sp_metric metric, double value)
 {
 	sp_metric_begin(p->out, metric);
@@ -39,7 +38,7 @@ static void write_counts(const page *p, sp_metric metric, const char *label,
 
 /* ------------------------------------------------------------------- versions */
 
-/* The catalog counts moves into every state that there is, so these are the states. */
+/* `moves` has an entry for every state there is. */
 static void write_states(const page *p)
 {
 	const sp_told_count *states = p->report->moves.items;
@@ -55,7 +54,7 @@ static void write_states(const page *p)
 	}
 }
 
-/* Of a version; `last` says which of its texts. */
+/* One sample about a version, with a further label. */
 static void add_version(const page *p, sp_metric metric, const sp_told_version *v,
 			const char *last_label, sp_bytes last)
 {
@@ -77,10 +76,10 @@ static bool is_state(const sp_told_version *v, const char *state)
 }
 
 /*
- * Two versions may be of the same steps, as those of a folder that is written
- * again; a page must not have a sample twice.
+ * Whether an earlier version gives the same sample: two versions may have the same steps, for
+ * instance after a folder was rewritten, and a page must not repeat a sample.
  */
-static bool is_told(const page *p, const sp_told_version *v, bool by_state)
+static bool is_repeated(const page *p, const sp_told_version *v, bool by_state)
 {
 	const sp_told_version *versions = p->report->versions.items;
 
@@ -101,14 +100,15 @@ static void write_versions(const page *p)
 	for (size_t i = 0; i < count; i++) {
 		const sp_told_version *v = &versions[i];
 
-		if ((v == p->live || v->newer || is_state(v, "draining")) && !is_told(p, v, true))
+		if ((v == p->live || v->newer || is_state(v, "draining")) &&
+		    !is_repeated(p, v, true))
 			add_version(p, SP_METRIC_VERSION_STATE, v, "state", v->state);
 	}
 	sp_metric_begin(p->out, SP_METRIC_VERSION_REFUSAL);
 	for (size_t i = 0; i < count; i++) {
 		const sp_told_version *v = &versions[i];
 
-		if (v->newer && is_state(v, "refused") && !is_told(p, v, false))
+		if (v->newer && is_state(v, "refused") && !is_repeated(p, v, false))
 			add_version(p, SP_METRIC_VERSION_REFUSAL, v, "reason", v->why);
 	}
 }
@@ -165,7 +165,7 @@ static void write_updates(const page *p)
 typedef struct column {
 	sp_metric metric;
 	size_t offset;     /* of its number in sp_told_table */
-	const char *found; /* a label more; NULL: none */
+	const char *found; /* value of a label "found"; NULL: none */
 } column;
 
 static double number_of(const sp_told_table *table, const column *c)
@@ -173,7 +173,7 @@ static double number_of(const sp_told_table *table, const column *c)
 	return (double)*(const int64_t *)((const char *)table + c->offset);
 }
 
-/* A metric of all tables, from `columns` of their numbers; of those with a tier, or of all. */
+/* A metric of all tables, or only of those with a tier: a sample per table and column. */
 static void write_tables(const page *p, const column *columns, size_t count, bool tiered)
 {
 	const sp_told_table *tables = p->report->tables.items;

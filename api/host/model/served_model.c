@@ -16,7 +16,7 @@ enum { MAX_CONFIG_BYTES = 16 << 20 };
 
 /* ------------------------------------------------------------------ folders */
 
-/* The number that a folder is called, or -1. */
+/* The number that is the name of a folder; -1: the name is not a number. */
 static int64_t version_of(const char *name)
 {
 	char *end;
@@ -42,7 +42,7 @@ static bool is_saved_model(const char *folder)
 	return found;
 }
 
-/* Whether a folder below `base` is called a number; which one is served the processor says. */
+/* Whether `base` has a folder whose name is a number; the library chooses among several. */
 static sp_status holds_numbered(bool *out, const char *base, sp_error *err)
 {
 	DIR *folder = opendir(base);
@@ -71,7 +71,7 @@ static const char *last_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* Without the slashes at its end, which would hide the last name. */
+/* Without trailing slashes, so that last_name() works. */
 static sp_status copy_path(char *out, size_t room, const char *path, sp_error *err)
 {
 	size_t size = strlen(path);
@@ -85,7 +85,7 @@ static sp_status copy_path(char *out, size_t room, const char *path, sp_error *e
 	return SP_OK;
 }
 
-/* What the processor is to serve: a SavedModel, or the folder of numbered ones. */
+/* The folder to serve: a SavedModel, or a folder of numbered ones. */
 static sp_status find_folder(sp_served_model *model, char *out, size_t room, const char *path,
 			     sp_error *err)
 {
@@ -131,12 +131,12 @@ static sp_status write_config(sp_served_model *model, const char *folder, const 
 	write_text(&out, "model_store_type", "local");
 	if (flags->saved_model_tags != NULL)
 		write_text(&out, "saved_model_tags", flags->saved_model_tags);
-	/* As TensorFlow Serving, serve a model that lacks the default one. */
+	/* Like TensorFlow Serving, also serve a model without serving_default. */
 	if (signature == NULL)
 		sp_buffer_append_text(&out, "\"signature_fallback\":true,");
 	sp_buffer_append_text(&out, "\"session_num\":");
 	sp_json_write_i64(&out, session_num);
-	/* Nobody waits for an answer for longer. */
+	/* The HTTP server answers 504 after this time. */
 	sp_buffer_append_text(&out, ",\"request_timeout_ms\":");
 	sp_json_write_i64(&out, flags->rest_api_timeout_in_ms);
 	sp_buffer_append_char(&out, '}');
@@ -156,7 +156,7 @@ static sp_status read_config(sp_served_model *model, const char *path, sp_error 
 	return SP_OK;
 }
 
-/* What the command line says in the place of a configuration; NULL when out of memory. */
+/* Flags that override members of the configuration, as JSON; NULL when out of memory. */
 static char *write_overrides(const sp_flags *flags)
 {
 	sp_buffer out;
@@ -177,7 +177,7 @@ static char *write_overrides(const sp_flags *flags)
 	return text;
 }
 
-/* The words of the library. */
+/* Turns an error of the library into *err, and frees it. */
 static sp_status take_error(serving_processor_error *error, sp_error *err)
 {
 	sp_status status = (sp_status)serving_processor_error_code(error);
@@ -235,7 +235,7 @@ sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int6
 
 /* --------------------------------------------------------------------- open */
 
-/* The one for requests that name none, in the first version. */
+/* The first version must have the signature for requests that name none. */
 static sp_status check_signature(const sp_served_model *model, const char *name, sp_error *err)
 {
 	serving_processor_handle *version = serving_processor_acquire(model->processor);

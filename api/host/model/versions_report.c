@@ -12,7 +12,7 @@ typedef struct source {
 
 typedef sp_status read_value(void *out, source *from, sp_error *err);
 
-/* A member of an object, and where its value goes. */
+/* A member of an object, and the offset of the field that receives its value. */
 typedef struct member {
 	const char *key;
 	size_t offset;
@@ -53,7 +53,7 @@ static sp_status read_text(void *out, source *from, sp_error *err)
 	return sp_json_string(&from->reader, out, from->arena, err);
 }
 
-/* An object, of which `members` (up to one without a key) are wanted. */
+/* Reads an object; `members` ends with one without a key, others are skipped. */
 static sp_status read_members(void *out, source *from, const member *members, sp_error *err)
 {
 	SP_TRY(expect(from, SP_JSON_OBJECT, err));
@@ -74,7 +74,7 @@ static sp_status read_members(void *out, source *from, const member *members, sp
 	}
 }
 
-/* One more element, all zero.  Room is doubled whenever it is used up. */
+/* Appends an element of zeros.  The room doubles whenever `count` is a power of two. */
 static sp_status append(sp_told_list *list, void **out, size_t size, source *from, sp_error *err)
 {
 	if ((list->count & (list->count - 1)) == 0) {

@@ -10,19 +10,17 @@
 #include "base/status.h"
 
 /*
- * What serving_processor_versions() tells, read.  Its texts are views of the
- * JSON or of the arena; what the JSON does not say is 0 or empty, and what it says
- * beyond these is passed over.
+ * The JSON of serving_processor_versions() as structs.  Texts are views of the JSON or of
+ * the arena.  A missing member is 0 or empty; an unknown one is skipped.
  */
 typedef struct sp_told_version {
 	int64_t full_step, delta_step;
 	int64_t for_ms, known_ms;
 	bool newer; /* than the live one */
 	sp_bytes state, why;
-	sp_bytes reason; /* why it is refused: a class */
+	sp_bytes reason; /* class of the refusal */
 } sp_told_version;
 
-/* The newest on the disk, or what is pinned. */
 typedef struct sp_told_steps {
 	bool is_told;
 	int64_t full_step, delta_step;
@@ -37,7 +35,7 @@ typedef struct sp_told_count {
 typedef struct sp_told_table {
 	sp_bytes name;
 	int64_t rows, overlay_rows, memory;
-	sp_bytes tier; /* empty: it is all in memory, and the rest is 0 */
+	sp_bytes tier; /* empty: all rows are in memory, and the numbers below are 0 */
 	int64_t in_memory, cached, missed, absent, errors, bytes_read;
 } sp_told_table;
 
@@ -57,11 +55,11 @@ typedef struct sp_versions_report {
 	sp_told_list tables; /* sp_told_table */
 } sp_versions_report;
 
-/* SP_CORRUPT when it is not that JSON, SP_NO_MEMORY. */
+/* Errors: SP_CORRUPT if `json` is not such JSON, SP_NO_MEMORY. */
 SP_MUST_CHECK sp_status sp_versions_report_read(sp_versions_report *out, const char *json,
 						sp_arena *arena, sp_error *err);
 
-/* The one that is live; NULL: none. */
+/* The live version; NULL: none. */
 const sp_told_version *sp_versions_report_live(const sp_versions_report *report);
 
 #endif

@@ -8,24 +8,24 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 
-/* Memory that a request may leave to the next one. */
+/* Larger blocks are not kept for the next request. */
 enum { KEEP_BYTES = 1 << 20, ARENA_CHUNK = 32 << 10 };
 
 typedef struct input {
 	sp_json_elements elements;
-	sp_json_shape shape; /* of its value; of the first one in a list of instances */
+	sp_json_shape shape; /* of its value, or of its first instance */
 	size_t item_count;   /* elements per instance */
-	size_t seen;         /* values read */
+	size_t seen;         /* values read so far */
 	int64_t dims[SP_JSON_TENSOR_MAX_RANK + 1];
 } input;
 
 /*
- * signature_name may come after the tensors that it is about.  The tensors are
- * therefore read at once as if the name known so far were right, and, in the
- * rare case that another one follows, again.
+ * "signature_name" may follow the tensors whose types depend on it.  The tensors are
+ * therefore parsed by the signature known so far, and once more in the rare case that a
+ * different name follows.
  */
 typedef struct data_key {
-	const char *start; /* of its value; NULL: the key is absent */
+	const char *start; /* of its value; NULL: the key has not occurred */
 	const sp_host_signature *read_as;
 	sp_status status;
 	sp_error error;
@@ -117,7 +117,7 @@ static void reset(sp_json_request *request)
 	request->instances.start = request->columns.start = NULL;
 }
 
-/* Makes the inputs ready for the tensors of a signature. */
+/* Provides one empty input for each input of the signature. */
 static sp_status prepare(sp_json_request *request, const sp_host_signature *signature,
 			 sp_error *err)
 {
@@ -157,7 +157,8 @@ static int compare_alias(sp_bytes name, const char *alias)
 	return alias[name.size] == '\0' ? 0 : -1;
 }
 
-/* Index of an input; keys tend to come in one order, which `guess` follows. */
+/* Binary search for the index of an input; clients mostly send keys in order, so `guess` is tried
+ * first. */
 static bool find_input(const sp_host_signature *signature, sp_bytes name, size_t guess, size_t *out)
 {
 	size_t low = 0, high = signature->input_count;
@@ -201,7 +202,7 @@ static void copy_shape(sp_json_shape *to, const sp_json_shape *from)
 	memcpy(to->dims, from->dims, (size_t)from->rank * sizeof(to->dims[0]));
 }
 
-/* One more instance of an input: it must have the shape of the first. */
+/* Reads the next instance of an input, which must have the shape of the first. */
 static sp_status read_instance(sp_json_request *request, input *in, sp_error *err)
 {
 	size_t before = in->elements.count, n;
@@ -241,7 +242,7 @@ static sp_status keys_error(const sp_host_signature *signature, size_t item, sp_
 			    item, names);
 }
 
-/* Says where: but what is not JSON has its place already. */
+/* Adds to the error which instance it is about; a JSON syntax error already has its offset. */
 static sp_status element_error(sp_status status, size_t item, sp_bytes key, sp_error *err)
 {
 	if (status == SP_CORRUPT)
@@ -418,7 +419,7 @@ static sp_status read_tensors(sp_json_request *request, const sp_host_signature 
 					  : read_columns(request, signature, err);
 }
 
-/* The value of "instances" or "inputs"; what does not fit is told at the end. */
+/* The value of "instances" or "inputs".  An error in it is kept: the name may still change. */
 static sp_status read_data(sp_json_request *request, data_key *key, sp_error *err)
 {
 	sp_json_reader *reader = &request->reader;
@@ -475,7 +476,7 @@ static sp_status read_document(sp_json_request *request, sp_error *err)
 	}
 }
 
-/* Which of the two keys it is, and for which signature. */
+/* Decides by which of the two keys and which signature the request is read. */
 static sp_status choose(sp_json_request *request, data_key **key,
 			const sp_host_signature **signature, sp_error *err)
 {

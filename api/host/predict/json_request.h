@@ -11,19 +11,18 @@
 #include "base/status.h"
 
 /*
- * The body of TensorFlow Serving's ":predict" into typed tensors:
+ * Parses the body of TensorFlow Serving's ":predict" into typed tensors:
  *
  *	{"signature_name": "...", "instances": [...]}   one value per example
  *	{"signature_name": "...", "inputs": ...}        one value per input
  *
- * The rules are those of its REST guide, except that an integer which its
- * tensor cannot hold, invalid UTF-8, a key that occurs twice, and lists nested
- * deeper than 32 are refused.  Unknown keys are passed over at any depth; what
- * follows the object is not read.
+ * The rules are those of its REST guide, except that these are refused: an integer that
+ * does not fit its tensor's type, invalid UTF-8, a key that occurs twice, and lists nested
+ * deeper than 32.  Unknown keys are skipped at any depth; text after the object is ignored.
  *
- * Memory: below 24 times the size of the body, for one element per two bytes
- *         of it and the doubling of arrays.  What a large request needed is
- *         given back by sp_json_request_trim(), or by the next request.
+ * Memory: less than 24 times the size of the body: at most one element per two bytes of it,
+ *         in arrays that grow by doubling.  What a large request needed is freed by
+ *         sp_json_request_trim() or by the next request.
  * Threads: one thread at a time; a worker keeps one.
  */
 typedef struct sp_json_request sp_json_request;
@@ -32,10 +31,10 @@ typedef struct sp_json_request sp_json_request;
 sp_json_request *sp_json_request_create(void);
 void sp_json_request_destroy(sp_json_request *request);
 
-/* Its memory counts from now on; before the first parse. */
+/* Its memory counts against the budget; call it before the first parse. */
 void sp_json_request_set_budget(sp_json_request *request, sp_budget *budget);
 
-/* Gives back what only a large request needs; the tensors are gone. */
+/* Frees the memory of a large request; the parsed tensors become invalid. */
 void sp_json_request_trim(sp_json_request *request);
 
 /*

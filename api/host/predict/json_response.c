@@ -10,7 +10,7 @@
 typedef struct writer {
 	sp_buffer *out;
 	const serving_processor_tensor *tensor;
-	bool base64;   /* all its strings */
+	bool base64;   /* write every string as {"b64": ...} */
 	size_t offset; /* of the next element */
 } writer;
 
@@ -50,10 +50,17 @@ static void write_string(writer *w, serving_processor_bytes element)
 		sp_json_write_string(w->out, text);
 }
 
+/* The types of write_element(): JSON has no complex numbers. */
 static bool can_write(int dtype)
 {
-	return sp_host_dtype_size(dtype) != 0 && dtype != SERVING_PROCESSOR_COMPLEX64 &&
-	       dtype != SERVING_PROCESSOR_COMPLEX128;
+#define BIT(type) (1u << SERVING_PROCESSOR_##type)
+	static const uint32_t writable = BIT(FLOAT) | BIT(DOUBLE) | BIT(HALF) | BIT(BFLOAT16) |
+					 BIT(INT8) | BIT(INT16) | BIT(INT32) | BIT(INT64) |
+					 BIT(UINT8) | BIT(UINT16) | BIT(UINT32) | BIT(UINT64) |
+					 BIT(BOOL) | BIT(STRING);
+#undef BIT
+
+	return dtype > 0 && dtype < 32 && (writable >> dtype & 1) != 0;
 }
 
 static void write_element(writer *w)
@@ -105,13 +112,13 @@ static void write_element(writer *w)
 		write_string(w, ((const serving_processor_bytes *)data)[i]);
 		break;
 	default:
-		break; /* can_write() has said no */
+		break; /* excluded by can_write() */
 	}
 }
 
 /* ---------------------------------------------------------------- shape */
 
-/* As deep as the tensor's rank. */
+/* Recurses to the depth of the tensor's rank. */
 static void write_level(writer *w, int level)
 {
 	if (level >= w->tensor->rank) {
@@ -130,13 +137,6 @@ static void write_level(writer *w, int level)
 static writer writer_of(sp_buffer *out, const serving_processor_tensor *tensor)
 {
 	return (writer){out, tensor, sp_bytes_ends_with(sp_bytes_of(tensor->name), "_bytes"), 0};
-}
-
-static void write_key(sp_buffer *out, const char *name, size_t index)
-{
-	sp_buffer_append_text(out, index == 0 ? "{" : ",");
-	sp_json_write_string(out, sp_bytes_of(name));
-	sp_buffer_append_char(out, ':');
 }
 
 static sp_status check(const serving_processor_tensor *const *tensors, size_t count, bool row,
@@ -180,8 +180,10 @@ static void write_rows(sp_buffer *out, const serving_processor_tensor *const *te
 			writer w = writer_of(out, tensors[i]);
 
 			w.offset = tensors[i]->count / (size_t)rows * (size_t)row;
-			if (count > 1)
-				write_key(out, tensors[i]->name, i);
+			if (count > 1) {
+				sp_buffer_append_text(out, i == 0 ? "{" : "");
+				sp_json_write_key(out, tensors[i]->name, i == 0);
+			}
 			write_level(&w, 1);
 		}
 		if (count > 1)
@@ -193,12 +195,12 @@ static void write_rows(sp_buffer *out, const serving_processor_tensor *const *te
 static void write_columns(sp_buffer *out, const serving_processor_tensor *const *tensors,
 			  size_t count)
 {
-	sp_buffer_append_text(out, "{\"outputs\":");
+	sp_buffer_append_text(out, count > 1 ? "{\"outputs\":{" : "{\"outputs\":");
 	for (size_t i = 0; i < count; i++) {
 		writer w = writer_of(out, tensors[i]);
 
 		if (count > 1)
-			write_key(out, tensors[i]->name, i);
+			sp_json_write_key(out, tensors[i]->name, i == 0);
 		write_level(&w, 0);
 	}
 	sp_buffer_append_text(out, count > 1 ? "}}" : "}");

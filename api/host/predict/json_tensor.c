@@ -17,10 +17,9 @@ typedef struct input {
 
 /* ----------------------------------------------------------------- errors */
 
-/* Bytes of a value that a message shows. */
+/* How many bytes of a value a message quotes. */
 enum { EXCERPT = 48 };
 
-/* The beginning of the value at `start`, for a message. */
 static sp_bytes excerpt(const sp_json_reader *reader, const char *start)
 {
 	size_t rest = (size_t)(reader->end - start);
@@ -28,10 +27,7 @@ static sp_bytes excerpt(const sp_json_reader *reader, const char *start)
 	return (sp_bytes){start, rest < EXCERPT ? rest : EXCERPT};
 }
 
-/*
- * The value at `start` is not what was asked for.  It is passed over first:
- * when it is not even JSON, that is the error.
- */
+/* The value at `start` has the wrong type, or is not JSON at all, which is then the error. */
 static sp_status type_error(input *in, const char *start)
 {
 	sp_json_kind kind;
@@ -57,7 +53,7 @@ static sp_status grow(sp_json_elements *elements, size_t size, sp_error *err)
 	size_t bytes = old == 0 ? 256 : 2 * old;
 	char *data;
 
-	/* A sixteenth more where twice as much is refused: not one element at a time. */
+	/* If the budget refuses to double the room, it grows by a sixteenth. */
 	least += least / 16;
 	bytes = sp_budget_grow(elements->budget, old, least, bytes > least ? bytes : least);
 	if (bytes == 0)
@@ -279,7 +275,7 @@ static sp_status read_element(input *in)
 
 /* ------------------------------------------------------------------ shape */
 
-/* Elements are at this level: the first one says so, or the first empty list. */
+/* The first element, or the first empty list, determines the rank. */
 static void fix_rank(sp_json_shape *shape, int rank)
 {
 	if (shape->rank < 0)
@@ -317,8 +313,9 @@ static sp_status check_level(input *in, int level)
 }
 
 /*
- * A list at `level` has ended after n values.  The first list to end is one of
- * the deepest, the next new level the one above it, and so on.
+ * A list at `level` has ended after n values.  The first list to end at a level sets that
+ * dimension; since lists end from the inside out, the dimensions become known from the
+ * deepest level upwards.
  */
 static sp_status close_level(input *in, int level, size_t n)
 {

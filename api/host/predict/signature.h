@@ -7,9 +7,7 @@
 #include "base/bytes.h"
 
 /*
- * The signatures that a request may ask for: those of the version that will
- * answer it, as long as its handle is held.
- *
+ * The signatures of the version that answers a request; valid while its handle is held.
  * Threads: immutable.
  */
 typedef serving_processor_signature sp_host_signature;
@@ -17,15 +15,10 @@ typedef serving_processor_signature sp_host_signature;
 typedef struct sp_host_signatures {
 	const sp_host_signature *signatures; /* [count] by name */
 	size_t count;
-	const sp_host_signature *fallback; /* of a request without a signature name; or NULL */
+	const sp_host_signature *fallback; /* for requests without a signature name; may be NULL */
 } sp_host_signatures;
 
 /* NULL when there is none of that name. */
 const sp_host_signature *sp_host_signature_find(const sp_host_signatures *set, sp_bytes name);
-
-/* Those of a version.  `fallback` is the one for requests that name none; NULL: the configured one.
- */
-sp_host_signatures sp_host_signatures_of(const serving_processor_handle *version,
-					 const char *fallback);
 
 #endif

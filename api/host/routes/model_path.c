@@ -15,7 +15,7 @@ static bool take_word(sp_bytes *rest, const char *word)
 	return true;
 }
 
-/* What is no proper escape stands for itself. */
+/* Decodes percent escapes; a malformed escape is copied as it is. */
 static bool decode(char *out, size_t room, sp_bytes text)
 {
 	size_t n = 0;
@@ -50,7 +50,7 @@ static bool take_name(sp_bytes *rest, char *out, size_t room)
 	return true;
 }
 
-/* Digits; false when there are none.  *fits unless they pass int64. */
+/* Reads digits; false if there are none.  *fits is false if they exceed int64. */
 static bool take_version(sp_bytes *rest, int64_t *out, bool *fits)
 {
 	size_t n = 0;
@@ -67,7 +67,7 @@ static bool take_version(sp_bytes *rest, int64_t *out, bool *fits)
 	return n != 0;
 }
 
-/* What may stand between the model's name and an ending. */
+/* What an ending allows between itself and the model's name. */
 typedef enum selection { ANY, NOTHING, STEPS } selection;
 
 static const struct {
@@ -115,7 +115,7 @@ static bool take_ending(sp_model_path *out, sp_bytes rest, bool post)
 	return false;
 }
 
-/* False when the path is none that we know; *fits as take_version(). */
+/* False if the path matches no route; *fits as in take_version(). */
 static bool read_path(sp_model_path *out, sp_bytes rest, bool post, bool *fits)
 {
 	*fits = true;

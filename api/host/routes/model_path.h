@@ -14,14 +14,14 @@
  *	GET   /v1/models/NAME[/versions/N|/labels/L][/metadata]
  *	POST  /v1/models/NAME[/versions/N|/labels/L]:predict|:classify|:regress
  *
- * and, of our own:
+ * and, not in TensorFlow Serving:
  *
  *	GET   /v1/models/NAME/versions
  *	POST  /v1/models/NAME:reload|:rollback|:unpin
  *	POST  /v1/models/NAME/versions/N[/deltas/M]:pin
  *
- * Their fixed words may be in any case; NAME and L are anything without "/" and
- * ":", which may be written in percent encoding.
+ * Fixed words match without case.  NAME and L are percent-decoded and may contain anything;
+ * an unencoded "/" or ":" ends them.
  */
 typedef enum sp_model_verb {
 	SP_MODEL_STATUS,
@@ -29,7 +29,7 @@ typedef enum sp_model_verb {
 	SP_MODEL_PREDICT,
 	SP_MODEL_CLASSIFY,
 	SP_MODEL_REGRESS,
-	SP_MODEL_VERSIONS, /* from here on those of --admin_routes */
+	SP_MODEL_VERSIONS, /* this and those below need --admin_routes */
 	SP_MODEL_RELOAD,
 	SP_MODEL_ROLLBACK,
 	SP_MODEL_PIN,
@@ -38,7 +38,7 @@ typedef enum sp_model_verb {
 
 typedef struct sp_model_path {
 	sp_model_verb verb;
-	char name[512]; /* decoded; a NUL in it stands as '?' */
+	char name[512]; /* decoded; a NUL becomes '?' */
 	bool has_version;
 	int64_t version;
 	bool has_delta;
@@ -48,8 +48,8 @@ typedef struct sp_model_path {
 } sp_model_path;
 
 /*
- * Errors: SP_NOT_FOUND for a path that is not below /v1/; SP_INVALID for any
- *         other that is none of the above, with TensorFlow Serving's words.
+ * Errors: SP_NOT_FOUND for a path that is not below /v1/; SP_INVALID for any other that
+ *         matches none of the above, with TensorFlow Serving's texts.
  */
 SP_MUST_CHECK sp_status sp_model_path_parse(sp_model_path *out, const sp_http_head *head,
 					    sp_error *err);

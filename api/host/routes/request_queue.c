@@ -5,19 +5,18 @@
 
 #include "base/alloc.h"
 
-/* Of bodies up to 4 KB, 64 KB, 256 KB, and larger ones. */
+/* Bodies up to 4 KB, 64 KB, 256 KB, and larger ones. */
 enum { CLASS_COUNT = 4, LARGE = CLASS_COUNT - 1 };
 
 static const size_t class_limit[LARGE] = {4 << 10, 64 << 10, 256 << 10};
 
 /*
- * BASE_COST is what the smallest request costs, in bytes of a large one.  A turn
- * is worth one request of the second class at least, so that what is small is
- * always taken when its class has its turn.
+ * A request costs its size plus BASE_COST.  A turn is worth at least one request of the
+ * second class, so that a small request is always taken when its class has its turn.
  */
 enum { BASE_COST = 4 << 10, TURN = 128 << 10 };
 
-/* Places in a list; NONE ends it. */
+/* Index of no place. */
 enum { NONE = UINT32_MAX };
 
 typedef struct place {
@@ -28,7 +27,7 @@ typedef struct place {
 
 typedef struct class_queue {
 	uint32_t first, last;
-	size_t deficit; /* what it may still spend */
+	size_t deficit; /* bytes that it may still spend */
 } class_queue;
 
 struct sp_request_queue {
@@ -40,7 +39,7 @@ struct sp_request_queue {
 	size_t since_small; /* requests taken since the last one that was not large */
 	class_queue classes[CLASS_COUNT];
 	size_t turn;   /* the class that has it */
-	uint32_t free; /* places */
+	uint32_t free; /* first of the free list */
 	place places[];
 };
 
@@ -123,7 +122,7 @@ bool sp_request_queue_try_push(sp_request_queue *queue, void *item, size_t size)
 
 /* ------------------------------------------------------------------ popping */
 
-/* Large ones leave a worker to small ones, if there are such. */
+/* Large requests leave one worker to small ones as long as small ones arrive. */
 static bool may_run_large(const sp_request_queue *queue)
 {
 	return queue->closed || queue->workers == 1 || queue->large_running < queue->workers - 1 ||
@@ -135,7 +134,7 @@ static bool is_eligible(const sp_request_queue *queue, size_t class)
 	return queue->classes[class].first != NONE && (class != LARGE || may_run_large(queue));
 }
 
-/* A bit for each class that something can be taken of. */
+/* A bit for each class that has a request which may run now. */
 static unsigned eligible_classes(const sp_request_queue *queue)
 {
 	unsigned classes = 0;
@@ -154,7 +153,7 @@ static void pass_turn(sp_request_queue *queue, unsigned eligible)
 		queue->classes[queue->turn].deficit += TURN;
 }
 
-/* The class whose first item is next.  One that waits alone need not save up for it. */
+/* The class whose first item is next.  If only one is eligible it needs no deficit. */
 static size_t choose(sp_request_queue *queue, unsigned eligible)
 {
 	if ((eligible & (eligible - 1)) == 0)
@@ -201,7 +200,7 @@ void *sp_request_queue_pop(sp_request_queue *queue, bool *large)
 		*large = class == LARGE;
 		queue->large_running += *large;
 		item = take(queue, class);
-		/* Another may have become eligible for a worker that waits. */
+		/* Another class may have become eligible for a waiting worker. */
 		if (eligible_classes(queue) != 0)
 			pthread_cond_signal(&queue->changed);
 	}

@@ -4,17 +4,9 @@
 
 enum { MAX_BYTES = 64 << 20 };
 
-static void write_key(sp_buffer *out, const char *key, bool first)
-{
-	if (!first)
-		sp_buffer_append_char(out, ',');
-	sp_json_write_string(out, sp_bytes_of(key));
-	sp_buffer_append_char(out, ':');
-}
-
 static void write_text(sp_buffer *out, const char *key, const char *text, bool first)
 {
-	write_key(out, key, first);
+	sp_json_write_key(out, key, first);
 	sp_json_write_string(out, sp_bytes_of(text));
 }
 
@@ -35,10 +27,10 @@ static void write_tensors(sp_buffer *out, const serving_processor_tensor_info *c
 {
 	sp_buffer_append_char(out, '{');
 	for (size_t i = 0; i < count; i++) {
-		write_key(out, infos[i]->alias, i == 0);
+		sp_json_write_key(out, infos[i]->alias, i == 0);
 		sp_buffer_append_char(out, '{');
 		write_text(out, "dtype", serving_processor_dtype_name(infos[i]->dtype), true);
-		write_key(out, "tensor_shape", false);
+		sp_json_write_key(out, "tensor_shape", false);
 		write_shape(out, infos[i]);
 		write_text(out, "name", infos[i]->tensor_name, false);
 		sp_buffer_append_char(out, '}');
@@ -46,19 +38,19 @@ static void write_tensors(sp_buffer *out, const serving_processor_tensor_info *c
 	sp_buffer_append_char(out, '}');
 }
 
-static void write_signature(sp_buffer *out, const sp_host_signature *signature)
+static void write_signature(sp_buffer *out, const serving_processor_signature *signature)
 {
 	sp_buffer_append_char(out, '{');
-	write_key(out, "inputs", true);
+	sp_json_write_key(out, "inputs", true);
 	write_tensors(out, signature->inputs, signature->input_count);
-	write_key(out, "outputs", false);
+	sp_json_write_key(out, "outputs", false);
 	write_tensors(out, signature->outputs, signature->output_count);
 	write_text(out, "method_name", signature->method, false);
 	sp_buffer_append_text(out, ",\"defaults\":{}}");
 }
 
 static void write_metadata(sp_buffer *out, const char *name, int64_t version,
-			   const sp_host_signatures *set)
+			   const serving_processor_signature *signatures, size_t count)
 {
 	sp_buffer_append_text(out, "{\"model_spec\":{");
 	write_text(out, "name", name, true);
@@ -66,9 +58,9 @@ static void write_metadata(sp_buffer *out, const char *name, int64_t version,
 	sp_json_write_i64(out, version);
 	/* A map inside a message of the same name, so the key occurs twice. */
 	sp_buffer_append_text(out, "\"},\"metadata\":{\"signature_def\":{\"signature_def\":{");
-	for (size_t i = 0; i < set->count; i++) {
-		write_key(out, set->signatures[i].name, i == 0);
-		write_signature(out, &set->signatures[i]);
+	for (size_t i = 0; i < count; i++) {
+		sp_json_write_key(out, signatures[i].name, i == 0);
+		write_signature(out, &signatures[i]);
 	}
 	sp_buffer_append_text(out, "}}}}");
 }
@@ -76,16 +68,17 @@ static void write_metadata(sp_buffer *out, const char *name, int64_t version,
 void sp_route_metadata(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
 {
 	serving_processor_handle *version;
-	sp_host_signatures set;
+	const serving_processor_signature *signatures;
+	size_t count;
 	sp_buffer body;
 
 	if (!sp_route__find_model(serving, request, path))
 		return;
 	version = serving_processor_acquire(serving->model.processor);
-	set = sp_host_signatures_of(version, NULL);
+	signatures = serving_processor_handle_signatures(version, &count);
 	sp_buffer_init(&body, MAX_BYTES);
 	write_metadata(&body, serving->flags->model_name,
-		       sp_served_model_version_of(&serving->model, version), &set);
+		       sp_served_model_version_of(&serving->model, version), signatures, count);
 	serving_processor_release(version);
 	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
 	sp_buffer_fini(&body);

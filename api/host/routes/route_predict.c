@@ -85,12 +85,13 @@ static sp_status run(sp_serving *serving, const serving_processor_handle *versio
 static int compute(sp_serving *serving, const serving_processor_handle *version,
 		   sp_json_request *json, sp_http_request *request, sp_buffer *out, sp_error *err)
 {
-	const sp_host_signatures set = sp_host_signatures_of(version,
-							     serving->flags->signature_name);
+	sp_host_signatures set = {.fallback = serving_processor_handle_signature(
+					  version, serving->flags->signature_name)};
 	serving_processor_result *result;
 	const sp_json_parsed *parsed;
 	sp_status status;
 
+	set.signatures = serving_processor_handle_signatures(version, &set.count);
 	status = sp_json_request_parse(json, &set, sp_http_request_body(request), err);
 	if (status != SP_OK) /* SP_CORRUPT: the body is not JSON, which is the client's fault */
 		return status == SP_CORRUPT ? 400 : sp_route__http_status(status);

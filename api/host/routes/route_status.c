@@ -8,10 +8,10 @@
 
 enum { FIRST_ARENA = 16 << 10, MAX_STATUSES = 128 };
 
-/* Of one version, in TensorFlow Serving's words. */
+/* What is reported of one version, in TensorFlow Serving's words. */
 typedef struct told_status {
 	int64_t version;
-	int weight; /* of what there is under this number the heaviest tells its state */
+	int weight; /* of several entries with one number the heaviest is reported */
 	const char *state;
 	const char *code;
 	sp_bytes message;
@@ -24,7 +24,7 @@ typedef struct statuses {
 
 /* -------------------------------------------------------------------- words */
 
-/* TensorFlow's name for why a version is refused. */
+/* TensorFlow's error code for the reason of a refusal. */
 static const char *code_of(sp_bytes reason)
 {
 	static const struct {
@@ -74,7 +74,7 @@ static told_status status_of(const sp_told_version *v)
 
 /* ------------------------------------------------------------------ versions */
 
-/* Deltas are versions of ours only: of those of one number the heaviest stands for it. */
+/* Keeps the list sorted by descending version.  Deltas on one full checkpoint share its number. */
 static void put(statuses *list, told_status s)
 {
 	size_t at = 0;
@@ -93,7 +93,7 @@ static void put(statuses *list, told_status s)
 	list->items[at] = s;
 }
 
-/* The number is that of a folder or of a full checkpoint, not one that never changes. */
+/* Whether the version number can change: not if one folder is served for good. */
 static bool has_versions(const sp_serving *serving)
 {
 	return serving->model.version < 0 || serving->model.numbered;
@@ -114,7 +114,7 @@ static sp_status put_told(statuses *out, const char *json, sp_arena *arena, sp_e
 	return SP_OK;
 }
 
-/* What is served, or found while it loads; -1: none is known. */
+/* The version that is served or, while it loads, was found; -1: unknown. */
 static int64_t served_version(const sp_serving *serving, bool available)
 {
 	return available ? sp_served_model_version(&serving->model) : serving->model.version;
@@ -155,7 +155,7 @@ static void write_status(sp_buffer *body, const told_status *s)
 	sp_buffer_append_text(body, "}}");
 }
 
-/* The statuses that the path asks for; false when the model has no such version. */
+/* Writes the statuses that were asked for; false if the model has no such version. */
 static bool write_statuses(sp_buffer *body, const statuses *list, bool all, int64_t version)
 {
 	bool any = false;
@@ -189,7 +189,7 @@ static void answer(sp_http_request *request, const sp_model_path *path, const st
 	sp_buffer_fini(&body);
 }
 
-/* With the versions that come and go; their words are views of the JSON and the arena. */
+/* With the library's report of all versions; texts of `list` are views of `json` and the arena. */
 static void answer_with_told(const sp_serving *serving, sp_http_request *request,
 			     const sp_model_path *path)
 {
