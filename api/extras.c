@@ -80,10 +80,10 @@ struct serving_processor_error {
 	sp_error error;
 };
 
-/* For when there is no memory to say that there is no memory. */
+/* Handed out when there is no memory for an error. */
 static const serving_processor_error no_memory = {{SP_NO_MEMORY, "out of memory"}};
 
-/* Hands `error` out, if anybody wants it; returns its code. */
+/* Copies the error to *out unless that is NULL; returns its code. */
 static serving_processor_code give_error(const sp_error *error, serving_processor_error **out)
 {
 	serving_processor_error *copy;
@@ -120,7 +120,7 @@ static pthread_mutex_t sink_lock = PTHREAD_MUTEX_INITIALIZER;
 static serving_processor_log_sink *host_sink;
 static void *host_context;
 
-/* The host's sink gets the model's name in front of the line. */
+/* Prefixes the line with the model's name. */
 static void pass_on(void *context, int level, const char *line)
 {
 	const char *model = sp_log_subject();
@@ -212,8 +212,8 @@ void serving_processor_destroy(void *model)
 int serving_processor_process(void *model, const char *signature, const void *input_data,
 			      int input_size, void **output_data, int *output_size)
 {
-	return sp_handle_process(model, signature, input_data, input_size, output_data,
-				 output_size);
+	return sp_answerer_process(&(sp_answerer){.model = model}, signature, input_data,
+				   input_size, output_data, output_size);
 }
 
 int serving_processor_model_version(void *model, int64_t *full_step, int64_t *delta_step)
@@ -243,43 +243,25 @@ char *serving_processor_versions(void *model)
 	return handle != NULL ? sp_processor_versions(handle->processor) : NULL;
 }
 
-static serving_processor_code no_model(serving_processor_error **error)
-{
-	sp_error reason;
-
-	sp_error_set(&reason, SP_INVALID, "the model is NULL");
-	return give_error(&reason, error);
-}
-
-/* What became of an order. */
-static serving_processor_code report(sp_status status, const sp_error *reason,
-				     serving_processor_error **error)
-{
-	return status == SP_OK ? SERVING_PROCESSOR_OK : give_error(reason, error);
-}
-
 serving_processor_code serving_processor_give_order(void *model, serving_processor_order order,
 						    int64_t full_step, int64_t delta_step,
 						    const char *by, serving_processor_error **error)
 {
-	const sp_handle *handle = model;
+	sp_processor *processor = model != NULL ? ((const sp_handle *)model)->processor : NULL;
+	sp_status status;
 	sp_error reason;
 
-	if (handle == NULL)
-		return no_model(error);
-	switch (order) {
-	case SERVING_PROCESSOR_RELOAD:
-		return report(sp_processor_reload(handle->processor, by, &reason), &reason, error);
-	case SERVING_PROCESSOR_ROLLBACK:
-		return report(sp_processor_rollback(handle->processor, by, &reason), &reason,
-			      error);
-	case SERVING_PROCESSOR_PIN:
-		return report(
-			sp_processor_pin(handle->processor, full_step, delta_step, by, &reason),
-			&reason, error);
-	}
-	sp_error_set(&reason, SP_INVALID, "there is no order %d", (int)order);
-	return give_error(&reason, error);
+	if (processor == NULL)
+		status = sp_error_set(&reason, SP_INVALID, "the model is NULL");
+	else if (order == SERVING_PROCESSOR_RELOAD)
+		status = sp_processor_reload(processor, by, &reason);
+	else if (order == SERVING_PROCESSOR_ROLLBACK)
+		status = sp_processor_rollback(processor, by, &reason);
+	else if (order == SERVING_PROCESSOR_PIN)
+		status = sp_processor_pin(processor, full_step, delta_step, by, &reason);
+	else
+		status = sp_error_set(&reason, SP_INVALID, "there is no order %d", (int)order);
+	return status == SP_OK ? SERVING_PROCESSOR_OK : give_error(&reason, error);
 }
 
 serving_processor_code serving_processor_reload(void *model, serving_processor_error **error)
@@ -366,7 +348,7 @@ const serving_processor_tensor_info *serving_processor_output(void *model, const
 
 /* ------------------------------------------------------------------- handles */
 
-/* A handle is the version itself: nothing is to be allocated for it. */
+/* A handle is the version itself, so that acquiring one allocates nothing. */
 static const sp_version *version_of(const serving_processor_handle *handle)
 {
 	return (const sp_version *)handle;
@@ -426,8 +408,8 @@ int serving_processor_handle_process(const serving_processor_handle *handle, con
 				     const void *input_data, int input_size, void **output_data,
 				     int *output_size)
 {
-	return sp_handle_process_with(version_of(handle), signature, input_data, input_size,
-				      output_data, output_size);
+	return sp_answerer_process(&(sp_answerer){.held = version_of(handle)}, signature,
+				   input_data, input_size, output_data, output_size);
 }
 
 /* -------------------------------------------------------------------- running */
@@ -468,21 +450,7 @@ static void give_tensor(serving_processor_tensor *out, const sp_named_tensor *ou
 					  .data = output->tensor.data};
 }
 
-/* Who runs it: a model by its live version, or the version that is held. */
-typedef struct runner {
-	const sp_handle *model;
-	const sp_version *held; /* NULL: none is */
-} runner;
-
-/* Of the model, for log lines. */
-static const char *name_of(const runner *who)
-{
-	if (who->held != NULL)
-		return sp_processor_name_of(who->held);
-	return who->model != NULL ? who->model->about.model_name : NULL;
-}
-
-static sp_status run(const runner *who, const char *signature,
+static sp_status run(const sp_answerer *who, const char *signature,
 		     const serving_processor_tensor *inputs, const sp_typed_request *request,
 		     serving_processor_result *result, sp_error *err)
 {
@@ -526,18 +494,18 @@ static sp_status make_result(serving_processor_result **out, sp_error *err)
 	return SP_OK;
 }
 
-static serving_processor_code run_by(const runner *who, const char *signature,
+static serving_processor_code run_by(const sp_answerer *who, const char *signature,
 				     const serving_processor_tensor *inputs,
 				     const sp_typed_request *request,
 				     serving_processor_result **result,
 				     serving_processor_error **error)
 {
-	const char *outer = sp_log_set_subject(name_of(who));
+	const char *outer = sp_log_set_subject(sp_answerer_name(who));
 	serving_processor_result *made = NULL;
 	sp_status status;
 	sp_error reason;
 
-	if ((who->model == NULL && who->held == NULL) || result == NULL ||
+	if (!sp_answerer_exists(who) || result == NULL ||
 	    (inputs == NULL && request->input_count != 0) ||
 	    (request->outputs == NULL && request->output_count != 0))
 		status = sp_error_set(&reason, SP_INVALID,
@@ -564,7 +532,7 @@ serving_processor_code serving_processor_run(void *model, const char *signature,
 	sp_typed_request request = {
 		.input_count = input_count, .outputs = outputs, .output_count = output_count};
 
-	return run_by(&(runner){.model = model}, signature, inputs, &request, result, error);
+	return run_by(&(sp_answerer){.model = model}, signature, inputs, &request, result, error);
 }
 
 serving_processor_code serving_processor_handle_run(
@@ -575,8 +543,8 @@ serving_processor_code serving_processor_handle_run(
 	sp_typed_request request = {
 		.input_count = input_count, .outputs = outputs, .output_count = output_count};
 
-	return run_by(&(runner){.held = version_of(handle)}, signature, inputs, &request, result,
-		      error);
+	return run_by(&(sp_answerer){.held = version_of(handle)}, signature, inputs, &request,
+		      result, error);
 }
 
 size_t serving_processor_result_count(const serving_processor_result *result)

@@ -9,22 +9,9 @@
 
 /* ------------------------------------------------------------------- opening */
 
-/* On failure the handle is for sp_handle_close() all the same. */
-static sp_status open_processor(sp_handle *handle, const char *model_config, sp_error *err)
-{
-	const char *outer;
-	sp_status status;
-
-	sp_config_glance(&handle->about, model_config);
-	sp_config_set_log(&handle->about);
-	outer = sp_log_set_subject(handle->about.model_name);
-	status = sp_processor_open(&handle->processor, model_config, err);
-	sp_log_set_subject(outer);
-	return status;
-}
-
 sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *err)
 {
+	const char *outer;
 	sp_handle *handle;
 	sp_status status;
 
@@ -34,7 +21,11 @@ sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *er
 	if (handle == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a model");
 	pthread_mutex_init(&handle->lock, NULL);
-	status = open_processor(handle, model_config, err);
+	sp_config_glance(&handle->about, model_config);
+	sp_config_set_log(&handle->about);
+	outer = sp_log_set_subject(handle->about.model_name);
+	status = sp_processor_open(&handle->processor, model_config, err);
+	sp_log_set_subject(outer);
 	if (status != SP_OK) {
 		sp_handle_close(handle);
 		return status;
@@ -114,7 +105,7 @@ const sp_told_signatures *sp_handle_tell(sp_handle *handle)
 
 /* ----------------------------------------------------------------- answering */
 
-/* A copy with a NUL behind it; NULL and 0 when out of memory. */
+/* A terminated copy; NULL and 0 when out of memory. */
 static void give_text(const char *text, void **output_data, int *output_size)
 {
 	size_t size = strlen(text);
@@ -123,13 +114,13 @@ static void give_text(const char *text, void **output_data, int *output_size)
 	*output_size = *output_data != NULL ? (int)size : 0;
 }
 
-/* A line for each request that fails, within limits: or else anybody could fill the log. */
+/* Rate-limited: otherwise any client could fill the log. */
 static void log_failure(sp_handle *handle, sp_status status, const char *text)
 {
-	static sp_log_limit nobodys;
+	static sp_log_limit without_model;
 
 	if (handle == NULL)
-		sp_log_limited(&nobodys, SP_LOG_WARNING, "%s", text);
+		sp_log_limited(&without_model, SP_LOG_WARNING, "%s", text);
 	else if (status == SP_INVALID || status == SP_UNSUPPORTED || status == SP_NOT_FOUND)
 		sp_log_limited(&handle->wrong, SP_LOG_WARNING, "%s", text);
 	else
@@ -146,21 +137,14 @@ static int fail(sp_handle *handle, const sp_error *error, void **output_data, in
 	return 500;
 }
 
-/* Who answers: a model by its live version, or the version that is held. */
-typedef struct answerer {
-	sp_handle *handle;
-	const sp_version *held; /* NULL: none is */
-} answerer;
-
-/* Of the model, for log lines. */
-static const char *name_of(const answerer *who)
+const char *sp_answerer_name(const sp_answerer *who)
 {
 	if (who->held != NULL)
 		return sp_processor_name_of(who->held);
-	return who->handle != NULL ? who->handle->about.model_name : NULL;
+	return who->model != NULL ? who->model->about.model_name : NULL;
 }
 
-static sp_status answer(const answerer *who, const char *signature, sp_bytes request,
+static sp_status answer(const sp_answerer *who, const char *signature, sp_bytes request,
 			void **output_data, int *output_size, sp_error *err)
 {
 	size_t size;
@@ -169,38 +153,34 @@ static sp_status answer(const answerer *who, const char *signature, sp_bytes req
 		SP_TRY(sp_processor_predict_with(who->held, signature, request, output_data, &size,
 						 err));
 	else
-		SP_TRY(sp_processor_predict(who->handle->processor, signature, request, output_data,
+		SP_TRY(sp_processor_predict(who->model->processor, signature, request, output_data,
 					    &size, err));
-	*output_size = (int)size; /* the encoder refuses more than an int holds */
+	*output_size = (int)size; /* the encoder refuses answers above INT_MAX */
 	return SP_OK;
 }
 
-static sp_status describe(const sp_version *version, const char *signature, void **output_data,
+static sp_status describe(const sp_answerer *who, const char *signature, void **output_data,
 			  int *output_size, sp_error *err)
 {
+	sp_version *live = who->held == NULL ? sp_processor_acquire(who->model->processor) : NULL;
+	const sp_version *version = live != NULL ? live : who->held;
 	const sp_endpoint *endpoint = sp_runtime_endpoint(version->runtime, signature);
+	sp_status status = SP_OK;
 
+	if (endpoint != NULL)
+		give_text(endpoint->json, output_data, output_size);
 	if (endpoint == NULL)
-		return sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
-				    signature);
-	give_text(endpoint->json, output_data, output_size);
-	return *output_data != NULL ? SP_OK
-				    : sp_error_set(err, SP_NO_MEMORY,
-						   "no memory for the signature's description");
-}
-
-static sp_status describe_live(sp_processor *processor, const char *signature, void **output_data,
-			       int *output_size, sp_error *err)
-{
-	sp_version *live = sp_processor_acquire(processor);
-	sp_status status = describe(live, signature, output_data, output_size, err);
-
+		status = sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
+				      signature);
+	else if (*output_data == NULL)
+		status = sp_error_set(err, SP_NO_MEMORY,
+				      "no memory for the signature's description");
 	sp_processor_release(live);
 	return status;
 }
 
-static int process_by(const answerer *who, const char *signature, const void *input_data,
-		      int input_size, void **output_data, int *output_size)
+int sp_answerer_process(const sp_answerer *who, const char *signature, const void *input_data,
+			int input_size, void **output_data, int *output_size)
 {
 	sp_error error;
 	sp_status status;
@@ -209,37 +189,18 @@ static int process_by(const answerer *who, const char *signature, const void *in
 
 	if (output_data == NULL || output_size == NULL)
 		return 500;
-	outer = sp_log_set_subject(name_of(who));
-	if (who->handle == NULL && who->held == NULL)
+	outer = sp_log_set_subject(sp_answerer_name(who));
+	if (!sp_answerer_exists(who))
 		status = sp_error_set(&error, SP_INVALID, "the model is NULL");
 	else if (input_size < 0 || (input_size > 0 && input_data == NULL))
 		status = sp_error_set(&error, SP_INVALID, "no request of %d bytes", input_size);
 	else if (input_size > 0)
 		status = answer(who, signature, (sp_bytes){input_data, (size_t)input_size},
 				output_data, output_size, &error);
-	else if (who->held != NULL)
-		status = describe(who->held, signature, output_data, output_size, &error);
 	else
-		status = describe_live(who->handle->processor, signature, output_data, output_size,
-				       &error);
+		status = describe(who, signature, output_data, output_size, &error);
 	if (status != SP_OK)
-		code = fail(who->handle, &error, output_data, output_size);
+		code = fail(who->model, &error, output_data, output_size);
 	sp_log_set_subject(outer);
 	return code;
-}
-
-int sp_handle_process(sp_handle *handle, const char *signature, const void *input_data,
-		      int input_size, void **output_data, int *output_size)
-{
-	answerer who = {.handle = handle};
-
-	return process_by(&who, signature, input_data, input_size, output_data, output_size);
-}
-
-int sp_handle_process_with(const sp_version *version, const char *signature, const void *input_data,
-			   int input_size, void **output_data, int *output_size)
-{
-	answerer who = {.held = version};
-
-	return process_by(&who, signature, input_data, input_size, output_data, output_size);
 }

@@ -2,6 +2,7 @@
 #define SP_API_HANDLE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "api/serving_processor.h"
@@ -10,10 +11,10 @@
 #include "processor/config.h"
 #include "processor/processor.h"
 
-/* Signatures that callers have been told of: they stay until the model is closed. */
+/* Signatures whose addresses callers may hold: they stay until the model is closed. */
 typedef struct sp_told_signatures {
 	struct sp_told_signatures *next;
-	uint64_t runtime; /* the last one that had them, by its number */
+	uint64_t runtime; /* number of the latest runtime that had them */
 	const sp_public_signature *signatures;
 	size_t count;
 	const sp_public_signature *configured;
@@ -26,11 +27,11 @@ typedef struct sp_told_signatures {
  */
 typedef struct sp_handle {
 	sp_processor *processor;
-	sp_config about;            /* a glance: the name in log lines */
-	sp_log_limit wrong, failed; /* of lines about requests, for the client's fault and ours */
+	sp_config about;            /* read without checks, for the name in log lines */
+	sp_log_limit wrong, failed; /* of lines about requests: the client's fault, ours */
 	pthread_mutex_t lock;       /* protects the rest */
-	sp_arena *arena;            /* holds what callers have been told */
-	sp_told_signatures *told;   /* a set of signatures is there once; the newest first */
+	sp_arena *arena;            /* holds `told` */
+	sp_told_signatures *told;   /* each distinct set once, the newest first */
 } sp_handle;
 
 SP_MUST_CHECK sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *err);
@@ -38,18 +39,29 @@ SP_MUST_CHECK sp_status sp_handle_open(sp_handle **out, const char *model_config
 /* NULL is fine. */
 void sp_handle_close(sp_handle *handle);
 
-/* The signatures of the version that is live; NULL when out of memory. */
+/* The signatures of the live version; NULL when out of memory. */
 const sp_told_signatures *sp_handle_tell(sp_handle *handle);
 
-/*
- * process() for any signature; NULL is the configured one.  Returns 200, or 500
- * with a text, which the log has, too.
- */
-int sp_handle_process(sp_handle *handle, const char *signature, const void *input_data,
-		      int input_size, void **output_data, int *output_size);
+/* Who answers: the live version of a model, or a version that the caller holds. */
+typedef struct sp_answerer {
+	sp_handle *model;
+	const sp_version *held; /* NULL: the live version of `model` */
+} sp_answerer;
 
-/* The same by a version that the caller holds; NULL is an error. */
-int sp_handle_process_with(const sp_version *version, const char *signature, const void *input_data,
-			   int input_size, void **output_data, int *output_size);
+/* Whether there is anybody to answer; with both NULL there is not. */
+static inline bool sp_answerer_exists(const sp_answerer *who)
+{
+	return who->model != NULL || who->held != NULL;
+}
+
+/* The model's name for log lines; may be NULL. */
+const char *sp_answerer_name(const sp_answerer *who);
+
+/*
+ * process() for any signature; NULL is the configured one.  Returns 200, or 500 with an error
+ * text, which is logged as well.
+ */
+int sp_answerer_process(const sp_answerer *who, const char *signature, const void *input_data,
+			int input_size, void **output_data, int *output_size);
 
 #endif

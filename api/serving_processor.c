@@ -9,7 +9,7 @@
 
 /* DeepRec's C ABI; the extras are in api/extras.c. */
 
-/* The model is not there, but its configuration has its name. */
+/* The name for the log line is read from the configuration, since there is no model. */
 static void log_no_model(const char *model_config, const sp_error *error)
 {
 	sp_config about = {0};
@@ -39,7 +39,8 @@ void *initialize(const char *model_entry, const char *model_config, int *state)
 int process(void *model_buf, const void *input_data, int input_size, void **output_data,
 	    int *output_size)
 {
-	return sp_handle_process(model_buf, NULL, input_data, input_size, output_data, output_size);
+	return sp_answerer_process(&(sp_answerer){.model = model_buf}, NULL, input_data, input_size,
+				   output_data, output_size);
 }
 
 int batch_process(void *model_buf, const void *input_data[], int *input_size, void *output_data[],
@@ -47,9 +48,10 @@ int batch_process(void *model_buf, const void *input_data[], int *input_size, vo
 {
 	bool has_input = input_data != NULL && input_size != NULL;
 
-	/* A size of -1 makes the answer say that there is no request. */
-	return sp_handle_process(model_buf, NULL, has_input ? input_data[0] : NULL,
-				 has_input ? input_size[0] : -1, output_data, output_size);
+	/* A size of -1 is answered by an error. */
+	return sp_answerer_process(&(sp_answerer){.model = model_buf}, NULL,
+				   has_input ? input_data[0] : NULL, has_input ? input_size[0] : -1,
+				   output_data, output_size);
 }
 
 static sp_status model_info(sp_handle *handle, void **output_data, int *output_size, sp_error *err)

@@ -8,11 +8,10 @@
  * libserving_processor: online inference for click-through-rate and
  * recommendation models.
  *
- * Part 1 is DeepRec's C ABI: a host that knows only these four functions needs
- * nothing else.  Part 2 is extras, all with the prefix serving_processor_: to
- * close a model, to learn why one did not open, to see its signatures, to
- * run any of them on typed tensors without protobuf, and to hold one version
- * while others come.
+ * Part 1 is DeepRec's C ABI: four functions, enough to serve a model.  Part 2 is extras with
+ * the prefix serving_processor_: they close a model, say why one did not open, list its
+ * signatures, run any of them on typed tensors without protobuf, hold one version while
+ * others become live, and take orders about versions.
  *
  * Threads: every function may be called from any thread, also on one model at
  * once, except that serving_processor_destroy() must be the last call on its model.
@@ -20,13 +19,13 @@
  * Nothing here aborts, exits, or prints to standard output.  A NULL where a
  * pointer is needed is an error, not a crash.
  *
- * Signals: while a model has files mapped (an image, rows of DeepRec's SSD tier)
- * a handler for SIGBUS is installed: a file that somebody cuts short is then an
- * error instead of the end of the process.  It takes faults in these files only and passes on all
- * others to the handler that was there before; closing the last such file puts that
- * one back.  A host that installs a handler of its own meanwhile must call the
- * one it replaced for addresses that it does not know, and must not unload the
- * library.  No other signal is touched.
+ * Signals: while a model has files mapped (an image, rows of DeepRec's SSD tier) the library
+ * has a handler for SIGBUS installed, so that a truncated file is an error and does not end
+ * the process.  The handler deals with faults in these files only and passes all others to
+ * the handler installed before it, which is restored when the last such file is closed.  A
+ * host that installs a handler of its own meanwhile must call the one it replaced for
+ * addresses that it does not know, and must not unload the library.  No other signal is
+ * touched.
  */
 
 #ifdef __cplusplus
@@ -48,7 +47,7 @@ extern "C" {
  * model_config  JSON text, see docs/configuration.md
  * state         0 on success, -1 on failure; may be NULL
  *
- * Returns the model, or NULL; then a log line says why.
+ * Returns the model, or NULL after logging the reason.
  */
 SERVING_PROCESSOR_API void *initialize(const char *model_entry, const char *model_config,
 				       int *state);
@@ -58,21 +57,20 @@ SERVING_PROCESSOR_API void *initialize(const char *model_entry, const char *mode
  *
  * input_data   a serialized tensorflow.eas.PredictRequest; with input_size 0
  *              it is not read, and the answer is the signature of the
- *              version that is live, as JSON
- * output_data  a malloc() block that the caller frees, with a NUL behind its
- *              *output_size bytes: a serialized PredictResponse, or a text
- *              that says what was wrong
+ *              live version as JSON
+ * output_data  a malloc() block that the caller frees, of *output_size bytes followed by a
+ *              NUL: a serialized PredictResponse, or an error text
  *
- * Returns 200, or 500 for any failure; then a log line says why, too, unless there are
- * too many (docs/configuration.md).  With output_data or output_size NULL it
- * returns 500 and writes nothing.
+ * Returns 200, or 500 for any failure.  Failures are logged, within a rate limit
+ * (docs/configuration.md).  With output_data or output_size NULL it returns 500 and writes
+ * nothing.
  */
 SERVING_PROCESSOR_API int process(void *model_buf, const void *input_data, int input_size,
 				  void **output_data, int *output_size);
 
 /*
- * DeepRec's signature carries no count; its own code takes exactly one
- * request, and so does this: the element 0 of each array, as by process().
+ * As process() for element 0 of each array.  DeepRec's prototype has no count, and its own
+ * code answers exactly one request, too.
  */
 SERVING_PROCESSOR_API int batch_process(void *model_buf, const void *input_data[], int *input_size,
 					void *output_data[], int *output_size);
@@ -90,7 +88,7 @@ SERVING_PROCESSOR_API int get_serving_model_info(void *model_buf, void **output_
 /* "0.1.0".  Never freed. */
 SERVING_PROCESSOR_API const char *serving_processor_version(void);
 
-/* Raised when something in this header changes that a caller must know. */
+/* Raised by a change of this header that existing callers must adapt to. */
 #define SERVING_PROCESSOR_ABI 1
 SERVING_PROCESSOR_API int serving_processor_abi(void);
 
@@ -110,7 +108,7 @@ typedef enum serving_processor_code {
 /* Short lower-case name ("not_found"); "unknown" for any other number. */
 SERVING_PROCESSOR_API const char *serving_processor_code_name(serving_processor_code code);
 
-/* What went wrong.  From a function that failed; the caller frees it. */
+/* Made by a function that failed; the caller frees it. */
 typedef struct serving_processor_error serving_processor_error;
 
 /* NULL gives SERVING_PROCESSOR_OK and "". */
@@ -121,16 +119,15 @@ SERVING_PROCESSOR_API const char *serving_processor_error_text(
 SERVING_PROCESSOR_API void serving_processor_error_free(serving_processor_error *error);
 
 /*
- * level: 0 debug, 1 info, 2 warning, 3 error.  `line` is a text without time and level, such
- * as "[ctr] version 100 is live"; "[ctr] ", the name of the model that it is about, is left
- * out when it is about none.  It lives during the call only.
+ * level: 0 debug, 1 info, 2 warning, 3 error.  `line` has neither time nor level; it begins
+ * with the name of the model that it is about, if any: "[ctr] version 100 is live".  It is
+ * valid during the call only.
  */
 typedef void serving_processor_log_sink(void *context, int level, const char *line);
 
 /*
- * Where log lines of the process go; NULL is standard error, in the form that
- * docs/configuration.md tells.  The sink is called from any thread and must not
- * call back into the library.
+ * Sets where log lines go; NULL is standard error, in the format of docs/configuration.md.
+ * The sink may be called from any thread and must not call back into the library.
  */
 SERVING_PROCESSOR_API void serving_processor_set_log(serving_processor_log_sink *sink,
 						     void *context);
@@ -140,13 +137,13 @@ SERVING_PROCESSOR_API void serving_processor_set_log_level(int level);
 SERVING_PROCESSOR_API int serving_processor_log_level(void);
 
 /*
- * Sets level and form of log lines as a configuration says them (log_level, log_format), as
- * serving_processor_create() does, before any line is written.  What is wrong in the
- * configuration is left for that to say.
+ * Sets level and format of log lines from a configuration (log_level, log_format), which
+ * serving_processor_create() does as well.  Errors in the configuration are ignored here and
+ * reported there.
  */
 SERVING_PROCESSOR_API void serving_processor_configure_log(const char *model_config);
 
-/* A line of the host's own among those of the library; model NULL: it is about none. */
+/* Logs a line of the host's; model NULL: it is about no model. */
 SERVING_PROCESSOR_API void serving_processor_log(int level, const char *model, const char *line);
 
 /* As initialize(), with the reason in *error (may be NULL) when it returns NULL. */
@@ -154,9 +151,9 @@ SERVING_PROCESSOR_API void *serving_processor_create(const char *model_config,
 						     serving_processor_error **error);
 
 /*
- * A configuration with the members of another JSON object in the place of its own, such as
- * {"model_name": "ctr"}: a block for serving_processor_free(), or NULL with the reason in
- * *error (may be NULL).
+ * A copy of a configuration in which the members of the JSON object `overrides`, such as
+ * {"model_name": "ctr"}, replace or add to its own.  The caller frees it with
+ * serving_processor_free(); NULL on failure, with the reason in *error (may be NULL).
  */
 SERVING_PROCESSOR_API char *serving_processor_override_config(const char *model_config,
 							      const char *overrides,
@@ -165,7 +162,7 @@ SERVING_PROCESSOR_API char *serving_processor_override_config(const char *model_
 /* Closes a model; joins the threads that it started.  NULL is fine. */
 SERVING_PROCESSOR_API void serving_processor_destroy(void *model);
 
-/* Frees a block that process() and its like handed out.  NULL is fine. */
+/* Frees a block that a function of this header returned or handed out.  NULL is fine. */
 SERVING_PROCESSOR_API void serving_processor_free(void *data);
 
 /* Element types: the numbers of TensorFlow's DataType. */
@@ -216,15 +213,15 @@ typedef struct serving_processor_tensor {
 typedef struct serving_processor_result serving_processor_result;
 
 /*
- * Runs a signature of the version that is live.
+ * Runs a signature of the live version.
  *
  * signature  its key; NULL is the configured one
- * inputs     [input_count]; each name an alias of the signature or the name of the tensor
- *            behind it; they are read during the call only
- * outputs    [output_count] names to compute, in that order; none means all,
- *            in the order of serving_processor_output()
- * result     on success: the caller frees it
- * error      on failure, unless NULL: the caller frees it; no log line repeats it
+ * inputs     [input_count]; each name is an alias of the signature or the name of its
+ *            tensor; read during the call only
+ * outputs    [output_count] names to compute, in that order; 0 means all, in the order of
+ *            serving_processor_output()
+ * result     set on success; the caller frees it
+ * error      set on failure unless NULL; the caller frees it.  Such failures are not logged
  */
 SERVING_PROCESSOR_API serving_processor_code
 serving_processor_run(void *model, const char *signature, const serving_processor_tensor *inputs,
@@ -233,7 +230,7 @@ serving_processor_run(void *model, const char *signature, const serving_processo
 
 SERVING_PROCESSOR_API size_t serving_processor_result_count(const serving_processor_result *result);
 
-/* Output i, named as the caller named it (by alias when it named none); owned by `result`. */
+/* Output i, with the name that the caller gave or its alias; owned by `result`. */
 SERVING_PROCESSOR_API const serving_processor_tensor *serving_processor_result_tensor(
 	const serving_processor_result *result, size_t i);
 
@@ -245,15 +242,12 @@ SERVING_PROCESSOR_API int serving_processor_process(void *model, const char *sig
 						    void **output_data, int *output_size);
 
 /*
- * The signatures of the version that is live at this moment, in the order of
- * their names.  A newer version may have other signatures, and may become live between
- * two calls.  A caller that needs several answers about one version, or that runs a
- * request made from them, acquires a handle (below).
+ * The signatures of the live version, sorted by name.  A newer version, perhaps with other
+ * signatures, may become live between two calls: a caller that needs several answers about
+ * one version, or makes a request from them, acquires a handle (below).
  *
- * What is returned is a copy that belongs to the model and stays as it is until
- * the model is destroyed.  There is one for each set of signatures that was asked
- * for, so versions with the same ones share it.  An index past the end gives NULL
- * or 0.
+ * Returned pointers belong to the model and stay valid and unchanged until it is destroyed.
+ * Versions with equal signatures share them.  An index past the end gives NULL or 0.
  */
 SERVING_PROCESSOR_API size_t serving_processor_signature_count(void *model);
 SERVING_PROCESSOR_API const char *serving_processor_signature_name(void *model, size_t i);
@@ -265,7 +259,7 @@ SERVING_PROCESSOR_API const char *serving_processor_default_signature(void *mode
 SERVING_PROCESSOR_API const char *serving_processor_signature_method(void *model,
 								     const char *signature);
 
-/* A tensor as a signature declares it.  rank -1: unknown; a dim -1: any length. */
+/* A tensor as declared by a signature.  rank -1: unknown; a dim of -1: any length. */
 typedef struct serving_processor_tensor_info {
 	const char *alias;
 	const char *tensor_name;
@@ -274,7 +268,7 @@ typedef struct serving_processor_tensor_info {
 	const int64_t *dims;
 } serving_processor_tensor_info;
 
-/* In the order of the aliases.  NULL past the last one, or without such a signature. */
+/* Sorted by alias.  NULL past the last one, or if there is no such signature. */
 SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_input(
 	void *model, const char *signature, size_t i);
 SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_output(
@@ -283,29 +277,27 @@ SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_out
 /*
  * A handle on one version of the model.
  *
- * Signatures belong to a version: a newer one may have more inputs, other types,
- * or none of that name.  process() and serving_processor_run() read a request by
- * the signature of the version that answers it.  A caller that makes its request
- * from a signature acquires a handle: its signatures are those of the version that
- * runs the request, whichever version is live meanwhile.
+ * A newer version may have other signatures: more inputs, other types, other names.
+ * process() and serving_processor_run() read a request by the signature of the version that
+ * answers it.  A caller that makes its request from a signature acquires a handle first: the
+ * version whose signatures it saw then runs the request, whichever is live by then.
  *
- * As long as it is held its version stays in memory, with its graph and its
- * weights, and is listed as draining once another is live; it costs the memory
- * of a model.  So it is released soon, and acquired again for the next request:
- * that is a few atomic instructions, without a lock or an allocation.  All are
- * released before the model is destroyed.
+ * A held version stays in memory with its graph and weights, and is listed as draining once
+ * another is live.  Since that costs the memory of a model, release the handle soon and
+ * acquire one for each request, which takes a few atomic instructions, no lock and no
+ * allocation.  Release all handles before the model is destroyed.
  *
  * Threads: a handle may be used by several threads at once, and released by any.
  */
 typedef struct serving_processor_handle serving_processor_handle;
 
-/* On the version that is live; NULL for a NULL model. */
+/* Acquires the live version; NULL for a NULL model. */
 SERVING_PROCESSOR_API serving_processor_handle *serving_processor_acquire(void *model);
 
 /* NULL is fine. */
 SERVING_PROCESSOR_API void serving_processor_release(serving_processor_handle *handle);
 
-/* Its steps, as of serving_processor_model_version(). */
+/* As serving_processor_model_version(), for the held version. */
 SERVING_PROCESSOR_API int serving_processor_handle_version(const serving_processor_handle *handle,
 							   int64_t *full_step, int64_t *delta_step);
 
@@ -320,8 +312,8 @@ typedef struct serving_processor_signature {
 } serving_processor_signature;
 
 /*
- * All signatures of the version, [*count] in the order of their names; they are
- * valid until the handle is released.  NULL and 0 for a NULL handle.
+ * All signatures of the version, [*count] sorted by name; valid until the handle is
+ * released.  NULL and 0 for a NULL handle.
  */
 SERVING_PROCESSOR_API const serving_processor_signature *serving_processor_handle_signatures(
 	const serving_processor_handle *handle, size_t *count);
@@ -330,7 +322,7 @@ SERVING_PROCESSOR_API const serving_processor_signature *serving_processor_handl
 SERVING_PROCESSOR_API const serving_processor_signature *serving_processor_handle_signature(
 	const serving_processor_handle *handle, const char *name);
 
-/* As serving_processor_run() and serving_processor_process(), by that version. */
+/* As serving_processor_run() and serving_processor_process(), by the held version. */
 SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_run(
 	const serving_processor_handle *handle, const char *signature,
 	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
@@ -341,15 +333,14 @@ SERVING_PROCESSOR_API int serving_processor_handle_process(const serving_process
 							   void **output_data, int *output_size);
 
 /*
- * The version being served: steps of the full checkpoint (or the number of the
- * SavedModel's folder) and of the delta on it, -1 where there is none.  Returns 0, or -1 for a NULL
- * model.
+ * The live version: the step of its full checkpoint (or the number of the SavedModel's
+ * folder) and that of its delta, -1 where there is none.  Returns 0, or -1 for a NULL model.
  */
 SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *full_step,
 							  int64_t *delta_step);
 
 /*
- * The versions there are and were, newest first, as JSON in a block for
+ * All versions known to the process, newest first, as JSON in a block for
  * serving_processor_free(); NULL when out of memory or for a NULL model:
  *
  *   {"versions":[{"full":"/ckpt/v1/model.ckpt-100","delta":"/ckpt/v1/...-120",
@@ -367,46 +358,43 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  *     "tier":"ssd","keys":512,"in_memory":0,"cached":420,"missed":92,"absent":3,
  *     "errors":0,"bytes_read":364544}, ...]}
  *
- * without the line breaks.  "delta" is left out where there is none, steps are
- * then -1.  state: discovered, loading, warming, live, draining, retired,
- * refused; `why` says what is missing or was wrong; for_ms is how long it has this
- * state, known_ms how long it has been known.  A version that is newer than the live one has
- * "newer":true as well, and a refused one "reason": the class of what was wrong (see refusals),
- * or "rolled_back".
+ * without the line breaks.  A version without a delta has no "delta" and the delta_step -1.
+ * state is discovered, loading, warming, live, draining, retired, or refused; why says what
+ * is missing or wrong; for_ms is the time in this state, known_ms the time since the version
+ * was discovered.  A version newer than the live one also has "newer":true.  A refused one
+ * has "reason": the class of the failure (see refusals), or "rolled_back".
  *
- * newest is the newest version that was seen on the disk, served or not; lag_ms is 0 when it is
- * live, else for how long newer ones have been known that are not served.  pinned is there
- * while a pin holds, with who has given the order.
+ * newest is the newest version seen on disk, served or not; lag_ms is 0 if it is live, else
+ * for how long a newer version than the live one has been known.  pinned is there while a
+ * pin is in effect; by says who gave the order.
  *
- * Counts are since the model was created: how often a version began to be loaded,
- * was published, was refused (by class: not_found, invalid, unsupported, corrupt,
- * io, no_memory, busy, deadline, internal; those that never happened are left out),
- * and came into each state; how long the last one took from its loading to its
- * publishing; how often a table's delta was folded into its full checkpoint, and how
- * long that took the last time; and orders that were carried out.
+ * Counts are since the model was created: versions that began to load, were published, were
+ * refused (by class: not_found, invalid, unsupported, corrupt, io, no_memory, busy, deadline,
+ * internal; zero counts are left out), and entered each state; milliseconds from the start of
+ * the last load to its publishing; tables whose delta was folded into the full checkpoint,
+ * and how long the last fold took; orders that were carried out.
  *
- * Memory is in bytes: what the live version takes, all of it.  Tables are those of
- * the live version: rows that it holds, those of them that a delta has put over the
- * others, and memory.  One that is not all in memory has a tier, and the keys it was
- * asked for: held by a delta's rows in memory, cached, or missed and read from the SSD;
- * of the latter two, how many are absent; and how many reads failed.
+ * memory is in bytes, of the whole live version.  tables are those of the live version: rows
+ * it holds, how many of these come from the delta, and bytes.  A table that is not all in
+ * memory also has a tier and counts of the keys it was asked for: found among the delta's
+ * rows in memory, cached, or missed and read from the SSD; how many of the latter two are
+ * absent; and how many reads failed.
  */
 SERVING_PROCESSOR_API char *serving_processor_versions(void *model);
 
 /*
- * Orders for a model whose versions come in a folder; for one SavedModel alone
- * there is reload only.  Each returns when it is carried out, which may take as
- * long as loading a version; requests go on meanwhile, and when it fails the
- * version that is live stays.
+ * Orders for a model whose versions come in a folder; a single SavedModel knows reload only.
+ * Each returns when it has been carried out, which may take as long as loading a version.
+ * Requests are served meanwhile.  After a failure the live version stays live.
  *
- * reload       forgets what was refused or pinned, and reads the newest version
- *              again, even if it is the one that is live
- * rollback     serves the version before this one again, and this one no more
- *              until its files change, a reload, or a pin on it; newer ones are taken.  Again
- *              and again: when those that were live are used up, the next older on the disk
- * pin_version  serves the version of these steps (delta_step -1: none) and no
- *              other from now on; full_step -1 ends that.  With the configuration key
- *              `pin_file` it holds for the next start, too
+ * reload       forgets refusals and the pin, and loads the newest version again, even if it
+ *              is live
+ * rollback     serves the version that was live before, or, once those are used up, the next
+ *              older one on disk.  The version left is not served again until its files
+ *              change, a reload, or a pin on it; versions newer than it are served as usual
+ * pin_version  serves the version with these steps (delta_step -1: no delta) and no other
+ *              from now on; full_step -1 ends that.  With the configuration key `pin_file`
+ *              the pin also holds after a restart
  */
 SERVING_PROCESSOR_API serving_processor_code
 serving_processor_reload(void *model, serving_processor_error **error);
@@ -415,14 +403,14 @@ serving_processor_rollback(void *model, serving_processor_error **error);
 SERVING_PROCESSOR_API serving_processor_code serving_processor_pin_version(
 	void *model, int64_t full_step, int64_t delta_step, serving_processor_error **error);
 
-/* The same orders, told who gives them. */
+/* The same orders, with the name of who gives them. */
 typedef enum serving_processor_order {
 	SERVING_PROCESSOR_RELOAD = 0,
 	SERVING_PROCESSOR_ROLLBACK = 1,
-	SERVING_PROCESSOR_PIN = 2, /* the steps are those of pin_version; others need none */
+	SERVING_PROCESSOR_PIN = 2, /* with the steps of pin_version; the others ignore them */
 } serving_processor_order;
 
-/* `by` is a name or an address for log lines and for the list of versions; NULL: "the host". */
+/* `by` appears in log lines and in the list of versions; NULL: "the host". */
 SERVING_PROCESSOR_API serving_processor_code
 serving_processor_give_order(void *model, serving_processor_order order, int64_t full_step,
 			     int64_t delta_step, const char *by, serving_processor_error **error);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints docs/metrics.md: every metric of api/host/metrics.inc.
+# Prints docs/metrics.md: every metric of api/host/metrics/metrics.inc.
 #
 #     scripts/metrics.sh >docs/metrics.md
 set -eu
@@ -21,7 +21,7 @@ cd "$(dirname "$0")/.."
 cat <<'END'
 # Metrics
 
-Made by `scripts/metrics.sh` from `api/host/metrics.inc`; not to be edited.
+Made by `scripts/metrics.sh` from `api/host/metrics/metrics.inc`; not to be edited.
 
 `serving_host` tells Prometheus what it does, where TensorFlow Serving does: at `GET /monitoring/prometheus/metrics`, as text of
 the exposition format 0.0.4. `--metrics_path` moves it, `--metrics_path=` switches it off. A library without the host tells
@@ -46,7 +46,7 @@ on && /"\)$/ {
 	on = 0
 	n = split(text, part, "\"")
 	printf "| `%s` | %s | %s | %s |\n", part[2], part[4], part[6], part[8]
-}' api/host/metrics.inc
+}' api/host/metrics/metrics.inc
 
 cat <<'END'
 

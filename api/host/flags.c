@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a CHOICE the value is one of the words in the flag's `value`. */
+/* CHOICE: one of the words in the flag's `value`. */
 typedef enum kind { TEXT, NUMBER, SWITCH, CHOICE } kind;
 
 typedef struct flag {
@@ -163,7 +163,7 @@ static sp_status set_defaults(sp_flags *out, sp_error *err)
 	return SP_OK;
 }
 
-/* By the name in front of "=", if there is one. */
+/* `name` may be followed by "=value". */
 static const flag *find(const char *name)
 {
 	size_t size = strcspn(name, "=");
@@ -174,7 +174,7 @@ static const flag *find(const char *name)
 	return NULL;
 }
 
-/* Reads the flag at argv[*i]; moves on when its value is the next word. */
+/* Reads the flag at argv[*i]; advances *i if its value is the next word. */
 static sp_status read_flag(sp_flags *out, int argc, char **argv, int *i, sp_error *err)
 {
 	const char *word = argv[*i], *equals = strchr(word, '=');

@@ -8,8 +8,8 @@
 #include "base/status.h"
 
 /*
- * The command line of serving_host.  Texts are views of argv; NULL when a flag
- * was not given and has no default.
+ * The command line of serving_host.  Texts are views of argv; NULL if the flag was not given
+ * and has no default.
  */
 typedef struct sp_flags {
 	const char *rest_api_host;

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "api/host/limits.h"
-#include "api/host/route.h"
+#include "api/host/routes/route.h"
 #include "api/host/worker.h"
 #include "base/log.h"
 
@@ -21,19 +21,21 @@ static int64_t cpu_count(void)
 
 static void handle(void *context, sp_http_request *request)
 {
-	sp_route(context, request);
+	sp_host *host = context;
+
+	sp_route(&host->serving, request);
 }
 
 static void note_answer(void *context, const sp_http_outcome *outcome)
 {
 	sp_host *host = context;
 
-	sp_counters_answer(&host->counters, (sp_asked)outcome->tag, outcome->status,
+	sp_counters_answer(&host->serving.counters, (sp_asked)outcome->tag, outcome->status,
 			   outcome->took_ns);
-	sp_request_log_outcome(&host->request_log, host->flags->model_name, outcome);
+	sp_request_log_outcome(&host->request_log, host->serving.flags->model_name, outcome);
 }
 
-/* As many as the command line says, or as there are descriptors for. */
+/* What --max_connections says, or what the descriptors allow if that is less. */
 static size_t connection_limit(const sp_flags *flags, size_t descriptors)
 {
 	size_t asked = (size_t)flags->max_connections, most = sp_limits_connections(descriptors);
@@ -49,15 +51,15 @@ static size_t connection_limit(const sp_flags *flags, size_t descriptors)
 
 static void set_memory(sp_host *host)
 {
-	uint64_t asked = (uint64_t)host->flags->max_request_memory;
+	uint64_t asked = (uint64_t)host->serving.flags->max_request_memory;
 	uint64_t memory = asked != 0 ? asked : sp_limits_memory("") / 4;
 
-	sp_budget_init(&host->memory, memory < SIZE_MAX ? (size_t)memory : SIZE_MAX);
+	sp_budget_init(&host->serving.memory, memory < SIZE_MAX ? (size_t)memory : SIZE_MAX);
 }
 
 static sp_status start_server(sp_host *host, sp_error *err)
 {
-	const sp_flags *flags = host->flags;
+	const sp_flags *flags = host->serving.flags;
 	size_t descriptors = sp_limits_raise_descriptors();
 	int64_t io_threads = flags->rest_api_num_io_threads;
 	sp_http_options options = {
@@ -71,7 +73,7 @@ static sp_status start_server(sp_host *host, sp_error *err)
 		.reserve_descriptors = sp_limits_reserve(descriptors),
 		.max_head_bytes = MAX_HEAD_BYTES,
 		.max_body_bytes = (size_t)flags->max_body_bytes,
-		.memory = &host->memory,
+		.memory = &host->serving.memory,
 		.request_timeout_ms = flags->rest_api_timeout_in_ms,
 		.head_timeout_ms = HEAD_TIMEOUT_MS,
 		.idle_timeout_ms = flags->idle_timeout_in_ms,
@@ -80,25 +82,29 @@ static sp_status start_server(sp_host *host, sp_error *err)
 		.context = host,
 	};
 
-	return sp_http_server_create(&host->server, &options, err);
+	return sp_http_server_create(&host->serving.server, &options, err);
 }
 
 static sp_status start(sp_host *host, sp_error *err)
 {
-	int64_t threads = host->flags->rest_api_num_threads;
-	int64_t sessions = host->flags->session_num;
+	int64_t threads = host->serving.flags->rest_api_num_threads;
+	int64_t sessions = host->serving.flags->session_num;
 
-	/* Large requests leave one to small ones, and can have all CPUs nevertheless. */
-	host->worker_count = (size_t)(threads != 0 ? threads : cpu_count() + 1);
-	SP_TRY(sp_served_model_find(&host->model, host->flags,
-				    sessions != 0 ? sessions : (int64_t)host->worker_count, err));
+	/* One more than CPUs: large requests can use all CPUs and leave one thread to small ones.
+	 */
+	host->serving.worker_count = (size_t)(threads != 0 ? threads : cpu_count() + 1);
+	SP_TRY(sp_served_model_find(&host->serving.model, host->serving.flags,
+				    sessions != 0 ? sessions : (int64_t)host->serving.worker_count,
+				    err));
 	set_memory(host);
-	host->queue = sp_request_queue_create((size_t)host->flags->max_queue, host->worker_count);
-	host->orders = sp_queue_create(MAX_ORDERS);
-	host->scrapes = sp_queue_create(MAX_SCRAPES);
-	if (host->queue == NULL || host->orders == NULL || host->scrapes == NULL)
+	host->serving.queue = sp_request_queue_create((size_t)host->serving.flags->max_queue,
+						      host->serving.worker_count);
+	host->serving.orders = sp_queue_create(MAX_ORDERS);
+	host->serving.scrapes = sp_queue_create(MAX_SCRAPES);
+	if (host->serving.queue == NULL || host->serving.orders == NULL ||
+	    host->serving.scrapes == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the queues");
-	SP_TRY(sp_workers_create(&host->workers, host, err));
+	SP_TRY(sp_workers_create(&host->workers, &host->serving, err));
 	return start_server(host, err);
 }
 
@@ -107,10 +113,10 @@ sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_error *err)
 	sp_status status;
 
 	memset(host, 0, sizeof(*host));
-	host->flags = flags;
-	host->started = (int64_t)time(NULL);
-	atomic_init(&host->available, false);
-	atomic_init(&host->draining, false);
+	host->serving.flags = flags;
+	host->serving.started = (int64_t)time(NULL);
+	atomic_init(&host->serving.available, false);
+	atomic_init(&host->serving.draining, false);
 	status = start(host, err);
 	if (status != SP_OK)
 		sp_host_finish(host);
@@ -119,50 +125,50 @@ sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_error *err)
 
 sp_status sp_host_load(sp_host *host, sp_error *err)
 {
-	SP_TRY(sp_served_model_open(&host->model, host->flags, err));
-	atomic_store(&host->available, true);
+	SP_TRY(sp_served_model_open(&host->serving.model, host->serving.flags, err));
+	atomic_store(&host->serving.available, true);
 	return SP_OK;
 }
 
 void sp_host_drain(sp_host *host)
 {
-	atomic_store(&host->draining, true);
-	sp_http_server_drain(host->server);
+	atomic_store(&host->serving.draining, true);
+	sp_http_server_drain(host->serving.server);
 }
 
 void sp_host_upkeep(sp_host *host)
 {
-	sp_upkeep_run(&host->upkeep, host->server, &host->memory);
+	sp_upkeep_run(&host->upkeep, host->serving.server, &host->serving.memory);
 }
 
 bool sp_host_is_busy(const sp_host *host)
 {
 	sp_http_server_load load;
 
-	sp_http_server_get_load(host->server, &load);
+	sp_http_server_get_load(host->serving.server, &load);
 	return load.busy != 0;
 }
 
 bool sp_host_stop(sp_host *host, int64_t timeout_ms)
 {
 	sp_host_drain(host);
-	return sp_http_server_stop(host->server, timeout_ms);
+	return sp_http_server_stop(host->serving.server, timeout_ms);
 }
 
-/* The threads first that write to the server, and then what they used. */
+/* First the threads that answer requests, then the server, then what both used. */
 void sp_host_finish(sp_host *host)
 {
-	if (host->queue != NULL)
-		sp_request_queue_close(host->queue);
-	if (host->orders != NULL)
-		sp_queue_close(host->orders);
-	if (host->scrapes != NULL)
-		sp_queue_close(host->scrapes);
+	if (host->serving.queue != NULL)
+		sp_request_queue_close(host->serving.queue);
+	if (host->serving.orders != NULL)
+		sp_queue_close(host->serving.orders);
+	if (host->serving.scrapes != NULL)
+		sp_queue_close(host->serving.scrapes);
 	sp_workers_destroy(host->workers);
-	sp_http_server_destroy(host->server);
-	sp_request_queue_destroy(host->queue);
-	sp_queue_destroy(host->orders);
-	sp_queue_destroy(host->scrapes);
-	sp_served_model_close(&host->model);
+	sp_http_server_destroy(host->serving.server);
+	sp_request_queue_destroy(host->serving.queue);
+	sp_queue_destroy(host->serving.orders);
+	sp_queue_destroy(host->serving.scrapes);
+	sp_served_model_close(&host->serving.model);
 	memset(host, 0, sizeof(*host));
 }

@@ -1,65 +1,48 @@
 #ifndef SP_API_HOST_HOST_H
 #define SP_API_HOST_HOST_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/host/counters.h"
 #include "api/host/flags.h"
-#include "api/host/http_server.h"
+#include "api/host/http/http_server.h"
 #include "api/host/request_log.h"
-#include "api/host/request_queue.h"
-#include "api/host/served_model.h"
+#include "api/host/routes/serving.h"
 #include "api/host/upkeep.h"
-#include "base/budget.h"
-#include "base/queue.h"
 #include "base/status.h"
-#include "base/thread.h"
 
 /*
- * What all parts of serving_host share.  A request comes from an I/O thread of
- * the server to sp_route(), which answers what is quick, and puts what computes
- * into `queue`, for the threads of worker.c.  Once a second the main thread calls
- * sp_host_upkeep().
+ * A running serving_host.  The I/O threads of the server call the routes (routes/route.h), which
+ * answer at once what is quick and queue what is not for the threads of `workers`.
+ *
+ * Threads: every function but sp_host_load() is for the main thread.
  */
 typedef struct sp_host {
-	const sp_flags *flags;
-	size_t worker_count;
-	sp_served_model model;
-	atomic_bool available; /* the model is open: until then only its version is set */
-	atomic_bool draining;
-	sp_http_server *server;
-	sp_budget memory;           /* of requests and answers */
-	sp_request_queue *queue;    /* of sp_http_request */
-	sp_queue *orders;           /* the same, of those about versions */
-	sp_queue *scrapes;          /* the same, of those for metrics */
+	sp_serving serving;
 	struct sp_workers *workers; /* worker.h */
-	int64_t started;            /* when it was, as a Unix time */
-	sp_counters counters;
 	sp_request_log request_log;
 	sp_upkeep upkeep;
 } sp_host;
 
 /*
- * Finds the model, listens, and starts all threads: probes are answered, the
- * model is not there yet.
+ * Finds the model, listens, and starts all threads.  From now on probes are answered; the
+ * model is not open yet.
  */
 SP_MUST_CHECK sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_error *err);
 
-/* Opens the model; may take minutes.  After it requests are computed. */
+/* Opens the model, which may take minutes; from then on predictions are computed. */
 SP_MUST_CHECK sp_status sp_host_load(sp_host *host, sp_error *err);
 
-/* Not ready from now on, but serving. */
+/* From now on the host says that it is not ready, but still serves. */
 void sp_host_drain(sp_host *host);
 
-/* What is due every SP_UPKEEP_MS. */
+/* To be called every SP_UPKEEP_MS. */
 void sp_host_upkeep(sp_host *host);
 
-/* Whether a request has begun to come in, or waits for its answer. */
+/* Whether any request has begun to arrive and has not been answered. */
 bool sp_host_is_busy(const sp_host *host);
 
-/* As sp_http_server_stop(). */
+/* Drains, then as sp_http_server_stop(). */
 bool sp_host_stop(sp_host *host, int64_t timeout_ms);
 
 /* Joins all threads and closes the model; after a stop that returned true. */

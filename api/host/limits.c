@@ -14,7 +14,7 @@
 
 enum { LEAST_RESERVE = 64, RESERVE_SHARE = 8 };
 
-/* Descriptors are ints, whatever the limit says. */
+/* RLIM_INFINITY and the like: a descriptor is an int. */
 static size_t as_count(rlim_t limit)
 {
 	return limit > INT_MAX ? (size_t)INT_MAX : (size_t)limit;
@@ -41,7 +41,7 @@ size_t sp_limits_reserve(size_t limit)
 	return reserve < limit / 2 ? reserve : limit / 2;
 }
 
-/* The lowest number that is free: all below it are open. */
+/* The lowest free number, which is how many lower ones are open. */
 static size_t open_descriptors(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -76,8 +76,8 @@ static uint64_t read_number(const char *path)
 }
 
 /*
- * The least limit of a cgroup and of all above it.  A container may see its own
- * cgroup as the topmost one, under whatever name: the topmost counts in any case.
+ * The least limit of a cgroup and of all above it.  A container may see its own cgroup as the
+ * topmost one although /proc has another path for it, so the topmost is always read.
  */
 static uint64_t least_of(const char *mount, char *group, const char *name)
 {
@@ -97,7 +97,7 @@ static uint64_t least_of(const char *mount, char *group, const char *name)
 	}
 }
 
-/* Whether `list`, which commas divide and a colon ends, has "memory". */
+/* Whether a comma-separated list that ends at a colon has "memory". */
 static bool is_memory(const char *list)
 {
 	const char *end = strchr(list, ':');

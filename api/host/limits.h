@@ -4,30 +4,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * What the system lets this process have.
- * Threads: pure, but for raising.
- */
+/* The system's limits for this process.  Threads: thread-safe. */
 
-/*
- * Raises the number of descriptors that the process may have open to the most
- * that it may raise it to; returns how many that are now.
- */
+/* Raises the soft limit of open descriptors to the hard limit; returns the limit. */
 size_t sp_limits_raise_descriptors(void);
 
 /*
- * Of `limit` descriptors those that connections leave to the rest of the process:
- * folders, files of checkpoints and of tables on an SSD, sockets of its own.
+ * How many of `limit` descriptors are reserved for what is not a connection: folders,
+ * files of checkpoints and of tables on an SSD, the host's own sockets.
  */
 size_t sp_limits_reserve(size_t limit);
 
-/* How many connections fit beside what is open now and the reserve; at least 1. */
+/* How many connections fit besides what is open now and the reserve; at least 1. */
 size_t sp_limits_connections(size_t limit);
 
 /*
- * Bytes of memory: the machine's, or what the cgroup of the process (version 1 or
- * 2) or one above it may have, if that is less.  `root` is put in front of /proc
- * and /sys: "" for the system's own.
+ * Bytes of memory: the machine's, or the limit of the process's cgroup (version 1 or 2) or of
+ * one above it, if that is less.  `root` is prefixed to /proc and /sys; "" outside tests.
  */
 uint64_t sp_limits_memory(const char *root);
 

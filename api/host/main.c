@@ -17,18 +17,17 @@
 /*
  * serving_host: one model over HTTP/JSON.
  *
- * The main thread starts everything and then waits: for the model, and for
- * SIGTERM or SIGINT, which all other threads have blocked.  Meanwhile it keeps
- * the host in order.
+ * The main thread starts everything, then waits for the model and for SIGTERM or SIGINT,
+ * which are blocked in all other threads, and does the upkeep once a second.
  *
- * Exit status: 0 after a signal, 1 when the model or the port cannot be had or
- * requests had to be cut off, 2 for a wrong command line.
+ * Exit status: 0 after a signal; 1 if the model or the port cannot be opened, or requests had
+ * to be cut off; 2 for a wrong command line.
  */
 
-/* A signal that comes again so soon is the same order: timeout(1) sends each twice. */
+/* A second signal within this time is the same order: timeout(1) sends each twice. */
 static const int64_t same_order_ns = 100 * INT64_C(1000000);
 
-/* After a second signal: for answers that are sent to be taken. */
+/* After a second signal: time for clients to read their answers. */
 enum { LAST_WAIT_MS = 2000 };
 
 typedef struct loader {
@@ -50,7 +49,7 @@ static void load(void *context)
 
 typedef struct signals {
 	int fd;
-	int64_t ordered_ns; /* when the first came that is to end the process; 0: not yet */
+	int64_t ordered_ns; /* when the first SIGTERM or SIGINT came; 0: not yet */
 } signals;
 
 static void fill(sigset_t *set)
@@ -61,7 +60,7 @@ static void fill(sigset_t *set)
 	sigaddset(set, SIGHUP);
 }
 
-/* The signals as something to poll; they no longer end the process. */
+/* Blocks the signals and makes them readable from s->fd. */
 static void open_signals(signals *s)
 {
 	sigset_t set;
@@ -78,7 +77,7 @@ static void end_now(int number)
 	_exit(0);
 }
 
-/* All requests are answered: from now on SIGTERM and SIGINT end the process at once. */
+/* To be called once all requests are answered: SIGTERM and SIGINT end the process at once. */
 static void close_signals(signals *s)
 {
 	sigset_t set;
@@ -102,7 +101,7 @@ static bool is_same_order(signals *s)
 	return now_ns - s->ordered_ns < same_order_ns;
 }
 
-/* The next signal that is to end the process; 0 when none has come. */
+/* The next SIGTERM or SIGINT that is a new order; 0 if none has come. */
 static int read_signal(signals *s)
 {
 	struct signalfd_siginfo info;
@@ -141,7 +140,7 @@ static int wait_signal(sp_host *host, signals *s, int done_fd, int64_t timeout_m
 	return received;
 }
 
-/* Whole or not at all: whoever waits for the file may read it at once. */
+/* Renames a complete file into place: a reader never sees half of it. */
 static sp_status write_port(const char *path, uint16_t port, sp_error *err)
 {
 	char temporary[4096];
@@ -160,35 +159,36 @@ static sp_status write_port(const char *path, uint16_t port, sp_error *err)
 	return SP_OK;
 }
 
-/* The model is there: tells who waits for it, in the log and in the file. */
+/* The model is open: says so in the log and writes --port_file. */
 static sp_status say_listening(const sp_host *host, sp_error *err)
 {
-	const char *address = host->flags->rest_api_host;
+	const char *address = host->serving.flags->rest_api_host;
 	bool v6 = strchr(address, ':') != NULL;
 
-	if (host->flags->port_file != NULL)
-		SP_TRY(write_port(host->flags->port_file, sp_http_server_port(host->server), err));
+	if (host->serving.flags->port_file != NULL)
+		SP_TRY(write_port(host->serving.flags->port_file,
+				  sp_http_server_port(host->serving.server), err));
 
 	sp_log(SP_LOG_INFO, "listening on http://%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "",
-	       (unsigned)sp_http_server_port(host->server));
+	       (unsigned)sp_http_server_port(host->serving.server));
 	return SP_OK;
 }
 
-/* A second signal: what has not begun is not waited for, what has is cut off. */
+/* After a second signal; false if a request was under way, which the exit then cuts off. */
 static bool end_at_once(sp_host *host)
 {
 	return !sp_host_is_busy(host) && sp_host_stop(host, LAST_WAIT_MS);
 }
 
-/* Serves on for a while, then no longer; true when every request was answered. */
+/* Serves for the drain delay, then stops; true if every request was answered. */
 static bool drain(sp_host *host, signals *s, int first_signal)
 {
-	const sp_flags *flags = host->flags;
+	const sp_flags *flags = host->serving.flags;
 	int64_t end_ns;
 
 	sp_host_drain(host);
 	sp_log(SP_LOG_INFO, "draining");
-	/* At a terminal nobody has to find out that we are not ready any more. */
+	/* SIGINT comes from a terminal: no load balancer has to notice first. */
 	if (first_signal == SIGTERM && wait_signal(host, s, -1, flags->drain_delay_in_ms) != 0)
 		return end_at_once(host);
 	end_ns = sp_clock_now_ns() + flags->drain_timeout_in_ms * 1000000;
@@ -201,14 +201,14 @@ static bool drain(sp_host *host, signals *s, int first_signal)
 	return true;
 }
 
-/* The library writes the host's lines among its own. */
+/* Passes lines of the host to the library, which writes its own. */
 static void hand_over(void *context, int level, const char *line)
 {
 	(void)context;
 	serving_processor_log(level, sp_log_subject(), line);
 }
 
-/* Whether a line is wanted, the library knows. */
+/* The library filters by level. */
 static void start_log(const sp_flags *flags)
 {
 	sp_log_set_level(SP_LOG_DEBUG);
@@ -240,14 +240,14 @@ static void wait_loaded_or_exit(sp_host *host, signals *s, loader *l)
 	close(l->done_fd);
 }
 
-/* A host that listens: loads the model, serves, ends. */
+/* After sp_host_start(): loads the model, serves, drains. */
 static int serve(sp_host *host, signals *s)
 {
 	loader l;
 	int received;
 
 	sp_log(SP_LOG_INFO, "loading the model; probes are answered on port %u",
-	       (unsigned)sp_http_server_port(host->server));
+	       (unsigned)sp_http_server_port(host->serving.server));
 	wait_loaded_or_exit(host, s, &l);
 	if (l.status == SP_OK)
 		l.status = say_listening(host, &l.error);

@@ -1,6 +1,6 @@
 #include "api/host/request_log.h"
 
-/* Bytes of a path, and of a method, that are told. */
+/* Longer paths and methods are cut. */
 enum { MAX_PATH = 200, MAX_METHOD = 20 };
 
 static int shown(sp_bytes text, int most)

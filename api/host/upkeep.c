@@ -5,10 +5,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* Of one kind there is no more than a line in that time. */
+/* At most one line of each kind in this time. */
 static const int64_t quiet_ns = 10 * INT64_C(1000000000);
 
-/* Blocks from this size on are mapped one by one; what all smaller ones leave is worth a look. */
+/* malloc() maps blocks of this size and more; trimming is worth it after this many freed bytes. */
 enum { MAPPED_BYTES = 1 << 20, TRIM_BYTES = 1 << 20 };
 
 void sp_upkeep_set_allocator(void)
@@ -56,7 +56,7 @@ static void tell_of_memory(sp_upkeep *upkeep, const sp_budget *memory)
 	upkeep->memory_ns = sp_clock_now_ns();
 }
 
-/* In a second in which no large block was freed, and if any was since the last time. */
+/* After a second in which no large block was freed, if enough were freed since the last trim. */
 static void give_back(sp_upkeep *upkeep, const sp_budget *memory)
 {
 	uint64_t freed = atomic_load(&memory->freed);

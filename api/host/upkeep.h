@@ -3,26 +3,26 @@
 
 #include <stdint.h>
 
-#include "api/host/http_server.h"
+#include "api/host/http/http_server.h"
 #include "base/budget.h"
 
 /*
- * What the host does beside requests, once a second: it says in the log what it had
- * to refuse, and gives memory that large requests have left back to the system.
+ * Once a second: logs connections and requests that had to be refused, and returns memory
+ * that large requests have freed to the system.
  *
  * Threads: one thread at a time.
  */
 enum { SP_UPKEEP_MS = 1000 };
 
-/* All zero is the beginning. */
+/* All zero is the initial state. */
 typedef struct sp_upkeep {
-	uint64_t dropped, turned_away, refused; /* that the log has been told of */
-	int64_t connections_ns, memory_ns;      /* when that was; 0: never */
-	uint64_t freed;                         /* of the budget, at the last look */
-	uint64_t trimmed;                       /* the same, when memory was given back */
+	uint64_t dropped, turned_away, refused; /* counts that have been logged */
+	int64_t connections_ns, memory_ns;      /* when they were; 0: never */
+	uint64_t freed;                         /* budget->freed a second ago */
+	uint64_t trimmed;                       /* budget->freed at the last malloc_trim() */
 } sp_upkeep;
 
-/* Before any thread is started: large blocks are the system's own and go back at once. */
+/* Makes malloc() map large blocks, which free() then unmaps; before any thread is started. */
 void sp_upkeep_set_allocator(void);
 
 void sp_upkeep_run(sp_upkeep *upkeep, const sp_http_server *server, const sp_budget *memory);

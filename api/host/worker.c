@@ -2,83 +2,86 @@
 
 #include <stdatomic.h>
 
-#include "api/host/route.h"
+#include "api/host/routes/routes.h"
 #include "base/alloc.h"
+#include "base/thread.h"
 
 struct sp_workers {
-	sp_host *host;
+	sp_serving *serving;
 	sp_thread_group *threads;
-	sp_thread_group *clerk;   /* for orders, which may wait long; NULL without --admin_routes */
-	sp_thread_group *scraped; /* for metrics, however busy the others are; NULL without */
-	atomic_size_t next;       /* for each thread to take one of `requests` */
+	sp_thread_group *orders;  /* NULL without --admin_routes */
+	sp_thread_group *metrics; /* NULL without --metrics_path */
+	atomic_size_t next;       /* index in `requests` that the next thread takes */
 	size_t count;
-	sp_json_request *requests[];
+	sp_json_request *requests[]; /* [count], one for each of `threads` */
 };
 
-static void work(void *context)
+static void compute(void *context)
 {
 	sp_workers *workers = context;
-	sp_host *host = workers->host;
+	sp_serving *serving = workers->serving;
 	sp_json_request *json = workers->requests[atomic_fetch_add(&workers->next, 1)];
 	sp_http_request *request;
 	bool large = false;
 
-	while ((request = sp_request_queue_pop(host->queue, &large)) != NULL) {
+	while ((request = sp_request_queue_pop(serving->queue, &large)) != NULL) {
 		if (sp_http_request_begin(request))
-			sp_route_predict_compute(host, json, request);
-		sp_counter_add(&host->counters.ended, 1);
+			sp_route_predict_compute(serving, json, request);
+		sp_counter_add(&serving->counters.ended, 1);
 	}
 }
 
-static void take_orders(void *context)
+static void carry_out_orders(void *context)
 {
-	sp_host *host = context;
+	const sp_serving *serving = context;
 	sp_http_request *request;
 
-	while ((request = sp_queue_pop(host->orders)) != NULL)
+	while ((request = sp_queue_pop(serving->orders)) != NULL)
 		if (sp_http_request_begin(request))
-			sp_route_admin_obey(host, request);
+			sp_route_admin_obey(serving, request);
 }
 
-static void take_scrapes(void *context)
+static void write_metrics(void *context)
 {
-	sp_host *host = context;
+	const sp_serving *serving = context;
 	sp_http_request *request;
 
-	while ((request = sp_queue_pop(host->scrapes)) != NULL)
+	while ((request = sp_queue_pop(serving->scrapes)) != NULL)
 		if (sp_http_request_begin(request))
-			sp_route_metrics_write(host, request);
+			sp_route_metrics_write(serving, request);
 }
 
 static sp_status start(sp_workers *workers, sp_error *err)
 {
-	for (size_t i = 0; i < workers->host->worker_count; i++) {
+	sp_serving *serving = workers->serving;
+
+	for (size_t i = 0; i < serving->worker_count; i++) {
 		workers->requests[i] = sp_json_request_create();
 		if (workers->requests[i] == NULL)
 			return sp_error_set(err, SP_NO_MEMORY, "no memory for the workers");
-		sp_json_request_set_budget(workers->requests[i], &workers->host->memory);
+		sp_json_request_set_budget(workers->requests[i], &serving->memory);
 		workers->count++;
 	}
-	SP_TRY(sp_thread_group_create(&workers->threads, workers->count, "worker", work, workers,
+	SP_TRY(sp_thread_group_create(&workers->threads, workers->count, "worker", compute, workers,
 				      err));
-	if (*workers->host->flags->metrics_path != '\0')
-		SP_TRY(sp_thread_group_create(&workers->scraped, 1, "metrics", take_scrapes,
-					      workers->host, err));
-	if (!workers->host->flags->admin_routes)
-		return SP_OK;
-	return sp_thread_group_create(&workers->clerk, 1, "orders", take_orders, workers->host,
-				      err);
+	if (*serving->flags->metrics_path != '\0')
+		SP_TRY(sp_thread_group_create(&workers->metrics, 1, "metrics", write_metrics,
+					      serving, err));
+	if (serving->flags->admin_routes)
+		SP_TRY(sp_thread_group_create(&workers->orders, 1, "orders", carry_out_orders,
+					      serving, err));
+	return SP_OK;
 }
 
-sp_status sp_workers_create(sp_workers **out, sp_host *host, sp_error *err)
+sp_status sp_workers_create(sp_workers **out, sp_serving *serving, sp_error *err)
 {
 	sp_workers *workers = sp_alloc_zero(
-		1, sizeof(*workers) + host->worker_count * sizeof(sp_json_request *));
+		1, sizeof(*workers) + serving->worker_count * sizeof(sp_json_request *));
 	sp_status status;
 
 	if (workers == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the workers");
-	workers->host = host;
+	workers->serving = serving;
 	status = start(workers, err);
 	if (status != SP_OK) {
 		sp_workers_destroy(workers);
@@ -93,8 +96,8 @@ void sp_workers_destroy(sp_workers *workers)
 	if (workers == NULL)
 		return;
 	sp_thread_group_destroy(workers->threads);
-	sp_thread_group_destroy(workers->clerk);
-	sp_thread_group_destroy(workers->scraped);
+	sp_thread_group_destroy(workers->orders);
+	sp_thread_group_destroy(workers->metrics);
 	for (size_t i = 0; i < workers->count; i++)
 		sp_json_request_destroy(workers->requests[i]);
 	sp_free(workers);

@@ -1,19 +1,19 @@
 #ifndef SP_API_HOST_WORKER_H
 #define SP_API_HOST_WORKER_H
 
-#include "api/host/host.h"
-#include "api/host/json_request.h"
+#include "api/host/routes/serving.h"
 #include "base/status.h"
 
 /*
- * The threads that compute.  Each takes requests from host->queue until that is
- * closed and empty, and keeps the memory of one request for the next.
+ * The threads that take requests from the queues: serving->worker_count for predictions, one
+ * for orders, which may block for long, and one for metrics, which must be written however
+ * busy the others are.
  */
 typedef struct sp_workers sp_workers;
 
-SP_MUST_CHECK sp_status sp_workers_create(sp_workers **out, sp_host *host, sp_error *err);
+SP_MUST_CHECK sp_status sp_workers_create(sp_workers **out, sp_serving *serving, sp_error *err);
 
-/* After the queue was closed.  NULL is fine. */
+/* Joins them, after all queues were closed.  NULL is fine. */
 void sp_workers_destroy(sp_workers *workers);
 
 #endif

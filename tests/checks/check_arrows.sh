@@ -26,6 +26,12 @@ session_group: base engine model_loader session_group
 processor: base storage engine model_loader incremental session_group processor
 api: base storage engine model_loader incremental session_group processor api
 api/host: base api/serving_processor.h api/host
+api/host/http: base api/host/json/json_writer.h api/host/http
+api/host/json: base api/host/json
+api/host/predict: base api/serving_processor.h api/host/json api/host/predict
+api/host/model: base api/serving_processor.h api/host/flags.h api/host/json api/host/model
+api/host/metrics: base api/serving_processor.h api/host/model/versions_report.h api/host/metrics
+api/host/routes: base api/serving_processor.h api/host/flags.h api/host/http api/host/json api/host/metrics api/host/model api/host/predict api/host/routes
 tools: base storage engine model_loader incremental processor tools
 '
 
@@ -36,7 +42,7 @@ snappy-c.h: model_loader/
 protobuf-c/: model_loader/
 cJSON.h: processor/config api/
 cjson/: processor/config api/
-event2/: api/host/
+event2/: api/host/http/
 rocksdb/: storage/rocks.c
 '
 

@@ -27,7 +27,7 @@ check_document() { # check_document NAME LIST START LINE: it is current, with a 
 }
 
 check_document operators engine/ops/ops.inc '^SP_OP(' '^\| .* \| \[engine/.*\.c\]'
-check_document metrics api/host/metrics.inc '^SP_METRIC(' \
+check_document metrics api/host/metrics/metrics.inc '^SP_METRIC(' \
 	'^\| `[a-z:_]+` \| (counter|gauge|histogram) \| .* \| .*\. \|$'
 
 echo "[  PASSED  ] $passed test(s)."

@@ -1,8 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/host/http_head.h"
-#include "api/host/model_path.h"
+#include "api/host/http/http_chunks.h"
+#include "api/host/http/http_head.h"
+#include "api/host/routes/model_path.h"
 #include "tests/support/fuzz.h"
 
 /*

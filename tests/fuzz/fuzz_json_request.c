@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/host/json_reader.h"
-#include "api/host/json_request.h"
-#include "api/host/json_response.h"
+#include "api/host/json/json_reader.h"
+#include "api/host/predict/json_request.h"
+#include "api/host/predict/json_response.h"
 #include "tests/support/fuzz.h"
 
 /*

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/host/json_reader.h"
+#include "api/host/json/json_reader.h"
 #include "base/alloc.h"
 #include "base/file.h"
 #include "tests/support/golden.h"

@@ -1,0 +1,138 @@
+#ifndef SP_API_HOST_HTTP_HTTP_INTERNAL_H
+#define SP_API_HOST_HTTP_HTTP_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+#include <time.h>
+
+#include "api/host/http/http_server.h"
+#include "base/thread.h"
+
+/*
+ * The structs of the server.  Calls go one way: http_server.c (threads, listener) to
+ * http_connection.c (one connection) to http_request.c (one request and its answer).
+ */
+struct event;
+struct event_base;
+typedef struct sp_http_connection sp_http_connection;
+
+/* ----------------------------------------------------------------- request */
+
+/* Answered requests on their way back to the loop of their connection. */
+typedef struct sp_http_answers {
+	pthread_mutex_t lock; /* protects list */
+	STAILQ_HEAD(, sp_http_request) list;
+	int wake_fd; /* eventfd that the loop waits on */
+} sp_http_answers;
+
+/* Makes the loop look at its answers, and at whether it has to stop. */
+void sp_http__answers_wake(sp_http_answers *answers);
+
+/*
+ * The state says who may touch a request:
+ *
+ *	READING -> HANDED -> BEGUN -> ANSWERED -> (READING)
+ *	              \-> ORPHANED
+ *
+ * READING, ANSWERED  the loop of its connection
+ * HANDED             nobody: it waits for a thread, and only the state may be changed
+ * BEGUN              the thread that changed HANDED to BEGUN
+ * ORPHANED           the connection has left it behind; the thread that finds it frees it
+ */
+enum sp_http_request_state {
+	SP_HTTP_READING,
+	SP_HTTP_HANDED,
+	SP_HTTP_BEGUN,
+	SP_HTTP_ANSWERED,
+	SP_HTTP_ORPHANED,
+};
+
+struct sp_http_request {
+	atomic_int state;
+	atomic_bool peer_closed; /* the client has closed its side */
+	sp_http_answers *answers;
+	sp_http_connection *connection;     /* for the loop only */
+	STAILQ_ENTRY(sp_http_request) link; /* in answers->list */
+	int socket;
+	int tag;                      /* for the observer */
+	char peer[SP_HTTP_PEER_SIZE]; /* "" unless noted */
+	int64_t handed_ns;            /* when it was complete; 0: not yet */
+	int64_t deadline_ns;
+
+	sp_buffer head_text; /* what `head` is a view of */
+	sp_http_head head;
+	sp_buffer body;
+
+	int status;       /* of the answer; 0: none, because the client has gone */
+	char reason[256]; /* error text, for the observer */
+	const char *content_type;
+	bool retry;
+	sp_buffer out;
+};
+
+/* NULL when out of memory. */
+sp_http_request *sp_http__request_create(const sp_http_options *options, sp_http_answers *answers,
+					 sp_http_connection *connection, int socket);
+void sp_http__request_destroy(sp_http_request *request);
+
+/* Makes it ready for the next request on its connection. */
+void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes);
+
+/* Sets {"error": "<text>"} as the answer without sending it. */
+void sp_http__request_set_error(sp_http_request *request, int status, const char *text);
+
+/* -------------------------------------------------------------------- loop */
+
+/* How many phases a connection has (http_connection.c). */
+enum { SP_HTTP_PHASES = 6 };
+
+typedef TAILQ_HEAD(sp_http_connections, sp_http_connection) sp_http_connections;
+
+/* One I/O thread.  Only that thread touches it, apart from `answers`. */
+typedef struct sp_http_loop {
+	sp_http_server *server;
+	struct event_base *base;
+	struct event *listener, *wake, *accept_again;
+	int listen_fd;
+	bool accepting, stopping;
+	bool closed_one; /* a connection was closed since accepting was paused */
+	size_t connection_count, max_connections;
+	sp_http_connections in[SP_HTTP_PHASES]; /* connections by phase, longest first */
+	sp_http_answers answers;
+	time_t date_second;
+	char date[32]; /* Date header for date_second */
+} sp_http_loop;
+
+struct sp_http_server {
+	sp_http_options options;
+	uint16_t port;
+	size_t loop_count;
+	atomic_size_t next_loop; /* index of the loop that the next thread takes */
+	atomic_bool draining, stopping;
+	atomic_size_t open, busy;                   /* as in sp_http_server_load */
+	atomic_uint_least64_t dropped, turned_away; /* likewise */
+	sp_thread_group *threads;
+
+	pthread_mutex_t lock; /* protects running */
+	pthread_cond_t ended;
+	size_t running; /* loops that have not ended */
+	sp_http_loop loops[];
+};
+
+/* -------------------------------------------------------------- connection */
+
+/* Takes over the socket, also when it fails for want of memory. */
+void sp_http__connection_open(sp_http_loop *loop, int fd);
+void sp_http__connection_destroy(sp_http_connection *connection);
+
+/* Sends the answer that the request of this connection now has. */
+void sp_http__connection_answer(sp_http_connection *connection);
+
+/* The connection that has been idle longest; NULL when none is. */
+sp_http_connection *sp_http__connection_idle(sp_http_loop *loop);
+
+/* The connection to close when another needs its place; NULL when all have a request. */
+sp_http_connection *sp_http__connection_spare(sp_http_loop *loop);
+
+#endif

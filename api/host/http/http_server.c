@@ -1,0 +1,384 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "api/host/http/http_internal.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/thread.h"
+
+/* ---------------------------------------------------------------- listening */
+
+/* -1, with the reason in errno. */
+static int listen_at(const struct addrinfo *address, bool reuse_port)
+{
+	int fd, on = 1, saved;
+
+	fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if ((!reuse_port || setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) == 0) &&
+	    bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, 1024) == 0)
+		return fd;
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return -1;
+}
+
+static sp_status open_listener(int *out, const sp_http_options *options, sp_error *err)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+	struct addrinfo *list, *at;
+	char port[8];
+	int failure;
+
+	snprintf(port, sizeof(port), "%u", (unsigned)options->port);
+	failure = getaddrinfo(options->host, port, &hints, &list);
+	if (failure != 0)
+		return sp_error_set(err, SP_INVALID, "%s: %s", options->host,
+				    gai_strerror(failure));
+	*out = -1;
+	for (at = list; at != NULL && *out < 0; at = at->ai_next)
+		*out = listen_at(at, options->reuse_port);
+	freeaddrinfo(list);
+	if (*out < 0)
+		return sp_error_set(err, SP_IO, "cannot listen on %s port %s: %s", options->host,
+				    port, strerror(errno));
+	return SP_OK;
+}
+
+static uint16_t bound_port(int fd)
+{
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address);
+
+	memset(&address, 0, sizeof(address));
+	getsockname(fd, (struct sockaddr *)&address, &size);
+	if (address.ss_family == AF_INET6)
+		return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+	return ntohs(((struct sockaddr_in *)&address)->sin_port);
+}
+
+/* ---------------------------------------------------------------- accepting */
+
+static void set_accepting(sp_http_loop *loop, bool accepting)
+{
+	if (loop->accepting == accepting || (accepting && loop->stopping))
+		return;
+	loop->accepting = accepting;
+	if (accepting)
+		event_add(loop->listener, NULL);
+	else
+		event_del(loop->listener);
+}
+
+static void accept_again(int fd, short what, void *context)
+{
+	(void)fd;
+	(void)what;
+	set_accepting(context, true);
+}
+
+/* Until a connection is closed, or for a tenth of a second. */
+static void pause_accepting(sp_http_loop *loop)
+{
+	struct timeval tenth = {0, 100000};
+
+	loop->closed_one = false;
+	set_accepting(loop, false);
+	event_add(loop->accept_again, &tenth);
+}
+
+static void drop(sp_http_connection *spare, sp_http_loop *loop)
+{
+	atomic_fetch_add_explicit(&loop->server->dropped, 1, memory_order_relaxed);
+	sp_http__connection_destroy(spare);
+}
+
+/*
+ * The kernel gives a new descriptor the lowest free number.  A number among the last
+ * `reserve` ones therefore says that at most `reserve` descriptors are left.
+ */
+static bool is_beyond(const sp_http_loop *loop, int fd, size_t reserve)
+{
+	const sp_http_options *options = &loop->server->options;
+
+	return options->descriptors != 0 && (size_t)fd >= options->descriptors - reserve;
+}
+
+/* Gives the socket the number of the connection just dropped, if that is lower. */
+static int renumber(int fd)
+{
+	int lowest = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (lowest < 0)
+		return fd;
+	close(fd);
+	return lowest;
+}
+
+/* Whether accept4() failed because the system or the process has no descriptor left. */
+static bool is_exhausted(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+/* False when no more can be accepted now. */
+static bool accept_one(sp_http_loop *loop, int listen_fd)
+{
+	sp_http_connection *spare = sp_http__connection_spare(loop);
+	size_t reserve = loop->server->options.reserve_descriptors;
+	bool full = loop->connection_count >= loop->max_connections;
+	int fd, on = 1;
+
+	if (full && spare == NULL) {
+		pause_accepting(loop);
+		return false;
+	}
+	fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd < 0) {
+		if (!is_exhausted(errno))
+			return false;
+		if (spare != NULL)
+			drop(spare, loop);
+		else
+			pause_accepting(loop);
+		return spare != NULL;
+	}
+	if (spare != NULL && (full || is_beyond(loop, fd, reserve))) {
+		drop(spare, loop);
+		fd = renumber(fd);
+	} else if (is_beyond(loop, fd, reserve / 2)) { /* other loops may have spare ones */
+		atomic_fetch_add_explicit(&loop->server->turned_away, 1, memory_order_relaxed);
+		close(fd);
+		return true;
+	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	sp_http__connection_open(loop, fd);
+	return true;
+}
+
+/* A few at a time, so that open connections are served in between. */
+static void accept_some(int listen_fd, short what, void *context)
+{
+	(void)what;
+	for (int i = 0; i < 16; i++)
+		if (!accept_one(context, listen_fd))
+			return;
+}
+
+/* --------------------------------------------------------------------- loop */
+
+static void stop_loop(sp_http_loop *loop)
+{
+	sp_http_connection *idle;
+
+	loop->stopping = true;
+	event_del(loop->accept_again);
+	set_accepting(loop, false);
+	event_free(loop->listener);
+	loop->listener = NULL;
+	close(loop->listen_fd);
+	loop->listen_fd = -1;
+	while ((idle = sp_http__connection_idle(loop)) != NULL)
+		sp_http__connection_destroy(idle);
+}
+
+/* Another thread has answered requests, or wants the loop to stop. */
+static void on_wake(int fd, short what, void *context)
+{
+	sp_http_loop *loop = context;
+	sp_http_request *request, *next;
+	uint64_t count;
+
+	(void)what;
+	if (read(fd, &count, sizeof(count)) < 0)
+		return;
+	pthread_mutex_lock(&loop->answers.lock);
+	request = STAILQ_FIRST(&loop->answers.list);
+	STAILQ_INIT(&loop->answers.list);
+	pthread_mutex_unlock(&loop->answers.lock);
+	for (; request != NULL; request = next) {
+		next = STAILQ_NEXT(request, link);
+		sp_http__connection_answer(request->connection);
+	}
+	if (atomic_load(&loop->server->stopping) && !loop->stopping)
+		stop_loop(loop);
+}
+
+static void run_loop(void *context)
+{
+	sp_http_server *server = context;
+	sp_http_loop *loop = &server->loops[atomic_fetch_add(&server->next_loop, 1)];
+
+	while (event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) == 0 &&
+	       !(loop->stopping && loop->connection_count == 0))
+		if (loop->closed_one)
+			set_accepting(loop, true);
+	pthread_mutex_lock(&server->lock);
+	server->running--;
+	pthread_cond_signal(&server->ended);
+	pthread_mutex_unlock(&server->lock);
+}
+
+static struct event_base *make_base(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	if (config != NULL && event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK) == 0)
+		base = event_base_new_with_config(config);
+	if (config != NULL)
+		event_config_free(config);
+	return base;
+}
+
+static void loop_fini(sp_http_loop *loop)
+{
+	if (loop->listener != NULL)
+		event_free(loop->listener);
+	if (loop->wake != NULL)
+		event_free(loop->wake);
+	if (loop->accept_again != NULL)
+		event_free(loop->accept_again);
+	if (loop->base != NULL)
+		event_base_free(loop->base);
+	if (loop->listen_fd >= 0)
+		close(loop->listen_fd);
+	if (loop->answers.wake_fd >= 0)
+		close(loop->answers.wake_fd);
+	pthread_mutex_destroy(&loop->answers.lock);
+}
+
+/* Also after a failure loop_fini() must be called. */
+static sp_status loop_init(sp_http_loop *loop, sp_http_server *server, int listen_fd, sp_error *err)
+{
+	const sp_http_options *options = &server->options;
+
+	loop->server = server;
+	loop->max_connections = (options->max_connections + options->io_threads - 1) /
+				options->io_threads;
+	for (size_t i = 0; i < SP_HTTP_PHASES; i++)
+		TAILQ_INIT(&loop->in[i]);
+	STAILQ_INIT(&loop->answers.list);
+	pthread_mutex_init(&loop->answers.lock, NULL);
+	loop->listen_fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 0);
+	loop->answers.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	loop->base = make_base();
+	if (loop->listen_fd < 0 || loop->answers.wake_fd < 0 || loop->base == NULL)
+		return sp_error_set(err, SP_IO, "cannot make an event loop: %s", strerror(errno));
+	loop->listener = event_new(loop->base, loop->listen_fd, EV_READ | EV_PERSIST, accept_some,
+				   loop);
+	loop->wake = event_new(loop->base, loop->answers.wake_fd, EV_READ | EV_PERSIST, on_wake,
+			       loop);
+	loop->accept_again = event_new(loop->base, -1, 0, accept_again, loop);
+	if (loop->listener == NULL || loop->wake == NULL || loop->accept_again == NULL ||
+	    event_add(loop->wake, NULL) != 0)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an event loop");
+	set_accepting(loop, true);
+	return SP_OK;
+}
+
+/* ------------------------------------------------------------------- server */
+
+static sp_status start(sp_http_server *server, int listen_fd, sp_error *err)
+{
+	for (size_t i = 0; i < server->options.io_threads; i++) {
+		server->loop_count++;
+		SP_TRY(loop_init(&server->loops[i], server, listen_fd, err));
+	}
+	server->running = server->loop_count;
+	return sp_thread_group_create(&server->threads, server->loop_count, "http", run_loop,
+				      server, err);
+}
+
+sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *options, sp_error *err)
+{
+	sp_http_server *server;
+	sp_status status;
+	int listen_fd;
+
+	SP_TRY(open_listener(&listen_fd, options, err));
+	server = sp_alloc_zero(1, sizeof(*server) + options->io_threads * sizeof(sp_http_loop));
+	if (server == NULL) {
+		close(listen_fd);
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the server");
+	}
+	server->options = *options;
+	server->port = bound_port(listen_fd);
+	pthread_mutex_init(&server->lock, NULL);
+	sp_condition_init(&server->ended);
+	*out = server;
+	status = start(server, listen_fd, err);
+	close(listen_fd);
+	if (status != SP_OK) {
+		sp_http_server_destroy(server);
+		*out = NULL;
+	}
+	return status;
+}
+
+uint16_t sp_http_server_port(const sp_http_server *server)
+{
+	return server->port;
+}
+
+void sp_http_server_drain(sp_http_server *server)
+{
+	atomic_store(&server->draining, true);
+}
+
+bool sp_http_server_stop(sp_http_server *server, int64_t timeout_ms)
+{
+	int64_t end_ns = sp_clock_now_ns() + timeout_ms * 1000000;
+	struct timespec end = {end_ns / 1000000000, end_ns % 1000000000};
+	bool ended;
+
+	sp_http_server_drain(server);
+	atomic_store(&server->stopping, true);
+	for (size_t i = 0; i < server->loop_count; i++)
+		sp_http__answers_wake(&server->loops[i].answers);
+	pthread_mutex_lock(&server->lock);
+	while (server->running != 0 &&
+	       pthread_cond_timedwait(&server->ended, &server->lock, &end) != ETIMEDOUT)
+		;
+	ended = server->running == 0;
+	pthread_mutex_unlock(&server->lock);
+	return ended;
+}
+
+void sp_http_server_get_load(const sp_http_server *server, sp_http_server_load *out)
+{
+	*out = (sp_http_server_load){0};
+	if (server == NULL)
+		return;
+	*out = (sp_http_server_load){
+		.open = atomic_load(&server->open),
+		.busy = atomic_load(&server->busy),
+		.dropped = atomic_load(&server->dropped),
+		.turned_away = atomic_load(&server->turned_away),
+	};
+}
+
+void sp_http_server_destroy(sp_http_server *server)
+{
+	if (server == NULL)
+		return;
+	sp_thread_group_destroy(server->threads);
+	for (size_t i = 0; i < server->loop_count; i++)
+		loop_fini(&server->loops[i]);
+	pthread_cond_destroy(&server->ended);
+	pthread_mutex_destroy(&server->lock);
+	sp_free(server);
+}

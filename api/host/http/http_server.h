@@ -1,0 +1,95 @@
+#ifndef SP_API_HOST_HTTP_HTTP_SERVER_H
+#define SP_API_HOST_HTTP_HTTP_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/host/http/http_request.h"
+#include "base/budget.h"
+#include "base/status.h"
+
+/*
+ * An HTTP/1.1 server that gives whole requests to one handler and sends its answers.
+ * The server deals with everything a client may do wrong (framing, sizes, slowness,
+ * disconnecting); its own refusals have the body {"error": "..."}.
+ *
+ * Each I/O thread runs an event loop over its own connections.  The handler runs on an
+ * I/O thread and must not block: it answers at once or hands the request to another
+ * thread.
+ *
+ * A request has one deadline, counted from its first byte: the answer is 408 if the
+ * request has not been read by then, 504 if no thread has begun to work on it.
+ */
+typedef struct sp_http_server sp_http_server;
+
+typedef void sp_http_handler(void *context, sp_http_request *request);
+
+/* How a request ended.  All views are valid during the observer's call only. */
+typedef struct sp_http_outcome {
+	int tag; /* of sp_http_request_set_tag(), else 0 */
+	int status;
+	int64_t took_ns;       /* since the last byte of the request; 0 if it never arrived */
+	sp_bytes method, path; /* arbitrary bytes; {NULL, 0} if the head could not be parsed */
+	const char *reason;    /* error text, possibly truncated; "" on success */
+	int socket;            /* the client's, for sp_http_peer_print() */
+} sp_http_outcome;
+
+/* Called for every answer before it is sent, on the I/O thread of its connection. */
+typedef void sp_http_observer(void *context, const sp_http_outcome *outcome);
+
+typedef struct sp_http_options {
+	const char *host; /* address or name to listen on */
+	uint16_t port;    /* 0: any free one */
+	bool reuse_port;  /* SO_REUSEPORT: several processes share the port's connections */
+	bool cors;        /* answers allow requests from any web page */
+	size_t io_threads;
+	/* At the limit a connection without a whole request is closed, or new ones wait. */
+	size_t max_connections;
+	size_t descriptors;         /* RLIMIT_NOFILE; 0: not checked */
+	size_t reserve_descriptors; /* of these, not used by connections */
+	size_t max_head_bytes;      /* beyond: 431 */
+	size_t max_body_bytes;      /* beyond: 413 */
+	sp_budget *memory;          /* of requests and answers; beyond: 503.  NULL: no bound */
+	int64_t request_timeout_ms;
+	int64_t head_timeout_ms; /* from the first byte to the end of the headers */
+	int64_t idle_timeout_ms; /* between two requests */
+	sp_http_handler *handler;
+	sp_http_observer *observer; /* NULL: none */
+	void *context;
+} sp_http_options;
+
+/*
+ * Listens and starts the I/O threads.  The handler is not called before *out is set, but
+ * may be called before this function returns.  *out is NULL on failure.
+ */
+SP_MUST_CHECK sp_status sp_http_server_create(sp_http_server **out, const sp_http_options *options,
+					      sp_error *err);
+
+/* The port that it listens on. */
+uint16_t sp_http_server_port(const sp_http_server *server);
+
+/* From now on every answer closes its connection; everything else continues. */
+void sp_http_server_drain(sp_http_server *server);
+
+/*
+ * Stops listening and closes idle connections; requests that have begun to arrive are
+ * still answered.  Returns true when all of them are.  Returns false after timeout_ms;
+ * it may then be called again, and the server must not be destroyed yet.
+ */
+bool sp_http_server_stop(sp_http_server *server, int64_t timeout_ms);
+
+typedef struct sp_http_server_load {
+	size_t open;          /* connections */
+	size_t busy;          /* of these, with a request that has begun to arrive */
+	uint64_t dropped;     /* closed to make room for new ones, since the start */
+	uint64_t turned_away; /* new ones closed at once for want of room */
+} sp_http_server_load;
+
+/* *out is all zeros where `server` is NULL. */
+void sp_http_server_get_load(const sp_http_server *server, sp_http_server_load *out);
+
+/* After a stop that returned true.  NULL is fine. */
+void sp_http_server_destroy(sp_http_server *server);
+
+#endif

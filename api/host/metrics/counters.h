@@ -1,0 +1,68 @@
+#ifndef SP_API_HOST_METRICS_COUNTERS_H
+#define SP_API_HOST_METRICS_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What the host counts while it serves: a few atomic additions per request, no lock, no
+ * allocation.  All zero is the initial state.
+ *
+ * Threads: thread-safe.
+ */
+typedef atomic_uint_least64_t sp_counter;
+
+static inline void sp_counter_add(sp_counter *counter, uint64_t n)
+{
+	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static inline uint64_t sp_counter_get(const sp_counter *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* TensorFlow Serving's buckets: limits of 10 * 1.8^i microseconds, up to 24 minutes; the last has
+ * none. */
+enum { SP_HISTOGRAM_BUCKETS = 34 };
+
+typedef struct sp_histogram {
+	sp_counter buckets[SP_HISTOGRAM_BUCKETS]; /* times in (limit before, own limit] */
+	sp_counter sum_ns;
+} sp_histogram;
+
+/* Upper limit of any bucket but the last. */
+double sp_histogram_limit_us(size_t bucket);
+
+void sp_histogram_add(sp_histogram *histogram, int64_t ns);
+
+/* What a request asks for. */
+typedef enum sp_asked {
+	SP_ASKED_OTHER, /* unknown paths, other models, malformed requests */
+	SP_ASKED_PREDICT,
+	SP_ASKED_EXAMPLES, /* classify and regress */
+	SP_ASKED_METADATA,
+	SP_ASKED_STATUS,
+	SP_ASKED_ADMIN,
+	SP_ASKED_HEALTH,
+	SP_ASKED_METRICS,
+	SP_ASKED_COUNT
+} sp_asked;
+
+/* "predict" ... */
+const char *sp_asked_name(sp_asked asked);
+
+enum { SP_LEAST_STATUS = 100, SP_STATUS_COUNT = 500 };
+
+typedef struct sp_counters {
+	sp_counter answers[SP_ASKED_COUNT][SP_STATUS_COUNT]; /* by HTTP status from 100 on */
+	sp_counter begun, ended; /* predictions put into the queue, and finished by a worker */
+	sp_histogram request;    /* times of predictions answered 200 */
+	sp_histogram runtime;    /* of these, the time spent in the library */
+} sp_counters;
+
+/* Counts an answer that was ready took_ns after the last byte of its request. */
+void sp_counters_answer(sp_counters *counters, sp_asked asked, int status, int64_t took_ns);
+
+#endif

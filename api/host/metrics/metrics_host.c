@@ -1,0 +1,183 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/host/metrics/metric.h"
+#include "api/host/metrics/metrics_write.h"
+#include "api/serving_processor.h"
+
+#define LABELS(...) \
+	(const sp_label[]){__VA_ARGS__}, sizeof((sp_label[]){__VA_ARGS__}) / sizeof(sp_label)
+#define NO_LABELS NULL, 0
+
+static sp_label text_label(const char *name, const char *value)
+{
+	return (sp_label){name, sp_bytes_of(value)};
+}
+
+/* --------------------------------------------------------------- predictions */
+
+static const char *const statuses[] = {"OK",       "INVALID_ARGUMENT", "NOT_FOUND",
+				       "INTERNAL", "UNIMPLEMENTED",    "UNAVAILABLE",
+				       "UNKNOWN",  "DEADLINE_EXCEEDED"};
+
+/* The word for an HTTP status in TensorFlow Serving's metrics. */
+static const char *status_of(int http)
+{
+	switch (http) {
+	case 200:
+		return "OK";
+	case 400:
+	case 415:
+		return "INVALID_ARGUMENT";
+	case 404:
+		return "NOT_FOUND";
+	case 500:
+		return "INTERNAL";
+	case 501:
+		return "UNIMPLEMENTED";
+	case 503:
+		return "UNAVAILABLE";
+	case 504:
+		return "DEADLINE_EXCEEDED";
+	default:
+		return "UNKNOWN";
+	}
+}
+
+static uint64_t answers(const sp_host_state *host, sp_asked asked, size_t i)
+{
+	return sp_counter_get(&host->counters->answers[asked][i]);
+}
+
+/* Zero counts are written as well, so that Prometheus sees the first increase. */
+static void write_predictions(sp_buffer *out, const sp_host_state *host, const sp_label *model)
+{
+	sp_metric_begin(out, SP_METRIC_REQUESTS);
+	for (size_t s = 0; s < sizeof(statuses) / sizeof(statuses[0]); s++) {
+		uint64_t count = 0;
+
+		for (size_t i = 0; i < SP_STATUS_COUNT; i++)
+			if (strcmp(status_of((int)i + SP_LEAST_STATUS), statuses[s]) == 0)
+				count += answers(host, SP_ASKED_PREDICT, i);
+		sp_metric_add(out, SP_METRIC_REQUESTS,
+			      LABELS(*model, text_label("status", statuses[s])), (double)count);
+	}
+}
+
+/* TensorFlow Serving's labels: "predict" for its REST API, "Predict" for its runtime. */
+static void write_times(sp_buffer *out, const sp_host_state *host, const sp_label *model)
+{
+	sp_metric_begin(out, SP_METRIC_REQUEST_LATENCY);
+	sp_metric_add_histogram(
+		out, SP_METRIC_REQUEST_LATENCY,
+		LABELS(*model, text_label("API", "predict"), text_label("entrypoint", "REST")),
+		&host->counters->request);
+	sp_metric_begin(out, SP_METRIC_RUNTIME_LATENCY);
+	sp_metric_add_histogram(out, SP_METRIC_RUNTIME_LATENCY,
+				LABELS(*model, text_label("API", "Predict"),
+				       text_label("runtime", "serving_processor")),
+				&host->counters->runtime);
+}
+
+static void write_load(sp_buffer *out, const sp_host_state *host, const sp_label *model)
+{
+	/* In this order: whatever has ended is also counted as begun. */
+	uint64_t ended = sp_counter_get(&host->counters->ended);
+	uint64_t begun = sp_counter_get(&host->counters->begun);
+
+	sp_metric_begin(out, SP_METRIC_IN_FLIGHT);
+	sp_metric_add(out, SP_METRIC_IN_FLIGHT, model, 1,
+		      begun > ended ? (double)(begun - ended) : 0);
+	sp_metric_begin(out, SP_METRIC_THREADS);
+	sp_metric_add(out, SP_METRIC_THREADS, NO_LABELS, (double)host->worker_count);
+}
+
+static void write_http(sp_buffer *out, const sp_host_state *host)
+{
+	sp_metric_begin(out, SP_METRIC_HTTP_ANSWERS);
+	for (int asked = 0; asked < SP_ASKED_COUNT; asked++)
+		for (size_t i = 0; i < SP_STATUS_COUNT; i++) {
+			uint64_t count = answers(host, (sp_asked)asked, i);
+			char code[8];
+
+			if (count == 0)
+				continue;
+			snprintf(code, sizeof(code), "%d", (int)i + SP_LEAST_STATUS);
+			sp_metric_add(out, SP_METRIC_HTTP_ANSWERS,
+				      LABELS(text_label("route", sp_asked_name((sp_asked)asked)),
+					     text_label("code", code)),
+				      (double)count);
+		}
+}
+
+static void write_one(sp_buffer *out, sp_metric metric, double value)
+{
+	sp_metric_begin(out, metric);
+	sp_metric_add(out, metric, NO_LABELS, value);
+}
+
+static void write_limits(sp_buffer *out, const sp_host_state *host)
+{
+	write_one(out, SP_METRIC_CONNECTIONS, (double)host->connections);
+	write_one(out, SP_METRIC_CONNECTIONS_DROPPED, (double)host->connections_dropped);
+	write_one(out, SP_METRIC_CONNECTIONS_REFUSED, (double)host->connections_refused);
+	write_one(out, SP_METRIC_REQUEST_MEMORY, (double)sp_budget_used(host->memory));
+	write_one(out, SP_METRIC_REQUEST_MEMORY_LIMIT, (double)host->memory->limit);
+	write_one(out, SP_METRIC_REQUEST_MEMORY_REFUSALS,
+		  (double)atomic_load(&host->memory->refused));
+}
+
+/* ------------------------------------------------------------------- process */
+
+/* 0 if unknown. */
+static double resident_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	uint64_t pages = 0;
+
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%*u %" SCNu64, &pages) != 1)
+		pages = 0;
+	fclose(file);
+	return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec used;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0)
+		return 0;
+	return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+}
+
+static void write_process(sp_buffer *out, const sp_host_state *host)
+{
+	sp_metric_begin(out, SP_METRIC_BUILD);
+	sp_metric_add(out, SP_METRIC_BUILD,
+		      LABELS(text_label("version", serving_processor_version())), 1);
+	sp_metric_begin(out, SP_METRIC_RESIDENT_MEMORY);
+	sp_metric_add(out, SP_METRIC_RESIDENT_MEMORY, NO_LABELS, resident_bytes());
+	sp_metric_begin(out, SP_METRIC_CPU);
+	sp_metric_add(out, SP_METRIC_CPU, NO_LABELS, cpu_seconds());
+	sp_metric_begin(out, SP_METRIC_START);
+	sp_metric_add(out, SP_METRIC_START, NO_LABELS, (double)host->started);
+}
+
+void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host)
+{
+	sp_label model = text_label("model_name", host->model_name);
+
+	write_predictions(out, host, &model);
+	write_times(out, host, &model);
+	write_load(out, host, &model);
+	write_http(out, host);
+	write_limits(out, host);
+	write_process(out, host);
+	sp_metric_begin(out, SP_METRIC_READY);
+	sp_metric_add(out, SP_METRIC_READY, &model, 1, host->ready);
+}

@@ -1,0 +1,34 @@
+#ifndef SP_API_HOST_METRICS_METRICS_WRITE_H
+#define SP_API_HOST_METRICS_METRICS_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/host/metrics/counters.h"
+#include "api/host/model/versions_report.h"
+#include "base/budget.h"
+#include "base/buffer.h"
+
+/*
+ * The page of metrics, in the order of metrics.inc: those of the host, then, once the model
+ * is open, those of the model.  Both functions append to `out`.
+ *
+ * Threads: one thread at a time per buffer.
+ */
+typedef struct sp_host_state {
+	const char *model_name;
+	bool ready; /* the model is open */
+	size_t worker_count;
+	size_t connections; /* open */
+	uint64_t connections_dropped, connections_refused;
+	const sp_budget *memory; /* of requests and answers */
+	int64_t started;         /* Unix time */
+	const sp_counters *counters;
+} sp_host_state;
+
+void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host);
+void sp_metrics_write_model(sp_buffer *out, const char *model_name,
+			    const sp_versions_report *report);
+
+#endif

@@ -1,0 +1,285 @@
+#include "api/host/model/served_model.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/host/json/json_writer.h"
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/utf8.h"
+
+enum { MAX_CONFIG_BYTES = 16 << 20 };
+
+/* ------------------------------------------------------------------ folders */
+
+/* The number that is the name of a folder; -1: the name is not a number. */
+static int64_t version_of(const char *name)
+{
+	char *end;
+	long long value;
+
+	if (*name < '0' || *name > '9')
+		return -1;
+	errno = 0;
+	value = strtoll(name, &end, 10);
+	return errno == 0 && *end == '\0' ? (int64_t)value : -1;
+}
+
+static bool is_saved_model(const char *folder)
+{
+	char path[4096];
+	bool found = false;
+
+	if (snprintf(path, sizeof(path), "%s/saved_model.pb", folder) < (int)sizeof(path))
+		found = sp_file_exists(path);
+	if (!found &&
+	    snprintf(path, sizeof(path), "%s/saved_model.pbtxt", folder) < (int)sizeof(path))
+		found = sp_file_exists(path);
+	return found;
+}
+
+/* Whether `base` has a folder whose name is a number; the library chooses among several. */
+static sp_status holds_numbered(bool *out, const char *base, sp_error *err)
+{
+	DIR *folder = opendir(base);
+	const struct dirent *entry;
+
+	*out = false;
+	if (folder == NULL)
+		return sp_error_set(err, errno == ENOENT ? SP_NOT_FOUND : SP_IO, "%s: %s", base,
+				    strerror(errno));
+	while (!*out && (entry = readdir(folder)) != NULL) {
+		char path[4096];
+
+		*out = version_of(entry->d_name) >= 0 &&
+		       snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) <
+			       (int)sizeof(path) &&
+		       sp_file_is_directory(path);
+	}
+	closedir(folder);
+	return SP_OK;
+}
+
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* Without trailing slashes, so that last_name() works. */
+static sp_status copy_path(char *out, size_t room, const char *path, sp_error *err)
+{
+	size_t size = strlen(path);
+
+	while (size > 1 && path[size - 1] == '/')
+		size--;
+	if (size >= room)
+		return sp_error_set(err, SP_INVALID, "--model_base_path is too long");
+	memcpy(out, path, size);
+	out[size] = '\0';
+	return SP_OK;
+}
+
+/* The folder to serve: a SavedModel, or a folder of numbered ones. */
+static sp_status find_folder(sp_served_model *model, char *out, size_t room, const char *path,
+			     sp_error *err)
+{
+	SP_TRY(copy_path(out, room, path, err));
+	if (is_saved_model(out)) {
+		model->version = version_of(last_name(out));
+		if (model->version < 0)
+			model->version = 1;
+		return SP_OK;
+	}
+	SP_TRY(holds_numbered(&model->numbered, out, err));
+	if (!model->numbered)
+		return sp_error_set(err, SP_NOT_FOUND,
+				    "%s: neither a SavedModel nor a folder of numbered ones", out);
+	return SP_OK;
+}
+
+/* ------------------------------------------------------------ configuration */
+
+static void write_text(sp_buffer *out, const char *key, const char *value)
+{
+	sp_json_write_string(out, sp_bytes_of(key));
+	sp_buffer_append_char(out, ':');
+	sp_json_write_string(out, sp_bytes_of(value));
+	sp_buffer_append_char(out, ',');
+}
+
+static sp_status write_config(sp_served_model *model, const char *folder, const sp_flags *flags,
+			      int64_t session_num, sp_error *err)
+{
+	const char *signature = flags->signature_name;
+	sp_buffer out;
+	size_t size;
+
+	if (!sp_utf8_valid(sp_bytes_of(folder)))
+		return sp_error_set(err, SP_INVALID, "--model_base_path must be UTF-8");
+	sp_buffer_init(&out, MAX_CONFIG_BYTES);
+	sp_buffer_append_char(&out, '{');
+	write_text(&out, "savedmodel_dir", folder);
+	write_text(&out, "signature_name", signature != NULL ? signature : "serving_default");
+	write_text(&out, "feature_store_type", "memory");
+	write_text(&out, "serialize_protocol", "protobuf");
+	write_text(&out, "model_store_type", "local");
+	if (flags->saved_model_tags != NULL)
+		write_text(&out, "saved_model_tags", flags->saved_model_tags);
+	/* Like TensorFlow Serving, also serve a model without serving_default. */
+	if (signature == NULL)
+		sp_buffer_append_text(&out, "\"signature_fallback\":true,");
+	sp_buffer_append_text(&out, "\"session_num\":");
+	sp_json_write_i64(&out, session_num);
+	/* The HTTP server answers 504 after this time. */
+	sp_buffer_append_text(&out, ",\"request_timeout_ms\":");
+	sp_json_write_i64(&out, flags->rest_api_timeout_in_ms);
+	sp_buffer_append_char(&out, '}');
+	model->config = sp_buffer_take(&out, &size);
+	sp_buffer_fini(&out);
+	return model->config != NULL ? SP_OK
+				     : sp_error_set(err, SP_NO_MEMORY, "no memory for the model");
+}
+
+static sp_status read_config(sp_served_model *model, const char *path, sp_error *err)
+{
+	size_t size;
+
+	SP_TRY(sp_file_read(&model->config, &size, path, MAX_CONFIG_BYTES, err));
+	if (memchr(model->config, '\0', size) != NULL)
+		return sp_error_set(err, SP_INVALID, "%s: not a text", path);
+	return SP_OK;
+}
+
+/* Flags that override members of the configuration, as JSON; NULL when out of memory. */
+static char *write_overrides(const sp_flags *flags)
+{
+	sp_buffer out;
+	size_t size;
+	char *text;
+
+	sp_buffer_init(&out, MAX_CONFIG_BYTES);
+	sp_buffer_append_char(&out, '{');
+	if (flags->log_format != NULL)
+		write_text(&out, "log_format", flags->log_format);
+	if (flags->log_level != NULL)
+		write_text(&out, "log_level", flags->log_level);
+	sp_buffer_append_text(&out, "\"model_name\":");
+	sp_json_write_string(&out, sp_bytes_of(flags->model_name));
+	sp_buffer_append_char(&out, '}');
+	text = sp_buffer_take(&out, &size);
+	sp_buffer_fini(&out);
+	return text;
+}
+
+/* Turns an error of the library into *err, and frees it. */
+static sp_status take_error(serving_processor_error *error, sp_error *err)
+{
+	sp_status status = (sp_status)serving_processor_error_code(error);
+
+	sp_error_set(err, status, "%s", serving_processor_error_text(error));
+	serving_processor_error_free(error);
+	return status != SP_OK ? status : SP_INTERNAL;
+}
+
+static sp_status override(sp_served_model *model, const char *overrides, sp_error *err)
+{
+	serving_processor_error *error = NULL;
+	char *config = serving_processor_override_config(model->config, overrides, &error);
+	sp_status status = SP_OK;
+
+	if (config == NULL)
+		return take_error(error, err);
+	serving_processor_configure_log(config);
+	sp_free(model->config);
+	model->config = sp_alloc_text(config);
+	if (model->config == NULL)
+		status = sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	serving_processor_free(config);
+	return status;
+}
+
+static sp_status find_config(sp_served_model *out, const sp_flags *flags, int64_t session_num,
+			     sp_error *err)
+{
+	char folder[4000];
+
+	if (flags->processor_config != NULL)
+		return read_config(out, flags->processor_config, err);
+	SP_TRY(find_folder(out, folder, sizeof(folder), flags->model_base_path, err));
+	return write_config(out, folder, flags, session_num, err);
+}
+
+sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int64_t session_num,
+			       sp_error *err)
+{
+	char *overrides = write_overrides(flags);
+	sp_status status;
+
+	memset(out, 0, sizeof(*out));
+	out->version = -1;
+	if (overrides == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	serving_processor_configure_log(overrides);
+	status = find_config(out, flags, session_num, err);
+	if (status == SP_OK)
+		status = override(out, overrides, err);
+	sp_free(overrides);
+	return status;
+}
+
+/* --------------------------------------------------------------------- open */
+
+/* The first version must have the signature for requests that name none. */
+static sp_status check_signature(const sp_served_model *model, const char *name, sp_error *err)
+{
+	serving_processor_handle *version = serving_processor_acquire(model->processor);
+	bool found = serving_processor_handle_signature(version, name) != NULL;
+
+	serving_processor_release(version);
+	return found ? SP_OK
+		     : sp_error_set(err, SP_NOT_FOUND, "the model has no signature \"%s\"", name);
+}
+
+sp_status sp_served_model_open(sp_served_model *model, const sp_flags *flags, sp_error *err)
+{
+	serving_processor_error *error = NULL;
+
+	model->processor = serving_processor_create(model->config, &error);
+	if (model->processor == NULL)
+		return take_error(error, err);
+	return check_signature(model, flags->signature_name, err);
+}
+
+void sp_served_model_close(sp_served_model *model)
+{
+	serving_processor_destroy(model->processor);
+	sp_free(model->config);
+	memset(model, 0, sizeof(*model));
+}
+
+int64_t sp_served_model_version_of(const sp_served_model *model,
+				   const serving_processor_handle *version)
+{
+	int64_t full_step = -1;
+
+	if (model->version >= 0 && !model->numbered)
+		return model->version;
+	if (serving_processor_handle_version(version, &full_step, NULL) != 0 || full_step < 0)
+		return 1;
+	return full_step;
+}
+
+int64_t sp_served_model_version(const sp_served_model *model)
+{
+	serving_processor_handle *live = serving_processor_acquire(model->processor);
+	int64_t version = sp_served_model_version_of(model, live);
+
+	serving_processor_release(live);
+	return version;
+}

@@ -1,0 +1,50 @@
+#ifndef SP_API_HOST_MODEL_SERVED_MODEL_H
+#define SP_API_HOST_MODEL_SERVED_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/host/flags.h"
+#include "api/serving_processor.h"
+#include "base/status.h"
+
+/*
+ * The model that is served: first found on disk, then opened by the library.
+ * Threads: immutable once open.
+ */
+typedef struct sp_served_model {
+	char *config;    /* JSON for serving_processor_create() */
+	int64_t version; /* number of the folder; -1: the library tells it */
+	bool numbered;   /* a folder of numbered ones: the library follows newer ones */
+	void *processor;
+} sp_served_model;
+
+/*
+ * Finds the model that the flags name and makes its configuration; does not load anything.
+ * From now on log lines have the level and format that flags and configuration say.
+ *
+ * session_num  for a model given by --model_base_path
+ *
+ * Errors: SP_NOT_FOUND, SP_IO, SP_INVALID; each names the path.
+ */
+SP_MUST_CHECK sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags,
+					     int64_t session_num, sp_error *err);
+
+/* Opens the model that was found; may take minutes. */
+SP_MUST_CHECK sp_status sp_served_model_open(sp_served_model *model, const sp_flags *flags,
+					     sp_error *err);
+
+/* All zero is fine. */
+void sp_served_model_close(sp_served_model *model);
+
+/*
+ * The version for URLs and answers, once the model is open: the number of the model's folder
+ * (1 if its name is not a number), or the step of the live full checkpoint.
+ */
+int64_t sp_served_model_version(const sp_served_model *model);
+
+/* The same for a version that the caller holds. */
+int64_t sp_served_model_version_of(const sp_served_model *model,
+				   const serving_processor_handle *version);
+
+#endif

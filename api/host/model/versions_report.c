@@ -1,0 +1,222 @@
+#include "api/host/model/versions_report.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "api/host/json/json_reader.h"
+
+typedef struct source {
+	sp_json_reader reader;
+	sp_arena *arena;
+} source;
+
+typedef sp_status read_value(void *out, source *from, sp_error *err);
+
+/* A member of an object, and the offset of the field that receives its value. */
+typedef struct member {
+	const char *key;
+	size_t offset;
+	read_value *read;
+} member;
+
+static sp_status expect(source *from, sp_json_kind kind, sp_error *err)
+{
+	if (sp_json_peek(&from->reader) != kind)
+		return sp_json_fail(&from->reader, sp_json_kind_name(kind), err);
+	return SP_OK;
+}
+
+static sp_status read_number(void *out, source *from, sp_error *err)
+{
+	sp_json_number number;
+
+	SP_TRY(expect(from, SP_JSON_NUMBER, err));
+	SP_TRY(sp_json_number_read(&from->reader, &number, err));
+	return sp_json_number_to_i64(&number, out)
+		       ? SP_OK
+		       : sp_json_fail(&from->reader, "not a whole number", err);
+}
+
+static sp_status read_flag(void *out, source *from, sp_error *err)
+{
+	sp_json_kind kind = sp_json_peek(&from->reader);
+
+	if (kind != SP_JSON_TRUE && kind != SP_JSON_FALSE)
+		return sp_json_fail(&from->reader, "neither true nor false", err);
+	*(bool *)out = kind == SP_JSON_TRUE;
+	return sp_json_skip(&from->reader, err);
+}
+
+static sp_status read_text(void *out, source *from, sp_error *err)
+{
+	SP_TRY(expect(from, SP_JSON_STRING, err));
+	return sp_json_string(&from->reader, out, from->arena, err);
+}
+
+/* Reads an object; `members` ends with one without a key, others are skipped. */
+static sp_status read_members(void *out, source *from, const member *members, sp_error *err)
+{
+	SP_TRY(expect(from, SP_JSON_OBJECT, err));
+	for (size_t i = 0;; i++) {
+		const member *m = members;
+		sp_bytes key;
+		bool more;
+
+		SP_TRY(sp_json_object_next(&from->reader, i, &more, &key, from->arena, err));
+		if (!more)
+			return SP_OK;
+		while (m->key != NULL && !sp_bytes_equal_text(key, m->key))
+			m++;
+		if (m->key != NULL)
+			SP_TRY(m->read((char *)out + m->offset, from, err));
+		else
+			SP_TRY(sp_json_skip(&from->reader, err));
+	}
+}
+
+/* Appends an element of zeros.  The room doubles whenever `count` is a power of two. */
+static sp_status append(sp_told_list *list, void **out, size_t size, source *from, sp_error *err)
+{
+	if ((list->count & (list->count - 1)) == 0) {
+		size_t room = list->count != 0 ? 2 * list->count : 1;
+		void *items = sp_arena_zeros(from->arena, room, size);
+
+		if (items == NULL)
+			return sp_error_set(err, SP_NO_MEMORY, "no memory for the versions");
+		if (list->count != 0)
+			memcpy(items, list->items, list->count * size);
+		list->items = items;
+	}
+	*out = (char *)list->items + list->count++ * size;
+	return SP_OK;
+}
+
+static sp_status read_list(sp_told_list *list, source *from, size_t size, const member *members,
+			   sp_error *err)
+{
+	SP_TRY(expect(from, SP_JSON_ARRAY, err));
+	for (size_t i = 0;; i++) {
+		void *element = NULL;
+		bool more;
+
+		SP_TRY(sp_json_array_next(&from->reader, i, &more, err));
+		if (!more)
+			return SP_OK;
+		SP_TRY(append(list, &element, size, from, err));
+		SP_TRY(read_members(element, from, members, err));
+	}
+}
+
+/* ---------------------------------------------------------------- what is told */
+
+static sp_status read_versions(void *out, source *from, sp_error *err)
+{
+#define AT(field) offsetof(sp_told_version, field)
+	static const member members[] = {{"full_step", AT(full_step), read_number},
+					 {"delta_step", AT(delta_step), read_number},
+					 {"for_ms", AT(for_ms), read_number},
+					 {"known_ms", AT(known_ms), read_number},
+					 {"state", AT(state), read_text},
+					 {"why", AT(why), read_text},
+					 {"newer", AT(newer), read_flag},
+					 {"reason", AT(reason), read_text},
+					 {NULL, 0, NULL}};
+#undef AT
+	return read_list(out, from, sizeof(sp_told_version), members, err);
+}
+
+static sp_status read_steps(void *out, source *from, sp_error *err)
+{
+#define AT(field) offsetof(sp_told_steps, field)
+	static const member members[] = {{"full_step", AT(full_step), read_number},
+					 {"delta_step", AT(delta_step), read_number},
+					 {"lag_ms", AT(lag_ms), read_number},
+					 {NULL, 0, NULL}};
+#undef AT
+	((sp_told_steps *)out)->is_told = true;
+	return read_members(out, from, members, err);
+}
+
+static sp_status read_tables(void *out, source *from, sp_error *err)
+{
+#define AT(field) offsetof(sp_told_table, field)
+	static const member members[] = {{"table", AT(name), read_text},
+					 {"rows", AT(rows), read_number},
+					 {"overlay_rows", AT(overlay_rows), read_number},
+					 {"memory", AT(memory), read_number},
+					 {"tier", AT(tier), read_text},
+					 {"in_memory", AT(in_memory), read_number},
+					 {"cached", AT(cached), read_number},
+					 {"missed", AT(missed), read_number},
+					 {"absent", AT(absent), read_number},
+					 {"errors", AT(errors), read_number},
+					 {"bytes_read", AT(bytes_read), read_number},
+					 {NULL, 0, NULL}};
+#undef AT
+	return read_list(out, from, sizeof(sp_told_table), members, err);
+}
+
+/* {"name":count, ...} */
+static sp_status read_counts(void *out, source *from, sp_error *err)
+{
+	SP_TRY(expect(from, SP_JSON_OBJECT, err));
+	for (size_t i = 0;; i++) {
+		void *element = NULL;
+		sp_bytes key;
+		bool more;
+
+		SP_TRY(sp_json_object_next(&from->reader, i, &more, &key, from->arena, err));
+		if (!more)
+			return SP_OK;
+		SP_TRY(append(out, &element, sizeof(sp_told_count), from, err));
+		((sp_told_count *)element)->name = key;
+		SP_TRY(read_number(&((sp_told_count *)element)->count, from, err));
+	}
+}
+
+#define AT(field) offsetof(sp_versions_report, field)
+
+static sp_status read_all_counts(void *out, source *from, sp_error *err)
+{
+	static const member members[] = {{"last_load_ms", AT(last_load_ms), read_number},
+					 {"refusals", AT(refusals), read_counts},
+					 {"moves", AT(moves), read_counts},
+					 {"folds", AT(folds), read_number},
+					 {"last_fold_ms", AT(last_fold_ms), read_number},
+					 {"reloads", AT(reloads), read_number},
+					 {"rollbacks", AT(rollbacks), read_number},
+					 {"pins", AT(pins), read_number},
+					 {NULL, 0, NULL}};
+
+	return read_members(out, from, members, err);
+}
+
+sp_status sp_versions_report_read(sp_versions_report *out, const char *json, sp_arena *arena,
+				  sp_error *err)
+{
+	static const member members[] = {{"versions", AT(versions), read_versions},
+					 {"newest", AT(newest), read_steps},
+					 {"pinned", AT(pinned), read_steps},
+					 {"counts", 0, read_all_counts},
+					 {"memory", AT(memory), read_number},
+					 {"tables", AT(tables), read_tables},
+					 {NULL, 0, NULL}};
+	source from = {.arena = arena};
+	sp_status status;
+
+	memset(out, 0, sizeof(*out));
+	sp_json_reader_init(&from.reader, sp_bytes_of(json));
+	status = read_members(out, &from, members, err);
+	sp_json_reader_fini(&from.reader);
+	return status;
+}
+
+const sp_told_version *sp_versions_report_live(const sp_versions_report *report)
+{
+	const sp_told_version *versions = report->versions.items;
+
+	for (size_t i = 0; i < report->versions.count; i++)
+		if (sp_bytes_equal_text(versions[i].state, "live"))
+			return &versions[i];
+	return NULL;
+}

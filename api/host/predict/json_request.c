@@ -1,0 +1,544 @@
+#include "api/host/predict/json_request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/host/json/json_reader.h"
+#include "api/host/predict/json_tensor.h"
+#include "base/alloc.h"
+#include "base/arena.h"
+
+/* Larger blocks are not kept for the next request. */
+enum { KEEP_BYTES = 1 << 20, ARENA_CHUNK = 32 << 10 };
+
+typedef struct input {
+	sp_json_elements elements;
+	sp_json_shape shape; /* of its value, or of its first instance */
+	size_t item_count;   /* elements per instance */
+	size_t seen;         /* values read so far */
+	int64_t dims[SP_JSON_TENSOR_MAX_RANK + 1];
+} input;
+
+/*
+ * "signature_name" may follow the tensors whose types depend on it.  The tensors are
+ * therefore parsed by the signature known so far, and once more in the rare case that a
+ * different name follows.
+ */
+typedef struct data_key {
+	const char *start; /* of its value; NULL: the key has not occurred */
+	const sp_host_signature *read_as;
+	sp_status status;
+	sp_error error;
+} data_key;
+
+struct sp_json_request {
+	sp_budget *budget;
+	sp_arena *arena;
+	sp_json_reader reader;
+	input *inputs; /* [input_capacity] */
+	serving_processor_tensor *tensors;
+	size_t input_capacity;
+	const sp_host_signatures *set;
+	sp_bytes signature_name;
+	bool signature_seen, signature_bad;
+	data_key instances, columns;
+	sp_json_parsed parsed;
+};
+
+sp_json_request *sp_json_request_create(void)
+{
+	sp_json_request *request = sp_alloc_zero(1, sizeof(*request));
+
+	if (request == NULL)
+		return NULL;
+	sp_json_reader_init(&request->reader, (sp_bytes){"", 0});
+	request->arena = sp_arena_create(ARENA_CHUNK);
+	if (request->arena == NULL) {
+		sp_json_request_destroy(request);
+		return NULL;
+	}
+	return request;
+}
+
+void sp_json_request_set_budget(sp_json_request *request, sp_budget *budget)
+{
+	request->budget = budget;
+	sp_arena_set_budget(request->arena, budget);
+	sp_buffer_set_budget(&request->reader.nesting, budget);
+}
+
+static void drop(sp_json_elements *elements)
+{
+	sp_budget_shrink(elements->budget, elements->capacity_bytes, 0);
+	sp_free(elements->data);
+	*elements = (sp_json_elements){0};
+}
+
+void sp_json_request_destroy(sp_json_request *request)
+{
+	if (request == NULL)
+		return;
+	for (size_t i = 0; i < request->input_capacity; i++)
+		drop(&request->inputs[i].elements);
+	sp_free(request->inputs);
+	sp_free(request->tensors);
+	sp_json_reader_fini(&request->reader);
+	sp_arena_destroy(request->arena);
+	sp_free(request);
+}
+
+const sp_json_parsed *sp_json_request_parsed(const sp_json_request *request)
+{
+	return &request->parsed;
+}
+
+/* ---------------------------------------------------------------- memory */
+
+void sp_json_request_trim(sp_json_request *request)
+{
+	size_t keep = sp_budget_is_scarce(request->budget) ? SP_BUDGET_SMALL : KEEP_BYTES;
+
+	for (size_t i = 0; i < request->input_capacity; i++)
+		if (request->inputs[i].elements.capacity_bytes > keep)
+			drop(&request->inputs[i].elements);
+	if (sp_arena_footprint(request->arena) > keep)
+		sp_arena_trim(request->arena);
+	if (request->reader.nesting.capacity > keep)
+		sp_buffer_fini(&request->reader.nesting);
+	request->parsed = (sp_json_parsed){0};
+}
+
+static void reset(sp_json_request *request)
+{
+	sp_json_request_trim(request);
+	sp_arena_reset(request->arena);
+	request->signature_name = (sp_bytes){"", 0};
+	request->signature_seen = request->signature_bad = false;
+	request->instances.start = request->columns.start = NULL;
+}
+
+/* Provides one empty input for each input of the signature. */
+static sp_status prepare(sp_json_request *request, const sp_host_signature *signature,
+			 sp_error *err)
+{
+	size_t have = request->input_capacity, need = signature->input_count;
+
+	if (need > have) {
+		input *inputs = sp_alloc_resize(request->inputs, need, sizeof(*inputs));
+		serving_processor_tensor *tensors;
+
+		if (inputs == NULL)
+			return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu inputs", need);
+		memset(inputs + have, 0, (need - have) * sizeof(*inputs));
+		request->inputs = inputs;
+		tensors = sp_alloc_resize(request->tensors, need, sizeof(*tensors));
+		if (tensors == NULL)
+			return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu inputs", need);
+		request->tensors = tensors;
+		request->input_capacity = need;
+	}
+	for (size_t i = 0; i < need; i++) {
+		request->inputs[i].elements.dtype = signature->inputs[i]->dtype;
+		request->inputs[i].elements.budget = request->budget;
+		request->inputs[i].elements.count = 0;
+		request->inputs[i].seen = 0;
+	}
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------- inputs */
+
+static int compare_alias(sp_bytes name, const char *alias)
+{
+	int order = strncmp(name.data, alias, name.size);
+
+	if (order != 0)
+		return order;
+	return alias[name.size] == '\0' ? 0 : -1;
+}
+
+/* Binary search for the index of an input; clients mostly send keys in order, so `guess` is tried
+ * first. */
+static bool find_input(const sp_host_signature *signature, sp_bytes name, size_t guess, size_t *out)
+{
+	size_t low = 0, high = signature->input_count;
+
+	if (memchr(name.data, '\0', name.size) != NULL)
+		return false;
+	for (size_t at = guess < high ? guess : high / 2; low < high; at = low + (high - low) / 2) {
+		int order = compare_alias(name, signature->inputs[at]->alias);
+
+		*out = at;
+		if (order == 0)
+			return true;
+		if (order < 0)
+			high = at;
+		else
+			low = at + 1;
+	}
+	return false;
+}
+
+static void print_shape(char *out, size_t size, const sp_json_shape *shape)
+{
+	size_t used = 1;
+
+	memcpy(out, "[", 2);
+	for (int i = 0; i < shape->rank && used + 24 < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%lld", i == 0 ? "" : ",",
+					 (long long)shape->dims[i]);
+	memcpy(out + used, "]", 2);
+}
+
+static bool same_shape(const sp_json_shape *a, const sp_json_shape *b)
+{
+	return a->rank == b->rank &&
+	       memcmp(a->dims, b->dims, (size_t)a->rank * sizeof(a->dims[0])) == 0;
+}
+
+static void copy_shape(sp_json_shape *to, const sp_json_shape *from)
+{
+	to->rank = from->rank;
+	memcpy(to->dims, from->dims, (size_t)from->rank * sizeof(to->dims[0]));
+}
+
+/* Reads the next instance of an input, which must have the shape of the first. */
+static sp_status read_instance(sp_json_request *request, input *in, sp_error *err)
+{
+	size_t before = in->elements.count, n;
+	sp_json_shape shape;
+	char want[128], got[128];
+
+	SP_TRY(sp_json_tensor_read(&request->reader, &in->elements, &shape, request->arena, err));
+	n = in->elements.count - before;
+	if (in->seen++ == 0) {
+		in->item_count = n;
+		copy_shape(&in->shape, &shape);
+		return SP_OK;
+	}
+	if (n != in->item_count)
+		return sp_error_set(err, SP_INVALID, "Expecting tensor size: %zu but got: %zu",
+				    in->item_count, n);
+	if (same_shape(&shape, &in->shape))
+		return SP_OK;
+	print_shape(want, sizeof(want), &in->shape);
+	print_shape(got, sizeof(got), &shape);
+	return sp_error_set(err, SP_INVALID, "Expecting shape %s but got: %s", want, got);
+}
+
+/* ---------------------------------------------------------- "instances" */
+
+static sp_status keys_error(const sp_host_signature *signature, size_t item, sp_error *err)
+{
+	char names[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < signature->input_count && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+					 i == 0 ? "" : ",", signature->inputs[i]->alias);
+	return sp_error_set(err, SP_INVALID,
+			    "Failed to process element: %zu of 'instances' list. JSON object: "
+			    "keys must be equal to: %s",
+			    item, names);
+}
+
+/* Adds to the error which instance it is about; a JSON syntax error already has its offset. */
+static sp_status element_error(sp_status status, size_t item, sp_bytes key, sp_error *err)
+{
+	if (status == SP_CORRUPT)
+		return status;
+	if (key.data == NULL)
+		return sp_error_prefix(err, status,
+				       "Failed to process element: %zu of 'instances' list. Error",
+				       item);
+	return sp_error_prefix(
+		err, status, "Failed to process element: %zu key: %.*s of 'instances' list. Error",
+		item, key.size < 64 ? (int)key.size : 64, key.data);
+}
+
+static sp_status read_member(sp_json_request *request, const sp_host_signature *signature,
+			     size_t item, size_t guess, sp_bytes key, sp_error *err)
+{
+	size_t i;
+
+	if (!find_input(signature, key, guess, &i))
+		return sp_error_set(err, SP_INVALID, "JSON object: does not have named input: %.*s",
+				    key.size < 64 ? (int)key.size : 64, key.data);
+	if (request->inputs[i].seen != item)
+		return sp_error_set(err, SP_INVALID, "the key occurs twice");
+	return read_instance(request, &request->inputs[i], err);
+}
+
+static sp_status read_object_instance(sp_json_request *request, const sp_host_signature *signature,
+				      size_t item, sp_error *err)
+{
+	sp_status status;
+	sp_bytes key;
+	bool more;
+	size_t n;
+
+	for (n = 0;; n++) {
+		SP_TRY(sp_json_object_next(&request->reader, n, &more, &key, request->arena, err));
+		if (!more)
+			break;
+		status = read_member(request, signature, item, n, key, err);
+		if (status != SP_OK)
+			return element_error(status, item, key, err);
+	}
+	return n == signature->input_count ? SP_OK : keys_error(signature, item, err);
+}
+
+static sp_status read_item(sp_json_request *request, const sp_host_signature *signature,
+			   size_t item, bool *objects, sp_error *err)
+{
+	sp_json_reader *reader = &request->reader;
+	bool braces = sp_json_peek(reader) == SP_JSON_OBJECT;
+	bool object = braces && !sp_json_is_base64(reader, request->arena);
+	sp_status status;
+
+	if (item == 0) {
+		*objects = object;
+		if (!object && signature->input_count > 1)
+			return sp_error_set(err, SP_INVALID,
+					    "instances is a plain list, but expecting list of "
+					    "objects as multiple input tensors required");
+	}
+	if (*objects && !object)
+		return sp_error_set(err, SP_INVALID,
+				    "Expecting object but got list at item %zu of input list",
+				    item);
+	if (!*objects && object)
+		return sp_error_set(err, SP_INVALID,
+				    "Expecting value/list but got object at item %zu of input list",
+				    item);
+	if (object)
+		return read_object_instance(request, signature, item, err);
+	status = read_instance(request, &request->inputs[0], err);
+	return status == SP_OK ? SP_OK : element_error(status, item, (sp_bytes){NULL, 0}, err);
+}
+
+static sp_status read_instances(sp_json_request *request, const sp_host_signature *signature,
+				sp_error *err)
+{
+	bool more, objects = false;
+	size_t n;
+
+	if (sp_json_peek(&request->reader) != SP_JSON_ARRAY)
+		return sp_error_set(err, SP_INVALID, "Expecting 'instances' to be an list/array");
+	for (n = 0;; n++) {
+		SP_TRY(sp_json_array_next(&request->reader, n, &more, err));
+		if (!more)
+			break;
+		SP_TRY(read_item(request, signature, n, &objects, err));
+	}
+	if (n == 0)
+		return sp_error_set(err, SP_INVALID, "No values in 'instances' array");
+	for (size_t i = 0; i < signature->input_count; i++) {
+		input *in = &request->inputs[i];
+
+		in->dims[0] = (int64_t)n;
+		memcpy(in->dims + 1, in->shape.dims, (size_t)in->shape.rank * sizeof(in->dims[0]));
+	}
+	return SP_OK;
+}
+
+/* ------------------------------------------------------------- "inputs" */
+
+static sp_status read_column(sp_json_request *request, input *in, sp_error *err)
+{
+	if (in->seen++ != 0)
+		return sp_error_set(err, SP_INVALID, "the key occurs twice");
+	SP_TRY(sp_json_tensor_read(&request->reader, &in->elements, &in->shape, request->arena,
+				   err));
+	memcpy(in->dims, in->shape.dims, (size_t)in->shape.rank * sizeof(in->dims[0]));
+	return SP_OK;
+}
+
+static sp_status read_named_columns(sp_json_request *request, const sp_host_signature *signature,
+				    sp_error *err)
+{
+	sp_bytes key;
+	bool more;
+	size_t at;
+
+	for (size_t n = 0;; n++) {
+		sp_status status;
+
+		SP_TRY(sp_json_object_next(&request->reader, n, &more, &key, request->arena, err));
+		if (!more)
+			break;
+		if (!find_input(signature, key, n, &at)) {
+			SP_TRY(sp_json_skip(&request->reader, err));
+			continue;
+		}
+		status = read_column(request, &request->inputs[at], err);
+		if (status == SP_CORRUPT)
+			return status;
+		if (status != SP_OK)
+			return sp_error_prefix(err, status, "'inputs' key: %s",
+					       signature->inputs[at]->alias);
+	}
+	for (size_t i = 0; i < signature->input_count; i++)
+		if (request->inputs[i].seen == 0)
+			return sp_error_set(err, SP_INVALID,
+					    "Missing named input: %s in 'inputs' object.",
+					    signature->inputs[i]->alias);
+	return SP_OK;
+}
+
+static sp_status read_columns(sp_json_request *request, const sp_host_signature *signature,
+			      sp_error *err)
+{
+	if (sp_json_peek(&request->reader) == SP_JSON_OBJECT &&
+	    !sp_json_is_base64(&request->reader, request->arena))
+		return read_named_columns(request, signature, err);
+	if (signature->input_count > 1)
+		return sp_error_set(err, SP_INVALID,
+				    "inputs is a plain value/list, but expecting an object as "
+				    "multiple input tensors required");
+	return read_column(request, &request->inputs[0], err);
+}
+
+/* ------------------------------------------------------------ top level */
+
+static const sp_host_signature *named_signature(const sp_json_request *request)
+{
+	if (request->signature_name.size == 0)
+		return request->set->fallback;
+	return sp_host_signature_find(request->set, request->signature_name);
+}
+
+static sp_status read_tensors(sp_json_request *request, const sp_host_signature *signature,
+			      const data_key *key, sp_error *err)
+{
+	SP_TRY(prepare(request, signature, err));
+	if (signature->input_count == 0)
+		return sp_error_set(err, SP_INVALID, "the signature %s has no inputs",
+				    signature->name);
+	return key == &request->instances ? read_instances(request, signature, err)
+					  : read_columns(request, signature, err);
+}
+
+/* The value of "instances" or "inputs".  An error in it is kept: the name may still change. */
+static sp_status read_data(sp_json_request *request, data_key *key, sp_error *err)
+{
+	sp_json_reader *reader = &request->reader;
+
+	if (key->start != NULL)
+		return sp_error_set(err, SP_INVALID, "'%s' occurs twice",
+				    key == &request->instances ? "instances" : "inputs");
+	key->start = reader->at;
+	key->read_as = named_signature(request);
+	if (key->read_as == NULL)
+		return sp_json_skip(reader, err);
+	key->status = read_tensors(request, key->read_as, key, &key->error);
+	if (key->status == SP_OK)
+		return SP_OK;
+	reader->at = key->start;
+	return sp_json_skip(reader, err);
+}
+
+static sp_status read_signature_name(sp_json_request *request, sp_error *err)
+{
+	if (request->signature_seen || sp_json_peek(&request->reader) != SP_JSON_STRING) {
+		request->signature_bad |= !request->signature_seen;
+		request->signature_seen = true;
+		return sp_json_skip(&request->reader, err);
+	}
+	request->signature_seen = true;
+	return sp_json_string(&request->reader, &request->signature_name, request->arena, err);
+}
+
+static sp_status read_document(sp_json_request *request, sp_error *err)
+{
+	sp_json_reader *reader = &request->reader;
+	sp_bytes key;
+	bool more;
+
+	if (sp_json_peek(reader) == SP_JSON_NONE && reader->at == reader->end)
+		return sp_error_set(err, SP_CORRUPT, "JSON Parse error: The document is empty");
+	if (sp_json_peek(reader) != SP_JSON_OBJECT) {
+		SP_TRY(sp_json_skip(reader, err));
+		return sp_error_set(err, SP_INVALID, "JSON Value: Is not object");
+	}
+	for (size_t n = 0;; n++) {
+		SP_TRY(sp_json_object_next(reader, n, &more, &key, request->arena, err));
+		if (!more)
+			return SP_OK;
+		if (sp_bytes_equal_text(key, "signature_name"))
+			SP_TRY(read_signature_name(request, err));
+		else if (sp_bytes_equal_text(key, "instances"))
+			SP_TRY(read_data(request, &request->instances, err));
+		else if (sp_bytes_equal_text(key, "inputs"))
+			SP_TRY(read_data(request, &request->columns, err));
+		else
+			SP_TRY(sp_json_skip(reader, err));
+	}
+}
+
+/* Decides by which of the two keys and which signature the request is read. */
+static sp_status choose(sp_json_request *request, data_key **key,
+			const sp_host_signature **signature, sp_error *err)
+{
+	if (request->signature_bad)
+		return sp_error_set(err, SP_INVALID,
+				    "JSON Value not formatted correctly. 'signature_name' key must "
+				    "be a string value.");
+	*signature = named_signature(request);
+	if (*signature == NULL) {
+		sp_bytes name = request->signature_name;
+
+		return sp_error_set(err, SP_NOT_FOUND,
+				    "Serving signature name: \"%.*s\" not found in signature def",
+				    name.size < 200 ? (int)name.size : 200, name.data);
+	}
+	if (request->instances.start != NULL && request->columns.start != NULL)
+		return sp_error_set(err, SP_INVALID,
+				    "Not formatted correctly expecting only one of 'inputs' or "
+				    "'instances' keys to exist");
+	if (request->instances.start == NULL && request->columns.start == NULL)
+		return sp_error_set(err, SP_INVALID, "Missing 'inputs' or 'instances' key");
+	*key = request->instances.start != NULL ? &request->instances : &request->columns;
+	return SP_OK;
+}
+
+static void finish(sp_json_request *request, const sp_host_signature *signature, bool row)
+{
+	for (size_t i = 0; i < signature->input_count; i++) {
+		input *in = &request->inputs[i];
+
+		request->tensors[i] = (serving_processor_tensor){
+			.name = signature->inputs[i]->alias,
+			.dtype = in->elements.dtype,
+			.rank = in->shape.rank + row,
+			.dims = in->dims,
+			.count = in->elements.count,
+			.data = in->elements.data != NULL ? in->elements.data : "",
+		};
+	}
+	request->parsed = (sp_json_parsed){signature, request->tensors, signature->input_count,
+					   row};
+}
+
+sp_status sp_json_request_parse(sp_json_request *request, const sp_host_signatures *set,
+				sp_bytes body, sp_error *err)
+{
+	const sp_host_signature *signature = NULL;
+	data_key *key = NULL;
+
+	reset(request);
+	request->set = set;
+	sp_json_reader_reset(&request->reader, body);
+	SP_TRY(read_document(request, err));
+	SP_TRY(choose(request, &key, &signature, err));
+	if (signature != key->read_as) {
+		request->reader.at = key->start;
+		SP_TRY(read_tensors(request, signature, key, err));
+	} else if (key->status != SP_OK) {
+		if (err != NULL)
+			*err = key->error;
+		return key->status;
+	}
+	finish(request, signature, key == &request->instances);
+	return SP_OK;
+}

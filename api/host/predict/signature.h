@@ -1,0 +1,24 @@
+#ifndef SP_API_HOST_PREDICT_SIGNATURE_H
+#define SP_API_HOST_PREDICT_SIGNATURE_H
+
+#include <stddef.h>
+
+#include "api/serving_processor.h"
+#include "base/bytes.h"
+
+/*
+ * The signatures of the version that answers a request; valid while its handle is held.
+ * Threads: immutable.
+ */
+typedef serving_processor_signature sp_host_signature;
+
+typedef struct sp_host_signatures {
+	const sp_host_signature *signatures; /* [count] by name */
+	size_t count;
+	const sp_host_signature *fallback; /* for requests without a signature name; may be NULL */
+} sp_host_signatures;
+
+/* NULL when there is none of that name. */
+const sp_host_signature *sp_host_signature_find(const sp_host_signatures *set, sp_bytes name);
+
+#endif

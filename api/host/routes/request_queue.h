@@ -1,0 +1,46 @@
+#ifndef SP_API_HOST_ROUTES_REQUEST_QUEUE_H
+#define SP_API_HOST_ROUTES_REQUEST_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Requests that wait for a worker, scheduled by the size of their bodies.
+ *
+ * Each size class is a FIFO queue of its own.  Classes take turns, and each may spend as many
+ * bytes as any other (deficit round robin).  However many large requests wait, a small one
+ * only waits for other small ones and for requests already running; and large ones get their
+ * share whatever else arrives.
+ *
+ * While small requests arrive, large ones (over 256 KB) may occupy all workers but one.  When
+ * none of the last SP_REQUEST_LOOKBACK requests was small, they may occupy all.
+ *
+ * A push to a full queue fails at once.  The last quarter is closed to large requests.
+ *
+ * Threads: thread-safe, but for create and destroy.
+ */
+typedef struct sp_request_queue sp_request_queue;
+
+enum { SP_REQUEST_LOOKBACK = 64 };
+
+/* NULL when out of memory.  capacity >= 1, workers >= 1. */
+sp_request_queue *sp_request_queue_create(size_t capacity, size_t workers);
+
+/* What is left in it is dropped, not freed.  NULL is fine. */
+void sp_request_queue_destroy(sp_request_queue *queue);
+
+/* `size` is that of the body.  False if the queue is full or closed.  `item` is not NULL. */
+bool sp_request_queue_try_push(sp_request_queue *queue, void *item, size_t size);
+
+/*
+ * Waits for the next item; NULL once the queue is closed and empty.
+ *
+ * large  in: whether the item that this worker has just finished was large; false at first
+ *        out: whether the returned item is
+ */
+void *sp_request_queue_pop(sp_request_queue *queue, bool *large);
+
+/* Remaining items can still be popped. */
+void sp_request_queue_close(sp_request_queue *queue);
+
+#endif

@@ -1,0 +1,69 @@
+#include "api/host/routes/route.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "api/host/routes/route_errors.h"
+#include "api/host/routes/routes.h"
+
+static const struct {
+	sp_asked asked; /* what it counts as */
+	sp_model_route *answer;
+} model_routes[] = {
+	[SP_MODEL_STATUS] = {SP_ASKED_STATUS, sp_route_status},
+	[SP_MODEL_METADATA] = {SP_ASKED_METADATA, sp_route_metadata},
+	[SP_MODEL_PREDICT] = {SP_ASKED_PREDICT, sp_route_predict},
+	[SP_MODEL_CLASSIFY] = {SP_ASKED_EXAMPLES, sp_route_examples},
+	[SP_MODEL_REGRESS] = {SP_ASKED_EXAMPLES, sp_route_examples},
+	[SP_MODEL_VERSIONS] = {SP_ASKED_ADMIN, sp_route_admin},
+	[SP_MODEL_RELOAD] = {SP_ASKED_ADMIN, sp_route_admin},
+	[SP_MODEL_ROLLBACK] = {SP_ASKED_ADMIN, sp_route_admin},
+	[SP_MODEL_PIN] = {SP_ASKED_ADMIN, sp_route_admin},
+	[SP_MODEL_UNPIN] = {SP_ASKED_ADMIN, sp_route_admin},
+};
+
+static void route_model(sp_serving *serving, sp_http_request *request)
+{
+	sp_model_path path;
+	sp_error err;
+	sp_status status = sp_model_path_parse(&path, sp_http_request_head(request), &err);
+
+	if (status != SP_OK) {
+		sp_route__fail(request, status == SP_NOT_FOUND ? 404 : 400, &err);
+		return;
+	}
+	/* Requests for a model that is not served here count as others. */
+	if (strcmp(path.name, serving->flags->model_name) == 0)
+		sp_http_request_set_tag(request, model_routes[path.verb].asked);
+	model_routes[path.verb].answer(serving, request, &path);
+}
+
+/* Whether the path is `root` or below it; *rest is what follows. */
+static bool is_below(sp_bytes path, const char *root, sp_bytes *rest)
+{
+	size_t size = strlen(root);
+
+	if (!sp_bytes_starts_with(path, root))
+		return false;
+	*rest = (sp_bytes){path.data + size, path.size - size};
+	return rest->size == 0 || *rest->data == '/';
+}
+
+void sp_route(sp_serving *serving, sp_http_request *request)
+{
+	const sp_http_head *head = sp_http_request_head(request);
+	const char *metrics_path = serving->flags->metrics_path;
+	sp_bytes path = head->path, rest;
+
+	if (*metrics_path != '\0' && sp_bytes_equal_text(path, metrics_path))
+		sp_route_metrics(serving, request);
+	else if (sp_bytes_starts_with(path, "/healthz/"))
+		sp_route_health(serving, request);
+	else if (head->method == SP_HTTP_OPTIONS && path.size >= 4 &&
+		 strncasecmp(path.data, "/v1/", 4) == 0)
+		sp_route_options(request);
+	else if (is_below(path, "/v1/log_level", &rest))
+		sp_route_log_level(serving, request, rest);
+	else
+		route_model(serving, request);
+}

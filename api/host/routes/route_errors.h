@@ -1,0 +1,26 @@
+#ifndef SP_API_HOST_ROUTES_ROUTE_ERRORS_H
+#define SP_API_HOST_ROUTES_ROUTE_ERRORS_H
+
+#include <stdbool.h>
+
+#include "api/host/http/http_request.h"
+#include "api/host/routes/model_path.h"
+#include "api/host/routes/serving.h"
+#include "base/status.h"
+
+/* The errors that routes have in common.  Threads: any, several at once. */
+
+/* The HTTP status for a failure of the library, as TensorFlow Serving maps them. */
+int sp_route__http_status(sp_status status);
+
+/* Answers {"error": "<text of err>"}. */
+void sp_route__fail(sp_http_request *request, int status, const sp_error *err);
+
+/*
+ * Whether the model, version or label of the path is served.  If not, answers the request:
+ * 404, 400 for an unknown label, 503 while the model is loading.
+ */
+bool sp_route__find_model(const sp_serving *serving, sp_http_request *request,
+			  const sp_model_path *path);
+
+#endif

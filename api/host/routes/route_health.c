@@ -1,0 +1,42 @@
+#include "api/host/routes/routes.h"
+
+/*
+ * /healthz/live: 200 as long as the process answers.  /healthz/ready: 200 once the model
+ * is open, 503 again when the process has been told to end.
+ */
+
+static void answer(sp_http_request *request, int status, const char *text)
+{
+	sp_buffer body;
+
+	sp_buffer_init(&body, 64);
+	sp_buffer_append_text(&body, text);
+	sp_http_request_answer(request, &(sp_http_answer){.status = status, .body = &body});
+	sp_buffer_fini(&body);
+}
+
+static void answer_ready(const sp_serving *serving, sp_http_request *request)
+{
+	if (atomic_load(&serving->draining))
+		sp_http_request_fail(request, 503, "draining");
+	else if (!atomic_load(&serving->available))
+		sp_http_request_fail(request, 503, "the model is loading");
+	else
+		answer(request, 200, "{\"ready\":true}");
+}
+
+void sp_route_health(const sp_serving *serving, sp_http_request *request)
+{
+	const sp_http_head *head = sp_http_request_head(request);
+	bool live = sp_bytes_equal_text(head->path, "/healthz/live");
+
+	sp_http_request_set_tag(request, SP_ASKED_HEALTH);
+	if (!live && !sp_bytes_equal_text(head->path, "/healthz/ready"))
+		sp_http_request_fail(request, 404, "Not found");
+	else if (head->method != SP_HTTP_GET && head->method != SP_HTTP_HEAD)
+		sp_http_request_fail(request, 405, "Method not allowed");
+	else if (live)
+		answer(request, 200, "{\"live\":true}");
+	else
+		answer_ready(serving, request);
+}

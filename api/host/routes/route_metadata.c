@@ -1,0 +1,85 @@
+#include "api/host/json/json_writer.h"
+#include "api/host/routes/route_errors.h"
+#include "api/host/routes/routes.h"
+
+enum { MAX_BYTES = 64 << 20 };
+
+static void write_text(sp_buffer *out, const char *key, const char *text, bool first)
+{
+	sp_json_write_key(out, key, first);
+	sp_json_write_string(out, sp_bytes_of(text));
+}
+
+/* Sizes are strings, as protobuf's JSON mapping writes an int64. */
+static void write_shape(sp_buffer *out, const serving_processor_tensor_info *info)
+{
+	sp_buffer_append_text(out, "{\"dim\":[");
+	for (int i = 0; i < info->rank; i++) {
+		sp_buffer_append_text(out, i == 0 ? "{\"size\":\"" : ",{\"size\":\"");
+		sp_json_write_i64(out, info->dims[i]);
+		sp_buffer_append_text(out, "\",\"name\":\"\"}");
+	}
+	sp_buffer_printf(out, "],\"unknown_rank\":%s}", info->rank < 0 ? "true" : "false");
+}
+
+static void write_tensors(sp_buffer *out, const serving_processor_tensor_info *const *infos,
+			  size_t count)
+{
+	sp_buffer_append_char(out, '{');
+	for (size_t i = 0; i < count; i++) {
+		sp_json_write_key(out, infos[i]->alias, i == 0);
+		sp_buffer_append_char(out, '{');
+		write_text(out, "dtype", serving_processor_dtype_name(infos[i]->dtype), true);
+		sp_json_write_key(out, "tensor_shape", false);
+		write_shape(out, infos[i]);
+		write_text(out, "name", infos[i]->tensor_name, false);
+		sp_buffer_append_char(out, '}');
+	}
+	sp_buffer_append_char(out, '}');
+}
+
+static void write_signature(sp_buffer *out, const serving_processor_signature *signature)
+{
+	sp_buffer_append_char(out, '{');
+	sp_json_write_key(out, "inputs", true);
+	write_tensors(out, signature->inputs, signature->input_count);
+	sp_json_write_key(out, "outputs", false);
+	write_tensors(out, signature->outputs, signature->output_count);
+	write_text(out, "method_name", signature->method, false);
+	sp_buffer_append_text(out, ",\"defaults\":{}}");
+}
+
+static void write_metadata(sp_buffer *out, const char *name, int64_t version,
+			   const serving_processor_signature *signatures, size_t count)
+{
+	sp_buffer_append_text(out, "{\"model_spec\":{");
+	write_text(out, "name", name, true);
+	sp_buffer_append_text(out, ",\"signature_name\":\"\",\"version\":\"");
+	sp_json_write_i64(out, version);
+	/* A map inside a message of the same name, so the key occurs twice. */
+	sp_buffer_append_text(out, "\"},\"metadata\":{\"signature_def\":{\"signature_def\":{");
+	for (size_t i = 0; i < count; i++) {
+		sp_json_write_key(out, signatures[i].name, i == 0);
+		write_signature(out, &signatures[i]);
+	}
+	sp_buffer_append_text(out, "}}}}");
+}
+
+void sp_route_metadata(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
+{
+	serving_processor_handle *version;
+	const serving_processor_signature *signatures;
+	size_t count;
+	sp_buffer body;
+
+	if (!sp_route__find_model(serving, request, path))
+		return;
+	version = serving_processor_acquire(serving->model.processor);
+	signatures = serving_processor_handle_signatures(version, &count);
+	sp_buffer_init(&body, MAX_BYTES);
+	write_metadata(&body, serving->flags->model_name,
+		       sp_served_model_version_of(&serving->model, version), signatures, count);
+	serving_processor_release(version);
+	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
+	sp_buffer_fini(&body);
+}

@@ -1,0 +1,145 @@
+#include <stdio.h>
+
+#include "api/host/predict/json_response.h"
+#include "api/host/routes/route_errors.h"
+#include "api/host/routes/routes.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+
+enum { MAX_ANSWER_BYTES = 1 << 30 };
+
+static bool is_plain(const sp_http_head *head)
+{
+	sp_bytes encoding = sp_http_head_get(head, "content-encoding");
+
+	return encoding.data == NULL || encoding.size == 0 ||
+	       sp_bytes_equal_text(encoding, "identity");
+}
+
+void sp_route_predict(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
+{
+	if (!sp_route__find_model(serving, request, path))
+		return;
+	if (!is_plain(sp_http_request_head(request))) {
+		sp_http_request_fail(request, 415, "Content-Encoding is not supported");
+		return;
+	}
+	sp_counter_add(&serving->counters.begun, 1);
+	if (!sp_request_queue_try_push(serving->queue, request,
+				       sp_http_request_body(request).size)) {
+		sp_counter_add(&serving->counters.ended, 1);
+		sp_http_request_fail(request, 503, "too many requests are waiting");
+	}
+}
+
+void sp_route_examples(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
+{
+	char text[128];
+
+	if (!sp_route__find_model(serving, request, path))
+		return;
+	snprintf(text, sizeof(text),
+		 "%s is not supported; :predict takes serialized tf.Example records for the same "
+		 "signature",
+		 path->verb == SP_MODEL_CLASSIFY ? ":classify" : ":regress");
+	sp_http_request_fail(request, 501, text);
+}
+
+/* ---------------------------------------------------------- on a worker */
+
+static sp_status write_result(sp_buffer *out, const serving_processor_result *result, bool row,
+			      sp_error *err)
+{
+	size_t count = serving_processor_result_count(result);
+	const serving_processor_tensor **tensors = sp_alloc_zero(count, sizeof(*tensors));
+	sp_status status;
+
+	if (tensors == NULL && count != 0)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu outputs", count);
+	for (size_t i = 0; i < count; i++)
+		tensors[i] = serving_processor_result_tensor(result, i);
+	status = sp_json_response_write(out, tensors, count, row, err);
+	sp_free(tensors);
+	return status;
+}
+
+static sp_status run(sp_serving *serving, const serving_processor_handle *version,
+		     const sp_json_parsed *parsed, serving_processor_result **result, sp_error *err)
+{
+	serving_processor_error *error = NULL;
+	int64_t began = sp_clock_now_ns();
+	serving_processor_code code = serving_processor_handle_run(version, parsed->signature->name,
+								   parsed->tensors, parsed->count,
+								   NULL, 0, result, &error);
+
+	if (code == SERVING_PROCESSOR_OK) {
+		sp_histogram_add(&serving->counters.runtime, sp_clock_now_ns() - began);
+		return SP_OK;
+	}
+	sp_error_set(err, (sp_status)code, "%s", serving_processor_error_text(error));
+	serving_processor_error_free(error);
+	return (sp_status)code;
+}
+
+/* Parses, runs and writes by one version, which the caller holds. */
+static int compute(sp_serving *serving, const serving_processor_handle *version,
+		   sp_json_request *json, sp_http_request *request, sp_buffer *out, sp_error *err)
+{
+	sp_host_signatures set = {.fallback = serving_processor_handle_signature(
+					  version, serving->flags->signature_name)};
+	serving_processor_result *result;
+	const sp_json_parsed *parsed;
+	sp_status status;
+
+	set.signatures = serving_processor_handle_signatures(version, &set.count);
+	status = sp_json_request_parse(json, &set, sp_http_request_body(request), err);
+	if (status != SP_OK) /* SP_CORRUPT: the body is not JSON, which is the client's fault */
+		return status == SP_CORRUPT ? 400 : sp_route__http_status(status);
+	parsed = sp_json_request_parsed(json);
+	status = run(serving, version, parsed, &result, err);
+	if (status != SP_OK)
+		return sp_route__http_status(status);
+	if (sp_http_request_expired(request)) {
+		sp_error_set(err, SP_DEADLINE, "the deadline of the request has passed");
+		status = SP_DEADLINE;
+	} else {
+		status = write_result(out, result, parsed->row, err);
+	}
+	serving_processor_result_free(result);
+	return sp_route__http_status(status);
+}
+
+/* Another version may have become live since the route looked at the path. */
+static bool is_asked_for(const sp_serving *serving, const serving_processor_handle *version,
+			 const sp_http_request *request)
+{
+	sp_model_path path;
+
+	return sp_model_path_parse(&path, sp_http_request_head(request), NULL) != SP_OK ||
+	       !path.has_version ||
+	       path.version == sp_served_model_version_of(&serving->model, version);
+}
+
+void sp_route_predict_compute(sp_serving *serving, sp_json_request *json, sp_http_request *request)
+{
+	serving_processor_handle *version = serving_processor_acquire(serving->model.processor);
+	sp_buffer body;
+	sp_error err;
+	int status;
+
+	sp_buffer_init(&body, MAX_ANSWER_BYTES);
+	sp_buffer_set_budget(&body, &serving->memory);
+	if (is_asked_for(serving, version, request)) {
+		status = compute(serving, version, json, request, &body, &err);
+	} else {
+		status = 404;
+		sp_error_set(&err, SP_NOT_FOUND, "the version asked for is no longer served");
+	}
+	serving_processor_release(version);
+	sp_json_request_trim(json); /* before the answer is sent, which may take long */
+	if (status == 200)
+		sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
+	else
+		sp_route__fail(request, status, &err);
+	sp_buffer_fini(&body);
+}

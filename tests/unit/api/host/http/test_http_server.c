@@ -1,0 +1,856 @@
+#include "tests/support/cmocka.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/host/http/http_server.h"
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/queue.h"
+#include "tests/support/http_client.h"
+
+/*
+ * A server whose handler answers with what it was sent; paths below /later go
+ * through a queue to a thread that waits until the test opens the gate.
+ */
+typedef struct fixture {
+	sp_http_server *server;
+	sp_queue *queue;
+	pthread_t worker;
+	pthread_mutex_t gate;
+	atomic_int handled, begun, dropped;
+	uint16_t port;
+} fixture;
+
+static void answer_echo(sp_http_request *request)
+{
+	const sp_http_head *head = sp_http_request_head(request);
+	sp_bytes body = sp_http_request_body(request);
+	sp_buffer out;
+
+	sp_buffer_init(&out, 1 << 20);
+	sp_buffer_append(&out, head->method_name.data, head->method_name.size);
+	sp_buffer_append(&out, head->path.data, head->path.size);
+	sp_buffer_append_char(&out, ' ');
+	sp_buffer_append(&out, body.data, body.size);
+	assert_true(body.data[body.size] == '\0');
+	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &out});
+}
+
+static void handle(void *context, sp_http_request *request)
+{
+	fixture *f = context;
+
+	f->handled++;
+	if (!sp_bytes_starts_with(sp_http_request_head(request)->path, "/later"))
+		answer_echo(request);
+	else if (!sp_queue_try_push(f->queue, request))
+		sp_http_request_fail(request, 503, "full");
+}
+
+static void *work(void *context)
+{
+	fixture *f = context;
+	sp_http_request *request;
+
+	while ((request = sp_queue_pop(f->queue)) != NULL) {
+		pthread_mutex_lock(&f->gate);
+		pthread_mutex_unlock(&f->gate);
+		if (sp_http_request_begin(request)) {
+			f->begun++;
+			answer_echo(request);
+		} else {
+			f->dropped++;
+		}
+	}
+	return NULL;
+}
+
+static void start(fixture *f, sp_http_options options)
+{
+	sp_error err;
+
+	options.host = "127.0.0.1";
+	options.handler = handle;
+	options.context = f;
+	options.io_threads = options.io_threads ? options.io_threads : 1;
+	options.max_connections = options.max_connections ? options.max_connections : 100;
+	options.max_head_bytes = 1024;
+	options.max_body_bytes = options.max_body_bytes ? options.max_body_bytes : 10000;
+	options.request_timeout_ms = options.request_timeout_ms ? options.request_timeout_ms
+								: 10000;
+	options.head_timeout_ms = options.head_timeout_ms ? options.head_timeout_ms : 10000;
+	options.idle_timeout_ms = options.idle_timeout_ms ? options.idle_timeout_ms : 10000;
+	f->queue = sp_queue_create(4);
+	pthread_mutex_init(&f->gate, NULL);
+	pthread_create(&f->worker, NULL, work, f);
+	assert_ok(sp_http_server_create(&f->server, &options, &err), &err);
+	f->port = sp_http_server_port(f->server);
+}
+
+static void finish(fixture *f)
+{
+	assert_true(sp_http_server_stop(f->server, 10000));
+	sp_queue_close(f->queue);
+	pthread_join(f->worker, NULL);
+	sp_http_server_destroy(f->server);
+	sp_queue_destroy(f->queue);
+	pthread_mutex_destroy(&f->gate);
+}
+
+static void pause_ms(int ms)
+{
+	usleep((useconds_t)ms * 1000);
+}
+
+/* ------------------------------------------------------------------ answers */
+
+static void requests_follow_each_other_on_one_connection(void **state)
+{
+	fixture f = {0};
+	sp_http_client client;
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 2});
+	assert_true(sp_http_client_open(&client, f.port));
+	for (int i = 0; i < 3; i++) {
+		sp_http_client_send_text(&client, "POST /a?b HTTP/1.1\r\nHost: a\r\n"
+						  "Content-Length: 5\r\n\r\nhello");
+		sp_http_client_receive(&client, &reply);
+		assert_int_equal(reply.status, 200);
+		assert_string_equal(reply.body, "POST/a hello");
+		assert_non_null(strstr(reply.head, "\r\nContent-Type: application/json\r\n"));
+		assert_non_null(strstr(reply.head, "\r\nDate: "));
+		assert_null(strstr(reply.head, "\r\nConnection:"));
+	}
+	sp_http_client_send_text(&client, "\r\nHEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_receive_head(&client, &reply);
+	assert_int_equal(reply.status, 200);
+	assert_non_null(strstr(reply.head, "\r\nContent-Length: 6\r\n"));
+	sp_http_client_send_text(&client, "GET / HTTP/1.0\r\n\r\n");
+	sp_http_client_receive(&client, &reply);
+	assert_int_equal(reply.status, 200);
+	assert_non_null(strstr(reply.head, "\r\nConnection: close\r\n"));
+	assert_true(sp_http_client_ends(&client, 5000));
+	sp_http_client_close(&client);
+	finish(&f);
+}
+
+static void pipelined_requests_are_answered_in_order(void **state)
+{
+	fixture f = {0};
+	sp_http_client client;
+	sp_http_reply reply;
+	char want[32];
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	assert_true(sp_http_client_open(&client, f.port));
+	for (int i = 0; i < 50; i++) {
+		char text[200];
+
+		snprintf(text, sizeof(text),
+			 "POST /%s%d HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n%02d",
+			 i % 3 == 0 ? "later" : "", i, i);
+		sp_http_client_send_text(&client, text);
+	}
+	for (int i = 0; i < 50; i++) {
+		sp_http_client_receive(&client, &reply);
+		assert_int_equal(reply.status, 200);
+		snprintf(want, sizeof(want), "POST/%s%d %02d", i % 3 == 0 ? "later" : "", i, i);
+		assert_string_equal(reply.body, want);
+	}
+	sp_http_client_close(&client);
+	finish(&f);
+}
+
+static void a_body_may_come_in_chunks_and_in_pieces(void **state)
+{
+	static const char text[] =
+		"POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n"
+		"5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"
+		"POST /d HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
+	fixture f = {0};
+	sp_http_client client;
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	assert_true(sp_http_client_open(&client, f.port));
+	for (size_t i = 0; i < sizeof(text) - 1; i++)
+		assert_true(sp_http_client_send(&client, text + i, 1));
+	sp_http_client_receive(&client, &reply);
+	assert_string_equal(reply.body, "POST/c hello world");
+	sp_http_client_receive(&client, &reply);
+	assert_string_equal(reply.body, "POST/d abc");
+	sp_http_client_close(&client);
+	finish(&f);
+}
+
+static void a_client_that_asks_first_is_told_to_go_on(void **state)
+{
+	fixture f = {0};
+	sp_http_client client;
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	assert_true(sp_http_client_open(&client, f.port));
+	sp_http_client_send_text(&client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n"
+					  "Expect: 100-continue\r\n\r\n");
+	sp_http_client_receive(&client, &reply);
+	assert_int_equal(reply.status, 100);
+	sp_http_client_send_text(&client, "ok");
+	sp_http_client_receive(&client, &reply);
+	assert_string_equal(reply.body, "POST/ ok");
+	sp_http_client_send_text(&client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n"
+					  "Expect: 100-continue\r\n\r\n");
+	sp_http_client_receive(&client, &reply);
+	assert_int_equal(reply.status, 413);
+	sp_http_client_close(&client);
+	finish(&f);
+}
+
+static void an_answer_larger_than_the_socket_takes_is_sent_whole(void **state)
+{
+	enum { REQUESTS = 400, BODY = 10000 };
+	fixture f = {0};
+	sp_http_client client;
+	sp_http_reply reply;
+	char *text = malloc(200 + BODY);
+	size_t size;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	assert_true(sp_http_client_open(&client, f.port));
+	size = (size_t)sprintf(text, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n",
+			       BODY);
+	memset(text + size, 'x', BODY);
+	for (int i = 0; i < REQUESTS; i++) {
+		assert_true(sp_http_client_send(&client, text, size + BODY));
+		if (i >= 100) { /* the first hundred answers wait in the sockets */
+			sp_http_client_receive(&client, &reply);
+			assert_int_equal(reply.body_size, BODY + 6);
+		}
+	}
+	sp_http_client_close(&client);
+	free(text);
+	finish(&f);
+}
+
+/* ----------------------------------------------------------------- refusals */
+
+#define HIDDEN "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n"
+#define POST   "POST / HTTP/1.1\r\nHost: a\r\n"
+
+static void nothing_hidden_behind_a_refused_request_is_served(void **state)
+{
+	static const struct {
+		const char *text;
+		int status;
+	} cases[] = {
+		{POST "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" HIDDEN,
+		 400},
+		{POST "Content-Length: 0\r\nContent-Length: 5\r\n\r\n" HIDDEN, 400},
+		{POST "Content-Length: +2\r\n\r\nab" HIDDEN, 400},
+		{POST "Content-Length : 2\r\n\r\n" HIDDEN, 400},
+		{POST "Transfer-Encoding: xchunked\r\n\r\n" HIDDEN, 501},
+		{POST "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n" HIDDEN, 501},
+		{POST "Transfer-Encoding: chunked\r\n\r\n0x2\r\nab\r\n0\r\n\r\n" HIDDEN, 400},
+		{POST "Transfer-Encoding: chunked\r\n\r\n2\nab\r\n0\r\n\r\n" HIDDEN, 400},
+		{POST "X: a\r\n b\r\n\r\n" HIDDEN, 400},
+		{POST ": a\r\n\r\n" HIDDEN, 400},
+		{"POST / HTTP/1.1\nHost: a\n\n" HIDDEN, 400},
+		{"POST / HTTP/1.1\r\n\r\n" HIDDEN, 400},
+		{"GET / HTTP/3.0\r\nHost: a\r\n\r\n" HIDDEN, 505},
+		{POST "Expect: cake\r\n\r\n" HIDDEN, 417},
+		{POST "Content-Length: 10001\r\n\r\n" HIDDEN, 413},
+		{POST "Content-Length: 99999999999999999\r\n\r\n" HIDDEN, 413},
+		{POST "Transfer-Encoding: chunked\r\n\r\n2711\r\n" HIDDEN, 413},
+	};
+	fixture f = {0};
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		sp_http_client client;
+		sp_http_reply reply;
+
+		assert_true(sp_http_client_open(&client, f.port));
+		sp_http_client_send_text(&client, cases[i].text);
+		sp_http_client_receive(&client, &reply);
+		if (reply.status != cases[i].status)
+			fail_msg("%s gives %d", cases[i].text, reply.status);
+		assert_non_null(strstr(reply.head, "\r\nConnection: close\r\n"));
+		assert_int_equal(strncmp(reply.body, "{\"error\":\"", 10), 0);
+		assert_true(sp_http_client_ends(&client, 5000));
+		sp_http_client_close(&client);
+	}
+	assert_int_equal(f.handled, 0);
+	finish(&f);
+}
+
+static void heads_that_are_too_long_are_refused(void **state)
+{
+	fixture f = {0};
+	sp_http_client client;
+	sp_http_reply reply;
+	char text[3000];
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	memset(text, 'a', sizeof(text));
+	assert_true(sp_http_client_open(&client, f.port));
+	memcpy(text, "GET /", 5);
+	sp_http_client_send(&client, text, sizeof(text));
+	sp_http_client_receive(&client, &reply);
+	assert_int_equal(reply.status, 414);
+	sp_http_client_close(&client);
+
+	assert_true(sp_http_client_open(&client, f.port));
+	memcpy(text, "GET / HTTP/1.1\r\nHost: ", 22);
+	sp_http_client_send(&client, text, sizeof(text));
+	sp_http_client_receive(&client, &reply);
+	assert_int_equal(reply.status, 431);
+	sp_http_client_close(&client);
+	assert_int_equal(f.handled, 0);
+	finish(&f);
+}
+
+/* -------------------------------------------------------------------- time */
+
+static void a_client_that_dribbles_is_cut_off(void **state)
+{
+	static const char *const begins[] = {
+		"GET / HTTP/1.1\r\nX: ",
+		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0;",
+	};
+	fixture f = {0};
+
+	(void)state;
+	start(&f, (sp_http_options){.request_timeout_ms = 400, .head_timeout_ms = 300});
+	for (size_t i = 0; i < 3; i++) {
+		int64_t began = sp_clock_now_ns();
+		sp_http_client client;
+		sp_http_reply reply;
+
+		assert_true(sp_http_client_open(&client, f.port));
+		sp_http_client_send_text(&client, begins[i]);
+		for (int n = 0; n < 10; n++) { /* a byte every 50 ms for half a second */
+			sp_http_client_send(&client, "a", 1);
+			pause_ms(50);
+		}
+		sp_http_client_receive(&client, &reply);
+		assert_int_equal(reply.status, 408);
+		assert_true(sp_http_client_ends(&client, 5000));
+		assert_true(sp_clock_now_ns() - began < INT64_C(5000000000));
+		sp_http_client_close(&client);
+	}
+	finish(&f);
+}
+
+static void an_idle_connection_ends_in_silence(void **state)
+{
+	fixture f = {0};
+	sp_http_client client, fresh;
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.idle_timeout_ms = 100});
+	assert_true(sp_http_client_open(&client, f.port));
+	assert_true(sp_http_client_open(&fresh, f.port));
+	sp_http_client_send_text(&client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_receive(&client, &reply);
+	assert_int_equal(reply.status, 200);
+	assert_true(sp_http_client_ends(&client, 5000));
+	assert_true(sp_http_client_ends(&fresh, 5000));
+	sp_http_client_close(&client);
+	sp_http_client_close(&fresh);
+	finish(&f);
+}
+
+static void a_request_that_nobody_begins_with_is_answered_in_time(void **state)
+{
+	fixture f = {0};
+	sp_http_client client;
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.request_timeout_ms = 200});
+	pthread_mutex_lock(&f.gate);
+	assert_true(sp_http_client_open(&client, f.port));
+	sp_http_client_send_text(&client, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_receive(&client, &reply);
+	assert_int_equal(reply.status, 504);
+	sp_http_client_send_text(&client, "GET /now HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_receive(&client, &reply);
+	assert_string_equal(reply.body, "GET/now ");
+	sp_http_client_send_text(&client, "HEAD /later HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_receive_head(&client, &reply);
+	assert_int_equal(reply.status, 504);
+	pthread_mutex_unlock(&f.gate);
+	sp_http_client_send_text(&client, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_receive(&client, &reply);
+	assert_string_equal(reply.body, "GET/later ");
+	assert_int_equal(f.dropped, 2);
+	assert_int_equal(f.begun, 1);
+	sp_http_client_close(&client);
+	finish(&f);
+}
+
+/* ------------------------------------------------------------------- clients */
+
+static void wait_for(atomic_int *counter, int value)
+{
+	for (int i = 0; i < 500 && *counter < value; i++)
+		pause_ms(10);
+	assert_int_equal(*counter, value);
+}
+
+static void no_work_is_done_for_a_client_that_has_gone(void **state)
+{
+	struct linger reset = {1, 0};
+	fixture f = {0};
+	sp_http_client first, second;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	pthread_mutex_lock(&f.gate);
+	assert_true(sp_http_client_open(&first, f.port));
+	assert_true(sp_http_client_open(&second, f.port));
+	sp_http_client_send_text(&first, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_send_text(&second, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
+	wait_for(&f.handled, 2);
+	setsockopt(first.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	sp_http_client_close(&first);  /* a reset */
+	sp_http_client_close(&second); /* an ordinary end */
+	pause_ms(200);
+	pthread_mutex_unlock(&f.gate);
+	wait_for(&f.dropped, 2);
+	assert_int_equal(f.begun, 0);
+	finish(&f);
+}
+
+static void a_client_that_only_stops_sending_gets_its_answer(void **state)
+{
+	fixture f = {0};
+	sp_http_client client;
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	assert_true(sp_http_client_open(&client, f.port));
+	sp_http_client_send_text(&client, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n"
+					  "GET /next HTTP/1.1\r\nHost: a\r\n\r\nGET /half");
+	shutdown(client.fd, SHUT_WR);
+	sp_http_client_receive(&client, &reply);
+	assert_string_equal(reply.body, "GET/later ");
+	sp_http_client_receive(&client, &reply);
+	assert_string_equal(reply.body, "GET/next ");
+	assert_true(sp_http_client_ends(&client, 5000));
+	sp_http_client_close(&client);
+	finish(&f);
+}
+
+static void a_client_may_go_at_any_moment(void **state)
+{
+	static const char text[] =
+		"POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
+		"POST /x HTTP/1.1\r\nHost: a\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+	struct linger reset = {1, 0};
+	fixture f = {0};
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	for (size_t i = 0; i < 2 * (sizeof(text) - 1); i++) {
+		sp_http_client client;
+
+		assert_true(sp_http_client_open(&client, f.port));
+		sp_http_client_send(&client, text, i / 2);
+		if (i % 2)
+			setsockopt(client.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		sp_http_client_close(&client);
+	}
+	sp_http_call(f.port, "GET", "/still", NULL, &reply);
+	assert_string_equal(reply.body, "GET/still ");
+	finish(&f);
+}
+
+static void the_one_idle_longest_makes_room(void **state)
+{
+	enum { MOST = 4 };
+	fixture f = {0};
+	sp_http_client clients[MOST], more;
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.max_connections = MOST});
+	for (int i = 0; i < MOST; i++) {
+		assert_true(sp_http_client_open(&clients[i], f.port));
+		sp_http_client_send_text(&clients[i], "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+		sp_http_client_receive(&clients[i], &reply);
+		assert_int_equal(reply.status, 200);
+	}
+	sp_http_call(f.port, "GET", "/more", NULL, &reply);
+	assert_string_equal(reply.body, "GET/more ");
+	assert_true(sp_http_client_ends(&clients[0], 5000));
+	assert_false(sp_http_client_ends(&clients[1], 50));
+
+	/* None of them is idle now: the next one has to wait. */
+	pthread_mutex_lock(&f.gate);
+	sp_http_client_close(&clients[0]);
+	assert_true(sp_http_client_open(&clients[0], f.port));
+	for (int i = 0; i < MOST; i++)
+		sp_http_client_send_text(&clients[i], "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
+	wait_for(&f.handled, 2 * MOST + 1);
+	assert_true(sp_http_client_open(&more, f.port));
+	sp_http_client_send_text(&more, "GET /waits HTTP/1.1\r\nHost: a\r\n\r\n");
+	pause_ms(100);
+	assert_int_equal(f.handled, 2 * MOST + 1);
+	pthread_mutex_unlock(&f.gate);
+	for (int i = 0; i < MOST; i++) {
+		sp_http_client_receive(&clients[i], &reply);
+		assert_int_equal(reply.status, 200);
+		sp_http_client_close(&clients[i]);
+	}
+	sp_http_client_receive(&more, &reply);
+	assert_string_equal(reply.body, "GET/waits ");
+	sp_http_client_close(&more);
+	finish(&f);
+}
+
+static void whoever_has_no_whole_request_makes_room(void **state)
+{
+	static const char *const begins[] = {
+		"",
+		"GET / HTTP/1.1\r\nX: ",
+		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n9\r\na",
+	};
+	enum { MOST = 4, CLIENTS = 20 };
+
+	(void)state;
+	for (size_t b = 0; b < sizeof(begins) / sizeof(begins[0]); b++) {
+		fixture f = {0};
+		sp_http_client clients[CLIENTS];
+		sp_http_server_load load;
+		sp_http_reply reply;
+
+		start(&f, (sp_http_options){.max_connections = MOST, .io_threads = 1 + b % 2});
+		for (int i = 0; i < CLIENTS; i++) {
+			assert_true(sp_http_client_open(&clients[i], f.port));
+			sp_http_client_send_text(&clients[i], begins[b]);
+		}
+		sp_http_call(f.port, "GET", "/more", NULL, &reply);
+		assert_string_equal(reply.body, "GET/more ");
+		sp_http_server_get_load(f.server, &load);
+		assert_in_range(load.open, 1, MOST);
+		assert_true(load.dropped >= CLIENTS - MOST);
+		assert_int_equal(load.turned_away, 0);
+		for (int i = 0; i < CLIENTS; i++)
+			sp_http_client_close(&clients[i]);
+		finish(&f);
+	}
+}
+
+/* A client that goes on sending keeps its place, however slow it is; one that is idle does not. */
+static void a_body_that_goes_on_is_not_given_up(void **state)
+{
+	fixture f = {0};
+	sp_http_client slow, idle, more;
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.max_connections = 2});
+	assert_true(sp_http_client_open(&slow, f.port));
+	sp_http_client_send_text(&slow,
+				 "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 16\r\n\r\n");
+	assert_true(sp_http_client_open(&idle, f.port));
+	for (int i = 0; i < 15; i++) {
+		sp_http_client_send(&slow, "x", 1);
+		pause_ms(100);
+	}
+	assert_true(sp_http_client_open(&more, f.port));
+	sp_http_client_send_text(&more, "GET /more HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_receive(&more, &reply);
+	assert_string_equal(reply.body, "GET/more ");
+	assert_true(sp_http_client_ends(&idle, 5000));
+	sp_http_client_send(&slow, "x", 1);
+	sp_http_client_receive(&slow, &reply);
+	assert_string_equal(reply.body, "POST/slow xxxxxxxxxxxxxxxx");
+	sp_http_client_close(&slow);
+	sp_http_client_close(&idle);
+	sp_http_client_close(&more);
+	finish(&f);
+}
+
+/* -------------------------------------------------------------------- memory */
+
+enum { MEMORY = 1 << 20, LARGE_BODY = 600000 };
+
+/* A server with so much memory for requests, and a client that holds much of it. */
+static void start_with_memory(fixture *f, sp_budget *memory, sp_http_client *holder)
+{
+	static char body[LARGE_BODY];
+
+	sp_budget_init(memory, MEMORY);
+	memset(body, 'x', sizeof(body));
+	start(f, (sp_http_options){.memory = memory, .max_body_bytes = 100 << 20});
+	assert_true(sp_http_client_open(holder, f->port));
+	sp_http_client_send_text(holder, "POST / HTTP/1.1\r\nHost: a\r\n"
+					 "Content-Length: 600000\r\n\r\n");
+	sp_http_client_send(holder, body, sizeof(body) - 1);
+	for (int i = 0; i < 500 && sp_budget_used(memory) < LARGE_BODY; i++)
+		pause_ms(10);
+	assert_true(sp_budget_used(memory) >= LARGE_BODY);
+}
+
+/* What the server answers to `text` and 600,000 bytes behind it. */
+static void send_large(uint16_t port, const char *text, sp_http_reply *reply)
+{
+	static char body[LARGE_BODY];
+	sp_http_client client;
+
+	memset(body, 'x', sizeof(body));
+	assert_true(sp_http_client_open(&client, port));
+	sp_http_client_send_text(&client, text);
+	sp_http_client_send(&client, body, sizeof(body)); /* it may be cut off */
+	sp_http_client_receive(&client, reply);
+	assert_true(sp_http_client_ends(&client, 5000));
+	sp_http_client_close(&client);
+}
+
+static void a_body_for_which_no_memory_is_left_is_refused_at_once(void **state)
+{
+	static const struct {
+		const char *text;
+		int status;
+	} cases[] = {
+		/* neither sends all that it announces: an answer to the whole is none of these */
+		{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 700000\r\n\r\n", 503},
+		{"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\naae60\r\n", 503},
+		{"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n", 413},
+	};
+	fixture f = {0};
+	sp_http_client holder;
+	sp_http_reply reply;
+	sp_budget memory;
+
+	(void)state;
+	start_with_memory(&f, &memory, &holder);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		send_large(f.port, cases[i].text, &reply);
+		if (reply.status != cases[i].status)
+			fail_msg("%s gives %d", cases[i].text, reply.status);
+		assert_non_null(strstr(reply.head, "\r\nConnection: close\r\n"));
+		assert_int_equal(strstr(reply.head, "\r\nRetry-After: 1\r\n") != NULL,
+				 cases[i].status == 503);
+		assert_non_null(strstr(reply.body, "memory for"));
+		sp_http_call(f.port, "POST", "/small", "hello", &reply);
+		assert_string_equal(reply.body, "POST/small hello");
+	}
+	assert_true(memory.refused >= 2);
+
+	/* Whoever was there first is answered, and then there is room again. */
+	sp_http_client_send(&holder, "x", 1);
+	sp_http_client_receive(&holder, &reply);
+	assert_int_equal(reply.status, 200);
+	assert_int_equal(reply.body_size, LARGE_BODY + 6);
+	assert_true(sp_budget_used(&memory) < LARGE_BODY);
+	sp_http_client_close(&holder);
+	finish(&f);
+	assert_int_equal(sp_budget_used(&memory), 0);
+}
+
+static void memory_is_given_back_however_a_request_ends(void **state)
+{
+	struct linger reset = {1, 0};
+	fixture f = {0};
+	sp_http_client client, late[3];
+	sp_http_reply reply;
+	sp_budget memory;
+	char *body = calloc(1, 100000);
+
+	(void)state;
+	memset(body, '1', 99999);
+	sp_budget_init(&memory, 16 << 20);
+	start(&f, (sp_http_options){.memory = &memory,
+				    .max_body_bytes = 1 << 20,
+				    .request_timeout_ms = 2000});
+	for (int i = 0; i < 40; i++) { /* gone in the middle of it */
+		assert_true(sp_http_client_open(&client, f.port));
+		sp_http_client_send_text(&client, i % 4 < 2 ? POST "Content-Length: 200000\r\n\r\n"
+							    : POST "Transfer-Encoding: chunked\r\n"
+								   "\r\nfffff\r\n");
+		sp_http_client_send(&client, body, 90000);
+		if (i % 2)
+			setsockopt(client.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		sp_http_client_close(&client);
+	}
+	sp_http_call(f.port, "POST", "/whole", body, &reply);
+	assert_int_equal(reply.status, 200);
+	pthread_mutex_lock(&f.gate); /* answered late, and left behind */
+	for (int i = 0; i < 3; i++) {
+		assert_true(sp_http_client_open(&late[i], f.port));
+		sp_http_client_send_text(&late[i], "POST /later HTTP/1.1\r\nHost: a\r\n"
+						   "Content-Length: 99999\r\n\r\n");
+		sp_http_client_send(&late[i], body, 99999);
+	}
+	for (int i = 0; i < 3; i++) {
+		sp_http_client_receive(&late[i], &reply);
+		assert_int_equal(reply.status, 504);
+		sp_http_client_close(&late[i]);
+	}
+	assert_true(sp_budget_used(&memory) > 0);
+	pthread_mutex_unlock(&f.gate);
+	assert_true(sp_http_client_open(&client, f.port)); /* never whole */
+	sp_http_client_send_text(&client, POST "Content-Length: 200000\r\n\r\n");
+	sp_http_client_send(&client, body, 90000);
+	sp_http_client_receive(&client, &reply);
+	assert_int_equal(reply.status, 408);
+	sp_http_client_close(&client);
+	finish(&f);
+	assert_int_equal(sp_budget_used(&memory), 0);
+	assert_int_equal(memory.refused, 0);
+	free(body);
+}
+
+static void no_memory_costs_one_request_and_not_the_server(void **state)
+{
+	static const char text[] = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi"
+				   "POST /b HTTP/1.1\r\nHost: a\r\n"
+				   "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
+	fixture f = {0};
+	int failed = 0;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	for (int64_t n = 0; n < 20; n++) {
+		sp_http_client client;
+		sp_http_reply reply;
+
+		sp_alloc_fail_after(n);
+		assert_true(sp_http_client_open(&client, f.port));
+		sp_http_client_send_text(&client, text);
+		for (int i = 0; i < 2; i++) {
+			sp_http_client_receive(&client, &reply);
+			assert_true(reply.status == 200 || reply.status == 503 ||
+				    reply.status == 0);
+			failed += reply.status != 200;
+		}
+		sp_alloc_fail_after(-1);
+		sp_http_client_close(&client);
+		sp_http_call(f.port, "GET", "/still", NULL, &reply);
+		assert_string_equal(reply.body, "GET/still ");
+	}
+	assert_true(failed > 5);
+	finish(&f);
+}
+
+/* -------------------------------------------------------------------- the end */
+
+static void draining_ends_connections_after_their_answer(void **state)
+{
+	fixture f = {0};
+	sp_http_client client;
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	assert_true(sp_http_client_open(&client, f.port));
+	sp_http_server_drain(f.server);
+	sp_http_client_send_text(&client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_receive(&client, &reply);
+	assert_int_equal(reply.status, 200);
+	assert_non_null(strstr(reply.head, "\r\nConnection: close\r\n"));
+	assert_true(sp_http_client_ends(&client, 5000));
+	sp_http_client_close(&client);
+	finish(&f);
+}
+
+static void stopping_waits_for_what_has_begun(void **state)
+{
+	fixture f = {0};
+	sp_http_client waiting, half, idle, late;
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 2});
+	assert_true(sp_http_client_open(&waiting, f.port));
+	assert_true(sp_http_client_open(&half, f.port));
+	assert_true(sp_http_client_open(&idle, f.port));
+	pthread_mutex_lock(&f.gate);
+	sp_http_client_send_text(&waiting, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n");
+	sp_http_client_send_text(&half, "GET /half HTTP/1.1\r\n");
+	wait_for(&f.handled, 1);
+	pause_ms(50);
+	assert_false(sp_http_server_stop(f.server, 100));
+	assert_true(sp_http_client_ends(&idle, 5000));
+	assert_false(sp_http_client_open(&late, f.port));
+	sp_http_client_send_text(&half, "Host: a\r\n\r\n");
+	sp_http_client_receive(&half, &reply);
+	assert_string_equal(reply.body, "GET/half ");
+	pthread_mutex_unlock(&f.gate);
+	sp_http_client_receive(&waiting, &reply);
+	assert_string_equal(reply.body, "GET/later ");
+	sp_http_client_close(&waiting);
+	sp_http_client_close(&half);
+	sp_http_client_close(&idle);
+	finish(&f);
+}
+
+static void a_port_in_use_is_an_error(void **state)
+{
+	fixture f = {0};
+	sp_http_server *second;
+	sp_http_options options = {.host = "127.0.0.1", .io_threads = 1};
+	sp_error err;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	options.port = f.port;
+	assert_int_equal(sp_http_server_create(&second, &options, &err), SP_IO);
+	assert_non_null(strstr(err.text, "Address already in use"));
+	options.host = "not a host";
+	assert_int_equal(sp_http_server_create(&second, &options, &err), SP_INVALID);
+	finish(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests_follow_each_other_on_one_connection),
+		cmocka_unit_test(pipelined_requests_are_answered_in_order),
+		cmocka_unit_test(a_body_may_come_in_chunks_and_in_pieces),
+		cmocka_unit_test(a_client_that_asks_first_is_told_to_go_on),
+		cmocka_unit_test(an_answer_larger_than_the_socket_takes_is_sent_whole),
+		cmocka_unit_test(nothing_hidden_behind_a_refused_request_is_served),
+		cmocka_unit_test(heads_that_are_too_long_are_refused),
+		cmocka_unit_test(a_client_that_dribbles_is_cut_off),
+		cmocka_unit_test(an_idle_connection_ends_in_silence),
+		cmocka_unit_test(a_request_that_nobody_begins_with_is_answered_in_time),
+		cmocka_unit_test(no_work_is_done_for_a_client_that_has_gone),
+		cmocka_unit_test(a_client_that_only_stops_sending_gets_its_answer),
+		cmocka_unit_test(a_client_may_go_at_any_moment),
+		cmocka_unit_test(the_one_idle_longest_makes_room),
+		cmocka_unit_test(whoever_has_no_whole_request_makes_room),
+		cmocka_unit_test(a_body_that_goes_on_is_not_given_up),
+		cmocka_unit_test(a_body_for_which_no_memory_is_left_is_refused_at_once),
+		cmocka_unit_test(memory_is_given_back_however_a_request_ends),
+		cmocka_unit_test(no_memory_costs_one_request_and_not_the_server),
+		cmocka_unit_test(draining_ends_connections_after_their_answer),
+		cmocka_unit_test(stopping_waits_for_what_has_begun),
+		cmocka_unit_test(a_port_in_use_is_an_error),
+	};
+
+	return cmocka_run_group_tests_name("http_server", tests, NULL, NULL);
+}
