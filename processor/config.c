@@ -336,17 +336,6 @@ static sp_status take_all(sp_config *config, const sp_config_document *document,
 	return SP_OK;
 }
 
-/* Where old embeddings are gone when the new answers are known, a bound on them comes too late. */
-static sp_status check_swapping(const sp_config *config, sp_error *err)
-{
-	if (config->model_update_when_memory_is_short != SP_TABLE_BY_TABLE ||
-	    config->update_max_score_change == 0)
-		return SP_OK;
-	return sp_error_set(err, SP_INVALID,
-			    "configuration key 'model_update_when_memory_is_short': table_by_table "
-			    "cannot keep to 'update_max_score_change'");
-}
-
 /* The last part of the model's folder that is not the number of a version. */
 static sp_status name_by_folder(sp_config *config, sp_error *err)
 {
@@ -390,8 +379,6 @@ static sp_status parse(sp_config *config, const char *json, sp_error *err)
 	sp_config__drop(&document);
 	if (status == SP_OK)
 		status = sp_config__settle_embeddings(config, err);
-	if (status == SP_OK)
-		status = check_swapping(config, err);
 	if (config->warmup_file_name != NULL && config->warmup_file_name[0] == '\0')
 		config->warmup_file_name = NULL;
 	if (reference != NULL && strcmp(reference, "1") == 0)

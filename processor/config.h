@@ -19,9 +19,6 @@
 /* DeepRec's number for tables in memory and on an SSD. */
 enum { SP_STORAGE_DRAM_SSDHASH = 12 };
 
-/* What becomes of a full checkpoint when memory does not hold it beside the live one. */
-enum { SP_REFUSE, SP_TABLE_BY_TABLE };
-
 typedef struct sp_config_integers {
 	const int64_t *items;
 	size_t count;
@@ -69,9 +66,8 @@ typedef struct sp_config {
 	int64_t update_fold_min_percent;
 	bool update_fold_image;
 	int64_t model_update_nice;
-	int64_t model_update_memory_mb;            /* 0: any */
-	int64_t model_update_when_memory_is_short; /* SP_REFUSE or SP_TABLE_BY_TABLE */
-	const char *model_update_cpus;             /* "0-3,8"; NULL: any */
+	int64_t model_update_memory_mb; /* 0: any */
+	const char *model_update_cpus;  /* "0-3,8"; NULL: any */
 	bool reference_kernels;
 	bool signature_fallback;
 	const char *const *remarks; /* what in it has no effect, a line for the log each */

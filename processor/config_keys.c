@@ -71,9 +71,6 @@ const sp_config_key sp_config__keys[] = {
 		FIELD(model_update_nice)},
 	{KEY("model_update_memory_mb", INTEGER), .fallback = "0", .min = 0, .max = INT64_C(1) << 32,
 		FIELD(model_update_memory_mb)},
-	/* The words are in the order of config.h. */
-	{KEY("model_update_when_memory_is_short", TEXT), .fallback = "\"refuse\"",
-		.allowed = "refuse table_by_table", FIELD(model_update_when_memory_is_short)},
 	{KEY("model_update_rows_per_second", INTEGER), .fallback = "0",
 		.min = 0, .max = INT64_C(1) << 53, FIELD(embeddings.rows_per_second)},
 	{KEY("model_update_bytes_per_second", INTEGER), .fallback = "0",
@@ -139,5 +136,7 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("timeline_interval_step", INTEGER)},
 	{KEY("timeline_trace_count", INTEGER)},
 	{KEY("timeline_path", TEXT)},
+	/* An earlier release replaced one table after the other where memory was short. */
+	{KEY("model_update_when_memory_is_short", TEXT), .was_removed = true},
 	{.name = NULL},
 };

@@ -31,6 +31,7 @@ typedef struct sp_config_key {
 	const char *allowed;     /* the words or numbers there are, between spaces; NULL: any */
 	const char *unsupported; /* those that only DeepRec serves */
 	bool has_effect;         /* on the values of other keys, or on a field */
+	bool was_removed;        /* an earlier release had it; without effect now */
 	bool has_field;
 	size_t field; /* its offset in sp_config */
 } sp_config_key;

@@ -9,7 +9,8 @@
 
 /*
  * What in a configuration has no effect: keys that nobody knows, with the known
- * one that was most likely meant, and those of DeepRec's that mean nothing here.
+ * one that was most likely meant, and those of DeepRec's or of an
+ * earlier release that mean nothing here.
  * Only keys are told, no values: one may be a secret.
  */
 enum {
@@ -179,8 +180,8 @@ static void remark_idle(remarks *r, const sp_config_document *document)
 	for (const sp_config_key *key = sp_config__keys; key->name != NULL; key++) {
 		if (key->has_effect || sp_config__find(document->keys, key->name) == NULL)
 			continue;
-		snprintf(text, sizeof(text),
-			 "configuration key '%s' is DeepRec's and has no effect here", key->name);
+		snprintf(text, sizeof(text), "configuration key '%s' is %s and has no effect here",
+			 key->name, key->was_removed ? "an earlier release's" : "DeepRec's");
 		add(r, text);
 	}
 }

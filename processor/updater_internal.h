@@ -119,7 +119,7 @@ const char *sp_updater__name(char out[SP_UPDATER_NAME_SIZE], int64_t full_step, 
 
 /* ----------------------------------------------------------- updater_back.c */
 
-/* Makes `old` what a rollback goes to, unless it is a mixture: nobody wants that back. */
+/* Makes `old` what a rollback goes to. */
 void sp_updater__remember(sp_updater *u, const sp_version *old);
 
 /* It is live: a rollback does not go to it. */
@@ -183,7 +183,7 @@ void sp_updater__stop_fold(sp_updater *u);
 /* Does a little of it; in how many milliseconds to go on, INT64_MAX for never. */
 int64_t sp_updater__fold(sp_updater *u);
 
-/* ----------------------------------------------------------- updater_swap.c */
+/* ----------------------------------------------------------- updater_memory.c*/
 
 /* Bytes that another full checkpoint may take beside all that is loaded; 0: any. */
 size_t sp_updater__room(const sp_updater *u);
@@ -193,16 +193,6 @@ size_t sp_updater__room(const sp_updater *u);
  * handle not for ever.  SP_BUSY when closing.
  */
 SP_MUST_CHECK sp_status sp_updater__wait_for_requests(sp_updater *u, sp_error *err);
-
-/* Whether `found`, that could not be loaded beside what is live, may replace it piece by piece. */
-bool sp_updater__may_swap(const sp_updater *u, const sp_found_version *found, sp_status why);
-
-/*
- * Brings up the full checkpoint of `found` that way.  After a failure a mixture
- * may be live; it is taken for a version that everything is newer than.
- */
-SP_MUST_CHECK sp_status sp_updater__swap(sp_updater *u, const sp_found_version *found,
-					 uint64_t number, sp_error *err);
 
 /* ---------------------------------------------------------- updater_files.c */
 

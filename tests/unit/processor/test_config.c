@@ -441,25 +441,16 @@ static void memory_may_be_short(void **state)
 	(void)state;
 	assert_ok(sp_config_parse(&config, WITH("\"id_type\": null"), &err), &err);
 	assert_int_equal(config.model_update_memory_mb, 0);
-	assert_int_equal(config.model_update_when_memory_is_short, SP_REFUSE);
 	assert_int_equal(config.embeddings.bytes_per_second, 0);
 	sp_config_fini(&config);
 	assert_ok(sp_config_parse(&config,
 				  WITH("\"model_update_memory_mb\": 4096,"
-				       "\"model_update_when_memory_is_short\": \"table_by_table\","
 				       "\"model_update_bytes_per_second\": 100000000"),
 				  &err),
 		  &err);
 	assert_int_equal(config.model_update_memory_mb, 4096);
-	assert_int_equal(config.model_update_when_memory_is_short, SP_TABLE_BY_TABLE);
 	assert_int_equal(config.embeddings.bytes_per_second, 100000000);
 	sp_config_fini(&config);
-	refuse(WITH("\"model_update_when_memory_is_short\": \"table_by_table\","
-		    "\"update_max_score_change\": 0.1"),
-	       SP_INVALID,
-	       "configuration key 'model_update_when_memory_is_short': table_by_table cannot keep "
-	       "to "
-	       "'update_max_score_change'");
 }
 
 static void a_secret_is_not_repeated(void **state)
@@ -605,6 +596,9 @@ static void what_deeprec_knows_and_has_no_effect_is_told(void **state)
 		     "\"gpu_ids_list\": \"0,1\", \"timeline_path\": \"/t\""),
 		IDLE("gpu_ids_list"), IDLE("omp_num_threads"), IDLE("redis_password"),
 		IDLE("timeline_path"));
+	REMARKS(WITH("\"model_update_when_memory_is_short\": \"table_by_table\""),
+		"configuration key 'model_update_when_memory_is_short' is an earlier release's and "
+		"has no effect here");
 }
 
 static void a_required_key_that_is_misspelt_is_named(void **state)
