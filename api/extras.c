@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/log_line.h"
 #include "base/utf8.h"
-#include "processor/config.h"
+#include "processor/config/config.h"
 
 /* ---------------------------------------------------------- names and numbers */
 

@@ -8,7 +8,7 @@
 #include "api/serving_processor.h"
 #include "base/arena.h"
 #include "base/log_limit.h"
-#include "processor/config.h"
+#include "processor/config/config.h"
 #include "processor/processor.h"
 
 /* Signatures whose addresses callers may hold: they stay until the model is closed. */

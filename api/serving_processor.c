@@ -5,7 +5,7 @@
 #include "api/handle.h"
 #include "base/alloc.h"
 #include "base/log.h"
-#include "processor/predict_codec.h"
+#include "processor/request/predict_codec.h"
 
 /* DeepRec's C ABI; the extras are in api/extras.c. */
 

@@ -8,8 +8,8 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "incremental/discover.h"
-#include "processor/typed_request.h"
-#include "processor/version.h"
+#include "processor/request/typed_request.h"
+#include "processor/version/version.h"
 
 /*
  * A served model: configuration in, answers out.
@@ -19,7 +19,7 @@
 typedef struct sp_processor sp_processor;
 
 /*
- * Opens what the configuration (processor/config.h) names, warmed up and ready
+ * Opens what the configuration (processor/config/config.h) names, warmed up and ready
  * to answer.  May wait; see init_timeout_minutes.
  */
 SP_MUST_CHECK sp_status sp_processor_open(sp_processor **out, const char *config, sp_error *err);
@@ -40,7 +40,7 @@ SP_MUST_CHECK sp_status sp_processor_predict(sp_processor *processor, const char
 					     sp_bytes request, void **out, size_t *out_size,
 					     sp_error *err);
 
-/* The same on typed tensors: see processor/typed_request.h.  The answer is in `arena`. */
+/* The same on typed tensors: see processor/request/typed_request.h.  The answer is in `arena`. */
 SP_MUST_CHECK sp_status sp_processor_run(sp_processor *processor, const char *signature,
 					 const sp_typed_request *request, sp_arena *arena,
 					 sp_typed_answer *out, sp_error *err);
@@ -73,13 +73,13 @@ SP_MUST_CHECK sp_status sp_processor_live(const sp_processor *processor, sp_foun
 					  sp_arena *arena, sp_error *err);
 
 /*
- * The versions there are and were (processor/catalog.h), and behind them of the live
+ * The versions there are and were (processor/updater/catalog.h), and behind them of the live
  * one as "memory" the bytes that it takes and as "tables" its tables
- * (processor/table_report.h): one JSON text for sp_free(); NULL when out of memory.
+ * (processor/version/table_report.h): one JSON text for sp_free(); NULL when out of memory.
  */
 char *sp_processor_versions(sp_processor *processor);
 
-/* Orders: see processor/updater.h. */
+/* Orders: see processor/updater/updater.h. */
 SP_MUST_CHECK sp_status sp_processor_reload(sp_processor *processor, const char *by, sp_error *err);
 SP_MUST_CHECK sp_status sp_processor_rollback(sp_processor *processor, const char *by,
 					      sp_error *err);

@@ -4,8 +4,8 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "incremental/discover.h"
-#include "processor/config.h"
-#include "processor/version.h"
+#include "processor/config/config.h"
+#include "processor/version/version.h"
 #include "tools/tool.h"
 
 /*

@@ -24,6 +24,11 @@ model_loader: base storage engine model_loader
 incremental: base storage engine model_loader incremental
 session_group: base engine model_loader session_group
 processor: base storage engine model_loader incremental session_group processor
+processor/config: base storage engine model_loader session_group processor/config
+processor/request: base engine model_loader session_group processor/request
+processor/version: base storage engine model_loader incremental session_group processor/config processor/request processor/version
+processor/warmup: base storage engine model_loader incremental session_group processor/request processor/version processor/warmup
+processor/updater: base storage engine model_loader incremental session_group processor/config processor/request processor/version processor/warmup processor/updater
 api: base storage engine model_loader incremental session_group processor api
 api/host: base api/serving_processor.h api/host
 api/host/http: base api/host/json/json_writer.h api/host/http
@@ -40,8 +45,8 @@ foreign='
 dnnl.h: engine/kernels/packed_product.c
 snappy-c.h: model_loader/
 protobuf-c/: model_loader/
-cJSON.h: processor/config api/
-cjson/: processor/config api/
+cJSON.h: processor/config/ api/
+cjson/: processor/config/ api/
 event2/: api/host/http/
 rocksdb/: storage/rocks.c
 '

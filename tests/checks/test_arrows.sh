@@ -42,7 +42,7 @@ try 1 incremental/bad.h '"session_group/session_group.h"'
 try 1 api/host/bad.c '"engine/tensor/tensor.h"'
 try 1 processor/bad.c '"config.h"'
 try 1 tools/bad.c '"api/serving_processor.h"'
-try 0 tools/good.c '"processor/config.h"'
+try 0 tools/good.c '"processor/config/config.h"'
 
 echo "[  PASSED  ] $passed test(s)."
 [ "$failed" -eq 0 ] || echo "[  FAILED  ] $failed test(s)."

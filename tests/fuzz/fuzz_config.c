@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "processor/config.h"
+#include "processor/config/config.h"
 #include "tests/support/fuzz.h"
 
 /* Any text as a configuration. */

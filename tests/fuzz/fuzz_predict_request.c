@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "processor/predict_codec.h"
+#include "processor/request/predict_codec.h"
 #include "tests/support/fuzz.h"
 
 /* Any bytes as a request; what is read from them is written as a response. */

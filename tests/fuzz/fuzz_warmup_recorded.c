@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "processor/warmup_recorded.h"
+#include "processor/warmup/warmup_recorded.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/small_model.h"
 

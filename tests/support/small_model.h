@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "engine/runtime/program.h"
-#include "processor/endpoint.h"
+#include "processor/request/endpoint.h"
 
 /*
  * A program without any file:

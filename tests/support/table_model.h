@@ -37,7 +37,6 @@ typedef struct sp_table_model_version {
 	int delta;
 	float value;
 	int64_t changed; /* the step at which all rows were changed; 0: it is not said */
-	bool broken;     /* the last bytes, of the last table, are wrong */
 } sp_table_model_version;
 
 /* Writes the version's files where nobody sees them yet; moves them to where it is discovered. */

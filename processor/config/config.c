@@ -1,0 +1,447 @@
+#include "processor/config/config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "processor/config/config_internal.h"
+#include "processor/config/config_json.h"
+#include "processor/config/config_keys.h"
+#include "session_group/session_group.h"
+
+_Static_assert(SP_SESSION_POLICY_MOD == 0 && SP_SESSION_POLICY_RR == 1,
+	       "the order of the words in config_keys.c");
+_Static_assert(SP_LOG_DEBUG == 0 && SP_LOG_INFO == 1 && SP_LOG_WARNING == 2 && SP_LOG_ERROR == 3 &&
+		       SP_LOG_TEXT == 0 && SP_LOG_JSON == 1,
+	       "the order of the words in config_keys.c");
+
+/* The largest whole number that JSON's double carries exactly. */
+#define MAX_INTEGER 9007199254740992.0
+
+static const char *json_type_name(const cJSON *item)
+{
+	if (cJSON_IsBool(item))
+		return "a boolean";
+	if (cJSON_IsNumber(item))
+		return "a number";
+	if (cJSON_IsString(item))
+		return "a string";
+	return cJSON_IsArray(item) ? "an array" : "an object";
+}
+
+/* -------------------------------------------------------------------- types */
+
+static bool is_integer(const cJSON *item)
+{
+	return cJSON_IsNumber(item) && fabs(item->valuedouble) <= MAX_INTEGER &&
+	       item->valuedouble == floor(item->valuedouble);
+}
+
+static bool is_integers(const cJSON *item)
+{
+	const cJSON *element;
+
+	if (!cJSON_IsArray(item))
+		return false;
+	cJSON_ArrayForEach (element, item)
+		if (!is_integer(element))
+			return false;
+	return true;
+}
+
+static bool is_text(const cJSON *item)
+{
+	return cJSON_IsString(item);
+}
+
+/* An object whose members all pass. */
+static bool has_only(const cJSON *item, bool (*is_right)(const cJSON *member))
+{
+	const cJSON *member;
+
+	if (!cJSON_IsObject(item))
+		return false;
+	cJSON_ArrayForEach (member, item)
+		if (!is_right(member))
+			return false;
+	return true;
+}
+
+static sp_status wrong_type(const sp_config_key *key, const cJSON *item, const char *expected,
+			    sp_error *err)
+{
+	return sp_error_set(err, SP_INVALID, "configuration key '%s' must be %s, not %s", key->name,
+			    expected, json_type_name(item));
+}
+
+static sp_status check_type(const sp_config_key *key, const cJSON *item, sp_error *err)
+{
+	switch (key->type) {
+	case SP_CONFIG_INTEGER:
+		return is_integer(item) ? SP_OK : wrong_type(key, item, "an integer", err);
+	case SP_CONFIG_TEXT:
+		return cJSON_IsString(item) ? SP_OK : wrong_type(key, item, "a string", err);
+	case SP_CONFIG_BOOLEAN:
+		return cJSON_IsBool(item) ? SP_OK : wrong_type(key, item, "true or false", err);
+	case SP_CONFIG_NUMBER:
+		return cJSON_IsNumber(item) ? SP_OK : wrong_type(key, item, "a number", err);
+	case SP_CONFIG_INTEGER_OR_TEXT:
+		return is_integer(item) || cJSON_IsString(item)
+			       ? SP_OK
+			       : wrong_type(key, item, "an integer or a string", err);
+	case SP_CONFIG_INTEGERS:
+		return is_integers(item) ? SP_OK
+					 : wrong_type(key, item, "an array of integers", err);
+	case SP_CONFIG_INTEGER_RULES:
+		return is_integer(item) || has_only(item, is_integer)
+			       ? SP_OK
+			       : wrong_type(key, item,
+					    "an integer or an object of patterns with integers",
+					    err);
+	case SP_CONFIG_TEXT_RULES:
+		return is_text(item) || has_only(item, is_text)
+			       ? SP_OK
+			       : wrong_type(key, item,
+					    "a string or an object of patterns with strings", err);
+	}
+	return SP_INTERNAL;
+}
+
+/* ------------------------------------------------------------------- values */
+
+/* Where in the list of words, separated by a space each, `word` is; -1 when it is not. */
+static int find_word(const char *words, const char *word)
+{
+	size_t size = strlen(word);
+	int number = 0;
+
+	for (const char *at = words; at != NULL; number++) {
+		const char *space = strchr(at, ' ');
+		size_t length = space != NULL ? (size_t)(space - at) : strlen(at);
+
+		if (length == size && memcmp(at, word, size) == 0)
+			return number;
+		at = space != NULL ? space + 1 : NULL;
+	}
+	return -1;
+}
+
+static sp_status check_word(const sp_config_key *key, const char *word, sp_error *err)
+{
+	if (key->allowed == NULL || find_word(key->allowed, word) >= 0)
+		return SP_OK;
+	if (find_word(key->unsupported, word) >= 0)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "configuration key '%s': '%s' is not supported; use one of: %s",
+				    key->name, word, key->allowed);
+	return sp_error_set(err, SP_INVALID,
+			    "configuration key '%s': unknown value '%.40s'; use one of: %s",
+			    key->name, word, key->allowed);
+}
+
+static sp_status find_integer(const sp_config_key *key, const cJSON *item, int64_t *out,
+			      sp_error *err)
+{
+	int64_t value = *out = (int64_t)item->valuedouble;
+	char word[24];
+
+	if (key->max != 0 && (value < key->min || value > key->max))
+		return sp_error_set(err, SP_INVALID,
+				    "configuration key '%s' must be from %" PRId64 " to %" PRId64
+				    "; it is %" PRId64,
+				    key->name, key->min, key->max, value);
+	snprintf(word, sizeof(word), "%" PRId64, value);
+	return check_word(key, word, err);
+}
+
+static sp_status take_integer(const sp_config_key *key, const cJSON *item, char *field,
+			      sp_error *err)
+{
+	int64_t value;
+
+	SP_TRY(find_integer(key, item, &value, err));
+	if (field != NULL)
+		memcpy(field, &value, sizeof(value));
+	return SP_OK;
+}
+
+static sp_status take_integers(const sp_config_key *key, const cJSON *item, char *field,
+			       sp_arena *arena, sp_error *err)
+{
+	size_t count = (size_t)cJSON_GetArraySize(item);
+	int64_t *items = sp_arena_array(arena, count, sizeof(*items));
+	sp_config_integers integers = {.items = items};
+	const cJSON *element;
+
+	if (items == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	cJSON_ArrayForEach (element, item)
+		SP_TRY(find_integer(key, element, &items[integers.count++], err));
+	memcpy(field, &integers, sizeof(integers));
+	return SP_OK;
+}
+
+static sp_status take_rule(const sp_config_key *key, const cJSON *item, const char *pattern,
+			   sp_name_rule *out, sp_arena *arena, sp_error *err)
+{
+	out->pattern = sp_arena_text(arena, sp_bytes_of(pattern));
+	if (out->pattern == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	if (key->type == SP_CONFIG_INTEGER_RULES)
+		return find_integer(key, item, &out->value, err);
+	SP_TRY(check_word(key, item->valuestring, err));
+	out->value = find_word(key->allowed, item->valuestring);
+	return SP_OK;
+}
+
+static sp_status take_rules(const sp_config_key *key, const cJSON *item, char *field,
+			    sp_arena *arena, sp_error *err)
+{
+	bool many = cJSON_IsObject(item);
+	size_t count = many ? (size_t)cJSON_GetArraySize(item) : 1;
+	sp_name_rule *items = sp_arena_array(arena, count, sizeof(*items));
+	sp_name_rules rules = {.items = items};
+	const cJSON *member;
+
+	if (items == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	if (!many)
+		SP_TRY(take_rule(key, item, "*", &items[rules.count++], arena, err));
+	else
+		cJSON_ArrayForEach (member, item)
+			SP_TRY(take_rule(key, member, member->string, &items[rules.count++], arena,
+					 err));
+	memcpy(field, &rules, sizeof(rules));
+	return SP_OK;
+}
+
+static sp_status take_number(const sp_config_key *key, const cJSON *item, char *field,
+			     sp_error *err)
+{
+	double value = item->valuedouble;
+
+	if (!(value >= (double)key->min && value <= (double)key->max))
+		return sp_error_set(err, SP_INVALID,
+				    "configuration key '%s' must be from %" PRId64 " to %" PRId64,
+				    key->name, key->min, key->max);
+	memcpy(field, &value, sizeof(value));
+	return SP_OK;
+}
+
+static sp_status take_text(const sp_config_key *key, const cJSON *item, char *field,
+			   sp_arena *arena, sp_error *err)
+{
+	const char *text = item->valuestring;
+	int64_t number;
+
+	if (key->not_empty && text[0] == '\0')
+		return sp_error_set(err, SP_INVALID, "configuration key '%s' must not be empty",
+				    key->name);
+	SP_TRY(check_word(key, text, err));
+	if (field == NULL)
+		return SP_OK;
+	if (key->allowed != NULL) {
+		number = find_word(key->allowed, text);
+		memcpy(field, &number, sizeof(number));
+		return SP_OK;
+	}
+	text = sp_arena_text(arena, sp_bytes_of(text));
+	if (text == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	memcpy(field, &text, sizeof(text));
+	return SP_OK;
+}
+
+static sp_status take_boolean(const sp_config_key *key, const cJSON *item, char *field,
+			      sp_error *err)
+{
+	bool value = cJSON_IsTrue(item);
+
+	SP_TRY(check_word(key, value ? "true" : "false", err));
+	if (field != NULL)
+		memcpy(field, &value, sizeof(value));
+	return SP_OK;
+}
+
+static sp_status take(sp_config *config, const sp_config_key *key, const cJSON *item, sp_error *err)
+{
+	char *field = key->has_field ? (char *)config + key->field : NULL;
+
+	SP_TRY(check_type(key, item, err));
+	switch (key->type) {
+	case SP_CONFIG_INTEGER:
+		return take_integer(key, item, field, err);
+	case SP_CONFIG_TEXT:
+		return take_text(key, item, field, config->arena, err);
+	case SP_CONFIG_BOOLEAN:
+		return take_boolean(key, item, field, err);
+	case SP_CONFIG_INTEGERS:
+		return take_integers(key, item, field, config->arena, err);
+	case SP_CONFIG_NUMBER:
+		return take_number(key, item, field, err);
+	case SP_CONFIG_INTEGER_RULES:
+	case SP_CONFIG_TEXT_RULES:
+		return take_rules(key, item, field, config->arena, err);
+	default:
+		return SP_OK;
+	}
+}
+
+/* --------------------------------------------------------------------- keys */
+
+static sp_status missing(const sp_config_key *key, const sp_config_document *document,
+			 sp_error *err)
+{
+	const char *misspelt = sp_config__misspelt(document, key->name);
+
+	if (misspelt == NULL)
+		return sp_error_set(err, SP_INVALID, "configuration key '%s' is missing",
+				    key->name);
+	return sp_error_set(err, SP_INVALID,
+			    "configuration key '%s' is missing, and '%.64s' is not known",
+			    key->name, misspelt);
+}
+
+/* The fallback goes the way of every other value. */
+static sp_status take_fallback(sp_config *config, const sp_config_key *key, sp_error *err)
+{
+	cJSON *item;
+	sp_status status;
+
+	if (key->fallback == NULL)
+		return SP_OK;
+	item = cJSON_Parse(key->fallback);
+	if (item == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	status = take(config, key, item, err);
+	cJSON_Delete(item);
+	return status;
+}
+
+static sp_status take_all(sp_config *config, const sp_config_document *document, sp_error *err)
+{
+	for (const sp_config_key *key = sp_config__keys; key->name != NULL; key++) {
+		const cJSON *item = sp_config__find(document->keys, key->name);
+
+		if (item != NULL)
+			SP_TRY(take(config, key, item, err));
+		else if (key->required)
+			return missing(key, document, err);
+		else
+			SP_TRY(take_fallback(config, key, err));
+	}
+	return SP_OK;
+}
+
+/* The last part of the model's folder that is not the number of a version. */
+static sp_status name_by_folder(sp_config *config, sp_error *err)
+{
+	const char *path = config->savedmodel_dir;
+	size_t end = strlen(path);
+	sp_bytes name = {"default", strlen("default")};
+
+	while (end != 0) {
+		size_t start = end;
+
+		while (start != 0 && path[start - 1] != '/')
+			start--;
+		if (end - start > strspn(path + start, "0123456789.")) {
+			name = (sp_bytes){path + start, end - start};
+			break;
+		}
+		end = start != 0 ? start - 1 : 0;
+	}
+	config->model_name = sp_arena_text(config->arena, name);
+	return config->model_name != NULL
+		       ? SP_OK
+		       : sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+}
+
+static sp_status take_document(sp_config *config, const sp_config_document *document, sp_error *err)
+{
+	SP_TRY(take_all(config, document, err));
+	if (config->model_name == NULL)
+		SP_TRY(name_by_folder(config, err));
+	return sp_config__remark(config, document, err);
+}
+
+static sp_status parse(sp_config *config, const char *json, sp_error *err)
+{
+	const char *reference = getenv("SP_REFERENCE_KERNELS");
+	sp_config_document document;
+	sp_status status;
+
+	SP_TRY(sp_config__read(&document, json, config->arena, err));
+	status = take_document(config, &document, err);
+	sp_config__drop(&document);
+	if (status == SP_OK)
+		status = sp_config__settle_embeddings(config, err);
+	if (config->warmup_file_name != NULL && config->warmup_file_name[0] == '\0')
+		config->warmup_file_name = NULL;
+	if (reference != NULL && strcmp(reference, "1") == 0)
+		config->reference_kernels = true;
+	return status;
+}
+
+static sp_status begin(sp_config *out, sp_error *err)
+{
+	*out = (sp_config){.log_level = -1, .log_format = -1, .arena = sp_arena_create(4096)};
+	return out->arena != NULL
+		       ? SP_OK
+		       : sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+}
+
+sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err)
+{
+	sp_status status;
+
+	SP_TRY(begin(out, err));
+	status = parse(out, json, err);
+	if (status != SP_OK)
+		sp_config_fini(out);
+	return status;
+}
+
+/* ---------------------------------------------------------------- log lines */
+
+static void take_known(sp_config *config, const sp_config_document *document, const char *name)
+{
+	const cJSON *item = sp_config__find(document->keys, name);
+
+	for (const sp_config_key *key = sp_config__keys; item != NULL && key->name != NULL; key++)
+		if (strcmp(key->name, name) == 0)
+			(void)take(config, key, item, NULL);
+}
+
+void sp_config_glance(sp_config *out, const char *json)
+{
+	sp_config_document document;
+
+	if (begin(out, NULL) != SP_OK ||
+	    sp_config__read(&document, json, out->arena, NULL) != SP_OK)
+		return;
+	take_known(out, &document, "log_level");
+	take_known(out, &document, "log_format");
+	take_known(out, &document, "model_name");
+	take_known(out, &document, "savedmodel_dir");
+	sp_config__drop(&document);
+	if (out->model_name == NULL && out->savedmodel_dir != NULL)
+		(void)name_by_folder(out, NULL);
+}
+
+void sp_config_set_log(const sp_config *config)
+{
+	if (config->log_level >= 0)
+		sp_log_set_level((sp_log_level)config->log_level);
+	if (config->log_format >= 0)
+		sp_log_set_format((sp_log_format)config->log_format);
+}
+
+void sp_config_fini(sp_config *config)
+{
+	sp_arena_destroy(config->arena);
+	memset(config, 0, sizeof(*config));
+}

@@ -1,0 +1,109 @@
+#ifndef SP_PROCESSOR_CONFIG_CONFIG_H
+#define SP_PROCESSOR_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "model_loader/load_policy.h"
+
+/*
+ * What initialize() is told: DeepRec's configuration and a few keys of ours,
+ * all described in docs/configuration.md.
+ *
+ * Threads: immutable once parsed.
+ */
+/* DeepRec's number for tables in memory and on an SSD. */
+enum { SP_STORAGE_DRAM_SSDHASH = 12 };
+
+typedef struct sp_config_integers {
+	const int64_t *items;
+	size_t count;
+} sp_config_integers;
+
+typedef struct sp_config {
+	sp_arena *arena;        /* holds the texts */
+	const char *model_name; /* of log lines */
+	int64_t log_level;      /* an sp_log_level; -1: as it is */
+	int64_t log_format;     /* an sp_log_format; -1: as it is */
+	const char *signature_name;
+	const char *savedmodel_dir;
+	const char *saved_model_tags; /* NULL: "serve", or the only ones there are */
+	const char *graph_file;       /* NULL: saved_model.pb */
+	const char *input_names;      /* NULL: the file's signatures say it */
+	const char *output_names;
+	const char *checkpoint_dir;   /* NULL: the SavedModel's own weights */
+	const char *warmup_file_name; /* NULL: synthetic warm-up */
+	int64_t session_num;
+	int64_t select_session_policy; /* an sp_session_policy */
+	int64_t session_workspace_bytes;
+	int64_t request_timeout_ms;   /* 0: none */
+	int64_t init_timeout_minutes; /* -1: for ever */
+	sp_load_policy embeddings;    /* what the keys below come to */
+	int64_t unseen_key_policy;    /* 1: zeros */
+	const char *embedding_names;  /* "a;b"; NULL: none */
+	int64_t shard_instance_count; /* 0: not given */
+	int64_t shard_instance_id;    /* -1: the environment says it */
+	int64_t image_keep;
+	int64_t model_update_intra_threads; /* 0: as many as there are processors */
+	bool shard_embedding;
+	int64_t ev_storage_type; /* 12: what does not fit in memory goes to an SSD */
+	const char *ev_storage_path;
+	sp_config_integers ev_storage_size; /* bytes of each table in memory; of the SSD, unused */
+	int64_t ev_cache_policy;            /* an sp_row_cache_policy */
+	int64_t ev_storage_read_threads;
+	int64_t update_poll_interval_ms;
+	double update_wait_for_full_seconds;
+	const char *pin_file;           /* NULL: a pin ends with the process */
+	int64_t savedmodel_settle_ms;   /* how long its files must be as they are; 0: not at all */
+	const char *update_replay_file; /* NULL: nothing is replayed */
+	double update_max_score_change;
+	int64_t update_new_key;           /* 1: ignore */
+	double update_fold_after_seconds; /* 0: never */
+	int64_t update_fold_min_percent;
+	bool update_fold_image;
+	int64_t model_update_nice;
+	int64_t model_update_memory_mb; /* 0: any */
+	const char *model_update_cpus;  /* "0-3,8"; NULL: any */
+	bool reference_kernels;
+	bool signature_fallback;
+	const char *const *remarks; /* what in it has no effect, a line for the log each */
+	size_t remark_count;
+} sp_config;
+
+/*
+ * `json` is JSON with comments: C's, C++'s and '#' to the end of the line.  It is an object
+ * with the keys, or the JSON of an EAS service, which has that object in its "model_config".
+ * Unknown keys are remarked upon, null is the same as absent, and of a repeated key
+ * the last one counts.
+ *
+ * SP_INVALID for what is wrong with it and SP_UNSUPPORTED for what DeepRec
+ * could do and this library cannot, both naming the key; no value that might
+ * be a secret is repeated in the words.
+ */
+SP_MUST_CHECK sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err);
+void sp_config_fini(sp_config *config);
+
+/* A warning for each of the remarks. */
+void sp_config_log_remarks(const sp_config *config);
+
+/*
+ * Only what log lines need (model_name, log_level, log_format), of a configuration that may be
+ * wrong: what cannot be read is as if it were absent, and model_name then NULL.
+ */
+void sp_config_glance(sp_config *out, const char *json);
+
+/* Level and format of the process's log lines from now on, where the configuration says them. */
+void sp_config_set_log(const sp_config *config);
+
+/*
+ * The configuration with the members of the object `overrides` in the place of its own: a
+ * text for sp_free().  Errors as sp_config_parse() for what cannot be read.
+ */
+SP_MUST_CHECK sp_status sp_config_override(char **out, const char *json, const char *overrides,
+					   sp_error *err);
+
+#endif

@@ -1,0 +1,103 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "processor/config/config_internal.h"
+
+_Static_assert(SP_ROW_CACHE_LFU == 0 && SP_ROW_CACHE_LRU == 1,
+	       "the order of the words in config_keys.c");
+_Static_assert(SP_ROW_FP32 == 0 && SP_ROW_FP16 == 1 && SP_ROW_BF16 == 2 && SP_ROW_INT8 == 3 &&
+		       SP_ROW_INT4 == 4,
+	       "the order of the words in config_keys.c");
+_Static_assert(SP_OLD_KEY_REPLACE == 0 && SP_OLD_KEY_REPLACE_IF_NEWER == 1 && SP_OLD_KEY_BLEND == 2,
+	       "the order of the words in config_keys.c");
+
+/* Digits that a service's name keeps its instance's number in, at most. */
+enum { MAX_DIGITS = 15 };
+
+/*
+ * DeepRec's rule: the instance's number is behind the last "_" of the service's
+ * name, and 0 when there is none.
+ */
+static sp_status find_instance(int64_t *out, sp_error *err)
+{
+	const char *name = getenv("SERVICE_NAME");
+	const char *digits;
+
+	if (name == NULL)
+		return sp_error_set(err, SP_INVALID,
+				    "configuration key 'shard_embedding' needs to know which "
+				    "instance this is: neither 'shard_instance_id' nor the "
+				    "environment variable SERVICE_NAME says it");
+	digits = strrchr(name, '_');
+	digits = digits != NULL ? digits + 1 : "";
+	*out = 0;
+	if (digits[strspn(digits, "0123456789")] == '\0' && strlen(digits) <= MAX_DIGITS)
+		*out = strtoll(digits, NULL, 10);
+	return SP_OK;
+}
+
+static sp_status settle_sharding(sp_config *config, sp_error *err)
+{
+	sp_load_policy *policy = &config->embeddings;
+	int64_t instance = config->shard_instance_id;
+
+	if (config->embedding_names == NULL || config->embedding_names[0] == '\0')
+		return sp_error_set(err, SP_INVALID,
+				    "configuration key 'shard_embedding' needs 'embedding_names'");
+	if (config->shard_instance_count == 0)
+		return sp_error_set(
+			err, SP_INVALID,
+			"configuration key 'shard_embedding' needs 'shard_instance_count'");
+	if (instance < 0)
+		SP_TRY(find_instance(&instance, err));
+	policy->sharded_names = config->embedding_names;
+	policy->slice_count = config->shard_instance_count;
+	policy->slice = instance % config->shard_instance_count;
+	return SP_OK;
+}
+
+/* DeepRec fills up the sizes that are missing with this. */
+static const int64_t default_storage_size = INT64_C(1) << 30;
+
+static sp_status settle_storage(sp_config *config, sp_error *err)
+{
+	if (config->ev_storage_size.count == 0)
+		config->ev_storage_size = (sp_config_integers){&default_storage_size, 1};
+	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH)
+		return SP_OK;
+	if (config->ev_storage_path == NULL || config->ev_storage_path[0] == '\0')
+		return sp_error_set(
+			err, SP_INVALID,
+			"configuration key 'ev_storage_type': 12 needs 'ev_storage_path'");
+	return SP_OK;
+}
+
+static sp_status check_blending(const sp_load_policy *policy, sp_error *err)
+{
+	if ((policy->old_key == SP_OLD_KEY_BLEND) == (policy->old_percent != 0))
+		return SP_OK;
+	return sp_error_set(err, SP_INVALID,
+			    policy->old_percent != 0
+				    ? "configuration key 'update_old_percent' needs "
+				      "'update_old_key': \"blend\""
+				    : "configuration key 'update_old_key': blend needs "
+				      "'update_old_percent'");
+}
+
+sp_status sp_config__settle_embeddings(sp_config *config, sp_error *err)
+{
+	sp_load_policy *policy = &config->embeddings;
+
+	if (policy->image_folder != NULL && policy->image_folder[0] == '\0')
+		policy->image_folder = NULL;
+	policy->image_keep = (size_t)config->image_keep;
+	SP_TRY(settle_storage(config, err));
+	SP_TRY(check_blending(policy, err));
+	policy->unseen_zeros = config->unseen_key_policy == 1;
+	policy->ignore_new_keys = config->update_new_key == 1;
+	policy->threads = config->model_update_intra_threads != 0
+				  ? (size_t)config->model_update_intra_threads
+				  : sp_parallel_processors();
+	return config->shard_embedding ? settle_sharding(config, err) : SP_OK;
+}

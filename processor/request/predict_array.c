@@ -1,0 +1,336 @@
+#include "processor/request/predict_array.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "processor/request/predict_fields.h"
+#include "processor/request/wire.h"
+
+/*
+ * An array is read twice: a scan finds type, shape and how many values there
+ * are, so that the tensor is made once and in its right size; then the values
+ * are filled in.
+ *
+ * Protocol buffers let any part of a message be repeated: of a scalar the last
+ * one wins, repeated fields and submessages go on where the earlier part
+ * stopped.  Writers hardly do that, but readers must agree on what it means.
+ */
+
+/* An ArrayProto after the scan. */
+typedef struct array_scan {
+	sp_bytes message;
+	const char *alias;
+	sp_dtype dtype;
+	sp_shape shape;
+	size_t counts[SP_ARRAY_FIELD_COUNT]; /* values per value field */
+	sp_bytes runs[SP_ARRAY_FIELD_COUNT]; /* the last packed run of each */
+} array_scan;
+
+static sp_status malformed_input(const array_scan *array, sp_error *err)
+{
+	return sp_error_set(err, SP_INVALID, "input '%s' is not an ArrayProto message",
+			    array->alias);
+}
+
+/* --------------------------------------------------------------------- scan */
+
+static sp_status add_dim(array_scan *array, int64_t dim, sp_error *err)
+{
+	if (dim < 0)
+		return sp_error_set(err, SP_INVALID, "input '%s' has a dimension of %" PRId64,
+				    array->alias, dim);
+	if (array->shape.rank == SP_MAX_RANK)
+		return sp_error_set(err, SP_UNSUPPORTED, "input '%s' has more than %d dimensions",
+				    array->alias, SP_MAX_RANK);
+	array->shape.dims[array->shape.rank++] = dim;
+	return SP_OK;
+}
+
+static sp_status scan_shape(array_scan *array, sp_bytes message, sp_error *err)
+{
+	sp_wire wire = sp_wire__of(message);
+	sp_wire_result result;
+	sp_wire_field field;
+	uint64_t dim;
+
+	while ((result = sp_wire__next(&wire, &field)) == SP_WIRE_FIELD) {
+		sp_wire dims;
+
+		if (field.number != SP_SHAPE_DIM)
+			continue;
+		if (field.type == SP_WIRE_VARINT)
+			SP_TRY(add_dim(array, (int64_t)field.value, err));
+		if (field.type != SP_WIRE_BYTES)
+			continue;
+		dims = sp_wire__of(field.bytes);
+		while (dims.at != dims.end) {
+			if (!sp_wire__varint(&dims, &dim))
+				return malformed_input(array, err);
+			SP_TRY(add_dim(array, (int64_t)dim, err));
+		}
+	}
+	return result == SP_WIRE_END ? SP_OK : malformed_input(array, err);
+}
+
+/* How many values one field brings; false when a packed run is cut off. */
+static bool count_values(const sp_wire_field *field, size_t *count)
+{
+	sp_wire_type type = sp_predict__field_type(field->number);
+	size_t size = field->bytes.size;
+
+	*count = 0;
+	if (field->type == type) { /* also every string */
+		*count = 1;
+		return true;
+	}
+	if (field->type != SP_WIRE_BYTES) /* an unknown field that bears our number */
+		return true;
+	switch (type) {
+	case SP_WIRE_FIXED32:
+		*count = size / 4;
+		return size % 4 == 0;
+	case SP_WIRE_FIXED64:
+		*count = size / 8;
+		return size % 8 == 0;
+	default:
+		*count = sp_wire__count_varints(field->bytes);
+		return size == 0 || (unsigned char)field->bytes.data[size - 1] < 0x80;
+	}
+}
+
+static sp_status scan_array(array_scan *array, sp_error *err)
+{
+	sp_wire wire = sp_wire__of(array->message);
+	sp_wire_result result;
+	sp_wire_field field;
+	size_t count;
+
+	while ((result = sp_wire__next(&wire, &field)) == SP_WIRE_FIELD) {
+		if (field.number == SP_ARRAY_DTYPE && field.type == SP_WIRE_VARINT) {
+			array->dtype = (sp_dtype)(int32_t)field.value;
+		} else if (field.number == SP_ARRAY_SHAPE && field.type == SP_WIRE_BYTES) {
+			SP_TRY(scan_shape(array, field.bytes, err));
+		} else if (field.number > SP_ARRAY_SHAPE && field.number < SP_ARRAY_FIELD_COUNT) {
+			if (!count_values(&field, &count))
+				return malformed_input(array, err);
+			array->counts[field.number] += count;
+			if (field.type == SP_WIRE_BYTES && count != 0)
+				array->runs[field.number] = field.bytes;
+		}
+	}
+	return result == SP_WIRE_END ? SP_OK : malformed_input(array, err);
+}
+
+/* The field that holds the values, and that it holds as many as the shape says. */
+static sp_status check_array(const array_scan *array, uint32_t *field, sp_error *err)
+{
+	char text[SP_SHAPE_TEXT_SIZE];
+	size_t count;
+
+	*field = sp_predict__field_of(array->dtype);
+	if (array->dtype == SP_INVALID_DTYPE)
+		return sp_error_set(err, SP_INVALID, "input '%s' has no dtype", array->alias);
+	if (*field == 0)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "input '%s' has dtype %d (%s), which requests cannot carry",
+				    array->alias, (int)array->dtype, sp_dtype_name(array->dtype));
+	if (!sp_shape_count(&array->shape, &count))
+		return sp_error_set(err, SP_INVALID, "input '%s' has a shape too large: %s",
+				    array->alias, sp_shape_text(&array->shape, text));
+	if (count != array->counts[*field])
+		return sp_error_set(err, SP_INVALID,
+				    "input '%s' (%s) has %zu values in %s, but shape %s needs %zu",
+				    array->alias, sp_dtype_name(array->dtype),
+				    array->counts[*field], sp_predict__field_name(*field),
+				    sp_shape_text(&array->shape, text), count);
+	return SP_OK;
+}
+
+/*
+ * The scan has counted the varints of packed runs and not read them.  Those of `number` will be
+ * read; others are in a message whose dtype is not theirs, which hardly anybody sends.
+ */
+static sp_status check_unread(const array_scan *array, uint32_t number, sp_error *err)
+{
+	for (uint32_t i = SP_ARRAY_FLOAT_VAL; i < SP_ARRAY_FIELD_COUNT; i++)
+		if (i != number && array->counts[i] != 0)
+			return sp_wire__check(array->message, &sp_predict__array_schema)
+				       ? SP_OK
+				       : malformed_input(array, err);
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------------- fill */
+
+/* Where the next element goes. */
+typedef struct element_sink {
+	sp_dtype dtype;
+	size_t element_size;
+	char *at;
+} element_sink;
+
+/* Little-endian: an integer cut to a narrower type is its first bytes. */
+static inline __attribute__((always_inline)) bool fill_integers(sp_wire *wire, element_sink *sink,
+								size_t size)
+{
+	char *at = sink->at;
+	uint64_t value;
+
+	while (wire->at != wire->end) {
+		if (*wire->at < 0x80)
+			value = *wire->at++;
+		else if (!sp_wire__varint(wire, &value))
+			return false;
+		memcpy(at, &value, size);
+		at += size;
+	}
+	sink->at = at;
+	return true;
+}
+
+static bool fill_bools(sp_wire *wire, element_sink *sink)
+{
+	uint64_t value;
+
+	while (wire->at != wire->end) {
+		if (!sp_wire__varint(wire, &value))
+			return false;
+		*sink->at++ = value != 0;
+	}
+	return true;
+}
+
+/* One function per width, so that the copy in it is one store. */
+static bool fill_varints(sp_wire *wire, element_sink *sink)
+{
+	if (sink->dtype == SP_BOOL)
+		return fill_bools(wire, sink);
+	switch (sink->element_size) {
+	case 1:
+		return fill_integers(wire, sink, 1);
+	case 2:
+		return fill_integers(wire, sink, 2);
+	case 4:
+		return fill_integers(wire, sink, 4);
+	default:
+		return fill_integers(wire, sink, 8);
+	}
+}
+
+/* As DeepRec does it: the upper half.  Only a NaN must stay one. */
+static uint16_t bfloat16_cut(float value)
+{
+	uint32_t bits;
+
+	if (value != value)
+		return sp_bfloat16_from_float(value);
+	memcpy(&bits, &value, sizeof(bits));
+	return (uint16_t)(bits >> 16);
+}
+
+static void fill_halves(sp_bytes run, element_sink *sink)
+{
+	for (size_t i = 0; i < run.size; i += sizeof(float)) {
+		float value;
+		uint16_t half;
+
+		memcpy(&value, run.data + i, sizeof(value));
+		half = sink->dtype == SP_HALF ? sp_half_from_float(value) : bfloat16_cut(value);
+		memcpy(sink->at, &half, sizeof(half));
+		sink->at += sizeof(half);
+	}
+}
+
+/* The values of a packed run, or of one unpacked value made into one. */
+static bool fill_run(uint32_t number, sp_bytes run, element_sink *sink)
+{
+	sp_wire wire = sp_wire__of(run);
+
+	if (number == SP_ARRAY_STRING_VAL) {
+		memcpy(sink->at, &run, sizeof(run));
+		sink->at += sizeof(run);
+		return true;
+	}
+	if (sp_predict__field_type(number) == SP_WIRE_VARINT)
+		return fill_varints(&wire, sink);
+	if (sink->dtype == SP_HALF || sink->dtype == SP_BFLOAT16) {
+		fill_halves(run, sink);
+		return true;
+	}
+	if (run.size != 0)
+		memcpy(sink->at, run.data, run.size);
+	sink->at += run.size;
+	return true;
+}
+
+static bool fill_field(const sp_wire_field *field, element_sink *sink)
+{
+	unsigned char bytes[10]; /* a value as it would stand in a packed run */
+	unsigned char *end = bytes;
+
+	if (field->type == SP_WIRE_BYTES)
+		return fill_run(field->number, field->bytes, sink);
+	if (field->type == SP_WIRE_VARINT)
+		end = sp_wire__put_varint(bytes, field->value);
+	else
+		end = sp_wire__put_bytes(bytes, &field->value,
+					 field->type == SP_WIRE_FIXED32 ? 4 : 8);
+	return fill_run(field->number, (sp_bytes){(const char *)bytes, (size_t)(end - bytes)},
+			sink);
+}
+
+/* The scan has counted the values: exactly as many elements are written. */
+static sp_status fill(const array_scan *array, uint32_t number, sp_tensor *out, sp_error *err)
+{
+	sp_wire wire = sp_wire__of(array->message);
+	element_sink sink = {array->dtype, sp_dtype_size(array->dtype), out->data};
+	sp_wire_type type = sp_predict__field_type(number);
+	sp_wire_field field;
+
+	while (sp_wire__next(&wire, &field) == SP_WIRE_FIELD) {
+		if (field.number != number || (field.type != type && field.type != SP_WIRE_BYTES))
+			continue;
+		if (!fill_field(&field, &sink))
+			return malformed_input(array, err);
+	}
+	return SP_OK;
+}
+
+/*
+ * Floats and doubles that lie in the request in one aligned run, with enough
+ * of the request behind them to be the tail that kernels may read, stay where
+ * they are.
+ */
+static bool may_stay(const array_scan *array, uint32_t number, sp_bytes request)
+{
+	uintptr_t first = (uintptr_t)request.data, end = first + request.size;
+	uintptr_t run = (uintptr_t)array->runs[number].data;
+	size_t size = array->runs[number].size, element = sp_dtype_size(array->dtype);
+
+	return (array->dtype == SP_FLOAT || array->dtype == SP_DOUBLE) && size != 0 &&
+	       size == array->counts[number] * element && run % element == 0 && run >= first &&
+	       run < end && end - run >= size + SP_TENSOR_TAIL;
+}
+
+sp_status sp_predict__array_decode(sp_tensor *out, const char *alias, sp_bytes message,
+				   sp_bytes request, sp_workspace *workspace, sp_error *err)
+{
+	array_scan array = {.message = message, .alias = alias};
+	sp_status status;
+	uint32_t field;
+
+	SP_TRY(scan_array(&array, err));
+	SP_TRY(check_array(&array, &field, err));
+	SP_TRY(check_unread(&array, field, err));
+	if (may_stay(&array, field, request)) {
+		*out = (sp_tensor){.dtype = array.dtype,
+				   .shape = array.shape,
+				   .count = array.counts[field],
+				   .data = (void *)(uintptr_t)array.runs[field].data};
+		return SP_OK;
+	}
+	status = sp_workspace_tensor(workspace, out, array.dtype, &array.shape, err);
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "input '%s'", alias);
+	return fill(&array, field, out, err);
+}

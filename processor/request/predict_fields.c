@@ -1,0 +1,75 @@
+#include "processor/request/predict_fields.h"
+
+#include <assert.h>
+
+static const sp_wire_member shape_members[] = {
+	[SP_SHAPE_DIM] = {.kind = SP_WIRE_MEMBER_VARINTS},
+};
+static const sp_wire_schema shape_schema = {shape_members, SP_SHAPE_DIM + 1};
+
+static const sp_wire_member array_members[SP_ARRAY_FIELD_COUNT] = {
+	[SP_ARRAY_SHAPE] = {.kind = SP_WIRE_MEMBER_MESSAGE, .schema = &shape_schema},
+	[SP_ARRAY_FLOAT_VAL] = {.kind = SP_WIRE_MEMBER_FIXED32S},
+	[SP_ARRAY_DOUBLE_VAL] = {.kind = SP_WIRE_MEMBER_FIXED64S},
+	[SP_ARRAY_INT_VAL] = {.kind = SP_WIRE_MEMBER_VARINTS},
+	[SP_ARRAY_INT64_VAL] = {.kind = SP_WIRE_MEMBER_VARINTS},
+	[SP_ARRAY_BOOL_VAL] = {.kind = SP_WIRE_MEMBER_VARINTS},
+};
+const sp_wire_schema sp_predict__array_schema = {array_members, SP_ARRAY_FIELD_COUNT};
+
+uint32_t sp_predict__field_of(sp_dtype dtype)
+{
+	switch (dtype) {
+	case SP_FLOAT:
+	case SP_HALF:
+	case SP_BFLOAT16:
+		return SP_ARRAY_FLOAT_VAL;
+	case SP_DOUBLE:
+		return SP_ARRAY_DOUBLE_VAL;
+	case SP_INT32:
+	case SP_UINT8:
+	case SP_INT16:
+	case SP_INT8:
+	case SP_UINT16:
+	case SP_QINT8:
+	case SP_QUINT8:
+	case SP_QINT16:
+	case SP_QUINT16:
+	case SP_QINT32:
+		return SP_ARRAY_INT_VAL;
+	case SP_STRING:
+		return SP_ARRAY_STRING_VAL;
+	case SP_INT64:
+		return SP_ARRAY_INT64_VAL;
+	case SP_BOOL:
+		return SP_ARRAY_BOOL_VAL;
+	default:
+		return 0;
+	}
+}
+
+const char *sp_predict__field_name(uint32_t field)
+{
+	static const char *const names[SP_ARRAY_FIELD_COUNT] = {
+		[SP_ARRAY_FLOAT_VAL] = "float_val", [SP_ARRAY_DOUBLE_VAL] = "double_val",
+		[SP_ARRAY_INT_VAL] = "int_val",     [SP_ARRAY_STRING_VAL] = "string_val",
+		[SP_ARRAY_INT64_VAL] = "int64_val", [SP_ARRAY_BOOL_VAL] = "bool_val",
+	};
+
+	assert(field < SP_ARRAY_FIELD_COUNT && names[field] != NULL);
+	return names[field];
+}
+
+sp_wire_type sp_predict__field_type(uint32_t field)
+{
+	switch (field) {
+	case SP_ARRAY_FLOAT_VAL:
+		return SP_WIRE_FIXED32;
+	case SP_ARRAY_DOUBLE_VAL:
+		return SP_WIRE_FIXED64;
+	case SP_ARRAY_STRING_VAL:
+		return SP_WIRE_BYTES;
+	default:
+		return SP_WIRE_VARINT;
+	}
+}

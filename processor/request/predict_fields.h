@@ -1,0 +1,44 @@
+#ifndef SP_PROCESSOR_REQUEST_PREDICT_FIELDS_H
+#define SP_PROCESSOR_REQUEST_PREDICT_FIELDS_H
+
+#include "engine/tensor/dtype.h"
+#include "processor/request/wire.h"
+
+/* Field numbers of api/predict.proto. */
+enum {
+	SP_REQUEST_SIGNATURE_NAME = 1,
+	SP_REQUEST_INPUTS = 2,
+	SP_REQUEST_OUTPUT_FILTER = 3,
+
+	SP_RESPONSE_OUTPUTS = 1,
+
+	SP_ENTRY_KEY = 1, /* of a map */
+	SP_ENTRY_VALUE = 2,
+
+	SP_ARRAY_DTYPE = 1,
+	SP_ARRAY_SHAPE = 2,
+	SP_ARRAY_FLOAT_VAL = 3,
+	SP_ARRAY_DOUBLE_VAL = 4,
+	SP_ARRAY_INT_VAL = 5,
+	SP_ARRAY_STRING_VAL = 6,
+	SP_ARRAY_INT64_VAL = 7,
+	SP_ARRAY_BOOL_VAL = 8,
+	SP_ARRAY_FIELD_COUNT = 9,
+
+	SP_SHAPE_DIM = 1,
+
+	SP_MODEL_INFO_PATH = 1,
+};
+
+extern const sp_wire_schema sp_predict__array_schema;
+
+/* The value field of a type; 0 when the message has none for it. */
+uint32_t sp_predict__field_of(sp_dtype dtype);
+
+/* "float_val", ... */
+const char *sp_predict__field_name(uint32_t field);
+
+/* How the values of a field look when they are not packed. */
+sp_wire_type sp_predict__field_type(uint32_t field);
+
+#endif

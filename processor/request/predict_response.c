@@ -1,0 +1,217 @@
+#include "processor/request/predict_codec.h"
+
+#include <limits.h>
+
+#include "base/alloc.h"
+#include "processor/request/predict_fields.h"
+#include "processor/request/wire.h"
+
+/*
+ * Sizes first, then one block, then the bytes.  A length stands before what it
+ * measures, so sizes are needed from the inside out; those that cost a walk
+ * over the values are kept in the outputs.
+ *
+ * No sum can overflow: what is in memory grows tenfold at most.
+ */
+
+/* Element i of an integer tensor as the varint that int_val or int64_val writes. */
+static uint64_t integer_at(const sp_tensor *tensor, size_t i)
+{
+	switch (tensor->dtype) {
+	case SP_INT8:
+	case SP_QINT8:
+		return (uint64_t)((const int8_t *)tensor->data)[i];
+	case SP_UINT8:
+	case SP_QUINT8:
+	case SP_BOOL:
+		return ((const uint8_t *)tensor->data)[i];
+	case SP_INT16:
+	case SP_QINT16:
+		return (uint64_t)((const int16_t *)tensor->data)[i];
+	case SP_UINT16:
+	case SP_QUINT16:
+		return ((const uint16_t *)tensor->data)[i];
+	case SP_INT32:
+	case SP_QINT32:
+		return (uint64_t)((const int32_t *)tensor->data)[i];
+	default:
+		return (uint64_t)((const int64_t *)tensor->data)[i];
+	}
+}
+
+/* Bytes of a packed run's values, or of all string fields with their headers. */
+static size_t values_size(const sp_tensor *tensor)
+{
+	size_t size = 0;
+
+	switch (sp_predict__field_of(tensor->dtype)) {
+	case SP_ARRAY_FLOAT_VAL:
+		return tensor->count * sizeof(float);
+	case SP_ARRAY_DOUBLE_VAL:
+		return tensor->count * sizeof(double);
+	case SP_ARRAY_STRING_VAL:
+		for (size_t i = 0; i < tensor->count; i++)
+			size += sp_wire__field_size(sp_tensor_strings(tensor)[i].size);
+		return size;
+	case SP_ARRAY_BOOL_VAL:
+		return tensor->count;
+	default:
+		for (size_t i = 0; i < tensor->count; i++)
+			size += sp_wire__varint_size(integer_at(tensor, i));
+		return size;
+	}
+}
+
+static size_t dims_size(const sp_shape *shape)
+{
+	size_t size = 0;
+
+	for (int i = 0; i < shape->rank; i++)
+		size += sp_wire__varint_size((uint64_t)shape->dims[i]);
+	return size;
+}
+
+/* An empty repeated field is not written at all. */
+static size_t shape_size(const sp_shape *shape)
+{
+	return shape->rank == 0 ? 0 : sp_wire__field_size(dims_size(shape));
+}
+
+static size_t array_size(const sp_predict_output *output)
+{
+	size_t size = 1 + sp_wire__varint_size(output->tensor->dtype) +
+		      sp_wire__field_size(shape_size(&output->tensor->shape));
+
+	if (output->tensor->count == 0)
+		return size;
+	if (output->tensor->dtype == SP_STRING)
+		return size + output->values_size;
+	return size + sp_wire__field_size(output->values_size);
+}
+
+static size_t entry_size(const sp_predict_output *output)
+{
+	return sp_wire__field_size(output->name.size) + sp_wire__field_size(array_size(output));
+}
+
+/* ------------------------------------------------------------------ writing */
+
+static unsigned char *put_halves(unsigned char *at, const sp_tensor *tensor)
+{
+	const uint16_t *halves = tensor->data;
+
+	for (size_t i = 0; i < tensor->count; i++) {
+		float value = tensor->dtype == SP_HALF ? sp_half_to_float(halves[i])
+						       : sp_bfloat16_to_float(halves[i]);
+
+		at = sp_wire__put_bytes(at, &value, sizeof(value));
+	}
+	return at;
+}
+
+static unsigned char *put_strings(unsigned char *at, const sp_tensor *tensor)
+{
+	for (size_t i = 0; i < tensor->count; i++) {
+		sp_bytes text = sp_tensor_strings(tensor)[i];
+
+		at = sp_wire__put_header(at, SP_ARRAY_STRING_VAL, text.size);
+		at = sp_wire__put_bytes(at, text.data, text.size);
+	}
+	return at;
+}
+
+static unsigned char *put_values(unsigned char *at, const sp_predict_output *output)
+{
+	const sp_tensor *tensor = output->tensor;
+	uint32_t field = sp_predict__field_of(tensor->dtype);
+
+	if (tensor->count == 0)
+		return at;
+	if (tensor->dtype == SP_STRING)
+		return put_strings(at, tensor);
+	at = sp_wire__put_header(at, field, output->values_size);
+	if (tensor->dtype == SP_FLOAT || tensor->dtype == SP_DOUBLE)
+		return sp_wire__put_bytes(at, tensor->data, output->values_size);
+	if (field == SP_ARRAY_FLOAT_VAL)
+		return put_halves(at, tensor);
+	for (size_t i = 0; i < tensor->count; i++)
+		at = sp_wire__put_varint(at, integer_at(tensor, i));
+	return at;
+}
+
+static unsigned char *put_shape(unsigned char *at, const sp_shape *shape)
+{
+	at = sp_wire__put_header(at, SP_ARRAY_SHAPE, shape_size(shape));
+	if (shape->rank == 0)
+		return at;
+	at = sp_wire__put_header(at, SP_SHAPE_DIM, dims_size(shape));
+	for (int i = 0; i < shape->rank; i++)
+		at = sp_wire__put_varint(at, (uint64_t)shape->dims[i]);
+	return at;
+}
+
+static unsigned char *put_output(unsigned char *at, const sp_predict_output *output)
+{
+	at = sp_wire__put_header(at, SP_RESPONSE_OUTPUTS, entry_size(output));
+	at = sp_wire__put_header(at, SP_ENTRY_KEY, output->name.size);
+	at = sp_wire__put_bytes(at, output->name.data, output->name.size);
+	at = sp_wire__put_header(at, SP_ENTRY_VALUE, array_size(output));
+	*at++ = SP_ARRAY_DTYPE << 3 | SP_WIRE_VARINT;
+	at = sp_wire__put_varint(at, output->tensor->dtype);
+	at = put_shape(at, &output->tensor->shape);
+	return put_values(at, output);
+}
+
+/* A block for `size` bytes and a NUL, if an int can say how many they are. */
+static sp_status make_block(unsigned char **out, size_t size, sp_error *err)
+{
+	if (size > INT_MAX)
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "the answer would take %zu bytes; at most %d can be handed out",
+				    size, INT_MAX);
+	*out = sp_alloc(size + 1);
+	if (*out == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an answer of %zu bytes",
+				    size);
+	(*out)[size] = '\0';
+	return SP_OK;
+}
+
+sp_status sp_predict_response_encode(void **out, size_t *out_size, sp_predict_output *outputs,
+				     size_t count, sp_error *err)
+{
+	size_t size = 0;
+	unsigned char *block, *at;
+
+	for (size_t i = 0; i < count; i++) {
+		if (sp_predict__field_of(outputs[i].tensor->dtype) == 0)
+			return sp_error_set(err, SP_UNSUPPORTED,
+					    "output '%.*s' is %s, which responses cannot carry",
+					    (int)outputs[i].name.size, outputs[i].name.data,
+					    sp_dtype_name(outputs[i].tensor->dtype));
+		outputs[i].values_size = values_size(outputs[i].tensor);
+		size += sp_wire__field_size(entry_size(&outputs[i]));
+	}
+	SP_TRY(make_block(&block, size, err));
+	at = block;
+	for (size_t i = 0; i < count; i++)
+		at = put_output(at, &outputs[i]);
+	*out = block;
+	*out_size = (size_t)(at - block);
+	return SP_OK;
+}
+
+sp_status sp_model_info_encode(void **out, size_t *out_size, const char *model_path, sp_error *err)
+{
+	sp_bytes path = sp_bytes_of(model_path);
+	size_t size = path.size == 0 ? 0 : sp_wire__field_size(path.size);
+	unsigned char *block;
+
+	SP_TRY(make_block(&block, size, err));
+	if (path.size != 0)
+		sp_wire__put_bytes(sp_wire__put_header(block, SP_MODEL_INFO_PATH, path.size),
+				   path.data, path.size);
+	*out = block;
+	*out_size = size;
+	return SP_OK;
+}

@@ -1,0 +1,49 @@
+#ifndef SP_PROCESSOR_REQUEST_PUBLIC_SIGNATURE_H
+#define SP_PROCESSOR_REQUEST_PUBLIC_SIGNATURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "processor/request/endpoint.h"
+
+/*
+ * Signatures in the words of the public header: api/serving_processor.h has
+ * structs of the same members, so that these cross the border as they are.
+ *
+ * Threads: immutable once made.
+ */
+typedef struct sp_public_tensor {
+	const char *alias;
+	const char *tensor_name;
+	int dtype;
+	int rank; /* -1: unknown */
+	const int64_t *dims;
+} sp_public_tensor;
+
+typedef struct sp_public_signature {
+	const char *name;
+	const char *method;
+	const sp_public_tensor *const *inputs; /* [input_count] by alias */
+	size_t input_count;
+	const sp_public_tensor *const *outputs; /* [output_count] by alias */
+	size_t output_count;
+} sp_public_signature;
+
+/* Those of `endpoints`, whose texts and dims they point at.  NULL when out of memory. */
+const sp_public_signature *sp_public_signatures_of(const sp_endpoint *endpoints, size_t count,
+						   sp_arena *arena);
+
+/* With all that they point at.  NULL when out of memory. */
+const sp_public_signature *sp_public_signatures_copy(const sp_public_signature *from, size_t count,
+						     sp_arena *arena);
+
+bool sp_public_signatures_equal(const sp_public_signature *a, const sp_public_signature *b,
+				size_t count);
+
+/* The one of that name; NULL when there is none. */
+const sp_public_signature *sp_public_signatures_find(const sp_public_signature *signatures,
+						     size_t count, const char *name);
+
+#endif

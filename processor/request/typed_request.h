@@ -1,0 +1,43 @@
+#ifndef SP_PROCESSOR_REQUEST_TYPED_REQUEST_H
+#define SP_PROCESSOR_REQUEST_TYPED_REQUEST_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "engine/tensor/tensor.h"
+#include "processor/request/request.h"
+
+/*
+ * A request whose tensors lie in the caller's memory, without protobuf.
+ *
+ * Inputs are views that are read during the call only.  They need no alignment,
+ * and nothing of them is believed: a count that is not the product of the
+ * dims, or text without an address, is refused like any other wrong request.
+ *
+ * Threads: one thread at a time per session.
+ */
+typedef struct sp_named_tensor {
+	const char *name;
+	sp_tensor tensor;
+} sp_named_tensor;
+
+typedef struct sp_typed_request {
+	const sp_named_tensor *inputs;
+	size_t input_count;
+	const char *const *outputs; /* names of what to compute */
+	size_t output_count;        /* 0: all of the signature */
+} sp_typed_request;
+
+/* As many tensors as names were given, in their order; or all by their aliases. */
+typedef struct sp_typed_answer {
+	sp_named_tensor *outputs;
+	size_t count;
+} sp_typed_answer;
+
+/* The answer is a copy in `arena`. */
+SP_MUST_CHECK sp_status sp_request_run_typed(const sp_request_target *target,
+					     const sp_typed_request *typed, sp_arena *arena,
+					     sp_typed_answer *out, sp_error *err);
+
+#endif

@@ -1,0 +1,120 @@
+#ifndef SP_PROCESSOR_REQUEST_WIRE_H
+#define SP_PROCESSOR_REQUEST_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+/*
+ * The wire format of protocol buffers: fields in, fields out.
+ *
+ * Reading copies nothing and trusts nothing: what protobuf's own parsers refuse
+ * is malformed.  Groups, which no message of ours has, are skipped as the
+ * unknown fields they are, down to SP_WIRE_MAX_GROUP_DEPTH levels.
+ *
+ * Writing goes into memory of the right size: the caller has added up the
+ * sizes before.
+ *
+ * Source: "Encoding" of the protocol buffers documentation.
+ *
+ * Threads: pure.
+ */
+#define SP_WIRE_MAX_GROUP_DEPTH   64
+#define SP_WIRE_MAX_MESSAGE_DEPTH 32
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "numbers are moved between messages and memory as they lie");
+
+typedef enum sp_wire_type {
+	SP_WIRE_VARINT = 0,
+	SP_WIRE_FIXED64 = 1,
+	SP_WIRE_BYTES = 2,
+	SP_WIRE_GROUP_START = 3,
+	SP_WIRE_GROUP_END = 4,
+	SP_WIRE_FIXED32 = 5,
+} sp_wire_type;
+
+typedef struct sp_wire {
+	const unsigned char *at;
+	const unsigned char *end;
+} sp_wire;
+
+typedef struct sp_wire_field {
+	uint32_t number;
+	sp_wire_type type; /* VARINT, FIXED64, BYTES or FIXED32 */
+	uint64_t value;    /* of VARINT, FIXED64, FIXED32 */
+	sp_bytes bytes;    /* of BYTES: a view into the message */
+} sp_wire_field;
+
+static inline sp_wire sp_wire__of(sp_bytes message)
+{
+	const unsigned char *at = (const unsigned char *)message.data;
+
+	return (sp_wire){at, at != NULL ? at + message.size : at};
+}
+
+typedef enum sp_wire_result { SP_WIRE_FIELD, SP_WIRE_END, SP_WIRE_MALFORMED } sp_wire_result;
+
+/* The next field. */
+sp_wire_result sp_wire__next(sp_wire *wire, sp_wire_field *field);
+
+/* One varint; false when it is cut off or longer than 10 bytes.  Bits above 64 are dropped. */
+bool sp_wire__varint(sp_wire *wire, uint64_t *value);
+
+/* How many varints the bytes hold if they are well formed: bytes that end one. */
+size_t sp_wire__count_varints(sp_bytes packed);
+
+/* ----------------------------------------------------------- whole messages */
+
+/* What a length-delimited field of a known number holds. */
+typedef enum sp_wire_member_kind {
+	SP_WIRE_MEMBER_OTHER, /* bytes, or a number that is never packed: anything */
+	SP_WIRE_MEMBER_TEXT,  /* a string of proto3: UTF-8 */
+	SP_WIRE_MEMBER_VARINTS,
+	SP_WIRE_MEMBER_FIXED32S,
+	SP_WIRE_MEMBER_FIXED64S,
+	SP_WIRE_MEMBER_MESSAGE,
+} sp_wire_member_kind;
+
+typedef struct sp_wire_member {
+	sp_wire_member_kind kind;
+	const struct sp_wire_schema *schema; /* of MESSAGE */
+} sp_wire_member;
+
+/* A type of message: its fields by their numbers. */
+typedef struct sp_wire_schema {
+	const sp_wire_member *members;
+	size_t count;
+} sp_wire_schema;
+
+/*
+ * Whether protobuf's parsers would take the message: all of it, with what is in
+ * the messages in it, down to SP_WIRE_MAX_MESSAGE_DEPTH of them.
+ */
+bool sp_wire__check(sp_bytes message, const sp_wire_schema *schema);
+
+/* ------------------------------------------------------------------ writing */
+
+/* Bytes of a varint, 1 ... 10. */
+static inline size_t sp_wire__varint_size(uint64_t value)
+{
+	return (size_t)(9 * (64 - __builtin_clzll(value | 1)) + 64) / 64;
+}
+
+/* Bytes of a length-delimited field `number` < 16 with `size` bytes in it. */
+static inline size_t sp_wire__field_size(size_t size)
+{
+	return 1 + sp_wire__varint_size(size) + size;
+}
+
+/* Each returns where the next byte goes. */
+unsigned char *sp_wire__put_varint(unsigned char *at, uint64_t value);
+unsigned char *sp_wire__put_bytes(unsigned char *at, const void *data, size_t size);
+
+/* Tag and length of a length-delimited field `number` < 16; its bytes follow. */
+unsigned char *sp_wire__put_header(unsigned char *at, uint32_t number, size_t size);
+
+#endif

@@ -1,0 +1,74 @@
+#include "processor/version/runtime.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static sp_status make_endpoints(sp_runtime *runtime, const sp_model *model, int64_t timeout_ms,
+				sp_error *err)
+{
+	size_t count = sp_model_signature_count(model);
+
+	runtime->arena = sp_arena_create(16 << 10);
+	if (runtime->arena != NULL)
+		runtime->endpoints = sp_arena_array(runtime->arena, count,
+						    sizeof(*runtime->endpoints));
+	if (runtime->endpoints == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu signatures", count);
+	for (size_t i = 0; i < count; i++) {
+		SP_TRY(sp_endpoint_init(&runtime->endpoints[i], sp_model_signature(model, i), i,
+					runtime->arena, err));
+		runtime->endpoints[i].timeout_ms = timeout_ms;
+		runtime->endpoints[i].refused = sp_model_signature_error(model, i);
+	}
+	runtime->endpoint_count = count;
+	runtime->configured = &runtime->endpoints[sp_model_default_signature(model)];
+	runtime->shown = sp_public_signatures_of(runtime->endpoints, count, runtime->arena);
+	return runtime->shown != NULL
+		       ? SP_OK
+		       : sp_error_set(err, SP_NO_MEMORY, "no memory for %zu signatures", count);
+}
+
+sp_status sp_runtime_open(sp_runtime **out, const sp_config *config, sp_model *model, sp_error *err)
+{
+	static atomic_uint_least64_t last_number;
+	sp_runtime *runtime = sp_alloc_zero(1, sizeof(*runtime));
+	sp_status status;
+
+	if (runtime == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a model");
+	status = make_endpoints(runtime, model, config->request_timeout_ms, err);
+	if (status == SP_OK)
+		status = sp_session_set_create(&runtime->sessions, sp_model_program(model),
+					       (size_t)config->session_num + 1,
+					       (size_t)config->session_workspace_bytes, err);
+	if (status != SP_OK) {
+		sp_runtime_close(runtime);
+		return status;
+	}
+	runtime->number = atomic_fetch_add(&last_number, 1) + 1;
+	runtime->model = model;
+	*out = runtime;
+	return SP_OK;
+}
+
+void sp_runtime_close(sp_runtime *runtime)
+{
+	if (runtime == NULL)
+		return;
+	sp_session_set_destroy(runtime->sessions);
+	sp_model_destroy(runtime->model);
+	sp_arena_destroy(runtime->arena);
+	sp_free(runtime);
+}
+
+const sp_endpoint *sp_runtime_endpoint(const sp_runtime *runtime, const char *signature)
+{
+	if (signature == NULL)
+		return runtime->configured;
+	for (size_t i = 0; i < runtime->endpoint_count; i++)
+		if (strcmp(runtime->endpoints[i].signature.name, signature) == 0)
+			return &runtime->endpoints[i];
+	return NULL;
+}

@@ -1,0 +1,51 @@
+#ifndef SP_PROCESSOR_VERSION_RUNTIME_H
+#define SP_PROCESSOR_VERSION_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "incremental/manifest.h"
+#include "model_loader/model.h"
+#include "processor/config/config.h"
+#include "processor/request/endpoint.h"
+#include "processor/request/public_signature.h"
+#include "session_group/session_set.h"
+
+/*
+ * A SavedModel made ready to run, whatever weights it is given: its program,
+ * the sessions over it, its signatures as clients see them.  All versions of
+ * one graph share it, so new weights cost no session its memory.  It lives
+ * exactly as long as there are versions over it.
+ *
+ * Threads: immutable once opened; a session is for whoever has its number.
+ */
+typedef struct sp_runtime {
+	uint64_t number; /* of its own in the process, and never 0 */
+	sp_model *model;
+	sp_session_set *sessions; /* one per number of the group, and one to warm up with */
+	sp_arena *arena;          /* holds what follows */
+	sp_endpoint *endpoints;   /* in the order of the model's signatures */
+	size_t endpoint_count;
+	const sp_endpoint *configured;
+	const sp_public_signature *shown; /* [endpoint_count] */
+
+	/* For the thread that opens and closes versions. */
+	size_t users;      /* versions over it */
+	sp_manifest files; /* that it was read from, as they were before */
+} sp_runtime;
+
+/*
+ * Takes `model` over, whose first weights are loaded: on failure it is left to
+ * the caller.
+ */
+SP_MUST_CHECK sp_status sp_runtime_open(sp_runtime **out, const sp_config *config, sp_model *model,
+					sp_error *err);
+
+/* NULL is fine. */
+void sp_runtime_close(sp_runtime *runtime);
+
+/* The signature of that name, the configured one for NULL; NULL when there is none. */
+const sp_endpoint *sp_runtime_endpoint(const sp_runtime *runtime, const char *signature);
+
+#endif

@@ -1,0 +1,211 @@
+#include "processor/version/version.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "processor/version/version_internal.h"
+
+/* The SavedModel with its own weights. */
+static bool is_own(const sp_found_version *found)
+{
+	return found == NULL || found->full_prefix[0] == '\0';
+}
+
+static sp_status open_model(sp_model **out, const sp_config *config, const sp_found_version *found,
+			    sp_error *err)
+{
+	bool numbered = found != NULL && found->savedmodel_dir != NULL;
+	sp_model_options options = {.savedmodel_dir = numbered ? found->savedmodel_dir
+							       : config->savedmodel_dir,
+				    .tags = config->saved_model_tags,
+				    .graph_file = config->graph_file,
+				    .input_names = config->input_names,
+				    .output_names = config->output_names,
+				    .from_checkpoint = !is_own(found) && !numbered,
+				    .signature_name = config->signature_name,
+				    .signature_fallback = config->signature_fallback,
+				    .reference = config->reference_kernels};
+
+	return sp_model_open(out, &options, err);
+}
+
+static sp_status load_from(sp_version *version, sp_model *model, const sp_config *config,
+			   sp_weights_options *options, const char *rows, sp_error *err)
+{
+	sp_status status;
+
+	SP_TRY(sp_version__open_ssd(&options->ssd, config, rows, err));
+	status = sp_weights_load(&version->weights, model, options, err);
+	if (status == SP_OK && options->ssd != NULL)
+		sp_ssd_store_delete_others(options->ssd);
+	sp_ssd_store_release(options->ssd);
+	return status;
+}
+
+static sp_status load_weights(sp_version *version, sp_model *model, const sp_config *config,
+			      const sp_found_version *found, size_t memory_limit, sp_error *err)
+{
+	sp_weights_options options = {.policy = &config->embeddings, .memory_limit = memory_limit};
+	char prefix[4096];
+
+	if (is_own(found))
+		return load_from(version, model, config, &options, NULL, err);
+	if (found->savedmodel_dir == NULL) {
+		options.checkpoint_prefix = found->full_prefix;
+		return load_from(version, model, config, &options, found->full_prefix, err);
+	}
+	if (snprintf(prefix, sizeof(prefix), "%s/variables/variables", found->savedmodel_dir) >=
+	    (int)sizeof(prefix))
+		return sp_error_set(err, SP_INVALID, "the path of a version is too long");
+	return load_from(version, model, config, &options, prefix, err);
+}
+
+static void adopt(sp_version *version, sp_runtime *runtime)
+{
+	version->runtime = runtime;
+	runtime->users++;
+}
+
+static sp_status load(sp_version *version, sp_runtime *runtime, const sp_config *config,
+		      const sp_found_version *found, size_t memory_limit, sp_error *err)
+{
+	sp_model *model = NULL;
+	sp_status status;
+
+	if (runtime != NULL) {
+		adopt(version, runtime);
+		return load_weights(version, runtime->model, config, found, memory_limit, err);
+	}
+	SP_TRY(open_model(&model, config, found, err));
+	status = load_weights(version, model, config, found, memory_limit, err);
+	if (status == SP_OK)
+		status = sp_runtime_open(&runtime, config, model, err);
+	if (status == SP_OK)
+		adopt(version, runtime);
+	if (status != SP_OK) {
+		sp_weights_destroy(version->weights);
+		version->weights = NULL;
+		sp_model_destroy(model);
+	}
+	return status;
+}
+
+/* A version without weights yet; delta_prefix NULL: without a delta. */
+static sp_status make(sp_version **out, const char *full_prefix, const char *delta_prefix,
+		      sp_error *err)
+{
+	sp_version *version = sp_alloc_zero(1, sizeof(*version));
+
+	if (version != NULL) {
+		version->full_step = version->delta_step = -1;
+		version->checkpoint_prefix = sp_alloc_text(full_prefix);
+		if (delta_prefix != NULL)
+			version->delta_prefix = sp_alloc_text(delta_prefix);
+	}
+	if (version == NULL || version->checkpoint_prefix == NULL ||
+	    (delta_prefix != NULL && version->delta_prefix == NULL)) {
+		sp_version_close(version);
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version");
+	}
+	*out = version;
+	return SP_OK;
+}
+
+sp_status sp_version_open(sp_version **out, sp_runtime *runtime, const sp_config *config,
+			  const sp_found_version *found, size_t memory_limit, sp_error *err)
+{
+	sp_version *version;
+	sp_status status;
+
+	SP_TRY(make(&version, found != NULL ? found->full_prefix : "", NULL, err));
+	if (found != NULL)
+		version->full_step = found->full_step;
+	status = load(version, runtime, config, found, memory_limit, err);
+	if (status != SP_OK) {
+		sp_version_close(version);
+		return status;
+	}
+	*out = version;
+	return SP_OK;
+}
+
+static sp_status load_on(sp_version *version, const sp_version *from, const sp_config *config,
+			 sp_error *err)
+{
+	sp_weights_options options = {.delta_prefix = version->delta_prefix,
+				      .policy = &config->embeddings};
+	sp_weights *full = sp_weights_base(from->weights);
+
+	if (version->delta_prefix != NULL)
+		return sp_weights_load_delta(&version->weights, full, &options, err);
+	if (sp_weights_are_folded(full))
+		return sp_error_set(err, SP_NOT_FOUND,
+				    "in memory a delta is folded into the full checkpoint");
+	version->weights = sp_weights_share(full);
+	return SP_OK;
+}
+
+/* Another version on the full checkpoint of `from`, without weights yet. */
+static sp_status make_on(sp_version **out, const sp_version *from, const char *delta_prefix,
+			 int64_t delta_step, sp_error *err)
+{
+	sp_version *version;
+
+	SP_TRY(make(out, from->checkpoint_prefix, delta_prefix, err));
+	version = *out;
+	adopt(version, from->runtime);
+	version->full_step = from->full_step;
+	version->delta_step = delta_step;
+	version->content = from->content;
+	version->files = from->files;
+	return SP_OK;
+}
+
+sp_status sp_version_open_on(sp_version **out, const sp_version *from, const sp_config *config,
+			     const sp_found_version *found, sp_error *err)
+{
+	sp_version *version;
+	sp_status status;
+
+	SP_TRY(make_on(&version, from, found->delta_prefix, found->delta_step, err));
+	status = load_on(version, from, config, err);
+	if (status != SP_OK) {
+		sp_version_close(version);
+		return status;
+	}
+	*out = version;
+	return SP_OK;
+}
+
+sp_status sp_version_open_folded(sp_version **out, const sp_version *from, size_t table,
+				 const sp_table *folded, sp_error *err)
+{
+	sp_version *version;
+	sp_status status;
+
+	SP_TRY(make_on(&version, from, from->delta_prefix, from->delta_step, err));
+	status = sp_weights_fold(&version->weights, from->weights, table, folded, err);
+	if (status != SP_OK) {
+		sp_version_close(version);
+		return status;
+	}
+	*out = version;
+	return SP_OK;
+}
+
+void sp_version_close(sp_version *version)
+{
+	if (version == NULL)
+		return;
+	sp_weights_destroy(version->weights);
+	if (version->runtime != NULL && --version->runtime->users == 0)
+		sp_runtime_close(version->runtime);
+	sp_free(version->checkpoint_prefix);
+	sp_free(version->delta_prefix);
+	sp_free(version);
+}
+
+const sp_snapshot *sp_version_snapshot(const sp_version *version)
+{
+	return sp_weights_snapshot(version->weights);
+}

@@ -1,0 +1,16 @@
+#ifndef SP_PROCESSOR_VERSION_VERSION_INTERNAL_H
+#define SP_PROCESSOR_VERSION_VERSION_INTERNAL_H
+
+#include "base/status.h"
+#include "processor/config/config.h"
+#include "storage/ssd_tier.h"
+
+/*
+ * Where the larger tables of a version go: the one whose full checkpoint is
+ * checkpoint_prefix, or NULL for the SavedModel's own weights.  *out is NULL when
+ * all tables stay in memory.
+ */
+SP_MUST_CHECK sp_status sp_version__open_ssd(sp_ssd_store **out, const sp_config *config,
+					     const char *checkpoint_prefix, sp_error *err);
+
+#endif

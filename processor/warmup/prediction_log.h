@@ -1,0 +1,33 @@
+#ifndef SP_PROCESSOR_WARMUP_PREDICTION_LOG_H
+#define SP_PROCESSOR_WARMUP_PREDICTION_LOG_H
+
+#include "processor/request/wire.h"
+
+/*
+ * tensorflow.serving.PredictionLog, as far as a Predict request goes into it.
+ *
+ * Source: prediction_log.proto, predict.proto, model.proto of TensorFlow Serving 2.15;
+ * tensor.proto and resource_handle.proto of TensorFlow 2.15.
+ */
+enum {
+	/* Of the fields from the first to the last only one is set: the last that is given. */
+	SP_LOG_FIRST_KIND = 2,
+	SP_LOG_PREDICT = 6,
+	SP_LOG_LAST_KIND = 7,
+
+	SP_PREDICT_LOG_REQUEST = 1,
+
+	SP_SERVING_REQUEST_MODEL_SPEC = 1,
+	SP_SERVING_REQUEST_INPUTS = 2,
+	SP_SERVING_REQUEST_OUTPUT_FILTER = 3,
+
+	SP_MODEL_SPEC_SIGNATURE = 3,
+
+	SP_INPUT_KEY = 1, /* of the map */
+	SP_INPUT_VALUE = 2,
+};
+
+/* Logs of other requests than Predict are not looked into. */
+extern const sp_wire_schema sp_prediction_log_schema;
+
+#endif

@@ -1,0 +1,31 @@
+#ifndef SP_PROCESSOR_WARMUP_REPLAY_H
+#define SP_PROCESSOR_WARMUP_REPLAY_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "processor/request/request.h"
+
+/*
+ * How much a recorded request's answer changes from one version to another: a
+ * last look before a version is published.
+ *
+ * file    a serialized PredictRequest
+ * change  the mean of |new - old| over all floating-point elements of all
+ *         outputs; not finite when they are not
+ *
+ * Each version reads the request by its own signature.  SP_INVALID when the two
+ * answers differ in shape or have no such elements.  Texts and integers are not
+ * compared.
+ *
+ * Threads: one; the sessions are its own.
+ */
+typedef struct sp_replay {
+	const char *file;
+	sp_request_target old;
+	sp_request_target new;
+} sp_replay;
+
+SP_MUST_CHECK sp_status sp_replay_run(const sp_replay *replay, double *change, sp_arena *arena,
+				      sp_error *err);
+
+#endif
