@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "model_loader/checkpoint_name.h"
+#include "model_loader/checkpoint/checkpoint_name.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LONG_AGO     (-1e30)

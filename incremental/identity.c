@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "model_loader/checkpoint_name.h"
+#include "model_loader/checkpoint/checkpoint_name.h"
 
 enum { MAX_INDEX_SIZE = 1 << 30 };
 

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "incremental/manifest.h"
-#include "model_loader/model.h"
+#include "model_loader/version/model.h"
 #include "processor/config.h"
 #include "processor/endpoint.h"
 #include "processor/public_signature.h"

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "incremental/identity.h"
-#include "model_loader/weights_swap.h"
+#include "model_loader/version/weights_swap.h"
 
 /*
  * When memory is short: how much of it there is, and a full checkpoint in place

@@ -7,8 +7,8 @@
 
 #include "base/status.h"
 #include "incremental/discover.h"
-#include "model_loader/weights.h"
-#include "model_loader/weights_swap.h"
+#include "model_loader/version/weights.h"
+#include "model_loader/version/weights_swap.h"
 #include "processor/config.h"
 #include "processor/runtime.h"
 

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "model_loader/tensor_proto.h"
+#include "model_loader/proto/tensor_proto.h"
 #include "processor/prediction_log.h"
 #include "processor/typed_request.h"
 

@@ -11,7 +11,7 @@
 #include "engine/hash_table.h"
 #include "engine/import.h"
 #include "engine/lower.h"
-#include "model_loader/saved_model.h"
+#include "model_loader/saved_model/saved_model.h"
 #include "tests/support/graph.h"
 #include "tests/support/paths.h"
 

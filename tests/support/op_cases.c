@@ -10,7 +10,7 @@
 #include "engine/import.h"
 #include "engine/lower.h"
 #include "engine/program.h"
-#include "model_loader/graph_def.h"
+#include "model_loader/proto/graph_proto.h"
 
 enum { MAX_TENSORS = 64 };
 
