@@ -41,7 +41,7 @@ typedef struct order {
 
 static bool is_live(const sp_updater *u, const sp_found_version *found)
 {
-	return u->live != NULL && !u->live->mixed &&
+	return u->live != NULL &&
 	       sp_updater__same(found->full_prefix, u->live->checkpoint_prefix) &&
 	       sp_updater__same(found->delta_prefix, u->live->delta_prefix);
 }

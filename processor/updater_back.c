@@ -37,8 +37,6 @@ void sp_updater__remember(sp_updater *u, const sp_version *old)
 {
 	sp_found_version name = {.full_step = old->full_step, .delta_step = old->delta_step};
 
-	if (old->mixed)
-		return;
 	sp_updater__unremember(u, old);
 	name.full_prefix = sp_alloc_text(old->checkpoint_prefix);
 	if (u->numbered)

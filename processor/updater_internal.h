@@ -194,16 +194,6 @@ size_t sp_updater__room(const sp_updater *u);
  */
 SP_MUST_CHECK sp_status sp_updater__wait_for_requests(sp_updater *u, sp_error *err);
 
-/* Whether `found`, that could not be loaded beside what is live, may replace it piece by piece. */
-bool sp_updater__may_swap(const sp_updater *u, const sp_found_version *found, sp_status why);
-
-/*
- * Brings up the full checkpoint of `found` that way.  After a failure a mixture
- * may be live; it is taken for a version that everything is newer than.
- */
-SP_MUST_CHECK sp_status sp_updater__swap(sp_updater *u, const sp_found_version *found,
-					 uint64_t number, sp_error *err);
-
 /* ---------------------------------------------------------- updater_files.c */
 
 /* Wakes for changes of where versions come from, and of what the live one was read from. */

@@ -16,8 +16,7 @@ static bool is_newer(const sp_updater *u, const sp_found_version *found)
 {
 	const sp_version *live = u->live;
 
-	return live == NULL || live->mixed ||
-	       strcmp(found->full_prefix, live->checkpoint_prefix) != 0 ||
+	return live == NULL || strcmp(found->full_prefix, live->checkpoint_prefix) != 0 ||
 	       found->delta_step > live->delta_step || sp_updater__is_rewritten(u);
 }
 
@@ -302,7 +301,7 @@ static sp_look look_for_pinned(sp_updater *u)
 	sp_found_version found;
 	sp_status status;
 
-	if (u->live != NULL && !u->live->mixed && !sp_updater__is_rewritten(u))
+	if (u->live != NULL && !sp_updater__is_rewritten(u))
 		return SP_LOOK_DONE;
 	status = sp_updater__find(u, &found, u->pin.full_step, u->pin.delta_step, &u->reason);
 	if (status == SP_OK)

@@ -42,8 +42,7 @@ static bool is_remembered(const sp_updater *u, const sp_version *version)
 					       ? &u->history.versions[u->history.count - 1]
 					       : NULL;
 
-	return last != NULL && !version->mixed &&
-	       sp_updater__same(last->full_prefix, version->checkpoint_prefix) &&
+	return last != NULL && sp_updater__same(last->full_prefix, version->checkpoint_prefix) &&
 	       sp_updater__same(last->delta_prefix, version->delta_prefix);
 }
 
@@ -252,9 +251,6 @@ sp_status sp_updater__warm_and_publish(sp_updater *u, sp_version *version, uint6
 }
 
 /* In place of the live version, where memory does not hold both. */
-static sp_status bring_up_apart(sp_updater *u, const sp_found_version *found, uint64_t number,
-				sp_error *err);
-
 static sp_status bring_up_full(sp_updater *u, const sp_found_version *found, sp_error *err)
 {
 	uint64_t number = sp_catalog_number(u->catalog, found);
@@ -265,8 +261,6 @@ static sp_status bring_up_full(sp_updater *u, const sp_found_version *found, sp_
 	status = load_full(u, found, &version, err);
 	if (status == SP_OK)
 		return sp_updater__warm_and_publish(u, version, number, err);
-	if (sp_updater__may_swap(u, found, status))
-		return bring_up_apart(u, found, number, err);
 	sp_updater__fail(u, number, err);
 	return status;
 }
@@ -312,33 +306,11 @@ static sp_status open_on(sp_updater *u, const sp_version *full, const sp_found_v
 static sp_status bring_up_on(sp_updater *u, const sp_version *full, uint64_t number,
 			     const sp_found_version *found, sp_error *err)
 {
-	bool is_folded = sp_weights_are_folded(sp_weights_base(full->weights));
 	sp_version *version;
 	sp_status status = open_on(u, full, found, &version, err);
 
 	if (status == SP_OK)
 		return sp_updater__warm_and_publish(u, version, number, err);
-	if (is_folded && sp_updater__may_swap(u, found, status))
-		return bring_up_apart(u, found, number, err);
-	sp_updater__fail(u, number, err);
-	return status;
-}
-
-/* One after the other, where memory does not hold both beside what is live. */
-static sp_status bring_up_apart(sp_updater *u, const sp_found_version *found, uint64_t number,
-				sp_error *err)
-{
-	sp_found_version alone = without_delta(found);
-	uint64_t full;
-	sp_status status;
-
-	if (found->delta_prefix == NULL)
-		return sp_updater__swap(u, found, number, err);
-	full = sp_catalog_number(u->catalog, &alone);
-	sp_catalog_move(u->catalog, full, SP_VERSION_LOADING, NULL);
-	status = sp_updater__swap(u, &alone, full, err);
-	if (status == SP_OK)
-		return bring_up_on(u, u->live, number, found, err);
 	sp_updater__fail(u, number, err);
 	return status;
 }
@@ -358,8 +330,6 @@ static sp_status bring_up_both(sp_updater *u, const sp_found_version *found, sp_
 
 	sp_catalog_move(u->catalog, number, SP_VERSION_LOADING, NULL);
 	status = load_full(u, found, &full, err);
-	if (sp_updater__may_swap(u, found, status))
-		return bring_up_apart(u, found, number, err);
 	if (status != SP_OK) {
 		sp_updater__fail(u, number, err);
 		return status;
@@ -380,8 +350,7 @@ static sp_status bring_up_both(sp_updater *u, const sp_found_version *found, sp_
 
 bool sp_updater__has_full(const sp_updater *u, const sp_found_version *found)
 {
-	return u->live != NULL && !u->live->mixed &&
-	       strcmp(found->full_prefix, u->live->checkpoint_prefix) == 0 &&
+	return u->live != NULL && strcmp(found->full_prefix, u->live->checkpoint_prefix) == 0 &&
 	       !sp_updater__is_rewritten(u);
 }
 

@@ -1,17 +1,10 @@
 #include "processor/updater_internal.h"
 
-#include <inttypes.h>
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/log.h"
-#include "incremental/identity.h"
-#include "model_loader/version/weights_swap.h"
 
-/*
- * When memory is short: how much of it there is, and a full checkpoint in place
- * of another, embedding by embedding.
- */
+/* How much memory there is for another version. */
 
 /* ------------------------------------------------------------------- memory */
 
@@ -66,101 +59,4 @@ sp_status sp_updater__wait_for_requests(sp_updater *u, sp_error *err)
 		nanosleep(&nap, NULL);
 	}
 	return SP_OK;
-}
-
-/* --------------------------------------------------------------------- swap */
-
-typedef struct swapping {
-	sp_updater *u;
-	const sp_found_version *found;
-	uint64_t content, files; /* of that, before it is read */
-	sp_weights_swap *swap;
-} swapping;
-
-/* The catalog's live version is the one before, with words about what has become of it. */
-static void publish_mixture(sp_updater *u, sp_version *mixture)
-{
-	mixture->mixed = true;
-	sp_updater__remember(u, u->live);
-	sp_updater__replace_live(u, mixture);
-	sp_updater__expect_fold(u); /* there is nothing to fold */
-}
-
-static void tell_progress(const swapping *s)
-{
-	sp_error words;
-
-	sp_error_set(&words, SP_OK, "%zu of %zu embeddings are those of step %" PRId64,
-		     sp_weights_swap_loaded(s->swap), sp_weights_swap_count(s->swap),
-		     s->found->full_step);
-	sp_catalog_move(s->u->catalog, s->u->live->number, SP_VERSION_LIVE, &words);
-}
-
-static sp_status swap_one(const swapping *s, sp_error *err)
-{
-	sp_weights *weights;
-	sp_version *mixture;
-
-	SP_TRY(sp_weights_swap_next(s->swap, &weights, err));
-	SP_TRY(sp_version_of(&mixture, s->u->live, s->found, weights, err));
-	publish_mixture(s->u, mixture);
-	tell_progress(s);
-	return sp_updater__wait_for_requests(s->u, err);
-}
-
-static sp_status swap_all(const swapping *s, sp_version **out, sp_error *err)
-{
-	sp_updater *u = s->u;
-	sp_weights *weights;
-
-	while (sp_weights_swap_loaded(s->swap) < sp_weights_swap_count(s->swap))
-		SP_TRY(swap_one(s, err));
-	SP_TRY(sp_weights_swap_finish(s->swap, &weights, err));
-	SP_TRY(sp_version_of(out, u->live, s->found, weights, err));
-	(*out)->content = s->content;
-	(*out)->files = s->files;
-	return SP_OK;
-}
-
-bool sp_updater__may_swap(const sp_updater *u, const sp_found_version *found, sp_status why)
-{
-	sp_manifest files;
-
-	return why == SP_NO_MEMORY && u->live != NULL && u->config->checkpoint_dir != NULL &&
-	       u->config->model_update_when_memory_is_short == SP_TABLE_BY_TABLE &&
-	       sp_updater__list_files(u, found, &files, NULL) == SP_OK &&
-	       sp_updater__has_graph(u, &files);
-}
-
-/* Nothing but what is live needs the old embeddings. */
-static sp_status begin(swapping *s, sp_error *err)
-{
-	sp_updater *u = s->u;
-
-	sp_updater__drop_previous(u);
-	SP_TRY(sp_updater__wait_for_requests(u, err));
-	s->content = sp_identity_of_content(s->found->full_prefix, u->arena);
-	s->files = sp_identity_of_files(s->found->full_prefix, u->arena);
-	SP_TRY(sp_version_begin_swap(&s->swap, u->live, u->config, s->found, sp_updater__room(u),
-				     err));
-	sp_log(SP_LOG_INFO,
-	       "memory is short: %zu embeddings are loaded one after the other from %s",
-	       sp_weights_swap_count(s->swap), s->found->full_prefix);
-	return SP_OK;
-}
-
-sp_status sp_updater__swap(sp_updater *u, const sp_found_version *found, uint64_t number,
-			   sp_error *err)
-{
-	swapping s = {.u = u, .found = found};
-	sp_version *version;
-	sp_status status = begin(&s, err);
-
-	if (status == SP_OK)
-		status = swap_all(&s, &version, err);
-	sp_weights_swap_destroy(s.swap);
-	if (status == SP_OK)
-		return sp_updater__warm_and_publish(u, version, number, err);
-	sp_updater__fail(u, number, err);
-	return status;
 }

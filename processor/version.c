@@ -129,38 +129,6 @@ sp_status sp_version_open(sp_version **out, sp_runtime *runtime, const sp_config
 	return SP_OK;
 }
 
-sp_status sp_version_begin_swap(sp_weights_swap **out, const sp_version *live,
-				const sp_config *config, const sp_found_version *found,
-				size_t memory_limit, sp_error *err)
-{
-	sp_weights_options options = {.checkpoint_prefix = found->full_prefix,
-				      .policy = &config->embeddings,
-				      .memory_limit = memory_limit};
-	sp_status status;
-
-	SP_TRY(sp_version__open_ssd(&options.ssd, config, found->full_prefix, err));
-	status = sp_weights_swap_create(out, live->weights, &options, err);
-	sp_ssd_store_release(options.ssd);
-	return status;
-}
-
-sp_status sp_version_of(sp_version **out, const sp_version *live, const sp_found_version *found,
-			sp_weights *weights, sp_error *err)
-{
-	sp_version *version;
-	sp_status status = make(&version, found->full_prefix, NULL, err);
-
-	if (status != SP_OK) {
-		sp_weights_destroy(weights);
-		return status;
-	}
-	adopt(version, live->runtime);
-	version->full_step = found->full_step;
-	version->weights = weights;
-	*out = version;
-	return SP_OK;
-}
-
 static sp_status load_on(sp_version *version, const sp_version *from, const sp_config *config,
 			 sp_error *err)
 {

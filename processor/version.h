@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "incremental/discover.h"
 #include "model_loader/version/weights.h"
-#include "model_loader/version/weights_swap.h"
 #include "processor/config.h"
 #include "processor/runtime.h"
 
@@ -30,9 +29,6 @@ typedef struct sp_version {
 	uint64_t content;   /* of the full checkpoint, and its files: see incremental/identity.h */
 	uint64_t files;
 
-	/* Some of its embeddings are of another version, the one before (weights_swap.h). */
-	bool mixed;
-
 	/* Handles on it (processor/processor.h), and of which processor they are; any thread. */
 	atomic_size_t holders;
 	_Atomic(struct sp_processor *) processor;
@@ -51,20 +47,6 @@ typedef struct sp_version {
 SP_MUST_CHECK sp_status sp_version_open(sp_version **out, sp_runtime *runtime,
 					const sp_config *config, const sp_found_version *found,
 					size_t memory_limit, sp_error *err);
-
-/* From `live` to the full checkpoint that `found` names, not a numbered SavedModel. */
-SP_MUST_CHECK sp_status sp_version_begin_swap(sp_weights_swap **out, const sp_version *live,
-					      const sp_config *config,
-					      const sp_found_version *found, size_t memory_limit,
-					      sp_error *err);
-
-/*
- * The version that `found` names, without a delta, under the graph of `live`, when
- * its weights are there; they go with the version, also when there is no memory for it.
- */
-SP_MUST_CHECK sp_status sp_version_of(sp_version **out, const sp_version *live,
-				      const sp_found_version *found, sp_weights *weights,
-				      sp_error *err);
 
 /*
  * The full checkpoint of `from`, with the delta of `found` in place of its own,

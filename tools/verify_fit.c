@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "model_loader/checkpoint/delta.h"
-#include "model_loader/embedding/embedding_variable.h"
 #include "model_loader/checkpoint/part_name.h"
+#include "model_loader/embedding/embedding_variable.h"
 #include "tools/verify_internal.h"
 
 /*

@@ -7,11 +7,11 @@
 #include "base/file.h"
 #include "base/size.h"
 #include "model_loader/checkpoint/bundle_internal.h"
-#include "model_loader/proto/message.h"
 #include "model_loader/checkpoint/ordered_code.h"
-#include "model_loader/proto/tensor_bundle.pb-c.h"
-#include "model_loader/proto/proto_internal.h"
 #include "model_loader/checkpoint/sorted_table.h"
+#include "model_loader/proto/message.h"
+#include "model_loader/proto/proto_internal.h"
+#include "model_loader/proto/tensor_bundle.pb-c.h"
 
 /* Far above any checkpoint: an entry takes some 100 bytes. */
 #define MAX_INDEX_SIZE ((size_t)1 << 30)

@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "model_loader/checkpoint/bundle_internal.h"
 #include "base/varint.h"
+#include "model_loader/checkpoint/bundle_internal.h"
 
 /* ----------------------------------------------------------- bytes of a shard */
 

@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "model_loader/checkpoint/snappy.h"
 #include "base/varint.h"
+#include "model_loader/checkpoint/snappy.h"
 
 #define MAGIC 0xdb4775248b80fb57u
 

@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/size.h"
-#include "model_loader/embedding/embedding_internal.h"
 #include "model_loader/checkpoint/key_numbers.h"
+#include "model_loader/embedding/embedding_internal.h"
 #include "model_loader/embedding/ssd_record.h"
 #include "storage/table_builder.h"
 

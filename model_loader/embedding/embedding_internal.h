@@ -1,9 +1,9 @@
 #ifndef SP_MODEL_LOADER_EMBEDDING_EMBEDDING_INTERNAL_H
 #define SP_MODEL_LOADER_EMBEDDING_EMBEDDING_INTERNAL_H
 
+#include "model_loader/checkpoint/part_name.h"
 #include "model_loader/embedding/bucket_offsets.h"
 #include "model_loader/embedding/embedding_variable.h"
-#include "model_loader/checkpoint/part_name.h"
 
 /* What loading the rows of an embedding and the numbers of its keys have in common. */
 

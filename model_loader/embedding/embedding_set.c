@@ -4,9 +4,9 @@
 
 #include "base/alloc.h"
 #include "base/size.h"
+#include "model_loader/checkpoint/part_name.h"
 #include "model_loader/embedding/embedding_column.h"
 #include "model_loader/embedding/embedding_size.h"
-#include "model_loader/checkpoint/part_name.h"
 #include "storage/table_builder.h"
 
 void sp_embedding_set__drop_columns(sp_embedding_set *set)

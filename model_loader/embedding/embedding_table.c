@@ -2,9 +2,9 @@
 
 #include "base/log.h"
 #include "base/size.h"
-#include "model_loader/embedding/embedding_variable.h"
 #include "model_loader/embedding/embedding_image.h"
 #include "model_loader/embedding/embedding_internal.h"
+#include "model_loader/embedding/embedding_variable.h"
 #include "model_loader/embedding/row_merge.h"
 #include "model_loader/embedding/row_pace.h"
 #include "storage/rows_builder.h"

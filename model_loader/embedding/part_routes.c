@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "engine/tensor.h"
-#include "model_loader/embedding/bucket_offsets.h"
 #include "model_loader/checkpoint/part_name.h"
+#include "model_loader/embedding/bucket_offsets.h"
 
 enum { MOST_STEPS = 64 }; /* from a gather to its keys; a graph may be a circle */
 

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "base/varint.h"
 #include "model_loader/proto/message.h"
 #include "model_loader/proto/proto_internal.h"
-#include "base/varint.h"
 
 enum {
 	REFERENCE = 100,           /* DT_FLOAT_REF is DT_FLOAT + 100, and so on */

@@ -5,12 +5,12 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "model_loader/proto/message.h"
-#include "model_loader/saved_model/model_folder.h"
-#include "model_loader/proto/saved_model.pb-c.h"
 #include "model_loader/proto/proto_internal.h"
-#include "model_loader/saved_model/signature_def.h"
+#include "model_loader/proto/saved_model.pb-c.h"
 #include "model_loader/proto/tensor_proto.h"
 #include "model_loader/proto/text_format.h"
+#include "model_loader/saved_model/model_folder.h"
+#include "model_loader/saved_model/signature_def.h"
 
 #define SERVE_TAG            "serve"
 #define MAX_TAGS_TOLD        8

@@ -1,8 +1,8 @@
 #ifndef SP_MODEL_LOADER_SAVED_MODEL_SIGNATURE_DEF_H
 #define SP_MODEL_LOADER_SAVED_MODEL_SIGNATURE_DEF_H
 
-#include "model_loader/proto/saved_model.pb-c.h"
 #include "model_loader/proto/proto_internal.h"
+#include "model_loader/proto/saved_model.pb-c.h"
 #include "model_loader/saved_model/saved_model.h"
 
 /* The signature that is not for clients: it names the init operation. */

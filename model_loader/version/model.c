@@ -12,11 +12,11 @@
 #include "engine/import.h"
 #include "engine/lower.h"
 #include "engine/unseen_writes.h"
+#include "model_loader/embedding/part_routes.h"
 #include "model_loader/saved_model/descriptor_files.h"
 #include "model_loader/saved_model/fed_nodes.h"
-#include "model_loader/version/model_internal.h"
 #include "model_loader/saved_model/named_ends.h"
-#include "model_loader/embedding/part_routes.h"
+#include "model_loader/version/model_internal.h"
 
 /*
  * saved_model.pb -> load program: the graph's own restore and init operations

@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "model_loader/version/model_internal.h"
 #include "model_loader/saved_model/object_graph.h"
+#include "model_loader/version/model_internal.h"
 #include "model_loader/version/weights_internal.h"
 
 /*

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
 #include "model_loader/proto/saved_model.pb-c.h"
-#include "model_loader/saved_model/saved_model.h"
 #include "model_loader/proto/text_format.h"
+#include "model_loader/saved_model/saved_model.h"
 #include "tests/support/fuzz.h"
 
 /* Any bytes as a saved_model.pbtxt. */

@@ -6,7 +6,6 @@
 
 #include "model_loader/version/model.h"
 #include "model_loader/version/weights.h"
-#include "model_loader/version/weights_swap.h"
 #include "tests/support/small_model.h"
 
 sp_model_double sp_the_model_double;
@@ -215,48 +214,4 @@ void sp_weights_destroy(sp_weights *weights)
 const sp_snapshot *sp_weights_snapshot(const sp_weights *weights)
 {
 	return weights->snapshot;
-}
-
-/* ------------------------------------------------------------ table by table */
-
-/* It has no tables, and no test of it is short of memory. */
-
-sp_status sp_weights_swap_create(sp_weights_swap **out, sp_weights *from,
-				 const sp_weights_options *options, sp_error *err)
-{
-	(void)out;
-	(void)from;
-	(void)options;
-	return sp_error_set(err, SP_UNSUPPORTED, "the double has no tables");
-}
-
-void sp_weights_swap_destroy(sp_weights_swap *swap)
-{
-	(void)swap;
-}
-
-size_t sp_weights_swap_count(const sp_weights_swap *swap)
-{
-	(void)swap;
-	return 0;
-}
-
-size_t sp_weights_swap_loaded(const sp_weights_swap *swap)
-{
-	(void)swap;
-	return 0;
-}
-
-sp_status sp_weights_swap_next(sp_weights_swap *swap, sp_weights **out, sp_error *err)
-{
-	(void)swap;
-	(void)out;
-	return sp_error_set(err, SP_UNSUPPORTED, "the double has no tables");
-}
-
-sp_status sp_weights_swap_finish(sp_weights_swap *swap, sp_weights **out, sp_error *err)
-{
-	(void)swap;
-	(void)out;
-	return sp_error_set(err, SP_UNSUPPORTED, "the double has no tables");
 }

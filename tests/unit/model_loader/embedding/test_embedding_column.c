@@ -4,8 +4,8 @@
 
 #include "model_loader/embedding/bucket_offsets.h"
 #include "model_loader/embedding/embedding_column.h"
-#include "tests/support/seen.h"
 #include "tests/support/embeddings.h"
+#include "tests/support/seen.h"
 
 /*
  * Frequencies and versions as tables get them from full checkpoints, over checkpoints that each

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "model_loader/embedding/embedding_variable.h"
 #include "model_loader/embedding/embedding_column.h"
 #include "model_loader/embedding/embedding_size.h"
+#include "model_loader/embedding/embedding_variable.h"
 #include "model_loader/embedding/ssd_record.h"
 #include "tests/support/embeddings.h"
 #include "tests/support/paths.h"

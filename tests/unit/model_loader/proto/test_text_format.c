@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "model_loader/proto/message.h"
 #include "model_loader/proto/graph.pb-c.h"
+#include "model_loader/proto/message.h"
 #include "model_loader/proto/object_graph.pb-c.h"
 #include "model_loader/proto/saved_model.pb-c.h"
 #include "model_loader/proto/text_format.h"

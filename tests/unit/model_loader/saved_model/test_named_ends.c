@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model_loader/version/model.h"
 #include "model_loader/saved_model/named_ends.h"
+#include "model_loader/version/model.h"
 #include "tests/support/paths.h"
 
 static sp_error err;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "model_loader/version/weights.h"
-#include "model_loader/version/weights_swap.h"
 #include "storage/layers_fold.h"
 #include "tests/support/paths.h"
 
@@ -35,7 +34,6 @@ static sp_status load_delta(sp_weights **out, sp_weights *base, const char *pref
 
 #define FOLDER     "tests/golden/ev-frequency/"
 #define FIRST      FOLDER "checkpoints/v1/model.ckpt-10"
-#define SECOND     FOLDER "timeline/03/checkpoints/v2/model.ckpt-20"
 #define DELTA_NAME "checkpoints/v1/.incremental_checkpoint/incremental_model.ckpt-"
 #define DELTA_11   FOLDER "timeline/01/" DELTA_NAME "11"
 #define DELTA_12   FOLDER "timeline/02/" DELTA_NAME "12"
@@ -144,43 +142,6 @@ static void they_stay_when_a_delta_is_folded(void **state)
 	sp_weights_destroy(again);
 }
 
-/* The key's rows and its numbers are always of one version. */
-static void they_change_with_their_table(void **state)
-{
-	static const sp_load_policy policy = {.threads = 1};
-	const char *const before[] = {"plain", "strict"};
-	const int64_t old[] = {2, 1};
-	sp_weights *mixture, *last, *new;
-	sp_weights_swap *swap;
-	char path[SP_PATH_SIZE];
-
-	(void)state;
-	sp_source_path(path, SECOND);
-	assert_ok(sp_weights_swap_create(
-			  &swap, delta,
-			  &(sp_weights_options){.checkpoint_prefix = path, .policy = &policy},
-			  &err),
-		  &err);
-	assert_int_equal(sp_weights_swap_count(swap), 2);
-	assert_ok(sp_weights_swap_next(swap, &mixture, &err), &err);
-	for (size_t i = 0; i < 2; i++) { /* one of them has changed */
-		const sp_table *table = sp_weights_table(mixture, number_of(mixture, before[i]));
-		const int64_t keys[] = {9, 77};
-		int64_t seen[2];
-
-		sp_table_read_column(table, SP_TABLE_FREQUENCIES, keys, 2, seen);
-		assert_true((seen[0] == 4 && seen[1] == 1) || (seen[0] == old[i] && seen[1] == 0));
-	}
-	assert_ok(sp_weights_swap_next(swap, &last, &err), &err);
-	sp_weights_destroy(mixture);
-	assert_ok(sp_weights_swap_finish(swap, &new, &err), &err);
-	sp_weights_swap_destroy(swap);
-	sp_weights_destroy(last);
-	check_nine(new, "plain", 4, -1);
-	check_nine(new, "strict", 4, 12);
-	sp_weights_destroy(new);
-}
-
 /* A checkpoint of another model is refused. */
 static void what_cannot_be_loaded_leaves_what_is(void **state)
 {
@@ -200,7 +161,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(tables_have_what_the_graph_asks_them),
 		TEST(they_stay_when_a_delta_is_folded),
-		TEST(they_change_with_their_table),
 		TEST(what_cannot_be_loaded_leaves_what_is),
 	};
 
