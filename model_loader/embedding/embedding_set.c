@@ -357,3 +357,20 @@ sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_resource *reso
 	}
 	return SP_OK;
 }
+
+void sp_embedding_set_take_tables(sp_embedding_set *set, sp_table ***out, size_t *count)
+{
+	*out = set->tables;
+	*count = set->table_count;
+	set->tables = NULL;
+	set->table_count = set->table_capacity = 0;
+}
+
+size_t sp_embedding_set_footprint(const sp_embedding_set *set)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < set->count; i++)
+		bytes += sp_row_versions_footprint(set->notes[i].row_versions);
+	return bytes;
+}

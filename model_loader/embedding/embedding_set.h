@@ -108,6 +108,13 @@ SP_MUST_CHECK sp_status sp_embedding_set_check_policy(const sp_embedding_set *se
  */
 void sp_embedding_set_use_image(sp_embedding_set *set);
 
+/* Hands over the tables: an array for sp_free(), each for sp_table_destroy(); resources keep them.
+ */
+void sp_embedding_set_take_tables(sp_embedding_set *set, sp_table ***out, size_t *count);
+
+/* Bytes that are kept for the deltas to come. */
+size_t sp_embedding_set_footprint(const sp_embedding_set *set);
+
 /*
  * Before any is loaded: how much memory the tables of the variable that
  * `resource` is a handle of will take (model_loader/embedding/embedding_size.h), and its

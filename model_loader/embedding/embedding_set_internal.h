@@ -26,9 +26,6 @@ bool sp_embedding_set__are_siblings(const sp_embedding_note *a, const sp_embeddi
 /* Whether tables made by either would hold the same and answer the same. */
 bool sp_embedding_set__answer_alike(const sp_embedding_spec *a, const sp_embedding_spec *b);
 
-/* Looks for the image where the policy wants one; once. */
-void sp_embedding_set__open_image(sp_embedding_set *set);
-
 /* What the image knows spares a look at every key. */
 sp_routing sp_embedding_set__known_routing(const sp_embedding_set *set,
 					   const sp_embedding_note *note);

@@ -110,6 +110,66 @@ static sp_status lay_columns(sp_table *table, const sp_embedding_note *note, boo
 	return SP_OK;
 }
 
+/* ---------------------------------------------------------------------- image */
+
+/* Everything but the checkpoint that decides which rows the note's table holds, and how. */
+static void describe(sp_buffer *text, const sp_embedding_set *set, const sp_embedding_note *note)
+{
+	const sp_embedding_spec *spec = &note->spec;
+	const sp_load_policy *policy = set->policy;
+	bool alike = true;
+
+	for (size_t i = 0; i < set->count; i++)
+		if (sp_embedding_set__are_siblings(note, &set->notes[i]))
+			alike = alike && sp_embedding_set__answer_alike(spec, &set->notes[i].spec);
+	sp_buffer_printf(text, "table %s %s %s dim %zu part %lld of %lld filter %d %lld alike %d",
+			 spec->name, sp_dtype_name(spec->key_dtype), sp_dtype_name(spec->dtype),
+			 spec->dim, (long long)spec->partition_id, (long long)spec->partition_num,
+			 (int)spec->filter, (long long)spec->filter_freq, alike);
+	sp_buffer_printf(
+		text, " format %lld threshold %lld",
+		(long long)sp_name_rules_find(&policy->row_formats, note->base, SP_ROW_FP32),
+		(long long)sp_name_rules_find(&policy->frequency_thresholds, note->base, 0));
+	if (policy->only_finite) /* rows of an image are not looked at again */
+		sp_buffer_append_text(text, " finite");
+	if (sp_load_policy_shards(policy, note->base))
+		sp_buffer_printf(text, " slice %lld of %lld", (long long)policy->slice,
+				 (long long)policy->slice_count);
+	if (policy->ssd != NULL) /* what is larger is not in the image */
+		sp_buffer_printf(text, " memory %zu", sp_ssd_store_cache_bytes(policy->ssd));
+	sp_buffer_append_char(text, '\n');
+}
+
+/* Looks for the image where the policy wants one; once. */
+static void open_image(sp_embedding_set *set)
+{
+	sp_buffer settings;
+
+	if (set->image_opened || set->policy == NULL || set->policy->image_folder == NULL ||
+	    set->model_dir == NULL)
+		return;
+	set->image_opened = true;
+	sp_buffer_init(&settings, (size_t)1 << 30);
+	for (size_t i = 0; i < set->count; i++)
+		if (set->notes[i].origin == SP_EMBEDDING_IN_CHECKPOINT && set->notes[i].created)
+			describe(&settings, set, &set->notes[i]);
+	if (!settings.failed)
+		sp_embedding_image_open(&set->image, set->policy, set->model_dir, set->full,
+					(sp_bytes){settings.data, settings.size});
+	sp_buffer_fini(&settings);
+}
+
+sp_routing sp_embedding_set__known_routing(const sp_embedding_set *set,
+					   const sp_embedding_note *note)
+{
+	bool routed;
+
+	if (!sp_embedding_image_knows(&set->image, note->base, &routed) &&
+	    !sp_embedding_image_knows(&set->image, note->spec.name, &routed))
+		return SP_ROUTING_UNKNOWN;
+	return routed ? SP_ROUTED : SP_NOT_ROUTED;
+}
+
 /* ------------------------------------------------------- what is to be loaded */
 
 static job *find_job(const loading *l, const sp_embedding_note *note)
@@ -125,7 +185,7 @@ static sp_status plan_from_checkpoint(sp_embedding_set *set, job *j, sp_error *e
 	sp_embedding_note *note = j->note;
 	bool alone = false;
 
-	sp_embedding_set__open_image(set);
+	open_image(set);
 	note->spec.routing = sp_embedding_set__known_routing(set, note);
 	SP_TRY(sp_embedding_set__find(&note->found, set, &note->spec, set->delta, err));
 	for (size_t i = 0; note->found.whole && i < set->count; i++) {

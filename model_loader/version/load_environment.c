@@ -4,28 +4,11 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/map.h"
 #include "base/size.h"
-#include "model_loader/checkpoint/bundle.h"
 #include "model_loader/checkpoint/delta.h"
-#include "model_loader/embedding/embedding_set.h"
 
 /* Vocabulary files are a few megabytes; a graph that wants more is not a recommender's. */
 #define MAX_FILE_SIZE ((size_t)1 << 30)
-
-struct sp_load_environment {
-	sp_environment calls;
-	sp_bundle *full;                 /* NULL: the model has no checkpoint */
-	sp_bundle *delta;                /* NULL: none */
-	const sp_load_environment *base; /* whose `full` it is; NULL: its own */
-	sp_map restored; /* "<name>\0<slice>" -> const sp_tensor *, what programs have restored */
-	sp_map origins;  /* what restored values lie at, under a delta -> sp_value_origin */
-	size_t restored_bytes;
-	size_t memory_limit;
-	const char *file_root;
-	sp_load_policy policy;
-	sp_embedding_set embeddings;
-};
 
 /* A graph reads its own checkpoint, and nothing else that lies on the machine. */
 static sp_status check_prefix(const sp_load_environment *environment, sp_bytes prefix,
@@ -323,79 +306,10 @@ sp_value_origin sp_load_environment_origin(const sp_load_environment *environmen
 		       : SP_VALUE_ELSEWHERE;
 }
 
-const sp_bundle *sp_load_environment_delta(const sp_load_environment *environment)
-{
-	return environment->delta;
-}
-
-bool sp_load_environment_has_delta_rows(const sp_load_environment *environment)
-{
-	const sp_embedding_set *set = &environment->embeddings;
-
-	for (size_t i = 0; i < set->count; i++)
-		if (set->notes[i].found.delta.part_count != 0)
-			return true;
-	return false;
-}
-
-const sp_environment *sp_load_environment_calls(const sp_load_environment *environment)
-{
-	return &environment->calls;
-}
-
 sp_status sp_load_environment_load_tables(sp_load_environment *environment, sp_resources *resources,
 					  const uint32_t *indices, size_t count, sp_error *err)
 {
 	environment->embeddings.resources = resources;
 	SP_TRY(sp_embedding_set_check_policy(&environment->embeddings, err));
 	return sp_embedding_set_load(&environment->embeddings, indices, count, err);
-}
-
-sp_status sp_load_environment_expect(sp_load_environment *environment, const sp_resource *resource,
-				     const char **variable, size_t *bytes, sp_error *err)
-{
-	return sp_embedding_set_expect(&environment->embeddings, resource, variable, bytes, err);
-}
-
-size_t sp_load_environment_restored(const sp_load_environment *environment)
-{
-	return environment->restored_bytes;
-}
-
-size_t sp_load_environment_footprint(const sp_load_environment *environment)
-{
-	const sp_embedding_set *set = &environment->embeddings;
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < set->count; i++)
-		bytes += sp_row_versions_footprint(set->notes[i].row_versions);
-	return bytes;
-}
-
-void sp_load_environment_use_image(sp_load_environment *environment)
-{
-	sp_embedding_set_use_image(&environment->embeddings);
-}
-
-const char *sp_load_environment_image(const sp_load_environment *environment)
-{
-	const sp_image *image = environment->embeddings.image.image;
-
-	return image != NULL ? sp_image_path(image) : NULL;
-}
-
-bool sp_load_environment_is_broken(const sp_load_environment *environment)
-{
-	return sp_embedding_image_is_broken(&environment->embeddings.image);
-}
-
-void sp_load_environment_take_tables(sp_load_environment *environment, sp_table ***out,
-				     size_t *count)
-{
-	sp_embedding_set *set = &environment->embeddings;
-
-	*out = set->tables;
-	*count = set->table_count;
-	set->tables = NULL;
-	set->table_count = set->table_capacity = 0;
 }

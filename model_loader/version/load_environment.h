@@ -11,6 +11,7 @@
 #include "engine/environment.h"
 #include "engine/resource.h"
 #include "model_loader/checkpoint/bundle.h"
+#include "model_loader/embedding/embedding_set.h"
 #include "model_loader/embedding/load_policy.h"
 #include "storage/table.h"
 
@@ -25,7 +26,19 @@
  *
  * Threads: one thread at a time.
  */
-typedef struct sp_load_environment sp_load_environment;
+typedef struct sp_load_environment {
+	sp_environment calls;                   /* for sp_run.environment */
+	sp_bundle *full;                        /* NULL: the model has no checkpoint */
+	sp_bundle *delta;                       /* NULL: none */
+	const struct sp_load_environment *base; /* whose `full` it is; NULL: its own */
+	sp_map restored; /* "<name>\0<slice>" -> const sp_tensor *, what programs have restored */
+	sp_map origins;  /* data of a value restored under a delta -> sp_value_origin */
+	size_t restored_bytes; /* without what the base has lent */
+	size_t memory_limit;
+	const char *file_root;
+	sp_load_policy policy;
+	sp_embedding_set embeddings; /* noted while programs run, loaded after them */
+} sp_load_environment;
 
 typedef struct sp_load_environment_options {
 	/* NULL: none; restores are SP_NOT_FOUND.  SP_INVALID is what the checkpoint lacks. */
@@ -73,9 +86,6 @@ void sp_load_environment_destroy(sp_load_environment *environment);
 /* Whether the full checkpoint or the delta has such a variable, or rows of it. */
 bool sp_load_environment_has(const sp_load_environment *environment, sp_bytes name);
 
-/* For sp_run.environment. */
-const sp_environment *sp_load_environment_calls(const sp_load_environment *environment);
-
 /*
  * After the load programs: loads those embeddings among resources
  * indices[0 ... count - 1] that have no table yet.  Handles of the parts of one
@@ -90,16 +100,6 @@ SP_MUST_CHECK sp_status sp_load_environment_load_tables(sp_load_environment *env
 							const uint32_t *indices, size_t count,
 							sp_error *err);
 
-/*
- * Before that: how much memory the tables of an embedding's variable will take
- * at most, and the name that all handles of the variable have in common
- * (model_loader/embedding/embedding_set.h).
- */
-SP_MUST_CHECK sp_status sp_load_environment_expect(sp_load_environment *environment,
-						   const sp_resource *resource,
-						   const char **variable, size_t *bytes,
-						   sp_error *err);
-
 /* Where a value is from that programs have restored under a delta. */
 typedef enum sp_value_origin {
 	SP_VALUE_ELSEWHERE, /* it was not restored, or has been copied */
@@ -109,35 +109,5 @@ typedef enum sp_value_origin {
 
 sp_value_origin sp_load_environment_origin(const sp_load_environment *environment,
 					   const sp_tensor *value);
-
-/* Of an environment with a delta: its bundle; and whether it has rows of a loaded embedding. */
-const sp_bundle *sp_load_environment_delta(const sp_load_environment *environment);
-bool sp_load_environment_has_delta_rows(const sp_load_environment *environment);
-
-/* Bytes of the variables that programs have restored, without what the base has lent. */
-size_t sp_load_environment_restored(const sp_load_environment *environment);
-
-/* Bytes that are kept for the deltas to come. */
-size_t sp_load_environment_footprint(const sp_load_environment *environment);
-
-/*
- * After all tables are loaded: where the policy wants an image of them, makes
- * it unless they came from it, and takes them from it
- * (model_loader/embedding/embedding_image.h).
- */
-void sp_load_environment_use_image(sp_load_environment *environment);
-
-/* The file that its tables are mapped from; NULL when there is none. */
-const char *sp_load_environment_image(const sp_load_environment *environment);
-
-/* Lookups in its tables fail, because an image turned out to be wrong. */
-bool sp_load_environment_is_broken(const sp_load_environment *environment);
-
-/*
- * Hands over the tables: *out is an array of *count for sp_free(), each table
- * for sp_table_destroy().  The resources still point at them.
- */
-void sp_load_environment_take_tables(sp_load_environment *environment, sp_table ***out,
-				     size_t *count);
 
 #endif

@@ -16,8 +16,9 @@
  * of the version.
  */
 
-/* The variables that servable signatures read and a checkpoint has given. */
+/* The variables that servable signatures read and a checkpoint has given; and their embeddings. */
 typedef struct census {
+	size_t embeddings;
 	size_t count;
 	size_t lacking;     /* in the delta */
 	sp_name_list names; /* of these */
@@ -27,9 +28,10 @@ static void count_variable(census *c, const sp_weights *weights, const sp_resour
 {
 	sp_value_origin origin;
 
+	c->embeddings += resource->kind == SP_RESOURCE_EMBEDDING;
 	if (resource->kind != SP_RESOURCE_VARIABLE)
 		return;
-	origin = sp_load_environment_origin(weights->environment, &resource->variable);
+	origin = sp_load_environment_origin(weights->values->environment, &resource->variable);
 	c->count += origin != SP_VALUE_ELSEWHERE;
 	if (origin != SP_VALUE_OF_FULL)
 		return;
@@ -43,9 +45,9 @@ static sp_status take_census(census *c, const sp_weights *weights, sp_error *err
 
 	if (read == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory to look at a delta");
-	for (size_t i = 0; i < weights->resources.count; i++)
+	for (size_t i = 0; i < weights->resources->count; i++)
 		if (read[i])
-			count_variable(c, weights, &weights->resources.items[i]);
+			count_variable(c, weights, &weights->resources->items[i]);
 	sp_free(read);
 	return SP_OK;
 }
@@ -53,7 +55,7 @@ static sp_status take_census(census *c, const sp_weights *weights, sp_error *err
 /* "DELTA has none of the model's 3 variables (it has 'foo_w'): it is of another model". */
 static sp_status refuse(const sp_weights *weights, size_t count, const char *what, sp_error *err)
 {
-	const sp_bundle *delta = sp_load_environment_delta(weights->environment);
+	const sp_bundle *delta = weights->values->environment->delta;
 	sp_name_list list = {0};
 
 	for (size_t i = 0; i < sp_bundle_count(delta); i++) {
@@ -85,29 +87,27 @@ sp_status sp_weights__check_delta(const sp_weights *weights, sp_error *err)
 		       "%s lacks %zu of the model's %zu variables, which stay as the full "
 		       "checkpoint "
 		       "has them: %s",
-		       sp_bundle_prefix(sp_load_environment_delta(weights->environment)), c.lacking,
-		       c.count, sp_name_list_text(&c.names));
+		       sp_bundle_prefix(weights->values->environment->delta), c.lacking, c.count,
+		       sp_name_list_text(&c.names));
 	return SP_OK;
 }
 
-static sp_status count_embedding(void *context, size_t i, sp_error *err)
+/* Whether the delta has rows of an embedding that was loaded. */
+static bool has_rows(const sp_embedding_set *set)
 {
-	size_t *count = context;
-
-	(void)i;
-	(void)err;
-	++*count;
-	return SP_OK;
+	for (size_t i = 0; i < set->count; i++)
+		if (set->notes[i].found.delta.part_count != 0)
+			return true;
+	return false;
 }
 
 sp_status sp_weights__check_delta_rows(const sp_weights *weights, sp_error *err)
 {
-	size_t count = 0;
 	census c = {.count = 0};
 
-	if (weights->base == NULL || sp_load_environment_has_delta_rows(weights->environment))
+	if (weights->base == NULL || has_rows(&weights->values->environment->embeddings))
 		return SP_OK;
 	SP_TRY(take_census(&c, weights, err));
-	SP_TRY(sp_weights__each_embedding(weights, count_embedding, &count, err));
-	return c.count == 0 && count != 0 ? refuse(weights, count, "embedding", err) : SP_OK;
+	return c.count == 0 && c.embeddings != 0 ? refuse(weights, c.embeddings, "embedding", err)
+						 : SP_OK;
 }

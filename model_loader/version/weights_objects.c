@@ -28,7 +28,7 @@ static sp_status no_memory(sp_error *err)
 
 static sp_status find_missing(filling *f)
 {
-	const sp_resources *resources = &f->weights->resources;
+	const sp_resources *resources = f->weights->resources;
 
 	sp_map_init(&f->missing, f->scratch);
 	for (size_t i = 0; i < resources->count; i++) {
@@ -55,8 +55,8 @@ static sp_status name_nodes(filling *f)
 
 static sp_status restore(filling *f, sp_bytes key, sp_dtype dtype, sp_arena *arena, sp_tensor *out)
 {
-	const sp_environment *calls = sp_load_environment_calls(f->weights->environment);
-	const char *prefix = sp_load_environment_prefix(f->weights->environment);
+	const sp_environment *calls = &f->weights->values->environment->calls;
+	const char *prefix = sp_load_environment_prefix(f->weights->values->environment);
 
 	return calls->restore(calls->context, sp_bytes_of(prefix), key, (sp_bytes){"", 0}, dtype,
 			      arena, out, f->err);
@@ -69,10 +69,10 @@ static sp_status read_objects(filling *f, bool *found)
 	sp_bytes key = sp_bytes_of(SP_OBJECT_GRAPH_KEY);
 	sp_tensor tensor = {.dtype = SP_INVALID_DTYPE};
 
-	*found = sp_load_environment_has(f->weights->environment, key);
+	*found = sp_load_environment_has(f->weights->values->environment, key);
 	if (!*found)
 		return SP_OK;
-	SP_TRY(restore(f, key, SP_STRING, f->weights->arena, &tensor));
+	SP_TRY(restore(f, key, SP_STRING, f->weights->values->arena, &tensor));
 	*found = tensor.count == 1;
 	if (!*found)
 		return SP_OK;
@@ -100,7 +100,7 @@ static sp_resource *missing_behind(const filling *f, const char *input)
 		name = shared_name->bytes;
 	if (!sp_map_get(&f->missing, name, &at))
 		return NULL;
-	return &f->weights->resources.items[at];
+	return &f->weights->resources->items[at];
 }
 
 static sp_status fill(filling *f, sp_resource *resource, sp_bytes key)
@@ -108,10 +108,10 @@ static sp_status fill(filling *f, sp_resource *resource, sp_bytes key)
 	sp_tensor value = {.dtype = SP_INVALID_DTYPE};
 
 	if (key.size == 0 || sp_tensor_is_set(&resource->variable) ||
-	    !sp_load_environment_has(f->weights->environment, key))
+	    !sp_load_environment_has(f->weights->values->environment, key))
 		return SP_OK;
-	SP_TRY(restore(f, key, resource->dtype, f->weights->arena, &value));
-	return sp_resource_assign(&f->weights->resources, resource, &value, f->err);
+	SP_TRY(restore(f, key, resource->dtype, f->weights->values->arena, &value));
+	return sp_resource_assign(f->weights->resources, resource, &value, f->err);
 }
 
 /* Its last data inputs are what the function captures. */

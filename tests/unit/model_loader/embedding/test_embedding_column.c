@@ -321,7 +321,7 @@ static void rows_in_hand_bring_their_versions(void **state)
 	t.full.list = (sp_resources){.items = t.full.items, .count = 1};
 	assert_ok(sp_load_environment_create(&t.full.environment, &options, t.arena, &t.err),
 		  &t.err);
-	e = sp_load_environment_calls(t.full.environment);
+	e = &t.full.environment->calls;
 	assert_ok(e->create_embedding(e->context, t.full.items, &t.settings, &t.err), &t.err);
 	assert_ok(e->import_embedding_rows(e->context, t.full.items, &k, &v, &n, &t.err), &t.err);
 	assert_ok(sp_load_environment_load_tables(t.full.environment, &t.full.list, &index, 1,
@@ -343,8 +343,8 @@ static void their_memory_is_expected(void **state)
 	sp_seen_write_all(&t);
 	for (unsigned both = 0; both < 2; both++) {
 		assert_ok(sp_seen_load_full(&t, both != 0 ? SP_SEEN_BOTH : 0), &t.err);
-		assert_ok(sp_load_environment_expect(t.full.environment, &t.full.items[0], &name,
-						     &bytes[both], &t.err),
+		assert_ok(sp_embedding_set_expect(&t.full.environment->embeddings, &t.full.items[0],
+						  &name, &bytes[both], &t.err),
 			  &t.err);
 	}
 	/* Six keys, at least 12 bytes each, twice. */

@@ -240,9 +240,9 @@ static void they_are_the_same_over_an_image(void **state)
 	for (int start = 0; start < 2; start++) { /* the first one makes it */
 		t.full.items[0] = sp_seen_resource("t", SP_SEEN_BOTH);
 		assert_ok(sp_seen_load_tables(&t, &t.full, &options, 1, false), &t.err);
-		assert_int_equal(sp_load_environment_image(t.full.environment) != NULL, start == 1);
-		sp_load_environment_use_image(t.full.environment);
-		assert_non_null(sp_load_environment_image(t.full.environment));
+		assert_int_equal((t.full.environment->embeddings.image.image != NULL), start == 1);
+		sp_embedding_set_use_image(&t.full.environment->embeddings);
+		assert_non_null(t.full.environment->embeddings.image.image);
 		sp_seen_check(t.full.items[0].table, SP_TABLE_FREQUENCIES, sp_seen_keys,
 			      sp_seen_freqs, 4);
 		sp_seen_check(t.full.items[0].table, SP_TABLE_VERSIONS, sp_seen_refused,

@@ -122,7 +122,7 @@ static sp_status load(const uint32_t *indices, size_t count)
 	environment = NULL;
 	list = (sp_resources){.items = items, .count = TABLES};
 	SP_TRY(sp_load_environment_create(&environment, &options, arena, &err));
-	e = sp_load_environment_calls(environment);
+	e = &environment->calls;
 	for (size_t t = 0; t < TABLES; t++) {
 		sp_embedding_import from = {sp_bytes_of(prefix), sp_bytes_of(names[t]), 0, 1,
 					    false};
@@ -212,9 +212,9 @@ static void they_come_from_an_image(void **state)
 	policy.image_folder = path;
 	for (int start = 0; start < 2; start++) { /* the first one makes it */
 		assert_ok(load(backwards, TABLES), &err);
-		assert_int_equal(sp_load_environment_image(environment) != NULL, start == 1);
-		sp_load_environment_use_image(environment);
-		assert_non_null(sp_load_environment_image(environment));
+		assert_int_equal((environment->embeddings.image.image != NULL), start == 1);
+		sp_embedding_set_use_image(&environment->embeddings);
+		assert_non_null(environment->embeddings.image.image);
 		check_all();
 	}
 }

@@ -48,7 +48,7 @@ static void open_environment(bool with_delta)
 					       .file_root = root[0] != '\0' ? root : NULL};
 
 	assert_ok(sp_load_environment_create(&environment, &options, arena, &err), &err);
-	calls = sp_load_environment_calls(environment);
+	calls = &environment->calls;
 }
 
 static sp_status restore(const char *prefix, const char *name, sp_dtype dtype, sp_tensor *out)
@@ -215,7 +215,7 @@ static void destroy_taken(size_t want)
 	sp_table **tables;
 	size_t count;
 
-	sp_load_environment_take_tables(environment, &tables, &count);
+	sp_embedding_set_take_tables(&environment->embeddings, &tables, &count);
 	assert_int_equal(count, want);
 	for (size_t i = 0; i < count; i++)
 		sp_table_destroy(tables[i]);
@@ -463,7 +463,7 @@ static sp_status load_two(sp_load_environment **out, sp_resource *two)
 	sp_resources list = {.items = two, .count = 2};
 
 	SP_TRY(sp_load_environment_create(out, &options, arena, &err));
-	e = sp_load_environment_calls(*out);
+	e = &(*out)->calls;
 	for (int i = 0; i < 2; i++) {
 		SP_TRY(e->create_embedding(e->context, &two[i], &settings, &err));
 		SP_TRY(e->import_embedding(e->context, &two[i], &from[i], &err));
