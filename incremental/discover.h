@@ -19,7 +19,7 @@
  *
  * What `checkpoint` says inside is not read, nor is anything else of a file:
  * completeness is for the loader to check.  Names that are no checkpoint's, and
- * folders that are no version's, are passed over (model_loader/checkpoint_name.h).
+ * folders that are no version's, are passed over (model_loader/checkpoint/checkpoint_name.h).
  * STEP is 0 to 9223372036854775807; a name without one has step 0.
  *
  * The folder.  The latest `checkpoint` in whole seconds chooses; of two in one

@@ -1,13 +1,13 @@
 #include "incremental/identity.h"
 
-#include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
-#include "model_loader/checkpoint_name.h"
+#include "model_loader/checkpoint/checkpoint_name.h"
 
 enum { MAX_INDEX_SIZE = 1 << 30 };
 
@@ -20,12 +20,13 @@ typedef struct trace {
 	int64_t nanoseconds;
 } trace;
 
-static uint64_t trace_file(const char *path)
+static uint64_t trace_file(const char *folder, const char *name, sp_arena *arena)
 {
+	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
 	struct stat info;
 	trace t;
 
-	if (stat(path, &info) != 0)
+	if (path == NULL || stat(path, &info) != 0)
 		return 0;
 	t = (trace){.name = sp_fingerprint64(path, strlen(path)),
 		    .size = (uint64_t)info.st_size,
@@ -46,58 +47,32 @@ static bool split(const char *path, const char **folder, const char **base, sp_a
 	return *folder != NULL;
 }
 
-/* What one entry of a folder adds to a sum; 0: nothing. */
-typedef uint64_t weigh_entry(const char *folder, const char *name, const char *base,
-			     sp_arena *arena);
-
-/* A sum, because a folder has no order. */
-static uint64_t sum_entries(const char *folder, const char *base, weigh_entry *weigh,
-			    sp_arena *arena)
-{
-	DIR *dir = opendir(folder);
-	const struct dirent *entry;
-	uint64_t sum = 0;
-
-	while (dir != NULL && (entry = readdir(dir)) != NULL)
-		if (strncmp(entry->d_name, base, strlen(base)) == 0)
-			sum += weigh(folder, entry->d_name, base, arena);
-	if (dir != NULL)
-		closedir(dir);
-	return sum;
-}
-
 /* Of a checkpoint, or of a graph, which is saved_model.pb or .pbtxt. */
 static bool is_file_of(const char *base, const char *name)
 {
-	const char *behind = name + strlen(base);
+	size_t size = strlen(base);
 
-	return sp_checkpoint_is_file_of(base, name) || strcmp(behind, ".pb") == 0 ||
-	       strcmp(behind, ".pbtxt") == 0;
-}
-
-static uint64_t weigh_file(const char *folder, const char *name, const char *base, sp_arena *arena)
-{
-	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
-
-	return path != NULL && is_file_of(base, name) ? trace_file(path) : 0;
+	return sp_checkpoint_is_file_of(base, name) ||
+	       (strncmp(name, base, size) == 0 &&
+		(strcmp(name + size, ".pb") == 0 || strcmp(name + size, ".pbtxt") == 0));
 }
 
 uint64_t sp_identity_of_files(const char *prefix, sp_arena *arena)
 {
 	const char *folder, *base;
+	sp_folder entries;
+	uint64_t sum = 0;
 
-	return split(prefix, &folder, &base, arena) ? sum_entries(folder, base, weigh_file, arena)
-						    : 0;
+	if (!split(prefix, &folder, &base, arena) ||
+	    sp_folder_list(&entries, folder, arena, NULL) != SP_OK)
+		return 0;
+	for (size_t i = 0; i < entries.count; i++)
+		if (is_file_of(base, entries.names[i]))
+			sum += trace_file(folder, entries.names[i], arena);
+	return sum;
 }
 
-/* ---- content ---- */
-
-static bool ends_with(const char *text, const char *ending)
-{
-	size_t size = strlen(text), tail = strlen(ending);
-
-	return size >= tail && strcmp(text + size - tail, ending) == 0;
-}
+/* -------------------------------------------------------------------- content */
 
 /* 0 when it cannot be read. */
 static uint64_t hash_file(const char *path)
@@ -113,29 +88,30 @@ static uint64_t hash_file(const char *path)
 	return number;
 }
 
-/* Records have no checksum anywhere: a file of them is what stat() says. */
-static uint64_t weigh_records(const char *folder, const char *name, const char *base,
-			      sp_arena *arena)
+/* Records of rows have no checksum anywhere: a file of them is what stat() says. */
+static uint64_t trace_row_files(const char *folder, sp_arena *arena)
 {
-	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
+	sp_folder entries;
+	uint64_t sum = 0;
 
-	(void)base;
-	return path != NULL && sp_checkpoint_is_row_file(name) ? trace_file(path) : 0;
+	if (folder == NULL || sp_folder_list(&entries, folder, arena, NULL) != SP_OK)
+		return 0;
+	for (size_t i = 0; i < entries.count; i++)
+		if (sp_checkpoint_is_row_file(entries.names[i]))
+			sum += trace_file(folder, entries.names[i], arena);
+	return sum;
 }
 
-/* What a tier of storage has left beside the checkpoint: PREFIX-NAME-... */
-static uint64_t weigh_side(const char *folder, const char *name, const char *base, sp_arena *arena)
+/* PREFIX-NAME-emb_files or PREFIX-NAME-ssd_record.index, which an SSD tier has left. */
+static uint64_t hash_ssd_file(const char *folder, const char *name, sp_arena *arena)
 {
 	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);
-	uint64_t parts[2];
+	uint64_t parts[] = {sp_fingerprint64(name, strlen(name)), 0};
 
-	if (path == NULL || name[strlen(base)] != '-')
+	if (sp_bytes_ends_with(sp_bytes_of(name), "-emb_files"))
+		return trace_row_files(path, arena);
+	if (!sp_bytes_ends_with(sp_bytes_of(name), "-ssd_record.index"))
 		return 0;
-	if (ends_with(name, "-emb_files"))
-		return sum_entries(path, "", weigh_records, arena);
-	if (!ends_with(name, "-ssd_record.index"))
-		return 0;
-	parts[0] = sp_fingerprint64(name, strlen(name));
 	parts[1] = hash_file(path);
 	return sp_fingerprint64(parts, sizeof(parts));
 }
@@ -144,8 +120,18 @@ uint64_t sp_identity_of_content(const char *prefix, sp_arena *arena)
 {
 	uint64_t number = hash_file(sp_arena_printf(arena, "%s.index", prefix));
 	const char *folder, *base;
+	sp_folder entries;
 
 	if (number == 0 || !split(prefix, &folder, &base, arena))
 		return 0;
-	return number + sum_entries(folder, base, weigh_side, arena);
+	if (sp_folder_list(&entries, folder, arena, NULL) != SP_OK)
+		return number;
+	for (size_t i = 0; i < entries.count; i++) {
+		const char *name = entries.names[i];
+		size_t size = strlen(base);
+
+		if (strncmp(name, base, size) == 0 && name[size] == '-')
+			number += hash_ssd_file(folder, name, arena);
+	}
+	return number;
 }

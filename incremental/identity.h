@@ -17,7 +17,7 @@
 
 /*
  * One number for size, time of change and inode of the files of PREFIX: its index
- * and data (model_loader/checkpoint_name.h), or PREFIX.pb and .pbtxt.  It differs
+ * and data (model_loader/checkpoint/checkpoint_name.h), or PREFIX.pb and .pbtxt.  It differs
  * once any of them is written, comes or goes.  0 when there are none.
  */
 uint64_t sp_identity_of_files(const char *prefix, sp_arena *arena);

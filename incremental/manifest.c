@@ -1,6 +1,5 @@
 #include "incremental/manifest.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
 
 /* Folders in folders of assets; and a link may lead in a circle. */
@@ -107,23 +107,22 @@ static void list_folder(listing *l, const char *name, sp_manifest_kind kind, con
 			int depth)
 {
 	const char *path = sp_arena_printf(l->arena, "%s/%s", l->folder, name);
-	DIR *dir = path != NULL ? opendir(path) : NULL;
-	const struct dirent *entry;
+	sp_folder entries = {.count = 0};
 
-	l->failed |= path == NULL;
-	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+	if (path == NULL || sp_folder_list(&entries, path, l->arena, NULL) == SP_NO_MEMORY)
+		l->failed = true;
+	for (size_t i = 0; i < entries.count; i++) {
 		const char *inner;
 
-		if (entry->d_name[0] == '.' || strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+		if (entries.names[i][0] == '.' ||
+		    strncmp(entries.names[i], prefix, strlen(prefix)) != 0)
 			continue;
-		inner = sp_arena_printf(l->arena, "%s/%s", name, entry->d_name);
+		inner = sp_arena_printf(l->arena, "%s/%s", name, entries.names[i]);
 		if (inner == NULL)
 			l->failed = true;
 		else
 			list_entry(l, inner, kind, depth);
 	}
-	if (dir != NULL)
-		closedir(dir);
 }
 
 /* Beside the graph X.meta they are X, else they are where a SavedModel has them. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model_loader/part_name.h"
+#include "model_loader/checkpoint/part_name.h"
 
 /* Tensors of a part of a full checkpoint, and of a delta; its keys and values come first. */
 static const char *const full_suffixes[] = {

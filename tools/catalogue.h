@@ -6,11 +6,11 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "model_loader/bundle.h"
+#include "model_loader/checkpoint/bundle.h"
 
 /*
  * The embedding tables of a bundle, found by the names of its tensors
- * (model_loader/embedding.h says which there are), and all other tensors.
+ * (model_loader/embedding/embedding_variable.h says which there are), and all other tensors.
  */
 typedef struct sp_catalogue_part {
 	const char *name; /* "user_emb/part_0" */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model_loader/bundle.h"
+#include "model_loader/checkpoint/bundle.h"
 #include "tools/progress.h"
 
 /*

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "model_loader/part_name.h"
-#include "model_loader/part_routes.h"
+#include "model_loader/checkpoint/part_name.h"
+#include "model_loader/embedding/part_routes.h"
 
 static const sp_attr *attr(const sp_node_def *node, const char *name, sp_attr_kind kind)
 {

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "model_loader/saved_model.h"
+#include "model_loader/saved_model/saved_model.h"
 
 /*
  * What a serving graph says of its EmbeddingVariables, in the nodes that make
@@ -20,7 +20,7 @@ typedef struct sp_graph_table {
 	int64_t dim;                         /* -1: not said */
 	sp_dtype key_dtype;                  /* SP_INVALID_DTYPE: not said */
 	int64_t partition_id, partition_num; /* 0 of 1 without parts */
-	uint64_t dealt_parts;                /* by model_loader/part_routes.h; 0: not known */
+	uint64_t dealt_parts; /* by model_loader/embedding/part_routes.h; 0: not known */
 	int64_t filter_freq;
 	bool bloom; /* a counting Bloom filter, where filter_freq > 0 */
 	int64_t default_rows;

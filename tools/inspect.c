@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model_loader/bundle.h"
+#include "model_loader/checkpoint/bundle.h"
 #include "tools/catalogue.h"
 #include "tools/column.h"
 #include "tools/graph_tables.h"

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "model_loader/ssd_record.h"
+#include "model_loader/embedding/ssd_record.h"
 
 enum { PIECE = 1024 };
 

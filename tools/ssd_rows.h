@@ -6,12 +6,12 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "model_loader/bundle.h"
+#include "model_loader/checkpoint/bundle.h"
 #include "tools/catalogue.h"
 
 /*
  * Rows that DeepRec's SSD tier has left beside a checkpoint
- * (model_loader/ssd_record.h), piece by piece.
+ * (model_loader/embedding/ssd_record.h), piece by piece.
  */
 typedef struct sp_ssd_piece {
 	const int64_t *keys;  /* [count]; -1: no row */

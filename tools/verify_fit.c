@@ -1,9 +1,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "model_loader/delta.h"
-#include "model_loader/embedding.h"
-#include "model_loader/part_name.h"
+#include "model_loader/checkpoint/delta.h"
+#include "model_loader/checkpoint/part_name.h"
+#include "model_loader/embedding/embedding_variable.h"
 #include "tools/verify_internal.h"
 
 /*

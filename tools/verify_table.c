@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model_loader/bucket_offsets.h"
+#include "model_loader/embedding/bucket_offsets.h"
 #include "tools/column.h"
 #include "tools/key_set.h"
 #include "tools/ssd_rows.h"

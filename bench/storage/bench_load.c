@@ -35,7 +35,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "bench/usage.h"
-#include "model_loader/embedding.h"
+#include "model_loader/embedding/embedding_variable.h"
 #include "storage/region.h"
 #include "tests/support/table_writer.h"
 #include "tests/support/wire.h"

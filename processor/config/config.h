@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "model_loader/load_policy.h"
+#include "model_loader/embedding/load_policy.h"
 
 /*
  * What initialize() is told: DeepRec's configuration and a few keys of ours,

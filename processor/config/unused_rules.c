@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/name_list.h"
-#include "model_loader/part_name.h"
+#include "model_loader/checkpoint/part_name.h"
 
 /* What patterns are compared with: the table's name without its part; NULL when out of memory. */
 static const char *name_of(const sp_weights *weights, size_t i, sp_arena *arena)

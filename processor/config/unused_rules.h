@@ -1,8 +1,8 @@
 #ifndef SP_PROCESSOR_CONFIG_UNUSED_RULES_H
 #define SP_PROCESSOR_CONFIG_UNUSED_RULES_H
 
-#include "model_loader/load_policy.h"
-#include "model_loader/weights.h"
+#include "model_loader/embedding/load_policy.h"
+#include "model_loader/version/weights.h"
 
 /*
  * A warning for each pattern of the configuration's rules that matches none of

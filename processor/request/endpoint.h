@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/map.h"
 #include "base/status.h"
-#include "model_loader/saved_model.h"
+#include "model_loader/saved_model/saved_model.h"
 
 /*
  * A signature as clients see it: what its inputs and outputs may be called.

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "model_loader/model_folder.h"
+#include "model_loader/saved_model/model_folder.h"
 #include "processor/updater/pin_file.h"
 #include "processor/updater/updater_internal.h"
 

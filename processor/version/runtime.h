@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "incremental/manifest.h"
-#include "model_loader/model.h"
+#include "model_loader/version/model.h"
 #include "processor/config/config.h"
 #include "processor/request/endpoint.h"
 #include "processor/request/public_signature.h"

@@ -2,7 +2,7 @@
 #define SP_PROCESSOR_VERSION_TABLE_REPORT_H
 
 #include "base/buffer.h"
-#include "model_loader/weights.h"
+#include "model_loader/version/weights.h"
 
 /*
  * The tables of embeddings as a JSON array; of one with a slower tier also

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "incremental/discover.h"
-#include "model_loader/weights.h"
+#include "model_loader/version/weights.h"
 #include "processor/config/config.h"
 #include "processor/version/runtime.h"
 

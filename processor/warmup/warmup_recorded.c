@@ -9,9 +9,9 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "model_loader/tensor_proto.h"
-#include "processor/warmup/prediction_log.h"
+#include "model_loader/proto/tensor_proto.h"
 #include "processor/request/typed_request.h"
+#include "processor/warmup/prediction_log.h"
 
 /* A tensor of a few bytes may repeat a value often: so much all of a request may take. */
 #define MAX_REQUEST_BYTES ((size_t)512 << 20)

@@ -20,7 +20,11 @@ rooms='
 base: base
 storage: base storage
 engine: base storage/table.h engine
-model_loader: base storage engine model_loader
+model_loader/proto: base engine model_loader/proto
+model_loader/saved_model: base engine model_loader/proto model_loader/saved_model
+model_loader/checkpoint: base engine model_loader/proto model_loader/checkpoint
+model_loader/embedding: base storage engine model_loader/checkpoint model_loader/embedding
+model_loader/version: base storage engine model_loader
 incremental: base storage engine model_loader incremental
 session_group: base engine model_loader session_group
 processor: base storage engine model_loader incremental session_group processor
@@ -43,8 +47,8 @@ tools: base storage engine model_loader incremental processor tools
 # header: the only places that may include it
 foreign='
 dnnl.h: engine/kernels/packed_product.c
-snappy-c.h: model_loader/
-protobuf-c/: model_loader/
+snappy-c.h: model_loader/checkpoint/snappy.c
+protobuf-c/: model_loader/proto/
 cJSON.h: processor/config/ api/
 cjson/: processor/config/ api/
 event2/: api/host/http/

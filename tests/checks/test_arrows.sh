@@ -21,7 +21,7 @@ expect() { # expect WANTED NAME COMMAND...
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-for room in base storage engine model_loader incremental session_group processor api/host tools; do
+for room in base storage engine model_loader/checkpoint model_loader/embedding incremental session_group processor api/host tools; do
 	mkdir -p "$work/tree/$room"
 done
 
@@ -37,6 +37,9 @@ try 1 base/bad.c '"engine/graph/op.h"'
 try 1 engine/bad.c '"storage/table_builder.h"'
 try 0 engine/good.c '"storage/table.h"'
 try 1 engine/bad.c '<event2/http.h>'
+try 1 model_loader/checkpoint/bad.h '"model_loader/embedding/load_policy.h"'
+try 0 model_loader/embedding/good.h '"model_loader/checkpoint/bundle.h"'
+try 1 model_loader/embedding/bad.c '<snappy-c.h>'
 try 1 session_group/bad.h '"incremental/discover.h"'
 try 1 incremental/bad.h '"session_group/session_group.h"'
 try 1 api/host/bad.c '"engine/tensor/tensor.h"'

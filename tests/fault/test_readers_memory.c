@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "model_loader/bundle.h"
-#include "model_loader/saved_model.h"
+#include "model_loader/checkpoint/bundle.h"
+#include "model_loader/saved_model/saved_model.h"
 #include "tests/support/paths.h"
 
 /*

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "model_loader/bundle.h"
+#include "model_loader/checkpoint/bundle.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/paths.h"
 #include "tests/support/table_writer.h"

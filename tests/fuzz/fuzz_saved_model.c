@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model_loader/saved_model.h"
+#include "model_loader/saved_model/saved_model.h"
 #include "tests/support/fuzz.h"
 
 static size_t total; /* keeps the compiler from leaving the walk out */

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "model_loader/sorted_table.h"
+#include "model_loader/checkpoint/sorted_table.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/table_writer.h"
 #include "tests/support/wire.h"

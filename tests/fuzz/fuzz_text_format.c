@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
 #include "model_loader/proto/saved_model.pb-c.h"
-#include "model_loader/saved_model.h"
-#include "model_loader/text_format.h"
+#include "model_loader/proto/text_format.h"
+#include "model_loader/saved_model/saved_model.h"
 #include "tests/support/fuzz.h"
 
 /* Any bytes as a saved_model.pbtxt. */
@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (sp_text_format_encode(&bytes, &sp_pb__saved_model__descriptor,
 				  (sp_bytes){(const char *)data, size}, &err) == SP_OK) {
-		sp_status status =
-			sp_saved_model_parse(&model, bytes.data, bytes.size, NULL, arena, &err);
+		sp_status status = sp_saved_model_parse(&model, bytes.data, bytes.size, NULL, arena,
+							&err);
 
 		(void)status; /* whatever it is */
 	}

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model_loader/bundle.h"
+#include "model_loader/checkpoint/bundle.h"
 
 /*
  * tests/golden/embeddings/: tables whose content follows from their keys, by the

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model_loader/model.h"
-#include "model_loader/weights.h"
+#include "model_loader/version/model.h"
+#include "model_loader/version/weights.h"
 #include "tests/support/small_model.h"
 
 sp_model_double sp_the_model_double;

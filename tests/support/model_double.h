@@ -7,7 +7,7 @@
 #include "base/status.h"
 
 /*
- * Stands in for model_loader/model.h and weights.h: whatever is asked for, the
+ * Stands in for model_loader/version/model.h and weights.h: whatever is asked for, the
  * loaded model is tests/support/small_model.h.  A test that wants it names model_double.c
  * among its own sources, so that no other test gets it by accident.
  */

@@ -10,7 +10,7 @@
 #include "engine/import/import.h"
 #include "engine/import/lower.h"
 #include "engine/runtime/program.h"
-#include "model_loader/graph_def.h"
+#include "model_loader/proto/graph_proto.h"
 
 enum { MAX_TENSORS = 64 };
 

@@ -124,7 +124,7 @@ sp_status sp_seen_load_tables(sp_seen *seen, sp_seen_load *load,
 	load->list = (sp_resources){.items = load->items, .count = handles};
 	seen->settings.default_rows = &defaults;
 	SP_TRY(sp_load_environment_create(&load->environment, options, seen->arena, err));
-	e = sp_load_environment_calls(load->environment);
+	e = &load->environment->calls;
 	for (size_t i = 0; i < handles; i++) {
 		sp_embedding_import from = {sp_bytes_of(seen->full_prefix),
 					    sp_bytes_of(load->items[i].name), (int64_t)i,

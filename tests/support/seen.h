@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model_loader/load_environment.h"
+#include "model_loader/version/load_environment.h"
 #include "tests/support/checkpoint.h"
 #include "tests/support/paths.h"
 

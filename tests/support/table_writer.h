@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 
 /*
- * Writes sorted tables (model_loader/sorted_table.h has the format) piece by
+ * Writes sorted tables (model_loader/checkpoint/sorted_table.h has the format) piece by
  * piece, so that a test can also make one that is wrong in just one place, with
  * checksums that hold.  Nothing is checked, neither order nor sizes.
  */

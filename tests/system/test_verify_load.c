@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 
 #include "base/log.h"
-#include "model_loader/bucket_offsets.h"
-#include "model_loader/weights.h"
+#include "model_loader/embedding/bucket_offsets.h"
+#include "model_loader/version/weights.h"
 #include "tests/support/checkpoint.h"
 #include "tests/support/paths.h"
 

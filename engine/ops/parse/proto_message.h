@@ -13,8 +13,8 @@
  *   "local://", ""  what the program was linked with (engine/ops/parse/proto_linked.h)
  *
  * Anything else is the name of a file that was not there when the model was read
- * (model_loader/descriptor_files.h), and SP_INVALID.  Of the linked types TensorFlow has more,
- * which differ from one program to the next.
+ * (model_loader/saved_model/descriptor_files.h), and SP_INVALID.  Of the linked types TensorFlow
+ * has more, which differ from one program to the next.
  */
 typedef struct sp_proto_message {
 	sp_bytes name;

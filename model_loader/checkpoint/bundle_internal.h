@@ -1,0 +1,44 @@
+#ifndef SP_MODEL_LOADER_CHECKPOINT_BUNDLE_INTERNAL_H
+#define SP_MODEL_LOADER_CHECKPOINT_BUNDLE_INTERNAL_H
+
+#include "base/file.h"
+#include "model_loader/checkpoint/bundle.h"
+#include "model_loader/checkpoint/tensor_slice.h"
+
+/* What bundle.c (opening) and bundle_read.c (the tensors' bytes) share. */
+
+/* An entry of the index: a tensor, or one slice of one. */
+typedef struct sp_bundle_record {
+	sp_bundle_entry entry; /* first: a pointer to it is one to the record */
+	const char *refusal;   /* why it cannot be read; NULL */
+	int32_t shard;
+	uint64_t offset;
+	uint32_t crc; /* masked */
+	/* Of a sliced tensor, as stored: whole dimensions are SP_SLICE_FULL. */
+	const sp_tensor_slice *slices;
+	size_t slice_count;
+} sp_bundle_record;
+
+struct sp_bundle {
+	sp_arena *arena;
+	char *index; /* the file's bytes; names point into them */
+	const char *prefix;
+	sp_file *shards;
+	int32_t shard_count;
+	uint64_t data_size;        /* of all shards */
+	bool swapped;              /* elements are big-endian */
+	sp_bundle_record *records; /* sorted by name; those of single slices come first */
+	size_t record_count;
+	size_t first_tensor;
+};
+
+/* NULL when there is none of that name. */
+const sp_bundle_record *sp_bundle__find(const sp_bundle *bundle, sp_bytes name);
+
+/* The record of a single slice.  SP_CORRUPT when there is none. */
+SP_MUST_CHECK sp_status sp_bundle__find_slice(const sp_bundle *bundle,
+					      const sp_bundle_record *tensor,
+					      const sp_tensor_slice *slice,
+					      const sp_bundle_record **out, sp_error *err);
+
+#endif

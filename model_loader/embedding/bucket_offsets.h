@@ -1,0 +1,37 @@
+#ifndef SP_MODEL_LOADER_EMBEDDING_BUCKET_OFFSETS_H
+#define SP_MODEL_LOADER_EMBEDDING_BUCKET_OFFSETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "model_loader/checkpoint/bundle.h"
+
+/*
+ * NAME-partition_offset of an EmbeddingVariable, NAME-incr_partition_offset of a delta: int32
+ * [1001].  The rows of keys with key % 1000 == b are those from number b of it up to the next.
+ * Rows from the last one on are in no bucket: older writers put what was on a slower tier there.
+ *
+ * DeepRec reads rows by these numbers.  We read all rows, and use them as a check of the file:
+ * they ascend from 0, end within the rows, and every key lies in its bucket.
+ */
+enum { SP_BUCKETS = 1000 };
+
+typedef struct sp_bucket_offsets {
+	int32_t first[SP_BUCKETS + 1];
+} sp_bucket_offsets;
+
+/* Whether it is such a tensor, by the index.  SP_CORRUPT names it. */
+SP_MUST_CHECK sp_status sp_bucket_offsets_check(const sp_bundle *bundle,
+						const sp_bundle_entry *entry, sp_error *err);
+
+/* Reads and checks those of `rows` rows.  SP_CORRUPT likewise. */
+SP_MUST_CHECK sp_status sp_bucket_offsets_read(sp_bucket_offsets *out, const sp_bundle *bundle,
+					       const sp_bundle_entry *entry, size_t rows,
+					       sp_error *err);
+
+/* Whether the key may be that of row `row`.  Keys -1 and -2, which are none, may be anywhere. */
+bool sp_bucket_offsets_allow(const sp_bucket_offsets *offsets, int64_t key, size_t row);
+
+#endif

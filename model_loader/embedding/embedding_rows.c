@@ -1,0 +1,548 @@
+#include "model_loader/embedding/embedding_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "base/size.h"
+#include "model_loader/embedding/ssd_record.h"
+
+/*
+ * Rows go from the file to the sink in pieces that stay in a core's cache.  Both
+ * passes hand the pieces out to several threads and join the checksums afterwards.
+ */
+enum {
+	/* Bytes of rows in a piece, and at most so many rows. */
+	PIECE_BYTES = 1 << 20,
+	PIECE_ROWS = 16384,
+	/* Keys in a piece of those that are on an SSD tier. */
+	KEYS_PIECE = 32768,
+	/* Pieces whose keys are added together. */
+	KEYS_PIECES = 4,
+	/* Pieces of rows that the disk is asked for before they are needed, ... */
+	AHEAD = 64,
+	/* ... and bytes while the sink makes ready for the first. */
+	FIRST_AHEAD = AHEAD * PIECE_BYTES,
+};
+
+/* One part; freqs.count may be 0 or less than there are rows. */
+typedef struct source {
+	sp_bundle_span keys, values, freqs;
+	sp_ssd_record *ssd;         /* NULL: none */
+	sp_bucket_offsets *offsets; /* NULL: none */
+	size_t first_piece;         /* its number among those of all sources */
+} source;
+
+/* The checksums of one piece, and then of a source. */
+typedef struct sums {
+	uint32_t keys, values, freqs;
+} sums;
+
+typedef struct reading {
+	const sp_row_selection *selection;
+	const sp_row_sink *sink;
+	bool with_freqs;
+	bool keys_checked; /* in their buckets: the first pass over them does that */
+	size_t dim;
+	size_t piece_rows;
+	source *sources;
+	size_t source_count;
+	size_t piece_count;
+	sums *pieces; /* [piece_count] */
+} reading;
+
+/* Memory for one piece at a time. */
+typedef struct room {
+	int64_t *keys, *freqs;
+	void *values;
+} room;
+
+/* For `rows` keys and frequencies, and `bytes` of values. */
+static sp_status room_init(room *r, size_t rows, size_t bytes, sp_error *err)
+{
+	size_t size = 2 * rows * sizeof(int64_t);
+
+	if (!sp_size_add(&size, size, bytes) || (r->keys = sp_alloc(size)) == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu rows", rows);
+	r->freqs = r->keys + rows;
+	r->values = r->freqs + rows;
+	return SP_OK;
+}
+
+/* `bucket` negative: the remainder of a negative key, which no writer deals to a part. */
+static void keep_those_of(sp_embedding__deals *deals, int64_t bucket, size_t number)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < deals->count && bucket >= 0; i++)
+		if ((size_t)bucket % deals->parts[i] == number)
+			deals->parts[kept++] = deals->parts[i];
+	deals->count = kept;
+}
+
+sp_status sp_embedding__rule_out(sp_embedding__deals *deals, const sp_embedding_rows *rows,
+				 size_t i, sp_error *err)
+{
+	const sp_embedding_part *part = &rows->parts[i];
+	bool seen[SP_BUCKETS] = {false};
+	int64_t keys[KEYS_PIECE / 16];
+	sp_bundle_span span;
+	uint32_t crc = 0;
+
+	SP_TRY(sp_bundle_span_open(&span, rows->bundle, part->keys->name, err));
+	for (size_t first = 0, count; first < span.count; first += count) {
+		count = span.count - first < KEYS_PIECE / 16 ? span.count - first : KEYS_PIECE / 16;
+		SP_TRY(sp_bundle_span_read_keys(&span, first, count, keys, &crc, err));
+		for (size_t k = 0; k < count; k++) {
+			int64_t bucket = keys[k] % SP_BUCKETS;
+
+			if (bucket >= 0 && seen[bucket])
+				continue;
+			keep_those_of(deals, bucket, part->number);
+			if (deals->count == 0)
+				return SP_OK; /* the rest is looked at when it is loaded */
+			seen[bucket] = true;
+		}
+	}
+	return sp_bundle_span_check(&span, crc, err);
+}
+
+/* -------------------------------------------------------------------- pieces */
+
+/* Rows [first, first + count): how often each key was seen, at least what admits a key. */
+static sp_status read_freqs(const reading *job, const source *from, size_t first, room *r,
+			    sp_row_piece *piece, uint32_t *crc, sp_error *err)
+{
+	int64_t floor = job->selection->frequency_floor;
+	size_t known = first < from->freqs.count ? from->freqs.count - first : 0;
+
+	if (known > piece->count)
+		known = piece->count;
+	if (known != 0)
+		SP_TRY(sp_bundle_span_read(&from->freqs, first, known, r->freqs, crc, err));
+	for (size_t i = 0; i < known; i++)
+		if (r->freqs[i] < floor)
+			r->freqs[i] = floor;
+	for (size_t i = known; i < piece->count; i++)
+		r->freqs[i] = floor;
+	piece->freqs = r->freqs;
+	return SP_OK;
+}
+
+/* Marks the keys that are not wanted. */
+static void select_keys(const reading *job, room *r, const sp_row_piece *piece)
+{
+	const sp_row_selection *s = job->selection;
+
+	if (s->part_count <= 1 && s->slice_count <= 1 && piece->freqs == NULL)
+		return;
+	for (size_t i = 0; i < piece->count; i++)
+		if (!sp_embedding__selects(s, r->keys[i]) ||
+		    (piece->freqs != NULL && piece->freqs[i] < s->frequency_threshold))
+			r->keys[i] = -1;
+}
+
+static sp_status check_buckets(const source *from, size_t first, const sp_row_piece *piece,
+			       sp_error *err)
+{
+	const sp_bundle_entry *entry = from->keys.entry;
+
+	for (size_t i = 0; i < piece->count; i++)
+		if (!sp_bucket_offsets_allow(from->offsets, piece->keys[i], first + i))
+			return sp_error_set(
+				err, SP_CORRUPT,
+				"%s: '%.*s' has key %lld in row %zu, outside its bucket "
+				"by the partition offsets",
+				sp_bundle_prefix(from->keys.bundle), (int)entry->name.size,
+				entry->name.data, (long long)piece->keys[i], first + i);
+	return SP_OK;
+}
+
+/* The piece's keys and frequencies; its rows are still missing. */
+static sp_status read_keys(const reading *job, const source *from, size_t first, room *r,
+			   sp_row_piece *piece, sums *s, sp_error *err)
+{
+	SP_TRY(sp_bundle_span_read_keys(&from->keys, first, piece->count, r->keys, &s->keys, err));
+	piece->keys = r->keys;
+	if (from->offsets != NULL && !job->keys_checked)
+		SP_TRY(check_buckets(from, first, piece, err));
+	if (job->with_freqs)
+		SP_TRY(read_freqs(job, from, first, r, piece, &s->freqs, err));
+	select_keys(job, r, piece);
+	if (!job->sink->wants_freqs)
+		piece->freqs = NULL;
+	return SP_OK;
+}
+
+/* The same of rows on an SSD tier, whose keys need not be admitted. */
+static sp_status read_ssd_keys(const reading *job, sp_ssd_record *ssd, size_t first, room *r,
+			       sp_row_piece *piece, sp_error *err)
+{
+	const sp_row_selection *s = job->selection;
+	bool known = sp_ssd_record_has_freqs(ssd);
+
+	SP_TRY(sp_ssd_record_keys(ssd, first, piece->count, r->keys, r->freqs, err));
+	for (size_t i = 0; i < piece->count; i++) {
+		if (known && s->filter == SP_TABLE_FILTER_COUNTER &&
+		    r->freqs[i] < s->frequency_floor)
+			r->keys[i] = -1;
+		if (!known || r->freqs[i] < s->frequency_floor)
+			r->freqs[i] = s->frequency_floor;
+	}
+	piece->keys = r->keys;
+	piece->freqs = r->freqs;
+	select_keys(job, r, piece);
+	if (!job->sink->wants_freqs)
+		piece->freqs = NULL;
+	return SP_OK;
+}
+
+static sp_status check_sums(const reading *job, const source *from, const sums *s, bool with_values,
+			    sp_error *err)
+{
+	SP_TRY(sp_bundle_span_check(&from->keys, s->keys, err));
+	if (job->with_freqs && from->freqs.count != 0)
+		SP_TRY(sp_bundle_span_check(&from->freqs, s->freqs, err));
+	return with_values ? sp_bundle_span_check(&from->values, s->values, err) : SP_OK;
+}
+
+/* The last source whose pieces do not start behind it. */
+static const source *source_of(const reading *job, size_t number)
+{
+	size_t low = 0, high = job->source_count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (job->sources[middle].first_piece <= number)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &job->sources[low];
+}
+
+/* The keys of piece `number`, from *first on; nothing is read yet. */
+static sp_row_piece piece_of(const reading *job, const source *from, size_t number, size_t *first)
+{
+	size_t left;
+
+	*first = (number - from->first_piece) * job->piece_rows;
+	left = from->keys.count - *first;
+	return (sp_row_piece){.count = left < job->piece_rows ? left : job->piece_rows};
+}
+
+/* The sums of all pieces of a source as one. */
+static sums join_sums(const reading *job, const source *from)
+{
+	sums all = {0, 0, 0};
+
+	for (size_t first = 0, number = from->first_piece, count; first < from->keys.count;
+	     first += count) {
+		const sums *s = &job->pieces[number];
+		size_t known = first < from->freqs.count ? from->freqs.count - first : 0;
+
+		count = piece_of(job, from, number++, &first).count;
+		all.keys = sp_crc32c_join(all.keys, s->keys, count * from->keys.width);
+		all.values = sp_crc32c_join(all.values, s->values,
+					    count * job->dim * sizeof(float));
+		all.freqs = sp_crc32c_join(all.freqs, s->freqs,
+					   (known < count ? known : count) * sizeof(int64_t));
+	}
+	return all;
+}
+
+/* ------------------------------------------------------------ one piece at a time */
+
+/* A piece on its way from the file to the sink. */
+typedef struct passage {
+	const source *from;
+	size_t number, first; /* of the piece; of its first row among those of the source */
+	sp_row_piece piece;
+	sums sums;
+} passage;
+
+static passage passage_of(const reading *job, size_t number)
+{
+	passage p = {.from = source_of(job, number), .number = number};
+
+	p.piece = piece_of(job, p.from, number, &p.first);
+	return p;
+}
+
+/* Reads the keys into `r`. */
+static sp_status begin(passage *p, const reading *job, room *r, sp_error *err)
+{
+	return read_keys(job, p->from, p->first, r, &p->piece, &p->sums, err);
+}
+
+static void end(const passage *p, const reading *job)
+{
+	job->pieces[p->number] = p->sums;
+}
+
+/* ---------------------------------------------------------------- first pass */
+
+/* DeepRec restores what is on the SSD first: of a key in both the tensor's row counts. */
+static sp_status add_ssd(const reading *job, const source *from, room *r, sp_error *err)
+{
+	size_t rows = from->ssd != NULL ? sp_ssd_record_count(from->ssd) : 0;
+
+	for (size_t first = 0; first < rows; first += KEYS_PIECE) {
+		sp_row_piece piece = {.count = rows - first < KEYS_PIECE ? rows - first
+									 : KEYS_PIECE};
+
+		SP_TRY(read_ssd_keys(job, from->ssd, first, r, &piece, err));
+		SP_TRY(job->sink->add_keys(job->sink->context, &piece, err));
+	}
+	return SP_OK;
+}
+
+static sp_status add_all_ssd(const reading *job, sp_error *err)
+{
+	sp_status status = SP_OK;
+	room r = {0};
+
+	SP_TRY(room_init(&r, KEYS_PIECE, 0, err));
+	for (size_t i = 0; i < job->source_count && status == SP_OK; i++)
+		status = add_ssd(job, &job->sources[i], &r, err);
+	sp_free(r.keys);
+	return status;
+}
+
+/* The keys of pieces [first, first + count), one behind the other in the room. */
+static sp_status read_pieces(const reading *job, size_t first, size_t count, room rest,
+			     sp_row_piece *all, sp_error *err)
+{
+	*all = (sp_row_piece){.keys = rest.keys,
+			      .freqs = job->sink->wants_freqs ? rest.freqs : NULL};
+	for (size_t i = 0; i < count; i++) {
+		passage p = passage_of(job, first + i);
+
+		SP_TRY(begin(&p, job, &rest, err));
+		end(&p, job);
+		all->count += p.piece.count;
+		rest.keys += p.piece.count;
+		rest.freqs += p.piece.count;
+	}
+	return SP_OK;
+}
+
+/* Together: a sink divides many keys at less cost than few. */
+static sp_status add_pieces(void *context, size_t group, sp_error *err)
+{
+	const reading *job = context;
+	size_t first = group * KEYS_PIECES, left = job->piece_count - first;
+	size_t count = left < KEYS_PIECES ? left : KEYS_PIECES;
+	sp_row_piece all;
+	sp_status status;
+	room r = {0};
+
+	SP_TRY(room_init(&r, count * job->piece_rows, 0, err));
+	status = read_pieces(job, first, count, r, &all, err);
+	if (status == SP_OK)
+		status = job->sink->add_keys(job->sink->context, &all, err);
+	sp_free(r.keys);
+	return status;
+}
+
+static sp_status add_keys(reading *job, size_t threads, sp_error *err)
+{
+	SP_TRY(add_all_ssd(job, err));
+	SP_TRY(sp_parallel_run(threads, (job->piece_count + KEYS_PIECES - 1) / KEYS_PIECES,
+			       add_pieces, job, err));
+	for (size_t i = 0; i < job->source_count; i++) {
+		sums s = join_sums(job, &job->sources[i]);
+
+		SP_TRY(check_sums(job, &job->sources[i], &s, false, err));
+	}
+	return SP_OK;
+}
+
+/* --------------------------------------------------------------- second pass */
+
+/* The sink sums the rows itself where it can: then they are looked at once. */
+static sp_status put_values(const reading *job, passage *p, const room *r, sp_error *err)
+{
+	const sp_bundle_span *values = &p->from->values;
+	const sp_row_sink *sink = job->sink;
+	size_t at = p->first * job->dim, count = p->piece.count * job->dim;
+	bool by_sink = sink->put_checked != NULL && values->stored;
+
+	SP_TRY(sp_bundle_span_read(values, at, count, r->values, by_sink ? NULL : &p->sums.values,
+				   err));
+	p->piece.rows = r->values;
+	if (by_sink)
+		return sink->put_checked(sink->context, &p->piece, &p->sums.values, err);
+	return sink->put_rows(sink->context, &p->piece, err);
+}
+
+static sp_status put_piece(void *context, size_t number, sp_error *err)
+{
+	const reading *job = context;
+	passage p = passage_of(job, number);
+	sp_status status;
+	room r = {0};
+
+	SP_TRY(room_init(&r, p.piece.count, p.piece.count * job->dim * sizeof(float), err));
+	sp_bundle_span_fetch(&p.from->values, (p.first + AHEAD * job->piece_rows) * job->dim,
+			     job->piece_rows * job->dim);
+	status = begin(&p, job, &r, err);
+	if (status == SP_OK)
+		status = put_values(job, &p, &r, err);
+	end(&p, job);
+	sp_free(r.keys);
+	return status;
+}
+
+typedef struct ssd_reading {
+	const reading *job;
+	sp_ssd_record *ssd;
+} ssd_reading;
+
+static sp_status put_ssd_piece(void *context, size_t number, sp_error *err)
+{
+	const ssd_reading *of = context;
+	const reading *job = of->job;
+	size_t first = number * job->piece_rows;
+	size_t left = sp_ssd_record_count(of->ssd) - first;
+	sp_row_piece piece = {.count = left < job->piece_rows ? left : job->piece_rows};
+	sp_status status;
+	room r = {0};
+
+	SP_TRY(room_init(&r, piece.count, piece.count * job->dim * sizeof(float), err));
+	status = read_ssd_keys(job, of->ssd, first, &r, &piece, err);
+	if (status == SP_OK)
+		status = sp_ssd_record_rows(of->ssd, first, piece.count, r.values, err);
+	piece.rows = r.values;
+	if (status == SP_OK)
+		status = job->sink->put_rows(job->sink->context, &piece, err);
+	sp_free(r.keys);
+	return status;
+}
+
+static sp_status put_ssd(const reading *job, sp_ssd_record *ssd, size_t threads, sp_error *err)
+{
+	ssd_reading of = {job, ssd};
+	size_t rows = ssd != NULL ? sp_ssd_record_count(ssd) : 0;
+	size_t pieces = rows / job->piece_rows + (rows % job->piece_rows != 0);
+
+	SP_TRY(sp_parallel_run(threads, pieces, put_ssd_piece, &of, err));
+	return ssd != NULL ? sp_ssd_record_check(ssd, err) : SP_OK;
+}
+
+static sp_status put_rows(reading *job, size_t threads, sp_error *err)
+{
+	bool in_order = false;
+
+	for (size_t i = 0; i < job->source_count; i++)
+		sp_bundle_span_fetch(&job->sources[i].values, 0,
+				     FIRST_AHEAD / job->source_count / sizeof(float));
+	if (job->sink->start_rows != NULL)
+		SP_TRY(job->sink->start_rows(job->sink->context, &in_order, err));
+	if (in_order)
+		threads = 1;
+	for (size_t i = 0; i < job->source_count; i++)
+		SP_TRY(put_ssd(job, job->sources[i].ssd, threads, err));
+	SP_TRY(sp_parallel_run(threads, job->piece_count, put_piece, job, err));
+	for (size_t i = 0; i < job->source_count; i++) {
+		sums s = join_sums(job, &job->sources[i]);
+
+		SP_TRY(check_sums(job, &job->sources[i], &s, true, err));
+	}
+	return SP_OK;
+}
+
+/* ------------------------------------------------------------------------ all */
+
+static sp_status open_ssd(source *from, const reading *job, const sp_bundle *bundle,
+			  const sp_embedding_part *part, sp_error *err)
+{
+	sp_ssd_record_options options = {.prefix = part->ssd_record,
+					 .checkpoint = bundle,
+					 .name = part->name,
+					 .key_dtype = part->keys->dtype,
+					 .dim = job->dim,
+					 .filtered = job->selection->filter !=
+						     SP_TABLE_FILTER_NONE};
+
+	return part->ssd_record != NULL ? sp_ssd_record_open(&from->ssd, &options, err) : SP_OK;
+}
+
+static sp_status read_offsets(source *from, const sp_bundle *bundle, const sp_embedding_part *part,
+			      sp_error *err)
+{
+	if (part->offsets == NULL)
+		return SP_OK;
+	from->offsets = sp_alloc(sizeof(*from->offsets));
+	if (from->offsets == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the buckets of '%s'",
+				    part->name);
+	return sp_bucket_offsets_read(from->offsets, bundle, part->offsets, from->keys.count, err);
+}
+
+static sp_status open_source(reading *job, const sp_bundle *bundle, const sp_embedding_part *part,
+			     sp_error *err)
+{
+	source *from = &job->sources[job->source_count++];
+
+	*from = (source){.first_piece = job->piece_count};
+	SP_TRY(open_ssd(from, job, bundle, part, err));
+	SP_TRY(sp_bundle_span_open(&from->keys, bundle, part->keys->name, err));
+	SP_TRY(sp_bundle_span_open(&from->values, bundle, part->values->name, err));
+	if (part->freqs != NULL)
+		SP_TRY(sp_bundle_span_open(&from->freqs, bundle, part->freqs->name, err));
+	SP_TRY(read_offsets(from, bundle, part, err));
+	job->piece_count += from->keys.count / job->piece_rows +
+			    (from->keys.count % job->piece_rows != 0);
+	return SP_OK;
+}
+
+static sp_status open_sources(reading *job, const sp_embedding_rows *rows, sp_error *err)
+{
+	job->sources = sp_alloc_zero(rows->part_count, sizeof(*job->sources));
+	if (job->sources == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu parts", rows->part_count);
+	for (size_t i = 0; i < rows->part_count; i++)
+		SP_TRY(open_source(job, rows->bundle, &rows->parts[i], err));
+	job->pieces = sp_alloc_zero(job->piece_count, sizeof(*job->pieces));
+	if (job->pieces == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu pieces",
+				    job->piece_count);
+	return SP_OK;
+}
+
+sp_status sp_embedding_read(const sp_embedding_rows *rows, size_t dim,
+			    const sp_row_selection *selection, const sp_row_sink *sink,
+			    size_t threads, sp_error *err)
+{
+	size_t row_size = dim * sizeof(float); /* fits: the tensor has been measured */
+	reading job = {.selection = selection,
+		       .sink = sink,
+		       .dim = dim,
+		       .with_freqs = sink->wants_freqs ||
+				     selection->frequency_threshold > selection->frequency_floor,
+		       .piece_rows = row_size < PIECE_BYTES ? PIECE_BYTES / row_size : 1};
+	sp_status status = SP_OK;
+
+	if (rows->part_count == 0)
+		return SP_OK;
+	if (job.piece_rows > PIECE_ROWS)
+		job.piece_rows = PIECE_ROWS;
+	status = open_sources(&job, rows, err);
+	if (status == SP_OK && sink->add_keys != NULL) {
+		status = add_keys(&job, threads, err);
+		job.keys_checked = true;
+	}
+	if (status == SP_OK)
+		status = put_rows(&job, threads, err);
+	for (size_t i = 0; i < job.source_count; i++) {
+		sp_ssd_record_close(job.sources[i].ssd);
+		sp_free(job.sources[i].offsets);
+	}
+	sp_free(job.pieces);
+	sp_free(job.sources);
+	return status;
+}

@@ -1,0 +1,40 @@
+#ifndef SP_MODEL_LOADER_EMBEDDING_EMBEDDING_SET_INTERNAL_H
+#define SP_MODEL_LOADER_EMBEDDING_EMBEDDING_SET_INTERNAL_H
+
+#include "model_loader/embedding/embedding_set.h"
+
+/* NULL when no program has said anything of it. */
+sp_embedding_note *sp_embedding_set__find_note(const sp_embedding_set *set,
+					       const sp_resource *resource);
+
+/* What is wrong with what has been said about `resource`, whose note that is, or too little. */
+SP_MUST_CHECK sp_status sp_embedding_set__check_note(const sp_embedding_note *note,
+						     const sp_resource *resource, sp_error *err);
+
+/* As sp_embedding_find() in set->full, but SP_INVALID where that lacks the variable. */
+SP_MUST_CHECK sp_status sp_embedding_set__find(sp_embedding *out, const sp_embedding_set *set,
+					       const sp_embedding_spec *spec,
+					       const sp_bundle *delta, sp_error *err);
+
+/* Whether the model asks for it, of this handle or of one that may share its table. */
+bool sp_embedding_set__wants_column(const sp_embedding_set *set, const sp_embedding_note *note,
+				    sp_table_column which);
+
+/* Parts of one variable, of which both are loaded. */
+bool sp_embedding_set__are_siblings(const sp_embedding_note *a, const sp_embedding_note *b);
+
+/* Whether tables made by either would hold the same and answer the same. */
+bool sp_embedding_set__answer_alike(const sp_embedding_spec *a, const sp_embedding_spec *b);
+
+/* What the image knows spares a look at every key. */
+sp_routing sp_embedding_set__known_routing(const sp_embedding_set *set,
+					   const sp_embedding_note *note);
+
+/* Tables have references of their own. */
+void sp_embedding_set__drop_columns(sp_embedding_set *set);
+
+/* Room for so many more in set->tables. */
+SP_MUST_CHECK sp_status sp_embedding_set__reserve_tables(sp_embedding_set *set, size_t more,
+							 sp_error *err);
+
+#endif

@@ -1,0 +1,385 @@
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/size.h"
+#include "model_loader/embedding/embedding_image.h"
+#include "model_loader/embedding/embedding_internal.h"
+#include "model_loader/embedding/embedding_variable.h"
+#include "model_loader/embedding/row_merge.h"
+#include "model_loader/embedding/row_pace.h"
+#include "storage/rows_builder.h"
+#include "storage/ssd_builder.h"
+#include "storage/table_builder.h"
+
+/* What of a variable is wanted, and how it is served. */
+typedef struct load {
+	const sp_embedding *embedding;
+	const sp_embedding_spec *spec;
+	const sp_load_policy *policy;
+	bool sharded; /* only a slice of it */
+	bool own_part;
+	sp_row_selection selection;
+} load;
+
+/* Some of it may be known where there is nothing of it, too: a delta alone is loaded. */
+static bool may_have_freqs(const sp_embedding_rows *rows)
+{
+	for (size_t i = 0; i < rows->part_count; i++)
+		if ((rows->parts[i].freqs != NULL && rows->parts[i].freqs->size != 0) ||
+		    rows->parts[i].ssd_record != NULL)
+			return true;
+	return rows->part_count == 0;
+}
+
+static void choose_rows(load *l)
+{
+	const sp_embedding_spec *spec = l->spec;
+	sp_row_selection *s = &l->selection;
+
+	*s = sp_embedding__choose_rows(l->embedding, spec, l->own_part, &l->embedding->full,
+				       l->policy);
+	s->frequency_floor = spec->filter_freq > 1 ? spec->filter_freq : 1;
+	s->frequency_threshold = sp_name_rules_find(&l->policy->frequency_thresholds,
+						    l->embedding->base, 0);
+	if (s->frequency_threshold > s->frequency_floor && !may_have_freqs(&l->embedding->full))
+		sp_log(SP_LOG_WARNING,
+		       "embedding '%s' has no frequencies: with serve_frequency_threshold %lld "
+		       "none of its rows is held",
+		       spec->name, (long long)s->frequency_threshold);
+	l->sharded = sp_load_policy_shards(l->policy, l->embedding->base);
+}
+
+static sp_table_options table_options(const load *l)
+{
+	const sp_embedding_spec *spec = l->spec;
+	bool whole = l->embedding->whole && !l->own_part;
+	sp_table_options options = {
+		.name = whole ? l->embedding->base : spec->name,
+		.dim = spec->dim,
+		.filter = spec->filter,
+		.default_value_no_permission = spec->default_value_no_permission,
+		.default_rows = spec->default_rows,
+		.default_row_count = spec->default_row_count};
+
+	if (l->policy->unseen_zeros)
+		options.default_rows = NULL;
+	if (l->sharded) { /* what other instances hold is added to this one's answer */
+		options.filter = SP_TABLE_FILTER_COUNTER;
+		options.default_value_no_permission = 0;
+	}
+	return options;
+}
+
+static sp_status add_keys(void *context, const sp_row_piece *piece, sp_error *err)
+{
+	return sp_rows_builder_add_keys(context, piece->keys, piece->count, err);
+}
+
+/* Of a key that is there twice the later row counts, which takes order. */
+static sp_status start_rows(void *context, bool *in_order, sp_error *err)
+{
+	SP_TRY(sp_rows_builder_index(context, err));
+	*in_order = sp_rows_builder_repeated(context) != 0;
+	return SP_OK;
+}
+
+static sp_status put_rows(void *context, const sp_row_piece *piece, sp_error *err)
+{
+	return sp_rows_builder_put_rows(context, piece->keys, piece->rows, piece->count, err);
+}
+
+static sp_status put_checked(void *context, const sp_row_piece *piece, uint32_t *crc, sp_error *err)
+{
+	return sp_rows_builder_put_checked(context, piece->keys, piece->rows, piece->count, crc,
+					   err);
+}
+
+static sp_embedding_rows own_rows(const load *l, const sp_embedding_rows *rows)
+{
+	return sp_embedding__own_rows(l->embedding, l->spec, l->own_part, rows);
+}
+
+static sp_status read_rows(const load *l, const sp_embedding_rows *rows, const sp_row_sink *sink,
+			   sp_error *err)
+{
+	sp_embedding_rows own = own_rows(l, rows);
+
+	return sp_embedding_read(&own, l->spec->dim, &l->selection, sink, l->policy->threads, err);
+}
+
+static sp_status read_paced(const load *l, const sp_embedding_rows *rows, const sp_row_sink *sink,
+			    sp_error *err)
+{
+	sp_row_sink pacing;
+	sp_row_pace pace;
+	sp_status status;
+
+	if (!sp_row_pace_is_needed(l->policy))
+		return read_rows(l, rows, sink, err);
+	sp_row_pace_init(&pace, sink, l->spec->dim, l->policy);
+	pacing = sp_row_pace_sink(&pace);
+	status = read_rows(l, rows, &pacing, err);
+	sp_row_pace_fini(&pace);
+	return status;
+}
+
+static sp_row_format row_format(const load *l)
+{
+	return (sp_row_format)sp_name_rules_find(&l->policy->row_formats, l->embedding->base,
+						 SP_ROW_FP32);
+}
+
+/* Reads into `sink`, by way of the merge when the policy has a word to say about rows. */
+static sp_status read_merged(const load *l, const sp_embedding_rows *rows, const sp_table *full,
+			     const sp_row_sink *sink, sp_error *err)
+{
+	sp_embedding_rows own = own_rows(l, rows);
+	sp_row_sink merging;
+	sp_row_merge merge;
+	sp_status status;
+
+	if (!sp_row_merge_is_needed(l->policy, full))
+		return read_paced(l, rows, sink, err);
+	sp_row_merge_init(&merge, sink, l->spec->dim, l->policy, full);
+	merging = sp_row_merge_sink(&merge);
+	status = full != NULL && l->policy->old_key == SP_OLD_KEY_REPLACE_IF_NEWER
+			 ? sp_row_merge_use_versions(&merge, l->embedding->versions, &own, err)
+			 : SP_OK;
+	if (status == SP_OK)
+		status = read_paced(l, rows, &merging, err);
+	if (status == SP_OK)
+		status = sp_row_merge_check(&merge, err);
+	sp_row_merge_fini(&merge);
+	return status;
+}
+
+/* At most, of those that the checkpoint has. */
+static size_t expected_rows(const load *l, const sp_embedding_rows *rows)
+{
+	sp_embedding_rows own = own_rows(l, rows);
+	size_t count = 0;
+
+	for (size_t i = 0; i < own.part_count; i++)
+		count += own.parts[i].row_count + own.parts[i].ssd_count;
+	return count;
+}
+
+/* Nothing is known of how many remain where some are left out. */
+static size_t expected_here(const load *l, const sp_embedding_rows *rows)
+{
+	const sp_row_selection *s = &l->selection;
+	bool all = s->part_count == 1 && s->slice_count == 1 &&
+		   s->frequency_threshold <= s->frequency_floor;
+
+	return all ? expected_rows(l, rows) : 0;
+}
+
+/* `full` is what the rows of a delta lie over; NULL for those of a full checkpoint. */
+static sp_status make_rows(sp_rows **out, const load *l, const sp_embedding_rows *rows,
+			   const sp_table *full, sp_error *err)
+{
+	sp_rows_options options = {.name = l->spec->name,
+				   .dim = l->spec->dim,
+				   .format = row_format(l),
+				   .expected_rows = expected_here(l, rows),
+				   .threads = l->policy->threads};
+	sp_row_sink sink = {.add_keys = add_keys,
+			    .start_rows = start_rows,
+			    .put_rows = put_rows,
+			    .put_checked = put_checked};
+	sp_rows_builder *builder;
+	sp_status status;
+
+	SP_TRY(sp_rows_builder_create(&builder, &options, err));
+	sink.context = builder;
+	status = read_merged(l, rows, full, &sink, err);
+	if (status == SP_OK)
+		status = sp_rows_builder_freeze(builder, out, err);
+	sp_rows_builder_destroy(builder);
+	return status;
+}
+
+/* From the image, or else for it. */
+static sp_status find_full_rows(sp_rows **out, const load *l, const char *name, sp_error *err)
+{
+	sp_embedding_image *image = l->embedding->image;
+
+	*out = image != NULL ? sp_embedding_image_take(image, name) : NULL;
+	if (*out != NULL)
+		return SP_OK;
+	SP_TRY(make_rows(out, l, &l->embedding->full, NULL, err));
+	if (image != NULL)
+		sp_embedding_image_note(image, name, l->embedding->full.dealt != 0, *out);
+	return SP_OK;
+}
+
+static sp_status put_to_ssd(void *context, const sp_row_piece *piece, sp_error *err)
+{
+	return sp_ssd_builder_put(context, piece->keys, piece->rows, piece->freqs, piece->count,
+				  err);
+}
+
+static sp_status start_in_order(void *context, bool *in_order, sp_error *err)
+{
+	(void)context;
+	(void)err;
+	*in_order = true;
+	return SP_OK;
+}
+
+/* Without the keys being counted first: what is surely small needs no disk. */
+static bool belongs_on_ssd(const load *l, const sp_ssd_table *table)
+{
+	size_t rows = expected_rows(l, &l->embedding->full), bytes;
+
+	if (l->policy->ssd == NULL)
+		return false;
+	return !sp_size_mul(&bytes, rows,
+			    sp_rows_slot_size(SP_ROWS_KEY_IN_FRONT, table->format, table->dim)) ||
+	       bytes > sp_ssd_store_cache_bytes(l->policy->ssd);
+}
+
+static sp_status build_tier(sp_tier **out, const load *l, const sp_ssd_table *table, sp_error *err)
+{
+	sp_row_sink sink = {
+		.wants_freqs = true, .start_rows = start_in_order, .put_rows = put_to_ssd};
+	sp_ssd_builder *builder;
+	sp_status status;
+
+	SP_TRY(sp_ssd_builder_create(&builder, l->policy->ssd, table,
+				     expected_rows(l, &l->embedding->full), err));
+	sink.context = builder;
+	status = read_merged(l, &l->embedding->full, NULL, &sink, err);
+	if (status == SP_OK)
+		status = sp_ssd_builder_freeze(builder, out, err);
+	sp_ssd_builder_destroy(builder);
+	return status;
+}
+
+enum { WHICH_SIZE = 160 };
+
+/* What the graph has to say about which of the version's rows a table has. */
+static void tell_which(char which[WHICH_SIZE], const load *l)
+{
+	const sp_row_selection *s = &l->selection;
+
+	snprintf(which, WHICH_SIZE, "part %lld of %lld, admitted by filter %d from %lld on",
+		 (long long)s->part, (long long)s->part_count, (int)s->filter,
+		 (long long)s->frequency_floor);
+}
+
+static sp_status make_full(sp_table **out, const load *l, sp_error *err)
+{
+	char which[WHICH_SIZE];
+	sp_table_options options = table_options(l);
+	sp_ssd_table on_ssd = {options.name, options.dim, row_format(l), which};
+	sp_rows *rows = NULL;
+	sp_tier *tier = NULL;
+	sp_status status;
+
+	tell_which(which, l);
+	if (!belongs_on_ssd(l, &on_ssd)) {
+		status = find_full_rows(&rows, l, options.name, err);
+	} else {
+		status = sp_ssd_tier_open(&tier, l->policy->ssd, &on_ssd, err);
+		if (status == SP_NOT_FOUND)
+			status = build_tier(&tier, l, &on_ssd, err);
+	}
+	if (status == SP_OK)
+		status = sp_table_create(out, &options, rows, tier, err);
+	sp_rows_release(rows);
+	sp_tier_release(tier);
+	return status;
+}
+
+/* Without frequencies in a delta none of its rows is left out: older ones would answer. */
+static void choose_delta(load *l)
+{
+	sp_row_selection s = sp_embedding__choose_rows(l->embedding, l->spec, l->own_part,
+						       &l->embedding->delta, l->policy);
+
+	s.frequency_floor = l->selection.frequency_floor;
+	s.frequency_threshold = may_have_freqs(&l->embedding->delta)
+					? l->selection.frequency_threshold
+					: 0;
+	l->selection = s;
+}
+
+/* The rows of the delta lie over those of the full checkpoint. */
+static sp_status lay_delta(sp_table **out, const load *l, const sp_table *full, sp_error *err)
+{
+	load delta = *l;
+	sp_rows *rows = NULL;
+	sp_status status;
+
+	choose_delta(&delta);
+	if (own_rows(l, &l->embedding->delta).part_count != 0)
+		SP_TRY(make_rows(&rows, &delta, &l->embedding->delta, full, err));
+	status = sp_table_with_overlay(out, full, rows, err);
+	sp_rows_release(rows);
+	return status;
+}
+
+static sp_status make_table(sp_table **out, const load *l, sp_error *err)
+{
+	sp_table *full;
+	sp_status status;
+
+	SP_TRY(make_full(&full, l, err));
+	if (l->embedding->delta.part_count == 0) {
+		*out = full;
+		return SP_OK;
+	}
+	status = lay_delta(out, l, full, err);
+	sp_table_destroy(full);
+	return status;
+}
+
+sp_status sp_embedding_load_versions(sp_row_versions **out, const sp_embedding *embedding,
+				     const sp_embedding_spec *spec, bool only_own_part,
+				     const sp_load_policy *policy, sp_error *err)
+{
+	load l = {
+		.embedding = embedding, .spec = spec, .policy = policy, .own_part = only_own_part};
+	sp_embedding_rows own = own_rows(&l, &embedding->full);
+	sp_status status = sp_row_versions_create(out, &own, false, policy->threads, err);
+
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "embedding '%s'", spec->name);
+	return SP_OK;
+}
+
+/* `full` NULL: it is to be read, too. */
+static sp_status load_table(sp_table **out, load *l, const sp_table *full, sp_error *err)
+{
+	static const sp_load_policy as_deeprec = {.threads = 1};
+	sp_status status;
+
+	if (l->policy == NULL)
+		l->policy = &as_deeprec;
+	choose_rows(l);
+	status = full != NULL ? lay_delta(out, l, full, err) : make_table(out, l, err);
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "embedding '%s'", l->spec->name);
+	return SP_OK;
+}
+
+sp_status sp_embedding_load(sp_table **out, const sp_embedding *embedding,
+			    const sp_embedding_spec *spec, bool only_own_part,
+			    const sp_load_policy *policy, sp_error *err)
+{
+	load l = {
+		.embedding = embedding, .spec = spec, .policy = policy, .own_part = only_own_part};
+
+	return load_table(out, &l, NULL, err);
+}
+
+sp_status sp_embedding_load_delta(sp_table **out, const sp_embedding *embedding,
+				  const sp_embedding_spec *spec, bool only_own_part,
+				  const sp_load_policy *policy, const sp_table *full, sp_error *err)
+{
+	load l = {
+		.embedding = embedding, .spec = spec, .policy = policy, .own_part = only_own_part};
+
+	return load_table(out, &l, full, err);
+}

@@ -1,0 +1,274 @@
+#include "model_loader/embedding/embedding_variable.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "model_loader/embedding/embedding_internal.h"
+#include "model_loader/embedding/ssd_record.h"
+
+/* What is behind a part's name in the names of its tensors. */
+typedef struct suffixes {
+	const char *keys;
+	const char *values;
+	const char *freqs;
+	const char *versions;
+	const char *offsets;
+} suffixes;
+
+static const suffixes full_suffixes = {"-keys", "-values", "-freqs", "-versions",
+				       "-partition_offset"};
+static const suffixes delta_suffixes = {"-sparse_incr_keys", "-sparse_incr_values",
+					"-sparse_incr_freqs", "-sparse_incr_versions",
+					"-incr_partition_offset"};
+
+/* NULL in *out when the bundle has no tensor <name><suffix>. */
+static sp_status find_entry(const sp_bundle_entry **out, const sp_bundle *bundle, const char *name,
+			    const char *suffix, sp_arena *arena, sp_error *err)
+{
+	const char *tensor = sp_arena_printf(arena, "%s%s", name, suffix);
+
+	if (tensor == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for '%s%s'", name, suffix);
+	*out = sp_bundle_find(bundle, sp_bytes_of(tensor));
+	return SP_OK;
+}
+
+static sp_status bad_tensor(const sp_bundle *bundle, const sp_bundle_entry *entry, const char *want,
+			    sp_error *err)
+{
+	char shape[SP_SHAPE_TEXT_SIZE];
+
+	return sp_error_set(err, SP_CORRUPT, "%s: '%.*s' is %s%s %s, not %s",
+			    sp_bundle_prefix(bundle), (int)entry->name.size, entry->name.data,
+			    entry->sliced ? "sliced " : "", sp_dtype_name(entry->dtype),
+			    sp_shape_text(&entry->shape, shape), want);
+}
+
+static sp_status check_keys(const sp_bundle *bundle, const sp_embedding_part *part,
+			    const sp_embedding_spec *spec, sp_error *err)
+{
+	const sp_bundle_entry *keys = part->keys;
+	char want[64];
+
+	if (!keys->sliced && keys->dtype == spec->key_dtype && keys->shape.rank == 1)
+		return SP_OK;
+	snprintf(want, sizeof(want), "a vector of %s", sp_dtype_name(spec->key_dtype));
+	return bad_tensor(bundle, keys, want, err);
+}
+
+static sp_status check_values(const sp_bundle *bundle, const sp_embedding_part *part,
+			      const sp_embedding_spec *spec, sp_error *err)
+{
+	const sp_bundle_entry *values = part->values;
+	char want[64];
+
+	if (!values->sliced && values->dtype == spec->dtype && values->shape.rank == 2 &&
+	    values->shape.dims[0] == part->keys->shape.dims[0] &&
+	    values->shape.dims[1] == (int64_t)spec->dim)
+		return SP_OK;
+	snprintf(want, sizeof(want), "%s [%lld,%zu]", sp_dtype_name(spec->dtype),
+		 (long long)part->keys->shape.dims[0], spec->dim);
+	return bad_tensor(bundle, values, want, err);
+}
+
+/* A number for each key, or for the first of them: rows that were on a slower tier may have none.
+ */
+static sp_status check_numbers(const sp_bundle *bundle, const sp_embedding_part *part,
+			       const sp_bundle_entry *numbers, sp_error *err)
+{
+	char want[64];
+
+	if (numbers == NULL ||
+	    (!numbers->sliced && numbers->dtype == SP_INT64 && numbers->shape.rank == 1 &&
+	     numbers->shape.dims[0] <= part->keys->shape.dims[0]))
+		return SP_OK;
+	snprintf(want, sizeof(want), "at most %lld of DT_INT64",
+		 (long long)part->keys->shape.dims[0]);
+	return bad_tensor(bundle, numbers, want, err);
+}
+
+/* Finds the tensors of the part called part->name. */
+static sp_status find_part(sp_embedding_part *part, const sp_bundle *bundle, const suffixes *suffix,
+			   const sp_embedding_spec *spec, sp_arena *arena, sp_error *err)
+{
+	SP_TRY(find_entry(&part->keys, bundle, part->name, suffix->keys, arena, err));
+	SP_TRY(find_entry(&part->values, bundle, part->name, suffix->values, arena, err));
+	SP_TRY(find_entry(&part->freqs, bundle, part->name, suffix->freqs, arena, err));
+	SP_TRY(find_entry(&part->versions, bundle, part->name, suffix->versions, arena, err));
+	SP_TRY(find_entry(&part->offsets, bundle, part->name, suffix->offsets, arena, err));
+	if (part->keys == NULL || part->values == NULL)
+		return sp_error_set(err, SP_CORRUPT, "%s lacks '%s%s'", sp_bundle_prefix(bundle),
+				    part->name, part->keys == NULL ? suffix->keys : suffix->values);
+	SP_TRY(check_keys(bundle, part, spec, err));
+	SP_TRY(check_values(bundle, part, spec, err));
+	SP_TRY(check_numbers(bundle, part, part->freqs, err));
+	SP_TRY(check_numbers(bundle, part, part->versions, err));
+	part->row_count = (size_t)part->keys->shape.dims[0];
+	return part->offsets != NULL ? sp_bucket_offsets_check(bundle, part->offsets, err) : SP_OK;
+}
+
+/* The numbers of parts, ascending. */
+typedef struct numbers {
+	size_t *all;
+	size_t count;
+} numbers;
+
+/* Of a part whose keys alone are missing the rows are there: a bundle that has lost something. */
+static sp_status check_keys_are_there(const numbers *keys, const sp_bundle *bundle,
+				      const suffixes *suffix, const sp_part_name *name,
+				      sp_arena *arena, sp_error *err)
+{
+	numbers values;
+	size_t i = 0;
+
+	SP_TRY(sp_part_name_numbers(&values.all, &values.count, name, bundle, suffix->values, arena,
+				    err));
+	for (size_t v = 0; v < values.count; v++) {
+		while (i < keys->count && keys->all[i] < values.all[v])
+			i++; /* one without values is found out later, and named */
+		if (i == keys->count || keys->all[i] != values.all[v])
+			return sp_error_set(err, SP_CORRUPT, "%s lacks '%.*s/part_%zu%.*s%s'",
+					    sp_bundle_prefix(bundle), (int)name->head.size,
+					    name->head.data, values.all[v], (int)name->tail.size,
+					    name->tail.data, suffix->keys);
+	}
+	return SP_OK;
+}
+
+/* A delta lacks the parts of which nothing was changed, a full checkpoint none. */
+static sp_status number_parts(numbers *out, const sp_bundle *bundle, const suffixes *suffix,
+			      const sp_part_name *name, sp_arena *arena, sp_error *err)
+{
+	size_t count;
+
+	if (suffix == &full_suffixes)
+		SP_TRY(sp_part_name_count(&count, name, bundle, suffix->keys, err));
+	SP_TRY(sp_part_name_numbers(&out->all, &out->count, name, bundle, suffix->keys, arena,
+				    err));
+	return check_keys_are_there(out, bundle, suffix, name, arena, err);
+}
+
+/* Where there are no numbered ones: the one without a number, NULL when there is none of it. */
+static sp_status find_unnumbered(const sp_bundle_entry **keys, const char *base,
+				 const sp_bundle *bundle, const suffixes *suffix, sp_arena *arena,
+				 sp_error *err)
+{
+	const sp_bundle_entry *values;
+
+	SP_TRY(find_entry(keys, bundle, base, suffix->keys, arena, err));
+	SP_TRY(find_entry(&values, bundle, base, suffix->values, arena, err));
+	if (*keys == NULL && values != NULL)
+		return sp_error_set(err, SP_CORRUPT, "%s lacks '%s%s'", sp_bundle_prefix(bundle),
+				    base, suffix->keys);
+	return SP_OK;
+}
+
+/* Names the parts there are, in DeepRec's order: numbered ones, else the name without a part. */
+static sp_status name_parts(sp_embedding_part **out, size_t *count, const sp_bundle *bundle,
+			    const suffixes *suffix, const sp_part_name *name, sp_arena *arena,
+			    sp_error *err)
+{
+	const sp_bundle_entry *unnumbered = NULL;
+	const char *base = sp_part_name_base(name, arena);
+	sp_embedding_part *parts;
+	numbers there;
+
+	if (base == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a part");
+	SP_TRY(number_parts(&there, bundle, suffix, name, arena, err));
+	*count = there.count;
+	if (*count == 0) {
+		SP_TRY(find_unnumbered(&unnumbered, base, bundle, suffix, arena, err));
+		*count = unnumbered != NULL;
+	}
+	parts = *out = sp_arena_zeros(arena, *count, sizeof(*parts));
+	for (size_t i = 0; parts != NULL && i < *count; i++) {
+		parts[i].number = unnumbered != NULL ? 0 : there.all[i];
+		parts[i].name = unnumbered != NULL
+					? base
+					: sp_part_name_join(name, parts[i].number, arena);
+		if (parts[i].name == NULL)
+			parts = NULL;
+	}
+	if (parts == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu names", *count);
+	return SP_OK;
+}
+
+static sp_status find_ssd(sp_embedding_part *part, const sp_bundle *bundle, sp_arena *arena,
+			  sp_error *err)
+{
+	const char *prefix = sp_ssd_record_prefix(sp_bundle_prefix(bundle), part->name, arena);
+	const char *path = prefix != NULL ? sp_arena_printf(arena, "%s.index", prefix) : NULL;
+
+	if (path == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+	if (!sp_file_exists(path))
+		return SP_OK;
+	part->ssd_record = prefix;
+	part->ssd_count = sp_ssd_record_expected_count(prefix);
+	return SP_OK;
+}
+
+static sp_status find_rows(sp_embedding_rows *rows, const sp_bundle *bundle, const suffixes *suffix,
+			   const sp_part_name *name, const sp_embedding_spec *spec, sp_arena *arena,
+			   sp_error *err)
+{
+	sp_embedding_part *parts = NULL;
+
+	*rows = (sp_embedding_rows){.bundle = bundle, .dealt = 1};
+	if (bundle == NULL)
+		return SP_OK;
+	SP_TRY(name_parts(&parts, &rows->part_count, bundle, suffix, name, arena, err));
+	rows->parts = parts;
+	for (size_t i = 0; i < rows->part_count; i++)
+		SP_TRY(find_part(&parts[i], bundle, suffix, spec, arena, err));
+	for (size_t i = 0; suffix == &full_suffixes && i < rows->part_count; i++)
+		SP_TRY(find_ssd(&parts[i], bundle, arena, err));
+	return SP_OK;
+}
+
+static sp_status check_spec(const sp_embedding_spec *spec, sp_error *err)
+{
+	if (spec->key_dtype != SP_INT64 && spec->key_dtype != SP_INT32)
+		return sp_error_set(err, SP_UNSUPPORTED, "embedding '%s' with keys of %s",
+				    spec->name, sp_dtype_name(spec->key_dtype));
+	if (spec->dtype != SP_FLOAT)
+		return sp_error_set(err, SP_UNSUPPORTED, "embedding '%s' of %s is not supported",
+				    spec->name, sp_dtype_name(spec->dtype));
+	if (spec->partition_num < 1 || spec->partition_id < 0 ||
+	    spec->partition_id >= spec->partition_num)
+		return sp_error_set(err, SP_INVALID, "embedding '%s' is part %lld of %lld",
+				    spec->name, (long long)spec->partition_id,
+				    (long long)spec->partition_num);
+	return SP_OK;
+}
+
+sp_status sp_embedding_find_delta(sp_embedding *out, const sp_embedding *full,
+				  const sp_embedding_spec *spec, const sp_bundle *delta,
+				  sp_arena *arena, sp_error *err)
+{
+	sp_part_name name = sp_part_name_split(spec->name);
+
+	*out = *full;
+	SP_TRY(find_rows(&out->delta, delta, &delta_suffixes, &name, spec, arena, err));
+	return sp_embedding__place_delta(out, spec, err);
+}
+
+sp_status sp_embedding_find(sp_embedding *out, const sp_embedding_spec *spec, const sp_bundle *full,
+			    const sp_bundle *delta, sp_arena *arena, sp_error *err)
+{
+	sp_part_name name = sp_part_name_split(spec->name);
+
+	*out = (sp_embedding){.base = sp_part_name_base(&name, arena)};
+	if (out->base == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for '%s'", spec->name);
+	SP_TRY(check_spec(spec, err));
+	SP_TRY(find_rows(&out->full, full, &full_suffixes, &name, spec, arena, err));
+	if (out->full.part_count == 0)
+		return sp_error_set(err, SP_NOT_FOUND, "%s has no embedding '%s': no '%s-keys'",
+				    sp_bundle_prefix(full), spec->name, out->base);
+	SP_TRY(sp_embedding__place_full(out, &name, spec, err));
+	return sp_embedding_find_delta(out, out, spec, delta, arena, err);
+}

@@ -1,0 +1,79 @@
+#include "model_loader/embedding/load_policy.h"
+
+#include <string.h>
+
+/*
+ * Walks both at once.  When it fails, the last star takes one character more:
+ * what earlier stars have taken need never change, so this is at worst a
+ * product of the lengths, not a power.
+ */
+bool sp_name_matches(const char *pattern, const char *name)
+{
+	const char *star = NULL, *taken = NULL;
+
+	while (*name != '\0') {
+		if (*pattern == '*') {
+			star = pattern++;
+			taken = name;
+		} else if (*pattern == '?' || *pattern == *name) {
+			pattern++;
+			name++;
+		} else if (star != NULL) {
+			pattern = star + 1;
+			name = ++taken;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return *pattern == '\0';
+}
+
+int64_t sp_name_rules_find(const sp_name_rules *rules, const char *name, int64_t otherwise)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		if (sp_name_matches(rules->items[i].pattern, name))
+			return rules->items[i].value;
+	return otherwise;
+}
+
+static bool is_set(const atomic_bool *flag)
+{
+	return flag != NULL && atomic_load(flag);
+}
+
+bool sp_load_policy_is_over(const sp_load_policy *policy)
+{
+	return is_set(policy->closing) || is_set(policy->cancelled);
+}
+
+sp_status sp_load_policy_go_on(const sp_load_policy *policy, sp_error *err)
+{
+	if (policy == NULL || !sp_load_policy_is_over(policy))
+		return SP_OK;
+	return sp_error_set(err, SP_BUSY, "%s",
+			    is_set(policy->closing) ? "the processor is closing"
+						    : "something else could not be loaded");
+}
+
+bool sp_load_policy_shards(const sp_load_policy *policy, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (const char *at = policy->sharded_names; at != NULL;) {
+		const char *end = strchr(at, ';');
+		size_t length = end != NULL ? (size_t)(end - at) : strlen(at);
+
+		if (length == size && memcmp(at, name, size) == 0)
+			return true;
+		at = end != NULL ? end + 1 : NULL;
+	}
+	return false;
+}
+
+bool sp_load_policy_compares_rows(const sp_load_policy *policy)
+{
+	return policy->ignore_new_keys || policy->old_key != SP_OLD_KEY_REPLACE ||
+	       policy->max_new_percent != 0 || policy->max_drift_percent != 0;
+}

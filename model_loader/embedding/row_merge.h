@@ -1,0 +1,64 @@
+#ifndef SP_MODEL_LOADER_EMBEDDING_ROW_MERGE_H
+#define SP_MODEL_LOADER_EMBEDDING_ROW_MERGE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "model_loader/embedding/load_policy.h"
+#include "model_loader/embedding/row_sink.h"
+#include "model_loader/embedding/row_versions.h"
+#include "storage/table.h"
+
+/*
+ * What stands between the rows of a checkpoint and where they go, when the
+ * configuration wants them looked at: rows that are no numbers are refused, and
+ * the rows of a delta are merged with those that the table has.
+ *
+ * Against the table without any delta: cumulative deltas hold their rows again,
+ * and what is blended twice must not drift.
+ *
+ * Under SP_OLD_KEY_REPLACE_IF_NEWER a known key's row is left out of the delta,
+ * so that the full checkpoint's answers, when both steps are known
+ * (model_loader/embedding/row_versions.h) and the delta's is not the greater one.
+ *
+ * Threads: as its sink.
+ */
+typedef struct sp_row_merge {
+	sp_row_sink next; /* where the rows go */
+	const sp_load_policy *policy;
+	const sp_table *full; /* NULL: these are the rows of the full checkpoint */
+	size_t dim;
+
+	/* Of the full checkpoint and of the delta; NULL: unknown. */
+	const sp_row_versions *full_versions;
+	sp_row_versions *delta_versions; /* the merge's */
+
+	pthread_mutex_t lock;  /* protects the sums */
+	_Atomic size_t fresh;  /* keys that `full` has not */
+	double change, before; /* sums of squares, over keys that it has */
+} sp_row_merge;
+
+/* Whether the policy wants it at all. */
+bool sp_row_merge_is_needed(const sp_load_policy *policy, const sp_table *full);
+
+void sp_row_merge_init(sp_row_merge *merge, const sp_row_sink *next, size_t dim,
+		       const sp_load_policy *policy, const sp_table *full);
+
+/*
+ * For a policy with SP_OLD_KEY_REPLACE_IF_NEWER, before the first key: reads the
+ * versions of `delta`; `full` (NULL: unknown) outlives the merge.
+ */
+SP_MUST_CHECK sp_status sp_row_merge_use_versions(sp_row_merge *merge, const sp_row_versions *full,
+						  const sp_embedding_rows *delta, sp_error *err);
+void sp_row_merge_fini(sp_row_merge *merge);
+
+/* The sink that does it; refers to `merge`. */
+sp_row_sink sp_row_merge_sink(sp_row_merge *merge);
+
+/* After the last row: SP_CORRUPT when too many keys are new or too much has changed. */
+SP_MUST_CHECK sp_status sp_row_merge_check(sp_row_merge *merge, sp_error *err);
+
+#endif

@@ -1,0 +1,47 @@
+#ifndef SP_MODEL_LOADER_PROTO_MESSAGE_H
+#define SP_MODEL_LOADER_PROTO_MESSAGE_H
+
+#include <protobuf-c/protobuf-c.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/status.h"
+
+/*
+ * Protobuf messages from bytes nobody vouches for.
+ *
+ * protobuf-c has no limits of its own: two bytes of input can cost hundreds of
+ * bytes of structures, and a singular message that is repeated is merged again
+ * and again.  So it gets its memory from an arena, and no more than
+ * SP_MESSAGE_EXPANSION times the input and a little.  How deep a message nests
+ * is bounded by the schemas in model_loader/proto, which are not recursive.
+ *
+ * Threads: one thread at a time per arena.
+ */
+#define SP_MESSAGE_MAX_SIZE  ((size_t)INT32_MAX)
+#define SP_MESSAGE_EXPANSION 32
+#define SP_MESSAGE_SLACK     ((size_t)1 << 20)
+
+/*
+ * The message and all it points at live in `scratch`; nothing needs freeing.
+ * SP_CORRUPT when the bytes are no such message or would need too much memory.
+ */
+SP_MUST_CHECK sp_status sp_message_unpack(ProtobufCMessage **out,
+					  const ProtobufCMessageDescriptor *type, sp_bytes bytes,
+					  sp_arena *scratch, sp_error *err);
+
+/*
+ * A terminated copy of a text field.  SP_CORRUPT when it holds a NUL, naming
+ * the field by `what`.
+ */
+SP_MUST_CHECK sp_status sp_message_text(const char **out, const ProtobufCBinaryData *field,
+					const char *what, sp_arena *arena, sp_error *err);
+
+/* The bytes of a field, as they lie in the message. */
+static inline sp_bytes sp_message_bytes(const ProtobufCBinaryData *field)
+{
+	return (sp_bytes){(const char *)field->data, field->len};
+}
+
+#endif

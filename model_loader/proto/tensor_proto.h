@@ -1,0 +1,35 @@
+#ifndef SP_MODEL_LOADER_PROTO_TENSOR_PROTO_H
+#define SP_MODEL_LOADER_PROTO_TENSOR_PROTO_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/status.h"
+#include "engine/tensor/tensor.h"
+
+/*
+ * TensorFlow's TensorProto as a tensor.
+ *
+ * The elements come from tensor_content or from the typed field of the dtype.
+ * As TensorFlow reads them: a typed field with fewer values than the shape has
+ * elements repeats its last one, without any value all are zero; values beyond
+ * the shape are ignored; integers are cut to the dtype's width.  A bool is any
+ * byte but 0.
+ *
+ * Errors: SP_CORRUPT for a shape that is not one, for tensor_content of another
+ * size, for more repeated bytes than SP_TENSOR_PROTO_MAX_REPEATED;
+ * SP_UNSUPPORTED for resources, variants, unknown types, ranks above
+ * SP_MAX_RANK.
+ *
+ * Source: tensor.proto and Tensor::FromProto of TensorFlow 2.15.
+ */
+
+/* A few bytes of file can ask for any amount of memory; one file gets this much of it. */
+#define SP_TENSOR_PROTO_MAX_REPEATED ((size_t)256 << 20)
+
+/* From a serialized message, which is not needed afterwards. */
+SP_MUST_CHECK sp_status sp_tensor_parse(sp_tensor *out, sp_bytes bytes, sp_arena *arena,
+					sp_error *err);
+
+#endif

@@ -1,0 +1,17 @@
+#ifndef SP_MODEL_LOADER_SAVED_MODEL_FED_NODES_H
+#define SP_MODEL_LOADER_SAVED_MODEL_FED_NODES_H
+
+#include "base/status.h"
+#include "model_loader/saved_model/saved_model.h"
+
+/*
+ * A signature may feed the output of any node, such as that of the iterator that
+ * training read its examples from.  Where the node's operator is one that we
+ * lack, each of its outputs that some signature feeds becomes a placeholder of
+ * the dtype and shape that the signature states; its other outputs stay what
+ * they were.  Changes the graph and the signatures' tensor names; what is new
+ * lives in the model's arena.  Only fails with SP_NO_MEMORY.
+ */
+SP_MUST_CHECK sp_status sp_saved_model_cut_fed_nodes(sp_saved_model *model, sp_error *err);
+
+#endif
