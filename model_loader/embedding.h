@@ -11,7 +11,7 @@
 #include "model_loader/bundle.h"
 #include "model_loader/load_policy.h"
 #include "model_loader/row_sink.h"
-#include "storage/table.h"
+#include "storage/table/table.h"
 
 /*
  * EmbeddingVariables of DeepRec in tensor bundles: finding and reading one.

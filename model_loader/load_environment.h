@@ -12,7 +12,7 @@
 #include "engine/resource.h"
 #include "model_loader/bundle.h"
 #include "model_loader/load_policy.h"
-#include "storage/table.h"
+#include "storage/table/table.h"
 
 /*
  * What a load program sees of the world: one checkpoint, perhaps with a delta

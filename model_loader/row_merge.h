@@ -10,7 +10,7 @@
 #include "model_loader/load_policy.h"
 #include "model_loader/row_sink.h"
 #include "model_loader/row_versions.h"
-#include "storage/table.h"
+#include "storage/table/table.h"
 
 /*
  * What stands between the rows of a checkpoint and where they go, when the

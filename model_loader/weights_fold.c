@@ -1,5 +1,5 @@
 #include "model_loader/weights_internal.h"
-#include "storage/table_builder.h"
+#include "storage/table/table_builder.h"
 
 /*
  * Weights are never changed: of those of a delta and of those that they are based

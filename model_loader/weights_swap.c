@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "model_loader/model_internal.h"
 #include "model_loader/weights_internal.h"
-#include "storage/table_builder.h"
+#include "storage/table/table_builder.h"
 
 /* One embedding: the resources that are handles of it or of its parts. */
 typedef struct step {

@@ -18,8 +18,16 @@ tree=${1:-${srcdir:-.}}
 # room: rooms it may include
 rooms='
 base: base
-storage: base storage
-engine: base storage/table.h engine
+storage: base storage/region.h
+storage/placement: base storage/region.h storage/rows storage/placement
+storage/format: base storage/format
+storage/rows: base storage/region.h storage/format storage/placement storage/rows
+storage/image: base storage/format storage/placement storage/rows storage/image
+storage/table: base storage/region.h storage/format storage/placement storage/rows storage/table
+storage/cache: base storage/region.h storage/cache
+storage/sst: base storage/sst
+storage/ssd: base storage/format storage/rows storage/table/tier.h storage/cache storage/sst storage/ssd
+engine: base storage/table/table.h engine
 model_loader: base storage engine model_loader
 incremental: base storage engine model_loader incremental
 session_group: base engine model_loader session_group
@@ -37,7 +45,7 @@ protobuf-c/: model_loader/
 cJSON.h: processor/config api/
 cjson/: processor/config api/
 event2/: api/host/
-rocksdb/: storage/rocks.c
+rocksdb/: storage/ssd/rocks.c
 '
 
 awk -v tree="$tree" -v rooms="$rooms" -v foreign="$foreign" '

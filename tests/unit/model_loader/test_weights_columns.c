@@ -5,7 +5,7 @@
 
 #include "model_loader/weights.h"
 #include "model_loader/weights_swap.h"
-#include "storage/layers_fold.h"
+#include "storage/table/layers_fold.h"
 #include "tests/support/paths.h"
 
 /*
