@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "storage/image.h"
-#include "storage/rows.h"
+#include "storage/image/image.h"
+#include "storage/rows/rows.h"
 #include "tools/catalogue.h"
 #include "tools/column.h"
 #include "tools/ssd_rows.h"

@@ -1,9 +1,9 @@
-#include "storage/image.h"
+#include "storage/image/image.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
-#include "storage/rows.h"
+#include "storage/rows/rows.h"
 #include "tools/inspect_internal.h"
 #include "tools/progress.h"
 
@@ -76,8 +76,7 @@ static sp_status report_table(sp_tool *tool, sp_image *image, size_t table, sp_e
 	sp_report_u64(&tool->report, "rows", shape->row_count);
 	sp_report_text(&tool->report, "row_format", sp_bytes_of(sp_row_format_name(shape->format)));
 	sp_report_size(&tool->report, "bytes",
-		       sp_rows_slots_size(shape) +
-			       shape->part_count * shape->part_buckets);
+		       sp_rows_slots_size(shape) + shape->part_count * shape->part_buckets);
 	if (!tool->quick)
 		status = report_norms(&tool->report, rows, err);
 	sp_report_close(&tool->report);

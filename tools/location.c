@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "incremental/discover.h"
-#include "storage/image.h"
+#include "storage/image/image.h"
 
 const char *sp_location_kind_name(sp_location_kind kind)
 {

@@ -10,7 +10,7 @@
  *   SavedModel      a folder with saved_model.pb or .pbtxt
  *   checkpoint      PREFIX, or PREFIX.index
  *   checkpoint_dir  a folder of version folders (incremental/discover.h)
- *   image           a file of storage/image.h
+ *   image           a file of storage/image/image.h
  */
 typedef enum sp_location_kind {
 	SP_LOCATION_SAVED_MODEL,

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "storage/image.h"
-#include "storage/rows.h"
+#include "storage/image/image.h"
+#include "storage/rows/rows.h"
 #include "tools/verify_internal.h"
 
 static bool is_finite(const float *row, size_t dim)

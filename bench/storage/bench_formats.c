@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "bench/usage.h"
-#include "storage/rows_builder.h"
-#include "storage/table_builder.h"
+#include "storage/rows/rows_builder.h"
+#include "storage/table/table_builder.h"
 
 enum { FIELDS = 20, DIM = 32, TEST = 200000, FIRST_VALUES = 200, MEMORY_ROWS = 1000000 };
 

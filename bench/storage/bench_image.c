@@ -1,5 +1,5 @@
 /*
- * What an image (storage/image.h) costs and saves.
+ * What an image (storage/image/image.h) costs and saves.
  *
  *   bench_image FOLDER [ROWS [DIM [ROUNDS]]]
  *
@@ -25,9 +25,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "bench/usage.h"
-#include "storage/image.h"
-#include "storage/rows_builder.h"
-#include "storage/table_builder.h"
+#include "storage/image/image.h"
+#include "storage/rows/rows_builder.h"
+#include "storage/table/table_builder.h"
 
 enum { BATCH = 1000, MAX_ROUNDS = 99, MEASURED = 4 };
 

@@ -42,11 +42,11 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "bench/usage.h"
-#include "storage/read_rings.h"
-#include "storage/row_cache.h"
-#include "storage/ssd_builder.h"
-#include "storage/ssd_run.h"
-#include "storage/ssd_tier.h"
+#include "storage/ssd/read_rings.h"
+#include "storage/cache/row_cache.h"
+#include "storage/ssd/ssd_builder.h"
+#include "storage/sst/ssd_run.h"
+#include "storage/ssd/ssd_tier.h"
 
 enum {
 	KEYS = 512,

@@ -3,8 +3,8 @@
 
 #include "base/parallel.h"
 #include "bench/storage/rivals.h"
-#include "storage/rows_builder.h"
-#include "storage/table_builder.h"
+#include "storage/rows/rows_builder.h"
+#include "storage/table/table_builder.h"
 
 enum { PIECE = 16384 };
 

@@ -21,9 +21,9 @@
 
 #include "base/clock.h"
 #include "bench/usage.h"
-#include "storage/rows_builder.h"
-#include "storage/rows_fold.h"
-#include "storage/table_builder.h"
+#include "storage/rows/rows_builder.h"
+#include "storage/rows/rows_fold.h"
+#include "storage/table/table_builder.h"
 
 enum { DIM = 64, BATCH = 256, BATCHES = 400, ROUNDS = 31, SLOTS = 8192 };
 

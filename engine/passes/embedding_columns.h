@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "storage/table.h"
+#include "storage/table/table.h"
 
 /*
  * What _EmbeddingColumns (ops/embedding_columns.c) is told of each of its

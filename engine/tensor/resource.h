@@ -12,7 +12,7 @@
 #include "engine/tensor/tensor.h"
 
 struct sp_hash_table; /* engine/tensor/hash_table.h */
-struct sp_table;      /* storage/table.h */
+struct sp_table;      /* storage/table/table.h */
 struct sp_trees;      /* engine/kernels/trees.h */
 
 /*
@@ -108,7 +108,7 @@ size_t sp_resource_row_width(const sp_resource *resource);
 
 /*
  * While a graph is prepared: the embedding that `handle` leads to, or any one where
- * that is not known yet (NULL), is asked for a column (storage/table.h).  SP_INVALID
+ * that is not known yet (NULL), is asked for a column (storage/table/table.h).  SP_INVALID
  * when it leads to something else.
  */
 SP_MUST_CHECK sp_status sp_resources_ask_column(sp_resources *resources, const sp_tensor *handle,

@@ -1,6 +1,6 @@
 #include "model_loader/embedding/bucket_offsets.h"
 
-#include "storage/rows.h"
+#include "storage/rows/rows.h"
 
 sp_status sp_bucket_offsets_check(const sp_bundle *bundle, const sp_bundle_entry *entry,
 				  sp_error *err)

@@ -5,7 +5,7 @@
 #include "model_loader/checkpoint/key_numbers.h"
 #include "model_loader/embedding/embedding_internal.h"
 #include "model_loader/embedding/ssd_record.h"
-#include "storage/table_builder.h"
+#include "storage/table/table_builder.h"
 
 /* Marks a key that is left out. */
 enum { NO_KEY = -1 };

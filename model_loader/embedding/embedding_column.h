@@ -7,8 +7,8 @@
 #include "base/status.h"
 #include "engine/tensor/tensor.h"
 #include "model_loader/embedding/embedding_variable.h"
-#include "storage/key_column.h"
-#include "storage/table.h"
+#include "storage/table/key_column.h"
+#include "storage/table/table.h"
 
 /*
  * The frequencies and versions of an EmbeddingVariable's keys, for the tables of

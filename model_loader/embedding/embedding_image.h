@@ -9,11 +9,11 @@
 #include "base/status.h"
 #include "model_loader/checkpoint/bundle.h"
 #include "model_loader/embedding/load_policy.h"
-#include "storage/image_folder.h"
-#include "storage/rows.h"
+#include "storage/image/image_folder.h"
+#include "storage/rows/rows.h"
 
 /*
- * The image (storage/image.h) of a full checkpoint's embeddings, as one load
+ * The image (storage/image/image.h) of a full checkpoint's embeddings, as one load
  * uses it: rows are taken from it, or noted while they are read from the
  * checkpoint and written at the end.
  *

@@ -7,7 +7,7 @@
 #include "model_loader/checkpoint/part_name.h"
 #include "model_loader/embedding/embedding_column.h"
 #include "model_loader/embedding/embedding_size.h"
-#include "storage/table_builder.h"
+#include "storage/table/table_builder.h"
 
 void sp_embedding_set__drop_columns(sp_embedding_set *set)
 {

@@ -13,8 +13,8 @@
 #include "model_loader/embedding/embedding_image.h"
 #include "model_loader/embedding/embedding_variable.h"
 #include "model_loader/embedding/row_versions.h"
-#include "storage/key_column.h"
-#include "storage/table.h"
+#include "storage/table/key_column.h"
+#include "storage/table/table.h"
 
 /*
  * The embeddings of one load: what its programs say about each, and then their

@@ -8,8 +8,8 @@
 #include "base/size.h"
 #include "model_loader/embedding/embedding_column.h"
 #include "model_loader/embedding/row_pace.h"
-#include "storage/ssd_builder.h"
-#include "storage/table_builder.h"
+#include "storage/ssd/ssd_builder.h"
+#include "storage/table/table_builder.h"
 
 /*
  * Tables are loaded in three steps: in order it is found out what each handle's

@@ -1,7 +1,7 @@
 #include "model_loader/embedding/embedding_size.h"
 
 #include "base/size.h"
-#include "storage/rows.h"
+#include "storage/rows/rows.h"
 
 enum {
 	/* Slots that stay empty, per cent of those that do not. */

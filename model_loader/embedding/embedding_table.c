@@ -7,9 +7,9 @@
 #include "model_loader/embedding/embedding_variable.h"
 #include "model_loader/embedding/row_merge.h"
 #include "model_loader/embedding/row_pace.h"
-#include "storage/rows_builder.h"
-#include "storage/ssd_builder.h"
-#include "storage/table_builder.h"
+#include "storage/rows/rows_builder.h"
+#include "storage/ssd/ssd_builder.h"
+#include "storage/table/table_builder.h"
 
 /* What of a variable is wanted, and how it is served. */
 typedef struct load {

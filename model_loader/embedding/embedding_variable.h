@@ -11,7 +11,7 @@
 #include "model_loader/checkpoint/bundle.h"
 #include "model_loader/embedding/load_policy.h"
 #include "model_loader/embedding/row_sink.h"
-#include "storage/table.h"
+#include "storage/table/table.h"
 
 /*
  * EmbeddingVariables of DeepRec in tensor bundles: finding and reading one.

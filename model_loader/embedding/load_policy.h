@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "storage/row_format.h"
-#include "storage/ssd_tier.h"
+#include "storage/format/row_format.h"
+#include "storage/ssd/ssd_tier.h"
 
 /*
  * How embeddings are to be served where the configuration has a say

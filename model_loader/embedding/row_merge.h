@@ -10,7 +10,7 @@
 #include "model_loader/embedding/load_policy.h"
 #include "model_loader/embedding/row_sink.h"
 #include "model_loader/embedding/row_versions.h"
-#include "storage/table.h"
+#include "storage/table/table.h"
 
 /*
  * What stands between the rows of a checkpoint and where they go, when the

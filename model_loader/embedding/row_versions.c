@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/size.h"
 #include "model_loader/checkpoint/key_numbers.h"
-#include "storage/placement.h"
+#include "storage/placement/placement.h"
 
 /*
  * The keys themselves are not kept: the table knows which it holds, and a key

@@ -13,7 +13,7 @@
 #include "model_loader/checkpoint/bundle.h"
 #include "model_loader/embedding/embedding_set.h"
 #include "model_loader/embedding/load_policy.h"
-#include "storage/table.h"
+#include "storage/table/table.h"
 
 /*
  * What a load program sees of the world: one checkpoint, perhaps with a delta

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "model_loader/version/model_internal.h"
 #include "model_loader/version/weights_internal.h"
-#include "storage/table_builder.h"
+#include "storage/table/table_builder.h"
 
 static sp_status no_memory(sp_error *err)
 {

@@ -8,7 +8,7 @@
 #include "engine/runtime/program.h"
 #include "model_loader/embedding/load_policy.h"
 #include "model_loader/version/model.h"
-#include "storage/table.h"
+#include "storage/table/table.h"
 
 /*
  * One version of a model's weights: variables, lookup tables, embeddings, and
@@ -82,7 +82,7 @@ const sp_table *sp_weights_table(const sp_weights *weights, size_t i);
 
 /*
  * The weights of a delta once more, with `folded` in place of table `i`, of which it
- * was made (storage/layers_fold.h), and is shared; so is all else, and is kept alive
+ * was made (storage/table/layers_fold.h), and is shared; so is all else, and is kept alive
  * but for the layers.  They answer as before, and so do those that they are based on
  * for the deltas that come: sp_weights_load_delta() is SP_NOT_FOUND when a delta
  * lacks a key of which a row was folded, because the full checkpoint's row is

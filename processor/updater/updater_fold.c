@@ -1,7 +1,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "processor/updater/updater_internal.h"
-#include "storage/table_builder.h"
+#include "storage/table/table_builder.h"
 
 /*
  * The rows of a delta that has been live for a while are folded into its full

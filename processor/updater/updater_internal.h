@@ -12,7 +12,7 @@
 #include "incremental/watch.h"
 #include "processor/updater/attempts.h"
 #include "processor/updater/updater.h"
-#include "storage/layers_fold.h"
+#include "storage/table/layers_fold.h"
 
 /* A delta that is being folded into its full checkpoint, one table after the other. */
 typedef struct sp_updater_fold {

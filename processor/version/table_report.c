@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "processor/request/json_text.h"
-#include "storage/table_builder.h"
+#include "storage/table/table_builder.h"
 
 static size_t overlay_rows(const sp_table *table)
 {

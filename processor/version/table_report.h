@@ -6,7 +6,7 @@
 
 /*
  * The tables of embeddings as a JSON array; of one with a slower tier also
- * where its keys were found, by storage/table.h's counters:
+ * where its keys were found, by storage/table/table.h's counters:
  *
  *   [{"table":"item_emb","dim":16,"rows":9000,"overlay_rows":120,"memory":640000},
  *    {"table":"user_emb","dim":16,"rows":80000,"overlay_rows":0,"memory":1073700000,

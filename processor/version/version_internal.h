@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "processor/config/config.h"
-#include "storage/ssd_tier.h"
+#include "storage/ssd/ssd_tier.h"
 
 /*
  * Where the larger tables of a version go: the one whose full checkpoint is

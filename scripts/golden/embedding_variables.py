@@ -38,7 +38,7 @@ class EmbeddingVariable:
         self.table = dict(zip(self.keys.tolist(), self.rows))
 
     def lookup(self, keys):
-        """The answer by the documented rules (storage/table.h)."""
+        """The answer by the documented rules (storage/table/table.h)."""
         out = np.empty(keys.shape + (self.dim,), self.rows.dtype)
         for i, key in np.ndenumerate(keys):
             row = self.table.get(int(key))

@@ -18,8 +18,16 @@ tree=${1:-${srcdir:-.}}
 # room: rooms it may include
 rooms='
 base: base
-storage: base storage
-engine: base storage/table.h engine
+storage: base storage/region.h
+storage/placement: base storage/region.h storage/rows storage/placement
+storage/format: base storage/format
+storage/rows: base storage/region.h storage/format storage/placement storage/rows
+storage/image: base storage/format storage/placement storage/rows storage/image
+storage/table: base storage/region.h storage/format storage/placement storage/rows storage/table
+storage/cache: base storage/region.h storage/cache
+storage/sst: base storage/sst
+storage/ssd: base storage/format storage/rows storage/table/tier.h storage/cache storage/sst storage/ssd
+engine: base storage/table/table.h engine
 model_loader/proto: base engine model_loader/proto
 model_loader/saved_model: base engine model_loader/proto model_loader/saved_model
 model_loader/checkpoint: base engine model_loader/proto model_loader/checkpoint
@@ -52,7 +60,7 @@ protobuf-c/: model_loader/proto/
 cJSON.h: processor/config/ api/
 cjson/: processor/config/ api/
 event2/: api/host/http/
-rocksdb/: storage/rocks.c
+rocksdb/: storage/ssd/rocks.c
 '
 
 awk -v tree="$tree" -v rooms="$rooms" -v foreign="$foreign" '

@@ -21,7 +21,8 @@ expect() { # expect WANTED NAME COMMAND...
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-for room in base storage engine model_loader/checkpoint model_loader/embedding incremental session_group processor api/host tools; do
+for room in base storage engine model_loader/checkpoint model_loader/embedding incremental session_group processor api/host tools \
+	storage/table storage/rows storage/ssd storage/sst; do
 	mkdir -p "$work/tree/$room"
 done
 
@@ -33,9 +34,13 @@ try() { # try WANTED FILE INCLUDE
 
 expect 0 "the tree itself" "$check" "$srcdir"
 try 0 storage/good.c '"base/status.h"'
+try 1 storage/rows/bad.c '"storage/table/table.h"'
+try 1 storage/sst/bad.h '"storage/ssd/rocks.h"'
+try 1 storage/ssd/bad.c '"storage/table/table.h"'
+try 0 storage/ssd/good.c '"storage/table/tier.h"'
 try 1 base/bad.c '"engine/graph/op.h"'
-try 1 engine/bad.c '"storage/table_builder.h"'
-try 0 engine/good.c '"storage/table.h"'
+try 1 engine/bad.c '"storage/table/table_builder.h"'
+try 0 engine/good.c '"storage/table/table.h"'
 try 1 engine/bad.c '<event2/http.h>'
 try 1 model_loader/checkpoint/bad.h '"model_loader/embedding/load_policy.h"'
 try 0 model_loader/embedding/good.h '"model_loader/checkpoint/bundle.h"'

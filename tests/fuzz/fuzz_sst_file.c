@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "storage/ssd_run.h"
+#include "storage/sst/ssd_run.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/sst_writer.h"
 #include "tests/support/wire.h"

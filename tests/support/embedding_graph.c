@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "storage/table_builder.h"
+#include "storage/table/table_builder.h"
 #include "tests/support/cmocka.h"
 
 void sp_embedding_graph_init(sp_embedding_graph *g)

@@ -1,7 +1,7 @@
 #ifndef SP_TESTS_SUPPORT_EMBEDDING_GRAPH_H
 #define SP_TESTS_SUPPORT_EMBEDDING_GRAPH_H
 
-#include "storage/table.h"
+#include "storage/table/table.h"
 #include "tests/support/graph.h"
 
 /*

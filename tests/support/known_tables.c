@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/rows_builder.h"
+#include "storage/rows/rows_builder.h"
 #include "tests/support/cmocka.h"
 
 static uint64_t random_state = 88172645463325252u;

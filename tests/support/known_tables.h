@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "storage/table.h"
-#include "storage/table_builder.h"
-#include "storage/tier.h"
+#include "storage/table/table.h"
+#include "storage/table/table_builder.h"
+#include "storage/table/tier.h"
 
 /*
  * Tables whose rows are known: table t holds the even keys below its size, and element d of the

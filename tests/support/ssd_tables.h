@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "storage/ssd_builder.h"
-#include "storage/ssd_tier.h"
+#include "storage/ssd/ssd_builder.h"
+#include "storage/ssd/ssd_tier.h"
 #include "tests/support/paths.h"
 
 /*

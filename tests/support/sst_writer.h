@@ -8,7 +8,7 @@
 #include "tests/support/table_writer.h"
 
 /*
- * Writes sorted files of RocksDB's (storage/sst_file.h has the format) piece by
+ * Writes sorted files of RocksDB's (storage/sst/sst_file.h has the format) piece by
  * piece, so that a test can also make one that is wrong in just one place, with
  * checksums that hold.  Nothing is checked.
  */

@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "storage/table.h"
+#include "storage/table/table.h"
 
 /*
  * EmbeddingVariables of DeepRec as a serving graph uses them: a handle, and
  * gathers by key from the table it leads to.  What an absent key answers is
- * the table's business (storage/table.h); frequencies are not counted.
+ * the table's business (storage/table/table.h); frequencies are not counted.
  */
 
 static sp_status check_dtypes(const sp_prepare *prepare, sp_dtype dtype, sp_dtype key_dtype,

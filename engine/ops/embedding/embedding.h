@@ -3,7 +3,7 @@
 
 #include "engine/graph/op.h"
 #include "engine/tensor/resource.h"
-#include "storage/table.h"
+#include "storage/table/table.h"
 
 /* What the operators on EmbeddingVariables have in common. */
 

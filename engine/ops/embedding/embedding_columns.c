@@ -4,7 +4,7 @@
  * Attribute "columns" says what each column is (engine/passes/embedding_columns.h), in
  * the order of the inputs; output i are the rows of column i, float32.
  *
- * Numerics: rows of EmbeddingVariables are combined as storage/table.h has it, rows of dense
+ * Numerics: rows of EmbeddingVariables are combined as storage/table/table.h has it, rows of dense
  * weights in TensorFlow's order (engine/ops/embedding/embedding_columns.h).
  *
  * Source: what safe_embedding_lookup_sparse of TensorFlow 1.15 and 2.15 writes

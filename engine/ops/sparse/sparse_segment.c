@@ -10,7 +10,7 @@
  * their number or its square root.
  *
  * Numerics: as TensorFlow adds, to the bit: in the order of sp_pooling
- * (storage/table.h).  Up to nine rows are scaled by a reciprocal, more are
+ * (storage/table/table.h).  Up to nine rows are scaled by a reciprocal, more are
  * divided.  half and bfloat16 are added in float and rounded once.
  */
 

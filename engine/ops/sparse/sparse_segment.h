@@ -2,7 +2,7 @@
 #define SP_ENGINE_OPS_SPARSE_SEGMENT_H
 
 #include "engine/graph/op.h"
-#include "storage/table.h"
+#include "storage/table/table.h"
 
 /* Some rows of a table that become one: their sum, or that divided by their number or its root. */
 typedef struct sp_sparse_rows {

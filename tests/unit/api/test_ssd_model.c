@@ -10,7 +10,7 @@
 
 #include "api/serving_processor.h"
 #include "base/clock.h"
-#include "storage/read_rings.h"
+#include "storage/ssd/read_rings.h"
 #include "tests/support/row_model.h"
 #include "tests/support/wire.h"
 

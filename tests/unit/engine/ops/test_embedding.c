@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "storage/rows_builder.h"
-#include "storage/table_builder.h"
+#include "storage/rows/rows_builder.h"
+#include "storage/table/table_builder.h"
 #include "tests/support/embedding_graph.h"
 
 /*
  * Operators that look up rows of EmbeddingVariables, or tell of them.  Stock TensorFlow has none
- * of them, so what they must answer is stated here, from DeepRec's rules (storage/table.h).
+ * of them, so what they must answer is stated here, from DeepRec's rules (storage/table/table.h).
  */
 static sp_embedding_graph g;
 

@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-#include "storage/table_builder.h"
+#include "storage/table/table_builder.h"
 #include "tests/support/embedding_graph.h"
 
 /*
  * Operators that tell how often training has seen keys, and when last; what they must answer is
- * stated here, from DeepRec's rules (storage/table.h).
+ * stated here, from DeepRec's rules (storage/table/table.h).
  */
 static sp_embedding_graph g;
 

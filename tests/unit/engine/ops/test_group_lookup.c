@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "storage/table.h"
-#include "storage/table_builder.h"
+#include "storage/table/table.h"
+#include "storage/table/table_builder.h"
 #include "tests/support/graph.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "storage/layers_fold.h"
+#include "storage/table/layers_fold.h"
 #include "tests/support/seen.h"
 
 /* Frequencies and versions where a delta lies over them, and wherever the rows lie. */

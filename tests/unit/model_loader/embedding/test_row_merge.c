@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "model_loader/embedding/row_merge.h"
-#include "storage/table_builder.h"
+#include "storage/table/table_builder.h"
 
 enum { DIM = 2 };
 

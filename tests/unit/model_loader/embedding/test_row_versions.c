@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "model_loader/embedding/row_versions.h"
-#include "storage/table_builder.h"
+#include "storage/table/table_builder.h"
 #include "tests/support/checkpoint.h"
 #include "tests/support/paths.h"
 

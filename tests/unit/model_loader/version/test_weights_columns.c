@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "model_loader/version/weights.h"
-#include "storage/layers_fold.h"
+#include "storage/table/layers_fold.h"
 #include "tests/support/paths.h"
 
 /*

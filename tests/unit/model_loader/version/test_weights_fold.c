@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "model_loader/version/weights.h"
-#include "storage/layers_fold.h"
-#include "storage/table_builder.h"
+#include "storage/table/layers_fold.h"
+#include "storage/table/table_builder.h"
 #include "tests/support/checkpoint.h"
 #include "tests/support/paths.h"
 

@@ -1,0 +1,462 @@
+#include "storage/cache/row_cache.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/size.h"
+#include "storage/region.h"
+#include "storage/cache/row_set.h"
+
+/*
+ * A key's hash chooses a set of sixteen ways, and the row is in one of them or
+ * not there.  A set is its head (storage/cache/row_set.h) and then sixteen slots of
+ * key and row, so a hit costs the head and the slot.
+ *
+ * Rows are read and written by atomic words, as acquire and release: of what a
+ * reader copied while somebody wrote, the set's sequence number tells.
+ */
+
+enum {
+	WAYS = SP_ROW_SET_WAYS,
+	BLOCK = 16,           /* keys whose memory is asked for together */
+	WINDOW = 128,         /* uses per way until counts are halved */
+	TICKS_PER_ROUND = 64, /* ticks of the clock of lru while every way is used once */
+	PROBATION = 6,        /* ways of a set that rows used once can take (lru) */
+	NO_WAY = SP_ROW_SET_NONE,
+};
+
+typedef struct row_slot {
+	_Atomic int64_t key;
+	_Atomic uint64_t words[];
+} row_slot;
+
+struct sp_row_cache {
+	atomic_size_t users;
+	sp_region region;
+	size_t sets, set_size, slot_size, row_size;
+	sp_row_cache_policy policy;
+	uint64_t window; /* uses per epoch (lfu), per tick (lru) */
+	uint64_t key_of_hash[2];
+	_Atomic uint64_t uses;
+	_Atomic size_t held;
+};
+
+/* Where a key would be. */
+typedef struct row_place {
+	sp_row_set *set;
+	uint64_t hash;
+	unsigned tag;
+} row_place;
+
+/* ---- layout ---- */
+
+static row_slot *slot_of(const sp_row_cache *cache, sp_row_set *set, unsigned way)
+{
+	return (row_slot *)((char *)(set + 1) + way * cache->slot_size);
+}
+
+static row_place find_place(const sp_row_cache *cache, int64_t key)
+{
+	uint64_t h = (uint64_t)key ^ cache->key_of_hash[0];
+
+	h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93u;
+	h = (h ^ (h >> 32) ^ cache->key_of_hash[1]) * 0xd6e8feb86659fd93u;
+	h ^= h >> 32;
+	return (row_place){
+		.set = (sp_row_set *)((char *)cache->region.data +
+				      (size_t)(((__uint128_t)h * cache->sets) >> 64) *
+					      cache->set_size),
+		.hash = h,
+		.tag = 1 + (unsigned)(((h & 0xffff) * 255) >> 16),
+	};
+}
+
+/* The way that holds the key, or NO_WAY. */
+static unsigned find_way(const sp_row_cache *cache, const row_place *place, int64_t key)
+{
+	for (unsigned half = 0; half < 2; half++) {
+		uint64_t left = sp_row_set_matches(place->set, half, place->tag);
+
+		for (; left != 0; left &= left - 1) {
+			unsigned way = sp_row_set_first(half, left);
+			row_slot *slot = slot_of(cache, place->set, way);
+
+			if (atomic_load_explicit(&slot->key, memory_order_acquire) == key)
+				return way;
+		}
+	}
+	return NO_WAY;
+}
+
+/* ---- what a way is worth ---- */
+
+static uint32_t now(const sp_row_cache *cache)
+{
+	return (uint32_t)(atomic_load_explicit(&cache->uses, memory_order_relaxed) / cache->window);
+}
+
+static void age(const sp_row_cache *cache, sp_row_set *set, uint32_t time)
+{
+	if (cache->policy == SP_ROW_CACHE_LFU)
+		sp_row_set_halve(set, time);
+	else
+		sp_row_set_tick(set, time);
+}
+
+static void note_use(const sp_row_cache *cache, sp_row_set *set, unsigned way, uint32_t time)
+{
+	unsigned worth;
+
+	age(cache, set, time);
+	worth = sp_row_set_worth(set, way);
+	if (worth < SP_ROW_SET_MOST)
+		sp_row_set_put_worth(
+			set, way, cache->policy == SP_ROW_CACHE_LFU ? worth + 1 : SP_ROW_SET_MOST);
+}
+
+/* ---- reading ---- */
+
+static void copy_row(const sp_row_cache *cache, const row_slot *slot, uint64_t *row)
+{
+	for (size_t i = 0; i < cache->slot_size / 8 - 1; i++)
+		row[i] = atomic_load_explicit(&slot->words[i], memory_order_acquire);
+}
+
+/* Copies the row out, unless a filler was at work meanwhile. */
+static sp_row_cache_answer read_one(sp_row_cache *cache, const row_place *place, int64_t key,
+				    uint64_t *row, uint32_t time)
+{
+	sp_row_set *set = place->set;
+	uint32_t before = atomic_load_explicit(&set->sequence, memory_order_acquire);
+	unsigned way = find_way(cache, place, key);
+	const row_slot *slot;
+	bool absent;
+
+	if (before % 2 != 0 || way == NO_WAY)
+		return SP_ROW_CACHE_MISS;
+	slot = slot_of(cache, set, way);
+	absent = sp_row_set_is_absent(set, way);
+	if (!absent)
+		copy_row(cache, slot, row);
+	if (atomic_load_explicit(&set->sequence, memory_order_relaxed) != before)
+		return SP_ROW_CACHE_MISS;
+	note_use(cache, set, way, time);
+	return absent ? SP_ROW_CACHE_ABSENT : SP_ROW_CACHE_ROW;
+}
+
+/* What a lookup reads of the head may lie in two cache lines. */
+static void prefetch_set(const sp_row_set *set)
+{
+	__builtin_prefetch(set);
+	__builtin_prefetch(&set->worth[WAYS - 1]);
+}
+
+static void prefetch_slot(const sp_row_cache *cache, const row_place *place)
+{
+	for (unsigned half = 0; half < 2; half++) {
+		uint64_t left = sp_row_set_matches(place->set, half, place->tag);
+		const char *slot;
+
+		if (left == 0)
+			continue;
+		slot = (const char *)slot_of(cache, place->set, sp_row_set_first(half, left));
+		for (size_t at = 0; at < cache->slot_size; at += 64)
+			__builtin_prefetch(slot + at);
+	}
+}
+
+static void read_block(sp_row_cache *cache, const int64_t *keys, size_t count,
+		       sp_row_cache_answer *answers, char *rows, uint32_t time)
+{
+	row_place places[BLOCK];
+
+	for (size_t i = 0; i < count; i++) {
+		places[i] = find_place(cache, keys[i]);
+		prefetch_set(places[i].set);
+	}
+	for (size_t i = 0; i < count; i++)
+		prefetch_slot(cache, &places[i]);
+	for (size_t i = 0; i < count; i++)
+		answers[i] = read_one(cache, &places[i], keys[i],
+				      (uint64_t *)(rows + i * sp_row_cache_row_stride(cache)),
+				      time);
+}
+
+void sp_row_cache_read(sp_row_cache *cache, const int64_t *keys, size_t count,
+		       sp_row_cache_answer *answers, void *rows)
+{
+	uint32_t time = now(cache);
+
+	atomic_fetch_add_explicit(&cache->uses, count, memory_order_relaxed);
+	for (size_t done = 0, piece; done < count; done += piece) {
+		piece = count - done < BLOCK ? count - done : BLOCK;
+		read_block(cache, keys + done, piece, answers + done,
+			   (char *)rows + done * sp_row_cache_row_stride(cache), time);
+	}
+}
+
+/* ---- filling ---- */
+
+static void put(sp_row_cache *cache, const row_place *place, unsigned way, int64_t key,
+		const char *row)
+{
+	row_slot *slot = slot_of(cache, place->set, way);
+
+	if (sp_row_set_tag(place->set, way) == 0)
+		atomic_fetch_add_explicit(&cache->held, 1, memory_order_relaxed);
+	sp_row_set_put(place->set, way, place->tag, row == NULL);
+	atomic_store_explicit(&slot->key, key, memory_order_release);
+	for (size_t at = 0; row != NULL && at < cache->row_size; at += 8) {
+		uint64_t word = 0;
+
+		memcpy(&word, row + at, cache->row_size - at < 8 ? cache->row_size - at : 8);
+		atomic_store_explicit(&slot->words[at / 8], word, memory_order_release);
+	}
+}
+
+/*
+ * lfu: whether the key is asked for more often than the way's, and then the two
+ * change places: the key is a ghost no longer, and what is pushed out becomes it.
+ */
+static bool may_enter(const sp_row_cache *cache, const row_place *newcomer, unsigned way,
+		      unsigned *worth)
+{
+	sp_row_set *set = newcomer->set;
+	bool empty = sp_row_set_tag(set, way) == 0;
+	unsigned ghost, old_worth = empty ? 0 : sp_row_set_worth(set, way);
+	int64_t old_key;
+
+	*worth = sp_row_set_miss(set, newcomer->hash, &ghost);
+	if (!empty && *worth <= old_worth)
+		return false;
+	old_key = atomic_load_explicit(&slot_of(cache, set, way)->key, memory_order_relaxed);
+	sp_row_set_put_ghost(set, ghost, find_place(cache, old_key).hash, old_worth);
+	return true;
+}
+
+static void fill_set(sp_row_cache *cache, const row_place *place, int64_t key, const void *row)
+{
+	sp_row_set *set = place->set;
+	unsigned way = sp_row_set_cheapest(set), worth;
+
+	if (find_way(cache, place, key) != NO_WAY)
+		return; /* another request missed it, too */
+	if (cache->policy == SP_ROW_CACHE_LRU)
+		worth = sp_row_set_middle(set, PROBATION);
+	else if (!may_enter(cache, place, way, &worth))
+		return;
+	put(cache, place, way, key, row);
+	sp_row_set_put_worth(set, way, worth);
+}
+
+void sp_row_cache_fill(sp_row_cache *cache, int64_t key, const void *row)
+{
+	row_place place = find_place(cache, key);
+
+	if (!sp_row_set_begin_write(place.set))
+		return;
+	age(cache, place.set, now(cache));
+	fill_set(cache, &place, key, row);
+	sp_row_set_end_write(place.set);
+}
+
+void sp_row_cache_replace(sp_row_cache *cache, int64_t key, const void *row)
+{
+	row_place place = find_place(cache, key);
+	unsigned way;
+
+	while (!sp_row_set_begin_write(place.set))
+		sched_yield();
+	way = find_way(cache, &place, key);
+	if (way != NO_WAY)
+		put(cache, &place, way, key, row);
+	sp_row_set_end_write(place.set);
+}
+
+/* ---- seeding ---- */
+
+/*
+ * A frequency in eight bits that keep its order: below 4 itself, above that six
+ * bits of exponent and two of mantissa.
+ */
+static unsigned shorten(uint64_t frequency)
+{
+	unsigned exponent;
+
+	if (frequency < 4)
+		return (unsigned)frequency;
+	exponent = 63 - (unsigned)__builtin_clzll(frequency) - 2;
+	return (exponent + 1) << 2 | ((unsigned)(frequency >> exponent) & 3);
+}
+
+static double lengthen(unsigned code)
+{
+	return code < 4 ? code : (double)((uint64_t)(4 | (code & 3)) << ((code >> 2) - 1));
+}
+
+void sp_row_cache_seed(sp_row_cache *cache, int64_t key, const void *row, uint64_t frequency)
+{
+	row_place place = find_place(cache, key);
+	unsigned way = find_way(cache, &place, key), code = shorten(frequency);
+
+	if (way == NO_WAY) {
+		way = sp_row_set_cheapest(place.set);
+		if (sp_row_set_tag(place.set, way) != 0 && code <= sp_row_set_worth(place.set, way))
+			return;
+	}
+	put(cache, &place, way, key, row);
+	sp_row_set_put_worth(place.set, way, code);
+}
+
+static sp_row_set *set_number(const sp_row_cache *cache, size_t number)
+{
+	return (sp_row_set *)((char *)cache->region.data + number * cache->set_size);
+}
+
+void sp_row_cache_finish_seeding(sp_row_cache *cache, double total)
+{
+	double scale = total > 0 ? (double)cache->window / total : 0;
+
+	for (size_t s = 0; s < cache->sets; s++)
+		for (unsigned way = 0; way < WAYS; way++) {
+			sp_row_set *set = set_number(cache, s);
+			double worth = lengthen(sp_row_set_worth(set, way)) * scale;
+
+			if (cache->policy == SP_ROW_CACHE_LRU)
+				worth = 0;
+			sp_row_set_put_worth(set, way,
+					     worth < SP_ROW_SET_MOST ? (unsigned)worth
+								     : SP_ROW_SET_MOST);
+		}
+}
+
+bool sp_row_cache_next(sp_row_cache *cache, size_t *at, sp_row_cache_entry *entry)
+{
+	for (; *at < cache->sets * WAYS; ++*at) {
+		sp_row_set *set = set_number(cache, *at / WAYS);
+		unsigned way = (unsigned)(*at % WAYS);
+		const row_slot *slot = slot_of(cache, set, way);
+
+		if (sp_row_set_tag(set, way) == 0 || sp_row_set_is_absent(set, way))
+			continue;
+		entry->key = atomic_load(&slot->key);
+		entry->uses = cache->policy == SP_ROW_CACHE_LFU ? sp_row_set_worth(set, way) : 1;
+		copy_row(cache, slot, entry->row);
+		++*at;
+		return true;
+	}
+	return false;
+}
+
+/* ---- life ---- */
+
+void sp_row_cache_clear(sp_row_cache *cache)
+{
+	for (size_t s = 0; s < cache->sets; s++)
+		memset(set_number(cache, s), 0, sizeof(sp_row_set));
+	atomic_store(&cache->held, 0);
+}
+
+/* How many sets fit; at least one. */
+static size_t count_sets(const sp_row_cache *cache, const sp_row_cache_options *options)
+{
+	size_t most = options->max_rows / WAYS + options->max_rows / (WAYS * 8) + 1;
+	size_t cap = options->cap_bytes, sets;
+
+	if (cap >= SP_REGION_PAGE)
+		cap -= cap % SP_REGION_SMALL_PAGE;
+	sets = cap / cache->set_size;
+	if (options->max_rows != 0 && sets > most)
+		sets = most;
+	return sets > 1 ? sets : 1;
+}
+
+static sp_status allocate(sp_row_cache *cache, const sp_row_cache_options *options, sp_error *err)
+{
+	if (options->row_size == 0 || options->row_size > SIZE_MAX / (WAYS * 4))
+		return sp_error_set(err, SP_INVALID, "a cache of rows of %zu bytes",
+				    options->row_size);
+	cache->row_size = options->row_size;
+	cache->slot_size = sizeof(row_slot) + (options->row_size + 7) / 8 * 8;
+	cache->set_size = sizeof(sp_row_set) + WAYS * cache->slot_size;
+	cache->sets = count_sets(cache, options);
+	if (!sp_region_resize(&cache->region, cache->sets * cache->set_size))
+		return sp_error_set(err, SP_NO_MEMORY,
+				    "no memory for a cache of %zu rows of %zu bytes",
+				    cache->sets * WAYS, cache->row_size);
+	sp_region_trim(&cache->region);
+	return SP_OK;
+}
+
+sp_status sp_row_cache_create(sp_row_cache **out, const sp_row_cache_options *options,
+			      sp_error *err)
+{
+	sp_row_cache *cache = sp_alloc_zero(1, sizeof(*cache));
+	sp_status status;
+
+	if (cache == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a cache of rows");
+	atomic_init(&cache->users, 1);
+	cache->policy = options->policy;
+	memcpy(cache->key_of_hash, sp_hash_process_key(), sizeof(cache->key_of_hash));
+	status = allocate(cache, options, err);
+	if (status != SP_OK) {
+		sp_row_cache_destroy(cache);
+		return status;
+	}
+	cache->window = sp_row_cache_capacity(cache);
+	if (cache->policy == SP_ROW_CACHE_LFU)
+		cache->window *= WINDOW;
+	else
+		cache->window = cache->window / TICKS_PER_ROUND + 1;
+	sp_row_cache_clear(cache);
+	*out = cache;
+	return SP_OK;
+}
+
+sp_row_cache *sp_row_cache_share(sp_row_cache *cache)
+{
+	atomic_fetch_add_explicit(&cache->users, 1, memory_order_relaxed);
+	return cache;
+}
+
+void sp_row_cache_destroy(sp_row_cache *cache)
+{
+	if (cache == NULL || atomic_fetch_sub_explicit(&cache->users, 1, memory_order_acq_rel) != 1)
+		return;
+	sp_region_fini(&cache->region);
+	sp_free(cache);
+}
+
+size_t sp_row_cache_row_stride(const sp_row_cache *cache)
+{
+	return cache->slot_size - sizeof(row_slot);
+}
+
+size_t sp_row_cache_row_size(const sp_row_cache *cache)
+{
+	return cache->row_size;
+}
+
+double sp_row_cache_window(const sp_row_cache *cache)
+{
+	return (double)cache->window;
+}
+
+size_t sp_row_cache_capacity(const sp_row_cache *cache)
+{
+	return cache->sets * WAYS;
+}
+
+size_t sp_row_cache_size(const sp_row_cache *cache)
+{
+	return atomic_load_explicit(&cache->held, memory_order_relaxed);
+}
+
+size_t sp_row_cache_footprint(const sp_row_cache *cache)
+{
+	return sp_region_footprint(&cache->region);
+}

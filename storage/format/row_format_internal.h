@@ -1,0 +1,29 @@
+#ifndef SP_STORAGE_FORMAT_ROW_FORMAT_INTERNAL_H
+#define SP_STORAGE_FORMAT_ROW_FORMAT_INTERNAL_H
+
+#include "storage/format/row_format.h"
+
+/* Codes of int8 are -127..127, those of int4 -8..7. */
+enum { SP_ROW_INT8_MAX = 127, SP_ROW_INT4_MIN = -8, SP_ROW_INT4_MAX = 7 };
+
+/* What the codes of a row are: element * factor, rounded; and what they are decoded with. */
+typedef struct sp_row_scale {
+	float scale;
+	float factor; /* 0: every code is 0 */
+} sp_row_scale;
+
+/* Below this a row is zeros: the reciprocal of its scale would not be a float. */
+#define SP_ROW_LEAST 0x1p-100f
+
+/* `greatest` and `least` are a row's extremes; not finite: some element is not. */
+sp_row_scale sp_row__int8_scale(float greatest, float least);
+sp_row_scale sp_row__int4_scale(float greatest, float least);
+
+/* One codec for each format; the scalar ones are the definition. */
+extern const sp_row_codec sp_row__codecs_scalar[SP_ROW_FORMATS];
+#if defined(__x86_64__)
+extern const sp_row_codec sp_row__codecs_avx2[SP_ROW_FORMATS];
+extern const sp_row_codec sp_row__codecs_avx512[SP_ROW_FORMATS];
+#endif
+
+#endif

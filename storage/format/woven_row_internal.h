@@ -1,0 +1,102 @@
+#ifndef SP_STORAGE_FORMAT_WOVEN_ROW_INTERNAL_H
+#define SP_STORAGE_FORMAT_WOVEN_ROW_INTERNAL_H
+
+#include "storage/format/woven_row.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+/* The scalar one is the definition. */
+extern const sp_woven_codec sp_woven__codec_scalar;
+
+/* 1 in the first element stands for an outlier: whether these bits don't become that. */
+static inline bool sp_woven__is_plain_first(uint32_t bits)
+{
+	return (bits & 0x7fffffff) != SP_WOVEN_LEAST + 1;
+}
+
+#if defined(__x86_64__)
+extern const sp_woven_codec sp_woven__codec_avx2;
+extern const sp_woven_codec sp_woven__codec_avx512;
+
+/* What eight elements have of the lowest 16 bits of `mark`, in SP_WOVEN_KEY; other bits are
+ * anything. */
+__attribute__((target("avx2"))) static inline __m256i sp_woven__key_lanes_avx2(uint32_t mark)
+{
+	__m256i to_place = _mm256_setr_epi32(29, 27, 25, 23, 21, 19, 17, 15);
+
+	return _mm256_sllv_epi32(_mm256_set1_epi32((int)mark), to_place);
+}
+
+/*
+ * Weaves eight elements with the lowest 16 bits of `mark`; each lane is all ones if its element is
+ * not an outlier's.
+ */
+__attribute__((target("avx2"))) static inline __m256i sp_woven__weave_lanes_avx2(__m256i bits,
+										 uint32_t mark,
+										 __m256i *woven)
+{
+	__m256i sign = _mm256_set1_epi32(INT32_MIN), low = _mm256_set1_epi32((int)SP_WOVEN_LOW);
+	__m256i zero = _mm256_setzero_si256(), key = _mm256_set1_epi32((int)SP_WOVEN_KEY);
+	__m256i magnitude = _mm256_andnot_si256(sign, bits);
+	__m256i rest = _mm256_sub_epi32(magnitude, _mm256_set1_epi32((int)SP_WOVEN_LEAST));
+	__m256i is_zero = _mm256_cmpeq_epi32(magnitude, zero);
+	/* 0 < rest <= LOW: what is too small or too large is negative or above. */
+	__m256i fits = _mm256_andnot_si256(_mm256_cmpgt_epi32(rest, low),
+					   _mm256_cmpgt_epi32(rest, zero));
+
+	rest = _mm256_andnot_si256(is_zero, _mm256_and_si256(rest, low));
+	rest = _mm256_or_si256(rest, _mm256_and_si256(bits, sign));
+	*woven = _mm256_or_si256(rest, _mm256_and_si256(sp_woven__key_lanes_avx2(mark), key));
+	return _mm256_or_si256(is_zero, fits);
+}
+
+__attribute__((target("avx2"))) static inline bool sp_woven__holds_avx2(const void *row,
+									int64_t key)
+{
+	__m256i differences = _mm256_setzero_si256();
+	uint64_t mark = ~(uint64_t)key;
+
+#pragma GCC unroll 4
+	for (size_t i = 0; i < SP_WOVEN_ELEMENTS; i += 8, mark >>= 16) {
+		__m256i bits = _mm256_loadu_si256((const void *)((const char *)row + i * 4));
+
+		bits = _mm256_xor_si256(bits, sp_woven__key_lanes_avx2((uint32_t)mark));
+		differences = _mm256_or_si256(differences, bits);
+	}
+	return _mm256_testz_si256(differences, _mm256_set1_epi32((int)SP_WOVEN_KEY));
+}
+
+/*
+ * What sixteen elements have of ~key, of which `half` is the lower 32 bits for the
+ * first and the upper for the others: in SP_WOVEN_KEY; other bits are anything.
+ */
+__attribute__((target("avx512f"))) static inline __m512i sp_woven__key_lanes(uint32_t half)
+{
+	__m512i to_place = _mm512_setr_epi32(29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1,
+					     -1);
+
+	return _mm512_rolv_epi32(_mm512_set1_epi32((int)half), to_place);
+}
+
+/* Weaves sixteen elements with that half of ~key; whether none of them is an outlier's. */
+__attribute__((target("avx512f"))) static inline bool sp_woven__weave_lanes(__m512i bits,
+									    uint32_t half,
+									    __m512i *woven)
+{
+	__m512i magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff));
+	__m512i rest = _mm512_sub_epi32(magnitude, _mm512_set1_epi32((int)SP_WOVEN_LEAST));
+	__m512i low = _mm512_set1_epi32((int)SP_WOVEN_LOW);
+	__m512i key = _mm512_set1_epi32((int)SP_WOVEN_KEY);
+	__mmask16 is_zero = _mm512_testn_epi32_mask(magnitude, magnitude);
+	unsigned fits = _mm512_cmple_epu32_mask(rest, low) & _mm512_test_epi32_mask(rest, rest);
+
+	rest = _mm512_maskz_and_epi32((__mmask16)~is_zero, rest, low);
+	rest = _mm512_or_si512(rest, _mm512_andnot_si512(_mm512_set1_epi32(0x7fffffff), bits));
+	*woven = _mm512_or_si512(rest, _mm512_and_si512(sp_woven__key_lanes(half), key));
+	return (fits | is_zero) == 0xffff;
+}
+#endif
+
+#endif

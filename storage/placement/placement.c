@@ -1,0 +1,323 @@
+#include "storage/placement/placement.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/parallel.h"
+#include "storage/placement/placement_internal.h"
+
+/*
+ * Keys become hashes and are scattered to their parts; then each part is a small
+ * problem of its own (storage/placement/placement_search.c), whose memory fits into a
+ * core's cache.
+ *
+ * Nobody expects a key twice, so repeats are only looked for when a search has
+ * failed, as it does for them.
+ */
+
+enum {
+	/* Keys of a part on average: few enough for the cache, enough that parts come out alike. */
+	PART_KEYS = 1 << 15,
+	/* Two buckets for five keys: fewer are harder to place, and a pilot is only a byte. */
+	BUCKETS = 2,
+	BUCKET_KEYS = 5,
+	/* One slot in fifty stays empty, and small parts get a little more room. */
+	SPARE_PARTS = 50,
+	SPARE_SLOTS = 2,
+	MAX_SEEDS = 20,
+};
+
+typedef struct build {
+	sp_rows_shape *shape;
+	size_t threads;
+	const atomic_bool *stop; /* NULL: nobody does */
+	size_t count;            /* of keys; without repeats once these have been looked for */
+	sp_region keys;          /* int64 [count] */
+	sp_region hashes;        /* of the same, part by part */
+	sp_region pilots;
+	sp_placement_parts parts; /* of these hashes */
+	size_t *places; /* [threads, part_count]: of each share of the keys, for scatter() */
+} build;
+
+static void build_fini(build *b)
+{
+	sp_region_fini(&b->keys);
+	sp_region_fini(&b->hashes);
+	sp_region_fini(&b->pilots);
+	sp_free(b->parts.starts);
+}
+
+static sp_status no_memory(const build *b, sp_error *err)
+{
+	return sp_error_set(err, SP_NO_MEMORY, "no memory to place %zu keys", b->count);
+}
+
+void sp_placement__choose_seed(sp_rows_shape *shape)
+{
+	uint64_t seed[2];
+
+	if (getrandom(seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed)) {
+		seed[0] = shape->seed[0] * UINT64_C(6364136223846793005) +
+			  (uint64_t)sp_clock_now_ns();
+		seed[1] = shape->seed[1] * UINT64_C(6364136223846793005) +
+			  (uint64_t)(uintptr_t)shape;
+	}
+	shape->seed[0] = seed[0];
+	shape->seed[1] = seed[1] | 1;
+}
+
+/* The number that undoes a multiplication by the odd number `m`: each round doubles its bits. */
+static uint64_t inverse_of(uint64_t m)
+{
+	uint64_t inverse = m;
+
+	for (int bits = 3; bits < 64; bits *= 2)
+		inverse *= 2 - m * inverse;
+	return inverse;
+}
+
+typedef struct unhash {
+	uint64_t seed, first, second;
+} unhash;
+
+static unhash unhash_of(const sp_rows_shape *shape)
+{
+	return (unhash){.seed = shape->seed[0],
+			.first = inverse_of(shape->seed[1]),
+			.second = inverse_of(SP_PLACEMENT_MIX)};
+}
+
+/* sp_placement_hash() backwards. */
+static int64_t key_of(const unhash *u, uint64_t h)
+{
+	h = (h ^ h >> 32) * u->first;
+	h = (h ^ h >> 32) * u->second;
+	return (int64_t)(h ^ u->seed);
+}
+
+/* Each thread has a share of the keys. */
+static void share_of(const build *b, size_t share, size_t *first, size_t *end)
+{
+	*first = b->count / b->threads * share;
+	*end = share + 1 == b->threads ? b->count : b->count / b->threads * (share + 1);
+}
+
+/* How many of a share go to each part. */
+static sp_status count_share(void *context, size_t share, sp_error *err)
+{
+	const build *b = context;
+	const sp_rows_shape *shape = b->shape;
+	const int64_t *keys = b->keys.data;
+	size_t *places = b->places + share * shape->part_count, first, end;
+
+	(void)err;
+	memset(places, 0, shape->part_count * sizeof(*places));
+	share_of(b, share, &first, &end);
+	for (size_t i = first; i < end; i++)
+		places[sp_placement_part(shape, sp_placement_hash(shape, keys[i]))]++;
+	return SP_OK;
+}
+
+/* Counts become places: in each part one share lies behind the other. */
+static void make_places(build *b)
+{
+	size_t parts = b->shape->part_count, at = 0;
+
+	for (size_t p = 0; p < parts; p++) {
+		b->parts.starts[p] = at;
+		for (size_t t = 0; t < b->threads; t++) {
+			size_t size = b->places[t * parts + p];
+
+			b->places[t * parts + p] = at;
+			at += size;
+		}
+		b->parts.sizes[p] = at - b->parts.starts[p];
+	}
+}
+
+static sp_status scatter_share(void *context, size_t share, sp_error *err)
+{
+	const build *b = context;
+	const sp_rows_shape *shape = b->shape;
+	const int64_t *keys = b->keys.data;
+	uint64_t *hashes = b->parts.hashes;
+	size_t *places = b->places + share * shape->part_count, first, end;
+
+	(void)err;
+	share_of(b, share, &first, &end);
+	for (size_t i = first; i < end; i++) {
+		uint64_t hash = sp_placement_hash(shape, keys[i]);
+
+		hashes[places[sp_placement_part(shape, hash)]++] = hash;
+	}
+	return SP_OK;
+}
+
+static sp_status scatter(build *b, sp_error *err)
+{
+	SP_TRY(sp_parallel_run(b->threads, b->threads, count_share, b, err));
+	make_places(b);
+	return sp_parallel_run(b->threads, b->threads, scatter_share, b, err);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static sp_status drop_repeats(void *context, size_t part, sp_error *err)
+{
+	const build *b = context;
+	uint64_t *hashes = b->parts.hashes + b->parts.starts[part];
+	size_t *size = &b->parts.sizes[part], count = 0;
+
+	(void)err;
+	qsort(hashes, *size, sizeof(*hashes), by_value);
+	for (size_t i = 0; i < *size; i++)
+		if (i == 0 || hashes[i] != hashes[i - 1])
+			hashes[count++] = hashes[i];
+	*size = count;
+	return SP_OK;
+}
+
+/* ---------------------------------------------------------------- pilots */
+
+typedef struct placing {
+	const sp_rows_shape *shape;
+	const sp_placement_parts *parts;
+	uint8_t *pilots;
+	const atomic_bool *stop;
+} placing;
+
+static sp_status search_part(void *context, size_t part, sp_error *err)
+{
+	const placing *p = context;
+
+	if (sp_placement__is_stopped(p->stop))
+		return sp_error_set(err, SP_BUSY, "placing %zu keys was stopped",
+				    p->shape->row_count);
+	return sp_placement__search(p->shape, p->parts->hashes + p->parts->starts[part],
+				    p->parts->sizes[part],
+				    p->pilots + part * p->shape->part_buckets, err);
+}
+
+/* All parts get the room that the fullest one needs. */
+static void make_room(sp_rows_shape *shape, const sp_placement_parts *parts)
+{
+	size_t fullest = 0;
+
+	shape->row_count = 0;
+	for (size_t p = 0; p < shape->part_count; p++) {
+		shape->row_count += parts->sizes[p];
+		if (parts->sizes[p] > fullest)
+			fullest = parts->sizes[p];
+	}
+	shape->part_slots = fullest + fullest / SPARE_PARTS + SPARE_SLOTS;
+	shape->slot_count = shape->part_count * shape->part_slots;
+	shape->part_buckets = shape->row_count / shape->part_count * BUCKETS / BUCKET_KEYS + 1;
+}
+
+sp_status sp_placement__place(sp_region *pilots, sp_rows_shape *shape,
+			      const sp_placement_parts *parts, size_t threads,
+			      const atomic_bool *stop, sp_error *err)
+{
+	placing p = {.shape = shape, .parts = parts, .stop = stop};
+
+	make_room(shape, parts);
+	if (!sp_region_resize(pilots, shape->part_count * shape->part_buckets))
+		return sp_error_set(err, SP_NO_MEMORY, "no memory to place %zu keys",
+				    shape->row_count);
+	p.pilots = pilots->data;
+	return sp_parallel_run(threads, shape->part_count, search_part, &p, err);
+}
+
+/* ------------------------------------------------------------------- all */
+
+size_t sp_placement__turn_back(const sp_rows_shape *shape, const sp_placement_parts *parts,
+			       int64_t *keys)
+{
+	unhash u = unhash_of(shape);
+	size_t count = 0;
+
+	for (size_t p = 0; p < shape->part_count; p++)
+		for (size_t i = 0; i < parts->sizes[p]; i++)
+			keys[count++] = key_of(&u, parts->hashes[parts->starts[p] + i]);
+	return count;
+}
+
+size_t sp_placement__part_count(size_t key_count)
+{
+	return key_count / PART_KEYS + (key_count % PART_KEYS != 0 || key_count == 0);
+}
+
+/* Into as many parts as the keys fill. */
+static sp_status divide(build *b, sp_error *err)
+{
+	size_t parts = sp_placement__part_count(b->count);
+
+	b->shape->part_count = parts;
+	if (b->threads > parts) /* a small set is done before a thread has started */
+		b->threads = parts;
+	b->parts.starts = sp_alloc_zero(parts, (2 + b->threads) * sizeof(size_t));
+	if (b->parts.starts == NULL || !sp_region_resize(&b->hashes, b->count * sizeof(uint64_t)))
+		return no_memory(b, err);
+	b->parts.hashes = b->hashes.data;
+	b->parts.sizes = b->parts.starts + parts;
+	b->places = b->parts.sizes + parts;
+	return SP_OK;
+}
+
+static sp_status find(build *b, int tried, sp_error *err)
+{
+	SP_TRY(divide(b, err));
+	for (int tries = tried; tries < MAX_SEEDS; tries++) {
+		sp_status status;
+
+		sp_placement__choose_seed(b->shape);
+		SP_TRY(scatter(b, err));
+		if (tries == 1)
+			SP_TRY(sp_parallel_run(b->threads, b->shape->part_count, drop_repeats, b,
+					       err));
+		status = sp_placement__place(&b->pilots, b->shape, &b->parts, b->threads, b->stop,
+					     err);
+		if (status != SP_BUSY || sp_placement__is_stopped(b->stop))
+			return status;
+		/* Another seed may do. */
+		b->count = sp_placement__turn_back(b->shape, &b->parts, b->keys.data);
+	}
+	return sp_error_set(err, SP_INTERNAL, "no places for %zu keys under %d seeds", b->count,
+			    MAX_SEEDS);
+}
+
+sp_status sp_placement__find(sp_region *pilots, sp_rows_shape *shape, sp_region *keys,
+			     size_t key_count, int tried, size_t threads, const atomic_bool *stop,
+			     sp_error *err)
+{
+	build b = {.shape = shape,
+		   .threads = threads,
+		   .stop = stop,
+		   .count = key_count,
+		   .keys = *keys};
+	sp_status status;
+
+	*keys = (sp_region){0};
+	status = find(&b, tried, err);
+	if (status == SP_OK) {
+		*pilots = b.pilots;
+		b.pilots = (sp_region){0};
+	}
+	build_fini(&b);
+	return status;
+}
+
+sp_status sp_placement_find(sp_region *pilots, sp_rows_shape *shape, sp_region *keys,
+			    size_t key_count, size_t threads, const atomic_bool *stop,
+			    sp_error *err)
+{
+	return sp_placement__find(pilots, shape, keys, key_count, 0, threads, stop, err);
+}

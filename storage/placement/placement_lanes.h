@@ -1,0 +1,78 @@
+#ifndef SP_STORAGE_PLACEMENT_PLACEMENT_LANES_H
+#define SP_STORAGE_PLACEMENT_PLACEMENT_LANES_H
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include "storage/placement/placement.h"
+
+/* What placement.h says, of eight keys at a time: for functions with this attribute. */
+#define SP_PLACEMENT_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2")))
+
+#define SP_PLACEMENT_LANES SP_PLACEMENT_AVX512 static inline __attribute__((always_inline))
+
+SP_PLACEMENT_LANES __m512i sp_placement__lanes_of(uint64_t number)
+{
+	return _mm512_set1_epi64((int64_t)number);
+}
+
+SP_PLACEMENT_LANES __m512i sp_placement__hash_lanes(const sp_rows_shape *shape, __m512i keys)
+{
+	__m512i h = _mm512_xor_si512(keys, sp_placement__lanes_of(shape->seed[0]));
+
+	h = _mm512_mullo_epi64(h, sp_placement__lanes_of(SP_PLACEMENT_MIX));
+	h = _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
+	h = _mm512_mullo_epi64(h, sp_placement__lanes_of(shape->seed[1]));
+	return _mm512_xor_si512(h, _mm512_srli_epi64(h, 32));
+}
+
+SP_PLACEMENT_LANES __m512i sp_placement__part_lanes(const sp_rows_shape *shape, __m512i hashes)
+{
+	__m512i parts = sp_placement__lanes_of(shape->part_count);
+
+	return _mm512_srli_epi64(_mm512_mul_epu32(_mm512_srli_epi64(hashes, 32), parts), 32);
+}
+
+SP_PLACEMENT_LANES __m512i sp_placement__bucket_lanes(const sp_rows_shape *shape, __m512i hashes)
+{
+	__m512i buckets = sp_placement__lanes_of(shape->part_buckets);
+	__m512i in_part = _mm512_srli_epi64(_mm512_mul_epu32(hashes, buckets), 32);
+	__m512i part = sp_placement__part_lanes(shape, hashes);
+
+	return _mm512_add_epi64(in_part, _mm512_mul_epu32(part, buckets));
+}
+
+/* `pilots`: one to a lane. */
+SP_PLACEMENT_LANES __m512i sp_placement__slot_lanes(const sp_rows_shape *shape, __m512i hashes,
+						    __m512i pilots)
+{
+	uint64_t moves = sp_placement_moves(shape->part_slots);
+	__m512i move = _mm512_and_si512(pilots, sp_placement__lanes_of(moves));
+	__m512i part = sp_placement__part_lanes(shape, hashes), x;
+
+	x = _mm512_mullo_epi64(_mm512_sub_epi64(pilots, move),
+			       sp_placement__lanes_of(SP_PLACEMENT_PILOT));
+	x = _mm512_mullo_epi64(_mm512_xor_si512(hashes, x),
+			       sp_placement__lanes_of(SP_PLACEMENT_SPREAD));
+	x = _mm512_mul_epu32(_mm512_srli_epi64(x, 32),
+			     sp_placement__lanes_of(shape->part_slots - moves));
+	x = _mm512_add_epi64(_mm512_srli_epi64(x, 32), move);
+	part = _mm512_mul_epu32(part, sp_placement__lanes_of(shape->part_slots));
+	return _mm512_add_epi64(part, x);
+}
+
+/* The pilots [8] of these buckets, one to a lane. */
+SP_PLACEMENT_LANES __m512i sp_placement__pilot_lanes(const uint8_t *pilots, const uint64_t *buckets)
+{
+	uint64_t bytes = 0;
+
+#pragma GCC unroll 8
+	for (size_t i = 0; i < 8; i++)
+		bytes |= (uint64_t)pilots[buckets[i]] << 8 * i;
+	return _mm512_cvtepu8_epi64(_mm_cvtsi64_si128((int64_t)bytes));
+}
+
+#endif
+
+#endif

@@ -1,0 +1,357 @@
+#include "storage/placement/placement_internal.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/*
+ * Buckets are placed from the largest to the smallest.  Each takes the first
+ * pilot that sends its keys to free slots.  Where there is none, it takes the
+ * pilot that drives the fewest and smallest buckets out, and those are placed
+ * again: as in cuckoo hashing, but a bucket has 256 nests.  Buckets that were
+ * placed last are not driven out, or two would chase each other for ever.
+ *
+ * Pilots of one hash move all keys of a bucket on by the same number of slots.
+ * So 64 pilots are tried at once: the 64 slots from each key's origin on are one
+ * word of the bits that say what is taken, and a bit that is in none of these
+ * words is a pilot that will do.  What it costs to drive others out is summed for
+ * 64 pilots at once, too.
+ *
+ * Numbers of buckets and slots are of 16 bits, so that most of what is read at
+ * random stays in the first level cache.
+ */
+
+enum {
+	PILOTS = 256,
+	/* Keys of a bucket; with two or three on average nobody ever sees more. */
+	MAX_BUCKET = 48,
+	RECENT = 16,
+	/* Buckets that are placed, over those there are, before a seed is given up. */
+	MAX_MOVES = 20,
+};
+
+#define NOBODY UINT16_MAX
+
+typedef struct search {
+	const sp_rows_shape *shape;
+	uint64_t *hashes; /* bucket by bucket */
+	uint8_t *pilots;
+	uint64_t *taken;  /* [part_slots / 64 + 2]: a bit for each slot */
+	uint16_t *starts; /* [part_buckets + 1]: where a bucket's hashes begin */
+	uint16_t *owners; /* [part_slots]: the bucket that has the slot */
+	uint16_t *next;   /* [part_buckets]: the bucket below on its stack */
+	uint8_t *costs;   /* [part_slots]: of driving out the slot's owner; 0 when it is free */
+
+	/* Buckets to be placed: a stack for each size. */
+	uint16_t tops[MAX_BUCKET + 1];
+	size_t largest;
+
+	uint16_t recent[RECENT];
+	size_t placed;
+	uint64_t walk; /* where to begin among the pilots; any number will do */
+} search;
+
+static size_t size_of(const search *s, uint16_t bucket)
+{
+	return (size_t)(s->starts[bucket + 1] - s->starts[bucket]);
+}
+
+static void push(search *s, uint16_t bucket)
+{
+	size_t size = size_of(s, bucket);
+
+	s->next[bucket] = s->tops[size];
+	s->tops[size] = bucket;
+	if (size > s->largest)
+		s->largest = size;
+}
+
+/* The largest bucket that waits; NOBODY when none does. */
+static uint32_t pop(search *s)
+{
+	uint16_t bucket;
+
+	while (s->largest != 0 && s->tops[s->largest] == NOBODY)
+		s->largest--;
+	if (s->largest == 0)
+		return NOBODY;
+	bucket = s->tops[s->largest];
+	s->tops[s->largest] = s->next[bucket];
+	return bucket;
+}
+
+/* Where these are inlined, the number of keys is known. */
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE bool all_different(const uint16_t *slots, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (slots[i] == slots[j])
+				return false;
+	return true;
+}
+
+/* The 64 bits from `slot` on. */
+INLINE uint64_t taken_from(const search *s, size_t slot)
+{
+	uint64_t low = s->taken[slot / 64], high = s->taken[slot / 64 + 1];
+
+	return low >> (slot % 64) | high << 1 << (63 - slot % 64);
+}
+
+/* Of the bucket's keys [count], under the hash whose first pilot is `first`. */
+INLINE void find_origins(const search *s, uint16_t bucket, size_t count, size_t first,
+			 uint16_t *origins)
+{
+	const uint64_t *hashes = s->hashes + s->starts[bucket];
+	uint64_t part_slots = s->shape->part_slots;
+
+	for (size_t i = 0; i < count; i++)
+		origins[i] = (uint16_t)sp_placement_origin(hashes[i], first, part_slots);
+}
+
+/*
+ * Bit t is set when pilot first + t sends all keys of the bucket to free slots,
+ * each to one of its own; `first` is the first pilot of a hash.
+ */
+INLINE uint64_t free_among(const search *s, uint16_t bucket, size_t count, size_t first,
+			   uint16_t *origins)
+{
+	uint64_t occupied = 0;
+
+	find_origins(s, bucket, count, first, origins);
+	for (size_t i = 0; i < count; i++)
+		occupied |= taken_from(s, origins[i]);
+	return all_different(origins, count) ? ~occupied : 0;
+}
+
+/* In the slots `move` behind its origins, which are free. */
+INLINE void settle(search *s, uint16_t bucket, size_t count, const uint16_t *origins, size_t first,
+		   size_t move)
+{
+	size_t cost = count * count;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t slot = origins[i] + move;
+
+		s->taken[slot / 64] |= UINT64_C(1) << (slot % 64);
+		s->owners[slot] = bucket;
+		s->costs[slot] = cost < UINT8_MAX ? (uint8_t)cost : UINT8_MAX;
+	}
+	s->pilots[bucket] = (uint8_t)(first + move);
+	s->recent[s->placed++ % RECENT] = bucket;
+}
+
+/* Another one for each bucket: were it always the same, keys would crowd together. */
+static size_t random_bits(search *s)
+{
+	s->walk = s->walk * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (size_t)(s->walk >> 56);
+}
+
+INLINE bool settle_keys_freely(search *s, uint16_t bucket, size_t count)
+{
+	size_t moves = sp_placement_moves(s->shape->part_slots), begin = random_bits(s) / 4;
+	uint16_t origins[MAX_BUCKET];
+
+	for (size_t first = 0; first < PILOTS; first += moves + 1) {
+		uint64_t some = free_among(s, bucket, count, first, origins) &
+				(UINT64_MAX >> (63 - moves));
+		uint64_t after = some & (UINT64_MAX << begin);
+
+		if (some == 0)
+			continue;
+		settle(s, bucket, count, origins, first,
+		       (size_t)__builtin_ctzll(after != 0 ? after : some));
+		return true;
+	}
+	return false;
+}
+
+/* In any of the places that are free. */
+static bool settle_freely(search *s, uint16_t bucket)
+{
+	size_t count = size_of(s, bucket);
+
+	switch (count) {
+	case 1:
+		return settle_keys_freely(s, bucket, 1);
+	case 2:
+		return settle_keys_freely(s, bucket, 2);
+	case 3:
+		return settle_keys_freely(s, bucket, 3);
+	case 4:
+		return settle_keys_freely(s, bucket, 4);
+	default:
+		return settle_keys_freely(s, bucket, count);
+	}
+}
+
+/* --------------------------------------------------------------- driving out */
+
+static void drive_out(search *s, uint16_t bucket)
+{
+	const uint64_t *hashes = s->hashes + s->starts[bucket];
+
+	for (size_t i = 0; i < size_of(s, bucket); i++) {
+		size_t slot = sp_placement_slot_of(hashes[i], s->pilots[bucket],
+						   s->shape->part_slots);
+
+		s->taken[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
+		s->costs[slot] = 0;
+	}
+	push(s, bucket);
+}
+
+/* Whether one of the slots `move` behind the origins [count] belongs to a bucket placed just now.
+ */
+static bool are_recent(const search *s, const uint16_t *origins, size_t count, size_t move)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t slot = origins[i] + move;
+
+		for (size_t k = 0; s->costs[slot] != 0 && k < RECENT; k++)
+			if (s->recent[k] == s->owners[slot])
+				return true;
+	}
+	return false;
+}
+
+/* What driving out costs, for each of the moves [PILOTS / 4] behind the origins [count]. */
+static void sum_costs(const search *s, const uint16_t *origins, size_t count, uint16_t *costs)
+{
+	memset(costs, 0, PILOTS / 4 * sizeof(*costs));
+	for (size_t i = 0; i < count; i++)
+		for (size_t t = 0; t < PILOTS / 4; t++)
+			costs[t] = (uint16_t)(costs[t] + s->costs[origins[i] + t]);
+}
+
+/* The move that costs less than *least, and least of these; false when there is none. */
+static bool cheapest_move(search *s, uint16_t bucket, size_t first, size_t *least, size_t *move)
+{
+	size_t moves = sp_placement_moves(s->shape->part_slots), count = size_of(s, bucket);
+	size_t begin = random_bits(s);
+	uint16_t origins[MAX_BUCKET], costs[PILOTS / 4];
+	bool found = false;
+
+	find_origins(s, bucket, count, first, origins);
+	if (!all_different(origins, count))
+		return false;
+	sum_costs(s, origins, count, costs);
+	for (size_t t = 0; t <= moves; t++) {
+		size_t candidate = (begin + t) & moves;
+
+		if (costs[candidate] < *least && !are_recent(s, origins, count, candidate)) {
+			found = true;
+			*least = costs[candidate];
+			*move = candidate;
+		}
+	}
+	return found;
+}
+
+/* By the pilot that drives out the least; false when none will do. */
+static bool settle_by_force(search *s, uint16_t bucket)
+{
+	size_t moves = sp_placement_moves(s->shape->part_slots), begin = random_bits(s) & ~moves;
+	size_t least = SIZE_MAX, first = 0, move = 0, count = size_of(s, bucket);
+	uint16_t origins[MAX_BUCKET];
+
+	for (size_t t = 0; t < PILOTS && least > 1; t += moves + 1)
+		if (cheapest_move(s, bucket, (begin + t) % PILOTS, &least, &move))
+			first = (begin + t) % PILOTS;
+	if (least == SIZE_MAX)
+		return false;
+	find_origins(s, bucket, count, first, origins);
+	for (size_t i = 0; i < count; i++)
+		if (s->costs[origins[i] + move] != 0)
+			drive_out(s, s->owners[origins[i] + move]);
+	settle(s, bucket, count, origins, first, move);
+	return true;
+}
+
+/* Hashes by bucket: counted, then each to its place. */
+static void group(search *s, const uint64_t *hashes, size_t count)
+{
+	uint16_t *ends = s->starts + 1; /* while they are filled, where the next hash goes */
+	size_t buckets = s->shape->part_buckets, at = 0;
+
+	memset(s->starts, 0, (buckets + 1) * sizeof(*s->starts));
+	for (size_t i = 0; i < count; i++)
+		ends[sp_placement_bucket_of(hashes[i], buckets)]++;
+	for (size_t b = 0; b < buckets; b++) {
+		size_t size = ends[b];
+
+		ends[b] = (uint16_t)at;
+		at += size;
+	}
+	for (size_t i = 0; i < count; i++)
+		s->hashes[ends[sp_placement_bucket_of(hashes[i], buckets)]++] = hashes[i];
+}
+
+/* All buckets on their stacks; false when one has too many keys. */
+static bool fill_stacks(search *s)
+{
+	memset(s->tops, 0xff, sizeof(s->tops));
+	memset(s->recent, 0xff, sizeof(s->recent));
+	memset(s->pilots, 0, s->shape->part_buckets);
+	for (size_t b = 0; b < s->shape->part_buckets; b++) {
+		size_t size = size_of(s, (uint16_t)b);
+
+		if (size > MAX_BUCKET)
+			return false;
+		if (size != 0)
+			push(s, (uint16_t)b);
+	}
+	return true;
+}
+
+static bool place_all(search *s)
+{
+	size_t most = MAX_MOVES * s->shape->part_buckets;
+	uint16_t bucket;
+
+	if (!fill_stacks(s))
+		return false;
+	while ((bucket = pop(s)) != NOBODY) {
+		if (s->placed > most)
+			return false;
+		if (!settle_freely(s, bucket) && !settle_by_force(s, bucket))
+			return false;
+	}
+	return true;
+}
+
+static sp_status no_places(size_t count, sp_error *err)
+{
+	return sp_error_set(err, SP_BUSY, "no places for %zu keys under this seed", count);
+}
+
+sp_status sp_placement__search(const sp_rows_shape *shape, const uint64_t *hashes, size_t count,
+			       uint8_t *pilots, sp_error *err)
+{
+	size_t buckets = shape->part_buckets, slots = shape->part_slots, words = slots / 64 + 2;
+	search s = {.shape = shape, .pilots = pilots};
+	bool placed = false;
+
+	if (slots > UINT16_MAX) /* far more than there should be: many are the same */
+		return no_places(count, err);
+	/* A pilot's slots are looked at 64 at a time, also behind the last origin. */
+	s.taken = sp_alloc((words + count) * sizeof(uint64_t) +
+			   (2 * buckets + 1 + slots) * sizeof(uint16_t) + slots + PILOTS / 4);
+	if (s.taken == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory to place %zu keys", count);
+	memset(s.taken, 0, words * sizeof(*s.taken));
+	s.hashes = s.taken + words;
+	s.starts = (uint16_t *)(s.hashes + count);
+	s.next = s.starts + buckets + 1;
+	s.owners = s.next + buckets;
+	s.costs = (uint8_t *)(s.owners + slots);
+	memset(s.costs, 0, slots + PILOTS / 4);
+	group(&s, hashes, count);
+	placed = place_all(&s);
+	sp_free(s.taken);
+	return placed ? SP_OK : no_places(count, err);
+}

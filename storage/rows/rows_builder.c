@@ -1,0 +1,462 @@
+#include "storage/rows/rows_builder.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/size.h"
+#include "storage/rows/key_block.h"
+#include "storage/placement/placement_keys.h"
+#include "storage/format/woven_stream.h"
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+enum { CACHE_LINE = 64 };
+
+/*
+ * Slots carry their keys, so nothing is written to their memory before the rows
+ * come, and a row that fills whole cache lines is written past the caches: what
+ * was there need not be read, and nothing else is driven out.
+ *
+ * Whether every key gets its row is not known slot by slot but by two sums over
+ * all keys, of those added and of those put.
+ */
+struct sp_rows_builder {
+	char *name;
+	size_t threads;
+	const atomic_bool *stop;
+	const sp_rows *like;
+	sp_rows_shape shape;
+	_Atomic uint64_t put;
+	sp_placement_keys *keys; /* those added; NULL after index() */
+	sp_region pilots;        /* after index() */
+
+	pthread_mutex_t lock; /* for what follows */
+	size_t key_count;
+	size_t dropped;
+	uint64_t added;          /* sum of sum_of() */
+	_Atomic(sp_rows *) rows; /* NULL before the first row */
+	sp_region outliers;
+	size_t outlier_count;
+};
+
+static sp_status no_memory(const sp_rows_builder *builder, sp_error *err)
+{
+	return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu rows of table '%s'",
+			    builder->key_count, builder->name);
+}
+
+static sp_status fill(sp_rows_builder *builder, const sp_rows_options *options, sp_error *err)
+{
+	sp_status status;
+
+	builder->name = sp_alloc_text(options->name);
+	if (builder->name == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", options->name);
+	if (options->dim == 0 || options->dim > SP_ROWS_MAX_DIM)
+		return sp_error_set(err, SP_INVALID, "table '%s' has rows of %zu elements",
+				    options->name, options->dim);
+	builder->threads = options->threads != 0 ? options->threads : 1;
+	builder->stop = options->stop;
+	builder->like = options->like;
+	builder->shape = (sp_rows_shape){.format = options->format, .dim = options->dim};
+	status = sp_placement_keys_create(&builder->keys, options->expected_rows, err);
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "table '%s'", options->name);
+	return SP_OK;
+}
+
+sp_status sp_rows_builder_create(sp_rows_builder **out, const sp_rows_options *options,
+				 sp_error *err)
+{
+	sp_rows_builder *builder = sp_alloc_zero(1, sizeof(*builder));
+	sp_status status;
+
+	if (builder == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", options->name);
+	pthread_mutex_init(&builder->lock, NULL);
+	status = fill(builder, options, err);
+	if (status != SP_OK) {
+		sp_rows_builder_destroy(builder);
+		return status;
+	}
+	*out = builder;
+	return SP_OK;
+}
+
+void sp_rows_builder_destroy(sp_rows_builder *builder)
+{
+	if (builder == NULL)
+		return;
+	sp_rows_release(builder->rows);
+	sp_placement_keys_destroy(builder->keys);
+	sp_region_fini(&builder->pilots);
+	sp_region_fini(&builder->outliers);
+	pthread_mutex_destroy(&builder->lock);
+	sp_free(builder->name);
+	sp_free(builder);
+}
+
+size_t sp_rows_builder_dropped(const sp_rows_builder *builder)
+{
+	return builder->dropped;
+}
+
+size_t sp_rows_builder_count(const sp_rows_builder *builder)
+{
+	return builder->shape.row_count;
+}
+
+size_t sp_rows_builder_repeated(const sp_rows_builder *builder)
+{
+	return builder->key_count - builder->shape.row_count;
+}
+
+/* Two sets of keys have the same sum of their hashes under this only when they are the same. */
+static const sp_rows_shape sum_seed = {.seed = {0, SP_PLACEMENT_SPREAD}};
+
+static uint64_t sum_of(int64_t key)
+{
+	return sp_placement_hash(&sum_seed, key);
+}
+
+static uint64_t sum_of_all(const int64_t *keys, size_t count)
+{
+	uint64_t hashes[SP_KEY_BLOCK], sum = 0;
+
+	for (size_t size; count != 0; keys += size, count -= size) {
+		size = count < SP_KEY_BLOCK ? count : SP_KEY_BLOCK;
+		sp_key_block_hash(&sum_seed, keys, size, hashes);
+		for (size_t i = 0; i < size; i++)
+			sum += sp_rows_is_mark(keys[i]) ? 0 : hashes[i];
+	}
+	return sum;
+}
+
+sp_status sp_rows_builder_add_keys(sp_rows_builder *builder, const int64_t *keys, size_t count,
+				   sp_error *err)
+{
+	sp_status status;
+	uint64_t added;
+	size_t held;
+
+	status = sp_placement_keys_add(builder->keys, keys, count, &held, err);
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "table '%s'", builder->name);
+	added = sum_of_all(keys, count);
+	pthread_mutex_lock(&builder->lock);
+	builder->key_count += held;
+	builder->dropped += count - held;
+	builder->added += added;
+	pthread_mutex_unlock(&builder->lock);
+	return SP_OK;
+}
+
+sp_status sp_rows_builder_index(sp_rows_builder *builder, sp_error *err)
+{
+	sp_status status = sp_placement_keys_find(&builder->pilots, &builder->shape, builder->keys,
+						  builder->threads, builder->stop, err);
+
+	sp_placement_keys_destroy(builder->keys);
+	builder->keys = NULL;
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "table '%s'", builder->name);
+	return SP_OK;
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static sp_rows_layout choose_layout(const sp_rows_builder *builder, const void *rows, size_t count)
+{
+	const sp_rows_shape *shape = &builder->shape;
+
+	if (builder->like != NULL)
+		return builder->like->shape.layout;
+	return shape->format == SP_ROW_FP32 && count != 0 &&
+			       sp_woven_row_suits(shape->dim, rows, count)
+		       ? SP_ROWS_KEY_WOVEN_IN
+		       : SP_ROWS_KEY_IN_FRONT;
+}
+
+/* Memory of zeros for the slots, laid out as suits these rows; called under the lock. */
+static sp_status make_slots(sp_rows_builder *builder, const void *some_rows, size_t count,
+			    sp_error *err)
+{
+	sp_rows_shape *shape = &builder->shape;
+	sp_rows *rows;
+	size_t size;
+
+	shape->layout = choose_layout(builder, some_rows, count);
+	shape->slot_size = sp_rows_slot_size(shape->layout, shape->format, shape->dim);
+	rows = sp_rows__create(shape);
+	if (rows == NULL || !sp_size_mul(&size, shape->slot_count, shape->slot_size) ||
+	    !sp_region_resize(&rows->slot_memory, size)) {
+		sp_rows_release(rows);
+		return no_memory(builder, err);
+	}
+	if (rows->slot_memory.mapped == 0) /* a mapping comes as zeros */
+		memset(rows->slot_memory.data, 0, size);
+	sp_rows__set_slots(rows, rows->slot_memory.data);
+	rows->pilot_memory = builder->pilots;
+	rows->pilots = rows->pilot_memory.data;
+	builder->pilots = (sp_region){0};
+	atomic_store_explicit(&builder->rows, rows, memory_order_release);
+	return SP_OK;
+}
+
+static sp_status need_slots(sp_rows_builder *builder, const void *some_rows, size_t count,
+			    sp_error *err)
+{
+	sp_status status = SP_OK;
+
+	if (atomic_load_explicit(&builder->rows, memory_order_acquire) != NULL)
+		return SP_OK;
+	pthread_mutex_lock(&builder->lock);
+	if (atomic_load_explicit(&builder->rows, memory_order_relaxed) == NULL)
+		status = make_slots(builder, some_rows, count, err);
+	pthread_mutex_unlock(&builder->lock);
+	return status;
+}
+
+/* Keeps the row aside; `slot` is to refer to it. */
+static sp_status put_outlier(sp_rows_builder *builder, int64_t key, const void *row, char *slot,
+			     sp_error *err)
+{
+	size_t dim = builder->shape.dim, row_size = dim * sizeof(float), number, needed;
+	sp_status status = SP_OK;
+
+	pthread_mutex_lock(&builder->lock);
+	number = builder->outlier_count;
+	if (!sp_size_mul(&needed, number + 1, row_size) ||
+	    (needed > builder->outliers.size &&
+	     !sp_region_resize(&builder->outliers, needed + needed / 2))) {
+		status = no_memory(builder, err);
+	} else {
+		memcpy((char *)builder->outliers.data + number * row_size, row, row_size);
+		builder->outlier_count++;
+		sp_woven_row_refer(dim, key, number, slot);
+	}
+	pthread_mutex_unlock(&builder->lock);
+	return status;
+}
+
+/* Key and row as they stand in a slot. */
+static sp_status encode(sp_rows_builder *builder, const sp_rows *to, int64_t key, const void *row,
+			char *slot, sp_error *err)
+{
+	size_t dim = to->shape.dim;
+
+	if (to->woven == NULL) {
+		int64_t mark = ~key;
+
+		memcpy(slot, &mark, sizeof(mark));
+		to->codec->encode(dim, row, slot + sizeof(mark));
+		return SP_OK;
+	}
+	if (to->woven->weave(dim, key, row, slot))
+		return SP_OK;
+	return put_outlier(builder, key, row, slot, err);
+}
+
+/* Both on a cache line, and as many of them as `size` says. */
+static void write_past_caches(char *to, const char *from, size_t size)
+{
+#if defined(__x86_64__)
+	for (size_t i = 0; i < size; i += sizeof(__m128i))
+		_mm_stream_si128((void *)(to + i), _mm_load_si128((const void *)(from + i)));
+#else
+	memcpy(to, from, size);
+#endif
+}
+
+static void wait_for_writes(void)
+{
+#if defined(__x86_64__)
+	_mm_sfence();
+#endif
+}
+
+/* Rows up to this size are put together first when they are whole lines. */
+enum { LARGEST_STREAMED = 16 * CACHE_LINE };
+
+static sp_status put_row(sp_rows_builder *builder, const sp_rows *to, int64_t key, const void *row,
+			 char *slot, bool streamed, sp_error *err)
+{
+	_Alignas(CACHE_LINE) char line[LARGEST_STREAMED];
+
+	if (!streamed)
+		return encode(builder, to, key, row, slot, err);
+	/* What the row does not reach of the slot is zeros. */
+	memset(line + to->shape.slot_size - sizeof(int64_t), 0, sizeof(int64_t));
+	SP_TRY(encode(builder, to, key, row, line, err));
+	write_past_caches(slot, line, to->shape.slot_size);
+	return SP_OK;
+}
+
+static bool is_streamed(const sp_rows *rows)
+{
+	return rows->shape.slot_size % CACHE_LINE == 0 && rows->shape.slot_size <= LARGEST_STREAMED;
+}
+
+static inline void find_slot(const sp_rows *to, sp_rows_probe *probe)
+{
+	if (is_streamed(to))
+		sp_rows__find_slot(to, probe);
+	else
+		sp_rows__fetch_slot(to, probe);
+}
+
+sp_status sp_rows_builder_put_rows(sp_rows_builder *builder, const int64_t *keys, const void *rows,
+				   size_t count, sp_error *err)
+{
+	enum { AHEAD = 32, RING = 2 * AHEAD };
+	size_t row_bytes = builder->shape.dim * sizeof(float);
+	sp_rows_probe ring[RING];
+	sp_status status = need_slots(builder, rows, count, err);
+	const sp_rows *to = builder->rows;
+	bool streamed = status == SP_OK && is_streamed(to);
+	uint64_t put = 0;
+
+	for (size_t i = 0; status == SP_OK && i < count + 2 * AHEAD; i++) {
+		sp_rows_probe *probe = &ring[i % RING];
+		size_t last = i - 2 * AHEAD;
+
+		/* The oldest one ends, and its place in the ring becomes free for the newest. */
+		if (i >= 2 * AHEAD && !sp_rows_is_mark(keys[last])) {
+			status = put_row(builder, to, keys[last],
+					 (const char *)rows + last * row_bytes,
+					 (char *)probe->at.slot, streamed, err);
+			put += sum_of(keys[last]);
+		}
+		if (i < count)
+			sp_rows__start(to, keys[i], probe);
+		if (i >= AHEAD && i - AHEAD < count)
+			find_slot(to, &ring[(i - AHEAD) % RING]);
+	}
+	atomic_fetch_add_explicit(&builder->put, put, memory_order_relaxed);
+	wait_for_writes();
+	return status;
+}
+
+static sp_status put_block(sp_rows_builder *builder, sp_woven_stream *stream, const int64_t *keys,
+			   const char *rows, size_t count, sp_error *err)
+{
+	size_t row_size = builder->shape.dim * sizeof(float), done = 0;
+	char *slots[SP_KEY_BLOCK];
+
+	sp_key_block_find(builder->rows, keys, count, slots);
+	while (done < count) {
+		bool met;
+
+		done += sp_woven_stream_put(stream, keys + done, rows + done * row_size,
+					    slots + done, count - done, &met);
+		if (met)
+			SP_TRY(put_outlier(builder, keys[done - 1], stream->outlier,
+					   slots[done - 1], err));
+	}
+	return SP_OK;
+}
+
+static sp_status put_streamed(sp_rows_builder *builder, const int64_t *keys, const char *rows,
+			      size_t count, uint32_t *crc, sp_error *err)
+{
+	size_t row_size = builder->shape.dim * sizeof(float);
+	sp_woven_stream stream;
+
+	sp_woven_stream_begin(&stream, builder->shape.dim, *crc);
+	for (size_t first = 0; first < count; first += SP_KEY_BLOCK) {
+		size_t left = count - first;
+
+		SP_TRY(put_block(builder, &stream, keys + first, rows + first * row_size,
+				 left < SP_KEY_BLOCK ? left : SP_KEY_BLOCK, err));
+	}
+	*crc = sp_woven_stream_end(&stream);
+	atomic_fetch_add_explicit(&builder->put, sum_of_all(keys, count), memory_order_relaxed);
+	return SP_OK;
+}
+
+sp_status sp_rows_builder_put_checked(sp_rows_builder *builder, const int64_t *keys,
+				      const void *rows, size_t count, uint32_t *crc, sp_error *err)
+{
+	if (count == 0)
+		return SP_OK;
+	SP_TRY(need_slots(builder, rows, count, err));
+	if (builder->rows->woven != NULL && sp_woven_stream_suits(builder->shape.dim))
+		return put_streamed(builder, keys, rows, count, crc, err);
+	*crc = sp_crc32c(*crc, rows, count * builder->shape.dim * sizeof(float));
+	return sp_rows_builder_put_rows(builder, keys, rows, count, err);
+}
+
+/* Outliers go behind the slots. */
+static bool join_outliers(sp_rows_builder *builder, sp_rows *rows)
+{
+	size_t size = builder->outlier_count * builder->shape.dim * sizeof(float);
+	size_t slots = builder->shape.slot_count * builder->shape.slot_size, all;
+
+	if (size == 0)
+		return true;
+	if (!sp_size_add(&all, slots, size) || !sp_region_resize(&rows->slot_memory, all))
+		return false;
+	sp_rows__set_slots(rows, rows->slot_memory.data);
+	memcpy((char *)rows->slot_memory.data + slots, builder->outliers.data, size);
+	rows->shape.outlier_count = builder->outlier_count;
+	return true;
+}
+
+sp_status sp_rows_builder_put_stored(sp_rows_builder *builder, const int64_t *keys,
+				     const sp_stored_row *rows, size_t count, sp_error *err)
+{
+	size_t size = sp_row_format_size(builder->shape.format, builder->shape.dim);
+	const sp_rows *to;
+	uint64_t put = 0;
+
+	SP_TRY(need_slots(builder, NULL, 0, err));
+	to = builder->rows;
+	for (size_t i = 0; i < count; i++) {
+		int64_t mark = ~keys[i];
+		sp_rows_probe probe;
+
+		sp_rows__start(to, keys[i], &probe);
+		sp_rows__find_slot(to, &probe);
+		memcpy((char *)probe.at.slot, &mark, sizeof(mark));
+		memcpy((char *)probe.at.slot + sizeof(mark), rows[i].data, size);
+		put += sum_of(keys[i]);
+	}
+	atomic_fetch_add_explicit(&builder->put, put, memory_order_relaxed);
+	return SP_OK;
+}
+
+sp_status sp_rows_builder_freeze(sp_rows_builder *builder, sp_rows **out, sp_error *err)
+{
+	if (builder->put != builder->added)
+		return sp_error_set(err, SP_CORRUPT,
+				    "the keys of table '%s' are not the ones that it has rows for",
+				    builder->name);
+	SP_TRY(need_slots(builder, NULL, 0, err));
+	if (!join_outliers(builder, builder->rows))
+		return no_memory(builder, err);
+	*out = builder->rows;
+	builder->rows = NULL;
+	return SP_OK;
+}
+
+sp_status sp_rows_create(sp_rows **out, const sp_rows_options *options, const int64_t *keys,
+			 const float *rows, size_t count, sp_error *err)
+{
+	sp_rows_builder *builder;
+	sp_status status;
+
+	SP_TRY(sp_rows_builder_create(&builder, options, err));
+	status = sp_rows_builder_add_keys(builder, keys, count, err);
+	if (status == SP_OK)
+		status = sp_rows_builder_index(builder, err);
+	if (status == SP_OK)
+		status = sp_rows_builder_put_rows(builder, keys, rows, count, err);
+	if (status == SP_OK)
+		status = sp_rows_builder_freeze(builder, out, err);
+	sp_rows_builder_destroy(builder);
+	return status;
+}

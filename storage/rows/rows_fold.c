@@ -1,0 +1,271 @@
+#include "storage/rows/rows_fold.h"
+
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+#include "base/size.h"
+#include "base/thread.h"
+#include "storage/rows/rows_builder.h"
+#include "storage/rows/rows_internal.h"
+
+/*
+ * Both layers are walked twice, base first: for their keys, and for their rows.
+ * Of what both have the second layer is passed over for its keys, and the first
+ * one for its rows.
+ */
+typedef enum phase {
+	BASE_KEYS,
+	OVER_KEYS,
+	INDEX,
+	BASE_ROWS,
+	OVER_ROWS,
+	DONE,
+} phase;
+
+enum {
+	PIECE = 32,        /* rows that are handed on together */
+	BYTES_PER_KEY = 17 /* the builder's, while it works: keys, their hashes, pilots */
+};
+
+struct sp_rows_fold {
+	sp_rows *base;
+	sp_rows *over;
+	sp_rows_builder *builder;
+	phase phase;
+	size_t slot;     /* where the walk goes on */
+	float *elements; /* [PIECE, dim], of rows in fp32 */
+
+	/* The thread that indexes; NULL: none, or it is not to be had. */
+	sp_thread_group *thread;
+	atomic_bool stopped; /* it shall give up */
+	atomic_bool indexed; /* after that the two below are whole */
+	sp_status status;
+	sp_error error;
+};
+
+bool sp_rows_fold_is_mapped(const sp_rows *base)
+{
+	return base->guard != NULL;
+}
+
+size_t sp_rows_fold_cost(const sp_rows *base, const sp_rows *over)
+{
+	size_t slots, each, bytes;
+
+	if (!sp_size_add(&slots, base->shape.slot_count, over->shape.slot_count) ||
+	    !sp_size_add(&each, base->shape.slot_size, BYTES_PER_KEY) ||
+	    !sp_size_mul(&bytes, slots, each))
+		return SIZE_MAX;
+	return bytes;
+}
+
+static sp_status make_builder(sp_rows_fold *fold, const char *name, size_t threads, sp_error *err)
+{
+	const sp_rows_shape *base = &fold->base->shape, *over = &fold->over->shape;
+	sp_rows_options options = {.name = name,
+				   .dim = base->dim,
+				   .format = base->format,
+				   .expected_rows = base->row_count + over->row_count,
+				   .like = base->row_count >= over->row_count ? fold->base
+									      : fold->over,
+				   .threads = threads,
+				   .stop = &fold->stopped};
+
+	size_t elements;
+
+	if (base->dim != over->dim || base->format != over->format)
+		return sp_error_set(err, SP_INVALID,
+				    "rows of %zu %s of table '%s' cannot be folded into %zu %s",
+				    over->dim, sp_row_format_name(over->format), name, base->dim,
+				    sp_row_format_name(base->format));
+	if (base->format == SP_ROW_FP32) {
+		if (!sp_size_mul(&elements, base->dim, PIECE * sizeof(float)) ||
+		    (fold->elements = sp_alloc(elements)) == NULL)
+			return sp_error_set(err, SP_NO_MEMORY,
+					    "no memory to fold rows of table '%s'", name);
+	}
+	return sp_rows_builder_create(&fold->builder, &options, err);
+}
+
+sp_status sp_rows_fold_create(sp_rows_fold **out, const char *name, sp_rows *base, sp_rows *over,
+			      size_t threads, sp_error *err)
+{
+	sp_rows_fold *fold = sp_alloc_zero(1, sizeof(*fold));
+	sp_status status;
+
+	if (fold == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory to fold rows of table '%s'",
+				    name);
+	fold->base = sp_rows_retain(base);
+	fold->over = sp_rows_retain(over);
+	status = make_builder(fold, name, threads, err);
+	if (status != SP_OK) {
+		sp_rows_fold_destroy(fold);
+		return status;
+	}
+	*out = fold;
+	return SP_OK;
+}
+
+void sp_rows_fold_destroy(sp_rows_fold *fold)
+{
+	if (fold == NULL)
+		return;
+	atomic_store(&fold->stopped, true);
+	sp_thread_group_destroy(fold->thread);
+	sp_rows_builder_destroy(fold->builder);
+	sp_rows_release(fold->base);
+	sp_rows_release(fold->over);
+	sp_free(fold->elements);
+	sp_free(fold);
+}
+
+/* The rows in slots [*slot, end), as many as a piece has room for; *slot goes past them. */
+static size_t collect(const sp_rows *rows, size_t *slot, size_t end, int64_t *keys,
+		      sp_stored_row *stored)
+{
+	size_t count = 0;
+
+	for (; *slot < end && count < PIECE; ++*slot)
+		count += sp_rows_at(rows, *slot, &keys[count], &stored[count]);
+	return count;
+}
+
+/* Takes out what `other` has, too; gives how many stay. */
+static size_t drop_held(const sp_rows *other, int64_t *keys, sp_stored_row *stored, size_t count)
+{
+	sp_rows_probe probes[PIECE];
+	sp_stored_row held;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sp_rows__start(other, keys[i], &probes[i]);
+	for (size_t i = 0; i < count; i++)
+		sp_rows__fetch_slot(other, &probes[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (sp_rows__row(other, &probes[i], keys[i], &held))
+			continue;
+		keys[kept] = keys[i];
+		stored[kept++] = stored[i];
+	}
+	return kept;
+}
+
+/* What a phase walks over, and the layer whose keys it leaves out; NULL: none. */
+typedef struct layers {
+	const sp_rows *walked;
+	const sp_rows *without;
+} layers;
+
+static layers layers_of(const sp_rows_fold *fold)
+{
+	switch (fold->phase) {
+	case BASE_KEYS:
+		return (layers){fold->base, NULL};
+	case OVER_KEYS:
+		return (layers){fold->over, fold->base};
+	case BASE_ROWS:
+		return (layers){fold->base, fold->over};
+	default:
+		return (layers){fold->over, NULL};
+	}
+}
+
+/* Only fp32 is laid out in more ways than one, and goes through its elements without loss. */
+static sp_status put_rows(const sp_rows_fold *fold, const int64_t *keys,
+			  const sp_stored_row *stored, size_t count, sp_error *err)
+{
+	size_t dim = fold->base->shape.dim;
+
+	if (fold->elements == NULL)
+		return sp_rows_builder_put_stored(fold->builder, keys, stored, count, err);
+	for (size_t i = 0; i < count; i++)
+		stored[i].codec->decode(dim, stored[i].data, fold->elements + i * dim);
+	return sp_rows_builder_put_rows(fold->builder, keys, fold->elements, count, err);
+}
+
+/* At most `slots` slots of the phase; *over when these were the last ones. */
+static sp_status walk(sp_rows_fold *fold, size_t slots, bool *over, sp_error *err)
+{
+	layers l = layers_of(fold);
+	size_t left = l.walked->shape.slot_count - fold->slot;
+	size_t end = fold->slot + (slots < left ? slots : left);
+	sp_stored_row stored[PIECE];
+	int64_t keys[PIECE];
+
+	while (fold->slot < end) {
+		size_t count = collect(l.walked, &fold->slot, end, keys, stored);
+
+		if (l.without != NULL)
+			count = drop_held(l.without, keys, stored, count);
+		if (fold->phase < INDEX)
+			SP_TRY(sp_rows_builder_add_keys(fold->builder, keys, count, err));
+		else
+			SP_TRY(put_rows(fold, keys, stored, count, err));
+	}
+	*over = fold->slot == l.walked->shape.slot_count;
+	return SP_OK;
+}
+
+static void find_places(void *context)
+{
+	sp_rows_fold *fold = context;
+
+	fold->status = sp_rows_builder_index(fold->builder, &fold->error);
+	atomic_store(&fold->indexed, true);
+}
+
+/* Begins it, or sees whether it is *over. */
+static sp_status index_keys(sp_rows_fold *fold, bool *over, sp_error *err)
+{
+	if (fold->thread == NULL &&
+	    sp_thread_group_create(&fold->thread, 1, "sp-fold", find_places, fold, NULL) != SP_OK)
+		find_places(fold);
+	*over = atomic_load(&fold->indexed);
+	if (*over && fold->status != SP_OK)
+		return sp_error_set(err, fold->status, "%s", fold->error.text);
+	return SP_OK;
+}
+
+/* Until then a key in it may be any other, so that nothing of it is read. */
+static bool is_whole(const sp_rows *rows)
+{
+	return rows->guard == NULL || rows->guard->is_whole(rows->owner);
+}
+
+static sp_status confirm(const sp_rows *rows, sp_error *err)
+{
+	return rows->guard != NULL ? rows->guard->confirm(rows->owner, err) : SP_OK;
+}
+
+bool sp_rows_fold_is_busy(const sp_rows_fold *fold)
+{
+	if (!is_whole(fold->base))
+		return true;
+	return fold->thread != NULL && !atomic_load(&fold->indexed);
+}
+
+sp_status sp_rows_fold_step(sp_rows_fold *fold, size_t slots, bool *done, sp_error *err)
+{
+	bool over = false;
+
+	*done = false;
+	if (!is_whole(fold->base))
+		return confirm(fold->base, err);
+	if (fold->phase == INDEX)
+		SP_TRY(index_keys(fold, &over, err));
+	else if (fold->phase != DONE)
+		SP_TRY(walk(fold, slots, &over, err));
+	SP_TRY(confirm(fold->base, err));
+	if (over) {
+		fold->phase++;
+		fold->slot = 0;
+	}
+	*done = fold->phase == DONE;
+	return SP_OK;
+}
+
+sp_status sp_rows_fold_freeze(sp_rows_fold *fold, sp_rows **out, sp_error *err)
+{
+	return sp_rows_builder_freeze(fold->builder, out, err);
+}

@@ -1,0 +1,66 @@
+#include "storage/ssd/key_miss.h"
+
+/*
+ * Keys are parted by their highest bit that is not the same in all, those with a 0
+ * before those with a 1; then each half by the next bit.
+ */
+enum { FEW = 12 }; /* which are sorted by inserting */
+
+static uint64_t number_of(const sp_key_miss *miss)
+{
+	return (uint64_t)miss->key;
+}
+
+static void insert_all(sp_key_miss *misses, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		sp_key_miss one = misses[i];
+		size_t to = i;
+
+		for (; to > 0 && number_of(&misses[to - 1]) > number_of(&one); to--)
+			misses[to] = misses[to - 1];
+		misses[to] = one;
+	}
+}
+
+/* How many have a 0 there; they are in front then. */
+static size_t part(sp_key_miss *misses, size_t count, int bit)
+{
+	size_t zeros = 0;
+
+	while (zeros < count) {
+		sp_key_miss one = misses[zeros];
+
+		if ((number_of(&one) >> bit & 1) == 0) {
+			zeros++;
+			continue;
+		}
+		misses[zeros] = misses[--count];
+		misses[count] = one;
+	}
+	return zeros;
+}
+
+/* Above `bit` all are the same. */
+static void sort_from(sp_key_miss *misses, size_t count, int bit)
+{
+	for (; count > FEW && bit >= 0; bit--) {
+		size_t zeros = part(misses, count, bit);
+
+		sort_from(misses, zeros, bit - 1);
+		misses += zeros;
+		count -= zeros;
+	}
+	if (bit >= 0)
+		insert_all(misses, count);
+}
+
+void sp_key_miss_sort(sp_key_miss *misses, size_t count)
+{
+	uint64_t differences = 0;
+
+	for (size_t i = 1; i < count; i++)
+		differences |= number_of(&misses[i]) ^ number_of(&misses[0]);
+	if (differences != 0)
+		sort_from(misses, count, 63 - __builtin_clzll(differences));
+}

@@ -1,0 +1,59 @@
+#ifndef SP_STORAGE_SSD_READ_PLAN_H
+#define SP_STORAGE_SSD_READ_PLAN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "storage/sst/ssd_run.h"
+
+/*
+ * Which blocks answer the keys of a call: what storage/ssd/read_rings.h and
+ * storage/ssd/read_pool.h have in common, whichever way they read.
+ */
+
+enum { SP_READ_RUNS = 2 };
+
+/* Keys of one table that a call misses. */
+typedef struct sp_read_request {
+	sp_ssd_run *const
+		*runs; /* [run_count] the newest first: a key's row is in the first that has it */
+	size_t run_count;    /* <= SP_READ_RUNS */
+	const int64_t *keys; /* [count] ascending as unsigned numbers, without repeats */
+	size_t count;
+	atomic_uint_least64_t *bytes_read; /* counted up */
+	void *owner;                       /* for take() */
+} sp_read_request;
+
+/* Row of request->keys[i]; NULL: absent. */
+typedef void sp_read_take(const sp_read_request *request, size_t i, const void *row);
+
+/* The call, and how far it has come. */
+typedef struct sp_read_plan {
+	const sp_read_request *requests; /* [count] */
+	size_t count;
+	sp_read_take *take;
+	size_t request, key; /* what is next */
+} sp_read_plan;
+
+/* A block that has to be read, for the keys [first, first + count) of a request. */
+typedef struct sp_block_read {
+	const sp_read_request *request;
+	size_t run; /* which one of the request's */
+	size_t first, count;
+	sp_sst_place place;
+} sp_block_read;
+
+/* The next block; false when no key is left.  Keys that are surely absent are taken on the way. */
+bool sp_read_plan_next(sp_read_plan *plan, sp_block_read *out);
+
+/*
+ * bytes [read->place.span] as they were read: checks them and takes their rows.
+ * *again: the key was not there and an older run may have it; `read` says where.
+ */
+SP_MUST_CHECK sp_status sp_block_read_finish(sp_block_read *read, const void *bytes,
+					     sp_read_take *take, bool *again, sp_error *err);
+
+#endif

@@ -1,0 +1,393 @@
+#include "storage/ssd/read_rings.h"
+
+#include <errno.h>
+#include <liburing.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/thread.h"
+
+enum {
+	NS_PER_S = 1000000000,
+	DRAIN_NS = 1000000000, /* how long the end waits for reads that nobody waits for */
+	FEW = 8,
+	/* What is read past the page cache ends on one, but for the end of the file. */
+	SECTOR = 512,
+};
+
+/* A read that the kernel has, or none. */
+typedef struct slot {
+	sp_block_read read;
+	char *buffer;
+	size_t size;   /* of buffer */
+	uint32_t come; /* bytes of the block that are there */
+	bool is_busy;
+	bool is_abandoned; /* nobody waits for it */
+} slot;
+
+typedef struct ring {
+	struct ring *next; /* that is free, too */
+	struct io_uring uring;
+	size_t busy; /* slots */
+	slot slots[SP_READ_RING_BLOCKS];
+} ring;
+
+struct sp_read_rings {
+	pthread_mutex_t lock;
+	pthread_cond_t freed;
+	ring *free;
+	pid_t owner; /* the process that made them */
+	size_t count;
+	ring rings[];
+};
+
+/* ---- rings ---- */
+
+/* ENOMEM, too: older kernels have it for a limit of locked memory, which threads do not need. */
+static sp_status refuse(int number, sp_error *err)
+{
+	char reason[128];
+
+	return sp_error_set(err, SP_UNSUPPORTED, "the kernel has no io_uring for us: %s",
+			    strerror_r(number, reason, sizeof(reason)));
+}
+
+/*
+ * Completions wait until the thread that submitted enters the kernel, which it does at
+ * once to wait for them; kernels before 5.19 interrupt it for each.
+ */
+static int open_uring(struct io_uring *uring)
+{
+	int fault = io_uring_queue_init(SP_READ_RING_BLOCKS, uring, IORING_SETUP_COOP_TASKRUN);
+
+	if (fault == -EINVAL)
+		fault = io_uring_queue_init(SP_READ_RING_BLOCKS, uring, 0);
+	return -fault;
+}
+
+static void close_ring(ring *r)
+{
+	io_uring_queue_exit(&r->uring);
+	for (size_t s = 0; s < SP_READ_RING_BLOCKS; s++)
+		sp_free(r->slots[s].buffer);
+}
+
+static sp_status open_ring(ring *r, sp_error *err)
+{
+	int fault = open_uring(&r->uring);
+
+	if (fault != 0)
+		return refuse(fault, err);
+	/* Waiting with a time limit of its own came with 5.11. */
+	if ((r->uring.features & IORING_FEAT_EXT_ARG) == 0) {
+		close_ring(r);
+		return refuse(ENOSYS, err);
+	}
+	return SP_OK;
+}
+
+sp_status sp_read_rings_create(sp_read_rings **out, size_t count, sp_error *err)
+{
+	sp_read_rings *rings = sp_alloc_zero(1, sizeof(*rings) + count * sizeof(ring));
+
+	if (rings == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu rings", count);
+	pthread_mutex_init(&rings->lock, NULL);
+	sp_condition_init(&rings->freed);
+	rings->owner = getpid();
+	for (; rings->count < count; rings->count++) {
+		ring *r = &rings->rings[rings->count];
+		sp_status status = open_ring(r, err);
+
+		if (status != SP_OK) {
+			sp_read_rings_destroy(rings);
+			return status;
+		}
+		r->next = rings->free;
+		rings->free = r;
+	}
+	*out = rings;
+	return SP_OK;
+}
+
+/* A process that was forked off shares the kernel's side of rings with the one that made them. */
+static bool is_owner(const sp_read_rings *rings)
+{
+	return rings->owner == getpid();
+}
+
+/* A free one; SP_DEADLINE when there is none in time. */
+static sp_status take_ring(ring **out, sp_read_rings *rings, int64_t deadline_ns, sp_error *err)
+{
+	const struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
+	int fault = 0;
+
+	pthread_mutex_lock(&rings->lock);
+	while (rings->free == NULL && fault == 0)
+		fault = deadline_ns != 0
+				? pthread_cond_timedwait(&rings->freed, &rings->lock, &until)
+				: pthread_cond_wait(&rings->freed, &rings->lock);
+	*out = rings->free;
+	if (*out != NULL)
+		rings->free = (*out)->next;
+	pthread_mutex_unlock(&rings->lock);
+	return *out != NULL
+		       ? SP_OK
+		       : sp_error_set(
+				 err, SP_DEADLINE,
+				 "the deadline has passed: too many requests read from the disk");
+}
+
+static void give_ring(sp_read_rings *rings, ring *r)
+{
+	pthread_mutex_lock(&rings->lock);
+	r->next = rings->free;
+	rings->free = r;
+	pthread_cond_signal(&rings->freed);
+	pthread_mutex_unlock(&rings->lock);
+}
+
+/* ---- a call ---- */
+
+typedef struct read_call {
+	ring *ring;
+	sp_read_plan plan;
+	size_t busy; /* slots of this call */
+	size_t failed;
+} read_call;
+
+static sp_status make_room(slot *s, sp_error *err)
+{
+	size_t size = s->read.place.span;
+
+	if (size <= s->size)
+		return SP_OK;
+	sp_free(s->buffer);
+	s->size = 0;
+	s->buffer = sp_alloc_aligned(SP_SST_PAGE, size);
+	if (s->buffer == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a block of %zu bytes", size);
+	s->size = size;
+	return SP_OK;
+}
+
+static sp_status note_failure(read_call *call, const slot *s, sp_status status)
+{
+	call->failed = (size_t)(s->read.request - call->plan.requests);
+	return status;
+}
+
+/* Puts what the slot's block still lacks into the queue; there is an entry for each slot. */
+static sp_status queue_rest(read_call *call, slot *s, sp_error *err)
+{
+	const sp_sst_place *place = &s->read.place;
+	struct io_uring_sqe *entry = io_uring_get_sqe(&call->ring->uring);
+
+	if (entry == NULL)
+		return sp_error_set(err, SP_INTERNAL, "the ring is full");
+	io_uring_prep_read(entry, place->fd, s->buffer + s->come, place->span - s->come,
+			   place->offset + s->come);
+	io_uring_sqe_set_data(entry, s);
+	s->is_busy = true;
+	s->is_abandoned = false;
+	call->ring->busy++;
+	call->busy++;
+	return SP_OK;
+}
+
+/* All of its block. */
+static sp_status queue_read(read_call *call, slot *s, sp_error *err)
+{
+	sp_status status = make_room(s, err);
+
+	if (status != SP_OK)
+		return note_failure(call, s, status);
+	s->come = 0;
+	return queue_rest(call, s, err);
+}
+
+/* As many reads as there are slots, or keys. */
+static sp_status queue_reads(read_call *call, sp_error *err)
+{
+	slot *slots = call->ring->slots;
+
+	for (size_t s = 0; s < SP_READ_RING_BLOCKS; s++) {
+		if (slots[s].is_busy)
+			continue;
+		if (!sp_read_plan_next(&call->plan, &slots[s].read))
+			break;
+		SP_TRY(queue_read(call, &slots[s], err));
+	}
+	return SP_OK;
+}
+
+/*
+ * Hands out what is queued and sleeps until some reads have come: half of them, so
+ * that the device has work while their rows are taken, or all of a few.
+ */
+static sp_status wait_for_reads(read_call *call, int64_t deadline_ns, sp_error *err)
+{
+	unsigned wanted = (unsigned)(call->busy > FEW ? call->busy / 2 : call->busy);
+	struct io_uring_cqe *first;
+	struct __kernel_timespec left;
+	char reason[128];
+	int fault;
+
+	do {
+		int64_t ns = deadline_ns - sp_clock_now_ns();
+
+		if (deadline_ns != 0 && ns <= 0)
+			return sp_error_set(err, SP_DEADLINE,
+					    "the deadline has passed before the disk has answered");
+		left = (struct __kernel_timespec){ns / NS_PER_S, ns % NS_PER_S};
+		fault = io_uring_submit_and_wait_timeout(&call->ring->uring, &first,
+							 wanted != 0 ? wanted : 1,
+							 deadline_ns != 0 ? &left : NULL, NULL);
+	} while (fault == -EINTR || fault == -ETIME);
+	if (fault < 0 && fault != -EBUSY)
+		return sp_error_set(err, SP_IO, "io_uring: %s",
+				    strerror_r(-fault, reason, sizeof(reason)));
+	return SP_OK;
+}
+
+/* The kernel may stop in the middle of a block, as read() may. */
+static bool goes_on(slot *s, int result)
+{
+	if (result == -EINTR)
+		return true;
+	if (result <= 0 || result % SECTOR != 0 || (uint32_t)result >= s->read.place.span - s->come)
+		return false;
+	s->come += (uint32_t)result;
+	return true;
+}
+
+static sp_status finish_read(read_call *call, slot *s, int result, sp_error *err)
+{
+	char reason[128];
+	sp_status status;
+	bool again;
+
+	if (goes_on(s, result))
+		return queue_rest(call, s, err);
+	if (result < 0)
+		status = sp_error_set(err, SP_IO, "cannot read: %s",
+				      strerror_r(-result, reason, sizeof(reason)));
+	else if ((uint32_t)result < s->read.place.span - s->come)
+		status = sp_error_set(err, SP_CORRUPT, "the file ends too early");
+	else
+		status = sp_block_read_finish(&s->read, s->buffer, call->plan.take, &again, err);
+	if (status != SP_OK)
+		return note_failure(call, s, status);
+	return again ? queue_read(call, s, err) : SP_OK;
+}
+
+/* What has come, of this call and of those that have left. */
+static sp_status reap(read_call *call, sp_error *err)
+{
+	struct io_uring_cqe *entry;
+
+	while (io_uring_peek_cqe(&call->ring->uring, &entry) == 0) {
+		slot *s = io_uring_cqe_get_data(entry);
+		int result = entry->res;
+
+		io_uring_cqe_seen(&call->ring->uring, entry);
+		s->is_busy = false;
+		call->ring->busy--;
+		if (s->is_abandoned)
+			continue;
+		call->busy--;
+		SP_TRY(finish_read(call, s, result, err));
+	}
+	return SP_OK;
+}
+
+/* What the kernel has not been handed yet must not be read later, when its file may be closed. */
+static void withdraw(struct io_uring *uring)
+{
+	struct io_uring_sq *queue = &uring->sq;
+
+	for (unsigned left = io_uring_sq_ready(uring); left != 0; left--) {
+		unsigned at = (queue->sqe_tail - left) & queue->ring_mask;
+		void *of = (void *)(uintptr_t)queue->sqes[at].user_data;
+
+		io_uring_prep_nop(&queue->sqes[at]);
+		io_uring_sqe_set_data(&queue->sqes[at], of);
+	}
+}
+
+static void abandon(ring *r)
+{
+	withdraw(&r->uring);
+	for (size_t s = 0; s < SP_READ_RING_BLOCKS; s++)
+		r->slots[s].is_abandoned = r->slots[s].is_busy;
+}
+
+static sp_status run(read_call *call, int64_t deadline_ns, sp_error *err)
+{
+	for (;;) {
+		SP_TRY(queue_reads(call, err));
+		/* Without a slot of its own it waits for those of calls that have left. */
+		if (call->busy == 0 && call->ring->busy < SP_READ_RING_BLOCKS)
+			return SP_OK;
+		SP_TRY(wait_for_reads(call, deadline_ns, err));
+		SP_TRY(reap(call, err));
+	}
+}
+
+sp_status sp_read_rings_run(sp_read_rings *rings, const sp_read_request *requests, size_t count,
+			    sp_read_take *take, int64_t deadline_ns, size_t *failed, sp_error *err)
+{
+	read_call call = {
+		.plan = {.requests = requests, .count = count, .take = take},
+		.failed = SIZE_MAX,
+	};
+	sp_status status;
+
+	*failed = SIZE_MAX;
+	if (!is_owner(rings))
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "this process was forked after the table was opened");
+	status = take_ring(&call.ring, rings, deadline_ns, err);
+	if (status == SP_OK) {
+		status = run(&call, deadline_ns, err);
+		abandon(call.ring);
+		give_ring(rings, call.ring);
+	}
+	*failed = call.failed;
+	return status;
+}
+
+/* ---- the end ---- */
+
+/* The kernel writes to the slots' memory until it has said that it is done. */
+static void drain(ring *r, int64_t deadline_ns)
+{
+	read_call nobody = {.ring = r};
+
+	abandon(r);
+	while (r->busy != 0)
+		if (wait_for_reads(&nobody, deadline_ns, NULL) != SP_OK ||
+		    reap(&nobody, NULL) != SP_OK)
+			return;
+}
+
+void sp_read_rings_destroy(sp_read_rings *rings)
+{
+	int64_t deadline_ns = sp_clock_now_ns() + DRAIN_NS;
+
+	if (rings == NULL)
+		return;
+	for (size_t r = 0; r < rings->count; r++) {
+		if (is_owner(rings))
+			drain(&rings->rings[r], deadline_ns);
+		/* A disk that does not answer now may do so later: its memory stays for good. */
+		if (rings->rings[r].busy == 0)
+			close_ring(&rings->rings[r]);
+	}
+	pthread_cond_destroy(&rings->freed);
+	pthread_mutex_destroy(&rings->lock);
+	sp_free(rings);
+}

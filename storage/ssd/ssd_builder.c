@@ -1,0 +1,329 @@
+#include "storage/ssd/ssd_builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/size.h"
+#include "storage/cache/hot_rows.h"
+#include "storage/ssd/rocks.h"
+#include "storage/rows/rows.h"
+#include "storage/ssd/ssd_internal.h"
+
+/*
+ * Rows are encoded one behind the other into a chunk.  A full chunk is sorted,
+ * by key and then by place, freed of repeats and written as one run; runs are
+ * merged to one in the end (storage/ssd/rocks.c).  The cache is filled on the way.
+ */
+
+enum {
+	MIN_CHUNK = 4 << 20,
+	MAX_CHUNK = 128 << 20,
+};
+
+typedef struct entry {
+	uint64_t key;
+	size_t at; /* which record of the chunk */
+} entry;
+
+struct sp_ssd_builder {
+	sp_ssd_store *store;
+	sp_ssd_table table; /* its texts are the two below */
+	char *name, *which;
+	sp_ssd_place place;
+	sp_ssd_folder folder;
+	sp_rocks_writer *writer;
+	const sp_row_codec *codec;
+	sp_row_cache *cache;
+	size_t expected_rows; /* that the cache is made for; SIZE_MAX when unknown */
+	double total_freq;
+
+	size_t record_size; /* int64 key, stored row */
+	size_t capacity, count;
+	char *records;
+	entry *entries;
+	const char **sorted;
+};
+
+static sp_status no_memory(const sp_ssd_builder *builder, sp_error *err)
+{
+	return sp_error_set(err, SP_NO_MEMORY, "no memory to sort rows of table '%s'",
+			    builder->table.name);
+}
+
+size_t sp_ssd_builder_room(const sp_ssd_store *store)
+{
+	size_t bytes = store->cache_bytes / 4;
+
+	if (bytes < MIN_CHUNK)
+		return MIN_CHUNK;
+	return bytes < MAX_CHUNK ? bytes : MAX_CHUNK;
+}
+
+static sp_status allocate_chunk(sp_ssd_builder *builder, sp_error *err)
+{
+	size_t size;
+
+	builder->capacity = sp_ssd_builder_room(builder->store) /
+				    (builder->record_size + sizeof(entry) + sizeof(char *)) +
+			    1;
+	if (!sp_size_mul(&size, builder->capacity, builder->record_size))
+		return no_memory(builder, err);
+	builder->records = sp_alloc(size);
+	builder->entries = sp_alloc(builder->capacity * sizeof(*builder->entries));
+	builder->sorted = sp_alloc(builder->capacity * sizeof(*builder->sorted));
+	if (builder->records == NULL || builder->entries == NULL || builder->sorted == NULL)
+		return no_memory(builder, err);
+	return SP_OK;
+}
+
+static sp_status start_writing(sp_ssd_builder *builder, sp_error *err)
+{
+	char *rows;
+	sp_status status;
+
+	SP_TRY(sp_ssd_folder_begin(&builder->folder, builder->store->path, builder->place.name,
+				   err));
+	rows = sp_ssd_folder_file(&builder->folder, "rows");
+	if (rows == NULL)
+		return no_memory(builder, err);
+	/* One at a time: the first sets up what all of RocksDB's writers have in common. */
+	pthread_mutex_lock(&builder->store->lock);
+	status = sp_rocks_writer_create(&builder->writer, rows,
+					builder->record_size - sizeof(int64_t), err);
+	pthread_mutex_unlock(&builder->store->lock);
+	sp_free(rows);
+	return status;
+}
+
+static sp_status copy_table(sp_ssd_builder *builder, const sp_ssd_table *table, sp_error *err)
+{
+	builder->name = sp_alloc_text(table->name);
+	builder->which = table->which != NULL ? sp_alloc_text(table->which) : NULL;
+	if (builder->name == NULL || (table->which != NULL && builder->which == NULL))
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	builder->table = *table;
+	builder->table.name = builder->name;
+	builder->table.which = builder->which;
+	return SP_OK;
+}
+
+static sp_status fill(sp_ssd_builder *builder, size_t expected_rows, sp_error *err)
+{
+	const sp_ssd_table *table = &builder->table;
+	size_t row_size = sp_row_format_size(table->format, table->dim);
+
+	builder->codec = sp_row_codec_find(table->format);
+	builder->record_size = sizeof(int64_t) + row_size;
+	builder->expected_rows = expected_rows != 0 ? expected_rows : SIZE_MAX;
+	SP_TRY(sp_ssd__place_find(&builder->place, builder->store, table, err));
+	SP_TRY(sp_ssd__cache_create(&builder->cache, builder->store, table, builder->expected_rows,
+				    sp_ssd_run_expected_footprint(expected_rows, row_size), err));
+	SP_TRY(allocate_chunk(builder, err));
+	return start_writing(builder, err);
+}
+
+sp_status sp_ssd_builder_create(sp_ssd_builder **out, sp_ssd_store *store,
+				const sp_ssd_table *table, size_t expected_rows, sp_error *err)
+{
+	sp_ssd_builder *builder = sp_alloc_zero(1, sizeof(*builder));
+	sp_status status;
+
+	if (builder == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	builder->store = sp_ssd_store_retain(store);
+	builder->folder.lock = -1;
+	status = copy_table(builder, table, err);
+	if (status == SP_OK)
+		status = fill(builder, expected_rows, err);
+	if (status != SP_OK) {
+		sp_ssd_builder_destroy(builder);
+		return sp_error_prefix(err, status, "table '%s', SSD tier", table->name);
+	}
+	*out = builder;
+	return SP_OK;
+}
+
+static void free_chunk(sp_ssd_builder *builder)
+{
+	sp_free(builder->records);
+	sp_free(builder->entries);
+	sp_free(builder->sorted);
+	builder->records = NULL;
+	builder->entries = NULL;
+	builder->sorted = NULL;
+}
+
+void sp_ssd_builder_destroy(sp_ssd_builder *builder)
+{
+	if (builder == NULL)
+		return;
+	sp_rocks_writer_destroy(builder->writer);
+	sp_ssd_folder_discard(&builder->folder, builder->store->path);
+	sp_row_cache_destroy(builder->cache);
+	free_chunk(builder);
+	sp_ssd__place_fini(&builder->place);
+	sp_ssd_store_release(builder->store);
+	sp_free(builder->name);
+	sp_free(builder->which);
+	sp_free(builder);
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+	const entry *a = left, *b = right;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* Writes what is in the chunk as one run: of each key the last row. */
+static sp_status flush(sp_ssd_builder *builder, sp_error *err)
+{
+	entry *entries = builder->entries;
+	size_t count = builder->count, kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		memcpy(&entries[i].key, builder->records + i * builder->record_size,
+		       sizeof(entries[i].key));
+		entries[i].at = i;
+	}
+	qsort(entries, count, sizeof(*entries), compare_entries);
+	for (size_t i = 0; i < count; i++)
+		if (i + 1 == count || entries[i + 1].key != entries[i].key)
+			builder->sorted[kept++] = builder->records +
+						  entries[i].at * builder->record_size;
+	builder->count = 0;
+	return sp_rocks_writer_add_run(builder->writer, builder->sorted, kept, err);
+}
+
+static sp_status put_one(sp_ssd_builder *builder, int64_t key, const char *row, int64_t freq,
+			 sp_error *err)
+{
+	char *record = builder->records + builder->count * builder->record_size;
+
+	memcpy(record, &key, sizeof(key));
+	builder->codec->encode(builder->table.dim, row, record + sizeof(key));
+	sp_row_cache_seed(builder->cache, key, record + sizeof(key), freq > 0 ? (uint64_t)freq : 0);
+	builder->total_freq += freq > 0 ? (double)freq : 0;
+	builder->count++;
+	return builder->count == builder->capacity ? flush(builder, err) : SP_OK;
+}
+
+sp_status sp_ssd_builder_put(sp_ssd_builder *builder, const int64_t *keys, const void *rows,
+			     const int64_t *freqs, size_t count, sp_error *err)
+{
+	size_t size = builder->table.dim * sizeof(float);
+
+	for (size_t i = 0; i < count; i++) {
+		sp_status status;
+
+		if (sp_rows_is_mark(keys[i]))
+			continue;
+		status = put_one(builder, keys[i], (const char *)rows + i * size,
+				 freqs != NULL ? freqs[i] : 1, err);
+		if (status != SP_OK)
+			return sp_error_prefix(err, status, "table '%s', SSD tier",
+					       builder->table.name);
+	}
+	return SP_OK;
+}
+
+/* A cache that suits what has been written, with the rows of the one before. */
+static sp_status fit_cache(sp_ssd_builder *builder, const sp_ssd_run *run, const char *hot_rows,
+			   sp_error *err)
+{
+	sp_row_cache_destroy(builder->cache);
+	builder->cache = NULL;
+	SP_TRY(sp_ssd__cache_create(&builder->cache, builder->store, &builder->table,
+				    sp_ssd_run_row_count(run), sp_ssd_run_footprint(run), err));
+	sp_hot_rows_load(builder->cache, hot_rows);
+	return SP_OK;
+}
+
+static sp_status save_hot_rows(sp_ssd_builder *builder, const sp_ssd_run *run, sp_error *err)
+{
+	char *path = sp_ssd_folder_file(&builder->folder, "hot");
+	sp_status status;
+
+	if (path == NULL)
+		return no_memory(builder, err);
+	status = sp_hot_rows_save(builder->cache, path, err);
+	if (status == SP_OK && sp_ssd_run_row_count(run) != builder->expected_rows)
+		status = fit_cache(builder, run, path, err);
+	sp_free(path);
+	return status;
+}
+
+/* What was written, read back once for its filter. */
+static sp_status scan_rows(const sp_ssd_builder *builder, size_t rows, sp_ssd_run **out,
+			   sp_error *err)
+{
+	char *folder = sp_ssd_folder_file(&builder->folder, "rows");
+	sp_rocks_files files;
+	sp_status status;
+
+	if (folder == NULL)
+		return no_memory(builder, err);
+	status = sp_rocks_files_find(&files, folder, err);
+	sp_free(folder);
+	SP_TRY(status);
+	status = sp_ssd_run_scan(out, (const char *const *)files.paths, files.count,
+				 builder->record_size - sizeof(int64_t), rows, err);
+	sp_rocks_files_fini(&files);
+	return status;
+}
+
+static sp_status save_filter(const sp_ssd_builder *builder, const sp_ssd_run *run, sp_error *err)
+{
+	char *path = sp_ssd_folder_file(&builder->folder, "filter");
+	sp_status status;
+
+	if (path == NULL)
+		return no_memory(builder, err);
+	status = sp_ssd_run_save_filter(run, path, err);
+	sp_free(path);
+	return status;
+}
+
+/* What is in the folder, under its name. */
+static sp_status publish(sp_ssd_builder *builder, sp_ssd_run *run, sp_tier **out, sp_error *err)
+{
+	sp_ssd_store *store = builder->store;
+
+	SP_TRY(save_filter(builder, run, err));
+	sp_row_cache_finish_seeding(builder->cache, builder->total_freq);
+	SP_TRY(save_hot_rows(builder, run, err));
+	SP_TRY(sp_ssd_folder_publish(&builder->folder, store->path, builder->place.name,
+				     builder->place.label, err));
+	SP_TRY(sp_ssd__tier_create(out, store, &builder->table, &builder->folder, run,
+				   builder->cache, err));
+	builder->cache = NULL;
+	return SP_OK;
+}
+
+static sp_status finish(sp_ssd_builder *builder, sp_tier **out, sp_error *err)
+{
+	sp_ssd_run *run;
+	sp_status status;
+	size_t rows;
+
+	SP_TRY(flush(builder, err));
+	free_chunk(builder);
+	SP_TRY(sp_rocks_writer_finish(builder->writer, &rows, err));
+	SP_TRY(scan_rows(builder, rows, &run, err));
+	status = publish(builder, run, out, err);
+	if (status != SP_OK)
+		sp_ssd_run_release(run);
+	return status;
+}
+
+sp_status sp_ssd_builder_freeze(sp_ssd_builder *builder, sp_tier **out, sp_error *err)
+{
+	sp_status status = finish(builder, out, err);
+
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "table '%s', SSD tier", builder->table.name);
+	return SP_OK;
+}

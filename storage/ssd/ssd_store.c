@@ -1,0 +1,170 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "storage/ssd/ssd_internal.h"
+
+/* The name of a folder says in sixteen digits each: model, version, table. */
+enum { DEFAULT_READERS = 16, MAX_READERS = 256, DIGITS = 16 };
+
+static uint64_t fingerprint(const char *text)
+{
+	return sp_fingerprint64(text, strlen(text));
+}
+
+static sp_status fill(sp_ssd_store *store, const sp_ssd_store_options *options, sp_error *err)
+{
+	size_t readers = options->readers != 0 ? options->readers : DEFAULT_READERS;
+
+	if (readers > MAX_READERS)
+		return sp_error_set(err, SP_INVALID, "%zu readers are more than %d", readers,
+				    MAX_READERS);
+	store->readers = readers;
+	store->no_rings = options->no_rings;
+	store->cache_bytes = options->cache_bytes;
+	store->policy = options->policy;
+	store->path = sp_alloc_text(options->path);
+	store->model = sp_alloc_text(options->model);
+	store->version = sp_alloc_text(options->version);
+	if (store->path == NULL || store->model == NULL || store->version == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the SSD tier");
+	return sp_ssd_root_prepare(store->path, err);
+}
+
+sp_status sp_ssd_store_open(sp_ssd_store **out, const sp_ssd_store_options *options, sp_error *err)
+{
+	sp_ssd_store *store = sp_alloc_zero(1, sizeof(*store));
+	sp_status status;
+
+	if (store == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for the SSD tier");
+	atomic_init(&store->references, 1);
+	pthread_mutex_init(&store->lock, NULL);
+	status = fill(store, options, err);
+	/* What a killed process has left goes first: it may be what fills the disk. */
+	if (status == SP_OK)
+		status = sp_ssd_root_clean(store->path, NULL, NULL, err);
+	if (status != SP_OK) {
+		sp_ssd_store_release(store);
+		return sp_error_prefix(err, status, "the SSD tier in %s", options->path);
+	}
+	*out = store;
+	return SP_OK;
+}
+
+sp_ssd_store *sp_ssd_store_retain(sp_ssd_store *store)
+{
+	if (store != NULL)
+		atomic_fetch_add_explicit(&store->references, 1, memory_order_relaxed);
+	return store;
+}
+
+void sp_ssd_store_release(sp_ssd_store *store)
+{
+	if (store == NULL ||
+	    atomic_fetch_sub_explicit(&store->references, 1, memory_order_acq_rel) != 1)
+		return;
+	sp_read_rings_destroy(store->rings);
+	sp_read_pool_destroy(store->pool);
+	pthread_mutex_destroy(&store->lock);
+	sp_free(store->path);
+	sp_free(store->model);
+	sp_free(store->version);
+	sp_free(store);
+}
+
+/* Under the lock. */
+static sp_status start_readers(sp_ssd_store *store, sp_error *err)
+{
+	sp_status status = SP_UNSUPPORTED;
+
+	if (store->rings != NULL || store->pool != NULL)
+		return SP_OK;
+	if (!store->no_rings)
+		status = sp_read_rings_create(&store->rings, store->readers, err);
+	if (status != SP_UNSUPPORTED)
+		return status;
+	sp_log(SP_LOG_INFO, "the SSD tier reads with %zu threads, not with io_uring",
+	       store->readers);
+	return sp_read_pool_create(&store->pool, store->readers, err);
+}
+
+sp_status sp_ssd__readers_start(sp_ssd_store *store, sp_error *err)
+{
+	sp_status status;
+
+	pthread_mutex_lock(&store->lock);
+	status = start_readers(store, err);
+	pthread_mutex_unlock(&store->lock);
+	return status;
+}
+
+sp_status sp_ssd__readers_run(sp_ssd_store *store, const sp_read_request *requests, size_t count,
+			      sp_read_take *take, int64_t deadline_ns, size_t *failed,
+			      sp_error *err)
+{
+	if (store->rings != NULL)
+		return sp_read_rings_run(store->rings, requests, count, take, deadline_ns, failed,
+					 err);
+	return sp_read_pool_run(store->pool, requests, count, take, deadline_ns, failed, err);
+}
+
+size_t sp_ssd_store_cache_bytes(const sp_ssd_store *store)
+{
+	return store->cache_bytes;
+}
+
+void sp_ssd_store_delete_others(const sp_ssd_store *store)
+{
+	char family[DIGITS + 2], current[2 * DIGITS + 3];
+	sp_error error;
+
+	snprintf(family, sizeof(family), "%016" PRIx64 "-", fingerprint(store->model));
+	snprintf(current, sizeof(current), "%s%016" PRIx64 "-", family,
+		 fingerprint(store->version));
+	if (sp_ssd_root_clean(store->path, family, current, &error) != SP_OK)
+		sp_log(SP_LOG_WARNING, "old versions in the SSD tier stay: %s", error.text);
+}
+
+sp_status sp_ssd__place_find(sp_ssd_place *out, const sp_ssd_store *store,
+			     const sp_ssd_table *table, sp_error *err)
+{
+	static const char form[] = "rows of an EmbeddingVariable, layout 2\n"
+				   "model %s\nversion %s\ntable %s\nrows %s\n"
+				   "dim %zu\nformat %s\n";
+	const char *which = table->which != NULL ? table->which : "all";
+	size_t size = sizeof(form) + strlen(store->model) + strlen(store->version) +
+		      strlen(table->name) + strlen(which) + 64;
+
+	out->label = sp_alloc(size);
+	if (out->label == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	snprintf(out->label, size, form, store->model, store->version, table->name, which,
+		 table->dim, sp_row_format_name(table->format));
+	snprintf(out->name, sizeof(out->name), "%016" PRIx64 "-%016" PRIx64 "-%016" PRIx64,
+		 fingerprint(store->model), fingerprint(store->version), fingerprint(out->label));
+	return SP_OK;
+}
+
+void sp_ssd__place_fini(sp_ssd_place *place)
+{
+	sp_free(place->label);
+}
+
+sp_status sp_ssd__cache_create(sp_row_cache **out, const sp_ssd_store *store,
+			       const sp_ssd_table *table, size_t rows, size_t index_bytes,
+			       sp_error *err)
+{
+	sp_row_cache_options options = {
+		.row_size = sp_row_format_size(table->format, table->dim),
+		.cap_bytes = store->cache_bytes > index_bytes ? store->cache_bytes - index_bytes
+							      : 0,
+		.max_rows = rows != 0 ? rows : 1,
+		.policy = store->policy,
+	};
+
+	return sp_row_cache_create(out, &options, err);
+}

@@ -1,0 +1,600 @@
+#include "storage/ssd/ssd_tier.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/size.h"
+#include "storage/cache/hot_rows.h"
+#include "storage/ssd/key_miss.h"
+#include "storage/ssd/rocks.h"
+#include "storage/ssd/ssd_internal.h"
+
+/*
+ * A read asks the cache of each table first, in blocks of keys.  What is missed
+ * is sorted by table and key, so that repeats lie together and so do each block's
+ * keys, and read; a row that comes back goes to all the places that want it, and to
+ * the cache.
+ */
+
+enum {
+	CACHE_BLOCK = 32, /* keys that the cache is asked for together */
+};
+
+typedef struct ssd_tier {
+	sp_tier tier;
+	sp_ssd_store *store;
+	char *name;
+	char *which; /* as in sp_ssd_table */
+	sp_ssd_folder folder;
+	sp_ssd_run *runs[SP_READ_RUNS]; /* what was folded, if anything was; the table's */
+	size_t run_count;
+	sp_row_cache *cache;
+	const sp_row_codec *codec;
+	sp_row_format format;
+	size_t row_size;
+	float *elements; /* [dim] for adopt(); NULL: it was not folded */
+	atomic_bool distrusted;
+	atomic_uint_least64_t asked, found, absent, hot_hits, errors, bytes_read;
+} ssd_tier;
+
+/* The misses of one tier; each key of its request is that of one miss or of several in a row. */
+typedef struct miss_group {
+	const sp_tier_read *read;
+	const sp_key_miss *misses, *end;
+	size_t *firsts; /* [request.count] index of the first miss of each key */
+} miss_group;
+
+/* The parts of the scratch. */
+typedef struct read_state {
+	sp_key_miss *misses;          /* [keys] */
+	int64_t *keys;                /* [keys] without repeats */
+	size_t *firsts;               /* [keys] */
+	sp_read_request *requests;    /* [reads] */
+	miss_group *groups;           /* [reads] */
+	sp_row_cache_answer *answers; /* [CACHE_BLOCK] */
+	void *rows;                   /* [CACHE_BLOCK] of the widest */
+	size_t miss_count, request_count;
+} read_state;
+
+static ssd_tier *of(const sp_tier *tier)
+{
+	return (ssd_tier *)(uintptr_t)tier;
+}
+
+static void count_up(atomic_uint_least64_t *counter, uint64_t more)
+{
+	atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
+
+/* ---- scratch ---- */
+
+/* `count` elements of `size` bytes behind *at, which moves on; false on overflow. */
+static bool place_array(size_t *at, size_t count, size_t size, char *base, void *array)
+{
+	char *start = base != NULL ? base + *at : NULL;
+	size_t bytes;
+
+	memcpy(array, &start, sizeof(start));
+	return sp_size_mul(&bytes, count, size) && sp_size_round_up(&bytes, bytes, 64) &&
+	       sp_size_add(at, *at, bytes);
+}
+
+/* Where things are in the scratch, and how much that is; SIZE_MAX on overflow. */
+static size_t lay_out(read_state *state, const sp_tier_read *reads, size_t count, char *base)
+{
+	size_t keys = 0, widest = 0, at = 0;
+
+	for (size_t r = 0; r < count; r++) {
+		size_t stride = sp_row_cache_row_stride(of(reads[r].tier)->cache);
+
+		if (!sp_size_add(&keys, keys, reads[r].count))
+			return SIZE_MAX;
+		if (stride > widest)
+			widest = stride;
+	}
+	if (!place_array(&at, keys, sizeof(sp_key_miss), base, &state->misses) ||
+	    !place_array(&at, keys, sizeof(int64_t), base, &state->keys) ||
+	    !place_array(&at, keys, sizeof(size_t), base, &state->firsts) ||
+	    !place_array(&at, count, sizeof(sp_read_request), base, &state->requests) ||
+	    !place_array(&at, count, sizeof(miss_group), base, &state->groups) ||
+	    !place_array(&at, CACHE_BLOCK, sizeof(sp_row_cache_answer), base, &state->answers) ||
+	    !place_array(&at, CACHE_BLOCK, widest, base, &state->rows))
+		return SIZE_MAX;
+	return at;
+}
+
+static size_t scratch_size(const sp_tier *tier, size_t count)
+{
+	const sp_tier_read read = {.tier = (sp_tier *)(uintptr_t)tier, .count = count};
+	read_state state;
+
+	/* What lies together takes no more than what lies apart. */
+	return lay_out(&state, &read, 1, NULL);
+}
+
+/* ---- a read ---- */
+
+/* One block of a read's keys, from the cache; the others become misses. */
+static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r, size_t first,
+			  size_t count)
+{
+	const sp_tier_read *read = &reads[r];
+	const ssd_tier *tier = of(read->tier);
+	size_t stride = sp_row_cache_row_stride(tier->cache), hits = 0;
+
+	sp_row_cache_read(tier->cache, read->keys + first, count, state->answers, state->rows);
+	for (size_t i = 0; i < count; i++) {
+		size_t at = first + i;
+
+		if (state->answers[i] == SP_ROW_CACHE_MISS) {
+			state->misses[state->miss_count++] = (sp_key_miss){
+				read->keys[at], (uint32_t)r, (uint32_t)at};
+			continue;
+		}
+		hits++;
+		read->found[at] = state->answers[i] == SP_ROW_CACHE_ROW;
+		if (read->found[at])
+			tier->codec->decode(tier->tier.dim, (const char *)state->rows + i * stride,
+					    read->rows[at]);
+	}
+	return hits;
+}
+
+static void read_caches(read_state *state, const sp_tier_read *reads, size_t count)
+{
+	for (size_t r = 0; r < count; r++) {
+		ssd_tier *tier = of(reads[r].tier);
+		size_t hits = 0;
+
+		for (size_t done = 0, piece; done < reads[r].count; done += piece) {
+			piece = reads[r].count - done < CACHE_BLOCK ? reads[r].count - done
+								    : CACHE_BLOCK;
+			hits += read_cached(state, reads, r, done, piece);
+		}
+		count_up(&tier->asked, reads[r].count);
+		count_up(&tier->hot_hits, hits);
+	}
+}
+
+/* The misses of one read, from `first` on, sorted, as a request without repeats; gives where they
+ * end. */
+static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t first)
+{
+	const sp_key_miss *misses = state->misses;
+	const sp_tier_read *read = &reads[misses[first].read];
+	sp_read_request *request = &state->requests[state->request_count];
+	miss_group *group = &state->groups[state->request_count++];
+	size_t end = first, unique = 0;
+
+	while (end < state->miss_count && misses[end].read == misses[first].read)
+		end++;
+	sp_key_miss_sort(state->misses + first, end - first);
+	*group = (miss_group){.read = read,
+			      .misses = misses,
+			      .end = misses + end,
+			      .firsts = state->firsts + first};
+	for (size_t at = first; at < end; at++)
+		if (at == first || misses[at].key != misses[at - 1].key) {
+			group->firsts[unique] = at;
+			state->keys[first + unique++] = misses[at].key;
+		}
+	*request = (sp_read_request){
+		.runs = of(read->tier)->runs,
+		.run_count = of(read->tier)->run_count,
+		.keys = state->keys + first,
+		.count = unique,
+		.bytes_read = &of(read->tier)->bytes_read,
+		.owner = group,
+	};
+	return end;
+}
+
+/* A row that was missed goes to all that want it, and to the cache.  In any thread. */
+static void take_row(const sp_read_request *request, size_t i, const void *row)
+{
+	const miss_group *group = request->owner;
+	const sp_tier_read *read = group->read;
+	ssd_tier *tier = of(read->tier);
+	const sp_key_miss *miss = group->misses + group->firsts[i];
+
+	for (; miss < group->end && miss->key == request->keys[i]; miss++) {
+		read->found[miss->at] = row != NULL;
+		if (row != NULL)
+			tier->codec->decode(tier->tier.dim, row, read->rows[miss->at]);
+	}
+	sp_row_cache_fill(tier->cache, request->keys[i], row);
+}
+
+/* The folder has rows that are not as they were written: no later start may use it. */
+static void distrust(ssd_tier *tier)
+{
+	if (atomic_exchange(&tier->distrusted, true))
+		return;
+	sp_log(SP_LOG_ERROR,
+	       "table '%s', SSD tier: %s is corrupt and is made anew by the next start", tier->name,
+	       tier->folder.path);
+	sp_ssd_folder_distrust(&tier->folder);
+}
+
+static sp_status report(const read_state *state, size_t failed, sp_status status, sp_error *err)
+{
+	const miss_group *group = &state->groups[failed < state->request_count ? failed : 0];
+	ssd_tier *tier = of(group->read->tier);
+
+	count_up(&tier->errors, 1);
+	if (status == SP_CORRUPT)
+		distrust(tier);
+	return sp_error_prefix(err, status, "table '%s', SSD tier", tier->name);
+}
+
+static sp_status read_missed(read_state *state, const sp_tier_read *reads, int64_t deadline_ns,
+			     sp_error *err)
+{
+	size_t failed;
+	sp_status status;
+
+	if (state->miss_count == 0)
+		return SP_OK;
+	for (size_t at = 0; at < state->miss_count;)
+		at = group_misses(state, reads, at);
+	status = sp_ssd__readers_run(of(reads[0].tier)->store, state->requests,
+				     state->request_count, take_row, deadline_ns, &failed, err);
+	return status == SP_OK ? SP_OK : report(state, failed, status, err);
+}
+
+static void count_found(const sp_tier_read *reads, size_t count)
+{
+	for (size_t r = 0; r < count; r++) {
+		size_t found = 0;
+
+		for (size_t i = 0; i < reads[r].count; i++)
+			found += reads[r].found[i];
+		count_up(&of(reads[r].tier)->found, found);
+		count_up(&of(reads[r].tier)->absent, reads[r].count - found);
+	}
+}
+
+static sp_status ssd_read(const sp_tier_read *reads, size_t count, void *scratch,
+			  int64_t deadline_ns, sp_error *err)
+{
+	read_state state = {0};
+
+	for (size_t r = 0; r < count; r++)
+		if (reads[r].count > UINT32_MAX)
+			return sp_error_set(err, SP_INVALID, "a lookup of %zu keys",
+					    reads[r].count);
+	lay_out(&state, reads, count, scratch);
+	read_caches(&state, reads, count);
+	SP_TRY(read_missed(&state, reads, deadline_ns, err));
+	count_found(reads, count);
+	return SP_OK;
+}
+
+/* ---- the tier ---- */
+
+static void ssd_counters(const sp_tier *tier, sp_tier_counters *out)
+{
+	ssd_tier *ssd = of(tier);
+
+	*out = (sp_tier_counters){
+		.asked = atomic_load_explicit(&ssd->asked, memory_order_relaxed),
+		.found = atomic_load_explicit(&ssd->found, memory_order_relaxed),
+		.absent = atomic_load_explicit(&ssd->absent, memory_order_relaxed),
+		.hot_hits = atomic_load_explicit(&ssd->hot_hits, memory_order_relaxed),
+		.errors = atomic_load_explicit(&ssd->errors, memory_order_relaxed),
+		.bytes_read = atomic_load_explicit(&ssd->bytes_read, memory_order_relaxed),
+	};
+}
+
+static size_t ssd_footprint(const sp_tier *tier)
+{
+	const ssd_tier *ssd = of(tier);
+	size_t bytes = sizeof(*ssd) + sp_row_cache_footprint(ssd->cache);
+
+	for (size_t r = 0; r < ssd->run_count; r++)
+		bytes += sp_ssd_run_footprint(ssd->runs[r]);
+	return bytes;
+}
+
+static size_t ssd_disk_footprint(const sp_tier *tier)
+{
+	const ssd_tier *ssd = of(tier);
+	size_t bytes = 0;
+
+	for (size_t r = 0; r < ssd->run_count; r++)
+		bytes += sp_ssd_run_disk_footprint(ssd->runs[r]);
+	return bytes;
+}
+
+/* Once in its life a tier says how it went. */
+static void log_counters(const ssd_tier *tier)
+{
+	sp_tier_counters c;
+
+	ssd_counters(&tier->tier, &c);
+	if (c.asked != 0)
+		sp_log(SP_LOG_INFO,
+		       "table '%s', SSD tier: %" PRIu64 " keys, %.2f %% of them in memory, %" PRIu64
+		       " bytes read, %" PRIu64 " failures",
+		       tier->name, c.asked, 100.0 * (double)c.hot_hits / (double)c.asked,
+		       c.bytes_read, c.errors);
+}
+
+static void ssd_destroy(sp_tier *tier)
+{
+	ssd_tier *ssd = of(tier);
+
+	log_counters(ssd);
+	for (size_t r = 0; r < ssd->run_count; r++)
+		sp_ssd_run_release(ssd->runs[r]);
+	sp_ssd_folder_close(&ssd->folder);
+	sp_row_cache_destroy(ssd->cache);
+	sp_ssd_store_release(ssd->store);
+	sp_free(ssd->elements);
+	sp_free(ssd->name);
+	sp_free(ssd->which);
+	sp_free(ssd);
+}
+
+static const sp_tier_kind ssd_kind;
+
+static sp_status copy_texts(ssd_tier *tier, const sp_ssd_table *table, sp_error *err)
+{
+	tier->name = sp_alloc_text(table->name);
+	tier->which = table->which != NULL ? sp_alloc_text(table->which) : NULL;
+	if (tier->name == NULL || (table->which != NULL && tier->which == NULL))
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	return SP_OK;
+}
+
+/* Without rows and cache yet. */
+static sp_status create(ssd_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
+			sp_error *err)
+{
+	ssd_tier *tier = sp_alloc_zero(1, sizeof(*tier));
+	sp_status status;
+
+	if (tier == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	tier->tier.kind = &ssd_kind;
+	tier->tier.dim = table->dim;
+	atomic_init(&tier->tier.references, 1);
+	tier->store = sp_ssd_store_retain(store);
+	tier->folder.lock = -1;
+	tier->codec = sp_row_codec_find(table->format);
+	tier->format = table->format;
+	tier->row_size = sp_row_format_size(table->format, table->dim);
+	status = copy_texts(tier, table, err);
+	if (status == SP_OK)
+		status = sp_ssd__readers_start(store, err);
+	if (status != SP_OK) {
+		ssd_destroy(&tier->tier);
+		return status;
+	}
+	*out = tier;
+	return SP_OK;
+}
+
+/* Newer runs first.  Takes it. */
+static void add_run(ssd_tier *tier, sp_ssd_run *run)
+{
+	tier->runs[tier->run_count++] = run;
+	tier->tier.row_count += sp_ssd_run_row_count(run);
+}
+
+/* ---- folding ---- */
+
+static sp_ssd_table table_of(const ssd_tier *tier)
+{
+	return (sp_ssd_table){tier->name, tier->tier.dim, tier->format, tier->which};
+}
+
+static size_t ssd_fold_cost(const sp_tier *tier, const sp_rows *over)
+{
+	const sp_ssd_table table = table_of(of(tier));
+	size_t index = sp_ssd_run_expected_footprint(sp_rows_get_shape(over)->row_count,
+						     of(tier)->row_size);
+	size_t bytes = sp_ssd__fold_cost(&table, over);
+
+	return bytes < SIZE_MAX - index ? bytes + index : SIZE_MAX;
+}
+
+/* The last run is the table's own. */
+static sp_ssd_run *base_of(const ssd_tier *tier)
+{
+	return tier->runs[tier->run_count - 1];
+}
+
+/*
+ * `over` over the table's own run, which holds what was folded before, too.  It goes on
+ * with the cache of `from`.  Takes `over` and `base` on success.
+ */
+static sp_status open_folded(sp_tier **out, const ssd_tier *from, sp_ssd_run *over,
+			     sp_ssd_folder *base, sp_error *err)
+{
+	const sp_ssd_table table = table_of(from);
+	ssd_tier *tier;
+
+	SP_TRY(create(&tier, from->store, &table, err));
+	tier->cache = sp_row_cache_share(from->cache);
+	tier->elements = sp_alloc(table.dim * sizeof(*tier->elements));
+	if (tier->elements == NULL) {
+		ssd_destroy(&tier->tier);
+		return sp_error_set(err, SP_NO_MEMORY, "no memory to fold rows");
+	}
+	if (over != NULL)
+		add_run(tier, over);
+	add_run(tier, sp_ssd_run_retain(base_of(from)));
+	tier->folder = *base;
+	*base = (sp_ssd_folder){.lock = -1};
+	*out = &tier->tier;
+	return SP_OK;
+}
+
+static sp_status ssd_fold(sp_tier **out, sp_tier *tier, const sp_tier_fold *how, sp_error *err)
+{
+	ssd_tier *from = of(tier);
+	const sp_ssd_table table = table_of(from);
+	sp_ssd_folder base = {.lock = -1};
+	sp_ssd_run *over = NULL;
+	sp_status status = sp_ssd__fold(&over, &base, from->store, &table, how, err);
+
+	if (status == SP_OK)
+		status = open_folded(out, from, over, &base, err);
+	if (status != SP_OK)
+		sp_ssd_run_release(over);
+	sp_ssd_folder_close(&base);
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "table '%s', SSD tier", from->name);
+	return SP_OK;
+}
+
+static void move_count(atomic_uint_least64_t *to, atomic_uint_least64_t *from)
+{
+	count_up(to, atomic_exchange(from, 0));
+}
+
+/* What the cache holds of the layer's keys are the rows before, or that there was none. */
+static void ssd_adopt(sp_tier *folded, sp_tier *tier, const sp_rows *over)
+{
+	ssd_tier *to = of(folded), *from = of(tier);
+	const sp_ssd_table table = table_of(to);
+	sp_stored_row row;
+	int64_t key;
+
+	for (size_t s = 0; s < sp_rows_get_shape(over)->slot_count; s++)
+		if (sp_rows_at(over, s, &key, &row))
+			sp_row_cache_replace(to->cache, key,
+					     sp_ssd__as_stored(&table, &row, to->elements));
+	move_count(&to->asked, &from->asked);
+	move_count(&to->found, &from->found);
+	move_count(&to->absent, &from->absent);
+	move_count(&to->hot_hits, &from->hot_hits);
+	move_count(&to->errors, &from->errors);
+	move_count(&to->bytes_read, &from->bytes_read);
+}
+
+static const sp_tier_kind ssd_kind = {
+	.name = "ssd",
+	.scratch = scratch_size,
+	.read = ssd_read,
+	.counters = ssd_counters,
+	.footprint = ssd_footprint,
+	.disk_footprint = ssd_disk_footprint,
+	.fold_cost = ssd_fold_cost,
+	.fold = ssd_fold,
+	.adopt = ssd_adopt,
+	.destroy = ssd_destroy,
+};
+
+static sp_status open_run(ssd_tier *tier, const char *rows, const char *filter, sp_error *err)
+{
+	sp_rocks_files files;
+	sp_ssd_run *run;
+	sp_status status;
+
+	if (rows == NULL || filter == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+	SP_TRY(sp_rocks_files_find(&files, rows, err));
+	status = sp_ssd_run_open(&run, (const char *const *)files.paths, files.count,
+				 tier->row_size, filter, err);
+	sp_rocks_files_fini(&files);
+	if (status == SP_OK)
+		add_run(tier, run);
+	return status;
+}
+
+static sp_status open_rows(ssd_tier *tier, const sp_ssd_folder *folder, sp_error *err)
+{
+	char *rows = sp_ssd_folder_file(folder, "rows");
+	char *filter = sp_ssd_folder_file(folder, "filter");
+	sp_status status = open_run(tier, rows, filter, err);
+
+	sp_free(rows);
+	sp_free(filter);
+	return status;
+}
+
+static sp_status load_hot_rows(ssd_tier *tier, const sp_ssd_table *table,
+			       const sp_ssd_folder *folder, sp_error *err)
+{
+	char *path = sp_ssd_folder_file(folder, "hot");
+	sp_status status;
+
+	if (path == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+	status = sp_ssd__cache_create(&tier->cache, tier->store, table, tier->tier.row_count,
+				      sp_ssd_run_footprint(base_of(tier)), err);
+	if (status == SP_OK)
+		sp_hot_rows_load(tier->cache, path);
+	sp_free(path);
+	return status;
+}
+
+sp_status sp_ssd__tier_create(sp_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
+			      sp_ssd_folder *folder, sp_ssd_run *run, sp_row_cache *cache,
+			      sp_error *err)
+{
+	ssd_tier *tier;
+
+	SP_TRY(create(&tier, store, table, err));
+	add_run(tier, run);
+	tier->cache = cache;
+	tier->folder = *folder;
+	*folder = (sp_ssd_folder){.lock = -1};
+	*out = &tier->tier;
+	return SP_OK;
+}
+
+static sp_status open_tier(sp_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
+			   sp_ssd_folder *folder, sp_error *err)
+{
+	ssd_tier *tier;
+	sp_status status;
+
+	SP_TRY(create(&tier, store, table, err));
+	status = open_rows(tier, folder, err);
+	if (status == SP_OK)
+		status = load_hot_rows(tier, table, folder, err);
+	if (status != SP_OK) {
+		ssd_destroy(&tier->tier);
+		return status;
+	}
+	tier->folder = *folder;
+	*folder = (sp_ssd_folder){.lock = -1};
+	*out = &tier->tier;
+	return SP_OK;
+}
+
+/* An unusable folder is made anew, as if it had not been there. */
+static sp_status open_folder(sp_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
+			     sp_ssd_folder *folder, sp_error *err)
+{
+	sp_error why;
+	sp_status status = open_tier(out, store, table, folder, &why);
+
+	if (status == SP_OK || status == SP_NO_MEMORY)
+		return status == SP_OK ? SP_OK : sp_error_set(err, status, "%s", why.text);
+	sp_log(SP_LOG_WARNING, "table '%s', SSD tier: %s; it is made anew", table->name, why.text);
+	sp_ssd_folder_discard(folder, store->path);
+	return sp_error_set(err, SP_NOT_FOUND, "%s", why.text);
+}
+
+sp_status sp_ssd_tier_open(sp_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
+			   sp_error *err)
+{
+	sp_ssd_folder folder;
+	sp_ssd_place place;
+	sp_status status;
+
+	SP_TRY(sp_ssd__place_find(&place, store, table, err));
+	status = sp_ssd_folder_open(&folder, store->path, place.name, place.label, err);
+	sp_ssd__place_fini(&place);
+	if (status == SP_OK) {
+		status = open_folder(out, store, table, &folder, err);
+		sp_ssd_folder_close(&folder);
+	}
+	return status;
+}

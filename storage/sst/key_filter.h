@@ -1,0 +1,54 @@
+#ifndef SP_STORAGE_SST_KEY_FILTER_H
+#define SP_STORAGE_SST_KEY_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/*
+ * Says of a key that it is surely absent, or may be there: a Bloom filter of
+ * eight bits per key whose bits of one key lie in one cache line.  Of absent
+ * keys about three in a hundred may be there.
+ *
+ * Source: F. Putze, P. Sanders and J. Singler, "Cache-, Hash- and
+ * Space-Efficient Bloom Filters", 2007.
+ *
+ * Threads: add is for one thread, before all others; may_have for any number.
+ */
+typedef struct sp_key_filter sp_key_filter;
+
+/* For so many keys. */
+SP_MUST_CHECK sp_status sp_key_filter_create(sp_key_filter **out, size_t keys, sp_error *err);
+
+/* NULL is fine. */
+void sp_key_filter_destroy(sp_key_filter *filter);
+
+void sp_key_filter_add(sp_key_filter *filter, int64_t key);
+
+bool sp_key_filter_may_have(const sp_key_filter *filter, int64_t key);
+
+/*
+ * As a file, which is made durable:
+ *
+ *   bytes 8   "SPFILTR1"
+ *   uint64    how many keys were added
+ *   uint64    how many lines
+ *   lines     64 bytes each
+ *   uint32    CRC-32C of everything before it
+ *
+ * All numbers are little endian.  Loading a file that is not whole is SP_CORRUPT.
+ */
+SP_MUST_CHECK sp_status sp_key_filter_save(const sp_key_filter *filter, const char *path,
+					   sp_error *err);
+SP_MUST_CHECK sp_status sp_key_filter_load(sp_key_filter **out, const char *path, sp_error *err);
+
+size_t sp_key_filter_key_count(const sp_key_filter *filter); /* that were added */
+
+size_t sp_key_filter_footprint(const sp_key_filter *filter);
+
+/* What it will be. */
+size_t sp_key_filter_expected_footprint(size_t keys);
+
+#endif

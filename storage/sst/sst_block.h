@@ -1,0 +1,45 @@
+#ifndef SP_STORAGE_SST_SST_BLOCK_H
+#define SP_STORAGE_SST_SST_BLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/*
+ * A block of one of RocksDB's sorted files (its block based table), as
+ * storage/ssd/rocks.h has them written: not compressed, with CRC-32C.
+ *
+ *   block    entries; restarts, 4 bytes each; their count, 4 bytes
+ *   entry    varint bytes shared with the key before, varint further bytes of
+ *            the key, varint bytes of the value; those bytes
+ *   trailer  behind the block: 1 byte of compression (0: none), 4 bytes masked
+ *            CRC-32C of the block and that byte
+ *
+ * All numbers are little endian.  Nothing here allocates.
+ *
+ * Source: LevelDB's table_format.md; RocksDB's wiki, "Rocksdb BlockBasedTable Format".
+ */
+enum { SP_SST_TRAILER = 5, SP_SST_MAX_KEY = 16 };
+
+/* `block` [size + SP_SST_TRAILER]; SP_CORRUPT when its trailer does not fit it. */
+SP_MUST_CHECK sp_status sp_sst_block_check(const uint8_t *block, size_t size, sp_error *err);
+
+/* The entries of a block, one after the other. */
+typedef struct sp_sst_cursor {
+	const uint8_t *at, *end;
+	uint8_t key[SP_SST_MAX_KEY];
+	size_t key_size;
+	const uint8_t *value; /* in the block */
+	size_t value_size;
+} sp_sst_cursor;
+
+/* Before the first entry.  Of a block that cannot be one the first step is SP_SST_MALFORMED. */
+void sp_sst_cursor_start(sp_sst_cursor *cursor, const uint8_t *block, size_t size);
+
+typedef enum sp_sst_step { SP_SST_ENTRY, SP_SST_END, SP_SST_MALFORMED } sp_sst_step;
+
+/* To the next entry.  A key of more than SP_SST_MAX_KEY bytes is malformed. */
+SP_MUST_CHECK sp_sst_step sp_sst_cursor_next(sp_sst_cursor *cursor);
+
+#endif

@@ -1,0 +1,264 @@
+#include "storage/table/key_column.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/size.h"
+#include "storage/placement/placement.h"
+
+/*
+ * A key and how far its number is above that of absent keys lie side by side in
+ * the slot that placement gives the key: a lookup is a pilot and a slot.
+ */
+struct sp_key_column {
+	atomic_size_t references;
+	int64_t absent;
+	sp_key_column *below;
+	sp_rows_shape shape; /* what concerns placing; no slots without keys */
+	sp_region pilots;
+	sp_region slots; /* [slot_count] of `stride` bytes: int64 key, uint32 or uint64 excess */
+	size_t stride;
+};
+
+enum {
+	NARROW = sizeof(int64_t) + sizeof(uint32_t),
+	WIDE = sizeof(int64_t) + sizeof(uint64_t),
+	/* Keys whose memory is asked for together. */
+	BLOCK = 32,
+	FIRST_KEYS = 4096,
+};
+
+static uint64_t excess_of(const sp_key_column *column, int64_t number)
+{
+	return number > column->absent ? (uint64_t)number - (uint64_t)column->absent : 0;
+}
+
+static char *slot_of(const sp_key_column *column, uint64_t hash)
+{
+	const uint8_t *pilots = column->pilots.data;
+	uint8_t pilot = pilots[sp_placement_bucket(&column->shape, hash)];
+
+	return (char *)column->slots.data +
+	       sp_placement_slot(&column->shape, hash, pilot) * column->stride;
+}
+
+/* -------------------------------------------------------------------- making */
+
+typedef struct gathering {
+	const sp_key_column *column;
+	sp_region keys;
+	size_t count;
+	uint64_t greatest;
+} gathering;
+
+static sp_status no_memory(size_t keys, sp_error *err)
+{
+	return sp_error_set(err, SP_NO_MEMORY, "no memory for a number of each of %zu keys", keys);
+}
+
+/* Pages of a region that nobody has written cost nothing. */
+static sp_status make_room(gathering *g, size_t more, sp_error *err)
+{
+	size_t room = g->keys.size / sizeof(int64_t), need, size;
+
+	if (!sp_size_add(&need, g->count, more))
+		return no_memory(more, err);
+	if (need <= room)
+		return SP_OK;
+	if (!sp_size_mul(&room, room, 2) || room < need)
+		room = need;
+	if (room < FIRST_KEYS)
+		room = FIRST_KEYS;
+	if (!sp_size_mul(&size, room, sizeof(int64_t)) || !sp_region_resize(&g->keys, size))
+		return no_memory(need, err);
+	return SP_OK;
+}
+
+static sp_status gather(void *to, const int64_t *keys, const int64_t *numbers, size_t count,
+			sp_error *err)
+{
+	gathering *g = to;
+	int64_t *all;
+
+	SP_TRY(make_room(g, count, err));
+	all = g->keys.data;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t excess = excess_of(g->column, numbers[i]);
+
+		if (sp_rows_is_mark(keys[i]))
+			continue;
+		all[g->count++] = keys[i];
+		if (excess > g->greatest)
+			g->greatest = excess;
+	}
+	return SP_OK;
+}
+
+static sp_status put(void *to, const int64_t *keys, const int64_t *numbers, size_t count,
+		     sp_error *err)
+{
+	sp_key_column *column = to;
+
+	(void)err;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t excess = excess_of(column, numbers[i]);
+		uint32_t narrow = (uint32_t)excess;
+		char *slot;
+
+		if (sp_rows_is_mark(keys[i]))
+			continue;
+		slot = slot_of(column, sp_placement_hash(&column->shape, keys[i]));
+		memcpy(slot, &keys[i], sizeof(keys[i]));
+		if (column->stride == WIDE)
+			memcpy(slot + sizeof(keys[i]), &excess, sizeof(excess));
+		else
+			memcpy(slot + sizeof(keys[i]), &narrow, sizeof(narrow));
+	}
+	return SP_OK;
+}
+
+static sp_status place(sp_key_column *column, gathering *g, const sp_key_column_options *options,
+		       sp_error *err)
+{
+	size_t threads = options->threads != 0 ? options->threads : 1, size;
+
+	column->stride = g->greatest > UINT32_MAX ? WIDE : NARROW;
+	SP_TRY(sp_placement_find(&column->pilots, &column->shape, &g->keys, g->count, threads,
+				 options->stop, err));
+	if (!sp_size_mul(&size, column->shape.slot_count, column->stride) ||
+	    !sp_region_resize(&column->slots, size))
+		return no_memory(g->count, err);
+	memset(column->slots.data, 0xff, size); /* the key -1 in all of them */
+	return SP_OK;
+}
+
+static sp_status fill(sp_key_column *column, const sp_key_column_options *options, sp_error *err)
+{
+	gathering g = {.column = column};
+	sp_status status = options->feed(options->context, gather, &g, err);
+	bool empty = g.count == 0;
+
+	if (status == SP_OK && !empty)
+		status = place(column, &g, options, err);
+	sp_region_fini(&g.keys);
+	if (status != SP_OK || empty)
+		return status;
+	return options->feed(options->context, put, column, err);
+}
+
+sp_status sp_key_column_create(sp_key_column **out, const sp_key_column_options *options,
+			       sp_error *err)
+{
+	sp_key_column *column = sp_alloc_zero(1, sizeof(*column));
+	sp_status status;
+
+	if (column == NULL)
+		return no_memory(0, err);
+	atomic_init(&column->references, 1);
+	column->absent = options->absent;
+	column->below = sp_key_column_retain(options->below);
+	status = fill(column, options, err);
+	if (status != SP_OK) {
+		sp_key_column_release(column);
+		return status;
+	}
+	*out = column;
+	return SP_OK;
+}
+
+sp_key_column *sp_key_column_retain(sp_key_column *column)
+{
+	if (column != NULL)
+		atomic_fetch_add_explicit(&column->references, 1, memory_order_relaxed);
+	return column;
+}
+
+void sp_key_column_release(sp_key_column *column)
+{
+	while (column != NULL &&
+	       atomic_fetch_sub_explicit(&column->references, 1, memory_order_acq_rel) == 1) {
+		sp_key_column *below = column->below;
+
+		sp_region_fini(&column->pilots);
+		sp_region_fini(&column->slots);
+		sp_free(column);
+		column = below;
+	}
+}
+
+sp_key_column *sp_key_column_bottom(sp_key_column *column)
+{
+	while (column != NULL && column->below != NULL)
+		column = column->below;
+	return column;
+}
+
+/* ------------------------------------------------------------------- reading */
+
+static int64_t number_in(const sp_key_column *column, const char *slot)
+{
+	uint64_t excess = 0;
+	uint32_t narrow;
+
+	if (column->stride == WIDE) {
+		memcpy(&excess, slot + sizeof(int64_t), sizeof(excess));
+	} else {
+		memcpy(&narrow, slot + sizeof(int64_t), sizeof(narrow));
+		excess = narrow;
+	}
+	return (int64_t)((uint64_t)column->absent + excess);
+}
+
+/* The numbers of keys that it lacks stay as they are. */
+static void read_block(const sp_key_column *column, const int64_t *keys, size_t count,
+		       int64_t *numbers)
+{
+	uint64_t hashes[BLOCK];
+	const char *slots[BLOCK];
+
+	for (size_t i = 0; i < count; i++) {
+		hashes[i] = sp_placement_hash(&column->shape, keys[i]);
+		__builtin_prefetch((const char *)column->pilots.data +
+				   sp_placement_bucket(&column->shape, hashes[i]));
+	}
+	for (size_t i = 0; i < count; i++) {
+		slots[i] = slot_of(column, hashes[i]);
+		__builtin_prefetch(slots[i]);
+	}
+	for (size_t i = 0; i < count; i++)
+		if (!sp_rows_is_mark(keys[i]) && memcmp(slots[i], &keys[i], sizeof(keys[i])) == 0)
+			numbers[i] = number_in(column, slots[i]);
+}
+
+void sp_key_column_read(const sp_key_column *column, const int64_t *keys, size_t count,
+			int64_t *numbers)
+{
+	if (column->below != NULL)
+		sp_key_column_read(column->below, keys, count, numbers);
+	else
+		for (size_t i = 0; i < count; i++)
+			numbers[i] = column->absent;
+	for (size_t i = 0; i < count && column->shape.slot_count != 0; i += BLOCK)
+		read_block(column, keys + i, count - i < BLOCK ? count - i : BLOCK, numbers + i);
+}
+
+size_t sp_key_column_footprint(const sp_key_column *column)
+{
+	size_t bytes = 0;
+
+	for (; column != NULL; column = column->below)
+		bytes += sizeof(*column) + sp_region_footprint(&column->pilots) +
+			 sp_region_footprint(&column->slots);
+	return bytes;
+}
+
+size_t sp_key_column_expected_size(size_t keys)
+{
+	size_t bytes;
+
+	/* Wide slots, one more for every 25, and a pilot for every two keys. */
+	if (!sp_size_mul(&bytes, keys, WIDE + 1) ||
+	    !sp_size_add(&bytes, bytes, (keys / 25 + 1) * WIDE))
+		return SIZE_MAX;
+	return bytes;
+}

@@ -1,0 +1,348 @@
+#include <string.h>
+
+#include "storage/table/lookup_internal.h"
+#include "storage/placement/placement_lanes.h"
+#include "storage/format/woven_row_internal.h"
+
+/*
+ * The commonest lookup by far, as one tight loop: many keys, rows of float32 in
+ * one layer, gathered.  What the general pipeline (storage/table/lookup.c) asks anew
+ * for every key is in registers here, and nothing branches on whether a key is
+ * there, which nobody can foretell.
+ */
+enum {
+	BLOCK = 8,         /* keys that go through a stage together */
+	LOCATE_AFTER = 32, /* keys between asking for a pilot and reading it */
+	ANSWER_AFTER = 64, /* keys between asking for a slot and reading it */
+	RING = 128,
+	COPY = 16,   /* elements that are copied at once */
+	FEWEST = 16, /* keys that are worth waiting for by themselves, among other lookups */
+};
+
+typedef struct plain {
+	const sp_rows *rows;
+	sp_rows_shape shape; /* of `rows` */
+	const char *slots;
+	const uint8_t *pilots;
+	const float *defaults;
+	uint64_t default_mask;
+	/* Of the keys on their way. */
+	_Alignas(64) uint64_t hashes[RING];
+	_Alignas(64) uint64_t buckets[RING];
+	_Alignas(64) const char *slot_at[RING];
+} plain;
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void start(plain *p, const sp_lookup *lookup)
+{
+	const sp_rows *rows = lookup->table->base;
+	const sp_table_rules *rules = lookup->table->rules;
+
+	p->rows = rows;
+	p->shape = rows->shape;
+	p->slots = rows->slots;
+	p->pilots = rows->pilots;
+	p->defaults = rules->default_rows.data;
+	p->default_mask = rules->default_row_count - 1;
+}
+
+/* Asks for a slot of two lines that starts on a line, or of any other size. */
+INLINE void fetch(const char *slot, size_t slot_size)
+{
+	if (__builtin_constant_p(slot_size) && slot_size == 128) {
+		__builtin_prefetch(slot, 0, 2);
+		__builtin_prefetch(slot + 64, 0, 2);
+		return;
+	}
+	sp_rows__fetch(slot, slot_size);
+}
+
+/* Keys [count], at most BLOCK; theirs are the places in the ring from `at` on. */
+INLINE void hash_block(plain *p, const int64_t *keys, size_t at, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t hash = sp_placement_hash(&p->shape, keys[i]);
+
+		p->hashes[at + i] = hash;
+		p->buckets[at + i] = sp_placement_bucket(&p->shape, hash);
+	}
+}
+
+INLINE void locate_block(plain *p, size_t at, size_t count, size_t slot_size)
+{
+	for (size_t i = at; i < at + count; i++) {
+		size_t slot = sp_placement_slot(&p->shape, p->hashes[i], p->pilots[p->buckets[i]]);
+
+		p->slot_at[i] = p->slots + slot * slot_size;
+	}
+}
+
+/* What a key that is not held is answered with. */
+INLINE const float *absent_row(const plain *p, int64_t key, size_t dim)
+{
+	return p->defaults + ((uint64_t)key & p->default_mask) * dim;
+}
+
+INLINE void copy_elements(float *to, const float *from, size_t dim)
+{
+	for (; dim >= COPY; dim -= COPY, to += COPY, from += COPY)
+		memcpy(to, from, COPY * sizeof(float));
+	if (dim != 0)
+		memcpy(to, from, dim * sizeof(float));
+}
+
+/* Keys in front of the rows. */
+INLINE void answer_front(const plain *p, const char *slot, int64_t key, size_t dim, float *to)
+{
+	const char *absent = (const char *)absent_row(p, key, dim);
+	uintptr_t is_held;
+	int64_t mark;
+
+	memcpy(&mark, slot, sizeof(mark));
+	is_held = -(uintptr_t)((mark == ~key) & (key != SP_ROWS_EMPTY_KEY));
+	copy_elements(to,
+		      (const float *)(((uintptr_t)(slot + sizeof(mark)) & is_held) |
+				      ((uintptr_t)absent & ~is_held)),
+		      dim);
+}
+
+/* Woven rows where there are no wider registers, and outliers everywhere. */
+INLINE void answer_woven(const plain *p, const char *slot, int64_t key, size_t dim, float *to)
+{
+	sp_stored_row row;
+
+	if (key == SP_ROWS_EMPTY_KEY || !p->rows->woven->holds(slot, key)) {
+		copy_elements(to, absent_row(p, key, dim), dim);
+		return;
+	}
+	row = sp_rows__stored(p->rows, slot);
+	row.codec->decode(dim, row.data, to);
+}
+
+static inline size_t less(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many of `count` keys are in the block from `first` on, which may be past them. */
+static inline size_t block_of(size_t first, size_t count)
+{
+	return first < count ? less(count - first, BLOCK) : 0;
+}
+
+/*
+ * The loop itself, around the ways to do each stage; the sizes may be constants.
+ * Numbers are made out a block at a time.  How memory is asked for is the
+ * processor's matter:
+ *
+ * ONE_BY_ONE  One key's after another's is answered: a whole block would wait for
+ *             the few lines that can be on their way at once.
+ * IN_BURSTS   A block's at once, and before any is answered: see sp_lookup__in_bursts().
+ *
+ * With few keys each stage is done for all of them before the next one.
+ */
+#define GATHER(...) GATHER_OF(__VA_ARGS__)
+#define GATHER_OF(name, attributes, hash, locate, in_bursts, answer, row_dim, slot_bytes)         \
+	attributes static void name(const sp_lookup *lookup)                                      \
+	{                                                                                         \
+		size_t count = lookup->count, stride = lookup->stride;                            \
+		size_t dim = (row_dim), slot_size = (slot_bytes);                                 \
+		size_t all = (count + BLOCK - 1) / BLOCK * BLOCK;                                 \
+		size_t to_locate = less(all, LOCATE_AFTER);                                       \
+		size_t to_answer = to_locate + less(all, ANSWER_AFTER);                           \
+		const int64_t *keys = lookup->keys;                                               \
+		float *to = lookup->rows;                                                         \
+		plain p;                                                                          \
+                                                                                                  \
+		start(&p, lookup);                                                                \
+		for (size_t t = 0; t < count + to_answer; t += BLOCK) {                           \
+			size_t l = t - to_locate, a = t - to_answer;                              \
+			size_t hashed = block_of(t, count);                                       \
+			size_t located = block_of(l, count);                                      \
+			size_t answered = block_of(a, count);                                     \
+                                                                                                  \
+			if (hashed != 0)                                                          \
+				hash(&p, keys + t, t % RING, hashed);                             \
+			if (located != 0)                                                         \
+				locate(&p, l % RING, located, slot_size);                         \
+			for (size_t i = 0; i < BLOCK; i++) {                                      \
+				if (i < hashed)                                                   \
+					__builtin_prefetch(p.pilots + p.buckets[(t + i) % RING]); \
+				if (i < located)                                                  \
+					fetch(p.slot_at[(l + i) % RING], slot_size);              \
+				if (!(in_bursts) && i < answered)                                 \
+					answer(&p, p.slot_at[(a + i) % RING], keys[a + i], dim,   \
+					       to + (a + i) * stride);                            \
+			}                                                                         \
+			for (size_t i = 0; (in_bursts) && i < answered; i++)                      \
+				answer(&p, p.slot_at[(a + i) % RING], keys[a + i], dim,           \
+				       to + (a + i) * stride);                                    \
+		}                                                                                 \
+	}
+
+#define ONE_BY_ONE false
+#define IN_BURSTS  true
+
+#define ANY_SIZE lookup->table->rules->dim, lookup->table->base->shape.slot_size
+
+GATHER(gather_front, , hash_block, locate_block, ONE_BY_ONE, answer_front, ANY_SIZE)
+GATHER(gather_woven, , hash_block, locate_block, ONE_BY_ONE, answer_woven, ANY_SIZE)
+
+#if defined(__x86_64__)
+
+#define AVX2 __attribute__((target("avx2,bmi2")))
+
+/* An absent row is not woven: it keeps all of its bits, and its magnitudes as they are. */
+AVX2 INLINE void answer_woven_avx2(const plain *p, const char *slot, int64_t key, size_t dim,
+				   float *to)
+{
+	uintptr_t is_held = -(uintptr_t)(sp_woven__holds_avx2(slot, key) &
+					 (key != SP_ROWS_EMPTY_KEY));
+	const char *from = (const char *)(((uintptr_t)slot & is_held) |
+					  ((uintptr_t)absent_row(p, key, dim) & ~is_held));
+	__m256i woven = _mm256_set1_epi32((int)is_held), zero = _mm256_setzero_si256();
+	__m256i key_bits = _mm256_and_si256(woven, _mm256_set1_epi32((int)SP_WOVEN_KEY));
+	__m256i least = _mm256_and_si256(woven, _mm256_set1_epi32((int)SP_WOVEN_LEAST));
+	__m256i low = _mm256_set1_epi32((int)SP_WOVEN_LOW);
+
+	if (__builtin_expect(sp_woven_row_outlier(slot) != SP_WOVEN_NO_OUTLIER, 0)) {
+		answer_woven(p, slot, key, dim, to);
+		return;
+	}
+#pragma GCC unroll 4
+	for (size_t i = 0; i < SP_WOVEN_ELEMENTS; i += 8) {
+		__m256i bits = _mm256_loadu_si256((const void *)(from + i * sizeof(float)));
+		__m256i is_zero = _mm256_cmpeq_epi32(_mm256_and_si256(bits, low), zero);
+
+		bits = _mm256_add_epi32(_mm256_andnot_si256(key_bits, bits),
+					_mm256_andnot_si256(is_zero, least));
+		_mm256_storeu_si256((void *)(to + i), bits);
+	}
+	copy_elements(to + SP_WOVEN_ELEMENTS, (const float *)from + SP_WOVEN_ELEMENTS,
+		      dim - SP_WOVEN_ELEMENTS);
+}
+
+#define STAGES_AVX2 AVX2, hash_block, locate_block, IN_BURSTS
+
+GATHER(gather_front_avx2, STAGES_AVX2, answer_front, ANY_SIZE)
+GATHER(gather_woven_avx2, STAGES_AVX2, answer_woven_avx2, ANY_SIZE)
+GATHER(gather_woven_32_avx2, STAGES_AVX2, answer_woven_avx2, 32, 128)
+
+#define AVX512 SP_PLACEMENT_AVX512
+
+/* There is a place for each of eight keys. */
+AVX512 INLINE void hash_block_avx512(plain *p, const int64_t *keys, size_t at, size_t count)
+{
+	__m512i some = _mm512_maskz_loadu_epi64((__mmask8)((1u << count) - 1), keys);
+	__m512i hashes = sp_placement__hash_lanes(&p->shape, some);
+
+	_mm512_store_si512(p->hashes + at, hashes);
+	_mm512_store_si512(p->buckets + at, sp_placement__bucket_lanes(&p->shape, hashes));
+}
+
+AVX512 INLINE void locate_block_avx512(plain *p, size_t at, size_t count, size_t slot_size)
+{
+	__m512i pilots = sp_placement__pilot_lanes(p->pilots, p->buckets + at), slots;
+
+	(void)count;
+	slots = sp_placement__slot_lanes(&p->shape, _mm512_load_si512(p->hashes + at), pilots);
+	slots = _mm512_mullo_epi64(slots, sp_placement__lanes_of(slot_size));
+	slots = _mm512_add_epi64(slots, sp_placement__lanes_of((uintptr_t)p->slots));
+	_mm512_store_si512(p->slot_at + at, slots);
+}
+
+/* Sixteen elements of a woven row, which carry half of a key: zeros in its place when it is `mark`.
+ */
+AVX512 INLINE __m512i without_key(__m512i bits, uint32_t mark)
+{
+	/* bits ^ (lanes & KEY) */
+	return _mm512_ternarylogic_epi32(bits, sp_woven__key_lanes(mark),
+					 _mm512_set1_epi32((int)SP_WOVEN_KEY), 0x78);
+}
+
+AVX512 INLINE __m512i unweave(__m512i bits)
+{
+	__mmask16 has_low = _mm512_test_epi32_mask(bits, _mm512_set1_epi32((int)SP_WOVEN_LOW));
+
+	return _mm512_mask_add_epi32(bits, has_low, bits, _mm512_set1_epi32((int)SP_WOVEN_LEAST));
+}
+
+AVX512 INLINE void answer_woven_avx512(const plain *p, const char *slot, int64_t key, size_t dim,
+				       float *to)
+{
+	const float *absent = absent_row(p, key, dim);
+	uint64_t mark = ~(uint64_t)key;
+	__m512i low = without_key(_mm512_loadu_si512(slot), (uint32_t)mark);
+	__m512i high = without_key(_mm512_loadu_si512(slot + 64), (uint32_t)(mark >> 32));
+	bool is_held = (_mm512_test_epi32_mask(_mm512_or_si512(low, high),
+					       _mm512_set1_epi32((int)SP_WOVEN_KEY)) == 0) &
+		       (key != SP_ROWS_EMPTY_KEY);
+	__mmask16 lanes = (__mmask16) - (int)is_held;
+	const char *rest = is_held ? slot : (const char *)absent;
+
+	/* As in sp_woven_row_outlier(). */
+	if (__builtin_expect((_mm512_cvtsi512_si32(low) & SP_WOVEN_LOW) == 1, 0)) {
+		answer_woven(p, slot, key, dim, to);
+		return;
+	}
+	low = _mm512_mask_loadu_epi32(unweave(low), (__mmask16)~lanes, absent);
+	high = _mm512_mask_loadu_epi32(unweave(high), (__mmask16)~lanes, absent + 16);
+	_mm512_storeu_si512(to, low);
+	_mm512_storeu_si512(to + 16, high);
+	copy_elements(to + SP_WOVEN_ELEMENTS, (const float *)rest + SP_WOVEN_ELEMENTS,
+		      dim - SP_WOVEN_ELEMENTS);
+}
+
+/* The same loops with wider copies, and one for the commonest size. */
+#define STAGES_AVX512 AVX512, hash_block_avx512, locate_block_avx512, ONE_BY_ONE
+
+GATHER(gather_front_avx512, STAGES_AVX512, answer_front, ANY_SIZE)
+GATHER(gather_woven_avx512, STAGES_AVX512, answer_woven_avx512, ANY_SIZE)
+GATHER(gather_woven_32_avx512, STAGES_AVX512, answer_woven_avx512, 32, 128)
+
+#endif
+
+bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone)
+{
+	const sp_table *table = lookup->table;
+	size_t defaults = table->rules->default_row_count;
+
+	/* With as many default rows as a power of two a mask is floor_mod. */
+	return lookup->count >= (alone ? BLOCK : FEWEST) &&
+	       (lookup->pooling == NULL || sp_lookup__pools_plain(lookup)) &&
+	       lookup->fallback == NULL && table->overlay == NULL && table->base != NULL &&
+	       table->below == NULL && table->base->shape.format == SP_ROW_FP32 &&
+	       (defaults & (defaults - 1)) == 0;
+}
+
+void sp_lookup__gather_plain(const sp_lookup *lookup)
+{
+	bool woven = lookup->table->base->woven != NULL;
+
+#if defined(__x86_64__)
+	if (sp_cpu_has(SP_ISA_AVX512)) {
+		if (woven && lookup->table->rules->dim == 32)
+			gather_woven_32_avx512(lookup);
+		else
+			(woven ? gather_woven_avx512 : gather_front_avx512)(lookup);
+		return;
+	}
+	if (sp_cpu_has(SP_ISA_AVX2)) {
+		if (woven && lookup->table->rules->dim == 32)
+			gather_woven_32_avx2(lookup);
+		else
+			(woven ? gather_woven_avx2 : gather_front_avx2)(lookup);
+		return;
+	}
+#endif
+	(woven ? gather_woven : gather_front)(lookup);
+}
+
+void sp_lookup__run_plain(const sp_lookup *lookup, float *lanes)
+{
+	if (lookup->pooling != NULL)
+		sp_lookup__pool_plain(lookup, lanes);
+	else
+		sp_lookup__gather_plain(lookup);
+}

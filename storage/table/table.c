@@ -1,0 +1,398 @@
+#include "storage/table/table.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/size.h"
+#include "storage/rows/rows_builder.h"
+#include "storage/table/table_builder.h"
+#include "storage/table/table_internal.h"
+
+/* Keys of an overlay that are looked for together. */
+enum { OVERLAY_BLOCK = 32 };
+
+size_t sp_table_dim(const sp_table *table)
+{
+	return table->rules->dim;
+}
+
+const char *sp_table_name(const sp_table *table)
+{
+	return table->rules->name;
+}
+
+sp_table_filter sp_table_filter_kind(const sp_table *table)
+{
+	return table->rules->filter;
+}
+
+size_t sp_table_row_count(const sp_table *table)
+{
+	return table->row_count;
+}
+
+size_t sp_table_footprint(const sp_table *table)
+{
+	size_t bytes = sp_region_footprint(&table->rules->default_rows);
+
+	if (table->overlay != NULL)
+		bytes += sp_rows_footprint(table->overlay);
+	if (table->base != NULL)
+		bytes += sp_rows_footprint(table->base);
+	if (table->below != NULL)
+		bytes += table->below->kind->footprint(table->below);
+	if (table->folded != NULL)
+		bytes += table->folded->count * sizeof(int64_t);
+	for (int c = 0; c < SP_TABLE_COLUMNS; c++)
+		bytes += sp_key_column_footprint(table->columns[c]);
+	return bytes;
+}
+
+bool sp_table_count(const sp_table *table, sp_table_counters *out)
+{
+	const sp_tier *tier = table->below;
+	uint64_t in_memory;
+	sp_tier_counters c;
+
+	if (tier == NULL)
+		return false;
+	tier->kind->counters(tier, &c);
+	in_memory = atomic_load_explicit(&table->rules->in_memory, memory_order_relaxed);
+	*out = (sp_table_counters){
+		.tier = tier->kind->name,
+		.keys = in_memory + c.asked,
+		.in_memory = in_memory,
+		.cached = c.hot_hits,
+		.missed = c.asked - c.hot_hits,
+		.absent = c.absent,
+		.errors = c.errors,
+		.bytes_read = c.bytes_read,
+	};
+	return true;
+}
+
+/* ------------------------------------------------------------------ rules */
+
+static void release_rules(sp_table_rules *rules)
+{
+	if (rules == NULL ||
+	    atomic_fetch_sub_explicit(&rules->references, 1, memory_order_acq_rel) != 1)
+		return;
+	sp_region_fini(&rules->default_rows);
+	sp_free(rules->name);
+	sp_free(rules);
+}
+
+static sp_status make_defaults(sp_table_rules *rules, const sp_table_options *options,
+			       sp_error *err)
+{
+	bool filtered = rules->filter != SP_TABLE_FILTER_NONE;
+	bool copied = !filtered && options->default_rows != NULL;
+	size_t count = copied ? options->default_row_count : 1, size;
+	float *rows;
+
+	if (count == 0)
+		return sp_error_set(err, SP_INVALID, "table '%s' has a default matrix of no rows",
+				    rules->name);
+	if (!sp_size_mul(&size, count, rules->dim) || !sp_size_mul(&size, size, sizeof(float)) ||
+	    !sp_region_resize(&rules->default_rows, size))
+		return sp_error_set(err, SP_NO_MEMORY,
+				    "no memory for %zu default rows of table '%s'", count,
+				    rules->name);
+	rules->default_row_count = count;
+	rows = rules->default_rows.data;
+	if (copied)
+		memcpy(rows, options->default_rows, size);
+	else
+		for (size_t d = 0; d < rules->dim; d++)
+			rows[d] = filtered ? options->default_value_no_permission : 0.0f;
+	return SP_OK;
+}
+
+static sp_status make_rules(sp_table_rules **out, const sp_table_options *options, sp_error *err)
+{
+	sp_table_rules *rules = *out = sp_alloc_zero(1, sizeof(*rules));
+
+	if (rules == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", options->name);
+	atomic_init(&rules->references, 1);
+	rules->name = sp_alloc_text(options->name);
+	if (rules->name == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", options->name);
+	if (options->dim == 0 || options->dim > SP_ROWS_MAX_DIM)
+		return sp_error_set(err, SP_INVALID, "table '%s' has rows of %zu elements",
+				    rules->name, options->dim);
+	rules->dim = options->dim;
+	rules->filter = options->filter;
+	return make_defaults(rules, options, err);
+}
+
+/* ----------------------------------------------------------------- tables */
+
+/* Which of a block of keys `rows` has; their memory is asked for together. */
+static void find_block(const sp_rows *rows, const int64_t *keys, size_t count, bool *held)
+{
+	sp_rows_probe probes[OVERLAY_BLOCK];
+	sp_stored_row row;
+
+	for (size_t i = 0; i < count; i++)
+		sp_rows__start(rows, keys[i], &probes[i]);
+	for (size_t i = 0; i < count; i++)
+		sp_rows__fetch_slot(rows, &probes[i]);
+	for (size_t i = 0; i < count; i++)
+		held[i] = sp_rows__row(rows, &probes[i], keys[i], &row);
+}
+
+/* How many of a block of keys it has not. */
+static size_t count_absent(const sp_rows *rows, const int64_t *keys, size_t count)
+{
+	bool held[OVERLAY_BLOCK];
+	size_t absent = 0;
+
+	find_block(rows, keys, count, held);
+	for (size_t i = 0; i < count; i++)
+		absent += !held[i];
+	return absent;
+}
+
+void sp_table_overlay_holds(const sp_table *table, const int64_t *keys, size_t count, bool *held)
+{
+	if (table->overlay == NULL) {
+		memset(held, 0, count * sizeof(*held));
+		return;
+	}
+	for (size_t i = 0; i < count; i += OVERLAY_BLOCK)
+		find_block(table->overlay, keys + i,
+			   count - i < OVERLAY_BLOCK ? count - i : OVERLAY_BLOCK, held + i);
+}
+
+/* Keys that `overlay` has and `base` has not. */
+static size_t count_new(const sp_rows *overlay, const sp_rows *base)
+{
+	int64_t keys[OVERLAY_BLOCK] = {0};
+	size_t count = 0, waiting = 0;
+	sp_stored_row row;
+
+	if (overlay == NULL || base == NULL)
+		return overlay != NULL ? overlay->shape.row_count : 0;
+	for (size_t s = 0; s < overlay->shape.slot_count; s++) {
+		if (sp_rows_at(overlay, s, &keys[waiting], &row))
+			waiting++;
+		if (waiting == OVERLAY_BLOCK) {
+			count += count_absent(base, keys, waiting);
+			waiting = 0;
+		}
+	}
+	return count + count_absent(base, keys, waiting);
+}
+
+static sp_status check_dim(const sp_table_rules *rules, size_t dim, sp_error *err)
+{
+	if (dim != rules->dim)
+		return sp_error_set(err, SP_INVALID,
+				    "table '%s' has rows of %zu elements and is given rows of %zu",
+				    rules->name, rules->dim, dim);
+	return SP_OK;
+}
+
+/* Of a slower tier's keys is known which were folded into it: an overlay has all of them. */
+static size_t count_rows(const sp_table *table)
+{
+	bool again = table->overlay != NULL && table->below != NULL && table->folded != NULL;
+
+	return count_new(table->overlay, table->base) - (again ? table->folded->count : 0) +
+	       (table->base != NULL ? table->base->shape.row_count : 0) +
+	       (table->below != NULL ? table->below->row_count : 0);
+}
+
+/* A table of what `parts` has, with references of its own to all of it. */
+static sp_status assemble(sp_table **out, const sp_table *parts, sp_error *err)
+{
+	sp_table *table = sp_alloc(sizeof(*table));
+
+	if (table == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'",
+				    parts->rules->name);
+	*table = *parts;
+	atomic_fetch_add_explicit(&parts->rules->references, 1, memory_order_relaxed);
+	sp_rows_retain(parts->overlay);
+	sp_rows_retain(parts->base);
+	sp_tier_retain(parts->below);
+	for (int c = 0; c < SP_TABLE_COLUMNS; c++)
+		sp_key_column_retain(parts->columns[c]);
+	if (parts->folded != NULL)
+		atomic_fetch_add_explicit(&parts->folded->references, 1, memory_order_relaxed);
+	*out = table;
+	return SP_OK;
+}
+
+sp_status sp_table_create(sp_table **out, const sp_table_options *options, sp_rows *base,
+			  sp_tier *below, sp_error *err)
+{
+	sp_table parts = {.base = base, .below = below};
+	sp_status status = make_rules(&parts.rules, options, err);
+
+	if (status == SP_OK && base != NULL)
+		status = check_dim(parts.rules, base->shape.dim, err);
+	if (status == SP_OK && below != NULL)
+		status = check_dim(parts.rules, below->dim, err);
+	parts.row_count = count_rows(&parts);
+	if (status == SP_OK)
+		status = assemble(out, &parts, err);
+	release_rules(parts.rules);
+	return status;
+}
+
+sp_status sp_table_share(sp_table **out, const sp_table *table, sp_error *err)
+{
+	return assemble(out, table, err);
+}
+
+sp_table_layers sp_table_get_layers(const sp_table *table)
+{
+	return (sp_table_layers){table->overlay, table->base, table->below};
+}
+
+/* ------------------------------------------------------------------- columns */
+
+void sp_table_set_column(sp_table *table, sp_table_column which, sp_key_column *column)
+{
+	sp_key_column_retain(column);
+	sp_key_column_release(table->columns[which]);
+	table->columns[which] = column;
+}
+
+sp_key_column *sp_table_get_column(const sp_table *table, sp_table_column which)
+{
+	return table->columns[which];
+}
+
+bool sp_table_has_column(const sp_table *table, sp_table_column column)
+{
+	return table->columns[column] != NULL;
+}
+
+void sp_table_read_column(const sp_table *table, sp_table_column column, const int64_t *keys,
+			  size_t count, int64_t *numbers)
+{
+	sp_key_column_read(table->columns[column], keys, count, numbers);
+}
+
+/* ------------------------------------------------------------------- folding */
+
+static void release_folded(sp_folded_keys *folded)
+{
+	if (folded != NULL &&
+	    atomic_fetch_sub_explicit(&folded->references, 1, memory_order_acq_rel) == 1)
+		sp_free(folded);
+}
+
+static sp_status check_covers(const sp_table *table, const sp_rows *overlay, sp_error *err)
+{
+	size_t absent = 0;
+
+	if (table->folded == NULL)
+		return SP_OK;
+	for (size_t i = 0; overlay != NULL && i < table->folded->count; i += OVERLAY_BLOCK) {
+		size_t left = table->folded->count - i;
+
+		absent += count_absent(overlay, table->folded->keys + i,
+				       left < OVERLAY_BLOCK ? left : OVERLAY_BLOCK);
+	}
+	if (overlay == NULL)
+		absent = table->folded->count;
+	if (absent != 0)
+		return sp_error_set(err, SP_NOT_FOUND,
+				    "%zu of the %zu keys that were folded into it are not in the "
+				    "delta",
+				    absent, table->folded->count);
+	return SP_OK;
+}
+
+sp_status sp_table_with_overlay(sp_table **out, const sp_table *table, sp_rows *overlay,
+				sp_error *err)
+{
+	sp_table parts = *table;
+
+	if (overlay != NULL)
+		SP_TRY(check_dim(table->rules, overlay->shape.dim, err));
+	SP_TRY(check_covers(table, overlay, err));
+	parts.overlay = overlay;
+	parts.row_count = count_rows(&parts);
+	return assemble(out, &parts, err);
+}
+
+/* Its keys, in an object with one reference. */
+static sp_status list_keys(sp_folded_keys **out, const sp_rows *rows, const char *name,
+			   sp_error *err)
+{
+	sp_folded_keys *list = NULL;
+	sp_stored_row row;
+	size_t size;
+
+	/* Room for one more than are kept: an empty slot's key is written, and written over. */
+	if (sp_size_add(&size, rows->shape.row_count, 1) &&
+	    sp_size_mul(&size, size, sizeof(list->keys[0])) &&
+	    sp_size_add(&size, size, sizeof(*list)))
+		list = *out = sp_alloc(size);
+	if (list == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu keys of table '%s'",
+				    rows->shape.row_count, name);
+	atomic_init(&list->references, 1);
+	list->count = 0;
+	for (size_t s = 0; s < rows->shape.slot_count; s++)
+		list->count += sp_rows_at(rows, s, &list->keys[list->count], &row);
+	return SP_OK;
+}
+
+sp_status sp_table_fold(sp_table **out, const sp_table *table, sp_rows *base, sp_tier *below,
+			sp_error *err)
+{
+	sp_table parts = *table;
+	sp_status status;
+
+	assert(table->overlay != NULL && (base == NULL) != (below == NULL));
+	SP_TRY(check_dim(table->rules, base != NULL ? base->shape.dim : below->dim, err));
+	SP_TRY(list_keys(&parts.folded, table->overlay, table->rules->name, err));
+	parts.overlay = NULL;
+	parts.base = base;
+	parts.below = below;
+	parts.row_count = count_rows(&parts);
+	status = assemble(out, &parts, err);
+	release_folded(parts.folded);
+	return status;
+}
+
+bool sp_table_is_folded(const sp_table *table)
+{
+	return table->folded != NULL;
+}
+
+sp_status sp_table_from_rows(sp_table **out, const sp_table_options *options, const int64_t *keys,
+			     const float *rows, size_t count, sp_error *err)
+{
+	sp_rows_options row_options = {
+		.name = options->name, .dim = options->dim, .expected_rows = count};
+	sp_rows *base;
+	sp_status status;
+
+	SP_TRY(sp_rows_create(&base, &row_options, keys, rows, count, err));
+	status = sp_table_create(out, options, base, NULL, err);
+	sp_rows_release(base);
+	return status;
+}
+
+void sp_table_destroy(sp_table *table)
+{
+	if (table == NULL)
+		return;
+	sp_rows_release(table->overlay);
+	sp_rows_release(table->base);
+	sp_tier_release(table->below);
+	for (int c = 0; c < SP_TABLE_COLUMNS; c++)
+		sp_key_column_release(table->columns[c]);
+	release_folded(table->folded);
+	release_rules(table->rules);
+	sp_free(table);
+}

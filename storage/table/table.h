@@ -1,0 +1,207 @@
+#ifndef SP_STORAGE_TABLE_TABLE_H
+#define SP_STORAGE_TABLE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/*
+ * A table of embedding rows by key: one EmbeddingVariable, all its parts.
+ *
+ * Made once (storage/table/table_builder.h), then read-only for ever.  Its rows are in
+ * layers, and the first that holds a key answers: an overlay of rows that are
+ * newer than the others, rows in memory, a slower tier.
+ *
+ * What a key answers that the table does not hold (DeepRec's rules):
+ *
+ *   no filter            row floor_mod(key, default_row_count) of the default
+ *                        matrix.  DeepRec's own remainder is negative for a
+ *                        negative key and reads outside the matrix; floor_mod
+ *                        is our stated rule.
+ *   counter, CBF filter  every element is default_value_no_permission
+ *
+ * Keys -1 and -2 are the empty and deleted marks of DeepRec's hash map: they
+ * are never held, and answer as absent ones.
+ *
+ * Threads: immutable once built; any number of threads may look up at once.
+ */
+typedef struct sp_table sp_table;
+
+/* The filter the table was trained with; it decides what an absent key answers. */
+typedef enum sp_table_filter {
+	SP_TABLE_FILTER_NONE,
+	SP_TABLE_FILTER_COUNTER,
+	SP_TABLE_FILTER_CBF,
+} sp_table_filter;
+
+size_t sp_table_dim(const sp_table *table); /* elements of a row, >= 1 */
+const char *sp_table_name(const sp_table *table);
+sp_table_filter sp_table_filter_kind(const sp_table *table);
+
+/* Keys held.  One that is in memory and in a slower tier as well counts twice. */
+size_t sp_table_row_count(const sp_table *table);
+
+/*
+ * Bytes of memory: rows, keys, columns, default matrix, caches of slower tiers; shared ones count
+ * in full.
+ */
+size_t sp_table_footprint(const sp_table *table);
+
+/* How the rows of one output row become one. */
+typedef enum sp_combiner {
+	SP_COMBINE_SUM,   /* sum(w x) */
+	SP_COMBINE_MEAN,  /* sum(w x) / sum(w) */
+	SP_COMBINE_SQRTN, /* sum(w x) / sqrt(sum(w^2)) */
+} sp_combiner;
+
+/*
+ * Many keys to one output row, as embedding_lookup_sparse() does; w is 1 without
+ * weights.  An output row without keys is zeros.
+ *
+ * Numerics: float32 sums in TensorFlow's order, and so its bits.  Without weights the first
+ * sp_pooling_first() rows are added one by one, then groups of eight, each summed by itself;
+ * with weights every product is rounded before it is added, and sixteen and more are added in
+ * four sums side by side, but for the columns behind the last eight.  Then comes one division by
+ * the divisor, which is summed in float32 in the order of the keys, or, of fewer than ten keys
+ * without weights, a product with its reciprocal.  With u = 2^-24 and s the sum of n terms'
+ * sizes a sum is within n * u * s of the exact one, with weights (n + 1) * u * s.
+ */
+typedef struct sp_pooling {
+	sp_combiner combiner;
+	bool zero_divisor_is_zero; /* divide as div_no_nan: x / 0 is 0 */
+	const int64_t *segments;   /* [count] output row of each key; ascending, repeats allowed */
+	const float *weights;      /* [count]; NULL: all 1 */
+	size_t segment_count;      /* output rows */
+} sp_pooling;
+
+/* How many of `count` rows without weights come before the groups of eight. */
+static inline size_t sp_pooling_first(size_t count)
+{
+	size_t rest = count % 8;
+
+	if (count == 1)
+		return 1;
+	return rest <= 1 ? rest + 8 : rest;
+}
+
+/*
+ * What is asked of one table.
+ *
+ * keys      [count]       int64; int32 keys are widened by the caller; repeats are fine
+ * fallback  [count, dim]  NULL, or one row per key that an absent key answers
+ *                         instead (KvResourceGather with
+ *                         is_use_default_value_tensor); ignored with a filter
+ * pooling                 NULL: one output row per key
+ * rows      output row i of dim elements is at rows + i * stride; every one is written,
+ *           and what is between them is left alone
+ * stride    >= dim
+ */
+typedef struct sp_lookup {
+	const sp_table *table;
+	const int64_t *keys;
+	size_t count;
+	const float *fallback;
+	const sp_pooling *pooling;
+	float *rows;
+	size_t stride;
+} sp_lookup;
+
+/*
+ * Bytes of scratch that a run needs, at 64 bytes' alignment: 0 when all tables
+ * are in memory and nothing is pooled; SIZE_MAX when they are too many to count.
+ */
+size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count);
+
+/*
+ * Lookups in many tables at once: reads of memory overlap across all of them,
+ * and slower tiers are asked once for what is missing everywhere.
+ *
+ * deadline_ns is on sp_clock_now_ns()'s clock; 0: none.  It bounds the wait for
+ * slower tiers, and for parts of an image that were not read before.
+ *
+ * Errors: SP_INVALID when segments are not ascending or not below segment_count.
+ * None else for tables in memory; a slower tier or an image may answer SP_IO, SP_CORRUPT or
+ * SP_DEADLINE, and then the rows are unspecified.
+ */
+SP_MUST_CHECK sp_status sp_lookup_run(const sp_lookup *lookups, size_t count, void *scratch,
+				      int64_t deadline_ns, sp_error *err);
+
+/*
+ * How long a lookup that no request waits for, as while a version is loaded, waits for a
+ * slower tier: a disk that takes longer does not answer any more.
+ */
+#define SP_TABLE_PATIENCE_NS (INT64_C(10) * 1000000000)
+
+/*
+ * One lookup for one table: rows [count, dim], no scratch, SP_TABLE_PATIENCE_NS of time.
+ * Allocates when the table has a slower tier.
+ */
+SP_MUST_CHECK sp_status sp_table_lookup(const sp_table *table, const int64_t *keys, size_t count,
+					const float *fallback, float *rows, sp_error *err);
+
+/* Where a table holds a key. */
+enum {
+	SP_TABLE_ABSENT = -1,
+	SP_TABLE_IN_MEMORY = 0,
+	SP_TABLE_BELOW = 1, /* in the slower tier alone */
+};
+
+/* Bytes of scratch to locate `count` keys; as sp_lookup_scratch(). */
+size_t sp_table_locate_scratch(const sp_table *table, size_t count);
+
+/*
+ * places[i] = where keys[i] is held, one of the three above.  The slower tier is
+ * asked for what memory lacks, as by a lookup; scratch, deadline and errors are
+ * those of sp_lookup_run().
+ */
+SP_MUST_CHECK sp_status sp_table_locate(const sp_table *table, const int64_t *keys, size_t count,
+					int32_t *places, void *scratch, int64_t deadline_ns,
+					sp_error *err);
+
+/*
+ * found[i] = whether keys[i] is held anywhere: no scratch, SP_TABLE_PATIENCE_NS of time.
+ * Allocates.
+ */
+SP_MUST_CHECK sp_status sp_table_contains(const sp_table *table, const int64_t *keys, size_t count,
+					  bool *found, sp_error *err);
+
+/*
+ * Numbers that a table may have for each key beside its row.  A column knows
+ * also keys that the table does not hold because a filter has refused them.
+ */
+typedef enum sp_table_column {
+	SP_TABLE_FREQUENCIES, /* how often training has seen the key; 0 of an absent one */
+	SP_TABLE_VERSIONS,    /* the global step that changed its row last; -1 of an absent one */
+	SP_TABLE_COLUMNS,     /* how many there are */
+} sp_table_column;
+
+bool sp_table_has_column(const sp_table *table, sp_table_column column);
+
+/* numbers[i] = that of keys[i] in a column that the table has.  Memory alone is asked. */
+void sp_table_read_column(const sp_table *table, sp_table_column column, const int64_t *keys,
+			  size_t count, int64_t *numbers);
+
+/*
+ * What a table with a slower tier was asked since it was opened, with all versions
+ * that share the tier.
+ */
+typedef struct sp_table_counters {
+	const char *tier;    /* "ssd" */
+	uint64_t keys;       /* all; those below are parts of it */
+	uint64_t in_memory;  /* held by rows over the tier: those of a delta */
+	uint64_t cached;     /* answered from the tier's hot rows, as held or as absent */
+	uint64_t missed;     /* the others: read from the disk or the network */
+	uint64_t absent;     /* of those the tier was asked: not held */
+	uint64_t errors;     /* reads of the tier that failed */
+	uint64_t bytes_read; /* from the disk or the network */
+} sp_table_counters;
+
+/* False for a table that is all in memory. */
+bool sp_table_count(const sp_table *table, sp_table_counters *out);
+
+/* NULL is fine. */
+void sp_table_destroy(sp_table *table);
+
+#endif

@@ -1,0 +1,56 @@
+#ifndef SP_STORAGE_TABLE_TABLE_INTERNAL_H
+#define SP_STORAGE_TABLE_TABLE_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "storage/table/key_column.h"
+#include "storage/region.h"
+#include "storage/rows/rows_internal.h"
+#include "storage/table/table.h"
+#include "storage/table/tier.h"
+
+/* What all versions of a table have in common. */
+typedef struct sp_table_rules {
+	atomic_size_t references;
+	char *name;
+	size_t dim;
+	sp_table_filter filter;
+	/* [default_row_count, dim] float32; with a filter, one row of the value without permission
+	 */
+	sp_region default_rows;
+	size_t default_row_count;
+	/* Keys that memory answered in lookups of a table with a slower tier. */
+	atomic_uint_least64_t in_memory;
+} sp_table_rules;
+
+/* Keys whose rows in a base are not those of the full checkpoint, but of a delta. */
+typedef struct sp_folded_keys {
+	atomic_size_t references;
+	size_t count;
+	int64_t keys[];
+} sp_folded_keys;
+
+struct sp_table {
+	sp_table_rules *rules;
+	sp_rows *overlay; /* any of the three may be NULL */
+	sp_rows *base;
+	sp_tier *below;
+	sp_folded_keys *folded;                   /* in the base; NULL: none */
+	sp_key_column *columns[SP_TABLE_COLUMNS]; /* NULL: not asked for */
+	size_t row_count;
+};
+
+/* What an absent key answers; `fallback` is its own row, or NULL. */
+static inline const float *sp_table__absent_row(const sp_table_rules *rules, int64_t key,
+						const float *fallback)
+{
+	int64_t count = (int64_t)rules->default_row_count, at;
+
+	if (fallback != NULL && rules->filter == SP_TABLE_FILTER_NONE)
+		return fallback;
+	at = key % count;
+	return (const float *)rules->default_rows.data +
+	       (size_t)(at < 0 ? at + count : at) * rules->dim;
+}
+
+#endif

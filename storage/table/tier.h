@@ -1,0 +1,118 @@
+#ifndef SP_STORAGE_TABLE_TIER_H
+#define SP_STORAGE_TABLE_TIER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "storage/rows/rows.h"
+
+/*
+ * A slower tier of storage: what a table asks for the keys that it has not in
+ * memory.  An SSD today, a remote store tomorrow.
+ *
+ * A tier is one table's rows.  Tiers of many tables may lie in one store, so
+ * read() takes the keys of many of them together: it is called once per request
+ * and kind of tier, and what it waits for, it waits for together.
+ *
+ * Absence is an answer, not a failure.  A failure is a status that names table
+ * and tier; read() ends by its deadline, with SP_DEADLINE.
+ *
+ * A kind of tier is one .c file: a struct whose first member is sp_tier, a
+ * table of functions, and a function sp_<kind>_tier_open().
+ *
+ * Threads: read() and counters() may run in any number of threads at once;
+ * retain and release are thread-safe.
+ */
+typedef struct sp_tier sp_tier;
+
+/* What is asked of one tier. */
+typedef struct sp_tier_read {
+	sp_tier *tier;
+	const int64_t *keys; /* [count], repeats allowed; never -1 or -2 */
+	size_t count;
+	float *const *rows; /* [count] places of dim elements; written iff found */
+	bool *found;        /* [count]; every one is written */
+} sp_tier_read;
+
+/* Since the tier was opened. */
+typedef struct sp_tier_counters {
+	uint64_t asked; /* keys */
+	uint64_t found; /* of them, and absent: those of calls that did not fail */
+	uint64_t absent;
+	uint64_t hot_hits;   /* keys answered from the cache in memory, as found or as absent */
+	uint64_t errors;     /* calls that failed */
+	uint64_t bytes_read; /* from the device or the network */
+} sp_tier_counters;
+
+/* A layer of rows that is to become part of a tier. */
+typedef struct sp_tier_fold {
+	sp_rows *over;           /* stored in the tier's format */
+	int64_t rows_per_second; /* at most; 0: any */
+	const atomic_bool *stop; /* true: it ends soon, with SP_BUSY */
+} sp_tier_fold;
+
+typedef struct sp_tier_kind {
+	const char *name; /* "ssd"; for logs, metrics, errors */
+
+	/*
+	 * Bytes of scratch that reading up to `count` keys of this tier needs.
+	 * read() gets the sum over all its reads, at 64 bytes' alignment.
+	 */
+	size_t (*scratch)(const sp_tier *tier, size_t count);
+
+	/*
+	 * `count` reads of tiers of this kind.  deadline_ns is on sp_clock_now_ns()'s
+	 * clock; 0: none.  After a failure, what was written is unspecified.
+	 */
+	sp_status (*read)(const sp_tier_read *reads, size_t count, void *scratch,
+			  int64_t deadline_ns, sp_error *err);
+
+	void (*counters)(const sp_tier *tier, sp_tier_counters *out);
+
+	/* Bytes of memory, and of disk. */
+	size_t (*footprint)(const sp_tier *tier);
+	size_t (*disk_footprint)(const sp_tier *tier);
+
+	/*
+	 * All three or none.  fold() makes another tier, whose rows are those of `over` and of
+	 * `tier` for all other keys; `tier` is read meanwhile, and stays what it is.  It
+	 * rests for as long as it works.  adopt() is called right before `folded` answers in
+	 * place of `tier` with `over` lying over it; nobody who asks `tier` for a key of `over` is
+	 * left then, and nobody comes.
+	 */
+	size_t (*fold_cost)(const sp_tier *tier,
+			    const sp_rows *over); /* bytes of memory, at most */
+	sp_status (*fold)(sp_tier **out, sp_tier *tier, const sp_tier_fold *how, sp_error *err);
+	void (*adopt)(sp_tier *folded, sp_tier *tier, const sp_rows *over);
+
+	/* The last reference is gone: frees the tier itself. */
+	void (*destroy)(sp_tier *tier);
+} sp_tier_kind;
+
+struct sp_tier {
+	const sp_tier_kind *kind;
+	size_t dim;               /* elements of a row */
+	size_t row_count;         /* keys held; SIZE_MAX when it cannot be told */
+	atomic_size_t references; /* 1 when opened */
+};
+
+/* One reference more; gives `tier`.  NULL is fine. */
+static inline sp_tier *sp_tier_retain(sp_tier *tier)
+{
+	if (tier != NULL)
+		atomic_fetch_add_explicit(&tier->references, 1, memory_order_relaxed);
+	return tier;
+}
+
+/* One less; the last destroys.  NULL is fine. */
+static inline void sp_tier_release(sp_tier *tier)
+{
+	if (tier != NULL &&
+	    atomic_fetch_sub_explicit(&tier->references, 1, memory_order_acq_rel) == 1)
+		tier->kind->destroy(tier);
+}
+
+#endif
