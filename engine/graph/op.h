@@ -69,8 +69,9 @@ typedef struct sp_call {
 	uint64_t in_dies; /* bit i: this call is the last to read input i (i < 64) */
 
 	sp_workspace *workspace;
-	struct sp_resources *resources;           /* engine/tensor/resource.h; read-only while serving */
-	const struct sp_environment *environment; /* engine/graph/environment.h; NULL while serving */
+	struct sp_resources *resources; /* engine/tensor/resource.h; read-only while serving */
+	const struct sp_environment
+		*environment;     /* engine/graph/environment.h; NULL while serving */
 	struct sp_keeper *keeper; /* engine/runtime/keeper.h; NULL but at SP_LEVEL_SNAPSHOT */
 
 	/*

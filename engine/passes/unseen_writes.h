@@ -17,7 +17,8 @@
  * Any other write stays what it is, and is refused where a signature reaches it.
  *
  * fetched [count]: the nodes whose values requests are answered.  For the graph of signatures,
- * lowered (engine/import/lower.h) and sorted; not for one that loads.  Linear in the size of the graph.
+ * lowered (engine/import/lower.h) and sorted; not for one that loads.  Linear in the size of the
+ * graph.
  */
 SP_MUST_CHECK sp_status sp_graph_drop_unseen_writes(sp_graph *graph, const uint32_t *fetched,
 						    size_t count, sp_error *err);

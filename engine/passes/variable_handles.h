@@ -7,9 +7,10 @@
 #define SP_NO_VARIABLE UINT32_MAX
 
 /*
- * Which variable each node of a lowered graph (engine/import/lower.h) is a handle of, itself or by the
- * name of another one (Identity): the first VarHandleOp of that variable, or SP_NO_VARIABLE.  Those
- * of the same shared name and container are one variable; one without a shared name is its own.
+ * Which variable each node of a lowered graph (engine/import/lower.h) is a handle of, itself or by
+ * the name of another one (Identity): the first VarHandleOp of that variable, or SP_NO_VARIABLE.
+ * Those of the same shared name and container are one variable; one without a shared name is its
+ * own.
  *
  * *variables [node_count] is in the graph's arena.  Linear in the size of the graph.
  */

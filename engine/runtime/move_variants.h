@@ -4,8 +4,8 @@
 #include "engine/graph/op.h"
 
 /*
- * Operators with SP_OP_MOVES over variants (engine/tensor/tensor_list.h): an array of lists, of ragged
- * tensors or of optionals is packed, gathered, sliced, reshaped as any other tensor.
+ * Operators with SP_OP_MOVES over variants (engine/tensor/tensor_list.h): an array of lists, of
+ * ragged tensors or of optionals is packed, gathered, sliced, reshaped as any other tensor.
  *
  * The operator itself runs over numbers that stand for the elements, and what it made of them
  * is replaced by references to these elements.  Where it put none, as between the indices of a

@@ -20,8 +20,8 @@ struct sp_session {
 	sp_lane *lanes; /* one per entry */
 
 	/*
-	 * What goes on from run to run (engine/graph/op.h): random streams of nodes, of variables, and
-	 * counts.  Before a run, and in it.
+	 * What goes on from run to run (engine/graph/op.h): random streams of nodes, of variables,
+	 * and counts.  Before a run, and in it.
 	 */
 	uint64_t *drawn, *drawing;
 	size_t drawn_count;

@@ -59,7 +59,8 @@ typedef struct sp_resource {
 	const sp_tensor *boundaries;  /* boundary_count vectors of float */
 	size_t boundary_count;
 
-	/* Of a variable that is a count (engine/passes/count_writes.h): from 1 on; 0: it is none. */
+	/* Of a variable that is a count (engine/passes/count_writes.h): from 1 on; 0: it is none.
+	 */
 	size_t count_number;
 
 	/* Of an embedding: what its table has beside rows, bits 1 << sp_table_column. */

@@ -257,7 +257,8 @@ static sp_status check_fallback(const sp_call *call, size_t dim)
 			       sp_shape_text(&keys->shape, want));
 }
 
-/* A version that is being loaded (engine/runtime/keeper.h) has no deadline, and does not wait for ever. */
+/* A version that is being loaded (engine/runtime/keeper.h) has no deadline, and does not wait for
+ * ever. */
 static int64_t deadline_of(const sp_call *call)
 {
 	if (call->deadline_ns != 0 || call->keeper == NULL)

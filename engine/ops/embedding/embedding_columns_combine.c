@@ -80,8 +80,8 @@ static void combine(float *row, size_t width, const float *table, const sp_pooli
 	const weighted_rows rows = {table, width, keys, weights, count};
 
 	if (weights == NULL) {
-		sp_sparse_rows_pool(row, &(sp_sparse_rows){table, width, keys, count,
-							   pooling->combiner});
+		sp_sparse_rows_pool(
+			row, &(sp_sparse_rows){table, width, keys, count, pooling->combiner});
 		return;
 	}
 	add_weighted(row, &rows);

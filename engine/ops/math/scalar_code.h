@@ -10,8 +10,8 @@
  *
  * A body may hold constants, Cast, Bitcast, Select, calls of other such functions, what leaves a
  * scalar as it is (Identity, BroadcastTo to no dimensions), and every operator of one or two
- * operands that is computed element by element (engine/ops/math/unary.h, engine/ops/math/binary.h) and
- * takes any operands; anything else is refused by name.
+ * operands that is computed element by element (engine/ops/math/unary.h, engine/ops/math/binary.h)
+ * and takes any operands; anything else is refused by name.
  *
  * Numerics: those of the operators.
  * Threads: immutable once made; a run is for one thread at a time.

@@ -14,8 +14,8 @@
  *     filter        [(depth,) height, width, channels, outputs]
  *     out_backprop  [batch, (...,) ..., ..., outputs], as the convolution would give
  *
- * Numerics: engine/ops/nn/gemm.h over the outputs (sp_gemm__heads() where a patch is one float), all
- * positions of an image being rows of one product; then patches are added in the order of their
+ * Numerics: engine/ops/nn/gemm.h over the outputs (sp_gemm__heads() where a patch is one float),
+ * all positions of an image being rows of one product; then patches are added in the order of their
  * positions, in the element type, each sum rounded: with w patches that reach a pixel, u of the
  * type and s the sum of all terms' sizes within w * u * s of the sum of these products.  So does
  * TensorFlow with one image of several positions, and with large ones; the products of several

@@ -20,10 +20,10 @@
  * An operand that does not lie in the order that the product wants is copied into it.  Where
  * nothing is summed, elements are multiplied where they lie.
  *
- * Numerics: engine/ops/nn/gemm.h.  Where the order of sums there is another for rows that lie side by
- * side than for columns, operands are laid as TensorFlow lays them; so float32, half and bfloat16
- * have its bits.  A sum before the product is one running sum, of half in half, of bfloat16 in
- * float; it rounds to the element type.
+ * Numerics: engine/ops/nn/gemm.h.  Where the order of sums there is another for rows that lie side
+ * by side than for columns, operands are laid as TensorFlow lays them; so float32, half and
+ * bfloat16 have its bits.  A sum before the product is one running sum, of half in half, of
+ * bfloat16 in float; it rounds to the element type.
  */
 enum {
 	HIDDEN = SP_MAX_RANK, /* dimensions of "..." come first, the last one is HIDDEN - 1 */

@@ -18,8 +18,8 @@
  * bounds; small ones within (SP_GEMM_PASS + k / 304 + 4) * u * sum |a b|.  Half and bfloat16 round
  * every product and every sum to their type, in the order that TensorFlow 2.15 has without oneDNN;
  * TensorFlow cuts a long sum in more places where it spreads a large product over threads.  (Its
- * MatMul of bfloat16 is another one: engine/ops/nn/matmul.c.)  Of the other types each element of c is
- * summed over k in the element type, SP_GEMM_SPAN terms in order and then these sums in order;
+ * MatMul of bfloat16 is another one: engine/ops/nn/matmul.c.)  Of the other types each element of c
+ * is summed over k in the element type, SP_GEMM_SPAN terms in order and then these sums in order;
  * integers wrap around.  With u = 2^-53 for double an element is within (SP_GEMM_SPAN + k /
  * SP_GEMM_SPAN + 2) * u * sum |a b| of the exact one; with u = 2^-11 for half and 2^-8 for
  * bfloat16 within 2 * k * u * sum |a b|, as long as k * u is small.

@@ -5,9 +5,9 @@
  *                           bfloat16, and hands the layer on as a pointer in a UINT64 scalar
  * _NarrowDense(x, layer)    x [m, k] -> [m, n]
  *
- * Numerics: the product is MatMul's, to the bit (engine/ops/nn/matmul.c); the bias is added to it as
- *           the type holds it, and the sum is rounded.  NaN stays NaN.
- * Memory:   a layer takes twice the bytes of its weights, which are not kept.
+ * Numerics: the product is MatMul's, to the bit (engine/ops/nn/matmul.c); the bias is added to it
+ * as the type holds it, and the sum is rounded.  NaN stays NaN. Memory:   a layer takes twice the
+ * bytes of its weights, which are not kept.
  */
 #include <string.h>
 

@@ -5,8 +5,9 @@
 /*
  * Random numbers of generators whose state is a variable (tf.random.Generator; layers that sample
  * keep one).  A stream begins at what the variable holds in the model version and goes on in a
- * session from request to request (engine/ops/random/random_stream.h): the first answer of a session is
- * that of TensorFlow just after it has loaded the model.  Two sessions have the same numbers.
+ * session from request to request (engine/ops/random/random_stream.h): the first answer of a
+ * session is that of TensorFlow just after it has loaded the model.  Two sessions have the same
+ * numbers.
  *
  *   StatefulUniform, StatefulStandardNormalV2, StatefulTruncatedNormal
  *                       resource, algorithm (int64), shape; half, bfloat16, float, double

@@ -4,7 +4,8 @@
 /*
  * L2Loss: half the sum of the squares of all elements, a scalar.
  *
- * Numerics: as a reduction along one dimension (engine/ops/reduce/reduce.h, of float reduce_float.h).
+ * Numerics: as a reduction along one dimension (engine/ops/reduce/reduce.h, of float
+ * reduce_float.h).
  */
 SP_REDUCE_KERNEL(f64, half_square, double, 0, (x) * (x), a + b, a / 2)
 SP_REDUCE_KERNEL(f16, half_square, float, 0, (x) * (x), a + b, a / 2)

@@ -165,7 +165,8 @@ static sp_status take(const sp_call *call, size_t i, sp_dtype dtype, sp_tensor *
 		return sp_tensor_proto__parse(call, sp_tensor_strings(in)[i], dtype, out);
 	box = sp_variant_at(in, i);
 	list = sp_tensor_is_set(box) ? sp_tensor_list(box) : NULL;
-	if (list == NULL || list->kind != SP_LIST_RAGGED || list->count != 1 || list->dtype != dtype)
+	if (list == NULL || list->kind != SP_LIST_RAGGED || list->count != 1 ||
+	    list->dtype != dtype)
 		return sp_call_invalid(call,
 				       "Could not get a tensor of %s from "
 				       "serialized_sparse[%zu, %zu]",

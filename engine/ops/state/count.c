@@ -5,9 +5,9 @@
 #include "engine/tensor/resource.h"
 
 /*
- * Variables that say only how often they were written (engine/passes/count_writes.h): each session has a
- * value of its own, in words that go on from request to request.  The first of a count's words
- * says whether it was written yet; until then it is what the model version holds.
+ * Variables that say only how often they were written (engine/passes/count_writes.h): each session
+ * has a value of its own, in words that go on from request to request.  The first of a count's
+ * words says whether it was written yet; until then it is what the model version holds.
  *
  *   _ReadCount(handle)            the value
  *   _WriteCount(handle, value)    of the variable's type and shape

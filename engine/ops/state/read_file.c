@@ -4,7 +4,8 @@
 /*
  * ReadFile: all of a file, one text, while a version is loaded: what an init operation reads the
  * model's assets with.  The file is one of the model's own and not above the loader's largest size
- * (engine/graph/environment.h); its bytes stay in the version's arena.  A request cannot ask for it.
+ * (engine/graph/environment.h); its bytes stay in the version's arena.  A request cannot ask for
+ * it.
  */
 static sp_status prepare_read(sp_prepare *prepare, sp_error *err)
 {

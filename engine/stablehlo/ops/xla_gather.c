@@ -4,7 +4,8 @@
 #include "engine/stablehlo/ops/index_windows.h"
 
 /*
- * XlaGather: windows of `operand`, placed by vectors of indices (engine/stablehlo/ops/index_windows.h).
+ * XlaGather: windows of `operand`, placed by vectors of indices
+ * (engine/stablehlo/ops/index_windows.h).
  *
  *     operand, start_indices int32 or int64, slice_sizes of the same type
  *

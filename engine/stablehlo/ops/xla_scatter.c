@@ -5,7 +5,8 @@
 #include "engine/ops/math/scalar_code.h"
 
 /*
- * XlaScatter: `operand`, in which windows (engine/stablehlo/ops/index_windows.h) are joined with `updates`.
+ * XlaScatter: `operand`, in which windows (engine/stablehlo/ops/index_windows.h) are joined with
+ * `updates`.
  *
  *     operand, scatter_indices int32 or int64, updates
  *

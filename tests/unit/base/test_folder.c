@@ -74,9 +74,9 @@ static void a_folder_that_is_not_there_is_not_found(void **state)
 	sp_folder folder;
 
 	(void)state;
-	assert_int_equal(sp_folder_list(&folder, sp_arena_printf(arena, "%s/none", root), arena,
-					&err),
-			 SP_NOT_FOUND);
+	assert_int_equal(
+		sp_folder_list(&folder, sp_arena_printf(arena, "%s/none", root), arena, &err),
+		SP_NOT_FOUND);
 	assert_int_equal(folder.count, 0);
 	assert_int_equal(sp_folder_list(&folder, touch("file"), arena, &err), SP_NOT_FOUND);
 }
