@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (sp_text_format_encode(&bytes, &sp_pb__saved_model__descriptor,
 				  (sp_bytes){(const char *)data, size}, &err) == SP_OK) {
-		sp_status status =
-			sp_saved_model_parse(&model, bytes.data, bytes.size, NULL, arena, &err);
+		sp_status status = sp_saved_model_parse(&model, bytes.data, bytes.size, NULL, arena,
+							&err);
 
 		(void)status; /* whatever it is */
 	}
