@@ -24,7 +24,7 @@ esac
 case $PWD in
 *[[:space:]]*) fail "$PWD: make cannot build in a path with a space in it; move the checkout" ;;
 esac
-for program in autoreconf aclocal libtoolize pkg-config; do
+for program in autoreconf aclocal pkg-config; do
 	command -v "$program" >/dev/null || fail "$program not found; scripts/packages.sh --ensure build installs it"
 done
 mkdir -p m4

@@ -1,21 +1,23 @@
 #!/bin/sh
 # The Debian 12 packages that the project needs.
 #
-#   packages.sh build|test            prints the list: to build, or to test, too
-#   packages.sh --ensure build|test   installs what is missing, as root with apt;
-#                                     otherwise says what to install, and fails
+#   packages.sh build|test|ci            prints the list: to build; to test, too; for all that .ci/run does
+#   packages.sh --ensure build|test|ci   installs what is missing, as root with apt;
+#                                        otherwise says what to install, and fails
 set -eu
 
-build_packages="gcc g++ make autoconf automake libtool pkg-config \
+build_packages="gcc g++ make autoconf automake pkg-config \
 protobuf-c-compiler libprotobuf-c-dev libcjson-dev libsnappy-dev zlib1g-dev libdnnl-dev librocksdb-dev liburing-dev libevent-dev curl"
 test_packages="$build_packages libcmocka-dev strace binutils python3 python3-prometheus-client"
+ci_packages="$test_packages clang libclang-rt-14-dev clang-format xz-utils"
 
 list() {
 	case $1 in
 	build) echo "$build_packages" ;;
 	test) echo "$test_packages" ;;
+	ci) echo "$ci_packages" ;;
 	*)
-		echo "packages.sh: build or test? (try --help)" >&2
+		echo "packages.sh: build, test or ci? (try --help)" >&2
 		exit 2
 		;;
 	esac

@@ -46,7 +46,7 @@ check() { # check DOCUMENT WORD PATH...
 	fi
 }
 
-for document in $(set +f; cd "$srcdir" && ls README.md docs/*.md ./*/README.md ./*/*/README.md); do
+for document in $(set +f; cd "$srcdir" && ls ./*.md docs/*.md ./*/README.md ./*/*/README.md); do
 	folder=$srcdir/$(dirname "$document")
 	for word in $(words 's/`[^`]*$//; s/[^`]*`\([^`]*\)`/\1 /gp' "$srcdir/$document"); do
 		! is_ours "$word" || check "$document" "$word" "$srcdir/${word#../../}" "$folder/$word"

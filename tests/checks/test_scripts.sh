@@ -101,12 +101,14 @@ seen = for i in $$(seq 600); do if grep -q "$(1)" "$$SEEN"; then exit; fi; sleep
 check: file
 	@[ -z "$(TESTS)" ] || { echo "PASS: tests/one"; touch tests/one.log; echo ':test-result: PASS' >tests/one.trs; $(call seen,^tests: 1 of 2), 0 failed; }
 	@[ -z "$(TESTS)" ] || { echo "FAIL: tests/two"; echo 'why it failed' >tests/two.log; echo ':test-result: FAIL' >tests/two.trs; exit 1; }
-TESTS = one two
+TESTS = tests/one tests/two
 file:
 	@echo "  CC  " file; $(call seen,^building: 1 of 1 files)
 	@touch file
 list-tests:
 	@echo $(TESTS)
+tests/one.log:
+	@echo 'PASS: tests/one'; touch $@; echo ':test-result: PASS' >tests/one.trs
 END
 chmod +x "$tree/configure" "$tree/scripts/packages.sh"
 SEEN=$work/out
@@ -117,6 +119,11 @@ check 'the build tells how far it is' says '^building: 1 of 1 files, [0-9]*:[0-9
 check 'the tests tell how far they are' says '^tests: 1 of 2, 0 failed, [0-9]*:[0-9][0-9]$'
 check 'what the failing test said is told' says '^why it failed$'
 check 'the last line is the sum' [ "$(tail -n 1 "$work/out")" = '1 passed, 1 failed' ]
+run "$tree/run-tests" tests/one
+check 'one test runs alone' [ "$status:$(tail -n 1 "$work/out")" = '0:1 passed, 0 failed' ]
+run "$tree/run-tests" tests/three
+check 'a test that does not exist is an error' [ "$status" = 2 ]
+check 'and named' says 'tests/three'
 
 echo "[  PASSED  ] $passed test(s)."
 [ "$failed" -eq 0 ] || echo "[  FAILED  ] $failed test(s)."
