@@ -10,14 +10,14 @@ static sp_status out_of_memory(sp_error *err)
 			    "the request needs more memory than session_workspace_bytes allows");
 }
 
-/* Aliases of one tensor are fed alike; what is not given is the signature's default, if any. */
+/* Copies an input to its other aliases, and fills in the signature's defaults. */
 static void complete(const sp_endpoint *endpoint, sp_tensor *inputs)
 {
 	const sp_tensor_info *infos = endpoint->signature.inputs;
 
 	for (size_t i = 0; i < endpoint->signature.input_count; i++) {
-		if (endpoint->input_twins[i] != i)
-			inputs[i] = inputs[endpoint->input_twins[i]];
+		if (endpoint->canonical_inputs[i] != i)
+			inputs[i] = inputs[endpoint->canonical_inputs[i]];
 		if (!sp_tensor_is_set(&inputs[i]) && infos[i].default_value != NULL)
 			inputs[i] = *infos[i].default_value;
 	}

@@ -52,7 +52,7 @@ sp_catalog *sp_catalog_create(void);
 void sp_catalog_destroy(sp_catalog *catalog);
 
 /*
- * The number of the version that `found` names (NULL: the SavedModel's own
+ * The number of the version that `found` names (full_prefix is "" for the SavedModel's own
  * weights) and that waits to be loaded or is refused; one that is not known yet
  * is discovered now, and so is one that was loaded before under that name.
  * 0 when out of memory: then nothing is remembered of it.
@@ -87,7 +87,7 @@ void sp_catalog_move(sp_catalog *catalog, uint64_t number, sp_version_state to,
  * A version that drains, or is retired, is refused when no request uses it any more: a
  * rollback has left it.  That is no refusal that is counted.
  */
-void sp_catalog_bar(sp_catalog *catalog, uint64_t number, const char *why);
+void sp_catalog_mark_rolled_back(sp_catalog *catalog, uint64_t number, const char *why);
 
 /* ------------------------------------------------------ what is on the disk */
 
@@ -95,11 +95,11 @@ void sp_catalog_bar(sp_catalog *catalog, uint64_t number, const char *why);
  * `found` is the newest version there is; NULL: the live one is.  With `pinned`, why it is not
  * loaded, one that was never loaded has these words.
  */
-void sp_catalog_see(sp_catalog *catalog, const sp_found_version *found, const char *pinned);
+void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, const char *pinned);
 
 /*
  * Of the versions that wait or are refused, and that nobody has asked for by
- * sp_catalog_number() or sp_catalog_see() since the last sp_catalog_end_look(), the first
+ * sp_catalog_number() or sp_catalog_set_newest() since the last sp_catalog_end_look(), the first
  * after number `after`, its texts in `arena`.  0: there is none.
  */
 uint64_t sp_catalog_next_waiting(sp_catalog *catalog, uint64_t after, sp_found_version *out,

@@ -1,18 +1,33 @@
-#include "processor/updater/pin_file.h"
+#include "processor/updater/pin.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "processor/updater/found.h"
 
 enum { MAX_BYTES = 4096 };
+
+sp_pin sp_pin_of(int64_t full_step, int64_t delta_step, const char *by)
+{
+	sp_pin pin = {.holds = true, .full_step = full_step, .delta_step = delta_step};
+
+	snprintf(pin.by, sizeof(pin.by), "%s", by);
+	return pin;
+}
+
+void sp_pin_set(sp_pin *out, const sp_pin *pin, sp_catalog *catalog)
+{
+	sp_found_version named = {.full_step = pin->full_step, .delta_step = pin->delta_step};
+
+	*out = *pin;
+	sp_catalog_pin(catalog, pin->holds ? &named : NULL, pin->by);
+}
 
 static sp_status fail(const char *path, const char *what, sp_error *err)
 {
@@ -54,25 +69,29 @@ static bool take_steps(const char *text, size_t size, int64_t *full_step, int64_
 	return at == text + size;
 }
 
-sp_status sp_pin_file_read(const char *path, int64_t *full_step, int64_t *delta_step, sp_error *err)
+sp_status sp_pin_load(sp_pin *pin, const char *path, sp_error *err)
 {
 	char *text;
 	size_t size;
-	bool good;
-	sp_status status = sp_file_read(&text, &size, path, MAX_BYTES, err);
+	sp_status status;
 
+	*pin = (sp_pin){.holds = false};
+	if (path == NULL)
+		return SP_OK;
+	status = sp_file_read(&text, &size, path, MAX_BYTES, err);
 	if (status == SP_NOT_FOUND)
-		return status;
+		return SP_OK;
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "pin_file");
-	good = take_steps(text, size, full_step, delta_step);
-	if (!good)
-		(void)sp_error_set(err, SP_INVALID,
-				   "the pin_file '%s' holds no version such as 100 or 100+110, but "
-				   "'%.40s'",
-				   path, text);
+	pin->holds = take_steps(text, size, &pin->full_step, &pin->delta_step);
+	if (!pin->holds)
+		status = sp_error_set(err, SP_INVALID,
+				      "the pin_file '%s' holds no version such as 100 or 100+110, "
+				      "but '%.40s'",
+				      path, text);
+	snprintf(pin->by, sizeof(pin->by), "the pin_file '%.200s'", path);
 	sp_free(text);
-	return good ? SP_OK : SP_INVALID;
+	return status;
 }
 
 /* -------------------------------------------------------------------- writing */
@@ -113,18 +132,22 @@ static sp_status write_whole(const char *path, const char *text, sp_error *err)
 	return done ? SP_OK : SP_IO;
 }
 
-sp_status sp_pin_file_write(const char *path, int64_t full_step, int64_t delta_step, sp_error *err)
+sp_status sp_pin_store(const sp_pin *pin, const char *path, sp_error *err)
 {
-	char fresh[PATH_MAX], text[64];
+	char fresh[PATH_MAX], steps[SP_FOUND_STEPS_SIZE], text[SP_FOUND_STEPS_SIZE + 1];
 	sp_status status;
 
+	if (path == NULL)
+		return SP_OK;
+	if (!pin->holds && unlink(path) != 0)
+		return errno == ENOENT ? SP_OK : fail(path, "remove", err);
+	if (!pin->holds)
+		return sync_folder(path, err);
 	if (snprintf(fresh, sizeof(fresh), "%s.new", path) >= (int)sizeof(fresh))
 		return sp_error_set(err, SP_IO, "the name of the pin_file '%.100s...' is too long",
 				    path);
-	if (delta_step < 0)
-		snprintf(text, sizeof(text), "%" PRId64 "\n", full_step);
-	else
-		snprintf(text, sizeof(text), "%" PRId64 "+%" PRId64 "\n", full_step, delta_step);
+	snprintf(text, sizeof(text), "%s\n",
+		 sp_found_steps(steps, pin->full_step, pin->delta_step));
 	status = write_whole(fresh, text, err);
 	if (status == SP_OK && rename(fresh, path) != 0)
 		status = fail(path, "write", err);
@@ -133,11 +156,4 @@ sp_status sp_pin_file_write(const char *path, int64_t full_step, int64_t delta_s
 		return status;
 	}
 	return sync_folder(path, err);
-}
-
-sp_status sp_pin_file_remove(const char *path, sp_error *err)
-{
-	if (unlink(path) == 0)
-		return sync_folder(path, err);
-	return errno == ENOENT ? SP_OK : fail(path, "remove", err);
 }
