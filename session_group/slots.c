@@ -88,11 +88,6 @@ void sp_slots_destroy(sp_slots *slots)
 	sp_free(slots);
 }
 
-size_t sp_slots_count(const sp_slots *slots)
-{
-	return slots->count;
-}
-
 size_t sp_slots_waiting(sp_slots *slots)
 {
 	size_t waiting;

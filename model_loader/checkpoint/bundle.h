@@ -58,8 +58,15 @@ typedef struct sp_bundle_entry {
 size_t sp_bundle_count(const sp_bundle *bundle);
 const sp_bundle_entry *sp_bundle_entry_at(const sp_bundle *bundle, size_t i);
 
-/* NULL when the bundle has no tensor of that name. */
+/* NULL when the bundle has no tensor of that name; or none of the name with the suffix behind it.
+ */
 const sp_bundle_entry *sp_bundle_find(const sp_bundle *bundle, sp_bytes name);
+const sp_bundle_entry *sp_bundle_find_joined(const sp_bundle *bundle, const char *name,
+					     const char *suffix);
+
+/* SP_CORRUPT: "PREFIX: 'NAME' is DT_INT32 [3], not <what is wanted>". */
+sp_status sp_bundle_bad_tensor(sp_error *err, const sp_bundle *bundle, const sp_bundle_entry *entry,
+			       const char *wanted, ...) SP_PRINTF(4, 5);
 
 /*
  * The whole tensor, in the arena; a sliced one is put together.  SP_NOT_FOUND

@@ -171,7 +171,7 @@ static sp_status add_piece(const sp_bundle *bundle, const sp_bundle_record *piec
 	sp_tensor tensor;
 
 	if (arena == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a slice");
+		return sp_no_memory(err, "a slice");
 	status = read_stored(bundle, piece, arena, &tensor, err);
 	if (status == SP_OK &&
 	    !sp_tensor_slice_copy(to->out, &to->wanted, &tensor, place, to->seen, &to->copied))

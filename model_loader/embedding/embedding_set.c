@@ -102,7 +102,7 @@ static sp_status keep_fault(const sp_error **out, const sp_error *why, sp_arena 
 	sp_error *kept = sp_arena_alloc(arena, sizeof(*kept));
 
 	if (kept == NULL || why->status == SP_NO_MEMORY)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an embedding");
+		return sp_no_memory(err, "an embedding");
 	*kept = *why;
 	*out = kept;
 	return SP_OK;
@@ -176,11 +176,11 @@ sp_status sp_embedding_set_import(sp_embedding_set *set, sp_resource *resource,
 	SP_TRY(need_note(&note, set, resource, err));
 	note->spec.name = sp_arena_text(set->arena, import->name);
 	if (note->spec.name == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of an embedding");
+		return sp_no_memory(err, "the name of an embedding");
 	split = sp_part_name_split(note->spec.name);
 	note->base = sp_part_name_base(&split, set->arena);
 	if (note->base == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of an embedding");
+		return sp_no_memory(err, "the name of an embedding");
 	note->spec.partition_id = import->partition_id;
 	note->spec.partition_num = import->partition_num;
 	note->spec.reset_versions = import->reset_versions;

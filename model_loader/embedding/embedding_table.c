@@ -209,7 +209,7 @@ static sp_status find_full_rows(sp_rows **out, const load *l, const char *name, 
 		return SP_OK;
 	SP_TRY(make_rows(out, l, &l->embedding->full, NULL, err));
 	if (image != NULL)
-		sp_embedding_image_note(image, name, l->embedding->full.dealt != 0, *out);
+		sp_embedding_image_note(image, name, l->embedding->full.routed != 0, *out);
 	return SP_OK;
 }
 

@@ -88,8 +88,8 @@ static output dividend(const search *s, output of, int64_t divisor)
 	return same_numbers(s, of.node->inputs[0]);
 }
 
-/* Whether the node deals keys to so many parts as DeepRec does. */
-static bool deals_by_key(const search *s, const sp_node_def *partition, int64_t parts)
+/* Whether the node routes keys to so many parts as DeepRec does. */
+static bool routes_by_key(const search *s, const sp_node_def *partition, int64_t parts)
 {
 	output keys, source;
 
@@ -117,7 +117,9 @@ static sp_bytes name_of(const sp_node_def *handle)
 		       : sp_bytes_of(handle->name);
 }
 
-/* Of how many parts the gather asks the one of that number for what DeepRec deals to it; 0: none.
+/*
+ * Of how many parts: the gather asks part `number` for the keys that DeepRec routes to it.  0: it
+ * does not.
  */
 static uint64_t parts_of(const search *s, const sp_node_def *gather, int64_t number)
 {
@@ -128,7 +130,7 @@ static uint64_t parts_of(const search *s, const sp_node_def *gather, int64_t num
 	    from.number != number)
 		return 0;
 	parts = attr_int(from.node, "num_partitions");
-	return parts > number && deals_by_key(s, from.node, parts) ? (uint64_t)parts : 0;
+	return parts > number && routes_by_key(s, from.node, parts) ? (uint64_t)parts : 0;
 }
 
 /* What fills a handle, or looks at it without a key. */
@@ -189,6 +191,6 @@ sp_status sp_part_routes_find(sp_map *out, const sp_graph_def *graph, sp_arena *
 			result = sp_map_add(out, verdicts.entries[i].key,
 					    verdicts.entries[i].value);
 	if (result == SP_MAP_NO_MEMORY)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the handles of a graph");
+		return sp_no_memory(err, "the handles of a graph");
 	return SP_OK;
 }

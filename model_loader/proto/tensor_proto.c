@@ -284,7 +284,7 @@ sp_status sp_proto__repeated_values(sp_repeated_values **out, const SpPb__Tensor
 		return SP_OK;
 	*out = sp_arena_alloc(target->arena, sizeof(**out));
 	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a constant");
+		return sp_no_memory(err, "a constant");
 	row.dims[0] = (int64_t)have;
 	(*out)->shape = shape;
 	SP_TRY(sp_tensor_create(&(*out)->values, target->arena, dtype, &row, err));
@@ -299,7 +299,7 @@ sp_status sp_tensor_parse(sp_tensor *out, sp_bytes bytes, sp_arena *arena, sp_er
 	sp_status status;
 
 	if (scratch == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a constant");
+		return sp_no_memory(err, "a constant");
 	status = sp_message_unpack(&message, &sp_pb__tensor_proto__descriptor, bytes, scratch, err);
 	if (status == SP_OK)
 		status = sp_proto__tensor(out, (const SpPb__TensorProto *)message, &target, err);

@@ -25,7 +25,7 @@ typedef struct reader {
 
 static sp_status no_memory(const reader *r)
 {
-	return sp_error_set(r->err, SP_NO_MEMORY, "no memory for files that nodes name");
+	return sp_no_memory(r->err, "files that nodes name");
 }
 
 /* The attribute that names a file; NULL when there is none. */

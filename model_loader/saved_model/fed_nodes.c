@@ -22,7 +22,7 @@ typedef struct cutter {
 
 static sp_status no_memory(const cutter *c)
 {
-	return sp_error_set(c->err, SP_NO_MEMORY, "no memory for the graph's inputs");
+	return sp_no_memory(c->err, "the graph's inputs");
 }
 
 /* "node:1" is output 1 of "node", "node" its output 0; false for what is neither. */

@@ -21,11 +21,6 @@
 #define ASSETS_COLLECTION    "saved_model_assets"
 #define ASSET_TYPE           "/tensorflow.AssetFileDef"
 
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the SavedModel");
-}
-
 static bool is_text(const ProtobufCBinaryData *field, const char *text)
 {
 	return sp_bytes_equal_text(sp_message_bytes(field), text);
@@ -158,7 +153,7 @@ static sp_status read_assets(sp_saved_model *out, const SpPb__MetaGraphDef *meta
 	sp_asset *items = sp_arena_array(out->arena, count, sizeof(*items));
 
 	if (items == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the SavedModel");
 	for (size_t i = 0; i < count; i++) {
 		if (packed)
 			SP_TRY(read_packed_asset(&items[i], collection->any_list->value[i],
@@ -239,7 +234,7 @@ static sp_status no_such_tags(const SpPb__SavedModel *model, const char *tags, s
 	for (size_t i = 0; i < model->n_meta_graphs && i < MAX_TAGS_TOLD && text != NULL; i++)
 		text = add_tags(text, model->meta_graphs[i], arena);
 	if (text == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the SavedModel");
 	return sp_error_set(err, SP_NOT_FOUND,
 			    "none of %zu metagraphs has exactly the tags \"%s\", they have %s",
 			    model->n_meta_graphs, tags, text);
@@ -282,7 +277,7 @@ static sp_status join_table_initializers(sp_saved_model *out, const SpPb__MetaGr
 	nodes = sp_arena_array(out->arena, out->graph.node_count + 1, sizeof(*nodes));
 	inputs = sp_arena_array(out->arena, count, sizeof(*inputs));
 	if (nodes == NULL || inputs == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the SavedModel");
 	for (size_t i = 0; i < count; i++) {
 		const char *name;
 
@@ -290,7 +285,7 @@ static sp_status join_table_initializers(sp_saved_model *out, const SpPb__MetaGr
 				       out->arena, err));
 		inputs[i] = sp_arena_printf(out->arena, "^%s", name);
 		if (inputs[i] == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the SavedModel");
 	}
 	if (out->graph.node_count != 0)
 		memcpy(nodes, out->graph.nodes, out->graph.node_count * sizeof(*nodes));
@@ -309,7 +304,7 @@ static sp_status read_object_graph(sp_saved_model *out, const SpPb__MetaGraphDef
 	char *copy = sp_arena_alloc(out->arena, bytes.size);
 
 	if (copy == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the SavedModel");
 	if (bytes.size != 0)
 		memcpy(copy, bytes.data, bytes.size);
 	out->object_graph = (sp_bytes){copy, bytes.size};
@@ -393,7 +388,7 @@ sp_status sp_saved_model_parse_graph(sp_saved_model *out, const void *bytes, siz
 	sp_status status;
 
 	if (scratch == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the SavedModel");
 	*out = (sp_saved_model){.arena = arena};
 	status = parse_graph(out, (sp_bytes){bytes, size}, scratch, err != NULL ? err : &local);
 	sp_arena_destroy(scratch);
@@ -480,7 +475,7 @@ sp_status sp_saved_model_parse(sp_saved_model *out, const void *bytes, size_t si
 	sp_status status;
 
 	if (scratch == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the SavedModel");
 	*out = (sp_saved_model){.arena = arena};
 	status = parse(out, (sp_bytes){bytes, size}, tags, scratch, err);
 	sp_arena_destroy(scratch);
@@ -516,7 +511,7 @@ sp_status sp_saved_model_read(sp_saved_model *out, const char *directory, const 
 		text = i == 1;
 		path = sp_arena_printf(arena, "%s/%s", directory, names[i]);
 		if (path == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the SavedModel");
 		status = sp_file_read(&bytes, &size, path, SP_MESSAGE_MAX_SIZE, err);
 	}
 	if (status == SP_NOT_FOUND)

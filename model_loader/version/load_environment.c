@@ -64,7 +64,7 @@ static sp_status keep(sp_load_environment *environment, sp_bytes key, const sp_t
 		if (sp_map_add(&environment->restored, key, (uintptr_t)copy) != SP_MAP_NO_MEMORY)
 			return SP_OK;
 	}
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for what was restored");
+	return sp_no_memory(err, "what was restored");
 }
 
 /* Whose the value is that a restore under a delta has answered. */
@@ -84,7 +84,7 @@ static sp_status note_origin(sp_load_environment *environment, const sp_tensor *
 				    lent ? SP_VALUE_OF_FULL : SP_VALUE_OF_DELTA);
 	}
 	if (result == SP_MAP_NO_MEMORY)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for what was restored");
+		return sp_no_memory(err, "what was restored");
 	return SP_OK;
 }
 
@@ -118,7 +118,7 @@ static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes
 	SP_TRY(sp_load_policy_go_on(&environment->policy, err));
 	SP_TRY(check_prefix(environment, prefix, err));
 	if (!make_key(&key, name, slice, environment->calls.arena))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a variable");
+		return sp_no_memory(err, "the name of a variable");
 	known = known_of(environment, key);
 	status = sp_delta_read_slice(environment->full, environment->delta, name, slice, known,
 				     arena, out, &why);
@@ -174,7 +174,7 @@ static sp_status read_file(void *context, sp_bytes path, sp_arena *arena, sp_byt
 				    (int)path.size, path.data);
 	text = sp_arena_text(arena, path);
 	if (text == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a file");
+		return sp_no_memory(err, "the name of a file");
 	SP_TRY(sp_file_read(&bytes, &size, text, MAX_FILE_SIZE, err));
 	copy = sp_arena_text(arena, (sp_bytes){bytes, size});
 	sp_free(bytes);
@@ -229,8 +229,7 @@ static sp_status open_all(sp_load_environment *environment,
 	if (options->file_root != NULL) {
 		environment->file_root = sp_arena_text(arena, sp_bytes_of(options->file_root));
 		if (environment->file_root == NULL)
-			return sp_error_set(err, SP_NO_MEMORY,
-					    "no memory for the name of a folder");
+			return sp_no_memory(err, "the name of a folder");
 	}
 	environment->embeddings.model_dir = environment->file_root;
 	environment->embeddings.full = environment->full;

@@ -21,11 +21,6 @@ typedef struct filling {
 	sp_error *err;
 } filling;
 
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the variables of the model");
-}
-
 static sp_status find_missing(filling *f)
 {
 	const sp_resources *resources = f->weights->resources;
@@ -37,7 +32,7 @@ static sp_status find_missing(filling *f)
 		if (resource->kind != SP_RESOURCE_VARIABLE || sp_tensor_is_set(&resource->variable))
 			continue;
 		if (sp_map_add(&f->missing, sp_bytes_of(resource->name), i) == SP_MAP_NO_MEMORY)
-			return no_memory(f->err);
+			return sp_no_memory(f->err, "the variables of the model");
 	}
 	return SP_OK;
 }
@@ -49,7 +44,7 @@ static sp_status name_nodes(filling *f)
 	sp_map_init(&f->nodes, f->scratch);
 	for (size_t i = 0; i < graph->node_count; i++)
 		if (sp_map_add(&f->nodes, sp_bytes_of(graph->nodes[i].name), i) == SP_MAP_NO_MEMORY)
-			return no_memory(f->err);
+			return sp_no_memory(f->err, "the variables of the model");
 	return SP_OK;
 }
 
@@ -168,7 +163,7 @@ sp_status sp_weights__restore_objects(sp_weights *weights, sp_error *err)
 		return SP_OK;
 	f.scratch = sp_arena_create((size_t)64 << 10);
 	if (f.scratch == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the variables of the model");
 	status = fill_all(&f);
 	sp_arena_destroy(f.scratch);
 	return status;
