@@ -144,7 +144,7 @@ static sp_status read_place(const sp_bundle *bundle, sp_bundle_record *out,
 	return SP_OK;
 }
 
-/* What we cannot read stays in the bundle: it may be a slot that serving never needs. */
+/* A tensor of a kind that cannot be read is refused when it is read: serving may never need it. */
 static sp_status read_type(sp_bundle_record *out, const SpPb__BundleEntryProto *proto,
 			   sp_arena *arena, sp_error *err)
 {
@@ -218,7 +218,7 @@ static sp_status read_records(sp_bundle *bundle, const sp_sorted_table *table, s
 
 /* --------------------------------------------------------------------- lookup */
 
-/* Compares what `key` says, two views that are read as one name. */
+/* `key` is two views, which are read as one name. */
 static int compare_to_record(const void *key, const void *record)
 {
 	const sp_bytes *parts = key, name = ((const sp_bundle_record *)record)->entry.name;

@@ -109,7 +109,7 @@ SP_MUST_CHECK sp_status sp_bundle_span_open(sp_bundle_span *out, const sp_bundle
 /*
  * Elements [first, first + count) of those there are, as they are in memory.  *crc
  * is continued over the stored bytes, those that came to lie in `buffer`; it may
- * be NULL when span->stored, for who sums them himself.  SP_IO when they cannot be
+ * be NULL when span->stored, where the caller sums them.  SP_IO when they cannot be
  * read, because the file has become shorter or its disk fails.
  */
 SP_MUST_CHECK sp_status sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t count,

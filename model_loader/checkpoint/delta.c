@@ -147,7 +147,7 @@ static sp_status overwrite_all(const sp_bundle_entry *entry, const sp_bundle *de
 	return overwrite(&w, delta, c->name, 0, w.height, arena, err);
 }
 
-/* What is a delta's own was asked for before: here it is rows, or nothing. */
+/* A variable that the delta does not have whole: it has rows of it, or nothing. */
 static sp_status read_changed(const sp_bundle *full, const sp_bundle *delta, sp_bytes name,
 			      sp_bytes slice, const sp_tensor *known, sp_arena *scratch,
 			      sp_arena *arena, sp_tensor *out, sp_error *err)

@@ -53,7 +53,7 @@ typedef struct reading {
 	sums *pieces; /* [piece_count] */
 } reading;
 
-/* Memory for one piece at a time. */
+/* Buffers for one piece. */
 typedef struct room {
 	int64_t *keys, *freqs;
 	void *values;
@@ -168,7 +168,7 @@ static sp_status read_ssd_keys(const reading *job, sp_ssd_record *ssd, size_t fi
 	return SP_OK;
 }
 
-/* The last source whose pieces do not start behind it. */
+/* The source that has the piece: the last one whose first piece is not behind it. */
 static const source *source_of(const reading *job, size_t number)
 {
 	size_t low = 0, high = job->source_count;
@@ -270,7 +270,7 @@ static sp_status read_pieces(const reading *job, size_t first, size_t count, roo
 	return SP_OK;
 }
 
-/* Together: a sink divides many keys at less cost than few. */
+/* Several pieces at once: a sink partitions many keys at less cost per key than few. */
 static sp_status add_pieces(void *context, size_t group, sp_error *err)
 {
 	const reading *job = context;
@@ -298,7 +298,7 @@ static sp_status add_keys(reading *job, size_t threads, sp_error *err)
 
 /* --------------------------------------------------------------- second pass */
 
-/* The sink sums the rows itself where it can: then they are looked at once. */
+/* A sink that sums the rows while it takes them saves one pass over them. */
 static sp_status put_values(const reading *job, passage *p, const room *r, sp_error *err)
 {
 	const sp_bundle_span *values = &p->from->values;

@@ -6,7 +6,7 @@
 #include "model_loader/checkpoint/part_name.h"
 #include "model_loader/embedding/bucket_offsets.h"
 
-enum { MOST_STEPS = 64 }; /* from a gather to its keys; a graph may be a circle */
+enum { MOST_STEPS = 64 }; /* from a gather to its keys; a graph may have cycles */
 
 typedef struct search {
 	const sp_graph_def *graph;
@@ -46,7 +46,7 @@ static bool is_among(const char *op, const char *const *ops, size_t count)
 	return false;
 }
 
-/* What the same numbers were before, or some of them, in another shape or order. */
+/* Follows nodes that only reshape, cast or reorder numbers back to where these come from. */
 static output same_numbers(const search *s, const char *tensor)
 {
 	static const char *const ops[] = {"Identity",         "Reshape",    "Cast",
@@ -133,7 +133,7 @@ static uint64_t parts_of(const search *s, const sp_node_def *gather, int64_t num
 	return parts > number && routes_by_key(s, from.node, parts) ? (uint64_t)parts : 0;
 }
 
-/* What fills a handle, or looks at it without a key. */
+/* Whether the operator fills a handle, or reads it without a key. */
 static bool asks_nothing(const char *op)
 {
 	static const char *const starts[] = {
@@ -147,7 +147,7 @@ static bool asks_nothing(const char *op)
 	return false;
 }
 
-/* Of how many parts the handle is one by all that reads it; 0 where that is not so. */
+/* Keeps of how many parts the handle is one; 0 as soon as one of its readers does not tell so. */
 static sp_map_result note_reader(sp_map *verdicts, const search *s, const sp_node_def *reader,
 				 size_t input, sp_arena *arena)
 {

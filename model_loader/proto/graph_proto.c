@@ -158,7 +158,7 @@ static sp_status read_attr(sp_attr *out, const SpPb__AttrEntry *entry, sp_proto_
 		status = read_scalar(out, value, target, err);
 	if (status != SP_UNSUPPORTED)
 		return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "attribute %s", name);
-	/* Whoever asks for it is told. */
+	/* The operator that needs the attribute reports the reason. */
 	*out = (sp_attr){.name = name, .text = sp_arena_printf(target->arena, "%s", err->text)};
 	return out->text != NULL ? SP_OK : sp_no_memory(err, "the graph");
 }
@@ -315,7 +315,7 @@ static sp_status read_control_returns(sp_function_def *out, const SpPb__Function
 	return SP_OK;
 }
 
-/* What the function is one of several implementations of. */
+/* The interface that it is one of several implementations of. */
 static sp_status read_interface(sp_function_def *out, const SpPb__FunctionDef *function,
 				sp_arena *arena, sp_error *err)
 {

@@ -8,7 +8,7 @@
 
 enum {
 	REFERENCE = 100,           /* DT_FLOAT_REF is DT_FLOAT + 100, and so on */
-	LEAST_LEFT_OUT = 16 << 10, /* repeated bytes that are not written out at once */
+	LEAST_LEFT_OUT = 16 << 10, /* repeated bytes from which on a tensor is not expanded */
 };
 
 sp_dtype sp_proto__dtype(int32_t number)
@@ -20,7 +20,7 @@ sp_dtype sp_proto__dtype(int32_t number)
 
 sp_status sp_proto__known_dtype(sp_dtype *out, int32_t number, sp_error *err)
 {
-	/* TensorFlow's that are none of ours. */
+	/* Types of TensorFlow without an sp_dtype. */
 	static const char *const names[] = {[24] = "DT_FLOAT8_E5M2",
 					    [25] = "DT_FLOAT8_E4M3FN",
 					    [29] = "DT_INT4",
@@ -157,7 +157,7 @@ static sp_status copy_values(sp_tensor *t, const values *from, size_t count, sp_
 	return SP_OK;
 }
 
-/* How many of the elements of a tensor are there, and the bytes of those that are not. */
+/* How many elements have values of their own, and how many bytes the others take. */
 static size_t count_values(const values *from, const sp_shape *shape, sp_dtype dtype, size_t *extra)
 {
 	size_t count, have;
@@ -237,7 +237,7 @@ static sp_status from_content(sp_tensor *out, sp_dtype dtype, const sp_shape *sh
 	return SP_OK;
 }
 
-/* What a message says of a tensor, besides its values. */
+/* Type and shape, and whether the values are in tensor_content. */
 static sp_status read_type(sp_dtype *dtype, sp_shape *shape, bool *has_content,
 			   const SpPb__TensorProto *proto, sp_error *err)
 {

@@ -47,7 +47,7 @@ static const sp_attr *find_name(const sp_node_def *node)
 	return attr;
 }
 
-/* *out stays NULL where there is no such file; err tells of the first place. */
+/* *out stays NULL where there is no such file; *why is the failure of the first path. */
 static sp_status read_anywhere(const reader *r, const char *name, char **out, size_t *size,
 			       sp_error *why)
 {

@@ -259,8 +259,8 @@ static sp_status choose(const SpPb__MetaGraphDef **out, const SpPb__SavedModel *
 }
 
 /*
- * Where nothing else is the init operation, one that waits for all table initialisers becomes it,
- * as tf.saved_model.load() has it.
+ * A model without an init operation may list initialisers of tables: a node that waits for all of
+ * them becomes the init operation, as in tf.saved_model.load().
  */
 static sp_status join_table_initializers(sp_saved_model *out, const SpPb__MetaGraphDef *meta,
 					 sp_error *err)
@@ -330,7 +330,8 @@ static sp_status read_meta_graph(sp_saved_model *out, const SpPb__MetaGraphDef *
 
 /* ------------------------------------------------- a graph that is no SavedModel */
 
-/* A name and an operator that look like ones: what a MetaGraphDef read as a GraphDef has not. */
+/* Whether all names and operators are printable: those of a MetaGraphDef read as a GraphDef are
+ * not. */
 static bool is_graph(const SpPb__GraphDef *graph)
 {
 	for (size_t i = 0; i < graph->n_node; i++) {
@@ -347,7 +348,7 @@ static bool is_graph(const SpPb__GraphDef *graph)
 	return graph->n_node != 0;
 }
 
-/* One of the two, whichever the bytes are; the other is NULL. */
+/* Sets one of the two, whichever the bytes are; the other is NULL. */
 static sp_status unpack_graph(const SpPb__GraphDef **graph, const SpPb__MetaGraphDef **meta,
 			      sp_bytes bytes, sp_arena *scratch, sp_error *err)
 {
@@ -395,7 +396,7 @@ sp_status sp_saved_model_parse_graph(sp_saved_model *out, const void *bytes, siz
 	return status;
 }
 
-/* The fields' names say what it is: a MetaGraphDef has no nodes at its top. */
+/* A MetaGraphDef has no field of a GraphDef at its top, so as a GraphDef it has no bytes. */
 static sp_status parse_graph_text(sp_saved_model *out, sp_bytes text, sp_arena *arena,
 				  sp_error *err)
 {
@@ -432,8 +433,8 @@ sp_status sp_saved_model_read_graph(sp_saved_model *out, const char *path, sp_ar
 /* ---------------------------------------------------------------- a SavedModel */
 
 /*
- * *err says already that the bytes are no SavedModel; but some call a graph saved_model.pb, and
- * some have fetched a repository without its large files.
+ * The bytes are no SavedModel, as *err says.  Says more where they are a graph that was named
+ * saved_model.pb, or the pointer that Git LFS leaves in place of a large file.
  */
 static sp_status explain_bytes(sp_bytes bytes, sp_arena *scratch, sp_error *err)
 {

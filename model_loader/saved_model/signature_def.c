@@ -4,7 +4,7 @@
 
 /* -------------------------------------------------------------------- tensors */
 
-/* The list that is being filled: an entry of the file is one tensor or the parts of one. */
+/* The list that is being filled.  An entry of the file is one tensor or a composite of several. */
 typedef struct tensor_list {
 	sp_tensor_info *items;
 	size_t count;
@@ -28,7 +28,7 @@ static sp_status add_tensor(tensor_list *list, const char *alias, const Protobuf
 	return SP_OK;
 }
 
-/* What the three tensors of a sparse one are called where TensorFlow makes placeholders of it. */
+/* The three tensors of a sparse one, with the names of TensorFlow's placeholders. */
 static sp_status add_sparse(tensor_list *list, const char *alias, const SpPb__TensorInfo *info)
 {
 	const SpPb__TensorInfo__CooSparse *sparse = info->coo_sparse;

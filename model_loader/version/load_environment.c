@@ -10,7 +10,7 @@
 /* Vocabulary files are a few megabytes; a graph that wants more is not a recommender's. */
 #define MAX_FILE_SIZE ((size_t)1 << 30)
 
-/* A graph reads its own checkpoint, and nothing else that lies on the machine. */
+/* A graph may read the checkpoint that is loaded, and no other. */
 static sp_status check_prefix(const sp_load_environment *environment, sp_bytes prefix,
 			      sp_error *err)
 {
@@ -67,7 +67,7 @@ static sp_status keep(sp_load_environment *environment, sp_bytes key, const sp_t
 	return sp_no_memory(err, "what was restored");
 }
 
-/* Whose the value is that a restore under a delta has answered. */
+/* Notes whether a value restored under a delta is the delta's or the full checkpoint's. */
 static sp_status note_origin(sp_load_environment *environment, const sp_tensor *value,
 			     const sp_tensor *known, sp_error *err)
 {
@@ -88,7 +88,7 @@ static sp_status note_origin(sp_load_environment *environment, const sp_tensor *
 	return SP_OK;
 }
 
-/* What the base has lent takes no memory here. */
+/* A value that shares the bytes of the base takes no memory. */
 static sp_status count_bytes(sp_load_environment *environment, const sp_tensor *value,
 			     const sp_tensor *known, sp_error *err)
 {
@@ -122,7 +122,8 @@ static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes
 	known = known_of(environment, key);
 	status = sp_delta_read_slice(environment->full, environment->delta, name, slice, known,
 				     arena, out, &why);
-	/* The files are all there, so that it is not worth waiting for the tensor. */
+	/* All files are there: waiting for more would not bring the tensor, as SP_NOT_FOUND says.
+	 */
 	if (status != SP_OK)
 		return sp_error_set(err, status == SP_NOT_FOUND ? SP_INVALID : status, "%s",
 				    why.text);
@@ -138,7 +139,7 @@ static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes
 	return SP_OK;
 }
 
-/* True when `path` is `root`/..., without a way back up. */
+/* True when `path` is below `root` and has no component "..". */
 static bool is_below(const char *root, sp_bytes path)
 {
 	size_t size = strlen(root);

@@ -192,7 +192,10 @@ static sp_status make_load_program(sp_model *model, const char *graph_file, sp_e
 
 /* ---------------------------------------------------------- serving program */
 
-/* A tensor without a name, as one made of such as are made of several, no request could carry. */
+/*
+ * Whether every input and output names a tensor.  A composite tensor that has composite tensors in
+ * it names none, and no request can carry it.
+ */
 static bool is_plain(const sp_signature *signature)
 {
 	for (size_t i = 0; i < signature->input_count; i++)
@@ -204,7 +207,7 @@ static bool is_plain(const sp_signature *signature)
 	return true;
 }
 
-/* The nodes of what is found of `tensors`, behind those that are there. */
+/* Appends the nodes of those tensors that the graph has. */
 static void add_nodes(const sp_graph *graph, const sp_tensor_info *tensors, size_t count,
 		      uint32_t *nodes, size_t *used)
 {
@@ -216,7 +219,7 @@ static void add_nodes(const sp_graph *graph, const sp_tensor_info *tensors, size
 	}
 }
 
-/* What signatures write, by what requests may give to all of them and what they are answered. */
+/* Removes writes that no answer depends on, and turns counters into counts of the session. */
 static sp_status take_writes(sp_model *model, sp_error *err)
 {
 	const sp_saved_model *saved = &model->saved;
@@ -330,7 +333,7 @@ sp_status sp_model__compile(sp_model *model, sp_error *err)
 				  model->saved.signature_count, &model->resources, NULL, err);
 }
 
-/* One signature must be servable; of the others, those that are not are taken out. */
+/* The default signature must be servable; others that are not are taken out. */
 static sp_status settle_signatures(sp_model *model, sp_error *err)
 {
 	bool changed = false;

@@ -57,7 +57,7 @@ static sp_status restore(filling *f, sp_bytes key, sp_dtype dtype, sp_arena *are
 			      arena, out, f->err);
 }
 
-/* *found is false when the checkpoint tells of no objects. */
+/* *found is false when the checkpoint has no object graph. */
 static sp_status read_objects(filling *f, bool *found)
 {
 	sp_bytes saved = f->weights->model->saved.object_graph;
@@ -75,7 +75,8 @@ static sp_status read_objects(filling *f, bool *found)
 				    f->err);
 }
 
-/* The variable without a value that a call's input is the handle of; NULL when it is none. */
+/* The variable without a value whose handle is the input of a call; NULL when it is no such handle.
+ */
 static sp_resource *missing_behind(const filling *f, const char *input)
 {
 	const sp_graph_def *graph = &f->weights->model->saved.graph;
