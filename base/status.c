@@ -47,6 +47,11 @@ sp_status sp_error_set(sp_error *err, sp_status status, const char *fmt, ...)
 	return status;
 }
 
+sp_status sp_no_memory(sp_error *err, const char *what)
+{
+	return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", what);
+}
+
 sp_status sp_error_prefix(sp_error *err, sp_status status, const char *fmt, ...)
 {
 	char words[SP_ERROR_TEXT_SIZE];

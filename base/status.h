@@ -46,6 +46,9 @@ const char *sp_status_name(sp_status status);
  */
 sp_status sp_error_set(sp_error *err, sp_status status, const char *fmt, ...) SP_PRINTF(3, 4);
 
+/* SP_NO_MEMORY: "no memory for <what>". */
+sp_status sp_no_memory(sp_error *err, const char *what);
+
 /*
  * Puts "<words>: " in front of the text that is there: the room's edge says
  * where, once, and keeps what the lower function said.  Returns err->status,

@@ -30,11 +30,6 @@ typedef struct search {
 	bool failed; /* a note found no memory */
 } search;
 
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the names of a version");
-}
-
 static double seconds_of(struct timespec time)
 {
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
@@ -116,7 +111,7 @@ static sp_status find_file(const char **prefix, bool *found, struct stat *info, 
 
 	*prefix = sp_arena_printf(s->arena, "%s/%.*s", folder, (int)stem.size, stem.data);
 	if (path == NULL || *prefix == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the names of a version");
 	return sp_folder_find(found, info, path, S_IFREG, err);
 }
 
@@ -155,7 +150,7 @@ static sp_status find_delta(greatest *out, const search *s, const char *folder, 
 		sp_status status;
 
 		if (deltas == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the names of a version");
 		status = find_greatest(out, s, deltas, &why);
 		if (status != SP_OK && status != SP_NOT_FOUND) /* a folder without deltas */
 			return sp_error_set(err, status, "%s", why.text);
@@ -210,7 +205,7 @@ static sp_status list_folders(version_folder **out, const search *s, const char 
 		if (!sp_checkpoint_is_version(name))
 			continue;
 		if (path == NULL || folder == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the names of a version");
 		SP_TRY(sp_folder_find(&found, &info, path, S_IFREG, err));
 		if (!found)
 			continue;
@@ -223,7 +218,7 @@ static sp_status list_folders(version_folder **out, const search *s, const char 
 							written <= seconds_of(info.st_ctim) +
 									   TRUST_SECONDS};
 		if (folder->path == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the names of a version");
 		*out = folder;
 	}
 	return SP_OK;
@@ -419,7 +414,7 @@ static sp_status take_delta(sp_discovery *out, greatest *delta, const search *s,
 					   ", whose data is there without its index: %s.index",
 					   delta->step, c->data.step, c->data.prefix);
 		if (out->why == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the names of a version");
 		SP_TRY(find_delta(delta, s, folder, c->full.step, c->data.step, err));
 	}
 	out->version.delta_prefix = delta->prefix;
@@ -442,7 +437,7 @@ static sp_status wait_for_index(sp_discovery *out, const search *s, const char *
 			s->arena, "full checkpoint %" PRId64 " waits for its index: %s.index",
 			data.step, data.prefix);
 		if (out->why == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the names of a version");
 	}
 	return sp_error_set(err, SP_NOT_FOUND, "%s holds no checkpoint index", folder);
 }
@@ -493,7 +488,7 @@ sp_status sp_discover_version(sp_discovery *out, const char *checkpoint_dir,
 	SP_TRY(choose(&folder, &s, list, find_implausible(list), err));
 	status = find_version(out, &s, folder->path, err);
 	if (status == SP_OK && s.failed)
-		status = no_memory(err);
+		status = sp_no_memory(err, "the names of a version");
 	out->notes = s.notes;
 	return status;
 }
@@ -595,7 +590,7 @@ sp_status sp_discover_older(sp_found_version *out, const char *checkpoint_dir,
 		folder = sp_arena_printf(arena, "%.*s", (int)(slash - than->full_prefix),
 					 than->full_prefix);
 		if (folder == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the names of a version");
 	}
 	if (folder == NULL || strrchr(folder, '/') == NULL)
 		return sp_error_set(err, SP_NOT_FOUND, "%s is in no folder of versions",

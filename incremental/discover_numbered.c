@@ -13,11 +13,6 @@ typedef struct numbered {
 	const char *name;
 } numbered;
 
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the names of a version");
-}
-
 /* Greater numbers are better; of one number the name without a zero in front, then the first. */
 static bool is_better(const numbered *a, const numbered *b)
 {
@@ -40,13 +35,13 @@ static sp_status find_graph(bool *is_folder, bool *has_graph, const char *base, 
 
 	*has_graph = false;
 	if (folder == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the names of a version");
 	SP_TRY(sp_folder_find(is_folder, &info, folder, S_IFDIR, err));
 	for (size_t i = 0; i < 2 && *is_folder && !*has_graph; i++) {
 		const char *path = sp_arena_printf(arena, "%s/%s", folder, files[i]);
 
 		if (path == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the names of a version");
 		SP_TRY(sp_folder_find(has_graph, &info, path, S_IFREG, err));
 	}
 	return SP_OK;
@@ -61,7 +56,7 @@ static sp_status name_version(sp_found_version *out, const char *base, const num
 				  .full_prefix = folder,
 				  .full_step = one->number,
 				  .delta_step = -1};
-	return folder != NULL ? SP_OK : no_memory(err);
+	return folder != NULL ? SP_OK : sp_no_memory(err, "the names of a version");
 }
 
 /* The best number up to `last`, or `only` unless that is negative. */
@@ -101,7 +96,7 @@ static sp_status find_numbered(sp_discovery *out, const char *base, int64_t only
 					   "SavedModel %" PRId64 " waits for %s/saved_model.pb",
 					   without_graph.number, out->waiting.full_prefix);
 		if (out->why == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the names of a version");
 	}
 	if (best.number < 0)
 		return sp_error_set(err, SP_NOT_FOUND, "%s holds no numbered SavedModel", base);
@@ -113,7 +108,7 @@ static sp_status find_numbered(sp_discovery *out, const char *base, int64_t only
 						     ": %s is served, %s is not",
 						     base, best.number, best.name, other.name);
 		if (note == NULL || note->text == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the names of a version");
 		out->notes = note;
 	}
 	return name_version(&out->version, base, &best, arena, err);

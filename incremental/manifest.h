@@ -33,8 +33,8 @@ typedef struct sp_manifest_file {
 	uint64_t name;
 	uint64_t size;
 	uint64_t trace;   /* of its size and times of change */
-	uint64_t content; /* of its bytes; 0: nobody has looked */
-	const char *path; /* as long as it was listed */
+	uint64_t content; /* hash of its bytes; 0: not read */
+	const char *path; /* NULL in a copy */
 	sp_manifest_kind kind;
 } sp_manifest_file;
 
@@ -54,7 +54,7 @@ SP_MUST_CHECK sp_status sp_manifest_read(sp_manifest *out, const char *folder,
 					 const char *graph_file, bool own_weights, sp_arena *arena,
 					 sp_error *err);
 
-/* Looks at the bytes of graph and assets, before somebody reads them. */
+/* Hashes the bytes of graph and assets; to be called before they are loaded. */
 void sp_manifest_read_contents(sp_manifest *manifest);
 
 /* Without the paths. */
@@ -62,10 +62,10 @@ SP_MUST_CHECK sp_status sp_manifest_copy(sp_manifest *out, const sp_manifest *fr
 					 sp_error *err);
 
 /*
- * Whether a graph or an asset that was read `then` is another one `now`.  What
- * is gone has not changed, and an asset that was not there was not read; weights
- * have checksums, by which incremental/identity.h compares them.  A file that
- * turns out to be the same is noted so in `then`.
+ * Whether a graph or an asset that was read `then` is another one `now`.  A file
+ * that is gone has not changed, and an asset that was not there was not read; weights
+ * have checksums, by which incremental/identity.h compares them.  `then` is updated for
+ * files with other times and the same bytes, so that they are not read again.
  */
 bool sp_manifest_has_changed(sp_manifest *then, const sp_manifest *now);
 

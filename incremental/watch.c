@@ -110,7 +110,7 @@ void sp_watch_savedmodel(sp_watch *watch, const char *folder, const char *graph_
 		watch_folder(watch, path);
 }
 
-/* What has been told is not needed, only that it is not told again. */
+/* Discards what there is to read, so that the next poll() waits. */
 static void drain(int fd)
 {
 	char bytes[4096];
@@ -134,7 +134,7 @@ void sp_watch_wake(sp_watch *watch)
 {
 	uint64_t one = 1;
 
-	/* It fails only when it is awake already. */
+	/* It fails only when the counter is full, and then the waiter wakes anyway. */
 	if (write(watch->wake_fd, &one, sizeof(one)) < 0)
 		return;
 }

@@ -10,8 +10,8 @@
  * Waiting for something to change below the folders of a model: woken by the
  * system where the file system tells of changes (inotify), else by the clock.
  *
- * It says that something may have changed, never what, and never that nothing
- * has: who waits must look for himself, also when the time is over.
+ * It reports that something may have changed, not what; and changes may be missed, so
+ * the caller must look at the files after a timeout, too.
  *
  * Threads: sp_watch_wake() may be called by any; everything else by one.
  */

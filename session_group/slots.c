@@ -88,11 +88,6 @@ void sp_slots_destroy(sp_slots *slots)
 	sp_free(slots);
 }
 
-size_t sp_slots_count(const sp_slots *slots)
-{
-	return slots->count;
-}
-
 size_t sp_slots_waiting(sp_slots *slots)
 {
 	size_t waiting;
@@ -130,8 +125,8 @@ static void leave_line(sp_slots *slots, const waiter *self)
 	slots->waiting--;
 }
 
-/* Whether the thread, which has no claim, can do without one. */
-static bool renounce(sp_slots *slots)
+/* Counts the balance up again for a thread that leaves; false when a claim is on its way to it. */
+static bool withdraw(sp_slots *slots)
 {
 	int_least64_t balance = atomic_load(&slots->balance);
 
@@ -141,7 +136,7 @@ static bool renounce(sp_slots *slots)
 	return false;
 }
 
-/* Under the lock: false when the time was over first, and the thread is in line no more. */
+/* Under the lock: false when the deadline passed first; the thread has then left the line. */
 static bool stand_in_line(sp_slots *slots, waiter *self, int64_t deadline_ns)
 {
 	const struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
@@ -152,7 +147,7 @@ static bool stand_in_line(sp_slots *slots, waiter *self, int64_t deadline_ns)
 			pthread_cond_wait(&self->woken, &slots->lock);
 		} else if (pthread_cond_timedwait(&self->woken, &slots->lock, &until) != 0 &&
 			   !self->has_claim) {
-			if (renounce(slots)) {
+			if (withdraw(slots)) {
 				leave_line(slots, self);
 				return false;
 			}

@@ -24,8 +24,6 @@ SP_MUST_CHECK sp_status sp_slots_create(sp_slots **out, size_t count, sp_error *
 /* Nobody holds or waits for a slot any more.  NULL is fine. */
 void sp_slots_destroy(sp_slots *slots);
 
-size_t sp_slots_count(const sp_slots *slots);
-
 /* Threads in line at this moment. */
 size_t sp_slots_waiting(sp_slots *slots);
 

@@ -1,6 +1,8 @@
 #include "model_loader/checkpoint/bundle.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -22,11 +24,6 @@ enum {
 	LITTLE_ENDIAN_BUNDLE = 0,
 	BIG_ENDIAN_BUNDLE = 1,
 };
-
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the bundle's index");
-}
 
 /* --------------------------------------------------------------------- header */
 
@@ -58,7 +55,7 @@ static sp_status open_shards(sp_bundle *bundle, sp_error *err)
 	bundle->shards = sp_arena_array(bundle->arena, (size_t)bundle->shard_count,
 					sizeof(*bundle->shards));
 	if (bundle->shards == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the bundle's index");
 	for (int32_t i = 0; i < bundle->shard_count; i++)
 		bundle->shards[i] = (sp_file){.fd = -1};
 	for (int32_t i = 0; i < bundle->shard_count; i++) {
@@ -68,7 +65,7 @@ static sp_status open_shards(sp_bundle *bundle, sp_error *err)
 		sp_status status;
 
 		if (path == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the bundle's index");
 		status = sp_file_open(&bundle->shards[i], path, err);
 		if (status == SP_NOT_FOUND)
 			return sp_error_set(err, SP_CORRUPT, "its shard %s is missing", path);
@@ -86,7 +83,7 @@ static sp_status read_slices(sp_bundle_record *out, const SpPb__BundleEntryProto
 	sp_tensor_slice *slices = sp_arena_zeros(arena, proto->n_slices, sizeof(*slices));
 
 	if (slices == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the bundle's index");
 	for (size_t i = 0; i < proto->n_slices; i++) {
 		const SpPb__TensorSliceProto *slice = proto->slices[i];
 
@@ -147,7 +144,7 @@ static sp_status read_place(const sp_bundle *bundle, sp_bundle_record *out,
 	return SP_OK;
 }
 
-/* What we cannot read stays in the bundle: it may be a slot that serving never needs. */
+/* A tensor of a kind that cannot be read is refused when it is read: serving may never need it. */
 static sp_status read_type(sp_bundle_record *out, const SpPb__BundleEntryProto *proto,
 			   sp_arena *arena, sp_error *err)
 {
@@ -161,7 +158,7 @@ static sp_status read_type(sp_bundle_record *out, const SpPb__BundleEntryProto *
 	else
 		out->entry.dtype = dtype;
 	if (out->entry.dtype == SP_INVALID_DTYPE && out->refusal == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the bundle's index");
 	status = sp_proto__shape(&out->entry.shape, proto->shape, err);
 	if (status != SP_UNSUPPORTED)
 		return status;
@@ -204,7 +201,7 @@ static sp_status read_records(sp_bundle *bundle, const sp_sorted_table *table, s
 
 	bundle->records = sp_arena_array(bundle->arena, count, sizeof(*bundle->records));
 	if (bundle->records == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the bundle's index");
 	for (size_t i = 0; i < count; i++) {
 		const sp_table_entry *from = &table->entries[i + 1];
 		sp_status status = read_record(bundle, &bundle->records[i], from, scratch, err);
@@ -219,6 +216,30 @@ static sp_status read_records(sp_bundle *bundle, const sp_sorted_table *table, s
 	return SP_OK;
 }
 
+/* --------------------------------------------------------------------- lookup */
+
+/* `key` is two views, which are read as one name. */
+static int compare_to_record(const void *key, const void *record)
+{
+	const sp_bytes *parts = key, name = ((const sp_bundle_record *)record)->entry.name;
+	size_t n = parts[0].size < name.size ? parts[0].size : name.size;
+	int order = sp_table_key_compare((sp_bytes){parts[0].data, n}, (sp_bytes){name.data, n});
+
+	if (order != 0 || n < parts[0].size)
+		return order != 0 ? order : 1;
+	return sp_table_key_compare(parts[1], (sp_bytes){name.data + n, name.size - n});
+}
+
+static const sp_bundle_record *find_record(const sp_bundle *bundle, sp_bytes name, sp_bytes suffix)
+{
+	const sp_bytes parts[] = {name, suffix};
+
+	if (bundle->record_count == 0)
+		return NULL;
+	return bsearch(parts, bundle->records, bundle->record_count, sizeof(*bundle->records),
+		       compare_to_record);
+}
+
 /* --------------------------------------------------------------------- slices */
 
 sp_status sp_bundle__find_slice(const sp_bundle *bundle, const sp_bundle_record *tensor,
@@ -231,8 +252,9 @@ sp_status sp_bundle__find_slice(const sp_bundle *bundle, const sp_bundle_record 
 	sp_buffer_init(&key, SIZE_MAX / 4);
 	sp_ordered_code_slice_key(&key, tensor->entry.name, slice);
 	if (key.failed)
-		status = no_memory(err);
-	else if ((*out = sp_bundle__find(bundle, (sp_bytes){key.data, key.size})) == NULL)
+		status = sp_no_memory(err, "the bundle's index");
+	else if ((*out = find_record(bundle, (sp_bytes){key.data, key.size}, (sp_bytes){"", 0})) ==
+		 NULL)
 		status = sp_error_set(err, SP_CORRUPT, "one of its slices is missing");
 	sp_buffer_fini(&key);
 	return status;
@@ -285,7 +307,7 @@ static sp_status read_index(sp_bundle *bundle, sp_arena *scratch, sp_error *err)
 	size_t size;
 
 	if (path == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the bundle's index");
 	SP_TRY(sp_file_read(&bundle->index, &size, path, MAX_INDEX_SIZE, err));
 	SP_TRY(sp_sorted_table_read(&table, (sp_bytes){bundle->index, size}, bundle->arena, err));
 	SP_TRY(read_header(bundle, &table, scratch, err));
@@ -308,11 +330,12 @@ static sp_status open_bundle(sp_bundle *bundle, const char *prefix, sp_error *er
 
 	bundle->arena = sp_arena_create((size_t)1 << 16);
 	if (bundle->arena == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the bundle's index");
 	bundle->prefix = sp_arena_text(bundle->arena, sp_bytes_of(prefix));
 	scratch = sp_arena_create(4096);
-	status = bundle->prefix != NULL && scratch != NULL ? read_index(bundle, scratch, err)
-							   : no_memory(err);
+	status = bundle->prefix != NULL && scratch != NULL
+			 ? read_index(bundle, scratch, err)
+			 : sp_no_memory(err, "the bundle's index");
 	sp_arena_destroy(scratch);
 	if (status == SP_OK || status == SP_NOT_FOUND)
 		return status;
@@ -325,7 +348,7 @@ sp_status sp_bundle_open(sp_bundle **out, const char *prefix, sp_error *err)
 	sp_status status;
 
 	if (bundle == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the bundle's index");
 	status = open_bundle(bundle, prefix, err);
 	if (status != SP_OK) {
 		sp_bundle_close(bundle);
@@ -361,24 +384,33 @@ const sp_bundle_entry *sp_bundle_entry_at(const sp_bundle *bundle, size_t i)
 	return &bundle->records[bundle->first_tensor + i].entry;
 }
 
-static int compare_to_record(const void *name, const void *record)
+static const sp_bundle_entry *tensor_of(const sp_bundle *bundle, const sp_bundle_record *record)
 {
-	return sp_table_key_compare(*(const sp_bytes *)name,
-				    ((const sp_bundle_record *)record)->entry.name);
-}
-
-const sp_bundle_record *sp_bundle__find(const sp_bundle *bundle, sp_bytes name)
-{
-	if (bundle->record_count == 0)
-		return NULL;
-	return bsearch(&name, bundle->records, bundle->record_count, sizeof(*bundle->records),
-		       compare_to_record);
+	return record != NULL && record >= bundle->records + bundle->first_tensor ? &record->entry
+										  : NULL;
 }
 
 const sp_bundle_entry *sp_bundle_find(const sp_bundle *bundle, sp_bytes name)
 {
-	const sp_bundle_record *record = sp_bundle__find(bundle, name);
+	return tensor_of(bundle, find_record(bundle, name, (sp_bytes){"", 0}));
+}
 
-	return record != NULL && record >= bundle->records + bundle->first_tensor ? &record->entry
-										  : NULL;
+const sp_bundle_entry *sp_bundle_find_joined(const sp_bundle *bundle, const char *name,
+					     const char *suffix)
+{
+	return tensor_of(bundle, find_record(bundle, sp_bytes_of(name), sp_bytes_of(suffix)));
+}
+
+sp_status sp_bundle_bad_tensor(sp_error *err, const sp_bundle *bundle, const sp_bundle_entry *entry,
+			       const char *wanted, ...)
+{
+	char shape[SP_SHAPE_TEXT_SIZE], text[128];
+	va_list args;
+
+	va_start(args, wanted);
+	vsnprintf(text, sizeof(text), wanted, args);
+	va_end(args);
+	return sp_error_set(err, SP_CORRUPT, "%s: '%.*s' is %s%s %s, not %s", bundle->prefix,
+			    (int)entry->name.size, entry->name.data, entry->sliced ? "sliced " : "",
+			    sp_dtype_name(entry->dtype), sp_shape_text(&entry->shape, shape), text);
 }

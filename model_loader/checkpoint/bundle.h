@@ -58,8 +58,15 @@ typedef struct sp_bundle_entry {
 size_t sp_bundle_count(const sp_bundle *bundle);
 const sp_bundle_entry *sp_bundle_entry_at(const sp_bundle *bundle, size_t i);
 
-/* NULL when the bundle has no tensor of that name. */
+/* NULL when the bundle has no tensor of that name; or none of the name with the suffix behind it.
+ */
 const sp_bundle_entry *sp_bundle_find(const sp_bundle *bundle, sp_bytes name);
+const sp_bundle_entry *sp_bundle_find_joined(const sp_bundle *bundle, const char *name,
+					     const char *suffix);
+
+/* SP_CORRUPT: "PREFIX: 'NAME' is DT_INT32 [3], not <what is wanted>". */
+sp_status sp_bundle_bad_tensor(sp_error *err, const sp_bundle *bundle, const sp_bundle_entry *entry,
+			       const char *wanted, ...) SP_PRINTF(4, 5);
 
 /*
  * The whole tensor, in the arena; a sliced one is put together.  SP_NOT_FOUND
@@ -102,7 +109,7 @@ SP_MUST_CHECK sp_status sp_bundle_span_open(sp_bundle_span *out, const sp_bundle
 /*
  * Elements [first, first + count) of those there are, as they are in memory.  *crc
  * is continued over the stored bytes, those that came to lie in `buffer`; it may
- * be NULL when span->stored, for who sums them himself.  SP_IO when they cannot be
+ * be NULL when span->stored, where the caller sums them.  SP_IO when they cannot be
  * read, because the file has become shorter or its disk fails.
  */
 SP_MUST_CHECK sp_status sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t count,

@@ -32,9 +32,6 @@ struct sp_bundle {
 	size_t first_tensor;
 };
 
-/* NULL when there is none of that name. */
-const sp_bundle_record *sp_bundle__find(const sp_bundle *bundle, sp_bytes name);
-
 /* The record of a single slice.  SP_CORRUPT when there is none. */
 SP_MUST_CHECK sp_status sp_bundle__find_slice(const sp_bundle *bundle,
 					      const sp_bundle_record *tensor,

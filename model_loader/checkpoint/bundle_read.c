@@ -9,7 +9,9 @@
 
 /* ----------------------------------------------------------- bytes of a shard */
 
-/* Of those that the record has.  A shard was long enough when it was opened: what fails may pass.
+/*
+ * Bytes of the record from `first` on.  The shard was long enough when it was opened, so any
+ * failure is one of the file system, which may pass.
  */
 static sp_status read_bytes(const sp_bundle *bundle, const sp_bundle_record *record, size_t first,
 			    size_t size, void *buffer, sp_error *err)
@@ -43,8 +45,8 @@ static void swap_bytes(uint8_t *at, size_t count, size_t width)
 		}
 }
 
-/* Elements as stored -> as they are in memory. */
-static void settle(const sp_bundle *bundle, sp_dtype dtype, void *data, size_t count)
+/* From the stored form of elements to that in memory. */
+static void to_native(const sp_bundle *bundle, sp_dtype dtype, void *data, size_t count)
 {
 	size_t width = sp_dtype_size(dtype);
 	uint8_t *bytes = data;
@@ -147,11 +149,11 @@ static sp_status read_stored(const sp_bundle *bundle, const sp_bundle_record *re
 	SP_TRY(sp_tensor_create(out, arena, record->entry.dtype, &record->entry.shape, err));
 	SP_TRY(read_bytes(bundle, record, 0, size, out->data, err));
 	SP_TRY(check_crc(record, sp_crc32c(0, out->data, size), err));
-	settle(bundle, out->dtype, out->data, out->count);
+	to_native(bundle, out->dtype, out->data, out->count);
 	return SP_OK;
 }
 
-/* What is wanted of a tensor, and how far it is put together. */
+/* A part of a sliced tensor that is being put together. */
 typedef struct assembly {
 	sp_tensor *out;
 	sp_tensor_slice wanted;
@@ -171,7 +173,7 @@ static sp_status add_piece(const sp_bundle *bundle, const sp_bundle_record *piec
 	sp_tensor tensor;
 
 	if (arena == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a slice");
+		return sp_no_memory(err, "a slice");
 	status = read_stored(bundle, piece, arena, &tensor, err);
 	if (status == SP_OK &&
 	    !sp_tensor_slice_copy(to->out, &to->wanted, &tensor, place, to->seen, &to->copied))
@@ -306,7 +308,7 @@ sp_status sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t c
 	if (crc != NULL)
 		*crc = sp_crc32c(*crc, buffer, size);
 	if (!span->stored)
-		settle(span->bundle, span->entry->dtype, buffer, count);
+		to_native(span->bundle, span->entry->dtype, buffer, count);
 	return SP_OK;
 }
 

@@ -21,7 +21,7 @@ bool sp_checkpoint_number(int64_t *out, sp_bytes text)
 	return text.size != 0;
 }
 
-/* Hidden, or as editors and office programs call what they keep beside a file. */
+/* Hidden, or a name that editors and office programs give to their copy of a file. */
 static bool is_side_name(const char *name)
 {
 	return name[0] == '\0' || name[0] == '.' || name[0] == '#' || name[0] == '~';

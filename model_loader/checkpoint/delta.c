@@ -57,14 +57,16 @@ static sp_status check_rows(const window *w, const char *part, const sp_tensor *
 static sp_status overwrite(const window *w, const sp_bundle *delta, const char *part, int64_t start,
 			   int64_t height, sp_arena *arena, sp_error *err)
 {
-	const char *keys_name = sp_arena_printf(arena, "%s%s", part, keys_suffix);
-	const char *values_name = sp_arena_printf(arena, "%s%s", part, values_suffix);
+	const sp_bundle_entry *keys_entry = sp_bundle_find_joined(delta, part, keys_suffix);
+	const sp_bundle_entry *values_entry = sp_bundle_find_joined(delta, part, values_suffix);
 	sp_tensor keys, values;
 
-	if (keys_name == NULL || values_name == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for '%s'", part);
-	SP_TRY(sp_bundle_read(delta, sp_bytes_of(keys_name), arena, &keys, err));
-	SP_TRY(sp_bundle_read(delta, sp_bytes_of(values_name), arena, &values, err));
+	if (keys_entry == NULL || values_entry == NULL)
+		return sp_error_set(err, SP_NOT_FOUND, "bundle %s has no tensor %s%s",
+				    sp_bundle_prefix(delta), part,
+				    keys_entry == NULL ? keys_suffix : values_suffix);
+	SP_TRY(sp_bundle_read(delta, keys_entry->name, arena, &keys, err));
+	SP_TRY(sp_bundle_read(delta, values_entry->name, arena, &values, err));
 	SP_TRY(check_rows(w, part, &keys, &values, err));
 	for (size_t i = 0; i < keys.count; i++) {
 		int64_t row = sp_tensor_index(&keys, i), at;
@@ -109,19 +111,16 @@ static sp_status find_changes(changes *out, const sp_bundle_entry *entry, const 
 {
 	sp_part_name split = {.head = entry->name, .tail = {"", 0}};
 	const char *name = sp_arena_text(arena, entry->name);
-	const char *whole = name != NULL ? sp_arena_printf(arena, "%s%s", name, keys_suffix) : NULL;
-	const char *rows = name != NULL ? sp_arena_printf(arena, "%s%s", name, values_suffix)
-					: NULL;
 	size_t row_parts;
 
-	if (whole == NULL || rows == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a variable");
+	if (name == NULL)
+		return sp_no_memory(err, "the name of a variable");
 	out->name = name;
 	SP_TRY(sp_part_name_count(&out->parts, &split, delta, keys_suffix, err));
 	SP_TRY(sp_part_name_count(&row_parts, &split, delta, values_suffix, err));
-	out->any = out->parts != 0 || sp_bundle_find(delta, sp_bytes_of(whole)) != NULL;
+	out->any = out->parts != 0 || sp_bundle_find_joined(delta, name, keys_suffix) != NULL;
 	if (row_parts > out->parts ||
-	    (!out->any && sp_bundle_find(delta, sp_bytes_of(rows)) != NULL))
+	    (!out->any && sp_bundle_find_joined(delta, name, values_suffix) != NULL))
 		return sp_error_set(err, SP_CORRUPT, "%s has rows of '%s' without their numbers",
 				    sp_bundle_prefix(delta), name);
 	return SP_OK;
@@ -148,7 +147,7 @@ static sp_status overwrite_all(const sp_bundle_entry *entry, const sp_bundle *de
 	return overwrite(&w, delta, c->name, 0, w.height, arena, err);
 }
 
-/* What is a delta's own was asked for before: here it is rows, or nothing. */
+/* A variable that the delta does not have whole: it has rows of it, or nothing. */
 static sp_status read_changed(const sp_bundle *full, const sp_bundle *delta, sp_bytes name,
 			      sp_bytes slice, const sp_tensor *known, sp_arena *scratch,
 			      sp_arena *arena, sp_tensor *out, sp_error *err)
@@ -183,7 +182,7 @@ sp_status sp_delta_read_slice(const sp_bundle *full, const sp_bundle *delta, sp_
 	scratch = sp_arena_create(64 << 10);
 	status = scratch != NULL
 			 ? read_changed(full, delta, name, slice, known, scratch, arena, out, err)
-			 : sp_error_set(err, SP_NO_MEMORY, "no memory for a delta's rows");
+			 : sp_no_memory(err, "a delta's rows");
 	sp_arena_destroy(scratch);
 	return status;
 }

@@ -18,10 +18,9 @@
  * 0 in each part; TensorFlow's partitioners give every part rows / parts rows,
  * and the first rows % parts of them one more.
  *
- * As sp_bundle_read_slice() of `full`, with that taken in.  `delta` may be NULL.
- * `known` is what `full` has there, or NULL when nobody has read it yet; if it is
- * given and the delta has nothing of it, *out is *known, whose bytes stay where
- * they are.
+ * As sp_bundle_read_slice() of `full`, with the delta applied.  `delta` may be NULL.
+ * `known` is that slice of `full` where it was read before, else NULL.  Where the
+ * delta has nothing of the variable, *out is *known and shares its bytes.
  *
  * SP_CORRUPT when the delta's rows do not fit the variable; SP_UNSUPPORTED when
  * the slice leaves out columns of a variable of which there are changed rows.

@@ -34,6 +34,11 @@ enum { SP_KEY_NUMBERS_PIECE = 4096 }; /* keys at most */
 typedef sp_status sp_key_numbers_take(void *context, const sp_key_numbers_piece *piece,
 				      sp_error *err);
 
+/* SP_CORRUPT unless `keys` is a vector of key_dtype and `numbers` (may be NULL) such a tensor. */
+SP_MUST_CHECK sp_status sp_key_numbers_check(const sp_bundle *bundle, const sp_bundle_entry *keys,
+					     sp_dtype key_dtype, const sp_bundle_entry *numbers,
+					     sp_error *err);
+
 /*
  * Hands all of it to `take`, piece by piece, in order; nothing when there are no
  * keys.  What was taken counts after SP_OK only.  SP_CORRUPT when the tensors

@@ -1,6 +1,5 @@
 #include "model_loader/checkpoint/sorted_table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -248,17 +247,4 @@ sp_status sp_sorted_table_read(sp_sorted_table *out, sp_bytes file, sp_arena *ar
 	sp_free(index.entries);
 	sp_free(data.entries);
 	return status;
-}
-
-static int compare_to_entry(const void *key, const void *entry)
-{
-	return sp_table_key_compare(*(const sp_bytes *)key, ((const sp_table_entry *)entry)->key);
-}
-
-const sp_table_entry *sp_sorted_table_find(const sp_sorted_table *table, sp_bytes key)
-{
-	if (table->count == 0)
-		return NULL;
-	return bsearch(&key, table->entries, table->count, sizeof(*table->entries),
-		       compare_to_entry);
 }

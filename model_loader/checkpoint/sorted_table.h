@@ -53,9 +53,6 @@ typedef struct sp_sorted_table {
 SP_MUST_CHECK sp_status sp_sorted_table_read(sp_sorted_table *out, sp_bytes file, sp_arena *arena,
 					     sp_error *err);
 
-/* NULL when there is no such key. */
-const sp_table_entry *sp_sorted_table_find(const sp_sorted_table *table, sp_bytes key);
-
 /* Below, at or above 0, in the table's order. */
 int sp_table_key_compare(sp_bytes a, sp_bytes b);
 

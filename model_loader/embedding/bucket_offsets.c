@@ -5,15 +5,10 @@
 sp_status sp_bucket_offsets_check(const sp_bundle *bundle, const sp_bundle_entry *entry,
 				  sp_error *err)
 {
-	char shape[SP_SHAPE_TEXT_SIZE];
-
 	if (!entry->sliced && entry->dtype == SP_INT32 && entry->shape.rank == 1 &&
 	    entry->shape.dims[0] == SP_BUCKETS + 1)
 		return SP_OK;
-	return sp_error_set(err, SP_CORRUPT, "%s: '%.*s' is %s%s %s, not a vector of %d DT_INT32",
-			    sp_bundle_prefix(bundle), (int)entry->name.size, entry->name.data,
-			    entry->sliced ? "sliced " : "", sp_dtype_name(entry->dtype),
-			    sp_shape_text(&entry->shape, shape), SP_BUCKETS + 1);
+	return sp_bundle_bad_tensor(err, bundle, entry, "a vector of %d DT_INT32", SP_BUCKETS + 1);
 }
 
 static bool ascend(const sp_bucket_offsets *offsets, size_t rows)

@@ -31,7 +31,7 @@ SP_MUST_CHECK sp_status sp_bucket_offsets_read(sp_bucket_offsets *out, const sp_
 					       const sp_bundle_entry *entry, size_t rows,
 					       sp_error *err);
 
-/* Whether the key may be that of row `row`.  Keys -1 and -2, which are none, may be anywhere. */
+/* Whether the key may be that of row `row`.  The marks -1 and -2 may be anywhere. */
 bool sp_bucket_offsets_allow(const sp_bucket_offsets *offsets, int64_t key, size_t row);
 
 #endif

@@ -37,7 +37,7 @@ typedef struct reading {
 
 	/* Of keys with rows: the least number, and the one of a key of which nothing is said. */
 	int64_t floor, unknown;
-	bool refused; /* it is the refused ones' turn */
+	bool refused; /* these are keys that a filter has refused */
 
 	sp_key_column_take *take;
 	void *to;
@@ -58,7 +58,7 @@ static void select_keys(reading *r, size_t count)
 			r->keys[i] = NO_KEY;
 }
 
-/* Keys [first, count), of which the tensor says nothing. */
+/* Keys [first, count) have no number in the tensor. */
 static void fill_unknown(reading *r, size_t first, size_t count)
 {
 	sp_key_column *below = NULL;
@@ -254,27 +254,27 @@ sp_status sp_embedding_load_delta_column(sp_key_column **out, sp_table_column wh
 	return load(out, which, embedding, spec, only_own_part, policy, table, err);
 }
 
-/* ------------------------------------------------------------------- in hand */
+/* --------------------------------------------------------------------- given */
 
-typedef struct in_hand {
+typedef struct given {
 	sp_table_column which;
 	const sp_tensor *keys;
 	const sp_tensor *versions;
-} in_hand;
+} given;
 
-static int64_t number_in_hand(const in_hand *rows, size_t i)
+static int64_t number_given(const given *rows, size_t i)
 {
 	if (rows->which == SP_TABLE_FREQUENCIES)
 		return 1;
 	return i < rows->versions->count ? sp_tensor_i64(rows->versions)[i] : -1;
 }
 
-static sp_status feed_in_hand(void *context, sp_key_column_take *take, void *to, sp_error *err)
+static sp_status feed_given(void *context, sp_key_column_take *take, void *to, sp_error *err)
 {
-	const in_hand *rows = context;
+	const given *rows = context;
 
 	for (size_t i = 0; i < rows->keys->count; i++) {
-		int64_t key = sp_tensor_index(rows->keys, i), number = number_in_hand(rows, i);
+		int64_t key = sp_tensor_index(rows->keys, i), number = number_given(rows, i);
 
 		SP_TRY(take(to, &key, &number, 1, err));
 	}
@@ -284,9 +284,9 @@ static sp_status feed_in_hand(void *context, sp_key_column_take *take, void *to,
 sp_status sp_embedding_make_column(sp_key_column **out, sp_table_column which,
 				   const sp_tensor *keys, const sp_tensor *versions, sp_error *err)
 {
-	in_hand rows = {which, keys, versions};
+	given rows = {which, keys, versions};
 	sp_key_column_options options = {
-		.absent = absent_numbers[which], .feed = feed_in_hand, .context = &rows};
+		.absent = absent_numbers[which], .feed = feed_given, .context = &rows};
 
 	return sp_key_column_create(out, &options, err);
 }

@@ -11,8 +11,8 @@
 #include "storage/table/table.h"
 
 /*
- * The frequencies and versions of an EmbeddingVariable's keys, for the tables of
- * which a model asks them (EVGetFrequency, EVGetVersion).
+ * The frequencies and versions of an EmbeddingVariable's keys, for tables of which a
+ * model reads them (EVGetFrequency, EVGetVersion).
  *
  *                                      frequencies            versions
  *   a key with a row                   NAME-freqs             NAME-versions
@@ -58,8 +58,8 @@ SP_MUST_CHECK sp_status sp_embedding_load_delta_column(sp_key_column **out, sp_t
 						       const sp_table *table, sp_error *err);
 
 /*
- * Those of rows in hand: keys int32 or int64 [n], versions int64 of the first of
- * them.  All have been seen once.
+ * Those of rows that the graph gives: keys int32 or int64 [n], versions int64 of the
+ * first of them.  All have been seen once.
  */
 SP_MUST_CHECK sp_status sp_embedding_make_column(sp_key_column **out, sp_table_column which,
 						 const sp_tensor *keys, const sp_tensor *versions,

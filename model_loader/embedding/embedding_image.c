@@ -1,16 +1,13 @@
 #include "model_loader/embedding/embedding_image.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "model_loader/checkpoint/checkpoint_name.h"
@@ -32,133 +29,72 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /*
- * The names in a folder that belong to the checkpoint `base` (NULL: those of an SSD tier's rows),
- * for free(), one by one.
+ * Name, size and time of change of the files that belong to the checkpoint `base`, and of the
+ * files of rows in its folders (of which `base` is NULL).
  */
-static size_t list_files(DIR *folder, const char *base, char ***names)
+static sp_status add_folder(sp_buffer *text, const char *path, const char *base, sp_arena *arena,
+			    sp_error *err)
 {
-	const struct dirent *entry;
-	size_t count = 0;
+	sp_folder entries;
 
-	while ((entry = readdir(folder)) != NULL) {
-		char **more;
+	SP_TRY(sp_folder_list(&entries, path, arena, err));
+	for (size_t i = 0; i < entries.count; i++) {
+		const char *name = entries.names[i];
+		const char *file = sp_arena_printf(arena, "%s/%s", path, name);
+		struct stat info;
 
-		if (base != NULL ? !sp_checkpoint_owns(base, entry->d_name)
-				 : !sp_checkpoint_is_row_file(entry->d_name))
+		if (file == NULL)
+			return sp_no_memory(err, "a path");
+		if (!(base != NULL ? sp_checkpoint_owns(base, name)
+				   : sp_checkpoint_is_row_file(name)) ||
+		    stat(file, &info) != 0)
 			continue;
-		more = sp_alloc_resize(*names, count + 1, sizeof(*more));
-		if (more == NULL)
-			break;
-		*names = more;
-		more[count] = sp_alloc_text(entry->d_name);
-		if (more[count] == NULL)
-			break;
-		count++;
+		if (!S_ISDIR(info.st_mode)) {
+			sp_buffer_printf(text, "file %s %llu %lld.%09ld\n", name,
+					 (unsigned long long)info.st_size,
+					 (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+			continue;
+		}
+		sp_buffer_printf(text, "folder %s\n", name);
+		if (base != NULL && add_folder(text, file, NULL, arena, err) == SP_NO_MEMORY)
+			return SP_NO_MEMORY;
 	}
-	qsort(*names, count, sizeof(**names), by_name);
-	return count;
-}
-
-static DIR *open_folder(int parent, const char *name)
-{
-	int file = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = file >= 0 ? fdopendir(file) : NULL;
-
-	if (folder == NULL && file >= 0)
-		close(file);
-	return folder;
-}
-
-static void add_folder(sp_buffer *text, DIR *folder, const char *base);
-
-/* Of a folder beside the checkpoint (an SSD tier's) its files of rows, too. */
-static void add_file(sp_buffer *text, int folder, const char *name, bool look_inside)
-{
-	struct stat info;
-	DIR *inside;
-
-	if (fstatat(folder, name, &info, 0) != 0)
-		return;
-	if (!S_ISDIR(info.st_mode)) {
-		sp_buffer_printf(text, "file %s %llu %lld.%09ld\n", name,
-				 (unsigned long long)info.st_size, (long long)info.st_mtim.tv_sec,
-				 info.st_mtim.tv_nsec);
-		return;
-	}
-	sp_buffer_printf(text, "folder %s\n", name);
-	if (!look_inside)
-		return;
-	inside = open_folder(folder, name);
-	if (inside == NULL)
-		return;
-	add_folder(text, inside, NULL);
-	closedir(inside);
-}
-
-static void add_folder(sp_buffer *text, DIR *folder, const char *base)
-{
-	char **names = NULL;
-	size_t count = list_files(folder, base, &names);
-
-	for (size_t i = 0; i < count; i++) {
-		add_file(text, dirfd(folder), names[i], base != NULL);
-		sp_free(names[i]);
-	}
-	sp_free(names);
-}
-
-static sp_status add_files(sp_buffer *text, const char *prefix, sp_error *err)
-{
-	const char *base = base_name(prefix);
-	size_t size = (size_t)(base - prefix);
-	char folder[4096];
-	DIR *listing;
-
-	if (size >= sizeof(folder))
-		return sp_error_set(err, SP_IO, "the path of the checkpoint is too long");
-	memcpy(folder, size != 0 ? prefix : "./", size != 0 ? size : 2);
-	folder[size != 0 ? size : 2] = '\0';
-	listing = opendir(folder);
-	if (listing == NULL)
-		return sp_error_set(err, SP_IO, "cannot list %s", folder);
-	add_folder(text, listing, base);
-	closedir(listing);
 	return SP_OK;
 }
 
-static sp_status add_index(sp_buffer *text, const char *prefix, sp_error *err)
+static sp_status add_checkpoint(sp_buffer *text, const char *prefix, sp_arena *arena, sp_error *err)
 {
-	sp_buffer path;
-	sp_status status;
+	const char *base = base_name(prefix);
+	const char *path = sp_arena_printf(arena, "%s.index", prefix);
+	const char *folder = base == prefix
+				     ? "."
+				     : sp_arena_text(arena,
+						     (sp_bytes){prefix, (size_t)(base - prefix)});
 	char *bytes;
 	size_t size;
 
-	sp_buffer_init(&path, MAX_IDENTITY);
-	sp_buffer_printf(&path, "%s.index", prefix);
-	status = path.failed ? sp_error_set(err, SP_NO_MEMORY, "no memory for a path")
-			     : sp_file_read(&bytes, &size, path.data, (size_t)1 << 30, err);
-	sp_buffer_fini(&path);
-	SP_TRY(status);
-	sp_buffer_printf(text, "checkpoint %s\nindex %zu %08x\n", base_name(prefix), size,
+	if (path == NULL || folder == NULL)
+		return sp_no_memory(err, "a path");
+	SP_TRY(sp_file_read(&bytes, &size, path, (size_t)1 << 30, err));
+	sp_buffer_printf(text, "checkpoint %s\nindex %zu %08x\n", base, size,
 			 sp_crc32c(0, bytes, size));
 	sp_free(bytes);
-	return SP_OK;
+	return add_folder(text, folder, base, arena, err);
 }
 
 static sp_status make_identity(sp_buffer *text, const sp_bundle *full, sp_bytes settings,
 			       sp_error *err)
 {
+	sp_arena *arena = sp_arena_create(4096);
+	sp_status status;
+
 	sp_buffer_printf(text, "serving-processor embeddings 2\n");
-	SP_TRY(add_index(text, sp_bundle_prefix(full), err));
-	SP_TRY(add_files(text, sp_bundle_prefix(full), err));
+	status = arena != NULL ? add_checkpoint(text, sp_bundle_prefix(full), arena, err)
+			       : sp_no_memory(err, "the name of an image");
+	sp_arena_destroy(arena);
 	sp_buffer_append(text, settings.data, settings.size);
-	return text->failed ? sp_error_set(err, SP_NO_MEMORY, "no memory to name an image") : SP_OK;
+	return status == SP_OK && text->failed ? sp_no_memory(err, "the name of an image") : status;
 }
 
 /*
@@ -248,7 +184,8 @@ void sp_embedding_image_close(sp_embedding_image *image)
 	*image = (sp_embedding_image){0};
 }
 
-bool sp_embedding_image_wants(const sp_embedding_image *image)
+/* Whether rows are to be noted for an image. */
+static bool is_wanted(const sp_embedding_image *image)
 {
 	return image->place.lock > 0;
 }
@@ -281,7 +218,7 @@ static void note_rows(sp_embedding_image *image, const char *table, bool routed,
 	sp_image_table *more;
 	char *name;
 
-	if (!sp_embedding_image_wants(image))
+	if (!is_wanted(image))
 		return;
 	more = sp_alloc_resize(image->tables, image->count + 1, sizeof(*more));
 	name = more != NULL ? sp_alloc_text(table) : NULL;
@@ -320,7 +257,7 @@ bool sp_embedding_image_write(sp_embedding_image *image)
 	sp_status status = SP_NOT_FOUND;
 	sp_error why;
 
-	if (sp_embedding_image_wants(image) && image->count != 0) {
+	if (is_wanted(image) && image->count != 0) {
 		qsort(image->tables, image->count, sizeof(*image->tables), by_table);
 		status = sp_image_place_store(&image->place, image->tables, image->count,
 					      &image->image, &why);

@@ -44,7 +44,7 @@ typedef struct sp_embedding_image {
  *
  * settings  what has a say beside the checkpoint: any text
  *
- * Afterwards either it has an image, or it wants one (sp_embedding_image_wants),
+ * Afterwards either it has an image, or it notes rows for one,
  * or neither, when there can be none.  While another process makes the image
  * this waits, ten minutes at most.
  */
@@ -53,9 +53,6 @@ void sp_embedding_image_open(sp_embedding_image *image, const sp_load_policy *po
 
 /* {0} is fine.  Rows taken from the image keep it alive. */
 void sp_embedding_image_close(sp_embedding_image *image);
-
-/* Whether rows that are read from the checkpoint should be noted. */
-bool sp_embedding_image_wants(const sp_embedding_image *image);
 
 /*
  * The rows of a table, for sp_rows_release(), and whether the variable's parts

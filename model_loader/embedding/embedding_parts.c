@@ -6,133 +6,141 @@
 /*
  * Which rows of several parts a handle reads.
  *
- * Where every key lies in part key % 1000 % parts, a key is the same in all parts, and a part
- * is but where it is stored: rows are dealt by their keys, and any number of parts serves
- * with any other.  Where that is not so, a key may be a number of its part's own, and only
- * the handle of that part may read it.
+ * Rows are routed by their keys where every key lies in part key % 1000 % parts.  Then a key means
+ * the same in all parts, a part is only a place of storage, and a graph of any number of parts can
+ * serve them.  Where they are not, a key may be a number of its part's own, and only the handle of
+ * that part may read it.
  *
- * The graph tells which of the two it is where it is seen to ask by key % 1000 % parts
- * (model_loader/embedding/part_routes.h).  Else the rows do.  A few may lie so by chance: where the
- * graph has as many parts as the full checkpoint, a table for each part is right in either case.
+ * A graph that asks part key % 1000 % parts (model_loader/embedding/part_routes.h) tells that they
+ * are.  Else the rows have to tell.  Few rows may lie so by chance: where the graph has as many
+ * parts as the full checkpoint, a table for each part is right in either case.
  */
-enum { MANY_ROWS = 16 }; /* so many of each part do not lie so by chance */
+enum { MANY_ROWS = 16 }; /* so many rows of each part do not lie so by chance */
 
-/* ---------------------------------------------------------------- how rows were dealt */
+enum { KEYS_PIECE = 2048 };
+
+/* ----------------------------------------------------------- how rows are routed */
+
+/* The numbers of parts by which the keys seen so far may have been routed; ascending. */
+typedef struct candidates {
+	size_t parts[SP_BUCKETS];
+	size_t count;
+} candidates;
+
+/* Keeps those by which a key of that bucket lies in part `number`; a negative bucket is in none. */
+static void keep_those_of(candidates *c, int64_t bucket, size_t number)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->count && bucket >= 0; i++)
+		if ((size_t)bucket % c->parts[i] == number)
+			c->parts[kept++] = c->parts[i];
+	c->count = kept;
+}
+
+/* Looks at the keys of one part, until no candidate is left: the rest is checked when loaded. */
+static sp_status rule_out_by(candidates *c, const sp_embedding_rows *rows,
+			     const sp_embedding_part *part, sp_error *err)
+{
+	bool seen[SP_BUCKETS] = {false};
+	int64_t keys[KEYS_PIECE];
+	sp_bundle_span span;
+	uint32_t crc = 0;
+
+	SP_TRY(sp_bundle_span_open(&span, rows->bundle, part->keys->name, err));
+	for (size_t first = 0, count; first < span.count; first += count) {
+		count = span.count - first < KEYS_PIECE ? span.count - first : KEYS_PIECE;
+		SP_TRY(sp_bundle_span_read_keys(&span, first, count, keys, &crc, err));
+		for (size_t k = 0; k < count; k++) {
+			int64_t bucket = keys[k] % SP_BUCKETS;
+
+			if (bucket >= 0 && seen[bucket])
+				continue;
+			keep_those_of(c, bucket, part->number);
+			if (c->count == 0)
+				return SP_OK;
+			seen[bucket] = true;
+		}
+	}
+	return sp_bundle_span_check(&span, crc, err);
+}
+
+static sp_status rule_out(candidates *c, const sp_embedding_rows *rows, sp_error *err)
+{
+	for (size_t i = 0; i < rows->part_count && c->count != 0; i++)
+		SP_TRY(rule_out_by(c, rows, &rows->parts[i], err));
+	return SP_OK;
+}
+
+/* Whether all rows lie where they would if there were so many parts. */
+static sp_status are_routed_to(bool *out, const sp_embedding_rows *rows, size_t parts,
+			       sp_error *err)
+{
+	candidates c = {.parts = {parts}, .count = 1};
+
+	SP_TRY(rule_out(&c, rows, err));
+	*out = c.count != 0;
+	return SP_OK;
+}
 
 static size_t last_number(const sp_embedding_rows *rows)
 {
 	return rows->parts[rows->part_count - 1].number;
 }
 
-static void add_deal(sp_embedding__deals *deals, size_t parts)
-{
-	deals->parts[deals->count++] = parts;
-}
-
-static sp_status rule_out_all(sp_embedding__deals *deals, const sp_embedding_rows *rows,
-			      sp_error *err)
-{
-	for (size_t i = 0; i < rows->part_count && deals->count != 0; i++)
-		SP_TRY(sp_embedding__rule_out(deals, rows, i, err));
-	return SP_OK;
-}
-
-/* Whether all rows lie where they would if there were so many parts. */
-static sp_status are_dealt_to(bool *out, const sp_embedding_rows *rows, size_t parts, sp_error *err)
-{
-	sp_embedding__deals deals = {.count = 0};
-
-	add_deal(&deals, parts);
-	SP_TRY(rule_out_all(&deals, rows, err));
-	*out = deals.count != 0;
-	return SP_OK;
-}
-
-static sp_status find_deal_of_full(sp_embedding_rows *rows, sp_routing known, sp_error *err)
-{
-	bool dealt = known == SP_ROUTED;
-
-	if (rows->part_count > 1 && known == SP_ROUTING_UNKNOWN)
-		SP_TRY(are_dealt_to(&dealt, rows, rows->part_count, err));
-	else if (known == SP_ROUTING_UNKNOWN)
-		dealt = true;
-	rows->dealt = dealt ? rows->part_count : 0;
-	return SP_OK;
-}
-
 /*
  * The last parts of a delta may be missing, so it does not tell how many there were.  It is the
  * graph's number if that is possible, else the least.
  */
-static sp_status find_deal_of_delta(sp_embedding_rows *rows, size_t graph, sp_error *err)
+static sp_status find_route_of_delta(sp_embedding_rows *rows, size_t graph, sp_error *err)
 {
 	size_t least = last_number(rows) + 1;
-	sp_embedding__deals deals = {.count = 0};
+	candidates c = {.parts = {least}, .count = 1};
 
 	if (least == 1)
-		return SP_OK; /* it has all rows: they are dealt to 1 */
-	add_deal(&deals, least);
+		return SP_OK; /* one part has all rows */
 	for (size_t parts = least + 1; parts <= SP_BUCKETS; parts++)
-		add_deal(&deals, parts);
-	SP_TRY(rule_out_all(&deals, rows, err));
-	rows->dealt = deals.count != 0 ? deals.parts[0] : 0;
-	for (size_t i = 0; i < deals.count; i++)
-		if (deals.parts[i] == graph)
-			rows->dealt = graph;
+		c.parts[c.count++] = parts;
+	SP_TRY(rule_out(&c, rows, err));
+	rows->routed = c.count != 0 ? c.parts[0] : 0;
+	for (size_t i = 0; i < c.count; i++)
+		if (c.parts[i] == graph)
+			rows->routed = graph;
 	return SP_OK;
 }
 
-/* ------------------------------------------------------------------- parts that are lost */
-
-/* Without a number in its name the one part has all rows. */
-static bool is_unnumbered(const sp_embedding *embedding)
-{
-	const sp_embedding_rows *full = &embedding->full;
-
-	return full->part_count == 1 && strcmp(full->parts[0].name, embedding->base) == 0;
-}
-
-static bool has_fewer_parts(const sp_embedding *embedding, const sp_part_name *name,
-			    const sp_embedding_spec *spec)
-{
-	return name->numbered && !is_unnumbered(embedding) &&
-	       embedding->full.part_count < (size_t)spec->partition_num;
-}
-
-/* Whether the rows may be all that a checkpoint of so many parts has: they are in one of them. */
-static bool may_be_all(const sp_embedding_rows *rows)
-{
-	size_t filled = 0;
-
-	for (size_t i = 0; i < rows->part_count; i++)
-		filled += rows->parts[i].row_count != 0;
-	return rows->dealt != 0 && filled <= 1;
-}
+/* ---------------------------------------------------------------- lost parts */
 
 /*
  * Where all rows lie as if the checkpoint had the graph's parts, of which it has
- * only the first, the others are lost: what else could have left them out?
+ * only the first, the others are lost: nothing else leaves them out.
  * Of few rows that may be chance.  And rows of one part alone may be all there
  * are, of a trainer with fewer parts and, say, even keys only: these are served,
- * and the handle of the first part that is not there says so.
+ * and the handle of the first missing part logs it.
  */
 static sp_status check_none_is_lost(const sp_embedding *embedding, const sp_part_name *name,
 				    const sp_embedding_spec *spec, sp_error *err)
 {
 	const sp_embedding_rows *rows = &embedding->full;
-	bool complete = may_be_all(rows), fits;
 	long long wanted = spec->partition_num;
-	size_t row_count = 0;
+	bool is_unnumbered = rows->part_count == 1 &&
+			     strcmp(rows->parts[0].name, embedding->base) == 0;
+	size_t row_count = 0, filled = 0;
+	bool may_be_all, fits;
 
-	for (size_t i = 0; i < rows->part_count; i++)
+	for (size_t i = 0; i < rows->part_count; i++) {
 		row_count += rows->parts[i].row_count;
-	if (!has_fewer_parts(embedding, name, spec) || spec->routing != SP_ROUTING_UNKNOWN ||
-	    row_count < MANY_ROWS || (complete && name->number != rows->part_count))
+		filled += rows->parts[i].row_count != 0;
+	}
+	may_be_all = rows->routed != 0 && filled <= 1;
+	if (!name->numbered || is_unnumbered || rows->part_count >= (size_t)wanted ||
+	    spec->routing != SP_ROUTING_UNKNOWN || row_count < MANY_ROWS ||
+	    (may_be_all && name->number != rows->part_count))
 		return SP_OK;
-	SP_TRY(are_dealt_to(&fits, rows, (size_t)wanted, err));
+	SP_TRY(are_routed_to(&fits, rows, (size_t)wanted, err));
 	if (!fits)
 		return SP_OK;
-	if (!complete)
+	if (!may_be_all)
 		return sp_error_set(err, SP_CORRUPT,
 				    "%s lacks parts %zu to %lld of embedding '%s': its rows lie as "
 				    "those of %lld parts do",
@@ -144,37 +152,37 @@ static sp_status check_none_is_lost(const sp_embedding *embedding, const sp_part
 	       sp_bundle_prefix(rows->bundle), embedding->base, wanted);
 	return SP_OK;
 }
-/* --------------------------------------------------------------- what a handle reads */
 
-/* By themselves, not only by chance. */
-static bool are_surely_dealt(const sp_embedding_rows *rows)
+/* --------------------------------------------------------- what a handle reads */
+
+/* Not only by chance.  Writers whose parts have numbers of their own mostly leave no offsets. */
+static bool are_surely_routed(const sp_embedding_rows *rows)
 {
 	for (size_t i = 0; i < rows->part_count; i++)
 		if (rows->parts[i].row_count < MANY_ROWS || rows->parts[i].offsets == NULL)
-			return false; /* writers of numbers of their own mostly leave no offsets */
-	return rows->dealt != 0;
-}
-
-/* Whether each of the graph's handles is that of one part. */
-static bool may_be_apart(const sp_embedding_rows *full, const sp_part_name *name,
-			 const sp_embedding_spec *spec)
-{
-	return full->part_count > 1 && spec->partition_num == (int64_t)full->part_count &&
-	       name->numbered && spec->partition_id == (int64_t)name->number &&
-	       name->number < full->part_count;
+			return false;
+	return rows->routed != 0;
 }
 
 sp_status sp_embedding__place_full(sp_embedding *embedding, const sp_part_name *name,
 				   const sp_embedding_spec *spec, sp_error *err)
 {
 	sp_embedding_rows *full = &embedding->full;
-	bool may_apart = may_be_apart(full, name, spec);
+	bool routed = spec->routing != SP_NOT_ROUTED;
+	/* Each of the graph's handles may be that of one part. */
+	bool may_be_apart = full->part_count > 1 &&
+			    spec->partition_num == (int64_t)full->part_count && name->numbered &&
+			    spec->partition_id == (int64_t)name->number &&
+			    name->number < full->part_count;
 
-	SP_TRY(find_deal_of_full(full, spec->routing, err));
+	if (full->part_count > 1 && spec->routing == SP_ROUTING_UNKNOWN)
+		SP_TRY(are_routed_to(&routed, full, full->part_count, err));
+	full->routed = routed ? full->part_count : 0;
 	SP_TRY(check_none_is_lost(embedding, name, spec, err));
-	embedding->whole = spec->by_key || (may_apart ? are_surely_dealt(full) : full->dealt != 0);
+	embedding->whole = spec->by_key ||
+			   (may_be_apart ? are_surely_routed(full) : full->routed != 0);
 	full->by_key = embedding->whole;
-	if (embedding->whole || may_apart)
+	if (embedding->whole || may_be_apart)
 		return SP_OK;
 	return sp_error_set(err, SP_UNSUPPORTED,
 			    "%s: embedding '%s' has %zu parts whose keys do not follow "
@@ -183,63 +191,50 @@ sp_status sp_embedding__place_full(sp_embedding *embedding, const sp_part_name *
 			    (long long)spec->partition_id, (long long)spec->partition_num);
 }
 
-/* Part for part, where the full checkpoint's are apart: the handle of its number reads it. */
-static bool lies_in_same_parts(const sp_embedding_rows *delta, size_t parts)
-{
-	return delta->dealt == parts ||
-	       (delta->part_count == parts && last_number(delta) == parts - 1);
-}
-
 sp_status sp_embedding__place_delta(sp_embedding *embedding, const sp_embedding_spec *spec,
 				    sp_error *err)
 {
 	const sp_embedding_rows *full = &embedding->full;
 	sp_embedding_rows *delta = &embedding->delta;
-	size_t parts = (size_t)spec->partition_num;
-	const sp_embedding_rows *odd;
+	size_t parts = (size_t)spec->partition_num, last;
 
 	delta->by_key = true;
 	if (delta->part_count == 0)
 		return SP_OK;
-	SP_TRY(find_deal_of_delta(delta, parts, err));
-	if (!embedding->whole && lies_in_same_parts(delta, parts)) {
+	last = last_number(delta);
+	SP_TRY(find_route_of_delta(delta, parts, err));
+	/* Where the full checkpoint's parts are apart, the handle of a part's number reads it. */
+	if (!embedding->whole &&
+	    (delta->routed == parts || (delta->part_count == parts && last == parts - 1))) {
 		delta->by_key = false;
 		return SP_OK;
 	}
-	if (spec->by_key || (full->dealt != 0 && delta->dealt != 0))
+	if (spec->by_key || (full->routed != 0 && delta->routed != 0))
 		return SP_OK;
-	if (!embedding->whole && last_number(delta) + 1 == parts) { /* some are untouched */
+	if (!embedding->whole && last + 1 == parts) { /* some parts are unchanged */
 		delta->by_key = false;
 		return SP_OK;
 	}
-	odd = full->dealt != 0 ? delta : full;
 	return sp_error_set(
 		err, SP_UNSUPPORTED,
 		"%s: rows of embedding '%s' lie in parts %zu to %zu, in %s in %zu: keys "
 		"of %s do not follow key %% 1000 %% parts, so nothing tells which of "
 		"them are part %lld of %lld",
-		sp_bundle_prefix(delta->bundle), spec->name, delta->parts[0].number,
-		last_number(delta), sp_bundle_prefix(full->bundle), full->part_count,
-		odd == full ? "the full checkpoint" : "the delta", (long long)spec->partition_id,
-		(long long)spec->partition_num);
-}
-
-/* Whether a handle's rows are all in the part of its number. */
-static bool has_own_part(const sp_embedding *embedding, const sp_embedding_spec *spec,
-			 bool only_own_part, const sp_embedding_rows *rows)
-{
-	if (embedding->whole && !only_own_part)
-		return false;
-	return !rows->by_key || (int64_t)rows->dealt == spec->partition_num;
+		sp_bundle_prefix(delta->bundle), spec->name, delta->parts[0].number, last,
+		sp_bundle_prefix(full->bundle), full->part_count,
+		full->routed == 0 ? "the full checkpoint" : "the delta",
+		(long long)spec->partition_id, (long long)spec->partition_num);
 }
 
 sp_embedding_rows sp_embedding__own_rows(const sp_embedding *embedding,
 					 const sp_embedding_spec *spec, bool only_own_part,
 					 const sp_embedding_rows *rows)
 {
+	bool needs_one_part = !embedding->whole || only_own_part;
+	bool lie_in_one_part = !rows->by_key || (int64_t)rows->routed == spec->partition_num;
 	sp_embedding_rows own = *rows;
 
-	if (!has_own_part(embedding, spec, only_own_part, rows))
+	if (!needs_one_part || !lie_in_one_part)
 		return own;
 	while (own.part_count != 0 && (int64_t)own.parts->number != spec->partition_id) {
 		own.parts++;

@@ -53,7 +53,7 @@ typedef struct reading {
 	sums *pieces; /* [piece_count] */
 } reading;
 
-/* Memory for one piece at a time. */
+/* Buffers for one piece. */
 typedef struct room {
 	int64_t *keys, *freqs;
 	void *values;
@@ -69,44 +69,6 @@ static sp_status room_init(room *r, size_t rows, size_t bytes, sp_error *err)
 	r->freqs = r->keys + rows;
 	r->values = r->freqs + rows;
 	return SP_OK;
-}
-
-/* `bucket` negative: the remainder of a negative key, which no writer deals to a part. */
-static void keep_those_of(sp_embedding__deals *deals, int64_t bucket, size_t number)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < deals->count && bucket >= 0; i++)
-		if ((size_t)bucket % deals->parts[i] == number)
-			deals->parts[kept++] = deals->parts[i];
-	deals->count = kept;
-}
-
-sp_status sp_embedding__rule_out(sp_embedding__deals *deals, const sp_embedding_rows *rows,
-				 size_t i, sp_error *err)
-{
-	const sp_embedding_part *part = &rows->parts[i];
-	bool seen[SP_BUCKETS] = {false};
-	int64_t keys[KEYS_PIECE / 16];
-	sp_bundle_span span;
-	uint32_t crc = 0;
-
-	SP_TRY(sp_bundle_span_open(&span, rows->bundle, part->keys->name, err));
-	for (size_t first = 0, count; first < span.count; first += count) {
-		count = span.count - first < KEYS_PIECE / 16 ? span.count - first : KEYS_PIECE / 16;
-		SP_TRY(sp_bundle_span_read_keys(&span, first, count, keys, &crc, err));
-		for (size_t k = 0; k < count; k++) {
-			int64_t bucket = keys[k] % SP_BUCKETS;
-
-			if (bucket >= 0 && seen[bucket])
-				continue;
-			keep_those_of(deals, bucket, part->number);
-			if (deals->count == 0)
-				return SP_OK; /* the rest is looked at when it is loaded */
-			seen[bucket] = true;
-		}
-	}
-	return sp_bundle_span_check(&span, crc, err);
 }
 
 /* -------------------------------------------------------------------- pieces */
@@ -131,17 +93,19 @@ static sp_status read_freqs(const reading *job, const source *from, size_t first
 	return SP_OK;
 }
 
-/* Marks the keys that are not wanted. */
-static void select_keys(const reading *job, room *r, const sp_row_piece *piece)
+/* Marks the keys that are not wanted, now that their frequencies are known. */
+static void select_keys(const reading *job, int64_t *keys, sp_row_piece *piece)
 {
 	const sp_row_selection *s = job->selection;
 
-	if (s->part_count <= 1 && s->slice_count <= 1 && piece->freqs == NULL)
-		return;
-	for (size_t i = 0; i < piece->count; i++)
-		if (!sp_embedding__selects(s, r->keys[i]) ||
-		    (piece->freqs != NULL && piece->freqs[i] < s->frequency_threshold))
-			r->keys[i] = -1;
+	piece->keys = keys;
+	if (s->part_count > 1 || s->slice_count > 1 || piece->freqs != NULL)
+		for (size_t i = 0; i < piece->count; i++)
+			if (!sp_embedding__selects(s, keys[i]) ||
+			    (piece->freqs != NULL && piece->freqs[i] < s->frequency_threshold))
+				keys[i] = -1;
+	if (!job->sink->wants_freqs)
+		piece->freqs = NULL;
 }
 
 static sp_status check_buckets(const source *from, size_t first, const sp_row_piece *piece,
@@ -160,19 +124,27 @@ static sp_status check_buckets(const source *from, size_t first, const sp_row_pi
 	return SP_OK;
 }
 
-/* The piece's keys and frequencies; its rows are still missing. */
-static sp_status read_keys(const reading *job, const source *from, size_t first, room *r,
-			   sp_row_piece *piece, sums *s, sp_error *err)
+/* A piece on its way from the file to the sink. */
+typedef struct passage {
+	const source *from;
+	size_t number, first; /* of the piece; of its first row among those of the source */
+	sp_row_piece piece;
+	sums sums;
+} passage;
+
+/* The keys and frequencies; rows are still missing. */
+static sp_status read_keys(passage *p, const reading *job, room *r, sp_error *err)
 {
-	SP_TRY(sp_bundle_span_read_keys(&from->keys, first, piece->count, r->keys, &s->keys, err));
-	piece->keys = r->keys;
+	const source *from = p->from;
+
+	SP_TRY(sp_bundle_span_read_keys(&from->keys, p->first, p->piece.count, r->keys,
+					&p->sums.keys, err));
+	p->piece.keys = r->keys;
 	if (from->offsets != NULL && !job->keys_checked)
-		SP_TRY(check_buckets(from, first, piece, err));
+		SP_TRY(check_buckets(from, p->first, &p->piece, err));
 	if (job->with_freqs)
-		SP_TRY(read_freqs(job, from, first, r, piece, &s->freqs, err));
-	select_keys(job, r, piece);
-	if (!job->sink->wants_freqs)
-		piece->freqs = NULL;
+		SP_TRY(read_freqs(job, from, p->first, r, &p->piece, &p->sums.freqs, err));
+	select_keys(job, r->keys, &p->piece);
 	return SP_OK;
 }
 
@@ -191,24 +163,12 @@ static sp_status read_ssd_keys(const reading *job, sp_ssd_record *ssd, size_t fi
 		if (!known || r->freqs[i] < s->frequency_floor)
 			r->freqs[i] = s->frequency_floor;
 	}
-	piece->keys = r->keys;
 	piece->freqs = r->freqs;
-	select_keys(job, r, piece);
-	if (!job->sink->wants_freqs)
-		piece->freqs = NULL;
+	select_keys(job, r->keys, piece);
 	return SP_OK;
 }
 
-static sp_status check_sums(const reading *job, const source *from, const sums *s, bool with_values,
-			    sp_error *err)
-{
-	SP_TRY(sp_bundle_span_check(&from->keys, s->keys, err));
-	if (job->with_freqs && from->freqs.count != 0)
-		SP_TRY(sp_bundle_span_check(&from->freqs, s->freqs, err));
-	return with_values ? sp_bundle_span_check(&from->values, s->values, err) : SP_OK;
-}
-
-/* The last source whose pieces do not start behind it. */
+/* The source that has the piece: the last one whose first piece is not behind it. */
 static const source *source_of(const reading *job, size_t number)
 {
 	size_t low = 0, high = job->source_count;
@@ -224,90 +184,70 @@ static const source *source_of(const reading *job, size_t number)
 	return &job->sources[low];
 }
 
-/* The keys of piece `number`, from *first on; nothing is read yet. */
-static sp_row_piece piece_of(const reading *job, const source *from, size_t number, size_t *first)
+/* Nothing is read yet. */
+static passage passage_of(const reading *job, const source *from, size_t number)
 {
+	passage p = {.from = from, .number = number};
 	size_t left;
 
-	*first = (number - from->first_piece) * job->piece_rows;
-	left = from->keys.count - *first;
-	return (sp_row_piece){.count = left < job->piece_rows ? left : job->piece_rows};
-}
-
-/* The sums of all pieces of a source as one. */
-static sums join_sums(const reading *job, const source *from)
-{
-	sums all = {0, 0, 0};
-
-	for (size_t first = 0, number = from->first_piece, count; first < from->keys.count;
-	     first += count) {
-		const sums *s = &job->pieces[number];
-		size_t known = first < from->freqs.count ? from->freqs.count - first : 0;
-
-		count = piece_of(job, from, number++, &first).count;
-		all.keys = sp_crc32c_join(all.keys, s->keys, count * from->keys.width);
-		all.values = sp_crc32c_join(all.values, s->values,
-					    count * job->dim * sizeof(float));
-		all.freqs = sp_crc32c_join(all.freqs, s->freqs,
-					   (known < count ? known : count) * sizeof(int64_t));
-	}
-	return all;
-}
-
-/* ------------------------------------------------------------ one piece at a time */
-
-/* A piece on its way from the file to the sink. */
-typedef struct passage {
-	const source *from;
-	size_t number, first; /* of the piece; of its first row among those of the source */
-	sp_row_piece piece;
-	sums sums;
-} passage;
-
-static passage passage_of(const reading *job, size_t number)
-{
-	passage p = {.from = source_of(job, number), .number = number};
-
-	p.piece = piece_of(job, p.from, number, &p.first);
+	p.first = (number - from->first_piece) * job->piece_rows;
+	left = from->keys.count - p.first;
+	p.piece.count = left < job->piece_rows ? left : job->piece_rows;
 	return p;
 }
 
-/* Reads the keys into `r`. */
-static sp_status begin(passage *p, const reading *job, room *r, sp_error *err)
+/* After all pieces: the sums of each source, joined, against those of the checkpoint. */
+static sp_status check_sums(const reading *job, bool with_values, sp_error *err)
 {
-	return read_keys(job, p->from, p->first, r, &p->piece, &p->sums, err);
-}
+	for (size_t i = 0; i < job->source_count; i++) {
+		const source *from = &job->sources[i];
+		size_t next = i + 1 < job->source_count ? from[1].first_piece : job->piece_count;
+		sums all = {0, 0, 0};
 
-static void end(const passage *p, const reading *job)
-{
-	job->pieces[p->number] = p->sums;
+		for (size_t number = from->first_piece; number < next; number++) {
+			const sums *s = &job->pieces[number];
+			passage p = passage_of(job, from, number);
+			size_t count = p.piece.count;
+			size_t known = p.first < from->freqs.count ? from->freqs.count - p.first
+								   : 0;
+
+			known = known < count ? known : count;
+			all.keys = sp_crc32c_join(all.keys, s->keys, count * from->keys.width);
+			all.values = sp_crc32c_join(all.values, s->values,
+						    count * job->dim * sizeof(float));
+			all.freqs = sp_crc32c_join(all.freqs, s->freqs, known * sizeof(int64_t));
+		}
+		SP_TRY(sp_bundle_span_check(&from->keys, all.keys, err));
+		if (job->with_freqs && from->freqs.count != 0)
+			SP_TRY(sp_bundle_span_check(&from->freqs, all.freqs, err));
+		if (with_values)
+			SP_TRY(sp_bundle_span_check(&from->values, all.values, err));
+	}
+	return SP_OK;
 }
 
 /* ---------------------------------------------------------------- first pass */
 
 /* DeepRec restores what is on the SSD first: of a key in both the tensor's row counts. */
-static sp_status add_ssd(const reading *job, const source *from, room *r, sp_error *err)
-{
-	size_t rows = from->ssd != NULL ? sp_ssd_record_count(from->ssd) : 0;
-
-	for (size_t first = 0; first < rows; first += KEYS_PIECE) {
-		sp_row_piece piece = {.count = rows - first < KEYS_PIECE ? rows - first
-									 : KEYS_PIECE};
-
-		SP_TRY(read_ssd_keys(job, from->ssd, first, r, &piece, err));
-		SP_TRY(job->sink->add_keys(job->sink->context, &piece, err));
-	}
-	return SP_OK;
-}
-
-static sp_status add_all_ssd(const reading *job, sp_error *err)
+static sp_status add_ssd_keys(const reading *job, sp_error *err)
 {
 	sp_status status = SP_OK;
 	room r = {0};
 
 	SP_TRY(room_init(&r, KEYS_PIECE, 0, err));
-	for (size_t i = 0; i < job->source_count && status == SP_OK; i++)
-		status = add_ssd(job, &job->sources[i], &r, err);
+	for (size_t i = 0; i < job->source_count; i++) {
+		sp_ssd_record *ssd = job->sources[i].ssd;
+		size_t rows = ssd != NULL ? sp_ssd_record_count(ssd) : 0;
+
+		for (size_t first = 0; first < rows && status == SP_OK; first += KEYS_PIECE) {
+			sp_row_piece piece = {.count = rows - first < KEYS_PIECE ? rows - first
+										 : KEYS_PIECE};
+
+			status = read_ssd_keys(job, ssd, first, &r, &piece, err);
+			if (status == SP_OK)
+				status = job->sink->add_keys(job->sink->context, &piece, err);
+		}
+	}
 	sp_free(r.keys);
 	return status;
 }
@@ -319,10 +259,10 @@ static sp_status read_pieces(const reading *job, size_t first, size_t count, roo
 	*all = (sp_row_piece){.keys = rest.keys,
 			      .freqs = job->sink->wants_freqs ? rest.freqs : NULL};
 	for (size_t i = 0; i < count; i++) {
-		passage p = passage_of(job, first + i);
+		passage p = passage_of(job, source_of(job, first + i), first + i);
 
-		SP_TRY(begin(&p, job, &rest, err));
-		end(&p, job);
+		SP_TRY(read_keys(&p, job, &rest, err));
+		job->pieces[p.number] = p.sums;
 		all->count += p.piece.count;
 		rest.keys += p.piece.count;
 		rest.freqs += p.piece.count;
@@ -330,7 +270,7 @@ static sp_status read_pieces(const reading *job, size_t first, size_t count, roo
 	return SP_OK;
 }
 
-/* Together: a sink divides many keys at less cost than few. */
+/* Several pieces at once: a sink partitions many keys at less cost per key than few. */
 static sp_status add_pieces(void *context, size_t group, sp_error *err)
 {
 	const reading *job = context;
@@ -350,20 +290,15 @@ static sp_status add_pieces(void *context, size_t group, sp_error *err)
 
 static sp_status add_keys(reading *job, size_t threads, sp_error *err)
 {
-	SP_TRY(add_all_ssd(job, err));
+	SP_TRY(add_ssd_keys(job, err));
 	SP_TRY(sp_parallel_run(threads, (job->piece_count + KEYS_PIECES - 1) / KEYS_PIECES,
 			       add_pieces, job, err));
-	for (size_t i = 0; i < job->source_count; i++) {
-		sums s = join_sums(job, &job->sources[i]);
-
-		SP_TRY(check_sums(job, &job->sources[i], &s, false, err));
-	}
-	return SP_OK;
+	return check_sums(job, false, err);
 }
 
 /* --------------------------------------------------------------- second pass */
 
-/* The sink sums the rows itself where it can: then they are looked at once. */
+/* A sink that sums the rows while it takes them saves one pass over them. */
 static sp_status put_values(const reading *job, passage *p, const room *r, sp_error *err)
 {
 	const sp_bundle_span *values = &p->from->values;
@@ -382,17 +317,17 @@ static sp_status put_values(const reading *job, passage *p, const room *r, sp_er
 static sp_status put_piece(void *context, size_t number, sp_error *err)
 {
 	const reading *job = context;
-	passage p = passage_of(job, number);
+	passage p = passage_of(job, source_of(job, number), number);
 	sp_status status;
 	room r = {0};
 
 	SP_TRY(room_init(&r, p.piece.count, p.piece.count * job->dim * sizeof(float), err));
 	sp_bundle_span_fetch(&p.from->values, (p.first + AHEAD * job->piece_rows) * job->dim,
 			     job->piece_rows * job->dim);
-	status = begin(&p, job, &r, err);
+	status = read_keys(&p, job, &r, err);
 	if (status == SP_OK)
 		status = put_values(job, &p, &r, err);
-	end(&p, job);
+	job->pieces[number] = p.sums;
 	sp_free(r.keys);
 	return status;
 }
@@ -447,12 +382,7 @@ static sp_status put_rows(reading *job, size_t threads, sp_error *err)
 	for (size_t i = 0; i < job->source_count; i++)
 		SP_TRY(put_ssd(job, job->sources[i].ssd, threads, err));
 	SP_TRY(sp_parallel_run(threads, job->piece_count, put_piece, job, err));
-	for (size_t i = 0; i < job->source_count; i++) {
-		sums s = join_sums(job, &job->sources[i]);
-
-		SP_TRY(check_sums(job, &job->sources[i], &s, true, err));
-	}
-	return SP_OK;
+	return check_sums(job, true, err);
 }
 
 /* ------------------------------------------------------------------------ all */

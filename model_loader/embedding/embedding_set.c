@@ -95,14 +95,14 @@ static sp_status need_note(sp_embedding_note **out, sp_embedding_set *set, sp_re
 	return SP_OK;
 }
 
-/* Keeps what is wrong in *out until the embedding is needed; want of memory is a failure now. */
+/* Keeps the fault in *out until the embedding is needed; lack of memory is a failure now. */
 static sp_status keep_fault(const sp_error **out, const sp_error *why, sp_arena *arena,
 			    sp_error *err)
 {
 	sp_error *kept = sp_arena_alloc(arena, sizeof(*kept));
 
 	if (kept == NULL || why->status == SP_NO_MEMORY)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for an embedding");
+		return sp_no_memory(err, "an embedding");
 	*kept = *why;
 	*out = kept;
 	return SP_OK;
@@ -176,11 +176,11 @@ sp_status sp_embedding_set_import(sp_embedding_set *set, sp_resource *resource,
 	SP_TRY(need_note(&note, set, resource, err));
 	note->spec.name = sp_arena_text(set->arena, import->name);
 	if (note->spec.name == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of an embedding");
+		return sp_no_memory(err, "the name of an embedding");
 	split = sp_part_name_split(note->spec.name);
 	note->base = sp_part_name_base(&split, set->arena);
 	if (note->base == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of an embedding");
+		return sp_no_memory(err, "the name of an embedding");
 	note->spec.partition_id = import->partition_id;
 	note->spec.partition_num = import->partition_num;
 	note->spec.reset_versions = import->reset_versions;
@@ -227,7 +227,7 @@ sp_status sp_embedding_set_import_rows(sp_embedding_set *set, sp_resource *resou
 	sp_error why;
 
 	SP_TRY(need_note(&note, set, resource, err));
-	note->origin = SP_EMBEDDING_IN_HAND;
+	note->origin = SP_EMBEDDING_IN_TENSORS;
 	note->bad_rows = NULL;
 	if (check_rows(set, note, keys, values, &why) != SP_OK)
 		return keep_fault(&note->bad_rows, &why, set->arena, err);
@@ -327,7 +327,8 @@ sp_status sp_embedding_set__find(sp_embedding *out, const sp_embedding_set *set,
 
 	if (status == SP_OK)
 		return SP_OK;
-	/* The files are all there, so that it is not worth waiting for the tensors. */
+	/* All files are there: waiting for more would not bring the tensors, as SP_NOT_FOUND says.
+	 */
 	return sp_error_set(err, status == SP_NOT_FOUND ? SP_INVALID : status, "%s", why.text);
 }
 
@@ -341,11 +342,11 @@ sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_resource *reso
 
 	SP_TRY(sp_embedding_set__check_note(note, resource, err));
 	*variable = note->base != NULL ? note->base : note->spec.name;
-	*bytes = 0; /* what is in hand is in memory */
-	if (note->origin == SP_EMBEDDING_IN_HAND)
+	*bytes = 0; /* rows that the graph gives are in memory */
+	if (note->origin == SP_EMBEDDING_IN_TENSORS)
 		return SP_OK;
 	spec = note->spec;
-	spec.routing = SP_ROUTED; /* no matter here, and it spares a look at every key */
+	spec.routing = SP_ROUTED; /* does not matter here, and saves reading every key */
 	SP_TRY(sp_embedding_set__find(&found, set, &spec, NULL, err));
 	*bytes = sp_embedding_expected_size(&found, &spec, set->policy);
 	for (int c = 0; c < SP_TABLE_COLUMNS; c++) {

@@ -17,9 +17,9 @@
 #include "storage/table/table.h"
 
 /*
- * The embeddings of one load: what its programs say about each, and then their
- * tables.  Programs also tell of what no answer needs, such as slots of optimizers: so what is
- * wrong with one is kept, and told when its table is wanted.
+ * The embeddings of one load: what its load programs declare about each, then their
+ * tables.  Programs also declare embeddings that no signature reads, such as slots of an
+ * optimizer: so a fault in a declaration is kept, and reported when its table is needed.
  *
  * Handles E/part_0, E/part_1 ... of a partitioned EmbeddingVariable share one
  * table when the parts are one set of rows (model_loader/embedding/embedding_variable.h) and all
@@ -32,7 +32,7 @@
 typedef enum sp_embedding_origin {
 	SP_EMBEDDING_UNKNOWN,
 	SP_EMBEDDING_IN_CHECKPOINT,
-	SP_EMBEDDING_IN_HAND,
+	SP_EMBEDDING_IN_TENSORS, /* the graph itself gives its rows */
 } sp_embedding_origin;
 
 typedef struct sp_embedding_note {
@@ -41,7 +41,7 @@ typedef struct sp_embedding_note {
 	sp_embedding_spec spec; /* default_rows belong to the note */
 	sp_embedding_origin origin;
 	const char *base; /* spec.name without its part */
-	sp_tensor keys;   /* of one in hand */
+	sp_tensor keys;   /* of SP_EMBEDDING_IN_TENSORS */
 	sp_tensor values;
 	sp_tensor versions;
 	const sp_error *bad_defaults, *bad_rows; /* NULL: nothing is wrong with them */
@@ -50,9 +50,9 @@ typedef struct sp_embedding_note {
 	/* How its table was loaded, for the deltas that come later. */
 	sp_embedding found;
 	bool own_part;
-	sp_row_versions *row_versions; /* the note's; NULL where nobody asks, or others have them */
+	sp_row_versions *row_versions; /* the note's; NULL: not needed, or another note has them */
 
-	/* The same while tables are loaded: what they have beside rows. */
+	/* While tables are loaded: their columns. */
 	sp_key_column *columns[SP_TABLE_COLUMNS];
 } sp_embedding_note;
 
@@ -85,7 +85,7 @@ typedef struct sp_embedding_set {
 /* Destroys the tables that are still in it. */
 void sp_embedding_set_fini(sp_embedding_set *set);
 
-/* As sp_environment's calls of these names, which fail at once for want of memory only. */
+/* sp_environment's calls of these names; they fail only for lack of memory. */
 SP_MUST_CHECK sp_status sp_embedding_set_declare(sp_embedding_set *set, sp_resource *resource,
 						 const sp_embedding_options *options,
 						 sp_error *err);

@@ -3,11 +3,11 @@
 
 #include "model_loader/embedding/embedding_set.h"
 
-/* NULL when no program has said anything of it. */
+/* NULL when no program has declared it. */
 sp_embedding_note *sp_embedding_set__find_note(const sp_embedding_set *set,
 					       const sp_resource *resource);
 
-/* What is wrong with what has been said about `resource`, whose note that is, or too little. */
+/* The fault in what was declared about `resource`, whose note that is; or what was not declared. */
 SP_MUST_CHECK sp_status sp_embedding_set__check_note(const sp_embedding_note *note,
 						     const sp_resource *resource, sp_error *err);
 
@@ -16,7 +16,7 @@ SP_MUST_CHECK sp_status sp_embedding_set__find(sp_embedding *out, const sp_embed
 					       const sp_embedding_spec *spec,
 					       const sp_bundle *delta, sp_error *err);
 
-/* Whether the model asks for it, of this handle or of one that may share its table. */
+/* Whether the model reads the column of this handle, or of one that may share its table. */
 bool sp_embedding_set__wants_column(const sp_embedding_set *set, const sp_embedding_note *note,
 				    sp_table_column which);
 
@@ -26,7 +26,7 @@ bool sp_embedding_set__are_siblings(const sp_embedding_note *a, const sp_embeddi
 /* Whether tables made by either would hold the same and answer the same. */
 bool sp_embedding_set__answer_alike(const sp_embedding_spec *a, const sp_embedding_spec *b);
 
-/* What the image knows spares a look at every key. */
+/* Unknown unless an image tells: that saves reading every key. */
 sp_routing sp_embedding_set__known_routing(const sp_embedding_set *set,
 					   const sp_embedding_note *note);
 

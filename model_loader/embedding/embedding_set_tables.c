@@ -12,9 +12,9 @@
 #include "storage/table/table_builder.h"
 
 /*
- * Tables are loaded in three steps: in order it is found out what each handle's
- * table is, and which handles share one; then tables are read, several at once;
- * then, in order, the handles get them.
+ * Tables are loaded in three steps: for each handle in order, find its variable and
+ * whether another handle has the same table; then read the tables, several at once;
+ * then give them to the handles.
  *
  * A small table is read by one thread, and so are the rows of one on an SSD, which are sorted.
  * A large one in memory keeps all threads busy, so such tables wait for each other.
@@ -42,8 +42,8 @@ typedef struct loading {
 	pthread_mutex_t large; /* held by who reads a table with all threads */
 } loading;
 
-static sp_status load_in_hand(sp_table **out, const sp_embedding_note *note,
-			      const sp_load_policy *policy, sp_error *err)
+static sp_status load_from_tensors(sp_table **out, const sp_embedding_note *note,
+				   const sp_load_policy *policy, sp_error *err)
 {
 	const sp_embedding_spec *spec = &note->spec;
 	sp_table_options options = {
@@ -67,7 +67,7 @@ static sp_status load_in_hand(sp_table **out, const sp_embedding_note *note,
 
 /* -------------------------------------------------------------------- columns */
 
-/* What is read while the rows are not there yet takes no memory on top of them. */
+/* Before the rows are read, so that the temporary memory of both is not held at once. */
 static sp_status read_columns(const sp_embedding_set *set, sp_embedding_note *note,
 			      const sp_load_policy *policy, sp_error *err)
 {
@@ -75,7 +75,7 @@ static sp_status read_columns(const sp_embedding_set *set, sp_embedding_note *no
 		if (note->columns[c] != NULL ||
 		    !sp_embedding_set__wants_column(set, note, (sp_table_column)c))
 			continue;
-		if (note->origin == SP_EMBEDDING_IN_HAND)
+		if (note->origin == SP_EMBEDDING_IN_TENSORS)
 			SP_TRY(sp_embedding_make_column(&note->columns[c], (sp_table_column)c,
 							&note->keys, &note->versions, err));
 		else
@@ -213,7 +213,7 @@ static const sp_table *base_table(const sp_embedding_set *set, const sp_embeddin
 						   : NULL;
 }
 
-/* The same note of the base: the same programs say the same in the same order. */
+/* The same note of the base: the same programs declare the same in the same order. */
 static const sp_embedding_note *base_note(const sp_embedding_set *set,
 					  const sp_embedding_note *note)
 {
@@ -268,7 +268,7 @@ static sp_status plan(loading *l, const sp_resource *resource, sp_error *err)
 	SP_TRY(sp_embedding_set__check_note(j->note, resource, err));
 	if (find_job(l, j->note) != NULL)
 		return SP_OK;
-	if (j->note->origin == SP_EMBEDDING_IN_HAND) {
+	if (j->note->origin == SP_EMBEDDING_IN_TENSORS) {
 		j->bytes = 0;
 	} else if (set->base != NULL) {
 		SP_TRY(plan_over_base(l, j, err));
@@ -284,7 +284,7 @@ static sp_status plan(loading *l, const sp_resource *resource, sp_error *err)
 
 /* --------------------------------------------------------------------- tables */
 
-/* For the deltas to come; once, when tables are taken from an image later. */
+/* For the deltas to come; only once, also when tables are later taken from an image. */
 static sp_status load_versions(sp_embedding_note *note, const sp_load_policy *policy, sp_error *err)
 {
 	if (policy->old_key != SP_OLD_KEY_REPLACE_IF_NEWER)
@@ -296,7 +296,7 @@ static sp_status load_versions(sp_embedding_note *note, const sp_load_policy *po
 	return SP_OK;
 }
 
-/* Rows, and what is asked for beside them. */
+/* Rows and columns. */
 static sp_status load_full(sp_table **out, const sp_embedding_set *set, sp_embedding_note *note,
 			   const sp_load_policy *policy, sp_error *err)
 {
@@ -334,9 +334,9 @@ static sp_status load_job(job *j, const sp_embedding_set *set, const sp_load_pol
 	sp_table *table;
 
 	SP_TRY(sp_load_policy_go_on(policy, err));
-	if (note->origin == SP_EMBEDDING_IN_HAND) {
+	if (note->origin == SP_EMBEDDING_IN_TENSORS) {
 		SP_TRY(read_columns(set, note, policy, err));
-		SP_TRY(load_in_hand(&table, note, policy, err));
+		SP_TRY(load_from_tensors(&table, note, policy, err));
 		give_columns(table, note);
 	} else if (set->base != NULL) {
 		SP_TRY(load_over_base(&table, set, note, policy, err));
@@ -378,7 +378,7 @@ static sp_status load_step(void *context, size_t i, sp_error *err)
 		policy.threads = 1;
 		status = load_job(j, l->set, &policy, err);
 	}
-	/* Those before it go on: what is said is what is wrong with the first. */
+	/* Tables before it go on, so that the error is that of the first that fails. */
 	for (size_t k = i + 1; status != SP_OK && k < l->count; k++)
 		atomic_store(&l->jobs[k].cancelled, true);
 	return status;
@@ -399,7 +399,7 @@ static size_t tables_at_once(const sp_load_policy *policy, size_t own_count)
 	return count;
 }
 
-/* What has been loaded is the set's, also when something else has failed. */
+/* What has been loaded is the set's, even when another table has failed. */
 static void give_tables(loading *l)
 {
 	sp_embedding_set *set = l->set;

@@ -11,7 +11,7 @@
 #include "storage/ssd/ssd_builder.h"
 #include "storage/table/table_builder.h"
 
-/* What of a variable is wanted, and how it is served. */
+/* One table that is loaded: of which variable, which rows, and how. */
 typedef struct load {
 	const sp_embedding *embedding;
 	const sp_embedding_spec *spec;
@@ -21,7 +21,7 @@ typedef struct load {
 	sp_row_selection selection;
 } load;
 
-/* Some of it may be known where there is nothing of it, too: a delta alone is loaded. */
+/* Without parts the answer is yes: these are those of a full checkpoint that a delta lies on. */
 static bool may_have_freqs(const sp_embedding_rows *rows)
 {
 	for (size_t i = 0; i < rows->part_count; i++)
@@ -129,7 +129,7 @@ static sp_row_format row_format(const load *l)
 						 SP_ROW_FP32);
 }
 
-/* Reads into `sink`, by way of the merge when the policy has a word to say about rows. */
+/* Reads into `sink`, through row_merge where the policy checks or merges rows. */
 static sp_status read_merged(const load *l, const sp_embedding_rows *rows, const sp_table *full,
 			     const sp_row_sink *sink, sp_error *err)
 {
@@ -153,7 +153,7 @@ static sp_status read_merged(const load *l, const sp_embedding_rows *rows, const
 	return status;
 }
 
-/* At most, of those that the checkpoint has. */
+/* An upper bound, from the index of the checkpoint. */
 static size_t expected_rows(const load *l, const sp_embedding_rows *rows)
 {
 	sp_embedding_rows own = own_rows(l, rows);
@@ -164,7 +164,7 @@ static size_t expected_rows(const load *l, const sp_embedding_rows *rows)
 	return count;
 }
 
-/* Nothing is known of how many remain where some are left out. */
+/* 0: unknown, because some rows are left out. */
 static size_t expected_here(const load *l, const sp_embedding_rows *rows)
 {
 	const sp_row_selection *s = &l->selection;
@@ -199,7 +199,7 @@ static sp_status make_rows(sp_rows **out, const load *l, const sp_embedding_rows
 	return status;
 }
 
-/* From the image, or else for it. */
+/* From the image; else from the checkpoint, and noted for the image that will be made. */
 static sp_status find_full_rows(sp_rows **out, const load *l, const char *name, sp_error *err)
 {
 	sp_embedding_image *image = l->embedding->image;
@@ -209,7 +209,7 @@ static sp_status find_full_rows(sp_rows **out, const load *l, const char *name, 
 		return SP_OK;
 	SP_TRY(make_rows(out, l, &l->embedding->full, NULL, err));
 	if (image != NULL)
-		sp_embedding_image_note(image, name, l->embedding->full.dealt != 0, *out);
+		sp_embedding_image_note(image, name, l->embedding->full.routed != 0, *out);
 	return SP_OK;
 }
 
@@ -227,7 +227,7 @@ static sp_status start_in_order(void *context, bool *in_order, sp_error *err)
 	return SP_OK;
 }
 
-/* Without the keys being counted first: what is surely small needs no disk. */
+/* By the index alone: a table that fits into the memory of its tier stays out of the SSD. */
 static bool belongs_on_ssd(const load *l, const sp_ssd_table *table)
 {
 	size_t rows = expected_rows(l, &l->embedding->full), bytes;
@@ -258,8 +258,8 @@ static sp_status build_tier(sp_tier **out, const load *l, const sp_ssd_table *ta
 
 enum { WHICH_SIZE = 160 };
 
-/* What the graph has to say about which of the version's rows a table has. */
-static void tell_which(char which[WHICH_SIZE], const load *l)
+/* Names the rows of the version that the table has, as the graph declares them. */
+static void describe_rows(char which[WHICH_SIZE], const load *l)
 {
 	const sp_row_selection *s = &l->selection;
 
@@ -277,7 +277,7 @@ static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 	sp_tier *tier = NULL;
 	sp_status status;
 
-	tell_which(which, l);
+	describe_rows(which, l);
 	if (!belongs_on_ssd(l, &on_ssd)) {
 		status = find_full_rows(&rows, l, options.name, err);
 	} else {
@@ -349,7 +349,7 @@ sp_status sp_embedding_load_versions(sp_row_versions **out, const sp_embedding *
 	return SP_OK;
 }
 
-/* `full` NULL: it is to be read, too. */
+/* `full` NULL: the full checkpoint is read, too. */
 static sp_status load_table(sp_table **out, load *l, const sp_table *full, sp_error *err)
 {
 	static const sp_load_policy as_deeprec = {.threads = 1};

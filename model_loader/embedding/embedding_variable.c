@@ -1,9 +1,9 @@
 #include "model_loader/embedding/embedding_variable.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "model_loader/checkpoint/key_numbers.h"
 #include "model_loader/embedding/embedding_internal.h"
 #include "model_loader/embedding/ssd_record.h"
 
@@ -22,90 +22,37 @@ static const suffixes delta_suffixes = {"-sparse_incr_keys", "-sparse_incr_value
 					"-sparse_incr_freqs", "-sparse_incr_versions",
 					"-incr_partition_offset"};
 
-/* NULL in *out when the bundle has no tensor <name><suffix>. */
-static sp_status find_entry(const sp_bundle_entry **out, const sp_bundle *bundle, const char *name,
-			    const char *suffix, sp_arena *arena, sp_error *err)
-{
-	const char *tensor = sp_arena_printf(arena, "%s%s", name, suffix);
-
-	if (tensor == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for '%s%s'", name, suffix);
-	*out = sp_bundle_find(bundle, sp_bytes_of(tensor));
-	return SP_OK;
-}
-
-static sp_status bad_tensor(const sp_bundle *bundle, const sp_bundle_entry *entry, const char *want,
-			    sp_error *err)
-{
-	char shape[SP_SHAPE_TEXT_SIZE];
-
-	return sp_error_set(err, SP_CORRUPT, "%s: '%.*s' is %s%s %s, not %s",
-			    sp_bundle_prefix(bundle), (int)entry->name.size, entry->name.data,
-			    entry->sliced ? "sliced " : "", sp_dtype_name(entry->dtype),
-			    sp_shape_text(&entry->shape, shape), want);
-}
-
-static sp_status check_keys(const sp_bundle *bundle, const sp_embedding_part *part,
+static sp_status check_part(const sp_bundle *bundle, const sp_embedding_part *part,
 			    const sp_embedding_spec *spec, sp_error *err)
 {
-	const sp_bundle_entry *keys = part->keys;
-	char want[64];
+	const sp_bundle_entry *keys = part->keys, *values = part->values;
 
-	if (!keys->sliced && keys->dtype == spec->key_dtype && keys->shape.rank == 1)
-		return SP_OK;
-	snprintf(want, sizeof(want), "a vector of %s", sp_dtype_name(spec->key_dtype));
-	return bad_tensor(bundle, keys, want, err);
-}
-
-static sp_status check_values(const sp_bundle *bundle, const sp_embedding_part *part,
-			      const sp_embedding_spec *spec, sp_error *err)
-{
-	const sp_bundle_entry *values = part->values;
-	char want[64];
-
-	if (!values->sliced && values->dtype == spec->dtype && values->shape.rank == 2 &&
-	    values->shape.dims[0] == part->keys->shape.dims[0] &&
-	    values->shape.dims[1] == (int64_t)spec->dim)
-		return SP_OK;
-	snprintf(want, sizeof(want), "%s [%lld,%zu]", sp_dtype_name(spec->dtype),
-		 (long long)part->keys->shape.dims[0], spec->dim);
-	return bad_tensor(bundle, values, want, err);
-}
-
-/* A number for each key, or for the first of them: rows that were on a slower tier may have none.
- */
-static sp_status check_numbers(const sp_bundle *bundle, const sp_embedding_part *part,
-			       const sp_bundle_entry *numbers, sp_error *err)
-{
-	char want[64];
-
-	if (numbers == NULL ||
-	    (!numbers->sliced && numbers->dtype == SP_INT64 && numbers->shape.rank == 1 &&
-	     numbers->shape.dims[0] <= part->keys->shape.dims[0]))
-		return SP_OK;
-	snprintf(want, sizeof(want), "at most %lld of DT_INT64",
-		 (long long)part->keys->shape.dims[0]);
-	return bad_tensor(bundle, numbers, want, err);
+	SP_TRY(sp_key_numbers_check(bundle, keys, spec->key_dtype, part->freqs, err));
+	SP_TRY(sp_key_numbers_check(bundle, keys, spec->key_dtype, part->versions, err));
+	if (values->sliced || values->dtype != spec->dtype || values->shape.rank != 2 ||
+	    values->shape.dims[0] != keys->shape.dims[0] ||
+	    values->shape.dims[1] != (int64_t)spec->dim)
+		return sp_bundle_bad_tensor(err, bundle, values, "%s [%lld,%zu]",
+					    sp_dtype_name(spec->dtype),
+					    (long long)keys->shape.dims[0], spec->dim);
+	return part->offsets != NULL ? sp_bucket_offsets_check(bundle, part->offsets, err) : SP_OK;
 }
 
 /* Finds the tensors of the part called part->name. */
 static sp_status find_part(sp_embedding_part *part, const sp_bundle *bundle, const suffixes *suffix,
-			   const sp_embedding_spec *spec, sp_arena *arena, sp_error *err)
+			   const sp_embedding_spec *spec, sp_error *err)
 {
-	SP_TRY(find_entry(&part->keys, bundle, part->name, suffix->keys, arena, err));
-	SP_TRY(find_entry(&part->values, bundle, part->name, suffix->values, arena, err));
-	SP_TRY(find_entry(&part->freqs, bundle, part->name, suffix->freqs, arena, err));
-	SP_TRY(find_entry(&part->versions, bundle, part->name, suffix->versions, arena, err));
-	SP_TRY(find_entry(&part->offsets, bundle, part->name, suffix->offsets, arena, err));
+	part->keys = sp_bundle_find_joined(bundle, part->name, suffix->keys);
+	part->values = sp_bundle_find_joined(bundle, part->name, suffix->values);
+	part->freqs = sp_bundle_find_joined(bundle, part->name, suffix->freqs);
+	part->versions = sp_bundle_find_joined(bundle, part->name, suffix->versions);
+	part->offsets = sp_bundle_find_joined(bundle, part->name, suffix->offsets);
 	if (part->keys == NULL || part->values == NULL)
 		return sp_error_set(err, SP_CORRUPT, "%s lacks '%s%s'", sp_bundle_prefix(bundle),
 				    part->name, part->keys == NULL ? suffix->keys : suffix->values);
-	SP_TRY(check_keys(bundle, part, spec, err));
-	SP_TRY(check_values(bundle, part, spec, err));
-	SP_TRY(check_numbers(bundle, part, part->freqs, err));
-	SP_TRY(check_numbers(bundle, part, part->versions, err));
+	SP_TRY(check_part(bundle, part, spec, err));
 	part->row_count = (size_t)part->keys->shape.dims[0];
-	return part->offsets != NULL ? sp_bucket_offsets_check(bundle, part->offsets, err) : SP_OK;
+	return SP_OK;
 }
 
 /* The numbers of parts, ascending. */
@@ -149,21 +96,6 @@ static sp_status number_parts(numbers *out, const sp_bundle *bundle, const suffi
 	return check_keys_are_there(out, bundle, suffix, name, arena, err);
 }
 
-/* Where there are no numbered ones: the one without a number, NULL when there is none of it. */
-static sp_status find_unnumbered(const sp_bundle_entry **keys, const char *base,
-				 const sp_bundle *bundle, const suffixes *suffix, sp_arena *arena,
-				 sp_error *err)
-{
-	const sp_bundle_entry *values;
-
-	SP_TRY(find_entry(keys, bundle, base, suffix->keys, arena, err));
-	SP_TRY(find_entry(&values, bundle, base, suffix->values, arena, err));
-	if (*keys == NULL && values != NULL)
-		return sp_error_set(err, SP_CORRUPT, "%s lacks '%s%s'", sp_bundle_prefix(bundle),
-				    base, suffix->keys);
-	return SP_OK;
-}
-
 /* Names the parts there are, in DeepRec's order: numbered ones, else the name without a part. */
 static sp_status name_parts(sp_embedding_part **out, size_t *count, const sp_bundle *bundle,
 			    const suffixes *suffix, const sp_part_name *name, sp_arena *arena,
@@ -175,11 +107,14 @@ static sp_status name_parts(sp_embedding_part **out, size_t *count, const sp_bun
 	numbers there;
 
 	if (base == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a part");
+		return sp_no_memory(err, "the name of a part");
 	SP_TRY(number_parts(&there, bundle, suffix, name, arena, err));
 	*count = there.count;
 	if (*count == 0) {
-		SP_TRY(find_unnumbered(&unnumbered, base, bundle, suffix, arena, err));
+		unnumbered = sp_bundle_find_joined(bundle, base, suffix->keys);
+		if (unnumbered == NULL && sp_bundle_find_joined(bundle, base, suffix->values))
+			return sp_error_set(err, SP_CORRUPT, "%s lacks '%s%s'",
+					    sp_bundle_prefix(bundle), base, suffix->keys);
 		*count = unnumbered != NULL;
 	}
 	parts = *out = sp_arena_zeros(arena, *count, sizeof(*parts));
@@ -203,7 +138,7 @@ static sp_status find_ssd(sp_embedding_part *part, const sp_bundle *bundle, sp_a
 	const char *path = prefix != NULL ? sp_arena_printf(arena, "%s.index", prefix) : NULL;
 
 	if (path == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+		return sp_no_memory(err, "a path");
 	if (!sp_file_exists(path))
 		return SP_OK;
 	part->ssd_record = prefix;
@@ -217,13 +152,13 @@ static sp_status find_rows(sp_embedding_rows *rows, const sp_bundle *bundle, con
 {
 	sp_embedding_part *parts = NULL;
 
-	*rows = (sp_embedding_rows){.bundle = bundle, .dealt = 1};
+	*rows = (sp_embedding_rows){.bundle = bundle, .routed = 1};
 	if (bundle == NULL)
 		return SP_OK;
 	SP_TRY(name_parts(&parts, &rows->part_count, bundle, suffix, name, arena, err));
 	rows->parts = parts;
 	for (size_t i = 0; i < rows->part_count; i++)
-		SP_TRY(find_part(&parts[i], bundle, suffix, spec, arena, err));
+		SP_TRY(find_part(&parts[i], bundle, suffix, spec, err));
 	for (size_t i = 0; suffix == &full_suffixes && i < rows->part_count; i++)
 		SP_TRY(find_ssd(&parts[i], bundle, arena, err));
 	return SP_OK;

@@ -103,8 +103,8 @@ typedef struct sp_embedding_rows {
 	const sp_embedding_part
 		*parts;    /* in order of their numbers; of a delta some may be missing */
 	size_t part_count; /* 0: the bundle has nothing of it */
-	size_t dealt; /* every row lies in part key % 1000 % dealt; 0: so for no number of parts */
-	bool by_key;  /* keys tell which handle reads a row; else the number of its part does */
+	size_t routed; /* every row lies in part key % 1000 % routed; 0: of no number is that so */
+	bool by_key;   /* keys tell which handle reads a row; else the number of its part does */
 } sp_embedding_rows;
 
 typedef struct sp_embedding {
@@ -133,7 +133,7 @@ SP_MUST_CHECK sp_status sp_embedding_find(sp_embedding *out, const sp_embedding_
  * The same for a delta that comes later on the full checkpoint in which `full`
  * was found without one; *out refers to what `full` refers to.  Nothing of the
  * full checkpoint is read again.  SP_UNSUPPORTED when nothing tells which of the
- * delta's rows a handle reads: keys of one of the two are not dealt by key % 1000.
+ * delta's rows a handle reads: keys of one of the two are not routed by key % 1000.
  */
 SP_MUST_CHECK sp_status sp_embedding_find_delta(sp_embedding *out, const sp_embedding *full,
 						const sp_embedding_spec *spec,

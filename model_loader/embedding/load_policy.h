@@ -11,7 +11,7 @@
 #include "storage/ssd/ssd_tier.h"
 
 /*
- * How embeddings are to be served where the configuration has a say
+ * What the configuration says about loading and serving embeddings
  * (docs/configuration.md).
  *
  * A rule is a value for the variables whose name, without its part, matches a

@@ -6,7 +6,7 @@
 #include "model_loader/checkpoint/part_name.h"
 #include "model_loader/embedding/bucket_offsets.h"
 
-enum { MOST_STEPS = 64 }; /* from a gather to its keys; a graph may be a circle */
+enum { MOST_STEPS = 64 }; /* from a gather to its keys; a graph may have cycles */
 
 typedef struct search {
 	const sp_graph_def *graph;
@@ -46,7 +46,7 @@ static bool is_among(const char *op, const char *const *ops, size_t count)
 	return false;
 }
 
-/* What the same numbers were before, or some of them, in another shape or order. */
+/* Follows nodes that only reshape, cast or reorder numbers back to where these come from. */
 static output same_numbers(const search *s, const char *tensor)
 {
 	static const char *const ops[] = {"Identity",         "Reshape",    "Cast",
@@ -88,8 +88,8 @@ static output dividend(const search *s, output of, int64_t divisor)
 	return same_numbers(s, of.node->inputs[0]);
 }
 
-/* Whether the node deals keys to so many parts as DeepRec does. */
-static bool deals_by_key(const search *s, const sp_node_def *partition, int64_t parts)
+/* Whether the node routes keys to so many parts as DeepRec does. */
+static bool routes_by_key(const search *s, const sp_node_def *partition, int64_t parts)
 {
 	output keys, source;
 
@@ -117,7 +117,9 @@ static sp_bytes name_of(const sp_node_def *handle)
 		       : sp_bytes_of(handle->name);
 }
 
-/* Of how many parts the gather asks the one of that number for what DeepRec deals to it; 0: none.
+/*
+ * Of how many parts: the gather asks part `number` for the keys that DeepRec routes to it.  0: it
+ * does not.
  */
 static uint64_t parts_of(const search *s, const sp_node_def *gather, int64_t number)
 {
@@ -128,10 +130,10 @@ static uint64_t parts_of(const search *s, const sp_node_def *gather, int64_t num
 	    from.number != number)
 		return 0;
 	parts = attr_int(from.node, "num_partitions");
-	return parts > number && deals_by_key(s, from.node, parts) ? (uint64_t)parts : 0;
+	return parts > number && routes_by_key(s, from.node, parts) ? (uint64_t)parts : 0;
 }
 
-/* What fills a handle, or looks at it without a key. */
+/* Whether the operator fills a handle, or reads it without a key. */
 static bool asks_nothing(const char *op)
 {
 	static const char *const starts[] = {
@@ -145,7 +147,7 @@ static bool asks_nothing(const char *op)
 	return false;
 }
 
-/* Of how many parts the handle is one by all that reads it; 0 where that is not so. */
+/* Keeps of how many parts the handle is one; 0 as soon as one of its readers does not tell so. */
 static sp_map_result note_reader(sp_map *verdicts, const search *s, const sp_node_def *reader,
 				 size_t input, sp_arena *arena)
 {
@@ -189,6 +191,6 @@ sp_status sp_part_routes_find(sp_map *out, const sp_graph_def *graph, sp_arena *
 			result = sp_map_add(out, verdicts.entries[i].key,
 					    verdicts.entries[i].value);
 	if (result == SP_MAP_NO_MEMORY)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the handles of a graph");
+		return sp_no_memory(err, "the handles of a graph");
 	return SP_OK;
 }

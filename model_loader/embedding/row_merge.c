@@ -56,7 +56,7 @@ static sp_status work_init(work *w, const sp_row_merge *merge, const sp_row_piec
 	return status;
 }
 
-/* What is not known here or there is no reason to keep an old row. */
+/* An unknown version on either side is no reason to keep the old row. */
 static bool is_stale(const sp_row_merge *merge, int64_t key)
 {
 	uint64_t delta = sp_row_versions_find(merge->delta_versions, key);

@@ -13,12 +13,12 @@
 #include "storage/table/table.h"
 
 /*
- * What stands between the rows of a checkpoint and where they go, when the
- * configuration wants them looked at: rows that are no numbers are refused, and
- * the rows of a delta are merged with those that the table has.
+ * A sink in front of another one, where the policy checks or merges rows: rows
+ * with elements that are not finite are refused, and the rows of a delta are merged with those
+ * of the full checkpoint.
  *
- * Against the table without any delta: cumulative deltas hold their rows again,
- * and what is blended twice must not drift.
+ * They are merged with the table without any delta: deltas are cumulative, so a row comes again
+ * in each one, and blending must not be repeated on its own result.
  *
  * Under SP_OLD_KEY_REPLACE_IF_NEWER a known key's row is left out of the delta,
  * so that the full checkpoint's answers, when both steps are known
@@ -41,7 +41,7 @@ typedef struct sp_row_merge {
 	double change, before; /* sums of squares, over keys that it has */
 } sp_row_merge;
 
-/* Whether the policy wants it at all. */
+/* Whether the policy needs it. */
 bool sp_row_merge_is_needed(const sp_load_policy *policy, const sp_table *full);
 
 void sp_row_merge_init(sp_row_merge *merge, const sp_row_sink *next, size_t dim,

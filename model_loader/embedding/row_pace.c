@@ -21,7 +21,7 @@ bool sp_row_pace_is_needed(const sp_load_policy *policy)
 	       sp_row_pace_is_limited(policy);
 }
 
-/* How long `rows` more keep a thread busy. */
+/* Seconds that `rows` rows may take at the allowed rate. */
 static double time_for(const sp_row_pace *pace, size_t rows)
 {
 	const sp_load_policy *policy = pace->policy;
@@ -35,7 +35,7 @@ static double time_for(const sp_row_pace *pace, size_t rows)
 	return by_rows > by_bytes ? by_rows : by_bytes;
 }
 
-/* Until when they do; 0 without a limit. */
+/* The time before which no more rows may follow; 0 without a limit. */
 static int64_t pay(sp_row_pace *pace, size_t rows)
 {
 	double ns = time_for(pace, rows) * NS_PER_SECOND;
@@ -44,7 +44,7 @@ static int64_t pay(sp_row_pace *pace, size_t rows)
 	if (!pace->limited)
 		return 0;
 	pthread_mutex_lock(&pace->lock);
-	/* What was not used is not saved up. */
+	/* Time in which no rows came is not credited. */
 	if (pace->paid_until_ns < now)
 		pace->paid_until_ns = now;
 	pace->paid_until_ns += (int64_t)ns;
@@ -81,7 +81,7 @@ static sp_status start_rows(void *context, bool *in_order, sp_error *err)
 	return pace->next.start_rows(pace->next.context, in_order, err);
 }
 
-/* Waits behind the rows, not before: small tables one after the other obey, too. */
+/* Waits after the rows, not before, so that a series of small tables is limited, too. */
 static sp_status put_rows(void *context, const sp_row_piece *piece, sp_error *err)
 {
 	sp_row_pace *pace = context;

@@ -9,11 +9,10 @@
 #include "model_loader/embedding/row_sink.h"
 
 /*
- * Rows on their way to a sink, no more of them and of their bytes a second than
- * the policy allows, so that whoever answers requests meanwhile has the disk and
- * the memory bandwidth.  All threads that put rows share the allowance.  Once the
- * policy's `closing` or `cancelled` comes true, nothing goes to the sink any more, and nobody
- * waits: SP_BUSY.
+ * A rate limit in front of a sink: no more rows and bytes a second than the policy
+ * allows, so that requests that are answered meanwhile have the disk and the memory
+ * bandwidth.  All threads that put rows share the limit.  Once the policy's `closing` or
+ * `cancelled` is true, all calls return SP_BUSY and nothing waits.
  *
  * Threads: as its sink.
  */
@@ -24,10 +23,10 @@ typedef struct sp_row_pace {
 	bool limited;
 
 	pthread_mutex_t lock;
-	int64_t paid_until_ns; /* the rows so far are worth the time up to then */
+	int64_t paid_until_ns; /* at the allowed rate the rows so far take until then */
 } sp_row_pace;
 
-/* Whether there is a limit and somebody it is good for. */
+/* Whether there is a limit, and requests are being served. */
 bool sp_row_pace_is_limited(const sp_load_policy *policy);
 
 /* The same, or loading can be stopped. */

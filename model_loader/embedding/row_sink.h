@@ -8,14 +8,13 @@
 #include "base/status.h"
 
 /*
- * Where the rows of one EmbeddingVariable go while its checkpoint is read: to
- * memory, to another tier, to a file.  Whoever reads calls, in this order,
+ * A consumer of the rows of one EmbeddingVariable while its checkpoint is read:
+ * memory, another tier, a file.  The reader calls, in this order,
  *
  *   add_keys ... add_keys, start_rows, put_rows ... put_rows
  *
- * and delivers the same keys in both passes.  What has been put must not be
- * used before the reader has returned SP_OK: the checksums of large tensors are
- * known only at their end.
+ * and delivers the same keys in both passes.  Rows must not be used before the
+ * reader has returned SP_OK: the checksums of large tensors are known only at their end.
  *
  * Threads: add_keys() is called by several threads at once, and put_rows() and
  * put_checked() are unless start_rows() has asked for order.
@@ -45,8 +44,8 @@ typedef struct sp_row_sink {
 	sp_status (*put_rows)(void *context, const sp_row_piece *piece, sp_error *err);
 
 	/*
-	 * The same, and *crc is continued over the rows, by a sink that does so in
-	 * passing.  NULL: it is done before put_rows().
+	 * put_rows(), and *crc is continued over the rows.  NULL: the reader sums them and
+	 * calls put_rows().
 	 */
 	sp_status (*put_checked)(void *context, const sp_row_piece *piece, uint32_t *crc,
 				 sp_error *err);

@@ -142,7 +142,7 @@ static sp_status make(sp_row_versions **out, const sp_embedding_rows *rows, bool
 		return SP_OK;
 	versions = sp_alloc_zero(1, sizeof(*versions));
 	if (versions == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for versions");
+		return sp_no_memory(err, "versions");
 	versions->wide = g->newest > UINT32_MAX;
 	status = place(versions, g, threads, err);
 	if (status == SP_OK)

@@ -130,7 +130,7 @@ static sp_status open_file(emb_file *file, const char *prefix, sp_error *err)
 		path = sp_arena_printf(arena, "%.*semb_files/%lld.emb", (int)stem, prefix,
 				       (long long)file->number);
 	if (path == NULL)
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+		status = sp_no_memory(err, "a path");
 	else
 		status = sp_file_open(&opened, path, err);
 	if (status == SP_OK)

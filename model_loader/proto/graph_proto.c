@@ -1,16 +1,11 @@
 #include "model_loader/proto/graph_proto.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "model_loader/proto/message.h"
 #include "model_loader/proto/proto_internal.h"
+#include "model_loader/proto/sorted_names.h"
 #include "model_loader/proto/tensor_proto.h"
-
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
-}
 
 /* ----------------------------------------------------------------- attributes */
 
@@ -28,7 +23,8 @@ static sp_status read_tensor(sp_attr *out, const SpPb__TensorProto *proto, sp_pr
 	}
 	out->kind = SP_ATTR_TENSOR;
 	out->tensor = tensor = sp_arena_alloc(target->arena, sizeof(*tensor));
-	return tensor != NULL ? sp_proto__tensor(tensor, proto, target, err) : no_memory(err);
+	return tensor != NULL ? sp_proto__tensor(tensor, proto, target, err)
+			      : sp_no_memory(err, "the graph");
 }
 
 static sp_status read_scalar(sp_attr *out, const SpPb__AttrValue *value, sp_proto_target *target,
@@ -42,7 +38,7 @@ static sp_status read_scalar(sp_attr *out, const SpPb__AttrValue *value, sp_prot
 		text = sp_arena_text(target->arena, sp_message_bytes(&value->s));
 		out->kind = SP_ATTR_BYTES;
 		out->bytes = (sp_bytes){text, value->s.len};
-		return text != NULL ? SP_OK : no_memory(err);
+		return text != NULL ? SP_OK : sp_no_memory(err, "the graph");
 	case SP_PB__ATTR_VALUE__VALUE_I:
 		out->kind = SP_ATTR_INT;
 		out->i = value->i;
@@ -62,7 +58,7 @@ static sp_status read_scalar(sp_attr *out, const SpPb__AttrValue *value, sp_prot
 		out->kind = SP_ATTR_SHAPE;
 		out->shape = shape = sp_arena_alloc(target->arena, sizeof(*shape));
 		return shape != NULL ? sp_proto__partial_shape(shape, value->shape, err)
-				     : no_memory(err);
+				     : sp_no_memory(err, "the graph");
 	case SP_PB__ATTR_VALUE__VALUE_TENSOR:
 		return read_tensor(out, value->tensor, target, err);
 	case SP_PB__ATTR_VALUE__VALUE_PLACEHOLDER:
@@ -78,137 +74,71 @@ static sp_status read_scalar(sp_attr *out, const SpPb__AttrValue *value, sp_prot
 	}
 }
 
-/* Sets kind and length of a list and returns room for its elements. */
-static void *begin_list(sp_attr *out, sp_attr_kind element, size_t count, size_t size,
-			sp_arena *arena)
+static sp_status read_element(void *items, size_t i, sp_attr_kind kind,
+			      const SpPb__AttrValue__ListValue *list, sp_proto_target *target,
+			      sp_error *err)
 {
-	out->element = element;
-	out->count = count;
-	return sp_arena_array(arena, count, size);
-}
-
-static sp_status read_bytes_list(sp_attr *out, const SpPb__AttrValue__ListValue *list,
-				 sp_arena *arena, sp_error *err)
-{
-	sp_bytes *items = begin_list(out, SP_ATTR_BYTES, list->n_s, sizeof(*items), arena);
-
-	if (items == NULL)
-		return no_memory(err);
-	for (size_t i = 0; i < list->n_s; i++) {
-		items[i] = sp_message_bytes(&list->s[i]);
-		items[i].data = sp_arena_text(arena, items[i]);
-		if (items[i].data == NULL)
-			return no_memory(err);
+	switch (kind) {
+	case SP_ATTR_BYTES:
+		((sp_bytes *)items)[i] = (sp_bytes){
+			sp_arena_text(target->arena, sp_message_bytes(&list->s[i])),
+			list->s[i].len};
+		return ((sp_bytes *)items)[i].data != NULL ? SP_OK : sp_no_memory(err, "the graph");
+	case SP_ATTR_INT:
+		((int64_t *)items)[i] = list->i[i];
+		return SP_OK;
+	case SP_ATTR_FLOAT:
+		((float *)items)[i] = list->f[i];
+		return SP_OK;
+	case SP_ATTR_BOOL:
+		((bool *)items)[i] = list->b[i] != 0;
+		return SP_OK;
+	case SP_ATTR_TYPE:
+		return sp_proto__known_dtype(&((sp_dtype *)items)[i], list->type[i], err);
+	case SP_ATTR_SHAPE:
+		return sp_proto__partial_shape(&((sp_partial_shape *)items)[i], list->shape[i],
+					       err);
+	case SP_ATTR_TENSOR:
+		return sp_proto__tensor(&((sp_tensor *)items)[i], list->tensor[i], target, err);
+	default:
+		return sp_message_text(&((const char **)items)[i], &list->func[i]->name,
+				       "a function's name", target->arena, err);
 	}
-	out->bytes_list = items;
-	return SP_OK;
-}
-
-static sp_status read_number_list(sp_attr *out, const SpPb__AttrValue__ListValue *list,
-				  sp_arena *arena, sp_error *err)
-{
-	if (list->n_i != 0) {
-		int64_t *items = begin_list(out, SP_ATTR_INT, list->n_i, sizeof(*items), arena);
-
-		if (items == NULL)
-			return no_memory(err);
-		memcpy(items, list->i, list->n_i * sizeof(*items));
-		out->i_list = items;
-	} else if (list->n_f != 0) {
-		float *items = begin_list(out, SP_ATTR_FLOAT, list->n_f, sizeof(*items), arena);
-
-		if (items == NULL)
-			return no_memory(err);
-		memcpy(items, list->f, list->n_f * sizeof(*items));
-		out->f_list = items;
-	} else if (list->n_b != 0) {
-		bool *items = begin_list(out, SP_ATTR_BOOL, list->n_b, sizeof(*items), arena);
-
-		if (items == NULL)
-			return no_memory(err);
-		for (size_t i = 0; i < list->n_b; i++)
-			items[i] = list->b[i] != 0;
-		out->b_list = items;
-	}
-	return SP_OK;
-}
-
-static sp_status read_type_list(sp_attr *out, const SpPb__AttrValue__ListValue *list,
-				sp_arena *arena, sp_error *err)
-{
-	sp_dtype *items = begin_list(out, SP_ATTR_TYPE, list->n_type, sizeof(*items), arena);
-
-	if (items == NULL)
-		return no_memory(err);
-	for (size_t i = 0; i < list->n_type; i++)
-		SP_TRY(sp_proto__known_dtype(&items[i], list->type[i], err));
-	out->type_list = items;
-	return SP_OK;
-}
-
-static sp_status read_shape_list(sp_attr *out, const SpPb__AttrValue__ListValue *list,
-				 sp_arena *arena, sp_error *err)
-{
-	sp_partial_shape *items = begin_list(out, SP_ATTR_SHAPE, list->n_shape, sizeof(*items),
-					     arena);
-
-	if (items == NULL)
-		return no_memory(err);
-	for (size_t i = 0; i < list->n_shape; i++)
-		SP_TRY(sp_proto__partial_shape(&items[i], list->shape[i], err));
-	out->shape_list = items;
-	return SP_OK;
-}
-
-static sp_status read_tensor_list(sp_attr *out, const SpPb__AttrValue__ListValue *list,
-				  sp_proto_target *target, sp_error *err)
-{
-	sp_tensor *items = begin_list(out, SP_ATTR_TENSOR, list->n_tensor, sizeof(*items),
-				      target->arena);
-
-	if (items == NULL)
-		return no_memory(err);
-	for (size_t i = 0; i < list->n_tensor; i++)
-		SP_TRY(sp_proto__tensor(&items[i], list->tensor[i], target, err));
-	out->tensor_list = items;
-	return SP_OK;
-}
-
-static sp_status read_func_list(sp_attr *out, const SpPb__AttrValue__ListValue *list,
-				sp_arena *arena, sp_error *err)
-{
-	const char **items = begin_list(out, SP_ATTR_FUNC, list->n_func, sizeof(*items), arena);
-
-	if (items == NULL)
-		return no_memory(err);
-	for (size_t i = 0; i < list->n_func; i++)
-		SP_TRY(sp_message_text(&items[i], &list->func[i]->name, "a function's name", arena,
-				       err));
-	out->text_list = items;
-	return SP_OK;
 }
 
 static sp_status read_list(sp_attr *out, const SpPb__AttrValue__ListValue *list,
 			   sp_proto_target *target, sp_error *err)
 {
-	int kinds = (list->n_s != 0) + (list->n_i != 0) + (list->n_f != 0) + (list->n_b != 0) +
-		    (list->n_type != 0) + (list->n_shape != 0) + (list->n_tensor != 0) +
-		    (list->n_func != 0);
+	const struct {
+		sp_attr_kind kind;
+		size_t count, size;
+	} kinds[] = {{SP_ATTR_BYTES, list->n_s, sizeof(sp_bytes)},
+		     {SP_ATTR_INT, list->n_i, sizeof(int64_t)},
+		     {SP_ATTR_FLOAT, list->n_f, sizeof(float)},
+		     {SP_ATTR_BOOL, list->n_b, sizeof(bool)},
+		     {SP_ATTR_TYPE, list->n_type, sizeof(sp_dtype)},
+		     {SP_ATTR_SHAPE, list->n_shape, sizeof(sp_partial_shape)},
+		     {SP_ATTR_TENSOR, list->n_tensor, sizeof(sp_tensor)},
+		     {SP_ATTR_FUNC, list->n_func, sizeof(const char *)}};
+	void *items = NULL;
 
-	if (kinds > 1)
-		return sp_error_set(err, SP_CORRUPT, "a list holds values of several kinds");
 	out->kind = SP_ATTR_LIST;
-	if (list->n_s != 0)
-		return read_bytes_list(out, list, target->arena, err);
-	if (list->n_type != 0)
-		return read_type_list(out, list, target->arena, err);
-	if (list->n_shape != 0)
-		return read_shape_list(out, list, target->arena, err);
-	if (list->n_tensor != 0)
-		return read_tensor_list(out, list, target, err);
-	if (list->n_func != 0)
-		return read_func_list(out, list, target->arena, err);
-	return read_number_list(out, list, target->arena, err);
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+		if (kinds[k].count == 0)
+			continue;
+		if (out->count != 0)
+			return sp_error_set(err, SP_CORRUPT,
+					    "a list holds values of several kinds");
+		out->element = kinds[k].kind;
+		out->count = kinds[k].count;
+		items = sp_arena_array(target->arena, kinds[k].count, kinds[k].size);
+	}
+	if (items == NULL)
+		return out->count == 0 ? SP_OK : sp_no_memory(err, "the graph");
+	for (size_t i = 0; i < out->count; i++)
+		SP_TRY(read_element(items, i, out->element, list, target, err));
+	out->bytes_list = items; /* whichever of the union's lists it is */
+	return SP_OK;
 }
 
 static sp_status read_attr(sp_attr *out, const SpPb__AttrEntry *entry, sp_proto_target *target,
@@ -228,14 +158,9 @@ static sp_status read_attr(sp_attr *out, const SpPb__AttrEntry *entry, sp_proto_
 		status = read_scalar(out, value, target, err);
 	if (status != SP_UNSUPPORTED)
 		return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "attribute %s", name);
-	/* Whoever asks for it is told. */
+	/* The operator that needs the attribute reports the reason. */
 	*out = (sp_attr){.name = name, .text = sp_arena_printf(target->arena, "%s", err->text)};
-	return out->text != NULL ? SP_OK : no_memory(err);
-}
-
-static int by_attr_name(const void *a, const void *b)
-{
-	return strcmp(((const sp_attr *)a)->name, ((const sp_attr *)b)->name);
+	return out->text != NULL ? SP_OK : sp_no_memory(err, "the graph");
 }
 
 /* ---------------------------------------------------------------------- nodes */
@@ -244,17 +169,15 @@ static sp_status read_attrs(sp_node_def *out, const SpPb__NodeDef *node, sp_prot
 			    sp_error *err)
 {
 	sp_attr *attrs = sp_arena_array(target->arena, node->n_attr, sizeof(*attrs));
+	const char *twice;
 
 	if (attrs == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the graph");
 	for (size_t i = 0; i < node->n_attr; i++)
 		SP_TRY(read_attr(&attrs[i], node->attr[i], target, err));
-	if (node->n_attr > 1)
-		qsort(attrs, node->n_attr, sizeof(*attrs), by_attr_name);
-	for (size_t i = 1; i < node->n_attr; i++)
-		if (strcmp(attrs[i - 1].name, attrs[i].name) == 0)
-			return sp_error_set(err, SP_CORRUPT, "attribute %s is given twice",
-					    attrs[i].name);
+	twice = sp_sorted_names_make(attrs, node->n_attr, sizeof(*attrs));
+	if (twice != NULL)
+		return sp_error_set(err, SP_CORRUPT, "attribute %s is given twice", twice);
 	out->attrs = attrs;
 	out->attr_count = node->n_attr;
 	return SP_OK;
@@ -266,7 +189,7 @@ static sp_status read_inputs(sp_node_def *out, const SpPb__NodeDef *node, sp_are
 	const char **inputs = sp_arena_array(arena, node->n_input, sizeof(*inputs));
 
 	if (inputs == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the graph");
 	for (size_t i = 0; i < node->n_input; i++)
 		SP_TRY(sp_message_text(&inputs[i], &node->input[i], "an input's name", arena, err));
 	out->inputs = inputs;
@@ -298,7 +221,7 @@ static sp_status read_nodes(const sp_node_def **out, SpPb__NodeDef *const *nodes
 	sp_node_def *items = sp_arena_array(target->arena, count, sizeof(*items));
 
 	if (items == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the graph");
 	for (size_t i = 0; i < count; i++)
 		SP_TRY(read_node(&items[i], nodes[i], target, err));
 	*out = items;
@@ -324,16 +247,11 @@ static sp_status read_args(const sp_arg_def **out, SpPb__OpDef__ArgDef *const *a
 	sp_arg_def *items = sp_arena_array(arena, count, sizeof(*items));
 
 	if (items == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the graph");
 	for (size_t i = 0; i < count; i++)
 		SP_TRY(read_arg(&items[i], args[i], arena, err));
 	*out = items;
 	return SP_OK;
-}
-
-static int by_ref_name(const void *a, const void *b)
-{
-	return strcmp(((const sp_named_ref *)a)->name, ((const sp_named_ref *)b)->name);
 }
 
 /* The entries of a map<string, string>, sorted by key. */
@@ -341,21 +259,19 @@ static sp_status read_text_map(sp_named_ref **out, SpPb__TextEntry *const *entri
 			       sp_arena *arena, sp_error *err)
 {
 	sp_named_ref *items = sp_arena_array(arena, count, sizeof(*items));
+	const char *twice;
 
 	if (items == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the graph");
 	for (size_t i = 0; i < count; i++) {
 		SP_TRY(sp_message_text(&items[i].name, &entries[i]->key, "an output's name", arena,
 				       err));
 		SP_TRY(sp_message_text(&items[i].ref, &entries[i]->value, "a returned name", arena,
 				       err));
 	}
-	if (count > 1)
-		qsort(items, count, sizeof(*items), by_ref_name);
-	for (size_t i = 1; i < count; i++)
-		if (strcmp(items[i - 1].name, items[i].name) == 0)
-			return sp_error_set(err, SP_CORRUPT, "output %s is returned twice",
-					    items[i].name);
+	twice = sp_sorted_names_make(items, count, sizeof(*items));
+	if (twice != NULL)
+		return sp_error_set(err, SP_CORRUPT, "output %s is returned twice", twice);
 	*out = items;
 	return SP_OK;
 }
@@ -366,18 +282,16 @@ static sp_status read_returns(sp_function_def *out, const SpPb__FunctionDef *fun
 	sp_named_ref *map, *returns = sp_arena_array(arena, out->output_count, sizeof(*returns));
 
 	if (returns == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the graph");
 	SP_TRY(read_text_map(&map, function->ret, function->n_ret, arena, err));
 	for (size_t i = 0; i < out->output_count; i++) {
-		sp_named_ref wanted = {.name = out->outputs[i].name};
-		const sp_named_ref *found = function->n_ret == 0
-						    ? NULL
-						    : bsearch(&wanted, map, function->n_ret,
-							      sizeof(*map), by_ref_name);
+		const char *name = out->outputs[i].name;
+		const sp_named_ref *found = sp_sorted_names_find(map, function->n_ret, sizeof(*map),
+								 name);
 
 		if (found == NULL)
 			return sp_error_set(err, SP_CORRUPT, "nothing is returned for output %s",
-					    wanted.name);
+					    name);
 		returns[i] = *found;
 	}
 	out->returns = returns;
@@ -392,7 +306,7 @@ static sp_status read_control_returns(sp_function_def *out, const SpPb__Function
 	sp_named_ref *map;
 
 	if (names == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the graph");
 	SP_TRY(read_text_map(&map, function->control_ret, count, arena, err));
 	for (size_t i = 0; i < count; i++)
 		names[i] = map[i].ref;
@@ -401,7 +315,7 @@ static sp_status read_control_returns(sp_function_def *out, const SpPb__Function
 	return SP_OK;
 }
 
-/* What the function is one of several implementations of. */
+/* The interface that it is one of several implementations of. */
 static sp_status read_interface(sp_function_def *out, const SpPb__FunctionDef *function,
 				sp_arena *arena, sp_error *err)
 {
@@ -462,7 +376,7 @@ static sp_status read_functions(sp_graph_def *out, const SpPb__FunctionDefLibrar
 	sp_function_def *items = sp_arena_array(target->arena, library->n_function, sizeof(*items));
 
 	if (items == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the graph");
 	for (size_t i = 0; i < library->n_function; i++)
 		SP_TRY(read_function(&items[i], library->function[i], target, err));
 	out->functions = items;
@@ -488,26 +402,10 @@ sp_status sp_graph_def_parse(sp_graph_def *out, sp_bytes bytes, sp_arena *arena,
 	sp_status status;
 
 	if (scratch == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the graph");
 	status = sp_message_unpack(&message, &sp_pb__graph_def__descriptor, bytes, scratch, err);
 	if (status == SP_OK)
 		status = sp_proto__graph(out, (const SpPb__GraphDef *)message, &target, err);
-	sp_arena_destroy(scratch);
-	return status;
-}
-
-sp_status sp_node_def_parse(sp_node_def *out, sp_bytes bytes, sp_arena *arena, sp_error *err)
-{
-	sp_proto_target target = {arena, SP_TENSOR_PROTO_MAX_REPEATED};
-	sp_arena *scratch = sp_arena_create(4096);
-	ProtobufCMessage *message;
-	sp_status status;
-
-	if (scratch == NULL)
-		return no_memory(err);
-	status = sp_message_unpack(&message, &sp_pb__node_def__descriptor, bytes, scratch, err);
-	if (status == SP_OK)
-		status = read_node(out, (const SpPb__NodeDef *)message, &target, err);
 	sp_arena_destroy(scratch);
 	return status;
 }

@@ -7,7 +7,7 @@
 #include "engine/graph/graph_def.h"
 
 /*
- * Serialized GraphDef and NodeDef messages as engine/graph/graph_def.h has them.
+ * A serialized GraphDef as engine/graph/graph_def.h has it.
  * The bytes are not needed afterwards.
  *
  * Attributes come sorted by name.  A large tensor of few values is not written out
@@ -27,8 +27,5 @@
  */
 SP_MUST_CHECK sp_status sp_graph_def_parse(sp_graph_def *out, sp_bytes bytes, sp_arena *arena,
 					   sp_error *err);
-
-SP_MUST_CHECK sp_status sp_node_def_parse(sp_node_def *out, sp_bytes bytes, sp_arena *arena,
-					  sp_error *err);
 
 #endif

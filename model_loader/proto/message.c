@@ -2,15 +2,16 @@
 
 #include <string.h>
 
-typedef struct purse {
+/* Memory for one message. */
+typedef struct allowance {
 	sp_arena *arena;
 	size_t left;
-	sp_status status; /* why nothing more came out of it */
-} purse;
+	sp_status status; /* why an allocation failed */
+} allowance;
 
 static void *take(void *context, size_t size)
 {
-	purse *p = context;
+	allowance *p = context;
 	void *block;
 
 	if (size > p->left) {
@@ -35,7 +36,7 @@ sp_status sp_message_unpack(ProtobufCMessage **out, const ProtobufCMessageDescri
 			    sp_bytes bytes, sp_arena *scratch, sp_error *err)
 {
 	size_t most = bytes.size * SP_MESSAGE_EXPANSION + SP_MESSAGE_SLACK;
-	purse memory = {.arena = scratch, .left = most};
+	allowance memory = {.arena = scratch, .left = most};
 	ProtobufCAllocator allocator = {.alloc = take, .free = keep, .allocator_data = &memory};
 
 	if (bytes.size > SP_MESSAGE_MAX_SIZE)

@@ -9,13 +9,13 @@
 #include "base/status.h"
 
 /*
- * Protobuf messages from bytes nobody vouches for.
+ * Protobuf messages from untrusted bytes.
  *
  * protobuf-c has no limits of its own: two bytes of input can cost hundreds of
- * bytes of structures, and a singular message that is repeated is merged again
- * and again.  So it gets its memory from an arena, and no more than
- * SP_MESSAGE_EXPANSION times the input and a little.  How deep a message nests
- * is bounded by the schemas in model_loader/proto, which are not recursive.
+ * bytes of structures, and a singular message that is repeated is merged each
+ * time.  So it takes memory from an arena, at most SP_MESSAGE_EXPANSION times the
+ * input and SP_MESSAGE_SLACK.  The nesting is bounded by the schemas in
+ * model_loader/proto, which are not recursive.
  *
  * Threads: one thread at a time per arena.
  */
@@ -24,7 +24,7 @@
 #define SP_MESSAGE_SLACK     ((size_t)1 << 20)
 
 /*
- * The message and all it points at live in `scratch`; nothing needs freeing.
+ * The message and all it points at live in `scratch`; nothing is freed.
  * SP_CORRUPT when the bytes are no such message or would need too much memory.
  */
 SP_MUST_CHECK sp_status sp_message_unpack(ProtobufCMessage **out,

@@ -8,7 +8,7 @@
 
 enum {
 	REFERENCE = 100,           /* DT_FLOAT_REF is DT_FLOAT + 100, and so on */
-	LEAST_LEFT_OUT = 16 << 10, /* repeated bytes that are not written out at once */
+	LEAST_LEFT_OUT = 16 << 10, /* repeated bytes from which on a tensor is not expanded */
 };
 
 sp_dtype sp_proto__dtype(int32_t number)
@@ -20,7 +20,7 @@ sp_dtype sp_proto__dtype(int32_t number)
 
 sp_status sp_proto__known_dtype(sp_dtype *out, int32_t number, sp_error *err)
 {
-	/* TensorFlow's that are none of ours. */
+	/* Types of TensorFlow without an sp_dtype. */
 	static const char *const names[] = {[24] = "DT_FLOAT8_E5M2",
 					    [25] = "DT_FLOAT8_E4M3FN",
 					    [29] = "DT_INT4",
@@ -157,7 +157,7 @@ static sp_status copy_values(sp_tensor *t, const values *from, size_t count, sp_
 	return SP_OK;
 }
 
-/* How many of the elements of a tensor are there, and the bytes of those that are not. */
+/* How many elements have values of their own, and how many bytes the others take. */
 static size_t count_values(const values *from, const sp_shape *shape, sp_dtype dtype, size_t *extra)
 {
 	size_t count, have;
@@ -237,7 +237,7 @@ static sp_status from_content(sp_tensor *out, sp_dtype dtype, const sp_shape *sh
 	return SP_OK;
 }
 
-/* What a message says of a tensor, besides its values. */
+/* Type and shape, and whether the values are in tensor_content. */
 static sp_status read_type(sp_dtype *dtype, sp_shape *shape, bool *has_content,
 			   const SpPb__TensorProto *proto, sp_error *err)
 {
@@ -284,7 +284,7 @@ sp_status sp_proto__repeated_values(sp_repeated_values **out, const SpPb__Tensor
 		return SP_OK;
 	*out = sp_arena_alloc(target->arena, sizeof(**out));
 	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a constant");
+		return sp_no_memory(err, "a constant");
 	row.dims[0] = (int64_t)have;
 	(*out)->shape = shape;
 	SP_TRY(sp_tensor_create(&(*out)->values, target->arena, dtype, &row, err));
@@ -299,7 +299,7 @@ sp_status sp_tensor_parse(sp_tensor *out, sp_bytes bytes, sp_arena *arena, sp_er
 	sp_status status;
 
 	if (scratch == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a constant");
+		return sp_no_memory(err, "a constant");
 	status = sp_message_unpack(&message, &sp_pb__tensor_proto__descriptor, bytes, scratch, err);
 	if (status == SP_OK)
 		status = sp_proto__tensor(out, (const SpPb__TensorProto *)message, &target, err);

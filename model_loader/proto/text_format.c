@@ -11,9 +11,9 @@
 #include "model_loader/proto/saved_model.pb-c.h"
 
 /*
- * A recursive descent, as deep as the schemas nest, which are not recursive;
- * what is passed over is counted instead.  A nested message is written behind
- * room for its length, which a varint may fill with zeros in front.
+ * A recursive descent, as deep as the schemas nest, which are not recursive; in
+ * skipped values braces are counted instead.  A nested message is written behind five
+ * bytes for its length, which is a varint of five bytes however small it is.
  */
 enum { MAX_DEPTH = 100, LENGTH_ROOM = 5 };
 enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
@@ -352,7 +352,7 @@ static sp_status put_number(parser *p, const ProtobufCFieldDescriptor *field)
 	return next(p);
 }
 
-/* ---------------------------------------------------------- what is not looked at */
+/* ------------------------------------------------------------- skipped values */
 
 /* A value or a message, and all that is in it. */
 static sp_status skip_value(parser *p)
@@ -425,8 +425,8 @@ static sp_status put_values(parser *p, const ProtobufCFieldDescriptor *field)
 }
 
 /*
- * "[type.googleapis.com/name] { ... }": an Any that is spelled out, or an
- * extension.  Assets are the only ones that we look for.
+ * "[type.googleapis.com/name] { ... }": an Any in its expanded form, or an
+ * extension.  All but assets are skipped.
  */
 static sp_status put_bracketed(parser *p, const ProtobufCMessageDescriptor *type)
 {
@@ -476,7 +476,7 @@ static sp_status put_field(parser *p, const ProtobufCMessageDescriptor *type)
 	return field != NULL ? put_values(p, field) : skip_value(p);
 }
 
-/* The fields up to the end of the message, which is left standing. */
+/* The fields up to the closing brace, which stays the next token. */
 static sp_status put_message(parser *p, const ProtobufCMessageDescriptor *type)
 {
 	while (p->kind != TOKEN_END && !is_mark(p, '}') && !is_mark(p, '>')) {

@@ -11,9 +11,9 @@
  * Protobuf's text format (saved_model.pbtxt, graph.pbtxt) to the bytes of the
  * same message, which model_loader/proto/message.h then reads like any other.
  *
- * Fields that `type` does not have are passed over, as they are on the wire.
- * An object graph, which is unpacked when it is needed only, becomes the bytes
- * of one.  Enumerators are those of DataType, the only ones in what we read.
+ * Fields that `type` does not have are skipped, as they are in binary messages.
+ * An object graph, which is a bytes field here and unpacked only when it is needed, is
+ * encoded too.  Enumerators are those of DataType, the only ones in these messages.
  *
  * `out` is initialised here, and is the caller's, after a failure too.
  *

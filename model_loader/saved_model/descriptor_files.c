@@ -25,7 +25,7 @@ typedef struct reader {
 
 static sp_status no_memory(const reader *r)
 {
-	return sp_error_set(r->err, SP_NO_MEMORY, "no memory for files that nodes name");
+	return sp_no_memory(r->err, "files that nodes name");
 }
 
 /* The attribute that names a file; NULL when there is none. */
@@ -47,7 +47,7 @@ static const sp_attr *find_name(const sp_node_def *node)
 	return attr;
 }
 
-/* *out stays NULL where there is no such file; err tells of the first place. */
+/* *out stays NULL where there is no such file; *why is the failure of the first path. */
 static sp_status read_anywhere(const reader *r, const char *name, char **out, size_t *size,
 			       sp_error *why)
 {

@@ -10,13 +10,12 @@
  * FileDescriptorSet.  Its bytes take the name's place in the graph ("bytes://..."), which
  * knows no files.
  *
- * TensorFlow opens the path as it is written, and so does this first; where there
- * is none, the file of that name in `directory`/assets, then in
- * `directory`/assets.extra, which travel with a model.  A file that is nowhere, or
- * is no file of at most 64 MiB, leaves the node as it is: it is refused where it is
- * needed, and a warning says why.
+ * The path is opened as it is written, as TensorFlow does; where there is no such file, the one of
+ * that name in `directory`/assets, then in `directory`/assets.extra, which travel with a model.
+ * Where all of them are missing or larger than 64 MiB the node is left as it is: a warning says
+ * why, and the operator refuses it when it is needed.
  *
- * Only fails with SP_NO_MEMORY; what is new lives in the arena.
+ * Only fails with SP_NO_MEMORY; new attributes live in the arena.
  */
 SP_MUST_CHECK sp_status sp_descriptor_files_read(sp_graph_def *graph, const char *directory,
 						 sp_arena *arena, sp_error *err);

@@ -7,9 +7,8 @@
 #include "engine/graph/op.h"
 
 /*
- * Output 0 of a node keeps its name: the node itself becomes the placeholder.
- * Any other output gets a node of its own, and everybody who names the output is
- * given the new name.
+ * Where output 0 of a node is fed, the node itself becomes the placeholder and keeps its name.
+ * Any other fed output becomes a new placeholder, and all inputs that named the output name that.
  */
 typedef struct cutter {
 	sp_saved_model *model;
@@ -22,7 +21,7 @@ typedef struct cutter {
 
 static sp_status no_memory(const cutter *c)
 {
-	return sp_error_set(c->err, SP_NO_MEMORY, "no memory for the graph's inputs");
+	return sp_no_memory(c->err, "the graph's inputs");
 }
 
 /* "node:1" is output 1 of "node", "node" its output 0; false for what is neither. */
@@ -56,7 +55,7 @@ static sp_status number_nodes(cutter *c)
 	return SP_OK;
 }
 
-/* Whether the tensor is an output of a node that cannot be computed; and of which. */
+/* Whether the tensor is an output of a node whose operator we lack; and which output of which. */
 static bool is_to_be_cut(const cutter *c, const sp_tensor_info *info, size_t *number,
 			 size_t *output)
 {
@@ -131,7 +130,7 @@ static sp_status cut_all(cutter *c, size_t fed)
 	return SP_OK;
 }
 
-/* The name of the placeholder that took the tensor's place, or NULL. */
+/* The name of the placeholder that replaces the tensor, or NULL. */
 static const char *new_name(const cutter *c, const char *tensor)
 {
 	uint64_t number;

@@ -33,7 +33,7 @@ static const model_kind kinds[] = {
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* What TensorFlow writes beside a saved_model.pb is none; nor is what is hidden. */
+/* Whether it is no model: a hidden file, or one that TensorFlow writes beside saved_model.pb. */
 static bool is_beside(const char *name)
 {
 	return name[0] == '.' || strcmp(name, "fingerprint.pb") == 0 ||

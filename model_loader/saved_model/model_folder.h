@@ -6,8 +6,8 @@
 /*
  * What is in the folder of a model, by the names of its files alone.
  *
- * Other models than SavedModels end up there, too.  Whoever put one there hears
- * what it is and what is to be done, not only that something else is missing.
+ * Models of other kinds are put there, too: the error then names the file, its kind and
+ * what to do, not only that saved_model.pb is missing.
  */
 
 /*

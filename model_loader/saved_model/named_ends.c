@@ -1,18 +1,13 @@
 #include "model_loader/saved_model/named_ends.h"
 
 #include <stdlib.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
+#include "model_loader/proto/sorted_names.h"
 
 /* Placeholders that an error names. */
 enum { MOST_CANDIDATES = 12 };
-
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for a signature");
-}
 
 /* ------------------------------------------------------------- candidates */
 
@@ -134,7 +129,7 @@ static sp_status refuse_unknown(const sp_saved_model *model, const char *tensor,
 	const char *words = sp_arena_printf(model->arena, "the graph has no node of tensor '%s'",
 					    tensor);
 
-	return words != NULL ? refuse(model, words, err) : no_memory(err);
+	return words != NULL ? refuse(model, words, err) : sp_no_memory(err, "a signature");
 }
 
 static sp_status read_end(const sp_saved_model *model, sp_bytes text, sp_tensor_info *info,
@@ -148,7 +143,7 @@ static sp_status read_end(const sp_saved_model *model, sp_bytes text, sp_tensor_
 
 	*info = (sp_tensor_info){.tensor_name = ""};
 	if (shown == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "a signature");
 	if (alias.size == 0 || name.size == 0)
 		return sp_error_set(err, SP_INVALID, "'%.*s' names no tensor", (int)text.size,
 				    text.data);
@@ -159,37 +154,31 @@ static sp_status read_end(const sp_saved_model *model, sp_bytes text, sp_tensor_
 	info->tensor_name = port.data != NULL ? shown
 					      : sp_arena_printf(model->arena, "%s:0", shown);
 	if (info->alias == NULL || info->tensor_name == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "a signature");
 	describe(info, node, port.data != NULL ? strtoul(port.data, NULL, 10) : 0);
 	return SP_OK;
 }
 
 /* ------------------------------------------------------------- the signature */
 
-static int by_alias(const void *a, const void *b)
-{
-	return strcmp(((const sp_tensor_info *)a)->alias, ((const sp_tensor_info *)b)->alias);
-}
-
 static sp_status read_ends(const sp_saved_model *model, const char *text,
 			   const sp_tensor_info **out, size_t *count, sp_error *err)
 {
 	sp_bytes rest = sp_bytes_of(text != NULL ? text : "");
 	sp_tensor_info *infos;
+	const char *twice;
 	size_t most = 1;
 
 	for (size_t i = 0; i < rest.size; i++)
 		most += rest.data[i] == ',';
 	infos = sp_arena_array(model->arena, most, sizeof(*infos));
 	if (infos == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "a signature");
 	for (*count = 0; trim(rest).size != 0; ++*count)
 		SP_TRY(read_end(model, cut(&rest, ','), &infos[*count], err));
-	if (*count > 1)
-		qsort(infos, *count, sizeof(*infos), by_alias);
-	for (size_t i = 1; i < *count; i++)
-		if (strcmp(infos[i - 1].alias, infos[i].alias) == 0)
-			return sp_error_set(err, SP_INVALID, "'%s' is named twice", infos[i].alias);
+	twice = sp_sorted_names_make(infos, *count, sizeof(*infos));
+	if (twice != NULL)
+		return sp_error_set(err, SP_INVALID, "'%s' is named twice", twice);
 	*out = infos;
 	return SP_OK;
 }
@@ -201,7 +190,7 @@ static sp_status insert(sp_saved_model *model, const sp_signature *signature, sp
 	sp_signature *all = sp_arena_array(model->arena, model->signature_count + 1, sizeof(*all));
 
 	if (all == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "a signature");
 	while (i < model->signature_count && strcmp(model->signatures[i].name, signature->name) < 0)
 		all[count++] = model->signatures[i++];
 	all[count++] = *signature;
@@ -222,7 +211,7 @@ sp_status sp_saved_model_name_ends(sp_saved_model *model, const char *name, cons
 
 	signature.name = sp_arena_text(model->arena, sp_bytes_of(name));
 	if (signature.name == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "a signature");
 	status = read_ends(model, inputs, &signature.inputs, &signature.input_count, err);
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "input_names");

@@ -25,11 +25,6 @@ typedef struct walk {
 	sp_error *err;
 } walk;
 
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the objects of a SavedModel");
-}
-
 static sp_status no_object(int32_t id, sp_error *err)
 {
 	return sp_error_set(err, SP_CORRUPT, "there is no object %d in the object graph", id);
@@ -73,7 +68,7 @@ static sp_status meet_children(walk *w, const pair *both)
 
 		if (sp_map_add(&names, sp_message_bytes(&child->local_name),
 			       (uint32_t)child->node_id) == SP_MAP_NO_MEMORY)
-			return no_memory(w->err);
+			return sp_no_memory(w->err, "the objects of a SavedModel");
 	}
 	for (size_t i = 0; i < saved->n_children; i++) {
 		const SpPb__ObjectReference *child = saved->children[i];
@@ -116,7 +111,7 @@ static sp_status find_keys(sp_object_graph *out, walk *w)
 	w->checkpoint_met = sp_arena_zeros(w->arena, w->checkpoint->n_nodes, sizeof(bool));
 	w->waiting = sp_arena_array(w->arena, count, sizeof(*w->waiting));
 	if (keys == NULL || w->saved_met == NULL || w->checkpoint_met == NULL || w->waiting == NULL)
-		return no_memory(w->err);
+		return sp_no_memory(w->err, "the objects of a SavedModel");
 	out->keys = keys;
 	out->count = count;
 	return match(w, keys);
@@ -130,7 +125,7 @@ static sp_status add_function(sp_object_graph *out, const SpPb__ConcreteFunction
 	sp_object_captures *captures = sp_arena_zeros(arena, 1, sizeof(*captures));
 
 	if (captures == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the objects of a SavedModel");
 	if (entry->value != NULL) {
 		captures->objects = entry->value->bound_inputs;
 		captures->count = entry->value->n_bound_inputs;
@@ -140,7 +135,7 @@ static sp_status add_function(sp_object_graph *out, const SpPb__ConcreteFunction
 			return no_object(captures->objects[i], err);
 	if (sp_map_add(&out->functions, sp_message_bytes(&entry->key),
 		       (uint64_t)(uintptr_t)captures) == SP_MAP_NO_MEMORY)
-		return no_memory(err);
+		return sp_no_memory(err, "the objects of a SavedModel");
 	return SP_OK;
 }
 

@@ -13,10 +13,10 @@
  * The Python objects that a TensorFlow 2 SavedModel was saved from, and which
  * tensors of a checkpoint hold their values.
  *
- * SavedModel and checkpoint each tell of their objects as a graph: one object
- * has others under local names.  Objects that the same names lead to, from the
- * first object of each on, are the same one.  TensorFlow's own loader goes by
- * that, not by the names of variables.
+ * SavedModel and checkpoint each hold a graph of objects: an object has children
+ * under local names.  Two objects are the same when the same path of names leads
+ * to them from the root of each graph.  TensorFlow's own loader matches objects this
+ * way, not by the names of variables.
  *
  * Source: saved_object_graph.proto, trackable_object_graph.proto of TensorFlow 2.15.
  *
@@ -37,14 +37,14 @@ typedef struct sp_object_captures {
 /*
  * `saved` is the MetaGraphDef's object_graph_def, `checkpoint` the tensor
  * SP_OBJECT_GRAPH_KEY of a checkpoint.  All lives in `arena`.  SP_CORRUPT when
- * one is no such message or speaks of objects that it does not have.
+ * one is no such message or refers to objects that it does not have.
  */
 #define SP_OBJECT_GRAPH_KEY "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 SP_MUST_CHECK sp_status sp_object_graph_read(sp_object_graph *out, sp_bytes saved,
 					     sp_bytes checkpoint, sp_arena *arena, sp_error *err);
 
-/* NULL when the SavedModel tells of no such function. */
+/* NULL when the SavedModel has no such function. */
 const sp_object_captures *sp_object_graph_captures(const sp_object_graph *graph,
 						   const char *function);
 

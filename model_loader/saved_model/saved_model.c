@@ -21,11 +21,6 @@
 #define ASSETS_COLLECTION    "saved_model_assets"
 #define ASSET_TYPE           "/tensorflow.AssetFileDef"
 
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the SavedModel");
-}
-
 static bool is_text(const ProtobufCBinaryData *field, const char *text)
 {
 	return sp_bytes_equal_text(sp_message_bytes(field), text);
@@ -158,7 +153,7 @@ static sp_status read_assets(sp_saved_model *out, const SpPb__MetaGraphDef *meta
 	sp_asset *items = sp_arena_array(out->arena, count, sizeof(*items));
 
 	if (items == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the SavedModel");
 	for (size_t i = 0; i < count; i++) {
 		if (packed)
 			SP_TRY(read_packed_asset(&items[i], collection->any_list->value[i],
@@ -239,7 +234,7 @@ static sp_status no_such_tags(const SpPb__SavedModel *model, const char *tags, s
 	for (size_t i = 0; i < model->n_meta_graphs && i < MAX_TAGS_TOLD && text != NULL; i++)
 		text = add_tags(text, model->meta_graphs[i], arena);
 	if (text == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the SavedModel");
 	return sp_error_set(err, SP_NOT_FOUND,
 			    "none of %zu metagraphs has exactly the tags \"%s\", they have %s",
 			    model->n_meta_graphs, tags, text);
@@ -264,8 +259,8 @@ static sp_status choose(const SpPb__MetaGraphDef **out, const SpPb__SavedModel *
 }
 
 /*
- * Where nothing else is the init operation, one that waits for all table initialisers becomes it,
- * as tf.saved_model.load() has it.
+ * A model without an init operation may list initialisers of tables: a node that waits for all of
+ * them becomes the init operation, as in tf.saved_model.load().
  */
 static sp_status join_table_initializers(sp_saved_model *out, const SpPb__MetaGraphDef *meta,
 					 sp_error *err)
@@ -282,7 +277,7 @@ static sp_status join_table_initializers(sp_saved_model *out, const SpPb__MetaGr
 	nodes = sp_arena_array(out->arena, out->graph.node_count + 1, sizeof(*nodes));
 	inputs = sp_arena_array(out->arena, count, sizeof(*inputs));
 	if (nodes == NULL || inputs == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the SavedModel");
 	for (size_t i = 0; i < count; i++) {
 		const char *name;
 
@@ -290,7 +285,7 @@ static sp_status join_table_initializers(sp_saved_model *out, const SpPb__MetaGr
 				       out->arena, err));
 		inputs[i] = sp_arena_printf(out->arena, "^%s", name);
 		if (inputs[i] == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the SavedModel");
 	}
 	if (out->graph.node_count != 0)
 		memcpy(nodes, out->graph.nodes, out->graph.node_count * sizeof(*nodes));
@@ -309,7 +304,7 @@ static sp_status read_object_graph(sp_saved_model *out, const SpPb__MetaGraphDef
 	char *copy = sp_arena_alloc(out->arena, bytes.size);
 
 	if (copy == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the SavedModel");
 	if (bytes.size != 0)
 		memcpy(copy, bytes.data, bytes.size);
 	out->object_graph = (sp_bytes){copy, bytes.size};
@@ -335,7 +330,8 @@ static sp_status read_meta_graph(sp_saved_model *out, const SpPb__MetaGraphDef *
 
 /* ------------------------------------------------- a graph that is no SavedModel */
 
-/* A name and an operator that look like ones: what a MetaGraphDef read as a GraphDef has not. */
+/* Whether all names and operators are printable: those of a MetaGraphDef read as a GraphDef are
+ * not. */
 static bool is_graph(const SpPb__GraphDef *graph)
 {
 	for (size_t i = 0; i < graph->n_node; i++) {
@@ -352,7 +348,7 @@ static bool is_graph(const SpPb__GraphDef *graph)
 	return graph->n_node != 0;
 }
 
-/* One of the two, whichever the bytes are; the other is NULL. */
+/* Sets one of the two, whichever the bytes are; the other is NULL. */
 static sp_status unpack_graph(const SpPb__GraphDef **graph, const SpPb__MetaGraphDef **meta,
 			      sp_bytes bytes, sp_arena *scratch, sp_error *err)
 {
@@ -393,14 +389,14 @@ sp_status sp_saved_model_parse_graph(sp_saved_model *out, const void *bytes, siz
 	sp_status status;
 
 	if (scratch == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the SavedModel");
 	*out = (sp_saved_model){.arena = arena};
 	status = parse_graph(out, (sp_bytes){bytes, size}, scratch, err != NULL ? err : &local);
 	sp_arena_destroy(scratch);
 	return status;
 }
 
-/* The fields' names say what it is: a MetaGraphDef has no nodes at its top. */
+/* A MetaGraphDef has no field of a GraphDef at its top, so as a GraphDef it has no bytes. */
 static sp_status parse_graph_text(sp_saved_model *out, sp_bytes text, sp_arena *arena,
 				  sp_error *err)
 {
@@ -437,8 +433,8 @@ sp_status sp_saved_model_read_graph(sp_saved_model *out, const char *path, sp_ar
 /* ---------------------------------------------------------------- a SavedModel */
 
 /*
- * *err says already that the bytes are no SavedModel; but some call a graph saved_model.pb, and
- * some have fetched a repository without its large files.
+ * The bytes are no SavedModel, as *err says.  Says more where they are a graph that was named
+ * saved_model.pb, or the pointer that Git LFS leaves in place of a large file.
  */
 static sp_status explain_bytes(sp_bytes bytes, sp_arena *scratch, sp_error *err)
 {
@@ -480,7 +476,7 @@ sp_status sp_saved_model_parse(sp_saved_model *out, const void *bytes, size_t si
 	sp_status status;
 
 	if (scratch == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the SavedModel");
 	*out = (sp_saved_model){.arena = arena};
 	status = parse(out, (sp_bytes){bytes, size}, tags, scratch, err);
 	sp_arena_destroy(scratch);
@@ -516,7 +512,7 @@ sp_status sp_saved_model_read(sp_saved_model *out, const char *directory, const 
 		text = i == 1;
 		path = sp_arena_printf(arena, "%s/%s", directory, names[i]);
 		if (path == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the SavedModel");
 		status = sp_file_read(&bytes, &size, path, SP_MESSAGE_MAX_SIZE, err);
 	}
 	if (status == SP_NOT_FOUND)

@@ -27,16 +27,15 @@
 
 /*
  * A sparse tensor "x" is three of these, "x/indices", "x/values" and "x/shape",
- * as TensorFlow names its placeholders; any other that is made of several, as a
- * ragged one, is "x/0", "x/1" and so on in the file's order: of a ragged one the
- * flat values, then the row splits.
+ * as TensorFlow names its placeholders.  Any other composite tensor is "x/0", "x/1"
+ * and so on in the file's order: a ragged one has its flat values first, then the row splits.
  */
 typedef struct sp_tensor_info {
 	const char *alias;
 	const char *tensor_name;        /* "node:0"; "" when the file names none */
 	sp_dtype dtype;                 /* SP_INVALID_DTYPE for a type we do not know */
 	sp_partial_shape shape;         /* as declared; ranks above SP_MAX_RANK are unknown ones */
-	const sp_tensor *default_value; /* what an input is that no request gives; NULL: none */
+	const sp_tensor *default_value; /* of an input that a request does not give; NULL: none */
 } sp_tensor_info;
 
 typedef struct sp_signature {
@@ -66,7 +65,8 @@ typedef struct sp_saved_model {
 	size_t signature_count;
 	sp_saver saver;
 	sp_saver incremental_saver; /* DeepRec's incr_saver_def */
-	const char *init_op; /* by TensorFlow's order of preference, see .c; NULL when none */
+	const char
+		*init_op; /* the signature's, else the main op, else the legacy one; NULL: none */
 	const sp_asset *assets;
 	size_t asset_count;
 	sp_bytes object_graph; /* for model_loader/saved_model/object_graph.h; empty: none */

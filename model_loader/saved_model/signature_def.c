@@ -1,17 +1,10 @@
-#include <stdlib.h>
-#include <string.h>
-
 #include "model_loader/proto/message.h"
+#include "model_loader/proto/sorted_names.h"
 #include "model_loader/saved_model/signature_def.h"
-
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the signatures");
-}
 
 /* -------------------------------------------------------------------- tensors */
 
-/* The list that is being filled: an entry of the file is one tensor or the parts of one. */
+/* The list that is being filled.  An entry of the file is one tensor or a composite of several. */
 typedef struct tensor_list {
 	sp_tensor_info *items;
 	size_t count;
@@ -26,7 +19,7 @@ static sp_status add_tensor(tensor_list *list, const char *alias, const Protobuf
 
 	*info = (sp_tensor_info){.alias = alias, .tensor_name = "", .shape.rank = -1};
 	if (alias == NULL)
-		return no_memory(list->err);
+		return sp_no_memory(list->err, "the signatures");
 	SP_TRY(sp_message_text(&info->tensor_name, name, "a tensor's name", list->arena,
 			       list->err));
 	info->dtype = sp_proto__dtype(dtype);
@@ -35,7 +28,7 @@ static sp_status add_tensor(tensor_list *list, const char *alias, const Protobuf
 	return SP_OK;
 }
 
-/* What the three tensors of a sparse one are called where TensorFlow makes placeholders of it. */
+/* The three tensors of a sparse one, with the names of TensorFlow's placeholders. */
 static sp_status add_sparse(tensor_list *list, const char *alias, const SpPb__TensorInfo *info)
 {
 	const SpPb__TensorInfo__CooSparse *sparse = info->coo_sparse;
@@ -90,11 +83,6 @@ static sp_status add_entry(tensor_list *list, const SpPb__TensorInfoEntry *entry
 	}
 }
 
-static int by_alias(const void *a, const void *b)
-{
-	return strcmp(((const sp_tensor_info *)a)->alias, ((const sp_tensor_info *)b)->alias);
-}
-
 /* How many tensors the entries stand for. */
 static size_t count_tensors(SpPb__TensorInfoEntry *const *entries, size_t count)
 {
@@ -119,18 +107,16 @@ static sp_status read_tensors(sp_tensor_info **out, size_t *out_count,
 			      sp_error *err)
 {
 	tensor_list list = {.arena = arena, .err = err};
+	const char *twice;
 
 	list.items = sp_arena_array(arena, count_tensors(entries, count), sizeof(*list.items));
 	if (list.items == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the signatures");
 	for (size_t i = 0; i < count; i++)
 		SP_TRY(add_entry(&list, entries[i]));
-	if (list.count > 1)
-		qsort(list.items, list.count, sizeof(*list.items), by_alias);
-	for (size_t i = 1; i < list.count; i++)
-		if (strcmp(list.items[i - 1].alias, list.items[i].alias) == 0)
-			return sp_error_set(err, SP_CORRUPT, "tensor %s is given twice",
-					    list.items[i].alias);
+	twice = sp_sorted_names_make(list.items, list.count, sizeof(*list.items));
+	if (twice != NULL)
+		return sp_error_set(err, SP_CORRUPT, "tensor %s is given twice", twice);
 	*out = list.items;
 	*out_count = list.count;
 	return SP_OK;
@@ -141,23 +127,22 @@ static sp_status read_tensors(sp_tensor_info **out, size_t *out_count,
 static sp_status read_default(sp_tensor_info *inputs, size_t count, const SpPb__DefaultEntry *entry,
 			      sp_proto_target *target, sp_error *err)
 {
-	sp_tensor_info wanted = {.alias = ""}, *info;
+	sp_tensor_info *info;
 	sp_tensor *value;
+	const char *alias;
 
-	SP_TRY(sp_message_text(&wanted.alias, &entry->key, "a default's alias", target->arena,
-			       err));
-	info = count != 0 ? bsearch(&wanted, inputs, count, sizeof(*inputs), by_alias) : NULL;
+	SP_TRY(sp_message_text(&alias, &entry->key, "a default's alias", target->arena, err));
+	info = sp_sorted_names_find(inputs, count, sizeof(*inputs), alias);
 	if (info == NULL || entry->value == NULL)
-		return sp_error_set(err, SP_CORRUPT, "the default of %s has no %s", wanted.alias,
+		return sp_error_set(err, SP_CORRUPT, "the default of %s has no %s", alias,
 				    info == NULL ? "input" : "value");
 	value = sp_arena_alloc(target->arena, sizeof(*value));
 	if (value == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the signatures");
 	SP_TRY(sp_proto__tensor(value, entry->value, target, err));
 	if (value->dtype != info->dtype)
-		return sp_error_set(err, SP_CORRUPT, "the default of %s is %s, not %s",
-				    wanted.alias, sp_dtype_name(value->dtype),
-				    sp_dtype_name(info->dtype));
+		return sp_error_set(err, SP_CORRUPT, "the default of %s is %s, not %s", alias,
+				    sp_dtype_name(value->dtype), sp_dtype_name(info->dtype));
 	info->default_value = value;
 	return SP_OK;
 }
@@ -195,30 +180,23 @@ static sp_status read_signature(sp_signature *out, const SpPb__SignatureEntry *e
 	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "signature %s", out->name);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const sp_signature *)a)->name, ((const sp_signature *)b)->name);
-}
-
 sp_status sp_saved_model__read_signatures(sp_saved_model *out, const SpPb__MetaGraphDef *meta,
 					  sp_proto_target *target, sp_error *err)
 {
 	sp_signature *items = sp_arena_array(target->arena, meta->n_signature_def, sizeof(*items));
+	const char *twice;
 	size_t count = 0;
 
 	if (items == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the signatures");
 	for (size_t i = 0; i < meta->n_signature_def; i++)
 		if (!sp_bytes_equal_text(sp_message_bytes(&meta->signature_def[i]->key),
 					 SP_INIT_OP_SIGNATURE))
 			SP_TRY(read_signature(&items[count++], meta->signature_def[i], target,
 					      err));
-	if (count > 1)
-		qsort(items, count, sizeof(*items), by_name);
-	for (size_t i = 1; i < count; i++)
-		if (strcmp(items[i - 1].name, items[i].name) == 0)
-			return sp_error_set(err, SP_CORRUPT, "signature %s is given twice",
-					    items[i].name);
+	twice = sp_sorted_names_make(items, count, sizeof(*items));
+	if (twice != NULL)
+		return sp_error_set(err, SP_CORRUPT, "signature %s is given twice", twice);
 	out->signatures = items;
 	out->signature_count = count;
 	return SP_OK;
@@ -226,9 +204,6 @@ sp_status sp_saved_model__read_signatures(sp_saved_model *out, const SpPb__MetaG
 
 const sp_signature *sp_saved_model_signature(const sp_saved_model *model, const char *name)
 {
-	sp_signature wanted = {.name = name};
-
-	if (model->signature_count == 0)
-		return NULL;
-	return bsearch(&wanted, model->signatures, model->signature_count, sizeof(wanted), by_name);
+	return sp_sorted_names_find(model->signatures, model->signature_count,
+				    sizeof(*model->signatures), name);
 }

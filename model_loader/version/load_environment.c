@@ -10,7 +10,7 @@
 /* Vocabulary files are a few megabytes; a graph that wants more is not a recommender's. */
 #define MAX_FILE_SIZE ((size_t)1 << 30)
 
-/* A graph reads its own checkpoint, and nothing else that lies on the machine. */
+/* A graph may read the checkpoint that is loaded, and no other. */
 static sp_status check_prefix(const sp_load_environment *environment, sp_bytes prefix,
 			      sp_error *err)
 {
@@ -64,10 +64,10 @@ static sp_status keep(sp_load_environment *environment, sp_bytes key, const sp_t
 		if (sp_map_add(&environment->restored, key, (uintptr_t)copy) != SP_MAP_NO_MEMORY)
 			return SP_OK;
 	}
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for what was restored");
+	return sp_no_memory(err, "what was restored");
 }
 
-/* Whose the value is that a restore under a delta has answered. */
+/* Notes whether a value restored under a delta is the delta's or the full checkpoint's. */
 static sp_status note_origin(sp_load_environment *environment, const sp_tensor *value,
 			     const sp_tensor *known, sp_error *err)
 {
@@ -84,11 +84,11 @@ static sp_status note_origin(sp_load_environment *environment, const sp_tensor *
 				    lent ? SP_VALUE_OF_FULL : SP_VALUE_OF_DELTA);
 	}
 	if (result == SP_MAP_NO_MEMORY)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for what was restored");
+		return sp_no_memory(err, "what was restored");
 	return SP_OK;
 }
 
-/* What the base has lent takes no memory here. */
+/* A value that shares the bytes of the base takes no memory. */
 static sp_status count_bytes(sp_load_environment *environment, const sp_tensor *value,
 			     const sp_tensor *known, sp_error *err)
 {
@@ -118,11 +118,12 @@ static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes
 	SP_TRY(sp_load_policy_go_on(&environment->policy, err));
 	SP_TRY(check_prefix(environment, prefix, err));
 	if (!make_key(&key, name, slice, environment->calls.arena))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a variable");
+		return sp_no_memory(err, "the name of a variable");
 	known = known_of(environment, key);
 	status = sp_delta_read_slice(environment->full, environment->delta, name, slice, known,
 				     arena, out, &why);
-	/* The files are all there, so that it is not worth waiting for the tensor. */
+	/* All files are there: waiting for more would not bring the tensor, as SP_NOT_FOUND says.
+	 */
 	if (status != SP_OK)
 		return sp_error_set(err, status == SP_NOT_FOUND ? SP_INVALID : status, "%s",
 				    why.text);
@@ -138,7 +139,7 @@ static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes
 	return SP_OK;
 }
 
-/* True when `path` is `root`/..., without a way back up. */
+/* True when `path` is below `root` and has no component "..". */
 static bool is_below(const char *root, sp_bytes path)
 {
 	size_t size = strlen(root);
@@ -174,7 +175,7 @@ static sp_status read_file(void *context, sp_bytes path, sp_arena *arena, sp_byt
 				    (int)path.size, path.data);
 	text = sp_arena_text(arena, path);
 	if (text == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the name of a file");
+		return sp_no_memory(err, "the name of a file");
 	SP_TRY(sp_file_read(&bytes, &size, text, MAX_FILE_SIZE, err));
 	copy = sp_arena_text(arena, (sp_bytes){bytes, size});
 	sp_free(bytes);
@@ -229,8 +230,7 @@ static sp_status open_all(sp_load_environment *environment,
 	if (options->file_root != NULL) {
 		environment->file_root = sp_arena_text(arena, sp_bytes_of(options->file_root));
 		if (environment->file_root == NULL)
-			return sp_error_set(err, SP_NO_MEMORY,
-					    "no memory for the name of a folder");
+			return sp_no_memory(err, "the name of a folder");
 	}
 	environment->embeddings.model_dir = environment->file_root;
 	environment->embeddings.full = environment->full;

@@ -16,8 +16,8 @@
 #include "storage/table/table.h"
 
 /*
- * What a load program sees of the world: one checkpoint, perhaps with a delta
- * on it, and the files of the model's directory.
+ * What the operations of a load program may read: one checkpoint, perhaps with a
+ * delta on it, and the files of the model's directory.
  *
  * Its restores read the full checkpoint with the delta taken in
  * (model_loader/checkpoint/delta.h), whichever of the two prefixes they ask for by name
@@ -41,7 +41,8 @@ typedef struct sp_load_environment {
 } sp_load_environment;
 
 typedef struct sp_load_environment_options {
-	/* NULL: none; restores are SP_NOT_FOUND.  SP_INVALID is what the checkpoint lacks. */
+	/* NULL: none; restores are SP_NOT_FOUND.  A tensor that the checkpoint lacks is SP_INVALID.
+	 */
 	const char *checkpoint_prefix;
 	const char *delta_prefix; /* NULL: none */
 

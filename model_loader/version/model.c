@@ -26,11 +26,6 @@
  * values, which the first gives, are where the second looks for them.
  */
 
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the model");
-}
-
 /* ------------------------------------------------------------- load program */
 
 typedef struct loading {
@@ -62,7 +57,7 @@ static sp_status add_feeds(loading *lo)
 	lo->feeds = sp_arena_array(model->arena, most, sizeof(*lo->feeds));
 	model->load_feeds = sp_arena_array(model->arena, most, sizeof(*model->load_feeds));
 	if (lo->feed_names == NULL || lo->feeds == NULL || model->load_feeds == NULL)
-		return no_memory(lo->err);
+		return sp_no_memory(lo->err, "the model");
 	if (model->restores)
 		SP_TRY(add_feed(lo, saved->saver.filename_tensor, ""));
 	for (size_t i = 0; i < saved->asset_count; i++) {
@@ -71,7 +66,7 @@ static sp_status add_feeds(loading *lo)
 						   saved->assets[i].filename);
 
 		if (path == NULL)
-			return no_memory(lo->err);
+			return sp_no_memory(lo->err, "the model");
 		SP_TRY(add_feed(lo, saved->assets[i].tensor_name, path));
 	}
 	return SP_OK;
@@ -85,7 +80,7 @@ static sp_status import_load_graph(loading *lo)
 	sp_import_roots roots = {names, feeds + targets};
 
 	if (names == NULL)
-		return no_memory(lo->err);
+		return sp_no_memory(lo->err, "the model");
 	if (feeds != 0)
 		memcpy(names, lo->feed_names, feeds * sizeof(*names));
 	memcpy(names + feeds, model->load_names, targets * sizeof(*names));
@@ -140,7 +135,7 @@ static sp_status refuse_first_format(const sp_model *model, const char *prefix, 
 		const char *path = sp_arena_printf(model->arena, "%s%s", prefix, ends[i]);
 
 		if (path == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the model");
 		if (sp_file_exists(path))
 			return sp_error_set(err, SP_UNSUPPORTED,
 					    "%s is a checkpoint of the first format (V1), only the "
@@ -158,7 +153,7 @@ static sp_status find_own_weights(sp_model *model, const char *graph_file, sp_er
 					   : NULL;
 
 	if (index == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the model");
 	if (model->saved.saver.restore_op == NULL && model->from_checkpoint)
 		return sp_error_set(err, SP_INVALID,
 				    "the SavedModel has no saver: no checkpoint can be "
@@ -173,7 +168,8 @@ static sp_status find_own_weights(sp_model *model, const char *graph_file, sp_er
 					    ? "the model has no saver"
 					    : sp_arena_printf(model->arena, "there is no %s",
 							      index);
-	return model->restores || model->unrestored != NULL ? SP_OK : no_memory(err);
+	return model->restores || model->unrestored != NULL ? SP_OK
+							    : sp_no_memory(err, "the model");
 }
 
 /* Restores, then initialises: the order of every TensorFlow loader. */
@@ -196,7 +192,10 @@ static sp_status make_load_program(sp_model *model, const char *graph_file, sp_e
 
 /* ---------------------------------------------------------- serving program */
 
-/* A tensor without a name, as one made of such as are made of several, no request could carry. */
+/*
+ * Whether every input and output names a tensor.  A composite tensor that has composite tensors in
+ * it names none, and no request can carry it.
+ */
 static bool is_plain(const sp_signature *signature)
 {
 	for (size_t i = 0; i < signature->input_count; i++)
@@ -208,7 +207,7 @@ static bool is_plain(const sp_signature *signature)
 	return true;
 }
 
-/* The nodes of what is found of `tensors`, behind those that are there. */
+/* Appends the nodes of those tensors that the graph has. */
 static void add_nodes(const sp_graph *graph, const sp_tensor_info *tensors, size_t count,
 		      uint32_t *nodes, size_t *used)
 {
@@ -220,7 +219,7 @@ static void add_nodes(const sp_graph *graph, const sp_tensor_info *tensors, size
 	}
 }
 
-/* What signatures write, by what requests may give to all of them and what they are answered. */
+/* Removes writes that no answer depends on, and turns counters into counts of the session. */
 static sp_status take_writes(sp_model *model, sp_error *err)
 {
 	const sp_saved_model *saved = &model->saved;
@@ -235,7 +234,7 @@ static sp_status take_writes(sp_model *model, sp_error *err)
 	fed = sp_arena_array(model->arena, inputs, sizeof(*fed));
 	fetched = sp_arena_array(model->arena, outputs, sizeof(*fetched));
 	if (fed == NULL || fetched == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the model");
 	ends = (sp_count_ends){.fed = fed, .fetched = fetched};
 	for (size_t i = 0; i < saved->signature_count; i++) {
 		const sp_signature *signature = &saved->signatures[i];
@@ -259,7 +258,7 @@ static sp_status import_graph(sp_model *model, sp_error *err)
 		count += saved->signatures[i].input_count + saved->signatures[i].output_count;
 	names = sp_arena_array(model->arena, count, sizeof(*names));
 	if (names == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the model");
 	for (size_t i = 0; i < saved->signature_count; i++) {
 		const sp_signature *signature = &saved->signatures[i];
 
@@ -283,7 +282,7 @@ static sp_status find_ports(sp_model *model, const sp_tensor_info *tensors, size
 	sp_port *ports = sp_arena_array(model->arena, count, sizeof(*ports));
 
 	if (ports == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the model");
 	for (size_t i = 0; i < count; i++)
 		SP_TRY(sp_graph_find(&model->graph, tensors[i].tensor_name, &ports[i], err));
 	*out = ports;
@@ -317,7 +316,7 @@ sp_status sp_model__refuse(sp_model *model, size_t i, const sp_error *why, sp_er
 	sp_error *kept = sp_arena_alloc(model->arena, sizeof(*kept));
 
 	if (kept == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the model");
 	*kept = *why;
 	model->refused[i] = kept;
 	model->entries[i] = (sp_entry_spec){.name = model->entries[i].name};
@@ -334,7 +333,7 @@ sp_status sp_model__compile(sp_model *model, sp_error *err)
 				  model->saved.signature_count, &model->resources, NULL, err);
 }
 
-/* One signature must be servable; of the others, those that are not are taken out. */
+/* The default signature must be servable; others that are not are taken out. */
 static sp_status settle_signatures(sp_model *model, sp_error *err)
 {
 	bool changed = false;
@@ -396,7 +395,7 @@ static sp_status make_program(sp_model *model, const sp_model_options *options, 
 	model->entries = sp_arena_zeros(model->arena, count, sizeof(*model->entries));
 	model->refused = sp_arena_zeros(model->arena, count, sizeof(*model->refused));
 	if (model->entries == NULL || model->refused == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the model");
 	SP_TRY(import_graph(model, err));
 	SP_TRY(make_entries(model, err));
 	if (!options->reference)
@@ -419,7 +418,7 @@ static sp_status read_graph(sp_model *model, const sp_model_options *options, sp
 		path = sp_arena_printf(model->arena, "%s/%s", model->savedmodel_dir,
 				       options->graph_file);
 		if (path == NULL)
-			return no_memory(err);
+			return sp_no_memory(err, "the model");
 		SP_TRY(sp_saved_model_read_graph(saved, path, model->arena, err));
 	}
 	if (options->input_names != NULL || options->output_names != NULL)
@@ -432,12 +431,12 @@ static sp_status open_model(sp_model *model, const sp_model_options *options, sp
 {
 	model->arena = sp_arena_create(1 << 20);
 	if (model->arena == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the model");
 	sp_resources_init(&model->resources, model->arena);
 	model->from_checkpoint = options->from_checkpoint;
 	model->savedmodel_dir = sp_arena_text(model->arena, sp_bytes_of(options->savedmodel_dir));
 	if (model->savedmodel_dir == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the model");
 	SP_TRY(read_graph(model, options, err));
 	SP_TRY(sp_descriptor_files_read(&model->saved.graph, model->savedmodel_dir, model->arena,
 					err));
@@ -456,7 +455,7 @@ sp_status sp_model_open(sp_model **out, const sp_model_options *options, sp_erro
 
 	*out = NULL;
 	if (model == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the model");
 	if (err == NULL)
 		err = &local;
 	status = open_model(model, options, err);

@@ -9,9 +9,9 @@
 #include "model_loader/saved_model/saved_model.h"
 
 /*
- * What a SavedModel says and a version of its weights does not change: the
- * graph, compiled to one program with an entry per signature, and the program
- * that loads weights.  The weights are model_loader/version/weights.h.
+ * What all versions of a model's weights have in common: the graph, compiled to one
+ * program with an entry per signature, and the program that loads weights.  The weights are
+ * model_loader/version/weights.h.
  *
  * Threads: one thread at a time while its first weights are loaded, which
  * settle what signatures it has; immutable after.
@@ -33,7 +33,7 @@ typedef struct sp_model_options {
 	/* The weights come from checkpoints, not from the SavedModel's variables/variables. */
 	bool from_checkpoint;
 
-	/* The signature that must be servable; others that are not only lose themselves. */
+	/* The signature that must be servable; others that are not are left out. */
 	const char *signature_name;
 	/* When the model has none of that name, take one that it has: a predict signature first. */
 	bool signature_fallback;

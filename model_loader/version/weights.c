@@ -5,11 +5,6 @@
 #include "model_loader/version/weights_internal.h"
 #include "storage/table/table_builder.h"
 
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for a version of the model");
-}
-
 /* ------------------------------------------------------------------- lifetime */
 
 static sp_values *share_values(sp_values *values)
@@ -43,7 +38,7 @@ static sp_status create(sp_weights **out, sp_model *model, sp_weights *base, sp_
 	sp_weights *weights = *out = sp_alloc_zero(1, sizeof(*weights));
 
 	if (weights == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "a version of the model");
 	weights->model = model;
 	weights->users = 1;
 	weights->base = base != NULL ? sp_weights_share(base) : NULL;
@@ -57,12 +52,12 @@ sp_status sp_weights__create(sp_weights **out, sp_model *model, sp_weights *base
 	SP_TRY(create(out, model, base, err));
 	values = (*out)->values = sp_alloc_zero(1, sizeof(*values));
 	if (values == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "a version of the model");
 	values->users = 1;
 	values->base = base != NULL ? share_values(base->values) : NULL;
 	values->arena = sp_arena_create(1 << 20);
 	if (values->arena == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "a version of the model");
 	(*out)->resources = &values->resources;
 	return sp_resources_init_as(&values->resources, &model->resources, values->arena, err);
 }
@@ -105,7 +100,7 @@ static sp_status fill_copy(sp_weights *copy, const sp_weights *from, const excha
 	copy->tables = sp_alloc_zero(from->table_count + 1, sizeof(sp_table *));
 	if (copy->arena == NULL || copy->tables == NULL ||
 	    (copy->resources = sp_arena_zeros(copy->arena, 1, sizeof(sp_resources))) == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "a version of the model");
 	SP_TRY(sp_resources_init_as(copy->resources, from->resources, copy->arena, err));
 	for (size_t i = 0; i < from->resources->count; i++) {
 		copy->resources->items[i] = old[i];

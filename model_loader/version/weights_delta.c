@@ -11,9 +11,9 @@
  * Whether a delta is one of the model.
  *
  * DeepRec writes every ordinary variable into every delta, whole or by the rows that have
- * changed; an embedding that training has not met since its start may be missing.  So a delta
- * with none of the variables is of another model, and taking it would change nothing but the number
- * of the version.
+ * changed; an embedding that training has not used since its start may be missing.  So a delta
+ * with none of the variables is of another model, and would change nothing but the number of the
+ * version.
  */
 
 /* The variables that servable signatures read and a checkpoint has given; and their embeddings. */

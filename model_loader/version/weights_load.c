@@ -20,11 +20,6 @@ static const size_t LOAD_WORKSPACE = (size_t)4 << 30;
 /* A loop of the load program fills a table at most: one that takes a minute never ends. */
 static const int64_t LOADING_LOOP_NS = INT64_C(60) * 1000000000;
 
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for a version of the model");
-}
-
 /* --------------------------------------------------------- the load program */
 
 static sp_status make_feeds(const sp_weights *weights, const char *prefix, const sp_tensor **out,
@@ -36,7 +31,7 @@ static sp_status make_feeds(const sp_weights *weights, const char *prefix, const
 	sp_shape scalar = sp_shape_scalar();
 
 	if (feeds == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "a version of the model");
 	if (count != 0)
 		memcpy(feeds, model->load_feeds, count * sizeof(*feeds));
 	if (model->restores) {
@@ -262,7 +257,9 @@ static sp_status check_memory(const sp_weights *weights, size_t limit, sp_error 
 	size_t bytes = 2 * weights->values->environment->restored_bytes, count = 0;
 	bool *read = sp_weights__read_resources(weights);
 	const char **names = sp_alloc_zero(weights->resources->count + 1, sizeof(*names));
-	sp_status status = read != NULL && names != NULL ? SP_OK : no_memory(err);
+	sp_status status = read != NULL && names != NULL
+				   ? SP_OK
+				   : sp_no_memory(err, "a version of the model");
 
 	for (size_t i = 0; status == SP_OK && limit != 0 && i < weights->resources->count; i++)
 		if (read[i] && weights->resources->items[i].kind == SP_RESOURCE_EMBEDDING)

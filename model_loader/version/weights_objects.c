@@ -21,11 +21,6 @@ typedef struct filling {
 	sp_error *err;
 } filling;
 
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the variables of the model");
-}
-
 static sp_status find_missing(filling *f)
 {
 	const sp_resources *resources = f->weights->resources;
@@ -37,7 +32,7 @@ static sp_status find_missing(filling *f)
 		if (resource->kind != SP_RESOURCE_VARIABLE || sp_tensor_is_set(&resource->variable))
 			continue;
 		if (sp_map_add(&f->missing, sp_bytes_of(resource->name), i) == SP_MAP_NO_MEMORY)
-			return no_memory(f->err);
+			return sp_no_memory(f->err, "the variables of the model");
 	}
 	return SP_OK;
 }
@@ -49,7 +44,7 @@ static sp_status name_nodes(filling *f)
 	sp_map_init(&f->nodes, f->scratch);
 	for (size_t i = 0; i < graph->node_count; i++)
 		if (sp_map_add(&f->nodes, sp_bytes_of(graph->nodes[i].name), i) == SP_MAP_NO_MEMORY)
-			return no_memory(f->err);
+			return sp_no_memory(f->err, "the variables of the model");
 	return SP_OK;
 }
 
@@ -62,7 +57,7 @@ static sp_status restore(filling *f, sp_bytes key, sp_dtype dtype, sp_arena *are
 			      arena, out, f->err);
 }
 
-/* *found is false when the checkpoint tells of no objects. */
+/* *found is false when the checkpoint has no object graph. */
 static sp_status read_objects(filling *f, bool *found)
 {
 	sp_bytes saved = f->weights->model->saved.object_graph;
@@ -80,7 +75,8 @@ static sp_status read_objects(filling *f, bool *found)
 				    f->err);
 }
 
-/* The variable without a value that a call's input is the handle of; NULL when it is none. */
+/* The variable without a value whose handle is the input of a call; NULL when it is no such handle.
+ */
 static sp_resource *missing_behind(const filling *f, const char *input)
 {
 	const sp_graph_def *graph = &f->weights->model->saved.graph;
@@ -168,7 +164,7 @@ sp_status sp_weights__restore_objects(sp_weights *weights, sp_error *err)
 		return SP_OK;
 	f.scratch = sp_arena_create((size_t)64 << 10);
 	if (f.scratch == NULL)
-		return no_memory(err);
+		return sp_no_memory(err, "the variables of the model");
 	status = fill_all(&f);
 	sp_arena_destroy(f.scratch);
 	return status;

@@ -57,9 +57,15 @@ static void add_int_attr(sp_buffer *out, const char *name, int64_t i)
 
 static sp_status parse_node(sp_node_def *out, sp_buffer *message, void **state, sp_error *err)
 {
-	sp_status status = sp_node_def_parse(out, sp_wire_view(message), *state, err);
+	sp_buffer graph = sp_wire_begin();
+	sp_graph_def read;
+	sp_status status;
 
-	sp_buffer_fini(message);
+	sp_wire_message(&graph, GRAPH_NODE, message);
+	status = sp_graph_def_parse(&read, sp_wire_view(&graph), *state, err);
+	if (status == SP_OK)
+		*out = read.nodes[0];
+	sp_buffer_fini(&graph);
 	return status;
 }
 
