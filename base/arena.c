@@ -11,15 +11,15 @@
 #ifndef SP_ARENA_DEBUG
 
 /*
- * A list of chunks; the newest is being filled, a block that does not fit
- * takes a new one.  Reset keeps the memory as one chunk as large as all of
- * them were, so that after a few rounds everything fits into the first.
+ * A list of chunks, of which the newest is being filled; a block that does not fit starts
+ * another.  After a reset the first chunk is as large as all chunks together were, so that
+ * after a few rounds everything fits into it.
  */
 typedef struct chunk chunk;
 
 struct chunk {
 	chunk *older;
-	size_t size; /* of the bytes behind this header */
+	size_t size; /* of the bytes after this header */
 	size_t used;
 	char pad[64 - sizeof(chunk *) - 2 * sizeof(size_t)];
 };
@@ -27,9 +27,9 @@ struct chunk {
 struct sp_arena {
 	chunk *newest;
 	size_t chunk_size;
-	size_t first_size; /* of the next first chunk: what the last round needed */
+	size_t first_size; /* of the next first chunk: what the last round used */
 	size_t footprint;
-	sp_budget *budget; /* that the footprint is of */
+	sp_budget *budget; /* that the footprint counts against */
 };
 
 sp_arena *sp_arena_create(size_t chunk_size)
@@ -41,7 +41,7 @@ sp_arena *sp_arena_create(size_t chunk_size)
 	return arena;
 }
 
-/* It has less from the system from now on. */
+/* The footprint has shrunk. */
 static void hold(sp_arena *arena, size_t footprint)
 {
 	sp_budget_shrink(arena->budget, arena->footprint, footprint);
@@ -66,7 +66,7 @@ void sp_arena_destroy(sp_arena *arena)
 	sp_free(arena);
 }
 
-/* A place for `size` bytes in the chunk, or NULL. */
+/* NULL if the chunk has no room for `size` bytes. */
 static void *carve(chunk *c, size_t size)
 {
 	size_t align = size >= 64 ? 64 : 16;
@@ -137,7 +137,7 @@ sp_arena_mark sp_arena_here(const sp_arena *arena)
 	return (sp_arena_mark){c, c != NULL ? c->used : 0};
 }
 
-/* The first chunk stays; what the others held, the first one of the next round holds. */
+/* Keeps the first chunk; the next first chunk will be as large as all of them. */
 void sp_arena_rewind(sp_arena *arena, sp_arena_mark mark)
 {
 	if (arena->newest != NULL && arena->newest->older != NULL &&
@@ -170,17 +170,17 @@ typedef struct piece piece;
 
 struct piece {
 	piece *next;
-	size_t size; /* of the bytes behind this header */
+	size_t size; /* of the bytes after this header */
 	char pad[64 - sizeof(piece *) - sizeof(size_t)];
 };
 
 struct sp_arena {
 	piece *pieces;
 	size_t footprint;
-	sp_budget *budget; /* that the footprint is of */
+	sp_budget *budget; /* that the footprint counts against */
 };
 
-/* It has less from the system from now on. */
+/* The footprint has shrunk. */
 static void hold(sp_arena *arena, size_t footprint)
 {
 	sp_budget_shrink(arena->budget, arena->footprint, footprint);
