@@ -129,39 +129,30 @@ static bool is_no_function(const struct sigaction *action)
 	       (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN);
 }
 
-/* Whether the host has replaced our handler and later restored the default instead of ours. */
-static bool is_lost(void)
-{
-	struct sigaction now;
-
-	sigaction(SIGBUS, NULL, &now);
-	return is_no_function(&now);
-}
-
-static void uninstall(void)
-{
-	struct sigaction now;
-
-	sigaction(SIGBUS, NULL, &now);
-	if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_sigbus)
-		sigaction(SIGBUS, &former, NULL);
-	else if (!is_no_function(&now))
-		open_count++; /* a handler of the host may call ours, which therefore stays */
-}
-
 static void handler_acquire(void)
 {
+	struct sigaction now;
+
 	pthread_mutex_lock(&install_lock);
-	if (open_count++ == 0 || is_lost())
+	sigaction(SIGBUS, NULL, &now);
+	/* The host may have replaced our handler and later restored the default instead. */
+	if (open_count++ == 0 || is_no_function(&now))
 		install();
 	pthread_mutex_unlock(&install_lock);
 }
 
 static void handler_release(void)
 {
+	struct sigaction now;
+
 	pthread_mutex_lock(&install_lock);
-	if (--open_count == 0)
-		uninstall();
+	if (--open_count == 0) {
+		sigaction(SIGBUS, NULL, &now);
+		if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_sigbus)
+			sigaction(SIGBUS, &former, NULL);
+		else if (!is_no_function(&now))
+			open_count++; /* a handler of the host may call ours, which stays */
+	}
 	pthread_mutex_unlock(&install_lock);
 }
 
@@ -183,12 +174,6 @@ static struct sp_mapping_guard *take_guard(uintptr_t start, size_t size)
 		return &guards[i];
 	}
 	return NULL;
-}
-
-static void give_guard_back(struct sp_mapping_guard *guard)
-{
-	atomic_store(&guard->end, 0);
-	atomic_store(&guard->start, 0);
 }
 
 sp_status sp_mapping_open(sp_mapping *out, const sp_file *file, sp_error *err)
@@ -223,7 +208,8 @@ void sp_mapping_close(sp_mapping *mapping)
 	if (mapping->guard != NULL) {
 		/* The guard goes first: after munmap() the addresses may belong to somebody else.
 		 */
-		give_guard_back(mapping->guard);
+		atomic_store(&mapping->guard->end, 0);
+		atomic_store(&mapping->guard->start, 0);
 		munmap((void *)mapping->data, mapping->size);
 		handler_release();
 	}
