@@ -5,11 +5,10 @@
 #include <stdint.h>
 
 /*
- * All heap memory of the project comes from here, so that a test can count
- * allocations and make the n-th one fail.
+ * All heap memory of the project is allocated here, so that a test can count allocations and
+ * make the n-th one fail.
  *
- * The blocks are malloc()'s own: what leaves through the C ABI may be given
- * to free() by the host.
+ * The blocks come from malloc(): a host may free() what it gets through the C ABI.
  *
  * Threads: thread-safe.  Errors: NULL when memory is out, never an abort.
  */
@@ -19,7 +18,7 @@ void *sp_alloc(size_t size);
 /* count * size bytes, all zero; NULL also when the product overflows. */
 void *sp_alloc_zero(size_t count, size_t size);
 
-/* As realloc(); count * size bytes, NULL (and `old` kept) on overflow. */
+/* As realloc() with count * size bytes; on overflow NULL, and `old` is kept. */
 void *sp_alloc_resize(void *old, size_t count, size_t size);
 
 /* `align` is a power of two and at least sizeof(void *); sp_free() frees it. */
@@ -31,12 +30,12 @@ char *sp_alloc_text(const char *text);
 /* NULL is fine. */
 void sp_free(void *block);
 
-/* How many allocations were asked for since the process started. */
+/* How many allocations were requested since the process started. */
 uint64_t sp_alloc_count(void);
 
 /*
- * For tests: lets `successes` more allocations of this process succeed and
- * makes all later ones fail; a negative number switches failing off.
+ * For tests: after `successes` more allocations all further ones fail; a negative number ends
+ * that.
  */
 void sp_alloc_fail_after(int64_t successes);
 

@@ -8,18 +8,24 @@
 #include "base/alloc.h"
 #include "base/size.h"
 
-#ifndef SP_ARENA_DEBUG
-
 /*
- * A list of chunks; the newest is being filled, a block that does not fit
- * takes a new one.  Reset keeps the memory as one chunk as large as all of
- * them were, so that after a few rounds everything fits into the first.
+ * A list of chunks, of which the newest is being filled; a block that does not fit starts
+ * another.  After a reset the first chunk is as large as all chunks together were, so that
+ * after a few rounds everything fits into it.
+ *
+ * For memory checkers every block is a chunk of its own, exactly as large as asked for.
  */
+#ifdef SP_ARENA_DEBUG
+enum { SINGLE_BLOCKS = true };
+#else
+enum { SINGLE_BLOCKS = false };
+#endif
+
 typedef struct chunk chunk;
 
 struct chunk {
 	chunk *older;
-	size_t size; /* of the bytes behind this header */
+	size_t size; /* of the bytes after this header */
 	size_t used;
 	char pad[64 - sizeof(chunk *) - 2 * sizeof(size_t)];
 };
@@ -27,9 +33,9 @@ struct chunk {
 struct sp_arena {
 	chunk *newest;
 	size_t chunk_size;
-	size_t first_size; /* of the next first chunk: what the last round needed */
+	size_t first_size; /* of the next first chunk: what the last round used */
 	size_t footprint;
-	sp_budget *budget; /* that the footprint is of */
+	sp_budget *budget; /* that the footprint counts against */
 };
 
 sp_arena *sp_arena_create(size_t chunk_size)
@@ -41,7 +47,7 @@ sp_arena *sp_arena_create(size_t chunk_size)
 	return arena;
 }
 
-/* It has less from the system from now on. */
+/* The footprint has shrunk. */
 static void hold(sp_arena *arena, size_t footprint)
 {
 	sp_budget_shrink(arena->budget, arena->footprint, footprint);
@@ -66,7 +72,7 @@ void sp_arena_destroy(sp_arena *arena)
 	sp_free(arena);
 }
 
-/* A place for `size` bytes in the chunk, or NULL. */
+/* NULL if the chunk has no room for `size` bytes. */
 static void *carve(chunk *c, size_t size)
 {
 	size_t align = size >= 64 ? 64 : 16;
@@ -80,11 +86,11 @@ static void *carve(chunk *c, size_t size)
 
 static chunk *add_chunk(sp_arena *arena, size_t size)
 {
-	size_t body = arena->newest == NULL ? arena->first_size : arena->chunk_size;
-	size_t total, footprint;
+	size_t least = arena->newest == NULL ? arena->first_size : arena->chunk_size;
+	size_t body = size, total, footprint;
 	chunk *c;
 
-	if (!sp_size_round_up(&body, size > body ? size : body, 64) ||
+	if ((!SINGLE_BLOCKS && !sp_size_round_up(&body, size > least ? size : least, 64)) ||
 	    !sp_size_add(&total, body, sizeof(*c)) ||
 	    !sp_size_add(&footprint, arena->footprint, total) ||
 	    sp_budget_grow(arena->budget, arena->footprint, footprint, footprint) == 0)
@@ -102,9 +108,11 @@ static chunk *add_chunk(sp_arena *arena, size_t size)
 
 void *sp_arena_alloc(sp_arena *arena, size_t size)
 {
-	void *block = arena->newest != NULL ? carve(arena->newest, size) : NULL;
+	void *block = NULL;
 	chunk *c;
 
+	if (!SINGLE_BLOCKS && arena->newest != NULL)
+		block = carve(arena->newest, size);
 	if (block != NULL)
 		return block;
 	c = add_chunk(arena, size);
@@ -115,7 +123,8 @@ void sp_arena_reset(sp_arena *arena)
 {
 	if (arena->newest == NULL)
 		return;
-	if (arena->newest->older == NULL && arena->newest->size >= arena->first_size) {
+	if (!SINGLE_BLOCKS && arena->newest->older == NULL &&
+	    arena->newest->size >= arena->first_size) {
 		arena->newest->used = 0;
 		return;
 	}
@@ -137,13 +146,13 @@ sp_arena_mark sp_arena_here(const sp_arena *arena)
 	return (sp_arena_mark){c, c != NULL ? c->used : 0};
 }
 
-/* The first chunk stays; what the others held, the first one of the next round holds. */
+/* Keeps the first chunk; the next first chunk will be as large as all of them. */
 void sp_arena_rewind(sp_arena *arena, sp_arena_mark mark)
 {
 	if (arena->newest != NULL && arena->newest->older != NULL &&
 	    arena->first_size < arena->footprint)
 		arena->first_size = arena->footprint;
-	while (arena->newest != mark.newest && arena->newest->older != NULL) {
+	while (arena->newest != mark.newest && (SINGLE_BLOCKS || arena->newest->older != NULL)) {
 		chunk *c = arena->newest;
 
 		arena->newest = c->older;
@@ -163,107 +172,6 @@ bool sp_arena_holds(const sp_arena *arena, const void *block)
 			return true;
 	return false;
 }
-
-#else /* SP_ARENA_DEBUG: every block its own malloc() */
-
-typedef struct piece piece;
-
-struct piece {
-	piece *next;
-	size_t size; /* of the bytes behind this header */
-	char pad[64 - sizeof(piece *) - sizeof(size_t)];
-};
-
-struct sp_arena {
-	piece *pieces;
-	size_t footprint;
-	sp_budget *budget; /* that the footprint is of */
-};
-
-/* It has less from the system from now on. */
-static void hold(sp_arena *arena, size_t footprint)
-{
-	sp_budget_shrink(arena->budget, arena->footprint, footprint);
-	arena->footprint = footprint;
-}
-
-sp_arena *sp_arena_create(size_t chunk_size)
-{
-	(void)chunk_size;
-	return sp_alloc_zero(1, sizeof(sp_arena));
-}
-
-void sp_arena_reset(sp_arena *arena)
-{
-	for (piece *p = arena->pieces, *next; p != NULL; p = next) {
-		next = p->next;
-		sp_free(p);
-	}
-	arena->pieces = NULL;
-	hold(arena, 0);
-}
-
-void sp_arena_trim(sp_arena *arena)
-{
-	sp_arena_reset(arena);
-}
-
-void sp_arena_destroy(sp_arena *arena)
-{
-	if (arena == NULL)
-		return;
-	sp_arena_reset(arena);
-	sp_free(arena);
-}
-
-void *sp_arena_alloc(sp_arena *arena, size_t size)
-{
-	size_t total, footprint;
-	piece *p;
-
-	if (!sp_size_add(&total, size, sizeof(*p)) ||
-	    !sp_size_add(&footprint, arena->footprint, total) ||
-	    sp_budget_grow(arena->budget, arena->footprint, footprint, footprint) == 0)
-		return NULL;
-	p = sp_alloc_aligned(64, total);
-	if (p == NULL) {
-		sp_budget_shrink(arena->budget, footprint, arena->footprint);
-		return NULL;
-	}
-	p->next = arena->pieces;
-	p->size = size;
-	arena->pieces = p;
-	arena->footprint = footprint;
-	return p + 1;
-}
-
-sp_arena_mark sp_arena_here(const sp_arena *arena)
-{
-	return (sp_arena_mark){arena->pieces, arena->footprint};
-}
-
-void sp_arena_rewind(sp_arena *arena, sp_arena_mark mark)
-{
-	while (arena->pieces != mark.newest) {
-		piece *p = arena->pieces;
-
-		arena->pieces = p->next;
-		sp_free(p);
-	}
-	hold(arena, mark.used);
-}
-
-bool sp_arena_holds(const sp_arena *arena, const void *block)
-{
-	uintptr_t at = (uintptr_t)block;
-
-	for (const piece *p = arena->pieces; p != NULL; p = p->next)
-		if (at - (uintptr_t)(p + 1) < p->size)
-			return true;
-	return false;
-}
-
-#endif
 
 void sp_arena_set_budget(sp_arena *arena, sp_budget *budget)
 {

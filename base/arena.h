@@ -8,30 +8,29 @@
 #include "base/bytes.h"
 
 /*
- * Memory that is given back all at once.
+ * A bump allocator whose blocks are freed together.
  *
- * One arena per lifetime: a model version, a session's plan, a request.
- * Blocks are 64-byte aligned when 64 bytes or more, else 16-byte aligned, and
- * uninitialised.
+ * One arena per lifetime: a model version, a session's plan, a request.  Blocks are
+ * uninitialised, and aligned to 64 bytes if they have 64 bytes or more, else to 16.
  *
- * Built with SP_ARENA_DEBUG (configure --enable-arena-debug) every block is
- * its own malloc(), so a memory checker sees each one; the calls and their
- * meaning stay the same.
+ * Built with SP_ARENA_DEBUG (configure --enable-arena-debug) every block is a malloc() of its
+ * own, so that memory checkers see each one; nothing else changes.
  *
  * Threads: one thread at a time.
  */
 typedef struct sp_arena sp_arena;
 
 /*
- * `chunk` is how much to ask of the system at a time, in bytes; a block that
- * is larger gets a chunk of its own.  NULL when out of memory.
+ * chunk  bytes to allocate at a time; a larger block gets a chunk of its own
+ *
+ * NULL when out of memory.
  */
 sp_arena *sp_arena_create(size_t chunk);
 
 /* NULL is allowed. */
 void sp_arena_destroy(sp_arena *arena);
 
-/* Of an arena without blocks: its memory counts from now on, as one block. */
+/* Its memory counts against the budget, as one block; call it before the first allocation. */
 void sp_arena_set_budget(sp_arena *arena, sp_budget *budget);
 
 /* NULL when out of memory.  Owned by the arena.  size 0 gives a valid pointer. */
@@ -46,19 +45,19 @@ void *sp_arena_zeros(sp_arena *arena, size_t count, size_t size);
 /* A terminated copy of the bytes; NULL when out of memory. */
 char *sp_arena_text(sp_arena *arena, sp_bytes bytes);
 
-/* "fmt ..." printed into the arena; NULL when out of memory. */
+/* A formatted text; NULL when out of memory. */
 char *sp_arena_printf(sp_arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Forgets every block.  The next round finds as much memory as this one took:
- * after a few rounds of the same kind nothing is asked of the system any more.
+ * Frees every block and keeps as much memory as this round used: after a few similar rounds
+ * nothing is allocated from the system any more.
  */
 void sp_arena_reset(sp_arena *arena);
 
-/* Forgets every block and gives all memory back: the next round is as the first. */
+/* Frees every block and returns all memory to the system. */
 void sp_arena_trim(sp_arena *arena);
 
-/* A moment in an arena's life, until the next reset. */
+/* A position to rewind to; invalid after a reset. */
 typedef struct sp_arena_mark {
 	void *newest;
 	size_t used;
@@ -66,10 +65,10 @@ typedef struct sp_arena_mark {
 
 sp_arena_mark sp_arena_here(const sp_arena *arena);
 
-/* Forgets every block made since. */
+/* Frees every block allocated after the mark. */
 void sp_arena_rewind(sp_arena *arena, sp_arena_mark mark);
 
-/* Whether `block` points into the arena's memory.  It visits every chunk: for load time only. */
+/* Whether `block` points into the arena.  Visits every chunk: for load time only. */
 bool sp_arena_holds(const sp_arena *arena, const void *block);
 
 /* Bytes held from the system. */

@@ -13,13 +13,13 @@ static size_t cost(size_t size)
 	return size <= SP_BUDGET_TINY ? 0 : size;
 }
 
-/* How much may be used of it when a block of that size has been added. */
+/* The bound for a block of that size: large ones must leave an eighth. */
 static size_t limit_for(const sp_budget *budget, size_t size)
 {
 	return size <= SP_BUDGET_SMALL ? budget->limit : budget->limit - budget->limit / 8;
 }
 
-/* Whether a block may go from one size to a larger one while `used` bytes are. */
+/* Whether a block may grow from one size to another while `used` bytes are in use. */
 static bool fits(const sp_budget *budget, size_t used, size_t from, size_t to)
 {
 	size_t more = cost(to) - cost(from), limit = limit_for(budget, to);

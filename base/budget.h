@@ -7,41 +7,41 @@
 #include <stdint.h>
 
 /*
- * A bound on the memory that many blocks take together.  Whoever makes a block
- * larger asks first, and says so when it is freed.
+ * A bound on the memory of many blocks together.  The owner of a block asks the budget before
+ * it enlarges the block and tells it when the block shrinks or is freed.
  *
- * Blocks of up to SP_BUDGET_TINY bytes are free: who has them bounds their number.
- * An eighth of the budget is kept for blocks of up to SP_BUDGET_SMALL bytes, so
- * that large ones never take everything.
+ * Blocks of up to SP_BUDGET_TINY bytes are not counted: something else must bound their
+ * number.  An eighth of the budget is reserved for blocks of up to SP_BUDGET_SMALL bytes, so
+ * that large ones cannot take all of it.
  *
  * NULL is a budget without a bound.
  *
- * Threads: thread-safe; a change is one atomic step.
+ * Threads: thread-safe, without locks.
  */
 enum { SP_BUDGET_TINY = 4 << 10, SP_BUDGET_SMALL = 64 << 10 };
 
 typedef struct sp_budget {
 	size_t limit;
 	atomic_size_t used;
-	atomic_uint_least64_t refused; /* how often the answer was no */
-	atomic_uint_least64_t freed;   /* bytes of blocks that were larger than small */
+	atomic_uint_least64_t refused; /* requests for memory that were refused */
+	atomic_uint_least64_t freed;   /* bytes freed of blocks above SP_BUDGET_SMALL */
 } sp_budget;
 
 void sp_budget_init(sp_budget *budget, size_t limit);
 
 /*
- * A block of `from` bytes is to have at least `least` bytes and, when there is
- * room, `most`.  Returns which of the two it may have; 0: neither.
+ * Enlarges a block of `from` bytes to `most` bytes or, if there is no room for that, to
+ * `least`.  Returns which of the two; 0: neither.
  */
 size_t sp_budget_grow(sp_budget *budget, size_t from, size_t least, size_t most);
 
-/* A block of `from` bytes has only `to` any more; 0: it is freed. */
+/* A block of `from` bytes has shrunk to `to`; 0: it is freed. */
 void sp_budget_shrink(sp_budget *budget, size_t from, size_t to);
 
-/* Whether a block of that size could be had if there were no other. */
+/* Whether a block of that size would fit into the empty budget. */
 bool sp_budget_allows(const sp_budget *budget, size_t size);
 
-/* Memory should not be kept for later: more than a quarter of the budget is used. */
+/* More than a quarter is used: owners should not keep memory for later. */
 bool sp_budget_is_scarce(const sp_budget *budget);
 
 size_t sp_budget_used(const sp_budget *budget);

@@ -18,7 +18,6 @@ void sp_buffer_set_budget(sp_buffer *buffer, sp_budget *budget)
 	buffer->budget = budget;
 }
 
-/* Without bytes, as at birth. */
 static void forget(sp_buffer *buffer)
 {
 	sp_budget *budget = buffer->budget;
@@ -42,7 +41,7 @@ void sp_buffer_clear(sp_buffer *buffer)
 		buffer->data[0] = '\0';
 }
 
-/* Twice as much, again and again, but no more than the buffer may ever need. */
+/* Doubles up to what max_size can ever need. */
 static size_t next_capacity(const sp_buffer *buffer, size_t need)
 {
 	size_t capacity = buffer->capacity < 64 ? 64 : buffer->capacity;
@@ -52,7 +51,7 @@ static size_t next_capacity(const sp_buffer *buffer, size_t need)
 	return capacity - 1 > buffer->max_size ? buffer->max_size + 1 : capacity;
 }
 
-/* Room for `size` more bytes and the NUL behind them. */
+/* For `size` more bytes and a NUL. */
 static bool make_room(sp_buffer *buffer, size_t size)
 {
 	size_t need, capacity;
@@ -131,7 +130,7 @@ char *sp_buffer_take(sp_buffer *buffer, size_t *size)
 {
 	char *data;
 
-	/* An empty buffer is still a block that the caller can free. */
+	/* Also an empty buffer becomes a block that the caller can free. */
 	if (!make_room(buffer, 0))
 		return NULL;
 	buffer->data[buffer->size] = '\0';

@@ -8,32 +8,32 @@
 #include "base/bytes.h"
 
 /*
- * Bytes that grow at the end, up to a maximum stated at birth.
+ * A byte buffer that grows at its end, up to a maximum.
  *
- * Appending never fails by itself: the first failure (out of memory, the maximum
- * or the budget passed) is remembered and everything after it is ignored, so that
- * a writer checks once, at the end.
+ * Appending returns no error: the first failure (out of memory, maximum or budget exceeded)
+ * sets `failed`, and everything appended after it is ignored.  A writer checks once, at the
+ * end.
  *
  * Threads: one thread at a time.
  */
 typedef struct sp_buffer {
-	char *data; /* from sp_alloc; one NUL behind data[size - 1] once not NULL */
+	char *data; /* from sp_alloc; NULL or followed by a NUL byte */
 	size_t size;
 	size_t capacity;
 	size_t max_size;
 	bool failed;
-	sp_budget *budget; /* that the capacity is of; NULL: none */
+	sp_budget *budget; /* that the capacity counts against; NULL: none */
 } sp_buffer;
 
 void sp_buffer_init(sp_buffer *buffer, size_t max_size);
 
-/* Of a buffer without bytes: its memory counts from now on. */
+/* Its memory counts against the budget; call it while the buffer has none. */
 void sp_buffer_set_budget(sp_buffer *buffer, sp_budget *budget);
 
 /* Frees the bytes; the buffer is empty and usable again. */
 void sp_buffer_fini(sp_buffer *buffer);
 
-/* Forgets the bytes, keeps the memory, clears `failed`. */
+/* Drops the bytes, keeps the memory, clears `failed`. */
 void sp_buffer_clear(sp_buffer *buffer);
 
 void sp_buffer_append(sp_buffer *buffer, const void *data, size_t size);
@@ -42,10 +42,11 @@ void sp_buffer_append_char(sp_buffer *buffer, char c);
 void sp_buffer_printf(sp_buffer *buffer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Room for `size` more bytes at data + size; NULL (and failed) if there is none. */
+/* Appends `size` bytes for the caller to fill in and returns them; NULL if that fails. */
 char *sp_buffer_reserve(sp_buffer *buffer, size_t size);
 
-/* Hands the bytes over: the caller frees them, the buffer is empty.  NULL if it failed. */
+/* Gives the bytes to the caller, who frees them; the buffer is empty then.  NULL if it has failed.
+ */
 char *sp_buffer_take(sp_buffer *buffer, size_t *size);
 
 #endif

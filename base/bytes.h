@@ -6,11 +6,11 @@
 #include <string.h>
 
 /*
- * A run of bytes that belongs to somebody else: a view, never terminated,
- * any byte allowed.  {NULL, 0} and {"", 0} are both the empty one.
+ * A view of bytes that belong to somebody else; not terminated, and any byte may occur.
+ * {NULL, 0} and {"", 0} are both empty.
  *
- * It is also the element of a string tensor (engine/tensor/tensor.h), and its layout
- * equals serving_processor_bytes of the public header.
+ * It is also the element of a string tensor (engine/tensor/tensor.h), and has the layout of
+ * serving_processor_bytes in the public header.
  */
 typedef struct sp_bytes {
 	const char *data;
@@ -33,7 +33,7 @@ static inline bool sp_bytes_equal_text(sp_bytes a, const char *text)
 	return sp_bytes_equal(a, sp_bytes_of(text));
 }
 
-/* Whether that is a word of letters, which is given in lower case, in whichever case. */
+/* Whether `a` is that word of letters, given in lower case, compared without case. */
 static inline bool sp_bytes_is_word(sp_bytes a, const char *lower)
 {
 	if (a.size != strlen(lower))

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Nanoseconds of a clock that never goes back.  Its zero means nothing. */
+/* Nanoseconds of the monotonic clock; the epoch is arbitrary. */
 int64_t sp_clock_now_ns(void);
 
 #endif

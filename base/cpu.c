@@ -16,7 +16,7 @@ const char *sp_isa_name(sp_isa isa)
 	return names[isa];
 }
 
-/* The compiler's runtime asks CPUID and, for the wide registers, XGETBV too. */
+/* __builtin_cpu_supports() also checks with XGETBV that the system saves the wide registers. */
 static sp_isa detect(void)
 {
 #if defined(__x86_64__)

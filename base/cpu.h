@@ -4,12 +4,11 @@
 #include <stdbool.h>
 
 /*
- * What this processor can do, asked once.
+ * Instruction sets of the processor, detected once.
  *
- * The environment variable SP_CPU=scalar|sse42|avx2|avx512 caps the answer, so
- * that one machine tests all kernel variants and a bad one can be switched
- * off in the field.  It caps oneDNN as well (for `scalar`, at SSE 4.1).  An
- * unknown word is ignored with a warning.
+ * The environment variable SP_CPU=scalar|sse42|avx2|avx512 caps the answer, so that one
+ * machine can test all kernel variants and a faulty one can be switched off in production.
+ * It also caps oneDNN (`scalar`: at SSE 4.1).  An unknown word is ignored with a warning.
  *
  * Threads: thread-safe.
  */
@@ -21,7 +20,7 @@ typedef enum sp_isa {
 	SP_ISA_AVX512, /* F, BW, DQ, VL */
 } sp_isa;
 
-/* The best instruction set that is present, usable by the system, and not capped. */
+/* The best instruction set that processor and system support and SP_CPU allows. */
 sp_isa sp_cpu_isa(void);
 
 static inline bool sp_cpu_has(sp_isa isa)
@@ -29,7 +28,7 @@ static inline bool sp_cpu_has(sp_isa isa)
 	return sp_cpu_isa() >= isa;
 }
 
-/* AVX-512, and products without carry of its registers (VPCLMULQDQ). */
+/* AVX-512 with carry-less multiplication (VPCLMULQDQ). */
 bool sp_cpu_has_wide_clmul(void);
 
 /* "scalar", "sse42", "avx2", "avx512". */

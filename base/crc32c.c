@@ -6,30 +6,29 @@
 #include "base/cpu.h"
 
 /*
- * Two ways to the same number: eight bytes at a time through tables, or by the
- * processor's own instruction.  Both take the running value inverted, as the
- * shift register of RFC 3720 holds it.
+ * Two implementations: tables for eight bytes at a time, or the CRC32 instruction.  Both take
+ * the running value inverted, as the shift register of RFC 3720 holds it.
  *
- * The instruction takes three cycles and can be started in each, so three runs
- * of LANE bytes are summed side by side and joined.
+ * The instruction has a latency of three cycles and a throughput of one, so three runs of
+ * LANE bytes are summed side by side and joined.
  */
 enum { LANE = 1024, CACHE_LINE = 64 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint32_t tables[8][256];
-static uint32_t lane_shift[4][256]; /* a byte of a sum, LANE bytes further */
+static uint32_t lane_shift[4][256]; /* effect of LANE zero bytes on each byte of a sum */
 static uint32_t powers[64];         /* x^(8 * 2^i) */
 
 /*
- * A checksum is a polynomial over GF(2) modulo the CRC's own; the highest bit
- * is the coefficient of x^0.  That of the bytes before another run is that
- * polynomial times x for every bit that follows.
+ * The product of two polynomials over GF(2) modulo the CRC's; the highest bit is the
+ * coefficient of x^0.  A checksum is such a polynomial, and appending n zero bits to the data
+ * multiplies it by x^n.
  */
 static uint32_t multiply(uint32_t a, uint32_t b)
 {
 	uint32_t product = 0;
 
-	/* The bits are as good as random: a branch on them would be foreseen half of the time. */
+	/* Without a branch: the bits are random, so half of the branches would be mispredicted. */
 	for (; a != 0; a <<= 1) {
 		product ^= b & (0 - (a >> 31));
 		b = (b >> 1) ^ (0x82f63b78u & (0 - (b & 1)));
@@ -37,7 +36,7 @@ static uint32_t multiply(uint32_t a, uint32_t b)
 	return product;
 }
 
-/* x^(8 * bytes), when there are the powers. */
+/* x^(8 * bytes), from `powers`. */
 static uint32_t power_of(uint64_t bytes)
 {
 	uint32_t result = 0x80000000u; /* x^0 */
@@ -88,7 +87,7 @@ static uint32_t by_tables(uint32_t crc, const unsigned char *data, size_t size)
 }
 
 #if defined(__x86_64__)
-/* A sum, with LANE bytes to come. */
+/* The sum after LANE zero bytes. */
 static uint32_t shift_lane(uint32_t crc)
 {
 	return lane_shift[0][crc & 0xff] ^ lane_shift[1][(crc >> 8) & 0xff] ^
@@ -103,7 +102,7 @@ __attribute__((target("sse4.2"))) static uint32_t three_lanes(uint32_t crc,
 	for (size_t i = 0; i < LANE; i += 8) {
 		uint64_t words[3];
 
-		/* The processor looks ahead to the end of a page; what comes behind is asked for here. */
+		/* The hardware prefetcher stops at the end of a page. */
 		if (i % CACHE_LINE == 0)
 			for (size_t lane = 0; lane < 3; lane++)
 				__builtin_prefetch(data + (3 + lane) * LANE + i);

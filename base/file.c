@@ -14,7 +14,7 @@ static sp_status system_error(sp_error *err, const char *what, const char *path)
 	int number = errno;
 	char reason[128];
 
-	/* The GNU form: returns the text, which need not be in `reason`. */
+	/* The GNU strerror_r() returns the text, which need not be in `reason`. */
 	return sp_error_set(err, number == ENOENT || number == ENOTDIR ? SP_NOT_FOUND : SP_IO,
 			    "%s %s: %s", what, path, strerror_r(number, reason, sizeof(reason)));
 }
@@ -25,7 +25,7 @@ sp_status sp_file_open(sp_file *out, const char *path, sp_error *err)
 	int fd;
 
 	*out = (sp_file){.fd = -1};
-	/* O_NONBLOCK: opening a FIFO that nobody writes must not hang. */
+	/* O_NONBLOCK: opening a FIFO without a writer must not hang. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return system_error(err, "cannot open", path);
@@ -74,7 +74,7 @@ sp_status sp_file_read_at(const sp_file *file, uint64_t offset, void *buffer, si
 	return SP_OK;
 }
 
-/* Whether this byte can be had without the disk; false when nobody can tell. */
+/* Whether this byte is in the page cache; false if unknown. */
 static bool is_cached(const sp_file *file, uint64_t offset)
 {
 	char byte;
@@ -83,7 +83,7 @@ static bool is_cached(const sp_file *file, uint64_t offset)
 	return preadv2(file->fd, &to, 1, (off_t)offset, RWF_NOWAIT) == 1;
 }
 
-/* Asking for what is there already costs a good part of reading it. */
+/* Advice about cached pages costs almost as much as reading them, so these are left out. */
 void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size)
 {
 	enum { STEP = 1 << 20 };

@@ -8,18 +8,16 @@
 #include "base/status.h"
 
 /*
- * Reading files whose content, size and existence nobody promises.
+ * Reading files with pread(); nothing is assumed about their existence, size or content.
+ * base/mapping.h maps files, guarded against files that shrink.
  *
- * Files are read with pread() here.  base/mapping.h maps them, guarded against
- * files that shrink.
- *
- * Errors: SP_NOT_FOUND when a path does not exist, SP_IO for everything else
- * the system refuses; the text names the path and the system's reason.
+ * Errors: SP_NOT_FOUND when a path does not exist, SP_IO for every other failure of the
+ * system; the text has the path and the system's reason.
  */
 
 /*
- * The whole file in one block for sp_free(), with a NUL behind its last byte.
- * SP_INVALID when it is larger than `max_size`.  Only regular files.
+ * Reads a whole regular file into a block for sp_free(), followed by a NUL.  SP_INVALID when
+ * it is larger than `max_size`.
  */
 SP_MUST_CHECK sp_status sp_file_read(char **out, size_t *out_size, const char *path,
 				     size_t max_size, sp_error *err);
@@ -40,7 +38,7 @@ void sp_file_close(sp_file *file);
 SP_MUST_CHECK sp_status sp_file_read_at(const sp_file *file, uint64_t offset, void *buffer,
 					size_t size, sp_error *err);
 
-/* This part will be read soon: starts the disk, doesn't wait; the system may ignore it. */
+/* Starts reading a part into the page cache without waiting; the system may ignore it. */
 void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size);
 
 bool sp_file_is_directory(const char *path);

@@ -3,9 +3,9 @@
 #include <string.h>
 
 /*
- * FarmHash's Fingerprint64, in the names of its definition (farmhashna): the
- * input is handled by length, 0-16, 17-32, 33-64 and longer ones in rounds of
- * 64 bytes over a state of seven words.  All arithmetic is modulo 2^64.
+ * FarmHash's Fingerprint64, with the names of its definition (farmhashna): one case each for
+ * lengths 0-16, 17-32 and 33-64; longer inputs in rounds of 64 bytes over a state of seven
+ * words.  All arithmetic is modulo 2^64.
  */
 static const uint64_t k0 = 0xc3a5c85c97cb3127u;
 static const uint64_t k1 = 0xb492b66fbe98f273u;

@@ -6,15 +6,15 @@
 #endif
 
 /*
- * Whether the calling thread knows subnormal numbers.  TensorFlow's do not: one that an operation
- * takes or gives is 0 (of its sign), in float and in double.  Where TensorFlow knows them for a
- * while, sp_float_mode_keep() does the contrary.
+ * Whether the calling thread flushes subnormal numbers.  TensorFlow's threads do: a subnormal
+ * operand or result becomes 0 with its sign, in float and in double.  For the few operations
+ * where TensorFlow does not flush there is sp_float_mode_keep().
  *
  *     unsigned before = sp_float_mode_flush();
  *     ... operators run ...
  *     sp_float_mode_restore(before);
  *
- * On other processors than x86 nothing changes.
+ * Without effect on processors other than x86.
  */
 enum { SP_FLUSH_TO_ZERO = 0x8000, SP_DENORMALS_ARE_ZEROS = 0x0040 };
 

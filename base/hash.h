@@ -5,24 +5,25 @@
 #include <stdint.h>
 
 /*
- * Hashes whose values are part of a format, so they never change, and one that is
+ * Hashes whose values are part of file formats or of TensorFlow's operators, and one that is
  * keyed per process.
+ *
  * Threads: pure.
  */
 
 /*
- * CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), the running value of
- * `crc` continued over `size` bytes.  Start with 0.  Source: RFC 3720, B.4.
+ * CRC-32C (Castagnoli, reflected polynomial 0x82F63B78): continues the running value `crc`,
+ * at first 0, over `size` bytes.  Source: RFC 3720, B.4.
  */
 uint32_t sp_crc32c(uint32_t crc, const void *data, size_t size);
 
 /*
- * The CRC-32C of two runs of bytes, one behind the other, from that of each;
- * the second is `second_size` bytes long.  So pieces can be summed in any order.
+ * The CRC-32C of two concatenated runs of bytes from that of each; the second has
+ * `second_size` bytes.  So pieces can be summed in parallel and in any order.
  */
 uint32_t sp_crc32c_join(uint32_t first, uint32_t second, uint64_t second_size);
 
-/* The form in which TensorFlow and LevelDB store it beside the data it covers. */
+/* The masked form in which TensorFlow and LevelDB store a CRC beside its data. */
 static inline uint32_t sp_crc32c_mask(uint32_t crc)
 {
 	return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
@@ -57,8 +58,8 @@ uint64_t sp_siphash24(const uint64_t key[2], const void *data, size_t size);
 uint64_t sp_siphash13(const uint64_t key[2], const void *data, size_t size);
 
 /*
- * Two random words, the same for the life of the process: under this key nobody
- * outside can make names or keys collide.
+ * Two random words that stay the same for the life of the process: with this key, names and
+ * keys from outside cannot be chosen to collide.
  */
 const uint64_t *sp_hash_process_key(void);
 

@@ -6,32 +6,16 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/log_line.h"
 #include "base/utf8.h"
 
-/* Protects sink and sink_context, and keeps lines apart. */
+/* Protects sink and sink_context, and serialises lines. */
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static sp_log_sink *sink;
 static void *sink_context;
 static atomic_int log_level = SP_LOG_INFO;
 static atomic_int log_format = SP_LOG_TEXT;
-/* In the static block of a thread: reading it calls no function. */
+/* initial-exec: access without a call of __tls_get_addr(). */
 static _Thread_local const char *thread_subject __attribute__((tls_model("initial-exec")));
-
-const char *sp_log_level_name(sp_log_level level)
-{
-	switch (level) {
-	case SP_LOG_DEBUG:
-		return "debug";
-	case SP_LOG_INFO:
-		return "info";
-	case SP_LOG_WARNING:
-		return "warning";
-	case SP_LOG_ERROR:
-		return "error";
-	}
-	return "unknown";
-}
 
 void sp_log_set_sink(sp_log_sink *new_sink, void *context)
 {

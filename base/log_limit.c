@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log_line.h"
 
-/* The generic cell rate algorithm: each line moves full_ns on by what it takes to refill. */
+/* The generic cell rate algorithm: each line advances full_ns by the time to refill one token. */
 static const int64_t refill_ns = INT64_C(1000000000);
 
 bool sp_log_limit_take(sp_log_limit *limit, int64_t now_ns)

@@ -18,6 +18,13 @@ static void print_time(char out[TIME_SIZE], const struct timespec *time)
 		 (int)(time->tv_nsec / 1000000));
 }
 
+const char *sp_log_level_name(sp_log_level level)
+{
+	static const char *const names[] = {"debug", "info", "warning", "error"};
+
+	return level >= SP_LOG_DEBUG && level <= SP_LOG_ERROR ? names[level] : "unknown";
+}
+
 static const char *level_word(sp_log_level level)
 {
 	static const char *const words[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
@@ -25,7 +32,7 @@ static const char *level_word(sp_log_level level)
 	return level >= SP_LOG_DEBUG && level <= SP_LOG_ERROR ? words[level] : "UNKNOWN";
 }
 
-/* Printable UTF-8 as the inside of a JSON string; returns the end. */
+/* Copies printable UTF-8 as the inside of a JSON string; returns the end. */
 static char *escape(char *out, const char *text)
 {
 	for (; *text != '\0'; text++) {

@@ -4,10 +4,23 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "base/log.h"
+typedef enum sp_log_level {
+	SP_LOG_DEBUG = 0,
+	SP_LOG_INFO,
+	SP_LOG_WARNING,
+	SP_LOG_ERROR,
+} sp_log_level;
+
+typedef enum sp_log_format {
+	SP_LOG_TEXT = 0,
+	SP_LOG_JSON,
+} sp_log_format;
+
+/* "debug", "info", "warning", "error". */
+const char *sp_log_level_name(sp_log_level level);
 
 /*
- * A log line with its end, as text or as JSON:
+ * Formats a log line, with its newline, as text or as JSON:
  *
  *	2026-01-31T12:00:00.123Z INFO [ctr] version 100 is live
  *	{"time":"2026-01-31T12:00:00.123Z","level":"info","model":"ctr","message":"version ..."}
@@ -17,9 +30,9 @@
  * Threads: pure.
  */
 enum {
-	SP_LOG_MESSAGE_SIZE = 1024, /* with its NUL; what is longer is cut */
+	SP_LOG_MESSAGE_SIZE = 1024, /* with its NUL; longer messages are cut */
 	SP_LOG_SUBJECT_SIZE = 128,  /* the same for a subject */
-	/* In JSON a byte of either may take two. */
+	/* In JSON each byte of either may be escaped, which takes two. */
 	SP_LOG_LINE_SIZE = 2 * (SP_LOG_MESSAGE_SIZE + SP_LOG_SUBJECT_SIZE) + 128,
 };
 
@@ -30,7 +43,7 @@ typedef struct sp_log_line {
 	const char *message; /* as sp_utf8_make_printable() leaves it */
 } sp_log_line;
 
-/* Terminated as well; returns its length. */
+/* Terminates the line with a NUL as well; returns its length. */
 size_t sp_log_line_write(char out[SP_LOG_LINE_SIZE], sp_log_format format, const sp_log_line *line);
 
 #endif

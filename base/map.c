@@ -5,9 +5,8 @@
 #include "base/hash.h"
 
 /*
- * Open addressing over an insertion-ordered array.  The buckets hold entry
- * numbers only, so growing rehashes small integers and iteration is a walk
- * over `entries`.
+ * Open addressing; the buckets hold indices into `entries`, which is in order of insertion, so
+ * that growing moves small integers only.
  */
 
 static uint64_t hash_of(sp_bytes key)
@@ -20,7 +19,7 @@ void sp_map_init(sp_map *map, sp_arena *arena)
 	*map = (sp_map){.arena = arena};
 }
 
-/* The bucket that holds the key, or the free one where it would go. */
+/* The bucket of the key, or the free bucket where it belongs. */
 static uint32_t *find_bucket(const sp_map *map, sp_bytes key, uint64_t hash)
 {
 	size_t mask = 2 * map->capacity - 1;
@@ -37,7 +36,8 @@ static uint32_t *find_bucket(const sp_map *map, sp_bytes key, uint64_t hash)
 	}
 }
 
-/* Doubles the room.  The old arrays stay in the arena: they sum to less than the new ones. */
+/* Doubles the room.  The old arrays stay in the arena: together they are smaller than the new ones.
+ */
 static bool grow(sp_map *map)
 {
 	size_t capacity = map->capacity != 0 ? 2 * map->capacity : 16;

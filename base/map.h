@@ -9,14 +9,13 @@
 #include "base/bytes.h"
 
 /*
- * Names to numbers: a hash map from byte strings to uint64_t, filled once and
- * read often.  Nothing is ever removed.  Keys are not copied: their bytes must
- * outlive the map.  Hashing is keyed per process, so that names from a hostile
- * file cannot be made to collide.
+ * A hash map from byte strings to uint64_t, without removal.  Keys are not copied: their
+ * bytes must outlive the map.  Hashing is keyed per process, so that names in a hostile file
+ * cannot be chosen to collide.
  *
- * Memory comes from the arena given at init and goes with it.
+ * Memory comes from the arena given at init and lives as long.
  *
- * Threads: one thread at a time while filling; any number may read after.
+ * Threads: one thread while the map is filled; afterwards any number may read.
  */
 typedef struct sp_map_entry {
 	sp_bytes key;
@@ -34,12 +33,12 @@ typedef struct sp_map {
 
 void sp_map_init(sp_map *map, sp_arena *arena);
 
-/* True and *value (may be NULL) when the key is there. */
+/* Whether the key is present; sets *value unless `value` is NULL. */
 bool sp_map_get(const sp_map *map, sp_bytes key, uint64_t *value);
 
 typedef enum sp_map_result { SP_MAP_ADDED, SP_MAP_PRESENT, SP_MAP_NO_MEMORY } sp_map_result;
 
-/* Adds the key unless it is there; a present key keeps its value. */
+/* Adds the key; a present key keeps its value. */
 sp_map_result sp_map_add(sp_map *map, sp_bytes key, uint64_t value);
 
 /* Adds or overwrites. */

@@ -15,13 +15,12 @@
 #endif
 
 /*
- * The handler runs in the middle of anything, so it takes no lock: it walks a
- * fixed array of atomics.  A guard is free while `start` is 0.  `end` is 0
- * whenever the pair is being made or taken apart, and the handler reads `start`
- * again after `end`, so that it never joins the halves of two mappings.
+ * A signal handler may interrupt anything, so it takes no lock and walks a fixed array of
+ * atomics.  A guard is free while `start` is 0.  `end` is 0 while the pair is being set or
+ * cleared, and the handler reads `start` again after `end`, so that it never combines `start`
+ * and `end` of two mappings.
  *
- * This array, and the action that was there before ours, are the state of the
- * process that signals force on us.
+ * Signal handlers are per process, hence the global state.
  */
 struct sp_mapping_guard {
 	_Atomic uintptr_t start;
@@ -30,11 +29,11 @@ struct sp_mapping_guard {
 };
 
 static struct sp_mapping_guard guards[SP_MAPPING_LIMIT];
-static atomic_size_t guards_used; /* all guards from here on have always been free */
+static atomic_size_t guards_used; /* guards from this index on have never been used */
 
-static size_t page_size; /* written, as `former`, before our handler is installed */
+static size_t page_size; /* like `former`, set before our handler is installed */
 
-/* Protects open_count, and installing and taking away the handler. */
+/* Protects open_count, and installing and removing the handler. */
 static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;
 static size_t open_count;
 static struct sigaction former;
@@ -54,7 +53,7 @@ static struct sp_mapping_guard *find_guard(uintptr_t address)
 	return NULL;
 }
 
-/* Not by mmap(): memory checkers put functions of their own in its place. */
+/* By a system call: memory checkers replace mmap(), which is unsafe in a signal handler. */
 static bool put_zeros(uintptr_t start, uintptr_t end)
 {
 	return syscall(SYS_mmap, start, end - start, PROT_READ,
@@ -63,9 +62,10 @@ static bool put_zeros(uintptr_t start, uintptr_t end)
 }
 
 /*
- * To the end rather than one page: what follows a hole is seldom there, a
- * process may have only so many mappings, and nobody trusts the rest anyway.
- * Where the file system has larger pages, a page cannot be replaced alone.
+ * Replaces the pages from the address to the mapping's end by zeros: what follows a missing
+ * page is mostly missing, too, the number of mappings of a process is limited, and the
+ * mapping is broken anyway.  With larger pages of the file system a single page cannot be
+ * replaced; then all of the mapping is.
  */
 static bool heal(uintptr_t address)
 {
@@ -81,7 +81,7 @@ static bool heal(uintptr_t address)
 	return put_zeros(page, end) || put_zeros(start, end);
 }
 
-/* What would have happened without us. */
+/* Has the effect that the signal would have without our handler. */
 static void pass_on(int signal_number, siginfo_t *info, void *context)
 {
 	bool sent = info->si_code <= 0; /* by a process, not by a bad access */
@@ -115,53 +115,44 @@ static void install(void)
 
 	page_size = (size_t)sysconf(_SC_PAGESIZE);
 	sigaction(SIGBUS, NULL, &former);
-	ours = former; /* its mask, too, since it may be called from ours */
+	ours = former; /* with its mask, since our handler may call it */
 	ours.sa_sigaction = on_sigbus;
-	/* ONSTACK is for hosts whose threads have small stacks of their own. */
+	/* SA_ONSTACK: threads of the host may have small stacks. */
 	ours.sa_flags = (former.sa_flags & ~SA_RESETHAND) | SA_SIGINFO | SA_ONSTACK;
 	sigaction(SIGBUS, &ours, NULL);
 }
 
-/* No handler that could call ours. */
-static bool is_nobodys(const struct sigaction *action)
+/* Whether the action is SIG_DFL or SIG_IGN. */
+static bool is_no_function(const struct sigaction *action)
 {
 	return (action->sa_flags & SA_SIGINFO) == 0 &&
 	       (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN);
 }
 
-/* Somebody who had a handler for a while has left the default instead of ours. */
-static bool is_lost(void)
-{
-	struct sigaction now;
-
-	sigaction(SIGBUS, NULL, &now);
-	return is_nobodys(&now);
-}
-
-static void uninstall(void)
-{
-	struct sigaction now;
-
-	sigaction(SIGBUS, NULL, &now);
-	if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_sigbus)
-		sigaction(SIGBUS, &former, NULL);
-	else if (!is_nobodys(&now))
-		open_count++; /* somebody's handler calls ours: it stays, and so does the count */
-}
-
 static void handler_acquire(void)
 {
+	struct sigaction now;
+
 	pthread_mutex_lock(&install_lock);
-	if (open_count++ == 0 || is_lost())
+	sigaction(SIGBUS, NULL, &now);
+	/* The host may have replaced our handler and later restored the default instead. */
+	if (open_count++ == 0 || is_no_function(&now))
 		install();
 	pthread_mutex_unlock(&install_lock);
 }
 
 static void handler_release(void)
 {
+	struct sigaction now;
+
 	pthread_mutex_lock(&install_lock);
-	if (--open_count == 0)
-		uninstall();
+	if (--open_count == 0) {
+		sigaction(SIGBUS, NULL, &now);
+		if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_sigbus)
+			sigaction(SIGBUS, &former, NULL);
+		else if (!is_no_function(&now))
+			open_count++; /* a handler of the host may call ours, which stays */
+	}
 	pthread_mutex_unlock(&install_lock);
 }
 
@@ -183,12 +174,6 @@ static struct sp_mapping_guard *take_guard(uintptr_t start, size_t size)
 		return &guards[i];
 	}
 	return NULL;
-}
-
-static void give_guard_back(struct sp_mapping_guard *guard)
-{
-	atomic_store(&guard->end, 0);
-	atomic_store(&guard->start, 0);
 }
 
 sp_status sp_mapping_open(sp_mapping *out, const sp_file *file, sp_error *err)
@@ -221,8 +206,10 @@ sp_status sp_mapping_open(sp_mapping *out, const sp_file *file, sp_error *err)
 void sp_mapping_close(sp_mapping *mapping)
 {
 	if (mapping->guard != NULL) {
-		/* Known no more before it is gone: the place may be somebody else's next. */
-		give_guard_back(mapping->guard);
+		/* The guard goes first: after munmap() the addresses may belong to somebody else.
+		 */
+		atomic_store(&mapping->guard->end, 0);
+		atomic_store(&mapping->guard->start, 0);
 		munmap((void *)mapping->data, mapping->size);
 		handler_release();
 	}
@@ -234,7 +221,7 @@ bool sp_mapping_is_broken(const sp_mapping *mapping)
 	return mapping->guard != NULL && atomic_load(&mapping->guard->broken);
 }
 
-/* Whole pages that hold the part; false when none do. */
+/* The whole pages that contain the part; false if there are none. */
 static bool find_pages(const sp_mapping *mapping, size_t offset, size_t size, char **start,
 		       size_t *length)
 {
@@ -266,7 +253,7 @@ void sp_mapping_advise(const sp_mapping *mapping, size_t offset, size_t size,
 		madvise(start, length, system_advice[advice]);
 }
 
-/* One byte of each page, where the system has no call for it or says that it failed. */
+/* Reads one byte of each page, if MADV_POPULATE_READ is missing or has failed. */
 static void touch(const char *start, size_t length)
 {
 	const volatile char *bytes = start;

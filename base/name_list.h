@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 /*
- * What there is instead of what was asked for, as an error tells it: "'x', 'y'".  It is cut, and
- * says so by "...", where it gets too long for a line.
+ * A list of names for an error text, "'x', 'y'"; cut, with "..." at the end, when it is too long
+ * for a line.
  *
  *     sp_name_list list = {0};
  *
@@ -13,12 +13,12 @@
  */
 typedef struct sp_name_list {
 	char text[512];
-	size_t used; /* what it would take; from sizeof(text) on it is cut */
+	size_t used; /* length without cutting */
 } sp_name_list;
 
 void sp_name_list_add(sp_name_list *list, const char *name);
 
-/* "none" for none.  In `list`, which must not change after it. */
+/* "none" if there are no names.  The text is in `list`, which must not be changed afterwards. */
 const char *sp_name_list_text(sp_name_list *list);
 
 #endif

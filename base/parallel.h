@@ -6,12 +6,12 @@
 #include "base/status.h"
 
 /*
- * One loop on several threads: step(context, i) for every i below `count`, each
- * once, handed out in ascending order to whoever is free.
+ * A parallel loop: calls step(context, i) once for every i below `count`; free threads take
+ * the next i in ascending order.
  *
- * `threads` counts the caller's, which takes part; where no others can be had
- * it does all of the work.  After a failure no more steps are handed out, and
- * the failure of the smallest i is returned.
+ * threads  including the caller's, which takes part; if no others can be started it does all
+ *
+ * After a failure no more steps start, and the failure with the smallest i is returned.
  */
 typedef sp_status sp_parallel_step(void *context, size_t i, sp_error *err);
 

@@ -77,13 +77,3 @@ void sp_queue_close(sp_queue *queue)
 	pthread_cond_broadcast(&queue->filled);
 	pthread_mutex_unlock(&queue->lock);
 }
-
-size_t sp_queue_size(sp_queue *queue)
-{
-	size_t size;
-
-	pthread_mutex_lock(&queue->lock);
-	size = queue->size;
-	pthread_mutex_unlock(&queue->lock);
-	return size;
-}

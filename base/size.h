@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * Arithmetic on sizes and counts that come from a file or a request.
+ * Checked arithmetic, for sizes and counts that come from a file or a request.
  *
- * Each returns true and writes *out, or returns false when the exact result
- * does not fit; then *out is unspecified.
+ * Each returns true and sets *out, or returns false if the result does not fit; *out is then
+ * unspecified.
  */
 
 static inline bool sp_size_add(size_t *out, size_t a, size_t b)

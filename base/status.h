@@ -2,26 +2,25 @@
 #define SP_BASE_STATUS_H
 
 /*
- * What happened, and the words that go with it.
+ * Status codes and error texts.
  *
- * A function that can fail returns sp_status.  If its last parameter is an
- * sp_error *, that pointer may be NULL; on failure it holds one line saying
- * what was wrong, with the values that made it so.  Errors travel by
- * parameter, never through a global or a thread-local: a request changes
- * threads on its way through the processor, and its words must go with it.
+ * A function that can fail returns sp_status.  If its last parameter is an sp_error *, that
+ * may be NULL; on failure it receives one line that says what is wrong, with the values that
+ * matter.  Errors are passed by parameter, never in a global or thread-local variable,
+ * because a request moves between threads.
  */
 
 typedef enum sp_status {
 	SP_OK = 0,
-	SP_NOT_FOUND,   /* absent; for a lookup this is an answer, not a fault */
+	SP_NOT_FOUND,
 	SP_INVALID,     /* the caller's argument or request is wrong */
 	SP_UNSUPPORTED, /* well formed, but this build cannot do it */
 	SP_CORRUPT,     /* stored or received bytes break their own format */
 	SP_IO,          /* disk, network or RocksDB failed */
 	SP_NO_MEMORY,
 	SP_BUSY,     /* a bounded queue or pool is full; try later */
-	SP_DEADLINE, /* the request's time ran out */
-	SP_INTERNAL, /* a bug of ours */
+	SP_DEADLINE, /* the deadline of the request has passed */
+	SP_INTERNAL, /* a bug */
 } sp_status;
 
 #define SP_ERROR_TEXT_SIZE 2048
@@ -41,8 +40,8 @@ const char *sp_status_name(sp_status status);
  * Fills *err when err is not NULL.  Always returns `status`, so a failing
  * path is one line: return sp_error_set(err, SP_CORRUPT, "...").
  *
- * Names and texts that come from a file or a request may hold any byte:
- * what is not UTF-8, and every control character, is replaced by '?'.
+ * Arguments may contain any bytes, as names from a file or a request do: invalid UTF-8 and
+ * control characters become '?'.
  */
 sp_status sp_error_set(sp_error *err, sp_status status, const char *fmt, ...) SP_PRINTF(3, 4);
 
@@ -50,13 +49,12 @@ sp_status sp_error_set(sp_error *err, sp_status status, const char *fmt, ...) SP
 sp_status sp_no_memory(sp_error *err, const char *what);
 
 /*
- * Puts "<words>: " in front of the text that is there: the room's edge says
- * where, once, and keeps what the lower function said.  Returns err->status,
- * or `status` when err is NULL.
+ * Prefixes the text with "<formatted text>: ", to say where the failure happened.  Returns
+ * err->status, or `status` when err is NULL.
  */
 sp_status sp_error_prefix(sp_error *err, sp_status status, const char *fmt, ...) SP_PRINTF(3, 4);
 
-/* Pass a failure up unchanged. */
+/* Returns from the calling function if `expr` is a failure. */
 #define SP_TRY(expr)                        \
 	do {                                \
 		sp_status sp_try_ = (expr); \

@@ -21,7 +21,7 @@ struct sp_thread_group {
 	pthread_t threads[];
 };
 
-/* A thread waits until all of its group exist: either all run or none. */
+/* A thread waits until all of its group exist, or creating one has failed. */
 static void *run(void *argument)
 {
 	sp_thread_group *group = argument;
@@ -69,7 +69,7 @@ sp_status sp_thread_group_create(sp_thread_group **out, size_t count, const char
 	strncat(short_name, name, sizeof(short_name) - 1);
 
 	sigfillset(&all);
-	/* A blocked SIGBUS would be fatal where base/mapping.c can help. */
+	/* A SIGBUS that is blocked ends the process; base/mapping.c handles it. */
 	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (group->count < count && failure == 0) {

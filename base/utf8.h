@@ -8,18 +8,18 @@
 #include "base/bytes.h"
 
 /*
- * UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above
- * U+10FFFF.  Threads: pure.
+ * UTF-8 as defined by RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
+ * Threads: pure.
  */
 
-/* Length of the sequence at `s`, of which `size` >= 1 bytes are there; 0 if it is none. */
+/* Length of the sequence that starts at `s`, of `size` >= 1 bytes; 0 if it is invalid. */
 size_t sp_utf8_length(const char *s, size_t size);
 
 bool sp_utf8_valid(sp_bytes text);
 
 /*
- * Makes a terminated text fit for one line of a log or a terminal: what is not UTF-8, and
- * control characters (below U+0020, U+007F to U+009F), become '?' byte by byte.
+ * Makes a terminated text safe for one line of a log or a terminal: each byte of invalid
+ * UTF-8 and of control characters (below U+0020, U+007F to U+009F) becomes '?'.
  */
 void sp_utf8_make_printable(char *text);
 

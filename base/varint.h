@@ -4,11 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Base-128 numbers, as protobuf and LevelDB write them.  Threads: pure. */
+/* Base-128 varints, as in protobuf and LevelDB.  Threads: pure. */
 
 /*
- * Reads one and moves *at behind it.  False when the bytes end inside it or it
- * does not fit 64 bits; *at is then unspecified.
+ * Reads a varint and advances *at.  False if the bytes end inside it or it does not fit 64
+ * bits; *at is then unspecified.
  */
 static inline bool sp_varint_read(const uint8_t **at, const uint8_t *end, uint64_t *out)
 {

@@ -5,7 +5,7 @@
 
 #include "model_loader/checkpoint/part_name.h"
 
-/* Tensors of a part of a full checkpoint, and of a delta; its keys and values come first. */
+/* Name suffixes of a part's tensors; those of keys and values come first. */
 static const char *const full_suffixes[] = {
 	"-keys",
 	"-values",
@@ -67,7 +67,7 @@ static const char *problem_of(const sp_catalogue_part *part)
 	return NULL;
 }
 
-/* Notes the part whose keys are `keys`; false when that is something else's name. */
+/* Adds the part with these keys; false if there are no values, so that it is no part. */
 static bool add_part(search *s, const sp_bundle_entry *keys, const char *const *suffixes)
 {
 	sp_bytes stem = {keys->name.data, keys->name.size - strlen(suffixes[0])};
@@ -169,7 +169,7 @@ static void add_table(sp_catalogue_table *table, sp_catalogue_part *parts, const
 		table->dim = (size_t)parts[0].values->shape.dims[1];
 }
 
-/* "user_emb/Adagrad" hangs on "user_emb". */
+/* "user_emb/Adagrad" is a slot of "user_emb". */
 static void find_slots(sp_catalogue_table *tables, size_t count, sp_arena *arena)
 {
 	sp_catalogue made = {.tables = tables, .table_count = count};

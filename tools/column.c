@@ -51,7 +51,6 @@ const void *sp_column_next(sp_column *column, size_t count)
 	return column->buffer;
 }
 
-/* Of reading it; of its checksum once it is read to its end. */
 static sp_status outcome(const sp_column *column, sp_error *err)
 {
 	if (column->status != SP_OK)

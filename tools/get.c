@@ -10,14 +10,14 @@
 #include "tools/ssd_rows.h"
 #include "tools/tool.h"
 
-/* A key that is asked for, and where it was found last: later rows overwrite. */
+/* A key that was asked for, and the last row found for it, which is the one that counts. */
 typedef struct wanted {
 	int64_t key;
 	float *row;   /* [dim]; NULL until found */
 	int64_t freq; /* 0: not counted */
 	const char *part;
 	bool in_delta;
-	bool not_admitted; /* only among the keys that the filter has refused */
+	bool not_admitted; /* among the keys that the filter has refused */
 } wanted;
 
 typedef struct search {
@@ -65,7 +65,7 @@ static sp_status parse_keys(search *s, sp_error *err)
 	return SP_OK;
 }
 
-/* The first of those that ask for `key`; NULL when nobody does.  The others follow it. */
+/* The first entry of s->sorted with that key; NULL if there is none. */
 static wanted **find_wanted(const search *s, int64_t key)
 {
 	size_t low = 0, high = s->count;
@@ -107,7 +107,7 @@ static sp_status take_row(part_search *p, wanted *w, const void *row, int64_t fr
 	return SP_OK;
 }
 
-/* How often training has seen the key of row `at`; 0: not counted. */
+/* How often training saw the key of row `at`; 0: not counted. */
 static sp_status read_freq(const part_search *p, size_t at, int64_t *freq, sp_error *err)
 {
 	uint32_t unused = 0;
@@ -118,7 +118,7 @@ static sp_status read_freq(const part_search *p, size_t at, int64_t *freq, sp_er
 	return sp_bundle_span_read(&p->freqs, at, 1, freq, &unused, err);
 }
 
-/* For each who asks for that key. */
+/* For each entry with that key: a key may be asked for twice. */
 #define FOR_EACH_WANTED(w, s, wanted_key)                 \
 	for (wanted **w = find_wanted((s), (wanted_key)); \
 	     w != NULL && w < (s)->sorted + (s)->count && (*w)->key == (wanted_key); w++)
@@ -202,7 +202,7 @@ static sp_status search_part(part_search *p, sp_error *err)
 	p->has_freqs = p->part->freqs != NULL && p->part->freqs->dtype == SP_INT64;
 	if (p->has_freqs)
 		SP_TRY(sp_bundle_span_open(&p->freqs, p->bundle, p->part->freqs->name, err));
-	/* First: a row that is in the tensors, too, is newer there. */
+	/* SSD rows first: a row that is in the tensors as well is newer there. */
 	if (!p->table->delta)
 		SP_TRY(sp_ssd_rows_each(p->bundle, p->part, p->s->dim, p->s->tool->arena,
 					search_ssd_piece, p, err));

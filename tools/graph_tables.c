@@ -66,8 +66,7 @@ static void describe_import(sp_graph_table *table, const sp_node_def *node)
 	table->partition_num = attr_int(node, "partition_num", 1);
 }
 
-/* The handle of the table that the node fills from a checkpoint; NULL when it is another kind of
- * node. */
+/* The handle whose table the node fills from a checkpoint; NULL for other nodes. */
 static const char *filled_handle(const sp_node_def *node)
 {
 	bool fills = strcmp(node->op, "KvResourceImportV2") == 0 ||
@@ -76,13 +75,13 @@ static const char *filled_handle(const sp_node_def *node)
 	return fills && node->input_count > 1 ? node->inputs[1] : NULL;
 }
 
-/* The handle that the node gives a table to; NULL when it is another kind of node. */
+/* The handle whose table the node creates; NULL for other nodes. */
 static const char *created_handle(const sp_node_def *node)
 {
 	size_t at = 0;
 
 	if (strcmp(node->op, "KvResourceImportV2") == 0)
-		at = 1; /* behind the checkpoint's prefix */
+		at = 1; /* input 0 is the checkpoint's prefix */
 	else if (strncmp(node->op, "InitializeKvVariable", 20) != 0)
 		return NULL;
 	return at < node->input_count ? node->inputs[at] : NULL;
@@ -145,7 +144,7 @@ static const sp_tensor *constant(const sp_graph_def *graph, const char *name)
 	return NULL;
 }
 
-/* Variables by the names that they are saved under, which mostly are those of their nodes. */
+/* A variable is mostly saved under the name of its node. */
 static const sp_partial_shape *variable_shape(const sp_graph_def *graph, sp_bytes name)
 {
 	for (size_t i = 0; i < graph->node_count; i++) {
@@ -170,7 +169,7 @@ static sp_dtype restored_dtype(const sp_node_def *node, size_t i)
 		       : SP_INVALID_DTYPE;
 }
 
-/* The names that the node restores; NULL when it is another kind of node. */
+/* The names that the node restores; NULL for other nodes. */
 static const sp_tensor *restored_names(const sp_graph_def *graph, const sp_node_def *node)
 {
 	return strcmp(node->op, "RestoreV2") == 0 && node->input_count == 3

@@ -1,12 +1,11 @@
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "model_loader/checkpoint/bundle.h"
 #include "tools/catalogue.h"
 #include "tools/column.h"
 #include "tools/graph_tables.h"
-#include "tools/inspect_internal.h"
+#include "tools/inspect_image.h"
+#include "tools/norms.h"
 #include "tools/ssd_rows.h"
 #include "tools/tool.h"
 
@@ -52,42 +51,6 @@ static void report_signatures(sp_report *report, const sp_saved_model *model)
 
 /* ---------------------------------------------------------------------- tables */
 
-void sp_norms_add(sp_norms *norms, size_t dim, const void *row)
-{
-	double sum = 0.0, norm;
-
-	for (size_t d = 0; d < dim; d++) {
-		float element;
-
-		memcpy(&element, (const char *)row + d * sizeof(element), sizeof(element));
-		sum += (double)element * element;
-	}
-	if (!isfinite(sum)) {
-		norms->not_finite++;
-		return;
-	}
-	norm = sqrt(sum);
-	if (norms->rows == 0 || norm < norms->least)
-		norms->least = norm;
-	if (norms->rows == 0 || norm > norms->greatest)
-		norms->greatest = norm;
-	norms->sum += norm;
-	norms->rows++;
-}
-
-void sp_norms_report(const sp_norms *norms, sp_report *report)
-{
-	if (norms->not_finite != 0)
-		sp_report_u64(report, "rows_with_nan_or_infinity", norms->not_finite);
-	if (norms->rows == 0)
-		return;
-	sp_report_open_brief(report, "l2_norm");
-	sp_report_f32(report, "min", (float)norms->least);
-	sp_report_f32(report, "mean", (float)(norms->sum / (double)norms->rows));
-	sp_report_f32(report, "max", (float)norms->greatest);
-	sp_report_close(report);
-}
-
 static sp_status read_part_norms(sp_norms *norms, const sp_bundle *bundle,
 				 const sp_catalogue_part *part, size_t dim, sp_progress *progress,
 				 sp_error *err)
@@ -128,7 +91,7 @@ static void take_out(ranking *r, int64_t key)
 	memmove(&r->keys[at], &r->keys[at + 1], (r->count - at) * sizeof(*r->keys));
 }
 
-/* A key that was not counted has the frequency 0.  Of a key that is there twice the later row
+/* Inserts the key unless its frequency is 0, which means not counted.  The last row of a key
  * counts. */
 static void rank(ranking *r, frequent_key one)
 {
@@ -144,7 +107,6 @@ static void rank(ranking *r, frequent_key one)
 	r->keys[at] = one;
 }
 
-/* What an SSD tier has of the table, while it is gone through. */
 typedef struct ssd_facts {
 	sp_norms *norms;
 	ranking *frequent;
@@ -168,7 +130,7 @@ static sp_status add_ssd_piece(void *context, const sp_ssd_piece *piece, sp_erro
 	return SP_OK;
 }
 
-/* What is wrong with it is reported, and the rest of the checkpoint goes on. */
+/* Damage is reported and does not end the command. */
 static void read_ssd(sp_tool *tool, sp_norms *norms, ranking *frequent, const sp_bundle *bundle,
 		     const sp_catalogue_table *table)
 {
@@ -196,7 +158,7 @@ static sp_status read_norms(sp_norms *norms, const sp_bundle *bundle,
 	return SP_OK;
 }
 
-/* Of the rows in the tensors those whose frequency can be read. */
+/* How many rows of the tensors have a readable frequency. */
 static size_t rows_with_frequency(const sp_catalogue_part *part)
 {
 	const sp_bundle_entry *freqs = part->freqs;
@@ -210,7 +172,7 @@ static size_t rows_with_frequency(const sp_catalogue_part *part)
 
 static void rank_rows(ranking *r, sp_column *keys, sp_column *freqs)
 {
-	/* Older writers say nothing of rows behind the last bucket: there may be fewer frequencies.
+	/* Older writers omit frequencies of rows after the last bucket: there may be fewer of them.
 	 */
 	for (size_t count; (count = sp_column_piece(freqs)) != 0;) {
 		size_t known = sp_column_piece(keys) < count ? sp_column_piece(keys) : count;
@@ -306,7 +268,7 @@ static void report_facts(sp_report *report, const sp_catalogue_table *table)
 	}
 }
 
-/* What is read to report on a table. */
+/* Bytes that the report reads, for the progress bar. */
 static uint64_t bytes_to_read(const sp_catalogue *catalogue)
 {
 	uint64_t bytes = 0;
@@ -327,11 +289,11 @@ typedef struct graph_facts {
 	size_t count;
 } graph_facts;
 
-/* What only a look at all rows tells. */
+/* The part of the report that needs all rows to be read. */
 static sp_status report_rows(sp_tool *tool, const sp_bundle *bundle,
 			     const sp_catalogue_table *table, sp_progress *progress, sp_error *err)
 {
-	/* The frequencies of a slot are those of its table. */
+	/* A slot has the same frequencies as its table. */
 	size_t capacity = table->slot_of == NULL ? tool->top : 0;
 	ranking frequent = {.keys = sp_arena_array(tool->arena, capacity, sizeof(*frequent.keys)),
 			    .capacity = capacity};
@@ -340,7 +302,7 @@ static sp_status report_rows(sp_tool *tool, const sp_bundle *bundle,
 	if (frequent.keys == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu keys", capacity);
 	SP_TRY(read_norms(&norms, bundle, table, progress, err));
-	/* First: a row that is in the tensors, too, is newer there. */
+	/* Before the tensors: a row that is in the tensors as well is newer there. */
 	read_ssd(tool, &norms, &frequent, bundle, table);
 	if (capacity != 0)
 		SP_TRY(rank_parts(&frequent, bundle, table, progress, err));
@@ -418,7 +380,7 @@ static sp_status report_bundle(sp_tool *tool, const char *key, const char *prefi
 	return status;
 }
 
-/* The graph that belongs to the checkpoint: PATH itself, or --model. */
+/* Reads the graph of the checkpoint: PATH itself, or --model. */
 static sp_status read_graph(sp_tool *tool, graph_facts *graph, sp_error *err)
 {
 	bool own = tool->location.kind == SP_LOCATION_SAVED_MODEL;

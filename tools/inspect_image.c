@@ -1,30 +1,12 @@
-#include "storage/image/image.h"
+#include "tools/inspect_image.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
+#include "storage/image/image.h"
 #include "storage/rows/rows.h"
-#include "tools/inspect_internal.h"
-#include "tools/progress.h"
-
-enum { CHUNKS_AT_A_TIME = 256 };
-
-sp_status sp_tool_check_image(sp_image *image, sp_error *err)
-{
-	size_t count = sp_image_chunk_count(image);
-	sp_status status = SP_OK;
-	sp_progress progress;
-
-	sp_progress_start(&progress, "checking", sp_image_size(image));
-	for (size_t i = 0; i < count && status == SP_OK; i += CHUNKS_AT_A_TIME) {
-		size_t end = i + CHUNKS_AT_A_TIME < count ? i + CHUNKS_AT_A_TIME : count;
-
-		status = sp_image_check(image, i, end, err);
-		sp_progress_add(&progress, (end - i) * SP_IMAGE_CHUNK);
-	}
-	sp_progress_end(&progress);
-	return status;
-}
+#include "tools/image_check.h"
+#include "tools/norms.h"
 
 static sp_status report_norms(sp_report *report, const sp_rows *rows, sp_error *err)
 {
@@ -84,7 +66,7 @@ static sp_status report_table(sp_tool *tool, sp_image *image, size_t table, sp_e
 	return status;
 }
 
-/* It is written in lines. */
+/* The identity is text with one fact per line. */
 static void report_identity(sp_report *report, sp_bytes identity)
 {
 	sp_report_open_list(report, "identity");

@@ -7,7 +7,7 @@
 
 enum { LEAST_SLOTS = 1024 };
 
-/* A pass takes as many keys as a third of the slots; that it gets twice as many does not happen. */
+/* A third of the slots per pass: hashes spread well enough that no pass gets twice as many. */
 bool sp_key_set_init(sp_key_set *set, size_t keys, size_t cap_bytes)
 {
 	size_t slots = LEAST_SLOTS;

@@ -6,15 +6,14 @@
 #include <stdint.h>
 
 /*
- * Which keys have been seen, of so many that only a part of them fits into
- * memory: all keys are gone through in several passes, and each pass takes
- * those whose hash falls to it.
+ * A set that finds repeated keys in bounded memory: the caller goes through all keys in
+ * several passes, and each pass handles the keys whose hash selects it.
  *
  *     for (pass = 0; pass < set.passes; pass++) {
  *             sp_key_set_start(&set, pass);
  *             for each key
  *                     if (sp_key_set_add(&set, key))
- *                             ... has been there before
+ *                             ... the key is repeated
  *     }
  *
  * Threads: one thread at a time.
@@ -32,7 +31,7 @@ void sp_key_set_fini(sp_key_set *set);
 
 void sp_key_set_start(sp_key_set *set, size_t pass);
 
-/* Whether `key`, which must not be -1, is of this pass and has been added in it before. */
+/* Whether `key`, which must not be -1, belongs to this pass and was added before. */
 bool sp_key_set_add(sp_key_set *set, int64_t key);
 
 #endif

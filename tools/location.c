@@ -27,7 +27,7 @@ static bool is_image(const char *path)
 	return is;
 }
 
-/* "<path><tail>" when that file is there; NULL when not, or out of memory. */
+/* "<path><tail>" if that file exists; NULL if not, or when out of memory. */
 static const char *existing(const char *path, const char *tail, sp_arena *arena)
 {
 	const char *file = sp_arena_printf(arena, "%s%s", path, tail);

@@ -5,7 +5,7 @@
 #include "base/status.h"
 
 /*
- * What a path is:
+ * The kinds of paths that commands take:
  *
  *   SavedModel      a folder with saved_model.pb or .pbtxt
  *   checkpoint      PREFIX, or PREFIX.index
@@ -26,7 +26,7 @@ typedef struct sp_location {
 	const char *delta_prefix; /* NULL without a delta */
 } sp_location;
 
-/* Texts go into `arena`.  SP_NOT_FOUND when it is none of these. */
+/* Texts are in `arena`.  SP_NOT_FOUND if the path is none of these. */
 SP_MUST_CHECK sp_status sp_location_find(sp_location *out, const char *path, sp_arena *arena,
 					 sp_error *err);
 

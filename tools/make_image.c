@@ -5,28 +5,24 @@
 #include "base/file.h"
 #include "incremental/discover.h"
 #include "processor/config/config.h"
+#include "processor/request/json_text.h"
 #include "processor/version/version.h"
 #include "tools/tool.h"
 
 /*
- * The image is made by loading the version as the processor does: with the same
- * configuration it is the one that the processor looks for.
+ * Loading a version makes its image.  This command loads as the processor does, so that with
+ * the same configuration the processor finds the image.
  */
 
 enum { MAX_CONFIGURATION = 16 << 20 };
 
 static void append_member(sp_buffer *json, const char *key, const char *text)
 {
-	sp_buffer_printf(json, ", \"%s\": \"", key);
-	for (; *text != '\0'; text++) {
-		if (*text == '"' || *text == '\\')
-			sp_buffer_append_char(json, '\\');
-		sp_buffer_append_char(json, *text);
-	}
-	sp_buffer_append_char(json, '"');
+	sp_buffer_printf(json, ", \"%s\": ", key);
+	sp_json_text_append(json, text);
 }
 
-/* What says nothing of embeddings but where they are. */
+/* A configuration with the processor's defaults for embeddings. */
 static sp_status make_configuration(sp_tool *tool, sp_buffer *json, sp_error *err)
 {
 	bool checkpoints = tool->location.kind == SP_LOCATION_CHECKPOINT_DIR;

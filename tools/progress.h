@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * A bar on standard error for work that takes longer than half a second, where
- * that is a terminal; nothing elsewhere.
+ * A progress bar on standard error, if that is a terminal and the work takes longer than half
+ * a second.
  *
  * Threads: one thread at a time.
  */
@@ -15,14 +15,14 @@ typedef struct sp_progress {
 	uint64_t total; /* bytes */
 	uint64_t done;
 	int64_t start_ns;
-	int64_t drawn_ns; /* 0: not yet */
+	int64_t drawn_ns; /* when it was last drawn; 0: never */
 	bool silent;
 } sp_progress;
 
 void sp_progress_start(sp_progress *progress, const char *what, uint64_t total);
 void sp_progress_add(sp_progress *progress, uint64_t bytes);
 
-/* Takes the bar away. */
+/* Erases the bar. */
 void sp_progress_end(sp_progress *progress);
 
 #endif

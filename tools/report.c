@@ -41,7 +41,7 @@ static bool is_control(const char *text, size_t length)
 	return first < 0x20 || first == 0x7f;
 }
 
-/* A name from a file must not be able to drive the terminal. */
+/* Control characters in a name could drive the terminal. */
 static void write_printable(FILE *out, sp_bytes text)
 {
 	for (size_t i = 0, length; i < text.size; i += length != 0 ? length : 1) {
@@ -53,13 +53,13 @@ static void write_printable(FILE *out, sp_bytes text)
 	}
 }
 
-/* Whether level `level` is an object that is an item of a list: it has no line of its own. */
+/* Whether the level is an object that is an item of a list: its first member follows the dash. */
 static bool is_item(const sp_report *r, int level)
 {
 	return level > 0 && !r->is_list[level] && r->is_list[level - 1];
 }
 
-/* Where the next value goes: separators, indentation, its key. */
+/* Separator, indentation and key of the next value. */
 static void start_text(sp_report *r, const char *key)
 {
 	int level = r->depth - 1;
@@ -70,7 +70,6 @@ static void start_text(sp_report *r, const char *key)
 	} else {
 		if (first && level > 0 && !is_item(r, level))
 			fputc('\n', r->out);
-		/* The first member of an item follows the dash. */
 		for (int i = 0; i < level && !(first && is_item(r, level)); i++)
 			fputs("  ", r->out);
 		if (level >= 0 && r->is_list[level])
@@ -155,7 +154,6 @@ void sp_report_open_brief(sp_report *report, const char *key)
 void sp_report_close(sp_report *report)
 {
 	bool list = report->is_list[--report->depth];
-
 	bool ends_line = report->json ? report->depth == 0 : report->depth + 1 == report->in_line;
 
 	if (report->json || report->in_line != 0) {
@@ -237,7 +235,7 @@ void sp_report_size(sp_report *report, const char *key, uint64_t bytes)
 
 void sp_report_fail(sp_report *report, const char *error)
 {
-	/* A person reads it on standard error. */
+	/* In text form the error is on standard error only. */
 	if (!report->json)
 		return;
 	if (report->depth == 0)

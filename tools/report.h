@@ -9,8 +9,8 @@
 #include "base/bytes.h"
 
 /*
- * What a command has found out, written as it comes: to a person as indented
- * lines, or to a program as one JSON value.
+ * Writes the findings of a command as they come: for people as indented lines, or for programs
+ * as one JSON value.
  *
  *     sp_report_open(&r, NULL);                   size: 17         {"size":17,
  *     sp_report_u64(&r, "size", 17);              tables:          "tables":[
@@ -19,10 +19,10 @@
  *     sp_report_text(&r, "name", sp_bytes_of("a"));
  *     ... three times sp_report_close(&r);
  *
- * Members of an object have a key, items of a list have NULL.
+ * Members of an object have a key; for items of a list the key is NULL.
  *
- * JSON: what is not UTF-8 in a text becomes U+FFFD; NaN and infinities, which
- * JSON has not, are the texts "NaN", "Infinity" and "-Infinity".
+ * JSON: invalid UTF-8 becomes U+FFFD; NaN and infinities are the strings "NaN", "Infinity" and
+ * "-Infinity".
  *
  * Threads: one thread at a time.
  */
@@ -32,7 +32,7 @@ typedef struct sp_report {
 	int depth;
 	bool is_list[16]; /* of each open object or list */
 	bool is_empty[16];
-	int in_line; /* text: from this level on in one line; 0: no */
+	int in_line; /* text: this and deeper levels are in one line; 0: none */
 } sp_report;
 
 void sp_report_init(sp_report *report, FILE *out, bool json);
@@ -40,7 +40,7 @@ void sp_report_init(sp_report *report, FILE *out, bool json);
 void sp_report_open(sp_report *report, const char *key);
 void sp_report_open_list(sp_report *report, const char *key);
 
-/* A list or an object of a few numbers, for a person in one line: [1, 2, 3], {key: 1, row: 2} */
+/* A list or an object that is one line in text form: [1, 2, 3], {key: 1, row: 2} */
 void sp_report_open_row(sp_report *report, const char *key);
 void sp_report_open_brief(sp_report *report, const char *key);
 void sp_report_close(sp_report *report);
@@ -53,13 +53,13 @@ void sp_report_bool(sp_report *report, const char *key, bool value);
 /* As few digits as read back as the same float. */
 void sp_report_f32(sp_report *report, const char *key, float value);
 
-/* Bytes; a person also gets them in larger units. */
+/* A number of bytes; in text form also in larger units. */
 void sp_report_size(sp_report *report, const char *key, uint64_t bytes);
 
-/* Ends the document, whatever is open, with a member "error". */
+/* Closes what is open and ends a JSON document with a member "error". */
 void sp_report_fail(sp_report *report, const char *error);
 
-/* False when some of it could not be written. */
+/* False if a write has failed. */
 bool sp_report_finish(sp_report *report);
 
 #endif

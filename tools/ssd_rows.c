@@ -36,7 +36,7 @@ sp_status sp_ssd_rows_each(const sp_bundle *bundle, const sp_catalogue_part *par
 {
 	const char *prefix = sp_ssd_record_prefix(sp_bundle_prefix(bundle), part->name, arena);
 	const char *index = prefix != NULL ? sp_arena_printf(arena, "%s.index", prefix) : NULL;
-	/* Frequencies are saved where a filter needs them, or somebody has asked for them. */
+	/* Frequencies are saved if a filter needs them or the trainer was told to. */
 	bool counted = part->freqs != NULL && part->freqs->size != 0;
 	sp_ssd_record_options options = {.prefix = prefix,
 					 .checkpoint = bundle,

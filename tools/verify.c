@@ -1,26 +1,5 @@
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "tools/column.h"
 #include "tools/verify_internal.h"
-
-void sp_verify_problem(sp_verification *v, const char *where, const char *fmt, ...)
-{
-	char text[SP_ERROR_TEXT_SIZE];
-	sp_report *report = &v->tool->report;
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	sp_progress_end(&v->progress);
-	sp_report_open(report, NULL);
-	sp_report_text(report, "where", sp_bytes_of(where));
-	sp_report_text(report, "what", sp_bytes_of(text));
-	sp_report_close(report);
-	v->problems++;
-	v->tool->broken = true;
-}
 
 /* -------------------------------------------------------------- single tensors */
 
@@ -34,7 +13,7 @@ static sp_status read_to_end(sp_verification *v, const sp_bundle_entry *entry, s
 	return sp_columns_close(&column, 1, status, err);
 }
 
-/* Texts, and what is stored in slices, are read as a whole. */
+/* Strings and sliced tensors cannot be read in pieces. */
 static sp_status read_at_once(sp_verification *v, const sp_bundle_entry *entry, sp_error *err)
 {
 	sp_arena *arena = sp_arena_create(64 << 10);
@@ -104,13 +83,13 @@ static sp_status verify_content(sp_verification *v, sp_error *err)
 	return SP_OK;
 }
 
-/* An opened bundle and what is in it; without a bundle it could not be opened, which was told. */
+/* bundle NULL: it could not be opened, which was reported. */
 typedef struct opened {
 	sp_bundle *bundle;
 	sp_catalogue catalogue;
 } opened;
 
-/* What can be told of all that is open now: v->bundle, over `full` where it is a delta. */
+/* Verifies v->bundle, which is a delta on `full` unless that is NULL. */
 static sp_status verify_open(sp_verification *v, const opened *full, const char *model_dir,
 			     sp_error *err)
 {
@@ -156,7 +135,7 @@ static sp_status verify_bundles(sp_verification *v, const char *model_dir, opene
 	}
 	if (location->delta_prefix != NULL) {
 		SP_TRY(open_bundle(v, delta, location->delta_prefix, err));
-		/* Without its full checkpoint nothing tells what it lacks. */
+		/* Without its full checkpoint a delta cannot be compared with the graph. */
 		if (delta->bundle != NULL)
 			SP_TRY(full->bundle != NULL ? verify_open(v, full, model_dir, err)
 						    : verify_open(v, NULL, NULL, err));

@@ -6,18 +6,15 @@
 #include "model_loader/embedding/embedding_variable.h"
 #include "tools/verify_internal.h"
 
-/*
- * Whether what a checkpoint has fits together, and what reads it: a graph, or
- * the full checkpoint that a delta lies over.
- */
+/* Whether tensors of a checkpoint fit each other, the graph, and a delta its full checkpoint. */
 
 /* -------------------------------------------------------------------- halves */
 
-/* A delta's names end like those of a full checkpoint; what is told apart comes first. */
+/* Deltas first: their suffixes end with those of a full checkpoint. */
 static const struct {
 	const char *ending;
 	const char *partner;
-	const char *witness; /* a tensor that only embeddings have; NULL: the ending is enough */
+	const char *witness; /* a tensor that only embeddings have; NULL: none is needed */
 } halves[] = {
 	{"-sparse_incr_keys", "-sparse_incr_values", NULL},
 	{"-sparse_incr_values", "-sparse_incr_keys", NULL},
@@ -35,7 +32,7 @@ static const sp_bundle_entry *find(const sp_verification *v, sp_bytes stem, cons
 	return name != NULL ? sp_bundle_find(v->bundle, sp_bytes_of(name)) : NULL;
 }
 
-/* `entry` belongs to no table: is it what is left of one? */
+/* Reports a tensor of no table that is the keys or values of one whose other half is missing. */
 static void verify_half(sp_verification *v, const sp_bundle_entry *entry)
 {
 	for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
@@ -58,7 +55,7 @@ static void verify_half(sp_verification *v, const sp_bundle_entry *entry)
 static void verify_numbers(sp_verification *v, const sp_catalogue_table *table)
 {
 	if (table->delta)
-		return; /* parts of which nothing was changed may be missing */
+		return; /* a delta has only the parts that changed */
 	for (size_t i = 0; table->partitioned && i < table->part_count; i++) {
 		uint64_t number = sp_part_name_split(table->parts[i].name).number;
 
@@ -100,7 +97,7 @@ void sp_verify_against_full(sp_verification *v, const sp_catalogue *full)
 		const sp_catalogue_table *table = &v->catalogue->tables[i];
 		const sp_catalogue_table *under = sp_catalogue_find(full, table->name);
 
-		/* Rows of an ordinary variable come in the same form. */
+		/* A table without one below may be rows of an ordinary variable. */
 		if (under == NULL || under->parts[0].problem != NULL)
 			continue;
 		if (table->dim != under->dim && table->parts[0].problem == NULL)
@@ -111,7 +108,7 @@ void sp_verify_against_full(sp_verification *v, const sp_catalogue *full)
 	}
 }
 
-/* What a load would say of the table before it reads the rows. */
+/* Reports what a load would refuse before it reads rows. */
 static void find_as_loaded(sp_verification *v, const sp_bundle *full, const sp_graph_table *wanted)
 {
 	sp_embedding_spec spec = {.name = wanted->name,
@@ -132,7 +129,7 @@ static void find_as_loaded(sp_verification *v, const sp_bundle *full, const sp_g
 	status = sp_embedding_find(&found, &spec, full != NULL ? full : v->bundle, NULL, arena,
 				   &why);
 	if (full != NULL && status != SP_OK)
-		return; /* that was told when the full checkpoint was looked at */
+		return; /* already reported for the full checkpoint */
 	if (full != NULL)
 		status = sp_embedding_find_delta(&found, &found, &spec, v->bundle, arena, &why);
 	if (status != SP_OK)
@@ -208,7 +205,7 @@ static void verify_variable(sp_verification *v, const char *name, const sp_graph
 		verify_kind(v, name, entry->dtype, &entry->shape, wanted);
 }
 
-/* DeepRec restores tables by one operation each; names of their tensors elsewhere mean nothing. */
+/* Names of tables' tensors are skipped: DeepRec restores tables by operations of their own. */
 static sp_status verify_variables(sp_verification *v, const sp_saved_model *model, sp_error *err)
 {
 	sp_arena *arena = v->tool->arena;
@@ -227,7 +224,7 @@ static sp_status verify_variables(sp_verification *v, const sp_saved_model *mode
 	return SP_OK;
 }
 
-/* Whether the delta has the variable, or rows of it. */
+/* *out: whether the delta has the variable or rows of it. */
 static sp_status has_variable(bool *out, sp_verification *v, sp_bytes name, sp_error *err)
 {
 	const sp_part_name split = {.head = name, .tail = {"", 0}};
@@ -240,7 +237,8 @@ static sp_status has_variable(bool *out, sp_verification *v, sp_bytes name, sp_e
 	return SP_OK;
 }
 
-/* What a load makes of the full checkpoint's variable and what the delta has of it. */
+/* Applies the delta to the variable of the full checkpoint as a load does, and checks the result.
+ */
 static sp_status verify_changed(sp_verification *v, const sp_bundle *full,
 				const sp_graph_restored *wanted, sp_error *err)
 {

@@ -1,20 +1,11 @@
-#include <inttypes.h>
-#include <math.h>
-
 #include "base/alloc.h"
 #include "storage/image/image.h"
 #include "storage/rows/rows.h"
+#include "tools/image_check.h"
+#include "tools/norms.h"
 #include "tools/verify_internal.h"
 
-static bool is_finite(const float *row, size_t dim)
-{
-	for (size_t d = 0; d < dim; d++)
-		if (!isfinite(row[d]))
-			return false;
-	return true;
-}
-
-/* Every key has to be found where it lies, and as many as the directory says. */
+/* Checks that a lookup finds every row, and that there are as many as the directory says. */
 static sp_status walk(sp_verification *v, const sp_rows *rows, const char *name, sp_error *err)
 {
 	const sp_rows_shape *shape = sp_rows_get_shape(rows);
@@ -32,7 +23,7 @@ static sp_status walk(sp_verification *v, const sp_rows *rows, const char *name,
 		count++;
 		lost += !sp_rows_find(rows, key, &found) || found.data != here.data;
 		here.codec->decode(shape->dim, here.data, row);
-		not_finite += !is_finite(row, shape->dim);
+		not_finite += !sp_row_is_finite(shape->dim, row);
 	}
 	sp_free(row);
 	if (count != shape->row_count)

@@ -6,7 +6,7 @@
 #include "tools/progress.h"
 #include "tools/tool.h"
 
-/* A verification under way; problems go to the list that is open in the report. */
+/* A verification under way; a list is open in the report. */
 typedef struct sp_verification {
 	sp_tool *tool;
 	const sp_bundle *bundle;
@@ -15,25 +15,23 @@ typedef struct sp_verification {
 	size_t problems;
 } sp_verification;
 
+/* Reports a problem. */
 void sp_verify_problem(sp_verification *v, const char *where, const char *fmt, ...) SP_PRINTF(3, 4);
 
-/*
- * Failures that end the verification of something go to the report, too; only
- * what ends everything (memory) is returned.
- */
+/* All failures are reported as problems, except SP_NO_MEMORY, which is returned. */
 SP_MUST_CHECK sp_status sp_verify_table(sp_verification *v, const sp_catalogue_table *table,
 					sp_error *err);
 
-/* Of v->bundle: that no table has lost its keys, its rows, or a part. */
+/* Checks that no table of v->bundle lacks its keys, its values, or a part. */
 void sp_verify_parts(sp_verification *v);
 
-/* Of a delta: that its tables are of the kind that those of the full checkpoint are. */
+/* Checks that tables of a delta have the dimensions and key types of the full checkpoint's. */
 void sp_verify_against_full(sp_verification *v, const sp_catalogue *full);
 
 /*
- * That all the graph reads and restores is there, of its type and shape, and that a load finds
- * its tables.  `full` NULL: v->bundle is a full checkpoint; else a delta on it, which must have
- * something of the graph.
+ * Checks that all tables and variables of the graph exist with the right types and shapes,
+ * and that a load would find the tables.  With `full`, v->bundle is a delta on it, which
+ * must have at least one variable of the graph.
  */
 SP_MUST_CHECK sp_status sp_verify_against_graph(sp_verification *v, const sp_bundle *full,
 						const char *model_dir, sp_error *err);

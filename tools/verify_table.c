@@ -1,16 +1,15 @@
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 #include "model_loader/embedding/bucket_offsets.h"
 #include "tools/column.h"
 #include "tools/key_set.h"
+#include "tools/norms.h"
 #include "tools/ssd_rows.h"
 #include "tools/verify_internal.h"
 
 #define KEY_SET_BYTES ((size_t)256 << 20)
 
-/* What is wrong with rows of one part, and the first key of each kind. */
+/* Counts of bad rows of one part, with the first key of each kind. */
 typedef struct findings {
 	size_t marks;
 	size_t misrouted;
@@ -49,24 +48,12 @@ static void check_key(part_check *c, int64_t key, size_t row)
 		f->marks++;
 		return;
 	}
-	/* Only the writer of the offsets routes keys; others may divide them otherwise. */
+	/* Parts without offsets come from other writers, which may divide keys differently. */
 	if (c->has_offsets && c->table->partitioned && !c->table->delta &&
 	    key % SP_BUCKETS % (int64_t)c->table->part_count != (int64_t)c->part)
 		note(&f->misrouted, &f->first_misrouted, key);
 	if (c->has_offsets && !sp_bucket_offsets_allow(&c->offsets, key, row))
 		note(&f->misplaced, &f->first_misplaced, key);
-}
-
-static bool is_finite(const char *row, size_t dim)
-{
-	for (size_t d = 0; d < dim; d++) {
-		float element;
-
-		memcpy(&element, row + d * sizeof(element), sizeof(element));
-		if (!isfinite(element))
-			return false;
-	}
-	return true;
 }
 
 static void check_rows(part_check *c, sp_column *keys, sp_column *values)
@@ -83,7 +70,8 @@ static void check_rows(part_check *c, sp_column *keys, sp_column *values)
 			int64_t key = sp_column_key(keys, piece, i);
 
 			check_key(c, key, first + i);
-			if (!is_finite(rows + i * values->width * sizeof(float), values->width))
+			if (!sp_row_is_finite(values->width,
+					      rows + i * values->width * sizeof(float)))
 				note(&c->found.not_finite, &c->found.first_not_finite, key);
 		}
 	}
@@ -91,7 +79,6 @@ static void check_rows(part_check *c, sp_column *keys, sp_column *values)
 
 /* -------------------------------------------------------------------- offsets */
 
-/* As a load checks them. */
 static void read_offsets(part_check *c)
 {
 	const sp_catalogue_part *part = part_of(c);
@@ -129,7 +116,7 @@ static void report_findings(part_check *c)
 				  f->not_finite, f->first_not_finite);
 }
 
-/* As many as the rows, or fewer where older writers knew them only of some. */
+/* One for each row; older writers give fewer. */
 static void check_length(part_check *c, const sp_bundle_entry *entry, const char *what)
 {
 	if (entry != NULL && (entry->dtype != SP_INT64 || entry->shape.rank != 1 ||
@@ -160,7 +147,7 @@ static sp_status check_ssd_piece(void *context, const sp_ssd_piece *piece, sp_er
 
 	(void)err;
 	for (size_t i = 0; i < piece->count; i++)
-		if (piece->keys[i] != -1 && !is_finite((const char *)(piece->rows + i * dim), dim))
+		if (piece->keys[i] != -1 && !sp_row_is_finite(dim, piece->rows + i * dim))
 			note(&c->found.not_finite, &c->found.first_not_finite, piece->keys[i]);
 	return SP_OK;
 }
@@ -173,7 +160,7 @@ static sp_status read_ssd(part_check *c, sp_error *err)
 				check_ssd_piece, c, err);
 }
 
-/* True when the keys may be gone through once more. */
+/* True if the keys can be read. */
 static bool verify_part(part_check *c)
 {
 	const sp_catalogue_part *part = part_of(c);
@@ -222,10 +209,8 @@ static sp_status count_repeats(sp_verification *v, const sp_catalogue_part *part
 	return sp_columns_close(&keys, 1, status, err);
 }
 
-/*
- * Of parts whose keys are routed the same key in two is misrouted in one; where
- * they are not, each part has keys of its own.
- */
+/* Looks for repeats within a part.  A key in two parts is reported as misrouted, if keys are
+ * routed. */
 static sp_status find_repeats(sp_verification *v, const sp_catalogue_part *part, sp_error *err)
 {
 	sp_status status = SP_OK;

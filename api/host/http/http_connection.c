@@ -117,6 +117,14 @@ static void move(sp_http_connection *c, enum phase phase)
 	enter(c, phase);
 }
 
+/* Bytes of a body have arrived: the connection becomes the last one to be given up. */
+static void note_progress(sp_http_connection *c)
+{
+	c->heard_ns = sp_clock_now_ns();
+	TAILQ_REMOVE(&c->loop->in[BODY], c, link);
+	TAILQ_INSERT_TAIL(&c->loop->in[BODY], c, link);
+}
+
 /* A later deadline costs nothing: the timer is set again when it fires too early. */
 static void set_deadline(sp_http_connection *c, int64_t deadline_ns)
 {
@@ -190,14 +198,6 @@ static bool leave_request(sp_http_connection *c)
 	return true;
 }
 
-static void on_broken(sp_http_connection *c)
-{
-	set_reading(c, false);
-	c->gone = true;
-	if (leave_request(c))
-		sp_http__connection_destroy(c);
-}
-
 /* ------------------------------------------------------------------- writing */
 
 static const char *reason_of(int status)
@@ -208,6 +208,7 @@ static const char *reason_of(int status)
 	} reasons[] = {
 		{200, "OK"},
 		{400, "Bad Request"},
+		{403, "Forbidden"},
 		{404, "Not Found"},
 		{405, "Method Not Allowed"},
 		{408, "Request Timeout"},
@@ -309,8 +310,12 @@ static void finish_answer(sp_http_connection *c)
 	set_reading(c, true);
 }
 
-static void write_more(sp_http_connection *c)
+static void on_writable(int fd, short what, void *context)
 {
+	sp_http_connection *c = context;
+
+	(void)fd;
+	(void)what;
 	for (int writes = 0; c->sent < c->head.size + body_size(c); writes++) {
 		ssize_t n = 0;
 
@@ -327,13 +332,6 @@ static void write_more(sp_http_connection *c)
 		}
 	}
 	finish_answer(c);
-}
-
-static void on_writable(int fd, short what, void *context)
-{
-	(void)fd;
-	(void)what;
-	write_more(context);
 }
 
 static void tell_observer(const sp_http_connection *c)
@@ -370,7 +368,7 @@ static void begin_answer(sp_http_connection *c)
 	c->sent = 0;
 	move(c, WRITING);
 	set_deadline(c, in_ms(options_of(c)->request_timeout_ms));
-	write_more(c);
+	on_writable(c->fd, EV_WRITE, c);
 }
 
 void sp_http__connection_answer(sp_http_connection *c)
@@ -591,16 +589,6 @@ static void proceed(sp_http_connection *c)
 		sp_http__connection_destroy(c);
 }
 
-static void on_end_of_input(sp_http_connection *c)
-{
-	c->end_of_input = true;
-	set_reading(c, false);
-	if (c->phase == WAITING)
-		atomic_store(&c->request->peer_closed, true);
-	else if (c->phase != WRITING)
-		sp_http__connection_destroy(c);
-}
-
 /* Makes room in the input; false when it has its full size or there is no memory. */
 static bool grow_input(sp_http_connection *c)
 {
@@ -643,47 +631,49 @@ static ssize_t read_to_body(sp_http_connection *c)
 	return n;
 }
 
-/* A client that pipelines requests is not read until its answer has been sent. */
-static void on_full_input(sp_http_connection *c)
-{
-	if (c->phase == WAITING || c->phase == WRITING)
-		set_reading(c, false);
-	else if (c->phase == LINGER)
-		sp_http__connection_destroy(c);
-	else
-		refuse(c, 503, no_memory);
-}
-
 static void on_readable(int fd, short what, void *context)
 {
 	sp_http_connection *c = context;
+	bool answering = c->phase == WAITING || c->phase == WRITING;
+	bool to_body = c->phase == BODY && !c->request->head.chunked;
 	ssize_t n;
 
 	(void)fd;
 	(void)what;
-	if (c->phase == BODY && !c->request->head.chunked) {
-		n = read_to_body(c);
-	} else if (grow_input(c)) {
-		n = recv(c->fd, c->input + c->input_size, c->input_capacity - c->input_size, 0);
-		c->input_size += n > 0 ? (size_t)n : 0;
-	} else {
-		on_full_input(c);
+	if (!to_body && !grow_input(c)) {
+		if (answering) /* a client that pipelines is read again after its answer */
+			set_reading(c, false);
+		else if (c->phase == LINGER)
+			sp_http__connection_destroy(c);
+		else
+			refuse(c, 503, no_memory);
 		return;
 	}
-	if (n > 0 && c->phase == BODY) {
-		c->heard_ns = sp_clock_now_ns();
-		/* To the end of the list: the last body to be given up. */
-		TAILQ_REMOVE(&c->loop->in[BODY], c, link);
-		TAILQ_INSERT_TAIL(&c->loop->in[BODY], c, link);
+	if (to_body) {
+		n = read_to_body(c);
+	} else {
+		n = recv(c->fd, c->input + c->input_size, c->input_capacity - c->input_size, 0);
+		c->input_size += n > 0 ? (size_t)n : 0;
 	}
-	if (n > 0)
+	if (n > 0) {
+		if (c->phase == BODY)
+			note_progress(c);
 		proceed(c);
-	else if (n == 0)
-		on_end_of_input(c);
-	else if (c->phase == BODY && c->request->body.failed)
+	} else if (n == 0) {
+		c->end_of_input = true;
+		set_reading(c, false);
+		if (c->phase == WAITING)
+			atomic_store(&c->request->peer_closed, true);
+		else if (!answering)
+			sp_http__connection_destroy(c);
+	} else if (c->phase == BODY && c->request->body.failed) {
 		refuse_for_memory(c);
-	else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-		on_broken(c);
+	} else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+		set_reading(c, false);
+		c->gone = true;
+		if (leave_request(c))
+			sp_http__connection_destroy(c);
+	}
 }
 
 /* -------------------------------------------------------------------- timers */

@@ -204,21 +204,10 @@ static sp_status override(sp_served_model *model, const char *overrides, sp_erro
 	return status;
 }
 
-static sp_status find_config(sp_served_model *out, const sp_flags *flags, int64_t session_num,
-			     sp_error *err)
-{
-	char folder[4000];
-
-	if (flags->processor_config != NULL)
-		return read_config(out, flags->processor_config, err);
-	SP_TRY(find_folder(out, folder, sizeof(folder), flags->model_base_path, err));
-	return write_config(out, folder, flags, session_num, err);
-}
-
 sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int64_t session_num,
 			       sp_error *err)
 {
-	char *overrides = write_overrides(flags);
+	char *overrides = write_overrides(flags), folder[4000];
 	sp_status status;
 
 	memset(out, 0, sizeof(*out));
@@ -226,7 +215,12 @@ sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int6
 	if (overrides == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
 	serving_processor_configure_log(overrides);
-	status = find_config(out, flags, session_num, err);
+	if (flags->processor_config != NULL)
+		status = read_config(out, flags->processor_config, err);
+	else
+		status = find_folder(out, folder, sizeof(folder), flags->model_base_path, err);
+	if (status == SP_OK && flags->processor_config == NULL)
+		status = write_config(out, folder, flags, session_num, err);
 	if (status == SP_OK)
 		status = override(out, overrides, err);
 	sp_free(overrides);

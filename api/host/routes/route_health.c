@@ -5,24 +5,14 @@
  * is open, 503 again when the process has been told to end.
  */
 
-static void answer(sp_http_request *request, int status, const char *text)
+static void answer(sp_http_request *request, const char *text)
 {
 	sp_buffer body;
 
 	sp_buffer_init(&body, 64);
 	sp_buffer_append_text(&body, text);
-	sp_http_request_answer(request, &(sp_http_answer){.status = status, .body = &body});
+	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
 	sp_buffer_fini(&body);
-}
-
-static void answer_ready(const sp_serving *serving, sp_http_request *request)
-{
-	if (atomic_load(&serving->draining))
-		sp_http_request_fail(request, 503, "draining");
-	else if (!atomic_load(&serving->available))
-		sp_http_request_fail(request, 503, "the model is loading");
-	else
-		answer(request, 200, "{\"ready\":true}");
 }
 
 void sp_route_health(const sp_serving *serving, sp_http_request *request)
@@ -36,7 +26,11 @@ void sp_route_health(const sp_serving *serving, sp_http_request *request)
 	else if (head->method != SP_HTTP_GET && head->method != SP_HTTP_HEAD)
 		sp_http_request_fail(request, 405, "Method not allowed");
 	else if (live)
-		answer(request, 200, "{\"live\":true}");
+		answer(request, "{\"live\":true}");
+	else if (atomic_load(&serving->draining))
+		sp_http_request_fail(request, 503, "draining");
+	else if (!atomic_load(&serving->available))
+		sp_http_request_fail(request, 503, "the model is loading");
 	else
-		answer_ready(serving, request);
+		answer(request, "{\"ready\":true}");
 }
