@@ -8,6 +8,15 @@
 #include "base/alloc.h"
 #include "base/size.h"
 
+/* A foreign object that the arena releases when it is destroyed. */
+typedef struct owned owned;
+
+struct owned {
+	owned *older;
+	void (*release)(void *object);
+	void *object;
+};
+
 /*
  * A list of chunks, of which the newest is being filled; a block that does not fit starts
  * another.  After a reset the first chunk is as large as all chunks together were, so that
@@ -36,6 +45,7 @@ struct sp_arena {
 	size_t first_size; /* of the next first chunk: what the last round used */
 	size_t footprint;
 	sp_budget *budget; /* that the footprint counts against */
+	owned *newest_owned;
 };
 
 sp_arena *sp_arena_create(size_t chunk_size)
@@ -64,10 +74,17 @@ static void free_chunks(sp_arena *arena)
 	hold(arena, 0);
 }
 
+static void release_owned(sp_arena *arena)
+{
+	for (owned *o = arena->newest_owned; o != NULL; o = o->older)
+		o->release(o->object);
+}
+
 void sp_arena_destroy(sp_arena *arena)
 {
 	if (arena == NULL)
 		return;
+	release_owned(arena);
 	free_chunks(arena);
 	sp_free(arena);
 }
@@ -176,6 +193,17 @@ bool sp_arena_holds(const sp_arena *arena, const void *block)
 void sp_arena_set_budget(sp_arena *arena, sp_budget *budget)
 {
 	arena->budget = budget;
+}
+
+bool sp_arena_own(sp_arena *arena, void (*release)(void *object), void *object)
+{
+	owned *o = sp_arena_alloc(arena, sizeof(*o));
+
+	if (o == NULL)
+		return false;
+	*o = (owned){arena->newest_owned, release, object};
+	arena->newest_owned = o;
+	return true;
 }
 
 void *sp_arena_array(sp_arena *arena, size_t count, size_t size)

@@ -30,6 +30,13 @@ sp_arena *sp_arena_create(size_t chunk);
 /* NULL is allowed. */
 void sp_arena_destroy(sp_arena *arena);
 
+/*
+ * Calls release(object) when the arena is destroyed, the latest object first: for memory that a
+ * foreign library owns.  Not for an arena that is reset, trimmed or rewound.  False when out of
+ * memory; the object is then still the caller's.
+ */
+bool sp_arena_own(sp_arena *arena, void (*release)(void *object), void *object);
+
 /* Its memory counts against the budget, as one block; call it before the first allocation. */
 void sp_arena_set_budget(sp_arena *arena, sp_budget *budget);
 

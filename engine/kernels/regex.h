@@ -1,65 +1,52 @@
 #ifndef SP_ENGINE_KERNELS_REGEX_H
 #define SP_ENGINE_KERNELS_REGEX_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/bytes.h"
 #include "base/status.h"
 
 /*
- * Regular expressions as TensorFlow's operators have them: RE2's syntax and
- * its leftmost, first-alternative matches, over UTF-8, in time linear in the
- * text.  A byte that is not UTF-8 matches nothing but \C.
+ * Regular expressions by RE2, with the options that TensorFlow's operators use: UTF-8, leftmost
+ * match, first alternative first.  A match takes time linear in the text.
  *
- * Not there, and refused by name: characters outside ASCII under (?i), patterns
- * that grow beyond SP_REGEX_MAX_PROGRAM steps or SP_REGEX_MAX_RANGES ranges of
- * Unicode classes (\pL has 650).
+ * Limits: a pattern of more than SP_REGEX_MAX_PATTERN bytes, and one whose compiled form and cached
+ * states would need more than SP_REGEX_MAX_MEMORY bytes, are SP_UNSUPPORTED.
  *
- * Threads: immutable once compiled; every match brings its own scratch.
- * Source: the syntax page of RE2; R. Cox, "Regular Expression Matching: the
- * Virtual Machine Approach", 2009.
+ * Memory: RE2 allocates from the C++ heap, which no arena and no budget counts: when it compiles,
+ * and in a match, while the expression's cache of states grows, and for each match that must report
+ * groups.  So a request that matches may allocate.  SP_NO_MEMORY when it gets none; no exception
+ * leaves.  RE2 writes no log.
+ *
+ * Threads: any number of threads may match by one expression at once; RE2 locks its cache.
  */
 typedef struct sp_regex sp_regex;
 
-#define SP_REGEX_MAX_PROGRAM 8192
-#define SP_REGEX_MAX_RANGES  65536
-#define SP_REGEX_MAX_DEPTH   200
+#define SP_REGEX_MAX_PATTERN (256u << 10)
+#define SP_REGEX_MAX_MEMORY  (8 << 20) /* RE2's default, as in TensorFlow */
 
-/* Where a compiled pattern lies; it is never given back singly. */
-typedef struct sp_regex_memory {
-	void *(*take)(void *context, size_t count, size_t size); /* NULL: no memory */
-	void *context;
-} sp_regex_memory;
+enum { SP_REGEX_MAX_GROUPS = 10 }; /* that a match reports: the whole match and \1 to \9 */
 
-/* SP_INVALID when the pattern is none, SP_UNSUPPORTED when it is beyond us. */
-SP_MUST_CHECK sp_status sp_regex_compile(sp_regex **out, const sp_regex_memory *memory,
-					 sp_bytes pattern, sp_error *err);
+/* *out is the caller's.  SP_INVALID when the pattern is malformed. */
+SP_MUST_CHECK sp_status sp_regex_create(sp_regex **out, sp_bytes pattern, sp_error *err);
+
+/* NULL is allowed. */
+void sp_regex_destroy(sp_regex *regex);
 
 /* The groups of the pattern, not counting the whole match. */
 size_t sp_regex_group_count(const sp_regex *regex);
 
-/* Bytes of scratch for a match that reports `group_count` groups, the whole match among them. */
-size_t sp_regex_scratch_size(const sp_regex *regex, size_t group_count);
-
-typedef enum sp_regex_manner {
-	SP_REGEX_SEARCH, /* the leftmost match at or behind `start` */
-	SP_REGEX_FULL,   /* from `start` to the end of the text, or none */
-} sp_regex_manner;
+/* Whether the expression matches the whole text: SP_OK, SP_NOT_FOUND or SP_NO_MEMORY. */
+SP_MUST_CHECK sp_status sp_regex_match_whole(const sp_regex *regex, sp_bytes text);
 
 /*
- * groups  [group_count]  set on success: the whole match and what its groups
- *                        matched, as views of the text; {NULL, 0} for a group
- *                        that took no part
+ * The leftmost match that begins at byte `start` <= text.size or behind it: SP_OK, SP_NOT_FOUND or
+ * SP_NO_MEMORY.
+ *
+ * groups  [group_count]  set on success: the whole match and what the first groups matched, as
+ * views of the text; {NULL, 0} for a group that took no part or that the pattern does not have
  */
-bool sp_regex_match(const sp_regex *regex, sp_bytes text, size_t start, sp_regex_manner manner,
-		    sp_bytes *groups, size_t group_count, void *scratch);
-
-/*
- * The bytes of the character at `at`, which lies within the text; 0 when there
- * is none.  As for RE2, a surrogate is one, an overlong form is not.
- */
-size_t sp_regex_character(sp_bytes text, size_t at, uint32_t *out);
+SP_MUST_CHECK sp_status sp_regex_search(const sp_regex *regex, sp_bytes text, size_t start,
+					sp_bytes *groups, size_t group_count);
 
 #endif

@@ -55,6 +55,7 @@ tools: base storage engine model_loader incremental processor tools
 # header: the only places that may include it
 foreign='
 dnnl.h: engine/kernels/packed_product.c
+re2/: engine/kernels/regex.cpp
 snappy-c.h: model_loader/checkpoint/snappy.c
 protobuf-c/: model_loader/proto/
 cJSON.h: processor/config/ api/
@@ -110,7 +111,7 @@ BEGIN {
 	for (i = 1; i <= n; i++)
 		if (split(lines[i], pair, ": ") == 2)
 			places[pair[1]] = pair[2]
-	find = "cd \"" tree "\" && find base storage engine model_loader incremental session_group processor api tools -name \"*.[ch]\" -o -name \"*.inc\" | sort"
+	find = "cd \"" tree "\" && find base storage engine model_loader incremental session_group processor api tools -name \"*.[ch]\" -o -name \"*.cpp\" -o -name \"*.inc\" | sort"
 	while ((find | getline file) > 0) {
 		room = room_of(file)
 		count++

@@ -26,9 +26,9 @@ sort -u "$work/ops" >"$work/ops.sorted"
 same 'engine/ops/ops.inc in order, each operator once' "$work/ops.sorted" "$work/ops"
 
 for room in $rooms; do
-	(cd "$srcdir" && find "$room" -name '*.[ch]' ! -name '*.pb-c.[ch]' | sort) >"$work/files"
+	(cd "$srcdir" && find "$room" \( -name '*.[ch]' -o -name '*.cpp' \) ! -name '*.pb-c.[ch]' | sort) >"$work/files"
 	for fragment in $(cd "$srcdir" && find "$room" -name room.am); do
-		grep -o '%D%/[a-z0-9_/]*\.[ch]\>' "$srcdir/$fragment" |
+		grep -o '%D%/[a-z0-9_/]*\.\(cpp\|[ch]\)\>' "$srcdir/$fragment" |
 			sed "s|%D%|${fragment%/room.am}|"
 	done | sort >"$work/listed"
 	same "the files of $room in its fragments, each once" "$work/files" "$work/listed"

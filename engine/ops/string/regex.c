@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/utf8.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
@@ -18,27 +19,26 @@ typedef struct state {
 	bool replace_all;
 } state;
 
-static void *take_from_arena(void *context, size_t count, size_t size)
+static void destroy(void *regex)
 {
-	return sp_arena_array(context, count, size);
-}
-
-static void *take_from_call(void *context, size_t count, size_t size)
-{
-	return sp_call_bytes(context, count, size);
+	sp_regex_destroy(regex);
 }
 
 static sp_status prepare_pattern(sp_prepare *prepare, state *s, sp_bytes pattern, sp_error *err)
 {
-	sp_regex_memory memory = {take_from_arena, prepare->arena};
 	sp_regex *regex;
 
-	SP_TRY(sp_regex_compile(&regex, &memory, pattern, err));
+	SP_TRY(sp_regex_create(&regex, pattern, err));
+	if (!sp_arena_own(prepare->arena, destroy, regex)) {
+		sp_regex_destroy(regex);
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for a regular expression");
+	}
 	s->regex = regex;
 	return SP_OK;
 }
 
-/* Input 1, when it is a constant: what is no scalar is refused when it runs. */
+/* Of a constant input 1; one that is no scalar is refused when it runs, as one of the request is.
+ */
 static sp_status prepare_constant_pattern(sp_prepare *prepare, state *s, sp_error *err)
 {
 	const sp_tensor *pattern = prepare->in_values[1];
@@ -100,50 +100,52 @@ static sp_status prepare_replace(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
 }
 
-/* The expression of this call, and scratch for it. */
-static sp_status ready(const sp_call *call, size_t group_count, const sp_regex **regex,
-		       void **scratch)
+/* Runs `each` with the prepared expression, or with one that is compiled for this call. */
+static sp_status with_expression(const sp_call *call,
+				 sp_status (*each)(const sp_call *call, const sp_regex *regex))
 {
 	const state *s = call->state;
-	sp_regex_memory memory = {take_from_call, (void *)call};
-	sp_regex *compiled;
+	sp_status status;
+	sp_regex *regex;
 
-	*regex = s->regex;
-	if (*regex == NULL) {
-		if (!sp_tensor_is_scalar(call->in[1]))
-			return sp_call_invalid(call, "the pattern must be a scalar");
-		SP_TRY(sp_regex_compile(&compiled, &memory, sp_tensor_strings(call->in[1])[0],
-					call->err));
-		*regex = compiled;
+	if (s->regex != NULL)
+		return each(call, s->regex);
+	if (!sp_tensor_is_scalar(call->in[1]))
+		return sp_call_invalid(call, "the pattern must be a scalar");
+	SP_TRY(sp_regex_create(&regex, sp_tensor_strings(call->in[1])[0], call->err));
+	status = each(call, regex);
+	sp_regex_destroy(regex);
+	return status;
+}
+
+static sp_status full_match(const sp_call *call, const sp_regex *regex)
+{
+	const sp_bytes *text = sp_tensor_strings(call->in[0]);
+
+	SP_TRY(sp_call_output(call, 0, SP_BOOL, &call->in[0]->shape));
+	for (size_t i = 0; i < call->in[0]->count; i++) {
+		sp_status status = sp_regex_match_whole(regex, text[i]);
+
+		if (status != SP_OK && status != SP_NOT_FOUND)
+			return sp_call_no_memory(call);
+		sp_tensor_bool(call->out[0])[i] = status == SP_OK;
 	}
-	*scratch = sp_call_bytes(call, 1, sp_regex_scratch_size(*regex, group_count));
-	return *scratch != NULL ? SP_OK : sp_call_no_memory(call);
+	return SP_OK;
 }
 
 static sp_status run_full_match(const sp_call *call)
 {
-	const sp_bytes *text = sp_tensor_strings(call->in[0]);
-	const sp_regex *regex;
-	void *scratch;
-
-	SP_TRY(ready(call, 0, &regex, &scratch));
-	SP_TRY(sp_call_output(call, 0, SP_BOOL, &call->in[0]->shape));
-	for (size_t i = 0; i < call->in[0]->count; i++)
-		sp_tensor_bool(call->out[0])[i] = sp_regex_match(regex, text[i], 0, SP_REGEX_FULL,
-								 NULL, 0, scratch);
-	return SP_OK;
+	return with_expression(call, full_match);
 }
 
-/* ----------------------------------------------------------------- replacing */
-
-enum { MAX_GROUPS = 10 }; /* \0 ... \9 */
-
+/*
+ * Replacing, as RE2::Replace() and RE2::GlobalReplace() do, but into memory of the request, which
+ * is limited: a rewrite that repeats a long text can make any amount of it.
+ */
 typedef struct replacer {
 	const sp_call *call;
 	const sp_regex *regex;
-	void *scratch;
 	sp_bytes rewrite;
-	bool all;
 	size_t group_count; /* that the rewrite names, the whole match among them */
 	/* The text that is being made; grows by doubling. */
 	char *data;
@@ -197,7 +199,7 @@ static sp_status check_rewrite(replacer *r)
 	return SP_OK;
 }
 
-static bool append_rewrite(replacer *r, const sp_bytes groups[MAX_GROUPS])
+static bool append_rewrite(replacer *r, const sp_bytes groups[SP_REGEX_MAX_GROUPS])
 {
 	for (size_t i = 0; i < r->rewrite.size; i++) {
 		const char *at = &r->rewrite.data[i];
@@ -213,80 +215,68 @@ static bool append_rewrite(replacer *r, const sp_bytes groups[MAX_GROUPS])
 	return true;
 }
 
-/*
- * RE2's order of things: what lies between matches is copied, and an empty
- * match right behind the match before it gives way to the next character.
- */
-static bool replace_in(replacer *r, sp_bytes text, bool *changed)
+/* Bytes of the character that the text begins with, as RE2 decodes UTF-8: surrogates are
+ * characters, a byte that begins none is one. */
+static size_t character_size(sp_bytes text)
 {
-	sp_bytes groups[MAX_GROUPS];
+	const unsigned char *at = (const unsigned char *)text.data;
+
+	if (text.size >= 3 && at[0] == 0xed && at[1] >= 0xa0 && at[1] <= 0xbf &&
+	    sp_text_is_trail(text.data[2]))
+		return 3;
+	return text.size > 0 && sp_utf8_length(text.data, text.size) > 1
+		       ? sp_utf8_length(text.data, text.size)
+		       : 1;
+}
+
+/* What lies between matches is copied; an empty match right behind the match before it gives way to
+ * the next character. */
+static sp_status replace_in(replacer *r, sp_bytes text, bool all, bool *changed)
+{
+	sp_bytes groups[SP_REGEX_MAX_GROUPS];
 	size_t at = 0, last_end = SIZE_MAX;
 
 	*changed = false;
 	r->size = 0;
-	while (at <= text.size && sp_regex_match(r->regex, text, at, SP_REGEX_SEARCH, groups,
-						 r->group_count, r->scratch)) {
-		size_t begin = text.size == 0 ? 0 : (size_t)(groups[0].data - text.data);
+	while (at <= text.size) {
+		sp_status status = sp_regex_search(r->regex, text, at, groups, r->group_count);
+		size_t begin;
 
+		if (status == SP_NOT_FOUND)
+			break;
+		if (status != SP_OK)
+			return status;
+		begin = text.size == 0 ? 0 : (size_t)(groups[0].data - text.data);
 		if (!append(r, text.data + at, begin - at))
-			return false;
+			return SP_NO_MEMORY;
 		at = begin;
 		if (begin == last_end && groups[0].size == 0) {
-			uint32_t rune;
-			size_t n = at < text.size ? sp_regex_character(text, at, &rune) : 0;
+			size_t n = character_size((sp_bytes){text.data + at, text.size - at});
 
-			n += n == 0; /* a byte that is none */
 			if (at < text.size && !append(r, text.data + at, n))
-				return false;
+				return SP_NO_MEMORY;
 			at += n;
 			continue;
 		}
 		if (!append_rewrite(r, groups))
-			return false;
+			return SP_NO_MEMORY;
 		*changed = true;
-		at = begin + groups[0].size;
-		last_end = at;
-		if (!r->all)
+		at = last_end = begin + groups[0].size;
+		if (!all)
 			break;
 	}
-	return !*changed || at >= text.size || append(r, text.data + at, text.size - at);
-}
-
-static sp_status replace_all_texts(replacer *r)
-{
-	const sp_call *call = r->call;
-	const sp_bytes *text = sp_tensor_strings(call->in[0]);
-	sp_text_pool pool = {.call = call};
-	sp_bytes *y;
-
-	SP_TRY(sp_call_output(call, 0, SP_STRING, &call->in[0]->shape));
-	y = sp_tensor_strings(call->out[0]);
-	for (size_t i = 0; i < call->in[0]->count; i++) {
-		bool changed = false;
-		char *copy;
-
-		y[i] = text[i];
-		/* As in RE2, a rewrite of groups that are not there changes nothing. */
-		if (r->group_count > sp_regex_group_count(r->regex) + 1)
-			continue;
-		if (!replace_in(r, text[i], &changed))
-			return sp_call_no_memory(call);
-		if (!changed)
-			continue;
-		copy = sp_text_pool_take(&pool, r->size);
-		if (copy == NULL)
-			return sp_call_no_memory(call);
-		if (r->size > 0)
-			memcpy(copy, r->data, r->size);
-		y[i] = (sp_bytes){copy, r->size};
-	}
+	if (*changed && at < text.size && !append(r, text.data + at, text.size - at))
+		return SP_NO_MEMORY;
 	return SP_OK;
 }
 
-static sp_status run_replace(const sp_call *call)
+static sp_status replace(const sp_call *call, const sp_regex *regex)
 {
 	const state *s = call->state;
-	replacer r = {.call = call, .rewrite = s->rewrite, .all = s->replace_all};
+	const sp_bytes *text = sp_tensor_strings(call->in[0]);
+	replacer r = {.call = call, .regex = regex, .rewrite = s->rewrite};
+	sp_text_pool pool = {.call = call};
+	sp_bytes *y;
 
 	if (!s->is_static) {
 		if (!sp_tensor_is_scalar(call->in[2]))
@@ -294,8 +284,33 @@ static sp_status run_replace(const sp_call *call)
 		r.rewrite = sp_tensor_strings(call->in[2])[0];
 	}
 	SP_TRY(check_rewrite(&r));
-	SP_TRY(ready(call, r.group_count, &r.regex, &r.scratch));
-	return replace_all_texts(&r);
+	SP_TRY(sp_call_output(call, 0, SP_STRING, &call->in[0]->shape));
+	y = sp_tensor_strings(call->out[0]);
+	for (size_t i = 0; i < call->in[0]->count; i++) {
+		bool changed;
+		char *copy;
+
+		y[i] = text[i];
+		/* As in RE2, a rewrite of groups that are not there changes nothing. */
+		if (r.group_count > sp_regex_group_count(regex) + 1)
+			continue;
+		if (replace_in(&r, text[i], s->replace_all, &changed) != SP_OK)
+			return sp_call_no_memory(call);
+		if (!changed)
+			continue;
+		copy = sp_text_pool_take(&pool, r.size);
+		if (copy == NULL)
+			return sp_call_no_memory(call);
+		if (r.size > 0)
+			memcpy(copy, r.data, r.size);
+		y[i] = (sp_bytes){copy, r.size};
+	}
+	return SP_OK;
+}
+
+static sp_status run_replace(const sp_call *call)
+{
+	return with_expression(call, replace);
 }
 
 const sp_op sp_op_StaticRegexReplace = {

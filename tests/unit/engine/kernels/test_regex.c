@@ -1,90 +1,93 @@
 #include "tests/support/cmocka.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "engine/kernels/regex.h"
 
-/* What the cases of RegexReplace, which TensorFlow answered, cannot show: our own limits. */
-
-static void *take(void *arena, size_t count, size_t size)
-{
-	return sp_arena_array(arena, count, size);
-}
+/* The limits of a pattern; what matches is shown by cases/regex.cases, which TensorFlow answered.
+ */
 
 static sp_status compile(sp_bytes pattern, sp_error *err)
 {
-	sp_arena *arena = sp_arena_create(1 << 14);
-	sp_regex_memory memory = {take, arena};
-	sp_status status;
-	sp_regex *regex;
+	sp_regex *regex = NULL;
+	sp_status status = sp_regex_create(&regex, pattern, err);
 
-	assert_non_null(arena);
-	status = sp_regex_compile(&regex, &memory, pattern, err);
-	sp_arena_destroy(arena);
+	sp_regex_destroy(regex);
 	return status;
 }
 
-/* `count` copies of a text one behind the other, between brackets. */
-static sp_status compile_class_of(const char *item, size_t count, sp_error *err)
-{
-	static char pattern[1 << 20];
-	size_t n = strlen(item), size = 0;
-
-	pattern[size++] = '[';
-	for (size_t i = 0; i < count; i++, size += n)
-		memcpy(pattern + size, item, n);
-	pattern[size++] = ']';
-	return compile((sp_bytes){pattern, size}, err);
-}
-
-static void unicode_classes_are_bounded(void **state)
+static void a_malformed_pattern_is_refused_with_the_reason(void **state)
 {
 	sp_error err;
 
 	(void)state;
-	assert_int_equal(compile_class_of("\\pL", 90, &err), SP_OK);
-	assert_int_equal(compile_class_of("\\pL", 110, &err), SP_UNSUPPORTED);
-	assert_non_null(strstr(err.text, "too many Unicode classes"));
+	assert_int_equal(compile(sp_bytes_of("(a"), &err), SP_INVALID);
+	assert_non_null(strstr(err.text, "missing )"));
+	assert_int_equal(compile(sp_bytes_of("a\xff"), &err), SP_INVALID);
+	assert_non_null(strstr(err.text, "UTF-8"));
 }
 
-static void folding_of_unicode_classes_is_refused_by_name(void **state)
-{
-	static const char pattern[] = "(?i)\\p{Lu}";
-	sp_error err;
-
-	(void)state;
-	assert_int_equal(compile((sp_bytes){pattern, strlen(pattern)}, &err), SP_UNSUPPORTED);
-	assert_non_null(strstr(err.text, "Unicode classes under (?i)"));
-}
-
-/* Sorting by insertion would take minutes. */
-static void a_class_of_very_many_ranges_is_sorted_in_time(void **state)
+static void a_pattern_that_needs_too_much_memory_is_refused(void **state)
 {
 	sp_error err;
 
 	(void)state;
-	assert_int_equal(compile_class_of("\xe2\x82\xac\xc3\xa9zka", 100000, &err), SP_OK);
+	assert_int_equal(compile(sp_bytes_of("(\\pL{100}){10}"), &err), SP_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "too large"));
 }
 
-static void every_class_of_a_repetition_counts(void **state)
+static void a_pattern_that_is_too_long_is_refused(void **state)
 {
-	static const char pattern[] = "(?:\\pL\\pN?){1000}", more[] = "(?:\\pL{900}){3}";
+	size_t size = SP_REGEX_MAX_PATTERN + 1;
+	char *pattern = malloc(size);
 	sp_error err;
 
 	(void)state;
-	assert_int_equal(compile((sp_bytes){pattern, strlen(pattern)}, &err), SP_UNSUPPORTED);
-	assert_int_equal(compile((sp_bytes){more, strlen(more)}, &err), SP_UNSUPPORTED);
-	assert_non_null(strstr(err.text, "steps"));
+	assert_non_null(pattern);
+	memset(pattern, 'a', size);
+	assert_int_equal(compile((sp_bytes){pattern, size}, &err), SP_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "longer than"));
+	free(pattern);
+}
+
+static void an_empty_text_without_bytes_is_a_text(void **state)
+{
+	sp_regex *regex;
+	sp_bytes group;
+
+	(void)state;
+	assert_int_equal(sp_regex_create(&regex, sp_bytes_of("a*"), NULL), SP_OK);
+	assert_int_equal(sp_regex_match_whole(regex, (sp_bytes){NULL, 0}), SP_OK);
+	assert_int_equal(sp_regex_search(regex, (sp_bytes){NULL, 0}, 0, &group, 1), SP_OK);
+	assert_int_equal(group.size, 0);
+	sp_regex_destroy(regex);
+}
+
+static void a_group_that_took_no_part_is_null(void **state)
+{
+	sp_bytes groups[4];
+	sp_regex *regex;
+
+	(void)state;
+	assert_int_equal(sp_regex_create(&regex, sp_bytes_of("(a)|(b)"), NULL), SP_OK);
+	assert_int_equal(sp_regex_group_count(regex), 2);
+	assert_int_equal(sp_regex_search(regex, sp_bytes_of("ccb"), 1, groups, 4), SP_OK);
+	assert_null(groups[1].data);
+	assert_true(sp_bytes_equal_text(groups[2], "b"));
+	assert_null(groups[3].data);
+	assert_int_equal(sp_regex_search(regex, sp_bytes_of("ccb"), 3, groups, 4), SP_NOT_FOUND);
+	sp_regex_destroy(regex);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unicode_classes_are_bounded),
-		cmocka_unit_test(folding_of_unicode_classes_is_refused_by_name),
-		cmocka_unit_test(a_class_of_very_many_ranges_is_sorted_in_time),
-		cmocka_unit_test(every_class_of_a_repetition_counts),
+		cmocka_unit_test(a_malformed_pattern_is_refused_with_the_reason),
+		cmocka_unit_test(a_pattern_that_needs_too_much_memory_is_refused),
+		cmocka_unit_test(a_pattern_that_is_too_long_is_refused),
+		cmocka_unit_test(an_empty_text_without_bytes_is_a_text),
+		cmocka_unit_test(a_group_that_took_no_part_is_null),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
