@@ -38,6 +38,7 @@ cd build/fuzz
 	tail -20 configure.log
 	exit 1
 }
+make -s Makefile >configure.log # where it is older than its sources it is made again, and says so
 targets=$(make -s list-fuzz-targets)
 for target in $wanted; do
 	case " $targets " in

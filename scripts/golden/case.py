@@ -14,6 +14,7 @@ import wire
 from answers import tried
 from prune import prune
 
+MOST_JSON = 16000  # bytes of an exchange; longer ones are kept in protobuf only
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -34,12 +35,16 @@ def start(name):
     return folder
 
 
+_pruned = set()  # the SavedModels that save() has made small its own way
+
+
 def save(folder, module, signatures, shapes=False, implementations=False):
     """The model, small, and without what is another in every run."""
     model = os.path.join(folder, "model")
     tf.saved_model.save(module, model, signatures=signatures)
     os.remove(os.path.join(model, "fingerprint.pb"))
     prune(os.path.join(model, "saved_model.pb"), shapes, implementations)
+    _pruned.add(os.path.join(model, "saved_model.pb"))
     shutil.rmtree(os.path.join(model, "assets"), ignore_errors=True)
 
 
@@ -56,7 +61,7 @@ def _write(path, data):
 
 
 def add_requests(folder, pairs, in_json=True):
-    """pairs: [(inputs, outputs)], both {alias: array}; in_json: also in the form of TensorFlow Serving's REST interface."""
+    """pairs: [(inputs, outputs)], both {alias: array}; in_json: short ones also in the form of TensorFlow Serving's REST interface."""
     for number, (inputs, outputs) in enumerate(pairs):
         base = os.path.join(folder, "requests/%03d" % number)
         _write(base + ".request.pb", wire.request_proto(inputs))
@@ -66,6 +71,8 @@ def add_requests(folder, pairs, in_json=True):
         try:
             request, response = wire.request_json(inputs), wire.response_json(outputs)
         except wire.NoJson:
+            continue
+        if len(request) + len(response) > MOST_JSON:
             continue
         _write(base + ".request.json", request)
         _write(base + ".response.json", response)
@@ -88,7 +95,12 @@ def add_tried(folder, feeds):
     add_errors(folder, refused)
 
 
-def finish(folder, covers, provenance, checkpoint_dir=None, extra=None, config=None):
+def finish(folder, covers, provenance, checkpoint_dir=None, extra=None, config=None, whole=False):
+    """whole: the model stays as its exporter wrote it."""
+    paths = [os.path.join(d, "saved_model.pb") for d, _, files in os.walk(folder) if "saved_model.pb" in files]
+    for path in paths:
+        if not whole and path not in _pruned:
+            prune(path)
     config = {"feature_store_type": "memory", "serialize_protocol": "protobuf", "model_store_type": "local",
               "signature_name": "serving_default", "savedmodel_dir": "model", **(config or {})}
     if checkpoint_dir:

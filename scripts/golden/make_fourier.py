@@ -1,4 +1,4 @@
-"""tf1-fourier: layers that go to frequencies and back, and cosine transforms, windows and correlations.
+"""tf1-fourier: layers that go to frequencies and back (FMLP-Rec), of an even and an odd length.
 """
 import os
 
@@ -33,7 +33,7 @@ def normalised(x, name):
 
 
 def filters(x):
-    for n in (LENGTH, 49, 37, 64):
+    for n in (LENGTH, 37):
         yield "filter_%d" % n, (filtered(x, n, "filter_%d" % n))
     y = x
     for layer in range(2):
@@ -41,36 +41,17 @@ def filters(x):
     yield "last", tf.identity(y[:, -1, :])
 
 
-def cosines(x):
-    rows = tf.reshape(x, [-1, WIDTH])
-    for kind in (2, 3):
-        for norm in (None, "ortho"):
-            name = "%d%s" % (kind, norm or "")
-            yield "dct_" + name, (tf.signal.dct(rows, kind, norm=norm))
-            yield "idct_" + name, (tf.signal.idct(rows, kind, norm=norm))
-    yield "dct_longer", (tf.signal.dct(rows, 2, n=20))
-    yield "dct_shorter", (tf.signal.dct(rows, 2, n=4))
-    yield "dct_1", (tf.signal.dct(rows, 1))
-
-
-def others(x):
-    """Windows of a signal, correlations."""
-    yield "windows", (tf.math.real(tf.signal.stft(x[:, :, 0], 16, 8, window_fn=None)))
-    a, b = tf.signal.rfft(x[:, :, 1], [100]), tf.signal.rfft(x[:, :, 2], [100])
-    yield "correlation", (tf.signal.irfft(a * tf.math.conj(b), [100]))
-
-
 def main():
     folder = case.start("tf1-fourier")
     with tf.Graph().as_default(), v1.Session() as session:
         x = v1.placeholder(tf.float32, [None, LENGTH, WIDTH], "x")
-        outputs = {name: tf.identity(y) for kind in (filters, cosines, others) for name, y in kind(x)}
+        outputs = {name: tf.identity(y) for name, y in filters(x)}
         session.run(v1.global_variables_initializer())
         v1.saved_model.simple_save(session, folder + "/model", {"x": x}, outputs)
     feeds = [{"x": rng.normal(size=(rows, LENGTH, WIDTH)).astype("f4")} for rows in (1, 2)]
     feeds[1]["x"][0, :30] = 0  # padded
     case.add_requests(folder, answers(folder + "/model", feeds))
-    case.finish(folder, "filters over frequencies, and cosine transforms",
+    case.finish(folder, "filters over frequencies, of an even and an odd length",
                 "Made by scripts/golden/make_fourier.py with TensorFlow %s on CPU, seeded random weights; answers by TensorFlow's "
                 "session.  Apache-2.0, like the project." % tf.__version__, extra={"tolerance": {"rtol": 1e-5, "atol": 1e-5}})  # terms cancel
 

@@ -1,8 +1,7 @@
 """Graphs that take gradients of loops in their answers.
 
 tf1-loop-gradients  of loops of the first generation: stacks carry what the loop back needs
-tf2-loop-gradients  of functional loops: TensorLists do
-tf1-stack-errors    what may go wrong with a stack, one of it per request
+tf2-loop-gradients  of functional loops: TensorLists do; two kinds of loop, and a gradient of a gradient
 """
 import os
 
@@ -18,7 +17,6 @@ PROVENANCE = ("Made by scripts/golden/make_loop_gradients.py with TensorFlow %s 
               "TensorFlow's session.  Apache-2.0, like the project." % tf.__version__)
 
 v1 = tf.compat.v1
-raw = tf.raw_ops
 
 
 def losses(x, n, kernel):
@@ -41,9 +39,12 @@ def losses(x, n, kernel):
     }
 
 
-def outputs(x, n, kernel):
+def outputs(x, n, kernel, names=None):
+    """What losses() gives under `names`, or all of it, with gradients."""
     out = {}
     for name, made in losses(x, n, kernel).items():
+        if names is not None and name not in names:
+            continue
         loss = tf.reduce_sum(tf.square(made))
         out[name] = loss
         out[name + "_by_x"], by_kernel = tf.gradients(loss, [x, kernel])
@@ -79,7 +80,7 @@ def tf2():
 
     @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, "x"), tf.TensorSpec([], tf.int32, "n")], autograph=False)
     def serve(x, n):
-        out = outputs(x, n, tf.identity(kernel))
+        out = outputs(x, n, tf.identity(kernel), ("recurrent", "chosen"))
         # The gradient of a gradient, which the second generation has.
         loss = tf.reduce_sum(losses(x, n, kernel)["product"])
         out["second"] = tf.gradients(tf.gradients(loss, x)[0], x)[0]
@@ -92,77 +93,5 @@ def tf2():
     case.finish(folder, "gradients through functional loops, computed in an answer", PROVENANCE)
 
 
-def branches(x, i):
-    """x [3] float32, i [] int32: each is fine for i = 1, and wrong for other i."""
-    def stack(size=-1, dtype=tf.float32):
-        return raw.StackV2(max_size=tf.constant(size), elem_type=dtype)
-
-    def pushed(handle, value, after=()):
-        with tf.control_dependencies(after):
-            return raw.StackPushV2(handle=handle, elem=value)
-
-    def popped(handle, after, dtype=tf.float32):
-        with tf.control_dependencies(after):
-            return raw.StackPopV2(handle=handle, elem_type=dtype)
-
-    def too_many():
-        s = stack(1)
-        return popped(s, [tf.while_loop(lambda k: k < i, lambda k: pushed_and(s, x, k + 1), [tf.constant(0)])[0]])
-
-    def pushed_and(s, value, result):
-        with tf.control_dependencies([pushed(s, value)]):
-            return tf.identity(result)
-
-    def too_few():
-        s = stack()
-        one = pushed(s, x)
-        return tf.while_loop(lambda k, a: k < i, lambda k, a: (k + 1, a + tf.reshape(popped(s, [one]), [3])), [tf.constant(0), x])[1]
-
-    def closed():
-        s = stack()
-        one = pushed(s, x)
-
-        def close():
-            with tf.control_dependencies([one]):
-                with tf.control_dependencies([raw.StackCloseV2(handle=s)]):
-                    return tf.constant(0)
-
-        return popped(s, [tf.cond(i > 1, close, lambda: tf.identity(i) + tf.cast(one[0] * 0, tf.int32))])
-
-    def typed():
-        s, other = stack(), stack(dtype=tf.int32)
-        values = [pushed(s, x), pushed(other, i)]
-        return popped(tf.cond(i > 1, lambda: other, lambda: s), values)
-
-    def sized():
-        s = raw.StackV2(max_size=tf.fill(tf.range(2, i + 1), 1), elem_type=tf.float32)
-        return popped(s, [pushed(s, x)])
-
-    def many():
-        s = stack()
-        total = tf.while_loop(lambda k: k < 20, lambda k: pushed_and(s, x * tf.cast(k, tf.float32), k + 1), [tf.constant(0)])[0]
-        first = popped(s, [total])
-        return first - popped(s, [first])
-
-    return [too_many, too_few, closed, typed, sized, many]
-
-
-def tf1_errors():
-    folder = case.start("tf1-stack-errors")
-    v1.disable_control_flow_v2()
-    with tf.Graph().as_default(), v1.Session() as session:
-        x, i = v1.placeholder(tf.float32, [3], "x"), v1.placeholder(tf.int32, [], "i")
-        which = v1.placeholder(tf.int32, [], "which")
-        cases = [(tf.equal(which, k), branch) for k, branch in enumerate(branches(x, i))]
-        y = tf.case(cases, default=lambda: x)
-        v1.saved_model.simple_save(session, folder + "/model", {"x": x, "i": i, "which": which}, {"y": y})
-    v1.enable_control_flow_v2()
-    case.prune(folder + "/model/saved_model.pb")
-    case.add_tried(folder, [{"x": np.float32([0.5, 2, -1]), "i": np.int32(i), "which": np.int32(which)}
-                            for which in range(6) for i in (1, 2, 3)])
-    case.finish(folder, "stacks refuse what TensorFlow refuses", PROVENANCE, extra={"errors": "errors"})
-
-
 tf1()
 tf2()
-tf1_errors()

@@ -105,7 +105,7 @@ def keras2_mlp():
         {**feeds[1], "ids": np.int64([[0, 50], [1, 2]])},
         {**feeds[1], "city": case.strings(["one", "two", "three"])}]))
     case.finish(folder, "resource variables, functions inside functions, ResourceGather, string hashing, batch norm, two "
-                        "outputs, an empty batch", PROVENANCE, extra={"errors": "errors"})
+                        "outputs, an empty batch; as Keras wrote it, with all that an export carries", PROVENANCE, extra={"errors": "errors"}, whole=True)
 
 
 keras2_mlp()

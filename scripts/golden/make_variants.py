@@ -1,9 +1,7 @@
 """Ragged tensors as one value and lists of lists.
 
 tf2-variants        map_fn over the rows of ragged tensors, lists of lists
-tf1-variants        the same in loops of Enter and NextIteration, over TensorArrays
 tf2-variant-moves   arrays of ragged tensors, lists and optionals that are packed, gathered, sliced
-tf2-variant-errors  what may go wrong with them, one of it per request
 """
 import os
 
@@ -184,52 +182,6 @@ def moved(x, lengths):
     return out
 
 
-def branches(x, i):
-    """x [4] float32, i scalar int32.  Each is fine for i = 2 and some are wrong for another."""
-    f32, variant = tf.float32, tf.variant
-
-    def decode(array, rank, **types):
-        return tf.reduce_sum(raw.RaggedTensorFromVariant(
-            encoded_ragged=array, input_ragged_rank=-1, output_ragged_rank=rank,
-            **{"Tvalues": f32, "Tsplits": tf.int64, **types})[1])
-
-    def encode(splits, values=x, batched=True):
-        return raw.RaggedTensorToVariant(rt_nested_splits=splits, rt_dense_values=values, batched_input=batched)
-
-    def above(other):
-        """For an i above 2 another array than the good one."""
-        return tf.cond(i > 2, other, lambda: good)
-
-    good = encode([tf.constant([0, 1, 4], tf.int64)])
-    some = raw.TensorListReserve(element_shape=NO_DIMS, num_elements=3, element_dtype=variant)
-    inner = raw.TensorListFromTensor(tensor=x, element_shape=NO_DIMS)
-    nested = raw.TensorListSetItem(input_handle=some, index=2, item=inner)
-    def stacked():
-        return raw.TensorListStack(input_handle=raw.TensorListSetItem(input_handle=nested, index=0, item=inner),
-                                   element_shape=NO_DIMS, element_dtype=variant)
-
-    def ints(*values):
-        return tf.cast(tf.stack(values), tf.int64)
-
-    return [
-        lambda: decode(encode([ints(0, i, 4)]), 1),
-        lambda: decode(encode([ints(i - 2, 4)]), 1),
-        lambda: decode(encode([ints(0, 2 * i)]), 1),
-        lambda: decode(encode([ints(0, i, 2), ints(0, 1, 4)]), 2),
-        lambda: decode(encode([ints(0, i), ints(0, 1, 4)]), 2),
-        lambda: decode(above(stacked), 1),
-        lambda: decode(above(lambda: encode([ints(0, 1), ints(0, 4)])), 1),
-        lambda: decode(above(lambda: encode([tf.constant([0, 4])])), 1),
-        lambda: decode(above(lambda: encode([ints(0, 4)], tf.cast(x, tf.float64))), 1),
-        lambda: decode(above(lambda: encode([ints(0, 4)], batched=False)), 1),
-        lambda: decode(above(lambda: encode([ints(0, 2)], tf.reshape(x, [2, 2]))), 1),
-        lambda: tf.reduce_sum(raw.TensorListStack(input_handle=raw.TensorListGetItem(
-            input_handle=nested, index=i, element_shape=NO_DIMS, element_dtype=variant), element_shape=NO_DIMS, element_dtype=f32)),
-        lambda: tf.reduce_sum(raw.TensorListStack(input_handle=tf.gather(raw.TensorListStack(
-            input_handle=nested, element_shape=NO_DIMS, element_dtype=variant), i), element_shape=NO_DIMS, element_dtype=f32)),
-    ]
-
-
 @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x"), tf.TensorSpec([None], tf.string, "words"),
                               tf.TensorSpec([None], tf.int64, "lengths")])
 def serve(x, words, lengths):
@@ -239,12 +191,6 @@ def serve(x, words, lengths):
 @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x"), tf.TensorSpec([None], tf.int64, "lengths")])
 def serve_moves(x, lengths):
     return moved(x, lengths)
-
-
-@tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x"), tf.TensorSpec([], tf.int32, "i"),
-                              tf.TensorSpec([], tf.int32, "which")], autograph=False)
-def serve_errors(x, i, which):
-    return {"y": tf.switch_case(which, branches(x, i))}
 
 
 def feeds(rng):
@@ -273,26 +219,5 @@ def tf2_variant_moves():
     case.finish(folder, "operators that move any elements, over variants", PROVENANCE)
 
 
-def tf2_variant_errors():
-    folder = case.start("tf2-variant-errors")
-    case.save_function(folder, serve_errors)
-    case.add_tried(folder, [{"x": np.float32([0.5, 2, -1, 4]), "i": np.int32(i), "which": np.int32(which)}
-                            for which in range(len(branches(tf.zeros(4), tf.constant(2)))) for i in (2, 1, 3, 5)])
-    case.finish(folder, "variants refuse what TensorFlow refuses", PROVENANCE, extra={"errors": "errors"})
-
-
-def tf1_variants():
-    folder = case.start("tf1-variants")
-    with tf.Graph().as_default(), v1.Session() as session:
-        x, words = v1.placeholder(tf.float32, [None], "x"), v1.placeholder(tf.string, [None], "words")
-        lengths = v1.placeholder(tf.int64, [None], "lengths")
-        v1.saved_model.simple_save(session, folder + "/model", {"x": x, "words": words, "lengths": lengths},
-                                   mapped(x, words, lengths))
-    good("tf1-variants", "map_fn over the rows of ragged tensors in loops of Enter and NextIteration, over TensorArrays of variants")
-
-
 tf2_variants()
 tf2_variant_moves()
-tf2_variant_errors()
-v1.disable_v2_behavior()
-tf1_variants()

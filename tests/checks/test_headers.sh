@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every header compiles alone; the public one also as C++ and as strict C99.
+# Every header compiles alone; the public one also as C++ and as strict C99.  One that its own source includes first
+# has been compiled alone by the build.
 set -u
 srcdir=${srcdir:-.}
 CC=${CC:-cc}
@@ -19,11 +20,19 @@ compiles() { # compiles HEADER COMPILER ARGUMENTS...
 	fi
 }
 
+is_first() { # is_first HEADER: in the source of its name
+	[ "$(sed -n '/^#include/{p;q;}' "$srcdir/${1%.h}.c" 2>/dev/null)" = "#include \"$1\"" ]
+}
+
 for header in $(cd "$srcdir" && find base storage engine model_loader incremental session_group processor api tools \
 	-name '*.h' | sort); do
 	case $header in
 	model_loader/proto/proto_internal.h | model_loader/saved_model/signature_def.h) continue ;; # includes what the build generates
 	esac
+	if is_first "$header"; then
+		passed=$((passed + 1))
+		continue
+	fi
 	compiles "$header" $CC -std=gnu11 -D_GNU_SOURCE -x c
 done
 compiles api/serving_processor.h $CC -std=c99 -pedantic -x c

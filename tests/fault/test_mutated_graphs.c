@@ -302,7 +302,6 @@ static void loops_of_the_first_generation(void **state)
 	(void)state;
 	mutate("tf1-control-flow");
 	mutate("tf1-array-errors");
-	mutate("tf1-stack-errors");
 }
 
 static void loops_of_the_second_generation(void **state)
@@ -317,7 +316,6 @@ static void lists_of_lists_and_ragged_values(void **state)
 {
 	(void)state;
 	mutate("tf2-variants");
-	mutate("tf2-variant-errors");
 }
 
 static void optionals(void **state)
