@@ -118,8 +118,10 @@ sp_status sp_version_open(sp_version **out, sp_runtime *runtime, const sp_config
 	sp_status status;
 
 	SP_TRY(make(&version, found != NULL ? found->full_prefix : "", NULL, err));
-	if (found != NULL)
+	if (found != NULL) {
 		version->full_step = found->full_step;
+		version->is_savedmodel = found->savedmodel_dir != NULL;
+	}
 	status = load(version, runtime, config, found, memory_limit, err);
 	if (status != SP_OK) {
 		sp_version_close(version);
@@ -154,6 +156,7 @@ static sp_status make_on(sp_version **out, const sp_version *from, const char *d
 	SP_TRY(make(out, from->checkpoint_prefix, delta_prefix, err));
 	version = *out;
 	adopt(version, from->runtime);
+	version->is_savedmodel = from->is_savedmodel;
 	version->full_step = from->full_step;
 	version->delta_step = delta_step;
 	version->content = from->content;
@@ -191,6 +194,17 @@ sp_status sp_version_open_folded(sp_version **out, const sp_version *from, size_
 	}
 	*out = version;
 	return SP_OK;
+}
+
+sp_found_version sp_version_name(const sp_version *version)
+{
+	const char *full = version->checkpoint_prefix;
+
+	return (sp_found_version){.savedmodel_dir = version->is_savedmodel ? full : NULL,
+				  .full_prefix = full,
+				  .delta_prefix = version->delta_prefix,
+				  .full_step = version->full_step,
+				  .delta_step = version->delta_step};
 }
 
 void sp_version_close(sp_version *version)

@@ -24,6 +24,7 @@ typedef struct sp_version {
 	 * are served. */
 	char *checkpoint_prefix;
 	char *delta_prefix; /* NULL without a delta */
+	bool is_savedmodel; /* a numbered one: checkpoint_prefix is its folder */
 	int64_t full_step;  /* -1 without a checkpoint */
 	int64_t delta_step; /* -1 without a delta */
 	uint64_t content;   /* of the full checkpoint, and its files: see incremental/identity.h */
@@ -64,6 +65,9 @@ SP_MUST_CHECK sp_status sp_version_open_on(sp_version **out, const sp_version *f
  */
 SP_MUST_CHECK sp_status sp_version_open_folded(sp_version **out, const sp_version *from,
 					       size_t table, const sp_table *folded, sp_error *err);
+
+/* What it was found as; the texts are those of the version. */
+sp_found_version sp_version_name(const sp_version *version);
 
 /* No request uses it any more, and nobody holds it.  NULL is fine. */
 void sp_version_close(sp_version *version);
