@@ -52,7 +52,7 @@ sp_catalog *sp_catalog_create(void);
 void sp_catalog_destroy(sp_catalog *catalog);
 
 /*
- * The number of the version that `found` names (NULL: the SavedModel's own
+ * The number of the version that `found` names (full_prefix is "" for the SavedModel's own
  * weights) and that waits to be loaded or is refused; one that is not known yet
  * is discovered now, and so is one that was loaded before under that name.
  * 0 when out of memory: then nothing is remembered of it.

@@ -2,16 +2,13 @@
 
 #include <string.h>
 
-enum { REMINDER_MS = 60000 }; /* between two lines that say what a version waits for */
+#include "processor/updater/found.h"
 
-static bool is_same(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
+enum { REMINDER_MS = 60000 }; /* between two lines that say what a version waits for */
 
 bool sp_decide_is_newer(const sp_live_facts *live, const sp_found_version *found)
 {
-	return !live->is_there || !is_same(found->full_prefix, live->version.full_prefix) ||
+	return !live->is_there || strcmp(found->full_prefix, live->version.full_prefix) != 0 ||
 	       found->delta_step > live->version.delta_step || live->is_rewritten;
 }
 
@@ -24,7 +21,7 @@ bool sp_decide_may_pass(sp_status status)
 static sp_action load(const sp_situation *s, sp_candidate *c, bool afresh, bool exact)
 {
 	bool on_live = !afresh && s->live.is_there && !s->live.is_rewritten &&
-		       is_same(c->version.full_prefix, s->live.version.full_prefix);
+		       strcmp(c->version.full_prefix, s->live.version.full_prefix) == 0;
 	sp_action_kind kind = c->version.delta_prefix != NULL ? SP_ACTION_LOAD_BOTH
 							      : SP_ACTION_LOAD_FULL;
 
@@ -94,8 +91,7 @@ sp_action sp_decide(sp_situation *s)
 		return go_back(s, &s->wanted);
 	case SP_ORDER_PIN:
 		if (s->wanted.found == SP_OK && s->live.is_there &&
-		    is_same(s->wanted.version.full_prefix, s->live.version.full_prefix) &&
-		    is_same(s->wanted.version.delta_prefix, s->live.version.delta_prefix))
+		    sp_found_is_same(&s->wanted.version, &s->live.version))
 			break;
 		return load(s, &s->wanted, false, true);
 	case SP_ORDER_UNPIN:

@@ -1,7 +1,6 @@
 #ifndef SP_PROCESSOR_UPDATER_HISTORY_H
 #define SP_PROCESSOR_UPDATER_HISTORY_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "incremental/discover.h"
@@ -15,7 +14,7 @@
 enum { SP_HISTORY_KEPT = 64 };
 
 typedef struct sp_history {
-	sp_found_version versions[SP_HISTORY_KEPT]; /* texts for sp_free() */
+	sp_found_version versions[SP_HISTORY_KEPT]; /* texts of its own */
 	size_t count;
 } sp_history;
 
@@ -27,8 +26,5 @@ const sp_found_version *sp_history_last(const sp_history *history);
 
 void sp_history_remove(sp_history *history, const sp_found_version *version);
 void sp_history_clear(sp_history *history);
-
-/* Whether both are of one full checkpoint and one delta. */
-bool sp_history_is_same(const sp_found_version *a, const sp_found_version *b);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "processor/updater/found.h"
 
 void sp_listing_begin(sp_listing *listing)
 {
@@ -61,13 +62,13 @@ static void tell_notes(sp_listing *listing, const sp_discover_note *notes)
 static void tell_newest(sp_listing *listing, const sp_source *source, const sp_live_facts *live,
 			const sp_pin *pin, const sp_found_version *found)
 {
-	char name[SP_PIN_NAME_SIZE];
+	char name[SP_FOUND_STEPS_SIZE];
 	const char *pinned = NULL;
 
 	if (pin->holds &&
 	    (found->full_step != pin->full_step || found->delta_step != pin->delta_step))
 		pinned = sp_arena_printf(source->arena, "%s is pinned by order of %s",
-					 sp_pin_name(name, pin->full_step, pin->delta_step),
+					 sp_found_steps(name, pin->full_step, pin->delta_step),
 					 pin->by);
 	sp_catalog_see(listing->catalog, sp_decide_is_newer(live, found) ? found : NULL, pinned);
 }
@@ -101,7 +102,7 @@ void sp_listing_tell(sp_listing *listing, const sp_source *source, const sp_live
 void sp_listing_end(sp_listing *listing, const sp_source *source, bool folder_was_read)
 {
 	sp_catalog *catalog = listing->catalog;
-	char name[SP_PIN_NAME_SIZE];
+	char name[SP_FOUND_STEPS_SIZE];
 	sp_found_version found;
 	uint64_t number = 0;
 
@@ -117,7 +118,7 @@ void sp_listing_end(sp_listing *listing, const sp_source *source, bool folder_wa
 		if (!sp_source_is_gone(source, &found))
 			continue;
 		sp_log(SP_LOG_INFO, "version %s is forgotten, its files are gone: %s",
-		       sp_pin_name(name, found.full_step, found.delta_step),
+		       sp_found_steps(name, found.full_step, found.delta_step),
 		       found.delta_prefix != NULL ? found.delta_prefix : found.full_prefix);
 		sp_catalog_forget(catalog, number);
 	}

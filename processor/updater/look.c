@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "processor/updater/found.h"
 
 enum { NS_PER_MS = 1000000 };
 
@@ -107,7 +108,7 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 	sp_discovery found;
 	sp_status status;
 	sp_error why, latest = {.status = SP_OK};
-	char name[SP_PIN_NAME_SIZE];
+	char name[SP_FOUND_STEPS_SIZE];
 
 	sp_arena_reset(u->source.arena);
 	s.now_ns = sp_clock_now_ns();
@@ -119,7 +120,8 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 	result = act(u, &s, &latest);
 	if (latest.status != SP_OK && s.is_pinned)
 		sp_error_prefix(&latest, latest.status, "version %s is pinned by order of %s",
-				sp_pin_name(name, u->pin.full_step, u->pin.delta_step), u->pin.by);
+				sp_found_steps(name, u->pin.full_step, u->pin.delta_step),
+				u->pin.by);
 	if (latest.status != SP_OK)
 		*reason = latest;
 	sp_listing_end(&u->listing, &u->source,

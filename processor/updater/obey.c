@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "processor/updater/found.h"
 
 static sp_situation situation_of(const sp_update_state *u, sp_order_kind kind)
 {
@@ -113,6 +114,14 @@ static void note_failure(sp_update_state *u, const sp_found_version *found, sp_s
 			 sp_source_files_hash(&u->source, found), status, sp_clock_now_ns());
 }
 
+static sp_status copy_name(sp_found_version *out, const sp_found_version *from, sp_arena *arena,
+			   sp_error *err)
+{
+	return sp_found_copy(out, from, arena)
+		       ? SP_OK
+		       : sp_error_set(err, SP_NO_MEMORY, "no memory for a version's name");
+}
+
 /*
  * The next one back, as s->wanted: the last that was live before, and behind all these, which is
  * `on_disk` from then on, the next older one on the disk.
@@ -125,7 +134,7 @@ static void find_next_back(sp_update_state *u, sp_situation *s, bool *on_disk)
 
 	*c = (sp_candidate){.found = SP_OK};
 	if (!*on_disk && last != NULL)
-		c->found = sp_source_copy_name(&u->source, &next, last, &c->why);
+		c->found = copy_name(&next, last, u->source.arena, &c->why);
 	else
 		c->found = sp_source_find_older(&u->source, &next, &than, &c->why);
 	*on_disk = *on_disk || last == NULL;
@@ -143,7 +152,7 @@ static sp_status go_back(sp_update_state *u, const sp_found_version *left, sp_er
 {
 	sp_situation s = situation_of(u, SP_ORDER_ROLLBACK);
 	sp_error why = {.status = SP_OK};
-	char name[SP_PIN_NAME_SIZE];
+	char name[SP_FOUND_STEPS_SIZE];
 	bool on_disk = false;
 
 	s.live.version = *left;
@@ -173,7 +182,7 @@ static sp_status go_back(sp_update_state *u, const sp_found_version *left, sp_er
 			if (sp_decide_may_pass(why.status))
 				return sp_error_set(err, why.status, "%s", why.text);
 			sp_log(SP_LOG_WARNING, "version %s is passed over by a rollback: %s",
-			       sp_pin_name(name, c->version.full_step, c->version.delta_step),
+			       sp_found_steps(name, c->version.full_step, c->version.delta_step),
 			       why.text);
 			note_failure(u, &c->version, why.status);
 			break;
@@ -202,7 +211,7 @@ static sp_status roll_back(sp_update_state *u, const sp_order *order, sp_error *
 	sp_found_version live = sp_version_name(u->versions.live), left;
 	sp_pin moved;
 
-	SP_TRY(sp_source_copy_name(&u->source, &left, &live, err));
+	SP_TRY(copy_name(&left, &live, u->source.arena, err));
 	/* Whether a pin can be written shows before anything is changed. */
 	if (u->pin.holds)
 		SP_TRY(sp_pin_store(&u->pin, pin_path(u), err));
@@ -248,12 +257,12 @@ void sp_update__obey(sp_update_state *u, sp_order *order)
 		     [SP_ORDER_ROLLBACK] = {"rollback", SP_LOG_WARNING, SP_EVENT_ROLLBACK},
 		     [SP_ORDER_PIN] = {"pin", SP_LOG_WARNING, SP_EVENT_PIN},
 		     [SP_ORDER_UNPIN] = {"unpin", SP_LOG_INFO, SP_EVENT_PIN}};
-	char from[SP_PIN_NAME_SIZE], to[SP_PIN_NAME_SIZE];
+	char from[SP_FOUND_STEPS_SIZE], to[SP_FOUND_STEPS_SIZE];
 
 	sp_arena_reset(u->source.arena);
-	sp_pin_name(from, u->versions.live->full_step, u->versions.live->delta_step);
+	sp_found_steps(from, u->versions.live->full_step, u->versions.live->delta_step);
 	order->status = carry_out(u, order, &order->error);
-	sp_pin_name(to, u->versions.live->full_step, u->versions.live->delta_step);
+	sp_found_steps(to, u->versions.live->full_step, u->versions.live->delta_step);
 	if (order->status != SP_OK) {
 		sp_log(SP_LOG_WARNING, "%s by order of %s has failed, %s is live: %s",
 		       kinds[order->kind].name, order->by, to, order->error.text);

@@ -116,20 +116,6 @@ bool sp_source_is_gone(const sp_source *source, const sp_found_version *found)
 		is_missing(sp_arena_printf(source->arena, "%s.index", found->delta_prefix)));
 }
 
-sp_status sp_source_copy_name(const sp_source *source, sp_found_version *out,
-			      const sp_found_version *from, sp_error *err)
-{
-	*out = *from;
-	out->full_prefix = sp_arena_text(source->arena, sp_bytes_of(from->full_prefix));
-	if (from->savedmodel_dir != NULL)
-		out->savedmodel_dir = out->full_prefix;
-	if (from->delta_prefix != NULL)
-		out->delta_prefix = sp_arena_text(source->arena, sp_bytes_of(from->delta_prefix));
-	if (out->full_prefix == NULL || (from->delta_prefix != NULL && out->delta_prefix == NULL))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version's name");
-	return SP_OK;
-}
-
 /* ------------------------------------------------------------------- files */
 
 sp_status sp_source_list_files(const sp_source *source, const sp_found_version *found,

@@ -55,10 +55,6 @@ SP_MUST_CHECK sp_status sp_source_find_older(const sp_source *source, sp_found_v
 /* Whether its files were deleted. */
 bool sp_source_is_gone(const sp_source *source, const sp_found_version *found);
 
-/* A copy in the arena. */
-SP_MUST_CHECK sp_status sp_source_copy_name(const sp_source *source, sp_found_version *out,
-					    const sp_found_version *from, sp_error *err);
-
 /* ------------------------------------------------------------------- facts */
 
 /* Of `live`, which may be NULL. */

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "processor/updater/found.h"
 
 /* ------------------------------------------------------------------ publishing */
 
@@ -46,7 +47,7 @@ void sp_versions_publish(sp_versions *versions, sp_version *version)
 	sp_versions_drop_previous(versions);
 	old_name = sp_version_name(old);
 	/* What is read anew takes the place of itself: a rollback goes past both. */
-	if (sp_history_is_same(&old_name, &new_name)) {
+	if (sp_found_is_same(&old_name, &new_name)) {
 		leave(versions, old);
 		return;
 	}
@@ -55,7 +56,7 @@ void sp_versions_publish(sp_versions *versions, sp_version *version)
 	/* A version on the full checkpoint that is live costs a delta; another one costs a model.
 	 */
 	if (sp_versions_is_on_live(versions, old) && sp_history_last(&versions->history) != NULL &&
-	    sp_history_is_same(sp_history_last(&versions->history), &old_name))
+	    sp_found_is_same(sp_history_last(&versions->history), &old_name))
 		versions->previous = old;
 	else
 		leave(versions, old);

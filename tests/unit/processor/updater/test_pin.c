@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "processor/updater/pin_file.h"
+#include "processor/updater/pin.h"
 #include "tests/support/paths.h"
 
 static char folder[SP_PATH_SIZE], path[SP_PATH_SIZE + 8];
-static int64_t full, delta;
+static sp_pin pin;
 static sp_error err;
 
 static int set_up(void **state)
@@ -27,6 +27,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static sp_status store(const char *to, int64_t full_step, int64_t delta_step)
+{
+	sp_pin it = sp_pin_of(full_step, delta_step, "a test");
+
+	return sp_pin_store(&it, to, &err);
+}
+
+static sp_status unpin(const char *from)
+{
+	return sp_pin_store(&(sp_pin){.holds = false}, from, &err);
+}
+
 static void write_bytes(const char *bytes, size_t size)
 {
 	FILE *file = fopen(path, "w");
@@ -41,26 +53,28 @@ static void what_is_written_is_read(void **state)
 	static const int64_t steps[][2] = {{100, -1}, {100, 110}, {0, 0}, {INT64_MAX, INT64_MAX}};
 
 	(void)state;
-	assert_int_equal(sp_pin_file_read(path, &full, &delta, &err), SP_NOT_FOUND);
+	assert_ok(sp_pin_load(&pin, path, &err), &err);
+	assert_false(pin.holds);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		assert_ok(sp_pin_file_write(path, steps[i][0], steps[i][1], &err), &err);
-		assert_ok(sp_pin_file_read(path, &full, &delta, &err), &err);
-		assert_true(full == steps[i][0] && delta == steps[i][1]);
+		assert_ok(store(path, steps[i][0], steps[i][1]), &err);
+		assert_ok(sp_pin_load(&pin, path, &err), &err);
+		assert_true(pin.full_step == steps[i][0] && pin.delta_step == steps[i][1]);
 	}
-	assert_ok(sp_pin_file_remove(path, &err), &err);
-	assert_ok(sp_pin_file_remove(path, &err), &err);
-	assert_int_equal(sp_pin_file_read(path, &full, &delta, &err), SP_NOT_FOUND);
+	assert_ok(unpin(path), &err);
+	assert_ok(unpin(path), &err);
+	assert_ok(sp_pin_load(&pin, path, &err), &err);
+	assert_false(pin.holds);
 }
 
 static void hands_write_it_too(void **state)
 {
 	(void)state;
 	write_bytes("7", 1);
-	assert_ok(sp_pin_file_read(path, &full, &delta, &err), &err);
-	assert_true(full == 7 && delta == -1);
+	assert_ok(sp_pin_load(&pin, path, &err), &err);
+	assert_true(pin.full_step == 7 && pin.delta_step == -1);
 	write_bytes("7+9\r\n", 5);
-	assert_ok(sp_pin_file_read(path, &full, &delta, &err), &err);
-	assert_true(full == 7 && delta == 9);
+	assert_ok(sp_pin_load(&pin, path, &err), &err);
+	assert_true(pin.full_step == 7 && pin.delta_step == 9);
 }
 
 static void anything_else_is_refused(void **state)
@@ -88,17 +102,17 @@ static void anything_else_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		write_bytes(wrong[i], strlen(wrong[i]));
-		assert_int_equal(sp_pin_file_read(path, &full, &delta, &err), SP_INVALID);
+		assert_int_equal(sp_pin_load(&pin, path, &err), SP_INVALID);
 		assert_non_null(strstr(err.text, path));
 	}
 	write_bytes("7\0", 2);
-	assert_int_equal(sp_pin_file_read(path, &full, &delta, &err), SP_INVALID);
+	assert_int_equal(sp_pin_load(&pin, path, &err), SP_INVALID);
 	memset(many, '7', sizeof(many));
 	write_bytes(many, sizeof(many));
-	assert_int_not_equal(sp_pin_file_read(path, &full, &delta, &err), SP_OK);
+	assert_int_not_equal(sp_pin_load(&pin, path, &err), SP_OK);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(sp_pin_file_read(path, &full, &delta, &err), SP_IO);
+	assert_int_equal(sp_pin_load(&pin, path, &err), SP_IO);
 	assert_non_null(strstr(err.text, path));
 }
 
@@ -108,16 +122,16 @@ static void what_cannot_be_written_changes_nothing(void **state)
 	char fresh[SP_PATH_SIZE + 16];
 
 	(void)state;
-	assert_ok(sp_pin_file_write(path, 100, 110, &err), &err);
+	assert_ok(store(path, 100, 110), &err);
 	snprintf(fresh, sizeof(fresh), "%s.new", path);
 	assert_int_equal(mkdir(fresh, 0700), 0);
-	assert_int_equal(sp_pin_file_write(path, 100, 120, &err), SP_IO);
+	assert_int_equal(store(path, 100, 120), SP_IO);
 	assert_non_null(strstr(err.text, path));
-	assert_ok(sp_pin_file_read(path, &full, &delta, &err), &err);
-	assert_int_equal(delta, 110);
-	assert_int_equal(sp_pin_file_write("/no/such/folder/pin", 1, 1, &err), SP_IO);
+	assert_ok(sp_pin_load(&pin, path, &err), &err);
+	assert_int_equal(pin.delta_step, 110);
+	assert_int_equal(store("/no/such/folder/pin", 1, 1), SP_IO);
 	assert_non_null(strstr(err.text, "/no/such/folder/pin"));
-	assert_int_equal(sp_pin_file_remove(folder, &err), SP_IO);
+	assert_int_equal(unpin(folder), SP_IO);
 }
 
 int main(void)
@@ -130,5 +144,5 @@ int main(void)
 		CASE(what_cannot_be_written_changes_nothing),
 	};
 
-	return cmocka_run_group_tests_name("pin_file", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("pin", tests, NULL, NULL);
 }
