@@ -388,8 +388,9 @@ const serving_processor_signature *serving_processor_handle_signatures(
 
 	if (count != NULL)
 		*count = version != NULL ? version->runtime->endpoint_count : 0;
-	return version != NULL ? (const serving_processor_signature *)version->runtime->shown
-			       : NULL;
+	return version != NULL
+		       ? (const serving_processor_signature *)version->runtime->public_signatures
+		       : NULL;
 }
 
 const serving_processor_signature *serving_processor_handle_signature(
@@ -400,7 +401,7 @@ const serving_processor_signature *serving_processor_handle_signature(
 						      : NULL;
 
 	return endpoint != NULL ? (const serving_processor_signature *)&version->runtime
-					  ->shown[endpoint->entry]
+					  ->public_signatures[endpoint->entry]
 				: NULL;
 }
 

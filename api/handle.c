@@ -61,7 +61,8 @@ static sp_told_signatures *find_told(const sp_handle *handle, const sp_runtime *
 	for (sp_told_signatures *told = handle->told; told != NULL; told = told->next)
 		if (told->count == runtime->endpoint_count &&
 		    strcmp(told->configured->name, runtime->configured->signature.name) == 0 &&
-		    sp_public_signatures_equal(told->signatures, runtime->shown, told->count))
+		    sp_public_signatures_equal(told->signatures, runtime->public_signatures,
+					       told->count))
 			return told;
 	return NULL;
 }
@@ -75,11 +76,11 @@ static sp_told_signatures *add_told(sp_handle *handle, const sp_runtime *runtime
 	told = handle->arena != NULL ? sp_arena_alloc(handle->arena, sizeof(*told)) : NULL;
 	if (told == NULL)
 		return NULL;
-	*told = (sp_told_signatures){
-		.next = handle->told,
-		.signatures = sp_public_signatures_copy(runtime->shown, runtime->endpoint_count,
-							handle->arena),
-		.count = runtime->endpoint_count};
+	*told = (sp_told_signatures){.next = handle->told,
+				     .signatures = sp_public_signatures_of(runtime->endpoints,
+									   runtime->endpoint_count,
+									   handle->arena),
+				     .count = runtime->endpoint_count};
 	if (told->signatures == NULL)
 		return NULL;
 	told->configured = &told->signatures[runtime->configured - runtime->endpoints];

@@ -18,40 +18,34 @@
 #include "session_group/session_group.h"
 
 /* Handles that may be acquired at the same moment without waiting. */
-enum { DOORS = 12 };
+enum { ACQUIRE_SLOTS = 12 };
 
 struct sp_processor {
 	sp_config config;
 	atomic_bool closing;
 	atomic_bool serving;
 	sp_session_group *group;
-	sp_session_group *doors; /* each for one thread that acquires a handle */
-	/* The live sp_version; a place per number of the group, and then one per door. */
+	sp_session_group *acquire_slots; /* each for one thread that acquires a handle */
+	/* The live sp_version; a place per number of the group, and then one per slot. */
 	sp_published *published;
 	sp_updater *updater;
 };
 
 /* ------------------------------------------------------------------ opening */
 
+/* Told once, when the first version is live. */
 static void log_ready(sp_processor *processor, int64_t start)
 {
 	const sp_config *config = &processor->config;
 	sp_version *live = sp_processor_acquire(processor);
 
+	sp_unused_rules_log(&config->embeddings, live->weights);
 	sp_log(SP_LOG_INFO,
 	       "serving '%s' of %s, checkpoint '%s', step %" PRId64 ", delta %" PRId64
 	       ", with %" PRId64 " sessions; ready after %" PRId64 " ms",
 	       live->runtime->configured->signature.name, config->savedmodel_dir,
 	       live->checkpoint_prefix, live->full_step, live->delta_step, config->session_num,
 	       (sp_clock_now_ns() - start) / 1000000);
-	sp_processor_release(live);
-}
-
-static void log_unused_rules(sp_processor *processor)
-{
-	sp_version *live = sp_processor_acquire(processor);
-
-	sp_unused_rules_log(&processor->config.embeddings, live->weights);
 	sp_processor_release(live);
 }
 
@@ -68,11 +62,11 @@ static sp_status open_configured(sp_processor *processor, const char *json, sp_e
 	count = (size_t)config->session_num;
 	SP_TRY(sp_session_group_create(&processor->group, count,
 				       (sp_session_policy)config->select_session_policy, err));
-	SP_TRY(sp_session_group_create(&processor->doors, DOORS, SP_SESSION_POLICY_MOD, err));
-	SP_TRY(sp_published_create(&processor->published, count + DOORS, err));
+	SP_TRY(sp_session_group_create(&processor->acquire_slots, ACQUIRE_SLOTS,
+				       SP_SESSION_POLICY_MOD, err));
+	SP_TRY(sp_published_create(&processor->published, count + ACQUIRE_SLOTS, err));
 	SP_TRY(sp_updater_open(&processor->updater, config, processor->published, err));
 	atomic_store(&processor->serving, true);
-	log_unused_rules(processor);
 	log_ready(processor, start);
 	return SP_OK;
 }
@@ -100,7 +94,7 @@ void sp_processor_close(sp_processor *processor)
 	atomic_store(&processor->closing, true);
 	sp_updater_close(processor->updater);
 	sp_published_destroy(processor->published);
-	sp_session_group_destroy(processor->doors);
+	sp_session_group_destroy(processor->acquire_slots);
 	sp_session_group_destroy(processor->group);
 	sp_config_fini(&processor->config);
 	sp_free(processor);
@@ -111,13 +105,13 @@ void sp_processor_close(sp_processor *processor)
 /* It is counted while it is pinned: in between the updater sees one or the other. */
 sp_version *sp_processor_acquire(sp_processor *processor)
 {
-	size_t door = sp_session_group_wait(processor->doors);
-	size_t place = sp_session_group_count(processor->group) + door;
+	size_t slot = sp_session_group_wait(processor->acquire_slots);
+	size_t place = sp_session_group_count(processor->group) + slot;
 	sp_version *version = sp_published_pin(processor->published, place);
 	atomic_fetch_add(&version->holders, 1);
 	atomic_store_explicit(&version->processor, processor, memory_order_relaxed);
 	sp_published_unpin(processor->published, place);
-	sp_session_group_release(processor->doors, door);
+	sp_session_group_release(processor->acquire_slots, slot);
 	return version;
 }
 
@@ -135,36 +129,27 @@ sp_status sp_processor_live(const sp_processor *processor, sp_found_version *out
 	return sp_catalog_live(sp_updater_catalog(processor->updater), out, arena, err);
 }
 
-/* With the full checkpoint that a delta lies on. */
-static size_t footprint(const sp_version *version)
-{
-	const sp_weights *full = sp_weights_base(version->weights);
-	size_t bytes = sp_weights_footprint(version->weights);
-
-	return full != version->weights ? bytes + sp_weights_footprint(full) : bytes;
-}
-
-static void append_live(sp_buffer *json, sp_processor *processor)
-{
-	sp_version *version = sp_processor_acquire(processor);
-
-	sp_buffer_printf(json, ",\"memory\":%zu,\"tables\":", footprint(version));
-	sp_table_report_append(json, version->weights);
-	sp_processor_release(version);
-}
-
 char *sp_processor_versions(sp_processor *processor)
 {
 	char *versions = sp_catalog_json(sp_updater_catalog(processor->updater)), *text;
+	sp_version *live;
+	const sp_weights *full;
 	sp_buffer json;
-	size_t size;
+	size_t size, memory;
 
 	if (versions == NULL)
 		return NULL;
+	live = sp_processor_acquire(processor);
+	full = sp_weights_base(live->weights);
+	memory = sp_weights_footprint(live->weights);
+	if (full != live->weights) /* it is a delta */
+		memory += sp_weights_footprint(full);
 	sp_buffer_init(&json, 64 << 20);
 	sp_buffer_append(&json, versions, strlen(versions) - strlen("}"));
-	append_live(&json, processor);
+	sp_buffer_printf(&json, ",\"memory\":%zu,\"tables\":", memory);
+	sp_table_report_append(&json, live->weights);
 	sp_buffer_append_char(&json, '}');
+	sp_processor_release(live);
 	sp_free(versions);
 	text = sp_buffer_take(&json, &size);
 	sp_buffer_fini(&json);
@@ -190,31 +175,25 @@ sp_status sp_processor_pin(sp_processor *processor, int64_t full_step, int64_t d
 /* ----------------------------------------------------------------- answering */
 
 /* A request's number, and what goes with it: a session, and a version that stays. */
-typedef struct turn {
+typedef struct admission {
 	size_t number;
 	sp_request_target target;
-} turn;
+} admission;
 
-static void end_turn(sp_processor *processor, const turn *t)
+static void leave(sp_processor *processor, const admission *a)
 {
-	sp_session_reset(t->target.session);
-	sp_published_unpin(processor->published, t->number);
-	sp_session_group_release(processor->group, t->number);
-}
-
-/* A request's time counts from here, its wait for a turn included. */
-static int64_t deadline_of(const sp_processor *processor)
-{
-	int64_t timeout_ms = processor->config.request_timeout_ms;
-
-	return timeout_ms != 0 ? sp_clock_now_ns() + timeout_ms * 1000000 : 0;
+	sp_session_reset(a->target.session);
+	sp_published_unpin(processor->published, a->number);
+	sp_session_group_release(processor->group, a->number);
 }
 
 /* By `held`, or by the live version where that is NULL. */
-static sp_status begin_turn(sp_processor *processor, const sp_version *held, const char *signature,
-			    turn *out, sp_error *err)
+static sp_status admit(sp_processor *processor, const sp_version *held, const char *signature,
+		       admission *out, sp_error *err)
 {
-	int64_t deadline_ns = deadline_of(processor);
+	/* A request's time counts from here, its wait for a turn included. */
+	int64_t timeout_ms = processor->config.request_timeout_ms;
+	int64_t deadline_ns = timeout_ms != 0 ? sp_clock_now_ns() + timeout_ms * 1000000 : 0;
 	const sp_version *version;
 	size_t number;
 
@@ -228,46 +207,8 @@ static sp_status begin_turn(sp_processor *processor, const sp_version *held, con
 		.deadline_ns = deadline_ns};
 	if (out->target.endpoint != NULL)
 		return SP_OK;
-	end_turn(processor, out);
+	leave(processor, out);
 	return sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'", signature);
-}
-
-static sp_status predict(sp_processor *processor, const sp_version *held, const char *signature,
-			 sp_bytes request, void **out, size_t *out_size, sp_error *err)
-{
-	sp_status status;
-	turn t;
-
-	SP_TRY(begin_turn(processor, held, signature, &t, err));
-	status = sp_request_answer(&t.target, request, out, out_size, err);
-	end_turn(processor, &t);
-	return status;
-}
-
-static sp_status run(sp_processor *processor, const sp_version *held, const char *signature,
-		     const sp_typed_request *request, sp_arena *arena, sp_typed_answer *out,
-		     sp_error *err)
-{
-	sp_status status;
-	turn t;
-
-	SP_TRY(begin_turn(processor, held, signature, &t, err));
-	status = sp_request_run_typed(&t.target, request, arena, out, err);
-	end_turn(processor, &t);
-	return status;
-}
-
-sp_status sp_processor_predict(sp_processor *processor, const char *signature, sp_bytes request,
-			       void **out, size_t *out_size, sp_error *err)
-{
-	return predict(processor, NULL, signature, request, out, out_size, err);
-}
-
-sp_status sp_processor_run(sp_processor *processor, const char *signature,
-			   const sp_typed_request *request, sp_arena *arena, sp_typed_answer *out,
-			   sp_error *err)
-{
-	return run(processor, NULL, signature, request, arena, out, err);
 }
 
 static sp_processor *processor_of(const sp_version *version)
@@ -280,10 +221,48 @@ const char *sp_processor_name_of(const sp_version *version)
 	return processor_of(version)->config.model_name;
 }
 
+static sp_status predict(sp_processor *processor, const sp_version *held, const char *signature,
+			 sp_bytes request, void **out, size_t *out_size, sp_error *err)
+{
+	sp_status status;
+	admission a;
+
+	SP_TRY(admit(processor, held, signature, &a, err));
+	status = sp_request_answer(&a.target, request, out, out_size, err);
+	leave(processor, &a);
+	return status;
+}
+
+sp_status sp_processor_predict(sp_processor *processor, const char *signature, sp_bytes request,
+			       void **out, size_t *out_size, sp_error *err)
+{
+	return predict(processor, NULL, signature, request, out, out_size, err);
+}
+
 sp_status sp_processor_predict_with(const sp_version *version, const char *signature,
 				    sp_bytes request, void **out, size_t *out_size, sp_error *err)
 {
 	return predict(processor_of(version), version, signature, request, out, out_size, err);
+}
+
+static sp_status run(sp_processor *processor, const sp_version *held, const char *signature,
+		     const sp_typed_request *request, sp_arena *arena, sp_typed_answer *out,
+		     sp_error *err)
+{
+	sp_status status;
+	admission a;
+
+	SP_TRY(admit(processor, held, signature, &a, err));
+	status = sp_request_run_typed(&a.target, request, arena, out, err);
+	leave(processor, &a);
+	return status;
+}
+
+sp_status sp_processor_run(sp_processor *processor, const char *signature,
+			   const sp_typed_request *request, sp_arena *arena, sp_typed_answer *out,
+			   sp_error *err)
+{
+	return run(processor, NULL, signature, request, arena, out, err);
 }
 
 sp_status sp_processor_run_with(const sp_version *version, const char *signature,

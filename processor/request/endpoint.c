@@ -13,46 +13,6 @@ static sp_status no_memory(sp_error *err)
 	return sp_error_set(err, SP_NO_MEMORY, "no memory for the names of a signature");
 }
 
-static bool copy_default(sp_tensor_info *info, sp_arena *arena)
-{
-	sp_tensor *copy;
-
-	if (info->default_value == NULL)
-		return true;
-	copy = sp_arena_alloc(arena, sizeof(*copy));
-	if (copy == NULL || sp_tensor_copy(copy, arena, info->default_value, NULL) != SP_OK)
-		return false;
-	info->default_value = copy;
-	return true;
-}
-
-/* A copy of `infos` whose texts and defaults are in the arena too. */
-static const sp_tensor_info *copy_infos(const sp_tensor_info *infos, size_t count, sp_arena *arena)
-{
-	sp_tensor_info *copy = sp_arena_array(arena, count, sizeof(*copy));
-
-	for (size_t i = 0; copy != NULL && i < count; i++) {
-		copy[i] = infos[i];
-		copy[i].alias = sp_arena_text(arena, sp_bytes_of(infos[i].alias));
-		copy[i].tensor_name = sp_arena_text(arena, sp_bytes_of(infos[i].tensor_name));
-		if (copy[i].alias == NULL || copy[i].tensor_name == NULL ||
-		    !copy_default(&copy[i], arena))
-			return NULL;
-	}
-	return copy;
-}
-
-static bool copy_signature(sp_signature *out, const sp_signature *signature, sp_arena *arena)
-{
-	*out = *signature;
-	out->name = sp_arena_text(arena, sp_bytes_of(signature->name));
-	out->method = sp_arena_text(arena, sp_bytes_of(signature->method));
-	out->inputs = copy_infos(signature->inputs, signature->input_count, arena);
-	out->outputs = copy_infos(signature->outputs, signature->output_count, arena);
-	return out->name != NULL && out->method != NULL && out->inputs != NULL &&
-	       out->outputs != NULL;
-}
-
 static sp_bytes spell(const sp_tensor_info *info, sp_spelling spelling)
 {
 	sp_bytes name = sp_bytes_of(spelling == SP_SPELLING_ALIAS ? info->alias
@@ -75,24 +35,24 @@ static sp_status add_names(sp_map *map, const sp_tensor_info *infos, size_t coun
 	return SP_OK;
 }
 
-static sp_status find_twins(sp_endpoint *endpoint, sp_arena *arena, sp_error *err)
+static sp_status find_canonical_inputs(sp_endpoint *endpoint, sp_arena *arena, sp_error *err)
 {
 	const sp_signature *signature = &endpoint->signature;
 	sp_map tensors;
 
 	sp_map_init(&tensors, arena);
-	endpoint->input_twins = sp_arena_array(arena, signature->input_count,
-					       sizeof(*endpoint->input_twins));
-	if (endpoint->input_twins == NULL)
+	endpoint->canonical_inputs = sp_arena_array(arena, signature->input_count,
+						    sizeof(*endpoint->canonical_inputs));
+	if (endpoint->canonical_inputs == NULL)
 		return no_memory(err);
 	for (size_t i = 0; i < signature->input_count; i++) {
 		sp_bytes tensor = spell(&signature->inputs[i], SP_SPELLING_NODE);
-		uint64_t twin = i;
+		uint64_t canonical = i;
 
 		if (sp_map_add(&tensors, tensor, i) == SP_MAP_NO_MEMORY)
 			return no_memory(err);
-		sp_map_get(&tensors, tensor, &twin);
-		endpoint->input_twins[i] = (size_t)twin;
+		sp_map_get(&tensors, tensor, &canonical);
+		endpoint->canonical_inputs[i] = (size_t)canonical;
 	}
 	return SP_OK;
 }
@@ -157,17 +117,15 @@ static const char *make_json(const sp_signature *signature, sp_arena *arena)
 sp_status sp_endpoint_init(sp_endpoint *out, const sp_signature *signature, size_t entry,
 			   sp_arena *arena, sp_error *err)
 {
+	out->signature = *signature;
 	out->entry = entry;
 	out->refused = NULL;
 	sp_map_init(&out->inputs, arena);
 	sp_map_init(&out->outputs, arena);
-	if (!copy_signature(&out->signature, signature, arena))
-		return no_memory(err);
-	signature = &out->signature;
 	out->json = make_json(signature, arena);
 	if (out->json == NULL)
 		return no_memory(err);
-	SP_TRY(find_twins(out, arena, err));
+	SP_TRY(find_canonical_inputs(out, arena, err));
 	SP_TRY(add_names(&out->inputs, signature->inputs, signature->input_count, err));
 	return add_names(&out->outputs, signature->outputs, signature->output_count, err);
 }
@@ -194,7 +152,7 @@ sp_status sp_endpoint_find_input(const sp_endpoint *endpoint, sp_bytes name, siz
 	if (!sp_map_get(&endpoint->inputs, name, &value))
 		return unknown_name(endpoint, "input", name, signature->inputs,
 				    signature->input_count, err);
-	*index = endpoint->input_twins[value / SP_SPELLING_COUNT];
+	*index = endpoint->canonical_inputs[value / SP_SPELLING_COUNT];
 	return SP_OK;
 }
 

@@ -30,11 +30,12 @@
  * Threads: immutable once made.
  */
 typedef struct sp_endpoint {
-	sp_signature signature;  /* a copy, in the arena */
-	size_t entry;            /* of the program */
-	int64_t timeout_ms;      /* of a request; 0: none */
-	const sp_error *refused; /* why it cannot be served; NULL when it can */
-	size_t *input_twins; /* [input_count]: the first input with the same tensor; often itself */
+	sp_signature signature;   /* what it points at is the model's */
+	size_t entry;             /* of the program */
+	int64_t timeout_ms;       /* of a request; 0: none */
+	const sp_error *refused;  /* why it cannot be served; NULL when it can */
+	size_t *canonical_inputs; /* [input_count]: the first input with the same tensor; often
+				     itself */
 	const char *json;
 	sp_map inputs;
 	sp_map outputs;
@@ -47,7 +48,7 @@ typedef enum sp_spelling {
 	SP_SPELLING_COUNT,
 } sp_spelling;
 
-/* Everything of it lives in `arena`; `signature` is not needed afterwards. */
+/* What it adds lives in `arena`; what `signature` points at outlives it. */
 SP_MUST_CHECK sp_status sp_endpoint_init(sp_endpoint *out, const sp_signature *signature,
 					 size_t entry, sp_arena *arena, sp_error *err);
 

@@ -31,13 +31,9 @@ typedef struct sp_public_signature {
 	size_t output_count;
 } sp_public_signature;
 
-/* Those of `endpoints`, whose texts and dims they point at.  NULL when out of memory. */
+/* Copies of those of `endpoints`, with all that they point at.  NULL when out of memory. */
 const sp_public_signature *sp_public_signatures_of(const sp_endpoint *endpoints, size_t count,
 						   sp_arena *arena);
-
-/* With all that they point at.  NULL when out of memory. */
-const sp_public_signature *sp_public_signatures_copy(const sp_public_signature *from, size_t count,
-						     sp_arena *arena);
 
 bool sp_public_signatures_equal(const sp_public_signature *a, const sp_public_signature *b,
 				size_t count);

@@ -16,8 +16,8 @@ static void complete(const sp_endpoint *endpoint, sp_tensor *inputs)
 	const sp_tensor_info *infos = endpoint->signature.inputs;
 
 	for (size_t i = 0; i < endpoint->signature.input_count; i++) {
-		if (endpoint->input_twins[i] != i)
-			inputs[i] = inputs[endpoint->input_twins[i]];
+		if (endpoint->canonical_inputs[i] != i)
+			inputs[i] = inputs[endpoint->canonical_inputs[i]];
 		if (!sp_tensor_is_set(&inputs[i]) && infos[i].default_value != NULL)
 			inputs[i] = *infos[i].default_value;
 	}

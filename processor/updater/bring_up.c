@@ -5,7 +5,7 @@
 static void publish(sp_update_state *u, sp_version *version)
 {
 	sp_versions_publish(&u->versions, version);
-	sp_fold_expect(&u->fold, u->source.config, &u->versions);
+	sp_fold_schedule(&u->fold, u->source.config, &u->versions);
 }
 
 static void refuse(sp_update_state *u, uint64_t number, const sp_error *err)
@@ -70,7 +70,7 @@ sp_status sp_update__bring_up(sp_update_state *u, const sp_action *action, sp_er
 	return stand_in == SP_OK ? status : stand_in;
 }
 
-void sp_update__revive(sp_update_state *u, const sp_found_version *name)
+void sp_update__republish(sp_update_state *u, const sp_found_version *name)
 {
 	sp_version *version = sp_versions_take_previous(&u->versions);
 

@@ -30,7 +30,7 @@ typedef struct record {
 	uint64_t files;   /* what it is made of; 0: not known */
 	uint64_t look;    /* the look that has asked for it last */
 	bool held;        /* it waits because another one is pinned */
-	bool barred;      /* a rollback has left it */
+	bool rolled_back; /* a rollback has left it */
 	bool was_refused; /* as it is on the disk, for this: */
 	sp_status reason;
 	int64_t refused_ns;
@@ -209,7 +209,7 @@ static void discover(sp_catalog *catalog, record *r, int64_t now)
 	r->since_ns = now;
 	r->look = catalog->look;
 	r->why[0] = '\0';
-	r->barred = r->was_refused = false;
+	r->rolled_back = r->was_refused = false;
 	catalog->moves[SP_VERSION_DISCOVERED]++;
 	log_state(r, level_of(r->state), "", now);
 }
@@ -325,7 +325,7 @@ static void enter(sp_catalog *catalog, record *r, sp_version_state from, int64_t
 	case SP_VERSION_REFUSED:
 		r->was_refused = true;
 		r->refused_ns = now;
-		if (!r->barred)
+		if (!r->rolled_back)
 			catalog->refusals[(size_t)r->reason <= SP_INTERNAL ? r->reason
 									   : SP_INTERNAL]++;
 		break;
@@ -349,7 +349,7 @@ static void move(sp_catalog *catalog, record *r, sp_version_state to, const sp_e
 	if (to == SP_VERSION_REFUSED)
 		r->reason = why != NULL ? why->status : SP_INTERNAL;
 	else if (to == SP_VERSION_LOADING)
-		r->barred = false;
+		r->rolled_back = false;
 	r->held = false;
 	snprintf(r->why, sizeof(r->why), "%s", words);
 	if (from != to && repeated) {
@@ -366,19 +366,19 @@ static void move(sp_catalog *catalog, record *r, sp_version_state to, const sp_e
 static void retire(sp_catalog *catalog, record *r)
 {
 	sp_error why = {.status = SP_BUSY};
-	record *twin;
+	record *same_name;
 
 	snprintf(why.text, sizeof(why.text), "%s", r->why);
-	if (r->barred)
+	if (r->rolled_back)
 		move(catalog, r, SP_VERSION_REFUSED, &why);
 	else
 		move(catalog, r, SP_VERSION_RETIRED, NULL);
 	/* What is over is not listed beside what is loaded under its name. */
-	twin = find_name(catalog, &r->name, r);
-	if (twin == NULL)
+	same_name = find_name(catalog, &r->name, r);
+	if (same_name == NULL)
 		return;
 	if (catalog->newest == r->number)
-		catalog->newest = twin->number;
+		catalog->newest = same_name->number;
 	clear(r);
 }
 
@@ -390,7 +390,7 @@ void sp_catalog_move(sp_catalog *catalog, uint64_t number, sp_version_state to, 
 	r = find(catalog, number);
 	if (r != NULL && to == SP_VERSION_RETIRED && r->state == SP_VERSION_DRAINING)
 		retire(catalog, r);
-	else if (r != NULL && !(to == SP_VERSION_RETIRED && r->barred))
+	else if (r != NULL && !(to == SP_VERSION_RETIRED && r->rolled_back))
 		move(catalog, r, to, why);
 	pthread_mutex_unlock(&catalog->lock);
 }
@@ -409,14 +409,14 @@ void sp_catalog_note_files(sp_catalog *catalog, uint64_t number, uint64_t files)
 	pthread_mutex_unlock(&catalog->lock);
 }
 
-void sp_catalog_bar(sp_catalog *catalog, uint64_t number, const char *why)
+void sp_catalog_mark_rolled_back(sp_catalog *catalog, uint64_t number, const char *why)
 {
 	record *r;
 
 	pthread_mutex_lock(&catalog->lock);
 	r = find(catalog, number);
 	if (r != NULL && (r->state == SP_VERSION_DRAINING || r->state == SP_VERSION_RETIRED)) {
-		r->barred = true;
+		r->rolled_back = true;
 		snprintf(r->why, sizeof(r->why), "%s", why);
 		if (r->state == SP_VERSION_RETIRED)
 			retire(catalog, r);
@@ -441,18 +441,18 @@ static void take_newest(sp_catalog *catalog, const record *newest)
 	settle(catalog, sp_clock_now_ns());
 }
 
-void sp_catalog_see(sp_catalog *catalog, const sp_found_version *found, const char *pinned)
+void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, const char *pinned)
 {
 	sp_error why = {.status = SP_BUSY};
-	record *r, *twin;
+	record *r, *same_name;
 
 	pthread_mutex_lock(&catalog->lock);
 	if (found == NULL) {
 		/* The live one is what is on the disk: nothing under its name waits. */
 		r = find(catalog, catalog->live);
-		twin = r != NULL ? find_name(catalog, &r->name, r) : NULL;
-		if (twin != NULL && is_waiting(twin))
-			clear(twin);
+		same_name = r != NULL ? find_name(catalog, &r->name, r) : NULL;
+		if (same_name != NULL && is_waiting(same_name))
+			clear(same_name);
 	} else {
 		r = find_name(catalog, found, NULL);
 		if (r == NULL)
@@ -611,7 +611,7 @@ static void put_version(sp_buffer *json, const record *r, bool is_newer, int64_t
 		sp_buffer_append_text(json, ",\"newer\":true");
 	if (r->state == SP_VERSION_REFUSED)
 		sp_buffer_printf(json, ",\"reason\":\"%s\"",
-				 r->barred ? "rolled_back" : sp_status_name(r->reason));
+				 r->rolled_back ? "rolled_back" : sp_status_name(r->reason));
 	sp_buffer_append_char(json, '}');
 }
 

@@ -87,7 +87,7 @@ void sp_catalog_move(sp_catalog *catalog, uint64_t number, sp_version_state to,
  * A version that drains, or is retired, is refused when no request uses it any more: a
  * rollback has left it.  That is no refusal that is counted.
  */
-void sp_catalog_bar(sp_catalog *catalog, uint64_t number, const char *why);
+void sp_catalog_mark_rolled_back(sp_catalog *catalog, uint64_t number, const char *why);
 
 /* ------------------------------------------------------ what is on the disk */
 
@@ -95,11 +95,11 @@ void sp_catalog_bar(sp_catalog *catalog, uint64_t number, const char *why);
  * `found` is the newest version there is; NULL: the live one is.  With `pinned`, why it is not
  * loaded, one that was never loaded has these words.
  */
-void sp_catalog_see(sp_catalog *catalog, const sp_found_version *found, const char *pinned);
+void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, const char *pinned);
 
 /*
  * Of the versions that wait or are refused, and that nobody has asked for by
- * sp_catalog_number() or sp_catalog_see() since the last sp_catalog_end_look(), the first
+ * sp_catalog_number() or sp_catalog_set_newest() since the last sp_catalog_end_look(), the first
  * after number `after`, its texts in `arena`.  0: there is none.
  */
 uint64_t sp_catalog_next_waiting(sp_catalog *catalog, uint64_t after, sp_found_version *out,

@@ -40,7 +40,7 @@ static sp_action take(const sp_situation *s, sp_candidate *c)
 	if (c->found != SP_OK)
 		return (sp_action){.kind = SP_ACTION_FAIL, .target = c};
 	if (!sp_attempts_is_due(s->attempts, c->name, c->files, s->now_ns))
-		return (sp_action){.kind = SP_ACTION_REST, .target = c};
+		return (sp_action){.kind = SP_ACTION_BACK_OFF, .target = c};
 	if (c->settle_ms > 0 || (c->complete != SP_OK && c->complete != SP_UNSUPPORTED))
 		return (sp_action){.kind = SP_ACTION_WAIT, .target = c};
 	return load(s, c, false, s->is_pinned);
@@ -62,10 +62,10 @@ static sp_action look(sp_situation *s)
 		return take(s, newest);
 	/* What has just changed is waited for, with its delta. */
 	if (newest->found != SP_OK || newest->version.delta_prefix == NULL ||
-	    newest->settle_ms > 0 || s->alone.is_done ||
-	    !sp_decide_is_newer(&s->live, &s->alone.version))
+	    newest->settle_ms > 0 || s->without_delta.is_done ||
+	    !sp_decide_is_newer(&s->live, &s->without_delta.version))
 		return none;
-	return take(s, &s->alone);
+	return take(s, &s->without_delta);
 }
 
 static sp_action go_back(const sp_situation *s, sp_candidate *c)
@@ -73,10 +73,10 @@ static sp_action go_back(const sp_situation *s, sp_candidate *c)
 	if (c->found != SP_OK)
 		return (sp_action){.kind = SP_ACTION_FAIL, .target = c};
 	if (c->in_memory)
-		return (sp_action){.kind = SP_ACTION_REVIVE, .target = c};
+		return (sp_action){.kind = SP_ACTION_REPUBLISH, .target = c};
 	if (c->is_gone || c->complete != SP_OK ||
 	    !sp_attempts_is_due(s->attempts, c->name, c->files, s->now_ns))
-		return (sp_action){.kind = SP_ACTION_PASS_OVER, .target = c};
+		return (sp_action){.kind = SP_ACTION_SKIP, .target = c};
 	return load(s, c, false, true);
 }
 

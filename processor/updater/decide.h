@@ -52,18 +52,18 @@ typedef struct sp_situation {
 	sp_order_kind order;
 	bool is_pinned;
 
-	sp_candidate newest; /* on the disk */
-	sp_candidate alone;  /* the full checkpoint of that, without the delta */
+	sp_candidate newest;        /* on the disk */
+	sp_candidate without_delta; /* the full checkpoint of that, without the delta */
 	sp_candidate wanted; /* what is pinned or ordered; for a rollback, the next one back */
 } sp_situation;
 
 typedef enum sp_action_kind {
 	SP_ACTION_NONE,       /* what is live is what should be */
 	SP_ACTION_FAIL,       /* the target was not found: target->found and target->why */
-	SP_ACTION_REST,       /* it was tried as it is, and its next attempt is not due */
+	SP_ACTION_BACK_OFF,   /* it was tried as it is, and its next attempt is not due */
 	SP_ACTION_WAIT,       /* for files, or for them to settle: target->why */
-	SP_ACTION_PASS_OVER,  /* it cannot be served again: a rollback goes on to the next one */
-	SP_ACTION_REVIVE,     /* publish it once more: it is in memory */
+	SP_ACTION_SKIP,       /* it cannot be served again: a rollback goes on to the next one */
+	SP_ACTION_REPUBLISH,  /* publish it once more: it is in memory */
 	SP_ACTION_LOAD_DELTA, /* on the live full checkpoint; without a delta that one alone */
 	SP_ACTION_LOAD_FULL,  /* read a full checkpoint, or a SavedModel with its weights */
 	SP_ACTION_LOAD_BOTH,  /* read a full checkpoint, and its delta on it */

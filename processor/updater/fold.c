@@ -16,7 +16,7 @@ void sp_fold_stop(sp_fold *fold)
 	fold->layers = NULL;
 }
 
-void sp_fold_expect(sp_fold *fold, const sp_config *config, const sp_versions *versions)
+void sp_fold_schedule(sp_fold *fold, const sp_config *config, const sp_versions *versions)
 {
 	double seconds = config->update_fold_after_seconds;
 
@@ -154,7 +154,7 @@ static sp_status step(sp_fold *fold, const sp_config *config, sp_versions *versi
 	return SP_OK;
 }
 
-int64_t sp_fold_go_on(sp_fold *fold, const sp_config *config, sp_versions *versions)
+int64_t sp_fold_step(sp_fold *fold, const sp_config *config, sp_versions *versions)
 {
 	int64_t left;
 	sp_status status;

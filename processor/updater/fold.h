@@ -24,12 +24,12 @@ typedef struct sp_fold {
 } sp_fold;
 
 /* After publishing: the live version's delta is to be folded, when its time has come. */
-void sp_fold_expect(sp_fold *fold, const sp_config *config, const sp_versions *versions);
+void sp_fold_schedule(sp_fold *fold, const sp_config *config, const sp_versions *versions);
 
 /* Something newer comes, or the end: what is under way is thrown away. */
 void sp_fold_stop(sp_fold *fold);
 
 /* Does a little of it, if it is due; in how many milliseconds to go on, INT64_MAX for never. */
-int64_t sp_fold_go_on(sp_fold *fold, const sp_config *config, sp_versions *versions);
+int64_t sp_fold_step(sp_fold *fold, const sp_config *config, sp_versions *versions);
 
 #endif

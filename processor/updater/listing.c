@@ -70,7 +70,8 @@ static void tell_newest(sp_listing *listing, const sp_source *source, const sp_l
 		pinned = sp_arena_printf(source->arena, "%s is pinned by order of %s",
 					 sp_found_steps(name, pin->full_step, pin->delta_step),
 					 pin->by);
-	sp_catalog_see(listing->catalog, sp_decide_is_newer(live, found) ? found : NULL, pinned);
+	sp_catalog_set_newest(listing->catalog, sp_decide_is_newer(live, found) ? found : NULL,
+			      pinned);
 }
 
 void sp_listing_tell(sp_listing *listing, const sp_source *source, const sp_live_facts *live,

@@ -16,9 +16,9 @@ static void survey(sp_update_state *u, sp_situation *s, const sp_discovery *foun
 	s->newest = (sp_candidate){.found = status, .version = found->version};
 	if (status != SP_OK)
 		s->newest.why = *why;
-	s->alone.version = found->version;
-	s->alone.version.delta_prefix = NULL;
-	s->alone.version.delta_step = -1;
+	s->without_delta.version = found->version;
+	s->without_delta.version.delta_prefix = NULL;
+	s->without_delta.version.delta_step = -1;
 	if (!s->is_pinned) {
 		if (status == SP_OK && sp_decide_is_newer(&s->live, &found->version))
 			sp_source_examine(&u->source, &s->newest, &found->version, s, live);
@@ -73,7 +73,7 @@ static sp_look_result act(sp_update_state *u, sp_situation *s, sp_error *reason)
 			result.in_vain = c->found == SP_NO_MEMORY;
 			*reason = c->why;
 			break;
-		case SP_ACTION_REST:
+		case SP_ACTION_BACK_OFF:
 			sp_listing_remind(&u->listing, &c->version);
 			break;
 		case SP_ACTION_WAIT:
@@ -93,10 +93,11 @@ static sp_look_result act(sp_update_state *u, sp_situation *s, sp_error *reason)
 		c->is_done = true;
 		/* The full checkpoint alone is looked at only when its delta cannot be had. */
 		if (c == &s->newest && c->found == SP_OK && c->version.delta_prefix != NULL &&
-		    sp_decide_is_newer(&s->live, &s->alone.version)) {
-			sp_found_version alone = s->alone.version;
+		    sp_decide_is_newer(&s->live, &s->without_delta.version)) {
+			sp_found_version alone = s->without_delta.version;
 
-			sp_source_examine(&u->source, &s->alone, &alone, s, u->versions.live);
+			sp_source_examine(&u->source, &s->without_delta, &alone, s,
+					  u->versions.live);
 		}
 	}
 }

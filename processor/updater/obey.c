@@ -171,10 +171,10 @@ static sp_status go_back(sp_update_state *u, const sp_found_version *left, sp_er
 			return sp_error_set(err, SP_NOT_FOUND,
 					    "no version was live before this one, and there is no "
 					    "older one on the disk");
-		case SP_ACTION_REVIVE:
-			sp_update__revive(u, &c->version);
+		case SP_ACTION_REPUBLISH:
+			sp_update__republish(u, &c->version);
 			return SP_OK;
-		case SP_ACTION_PASS_OVER:
+		case SP_ACTION_SKIP:
 			break;
 		default:
 			if (sp_update__bring_up(u, &action, &why) == SP_OK)
@@ -199,7 +199,7 @@ static void refuse_left(sp_update_state *u, sp_found_version *left, uint64_t num
 
 	snprintf(why, sizeof(why), "rolled back by order of %s", by);
 	note_failure(u, left, SP_BUSY);
-	sp_catalog_bar(u->versions.catalog, number, why);
+	sp_catalog_mark_rolled_back(u->versions.catalog, number, why);
 	left->delta_prefix = NULL;
 	if (strcmp(left->full_prefix, u->versions.live->checkpoint_prefix) != 0)
 		note_failure(u, left, SP_BUSY);

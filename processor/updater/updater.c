@@ -123,7 +123,7 @@ static void work(void *context)
 			schedule.interval_ms = interval_of(u);
 			drain_ms = DRAIN_MS; /* there may be another version after this */
 		}
-		schedule.fold_ms = sp_fold_go_on(&u->fold, u->source.config, &u->versions);
+		schedule.fold_ms = sp_fold_step(&u->fold, u->source.config, &u->versions);
 		schedule.drain_ms = sp_versions_drain(&u->versions) ? drain_ms : INT64_MAX;
 		woken = sp_watch_wait(updater->watch, sp_decide_pause(&schedule, now_ms()));
 		/* Requests end soon; a handle may stay for hours, so the pauses become longer. */

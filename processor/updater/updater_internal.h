@@ -39,7 +39,7 @@ SP_MUST_CHECK sp_status sp_update__bring_up(sp_update_state *u, const sp_action 
 					    sp_error *err);
 
 /* Publishes again what was live before, and is in memory, under `name`. */
-void sp_update__revive(sp_update_state *u, const sp_found_version *name);
+void sp_update__republish(sp_update_state *u, const sp_found_version *name);
 
 typedef struct sp_look_result {
 	bool in_vain;       /* what is there cannot be had, whatever the reason: no use to wait */

@@ -7,7 +7,7 @@
 
 /* ------------------------------------------------------------------ publishing */
 
-static void leave(sp_versions *versions, sp_version *version)
+static void start_draining(sp_versions *versions, sp_version *version)
 {
 	version->next = versions->draining;
 	versions->draining = version;
@@ -29,7 +29,7 @@ sp_version *sp_versions_take_previous(sp_versions *versions)
 void sp_versions_drop_previous(sp_versions *versions)
 {
 	if (versions->previous != NULL)
-		leave(versions, versions->previous);
+		start_draining(versions, versions->previous);
 	versions->previous = NULL;
 }
 
@@ -48,7 +48,7 @@ void sp_versions_publish(sp_versions *versions, sp_version *version)
 	old_name = sp_version_name(old);
 	/* What is read anew takes the place of itself: a rollback goes past both. */
 	if (sp_found_is_same(&old_name, &new_name)) {
-		leave(versions, old);
+		start_draining(versions, old);
 		return;
 	}
 	sp_history_add(&versions->history, &old_name);
@@ -59,7 +59,7 @@ void sp_versions_publish(sp_versions *versions, sp_version *version)
 	    sp_found_is_same(sp_history_last(&versions->history), &old_name))
 		versions->previous = old;
 	else
-		leave(versions, old);
+		start_draining(versions, old);
 }
 
 void sp_versions_replace_live(sp_versions *versions, sp_version *version)
@@ -70,7 +70,7 @@ void sp_versions_replace_live(sp_versions *versions, sp_version *version)
 	old->number = 0; /* the catalog knows one version, and that goes on living */
 	sp_published_swap(versions->published, version);
 	versions->live = version;
-	leave(versions, old);
+	start_draining(versions, old);
 }
 
 /* -------------------------------------------------------------------- retiring */

@@ -24,8 +24,9 @@ static sp_status make_endpoints(sp_runtime *runtime, const sp_model *model, int6
 	}
 	runtime->endpoint_count = count;
 	runtime->configured = &runtime->endpoints[sp_model_default_signature(model)];
-	runtime->shown = sp_public_signatures_of(runtime->endpoints, count, runtime->arena);
-	return runtime->shown != NULL
+	runtime->public_signatures = sp_public_signatures_of(runtime->endpoints, count,
+							     runtime->arena);
+	return runtime->public_signatures != NULL
 		       ? SP_OK
 		       : sp_error_set(err, SP_NO_MEMORY, "no memory for %zu signatures", count);
 }

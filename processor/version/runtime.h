@@ -28,7 +28,7 @@ typedef struct sp_runtime {
 	sp_endpoint *endpoints;   /* in the order of the model's signatures */
 	size_t endpoint_count;
 	const sp_endpoint *configured;
-	const sp_public_signature *shown; /* [endpoint_count] */
+	const sp_public_signature *public_signatures; /* [endpoint_count] */
 
 	/* For the thread that opens and closes versions. */
 	size_t users;      /* versions over it */

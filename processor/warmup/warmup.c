@@ -13,7 +13,7 @@ enum { ROUNDS = 5 };
 /* One request of a round; what it made is given back by the caller. */
 typedef sp_status round_of_one(const sp_request_target *target, void *context, sp_error *err);
 
-sp_status sp_warmup_go_on(const sp_warmup_target *target, sp_error *err)
+sp_status sp_warmup_check_closing(const sp_warmup_target *target, sp_error *err)
 {
 	if (target->closing == NULL || !atomic_load(target->closing))
 		return SP_OK;
@@ -30,7 +30,7 @@ static sp_status run_rounds(const sp_warmup_target *warm, round_of_one *run, voi
 		for (size_t i = 0; i < warm->count; i++) {
 			sp_status status;
 
-			SP_TRY(sp_warmup_go_on(warm, err));
+			SP_TRY(sp_warmup_check_closing(warm, err));
 			target.session = sp_session_set_get(warm->sessions, warm->first + i);
 			status = run(&target, context, err);
 			sp_session_reset(target.session);

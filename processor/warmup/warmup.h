@@ -32,7 +32,7 @@ typedef struct sp_warmup_target {
 } sp_warmup_target;
 
 /* SP_BUSY once target->closing is true. */
-SP_MUST_CHECK sp_status sp_warmup_go_on(const sp_warmup_target *target, sp_error *err);
+SP_MUST_CHECK sp_status sp_warmup_check_closing(const sp_warmup_target *target, sp_error *err);
 
 SP_MUST_CHECK sp_status sp_warmup(const sp_warmup_target *target, const char *file, sp_error *err);
 

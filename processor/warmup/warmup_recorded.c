@@ -243,7 +243,7 @@ static sp_status answer(const sp_warmup_target *warm, const sp_runtime *runtime,
 		sp_typed_answer unused;
 		sp_status status;
 
-		SP_TRY(sp_warmup_go_on(warm, err));
+		SP_TRY(sp_warmup_check_closing(warm, err));
 		target.session = sp_session_set_get(warm->sessions, warm->first + i);
 		status = sp_request_run_typed(&target, &r->request, arena, &unused, err);
 		sp_session_reset(target.session);

@@ -285,7 +285,7 @@ static void a_version_is_listed_once(void **state)
 		sp_catalog_move(catalog, first, SP_VERSION_RETIRED, NULL);
 		first = publish(&full);
 		sp_catalog_move(catalog, second, SP_VERSION_DRAINING, NULL);
-		sp_catalog_bar(catalog, second, "somebody wants it so");
+		sp_catalog_mark_rolled_back(catalog, second, "somebody wants it so");
 		assert_int_equal(sp_catalog_state(catalog, second), SP_VERSION_DRAINING);
 		sp_catalog_move(catalog, second, SP_VERSION_RETIRED, NULL);
 		assert_int_equal(sp_catalog_state(catalog, second), SP_VERSION_REFUSED);
@@ -325,29 +325,29 @@ static void what_is_newest_is_told(void **state)
 	int64_t begin;
 
 	(void)state;
-	sp_catalog_see(catalog, &full, NULL);
+	sp_catalog_set_newest(catalog, &full, NULL);
 	number = publish(&full);
 	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":-1,\"lag_ms\":0},");
 	usleep(30000);
 	begin = sp_clock_now_ns();
-	sp_catalog_see(catalog, &delta, "100 is pinned");
+	sp_catalog_set_newest(catalog, &delta, "100 is pinned");
 	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":110,\"lag_ms\":");
 	assert_lag_since(begin); /* since it is known */
 	assert_told("\"why\":\"100 is pinned\",\"newer\":true}");
 	usleep(30000);
-	sp_catalog_see(catalog, &next, "100 is pinned");
+	sp_catalog_set_newest(catalog, &next, "100 is pinned");
 	assert_told("\"newest\":{\"full_step\":50,\"delta_step\":-1,\"lag_ms\":");
 	assert_true(number_behind("\"lag_ms\":") >= 30); /* of the older of both */
 	/* Both are deleted, and the live one is the newest again. */
 	waiting = sp_catalog_number(catalog, &delta);
-	sp_catalog_see(catalog, NULL, NULL);
+	sp_catalog_set_newest(catalog, NULL, NULL);
 	sp_catalog_forget(catalog, waiting);
 	sp_catalog_forget(catalog, waiting + 1);
 	assert_told("\"newest\":{\"full_step\":100,\"delta_step\":-1,\"lag_ms\":0},");
 	/* Back to the one before, from what was live long: it is behind since now. */
 	publish(&next);
 	sp_catalog_move(catalog, number, SP_VERSION_DRAINING, NULL);
-	sp_catalog_see(catalog, &next, NULL);
+	sp_catalog_set_newest(catalog, &next, NULL);
 	assert_told("\"newest\":{\"full_step\":50,\"delta_step\":-1,\"lag_ms\":0},");
 	usleep(30000);
 	begin = sp_clock_now_ns();
@@ -363,7 +363,7 @@ static void pins_are_told(void **state)
 	(void)state;
 	publish(&full);
 	sp_catalog_pin(catalog, &full, "\"ann\"");
-	sp_catalog_see(catalog, &delta, "wait");
+	sp_catalog_set_newest(catalog, &delta, "wait");
 	assert_told("\"pinned\":{\"full_step\":100,\"delta_step\":-1,\"for_ms\":");
 	assert_told(",\"by\":\"\\\"ann\\\"\"},");
 	sp_catalog_pin(catalog, NULL, NULL);
@@ -381,7 +381,7 @@ static void what_is_deleted_is_forgotten(void **state)
 	(void)state;
 	publish(&full);
 	number = sp_catalog_number(catalog, &delta);
-	sp_catalog_see(catalog, &delta, NULL);
+	sp_catalog_set_newest(catalog, &delta, NULL);
 	assert_int_equal(sp_catalog_next_waiting(catalog, 0, &found, arena), 0);
 	sp_catalog_end_look(catalog);
 	assert_int_equal(sp_catalog_next_waiting(catalog, 0, &found, arena), number);

@@ -98,30 +98,30 @@ static const row rows[] = {
 	 .fact = SETTLING, .want = SP_ACTION_WAIT, .target = "100+110"},
 
 	/* What was tried before. */
-	{"a refused delta", "100", .newest = "100+110", .fact = REFUSED, .want = SP_ACTION_REST,
+	{"a refused delta", "100", .newest = "100+110", .fact = REFUSED, .want = SP_ACTION_BACK_OFF,
 	 .target = "100+110"},
 	{"a refused delta with other files", "100", .newest = "100+110", .fact = CHANGED,
 	 .want = SP_ACTION_LOAD_DELTA, .target = "100+110"},
-	{"a refused base", "100", .newest = "200", .fact = REFUSED, .want = SP_ACTION_REST,
+	{"a refused base", "100", .newest = "200", .fact = REFUSED, .want = SP_ACTION_BACK_OFF,
 	 .target = "200"},
 	{"a refused delta on a new base", "100", .newest = "200+210", .fact = REFUSED,
-	 .want = SP_ACTION_REST, .target = "200+210", .want_then = SP_ACTION_LOAD_FULL},
+	 .want = SP_ACTION_BACK_OFF, .target = "200+210", .want_then = SP_ACTION_LOAD_FULL},
 	{"a refused delta on a refused base", "100", .newest = "200+210", .fact = REFUSED,
-	 .alone = REFUSED, .want = SP_ACTION_REST, .target = "200+210",
-	 .want_then = SP_ACTION_REST},
+	 .alone = REFUSED, .want = SP_ACTION_BACK_OFF, .target = "200+210",
+	 .want_then = SP_ACTION_BACK_OFF},
 	{"an error of the disk, backed off", "100", .newest = "100+110", .fact = TRIED,
-	 .want = SP_ACTION_REST, .target = "100+110"},
+	 .want = SP_ACTION_BACK_OFF, .target = "100+110"},
 	{"an error of the disk, later", "100", .newest = "100+110", .fact = TRIED_LONG,
 	 .want = SP_ACTION_LOAD_DELTA, .target = "100+110"},
-	{"memory is short", "100", .newest = "200", .fact = TOO_LARGE, .want = SP_ACTION_REST,
+	{"memory is short", "100", .newest = "200", .fact = TOO_LARGE, .want = SP_ACTION_BACK_OFF,
 	 .target = "200"},
 	{"memory was short", "100", .newest = "200", .fact = TOO_LARGE_LONG,
 	 .want = SP_ACTION_LOAD_FULL, .target = "200"},
 	{"memory is short for base and delta", "100", .newest = "200+210", .fact = TOO_LARGE,
-	 .alone = TOO_LARGE, .want = SP_ACTION_REST, .target = "200+210",
-	 .want_then = SP_ACTION_REST},
+	 .alone = TOO_LARGE, .want = SP_ACTION_BACK_OFF, .target = "200+210",
+	 .want_then = SP_ACTION_BACK_OFF},
 	{"what a rollback has left", "100", .newest = "100+110", .fact = ROLLED_BACK,
-	 .want = SP_ACTION_REST, .target = "100+110"},
+	 .want = SP_ACTION_BACK_OFF, .target = "100+110"},
 
 	/* A pin. */
 	{"a pin, and something newer", "100", .pinned = "100", .newest = "200+210",
@@ -161,17 +161,17 @@ static const row rows[] = {
 
 	/* A rollback: what could be the next one back. */
 	{"back to what is in memory", "100+110", SP_ORDER_ROLLBACK, .wanted = "100",
-	 .fact = IN_MEMORY, .want = SP_ACTION_REVIVE, .target = "100"},
+	 .fact = IN_MEMORY, .want = SP_ACTION_REPUBLISH, .target = "100"},
 	{"back to a delta on the disk", "100+120", SP_ORDER_ROLLBACK, .wanted = "100+110",
 	 .want = SP_ACTION_LOAD_DELTA, .target = "100+110", .exact = true},
 	{"back to another base", "200", SP_ORDER_ROLLBACK, .wanted = "100+110",
 	 .want = SP_ACTION_LOAD_BOTH, .target = "100+110", .exact = true},
 	{"back, and its files are gone", "200", SP_ORDER_ROLLBACK, .wanted = "100", .fact = GONE,
-	 .want = SP_ACTION_PASS_OVER, .target = "100"},
+	 .want = SP_ACTION_SKIP, .target = "100"},
 	{"back, and a shard is missing", "200", SP_ORDER_ROLLBACK, .wanted = "100", .fact = MISSING,
-	 .want = SP_ACTION_PASS_OVER, .target = "100"},
+	 .want = SP_ACTION_SKIP, .target = "100"},
 	{"back, and it is refused", "200", SP_ORDER_ROLLBACK, .wanted = "100", .fact = REFUSED,
-	 .want = SP_ACTION_PASS_OVER, .target = "100"},
+	 .want = SP_ACTION_SKIP, .target = "100"},
 	{"back, and there is nothing", "100", SP_ORDER_ROLLBACK, .wanted = "0", .fact = ABSENT,
 	 .want = SP_ACTION_FAIL, .target = "0"},
 	{"back with a pin", "100+120", SP_ORDER_ROLLBACK, .pinned = "100+120", .wanted = "100+110",
@@ -258,9 +258,9 @@ static void set_the_scene(sp_situation *s, sp_attempts *attempts, const row *r)
 	s->live.is_rewritten = live != NULL && live[0] == '!';
 	s->live.version = version(s->live.is_rewritten ? live + 1 : live);
 	s->newest = candidate(r->newest, 1, wants ? READY : r->fact, attempts);
-	s->alone = candidate(r->newest, 2, r->alone, attempts);
-	s->alone.version.delta_prefix = NULL;
-	s->alone.version.delta_step = -1;
+	s->without_delta = candidate(r->newest, 2, r->alone, attempts);
+	s->without_delta.version.delta_prefix = NULL;
+	s->without_delta.version.delta_step = -1;
 	s->wanted = candidate(r->order != SP_ORDER_NONE ? r->wanted : r->pinned, 3,
 			      wants ? r->fact : READY, attempts);
 }
@@ -292,7 +292,7 @@ static void the_next_action(void **state)
 		action.target->is_done = true;
 		action = sp_decide(&s);
 		if (action.kind != r->want_then ||
-		    (action.target != NULL && action.target != &s.alone))
+		    (action.target != NULL && action.target != &s.without_delta))
 			fail_msg("%s: then action %d", r->what, (int)action.kind);
 		if (action.target == NULL)
 			continue;
