@@ -17,7 +17,7 @@
 #include "session_group/published.h"
 #include "session_group/session_group.h"
 
-/* Handles that may be acquired at the same moment without waiting. */
+/* Threads that can acquire a handle at the same moment without waiting. */
 enum { ACQUIRE_SLOTS = 12 };
 
 struct sp_processor {
@@ -25,15 +25,15 @@ struct sp_processor {
 	atomic_bool closing;
 	atomic_bool serving;
 	sp_session_group *group;
-	sp_session_group *acquire_slots; /* each for one thread that acquires a handle */
-	/* The live sp_version; a place per number of the group, and then one per slot. */
+	sp_session_group *acquire_slots; /* a place in `published` per thread that acquires */
+	/* The live sp_version; places: one per session number, then one per acquire slot. */
 	sp_published *published;
 	sp_updater *updater;
 };
 
 /* ------------------------------------------------------------------ opening */
 
-/* Told once, when the first version is live. */
+/* Logged once, when the first version is live. */
 static void log_ready(sp_processor *processor, int64_t start)
 {
 	const sp_config *config = &processor->config;
@@ -102,7 +102,7 @@ void sp_processor_close(sp_processor *processor)
 
 /* ------------------------------------------------------------------- handles */
 
-/* It is counted while it is pinned: in between the updater sees one or the other. */
+/* Counts the handle before it unpins: at any moment the updater sees at least one of both. */
 sp_version *sp_processor_acquire(sp_processor *processor)
 {
 	size_t slot = sp_session_group_wait(processor->acquire_slots);
@@ -142,7 +142,7 @@ char *sp_processor_versions(sp_processor *processor)
 	live = sp_processor_acquire(processor);
 	full = sp_weights_base(live->weights);
 	memory = sp_weights_footprint(live->weights);
-	if (full != live->weights) /* it is a delta */
+	if (full != live->weights) /* a delta, on a full checkpoint */
 		memory += sp_weights_footprint(full);
 	sp_buffer_init(&json, 64 << 20);
 	sp_buffer_append(&json, versions, strlen(versions) - strlen("}"));
@@ -174,7 +174,7 @@ sp_status sp_processor_pin(sp_processor *processor, int64_t full_step, int64_t d
 
 /* ----------------------------------------------------------------- answering */
 
-/* A request's number, and what goes with it: a session, and a version that stays. */
+/* An admitted request: its session number, session and pinned version. */
 typedef struct admission {
 	size_t number;
 	sp_request_target target;
@@ -187,11 +187,11 @@ static void leave(sp_processor *processor, const admission *a)
 	sp_session_group_release(processor->group, a->number);
 }
 
-/* By `held`, or by the live version where that is NULL. */
+/* Waits for a session, and pins the live version unless the caller holds one (`held`). */
 static sp_status admit(sp_processor *processor, const sp_version *held, const char *signature,
 		       admission *out, sp_error *err)
 {
-	/* A request's time counts from here, its wait for a turn included. */
+	/* The time limit includes the wait for a session. */
 	int64_t timeout_ms = processor->config.request_timeout_ms;
 	int64_t deadline_ns = timeout_ms != 0 ? sp_clock_now_ns() + timeout_ms * 1000000 : 0;
 	const sp_version *version;

@@ -112,7 +112,7 @@ static sp_status check_type(const sp_config_key *key, const cJSON *item, sp_erro
 
 /* ------------------------------------------------------------------- values */
 
-/* Where in the list of words, separated by a space each, `word` is; -1 when it is not. */
+/* The position of `word` in a list of words separated by single spaces; -1 when it is not there. */
 static int find_word(const char *words, const char *word)
 {
 	size_t size = strlen(word);
@@ -305,7 +305,7 @@ static sp_status missing(const sp_config_key *key, const sp_config_document *doc
 			    key->name, misspelt);
 }
 
-/* The fallback goes the way of every other value. */
+/* A default is parsed and checked like a value that was given. */
 static sp_status take_fallback(sp_config *config, const sp_config_key *key, sp_error *err)
 {
 	cJSON *item;
@@ -336,7 +336,7 @@ static sp_status take_all(sp_config *config, const sp_config_document *document,
 	return SP_OK;
 }
 
-/* The last part of the model's folder that is not the number of a version. */
+/* The default name: the last part of savedmodel_dir that is not a version number. */
 static sp_status name_by_folder(sp_config *config, sp_error *err)
 {
 	const char *path = config->savedmodel_dir;

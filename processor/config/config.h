@@ -26,14 +26,14 @@ typedef struct sp_config_integers {
 
 typedef struct sp_config {
 	sp_arena *arena;        /* holds the texts */
-	const char *model_name; /* of log lines */
-	int64_t log_level;      /* an sp_log_level; -1: as it is */
-	int64_t log_format;     /* an sp_log_format; -1: as it is */
+	const char *model_name; /* shown in log lines */
+	int64_t log_level;      /* an sp_log_level; -1: unchanged */
+	int64_t log_format;     /* an sp_log_format; -1: unchanged */
 	const char *signature_name;
 	const char *savedmodel_dir;
-	const char *saved_model_tags; /* NULL: "serve", or the only ones there are */
+	const char *saved_model_tags; /* NULL: "serve", or the only set of tags in the file */
 	const char *graph_file;       /* NULL: saved_model.pb */
-	const char *input_names;      /* NULL: the file's signatures say it */
+	const char *input_names;      /* NULL: taken from the file's signatures */
 	const char *output_names;
 	const char *checkpoint_dir;   /* NULL: the SavedModel's own weights */
 	const char *warmup_file_name; /* NULL: synthetic warm-up */
@@ -42,23 +42,24 @@ typedef struct sp_config {
 	int64_t session_workspace_bytes;
 	int64_t request_timeout_ms;   /* 0: none */
 	int64_t init_timeout_minutes; /* -1: for ever */
-	sp_load_policy embeddings;    /* what the keys below come to */
+	sp_load_policy embeddings;    /* derived from the keys below */
 	int64_t unseen_key_policy;    /* 1: zeros */
 	const char *embedding_names;  /* "a;b"; NULL: none */
 	int64_t shard_instance_count; /* 0: not given */
-	int64_t shard_instance_id;    /* -1: the environment says it */
+	int64_t shard_instance_id;    /* -1: taken from the environment */
 	int64_t image_keep;
-	int64_t model_update_intra_threads; /* 0: as many as there are processors */
+	int64_t model_update_intra_threads; /* 0: one per processor */
 	bool shard_embedding;
-	int64_t ev_storage_type; /* 12: what does not fit in memory goes to an SSD */
+	int64_t ev_storage_type; /* 12: rows that do not fit in memory go to an SSD */
 	const char *ev_storage_path;
-	sp_config_integers ev_storage_size; /* bytes of each table in memory; of the SSD, unused */
-	int64_t ev_cache_policy;            /* an sp_row_cache_policy */
+	sp_config_integers
+		ev_storage_size; /* bytes per table in memory; the SSD's size is not used */
+	int64_t ev_cache_policy; /* an sp_row_cache_policy */
 	int64_t ev_storage_read_threads;
 	int64_t update_poll_interval_ms;
 	double update_wait_for_full_seconds;
 	const char *pin_file;           /* NULL: a pin ends with the process */
-	int64_t savedmodel_settle_ms;   /* how long its files must be as they are; 0: not at all */
+	int64_t savedmodel_settle_ms;   /* how long its files must stay unchanged; 0: not checked */
 	const char *update_replay_file; /* NULL: nothing is replayed */
 	double update_max_score_change;
 	int64_t update_new_key;           /* 1: ignore */
@@ -66,11 +67,11 @@ typedef struct sp_config {
 	int64_t update_fold_min_percent;
 	bool update_fold_image;
 	int64_t model_update_nice;
-	int64_t model_update_memory_mb; /* 0: any */
+	int64_t model_update_memory_mb; /* 0: no limit */
 	const char *model_update_cpus;  /* "0-3,8"; NULL: any */
 	bool reference_kernels;
 	bool signature_fallback;
-	const char *const *remarks; /* what in it has no effect, a line for the log each */
+	const char *const *remarks; /* keys without effect, one log line each */
 	size_t remark_count;
 } sp_config;
 
@@ -87,7 +88,7 @@ typedef struct sp_config {
 SP_MUST_CHECK sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err);
 void sp_config_fini(sp_config *config);
 
-/* A warning for each of the remarks. */
+/* Logs each remark as a warning. */
 void sp_config_log_remarks(const sp_config *config);
 
 /*

@@ -12,7 +12,7 @@ _Static_assert(SP_ROW_FP32 == 0 && SP_ROW_FP16 == 1 && SP_ROW_BF16 == 2 && SP_RO
 _Static_assert(SP_OLD_KEY_REPLACE == 0 && SP_OLD_KEY_REPLACE_IF_NEWER == 1 && SP_OLD_KEY_BLEND == 2,
 	       "the order of the words in config_keys.c");
 
-/* Digits that a service's name keeps its instance's number in, at most. */
+/* Digits of an instance's number in a service's name, at most. */
 enum { MAX_DIGITS = 15 };
 
 /*
@@ -57,7 +57,7 @@ static sp_status settle_sharding(sp_config *config, sp_error *err)
 	return SP_OK;
 }
 
-/* DeepRec fills up the sizes that are missing with this. */
+/* DeepRec's default for sizes that are not given. */
 static const int64_t default_storage_size = INT64_C(1) << 30;
 
 static sp_status settle_storage(sp_config *config, sp_error *err)

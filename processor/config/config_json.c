@@ -25,7 +25,7 @@ static char *blank_comment(char *at)
 	return at;
 }
 
-/* Comments become blanks, so that line numbers stay. */
+/* Comments become blanks, so that line numbers in errors stay right. */
 static void blank_comments(char *json)
 {
 	for (char *at = json; *at != '\0';) {
@@ -42,7 +42,7 @@ static void blank_comments(char *json)
 	}
 }
 
-/* `what` is the text's name in errors. */
+/* Parses an object; `what` names the text in errors. */
 static sp_status parse_object(cJSON **out, const char *json, const char *what, sp_arena *arena,
 			      sp_error *err)
 {
@@ -75,7 +75,7 @@ static sp_status parse_object(cJSON **out, const char *json, const char *what, s
 
 /* ------------------------------------------------------------------ services */
 
-/* Keys by which the JSON of a service is known where its "model_config" is missing. */
+/* Keys that identify the JSON of a service when its "model_config" is missing. */
 static const char *const service_keys[] = {
 	"metadata",       "processor",  "processor_path", "processor_entry",   "processor_type",
 	"processor_envs", "model_path", "model_entry",    "warm_up_data_path", "cloud",
@@ -100,7 +100,7 @@ static bool has_a_key(const cJSON *object)
 	return false;
 }
 
-/* What has none of the processor's keys and some of a service's is a service. */
+/* An object without any of the processor's keys, but with some of a service's, is an error. */
 static sp_status check_is_no_service(const cJSON *root, sp_error *err)
 {
 	sp_name_list found = {0};
@@ -120,7 +120,7 @@ static sp_status check_is_no_service(const cJSON *root, sp_error *err)
 		sp_name_list_text(&found));
 }
 
-/* The service itself, or the only one of its models. */
+/* The root, or the single entry of its "models". */
 static sp_status find_service(cJSON **out, cJSON *root, sp_error *err)
 {
 	const cJSON *models = sp_config__find(root, "models");
@@ -138,7 +138,7 @@ static sp_status find_service(cJSON **out, cJSON *root, sp_error *err)
 	return SP_OK;
 }
 
-/* A string becomes the object that it holds. */
+/* Replaces a "model_config" string by the object that is its text. */
 static sp_status open_string(cJSON *service, const cJSON *item, cJSON **out, sp_arena *arena,
 			     sp_error *err)
 {
@@ -192,7 +192,7 @@ void sp_config__drop(sp_config_document *document)
 
 /* ------------------------------------------------------------------- merging */
 
-/* Of a repeated key the last one counts. */
+/* Moves all members of `from` behind those of `object`: of a repeated key the last one counts. */
 static bool append_all(cJSON *object, cJSON *from)
 {
 	cJSON *item;

@@ -12,17 +12,17 @@
  * string that holds one; of several "models" it may have one.
  */
 typedef struct sp_config_document {
-	cJSON *root;    /* all of it */
-	cJSON *service; /* in it, what "model_config" was found in; NULL: there is none */
-	cJSON *keys;    /* in it, the object with the processor's keys */
+	cJSON *root;    /* the whole document */
+	cJSON *service; /* within root, the object that holds "model_config"; NULL: none */
+	cJSON *keys;    /* within root, the object with the processor's keys */
 } sp_config_document;
 
-/* SP_INVALID, in words that say where the keys belong, when there is no such object. */
+/* SP_INVALID when there is no such object; the text says where the keys belong. */
 SP_MUST_CHECK sp_status sp_config__read(sp_config_document *out, const char *json, sp_arena *arena,
 					sp_error *err);
 void sp_config__drop(sp_config_document *document);
 
-/* The last item of that name that is not null, but NULL if the very last is. */
+/* The last member of that name; NULL when there is none, or when it is null. */
 const cJSON *sp_config__find(const cJSON *object, const char *name);
 
 #endif

@@ -14,7 +14,7 @@ typedef enum sp_config_type {
 	SP_CONFIG_TEXT,            /* to a const char *; with `allowed` words, their number */
 	SP_CONFIG_BOOLEAN,         /* to a bool */
 	SP_CONFIG_NUMBER,          /* to a double */
-	SP_CONFIG_INTEGER_OR_TEXT, /* only without effect */
+	SP_CONFIG_INTEGER_OR_TEXT, /* for keys without effect only */
 	SP_CONFIG_INTEGERS,        /* an array, to an sp_config_integers */
 	/* To sp_name_rules: a value for all names, or an object of patterns and values. */
 	SP_CONFIG_INTEGER_RULES,
@@ -25,13 +25,13 @@ typedef struct sp_config_key {
 	const char *name;
 	sp_config_type type;
 	bool required;
-	const char *fallback;    /* what holds without the key, as JSON; NULL: nothing */
-	int64_t min, max;        /* of an integer, or of each; max 0 is no bounds */
-	bool not_empty;          /* of a text */
-	const char *allowed;     /* the words or numbers there are, between spaces; NULL: any */
-	const char *unsupported; /* those that only DeepRec serves */
-	bool has_effect;         /* on the values of other keys, or on a field */
-	bool was_removed;        /* an earlier release had it; without effect now */
+	const char *fallback;    /* the default, as JSON; NULL: none */
+	int64_t min, max;        /* of an integer, or of each element; max 0: no bounds */
+	bool not_empty;          /* a text must not be empty */
+	const char *allowed;     /* allowed words or numbers, separated by spaces; NULL: any */
+	const char *unsupported; /* words that only DeepRec supports */
+	bool has_effect;         /* false: accepted and ignored, with a remark */
+	bool was_removed;        /* a key of an earlier release, without effect now */
 	bool has_field;
 	size_t field; /* its offset in sp_config */
 } sp_config_key;

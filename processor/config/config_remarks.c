@@ -14,24 +14,24 @@
  * Only keys are told, no values: one may be a secret.
  */
 enum {
-	MAX_STRANGE = 32,   /* keys that nobody knows, and are told one by one */
-	MAX_REMARKS = 96,   /* all of DeepRec's beside them */
-	MAX_COMPARED = 256, /* keys of one object that are compared with the known ones */
-	MAX_NAME = 64,      /* bytes of a key that are looked at, and told */
+	MAX_STRANGE = 32,   /* unknown keys that get a remark each */
+	MAX_REMARKS = 96,   /* these, and all of DeepRec's */
+	MAX_COMPARED = 256, /* keys of one object that are compared with known ones */
+	MAX_NAME = 64,      /* bytes of a key that are compared and shown */
 	REMARK_SIZE = 256,
 };
 
 typedef struct remarks {
 	const char **items;
 	size_t count;
-	const char *strange[MAX_STRANGE]; /* that have a remark */
+	const char *strange[MAX_STRANGE]; /* unknown keys with a remark */
 	size_t strange_count, more;
 	sp_arena *arena;
 } remarks;
 
 /* ------------------------------------------------------------- nearest names */
 
-/* Case does not tell two names apart here, nor does a dash from an underscore. */
+/* Names are compared without regard to case, and with '-' as '_'. */
 static char fold(char c)
 {
 	if (c >= 'A' && c <= 'Z')
@@ -78,7 +78,7 @@ static bool resembles(size_t edits, const char *name)
 	return edits <= 1 + strnlen(name, MAX_NAME) / 6;
 }
 
-/* The known key that a name was most likely meant to be; NULL: it resembles none. */
+/* The known key with the fewest edits from `name`; NULL: none is close enough. */
 static const char *nearest_key(const char *name)
 {
 	const char *nearest = NULL;
@@ -128,7 +128,7 @@ static void add(remarks *r, const char *text)
 		r->items[r->count++] = copy;
 }
 
-/* Whether a name has no remark yet and may have one. */
+/* Notes a name that gets a remark; false when it has one, or when there are enough. */
 static bool is_new(remarks *r, const char *name)
 {
 	for (size_t i = 0; i < r->strange_count; i++)
@@ -157,12 +157,12 @@ static void remark_strange(remarks *r, const char *name)
 	add(r, text);
 }
 
-/* A service has many keys of its own; those that look like the processor's are misplaced. */
+/* A service has many keys of its own; one of the processor's there is misplaced. */
 static void remark_misplaced(remarks *r, const cJSON *item)
 {
 	char text[REMARK_SIZE];
 
-	/* EAS has a key of that name, too. */
+	/* oss_endpoint is a key of EAS as well. */
 	if (strcmp(item->string, "oss_endpoint") == 0 || find_key(item->string) == NULL ||
 	    !is_new(r, item->string))
 		return;

@@ -23,7 +23,7 @@ static sp_bytes spell(const sp_tensor_info *info, sp_spelling spelling)
 	return name;
 }
 
-/* All aliases before all tensor names, because a present name stays. */
+/* Aliases first: of equal names, the one that was added first wins. */
 static sp_status add_names(sp_map *map, const sp_tensor_info *infos, size_t count, sp_error *err)
 {
 	for (int spelling = 0; spelling < SP_SPELLING_COUNT; spelling++)
@@ -59,7 +59,7 @@ static sp_status find_canonical_inputs(sp_endpoint *endpoint, sp_arena *arena, s
 
 /* --------------------------------------------------------------------- JSON */
 
-/* The types DeepRec's processor names here; any other is "". */
+/* DeepRec's processor names these types only; others are "". */
 static const char *json_type(sp_dtype dtype)
 {
 	switch (dtype) {

@@ -11,9 +11,8 @@
  * are, so that the tensor is made once and in its right size; then the values
  * are filled in.
  *
- * Protocol buffers let any part of a message be repeated: of a scalar the last
- * one wins, repeated fields and submessages go on where the earlier part
- * stopped.  Writers hardly do that, but readers must agree on what it means.
+ * Protocol buffers allow any field to be repeated: of a scalar the last one wins, repeated fields
+ * and submessages are concatenated.  Writers hardly do that, but a reader has to accept it.
  */
 
 /* An ArrayProto after the scan. */
@@ -79,11 +78,12 @@ static bool count_values(const sp_wire_field *field, size_t *count)
 	size_t size = field->bytes.size;
 
 	*count = 0;
-	if (field->type == type) { /* also every string */
+	if (field->type == type) { /* a string is one value */
 		*count = 1;
 		return true;
 	}
-	if (field->type != SP_WIRE_BYTES) /* an unknown field that bears our number */
+	if (field->type !=
+	    SP_WIRE_BYTES) /* a known number with another wire type: an unknown field */
 		return true;
 	switch (type) {
 	case SP_WIRE_FIXED32:
@@ -147,8 +147,8 @@ static sp_status check_array(const array_scan *array, uint32_t *field, sp_error 
 }
 
 /*
- * The scan has counted the varints of packed runs and not read them.  Those of `number` will be
- * read; others are in a message whose dtype is not theirs, which hardly anybody sends.
+ * The scan counts packed varints without decoding them.  Those of field `number` are decoded
+ * later; if there are values in other fields, which is rare, the whole message is validated.
  */
 static sp_status check_unread(const array_scan *array, uint32_t number, sp_error *err)
 {
@@ -297,9 +297,8 @@ static sp_status fill(const array_scan *array, uint32_t number, sp_tensor *out, 
 }
 
 /*
- * Floats and doubles that lie in the request in one aligned run, with enough
- * of the request behind them to be the tail that kernels may read, stay where
- * they are.
+ * Whether the values can be used in place: floats or doubles in one aligned packed run, with at
+ * least SP_TENSOR_TAIL readable bytes behind them.
  */
 static bool may_stay(const array_scan *array, uint32_t number, sp_bytes request)
 {

@@ -8,7 +8,8 @@
 
 /*
  * The ArrayProto `message` as a tensor in the workspace.  `request` is the
- * whole request: numbers that lie in it well enough are left there.  Errors
+ * whole request: floats and doubles that are packed and aligned in it are used where they are.
+ * Errors
  * name the input by `alias`; see processor/request/predict_codec.h for which there are.
  */
 SP_MUST_CHECK sp_status sp_predict__array_decode(sp_tensor *out, const char *alias,

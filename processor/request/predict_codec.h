@@ -73,7 +73,7 @@ SP_MUST_CHECK sp_status sp_predict_response_encode(void **out, size_t *out_size,
 						   sp_predict_output *outputs, size_t count,
 						   sp_error *err);
 
-/* A ServingModelInfo, in a block of the same kind. */
+/* A ServingModelInfo, in a block as above. */
 SP_MUST_CHECK sp_status sp_model_info_encode(void **out, size_t *out_size, const char *model_path,
 					     sp_error *err);
 

@@ -38,7 +38,7 @@ uint32_t sp_predict__field_of(sp_dtype dtype);
 /* "float_val", ... */
 const char *sp_predict__field_name(uint32_t field);
 
-/* How the values of a field look when they are not packed. */
+/* The wire type of a field's values when they are not packed. */
 sp_wire_type sp_predict__field_type(uint32_t field);
 
 #endif

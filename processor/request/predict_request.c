@@ -24,21 +24,21 @@ static sp_status check_text(sp_bytes text, sp_error *err)
 	return sp_utf8_valid(text) ? SP_OK : malformed(err);
 }
 
-/* An array that is not going to be read as a whole. */
+/* Validates an ArrayProto that is not decoded. */
 static sp_status check_array(sp_bytes array, sp_error *err)
 {
 	return sp_wire__check(array, &sp_predict__array_schema) ? SP_OK : malformed(err);
 }
 
-/* What the message says of one input of the signature. */
+/* The last map entry for one input of the signature. */
 typedef struct given_input {
-	sp_bytes name; /* data NULL: nothing */
+	sp_bytes name; /* data NULL: not given */
 	sp_bytes value;
 } given_input;
 
 /*
- * A value in several parts, each of which is a message, means what all of them in a
- * row mean.  They are put together in *joined, which has room for the whole entry.
+ * A submessage that is given in several parts is their concatenation.  The parts are joined in
+ * *joined, which has room for the whole entry.
  */
 static sp_status append_part(sp_bytes *value, char **joined, sp_bytes part, size_t entry_size,
 			     sp_workspace *workspace, sp_error *err)
@@ -98,7 +98,7 @@ static sp_status note_input(given_input *inputs, const sp_endpoint *endpoint, sp
 				    "'%.*s' and '%.*s' are the same input; give it once",
 				    (int)inputs[index].name.size, inputs[index].name.data,
 				    (int)given.name.size, given.name.data);
-	if (inputs[index].name.data != NULL) /* the last one counts */
+	if (inputs[index].name.data != NULL) /* the last entry counts, but all are validated */
 		SP_TRY(check_array(inputs[index].value, err));
 	inputs[index] = given;
 	return SP_OK;

@@ -7,11 +7,11 @@
 #include "processor/request/wire.h"
 
 /*
- * Sizes first, then one block, then the bytes.  A length stands before what it
- * measures, so sizes are needed from the inside out; those that cost a walk
- * over the values are kept in the outputs.
+ * First all sizes are computed, then one block is allocated, then it is filled.  A length stands
+ * before its bytes, so the sizes of inner messages are needed first; sizes that need a pass over
+ * the values are kept in the outputs.
  *
- * No sum can overflow: what is in memory grows tenfold at most.
+ * No sum can overflow: a message is at most ten times as large as its tensors in memory.
  */
 
 /* Element i of an integer tensor as the varint that int_val or int64_val writes. */

@@ -10,7 +10,7 @@ static sp_status out_of_memory(sp_error *err)
 			    "the request needs more memory than session_workspace_bytes allows");
 }
 
-/* Aliases of one tensor are fed alike; what is not given is the signature's default, if any. */
+/* Copies an input to its other aliases, and fills in the signature's defaults. */
 static void complete(const sp_endpoint *endpoint, sp_tensor *inputs)
 {
 	const sp_tensor_info *infos = endpoint->signature.inputs;

@@ -20,7 +20,7 @@ typedef struct sp_request_target {
 	const sp_endpoint *endpoint;
 	bool rehearsal; /* engine/runtime/program.h */
 
-	/* When it must be done; 0: it has the endpoint's time from when it is run. */
+	/* 0: the endpoint's timeout counts from when the request runs. */
 	int64_t deadline_ns;
 } sp_request_target;
 

@@ -97,7 +97,7 @@ static sp_status take_outputs(sp_predict_request *request, const sp_request_targ
 {
 	sp_spelling spelling;
 
-	if (typed->output_count == 0) /* as it is: all of them */
+	if (typed->output_count == 0) /* all outputs: the decoder's default */
 		return SP_OK;
 	request->outputs = sp_workspace_bytes(sp_session_workspace(target->session),
 					      typed->output_count, sizeof(*request->outputs));

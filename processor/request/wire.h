@@ -26,7 +26,7 @@
 #define SP_WIRE_MAX_MESSAGE_DEPTH 32
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-	       "numbers are moved between messages and memory as they lie");
+	       "numbers are copied between messages and memory without conversion");
 
 typedef enum sp_wire_type {
 	SP_WIRE_VARINT = 0,

@@ -8,11 +8,11 @@
 #include "base/status.h"
 
 /*
- * Which versions could not be had, so that a broken one is refused once and not
- * every second: it is tried again when its files change.  Where the reason may
- * go away by itself (SP_IO, SP_NO_MEMORY, SP_DEADLINE) it is also tried again after ever
- * longer pauses; and any is tried once more after a few seconds, for file
- * systems whose times of change are coarse.
+ * Versions whose load or warm-up failed, so that a broken one is refused once and not every
+ * second.  A version is tried again when its files change.  Where the reason may go away by
+ * itself (SP_IO, SP_NO_MEMORY, SP_DEADLINE) it is also tried again after pauses that double, from
+ * one second to a minute.  Any other is tried once more after three seconds, for file systems
+ * whose times of change are coarse.
  *
  * Threads: one thread at a time.
  */
@@ -24,7 +24,7 @@ typedef struct sp_attempt {
 	uint64_t age;
 } sp_attempt;
 
-/* As many versions as one goes back over, and some more. */
+/* More than a rollback passes over.  The least recently used entry is replaced. */
 enum { SP_ATTEMPTS_KEPT = 256 };
 
 typedef struct sp_attempts {
@@ -35,14 +35,14 @@ typedef struct sp_attempts {
 /* Whether version `name`, made of these files, should be tried now. */
 bool sp_attempts_is_due(const sp_attempts *attempts, uint64_t name, uint64_t files, int64_t now_ns);
 
-/* It was tried and failed so; SP_BUSY: it waits for its files or for somebody's word. */
+/* An attempt failed with `status`; SP_BUSY: no attempt before its files change or an order. */
 void sp_attempts_note(sp_attempts *attempts, uint64_t name, uint64_t files, sp_status status,
 		      int64_t now_ns);
 
-/* That one may be tried again. */
+/* Forgets one version. */
 void sp_attempts_allow(sp_attempts *attempts, uint64_t name);
 
-/* Everything may be tried again. */
+/* Forgets all. */
 void sp_attempts_forget(sp_attempts *attempts);
 
 #endif

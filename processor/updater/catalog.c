@@ -13,25 +13,25 @@
 #include "processor/request/json_text.h"
 #include "processor/updater/found.h"
 
-/* One is live, a few drain, some wait; the rest is history. */
+/* The live version, those that drain or wait, and the last ones that are over. */
 enum { MAX_RECORDS = 64 };
 
-static const int64_t REMINDER_NS = 60000000000; /* between two lines about what one waits for */
+static const int64_t REMINDER_NS = 60000000000; /* between two log lines about one wait */
 
 typedef struct record {
-	uint64_t number;       /* 0: the place is free */
-	sp_found_version name; /* texts of its own */
+	uint64_t number;       /* 0: unused */
+	sp_found_version name; /* owns its texts */
 	sp_version_state state;
-	int64_t known_ns;   /* since when */
-	int64_t since_ns;   /* it has its state */
-	int64_t told_ns;    /* the last line in the log */
-	int64_t loading_ns; /* when it began to be loaded the last time */
-	uint64_t rank;    /* of its full checkpoint: the later the newest, the greater; 0: never */
-	uint64_t files;   /* what it is made of; 0: not known */
-	uint64_t look;    /* the look that has asked for it last */
-	bool held;        /* it waits because another one is pinned */
-	bool rolled_back; /* a rollback has left it */
-	bool was_refused; /* as it is on the disk, for this: */
+	int64_t known_ns;   /* when it was first seen */
+	int64_t since_ns;   /* when it entered its state */
+	int64_t told_ns;    /* when the log mentioned it last */
+	int64_t loading_ns; /* when its last load began */
+	uint64_t rank;      /* order in which full checkpoints became the newest; 0: never */
+	uint64_t files;     /* hash of its files; 0: unknown */
+	uint64_t look;      /* the last look that asked for it */
+	bool held;          /* it waits for the end of a pin */
+	bool rolled_back;   /* a rollback has left it */
+	bool was_refused;   /* with these files, for `reason` */
 	sp_status reason;
 	int64_t refused_ns;
 	char why[SP_ERROR_TEXT_SIZE];
@@ -42,15 +42,15 @@ struct sp_catalog {
 	uint64_t last_number, last_rank, look;
 	uint64_t live;     /* 0: none yet */
 	uint64_t newest;   /* on the disk; 0: nobody has looked */
-	int64_t behind_ns; /* since when the newest is not live; 0: it is */
+	int64_t behind_ns; /* since when the newest is not live; 0: it is live */
 
-	/* The order of a pin. */
+	/* The pinned version. */
 	bool pinned;
 	int64_t pinned_full_step, pinned_delta_step, pinned_ns;
 	char pinned_by[256];
 
-	/* Counted, of all versions there ever were. */
-	uint64_t moves[SP_VERSION_REFUSED + 1]; /* by the state they led to */
+	/* Counters since the start. */
+	uint64_t moves[SP_VERSION_REFUSED + 1]; /* by new state */
 	uint64_t refusals[SP_INTERNAL + 1];     /* by status */
 	uint64_t events[SP_EVENT_PIN + 1];
 	int64_t last_load_ns; /* from loading to live */
@@ -76,7 +76,7 @@ sp_catalog *sp_catalog_create(void)
 	return catalog;
 }
 
-/* The records in use, one after the other: the first after NULL, and NULL after the last. */
+/* Iterates over the records in use: NULL gives the first, the last gives NULL. */
 static record *next_record(sp_catalog *catalog, record *r)
 {
 	for (r = r == NULL ? catalog->records : r + 1; r < catalog->records + MAX_RECORDS; r++)
@@ -117,7 +117,7 @@ static record *find(sp_catalog *catalog, uint64_t number)
 	return NULL;
 }
 
-/* The last one of that name, but for `other`. */
+/* The latest record of that name, apart from `other`. */
 static record *find_name(sp_catalog *catalog, const sp_found_version *name, const record *other)
 {
 	record *last = NULL;
@@ -129,13 +129,13 @@ static record *find_name(sp_catalog *catalog, const sp_found_version *name, cons
 	return last;
 }
 
-/* It has not been loaded. */
+/* Whether it has not been loaded. */
 static bool is_waiting(const record *r)
 {
 	return r->state == SP_VERSION_DISCOVERED || r->state == SP_VERSION_REFUSED;
 }
 
-/* A free place, or that of the oldest version that is over; NULL when all are in use. */
+/* A free record, or the oldest that is not needed, cleared; NULL when all are needed. */
 static record *make_room(sp_catalog *catalog)
 {
 	record *oldest = NULL;
@@ -154,7 +154,7 @@ static record *make_room(sp_catalog *catalog)
 	return oldest;
 }
 
-/* The steps on the way are for who looks for trouble. */
+/* Intermediate states are debugging output. */
 static sp_log_level level_of(sp_version_state state)
 {
 	switch (state) {
@@ -169,7 +169,7 @@ static sp_log_level level_of(sp_version_state state)
 	}
 }
 
-/* `how` follows the state. */
+/* `how` is printed behind the state. */
 static void log_state(record *r, sp_log_level level, const char *how, int64_t now)
 {
 	const char *full = r->name.full_prefix, *delta = r->name.delta_prefix;
@@ -193,7 +193,7 @@ static void log_move(record *r, sp_version_state from, sp_log_level level, int64
 	log_state(r, level, how, now);
 }
 
-/* Whether the newest one is live decides since when it is not. */
+/* Keeps behind_ns up to date after a change of `newest` or `live`. */
 static void settle(sp_catalog *catalog, int64_t now)
 {
 	if (catalog->newest == 0 || catalog->newest == catalog->live)
@@ -229,7 +229,7 @@ static record *add(sp_catalog *catalog, const sp_found_version *found)
 	return added;
 }
 
-/* The one of that name that may be loaded: that waits, else that is over, else a new one. */
+/* The record to load under that name: a waiting one, else a retired one, else a new one. */
 static record *claim(sp_catalog *catalog, const sp_found_version *found)
 {
 	record *r = find_name(catalog, found, NULL);
@@ -260,7 +260,7 @@ uint64_t sp_catalog_number(sp_catalog *catalog, const sp_found_version *found)
 	return number;
 }
 
-/* Whether it waits for something, and the log has not said so for a while. */
+/* Whether the log is due to say again what it waits for. */
 static bool is_to_be_told(const record *r, int64_t now)
 {
 	return r->state == SP_VERSION_DISCOVERED && r->why[0] != '\0' &&
@@ -287,7 +287,7 @@ uint64_t sp_catalog_remind(sp_catalog *catalog, const sp_found_version *found)
 
 /* --------------------------------------------------------------------- moves */
 
-/* The arrows of the header. */
+/* The transitions that catalog.h draws. */
 static bool may_move(sp_version_state from, sp_version_state to)
 {
 #define TO(state) (1u << SP_VERSION_##state)
@@ -304,7 +304,7 @@ static bool may_move(sp_version_state from, sp_version_state to)
 	return from == to || (arrows[from] >> to & 1) != 0;
 }
 
-/* It has come from another state: counted, and told. */
+/* After a change of state: counts and logs it. */
 static void enter(sp_catalog *catalog, record *r, sp_version_state from, int64_t now)
 {
 	log_move(r, from, level_of(r->state), now);
@@ -353,7 +353,7 @@ static void move(sp_catalog *catalog, record *r, sp_version_state to, const sp_e
 	r->held = false;
 	snprintf(r->why, sizeof(r->why), "%s", words);
 	if (from != to && repeated) {
-		/* It was tried once more, and nothing is new: as if it had not been. */
+		/* A retry failed for the same reason: neither counted nor logged as new. */
 		log_move(r, from, SP_LOG_DEBUG, now);
 		r->since_ns = r->refused_ns;
 	} else if (from != to) {
@@ -373,7 +373,7 @@ static void retire(sp_catalog *catalog, record *r)
 		move(catalog, r, SP_VERSION_REFUSED, &why);
 	else
 		move(catalog, r, SP_VERSION_RETIRED, NULL);
-	/* What is over is not listed beside what is loaded under its name. */
+	/* When the same version was loaded anew, only that one stays listed. */
 	same_name = find_name(catalog, &r->name, r);
 	if (same_name == NULL)
 		return;
@@ -426,7 +426,7 @@ void sp_catalog_mark_rolled_back(sp_catalog *catalog, uint64_t number, const cha
 
 /* ---------------------------------------------------------- what is on the disk */
 
-/* `r` is the newest; of its full checkpoint, deltas are as new as their steps say. */
+/* A rank orders full checkpoints; deltas of one are ordered by their steps. */
 static void take_newest(sp_catalog *catalog, const record *newest)
 {
 	const record *before = find(catalog, catalog->newest);
@@ -448,7 +448,7 @@ void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, c
 
 	pthread_mutex_lock(&catalog->lock);
 	if (found == NULL) {
-		/* The live one is what is on the disk: nothing under its name waits. */
+		/* The live version is the newest: drop a waiting record of the same name. */
 		r = find(catalog, catalog->live);
 		same_name = r != NULL ? find_name(catalog, &r->name, r) : NULL;
 		if (same_name != NULL && is_waiting(same_name))
@@ -463,7 +463,7 @@ void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, c
 		take_newest(catalog, r);
 	}
 	if (r != NULL && pinned != NULL && r->state == SP_VERSION_DISCOVERED) {
-		/* It waits for the end of the pin, whatever it has waited for before. */
+		/* It waits for the end of the pin; that replaces any other reason. */
 		snprintf(why.text, sizeof(why.text), "%s", pinned);
 		move(catalog, r, SP_VERSION_DISCOVERED, &why);
 		r->held = true;
@@ -520,7 +520,7 @@ void sp_catalog_pin(sp_catalog *catalog, const sp_found_version *found, const ch
 		catalog->pinned_ns = sp_clock_now_ns();
 		snprintf(catalog->pinned_by, sizeof(catalog->pinned_by), "%s", by);
 	} else {
-		/* What has waited for the end of the pin waits for nothing now. */
+		/* Nothing waits for the pin any more. */
 		for (record *r = NULL; (r = next_record(catalog, r)) != NULL;) {
 			if (r->held)
 				r->why[0] = '\0';
@@ -569,7 +569,7 @@ sp_status sp_catalog_live(sp_catalog *catalog, sp_found_version *out, sp_arena *
 	return status;
 }
 
-/* Newer than the live one, and not served. */
+/* Whether it is newer than the live one and not served. */
 static bool is_ahead(const sp_catalog *catalog, const record *r, const record *live)
 {
 	if (r == live || r->number == catalog->newest)
@@ -581,7 +581,7 @@ static bool is_ahead(const sp_catalog *catalog, const record *r, const record *l
 	return live == NULL || r->rank > live->rank;
 }
 
-/* How long the oldest of those ahead is known, and no longer than the newest is not live. */
+/* How long the oldest newer version has been known, but at most since behind_ns. */
 static int64_t lag_ns(sp_catalog *catalog, const record *live, int64_t now)
 {
 	int64_t first = now;
@@ -636,7 +636,7 @@ static void put_versions(sp_buffer *json, sp_catalog *catalog, const record *liv
 	}
 }
 
-/* ,"NAME":{"full_step":...,"delta_step":...,"WHAT_ms":...  without the end. */
+/* Appends ,"NAME":{"full_step":...,"delta_step":...,"WHAT_ms":... without the closing brace. */
 static void put_steps(sp_buffer *json, const char *name, int64_t full_step, int64_t delta_step,
 		      const char *what, int64_t ns)
 {

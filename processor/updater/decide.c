@@ -60,7 +60,7 @@ static sp_action look(sp_situation *s)
 		return none;
 	if (!newest->is_done)
 		return take(s, newest);
-	/* What has just changed is waited for, with its delta. */
+	/* A SavedModel that settles holds up its checkpoint with and without the delta. */
 	if (newest->found != SP_OK || newest->version.delta_prefix == NULL ||
 	    newest->settle_ms > 0 || s->without_delta.is_done ||
 	    !sp_decide_is_newer(&s->live, &s->without_delta.version))

@@ -5,9 +5,9 @@
 #include "storage/table/table_builder.h"
 
 enum {
-	SLOTS = 8192, /* that are gone past in a step */
+	SLOTS = 8192, /* of a table, per step */
 	NS_PER_MS = 1000000,
-	WAIT_MS = 5, /* between two looks at what another thread has to end */
+	WAIT_MS = 5, /* between two polls of another thread's work */
 };
 
 void sp_fold_stop(sp_fold *fold)
@@ -34,7 +34,7 @@ static sp_layers_fold_options options_of(const sp_config *config)
 					.from_image = config->update_fold_image};
 }
 
-/* Of all that a table's overlay lies over. */
+/* Rows under a table's overlay. */
 static size_t rows_below(const sp_table_layers *layers)
 {
 	if (layers->below != NULL)
@@ -53,7 +53,7 @@ static bool is_worth_it(const sp_config *config, const sp_table_layers *layers)
 	       100 * over >= (double)rows_below(layers) * (double)config->update_fold_min_percent;
 }
 
-/* By what is in memory now, with what a rollback would find there. */
+/* Whether memory for the new rows is left beside all versions, the previous one included. */
 static bool fits(const sp_versions *versions, const sp_table *table, const sp_table_layers *layers)
 {
 	size_t left = sp_versions_memory_left(versions), cost = sp_layers_fold_cost(layers);
@@ -67,7 +67,7 @@ static bool fits(const sp_versions *versions, const sp_table *table, const sp_ta
 	return false;
 }
 
-/* The next table that has something to fold; false when none has. */
+/* Moves fold->table to the next table to fold; false when there is none. */
 static bool find_table(sp_fold *fold, const sp_config *config, const sp_versions *versions)
 {
 	const sp_layers_fold_options options = options_of(config);
@@ -83,7 +83,7 @@ static bool find_table(sp_fold *fold, const sp_config *config, const sp_versions
 		obstacle = sp_layers_fold_obstacle(&layers, &options);
 		if (obstacle == NULL && fits(versions, table, &layers))
 			return true;
-		/* Once is enough: it is so for every delta. */
+		/* Logged once: it holds for every delta. */
 		if (obstacle != NULL && !fold->told_obstacle) {
 			sp_log(SP_LOG_INFO, "deltas on table '%s' are not folded: its rows are %s",
 			       sp_table_name(table), obstacle);
@@ -130,8 +130,8 @@ static sp_status step(sp_fold *fold, const sp_config *config, sp_versions *versi
 	if (fold->layers == NULL) {
 		if (!find_table(fold, config, versions))
 			return SP_NOT_FOUND;
-		/* Nobody is left in rows that are not live: those of one table are there twice at
-		 * most. */
+		/* Wait until only the live version's rows are in use: then at most one table's rows
+		 * are in memory twice. */
 		sp_versions_drop_previous(versions);
 		if (sp_versions_drain(versions))
 			return SP_BUSY;
@@ -165,8 +165,8 @@ int64_t sp_fold_step(sp_fold *fold, const sp_config *config, sp_versions *versio
 	if (sp_clock_now_ns() >= fold->due_ns) {
 		status = step(fold, config, versions, &why);
 		if (status == SP_BUSY)
-			return INT64_MAX; /* the thread comes back for what drains */
-		/* Whatever was in the way may be gone for the next delta. */
+			return INT64_MAX; /* tried again when the versions have drained */
+		/* Give up on this delta; the next one is tried again. */
 		if (status != SP_OK) {
 			if (status != SP_NOT_FOUND)
 				sp_log(SP_LOG_WARNING, "a delta stays as it is: %s", why.text);

@@ -14,7 +14,7 @@
 enum { SP_HISTORY_KEPT = 64 };
 
 typedef struct sp_history {
-	sp_found_version versions[SP_HISTORY_KEPT]; /* texts of its own */
+	sp_found_version versions[SP_HISTORY_KEPT]; /* owns its texts */
 	size_t count;
 } sp_history;
 

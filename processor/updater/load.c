@@ -15,10 +15,10 @@ static sp_status load_full(const sp_source *source, sp_versions *versions,
 
 	if (prefix == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version");
-	/* What requests are about to leave is no reason for memory to be short. */
+	/* Count only what stays: wait for requests under older versions. */
 	if (versions->memory_limit != 0)
 		SP_TRY(sp_versions_wait_for_requests(versions, err));
-	/* Files are noted before they are read: what is written meanwhile is read again. */
+	/* Identify files before reading them, so that the next look sees a change meanwhile. */
 	SP_TRY(sp_source_list_files(source, found, &manifest, err));
 	if (!source->numbered && sp_source_has_graph(versions->live, &manifest))
 		runtime = versions->live->runtime;

@@ -6,7 +6,7 @@
 
 enum { NS_PER_MS = 1000000 };
 
-/* What is there now, for a look; of the newest without its delta, only what it is called. */
+/* Examines the candidates of a look; without_delta only gets its name here. */
 static void survey(sp_update_state *u, sp_situation *s, const sp_discovery *found, sp_status status,
 		   const sp_error *why)
 {
@@ -32,7 +32,7 @@ static void survey(sp_update_state *u, sp_situation *s, const sp_discovery *foun
 		sp_source_examine(&u->source, &s->wanted, &pinned, s, live);
 }
 
-/* Lists the target as waiting, for its files or for them to settle. */
+/* Lists a candidate as waiting for missing files, or for its files to settle. */
 static void wait_for(sp_update_state *u, const sp_candidate *c, int64_t now_ns)
 {
 	sp_catalog *catalog = u->versions.catalog;
@@ -57,7 +57,7 @@ static sp_status load(sp_update_state *u, const sp_action *action, sp_error *err
 	return status;
 }
 
-/* Carries out what is decided, until nothing is; of what failed the last reason counts. */
+/* Decides and acts until there is nothing left to do; `reason` is the last failure. */
 static sp_look_result act(sp_update_state *u, sp_situation *s, sp_error *reason)
 {
 	sp_look_result result = {.settled_ms = INT64_MAX};
@@ -91,7 +91,7 @@ static sp_look_result act(sp_update_state *u, sp_situation *s, sp_error *reason)
 			break;
 		}
 		c->is_done = true;
-		/* The full checkpoint alone is looked at only when its delta cannot be had. */
+		/* The full checkpoint alone is examined only after its delta has failed. */
 		if (c == &s->newest && c->found == SP_OK && c->version.delta_prefix != NULL &&
 		    sp_decide_is_newer(&s->live, &s->without_delta.version)) {
 			sp_found_version alone = s->without_delta.version;

@@ -16,7 +16,7 @@ static sp_situation situation_of(const sp_update_state *u, sp_order_kind kind)
 			      .is_pinned = u->pin.holds};
 }
 
-/* What is decided for `target` of the situation, carried out. */
+/* Decides, and carries the decision out. */
 static sp_status act(sp_update_state *u, sp_situation *s, sp_error *err)
 {
 	sp_action action = sp_decide(s);
@@ -42,7 +42,7 @@ static const char *pin_path(const sp_update_state *u)
 	return u->source.config->pin_file;
 }
 
-/* When that fails the next start serves something else than this one, which cannot be helped. */
+/* Restores the stored pin after a failed order.  A failure is logged: the next start is wrong. */
 static void store_pin_again(const sp_update_state *u)
 {
 	sp_error why;
@@ -51,7 +51,7 @@ static void store_pin_again(const sp_update_state *u)
 		sp_log(SP_LOG_ERROR, "the pin of the next start is not that of now: %s", why.text);
 }
 
-/* The end of a pin, if there is one; it holds on when the newest cannot be had. */
+/* Ends a pin as well; when the newest version fails to load, the pin holds on. */
 static sp_status reload(sp_update_state *u, sp_error *err)
 {
 	static const sp_pin none = {.holds = false};
@@ -84,7 +84,7 @@ static sp_status unpin(sp_update_state *u, sp_error *err)
 	return status;
 }
 
-/* The file comes first: what it says can be taken back, what is published cannot. */
+/* The pin is stored first: that can be undone, publishing cannot. */
 static sp_status pin(sp_update_state *u, const sp_order *order, sp_error *err)
 {
 	sp_situation s = situation_of(u, SP_ORDER_PIN);
@@ -191,8 +191,7 @@ static sp_status go_back(sp_update_state *u, const sp_found_version *left, sp_er
 	}
 }
 
-/* What a rollback has left: it is not taken again before its files change, nor without its delta.
- */
+/* Refuses the version that a rollback left, with and without its delta, until files change. */
 static void refuse_left(sp_update_state *u, sp_found_version *left, uint64_t number, const char *by)
 {
 	char why[sizeof(u->pin.by) + 32];
@@ -212,17 +211,17 @@ static sp_status roll_back(sp_update_state *u, const sp_order *order, sp_error *
 	sp_pin moved;
 
 	SP_TRY(copy_name(&left, &live, u->source.arena, err));
-	/* Whether a pin can be written shows before anything is changed. */
+	/* Fail before anything changes if the pin cannot be stored. */
 	if (u->pin.holds)
 		SP_TRY(sp_pin_store(&u->pin, pin_path(u), err));
 	SP_TRY(go_back(u, &left, err));
-	/* There is no way forward but what comes next. */
+	/* The version that was left is not one to roll back to. */
 	sp_history_remove(&u->versions.history, &left);
 	sp_versions_drop_previous(&u->versions);
 	refuse_left(u, &left, number, order->by);
 	if (!u->pin.holds)
 		return SP_OK;
-	/* A pin goes along: nothing is taken that was not ordered. */
+	/* The pin moves along, so that the next look does not undo the rollback. */
 	moved = sp_pin_of(u->versions.live->full_step, u->versions.live->delta_step, order->by);
 	sp_pin_set(&u->pin, &moved, u->versions.catalog);
 	return sp_pin_store(&moved, pin_path(u), err);

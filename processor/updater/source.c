@@ -19,7 +19,7 @@ sp_status sp_source_init(sp_source *out, const sp_config *config, sp_arena *aren
 
 	*out = (sp_source){.config = config, .arena = arena, .folder = config->checkpoint_dir};
 	if (config->graph_file != NULL)
-		return SP_OK; /* opening it says what is wrong with it */
+		return SP_OK; /* checked when it is opened */
 	status = sp_model_folder_check(config->savedmodel_dir, err);
 	if (status == SP_OK)
 		return SP_OK;
@@ -32,7 +32,7 @@ sp_status sp_source_init(sp_source *out, const sp_config *config, sp_arena *aren
 	return SP_OK;
 }
 
-/* The SavedModel with its own weights. */
+/* Whether it is the SavedModel with its own weights. */
 static bool is_own(const sp_found_version *found)
 {
 	return found->full_prefix[0] == '\0';
@@ -176,12 +176,12 @@ uint64_t sp_source_files_hash(const sp_source *source, const sp_found_version *f
 
 /* ------------------------------------------------------------------- facts */
 
-/* Whether weights are other ones; those that are gone are not. */
+/* Whether the weights' content has changed.  Deleted files are no change. */
 static bool has_other_weights(const sp_source *source, sp_version *live, const char *prefix)
 {
 	uint64_t files = sp_identity_of_files(prefix, source->arena), content;
 
-	/* The content is read only when the files have changed. */
+	/* Content is read only when size, time or inode differ. */
 	if (files == live->files)
 		return false;
 	content = sp_identity_of_content(prefix, source->arena);
@@ -230,7 +230,7 @@ static int64_t left_to_settle(sp_source *source, const char *folder, const sp_ma
 		source->settling.files = files->hash;
 		source->settling.since_ms = now_ms;
 	}
-	/* Another machine's clock may be ahead of ours: what we have seen counts, too. */
+	/* The writer's clock may be ahead of ours: our own observation counts as well. */
 	left = settle - (now_ms - source->settling.since_ms);
 	if (files->age_ms >= 0 && settle - files->age_ms < left)
 		left = settle - files->age_ms;
@@ -284,7 +284,7 @@ void sp_source_examine(sp_source *source, sp_candidate *out, const sp_found_vers
 	out->files = hash_files(source, found, &files);
 	if (!sp_attempts_is_due(situation->attempts, out->name, out->files, situation->now_ns))
 		return;
-	/* Of a checkpoint for the graph in memory nothing of the SavedModel is new. */
+	/* A checkpoint for the graph in memory reads nothing of the SavedModel. */
 	if (is_look &&
 	    (found->savedmodel_dir != NULL || is_own(found) || !sp_source_has_graph(live, &files)))
 		out->settle_ms = left_to_settle(source, savedmodel_of(source, found), &files,

@@ -13,8 +13,8 @@
 #include "processor/updater/updater_internal.h"
 
 enum {
-	DRAIN_MS = 5,   /* how soon requests under an old version are looked after */
-	LOG_MS = 60000, /* between two lines that say what is waited for */
+	DRAIN_MS = 5,   /* first pause before draining versions are checked again */
+	LOG_MS = 60000, /* between two log lines about a wait */
 	MINUTE_MS = 60000,
 	NS_PER_MS = 1000000,
 };
@@ -121,7 +121,7 @@ static void work(void *context)
 			schedule.settled_ms = look(updater, &reason).settled_ms;
 			schedule.looked_ms = now;
 			schedule.interval_ms = interval_of(u);
-			drain_ms = DRAIN_MS; /* there may be another version after this */
+			drain_ms = DRAIN_MS; /* another version may drain now */
 		}
 		schedule.fold_ms = sp_fold_step(&u->fold, u->source.config, &u->versions);
 		schedule.drain_ms = sp_versions_drain(&u->versions) ? drain_ms : INT64_MAX;
@@ -134,7 +134,7 @@ static void work(void *context)
 
 /* --------------------------------------------------------- the first version */
 
-/* It is not made while a version is: nothing is waited for without it. */
+/* A missing warm-up file fails the start at once; it is not waited for. */
 static sp_status check_warmup_file_exists(const sp_config *config, sp_error *err)
 {
 	sp_file file;

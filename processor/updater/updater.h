@@ -10,37 +10,34 @@
 #include "session_group/published.h"
 
 /*
- * Keeps the newest version of the model published: finds it, loads it beside
- * the live one, warms it up, publishes it, and frees the old one after its last
- * request and its last handle.  One thread does all of that, at low priority; requests notice
- * nothing.
+ * Keeps the newest version of the model published: finds it, loads it beside the live one, warms
+ * it up, publishes it, and frees the old one after its last request and its last handle.  One
+ * thread does all of that, at low priority.  What is published is one version, always.
  *
  * What counts as newer are DeepRec's rules: another full checkpoint than the
  * live one (also an older one, when its folder's `checkpoint` was touched last),
  * or a greater delta on the same; and one thing more: the same version with
  * other content, of its full checkpoint or of the SavedModel.
  *
- * A version whose files are not all there, or whose assets have just changed, is
- * waited for.  One that is complete
- * and broken is refused once, with its reason, and the live one stays; it is
- * tried again when its files change.  Is the delta to blame, then the full
- * checkpoint alone is served, if that is newer than what is live.
+ * A version whose files are not all there, or whose assets have just changed, is waited for.  One
+ * that is complete and broken, or too large for the memory that is left, is refused with its
+ * reason, and the live one stays; attempts.h says when it is tried again.  When only its delta is
+ * broken, the full checkpoint alone is served, if that is newer than what is live.
  *
  * Threads: the orders may come from any thread; open and close from one.
  */
 typedef struct sp_updater sp_updater;
 
 /*
- * Publishes a first version and starts the thread.  Waits as init_timeout_minutes
- * says for files that are not all there or have just changed, and for nothing
- * else: a broken SavedModel, a warm-up file that cannot be read, and a version that
- * cannot be loaded or warmed up fail at once.  `config`
- * and `published` outlive the updater.
+ * Publishes a first version and starts the thread.  Waits as init_timeout_minutes says for files
+ * that are not all there or have just changed, and for nothing else: a broken SavedModel, a
+ * warm-up file that cannot be read, and a version that cannot be loaded or warmed up fail at
+ * once.  `config` and `published` outlive the updater.
  */
 SP_MUST_CHECK sp_status sp_updater_open(sp_updater **out, const sp_config *config,
 					sp_published *published, sp_error *err);
 
-/* Ends every wait at once.  No request is under way.  NULL is fine. */
+/* Ends every wait at once and joins the thread.  No request is under way.  NULL is fine. */
 void sp_updater_close(sp_updater *updater);
 
 sp_catalog *sp_updater_catalog(const sp_updater *updater);

@@ -46,7 +46,7 @@ void sp_versions_publish(sp_versions *versions, sp_version *version)
 	sp_catalog_move(versions->catalog, old->number, SP_VERSION_DRAINING, NULL);
 	sp_versions_drop_previous(versions);
 	old_name = sp_version_name(old);
-	/* What is read anew takes the place of itself: a rollback goes past both. */
+	/* The same version, read again: not one to roll back to. */
 	if (sp_found_is_same(&old_name, &new_name)) {
 		start_draining(versions, old);
 		return;
@@ -67,7 +67,7 @@ void sp_versions_replace_live(sp_versions *versions, sp_version *version)
 	sp_version *old = versions->live;
 
 	version->number = old->number;
-	old->number = 0; /* the catalog knows one version, and that goes on living */
+	old->number = 0; /* for the catalog it is the same version */
 	sp_published_swap(versions->published, version);
 	versions->live = version;
 	start_draining(versions, old);
@@ -141,7 +141,7 @@ void sp_versions_close(sp_versions *versions)
 
 /* ---------------------------------------------------------------------- memory */
 
-/* Bytes of what a version alone has, and of its full checkpoint unless the live one has it, too. */
+/* Bytes of a version, with its full checkpoint unless it shares that of the live version. */
 static size_t footprint(const sp_versions *versions, const sp_version *version)
 {
 	sp_weights *full = sp_weights_base(version->weights);

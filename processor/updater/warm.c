@@ -6,10 +6,10 @@
 #include "processor/warmup/warmup.h"
 #include "processor/warmup/warmup_recorded.h"
 
-/* Requests of a delta's warm-up: it shall be live soon, and its full checkpoint is warm. */
+/* Recorded requests for a delta: a few are enough, its full checkpoint is warm. */
 enum { DELTA_RECORDS = 10 };
 
-/* What the SavedModel brings for TensorFlow Serving; NULL: nothing. */
+/* The SavedModel's warm-up file for TensorFlow Serving; NULL: it has none. */
 static const char *recorded_requests(const sp_source *source, const sp_version *version)
 {
 	const char *folder = source->numbered ? version->checkpoint_prefix
@@ -39,7 +39,7 @@ static sp_status warm_up(const sp_source *source, const sp_versions *versions,
 				: sp_warmup(&target, file, err);
 }
 
-/* With the session that no request has. */
+/* A target on the session that no request uses. */
 static sp_request_target spare_target(const sp_source *source, const sp_version *version)
 {
 	return (sp_request_target){

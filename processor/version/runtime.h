@@ -21,10 +21,10 @@
  * Threads: immutable once opened; a session is for whoever has its number.
  */
 typedef struct sp_runtime {
-	uint64_t number; /* of its own in the process, and never 0 */
+	uint64_t number; /* unique in the process, never 0 */
 	sp_model *model;
-	sp_session_set *sessions; /* one per number of the group, and one to warm up with */
-	sp_arena *arena;          /* holds what follows */
+	sp_session_set *sessions; /* one per session number, and one for warm-up */
+	sp_arena *arena;          /* holds the members below */
 	sp_endpoint *endpoints;   /* in the order of the model's signatures */
 	size_t endpoint_count;
 	const sp_endpoint *configured;
@@ -32,12 +32,11 @@ typedef struct sp_runtime {
 
 	/* For the thread that opens and closes versions. */
 	size_t users;      /* versions over it */
-	sp_manifest files; /* that it was read from, as they were before */
+	sp_manifest files; /* it was read from these, as they were before reading */
 } sp_runtime;
 
 /*
- * Takes `model` over, whose first weights are loaded: on failure it is left to
- * the caller.
+ * Takes ownership of `model`, whose first weights are loaded; not after a failure.
  */
 SP_MUST_CHECK sp_status sp_runtime_open(sp_runtime **out, const sp_config *config, sp_model *model,
 					sp_error *err);

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "processor/version/version_internal.h"
 
-/* The SavedModel with its own weights. */
+/* Whether it is the SavedModel with its own weights. */
 static bool is_own(const sp_found_version *found)
 {
 	return found == NULL || found->full_prefix[0] == '\0';
@@ -90,7 +90,7 @@ static sp_status load(sp_version *version, sp_runtime *runtime, const sp_config 
 	return status;
 }
 
-/* A version without weights yet; delta_prefix NULL: without a delta. */
+/* Allocates a version without weights; delta_prefix NULL: without a delta. */
 static sp_status make(sp_version **out, const char *full_prefix, const char *delta_prefix,
 		      sp_error *err)
 {
@@ -147,7 +147,7 @@ static sp_status load_on(sp_version *version, const sp_version *from, const sp_c
 	return SP_OK;
 }
 
-/* Another version on the full checkpoint of `from`, without weights yet. */
+/* Allocates another version on the full checkpoint of `from`, without weights. */
 static sp_status make_on(sp_version **out, const sp_version *from, const char *delta_prefix,
 			 int64_t delta_step, sp_error *err)
 {

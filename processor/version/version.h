@@ -27,14 +27,15 @@ typedef struct sp_version {
 	bool is_savedmodel; /* a numbered one: checkpoint_prefix is its folder */
 	int64_t full_step;  /* -1 without a checkpoint */
 	int64_t delta_step; /* -1 without a delta */
-	uint64_t content;   /* of the full checkpoint, and its files: see incremental/identity.h */
+	uint64_t content;   /* identity of the full checkpoint's bytes and files:
+			       incremental/identity.h */
 	uint64_t files;
 
 	/* Handles on it (processor/processor.h), and of which processor they are; any thread. */
 	atomic_size_t holders;
 	_Atomic(struct sp_processor *) processor;
 
-	/* For whoever keeps versions. */
+	/* For updater/versions.h and the catalog. */
 	uint64_t number;         /* in the catalog */
 	struct sp_version *next; /* of those that drain */
 } sp_version;

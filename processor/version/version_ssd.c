@@ -5,8 +5,8 @@
 #include "processor/version/version_internal.h"
 
 /*
- * Rows on an SSD are found again by what they are: the content of the
- * checkpoint, and every rule that says which of its rows are held, and how.
+ * A folder of rows on an SSD is reused when it was made from the same checkpoint content under
+ * the same rules about which rows are held, and how.
  */
 
 enum { MAX_TEXT = 1 << 16 };
@@ -25,7 +25,7 @@ static void append_slice(sp_buffer *text, const sp_load_policy *policy)
 				 policy->slice_count, policy->sharded_names);
 }
 
-/* The instances that hold slices of one model leave each other's folders alone. */
+/* Names the model and the slice, so that instances with other slices keep their folders. */
 static void describe_model(sp_buffer *text, const sp_config *config)
 {
 	sp_buffer_append_text(text, config->savedmodel_dir);
@@ -88,6 +88,7 @@ sp_status sp_version__open_ssd(sp_ssd_store **out, const sp_config *config,
 						    config->savedmodel_dir);
 	content = checkpoint_prefix != NULL ? sp_identity_of_content(checkpoint_prefix, arena) : 0;
 	sp_arena_destroy(arena);
-	/* Without a checkpoint there are no rows; one that cannot be read, loading refuses. */
+	/* Without a checkpoint there are no rows.  One that cannot be read fails when it is loaded.
+	 */
 	return content != 0 ? open_store(out, config, content, err) : SP_OK;
 }

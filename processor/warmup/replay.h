@@ -6,8 +6,8 @@
 #include "processor/request/request.h"
 
 /*
- * How much a recorded request's answer changes from one version to another: a
- * last look before a version is published.
+ * How much a recorded request's answer changes from one version to another, checked before a
+ * version is published.
  *
  * file    a serialized PredictRequest
  * change  the mean of |new - old| over all floating-point elements of all

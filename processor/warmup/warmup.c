@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 5 };
 
-/* One request of a round; what it made is given back by the caller. */
+/* Runs one request; the caller resets the session. */
 typedef sp_status round_of_one(const sp_request_target *target, void *context, sp_error *err);
 
 sp_status sp_warmup_check_closing(const sp_warmup_target *target, sp_error *err)
@@ -73,7 +73,7 @@ static sp_status warm_with_file(const sp_warmup_target *target, const char *file
 
 /* ------------------------------------------------------------------ with ones */
 
-/* The bits of a one; false for types that have none. */
+/* Writes a one of that type; false for types that have none. */
 static bool one_of(sp_dtype dtype, void *element)
 {
 	switch (dtype) {

@@ -10,9 +10,9 @@
 #include "session_group/session_set.h"
 
 /*
- * Requests before the first request: afterwards the sessions that took part
- * have the memory they need, and the version's pages are in place.  Five rounds
- * on sessions [first, first + count), none of which may be in use.
+ * The first requests of a version.  Afterwards the sessions that took part have allocated the
+ * memory they need, and the version's pages are in memory.  Five rounds on sessions
+ * [first, first + count), none of which may be in use.
  *
  * file  a serialized PredictRequest; an error when it cannot be read or
  *       answered.  NULL: every input is filled with ones, unknown dimensions

@@ -13,7 +13,7 @@
 #include "processor/request/typed_request.h"
 #include "processor/warmup/prediction_log.h"
 
-/* A tensor of a few bytes may repeat a value often: so much all of a request may take. */
+/* A TensorProto of a few bytes can repeat one value often: the limit for a request's inputs. */
 #define MAX_REQUEST_BYTES ((size_t)512 << 20)
 
 /* ------------------------------------------------------------------ TFRecord */
@@ -67,21 +67,21 @@ static sp_status copy_name(const char **out, sp_bytes name, sp_arena *arena, sp_
 	return *out != NULL ? SP_OK : sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
 }
 
-/* Fields of one number; those from first_rival to last_rival undo what came before them. */
+/* A field; if it is of a oneof, the numbers of the oneof, of which the last one given counts. */
 typedef struct field_choice {
-	uint32_t number, first_rival, last_rival;
+	uint32_t number, first_of_oneof, last_of_oneof;
 } field_choice;
 
 static const field_choice predict_log = {SP_LOG_PREDICT, SP_LOG_FIRST_KIND, SP_LOG_LAST_KIND};
 
 static field_choice field_of(uint32_t number)
 {
-	return (field_choice){.number = number, .first_rival = UINT32_MAX};
+	return (field_choice){.number = number, .first_of_oneof = UINT32_MAX};
 }
 
 /*
- * The message in a field, of a message that was checked; data NULL when there is none.
- * In several parts it means what all of them in a row mean.
+ * The submessage in a field of a validated message; data NULL when there is none.  Several parts
+ * are concatenated.
  */
 static sp_status find_message(sp_bytes *out, sp_bytes message, field_choice choice, sp_arena *arena,
 			      sp_error *err)
@@ -95,7 +95,8 @@ static sp_status find_message(sp_bytes *out, sp_bytes message, field_choice choi
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number != choice.number) {
-			if (field.number >= choice.first_rival && field.number <= choice.last_rival)
+			if (field.number >= choice.first_of_oneof &&
+			    field.number <= choice.last_of_oneof)
 				*out = (sp_bytes){NULL, 0};
 			continue;
 		}
@@ -113,7 +114,7 @@ static sp_status find_message(sp_bytes *out, sp_bytes message, field_choice choi
 	return SP_OK;
 }
 
-/* The last string of that number; empty when there is none. */
+/* The last string in that field; empty when there is none. */
 static sp_bytes find_text(sp_bytes message, uint32_t number)
 {
 	sp_wire wire = sp_wire__of(message);
@@ -126,7 +127,7 @@ static sp_bytes find_text(sp_bytes message, uint32_t number)
 	return text;
 }
 
-/* How many fields of that number a message has. */
+/* Counts the length-delimited fields of that number. */
 static size_t count_bytes(sp_bytes message, uint32_t number)
 {
 	sp_wire wire = sp_wire__of(message);
@@ -139,20 +140,17 @@ static size_t count_bytes(sp_bytes message, uint32_t number)
 	return count;
 }
 
-/* One request, all of it in an arena. */
+/* A recorded request, in an arena. */
 typedef struct recorded {
 	sp_typed_request request;
-	const char *signature; /* NULL: none is named */
+	const char *signature; /* NULL: the configured one */
 	sp_named_tensor *inputs;
 	sp_map places; /* of the inputs, by name */
 	const char **outputs;
 	size_t bytes; /* of the inputs */
 } recorded;
 
-/*
- * Where an input goes: of those with the same name the last counts, as the map it is.  NULL when
- * out of memory.
- */
+/* The slot of an input; an input given twice reuses its slot, as in a map.  NULL: no memory. */
 static sp_named_tensor *find_place(recorded *r, const char *name)
 {
 	uint64_t place = r->request.input_count;
