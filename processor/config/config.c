@@ -34,80 +34,65 @@ static const char *json_type_name(const cJSON *item)
 
 /* -------------------------------------------------------------------- types */
 
-static bool is_integer(const cJSON *item)
+static cJSON_bool is_integer(const cJSON *item)
 {
 	return cJSON_IsNumber(item) && fabs(item->valuedouble) <= MAX_INTEGER &&
 	       item->valuedouble == floor(item->valuedouble);
 }
 
-static bool is_integers(const cJSON *item)
-{
-	const cJSON *element;
-
-	if (!cJSON_IsArray(item))
-		return false;
-	cJSON_ArrayForEach (element, item)
-		if (!is_integer(element))
-			return false;
-	return true;
-}
-
-static bool is_text(const cJSON *item)
-{
-	return cJSON_IsString(item);
-}
-
-/* An object whose members all pass. */
-static bool has_only(const cJSON *item, bool (*is_right)(const cJSON *member))
+/* An array or an object whose members are all right. */
+static bool has_only(const cJSON *item, cJSON_bool (*is_right)(const cJSON *member))
 {
 	const cJSON *member;
 
-	if (!cJSON_IsObject(item))
-		return false;
 	cJSON_ArrayForEach (member, item)
 		if (!is_right(member))
 			return false;
 	return true;
 }
 
-static sp_status wrong_type(const sp_config_key *key, const cJSON *item, const char *expected,
-			    sp_error *err)
-{
-	return sp_error_set(err, SP_INVALID, "configuration key '%s' must be %s, not %s", key->name,
-			    expected, json_type_name(item));
-}
-
 static sp_status check_type(const sp_config_key *key, const cJSON *item, sp_error *err)
 {
+	bool is_object = cJSON_IsObject(item), good = false;
+	const char *expected = "";
+
 	switch (key->type) {
 	case SP_CONFIG_INTEGER:
-		return is_integer(item) ? SP_OK : wrong_type(key, item, "an integer", err);
+		good = is_integer(item);
+		expected = "an integer";
+		break;
 	case SP_CONFIG_TEXT:
-		return cJSON_IsString(item) ? SP_OK : wrong_type(key, item, "a string", err);
+		good = cJSON_IsString(item);
+		expected = "a string";
+		break;
 	case SP_CONFIG_BOOLEAN:
-		return cJSON_IsBool(item) ? SP_OK : wrong_type(key, item, "true or false", err);
+		good = cJSON_IsBool(item);
+		expected = "true or false";
+		break;
 	case SP_CONFIG_NUMBER:
-		return cJSON_IsNumber(item) ? SP_OK : wrong_type(key, item, "a number", err);
+		good = cJSON_IsNumber(item);
+		expected = "a number";
+		break;
 	case SP_CONFIG_INTEGER_OR_TEXT:
-		return is_integer(item) || cJSON_IsString(item)
-			       ? SP_OK
-			       : wrong_type(key, item, "an integer or a string", err);
+		good = is_integer(item) || cJSON_IsString(item);
+		expected = "an integer or a string";
+		break;
 	case SP_CONFIG_INTEGERS:
-		return is_integers(item) ? SP_OK
-					 : wrong_type(key, item, "an array of integers", err);
+		good = cJSON_IsArray(item) && has_only(item, is_integer);
+		expected = "an array of integers";
+		break;
 	case SP_CONFIG_INTEGER_RULES:
-		return is_integer(item) || has_only(item, is_integer)
-			       ? SP_OK
-			       : wrong_type(key, item,
-					    "an integer or an object of patterns with integers",
-					    err);
+		good = is_object ? has_only(item, is_integer) : is_integer(item);
+		expected = "an integer or an object of patterns with integers";
+		break;
 	case SP_CONFIG_TEXT_RULES:
-		return is_text(item) || has_only(item, is_text)
-			       ? SP_OK
-			       : wrong_type(key, item,
-					    "a string or an object of patterns with strings", err);
+		good = is_object ? has_only(item, cJSON_IsString) : cJSON_IsString(item);
+		expected = "a string or an object of patterns with strings";
+		break;
 	}
-	return SP_INTERNAL;
+	return good ? SP_OK
+		    : sp_error_set(err, SP_INVALID, "configuration key '%s' must be %s, not %s",
+				   key->name, expected, json_type_name(item));
 }
 
 /* ------------------------------------------------------------------- values */
