@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "model_loader/saved_model/model_folder.h"
 #include "processor/updater/updater_internal.h"
 
 enum {
