@@ -20,21 +20,21 @@ void sp_histogram_add(sp_histogram *histogram, int64_t ns)
 	sp_counter_add(&histogram->sum_ns, ns > 0 ? (uint64_t)ns : 0);
 }
 
-const char *sp_asked_name(sp_asked asked)
+const char *sp_request_kind_name(sp_request_kind kind)
 {
-	static const char *const names[SP_ASKED_COUNT] = {
+	static const char *const names[SP_REQUEST_COUNT] = {
 		"other", "predict", "examples", "metadata", "status", "admin", "health", "metrics"};
 
-	return names[asked];
+	return names[kind];
 }
 
-void sp_counters_answer(sp_counters *counters, sp_asked asked, int status, int64_t took_ns)
+void sp_counters_answer(sp_counters *counters, sp_request_kind kind, int status, int64_t took_ns)
 {
 	size_t at = (size_t)(status - SP_LEAST_STATUS);
 
 	if (at >= SP_STATUS_COUNT)
 		return;
-	sp_counter_add(&counters->answers[asked][at], 1);
-	if (asked == SP_ASKED_PREDICT && status == 200)
+	sp_counter_add(&counters->answers[kind][at], 1);
+	if (kind == SP_REQUEST_PREDICT && status == 200)
 		sp_histogram_add(&counters->request, took_ns);
 }

@@ -43,9 +43,9 @@ static size_t status_of(int http)
 	return UNKNOWN;
 }
 
-static uint64_t answers(const sp_host_state *host, sp_asked asked, size_t i)
+static uint64_t answers(const sp_host_state *host, sp_request_kind kind, size_t i)
 {
-	return sp_counter_get(&host->counters->answers[asked][i]);
+	return sp_counter_get(&host->counters->answers[kind][i]);
 }
 
 /* Zero counts are written as well, so that Prometheus sees the first increase. */
@@ -54,7 +54,7 @@ static void write_predictions(sp_buffer *out, const sp_host_state *host, const s
 	uint64_t counts[STATUS_WORDS] = {0};
 
 	for (size_t i = 0; i < SP_STATUS_COUNT; i++)
-		counts[status_of((int)i + SP_LEAST_STATUS)] += answers(host, SP_ASKED_PREDICT, i);
+		counts[status_of((int)i + SP_LEAST_STATUS)] += answers(host, SP_REQUEST_PREDICT, i);
 	sp_metric_begin(out, SP_METRIC_REQUESTS);
 	for (size_t s = 0; s < STATUS_WORDS; s++)
 		sp_metric_add(out, SP_METRIC_REQUESTS,
@@ -93,16 +93,17 @@ static void write_load(sp_buffer *out, const sp_host_state *host, const sp_label
 static void write_http(sp_buffer *out, const sp_host_state *host)
 {
 	sp_metric_begin(out, SP_METRIC_HTTP_ANSWERS);
-	for (int asked = 0; asked < SP_ASKED_COUNT; asked++)
+	for (int kind = 0; kind < SP_REQUEST_COUNT; kind++)
 		for (size_t i = 0; i < SP_STATUS_COUNT; i++) {
-			uint64_t count = answers(host, (sp_asked)asked, i);
+			uint64_t count = answers(host, (sp_request_kind)kind, i);
 			char code[8];
 
 			if (count == 0)
 				continue;
 			snprintf(code, sizeof(code), "%d", (int)i + SP_LEAST_STATUS);
 			sp_metric_add(out, SP_METRIC_HTTP_ANSWERS,
-				      LABELS(text_label("route", sp_asked_name((sp_asked)asked)),
+				      LABELS(text_label("route", sp_request_kind_name(
+									 (sp_request_kind)kind)),
 					     text_label("code", code)),
 				      (double)count);
 		}
