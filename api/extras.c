@@ -23,13 +23,13 @@ _Static_assert((int)SERVING_PROCESSOR_OK == SP_OK &&
 		       (int)SERVING_PROCESSOR_BUSY == SP_BUSY &&
 		       (int)SERVING_PROCESSOR_DEADLINE == SP_DEADLINE &&
 		       (int)SERVING_PROCESSOR_INTERNAL == SP_INTERNAL,
-	       "public codes are the project's own");
+	       "public codes equal sp_status");
 _Static_assert(SP_LOG_DEBUG == 0 && SP_LOG_INFO == 1 && SP_LOG_WARNING == 2 && SP_LOG_ERROR == 3,
-	       "public levels are the project's own");
+	       "public levels equal sp_log_level");
 _Static_assert(sizeof(serving_processor_bytes) == sizeof(sp_bytes) &&
 		       offsetof(serving_processor_bytes, data) == offsetof(sp_bytes, data) &&
 		       offsetof(serving_processor_bytes, size) == offsetof(sp_bytes, size),
-	       "string elements cross the border as they are");
+	       "string elements are passed unchanged");
 #define SAME_MEMBER(public, ours, member) (offsetof(public, member) == offsetof(ours, member))
 _Static_assert(sizeof(serving_processor_tensor_info) == sizeof(sp_public_tensor) &&
 		       SAME_MEMBER(serving_processor_tensor_info, sp_public_tensor, alias) &&
@@ -37,7 +37,7 @@ _Static_assert(sizeof(serving_processor_tensor_info) == sizeof(sp_public_tensor)
 		       SAME_MEMBER(serving_processor_tensor_info, sp_public_tensor, dtype) &&
 		       SAME_MEMBER(serving_processor_tensor_info, sp_public_tensor, rank) &&
 		       SAME_MEMBER(serving_processor_tensor_info, sp_public_tensor, dims),
-	       "what is told of a tensor crosses the border as it is");
+	       "tensor infos are passed out unchanged");
 _Static_assert(sizeof(serving_processor_signature) == sizeof(sp_public_signature) &&
 		       SAME_MEMBER(serving_processor_signature, sp_public_signature, name) &&
 		       SAME_MEMBER(serving_processor_signature, sp_public_signature, method) &&
@@ -45,7 +45,7 @@ _Static_assert(sizeof(serving_processor_signature) == sizeof(sp_public_signature
 		       SAME_MEMBER(serving_processor_signature, sp_public_signature, input_count) &&
 		       SAME_MEMBER(serving_processor_signature, sp_public_signature, outputs) &&
 		       SAME_MEMBER(serving_processor_signature, sp_public_signature, output_count),
-	       "signatures cross the border as they are");
+	       "signatures are passed out unchanged");
 
 const char *serving_processor_version(void)
 {
@@ -284,65 +284,65 @@ serving_processor_code serving_processor_pin_version(void *model, int64_t full_s
 
 /* ---------------------------------------------------------------- signatures */
 
-static const sp_told_signatures *told_of(void *model)
+static const sp_kept_signatures *kept_of(void *model)
 {
-	return model != NULL ? sp_handle_tell(model) : NULL;
+	return model != NULL ? sp_handle_signatures(model) : NULL;
 }
 
-static const sp_public_signature *find_told(void *model, const char *signature)
+static const sp_public_signature *find_kept(void *model, const char *signature)
 {
-	const sp_told_signatures *told = told_of(model);
+	const sp_kept_signatures *kept = kept_of(model);
 
-	if (told == NULL || signature == NULL)
-		return told != NULL ? told->configured : NULL;
-	return sp_public_signatures_find(told->signatures, told->count, signature);
+	if (kept == NULL || signature == NULL)
+		return kept != NULL ? kept->configured : NULL;
+	return sp_public_signatures_find(kept->signatures, kept->count, signature);
 }
 
 size_t serving_processor_signature_count(void *model)
 {
-	const sp_told_signatures *told = told_of(model);
+	const sp_kept_signatures *kept = kept_of(model);
 
-	return told != NULL ? told->count : 0;
+	return kept != NULL ? kept->count : 0;
 }
 
 const char *serving_processor_signature_name(void *model, size_t i)
 {
-	const sp_told_signatures *told = told_of(model);
+	const sp_kept_signatures *kept = kept_of(model);
 
-	return told != NULL && i < told->count ? told->signatures[i].name : NULL;
+	return kept != NULL && i < kept->count ? kept->signatures[i].name : NULL;
 }
 
 const char *serving_processor_default_signature(void *model)
 {
-	const sp_public_signature *signature = find_told(model, NULL);
+	const sp_public_signature *signature = find_kept(model, NULL);
 
 	return signature != NULL ? signature->name : NULL;
 }
 
 const char *serving_processor_signature_method(void *model, const char *signature)
 {
-	const sp_public_signature *told = find_told(model, signature);
+	const sp_public_signature *kept = find_kept(model, signature);
 
-	return told != NULL ? told->method : NULL;
+	return kept != NULL ? kept->method : NULL;
 }
 
 const serving_processor_tensor_info *serving_processor_input(void *model, const char *signature,
 							     size_t i)
 {
-	const sp_public_signature *told = find_told(model, signature);
+	const sp_public_signature *kept = find_kept(model, signature);
 
-	return told != NULL && i < told->input_count
-		       ? (const serving_processor_tensor_info *)told->inputs[i]
+	return kept != NULL && i < kept->input_count
+		       ? (const serving_processor_tensor_info *)kept->inputs[i]
 		       : NULL;
 }
 
 const serving_processor_tensor_info *serving_processor_output(void *model, const char *signature,
 							      size_t i)
 {
-	const sp_public_signature *told = find_told(model, signature);
+	const sp_public_signature *kept = find_kept(model, signature);
 
-	return told != NULL && i < told->output_count
-		       ? (const serving_processor_tensor_info *)told->outputs[i]
+	return kept != NULL && i < kept->output_count
+		       ? (const serving_processor_tensor_info *)kept->outputs[i]
 		       : NULL;
 }
 

@@ -53,55 +53,55 @@ void sp_handle_close(sp_handle *handle)
 
 /* ---------------------------------------------------------------- signatures */
 
-static sp_told_signatures *find_told(const sp_handle *handle, const sp_runtime *runtime)
+static sp_kept_signatures *find_kept(const sp_handle *handle, const sp_runtime *runtime)
 {
-	for (sp_told_signatures *told = handle->told; told != NULL; told = told->next)
-		if (told->runtime == runtime->number)
-			return told;
-	for (sp_told_signatures *told = handle->told; told != NULL; told = told->next)
-		if (told->count == runtime->endpoint_count &&
-		    strcmp(told->configured->name, runtime->configured->signature.name) == 0 &&
-		    sp_public_signatures_equal(told->signatures, runtime->public_signatures,
-					       told->count))
-			return told;
+	for (sp_kept_signatures *kept = handle->kept; kept != NULL; kept = kept->next)
+		if (kept->runtime == runtime->number)
+			return kept;
+	for (sp_kept_signatures *kept = handle->kept; kept != NULL; kept = kept->next)
+		if (kept->count == runtime->endpoint_count &&
+		    strcmp(kept->configured->name, runtime->configured->signature.name) == 0 &&
+		    sp_public_signatures_equal(kept->signatures, runtime->public_signatures,
+					       kept->count))
+			return kept;
 	return NULL;
 }
 
-static sp_told_signatures *add_told(sp_handle *handle, const sp_runtime *runtime)
+static sp_kept_signatures *add_kept(sp_handle *handle, const sp_runtime *runtime)
 {
-	sp_told_signatures *told;
+	sp_kept_signatures *kept;
 
 	if (handle->arena == NULL)
 		handle->arena = sp_arena_create(4096);
-	told = handle->arena != NULL ? sp_arena_alloc(handle->arena, sizeof(*told)) : NULL;
-	if (told == NULL)
+	kept = handle->arena != NULL ? sp_arena_alloc(handle->arena, sizeof(*kept)) : NULL;
+	if (kept == NULL)
 		return NULL;
-	*told = (sp_told_signatures){.next = handle->told,
+	*kept = (sp_kept_signatures){.next = handle->kept,
 				     .signatures = sp_public_signatures_of(runtime->endpoints,
 									   runtime->endpoint_count,
 									   handle->arena),
 				     .count = runtime->endpoint_count};
-	if (told->signatures == NULL)
+	if (kept->signatures == NULL)
 		return NULL;
-	told->configured = &told->signatures[runtime->configured - runtime->endpoints];
-	handle->told = told;
-	return told;
+	kept->configured = &kept->signatures[runtime->configured - runtime->endpoints];
+	handle->kept = kept;
+	return kept;
 }
 
-const sp_told_signatures *sp_handle_tell(sp_handle *handle)
+const sp_kept_signatures *sp_handle_signatures(sp_handle *handle)
 {
 	sp_version *version = sp_processor_acquire(handle->processor);
-	sp_told_signatures *told;
+	sp_kept_signatures *kept;
 
 	pthread_mutex_lock(&handle->lock);
-	told = find_told(handle, version->runtime);
-	if (told == NULL)
-		told = add_told(handle, version->runtime);
-	if (told != NULL)
-		told->runtime = version->runtime->number;
+	kept = find_kept(handle, version->runtime);
+	if (kept == NULL)
+		kept = add_kept(handle, version->runtime);
+	if (kept != NULL)
+		kept->runtime = version->runtime->number;
 	pthread_mutex_unlock(&handle->lock);
 	sp_processor_release(version);
-	return told;
+	return kept;
 }
 
 /* ----------------------------------------------------------------- answering */

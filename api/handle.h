@@ -12,13 +12,13 @@
 #include "processor/processor.h"
 
 /* Signatures whose addresses callers may hold: they stay until the model is closed. */
-typedef struct sp_told_signatures {
-	struct sp_told_signatures *next;
+typedef struct sp_kept_signatures {
+	struct sp_kept_signatures *next;
 	uint64_t runtime; /* number of the latest runtime that had them */
 	const sp_public_signature *signatures;
 	size_t count;
 	const sp_public_signature *configured;
-} sp_told_signatures;
+} sp_kept_signatures;
 
 /*
  * What the `void *` of a model points at.
@@ -30,8 +30,8 @@ typedef struct sp_handle {
 	sp_config about;            /* read without checks, for the name in log lines */
 	sp_log_limit wrong, failed; /* of lines about requests: the client's fault, ours */
 	pthread_mutex_t lock;       /* protects the rest */
-	sp_arena *arena;            /* holds `told` */
-	sp_told_signatures *told;   /* each distinct set once, the newest first */
+	sp_arena *arena;            /* holds `kept` */
+	sp_kept_signatures *kept;   /* each distinct set once, the newest first */
 } sp_handle;
 
 SP_MUST_CHECK sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *err);
@@ -40,7 +40,7 @@ SP_MUST_CHECK sp_status sp_handle_open(sp_handle **out, const char *model_config
 void sp_handle_close(sp_handle *handle);
 
 /* The signatures of the live version; NULL when out of memory. */
-const sp_told_signatures *sp_handle_tell(sp_handle *handle);
+const sp_kept_signatures *sp_handle_signatures(sp_handle *handle);
 
 /* Who answers: the live version of a model, or a version that the caller holds. */
 typedef struct sp_answerer {

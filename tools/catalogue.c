@@ -24,7 +24,7 @@ static const char *const delta_suffixes[] = {
 	"-sparse_incr_versions", "-incr_partition_offset", NULL,
 };
 
-/* A part while its table is not known yet. */
+/* A part before parts are grouped into tables. */
 typedef struct found_part {
 	sp_catalogue_part part;
 	const char *base;

@@ -39,7 +39,7 @@ static const char help[] =
 typedef struct command {
 	const char *name;
 	sp_status (*run)(sp_tool *tool, sp_error *err);
-	size_t most_arguments; /* behind PATH */
+	size_t most_arguments; /* after PATH */
 	bool takes_configuration;
 } command;
 
@@ -96,7 +96,7 @@ static bool asks_for_help(const char *word)
 	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* Takes the flags; the other words go to the front of `words`.  NULL, or the flag that is none. */
+/* Parses the flags and moves the other words to the front.  NULL, or the flag that is wrong. */
 static const char *parse_flags(sp_tool *tool, char **words, size_t *count)
 {
 	size_t used = 0;

@@ -261,7 +261,7 @@ static sp_status verify_changed(sp_verification *v, const sp_bundle *full,
 	return SP_OK;
 }
 
-/* Steps are counted in models of all kinds: they do not tell whose a delta is. */
+/* Every model counts steps, so steps do not tell which model a delta belongs to. */
 static sp_status verify_delta(sp_verification *v, const sp_bundle *full,
 			      const sp_saved_model *model, sp_error *err)
 {

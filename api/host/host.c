@@ -30,7 +30,7 @@ static void note_answer(void *context, const sp_http_outcome *outcome)
 {
 	sp_host *host = context;
 
-	sp_counters_answer(&host->serving.counters, (sp_asked)outcome->tag, outcome->status,
+	sp_counters_answer(&host->serving.counters, (sp_request_kind)outcome->tag, outcome->status,
 			   outcome->took_ns);
 	sp_request_log_outcome(&host->request_log, host->serving.flags->model_name, outcome);
 }

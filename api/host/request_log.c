@@ -30,10 +30,10 @@ static void log_failure(sp_log_limit *limit, sp_log_level level, const sp_http_o
 
 void sp_request_log_outcome(sp_request_log *log, const char *model, const sp_http_outcome *outcome)
 {
-	bool wrong = is_clients(outcome->status), others = outcome->tag == SP_ASKED_OTHER;
+	bool wrong = is_clients(outcome->status), others = outcome->tag == SP_REQUEST_OTHER;
 	const char *outer;
 
-	if (outcome->status < 400 || outcome->tag == SP_ASKED_HEALTH)
+	if (outcome->status < 400 || outcome->tag == SP_REQUEST_HEALTH)
 		return;
 	outer = sp_log_set_subject(others ? NULL : model);
 	if (wrong)

@@ -38,7 +38,7 @@ static void carry_out_orders(void *context)
 
 	while ((request = sp_queue_pop(serving->orders)) != NULL)
 		if (sp_http_request_begin(request))
-			sp_route_admin_obey(serving, request);
+			sp_route_admin_carry_out(serving, request);
 }
 
 static void write_metrics(void *context)

@@ -48,8 +48,8 @@ struct sp_http_connection {
 	bool gone; /* the socket is broken; it is closed once its request is answered */
 	bool keep; /* the connection stays open after this answer */
 	int64_t deadline_ns;
-	int64_t timer_ns; /* when the timer fires; if before the deadline, it is set again */
-	int64_t heard_ns; /* when the last bytes of a body arrived */
+	int64_t timer_ns;     /* when the timer fires; if before the deadline, it is set again */
+	int64_t last_body_ns; /* when the last bytes of a body arrived */
 
 	char *input; /* heads and what follows them */
 	size_t input_size, input_capacity;
@@ -87,7 +87,7 @@ sp_http_connection *sp_http__connection_spare(sp_http_loop *loop)
 	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]); i++)
 		if (!TAILQ_EMPTY(&loop->in[phases[i]]))
 			return TAILQ_FIRST(&loop->in[phases[i]]);
-	return body != NULL && sp_clock_now_ns() - body->heard_ns > stalled_ns ? body : NULL;
+	return body != NULL && sp_clock_now_ns() - body->last_body_ns > stalled_ns ? body : NULL;
 }
 
 /* Whether a request has begun to arrive or is being answered. */
@@ -120,7 +120,7 @@ static void move(sp_http_connection *c, enum phase phase)
 /* Bytes of a body have arrived: the connection becomes the last one to be given up. */
 static void note_progress(sp_http_connection *c)
 {
-	c->heard_ns = sp_clock_now_ns();
+	c->last_body_ns = sp_clock_now_ns();
 	TAILQ_REMOVE(&c->loop->in[BODY], c, link);
 	TAILQ_INSERT_TAIL(&c->loop->in[BODY], c, link);
 }
@@ -513,7 +513,7 @@ static void begin_body(sp_http_connection *c)
 		c->request->body.max_size = (size_t)length;
 	memset(&c->chunks, 0, sizeof(c->chunks));
 	move(c, BODY);
-	c->heard_ns = sp_clock_now_ns();
+	c->last_body_ns = sp_clock_now_ns();
 	set_deadline(c, c->request->deadline_ns);
 	read_body(c);
 }

@@ -5,7 +5,7 @@
 
 /* ------------------------------------------------------------- characters */
 
-/* RFC 9110, 5.6.2: what a method or a header name is made of. */
+/* RFC 9110, section 5.6.2: methods and header names consist of these. */
 static bool is_token_char(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -90,7 +90,7 @@ static int refuse(int code, const char *reason, sp_error *err)
 	return code;
 }
 
-/* The part of `line` before the next space; the line goes on behind it. */
+/* The part of *line before the next space; *line becomes what follows the space. */
 static sp_bytes next_word(sp_bytes *line)
 {
 	const char *space = memchr(line->data, ' ', line->size);
@@ -105,7 +105,7 @@ static sp_bytes next_word(sp_bytes *line)
 	return word;
 }
 
-/* "/path?query", or the same behind "http://host", or "*". */
+/* "/path?query", "http://host/path?query", or "*". */
 static bool read_target(sp_http_head *out, sp_bytes target)
 {
 	const char *query;

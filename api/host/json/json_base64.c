@@ -38,7 +38,7 @@ static int digit_value(char c)
 	return c == '/' ? 63 : -1;
 }
 
-/* The digits without their padding; false when the padding is wrong. */
+/* Removes the padding; false if it is wrong. */
 static bool strip_padding(sp_bytes *text)
 {
 	size_t padding = 0;

@@ -38,31 +38,31 @@ double sp_histogram_limit_us(size_t bucket);
 void sp_histogram_add(sp_histogram *histogram, int64_t ns);
 
 /* What a request asks for. */
-typedef enum sp_asked {
-	SP_ASKED_OTHER, /* unknown paths, other models, malformed requests */
-	SP_ASKED_PREDICT,
-	SP_ASKED_EXAMPLES, /* classify and regress */
-	SP_ASKED_METADATA,
-	SP_ASKED_STATUS,
-	SP_ASKED_ADMIN,
-	SP_ASKED_HEALTH,
-	SP_ASKED_METRICS,
-	SP_ASKED_COUNT
-} sp_asked;
+typedef enum sp_request_kind {
+	SP_REQUEST_OTHER, /* unknown paths, other models, malformed requests */
+	SP_REQUEST_PREDICT,
+	SP_REQUEST_EXAMPLES, /* classify and regress */
+	SP_REQUEST_METADATA,
+	SP_REQUEST_STATUS,
+	SP_REQUEST_ADMIN,
+	SP_REQUEST_HEALTH,
+	SP_REQUEST_METRICS,
+	SP_REQUEST_COUNT
+} sp_request_kind;
 
 /* "predict" ... */
-const char *sp_asked_name(sp_asked asked);
+const char *sp_request_kind_name(sp_request_kind kind);
 
 enum { SP_LEAST_STATUS = 100, SP_STATUS_COUNT = 500 };
 
 typedef struct sp_counters {
-	sp_counter answers[SP_ASKED_COUNT][SP_STATUS_COUNT]; /* by HTTP status from 100 on */
+	sp_counter answers[SP_REQUEST_COUNT][SP_STATUS_COUNT]; /* by HTTP status from 100 on */
 	sp_counter begun, ended; /* predictions put into the queue, and finished by a worker */
 	sp_histogram request;    /* times of predictions answered 200 */
 	sp_histogram runtime;    /* of these, the time spent in the library */
 } sp_counters;
 
 /* Counts an answer that was ready took_ns after the last byte of its request. */
-void sp_counters_answer(sp_counters *counters, sp_asked asked, int status, int64_t took_ns);
+void sp_counters_answer(sp_counters *counters, sp_request_kind kind, int status, int64_t took_ns);
 
 #endif

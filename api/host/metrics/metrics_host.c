@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,52 +18,48 @@ static sp_label text_label(const char *name, const char *value)
 
 /* --------------------------------------------------------------- predictions */
 
-static const char *const statuses[] = {"OK",       "INVALID_ARGUMENT", "NOT_FOUND",
-				       "INTERNAL", "UNIMPLEMENTED",    "UNAVAILABLE",
-				       "UNKNOWN",  "DEADLINE_EXCEEDED"};
+/* TensorFlow Serving's words for HTTP statuses, in the order of the page. */
+enum { UNKNOWN = 6, STATUS_WORDS = 8 };
 
-/* The word for an HTTP status in TensorFlow Serving's metrics. */
-static const char *status_of(int http)
+static const struct {
+	const char *word;
+	int http[2];
+} statuses[STATUS_WORDS] = {
+	{"OK", {200}},
+	{"INVALID_ARGUMENT", {400, 415}},
+	{"NOT_FOUND", {404}},
+	{"INTERNAL", {500}},
+	{"UNIMPLEMENTED", {501}},
+	{"UNAVAILABLE", {503}},
+	[UNKNOWN] = {"UNKNOWN", {0}}, /* all other HTTP statuses */
+	{"DEADLINE_EXCEEDED", {504}},
+};
+
+static size_t status_of(int http)
 {
-	switch (http) {
-	case 200:
-		return "OK";
-	case 400:
-	case 415:
-		return "INVALID_ARGUMENT";
-	case 404:
-		return "NOT_FOUND";
-	case 500:
-		return "INTERNAL";
-	case 501:
-		return "UNIMPLEMENTED";
-	case 503:
-		return "UNAVAILABLE";
-	case 504:
-		return "DEADLINE_EXCEEDED";
-	default:
-		return "UNKNOWN";
-	}
+	for (size_t s = 0; s < STATUS_WORDS; s++)
+		if (http == statuses[s].http[0] || http == statuses[s].http[1])
+			return s;
+	return UNKNOWN;
 }
 
-static uint64_t answers(const sp_host_state *host, sp_asked asked, size_t i)
+static uint64_t answers(const sp_host_state *host, sp_request_kind kind, size_t i)
 {
-	return sp_counter_get(&host->counters->answers[asked][i]);
+	return sp_counter_get(&host->counters->answers[kind][i]);
 }
 
 /* Zero counts are written as well, so that Prometheus sees the first increase. */
 static void write_predictions(sp_buffer *out, const sp_host_state *host, const sp_label *model)
 {
-	sp_metric_begin(out, SP_METRIC_REQUESTS);
-	for (size_t s = 0; s < sizeof(statuses) / sizeof(statuses[0]); s++) {
-		uint64_t count = 0;
+	uint64_t counts[STATUS_WORDS] = {0};
 
-		for (size_t i = 0; i < SP_STATUS_COUNT; i++)
-			if (strcmp(status_of((int)i + SP_LEAST_STATUS), statuses[s]) == 0)
-				count += answers(host, SP_ASKED_PREDICT, i);
+	for (size_t i = 0; i < SP_STATUS_COUNT; i++)
+		counts[status_of((int)i + SP_LEAST_STATUS)] += answers(host, SP_REQUEST_PREDICT, i);
+	sp_metric_begin(out, SP_METRIC_REQUESTS);
+	for (size_t s = 0; s < STATUS_WORDS; s++)
 		sp_metric_add(out, SP_METRIC_REQUESTS,
-			      LABELS(*model, text_label("status", statuses[s])), (double)count);
-	}
+			      LABELS(*model, text_label("status", statuses[s].word)),
+			      (double)counts[s]);
 }
 
 /* TensorFlow Serving's labels: "predict" for its REST API, "Predict" for its runtime. */
@@ -98,16 +93,17 @@ static void write_load(sp_buffer *out, const sp_host_state *host, const sp_label
 static void write_http(sp_buffer *out, const sp_host_state *host)
 {
 	sp_metric_begin(out, SP_METRIC_HTTP_ANSWERS);
-	for (int asked = 0; asked < SP_ASKED_COUNT; asked++)
+	for (int kind = 0; kind < SP_REQUEST_COUNT; kind++)
 		for (size_t i = 0; i < SP_STATUS_COUNT; i++) {
-			uint64_t count = answers(host, (sp_asked)asked, i);
+			uint64_t count = answers(host, (sp_request_kind)kind, i);
 			char code[8];
 
 			if (count == 0)
 				continue;
 			snprintf(code, sizeof(code), "%d", (int)i + SP_LEAST_STATUS);
 			sp_metric_add(out, SP_METRIC_HTTP_ANSWERS,
-				      LABELS(text_label("route", sp_asked_name((sp_asked)asked)),
+				      LABELS(text_label("route", sp_request_kind_name(
+									 (sp_request_kind)kind)),
 					     text_label("code", code)),
 				      (double)count);
 		}

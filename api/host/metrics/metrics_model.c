@@ -9,7 +9,7 @@ typedef struct page {
 	sp_buffer *out;
 	sp_label model;
 	const sp_versions_report *report;
-	const sp_told_version *live; /* NULL: none */
+	const sp_reported_version *live; /* NULL: none */
 } page;
 
 /* -------------------------------------------------------------------- helpers */
@@ -27,9 +27,9 @@ static void add(const page *p, sp_metric metric, const char *label, sp_bytes val
 }
 
 static void write_counts(const page *p, sp_metric metric, const char *label,
-			 const sp_told_list *list)
+			 const sp_reported_list *list)
 {
-	const sp_told_count *counts = list->items;
+	const sp_reported_count *counts = list->items;
 
 	sp_metric_begin(p->out, metric);
 	for (size_t i = 0; i < list->count; i++)
@@ -41,8 +41,8 @@ static void write_counts(const page *p, sp_metric metric, const char *label,
 /* `moves` has an entry for every state there is. */
 static void write_states(const page *p)
 {
-	const sp_told_count *states = p->report->moves.items;
-	const sp_told_version *versions = p->report->versions.items;
+	const sp_reported_count *states = p->report->moves.items;
+	const sp_reported_version *versions = p->report->versions.items;
 
 	sp_metric_begin(p->out, SP_METRIC_VERSIONS);
 	for (size_t s = 0; s < p->report->moves.count; s++) {
@@ -55,7 +55,7 @@ static void write_states(const page *p)
 }
 
 /* One sample about a version, with a further label. */
-static void add_version(const page *p, sp_metric metric, const sp_told_version *v,
+static void add_version(const page *p, sp_metric metric, const sp_reported_version *v,
 			const char *last_label, sp_bytes last)
 {
 	char full[32], delta[32];
@@ -70,7 +70,7 @@ static void add_version(const page *p, sp_metric metric, const sp_told_version *
 		      4, 1);
 }
 
-static bool is_state(const sp_told_version *v, const char *state)
+static bool is_state(const sp_reported_version *v, const char *state)
 {
 	return sp_bytes_equal_text(v->state, state);
 }
@@ -79,11 +79,11 @@ static bool is_state(const sp_told_version *v, const char *state)
  * Whether an earlier version gives the same sample: two versions may have the same steps, for
  * instance after a folder was rewritten, and a page must not repeat a sample.
  */
-static bool is_repeated(const page *p, const sp_told_version *v, bool by_state)
+static bool is_repeated(const page *p, const sp_reported_version *v, bool by_state)
 {
-	const sp_told_version *versions = p->report->versions.items;
+	const sp_reported_version *versions = p->report->versions.items;
 
-	for (const sp_told_version *w = versions; w < v; w++)
+	for (const sp_reported_version *w = versions; w < v; w++)
 		if (w->full_step == v->full_step && w->delta_step == v->delta_step &&
 		    sp_bytes_equal(w->state, v->state) &&
 		    (by_state || sp_bytes_equal(w->why, v->why)))
@@ -93,12 +93,12 @@ static bool is_repeated(const page *p, const sp_told_version *v, bool by_state)
 
 static void write_versions(const page *p)
 {
-	const sp_told_version *versions = p->report->versions.items;
+	const sp_reported_version *versions = p->report->versions.items;
 	size_t count = p->report->versions.count;
 
 	sp_metric_begin(p->out, SP_METRIC_VERSION_STATE);
 	for (size_t i = 0; i < count; i++) {
-		const sp_told_version *v = &versions[i];
+		const sp_reported_version *v = &versions[i];
 
 		if ((v == p->live || v->newer || is_state(v, "draining")) &&
 		    !is_repeated(p, v, true))
@@ -106,7 +106,7 @@ static void write_versions(const page *p)
 	}
 	sp_metric_begin(p->out, SP_METRIC_VERSION_REFUSAL);
 	for (size_t i = 0; i < count; i++) {
-		const sp_told_version *v = &versions[i];
+		const sp_reported_version *v = &versions[i];
 
 		if (v->newer && is_state(v, "refused") && !is_repeated(p, v, false))
 			add_version(p, SP_METRIC_VERSION_REFUSAL, v, "reason", v->why);
@@ -115,14 +115,14 @@ static void write_versions(const page *p)
 
 static void write_steps(const page *p)
 {
-	const sp_told_steps *newest = &p->report->newest;
+	const sp_reported_steps *newest = &p->report->newest;
 
-	write_one(p, SP_METRIC_PINNED, p->report->pinned.is_told);
+	write_one(p, SP_METRIC_PINNED, p->report->pinned.is_present);
 	if (p->live != NULL) {
 		write_one(p, SP_METRIC_LIVE_FULL_STEP, (double)p->live->full_step);
 		write_one(p, SP_METRIC_LIVE_DELTA_STEP, (double)p->live->delta_step);
 	}
-	if (newest->is_told) {
+	if (newest->is_present) {
 		write_one(p, SP_METRIC_NEWEST_FULL_STEP, (double)newest->full_step);
 		write_one(p, SP_METRIC_NEWEST_DELTA_STEP, (double)newest->delta_step);
 	}
@@ -164,11 +164,11 @@ static void write_updates(const page *p)
 
 typedef struct column {
 	sp_metric metric;
-	size_t offset;     /* of its number in sp_told_table */
+	size_t offset;     /* of its number in sp_reported_table */
 	const char *found; /* value of a label "found"; NULL: none */
 } column;
 
-static double number_of(const sp_told_table *table, const column *c)
+static double number_of(const sp_reported_table *table, const column *c)
 {
 	return (double)*(const int64_t *)((const char *)table + c->offset);
 }
@@ -176,11 +176,11 @@ static double number_of(const sp_told_table *table, const column *c)
 /* A metric of all tables, or only of those with a tier: a sample per table and column. */
 static void write_tables(const page *p, const column *columns, size_t count, bool tiered)
 {
-	const sp_told_table *tables = p->report->tables.items;
+	const sp_reported_table *tables = p->report->tables.items;
 
 	sp_metric_begin(p->out, columns[0].metric);
 	for (size_t i = 0; i < p->report->tables.count; i++) {
-		const sp_told_table *t = &tables[i];
+		const sp_reported_table *t = &tables[i];
 
 		for (size_t c = 0; c < count; c++) {
 			sp_label labels[4] = {p->model, {"table", t->name}, {"tier", t->tier}};
@@ -196,7 +196,7 @@ static void write_tables(const page *p, const column *columns, size_t count, boo
 	}
 }
 
-#define AT(field) offsetof(sp_told_table, field)
+#define AT(field) offsetof(sp_reported_table, field)
 
 static void write_all_tables(const page *p)
 {

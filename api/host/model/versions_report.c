@@ -75,7 +75,8 @@ static sp_status read_members(void *out, source *from, const member *members, sp
 }
 
 /* Appends an element of zeros.  The room doubles whenever `count` is a power of two. */
-static sp_status append(sp_told_list *list, void **out, size_t size, source *from, sp_error *err)
+static sp_status append(sp_reported_list *list, void **out, size_t size, source *from,
+			sp_error *err)
 {
 	if ((list->count & (list->count - 1)) == 0) {
 		size_t room = list->count != 0 ? 2 * list->count : 1;
@@ -91,7 +92,7 @@ static sp_status append(sp_told_list *list, void **out, size_t size, source *fro
 	return SP_OK;
 }
 
-static sp_status read_list(sp_told_list *list, source *from, size_t size, const member *members,
+static sp_status read_list(sp_reported_list *list, source *from, size_t size, const member *members,
 			   sp_error *err)
 {
 	SP_TRY(expect(from, SP_JSON_ARRAY, err));
@@ -107,11 +108,11 @@ static sp_status read_list(sp_told_list *list, source *from, size_t size, const 
 	}
 }
 
-/* ---------------------------------------------------------------- what is told */
+/* ------------------------------------------------------------------ the report */
 
 static sp_status read_versions(void *out, source *from, sp_error *err)
 {
-#define AT(field) offsetof(sp_told_version, field)
+#define AT(field) offsetof(sp_reported_version, field)
 	static const member members[] = {{"full_step", AT(full_step), read_number},
 					 {"delta_step", AT(delta_step), read_number},
 					 {"for_ms", AT(for_ms), read_number},
@@ -122,24 +123,24 @@ static sp_status read_versions(void *out, source *from, sp_error *err)
 					 {"reason", AT(reason), read_text},
 					 {NULL, 0, NULL}};
 #undef AT
-	return read_list(out, from, sizeof(sp_told_version), members, err);
+	return read_list(out, from, sizeof(sp_reported_version), members, err);
 }
 
 static sp_status read_steps(void *out, source *from, sp_error *err)
 {
-#define AT(field) offsetof(sp_told_steps, field)
+#define AT(field) offsetof(sp_reported_steps, field)
 	static const member members[] = {{"full_step", AT(full_step), read_number},
 					 {"delta_step", AT(delta_step), read_number},
 					 {"lag_ms", AT(lag_ms), read_number},
 					 {NULL, 0, NULL}};
 #undef AT
-	((sp_told_steps *)out)->is_told = true;
+	((sp_reported_steps *)out)->is_present = true;
 	return read_members(out, from, members, err);
 }
 
 static sp_status read_tables(void *out, source *from, sp_error *err)
 {
-#define AT(field) offsetof(sp_told_table, field)
+#define AT(field) offsetof(sp_reported_table, field)
 	static const member members[] = {{"table", AT(name), read_text},
 					 {"rows", AT(rows), read_number},
 					 {"overlay_rows", AT(overlay_rows), read_number},
@@ -153,7 +154,7 @@ static sp_status read_tables(void *out, source *from, sp_error *err)
 					 {"bytes_read", AT(bytes_read), read_number},
 					 {NULL, 0, NULL}};
 #undef AT
-	return read_list(out, from, sizeof(sp_told_table), members, err);
+	return read_list(out, from, sizeof(sp_reported_table), members, err);
 }
 
 /* {"name":count, ...} */
@@ -168,9 +169,9 @@ static sp_status read_counts(void *out, source *from, sp_error *err)
 		SP_TRY(sp_json_object_next(&from->reader, i, &more, &key, from->arena, err));
 		if (!more)
 			return SP_OK;
-		SP_TRY(append(out, &element, sizeof(sp_told_count), from, err));
-		((sp_told_count *)element)->name = key;
-		SP_TRY(read_number(&((sp_told_count *)element)->count, from, err));
+		SP_TRY(append(out, &element, sizeof(sp_reported_count), from, err));
+		((sp_reported_count *)element)->name = key;
+		SP_TRY(read_number(&((sp_reported_count *)element)->count, from, err));
 	}
 }
 
@@ -211,9 +212,9 @@ sp_status sp_versions_report_read(sp_versions_report *out, const char *json, sp_
 	return status;
 }
 
-const sp_told_version *sp_versions_report_live(const sp_versions_report *report)
+const sp_reported_version *sp_versions_report_live(const sp_versions_report *report)
 {
-	const sp_told_version *versions = report->versions.items;
+	const sp_reported_version *versions = report->versions.items;
 
 	for (size_t i = 0; i < report->versions.count; i++)
 		if (sp_bytes_equal_text(versions[i].state, "live"))

@@ -13,46 +13,46 @@
  * The JSON of serving_processor_versions() as structs.  Texts are views of the JSON or of
  * the arena.  A missing member is 0 or empty; an unknown one is skipped.
  */
-typedef struct sp_told_version {
+typedef struct sp_reported_version {
 	int64_t full_step, delta_step;
 	int64_t for_ms, known_ms;
 	bool newer; /* than the live one */
 	sp_bytes state, why;
 	sp_bytes reason; /* class of the refusal */
-} sp_told_version;
+} sp_reported_version;
 
-typedef struct sp_told_steps {
-	bool is_told;
+typedef struct sp_reported_steps {
+	bool is_present;
 	int64_t full_step, delta_step;
 	int64_t lag_ms;
-} sp_told_steps;
+} sp_reported_steps;
 
-typedef struct sp_told_count {
+typedef struct sp_reported_count {
 	sp_bytes name;
 	int64_t count;
-} sp_told_count;
+} sp_reported_count;
 
-typedef struct sp_told_table {
+typedef struct sp_reported_table {
 	sp_bytes name;
 	int64_t rows, overlay_rows, memory;
 	sp_bytes tier; /* empty: all rows are in memory, and the numbers below are 0 */
 	int64_t in_memory, cached, missed, absent, errors, bytes_read;
-} sp_told_table;
+} sp_reported_table;
 
 /* [count] of one of the structs above. */
-typedef struct sp_told_list {
+typedef struct sp_reported_list {
 	void *items;
 	size_t count;
-} sp_told_list;
+} sp_reported_list;
 
 typedef struct sp_versions_report {
-	sp_told_list versions; /* sp_told_version, newest first */
-	sp_told_steps newest, pinned;
-	sp_told_list moves;    /* sp_told_count by state */
-	sp_told_list refusals; /* sp_told_count by class */
+	sp_reported_list versions; /* sp_reported_version, newest first */
+	sp_reported_steps newest, pinned;
+	sp_reported_list moves;    /* sp_reported_count by state */
+	sp_reported_list refusals; /* sp_reported_count by class */
 	int64_t last_load_ms, folds, last_fold_ms, reloads, rollbacks, pins;
 	int64_t memory;
-	sp_told_list tables; /* sp_told_table */
+	sp_reported_list tables; /* sp_reported_table */
 } sp_versions_report;
 
 /* Errors: SP_CORRUPT if `json` is not such JSON, SP_NO_MEMORY. */
@@ -60,6 +60,6 @@ SP_MUST_CHECK sp_status sp_versions_report_read(sp_versions_report *out, const c
 						sp_arena *arena, sp_error *err);
 
 /* The live version; NULL: none. */
-const sp_told_version *sp_versions_report_live(const sp_versions_report *report);
+const sp_reported_version *sp_versions_report_live(const sp_versions_report *report);
 
 #endif

@@ -334,7 +334,7 @@ static sp_status close_level(input *in, int level, size_t n)
 	return SP_OK;
 }
 
-/* Goes at most SP_JSON_TENSOR_MAX_RANK deep. */
+/* The recursion is at most SP_JSON_TENSOR_MAX_RANK deep. */
 static sp_status read_level(input *in, int level)
 {
 	bool more;

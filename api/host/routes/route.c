@@ -7,19 +7,19 @@
 #include "api/host/routes/routes.h"
 
 static const struct {
-	sp_asked asked; /* what it counts as */
+	sp_request_kind kind; /* what it counts as */
 	sp_model_route *answer;
 } model_routes[] = {
-	[SP_MODEL_STATUS] = {SP_ASKED_STATUS, sp_route_status},
-	[SP_MODEL_METADATA] = {SP_ASKED_METADATA, sp_route_metadata},
-	[SP_MODEL_PREDICT] = {SP_ASKED_PREDICT, sp_route_predict},
-	[SP_MODEL_CLASSIFY] = {SP_ASKED_EXAMPLES, sp_route_examples},
-	[SP_MODEL_REGRESS] = {SP_ASKED_EXAMPLES, sp_route_examples},
-	[SP_MODEL_VERSIONS] = {SP_ASKED_ADMIN, sp_route_admin},
-	[SP_MODEL_RELOAD] = {SP_ASKED_ADMIN, sp_route_admin},
-	[SP_MODEL_ROLLBACK] = {SP_ASKED_ADMIN, sp_route_admin},
-	[SP_MODEL_PIN] = {SP_ASKED_ADMIN, sp_route_admin},
-	[SP_MODEL_UNPIN] = {SP_ASKED_ADMIN, sp_route_admin},
+	[SP_MODEL_STATUS] = {SP_REQUEST_STATUS, sp_route_status},
+	[SP_MODEL_METADATA] = {SP_REQUEST_METADATA, sp_route_metadata},
+	[SP_MODEL_PREDICT] = {SP_REQUEST_PREDICT, sp_route_predict},
+	[SP_MODEL_CLASSIFY] = {SP_REQUEST_EXAMPLES, sp_route_examples},
+	[SP_MODEL_REGRESS] = {SP_REQUEST_EXAMPLES, sp_route_examples},
+	[SP_MODEL_VERSIONS] = {SP_REQUEST_ADMIN, sp_route_admin},
+	[SP_MODEL_RELOAD] = {SP_REQUEST_ADMIN, sp_route_admin},
+	[SP_MODEL_ROLLBACK] = {SP_REQUEST_ADMIN, sp_route_admin},
+	[SP_MODEL_PIN] = {SP_REQUEST_ADMIN, sp_route_admin},
+	[SP_MODEL_UNPIN] = {SP_REQUEST_ADMIN, sp_route_admin},
 };
 
 static void route_model(sp_serving *serving, sp_http_request *request)
@@ -34,7 +34,7 @@ static void route_model(sp_serving *serving, sp_http_request *request)
 	}
 	/* Requests for a model that is not served here count as others. */
 	if (strcmp(path.name, serving->flags->model_name) == 0)
-		sp_http_request_set_tag(request, model_routes[path.verb].asked);
+		sp_http_request_set_tag(request, model_routes[path.verb].kind);
 	model_routes[path.verb].answer(serving, request, &path);
 }
 

@@ -56,7 +56,7 @@ static serving_processor_code obey(const sp_serving *serving, const sp_model_pat
 					    pins && path->has_delta ? path->delta : -1, by, error);
 }
 
-void sp_route_admin_obey(const sp_serving *serving, sp_http_request *request)
+void sp_route_admin_carry_out(const sp_serving *serving, sp_http_request *request)
 {
 	serving_processor_error *error = NULL;
 	serving_processor_code code;

@@ -20,7 +20,7 @@ void sp_route_health(const sp_serving *serving, sp_http_request *request)
 	const sp_http_head *head = sp_http_request_head(request);
 	bool live = sp_bytes_equal_text(head->path, "/healthz/live");
 
-	sp_http_request_set_tag(request, SP_ASKED_HEALTH);
+	sp_http_request_set_tag(request, SP_REQUEST_HEALTH);
 	if (!live && !sp_bytes_equal_text(head->path, "/healthz/ready"))
 		sp_http_request_fail(request, 404, "Not found");
 	else if (head->method != SP_HTTP_GET && head->method != SP_HTTP_HEAD)

@@ -11,7 +11,7 @@ void sp_route_metrics(sp_serving *serving, sp_http_request *request)
 {
 	sp_http_method method = sp_http_request_head(request)->method;
 
-	sp_http_request_set_tag(request, SP_ASKED_METRICS);
+	sp_http_request_set_tag(request, SP_REQUEST_METRICS);
 	if (method != SP_HTTP_GET && method != SP_HTTP_HEAD)
 		sp_http_request_fail(request, 405, "Method not allowed");
 	else if (!sp_queue_try_push(serving->scrapes, request))

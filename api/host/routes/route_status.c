@@ -9,16 +9,16 @@
 enum { FIRST_ARENA = 16 << 10, MAX_STATUSES = 128 };
 
 /* What is reported of one version, in TensorFlow Serving's words. */
-typedef struct told_status {
+typedef struct version_status {
 	int64_t version;
 	int weight; /* of several entries with one number the heaviest is reported */
 	const char *state;
 	const char *code;
 	sp_bytes message;
-} told_status;
+} version_status;
 
 typedef struct statuses {
-	told_status items[MAX_STATUSES];
+	version_status items[MAX_STATUSES];
 	size_t count;
 } statuses;
 
@@ -48,20 +48,20 @@ static const char *code_of(sp_bytes reason)
 	return "UNKNOWN";
 }
 
-static told_status status_of(const sp_told_version *v)
+static version_status status_of(const sp_reported_version *v)
 {
 	static const struct {
-		const char *told, *state;
+		const char *reported, *state;
 		int weight;
 	} states[] = {
 		{"live", "AVAILABLE", 5},     {"warming", "LOADING", 4}, {"loading", "LOADING", 4},
 		{"draining", "UNLOADING", 3}, {"retired", "END", 2},     {"refused", "END", 2},
 		{"discovered", "START", 1},
 	};
-	told_status s = {.version = v->full_step, .state = "UNKNOWN", .code = "OK"};
+	version_status s = {.version = v->full_step, .state = "UNKNOWN", .code = "OK"};
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-		if (sp_bytes_equal_text(v->state, states[i].told)) {
+		if (sp_bytes_equal_text(v->state, states[i].reported)) {
 			s.state = states[i].state;
 			s.weight = states[i].weight;
 		}
@@ -75,7 +75,7 @@ static told_status status_of(const sp_told_version *v)
 /* ------------------------------------------------------------------ versions */
 
 /* Keeps the list sorted by descending version.  Deltas on one full checkpoint share its number. */
-static void put(statuses *list, told_status s)
+static void put(statuses *list, version_status s)
 {
 	size_t at = 0;
 
@@ -99,9 +99,9 @@ static bool has_versions(const sp_serving *serving)
 	return serving->model.version < 0 || serving->model.numbered;
 }
 
-static sp_status put_told(statuses *out, const char *json, sp_arena *arena, sp_error *err)
+static sp_status put_reported(statuses *out, const char *json, sp_arena *arena, sp_error *err)
 {
-	const sp_told_version *versions;
+	const sp_reported_version *versions;
 	sp_versions_report report;
 
 	if (json == NULL || arena == NULL)
@@ -123,10 +123,10 @@ static int64_t served_version(const sp_serving *serving, bool available)
 static void put_served(statuses *out, int64_t version, bool available)
 {
 	if (version >= 0)
-		put(out, (told_status){.version = version,
-				       .weight = 6,
-				       .state = available ? "AVAILABLE" : "LOADING",
-				       .code = "OK"});
+		put(out, (version_status){.version = version,
+					  .weight = 6,
+					  .state = available ? "AVAILABLE" : "LOADING",
+					  .code = "OK"});
 }
 
 /* ------------------------------------------------------------------- answers */
@@ -144,7 +144,7 @@ static void answer_unknown(sp_http_request *request, const sp_model_path *path)
 	sp_route__fail(request, 404, &err);
 }
 
-static void write_status(sp_buffer *body, const told_status *s)
+static void write_status(sp_buffer *body, const version_status *s)
 {
 	sp_buffer_append_text(body, "{\"version\":\"");
 	sp_json_write_i64(body, s->version);
@@ -190,15 +190,15 @@ static void answer(sp_http_request *request, const sp_model_path *path, const st
 }
 
 /* With the library's report of all versions; texts of `list` are views of `json` and the arena. */
-static void answer_with_told(const sp_serving *serving, sp_http_request *request,
-			     const sp_model_path *path)
+static void answer_all(const sp_serving *serving, sp_http_request *request,
+		       const sp_model_path *path)
 {
 	char *json = serving_processor_versions(serving->model.processor);
 	int64_t served = served_version(serving, true);
 	sp_arena *arena = sp_arena_create(FIRST_ARENA);
 	statuses list = {.count = 0};
 	sp_error err;
-	sp_status status = put_told(&list, json, arena, &err);
+	sp_status status = put_reported(&list, json, arena, &err);
 
 	put_served(&list, served, true);
 	if (status == SP_OK)
@@ -219,7 +219,7 @@ void sp_route_status(sp_serving *serving, sp_http_request *request, const sp_mod
 	if (strcmp(path->name, serving->flags->model_name) != 0) {
 		answer_unknown(request, path);
 	} else if (available && has_versions(serving)) {
-		answer_with_told(serving, request, path);
+		answer_all(serving, request, path);
 	} else {
 		put_served(&list, served_version(serving, available), available);
 		answer(request, path, &list, served_version(serving, available));

@@ -33,7 +33,7 @@ void sp_route_log_level(const sp_serving *serving, sp_http_request *request, sp_
  * sp_http_request_begin().  `json` belongs to the calling thread.
  */
 void sp_route_predict_compute(sp_serving *serving, sp_json_request *json, sp_http_request *request);
-void sp_route_admin_obey(const sp_serving *serving, sp_http_request *request);
+void sp_route_admin_carry_out(const sp_serving *serving, sp_http_request *request);
 void sp_route_metrics_write(const sp_serving *serving, sp_http_request *request);
 
 #endif

@@ -301,14 +301,14 @@ static void answers_are_told(void **state)
 	sp_budget_init(&memory, 200000);
 	assert_int_equal(sp_budget_grow(&memory, 0, 100000, 100000), 100000);
 	assert_int_equal(sp_budget_grow(&memory, 0, 150000, 150000), 0);
-	sp_counters_answer(&counters, SP_ASKED_PREDICT, 200, 20000);
-	sp_counters_answer(&counters, SP_ASKED_PREDICT, 400, 20000);
-	sp_counters_answer(&counters, SP_ASKED_PREDICT, 415, 20000);
-	sp_counters_answer(&counters, SP_ASKED_PREDICT, 599, 20000);
-	sp_counters_answer(&counters, SP_ASKED_HEALTH, 200, 1);
-	sp_counters_answer(&counters, SP_ASKED_HEALTH, 200, 1);
-	sp_counters_answer(&counters, SP_ASKED_OTHER, 600, 1); /* none that there is */
-	sp_counters_answer(&counters, SP_ASKED_OTHER, 99, 1);
+	sp_counters_answer(&counters, SP_REQUEST_PREDICT, 200, 20000);
+	sp_counters_answer(&counters, SP_REQUEST_PREDICT, 400, 20000);
+	sp_counters_answer(&counters, SP_REQUEST_PREDICT, 415, 20000);
+	sp_counters_answer(&counters, SP_REQUEST_PREDICT, 599, 20000);
+	sp_counters_answer(&counters, SP_REQUEST_HEALTH, 200, 1);
+	sp_counters_answer(&counters, SP_REQUEST_HEALTH, 200, 1);
+	sp_counters_answer(&counters, SP_REQUEST_OTHER, 600, 1); /* none that there is */
+	sp_counters_answer(&counters, SP_REQUEST_OTHER, 99, 1);
 	sp_counter_add(&counters.begun, 5);
 	sp_counter_add(&counters.ended, 3);
 	sp_metrics_write_host(&out, &host);
