@@ -141,11 +141,19 @@ static sp_status take_ring(ring **out, sp_read_rings *rings, int64_t deadline_ns
 				 "the deadline has passed: too many requests read from the disk");
 }
 
+/*
+ * In front of the others, because its memory is in the caches; but behind them when reads of it
+ * are left behind: they may hang in all of its slots, and a call would wait for one.
+ */
 static void give_ring(sp_read_rings *rings, ring *r)
 {
+	ring **at = &rings->free;
+
 	pthread_mutex_lock(&rings->lock);
-	r->next = rings->free;
-	rings->free = r;
+	while (r->busy != 0 && *at != NULL)
+		at = &(*at)->next;
+	r->next = *at;
+	*at = r;
 	pthread_cond_signal(&rings->freed);
 	pthread_mutex_unlock(&rings->lock);
 }

@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/size.h"
 #include "storage/cache/hot_rows.h"
+#include "storage/scratch.h"
 #include "storage/ssd/key_miss.h"
 #include "storage/ssd/rocks.h"
 #include "storage/ssd/ssd_internal.h"
@@ -70,48 +70,37 @@ static void count_up(atomic_uint_least64_t *counter, uint64_t more)
 
 /* ---- scratch ---- */
 
-/* `count` elements of `size` bytes behind *at, which moves on; false on overflow. */
-static bool place_array(size_t *at, size_t count, size_t size, char *base, void *array)
+/* Where things are in the scratch. */
+static void lay_out(read_state *state, sp_scratch *s, const sp_tier_read *reads, size_t count)
 {
-	char *start = base != NULL ? base + *at : NULL;
-	size_t bytes;
-
-	memcpy(array, &start, sizeof(start));
-	return sp_size_mul(&bytes, count, size) && sp_size_round_up(&bytes, bytes, 64) &&
-	       sp_size_add(at, *at, bytes);
-}
-
-/* Where things are in the scratch, and how much that is; SIZE_MAX on overflow. */
-static size_t lay_out(read_state *state, const sp_tier_read *reads, size_t count, char *base)
-{
-	size_t keys = 0, widest = 0, at = 0;
+	size_t keys = 0, widest = 0;
 
 	for (size_t r = 0; r < count; r++) {
 		size_t stride = sp_row_cache_row_stride(of(reads[r].tier)->cache);
 
 		if (!sp_size_add(&keys, keys, reads[r].count))
-			return SIZE_MAX;
+			s->used = SIZE_MAX;
 		if (stride > widest)
 			widest = stride;
 	}
-	if (!place_array(&at, keys, sizeof(sp_key_miss), base, &state->misses) ||
-	    !place_array(&at, keys, sizeof(int64_t), base, &state->keys) ||
-	    !place_array(&at, keys, sizeof(size_t), base, &state->firsts) ||
-	    !place_array(&at, count, sizeof(sp_read_request), base, &state->requests) ||
-	    !place_array(&at, count, sizeof(miss_group), base, &state->groups) ||
-	    !place_array(&at, CACHE_BLOCK, sizeof(sp_row_cache_answer), base, &state->answers) ||
-	    !place_array(&at, CACHE_BLOCK, widest, base, &state->rows))
-		return SIZE_MAX;
-	return at;
+	state->misses = sp_scratch_take(s, keys, sizeof(*state->misses));
+	state->keys = sp_scratch_take(s, keys, sizeof(*state->keys));
+	state->firsts = sp_scratch_take(s, keys, sizeof(*state->firsts));
+	state->requests = sp_scratch_take(s, count, sizeof(*state->requests));
+	state->groups = sp_scratch_take(s, count, sizeof(*state->groups));
+	state->answers = sp_scratch_take(s, CACHE_BLOCK, sizeof(*state->answers));
+	state->rows = sp_scratch_take(s, CACHE_BLOCK, widest);
 }
 
 static size_t scratch_size(const sp_tier *tier, size_t count)
 {
 	const sp_tier_read read = {.tier = (sp_tier *)(uintptr_t)tier, .count = count};
+	sp_scratch s = {0};
 	read_state state;
 
-	/* What lies together takes no more than what lies apart. */
-	return lay_out(&state, &read, 1, NULL);
+	/* read() gets the sum over its reads, which all of them together need at most. */
+	lay_out(&state, &s, &read, 1);
+	return s.used;
 }
 
 /* ---- a read ---- */
@@ -259,13 +248,14 @@ static void count_found(const sp_tier_read *reads, size_t count)
 static sp_status ssd_read(const sp_tier_read *reads, size_t count, void *scratch,
 			  int64_t deadline_ns, sp_error *err)
 {
+	sp_scratch s = {.base = scratch};
 	read_state state = {0};
 
 	for (size_t r = 0; r < count; r++)
 		if (reads[r].count > UINT32_MAX)
 			return sp_error_set(err, SP_INVALID, "a lookup of %zu keys",
 					    reads[r].count);
-	lay_out(&state, reads, count, scratch);
+	lay_out(&state, &s, reads, count);
 	read_caches(&state, reads, count);
 	SP_TRY(read_missed(&state, reads, deadline_ns, err));
 	count_found(reads, count);

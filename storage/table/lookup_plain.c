@@ -5,8 +5,8 @@
 #include "storage/format/woven_row_internal.h"
 
 /*
- * The commonest lookup by far, as one tight loop: many keys, rows of float32 in
- * one layer, gathered.  What the general pipeline (storage/table/lookup.c) asks anew
+ * The most frequent lookup, as one tight loop: many keys, rows of float32 in
+ * one layer, gathered.  What the general pipeline (storage/table/lookup_pipeline.c) asks anew
  * for every key is in registers here, and nothing branches on whether a key is
  * there, which nobody can foretell.
  */
@@ -15,8 +15,10 @@ enum {
 	LOCATE_AFTER = 32, /* keys between asking for a pilot and reading it */
 	ANSWER_AFTER = 64, /* keys between asking for a slot and reading it */
 	RING = 128,
-	COPY = 16,   /* elements that are copied at once */
-	FEWEST = 16, /* keys that are worth waiting for by themselves, among other lookups */
+	COPY = 16,          /* elements that are copied at once */
+	FEWEST = 16,        /* keys that are worth waiting for by themselves, among other lookups */
+	POOLED = 8192,      /* elements of rows that are gathered, and then summed, at once */
+	FEWEST_POOLED = 64, /* rows that these must have room for */
 };
 
 typedef struct plain {
@@ -310,13 +312,13 @@ bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone)
 
 	/* With as many default rows as a power of two a mask is floor_mod. */
 	return lookup->count >= (alone ? BLOCK : FEWEST) &&
-	       (lookup->pooling == NULL || sp_lookup__pools_plain(lookup)) &&
+	       (lookup->pooling == NULL || table->rules->dim <= POOLED / FEWEST_POOLED) &&
 	       lookup->fallback == NULL && table->overlay == NULL && table->base != NULL &&
 	       table->below == NULL && table->base->shape.format == SP_ROW_FP32 &&
 	       (defaults & (defaults - 1)) == 0;
 }
 
-void sp_lookup__gather_plain(const sp_lookup *lookup)
+static void gather(const sp_lookup *lookup)
 {
 	bool woven = lookup->table->base->woven != NULL;
 
@@ -339,10 +341,31 @@ void sp_lookup__gather_plain(const sp_lookup *lookup)
 	(woven ? gather_woven : gather_front)(lookup);
 }
 
-void sp_lookup__run_plain(const sp_lookup *lookup, float *lanes)
+/*
+ * The rows of some keys are gathered where they stay in cache, and then summed:
+ * gathering waits for memory, and summing between two keys would be in its way.
+ */
+static void pool(const sp_lookup *lookup)
 {
-	if (lookup->pooling != NULL)
-		sp_lookup__pool_plain(lookup, lanes);
-	else
-		sp_lookup__gather_plain(lookup);
+	_Alignas(64) float elements[POOLED];
+	size_t dim = lookup->table->rules->dim, most = POOLED / dim;
+	const sp_row_codec *fp32 = sp_row_codec_find(SP_ROW_FP32);
+	sp_lookup some = *lookup;
+	float divisor = 0;
+
+	some.rows = elements;
+	some.stride = dim;
+	sp_lookup__clear_pools(lookup);
+	for (size_t first = 0; first < lookup->count; first += most) {
+		some.keys = lookup->keys + first;
+		some.count = less(lookup->count - first, most);
+		gather(&some);
+		sp_lookup__pool_rows(lookup, first, some.count, (sp_stored_row){elements, fp32},
+				     dim * sizeof(float), &divisor);
+	}
+}
+
+void sp_lookup__run_plain(const sp_lookup *lookup)
+{
+	(lookup->pooling != NULL ? pool : gather)(lookup);
 }

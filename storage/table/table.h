@@ -60,13 +60,10 @@ typedef enum sp_combiner {
  * Many keys to one output row, as embedding_lookup_sparse() does; w is 1 without
  * weights.  An output row without keys is zeros.
  *
- * Numerics: float32 sums in TensorFlow's order, and so its bits.  Without weights the first
- * sp_pooling_first() rows are added one by one, then groups of eight, each summed by itself;
- * with weights every product is rounded before it is added, and sixteen and more are added in
- * four sums side by side, but for the columns behind the last eight.  Then comes one division by
- * the divisor, which is summed in float32 in the order of the keys, or, of fewer than ten keys
- * without weights, a product with its reciprocal.  With u = 2^-24 and s the sum of n terms'
- * sizes a sum is within n * u * s of the exact one, with weights (n + 1) * u * s.
+ * Numerics: float32 sums in the order of the keys, every product rounded before it is added, and
+ * one division by the divisor, which is summed alike.  With u = 2^-24 and s the sum of n terms'
+ * sizes, a sum is within n * u * s of the exact one, with weights (n + 1) * u * s.  The bits do not
+ * depend on where rows lie or on the instruction set.
  */
 typedef struct sp_pooling {
 	sp_combiner combiner;
@@ -75,16 +72,6 @@ typedef struct sp_pooling {
 	const float *weights;      /* [count]; NULL: all 1 */
 	size_t segment_count;      /* output rows */
 } sp_pooling;
-
-/* How many of `count` rows without weights come before the groups of eight. */
-static inline size_t sp_pooling_first(size_t count)
-{
-	size_t rest = count % 8;
-
-	if (count == 1)
-		return 1;
-	return rest <= 1 ? rest + 8 : rest;
-}
 
 /*
  * What is asked of one table.
@@ -110,7 +97,7 @@ typedef struct sp_lookup {
 
 /*
  * Bytes of scratch that a run needs, at 64 bytes' alignment: 0 when all tables
- * are in memory and nothing is pooled; SIZE_MAX when they are too many to count.
+ * are in memory; SIZE_MAX when they are too many to count.
  */
 size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count);
 

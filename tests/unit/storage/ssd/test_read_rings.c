@@ -297,6 +297,35 @@ static void a_call_whose_time_is_over_leaves_what_it_waits_for(void **state)
 	free(a.found);
 }
 
+/* All places of a ring wait for a pipe, and calls take the others. */
+static void a_ring_full_of_reads_that_hang_is_taken_last(void **state)
+{
+	enum { KEYS = 500 };
+	atomic_uint_least64_t bytes = 0;
+	int64_t keys[KEYS];
+	answers a = {.rows = calloc(KEYS, ROW), .taken = calloc(KEYS, 4), .found = calloc(KEYS, 1)};
+	const sp_read_request request = {runs + 1, 1, keys, KEYS, &bytes, &a};
+	int ends[2], before;
+
+	(void)state;
+	if (!has_readers())
+		skip();
+	for (int64_t i = 0; i < KEYS; i++)
+		keys[i] = 80 * i;
+	assert_int_equal(pipe(ends), 0);
+	before = exchange_file(ends[0]);
+	assert_int_equal(run(&request, sp_clock_now_ns() + 20 * MS), SP_DEADLINE);
+	close(exchange_file(before));
+	close(before);
+	for (int round = 0; round < 2 * READERS; round++)
+		check_keys(0, 80, KEYS, 1);
+	close(ends[0]);
+	close(ends[1]);
+	free(a.rows);
+	free(a.taken);
+	free(a.found);
+}
+
 /* What the kernel may still write to is left to it. */
 static void the_end_does_not_wait_for_a_disk_for_ever(void **state)
 {
@@ -440,6 +469,7 @@ int main(void)
 		/* A thread cannot read from a pipe at a place. */
 		BY_RINGS(a_block_may_come_in_pieces),
 		BY_RINGS(a_call_whose_time_is_over_leaves_what_it_waits_for),
+		BY_RINGS(a_ring_full_of_reads_that_hang_is_taken_last),
 		BY_RINGS(the_end_does_not_wait_for_a_disk_for_ever),
 		BY_RINGS(a_process_that_is_forked_off_reads_nothing),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
