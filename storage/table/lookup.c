@@ -104,7 +104,7 @@ sp_status sp_table_lookup(const sp_table *table, const int64_t *keys, size_t cou
 
 /* ---- where keys are ---- */
 
-/* What is needed to ask the slower tier where keys are; its rows are written and not read. */
+/* Scratch to find keys in the slower tier; it writes rows, which are not used. */
 typedef struct locating {
 	sp_misses misses;
 	bool *found;
@@ -159,8 +159,8 @@ static sp_status locate_below(const sp_table *table, const int64_t *keys, size_t
 
 	carve_locating(&s, &l, table, count);
 	for (size_t i = 0; i < count; i++) {
-		if (places[i] != SP_TABLE_ABSENT || keys[i] == SP_ROWS_EMPTY_KEY ||
-		    keys[i] == SP_ROWS_DELETED_KEY)
+		if (places[i] != SP_TABLE_ABSENT || keys[i] == SP_KEY_EMPTY ||
+		    keys[i] == SP_KEY_DELETED)
 			continue;
 		l.misses.keys[l.misses.count] = keys[i];
 		l.misses.places[l.misses.count] = l.rows + l.misses.count * table->rules->dim;

@@ -3,40 +3,39 @@
 #include "storage/table/lookup_internal.h"
 
 /*
- * A run is a pipeline over the keys of all lookups as if they were one: ask for
- * a key's pilot; some keys later read it and ask for its slot; some keys later
- * read that.  While one key is answered, the memory of those behind it is on its
- * way, whatever table they belong to.
+ * A pipeline over the keys of all lookups: prefetch a key's pilot; some keys later read it and
+ * prefetch its slot; some keys later read the slot.  While one key is answered, the memory
+ * of those behind it is on its way, whatever table they belong to.
  */
 enum {
 	BURST = 8,         /* keys that go through a stage together */
-	LOCATE_AFTER = 32, /* keys between asking for a pilot and reading it */
+	LOCATE_AFTER = 32, /* keys between the prefetch of a pilot and its use */
 	ANSWER_AFTER = 96,
 	RING = 128,
 };
 
 _Static_assert(RING >= ANSWER_AFTER + BURST && (RING & (RING - 1)) == 0,
-	       "a place is free when it is taken");
+	       "an entry of the ring is free when it is used again");
 _Static_assert(LOCATE_AFTER % BURST == 0 && ANSWER_AFTER % BURST == 0,
 	       "all stages begin with the same keys");
 
-/* Goes over the keys of all lookups; each stage has its own. */
+/* A position among the keys of all lookups; each stage has its own. */
 typedef struct cursor {
 	const sp_lookup *lookup;
-	size_t lookups_left; /* this one included */
+	size_t lookups_left; /* with this one */
 	size_t key;
 } cursor;
 
 typedef struct pipeline {
 	sp_rows_probe base[RING];
 	sp_rows_probe overlay[RING];
-	sp_misses *misses; /* of the lookup that is being answered; NULL: of none */
+	sp_misses *misses; /* of the lookup that is being answered; NULL: not collected */
 	float divisor;     /* of the segment that is being summed */
 } pipeline;
 
 /* ---------------------------------------------------------------- stages */
 
-/* Empty lookups have no key, and plain ones go their own way. */
+/* Skips lookups without keys and those that sp_lookup__run_plain() answers. */
 static cursor first_key(const sp_lookup *lookups, size_t count)
 {
 	for (; count != 0 && (lookups->count == 0 || sp_lookup__is_plain(lookups, false)); count--)
@@ -99,13 +98,12 @@ static const float *absent_row(const sp_lookup *lookup, size_t i)
 							     : NULL);
 }
 
-/* Leaves the key to the slower tier; false when there is none that could have it. */
+/* Adds the key to the misses; false when no slower tier could have it. */
 static bool pass_on(const sp_lookup *lookup, sp_misses *misses, size_t i, float *to)
 {
 	int64_t key = lookup->keys[i];
 
-	if (misses == NULL || misses->keys == NULL || key == SP_ROWS_EMPTY_KEY ||
-	    key == SP_ROWS_DELETED_KEY)
+	if (misses == NULL || misses->keys == NULL || key == SP_KEY_EMPTY || key == SP_KEY_DELETED)
 		return false;
 	misses->keys[misses->count] = key;
 	misses->places[misses->count] = to;
@@ -145,7 +143,7 @@ static inline void answer(pipeline *p, const cursor *c, size_t at)
 		gather_key(p, c, at);
 }
 
-/* The keys of one step that a stage has: as many as there are, from `at` on. */
+/* The keys that a stage handles in one step: `count` entries of the ring from `at` on. */
 typedef struct step {
 	size_t at;
 	size_t count;
@@ -160,7 +158,7 @@ static inline step step_of(size_t t, size_t after, size_t keys, size_t burst)
 	return (step){.at = first % RING, .count = keys - first < burst ? keys - first : burst};
 }
 
-/* All keys of the lookups from `first` on; as many as `keys`. */
+/* Answers all `keys` keys of the lookups from `first` on. */
 static void run_pipeline(cursor first, const sp_lookup *lookups, size_t keys, sp_misses *misses)
 {
 	cursor starting = first, locating = first, fetching = first, answering = first;

@@ -4,16 +4,16 @@
 #include "storage/table/lookup_internal.h"
 
 /*
- * Lookups of which some have a slower tier: memory answers what it can, writing
- * down what it lacks; then each kind of tier is asked once for all tables, and
- * what is in none of them is answered as absent.  Rows that are to be pooled are
- * gathered into scratch first, because their sum follows the order of the keys.
+ * Lookups of which some have a slower tier: memory answers what it can and lists the other
+ * keys; then each kind of tier is read once for all tables, and keys that no tier has
+ * are answered as absent.  Rows to be pooled are gathered into scratch first, because they are
+ * summed in the order of the keys.
  */
 
 typedef struct work {
-	sp_lookup *lookups; /* as memory sees them: pooling is undone */
+	sp_lookup *lookups; /* those of tables with a tier without pooling, into scratch */
 	sp_misses *misses;
-	bool **found; /* for each lookup, which of its misses the tier had */
+	bool **found; /* [misses[i].count] of lookup i: whether the tier had the key */
 	sp_tier_read *reads;
 	void *tier_scratch;
 } work;
@@ -23,7 +23,7 @@ static bool has_tier(const sp_lookup *lookup)
 	return lookup->table->below != NULL;
 }
 
-/* What is needed for one lookup with a tier. */
+/* Scratch of one lookup with a tier. */
 static void carve_lookup(sp_scratch *s, work *w, const sp_lookup *lookup, size_t i)
 {
 	size_t dim = lookup->table->rules->dim, row_size = dim * sizeof(float);
@@ -83,7 +83,7 @@ size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count)
 	return s.used;
 }
 
-/* Asks all tiers of one kind together. */
+/* Reads all tiers of one kind together. */
 static sp_status read_kind(work *w, size_t count, const sp_tier_kind *kind, int64_t deadline_ns,
 			   sp_error *err)
 {
@@ -103,7 +103,7 @@ static sp_status read_kind(work *w, size_t count, const sp_tier_kind *kind, int6
 	return kind->read(w->reads, reads, w->tier_scratch, deadline_ns, err);
 }
 
-/* Whether a lookup before this one has had the same kind of tier asked. */
+/* Whether the kind of tier of lookup i has been read for a lookup before it. */
 static bool was_asked(const work *w, size_t i)
 {
 	const sp_tier_kind *kind = w->lookups[i].table->below->kind;

@@ -19,7 +19,7 @@ tree=${1:-${srcdir:-.}}
 rooms='
 base: base
 storage: base storage/scratch.h storage/region.h
-storage/placement: base storage/region.h storage/rows storage/placement
+storage/placement: base storage/region.h storage/placement
 storage/format: base storage/format
 storage/rows: base storage/region.h storage/format storage/placement storage/rows
 storage/image: base storage/format storage/placement storage/rows storage/image

@@ -23,7 +23,7 @@
 enum { ROWS = 20000, ROW = 100, READERS = 3, MS = 1000000 };
 
 static char root[SP_PATH_SIZE];
-static sp_ssd_run *runs[SP_READ_RUNS];
+static sp_sst_run *runs[SP_READ_RUNS];
 static sp_read_rings *rings;
 static sp_read_pool *pool;
 static sp_error err;
@@ -39,13 +39,13 @@ static bool is_over(int64_t key)
 	return key % 20 < 2 && key < 2 * ROWS;
 }
 
-static sp_ssd_run *make_run(unsigned run, int64_t step)
+static sp_sst_run *make_run(unsigned run, int64_t step)
 {
 	char path[SP_PATH_SIZE + 16];
 	const char *files[] = {path};
 	unsigned char row[ROW];
 	sp_rocks_run *writer;
-	sp_ssd_run *out;
+	sp_sst_run *out;
 
 	snprintf(path, sizeof(path), "%s/%u.sst", root, run);
 	assert_ok(sp_rocks_run_begin(&writer, path, ROW, &err), &err);
@@ -57,7 +57,7 @@ static sp_ssd_run *make_run(unsigned run, int64_t step)
 	}
 	assert_ok(sp_rocks_run_end(writer, &err), &err);
 	sp_rocks_run_destroy(writer);
-	assert_ok(sp_ssd_run_scan(&out, files, 1, ROW, ROWS, &err), &err);
+	assert_ok(sp_sst_run_scan(&out, files, 1, ROW, ROWS, &err), &err);
 	return out;
 }
 
@@ -78,7 +78,7 @@ static int tear_down(void **state)
 	rings = NULL;
 	pool = NULL;
 	for (size_t r = 0; r < SP_READ_RUNS; r++)
-		sp_ssd_run_release(runs[r]);
+		sp_sst_run_release(runs[r]);
 	sp_temp_remove(root);
 	return 0;
 }
@@ -197,7 +197,7 @@ static void rows_come_from_the_newest_run_that_has_them(void **state)
 /* All rows of a block are read at once, and a key that a filter knows is absent is not. */
 static void a_block_is_read_once(void **state)
 {
-	size_t blocks = sp_ssd_run_disk_footprint(runs[1]) / SP_SST_PAGE;
+	size_t blocks = sp_sst_run_disk_footprint(runs[1]) / SP_SST_PAGE;
 
 	(void)state;
 	if (!has_readers())
@@ -230,7 +230,7 @@ static int exchange_file(int fd)
 	sp_sst_place place;
 	int before;
 
-	assert_true(sp_ssd_run_locate(runs[1], 0, &place));
+	assert_true(sp_sst_run_locate(runs[1], 0, &place));
 	before = dup(place.fd);
 	assert_true(before >= 0);
 	assert_int_equal(dup2(fd, place.fd), place.fd);
@@ -371,7 +371,7 @@ static void a_block_may_come_in_pieces(void **state)
 	(void)state;
 	if (!has_readers())
 		skip();
-	assert_true(sp_ssd_run_locate(runs[1], key, &place));
+	assert_true(sp_sst_run_locate(runs[1], key, &place));
 	assert_int_equal(place.span, sizeof(block));
 	assert_int_equal(pread(place.fd, block, sizeof(block), (off_t)place.offset), sizeof(block));
 	assert_int_equal(pipe(ends), 0);
