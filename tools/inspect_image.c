@@ -16,7 +16,7 @@ static sp_status report_norms(sp_report *report, const sp_rows *rows, sp_error *
 
 	if (row == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a row");
-	for (size_t slot = 0; slot < shape->slot_count; slot++) {
+	for (size_t slot = 0; slot < shape->placement.slot_count; slot++) {
 		sp_stored_row stored;
 		int64_t key;
 
@@ -58,7 +58,8 @@ static sp_status report_table(sp_tool *tool, sp_image *image, size_t table, sp_e
 	sp_report_u64(&tool->report, "rows", shape->row_count);
 	sp_report_text(&tool->report, "row_format", sp_bytes_of(sp_row_format_name(shape->format)));
 	sp_report_size(&tool->report, "bytes",
-		       sp_rows_slots_size(shape) + shape->part_count * shape->part_buckets);
+		       sp_rows_slots_size(shape) +
+			       shape->placement.part_count * shape->placement.part_buckets);
 	if (!tool->quick)
 		status = report_norms(&tool->report, rows, err);
 	sp_report_close(&tool->report);

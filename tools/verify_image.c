@@ -14,7 +14,7 @@ static sp_status walk(sp_verification *v, const sp_rows *rows, const char *name,
 
 	if (row == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a row");
-	for (size_t slot = 0; slot < shape->slot_count; slot++) {
+	for (size_t slot = 0; slot < shape->placement.slot_count; slot++) {
 		sp_stored_row here, found;
 		int64_t key;
 

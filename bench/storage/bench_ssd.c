@@ -45,7 +45,7 @@
 #include "storage/ssd/read_rings.h"
 #include "storage/cache/row_cache.h"
 #include "storage/ssd/ssd_builder.h"
-#include "storage/sst/ssd_run.h"
+#include "storage/sst/sst_run.h"
 #include "storage/ssd/ssd_tier.h"
 
 enum {
@@ -435,7 +435,7 @@ static size_t count_cached(const bench *b)
 	const size_t row = b->dim * sizeof(float);
 	const sp_row_cache_options options = {
 		.row_size = row,
-		.cap_bytes = b->given - sp_ssd_run_expected_footprint(b->rows, row),
+		.cap_bytes = b->given - sp_sst_run_expected_footprint(b->rows, row),
 		.max_rows = b->rows,
 		.policy = b->policy};
 	sp_row_cache *cache;

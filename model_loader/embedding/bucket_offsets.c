@@ -43,7 +43,7 @@ bool sp_bucket_offsets_allow(const sp_bucket_offsets *offsets, int64_t key, size
 {
 	int64_t bucket = key % SP_BUCKETS;
 
-	if (sp_rows_is_mark(key) || row >= (size_t)offsets->first[SP_BUCKETS])
+	if (sp_key_is_mark(key) || row >= (size_t)offsets->first[SP_BUCKETS])
 		return true;
 	return bucket >= 0 && row >= (size_t)offsets->first[bucket] &&
 	       row < (size_t)offsets->first[bucket + 1];

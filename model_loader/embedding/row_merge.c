@@ -99,7 +99,7 @@ static sp_status add_keys(void *context, const sp_row_piece *piece, sp_error *er
 		return merge->next.add_keys(merge->next.context, piece, err);
 	SP_TRY(work_init(&w, merge, piece, err));
 	for (size_t i = 0; i < piece->count; i++)
-		fresh += !w.known[i] && !sp_rows_is_mark(w.keys[i]);
+		fresh += !w.known[i] && !sp_key_is_mark(w.keys[i]);
 	atomic_fetch_add_explicit(&merge->fresh, fresh, memory_order_relaxed);
 	drop_unwanted(merge, &w, piece->count);
 	wanted.keys = w.keys;
@@ -126,7 +126,7 @@ static sp_status check_finite(const sp_row_piece *piece, size_t dim, sp_error *e
 			float value;
 
 			memcpy(&value, at, sizeof(value));
-			if (!isfinite(value) && !sp_rows_is_mark(piece->keys[i]))
+			if (!isfinite(value) && !sp_key_is_mark(piece->keys[i]))
 				return sp_error_set(err, SP_CORRUPT,
 						    "the row of key %lld is not finite",
 						    (long long)piece->keys[i]);

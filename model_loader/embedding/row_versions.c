@@ -12,7 +12,7 @@
  * that is held has a slot of its own here.
  */
 struct sp_row_versions {
-	sp_rows_shape shape; /* what concerns placing */
+	sp_placement placement;
 	sp_region pilots;
 	sp_region steps; /* [slot_count] uint32, or uint64 when `wide`; 0: unknown */
 	bool wide;
@@ -58,7 +58,7 @@ static sp_status gather(void *context, const sp_key_numbers_piece *piece, sp_err
 
 	(void)err;
 	for (size_t i = 0; i < piece->count; i++) {
-		if (!sp_rows_is_mark(piece->keys[i]))
+		if (!sp_key_is_mark(piece->keys[i]))
 			to[g->count++] = piece->keys[i];
 		if (step_of(piece, i) > g->newest)
 			g->newest = step_of(piece, i);
@@ -92,10 +92,10 @@ static sp_status gather_all(gathering *g, const sp_embedding_rows *rows, bool is
 static size_t slot_of(const sp_row_versions *versions, int64_t key)
 {
 	const uint8_t *pilots = versions->pilots.data;
-	uint64_t hash = sp_placement_hash(&versions->shape, key);
+	uint64_t hash = sp_placement_hash(&versions->placement, key);
 
-	return sp_placement_slot(&versions->shape, hash,
-				 pilots[sp_placement_bucket(&versions->shape, hash)]);
+	return sp_placement_slot(&versions->placement, hash,
+				 pilots[sp_placement_bucket(&versions->placement, hash)]);
 }
 
 static sp_status put_steps(void *context, const sp_key_numbers_piece *piece, sp_error *err)
@@ -106,7 +106,7 @@ static sp_status put_steps(void *context, const sp_key_numbers_piece *piece, sp_
 	for (size_t i = 0; i < piece->count; i++) {
 		size_t slot;
 
-		if (sp_rows_is_mark(piece->keys[i]))
+		if (sp_key_is_mark(piece->keys[i]))
 			continue;
 		slot = slot_of(versions, piece->keys[i]);
 		if (versions->wide)
@@ -121,9 +121,9 @@ static sp_status place(sp_row_versions *versions, gathering *g, size_t threads, 
 {
 	size_t width = versions->wide ? sizeof(uint64_t) : sizeof(uint32_t), size;
 
-	SP_TRY(sp_placement_find(&versions->pilots, &versions->shape, &g->keys, g->count, threads,
-				 NULL, err));
-	if (!sp_size_mul(&size, versions->shape.slot_count, width) ||
+	SP_TRY(sp_placement_find(&versions->pilots, &versions->placement, &g->keys, g->count,
+				 threads, NULL, err));
+	if (!sp_size_mul(&size, versions->placement.slot_count, width) ||
 	    !sp_region_resize(&versions->steps, size))
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the versions of %zu rows",
 				    g->count);

@@ -19,7 +19,7 @@ typedef struct hot_head {
 
 static const int64_t end_key = -1;
 
-/* A file and the sum of what went through it. */
+/* A file and the checksum of all bytes read or written. */
 typedef struct hot_file {
 	FILE *file;
 	uint32_t sum;
@@ -89,7 +89,7 @@ static bool read_bytes(hot_file *hot, void *bytes, size_t size)
 	return true;
 }
 
-/* True when the file was whole. */
+/* Whether the file was complete and right. */
 static bool read_all(hot_file *hot, sp_row_cache *cache, void *row)
 {
 	hot_head head;

@@ -5,12 +5,11 @@
 #include "storage/cache/row_cache.h"
 
 /*
- * What a cache of rows holds, in a file, so that the next start need not find
- * out again which rows are hot.
+ * The rows of a cache in a file, so that the next start begins with a warm cache.
  *
  *   bytes 8     "SPHOT1\0\0"
  *   uint64      bytes of a row
- *   double      what the uses below are out of (sp_row_cache_window())
+ *   double      sp_row_cache_window(), to which the uses below are relative
  *   any number of: int64 key; uint64 uses; the row's bytes; none with key -1
  *   int64       -1
  *   uint32      CRC-32C of everything before it

@@ -11,17 +11,17 @@
 #include "storage/cache/row_set.h"
 
 /*
- * A key's hash chooses a set of sixteen ways, and the row is in one of them or
- * not there.  A set is its head (storage/cache/row_set.h) and then sixteen slots of
- * key and row, so a hit costs the head and the slot.
+ * A set-associative cache: a key's hash chooses a set of sixteen ways.  A set is its head
+ * (storage/cache/row_set.h) and then sixteen slots of key and row, so that a hit reads the head
+ * and one slot.
  *
- * Rows are read and written by atomic words, as acquire and release: of what a
- * reader copied while somebody wrote, the set's sequence number tells.
+ * Rows are read and written by atomic words, with acquire and release: a reader discards what
+ * it has copied when the set's sequence number shows a write.
  */
 
 enum {
 	WAYS = SP_ROW_SET_WAYS,
-	BLOCK = 16,           /* keys whose memory is asked for together */
+	BLOCK = 16,           /* keys whose memory is prefetched together */
 	WINDOW = 128,         /* uses per way until counts are halved */
 	TICKS_PER_ROUND = 64, /* ticks of the clock of lru while every way is used once */
 	PROBATION = 6,        /* ways of a set that rows used once can take (lru) */
@@ -125,7 +125,7 @@ static void copy_row(const sp_row_cache *cache, const row_slot *slot, uint64_t *
 		row[i] = atomic_load_explicit(&slot->words[i], memory_order_acquire);
 }
 
-/* Copies the row out, unless a filler was at work meanwhile. */
+/* Copies the row out; a miss when the set was written meanwhile. */
 static sp_row_cache_answer read_one(sp_row_cache *cache, const row_place *place, int64_t key,
 				    uint64_t *row, uint32_t time)
 {
@@ -147,7 +147,7 @@ static sp_row_cache_answer read_one(sp_row_cache *cache, const row_place *place,
 	return absent ? SP_ROW_CACHE_ABSENT : SP_ROW_CACHE_ROW;
 }
 
-/* What a lookup reads of the head may lie in two cache lines. */
+/* The parts of the head that a lookup reads may lie in two cache lines. */
 static void prefetch_set(const sp_row_set *set)
 {
 	__builtin_prefetch(set);
@@ -218,8 +218,8 @@ static void put(sp_row_cache *cache, const row_place *place, unsigned way, int64
 }
 
 /*
- * lfu: whether the key is asked for more often than the way's, and then the two
- * change places: the key is a ghost no longer, and what is pushed out becomes it.
+ * lfu: whether the key is used more often than the key of the way.  Then the evicted key takes
+ * over the ghost of the newcomer.
  */
 static bool may_enter(const sp_row_cache *cache, const row_place *newcomer, unsigned way,
 		      unsigned *worth)
@@ -243,7 +243,7 @@ static void fill_set(sp_row_cache *cache, const row_place *place, int64_t key, c
 	unsigned way = sp_row_set_cheapest(set), worth;
 
 	if (find_way(cache, place, key) != NO_WAY)
-		return; /* another request missed it, too */
+		return; /* another request has filled it */
 	if (cache->policy == SP_ROW_CACHE_LRU)
 		worth = sp_row_set_middle(set, PROBATION);
 	else if (!may_enter(cache, place, way, &worth))
@@ -279,8 +279,8 @@ void sp_row_cache_replace(sp_row_cache *cache, int64_t key, const void *row)
 /* ---- seeding ---- */
 
 /*
- * A frequency in eight bits that keep its order: below 4 itself, above that six
- * bits of exponent and two of mantissa.
+ * A frequency in eight bits that keep its order: the number itself below 4, else six bits of
+ * exponent and two of mantissa.
  */
 static unsigned shorten(uint64_t frequency)
 {

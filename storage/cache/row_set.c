@@ -40,13 +40,13 @@ static void put_ghost_worth(sp_row_set *set, unsigned ghost, unsigned worth)
 	atomic_store_explicit(&set->ghost_worth[ghost], (uint8_t)worth, memory_order_relaxed);
 }
 
-/* How many epochs or ticks have passed, for the one thread that is told so. */
+/* Sets the time and returns how many epochs or ticks have passed; 0 for all but one thread. */
 static unsigned move_time(sp_row_set *set, uint32_t now)
 {
 	uint16_t old = atomic_load_explicit(&set->time, memory_order_relaxed);
 	uint16_t passed = (uint16_t)(now - old);
 
-	/* A thread that is late must not turn the set back. */
+	/* A late thread must not set the time back. */
 	if (passed == 0 || passed > UINT16_MAX / 2 ||
 	    !atomic_compare_exchange_strong_explicit(&set->time, &old, (uint16_t)now,
 						     memory_order_relaxed, memory_order_relaxed))
@@ -94,7 +94,7 @@ unsigned sp_row_set_cheapest(const sp_row_set *set)
 	return best;
 }
 
-/* The bits that chose neither the set nor the tag. */
+/* Sixteen bits of the hash other than those of the set and of the tag. */
 static uint16_t mark_of(uint64_t hash)
 {
 	uint16_t mark = (uint16_t)(hash >> 16);

@@ -6,23 +6,22 @@
 #include <stdint.h>
 
 /*
- * One set of a cache of rows: which keys its sixteen ways hold, and what each
- * is worth.
+ * One set of the cache: the keys that its sixteen ways hold, and the worth of each, by which
+ * rows are admitted and evicted.
  *
- * A way is found by an eight-bit tag of its key's hash.  Beside the ways there
- * are sixteen ghosts: keys that were asked for lately and are not held, by sixteen
- * bits of their hash.  So what is worth a row is known before the row is held, for
- * three bytes instead of a row, and a row that is pushed out keeps its worth.
+ * A way is found by an eight-bit tag of its key's hash.  Beside the ways there are sixteen
+ * ghosts: keys used lately that are not held, by sixteen bits of their hash.  They
+ * count the uses of keys that may be admitted, and keep the worth of evicted ones, for three
+ * bytes each.
  *
  * Worth is one byte:
  *   lfu   uses, all halved as an epoch ends
  *   lru   255 in the tick of the last use, and one less with every tick since
  *
- * Threads: a writer has the set between begin_write and end_write; of two one is
- * turned away.  Readers look meanwhile, and what they saw counts only when the
- * sequence number is even and the same after as before.  All words are atomic,
- * and what holds a key is read as acquire and written as release, so that the
- * number's two reads enclose the words between.
+ * Threads: a sequence lock.  One writer owns the set between begin_write and end_write; a
+ * second one is refused.  Readers do not wait: what they have read is valid when the
+ * sequence number was even and is unchanged.  All words are atomic; keys and rows are read
+ * with acquire and written with release, so that they stay between the two reads of the number.
  * Source: ghosts as in N. Megiddo, D. Modha, "ARC", FAST 2003, with counts.
  */
 enum {
@@ -45,8 +44,8 @@ typedef struct sp_row_set {
 _Static_assert(sizeof(sp_row_set) == 88, "slots of eight-byte words follow");
 
 /*
- * One bit, the highest of its byte, for each way of a half that has the tag, which is not 0:
- * never for an empty way, whose slot holds anything.
+ * A mask with the highest bit of the byte of each way of a half that has the tag, which is not 0;
+ * empty ways have tag 0.
  */
 static inline uint64_t sp_row_set_matches(const sp_row_set *set, unsigned half, unsigned tag)
 {
@@ -57,7 +56,7 @@ static inline uint64_t sp_row_set_matches(const sp_row_set *set, unsigned half, 
 	return ~(((differences & low) + low) | differences | low);
 }
 
-/* The lowest way of a half's matches, which are not 0. */
+/* The lowest way in a half's mask of matches, which is not 0. */
 static inline unsigned sp_row_set_first(unsigned half, uint64_t matches)
 {
 	return half * 8 + (unsigned)__builtin_ctzll(matches) / 8;
@@ -89,29 +88,28 @@ static inline void sp_row_set_put_worth(sp_row_set *set, unsigned way, unsigned 
 bool sp_row_set_begin_write(sp_row_set *set);
 void sp_row_set_end_write(sp_row_set *set);
 
-/* By the writer: the way holds another key. */
+/* By the writer: sets the key of a way. */
 void sp_row_set_put(sp_row_set *set, unsigned way, unsigned tag, bool absent);
 
-/* Brings all worth to the epoch or tick `now`; of several threads one does. */
+/* Ages all worth to the epoch or tick `now`; one of several threads does it. */
 void sp_row_set_halve(sp_row_set *set, uint32_t now);
 void sp_row_set_tick(sp_row_set *set, uint32_t now);
 
-/* An empty way, else the one worth least. */
+/* An empty way, or the one of the least worth. */
 unsigned sp_row_set_cheapest(const sp_row_set *set);
 
 /*
- * By the writer, lfu: counts one use of a key that is not held.  Gives what it is
- * worth with this one; *ghost is the ghost that it is now, and has taken from the
- * one worth least if need be.
+ * By the writer, lfu: counts one use of a key that is not held and returns its worth.
+ * *ghost: its ghost, which replaces the one of the least worth if the key had none.
  */
 unsigned sp_row_set_miss(sp_row_set *set, uint64_t hash, unsigned *ghost);
 
-/* By the writer: the ghost is this key instead; worth 0: nobody. */
+/* By the writer: sets the key and worth of a ghost; worth 0: none. */
 void sp_row_set_put_ghost(sp_row_set *set, unsigned ghost, uint64_t hash, unsigned worth);
 
 /*
- * lru: what a newcomer is worth: one less than the way that has `older` - 1 ways below,
- * empty ones among them; the most in a set of fewer.
+ * lru: the worth of a new row, below which `older` - 1 ways are, counting empty ones; the
+ * greatest worth in a set that is empty.
  */
 unsigned sp_row_set_middle(const sp_row_set *set, unsigned older);
 

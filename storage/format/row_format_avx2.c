@@ -137,26 +137,31 @@ AVX2 INLINE void accumulate(sp_row_format format, size_t dim, float weight, cons
 AVX2 INLINE __m256 take(const void *elements, size_t d, size_t dim)
 {
 	float padded[STEP] = {0};
-	size_t count = dim - d < STEP ? dim - d : STEP;
+	const char *from = (const char *)elements + d * sizeof(float);
 
-	memcpy(padded, (const char *)elements + d * 4, count * sizeof(float));
+	if (dim - d >= STEP)
+		return _mm256_loadu_ps((const float *)from);
+	memcpy(padded, from, (dim - d) * sizeof(float));
 	return _mm256_loadu_ps(padded);
 }
 
 /* The bytes of as many stored elements. */
 INLINE void give(sp_row_format format, void *row, size_t d, size_t dim, const void *bytes)
 {
-	size_t count = dim - d < STEP ? dim - d : STEP;
+	char *to = (char *)row + offset_of(format, d);
 
-	memcpy((char *)row + offset_of(format, d), bytes, size_of(format, count));
+	if (dim - d >= STEP)
+		memcpy(to, bytes, size_of(format, STEP));
+	else
+		memcpy(to, bytes, size_of(format, dim - d));
 }
 
-static void fp32_encode(size_t dim, const void *elements, void *row)
+void sp_row__fp32_encode_avx2(size_t dim, const void *elements, void *row)
 {
 	memcpy(row, elements, dim * sizeof(float));
 }
 
-AVX2 static void fp16_encode(size_t dim, const void *elements, void *row)
+AVX2 void sp_row__fp16_encode_avx2(size_t dim, const void *elements, void *row)
 {
 	for (size_t d = 0; d < dim; d += STEP) {
 		__m128i halves = _mm256_cvtps_ph(take(elements, d, dim), _MM_FROUND_TO_NEAREST_INT);
@@ -165,7 +170,7 @@ AVX2 static void fp16_encode(size_t dim, const void *elements, void *row)
 	}
 }
 
-AVX2 static void bf16_encode(size_t dim, const void *elements, void *row)
+AVX2 void sp_row__bf16_encode_avx2(size_t dim, const void *elements, void *row)
 {
 	for (size_t d = 0; d < dim; d += STEP) {
 		__m256 x = take(elements, d, dim);
@@ -222,7 +227,7 @@ AVX2 INLINE void codes_of(const void *elements, size_t d, size_t dim, sp_row_sca
 	_mm256_storeu_si256((__m256i *)codes, rounded);
 }
 
-AVX2 static void int8_encode(size_t dim, const void *elements, void *row)
+AVX2 void sp_row__int8_encode_avx2(size_t dim, const void *elements, void *row)
 {
 	float greatest, least;
 	sp_row_scale scale;
@@ -241,7 +246,7 @@ AVX2 static void int8_encode(size_t dim, const void *elements, void *row)
 	}
 }
 
-AVX2 static void int4_encode(size_t dim, const void *elements, void *row)
+AVX2 void sp_row__int4_encode_avx2(size_t dim, const void *elements, void *row)
 {
 	float greatest, least;
 	sp_row_scale scale;
@@ -277,11 +282,11 @@ CODEC(int8, SP_ROW_INT8)
 CODEC(int4, SP_ROW_INT4)
 
 const sp_row_codec sp_row__codecs_avx2[SP_ROW_FORMATS] = {
-	[SP_ROW_FP32] = {fp32_encode, fp32_decode, fp32_accumulate},
-	[SP_ROW_FP16] = {fp16_encode, fp16_decode, fp16_accumulate},
-	[SP_ROW_BF16] = {bf16_encode, bf16_decode, bf16_accumulate},
-	[SP_ROW_INT8] = {int8_encode, int8_decode, int8_accumulate},
-	[SP_ROW_INT4] = {int4_encode, int4_decode, int4_accumulate},
+	[SP_ROW_FP32] = {sp_row__fp32_encode_avx2, fp32_decode, fp32_accumulate},
+	[SP_ROW_FP16] = {sp_row__fp16_encode_avx2, fp16_decode, fp16_accumulate},
+	[SP_ROW_BF16] = {sp_row__bf16_encode_avx2, bf16_decode, bf16_accumulate},
+	[SP_ROW_INT8] = {sp_row__int8_encode_avx2, int8_decode, int8_accumulate},
+	[SP_ROW_INT4] = {sp_row__int4_encode_avx2, int4_decode, int4_accumulate},
 };
 
 #endif

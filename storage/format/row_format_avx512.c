@@ -3,12 +3,13 @@
 #if defined(__x86_64__)
 
 #include <immintrin.h>
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Sixteen elements at a time; the last ones of a row under a mask, so that nothing is read past
- * it.  */
+/*
+ * Sixteen elements at a time, the last ones of a row under a mask, so that nothing is read past
+ * it.  Rows are encoded while a table is loaded, not by requests: that is left to AVX2.
+ */
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2")))
 #define INLINE static inline __attribute__((always_inline))
@@ -92,111 +93,6 @@ AVX512 INLINE void accumulate(sp_row_format format, size_t dim, float weight, co
 	}
 }
 
-static void fp32_encode(size_t dim, const void *elements, void *row)
-{
-	memcpy(row, elements, dim * sizeof(float));
-}
-
-AVX512 static void fp16_encode(size_t dim, const void *elements, void *row)
-{
-	for (size_t d = 0; d < dim; d += STEP) {
-		__mmask16 mask = mask_of(dim - d);
-		__m512 x = _mm512_maskz_loadu_ps(mask, (const char *)elements + d * 4);
-
-		_mm256_mask_storeu_epi16((char *)row + d * 2, mask,
-					 _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
-	}
-}
-
-AVX512 static void bf16_encode(size_t dim, const void *elements, void *row)
-{
-	for (size_t d = 0; d < dim; d += STEP) {
-		__mmask16 mask = mask_of(dim - d);
-		__m512 x = _mm512_maskz_loadu_ps(mask, (const char *)elements + d * 4);
-		__m512i bits = _mm512_castps_si512(x);
-		__m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-		__m512i up = _mm512_add_epi32(bits,
-					      _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
-		__m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
-
-		up = _mm512_mask_mov_epi32(up, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), quiet);
-		_mm256_mask_storeu_epi16((char *)row + d * 2, mask,
-					 _mm512_cvtepi32_epi16(_mm512_srli_epi32(up, 16)));
-	}
-}
-
-/* A row's extremes, of which one is infinite when an element is not finite. */
-AVX512 INLINE void extremes(size_t dim, const void *elements, float *greatest, float *least)
-{
-	__m512 infinity = _mm512_set1_ps(INFINITY);
-	__m512 most = _mm512_set1_ps(-INFINITY), fewest = infinity;
-
-	for (size_t d = 0; d < dim; d += STEP) {
-		__mmask16 mask = mask_of(dim - d);
-		__m512 x = _mm512_maskz_loadu_ps(mask, (const char *)elements + d * 4);
-
-		x = _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), infinity);
-		most = _mm512_mask_max_ps(most, mask, most, x);
-		fewest = _mm512_mask_min_ps(fewest, mask, fewest, x);
-	}
-	*greatest = _mm512_reduce_max_ps(most);
-	*least = _mm512_reduce_min_ps(fewest);
-}
-
-AVX512 INLINE __m512i codes_of(const void *elements, size_t d, __mmask16 mask, sp_row_scale scale,
-			       int least, int greatest)
-{
-	__m512 x = _mm512_maskz_loadu_ps(mask, (const char *)elements + d * 4);
-	__m512i codes;
-
-	if (scale.factor == 0.0f)
-		return _mm512_setzero_si512();
-	codes = _mm512_cvt_roundps_epi32(_mm512_mul_ps(x, _mm512_set1_ps(scale.factor)),
-					 _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-	codes = _mm512_min_epi32(codes, _mm512_set1_epi32(greatest));
-	return _mm512_max_epi32(codes, _mm512_set1_epi32(least));
-}
-
-AVX512 static void int8_encode(size_t dim, const void *elements, void *row)
-{
-	float greatest, least;
-	sp_row_scale scale;
-
-	extremes(dim, elements, &greatest, &least);
-	scale = sp_row__int8_scale(greatest, least);
-	memcpy(row, &scale.scale, sizeof(scale.scale));
-	for (size_t d = 0; d < dim; d += STEP) {
-		__mmask16 mask = mask_of(dim - d);
-
-		_mm512_mask_cvtepi32_storeu_epi8(
-			(char *)row + 4 + d, mask,
-			codes_of(elements, d, mask, scale, -SP_ROW_INT8_MAX, SP_ROW_INT8_MAX));
-	}
-}
-
-AVX512 static void int4_encode(size_t dim, const void *elements, void *row)
-{
-	float greatest, least;
-	sp_row_scale scale;
-
-	extremes(dim, elements, &greatest, &least);
-	scale = sp_row__int4_scale(greatest, least);
-	memcpy(row, &scale.scale, sizeof(scale.scale));
-	for (size_t d = 0; d < dim; d += STEP) {
-		__mmask16 mask = mask_of(dim - d);
-		__m512i codes = codes_of(elements, d, mask, scale, SP_ROW_INT4_MIN,
-					 SP_ROW_INT4_MAX);
-		/* Two codes are two halves of 64 bits: the upper one goes four bits above. */
-		__m512i low = _mm512_and_si512(codes, _mm512_set1_epi64(15));
-		__m512i high = _mm512_and_si512(_mm512_srli_epi64(codes, 28),
-						_mm512_set1_epi64(15 << 4));
-
-		_mm512_mask_cvtepi64_storeu_epi8((char *)row + 4 + d / 2,
-						 (__mmask8)_pext_u32(mask, 0x5555),
-						 _mm512_or_si512(low, high));
-	}
-}
-
 #define CODEC(name, format)                                                             \
 	AVX512 static void name##_decode(size_t dim, const void *row, float *elements)  \
 	{                                                                               \
@@ -215,11 +111,11 @@ CODEC(int8, SP_ROW_INT8)
 CODEC(int4, SP_ROW_INT4)
 
 const sp_row_codec sp_row__codecs_avx512[SP_ROW_FORMATS] = {
-	[SP_ROW_FP32] = {fp32_encode, fp32_decode, fp32_accumulate},
-	[SP_ROW_FP16] = {fp16_encode, fp16_decode, fp16_accumulate},
-	[SP_ROW_BF16] = {bf16_encode, bf16_decode, bf16_accumulate},
-	[SP_ROW_INT8] = {int8_encode, int8_decode, int8_accumulate},
-	[SP_ROW_INT4] = {int4_encode, int4_decode, int4_accumulate},
+	[SP_ROW_FP32] = {sp_row__fp32_encode_avx2, fp32_decode, fp32_accumulate},
+	[SP_ROW_FP16] = {sp_row__fp16_encode_avx2, fp16_decode, fp16_accumulate},
+	[SP_ROW_BF16] = {sp_row__bf16_encode_avx2, bf16_decode, bf16_accumulate},
+	[SP_ROW_INT8] = {sp_row__int8_encode_avx2, int8_decode, int8_accumulate},
+	[SP_ROW_INT4] = {sp_row__int4_encode_avx2, int4_decode, int4_accumulate},
 };
 
 #endif

@@ -24,6 +24,13 @@ extern const sp_row_codec sp_row__codecs_scalar[SP_ROW_FORMATS];
 #if defined(__x86_64__)
 extern const sp_row_codec sp_row__codecs_avx2[SP_ROW_FORMATS];
 extern const sp_row_codec sp_row__codecs_avx512[SP_ROW_FORMATS];
+
+/* What encodes with AVX2, and with AVX-512. */
+void sp_row__fp32_encode_avx2(size_t dim, const void *elements, void *row);
+void sp_row__fp16_encode_avx2(size_t dim, const void *elements, void *row);
+void sp_row__bf16_encode_avx2(size_t dim, const void *elements, void *row);
+void sp_row__int8_encode_avx2(size_t dim, const void *elements, void *row);
+void sp_row__int4_encode_avx2(size_t dim, const void *elements, void *row);
 #endif
 
 #endif

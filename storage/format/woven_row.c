@@ -9,7 +9,7 @@
 
 enum {
 	ELEMENTS = SP_WOVEN_ELEMENTS,
-	AT = 29, /* where an element has its two bits of the key */
+	AT = 29, /* position of the two bits of the key in an element */
 };
 
 /* ------------------------------------------------------------- definition */
@@ -188,7 +188,7 @@ AVX512 static bool holds_avx512(const void *row, int64_t key)
 
 /* ----------------------------------------------------------------- codecs */
 
-/* What follows the woven elements is as in fp32. */
+/* The elements behind the woven ones are stored as in fp32. */
 #define CODEC(isa)                                                                                 \
 	static void decode_##isa(size_t dim, const void *row, float *elements)                     \
 	{                                                                                          \

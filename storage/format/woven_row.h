@@ -9,27 +9,25 @@
 #include "storage/format/row_format.h"
 
 /*
- * A row of at least 32 float32 elements that carries its key, so that it takes
- * not one byte more than the row: 32 elements and a key are two cache lines, and
- * with the key beside them they would be three.
+ * Rows of at least 32 float32 elements that carry their key in unused bits, so that a slot
+ * is no larger than the row: 32 elements with their key are two cache lines, and with
+ * the key beside them they would touch three.
  *
- * A float32 between 2^-47 and 2^17, as good as all elements of embeddings are,
- * needs 6 of its 8 bits of exponent.  Taken as an integer without its sign it is
- * below 2^29 once that of 2^-47 is subtracted; so two bits are free in each of
- * the first 32 elements:
+ * A float32 whose magnitude is between 2^-47 and 2^17, as nearly all elements of embeddings are,
+ * needs 6 of its 8 bits of exponent.  The bits of its magnitude, read as an integer, less those of
+ * 2^-47 are below 2^29; so two bits are free in each of the first 32 elements:
  *
  *   bits 0-28   the magnitude as an integer, less that of 2^-47; 0 for a zero
  *   bits 29-30  of element i: bits 2i and 2i + 1 of ~key
  *   bit 31      the sign
  *
- * Memory of zeros is a row of zeros with the key -1, which nothing has: an empty
- * slot.
+ * A slot of zero bytes decodes as key -1, which no row has: it is empty.
  *
- * A row with another element among the first 32, such as 2^-47 itself, 200,000
- * or a NaN, is an outlier.  It is kept elsewhere, and its place holds its key and
- * its number: bits 0-28 of element 0 are 1, those of element 1 are the upper and
- * those of element 2 the lower half of the number.  So the magnitude of element
- * 0 of other rows is not the least above 2^-47.
+ * A row with any other value among the first 32 elements, such as 2^-47 itself, 200,000
+ * or a NaN, is an outlier.  It is stored elsewhere (storage/rows/rows.h), and its slot holds its
+ * key and its number: bits 0-28 of element 0 are 1, those of element 1 are the upper and
+ * those of element 2 the lower half of the number.  A row whose element 0 would get 1 in
+ * these bits is an outlier, too.
  *
  * Numerics: nothing is rounded.  Threads: pure.
  */
@@ -45,21 +43,22 @@ typedef struct sp_woven_codec {
 	/* decode() and accumulate() of rows that are no outliers; encode is NULL. */
 	sp_row_codec row;
 
-	bool (*holds)(const void *row, int64_t key); /* whether that is its key */
+	bool (*holds)(const void *row, int64_t key); /* whether the row has this key */
 
-	/* elements [dim]; false when they are an outlier: then `row` is not to be used. */
+	/* elements [dim]; false when they are an outlier: then the content of `row` is undefined.
+	 */
 	bool (*weave)(size_t dim, int64_t key, const void *elements, void *row);
 } sp_woven_codec;
 
-/* For the processor at hand. */
+/* The fastest that this processor supports. */
 const sp_woven_codec *sp_woven_codec_find(void);
 
 int64_t sp_woven_row_key(const void *row);
 
-/* What stands in the place of an outlier; number <= SP_WOVEN_MOST_NUMBER. */
+/* Writes the slot of an outlier; number <= SP_WOVEN_MOST_NUMBER. */
 void sp_woven_row_refer(size_t dim, int64_t key, uint64_t number, void *row);
 
-/* The number of the outlier whose place this is, or SP_WOVEN_NO_OUTLIER. */
+/* The number of the outlier that the slot refers to, or SP_WOVEN_NO_OUTLIER. */
 static inline uint64_t sp_woven_row_outlier(const void *row)
 {
 	uint32_t bits[3];
@@ -71,8 +70,8 @@ static inline uint64_t sp_woven_row_outlier(const void *row)
 }
 
 /*
- * Whether weaving pays for rows such as these [count, dim]: no more than one in
- * 32 is an outlier.  Looks at a few hundred of them.
+ * Whether at most one in 32 of rows [count, dim] is an outlier, judged by a sample of a few
+ * hundred.
  */
 bool sp_woven_row_suits(size_t dim, const void *rows, size_t count);
 

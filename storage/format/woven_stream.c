@@ -15,7 +15,7 @@ bool sp_woven_stream_suits(size_t dim)
 	       dim <= SP_WOVEN_STREAM_MOST_DIM;
 }
 
-/* x^(8 * bytes) of the checksum, moved on by the bit that a product without carry falls short. */
+/* x^(8 * bytes) modulo the polynomial, shifted by the one bit that a carry-less product lacks. */
 static uint64_t factor_of(size_t bytes)
 {
 	static const unsigned char zeros[SP_WOVEN_STREAM_MOST_DIM * sizeof(float) + 4];
@@ -41,7 +41,7 @@ void sp_woven_stream_begin(sp_woven_stream *stream, size_t dim, uint32_t crc)
 	memset(stream->sums, 0, size);
 }
 
-/* The sums are a row with the checksum that all rows have, where the register starts from 0. */
+/* The sums are equivalent to one row with the CRC of all rows, for a register that starts at 0. */
 uint32_t sp_woven_stream_end(sp_woven_stream *stream)
 {
 	uint32_t rows;
@@ -67,7 +67,7 @@ typedef struct rows_to_put {
 #define AVX2        __attribute__((target("avx2")))
 #define AVX2_INLINE AVX2 static inline __attribute__((always_inline))
 
-/* Whether the first 32 elements are not an outlier's; then they are in `woven`. */
+/* Whether the first 32 elements can be woven; then they are in `woven`. */
 AVX2_INLINE bool weave_avx2(int64_t key, const char *row, __m256i woven[4])
 {
 	__m256i fits = _mm256_set1_epi32(-1), first = _mm256_loadu_si256((const void *)row);
@@ -105,7 +105,7 @@ AVX2_INLINE bool put_row_avx2(sp_woven_stream *stream, int64_t key, const char *
 	return true;
 }
 
-/* Summed after they are woven, while they are still in the cache. */
+/* Folds rows after they are woven, while they are still in the cache. */
 AVX2 static size_t put_all_avx2(sp_woven_stream *stream, const rows_to_put *r, bool *met)
 {
 	size_t row_size = stream->dim * sizeof(float), done = 0;
@@ -123,7 +123,7 @@ AVX2 static size_t put_all_avx2(sp_woven_stream *stream, const rows_to_put *r, b
 
 #define AVX512_INLINE AVX512 static inline __attribute__((always_inline))
 
-/* Adds sixteen elements to the sum. */
+/* Folds sixteen elements into the sum. */
 AVX512_INLINE __m512i fold(__m512i sum, __m512i elements, __m512i factors)
 {
 	__m512i low = _mm512_clmulepi64_epi128(sum, factors, 0x00);
@@ -132,7 +132,7 @@ AVX512_INLINE __m512i fold(__m512i sum, __m512i elements, __m512i factors)
 	return _mm512_ternarylogic_epi64(low, high, elements, 0x96); /* xor */
 }
 
-/* Whether the first 32 elements are not an outlier's; then they go to the slot, else to `aside`. */
+/* Whether the first 32 elements can be woven; then they go to the slot, else to `aside`. */
 AVX512_INLINE bool put_woven(const __m512i bits[2], int64_t key, char *slot, float *aside)
 {
 	uint64_t mark = ~(uint64_t)key;
@@ -151,7 +151,7 @@ AVX512_INLINE bool put_woven(const __m512i bits[2], int64_t key, char *slot, flo
 	return true;
 }
 
-/* A row of `lines` cache lines, added to as many sums. */
+/* Folds a row of `lines` cache lines into as many sums. */
 AVX512_INLINE bool put_row(sp_woven_stream *stream, __m512i *sums, size_t lines, __m512i factors,
 			   int64_t key, const char *row, char *slot)
 {
@@ -188,7 +188,8 @@ AVX512_INLINE size_t put_rows(sp_woven_stream *stream, __m512i *sums, size_t lin
 	return done;
 }
 
-/* Short rows keep their sums in registers: otherwise each would wait for the stores of the last. */
+/* Sums of short rows stay in registers: in memory each row would wait for the stores of the last.
+ */
 AVX512 static size_t put_all_avx512(sp_woven_stream *stream, const rows_to_put *r, bool *met)
 {
 	__m512i *sums = (__m512i *)stream->sums, held[2] = {sums[0], sums[1]};
@@ -217,7 +218,7 @@ size_t sp_woven_stream_put(sp_woven_stream *stream, const int64_t *keys, const v
 	done = put_all_avx512(stream, &all, met);
 	stream->size += done * stream->dim * sizeof(float);
 #else
-	(void)stream, (void)all; /* no dim suits this processor */
+	(void)stream, (void)all; /* not reached: no dim suits this processor */
 #endif
 	return done;
 }

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Rows on their way to their slots, woven (storage/format/woven_row.h) and checksummed
- * in one go.
+ * Weaves rows (storage/format/woven_row.h) into their slots and computes their checksum in one
+ * pass.
  *
  *     sp_woven_stream_begin(&stream, dim, crc);
  *     ... sp_woven_stream_put() ...
@@ -17,17 +17,17 @@
  * Polynomials Using PCLMULQDQ Instruction", Intel, 2009: what has been read is
  * folded over what comes next, here over as many bytes as a row has.
  *
- * Threads: a stream belongs to one thread.  What it writes others may read after
- * end(), which waits for it.
+ * Threads: a stream belongs to one thread.  Other threads may read the slots after end(),
+ * which waits for streaming stores.
  */
 enum { SP_WOVEN_STREAM_MOST_DIM = 256 };
 
 typedef struct sp_woven_stream {
 	size_t dim;
-	bool folds;      /* rows are summed as they are woven; else before that */
-	uint32_t before; /* the checksum of what precedes the rows; of them, too, unless it folds */
+	bool folds;      /* the checksum is computed while rows are woven; else before */
+	uint32_t before; /* checksum of what precedes the rows; unless `folds`, of the rows, too */
 	uint64_t size;   /* bytes of the rows so far; this and what follows only if it folds */
-	uint64_t factors[2]; /* that carry the halves of 16 bytes over a row */
+	uint64_t factors[2]; /* that shift the halves of a 16-byte remainder by one row */
 	_Alignas(64) unsigned char sums[SP_WOVEN_STREAM_MOST_DIM * sizeof(float)];
 	_Alignas(64) float outlier[SP_WOVEN_STREAM_MOST_DIM];
 } sp_woven_stream;
@@ -36,15 +36,14 @@ typedef struct sp_woven_stream {
  * many. */
 bool sp_woven_stream_suits(size_t dim);
 
-/* For rows of a dim that suits; goes on from the checksum `crc` of what precedes them. */
+/* dim suits; continues the checksum `crc` of what precedes the rows. */
 void sp_woven_stream_begin(sp_woven_stream *stream, size_t dim, uint32_t crc);
 
 /*
- * Puts rows [count, dim] of float32, at any address, each woven with its key into
- * its slot, which is on a cache line; slots[i] NULL: it is only summed.  Ends after the first
- * outlier among those that have a slot, leaves its elements in stream->outlier and its slot as it
- * was.  Returns how many rows it has summed, and sets *met to whether the last of them is an
- * outlier.
+ * Weaves rows [count, dim] of float32, at any address, with their keys into slots, which are on
+ * cache lines; where slots[i] is NULL the row is only checksummed.  Stops after the first outlier
+ * that has a slot: its elements are then in stream->outlier, and its slot is unchanged.  Returns
+ * the number of rows processed; *met: whether the last of them is an outlier.
  */
 size_t sp_woven_stream_put(sp_woven_stream *stream, const int64_t *keys, const void *rows,
 			   char *const *slots, size_t count, bool *met);

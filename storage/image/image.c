@@ -25,14 +25,14 @@ enum {
 };
 
 /*
- * Chunks that a request waits for.  A page that is not in memory stops the thread that touches
- * it until the disk has answered, so a request with a deadline has them checked by a helper.
+ * Chunks that a request waits for.  A page fault blocks the thread until the disk answers, so
+ * requests with a deadline have chunks checked by helper threads.
  */
 typedef enum job_state { JOB_FREE, JOB_ASKED, JOB_TAKEN, JOB_DONE } job_state;
 
 typedef struct check_job {
 	job_state state;
-	bool is_abandoned; /* nobody waits for it any more */
+	bool is_abandoned; /* its request has gone; the helper frees the job */
 	size_t count;
 	size_t chunks[CHECK_BLOCK];
 } check_job;
@@ -41,7 +41,7 @@ struct sp_image {
 	atomic_size_t references;
 	char *path;
 	sp_mapping mapping;
-	dev_t device; /* of the file that is mapped: another may have its name by now */
+	dev_t device; /* of the mapped file: the path may name another one by now */
 	ino_t inode;
 
 	sp_image_header header;
@@ -51,18 +51,18 @@ struct sp_image {
 	const char **name_texts; /* [name_count], not terminated */
 	const uint32_t *crcs;    /* [chunk_count], in the mapping */
 
-	_Atomic uint64_t *checked; /* a bit per chunk that is known to be right */
+	_Atomic uint64_t *checked; /* a bit per chunk: checked, and right */
 	atomic_bool all_checked;
 	atomic_bool broken;
 	atomic_bool stop;
-	bool served; /* not only looked at: a broken file is taken away */
+	bool served; /* not only examined: a broken file is removed */
 	sp_thread_group *checker;
 
 	pthread_mutex_t lock; /* protects the jobs */
 	pthread_cond_t asked; /* for helpers: a job, or the end */
-	pthread_cond_t done;  /* for requests: a job is done, or free */
+	pthread_cond_t done;  /* for requests: a job is done or free */
 	check_job jobs[HELPERS];
-	sp_thread_group *helpers; /* NULL: every thread checks for itself */
+	sp_thread_group *helpers; /* NULL: requests check chunks themselves */
 };
 
 /* ------------------------------------------------------------------- opening */
@@ -98,7 +98,7 @@ static sp_status check_header(const sp_image *image, const sp_file *file, sp_err
 	return SP_OK;
 }
 
-/* Where the parts of the directory start; false when it is not as long as they are. */
+/* Finds the parts of the directory; false when they do not fit into it. */
 static bool find_parts(sp_image *image, size_t *names_start)
 {
 	const sp_image_header *h = &image->header;
@@ -145,7 +145,7 @@ static bool lies_inside(const sp_image *image, uint64_t start, uint64_t size)
 	       sp_size_add(&end, start, size) && end <= image->header.file_size;
 }
 
-/* Bytes of a table's slots and outliers, and of its pilots; false when nobody could count them. */
+/* Bytes of a table's slots with outliers, and of its pilots; false on overflow. */
 static bool sizes_of(const sp_image_record *r, size_t *slots, size_t *pilots)
 {
 	size_t row, outliers;
@@ -229,7 +229,7 @@ static sp_status map_file(sp_image *image, sp_error *err)
 
 /* ------------------------------------------------------------------ checking */
 
-/* Once and for all; whoever finds it out also takes the file away. */
+/* Marks the image as broken and, the first time, logs it and removes the file. */
 static void break_image(sp_image *image, const char *why)
 {
 	struct stat info;
@@ -275,14 +275,14 @@ static bool check_chunk(sp_image *image, size_t chunk)
 	return right;
 }
 
-/* Chunk by chunk after all have been asked for at once. */
+/* Prefetches all chunks, then checks one after the other. */
 static bool check_chunks(sp_image *image, size_t from, size_t to)
 {
 	size_t start = image->header.data_start + from * SP_IMAGE_CHUNK;
 
 	sp_mapping_advise(&image->mapping, start, (to - from) * SP_IMAGE_CHUNK,
 			  SP_MAPPING_WILL_NEED);
-	/* A part that is not there any more fails its checksum. */
+	/* Where this fails, such as in a truncated file, the checksum is wrong. */
 	(void)!sp_mapping_populate(&image->mapping, start, (to - from) * SP_IMAGE_CHUNK);
 	for (size_t i = from; i < to; i++)
 		if (!check_chunk(image, i))
@@ -296,9 +296,8 @@ sp_status sp_image_check(sp_image *image, size_t from, size_t to, sp_error *err)
 }
 
 /*
- * In order, and in huge pages where there are any.  Ahead of it the advice is
- * RANDOM, and so it is behind: else one lookup would make the system read
- * megabytes around what it needs.
+ * Checks all chunks in order, in huge pages where the file system has them.  Elsewhere the advice
+ * stays RANDOM, or one lookup would make the kernel read megabytes around its page.
  */
 static void check_all(void *context)
 {
@@ -323,7 +322,7 @@ static void check_all(void *context)
 
 /* ------------------------------------------------------------------- helpers */
 
-/* Under the lock; NULL without one. */
+/* A job in this state, or NULL; under the lock. */
 static check_job *find_job(sp_image *image, job_state state)
 {
 	for (size_t i = 0; i < HELPERS; i++)
@@ -332,7 +331,7 @@ static check_job *find_job(sp_image *image, job_state state)
 	return NULL;
 }
 
-/* Has what is not checked yet read from disk, without waiting for it. */
+/* Prefetches a chunk that is not checked yet. */
 static void ask_for(const sp_image *image, size_t chunk)
 {
 	if (!is_checked(image, chunk))
@@ -341,7 +340,7 @@ static void ask_for(const sp_image *image, size_t chunk)
 				  SP_MAPPING_WILL_NEED);
 }
 
-/* All of them are asked for before the first is waited for. */
+/* Prefetches all chunks before it checks the first. */
 static void do_job(sp_image *image, const check_job *job)
 {
 	for (size_t i = 0; i < job->count; i++)
@@ -352,7 +351,7 @@ static void do_job(sp_image *image, const check_job *job)
 			return;
 }
 
-/* Until the end, or until all chunks have been found right and nobody waits. */
+/* Main of a helper: runs until the image is closed, or all chunks are checked and no job waits. */
 static void help(void *context)
 {
 	sp_image *image = context;
@@ -377,7 +376,7 @@ static void help(void *context)
 	pthread_mutex_unlock(&image->lock);
 }
 
-/* Under the lock; false when the time is over. */
+/* Waits for a helper; false when the deadline has passed; under the lock. */
 static bool wait_for_helpers(sp_image *image, int64_t deadline_ns)
 {
 	const struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
@@ -388,7 +387,7 @@ static bool wait_for_helpers(sp_image *image, int64_t deadline_ns)
 	return true;
 }
 
-/* Under the lock; false when the time was over first. */
+/* Has a helper do the job; false when the deadline has passed; under the lock. */
 static bool run_job(sp_image *image, const check_job *wanted, int64_t deadline_ns)
 {
 	check_job *job;
@@ -396,7 +395,7 @@ static bool run_job(sp_image *image, const check_job *wanted, int64_t deadline_n
 	while ((job = find_job(image, JOB_FREE)) == NULL)
 		if (!wait_for_helpers(image, deadline_ns))
 			return false;
-	if (atomic_load(&image->all_checked)) /* and the helpers may be gone */
+	if (atomic_load(&image->all_checked)) /* then helpers may have ended */
 		return true;
 	*job = *wanted;
 	job->state = JOB_ASKED;
@@ -591,7 +590,7 @@ static chunk_range chunks_of(const sp_image *image, const void *bytes, size_t si
 	return (chunk_range){at / SP_IMAGE_CHUNK, (at + size - 1) / SP_IMAGE_CHUNK};
 }
 
-/* Each of them is asked for before the first is waited for. */
+/* For requests without a deadline: checks chunks in this thread. */
 static sp_status check_ranges_here(sp_image *image, const chunk_range *ranges, size_t count,
 				   sp_error *err)
 {
@@ -627,29 +626,31 @@ static sp_status check_ranges(sp_image *image, const chunk_range *ranges, size_t
 }
 
 /*
- * The pilot of a key says where its slot is, so it has to be right first; and the slot says
- * whether its row lies elsewhere.
+ * In three rounds, each of which reads what the one before has checked: pilots, slots, and
+ * outliers that slots refer to.
  */
 static sp_status check_keys(sp_image *image, const sp_rows *rows, const int64_t *keys, size_t count,
 			    int64_t deadline_ns, sp_error *err)
 {
 	const sp_rows_shape *shape = sp_rows_get_shape(rows);
 	chunk_range ranges[CHECK_BLOCK];
-	const char *at[CHECK_BLOCK]; /* a key's pilot, then its slot */
+	const char *at[CHECK_BLOCK]; /* of each key the pilot, then the slot */
 	size_t outliers = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t hash = sp_placement_hash(shape, keys[i]);
+		uint64_t hash = sp_placement_hash(&shape->placement, keys[i]);
 
-		at[i] = (const char *)sp_rows_pilots(rows) + sp_placement_bucket(shape, hash);
+		at[i] = (const char *)sp_rows_pilots(rows) +
+			sp_placement_bucket(&shape->placement, hash);
 		ranges[i] = chunks_of(image, at[i], 1);
 	}
 	SP_TRY(check_ranges(image, ranges, count, deadline_ns, err));
 	for (size_t i = 0; i < count; i++) {
-		uint64_t hash = sp_placement_hash(shape, keys[i]);
+		uint64_t hash = sp_placement_hash(&shape->placement, keys[i]);
 
 		at[i] = (const char *)sp_rows_slots(rows) +
-			sp_placement_slot(shape, hash, (uint8_t)*at[i]) * shape->slot_size;
+			sp_placement_slot(&shape->placement, hash, (uint8_t)*at[i]) *
+				shape->slot_size;
 		ranges[i] = chunks_of(image, at[i], shape->slot_size);
 	}
 	SP_TRY(check_ranges(image, ranges, count, deadline_ns, err));
@@ -717,11 +718,12 @@ sp_status sp_image_take_rows(sp_rows **out, sp_image *image, size_t table, sp_er
 			       .row_count = r->row_count,
 			       .outlier_count = r->outlier_count,
 			       .slot_size = r->slot_size,
-			       .slot_count = r->slot_count,
-			       .part_count = r->part_count,
-			       .part_slots = r->part_slots,
-			       .part_buckets = r->part_buckets,
-			       .seed = {r->seed[0], r->seed[1]}};
+			       .placement = {.key_count = r->row_count,
+					     .slot_count = r->slot_count,
+					     .part_count = r->part_count,
+					     .part_slots = r->part_slots,
+					     .part_buckets = r->part_buckets,
+					     .seed = {r->seed[0], r->seed[1]}}};
 	sp_rows_memory memory = {.slots = image->mapping.data + r->slots_start,
 				 .pilots = image->mapping.data + r->pilots_start,
 				 .guard = &guard,

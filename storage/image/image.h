@@ -14,8 +14,7 @@
  * as they lie in memory (storage/rows/rows.h), so that a start maps it instead of
  * reading a checkpoint, and processes on one machine share its pages.
  *
- * It holds rows only.  What an absent key answers is the graph's business and
- * is made anew at each start.
+ * It holds rows only.  Default rows come from the graph at each start.
  *
  * The file.  Numbers are in the machine's byte order, which the header states;
  * an image of another order is foreign and made anew, like one of another
@@ -38,14 +37,13 @@
  * A chunk is SP_IMAGE_CHUNK bytes from data_start on; the last one may be
  * shorter.  The header holds the checksum of the directory and its own.
  *
- * What a lookup may trust.  Opening checks header and directory, whose size is
- * an 8,000th of the data's; no chunk is read.  From then on a chunk is checked
- * before the first lookup that reads from it: by a helper's thread when the lookup
- * has a deadline, because nothing else ends the wait for a page.  A thread checks
- * all of them in order, which also brings them into memory.  When it has been
- * through, lookups ask nothing any more but whether the file has been cut short.
- * A wrong byte is an error of the lookup, never a wrong row: then the image is
- * broken for good, its file is removed, and the next start makes another.
+ * Verification.  Opening checks header and directory, whose size is an 8,000th of the
+ * data's, and reads no chunk.  Each chunk is checked before the first lookup reads from it: by
+ * a helper thread when the lookup has a deadline, because a thread that waits for a
+ * page cannot be interrupted.  Meanwhile a thread checks all chunks in order, which also loads
+ * them into memory; after that lookups only check that the file has not been truncated.
+ * A wrong checksum is an error of the lookup.  The image is then broken for good, its file
+ * is removed, and the next start makes another.
  *
  * Threads: thread-safe.
  */
@@ -100,7 +98,7 @@ typedef struct sp_image_name {
 typedef struct sp_image_table {
 	const char *name;
 	const sp_rows *rows; /* the same ones under several names are written once */
-	uint64_t note;       /* whatever the writer wants to know again */
+	uint64_t note;       /* stored for the caller */
 } sp_image_table;
 
 /*
@@ -126,8 +124,7 @@ SP_MUST_CHECK sp_status sp_image_open(sp_image **out, const char *path, sp_bytes
 				      sp_error *err);
 
 /*
- * The same for a look at it: no thread is started, and the file stays even when
- * it turns out to be broken.
+ * The same for inspection: starts no threads, and does not remove a broken file.
  */
 SP_MUST_CHECK sp_status sp_image_examine(sp_image **out, const char *path, sp_error *err);
 
@@ -140,31 +137,31 @@ sp_bytes sp_image_identity(const sp_image *image);
 size_t sp_image_table_count(const sp_image *image);
 size_t sp_image_name_count(const sp_image *image);
 
-/* The i-th name, and in *table which table it stands for. */
+/* The i-th name; *table: the index of its table. */
 sp_bytes sp_image_name_at(const sp_image *image, size_t i, size_t *table);
 
 /* False when no table has that name.  `note` may be NULL. */
 bool sp_image_find(const sp_image *image, const char *name, size_t *table, uint64_t *note);
 
-/* Rows over the mapping; the caller's, and a reference to the image with them. */
+/* Rows over the mapping, for sp_rows_release(); they hold a reference to the image. */
 SP_MUST_CHECK sp_status sp_image_take_rows(sp_rows **out, sp_image *image, size_t table,
 					   sp_error *err);
 
-/* As sp_rows_find() in rows of the image, but checked as a lookup is. */
+/* As sp_rows_find() in rows of the image, with the checks of a lookup. */
 SP_MUST_CHECK sp_status sp_image_find_row(sp_stored_row *out, bool *found, sp_image *image,
 					  const sp_rows *rows, int64_t key, sp_error *err);
 
 uint64_t sp_image_size(const sp_image *image); /* bytes of the file */
 
-/* Some of it is not what was written: lookups in its rows fail. */
+/* A chunk was wrong: lookups in its rows fail. */
 bool sp_image_is_broken(const sp_image *image);
 
-/* Every chunk has been read and was right. */
+/* Every chunk has been checked and was right. */
 bool sp_image_is_checked(const sp_image *image);
 
 /*
- * Checks chunks [from, to) of those that are not known to be right yet;
- * SP_CORRUPT or SP_IO when one is wrong.  For tools: the thread does it anyway.
+ * Checks those of the chunks [from, to) that have not been checked yet; SP_CORRUPT or SP_IO when
+ * one is wrong.  For tools.
  */
 size_t sp_image_chunk_count(const sp_image *image);
 SP_MUST_CHECK sp_status sp_image_check(sp_image *image, size_t from, size_t to, sp_error *err);

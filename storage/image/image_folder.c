@@ -102,13 +102,13 @@ void sp_image_place_close(sp_image_place *place)
 
 /* ------------------------------------------------------------------- opening */
 
-/* The newest images stay, and use makes them new. */
+/* Marks the image as used: the images used last are kept. */
 static void touch(const char *path)
 {
 	(void)!utimensat(AT_FDCWD, path, NULL, 0);
 }
 
-/* As sp_image_open(); a file that is no good is SP_NOT_FOUND, and is logged. */
+/* As sp_image_open(); a bad file is logged, and SP_NOT_FOUND. */
 static sp_status try_open(const sp_image_place *place, const char *path, sp_image **out,
 			  sp_error *err)
 {
@@ -132,7 +132,7 @@ sp_status sp_image_place_open(sp_image_place *place, sp_image **out, sp_error *e
 
 	*out = NULL;
 	SP_TRY(image_path(path, place, err));
-	/* The usual start needs no lock, nor leave to write. */
+	/* An image that exists needs no lock and no permission to write. */
 	status = try_open(place, path, out, err);
 	if (status != SP_NOT_FOUND)
 		return status;
@@ -160,7 +160,7 @@ static int newest_first(const void *a, const void *b)
 	return x->tv_nsec == y->tv_nsec ? 0 : x->tv_nsec < y->tv_nsec ? 1 : -1;
 }
 
-/* Whether `name` is one of the model's files, and ends as `ending`. */
+/* Whether `name` is a file of the model with this ending. */
 static bool is_ours(const sp_image_place *place, const char *name, const char *ending)
 {
 	char start[32];
@@ -196,7 +196,8 @@ static bool note_image(old_image **images, size_t *count, int folder, const char
 	return true;
 }
 
-/* What a killed process left, and the oldest images beyond `keep`.  Failing here costs only room.
+/* Removes what killed processes left, and the oldest images beyond `keep`.  A failure costs disk
+ * space only.
  */
 static void tidy(const sp_image_place *place, size_t keep)
 {
@@ -228,7 +229,7 @@ sp_status sp_image_place_store(sp_image_place *place, const sp_image_table *tabl
 
 	*out = NULL;
 	SP_TRY(image_path(path, place, err));
-	/* Room is made before it is needed: the new one is one of `keep`. */
+	/* Before the new one is written, which counts as one of `keep`. */
 	unlink(path);
 	tidy(place, place->keep > 1 ? place->keep - 1 : 0);
 	SP_TRY(sp_image_write(path, place->identity, tables, count, err));

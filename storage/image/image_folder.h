@@ -12,23 +12,22 @@
  * A folder of images (storage/image/image.h).
  *
  *   MODEL-IDENTITY.image       an image; two hexadecimal hashes
- *   MODEL-IDENTITY.image.tmp   one that is being written, or that a killed process left
- *   MODEL.lock                 held, by flock(), while one is looked for and made
+ *   MODEL-IDENTITY.image.tmp   an unfinished one: in the making, or left by a killed process
+ *   MODEL.lock                 flock()ed while an image is looked for and made
  *
- * Many models may use one folder, and many processes may serve one model: the
- * first makes the image, the others wait for it and map it.  Only who holds the
- * lock writes or removes, so what a killed process left is cleared by the next
- * one that makes an image.
+ * Many models may use one folder, and many processes may serve one model: the first makes
+ * the image, the others wait for it and map it.  Only the holder of the lock writes or
+ * removes; the next process that makes an image removes what killed ones have left.
  *
  * Threads: one thread at a time per sp_image_place.
  */
 typedef struct sp_image_place {
 	const char *folder; /* made when it is not there; its parent must be */
-	sp_bytes model;     /* whose images they are: any bytes */
-	sp_bytes identity;  /* of the image that is wanted: any bytes */
-	size_t keep;        /* how many images of a model stay; at least 1 */
+	sp_bytes model;     /* identifies the model: any bytes */
+	sp_bytes identity;  /* identifies the image: any bytes */
+	size_t keep;        /* number of images of a model that are kept; at least 1 */
 
-	/* Asked again and again while waiting for the lock; NULL: wait as long as it takes. */
+	/* Called repeatedly while waiting for the lock; true: SP_BUSY.  NULL: wait for any time. */
 	bool (*give_up)(void *context);
 	void *context;
 
@@ -36,10 +35,9 @@ typedef struct sp_image_place {
 } sp_image_place;
 
 /*
- * The image of place->identity when it is there and good.  Else SP_NOT_FOUND,
- * and the lock is held until sp_image_place_close(), for sp_image_place_store();
- * what was wrong with a file that is there is logged.  SP_IO when the folder
- * cannot be used; SP_BUSY when give_up() said so.
+ * Opens the image of place->identity.  SP_NOT_FOUND when there is none or it is bad, which is
+ * logged: then the lock is held until sp_image_place_close(), for sp_image_place_store().
+ * SP_IO when the folder cannot be used; SP_BUSY when give_up() said so.
  */
 SP_MUST_CHECK sp_status sp_image_place_open(sp_image_place *place, sp_image **out, sp_error *err);
 
@@ -50,7 +48,7 @@ SP_MUST_CHECK sp_status sp_image_place_open(sp_image_place *place, sp_image **ou
 SP_MUST_CHECK sp_status sp_image_place_store(sp_image_place *place, const sp_image_table *tables,
 					     size_t count, sp_image **out, sp_error *err);
 
-/* Lets the next one in.  Fine without a lock. */
+/* Releases the lock, if it is held. */
 void sp_image_place_close(sp_image_place *place);
 
 #endif

@@ -12,16 +12,16 @@
 #include "storage/image/image.h"
 
 /*
- * All sizes are known before the first byte is written, so the data goes out
- * first, front to back, and header and directory, with the checksums of the
- * data, come last: a file whose header is right has been written to its end.
+ * All sizes are known before the first byte is written: the data is written first, from front to
+ * back, then the directory with the data's checksums, and the header last, so that a file with
+ * a valid header is complete.
  */
 enum { SMALL_ALIGN = 64 };
 
 #define LARGE_ALIGN ((size_t)2 << 20)
 #define PIECE       ((size_t)8 << 20)
 
-/* One array of a table, and where it goes. */
+/* One array of a table, and its position in the file. */
 typedef struct array {
 	const char *data;
 	size_t size;
@@ -65,14 +65,14 @@ static sp_image_record record_of(const sp_rows_shape *shape)
 				 .row_count = shape->row_count,
 				 .outlier_count = shape->outlier_count,
 				 .slot_size = shape->slot_size,
-				 .slot_count = shape->slot_count,
-				 .part_count = shape->part_count,
-				 .part_slots = shape->part_slots,
-				 .part_buckets = shape->part_buckets,
-				 .seed = {shape->seed[0], shape->seed[1]}};
+				 .slot_count = shape->placement.slot_count,
+				 .part_count = shape->placement.part_count,
+				 .part_slots = shape->placement.part_slots,
+				 .part_buckets = shape->placement.part_buckets,
+				 .seed = {shape->placement.seed[0], shape->placement.seed[1]}};
 }
 
-/* Rows that have a record already, under another name, get no second one. */
+/* Rows under several names get one record. */
 static void number_tables(writer *w, const sp_image_table *tables, size_t count)
 {
 	size_t used = 0;
@@ -85,12 +85,13 @@ static void number_tables(writer *w, const sp_image_table *tables, size_t count)
 
 		while (t < used && w->arrays[2 * t + 1].data != slots)
 			t++;
-		/* Empty tables may all lie at NULL. */
+		/* Arrays of different empty tables may all be NULL. */
 		if (t == used || slots == NULL) {
 			t = used++;
 			w->records[t] = record_of(shape);
-			w->arrays[2 * t] = (array){(const char *)sp_rows_pilots(rows),
-						   shape->part_count * shape->part_buckets, 0};
+			w->arrays[2 * t] = (array){
+				(const char *)sp_rows_pilots(rows),
+				shape->placement.part_count * shape->placement.part_buckets, 0};
 			w->arrays[2 * t + 1] = (array){slots, sp_rows_slots_size(shape), 0};
 		}
 		w->table_of[i] = (uint32_t)t;
@@ -116,7 +117,7 @@ static sp_status place_arrays(writer *w)
 	return SP_OK;
 }
 
-/* The directory but for the checksums, which come behind it. */
+/* The directory without the checksums, which follow it. */
 static void make_directory(const writer *w, sp_bytes identity, const sp_image_table *tables,
 			   size_t count, sp_buffer *out)
 {
@@ -137,8 +138,8 @@ static void make_directory(const writer *w, sp_bytes identity, const sp_image_ta
 }
 
 /*
- * The directory's size says where the data starts, and the number of its chunks
- * is part of the directory's size: the data is measured from 0 first.
+ * The start of the data depends on the size of the directory, which depends on the number of
+ * chunks of the data: so the data is laid out from 0 first.
  */
 static sp_status lay_out(writer *w, sp_bytes identity, const sp_image_table *tables, size_t count,
 			 sp_buffer *directory)
@@ -202,7 +203,7 @@ static void add_to_checksums(writer *w, const char *data, size_t size)
 	}
 }
 
-/* In large pieces: the system then keeps the file in large pages. */
+/* Writes large pieces, so that the page cache holds the file in large pages. */
 static sp_status append(writer *w, const char *data, size_t size)
 {
 	for (size_t n; size != 0; data += n, size -= n) {
@@ -249,7 +250,7 @@ static sp_status write_head(writer *w, const sp_buffer *directory)
 	return write_at(w, 0, h, sizeof(*h));
 }
 
-/* A full disk, or a limit whose signal would end the process, is known at the start. */
+/* Reserves the space, so that a full disk or a file size limit is an error here. */
 static sp_status take_room(writer *w)
 {
 	struct rlimit limit;

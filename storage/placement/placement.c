@@ -6,22 +6,22 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/parallel.h"
 #include "storage/placement/placement_internal.h"
+#include "storage/placement/placement_lanes.h"
 
 /*
- * Keys become hashes and are scattered to their parts; then each part is a small
- * problem of its own (storage/placement/placement_search.c), whose memory fits into a
- * core's cache.
+ * Keys are hashed and scattered to parts; then each part is searched on its own
+ * (storage/placement/placement_search.c), in memory that fits into a core's cache.
  *
- * Nobody expects a key twice, so repeats are only looked for when a search has
- * failed, as it does for them.
+ * Repeated keys are rare.  They make a search fail, and are removed only then.
  */
 
 enum {
-	/* Keys of a part on average: few enough for the cache, enough that parts come out alike. */
+	/* Keys of a part on average: few enough for the cache, enough for parts of similar size. */
 	PART_KEYS = 1 << 15,
-	/* Two buckets for five keys: fewer are harder to place, and a pilot is only a byte. */
+	/* Two buckets for five keys: with fewer, a byte is too small for a pilot. */
 	BUCKETS = 2,
 	BUCKET_KEYS = 5,
 	/* One slot in fifty stays empty, and small parts get a little more room. */
@@ -31,15 +31,15 @@ enum {
 };
 
 typedef struct build {
-	sp_rows_shape *shape;
+	sp_placement *placement;
 	size_t threads;
 	const atomic_bool *stop; /* NULL: nobody does */
-	size_t count;            /* of keys; without repeats once these have been looked for */
+	size_t count;            /* of keys; without repeats once these are removed */
 	sp_region keys;          /* int64 [count] */
 	sp_region hashes;        /* of the same, part by part */
 	sp_region pilots;
 	sp_placement_parts parts; /* of these hashes */
-	size_t *places; /* [threads, part_count]: of each share of the keys, for scatter() */
+	size_t *places; /* [threads, part_count]: where a share's next hash of a part goes */
 } build;
 
 static void build_fini(build *b)
@@ -55,21 +55,53 @@ static sp_status no_memory(const build *b, sp_error *err)
 	return sp_error_set(err, SP_NO_MEMORY, "no memory to place %zu keys", b->count);
 }
 
-void sp_placement__choose_seed(sp_rows_shape *shape)
+void sp_placement__choose_seed(sp_placement *placement)
 {
 	uint64_t seed[2];
 
 	if (getrandom(seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed)) {
-		seed[0] = shape->seed[0] * UINT64_C(6364136223846793005) +
+		seed[0] = placement->seed[0] * UINT64_C(6364136223846793005) +
 			  (uint64_t)sp_clock_now_ns();
-		seed[1] = shape->seed[1] * UINT64_C(6364136223846793005) +
-			  (uint64_t)(uintptr_t)shape;
+		seed[1] = placement->seed[1] * UINT64_C(6364136223846793005) +
+			  (uint64_t)(uintptr_t)placement;
 	}
-	shape->seed[0] = seed[0];
-	shape->seed[1] = seed[1] | 1;
+	placement->seed[0] = seed[0];
+	placement->seed[1] = seed[1] | 1;
 }
 
-/* The number that undoes a multiplication by the odd number `m`: each round doubles its bits. */
+#if defined(__x86_64__)
+
+SP_PLACEMENT_AVX512 static void hash_avx512(const sp_placement *placement, const int64_t *keys,
+					    size_t count, uint64_t *hashes)
+{
+	for (size_t i = 0; i < count; i += SP_PLACEMENT_WIDTH) {
+		__mmask8 lanes = sp_placement__lane_mask(count - i);
+		__m512i some = _mm512_maskz_loadu_epi64(lanes, keys + i);
+
+		_mm512_mask_storeu_epi64(hashes + i, lanes,
+					 sp_placement__hash_lanes(placement, some));
+	}
+}
+
+#endif
+
+void sp_placement_hash_all(const sp_placement *placement, const int64_t *keys, size_t count,
+			   uint64_t *hashes)
+{
+	const sp_placement of = *placement; /* `hashes` may not alias a local */
+
+#if defined(__x86_64__)
+	if (sp_cpu_has(SP_ISA_AVX512)) {
+		hash_avx512(&of, keys, count, hashes);
+		return;
+	}
+#endif
+	for (size_t i = 0; i < count; i++)
+		hashes[i] = sp_placement_hash(&of, keys[i]);
+}
+
+/* The inverse of the odd number `m` modulo 2^64, by Newton's iteration: each round doubles the
+ * bits. */
 static uint64_t inverse_of(uint64_t m)
 {
 	uint64_t inverse = m;
@@ -83,14 +115,14 @@ typedef struct unhash {
 	uint64_t seed, first, second;
 } unhash;
 
-static unhash unhash_of(const sp_rows_shape *shape)
+static unhash unhash_of(const sp_placement *placement)
 {
-	return (unhash){.seed = shape->seed[0],
-			.first = inverse_of(shape->seed[1]),
+	return (unhash){.seed = placement->seed[0],
+			.first = inverse_of(placement->seed[1]),
 			.second = inverse_of(SP_PLACEMENT_MIX)};
 }
 
-/* sp_placement_hash() backwards. */
+/* The inverse of sp_placement_hash(). */
 static int64_t key_of(const unhash *u, uint64_t h)
 {
 	h = (h ^ h >> 32) * u->first;
@@ -109,22 +141,22 @@ static void share_of(const build *b, size_t share, size_t *first, size_t *end)
 static sp_status count_share(void *context, size_t share, sp_error *err)
 {
 	const build *b = context;
-	const sp_rows_shape *shape = b->shape;
+	const sp_placement *placement = b->placement;
 	const int64_t *keys = b->keys.data;
-	size_t *places = b->places + share * shape->part_count, first, end;
+	size_t *places = b->places + share * placement->part_count, first, end;
 
 	(void)err;
-	memset(places, 0, shape->part_count * sizeof(*places));
+	memset(places, 0, placement->part_count * sizeof(*places));
 	share_of(b, share, &first, &end);
 	for (size_t i = first; i < end; i++)
-		places[sp_placement_part(shape, sp_placement_hash(shape, keys[i]))]++;
+		places[sp_placement_part(placement, sp_placement_hash(placement, keys[i]))]++;
 	return SP_OK;
 }
 
-/* Counts become places: in each part one share lies behind the other. */
+/* Turns counts into positions: in each part the shares lie one behind the other. */
 static void make_places(build *b)
 {
-	size_t parts = b->shape->part_count, at = 0;
+	size_t parts = b->placement->part_count, at = 0;
 
 	for (size_t p = 0; p < parts; p++) {
 		b->parts.starts[p] = at;
@@ -141,17 +173,17 @@ static void make_places(build *b)
 static sp_status scatter_share(void *context, size_t share, sp_error *err)
 {
 	const build *b = context;
-	const sp_rows_shape *shape = b->shape;
+	const sp_placement *placement = b->placement;
 	const int64_t *keys = b->keys.data;
 	uint64_t *hashes = b->parts.hashes;
-	size_t *places = b->places + share * shape->part_count, first, end;
+	size_t *places = b->places + share * placement->part_count, first, end;
 
 	(void)err;
 	share_of(b, share, &first, &end);
 	for (size_t i = first; i < end; i++) {
-		uint64_t hash = sp_placement_hash(shape, keys[i]);
+		uint64_t hash = sp_placement_hash(placement, keys[i]);
 
-		hashes[places[sp_placement_part(shape, hash)]++] = hash;
+		hashes[places[sp_placement_part(placement, hash)]++] = hash;
 	}
 	return SP_OK;
 }
@@ -188,7 +220,7 @@ static sp_status drop_repeats(void *context, size_t part, sp_error *err)
 /* ---------------------------------------------------------------- pilots */
 
 typedef struct placing {
-	const sp_rows_shape *shape;
+	const sp_placement *placement;
 	const sp_placement_parts *parts;
 	uint8_t *pilots;
 	const atomic_bool *stop;
@@ -200,51 +232,53 @@ static sp_status search_part(void *context, size_t part, sp_error *err)
 
 	if (sp_placement__is_stopped(p->stop))
 		return sp_error_set(err, SP_BUSY, "placing %zu keys was stopped",
-				    p->shape->row_count);
-	return sp_placement__search(p->shape, p->parts->hashes + p->parts->starts[part],
+				    p->placement->key_count);
+	return sp_placement__search(p->placement, p->parts->hashes + p->parts->starts[part],
 				    p->parts->sizes[part],
-				    p->pilots + part * p->shape->part_buckets, err);
+				    p->pilots + part * p->placement->part_buckets, err);
 }
 
 /* All parts get the room that the fullest one needs. */
-static void make_room(sp_rows_shape *shape, const sp_placement_parts *parts)
+static void make_room(sp_placement *placement, const sp_placement_parts *parts)
 {
 	size_t fullest = 0;
 
-	shape->row_count = 0;
-	for (size_t p = 0; p < shape->part_count; p++) {
-		shape->row_count += parts->sizes[p];
+	placement->key_count = 0;
+	for (size_t p = 0; p < placement->part_count; p++) {
+		placement->key_count += parts->sizes[p];
 		if (parts->sizes[p] > fullest)
 			fullest = parts->sizes[p];
 	}
-	shape->part_slots = fullest + fullest / SPARE_PARTS + SPARE_SLOTS;
-	shape->slot_count = shape->part_count * shape->part_slots;
-	shape->part_buckets = shape->row_count / shape->part_count * BUCKETS / BUCKET_KEYS + 1;
+	placement->part_slots = fullest + fullest / SPARE_PARTS + SPARE_SLOTS;
+	placement->slot_count = placement->part_count * placement->part_slots;
+	placement->part_buckets = placement->key_count / placement->part_count * BUCKETS /
+					  BUCKET_KEYS +
+				  1;
 }
 
-sp_status sp_placement__place(sp_region *pilots, sp_rows_shape *shape,
+sp_status sp_placement__place(sp_region *pilots, sp_placement *placement,
 			      const sp_placement_parts *parts, size_t threads,
 			      const atomic_bool *stop, sp_error *err)
 {
-	placing p = {.shape = shape, .parts = parts, .stop = stop};
+	placing p = {.placement = placement, .parts = parts, .stop = stop};
 
-	make_room(shape, parts);
-	if (!sp_region_resize(pilots, shape->part_count * shape->part_buckets))
+	make_room(placement, parts);
+	if (!sp_region_resize(pilots, placement->part_count * placement->part_buckets))
 		return sp_error_set(err, SP_NO_MEMORY, "no memory to place %zu keys",
-				    shape->row_count);
+				    placement->key_count);
 	p.pilots = pilots->data;
-	return sp_parallel_run(threads, shape->part_count, search_part, &p, err);
+	return sp_parallel_run(threads, placement->part_count, search_part, &p, err);
 }
 
 /* ------------------------------------------------------------------- all */
 
-size_t sp_placement__turn_back(const sp_rows_shape *shape, const sp_placement_parts *parts,
+size_t sp_placement__turn_back(const sp_placement *placement, const sp_placement_parts *parts,
 			       int64_t *keys)
 {
-	unhash u = unhash_of(shape);
+	unhash u = unhash_of(placement);
 	size_t count = 0;
 
-	for (size_t p = 0; p < shape->part_count; p++)
+	for (size_t p = 0; p < placement->part_count; p++)
 		for (size_t i = 0; i < parts->sizes[p]; i++)
 			keys[count++] = key_of(&u, parts->hashes[parts->starts[p] + i]);
 	return count;
@@ -255,12 +289,12 @@ size_t sp_placement__part_count(size_t key_count)
 	return key_count / PART_KEYS + (key_count % PART_KEYS != 0 || key_count == 0);
 }
 
-/* Into as many parts as the keys fill. */
+/* Chooses the number of parts and allocates for them. */
 static sp_status divide(build *b, sp_error *err)
 {
 	size_t parts = sp_placement__part_count(b->count);
 
-	b->shape->part_count = parts;
+	b->placement->part_count = parts;
 	if (b->threads > parts) /* a small set is done before a thread has started */
 		b->threads = parts;
 	b->parts.starts = sp_alloc_zero(parts, (2 + b->threads) * sizeof(size_t));
@@ -278,27 +312,27 @@ static sp_status find(build *b, int tried, sp_error *err)
 	for (int tries = tried; tries < MAX_SEEDS; tries++) {
 		sp_status status;
 
-		sp_placement__choose_seed(b->shape);
+		sp_placement__choose_seed(b->placement);
 		SP_TRY(scatter(b, err));
 		if (tries == 1)
-			SP_TRY(sp_parallel_run(b->threads, b->shape->part_count, drop_repeats, b,
-					       err));
-		status = sp_placement__place(&b->pilots, b->shape, &b->parts, b->threads, b->stop,
-					     err);
+			SP_TRY(sp_parallel_run(b->threads, b->placement->part_count, drop_repeats,
+					       b, err));
+		status = sp_placement__place(&b->pilots, b->placement, &b->parts, b->threads,
+					     b->stop, err);
 		if (status != SP_BUSY || sp_placement__is_stopped(b->stop))
 			return status;
-		/* Another seed may do. */
-		b->count = sp_placement__turn_back(b->shape, &b->parts, b->keys.data);
+		/* Try another seed. */
+		b->count = sp_placement__turn_back(b->placement, &b->parts, b->keys.data);
 	}
 	return sp_error_set(err, SP_INTERNAL, "no places for %zu keys under %d seeds", b->count,
 			    MAX_SEEDS);
 }
 
-sp_status sp_placement__find(sp_region *pilots, sp_rows_shape *shape, sp_region *keys,
+sp_status sp_placement__find(sp_region *pilots, sp_placement *placement, sp_region *keys,
 			     size_t key_count, int tried, size_t threads, const atomic_bool *stop,
 			     sp_error *err)
 {
-	build b = {.shape = shape,
+	build b = {.placement = placement,
 		   .threads = threads,
 		   .stop = stop,
 		   .count = key_count,
@@ -315,9 +349,9 @@ sp_status sp_placement__find(sp_region *pilots, sp_rows_shape *shape, sp_region 
 	return status;
 }
 
-sp_status sp_placement_find(sp_region *pilots, sp_rows_shape *shape, sp_region *keys,
+sp_status sp_placement_find(sp_region *pilots, sp_placement *placement, sp_region *keys,
 			    size_t key_count, size_t threads, const atomic_bool *stop,
 			    sp_error *err)
 {
-	return sp_placement__find(pilots, shape, keys, key_count, 0, threads, stop, err);
+	return sp_placement__find(pilots, placement, keys, key_count, 0, threads, stop, err);
 }

@@ -5,32 +5,33 @@
 
 #include "base/alloc.h"
 #include "base/size.h"
-#include "storage/rows/key_block.h"
 #include "storage/placement/placement_internal.h"
 
 /*
- * Every part has room for a sixteenth more keys than it gets on average: eight
- * standard deviations of the smallest parts that there are.  Keys that find no
- * room, because there are more than expected or one of them comes all the time,
- * are put aside; and if there are any, all keys are divided anew.
+ * Every part has room for a sixteenth more keys than it gets on average, which is eight
+ * standard deviations of the smallest parts.  Keys without room (there are more than
+ * expected, or one key is repeated often) go to an overflow list; if it is not empty
+ * in the end, all keys are divided again.
  */
 enum { SPARE_SHARE = 16, SPARE_KEYS = 64 };
 
 /* Hashes of a cache line. */
 enum { LINE = 8 };
 
+enum { KEY_BLOCK = 128 }; /* keys that are hashed together */
+
 #define NO_ROOM SIZE_MAX
 
 struct sp_placement_keys {
-	sp_rows_shape shape; /* part_count and the seed are set */
+	sp_placement placement; /* part_count and the seed are set */
 	size_t expected;
-	size_t room;          /* hashes of a part; 0: keys do not go to parts */
-	sp_region hashes;     /* uint64 [part_count, room] */
-	atomic_size_t *taken; /* [part_count]: places of it that have a hash, or are to have it */
-	sp_placement_parts parts; /* once all are there */
+	size_t room;              /* for hashes of a part; 0: all keys go to the overflow list */
+	sp_region hashes;         /* uint64 [part_count, room] */
+	atomic_size_t *taken;     /* [part_count]: positions reserved in a part */
+	sp_placement_parts parts; /* filled by list_parts() */
 
 	pthread_mutex_t lock; /* for what follows */
-	sp_region late;       /* int64: keys that have found no room */
+	sp_region late;       /* int64: keys for which their part had no room */
 	size_t late_count;
 };
 
@@ -54,8 +55,8 @@ static bool make_parts(sp_placement_keys *keys)
 	if (keys->taken == NULL || keys->parts.starts == NULL)
 		return false;
 	keys->room = room;
-	keys->shape.part_count = parts;
-	sp_placement__choose_seed(&keys->shape);
+	keys->placement.part_count = parts;
+	sp_placement__choose_seed(&keys->placement);
 	return true;
 }
 
@@ -105,33 +106,33 @@ static bool reserve_late(sp_placement_keys *keys, size_t count)
 	return sp_region_resize(&keys->late, size > grown ? size : grown / 8 * 8);
 }
 
-/* Behind those that are there, without the marks; there is room, and under the lock. */
+/* Appends keys without the `marks` marks among them; under the lock, after reserve_late(). */
 static void append_late(sp_placement_keys *keys, const int64_t *some, size_t count, size_t marks)
 {
 	int64_t *to = (int64_t *)keys->late.data + keys->late_count;
 
 	keys->late_count += count - marks;
 	for (size_t i = 0; marks != 0 && i < count; i++) {
-		*to = some[i]; /* there is room for one that does not count, too */
-		to += !sp_rows_is_mark(some[i]);
+		*to = some[i]; /* a mark is written, too, and overwritten by the next key */
+		to += !sp_key_is_mark(some[i]);
 	}
 	if (marks == 0 && count != 0)
 		memcpy(to, some, count * sizeof(*some));
 }
 
-/* Counts marks while others append theirs, and holds them up for as long as copying takes. */
+/* Counts marks outside the lock, which is held only while keys are copied. */
 static bool add_late(sp_placement_keys *keys, const int64_t *some, size_t count, size_t *held)
 {
 	size_t marks = 0;
 	bool fits;
 
 	pthread_mutex_lock(&keys->lock);
-	fits = reserve_late(keys, count); /* a count that cannot be is refused before it is read */
+	fits = reserve_late(keys, count); /* an impossible count is refused before keys are read */
 	pthread_mutex_unlock(&keys->lock);
 	for (size_t i = 0; fits && i < count; i++)
-		marks += sp_rows_is_mark(some[i]);
+		marks += sp_key_is_mark(some[i]);
 	pthread_mutex_lock(&keys->lock);
-	fits = fits && reserve_late(keys, count); /* others may have come between */
+	fits = fits && reserve_late(keys, count); /* others may have appended meanwhile */
 	if (fits)
 		append_late(keys, some, count, marks);
 	pthread_mutex_unlock(&keys->lock);
@@ -141,7 +142,7 @@ static bool add_late(sp_placement_keys *keys, const int64_t *some, size_t count,
 
 /* ---------------------------------------------------------- to their parts */
 
-/* The place of the first of `count` hashes of a part; NO_ROOM when they do not all fit. */
+/* Reserves `count` positions of a part and returns the first; NO_ROOM when they do not fit. */
 static size_t take_room(sp_placement_keys *keys, size_t part, size_t count)
 {
 	atomic_size_t *taken = &keys->taken[part];
@@ -155,18 +156,18 @@ static size_t take_room(sp_placement_keys *keys, size_t part, size_t count)
 	return part * keys->room + at;
 }
 
-/* How many of these, of one block, go to each part; gives how many that are in all. */
-static size_t count_block(const sp_rows_shape *shape, const int64_t *some, size_t count,
+/* Counts the keys of one block by part; returns their number without marks. */
+static size_t count_block(const sp_placement *placement, const int64_t *some, size_t count,
 			  size_t *counts)
 {
-	uint64_t hashes[SP_KEY_BLOCK];
+	uint64_t hashes[KEY_BLOCK];
 	size_t held = 0;
 
-	sp_key_block_hash(shape, some, count, hashes);
+	sp_placement_hash_all(placement, some, count, hashes);
 	for (size_t i = 0; i < count; i++) {
-		bool holds = !sp_rows_is_mark(some[i]);
+		bool holds = !sp_key_is_mark(some[i]);
 
-		counts[sp_placement_part(shape, hashes[i])] += holds;
+		counts[sp_placement_part(placement, hashes[i])] += holds;
 		held += holds;
 	}
 	return held;
@@ -179,15 +180,15 @@ static size_t count_block(const sp_rows_shape *shape, const int64_t *some, size_
 static bool scatter_block(sp_placement_keys *keys, const int64_t *some, size_t count,
 			  size_t *places)
 {
-	const sp_rows_shape shape = keys->shape;
-	uint64_t *to = keys->hashes.data, hashes[SP_KEY_BLOCK];
+	const sp_placement placement = keys->placement;
+	uint64_t *to = keys->hashes.data, hashes[KEY_BLOCK];
 	size_t held;
 
-	sp_key_block_hash(&shape, some, count, hashes);
+	sp_placement_hash_all(&placement, some, count, hashes);
 	for (size_t i = 0; i < count; i++) {
-		size_t *place = &places[sp_placement_part(&shape, hashes[i])];
+		size_t *place = &places[sp_placement_part(&placement, hashes[i])];
 
-		if (sp_rows_is_mark(some[i]))
+		if (sp_key_is_mark(some[i]))
 			continue;
 		if (*place != NO_ROOM) {
 			__builtin_prefetch(to + *place + LINE, 1);
@@ -201,44 +202,44 @@ static bool scatter_block(sp_placement_keys *keys, const int64_t *some, size_t c
 
 static size_t block_of(size_t left)
 {
-	return left < SP_KEY_BLOCK ? left : SP_KEY_BLOCK;
+	return left < KEY_BLOCK ? left : KEY_BLOCK;
 }
 
-/* All at once: a part's are counted, then it is asked for room once. */
+/* Counts keys by part first, so that positions of a part are reserved once. */
 static bool add_many(sp_placement_keys *keys, const int64_t *some, size_t count, size_t *held)
 {
-	size_t parts = keys->shape.part_count;
+	size_t parts = keys->placement.part_count;
 	size_t *places = sp_alloc_zero(parts, sizeof(*places));
 	bool fits = true;
 
 	if (places == NULL)
 		return false;
 	*held = 0;
-	for (size_t i = 0; i < count; i += SP_KEY_BLOCK)
-		*held += count_block(&keys->shape, some + i, block_of(count - i), places);
+	for (size_t i = 0; i < count; i += KEY_BLOCK)
+		*held += count_block(&keys->placement, some + i, block_of(count - i), places);
 	for (size_t p = 0; p < parts; p++)
 		if (places[p] != 0)
 			places[p] = take_room(keys, p, places[p]);
-	for (size_t i = 0; i < count && fits; i += SP_KEY_BLOCK)
+	for (size_t i = 0; i < count && fits; i += KEY_BLOCK)
 		fits = scatter_block(keys, some + i, block_of(count - i), places);
 	sp_free(places);
 	return fits;
 }
 
-/* One by one: there are fewer than parts. */
+/* For fewer keys than parts. */
 static bool add_few(sp_placement_keys *keys, const int64_t *some, size_t count, size_t *held)
 {
-	const sp_rows_shape *shape = &keys->shape;
+	const sp_placement *placement = &keys->placement;
 	size_t aside;
 
 	*held = 0;
 	for (size_t i = 0; i < count; i++) {
-		uint64_t hash = sp_placement_hash(shape, some[i]);
+		uint64_t hash = sp_placement_hash(placement, some[i]);
 		size_t at;
 
-		if (sp_rows_is_mark(some[i]))
+		if (sp_key_is_mark(some[i]))
 			continue;
-		at = take_room(keys, sp_placement_part(shape, hash), 1);
+		at = take_room(keys, sp_placement_part(placement, hash), 1);
 		if (at != NO_ROOM)
 			((uint64_t *)keys->hashes.data)[at] = hash;
 		else if (!add_late(keys, &some[i], 1, &aside))
@@ -255,7 +256,7 @@ sp_status sp_placement_keys_add(sp_placement_keys *keys, const int64_t *some, si
 
 	if (keys->room == 0)
 		fits = add_late(keys, some, count, held);
-	else if (count < keys->shape.part_count)
+	else if (count < keys->placement.part_count)
 		fits = add_few(keys, some, count, held);
 	else
 		fits = add_many(keys, some, count, held);
@@ -264,10 +265,10 @@ sp_status sp_placement_keys_add(sp_placement_keys *keys, const int64_t *some, si
 
 /* ------------------------------------------------------------------ places */
 
-/* Gives how many keys are in parts. */
+/* Returns the number of keys in parts. */
 static size_t list_parts(sp_placement_keys *keys)
 {
-	size_t parts = keys->shape.part_count, count = 0;
+	size_t parts = keys->placement.part_count, count = 0;
 
 	keys->parts.hashes = keys->hashes.data;
 	keys->parts.sizes = keys->parts.starts + parts;
@@ -281,51 +282,53 @@ static size_t list_parts(sp_placement_keys *keys)
 	return count;
 }
 
-/* All are in parts, and these are not much smaller than they should be. */
+/* Whether all keys are in parts, and parts have about the size that they should have. */
 static bool are_as_expected(const sp_placement_keys *keys, size_t in_parts)
 {
 	return keys->late_count == 0 &&
-	       (keys->shape.part_count == 1 || in_parts >= keys->expected / 2);
+	       (keys->placement.part_count == 1 || in_parts >= keys->expected / 2);
 }
 
-static sp_status place_parts(sp_region *pilots, sp_rows_shape *shape, const sp_placement_keys *keys,
-			     size_t threads, const atomic_bool *stop, sp_error *err)
+static sp_status place_parts(sp_region *pilots, sp_placement *placement,
+			     const sp_placement_keys *keys, size_t threads, const atomic_bool *stop,
+			     sp_error *err)
 {
 	sp_status status;
 
-	shape->part_count = keys->shape.part_count;
-	memcpy(shape->seed, keys->shape.seed, sizeof(shape->seed));
-	status = sp_placement__place(pilots, shape, &keys->parts, threads, stop, err);
+	placement->part_count = keys->placement.part_count;
+	memcpy(placement->seed, keys->placement.seed, sizeof(placement->seed));
+	status = sp_placement__place(pilots, placement, &keys->parts, threads, stop, err);
 	if (status != SP_OK)
 		sp_region_fini(pilots);
 	return status;
 }
 
-/* Those that are in parts go behind the late ones, as keys. */
+/* Appends the keys in parts to the overflow list. */
 static sp_status gather(sp_placement_keys *keys, size_t in_parts, sp_error *err)
 {
 	if (!reserve_late(keys, in_parts))
 		return no_memory(in_parts, err);
-	keys->late_count += sp_placement__turn_back(&keys->shape, &keys->parts,
+	keys->late_count += sp_placement__turn_back(&keys->placement, &keys->parts,
 						    (int64_t *)keys->late.data + keys->late_count);
 	sp_region_fini(&keys->hashes);
 	return SP_OK;
 }
 
-sp_status sp_placement_keys_find(sp_region *pilots, sp_rows_shape *shape, sp_placement_keys *keys,
-				 size_t threads, const atomic_bool *stop, sp_error *err)
+sp_status sp_placement_keys_find(sp_region *pilots, sp_placement *placement,
+				 sp_placement_keys *keys, size_t threads, const atomic_bool *stop,
+				 sp_error *err)
 {
 	size_t in_parts = keys->room != 0 ? list_parts(keys) : 0;
 	bool tried = keys->room != 0 && are_as_expected(keys, in_parts);
 
 	if (tried) {
-		sp_status status = place_parts(pilots, shape, keys, threads, stop, err);
+		sp_status status = place_parts(pilots, placement, keys, threads, stop, err);
 
 		if (status != SP_BUSY || sp_placement__is_stopped(stop))
 			return status;
 	}
 	if (keys->room != 0)
 		SP_TRY(gather(keys, in_parts, err));
-	return sp_placement__find(pilots, shape, &keys->late, keys->late_count, tried, threads,
+	return sp_placement__find(pilots, placement, &keys->late, keys->late_count, tried, threads,
 				  stop, err);
 }

@@ -4,9 +4,9 @@
 #include "storage/placement/placement.h"
 
 /*
- * Keys that come one piece after the other, on their way to places
- * (storage/placement/placement.h).  Where it is known about how many there will be, each
- * goes to its part as it comes, hashed, and nothing has to be read twice.
+ * Collects keys, which arrive in pieces, and builds their placement
+ * (storage/placement/placement.h).  If their number is known beforehand, keys are hashed and
+ * scattered to parts as they arrive.
  *
  * Threads: add() may run in many threads at once; everything else is called by
  * one thread at a time.
@@ -14,18 +14,18 @@
 typedef struct sp_placement_keys sp_placement_keys;
 
 /*
- * expected: how many will come, 0 when that is not known.  More do no harm but take
- * longer, and so do much fewer.
+ * expected: the number of keys, 0 when unknown.  With more or many fewer keys than that
+ * sp_placement_keys_find() takes longer.
  */
 SP_MUST_CHECK sp_status sp_placement_keys_create(sp_placement_keys **out, size_t expected,
 						 sp_error *err);
 
-/* -1 and -2 among them are left out; *held: how many are not. */
+/* The marks -1 and -2 are dropped; *held: the number of other keys. */
 SP_MUST_CHECK sp_status sp_placement_keys_add(sp_placement_keys *keys, const int64_t *some,
 					      size_t count, size_t *held, sp_error *err);
 
-/* What sp_placement_find() does, of all that were added; they are used up, whatever comes out. */
-SP_MUST_CHECK sp_status sp_placement_keys_find(sp_region *pilots, sp_rows_shape *shape,
+/* As sp_placement_find(), of all keys added.  Consumes them, also when it fails. */
+SP_MUST_CHECK sp_status sp_placement_keys_find(sp_region *pilots, sp_placement *placement,
 					       sp_placement_keys *keys, size_t threads,
 					       const atomic_bool *stop, sp_error *err);
 

@@ -7,41 +7,40 @@
 
 /*
  * Buckets are placed from the largest to the smallest.  Each takes the first
- * pilot that sends its keys to free slots.  Where there is none, it takes the
- * pilot that drives the fewest and smallest buckets out, and those are placed
- * again: as in cuckoo hashing, but a bucket has 256 nests.  Buckets that were
- * placed last are not driven out, or two would chase each other for ever.
+ * pilot that sends its keys to free slots.  If there is none, it takes the pilot that
+ * evicts the fewest and smallest buckets, which are placed again: cuckoo hashing
+ * with 256 choices.  Buckets placed just before are not evicted, or two of them could
+ * evict each other for ever.
  *
- * Pilots of one hash move all keys of a bucket on by the same number of slots.
- * So 64 pilots are tried at once: the 64 slots from each key's origin on are one
- * word of the bits that say what is taken, and a bit that is in none of these
- * words is a pilot that will do.  What it costs to drive others out is summed for
- * 64 pilots at once, too.
+ * The 64 pilots of one hash shift all keys of a bucket by the same number of slots, so they
+ * are tried at once: the 64 slots from a key's origin on are a word of the bitmap of
+ * taken slots, and a bit that is clear in the words of all keys is a good pilot.  The
+ * costs of evictions are summed for 64 pilots at once, too.
  *
- * Numbers of buckets and slots are of 16 bits, so that most of what is read at
- * random stays in the first level cache.
+ * Numbers of buckets and slots have 16 bits, so that most of the data read at random
+ * stays in the first level cache.
  */
 
 enum {
 	PILOTS = 256,
-	/* Keys of a bucket; with two or three on average nobody ever sees more. */
+	/* Keys of a bucket at most; with two or three on average more do not occur. */
 	MAX_BUCKET = 48,
 	RECENT = 16,
-	/* Buckets that are placed, over those there are, before a seed is given up. */
+	/* Placements per bucket, evicted ones included, before a seed is given up. */
 	MAX_MOVES = 20,
 };
 
 #define NOBODY UINT16_MAX
 
 typedef struct search {
-	const sp_rows_shape *shape;
+	const sp_placement *placement;
 	uint64_t *hashes; /* bucket by bucket */
 	uint8_t *pilots;
 	uint64_t *taken;  /* [part_slots / 64 + 2]: a bit for each slot */
 	uint16_t *starts; /* [part_buckets + 1]: where a bucket's hashes begin */
-	uint16_t *owners; /* [part_slots]: the bucket that has the slot */
-	uint16_t *next;   /* [part_buckets]: the bucket below on its stack */
-	uint8_t *costs;   /* [part_slots]: of driving out the slot's owner; 0 when it is free */
+	uint16_t *owners; /* [part_slots]: the bucket in the slot */
+	uint16_t *next;   /* [part_buckets]: the next bucket on its stack */
+	uint8_t *costs;   /* [part_slots]: of evicting the slot's owner; 0 when it is free */
 
 	/* Buckets to be placed: a stack for each size. */
 	uint16_t tops[MAX_BUCKET + 1];
@@ -49,7 +48,7 @@ typedef struct search {
 
 	uint16_t recent[RECENT];
 	size_t placed;
-	uint64_t walk; /* where to begin among the pilots; any number will do */
+	uint64_t walk; /* state of the generator of first pilots to try */
 } search;
 
 static size_t size_of(const search *s, uint16_t bucket)
@@ -67,7 +66,7 @@ static void push(search *s, uint16_t bucket)
 		s->largest = size;
 }
 
-/* The largest bucket that waits; NOBODY when none does. */
+/* The largest bucket that is not placed; NOBODY when all are. */
 static uint32_t pop(search *s)
 {
 	uint16_t bucket;
@@ -81,7 +80,7 @@ static uint32_t pop(search *s)
 	return bucket;
 }
 
-/* Where these are inlined, the number of keys is known. */
+/* These are inlined with a constant number of keys. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE bool all_different(const uint16_t *slots, size_t count)
@@ -93,7 +92,7 @@ INLINE bool all_different(const uint16_t *slots, size_t count)
 	return true;
 }
 
-/* The 64 bits from `slot` on. */
+/* The 64 bits of the bitmap from `slot` on. */
 INLINE uint64_t taken_from(const search *s, size_t slot)
 {
 	uint64_t low = s->taken[slot / 64], high = s->taken[slot / 64 + 1];
@@ -101,20 +100,20 @@ INLINE uint64_t taken_from(const search *s, size_t slot)
 	return low >> (slot % 64) | high << 1 << (63 - slot % 64);
 }
 
-/* Of the bucket's keys [count], under the hash whose first pilot is `first`. */
+/* The origins of the bucket's keys [count] under the hash whose first pilot is `first`. */
 INLINE void find_origins(const search *s, uint16_t bucket, size_t count, size_t first,
 			 uint16_t *origins)
 {
 	const uint64_t *hashes = s->hashes + s->starts[bucket];
-	uint64_t part_slots = s->shape->part_slots;
+	uint64_t part_slots = s->placement->part_slots;
 
 	for (size_t i = 0; i < count; i++)
 		origins[i] = (uint16_t)sp_placement_origin(hashes[i], first, part_slots);
 }
 
 /*
- * Bit t is set when pilot first + t sends all keys of the bucket to free slots,
- * each to one of its own; `first` is the first pilot of a hash.
+ * Bit t is set when pilot first + t sends the keys of the bucket to different free slots;
+ * `first` is the first pilot of a hash.
  */
 INLINE uint64_t free_among(const search *s, uint16_t bucket, size_t count, size_t first,
 			   uint16_t *origins)
@@ -127,7 +126,7 @@ INLINE uint64_t free_among(const search *s, uint16_t bucket, size_t count, size_
 	return all_different(origins, count) ? ~occupied : 0;
 }
 
-/* In the slots `move` behind its origins, which are free. */
+/* Places the bucket in the slots `move` behind its origins, which are free. */
 INLINE void settle(search *s, uint16_t bucket, size_t count, const uint16_t *origins, size_t first,
 		   size_t move)
 {
@@ -144,7 +143,7 @@ INLINE void settle(search *s, uint16_t bucket, size_t count, const uint16_t *ori
 	s->recent[s->placed++ % RECENT] = bucket;
 }
 
-/* Another one for each bucket: were it always the same, keys would crowd together. */
+/* Differs from bucket to bucket: with the same first pilot for all, keys would cluster. */
 static size_t random_bits(search *s)
 {
 	s->walk = s->walk * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -153,7 +152,7 @@ static size_t random_bits(search *s)
 
 INLINE bool settle_keys_freely(search *s, uint16_t bucket, size_t count)
 {
-	size_t moves = sp_placement_moves(s->shape->part_slots), begin = random_bits(s) / 4;
+	size_t moves = sp_placement_moves(s->placement->part_slots), begin = random_bits(s) / 4;
 	uint16_t origins[MAX_BUCKET];
 
 	for (size_t first = 0; first < PILOTS; first += moves + 1) {
@@ -170,7 +169,7 @@ INLINE bool settle_keys_freely(search *s, uint16_t bucket, size_t count)
 	return false;
 }
 
-/* In any of the places that are free. */
+/* Places the bucket in free slots, if a pilot finds some. */
 static bool settle_freely(search *s, uint16_t bucket)
 {
 	size_t count = size_of(s, bucket);
@@ -189,7 +188,7 @@ static bool settle_freely(search *s, uint16_t bucket)
 	}
 }
 
-/* --------------------------------------------------------------- driving out */
+/* ------------------------------------------------------------------ evicting */
 
 static void drive_out(search *s, uint16_t bucket)
 {
@@ -197,7 +196,7 @@ static void drive_out(search *s, uint16_t bucket)
 
 	for (size_t i = 0; i < size_of(s, bucket); i++) {
 		size_t slot = sp_placement_slot_of(hashes[i], s->pilots[bucket],
-						   s->shape->part_slots);
+						   s->placement->part_slots);
 
 		s->taken[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
 		s->costs[slot] = 0;
@@ -205,7 +204,7 @@ static void drive_out(search *s, uint16_t bucket)
 	push(s, bucket);
 }
 
-/* Whether one of the slots `move` behind the origins [count] belongs to a bucket placed just now.
+/* Whether one of the slots `move` behind the origins [count] is of a bucket placed just before.
  */
 static bool are_recent(const search *s, const uint16_t *origins, size_t count, size_t move)
 {
@@ -219,7 +218,7 @@ static bool are_recent(const search *s, const uint16_t *origins, size_t count, s
 	return false;
 }
 
-/* What driving out costs, for each of the moves [PILOTS / 4] behind the origins [count]. */
+/* The cost of evictions for each of the moves [PILOTS / 4] behind the origins [count]. */
 static void sum_costs(const search *s, const uint16_t *origins, size_t count, uint16_t *costs)
 {
 	memset(costs, 0, PILOTS / 4 * sizeof(*costs));
@@ -228,10 +227,10 @@ static void sum_costs(const search *s, const uint16_t *origins, size_t count, ui
 			costs[t] = (uint16_t)(costs[t] + s->costs[origins[i] + t]);
 }
 
-/* The move that costs less than *least, and least of these; false when there is none. */
+/* The cheapest move, if it costs less than *least; false when none does. */
 static bool cheapest_move(search *s, uint16_t bucket, size_t first, size_t *least, size_t *move)
 {
-	size_t moves = sp_placement_moves(s->shape->part_slots), count = size_of(s, bucket);
+	size_t moves = sp_placement_moves(s->placement->part_slots), count = size_of(s, bucket);
 	size_t begin = random_bits(s);
 	uint16_t origins[MAX_BUCKET], costs[PILOTS / 4];
 	bool found = false;
@@ -252,10 +251,11 @@ static bool cheapest_move(search *s, uint16_t bucket, size_t first, size_t *leas
 	return found;
 }
 
-/* By the pilot that drives out the least; false when none will do. */
+/* Places the bucket by the pilot of the cheapest evictions; false when there is none. */
 static bool settle_by_force(search *s, uint16_t bucket)
 {
-	size_t moves = sp_placement_moves(s->shape->part_slots), begin = random_bits(s) & ~moves;
+	size_t moves = sp_placement_moves(s->placement->part_slots),
+	       begin = random_bits(s) & ~moves;
 	size_t least = SIZE_MAX, first = 0, move = 0, count = size_of(s, bucket);
 	uint16_t origins[MAX_BUCKET];
 
@@ -272,11 +272,11 @@ static bool settle_by_force(search *s, uint16_t bucket)
 	return true;
 }
 
-/* Hashes by bucket: counted, then each to its place. */
+/* Sorts hashes by bucket: counting sort. */
 static void group(search *s, const uint64_t *hashes, size_t count)
 {
-	uint16_t *ends = s->starts + 1; /* while they are filled, where the next hash goes */
-	size_t buckets = s->shape->part_buckets, at = 0;
+	uint16_t *ends = s->starts + 1; /* during the sort: where the next hash goes */
+	size_t buckets = s->placement->part_buckets, at = 0;
 
 	memset(s->starts, 0, (buckets + 1) * sizeof(*s->starts));
 	for (size_t i = 0; i < count; i++)
@@ -291,13 +291,13 @@ static void group(search *s, const uint64_t *hashes, size_t count)
 		s->hashes[ends[sp_placement_bucket_of(hashes[i], buckets)]++] = hashes[i];
 }
 
-/* All buckets on their stacks; false when one has too many keys. */
+/* Puts all buckets on the stacks of their sizes; false when one has too many keys. */
 static bool fill_stacks(search *s)
 {
 	memset(s->tops, 0xff, sizeof(s->tops));
 	memset(s->recent, 0xff, sizeof(s->recent));
-	memset(s->pilots, 0, s->shape->part_buckets);
-	for (size_t b = 0; b < s->shape->part_buckets; b++) {
+	memset(s->pilots, 0, s->placement->part_buckets);
+	for (size_t b = 0; b < s->placement->part_buckets; b++) {
 		size_t size = size_of(s, (uint16_t)b);
 
 		if (size > MAX_BUCKET)
@@ -310,7 +310,7 @@ static bool fill_stacks(search *s)
 
 static bool place_all(search *s)
 {
-	size_t most = MAX_MOVES * s->shape->part_buckets;
+	size_t most = MAX_MOVES * s->placement->part_buckets;
 	uint16_t bucket;
 
 	if (!fill_stacks(s))
@@ -329,16 +329,17 @@ static sp_status no_places(size_t count, sp_error *err)
 	return sp_error_set(err, SP_BUSY, "no places for %zu keys under this seed", count);
 }
 
-sp_status sp_placement__search(const sp_rows_shape *shape, const uint64_t *hashes, size_t count,
+sp_status sp_placement__search(const sp_placement *placement, const uint64_t *hashes, size_t count,
 			       uint8_t *pilots, sp_error *err)
 {
-	size_t buckets = shape->part_buckets, slots = shape->part_slots, words = slots / 64 + 2;
-	search s = {.shape = shape, .pilots = pilots};
+	size_t buckets = placement->part_buckets, slots = placement->part_slots,
+	       words = slots / 64 + 2;
+	search s = {.placement = placement, .pilots = pilots};
 	bool placed = false;
 
-	if (slots > UINT16_MAX) /* far more than there should be: many are the same */
+	if (slots > UINT16_MAX) /* far more hashes than a part has: many are repeats */
 		return no_places(count, err);
-	/* A pilot's slots are looked at 64 at a time, also behind the last origin. */
+	/* 64 slots are read at once, also behind the last origin. */
 	s.taken = sp_alloc((words + count) * sizeof(uint64_t) +
 			   (2 * buckets + 1 + slots) * sizeof(uint16_t) + slots + PILOTS / 4);
 	if (s.taken == NULL)

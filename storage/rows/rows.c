@@ -38,7 +38,7 @@ sp_rows *sp_rows__create(const sp_rows_shape *shape)
 void sp_rows__set_slots(sp_rows *rows, const char *slots)
 {
 	rows->slots = slots;
-	rows->outliers = slots + rows->shape.slot_count * rows->shape.slot_size;
+	rows->outliers = slots + rows->shape.placement.slot_count * rows->shape.slot_size;
 }
 
 /* Whether rows can be laid out like this. */
@@ -59,17 +59,19 @@ static bool fits(const sp_rows_shape *shape, const sp_rows_memory *memory)
 {
 	size_t slots, slots_size, outliers_size, pilots_size;
 
-	return is_possible(shape) && shape->part_count - 1 < SP_PLACEMENT_MOST &&
-	       shape->part_slots - 1 < SP_PLACEMENT_MOST &&
-	       shape->part_buckets - 1 < SP_PLACEMENT_MOST && shape->seed[1] % 2 == 1 &&
+	return is_possible(shape) && shape->placement.part_count - 1 < SP_PLACEMENT_MOST &&
+	       shape->placement.part_slots - 1 < SP_PLACEMENT_MOST &&
+	       shape->placement.part_buckets - 1 < SP_PLACEMENT_MOST &&
+	       shape->placement.seed[1] % 2 == 1 &&
 	       shape->slot_size == sp_rows_slot_size(shape->layout, shape->format, shape->dim) &&
-	       sp_size_mul(&slots, shape->part_count, shape->part_slots) &&
-	       slots == shape->slot_count && shape->row_count <= slots &&
+	       sp_size_mul(&slots, shape->placement.part_count, shape->placement.part_slots) &&
+	       slots == shape->placement.slot_count && shape->row_count <= slots &&
 	       sp_size_mul(&slots_size, slots, shape->slot_size) &&
 	       sp_size_mul(&outliers_size, shape->outlier_count, shape->dim * sizeof(float)) &&
 	       sp_size_add(&slots_size, slots_size, outliers_size) &&
 	       slots_size == memory->slots_size &&
-	       sp_size_mul(&pilots_size, shape->part_count, shape->part_buckets) &&
+	       sp_size_mul(&pilots_size, shape->placement.part_count,
+			   shape->placement.part_buckets) &&
 	       pilots_size == memory->pilots_size && (uintptr_t)memory->slots % 8 == 0;
 }
 
@@ -104,12 +106,25 @@ bool sp_rows_find(const sp_rows *rows, int64_t key, sp_stored_row *out)
 	return sp_rows__row(rows, &probe, key, out);
 }
 
+void sp_rows__hold(const sp_rows *rows, const int64_t *keys, size_t count, bool *held)
+{
+	sp_rows_probe probes[SP_ROWS_BLOCK];
+	sp_stored_row row;
+
+	for (size_t i = 0; i < count; i++)
+		sp_rows__start(rows, keys[i], &probes[i]);
+	for (size_t i = 0; i < count; i++)
+		sp_rows__fetch_slot(rows, &probes[i]);
+	for (size_t i = 0; i < count; i++)
+		held[i] = sp_rows__row(rows, &probes[i], keys[i], &row);
+}
+
 bool sp_rows_at(const sp_rows *rows, size_t slot, int64_t *key, sp_stored_row *out)
 {
 	const char *at = rows->slots + slot * rows->shape.slot_size;
 
 	*key = sp_rows__key(rows, at);
-	if (*key == SP_ROWS_EMPTY_KEY)
+	if (*key == SP_KEY_EMPTY)
 		return false;
 	*out = sp_rows__stored(rows, at);
 	return true;
@@ -127,7 +142,7 @@ size_t sp_rows_footprint(const sp_rows *rows)
 {
 	if (rows->slot_memory.data == NULL)
 		return sp_rows_slots_size(&rows->shape) +
-		       rows->shape.part_count * rows->shape.part_buckets;
+		       rows->shape.placement.part_count * rows->shape.placement.part_buckets;
 	return sp_region_footprint(&rows->slot_memory) + sp_region_footprint(&rows->pilot_memory);
 }
 

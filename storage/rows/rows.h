@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "storage/format/row_format.h"
+#include "storage/placement/placement.h"
 
 /*
  * Rows by key in memory: made once (storage/rows/rows_builder.h), then read-only.
@@ -15,12 +16,11 @@
  *
  *   slots   [slot_count] of slot_size bytes, a multiple of 8, then the outliers
  *           [outlier_count, dim] float32
- *   pilots  [part_count * part_buckets] uint8: which slot a key has, is a function of
- *           the seed, the key and one of these bytes (storage/placement/placement.h)
+ *   pilots  [part_count * part_buckets] uint8: a key's slot is a function of the seed, the
+ *           key and one of these bytes (storage/placement/placement.h)
  *
- * A slot has a key and its row, by one of two layouts, and zeros behind them.
- * One of zeros only is empty.  About three slots in a hundred are, and there are two
- * pilots for five keys.
+ * A slot holds a key and its row, in one of two layouts, padded with zeros.  A slot of
+ * zeros is empty, as about three in a hundred are; there are two pilots for five keys.
  *
  * Keys -1 and -2 are DeepRec's marks for empty and deleted, and are never held.
  *
@@ -28,28 +28,19 @@
  */
 typedef struct sp_rows sp_rows;
 
-#define SP_ROWS_EMPTY_KEY   INT64_C(-1)
-#define SP_ROWS_DELETED_KEY INT64_C(-2)
-
-/* Whether it is one of these, which no row has. */
-static inline bool sp_rows_is_mark(int64_t key)
-{
-	return key == SP_ROWS_EMPTY_KEY || key == SP_ROWS_DELETED_KEY;
-}
-
 typedef enum sp_rows_layout {
 	SP_ROWS_KEY_IN_FRONT, /* int64 ~key, then the stored row (storage/format/row_format.h) */
 	SP_ROWS_KEY_WOVEN_IN, /* a woven row (storage/format/woven_row.h); the format is fp32 */
 	SP_ROWS_LAYOUTS,      /* how many there are */
 } sp_rows_layout;
 
-/* A row as it is stored, and what can read it. */
+/* A row as it is stored, and the codec that reads it. */
 typedef struct sp_stored_row {
 	const void *data;
 	const sp_row_codec *codec;
 } sp_stored_row;
 
-/* What must be known beside the two arrays. */
+/* What describes the two arrays. */
 typedef struct sp_rows_shape {
 	sp_row_format format;
 	sp_rows_layout layout;
@@ -57,14 +48,10 @@ typedef struct sp_rows_shape {
 	size_t row_count;     /* keys held */
 	size_t outlier_count; /* 0 unless keys are woven in */
 	size_t slot_size;
-	size_t slot_count; /* part_count * part_slots */
-	size_t part_count; /* keys are divided into parts by their hash */
-	size_t part_slots;
-	size_t part_buckets;
-	uint64_t seed[2];
+	sp_placement placement; /* which slot a key has */
 } sp_rows_shape;
 
-/* More elements than any row has; what comes from a file is held against it. */
+/* Limit of dim for what comes from a file. */
 #define SP_ROWS_MAX_DIM ((size_t)1 << 28)
 
 /* Bytes of a slot: the row and the key, rounded up. */
@@ -75,41 +62,39 @@ static inline size_t sp_rows_slot_size(sp_rows_layout layout, sp_row_format form
 	return (key + sp_row_format_size(format, dim) + 7) & ~(size_t)7;
 }
 
-/* Bytes of the first array; of shapes of rows that are there. */
+/* Bytes of the first array; the shape is valid, so that nothing overflows. */
 static inline size_t sp_rows_slots_size(const sp_rows_shape *shape)
 {
-	return shape->slot_count * shape->slot_size +
+	return shape->placement.slot_count * shape->slot_size +
 	       shape->outlier_count * shape->dim * sizeof(float);
 }
 
-/* Belongs to `rows`. */
+/* Owned by `rows`. */
 const sp_rows_shape *sp_rows_get_shape(const sp_rows *rows);
 
 const void *sp_rows_slots(const sp_rows *rows);     /* sp_rows_slots_size() bytes */
 const uint8_t *sp_rows_pilots(const sp_rows *rows); /* part_count * part_buckets bytes */
 
 /*
- * For memory that may turn out to be wrong, such as a mapped file: a lookup
- * that touches the rows calls prepare() with its keys before it reads anything
- * of them, and confirm() before it gives its answer; a failure of either ends
- * it.  prepare() may wait, until deadline_ns on sp_clock_now_ns()'s clock (0:
- * any time); then it is SP_DEADLINE.
+ * For memory that may turn out to be corrupt, such as a mapped file: a lookup calls
+ * prepare() with its keys before it reads rows, and confirm() before it returns; a failure
+ * of either fails the lookup.  prepare() may wait until deadline_ns on sp_clock_now_ns()'s
+ * clock (0: for any time), and is then SP_DEADLINE.
  */
 typedef struct sp_rows_guard {
 	sp_status (*prepare)(void *owner, const sp_rows *rows, const int64_t *keys, size_t count,
 			     int64_t deadline_ns, sp_error *err);
 	sp_status (*confirm)(void *owner, sp_error *err);
 
-	/* Whether all of it has been found right: then only confirm() has something to say. */
+	/* Whether all of the memory has been verified: then prepare() never fails or waits. */
 	bool (*is_whole)(void *owner);
 } sp_rows_guard;
 
 /*
- * Rows over arrays that lie elsewhere, such as in a mapped file: `slots` at an
- * address that is a multiple of 8.  They are not read here.  release(owner) is
- * called when the last reference goes; NULL is fine.
- * SP_CORRUPT when the shape contradicts itself or the sizes: then nothing is
- * released.
+ * Rows over arrays that lie elsewhere, such as in a mapped file: `slots` at a multiple of
+ * 8.  The arrays are not read here.  release(owner) is called with the last reference;
+ * NULL is fine.  SP_CORRUPT when the shape contradicts itself or the sizes; then release() is
+ * not called.
  */
 typedef struct sp_rows_memory {
 	const void *slots;

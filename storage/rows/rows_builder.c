@@ -17,12 +17,11 @@
 enum { CACHE_LINE = 64 };
 
 /*
- * Slots carry their keys, so nothing is written to their memory before the rows
- * come, and a row that fills whole cache lines is written past the caches: what
- * was there need not be read, and nothing else is driven out.
+ * A slot is written once, with key and row.  A row that fills whole cache lines is written
+ * with streaming stores, which neither read the lines first nor evict others.
  *
- * Whether every key gets its row is not known slot by slot but by two sums over
- * all keys, of those added and of those put.
+ * That every key has got its row is seen by two sums of hashes, over the keys added and over
+ * the keys put; there is no flag per slot.
  */
 struct sp_rows_builder {
 	char *name;
@@ -37,7 +36,7 @@ struct sp_rows_builder {
 	pthread_mutex_t lock; /* for what follows */
 	size_t key_count;
 	size_t dropped;
-	uint64_t added;          /* sum of sum_of() */
+	uint64_t added;          /* sum of sum_of() of keys added; `put`: of keys put */
 	_Atomic(sp_rows *) rows; /* NULL before the first row */
 	sp_region outliers;
 	size_t outlier_count;
@@ -115,8 +114,8 @@ size_t sp_rows_builder_repeated(const sp_rows_builder *builder)
 	return builder->key_count - builder->shape.row_count;
 }
 
-/* Two sets of keys have the same sum of their hashes under this only when they are the same. */
-static const sp_rows_shape sum_seed = {.seed = {0, SP_PLACEMENT_SPREAD}};
+/* Different sets of keys have different sums of hashes, but for one chance in 2^64. */
+static const sp_placement sum_seed = {.seed = {0, SP_PLACEMENT_SPREAD}};
 
 static uint64_t sum_of(int64_t key)
 {
@@ -129,9 +128,9 @@ static uint64_t sum_of_all(const int64_t *keys, size_t count)
 
 	for (size_t size; count != 0; keys += size, count -= size) {
 		size = count < SP_KEY_BLOCK ? count : SP_KEY_BLOCK;
-		sp_key_block_hash(&sum_seed, keys, size, hashes);
+		sp_placement_hash_all(&sum_seed, keys, size, hashes);
 		for (size_t i = 0; i < size; i++)
-			sum += sp_rows_is_mark(keys[i]) ? 0 : hashes[i];
+			sum += sp_key_is_mark(keys[i]) ? 0 : hashes[i];
 	}
 	return sum;
 }
@@ -157,11 +156,13 @@ sp_status sp_rows_builder_add_keys(sp_rows_builder *builder, const int64_t *keys
 
 sp_status sp_rows_builder_index(sp_rows_builder *builder, sp_error *err)
 {
-	sp_status status = sp_placement_keys_find(&builder->pilots, &builder->shape, builder->keys,
-						  builder->threads, builder->stop, err);
+	sp_status status = sp_placement_keys_find(&builder->pilots, &builder->shape.placement,
+						  builder->keys, builder->threads, builder->stop,
+						  err);
 
 	sp_placement_keys_destroy(builder->keys);
 	builder->keys = NULL;
+	builder->shape.row_count = builder->shape.placement.key_count;
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "table '%s'", builder->name);
 	return SP_OK;
@@ -181,7 +182,7 @@ static sp_rows_layout choose_layout(const sp_rows_builder *builder, const void *
 		       : SP_ROWS_KEY_IN_FRONT;
 }
 
-/* Memory of zeros for the slots, laid out as suits these rows; called under the lock. */
+/* Chooses a layout by these rows and allocates zeroed slots; under the lock. */
 static sp_status make_slots(sp_rows_builder *builder, const void *some_rows, size_t count,
 			    sp_error *err)
 {
@@ -192,7 +193,7 @@ static sp_status make_slots(sp_rows_builder *builder, const void *some_rows, siz
 	shape->layout = choose_layout(builder, some_rows, count);
 	shape->slot_size = sp_rows_slot_size(shape->layout, shape->format, shape->dim);
 	rows = sp_rows__create(shape);
-	if (rows == NULL || !sp_size_mul(&size, shape->slot_count, shape->slot_size) ||
+	if (rows == NULL || !sp_size_mul(&size, shape->placement.slot_count, shape->slot_size) ||
 	    !sp_region_resize(&rows->slot_memory, size)) {
 		sp_rows_release(rows);
 		return no_memory(builder, err);
@@ -221,7 +222,7 @@ static sp_status need_slots(sp_rows_builder *builder, const void *some_rows, siz
 	return status;
 }
 
-/* Keeps the row aside; `slot` is to refer to it. */
+/* Stores the row among the outliers and writes a slot that refers to it. */
 static sp_status put_outlier(sp_rows_builder *builder, int64_t key, const void *row, char *slot,
 			     sp_error *err)
 {
@@ -243,7 +244,7 @@ static sp_status put_outlier(sp_rows_builder *builder, int64_t key, const void *
 	return status;
 }
 
-/* Key and row as they stand in a slot. */
+/* Writes key and row into a slot. */
 static sp_status encode(sp_rows_builder *builder, const sp_rows *to, int64_t key, const void *row,
 			char *slot, sp_error *err)
 {
@@ -261,7 +262,7 @@ static sp_status encode(sp_rows_builder *builder, const sp_rows *to, int64_t key
 	return put_outlier(builder, key, row, slot, err);
 }
 
-/* Both on a cache line, and as many of them as `size` says. */
+/* Both addresses are on cache lines, and `size` is a multiple of their size. */
 static void write_past_caches(char *to, const char *from, size_t size)
 {
 #if defined(__x86_64__)
@@ -279,7 +280,7 @@ static void wait_for_writes(void)
 #endif
 }
 
-/* Rows up to this size are put together first when they are whole lines. */
+/* Larger slots, and those that are not whole lines, are written in place. */
 enum { LARGEST_STREAMED = 16 * CACHE_LINE };
 
 static sp_status put_row(sp_rows_builder *builder, const sp_rows *to, int64_t key, const void *row,
@@ -289,7 +290,7 @@ static sp_status put_row(sp_rows_builder *builder, const sp_rows *to, int64_t ke
 
 	if (!streamed)
 		return encode(builder, to, key, row, slot, err);
-	/* What the row does not reach of the slot is zeros. */
+	/* Padding behind the row is zeros. */
 	memset(line + to->shape.slot_size - sizeof(int64_t), 0, sizeof(int64_t));
 	SP_TRY(encode(builder, to, key, row, line, err));
 	write_past_caches(slot, line, to->shape.slot_size);
@@ -324,8 +325,8 @@ sp_status sp_rows_builder_put_rows(sp_rows_builder *builder, const int64_t *keys
 		sp_rows_probe *probe = &ring[i % RING];
 		size_t last = i - 2 * AHEAD;
 
-		/* The oldest one ends, and its place in the ring becomes free for the newest. */
-		if (i >= 2 * AHEAD && !sp_rows_is_mark(keys[last])) {
+		/* The oldest key is finished, and its entry of the ring is used for the newest. */
+		if (i >= 2 * AHEAD && !sp_key_is_mark(keys[last])) {
 			status = put_row(builder, to, keys[last],
 					 (const char *)rows + last * row_bytes,
 					 (char *)probe->at.slot, streamed, err);
@@ -390,11 +391,11 @@ sp_status sp_rows_builder_put_checked(sp_rows_builder *builder, const int64_t *k
 	return sp_rows_builder_put_rows(builder, keys, rows, count, err);
 }
 
-/* Outliers go behind the slots. */
+/* Copies the outliers behind the slots. */
 static bool join_outliers(sp_rows_builder *builder, sp_rows *rows)
 {
 	size_t size = builder->outlier_count * builder->shape.dim * sizeof(float);
-	size_t slots = builder->shape.slot_count * builder->shape.slot_size, all;
+	size_t slots = builder->shape.placement.slot_count * builder->shape.slot_size, all;
 
 	if (size == 0)
 		return true;

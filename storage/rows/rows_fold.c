@@ -9,9 +9,8 @@
 #include "storage/rows/rows_internal.h"
 
 /*
- * Both layers are walked twice, base first: for their keys, and for their rows.
- * Of what both have the second layer is passed over for its keys, and the first
- * one for its rows.
+ * Both layers are walked twice, for keys and for rows.  A key that both have is counted in
+ * the base, and its row is taken from `over`.
  */
 typedef enum phase {
 	BASE_KEYS,
@@ -23,8 +22,8 @@ typedef enum phase {
 } phase;
 
 enum {
-	PIECE = 32,        /* rows that are handed on together */
-	BYTES_PER_KEY = 17 /* the builder's, while it works: keys, their hashes, pilots */
+	PIECE = SP_ROWS_BLOCK, /* rows that are copied together */
+	BYTES_PER_KEY = 17     /* of the builder: keys, hashes, pilots */
 };
 
 struct sp_rows_fold {
@@ -33,12 +32,12 @@ struct sp_rows_fold {
 	sp_rows_builder *builder;
 	phase phase;
 	size_t slot;     /* where the walk goes on */
-	float *elements; /* [PIECE, dim], of rows in fp32 */
+	float *elements; /* [PIECE, dim] for rows in fp32; else NULL */
 
-	/* The thread that indexes; NULL: none, or it is not to be had. */
+	/* The thread that finds slots; NULL before, or when it could not be started. */
 	sp_thread_group *thread;
-	atomic_bool stopped; /* it shall give up */
-	atomic_bool indexed; /* after that the two below are whole */
+	atomic_bool stopped; /* tells the thread to end */
+	atomic_bool indexed; /* once true, the two fields below are valid */
 	sp_status status;
 	sp_error error;
 };
@@ -52,7 +51,8 @@ size_t sp_rows_fold_cost(const sp_rows *base, const sp_rows *over)
 {
 	size_t slots, each, bytes;
 
-	if (!sp_size_add(&slots, base->shape.slot_count, over->shape.slot_count) ||
+	if (!sp_size_add(&slots, base->shape.placement.slot_count,
+			 over->shape.placement.slot_count) ||
 	    !sp_size_add(&each, base->shape.slot_size, BYTES_PER_KEY) ||
 	    !sp_size_mul(&bytes, slots, each))
 		return SIZE_MAX;
@@ -120,7 +120,7 @@ void sp_rows_fold_destroy(sp_rows_fold *fold)
 	sp_free(fold);
 }
 
-/* The rows in slots [*slot, end), as many as a piece has room for; *slot goes past them. */
+/* Lists up to PIECE rows from the slots [*slot, end) and advances *slot. */
 static size_t collect(const sp_rows *rows, size_t *slot, size_t end, int64_t *keys,
 		      sp_stored_row *stored)
 {
@@ -131,19 +131,15 @@ static size_t collect(const sp_rows *rows, size_t *slot, size_t end, int64_t *ke
 	return count;
 }
 
-/* Takes out what `other` has, too; gives how many stay. */
+/* Drops keys that `other` holds; returns how many stay. */
 static size_t drop_held(const sp_rows *other, int64_t *keys, sp_stored_row *stored, size_t count)
 {
-	sp_rows_probe probes[PIECE];
-	sp_stored_row held;
+	bool held[PIECE];
 	size_t kept = 0;
 
-	for (size_t i = 0; i < count; i++)
-		sp_rows__start(other, keys[i], &probes[i]);
-	for (size_t i = 0; i < count; i++)
-		sp_rows__fetch_slot(other, &probes[i]);
+	sp_rows__hold(other, keys, count, held);
 	for (size_t i = 0; i < count; i++) {
-		if (sp_rows__row(other, &probes[i], keys[i], &held))
+		if (held[i])
 			continue;
 		keys[kept] = keys[i];
 		stored[kept++] = stored[i];
@@ -151,7 +147,7 @@ static size_t drop_held(const sp_rows *other, int64_t *keys, sp_stored_row *stor
 	return kept;
 }
 
-/* What a phase walks over, and the layer whose keys it leaves out; NULL: none. */
+/* The layer that a phase walks, and the layer whose keys it skips; NULL: none. */
 typedef struct layers {
 	const sp_rows *walked;
 	const sp_rows *without;
@@ -171,7 +167,7 @@ static layers layers_of(const sp_rows_fold *fold)
 	}
 }
 
-/* Only fp32 is laid out in more ways than one, and goes through its elements without loss. */
+/* fp32 has two layouts: its rows are decoded and woven again, which loses nothing. */
 static sp_status put_rows(const sp_rows_fold *fold, const int64_t *keys,
 			  const sp_stored_row *stored, size_t count, sp_error *err)
 {
@@ -184,11 +180,11 @@ static sp_status put_rows(const sp_rows_fold *fold, const int64_t *keys,
 	return sp_rows_builder_put_rows(fold->builder, keys, fold->elements, count, err);
 }
 
-/* At most `slots` slots of the phase; *over when these were the last ones. */
+/* Walks at most `slots` slots of the phase; *over: these were the last. */
 static sp_status walk(sp_rows_fold *fold, size_t slots, bool *over, sp_error *err)
 {
 	layers l = layers_of(fold);
-	size_t left = l.walked->shape.slot_count - fold->slot;
+	size_t left = l.walked->shape.placement.slot_count - fold->slot;
 	size_t end = fold->slot + (slots < left ? slots : left);
 	sp_stored_row stored[PIECE];
 	int64_t keys[PIECE];
@@ -203,7 +199,7 @@ static sp_status walk(sp_rows_fold *fold, size_t slots, bool *over, sp_error *er
 		else
 			SP_TRY(put_rows(fold, keys, stored, count, err));
 	}
-	*over = fold->slot == l.walked->shape.slot_count;
+	*over = fold->slot == l.walked->shape.placement.slot_count;
 	return SP_OK;
 }
 
@@ -215,7 +211,7 @@ static void find_places(void *context)
 	atomic_store(&fold->indexed, true);
 }
 
-/* Begins it, or sees whether it is *over. */
+/* Starts the search for slots, or sees whether it is *over. */
 static sp_status index_keys(sp_rows_fold *fold, bool *over, sp_error *err)
 {
 	if (fold->thread == NULL &&
@@ -227,7 +223,7 @@ static sp_status index_keys(sp_rows_fold *fold, bool *over, sp_error *err)
 	return SP_OK;
 }
 
-/* Until then a key in it may be any other, so that nothing of it is read. */
+/* Before that keys read from it may be wrong, so that nothing is read. */
 static bool is_whole(const sp_rows *rows)
 {
 	return rows->guard == NULL || rows->guard->is_whole(rows->owner);

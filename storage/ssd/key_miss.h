@@ -4,17 +4,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A key that a cache lacks, and whose it is. */
+/* A key that a cache lacks. */
 typedef struct sp_key_miss {
 	int64_t key;
 	uint32_t read;
-	uint32_t at; /* which key of the read */
+	uint32_t at; /* index of the key in the read */
 } sp_key_miss;
 
 /*
- * Into the order of sp_rocks_compare(); equal keys in any.  In place and without memory,
- * which qsort() takes from the system for more than a few; and 64 passes over the keys at
- * most, whatever keys a client sends.  Threads: pure.
+ * Sorts in the order of sp_rocks_compare(), in place and without allocation, which qsort() would do
+ * for more than a few keys.  At most 64 passes over the keys, whatever a client sends.
+ * Threads: pure.
  */
 void sp_key_miss_sort(sp_key_miss *misses, size_t count);
 

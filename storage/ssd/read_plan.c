@@ -7,7 +7,7 @@ static bool locate(sp_block_read *read, size_t run)
 
 	for (; run < request->run_count; run++) {
 		read->run = run;
-		if (sp_ssd_run_locate(request->runs[run], request->keys[read->first], &read->place))
+		if (sp_sst_run_locate(request->runs[run], request->keys[read->first], &read->place))
 			return true;
 	}
 	return false;
@@ -18,7 +18,7 @@ static bool is_same_block(const sp_block_read *a, const sp_block_read *b)
 	return a->run == b->run && a->place.fd == b->place.fd && a->place.offset == b->place.offset;
 }
 
-/* The keys that follow, as far as they are in the same block of the oldest run. */
+/* Adds the next keys, as long as they are in the same block of the oldest run. */
 static void extend(sp_read_plan *plan, sp_block_read *read)
 {
 	const sp_read_request *request = read->request;
@@ -57,15 +57,15 @@ sp_status sp_block_read_finish(sp_block_read *read, const void *bytes, sp_read_t
 			       bool *again, sp_error *err)
 {
 	const sp_read_request *request = read->request;
-	const sp_ssd_run *run = request->runs[read->run];
+	const sp_sst_run *run = request->runs[read->run];
 
 	*again = false;
 	atomic_fetch_add_explicit(request->bytes_read, read->place.span, memory_order_relaxed);
-	SP_TRY(sp_ssd_run_check(&read->place, bytes, err));
+	SP_TRY(sp_sst_run_check(&read->place, bytes, err));
 	for (size_t i = read->first; i < read->first + read->count; i++) {
 		const void *row;
 
-		SP_TRY(sp_ssd_run_find(run, &read->place, bytes, request->keys[i], &row, err));
+		SP_TRY(sp_sst_run_find(run, &read->place, bytes, request->keys[i], &row, err));
 		if (row == NULL && read->count == 1 && locate(read, read->run + 1)) {
 			*again = true;
 			return SP_OK;

@@ -7,38 +7,38 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "storage/sst/ssd_run.h"
+#include "storage/sst/sst_run.h"
 
 /*
- * Which blocks answer the keys of a call: what storage/ssd/read_rings.h and
- * storage/ssd/read_pool.h have in common, whichever way they read.
+ * The blocks to read for the keys of a call; used by storage/ssd/read_rings.h and
+ * storage/ssd/read_pool.h.
  */
 
 enum { SP_READ_RUNS = 2 };
 
-/* Keys of one table that a call misses. */
+/* Keys of one table that the cache lacks. */
 typedef struct sp_read_request {
-	sp_ssd_run *const
+	sp_sst_run *const
 		*runs; /* [run_count] the newest first: a key's row is in the first that has it */
 	size_t run_count;    /* <= SP_READ_RUNS */
 	const int64_t *keys; /* [count] ascending as unsigned numbers, without repeats */
 	size_t count;
 	atomic_uint_least64_t *bytes_read; /* counted up */
-	void *owner;                       /* for take() */
+	void *owner;                       /* context of take() */
 } sp_read_request;
 
-/* Row of request->keys[i]; NULL: absent. */
+/* Receives the row of request->keys[i]; NULL: absent. */
 typedef void sp_read_take(const sp_read_request *request, size_t i, const void *row);
 
-/* The call, and how far it has come. */
+/* A call and its progress. */
 typedef struct sp_read_plan {
 	const sp_read_request *requests; /* [count] */
 	size_t count;
 	sp_read_take *take;
-	size_t request, key; /* what is next */
+	size_t request, key; /* the next key to plan */
 } sp_read_plan;
 
-/* A block that has to be read, for the keys [first, first + count) of a request. */
+/* A block to read for the keys [first, first + count) of a request. */
 typedef struct sp_block_read {
 	const sp_read_request *request;
 	size_t run; /* which one of the request's */
@@ -46,12 +46,12 @@ typedef struct sp_block_read {
 	sp_sst_place place;
 } sp_block_read;
 
-/* The next block; false when no key is left.  Keys that are surely absent are taken on the way. */
+/* The next block; false when no key is left.  Passes keys that are surely absent to take(). */
 bool sp_read_plan_next(sp_read_plan *plan, sp_block_read *out);
 
 /*
- * bytes [read->place.span] as they were read: checks them and takes their rows.
- * *again: the key was not there and an older run may have it; `read` says where.
+ * Checks the bytes read, [read->place.span], and passes the rows in them to `take`.
+ * *again: the key is not in this block and an older run may have it; `read` is then its block.
  */
 SP_MUST_CHECK sp_status sp_block_read_finish(sp_block_read *read, const void *bytes,
 					     sp_read_take *take, bool *again, sp_error *err);

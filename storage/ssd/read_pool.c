@@ -8,13 +8,11 @@
 #include "base/thread.h"
 
 /*
- * All state is under one lock: a job takes tens of microseconds of a device's
- * time, and the lock a fraction of one.
+ * All state is under one lock: a job takes tens of microseconds of a device's time, and the lock
+ * a fraction of one.
  *
- * Processor time that is taken from a thread whose next read the device waits for
- * is what costs.  So the thread that read rows passes them on, while they are in
- * its processor's cache, and hands out what the call has left; the caller is woken
- * once, when all is done.
+ * The thread that has read rows also takes them, while they are in its cache, and queues further
+ * jobs of the call; so the caller is woken only once, when all is done.
  */
 
 enum { JOBS_PER_THREAD = 4, MAX_READS = 8 };
@@ -24,9 +22,9 @@ typedef struct read_call read_call;
 /* Blocks of one request, one after the other. */
 typedef struct read_job {
 	struct read_job *next;
-	read_call *call;                /* NULL: nobody waits for it any more */
-	bool is_taken;                  /* rows of it are being taken */
-	sp_ssd_run *runs[SP_READ_RUNS]; /* held, so that their files stay open */
+	read_call *call;                /* NULL: the call has returned */
+	bool is_taken;                  /* its rows are being taken */
+	sp_sst_run *runs[SP_READ_RUNS]; /* held, so that their files stay open */
 	size_t count;
 	sp_block_read reads[MAX_READS];
 } read_job;
@@ -37,10 +35,10 @@ typedef struct job_list {
 
 struct sp_read_pool {
 	pthread_mutex_t lock;
-	pthread_cond_t work;  /* for threads: something is queued, or it is over */
+	pthread_cond_t work;  /* for threads: a job is queued, or the pool closes */
 	pthread_cond_t freed; /* a job has become free */
 	job_list free, queued;
-	size_t waiting; /* calls that have no job and wait for a free one */
+	size_t waiting; /* calls without a job that wait for a free one */
 	bool closing;
 	size_t thread_count;
 	sp_thread_group *threads;
@@ -56,11 +54,11 @@ struct read_call {
 	bool has_ahead;
 	bool is_leaving;
 	size_t piece;       /* blocks per job */
-	size_t outstanding; /* jobs handed out and not finished */
-	sp_status status;   /* of the first that failed */
+	size_t outstanding; /* jobs queued and not finished */
+	sp_status status;   /* of the first job that failed */
 	size_t failed;
 	sp_error error;
-	pthread_cond_t progress; /* nothing is outstanding, or something failed */
+	pthread_cond_t progress; /* no job is outstanding, or one has failed */
 };
 
 static void list_init(job_list *list)
@@ -92,7 +90,7 @@ static read_job *list_pop(job_list *list)
 static void give_back(sp_read_pool *pool, read_job *job)
 {
 	for (size_t r = 0; r < SP_READ_RUNS; r++) {
-		sp_ssd_run_release(job->runs[r]);
+		sp_sst_run_release(job->runs[r]);
 		job->runs[r] = NULL;
 	}
 	job->call = NULL;
@@ -109,14 +107,14 @@ static bool all_handed_out(read_call *call)
 	return !call->has_ahead;
 }
 
-/* With what the call has next: blocks of one request. */
+/* Gives the job the next blocks of the call, all of one request. */
 static void fill_job(read_call *call, read_job *job)
 {
 	const sp_read_request *request = call->ahead.request;
 
 	job->call = call;
 	for (size_t r = 0; r < request->run_count; r++)
-		job->runs[r] = sp_ssd_run_retain(request->runs[r]);
+		job->runs[r] = sp_sst_run_retain(request->runs[r]);
 	job->count = 0;
 	do {
 		job->reads[job->count++] = call->ahead;
@@ -140,7 +138,7 @@ static void hand_out(read_call *call)
 
 /* ---- the threads ---- */
 
-/* Where a thread reads to. */
+/* The memory that a thread reads to. */
 typedef struct read_buffer {
 	void *bytes;
 	size_t size;
@@ -173,15 +171,15 @@ static void note_failure(const read_job *job, const sp_block_read *read, sp_stat
 	call->failed = (size_t)(read->request - call->plan.requests);
 }
 
-/* Whether somebody still waits for the job.  Under the lock. */
+/* Whether the call still waits for the job.  Under the lock. */
 static bool is_wanted(const read_job *job)
 {
 	return job->call != NULL && !job->call->is_leaving && job->call->status == SP_OK;
 }
 
 /*
- * Under the lock, which is let go meanwhile.  Rows go to a call that is still there, and
- * it stays until they are taken.
+ * Under the lock, which is released while reading and taking rows.  While `is_taken` is set the
+ * call does not return.
  */
 static void read_one(sp_read_pool *pool, read_job *job, sp_block_read *read, read_buffer *buffer)
 {
@@ -209,7 +207,7 @@ static void read_one(sp_read_pool *pool, read_job *job, sp_block_read *read, rea
 	}
 }
 
-/* Under the lock.  What is left of the call goes on, after calls that have no job at all. */
+/* Under the lock.  The call gets further jobs, unless other calls wait for their first. */
 static void finish_job(sp_read_pool *pool, read_job *job)
 {
 	read_call *call = job->call;
@@ -292,7 +290,7 @@ void sp_read_pool_destroy(sp_read_pool *pool)
 
 /* ---- a call ---- */
 
-/* Small enough that all threads get some of it. */
+/* Blocks per job: few enough for all threads to get some. */
 static size_t piece_size(const sp_read_pool *pool, const sp_read_request *requests, size_t count)
 {
 	size_t keys = 0, piece;
@@ -305,7 +303,7 @@ static size_t piece_size(const sp_read_pool *pool, const sp_read_request *reques
 	return piece < MAX_READS ? piece : MAX_READS;
 }
 
-/* Under the lock: nothing is outstanding, so what there is to wait for is a free job. */
+/* Under the lock, while the call has no job. */
 static void wait_for_job(read_call *call, const struct timespec *until)
 {
 	sp_read_pool *pool = call->pool;
@@ -337,8 +335,7 @@ static sp_status wait_for_progress(read_call *call, int64_t deadline_ns, sp_erro
 }
 
 /*
- * Under the lock: what is not read yet finds nobody waiting; rows that are being taken are
- * waited for.
+ * Under the lock: detaches the jobs of the call, and waits for those whose rows are being taken.
  */
 static void leave(read_call *call)
 {

@@ -12,24 +12,24 @@
 
 enum {
 	NS_PER_S = 1000000000,
-	DRAIN_NS = 1000000000, /* how long the end waits for reads that nobody waits for */
+	DRAIN_NS = 1000000000, /* wait for abandoned reads in destroy() */
 	FEW = 8,
-	/* What is read past the page cache ends on one, but for the end of the file. */
+	/* Reads past the page cache end at a sector, except at the end of the file. */
 	SECTOR = 512,
 };
 
-/* A read that the kernel has, or none. */
+/* A place for one read. */
 typedef struct slot {
 	sp_block_read read;
 	char *buffer;
-	size_t size;   /* of buffer */
-	uint32_t come; /* bytes of the block that are there */
-	bool is_busy;
-	bool is_abandoned; /* nobody waits for it */
+	size_t size;       /* of buffer */
+	uint32_t come;     /* bytes of the block read so far */
+	bool is_busy;      /* the kernel has the read */
+	bool is_abandoned; /* its call has returned */
 } slot;
 
 typedef struct ring {
-	struct ring *next; /* that is free, too */
+	struct ring *next; /* in the free list */
 	struct io_uring uring;
 	size_t busy; /* slots */
 	slot slots[SP_READ_RING_BLOCKS];
@@ -46,7 +46,7 @@ struct sp_read_rings {
 
 /* ---- rings ---- */
 
-/* ENOMEM, too: older kernels have it for a limit of locked memory, which threads do not need. */
+/* Also for ENOMEM: on older kernels rings count as locked memory, which is limited. */
 static sp_status refuse(int number, sp_error *err)
 {
 	char reason[128];
@@ -56,8 +56,8 @@ static sp_status refuse(int number, sp_error *err)
 }
 
 /*
- * Completions wait until the thread that submitted enters the kernel, which it does at
- * once to wait for them; kernels before 5.19 interrupt it for each.
+ * With COOP_TASKRUN completions do not interrupt the thread that submitted: it enters the kernel
+ * anyway, to wait for them.  Kernels before 5.19 lack the flag.
  */
 static int open_uring(struct io_uring *uring)
 {
@@ -81,7 +81,7 @@ static sp_status open_ring(ring *r, sp_error *err)
 
 	if (fault != 0)
 		return refuse(fault, err);
-	/* Waiting with a time limit of its own came with 5.11. */
+	/* Waiting with a timeout: since Linux 5.11. */
 	if ((r->uring.features & IORING_FEAT_EXT_ARG) == 0) {
 		close_ring(r);
 		return refuse(ENOSYS, err);
@@ -113,13 +113,13 @@ sp_status sp_read_rings_create(sp_read_rings **out, size_t count, sp_error *err)
 	return SP_OK;
 }
 
-/* A process that was forked off shares the kernel's side of rings with the one that made them. */
+/* A forked child shares the kernel's side of the rings with its parent. */
 static bool is_owner(const sp_read_rings *rings)
 {
 	return rings->owner == getpid();
 }
 
-/* A free one; SP_DEADLINE when there is none in time. */
+/* A free ring; SP_DEADLINE when none becomes free in time. */
 static sp_status take_ring(ring **out, sp_read_rings *rings, int64_t deadline_ns, sp_error *err)
 {
 	const struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
@@ -141,11 +141,19 @@ static sp_status take_ring(ring **out, sp_read_rings *rings, int64_t deadline_ns
 				 "the deadline has passed: too many requests read from the disk");
 }
 
+/*
+ * In front of the others, because its memory is in the caches; but behind them when reads of it
+ * are left behind: they may hang in all of its slots, and a call would wait for one.
+ */
 static void give_ring(sp_read_rings *rings, ring *r)
 {
+	ring **at = &rings->free;
+
 	pthread_mutex_lock(&rings->lock);
-	r->next = rings->free;
-	rings->free = r;
+	while (r->busy != 0 && *at != NULL)
+		at = &(*at)->next;
+	r->next = *at;
+	*at = r;
 	pthread_cond_signal(&rings->freed);
 	pthread_mutex_unlock(&rings->lock);
 }
@@ -180,7 +188,7 @@ static sp_status note_failure(read_call *call, const slot *s, sp_status status)
 	return status;
 }
 
-/* Puts what the slot's block still lacks into the queue; there is an entry for each slot. */
+/* Queues a read of the rest of the slot's block; the queue has an entry for each slot. */
 static sp_status queue_rest(read_call *call, slot *s, sp_error *err)
 {
 	const sp_sst_place *place = &s->read.place;
@@ -198,7 +206,7 @@ static sp_status queue_rest(read_call *call, slot *s, sp_error *err)
 	return SP_OK;
 }
 
-/* All of its block. */
+/* Queues a read of the whole block. */
 static sp_status queue_read(read_call *call, slot *s, sp_error *err)
 {
 	sp_status status = make_room(s, err);
@@ -209,7 +217,7 @@ static sp_status queue_read(read_call *call, slot *s, sp_error *err)
 	return queue_rest(call, s, err);
 }
 
-/* As many reads as there are slots, or keys. */
+/* Queues reads until slots or keys run out. */
 static sp_status queue_reads(read_call *call, sp_error *err)
 {
 	slot *slots = call->ring->slots;
@@ -225,8 +233,8 @@ static sp_status queue_reads(read_call *call, sp_error *err)
 }
 
 /*
- * Hands out what is queued and sleeps until some reads have come: half of them, so
- * that the device has work while their rows are taken, or all of a few.
+ * Submits the queue and sleeps until reads have completed: half of them, so that the device has
+ * work while their rows are taken, or all of a few.
  */
 static sp_status wait_for_reads(read_call *call, int64_t deadline_ns, sp_error *err)
 {
@@ -253,7 +261,7 @@ static sp_status wait_for_reads(read_call *call, int64_t deadline_ns, sp_error *
 	return SP_OK;
 }
 
-/* The kernel may stop in the middle of a block, as read() may. */
+/* Whether a read was short, as with read(), and is to be continued. */
 static bool goes_on(slot *s, int result)
 {
 	if (result == -EINTR)
@@ -284,7 +292,7 @@ static sp_status finish_read(read_call *call, slot *s, int result, sp_error *err
 	return again ? queue_read(call, s, err) : SP_OK;
 }
 
-/* What has come, of this call and of those that have left. */
+/* Handles completions, of this call and of abandoned reads. */
 static sp_status reap(read_call *call, sp_error *err)
 {
 	struct io_uring_cqe *entry;
@@ -304,7 +312,7 @@ static sp_status reap(read_call *call, sp_error *err)
 	return SP_OK;
 }
 
-/* What the kernel has not been handed yet must not be read later, when its file may be closed. */
+/* Turns reads that are not submitted yet into no-ops: later their file may be closed. */
 static void withdraw(struct io_uring *uring)
 {
 	struct io_uring_sq *queue = &uring->sq;
@@ -329,7 +337,7 @@ static sp_status run(read_call *call, int64_t deadline_ns, sp_error *err)
 {
 	for (;;) {
 		SP_TRY(queue_reads(call, err));
-		/* Without a slot of its own it waits for those of calls that have left. */
+		/* A call without slots of its own waits for abandoned reads. */
 		if (call->busy == 0 && call->ring->busy < SP_READ_RING_BLOCKS)
 			return SP_OK;
 		SP_TRY(wait_for_reads(call, deadline_ns, err));
@@ -362,7 +370,7 @@ sp_status sp_read_rings_run(sp_read_rings *rings, const sp_read_request *request
 
 /* ---- the end ---- */
 
-/* The kernel writes to the slots' memory until it has said that it is done. */
+/* Waits for abandoned reads: the kernel may write to slots until they have completed. */
 static void drain(ring *r, int64_t deadline_ns)
 {
 	read_call nobody = {.ring = r};
@@ -383,7 +391,7 @@ void sp_read_rings_destroy(sp_read_rings *rings)
 	for (size_t r = 0; r < rings->count; r++) {
 		if (is_owner(rings))
 			drain(&rings->rings[r], deadline_ns);
-		/* A disk that does not answer now may do so later: its memory stays for good. */
+		/* The disk may still answer: leak the memory that it would be written to. */
 		if (rings->rings[r].busy == 0)
 			close_ring(&rings->rings[r]);
 	}

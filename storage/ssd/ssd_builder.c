@@ -11,9 +11,9 @@
 #include "storage/ssd/ssd_internal.h"
 
 /*
- * Rows are encoded one behind the other into a chunk.  A full chunk is sorted,
- * by key and then by place, freed of repeats and written as one run; runs are
- * merged to one in the end (storage/ssd/rocks.c).  The cache is filled on the way.
+ * Rows are encoded into a chunk.  A full chunk is sorted by key and position, repeats are
+ * dropped, and it is written as a run; in the end runs are merged (storage/ssd/rocks.c).  Every
+ * row is offered to the cache.
  */
 
 enum {
@@ -23,7 +23,7 @@ enum {
 
 typedef struct entry {
 	uint64_t key;
-	size_t at; /* which record of the chunk */
+	size_t at; /* index of the record in the chunk */
 } entry;
 
 struct sp_ssd_builder {
@@ -35,7 +35,7 @@ struct sp_ssd_builder {
 	sp_rocks_writer *writer;
 	const sp_row_codec *codec;
 	sp_row_cache *cache;
-	size_t expected_rows; /* that the cache is made for; SIZE_MAX when unknown */
+	size_t expected_rows; /* for the size of the cache; SIZE_MAX when unknown */
 	double total_freq;
 
 	size_t record_size; /* int64 key, stored row */
@@ -87,7 +87,7 @@ static sp_status start_writing(sp_ssd_builder *builder, sp_error *err)
 	rows = sp_ssd_folder_file(&builder->folder, "rows");
 	if (rows == NULL)
 		return no_memory(builder, err);
-	/* One at a time: the first sets up what all of RocksDB's writers have in common. */
+	/* One at a time: the first call sets up global state of RocksDB. */
 	pthread_mutex_lock(&builder->store->lock);
 	status = sp_rocks_writer_create(&builder->writer, rows,
 					builder->record_size - sizeof(int64_t), err);
@@ -118,7 +118,7 @@ static sp_status fill(sp_ssd_builder *builder, size_t expected_rows, sp_error *e
 	builder->expected_rows = expected_rows != 0 ? expected_rows : SIZE_MAX;
 	SP_TRY(sp_ssd__place_find(&builder->place, builder->store, table, err));
 	SP_TRY(sp_ssd__cache_create(&builder->cache, builder->store, table, builder->expected_rows,
-				    sp_ssd_run_expected_footprint(expected_rows, row_size), err));
+				    sp_sst_run_expected_footprint(expected_rows, row_size), err));
 	SP_TRY(allocate_chunk(builder, err));
 	return start_writing(builder, err);
 }
@@ -178,7 +178,7 @@ static int compare_entries(const void *left, const void *right)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Writes what is in the chunk as one run: of each key the last row. */
+/* Writes the chunk as one run: of each key the last row. */
 static sp_status flush(sp_ssd_builder *builder, sp_error *err)
 {
 	entry *entries = builder->entries;
@@ -219,7 +219,7 @@ sp_status sp_ssd_builder_put(sp_ssd_builder *builder, const int64_t *keys, const
 	for (size_t i = 0; i < count; i++) {
 		sp_status status;
 
-		if (sp_rows_is_mark(keys[i]))
+		if (sp_key_is_mark(keys[i]))
 			continue;
 		status = put_one(builder, keys[i], (const char *)rows + i * size,
 				 freqs != NULL ? freqs[i] : 1, err);
@@ -230,19 +230,19 @@ sp_status sp_ssd_builder_put(sp_ssd_builder *builder, const int64_t *keys, const
 	return SP_OK;
 }
 
-/* A cache that suits what has been written, with the rows of the one before. */
-static sp_status fit_cache(sp_ssd_builder *builder, const sp_ssd_run *run, const char *hot_rows,
+/* Replaces the cache by one of the right size, with its hot rows. */
+static sp_status fit_cache(sp_ssd_builder *builder, const sp_sst_run *run, const char *hot_rows,
 			   sp_error *err)
 {
 	sp_row_cache_destroy(builder->cache);
 	builder->cache = NULL;
 	SP_TRY(sp_ssd__cache_create(&builder->cache, builder->store, &builder->table,
-				    sp_ssd_run_row_count(run), sp_ssd_run_footprint(run), err));
+				    sp_sst_run_row_count(run), sp_sst_run_footprint(run), err));
 	sp_hot_rows_load(builder->cache, hot_rows);
 	return SP_OK;
 }
 
-static sp_status save_hot_rows(sp_ssd_builder *builder, const sp_ssd_run *run, sp_error *err)
+static sp_status save_hot_rows(sp_ssd_builder *builder, const sp_sst_run *run, sp_error *err)
 {
 	char *path = sp_ssd_folder_file(&builder->folder, "hot");
 	sp_status status;
@@ -250,14 +250,14 @@ static sp_status save_hot_rows(sp_ssd_builder *builder, const sp_ssd_run *run, s
 	if (path == NULL)
 		return no_memory(builder, err);
 	status = sp_hot_rows_save(builder->cache, path, err);
-	if (status == SP_OK && sp_ssd_run_row_count(run) != builder->expected_rows)
+	if (status == SP_OK && sp_sst_run_row_count(run) != builder->expected_rows)
 		status = fit_cache(builder, run, path, err);
 	sp_free(path);
 	return status;
 }
 
-/* What was written, read back once for its filter. */
-static sp_status scan_rows(const sp_ssd_builder *builder, size_t rows, sp_ssd_run **out,
+/* Reads the rows back once, to check them and to build the filter. */
+static sp_status scan_rows(const sp_ssd_builder *builder, size_t rows, sp_sst_run **out,
 			   sp_error *err)
 {
 	char *folder = sp_ssd_folder_file(&builder->folder, "rows");
@@ -269,26 +269,26 @@ static sp_status scan_rows(const sp_ssd_builder *builder, size_t rows, sp_ssd_ru
 	status = sp_rocks_files_find(&files, folder, err);
 	sp_free(folder);
 	SP_TRY(status);
-	status = sp_ssd_run_scan(out, (const char *const *)files.paths, files.count,
+	status = sp_sst_run_scan(out, (const char *const *)files.paths, files.count,
 				 builder->record_size - sizeof(int64_t), rows, err);
 	sp_rocks_files_fini(&files);
 	return status;
 }
 
-static sp_status save_filter(const sp_ssd_builder *builder, const sp_ssd_run *run, sp_error *err)
+static sp_status save_filter(const sp_ssd_builder *builder, const sp_sst_run *run, sp_error *err)
 {
 	char *path = sp_ssd_folder_file(&builder->folder, "filter");
 	sp_status status;
 
 	if (path == NULL)
 		return no_memory(builder, err);
-	status = sp_ssd_run_save_filter(run, path, err);
+	status = sp_sst_run_save_filter(run, path, err);
 	sp_free(path);
 	return status;
 }
 
-/* What is in the folder, under its name. */
-static sp_status publish(sp_ssd_builder *builder, sp_ssd_run *run, sp_tier **out, sp_error *err)
+/* Completes the folder, gives it its name and opens it. */
+static sp_status publish(sp_ssd_builder *builder, sp_sst_run *run, sp_tier **out, sp_error *err)
 {
 	sp_ssd_store *store = builder->store;
 
@@ -305,7 +305,7 @@ static sp_status publish(sp_ssd_builder *builder, sp_ssd_run *run, sp_tier **out
 
 static sp_status finish(sp_ssd_builder *builder, sp_tier **out, sp_error *err)
 {
-	sp_ssd_run *run;
+	sp_sst_run *run;
 	sp_status status;
 	size_t rows;
 
@@ -315,7 +315,7 @@ static sp_status finish(sp_ssd_builder *builder, sp_tier **out, sp_error *err)
 	SP_TRY(scan_rows(builder, rows, &run, err));
 	status = publish(builder, run, out, err);
 	if (status != SP_OK)
-		sp_ssd_run_release(run);
+		sp_sst_run_release(run);
 	return status;
 }
 

@@ -8,31 +8,31 @@
 #include "storage/ssd/ssd_tier.h"
 
 /*
- * Makes a table's tier on the SSD, in one pass and in bounded memory: the cache
- * it will serve from, and a quarter of it, 4 to 128 MiB, to sort rows in.
+ * Builds a table's tier on the SSD in one pass and in bounded memory: its cache, and a
+ * quarter of the cache's size, 4 to 128 MiB, to sort rows in.
  *
  * Threads: one at a time.
  */
 typedef struct sp_ssd_builder sp_ssd_builder;
 
-/* Bytes of memory that it sorts rows in. */
+/* Bytes of memory for sorting. */
 size_t sp_ssd_builder_room(const sp_ssd_store *store);
 
-/* expected_rows: how many there will be at most; 0 when unknown. */
+/* expected_rows: upper bound of the number of rows; 0 when unknown. */
 SP_MUST_CHECK sp_status sp_ssd_builder_create(sp_ssd_builder **out, sp_ssd_store *store,
 					      const sp_ssd_table *table, size_t expected_rows,
 					      sp_error *err);
 
 /*
  * keys [count]; rows [count, dim] float32, at any address; freqs [count] how
- * often training met each, or NULL.  Of a key that comes again the later row
- * counts.  Keys -1 and -2 are left out.
+ * often training met each, or NULL.  Of a repeated key the last row stays.
+ * Keys -1 and -2 are dropped.
  */
 SP_MUST_CHECK sp_status sp_ssd_builder_put(sp_ssd_builder *builder, const int64_t *keys,
 					   const void *rows, const int64_t *freqs, size_t count,
 					   sp_error *err);
 
-/* Sorts, makes durable, opens.  The builder is only to be destroyed after. */
+/* Merges, makes durable, opens.  The builder can only be destroyed afterwards. */
 SP_MUST_CHECK sp_status sp_ssd_builder_freeze(sp_ssd_builder *builder, sp_tier **out,
 					      sp_error *err);
 

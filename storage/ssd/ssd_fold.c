@@ -10,21 +10,21 @@
 #include "storage/ssd/ssd_internal.h"
 
 /*
- * A layer of rows over those of a folder: a sorted file with the layer's rows, in a
- * folder that goes as soon as the file is open.  The table's own folder does not
- * change, and a start reads it as it was built.
+ * A layer of rows is written to a sorted file in a temporary folder, which is deleted as soon as
+ * the file is open.  The table's own folder does not change: the next start reads it as it was
+ * built.
  */
 
 enum {
-	PIECE = 4096, /* rows between two rests */
+	PIECE = 4096, /* rows between two pauses */
 	NAP_MS = 5,
 	NS_PER_MS = 1000000,
 	DIGIT_BITS = 8,
 	DIGITS = 1 << DIGIT_BITS,
 	PASSES = 64 / DIGIT_BITS,
 
-	ROW_OVERHEAD = 32,    /* bytes of a row on the disk besides its own, at most */
-	SPARE_DISK = 16 << 20 /* that stays free */
+	ROW_OVERHEAD = 32,    /* upper bound of the bytes on the disk per row besides its own */
+	SPARE_DISK = 16 << 20 /* bytes that must stay free */
 };
 
 /* The keys of the layer in RocksDB's order, and room to sort them in. */
@@ -40,7 +40,7 @@ static sp_status go_on(const sp_tier_fold *how, sp_error *err)
 	return SP_OK;
 }
 
-/* For as long as the last piece took, or longer where there is a pace to keep. */
+/* Sleeps as long as the last piece took, or longer where the rate is limited. */
 static sp_status rest(const sp_tier_fold *how, int64_t start_ns, size_t rows, sp_error *err)
 {
 	int64_t left = sp_clock_now_ns() - start_ns;
@@ -62,7 +62,7 @@ static sp_status rest(const sp_tier_fold *how, int64_t start_ns, size_t rows, sp
 
 /* ---- keys ---- */
 
-/* By one digit; where all have the same one there is nothing to do. */
+/* One pass of a radix sort; nothing to do where all keys have the same digit. */
 static void sort_by(key_list *list, unsigned shift)
 {
 	size_t starts[DIGITS + 1] = {0};
@@ -82,7 +82,7 @@ static void sort_by(key_list *list, unsigned shift)
 
 static sp_status list_keys(key_list *list, const sp_tier_fold *how, sp_error *err)
 {
-	size_t slots = sp_rows_get_shape(how->over)->slot_count;
+	size_t slots = sp_rows_get_shape(how->over)->placement.slot_count;
 	sp_stored_row row;
 	int64_t key;
 
@@ -111,7 +111,7 @@ const void *sp_ssd__as_stored(const sp_ssd_table *table, const sp_stored_row *ro
 	return elements;
 }
 
-/* Rows of the keys [first, end). */
+/* Writes the rows of the keys [first, end). */
 static sp_status put_rows(sp_rocks_run *run, const sp_ssd_table *table, const sp_tier_fold *how,
 			  const key_list *list, size_t first, size_t end, float *elements,
 			  sp_error *err)
@@ -165,7 +165,7 @@ static sp_status check_disk(const sp_ssd_store *store, const sp_ssd_table *table
 	size_t row = sp_row_format_size(table->format, table->dim) + ROW_OVERHEAD, needed, left;
 	struct statvfs disk;
 
-	/* What a file system does not tell, writing finds out. */
+	/* Where the file system does not tell, writing may fail later. */
 	if (statvfs(store->path, &disk) != 0 ||
 	    !sp_size_mul(&left, (size_t)disk.f_bavail, (size_t)disk.f_frsize))
 		return SP_OK;
@@ -177,8 +177,8 @@ static sp_status check_disk(const sp_ssd_store *store, const sp_ssd_table *table
 	return SP_OK;
 }
 
-/* Into a file of the folder. */
-static sp_status write_over(sp_ssd_run **over, const sp_ssd_folder *folder,
+/* Writes the run to a file of the folder, and opens it. */
+static sp_status write_over(sp_sst_run **over, const sp_ssd_folder *folder,
 			    const sp_ssd_table *table, const sp_tier_fold *how,
 			    const key_list *list, sp_error *err)
 {
@@ -189,14 +189,14 @@ static sp_status write_over(sp_ssd_run **over, const sp_ssd_folder *folder,
 		return sp_error_set(err, SP_NO_MEMORY, "no memory to fold rows");
 	status = write_run(path, table, how, list, err);
 	if (status == SP_OK)
-		status = sp_ssd_run_scan(over, (const char *const *)&path, 1,
+		status = sp_sst_run_scan(over, (const char *const *)&path, 1,
 					 sp_row_format_size(table->format, table->dim), list->count,
 					 err);
 	sp_free(path);
 	return status;
 }
 
-static sp_status make_over(sp_ssd_run **over, const sp_ssd_store *store, const sp_ssd_place *place,
+static sp_status make_over(sp_sst_run **over, const sp_ssd_store *store, const sp_ssd_place *place,
 			   const sp_ssd_table *table, const sp_tier_fold *how, const key_list *list,
 			   sp_error *err)
 {
@@ -209,7 +209,7 @@ static sp_status make_over(sp_ssd_run **over, const sp_ssd_store *store, const s
 	return status;
 }
 
-static sp_status fold(sp_ssd_run **over, const sp_ssd_store *store, const sp_ssd_place *place,
+static sp_status fold(sp_sst_run **over, const sp_ssd_store *store, const sp_ssd_place *place,
 		      const sp_ssd_table *table, const sp_tier_fold *how, sp_error *err)
 {
 	size_t count = sp_rows_get_shape(how->over)->row_count;
@@ -240,7 +240,7 @@ size_t sp_ssd__fold_cost(const sp_ssd_table *table, const sp_rows *over)
 	return bytes;
 }
 
-sp_status sp_ssd__fold(sp_ssd_run **over, sp_ssd_folder *base, const sp_ssd_store *store,
+sp_status sp_ssd__fold(sp_sst_run **over, sp_ssd_folder *base, const sp_ssd_store *store,
 		       const sp_ssd_table *table, const sp_tier_fold *how, sp_error *err)
 {
 	const sp_rows_shape *layer = sp_rows_get_shape(how->over);

@@ -117,10 +117,7 @@ static void delete_folder(const char *path)
 	nftw(path, delete_entry, MAX_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/*
- * Under the root's lock: takes the folder's name away at once; *out is what it
- * is called now, NULL when it could not be renamed.
- */
+/* Under the root's lock: renames the folder to be deleted; *out: its new path, NULL on failure. */
 static void hide(char **out, const char *root, const char *path, const char *name)
 {
 	char *hidden = join(root, name, REMOVED "XXXXXX");
@@ -170,7 +167,7 @@ static bool starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Whether nothing but a use by somebody keeps this entry of the root. */
+/* Whether this entry of the root may be deleted unless somebody uses it. */
 static bool is_garbage(const char *name, const char *family, const char *current)
 {
 	if (!starts_with(name, PREFIX))
@@ -182,8 +179,8 @@ static bool is_garbage(const char *name, const char *family, const char *current
 }
 
 /*
- * Under the root's lock: the entry, when nobody uses it, renamed so that nobody
- * begins to; NULL otherwise.
+ * Under the root's lock: renames an entry that nobody uses, so that nobody begins to; its new path,
+ * or NULL.
  */
 static char *claim(const char *root, const char *name)
 {
@@ -192,7 +189,7 @@ static char *claim(const char *root, const char *name)
 
 	if (path == NULL)
 		return NULL;
-	/* A killed process may not have come to make the file that is locked. */
+	/* O_CREAT: a killed process may have left a folder without the lock file. */
 	if (lock_folder(&lock, path, O_CREAT, LOCK_EX, NULL) == SP_OK) {
 		if (strstr(name, REMOVED) != NULL)
 			hidden = sp_alloc_text(path);
@@ -363,7 +360,7 @@ static sp_status rename_folder(sp_ssd_folder *folder, char **replaced, const cha
 		return no_memory(err);
 	sp_free(folder->path);
 	folder->path = path;
-	/* From here on others may use it as well. */
+	/* From here on others may use the folder, too. */
 	flock(folder->lock, LOCK_SH | LOCK_NB);
 	return sync_path(root, err);
 }

@@ -18,19 +18,19 @@ struct sp_ssd_store {
 	bool no_rings;
 
 	pthread_mutex_t lock; /* held while readers or a writer are made */
-	sp_read_rings *rings; /* NULL before the first tier, or where there is no io_uring */
-	sp_read_pool *pool;   /* then this is there */
+	sp_read_rings *rings; /* NULL before the first tier, and without io_uring */
+	sp_read_pool *pool;   /* without io_uring */
 };
 
-/* Starts what reads, once. */
+/* Starts rings or threads, once. */
 SP_MUST_CHECK sp_status sp_ssd__readers_start(sp_ssd_store *store, sp_error *err);
 
-/* As sp_read_rings_run(); started before. */
+/* As sp_read_rings_run(), after sp_ssd__readers_start(). */
 SP_MUST_CHECK sp_status sp_ssd__readers_run(sp_ssd_store *store, const sp_read_request *requests,
 					    size_t count, sp_read_take *take, int64_t deadline_ns,
 					    size_t *failed, sp_error *err);
 
-/* The folder of a table: its name, and the words that must be in it. */
+/* The folder of a table: its name, and its label. */
 typedef struct sp_ssd_place {
 	char name[3 * 17];
 	char *label;
@@ -40,31 +40,32 @@ SP_MUST_CHECK sp_status sp_ssd__place_find(sp_ssd_place *out, const sp_ssd_store
 					   const sp_ssd_table *table, sp_error *err);
 void sp_ssd__place_fini(sp_ssd_place *place);
 
-/* The cache of a table of so many rows (SIZE_MAX: unknown), beside index and filter. */
+/* The cache of a table of `rows` rows (SIZE_MAX: unknown), whose index and filter take index_bytes.
+ */
 SP_MUST_CHECK sp_status sp_ssd__cache_create(sp_row_cache **out, const sp_ssd_store *store,
 					     const sp_ssd_table *table, size_t rows,
 					     size_t index_bytes, sp_error *err);
 
-/* Over what is in a complete folder.  Takes folder, run and cache on success. */
+/* A tier over a complete folder.  Takes ownership of folder, run and cache on success. */
 SP_MUST_CHECK sp_status sp_ssd__tier_create(sp_tier **out, sp_ssd_store *store,
 					    const sp_ssd_table *table, sp_ssd_folder *folder,
-					    sp_ssd_run *run, sp_row_cache *cache, sp_error *err);
+					    sp_sst_run *run, sp_row_cache *cache, sp_error *err);
 
 /*
- * The rows of how->over as a run, in files that are nobody's: they go with it.  *base: the
- * table's complete folder, for the caller to close; it is there and as it was built.
- * *over is NULL when there are no rows.
+ * Writes the rows of how->over as a run, in a file that is deleted already and lives as long as the
+ * run; *over is NULL when there are no rows.  *base: the table's complete folder, unchanged,
+ * for the caller to close.
  */
-SP_MUST_CHECK sp_status sp_ssd__fold(sp_ssd_run **over, sp_ssd_folder *base,
+SP_MUST_CHECK sp_status sp_ssd__fold(sp_sst_run **over, sp_ssd_folder *base,
 				     const sp_ssd_store *store, const sp_ssd_table *table,
 				     const sp_tier_fold *how, sp_error *err);
 
-/* Bytes of memory that takes. */
+/* Bytes of memory that sp_ssd__fold() takes. */
 size_t sp_ssd__fold_cost(const sp_ssd_table *table, const sp_rows *over);
 
 /*
- * `row` as a tier of this format stores it: in place, or made in `elements`
- * [dim] from one that is woven.
+ * `row` as a tier of this format stores it: its own bytes, or decoded into `elements` [dim] if the
+ * format is fp32, because the row may be woven.
  */
 const void *sp_ssd__as_stored(const sp_ssd_table *table, const sp_stored_row *row, float *elements);
 

@@ -44,7 +44,7 @@ sp_status sp_ssd_store_open(sp_ssd_store **out, const sp_ssd_store_options *opti
 	atomic_init(&store->references, 1);
 	pthread_mutex_init(&store->lock, NULL);
 	status = fill(store, options, err);
-	/* What a killed process has left goes first: it may be what fills the disk. */
+	/* First, because what killed processes have left may fill the disk. */
 	if (status == SP_OK)
 		status = sp_ssd_root_clean(store->path, NULL, NULL, err);
 	if (status != SP_OK) {

@@ -5,21 +5,20 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/size.h"
 #include "storage/cache/hot_rows.h"
+#include "storage/scratch.h"
 #include "storage/ssd/key_miss.h"
 #include "storage/ssd/rocks.h"
 #include "storage/ssd/ssd_internal.h"
 
 /*
- * A read asks the cache of each table first, in blocks of keys.  What is missed
- * is sorted by table and key, so that repeats lie together and so do each block's
- * keys, and read; a row that comes back goes to all the places that want it, and to
- * the cache.
+ * A read looks up the cache of each table first, in blocks of keys.  Missed keys are sorted by
+ * table and key, so that repeats and the keys of a block are adjacent, and read; each row
+ * is copied to all places of its key, and offered to the cache.
  */
 
 enum {
-	CACHE_BLOCK = 32, /* keys that the cache is asked for together */
+	CACHE_BLOCK = 32, /* keys that are looked up in the cache together */
 };
 
 typedef struct ssd_tier {
@@ -28,25 +27,25 @@ typedef struct ssd_tier {
 	char *name;
 	char *which; /* as in sp_ssd_table */
 	sp_ssd_folder folder;
-	sp_ssd_run *runs[SP_READ_RUNS]; /* what was folded, if anything was; the table's */
+	sp_sst_run *runs[SP_READ_RUNS]; /* folded rows, if there are any, then the table's */
 	size_t run_count;
 	sp_row_cache *cache;
 	const sp_row_codec *codec;
 	sp_row_format format;
 	size_t row_size;
-	float *elements; /* [dim] for adopt(); NULL: it was not folded */
+	float *elements; /* [dim] for adopt(); NULL: the tier is not a fold */
 	atomic_bool distrusted;
 	atomic_uint_least64_t asked, found, absent, hot_hits, errors, bytes_read;
 } ssd_tier;
 
-/* The misses of one tier; each key of its request is that of one miss or of several in a row. */
+/* The misses of one tier.  Each key of its request has one miss or several adjacent ones. */
 typedef struct miss_group {
 	const sp_tier_read *read;
 	const sp_key_miss *misses, *end;
 	size_t *firsts; /* [request.count] index of the first miss of each key */
 } miss_group;
 
-/* The parts of the scratch. */
+/* Arrays in the scratch. */
 typedef struct read_state {
 	sp_key_miss *misses;          /* [keys] */
 	int64_t *keys;                /* [keys] without repeats */
@@ -70,53 +69,42 @@ static void count_up(atomic_uint_least64_t *counter, uint64_t more)
 
 /* ---- scratch ---- */
 
-/* `count` elements of `size` bytes behind *at, which moves on; false on overflow. */
-static bool place_array(size_t *at, size_t count, size_t size, char *base, void *array)
+/* Takes the arrays from the scratch. */
+static void lay_out(read_state *state, sp_scratch *s, const sp_tier_read *reads, size_t count)
 {
-	char *start = base != NULL ? base + *at : NULL;
-	size_t bytes;
-
-	memcpy(array, &start, sizeof(start));
-	return sp_size_mul(&bytes, count, size) && sp_size_round_up(&bytes, bytes, 64) &&
-	       sp_size_add(at, *at, bytes);
-}
-
-/* Where things are in the scratch, and how much that is; SIZE_MAX on overflow. */
-static size_t lay_out(read_state *state, const sp_tier_read *reads, size_t count, char *base)
-{
-	size_t keys = 0, widest = 0, at = 0;
+	size_t keys = 0, widest = 0;
 
 	for (size_t r = 0; r < count; r++) {
 		size_t stride = sp_row_cache_row_stride(of(reads[r].tier)->cache);
 
 		if (!sp_size_add(&keys, keys, reads[r].count))
-			return SIZE_MAX;
+			s->used = SIZE_MAX;
 		if (stride > widest)
 			widest = stride;
 	}
-	if (!place_array(&at, keys, sizeof(sp_key_miss), base, &state->misses) ||
-	    !place_array(&at, keys, sizeof(int64_t), base, &state->keys) ||
-	    !place_array(&at, keys, sizeof(size_t), base, &state->firsts) ||
-	    !place_array(&at, count, sizeof(sp_read_request), base, &state->requests) ||
-	    !place_array(&at, count, sizeof(miss_group), base, &state->groups) ||
-	    !place_array(&at, CACHE_BLOCK, sizeof(sp_row_cache_answer), base, &state->answers) ||
-	    !place_array(&at, CACHE_BLOCK, widest, base, &state->rows))
-		return SIZE_MAX;
-	return at;
+	state->misses = sp_scratch_take(s, keys, sizeof(*state->misses));
+	state->keys = sp_scratch_take(s, keys, sizeof(*state->keys));
+	state->firsts = sp_scratch_take(s, keys, sizeof(*state->firsts));
+	state->requests = sp_scratch_take(s, count, sizeof(*state->requests));
+	state->groups = sp_scratch_take(s, count, sizeof(*state->groups));
+	state->answers = sp_scratch_take(s, CACHE_BLOCK, sizeof(*state->answers));
+	state->rows = sp_scratch_take(s, CACHE_BLOCK, widest);
 }
 
 static size_t scratch_size(const sp_tier *tier, size_t count)
 {
 	const sp_tier_read read = {.tier = (sp_tier *)(uintptr_t)tier, .count = count};
+	sp_scratch s = {0};
 	read_state state;
 
-	/* What lies together takes no more than what lies apart. */
-	return lay_out(&state, &read, 1, NULL);
+	/* read() gets the sum over its reads, which all of them together need at most. */
+	lay_out(&state, &s, &read, 1);
+	return s.used;
 }
 
 /* ---- a read ---- */
 
-/* One block of a read's keys, from the cache; the others become misses. */
+/* Looks up a block of a read's keys in the cache and lists the misses; returns the hits. */
 static size_t read_cached(read_state *state, const sp_tier_read *reads, size_t r, size_t first,
 			  size_t count)
 {
@@ -191,7 +179,7 @@ static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t 
 	return end;
 }
 
-/* A row that was missed goes to all that want it, and to the cache.  In any thread. */
+/* Copies a row to all places of its key and offers it to the cache; in any thread. */
 static void take_row(const sp_read_request *request, size_t i, const void *row)
 {
 	const miss_group *group = request->owner;
@@ -207,7 +195,7 @@ static void take_row(const sp_read_request *request, size_t i, const void *row)
 	sp_row_cache_fill(tier->cache, request->keys[i], row);
 }
 
-/* The folder has rows that are not as they were written: no later start may use it. */
+/* A block is corrupt: no later start may use the folder. */
 static void distrust(ssd_tier *tier)
 {
 	if (atomic_exchange(&tier->distrusted, true))
@@ -259,13 +247,14 @@ static void count_found(const sp_tier_read *reads, size_t count)
 static sp_status ssd_read(const sp_tier_read *reads, size_t count, void *scratch,
 			  int64_t deadline_ns, sp_error *err)
 {
+	sp_scratch s = {.base = scratch};
 	read_state state = {0};
 
 	for (size_t r = 0; r < count; r++)
 		if (reads[r].count > UINT32_MAX)
 			return sp_error_set(err, SP_INVALID, "a lookup of %zu keys",
 					    reads[r].count);
-	lay_out(&state, reads, count, scratch);
+	lay_out(&state, &s, reads, count);
 	read_caches(&state, reads, count);
 	SP_TRY(read_missed(&state, reads, deadline_ns, err));
 	count_found(reads, count);
@@ -294,7 +283,7 @@ static size_t ssd_footprint(const sp_tier *tier)
 	size_t bytes = sizeof(*ssd) + sp_row_cache_footprint(ssd->cache);
 
 	for (size_t r = 0; r < ssd->run_count; r++)
-		bytes += sp_ssd_run_footprint(ssd->runs[r]);
+		bytes += sp_sst_run_footprint(ssd->runs[r]);
 	return bytes;
 }
 
@@ -304,11 +293,11 @@ static size_t ssd_disk_footprint(const sp_tier *tier)
 	size_t bytes = 0;
 
 	for (size_t r = 0; r < ssd->run_count; r++)
-		bytes += sp_ssd_run_disk_footprint(ssd->runs[r]);
+		bytes += sp_sst_run_disk_footprint(ssd->runs[r]);
 	return bytes;
 }
 
-/* Once in its life a tier says how it went. */
+/* Logs the counters at the end. */
 static void log_counters(const ssd_tier *tier)
 {
 	sp_tier_counters c;
@@ -328,7 +317,7 @@ static void ssd_destroy(sp_tier *tier)
 
 	log_counters(ssd);
 	for (size_t r = 0; r < ssd->run_count; r++)
-		sp_ssd_run_release(ssd->runs[r]);
+		sp_sst_run_release(ssd->runs[r]);
 	sp_ssd_folder_close(&ssd->folder);
 	sp_row_cache_destroy(ssd->cache);
 	sp_ssd_store_release(ssd->store);
@@ -349,7 +338,7 @@ static sp_status copy_texts(ssd_tier *tier, const sp_ssd_table *table, sp_error 
 	return SP_OK;
 }
 
-/* Without rows and cache yet. */
+/* A tier without rows and cache. */
 static sp_status create(ssd_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
 			sp_error *err)
 {
@@ -377,11 +366,11 @@ static sp_status create(ssd_tier **out, sp_ssd_store *store, const sp_ssd_table 
 	return SP_OK;
 }
 
-/* Newer runs first.  Takes it. */
-static void add_run(ssd_tier *tier, sp_ssd_run *run)
+/* Takes ownership of the run.  Newer runs come first. */
+static void add_run(ssd_tier *tier, sp_sst_run *run)
 {
 	tier->runs[tier->run_count++] = run;
-	tier->tier.row_count += sp_ssd_run_row_count(run);
+	tier->tier.row_count += sp_sst_run_row_count(run);
 }
 
 /* ---- folding ---- */
@@ -394,24 +383,24 @@ static sp_ssd_table table_of(const ssd_tier *tier)
 static size_t ssd_fold_cost(const sp_tier *tier, const sp_rows *over)
 {
 	const sp_ssd_table table = table_of(of(tier));
-	size_t index = sp_ssd_run_expected_footprint(sp_rows_get_shape(over)->row_count,
+	size_t index = sp_sst_run_expected_footprint(sp_rows_get_shape(over)->row_count,
 						     of(tier)->row_size);
 	size_t bytes = sp_ssd__fold_cost(&table, over);
 
 	return bytes < SIZE_MAX - index ? bytes + index : SIZE_MAX;
 }
 
-/* The last run is the table's own. */
-static sp_ssd_run *base_of(const ssd_tier *tier)
+/* The table's own run, which is the last. */
+static sp_sst_run *base_of(const ssd_tier *tier)
 {
 	return tier->runs[tier->run_count - 1];
 }
 
 /*
- * `over` over the table's own run, which holds what was folded before, too.  It goes on
- * with the cache of `from`.  Takes `over` and `base` on success.
+ * A tier of `over` and the table's own run; `over` replaces an earlier fold.  It shares the cache
+ * of `from`.  Takes ownership of `over` and `base` on success.
  */
-static sp_status open_folded(sp_tier **out, const ssd_tier *from, sp_ssd_run *over,
+static sp_status open_folded(sp_tier **out, const ssd_tier *from, sp_sst_run *over,
 			     sp_ssd_folder *base, sp_error *err)
 {
 	const sp_ssd_table table = table_of(from);
@@ -426,7 +415,7 @@ static sp_status open_folded(sp_tier **out, const ssd_tier *from, sp_ssd_run *ov
 	}
 	if (over != NULL)
 		add_run(tier, over);
-	add_run(tier, sp_ssd_run_retain(base_of(from)));
+	add_run(tier, sp_sst_run_retain(base_of(from)));
 	tier->folder = *base;
 	*base = (sp_ssd_folder){.lock = -1};
 	*out = &tier->tier;
@@ -438,13 +427,13 @@ static sp_status ssd_fold(sp_tier **out, sp_tier *tier, const sp_tier_fold *how,
 	ssd_tier *from = of(tier);
 	const sp_ssd_table table = table_of(from);
 	sp_ssd_folder base = {.lock = -1};
-	sp_ssd_run *over = NULL;
+	sp_sst_run *over = NULL;
 	sp_status status = sp_ssd__fold(&over, &base, from->store, &table, how, err);
 
 	if (status == SP_OK)
 		status = open_folded(out, from, over, &base, err);
 	if (status != SP_OK)
-		sp_ssd_run_release(over);
+		sp_sst_run_release(over);
 	sp_ssd_folder_close(&base);
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "table '%s', SSD tier", from->name);
@@ -456,7 +445,7 @@ static void move_count(atomic_uint_least64_t *to, atomic_uint_least64_t *from)
 	count_up(to, atomic_exchange(from, 0));
 }
 
-/* What the cache holds of the layer's keys are the rows before, or that there was none. */
+/* The cache holds outdated rows of the layer's keys, or that they are absent: replaces them. */
 static void ssd_adopt(sp_tier *folded, sp_tier *tier, const sp_rows *over)
 {
 	ssd_tier *to = of(folded), *from = of(tier);
@@ -464,7 +453,7 @@ static void ssd_adopt(sp_tier *folded, sp_tier *tier, const sp_rows *over)
 	sp_stored_row row;
 	int64_t key;
 
-	for (size_t s = 0; s < sp_rows_get_shape(over)->slot_count; s++)
+	for (size_t s = 0; s < sp_rows_get_shape(over)->placement.slot_count; s++)
 		if (sp_rows_at(over, s, &key, &row))
 			sp_row_cache_replace(to->cache, key,
 					     sp_ssd__as_stored(&table, &row, to->elements));
@@ -492,13 +481,13 @@ static const sp_tier_kind ssd_kind = {
 static sp_status open_run(ssd_tier *tier, const char *rows, const char *filter, sp_error *err)
 {
 	sp_rocks_files files;
-	sp_ssd_run *run;
+	sp_sst_run *run;
 	sp_status status;
 
 	if (rows == NULL || filter == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
 	SP_TRY(sp_rocks_files_find(&files, rows, err));
-	status = sp_ssd_run_open(&run, (const char *const *)files.paths, files.count,
+	status = sp_sst_run_open(&run, (const char *const *)files.paths, files.count,
 				 tier->row_size, filter, err);
 	sp_rocks_files_fini(&files);
 	if (status == SP_OK)
@@ -526,7 +515,7 @@ static sp_status load_hot_rows(ssd_tier *tier, const sp_ssd_table *table,
 	if (path == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
 	status = sp_ssd__cache_create(&tier->cache, tier->store, table, tier->tier.row_count,
-				      sp_ssd_run_footprint(base_of(tier)), err);
+				      sp_sst_run_footprint(base_of(tier)), err);
 	if (status == SP_OK)
 		sp_hot_rows_load(tier->cache, path);
 	sp_free(path);
@@ -534,7 +523,7 @@ static sp_status load_hot_rows(ssd_tier *tier, const sp_ssd_table *table,
 }
 
 sp_status sp_ssd__tier_create(sp_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
-			      sp_ssd_folder *folder, sp_ssd_run *run, sp_row_cache *cache,
+			      sp_ssd_folder *folder, sp_sst_run *run, sp_row_cache *cache,
 			      sp_error *err)
 {
 	ssd_tier *tier;
@@ -568,7 +557,7 @@ static sp_status open_tier(sp_tier **out, sp_ssd_store *store, const sp_ssd_tabl
 	return SP_OK;
 }
 
-/* An unusable folder is made anew, as if it had not been there. */
+/* An unusable folder is deleted, and SP_NOT_FOUND. */
 static sp_status open_folder(sp_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
 			     sp_ssd_folder *folder, sp_error *err)
 {

@@ -13,28 +13,27 @@
 /*
  * Tables that are larger than their memory: all rows on an SSD, in sorted files
  * that RocksDB writes (storage/ssd/rocks.h) and that are read past it
- * (storage/sst/ssd_run.h), the hot ones in memory (storage/cache/row_cache.h) besides.
+ * (storage/sst/sst_run.h), the hot ones in memory (storage/cache/row_cache.h) besides.
  *
- * A table's memory is cache_bytes: what index and filter leave of it is the
- * cache.  A folder per table and model version is built once and found again by
- * the next start (storage/ssd/ssd_folder.h).
+ * A table uses cache_bytes of memory: index, filter, and the rest for the cache.  A folder per
+ * table and model version is built once and used again by the next start
+ * (storage/ssd/ssd_folder.h).
  *
- * What a read misses is freed of repeats, sorted, and read at once, many blocks in
- * flight: by io_uring, or where there is none by threads.  Everything that a read
- * needs is there before it, or in the caller's scratch.
+ * Keys that the cache lacks are sorted, repeats are dropped, and their blocks are read with many
+ * in flight: by io_uring, or where there is none by threads.  A read allocates nothing: it
+ * uses the caller's scratch.
  *
- * A row that does not match its checksum is SP_CORRUPT, never a row; the folder
- * is then made anew at the next start.
+ * A block that fails its checksum is SP_CORRUPT; its folder is built again at the next start.
  */
 
-/* What the tables of one model version have in common. */
+/* Shared by the tables of one model version. */
 typedef struct sp_ssd_store sp_ssd_store;
 
 typedef struct sp_ssd_store_options {
 	const char *path; /* the root of all folders; made when it is not there */
 
-	/* Which model, and which version of its rows, loaded under which rules: the
-	 * folders of other versions of this model that nobody uses are deleted. */
+	/* The model, and the version of its rows with the rules it is loaded by: unused
+	 * folders of other versions of this model are deleted. */
 	const char *model;
 	const char *version;
 
@@ -44,7 +43,7 @@ typedef struct sp_ssd_store_options {
 	/* Calls that read from the disk at once, SP_READ_RING_BLOCKS blocks each; or threads
 	 * that read for them, where there is no io_uring.  0: 16. */
 	size_t readers;
-	bool no_rings; /* threads, wherever it is */
+	bool no_rings; /* use threads even where io_uring is available */
 } sp_ssd_store_options;
 
 /* Nothing of `options` is needed afterwards.  Readers start with the first tier. */
@@ -61,17 +60,17 @@ void sp_ssd_store_release(sp_ssd_store *store);
 
 size_t sp_ssd_store_cache_bytes(const sp_ssd_store *store);
 
-/* Folders of other versions, once this one serves.  What cannot be deleted is logged. */
+/* Deletes folders of other versions, once this one serves; logs what it cannot delete. */
 void sp_ssd_store_delete_others(const sp_ssd_store *store);
 
 typedef struct sp_ssd_table {
 	const char *name; /* copied */
 	size_t dim;       /* elements of a row, >= 1 */
 	sp_row_format format;
-	const char *which; /* of the version's rows it has, in words; copied; NULL: all */
+	const char *which; /* which of the version's rows it has, in words; copied; NULL: all */
 } sp_ssd_table;
 
-/* The tier of an earlier build; SP_NOT_FOUND when there is none that is whole. */
+/* Opens the folder of an earlier build; SP_NOT_FOUND when there is no complete one. */
 SP_MUST_CHECK sp_status sp_ssd_tier_open(sp_tier **out, sp_ssd_store *store,
 					 const sp_ssd_table *table, sp_error *err);
 

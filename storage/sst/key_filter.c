@@ -67,7 +67,7 @@ void sp_key_filter_destroy(sp_key_filter *filter)
 	sp_free(filter);
 }
 
-/* All bits of the key go to all bits of the result.  Source: SplitMix64's finish. */
+/* A hash of the key.  Source: the finalizer of SplitMix64. */
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -75,7 +75,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* The key's line; *places tells its bits there, the lowest PLACE_BITS first. */
+/* The key's line; *places: the positions of its bits in it, PLACE_BITS each. */
 static uint64_t *line_of(const sp_key_filter *filter, int64_t key, uint64_t *places)
 {
 	uint64_t hash = mix((uint64_t)key);

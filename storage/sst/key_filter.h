@@ -8,9 +8,8 @@
 #include "base/status.h"
 
 /*
- * Says of a key that it is surely absent, or may be there: a Bloom filter of
- * eight bits per key whose bits of one key lie in one cache line.  Of absent
- * keys about three in a hundred may be there.
+ * A blocked Bloom filter: tells that a key is surely absent, or may be there.  Eight bits per
+ * key, of which those of one key lie in one cache line; about 3 % false positives.
  *
  * Source: F. Putze, P. Sanders and J. Singler, "Cache-, Hash- and
  * Space-Efficient Bloom Filters", 2007.
@@ -19,7 +18,7 @@
  */
 typedef struct sp_key_filter sp_key_filter;
 
-/* For so many keys. */
+/* For about this many keys. */
 SP_MUST_CHECK sp_status sp_key_filter_create(sp_key_filter **out, size_t keys, sp_error *err);
 
 /* NULL is fine. */
@@ -33,12 +32,12 @@ bool sp_key_filter_may_have(const sp_key_filter *filter, int64_t key);
  * As a file, which is made durable:
  *
  *   bytes 8   "SPFILTR1"
- *   uint64    how many keys were added
- *   uint64    how many lines
+ *   uint64    number of keys
+ *   uint64    number of lines
  *   lines     64 bytes each
  *   uint32    CRC-32C of everything before it
  *
- * All numbers are little endian.  Loading a file that is not whole is SP_CORRUPT.
+ * All numbers are little endian.  A file that is not complete is SP_CORRUPT.
  */
 SP_MUST_CHECK sp_status sp_key_filter_save(const sp_key_filter *filter, const char *path,
 					   sp_error *err);
@@ -48,7 +47,7 @@ size_t sp_key_filter_key_count(const sp_key_filter *filter); /* that were added 
 
 size_t sp_key_filter_footprint(const sp_key_filter *filter);
 
-/* What it will be. */
+/* The footprint of a filter for this many keys. */
 size_t sp_key_filter_expected_footprint(size_t keys);
 
 #endif

@@ -22,7 +22,8 @@
  */
 enum { SP_SST_TRAILER = 5, SP_SST_MAX_KEY = 16 };
 
-/* `block` [size + SP_SST_TRAILER]; SP_CORRUPT when its trailer does not fit it. */
+/* `block` [size + SP_SST_TRAILER]; SP_CORRUPT when compression or checksum of its trailer is wrong.
+ */
 SP_MUST_CHECK sp_status sp_sst_block_check(const uint8_t *block, size_t size, sp_error *err);
 
 /* The entries of a block, one after the other. */
@@ -34,12 +35,12 @@ typedef struct sp_sst_cursor {
 	size_t value_size;
 } sp_sst_cursor;
 
-/* Before the first entry.  Of a block that cannot be one the first step is SP_SST_MALFORMED. */
+/* Positions before the first entry.  The first step in an invalid block is SP_SST_MALFORMED. */
 void sp_sst_cursor_start(sp_sst_cursor *cursor, const uint8_t *block, size_t size);
 
 typedef enum sp_sst_step { SP_SST_ENTRY, SP_SST_END, SP_SST_MALFORMED } sp_sst_step;
 
-/* To the next entry.  A key of more than SP_SST_MAX_KEY bytes is malformed. */
+/* Moves to the next entry.  A key of more than SP_SST_MAX_KEY bytes is malformed. */
 SP_MUST_CHECK sp_sst_step sp_sst_cursor_next(sp_sst_cursor *cursor);
 
 #endif

@@ -70,7 +70,7 @@ static sp_status read_footer(handle *index, const sp_file *file, sp_error *err)
 
 /* ---- the index ---- */
 
-/* Room for so many blocks; false leaves what there is. */
+/* Room for `capacity` blocks; false leaves the arrays unchanged. */
 static bool resize(sp_sst_file *file, size_t capacity)
 {
 	uint64_t *bounds = sp_alloc_resize(file->bounds, capacity + 1, sizeof(*bounds));
@@ -87,8 +87,8 @@ static bool resize(sp_sst_file *file, size_t capacity)
 }
 
 /*
- * What is above all keys up to the separator.  One that is cut short is above
- * every key that does not start with less, and below every key that starts with it.
+ * A number above all keys up to the separator.  A separator that is cut short, read with zeros
+ * behind it, is above the keys of its block and not above those of the next one.
  */
 static uint64_t bound_of(const uint8_t *key, size_t size)
 {
@@ -138,7 +138,7 @@ static sp_status add_blocks(sp_sst_file *file, const uint8_t *index, size_t size
 	return step == SP_SST_END ? SP_OK : corrupt(err, "its index is malformed");
 }
 
-/* Rows of one size make blocks of one size: then they need no list of pages. */
+/* Blocks of one size, as rows of one size mostly make, need no list of pages. */
 static void compact(sp_sst_file *file)
 {
 	uint32_t stride = file->count != 0 ? file->pages[1] : 0;
@@ -175,7 +175,7 @@ static sp_status read_index(sp_sst_file *out, const sp_file *file, sp_error *err
 
 /* ---- the file ---- */
 
-/* For the rows.  Not every file system reads past the page cache: tmpfs does not. */
+/* Opens the file for rows, past the page cache unless the file system, such as tmpfs, refuses. */
 static sp_status open_rows(sp_sst_file *file, const char *path, sp_error *err)
 {
 	char reason[128];

@@ -56,8 +56,8 @@ size_t sp_sst_file_block_count(const sp_sst_file *file);
 /* Block `b` < block_count(). */
 sp_sst_place sp_sst_file_block(const sp_sst_file *file, size_t b);
 
-/* The block that has the key, a number whose order is the file's, if it is there: block_count()
- * when none can. */
+/* The block that has the key, a number in the order of the file, if the file has it; block_count()
+ * when no block can. */
 size_t sp_sst_file_find(const sp_sst_file *file, uint64_t key);
 
 /* Whether all its keys are below this one. */

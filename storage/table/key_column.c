@@ -4,17 +4,17 @@
 
 #include "base/alloc.h"
 #include "base/size.h"
-#include "storage/placement/placement.h"
+#include "storage/placement/placement_keys.h"
 
 /*
- * A key and how far its number is above that of absent keys lie side by side in
- * the slot that placement gives the key: a lookup is a pilot and a slot.
+ * The slot of a key (storage/placement/placement.h) holds the key and the excess of its
+ * number over `absent`: a lookup reads a pilot and a slot.
  */
 struct sp_key_column {
 	atomic_size_t references;
 	int64_t absent;
 	sp_key_column *below;
-	sp_rows_shape shape; /* what concerns placing; no slots without keys */
+	sp_placement placement; /* no slots without keys */
 	sp_region pilots;
 	sp_region slots; /* [slot_count] of `stride` bytes: int64 key, uint32 or uint64 excess */
 	size_t stride;
@@ -23,9 +23,8 @@ struct sp_key_column {
 enum {
 	NARROW = sizeof(int64_t) + sizeof(uint32_t),
 	WIDE = sizeof(int64_t) + sizeof(uint64_t),
-	/* Keys whose memory is asked for together. */
+	/* Keys whose memory is prefetched together. */
 	BLOCK = 32,
-	FIRST_KEYS = 4096,
 };
 
 static uint64_t excess_of(const sp_key_column *column, int64_t number)
@@ -36,19 +35,19 @@ static uint64_t excess_of(const sp_key_column *column, int64_t number)
 static char *slot_of(const sp_key_column *column, uint64_t hash)
 {
 	const uint8_t *pilots = column->pilots.data;
-	uint8_t pilot = pilots[sp_placement_bucket(&column->shape, hash)];
+	uint8_t pilot = pilots[sp_placement_bucket(&column->placement, hash)];
 
 	return (char *)column->slots.data +
-	       sp_placement_slot(&column->shape, hash, pilot) * column->stride;
+	       sp_placement_slot(&column->placement, hash, pilot) * column->stride;
 }
 
 /* -------------------------------------------------------------------- making */
 
 typedef struct gathering {
 	const sp_key_column *column;
-	sp_region keys;
+	sp_placement_keys *keys;
 	size_t count;
-	uint64_t greatest;
+	uint64_t greatest; /* excess */
 } gathering;
 
 static sp_status no_memory(size_t keys, sp_error *err)
@@ -56,41 +55,20 @@ static sp_status no_memory(size_t keys, sp_error *err)
 	return sp_error_set(err, SP_NO_MEMORY, "no memory for a number of each of %zu keys", keys);
 }
 
-/* Pages of a region that nobody has written cost nothing. */
-static sp_status make_room(gathering *g, size_t more, sp_error *err)
-{
-	size_t room = g->keys.size / sizeof(int64_t), need, size;
-
-	if (!sp_size_add(&need, g->count, more))
-		return no_memory(more, err);
-	if (need <= room)
-		return SP_OK;
-	if (!sp_size_mul(&room, room, 2) || room < need)
-		room = need;
-	if (room < FIRST_KEYS)
-		room = FIRST_KEYS;
-	if (!sp_size_mul(&size, room, sizeof(int64_t)) || !sp_region_resize(&g->keys, size))
-		return no_memory(need, err);
-	return SP_OK;
-}
-
 static sp_status gather(void *to, const int64_t *keys, const int64_t *numbers, size_t count,
 			sp_error *err)
 {
 	gathering *g = to;
-	int64_t *all;
+	size_t held;
 
-	SP_TRY(make_room(g, count, err));
-	all = g->keys.data;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t excess = excess_of(g->column, numbers[i]);
 
-		if (sp_rows_is_mark(keys[i]))
-			continue;
-		all[g->count++] = keys[i];
-		if (excess > g->greatest)
+		if (excess > g->greatest && !sp_key_is_mark(keys[i]))
 			g->greatest = excess;
 	}
+	SP_TRY(sp_placement_keys_add(g->keys, keys, count, &held, err));
+	g->count += held;
 	return SP_OK;
 }
 
@@ -105,9 +83,9 @@ static sp_status put(void *to, const int64_t *keys, const int64_t *numbers, size
 		uint32_t narrow = (uint32_t)excess;
 		char *slot;
 
-		if (sp_rows_is_mark(keys[i]))
+		if (sp_key_is_mark(keys[i]))
 			continue;
-		slot = slot_of(column, sp_placement_hash(&column->shape, keys[i]));
+		slot = slot_of(column, sp_placement_hash(&column->placement, keys[i]));
 		memcpy(slot, &keys[i], sizeof(keys[i]));
 		if (column->stride == WIDE)
 			memcpy(slot + sizeof(keys[i]), &excess, sizeof(excess));
@@ -123,25 +101,26 @@ static sp_status place(sp_key_column *column, gathering *g, const sp_key_column_
 	size_t threads = options->threads != 0 ? options->threads : 1, size;
 
 	column->stride = g->greatest > UINT32_MAX ? WIDE : NARROW;
-	SP_TRY(sp_placement_find(&column->pilots, &column->shape, &g->keys, g->count, threads,
-				 options->stop, err));
-	if (!sp_size_mul(&size, column->shape.slot_count, column->stride) ||
+	SP_TRY(sp_placement_keys_find(&column->pilots, &column->placement, g->keys, threads,
+				      options->stop, err));
+	if (!sp_size_mul(&size, column->placement.slot_count, column->stride) ||
 	    !sp_region_resize(&column->slots, size))
 		return no_memory(g->count, err);
-	memset(column->slots.data, 0xff, size); /* the key -1 in all of them */
+	memset(column->slots.data, 0xff, size); /* key -1: empty */
 	return SP_OK;
 }
 
 static sp_status fill(sp_key_column *column, const sp_key_column_options *options, sp_error *err)
 {
 	gathering g = {.column = column};
-	sp_status status = options->feed(options->context, gather, &g, err);
-	bool empty = g.count == 0;
+	sp_status status;
 
-	if (status == SP_OK && !empty)
+	SP_TRY(sp_placement_keys_create(&g.keys, 0, err));
+	status = options->feed(options->context, gather, &g, err);
+	if (status == SP_OK && g.count != 0)
 		status = place(column, &g, options, err);
-	sp_region_fini(&g.keys);
-	if (status != SP_OK || empty)
+	sp_placement_keys_destroy(g.keys);
+	if (status != SP_OK || g.count == 0)
 		return status;
 	return options->feed(options->context, put, column, err);
 }
@@ -209,7 +188,7 @@ static int64_t number_in(const sp_key_column *column, const char *slot)
 	return (int64_t)((uint64_t)column->absent + excess);
 }
 
-/* The numbers of keys that it lacks stay as they are. */
+/* Leaves the numbers of keys that the column lacks unchanged. */
 static void read_block(const sp_key_column *column, const int64_t *keys, size_t count,
 		       int64_t *numbers)
 {
@@ -217,16 +196,16 @@ static void read_block(const sp_key_column *column, const int64_t *keys, size_t 
 	const char *slots[BLOCK];
 
 	for (size_t i = 0; i < count; i++) {
-		hashes[i] = sp_placement_hash(&column->shape, keys[i]);
+		hashes[i] = sp_placement_hash(&column->placement, keys[i]);
 		__builtin_prefetch((const char *)column->pilots.data +
-				   sp_placement_bucket(&column->shape, hashes[i]));
+				   sp_placement_bucket(&column->placement, hashes[i]));
 	}
 	for (size_t i = 0; i < count; i++) {
 		slots[i] = slot_of(column, hashes[i]);
 		__builtin_prefetch(slots[i]);
 	}
 	for (size_t i = 0; i < count; i++)
-		if (!sp_rows_is_mark(keys[i]) && memcmp(slots[i], &keys[i], sizeof(keys[i])) == 0)
+		if (!sp_key_is_mark(keys[i]) && memcmp(slots[i], &keys[i], sizeof(keys[i])) == 0)
 			numbers[i] = number_in(column, slots[i]);
 }
 
@@ -238,7 +217,7 @@ void sp_key_column_read(const sp_key_column *column, const int64_t *keys, size_t
 	else
 		for (size_t i = 0; i < count; i++)
 			numbers[i] = column->absent;
-	for (size_t i = 0; i < count && column->shape.slot_count != 0; i += BLOCK)
+	for (size_t i = 0; i < count && column->placement.slot_count != 0; i += BLOCK)
 		read_block(column, keys + i, count - i < BLOCK ? count - i : BLOCK, numbers + i);
 }
 

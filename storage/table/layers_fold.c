@@ -14,8 +14,8 @@ struct sp_layers_fold {
 	/* The thread that folds into a tier; NULL: not started. */
 	sp_thread_group *thread;
 	sp_tier_fold how;
-	atomic_bool stopped; /* it shall give up */
-	atomic_bool ended;   /* after that the three below are whole */
+	atomic_bool stopped; /* tells the thread to end */
+	atomic_bool ended;   /* once true, the three fields below are valid */
 	sp_tier *tier;
 	sp_status status;
 	sp_error error;
@@ -102,7 +102,7 @@ sp_status sp_layers_fold_step(sp_layers_fold *fold, size_t slots, bool *done, sp
 	*done = atomic_load(&fold->ended);
 	if (!*done || fold->status == SP_OK)
 		return SP_OK;
-	/* Nobody has stopped it: something that it needs is locked, and was waited for. */
+	/* SP_BUSY without a stop: a lock on the disk could not be had in time. */
 	return sp_error_set(err, fold->status == SP_BUSY ? SP_IO : fold->status, "%s",
 			    fold->error.text);
 }

@@ -9,49 +9,47 @@
 #include "storage/table/table_builder.h"
 
 /*
- * A table's overlay made part of what it lies over: of rows in memory
- * (storage/rows/rows_fold.h), or of a slower tier (storage/table/tier.h).  The table that is
- * made answers as the one before, to the bit.
+ * Merges a table's overlay into the layer below: rows in memory (storage/rows/rows_fold.h), or a
+ * slower tier (storage/table/tier.h).  The new table answers as the old one, to the bit.
  *
- * It is done in steps of a few milliseconds, or by a thread of its own that works
- * half of the time and has the priority of the one that starts it, so that whoever
- * does it can look after other things, and give up at any time.
+ * In memory the caller runs steps of a few milliseconds; a tier is folded by a thread that works
+ * half of the time and has the priority of the thread that starts it.  The caller may do
+ * other work between steps, and may give up at any time.
  *
  * Threads: one thread at a time; the table may be read meanwhile.
  */
 typedef struct sp_layers_fold sp_layers_fold;
 
 typedef struct sp_layers_fold_options {
-	size_t threads;          /* that may give keys their places in memory */
-	int64_t rows_per_second; /* that a thread of its own keeps to; 0: any */
+	size_t threads;          /* that may find slots of rows in memory */
+	int64_t rows_per_second; /* limit for a tier's fold; 0: none */
 	bool from_image;         /* rows that are mapped from an image are copied to memory */
 } sp_layers_fold_options;
 
-/* Why a table's layers stay two, as "its rows are ..."; NULL when they need not. */
+/* Why the layers cannot be merged, to follow "its rows are"; NULL when they can. */
 const char *sp_layers_fold_obstacle(const sp_table_layers *layers,
 				    const sp_layers_fold_options *options);
 
-/* Bytes of memory that it takes at most, what is made included; SIZE_MAX: too many to count. */
+/* Upper bound of the bytes needed, the result included; SIZE_MAX: too many to count. */
 size_t sp_layers_fold_cost(const sp_table_layers *layers);
 
-/* Of a table with an overlay that has no obstacle; it is shared, and may be destroyed. */
+/* `table` has an overlay and no obstacle; it may be destroyed afterwards. */
 SP_MUST_CHECK sp_status sp_layers_fold_create(sp_layers_fold **out, const sp_table *table,
 					      const sp_layers_fold_options *options, sp_error *err);
 
-/* Goes past at most `slots` slots, if it is not busy; *done when all is made. */
+/* Walks at most `slots` slots; does nothing while busy.  *done: everything is merged. */
 SP_MUST_CHECK sp_status sp_layers_fold_step(sp_layers_fold *fold, size_t slots, bool *done,
 					    sp_error *err);
 
-/* Somebody else is at work just now: a step does nothing then. */
+/* Whether a thread is at work, so that a step would do nothing. */
 bool sp_layers_fold_is_busy(const sp_layers_fold *fold);
 
 /* After the last step, once: the table, for sp_table_destroy(). */
 SP_MUST_CHECK sp_status sp_layers_fold_freeze(sp_layers_fold *fold, sp_table **out, sp_error *err);
 
 /*
- * After that, right before it takes the place of the first one.  No request is
- * left that looks for a key of the overlay below it, and none may come: other versions
- * of the table are not asked any more.
+ * After freeze(), right before the new table replaces the old one.  No request may look up keys of
+ * the overlay in the layers below it any more: other versions of the table are not in use.
  */
 void sp_layers_fold_adopt(sp_layers_fold *fold);
 

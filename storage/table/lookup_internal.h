@@ -4,36 +4,38 @@
 #include "base/cpu.h"
 #include "storage/table/table_internal.h"
 
-/* Keys of one lookup that no layer in memory holds, for its slower tier. */
-typedef struct sp_misses {
-	int64_t *keys;  /* NULL: there is no slower tier, and an absent key is answered at once */
-	float **places; /* where their rows go */
-	size_t *at;     /* their numbers in the lookup */
-	size_t count;
-} sp_misses;
+/*
+ * The parts of a lookup, each of which calls those above it only:
+ *
+ *   lookup_pool.c      sums of rows by segment
+ *   lookup_plain.c     the most frequent kind of lookup, as one tight loop
+ *   lookup_pipeline.c  any lookups in tables in memory
+ *   lookup_tiers.c     lookups of which some have a slower tier
+ *   lookup.c           checks, and chooses between the last two
+ */
+
+/* ---- lookup_pool.c ---- */
+
+/* Zeros for all output rows of a pooled lookup. */
+void sp_lookup__clear_pools(const sp_lookup *lookup);
 
 /*
- * Answers what memory holds; collects the rest in misses [count], which may be
- * NULL.  A lookup with misses has no pooling; `lanes` are for others that have.
- * Segments are checked.
+ * Adds rows [count], which lie `row_size` bytes apart from `rows` on, as those of the keys from
+ * `first` on: an output row is complete after the last key of its segment.  Calls follow
+ * the order of the keys; *divisor is kept between them.
  */
-void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses *misses,
-			      float *lanes);
+void sp_lookup__pool_rows(const sp_lookup *lookup, size_t first, size_t count, sp_stored_row rows,
+			  size_t row_size, float *divisor);
 
-/*
- * Whether the lookup is large and simple enough for this; and all of it at once.
- * `alone`: no other could be answered while its memory is on the way.
- */
+/* ---- lookup_plain.c ---- */
+
+/* Whether it is large and simple enough; `alone`: no other lookup could use the time in which its
+ * memory is on the way. */
 bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone);
-void sp_lookup__run_plain(const sp_lookup *lookup, float *lanes);
-
-/* Its two ways: the first leaves the pooling out, the second takes rows that are short enough. */
-void sp_lookup__gather_plain(const sp_lookup *lookup);
-void sp_lookup__pool_plain(const sp_lookup *lookup, float *lanes);
-bool sp_lookup__pools_plain(const sp_lookup *lookup);
+void sp_lookup__run_plain(const sp_lookup *lookup);
 
 /*
- * Whether memory is to be asked for in bursts, with nothing between: where a
+ * Whether to ask for memory in bursts, with no other work between: where a
  * prefetch is not done with until its page is translated, what follows fills the
  * processor's window, and one translation comes after another instead of several
  * side by side.  So it is on AMD's that end at AVX2.  Intel's with AVX-512 would
@@ -44,47 +46,25 @@ static inline bool sp_lookup__in_bursts(void)
 	return sp_cpu_isa() == SP_ISA_AVX2;
 }
 
+/* ---- lookup_pipeline.c ---- */
+
+/* Keys of one lookup that no layer in memory holds, for its slower tier. */
+typedef struct sp_misses {
+	int64_t *keys;  /* NULL: there is no slower tier, and an absent key is answered at once */
+	float **places; /* where their rows go */
+	size_t *at;     /* their numbers in the lookup */
+	size_t count;
+} sp_misses;
+
 /*
- * The sum that a row of the answer has so far; all zeros before the first key.  What is to be
- * summed by itself first stands in `lanes` meanwhile.
+ * Answers what memory holds and collects the other keys in misses [count]; NULL: no table has a
+ * slower tier.  A lookup with misses has no pooling.  Segments are checked.
  */
-typedef struct sp_row_pool {
-	float *lanes; /* sp_row_pool__lanes() of them */
-	size_t segment;
-	size_t count; /* its rows, and how many of them are added */
-	size_t added;
-	float divisor;
-	bool open;
-} sp_row_pool;
+void sp_lookup__run_in_memory(const sp_lookup *lookups, size_t count, sp_misses *misses);
 
-/* How many floats `lanes` must be for all of the lookups; SIZE_MAX when too many to count. */
-size_t sp_row_pool__lanes(const sp_lookup *lookups, size_t count);
+/* ---- lookup_tiers.c ---- */
 
-/* Whether the row of a key is the answer of its segment, as with features of one value. */
-static inline bool sp_row_pool__is_alone(const sp_pooling *pooling, size_t key, size_t count)
-{
-	const int64_t *segments = pooling->segments;
-
-	return pooling->weights == NULL && (key == 0 || segments[key - 1] != segments[key]) &&
-	       (key + 1 == count || segments[key + 1] != segments[key]);
-}
-
-/* Zeros for all rows of the answer, where keys are missing. */
-void sp_row_pool__clear(const sp_lookup *lookup);
-
-/* Adds one stored row as key `key` of the lookup; and after the last one. */
-void sp_row_pool__add(const sp_lookup *lookup, sp_row_pool *p, size_t key, sp_stored_row row);
-void sp_row_pool__close(const sp_lookup *lookup, sp_row_pool *p);
-
-/* All of it, when the rows are at hand: elements [count, dim]. */
-void sp_lookup__pool(const sp_lookup *lookup, const float *elements, float *lanes);
-
-/* Asks the guards of the memory that the lookups read, before; and tells them, after. */
-SP_MUST_CHECK sp_status sp_lookup__prepare(const sp_lookup *lookups, size_t count,
-					   int64_t deadline_ns, sp_error *err);
-SP_MUST_CHECK sp_status sp_lookup__confirm(const sp_lookup *lookups, size_t count, sp_error *err);
-
-/* All of it, where some table has a slower tier. */
+/* Lookups of which some table has a slower tier; scratch is that of sp_lookup_scratch(). */
 SP_MUST_CHECK sp_status sp_lookup__run_with_tiers(const sp_lookup *lookups, size_t count,
 						  void *scratch, int64_t deadline_ns,
 						  sp_error *err);

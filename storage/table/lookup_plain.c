@@ -5,28 +5,29 @@
 #include "storage/format/woven_row_internal.h"
 
 /*
- * The commonest lookup by far, as one tight loop: many keys, rows of float32 in
- * one layer, gathered.  What the general pipeline (storage/table/lookup.c) asks anew
- * for every key is in registers here, and nothing branches on whether a key is
- * there, which nobody can foretell.
+ * The most frequent lookup, as one tight loop: many keys, rows of float32 in one layer.  What the
+ * general pipeline (storage/table/lookup_pipeline.c) loads again for every key is in registers
+ * here, and there is no branch on whether a key is held, which cannot be predicted.
  */
 enum {
 	BLOCK = 8,         /* keys that go through a stage together */
-	LOCATE_AFTER = 32, /* keys between asking for a pilot and reading it */
-	ANSWER_AFTER = 64, /* keys between asking for a slot and reading it */
+	LOCATE_AFTER = 32, /* keys between the prefetch of a pilot and its use */
+	ANSWER_AFTER = 64, /* keys between the prefetch of a slot and its use */
 	RING = 128,
-	COPY = 16,   /* elements that are copied at once */
-	FEWEST = 16, /* keys that are worth waiting for by themselves, among other lookups */
+	COPY = 16,          /* elements that are copied at once */
+	FEWEST = 16,        /* keys that are worth waiting for by themselves, among other lookups */
+	POOLED = 8192,      /* elements of rows that are gathered, and then summed, at once */
+	FEWEST_POOLED = 64, /* rows that these must have room for */
 };
 
 typedef struct plain {
 	const sp_rows *rows;
-	sp_rows_shape shape; /* of `rows` */
+	sp_placement placement; /* of `rows` */
 	const char *slots;
 	const uint8_t *pilots;
 	const float *defaults;
 	uint64_t default_mask;
-	/* Of the keys on their way. */
+	/* Of the keys in flight. */
 	_Alignas(64) uint64_t hashes[RING];
 	_Alignas(64) uint64_t buckets[RING];
 	_Alignas(64) const char *slot_at[RING];
@@ -40,14 +41,14 @@ INLINE void start(plain *p, const sp_lookup *lookup)
 	const sp_table_rules *rules = lookup->table->rules;
 
 	p->rows = rows;
-	p->shape = rows->shape;
+	p->placement = rows->shape.placement;
 	p->slots = rows->slots;
 	p->pilots = rows->pilots;
 	p->defaults = rules->default_rows.data;
 	p->default_mask = rules->default_row_count - 1;
 }
 
-/* Asks for a slot of two lines that starts on a line, or of any other size. */
+/* Prefetches a slot; one of constant size 128 starts on a line. */
 INLINE void fetch(const char *slot, size_t slot_size)
 {
 	if (__builtin_constant_p(slot_size) && slot_size == 128) {
@@ -58,27 +59,28 @@ INLINE void fetch(const char *slot, size_t slot_size)
 	sp_rows__fetch(slot, slot_size);
 }
 
-/* Keys [count], at most BLOCK; theirs are the places in the ring from `at` on. */
+/* Hashes keys [count], at most BLOCK, to the entries of the ring from `at` on. */
 INLINE void hash_block(plain *p, const int64_t *keys, size_t at, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		uint64_t hash = sp_placement_hash(&p->shape, keys[i]);
+		uint64_t hash = sp_placement_hash(&p->placement, keys[i]);
 
 		p->hashes[at + i] = hash;
-		p->buckets[at + i] = sp_placement_bucket(&p->shape, hash);
+		p->buckets[at + i] = sp_placement_bucket(&p->placement, hash);
 	}
 }
 
 INLINE void locate_block(plain *p, size_t at, size_t count, size_t slot_size)
 {
 	for (size_t i = at; i < at + count; i++) {
-		size_t slot = sp_placement_slot(&p->shape, p->hashes[i], p->pilots[p->buckets[i]]);
+		size_t slot = sp_placement_slot(&p->placement, p->hashes[i],
+						p->pilots[p->buckets[i]]);
 
 		p->slot_at[i] = p->slots + slot * slot_size;
 	}
 }
 
-/* What a key that is not held is answered with. */
+/* The answer for a key that is not held. */
 INLINE const float *absent_row(const plain *p, int64_t key, size_t dim)
 {
 	return p->defaults + ((uint64_t)key & p->default_mask) * dim;
@@ -92,7 +94,7 @@ INLINE void copy_elements(float *to, const float *from, size_t dim)
 		memcpy(to, from, dim * sizeof(float));
 }
 
-/* Keys in front of the rows. */
+/* For the layout with keys in front of rows. */
 INLINE void answer_front(const plain *p, const char *slot, int64_t key, size_t dim, float *to)
 {
 	const char *absent = (const char *)absent_row(p, key, dim);
@@ -100,19 +102,19 @@ INLINE void answer_front(const plain *p, const char *slot, int64_t key, size_t d
 	int64_t mark;
 
 	memcpy(&mark, slot, sizeof(mark));
-	is_held = -(uintptr_t)((mark == ~key) & (key != SP_ROWS_EMPTY_KEY));
+	is_held = -(uintptr_t)((mark == ~key) & (key != SP_KEY_EMPTY));
 	copy_elements(to,
 		      (const float *)(((uintptr_t)(slot + sizeof(mark)) & is_held) |
 				      ((uintptr_t)absent & ~is_held)),
 		      dim);
 }
 
-/* Woven rows where there are no wider registers, and outliers everywhere. */
+/* For woven rows without AVX2, and for outliers. */
 INLINE void answer_woven(const plain *p, const char *slot, int64_t key, size_t dim, float *to)
 {
 	sp_stored_row row;
 
-	if (key == SP_ROWS_EMPTY_KEY || !p->rows->woven->holds(slot, key)) {
+	if (key == SP_KEY_EMPTY || !p->rows->woven->holds(slot, key)) {
 		copy_elements(to, absent_row(p, key, dim), dim);
 		return;
 	}
@@ -193,12 +195,11 @@ GATHER(gather_woven, , hash_block, locate_block, ONE_BY_ONE, answer_woven, ANY_S
 
 #define AVX2 __attribute__((target("avx2,bmi2")))
 
-/* An absent row is not woven: it keeps all of its bits, and its magnitudes as they are. */
+/* A row that is not held comes from the default rows, which are not woven: all bits are kept. */
 AVX2 INLINE void answer_woven_avx2(const plain *p, const char *slot, int64_t key, size_t dim,
 				   float *to)
 {
-	uintptr_t is_held = -(uintptr_t)(sp_woven__holds_avx2(slot, key) &
-					 (key != SP_ROWS_EMPTY_KEY));
+	uintptr_t is_held = -(uintptr_t)(sp_woven__holds_avx2(slot, key) & (key != SP_KEY_EMPTY));
 	const char *from = (const char *)(((uintptr_t)slot & is_held) |
 					  ((uintptr_t)absent_row(p, key, dim) & ~is_held));
 	__m256i woven = _mm256_set1_epi32((int)is_held), zero = _mm256_setzero_si256();
@@ -231,14 +232,14 @@ GATHER(gather_woven_32_avx2, STAGES_AVX2, answer_woven_avx2, 32, 128)
 
 #define AVX512 SP_PLACEMENT_AVX512
 
-/* There is a place for each of eight keys. */
+/* The ring has entries for a whole block, whatever `count` is. */
 AVX512 INLINE void hash_block_avx512(plain *p, const int64_t *keys, size_t at, size_t count)
 {
 	__m512i some = _mm512_maskz_loadu_epi64((__mmask8)((1u << count) - 1), keys);
-	__m512i hashes = sp_placement__hash_lanes(&p->shape, some);
+	__m512i hashes = sp_placement__hash_lanes(&p->placement, some);
 
 	_mm512_store_si512(p->hashes + at, hashes);
-	_mm512_store_si512(p->buckets + at, sp_placement__bucket_lanes(&p->shape, hashes));
+	_mm512_store_si512(p->buckets + at, sp_placement__bucket_lanes(&p->placement, hashes));
 }
 
 AVX512 INLINE void locate_block_avx512(plain *p, size_t at, size_t count, size_t slot_size)
@@ -246,7 +247,7 @@ AVX512 INLINE void locate_block_avx512(plain *p, size_t at, size_t count, size_t
 	__m512i pilots = sp_placement__pilot_lanes(p->pilots, p->buckets + at), slots;
 
 	(void)count;
-	slots = sp_placement__slot_lanes(&p->shape, _mm512_load_si512(p->hashes + at), pilots);
+	slots = sp_placement__slot_lanes(&p->placement, _mm512_load_si512(p->hashes + at), pilots);
 	slots = _mm512_mullo_epi64(slots, sp_placement__lanes_of(slot_size));
 	slots = _mm512_add_epi64(slots, sp_placement__lanes_of((uintptr_t)p->slots));
 	_mm512_store_si512(p->slot_at + at, slots);
@@ -277,7 +278,7 @@ AVX512 INLINE void answer_woven_avx512(const plain *p, const char *slot, int64_t
 	__m512i high = without_key(_mm512_loadu_si512(slot + 64), (uint32_t)(mark >> 32));
 	bool is_held = (_mm512_test_epi32_mask(_mm512_or_si512(low, high),
 					       _mm512_set1_epi32((int)SP_WOVEN_KEY)) == 0) &
-		       (key != SP_ROWS_EMPTY_KEY);
+		       (key != SP_KEY_EMPTY);
 	__mmask16 lanes = (__mmask16) - (int)is_held;
 	const char *rest = is_held ? slot : (const char *)absent;
 
@@ -310,13 +311,13 @@ bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone)
 
 	/* With as many default rows as a power of two a mask is floor_mod. */
 	return lookup->count >= (alone ? BLOCK : FEWEST) &&
-	       (lookup->pooling == NULL || sp_lookup__pools_plain(lookup)) &&
+	       (lookup->pooling == NULL || table->rules->dim <= POOLED / FEWEST_POOLED) &&
 	       lookup->fallback == NULL && table->overlay == NULL && table->base != NULL &&
 	       table->below == NULL && table->base->shape.format == SP_ROW_FP32 &&
 	       (defaults & (defaults - 1)) == 0;
 }
 
-void sp_lookup__gather_plain(const sp_lookup *lookup)
+static void gather(const sp_lookup *lookup)
 {
 	bool woven = lookup->table->base->woven != NULL;
 
@@ -339,10 +340,31 @@ void sp_lookup__gather_plain(const sp_lookup *lookup)
 	(woven ? gather_woven : gather_front)(lookup);
 }
 
-void sp_lookup__run_plain(const sp_lookup *lookup, float *lanes)
+/*
+ * The rows of some keys are gathered where they stay in cache, and then summed:
+ * gathering waits for memory, and summing between two keys would be in its way.
+ */
+static void pool(const sp_lookup *lookup)
 {
-	if (lookup->pooling != NULL)
-		sp_lookup__pool_plain(lookup, lanes);
-	else
-		sp_lookup__gather_plain(lookup);
+	_Alignas(64) float elements[POOLED];
+	size_t dim = lookup->table->rules->dim, most = POOLED / dim;
+	const sp_row_codec *fp32 = sp_row_codec_find(SP_ROW_FP32);
+	sp_lookup some = *lookup;
+	float divisor = 0;
+
+	some.rows = elements;
+	some.stride = dim;
+	sp_lookup__clear_pools(lookup);
+	for (size_t first = 0; first < lookup->count; first += most) {
+		some.keys = lookup->keys + first;
+		some.count = less(lookup->count - first, most);
+		gather(&some);
+		sp_lookup__pool_rows(lookup, first, some.count, (sp_stored_row){elements, fp32},
+				     dim * sizeof(float), &divisor);
+	}
+}
+
+void sp_lookup__run_plain(const sp_lookup *lookup)
+{
+	(lookup->pooling != NULL ? pool : gather)(lookup);
 }

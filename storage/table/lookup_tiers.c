@@ -1,44 +1,20 @@
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/clock.h"
-#include "base/size.h"
+#include "storage/scratch.h"
 #include "storage/table/lookup_internal.h"
 
 /*
- * Lookups of which some have a slower tier: memory answers what it can, writing
- * down what it lacks; then each kind of tier is asked once for all tables, and
- * what is in none of them is answered as absent.  Rows that are to be pooled are
- * gathered into scratch first, because their sum follows the order of the keys.
+ * Lookups of which some have a slower tier: memory answers what it can and lists the other
+ * keys; then each kind of tier is read once for all tables, and keys that no tier has
+ * are answered as absent.  Rows to be pooled are gathered into scratch first, because they are
+ * summed in the order of the keys.
  */
 
-enum { ALIGN = 64 };
-
-/* Scratch as it is handed out, or only counted where `at` is NULL. */
-typedef struct carver {
-	char *at;
-	size_t used; /* SIZE_MAX when it is more than can be counted */
-} carver;
-
-static void *carve(carver *c, size_t count, size_t size)
-{
-	size_t start = c->used, end;
-
-	if (c->used == SIZE_MAX || !sp_size_mul(&size, count, size) ||
-	    !sp_size_round_up(&size, size, ALIGN) || !sp_size_add(&end, start, size)) {
-		c->used = SIZE_MAX;
-		return NULL;
-	}
-	c->used = end;
-	return c->at != NULL ? c->at + start : NULL;
-}
-
 typedef struct work {
-	sp_lookup *lookups; /* as memory sees them: pooling is undone */
+	sp_lookup *lookups; /* those of tables with a tier without pooling, into scratch */
 	sp_misses *misses;
-	bool **found; /* for each lookup, which of its misses the tier had */
+	bool **found; /* [misses[i].count] of lookup i: whether the tier had the key */
 	sp_tier_read *reads;
-	float *lanes;
 	void *tier_scratch;
 } work;
 
@@ -47,17 +23,18 @@ static bool has_tier(const sp_lookup *lookup)
 	return lookup->table->below != NULL;
 }
 
-/* What is needed for one lookup with a tier. */
-static void carve_lookup(carver *c, work *w, const sp_lookup *lookup, size_t i)
+/* Scratch of one lookup with a tier. */
+static void carve_lookup(sp_scratch *s, work *w, const sp_lookup *lookup, size_t i)
 {
 	size_t dim = lookup->table->rules->dim, row_size = dim * sizeof(float);
-	sp_misses misses = {.keys = carve(c, lookup->count, sizeof(*misses.keys)),
-			    .places = carve(c, lookup->count, sizeof(*misses.places)),
-			    .at = carve(c, lookup->count, sizeof(*misses.at))};
-	bool *found = carve(c, lookup->count, sizeof(*found));
-	float *rows = lookup->pooling != NULL ? carve(c, lookup->count, row_size) : lookup->rows;
+	sp_misses misses = {.keys = sp_scratch_take(s, lookup->count, sizeof(*misses.keys)),
+			    .places = sp_scratch_take(s, lookup->count, sizeof(*misses.places)),
+			    .at = sp_scratch_take(s, lookup->count, sizeof(*misses.at))};
+	bool *found = sp_scratch_take(s, lookup->count, sizeof(*found));
+	float *rows = lookup->pooling != NULL ? sp_scratch_take(s, lookup->count, row_size)
+					      : lookup->rows;
 
-	if (c->at == NULL)
+	if (s->base == NULL)
 		return;
 	w->misses[i] = misses;
 	w->found[i] = found;
@@ -68,16 +45,15 @@ static void carve_lookup(carver *c, work *w, const sp_lookup *lookup, size_t i)
 	w->lookups[i].stride = dim;
 }
 
-static void carve_all(carver *c, work *w, const sp_lookup *lookups, size_t count)
+static void carve_all(sp_scratch *s, work *w, const sp_lookup *lookups, size_t count)
 {
 	size_t tier_scratch = 0;
 
-	w->lookups = carve(c, count, sizeof(*w->lookups));
-	w->misses = carve(c, count, sizeof(*w->misses));
-	w->found = carve(c, count, sizeof(*w->found));
-	w->reads = carve(c, count, sizeof(*w->reads));
-	w->lanes = carve(c, sp_row_pool__lanes(lookups, count), sizeof(*w->lanes));
-	if (c->at != NULL) {
+	w->lookups = sp_scratch_take(s, count, sizeof(*w->lookups));
+	w->misses = sp_scratch_take(s, count, sizeof(*w->misses));
+	w->found = sp_scratch_take(s, count, sizeof(*w->found));
+	w->reads = sp_scratch_take(s, count, sizeof(*w->reads));
+	if (s->base != NULL) {
 		memcpy(w->lookups, lookups, count * sizeof(*lookups));
 		memset(w->misses, 0, count * sizeof(*w->misses));
 	}
@@ -86,30 +62,28 @@ static void carve_all(carver *c, work *w, const sp_lookup *lookups, size_t count
 
 		if (tier == NULL)
 			continue;
-		carve_lookup(c, w, &lookups[i], i);
+		carve_lookup(s, w, &lookups[i], i);
 		if (!sp_size_add(&tier_scratch, tier_scratch,
 				 tier->kind->scratch(tier, lookups[i].count)))
-			c->used = SIZE_MAX;
+			s->used = SIZE_MAX;
 	}
-	w->tier_scratch = carve(c, tier_scratch, 1);
+	w->tier_scratch = sp_scratch_take(s, tier_scratch, 1);
 }
 
 size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count)
 {
-	carver c = {0};
-	bool tiers = false;
+	sp_scratch s = {0};
 	work w;
 
 	for (size_t i = 0; i < count; i++)
-		tiers = tiers || has_tier(&lookups[i]);
-	if (tiers)
-		carve_all(&c, &w, lookups, count);
-	else
-		carve(&c, sp_row_pool__lanes(lookups, count), sizeof(float));
-	return c.used;
+		if (has_tier(&lookups[i])) {
+			carve_all(&s, &w, lookups, count);
+			break;
+		}
+	return s.used;
 }
 
-/* Asks all tiers of one kind together; *asked is how many lookups they belong to. */
+/* Reads all tiers of one kind together. */
 static sp_status read_kind(work *w, size_t count, const sp_tier_kind *kind, int64_t deadline_ns,
 			   sp_error *err)
 {
@@ -129,7 +103,7 @@ static sp_status read_kind(work *w, size_t count, const sp_tier_kind *kind, int6
 	return kind->read(w->reads, reads, w->tier_scratch, deadline_ns, err);
 }
 
-/* Whether a lookup before this one has had the same kind of tier asked. */
+/* Whether the kind of tier of lookup i has been read for a lookup before it. */
 static bool was_asked(const work *w, size_t i)
 {
 	const sp_tier_kind *kind = w->lookups[i].table->below->kind;
@@ -174,136 +148,30 @@ static void count_in_memory(const work *w, size_t count)
 						  memory_order_relaxed);
 }
 
+static void pool(const sp_lookup *lookup, const float *rows)
+{
+	float divisor = 0;
+
+	sp_lookup__clear_pools(lookup);
+	sp_lookup__pool_rows(lookup, 0, lookup->count,
+			     (sp_stored_row){rows, sp_row_codec_find(SP_ROW_FP32)},
+			     lookup->table->rules->dim * sizeof(*rows), &divisor);
+}
+
 sp_status sp_lookup__run_with_tiers(const sp_lookup *lookups, size_t count, void *scratch,
 				    int64_t deadline_ns, sp_error *err)
 {
-	carver c = {.at = scratch};
+	sp_scratch s = {.base = scratch};
 	work w;
 
-	carve_all(&c, &w, lookups, count);
-	sp_lookup__run_in_memory(w.lookups, count, w.misses, w.lanes);
+	carve_all(&s, &w, lookups, count);
+	sp_lookup__run_in_memory(w.lookups, count, w.misses);
 	count_in_memory(&w, count);
 	SP_TRY(read_all(&w, count, deadline_ns, err));
 	for (size_t i = 0; i < count; i++) {
 		answer_absent(&lookups[i], &w.misses[i], w.found[i]);
 		if (has_tier(&lookups[i]) && lookups[i].pooling != NULL)
-			sp_lookup__pool(&lookups[i], w.lookups[i].rows, w.lanes);
+			pool(&lookups[i], w.lookups[i].rows);
 	}
 	return SP_OK;
-}
-
-/* --------------------------------------------------------------- locating */
-
-/* What is needed to ask the slower tier where keys are; its rows are written and not read. */
-typedef struct locating {
-	sp_misses misses;
-	bool *found;
-	float *rows;
-	void *tier_scratch;
-} locating;
-
-static void carve_locating(carver *c, locating *l, const sp_table *table, size_t count)
-{
-	size_t tier_scratch = table->below->kind->scratch(table->below, count);
-
-	l->misses = (sp_misses){.keys = carve(c, count, sizeof(*l->misses.keys)),
-				.places = carve(c, count, sizeof(*l->misses.places)),
-				.at = carve(c, count, sizeof(*l->misses.at))};
-	l->found = carve(c, count, sizeof(*l->found));
-	l->rows = carve(c, count, table->rules->dim * sizeof(*l->rows));
-	l->tier_scratch = carve(c, tier_scratch, 1);
-}
-
-size_t sp_table_locate_scratch(const sp_table *table, size_t count)
-{
-	carver c = {0};
-	locating l;
-
-	if (table->below != NULL)
-		carve_locating(&c, &l, table, count);
-	return c.used;
-}
-
-static bool is_held(const sp_rows *rows, int64_t key)
-{
-	sp_stored_row row;
-
-	return rows != NULL && sp_rows_find(rows, key, &row);
-}
-
-static void locate_in_memory(const sp_table *table, const int64_t *keys, size_t count,
-			     int32_t *places)
-{
-	for (size_t i = 0; i < count; i++)
-		places[i] = is_held(table->overlay, keys[i]) || is_held(table->base, keys[i])
-				    ? SP_TABLE_IN_MEMORY
-				    : SP_TABLE_ABSENT;
-}
-
-static sp_status locate_below(const sp_table *table, const int64_t *keys, size_t count,
-			      int32_t *places, void *scratch, int64_t deadline_ns, sp_error *err)
-{
-	carver c = {.at = scratch};
-	locating l;
-	sp_tier_read read;
-
-	carve_locating(&c, &l, table, count);
-	for (size_t i = 0; i < count; i++) {
-		if (places[i] != SP_TABLE_ABSENT || keys[i] == SP_ROWS_EMPTY_KEY ||
-		    keys[i] == SP_ROWS_DELETED_KEY)
-			continue;
-		l.misses.keys[l.misses.count] = keys[i];
-		l.misses.places[l.misses.count] = l.rows + l.misses.count * table->rules->dim;
-		l.misses.at[l.misses.count++] = i;
-	}
-	if (l.misses.count == 0)
-		return SP_OK;
-	read = (sp_tier_read){.tier = table->below,
-			      .keys = l.misses.keys,
-			      .count = l.misses.count,
-			      .rows = l.misses.places,
-			      .found = l.found};
-	SP_TRY(table->below->kind->read(&read, 1, l.tier_scratch, deadline_ns, err));
-	for (size_t m = 0; m < l.misses.count; m++)
-		if (l.found[m])
-			places[l.misses.at[m]] = SP_TABLE_BELOW;
-	return SP_OK;
-}
-
-sp_status sp_table_locate(const sp_table *table, const int64_t *keys, size_t count, int32_t *places,
-			  void *scratch, int64_t deadline_ns, sp_error *err)
-{
-	const sp_lookup lookup = {.table = table, .keys = keys, .count = count};
-
-	SP_TRY(sp_lookup__prepare(&lookup, 1, deadline_ns, err));
-	locate_in_memory(table, keys, count, places);
-	if (table->below != NULL)
-		SP_TRY(locate_below(table, keys, count, places, scratch, deadline_ns, err));
-	return sp_lookup__confirm(&lookup, 1, err);
-}
-
-sp_status sp_table_contains(const sp_table *table, const int64_t *keys, size_t count, bool *found,
-			    sp_error *err)
-{
-	size_t size = sp_table_locate_scratch(table, count), places_size;
-	int32_t *places = NULL;
-	void *scratch = NULL;
-	sp_status status;
-
-	if (count == 0)
-		return SP_OK;
-	if (size != SIZE_MAX && sp_size_mul(&places_size, count, sizeof(*places)))
-		places = sp_alloc(places_size);
-	if (places != NULL && size != 0)
-		scratch = sp_alloc_aligned(ALIGN, size);
-	if (places == NULL || (size != 0 && scratch == NULL))
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory to locate %zu keys", count);
-	else
-		status = sp_table_locate(table, keys, count, places, scratch,
-					 sp_clock_now_ns() + SP_TABLE_PATIENCE_NS, err);
-	for (size_t i = 0; status == SP_OK && i < count; i++)
-		found[i] = places[i] != SP_TABLE_ABSENT;
-	sp_free(places);
-	sp_free(scratch);
-	return status;
 }

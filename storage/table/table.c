@@ -9,9 +9,6 @@
 #include "storage/table/table_builder.h"
 #include "storage/table/table_internal.h"
 
-/* Keys of an overlay that are looked for together. */
-enum { OVERLAY_BLOCK = 32 };
-
 size_t sp_table_dim(const sp_table *table)
 {
 	return table->rules->dim;
@@ -130,27 +127,13 @@ static sp_status make_rules(sp_table_rules **out, const sp_table_options *option
 
 /* ----------------------------------------------------------------- tables */
 
-/* Which of a block of keys `rows` has; their memory is asked for together. */
-static void find_block(const sp_rows *rows, const int64_t *keys, size_t count, bool *held)
-{
-	sp_rows_probe probes[OVERLAY_BLOCK];
-	sp_stored_row row;
-
-	for (size_t i = 0; i < count; i++)
-		sp_rows__start(rows, keys[i], &probes[i]);
-	for (size_t i = 0; i < count; i++)
-		sp_rows__fetch_slot(rows, &probes[i]);
-	for (size_t i = 0; i < count; i++)
-		held[i] = sp_rows__row(rows, &probes[i], keys[i], &row);
-}
-
-/* How many of a block of keys it has not. */
+/* The number of a block of keys that `rows` lacks. */
 static size_t count_absent(const sp_rows *rows, const int64_t *keys, size_t count)
 {
-	bool held[OVERLAY_BLOCK];
+	bool held[SP_ROWS_BLOCK];
 	size_t absent = 0;
 
-	find_block(rows, keys, count, held);
+	sp_rows__hold(rows, keys, count, held);
 	for (size_t i = 0; i < count; i++)
 		absent += !held[i];
 	return absent;
@@ -162,24 +145,24 @@ void sp_table_overlay_holds(const sp_table *table, const int64_t *keys, size_t c
 		memset(held, 0, count * sizeof(*held));
 		return;
 	}
-	for (size_t i = 0; i < count; i += OVERLAY_BLOCK)
-		find_block(table->overlay, keys + i,
-			   count - i < OVERLAY_BLOCK ? count - i : OVERLAY_BLOCK, held + i);
+	for (size_t i = 0; i < count; i += SP_ROWS_BLOCK)
+		sp_rows__hold(table->overlay, keys + i,
+			      count - i < SP_ROWS_BLOCK ? count - i : SP_ROWS_BLOCK, held + i);
 }
 
-/* Keys that `overlay` has and `base` has not. */
+/* The number of keys of `overlay` that `base` lacks. */
 static size_t count_new(const sp_rows *overlay, const sp_rows *base)
 {
-	int64_t keys[OVERLAY_BLOCK] = {0};
+	int64_t keys[SP_ROWS_BLOCK] = {0};
 	size_t count = 0, waiting = 0;
 	sp_stored_row row;
 
 	if (overlay == NULL || base == NULL)
 		return overlay != NULL ? overlay->shape.row_count : 0;
-	for (size_t s = 0; s < overlay->shape.slot_count; s++) {
+	for (size_t s = 0; s < overlay->shape.placement.slot_count; s++) {
 		if (sp_rows_at(overlay, s, &keys[waiting], &row))
 			waiting++;
-		if (waiting == OVERLAY_BLOCK) {
+		if (waiting == SP_ROWS_BLOCK) {
 			count += count_absent(base, keys, waiting);
 			waiting = 0;
 		}
@@ -196,7 +179,7 @@ static sp_status check_dim(const sp_table_rules *rules, size_t dim, sp_error *er
 	return SP_OK;
 }
 
-/* Of a slower tier's keys is known which were folded into it: an overlay has all of them. */
+/* An overlay over a folded tier has all the folded keys again (check_covers()). */
 static size_t count_rows(const sp_table *table)
 {
 	bool again = table->overlay != NULL && table->below != NULL && table->folded != NULL;
@@ -206,7 +189,7 @@ static size_t count_rows(const sp_table *table)
 	       (table->below != NULL ? table->below->row_count : 0);
 }
 
-/* A table of what `parts` has, with references of its own to all of it. */
+/* A table of the same parts, with references of its own to them. */
 static sp_status assemble(sp_table **out, const sp_table *parts, sp_error *err)
 {
 	sp_table *table = sp_alloc(sizeof(*table));
@@ -294,11 +277,11 @@ static sp_status check_covers(const sp_table *table, const sp_rows *overlay, sp_
 
 	if (table->folded == NULL)
 		return SP_OK;
-	for (size_t i = 0; overlay != NULL && i < table->folded->count; i += OVERLAY_BLOCK) {
+	for (size_t i = 0; overlay != NULL && i < table->folded->count; i += SP_ROWS_BLOCK) {
 		size_t left = table->folded->count - i;
 
 		absent += count_absent(overlay, table->folded->keys + i,
-				       left < OVERLAY_BLOCK ? left : OVERLAY_BLOCK);
+				       left < SP_ROWS_BLOCK ? left : SP_ROWS_BLOCK);
 	}
 	if (overlay == NULL)
 		absent = table->folded->count;
@@ -323,7 +306,7 @@ sp_status sp_table_with_overlay(sp_table **out, const sp_table *table, sp_rows *
 	return assemble(out, &parts, err);
 }
 
-/* Its keys, in an object with one reference. */
+/* The keys of `rows`. */
 static sp_status list_keys(sp_folded_keys **out, const sp_rows *rows, const char *name,
 			   sp_error *err)
 {
@@ -331,7 +314,7 @@ static sp_status list_keys(sp_folded_keys **out, const sp_rows *rows, const char
 	sp_stored_row row;
 	size_t size;
 
-	/* Room for one more than are kept: an empty slot's key is written, and written over. */
+	/* Room for one more: the key of an empty slot is written, and overwritten by the next. */
 	if (sp_size_add(&size, rows->shape.row_count, 1) &&
 	    sp_size_mul(&size, size, sizeof(list->keys[0])) &&
 	    sp_size_add(&size, size, sizeof(*list)))
@@ -341,7 +324,7 @@ static sp_status list_keys(sp_folded_keys **out, const sp_rows *rows, const char
 				    rows->shape.row_count, name);
 	atomic_init(&list->references, 1);
 	list->count = 0;
-	for (size_t s = 0; s < rows->shape.slot_count; s++)
+	for (size_t s = 0; s < rows->shape.placement.slot_count; s++)
 		list->count += sp_rows_at(rows, s, &list->keys[list->count], &row);
 	return SP_OK;
 }

@@ -10,9 +10,9 @@
 /*
  * A table of embedding rows by key: one EmbeddingVariable, all its parts.
  *
- * Made once (storage/table/table_builder.h), then read-only for ever.  Its rows are in
- * layers, and the first that holds a key answers: an overlay of rows that are
- * newer than the others, rows in memory, a slower tier.
+ * Made once (storage/table/table_builder.h), then read-only.  Its rows are in layers, and the
+ * first layer that holds a key answers: an overlay of newer rows, rows in memory, a
+ * slower tier.
  *
  * What a key answers that the table does not hold (DeepRec's rules):
  *
@@ -40,7 +40,7 @@ size_t sp_table_dim(const sp_table *table); /* elements of a row, >= 1 */
 const char *sp_table_name(const sp_table *table);
 sp_table_filter sp_table_filter_kind(const sp_table *table);
 
-/* Keys held.  One that is in memory and in a slower tier as well counts twice. */
+/* Keys held.  A key that is both in memory and in a slower tier counts twice. */
 size_t sp_table_row_count(const sp_table *table);
 
 /*
@@ -60,13 +60,10 @@ typedef enum sp_combiner {
  * Many keys to one output row, as embedding_lookup_sparse() does; w is 1 without
  * weights.  An output row without keys is zeros.
  *
- * Numerics: float32 sums in TensorFlow's order, and so its bits.  Without weights the first
- * sp_pooling_first() rows are added one by one, then groups of eight, each summed by itself;
- * with weights every product is rounded before it is added, and sixteen and more are added in
- * four sums side by side, but for the columns behind the last eight.  Then comes one division by
- * the divisor, which is summed in float32 in the order of the keys, or, of fewer than ten keys
- * without weights, a product with its reciprocal.  With u = 2^-24 and s the sum of n terms'
- * sizes a sum is within n * u * s of the exact one, with weights (n + 1) * u * s.
+ * Numerics: float32 sums in the order of the keys, every product rounded before it is added, and
+ * one division by the divisor, which is summed alike.  With u = 2^-24 and s the sum of n terms'
+ * sizes, a sum is within n * u * s of the exact one, with weights (n + 1) * u * s.  The bits do not
+ * depend on where rows lie or on the instruction set.
  */
 typedef struct sp_pooling {
 	sp_combiner combiner;
@@ -76,26 +73,16 @@ typedef struct sp_pooling {
 	size_t segment_count;      /* output rows */
 } sp_pooling;
 
-/* How many of `count` rows without weights come before the groups of eight. */
-static inline size_t sp_pooling_first(size_t count)
-{
-	size_t rest = count % 8;
-
-	if (count == 1)
-		return 1;
-	return rest <= 1 ? rest + 8 : rest;
-}
-
 /*
- * What is asked of one table.
+ * A lookup in one table.
  *
  * keys      [count]       int64; int32 keys are widened by the caller; repeats are fine
  * fallback  [count, dim]  NULL, or one row per key that an absent key answers
  *                         instead (KvResourceGather with
  *                         is_use_default_value_tensor); ignored with a filter
  * pooling                 NULL: one output row per key
- * rows      output row i of dim elements is at rows + i * stride; every one is written,
- *           and what is between them is left alone
+ * rows      output row i of dim elements is at rows + i * stride; every row is written,
+ *           and the gaps between rows are not
  * stride    >= dim
  */
 typedef struct sp_lookup {
@@ -110,27 +97,26 @@ typedef struct sp_lookup {
 
 /*
  * Bytes of scratch that a run needs, at 64 bytes' alignment: 0 when all tables
- * are in memory and nothing is pooled; SIZE_MAX when they are too many to count.
+ * are in memory; SIZE_MAX when they are too many to count.
  */
 size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count);
 
 /*
- * Lookups in many tables at once: reads of memory overlap across all of them,
- * and slower tiers are asked once for what is missing everywhere.
+ * Lookups in many tables at once: reads of memory overlap across all of them, and
+ * each kind of slower tier is called once for all keys that memory lacks.
  *
  * deadline_ns is on sp_clock_now_ns()'s clock; 0: none.  It bounds the wait for
  * slower tiers, and for parts of an image that were not read before.
  *
- * Errors: SP_INVALID when segments are not ascending or not below segment_count.
- * None else for tables in memory; a slower tier or an image may answer SP_IO, SP_CORRUPT or
- * SP_DEADLINE, and then the rows are unspecified.
+ * Errors: SP_INVALID when segments are not ascending or not below segment_count; with a slower
+ * tier or an image also SP_IO, SP_CORRUPT and SP_DEADLINE, and then the rows are unspecified.
  */
 SP_MUST_CHECK sp_status sp_lookup_run(const sp_lookup *lookups, size_t count, void *scratch,
 				      int64_t deadline_ns, sp_error *err);
 
 /*
- * How long a lookup that no request waits for, as while a version is loaded, waits for a
- * slower tier: a disk that takes longer does not answer any more.
+ * The time limit of lookups outside requests, such as while a version is loaded: a disk that
+ * takes longer is taken for one that does not answer any more.
  */
 #define SP_TABLE_PATIENCE_NS (INT64_C(10) * 1000000000)
 
@@ -168,8 +154,8 @@ SP_MUST_CHECK sp_status sp_table_contains(const sp_table *table, const int64_t *
 					  bool *found, sp_error *err);
 
 /*
- * Numbers that a table may have for each key beside its row.  A column knows
- * also keys that the table does not hold because a filter has refused them.
+ * Numbers that a table may have for each key beside its row.  A column may have keys that the
+ * table lacks because a filter has refused them.
  */
 typedef enum sp_table_column {
 	SP_TABLE_FREQUENCIES, /* how often training has seen the key; 0 of an absent one */
@@ -179,21 +165,21 @@ typedef enum sp_table_column {
 
 bool sp_table_has_column(const sp_table *table, sp_table_column column);
 
-/* numbers[i] = that of keys[i] in a column that the table has.  Memory alone is asked. */
+/* numbers[i] = that of keys[i] in a column that the table has.  Never waits for a slower tier. */
 void sp_table_read_column(const sp_table *table, sp_table_column column, const int64_t *keys,
 			  size_t count, int64_t *numbers);
 
 /*
- * What a table with a slower tier was asked since it was opened, with all versions
+ * Counts of keys looked up in a table with a slower tier since it was opened, over all versions
  * that share the tier.
  */
 typedef struct sp_table_counters {
 	const char *tier;    /* "ssd" */
-	uint64_t keys;       /* all; those below are parts of it */
-	uint64_t in_memory;  /* held by rows over the tier: those of a delta */
+	uint64_t keys;       /* looked up; the three below add up to it */
+	uint64_t in_memory;  /* held by layers above the tier, such as a delta */
 	uint64_t cached;     /* answered from the tier's hot rows, as held or as absent */
 	uint64_t missed;     /* the others: read from the disk or the network */
-	uint64_t absent;     /* of those the tier was asked: not held */
+	uint64_t absent;     /* of cached and missed keys: not held by the tier */
 	uint64_t errors;     /* reads of the tier that failed */
 	uint64_t bytes_read; /* from the disk or the network */
 } sp_table_counters;

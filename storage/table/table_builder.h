@@ -39,30 +39,29 @@ SP_MUST_CHECK sp_status sp_table_create(sp_table **out, const sp_table_options *
 					sp_rows *base, sp_tier *below, sp_error *err);
 
 /*
- * The table of the next version: `overlay` answers before all that `table` has;
- * everything but an overlay of its own is shared with `table`, which may be
- * destroyed before or after.  Takes a reference to `overlay`; NULL is fine.
+ * The table of the next version: `overlay` replaces the overlay of `table`; all else is
+ * shared with `table`, which may be destroyed before or after.  Takes a reference to
+ * `overlay`; NULL is fine.
  *
- * SP_NOT_FOUND when rows were folded into those of `table` (sp_table_fold) and
- * `overlay` has not all of their keys: the folded rows of the others would
- * answer, which belong to another version.
+ * SP_NOT_FOUND when rows were folded into those of `table` (sp_table_fold) and `overlay`
+ * lacks some of their keys: those would be answered by rows of another version.
  */
 SP_MUST_CHECK sp_status sp_table_with_overlay(sp_table **out, const sp_table *table,
 					      sp_rows *overlay, sp_error *err);
 
 /*
- * Gives a table that nobody uses yet a column in place of the one that it has, of
- * which it takes a reference; NULL is none.  Tables made of this one share it.
+ * Sets a column of a table that is not in use yet, and takes a reference to it; NULL removes the
+ * column.  Tables made of this one share it.
  */
 void sp_table_set_column(sp_table *table, sp_table_column which, sp_key_column *column);
 
 /* The table's; NULL when it has none. */
 sp_key_column *sp_table_get_column(const sp_table *table, sp_table_column which);
 
-/* The same table once more: it shares all that `table` has. */
+/* Another table that shares everything with `table`. */
 SP_MUST_CHECK sp_status sp_table_share(sp_table **out, const sp_table *table, sp_error *err);
 
-/* What a table's rows lie in; any of the three may be NULL, and all are the table's. */
+/* The layers of a table, which owns them; any may be NULL. */
 typedef struct sp_table_layers {
 	sp_rows *overlay;
 	sp_rows *base;
@@ -75,10 +74,9 @@ sp_table_layers sp_table_get_layers(const sp_table *table);
 void sp_table_overlay_holds(const sp_table *table, const int64_t *keys, size_t count, bool *held);
 
 /*
- * The table that answers as `table`, which has an overlay, with `base` and
- * `below` in place of all that it has: its overlay is part of one of them
- * (storage/table/layers_fold.h).  Takes references to both; one is NULL.  It remembers the
- * keys of the overlay, 8 bytes each.
+ * A table with the same answers as `table`, which has an overlay, over `base` or `below`, into
+ * which that overlay was merged (storage/table/layers_fold.h).  One of the two is NULL; takes a
+ * reference to the other.  The table keeps the keys of the overlay, 8 bytes each.
  */
 SP_MUST_CHECK sp_status sp_table_fold(sp_table **out, const sp_table *table, sp_rows *base,
 				      sp_tier *below, sp_error *err);
@@ -86,7 +84,7 @@ SP_MUST_CHECK sp_status sp_table_fold(sp_table **out, const sp_table *table, sp_
 /* Whether it was made by sp_table_fold(), or lies over one that was. */
 bool sp_table_is_folded(const sp_table *table);
 
-/* For rows in hand: keys [count], rows [count, dim] float32; the last of a key stays. */
+/* A table of keys [count] and rows [count, dim] float32; of a repeated key the last row stays. */
 SP_MUST_CHECK sp_status sp_table_from_rows(sp_table **out, const sp_table_options *options,
 					   const int64_t *keys, const float *rows, size_t count,
 					   sp_error *err);

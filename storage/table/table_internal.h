@@ -9,7 +9,7 @@
 #include "storage/table/table.h"
 #include "storage/table/tier.h"
 
-/* What all versions of a table have in common. */
+/* Shared by all versions of a table. */
 typedef struct sp_table_rules {
 	atomic_size_t references;
 	char *name;
@@ -19,11 +19,11 @@ typedef struct sp_table_rules {
 	 */
 	sp_region default_rows;
 	size_t default_row_count;
-	/* Keys that memory answered in lookups of a table with a slower tier. */
+	/* Keys answered from memory in lookups of a table with a slower tier. */
 	atomic_uint_least64_t in_memory;
 } sp_table_rules;
 
-/* Keys whose rows in a base are not those of the full checkpoint, but of a delta. */
+/* Keys whose rows were folded: in the base or the tier they are a delta's. */
 typedef struct sp_folded_keys {
 	atomic_size_t references;
 	size_t count;
@@ -35,8 +35,8 @@ struct sp_table {
 	sp_rows *overlay; /* any of the three may be NULL */
 	sp_rows *base;
 	sp_tier *below;
-	sp_folded_keys *folded;                   /* in the base; NULL: none */
-	sp_key_column *columns[SP_TABLE_COLUMNS]; /* NULL: not asked for */
+	sp_folded_keys *folded;                   /* NULL: none */
+	sp_key_column *columns[SP_TABLE_COLUMNS]; /* NULL: the table has no such column */
 	size_t row_count;
 };
 

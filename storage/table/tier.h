@@ -10,15 +10,14 @@
 #include "storage/rows/rows.h"
 
 /*
- * A slower tier of storage: what a table asks for the keys that it has not in
- * memory.  An SSD today, a remote store tomorrow.
+ * A slower tier of storage, such as an SSD: it holds the rows of one table that are
+ * not in memory.
  *
- * A tier is one table's rows.  Tiers of many tables may lie in one store, so
- * read() takes the keys of many of them together: it is called once per request
- * and kind of tier, and what it waits for, it waits for together.
+ * Tiers of many tables may lie in one store, so read() takes the keys of many of them: it is
+ * called once per request and kind of tier, and all its reads are in flight together.
  *
- * Absence is an answer, not a failure.  A failure is a status that names table
- * and tier; read() ends by its deadline, with SP_DEADLINE.
+ * An absent key is no failure.  The error of a failure names table and tier; read()
+ * returns by its deadline, with SP_DEADLINE.
  *
  * A kind of tier is one .c file: a struct whose first member is sp_tier, a
  * table of functions, and a function sp_<kind>_tier_open().
@@ -28,30 +27,30 @@
  */
 typedef struct sp_tier sp_tier;
 
-/* What is asked of one tier. */
+/* A read of one tier. */
 typedef struct sp_tier_read {
 	sp_tier *tier;
-	const int64_t *keys; /* [count], repeats allowed; never -1 or -2 */
+	const int64_t *keys; /* [count], repeats allowed; no marks */
 	size_t count;
-	float *const *rows; /* [count] places of dim elements; written iff found */
+	float *const *rows; /* [count] to dim elements each; written iff found */
 	bool *found;        /* [count]; every one is written */
 } sp_tier_read;
 
 /* Since the tier was opened. */
 typedef struct sp_tier_counters {
 	uint64_t asked; /* keys */
-	uint64_t found; /* of them, and absent: those of calls that did not fail */
+	uint64_t found; /* found and absent count keys of calls that did not fail */
 	uint64_t absent;
 	uint64_t hot_hits;   /* keys answered from the cache in memory, as found or as absent */
 	uint64_t errors;     /* calls that failed */
 	uint64_t bytes_read; /* from the device or the network */
 } sp_tier_counters;
 
-/* A layer of rows that is to become part of a tier. */
+/* A layer of rows to be merged into a tier. */
 typedef struct sp_tier_fold {
 	sp_rows *over;           /* stored in the tier's format */
 	int64_t rows_per_second; /* at most; 0: any */
-	const atomic_bool *stop; /* true: it ends soon, with SP_BUSY */
+	const atomic_bool *stop; /* true: fold() returns SP_BUSY soon */
 } sp_tier_fold;
 
 typedef struct sp_tier_kind {
@@ -77,18 +76,17 @@ typedef struct sp_tier_kind {
 	size_t (*disk_footprint)(const sp_tier *tier);
 
 	/*
-	 * All three or none.  fold() makes another tier, whose rows are those of `over` and of
-	 * `tier` for all other keys; `tier` is read meanwhile, and stays what it is.  It
-	 * rests for as long as it works.  adopt() is called right before `folded` answers in
-	 * place of `tier` with `over` lying over it; nobody who asks `tier` for a key of `over` is
-	 * left then, and nobody comes.
+	 * All three or none.  fold() makes another tier, with the rows of `over` and, for all other
+	 * keys, those of `tier`, which is read meanwhile and does not change.  It sleeps as
+	 * long as it works.  adopt() is called right before `folded` takes the place of `tier`
+	 * and `over`; no request reads keys of `over` from `tier` then or later.
 	 */
 	size_t (*fold_cost)(const sp_tier *tier,
 			    const sp_rows *over); /* bytes of memory, at most */
 	sp_status (*fold)(sp_tier **out, sp_tier *tier, const sp_tier_fold *how, sp_error *err);
 	void (*adopt)(sp_tier *folded, sp_tier *tier, const sp_rows *over);
 
-	/* The last reference is gone: frees the tier itself. */
+	/* Called with the last reference; frees the tier. */
 	void (*destroy)(sp_tier *tier);
 } sp_tier_kind;
 

@@ -18,15 +18,15 @@ tree=${1:-${srcdir:-.}}
 # room: rooms it may include
 rooms='
 base: base
-storage: base storage/region.h
-storage/placement: base storage/region.h storage/rows storage/placement
+storage: base storage/scratch.h storage/region.h
+storage/placement: base storage/region.h storage/placement
 storage/format: base storage/format
 storage/rows: base storage/region.h storage/format storage/placement storage/rows
 storage/image: base storage/format storage/placement storage/rows storage/image
-storage/table: base storage/region.h storage/format storage/placement storage/rows storage/table
+storage/table: base storage/region.h storage/scratch.h storage/format storage/placement storage/rows storage/table
 storage/cache: base storage/region.h storage/cache
 storage/sst: base storage/sst
-storage/ssd: base storage/format storage/rows storage/table/tier.h storage/cache storage/sst storage/ssd
+storage/ssd: base storage/scratch.h storage/format storage/rows storage/table/tier.h storage/cache storage/sst storage/ssd
 engine: base storage/table/table.h engine
 model_loader/proto: base engine model_loader/proto
 model_loader/saved_model: base engine model_loader/proto model_loader/saved_model

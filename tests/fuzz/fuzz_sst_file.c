@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "storage/sst/ssd_run.h"
+#include "storage/sst/sst_run.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/sst_writer.h"
 #include "tests/support/wire.h"
@@ -38,30 +38,30 @@ static void check_rows(const char *path)
 {
 	const char *files[] = {path};
 	size_t found = 0;
-	sp_ssd_run *run;
+	sp_sst_run *run;
 
-	if (sp_ssd_run_scan(&run, files, 1, ROW, 64, NULL) != SP_OK)
+	if (sp_sst_run_scan(&run, files, 1, ROW, 64, NULL) != SP_OK)
 		return;
 	for (int64_t key = 0; key < 256; key++) {
 		sp_sst_place place;
 		const void *row = NULL;
 		char *bytes;
 
-		if (!sp_ssd_run_locate(run, key, &place))
+		if (!sp_sst_run_locate(run, key, &place))
 			continue;
 		bytes = sp_alloc_aligned(SP_SST_PAGE, place.span);
 		if (bytes == NULL ||
 		    pread(place.fd, bytes, place.span, (off_t)place.offset) !=
 			    (ssize_t)place.span ||
-		    sp_ssd_run_check(&place, bytes, NULL) != SP_OK ||
-		    sp_ssd_run_find(run, &place, bytes, key, &row, NULL) != SP_OK)
+		    sp_sst_run_check(&place, bytes, NULL) != SP_OK ||
+		    sp_sst_run_find(run, &place, bytes, key, &row, NULL) != SP_OK)
 			abort();
 		found += row != NULL;
 		sp_free(bytes);
 	}
-	if (found > sp_ssd_run_row_count(run))
+	if (found > sp_sst_run_row_count(run))
 		abort();
-	sp_ssd_run_release(run);
+	sp_sst_run_release(run);
 }
 
 static void check_file(sp_bytes file)

@@ -32,6 +32,16 @@ static const void *row_at(const sp_sparse_rows *rows, size_t i, size_t size)
 	return (const char *)rows->data + (size_t)rows->indices[i] * rows->width * size;
 }
 
+/* How many of `count` rows come before the groups of eight. */
+static size_t rows_before_groups(size_t count)
+{
+	size_t rest = count % 8;
+
+	if (count == 1)
+		return 1;
+	return rest <= 1 ? rest + 8 : rest;
+}
+
 /* Writes the sum of the rows, in the type that is added in. */
 typedef void add_rows(void *sum, const sp_sparse_rows *rows);
 
@@ -39,7 +49,7 @@ typedef void add_rows(void *sum, const sp_sparse_rows *rows);
 	static void name(void *sum, const sp_sparse_rows *rows)                  \
 	{                                                                        \
 		wide *to = sum;                                                  \
-		size_t width = rows->width, n = sp_pooling_first(rows->count);   \
+		size_t width = rows->width, n = rows_before_groups(rows->count); \
 		const type *row[8] = {row_at(rows, 0, sizeof(type))};            \
                                                                                  \
 		for (size_t j = 0; j < width; j++)                               \

@@ -191,7 +191,10 @@ static void after_a_block_breaks_the_next_start_is_right(void **state)
 
 /* ---- a disk that does not answer ---- */
 
-/* Puts what `to` is in place of every open file of rows, of which at most `most` are kept. */
+/*
+ * Puts what `to` is in place of every open file of rows, of which at most `most` are kept.  They
+ * are listed before the first is duplicated: the list would go on to the duplicates.
+ */
 static size_t exchange_files(int to, int kept[], int numbers[], size_t most)
 {
 	DIR *fds = opendir("/proc/self/fd");
@@ -201,18 +204,18 @@ static size_t exchange_files(int to, int kept[], int numbers[], size_t most)
 	assert_non_null(fds);
 	while ((entry = readdir(fds)) != NULL) {
 		char target[SP_PATH_SIZE] = "";
-		int fd = atoi(entry->d_name);
 
 		if (readlinkat(dirfd(fds), entry->d_name, target, sizeof(target) - 1) < 4 ||
 		    strcmp(target + strlen(target) - 4, ".sst") != 0)
 			continue;
 		assert_true(count < most);
-		numbers[count] = fd;
-		kept[count++] = dup(fd);
+		numbers[count++] = atoi(entry->d_name);
 	}
 	closedir(fds);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		kept[i] = dup(numbers[i]);
 		assert_int_equal(dup2(to, numbers[i]), numbers[i]);
+	}
 	return count;
 }
 
@@ -334,7 +337,9 @@ static void a_disk_that_does_not_answer_costs_a_request_its_time_and_no_more(voi
 		assert_int_equal(dup2(kept[i], numbers[i]), numbers[i]);
 		close(kept[i]);
 	}
-	/* The device answers again, and what was left behind ends with the pipe. */
+	/* The device answers again; what was left behind still waits, and ends with the pipe. */
+	for (size_t first = 0; first < KEYS; first += ASKED)
+		assert_true(answers_in_time(first));
 	close(ends[0]);
 	close(ends[1]);
 	for (size_t first = 0; first < KEYS; first += ASKED)

@@ -211,11 +211,11 @@ static void the_arrays_are_bit_for_bit_those_in_memory(void **state)
 	mapped = take(image, "t");
 	sp_image_release(image); /* the rows keep it */
 	b = sp_rows_get_shape(mapped);
-	assert_int_equal(a->slot_count, b->slot_count);
+	assert_int_equal(a->placement.slot_count, b->placement.slot_count);
 	assert_true(((uintptr_t)sp_rows_slots(mapped) & ((2 << 20) - 1)) % 4096 == 0);
 	assert_memory_equal(sp_rows_slots(rows), sp_rows_slots(mapped), sp_rows_slots_size(a));
 	assert_memory_equal(sp_rows_pilots(rows), sp_rows_pilots(mapped),
-			    a->part_count * a->part_buckets);
+			    a->placement.part_count * a->placement.part_buckets);
 	sp_rows_release(mapped);
 	sp_rows_release(rows);
 }

@@ -37,20 +37,20 @@ static void add(sp_placement_keys *to, const int64_t *keys, size_t count)
 
 /* By the definition in storage/placement/placement.h: keys [count] have a slot each, and nobody
  * else's. */
-static void check_places(const sp_rows_shape *shape, const sp_region *pilots, const int64_t *keys,
-			 size_t count)
+static void check_places(const sp_placement *placement, const sp_region *pilots,
+			 const int64_t *keys, size_t count)
 {
-	unsigned char *taken = calloc(shape->slot_count, 1);
+	unsigned char *taken = calloc(placement->slot_count, 1);
 
 	assert_non_null(taken);
-	assert_int_equal(shape->row_count, count);
-	assert_int_equal(pilots->size, shape->part_count * shape->part_buckets);
+	assert_int_equal(placement->key_count, count);
+	assert_int_equal(pilots->size, placement->part_count * placement->part_buckets);
 	for (size_t i = 0; i < count; i++) {
-		uint64_t hash = sp_placement_hash(shape, keys[i]);
-		uint8_t pilot = ((uint8_t *)pilots->data)[sp_placement_bucket(shape, hash)];
-		size_t slot = sp_placement_slot(shape, hash, pilot);
+		uint64_t hash = sp_placement_hash(placement, keys[i]);
+		uint8_t pilot = ((uint8_t *)pilots->data)[sp_placement_bucket(placement, hash)];
+		size_t slot = sp_placement_slot(placement, hash, pilot);
 
-		assert_true(slot < shape->slot_count);
+		assert_true(slot < placement->slot_count);
 		assert_int_equal(taken[slot]++, 0);
 	}
 	free(taken);
@@ -58,12 +58,12 @@ static void check_places(const sp_rows_shape *shape, const sp_region *pilots, co
 
 static void find_and_check(sp_placement_keys *keys, const int64_t *all, size_t count)
 {
-	sp_rows_shape shape = {.dim = 1};
+	sp_placement placement = {0};
 	sp_region pilots = {0};
 	sp_error err;
 
-	assert_ok(sp_placement_keys_find(&pilots, &shape, keys, 2, NULL, &err), &err);
-	check_places(&shape, &pilots, all, count);
+	assert_ok(sp_placement_keys_find(&pilots, &placement, keys, 2, NULL, &err), &err);
+	check_places(&placement, &pilots, all, count);
 	sp_region_fini(&pilots);
 	sp_placement_keys_destroy(keys);
 }
@@ -175,14 +175,14 @@ static void finding_stops_when_it_is_told_to(void **state)
 
 	(void)state;
 	for (size_t expected = 0; expected <= MOST; expected += MOST) {
-		sp_rows_shape shape = {.dim = 1};
+		sp_placement placement = {0};
 		sp_region pilots = {0};
 		sp_placement_keys *to;
 		sp_error err;
 
 		assert_ok(sp_placement_keys_create(&to, expected, &err), &err);
 		add(to, keys, MOST);
-		assert_int_equal(sp_placement_keys_find(&pilots, &shape, to, 2, &stop, &err),
+		assert_int_equal(sp_placement_keys_find(&pilots, &placement, to, 2, &stop, &err),
 				 SP_BUSY);
 		assert_non_null(strstr(err.text, "stopped"));
 		assert_null(pilots.data);
@@ -206,7 +206,7 @@ static void more_than_there_is_memory_for_is_refused(void **state)
 	sp_placement_keys_destroy(NULL);
 }
 
-static sp_status place(size_t expected, const int64_t *keys, size_t count, sp_rows_shape *shape,
+static sp_status place(size_t expected, const int64_t *keys, size_t count, sp_placement *placement,
 		       sp_region *pilots)
 {
 	sp_placement_keys *to;
@@ -216,7 +216,7 @@ static sp_status place(size_t expected, const int64_t *keys, size_t count, sp_ro
 	SP_TRY(sp_placement_keys_create(&to, expected, NULL));
 	status = sp_placement_keys_add(to, keys, count, &held, NULL);
 	if (status == SP_OK)
-		status = sp_placement_keys_find(pilots, shape, to, 2, NULL, NULL);
+		status = sp_placement_keys_find(pilots, placement, to, 2, NULL, NULL);
 	sp_placement_keys_destroy(to);
 	return status;
 }
@@ -230,7 +230,7 @@ static void every_failed_allocation_is_reported(void **state)
 
 	(void)state;
 	for (size_t e = 0; e < 3; e++) {
-		sp_rows_shape shape = {.dim = 1};
+		sp_placement placement = {0};
 		sp_region pilots = {0};
 		int64_t successes = 0;
 		sp_status status;
@@ -238,12 +238,12 @@ static void every_failed_allocation_is_reported(void **state)
 		do {
 			sp_region_fini(&pilots);
 			sp_alloc_fail_after(successes++);
-			status = place(expected[e], keys, KEYS, &shape, &pilots);
+			status = place(expected[e], keys, KEYS, &placement, &pilots);
 			sp_alloc_fail_after(-1);
 			assert_true(status == SP_OK || status == SP_NO_MEMORY);
 		} while (status != SP_OK);
 		assert_true(successes > 4);
-		check_places(&shape, &pilots, keys, KEYS);
+		check_places(&placement, &pilots, keys, KEYS);
 		sp_region_fini(&pilots);
 	}
 	free(keys);

@@ -11,9 +11,10 @@ enum { SIZES = 3 };
 
 /* Parts that move keys on in their slots, and parts that are too small for it. */
 static const sp_rows_shape shapes[SIZES] = {
-	{.part_count = 1, .part_buckets = 5, .part_slots = 13, .slot_size = 136},
-	{.part_count = 7, .part_buckets = 900, .part_slots = 2500, .slot_size = 20},
-	{.part_count = 3, .part_buckets = 13000, .part_slots = 33000, .slot_size = 4096},
+	{.slot_size = 136, .placement = {.part_count = 1, .part_buckets = 5, .part_slots = 13}},
+	{.slot_size = 20, .placement = {.part_count = 7, .part_buckets = 900, .part_slots = 2500}},
+	{.slot_size = 4096,
+	 .placement = {.part_count = 3, .part_buckets = 13000, .part_slots = 33000}},
 };
 
 /* The marks among them. */
@@ -26,8 +27,8 @@ static sp_rows_shape seeded(size_t size)
 {
 	sp_rows_shape shape = shapes[size];
 
-	shape.seed[0] = 0x243f6a8885a308d3u;
-	shape.seed[1] = 0x13198a2e03707345u;
+	shape.placement.seed[0] = 0x243f6a8885a308d3u;
+	shape.placement.seed[1] = 0x13198a2e03707345u;
 	return shape;
 }
 
@@ -42,9 +43,9 @@ static int hashes_are_the_same(void)
 		for (size_t i = 0; i < count; i++)
 			keys[i] = key_of(i + count);
 		hashes[count] = 77;
-		sp_key_block_hash(&shape, keys, count, hashes);
+		sp_placement_hash_all(&shape.placement, keys, count, hashes);
 		for (size_t i = 0; i < count; i++)
-			if (hashes[i] != sp_placement_hash(&shape, keys[i]))
+			if (hashes[i] != sp_placement_hash(&shape.placement, keys[i]))
 				return 1;
 		if (hashes[count] != 77)
 			return 2;
@@ -55,12 +56,13 @@ static int hashes_are_the_same(void)
 static const char *slot_of(const sp_rows *rows, int64_t key)
 {
 	const sp_rows_shape *shape = &rows->shape;
-	uint64_t hash = sp_placement_hash(shape, key);
-	uint8_t pilot = rows->pilots[sp_placement_bucket(shape, hash)];
+	uint64_t hash = sp_placement_hash(&shape->placement, key);
+	uint8_t pilot = rows->pilots[sp_placement_bucket(&shape->placement, hash)];
 
 	return key == -1 || key == -2
 		       ? NULL
-		       : rows->slots + sp_placement_slot(shape, hash, pilot) * shape->slot_size;
+		       : rows->slots + sp_placement_slot(&shape->placement, hash, pilot) *
+					       shape->slot_size;
 }
 
 /* Slots are named, not read. */
@@ -87,7 +89,8 @@ static int slots_are_the_same(void)
 {
 	for (size_t size = 0; size < SIZES; size++) {
 		sp_rows rows = {.shape = seeded(size), .slots = (const char *)(uintptr_t)(1 << 30)};
-		size_t buckets = rows.shape.part_count * rows.shape.part_buckets;
+		size_t buckets = rows.shape.placement.part_count *
+				 rows.shape.placement.part_buckets;
 		uint8_t *pilots = malloc(buckets);
 		int answer;
 

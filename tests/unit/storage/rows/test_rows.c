@@ -100,7 +100,7 @@ static void check_walk(const sp_rows *rows, const int64_t *keys, size_t count)
 	sp_stored_row row;
 	size_t n = 0;
 
-	for (size_t s = 0; s < shape->slot_count; s++) {
+	for (size_t s = 0; s < shape->placement.slot_count; s++) {
 		if (!sp_rows_at(rows, s, &key, &row))
 			continue;
 		assert_true(n < count);
@@ -215,14 +215,14 @@ static void few_seeds_fail(void **state)
 	(void)state;
 	for (size_t count = 100; count <= MOST; count += count / 4)
 		for (size_t s = 0; s < SEEDS; s++, tried++) {
-			sp_rows_shape shape = {.part_count = 1,
-					       .part_slots = count + count / 50 + 2,
-					       .part_buckets = count * 2 / 5 + 1,
-					       .seed = {next_random(), next_random() | 1}};
+			sp_placement placement = {.part_count = 1,
+						  .part_slots = count + count / 50 + 2,
+						  .part_buckets = count * 2 / 5 + 1,
+						  .seed = {next_random(), next_random() | 1}};
 
 			for (size_t i = 0; i < count; i++)
-				hashes[i] = sp_placement_hash(&shape, (int64_t)i);
-			failed += sp_placement__search(&shape, hashes, count, pilots, &err) !=
+				hashes[i] = sp_placement_hash(&placement, (int64_t)i);
+			failed += sp_placement__search(&placement, hashes, count, pilots, &err) !=
 				  SP_OK;
 		}
 	assert_true(failed * 50 < tried);
@@ -284,7 +284,7 @@ static void several_threads_put_rows(void **state)
 	}
 	assert_ok(sp_rows_builder_freeze(builder, &rows, &err), &err);
 	sp_rows_builder_destroy(builder);
-	assert_true(sp_rows_get_shape(rows)->part_count > 1);
+	assert_true(sp_rows_get_shape(rows)->placement.part_count > 1);
 	for (size_t i = 0; i < KEYS; i++)
 		if (keys[i] != -1)
 			check_held(rows, keys[kept++] = keys[i]);
@@ -530,7 +530,7 @@ static void rows_take_little_more_than_themselves(void **state)
 		assert_ok(sp_rows_create(&rows, &options, keys, floats, KEYS, &err), &err);
 		shape = sp_rows_get_shape(rows);
 		assert_true((double)(sp_rows_slots_size(shape) +
-				     shape->part_count * shape->part_buckets) <=
+				     shape->placement.part_count * shape->placement.part_buckets) <=
 			    cases[c].most * KEYS);
 		/* Large regions end at a huge page. */
 		assert_true((double)sp_rows_footprint(rows) <= cases[c].most * KEYS + (2 << 20));
@@ -561,7 +561,7 @@ static void copy_rows(copied *c, const sp_rows *rows)
 
 	*c = (copied){.shape = *shape};
 	c->memory.slots_size = sp_rows_slots_size(shape);
-	c->memory.pilots_size = shape->part_count * shape->part_buckets;
+	c->memory.pilots_size = shape->placement.part_count * shape->placement.part_buckets;
 	c->slots = malloc(c->memory.slots_size);
 	c->pilots = malloc(c->memory.pilots_size);
 	memcpy(c->slots, sp_rows_slots(rows), c->memory.slots_size);
@@ -624,16 +624,16 @@ static void a_shape_that_contradicts_itself_is_refused(void **state)
 	bad[n++].outlier_count = 1;
 	bad[n++].dim = 0;
 	bad[n++].dim = SIZE_MAX / 4;
-	bad[n++].row_count = c.shape.slot_count + 1;
+	bad[n++].row_count = c.shape.placement.slot_count + 1;
 	bad[n++].slot_size += 8;
-	bad[n++].slot_count += 1;
-	bad[n++].part_count = 0;
-	bad[n++].part_count = SIZE_MAX / 2 + 1;
-	bad[n++].part_slots = 0;
-	bad[n++].part_slots += 1;
-	bad[n++].part_buckets += 1;
-	bad[n++].part_buckets = 0;
-	bad[n++].seed[1] &= ~UINT64_C(1);
+	bad[n++].placement.slot_count += 1;
+	bad[n++].placement.part_count = 0;
+	bad[n++].placement.part_count = SIZE_MAX / 2 + 1;
+	bad[n++].placement.part_slots = 0;
+	bad[n++].placement.part_slots += 1;
+	bad[n++].placement.part_buckets += 1;
+	bad[n++].placement.part_buckets = 0;
+	bad[n++].placement.seed[1] &= ~UINT64_C(1);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(sp_rows_over(&over, &bad[i], &c.memory, &err), SP_CORRUPT);
 	c.memory.slots_size -= 8;

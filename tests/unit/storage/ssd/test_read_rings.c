@@ -23,7 +23,7 @@
 enum { ROWS = 20000, ROW = 100, READERS = 3, MS = 1000000 };
 
 static char root[SP_PATH_SIZE];
-static sp_ssd_run *runs[SP_READ_RUNS];
+static sp_sst_run *runs[SP_READ_RUNS];
 static sp_read_rings *rings;
 static sp_read_pool *pool;
 static sp_error err;
@@ -39,13 +39,13 @@ static bool is_over(int64_t key)
 	return key % 20 < 2 && key < 2 * ROWS;
 }
 
-static sp_ssd_run *make_run(unsigned run, int64_t step)
+static sp_sst_run *make_run(unsigned run, int64_t step)
 {
 	char path[SP_PATH_SIZE + 16];
 	const char *files[] = {path};
 	unsigned char row[ROW];
 	sp_rocks_run *writer;
-	sp_ssd_run *out;
+	sp_sst_run *out;
 
 	snprintf(path, sizeof(path), "%s/%u.sst", root, run);
 	assert_ok(sp_rocks_run_begin(&writer, path, ROW, &err), &err);
@@ -57,7 +57,7 @@ static sp_ssd_run *make_run(unsigned run, int64_t step)
 	}
 	assert_ok(sp_rocks_run_end(writer, &err), &err);
 	sp_rocks_run_destroy(writer);
-	assert_ok(sp_ssd_run_scan(&out, files, 1, ROW, ROWS, &err), &err);
+	assert_ok(sp_sst_run_scan(&out, files, 1, ROW, ROWS, &err), &err);
 	return out;
 }
 
@@ -78,7 +78,7 @@ static int tear_down(void **state)
 	rings = NULL;
 	pool = NULL;
 	for (size_t r = 0; r < SP_READ_RUNS; r++)
-		sp_ssd_run_release(runs[r]);
+		sp_sst_run_release(runs[r]);
 	sp_temp_remove(root);
 	return 0;
 }
@@ -197,7 +197,7 @@ static void rows_come_from_the_newest_run_that_has_them(void **state)
 /* All rows of a block are read at once, and a key that a filter knows is absent is not. */
 static void a_block_is_read_once(void **state)
 {
-	size_t blocks = sp_ssd_run_disk_footprint(runs[1]) / SP_SST_PAGE;
+	size_t blocks = sp_sst_run_disk_footprint(runs[1]) / SP_SST_PAGE;
 
 	(void)state;
 	if (!has_readers())
@@ -230,7 +230,7 @@ static int exchange_file(int fd)
 	sp_sst_place place;
 	int before;
 
-	assert_true(sp_ssd_run_locate(runs[1], 0, &place));
+	assert_true(sp_sst_run_locate(runs[1], 0, &place));
 	before = dup(place.fd);
 	assert_true(before >= 0);
 	assert_int_equal(dup2(fd, place.fd), place.fd);
@@ -297,6 +297,35 @@ static void a_call_whose_time_is_over_leaves_what_it_waits_for(void **state)
 	free(a.found);
 }
 
+/* All places of a ring wait for a pipe, and calls take the others. */
+static void a_ring_full_of_reads_that_hang_is_taken_last(void **state)
+{
+	enum { KEYS = 500 };
+	atomic_uint_least64_t bytes = 0;
+	int64_t keys[KEYS];
+	answers a = {.rows = calloc(KEYS, ROW), .taken = calloc(KEYS, 4), .found = calloc(KEYS, 1)};
+	const sp_read_request request = {runs + 1, 1, keys, KEYS, &bytes, &a};
+	int ends[2], before;
+
+	(void)state;
+	if (!has_readers())
+		skip();
+	for (int64_t i = 0; i < KEYS; i++)
+		keys[i] = 80 * i;
+	assert_int_equal(pipe(ends), 0);
+	before = exchange_file(ends[0]);
+	assert_int_equal(run(&request, sp_clock_now_ns() + 20 * MS), SP_DEADLINE);
+	close(exchange_file(before));
+	close(before);
+	for (int round = 0; round < 2 * READERS; round++)
+		check_keys(0, 80, KEYS, 1);
+	close(ends[0]);
+	close(ends[1]);
+	free(a.rows);
+	free(a.taken);
+	free(a.found);
+}
+
 /* What the kernel may still write to is left to it. */
 static void the_end_does_not_wait_for_a_disk_for_ever(void **state)
 {
@@ -342,7 +371,7 @@ static void a_block_may_come_in_pieces(void **state)
 	(void)state;
 	if (!has_readers())
 		skip();
-	assert_true(sp_ssd_run_locate(runs[1], key, &place));
+	assert_true(sp_sst_run_locate(runs[1], key, &place));
 	assert_int_equal(place.span, sizeof(block));
 	assert_int_equal(pread(place.fd, block, sizeof(block), (off_t)place.offset), sizeof(block));
 	assert_int_equal(pipe(ends), 0);
@@ -440,6 +469,7 @@ int main(void)
 		/* A thread cannot read from a pipe at a place. */
 		BY_RINGS(a_block_may_come_in_pieces),
 		BY_RINGS(a_call_whose_time_is_over_leaves_what_it_waits_for),
+		BY_RINGS(a_ring_full_of_reads_that_hang_is_taken_last),
 		BY_RINGS(the_end_does_not_wait_for_a_disk_for_ever),
 		BY_RINGS(a_process_that_is_forked_off_reads_nothing),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "storage/ssd/rocks.h"
-#include "storage/sst/ssd_run.h"
+#include "storage/sst/sst_run.h"
 #include "tests/support/child.h"
 #include "tests/support/paths.h"
 
@@ -98,21 +98,21 @@ static void write_rows(size_t count, int64_t step)
 	write_rows_from(-500, count, step);
 }
 
-static sp_status try_open(sp_ssd_run **out, size_t row_size, sp_error *err)
+static sp_status try_open(sp_sst_run **out, size_t row_size, sp_error *err)
 {
 	sp_rocks_files files;
 	sp_status status;
 
 	SP_TRY(sp_rocks_files_find(&files, folder, err));
-	status = sp_ssd_run_scan(out, (const char *const *)files.paths, files.count, row_size, 5000,
+	status = sp_sst_run_scan(out, (const char *const *)files.paths, files.count, row_size, 5000,
 				 err);
 	sp_rocks_files_fini(&files);
 	return status;
 }
 
-static sp_ssd_run *open_rows(void)
+static sp_sst_run *open_rows(void)
 {
-	sp_ssd_run *rows;
+	sp_sst_run *rows;
 	sp_error error;
 
 	assert_ok(try_open(&rows, ROW, &error), &error);
@@ -120,7 +120,7 @@ static sp_ssd_run *open_rows(void)
 }
 
 /* One key, read as a request does it. */
-static sp_status try_read(const sp_ssd_run *rows, int64_t key, bool *found, unsigned char row[ROW],
+static sp_status try_read(const sp_sst_run *rows, int64_t key, bool *found, unsigned char row[ROW],
 			  sp_error *err)
 {
 	sp_sst_place place;
@@ -129,7 +129,7 @@ static sp_status try_read(const sp_ssd_run *rows, int64_t key, bool *found, unsi
 	char *bytes;
 
 	*found = false;
-	if (!sp_ssd_run_locate(rows, key, &place))
+	if (!sp_sst_run_locate(rows, key, &place))
 		return SP_OK;
 	assert_int_equal(place.span % SP_SST_PAGE, 0);
 	assert_int_equal(place.offset % SP_SST_PAGE, 0);
@@ -138,9 +138,9 @@ static sp_status try_read(const sp_ssd_run *rows, int64_t key, bool *found, unsi
 	if (pread(place.fd, bytes, place.span, (off_t)place.offset) != (ssize_t)place.span)
 		status = sp_error_set(err, SP_IO, "cannot read");
 	else
-		status = sp_ssd_run_check(&place, bytes, err);
+		status = sp_sst_run_check(&place, bytes, err);
 	if (status == SP_OK)
-		status = sp_ssd_run_find(rows, &place, bytes, key, &at, err);
+		status = sp_sst_run_find(rows, &place, bytes, key, &at, err);
 	*found = status == SP_OK && at != NULL;
 	if (*found)
 		memcpy(row, at, ROW);
@@ -149,7 +149,7 @@ static sp_status try_read(const sp_ssd_run *rows, int64_t key, bool *found, unsi
 }
 
 /* One key; whether it is there, with the right row. */
-static bool has(const sp_ssd_run *rows, int64_t key, unsigned run)
+static bool has(const sp_sst_run *rows, int64_t key, unsigned run)
 {
 	unsigned char row[ROW], want[ROW];
 	sp_error error;
@@ -164,25 +164,25 @@ static bool has(const sp_ssd_run *rows, int64_t key, unsigned run)
 
 static void rows_are_found_and_absent_keys_are_not(void **state)
 {
-	sp_ssd_run *rocks;
+	sp_sst_run *rocks;
 
 	(void)state;
 	write_rows(5000, 3);
 	rocks = open_rows();
-	assert_int_equal(sp_ssd_run_row_count(rocks), 5000);
+	assert_int_equal(sp_sst_run_row_count(rocks), 5000);
 	for (int64_t key = -520; key < 14600; key++)
 		assert_int_equal(has(rocks, key, 0),
 				 key >= -500 && key < 14500 && (key + 500) % 3 == 0);
-	assert_true(sp_ssd_run_footprint(rocks) < 5000 * 2);
-	assert_true(sp_ssd_run_disk_footprint(rocks) >= 5000 * RECORD);
-	sp_ssd_run_release(rocks);
+	assert_true(sp_sst_run_footprint(rocks) < 5000 * 2);
+	assert_true(sp_sst_run_disk_footprint(rocks) >= 5000 * RECORD);
+	sp_sst_run_release(rocks);
 }
 
 static void extreme_keys_are_keys(void **state)
 {
 	static const int64_t keys[] = {INT64_MIN, INT64_MAX, 0, -3, 1, -4};
 	sp_rocks_writer *writer;
-	sp_ssd_run *rocks;
+	sp_sst_run *rocks;
 	sp_error error;
 	size_t rows;
 
@@ -196,14 +196,14 @@ static void extreme_keys_are_keys(void **state)
 		assert_true(has(rocks, keys[i], 0));
 	assert_false(has(rocks, INT64_MIN + 1, 0));
 	assert_false(has(rocks, 2, 0));
-	sp_ssd_run_release(rocks);
+	sp_sst_run_release(rocks);
 }
 
 static void a_later_run_replaces_rows_of_an_earlier_one(void **state)
 {
 	enum { RUNS = 5, KEYS = 1000 };
 	sp_rocks_writer *writer;
-	sp_ssd_run *rocks;
+	sp_sst_run *rocks;
 	int64_t keys[KEYS];
 	sp_error error;
 	size_t rows;
@@ -222,7 +222,7 @@ static void a_later_run_replaces_rows_of_an_earlier_one(void **state)
 	rocks = open_rows();
 	for (int64_t key = 0; key < 1400; key++)
 		assert_true(has(rocks, key, key < 400 ? (unsigned)(key / 100) : RUNS - 1));
-	sp_ssd_run_release(rocks);
+	sp_sst_run_release(rocks);
 }
 
 /* Run r has keys r * 10 ... r * 10 + 39. */
@@ -231,7 +231,7 @@ static void more_runs_are_merged_than_files_may_be_open(void **state)
 	enum { RUNS = 500, KEYS = 40, FILES = 200, ALL = (RUNS - 1) * 10 + KEYS };
 	struct rlimit limit, before;
 	sp_rocks_writer *writer;
-	sp_ssd_run *rocks;
+	sp_sst_run *rocks;
 	int64_t keys[KEYS];
 	sp_error error;
 	size_t rows;
@@ -254,13 +254,13 @@ static void more_runs_are_merged_than_files_may_be_open(void **state)
 	rocks = open_rows();
 	for (int64_t key = 0; key < ALL; key++)
 		assert_true(has(rocks, key, key < RUNS * 10 ? (unsigned)(key / 10) : RUNS - 1));
-	sp_ssd_run_release(rocks);
+	sp_sst_run_release(rocks);
 }
 
 static void no_rows_at_all_are_fine(void **state)
 {
 	sp_rocks_writer *writer;
-	sp_ssd_run *rocks;
+	sp_sst_run *rocks;
 	sp_error error;
 	size_t rows = 1;
 
@@ -271,9 +271,9 @@ static void no_rows_at_all_are_fine(void **state)
 	assert_int_equal(rows, 0);
 	sp_rocks_writer_destroy(writer);
 	rocks = open_rows();
-	assert_int_equal(sp_ssd_run_row_count(rocks), 0);
+	assert_int_equal(sp_sst_run_row_count(rocks), 0);
 	assert_false(has(rocks, 0, 0));
-	sp_ssd_run_release(rocks);
+	sp_sst_run_release(rocks);
 }
 
 static void a_folder_that_is_not_there_or_not_ours_is_refused(void **state)
@@ -290,7 +290,7 @@ static void a_folder_that_is_not_there_or_not_ours_is_refused(void **state)
 
 static void rows_of_another_size_are_corrupt(void **state)
 {
-	sp_ssd_run *rows;
+	sp_sst_run *rows;
 	sp_error error;
 
 	(void)state;
@@ -332,13 +332,13 @@ static void flip_byte(const char *path, off_t at)
 static size_t count_errors(const char *filter, size_t count, int64_t step)
 {
 	sp_rocks_files files;
-	sp_ssd_run *rows = NULL;
+	sp_sst_run *rows = NULL;
 	size_t errors = 0;
 	sp_status status;
 
 	if (sp_rocks_files_find(&files, folder, NULL) != SP_OK)
 		return count;
-	status = sp_ssd_run_open(&rows, (const char *const *)files.paths, files.count, ROW, filter,
+	status = sp_sst_run_open(&rows, (const char *const *)files.paths, files.count, ROW, filter,
 				 NULL);
 	sp_rocks_files_fini(&files);
 	if (status != SP_OK)
@@ -357,7 +357,7 @@ static size_t count_errors(const char *filter, size_t count, int64_t step)
 		assert_true(status == SP_OK || status == SP_CORRUPT || status == SP_IO);
 		errors += status != SP_OK;
 	}
-	sp_ssd_run_release(rows);
+	sp_sst_run_release(rows);
 	return errors;
 }
 
@@ -367,15 +367,15 @@ static void a_byte_that_changed_is_an_error_and_never_a_wrong_row(void **state)
 	char path[2 * SP_PATH_SIZE], filter[SP_PATH_SIZE + 16];
 	struct stat info;
 	size_t noticed = 0;
-	sp_ssd_run *rows;
+	sp_sst_run *rows;
 	sp_error error;
 
 	(void)state;
 	write_rows(ROWS, 2);
 	rows = open_rows();
 	snprintf(filter, sizeof(filter), "%s/filter", root);
-	assert_ok(sp_ssd_run_save_filter(rows, filter, &error), &error);
-	sp_ssd_run_release(rows);
+	assert_ok(sp_sst_run_save_filter(rows, filter, &error), &error);
+	sp_sst_run_release(rows);
 	find_rows_file(path, sizeof(path));
 	assert_int_equal(stat(path, &info), 0);
 	for (off_t step = 0; step < STEPS; step++) {
@@ -400,7 +400,7 @@ static void a_byte_that_changes_while_it_is_open_is_an_error(void **state)
 	char path[2 * SP_PATH_SIZE];
 	int64_t key = 0; /* the first in the order of unsigned numbers */
 	unsigned char row[ROW];
-	sp_ssd_run *rocks;
+	sp_sst_run *rocks;
 	sp_error error;
 	bool found;
 
@@ -411,7 +411,7 @@ static void a_byte_that_changes_while_it_is_open_is_an_error(void **state)
 	assert_true(has(rocks, key, 0));
 	flip_byte(path, 100);
 	assert_int_equal(try_read(rocks, key, &found, row, &error), SP_CORRUPT);
-	sp_ssd_run_release(rocks);
+	sp_sst_run_release(rocks);
 }
 
 static void a_file_that_is_cut_while_it_is_open_is_an_error(void **state)
@@ -419,7 +419,7 @@ static void a_file_that_is_cut_while_it_is_open_is_an_error(void **state)
 	char path[2 * SP_PATH_SIZE];
 	int64_t key = -2; /* the last */
 	unsigned char row[ROW];
-	sp_ssd_run *rocks;
+	sp_sst_run *rocks;
 	sp_error error;
 	bool found;
 
@@ -429,12 +429,12 @@ static void a_file_that_is_cut_while_it_is_open_is_an_error(void **state)
 	rocks = open_rows();
 	assert_int_equal(truncate(path, 4096), 0);
 	assert_int_not_equal(try_read(rocks, key, &found, row, &error), SP_OK);
-	sp_ssd_run_release(rocks);
+	sp_sst_run_release(rocks);
 }
 
 static void files_that_are_deleted_underneath_go_on_answering(void **state)
 {
-	sp_ssd_run *rocks;
+	sp_sst_run *rocks;
 
 	(void)state;
 	write_rows(1000, 2);
@@ -442,14 +442,14 @@ static void files_that_are_deleted_underneath_go_on_answering(void **state)
 	sp_temp_remove(root);
 	for (int64_t i = 0; i < 1000; i++)
 		assert_true(has(rocks, i * 2 - 500, 0));
-	sp_ssd_run_release(rocks);
+	sp_sst_run_release(rocks);
 	assert_int_equal(mkdir(root, 0755), 0);
 }
 
 static void a_file_that_is_gone_at_the_start_is_an_error(void **state)
 {
 	char path[2 * SP_PATH_SIZE];
-	sp_ssd_run *rocks;
+	sp_sst_run *rocks;
 	sp_error error;
 
 	(void)state;
@@ -470,7 +470,7 @@ static void opening_again_and_again_leaves_no_files(void **state)
 		DIR *entries;
 
 		for (int i = 0; i < 5; i++)
-			sp_ssd_run_release(open_rows());
+			sp_sst_run_release(open_rows());
 		entries = opendir(folder);
 		assert_non_null(entries);
 		while (readdir(entries) != NULL)
@@ -533,7 +533,7 @@ static void a_run_is_a_file_of_its_own(void **state)
 	const char *files[] = {path};
 	unsigned char row[ROW];
 	sp_rocks_run *writer;
-	sp_ssd_run *rows;
+	sp_sst_run *rows;
 	sp_error error;
 
 	(void)state;
@@ -545,11 +545,11 @@ static void a_run_is_a_file_of_its_own(void **state)
 	}
 	assert_ok(sp_rocks_run_end(writer, &error), &error);
 	sp_rocks_run_destroy(writer);
-	assert_ok(sp_ssd_run_scan(&rows, files, 1, ROW, ROWS, &error), &error);
+	assert_ok(sp_sst_run_scan(&rows, files, 1, ROW, ROWS, &error), &error);
 	assert_int_equal(unlink(path), 0);
 	for (int64_t key = 0; key < 2 * ROWS + 10; key++)
 		assert_true(has(rows, key, 3) == (key % 2 == 0 && key < 2 * ROWS));
-	sp_ssd_run_release(rows);
+	sp_sst_run_release(rows);
 }
 
 static void keys_that_do_not_ascend_are_refused(void **state)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "storage/sst/ssd_run.h"
+#include "storage/sst/sst_run.h"
 #include "tests/support/paths.h"
 #include "tests/support/sst_writer.h"
 #include "tests/support/wire.h"
@@ -79,16 +79,16 @@ static void save(sp_sst_writer *sst)
 	sp_sst_writer_fini(sst);
 }
 
-static sp_status scan(sp_ssd_run **out)
+static sp_status scan(sp_sst_run **out)
 {
 	const char *files[] = {path};
 
-	return sp_ssd_run_scan(out, files, 1, ROW, BLOCKS * PER_BLOCK, &err);
+	return sp_sst_run_scan(out, files, 1, ROW, BLOCKS * PER_BLOCK, &err);
 }
 
 static void check_refused(sp_sst_writer *sst, const char *why)
 {
-	sp_ssd_run *run;
+	sp_sst_run *run;
 
 	save(sst);
 	assert_int_equal(scan(&run), SP_CORRUPT);
@@ -100,7 +100,7 @@ static void blocks_are_found(void **state)
 {
 	sp_sst_writer sst = begin_file(BLOCKS);
 	sp_sst_file *file;
-	sp_ssd_run *run;
+	sp_sst_run *run;
 
 	(void)state;
 	sp_sst_writer_end(&sst);
@@ -122,8 +122,8 @@ static void blocks_are_found(void **state)
 	assert_in_range(sp_sst_file_footprint(file), BLOCKS * 10, BLOCKS * 10 + 80);
 	sp_sst_file_close(file);
 	assert_ok(scan(&run), &err);
-	assert_int_equal(sp_ssd_run_row_count(run), BLOCKS * PER_BLOCK);
-	sp_ssd_run_release(run);
+	assert_int_equal(sp_sst_run_row_count(run), BLOCKS * PER_BLOCK);
+	sp_sst_run_release(run);
 }
 
 static void blocks_of_different_sizes_are_found(void **state)
@@ -234,15 +234,15 @@ static void a_footer_that_is_another_is_refused(void **state)
 	(void)state;
 	for (size_t back = 1; back <= 53; back++) {
 		sp_sst_writer sst = begin_file(2);
-		sp_ssd_run *run;
+		sp_sst_run *run;
 
 		sp_sst_writer_end(&sst);
 		sst.file.data[sst.file.size - back] ^= 0x41;
 		save(&sst);
 		if (scan(&run) == SP_OK) { /* padding, and the metaindex that nobody reads */
 			assert_in_range(back, 13, 52);
-			assert_int_equal(sp_ssd_run_row_count(run), 2 * PER_BLOCK);
-			sp_ssd_run_release(run);
+			assert_int_equal(sp_sst_run_row_count(run), 2 * PER_BLOCK);
+			sp_sst_run_release(run);
 		}
 	}
 	for (size_t size = 0; size < 60; size += 7) {
@@ -303,7 +303,7 @@ static void a_file_that_reaches_into_the_next_is_refused(void **state)
 {
 	char first[SP_PATH_SIZE + 16];
 	const char *files[] = {first, path};
-	sp_ssd_run *run;
+	sp_sst_run *run;
 
 	(void)state;
 	strcpy(first, path);
@@ -312,10 +312,10 @@ static void a_file_that_reaches_into_the_next_is_refused(void **state)
 		save_one_block(1, last);
 		snprintf(path, sizeof(path), "%s/more.sst", root);
 		save_one_block(2, 2999);
-		assert_int_equal(sp_ssd_run_scan(&run, files, 2, ROW, 2 * PER_BLOCK, &err),
+		assert_int_equal(sp_sst_run_scan(&run, files, 2, ROW, 2 * PER_BLOCK, &err),
 				 last == 1999 ? SP_OK : SP_CORRUPT);
 		if (last == 1999)
-			sp_ssd_run_release(run);
+			sp_sst_run_release(run);
 	}
 	assert_non_null(strstr(err.text, "out of order"));
 }
@@ -324,7 +324,7 @@ static void memory_that_is_out_is_an_error(void **state)
 {
 	sp_sst_writer sst = begin_file(BLOCKS);
 	sp_status status = SP_NO_MEMORY;
-	sp_ssd_run *run = NULL;
+	sp_sst_run *run = NULL;
 
 	(void)state;
 	sp_sst_writer_end(&sst);
@@ -336,7 +336,7 @@ static void memory_that_is_out_is_an_error(void **state)
 		assert_true(status == SP_OK || status == SP_NO_MEMORY);
 		assert_true(n < 50);
 	}
-	sp_ssd_run_release(run);
+	sp_sst_run_release(run);
 }
 
 #define ON_DISK(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

@@ -155,7 +155,8 @@ static sp_rows *guarded(const sp_rows *rows, guard_double *g)
 	sp_rows_memory memory = {.slots = sp_rows_slots(rows),
 				 .slots_size = sp_rows_slots_size(shape),
 				 .pilots = sp_rows_pilots(rows),
-				 .pilots_size = shape->part_count * shape->part_buckets,
+				 .pilots_size = shape->placement.part_count *
+						shape->placement.part_buckets,
 				 .guard = &guard,
 				 .owner = g};
 	sp_rows *over;

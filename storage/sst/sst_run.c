@@ -1,4 +1,4 @@
-#include "storage/sst/ssd_run.h"
+#include "storage/sst/sst_run.h"
 
 #include <endian.h>
 #include <stdatomic.h>
@@ -10,27 +10,26 @@
 #include "storage/sst/sst_block.h"
 
 /*
- * RocksDB's keys are ours, eight bytes with the most significant first, and eight
- * of its own: one byte that says that this is a value, and a number for
- * versions, which these rows have none of.
+ * A stored key is ours, eight bytes with the most significant first, and eight bytes of
+ * RocksDB: the type of the entry, and a sequence number, which is not used here.
  */
 enum {
 	KEY = 8,
 	STORED_KEY = 16,
 	IS_VALUE = 1,
 	SCAN_PIECE = 1 << 20, /* bytes read at once, or one block */
-	ENTRY_OVERHEAD = 19,  /* of a row in its block, measured */
+	ENTRY_OVERHEAD = 19,  /* bytes of a row in its block besides its own, measured */
 	INDEX_ENTRY = 10,
 };
 
-struct sp_ssd_run {
+struct sp_sst_run {
 	atomic_size_t references;
 	size_t row_size, count;
 	sp_key_filter *filter;
 	sp_sst_file *files[];
 };
 
-static void destroy(sp_ssd_run *run)
+static void destroy(sp_sst_run *run)
 {
 	for (size_t f = 0; f < run->count; f++)
 		sp_sst_file_close(run->files[f]);
@@ -38,24 +37,24 @@ static void destroy(sp_ssd_run *run)
 	sp_free(run);
 }
 
-sp_ssd_run *sp_ssd_run_retain(sp_ssd_run *run)
+sp_sst_run *sp_sst_run_retain(sp_sst_run *run)
 {
 	atomic_fetch_add_explicit(&run->references, 1, memory_order_relaxed);
 	return run;
 }
 
-void sp_ssd_run_release(sp_ssd_run *run)
+void sp_sst_run_release(sp_sst_run *run)
 {
 	if (run != NULL &&
 	    atomic_fetch_sub_explicit(&run->references, 1, memory_order_acq_rel) == 1)
 		destroy(run);
 }
 
-/* Its files, without a filter. */
-static sp_status open_files(sp_ssd_run **out, const char *const *files, size_t count,
+/* Opens the files, without a filter. */
+static sp_status open_files(sp_sst_run **out, const char *const *files, size_t count,
 			    size_t row_size, sp_error *err)
 {
-	sp_ssd_run *run = sp_alloc_zero(1, sizeof(*run) + count * sizeof(*run->files));
+	sp_sst_run *run = sp_alloc_zero(1, sizeof(*run) + count * sizeof(*run->files));
 
 	if (run == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory to open rows");
@@ -74,10 +73,10 @@ static sp_status open_files(sp_ssd_run **out, const char *const *files, size_t c
 	return SP_OK;
 }
 
-sp_status sp_ssd_run_open(sp_ssd_run **out, const char *const *files, size_t count, size_t row_size,
+sp_status sp_sst_run_open(sp_sst_run **out, const char *const *files, size_t count, size_t row_size,
 			  const char *filter_path, sp_error *err)
 {
-	sp_ssd_run *run;
+	sp_sst_run *run;
 	sp_status status;
 
 	SP_TRY(open_files(&run, files, count, row_size, err));
@@ -90,15 +89,15 @@ sp_status sp_ssd_run_open(sp_ssd_run **out, const char *const *files, size_t cou
 	return SP_OK;
 }
 
-sp_status sp_ssd_run_save_filter(const sp_ssd_run *run, const char *path, sp_error *err)
+sp_status sp_sst_run_save_filter(const sp_sst_run *run, const char *path, sp_error *err)
 {
 	return sp_key_filter_save(run->filter, path, err);
 }
 
 /* ---- blocks ---- */
 
-/* The number of the key at the cursor; SP_CORRUPT when it is not a row of the run. */
-static sp_status read_entry(const sp_ssd_run *run, const sp_sst_cursor *entry, uint64_t *key,
+/* The key at the cursor; SP_CORRUPT when the entry is not a row of the run. */
+static sp_status read_entry(const sp_sst_run *run, const sp_sst_cursor *entry, uint64_t *key,
 			    sp_error *err)
 {
 	*key = 0;
@@ -112,12 +111,12 @@ static sp_status read_entry(const sp_ssd_run *run, const sp_sst_cursor *entry, u
 	return SP_OK;
 }
 
-sp_status sp_ssd_run_check(const sp_sst_place *place, const void *bytes, sp_error *err)
+sp_status sp_sst_run_check(const sp_sst_place *place, const void *bytes, sp_error *err)
 {
 	return sp_sst_block_check(bytes, place->size, err);
 }
 
-sp_status sp_ssd_run_find(const sp_ssd_run *run, const sp_sst_place *place, const void *bytes,
+sp_status sp_sst_run_find(const sp_sst_run *run, const sp_sst_place *place, const void *bytes,
 			  int64_t key, const void **row, sp_error *err)
 {
 	sp_sst_cursor cursor;
@@ -136,8 +135,8 @@ sp_status sp_ssd_run_find(const sp_ssd_run *run, const sp_sst_place *place, cons
 	return step == SP_SST_END ? SP_OK : sp_error_set(err, SP_CORRUPT, "a block is malformed");
 }
 
-/* The block that has the key, if one has it; NULL: none can. */
-static const sp_sst_file *find_block(const sp_ssd_run *run, uint64_t key, size_t *block)
+/* The file and block that have the key if the run has it; NULL: the run lacks it. */
+static const sp_sst_file *find_block(const sp_sst_run *run, uint64_t key, size_t *block)
 {
 	size_t low = 0, count = run->count;
 
@@ -157,7 +156,7 @@ static const sp_sst_file *find_block(const sp_ssd_run *run, uint64_t key, size_t
 	return run->files[low];
 }
 
-bool sp_ssd_run_locate(const sp_ssd_run *run, int64_t key, sp_sst_place *out)
+bool sp_sst_run_locate(const sp_sst_run *run, int64_t key, sp_sst_place *out)
 {
 	const sp_sst_file *file;
 	size_t block;
@@ -173,14 +172,14 @@ bool sp_ssd_run_locate(const sp_ssd_run *run, int64_t key, sp_sst_place *out)
 /* ---- scanning ---- */
 
 typedef struct scan {
-	sp_ssd_run *run;
+	sp_sst_run *run;
 	char *buffer;
 	size_t size;
 	bool has_key;
 	uint64_t last; /* key */
 } scan;
 
-/* Block `b` of a file, whose bytes are there: each row must be where a read looks for it. */
+/* Checks block `b` of a file: each row must be where a read looks for it. */
 static sp_status scan_block(scan *s, const sp_sst_file *file, size_t b, const char *bytes,
 			    sp_error *err)
 {
@@ -188,7 +187,7 @@ static sp_status scan_block(scan *s, const sp_sst_file *file, size_t b, const ch
 	sp_sst_cursor cursor;
 	sp_sst_step step;
 
-	SP_TRY(sp_ssd_run_check(&place, bytes, err));
+	SP_TRY(sp_sst_run_check(&place, bytes, err));
 	sp_sst_cursor_start(&cursor, (const uint8_t *)bytes, place.size);
 	while ((step = sp_sst_cursor_next(&cursor)) == SP_SST_ENTRY) {
 		uint64_t key;
@@ -205,7 +204,7 @@ static sp_status scan_block(scan *s, const sp_sst_file *file, size_t b, const ch
 	return step == SP_SST_END ? SP_OK : sp_error_set(err, SP_CORRUPT, "a block is malformed");
 }
 
-/* How many blocks from `first` on are read together, and how many bytes they are. */
+/* The number of blocks from `first` on to read together; *bytes: their size. */
 static size_t plan_piece(const sp_sst_file *file, size_t first, size_t *bytes)
 {
 	size_t end = first, blocks = sp_sst_file_block_count(file);
@@ -254,7 +253,7 @@ static sp_status scan_file(scan *s, const sp_sst_file *file, sp_error *err)
 	return SP_OK;
 }
 
-sp_status sp_ssd_run_scan(sp_ssd_run **out, const char *const *files, size_t count, size_t row_size,
+sp_status sp_sst_run_scan(sp_sst_run **out, const char *const *files, size_t count, size_t row_size,
 			  size_t expected_rows, sp_error *err)
 {
 	scan s = {0};
@@ -278,12 +277,12 @@ sp_status sp_ssd_run_scan(sp_ssd_run **out, const char *const *files, size_t cou
 
 /* ---- figures ---- */
 
-size_t sp_ssd_run_row_count(const sp_ssd_run *run)
+size_t sp_sst_run_row_count(const sp_sst_run *run)
 {
 	return sp_key_filter_key_count(run->filter);
 }
 
-size_t sp_ssd_run_footprint(const sp_ssd_run *run)
+size_t sp_sst_run_footprint(const sp_sst_run *run)
 {
 	size_t bytes = sizeof(*run) + run->count * sizeof(*run->files) +
 		       sp_key_filter_footprint(run->filter);
@@ -293,7 +292,7 @@ size_t sp_ssd_run_footprint(const sp_ssd_run *run)
 	return bytes;
 }
 
-size_t sp_ssd_run_disk_footprint(const sp_ssd_run *run)
+size_t sp_sst_run_disk_footprint(const sp_sst_run *run)
 {
 	uint64_t bytes = 0;
 
@@ -302,7 +301,7 @@ size_t sp_ssd_run_disk_footprint(const sp_ssd_run *run)
 	return (size_t)bytes;
 }
 
-size_t sp_ssd_run_expected_footprint(size_t row_count, size_t row_size)
+size_t sp_sst_run_expected_footprint(size_t row_count, size_t row_size)
 {
 	size_t rows_per_block = SP_SST_PAGE / (row_size + ENTRY_OVERHEAD);
 
