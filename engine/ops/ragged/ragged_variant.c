@@ -1,4 +1,4 @@
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/list/list.h"
 #include "engine/ops/ragged/ragged.h"
 
@@ -52,8 +52,10 @@ static sp_status prepare_to(sp_prepare *prepare, sp_error *err)
 static sp_status new_list(const sp_call *call, size_t items, sp_tensor *out)
 {
 	const ragged_state *state = call->state;
-	sp_list like = {
-		.dtype = state->values, .shape = {.rank = -1}, .max_count = -1, .kind = SP_LIST_RAGGED};
+	sp_list like = {.dtype = state->values,
+			.shape = {.rank = -1},
+			.max_count = -1,
+			.kind = SP_LIST_RAGGED};
 
 	return sp_list_new(call, out, &like, items, items);
 }
