@@ -29,7 +29,7 @@ END
 count=$(grep -c '^SP_OP(' engine/ops/ops.inc)
 cat <<END
 These $count operators run.  The comment at the head of the source says what is computed, in which element types and
-how exactly; names that begin with \`_\` are our own and stand in no model file.  All element types of TensorFlow
+how exactly.  All element types of TensorFlow
 2.15's CPU kernels are taken, but for what the last section names.
 
 | operator | source |
@@ -54,7 +54,9 @@ those of resource kind, and a read through a handle becomes one of its value.
 | operator | becomes |
 | --- | --- |
 END
-sed -n 's/^\t{"\([A-Za-z0-9]*\)", "\([A-Za-z0-9]*\)"},$/| \1 | \2 |/p' engine/import/lower.c
+sed -n -e '/^\tcase SP_OPCODE_/{s/.*SP_OPCODE_\(.*\):/\1/;h;}' \
+	-e '/^\t\treturn SP_OPCODE_/{s/.*SP_OPCODE_\(.*\);/\1/;H;x;s/^\([^\n]*\)\n\(.*\)/| \1 | \2 |/p;}' engine/import/lower.c |
+	grep -v NONE
 
 cat <<'END'
 
@@ -66,9 +68,9 @@ called.  Loops of `Enter`, `Merge`, `Switch`, `LoopCond`, `NextIteration` and `E
 the array's own.  `XlaDot` and `XlaDotV2` of float become `MatMul` where the file notes that both operands are matrices.
 A `ScatterUpdate` of constants, which says the same in every request, becomes a `TensorScatterUpdate`
 (`engine/passes/constant_writes.h`), and an `AssignVariableOp` of what the variable was read to hold, a `NoOp`.
-So do writes of variables that no answer of any signature shows, as those of metrics (`engine/passes/unseen_writes.h`).
+So do writes of variables that no answer of any signature shows, as those of metrics (`engine/passes/dead_writes.h`).
 Writes of small variables whose next value follows from the one before and from constants, and of which nothing but random
-numbers comes, are kept by each session (`engine/passes/count_writes.h`).
+numbers comes, are kept by each session (`engine/passes/session_variables.h`).
 
 `XlaCallModule`, which JAX and Keras 3 with the JAX backend export, becomes nodes of the operators above
 (`engine/stablehlo/`).  These operations of StableHLO are translated:

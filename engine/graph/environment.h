@@ -11,15 +11,15 @@
 #include "engine/tensor/tensor.h"
 
 /*
- * What restore and init operations may ask of the world outside the graph.
- * The engine knows no files; whoever runs a load program answers these calls.
+ * What restore and init operations need from outside of the graph.  The engine knows no files; the
+ * caller of a load program implements these calls.
  *
  * Threads: one thread at a time.
  */
 typedef struct sp_environment sp_environment;
 
-/* The default row matrix and filter settings an embedding is created with, by whichever
- * operator states them first (ev-ops: InitializeKvVariableOp, KvResourceImportV2, ...). */
+/* The default rows and filter settings of an embedding, as InitializeKvVariableOp and
+ * KvResourceImportV2 have them. */
 typedef struct sp_embedding_options {
 	const sp_tensor *default_rows; /* [default_value_dim, dim] or a vector of as many */
 	int64_t default_value_dim;
@@ -33,7 +33,7 @@ typedef struct sp_embedding_options {
 typedef struct sp_embedding_import {
 	sp_bytes prefix;      /* of the checkpoint */
 	sp_bytes name;        /* of the EmbeddingVariable in it */
-	int64_t partition_id; /* which part of how many the handle is; 0 of 1 when it is whole */
+	int64_t partition_id; /* the part that the handle is; 0 of 1 when it is whole */
 	int64_t partition_num;
 	bool reset_versions; /* rows count as changed at step 0 */
 } sp_embedding_import;
@@ -55,26 +55,25 @@ struct sp_environment {
 			       sp_error *err);
 
 	/*
-	 * Declares what embedding `resource` was created with; all of it is
-	 * copied.  The last call for a resource counts.  Default rows that are not
-	 * of the embedding's width are no failure until its rows are wanted.
+	 * Notes the options of embedding `resource`, which are copied.  The last call for a
+	 * resource counts.  Default rows of another width than the embedding's fail only when its
+	 * rows are loaded.
 	 */
 	sp_status (*create_embedding)(void *context, sp_resource *resource,
 				      const sp_embedding_options *options, sp_error *err);
 
 	/*
-	 * Notes where embedding `resource` is to be loaded from; the last word
-	 * counts.  The rows are read, and resource->table is set, after the load
-	 * program has run, when all that it says about its embeddings is known.
+	 * Notes where embedding `resource` is to be loaded from; the last call for a resource
+	 * counts. The rows are read, and resource->table is set, after the load program has run.
 	 * SP_INVALID when `prefix` is not of the checkpoint that is being loaded.
 	 */
 	sp_status (*import_embedding)(void *context, sp_resource *resource,
 				      const sp_embedding_import *import, sp_error *err);
 
 	/*
-	 * The same for an embedding whose rows the program has in hand: keys [n]
-	 * int32 or int64, values [n, dim], versions int64, of the first of the keys.  All are
-	 * copied; what does not fit is no failure until the rows are wanted.
+	 * The same for an embedding whose rows the program computes: keys [n] int32 or int64,
+	 * values [n, dim], and int64 versions of the first of the keys.  All are copied; wrong
+	 * shapes fail only when the rows are loaded.
 	 */
 	sp_status (*import_embedding_rows)(void *context, sp_resource *resource,
 					   const sp_tensor *keys, const sp_tensor *values,

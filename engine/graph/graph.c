@@ -132,11 +132,16 @@ bool sp_node_is_loop(const sp_node *node, sp_loop_inputs *out)
 
 	if (node->op == NULL || node->region_count == 0)
 		return false;
-	if (strcmp(node->op->name, "For") == 0 && inputs >= 3)
+	switch (node->opcode) {
+	case SP_OPCODE_For:
 		*out = (sp_loop_inputs){3, 3 + (inputs - 3) / 2, (inputs - 3) / 2};
-	else if (strstr(node->op->name, "While") != NULL && inputs >= 1)
+		return inputs >= 3;
+	case SP_OPCODE_While:
+	case SP_OPCODE_StatelessWhile:
+	case SP_OPCODE_XlaWhile:
 		*out = (sp_loop_inputs){0, 1 + (inputs - 1) / 2, (inputs - 1) / 2};
-	else
+		return inputs >= 1;
+	default:
 		return false;
-	return true;
+	}
 }

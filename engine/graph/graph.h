@@ -11,30 +11,51 @@
 #include "engine/graph/graph_def.h"
 
 /*
- * A graph of nodes with resolved inputs: one flat list in topological order,
- * functions inlined, unreachable nodes gone.  Passes (fusion) rewrite it; then
+ * A graph of typed nodes with resolved inputs: one flat list in topological order, with functions
+ * inlined and unreachable nodes left out.  Passes (engine/passes) rewrite it, then
  * engine/runtime/program.h compiles it.
  *
- * What runs under a condition or many times is a region: a branch of an If, the
- * condition and the body of a While.  A node is in one region and reads values
- * of its own region and of those around it.  The node that owns regions stands
- * behind all their nodes and in the region around them; its inputs are
+ * A region is a part of the graph that runs conditionally or repeatedly: a branch of an If, the
+ * condition or the body of a While.  Every node lies in one region and reads values of that region
+ * and of the regions around it.  The node that owns regions lies in the region around them and
+ * stands after all their nodes.  Its inputs are
  *
- *     If, Case   selector, then what each branch returns, branch after branch
- *     While      variables, whether to go on, what the body returns
- *     For        limit, delta, counter, variables, what the body returns
+ *     If, Case   the selector, then the results of each branch, branch after branch
+ *     While      the variables, the result of the condition, the results of the body
+ *     For        limit, delta, counter, the variables, the results of the body
  *
- * A variable of a loop is an _Argument, whose input is what it holds at first.
- * The condition of a While is in its first region, the body in its second, which
- * lies in the first; a For has a first region without nodes but its variables.
+ * A variable of a loop is a LoopVariable node, whose input is its initial value.  The condition of
+ * a While is its first region and the body its second, which lies in the first.  The first region
+ * of a For holds its variables only.
  *
- * A pass that replaces nodes keeps `region`: the new node is where the last of
- * the old ones was.
+ * A pass that replaces several nodes by one gives it the `region` of the last of them.
  *
  * Threads: one thread at a time while it is built; immutable after.
  */
 
-struct sp_op;
+/*
+ * What a node computes: an operator of engine/ops/ops.inc.  Import finds it by the name in the
+ * file; from then on nodes are compared by opcode.
+ */
+typedef enum sp_opcode {
+	SP_OPCODE_NONE, /* not supported, or an operator of a front end (engine/stablehlo) */
+#define SP_OP(name)           SP_OPCODE_##name,
+#define SP_OP_REWRITTEN(name) SP_OPCODE_##name,
+#define SP_OP_INTERNAL(name)  SP_OPCODE_##name,
+#include "engine/ops/ops.inc"
+#undef SP_OP
+#undef SP_OP_REWRITTEN
+#undef SP_OP_INTERNAL
+} sp_opcode;
+
+struct sp_op;                /* engine/graph/op.h */
+struct sp_embedding_columns; /* engine/ops/embedding/column_spec.h */
+
+/* Of DenseLayer and NarrowLayer. */
+typedef struct sp_dense_options {
+	bool transposed; /* the weights are [n, k] */
+	bool relu;
+} sp_dense_options;
 
 /* Output `port` of node `node`. */
 typedef struct sp_port {
@@ -43,9 +64,10 @@ typedef struct sp_port {
 } sp_port;
 
 typedef struct sp_node {
-	const char *name;       /* unique; of an inlined node "call/inner" */
-	const char *op_name;    /* as the file spells it */
-	const struct sp_op *op; /* NULL when we have no such operator */
+	const char *name;    /* unique; of an inlined node "call/inner" */
+	const char *op_name; /* for messages: as the file spells it */
+	sp_opcode opcode;
+	const struct sp_op *op; /* NULL when the operator is not supported */
 	const sp_port *inputs;
 	size_t input_count;
 	const uint32_t *controls; /* nodes that must run before this one */
@@ -55,8 +77,14 @@ typedef struct sp_node {
 	uint32_t region;       /* where it runs; 0 is the graph itself */
 	uint32_t first_region; /* of the ones it owns, which stand in a row */
 	uint32_t region_count;
-	const char *refused;         /* what of it could not be understood; NULL when all was */
+	const char *refused;         /* why import could not take the node; NULL when it could */
 	const sp_graph_def *library; /* has the functions that its attributes name; may be NULL */
+
+	/* What internal operators have in place of attributes; unused in all others. */
+	union {
+		const struct sp_embedding_columns *columns; /* of EmbeddingColumns */
+		sp_dense_options dense;
+	};
 } sp_node;
 
 typedef struct sp_graph {
@@ -67,6 +95,20 @@ typedef struct sp_graph {
 	uint32_t *around; /* [region_count] the region around a region; 0 around 0 */
 	size_t region_count;
 } sp_graph;
+
+/* One way to run a graph (a signature): what is fed, what is fetched. */
+typedef struct sp_entry_spec {
+	const char *name;
+	const sp_port *feeds;
+	size_t feed_count;
+	const sp_port *fetches;
+	size_t fetch_count;
+	const uint32_t *targets; /* nodes to run for their effect */
+	size_t target_count;
+} sp_entry_spec;
+
+/* Makes the node one of a supported operator: opcode, op and op_name. */
+void sp_node_set_op(sp_node *node, sp_opcode opcode);
 
 /*
  * A tensor's name as signatures and savers spell it: "node:1", or "node" for
@@ -108,9 +150,9 @@ SP_MUST_CHECK sp_status sp_node_attr_tensor(const sp_node *node, const char *nam
 SP_MUST_CHECK sp_status sp_node_attr_list(const sp_node *node, const char *name,
 					  sp_attr_kind element, const sp_attr **out, sp_error *err);
 
-/* Where a loop has its variables and what becomes of them among its inputs. */
+/* Which inputs of a loop are its variables and the results of its body. */
 typedef struct sp_loop_inputs {
-	size_t variables, results; /* the first of each */
+	size_t variables, results; /* the first input of each kind */
 	size_t count;
 } sp_loop_inputs;
 

@@ -5,29 +5,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/tensor/partial_shape.h"
 #include "engine/tensor/tensor.h"
 
 /*
- * A graph as the model file spells it: names unresolved, functions not yet
- * inlined.  model_loader fills it, engine/import/import.h makes a graph of it.
+ * A graph as in the model file: names unresolved, functions not yet inlined.  model_loader fills
+ * it, engine/import/import.h makes a graph of it.
  *
- * It mirrors TensorFlow's GraphDef, NodeDef, AttrValue and FunctionDef
- * (graph.proto, node_def.proto, attr_value.proto, function.proto).  All of it
- * lives in the arena of whoever made it.  Names are terminated, free of NUL
- * inside, and may be shared.
+ * It mirrors TensorFlow's GraphDef, NodeDef, AttrValue and FunctionDef (graph.proto,
+ * node_def.proto, attr_value.proto, function.proto).  All of it lives in the arena of its maker.
+ * Names end with a NUL, have none inside, and may be shared.
  *
  * Threads: immutable once filled.
  */
 
-/* A shape with holes: rank -1 is unknown, a dimension -1 is unknown. */
-typedef struct sp_partial_shape {
-	int32_t rank; /* -1 ... SP_MAX_RANK */
-	int64_t dims[SP_MAX_RANK];
-} sp_partial_shape;
-
 /*
- * A large tensor of few values, of which the last is that of all further elements; none: all are
- * zero.  Initializers of variables are so, which nobody reaches who only asks for answers.
+ * A large tensor of few values: all elements after `values` repeat the last value, or are zero if
+ * there are none.  Initializers of variables have this form, and signatures do not reach most of
+ * them, so the elements are written out only where a graph reaches the tensor.
  */
 typedef struct sp_repeated_values {
 	sp_tensor values; /* of rank 1, fewer than `shape` has elements */
@@ -35,7 +30,7 @@ typedef struct sp_repeated_values {
 } sp_repeated_values;
 
 typedef enum sp_attr_kind {
-	SP_ATTR_NONE = 0, /* present but not taken; `text` says why, or is NULL */
+	SP_ATTR_NONE = 0, /* not understood; `text` says why, or is NULL */
 	SP_ATTR_BYTES,
 	SP_ATTR_INT,
 	SP_ATTR_FLOAT,
@@ -43,7 +38,7 @@ typedef enum sp_attr_kind {
 	SP_ATTR_TYPE,
 	SP_ATTR_SHAPE,
 	SP_ATTR_TENSOR,
-	SP_ATTR_REPEATED,    /* a tensor that import.h writes out, where a graph reaches it */
+	SP_ATTR_REPEATED,    /* a tensor that import writes out */
 	SP_ATTR_FUNC,        /* a function's name */
 	SP_ATTR_PLACEHOLDER, /* inside a function body: takes the caller's attribute */
 	SP_ATTR_LIST,        /* any of the above; an empty list has element kind SP_ATTR_NONE */
@@ -108,12 +103,12 @@ typedef struct sp_function_def {
 	size_t control_return_count;
 
 	/*
-	 * The name of what several functions do, each in its own manner, or NULL.  A call of one
-	 * that is not for CPUs is one of the first that is, as TensorFlow on a CPU has it.
+	 * The name of an interface that several functions implement, or NULL.  As TensorFlow does
+	 * on a CPU, a call of one that is not for CPUs becomes a call of the first one that is.
 	 */
 	const char *implements;
 	bool is_for_cpu;
-	bool is_of_gradient; /* made for a gradient: it takes or gives other values than the rest */
+	bool is_of_gradient; /* made for a gradient: it has other arguments or results */
 } sp_function_def;
 
 typedef struct sp_graph_def {

@@ -4,31 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/ops/ops.h"
-
-static const sp_op *const registry[] = {
-#define SP_OP(name) &sp_op_##name,
-#include "engine/ops/ops.inc"
-#undef SP_OP
-	NULL,
-};
-
-const sp_op *sp_op_at(size_t i)
-{
-	size_t count = sizeof(registry) / sizeof(registry[0]); /* with the NULL at the end */
-
-	return i < count ? registry[i] : NULL;
-}
-
-/* One by one: whoever asks for many names makes a map of them (engine/import/import.c). */
-const sp_op *sp_op_find(const char *name)
-{
-	for (const sp_op *const *op = registry; *op != NULL; op++)
-		if (strcmp((*op)->name, name) == 0)
-			return *op;
-	return NULL;
-}
-
 sp_status sp_prepare_outputs(sp_prepare *prepare, size_t count, sp_dtype dtype, sp_error *err)
 {
 	prepare->out_dtypes = sp_arena_array(prepare->arena, count, sizeof(sp_dtype));

@@ -12,17 +12,15 @@
 #include "engine/tensor/workspace.h"
 
 /*
- * What an operator provides.
+ * What an operator provides: two functions.
  *
- * An operator lives in two moments:
+ *   prepare  once per graph    checks attributes and element types, picks a
+ *                              kernel, states the output types
+ *   run      once per request  checks shapes and values of the inputs (they
+ *                              are the client's), makes the outputs
  *
- *   prepare  once per graph    attributes and element types are checked, a
- *                              kernel is picked, output types are stated
- *   run      once per request  shapes and values of the inputs are checked
- *                              (they are the client's), outputs are made
- *
- * Shapes are looked at in `run` because they are data in these graphs; all
- * that does not depend on the request belongs into `prepare`.
+ * Shapes are checked in `run` because they depend on data in these graphs.  All
+ * work that does not depend on the request belongs in `prepare`.
  *
  * A new operator is one file in engine/ops/ (a close family may share one),
  * one line in engine/ops/ops.inc, cases of TensorFlow's (scripts/op_cases/), and a
@@ -34,8 +32,8 @@
 
 /* When a value is known, from early to late. */
 typedef enum sp_level {
-	SP_LEVEL_CONSTANT, /* for ever: follows from the graph alone */
-	SP_LEVEL_SNAPSHOT, /* per model version: follows from its variables */
+	SP_LEVEL_CONSTANT, /* always: depends on the graph alone */
+	SP_LEVEL_SNAPSHOT, /* per model version: depends on its variables */
 	SP_LEVEL_REQUEST,  /* per request */
 } sp_level;
 
@@ -52,7 +50,7 @@ typedef struct sp_prepare {
 
 	/* Where handles are declared (engine/tensor/resource.h). */
 	struct sp_resources *resources;
-	bool loading; /* of a load program: no answer need read what it declares */
+	bool loading; /* of a load program */
 
 	/* To fill.  out_dtypes comes from sp_prepare_outputs(). */
 	void *state;
@@ -71,17 +69,18 @@ typedef struct sp_call {
 	sp_workspace *workspace;
 	struct sp_resources *resources; /* engine/tensor/resource.h; read-only while serving */
 	const struct sp_environment
-		*environment;     /* engine/graph/environment.h; NULL while serving */
-	struct sp_keeper *keeper; /* engine/runtime/keeper.h; NULL but at SP_LEVEL_SNAPSHOT */
+		*environment; /* engine/graph/environment.h; NULL while serving */
+	struct sp_object_list
+		*objects; /* engine/tensor/object.h; NULL unless a snapshot is built */
 
 	/*
-	 * How far random streams have gone, in steps of 128 bits: those that nodes begin, and those
-	 * that begin at a variable's value, by its number among the resources.
+	 * State of the session, which lives from request to request: the positions of random
+	 * streams in steps of 128 bits, of those that nodes start and of those that start at a
+	 * variable's value (by its number among the resources), and the copies of session variables
+	 * (engine/ops/state/session_variable.c), SP_SESSION_VARIABLE_WORDS each.
 	 */
 	uint64_t *drawn_by_node, *drawn_by_variable;
-
-	/* Values of counts (engine/ops/state/count.c), SP_COUNT_WORDS of each. */
-	uint64_t *counts;
+	uint64_t *session_variables;
 
 	/* When the request must be done, for operators that wait; 0 is never. */
 	int64_t deadline_ns;
@@ -95,7 +94,7 @@ enum {
 	SP_OP_TAKES_DEAD = 1 << 1,
 	/* May leave outputs unset (Switch). */
 	SP_OP_MAKES_DEAD = 1 << 2,
-	/* Its value follows from the model version's variables: SP_LEVEL_SNAPSHOT. */
+	/* Its value depends on the model version's variables: SP_LEVEL_SNAPSHOT. */
 	SP_OP_READS_VARIABLE = 1 << 3,
 	/*
 	 * Runs only while loading (restore, assign, table fill).  A signature may reach it in a
@@ -104,41 +103,48 @@ enum {
 	SP_OP_LOAD_ONLY = 1 << 4,
 	/* Output i is input i: leaves no step behind. */
 	SP_OP_IDENTITY = 1 << 5,
-	/* Always SP_LEVEL_REQUEST: what it makes belongs to one request (a list). */
+	/* Always SP_LEVEL_REQUEST: its value belongs to one request (a list). */
 	SP_OP_PER_REQUEST = 1 << 6,
 	/* Owns regions (engine/graph/graph.h): the session runs it, `run` is NULL. */
 	SP_OP_CONTROL = 1 << 7,
 	/* A variable of a loop. */
 	SP_OP_ARGUMENT = 1 << 8,
-	/* With SP_OP_LOAD_ONLY: it changes nothing, but files are read only while loading. */
+	/* With SP_OP_LOAD_ONLY: it changes no state, but files are read only while loading. */
 	SP_OP_READS_FILES = 1 << 9,
-	/* Every element it makes is an element of an input: engine/runtime/move_variants.h. */
+	/* Every output element is an element of an input: engine/runtime/move_variants.h. */
 	SP_OP_MOVES = 1 << 10,
+
+	/* With any of these an operator's value is of SP_LEVEL_REQUEST. */
+	SP_OP_AT_REQUEST = SP_OP_STATEFUL | SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD | SP_OP_LOAD_ONLY |
+			   SP_OP_PER_REQUEST,
 };
 
 typedef struct sp_op {
-	const char *name; /* as the model file spells it; ours begin with '_' */
+	const char *name; /* as the model file spells it */
 
 	/*
-	 * Names of the output arguments in order, as function bodies refer to
-	 * them: "y idx".  An argument that is a list says how long it is by an
-	 * attribute: "output:N" (an int attribute) or "values:Tdense" (the length
-	 * of a list attribute).  NULL is one argument of whatever name.
+	 * Names of the output arguments in order, by which function bodies refer to them: "y idx".
+	 * The length of a list is an attribute: "output:N" (an int attribute) or "values:Tdense"
+	 * (the length of a list attribute).  NULL: one argument of any name.
 	 */
 	const char *outputs;
 	unsigned flags;
 
 	sp_status (*prepare)(sp_prepare *prepare, sp_error *err);
 
-	/* On failure call->err is filled; outputs that were set are cleaned up by the caller. */
+	/* On failure call->err is filled; the caller releases outputs that were set. */
 	sp_status (*run)(const sp_call *call);
 } sp_op;
 
-/* Every operator there is; NULL when there is none of that name. */
-const sp_op *sp_op_find(const char *name);
+/* The operator of an opcode; NULL for SP_OPCODE_NONE. */
+const sp_op *sp_op_of(sp_opcode opcode);
 
-/* The i-th operator in the order of ops.inc; NULL past the last. */
-const sp_op *sp_op_at(size_t i);
+/* The opcode that a name in a model file stands for; SP_OPCODE_NONE for internal and unknown ones.
+ */
+sp_opcode sp_opcode_find(const char *name);
+
+/* The operator of that name in a model file, or NULL. */
+const sp_op *sp_op_find(const char *name);
 
 /* ------------------------------------------------------------- for prepare */
 
@@ -174,14 +180,13 @@ SP_MUST_CHECK sp_status sp_call_output(const sp_call *call, size_t i, sp_dtype d
  */
 void sp_call_forward(const sp_call *call, size_t i, size_t from, const sp_shape *shape);
 
-/* Whether nobody else will read the bytes of input i. */
+/* Whether this call is the last to read the bytes of input i. */
 bool sp_call_may_overwrite(const sp_call *call, size_t i);
 
 /*
- * Output i becomes a tensor with the shape of input `from` and `dtype`, in the
- * very bytes of that input when nobody else will read them and the element
- * size is the same, else in new ones.  For elementwise operators, whose
- * kernels may run in place.
+ * Output i becomes a tensor with the shape of input `from` and `dtype`.  It reuses the bytes of
+ * that input if sp_call_may_overwrite() and the element size is the same.  For elementwise
+ * operators, whose kernels may run in place.
  */
 SP_MUST_CHECK sp_status sp_call_output_over(const sp_call *call, size_t i, size_t from,
 					    sp_dtype dtype);

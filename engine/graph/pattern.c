@@ -2,7 +2,7 @@
 
 const sp_tensor *sp_pattern_constant(const sp_graph *graph, sp_port port)
 {
-	const sp_node *node = sp_pattern_made_by(graph, port, "Const", 0);
+	const sp_node *node = sp_pattern_made_by(graph, port, SP_OPCODE_Const, 0);
 	const sp_attr *value = node != NULL ? sp_node_attr(node, "value") : NULL;
 
 	return value != NULL && value->kind == SP_ATTR_TENSOR ? value->tensor : NULL;
@@ -59,7 +59,7 @@ bool sp_pattern_attr_type(const sp_node *node, const char *name, sp_dtype value)
 
 bool sp_pattern_is_element(const sp_graph *graph, sp_port port, sp_port vector, int64_t i)
 {
-	const sp_node *slice = sp_pattern_made_by(graph, port, "StridedSlice", 4);
+	const sp_node *slice = sp_pattern_made_by(graph, port, SP_OPCODE_StridedSlice, 4);
 	int64_t end = i + 1, one = 1;
 
 	return slice != NULL && sp_pattern_same(slice->inputs[0], vector) &&
@@ -76,9 +76,9 @@ bool sp_pattern_is_element(const sp_graph *graph, sp_port port, sp_port vector, 
 bool sp_pattern_is_dimension(const sp_graph *graph, sp_port port, sp_port of, int64_t axis)
 {
 	const sp_node *slice = &graph->nodes[port.node];
-	const sp_node *shape = slice->input_count != 0
-				       ? sp_pattern_made_by(graph, slice->inputs[0], "Shape", 1)
-				       : NULL;
+	const sp_node *shape = slice->input_count != 0 ? sp_pattern_made_by(graph, slice->inputs[0],
+									    SP_OPCODE_Shape, 1)
+						       : NULL;
 
 	return shape != NULL && sp_pattern_same(shape->inputs[0], of) &&
 	       sp_pattern_is_element(graph, port, slice->inputs[0], axis);

@@ -5,18 +5,17 @@
 #include "engine/import/import_internal.h"
 
 /*
- * A walk from the wanted names down to what they need, in depth first order
- * with a stack of its own (a hostile file may chain a million nodes).  A node
- * is written once all it needs is written, so the list comes out sorted.
+ * A depth-first walk from the wanted names to what they depend on, with an explicit stack, because
+ * a hostile file may chain a million nodes.  A node is written after all that it needs, so the list
+ * is in topological order.
  *
- * The graph and every call of a function are a scope (import_scope.c).  A call's
- * body is walked from its returns; in the flat list a call leaves one IdentityN
- * that gathers its returns and carries its control edges.  A condition or a loop
- * leaves its own node, behind the nodes of its regions.
+ * The body of a call is walked from its returns.  In the list a call is one IdentityN of the
+ * returns, which has the call's control edges.  A condition or a loop is its own node after the
+ * nodes of its regions.
  */
 
 typedef enum need_role {
-	NEED_FIRST, /* what a variable holds at first */
+	NEED_FIRST, /* the initial value of a variable */
 	NEED_INPUT,
 	NEED_CONTROL,
 } need_role;
@@ -55,7 +54,7 @@ static void need_returns(sp_frame *frame, sp_scope *body)
 		add_need(frame, body, body->function->returns[i].ref, NEED_INPUT);
 }
 
-/* What the variables hold at first, then further inputs, then what they hold next. */
+/* Initial values of the variables, then further inputs, then next values of the variables. */
 static void need_loop(sp_frame *frame, const sp_owner *owner)
 {
 	const sp_node_def *def = &owner->in->nodes[owner->node];
@@ -90,13 +89,13 @@ static size_t most_needs(const sp_node_def *def, const sp_owner *owner)
 	return count;
 }
 
-/* The arguments of a call are looked at when its body asks for them, not before. */
+/* The arguments of a call are not among its needs: the body needs them where it reads them. */
 static sp_status list_needs(sp_importer *im, sp_frame *frame)
 {
 	const sp_node_def *def = &frame->in->nodes[frame->node];
 	const sp_owner *owner = frame->in->places[frame->node].owner;
 
-	/* The way back of a loop that was not understood. */
+	/* The back edge of a loop that was not understood. */
 	if (owner == NULL && strcmp(def->op, "NextIteration") == 0)
 		return SP_OK;
 	frame->needs = sp_arena_array(im->scratch, most_needs(def, owner), sizeof(sp_need));
@@ -120,7 +119,7 @@ static sp_status list_needs(sp_importer *im, sp_frame *frame)
 
 /* --------------------------------------------------------------- writing */
 
-/* A new place at the end of the flat list. */
+/* A new node at the end of the list; NULL without memory. */
 static sp_node *add_node(sp_importer *im, uint32_t *at)
 {
 	sp_graph *graph = im->graph;
@@ -165,11 +164,8 @@ static sp_status write_argument(sp_importer *im, const sp_owner *owner, size_t i
 	if (flat == NULL || input == NULL)
 		return sp_import__no_memory(im);
 	*input = port_of(&first);
-	*flat = (sp_node){.op_name = "_Argument",
-			  .op = sp_op_find("_Argument"),
-			  .inputs = input,
-			  .input_count = 1,
-			  .region = owner->first_region};
+	*flat = (sp_node){.inputs = input, .input_count = 1, .region = owner->first_region};
+	sp_node_set_op(flat, SP_OPCODE_LoopVariable);
 	flat->name = v->merge != NULL
 			     ? sp_arena_printf(im->arena, "%s%s", owner->in->prefix, v->merge)
 			     : sp_arena_printf(im->arena, "%s%s/variable_%zu", owner->in->prefix,
@@ -178,7 +174,7 @@ static sp_status write_argument(sp_importer *im, const sp_owner *owner, size_t i
 	return flat->name != NULL ? SP_OK : sp_import__no_memory(im);
 }
 
-/* Once it is known what all hold at first. */
+/* Called when all initial values are written. */
 static sp_status write_arguments(sp_importer *im, sp_owner *owner)
 {
 	for (size_t i = 0; i < owner->variable_count && !owner->is_begun; i++)
@@ -188,7 +184,7 @@ static sp_status write_arguments(sp_importer *im, sp_owner *owner)
 	return SP_OK;
 }
 
-/* The variables stand before what else a While reads, and behind limit and delta of a For. */
+/* The variables are the first inputs of a While, and come after limit and delta of a For. */
 static void add_variables(const sp_owner *owner, sp_port *inputs, size_t *count)
 {
 	for (size_t i = 0; i < owner->variable_count; i++)
@@ -247,14 +243,18 @@ static sp_status write_node(sp_importer *im, const sp_frame *frame)
 	flat = add_node(im, &place->flat);
 	if (flat == NULL)
 		return sp_import__no_memory(im);
-	*flat = (sp_node){.op_name = is_call ? "IdentityN" : def->op,
+	*flat = (sp_node){.op_name = def->op,
 			  .attrs = is_call ? NULL : def->attrs,
 			  .attr_count = is_call ? 0 : def->attr_count,
 			  .library = in->library,
 			  .region = sp_import__region_of(in, frame->node),
 			  .first_region = owner != NULL ? owner->first_region : 0,
 			  .region_count = owner != NULL ? owner->region_count : 0};
-	flat->op = sp_import__find_op(im, is_loop ? "While" : flat->op_name);
+	if (is_call)
+		sp_node_set_op(flat, SP_OPCODE_IdentityN);
+	else
+		flat->opcode = is_loop ? SP_OPCODE_While : sp_opcode_find(def->op);
+	flat->op = sp_op_of(flat->opcode);
 	flat->refused = sp_import__is_loop_op(def->op) ? in->loops_error : place->refused;
 	flat->name = in->caller == NULL ? def->name
 					: sp_arena_printf(im->arena, "%s%s", in->prefix, def->name);
@@ -324,7 +324,7 @@ static sp_status visit(sp_importer *im, const sp_target *to)
 
 /* ------------------------------------------------------------- the roots */
 
-/* How many outputs of a node go by other names: then a node of its name gathers them. */
+/* How many outputs of a node stand for other values: then an IdentityN of its name gathers them. */
 static size_t renamed_outputs(const sp_scope *outer, uint32_t node)
 {
 	const sp_owner *owner = outer->places[node].owner;
@@ -359,9 +359,8 @@ static sp_status write_gatherer(sp_importer *im, sp_scope *outer, uint32_t node,
 	flat = add_node(im, &at);
 	if (flat == NULL)
 		return sp_import__no_memory(im);
-	*flat = (sp_node){.name = name, .op_name = "IdentityN", .inputs = inputs};
-	flat->op = sp_import__find_op(im, flat->op_name);
-	flat->input_count = count;
+	*flat = (sp_node){.name = name, .inputs = inputs, .input_count = count};
+	sp_node_set_op(flat, SP_OPCODE_IdentityN);
 	return sp_map_put(&im->graph->names, sp_bytes_of(name), at) == SP_MAP_NO_MEMORY
 		       ? sp_import__no_memory(im)
 		       : SP_OK;

@@ -9,34 +9,31 @@
 #include "engine/graph/graph_def.h"
 
 /*
- * Graph definition to graph: names resolved, function calls inlined, nodes
- * that no wanted tensor or node needs left out, the rest in topological order.
+ * Makes a graph of a graph definition: resolves names, inlines function calls, leaves out nodes
+ * that no root depends on, and puts the rest in topological order.
  *
- * Refused, in words that name the node: inputs that do not exist, duplicate
- * names, cycles, functions that call themselves, graphs that inline to more
- * than SP_IMPORT_MAX_NODES nodes, constants that repeat values into more than
- * SP_IMPORT_MAX_REPEATED bytes.
+ * Refused, with the name of the node: inputs that do not exist, duplicate names, cycles, recursive
+ * functions, graphs of more than SP_IMPORT_MAX_NODES nodes once functions are inlined, constants
+ * that repeat values into more than SP_IMPORT_MAX_REPEATED bytes.
  */
 #define SP_IMPORT_MAX_NODES (1u << 20)
 
-/* A few bytes of file can ask for any amount of memory; what is reached gets this much of it. */
+/* Bounds the memory that a small hostile file can ask for by SP_ATTR_REPEATED. */
 #define SP_IMPORT_MAX_REPEATED ((size_t)256 << 20)
 
-/* Names of tensors ("node:1") and nodes ("node") that something will want. */
+/* Names of tensors ("node:1") and nodes ("node") that the graph must have. */
 typedef struct sp_import_roots {
 	const char *const *names;
 	size_t count;
 } sp_import_roots;
 
-/*
- * `out` and all it points at lives in `arena`, but for what it shares with
- * `def`, which must outlive it.
- */
+/* The graph lives in `arena` and shares parts of `def`, which must outlive it. */
 SP_MUST_CHECK sp_status sp_graph_import(sp_graph *out, const sp_graph_def *def,
 					const sp_import_roots *roots, sp_arena *arena,
 					sp_error *err);
 
-/* Whether the operator is none that runs, but is resolved by the import: a call, part of a loop. */
+/* Whether import resolves nodes of the operator, which then need no kernel: calls, parts of loops.
+ */
 bool sp_import_resolves(const sp_graph_def *def, const char *op);
 
 #endif

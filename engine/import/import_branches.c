@@ -3,12 +3,13 @@
 #include "engine/import/import_internal.h"
 
 /*
- * Conditions of the first generation whose predicate is a constant.  The way from a Switch to its
- * Merge is looked at for every reference to the Merge, so only a short one is.
+ * Conditions of the first generation (Switch, Merge) whose predicate is a constant.  Every
+ * reference to a Merge searches for its Switch again, so only short chains of identities are
+ * followed.
  */
 enum { MAX_IDENTITIES = 16 };
 
-/* The node of the graph itself that a reference to its data names; NULL for others. */
+/* The node that a data reference names; NULL for control references and arguments. */
 static const sp_node_def *data_source(const sp_scope *in, const char *ref, uint32_t *port)
 {
 	sp_bytes name, ignored;
@@ -20,7 +21,7 @@ static const sp_node_def *data_source(const sp_scope *in, const char *ref, uint3
 	return &in->nodes[found];
 }
 
-/* The same behind identities. */
+/* The same, with identities skipped. */
 static const sp_node_def *real_source(const sp_scope *in, const char *ref, uint32_t *port)
 {
 	const sp_node_def *node = data_source(in, ref, port);
@@ -33,7 +34,7 @@ static const sp_node_def *real_source(const sp_scope *in, const char *ref, uint3
 	return NULL;
 }
 
-/* Whether the node is a Switch whose predicate is a constant, which is then in *taken. */
+/* Whether the node is a Switch with a constant predicate, which goes into *taken. */
 static bool is_decided(const sp_scope *in, const sp_node_def *node, bool *taken)
 {
 	const sp_node_def *predicate;
@@ -54,10 +55,10 @@ static bool is_decided(const sp_scope *in, const sp_node_def *node, bool *taken)
 }
 
 /*
- * What a Merge gives when one of its two inputs comes out of a Switch at the side that a constant
- * predicate does not take; NULL for other nodes.  Graphs for training and inference
- * are exported so: TensorFlow leaves the other side out, and with it the averages that training
- * updates there.
+ * If one of the two inputs of a Merge is the dead output of a Switch with a constant predicate, the
+ * value is the other input; NULL for all other nodes.  Graphs for both training and inference are
+ * exported in this form, and like TensorFlow the import leaves out the dead branch, with the moving
+ * averages that it updates.
  */
 const char *sp_import__decided_side(const sp_scope *in, uint32_t node)
 {

@@ -4,8 +4,8 @@
 #include "engine/import/import_internal.h"
 
 /*
- * Constants that the file gives few values of (graph_def.h) become tensors where a node that has
- * one is written; the same in every call of a function that holds it.
+ * Constants that repeat values (graph_def.h) become tensors when a node that has one is written.
+ * All calls of a function share the tensors of its constants.
  */
 
 static sp_status write_tensor(sp_importer *im, const sp_repeated_values *from,

@@ -5,17 +5,17 @@
 #include "engine/graph/graph.h"
 
 /*
- * Rewrites what a graph can say in several ways into one:
+ * Rewrites equivalent forms into one:
  *
- *   VariableV2 and its kin      a VarHandleOp; who reads the variable reads a
- *                               ReadVariableOp on it, who assigns it assigns
- *                               through the handle
+ *   VariableV2, Variable        VarHandleOp; readers of the variable read a
+ *                               ReadVariableOp of it, and assignments take
+ *                               the handle
  *   Assign, AssignAdd, ...      AssignVariableOp, AssignAddVariableOp, ...
  *   ResourceGather              GatherV2 of a ReadVariableOp
  *   ResourceGatherNd            GatherNd of a ReadVariableOp
- *   XlaDot, XlaDotV2            MatMul, where the file notes that both are matrices (of float)
+ *   XlaDot, XlaDotV2            MatMul, where the file notes that both are float matrices
  *
- * Operators and passes then know one kind of variable only.
+ * Passes and operators then deal with one kind of variable.
  */
 SP_MUST_CHECK sp_status sp_graph_lower(sp_graph *graph, sp_error *err);
 

@@ -3,9 +3,11 @@
 
 #include "engine/graph/op.h"
 
-/* Every operator of ops.inc, by name. */
-#define SP_OP(name) extern const sp_op sp_op_##name;
+/* Declarations of all operators. */
+#define SP_OP(name)          extern const sp_op sp_op_##name;
+#define SP_OP_INTERNAL(name) extern const sp_op sp_op_##name;
 #include "engine/ops/ops.inc"
 #undef SP_OP
+#undef SP_OP_INTERNAL
 
 #endif

@@ -5,27 +5,26 @@
 #include "engine/graph/graph.h"
 
 /*
- * A signature may not change the model, but some graphs write the same constant into the
- * same rows of a variable with every request (tf.scatter_update, to keep the row of the
- * padding zero).  After the first time that changes nothing, so it is taken for a value:
+ * Signatures must not change the model, but some graphs write the same constants into the same rows
+ * of a variable with every request (tf.scatter_update, to keep the row of the padding zero).  From
+ * the second request on such a write changes nothing, so it becomes a pure expression:
  *
  *     ScatterUpdate(variable, rows, updates)
  *
- * with `rows` and `updates` that follow from constants becomes
+ * with constant expressions `rows` and `updates` becomes
  *
  *     TensorScatterUpdate(variable, ExpandDims(rows, -1), updates)
  *
- * and whoever reads the variable reads that, as in TensorFlow from the second request on.
- * Writes of one variable take place in the order of the graph.
+ * and all readers of the variable read that.  Several writes of one variable apply in the order of
+ * the graph.  The variable itself keeps the value that was restored.
  *
- * Others write back what they have read (Keras 3 with the JAX backend: moving averages and
- * seeds, which only training changes).  Such an AssignVariableOp becomes a NoOp.
+ * An AssignVariableOp that writes back the value that it has read (Keras 3 with the JAX backend:
+ * moving averages and seeds) becomes a NoOp.
  *
- * Any other write stays what it is, and is refused where a signature reaches it.
+ * All other writes stay, and are refused where a signature reaches them.
  *
- * For the graph of signatures, lowered (engine/import/lower.h); not for one that loads.  The
- * variable itself stays as it was restored.
+ * For a lowered graph of signatures (engine/import/lower.h), not for a load program.
  */
-SP_MUST_CHECK sp_status sp_graph_take_constant_writes(sp_graph *graph, sp_error *err);
+SP_MUST_CHECK sp_status sp_graph_fold_constant_writes(sp_graph *graph, sp_error *err);
 
 #endif

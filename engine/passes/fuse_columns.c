@@ -2,42 +2,39 @@
 
 #include <string.h>
 
-#include "engine/passes/match_column.h"
 #include "engine/graph/op.h"
-
-/* More groups than this only a hostile graph has; further columns stay as they are. */
-enum { MOST_GROUPS = 64 };
+#include "engine/passes/match_column.h"
 
 typedef struct column {
 	sp_column_match match;
 	uint32_t anchor; /* the node that this column replaces */
 	uint32_t group;
-	uint32_t place; /* among the columns of the group: the number of its output */
+	uint32_t place; /* the output of the group's node */
 } column;
 
 /*
- * Columns of a group are needed by the same outputs, so that none is computed
- * in vain, and lie equally deep, so that none waits for another.
+ * The columns of one new node.  The same outputs need all of them, so that none is computed in
+ * vain, and their depth is the same, so that none depends on another.
  */
 typedef struct group {
 	uint64_t reach;
 	uint32_t depth;
 	uint32_t size;
-	uint32_t node; /* the one that is appended */
+	uint32_t node; /* the EmbeddingColumns node */
 } group;
 
 typedef struct fusion {
 	sp_graph *graph;
 	const sp_graph_ends *ends;
-	bool *early;         /* [nodes] fixed by the model version */
-	bool *may_die;       /* [nodes] hangs on a branch */
+	bool *early;         /* [nodes] its value is fixed by the model version */
+	bool *may_die;       /* [nodes] depends on a Switch */
 	uint32_t *column_of; /* [nodes] number + 1 of the column that ends here, or 0 */
-	uint64_t *reach;     /* [nodes] the outputs that need it */
-	uint32_t *depth;     /* [nodes] groups on the longest way to it */
+	uint64_t *reach;     /* [nodes] bits of the entry outputs that depend on it */
+	uint32_t *depth;     /* [nodes] columns on the longest path to it */
 	column *columns;
 	size_t count;
 	size_t capacity;
-	group groups[MOST_GROUPS];
+	group groups[SP_FUSE_COLUMNS_MOST_GROUPS];
 	size_t group_count;
 	sp_arena *scratch;
 	sp_error *err;
@@ -50,14 +47,13 @@ static sp_status no_memory(fusion *fu)
 
 /* ---------------------------------------------------------------- finding */
 
-static void look_at(fusion *fu, uint32_t i)
+/* Sets early[i] and may_die[i]. */
+static void classify(fusion *fu, uint32_t i)
 {
 	const sp_node *node = &fu->graph->nodes[i];
 	const unsigned flags = node->op != NULL ? node->op->flags : SP_OP_STATEFUL;
-	const unsigned late = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_TAKES_DEAD |
-			      SP_OP_MAKES_DEAD | SP_OP_PER_REQUEST;
 
-	fu->early[i] = !fu->ends->fed[i] && (flags & late) == 0;
+	fu->early[i] = !fu->ends->fed[i] && (flags & SP_OP_AT_REQUEST) == 0;
 	fu->may_die[i] = (flags & SP_OP_MAKES_DEAD) != 0;
 	for (size_t k = 0; k < node->input_count; k++) {
 		fu->early[i] = fu->early[i] && fu->early[node->inputs[k].node];
@@ -87,7 +83,7 @@ static sp_status add_column(fusion *fu, const column *found)
 	return SP_OK;
 }
 
-/* A column that ends in node i: from its beginning, or one of before with a reshape more. */
+/* A column that ends in node i: a new match, or a column found before with a reshape after it. */
 static bool find(const fusion *fu, uint32_t i, column *found)
 {
 	const sp_node *node = &fu->graph->nodes[i];
@@ -96,8 +92,7 @@ static bool find(const fusion *fu, uint32_t i, column *found)
 	found->anchor = i;
 	if (sp_column_find(fu->graph, fu->early, i, &found->match))
 		return true;
-	of = strcmp(node->op_name, "Reshape") == 0 && node->input_count == 2 ? node->inputs[0].node
-									     : 0;
+	of = node->opcode == SP_OPCODE_Reshape && node->input_count == 2 ? node->inputs[0].node : 0;
 	if (of == 0 || fu->column_of[of] == 0)
 		return false;
 	found->match = fu->columns[fu->column_of[of] - 1].match;
@@ -109,8 +104,8 @@ static sp_status find_all(fusion *fu)
 	for (uint32_t i = 0; i < fu->graph->node_count; i++) {
 		column found;
 
-		look_at(fu, i);
-		/* What is in a branch or a loop may not run at all, or many times. */
+		classify(fu, i);
+		/* Nodes of branches and loops may not run, or run many times. */
 		if (fu->ends->fed[i] || fu->may_die[i] || fu->early[i] ||
 		    fu->graph->nodes[i].region != 0)
 			continue;
@@ -122,7 +117,7 @@ static sp_status find_all(fusion *fu)
 
 /* --------------------------------------------------------------- grouping */
 
-/* What a node needs, once columns stand for what they replace. */
+/* The inputs of a node; of the end of a column those of the whole column. */
 static const sp_port *needs(const fusion *fu, uint32_t i, size_t *count)
 {
 	const sp_column_match *match;
@@ -152,7 +147,7 @@ static void find_reach(fusion *fu)
 	}
 }
 
-/* Puts a column into the group of its kind; false when there are too many kinds. */
+/* Puts a column into the group of its reach and depth; false when there are too many groups. */
 static bool join_group(fusion *fu, column *co, uint32_t depth)
 {
 	uint64_t reach = fu->reach[co->anchor];
@@ -161,7 +156,7 @@ static bool join_group(fusion *fu, column *co, uint32_t depth)
 	while (g < fu->group_count &&
 	       (fu->groups[g].reach != reach || fu->groups[g].depth != depth))
 		g++;
-	if (g == MOST_GROUPS)
+	if (g == SP_FUSE_COLUMNS_MOST_GROUPS)
 		return false;
 	if (g == fu->group_count)
 		fu->groups[fu->group_count++] = (group){.reach = reach, .depth = depth};
@@ -187,7 +182,7 @@ static uint32_t depth_of(const fusion *fu, uint32_t i)
 	return depth;
 }
 
-/* Columns that nothing needs are forgotten. */
+/* Columns that nothing depends on, and those without a group, are dropped. */
 static void make_groups(fusion *fu)
 {
 	for (uint32_t i = 0; i < fu->graph->node_count; i++) {
@@ -206,22 +201,19 @@ static void make_groups(fusion *fu)
 
 /* ---------------------------------------------------------------- writing */
 
-/* The columns of group g, in their order. */
+/* Appends the node of group g. */
 static sp_status write_group(fusion *fu, size_t g)
 {
 	sp_arena *arena = fu->graph->arena;
 	size_t size = fu->groups[g].size, used = 0;
 	sp_column_spec *specs = sp_arena_array(arena, size, sizeof(*specs));
-	sp_port *inputs = sp_arena_array(arena, size, 5 * sizeof(*inputs));
-	sp_attr *attr = sp_arena_zeros(arena, 1, sizeof(*attr));
-	sp_node node = {.op_name = "_EmbeddingColumns",
-			.op = sp_op_find("_EmbeddingColumns"),
-			.name = sp_arena_printf(arena, "_columns_%zu", g),
+	sp_port *inputs = sp_arena_array(arena, size, SP_COLUMN_MAX_INPUTS * sizeof(*inputs));
+	sp_embedding_columns *columns = sp_arena_alloc(arena, sizeof(*columns));
+	sp_node node = {.name = sp_arena_printf(arena, "_columns_%zu", g),
 			.inputs = inputs,
-			.attrs = attr,
-			.attr_count = 1};
+			.columns = columns};
 
-	if (specs == NULL || inputs == NULL || attr == NULL || node.name == NULL)
+	if (specs == NULL || inputs == NULL || columns == NULL || node.name == NULL)
 		return no_memory(fu);
 	for (size_t i = 0; i < fu->count; i++) {
 		const column *co = &fu->columns[i];
@@ -233,15 +225,14 @@ static sp_status write_group(fusion *fu, size_t g)
 			inputs[used++] = co->match.inputs[k];
 	}
 	node.input_count = used;
-	*attr = (sp_attr){.name = "columns",
-			  .kind = SP_ATTR_BYTES,
-			  .bytes = {(const char *)specs, size * sizeof(*specs)}};
+	*columns = (sp_embedding_columns){specs, size};
+	sp_node_set_op(&node, SP_OPCODE_EmbeddingColumns);
 	fu->groups[g].node = (uint32_t)fu->graph->node_count;
 	fu->graph->nodes[fu->graph->node_count++] = node;
 	return SP_OK;
 }
 
-/* The node where a column ended now only passes its output on. */
+/* The last node of a column becomes an Identity of the group's output. */
 static sp_status rewrite_anchor(fusion *fu, const column *co)
 {
 	sp_node *anchor = &fu->graph->nodes[co->anchor];
@@ -250,11 +241,8 @@ static sp_status rewrite_anchor(fusion *fu, const column *co)
 	if (input == NULL)
 		return no_memory(fu);
 	*input = (sp_port){fu->groups[co->group].node, co->place};
-	*anchor = (sp_node){.name = anchor->name,
-			    .op_name = "Identity",
-			    .op = sp_op_find("Identity"),
-			    .inputs = input,
-			    .input_count = 1};
+	*anchor = (sp_node){.name = anchor->name, .inputs = input, .input_count = 1};
+	sp_node_set_op(anchor, SP_OPCODE_Identity);
 	return SP_OK;
 }
 
@@ -263,6 +251,8 @@ static sp_status write(fusion *fu)
 	size_t count = fu->graph->node_count;
 	sp_node *nodes = sp_arena_array(fu->graph->arena, count + fu->group_count, sizeof(*nodes));
 
+	if (count + fu->group_count > fu->ends->capacity)
+		return sp_error_set(fu->err, SP_INTERNAL, "no room for fused columns");
 	if (nodes == NULL)
 		return no_memory(fu);
 	memcpy(nodes, fu->graph->nodes, count * sizeof(*nodes));

@@ -9,7 +9,7 @@
  *   SparseFillEmptyRows                                         match_fill
  *   Where, GatherV2    keys >= 0, weights > 0                   match_one_filter
  *   SparseReshape      to two dimensions                        match_flattening
- *   Where, GatherNd    cells that are not empty                 match_column_source.c
+ *   Where, GatherNd    elements that are not empty              match_column_source.c
  *   Range, Tile        or every bucket of a number
  */
 
@@ -24,9 +24,9 @@ static bool is_output(sp_port port, uint32_t node, uint32_t number)
 static bool match_row_numbers(const sp_column_matcher *ma, sp_port port, uint32_t *fill)
 {
 	static const int64_t zeros[] = {0, 0}, end[] = {0, 1}, ones[] = {1, 1};
-	const sp_node *cast = sp_column__made_by(ma, port, "Cast", 1);
+	const sp_node *cast = sp_column__made_by(ma, port, SP_OPCODE_Cast, 1);
 	const sp_node *slice = sp_column__made_by(ma, cast != NULL ? cast->inputs[0] : port,
-						  "StridedSlice", 4);
+						  SP_OPCODE_StridedSlice, 4);
 
 	if (slice == NULL || slice->inputs[0].port != 0 ||
 	    !sp_pattern_is_vector(ma->graph, slice->inputs[1], zeros, 2) ||
@@ -39,7 +39,8 @@ static bool match_row_numbers(const sp_column_matcher *ma, sp_port port, uint32_
 	    !sp_pattern_attr_int(slice, "new_axis_mask", 0, 0))
 		return false;
 	*fill = slice->inputs[0].node;
-	return sp_column__made_by(ma, (sp_port){*fill, 0}, "SparseFillEmptyRows", 4) != NULL;
+	return sp_column__made_by(ma, (sp_port){*fill, 0}, SP_OPCODE_SparseFillEmptyRows, 4) !=
+	       NULL;
 }
 
 /* ------------------------------------------------------------------- rows */
@@ -49,10 +50,11 @@ static bool is_weights(const sp_column_matcher *ma, sp_port port)
 	return ma->early[port.node];
 }
 
-/* Where keys are not the embedding's, the gather stays, to say so by its own name. */
+/* A gather with other key types than the embedding's is left alone: it fails with its own name. */
 static bool is_plain_gather(const sp_column_matcher *ma, const sp_node *gather)
 {
-	const sp_node *handle = sp_column__made_by(ma, gather->inputs[0], "KvVarHandleOp", 0);
+	const sp_node *handle = sp_column__made_by(ma, gather->inputs[0], SP_OPCODE_KvVarHandleOp,
+						   0);
 	bool has_fallback;
 	sp_dtype keys;
 
@@ -69,17 +71,17 @@ static bool is_plain_gather(const sp_column_matcher *ma, const sp_node *gather)
 static bool match_gather(sp_column_matcher *ma, sp_port port, sp_port *keys)
 {
 	sp_column_match *out = ma->out;
-	const sp_node *gather = sp_column__made_by(ma, port, "KvResourceGather", 3);
+	const sp_node *gather = sp_column__made_by(ma, port, SP_OPCODE_KvResourceGather, 3);
 
 	if (gather == NULL)
-		gather = sp_column__made_by(ma, port, "KvResourceGatherV1", 4);
+		gather = sp_column__made_by(ma, port, SP_OPCODE_KvResourceGatherV1, 4);
 	if (gather != NULL) {
 		out->spec.is_table = true;
 		out->inputs[0] = gather->inputs[0];
 		*keys = gather->inputs[1];
 		return is_plain_gather(ma, gather);
 	}
-	gather = sp_column__made_by(ma, port, "GatherV2", 3);
+	gather = sp_column__made_by(ma, port, SP_OPCODE_GatherV2, 3);
 	if (gather == NULL || !is_weights(ma, gather->inputs[0]) ||
 	    !sp_pattern_is_integer(ma->graph, gather->inputs[2], 0) ||
 	    !sp_pattern_attr_int(gather, "batch_dims", 0, 0) ||
@@ -99,8 +101,7 @@ static bool match_rows(sp_column_matcher *ma, sp_port rows, sp_port numbers)
 	sp_port keys;
 
 	if (numbers.port != 1 || unique->control_count != 0 || unique->input_count != 1 ||
-	    (strcmp(unique->op_name, "Unique") != 0 &&
-	     strcmp(unique->op_name, "UniqueWithCounts") != 0))
+	    (unique->opcode != SP_OPCODE_Unique && unique->opcode != SP_OPCODE_UniqueWithCounts))
 		return false;
 	return is_output(unique->inputs[0], ma->fill, 1) && match_gather(ma, rows, &keys) &&
 	       is_output(keys, numbers.node, 0);
@@ -111,15 +112,15 @@ static bool match_rows(sp_column_matcher *ma, sp_port rows, sp_port numbers)
 static bool match_unweighted(sp_column_matcher *ma, sp_port port)
 {
 	static const struct {
-		const char *op;
+		sp_opcode opcode;
 		sp_combiner combiner;
-	} kinds[] = {{"SparseSegmentSum", SP_COMBINE_SUM},
-		     {"SparseSegmentMean", SP_COMBINE_MEAN},
-		     {"SparseSegmentSqrtN", SP_COMBINE_SQRTN}};
+	} kinds[] = {{SP_OPCODE_SparseSegmentSum, SP_COMBINE_SUM},
+		     {SP_OPCODE_SparseSegmentMean, SP_COMBINE_MEAN},
+		     {SP_OPCODE_SparseSegmentSqrtN, SP_COMBINE_SQRTN}};
 	const sp_node *combined = NULL;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && combined == NULL; i++) {
-		combined = sp_column__made_by(ma, port, kinds[i].op, 3);
+		combined = sp_column__made_by(ma, port, kinds[i].opcode, 3);
 		ma->out->spec.combiner = kinds[i].combiner;
 	}
 	if (combined == NULL || !sp_pattern_attr_type(combined, "T", SP_FLOAT) ||
@@ -137,16 +138,16 @@ static bool match_unweighted(sp_column_matcher *ma, sp_port port)
 static bool is_one(const sp_column_matcher *ma, sp_port port)
 {
 	static const int64_t one[] = {1};
-	const sp_node *fill = sp_column__made_by(ma, port, "Fill", 2), *expand, *sub;
+	const sp_node *fill = sp_column__made_by(ma, port, SP_OPCODE_Fill, 2), *expand, *sub;
 
 	if (sp_pattern_is_vector(ma->graph, port, one, 1))
 		return true;
 	if (fill == NULL || !sp_pattern_is_integer(ma->graph, fill->inputs[1], 1))
 		return false;
-	expand = sp_column__made_by(ma, fill->inputs[0], "ExpandDims", 2);
+	expand = sp_column__made_by(ma, fill->inputs[0], SP_OPCODE_ExpandDims, 2);
 	if (expand == NULL || !sp_pattern_is_integer(ma->graph, expand->inputs[1], 0))
 		return false;
-	sub = sp_column__made_by(ma, expand->inputs[0], "Sub", 2);
+	sub = sp_column__made_by(ma, expand->inputs[0], SP_OPCODE_Sub, 2);
 	return sub != NULL && sp_pattern_is_integer(ma->graph, sub->inputs[0], 2) &&
 	       sp_pattern_is_integer(ma->graph, sub->inputs[1], 1);
 }
@@ -154,34 +155,35 @@ static bool is_one(const sp_column_matcher *ma, sp_port port)
 /* The filled weights as a column: [n, 1]. */
 static bool match_weight_column(sp_column_matcher *ma, sp_port port)
 {
-	const sp_node *reshape = sp_column__made_by(ma, port, "Reshape", 2), *concat, *shape;
+	const sp_node *reshape = sp_column__made_by(ma, port, SP_OPCODE_Reshape, 2), *concat,
+		      *shape;
 
 	if (reshape == NULL || reshape->inputs[0].port != 1)
 		return false;
-	concat = sp_column__made_by(ma, reshape->inputs[1], "ConcatV2", 3);
+	concat = sp_column__made_by(ma, reshape->inputs[1], SP_OPCODE_ConcatV2, 3);
 	if (concat == NULL || !is_one(ma, concat->inputs[1]) ||
 	    !sp_pattern_is_integer(ma->graph, concat->inputs[2], 0))
 		return false;
-	shape = sp_column__made_by(ma, concat->inputs[0], "Shape", 1);
+	shape = sp_column__made_by(ma, concat->inputs[0], SP_OPCODE_Shape, 1);
 	if (shape == NULL || !sp_pattern_same(shape->inputs[0], reshape->inputs[0]))
 		return false;
 	ma->weight_fill = reshape->inputs[0].node;
-	return sp_column__made_by(ma, (sp_port){ma->weight_fill, 0}, "SparseFillEmptyRows", 4) !=
-	       NULL;
+	return sp_column__made_by(ma, (sp_port){ma->weight_fill, 0}, SP_OPCODE_SparseFillEmptyRows,
+				  4) != NULL;
 }
 
 /* segment_sum(rows * weights, row numbers) */
 static bool match_weighted_sum(sp_column_matcher *ma, sp_port port, sp_port *weights,
 			       sp_port *row_numbers)
 {
-	const sp_node *sum = sp_column__made_by(ma, port, "SegmentSum", 2), *product, *rows;
+	const sp_node *sum = sp_column__made_by(ma, port, SP_OPCODE_SegmentSum, 2), *product, *rows;
 
 	if (sum == NULL || !match_row_numbers(ma, sum->inputs[1], &ma->fill))
 		return false;
-	product = sp_column__made_by(ma, sum->inputs[0], "Mul", 2);
+	product = sp_column__made_by(ma, sum->inputs[0], SP_OPCODE_Mul, 2);
 	if (product == NULL || !match_weight_column(ma, product->inputs[1]))
 		return false;
-	rows = sp_column__made_by(ma, product->inputs[0], "GatherV2", 3);
+	rows = sp_column__made_by(ma, product->inputs[0], SP_OPCODE_GatherV2, 3);
 	if (rows == NULL || !sp_pattern_is_integer(ma->graph, rows->inputs[2], 0) ||
 	    !sp_pattern_attr_int(rows, "batch_dims", 0, 0))
 		return false;
@@ -193,9 +195,9 @@ static bool match_weighted_sum(sp_column_matcher *ma, sp_port port, sp_port *wei
 /* segment_sum(weights), or the root of segment_sum(weights^2) */
 static bool match_divisor(sp_column_matcher *ma, sp_port port, sp_port weights, sp_port row_numbers)
 {
-	const sp_node *root = sp_column__made_by(ma, port, "Sqrt", 1);
+	const sp_node *root = sp_column__made_by(ma, port, SP_OPCODE_Sqrt, 1);
 	const sp_node *sum = sp_column__made_by(ma, root != NULL ? root->inputs[0] : port,
-						"SegmentSum", 2);
+						SP_OPCODE_SegmentSum, 2);
 	const sp_node *square, *power;
 	const sp_tensor *exponent;
 
@@ -204,10 +206,10 @@ static bool match_divisor(sp_column_matcher *ma, sp_port port, sp_port weights, 
 		return false;
 	if (root == NULL)
 		return sp_pattern_same(sum->inputs[0], weights);
-	square = sp_column__made_by(ma, sum->inputs[0], "Square", 1);
+	square = sp_column__made_by(ma, sum->inputs[0], SP_OPCODE_Square, 1);
 	if (square != NULL)
 		return sp_pattern_same(square->inputs[0], weights);
-	power = sp_column__made_by(ma, sum->inputs[0], "Pow", 2);
+	power = sp_column__made_by(ma, sum->inputs[0], SP_OPCODE_Pow, 2);
 	exponent = power != NULL ? sp_pattern_constant(ma->graph, power->inputs[1]) : NULL;
 	return exponent != NULL && exponent->dtype == SP_FLOAT && exponent->count == 1 &&
 	       sp_tensor_f32(exponent)[0] == 2.0f && sp_pattern_same(power->inputs[0], weights);
@@ -216,12 +218,12 @@ static bool match_divisor(sp_column_matcher *ma, sp_port port, sp_port weights, 
 static bool match_weighted(sp_column_matcher *ma, sp_port port)
 {
 	sp_column_spec *spec = &ma->out->spec;
-	const sp_node *quotient = sp_column__made_by(ma, port, "RealDiv", 2);
+	const sp_node *quotient = sp_column__made_by(ma, port, SP_OPCODE_RealDiv, 2);
 	sp_port weights, row_numbers;
 
 	spec->weighted = true;
 	if (quotient == NULL) {
-		quotient = sp_column__made_by(ma, port, "DivNoNan", 2);
+		quotient = sp_column__made_by(ma, port, SP_OPCODE_DivNoNan, 2);
 		spec->zero_divisor_is_zero = quotient != NULL;
 	}
 	if (!match_weighted_sum(ma, quotient != NULL ? quotient->inputs[0] : port, &weights,
@@ -262,15 +264,16 @@ static bool match_fill(sp_column_matcher *ma)
 static const sp_node *match_filter(const sp_column_matcher *ma, sp_port port, sp_port *condition)
 {
 	static const int64_t flat[] = {-1};
-	const sp_node *gather = sp_column__made_by(ma, port, "GatherV2", 3), *reshape, *where;
+	const sp_node *gather = sp_column__made_by(ma, port, SP_OPCODE_GatherV2, 3), *reshape,
+		      *where;
 
 	if (gather == NULL || !sp_pattern_is_integer(ma->graph, gather->inputs[2], 0) ||
 	    !sp_pattern_attr_int(gather, "batch_dims", 0, 0))
 		return NULL;
-	reshape = sp_column__made_by(ma, gather->inputs[1], "Reshape", 2);
+	reshape = sp_column__made_by(ma, gather->inputs[1], SP_OPCODE_Reshape, 2);
 	if (reshape == NULL || !sp_pattern_is_vector(ma->graph, reshape->inputs[1], flat, 1))
 		return NULL;
-	where = sp_column__made_by(ma, reshape->inputs[0], "Where", 1);
+	where = sp_column__made_by(ma, reshape->inputs[0], SP_OPCODE_Where, 1);
 	if (where == NULL)
 		return NULL;
 	*condition = where->inputs[0];
@@ -281,9 +284,9 @@ static const sp_node *match_filter(const sp_column_matcher *ma, sp_port port, sp
 static bool is_valid_key(const sp_column_matcher *ma, sp_port condition, sp_port keys,
 			 sp_port weights)
 {
-	const sp_node *both = sp_column__made_by(ma, condition, "LogicalAnd", 2);
+	const sp_node *both = sp_column__made_by(ma, condition, SP_OPCODE_LogicalAnd, 2);
 	const sp_node *compare = sp_column__made_by(ma, both != NULL ? both->inputs[0] : condition,
-						    "GreaterEqual", 2);
+						    SP_OPCODE_GreaterEqual, 2);
 	const sp_node *ones, *shape;
 	const sp_tensor *one;
 
@@ -292,9 +295,9 @@ static bool is_valid_key(const sp_column_matcher *ma, sp_port condition, sp_port
 		return false;
 	if (both == NULL)
 		return true;
-	ones = sp_column__made_by(ma, both->inputs[1], "Fill", 2);
+	ones = sp_column__made_by(ma, both->inputs[1], SP_OPCODE_Fill, 2);
 	one = ones != NULL ? sp_pattern_constant(ma->graph, ones->inputs[1]) : NULL;
-	shape = ones != NULL ? sp_column__made_by(ma, ones->inputs[0], "Shape", 1) : NULL;
+	shape = ones != NULL ? sp_column__made_by(ma, ones->inputs[0], SP_OPCODE_Shape, 1) : NULL;
 	return ma->out->spec.weighted && one != NULL && one->dtype == SP_BOOL && one->count == 1 &&
 	       sp_tensor_bool(one)[0] && shape != NULL &&
 	       sp_pattern_same(shape->inputs[0], weights);
@@ -303,7 +306,7 @@ static bool is_valid_key(const sp_column_matcher *ma, sp_port condition, sp_port
 /* weights > 0 */
 static bool is_valid_weight(const sp_column_matcher *ma, sp_port condition, sp_port weights)
 {
-	const sp_node *compare = sp_column__made_by(ma, condition, "Greater", 2);
+	const sp_node *compare = sp_column__made_by(ma, condition, SP_OPCODE_Greater, 2);
 	const sp_tensor *zero = compare != NULL ? sp_pattern_constant(ma->graph, compare->inputs[1])
 						: NULL;
 
@@ -343,19 +346,20 @@ static bool match_one_filter(sp_column_matcher *ma)
 static bool match_flat_shape(const sp_column_matcher *ma, sp_port port, sp_port shape, int64_t *k)
 {
 	static const int64_t zero[] = {0};
-	const sp_node *pack = sp_column__made_by(ma, port, "Pack", 2), *product, *slice, *last;
+	const sp_node *pack = sp_column__made_by(ma, port, SP_OPCODE_Pack, 2), *product, *slice,
+		      *last;
 
 	if (pack == NULL || !sp_pattern_attr_int(pack, "axis", 0, 0))
 		return false;
-	product = sp_column__made_by(ma, pack->inputs[0], "Prod", 2);
-	last = sp_column__made_by(ma, pack->inputs[1], "GatherV2", 3);
+	product = sp_column__made_by(ma, pack->inputs[0], SP_OPCODE_Prod, 2);
+	last = sp_column__made_by(ma, pack->inputs[1], SP_OPCODE_GatherV2, 3);
 	if (product == NULL || last == NULL ||
 	    !sp_pattern_is_vector(ma->graph, product->inputs[1], zero, 1) ||
 	    !sp_pattern_same(last->inputs[0], shape) ||
 	    !sp_pattern_integer(ma->graph, last->inputs[1], k) ||
 	    !sp_pattern_is_integer(ma->graph, last->inputs[2], 0))
 		return false;
-	slice = sp_column__made_by(ma, product->inputs[0], "Slice", 3);
+	slice = sp_column__made_by(ma, product->inputs[0], SP_OPCODE_Slice, 3);
 	return slice != NULL && sp_pattern_same(slice->inputs[0], shape) &&
 	       sp_pattern_is_vector(ma->graph, slice->inputs[1], zero, 1) &&
 	       sp_pattern_is_vector(ma->graph, slice->inputs[2], k, 1) && *k >= 1 &&
@@ -365,16 +369,17 @@ static bool match_flat_shape(const sp_column_matcher *ma, sp_port port, sp_port 
 /* [shape[0], -1], by way of int32 */
 static bool is_rows_and_rest(const sp_column_matcher *ma, sp_port port, sp_port shape)
 {
-	const sp_node *wide = sp_column__made_by(ma, port, "Cast", 1);
-	const sp_node *pack = wide != NULL ? sp_column__made_by(ma, wide->inputs[0], "Pack", 2)
-					   : NULL;
+	const sp_node *wide = sp_column__made_by(ma, port, SP_OPCODE_Cast, 1);
+	const sp_node *pack = wide != NULL
+				      ? sp_column__made_by(ma, wide->inputs[0], SP_OPCODE_Pack, 2)
+				      : NULL;
 	const sp_node *slice, *narrow;
 
 	if (pack == NULL || !sp_pattern_attr_int(pack, "axis", 0, 0) ||
 	    !sp_pattern_is_integer(ma->graph, pack->inputs[1], -1))
 		return false;
-	slice = sp_column__made_by(ma, pack->inputs[0], "StridedSlice", 4);
-	narrow = slice != NULL ? sp_column__made_by(ma, slice->inputs[0], "Cast", 1) : NULL;
+	slice = sp_column__made_by(ma, pack->inputs[0], SP_OPCODE_StridedSlice, 4);
+	narrow = slice != NULL ? sp_column__made_by(ma, slice->inputs[0], SP_OPCODE_Cast, 1) : NULL;
 	return narrow != NULL && sp_pattern_same(narrow->inputs[0], shape) &&
 	       sp_pattern_is_element(ma->graph, pack->inputs[0], slice->inputs[0], 0);
 }
@@ -382,7 +387,7 @@ static bool is_rows_and_rest(const sp_column_matcher *ma, sp_port port, sp_port 
 /* A sparse tensor of more dimensions, reshaped to two; perhaps twice, as linear models do. */
 static void match_flattening(sp_column_matcher *ma)
 {
-	const sp_node *reshape = sp_column__made_by(ma, ma->indices, "SparseReshape", 3);
+	const sp_node *reshape = sp_column__made_by(ma, ma->indices, SP_OPCODE_SparseReshape, 3);
 	int64_t k;
 
 	if (reshape != NULL && is_output(ma->shape, ma->indices.node, 1) &&
@@ -392,7 +397,7 @@ static void match_flattening(sp_column_matcher *ma)
 		ma->shape = reshape->inputs[1];
 	}
 	ma->out->shape = ma->shape;
-	reshape = sp_column__made_by(ma, ma->indices, "SparseReshape", 3);
+	reshape = sp_column__made_by(ma, ma->indices, SP_OPCODE_SparseReshape, 3);
 	if (reshape == NULL || !is_output(ma->shape, ma->indices.node, 1) ||
 	    ma->out->spec.row_dims > 1 ||
 	    !is_rows_and_rest(ma, reshape->inputs[2], reshape->inputs[1]))
@@ -408,19 +413,19 @@ static void match_flattening(sp_column_matcher *ma)
 static const sp_node *match_select(const sp_column_matcher *ma, uint32_t anchor, sp_port *empty)
 {
 	static const int64_t column[] = {-1, 1};
-	const sp_node *select = sp_column__made_by(ma, (sp_port){anchor, 0}, "Select", 3);
+	const sp_node *select = sp_column__made_by(ma, (sp_port){anchor, 0}, SP_OPCODE_Select, 3);
 	const sp_node *tile, *reshape, *times, *zeros;
 
 	if (select == NULL)
-		select = sp_column__made_by(ma, (sp_port){anchor, 0}, "SelectV2", 3);
+		select = sp_column__made_by(ma, (sp_port){anchor, 0}, SP_OPCODE_SelectV2, 3);
 	if (select == NULL)
 		return NULL;
-	zeros = sp_column__made_by(ma, select->inputs[1], "ZerosLike", 1);
-	tile = sp_column__made_by(ma, select->inputs[0], "Tile", 2);
+	zeros = sp_column__made_by(ma, select->inputs[1], SP_OPCODE_ZerosLike, 1);
+	tile = sp_column__made_by(ma, select->inputs[0], SP_OPCODE_Tile, 2);
 	if (zeros == NULL || tile == NULL || !sp_pattern_same(zeros->inputs[0], select->inputs[2]))
 		return NULL;
-	reshape = sp_column__made_by(ma, tile->inputs[0], "Reshape", 2);
-	times = sp_column__made_by(ma, tile->inputs[1], "Pack", 2);
+	reshape = sp_column__made_by(ma, tile->inputs[0], SP_OPCODE_Reshape, 2);
+	times = sp_column__made_by(ma, tile->inputs[1], SP_OPCODE_Pack, 2);
 	if (reshape == NULL || times == NULL || !sp_pattern_attr_int(times, "axis", 0, 0) ||
 	    !sp_pattern_is_vector(ma->graph, reshape->inputs[1], column, 2) ||
 	    !sp_pattern_is_integer(ma->graph, times->inputs[0], 1) ||
@@ -466,17 +471,17 @@ static bool is_full_shape(const sp_graph *graph, sp_port port, sp_port of,
 {
 	static const int64_t zero[] = {0}, one[] = {1}, rest[] = {-1};
 	const int64_t k = (int64_t)match->spec.row_dims;
-	const sp_node *concat = sp_pattern_made_by(graph, port, "ConcatV2", 3);
+	const sp_node *concat = sp_pattern_made_by(graph, port, SP_OPCODE_ConcatV2, 3);
 	const sp_node *rows, *cast, *columns, *shape;
 
 	if (concat == NULL || !sp_pattern_is_integer(graph, concat->inputs[2], 0))
 		return false;
-	rows = sp_pattern_made_by(graph, concat->inputs[0], "Slice", 3);
-	columns = sp_pattern_made_by(graph, concat->inputs[1], "Slice", 3);
+	rows = sp_pattern_made_by(graph, concat->inputs[0], SP_OPCODE_Slice, 3);
+	columns = sp_pattern_made_by(graph, concat->inputs[1], SP_OPCODE_Slice, 3);
 	if (rows == NULL || columns == NULL)
 		return false;
-	cast = sp_pattern_made_by(graph, rows->inputs[0], "Cast", 1);
-	shape = sp_pattern_made_by(graph, columns->inputs[0], "Shape", 1);
+	cast = sp_pattern_made_by(graph, rows->inputs[0], SP_OPCODE_Cast, 1);
+	shape = sp_pattern_made_by(graph, columns->inputs[0], SP_OPCODE_Shape, 1);
 	return cast != NULL && shape != NULL && sp_pattern_same(cast->inputs[0], match->shape) &&
 	       sp_pattern_same(shape->inputs[0], of) &&
 	       sp_pattern_is_vector(graph, rows->inputs[1], zero, 1) &&
@@ -489,7 +494,8 @@ bool sp_column_take_reshape(const sp_graph *graph, uint32_t anchor, uint32_t of,
 			    sp_column_match *match)
 {
 	const sp_port column = {of, 0};
-	const sp_node *reshape = sp_pattern_made_by(graph, (sp_port){anchor, 0}, "Reshape", 2);
+	const sp_node *reshape = sp_pattern_made_by(graph, (sp_port){anchor, 0}, SP_OPCODE_Reshape,
+						    2);
 	const sp_node *pack;
 	int64_t width;
 
@@ -501,7 +507,7 @@ bool sp_column_take_reshape(const sp_graph *graph, uint32_t anchor, uint32_t of,
 		match->spec.keeps_shape = true;
 		return true;
 	}
-	pack = sp_pattern_made_by(graph, reshape->inputs[1], "Pack", 2);
+	pack = sp_pattern_made_by(graph, reshape->inputs[1], SP_OPCODE_Pack, 2);
 	if (pack == NULL || !sp_pattern_attr_int(pack, "axis", 0, 0) ||
 	    !sp_pattern_is_dimension(graph, pack->inputs[0], column, 0) ||
 	    !sp_pattern_integer(graph, pack->inputs[1], &width) || width < 1)

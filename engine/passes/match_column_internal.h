@@ -1,10 +1,10 @@
 #ifndef SP_ENGINE_MATCH_COLUMN_INTERNAL_H
 #define SP_ENGINE_MATCH_COLUMN_INTERNAL_H
 
-#include "engine/passes/match_column.h"
 #include "engine/graph/pattern.h"
+#include "engine/passes/match_column.h"
 
-/* Shared by match_column.c and match_column_source.c: a column while it is found. */
+/* A column that is being matched. */
 typedef struct sp_column_matcher {
 	const sp_graph *graph;
 	const bool *early;
@@ -15,15 +15,12 @@ typedef struct sp_column_matcher {
 } sp_column_matcher;
 
 static inline const sp_node *sp_column__made_by(const sp_column_matcher *ma, sp_port port,
-						const char *op, size_t input_count)
+						sp_opcode opcode, size_t input_count)
 {
-	return sp_pattern_made_by(ma->graph, port, op, input_count);
+	return sp_pattern_made_by(ma->graph, port, opcode, input_count);
 }
 
-/*
- * Takes in what makes the sparse tensor of indices, keys and shape, if it is
- * one of the dense sources.
- */
+/* Extends the match over the nodes that make the sparse tensor of the keys from a dense one. */
 void sp_column__match_source(sp_column_matcher *ma);
 
 #endif

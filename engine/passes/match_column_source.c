@@ -1,13 +1,13 @@
 #include "engine/passes/match_column_internal.h"
 
 /*
- * Where the keys of a column come from, if not from a sparse tensor that
- * something else makes: cells of a tensor, their texts, or buckets of numbers.
+ * Sources of keys other than a sparse tensor: elements of a dense tensor, hashes of its strings, or
+ * bucketized numbers.
  */
 
 /* ----------------------------------------------------------- dense sources */
 
-/* What a dense tensor has in cells that do not count, into the spec. */
+/* The value of a dense tensor that stands for a missing key. */
 static bool match_ignored(const sp_column_matcher *ma, sp_port port, sp_column_spec *spec)
 {
 	const sp_tensor *ignored = sp_pattern_constant(ma->graph, port);
@@ -22,24 +22,21 @@ static bool match_ignored(const sp_column_matcher *ma, sp_port port, sp_column_s
 	return true;
 }
 
-/*
- * Cells of a dense tensor that differ from some value, and their keys: the
- * cells themselves or the hash of their texts.
- */
+/* Elements of a dense tensor that differ from the missing value, or hashes of such strings. */
 static void match_dense(sp_column_matcher *ma)
 {
 	sp_column_spec spec = ma->out->spec;
-	const sp_node *where = sp_column__made_by(ma, ma->indices, "Where", 1);
-	const sp_node *shape = sp_column__made_by(ma, ma->shape, "Shape", 1);
-	const sp_node *hash = sp_column__made_by(ma, ma->keys, "StringToHashBucketFast", 1);
+	const sp_node *where = sp_column__made_by(ma, ma->indices, SP_OPCODE_Where, 1);
+	const sp_node *shape = sp_column__made_by(ma, ma->shape, SP_OPCODE_Shape, 1);
+	const sp_node *hash = sp_column__made_by(ma, ma->keys, SP_OPCODE_StringToHashBucketFast, 1);
 	const sp_node *cells = sp_column__made_by(ma, hash != NULL ? hash->inputs[0] : ma->keys,
-						  "GatherNd", 2);
+						  SP_OPCODE_GatherNd, 2);
 	const sp_node *differs, *widened;
 	int64_t buckets = 1;
 
 	if (where == NULL || shape == NULL || cells == NULL || spec.weighted)
 		return;
-	differs = sp_column__made_by(ma, where->inputs[0], "NotEqual", 2);
+	differs = sp_column__made_by(ma, where->inputs[0], SP_OPCODE_NotEqual, 2);
 	if (differs == NULL || !sp_pattern_same(cells->inputs[0], differs->inputs[0]) ||
 	    !sp_pattern_same(cells->inputs[1], ma->indices) ||
 	    !sp_pattern_same(shape->inputs[0], differs->inputs[0]))
@@ -52,7 +49,7 @@ static void match_dense(sp_column_matcher *ma)
 		return;
 	spec.hash_buckets = (uint64_t)buckets;
 	ma->out->inputs[1] = differs->inputs[0];
-	widened = sp_column__made_by(ma, differs->inputs[0], "ExpandDims", 2);
+	widened = sp_column__made_by(ma, differs->inputs[0], SP_OPCODE_ExpandDims, 2);
 	if (widened != NULL && sp_pattern_is_integer(ma->graph, widened->inputs[1], -1)) {
 		spec.widen = true;
 		ma->out->inputs[1] = widened->inputs[0];
@@ -65,7 +62,7 @@ static void match_dense(sp_column_matcher *ma)
 /* range(0, limit, 1) */
 static const sp_node *match_range(const sp_column_matcher *ma, sp_port port)
 {
-	const sp_node *range = sp_column__made_by(ma, port, "Range", 3);
+	const sp_node *range = sp_column__made_by(ma, port, SP_OPCODE_Range, 3);
 
 	return range != NULL && sp_pattern_is_integer(ma->graph, range->inputs[0], 0) &&
 			       sp_pattern_is_integer(ma->graph, range->inputs[2], 1)
@@ -73,14 +70,15 @@ static const sp_node *match_range(const sp_column_matcher *ma, sp_port port)
 		       : NULL;
 }
 
-/* tile(range(columns), [rows]): the column of each cell. */
+/* tile(range(columns), [rows]): the column of each element. */
 static bool match_column_numbers(const sp_column_matcher *ma, sp_port port, sp_port *rows,
 				 int64_t *columns)
 {
-	const sp_node *tile = sp_column__made_by(ma, port, "Tile", 2);
+	const sp_node *tile = sp_column__made_by(ma, port, SP_OPCODE_Tile, 2);
 	const sp_node *range = tile != NULL ? match_range(ma, tile->inputs[0]) : NULL;
-	const sp_node *times = tile != NULL ? sp_column__made_by(ma, tile->inputs[1], "Pack", 1)
-					    : NULL;
+	const sp_node *times = tile != NULL
+				       ? sp_column__made_by(ma, tile->inputs[1], SP_OPCODE_Pack, 1)
+				       : NULL;
 
 	if (range == NULL || times == NULL || !sp_pattern_attr_int(times, "axis", 0, 0) ||
 	    !sp_pattern_integer(ma->graph, range->inputs[1], columns))
@@ -89,68 +87,70 @@ static bool match_column_numbers(const sp_column_matcher *ma, sp_port port, sp_p
 	return *columns >= 1;
 }
 
-/* reshape(tile(expand_dims(range(rows), 1), [1, columns]), [-1]): the row of each cell. */
-static bool is_cell_rows(const sp_column_matcher *ma, sp_port port, sp_port rows, int64_t columns)
+/* reshape(tile(expand_dims(range(rows), 1), [1, columns]), [-1]): the row of each element. */
+static bool is_row_numbers(const sp_column_matcher *ma, sp_port port, sp_port rows, int64_t columns)
 {
 	static const int64_t flat[] = {-1};
 	const int64_t times[] = {1, columns};
-	const sp_node *reshape = sp_column__made_by(ma, port, "Reshape", 2), *tile, *expand, *range;
+	const sp_node *reshape = sp_column__made_by(ma, port, SP_OPCODE_Reshape, 2), *tile, *expand,
+		      *range;
 
 	if (reshape == NULL || !sp_pattern_is_vector(ma->graph, reshape->inputs[1], flat, 1))
 		return false;
-	tile = sp_column__made_by(ma, reshape->inputs[0], "Tile", 2);
+	tile = sp_column__made_by(ma, reshape->inputs[0], SP_OPCODE_Tile, 2);
 	if (tile == NULL || !sp_pattern_is_vector(ma->graph, tile->inputs[1], times, 2))
 		return false;
-	expand = sp_column__made_by(ma, tile->inputs[0], "ExpandDims", 2);
+	expand = sp_column__made_by(ma, tile->inputs[0], SP_OPCODE_ExpandDims, 2);
 	if (expand == NULL || !sp_pattern_is_integer(ma->graph, expand->inputs[1], 1))
 		return false;
 	range = match_range(ma, expand->inputs[0]);
 	return range != NULL && sp_pattern_same(range->inputs[1], rows);
 }
 
-/* What makes [n, 2] indices of rows and columns. */
-static bool is_cell_indices(const sp_column_matcher *ma, sp_port port, sp_port rows,
-			    sp_port column_numbers, int64_t columns)
+/* The [n, 2] indices of all rows and columns. */
+static bool is_element_indices(const sp_column_matcher *ma, sp_port port, sp_port rows,
+			       sp_port column_numbers, int64_t columns)
 {
 	static const int64_t swapped[] = {1, 0};
-	const sp_node *cast = sp_column__made_by(ma, port, "Cast", 1);
-	const sp_node *transpose = cast != NULL
-					   ? sp_column__made_by(ma, cast->inputs[0], "Transpose", 2)
-					   : NULL;
-	const sp_node *pack = transpose != NULL
-				      ? sp_column__made_by(ma, transpose->inputs[0], "Pack", 2)
-				      : NULL;
+	const sp_node *cast = sp_column__made_by(ma, port, SP_OPCODE_Cast, 1);
+	const sp_node *transpose = cast != NULL ? sp_column__made_by(ma, cast->inputs[0],
+								     SP_OPCODE_Transpose, 2)
+						: NULL;
+	const sp_node *pack = transpose != NULL ? sp_column__made_by(ma, transpose->inputs[0],
+								     SP_OPCODE_Pack, 2)
+						: NULL;
 
 	return pack != NULL && sp_pattern_attr_int(pack, "axis", 0, 0) &&
 	       sp_pattern_is_vector(ma->graph, transpose->inputs[1], swapped, 2) &&
-	       is_cell_rows(ma, pack->inputs[0], rows, columns) &&
+	       is_row_numbers(ma, pack->inputs[0], rows, columns) &&
 	       sp_pattern_same(pack->inputs[1], column_numbers);
 }
 
-static bool is_cell_shape(const sp_column_matcher *ma, sp_port port, sp_port rows, int64_t columns)
+static bool is_element_shape(const sp_column_matcher *ma, sp_port port, sp_port rows,
+			     int64_t columns)
 {
-	const sp_node *cast = sp_column__made_by(ma, port, "Cast", 1);
-	const sp_node *pack = cast != NULL ? sp_column__made_by(ma, cast->inputs[0], "Pack", 2)
-					   : NULL;
+	const sp_node *cast = sp_column__made_by(ma, port, SP_OPCODE_Cast, 1);
+	const sp_node *pack = cast != NULL
+				      ? sp_column__made_by(ma, cast->inputs[0], SP_OPCODE_Pack, 2)
+				      : NULL;
 
 	return pack != NULL && sp_pattern_attr_int(pack, "axis", 0, 0) &&
 	       sp_pattern_same(pack->inputs[0], rows) &&
 	       sp_pattern_is_integer(ma->graph, pack->inputs[1], columns);
 }
 
-/*
- * A bucketized column: all buckets of a tensor, those of its j-th column
- * shifted by j times how many there are.
- */
+/* A bucketized column: every element is a key, element j of a row plus j * bucket_count. */
 static void match_buckets(sp_column_matcher *ma)
 {
 	static const int64_t flat[] = {-1};
 	sp_column_spec spec = ma->out->spec;
-	const sp_node *sum = sp_column__made_by(ma, ma->keys, "AddV2", 2);
-	const sp_node *cells = sum != NULL ? sp_column__made_by(ma, sum->inputs[0], "Reshape", 2)
+	const sp_node *sum = sp_column__made_by(ma, ma->keys, SP_OPCODE_AddV2, 2);
+	const sp_node *cells = sum != NULL ? sp_column__made_by(ma, sum->inputs[0],
+								SP_OPCODE_Reshape, 2)
 					   : NULL;
-	const sp_node *shift = sum != NULL ? sp_column__made_by(ma, sum->inputs[1], "Mul", 2)
-					   : NULL;
+	const sp_node *shift = sum != NULL
+				       ? sp_column__made_by(ma, sum->inputs[1], SP_OPCODE_Mul, 2)
+				       : NULL;
 	sp_port rows;
 
 	if (cells == NULL || shift == NULL || spec.weighted || spec.row_dims > 1 ||
@@ -159,8 +159,8 @@ static void match_buckets(sp_column_matcher *ma)
 	    !sp_pattern_integer(ma->graph, shift->inputs[0], &spec.bucket_count) ||
 	    !match_column_numbers(ma, shift->inputs[1], &rows, &spec.number_count) ||
 	    !sp_pattern_is_dimension(ma->graph, rows, cells->inputs[0], 0) ||
-	    !is_cell_indices(ma, ma->indices, rows, shift->inputs[1], spec.number_count) ||
-	    !is_cell_shape(ma, ma->shape, rows, spec.number_count))
+	    !is_element_indices(ma, ma->indices, rows, shift->inputs[1], spec.number_count) ||
+	    !is_element_shape(ma, ma->shape, rows, spec.number_count))
 		return;
 	spec.source = SP_COLUMN_BUCKETS;
 	ma->out->inputs[1] = cells->inputs[0];

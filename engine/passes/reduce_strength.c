@@ -11,23 +11,18 @@ typedef struct reduction {
 	sp_error *err;
 } reduction;
 
-static bool is_op(const sp_node *node, const char *name)
-{
-	return strcmp(node->op_name, name) == 0;
-}
-
 /* ---------------------------------------------------------------- looking up */
 
-/* The node behind an input, if it is an `op` of `inputs` inputs that `node` can pass over. */
-static const sp_node *behind(const reduction *r, const sp_node *node, size_t side, const char *op,
-			     size_t inputs)
+/* The producer of an input, if it has that opcode and `inputs` inputs and `node` may bypass it. */
+static const sp_node *producer(const reduction *r, const sp_node *node, size_t side,
+			       sp_opcode opcode, size_t inputs)
 {
 	sp_port port = node->inputs[side];
 	const sp_node *from = &r->graph->nodes[port.node];
 
 	return !r->fed[port.node] && port.port == 0 && from->control_count == 0 &&
 			       from->region == node->region && from->input_count == inputs &&
-			       is_op(from, op)
+			       from->opcode == opcode
 		       ? from
 		       : NULL;
 }
@@ -38,7 +33,7 @@ static const sp_tensor *constant_of(const reduction *r, sp_port port)
 	const sp_node *from = &r->graph->nodes[port.node];
 	const sp_attr *value = sp_node_attr(from, "value");
 
-	return !r->fed[port.node] && is_op(from, "Const") && from->control_count == 0 &&
+	return !r->fed[port.node] && from->opcode == SP_OPCODE_Const && from->control_count == 0 &&
 			       value != NULL && value->kind == SP_ATTR_TENSOR
 		       ? value->tensor
 		       : NULL;
@@ -66,7 +61,7 @@ static bool number_of(const reduction *r, sp_port port, float *out)
 	}
 }
 
-/* Whether it is a constant 1 without dimensions, which leaves the other operand's shape alone. */
+/* Whether it is a scalar constant 1, which does not broadcast the other operand. */
 static bool is_one(const reduction *r, sp_port port)
 {
 	float number;
@@ -76,8 +71,8 @@ static bool is_one(const reduction *r, sp_port port)
 
 /* ----------------------------------------------------------------- replacing */
 
-/* `node` becomes an `op_name` of one input. */
-static sp_status replace(reduction *r, sp_node *node, const char *op_name, sp_port input)
+/* `node` becomes an operator of one input. */
+static sp_status replace(reduction *r, sp_node *node, sp_opcode opcode, sp_port input)
 {
 	sp_port *inputs = sp_arena_array(r->graph->arena, 1, sizeof(*inputs));
 
@@ -86,8 +81,7 @@ static sp_status replace(reduction *r, sp_node *node, const char *op_name, sp_po
 	inputs[0] = input;
 	node->inputs = inputs;
 	node->input_count = 1;
-	node->op_name = op_name;
-	node->op = sp_op_find(op_name);
+	sp_node_set_op(node, opcode);
 	return SP_OK;
 }
 
@@ -95,9 +89,12 @@ static sp_status reduce_power(reduction *r, sp_node *node)
 {
 	static const struct {
 		float exponent;
-		const char *op;
-	} powers[] = {
-		{2, "Square"}, {3, "_Cube"}, {0.5F, "Sqrt"}, {-0.5F, "Rsqrt"}, {-1, "Reciprocal"}};
+		sp_opcode opcode;
+	} powers[] = {{2, SP_OPCODE_Square},
+		      {3, SP_OPCODE_Cube},
+		      {0.5F, SP_OPCODE_Sqrt},
+		      {-0.5F, SP_OPCODE_Rsqrt},
+		      {-1, SP_OPCODE_Reciprocal}};
 	float exponent;
 
 	if (!number_of(r, node->inputs[1], &exponent) ||
@@ -105,33 +102,33 @@ static sp_status reduce_power(reduction *r, sp_node *node)
 		return SP_OK;
 	for (size_t i = 0; i < sizeof(powers) / sizeof(powers[0]); i++)
 		if (exponent == powers[i].exponent)
-			return replace(r, node, powers[i].op, node->inputs[0]);
+			return replace(r, node, powers[i].opcode, node->inputs[0]);
 	return SP_OK;
 }
 
 static sp_status reduce_logarithm(reduction *r, sp_node *node)
 {
-	static const char *const sums[] = {"AddV2", "Add"};
+	static const sp_opcode sums[] = {SP_OPCODE_AddV2, SP_OPCODE_Add};
 	uint32_t read = node->inputs[0].node;
-	const sp_node *from = behind(r, node, 0, "Softmax", 1);
+	const sp_node *from = producer(r, node, 0, SP_OPCODE_Softmax, 1);
 
 	if (from != NULL && !r->kept[read] && r->readers[read] == 1)
-		return replace(r, node, "LogSoftmax", from->inputs[0]);
+		return replace(r, node, SP_OPCODE_LogSoftmax, from->inputs[0]);
 	for (size_t i = 0; i < 2; i++) {
-		from = behind(r, node, 0, sums[i], 2);
+		from = producer(r, node, 0, sums[i], 2);
 		for (size_t side = 0; from != NULL && side < 2; side++)
 			if (is_one(r, from->inputs[1 - side]))
-				return replace(r, node, "Log1p", from->inputs[side]);
+				return replace(r, node, SP_OPCODE_Log1p, from->inputs[side]);
 	}
 	return SP_OK;
 }
 
 static sp_status reduce_difference(reduction *r, sp_node *node)
 {
-	const sp_node *from = behind(r, node, 0, "Exp", 1);
+	const sp_node *from = producer(r, node, 0, SP_OPCODE_Exp, 1);
 
 	return from != NULL && is_one(r, node->inputs[1])
-		       ? replace(r, node, "Expm1", from->inputs[0])
+		       ? replace(r, node, SP_OPCODE_Expm1, from->inputs[0])
 		       : SP_OK;
 }
 
@@ -153,7 +150,7 @@ static bool exchanges_inner(const reduction *r, const sp_node *transpose)
 	return true;
 }
 
-/* Attribute `name` becomes its opposite; absent, it was false. */
+/* Negates a bool attribute, which is false when absent. */
 static sp_status flip(reduction *r, sp_node *node, const char *name)
 {
 	sp_attr *attrs = sp_arena_array(r->graph->arena, node->attr_count + 1, sizeof(*attrs));
@@ -170,14 +167,17 @@ static sp_status flip(reduction *r, sp_node *node, const char *name)
 	return SP_OK;
 }
 
-/* A product that reads the operand as it lies; the left one of MatMul is left to dense layers. */
+/*
+ * A product reads the operand that was transposed.  transpose_a of MatMul is not set, because dense
+ * layers (fuse_dense.h) do not have it.
+ */
 static sp_status multiply_transposed(reduction *r, sp_node *node)
 {
 	static const char *const batch_flags[] = {"adj_x", "adj_y"};
-	bool batch = !is_op(node, "MatMul");
+	bool batch = node->opcode != SP_OPCODE_MatMul;
 
 	for (size_t side = batch ? 0 : 1; side < 2; side++) {
-		const sp_node *from = behind(r, node, side, "Transpose", 2);
+		const sp_node *from = producer(r, node, side, SP_OPCODE_Transpose, 2);
 		sp_port *inputs;
 
 		if (from == NULL || !exchanges_inner(r, from))
@@ -197,24 +197,25 @@ static sp_status multiply_transposed(reduction *r, sp_node *node)
 
 static bool is_product(const sp_node *node)
 {
-	return is_op(node, "MatMul") || is_op(node, "BatchMatMul") || is_op(node, "BatchMatMulV2");
+	return node->opcode == SP_OPCODE_MatMul || node->opcode == SP_OPCODE_BatchMatMul ||
+	       node->opcode == SP_OPCODE_BatchMatMulV2;
 }
 
-static sp_status look_at(reduction *r, sp_node *node)
+static sp_status reduce(reduction *r, sp_node *node)
 {
 	sp_dtype dtype;
 
 	if (node->op == NULL ||
 	    sp_node_attr_type(node, "T", SP_INVALID_DTYPE, &dtype, NULL) != SP_OK)
 		return SP_OK;
-	if (is_op(node, "Pow") && node->input_count == 2 &&
+	if (node->opcode == SP_OPCODE_Pow && node->input_count == 2 &&
 	    (dtype == SP_FLOAT || dtype == SP_HALF || dtype == SP_BFLOAT16))
 		return reduce_power(r, node);
 	if (dtype != SP_FLOAT)
 		return SP_OK;
-	if (is_op(node, "Log") && node->input_count == 1)
+	if (node->opcode == SP_OPCODE_Log && node->input_count == 1)
 		return reduce_logarithm(r, node);
-	if (is_op(node, "Sub") && node->input_count == 2)
+	if (node->opcode == SP_OPCODE_Sub && node->input_count == 2)
 		return reduce_difference(r, node);
 	return is_product(node) && node->input_count == 2 ? multiply_transposed(r, node) : SP_OK;
 }
@@ -235,7 +236,7 @@ static sp_status walk(reduction *r)
 {
 	for (size_t i = 0; i < r->graph->node_count; i++)
 		if (!r->fed[i])
-			SP_TRY(look_at(r, &r->graph->nodes[i]));
+			SP_TRY(reduce(r, &r->graph->nodes[i]));
 	return SP_OK;
 }
 

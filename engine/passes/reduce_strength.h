@@ -7,11 +7,11 @@
 #include "engine/graph/graph.h"
 
 /*
- * Replaces operators by cheaper or more accurate ones with the same meaning.
+ * Replaces operators by cheaper or more accurate ones with the same result.
  *
  * Of float32, half and bfloat16, where the exponent is a constant of one element:
  *
- *   Pow(x, 2), Pow(x, 3)          Square, _Cube
+ *   Pow(x, 2), Pow(x, 3)          Square, Cube
  *   Pow(x, 0.5), Pow(x, -0.5)     Sqrt, Rsqrt
  *   Pow(x, -1)                    Reciprocal
  *
@@ -21,10 +21,10 @@
  *   Log(Softmax(x))               LogSoftmax, where nothing else reads the softmax
  *   MatMul(x, Transpose(y))       MatMul with transpose_b; of BatchMatMul both sides
  *
- * A node is passed over only if it lies in the region of its reader and waits for no other node;
- * a constant may lie anywhere.  Nodes that are not read any more stay in the list.
+ * A producer is bypassed only if it is in the region of its reader and has no control inputs; a
+ * constant may be in any region.  Nodes without readers stay in the list; plans leave them out.
  *
- * The graph is sorted: a node's inputs come before it.
+ * The graph is in topological order.
  *
  * fed   [node_count]  the node's value comes from the client
  * kept  [node_count]  the node is fed, fetched or a target of an entry

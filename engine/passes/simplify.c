@@ -5,17 +5,17 @@
 #include "base/hash.h"
 #include "engine/graph/op.h"
 
-/* Constants longer than this are not compared: weights that happen to be equal are rare. */
+/* Elements of the longest constant that is compared: equal weights are rare. */
 static const size_t LONGEST_CONSTANT = 1024;
 
-/* Nodes looked at before one counts as the first of its kind: keeps hostile graphs linear. */
+/* Bounds the time that a hostile graph with colliding hashes takes. */
 static const size_t MOST_PROBES = 64;
 
 typedef struct simplifier {
 	sp_graph *graph;
 	const bool *kept;
-	uint32_t *stand_in; /* [nodes] the node that is read in its place; itself if none */
-	uint32_t *buckets;  /* node + 1 by hash, or 0; linear probing */
+	uint32_t *replacement; /* [nodes] the equal node that is read in its place, or itself */
+	uint32_t *buckets;     /* node + 1 by hash, or 0; linear probing */
 	size_t bucket_mask;
 	sp_error *err;
 } simplifier;
@@ -53,7 +53,7 @@ static bool same_shape(const sp_partial_shape *a, const sp_partial_shape *b)
 	return true;
 }
 
-/* Lists of other elements than numbers and texts are rare, and then count as different. */
+/* Lists of other element kinds are rare and count as different. */
 static bool same_list(const sp_attr *a, const sp_attr *b)
 {
 	if (a->element != b->element || a->count != b->count)
@@ -98,7 +98,7 @@ static bool same_attr(const sp_attr *a, const sp_attr *b)
 	}
 }
 
-/* Attributes that say where a node came from, and nothing of what it does. */
+/* Attributes with '_' say where a node came from, not what it computes. */
 static bool is_note(const sp_attr *attr)
 {
 	return attr->name[0] == '_';
@@ -111,7 +111,7 @@ static const sp_attr *next_attr(const sp_node *node, size_t *i)
 	return *i < node->attr_count ? &node->attrs[(*i)++] : NULL;
 }
 
-/* Attributes in the same order: whoever wrote the graph wrote both. */
+/* Attributes are compared in their order: one writer wrote both nodes. */
 static bool same_attrs(const sp_node *a, const sp_node *b)
 {
 	size_t i = 0, k = 0;
@@ -126,20 +126,21 @@ static bool same_attrs(const sp_node *a, const sp_node *b)
 	}
 }
 
-/* A sum or product of two numbers, which are compared in one order. */
+/* A sum or product of two numbers; Add also joins strings, where the order counts. */
 static bool is_commutative(const sp_node *node)
 {
 	sp_dtype dtype;
 
 	if (node->input_count != 2)
 		return false;
-	if (strcmp(node->op_name, "AddV2") == 0 || strcmp(node->op_name, "Mul") == 0)
+	if (node->opcode == SP_OPCODE_AddV2 || node->opcode == SP_OPCODE_Mul)
 		return true;
-	return strcmp(node->op_name, "Add") == 0 &&
+	return node->opcode == SP_OPCODE_Add &&
 	       sp_node_attr_type(node, "T", SP_INVALID_DTYPE, &dtype, NULL) == SP_OK &&
 	       dtype != SP_STRING;
 }
 
+/* Input k, with the inputs of commutative operators in one order. */
 static sp_port input_to_compare(const sp_node *node, size_t k)
 {
 	sp_port a = node->inputs[0], b = node->inputs[node->input_count - 1];
@@ -166,26 +167,22 @@ static bool same_node(const sp_node *a, const sp_node *b)
 	return same_attrs(a, b);
 }
 
-/* ------------------------------------------------------------ the one walk */
+/* ------------------------------------------------------------- the walk */
 
 static bool is_short_constant(const sp_node *node)
 {
 	const sp_attr *value = sp_node_attr(node, "value");
 
-	return strcmp(node->op_name, "Const") == 0 && value != NULL &&
-	       value->kind == SP_ATTR_TENSOR && value->tensor->count <= LONGEST_CONSTANT;
+	return node->opcode == SP_OPCODE_Const && value != NULL && value->kind == SP_ATTR_TENSOR &&
+	       value->tensor->count <= LONGEST_CONSTANT;
 }
 
-/*
- * A node without inputs is what its name says (a placeholder, a variable), but
- * for a constant.
+/* Nodes without inputs, but for constants, are told apart by their names (placeholders, handles).
  */
 static bool may_be_shared(const sp_node *node)
 {
-	const unsigned apart = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_TAKES_DEAD |
-			       SP_OP_MAKES_DEAD | SP_OP_PER_REQUEST;
-
-	if (node->op == NULL || (node->op->flags & apart) != 0)
+	if (node->op == NULL || (node->op->flags & SP_OP_AT_REQUEST) != 0 ||
+	    node->opcode == SP_OPCODE_EmbeddingColumns) /* its columns are not compared */
 		return false;
 	return node->input_count != 0 || is_short_constant(node);
 }
@@ -204,7 +201,7 @@ static uint64_t hash_tensor(const sp_tensor *tensor)
 	return hash;
 }
 
-/* The same for attributes that are the same. */
+/* Equal attributes have equal hashes; kinds that are not listed share one. */
 static uint64_t hash_attr(const sp_attr *attr)
 {
 	switch (attr->kind) {
@@ -225,7 +222,7 @@ static uint64_t hash_attr(const sp_attr *attr)
 
 static uint64_t hash_node(const sp_node *node)
 {
-	uint64_t hash = sp_fingerprint64(node->op_name, strlen(node->op_name));
+	uint64_t hash = node->opcode;
 	const sp_attr *attr;
 
 	hash = sp_fingerprint64_join(hash, node->region);
@@ -241,7 +238,7 @@ static uint64_t hash_node(const sp_node *node)
 	return hash;
 }
 
-/* The first node that says the same as node i, or i itself. */
+/* The first node that is equal to node i, or i itself. */
 static uint32_t find_equal(simplifier *si, uint32_t i)
 {
 	const sp_node *nodes = si->graph->nodes;
@@ -261,7 +258,7 @@ static uint32_t find_equal(simplifier *si, uint32_t i)
 	return i;
 }
 
-/* Inputs of node i now come from where the values are made. */
+/* The node reads the first of equal nodes, and past identities. */
 static sp_status redirect(simplifier *si, sp_node *node)
 {
 	sp_port *inputs = NULL;
@@ -270,12 +267,13 @@ static sp_status redirect(simplifier *si, sp_node *node)
 		sp_port from = node->inputs[k];
 		const sp_node *source;
 
-		from.node = si->stand_in[from.node];
+		from.node = si->replacement[from.node];
 		source = &si->graph->nodes[from.node];
 		if (source->op != NULL && (source->op->flags & SP_OP_IDENTITY) != 0 &&
 		    source->control_count == 0 && !si->kept[from.node] &&
 		    from.port < source->input_count)
-			from = source->inputs[from.port]; /* redirected when it was walked */
+			from = source->inputs[from.port]; /* redirected before: sources come first
+							   */
 		if (from.node == node->inputs[k].node && from.port == node->inputs[k].port)
 			continue;
 		if (inputs == NULL) {
@@ -297,10 +295,10 @@ static sp_status walk(simplifier *si)
 	for (uint32_t i = 0; i < si->graph->node_count; i++) {
 		sp_node *node = &si->graph->nodes[i];
 
-		si->stand_in[i] = i;
+		si->replacement[i] = i;
 		SP_TRY(redirect(si, node));
 		if (!si->kept[i] && may_be_shared(node))
-			si->stand_in[i] = find_equal(si, i);
+			si->replacement[i] = find_equal(si, i);
 	}
 	return SP_OK;
 }
@@ -316,10 +314,11 @@ sp_status sp_graph_simplify(sp_graph *graph, const bool *kept, sp_error *err)
 		buckets *= 2;
 	si.bucket_mask = buckets - 1;
 	if (scratch != NULL) {
-		si.stand_in = sp_arena_array(scratch, graph->node_count, sizeof(*si.stand_in));
+		si.replacement = sp_arena_array(scratch, graph->node_count,
+						sizeof(*si.replacement));
 		si.buckets = sp_arena_zeros(scratch, buckets, sizeof(*si.buckets));
 	}
-	status = si.stand_in != NULL && si.buckets != NULL
+	status = si.replacement != NULL && si.buckets != NULL
 			 ? walk(&si)
 			 : sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
 	sp_arena_destroy(scratch);

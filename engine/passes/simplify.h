@@ -7,17 +7,16 @@
 #include "engine/graph/graph.h"
 
 /*
- * What a graph says twice it says once: nodes of one region with the same operator,
- * the same attributes and the same inputs (those of control, too; of Add, AddV2 and
- * Mul of numbers in either order) become one, and nobody reads through an identity
- * any more.  Exported graphs repeat themselves a
- * lot: every feature column takes its own look at the shape of the same input.
+ * Common subexpressions: nodes of one region with equal operators, attributes, inputs and control
+ * inputs become one (of Add, AddV2 and Mul of numbers the order of the inputs does not count), and
+ * no node reads through an Identity any more.  Exported graphs repeat themselves: every feature
+ * column computes the shape of the same input.
  *
- * Nodes keep their numbers and names.  What is not read any more stays in the
- * list and is left out of every plan.
+ * Nodes keep their numbers and names.  Nodes without readers stay in the list; plans leave them
+ * out.
  *
- * kept [node_count]  true for nodes that entries feed, fetch or target: nobody
- *                    reads another node in their place
+ * kept [node_count]: nodes that entries feed, fetch or target; no other node is read in their
+ * place.
  *
  * Linear in the size of the graph.
  */

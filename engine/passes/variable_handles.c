@@ -44,9 +44,9 @@ sp_status sp_graph_find_variables(sp_graph *graph, const uint32_t **variables, s
 		const sp_node *node = &graph->nodes[i];
 
 		out[i] = SP_NO_VARIABLE;
-		if (strcmp(node->op_name, "VarHandleOp") == 0)
+		if (node->opcode == SP_OPCODE_VarHandleOp)
 			SP_TRY(find_first(graph, &handles, i, &out[i], err));
-		else if (strcmp(node->op_name, "Identity") == 0 && node->region == 0)
+		else if (node->opcode == SP_OPCODE_Identity && node->region == 0)
 			out[i] = sp_variable_of(out, node);
 	}
 	*variables = out;

@@ -6,22 +6,21 @@
 #include "engine/runtime/program_internal.h"
 
 /*
- * One walk over the sorted nodes.  For each: are its inputs there, does its
- * operator accept types and attributes, when is its value known, can it be
- * computed right now.
+ * One walk over the nodes in topological order, which prepares the operator of each, finds when its
+ * value is known, and computes it if that is now (constant folding).
  *
- * A node that cannot run breaks what reads it, not the program: an entry that
- * does not reach it works.
+ * A node that cannot run makes its readers fail, not the program: entries that do not reach it
+ * work.
  */
 
-/* Folding never makes a constant larger than this, nor all of them together larger than that. */
+/* The most bytes of memory for folding one node, and of all folded constants. */
 enum { FOLD_LIMIT = 64 << 20, FOLD_TOTAL = 256 << 20 };
 
-/* What is known of a region from its nodes. */
+/* What the nodes of a region have in common. */
 typedef struct region_facts {
-	bool may_die;    /* it reads something from around it that may have no value */
-	bool has_effect; /* something in it changes or checks something */
-	bool is_branch;  /* of an If or a Case: it runs if a number says so */
+	bool may_die;    /* one reads a value from around the region that may be dead */
+	bool has_effect; /* one changes or checks something */
+	bool is_branch;  /* they are a branch of an If or a Case */
 } region_facts;
 
 typedef struct compiler {
@@ -46,7 +45,7 @@ static sp_status no_memory(compiler *co)
 	return sp_error_set(co->err, SP_NO_MEMORY, "no memory for the program");
 }
 
-/* Notes why a node cannot run. */
+/* Notes why a node cannot run; fails without memory only. */
 static sp_status note_error(compiler *co, sp_prepared *node, const sp_error *why)
 {
 	sp_error *error = sp_arena_alloc(co->program->arena, sizeof(*error));
@@ -84,9 +83,9 @@ static bool is_inside(const sp_graph *graph, uint32_t region, uint32_t around)
 }
 
 /*
- * A node that reads something that may have no value may have none itself.  From
- * around a region: then the whole region does not run.  From inside a region that
- * the node owns: what it computes is there when it has run.
+ * A node that reads a value that may be dead may be dead itself.  If the value is from around the
+ * node's region, the whole region does not run.  A result of a region that the node owns does not
+ * count: it is checked when the region has run.
  */
 static void note_may_die(compiler *co, sp_prepared *to, uint32_t home)
 {
@@ -100,7 +99,7 @@ static void note_may_die(compiler *co, sp_prepared *to, uint32_t home)
 		co->regions[region].may_die = true;
 }
 
-/* What a node that owns regions has of them. */
+/* What a node that owns regions inherits from them. */
 static void take_regions(compiler *co, sp_prepared *to)
 {
 	const sp_node *node = to->node;
@@ -118,7 +117,7 @@ static void take_regions(compiler *co, sp_prepared *to)
 	co->regions[node->region].has_effect |= to->has_effect;
 }
 
-/* Looks at what a node reads; a broken or missing input breaks it. */
+/* Collects types and values of a node's inputs; an input that cannot run makes it fail, too. */
 static sp_status take_inputs(compiler *co, sp_prepared *to, sp_error *why)
 {
 	const sp_program *program = co->program;
@@ -187,7 +186,7 @@ static sp_status add_values(compiler *co, sp_prepared *node, const sp_dtype *dty
 	return SP_OK;
 }
 
-/* An identity's outputs are other names of its inputs. */
+/* The outputs of an identity are aliases of its inputs. */
 static sp_status add_aliases(compiler *co, sp_prepared *to)
 {
 	sp_program *program = co->program;
@@ -228,9 +227,9 @@ static sp_status keep_folded(compiler *co, const sp_prepared *node)
 }
 
 /*
- * Computes a node whose inputs are constants.  One whose result is too large to
- * keep here is computed per version; one that fails is left to the request: if
- * it is reached, it fails there, as it would in TensorFlow.
+ * Computes a node whose inputs are constants.  If the result is too large, it is computed per
+ * version instead; if it fails, per request, where the error shows only if the node is reached, as
+ * in TensorFlow.
  */
 static sp_status fold(compiler *co, sp_prepared *node)
 {
@@ -277,21 +276,19 @@ static sp_status fold(compiler *co, sp_prepared *node)
 
 /* --------------------------------------------------------------- one node */
 
-/* From when the value of a node is known, given when its inputs are. */
+/* When the value of a node is known; node->level says when its inputs are. */
 static sp_level level_of(const compiler *co, const sp_prepared *node)
 {
 	unsigned flags = node->node->op->flags;
-	const unsigned at_run = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_TAKES_DEAD |
-				SP_OP_MAKES_DEAD | SP_OP_PER_REQUEST;
 
-	if (node->is_fed || node->may_die || (flags & at_run) != 0)
+	if (node->is_fed || node->may_die || (flags & SP_OP_AT_REQUEST) != 0)
 		return SP_LEVEL_REQUEST;
 	if ((flags & SP_OP_READS_VARIABLE) != 0 && node->level == SP_LEVEL_CONSTANT)
 		return co->program->loading ? SP_LEVEL_REQUEST : SP_LEVEL_SNAPSHOT;
 	return node->level;
 }
 
-/* Whether something else than the entry decides that the node runs. */
+/* Whether the node runs depends on more than the entry. */
 static bool is_in_branch(const compiler *co, const sp_prepared *node)
 {
 	for (uint32_t r = node->node->region; r != 0; r = co->program->graph->around[r])
@@ -301,9 +298,9 @@ static bool is_in_branch(const compiler *co, const sp_prepared *node)
 }
 
 /*
- * A change of the model's state.  Inference graphs have them in branches that
- * requests do not take (an update while training, the set-up of a first call):
- * there the step itself refuses.
+ * An operator that changes the model's state.  Inference graphs have them in branches that requests
+ * do not take (updates of training, initialisation by a first call): there the step refuses when it
+ * runs.
  */
 static sp_status prepare_change(compiler *co, sp_prepared *to, sp_error *why)
 {
@@ -314,7 +311,8 @@ static sp_status prepare_change(compiler *co, sp_prepared *to, sp_error *why)
 		return sp_error_set(why, SP_UNSUPPORTED, "operator %s changes the model's state",
 				    to->node->op->name);
 	to->level = SP_LEVEL_REQUEST;
-	/* An assignment through a Switch, which made a value of the reference, yields the value. */
+	/* An assignment to a reference behind a Switch, which lowering made a value, returns the
+	 * value. */
 	return add_values(co, to, &co->in_dtypes[1], is_on_handle ? 0 : 1);
 }
 
@@ -384,8 +382,8 @@ static sp_status compile_node(compiler *co, sp_prepared *to)
 	return SP_OK;
 }
 
-/* A node without outputs that may die still needs a place to say so. */
-static sp_status add_life_sign(compiler *co, sp_prepared *node)
+/* A node without outputs that may die gets a value that says whether it ran. */
+static sp_status add_token(compiler *co, sp_prepared *node)
 {
 	static const sp_dtype dtype = SP_BOOL;
 
@@ -405,7 +403,7 @@ static sp_status compile_nodes(compiler *co)
 
 		node->node = &graph->nodes[i];
 		SP_TRY(compile_node(co, node));
-		SP_TRY(add_life_sign(co, node));
+		SP_TRY(add_token(co, node));
 	}
 	return SP_OK;
 }
@@ -419,7 +417,7 @@ static void mark_feeds(sp_program *program, const sp_entry_spec *entries, size_t
 			program->prepared[entries[i].feeds[j].node].is_fed = true;
 }
 
-/* The snapshot's own plan: it fetches every value of its level that an entry reads. */
+/* The snapshot's plan fetches every value of its level that an entry reads. */
 static sp_status plan_snapshot(compiler *co)
 {
 	sp_program *program = co->program;
@@ -462,7 +460,7 @@ static sp_status plan_entries(compiler *co, const sp_entry_spec *entries, size_t
 	return plan_snapshot(co);
 }
 
-/* All regions are branches but those of loops, whose body lies in their condition. */
+/* Of a loop the second region lies in the first; all other regions are branches. */
 static void mark_branches(compiler *co)
 {
 	const sp_graph *graph = co->program->graph;
@@ -493,7 +491,7 @@ static sp_status compile(compiler *co, const sp_entry_spec *entries, size_t entr
 	program->resource_count = co->resources->count;
 	program->stream_count = co->resources->stream_count;
 	program->generator_count = co->resources->has_generators ? co->resources->count : 0;
-	program->count_count = co->resources->count_count;
+	program->session_variable_count = co->resources->session_variable_count;
 	return plan_entries(co, entries, entry_count);
 }
 

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "engine/tensor/tensor_list.h"
+#include "engine/ops/list/list.h"
 
-/* What stands for a variant while the operator runs; no operator of these has others of it. */
+/* The type that stands for VARIANT while the operator runs. */
 static const sp_dtype NUMBER = SP_UINT64;
 
 typedef struct move_state {
@@ -37,8 +37,7 @@ sp_status sp_move_variants__prepare(sp_prepare *prepare, const sp_op *op, sp_err
 	return SP_OK;
 }
 
-/* The inputs with numbers in the place of variants, and the elements that numbers 1 ... stand for.
- */
+/* The inputs with numbers in place of variants; number n stands for elements[n - 1]. */
 typedef struct numbered {
 	sp_tensor *tensors;
 	const sp_tensor **in;
@@ -83,7 +82,7 @@ static sp_status number_inputs(const sp_call *call, numbered *n)
 	return SP_OK;
 }
 
-/* A number of none: the operator left a place as it was. */
+/* Numbers that are none stand for an unset element: the operator did not write them. */
 static const sp_tensor *element(const numbered *n, uint64_t number)
 {
 	static const sp_tensor unset = {.dtype = SP_INVALID_DTYPE};
@@ -91,7 +90,7 @@ static const sp_tensor *element(const numbered *n, uint64_t number)
 	return number - 1 < n->count ? n->elements[number - 1] : &unset;
 }
 
-/* Output i becomes the elements whose numbers are given. */
+/* Output i becomes the elements whose numbers the operator gave. */
 static sp_status find_elements(const sp_call *call, size_t i, const numbered *n,
 			       const sp_tensor *made)
 {
@@ -110,7 +109,7 @@ static sp_status find_elements(const sp_call *call, size_t i, const numbered *n,
 	return SP_OK;
 }
 
-/* What the operator makes lies in tensors of ours, which a request that fails forgets. */
+/* Outputs of numbers are tensors of our own; a failed request releases them with its workspace. */
 static sp_status run_inner(const sp_call *call, const numbered *n, sp_tensor *made)
 {
 	const move_state *state = call->state;

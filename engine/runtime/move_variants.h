@@ -4,12 +4,14 @@
 #include "engine/graph/op.h"
 
 /*
- * Operators with SP_OP_MOVES over variants (engine/tensor/tensor_list.h): an array of lists, of
- * ragged tensors or of optionals is packed, gathered, sliced, reshaped as any other tensor.
+ * Operators with SP_OP_MOVES on arrays of variants (engine/tensor/tensor_list.h): lists, ragged
+ * tensors and optionals are packed, gathered, sliced and reshaped like any other elements.
  *
- * The operator itself runs over numbers that stand for the elements, and what it made of them
- * is replaced by references to these elements.  Where it put none, as between the indices of a
- * DynamicStitch, an element is not set.  Threads: pure.
+ * The operator runs on numbers that stand for the elements, and each number of its output becomes a
+ * reference to its element.  An element that the operator did not write (between the indices of a
+ * DynamicStitch) is unset.
+ *
+ * Threads: pure functions.
  */
 
 /* Instead of op->prepare: some inputs are VARIANT. */

@@ -5,20 +5,14 @@
 #include "engine/runtime/plan_internal.h"
 
 /*
- * From what is wanted back to what must be done; plan_steps.c goes forward from
- * there.
+ * A walk from the fetches and targets of an entry back to what they need; plan_steps.c goes forward
+ * from there.
  *
- * Two kinds of need run backwards.  `value`: somebody reads what the node
- * makes, so the node is a step.  `reach`: the node stands behind something
- * computed earlier or behind a control edge; only nodes with an effect (an
- * Assert) become steps for that.  Both carry the outputs they serve as bits, so
- * that a request for some outputs can skip the other steps.
+ * A node is needed in one of two ways.  `value`: its value is read, so the node becomes a step.
+ * `reach`: only a value that is computed earlier or a control edge depends on it, so it becomes a
+ * step if it has an effect (an Assert).  Both hold the fetches that need the node as bits, so that
+ * a request for some fetches can skip the steps of the others.
  */
-
-sp_status sp_plan__no_memory(sp_planner *pl)
-{
-	return sp_error_set(pl->err, SP_NO_MEMORY, "no memory for the plan");
-}
 
 static uint64_t output_bit(size_t i)
 {
@@ -30,7 +24,7 @@ static bool is_argument(const sp_prepared *node)
 	return node->node->op != NULL && (node->node->op->flags & SP_OP_ARGUMENT) != 0;
 }
 
-/* The number of the feed that gives what is read of a port, or NONE. */
+/* The number of the feed that gives the value at a port, or NONE. */
 static uint32_t feed_at(const sp_planner *pl, sp_port port)
 {
 	const sp_prepared *node = &pl->program->prepared[port.node];
@@ -40,7 +34,7 @@ static uint32_t feed_at(const sp_planner *pl, sp_port port)
 	return pl->feed_of[node->first_value + port.port];
 }
 
-/* Any output of it. */
+/* Whether this entry feeds any output of the node. */
 static bool is_fed_here(const sp_planner *pl, uint32_t node)
 {
 	for (uint32_t k = 0; k < pl->program->prepared[node].out_count; k++)
@@ -51,7 +45,7 @@ static bool is_fed_here(const sp_planner *pl, uint32_t node)
 
 /* ------------------------------------------------------------- backwards */
 
-bool sp_plan__is_step(const sp_planner *pl, size_t i)
+static bool is_step(const sp_planner *pl, size_t i)
 {
 	const sp_prepared *node = &pl->program->prepared[i];
 
@@ -62,8 +56,8 @@ bool sp_plan__is_step(const sp_planner *pl, size_t i)
 }
 
 /*
- * Somebody reads a port: through an identity only what is behind that port is
- * needed, and what its control edges say.  Where it is fed, nothing is.
+ * The value at a port is read.  Of an identity only the input of that port is read, and its control
+ * edges count.  Behind a value that is fed nothing is needed.
  */
 static void need_value(sp_planner *pl, sp_port port, uint64_t mask)
 {
@@ -82,12 +76,12 @@ static void need_value(sp_planner *pl, sp_port port, uint64_t mask)
 		pl->fed[feed] |= mask;
 }
 
+/* What node i needs in turn. */
 static void pass_on(sp_planner *pl, size_t i)
 {
 	const sp_prepared *node = &pl->program->prepared[i];
 	uint64_t mask = pl->value[i] | pl->reach[i];
-	bool reads = !node->broken &&
-		     (is_argument(node) ? pl->value[i] != 0 : sp_plan__is_step(pl, i));
+	bool reads = !node->broken && (is_argument(node) ? pl->value[i] != 0 : is_step(pl, i));
 
 	for (size_t k = 0; k < node->node->input_count; k++) {
 		if (reads)
@@ -98,14 +92,15 @@ static void pass_on(sp_planner *pl, size_t i)
 	for (size_t k = 0; k < node->node->control_count; k++) {
 		uint32_t from = node->node->controls[k];
 
-		/* Whether a control edge is alive is a value, too. */
+		/* The step reads whether the node of a control edge ran. */
 		if (reads && pl->program->prepared[from].may_die)
 			need_value(pl, (sp_port){from, 0}, mask);
 		pl->reach[from] |= mask;
 	}
 }
 
-static void note_resource(sp_planner *pl, const sp_prepared *node)
+/* Lists the resource that a node is a constant handle of. */
+static void note_resource(sp_planner *pl, const sp_prepared *node, bool *is_listed)
 {
 	const sp_value *value = &pl->program->values[node->first_value];
 	sp_plan *plan = pl->plan;
@@ -115,31 +110,42 @@ static void note_resource(sp_planner *pl, const sp_prepared *node)
 	    value->constant->count != 1)
 		return;
 	index = *(const uint64_t *)value->constant->data;
-	if (pl->resource_seen[index])
+	if (is_listed[index])
 		return;
-	pl->resource_seen[index] = true;
+	is_listed[index] = true;
 	plan->resources[plan->resource_count++] = (uint32_t)index;
 }
 
-static void walk_back(sp_planner *pl)
+static sp_status walk_back(sp_planner *pl)
 {
-	for (size_t i = pl->program->graph->node_count; i-- > 0;) {
+	size_t nodes = pl->program->graph->node_count;
+	bool *is_listed = sp_arena_zeros(pl->scratch, pl->program->resource_count,
+					 sizeof(*is_listed));
+
+	pl->is_step = sp_arena_zeros(pl->scratch, nodes, sizeof(*pl->is_step));
+	pl->plan->resources = sp_arena_array(pl->program->arena, pl->program->resource_count,
+					     sizeof(uint32_t));
+	if (is_listed == NULL || pl->is_step == NULL || pl->plan->resources == NULL)
+		return sp_plan__no_memory(pl);
+	for (size_t i = nodes; i-- > 0;) {
 		const sp_prepared *node = &pl->program->prepared[i];
 
 		if (pl->value[i] == 0 && (pl->reach[i] == 0 || is_fed_here(pl, (uint32_t)i)))
 			continue;
 		if (!node->broken)
-			note_resource(pl, node);
+			note_resource(pl, node, is_listed);
+		pl->is_step[i] = is_step(pl, i);
 		pass_on(pl, i);
 	}
+	return SP_OK;
 }
 
 /* ------------------------------------------------------ what cannot be done */
 
-/* What fits into an error, with words around it. */
-enum { MOST_WORDS = SP_ERROR_TEXT_SIZE * 3 / 4 };
+/* The most bytes of an error text for names; the rest is for the words around them. */
+enum { MOST_TEXT = SP_ERROR_TEXT_SIZE * 3 / 4 };
 
-/* Of a node's name at most so many characters, the last ones. */
+/* At most the last `most` characters of the node's name. */
 static void name_operator(sp_buffer *text, const sp_node *node, bool first, size_t most)
 {
 	size_t length = strlen(node->name);
@@ -174,7 +180,7 @@ static void name_missing(sp_planner *pl, sp_buffer *text, size_t most)
 	}
 }
 
-/* With names of nodes as long as leaves room for all operators. */
+/* Names of nodes are shortened until all operators fit. */
 static void name_all_missing(sp_planner *pl, sp_buffer *text)
 {
 	static const size_t lengths[] = {400, 80, 20, 0};
@@ -182,7 +188,7 @@ static void name_all_missing(sp_planner *pl, sp_buffer *text)
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		text->size = 0;
 		name_missing(pl, text, lengths[i]);
-		if (text->size < MOST_WORDS)
+		if (text->size < MOST_TEXT)
 			return;
 	}
 }
@@ -237,7 +243,7 @@ static const sp_tensor *default_of(const sp_planner *pl, const sp_node *node)
 {
 	const sp_prepared *from;
 
-	if (strcmp(node->op_name, "PlaceholderWithDefault") != 0 || node->input_count != 1)
+	if (node->opcode != SP_OPCODE_PlaceholderWithDefault || node->input_count != 1)
 		return NULL;
 	from = &pl->program->prepared[node->inputs[0].node];
 	if (from->broken || node->inputs[0].port >= from->out_count)
@@ -266,7 +272,7 @@ static sp_status take_feeds(sp_planner *pl)
 
 		plan->feed_names[i] = node->node->name;
 		if (node->broken || port.port >= node->out_count)
-			continue; /* whoever reads it is broken as well */
+			continue; /* its readers are broken, too */
 		number = node->first_value + port.port;
 		plan->feed_dtypes[i] = pl->program->values[number].dtype;
 		plan->feed_defaults[i] = default_of(pl, node->node);
@@ -275,7 +281,7 @@ static sp_status take_feeds(sp_planner *pl)
 	return SP_OK;
 }
 
-/* Marks what is wanted at the end. */
+/* Marks the fetches and targets. */
 static sp_status take_wants(sp_planner *pl)
 {
 	const sp_entry_spec *entry = pl->entry;
@@ -293,10 +299,10 @@ static sp_status take_wants(sp_planner *pl)
 	return SP_OK;
 }
 
-/* Handles and lists mean nothing outside of a request. */
+/* Handles, lists and objects mean nothing outside of the engine. */
 static bool can_leave(sp_dtype dtype)
 {
-	return dtype != SP_RESOURCE && dtype != SP_VARIANT;
+	return dtype != SP_RESOURCE && dtype != SP_VARIANT && dtype != SP_OBJECT;
 }
 
 static sp_status check_fetch(sp_planner *pl, sp_port port)
@@ -320,7 +326,7 @@ static sp_status check_fetch(sp_planner *pl, sp_port port)
 	return set_plan_error(pl, SP_UNSUPPORTED, why.text);
 }
 
-/* An output that its node does not have, an input or output that no message can hold. */
+/* Refuses fetches that do not exist, and feeds and fetches of types that no message can hold. */
 static sp_status check_ends(sp_planner *pl)
 {
 	sp_plan *plan = pl->plan;
@@ -338,16 +344,6 @@ static sp_status check_ends(sp_planner *pl)
 	return SP_OK;
 }
 
-/* Two names may be of one feed. */
-static void note_wanted_feeds(sp_planner *pl)
-{
-	for (size_t i = 0; i < pl->entry->feed_count; i++) {
-		uint32_t feed = feed_at(pl, pl->entry->feeds[i]);
-
-		pl->plan->feed_wanted_by[i] = feed != SP_PLAN_NONE ? pl->fed[feed] : 0;
-	}
-}
-
 static sp_status make(sp_planner *pl)
 {
 	size_t nodes = pl->program->graph->node_count, values = pl->program->value_count;
@@ -356,22 +352,22 @@ static sp_status make(sp_planner *pl)
 	pl->reach = sp_arena_zeros(pl->scratch, nodes, sizeof(*pl->reach));
 	pl->feed_of = sp_arena_array(pl->scratch, values, sizeof(*pl->feed_of));
 	pl->fed = sp_arena_zeros(pl->scratch, pl->entry->feed_count, sizeof(*pl->fed));
-	pl->resource_seen = sp_arena_zeros(pl->scratch, pl->program->resource_count,
-					   sizeof(*pl->resource_seen));
-	pl->plan->resources = sp_arena_array(pl->program->arena, nodes, sizeof(uint32_t));
-	if (pl->value == NULL || pl->reach == NULL || pl->feed_of == NULL || pl->fed == NULL ||
-	    pl->resource_seen == NULL || pl->plan->resources == NULL)
+	if (pl->value == NULL || pl->reach == NULL || pl->feed_of == NULL || pl->fed == NULL)
 		return sp_plan__no_memory(pl);
 	memset(pl->feed_of, 0xff, values * sizeof(*pl->feed_of));
 	SP_TRY(take_feeds(pl));
 	SP_TRY(take_wants(pl));
-	walk_back(pl);
+	SP_TRY(walk_back(pl));
 	SP_TRY(collect_errors(pl));
 	SP_TRY(check_ends(pl));
 	if (pl->plan->error != NULL)
 		return SP_OK;
 	SP_TRY(sp_plan__add_steps(pl));
-	note_wanted_feeds(pl);
+	for (size_t i = 0; i < pl->entry->feed_count; i++) { /* two names may be of one feed */
+		uint32_t feed = feed_at(pl, pl->entry->feeds[i]);
+
+		pl->plan->feed_wanted_by[i] = feed != SP_PLAN_NONE ? pl->fed[feed] : 0;
+	}
 	return SP_OK;
 }
 

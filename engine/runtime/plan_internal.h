@@ -4,8 +4,8 @@
 #include "engine/runtime/program_internal.h"
 
 /*
- * The making of a plan: plan.c finds what must be done, plan_steps.c writes the
- * steps and hands out slots.
+ * The making of a plan, backwards and forwards: plan.c finds the nodes that an entry needs, and
+ * plan_steps.c makes steps and slots of them.
  */
 
 static const uint32_t SP_PLAN_NONE = UINT32_MAX;
@@ -16,20 +16,20 @@ typedef struct sp_planner {
 	sp_level level;
 	sp_plan *plan;
 	sp_arena *scratch;
-	uint64_t *value;   /* [nodes] outputs that read the node */
-	uint64_t *reach;   /* [nodes] outputs that the node stands behind */
+	uint64_t *value;   /* [nodes] bits of the fetches that read the node's value */
+	uint64_t *reach;   /* [nodes] bits of the fetches and targets that depend on it otherwise */
+	bool *is_step;     /* [nodes] it becomes a step */
 	uint32_t *feed_of; /* [values] number of the feed that gives the value, or NONE */
-	uint64_t *fed;     /* [feeds] outputs that read it */
-	bool *resource_seen;
+	uint64_t *fed;     /* [feeds] bits of the fetches that read it */
 	sp_error *err;
 } sp_planner;
 
-sp_status sp_plan__no_memory(sp_planner *pl);
+static inline sp_status sp_plan__no_memory(const sp_planner *pl)
+{
+	return sp_error_set(pl->err, SP_NO_MEMORY, "no memory for the plan");
+}
 
-/* Whether node i becomes a step. */
-bool sp_plan__is_step(const sp_planner *pl, size_t i);
-
-/* Fills steps, references, slots and fetches of the plan. */
+/* Fills steps, references, slots and fetches of the plan: plan_steps.c. */
 SP_MUST_CHECK sp_status sp_plan__add_steps(sp_planner *pl);
 
 #endif

@@ -3,15 +3,14 @@
 #include "engine/runtime/plan_internal.h"
 
 /*
- * From the nodes that are steps to steps with slots.  The steps of a region
- * stand in a row, and regions share no slots.
+ * Steps with slots for their values.  The steps of a region are consecutive, and regions share no
+ * slots.
  *
- * What a region reads from around it is captured: the step that owns the region
- * refers to it, too, behind its inputs, so that it lives until that step is done.
- * A branch runs once at most: there the last reader of a capture that dies with
- * the condition may have it for itself.
+ * A region captures the values that it reads from around it: the step that owns the region lists
+ * them after its inputs, so that they live until that step is done.  A branch runs at most once, so
+ * the last reader in a branch of a capture that dies with the condition may take it over.
  *
- * A variable of a loop lives in the body; the condition only looks at it.
+ * A variable of a loop belongs to the body; the condition only reads it.
  */
 
 static const uint32_t NONE = UINT32_MAX;
@@ -21,31 +20,36 @@ typedef struct item {
 	uint32_t number; /* of a value */
 } item;
 
+/* A list whose capacity was counted before. */
+typedef struct list {
+	uint32_t *items;
+	size_t count, capacity;
+} list;
+
 typedef struct writer {
 	sp_planner *pl;
 	sp_plan *plan;
 	const sp_program *program;
-	item **captures;      /* [regions] values from around it */
-	uint32_t *captured;   /* [values] the region that last noted it, or NONE */
+	item **captures;      /* [regions] values that it captures */
+	uint32_t *captured;   /* [values] the region that captured it last, or NONE */
 	item **dying;         /* [regions] captures that the branch may release */
 	uint32_t *dies_in;    /* [values] the branch that is being placed, or NONE */
 	uint32_t *owner_step; /* [regions] */
 	uint32_t *next_step;  /* [regions] */
-	uint32_t *life;       /* [values] the region at whose end it is gone */
+	uint32_t *life;       /* [values] the region at whose end it dies */
 	uint32_t *slot_of;    /* [values] */
-	uint32_t *last_use;   /* [values] step number + 1; 0 never; NONE until the end */
-	uint32_t *free_slots; /* a stack */
-	size_t free_count;
-	uint32_t *ends; /* what the region that is being placed releases at its end */
-	size_t end_count;
-	size_t release_count;
+	uint32_t *last_use;   /* [values] step number + 1; 0: none; NONE: lives to the end */
+	list free_slots;      /* of the current region: a stack */
+	list ends;            /* slots that the current region releases at its end */
+	list releases;        /* plan->releases */
+	list outs;            /* plan->out_slots */
 	size_t ref_capacity;
-	size_t out_capacity;
+	bool overflows; /* a capacity was too small: the plan is not usable */
 } writer;
 
 /* ---------------------------------------------------------------- reading */
 
-/* Values known per version are computed outside of all regions. */
+/* The snapshot's plan has no regions. */
 static uint32_t region_of(const writer *w, uint32_t region)
 {
 	return w->pl->level == SP_LEVEL_REQUEST ? region : 0;
@@ -61,7 +65,7 @@ static const sp_control_layout *layout_of(const sp_prepared *node)
 	return (node->node->op->flags & SP_OP_CONTROL) != 0 ? node->state : NULL;
 }
 
-/* Inputs that the step itself reads; behind them is what its regions return. */
+/* The inputs that the step itself reads; after them come the results of its regions. */
 static uint32_t own_inputs(const sp_prepared *node)
 {
 	const sp_control_layout *layout = layout_of(node);
@@ -70,7 +74,7 @@ static uint32_t own_inputs(const sp_prepared *node)
 			      : (uint32_t)node->node->input_count;
 }
 
-/* The value of input k: for a variable of a loop what it holds at first. */
+/* The value of input k; of a loop variable the initial value. */
 static uint32_t input_value(const writer *w, const sp_prepared *node, uint32_t k)
 {
 	const sp_control_layout *layout = layout_of(node);
@@ -101,7 +105,7 @@ static uint32_t reading_region(const sp_prepared *node, uint32_t k)
 	return first;
 }
 
-/* A slot's number is filled in later. */
+/* Of a slot, index is the value's number until slots are placed. */
 static sp_ref ref_to(writer *w, uint32_t number)
 {
 	sp_program *program = w->pl->program;
@@ -119,7 +123,7 @@ static sp_ref ref_to(writer *w, uint32_t number)
 	return (sp_ref){SP_REF_SLOT, number};
 }
 
-/* A control edge from something that may have no value, unless from a region of its own. */
+/* Whether the step must check that the node of control edge k ran. */
 static bool is_read_control(const writer *w, const sp_prepared *node, size_t k)
 {
 	const sp_prepared *from = &w->program->prepared[node->node->controls[k]];
@@ -141,14 +145,14 @@ static uint32_t control_value(const writer *w, const sp_prepared *node, size_t k
 
 /* -------------------------------------------------------------- captures */
 
-static bool add_item(writer *w, item **list, uint32_t number)
+static bool add_item(writer *w, item **head, uint32_t number)
 {
 	item *new = sp_arena_alloc(w->pl->scratch, sizeof(*new));
 
 	if (new == NULL)
 		return false;
-	*new = (item){*list, number};
-	*list = new;
+	*new = (item){*head, number};
+	*head = new;
 	return true;
 }
 
@@ -175,7 +179,7 @@ static bool find_captures(writer *w)
 	for (size_t i = 0; i < program->graph->node_count; i++) {
 		const sp_prepared *node = &program->prepared[i];
 
-		if (!sp_plan__is_step(w->pl, i))
+		if (!w->pl->is_step[i])
 			continue;
 		for (uint32_t k = 0; k < node->node->input_count; k++)
 			if (!capture(w, region_of(w, reading_region(node, k)),
@@ -190,7 +194,7 @@ static bool find_captures(writer *w)
 	return true;
 }
 
-/* The next owned region that lies in the owner's own; the body of a loop lies in its condition. */
+/* Whether owned region r lies directly in the owner's; the body of a loop lies in its condition. */
 static bool is_direct(const writer *w, const sp_prepared *node, uint32_t r)
 {
 	return w->program->graph->around[node->node->first_region + r] == node->node->region;
@@ -198,9 +202,27 @@ static bool is_direct(const writer *w, const sp_prepared *node, uint32_t r)
 
 /* ----------------------------------------------------------------- steps */
 
+static void push(writer *w, list *l, uint32_t number)
+{
+	if (l->count < l->capacity)
+		l->items[l->count++] = number;
+	else
+		w->overflows = true;
+}
+
 static void add_ref(writer *w, uint32_t number)
 {
-	w->plan->refs[w->plan->ref_count++] = ref_to(w, number);
+	if (w->plan->ref_count < w->ref_capacity)
+		w->plan->refs[w->plan->ref_count++] = ref_to(w, number);
+	else
+		w->overflows = true;
+}
+
+/* The step that is written makes the value, which dies with the end of region `life`. */
+static void add_output(writer *w, uint32_t number, uint32_t life)
+{
+	push(w, &w->outs, number);
+	w->life[number] = life;
 }
 
 static void add_refs(writer *w, sp_step *step, const sp_prepared *node)
@@ -221,7 +243,7 @@ static void add_refs(writer *w, sp_step *step, const sp_prepared *node)
 	step->control_count = (uint32_t)w->plan->ref_count - first - step->in_count;
 }
 
-/* What a step that runs regions needs beyond its inputs. */
+/* The control part of a step that runs regions. */
 static bool add_control(writer *w, sp_step *step, const sp_prepared *node)
 {
 	const sp_control_layout *layout = layout_of(node);
@@ -234,7 +256,7 @@ static bool add_control(writer *w, sp_step *step, const sp_prepared *node)
 				.first_region = region,
 				.region_count = node->node->region_count,
 				.plain_count = layout->plain_count,
-				.first_argument = (uint32_t)w->plan->out_count,
+				.first_argument = (uint32_t)w->outs.count,
 				.argument_count = layout->argument_count,
 				.first_return = (uint32_t)w->plan->ref_count,
 				.return_count = layout->return_count,
@@ -242,10 +264,8 @@ static bool add_control(writer *w, sp_step *step, const sp_prepared *node)
 	step->control = control;
 	for (uint32_t k = 0; k < layout->argument_count; k++) {
 		sp_port port = node->node->inputs[layout->plain_count + k];
-		uint32_t number = sp_program__value(w->program, port);
 
-		w->plan->out_slots[w->plan->out_count++] = number;
-		w->life[number] = region + 1;
+		add_output(w, sp_program__value(w->program, port), region + 1);
 	}
 	for (uint32_t k = own; k < node->node->input_count; k++)
 		add_ref(w, input_value(w, node, k));
@@ -280,42 +300,49 @@ static bool add_step(writer *w, size_t i)
 			  .state = node->state,
 			  .node = node->node,
 			  .wanted_by = w->pl->value[i] | w->pl->reach[i],
-			  .first_out = (uint32_t)plan->out_count,
+			  .first_out = (uint32_t)w->outs.count,
 			  .out_count = node->out_count,
 			  .may_die = node->may_die,
-			  .life_sign = node->may_die && node->out_count == 0,
+			  .token = node->may_die && node->out_count == 0,
 			  .takes_dead = (op->flags & SP_OP_TAKES_DEAD) != 0};
 	add_refs(w, step, node);
-	for (uint32_t k = 0; k < node->out_count + step->life_sign; k++) {
-		plan->out_slots[plan->out_count++] = node->first_value + k;
-		w->life[node->first_value + k] = region;
-	}
+	for (uint32_t k = 0; k < node->out_count + step->token; k++)
+		add_output(w, node->first_value + k, region);
 	return layout_of(node) == NULL || add_control(w, step, node);
 }
 
-/* How many steps, references and outputs there will be. */
-static void count_steps(writer *w)
+/* Counts the steps, and upper bounds of their references and (returned) outputs. */
+static size_t count_steps(writer *w)
 {
 	const sp_program *program = w->program;
 	sp_plan *plan = w->plan;
+	size_t outs = 0;
 
 	for (size_t i = 0; i < program->graph->node_count; i++) {
 		const sp_prepared *node = &program->prepared[i];
 
-		if (!sp_plan__is_step(w->pl, i))
+		if (!w->pl->is_step[i])
 			continue;
 		plan->step_count++;
 		plan->regions[region_of(w, node->node->region)].step_count++;
 		w->ref_capacity += node->node->input_count + node->node->control_count;
-		w->out_capacity += node->out_count + 1;
+		outs += node->out_count + 1;
 		if (layout_of(node) == NULL)
 			continue;
-		w->out_capacity += layout_of(node)->argument_count;
+		outs += layout_of(node)->argument_count;
 		for (uint32_t r = 0; r < node->node->region_count; r++)
 			for (item *c = w->captures[node->node->first_region + r]; c != NULL;
 			     c = c->next)
 				w->ref_capacity++;
 	}
+	return outs;
+}
+
+static bool make_list(list *l, sp_arena *arena, size_t capacity)
+{
+	*l = (list){.items = sp_arena_array(arena, capacity, sizeof(*l->items)),
+		    .capacity = capacity};
+	return l->items != NULL;
 }
 
 static bool write_steps(writer *w)
@@ -323,25 +350,26 @@ static bool write_steps(writer *w)
 	const sp_program *program = w->program;
 	sp_arena *arena = program->arena;
 	sp_plan *plan = w->plan;
+	size_t outs = count_steps(w);
 	uint32_t first = 0;
 
 	plan->steps = sp_arena_array(arena, plan->step_count, sizeof(*plan->steps));
 	plan->refs = sp_arena_array(arena, w->ref_capacity, sizeof(*plan->refs));
-	plan->out_slots = sp_arena_array(arena, w->out_capacity, sizeof(*plan->out_slots));
-	plan->releases = sp_arena_array(arena, w->ref_capacity + 2 * w->out_capacity,
-					sizeof(*plan->releases));
-	w->free_slots = sp_arena_array(w->pl->scratch, w->out_capacity, sizeof(*w->free_slots));
-	w->ends = sp_arena_array(w->pl->scratch, w->out_capacity, sizeof(*w->ends));
-	if (plan->steps == NULL || plan->refs == NULL || plan->out_slots == NULL ||
-	    plan->releases == NULL || w->free_slots == NULL || w->ends == NULL)
+	if (plan->steps == NULL || plan->refs == NULL || !make_list(&w->outs, arena, outs) ||
+	    !make_list(&w->releases, arena, w->ref_capacity + 2 * outs) ||
+	    !make_list(&w->free_slots, w->pl->scratch, outs) ||
+	    !make_list(&w->ends, w->pl->scratch, outs))
 		return false;
+	plan->out_slots = w->outs.items;
+	plan->releases = w->releases.items;
 	for (size_t r = 0; r < program->graph->region_count; r++) {
 		plan->regions[r].first_step = w->next_step[r] = first;
 		first += plan->regions[r].step_count;
 	}
 	for (size_t i = 0; i < program->graph->node_count; i++)
-		if (sp_plan__is_step(w->pl, i) && !add_step(w, i))
+		if (w->pl->is_step[i] && !add_step(w, i))
 			return false;
+	plan->out_count = w->outs.count;
 	return true;
 }
 
@@ -372,7 +400,7 @@ static uint32_t refs_of(const sp_step *step)
 	return step->in_count + step->control_count;
 }
 
-/* What the regions of a step return, and what the condition leaves to the body. */
+/* The results of a step's regions, and what the body captures of the condition, live to the end. */
 static void keep_to_the_end(writer *w, const sp_control *control)
 {
 	uint32_t last = control->first_region + control->region_count;
@@ -418,26 +446,26 @@ static void find_last_uses(writer *w)
 
 static uint32_t take_slot(writer *w)
 {
-	if (w->free_count != 0)
-		return w->free_slots[--w->free_count];
+	if (w->free_slots.count != 0)
+		return w->free_slots.items[--w->free_slots.count];
 	return (uint32_t)w->plan->slot_count++;
 }
 
 static void add_release(writer *w, sp_step *step, uint32_t slot)
 {
-	w->plan->releases[w->release_count++] = slot;
+	push(w, &w->releases, slot);
 	step->release_count++;
 }
 
-/* Only what the region's own steps make leaves a slot for others of them. */
+/* Only values of the region's own steps leave a slot to later steps of the region. */
 static bool is_made_in(const writer *w, uint32_t number, uint32_t region)
 {
 	return home_of(w, number) == region && w->life[number] == region;
 }
 
 /*
- * Slot numbers for what a step reads; what it reads last is free after it.  For
- * a condition the numbers of the captures that die are noted for its branches.
+ * Slots of the inputs of a step; those that it is the last to read are free after it.  The captures
+ * that die with a condition are listed for its branches.
  */
 static bool place_inputs(writer *w, sp_step *step, uint32_t region, uint32_t s)
 {
@@ -453,10 +481,10 @@ static bool place_inputs(writer *w, sp_step *step, uint32_t region, uint32_t s)
 		refs[k].index = w->slot_of[number];
 		if (w->last_use[number] != s + 1)
 			continue;
-		w->last_use[number] = 0; /* a second reading by this step must not release twice */
+		w->last_use[number] = 0; /* released once even if the step reads it twice */
 		add_release(w, step, refs[k].index);
 		if (is_made_in(w, number, region))
-			w->free_slots[w->free_count++] = refs[k].index;
+			push(w, &w->free_slots, refs[k].index);
 		if (k < 64 && k < step->in_count)
 			step->in_dies |= (uint64_t)1 << k;
 		for (uint32_t r = 0;
@@ -467,7 +495,7 @@ static bool place_inputs(writer *w, sp_step *step, uint32_t region, uint32_t s)
 	return true;
 }
 
-/* An input that the step reads twice does not die at the first reading. */
+/* An input that the step reads twice must not be overwritten. */
 static void keep_repeated(writer *w, sp_step *step)
 {
 	const sp_ref *refs = w->plan->refs + step->first_in;
@@ -478,7 +506,7 @@ static void keep_repeated(writer *w, sp_step *step)
 				step->in_dies &= ~((uint64_t)1 << k);
 }
 
-/* The variables of a loop have slots for themselves. */
+/* Variables of loops share their slots with nothing. */
 static void place_arguments(writer *w, const sp_control *control)
 {
 	uint32_t *slots = w->plan->out_slots + control->first_argument;
@@ -487,17 +515,14 @@ static void place_arguments(writer *w, const sp_control *control)
 		w->slot_of[slots[k]] = (uint32_t)w->plan->slot_count++;
 }
 
-/*
- * Outputs get their slots before the inputs give theirs back: a step's output
- * never lies over its input.
- */
+/* Outputs get their slots before the inputs release theirs, so that the two never overlap. */
 static bool place_step(writer *w, uint32_t region, uint32_t s)
 {
 	sp_step *step = &w->plan->steps[s];
 	uint32_t *outs = w->plan->out_slots + step->first_out;
-	uint32_t out_count = step->out_count + step->life_sign;
+	uint32_t out_count = step->out_count + step->token;
 
-	step->first_release = (uint32_t)w->release_count;
+	step->first_release = (uint32_t)w->releases.count;
 	for (uint32_t k = 0; k < out_count; k++)
 		w->slot_of[outs[k]] = take_slot(w);
 	if (step->control != NULL)
@@ -510,16 +535,16 @@ static bool place_step(writer *w, uint32_t region, uint32_t s)
 
 		outs[k] = w->slot_of[number];
 		if (w->last_use[number] == NONE && region != 0)
-			w->ends[w->end_count++] = outs[k];
+			push(w, &w->ends, outs[k]);
 		if (w->last_use[number] != 0)
 			continue;
 		add_release(w, step, outs[k]);
-		w->free_slots[w->free_count++] = outs[k];
+		push(w, &w->free_slots, outs[k]);
 	}
 	return true;
 }
 
-/* When a branch is done with the captures that it may release. */
+/* The last uses in a branch of the captures that it may release. */
 static void find_last_uses_in_branch(writer *w, uint32_t r)
 {
 	const sp_plan *plan = w->plan;
@@ -540,11 +565,11 @@ static void find_last_uses_in_branch(writer *w, uint32_t r)
 		sp_ref ref = plan->refs[control->first_return + k];
 
 		if (ref.kind == SP_REF_SLOT && w->dies_in[ref.index] == r)
-			w->last_use[ref.index] = 0; /* returned: not to be released */
+			w->last_use[ref.index] = 0; /* a result of the branch: not released */
 	}
 }
 
-/* The variables that the body has not released come last. */
+/* Variables that no step of the body releases are released at its end. */
 static void add_variable_ends(writer *w, uint32_t r)
 {
 	const sp_control *control = w->plan->steps[w->owner_step[r]].control;
@@ -554,7 +579,7 @@ static void add_variable_ends(writer *w, uint32_t r)
 		return;
 	for (uint32_t k = 0; k < control->argument_count; k++)
 		if (w->last_use[slots[k]] == NONE)
-			w->ends[w->end_count++] = w->slot_of[slots[k]];
+			push(w, &w->ends, w->slot_of[slots[k]]);
 }
 
 static bool place_region(writer *w, uint32_t r)
@@ -562,8 +587,8 @@ static bool place_region(writer *w, uint32_t r)
 	sp_plan_region *region = &w->plan->regions[r];
 	uint32_t last = region->first_step + region->step_count;
 
-	w->free_count = 0;
-	w->end_count = 0;
+	w->free_slots.count = 0;
+	w->ends.count = 0;
 	if (w->dying[r] != NULL)
 		find_last_uses_in_branch(w, r);
 	for (uint32_t s = region->first_step; s < last; s++)
@@ -575,14 +600,14 @@ static bool place_region(writer *w, uint32_t r)
 	}
 	if (r != 0 && w->owner_step[r] != NONE)
 		add_variable_ends(w, r);
-	region->first_release = (uint32_t)w->release_count;
-	region->release_count = (uint32_t)w->end_count;
-	for (size_t i = 0; i < w->end_count; i++)
-		w->plan->releases[w->release_count++] = w->ends[i];
+	region->first_release = (uint32_t)w->releases.count;
+	region->release_count = (uint32_t)w->ends.count;
+	for (size_t i = 0; i < w->ends.count; i++)
+		push(w, &w->releases, w->ends.items[i]);
 	return true;
 }
 
-/* Numbers of values become numbers of slots where that has waited for all regions. */
+/* References that cross regions get slots once all regions are placed. */
 static void place_the_rest(writer *w)
 {
 	sp_plan *plan = w->plan;
@@ -634,21 +659,25 @@ static bool make_room(writer *w)
 	return true;
 }
 
+static sp_status too_small(const sp_planner *pl)
+{
+	return sp_error_set(pl->err, SP_INTERNAL, "the plan is larger than was counted");
+}
+
 sp_status sp_plan__add_steps(sp_planner *pl)
 {
 	writer w = {.pl = pl, .plan = pl->plan, .program = pl->program};
 	uint32_t regions = (uint32_t)pl->program->graph->region_count;
 
-	if (!make_room(&w) || !find_captures(&w))
+	if (!make_room(&w) || !find_captures(&w) || !write_steps(&w))
 		return sp_plan__no_memory(pl);
-	count_steps(&w);
-	if (!write_steps(&w))
-		return sp_plan__no_memory(pl);
+	if (w.overflows)
+		return too_small(pl);
 	add_fetches(&w);
 	find_last_uses(&w);
 	for (uint32_t r = 0; r < regions; r++)
 		if (!place_region(&w, r))
 			return sp_plan__no_memory(pl);
 	place_the_rest(&w);
-	return SP_OK;
+	return w.overflows ? too_small(pl) : SP_OK;
 }

@@ -14,30 +14,17 @@
 #include "engine/tensor/workspace.h"
 
 /*
- * A graph made ready to run.
+ * A compiled graph.
  *
- * Compiling looks at every node once: operators prepare, what follows from the
- * graph alone is computed (constant folding), what follows from the variables
- * alone is set apart to be computed once per model version, and the rest
- * becomes, for each entry (a signature), a list of steps with slots for the
- * values between them.  Slots are shared by values that do not live at the
- * same time.
+ * Compiling prepares the operator of every node.  Values that depend on the graph alone are
+ * computed (constant folding); values that depend on the variables alone are computed once per
+ * model version (the snapshot); the rest becomes, for each entry (a signature), a list of steps
+ * with slots for the values between them.  Values whose lives do not overlap share slots.
  *
  * Threads: a program is immutable once compiled.  A snapshot is immutable once
  * built.  A session is for one thread at a time.
  */
 typedef struct sp_program sp_program;
-
-/* One way into the graph: what is fed, what is wanted. */
-typedef struct sp_entry_spec {
-	const char *name;
-	const sp_port *feeds;
-	size_t feed_count;
-	const sp_port *fetches;
-	size_t fetch_count;
-	const uint32_t *targets; /* nodes to run for their effect */
-	size_t target_count;
-} sp_entry_spec;
 
 typedef struct sp_program_options {
 	/*
@@ -52,8 +39,8 @@ typedef struct sp_program_options {
  * Resources that the graph names are declared in `resources`; those of a
  * snapshot must have the same numbers.
  *
- * An entry that reaches something we cannot do stays in the program but cannot
- * be run: sp_program_entry_error() says why.
+ * An entry that reaches something unsupported stays in the program but cannot run:
+ * sp_program_entry_error() says why.
  */
 SP_MUST_CHECK sp_status sp_program_compile(sp_program **out, const sp_graph *graph,
 					   const sp_entry_spec *entries, size_t entry_count,
@@ -63,22 +50,22 @@ SP_MUST_CHECK sp_status sp_program_compile(sp_program **out, const sp_graph *gra
 /* NULL is fine.  Sessions and snapshots of it must be gone. */
 void sp_program_destroy(sp_program *program);
 
-/* Why entry `entry` cannot be run (all its unsupported operators by name); NULL when it can. */
+/* Why an entry cannot run, with the names of all its unsupported operators; NULL when it can. */
 const sp_error *sp_program_entry_error(const sp_program *program, size_t entry);
 
-/* Steps a request of that entry runs, and all nodes it was compiled from. */
+/* The steps that a request of that entry runs. */
 size_t sp_program_step_count(const sp_program *program, size_t entry);
 
 /*
- * Indices of the resources that an entry can reach; what of them has no value
- * in a version must stop that version from going live.
+ * Indices of the resources that an entry can reach.  A version in which one of them has no value
+ * must not be published.
  */
 size_t sp_program_entry_resources(const sp_program *program, size_t entry,
 				  const uint32_t **indices);
 
 /*
- * One model version's values: what the program computes from `resources`
- * alone.  `resources` must outlive the snapshot.
+ * The values of one model version that the program computes from `resources` alone.  `resources`
+ * must outlive the snapshot.
  */
 typedef struct sp_snapshot sp_snapshot;
 
@@ -86,8 +73,8 @@ SP_MUST_CHECK sp_status sp_snapshot_build(sp_snapshot **out, const sp_program *p
 					  sp_resources *resources, sp_error *err);
 
 /*
- * The values of `snapshot`, which outlives it, with other resources: they have
- * the same variables and hash tables, and tables of embeddings that may be others.
+ * A snapshot with the values of `snapshot`, which outlives it, and other resources: the same
+ * variables and hash tables, but perhaps other tables of embeddings.
  */
 SP_MUST_CHECK sp_status sp_snapshot_share(sp_snapshot **out, const sp_snapshot *snapshot,
 					  sp_resources *resources, sp_error *err);
@@ -101,8 +88,8 @@ void sp_snapshot_destroy(sp_snapshot *snapshot);
 /* ---------------------------------------------------------------- sessions */
 
 /*
- * The scratch of one request at a time, and what goes on from one that was answered to the
- * next: random streams that nodes or variables begin, and counts (engine/passes/count_writes.h).
+ * The memory of one request at a time, and the state that lives from one answered request to the
+ * next: random streams, and session variables (engine/passes/session_variables.h).
  */
 typedef struct sp_session sp_session;
 
@@ -131,20 +118,20 @@ typedef struct sp_run {
 	const bool *wanted;
 
 	/*
-	 * When it must be done, on the clock of base/clock.h; 0 is never.  Looked at
-	 * after every round of a loop and now and then between steps; a step that
-	 * waits, as for an SSD, ends its waiting then.
+	 * When the request must be done, on the clock of base/clock.h; 0 is never.  Checked after
+	 * every round of a loop and once in a while between steps.  A step that waits, for an SSD
+	 * say, stops waiting at that time.
 	 */
 	int64_t deadline_ns;
 
 	/*
-	 * For load programs, which have no such time: how long each loop may take, 0 is any time,
-	 * and what stops all of it as soon as it comes true, NULL is nothing.
+	 * For load programs, which have no deadline: how long each loop may take (0: any time), and
+	 * a flag that stops the run once it is true (or NULL).
 	 */
 	int64_t loop_ns;
 	const atomic_bool *stop;
 
-	/* Streams and counts go on from where they are, and are there again after the run. */
+	/* The run does not change the session's state: random streams and session variables. */
 	bool rehearsal;
 
 	/* For load programs; NULL while serving. */
@@ -155,12 +142,12 @@ typedef struct sp_run {
 /*
  * Runs an entry.  On success fetches[i] points at output i (NULL where it was
  * not wanted), valid until sp_session_reset().  Errors name the node.
- * SP_DEADLINE when its time was over, SP_BUSY when it was stopped.
+ * SP_DEADLINE when the deadline has passed, SP_BUSY when it was stopped.
  */
 SP_MUST_CHECK sp_status sp_session_run(sp_session *session, const sp_run *run,
 				       const sp_tensor **fetches, sp_error *err);
 
-/* Ends the request: everything it made is given back. */
+/* Ends the request: all its memory is released. */
 void sp_session_reset(sp_session *session);
 
 #endif

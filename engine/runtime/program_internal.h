@@ -1,22 +1,22 @@
 #ifndef SP_ENGINE_PROGRAM_INTERNAL_H
 #define SP_ENGINE_PROGRAM_INTERNAL_H
 
-#include "engine/runtime/keeper.h"
 #include "engine/ops/control/control.h"
 #include "engine/runtime/program.h"
+#include "engine/tensor/object.h"
 
 /*
- * The inside of a program, shared by compile.c (what each value is), plan.c
- * (the steps of an entry) and session.c (running them).
+ * The inside of a program: compile.c fills values and nodes, plan.c and plan_steps.c the plans;
+ * session.c, execute.c and snapshot.c run them.
  */
 
-/* What compiling found out about one output of one node. */
+/* One output of one node. */
 typedef struct sp_value {
 	sp_dtype dtype;
 	sp_level level;
-	bool may_die;              /* may be unset: it hangs on a Switch */
-	uint32_t region;           /* whose nodes make it */
-	uint32_t alias;            /* the value it is another name of; itself if none */
+	bool may_die;              /* may be unset, because it depends on a Switch */
+	uint32_t region;           /* of its node */
+	uint32_t alias;            /* the value that it stands for, or itself */
 	const sp_tensor *constant; /* at SP_LEVEL_CONSTANT */
 } sp_value;
 
@@ -24,18 +24,18 @@ typedef struct sp_prepared {
 	const sp_node *node;
 	sp_status (*run)(const sp_call *call);
 	const void *state;
-	uint32_t first_value; /* of its outputs, which stand in a row */
+	uint32_t first_value; /* of its outputs, which are consecutive */
 	uint32_t out_count;
-	bool is_alias; /* an identity without an effect of its own: leaves no step */
-	bool is_fed;   /* by some entry: never folded */
+	bool is_alias; /* an identity without effect: no step */
+	bool is_fed;   /* by an entry: never folded */
 	sp_level level;
 	bool may_die;
 	bool has_effect;       /* it, or a node in its regions, changes or checks something */
-	bool broken;           /* cannot run, for its own or an input's sake */
-	const sp_error *error; /* its own reason, or NULL */
+	bool broken;           /* it or one of its inputs cannot run */
+	const sp_error *error; /* why the node itself cannot run, or NULL */
 } sp_prepared;
 
-/* Where a step finds a value. */
+/* Where a step reads a value. */
 typedef enum sp_ref_kind {
 	SP_REF_CONSTANT, /* value number */
 	SP_REF_SNAPSHOT, /* number among the snapshot's values */
@@ -52,9 +52,9 @@ typedef struct sp_step {
 	sp_status (*run)(const sp_call *call);
 	const void *state;
 	const sp_node *node;
-	uint64_t wanted_by; /* bit i: output i of the entry needs it; bit 63: 63 and up */
-	uint64_t in_dies;
-	uint32_t first_in; /* in refs; the controls that may die stand behind the inputs */
+	uint64_t wanted_by; /* bit i: fetch i of the entry needs it; bit 63: fetches 63 and up */
+	uint64_t in_dies;   /* sp_call.in_dies */
+	uint32_t first_in;  /* in refs: the inputs, then control inputs that may die and captures */
 	uint32_t in_count;
 	uint32_t control_count;
 	uint32_t first_out; /* in out_slots */
@@ -63,11 +63,11 @@ typedef struct sp_step {
 	uint32_t release_count;
 	bool may_die;
 	bool takes_dead;
-	bool life_sign; /* one slot behind the outputs says whether the step ran */
+	bool token;                       /* one slot after the outputs says whether the step ran */
 	const struct sp_control *control; /* of a step that runs regions; else NULL */
 } sp_step;
 
-/* The steps of a region, and the slots that still hold something when it is done. */
+/* The steps of a region, and the slots to release at its end. */
 typedef struct sp_plan_region {
 	uint32_t first_step;
 	uint32_t step_count;
@@ -76,8 +76,8 @@ typedef struct sp_plan_region {
 } sp_plan_region;
 
 /*
- * A step that runs regions.  Its inputs are the selector of a condition; what
- * the variables of a loop hold at first, behind limit and delta of a For.
+ * The control part of a step that runs regions.  The inputs of the step are the selector of a
+ * condition, or limit and delta of a For and the initial values of the variables.
  */
 typedef struct sp_control {
 	sp_control_kind kind;
@@ -86,12 +86,12 @@ typedef struct sp_control {
 	uint32_t plain_count;    /* inputs before those of the variables */
 	uint32_t first_argument; /* in out_slots: the variables */
 	uint32_t argument_count;
-	uint32_t first_return; /* in refs: what the regions compute */
+	uint32_t first_return; /* in refs: the results of the regions */
 	uint32_t return_count;
 	bool scalar_only;
 } sp_control;
 
-/* An entry's steps: those of the graph itself, then region by region. */
+/* The steps of an entry, region by region; region 0 is the graph itself. */
 typedef struct sp_plan {
 	sp_step *steps;
 	size_t step_count;
@@ -107,12 +107,12 @@ typedef struct sp_plan {
 	sp_dtype *feed_dtypes;
 	const char **feed_names;
 	const sp_tensor *
-		*feed_defaults; /* what a request that lacks it gets; NULL: it has to have it */
+		*feed_defaults; /* the value for requests without it; NULL: it is required */
 	uint64_t *feed_wanted_by;
 	size_t feed_count;
 	uint32_t *resources;
 	size_t resource_count;
-	const sp_error *error; /* cannot be run */
+	const sp_error *error; /* why it cannot run, or NULL */
 } sp_plan;
 
 struct sp_program {
@@ -122,10 +122,10 @@ struct sp_program {
 	sp_prepared *prepared; /* [graph->node_count] */
 	sp_value *values;
 	size_t value_count;
-	size_t resource_count;    /* declared when it was compiled: handles are below it */
-	size_t stream_count;      /* random streams that nodes begin */
-	size_t generator_count;   /* those that begin at variables: 0, or one per resource */
-	size_t count_count;       /* variables that are counts */
+	size_t resource_count;  /* declared when it was compiled: handles are below it */
+	size_t stream_count;    /* random streams that nodes start */
+	size_t generator_count; /* those that start at variables: 0, or one per resource */
+	size_t session_variable_count;
 	uint32_t *snapshot_index; /* [value_count] among the snapshot's values, or UINT32_MAX */
 	uint32_t snapshot_count;
 	sp_plan snapshot_plan; /* its fetches are the snapshot's values */
@@ -134,14 +134,14 @@ struct sp_program {
 };
 
 struct sp_snapshot {
-	uint64_t number; /* no two of a process have the same, unlike addresses */
+	uint64_t number; /* unique in the process, unlike addresses */
 	sp_arena *arena;
-	sp_keeper keeper;
+	sp_object_list objects;
 	sp_resources *resources;
 	sp_tensor *values;
 };
 
-/* The value at a port, aliases followed. */
+/* The number of the value at a port, with aliases resolved. */
 static inline uint32_t sp_program__value(const sp_program *program, sp_port port)
 {
 	return program->values[program->prepared[port.node].first_value + port.port].alias;
@@ -150,9 +150,8 @@ static inline uint32_t sp_program__value(const sp_program *program, sp_port port
 /* ------------------------------------------------------------------ plan.c */
 
 /*
- * Makes the steps of an entry.  `level` says which nodes become steps: those of
- * SP_LEVEL_REQUEST, or of SP_LEVEL_SNAPSHOT for the snapshot's own plan.  What
- * the entry cannot do is left in plan->error.
+ * Makes the plan of an entry.  Nodes of `level` become steps: SP_LEVEL_REQUEST, or
+ * SP_LEVEL_SNAPSHOT for the snapshot's plan.  If the entry cannot run, plan->error says why.
  */
 SP_MUST_CHECK sp_status sp_plan__make(sp_plan *out, sp_program *program, const sp_entry_spec *entry,
 				      sp_level level, sp_error *err);

@@ -6,14 +6,14 @@
 
 enum { ARENA_CHUNK = 256 << 10 };
 
-/* Values are computed in a session's scratch and copied to where they stay. */
+/* Values are computed in the workspace of a session and copied to the snapshot's arena. */
 
 static sp_status keep_values(sp_snapshot *snapshot, const sp_tensor *const *fetches, size_t count,
 			     sp_error *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		snapshot->values[i] = *fetches[i];
-		/* What has no block belongs to the resources or the graph: both live longer. */
+		/* Without a block the bytes belong to the resources, the graph or an object. */
 		if (fetches[i]->block != NULL || fetches[i]->dtype == SP_STRING)
 			SP_TRY(sp_tensor_copy(&snapshot->values[i], snapshot->arena, fetches[i],
 					      err));
@@ -31,14 +31,13 @@ static sp_status compute(sp_snapshot *snapshot, const sp_program *program, sp_se
 	snapshot->values = sp_arena_zeros(snapshot->arena, count, sizeof(*snapshot->values));
 	if (fetches == NULL || snapshot->values == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the version's values");
-	SP_TRY(sp_session__run_plan(session, &run, &snapshot->keeper, fetches, err));
+	SP_TRY(sp_session__run_plan(session, &run, &snapshot->objects, fetches, err));
 	return keep_values(snapshot, fetches, count, err);
 }
 
 /*
- * What a version may need beyond its variables: some forms of them (packed,
- * transposed, joined), and a little.  A hostile graph of constants may ask for
- * terabytes.
+ * Room for a few forms of every variable (packed, transposed, joined) and a little more.  A hostile
+ * graph of constants may ask for terabytes.
  */
 static size_t workspace_limit(const sp_resources *resources)
 {
@@ -64,7 +63,7 @@ static sp_status make(sp_snapshot **out, sp_resources *resources, sp_error *err)
 	}
 	snapshot->number = atomic_fetch_add(&last_number, 1) + 1;
 	snapshot->resources = resources;
-	sp_keeper_init(&snapshot->keeper, snapshot->arena);
+	sp_objects_init(&snapshot->objects, snapshot->arena);
 	*out = snapshot;
 	return SP_OK;
 }
@@ -111,7 +110,7 @@ void sp_snapshot_destroy(sp_snapshot *snapshot)
 {
 	if (snapshot == NULL)
 		return;
-	sp_keeper_fini(&snapshot->keeper);
+	sp_objects_fini(&snapshot->objects);
 	sp_arena_destroy(snapshot->arena);
 	sp_free(snapshot);
 }

@@ -30,6 +30,7 @@ static const struct {
 	[SP_VARIANT] = {"DT_VARIANT", 0},
 	[SP_UINT32] = {"DT_UINT32", 4},
 	[SP_UINT64] = {"DT_UINT64", 8},
+	[SP_OBJECT] = {"an object of the model version", 0},
 };
 
 static bool is_known(sp_dtype dtype)

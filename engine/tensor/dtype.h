@@ -15,6 +15,8 @@
  * BFLOAT16 are their 16 bits in a uint16_t.  RESOURCE is a uint64_t, the index
  * of a resource (engine/tensor/resource.h).  COMPLEX64 and COMPLEX128 are two floats
  * or doubles.
+ *
+ * A number of a file is one of these only up to SP_FILE_DTYPE_MAX.
  */
 typedef enum sp_dtype {
 	SP_INVALID_DTYPE = 0,
@@ -41,10 +43,13 @@ typedef enum sp_dtype {
 	SP_VARIANT = 21,
 	SP_UINT32 = 22,
 	SP_UINT64 = 23,
-	SP_DTYPE_COUNT = 24,
+	SP_OBJECT, /* the engine's own: engine/tensor/object.h */
+	SP_DTYPE_COUNT,
 } sp_dtype;
 
-/* Bytes of one element; 0 for SP_INVALID_DTYPE, SP_VARIANT and unknown numbers. */
+#define SP_FILE_DTYPE_MAX SP_UINT64
+
+/* Bytes of one element; 0 for SP_INVALID_DTYPE, SP_VARIANT, SP_OBJECT and unknown numbers. */
 size_t sp_dtype_size(sp_dtype dtype);
 
 /* "DT_FLOAT", ...; "DT_INVALID" for an unknown number.  Never NULL. */

@@ -6,12 +6,11 @@
 #include "base/size.h"
 
 /*
- * Open addressing.  Keys and values stand in the order of insertion; a slot
- * holds the number of an entry and 32 more bits of its hash, so that a key is
- * only touched when it is very likely the one that is looked for.  At least
- * half of the slots are free.
+ * Open addressing with linear probing.  Keys and values are arrays in the order of insertion.  A
+ * slot holds the number of an entry and the upper 32 bits of its hash, so that keys are compared
+ * almost only when they are equal.  At least half of the slots are free.
  *
- * int32 keys are kept as int64.
+ * int32 keys are stored as int64.
  */
 typedef struct slot {
 	uint32_t entry; /* its number + 1; 0 is a free slot */
@@ -30,7 +29,7 @@ struct sp_hash_table {
 	char *values;
 	slot *slots; /* slot_count, a power of two, >= 2 * capacity */
 	size_t slot_count;
-	char *room; /* for the texts of the insertion at hand; NULL: they stay where they are */
+	char *room; /* where the current insertion copies strings to; NULL: they are not copied */
 };
 
 enum { MIN_CAPACITY = 8 };
@@ -88,8 +87,8 @@ static inline uint64_t hash_text(const sp_hash_table *table, sp_bytes text)
 }
 
 /*
- * The slot that holds the key, or the free one where it would go.  One for each
- * kind of key, or every lookup would ask which kind it is.
+ * The slot of a key, or the free slot where it would be inserted.  One function per kind of key, so
+ * that lookups do not branch on the kind.
  */
 static inline slot *slot_of_number(const sp_hash_table *table, int64_t number, uint64_t hash)
 {
@@ -135,7 +134,7 @@ static void fill_slots(sp_hash_table *table)
 	}
 }
 
-/* `from`, `used` elements long, in an array of `count`; the old one stays in the arena. */
+/* A copy of `used` elements in an array of `count`; the old array stays in the arena. */
 static void *widen(sp_arena *arena, const void *from, size_t used, size_t count, size_t size)
 {
 	void *to = sp_arena_array(arena, count, size);
@@ -179,7 +178,7 @@ sp_status sp_hash_table_reserve(sp_hash_table *table, size_t count, sp_error *er
 	return SP_OK;
 }
 
-/* Adds the sizes of a string tensor's texts to *total. */
+/* Adds the bytes of all strings to *total; false when that overflows. */
 static bool add_text_sizes(size_t *total, const sp_tensor *texts)
 {
 	if (texts->dtype != SP_STRING)
@@ -190,7 +189,7 @@ static bool add_text_sizes(size_t *total, const sp_tensor *texts)
 	return true;
 }
 
-/* One block for all texts that an insertion may copy. */
+/* Allocates one block for all strings that an insertion may copy. */
 static sp_status make_room(sp_hash_table *table, const sp_tensor *keys, const sp_tensor *values,
 			   unsigned flags, sp_error *err)
 {
@@ -262,7 +261,7 @@ static sp_status refuse_second_value(const sp_hash_table *table, size_t entry, s
 			    (long long)table->numbers[entry]);
 }
 
-/* Entry number table->count becomes the key; the slot that will point at it comes back. */
+/* The slot of key i; a new key becomes the key of entry table->count, which the caller adds. */
 static slot *place_key(sp_hash_table *table, const sp_tensor *keys, size_t i, uint32_t *tag)
 {
 	uint64_t hash;
@@ -329,7 +328,7 @@ sp_status sp_hash_table_insert(sp_hash_table *table, const sp_tensor *keys, cons
 	return SP_OK;
 }
 
-/* Where the value of key i is: in the table or in `fallback`. */
+/* The value of a key, or `fallback`. */
 static inline const char *find_number(const sp_hash_table *table, int64_t number,
 				      const char *fallback)
 {
@@ -345,7 +344,7 @@ static inline const char *find_text(const sp_hash_table *table, sp_bytes text, c
 	return entry == 0 ? fallback : table->values + (entry - 1) * table->value_size;
 }
 
-/* The three sizes that nearly every table has are copied by one move. */
+/* Constant sizes let the compiler copy by one move. */
 static inline char *copy_value(char *to, const char *from, size_t size)
 {
 	switch (size) {

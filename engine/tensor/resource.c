@@ -77,13 +77,13 @@ static bool make_key(sp_arena *arena, sp_resource_kind kind, sp_bytes container,
 	return true;
 }
 
-/* The name inside a key: it is the rest behind the container, and terminated. */
+/* The name in a key: what follows the container, up to a NUL. */
 static const char *key_name(sp_bytes key, sp_bytes container)
 {
 	return key.data + 2 + container.size;
 }
 
-/* Room for one more; the old array stays in the arena, half as large as the new one. */
+/* Makes room for one more item; the old array stays in the arena. */
 static bool reserve(sp_resources *resources)
 {
 	size_t capacity = resources->capacity != 0 ? 2 * resources->capacity : 16;
@@ -111,17 +111,8 @@ static bool append(sp_resources *resources, sp_bytes key, const sp_resource *res
 	return true;
 }
 
-/* "[?,3]" into `text`: a declared shape with its unknown dimensions. */
-static const char *declared_text(const sp_partial_shape *declared, char text[SP_SHAPE_TEXT_SIZE])
-{
-	sp_shape shape = {.rank = declared->rank};
-
-	for (int i = 0; i < declared->rank; i++)
-		shape.dims[i] = declared->dims[i];
-	return sp_shape_text(&shape, text);
-}
-
-/* Handles of a variable may know its shape in part only; an embedding's say how wide rows are. */
+/* Only of an embedding, whose shape is the width of its rows; shapes of variables may be partial.
+ */
 static bool contradicts(const sp_resource *resource, const sp_partial_shape *shape)
 {
 	return resource->kind == SP_RESOURCE_EMBEDDING && shape != NULL && shape->rank >= 0 &&
@@ -131,7 +122,7 @@ static bool contradicts(const sp_resource *resource, const sp_partial_shape *sha
 		       (size_t)shape->rank * sizeof(*shape->dims)) != 0);
 }
 
-/* A second declaration must agree with the first; the first known shape holds. */
+/* A second declaration must agree with the first; the first known shape counts. */
 static sp_status redeclare(sp_resource *resource, sp_dtype dtype, sp_dtype key_dtype,
 			   const sp_partial_shape *shape, sp_error *err)
 {
@@ -145,10 +136,11 @@ static sp_status redeclare(sp_resource *resource, sp_dtype dtype, sp_dtype key_d
 				    sp_dtype_name(resource->key_dtype), sp_dtype_name(dtype),
 				    sp_dtype_name(key_dtype));
 	if (contradicts(resource, shape))
-		return sp_error_set(
-			err, SP_INVALID, "%s '%s' is declared both with rows of shape %s and %s",
-			kind_name(resource->kind), resource->name,
-			declared_text(&resource->shape, first), declared_text(shape, second));
+		return sp_error_set(err, SP_INVALID,
+				    "%s '%s' is declared both with rows of shape %s and %s",
+				    kind_name(resource->kind), resource->name,
+				    sp_partial_shape_text(&resource->shape, first),
+				    sp_partial_shape_text(shape, second));
 	if (resource->shape.rank < 0 && shape != NULL)
 		resource->shape = *shape;
 	return SP_OK;
@@ -221,18 +213,6 @@ sp_status sp_resources_ask_column(sp_resources *resources, const sp_tensor *hand
 	return SP_OK;
 }
 
-static bool shape_fits(const sp_partial_shape *declared, const sp_shape *shape)
-{
-	if (declared->rank < 0)
-		return true;
-	if (declared->rank != shape->rank)
-		return false;
-	for (int i = 0; i < shape->rank; i++)
-		if (declared->dims[i] >= 0 && declared->dims[i] != shape->dims[i])
-			return false;
-	return true;
-}
-
 sp_status sp_resource_assign(sp_resources *resources, sp_resource *resource, const sp_tensor *value,
 			     sp_error *err)
 {
@@ -243,9 +223,9 @@ sp_status sp_resource_assign(sp_resources *resources, sp_resource *resource, con
 		return sp_error_set(err, SP_INVALID, "variable '%s' of %s cannot hold %s",
 				    resource->name, sp_dtype_name(resource->dtype),
 				    sp_dtype_name(value->dtype));
-	if (!shape_fits(&resource->shape, &value->shape))
+	if (!sp_partial_shape_matches(&resource->shape, &value->shape))
 		return sp_error_set(err, SP_INVALID, "variable '%s' of shape %s cannot hold %s",
-				    resource->name, declared_text(&resource->shape, want),
+				    resource->name, sp_partial_shape_text(&resource->shape, want),
 				    sp_shape_text(&value->shape, have));
 	if (value->block == NULL && value->dtype != SP_STRING &&
 	    (sp_arena_holds(resources->arena, value->data) ||

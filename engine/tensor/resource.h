@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/status.h"
-#include "engine/graph/graph_def.h"
+#include "engine/tensor/partial_shape.h"
 #include "engine/tensor/tensor.h"
 
 struct sp_hash_table; /* engine/tensor/hash_table.h */
@@ -16,13 +16,12 @@ struct sp_table;      /* storage/table/table.h */
 struct sp_trees;      /* engine/kernels/trees.h */
 
 /*
- * The state a graph refers to by handle: variables, lookup tables, embedding
- * tables, boosted trees.  A handle is a scalar tensor of dtype RESOURCE that holds an index
- * into this list.  Handles are constants of the graph; what they lead to
- * differs from one model version to the next.
+ * The state that a graph refers to by handle: variables, lookup tables, embedding tables, boosted
+ * trees.  A handle is a scalar tensor of dtype RESOURCE that holds an index into this list. Handles
+ * are constants of the graph; the state differs from one model version to the next.
  *
- * While a version is loaded, restore and init operations fill the list; when
- * its snapshot is published the list is frozen.
+ * While a version is loaded, restore and init operations fill the list; once its snapshot is
+ * published the list does not change.
  *
  * Threads: one thread at a time while loading; immutable once published.
  */
@@ -31,7 +30,7 @@ typedef enum sp_resource_kind {
 	SP_RESOURCE_HASH_TABLE,
 	SP_RESOURCE_EMBEDDING,
 	SP_RESOURCE_TREES,     /* an ensemble of boosted trees */
-	SP_RESOURCE_QUANTILES, /* where features of such are cut */
+	SP_RESOURCE_QUANTILES, /* bucket boundaries of their features */
 } sp_resource_kind;
 
 typedef struct sp_resource {
@@ -43,8 +42,8 @@ typedef struct sp_resource {
 	sp_partial_shape shape;
 
 	/*
-	 * Of a hash table: it may be filled anew; the elements of a key that is a vector, or 0;
-	 * of a dense one the keys it cannot hold, as it holds keys (engine/ops/state/table_keys.h).
+	 * Of a hash table: whether it may be filled again; the elements of a key that is a vector,
+	 * or 0; of a dense one the reserved keys, in the form of engine/ops/state/table_keys.h.
 	 */
 	bool is_mutable;
 	size_t key_width;
@@ -59,37 +58,43 @@ typedef struct sp_resource {
 	const sp_tensor *boundaries;  /* boundary_count vectors of float */
 	size_t boundary_count;
 
-	/* Of a variable that is a count (engine/passes/count_writes.h): from 1 on; 0: it is none.
-	 */
-	size_t count_number;
+	/* Of a variable that each session keeps a copy of: its number, from 1 on; 0 for others. */
+	size_t session_number;
 
-	/* Of an embedding: what its table has beside rows, bits 1 << sp_table_column. */
+	/* Of an embedding: the columns of its table besides rows, bits 1 << sp_table_column. */
 	unsigned columns;
 } sp_resource;
+
+/*
+ * A session variable (engine/passes/session_variables.h) holds at most four 64-bit numbers, as much
+ * as the largest seed.  A session's copy is one word that says whether it was written, and the
+ * value.
+ */
+#define SP_SESSION_VARIABLE_BYTES 32
+#define SP_SESSION_VARIABLE_WORDS (1 + SP_SESSION_VARIABLE_BYTES / 8)
 
 /* What a graph declares, and the state of one model version. */
 typedef struct sp_resources {
 	sp_arena *arena;
-	const sp_arena *lender; /* whose bytes outlive this list, too; NULL: none */
+	const sp_arena *lender; /* another arena that outlives this list, or NULL */
 	sp_resource *items;
 	size_t count;
 	size_t capacity;
 	sp_map names;     /* "<kind><container>\0<name>" -> index */
-	unsigned columns; /* what the tables of all embeddings have beside rows, as above */
+	unsigned columns; /* of the tables of all embeddings, as above */
 
-	/* While a graph is prepared: how many nodes begin a random stream; whether variables do. */
+	/* While a graph is prepared: nodes that start a random stream; whether variables do. */
 	size_t stream_count;
 	bool has_generators;
-	size_t count_count; /* variables that are counts */
+	size_t session_variable_count;
 } sp_resources;
 
 /* The arena outlives the list. */
 void sp_resources_init(sp_resources *resources, sp_arena *arena);
 
 /*
- * A list of its own for one version: the same resources with the same numbers
- * as `declared`, none with a value.  `declared` outlives it, and no more can be
- * declared in it.
+ * The list of one version: the same resources with the same numbers as `declared`, all without a
+ * value.  `declared` outlives it; no more resources can be declared in it.
  */
 SP_MUST_CHECK sp_status sp_resources_init_as(sp_resources *resources, const sp_resources *declared,
 					     sp_arena *arena, sp_error *err);
@@ -108,25 +113,22 @@ SP_MUST_CHECK sp_status sp_resources_declare(sp_resources *resources, sp_resourc
 size_t sp_resource_row_width(const sp_resource *resource);
 
 /*
- * While a graph is prepared: the embedding that `handle` leads to, or any one where
- * that is not known yet (NULL), is asked for a column (storage/table/table.h).  SP_INVALID
- * when it leads to something else.
+ * While a graph is prepared: requires a column (storage/table/table.h) of the embedding that
+ * `handle` leads to, or of all embeddings if the handle is not known (NULL).  SP_INVALID when it
+ * leads to something else.
  */
 SP_MUST_CHECK sp_status sp_resources_ask_column(sp_resources *resources, const sp_tensor *handle,
 						unsigned column, sp_error *err);
 
-/*
- * What handle `handle` leads to.  SP_INVALID when it is not a handle or leads
- * to another kind.
- */
+/* The resource of a handle.  SP_INVALID when it is not a handle, or one of another kind. */
 SP_MUST_CHECK sp_status sp_resources_get(const sp_resources *resources, const sp_tensor *handle,
 					 sp_resource_kind kind, sp_resource **out, sp_error *err);
 
 /*
- * Gives a variable a value: a copy of `value` in the list's arena, or `value`'s
- * own bytes where they are numbers that lie there, or with the lender, already
- * (RestoreV2 puts them there).  A variable's bytes never change, they are only replaced.
- * SP_INVALID when dtype or shape contradict the declaration.
+ * Gives a variable a value: a copy of `value` in the list's arena, or the bytes of `value` itself
+ * if they are numbers in that arena or the lender's (RestoreV2 puts them there).  The bytes of a
+ * variable never change; they are only replaced.  SP_INVALID when dtype or shape contradict the
+ * declaration.
  */
 SP_MUST_CHECK sp_status sp_resource_assign(sp_resources *resources, sp_resource *resource,
 					   const sp_tensor *value, sp_error *err);

@@ -44,7 +44,7 @@ int64_t sp_shape_product(const sp_shape *shape, int first, int last)
 
 	for (int i = first; i < last; i++)
 		if (!sp_i64_mul(&n, n, shape->dims[i]))
-			return 0; /* only beside a 0 elsewhere: nothing will be read */
+			return 0; /* another dimension is 0: the tensor is empty */
 	return n;
 }
 
@@ -83,7 +83,7 @@ void sp_tensor_repeat_last(sp_tensor *t, size_t have)
 			memset(to, 0, rest);
 		return;
 	}
-	/* What is copied doubles: the bytes from the last value on are all alike. */
+	/* The copied length doubles each time. */
 	for (size_t n = size; rest != 0; n *= 2) {
 		size_t piece = n < rest ? n : rest;
 

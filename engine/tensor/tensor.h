@@ -12,13 +12,13 @@
 #include "engine/tensor/dtype.h"
 
 /*
- * A dense, row-major tensor, and whose bytes it shows.
+ * A dense, row-major tensor, and who owns its bytes.
  *
- * Rank 0 is a scalar of one element.  Any dimension may be 0.  Ranks above
- * SP_MAX_RANK are refused wherever a tensor comes in.
+ * Rank 0 is a scalar of one element.  Any dimension may be 0.  Ranks above SP_MAX_RANK are refused
+ * wherever tensors enter the engine.
  *
- * Buffers made by the engine are 64-byte aligned, and SP_TENSOR_TAIL bytes
- * behind their last element may be read (never written, never relied on).
+ * Buffers that the engine makes are 64-byte aligned, and SP_TENSOR_TAIL bytes after their last
+ * element may be read (their values are undefined, and they must not be written).
  */
 #define SP_MAX_RANK    8
 #define SP_TENSOR_TAIL 64

@@ -8,13 +8,13 @@
 #include "engine/tensor/tensor_list.h"
 
 /*
- * Blocks come in size classes, four to a doubling, so at most a quarter of a
- * block is unused.  A block that is given back waits on its class's list; a
- * class without one takes a fresh block from the arena behind it.  The reset
- * empties all lists and starts the arena anew: no block needs a visit.
+ * Blocks come in size classes, four per power of two, so that at most a quarter of a block is
+ * unused. A released block goes to the free list of its class; an allocation takes a block from
+ * there, or a new one from the arena.  A reset empties the lists and resets the arena without
+ * visiting blocks.
  */
 struct sp_block {
-	sp_block *next; /* while it waits */
+	sp_block *next; /* in a free list */
 	uint32_t references;
 	uint32_t size_class;
 	char pad[64 - sizeof(sp_block *) - 2 * sizeof(uint32_t)];
@@ -22,17 +22,17 @@ struct sp_block {
 
 enum { CLASS_COUNT = 4 * 60, CHUNK = 256 << 10 };
 
-/* So much is kept in any case, and so many times what the last REMEMBERED requests needed. */
+/* Kept across resets: KEEP_BYTES, or KEEP_TIMES the moving average over REMEMBERED requests. */
 enum { KEEP_BYTES = 16 << 20, KEEP_TIMES = 4, REMEMBERED = 16 };
 
 struct sp_workspace {
 	sp_arena *arena; /* of the blocks */
-	sp_arena *bytes; /* of the rest, which can be forgotten apart */
+	sp_arena *bytes; /* of sp_workspace_bytes(), which sp_workspace_rewind() resets alone */
 	size_t limit;
-	size_t usual;      /* bytes that a request takes, on a sliding average */
-	size_t used;       /* bytes taken from both since the reset */
-	size_t used_bytes; /* of those, from the second */
-	sp_block *waiting[CLASS_COUNT];
+	size_t usual;      /* bytes per request, a moving average */
+	size_t used;       /* bytes taken from both arenas since the reset */
+	size_t used_bytes; /* those from `bytes` */
+	sp_block *free_lists[CLASS_COUNT];
 	uint32_t used_classes; /* the highest class in use, plus one */
 };
 
@@ -61,7 +61,7 @@ void sp_workspace_destroy(sp_workspace *workspace)
 	sp_free(workspace);
 }
 
-/* Much more than is usual does not stay for the one request that needed it. */
+/* Returns memory to the system after a request that needed far more than is usual. */
 static void trim(sp_workspace *workspace)
 {
 	size_t footprint = sp_workspace_footprint(workspace);
@@ -76,7 +76,8 @@ static void trim(sp_workspace *workspace)
 void sp_workspace_reset(sp_workspace *workspace)
 {
 	trim(workspace);
-	memset(workspace->waiting, 0, workspace->used_classes * sizeof(workspace->waiting[0]));
+	memset(workspace->free_lists, 0,
+	       workspace->used_classes * sizeof(workspace->free_lists[0]));
 	workspace->used_classes = 0;
 	workspace->used = 0;
 	workspace->used_bytes = 0;
@@ -100,7 +101,7 @@ static bool class_of(size_t size, uint32_t *size_class, size_t *block_size)
 	}
 	if (size > (SIZE_MAX >> 3))
 		return false;
-	/* size is in (2^shift, 2^(shift + 1)], cut into four. */
+	/* size is in (2^shift, 2^(shift + 1)], which is divided into four classes. */
 	shift = 63 - (unsigned)__builtin_clzll((unsigned long long)(size - 1));
 	quarter = (size_t)1 << (shift - 2);
 	steps = (size - ((size_t)1 << shift) + quarter - 1) / quarter;
@@ -109,7 +110,7 @@ static bool class_of(size_t size, uint32_t *size_class, size_t *block_size)
 	return *size_class < CLASS_COUNT;
 }
 
-/* `size` bytes that last until the reset; counts them. */
+/* Takes `size` bytes that live until the reset, and counts them. */
 static void *take(sp_workspace *workspace, sp_arena *arena, size_t size)
 {
 	void *block;
@@ -131,11 +132,11 @@ static sp_block *take_block(sp_workspace *workspace, size_t size)
 	if (!class_of(size, &size_class, &block_size))
 		return NULL;
 #ifdef SP_ARENA_DEBUG
-	block_size = size; /* not a byte more than asked for */
+	block_size = size; /* so that the sanitizer sees reads past the end */
 #endif
-	block = workspace->waiting[size_class];
+	block = workspace->free_lists[size_class];
 	if (block != NULL) {
-		workspace->waiting[size_class] = block->next;
+		workspace->free_lists[size_class] = block->next;
 	} else {
 		if (!sp_size_add(&total, block_size, sizeof(*block)))
 			return NULL;
@@ -150,16 +151,16 @@ static sp_block *take_block(sp_workspace *workspace, size_t size)
 	return block;
 }
 
-/* The last reference is gone. */
+/* Called when the last reference is gone. */
 static void give_back(sp_workspace *workspace, sp_block *block)
 {
 #ifdef SP_ARENA_DEBUG
-	/* Never used again, so that a late reader finds rubbish rather than its old numbers. */
+	/* Not reused, and overwritten, so that a read after release shows. */
 	(void)workspace;
 	memset(block + 1, 0xdd, 64);
 #else
-	block->next = workspace->waiting[block->size_class];
-	workspace->waiting[block->size_class] = block;
+	block->next = workspace->free_lists[block->size_class];
+	workspace->free_lists[block->size_class] = block;
 #endif
 }
 
@@ -198,8 +199,8 @@ void sp_tensor_retain(const sp_tensor *tensor)
 		tensor->block->references++;
 }
 
-/* Goes as deep as lists hold lists: SP_LIST_MAX_DEPTH.  Of an array all goes, whatever was shown.
- */
+/* Releases all elements, of an array also those that the tensor does not show.  Recursion is at
+ * most SP_LIST_MAX_DEPTH deep. */
 static void release_elements(sp_workspace *workspace, const sp_tensor *tensor)
 {
 	bool is_list = tensor->shape.rank == 0;

@@ -11,19 +11,15 @@
 /*
  * A session's memory for the tensors of one request.
  *
- * The shapes of a recommendation graph depend on the data (how many ids are
- * unique, how many cells are not empty), so offsets cannot be fixed at load.
- * What is fixed at load is the order of the steps and which value is last used
- * where; the workspace turns that into reuse while the request runs: a block
- * goes back to its size class as soon as its last reader is done, and the next
- * step takes it again, still warm in the cache.
+ * The shapes of a recommendation graph depend on the data (how many ids are unique, how many
+ * elements are not empty), so offsets cannot be fixed at load.  Fixed at load are the order of the
+ * steps and the last use of each value: a block is released as soon as its last reader is done, and
+ * the next step reuses it while it is still in the cache.
  *
- * The memory is kept between requests.  After a few of the largest kind have
- * passed, nothing is asked of the system any more.  What is far more than the
- * requests before and after one need goes back to it.
+ * The memory is kept between requests, so that after a few of the largest requests nothing more is
+ * allocated from the system.  Memory of a request that needed far more than is usual is returned.
  *
- * A request that would need more than `limit` bytes fails with SP_NO_MEMORY
- * and harms nobody else.
+ * A request that needs more than `limit` bytes fails with SP_NO_MEMORY.
  *
  * Built with SP_ARENA_DEBUG every block is its own malloc().
  *
@@ -31,13 +27,13 @@
  */
 typedef struct sp_workspace sp_workspace;
 
-/* NULL when out of memory.  Takes nothing from the system until it is used. */
+/* NULL when out of memory.  Allocates nothing more until it is used. */
 sp_workspace *sp_workspace_create(size_t limit);
 
 /* NULL is fine. */
 void sp_workspace_destroy(sp_workspace *workspace);
 
-/* Gives every block back at once; the memory stays for the next request. */
+/* Releases all blocks at once; the memory stays for the next request. */
 void sp_workspace_reset(sp_workspace *workspace);
 
 /*
@@ -51,24 +47,23 @@ SP_MUST_CHECK sp_status sp_workspace_tensor(sp_workspace *workspace, sp_tensor *
 void sp_tensor_retain(const sp_tensor *tensor);
 
 /*
- * One reference less; the last one gives the block back, and a list's with it those of its
- * elements.  The tensor becomes unset.
+ * Drops one reference.  The last one releases the block, and a list's releases its elements, too.
+ * The tensor becomes unset.
  */
 void sp_workspace_release(sp_workspace *workspace, sp_tensor *tensor);
 
-/* True when nobody else holds the block, so that its reader may overwrite it. */
+/* Whether the tensor holds the only reference on its block, so that its reader may overwrite it. */
 bool sp_tensor_is_sole(const sp_tensor *tensor);
 
 /*
- * Bytes that live until the reset: the texts of string tensors, scratch.
+ * Bytes that live until the reset: string bytes and scratch.
  * 16-byte aligned (64 from 64 bytes on), NULL past the limit or when the product overflows.
  */
 void *sp_workspace_bytes(sp_workspace *workspace, size_t count, size_t size);
 
 /*
- * A moment in a request.  Going back to it forgets the bytes (not the tensors)
- * that were asked for since, which must not be read any more: the rounds of a
- * loop share them so.
+ * A point in a request.  Rewinding to it frees the bytes (not the tensors) that were allocated
+ * since, so that the rounds of a loop share them.
  */
 typedef struct sp_workspace_mark {
 	sp_arena_mark bytes;

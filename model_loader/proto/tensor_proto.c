@@ -15,7 +15,7 @@ sp_dtype sp_proto__dtype(int32_t number)
 {
 	if (number > REFERENCE)
 		number -= REFERENCE;
-	return number > 0 && number < SP_DTYPE_COUNT ? (sp_dtype)number : SP_INVALID_DTYPE;
+	return number > 0 && number <= SP_FILE_DTYPE_MAX ? (sp_dtype)number : SP_INVALID_DTYPE;
 }
 
 sp_status sp_proto__known_dtype(sp_dtype *out, int32_t number, sp_error *err)

@@ -255,7 +255,7 @@ static bool read_enumerator(sp_bytes word, uint64_t *out)
 
 	if (is_ref)
 		word.size -= strlen("_REF");
-	for (int i = 0; i < SP_DTYPE_COUNT; i++)
+	for (int i = 0; i <= SP_FILE_DTYPE_MAX; i++)
 		if (sp_bytes_equal_text(word, sp_dtype_name((sp_dtype)i))) {
 			*out = (uint64_t)i + (is_ref ? ref : 0);
 			return true;

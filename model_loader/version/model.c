@@ -9,9 +9,9 @@
 #include "engine/import/import.h"
 #include "engine/import/lower.h"
 #include "engine/passes/constant_writes.h"
-#include "engine/passes/count_writes.h"
-#include "engine/passes/fuse.h"
-#include "engine/passes/unseen_writes.h"
+#include "engine/passes/dead_writes.h"
+#include "engine/passes/optimize.h"
+#include "engine/passes/session_variables.h"
 #include "model_loader/embedding/part_routes.h"
 #include "model_loader/saved_model/descriptor_files.h"
 #include "model_loader/saved_model/fed_nodes.h"
@@ -225,7 +225,7 @@ static sp_status take_writes(sp_model *model, sp_error *err)
 	const sp_saved_model *saved = &model->saved;
 	size_t inputs = 0, outputs = 0;
 	uint32_t *fed, *fetched;
-	sp_count_ends ends;
+	sp_request_ends ends;
 
 	for (size_t i = 0; i < saved->signature_count; i++) {
 		inputs += saved->signatures[i].input_count;
@@ -235,7 +235,7 @@ static sp_status take_writes(sp_model *model, sp_error *err)
 	fetched = sp_arena_array(model->arena, outputs, sizeof(*fetched));
 	if (fed == NULL || fetched == NULL)
 		return sp_no_memory(err, "the model");
-	ends = (sp_count_ends){.fed = fed, .fetched = fetched};
+	ends = (sp_request_ends){.fed = fed, .fetched = fetched};
 	for (size_t i = 0; i < saved->signature_count; i++) {
 		const sp_signature *signature = &saved->signatures[i];
 
@@ -244,8 +244,8 @@ static sp_status take_writes(sp_model *model, sp_error *err)
 		add_nodes(&model->graph, signature->outputs, signature->output_count, fetched,
 			  &ends.fetched_count);
 	}
-	SP_TRY(sp_graph_drop_unseen_writes(&model->graph, fetched, ends.fetched_count, err));
-	return sp_graph_take_counts(&model->graph, &ends, err);
+	SP_TRY(sp_graph_drop_dead_writes(&model->graph, fetched, ends.fetched_count, err));
+	return sp_graph_make_session_variables(&model->graph, &ends, err);
 }
 
 static sp_status import_graph(sp_model *model, sp_error *err)
@@ -272,7 +272,7 @@ static sp_status import_graph(sp_model *model, sp_error *err)
 	SP_TRY(sp_graph_import(&model->graph, &saved->graph, &(sp_import_roots){names, used},
 			       model->arena, err));
 	SP_TRY(sp_graph_lower(&model->graph, err));
-	SP_TRY(sp_graph_take_constant_writes(&model->graph, err));
+	SP_TRY(sp_graph_fold_constant_writes(&model->graph, err));
 	return take_writes(model, err);
 }
 
@@ -399,7 +399,7 @@ static sp_status make_program(sp_model *model, const sp_model_options *options, 
 	SP_TRY(import_graph(model, err));
 	SP_TRY(make_entries(model, err));
 	if (!options->reference)
-		SP_TRY(sp_graph_fuse(&model->graph, model->entries, count, err));
+		SP_TRY(sp_graph_optimize(&model->graph, model->entries, count, err));
 	SP_TRY(make_entries(model, err)); /* nodes have moved */
 	return settle_signatures(model, err);
 }

@@ -22,7 +22,8 @@ expect() { # expect WANTED NAME COMMAND...
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 for room in base storage engine model_loader/checkpoint model_loader/embedding incremental session_group processor api/host tools \
-	storage/table storage/rows storage/ssd storage/sst; do
+	storage/table storage/rows storage/ssd storage/sst engine/tensor engine/graph engine/kernels engine/import \
+	engine/passes engine/runtime engine/ops/array engine/ops/math engine/ops/list engine/ops/embedding; do
 	mkdir -p "$work/tree/$room"
 done
 
@@ -39,10 +40,20 @@ try 1 storage/sst/bad.h '"storage/ssd/rocks.h"'
 try 1 storage/ssd/bad.c '"storage/table/table.h"'
 try 0 storage/ssd/good.c '"storage/table/tier.h"'
 try 1 base/bad.c '"engine/graph/op.h"'
-try 1 engine/bad.c '"storage/table/table_builder.h"'
-try 0 engine/good.c '"storage/table/table.h"'
-try 1 engine/bad.c '<event2/http.h>'
-try 1 engine/bad.cpp '<re2/re2.h>'
+try 1 engine/ops/embedding/bad.c '"storage/table/table_builder.h"'
+try 0 engine/ops/embedding/good.c '"storage/table/table.h"'
+try 1 engine/runtime/bad.c '<event2/http.h>'
+try 1 engine/runtime/bad.cpp '<re2/re2.h>'
+try 1 engine/tensor/bad.h '"engine/graph/op.h"'
+try 1 engine/graph/bad.h '"engine/ops/ops.h"'
+try 0 engine/graph/good.h '"engine/ops/ops.inc"'
+try 1 engine/kernels/bad.c '"engine/graph/op.h"'
+try 1 engine/passes/bad.h '"engine/runtime/program.h"'
+try 1 engine/import/bad.c '"engine/passes/simplify.h"'
+try 1 engine/ops/list/bad.c '"engine/passes/simplify.h"'
+try 1 engine/ops/list/bad.c '"engine/runtime/program.h"'
+try 1 engine/ops/array/bad.c '"engine/ops/math/add.h"'
+try 0 engine/ops/math/good.c '"engine/ops/array/box.h"'
 try 1 model_loader/checkpoint/bad.h '"model_loader/embedding/load_policy.h"'
 try 0 model_loader/embedding/good.h '"model_loader/checkpoint/bundle.h"'
 try 1 model_loader/embedding/bad.c '<snappy-c.h>'

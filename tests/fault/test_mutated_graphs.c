@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "engine/import/import.h"
 #include "engine/import/lower.h"
-#include "engine/passes/fuse.h"
+#include "engine/passes/optimize.h"
 #include "engine/tensor/hash_table.h"
 #include "model_loader/saved_model/saved_model.h"
 #include "tests/support/graph.h"
@@ -116,7 +116,7 @@ static void change_attr(const victim *v, sp_node_def *node, sp_arena *arena)
 	} else if (attr->kind == SP_ATTR_INT) {
 		attr->i = (int64_t)chance(5) - 2;
 	} else if (attr->kind == SP_ATTR_TYPE) {
-		attr->type = (sp_dtype)chance(SP_DTYPE_COUNT);
+		attr->type = (sp_dtype)chance(SP_FILE_DTYPE_MAX + 1);
 	} else if (attr->kind == SP_ATTR_BOOL) {
 		attr->b = !attr->b;
 	} else {
@@ -186,7 +186,7 @@ static sp_status build(model *m, const sp_graph_def *def, const sp_signature *s,
 	SP_TRY(sp_graph_lower(&m->graph, &m->err));
 	SP_TRY(find_entry(m, s));
 	if (!reference) {
-		SP_TRY(sp_graph_fuse(&m->graph, &m->entry, 1, &m->err));
+		SP_TRY(sp_graph_optimize(&m->graph, &m->entry, 1, &m->err));
 		SP_TRY(find_entry(m, s));
 	}
 	SP_TRY(sp_program_compile(&m->program, &m->graph, &m->entry, 1, &m->resources, NULL,

@@ -1,11 +1,11 @@
 #include "tests/support/graph.h"
 
-#include "engine/passes/constant_writes.h"
-#include "engine/passes/count_writes.h"
-#include "engine/passes/fuse.h"
 #include "engine/import/import.h"
 #include "engine/import/lower.h"
-#include "engine/passes/unseen_writes.h"
+#include "engine/passes/constant_writes.h"
+#include "engine/passes/dead_writes.h"
+#include "engine/passes/optimize.h"
+#include "engine/passes/session_variables.h"
 
 enum { MAX_ENDS = COUNT(((sp_ends *)0)->feeds) };
 
@@ -54,15 +54,15 @@ static sp_status find_nodes(sp_small_graph *g, const char *const names[MAX_ENDS]
 static sp_status take_writes(sp_small_graph *g, const sp_ends *ends)
 {
 	uint32_t fed[MAX_ENDS], fetched[MAX_ENDS];
-	sp_count_ends nodes = {.fed = fed, .fetched = fetched};
+	sp_request_ends nodes = {.fed = fed, .fetched = fetched};
 
 	SP_TRY(find_nodes(g, ends->feeds, fed, &nodes.fed_count));
 	if (!ends->looks_at_counts) {
 		SP_TRY(find_nodes(g, ends->fetches, fetched, &nodes.fetched_count));
-		SP_TRY(sp_graph_drop_unseen_writes(&g->graph, fetched, nodes.fetched_count,
+		SP_TRY(sp_graph_drop_dead_writes(&g->graph, fetched, nodes.fetched_count,
 						   &g->err));
 	}
-	return sp_graph_take_counts(&g->graph, &nodes, &g->err);
+	return sp_graph_make_session_variables(&g->graph, &nodes, &g->err);
 }
 
 static sp_status import(sp_small_graph *g, const sp_ends *ends)
@@ -78,7 +78,7 @@ static sp_status import(sp_small_graph *g, const sp_ends *ends)
 	SP_TRY(sp_graph_lower(&g->graph, &g->err));
 	if (ends->loading)
 		return SP_OK;
-	SP_TRY(sp_graph_take_constant_writes(&g->graph, &g->err));
+	SP_TRY(sp_graph_fold_constant_writes(&g->graph, &g->err));
 	return take_writes(g, ends);
 }
 
@@ -120,7 +120,7 @@ sp_status sp_small_graph_compile(sp_small_graph *g, const sp_node_def *nodes, si
 	SP_TRY(import(g, ends));
 	SP_TRY(find_entry(g, ends, &entry, feeds, fetches, &target));
 	if (g->fused) {
-		SP_TRY(sp_graph_fuse(&g->graph, &entry, 1, &g->err));
+		SP_TRY(sp_graph_optimize(&g->graph, &entry, 1, &g->err));
 		SP_TRY(find_entry(g, ends, &entry, feeds, fetches, &target));
 	}
 	SP_TRY(sp_program_compile(&g->program, &g->graph, &entry, 1, &g->resources, &options,

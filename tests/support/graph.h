@@ -66,7 +66,7 @@ typedef struct sp_small_graph {
 	sp_environment environment; /* what a load program is given */
 
 	/* For the next compile and the next runs: set them after init. */
-	bool fused; /* by engine/passes/fuse.h, as a model is */
+	bool fused; /* by engine/passes/optimize.h, as a model is */
 	const sp_function_def *functions;
 	size_t function_count;
 	size_t workspace_limit;

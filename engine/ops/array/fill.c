@@ -1,5 +1,4 @@
 #include "engine/ops/array/array.h"
-#include "engine/ops/list/list.h"
 
 /*
  * Fill: a tensor of the shape `dims` (input 0), every element `value` (input 1).  Empty:
@@ -47,7 +46,9 @@ static sp_status run_empty(const sp_call *call)
 	sp_shape shape;
 
 	SP_TRY(sp_array__shape(call, 0, false, &shape));
-	return sp_list__zeros(call, 0, *(const sp_dtype *)call->state, &shape);
+	SP_TRY(sp_call_output(call, 0, *(const sp_dtype *)call->state, &shape));
+	sp_tensor_repeat_last(call->out[0], 0);
+	return SP_OK;
 }
 
 const sp_op sp_op_Empty = {.name = "Empty", .prepare = prepare_empty, .run = run_empty};

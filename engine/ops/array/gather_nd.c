@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/array/nd_index.h"
 
 /*

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 
 sp_status sp_nd_index__make(sp_nd_index *out, const sp_call *call, size_t input,
 			    const sp_shape *shape)

@@ -1,7 +1,7 @@
 #include "base/size.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/box.h"
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 
 /*
  * Split: equal parts along an axis (the first input).  SplitV: parts of stated

@@ -2,7 +2,7 @@
 
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/box.h"
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 
 /*
  * StridedSlice: x[begin:end:stride, ...] with all that Python's indexing knows, and

@@ -172,8 +172,8 @@ CONTROL(While, prepare_while);
 CONTROL(XlaIf, prepare_if);
 CONTROL(XlaWhile, prepare_while);
 
-const sp_op sp_op__Argument = {
-	.name = "_Argument",
+const sp_op sp_op_LoopVariable = {
+	.name = "LoopVariable",
 	.flags = SP_OP_ARGUMENT | SP_OP_PER_REQUEST,
 	.prepare = prepare_argument,
 };

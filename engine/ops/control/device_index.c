@@ -2,7 +2,7 @@
 
 /*
  * DeviceIndex: the place of the CPU in a list of devices, and past its end when it is
- * not there.  A Case that asks for it is settled before (engine/import/import_scope.c).
+ * not there.  A Case that asks for it is settled before (engine/import/import_calls.c).
  */
 static sp_status prepare_index(sp_prepare *prepare, sp_error *err)
 {

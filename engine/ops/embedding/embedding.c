@@ -257,11 +257,10 @@ static sp_status check_fallback(const sp_call *call, size_t dim)
 			       sp_shape_text(&keys->shape, want));
 }
 
-/* A version that is being loaded (engine/runtime/keeper.h) has no deadline, and does not wait for
- * ever. */
+/* While a snapshot is built (engine/tensor/object.h) there is no deadline. */
 static int64_t deadline_of(const sp_call *call)
 {
-	if (call->deadline_ns != 0 || call->keeper == NULL)
+	if (call->deadline_ns != 0 || call->objects == NULL)
 		return call->deadline_ns;
 	return sp_clock_now_ns() + SP_TABLE_PATIENCE_NS;
 }

@@ -1,8 +1,8 @@
 /*
- * _EmbeddingColumns: the embeddings of many feature columns (engine/passes/fuse_columns.h).
+ * EmbeddingColumns: the embeddings of many feature columns (engine/passes/fuse_columns.h).
  *
- * Attribute "columns" says what each column is (engine/passes/embedding_columns.h), in
- * the order of the inputs; output i are the rows of column i, float32.
+ * The node's `columns` (engine/ops/embedding/column_spec.h) are in the order of the inputs; output
+ * i is the rows of column i, float32.
  *
  * Numerics: rows of EmbeddingVariables are combined as storage/table/table.h has it, rows of dense
  * weights in TensorFlow's order (engine/ops/embedding/embedding_columns.h).
@@ -12,8 +12,8 @@
  */
 #include "engine/ops/embedding/embedding_columns.h"
 
-#include "engine/ops/ops.h"
 #include "engine/ops/embedding/embedding.h"
+#include "engine/ops/ops.h"
 
 typedef struct columns_state {
 	const sp_column_spec *specs;
@@ -46,16 +46,15 @@ static sp_status check_source(const sp_prepare *prepare, const sp_column_spec *s
 static sp_status prepare_columns(sp_prepare *prepare, sp_error *err)
 {
 	columns_state *state = sp_prepare_state(prepare, sizeof(*state));
-	sp_bytes columns;
+	const sp_embedding_columns *columns = prepare->node->columns;
 	size_t first = 0;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for columns");
-	SP_TRY(sp_node_attr_bytes(prepare->node, "columns", "", &columns, err));
-	state->count = columns.size / sizeof(*state->specs);
-	if (state->count == 0 || columns.size % sizeof(*state->specs) != 0)
-		return sp_error_set(err, SP_INVALID, "this operator is made by fusion only");
-	state->specs = (const sp_column_spec *)(const void *)columns.data;
+	if (columns == NULL)
+		return sp_error_set(err, SP_INVALID, "only fusion makes this operator");
+	state->specs = columns->specs;
+	state->count = columns->count;
 	state->first = sp_arena_array(prepare->arena, state->count, sizeof(*state->first));
 	if (state->first == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for columns");
@@ -176,8 +175,8 @@ static sp_status run_columns(const sp_call *call)
 	return asked != 0 ? sp_embedding__look_up(call, lookups, asked) : SP_OK;
 }
 
-const sp_op sp_op__EmbeddingColumns = {
-	.name = "_EmbeddingColumns",
+const sp_op sp_op_EmbeddingColumns = {
+	.name = "EmbeddingColumns",
 	.flags = SP_OP_READS_VARIABLE,
 	.prepare = prepare_columns,
 	.run = run_columns,

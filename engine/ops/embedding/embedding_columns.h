@@ -1,8 +1,8 @@
 #ifndef SP_ENGINE_OPS_EMBEDDING_COLUMNS_H
 #define SP_ENGINE_OPS_EMBEDDING_COLUMNS_H
 
-#include "engine/passes/embedding_columns.h"
 #include "engine/graph/op.h"
+#include "engine/ops/embedding/column_spec.h"
 
 /* The keys of a column that count, with the row each belongs to, ascending. */
 typedef struct sp_column_keys {

@@ -1,6 +1,7 @@
 #ifndef SP_ENGINE_OPS_LIST_H
 #define SP_ENGINE_OPS_LIST_H
 
+#include "engine/graph/op.h"
 #include "engine/tensor/tensor_list.h"
 
 /*
@@ -109,5 +110,52 @@ SP_MUST_CHECK sp_status sp_list__scatter(const sp_call *call, const sp_tensor *f
 /* SP_INVALID unless `from` is a vector at least and its rows fit the list. */
 SP_MUST_CHECK sp_status sp_list__check_rows(const sp_call *call, const sp_tensor *from,
 					    const sp_list *list);
+
+/* ------------------------------------------------------------- making lists */
+
+/*
+ * Output i becomes a new list like `like` (all but its elements), with `count`
+ * unset elements and room for `capacity`.
+ */
+SP_MUST_CHECK sp_status sp_list_create(const sp_call *call, size_t i, const sp_list *like,
+				       size_t count, size_t capacity);
+
+/* The same as a tensor of the caller's. */
+SP_MUST_CHECK sp_status sp_list_new(const sp_call *call, sp_tensor *out, const sp_list *like,
+				    size_t count, size_t capacity);
+
+/* *out becomes the tensor wrapped as a variant, with one more reference to it. */
+SP_MUST_CHECK sp_status sp_list_wrap(const sp_call *call, sp_tensor *out, const sp_tensor *value);
+
+/*
+ * Output i becomes the list of input `from` for changing, with room for
+ * `capacity` elements: the very list when nobody else will look at it and it has
+ * the room, else a copy that shares the elements.
+ */
+SP_MUST_CHECK sp_status sp_list_modify(const sp_call *call, size_t i, size_t from, size_t capacity,
+				       sp_list **out);
+
+/*
+ * Element i becomes the tensor, or unset for NULL; the old one is given back.  The
+ * value is not too deep: sp_list_check_depth().
+ */
+void sp_list_set(const sp_call *call, sp_list *list, size_t i, const sp_tensor *value);
+
+/* SP_UNSUPPORTED when the value is too deep to be an element of a list. */
+SP_MUST_CHECK sp_status sp_list_check_depth(const sp_call *call, const sp_tensor *value);
+
+/* -------------------------------------------------------------- arrays */
+
+/* Output i becomes an array of that shape, of one dimension at least, all unset. */
+SP_MUST_CHECK sp_status sp_variants_create(const sp_call *call, size_t i, const sp_shape *shape);
+
+/* Element i of an array, which is unset, becomes one more reference to the value. */
+void sp_variants_set(sp_tensor *array, size_t i, const sp_tensor *value);
+
+/*
+ * A partial shape given as a tensor: a vector with -1 where a dimension is
+ * unknown, or the scalar -1 for an unknown rank.
+ */
+SP_MUST_CHECK sp_status sp_partial_shape_from(const sp_call *call, size_t i, sp_partial_shape *out);
 
 #endif

@@ -10,7 +10,7 @@
  * that was closed can be read: no graph that works can tell.
  *
  * Before the third version the handle was a text, and the flow began as a constant
- * beside the array: the array's second output stands for it (engine/import/import_scope.c).
+ * beside the array: the array's second output stands for it (engine/import/import_locate.c).
  * TensorArrayPack and TensorArrayUnpack gather and scatter all elements.
  *
  * TensorArrayGradV3 and its like are not here.

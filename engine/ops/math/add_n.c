@@ -1,10 +1,10 @@
-#include "engine/ops/ops.h"
 #include "engine/ops/math/add.h"
-#include "engine/ops/list/list_sum.h"
+#include "engine/ops/math/list_sum.h"
+#include "engine/ops/ops.h"
 
 /*
  * AddN and AccumulateNV2: the sum of N tensors of one shape, or of N lists
- * (engine/ops/list/list_sum.h).
+ * (engine/ops/math/list_sum.h).
  *
  * Numerics: up to nine from left to right in the element type; of more as many so that eight at a
  * time are left, each of these summed by itself and then added.  Half and bfloat16 round after

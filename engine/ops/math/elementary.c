@@ -1,9 +1,9 @@
 #include <tgmath.h>
 
 #include "engine/kernels/float_functions.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/math/complex.h"
 #include "engine/ops/math/unary.h"
+#include "engine/ops/ops.h"
 
 /*
  * The elementary functions.  What they give outside their domain (NaN,
@@ -93,8 +93,9 @@ SP_FOR_INTEGER(SP_UNARY_VALUE, Round, x)
 SP_UNARY_OP(Round, SP_INVALID_DTYPE, SP_TABLE_NUMBER(Round));
 
 /* Pow(x, 3): engine/passes/reduce_strength.h. */
-SP_UNARY_VALUE(f32, _Cube, (x) * (x) * (x))
-SP_UNARY_VALUE(f16, _Cube, SP_ROUND_f16((x) * (x)) * (x))
-SP_UNARY_VALUE(bf16, _Cube, SP_ROUND_bf16((x) * (x)) * (x))
-SP_UNARY_OP(_Cube, SP_INVALID_DTYPE, [SP_FLOAT] = _Cube_f32, [SP_HALF] = _Cube_f16,
-	    [SP_BFLOAT16] = _Cube_bf16);
+SP_UNARY_VALUE(f32, Cube, (x) * (x) * (x))
+SP_UNARY_VALUE(f16, Cube, SP_ROUND_f16((x) * (x)) * (x))
+SP_UNARY_VALUE(bf16, Cube, SP_ROUND_bf16((x) * (x)) * (x))
+SP_UNARY_OP(
+	Cube,
+	SP_INVALID_DTYPE, [SP_FLOAT] = Cube_f32, [SP_HALF] = Cube_f16, [SP_BFLOAT16] = Cube_bf16);

@@ -1,13 +1,13 @@
 #include <string.h>
 
+#include "engine/ops/array/elements.h"
+#include "engine/ops/math/list_sum.h"
 #include "engine/ops/ops.h"
-#include "engine/ops/math/elements.h"
-#include "engine/ops/list/list_sum.h"
 
 /*
  * ZerosLike and OnesLike: the shape and type of the input, one value.  The zero
  * of strings is the empty string; there is no one of strings.  The zero of a list
- * is a list of zeros (engine/ops/list/list_sum.h).
+ * is a list of zeros (engine/ops/math/list_sum.h).
  */
 typedef struct like_state {
 	size_t size; /* of an element */

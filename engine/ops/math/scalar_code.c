@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-#include "engine/ops/ops.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/math/binary.h"
 #include "engine/ops/math/cast.h"
-#include "engine/ops/math/elements.h"
 #include "engine/ops/math/select.h"
 #include "engine/ops/math/unary.h"
+#include "engine/ops/ops.h"
 
 /*
  * The body is followed from its results back to its arguments; each node that is met becomes a step
@@ -246,7 +246,7 @@ static sp_status add_select(maker *m, const scope *s, const sp_node_def *node, c
 static sp_status add_operator(maker *m, const scope *s, const sp_node_def *node, const value *in,
 			      size_t count, value *out)
 {
-	const sp_op *op = node->op[0] != '_' ? sp_op_find(node->op) : NULL;
+	const sp_op *op = sp_op_find(node->op);
 	bool unary = op != NULL && op->run == sp_unary__run;
 	bool binary = op != NULL && (op->run == sp_binary__run || op == &sp_op_Add ||
 				     op == &sp_op_Equal || op == &sp_op_NotEqual);

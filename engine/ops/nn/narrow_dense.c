@@ -1,28 +1,27 @@
 /*
  * The fused dense layer of half and bfloat16 (engine/passes/fuse_dense.h).
  *
- * _NarrowLayer(w[, b])      once per model version: makes the weights float, packs those of
- *                           bfloat16, and hands the layer on as a pointer in a UINT64 scalar
- * _NarrowDense(x, layer)    x [m, k] -> [m, n]
+ * NarrowLayer(w[, b])    once per model version: makes the weights float, packs those of bfloat16;
+ *                        the layer is an object of the version (engine/tensor/object.h)
+ * NarrowDense(x, layer)  x [m, k] -> [m, n]
  *
  * Numerics: the product is MatMul's, to the bit (engine/ops/nn/matmul.c); the bias is added to it
- * as the type holds it, and the sum is rounded.  NaN stays NaN. Memory:   a layer takes twice the
- * bytes of its weights, which are not kept.
+ *           as the type holds it, and the sum is rounded.  NaN stays NaN.
+ * Memory:   a layer takes twice the bytes of its weights, which are not kept.
  */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/size.h"
-#include "engine/runtime/keeper.h"
 #include "engine/kernels/dense_layer.h"
 #include "engine/kernels/narrow.h"
-#include "engine/ops/ops.h"
 #include "engine/ops/nn/gemm.h"
+#include "engine/ops/ops.h"
+#include "engine/tensor/object.h"
 
 typedef struct narrow_state {
 	sp_dtype dtype;
-	bool transposed;
-	bool relu;
+	sp_dense_options dense;
 } narrow_state;
 
 typedef struct narrow_layer {
@@ -46,9 +45,8 @@ static sp_status prepare_layer(sp_prepare *prepare, sp_error *err)
 		return sp_prepare_unsupported(prepare, state->dtype, err);
 	for (size_t i = 0; i < prepare->in_count; i++)
 		SP_TRY(sp_prepare_input_dtype(prepare, i, state->dtype, err));
-	SP_TRY(sp_node_attr_bool(prepare->node, "transpose_b", false, &state->transposed, err));
-	SP_TRY(sp_node_attr_bool(prepare->node, "relu", false, &state->relu, err));
-	return sp_prepare_outputs(prepare, 1, SP_UINT64, err);
+	state->dense = prepare->node->dense;
+	return sp_prepare_outputs(prepare, 1, SP_OBJECT, err);
 }
 
 static void destroy_layer(void *object)
@@ -60,6 +58,8 @@ static void destroy_layer(void *object)
 	sp_free(layer->bias);
 	sp_free(layer);
 }
+
+static const sp_object_type layer_type = {"a dense layer of half or bfloat16", destroy_layer};
 
 /* As floats, with what the product may read behind them. */
 static sp_status widen(float **out, const sp_tensor *from, sp_error *err)
@@ -113,27 +113,23 @@ static sp_status fill_layer(const sp_call *call, narrow_layer *layer)
 static sp_status run_layer(const sp_call *call)
 {
 	const narrow_state *state = call->state;
-	sp_shape scalar = sp_shape_scalar();
 	narrow_layer *layer;
 	sp_status status;
 
-	if (call->keeper == NULL)
+	if (call->objects == NULL)
 		return sp_error_set(call->err, SP_INTERNAL, "weights can be packed at load only");
 	layer = sp_alloc_zero(1, sizeof(*layer));
 	if (layer == NULL)
 		return sp_error_set(call->err, SP_NO_MEMORY, "no memory for a layer");
 	layer->dtype = state->dtype;
-	layer->transposed = state->transposed;
-	layer->relu = state->relu;
+	layer->transposed = state->dense.transposed;
+	layer->relu = state->dense.relu;
 	status = fill_layer(call, layer);
 	if (status != SP_OK) {
 		destroy_layer(layer);
 		return status;
 	}
-	SP_TRY(sp_keeper_add(call->keeper, layer, destroy_layer, call->err));
-	SP_TRY(sp_call_output(call, 0, SP_UINT64, &scalar));
-	*(uint64_t *)call->out[0]->data = (uint64_t)(uintptr_t)layer;
-	return SP_OK;
+	return sp_objects_add(call->objects, &layer_type, layer, call->out[0], call->err);
 }
 
 static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
@@ -144,7 +140,7 @@ static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
 	dtype = prepare->in_dtypes[0];
 	if (dtype != SP_HALF && dtype != SP_BFLOAT16)
 		return sp_prepare_unsupported(prepare, dtype, err);
-	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_UINT64, err));
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_OBJECT, err));
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
@@ -232,12 +228,13 @@ static void finish(const narrow_layer *layer, sp_tensor *y, size_t rows)
 static sp_status run_dense(const sp_call *call)
 {
 	const sp_tensor *x = call->in[0];
-	const narrow_layer *layer = (const narrow_layer *)(uintptr_t) *
-				    (const uint64_t *)call->in[1]->data;
+	const narrow_layer *layer = sp_tensor_object(call->in[1], &layer_type);
 	sp_shape shape;
 	sp_gemm g;
 	char text[SP_SHAPE_TEXT_SIZE];
 
+	if (layer == NULL)
+		return sp_error_set(call->err, SP_INTERNAL, "input 1 is no dense layer");
 	if (x->shape.rank != 2 || x->shape.dims[1] != (int64_t)layer->k)
 		return sp_call_invalid(call, "a product of shape %s with weights of [%zu,%zu]",
 				       sp_shape_text(&x->shape, text), layer->k, layer->n);
@@ -254,15 +251,15 @@ static sp_status run_dense(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op__NarrowLayer = {
-	.name = "_NarrowLayer",
+const sp_op sp_op_NarrowLayer = {
+	.name = "NarrowLayer",
 	.flags = SP_OP_READS_VARIABLE,
 	.prepare = prepare_layer,
 	.run = run_layer,
 };
 
-const sp_op sp_op__NarrowDense = {
-	.name = "_NarrowDense",
+const sp_op sp_op_NarrowDense = {
+	.name = "NarrowDense",
 	.prepare = prepare_dense,
 	.run = run_dense,
 };

@@ -1,7 +1,7 @@
 #include "engine/ops/ragged/ragged.h"
 
 #include "base/size.h"
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 
 sp_status sp_splits__read(const sp_call *call, size_t i, int64_t length, bool exact, sp_splits *out)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/ragged/ragged.h"
 
 /*

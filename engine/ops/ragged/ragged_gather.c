@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/ragged/ragged.h"
 
 /*

@@ -1,4 +1,4 @@
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/list/list.h"
 #include "engine/ops/ragged/ragged.h"
 

@@ -1,5 +1,5 @@
 #include "engine/ops/array/array.h"
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/reduce/rank_key.h"
 
 /*

@@ -3,7 +3,7 @@
 #include <complex.h>
 #include <float.h>
 
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/reduce/reduce_float.h"
 
 /*

@@ -2,7 +2,7 @@
 
 #include "base/size.h"
 #include "engine/ops/array/array.h"
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*

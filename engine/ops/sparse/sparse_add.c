@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/reduce/cells.h"
-#include "engine/ops/math/elements.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*

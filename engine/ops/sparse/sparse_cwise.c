@@ -1,6 +1,6 @@
 #include "engine/graph/op.h"
 
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "engine/graph/op.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/reduce/cells.h"
-#include "engine/ops/math/elements.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*

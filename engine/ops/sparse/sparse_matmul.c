@@ -3,7 +3,7 @@
 #include <complex.h>
 #include <string.h>
 
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 
 /*
  * SparseTensorDenseMatMul: a sparse matrix times a dense one, either of them

@@ -3,7 +3,7 @@
 #include <complex.h>
 #include <string.h>
 
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/reduce/reduce_float.h"
 #include "engine/ops/sparse/sparse.h"
 

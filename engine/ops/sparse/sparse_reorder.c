@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/sparse/sparse.h"
 
 /* SparseReorder: row-major order; equal indices come as sp_sparse__order() has them. */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 
 /*
  * SparseSegmentSum, Mean and SqrtN: pooled embeddings.  Row s of the output is

@@ -3,8 +3,8 @@
 #include "base/size.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/list/list.h"
-#include "engine/ops/sparse/sparse.h"
 #include "engine/ops/parse/tensor_proto.h"
+#include "engine/ops/sparse/sparse.h"
 
 /*
  * Sparse tensors as arrays of three: indices, values and shape, each in a box or
@@ -51,7 +51,7 @@ static sp_status put(const sp_call *call, size_t i, const sp_tensor *value)
 	if (call->out[0]->dtype == SP_STRING)
 		return sp_tensor_proto__write(call, value, SP_TEXTS_AS_CONTENT,
 					      &sp_tensor_strings(call->out[0])[i]);
-	SP_TRY(sp_list_box(call, &box, value));
+	SP_TRY(sp_list_wrap(call, &box, value));
 	sp_variants_set(call->out[0], i, &box);
 	sp_workspace_release(call->workspace, &box);
 	return SP_OK;

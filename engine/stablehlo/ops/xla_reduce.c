@@ -2,9 +2,9 @@
 
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/box.h"
-#include "engine/stablehlo/ops/dimension_numbers.h"
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/math/scalar_code.h"
+#include "engine/stablehlo/ops/dimension_numbers.h"
 
 /*
  * Reductions by a function of scalars, the attribute `reducer`, along the dimensions that the

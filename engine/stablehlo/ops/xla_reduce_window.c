@@ -2,7 +2,7 @@
 
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/box.h"
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/math/scalar_code.h"
 #include "engine/stablehlo/ops/strided_window.h"
 

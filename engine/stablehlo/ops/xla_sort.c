@@ -3,7 +3,7 @@
 #include "base/size.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/box.h"
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/math/scalar_code.h"
 
 /*

@@ -184,7 +184,7 @@ static void constants_that_fill_the_memory_are_refused(void **state)
 		       "node 'a': constants of this graph repeat values");
 }
 
-static void a_call_of_what_is_not_there_says_so(void **state)
+static void calls_of_missing_functions_are_named(void **state)
 {
 	const sp_node_def named = {NODE("a", "PartitionedCall"), ATTRS(CALLS("nowhere"))};
 	const sp_node_def nameless = {NODE("a", "BatchFunction")};
@@ -274,9 +274,9 @@ static void a_very_deep_chain_is_walked(void **state)
 	assert_sorted();
 }
 
-static void a_file_cannot_name_our_own_operators(void **state)
+static void a_file_cannot_name_internal_operators(void **state)
 {
-	const sp_node_def nodes[] = {{NODE("a", "_DenseLayer")}};
+	const sp_node_def nodes[] = {{NODE("a", "DenseLayer")}};
 
 	(void)state;
 	assert_ok(sp_imported_try(&(sp_graph_def){.nodes = nodes, .node_count = 1}, "a"),
@@ -317,11 +317,11 @@ int main(void)
 		TEST(broken_graphs_are_refused_by_name),
 		TEST(constants_are_written_out_where_they_are_reached),
 		TEST(constants_that_fill_the_memory_are_refused),
-		TEST(a_call_of_what_is_not_there_says_so),
+		TEST(calls_of_missing_functions_are_named),
 		TEST(a_function_that_calls_itself_is_refused),
 		TEST(calls_that_explode_are_refused),
 		TEST(a_very_deep_chain_is_walked),
-		TEST(a_file_cannot_name_our_own_operators),
+		TEST(a_file_cannot_name_internal_operators),
 		TEST(a_reference_variable_becomes_a_handle_and_a_read),
 	};
 

@@ -112,7 +112,7 @@ static void refused(int node, size_t input, const char *ref, const char *words)
 	start();
 }
 
-static void loops_that_are_none_are_refused_by_name(void **state)
+static void malformed_loops_are_refused_by_name(void **state)
 {
 	(void)state;
 	start();
@@ -171,7 +171,7 @@ static void loops_nested_too_deep_are_refused(void **state)
 }
 
 /* Any one edge of the loop led anywhere else: refused or run, never worse. */
-static void no_edge_can_hurt(void **state)
+static void rewired_loops_fail_or_run(void **state)
 {
 	int32_t n = 7, x = 3;
 	sp_tensor feeds[] = {{.dtype = SP_INT32, .count = 1, .data = &n},
@@ -212,10 +212,10 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_loop_is_recognised),
-		TEST(loops_that_are_none_are_refused_by_name),
+		TEST(malformed_loops_are_refused_by_name),
 		TEST(nothing_names_a_node_inside_a_loop),
 		TEST(loops_nested_too_deep_are_refused),
-		TEST(no_edge_can_hurt),
+		TEST(rewired_loops_fail_or_run),
 	};
 
 	return cmocka_run_group_tests_name("import_loops", tests, NULL, NULL);

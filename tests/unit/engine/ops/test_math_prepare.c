@@ -222,9 +222,11 @@ static void prepare_alone(const sp_op *op, size_t count)
 static void no_operator_looks_at_inputs_that_are_not_there(void **state)
 {
 	static const sp_op *const all[] = {
-#define SP_OP(name) &sp_op_##name,
+#define SP_OP(name)          &sp_op_##name,
+#define SP_OP_INTERNAL(name) &sp_op_##name,
 #include "engine/ops/ops.inc"
 #undef SP_OP
+#undef SP_OP_INTERNAL
 	};
 
 	(void)state;

@@ -149,7 +149,7 @@ static void what_is_not_of_scalars_is_refused_by_name(void **state)
 		{NODE("wide", "BroadcastTo"), INPUTS("a", "two:output:0")}};
 	const sp_node_def real[] = {
 		{NODE("real", "Cast"), INPUTS("a"), ATTRS(TYPE("DstT", SP_FLOAT))}};
-	const sp_node_def own[] = {{NODE("own", "_Cube"), INPUTS("a")}};
+	const sp_node_def own[] = {{NODE("own", "Cube"), INPUTS("a")}};
 	const sp_node_def quotient[] = {{NODE("quotient", "FloorDiv"), INPUTS("a", "b")}};
 	const sp_function_def functions[] = {BODY("f", 2, sum, {"a", "all:output:0"}),
 					     BODY("f", 2, vector, {"a", "sum:z:0"}),
@@ -159,7 +159,7 @@ static void what_is_not_of_scalars_is_refused_by_name(void **state)
 					     BODY("f", 2, quotient, {"a", "quotient:z:0"})};
 	static const char *const words[] = {"'all' (Sum)",          "'sum' (AddV2)",
 					    "'wide' (BroadcastTo)", "returns DT_FLOAT",
-					    "'own' (_Cube)",        "'quotient' (FloorDiv)"};
+					    "'own' (Cube)",         "'quotient' (FloorDiv)"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(functions); i++)

@@ -68,7 +68,7 @@ static void check(const sp_node_def *nodes, size_t count, const char *fetch, con
 	}
 }
 
-static void a_row_of_constants_is_read_by_who_depends_on_the_write(void **state)
+static void a_constant_write_is_read_by_its_dependents(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLE,
@@ -82,7 +82,7 @@ static void a_row_of_constants_is_read_by_who_depends_on_the_write(void **state)
 }
 
 /* In TensorFlow from the second request on. */
-static void so_it_is_by_the_other_readers(void **state)
+static void other_readers_read_it_too(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLE,
@@ -95,7 +95,7 @@ static void so_it_is_by_the_other_readers(void **state)
 	check(nodes, COUNT(nodes), "both", (const float[]){1, 2, 3, 4, 0, 0});
 }
 
-static void a_later_write_is_seen_over_an_earlier_one(void **state)
+static void later_writes_win(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLE,
@@ -108,7 +108,7 @@ static void a_later_write_is_seen_over_an_earlier_one(void **state)
 	check(nodes, COUNT(nodes), "read", (const float[]){1, 2, 3, 4, 1, 1});
 }
 
-static void a_write_that_no_fetch_reaches_is_none(void **state)
+static void unreachable_writes_change_nothing(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLE,
@@ -120,7 +120,7 @@ static void a_write_that_no_fetch_reaches_is_none(void **state)
 	check(nodes, COUNT(nodes), "read", three_rows);
 }
 
-static void what_a_request_writes_is_refused_by_name(void **state)
+static void writes_of_requests_are_refused_by_name(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLE,
@@ -135,7 +135,7 @@ static void what_a_request_writes_is_refused_by_name(void **state)
 }
 
 /* A counter: every request finds another value. */
-static void what_follows_from_a_variable_is_refused_by_name(void **state)
+static void writes_that_depend_on_variables_are_refused_by_name(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLE,
@@ -166,7 +166,7 @@ static void a_row_outside_of_the_table_is_an_error(void **state)
 }
 
 /* Averages that only training moves: what was read is written back, by way of other names. */
-static void what_was_read_may_be_written_back(void **state)
+static void a_value_may_be_written_back_unchanged(void **state)
 {
 	const sp_node_def nodes[] = {
 		HANDLES,
@@ -181,7 +181,7 @@ static void what_was_read_may_be_written_back(void **state)
 	check(nodes, COUNT(nodes), "value", three_rows);
 }
 
-static void what_another_variable_holds_may_not(void **state)
+static void a_value_of_another_variable_is_refused(void **state)
 {
 	const sp_node_def nodes[] = {
 		HANDLES,
@@ -195,7 +195,7 @@ static void what_another_variable_holds_may_not(void **state)
 	assert_non_null(strstr(g.err.text, "AssignVariableOp"));
 }
 
-static void what_was_changed_may_not(void **state)
+static void a_changed_value_is_refused(void **state)
 {
 	const sp_node_def nodes[] = {
 		HANDLES,
@@ -214,16 +214,16 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(a_row_of_constants_is_read_by_who_depends_on_the_write),
-		TEST(so_it_is_by_the_other_readers),
-		TEST(a_later_write_is_seen_over_an_earlier_one),
-		TEST(a_write_that_no_fetch_reaches_is_none),
-		TEST(what_a_request_writes_is_refused_by_name),
-		TEST(what_follows_from_a_variable_is_refused_by_name),
+		TEST(a_constant_write_is_read_by_its_dependents),
+		TEST(other_readers_read_it_too),
+		TEST(later_writes_win),
+		TEST(unreachable_writes_change_nothing),
+		TEST(writes_of_requests_are_refused_by_name),
+		TEST(writes_that_depend_on_variables_are_refused_by_name),
 		TEST(a_row_outside_of_the_table_is_an_error),
-		TEST(what_was_read_may_be_written_back),
-		TEST(what_another_variable_holds_may_not),
-		TEST(what_was_changed_may_not),
+		TEST(a_value_may_be_written_back_unchanged),
+		TEST(a_value_of_another_variable_is_refused),
+		TEST(a_changed_value_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("constant_writes", tests, NULL, NULL);

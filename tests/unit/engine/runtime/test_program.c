@@ -82,7 +82,7 @@ static void a_fetch_on_the_branch_not_taken_is_an_error(void **state)
 	assert_ok(run(&feed, NULL, fetches), &g.err);
 }
 
-static void only_what_is_wanted_is_run_and_needs_its_inputs(void **state)
+static void only_wanted_fetches_are_computed(void **state)
 {
 	const sp_node_def nodes[] = {
 		{NODE("a", "Placeholder"), ATTRS(IS_STRING)},
@@ -113,7 +113,7 @@ static const sp_node_def fed_unpack[] = {
 	{NODE("y", "StringLower"), INPUTS("u:1")},
 };
 
-static void what_only_fed_outputs_are_read_of_is_not_run(void **state)
+static void nodes_behind_fed_values_do_not_run(void **state)
 {
 	sp_bytes word = {"Fed", 3};
 	sp_tensor feed = text(&word);
@@ -166,7 +166,7 @@ static void a_feed_of_another_type_is_refused(void **state)
 	assert_non_null(strstr(g.err.text, "DT_BOOL"));
 }
 
-static void what_follows_from_constants_leaves_no_step(void **state)
+static void constants_are_folded(void **state)
 {
 	const sp_node_def nodes[] = {
 		{NODE("c", "Const"), ATTRS(YES)},
@@ -276,7 +276,7 @@ static const sp_node_def variable_nodes[] = {
 	{NODE("lower", "StringLower"), INPUTS("v")},
 };
 
-static void what_follows_from_variables_is_computed_once_per_version(void **state)
+static void values_of_variables_are_computed_once_per_version(void **state)
 {
 	const sp_tensor *fetches[1];
 
@@ -361,17 +361,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_branch_is_chosen_by_control_edges),
 		TEST(a_fetch_on_the_branch_not_taken_is_an_error),
-		TEST(only_what_is_wanted_is_run_and_needs_its_inputs),
-		TEST(what_only_fed_outputs_are_read_of_is_not_run),
+		TEST(only_wanted_fetches_are_computed),
+		TEST(nodes_behind_fed_values_do_not_run),
 		TEST(an_output_beside_a_fed_one_is_computed),
 		TEST(a_feed_of_another_type_is_refused),
-		TEST(what_follows_from_constants_leaves_no_step),
+		TEST(constants_are_folded),
 		TEST(all_missing_operators_are_named_at_once),
 		TEST(missing_operators_are_named_before_long_names_of_nodes),
 		TEST(a_data_type_that_is_not_known_is_named_by_its_attribute),
 		TEST(an_output_that_a_node_lacks_is_refused),
 		TEST(an_assert_behind_a_control_edge_fires),
-		TEST(what_follows_from_variables_is_computed_once_per_version),
+		TEST(values_of_variables_are_computed_once_per_version),
 		TEST(a_variable_without_a_value_is_known_and_refused),
 		TEST(the_host_keeps_its_subnormal_numbers),
 		TEST(a_signature_may_not_change_the_model),

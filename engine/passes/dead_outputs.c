@@ -1,34 +1,34 @@
-#include "engine/passes/drop_unread.h"
+#include "engine/passes/dead_outputs.h"
 
 #include <string.h>
 
 /*
- * A walk from what entries name to all that it needs, output by output where a node owns regions:
- * of a variable of a loop what it is at first and what the body gives it, and of an output of a
- * condition what each branch returns for it.
+ * A walk from the kept nodes to all that they depend on.  Nodes that own regions are followed
+ * output by output: an output of a condition depends on the result of each branch for it, and a
+ * variable of a loop on its initial value and on the body's result for it.
  */
 
 static const uint32_t NONE = UINT32_MAX;
 
-/* How the inputs of an owner of regions belong to its outputs. */
+/* Which inputs of a node that owns regions belong to which of its outputs. */
 typedef struct outputs {
-	size_t first; /* input of output 0; those of the next ones follow */
-	size_t step;  /* from there to the next input of the same output */
+	size_t first; /* the first input of output 0; those of the others follow */
+	size_t step;  /* distance to the next input of the same output */
 	size_t count;
 } outputs;
 
-typedef struct dropping {
+typedef struct pass {
 	sp_graph *graph;
 	const bool *kept;
 	outputs *owners;    /* [nodes] count 0 for nodes that own no regions */
-	size_t *first_read; /* [nodes] where in `is_read` the outputs of an owner begin */
+	size_t *first_read; /* [nodes] the first of an owner's outputs in `is_read` and `numbers` */
 	bool *is_read;      /* [outputs of owners] */
 	bool *is_live;      /* [nodes] */
-	sp_port *variable;  /* [nodes] which variable of which loop an _Argument is, or NONE */
-	uint32_t *numbers;  /* [outputs of owners] what they become; NONE when dropped */
-	sp_port *stack;     /* outputs to look at; port NONE: the node alone */
+	sp_port *variable; /* [nodes] of a LoopVariable its loop and number; node NONE for others */
+	uint32_t *numbers; /* [outputs of owners] the new numbers; NONE: removed */
+	sp_port *stack;    /* outputs to visit; port NONE: the node without its outputs */
 	size_t depth;
-} dropping;
+} pass;
 
 static outputs outputs_of(const sp_node *node)
 {
@@ -42,13 +42,14 @@ static outputs outputs_of(const sp_node *node)
 			 (node->input_count - 1) / node->region_count};
 }
 
-/* Whether input k of an owner belongs to no output: what decides. */
+/* Whether input k of an owner belongs to no output: a selector, condition or limit. */
 static bool is_plain(const outputs *of, size_t k)
 {
 	return k < of->first || of->count == 0 || (k - of->first) % of->step >= of->count;
 }
 
-static void note_variables(dropping *d, uint32_t i)
+/* Notes which LoopVariables are those of loop i. */
+static void note_variables(pass *d, uint32_t i)
 {
 	const sp_node *node = &d->graph->nodes[i];
 	sp_loop_inputs loop;
@@ -61,13 +62,13 @@ static void note_variables(dropping *d, uint32_t i)
 
 /* ----------------------------------------------------------------- the walk */
 
-static void push(dropping *d, uint32_t node, uint32_t port)
+static void push(pass *d, uint32_t node, uint32_t port)
 {
 	d->stack[d->depth++] = (sp_port){node, port};
 }
 
-/* An output of an owner, asked for the first time. */
-static void read_output(dropping *d, uint32_t i, uint32_t port)
+/* Visits an output of an owner, once. */
+static void read_output(pass *d, uint32_t i, uint32_t port)
 {
 	const sp_node *node = &d->graph->nodes[i];
 	const outputs *of = &d->owners[i];
@@ -79,8 +80,8 @@ static void read_output(dropping *d, uint32_t i, uint32_t port)
 		push(d, node->inputs[k].node, node->inputs[k].port);
 }
 
-/* A node, asked for the first time. */
-static void read_node(dropping *d, uint32_t i)
+/* Visits a node, once. */
+static void read_node(pass *d, uint32_t i)
 {
 	const sp_node *node = &d->graph->nodes[i];
 	const outputs *of = &d->owners[i];
@@ -99,7 +100,7 @@ static void read_node(dropping *d, uint32_t i)
 		read_output(d, d->variable[i].node, d->variable[i].port);
 }
 
-static void walk(dropping *d)
+static void walk(pass *d)
 {
 	for (uint32_t i = 0; i < d->graph->node_count; i++) {
 		if (d->kept[i])
@@ -113,10 +114,10 @@ static void walk(dropping *d)
 	}
 }
 
-/* -------------------------------------------------------------- the dropping */
+/* --------------------------------------------------------------- removing */
 
-/* Gives how many outputs remain. */
-static size_t number_outputs(dropping *d, uint32_t i)
+/* Returns how many outputs remain; dead nodes keep all. */
+static size_t number_outputs(pass *d, uint32_t i)
 {
 	uint32_t next = 0;
 
@@ -128,7 +129,7 @@ static size_t number_outputs(dropping *d, uint32_t i)
 	return next;
 }
 
-static void drop_inputs(const dropping *d, uint32_t i, sp_port *inputs)
+static void drop_inputs(const pass *d, uint32_t i, sp_port *inputs)
 {
 	sp_node *node = &d->graph->nodes[i];
 	const outputs *of = &d->owners[i];
@@ -142,8 +143,8 @@ static void drop_inputs(const dropping *d, uint32_t i, sp_port *inputs)
 	node->input_count = count;
 }
 
-/* What reads a dropped output is read by nobody; it reads one that is not there. */
-static bool renumber_inputs(const dropping *d, sp_node *node)
+/* A reader of a removed output is dead itself; its input gets port NONE, which does not exist. */
+static bool renumber_inputs(const pass *d, sp_node *node)
 {
 	sp_port *inputs = NULL;
 
@@ -166,7 +167,7 @@ static bool renumber_inputs(const dropping *d, sp_node *node)
 	return true;
 }
 
-static bool drop(dropping *d)
+static bool drop(pass *d)
 {
 	sp_graph *graph = d->graph;
 
@@ -188,7 +189,7 @@ static bool drop(dropping *d)
 
 /* --------------------------------------------------------------------- all */
 
-static bool set_up(dropping *d, sp_arena *scratch)
+static bool set_up(pass *d, sp_arena *scratch)
 {
 	const sp_graph *graph = d->graph;
 	size_t count = graph->node_count, edges = count, results = 0;
@@ -207,16 +208,16 @@ static bool set_up(dropping *d, sp_arena *scratch)
 		edges += graph->nodes[i].input_count + graph->nodes[i].control_count;
 		note_variables(d, i);
 	}
-	/* An edge is pushed once: by its node, or by the one output that it belongs to. */
+	/* Every edge is pushed once: by its node, or by the one output that it belongs to. */
 	d->stack = sp_arena_array(scratch, edges, sizeof(*d->stack));
 	d->is_read = sp_arena_zeros(scratch, results, sizeof(*d->is_read));
 	d->numbers = sp_arena_array(scratch, results, sizeof(*d->numbers));
 	return d->stack != NULL && d->is_read != NULL && d->numbers != NULL;
 }
 
-sp_status sp_graph_drop_unread(sp_graph *graph, const bool *kept, sp_error *err)
+sp_status sp_graph_drop_dead_outputs(sp_graph *graph, const bool *kept, sp_error *err)
 {
-	dropping d = {.graph = graph, .kept = kept};
+	pass d = {.graph = graph, .kept = kept};
 	sp_arena *scratch;
 	bool done = false;
 

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -6,32 +5,14 @@
 #include "engine/stablehlo/translate.h"
 
 /*
- * A scope is the graph or one call of a function; the same body called twice is
- * two scopes.  What a body asks of its arguments is looked for where it is
- * called: an argument is the caller's value under another name, but for the
- * variables of a loop, which change.
+ * Nodes that call functions: which functions there are, what a node calls, and the scope that a
+ * call opens.  The graph is a scope and so is every call of a function: a body that is called twice
+ * is two scopes.
  */
 
-enum { MAX_CALL_DEPTH = 128, MAX_REGION_DEPTH = 64, MAX_HOPS = 10000 };
+enum { MAX_CALL_DEPTH = 128, MAX_IDENTITIES = 64 };
 
-sp_status sp_import__no_memory(sp_importer *im)
-{
-	return sp_error_set(im->err, SP_NO_MEMORY, "no memory for the graph");
-}
-
-/* ---------------------------------------------------------------- names */
-
-sp_status sp_import__add_name(sp_importer *im, sp_map *names, const char *name, uint64_t value)
-{
-	switch (sp_map_add(names, sp_bytes_of(name), value)) {
-	case SP_MAP_ADDED:
-		return SP_OK;
-	case SP_MAP_PRESENT:
-		return sp_error_set(im->err, SP_CORRUPT, "two nodes are named '%s'", name);
-	default:
-		return sp_import__no_memory(im);
-	}
-}
+/* ------------------------------------------------------------- functions */
 
 static sp_status index_function(sp_importer *im, sp_known_function *known)
 {
@@ -93,60 +74,12 @@ static sp_status add_functions(sp_importer *im, const sp_graph_def *library)
 
 sp_status sp_import__index(sp_importer *im)
 {
-	sp_map_init(&im->ops, im->scratch);
-	for (size_t i = 0; sp_op_at(i) != NULL; i++)
-		if (sp_map_put(&im->ops, sp_bytes_of(sp_op_at(i)->name), i) == SP_MAP_NO_MEMORY)
-			return sp_import__no_memory(im);
 	sp_map_init(&im->functions, im->scratch);
 	sp_map_init(&im->for_cpu, im->scratch);
 	sp_map_init(&im->modules, im->scratch);
 	sp_map_init(&im->repeated, im->scratch);
 	im->repeated_left = SP_IMPORT_MAX_REPEATED;
 	return add_functions(im, im->def);
-}
-
-/* Names with '_' are our own: a file that uses one could hand us any pointer. */
-const sp_op *sp_import__find_op(const sp_importer *im, const char *name)
-{
-	uint64_t i;
-
-	if (name[0] == '_')
-		return NULL;
-	return sp_map_get(&im->ops, sp_bytes_of(name), &i) ? sp_op_at((size_t)i) : NULL;
-}
-
-/* -------------------------------------------------------------- regions */
-
-sp_status sp_import__add_regions(sp_importer *im, uint32_t around, uint32_t count, uint32_t *first)
-{
-	sp_graph *graph = im->graph;
-	int depth = 1;
-
-	for (uint32_t r = around; r != 0; r = graph->around[r])
-		if (++depth > MAX_REGION_DEPTH)
-			return sp_error_set(im->err, SP_INVALID,
-					    "conditions and loops are nested more than %d deep",
-					    MAX_REGION_DEPTH);
-	if (graph->region_count + count > im->region_capacity) {
-		size_t capacity = 2 * (graph->region_count + count) + 16;
-		uint32_t *list = sp_arena_zeros(im->arena, capacity, sizeof(*list));
-
-		if (list == NULL)
-			return sp_import__no_memory(im);
-		if (graph->region_count != 0)
-			memcpy(list, graph->around, graph->region_count * sizeof(*list));
-		graph->around = list;
-		im->region_capacity = capacity;
-	}
-	*first = (uint32_t)graph->region_count;
-	for (uint32_t i = 0; i < count; i++)
-		graph->around[graph->region_count++] = around;
-	return SP_OK;
-}
-
-uint32_t sp_import__region_of(const sp_scope *scope, uint32_t node)
-{
-	return scope->loops != NULL ? sp_import__loop_region(scope, node) : scope->region;
 }
 
 /* ---------------------------------------------------------------- calls */
@@ -156,7 +89,7 @@ static bool takes_and_gives_the_same(const sp_function_def *a, const sp_function
 	return a->input_count == b->input_count && a->output_count == b->output_count;
 }
 
-/* A function, or the one for CPUs that does the same. */
+/* The function of that name, or the one for CPUs that implements the same. */
 static sp_known_function *find_known(const sp_importer *im, const char *name)
 {
 	const sp_function_def *def;
@@ -179,7 +112,7 @@ static const sp_function_def *find_function(const sp_importer *im, const char *n
 	return known != NULL ? known->def : NULL;
 }
 
-/* What became of the module of a node; NULL when it was not looked at. */
+/* The translated module of a node; NULL when it was not reached yet. */
 static const sp_module *find_module(const sp_importer *im, const sp_node_def *node)
 {
 	sp_bytes key = {(const char *)&node, sizeof(node)};
@@ -197,8 +130,8 @@ static const char *module_function(const sp_importer *im, const sp_node_def *nod
 }
 
 /*
- * A module becomes functions when its node is first reached.  One that cannot be
- * translated is an operator that we lack, with the reason.
+ * A module becomes functions when its node is first reached.  A node whose module cannot be
+ * translated is not supported, with the reason.
  */
 static sp_status translate_module(sp_importer *im, const sp_node_def *node, sp_module *module)
 {
@@ -246,7 +179,7 @@ static sp_status open_module(sp_importer *im, const sp_node_def *node, const cha
 	return SP_OK;
 }
 
-/* How nodes of an operator call; false for all others. */
+/* The kind of call that an operator is; false for operators that are none. */
 static bool kind_of_op(const char *op, sp_owner_kind *kind)
 {
 	static const struct {
@@ -255,7 +188,7 @@ static bool kind_of_op(const char *op, sp_owner_kind *kind)
 	} kinds[] = {
 		{"PartitionedCall", SP_OWNER_CALL},
 		{"StatefulPartitionedCall", SP_OWNER_CALL},
-		{"BatchFunction", SP_OWNER_CALL}, /* of this request alone */
+		{"BatchFunction", SP_OWNER_CALL}, /* a batch of this request alone */
 		{"If", SP_OWNER_IF},
 		{"StatelessIf", SP_OWNER_IF},
 		{"XlaIf", SP_OWNER_IF},
@@ -275,7 +208,7 @@ static bool kind_of_op(const char *op, sp_owner_kind *kind)
 	return false;
 }
 
-/* The name of the function that attribute 'f' names; NULL when it names none. */
+/* The function that attribute 'f' names; NULL when it names none. */
 static const char *named_function(const sp_node_def *node)
 {
 	const sp_attr *f = sp_attr_find(node->attrs, node->attr_count, "f");
@@ -284,8 +217,8 @@ static const char *named_function(const sp_node_def *node)
 }
 
 /*
- * How a node calls: false for an ordinary one, and for a call whose function is not there, which
- * only a signature that reaches it cannot do with.
+ * The kind of call that a node is.  False for other nodes, and for a call of a function that the
+ * file lacks: that node is not supported, and breaks only the signatures that reach it.
  */
 static bool call_kind(const sp_importer *im, const sp_node_def *node, sp_owner_kind *kind)
 {
@@ -297,7 +230,7 @@ static bool call_kind(const sp_importer *im, const sp_node_def *node, sp_owner_k
 	return find_function(im, node->op) != NULL || module_function(im, node) != NULL;
 }
 
-/* Says of a call that is none why not, for whoever reaches it. */
+/* Notes why a call of a missing function is not supported. */
 static sp_status explain_no_call(sp_importer *im, const sp_node_def *node, sp_place *place)
 {
 	const char *name = named_function(node);
@@ -352,7 +285,7 @@ static sp_status check_recursion(sp_importer *im, const sp_scope *caller,
 
 sp_status sp_import__make_scope(sp_importer *im, sp_scope *scope)
 {
-	enum { NODES_PER_SCOPE = 8 }; /* what a scope costs itself */
+	enum { NODES_PER_SCOPE = 8 }; /* for the scope itself */
 
 	if (!sp_size_add(&im->planned, im->planned, scope->node_count + NODES_PER_SCOPE) ||
 	    im->planned > SP_IMPORT_MAX_NODES)
@@ -364,7 +297,7 @@ sp_status sp_import__make_scope(sp_importer *im, sp_scope *scope)
 	return scope->places != NULL ? SP_OK : sp_import__no_memory(im);
 }
 
-/* The function that attribute `attr` names, called from `owner`. */
+/* Opens the scope of function `name` as the next body of `owner`. */
 static sp_status add_body(sp_importer *im, sp_owner *owner, const char *name)
 {
 	sp_scope *caller = owner->in;
@@ -397,8 +330,8 @@ static sp_status add_body(sp_importer *im, sp_owner *owner, const char *name)
 }
 
 /*
- * A Case that asks which device it runs on is a call of the branch for the CPU: that
- * for another may hold what only that has.
+ * A Case on DeviceIndex is a call of the branch for the CPU; branches for other devices may have
+ * operators that only those have.
  */
 static bool is_device_case(const sp_owner *owner, size_t branches, size_t *branch)
 {
@@ -425,7 +358,7 @@ static bool is_device_case(const sp_owner *owner, size_t branches, size_t *branc
 	return true;
 }
 
-/* The names of the functions that a node calls: where they are depends on its kind. */
+/* Opens the bodies of a call; which attributes name them depends on its kind. */
 static sp_status add_bodies(sp_importer *im, sp_owner *owner)
 {
 	static const char *const attrs[][2] = {
@@ -483,7 +416,7 @@ static size_t data_input_count(const sp_node_def *node)
 	return n;
 }
 
-/* Inputs before those that go to the bodies, arguments of a body before those, and its results. */
+/* Checks the numbers of inputs and results of the bodies against those of the node. */
 static sp_status check_signatures(sp_importer *im, const sp_owner *owner)
 {
 	size_t inputs = data_input_count(&owner->in->nodes[owner->node]);
@@ -518,20 +451,20 @@ static sp_status check_signatures(sp_importer *im, const sp_owner *owner)
 				"its body takes or returns another number of values "
 				"than it does");
 	default:
-		return SP_OK; /* a call: looked at argument by argument */
+		return SP_OK; /* of a call arguments are checked as they are read */
 	}
 }
 
-static bool hands_on(const char *op)
+static bool is_identity(const char *op)
 {
 	return strcmp(op, "Identity") == 0 || strcmp(op, "StopGradient") == 0 ||
 	       strcmp(op, "PreventGradient") == 0;
 }
 
-/* Whether `ref` of a body is argument `number` under other names. */
+/* Whether `ref` of a body is argument `number`, directly or through identities. */
 static bool is_argument_itself(const sp_scope *body, const char *ref, size_t number)
 {
-	for (int hops = 0; ref != NULL && hops < 64; hops++) {
+	for (int hops = 0; ref != NULL && hops < MAX_IDENTITIES; hops++) {
 		sp_bytes name, argument;
 		uint32_t port;
 		uint64_t found;
@@ -541,20 +474,11 @@ static bool is_argument_itself(const sp_scope *body, const char *ref, size_t num
 			return false;
 		if (found >= SP_ARGUMENT)
 			return found == SP_ARGUMENT + number;
-		if (!hands_on(body->nodes[found].op))
+		if (!is_identity(body->nodes[found].op))
 			return false;
 		ref = sp_import__data_input(&body->nodes[found], 0);
 	}
 	return false;
-}
-
-void sp_import__number_variables(sp_owner *owner)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < owner->variable_count; i++)
-		if (!owner->variables[i].is_constant)
-			owner->variables[i].number = n++;
 }
 
 static sp_status add_variables(sp_importer *im, sp_owner *owner)
@@ -602,7 +526,7 @@ static sp_status add_owner_regions(sp_importer *im, sp_owner *owner)
 	return SP_OK;
 }
 
-/* Loops among the nodes of the bodies. */
+/* Finds the loops among the nodes of a body. */
 static sp_status find_loops(sp_importer *im, sp_scope *body)
 {
 	const sp_function_def *function = body->function;
@@ -642,217 +566,4 @@ sp_status sp_import__open(sp_importer *im, sp_scope *in, uint32_t node)
 		SP_TRY(find_loops(im, owner->bodies[i]));
 	in->places[node].owner = owner;
 	return SP_OK;
-}
-
-/* ----------------------------------------------------------- references */
-
-/*
- * How many outputs stand before output argument `name` of a node, by the
- * operator's list ("y idx", "values:Tdense").  What we don't know counts 0:
- * such a node cannot run anyway.
- */
-static uint32_t output_offset(const sp_importer *im, const sp_node_def *node, sp_bytes name)
-{
-	const sp_op *op = sp_import__find_op(im, node->op);
-	const char *at = op != NULL ? op->outputs : NULL;
-	uint64_t offset = 0;
-
-	while (at != NULL && *at != '\0') {
-		size_t size = strcspn(at, " ");
-		const char *colon = memchr(at, ':', size);
-		sp_bytes argument = {at, colon != NULL ? (size_t)(colon - at) : size};
-		uint64_t length = 1;
-
-		if (sp_bytes_equal(argument, name))
-			return (uint32_t)(offset < UINT16_MAX ? offset : UINT16_MAX);
-		if (colon != NULL) {
-			char attr_name[64] = "";
-			const sp_attr *attr;
-
-			strncat(attr_name, colon + 1, size - argument.size - 1);
-			attr = sp_attr_find(node->attrs, node->attr_count, attr_name);
-			length = attr == NULL                 ? 0
-				 : attr->kind == SP_ATTR_INT  ? (uint64_t)attr->i & UINT16_MAX
-				 : attr->kind == SP_ATTR_LIST ? attr->count
-							      : 0;
-		}
-		offset += length;
-		at += size;
-		at += strspn(at, " ");
-	}
-	return 0;
-}
-
-/* A function called by its name has the names of its own outputs. */
-static uint32_t argument_offset(const sp_importer *im, const sp_node_def *node, sp_bytes name)
-{
-	const sp_function_def *function;
-	uint64_t named;
-
-	/* The one that is named, whichever is called for it. */
-	if (!sp_map_get(&im->functions, sp_bytes_of(node->op), &named))
-		return output_offset(im, node, name);
-	function = im->known[named].def;
-	for (size_t i = 0; i < function->output_count; i++)
-		if (sp_bytes_equal_text(name, function->outputs[i].name))
-			return (uint32_t)i;
-	return 0;
-}
-
-bool sp_import__split_reference(const char *ref, bool in_body, sp_bytes *name, sp_bytes *argument,
-				uint32_t *number)
-{
-	const char *colon, *digits;
-
-	if (ref[0] == '^')
-		ref++;
-	colon = strchr(ref, ':');
-	digits = colon != NULL ? colon + 1 : NULL;
-	*name = (sp_bytes){ref, colon != NULL ? (size_t)(colon - ref) : strlen(ref)};
-	*argument = (sp_bytes){"", 0};
-	*number = 0;
-	if (colon == NULL)
-		return name->size != 0;
-	if (in_body) {
-		const char *second = strchr(colon + 1, ':');
-
-		if (second != NULL) {
-			*argument = (sp_bytes){colon + 1, (size_t)(second - colon - 1)};
-			digits = second + 1;
-		}
-	}
-	if (*digits < '0' || *digits > '9' || strlen(digits) > 5 ||
-	    strspn(digits, "0123456789") != strlen(digits))
-		return false;
-	*number = (uint32_t)strtoul(digits, NULL, 10);
-	return name->size != 0 && *number <= UINT16_MAX;
-}
-
-const char *sp_import__data_input(const sp_node_def *node, uint64_t i)
-{
-	return i < node->input_count && node->inputs[i][0] != '^' ? node->inputs[i] : NULL;
-}
-
-/* What argument `i` of a body is: a variable, or a reference where the body is called. */
-static sp_status follow_argument(sp_importer *im, const sp_scope *body, uint64_t i,
-				 const sp_variable **variable, const char **ref)
-{
-	const sp_owner *owner = body->owner;
-	const sp_node_def *node = &owner->in->nodes[owner->node];
-
-	*variable = NULL;
-	if (owner->variables != NULL) {
-		*variable = owner->variables[i].is_constant ? NULL : &owner->variables[i];
-		*ref = owner->variables[i].first;
-		return SP_OK;
-	}
-	*ref = sp_import__data_input(node, i + owner->first_argument);
-	if (*ref != NULL)
-		return SP_OK;
-	return sp_error_set(im->err, SP_CORRUPT, "the call '%s%s' lacks argument %llu",
-			    owner->in->prefix, node->name, (unsigned long long)i);
-}
-
-static bool is_zero(const sp_node_def *node)
-{
-	const sp_attr *value = sp_attr_find(node->attrs, node->attr_count, "value");
-
-	return value != NULL && value->kind == SP_ATTR_TENSOR && value->tensor->dtype == SP_FLOAT &&
-	       sp_tensor_is_scalar(value->tensor) && *sp_tensor_f32(value->tensor) == 0;
-}
-
-/*
- * The flow of a TensorArray of the first two versions begins as a zero that waits for
- * the array: another name of its second output.  NULL for other nodes.
- */
-static const char *flow_of_array(sp_importer *im, const sp_scope *in, uint32_t node)
-{
-	const sp_node_def *flow = &in->nodes[node], *array;
-	uint64_t found;
-
-	if (in->function != NULL || flow->input_count != 1 || flow->inputs[0][0] != '^' ||
-	    strcmp(flow->op, "Const") != 0 || !is_zero(flow) ||
-	    !sp_map_get(in->names, sp_bytes_of(flow->inputs[0] + 1), &found))
-		return NULL;
-	array = &in->nodes[found];
-	if (strcmp(array->op, "TensorArray") != 0 && strcmp(array->op, "TensorArrayV2") != 0)
-		return NULL;
-	return sp_arena_printf(im->scratch, "%s:1", array->name);
-}
-
-/*
- * Nodes whose outputs go by other names: flows of old arrays, those that loops are
- * made of, a loop whose variable is constant, and a Merge of which one side never comes.  Returns
- * true with another reference of the same scope in *ref, or with *out filled and *ref NULL.
- */
-static sp_status follow_node(sp_importer *im, sp_target *out, const char **ref, bool *follows)
-{
-	sp_scope *in = out->in;
-	sp_loop_meaning meaning;
-	const sp_owner *owner;
-
-	*follows = true;
-	*ref = out->control ? NULL : flow_of_array(im, in, out->node);
-	if (*ref != NULL)
-		return SP_OK;
-	if (in->loops != NULL && sp_import__loop_meaning(in, out->node, out->control, &meaning)) {
-		out->variable = meaning.variable;
-		*ref = meaning.ref;
-		if (!meaning.is_output)
-			return SP_OK;
-		out->node = meaning.loop;
-		out->port = meaning.port;
-	}
-	*ref = out->control || out->port != 0 ? NULL : sp_import__decided_side(in, out->node);
-	if (*ref != NULL)
-		return SP_OK;
-	*follows = false;
-	SP_TRY(sp_import__open(im, in, out->node));
-	owner = in->places[out->node].owner;
-	if (out->control || owner == NULL || owner->kind != SP_OWNER_WHILE ||
-	    out->port >= owner->variable_count)
-		return SP_OK;
-	if (owner->variables[out->port].is_constant) {
-		*ref = owner->variables[out->port].first;
-		*follows = true;
-		return SP_OK;
-	}
-	out->port = owner->variables[out->port].number;
-	return SP_OK;
-}
-
-sp_status sp_import__locate(sp_importer *im, sp_scope *in, const char *ref, sp_target *out)
-{
-	bool control = false, follows;
-
-	for (int hops = 0; hops < MAX_HOPS; hops++) {
-		sp_bytes name, argument;
-		uint32_t number;
-		uint64_t found;
-
-		control |= ref[0] == '^';
-		if (!sp_import__split_reference(ref, in->function != NULL, &name, &argument,
-						&number))
-			return sp_error_set(im->err, SP_CORRUPT,
-					    "'%s' is not a reference to a node", ref);
-		if (!sp_map_get(in->names, name, &found))
-			return sp_error_set(im->err, SP_CORRUPT, "there is no node '%s%.*s'",
-					    in->prefix, (int)name.size, name.data);
-		*out = (sp_target){.in = in, .node = (uint32_t)found, .control = control};
-		if (found >= SP_ARGUMENT) {
-			SP_TRY(follow_argument(im, in, found - SP_ARGUMENT, &out->variable, &ref));
-			if (out->variable != NULL)
-				return SP_OK;
-			in = in->caller;
-			continue;
-		}
-		if (argument.size != 0)
-			number += argument_offset(im, &in->nodes[found], argument);
-		out->port = number;
-		SP_TRY(follow_node(im, out, &ref, &follows));
-		if (!follows || ref == NULL)
-			return SP_OK;
-	}
-	return sp_error_set(im->err, SP_UNSUPPORTED, "the reference '%s%s' is part of a cycle",
-			    in->prefix, ref);
 }

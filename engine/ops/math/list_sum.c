@@ -1,7 +1,7 @@
-#include "engine/ops/list/list_sum.h"
+#include "engine/ops/math/list_sum.h"
 
-#include "engine/ops/math/add.h"
 #include "engine/ops/list/list.h"
+#include "engine/ops/math/add.h"
 
 static sp_status find_list(const sp_call *call, size_t i, const sp_list **out)
 {

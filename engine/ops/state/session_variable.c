@@ -1,31 +1,31 @@
 #include <string.h>
 
-#include "engine/passes/count_writes.h"
 #include "engine/ops/ops.h"
 #include "engine/tensor/resource.h"
 
 /*
- * Variables that say only how often they were written (engine/passes/count_writes.h): each session
- * has a value of its own, in words that go on from request to request.  The first of a count's
- * words says whether it was written yet; until then it is what the model version holds.
+ * Variables that each session keeps a copy of (engine/passes/session_variables.h).  A copy is
+ * SP_SESSION_VARIABLE_WORDS words, which live from request to request: the first says whether it
+ * was written; until then the value is that of the model version.
  *
- *   _ReadCount(handle)            the value
- *   _WriteCount(handle, value)    of the variable's type and shape
- *   _AddToCount(handle, change), _TakeFromCount: of integers, which wrap around
+ *   ReadSessionVariable(handle)           the value
+ *   WriteSessionVariable(handle, value)   of the variable's type and shape
+ *   AddToSessionVariable(handle, change), SubtractFromSessionVariable: integers, modulo 2^bits
  */
-enum { WORDS = SP_COUNT_WORDS - 1 };
+enum { VALUE_WORDS = SP_SESSION_VARIABLE_WORDS - 1 };
 
-static sp_status prepare_count(sp_prepare *prepare, size_t inputs, sp_resource **resource,
-			       sp_error *err)
+static sp_status prepare_variable(sp_prepare *prepare, size_t inputs, sp_resource **resource,
+				  sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, inputs, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
 	if (prepare->in_values[0] == NULL)
-		return sp_error_set(err, SP_UNSUPPORTED, "the handle of a count is no constant");
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "the handle of a session variable is no constant");
 	SP_TRY(sp_resources_get(prepare->resources, prepare->in_values[0], SP_RESOURCE_VARIABLE,
 				resource, err));
-	if ((*resource)->count_number == 0)
-		(*resource)->count_number = ++prepare->resources->count_count;
+	if ((*resource)->session_number == 0)
+		(*resource)->session_number = ++prepare->resources->session_variable_count;
 	return SP_OK;
 }
 
@@ -33,7 +33,7 @@ static sp_status prepare_read(sp_prepare *prepare, sp_error *err)
 {
 	sp_resource *resource;
 
-	SP_TRY(prepare_count(prepare, 1, &resource, err));
+	SP_TRY(prepare_variable(prepare, 1, &resource, err));
 	return sp_prepare_outputs(prepare, 1, resource->dtype, err);
 }
 
@@ -41,7 +41,7 @@ static sp_status prepare_write(sp_prepare *prepare, sp_error *err)
 {
 	sp_resource *resource;
 
-	SP_TRY(prepare_count(prepare, 2, &resource, err));
+	SP_TRY(prepare_variable(prepare, 2, &resource, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, resource->dtype, err));
 	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
 }
@@ -54,7 +54,7 @@ static sp_status prepare_change(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* The variable, whose value fits, and the session's words of it. */
+/* The variable and the session's copy, which gets the version's value if it was never written. */
 static sp_status find(const sp_call *call, sp_resource **resource, uint64_t **words)
 {
 	const sp_tensor *value;
@@ -64,11 +64,12 @@ static sp_status find(const sp_call *call, sp_resource **resource, uint64_t **wo
 	value = &(*resource)->variable;
 	if (!sp_tensor_is_set(value))
 		return sp_call_invalid(call, "variable '%s' has no value", (*resource)->name);
-	if ((*resource)->count_number == 0 ||
-	    value->count * sp_dtype_size(value->dtype) > WORDS * sizeof(**words))
-		return sp_call_invalid(call, "variable '%s' is no count of this size",
+	if ((*resource)->session_number == 0 ||
+	    value->count * sp_dtype_size(value->dtype) > VALUE_WORDS * sizeof(**words))
+		return sp_call_invalid(call, "variable '%s' is too large for a session variable",
 				       (*resource)->name);
-	*words = call->counts + SP_COUNT_WORDS * ((*resource)->count_number - 1);
+	*words = call->session_variables +
+		 SP_SESSION_VARIABLE_WORDS * ((*resource)->session_number - 1);
 	if (**words == 0 && value->count != 0)
 		memcpy(*words + 1, value->data, value->count * sp_dtype_size(value->dtype));
 	return SP_OK;
@@ -87,7 +88,7 @@ static sp_status run_read(const sp_call *call)
 	return SP_OK;
 }
 
-/* As `find`, for a write of input 1. */
+/* The same for a write of input 1, which has the type and shape of the variable. */
 static sp_status find_to_write(const sp_call *call, uint64_t **words)
 {
 	const sp_tensor *value = call->in[1];
@@ -113,8 +114,8 @@ static sp_status run_write(const sp_call *call)
 	return SP_OK;
 }
 
-/* Bytes of an integer in a word, little end first as this machine has them. */
-static sp_status change(const sp_call *call, bool take)
+/* Integers of any size are computed in 64 bits; the machine is little-endian. */
+static sp_status change(const sp_call *call, bool subtract)
 {
 	size_t size = sp_dtype_size(call->in[1]->dtype);
 	uint64_t *words;
@@ -127,7 +128,7 @@ static sp_status change(const sp_call *call, bool take)
 
 		memcpy(&old, at, size);
 		memcpy(&by, (const char *)call->in[1]->data + i * size, size);
-		old = take ? old - by : old + by;
+		old = subtract ? old - by : old + by;
 		memcpy(at, &old, size);
 	}
 	return SP_OK;
@@ -138,39 +139,39 @@ static sp_status run_add(const sp_call *call)
 	return change(call, false);
 }
 
-static sp_status run_take(const sp_call *call)
+static sp_status run_subtract(const sp_call *call)
 {
 	return change(call, true);
 }
 
-const sp_op sp_op__ReadCount = {
-	.name = "_ReadCount",
+const sp_op sp_op_ReadSessionVariable = {
+	.name = "ReadSessionVariable",
 	.outputs = "value",
 	.flags = SP_OP_STATEFUL,
 	.prepare = prepare_read,
 	.run = run_read,
 };
 
-const sp_op sp_op__WriteCount = {
-	.name = "_WriteCount",
+const sp_op sp_op_WriteSessionVariable = {
+	.name = "WriteSessionVariable",
 	.outputs = "",
 	.flags = SP_OP_STATEFUL,
 	.prepare = prepare_write,
 	.run = run_write,
 };
 
-const sp_op sp_op__AddToCount = {
-	.name = "_AddToCount",
+const sp_op sp_op_AddToSessionVariable = {
+	.name = "AddToSessionVariable",
 	.outputs = "",
 	.flags = SP_OP_STATEFUL,
 	.prepare = prepare_change,
 	.run = run_add,
 };
 
-const sp_op sp_op__TakeFromCount = {
-	.name = "_TakeFromCount",
+const sp_op sp_op_SubtractFromSessionVariable = {
+	.name = "SubtractFromSessionVariable",
 	.outputs = "",
 	.flags = SP_OP_STATEFUL,
 	.prepare = prepare_change,
-	.run = run_take,
+	.run = run_subtract,
 };

@@ -101,7 +101,7 @@ static const sp_node_def doubling[] = {
 	{NODE("while", "While"), INPUTS("zero", "n", "x"), ATTRS(LOOP("less", "count_up"))},
 };
 
-static void a_loop_hands_its_variables_on(void **state)
+static void a_loop_passes_its_variables_on(void **state)
 {
 	const sp_function_def functions[] = {BODY("less", 3, less, {"a", "less:z:0"}),
 					     BODY("count_up", 3, count_up, NEXT, SAME, TWICE)};
@@ -117,7 +117,7 @@ static void a_loop_hands_its_variables_on(void **state)
 }
 
 /* What the body hands on as it is stays the outer value: its name leads there. */
-static void a_constant_variable_is_its_first_value(void **state)
+static void an_invariant_variable_is_its_initial_value(void **state)
 {
 	const sp_function_def functions[] = {BODY("less", 3, less, {"a", "less:z:0"}),
 					     BODY("count_up", 3, count_up, NEXT, SAME, TWICE)};
@@ -185,7 +185,7 @@ static void a_for_counts(void **state)
 	assert_int_equal(run((int32_t[]){1, 4, -1}, 3, &out), SP_INVALID);
 }
 
-static void an_endless_loop_ends_with_the_request_s_time(void **state)
+static void an_endless_loop_ends_at_the_deadline(void **state)
 {
 	const sp_function_def functions[] = {BODY("always", 3, always, {"a", "yes:output:0"}),
 					     BODY("count_up", 3, count_up, NEXT, SAME, TWICE)};
@@ -451,7 +451,7 @@ static void an_effect_belongs_to_its_branch(void **state)
 	assert_non_null(strstr(g.err.text, "'if/assert' (Assert): assertion failed: [0]"));
 }
 
-/* A condition whose input hangs on a branch of the older kind that is not taken. */
+/* A condition whose input depends on a branch of the older kind that is not taken. */
 static void a_condition_without_inputs_does_not_run(void **state)
 {
 	const sp_function_def functions[] = {BODY("one", 1, add_one, NEXT),
@@ -633,7 +633,7 @@ static sp_status compile_decided(bool training, const char *predicate, const cha
 	return COMPILE(nodes, .feeds = {"i", "x"}, .fetches = {"after", "out"});
 }
 
-static void a_side_that_a_constant_does_not_take_is_left_out(void **state)
+static void dead_branches_of_constant_conditions_are_left_out(void **state)
 {
 	static const char *const sides[][2] = {{"t", "s:1"}, {"s:1", "t"}};
 	int32_t out[2];
@@ -660,7 +660,7 @@ static void a_side_that_a_constant_does_not_take_is_left_out(void **state)
 
 /* --------------------------------------------------------------- refusals */
 
-static void what_lacks_inside_bodies_is_named_at_once(void **state)
+static void missing_operators_in_bodies_are_named(void **state)
 {
 	const sp_node_def odd[] = {{NODE("odd", "NoSuchOp"), INPUTS("a")}};
 	const sp_node_def even[] = {{NODE("even", "NorThisOne"), INPUTS("a")}};
@@ -830,11 +830,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(a_loop_hands_its_variables_on),
-		TEST(a_constant_variable_is_its_first_value),
+		TEST(a_loop_passes_its_variables_on),
+		TEST(an_invariant_variable_is_its_initial_value),
 		TEST(variables_may_swap),
 		TEST(a_for_counts),
-		TEST(an_endless_loop_ends_with_the_request_s_time),
+		TEST(an_endless_loop_ends_at_the_deadline),
 		TEST(an_endless_loop_of_a_load_program_ends),
 		TEST(a_list_is_changed_in_place),
 #ifndef SP_ARENA_DEBUG
@@ -849,13 +849,13 @@ int main(void)
 		TEST(a_change_of_state_is_refused_in_the_branch_that_has_it),
 		TEST(a_change_of_state_is_refused_behind_a_switch),
 		TEST(a_change_of_state_outside_branches_is_refused_at_once),
-		TEST(a_side_that_a_constant_does_not_take_is_left_out),
-		TEST(what_lacks_inside_bodies_is_named_at_once),
+		TEST(dead_branches_of_constant_conditions_are_left_out),
+		TEST(missing_operators_in_bodies_are_named),
 		TEST(bodies_that_do_not_fit_are_refused),
 		TEST(branches_that_explode_or_are_too_deep_are_refused),
 		TEST(a_list_stays_in_its_request),
 		TEST(lists_may_hold_lists_but_not_without_end),
 	};
 
-	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("execute", tests, NULL, NULL);
 }

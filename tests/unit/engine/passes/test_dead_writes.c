@@ -70,7 +70,7 @@ static void refuse(const sp_node_def *nodes, size_t count, const char *other)
 	assert_non_null(strstr(g.err.text, "AssignVariableOp"));
 }
 
-static void what_no_answer_shows_is_not_written(void **state)
+static void dead_writes_are_dropped(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLES,
@@ -90,7 +90,7 @@ static void what_no_answer_shows_is_not_written(void **state)
 }
 
 /* As JAX exports a function with all that it was given. */
-static void what_is_only_bundled_with_an_answer_is_not_written(void **state)
+static void outputs_of_a_bundle_are_told_apart(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLES,
@@ -105,7 +105,7 @@ static void what_is_only_bundled_with_an_answer_is_not_written(void **state)
 	expect(15, 27);
 }
 
-static void what_an_answer_shows_is_refused(void **state)
+static void live_writes_are_refused(void **state)
 {
 	const sp_node_def in_a_bundle[] = {
 		VARIABLES,
@@ -141,7 +141,7 @@ static void what_an_answer_shows_is_refused(void **state)
 	refuse(in_an_answered_bundle, COUNT(in_an_answered_bundle), NULL);
 }
 
-static void what_an_assertion_looks_at_is_refused(void **state)
+static void writes_that_an_assertion_reads_are_refused(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLES,
@@ -155,7 +155,7 @@ static void what_an_assertion_looks_at_is_refused(void **state)
 }
 
 /* A handle that a request chooses. */
-static void what_is_not_known_to_be_written_is_refused(void **state)
+static void writes_of_unknown_variables_are_refused(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLES,
@@ -172,12 +172,12 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(what_no_answer_shows_is_not_written),
-		TEST(what_is_only_bundled_with_an_answer_is_not_written),
-		TEST(what_an_answer_shows_is_refused),
-		TEST(what_an_assertion_looks_at_is_refused),
-		TEST(what_is_not_known_to_be_written_is_refused),
+		TEST(dead_writes_are_dropped),
+		TEST(outputs_of_a_bundle_are_told_apart),
+		TEST(live_writes_are_refused),
+		TEST(writes_that_an_assertion_reads_are_refused),
+		TEST(writes_of_unknown_variables_are_refused),
 	};
 
-	return cmocka_run_group_tests_name("unseen_writes", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("dead_writes", tests, NULL, NULL);
 }

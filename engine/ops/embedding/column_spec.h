@@ -1,18 +1,16 @@
-#ifndef SP_ENGINE_EMBEDDING_COLUMNS_H
-#define SP_ENGINE_EMBEDDING_COLUMNS_H
+#ifndef SP_ENGINE_OPS_COLUMN_SPEC_H
+#define SP_ENGINE_OPS_COLUMN_SPEC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/bytes.h"
 #include "storage/table/table.h"
 
 /*
- * What _EmbeddingColumns (ops/embedding_columns.c) is told of each of its
- * columns by fuse_columns.c: its attribute "columns" is an array of these.
- *
- * A column takes keys by row and gives, for every row, the combined embeddings
- * of its keys.
+ * The columns of an EmbeddingColumns node (embedding_columns.c), which engine/passes/fuse_columns.h
+ * makes.  A column takes keys by row and gives the combined embeddings of each row's keys.
  */
 typedef enum sp_column_source {
 	/* indices [n, rank] int64, keys [n] int32 or int64, dense shape [rank] int64 */
@@ -59,6 +57,13 @@ typedef struct sp_column_spec {
 	bool keeps_shape; /* output [row_dims.., dim]; else [rows, dim] */
 	int64_t width;    /* not 0: then the output is reshaped to [its dim 0, width] */
 } sp_column_spec;
+
+typedef struct sp_embedding_columns {
+	const sp_column_spec *specs; /* in the order of the inputs; output i is that of column i */
+	size_t count;
+} sp_embedding_columns;
+
+#define SP_COLUMN_MAX_INPUTS 5
 
 /*
  * Inputs of a column: the handle, or the weights [n, dim]; then the keys: three

@@ -1,4 +1,4 @@
-#include "engine/graph/graph_sort.h"
+#include "engine/passes/graph_sort.h"
 
 #include <string.h>
 
@@ -6,15 +6,15 @@ static const uint32_t OPEN = UINT32_MAX - 1, UNSEEN = UINT32_MAX;
 
 typedef struct frame {
 	uint32_t node;
-	uint32_t next; /* the next of its inputs, then controls, to look at */
+	uint32_t next; /* the next of its inputs, then controls, to visit */
 } frame;
 
 typedef struct sorter {
 	const sp_graph *graph;
-	uint32_t *moved; /* [nodes] where it went, OPEN or UNSEEN */
+	uint32_t *moved; /* [nodes] the new number, or OPEN while on the stack, or UNSEEN */
 	uint32_t *order; /* [nodes] */
 	size_t count;
-	frame *stack; /* no node is on it twice */
+	frame *stack; /* [nodes] no node is on it twice */
 	size_t depth;
 } sorter;
 
@@ -37,7 +37,7 @@ static bool edge(const sp_node *node, uint32_t k, uint32_t *from)
 	return true;
 }
 
-/* Places `first` behind all it needs; false in a circle. */
+/* Depth-first: numbers `first` after all that it depends on; false in a cycle. */
 static bool place(sorter *so, uint32_t first)
 {
 	push(so, first);
@@ -124,6 +124,7 @@ sp_status sp_graph_sort(sp_graph *graph, sp_graph_ends *ends, sp_error *err)
 	if (status == SP_OK)
 		return SP_OK;
 	return sp_error_set(err, status,
-			    status == SP_NO_MEMORY ? "no memory for the graph"
-						   : "nodes of the graph need each other");
+			    status == SP_NO_MEMORY
+				    ? "no memory for the graph"
+				    : "nodes of the graph depend on each other in a cycle");
 }

@@ -1,18 +1,13 @@
-#include "engine/passes/fuse.h"
+#include "engine/passes/optimize.h"
 
-#include "engine/passes/drop_unread.h"
+#include "engine/passes/dead_outputs.h"
 #include "engine/passes/fuse_columns.h"
 #include "engine/passes/fuse_dense.h"
-#include "engine/graph/graph_sort.h"
+#include "engine/passes/graph_sort.h"
 #include "engine/passes/reduce_strength.h"
 #include "engine/passes/simplify.h"
 
-static sp_status no_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
-}
-
-/* A bit for each output of each entry; the last bit stands for all that have none of their own. */
+/* A bit per output of the entries; bit 63 is shared by targets and by outputs from the 63rd on. */
 static void take_ends(sp_graph_ends *ends, const sp_entry_spec *entries, size_t count)
 {
 	size_t output = 0;
@@ -37,7 +32,7 @@ static void list_kept(bool *kept, const sp_graph_ends *ends, size_t count)
 static sp_status run_passes(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp_error *err)
 {
 	list_kept(kept, ends, graph->node_count);
-	SP_TRY(sp_graph_drop_unread(graph, kept, err));
+	SP_TRY(sp_graph_drop_dead_outputs(graph, kept, err));
 	SP_TRY(sp_graph_simplify(graph, kept, err));
 	SP_TRY(sp_graph_fuse_columns(graph, ends, err));
 	SP_TRY(sp_graph_sort(graph, ends, err));
@@ -47,22 +42,22 @@ static sp_status run_passes(sp_graph *graph, sp_graph_ends *ends, bool *kept, sp
 	return sp_graph_fuse_dense(graph, kept, err);
 }
 
-sp_status sp_graph_fuse(sp_graph *graph, const sp_entry_spec *entries, size_t count, sp_error *err)
+sp_status sp_graph_optimize(sp_graph *graph, const sp_entry_spec *entries, size_t count,
+			    sp_error *err)
 {
-	/* sp_graph_fuse_columns() adds nodes, fewer than there were. */
-	size_t most = 2 * graph->node_count;
+	size_t most = graph->node_count + SP_FUSE_COLUMNS_MOST_GROUPS;
 	sp_arena *scratch = sp_arena_create(64 << 10);
-	sp_graph_ends ends = {0};
+	sp_graph_ends ends = {.capacity = most};
 	bool *kept = NULL;
 	sp_status status;
 
-	if (scratch == NULL)
-		return no_memory(err);
-	ends.fed = sp_arena_zeros(scratch, most, sizeof(*ends.fed));
-	ends.wanted = sp_arena_zeros(scratch, most, sizeof(*ends.wanted));
-	kept = sp_arena_zeros(scratch, most, sizeof(*kept));
+	if (scratch != NULL) {
+		ends.fed = sp_arena_zeros(scratch, most, sizeof(*ends.fed));
+		ends.wanted = sp_arena_zeros(scratch, most, sizeof(*ends.wanted));
+		kept = sp_arena_zeros(scratch, most, sizeof(*kept));
+	}
 	if (ends.fed == NULL || ends.wanted == NULL || kept == NULL) {
-		status = no_memory(err);
+		status = sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
 	} else {
 		take_ends(&ends, entries, count);
 		status = run_passes(graph, &ends, kept, err);

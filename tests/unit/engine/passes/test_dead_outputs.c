@@ -1,9 +1,9 @@
-/* What of conditions and loops is left out because nobody reads it, and what stays. */
+/* Dead outputs of conditions and loops are removed; live ones stay. */
 #include "tests/support/cmocka.h"
 
 #include <string.h>
 
-#include "engine/passes/drop_unread.h"
+#include "engine/passes/dead_outputs.h"
 #include "tests/support/imported_graph.h"
 
 /* Functions of int32 scalars. */
@@ -67,7 +67,8 @@ static void drop(const sp_node_def *nodes, size_t count, const char *kept)
 	is_kept[sp_number_of("end")] = true;
 	if (kept != NULL)
 		is_kept[sp_number_of(kept)] = true;
-	assert_ok(sp_graph_drop_unread(&sp_imported, is_kept, &sp_imported_err), &sp_imported_err);
+	assert_ok(sp_graph_drop_dead_outputs(&sp_imported, is_kept, &sp_imported_err),
+		  &sp_imported_err);
 }
 
 /* What input k of a node is: the name of a node, and an output. */
@@ -81,7 +82,7 @@ static void assert_input(const char *node, size_t k, const char *name, uint32_t 
 	assert_int_equal(of->inputs[k].port, port);
 }
 
-static void branches_return_what_is_read(void **state)
+static void branches_return_live_values_only(void **state)
 {
 	const sp_node_def nodes[] = {
 		START,
@@ -102,7 +103,7 @@ static void branches_return_what_is_read(void **state)
 	assert_input("end", 2, "if", 1);
 }
 
-static void what_entries_name_stays_whole(void **state)
+static void kept_nodes_keep_all_outputs(void **state)
 {
 	const sp_node_def nodes[] = {
 		START,
@@ -117,7 +118,7 @@ static void what_entries_name_stays_whole(void **state)
 }
 
 /* Of what one condition returns another one makes something that is not read. */
-static void what_only_unread_things_read_is_left_out(void **state)
+static void inputs_of_dead_values_are_dead(void **state)
 {
 	const sp_node_def nodes[] = {
 		START,
@@ -143,7 +144,7 @@ static void what_only_unread_things_read_is_left_out(void **state)
 }
 
 /* a and d decide, b needs d, and c is for nothing. */
-static void loops_keep_what_they_go_on_with(void **state)
+static void variables_of_the_condition_stay(void **state)
 {
 	const sp_node_def nodes[] = {START, LOOP, {NODE("end", "IdentityN"), INPUTS("loop:3")}};
 
@@ -158,7 +159,7 @@ static void loops_keep_what_they_go_on_with(void **state)
 	assert_input("end", 0, "loop", 1);
 }
 
-static void variables_keep_what_they_are_made_of(void **state)
+static void variables_that_live_ones_depend_on_stay(void **state)
 {
 	const sp_node_def nodes[] = {START, LOOP, {NODE("end", "IdentityN"), INPUTS("loop:2")}};
 
@@ -172,11 +173,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, sp_imported_set_up, sp_imported_tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(branches_return_what_is_read),
-		TEST(what_entries_name_stays_whole),
-		TEST(what_only_unread_things_read_is_left_out),
-		TEST(loops_keep_what_they_go_on_with),
-		TEST(variables_keep_what_they_are_made_of),
+		TEST(branches_return_live_values_only),
+		TEST(kept_nodes_keep_all_outputs),
+		TEST(inputs_of_dead_values_are_dead),
+		TEST(variables_of_the_condition_stay),
+		TEST(variables_that_live_ones_depend_on_stay),
 	};
-	return cmocka_run_group_tests_name("drop_unread", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("dead_outputs", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "engine/ops/math/elements.h"
+#include "engine/ops/array/elements.h"
 
 void sp_elements__fill(void *out, size_t count, const void *element, size_t size)
 {

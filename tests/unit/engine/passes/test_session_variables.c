@@ -84,7 +84,7 @@ static void refuse(const sp_node_def *nodes, size_t count, const char *feed, con
 	assert_non_null(strstr(g.err.text, op));
 }
 
-static void what_follows_from_itself_goes_on(void **state)
+static void a_session_variable_lives_from_request_to_request(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLE,
@@ -101,7 +101,7 @@ static void what_follows_from_itself_goes_on(void **state)
 	expect(5, 11);
 }
 
-static void other_sessions_begin_anew(void **state)
+static void sessions_have_their_own_copies(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLE,
@@ -118,7 +118,7 @@ static void other_sessions_begin_anew(void **state)
 	expect(5, 6);
 }
 
-static void what_a_request_says_is_refused(void **state)
+static void writes_that_depend_on_the_request_are_refused(void **state)
 {
 	const sp_node_def fed[] = {
 		VARIABLE,
@@ -139,7 +139,7 @@ static void what_a_request_says_is_refused(void **state)
 	refuse(fed_by_default, COUNT(fed_by_default), "x", "AssignAddVariableOp");
 }
 
-static void one_write_of_another_kind_stops_all(void **state)
+static void one_other_write_disqualifies_the_variable(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLE,
@@ -154,7 +154,7 @@ static void one_write_of_another_kind_stops_all(void **state)
 	refuse(nodes, COUNT(nodes), NULL, "AssignAddVariableOp");
 }
 
-static void large_ones_and_ones_of_any_size_are_refused(void **state)
+static void large_variables_are_refused(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLE_OF(any),
@@ -179,7 +179,7 @@ static void large_ones_and_ones_of_any_size_are_refused(void **state)
 }
 
 /* Sessions are not in step: an answer would hang on which of them gives it. */
-static void what_is_answered_is_no_count(void **state)
+static void fetched_variables_are_refused(void **state)
 {
 	const sp_node_def plain[] = {
 		VARIABLE,
@@ -201,7 +201,7 @@ static void what_is_answered_is_no_count(void **state)
 	refuse(printed, COUNT(printed), NULL, "AssignAddVariableOp");
 }
 
-static void random_numbers_may_come_of_counts(void **state)
+static void random_draws_may_depend_on_session_variables(void **state)
 {
 	const sp_node_def nodes[] = {
 		VARIABLE,
@@ -223,14 +223,14 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(what_follows_from_itself_goes_on),
-		TEST(other_sessions_begin_anew),
-		TEST(what_a_request_says_is_refused),
-		TEST(one_write_of_another_kind_stops_all),
-		TEST(what_is_answered_is_no_count),
-		TEST(random_numbers_may_come_of_counts),
-		TEST(large_ones_and_ones_of_any_size_are_refused),
+		TEST(a_session_variable_lives_from_request_to_request),
+		TEST(sessions_have_their_own_copies),
+		TEST(writes_that_depend_on_the_request_are_refused),
+		TEST(one_other_write_disqualifies_the_variable),
+		TEST(fetched_variables_are_refused),
+		TEST(random_draws_may_depend_on_session_variables),
+		TEST(large_variables_are_refused),
 	};
 
-	return cmocka_run_group_tests_name("count_writes", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("session_variables", tests, NULL, NULL);
 }
