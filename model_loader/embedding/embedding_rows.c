@@ -358,16 +358,6 @@ static sp_status put_ssd_piece(void *context, size_t number, sp_error *err)
 	return status;
 }
 
-static sp_status put_ssd(const reading *job, sp_ssd_record *ssd, size_t threads, sp_error *err)
-{
-	ssd_reading of = {job, ssd};
-	size_t rows = ssd != NULL ? sp_ssd_record_count(ssd) : 0;
-	size_t pieces = rows / job->piece_rows + (rows % job->piece_rows != 0);
-
-	SP_TRY(sp_parallel_run(threads, pieces, put_ssd_piece, &of, err));
-	return ssd != NULL ? sp_ssd_record_check(ssd, err) : SP_OK;
-}
-
 static sp_status put_rows(reading *job, size_t threads, sp_error *err)
 {
 	bool in_order = false;
@@ -379,8 +369,15 @@ static sp_status put_rows(reading *job, size_t threads, sp_error *err)
 		SP_TRY(job->sink->start_rows(job->sink->context, &in_order, err));
 	if (in_order)
 		threads = 1;
-	for (size_t i = 0; i < job->source_count; i++)
-		SP_TRY(put_ssd(job, job->sources[i].ssd, threads, err));
+	for (size_t i = 0; i < job->source_count; i++) {
+		ssd_reading of = {job, job->sources[i].ssd};
+		size_t rows = of.ssd != NULL ? sp_ssd_record_count(of.ssd) : 0;
+
+		SP_TRY(sp_parallel_run(threads, (rows + job->piece_rows - 1) / job->piece_rows,
+				       put_ssd_piece, &of, err));
+		if (of.ssd != NULL)
+			SP_TRY(sp_ssd_record_check(of.ssd, err));
+	}
 	SP_TRY(sp_parallel_run(threads, job->piece_count, put_piece, job, err));
 	return check_sums(job, true, err);
 }

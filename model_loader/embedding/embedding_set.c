@@ -6,7 +6,6 @@
 #include "base/size.h"
 #include "model_loader/checkpoint/part_name.h"
 #include "model_loader/embedding/embedding_column.h"
-#include "model_loader/embedding/embedding_size.h"
 #include "storage/table/table_builder.h"
 
 void sp_embedding_set__drop_columns(sp_embedding_set *set)
@@ -42,33 +41,14 @@ sp_embedding_note *sp_embedding_set__find_note(const sp_embedding_set *set,
 	return NULL;
 }
 
-/* One more item behind `*items`; false when out of memory. */
-static bool reserve(void **items, size_t count, size_t *capacity, size_t size)
-{
-	size_t larger = *capacity != 0 ? 2 * *capacity : 16;
-	void *more;
-
-	if (count < *capacity)
-		return true;
-	more = sp_alloc_resize(*items, larger, size);
-	if (more == NULL)
-		return false;
-	*items = more;
-	*capacity = larger;
-	return true;
-}
-
 sp_status sp_embedding_set__reserve_tables(sp_embedding_set *set, size_t more, sp_error *err)
 {
-	for (size_t i = 0; i < more; i++) {
-		void *tables = set->tables;
+	sp_table **tables = sp_alloc_resize(set->tables, set->table_count + more + 1,
+					    sizeof(*tables));
 
-		if (!reserve(&tables, set->table_count + i, &set->table_capacity,
-			     sizeof(sp_table *)))
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu embeddings",
-					    more);
-		set->tables = tables;
-	}
+	if (tables == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu embeddings", more);
+	set->tables = tables;
 	return SP_OK;
 }
 
@@ -77,14 +57,18 @@ static sp_status need_note(sp_embedding_note **out, sp_embedding_set *set, sp_re
 			   sp_error *err)
 {
 	sp_embedding_note *note = *out = sp_embedding_set__find_note(set, resource);
-	void *notes = set->notes;
+	size_t capacity = set->capacity != 0 ? 2 * set->capacity : 16;
 
 	if (note != NULL)
 		return SP_OK;
-	if (!reserve(&notes, set->count, &set->capacity, sizeof(*note)))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for embedding '%s'",
-				    resource->name);
-	set->notes = notes;
+	if (set->count == set->capacity) {
+		note = sp_alloc_resize(set->notes, capacity, sizeof(*note));
+		if (note == NULL)
+			return sp_error_set(err, SP_NO_MEMORY, "no memory for embedding '%s'",
+					    resource->name);
+		set->notes = note;
+		set->capacity = capacity;
+	}
 	note = *out = &set->notes[set->count++];
 	*note = (sp_embedding_note){.resource = resource,
 				    .spec = {.name = resource->name,
@@ -364,7 +348,7 @@ void sp_embedding_set_take_tables(sp_embedding_set *set, sp_table ***out, size_t
 	*out = set->tables;
 	*count = set->table_count;
 	set->tables = NULL;
-	set->table_count = set->table_capacity = 0;
+	set->table_count = 0;
 }
 
 size_t sp_embedding_set_footprint(const sp_embedding_set *set)

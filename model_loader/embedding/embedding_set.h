@@ -79,7 +79,6 @@ typedef struct sp_embedding_set {
 	size_t capacity;
 	sp_table **tables;
 	size_t table_count;
-	size_t table_capacity;
 } sp_embedding_set;
 
 /* Destroys the tables that are still in it. */
@@ -117,7 +116,7 @@ size_t sp_embedding_set_footprint(const sp_embedding_set *set);
 
 /*
  * Before any is loaded: how much memory the tables of the variable that
- * `resource` is a handle of will take (model_loader/embedding/embedding_size.h), and its
+ * `resource` is a handle of will take (model_loader/embedding/embedding_variable.h), and its
  * name, which all of its handles have in common.  Errors as sp_embedding_set_load().
  */
 SP_MUST_CHECK sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_resource *resource,

@@ -6,11 +6,6 @@
 
 /* From tables that were read to the image that was made of them. */
 
-static bool is_from_checkpoint(const sp_embedding_note *note)
-{
-	return note->origin == SP_EMBEDDING_IN_CHECKPOINT && note->resource->table != NULL;
-}
-
 /* Loads what has a table in `old` once more; false when some of it cannot be. */
 static bool load_again(sp_embedding_set *set, sp_table *const *old)
 {
@@ -59,7 +54,7 @@ static void move_to_image(sp_embedding_set *set)
 	for (size_t i = 0; old != NULL && had_whole != NULL && i < set->count; i++) {
 		sp_embedding_note *note = &set->notes[i];
 
-		if (!is_from_checkpoint(note) ||
+		if (note->origin != SP_EMBEDDING_IN_CHECKPOINT || note->resource->table == NULL ||
 		    sp_embedding_set__known_routing(set, note) == SP_ROUTING_UNKNOWN)
 			continue;
 		old[i] = (sp_table *)note->resource->table;

@@ -296,41 +296,12 @@ static sp_status load_versions(sp_embedding_note *note, const sp_load_policy *po
 	return SP_OK;
 }
 
-/* Rows and columns. */
-static sp_status load_full(sp_table **out, const sp_embedding_set *set, sp_embedding_note *note,
-			   const sp_load_policy *policy, sp_error *err)
-{
-	sp_status status;
-
-	SP_TRY(load_versions(note, policy, err));
-	SP_TRY(read_columns(set, note, policy, err));
-	SP_TRY(sp_embedding_load(out, &note->found, &note->spec, note->own_part, policy, err));
-	give_columns(*out, note);
-	status = lay_columns(*out, note, note->own_part, policy, err);
-	if (status != SP_OK)
-		sp_table_destroy(*out);
-	return status;
-}
-
-static sp_status load_over_base(sp_table **out, const sp_embedding_set *set,
-				sp_embedding_note *note, const sp_load_policy *policy,
-				sp_error *err)
-{
-	bool own_part = base_note(set, note)->own_part;
-	sp_status status;
-
-	SP_TRY(sp_embedding_load_delta(out, &note->found, &note->spec, own_part, policy,
-				       base_table(set, note), err));
-	status = lay_columns(*out, note, own_part, policy, err);
-	if (status != SP_OK)
-		sp_table_destroy(*out);
-	return status;
-}
-
 static sp_status load_job(job *j, const sp_embedding_set *set, const sp_load_policy *policy,
 			  sp_error *err)
 {
 	sp_embedding_note *note = j->note;
+	bool own_part = note->own_part;
+	sp_status status = SP_OK;
 	sp_table *table;
 
 	SP_TRY(sp_load_policy_go_on(policy, err));
@@ -339,9 +310,20 @@ static sp_status load_job(job *j, const sp_embedding_set *set, const sp_load_pol
 		SP_TRY(load_from_tensors(&table, note, policy, err));
 		give_columns(table, note);
 	} else if (set->base != NULL) {
-		SP_TRY(load_over_base(&table, set, note, policy, err));
+		own_part = base_note(set, note)->own_part;
+		SP_TRY(sp_embedding_load_delta(&table, &note->found, &note->spec, own_part, policy,
+					       base_table(set, note), err));
+		status = lay_columns(table, note, own_part, policy, err);
 	} else {
-		SP_TRY(load_full(&table, set, note, policy, err));
+		SP_TRY(load_versions(note, policy, err));
+		SP_TRY(read_columns(set, note, policy, err));
+		SP_TRY(sp_embedding_load(&table, &note->found, &note->spec, own_part, policy, err));
+		give_columns(table, note);
+		status = lay_columns(table, note, own_part, policy, err);
+	}
+	if (status != SP_OK) {
+		sp_table_destroy(table);
+		return status;
 	}
 	j->table = table;
 	return SP_OK;
@@ -368,14 +350,12 @@ static sp_status load_step(void *context, size_t i, sp_error *err)
 	if (j->like != NULL)
 		return SP_OK;
 	policy.cancelled = &j->cancelled;
-	if (l->at_once == 1) {
-		status = load_job(j, l->set, &policy, err);
-	} else if (is_large(l, j)) {
+	if (l->at_once > 1 && is_large(l, j)) {
 		pthread_mutex_lock(&l->large);
 		status = load_job(j, l->set, &policy, err);
 		pthread_mutex_unlock(&l->large);
 	} else {
-		policy.threads = 1;
+		policy.threads = l->at_once == 1 ? policy.threads : 1;
 		status = load_job(j, l->set, &policy, err);
 	}
 	/* Tables before it go on, so that the error is that of the first that fails. */

@@ -99,57 +99,48 @@ static sp_embedding_rows own_rows(const load *l, const sp_embedding_rows *rows)
 	return sp_embedding__own_rows(l->embedding, l->spec, l->own_part, rows);
 }
 
-static sp_status read_rows(const load *l, const sp_embedding_rows *rows, const sp_row_sink *sink,
-			   sp_error *err)
-{
-	sp_embedding_rows own = own_rows(l, rows);
-
-	return sp_embedding_read(&own, l->spec->dim, &l->selection, sink, l->policy->threads, err);
-}
-
-static sp_status read_paced(const load *l, const sp_embedding_rows *rows, const sp_row_sink *sink,
-			    sp_error *err)
-{
-	sp_row_sink pacing;
-	sp_row_pace pace;
-	sp_status status;
-
-	if (!sp_row_pace_is_needed(l->policy))
-		return read_rows(l, rows, sink, err);
-	sp_row_pace_init(&pace, sink, l->spec->dim, l->policy);
-	pacing = sp_row_pace_sink(&pace);
-	status = read_rows(l, rows, &pacing, err);
-	sp_row_pace_fini(&pace);
-	return status;
-}
-
 static sp_row_format row_format(const load *l)
 {
 	return (sp_row_format)sp_name_rules_find(&l->policy->row_formats, l->embedding->base,
 						 SP_ROW_FP32);
 }
 
-/* Reads into `sink`, through row_merge where the policy checks or merges rows. */
-static sp_status read_merged(const load *l, const sp_embedding_rows *rows, const sp_table *full,
-			     const sp_row_sink *sink, sp_error *err)
+/*
+ * Reads into `sink`, through row_merge where the policy checks or merges rows and through row_pace
+ * where it limits the rate.  `full` is what the rows of a delta lie over; NULL: they are the full
+ * checkpoint's.
+ */
+static sp_status read_rows(const load *l, const sp_embedding_rows *rows, const sp_table *full,
+			   const sp_row_sink *sink, sp_error *err)
 {
 	sp_embedding_rows own = own_rows(l, rows);
-	sp_row_sink merging;
+	bool merges = sp_row_merge_is_needed(l->policy, full);
+	bool paces = sp_row_pace_is_needed(l->policy);
+	sp_row_sink first = *sink;
+	sp_status status = SP_OK;
 	sp_row_merge merge;
-	sp_status status;
+	sp_row_pace pace;
 
-	if (!sp_row_merge_is_needed(l->policy, full))
-		return read_paced(l, rows, sink, err);
-	sp_row_merge_init(&merge, sink, l->spec->dim, l->policy, full);
-	merging = sp_row_merge_sink(&merge);
-	status = full != NULL && l->policy->old_key == SP_OLD_KEY_REPLACE_IF_NEWER
-			 ? sp_row_merge_use_versions(&merge, l->embedding->versions, &own, err)
-			 : SP_OK;
+	if (merges) {
+		sp_row_merge_init(&merge, &first, l->spec->dim, l->policy, full);
+		first = sp_row_merge_sink(&merge);
+		if (full != NULL && l->policy->old_key == SP_OLD_KEY_REPLACE_IF_NEWER)
+			status = sp_row_merge_use_versions(&merge, l->embedding->versions, &own,
+							   err);
+	}
+	if (paces) {
+		sp_row_pace_init(&pace, &first, l->spec->dim, l->policy);
+		first = sp_row_pace_sink(&pace);
+	}
 	if (status == SP_OK)
-		status = read_paced(l, rows, &merging, err);
-	if (status == SP_OK)
+		status = sp_embedding_read(&own, l->spec->dim, &l->selection, &first,
+					   l->policy->threads, err);
+	if (status == SP_OK && merges)
 		status = sp_row_merge_check(&merge, err);
-	sp_row_merge_fini(&merge);
+	if (paces)
+		sp_row_pace_fini(&pace);
+	if (merges)
+		sp_row_merge_fini(&merge);
 	return status;
 }
 
@@ -174,7 +165,7 @@ static size_t expected_here(const load *l, const sp_embedding_rows *rows)
 	return all ? expected_rows(l, rows) : 0;
 }
 
-/* `full` is what the rows of a delta lie over; NULL for those of a full checkpoint. */
+/* `full` as for read_rows(). */
 static sp_status make_rows(sp_rows **out, const load *l, const sp_embedding_rows *rows,
 			   const sp_table *full, sp_error *err)
 {
@@ -192,7 +183,7 @@ static sp_status make_rows(sp_rows **out, const load *l, const sp_embedding_rows
 
 	SP_TRY(sp_rows_builder_create(&builder, &options, err));
 	sink.context = builder;
-	status = read_merged(l, rows, full, &sink, err);
+	status = read_rows(l, rows, full, &sink, err);
 	if (status == SP_OK)
 		status = sp_rows_builder_freeze(builder, out, err);
 	sp_rows_builder_destroy(builder);
@@ -249,7 +240,7 @@ static sp_status build_tier(sp_tier **out, const load *l, const sp_ssd_table *ta
 	SP_TRY(sp_ssd_builder_create(&builder, l->policy->ssd, table,
 				     expected_rows(l, &l->embedding->full), err));
 	sink.context = builder;
-	status = read_merged(l, &l->embedding->full, NULL, &sink, err);
+	status = read_rows(l, &l->embedding->full, NULL, &sink, err);
 	if (status == SP_OK)
 		status = sp_ssd_builder_freeze(builder, out, err);
 	sp_ssd_builder_destroy(builder);
@@ -382,4 +373,35 @@ sp_status sp_embedding_load_delta(sp_table **out, const sp_embedding *embedding,
 		.embedding = embedding, .spec = spec, .policy = policy, .own_part = only_own_part};
 
 	return load_table(out, &l, full, err);
+}
+
+/* --------------------------------------------------------------------- memory */
+
+enum {
+	/* Slots that stay empty, per cent of those that do not. */
+	SPARE_PERCENT = 4,
+	/* Of each key beside its slot: what finds it, and what is there while it is placed. */
+	KEY_BYTES = 10,
+};
+
+size_t sp_embedding_expected_size(const sp_embedding *embedding, const sp_embedding_spec *spec,
+				  const sp_load_policy *policy)
+{
+	sp_row_format format = (sp_row_format)sp_name_rules_find(&policy->row_formats,
+								 embedding->base, SP_ROW_FP32);
+	size_t slot = sp_rows_slot_size(SP_ROWS_KEY_IN_FRONT, format, spec->dim);
+	size_t rows = 0, bytes, spare, defaults;
+
+	for (size_t i = 0; i < embedding->full.part_count; i++)
+		rows += embedding->full.parts[i].row_count + embedding->full.parts[i].ssd_count;
+	if (sp_load_policy_shards(policy, embedding->base) && policy->slice_count > 1)
+		rows = rows / (size_t)policy->slice_count + 1;
+	if (!sp_size_mul(&bytes, rows, slot + KEY_BYTES) ||
+	    !sp_size_mul(&spare, rows / 100 + 1, SPARE_PERCENT * slot) ||
+	    !sp_size_add(&bytes, bytes, spare))
+		return SIZE_MAX;
+	if (policy->ssd != NULL && bytes > sp_ssd_store_cache_bytes(policy->ssd))
+		bytes = sp_ssd_store_cache_bytes(policy->ssd);
+	defaults = spec->default_row_count * spec->dim * sizeof(float); /* they are in memory */
+	return sp_size_add(&bytes, bytes, defaults) ? bytes : SIZE_MAX;
 }

@@ -22,33 +22,33 @@
  * also those beyond the last of its bucket offsets: older writers put what was
  * on a slower tier there.  Of a key that is there twice the later row counts.
  *
- * NAME-freqs [n], n <= N, is how often training has seen each key; of the other
- * keys, and of all without that tensor, nothing is known.  It is read where
- * somebody asks for it.  A key in NAME-keys has been admitted, so it counts as
- * seen at least as often as its filter asks for, and at least once.
+ * NAME-freqs [n], n <= N, is how often training has seen each of the first n keys;
+ * the frequency of the others is unknown.  It is read only where it is needed.  A key in
+ * NAME-keys has been admitted, so it counts as seen at least as often as its filter
+ * requires, and at least once.
  *
  * NAME-versions is read where a delta's rows are compared with those they lie
- * over (model_loader/embedding/row_versions.h), and where a model asks for it, as for
- * NAME-freqs and both of the keys that a filter has refused
- * (model_loader/embedding/embedding_column.h).
+ * over (model_loader/embedding/row_versions.h).  A model may also ask for frequencies and versions,
+ * those of keys that a filter has refused included (model_loader/embedding/embedding_column.h).
  *
- * Bucket offsets have no bearing on an answer, and may be missing; where they are there
- * they must be right (model_loader/embedding/bucket_offsets.h).  Where NAME-keys or NAME-values
+ * Bucket offsets do not affect answers and may be missing; those that are there must be
+ * right (model_loader/embedding/bucket_offsets.h).  Where NAME-keys or NAME-values
  * is missing in a full checkpoint DeepRec serves an empty variable, so that every
  * answer is a default; we refuse to load it.
  *
- * A partitioned one is P variables, NAME/part_0 ... NAME/part_<P-1>, P being
- * the trainer's choice and not always the serving graph's, nor that of the next
- * delta.  DeepRec routes a key to part key % 1000 % P and stores it unchanged; where
- * all rows obey that, all parts are one set of rows, and a graph of any number of
- * parts finds every key in it.  Older graphs divide keys by P instead, so that parts
- * hold numbers of their own: those are never merged, and need as many parts in the
- * graph as in the checkpoint.  Where it has as many, parts are merged only when each
- * has rows enough to tell, or the graph itself does; but a delta with other parts is dealt to them
- * by its keys, if all rows obey.  Of a delta parts may be missing that nothing was changed of.
- * Where the full checkpoint has fewer parts than the graph, and all of its rows lie as in the
- * graph's parts, the others are lost: SP_CORRUPT.  Where one part alone has rows, nobody can tell,
- * and a log line says so.
+ * A partitioned one is P variables, NAME/part_0 ... NAME/part_<P-1>.  The trainer chooses P; the
+ * serving graph and the next delta may have other numbers.  DeepRec routes a key to part
+ * key % 1000 % P and stores it unchanged.  Where all rows obey that, all parts are one set of rows,
+ * and a graph of any number of parts finds every key in it.  Older graphs divide keys by P instead,
+ * so that each part has numbers of its own: such parts are never merged, and the graph must have as
+ * many parts as the checkpoint.
+ *
+ * Where graph and checkpoint have the same number of parts, they are merged only when each part has
+ * enough rows to tell, or the graph is known to route by key.  A delta with another number of parts
+ * is distributed to them by its keys, if all of its rows obey the rule; it may lack parts in which
+ * nothing was changed.  Where the full checkpoint has fewer parts than the graph, and all of its
+ * rows lie as in the graph's parts, the others are lost: SP_CORRUPT.  Where only one part has rows
+ * that cannot be told, and a log line says so.
  *
  * Errors: SP_NOT_FOUND when the full checkpoint lacks the variable; SP_IO when a
  * file cannot be read any more; SP_CORRUPT when its tensors contradict each
@@ -192,5 +192,16 @@ SP_MUST_CHECK sp_status sp_embedding_load_delta(sp_table **out, const sp_embeddi
 						const sp_embedding_spec *spec, bool only_own_part,
 						const sp_load_policy *policy, const sp_table *full,
 						sp_error *err);
+
+/*
+ * How much memory the tables of a variable will take while and after they are
+ * loaded, all parts together: told from the index of the checkpoint, without
+ * reading a row.  An upper bound: keys that a frequency threshold leaves out are
+ * not known yet.  On an SSD it is what its store keeps in memory for a table.
+ *
+ * SIZE_MAX when that is too much to count.
+ */
+size_t sp_embedding_expected_size(const sp_embedding *embedding, const sp_embedding_spec *spec,
+				  const sp_load_policy *policy);
 
 #endif

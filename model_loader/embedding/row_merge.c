@@ -162,15 +162,6 @@ static bool blends(const sp_row_merge *merge)
 	return merge->policy->old_key == SP_OLD_KEY_BLEND || merge->policy->max_drift_percent != 0;
 }
 
-/* The rows of the piece as they are to be, in memory of `w`. */
-static sp_status blend_piece(sp_row_merge *merge, work *w, const sp_row_piece *piece, sp_error *err)
-{
-	memcpy(w->rows, piece->rows, piece->count * merge->dim * sizeof(float));
-	SP_TRY(sp_table_lookup(merge->full, w->keys, piece->count, NULL, w->old, err));
-	blend(merge, w, piece->count);
-	return SP_OK;
-}
-
 static sp_status put_merged(sp_row_merge *merge, const sp_row_piece *piece, sp_error *err)
 {
 	sp_row_piece merged = *piece;
@@ -181,7 +172,10 @@ static sp_status put_merged(sp_row_merge *merge, const sp_row_piece *piece, sp_e
 	drop_unwanted(merge, &w, piece->count);
 	merged.keys = w.keys;
 	if (blends(merge)) {
-		status = blend_piece(merge, &w, piece, err);
+		memcpy(w.rows, piece->rows, piece->count * merge->dim * sizeof(float));
+		status = sp_table_lookup(merge->full, w.keys, piece->count, NULL, w.old, err);
+		if (status == SP_OK)
+			blend(merge, &w, piece->count);
 		merged.rows = w.rows;
 	}
 	if (status == SP_OK)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "engine/ops/string/number.h"
 #include "engine/tensor/dtype.h"
 #include "model_loader/proto/message.h"
@@ -171,27 +172,13 @@ static uint32_t read_digits(sp_bytes *text, int base, size_t most)
 	return value;
 }
 
-static void put_utf8(parser *p, uint32_t c)
-{
-	if (c < 0x80) {
-		sp_buffer_append_char(p->out, (char)c);
-		return;
-	}
-	if (c >= 0x10000)
-		sp_buffer_append_char(p->out, (char)(0xf0 | c >> 18));
-	if (c >= 0x800)
-		sp_buffer_append_char(
-			p->out, (char)(c >= 0x10000 ? 0x80 | (c >> 12 & 0x3f) : 0xe0 | c >> 12));
-	sp_buffer_append_char(p->out, (char)(c >= 0x800 ? 0x80 | (c >> 6 & 0x3f) : 0xc0 | c >> 6));
-	sp_buffer_append_char(p->out, (char)(0x80 | (c & 0x3f)));
-}
-
 /* What stands behind a backslash. */
 static sp_status put_escape(parser *p, sp_bytes *rest)
 {
 	static const char letters[] = "abfnrtv\\'\"?", values[] = "\a\b\f\n\r\t\v\\'\"?";
 	const char *simple = *rest->data != '\0' ? strchr(letters, *rest->data) : NULL;
 	char letter = *rest->data;
+	char encoded[4];
 	size_t before;
 	uint32_t code;
 
@@ -210,7 +197,7 @@ static sp_status put_escape(parser *p, sp_bytes *rest)
 	    code > 0x10ffff)
 		return wrong(p, "an escape that is none");
 	if (letter == 'u' || letter == 'U')
-		put_utf8(p, code);
+		sp_buffer_append(p->out, encoded, sp_utf8_encode(encoded, code));
 	else
 		sp_buffer_append_char(p->out, (char)code);
 	return SP_OK;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/file.h"
 #include "model_loader/proto/message.h"
 #include "model_loader/proto/proto_internal.h"
@@ -210,38 +211,32 @@ static bool has_tags(const SpPb__MetaGraphDef *meta, const char *tags)
 	}
 }
 
-/* `text` and the tags of one more metagraph, for a message. */
-static const char *add_tags(const char *text, const SpPb__MetaGraphDef *meta, sp_arena *arena)
+static sp_status no_such_tags(const SpPb__SavedModel *model, const char *tags, sp_error *err)
 {
-	const SpPb__MetaGraphDef__MetaInfoDef *info = meta->meta_info_def;
-	size_t count = info != NULL ? info->n_tags : 0;
+	sp_buffer text;
 
-	text = sp_arena_printf(arena, "%s%s\"", text, *text != '\0' ? ", " : "");
-	for (size_t i = 0; i < count && i < MAX_TAGS_TOLD && text != NULL; i++) {
-		sp_bytes tag = sp_message_bytes(&info->tags[i]);
+	sp_buffer_init(&text, 64 << 10);
+	for (size_t i = 0; i < model->n_meta_graphs && i < MAX_TAGS_TOLD; i++) {
+		const SpPb__MetaGraphDef__MetaInfoDef *info = model->meta_graphs[i]->meta_info_def;
 
-		text = sp_arena_printf(arena, "%s%s%.*s", text, i != 0 ? "," : "",
-				       (int)(tag.size < 32 ? tag.size : 32), tag.data);
+		sp_buffer_append_text(&text, i != 0 ? ", \"" : "\"");
+		for (size_t t = 0; info != NULL && t < info->n_tags && t < MAX_TAGS_TOLD; t++) {
+			sp_bytes tag = sp_message_bytes(&info->tags[t]);
+
+			sp_buffer_printf(&text, "%s%.*s", t != 0 ? "," : "",
+					 (int)(tag.size < 32 ? tag.size : 32), tag.data);
+		}
+		sp_buffer_append_char(&text, '"');
 	}
-	return text != NULL ? sp_arena_printf(arena, "%s\"", text) : NULL;
-}
-
-static sp_status no_such_tags(const SpPb__SavedModel *model, const char *tags, sp_arena *arena,
-			      sp_error *err)
-{
-	const char *text = "";
-
-	for (size_t i = 0; i < model->n_meta_graphs && i < MAX_TAGS_TOLD && text != NULL; i++)
-		text = add_tags(text, model->meta_graphs[i], arena);
-	if (text == NULL)
-		return sp_no_memory(err, "the SavedModel");
-	return sp_error_set(err, SP_NOT_FOUND,
-			    "none of %zu metagraphs has exactly the tags \"%s\", they have %s",
-			    model->n_meta_graphs, tags, text);
+	sp_error_set(err, SP_NOT_FOUND,
+		     "none of %zu metagraphs has exactly the tags \"%s\", they have %s",
+		     model->n_meta_graphs, tags, text.size != 0 && !text.failed ? text.data : "");
+	sp_buffer_fini(&text);
+	return SP_NOT_FOUND;
 }
 
 static sp_status choose(const SpPb__MetaGraphDef **out, const SpPb__SavedModel *model,
-			const char *tags, sp_arena *scratch, sp_error *err)
+			const char *tags, sp_error *err)
 {
 	const char *wanted = tags != NULL ? tags : SERVE_TAG;
 
@@ -255,7 +250,7 @@ static sp_status choose(const SpPb__MetaGraphDef **out, const SpPb__SavedModel *
 			return SP_OK;
 		}
 	}
-	return no_such_tags(model, wanted, scratch, err);
+	return no_such_tags(model, wanted, err);
 }
 
 /*
@@ -465,7 +460,7 @@ static sp_status parse(sp_saved_model *out, sp_bytes bytes, const char *tags, sp
 	if (status == SP_CORRUPT)
 		return explain_bytes(bytes, scratch, err);
 	SP_TRY(status);
-	SP_TRY(choose(&meta, (const SpPb__SavedModel *)message, tags, scratch, err));
+	SP_TRY(choose(&meta, (const SpPb__SavedModel *)message, tags, err));
 	return read_meta_graph(out, meta, scratch, err);
 }
 

@@ -15,7 +15,7 @@
 #include "model_loader/embedding/part_routes.h"
 #include "model_loader/saved_model/descriptor_files.h"
 #include "model_loader/saved_model/fed_nodes.h"
-#include "model_loader/saved_model/named_ends.h"
+#include "model_loader/saved_model/named_signature.h"
 #include "model_loader/version/model_internal.h"
 
 /*
@@ -422,8 +422,9 @@ static sp_status read_graph(sp_model *model, const sp_model_options *options, sp
 		SP_TRY(sp_saved_model_read_graph(saved, path, model->arena, err));
 	}
 	if (options->input_names != NULL || options->output_names != NULL)
-		return sp_saved_model_name_ends(saved, options->signature_name,
-						options->input_names, options->output_names, err);
+		return sp_saved_model_add_signature(saved, options->signature_name,
+						    options->input_names, options->output_names,
+						    err);
 	return options->graph_file != NULL ? sp_saved_model_check_signatures(saved, err) : SP_OK;
 }
 

@@ -25,8 +25,8 @@ typedef struct sp_model_options {
 
 	/* A GraphDef or MetaGraphDef in that folder instead of its saved_model.pb; NULL. */
 	const char *graph_file;
-	/* What signature_name is made of (model_loader/saved_model/named_ends.h); NULL: the file
-	 * says it. */
+	/* What signature_name is made of (model_loader/saved_model/named_signature.h); NULL: the
+	 * file says it. */
 	const char *input_names;
 	const char *output_names;
 

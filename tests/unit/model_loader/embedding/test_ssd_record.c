@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "model_loader/embedding/embedding_column.h"
-#include "model_loader/embedding/embedding_size.h"
 #include "model_loader/embedding/embedding_variable.h"
 #include "model_loader/embedding/ssd_record.h"
 #include "tests/support/embeddings.h"

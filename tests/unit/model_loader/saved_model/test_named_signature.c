@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model_loader/saved_model/named_ends.h"
+#include "model_loader/saved_model/named_signature.h"
 #include "model_loader/version/model.h"
 #include "tests/support/paths.h"
 
@@ -85,8 +85,8 @@ static void names_become_a_signature(void **state)
 	sp_saved_model model;
 
 	read_graph(&model, frozen, *state);
-	assert_ok(sp_saved_model_name_ends(&model, "s", " x = ids ,price,\tcolor:0 ",
-					   "pieces:2, p=prob", &err),
+	assert_ok(sp_saved_model_add_signature(&model, "s", " x = ids ,price,\tcolor:0 ",
+					       "pieces:2, p=prob", &err),
 		  &err);
 	signature = sp_saved_model_signature(&model, "s");
 	assert_non_null(signature);
@@ -115,10 +115,10 @@ static void a_named_signature_takes_the_place_of_one(void **state)
 				      *state, &err),
 		  &err);
 	assert_int_equal(model.signature_count, 2);
-	assert_ok(sp_saved_model_name_ends(&model, "raw", "examples", "ArgMax", &err), &err);
+	assert_ok(sp_saved_model_add_signature(&model, "raw", "examples", "ArgMax", &err), &err);
 	assert_int_equal(model.signature_count, 2);
 	assert_int_equal(sp_saved_model_signature(&model, "raw")->output_count, 1);
-	assert_ok(sp_saved_model_name_ends(&model, "a", "examples", "ArgMax", &err), &err);
+	assert_ok(sp_saved_model_add_signature(&model, "a", "examples", "ArgMax", &err), &err);
 	assert_int_equal(model.signature_count, 3);
 	assert_string_equal(model.signatures[0].name, "a");
 	assert_string_equal(model.signatures[2].name, "serving_default");
@@ -127,7 +127,8 @@ static void a_named_signature_takes_the_place_of_one(void **state)
 static void assert_refused(sp_saved_model *model, const char *inputs, const char *outputs,
 			   const char *words)
 {
-	assert_int_equal(sp_saved_model_name_ends(model, "s", inputs, outputs, &err), SP_INVALID);
+	assert_int_equal(sp_saved_model_add_signature(model, "s", inputs, outputs, &err),
+			 SP_INVALID);
 	if (strstr(err.text, words) == NULL)
 		fail_msg("'%s' lacks '%s'", err.text, words);
 }
@@ -181,5 +182,5 @@ int main(void)
 						teardown),
 		cmocka_unit_test(a_port_that_is_not_there_stops_the_model),
 	};
-	return cmocka_run_group_tests_name("named_ends", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("named_signature", tests, NULL, NULL);
 }

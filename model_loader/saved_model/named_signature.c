@@ -1,4 +1,4 @@
-#include "model_loader/saved_model/named_ends.h"
+#include "model_loader/saved_model/named_signature.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,16 +124,8 @@ static void describe(sp_tensor_info *info, const sp_node_def *node, size_t outpu
 		info->shape = *shape->shape;
 }
 
-static sp_status refuse_unknown(const sp_saved_model *model, const char *tensor, sp_error *err)
-{
-	const char *words = sp_arena_printf(model->arena, "the graph has no node of tensor '%s'",
-					    tensor);
-
-	return words != NULL ? refuse(model, words, err) : sp_no_memory(err, "a signature");
-}
-
-static sp_status read_end(const sp_saved_model *model, sp_bytes text, sp_tensor_info *info,
-			  sp_error *err)
+static sp_status read_tensor(const sp_saved_model *model, sp_bytes text, sp_tensor_info *info,
+			     sp_error *err)
 {
 	sp_bytes rest = text, alias = trim(cut(&rest, '='));
 	sp_bytes tensor = rest.data != NULL ? trim(rest) : alias;
@@ -147,8 +139,12 @@ static sp_status read_end(const sp_saved_model *model, sp_bytes text, sp_tensor_
 	if (alias.size == 0 || name.size == 0)
 		return sp_error_set(err, SP_INVALID, "'%.*s' names no tensor", (int)text.size,
 				    text.data);
-	if (node == NULL)
-		return refuse_unknown(model, shown, err);
+	if (node == NULL) {
+		const char *words = sp_arena_printf(model->arena,
+						    "the graph has no node of tensor '%s'", shown);
+
+		return words != NULL ? refuse(model, words, err) : sp_no_memory(err, "a signature");
+	}
 	info->alias = rest.data != NULL ? sp_arena_text(model->arena, alias)
 					: sp_arena_text(model->arena, name);
 	info->tensor_name = port.data != NULL ? shown
@@ -161,8 +157,8 @@ static sp_status read_end(const sp_saved_model *model, sp_bytes text, sp_tensor_
 
 /* ------------------------------------------------------------- the signature */
 
-static sp_status read_ends(const sp_saved_model *model, const char *text,
-			   const sp_tensor_info **out, size_t *count, sp_error *err)
+static sp_status read_tensors(const sp_saved_model *model, const char *text,
+			      const sp_tensor_info **out, size_t *count, sp_error *err)
 {
 	sp_bytes rest = sp_bytes_of(text != NULL ? text : "");
 	sp_tensor_info *infos;
@@ -175,7 +171,7 @@ static sp_status read_ends(const sp_saved_model *model, const char *text,
 	if (infos == NULL)
 		return sp_no_memory(err, "a signature");
 	for (*count = 0; trim(rest).size != 0; ++*count)
-		SP_TRY(read_end(model, cut(&rest, ','), &infos[*count], err));
+		SP_TRY(read_tensor(model, cut(&rest, ','), &infos[*count], err));
 	twice = sp_sorted_names_make(infos, *count, sizeof(*infos));
 	if (twice != NULL)
 		return sp_error_set(err, SP_INVALID, "'%s' is named twice", twice);
@@ -203,8 +199,8 @@ static sp_status insert(sp_saved_model *model, const sp_signature *signature, sp
 	return SP_OK;
 }
 
-sp_status sp_saved_model_name_ends(sp_saved_model *model, const char *name, const char *inputs,
-				   const char *outputs, sp_error *err)
+sp_status sp_saved_model_add_signature(sp_saved_model *model, const char *name, const char *inputs,
+				       const char *outputs, sp_error *err)
 {
 	sp_signature signature = {.method = "tensorflow/serving/predict"};
 	sp_status status;
@@ -212,10 +208,10 @@ sp_status sp_saved_model_name_ends(sp_saved_model *model, const char *name, cons
 	signature.name = sp_arena_text(model->arena, sp_bytes_of(name));
 	if (signature.name == NULL)
 		return sp_no_memory(err, "a signature");
-	status = read_ends(model, inputs, &signature.inputs, &signature.input_count, err);
+	status = read_tensors(model, inputs, &signature.inputs, &signature.input_count, err);
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "input_names");
-	status = read_ends(model, outputs, &signature.outputs, &signature.output_count, err);
+	status = read_tensors(model, outputs, &signature.outputs, &signature.output_count, err);
 	if (status == SP_OK && signature.output_count == 0)
 		status = refuse(model, "no output is named", err);
 	if (status != SP_OK)

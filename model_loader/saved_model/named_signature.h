@@ -1,5 +1,5 @@
-#ifndef SP_MODEL_LOADER_SAVED_MODEL_NAMED_ENDS_H
-#define SP_MODEL_LOADER_SAVED_MODEL_NAMED_ENDS_H
+#ifndef SP_MODEL_LOADER_SAVED_MODEL_NAMED_SIGNATURE_H
+#define SP_MODEL_LOADER_SAVED_MODEL_NAMED_SIGNATURE_H
 
 #include "model_loader/saved_model/saved_model.h"
 
@@ -16,9 +16,9 @@
  * SP_INVALID when a name is malformed, given twice, or not in the graph; with
  * words that list the graph's placeholders.
  */
-SP_MUST_CHECK sp_status sp_saved_model_name_ends(sp_saved_model *model, const char *name,
-						 const char *inputs, const char *outputs,
-						 sp_error *err);
+SP_MUST_CHECK sp_status sp_saved_model_add_signature(sp_saved_model *model, const char *name,
+						     const char *inputs, const char *outputs,
+						     sp_error *err);
 
 /* SP_INVALID unless the model has some signature; with words that list its placeholders. */
 SP_MUST_CHECK sp_status sp_saved_model_check_signatures(const sp_saved_model *model, sp_error *err);
