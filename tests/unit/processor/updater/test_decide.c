@@ -89,6 +89,15 @@ static const row rows[] = {
 	{"the folder is away", "100", .newest = "0", .fact = ABSENT, .want = SP_ACTION_FAIL,
 	 .target = "0"},
 
+	{"a delta that is held back for its base's data is not found", "100", .newest = "100",
+	 .want = SP_ACTION_NONE},
+	{"the same step under another path", "100", .newest = "0100", .want = SP_ACTION_LOAD_FULL,
+	 .target = "0100"},
+	{"a greater number of a SavedModel", "9", .newest = "10", .want = SP_ACTION_LOAD_FULL,
+	 .target = "10"},
+	{"the greatest number was deleted", "10", .newest = "9", .want = SP_ACTION_LOAD_FULL,
+	 .target = "9"},
+
 	/* The same version with other content. */
 	{"a base that is written anew", "!100", .newest = "100", .want = SP_ACTION_LOAD_FULL,
 	 .target = "100"},
