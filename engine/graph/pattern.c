@@ -1,5 +1,19 @@
 #include "engine/graph/pattern.h"
 
+#include "engine/graph/op.h"
+
+bool sp_pattern_is_early(const sp_graph *graph, const bool *early, size_t i)
+{
+	const sp_node *node = &graph->nodes[i];
+	bool is_early = node->op != NULL && (node->op->flags & SP_OP_AT_REQUEST) == 0;
+
+	for (size_t k = 0; k < node->input_count; k++)
+		is_early &= early[node->inputs[k].node];
+	for (size_t k = 0; k < node->control_count; k++)
+		is_early &= early[node->controls[k]];
+	return is_early;
+}
+
 const sp_tensor *sp_pattern_constant(const sp_graph *graph, sp_port port)
 {
 	const sp_node *node = sp_pattern_made_by(graph, port, SP_OPCODE_Const, 0);

@@ -27,6 +27,12 @@ static inline bool sp_pattern_same(sp_port a, sp_port b)
 	return a.node == b.node && a.port == b.port;
 }
 
+/*
+ * Whether the model version fixes the value of node `i`, if no entry feeds it.  early [node_count]
+ * says so of the nodes before it.
+ */
+bool sp_pattern_is_early(const sp_graph *graph, const bool *early, size_t i);
+
 /* The value of a Const; NULL for anything else. */
 const sp_tensor *sp_pattern_constant(const sp_graph *graph, sp_port port);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/graph/op.h"
+#include "engine/graph/pattern.h"
 #include "engine/passes/match_column.h"
 
 typedef struct column {
@@ -51,18 +52,13 @@ static sp_status no_memory(fusion *fu)
 static void classify(fusion *fu, uint32_t i)
 {
 	const sp_node *node = &fu->graph->nodes[i];
-	const unsigned flags = node->op != NULL ? node->op->flags : SP_OP_STATEFUL;
 
-	fu->early[i] = !fu->ends->fed[i] && (flags & SP_OP_AT_REQUEST) == 0;
-	fu->may_die[i] = (flags & SP_OP_MAKES_DEAD) != 0;
-	for (size_t k = 0; k < node->input_count; k++) {
-		fu->early[i] = fu->early[i] && fu->early[node->inputs[k].node];
-		fu->may_die[i] = fu->may_die[i] || fu->may_die[node->inputs[k].node];
-	}
-	for (size_t k = 0; k < node->control_count; k++) {
-		fu->early[i] = fu->early[i] && fu->early[node->controls[k]];
-		fu->may_die[i] = fu->may_die[i] || fu->may_die[node->controls[k]];
-	}
+	fu->early[i] = !fu->ends->fed[i] && sp_pattern_is_early(fu->graph, fu->early, i);
+	fu->may_die[i] = node->op != NULL && (node->op->flags & SP_OP_MAKES_DEAD) != 0;
+	for (size_t k = 0; k < node->input_count; k++)
+		fu->may_die[i] |= fu->may_die[node->inputs[k].node];
+	for (size_t k = 0; k < node->control_count; k++)
+		fu->may_die[i] |= fu->may_die[node->controls[k]];
 }
 
 static sp_status add_column(fusion *fu, const column *found)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/graph/op.h"
+#include "engine/graph/pattern.h"
 #include "engine/graph/rewrite.h"
 
 static const uint32_t NONE = UINT32_MAX;
@@ -26,21 +26,6 @@ typedef struct chain {
 	uint32_t end;
 } chain;
 
-static bool known_early(const fusion *fu, size_t i)
-{
-	const sp_node *node = &fu->graph->nodes[i];
-
-	if (node->op == NULL || fu->kept[i] || (node->op->flags & SP_OP_AT_REQUEST) != 0)
-		return false;
-	for (size_t k = 0; k < node->input_count; k++)
-		if (!fu->early[node->inputs[k].node])
-			return false;
-	for (size_t k = 0; k < node->control_count; k++)
-		if (!fu->early[node->controls[k]])
-			return false;
-	return true;
-}
-
 static void find_readers(fusion *fu)
 {
 	for (size_t i = 0; i < fu->graph->node_count; i++) {
@@ -52,7 +37,7 @@ static void find_readers(fusion *fu)
 		}
 		for (size_t k = 0; k < node->control_count; k++)
 			fu->readers[node->controls[k]] += 2; /* never the only reader */
-		fu->early[i] = known_early(fu, i);
+		fu->early[i] = !fu->kept[i] && sp_pattern_is_early(fu->graph, fu->early, i);
 	}
 }
 
