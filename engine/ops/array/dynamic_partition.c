@@ -63,7 +63,7 @@ static sp_status check_shapes(const sp_call *call)
 				       "partitions",
 				       sp_shape_text(data, text),
 				       sp_shape_text(partitions, other_text));
-	/* A scalar partition adds the dimension it does not take. */
+	/* A scalar partition adds a dimension. */
 	return sp_array__rank(call, data->rank - partitions->rank + 1);
 }
 

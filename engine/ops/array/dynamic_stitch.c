@@ -38,7 +38,7 @@ static sp_status misfit(const sp_call *call, size_t m)
 			       sp_shape_text(&call->in[m]->shape, other_text));
 }
 
-/* Shape of a row of data m, and that its first dimensions are those of the indices. */
+/* The shape of a row of data m; checks that its first dimensions are those of the indices. */
 static sp_status row_shape(const sp_call *call, size_t m, sp_shape *row)
 {
 	const sp_shape *indices = &call->in[m]->shape;

@@ -1,8 +1,8 @@
 #include "engine/ops/array/array.h"
 
 /*
- * Fill: a tensor of the shape `dims` (input 0), every element `value` (input 1).  Empty:
- * one whose elements mean nothing, or are 0 with `init`; here they always are.
+ * Fill: a tensor of shape `dims` (input 0) with every element `value` (input 1). Empty: a tensor of
+ * zeros; TensorFlow leaves it uninitialised without `init`.
  */
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)

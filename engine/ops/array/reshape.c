@@ -58,8 +58,8 @@ static bool has_zero(const sp_shape *shape)
 }
 
 /*
- * What stands where the shape says -1.  When both shapes have a dimension 0
- * the others decide: [0, 6] as [0, 2, -1] is [0, 2, 3].
+ * The dimension that is -1. If both shapes have a dimension 0, the other dimensions determine it:
+ * [0, 6] as [0, 2, -1] is [0, 2, 3].
  */
 static sp_status infer_hole(const sp_call *call, sp_shape *out, int hole, int64_t product)
 {

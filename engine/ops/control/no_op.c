@@ -1,8 +1,8 @@
 #include "engine/graph/op.h"
 
 /*
- * Operators without a value that leave nothing behind.  PrintV2 writes nothing
- * either: its text is the client's data, the stream the host's.
+ * Operators without outputs, which leave no step in the plan. PrintV2 would write the client's data
+ * to a stream of the host, so it does nothing.
  */
 
 static sp_status prepare_no_op(sp_prepare *prepare, sp_error *err)
@@ -23,7 +23,7 @@ const sp_op sp_op_NoOp = {
 	.run = run_no_op,
 };
 
-/* What gradients of loops hang their stacks' control edges on. */
+/* Control edges of old loops are attached to it. */
 const sp_op sp_op_ControlTrigger = {
 	.name = "ControlTrigger",
 	.prepare = prepare_no_op,

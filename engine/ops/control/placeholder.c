@@ -1,6 +1,6 @@
 #include "engine/graph/op.h"
 
-/* A placeholder that is fed never runs: its step exists to say that it was not. */
+/* A placeholder that is fed never runs; its step reports that it was not fed. */
 typedef struct placeholder_state {
 	const char *name;
 	sp_dtype dtype;

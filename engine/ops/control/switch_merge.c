@@ -1,9 +1,8 @@
 #include "engine/graph/op.h"
 
 /*
- * The conditionals of graphs from before functions.  A Switch sets one of its
- * outputs and leaves the other without a value; what hangs on that one does
- * not run; a Merge takes the branch that has a value.
+ * Conditionals of TensorFlow 1. Switch sets one of its outputs and leaves the other dead; nodes
+ * with a dead input do not run. Merge forwards the input that is not dead.
  */
 static sp_status prepare_switch(sp_prepare *prepare, sp_error *err)
 {
@@ -36,7 +35,7 @@ static sp_status prepare_merge(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* The first input with a value; with none of them set the outputs stay unset too. */
+/* Forwards the first input that is set; when none is, the outputs stay unset. */
 static sp_status run_merge(const sp_call *call)
 {
 	sp_shape scalar = sp_shape_scalar();

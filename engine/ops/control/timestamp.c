@@ -2,7 +2,7 @@
 
 #include "engine/graph/op.h"
 
-/* Timestamp: seconds since 1970 began, of the system's clock. */
+/* Timestamp: seconds since the epoch by the system clock. */
 static sp_status prepare_time(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 0, err));

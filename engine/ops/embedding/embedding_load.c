@@ -134,7 +134,7 @@ static sp_status prepare_import_v2(sp_prepare *prepare, sp_error *err)
 	return prepare_load(prepare, &roles, err);
 }
 
-/* It creates the embedding as well. */
+/* This operator creates the embedding, too. */
 static sp_status run_import_v2(const sp_call *call)
 {
 	sp_resource *resource;
@@ -180,7 +180,7 @@ static sp_status prepare_import_rows(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_input_dtype(prepare, 5, SP_INT64, err);
 }
 
-/* The first of its kind: no filters yet, and as many default rows as `value` has. */
+/* The first release: no filters, and `value` has the default rows. */
 static sp_status run_import_rows(const sp_call *call)
 {
 	const sp_environment *environment = call->environment;
@@ -198,7 +198,7 @@ static sp_status run_import_rows(const sp_call *call)
 						  call->in[4], call->in[5], call->err);
 }
 
-/* How tiers are cached, and giving an embedding back, is not the graph's business here. */
+/* Cache strategies and destruction have no effect here: the host decides about both. */
 static sp_status prepare_nothing(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));

@@ -175,7 +175,7 @@ static sp_status run_local(const sp_call *call)
 	return SP_OK;
 }
 
-/* What is known of the variable that input 0 leads to before any request. */
+/* Checks what is known about the variable of input 0 before any request. */
 static sp_status check_variable(const sp_prepare *prepare, sp_error *err)
 {
 	sp_resource *variable;

@@ -284,7 +284,7 @@ static sp_status place_ids(const sp_call *call, const partition *p, pre_lookup *
 		pre->counts[pre->part[k]]++;
 		pre->row_flags[pre->indices[2 * k]] = 1;
 	}
-	/* The flag says that a row has ids; turned into that it has none and gets one. */
+	/* The flags mark rows with ids; invert them to mark rows that get the default id. */
 	for (int64_t row = 0; row < pre->batch; row++) {
 		pre->row_flags[row] = state->fill && !pre->row_flags[row];
 		pre->empty += pre->row_flags[row];

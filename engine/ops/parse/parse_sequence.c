@@ -332,7 +332,7 @@ static sp_status collect_keys(const sequences *q)
 	return SP_OK;
 }
 
-/* The next step's values: their list and how many.  *more is false at the end. */
+/* Reads the next step's list and its length; *more is false at the end. */
 static sp_status next_step(const sequences *q, size_t example, size_t column, sp_bytes *rest,
 			   bool *more, sp_bytes *list, size_t *count)
 {
@@ -556,7 +556,7 @@ static sp_status put_split(const sequences *q, size_t output, size_t i, size_t v
 	return SP_OK;
 }
 
-/* Of one example there is nothing to split: a scalar, which TensorFlow leaves to chance. */
+/* A single example has no outer splits: the output is a scalar, unspecified in TensorFlow. */
 static sp_status write_outer(const sequences *q, size_t column, size_t output, size_t *steps)
 {
 	sp_shape shape = q->is_single ? sp_shape_scalar() : sp_shape_vector((int64_t)q->size + 1);

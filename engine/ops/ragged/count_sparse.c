@@ -163,7 +163,7 @@ static void merge(const entry *from, size_t start, size_t middle, size_t end, en
 										    : from[b++];
 }
 
-/* By row and value; equal ones stay in the order of the input. */
+/* Sorts by row and value; equal entries keep the order of the input. */
 static sp_status sort(const sp_call *call, counted *c)
 {
 	entry *from = c->entries, *to = sp_call_bytes(call, c->count, sizeof(*to)), *other;

@@ -18,7 +18,7 @@ typedef struct counted {
 	sp_splits splits;
 	const int64_t *values;
 	int64_t size;
-	const sp_tensor *weights; /* without elements where all weigh 1 */
+	const sp_tensor *weights; /* empty when all weights are 1 */
 	bool binary;
 } counted;
 

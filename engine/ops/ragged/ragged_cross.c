@@ -32,7 +32,9 @@ static sp_status read_ragged(const sp_call *call, size_t i, sp_cross_column *c, 
 	return SP_OK;
 }
 
-/* Where each row's features begin.  A feature belongs to the first row that is not before it. */
+/*
+ * Finds where each row's features begin. A feature belongs to the first row that is not before it.
+ */
 static sp_status find_rows(const sp_call *call, const sp_tensor *indices, int64_t batch,
 			   const int64_t **out)
 {

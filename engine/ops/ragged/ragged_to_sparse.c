@@ -40,7 +40,7 @@ static sp_status read_nest(const sp_call *call, nest *n)
 	return SP_OK;
 }
 
-/* The places of value row `item` in all levels: index[0 ... depth]. */
+/* The index of value row `item` in all levels: index[0 ... depth]. */
 static void locate(nest *n, int64_t item, int64_t *index)
 {
 	for (size_t k = n->depth; k-- > 0;) {

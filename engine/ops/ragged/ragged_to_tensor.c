@@ -80,7 +80,7 @@ static int64_t longest_row(const plan *p, size_t k)
 	return longest;
 }
 
-/* dims[0 ... rank): what the shape input wants, -1 where it does not care. */
+/* dims[0 ... rank): the dimensions of the shape input, -1 where it leaves them open. */
 static sp_status read_wanted(const sp_call *call, int rank, int64_t *dims)
 {
 	const sp_tensor *wanted = call->in[SHAPE];
@@ -253,7 +253,7 @@ static sp_status place_row_ids(const sp_call *call, const plan *p, size_t k, con
 	return SP_OK;
 }
 
-/* Items behind the last value may be spoken of where the shape cuts them off. */
+/* A partition may refer to items after the last value, as long as the shape cuts them off. */
 static sp_status check_values(const sp_call *call, const places *items)
 {
 	size_t count = (size_t)call->in[VALUES]->shape.dims[0];

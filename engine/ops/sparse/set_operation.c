@@ -87,7 +87,7 @@ static sp_status prepare_sparse(sp_prepare *prepare, sp_error *err)
 
 /* ---------------------------------------------------------------- the values */
 
-/* Below, at or above 0 as element i of `a` comes before, is or comes after element j of `b`. */
+/* Compares element i of `a` with element j of `b`: negative, zero or positive. */
 static int compare(const sp_tensor *a, size_t i, const sp_tensor *b, size_t j)
 {
 	if (a->dtype == SP_STRING) {
@@ -102,7 +102,7 @@ static int compare(const sp_tensor *a, size_t i, const sp_tensor *b, size_t j)
 	return (x > y) - (x < y);
 }
 
-/* Lets places[at] sink to where both of its children come before it. */
+/* Restores the heap below places[at]. */
 static void sink(const sp_tensor *values, size_t *places, size_t n, size_t at)
 {
 	size_t moved = places[at];
@@ -117,7 +117,7 @@ static void sink(const sp_tensor *values, size_t *places, size_t n, size_t at)
 	places[at] = moved;
 }
 
-/* Sorts the places of values, and leaves one of those that are equal; how many are left. */
+/* Sorts places by their values and removes duplicates; returns how many are left. */
 static size_t make_set(const sp_tensor *values, size_t *places, size_t n)
 {
 	size_t kept = 0;
@@ -139,7 +139,7 @@ static size_t make_set(const sp_tensor *values, size_t *places, size_t n)
 
 /* ------------------------------------------------------------------ the sets */
 
-/* Those of one operand that have values, in the order of their numbers. */
+/* A set of one operand that has values. */
 typedef struct set {
 	int64_t number;
 	size_t start, count; /* in places */

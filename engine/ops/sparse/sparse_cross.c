@@ -83,7 +83,7 @@ static sp_status read_batch(const sp_call *call, sp_cross *x)
 	return SP_OK;
 }
 
-/* Where each row's features begin; features that are not in the order of rows are never met. */
+/* Finds where each row's features begin; features out of row order are ignored. */
 static sp_status find_rows(const sp_call *call, const sp_tensor *indices, int64_t batch,
 			   const int64_t **out)
 {
@@ -120,7 +120,7 @@ static sp_status read_columns(const sp_call *call, sp_cross *x)
 	return SP_OK;
 }
 
-/* What stands behind the columns: a separator, or buckets, strong_hash and salt. */
+/* Reads the inputs after the columns: a separator, or buckets, strong_hash and salt. */
 static sp_status read_options(const sp_call *call, sp_cross *x)
 {
 	const cross_state *state = call->state;
@@ -199,7 +199,7 @@ static sp_status run_cross(const sp_call *call)
 
 /* --------------------------------------------------------------- preparing */
 
-/* `texts_only`: no integers may stand among the features. */
+/* `texts_only`: integer features are refused. */
 static sp_status check_dtypes(const sp_prepare *prepare, const cross_state *state, bool texts_only,
 			      sp_error *err)
 {

@@ -116,7 +116,7 @@ static sp_status check_indices(const sp_call *call, const product *p)
 	return SP_OK;
 }
 
-/* The floats that a 16-bit product was added up in become its elements. */
+/* Rounds the float sums of a 16-bit product to its elements. */
 static void round_sums(sp_tensor *out, const float *sums)
 {
 	uint16_t *to = out->data;

@@ -7,8 +7,8 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * SparseSlice and SparseSplit: the values that lie in a box, in their order,
- * with indices that count from the box's corner.
+ * SparseSlice and SparseSplit: the values inside a range of indices, in their order, with indices
+ * relative to its start.
  */
 typedef struct box {
 	int64_t start[SP_SPARSE_MAX_RANK];
@@ -24,7 +24,7 @@ static bool contains(const box *b, const int64_t *index, size_t rank)
 	return true;
 }
 
-/* Outputs i, v and s become what of `in` lies in the box. */
+/* Outputs i, v and s become the part of `in` inside the range. */
 static sp_status cut(const sp_call *call, const sp_sparse *in, const box *b, size_t i, size_t v,
 		     size_t s)
 {
@@ -144,7 +144,7 @@ static sp_status run_split(const sp_call *call)
 				       (long long)size, (long long)parts);
 	SP_TRY(check_split(call, &in));
 	memcpy(b.size, in.dims, in.rank * sizeof(int64_t));
-	/* The first parts are one larger where it does not come out even. */
+	/* When the size is not divisible, the first parts are one larger. */
 	for (int64_t k = 0; k < parts; k++) {
 		b.size[axis] = size / parts + (k < size % parts ? 1 : 0);
 		SP_TRY(cut(call, &in, &b, (size_t)k, (size_t)(parts + k), (size_t)(2 * parts + k)));

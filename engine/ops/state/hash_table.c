@@ -38,7 +38,7 @@ static sp_status value_shape(const sp_prepare *prepare, sp_partial_shape *out, s
 	return SP_OK;
 }
 
-/* The shared name, or the node's own where that is empty, and where it is looked for. */
+/* The shared name, or the node's own name when that is empty, and the container. */
 static sp_status handle_name(const sp_prepare *prepare, table_kind kind, sp_bytes *container,
 			     const char **out, sp_error *err)
 {
@@ -190,7 +190,7 @@ static sp_status find_table(const sp_call *call, sp_resource **out)
 	return SP_OK;
 }
 
-/* As far as it is known while the graph is prepared: what the table is declared to hold. */
+/* Checks what is known when the graph is prepared: the declared key and value types. */
 static sp_status check_declaration(const sp_prepare *prepare, sp_dtype keys, sp_dtype values,
 				   sp_error *err)
 {
@@ -305,9 +305,9 @@ static sp_status run_size(const sp_call *call)
 }
 
 /*
- * All keys and values, in the order the table was filled; TensorFlow's order is that of
- * its hashing, on which nobody can rely.  Those of a dense table are matrices; the free
- * buckets that TensorFlow shows among them are left out.
+ * All keys and values in insertion order; TensorFlow's order depends on its hashing and is
+ * unspecified. Keys and values of a dense table are matrices; its free buckets, which TensorFlow
+ * exports too, are left out.
  */
 typedef struct export_state {
 	sp_dtype keys, values;

@@ -4,14 +4,14 @@
 #include "engine/ops/state/handle.h"
 
 /*
- * The quantiles that features of boosted trees are cut at.  Training gathers them; a checkpoint
- * holds, per feature, the boundaries of its buckets.
+ * The quantile boundaries of boosted trees' features. Training collects them; a checkpoint holds
+ * the boundaries of each feature's buckets, and prediction reads them.
  *
- *   BoostedTreesQuantileStreamResourceGetBucketBoundaries
- *                           these boundaries, one vector per feature
- *   BoostedTreesBucketize   per feature, a vector of numbers or a matrix [rows, 1]: int32 [rows],
- *                           the first boundary that is not below the number, or the last one.
- *                           Where there are no boundaries it is 0.
+ * BoostedTreesQuantileStreamResourceGetBucketBoundaries: the boundaries, one vector per feature.
+ *
+ * BoostedTreesBucketize: for each feature, a vector of numbers or a matrix [rows, 1] becomes int32
+ * [rows]: the index of the first boundary that is not below the number, or of the last boundary.
+ * Without boundaries it is 0.
  */
 enum { MAX_STREAMS = 1 << 20 };
 
@@ -48,7 +48,7 @@ static sp_status prepare_create(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
 }
 
-/* As many as `num_streams`, without boundaries; what is there stays as it is. */
+/* Creates `num_streams` features without boundaries; an existing resource is left as it is. */
 static sp_status run_create(const sp_call *call)
 {
 	sp_resource *resource;
@@ -115,7 +115,7 @@ static sp_status run_is_initialized(const sp_call *call)
 	return SP_OK;
 }
 
-/* How many outputs `num_features` says there are: as many as a tensor list may be long. */
+/* Reads `num_features`, the number of outputs. */
 static sp_status prepare_features(sp_prepare *prepare, sp_dtype dtype, int64_t *count,
 				  sp_error *err)
 {

@@ -18,7 +18,7 @@ static sp_status prepare_restore(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_prepare_outputs(prepare, dtypes->count, SP_INVALID_DTYPE, err));
 	for (size_t i = 0; i < dtypes->count; i++)
 		prepare->out_dtypes[i] = dtypes->type_list[i];
-	/* run() needs the list and nothing else, and out_dtypes lives as long as the state. */
+	/* run() needs only this list, which lives as long as the state. */
 	prepare->state = prepare->out_dtypes;
 	return SP_OK;
 }

@@ -4,9 +4,8 @@
 #include "engine/tensor/resource.h"
 
 /*
- * Variables.  The handle is a constant of the graph; what it leads to is the
- * model version's.  Reading shows the variable's own bytes, so assigning always
- * makes new ones.
+ * Variables. A handle is a constant of the graph; the variable it refers to belongs to the model
+ * version. Reading returns the variable's own bytes, so an assignment always allocates new ones.
  */
 static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 {

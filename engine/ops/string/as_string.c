@@ -129,8 +129,8 @@ static int print(char *out, size_t size, const char *format, kind what, value v)
 }
 
 /*
- * The host may have set a locale whose decimal point is another one: what is no
- * letter, digit, sign or padding must be it.
+ * The host's locale may have another decimal point: it is the one byte that is no letter, digit,
+ * sign or padding.
  */
 static size_t set_decimal_point(char *text, size_t size)
 {

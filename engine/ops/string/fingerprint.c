@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * A row of numbers is hashed as its bytes lie in memory, a row of strings as
- * the row of its strings' fingerprints; a vector of strings one by one.
+ * A row of numbers is hashed as its bytes in memory; a row of strings is hashed as the row of its
+ * strings' fingerprints; of a vector, each string is hashed by itself.
  */
 
 static sp_status prepare_fingerprint(sp_prepare *prepare, sp_error *err)

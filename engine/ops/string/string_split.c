@@ -59,7 +59,7 @@ static bool next_byte(splitter *s, sp_bytes *piece)
 	return true;
 }
 
-/* What is left once maxsplit pieces were taken is the last piece, whatever it holds. */
+/* After maxsplit pieces the rest of the text is the last piece. */
 static bool next_is_rest(splitter *s, sp_bytes *piece)
 {
 	if (s->state->maxsplit < 0 || s->splits < s->state->maxsplit)

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 #include "engine/stablehlo/ops/dimension_numbers.h"
 #include "engine/ops/nn/wide_product.h"
 
@@ -173,11 +173,11 @@ static sp_status rearrange(const sp_call *call, int i, operand *o)
 	size_t size = sp_dtype_size(in->dtype);
 	int64_t strides[SP_MAX_RANK], to = (int64_t)(in->count * size);
 	char *copy = sp_call_bytes(call, in->count, size);
-	sp_box box = {.rank = 0};
+	sp_strided_copy box = {.rank = 0};
 
 	if (copy == NULL)
 		return sp_call_no_memory(call);
-	sp_box__strides(&in->shape, size, strides);
+	sp_strided_copy__strides(&in->shape, size, strides);
 	for (int r = 0; r < ROLES; r++) {
 		group *g = &o->groups[r];
 
@@ -185,11 +185,11 @@ static sp_status rearrange(const sp_call *call, int i, operand *o)
 			int64_t d = g->list.dims[k];
 
 			to /= in->shape.dims[d];
-			sp_box__add(&box, in->shape.dims[d], to, strides[d]);
+			sp_strided_copy__add(&box, in->shape.dims[d], to, strides[d]);
 		}
 		g->stride = to / (int64_t)size;
 	}
-	sp_box__copy(&box, copy, in->data, size);
+	sp_strided_copy__run(&box, copy, in->data, size);
 	o->data = copy;
 	return SP_OK;
 }
@@ -202,7 +202,7 @@ static sp_status arrange(const sp_call *call, int i, operand *o)
 	int64_t strides[SP_MAX_RANK];
 	bool joined = true;
 
-	sp_box__strides(&in->shape, 1, strides);
+	sp_strided_copy__strides(&in->shape, 1, strides);
 	o->data = in->data;
 	for (int r = 0; r < ROLES; r++)
 		joined &= join(&o->groups[r], &in->shape, strides);

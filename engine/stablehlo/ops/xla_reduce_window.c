@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 #include "engine/ops/array/elements.h"
-#include "engine/ops/math/scalar_code.h"
+#include "engine/stablehlo/ops/scalar_code.h"
 #include "engine/stablehlo/ops/strided_window.h"
 
 /*
@@ -125,7 +125,7 @@ static sp_status plan_windows(const sp_call *call, const window_inputs *in, wind
 		    elements > INT32_MAX)
 			return sp_call_invalid(call, "a window has too many elements");
 	}
-	sp_box__strides(shape, 1, w->strides);
+	sp_strided_copy__strides(shape, 1, w->strides);
 	return SP_OK;
 }
 
