@@ -171,9 +171,6 @@ static sp_status run_offset(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Concat = {.name = "Concat", .prepare = prepare_concat, .run = run_concat};
-const sp_op sp_op_ConcatOffset = {.name = "ConcatOffset",
-				  .outputs = "offset:N",
-				  .prepare = prepare_offset,
-				  .run = run_offset};
-const sp_op sp_op_ConcatV2 = {.name = "ConcatV2", .prepare = prepare_concat_v2, .run = run_concat};
+SP_DEFINE_OP(Concat, NULL, 0, prepare_concat, run_concat);
+SP_DEFINE_OP(ConcatOffset, "offset:N", 0, prepare_offset, run_offset);
+SP_DEFINE_OP(ConcatV2, NULL, 0, prepare_concat_v2, run_concat);

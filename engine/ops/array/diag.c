@@ -58,5 +58,5 @@ static sp_status run_diag_part(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Diag = {.name = "Diag", .prepare = prepare, .run = run_diag};
-const sp_op sp_op_DiagPart = {.name = "DiagPart", .prepare = prepare, .run = run_diag_part};
+SP_DEFINE_OP(Diag, NULL, 0, prepare, run_diag);
+SP_DEFINE_OP(DiagPart, NULL, 0, prepare, run_diag_part);

@@ -90,8 +90,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DynamicPartition = {.name = "DynamicPartition",
-				      .outputs = "outputs:num_partitions",
-				      .flags = SP_OP_MOVES,
-				      .prepare = prepare,
-				      .run = run};
+SP_DEFINE_OP(DynamicPartition, "outputs:num_partitions", SP_OP_MOVES, prepare, run);

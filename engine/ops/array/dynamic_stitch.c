@@ -102,7 +102,5 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DynamicStitch = {
-	.name = "DynamicStitch", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
-const sp_op sp_op_ParallelDynamicStitch = {
-	.name = "ParallelDynamicStitch", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
+SP_DEFINE_OP(DynamicStitch, NULL, SP_OP_MOVES, prepare, run);
+SP_DEFINE_OP(ParallelDynamicStitch, NULL, SP_OP_MOVES, prepare, run);

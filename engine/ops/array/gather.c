@@ -228,9 +228,5 @@ static sp_status run_gather_v2(const sp_call *call)
 	return run(call, sp_tensor_index(call->in[2], 0), state->batch_dims);
 }
 
-const sp_op sp_op_Gather = {
-	.name = "Gather", .flags = SP_OP_MOVES, .prepare = prepare_gather, .run = run_gather};
-const sp_op sp_op_GatherV2 = {.name = "GatherV2",
-			      .flags = SP_OP_MOVES,
-			      .prepare = prepare_gather_v2,
-			      .run = run_gather_v2};
+SP_DEFINE_OP(Gather, NULL, SP_OP_MOVES, prepare_gather, run_gather);
+SP_DEFINE_OP(GatherV2, NULL, SP_OP_MOVES, prepare_gather_v2, run_gather_v2);

@@ -129,10 +129,5 @@ static sp_status run_unpack(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Pack = {
-	.name = "Pack", .flags = SP_OP_MOVES, .prepare = prepare_pack, .run = run_pack};
-const sp_op sp_op_Unpack = {.name = "Unpack",
-			    .outputs = "output:num",
-			    .flags = SP_OP_MOVES,
-			    .prepare = prepare_unpack,
-			    .run = run_unpack};
+SP_DEFINE_OP(Pack, NULL, SP_OP_MOVES, prepare_pack, run_pack);
+SP_DEFINE_OP(Unpack, "output:num", SP_OP_MOVES, prepare_unpack, run_unpack);

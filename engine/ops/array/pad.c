@@ -204,6 +204,6 @@ static sp_status run_mirror(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_MirrorPad = {.name = "MirrorPad", .prepare = prepare_mirror, .run = run_mirror};
-const sp_op sp_op_Pad = {.name = "Pad", .prepare = prepare_pad, .run = run_pad};
-const sp_op sp_op_PadV2 = {.name = "PadV2", .prepare = prepare_pad_v2, .run = run_pad_v2};
+SP_DEFINE_OP(MirrorPad, NULL, 0, prepare_mirror, run_mirror);
+SP_DEFINE_OP(Pad, NULL, 0, prepare_pad, run_pad);
+SP_DEFINE_OP(PadV2, NULL, 0, prepare_pad_v2, run_pad_v2);

@@ -164,5 +164,5 @@ static sp_status run_linspace(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_LinSpace = {.name = "LinSpace", .prepare = prepare_linspace, .run = run_linspace};
-const sp_op sp_op_Range = {.name = "Range", .prepare = prepare_range, .run = run_range};
+SP_DEFINE_OP(LinSpace, NULL, 0, prepare_linspace, run_linspace);
+SP_DEFINE_OP(Range, NULL, 0, prepare_range, run_range);

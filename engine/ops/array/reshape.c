@@ -207,10 +207,7 @@ static sp_status run_ensure_shape(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_EnsureShape = {
-	.name = "EnsureShape", .prepare = prepare_ensure_shape, .run = run_ensure_shape};
-const sp_op sp_op_ExpandDims = {
-	.name = "ExpandDims", .prepare = prepare_expand_dims, .run = run_expand_dims};
-const sp_op sp_op_Reshape = {
-	.name = "Reshape", .flags = SP_OP_MOVES, .prepare = prepare_reshape, .run = run_reshape};
-const sp_op sp_op_Squeeze = {.name = "Squeeze", .prepare = prepare_squeeze, .run = run_squeeze};
+SP_DEFINE_OP(EnsureShape, NULL, 0, prepare_ensure_shape, run_ensure_shape);
+SP_DEFINE_OP(ExpandDims, NULL, 0, prepare_expand_dims, run_expand_dims);
+SP_DEFINE_OP(Reshape, NULL, SP_OP_MOVES, prepare_reshape, run_reshape);
+SP_DEFINE_OP(Squeeze, NULL, 0, prepare_squeeze, run_squeeze);

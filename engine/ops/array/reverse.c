@@ -170,8 +170,6 @@ static sp_status run_sequence(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Reverse = {.name = "Reverse", .prepare = prepare_reverse, .run = run_reverse};
-const sp_op sp_op_ReverseSequence = {
-	.name = "ReverseSequence", .prepare = prepare_sequence, .run = run_sequence};
-const sp_op sp_op_ReverseV2 = {
-	.name = "ReverseV2", .prepare = prepare_reverse_v2, .run = run_reverse_v2};
+SP_DEFINE_OP(Reverse, NULL, 0, prepare_reverse, run_reverse);
+SP_DEFINE_OP(ReverseSequence, NULL, 0, prepare_sequence, run_sequence);
+SP_DEFINE_OP(ReverseV2, NULL, 0, prepare_reverse_v2, run_reverse_v2);

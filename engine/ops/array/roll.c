@@ -90,4 +90,4 @@ static sp_status run(const sp_call *call)
 	}
 }
 
-const sp_op sp_op_Roll = {.name = "Roll", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
+SP_DEFINE_OP(Roll, NULL, SP_OP_MOVES, prepare, run);

@@ -61,4 +61,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Slice = {.name = "Slice", .prepare = prepare, .run = run};
+SP_DEFINE_OP(Slice, NULL, 0, prepare, run);

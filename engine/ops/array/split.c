@@ -138,13 +138,5 @@ static sp_status run_split_v(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Split = {.name = "Split",
-			   .outputs = "output:num_split",
-			   .flags = SP_OP_MOVES,
-			   .prepare = prepare_split,
-			   .run = run_split};
-const sp_op sp_op_SplitV = {.name = "SplitV",
-			    .outputs = "output:num_split",
-			    .flags = SP_OP_MOVES,
-			    .prepare = prepare_split_v,
-			    .run = run_split_v};
+SP_DEFINE_OP(Split, "output:num_split", SP_OP_MOVES, prepare_split, run_split);
+SP_DEFINE_OP(SplitV, "output:num_split", SP_OP_MOVES, prepare_split_v, run_split_v);

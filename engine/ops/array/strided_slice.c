@@ -325,11 +325,6 @@ static sp_status run_gradient(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_StridedSliceGrad = {
-	.name = "StridedSliceGrad", .prepare = prepare_gradient, .run = run_gradient};
-const sp_op sp_op_TensorStridedSliceUpdate = {.name = "TensorStridedSliceUpdate",
-					      .flags = SP_OP_MOVES,
-					      .prepare = prepare_update,
-					      .run = run_update};
-const sp_op sp_op_StridedSlice = {
-	.name = "StridedSlice", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
+SP_DEFINE_OP(StridedSliceGrad, NULL, 0, prepare_gradient, run_gradient);
+SP_DEFINE_OP(TensorStridedSliceUpdate, NULL, SP_OP_MOVES, prepare_update, run_update);
+SP_DEFINE_OP(StridedSlice, NULL, SP_OP_MOVES, prepare, run);

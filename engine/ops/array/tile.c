@@ -183,13 +183,7 @@ static sp_status run_gradient_args(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_BroadcastGradientArgs = {.name = "BroadcastGradientArgs",
-					   .outputs = "r0 r1",
-					   .prepare = prepare_gradient_args,
-					   .run = run_gradient_args};
-const sp_op sp_op_BroadcastArgs = {
-	.name = "BroadcastArgs", .prepare = prepare_args, .run = run_args};
-const sp_op sp_op_BroadcastTo = {
-	.name = "BroadcastTo", .flags = SP_OP_MOVES, .prepare = prepare, .run = run_broadcast_to};
-const sp_op sp_op_Tile = {
-	.name = "Tile", .flags = SP_OP_MOVES, .prepare = prepare, .run = run_tile};
+SP_DEFINE_OP(BroadcastGradientArgs, "r0 r1", 0, prepare_gradient_args, run_gradient_args);
+SP_DEFINE_OP(BroadcastArgs, NULL, 0, prepare_args, run_args);
+SP_DEFINE_OP(BroadcastTo, NULL, SP_OP_MOVES, prepare, run_broadcast_to);
+SP_DEFINE_OP(Tile, NULL, SP_OP_MOVES, prepare, run_tile);

@@ -97,7 +97,5 @@ static sp_status run_conjugate(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_ConjugateTranspose = {
-	.name = "ConjugateTranspose", .prepare = prepare_transpose, .run = run_conjugate};
-const sp_op sp_op_Transpose = {
-	.name = "Transpose", .prepare = prepare_transpose, .run = run_transpose};
+SP_DEFINE_OP(ConjugateTranspose, NULL, 0, prepare_transpose, run_conjugate);
+SP_DEFINE_OP(Transpose, NULL, 0, prepare_transpose, run_transpose);

@@ -193,9 +193,4 @@ static sp_status run_assert(const sp_call *call)
 	return sp_call_invalid(call, "assertion failed: %s", out.text);
 }
 
-const sp_op sp_op_Assert = {
-	.name = "Assert",
-	.flags = SP_OP_STATEFUL,
-	.prepare = prepare_assert,
-	.run = run_assert,
-};
+SP_DEFINE_OP(Assert, NULL, SP_OP_STATEFUL, prepare_assert, run_assert);

@@ -175,8 +175,4 @@ CONTROL(While, prepare_while);
 CONTROL(XlaIf, prepare_if);
 CONTROL(XlaWhile, prepare_while);
 
-const sp_op sp_op_LoopVariable = {
-	.name = "LoopVariable",
-	.flags = SP_OP_ARGUMENT | SP_OP_PER_REQUEST,
-	.prepare = prepare_argument,
-};
+SP_DEFINE_OP(LoopVariable, NULL, SP_OP_ARGUMENT | SP_OP_PER_REQUEST, prepare_argument, NULL);

@@ -27,8 +27,4 @@ static sp_status run_index(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DeviceIndex = {
-	.name = "DeviceIndex",
-	.prepare = prepare_index,
-	.run = run_index,
-};
+SP_DEFINE_OP(DeviceIndex, NULL, 0, prepare_index, run_index);

@@ -27,9 +27,4 @@ static sp_status run_fake(const sp_call *call)
 	return sp_list__zeros(call, 0, state->dtype, &scalar);
 }
 
-const sp_op sp_op_FakeParam = {
-	.name = "FakeParam",
-	.flags = SP_OP_PER_REQUEST,
-	.prepare = prepare_fake,
-	.run = run_fake,
-};
+SP_DEFINE_OP(FakeParam, NULL, SP_OP_PER_REQUEST, prepare_fake, run_fake);

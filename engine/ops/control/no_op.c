@@ -17,18 +17,10 @@ static sp_status run_no_op(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_NoOp = {
-	.name = "NoOp",
-	.prepare = prepare_no_op,
-	.run = run_no_op,
-};
+SP_DEFINE_OP(NoOp, NULL, 0, prepare_no_op, run_no_op);
 
 /* Control edges of old loops are attached to it. */
-const sp_op sp_op_ControlTrigger = {
-	.name = "ControlTrigger",
-	.prepare = prepare_no_op,
-	.run = run_no_op,
-};
+SP_DEFINE_OP(ControlTrigger, NULL, 0, prepare_no_op, run_no_op);
 
 static sp_status prepare_print(sp_prepare *prepare, sp_error *err)
 {
@@ -37,8 +29,4 @@ static sp_status prepare_print(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
 }
 
-const sp_op sp_op_PrintV2 = {
-	.name = "PrintV2",
-	.prepare = prepare_print,
-	.run = run_no_op,
-};
+SP_DEFINE_OP(PrintV2, NULL, 0, prepare_print, run_no_op);

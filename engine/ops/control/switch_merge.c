@@ -51,34 +51,9 @@ static sp_status run_merge(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Switch = {
-	.name = "Switch",
-	.outputs = "output_false output_true",
-	.flags = SP_OP_MAKES_DEAD,
-	.prepare = prepare_switch,
-	.run = run_switch,
-};
-
-const sp_op sp_op_RefSwitch = {
-	.name = "RefSwitch",
-	.outputs = "output_false output_true",
-	.flags = SP_OP_MAKES_DEAD,
-	.prepare = prepare_switch,
-	.run = run_switch,
-};
-
-const sp_op sp_op_Merge = {
-	.name = "Merge",
-	.outputs = "output value_index",
-	.flags = SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD,
-	.prepare = prepare_merge,
-	.run = run_merge,
-};
-
-const sp_op sp_op_RefMerge = {
-	.name = "RefMerge",
-	.outputs = "output value_index",
-	.flags = SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD,
-	.prepare = prepare_merge,
-	.run = run_merge,
-};
+SP_DEFINE_OP(Switch, "output_false output_true", SP_OP_MAKES_DEAD, prepare_switch, run_switch);
+SP_DEFINE_OP(RefSwitch, "output_false output_true", SP_OP_MAKES_DEAD, prepare_switch, run_switch);
+SP_DEFINE_OP(Merge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD, prepare_merge,
+	     run_merge);
+SP_DEFINE_OP(RefMerge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD, prepare_merge,
+	     run_merge);

@@ -20,9 +20,4 @@ static sp_status run_time(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Timestamp = {
-	.name = "Timestamp",
-	.flags = SP_OP_STATEFUL,
-	.prepare = prepare_time,
-	.run = run_time,
-};
+SP_DEFINE_OP(Timestamp, NULL, SP_OP_STATEFUL, prepare_time, run_time);

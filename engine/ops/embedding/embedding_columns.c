@@ -175,9 +175,4 @@ static sp_status run_columns(const sp_call *call)
 	return asked != 0 ? sp_embedding__look_up(call, lookups, asked) : SP_OK;
 }
 
-const sp_op sp_op_EmbeddingColumns = {
-	.name = "EmbeddingColumns",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_columns,
-	.run = run_columns,
-};
+SP_DEFINE_OP(EmbeddingColumns, NULL, SP_OP_READS_VARIABLE, prepare_columns, run_columns);

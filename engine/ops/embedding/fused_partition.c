@@ -344,14 +344,9 @@ static sp_status run_pre(const sp_call *call)
 	return write_parts(call, &pre);
 }
 
-const sp_op sp_op_PartitionWithPermutation = {
-	.name = "PartitionWithPermutation",
-	.outputs = "partitioned_values:num_partitions partition_permutation",
-	.prepare = prepare_permutation,
-	.run = run_permutation};
-const sp_op sp_op_FusedEmbeddingSparsePreLookUp = {
-	.name = "FusedEmbeddingSparsePreLookUp",
-	.outputs = "partitioned_values:num_partitions partitioned_indices:num_partitions "
-		   "row_empty_and_invalid_flags",
-	.prepare = prepare_pre,
-	.run = run_pre};
+SP_DEFINE_OP(PartitionWithPermutation, "partitioned_values:num_partitions partition_permutation", 0,
+	     prepare_permutation, run_permutation);
+SP_DEFINE_OP(FusedEmbeddingSparsePreLookUp,
+	     "partitioned_values:num_partitions partitioned_indices:num_partitions "
+	     "row_empty_and_invalid_flags",
+	     0, prepare_pre, run_pre);

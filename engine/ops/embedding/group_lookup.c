@@ -506,21 +506,9 @@ static sp_status prepare_variables_dense(sp_prepare *prepare, sp_error *err)
 #define DENSE_OUTPUTS  "output:num_lookups unique_keys:num_lookups unique_idx:num_lookups"
 #define SPARSE_OUTPUTS DENSE_OUTPUTS " batch_nums:num_lookups"
 
-const sp_op sp_op_GroupEmbeddingVarLookup = {.name = "GroupEmbeddingVarLookup",
-					     .outputs = SPARSE_OUTPUTS,
-					     .flags = SP_OP_READS_VARIABLE,
-					     .prepare = prepare_embeddings,
-					     .run = run_group};
-const sp_op sp_op_GroupEmbeddingVarLookupDense = {.name = "GroupEmbeddingVarLookupDense",
-						  .outputs = DENSE_OUTPUTS,
-						  .flags = SP_OP_READS_VARIABLE,
-						  .prepare = prepare_embeddings_dense,
-						  .run = run_group};
-const sp_op sp_op_GroupVariableLookup = {.name = "GroupVariableLookup",
-					 .outputs = SPARSE_OUTPUTS,
-					 .prepare = prepare_variables,
-					 .run = run_group};
-const sp_op sp_op_GroupVariableLookupDense = {.name = "GroupVariableLookupDense",
-					      .outputs = DENSE_OUTPUTS,
-					      .prepare = prepare_variables_dense,
-					      .run = run_group};
+SP_DEFINE_OP(GroupEmbeddingVarLookup, SPARSE_OUTPUTS, SP_OP_READS_VARIABLE, prepare_embeddings,
+	     run_group);
+SP_DEFINE_OP(GroupEmbeddingVarLookupDense, DENSE_OUTPUTS, SP_OP_READS_VARIABLE,
+	     prepare_embeddings_dense, run_group);
+SP_DEFINE_OP(GroupVariableLookup, SPARSE_OUTPUTS, 0, prepare_variables, run_group);
+SP_DEFINE_OP(GroupVariableLookupDense, DENSE_OUTPUTS, 0, prepare_variables_dense, run_group);

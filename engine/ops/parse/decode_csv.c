@@ -263,5 +263,4 @@ static sp_status run_csv(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DecodeCSV = {
-	.name = "DecodeCSV", .outputs = "output:OUT_TYPE", .prepare = prepare_csv, .run = run_csv};
+SP_DEFINE_OP(DecodeCSV, "output:OUT_TYPE", 0, prepare_csv, run_csv);

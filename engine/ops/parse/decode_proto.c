@@ -396,9 +396,4 @@ static sp_status run_decode(const sp_call *call)
 	return store_values(&w, &messages);
 }
 
-const sp_op sp_op_DecodeProtoV2 = {
-	.name = "DecodeProtoV2",
-	.outputs = "sizes values:output_types",
-	.prepare = prepare_decode,
-	.run = run_decode,
-};
+SP_DEFINE_OP(DecodeProtoV2, "sizes values:output_types", 0, prepare_decode, run_decode);

@@ -679,20 +679,12 @@ static sp_status run_single(const sp_call *call)
 	"feature_list_dense_values:feature_list_dense_types"
 #define LENGTHS " feature_list_dense_lengths:Nfeature_list_dense"
 
-const sp_op sp_op_ParseSequenceExample = {.name = "ParseSequenceExample",
-					  .outputs = CONTEXT LISTS LENGTHS,
-					  .prepare = prepare_v1,
-					  .run = run_sequence};
-const sp_op sp_op_ParseSequenceExampleV2 = {
-	.name = "ParseSequenceExampleV2",
-	.outputs = CONTEXT "context_ragged_values:context_ragged_value_types "
-			   "context_ragged_row_splits:context_ragged_split_types " LISTS LENGTHS
-			   " feature_list_ragged_values:feature_list_ragged_value_types "
-			   "feature_list_ragged_outer_splits:feature_list_ragged_split_types "
-			   "feature_list_ragged_inner_splits:feature_list_ragged_split_types",
-	.prepare = prepare_v2,
-	.run = run_sequence};
-const sp_op sp_op_ParseSingleSequenceExample = {.name = "ParseSingleSequenceExample",
-						.outputs = CONTEXT LISTS,
-						.prepare = prepare_single,
-						.run = run_single};
+SP_DEFINE_OP(ParseSequenceExample, CONTEXT LISTS LENGTHS, 0, prepare_v1, run_sequence);
+SP_DEFINE_OP(ParseSequenceExampleV2,
+	     CONTEXT "context_ragged_values:context_ragged_value_types "
+		     "context_ragged_row_splits:context_ragged_split_types " LISTS LENGTHS
+		     " feature_list_ragged_values:feature_list_ragged_value_types "
+		     "feature_list_ragged_outer_splits:feature_list_ragged_split_types "
+		     "feature_list_ragged_inner_splits:feature_list_ragged_split_types",
+	     0, prepare_v2, run_sequence);
+SP_DEFINE_OP(ParseSingleSequenceExample, CONTEXT LISTS, 0, prepare_single, run_single);

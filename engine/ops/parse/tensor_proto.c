@@ -454,14 +454,5 @@ static sp_status prepare_serialize(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
 }
 
-const sp_op sp_op_ParseTensor = {
-	.name = "ParseTensor",
-	.prepare = prepare_parse,
-	.run = run_parse,
-};
-
-const sp_op sp_op_SerializeTensor = {
-	.name = "SerializeTensor",
-	.prepare = prepare_serialize,
-	.run = run_serialize,
-};
+SP_DEFINE_OP(ParseTensor, NULL, 0, prepare_parse, run_parse);
+SP_DEFINE_OP(SerializeTensor, NULL, 0, prepare_serialize, run_serialize);

@@ -217,9 +217,4 @@ static sp_status prepare_cross(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_RaggedCross = {
-	.name = "RaggedCross",
-	.outputs = "output_values output_row_splits",
-	.prepare = prepare_cross,
-	.run = run_cross,
-};
+SP_DEFINE_OP(RaggedCross, "output_values output_row_splits", 0, prepare_cross, run_cross);

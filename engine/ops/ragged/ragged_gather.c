@@ -180,9 +180,5 @@ static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_RaggedGather = {
-	.name = "RaggedGather",
-	.outputs = "output_nested_splits:OUTPUT_RAGGED_RANK output_dense_values",
-	.prepare = prepare_gather,
-	.run = run_gather,
-};
+SP_DEFINE_OP(RaggedGather, "output_nested_splits:OUTPUT_RAGGED_RANK output_dense_values", 0,
+	     prepare_gather, run_gather);

@@ -118,9 +118,5 @@ static sp_status prepare_to_sparse(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_RaggedTensorToSparse = {
-	.name = "RaggedTensorToSparse",
-	.outputs = "sparse_indices sparse_values sparse_dense_shape",
-	.prepare = prepare_to_sparse,
-	.run = run_to_sparse,
-};
+SP_DEFINE_OP(RaggedTensorToSparse, "sparse_indices sparse_values sparse_dense_shape", 0,
+	     prepare_to_sparse, run_to_sparse);

@@ -368,8 +368,4 @@ static sp_status prepare_to_tensor(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[VALUES], err);
 }
 
-const sp_op sp_op_RaggedTensorToTensor = {
-	.name = "RaggedTensorToTensor",
-	.prepare = prepare_to_tensor,
-	.run = run_to_tensor,
-};
+SP_DEFINE_OP(RaggedTensorToTensor, NULL, 0, prepare_to_tensor, run_to_tensor);

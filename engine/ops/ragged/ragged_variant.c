@@ -366,17 +366,6 @@ static sp_status run_from(const sp_call *call)
 	return join_values(call, rank);
 }
 
-const sp_op sp_op_RaggedTensorToVariant = {
-	.name = "RaggedTensorToVariant",
-	.outputs = "encoded_ragged",
-	.flags = SP_OP_PER_REQUEST,
-	.prepare = prepare_to,
-	.run = run_to,
-};
-
-const sp_op sp_op_RaggedTensorFromVariant = {
-	.name = "RaggedTensorFromVariant",
-	.outputs = "output_nested_splits:output_ragged_rank output_dense_values",
-	.prepare = prepare_from,
-	.run = run_from,
-};
+SP_DEFINE_OP(RaggedTensorToVariant, "encoded_ragged", SP_OP_PER_REQUEST, prepare_to, run_to);
+SP_DEFINE_OP(RaggedTensorFromVariant, "output_nested_splits:output_ragged_rank output_dense_values",
+	     0, prepare_from, run_from);

@@ -210,8 +210,4 @@ static sp_status prepare_distance(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_FLOAT, err);
 }
 
-const sp_op sp_op_EditDistance = {
-	.name = "EditDistance",
-	.prepare = prepare_distance,
-	.run = run_distance,
-};
+SP_DEFINE_OP(EditDistance, NULL, 0, prepare_distance, run_distance);

@@ -382,17 +382,7 @@ static sp_status run_size(const sp_call *call)
 
 #define OUTPUTS "result_indices result_values result_shape"
 
-const sp_op sp_op_DenseToDenseSetOperation = {.name = "DenseToDenseSetOperation",
-					      .outputs = OUTPUTS,
-					      .prepare = prepare_dense,
-					      .run = run_operation};
-const sp_op sp_op_DenseToSparseSetOperation = {.name = "DenseToSparseSetOperation",
-					       .outputs = OUTPUTS,
-					       .prepare = prepare_mixed,
-					       .run = run_operation};
-const sp_op sp_op_SparseToSparseSetOperation = {.name = "SparseToSparseSetOperation",
-						.outputs = OUTPUTS,
-						.prepare = prepare_sparse,
-						.run = run_operation};
-const sp_op sp_op_SetSize = {
-	.name = "SetSize", .outputs = "size", .prepare = prepare_size, .run = run_size};
+SP_DEFINE_OP(DenseToDenseSetOperation, OUTPUTS, 0, prepare_dense, run_operation);
+SP_DEFINE_OP(DenseToSparseSetOperation, OUTPUTS, 0, prepare_mixed, run_operation);
+SP_DEFINE_OP(SparseToSparseSetOperation, OUTPUTS, 0, prepare_sparse, run_operation);
+SP_DEFINE_OP(SetSize, "size", 0, prepare_size, run_size);

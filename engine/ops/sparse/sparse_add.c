@@ -208,13 +208,6 @@ static sp_status run_merge(const sp_call *call)
 
 #define SUM_OUTPUTS "sum_indices sum_values sum_shape"
 
-const sp_op sp_op_SparseAdd = {
-	.name = "SparseAdd", .outputs = SUM_OUTPUTS, .prepare = prepare_add, .run = run_merge};
-const sp_op sp_op_SparseSparseMaximum = {.name = "SparseSparseMaximum",
-					 .outputs = "output_indices output_values",
-					 .prepare = prepare_maximum,
-					 .run = run_merge};
-const sp_op sp_op_SparseSparseMinimum = {.name = "SparseSparseMinimum",
-					 .outputs = "output_indices output_values",
-					 .prepare = prepare_minimum,
-					 .run = run_merge};
+SP_DEFINE_OP(SparseAdd, SUM_OUTPUTS, 0, prepare_add, run_merge);
+SP_DEFINE_OP(SparseSparseMaximum, "output_indices output_values", 0, prepare_maximum, run_merge);
+SP_DEFINE_OP(SparseSparseMinimum, "output_indices output_values", 0, prepare_minimum, run_merge);

@@ -188,10 +188,5 @@ static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_SparseConcat = {
-	.name = "SparseConcat",
-	.outputs = "output_indices output_values output_shape",
-	.flags = SP_OP_MOVES,
-	.prepare = prepare_concat,
-	.run = run_concat,
-};
+SP_DEFINE_OP(SparseConcat, "output_indices output_values output_shape", SP_OP_MOVES, prepare_concat,
+	     run_concat);

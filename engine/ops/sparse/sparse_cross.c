@@ -290,37 +290,12 @@ static sp_status prepare_cross_hashed(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_input_dtype(prepare, prepare->in_count - 1, SP_INT64, err);
 }
 
-const sp_op sp_op_SparseCross = {
-	.name = "SparseCross",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_cross,
-	.run = run_cross,
-};
-
-const sp_op sp_op_SparseCrossV2 = {
-	.name = "SparseCrossV2",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_cross_v2,
-	.run = run_cross,
-};
-
-const sp_op sp_op_SparseCrossHashed = {
-	.name = "SparseCrossHashed",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_cross_hashed,
-	.run = run_cross,
-};
-
-const sp_op sp_op_SparseFeatureCross = {
-	.name = "SparseFeatureCross",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_feature_cross,
-	.run = run_cross,
-};
-
-const sp_op sp_op_SparseFeatureCrossV2 = {
-	.name = "SparseFeatureCrossV2",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_cross,
-	.run = run_cross,
-};
+SP_DEFINE_OP(SparseCross, "output_indices output_values output_shape", 0, prepare_cross, run_cross);
+SP_DEFINE_OP(SparseCrossV2, "output_indices output_values output_shape", 0, prepare_cross_v2,
+	     run_cross);
+SP_DEFINE_OP(SparseCrossHashed, "output_indices output_values output_shape", 0,
+	     prepare_cross_hashed, run_cross);
+SP_DEFINE_OP(SparseFeatureCross, "output_indices output_values output_shape", 0,
+	     prepare_feature_cross, run_cross);
+SP_DEFINE_OP(SparseFeatureCrossV2, "output_indices output_values output_shape", 0, prepare_cross,
+	     run_cross);

@@ -180,18 +180,9 @@ static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_SparseFillEmptyRows = {
-	.name = "SparseFillEmptyRows",
-	.outputs = "output_indices output_values empty_row_indicator reverse_index_map",
-	.flags = SP_OP_MOVES,
-	.prepare = prepare_fill,
-	.run = run_fill,
-};
-
-const sp_op sp_op_RaggedFillEmptyRows = {
-	.name = "RaggedFillEmptyRows",
-	.outputs = "output_value_rowids output_values empty_row_indicator reverse_index_map",
-	.flags = SP_OP_MOVES,
-	.prepare = prepare_fill,
-	.run = run_fill_ragged,
-};
+SP_DEFINE_OP(SparseFillEmptyRows,
+	     "output_indices output_values empty_row_indicator reverse_index_map", SP_OP_MOVES,
+	     prepare_fill, run_fill);
+SP_DEFINE_OP(RaggedFillEmptyRows,
+	     "output_value_rowids output_values empty_row_indicator reverse_index_map", SP_OP_MOVES,
+	     prepare_fill, run_fill_ragged);

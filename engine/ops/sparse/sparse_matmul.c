@@ -185,8 +185,4 @@ static sp_status prepare_matmul(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-const sp_op sp_op_SparseTensorDenseMatMul = {
-	.name = "SparseTensorDenseMatMul",
-	.prepare = prepare_matmul,
-	.run = run_matmul,
-};
+SP_DEFINE_OP(SparseTensorDenseMatMul, NULL, 0, prepare_matmul, run_matmul);

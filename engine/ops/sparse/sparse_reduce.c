@@ -426,28 +426,9 @@ static sp_status prepare_max_sparse(sp_prepare *prepare, sp_error *err)
 	return prepare_sparse(prepare, true, err);
 }
 
-const sp_op sp_op_SparseReduceSum = {
-	.name = "SparseReduceSum",
-	.prepare = prepare_sum,
-	.run = run_reduce,
-};
-
-const sp_op sp_op_SparseReduceMax = {
-	.name = "SparseReduceMax",
-	.prepare = prepare_max,
-	.run = run_reduce,
-};
-
-const sp_op sp_op_SparseReduceSumSparse = {
-	.name = "SparseReduceSumSparse",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_sum_sparse,
-	.run = run_reduce_sparse,
-};
-
-const sp_op sp_op_SparseReduceMaxSparse = {
-	.name = "SparseReduceMaxSparse",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_max_sparse,
-	.run = run_reduce_sparse,
-};
+SP_DEFINE_OP(SparseReduceSum, NULL, 0, prepare_sum, run_reduce);
+SP_DEFINE_OP(SparseReduceMax, NULL, 0, prepare_max, run_reduce);
+SP_DEFINE_OP(SparseReduceSumSparse, "output_indices output_values output_shape", 0,
+	     prepare_sum_sparse, run_reduce_sparse);
+SP_DEFINE_OP(SparseReduceMaxSparse, "output_indices output_values output_shape", 0,
+	     prepare_max_sparse, run_reduce_sparse);

@@ -169,9 +169,4 @@ static sp_status prepare_reshape(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 2, SP_INT64, err);
 }
 
-const sp_op sp_op_SparseReshape = {
-	.name = "SparseReshape",
-	.outputs = "output_indices output_shape",
-	.prepare = prepare_reshape,
-	.run = run_reshape,
-};
+SP_DEFINE_OP(SparseReshape, "output_indices output_shape", 0, prepare_reshape, run_reshape);

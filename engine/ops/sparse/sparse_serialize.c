@@ -285,30 +285,9 @@ static sp_status run_deserialize(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_SerializeSparse = {
-	.name = "SerializeSparse",
-	.flags = SP_OP_PER_REQUEST,
-	.prepare = prepare_serialize,
-	.run = run_serialize,
-};
-
-const sp_op sp_op_SerializeManySparse = {
-	.name = "SerializeManySparse",
-	.flags = SP_OP_PER_REQUEST,
-	.prepare = prepare_serialize,
-	.run = run_serialize_many,
-};
-
-const sp_op sp_op_DeserializeSparse = {
-	.name = "DeserializeSparse",
-	.outputs = "sparse_indices sparse_values sparse_shape",
-	.prepare = prepare_deserialize,
-	.run = run_deserialize,
-};
-
-const sp_op sp_op_DeserializeManySparse = {
-	.name = "DeserializeManySparse",
-	.outputs = "sparse_indices sparse_values sparse_shape",
-	.prepare = prepare_deserialize,
-	.run = run_deserialize,
-};
+SP_DEFINE_OP(SerializeSparse, NULL, SP_OP_PER_REQUEST, prepare_serialize, run_serialize);
+SP_DEFINE_OP(SerializeManySparse, NULL, SP_OP_PER_REQUEST, prepare_serialize, run_serialize_many);
+SP_DEFINE_OP(DeserializeSparse, "sparse_indices sparse_values sparse_shape", 0, prepare_deserialize,
+	     run_deserialize);
+SP_DEFINE_OP(DeserializeManySparse, "sparse_indices sparse_values sparse_shape", 0,
+	     prepare_deserialize, run_deserialize);

@@ -175,18 +175,7 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_SparseSlice = {
-	.name = "SparseSlice",
-	.outputs = "output_indices output_values output_shape",
-	.flags = SP_OP_MOVES,
-	.prepare = prepare_slice,
-	.run = run_slice,
-};
-
-const sp_op sp_op_SparseSplit = {
-	.name = "SparseSplit",
-	.outputs = "output_indices:num_split output_values:num_split output_shape:num_split",
-	.flags = SP_OP_MOVES,
-	.prepare = prepare_split,
-	.run = run_split,
-};
+SP_DEFINE_OP(SparseSlice, "output_indices output_values output_shape", SP_OP_MOVES, prepare_slice,
+	     run_slice);
+SP_DEFINE_OP(SparseSplit, "output_indices:num_split output_values:num_split output_shape:num_split",
+	     SP_OP_MOVES, prepare_split, run_split);

@@ -119,8 +119,4 @@ static sp_status prepare_softmax(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-const sp_op sp_op_SparseSoftmax = {
-	.name = "SparseSoftmax",
-	.prepare = prepare_softmax,
-	.run = run_softmax,
-};
+SP_DEFINE_OP(SparseSoftmax, NULL, 0, prepare_softmax, run_softmax);

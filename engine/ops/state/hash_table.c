@@ -392,50 +392,9 @@ HANDLE_OP(MutableHashTableOfTensorsV2, prepare_of_tensors);
 HANDLE_OP(MutableDenseHashTable, prepare_dense);
 HANDLE_OP(MutableDenseHashTableV2, prepare_dense);
 
-const sp_op sp_op_LookupTableFind = {
-	.name = "LookupTableFind",
-	.outputs = "values",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_find,
-	.run = run_find,
-};
-
-const sp_op sp_op_LookupTableFindV2 = {
-	.name = "LookupTableFindV2",
-	.outputs = "values",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_find,
-	.run = run_find,
-};
-
-const sp_op sp_op_LookupTableSize = {
-	.name = "LookupTableSize",
-	.outputs = "size",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_size,
-	.run = run_size,
-};
-
-const sp_op sp_op_LookupTableSizeV2 = {
-	.name = "LookupTableSizeV2",
-	.outputs = "size",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_size,
-	.run = run_size,
-};
-
-const sp_op sp_op_LookupTableExport = {
-	.name = "LookupTableExport",
-	.outputs = "keys values",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_export,
-	.run = run_export,
-};
-
-const sp_op sp_op_LookupTableExportV2 = {
-	.name = "LookupTableExportV2",
-	.outputs = "keys values",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_export,
-	.run = run_export,
-};
+SP_DEFINE_OP(LookupTableFind, "values", SP_OP_READS_VARIABLE, prepare_find, run_find);
+SP_DEFINE_OP(LookupTableFindV2, "values", SP_OP_READS_VARIABLE, prepare_find, run_find);
+SP_DEFINE_OP(LookupTableSize, "size", SP_OP_READS_VARIABLE, prepare_size, run_size);
+SP_DEFINE_OP(LookupTableSizeV2, "size", SP_OP_READS_VARIABLE, prepare_size, run_size);
+SP_DEFINE_OP(LookupTableExport, "keys values", SP_OP_READS_VARIABLE, prepare_export, run_export);
+SP_DEFINE_OP(LookupTableExportV2, "keys values", SP_OP_READS_VARIABLE, prepare_export, run_export);

@@ -203,48 +203,14 @@ static sp_status run_bucketize(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_BoostedTreesQuantileStreamResourceHandleOp = {
-	.name = "BoostedTreesQuantileStreamResourceHandleOp",
-	.outputs = "resource",
-	.prepare = prepare_handle,
-	.run = sp_handle__run,
-};
-
-const sp_op sp_op_BoostedTreesCreateQuantileStreamResource = {
-	.name = "BoostedTreesCreateQuantileStreamResource",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_create,
-	.run = run_create,
-};
-
-const sp_op sp_op_BoostedTreesQuantileStreamResourceDeserialize = {
-	.name = "BoostedTreesQuantileStreamResourceDeserialize",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_deserialize,
-	.run = run_deserialize,
-};
-
-const sp_op sp_op_IsBoostedTreesQuantileStreamResourceInitialized = {
-	.name = "IsBoostedTreesQuantileStreamResourceInitialized",
-	.outputs = "is_initialized",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = sp_handle__prepare_is_initialized,
-	.run = run_is_initialized,
-};
-
-const sp_op sp_op_BoostedTreesQuantileStreamResourceGetBucketBoundaries = {
-	.name = "BoostedTreesQuantileStreamResourceGetBucketBoundaries",
-	.outputs = "bucket_boundaries:num_features",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_get,
-	.run = run_get,
-};
-
-const sp_op sp_op_BoostedTreesBucketize = {
-	.name = "BoostedTreesBucketize",
-	.outputs = "buckets:num_features",
-	.prepare = prepare_bucketize,
-	.run = run_bucketize,
-};
+SP_DEFINE_OP(BoostedTreesQuantileStreamResourceHandleOp, "resource", 0, prepare_handle,
+	     sp_handle__run);
+SP_DEFINE_OP(BoostedTreesCreateQuantileStreamResource, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	     prepare_create, run_create);
+SP_DEFINE_OP(BoostedTreesQuantileStreamResourceDeserialize, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	     prepare_deserialize, run_deserialize);
+SP_DEFINE_OP(IsBoostedTreesQuantileStreamResourceInitialized, "is_initialized",
+	     SP_OP_READS_VARIABLE, sp_handle__prepare_is_initialized, run_is_initialized);
+SP_DEFINE_OP(BoostedTreesQuantileStreamResourceGetBucketBoundaries,
+	     "bucket_boundaries:num_features", SP_OP_READS_VARIABLE, prepare_get, run_get);
+SP_DEFINE_OP(BoostedTreesBucketize, "buckets:num_features", 0, prepare_bucketize, run_bucketize);

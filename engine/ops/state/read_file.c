@@ -29,7 +29,5 @@ static sp_status run_read(const sp_call *call)
 				      call->err);
 }
 
-const sp_op sp_op_ReadFile = {.name = "ReadFile",
-			      .flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_READS_FILES,
-			      .prepare = prepare_read,
-			      .run = run_read};
+SP_DEFINE_OP(ReadFile, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_READS_FILES, prepare_read,
+	     run_read);

@@ -265,10 +265,4 @@ FILL_OP(LookupTableImportV2, run_import);
 FILL_OP(LookupTableInsert, run_insert);
 FILL_OP(LookupTableInsertV2, run_insert);
 
-const sp_op sp_op_LookupTableRemoveV2 = {
-	.name = "LookupTableRemoveV2",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_remove,
-	.run = run_remove,
-};
+SP_DEFINE_OP(LookupTableRemoveV2, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_remove, run_remove);

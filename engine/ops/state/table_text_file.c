@@ -250,18 +250,7 @@ static sp_status run_text_file(const sp_call *call)
 	return sp_table_fill_end(call, resource, table);
 }
 
-const sp_op sp_op_InitializeTableFromTextFile = {
-	.name = "InitializeTableFromTextFile",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_text_file,
-	.run = run_text_file,
-};
-
-const sp_op sp_op_InitializeTableFromTextFileV2 = {
-	.name = "InitializeTableFromTextFileV2",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_text_file,
-	.run = run_text_file,
-};
+SP_DEFINE_OP(InitializeTableFromTextFile, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_text_file,
+	     run_text_file);
+SP_DEFINE_OP(InitializeTableFromTextFileV2, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_text_file,
+	     run_text_file);

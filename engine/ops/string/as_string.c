@@ -308,9 +308,4 @@ static sp_status run_as_string(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_AsString = {
-	.name = "AsString",
-	.outputs = "output",
-	.prepare = prepare_as_string,
-	.run = run_as_string,
-};
+SP_DEFINE_OP(AsString, "output", 0, prepare_as_string, run_as_string);

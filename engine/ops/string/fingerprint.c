@@ -82,9 +82,4 @@ static sp_status run_fingerprint(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Fingerprint = {
-	.name = "Fingerprint",
-	.outputs = "fingerprint",
-	.prepare = prepare_fingerprint,
-	.run = run_fingerprint,
-};
+SP_DEFINE_OP(Fingerprint, "fingerprint", 0, prepare_fingerprint, run_fingerprint);

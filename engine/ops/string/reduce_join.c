@@ -146,9 +146,4 @@ static sp_status run_reduce_join(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_ReduceJoin = {
-	.name = "ReduceJoin",
-	.outputs = "output",
-	.prepare = prepare_reduce_join,
-	.run = run_reduce_join,
-};
+SP_DEFINE_OP(ReduceJoin, "output", 0, prepare_reduce_join, run_reduce_join);

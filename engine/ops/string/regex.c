@@ -320,30 +320,7 @@ static sp_status run_replace(const sp_call *call)
 	return with_expression(call, replace);
 }
 
-const sp_op sp_op_StaticRegexReplace = {
-	.name = "StaticRegexReplace",
-	.outputs = "output",
-	.prepare = prepare_static_replace,
-	.run = run_replace,
-};
-
-const sp_op sp_op_RegexReplace = {
-	.name = "RegexReplace",
-	.outputs = "output",
-	.prepare = prepare_replace,
-	.run = run_replace,
-};
-
-const sp_op sp_op_StaticRegexFullMatch = {
-	.name = "StaticRegexFullMatch",
-	.outputs = "output",
-	.prepare = prepare_static_full_match,
-	.run = run_full_match,
-};
-
-const sp_op sp_op_RegexFullMatch = {
-	.name = "RegexFullMatch",
-	.outputs = "output",
-	.prepare = prepare_full_match,
-	.run = run_full_match,
-};
+SP_DEFINE_OP(StaticRegexReplace, "output", 0, prepare_static_replace, run_replace);
+SP_DEFINE_OP(RegexReplace, "output", 0, prepare_replace, run_replace);
+SP_DEFINE_OP(StaticRegexFullMatch, "output", 0, prepare_static_full_match, run_full_match);
+SP_DEFINE_OP(RegexFullMatch, "output", 0, prepare_full_match, run_full_match);

@@ -136,16 +136,5 @@ static sp_status run_upper(const sp_call *call)
 	return map_all(call, 'a', sp_unicode__upper);
 }
 
-const sp_op sp_op_StringLower = {
-	.name = "StringLower",
-	.outputs = "output",
-	.prepare = prepare_case,
-	.run = run_lower,
-};
-
-const sp_op sp_op_StringUpper = {
-	.name = "StringUpper",
-	.outputs = "output",
-	.prepare = prepare_case,
-	.run = run_upper,
-};
+SP_DEFINE_OP(StringLower, "output", 0, prepare_case, run_lower);
+SP_DEFINE_OP(StringUpper, "output", 0, prepare_case, run_upper);

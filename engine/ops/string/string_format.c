@@ -259,9 +259,4 @@ static sp_status prepare_format(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
 }
 
-const sp_op sp_op_StringFormat = {
-	.name = "StringFormat",
-	.outputs = "output",
-	.prepare = prepare_format,
-	.run = run_format,
-};
+SP_DEFINE_OP(StringFormat, "output", 0, prepare_format, run_format);

@@ -220,9 +220,4 @@ static sp_status run_ngrams(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_StringNGrams = {
-	.name = "StringNGrams",
-	.outputs = "ngrams ngrams_splits",
-	.prepare = prepare_ngrams,
-	.run = run_ngrams,
-};
+SP_DEFINE_OP(StringNGrams, "ngrams ngrams_splits", 0, prepare_ngrams, run_ngrams);

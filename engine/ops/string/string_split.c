@@ -213,16 +213,5 @@ static sp_status run_split_v2(const sp_call *call)
 	return split(call, &s);
 }
 
-const sp_op sp_op_StringSplit = {
-	.name = "StringSplit",
-	.outputs = "indices values shape",
-	.prepare = prepare_split,
-	.run = run_split,
-};
-
-const sp_op sp_op_StringSplitV2 = {
-	.name = "StringSplitV2",
-	.outputs = "indices values shape",
-	.prepare = prepare_split,
-	.run = run_split_v2,
-};
+SP_DEFINE_OP(StringSplit, "indices values shape", 0, prepare_split, run_split);
+SP_DEFINE_OP(StringSplitV2, "indices values shape", 0, prepare_split, run_split_v2);

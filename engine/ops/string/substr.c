@@ -163,9 +163,4 @@ static sp_status run_substr(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Substr = {
-	.name = "Substr",
-	.outputs = "output",
-	.prepare = prepare_substr,
-	.run = run_substr,
-};
+SP_DEFINE_OP(Substr, "output", 0, prepare_substr, run_substr);

@@ -96,12 +96,6 @@ static sp_status run_decode(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_UnicodeDecode = {.name = "UnicodeDecode",
-				   .outputs = "row_splits char_values",
-				   .prepare = prepare_decode,
-				   .run = run_decode};
-const sp_op sp_op_UnicodeDecodeWithOffsets = {
-	.name = "UnicodeDecodeWithOffsets",
-	.outputs = "row_splits char_values char_to_byte_starts",
-	.prepare = prepare_offsets,
-	.run = run_decode};
+SP_DEFINE_OP(UnicodeDecode, "row_splits char_values", 0, prepare_decode, run_decode);
+SP_DEFINE_OP(UnicodeDecodeWithOffsets, "row_splits char_values char_to_byte_starts", 0,
+	     prepare_offsets, run_decode);

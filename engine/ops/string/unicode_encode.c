@@ -150,9 +150,5 @@ static sp_status run_transcode(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_UnicodeEncode = {
-	.name = "UnicodeEncode", .outputs = "output", .prepare = prepare_encode, .run = run_encode};
-const sp_op sp_op_UnicodeTranscode = {.name = "UnicodeTranscode",
-				      .outputs = "output",
-				      .prepare = prepare_transcode,
-				      .run = run_transcode};
+SP_DEFINE_OP(UnicodeEncode, "output", 0, prepare_encode, run_encode);
+SP_DEFINE_OP(UnicodeTranscode, "output", 0, prepare_transcode, run_transcode);

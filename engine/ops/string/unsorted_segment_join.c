@@ -120,9 +120,4 @@ static sp_status run_segment_join(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_UnsortedSegmentJoin = {
-	.name = "UnsortedSegmentJoin",
-	.outputs = "output",
-	.prepare = prepare_segment_join,
-	.run = run_segment_join,
-};
+SP_DEFINE_OP(UnsortedSegmentJoin, "output", 0, prepare_segment_join, run_segment_join);

@@ -106,7 +106,5 @@ static sp_status run_update(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaDynamicSlice = {
-	.name = "XlaDynamicSlice", .prepare = prepare_slice, .run = run_slice};
-const sp_op sp_op_XlaDynamicUpdateSlice = {
-	.name = "XlaDynamicUpdateSlice", .prepare = prepare_update, .run = run_update};
+SP_DEFINE_OP(XlaDynamicSlice, NULL, 0, prepare_slice, run_slice);
+SP_DEFINE_OP(XlaDynamicUpdateSlice, NULL, 0, prepare_update, run_update);

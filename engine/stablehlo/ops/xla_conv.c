@@ -451,5 +451,5 @@ static sp_status run_conv(const sp_call *call)
 	return deliver(call, &c, result);
 }
 
-const sp_op sp_op_XlaConv = {.name = "XlaConv", .prepare = prepare_conv, .run = run_conv};
-const sp_op sp_op_XlaConvV2 = {.name = "XlaConvV2", .prepare = prepare_conv_v2, .run = run_conv};
+SP_DEFINE_OP(XlaConv, NULL, 0, prepare_conv, run_conv);
+SP_DEFINE_OP(XlaConvV2, NULL, 0, prepare_conv_v2, run_conv);

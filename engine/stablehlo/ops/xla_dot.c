@@ -267,5 +267,5 @@ static sp_status run_dot(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaDot = {.name = "XlaDot", .prepare = prepare_dot, .run = run_dot};
-const sp_op sp_op_XlaDotV2 = {.name = "XlaDotV2", .prepare = prepare_dot_v2, .run = run_dot};
+SP_DEFINE_OP(XlaDot, NULL, 0, prepare_dot, run_dot);
+SP_DEFINE_OP(XlaDotV2, NULL, 0, prepare_dot_v2, run_dot);

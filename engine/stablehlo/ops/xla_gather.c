@@ -74,4 +74,4 @@ static sp_status run_gather(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaGather = {.name = "XlaGather", .prepare = prepare_gather, .run = run_gather};
+SP_DEFINE_OP(XlaGather, NULL, 0, prepare_gather, run_gather);

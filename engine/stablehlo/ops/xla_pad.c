@@ -116,4 +116,4 @@ static sp_status run_pad(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaPad = {.name = "XlaPad", .prepare = prepare_pad, .run = run_pad};
+SP_DEFINE_OP(XlaPad, NULL, 0, prepare_pad, run_pad);

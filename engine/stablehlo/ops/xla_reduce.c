@@ -234,12 +234,6 @@ static sp_status run_reduce(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaReduce = {.name = "XlaReduce", .prepare = prepare_reduce, .run = run_reduce};
-const sp_op sp_op_XlaVariadicReduce = {.name = "XlaVariadicReduce",
-				       .outputs = "output:N",
-				       .prepare = prepare_reduce,
-				       .run = run_reduce};
-const sp_op sp_op_XlaVariadicReduceV2 = {.name = "XlaVariadicReduceV2",
-					 .outputs = "outputs:T",
-					 .prepare = prepare_reduce,
-					 .run = run_reduce};
+SP_DEFINE_OP(XlaReduce, NULL, 0, prepare_reduce, run_reduce);
+SP_DEFINE_OP(XlaVariadicReduce, "output:N", 0, prepare_reduce, run_reduce);
+SP_DEFINE_OP(XlaVariadicReduceV2, "outputs:T", 0, prepare_reduce, run_reduce);

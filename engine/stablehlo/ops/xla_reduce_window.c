@@ -375,7 +375,5 @@ static sp_status run_scatter(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaReduceWindow = {
-	.name = "XlaReduceWindow", .prepare = prepare_reduce, .run = run_reduce};
-const sp_op sp_op_XlaSelectAndScatter = {
-	.name = "XlaSelectAndScatter", .prepare = prepare_scatter, .run = run_scatter};
+SP_DEFINE_OP(XlaReduceWindow, NULL, 0, prepare_reduce, run_reduce);
+SP_DEFINE_OP(XlaSelectAndScatter, NULL, 0, prepare_scatter, run_scatter);

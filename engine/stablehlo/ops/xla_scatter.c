@@ -157,5 +157,4 @@ static sp_status run_scatter(const sp_call *call)
 	return join_windows(call, &w, size);
 }
 
-const sp_op sp_op_XlaScatter = {
-	.name = "XlaScatter", .prepare = prepare_scatter, .run = run_scatter};
+SP_DEFINE_OP(XlaScatter, NULL, 0, prepare_scatter, run_scatter);

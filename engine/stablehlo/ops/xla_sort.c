@@ -375,12 +375,6 @@ static sp_status run_keys(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaVariadicSort = {.name = "XlaVariadicSort",
-				     .outputs = "outputs:T",
-				     .prepare = prepare_variadic,
-				     .run = run_variadic};
-const sp_op sp_op_XlaSort = {.name = "XlaSort", .prepare = prepare_sort, .run = run_keys};
-const sp_op sp_op_XlaKeyValueSort = {.name = "XlaKeyValueSort",
-				     .outputs = "sorted_keys sorted_values",
-				     .prepare = prepare_key_value,
-				     .run = run_keys};
+SP_DEFINE_OP(XlaVariadicSort, "outputs:T", 0, prepare_variadic, run_variadic);
+SP_DEFINE_OP(XlaSort, NULL, 0, prepare_sort, run_keys);
+SP_DEFINE_OP(XlaKeyValueSort, "sorted_keys sorted_values", 0, prepare_key_value, run_keys);
