@@ -22,11 +22,12 @@ cd "$(dirname "$0")/.."
 cat <<'END'
 # Operators
 
-Made by `scripts/operators.sh` from `engine/ops/ops.inc`; not to be edited.
+Made by `scripts/operators.sh` from `engine/ops/ops.inc` and `engine/stablehlo/ops.inc`; not to be edited.
 
 END
 
-count=$(grep -c '^SP_OP(' engine/ops/ops.inc)
+lists='engine/ops/ops.inc engine/stablehlo/ops.inc'
+count=$(cat $lists | grep -c '^SP_OP(')
 cat <<END
 These $count operators run.  The comment at the head of the source says what is computed, in which element types and
 how exactly.  All element types of TensorFlow
@@ -39,10 +40,10 @@ END
 # An operator is defined as sp_op_NAME, or by a macro at the start of a line.
 grep -o -E '\<sp_op_[A-Za-z0-9_]+\>|^[A-Z_0-9]+\([A-Za-z0-9_]+' engine/ops/*/*.c engine/stablehlo/ops/*.c |
 	sed -E 's/:(sp_op_|[A-Z_0-9]+\()/ /' |
-	awk 'NR == FNR { if (match($0, /^SP_OP\(.*\)$/)) list[++n] = substr($0, 7, length($0) - 7); next }
+	awk 'FILENAME != "-" { if (match($0, /^SP_OP\(.*\)$/)) list[++n] = substr($0, 7, length($0) - 7); next }
 	{ if (!($2 in source)) source[$2] = $1 }
 	END { for (i = 1; i <= n; i++) printf "| %s | [%s](../%s) |\n", list[i], source[list[i]], source[list[i]] }' \
-		engine/ops/ops.inc - | sed 's/^| Addons_/| Addons>/'
+		$lists - | sed 's/^| Addons_/| Addons>/'
 
 cat <<'END'
 
@@ -65,7 +66,8 @@ function by its name) their bodies; so does `BatchFunction`, for the request at 
 becomes its branch for the CPU.  Of functions that implement the same (`api_implements`) the one that prefers CPUs is
 called.  Loops of `Enter`, `Merge`, `Switch`, `LoopCond`, `NextIteration` and `Exit` become a
 `While` (`engine/import/import_loops.c`).  The constant that is the flow of a `TensorArray` or `TensorArrayV2` at first becomes
-the array's own.  `XlaDot` and `XlaDotV2` of float become `MatMul` where the file notes that both operands are matrices.
+the array's own.  `XlaDot` and `XlaDotV2` of float become `MatMul` where the file notes that both operands are matrices
+(`engine/stablehlo/front_end.c`).
 A `ScatterUpdate` of constants, which says the same in every request, becomes a `TensorScatterUpdate`
 (`engine/passes/constant_writes.h`), and an `AssignVariableOp` of what the variable was read to hold, a `NoOp`.
 So do writes of variables that no answer of any signature shows, as those of metrics (`engine/passes/dead_writes.h`).
@@ -73,7 +75,8 @@ Writes of small variables whose next value follows from the one before and from 
 numbers comes, are kept by each session (`engine/passes/session_variables.h`).
 
 `XlaCallModule`, which JAX and Keras 3 with the JAX backend export, becomes nodes of the operators above
-(`engine/stablehlo/`).  These operations of StableHLO are translated:
+(`engine/stablehlo/`).  A library that was configured with `--disable-stablehlo` refuses it by name, and the operators of
+`engine/stablehlo/ops` with it.  These operations of StableHLO are translated:
 
 END
 sed -n 's/^\t{"\([a-z0-9_]*\)", [0-9], .*$/`\1`/p' engine/stablehlo/translate.c | paste -s -d, | sed 's/,/, /g' | fold -s -w 118 | sed 's/ $//'
@@ -94,17 +97,17 @@ of the list does not take is refused by name, too:
 | inverses, solvers, factorizations (Cholesky, LU, QR, SVD, eigenvalues), determinants, matrix logarithms and roots; Bessel functions and integrals | not met in models of this kind |
 | Fourier transforms but `RFFT` and `IRFFT` | not met in models of this kind |
 | draws from gamma, Poisson, binomial and parameterized normal distributions | not met in models of this kind |
-| CSR matrices (`SparseMatrixMatMul`, ...), maps of tensors (`TensorMapInsert`, ...) | not met in models of this kind |
+| CSR matrices (`SparseMatrixMatMul`, ...), maps of tensors (`TensorMapInsert`, ...), stacks (`StackPushV2`, ...), batches of lists (`TensorListConcatLists`, `TensorListPushBackBatch`), `NearestNeighbors` | not met in models of this kind |
 | quantized operators (`QuantizeV2`, `Dequantize`, `QuantizedMatMul`, ...) but fake quantization; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
 | `DecodeProtoV2` of texts or with `sanitize`, `EncodeProto`, `DecodeJSONExample`, `DecodeCompressed` | not met in models of this kind |
-| other encodings than UTF-8, UTF-16, UTF-32, ASCII and Latin-1; `UnicodeScript` | not met in models of this kind |
+| other encodings than UTF-8; `UnicodeScript` | not met in models of this kind |
 | `PyFunc` and its kin | code of the host, not of the model |
 | generators by ThreeFry | as TensorFlow on CPU |
 | `XlaRngBitGenerator`, and `rng_bit_generator` of a module (keys of JAX's kind "rbg") | which number goes where is left to XLA, and depends on the shape |
 | `custom_call` of LAPACK and BLAS in a module (`lapack_spotrf`, `blas_strsm`, ...), which JAX makes of factorizations and solutions | TensorFlow has no such functions either, and refuses the module |
 | EmbeddingVariables of half, bfloat16 and double (`KvVarHandleOp` with such a `dtype`) | not met in models of this kind |
 | `EVGetVersion` of an embedding with rows on DeepRec's SSD tier, whose records leave versions out | what training has not recorded is not known |
-| `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of; stacks of lists | not met in models of this kind |
+| `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of | not met in models of this kind |
 | lists in lists deeper than 8 | not met in models of this kind |
 | `DecodeProtoV2` with `local://` and other types than `tensorflow.Example`, `tensorflow.SequenceExample` and what they are made of | which others there are depends on the program; a file, or `bytes://`, tells of any |
 | `ReadFile` and `RestoreV2` in a request | files are read while a model is loaded |

@@ -38,7 +38,7 @@
  * file; from then on nodes are compared by opcode.
  */
 typedef enum sp_opcode {
-	SP_OPCODE_NONE, /* not supported, or an operator of a front end (engine/stablehlo) */
+	SP_OPCODE_NONE, /* not supported, or an operator of a front end (engine/front_ends.inc) */
 #define SP_OP(name)           SP_OPCODE_##name,
 #define SP_OP_REWRITTEN(name) SP_OPCODE_##name,
 #define SP_OP_INTERNAL(name)  SP_OPCODE_##name,

@@ -136,6 +136,14 @@ typedef struct sp_op {
 	sp_status (*run)(const sp_call *call);
 } sp_op;
 
+/* Defines the operator that ops.inc lists as `op`; all others are fields of sp_op. */
+#define SP_DEFINE_OP(op, output_names, op_flags, prepare_op, run_op) \
+	const sp_op sp_op_##op = {.name = #op,                       \
+				  .outputs = output_names,           \
+				  .flags = op_flags,                 \
+				  .prepare = prepare_op,             \
+				  .run = run_op}
+
 /* The operator of an opcode; NULL for SP_OPCODE_NONE. */
 const sp_op *sp_op_of(sp_opcode opcode);
 

@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "engine/import/front_end.h"
 #include "engine/import/import_internal.h"
-#include "engine/stablehlo/translate.h"
 
 /*
  * Nodes that call functions: which functions there are, what a node calls, and the scope that a
@@ -133,9 +133,10 @@ static const char *module_function(const sp_importer *im, const sp_node_def *nod
  * A module becomes functions when its node is first reached.  A node whose module cannot be
  * translated is not supported, with the reason.
  */
-static sp_status translate_module(sp_importer *im, const sp_node_def *node, sp_module *module)
+static sp_status translate_module(sp_importer *im, const sp_front_end *front_end,
+				  const sp_node_def *node, sp_module *module)
 {
-	sp_stablehlo_functions made;
+	sp_translation made;
 	sp_error why = {.status = SP_OK};
 	const char *prefix = sp_arena_printf(im->arena, "%s#%zu", node->name, im->known_count);
 	sp_graph_def *library = sp_arena_array(im->arena, 1, sizeof(*library));
@@ -143,7 +144,7 @@ static sp_status translate_module(sp_importer *im, const sp_node_def *node, sp_m
 
 	if (prefix == NULL || library == NULL)
 		return sp_import__no_memory(im);
-	status = sp_stablehlo_translate(&made, node, prefix, im->arena, im->scratch, &why);
+	status = front_end->translate(&made, node, prefix, im->arena, im->scratch, &why);
 	if (status == SP_NO_MEMORY)
 		return sp_import__no_memory(im);
 	if (status != SP_OK) {
@@ -157,11 +158,12 @@ static sp_status translate_module(sp_importer *im, const sp_node_def *node, sp_m
 
 static sp_status open_module(sp_importer *im, const sp_node_def *node, const char **refused)
 {
+	const sp_front_end *front_end = sp_front_end_find(node->op);
 	const sp_module *known = find_module(im, node);
 	const sp_node_def **key;
 	sp_module *module;
 
-	if (strcmp(node->op, "XlaCallModule") != 0)
+	if (front_end == NULL)
 		return SP_OK;
 	if (known == NULL) {
 		key = sp_arena_array(im->scratch, 1, sizeof(*key));
@@ -170,7 +172,7 @@ static sp_status open_module(sp_importer *im, const sp_node_def *node, const cha
 			return sp_import__no_memory(im);
 		*key = node;
 		known = module;
-		SP_TRY(translate_module(im, node, module));
+		SP_TRY(translate_module(im, front_end, node, module));
 		if (sp_map_add(&im->modules, (sp_bytes){(const char *)key, sizeof(*key)},
 			       (uint64_t)(uintptr_t)module) == SP_MAP_NO_MEMORY)
 			return sp_import__no_memory(im);
@@ -250,8 +252,7 @@ bool sp_import_resolves(const sp_graph_def *def, const char *op)
 					       "BatchFunction",    "Enter",
 					       "RefEnter",         "Exit",
 					       "RefExit",          "NextIteration",
-					       "RefNextIteration", "LoopCond",
-					       "XlaCallModule"};
+					       "RefNextIteration", "LoopCond"};
 
 	for (size_t i = 0; i < sizeof(resolved) / sizeof(resolved[0]); i++)
 		if (strcmp(resolved[i], op) == 0)
@@ -259,7 +260,7 @@ bool sp_import_resolves(const sp_graph_def *def, const char *op)
 	for (size_t i = 0; i < def->function_count; i++)
 		if (strcmp(def->functions[i].name, op) == 0)
 			return true;
-	return false;
+	return sp_front_end_find(op) != NULL;
 }
 
 static sp_status bad_call(sp_importer *im, const sp_owner *owner, const char *what)

@@ -4,6 +4,7 @@
 
 #include "engine/graph/op.h"
 #include "engine/graph/rewrite.h"
+#include "engine/import/front_end.h"
 
 /*
  * One walk over the sorted list writes a new list.  For every old node it keeps the number of the
@@ -132,55 +133,6 @@ static sp_status lower_gather(lowering *lo, sp_node *node)
 	return SP_OK;
 }
 
-/* The rank that the file notes for a value; -1 when it notes none. */
-static int noted_rank(const lowering *lo, sp_port port)
-{
-	const sp_attr *shapes = sp_node_attr(&lo->rw.nodes[port.node], "_output_shapes");
-
-	if (shapes == NULL || shapes->kind != SP_ATTR_LIST || shapes->element != SP_ATTR_SHAPE ||
-	    port.port >= shapes->count)
-		return -1;
-	return shapes->shape_list[port.port].rank;
-}
-
-static bool is_float(const sp_node *node, const char *attr)
-{
-	const sp_attr *type = sp_node_attr(node, attr);
-
-	return type != NULL && type->kind == SP_ATTR_TYPE && type->type == SP_FLOAT;
-}
-
-/*
- * A product of two float matrices becomes a MatMul, whose weights can be packed.  The dimension
- * numbers, an encoded message, must contract dimension 1 of the first operand with dimension 0 of
- * the second, or with its dimension 1, which is transpose_b.
- */
-static sp_status lower_dot(lowering *lo, sp_node *node)
-{
-	static const char as_is[] = "\x0a\x01\x01\x12\x01\x00",
-			  transposed[] = "\x0a\x01\x01\x12\x01\x01";
-	bool second = node->opcode == SP_OPCODE_XlaDotV2;
-	const sp_attr *numbers = sp_node_attr(node, "dimension_numbers");
-	sp_attr type = {.name = "T", .kind = SP_ATTR_TYPE, .type = SP_FLOAT};
-	sp_attr transpose = {.name = "transpose_b", .kind = SP_ATTR_BOOL};
-
-	if ((!second && node->opcode != SP_OPCODE_XlaDot) || node->input_count != 2 ||
-	    numbers == NULL || numbers->kind != SP_ATTR_BYTES || numbers->bytes.size != 6)
-		return SP_OK;
-	if (second ? !is_float(node, "LhsT") || !is_float(node, "RhsT") ||
-			     !is_float(node, "preferred_element_type")
-		   : !is_float(node, "T"))
-		return SP_OK;
-	transpose.b = memcmp(numbers->bytes.data, transposed, 6) == 0;
-	if ((!transpose.b && memcmp(numbers->bytes.data, as_is, 6) != 0) ||
-	    noted_rank(lo, node->inputs[0]) != 2 || noted_rank(lo, node->inputs[1]) != 2)
-		return SP_OK;
-	sp_node_set_op(node, SP_OPCODE_MatMul);
-	if (second)
-		SP_TRY(add_attr(lo, node, &type));
-	return add_attr(lo, node, &transpose);
-}
-
 static sp_status lower_node(lowering *lo, size_t old)
 {
 	sp_node node = lo->rw.graph->nodes[old];
@@ -197,7 +149,7 @@ static sp_status lower_node(lowering *lo, size_t old)
 	else if (is_gather)
 		SP_TRY(lower_gather(lo, &node));
 	else
-		SP_TRY(lower_dot(lo, &node));
+		SP_TRY(sp_front_ends_lower(&node, lo->rw.nodes, lo->rw.graph->arena, lo->rw.err));
 	return sp_rewrite_add(&lo->rw, &node, &lo->rw.moved[old]);
 }
 

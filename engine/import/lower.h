@@ -13,7 +13,7 @@
  *   Assign, AssignAdd, ...      AssignVariableOp, AssignAddVariableOp, ...
  *   ResourceGather              GatherV2 of a ReadVariableOp
  *   ResourceGatherNd            GatherNd of a ReadVariableOp
- *   XlaDot, XlaDotV2            MatMul, where the file notes that both are float matrices
+ *   what front ends replace     see engine/import/front_end.h
  *
  * Passes and operators then deal with one kind of variable.
  */

@@ -21,11 +21,21 @@ static const char *const rewritten[] = {
 #undef SP_OP_REWRITTEN
 };
 
-/* The opcodes of SP_OP() are 1 ... NAMED_END - 1, in the order of their names. */
+/* The opcodes of SP_OP() are 1 ... NAMED_END - 1. */
 enum {
 	NAMED_END = 1
 #define SP_OP(name) +1
 #include "engine/ops/ops.inc"
+#undef SP_OP
+};
+
+/* Those below are in the order of their names; those of front ends follow. */
+enum {
+	ORDERED_END = 1
+#define SP_OP(name) +1
+#define SP_OP_WITHOUT_FRONT_ENDS
+#include "engine/ops/ops.inc"
+#undef SP_OP_WITHOUT_FRONT_ENDS
 #undef SP_OP
 };
 
@@ -36,7 +46,7 @@ const sp_op *sp_op_of(sp_opcode opcode)
 
 sp_opcode sp_opcode_find(const char *name)
 {
-	size_t first = 1, last = NAMED_END;
+	size_t first = 1, last = ORDERED_END;
 
 	while (first < last) {
 		size_t middle = first + (last - first) / 2;
@@ -49,6 +59,9 @@ sp_opcode sp_opcode_find(const char *name)
 		else
 			last = middle;
 	}
+	for (size_t i = ORDERED_END; i < NAMED_END; i++)
+		if (strcmp(registry[i]->name, name) == 0)
+			return (sp_opcode)i;
 	for (size_t i = 0; i < sizeof(rewritten) / sizeof(rewritten[0]); i++)
 		if (strcmp(rewritten[i], name) == 0)
 			return (sp_opcode)(NAMED_END + i);

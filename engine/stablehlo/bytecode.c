@@ -3,16 +3,15 @@
 #include <string.h>
 
 /*
- * The file is a row of sections.  Strings come first, then the names of dialects and
- * operations, then where each attribute and type begins and ends, then the operations.
- * What is of no use to us is stepped over: locations, orders of uses, resources.
+ * The file is a sequence of sections: strings, names of dialects and operations, offsets of
+ * attributes and types, operations. Locations, use-list orders and resources are skipped.
  */
 
 static const uint32_t NONE = UINT32_MAX;
 
 enum { NEWEST_VERSION = 6, MIN_CAPACITY = 16 };
 
-/* Versions from which on something is written in another way. */
+/* Versions that changed the encoding. */
 enum {
 	WITH_DIALECT_VERSIONS = 1,
 	WITH_REGION_SECTIONS = 2,
@@ -54,12 +53,13 @@ typedef struct reader {
 	sp_error *err;
 } reader;
 
-/* A region that is being read: numbers from `first` on are its own values. */
+/* A region that is being read; value numbers from `first` on are defined in it. */
 typedef struct place {
-	const struct place *around; /* whose values it sees; NULL for one that is isolated */
+	const struct place *around; /* the enclosing region whose values are visible; NULL for an
+				       isolated region */
 	size_t first;
-	size_t limit;     /* it says that its numbers stand below */
-	uint32_t *values; /* by number: ours */
+	size_t limit;     /* its number of values is declared */
+	uint32_t *values; /* value number -> index in the module */
 	size_t count;
 	size_t capacity;
 	int depth;
@@ -208,7 +208,7 @@ static sp_status read_strings(reader *re, sp_mlir_cursor cursor)
 	return SP_OK;
 }
 
-/* A name, terminated: text without NULs or what else would spoil a line of log. */
+/* A terminated name, made printable for log lines. */
 static sp_status make_name(reader *re, const char *prefix, uint32_t string, const char **out)
 {
 	sp_bytes bytes = re->module->strings[string];
@@ -292,7 +292,7 @@ static sp_status read_dialects(reader *re, sp_mlir_cursor cursor)
 	return SP_OK;
 }
 
-/* Sizes are in one section, in groups of a dialect; the bytes lie in another, in that order. */
+/* One section has the sizes, in groups by dialect; another has the bytes in the same order. */
 static sp_status read_entries(reader *re, sp_mlir_cursor offsets, sp_mlir_cursor data)
 {
 	size_t attributes, types, done = 0;
@@ -411,7 +411,7 @@ static sp_status read_operands(reader *re, sp_mlir_cursor *cursor, const place *
 	return SP_OK;
 }
 
-/* The order in which a value's readers are listed: of no meaning. */
+/* Skips the order in which a value's uses are listed; it has no meaning here. */
 static sp_status skip_use_orders(reader *re, sp_mlir_cursor *cursor, size_t values)
 {
 	uint64_t count = 1, number;
@@ -577,7 +577,7 @@ static sp_status read_block(reader *re, sp_mlir_cursor *cursor, place *at, sp_ml
 	return SP_OK;
 }
 
-/* `at` is a place of its own, in which nothing is defined yet. */
+/* `at` is a new region without values. */
 static sp_status read_region(reader *re, sp_mlir_cursor *cursor, place at, sp_mlir_region *out)
 {
 	uint64_t blocks, values;

@@ -10,23 +10,18 @@
 #include "base/status.h"
 
 /*
- * A module in MLIR's bytecode, versions 0 to 6 ("MLIR Bytecode Format" in MLIR's
- * documentation): its operations as a tree, its attributes and types as bytes that
- * who knows their dialect reads (engine/stablehlo/vhlo.h).
+ * A module in MLIR's bytecode, versions 0 to 6 ("MLIR Bytecode Format" in MLIR's documentation):
+ * its operations as a tree, its attributes and types as bytes that the reader of their dialect
+ * decodes (engine/stablehlo/vhlo.h).
  *
- * The bytes may be anything.  Every count, offset and number is checked, regions are
- * nested SP_MLIR_MAX_DEPTH deep at most, an operation has SP_MLIR_MAX_REGIONS of them at
- * most (branches: each level of nesting may claim that many before its bytes run out), and
- * time and memory are linear in the size.
- * Values are numbered in the order in which they are defined; an operation reads values
- * that stand before it, of its own region or of one around it.  Regions have one block:
- * jumps between blocks are refused.
+ * The bytes are untrusted: every count, offset and number is checked; regions are nested at most
+ * SP_MLIR_MAX_DEPTH deep, and an operation has at most SP_MLIR_MAX_REGIONS of them.
  */
 enum { SP_MLIR_MAX_DEPTH = 64, SP_MLIR_MAX_REGIONS = 4096 };
 
 static const uint32_t SP_MLIR_NONE = UINT32_MAX;
 
-/* Reading what follows; past the end everything fails. */
+/* A read position; every read past the end fails. */
 typedef struct sp_mlir_cursor {
 	const uint8_t *at;
 	const uint8_t *end;
@@ -42,7 +37,7 @@ typedef struct sp_mlir_entry {
 typedef struct sp_mlir_region {
 	const struct sp_mlir_op *ops;
 	size_t op_count;
-	uint32_t first_argument; /* a value; the others follow */
+	uint32_t first_argument; /* a value; the other arguments have the next numbers */
 	uint32_t argument_count;
 } sp_mlir_region;
 
@@ -56,7 +51,7 @@ typedef struct sp_mlir_op {
 	size_t operand_count;
 	const sp_mlir_region *regions;
 	size_t region_count;
-	uint32_t first_inner; /* operands inside its regions below that number come from around */
+	uint32_t first_inner; /* values below this number are defined outside its regions */
 } sp_mlir_op;
 
 typedef struct sp_mlir_module {
@@ -80,7 +75,7 @@ SP_MUST_CHECK sp_status sp_mlir_read(sp_mlir_module *out, sp_bytes bytes, sp_are
 bool sp_mlir_read_number(sp_mlir_cursor *cursor, uint64_t *out);
 bool sp_mlir_read_signed(sp_mlir_cursor *cursor, int64_t *out);
 
-/* A count of things that take at least a byte each: no more than bytes are left. */
+/* A count of items of at least one byte each: at most as many as bytes are left. */
 bool sp_mlir_read_count(sp_mlir_cursor *cursor, size_t *out);
 
 /* A number below `limit`. */

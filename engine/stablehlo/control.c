@@ -3,9 +3,9 @@
 #include "engine/stablehlo/translate_internal.h"
 
 /*
- * Calls, conditions and loops.  A region becomes a function that takes what it captures
- * as further arguments; in a loop these are variables that never change, which the import
- * makes values of the region around.
+ * Calls, conditions and loops. A region becomes a function that takes its captured values as
+ * additional arguments. In a loop these are loop variables that never change, which the import
+ * turns into loop-invariant values.
  */
 
 /* The values as inputs of a node. */
@@ -16,7 +16,7 @@ static void add_values(sp_hlo_body *body, sp_hlo_node *node, const uint32_t *val
 			sp_hlo__input(node, sp_hlo__all(body, values[i]));
 }
 
-/* Results that are tensors get the node's outputs in a row, from the first on. */
+/* Assigns the node's outputs to the results that are tensors, in order. */
 static sp_status give_outputs(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_node *node)
 {
 	size_t output = 0;
@@ -37,7 +37,7 @@ static sp_status need_types(sp_hlo *hlo, const sp_mlir_op *op)
 	return hlo->status;
 }
 
-/* The node is named after the function, for who reads an error. */
+/* The node is named after the function, which makes errors readable. */
 static sp_status call(sp_hlo_body *body, const sp_mlir_op *op, const char *function)
 {
 	const char *slash = strrchr(function, '/');
@@ -97,7 +97,7 @@ static const sp_hlo_rule *function_of_one(sp_hlo *hlo, const sp_mlir_op *op, sp_
 	return NULL;
 }
 
-/* An operation with a name of its own, and a function that says what it means. */
+/* A composite: an operation with a name and a function that defines it. */
 sp_status sp_hlo__do_composite(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
 	sp_hlo *hlo = body->hlo;
@@ -116,7 +116,7 @@ sp_status sp_hlo__do_composite(sp_hlo_body *body, const sp_mlir_op *op, const sp
 
 /* -------------------------------------------------------------- conditions */
 
-/* The branches as functions with the same arguments: all that any of them captures. */
+/* The branches as functions with the same arguments: the values that any of them captures. */
 static sp_status make_branches(sp_hlo *hlo, const sp_mlir_op *op, const uint32_t *captured,
 			       size_t count, const char **functions)
 {
@@ -200,7 +200,7 @@ sp_status sp_hlo__do_while(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 	sp_hlo__function(&node, "cond", functions[0]);
 	sp_hlo__function(&node, "body", functions[1]);
 	sp_hlo__write(body, &node);
-	/* The captured values come first among the outputs, too. */
+	/* The captured values are the first outputs. */
 	for (uint32_t i = 0; i < op->result_count; i++)
 		if (!sp_hlo__value_type(hlo, op->operands[i])->is_token)
 			SP_TRY(sp_hlo__give(body, op, i, sp_hlo__output(body, &node, count++)));
@@ -209,7 +209,7 @@ sp_status sp_hlo__do_while(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 
 /* ------------------------------------------------------------ custom calls */
 
-/* Orders of effects: there are none here. */
+/* A token orders side effects, of which there are none here. */
 sp_status sp_hlo__do_token(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
 	(void)rule;
@@ -236,7 +236,7 @@ static sp_status add_check(sp_hlo_body *body, const char *name)
 	return SP_OK;
 }
 
-/* The words of a check, in which {0}, {1}, ... stand for the values that come with them. */
+/* The message of a check, in which {0}, {1}, ... stand for values. */
 static const char *message(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
@@ -261,7 +261,7 @@ static const char *message(sp_hlo_body *body, const sp_mlir_op *op)
 	return sp_hlo__constant(body, text);
 }
 
-/* What must hold of the dimensions that a request brings; the rest are values for the message. */
+/* A condition on the dimensions of the request; the other operands are values for the message. */
 static sp_status assert_shape(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
@@ -285,7 +285,7 @@ static sp_status assert_shape(sp_hlo_body *body, const sp_mlir_op *op)
 	return add_check(body, node.name);
 }
 
-/* A function of TensorFlow's, out of those that the node lists. */
+/* Calls one of the TensorFlow functions that the node lists. */
 static sp_status call_tensorflow(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;

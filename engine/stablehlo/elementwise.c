@@ -3,20 +3,20 @@
 #include "engine/stablehlo/translate_internal.h"
 
 /*
- * Operations on one element of each operand.  TensorFlow's operators spread their
- * inputs over each other: what is spread goes in as it is, as long as another input has
- * the whole shape, and what is made of spread values only is spread itself.
+ * Operations on one element of each operand.  TensorFlow's operators broadcast their inputs: a
+ * broadcast operand goes in as its source, as long as another input has the whole shape, and
+ * the result of broadcast operands only is broadcast, too.
  */
 
-/* The operands as inputs of an operator that spreads them. */
+/* The operands as inputs of an operator that broadcasts them. */
 typedef struct inputs {
 	const char *refs[3];
-	bool is_spread;    /* the result is */
+	bool is_broadcast; /* the result is */
 	sp_vhlo_type type; /* then: what the operator makes */
-	sp_hlo_value like; /* then: what it is spread to */
+	sp_hlo_value like; /* then: the value whose shape it is broadcast to */
 } inputs;
 
-/* Numbers that differ from TensorFlow's for T are told apart here. */
+/* Types for which TensorFlow's operator differs are handled separately. */
 static bool is_float(sp_dtype dtype)
 {
 	return sp_dtype_is_floating(dtype);
@@ -32,7 +32,7 @@ static bool is_unsigned(sp_dtype dtype)
 	return dtype == SP_UINT8 || dtype == SP_UINT16 || dtype == SP_UINT32 || dtype == SP_UINT64;
 }
 
-/* The dimensions of both, spread over each other. */
+/* The dimensions of both, broadcast with each other. */
 static void merge_dims(sp_vhlo_type *into, const sp_vhlo_type *other)
 {
 	int32_t rank = into->rank > other->rank ? into->rank : other->rank;
@@ -55,7 +55,7 @@ static sp_dtype dtype_of(sp_hlo *hlo, uint32_t value)
 	return type->dtype;
 }
 
-/* A scalar operand of select and clamp goes for all elements whatever their shape. */
+/* A scalar operand of select and clamp applies to all elements. */
 static bool is_scalar(sp_hlo *hlo, uint32_t value)
 {
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, value);
@@ -69,34 +69,34 @@ static void take_inputs(sp_hlo_body *body, const sp_mlir_op *op, inputs *out)
 	const sp_vhlo_type *result = sp_hlo__value_type(hlo, op->first_result);
 	bool first = true;
 
-	*out = (inputs){.is_spread = result->rank != 0};
+	*out = (inputs){.is_broadcast = result->rank != 0};
 	for (size_t i = 0; i < op->operand_count; i++)
-		out->is_spread &= sp_hlo__is_narrow(hlo, op->operands[i]) ||
-				  is_scalar(hlo, op->operands[i]);
+		out->is_broadcast &= sp_hlo__is_broadcast(hlo, op->operands[i]) ||
+				     is_scalar(hlo, op->operands[i]);
 	for (size_t i = 0; i < op->operand_count; i++) {
 		uint32_t operand = op->operands[i];
-		const sp_vhlo_type *type = sp_hlo__narrow_type(hlo, operand);
+		const sp_vhlo_type *type = sp_hlo__source_type(hlo, operand);
 
-		out->refs[i] = sp_hlo__narrow(body, operand);
+		out->refs[i] = sp_hlo__source(body, operand);
 		if (first)
 			out->type = *type;
 		else
 			merge_dims(&out->type, type);
 		first = false;
-		if (sp_hlo__is_narrow(hlo, operand))
+		if (sp_hlo__is_broadcast(hlo, operand))
 			out->like = hlo->values[operand];
 	}
-	/* Only scalars: then they are all there is. */
-	out->is_spread &= out->like.is_spread;
+	/* With scalar operands only, the result is a scalar, not a broadcast. */
+	out->is_broadcast &= out->like.is_broadcast;
 }
 
-/* The result that an operator on `in` has made. */
+/* Stores the result of an operator on `in`. */
 static sp_status give(sp_hlo_body *body, const sp_mlir_op *op, inputs *in, const char *ref)
 {
-	if (!in->is_spread)
+	if (!in->is_broadcast)
 		return sp_hlo__give(body, op, 0, ref);
 	in->type.dtype = dtype_of(body->hlo, op->first_result);
-	return sp_hlo__give_narrow(body, op, ref, &in->type, &in->like);
+	return sp_hlo__give_broadcast(body, op, ref, &in->type, &in->like);
 }
 
 static sp_dtype with_sign(sp_dtype dtype, bool is_signed)
@@ -223,7 +223,7 @@ sp_status sp_hlo__do_popcnt(sp_hlo_body *body, const sp_mlir_op *op, const sp_hl
 				 SP_UINT8, dtype));
 }
 
-/* The bits below the highest one are set, then those that are not are counted. */
+/* Sets all bits below the highest one, then counts the clear bits. */
 sp_status sp_hlo__do_leading_zeros(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
 	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]), plain = with_sign(dtype, false);
@@ -301,7 +301,7 @@ sp_status sp_hlo__do_bitcast(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 
 /* ------------------------------------------------------------ two operands */
 
-/* Operators on booleans and on bits know their type. */
+/* Operators on booleans and bits have no type attribute. */
 static const char *binary(sp_hlo_body *body, const sp_hlo_rule *rule, const inputs *in,
 			  sp_dtype dtype)
 {
@@ -338,18 +338,18 @@ static int find_bias(sp_hlo *hlo, const sp_mlir_op *op)
 	if (type->rank < 2 || type->rank > 5 || !is_float(type->dtype))
 		return -1;
 	for (int i = 0; i < 2; i++) {
-		const sp_vhlo_type *narrow = sp_hlo__narrow_type(hlo, op->operands[i]);
+		const sp_vhlo_type *source = sp_hlo__source_type(hlo, op->operands[i]);
 
-		if (narrow->rank == 1 && narrow->dims[0] > 0 &&
-		    narrow->dims[0] == type->dims[type->rank - 1] &&
-		    sp_hlo__is_narrow(hlo, op->operands[i]) &&
-		    !sp_hlo__is_narrow(hlo, op->operands[1 - i]))
+		if (source->rank == 1 && source->dims[0] > 0 &&
+		    source->dims[0] == type->dims[type->rank - 1] &&
+		    sp_hlo__is_broadcast(hlo, op->operands[i]) &&
+		    !sp_hlo__is_broadcast(hlo, op->operands[1 - i]))
 			return i;
 	}
 	return -1;
 }
 
-/* A bias goes with the product before it. */
+/* An addition of a vector becomes BiasAdd, which is fused with the product before it. */
 sp_status sp_hlo__do_add(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
 	int bias = find_bias(body->hlo, op);
@@ -375,8 +375,8 @@ sp_status sp_hlo__do_maximum(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 	for (int i = 0; i < 2; i++) {
 		double value;
 
-		if (!in.is_spread && sp_hlo__is_narrow(body->hlo, op->operands[i]) &&
-		    !sp_hlo__is_narrow(body->hlo, op->operands[1 - i]) &&
+		if (!in.is_broadcast && sp_hlo__is_broadcast(body->hlo, op->operands[i]) &&
+		    !sp_hlo__is_broadcast(body->hlo, op->operands[1 - i]) &&
 		    sp_hlo__known_number(body->hlo, op->operands[i], &value) && value == 0)
 			return give(body, op, &in,
 				    sp_hlo__unary(body, "Relu", in.refs[1 - i], dtype));
@@ -384,7 +384,7 @@ sp_status sp_hlo__do_maximum(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 	return give(body, op, &in, binary(body, rule, &in, dtype));
 }
 
-/* A constant whose elements are worth looking at one by one; NULL for others. */
+/* A constant small enough to examine element by element; NULL for others. */
 static const sp_tensor *small_constant(const sp_hlo *hlo, uint32_t number)
 {
 	enum { MOST = 4096 };
@@ -405,7 +405,7 @@ static bool never_is(const sp_hlo *hlo, uint32_t number, double value)
 	return known != NULL;
 }
 
-/* Integers divided by 0 are -1, and the remainder is what was divided; TensorFlow refuses both. */
+/* Integer division by 0 is -1 and the remainder is the dividend; TensorFlow refuses both. */
 static const char *divide_integers(sp_hlo_body *body, const sp_mlir_op *op, const char *name,
 				   const inputs *in, sp_dtype dtype, bool is_remainder)
 {
@@ -459,8 +459,8 @@ static bool stays_below(const sp_hlo *hlo, uint32_t number, double limit)
 }
 
 /*
- * TensorFlow's shifts go no further than to the last bit; here what is shifted out is gone.
- * An arithmetic shift by too much leaves the sign, as TensorFlow's does.
+ * A shift by the bit width or more yields 0 in StableHLO, while TensorFlow's shifts clamp the
+ * amount. An arithmetic shift by too much leaves the sign, as TensorFlow's does.
  */
 sp_status sp_hlo__do_shift(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
@@ -483,7 +483,9 @@ sp_status sp_hlo__do_shift(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 		const char *fits = sp_hlo__binary(body, "Less",
 						  bitcast(body, in.refs[1], dtype, plain),
 						  sp_hlo__number(body, bits, plain), plain);
-		/* All bits but the sign, in two steps that TensorFlow takes. */
+		/*
+		 * All bits but the sign: shifted out in two steps, each within TensorFlow's limit.
+		 */
 		const char *other = is_arithmetic
 					    ? sp_hlo__binary(body, rule->op, x,
 							     sp_hlo__number(body, bits - 1, as), as)
@@ -496,7 +498,7 @@ sp_status sp_hlo__do_shift(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 
 /* --------------------------------------------------- comparing and choosing */
 
-/* Floats as integers that are ordered as they are: -NaN, -inf, ..., -0, 0, ..., inf, NaN. */
+/* Floats mapped to integers in total order: -NaN, -inf, ..., -0, 0, ..., inf, NaN. */
 static const char *ordered(sp_hlo_body *body, const char *x, sp_dtype from, sp_dtype to)
 {
 	double bits = 8 * (double)sp_dtype_size(to);
@@ -572,7 +574,7 @@ sp_status sp_hlo__do_clamp(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 
 /* ------------------------------------------------------------- conversions */
 
-/* The powers of two between which numbers of an integer type lie. */
+/* The powers of two that bound an integer type. */
 static void integer_range(sp_dtype dtype, double *low, double *high)
 {
 	double bits = 8 * (double)sp_dtype_size(dtype);
@@ -584,9 +586,7 @@ static void integer_range(sp_dtype dtype, double *low, double *high)
 	*low = is_unsigned(dtype) ? 0 : -size;
 }
 
-/*
- * A number that the integers do not reach becomes the nearest one, NaN becomes 0.
- */
+/* Saturates: numbers out of range become the nearest integer, NaN becomes 0. */
 static const char *to_integer(sp_hlo_body *body, const char *x, sp_dtype from, sp_dtype to)
 {
 	double low, high;
@@ -596,7 +596,7 @@ static const char *to_integer(sp_hlo_body *body, const char *x, sp_dtype from, s
 	integer_range(to, &low, &high);
 	wide = sp_hlo__cast(body, x, from, mid);
 	result = sp_hlo__cast(body, wide, mid, to);
-	/* The extremes as the type has them: one and the other end of its numbers. */
+	/* The smallest and the largest number of the type. */
 	least = low == 0 ? sp_hlo__number(body, 0, to)
 			 : sp_hlo__cast(body, sp_hlo__number(body, low, SP_DOUBLE), SP_DOUBLE, to);
 	most = sp_hlo__unary(body, "Invert", least, to);

@@ -2,7 +2,7 @@
 
 #include "engine/stablehlo/translate_internal.h"
 
-/* Nodes of TensorFlow's operators, and the small ones that many translations need. */
+/* Builds nodes of TensorFlow's operators, and small ones that many translations need. */
 
 const char *sp_hlo__no_memory(sp_hlo *hlo)
 {
@@ -28,7 +28,7 @@ void sp_hlo__begin(sp_hlo_body *body, sp_hlo_node *node, const char *op, size_t 
 	node->input_capacity = node->inputs != NULL ? inputs : 0;
 }
 
-/* What there is no room for is NULL, so that the node is not written. */
+/* An input beyond the room is NULL, so that the node is not written. */
 void sp_hlo__input(sp_hlo_node *node, const char *ref)
 {
 	if (node->input_count < node->input_capacity)

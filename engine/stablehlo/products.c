@@ -77,7 +77,7 @@ static const char *matmul(sp_hlo_body *body, const product *p)
 	return sp_hlo__write(body, &node);
 }
 
-/* A dimension each beside the batch, which leads, and one to sum over. */
+/* Whether there is one dimension beside the leading batch dimensions, and one to sum over. */
 static bool is_matmul(const product *p)
 {
 	if (p->inner_count != 1)
@@ -143,7 +143,7 @@ static int64_t known_product(const sp_vhlo_type *type, int32_t first, int32_t la
 	return size;
 }
 
-/* Whether the dimensions that are summed over stand in a row from `first` on. */
+/* Whether the contracted dimensions are consecutive from `first` on. */
 static bool stand_at(const product *p, int side, int32_t first)
 {
 	for (size_t i = 0; i < p->inner_count; i++)
@@ -153,9 +153,8 @@ static bool stand_at(const product *p, int side, int32_t first)
 }
 
 /*
- * Rows that end with what is summed over, times weights that begin or end with it and of
- * which all is known: a product of two matrices, of which the second can be packed.  NULL
- * where it is not that.
+ * A product of rows, whose last dimensions are contracted, and constant weights, whose first or
+ * last dimensions are: two matrices, of which the second can be packed. NULL for other products.
  */
 static const char *rows_times_weights(sp_hlo_body *body, product *p, const sp_vhlo_type *result)
 {
@@ -205,10 +204,10 @@ sp_status sp_hlo__do_dot_general(sp_hlo_body *body, const sp_mlir_op *op, const 
 	if (!are_distinct(&p, 0) || !are_distinct(&p, 1))
 		return sp_hlo__refuse(hlo, op, "its dimensions are wrong");
 	p.dtype = type->dtype;
-	/* Small integers are multiplied as int32, of which the lowest bits are theirs. */
+	/* Small integers are multiplied as int32, whose low bits are the result. */
 	if (sp_dtype_is_integer(p.dtype) && p.dtype != SP_INT64)
 		p.dtype = SP_INT32;
-	/* Of narrow floats only the sum is rounded. */
+	/* Half and bfloat16: only the sum is rounded. */
 	if (p.dtype == SP_HALF || p.dtype == SP_BFLOAT16)
 		p.dtype = SP_FLOAT;
 	if (type->dtype == SP_BOOL || type->dtype == SP_UINT32 || type->dtype == SP_UINT64)

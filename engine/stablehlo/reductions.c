@@ -4,8 +4,7 @@
 #include "engine/stablehlo/translate_internal.h"
 
 /*
- * reduce: the function that it repeats is recognised where TensorFlow has an operator for it;
- * any other one is XLA's operator's.
+ * reduce: becomes TensorFlow's reduction if its function is recognised, else XlaVariadicReduceV2.
  */
 
 static const char *base_name(const sp_mlir_op *op)
@@ -74,7 +73,7 @@ static const char *reduce(sp_hlo_body *body, const char *name, const char *x, co
 	return sp_hlo__write(body, &node);
 }
 
-/* Whether what the reduction begins with changes nothing. */
+/* Whether the initial value is neutral. */
 static bool changes_nothing(const sp_hlo *hlo, uint32_t init, const reduction *how)
 {
 	const sp_tensor *known = sp_hlo__known(hlo, init);
@@ -161,7 +160,7 @@ static const sp_mlir_op *two_of(const extreme *ex, uint32_t value, const char *n
 	return op != NULL && is_op(op, name) && op->operand_count == 2 ? op : NULL;
 }
 
-/* x > y, or that or x != x. */
+/* x > y, or (x > y or x != x). */
 static bool is_wins(extreme *ex, uint32_t value, uint32_t x, uint32_t y)
 {
 	const sp_mlir_op *either = two_of(ex, value, "or_v1");
@@ -214,7 +213,7 @@ static bool is_extreme(extreme *ex)
 	       (ex->direction == GREATER || ex->direction == LESS);
 }
 
-/* Whether a value counts along dimension `axis`. */
+/* Whether a value is an iota along dimension `axis`. */
 static bool counts_along(sp_hlo *hlo, uint32_t value, int64_t axis)
 {
 	const sp_mlir_op *op = hlo->values[value].op;
@@ -225,7 +224,7 @@ static bool counts_along(sp_hlo *hlo, uint32_t value, int64_t axis)
 	       at == axis;
 }
 
-/* The first place of what is no number, if there is one, or else of the extreme. */
+/* The index of the first NaN, or else of the first extreme. */
 static const char *first_place(sp_hlo_body *body, const char *x, const char *extreme_value,
 			       int64_t axis, const sp_vhlo_type *type, sp_dtype place_type)
 {
@@ -254,7 +253,7 @@ static const char *first_place(sp_hlo_body *body, const char *x, const char *ext
 	return sp_hlo__cast(body, sp_hlo__write(body, &node), SP_INT64, place_type);
 }
 
-/* The least or the largest number of a type. */
+/* The smallest or the largest number of a type. */
 static double last_number(sp_dtype dtype, bool least)
 {
 	bool has_sign = dtype == SP_INT8 || dtype == SP_INT16 || dtype == SP_INT32 ||

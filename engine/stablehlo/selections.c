@@ -3,11 +3,11 @@
 #include "engine/kernels/protobuf_writer.h"
 #include "engine/stablehlo/translate_internal.h"
 
-/* gather, scatter and sort: XLA's operators, which TensorFlow has by these names. */
+/* gather, scatter and sort, which TensorFlow has as XlaGather, XlaScatter and XlaVariadicSort. */
 
 /* ------------------------------------------------------ dimension numbers */
 
-/* Fields of a message: lists of dimensions and single ones, each under its number. */
+/* Adds a field of a message: a list of dimensions or a single one. */
 static sp_status add_field(sp_hlo *hlo, sp_hlo_message *to, int field, const int64_t *values,
 			   size_t count)
 {
@@ -57,7 +57,7 @@ sp_status sp_hlo__message(sp_hlo *hlo, sp_hlo_node *node, const char *name,
 	return SP_OK;
 }
 
-/* The second version of an operation has dimensions of batches, too. */
+/* Version 2 of the operation has batch dimensions. */
 static bool has_batches(const sp_mlir_op *op)
 {
 	return op->name[strlen(op->name) - 1] != '1';
@@ -152,7 +152,7 @@ sp_status sp_hlo__scalar_function(sp_hlo *hlo, const sp_mlir_op *op, size_t regi
 	size_t count, left = 0;
 
 	SP_TRY(sp_hlo__captured(hlo, op, &captured, &count));
-	/* Constants are written again where they are read. */
+	/* Captured constants are written into the function. */
 	for (size_t i = 0; i < count; i++)
 		if (sp_hlo__known(hlo, captured[i]) == NULL ||
 		    hlo->values[captured[i]].shape != NULL)
@@ -263,8 +263,8 @@ static const char *find_comparator(const sp_hlo *hlo, uint32_t list)
 }
 
 /*
- * Values and what goes with them, then what each begins with, which plays no part here: XLA
- * sorts them on a CPU and leaves the first top_k.
+ * The operands are values and payloads, then their initial values, which are not needed: on a CPU,
+ * XLA sorts and keeps the first top_k.
  */
 sp_status sp_hlo__approximate_top_k(sp_hlo_body *body, const sp_mlir_op *op)
 {

@@ -2,7 +2,7 @@
 
 #include "engine/stablehlo/translate_internal.h"
 
-/* Constants, and operations that move elements without looking at them. */
+/* Constants, and operations that only move elements. */
 
 static sp_dtype dtype_of(sp_hlo *hlo, uint32_t value)
 {
@@ -34,7 +34,7 @@ static sp_status read_dimension(sp_hlo *hlo, const sp_mlir_op *op, const char *n
 
 /* --------------------------------------------------------------- constants */
 
-/* Each attribute is read once, however many operations give it. */
+/* A constant is decoded once, however many operations refer to it. */
 static sp_status read_constant(sp_hlo *hlo, uint32_t attribute, const sp_tensor **out,
 			       bool *is_splat)
 {
@@ -78,33 +78,33 @@ sp_status sp_hlo__do_constant(sp_hlo_body *body, const sp_mlir_op *op, const sp_
 	if (tensor->dtype != type->dtype || (!is_splat && !sp_shape_equal(&tensor->shape, &shape)))
 		return sp_hlo__refuse(hlo, op, "its value is of another type");
 	*value = (sp_hlo_value){.constant = tensor, .op = op};
-	value->is_spread = is_splat && type->rank != 0;
-	value->narrow_type = (sp_vhlo_type){.dtype = type->dtype};
+	value->is_broadcast = is_splat && type->rank != 0;
+	value->source_type = (sp_vhlo_type){.dtype = type->dtype};
 	return SP_OK;
 }
 
-/* 0, 1, ... below `limit`, spread along dimension `at` of a result. */
+/* 0, 1, ... below `limit`, broadcast along dimension `at` of a result. */
 static sp_status give_iota(sp_hlo_body *body, const sp_mlir_op *op, const char *limit, int64_t size,
 			   int32_t at, const sp_hlo_value *like)
 {
 	const sp_vhlo_type *type = sp_hlo__value_type(body->hlo, op->first_result);
-	sp_vhlo_type narrow = {.rank = type->rank - at};
+	sp_vhlo_type source = {.rank = type->rank - at};
 	sp_hlo_node node;
 	const char *numbers;
 
-	narrow.dtype = type->dtype;
-	for (int32_t i = 0; i < narrow.rank; i++)
-		narrow.dims[i] = 1;
-	narrow.dims[0] = size;
+	source.dtype = type->dtype;
+	for (int32_t i = 0; i < source.rank; i++)
+		source.dims[i] = 1;
+	source.dims[0] = size;
 	sp_hlo__begin(body, &node, "Range", 3);
 	sp_hlo__input(&node, sp_hlo__int_scalar(body, 0));
 	sp_hlo__input(&node, limit);
 	sp_hlo__input(&node, sp_hlo__int_scalar(body, 1));
 	sp_hlo__type(&node, "Tidx", SP_INT32);
 	numbers = sp_hlo__cast(body, sp_hlo__write(body, &node), SP_INT32, type->dtype);
-	if (narrow.rank > 1)
-		numbers = sp_hlo__reshape(body, numbers, narrow.dims, narrow.rank, type->dtype);
-	return sp_hlo__give_narrow(body, op, numbers, &narrow, like);
+	if (source.rank > 1)
+		numbers = sp_hlo__reshape(body, numbers, source.dims, source.rank, type->dtype);
+	return sp_hlo__give_broadcast(body, op, numbers, &source, like);
 }
 
 sp_status sp_hlo__do_iota(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
@@ -140,8 +140,8 @@ static const char *size_at(sp_hlo_body *body, uint32_t sizes, int64_t i)
 	return sp_hlo__cast(body, sp_hlo__write(body, &node), dtype, SP_INT32);
 }
 
-/* How a value is spread to the sizes that an operand gives. */
-static sp_hlo_value spread_to(sp_hlo_body *body, uint32_t sizes)
+/* How a value is broadcast to the sizes that an operand gives. */
+static sp_hlo_value broadcast_to(sp_hlo_body *body, uint32_t sizes)
 {
 	sp_hlo_value like = {.shape_dtype = dtype_of(body->hlo, sizes)};
 
@@ -172,16 +172,16 @@ sp_status sp_hlo__do_dynamic_iota(sp_hlo_body *body, const sp_mlir_op *op, const
 	SP_TRY(read_dimension(hlo, op, "iota_dimension", type->rank, &at));
 	if (type->dims[at] > INT32_MAX)
 		return sp_hlo__refuse(hlo, op, "it is too large");
-	like = spread_to(body, op->operands[0]);
+	like = broadcast_to(body, op->operands[0]);
 	return give_iota(body, op,
 			 type->dims[at] >= 0 ? sp_hlo__int_scalar(body, type->dims[at])
 					     : size_at(body, op->operands[0], at),
 			 type->dims[at], (int32_t)at, &like);
 }
 
-/* --------------------------------------------------------------- spreading */
+/* --------------------------------------------------------------- broadcasts */
 
-/* `x` of type *type with a dimension of 1 wherever `stays` is false in what it becomes. */
+/* Reshapes `x` of type *type: inserts a dimension of 1 wherever `stays` is false. */
 static const char *insert_ones(sp_hlo_body *body, const char *x, const sp_vhlo_type *type,
 			       const bool *stays, sp_vhlo_type *out)
 {
@@ -215,7 +215,7 @@ sp_status sp_hlo__do_broadcast(sp_hlo_body *body, const sp_mlir_op *op, const sp
 	uint32_t operand = op->operands[0];
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->first_result);
 	const sp_vhlo_type *from = sp_hlo__value_type(hlo, operand);
-	const sp_vhlo_type *narrow = sp_hlo__narrow_type(hlo, operand);
+	const sp_vhlo_type *source = sp_hlo__source_type(hlo, operand);
 	sp_hlo_value like = {.shape = NULL};
 	int64_t dims[SP_MAX_RANK];
 	bool stays[SP_MAX_RANK] = {false};
@@ -235,20 +235,20 @@ sp_status sp_hlo__do_broadcast(sp_hlo_body *body, const sp_mlir_op *op, const sp
 		return sp_hlo__refuse(hlo, op, "to a shape that is not known");
 	if (!sp_vhlo_is_static(type, NULL)) {
 		SP_TRY(need_sizes(hlo, op, op->operands[1]));
-		like = spread_to(body, op->operands[1]);
+		like = broadcast_to(body, op->operands[1]);
 	}
-	/* Of the dimensions of what is spread already the leading ones are missing. */
-	skipped = from->rank - narrow->rank;
-	first = narrow->rank != 0 ? (int32_t)dims[skipped] : type->rank;
+	/* The source of an operand that is a broadcast itself lacks the leading dimensions. */
+	skipped = from->rank - source->rank;
+	first = source->rank != 0 ? (int32_t)dims[skipped] : type->rank;
 	out = (sp_vhlo_type){.dtype = type->dtype, .rank = type->rank - first};
 	for (int32_t i = skipped; i < from->rank; i++)
 		stays[dims[i] - first] = true;
-	ref = sp_hlo__narrow(body, operand);
-	if (out.rank != narrow->rank)
-		ref = insert_ones(body, ref, narrow, stays, &out);
+	ref = sp_hlo__source(body, operand);
+	if (out.rank != source->rank)
+		ref = insert_ones(body, ref, source, stays, &out);
 	else
-		out = *narrow;
-	SP_TRY(sp_hlo__give_narrow(body, op, ref, &out, &like));
+		out = *source;
+	SP_TRY(sp_hlo__give_broadcast(body, op, ref, &out, &like));
 	if (out.rank == 0)
 		hlo->values[op->first_result].constant = sp_hlo__known(hlo, operand);
 	return SP_OK;
@@ -256,7 +256,7 @@ sp_status sp_hlo__do_broadcast(sp_hlo_body *body, const sp_mlir_op *op, const sp
 
 /* --------------------------------------------------------------- reshaping */
 
-/* A constant stays one. */
+/* The result of reshaping a constant is a constant. */
 static void keep_constant(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
@@ -266,7 +266,7 @@ static void keep_constant(sp_hlo_body *body, const sp_mlir_op *op)
 	sp_shape shape;
 	size_t count;
 
-	if (hlo->status != SP_OK || known == NULL || sp_hlo__is_narrow(hlo, op->operands[0]) ||
+	if (hlo->status != SP_OK || known == NULL || sp_hlo__is_broadcast(hlo, op->operands[0]) ||
 	    !sp_vhlo_is_static(type, &shape) || !sp_shape_count(&shape, &count) ||
 	    count != known->count)
 		return;
@@ -292,12 +292,13 @@ sp_status sp_hlo__do_reshape(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 		unknown += type->dims[i] < 0;
 	if (unknown > 1)
 		return sp_hlo__refuse(hlo, op, "to a shape with more than one unknown dimension");
-	/* The same element everywhere. */
-	if (value->is_spread && value->narrow_type.rank == 0 && unknown == 0 && type->rank != 0) {
+	/* A broadcast scalar stays one in any shape. */
+	if (value->is_broadcast && value->source_type.rank == 0 && unknown == 0 &&
+	    type->rank != 0) {
 		const sp_tensor *known = value->constant;
 
-		SP_TRY(sp_hlo__give_narrow(body, op, sp_hlo__narrow(body, op->operands[0]),
-					   &value->narrow_type, NULL));
+		SP_TRY(sp_hlo__give_broadcast(body, op, sp_hlo__source(body, op->operands[0]),
+					      &value->source_type, NULL));
 		hlo->values[op->first_result].constant = known;
 		return SP_OK;
 	}
@@ -462,7 +463,7 @@ sp_status sp_hlo__do_slice(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 				  sp_hlo__ints(body, end, rank), from->dtype, SP_INT32));
 }
 
-/* Where it begins and ends is computed, by steps that are known to be one. */
+/* Start and limit are computed values; the strides are known to be 1. */
 sp_status sp_hlo__do_real_dynamic_slice(sp_hlo_body *body, const sp_mlir_op *op,
 					const sp_hlo_rule *rule)
 {
@@ -492,7 +493,7 @@ sp_status sp_hlo__do_real_dynamic_slice(sp_hlo_body *body, const sp_mlir_op *op,
 				  dtype, index));
 }
 
-/* Scalars as one vector of int32 or, when they are of 64 bits, of int64. */
+/* Packs scalars into a vector of int32, or of int64 when they have 64 bits. */
 static const char *pack_starts(sp_hlo_body *body, const uint32_t *starts, size_t count,
 			       sp_dtype *index)
 {
@@ -568,7 +569,7 @@ sp_status sp_hlo__do_dynamic_update_slice(sp_hlo_body *body, const sp_mlir_op *o
 
 /* ----------------------------------------------------------------- padding */
 
-/* Paddings may be negative, or stand between elements: XLA's own operator takes them all. */
+/* Paddings may be negative or interior: XlaPad takes them all. */
 static const char *pad(sp_hlo_body *body, const char *const inputs[5], sp_dtype dtype,
 		       sp_dtype index)
 {

@@ -6,12 +6,15 @@
 #include "engine/stablehlo/translate_internal.h"
 
 /*
- * A module is a list of functions; regions of conditions and loops become functions, too.
- * Every operation is translated once, in its place; what a function is called with is
- * looked at by the import, as for any other call.
+ * A module is a list of functions; the regions of conditions and loops become functions, too. Every
+ * operation is translated once, where it stands. The arguments of a call are checked by the import,
+ * as for any call.
  */
 
-/* A file may nest regions that capture one another's values: what is written has an end. */
+/*
+ * Nested regions that capture each other's values are written again and again: the total is
+ * limited.
+ */
 enum { MAX_NODES = 1 << 20 };
 
 static const sp_hlo_rule rules[] = {
@@ -155,7 +158,7 @@ static bool has_token(sp_hlo *hlo, const sp_mlir_op *op)
 	return has;
 }
 
-/* What carries values from here to there carries orders of effects, too. */
+/* Operations that only pass values on may pass tokens, too. */
 static bool takes_tokens(const sp_hlo_rule *rule)
 {
 	return rule->translate == sp_hlo__do_token || rule->translate == sp_hlo__do_identity ||
@@ -191,7 +194,7 @@ static sp_status translate_op(sp_hlo_body *body, const sp_mlir_op *op)
 	return hlo->status;
 }
 
-/* Names of operations that are not translated, up to some, in a row. */
+/* Lists operations that are not translated, as far as they fit. */
 static void list_missing(const sp_mlir_region *region, char *text, size_t size)
 {
 	for (size_t i = 0; i < region->op_count; i++) {
@@ -203,7 +206,10 @@ static void list_missing(const sp_mlir_region *region, char *text, size_t size)
 			strcat(text, used != 0 ? ", " : "");
 			strcat(text, op->name);
 		}
-		/* The functions of reductions are looked at by those. */
+		/*
+		 * Only regions of control flow: the translations of reductions check their
+		 * functions themselves.
+		 */
 		if (strcmp(op->name, "vhlo.while_v1") == 0 || strcmp(op->name, "vhlo.if_v1") == 0 ||
 		    strcmp(op->name, "vhlo.case_v1") == 0)
 			for (size_t k = 0; k < op->region_count; k++)
@@ -229,16 +235,16 @@ static sp_status grow_functions(sp_hlo *hlo)
 	return SP_OK;
 }
 
-/* What a body of its own sees of a value: constants, and nothing that stands outside. */
+/* Enters a value into a new function: constants stay known, everything else becomes an argument. */
 static void enter(sp_hlo *hlo, uint32_t number, const char *argument)
 {
 	sp_hlo_value *value = &hlo->values[number];
 	bool stays = value->constant != NULL && value->shape == NULL;
 
 	value->all = stays ? NULL : argument;
-	value->narrow = NULL;
+	value->source = NULL;
 	value->shape = NULL;
-	value->is_spread &= stays;
+	value->is_broadcast &= stays;
 	if (!stays)
 		value->constant = NULL;
 }
@@ -270,7 +276,7 @@ static sp_status add_argument(sp_hlo *hlo, arguments *args, uint32_t value, bool
 	return SP_OK;
 }
 
-/* An argument of the module's first function has the shape that it says. */
+/* Checks that an argument of the module's first function has the declared shape. */
 static sp_status ensure_shape(sp_hlo_body *body, uint32_t value)
 {
 	sp_hlo *hlo = body->hlo;
@@ -310,7 +316,7 @@ static sp_status add_return(sp_hlo_body *body, sp_function_def *function, sp_arg
 	return outputs[at].name != NULL ? hlo->status : no_memory(hlo);
 }
 
-/* What the region returns, behind arguments that are handed on. */
+/* The results of the region, after the arguments that are passed on. */
 static sp_status take_returns(sp_hlo_body *body, const sp_mlir_region *region, size_t handed_on,
 			      sp_function_def *function)
 {
@@ -414,7 +420,7 @@ typedef struct capture {
 	uint32_t *values;
 	size_t count;
 	size_t capacity;
-	uint32_t inner; /* values below are defined outside */
+	uint32_t inner; /* values below this number are defined outside */
 } capture;
 
 static sp_status add_captured(sp_hlo *hlo, capture *to, uint32_t value)
@@ -475,7 +481,7 @@ int64_t sp_hlo__find_function(const sp_hlo *hlo, sp_bytes name)
 	return sp_map_get(&hlo->functions, name, &found) ? (int64_t)found : -1;
 }
 
-/* The name of a function as part of a node's. */
+/* A function's name in a form that node names allow. */
 static const char *printable(sp_hlo *hlo, sp_bytes name, size_t number)
 {
 	enum { MAX_NAME = 80 };
@@ -585,7 +591,7 @@ static sp_status check_node(sp_hlo *hlo, size_t *platform, bool *has_platform)
 	return SP_OK;
 }
 
-/* Several platforms: the first argument says which one this is. */
+/* For a module of several platforms the first argument is the platform's index. */
 static sp_status fix_platform(sp_hlo *hlo, size_t platform)
 {
 	sp_function_def *first = &hlo->made[0];
@@ -595,7 +601,7 @@ static sp_status fix_platform(sp_hlo *hlo, size_t platform)
 
 	if (first->input_count == 0)
 		return sp_error_set(hlo->err, SP_CORRUPT, "the module does not take a platform");
-	/* A node by the argument's name takes its place. */
+	/* A constant with the argument's name replaces the argument. */
 	number = sp_hlo__cast(&body, sp_hlo__int_scalar(&body, (int64_t)platform), SP_INT32,
 			      first->inputs[0].dtype);
 	nodes = sp_arena_array(hlo->arena, first->node_count + body.count, sizeof(*nodes));
@@ -631,7 +637,7 @@ static sp_status write_functions(sp_hlo *hlo)
 
 	if (first < 0)
 		return sp_error_set(hlo->err, SP_CORRUPT, "the module has no function 'main'");
-	/* The first function comes first. */
+	/* "main" is written first. */
 	for (size_t i = 0; i < hlo->function_count; i++) {
 		size_t function = i == 0 ? (size_t)first : i <= (size_t)first ? i - 1 : i;
 		size_t place = hlo->made_count;
@@ -672,9 +678,8 @@ static sp_status translate(sp_hlo *hlo)
 	return check_inputs(hlo);
 }
 
-sp_status sp_stablehlo_translate(sp_stablehlo_functions *out, const sp_node_def *node,
-				 const char *prefix, sp_arena *arena, sp_arena *scratch,
-				 sp_error *err)
+sp_status sp_stablehlo_translate(sp_translation *out, const sp_node_def *node, const char *prefix,
+				 sp_arena *arena, sp_arena *scratch, sp_error *err)
 {
 	sp_hlo hlo = {.prefix = prefix,
 		      .node = node,
@@ -684,6 +689,6 @@ sp_status sp_stablehlo_translate(sp_stablehlo_functions *out, const sp_node_def 
 		      .err = err};
 
 	SP_TRY(translate(&hlo));
-	*out = (sp_stablehlo_functions){hlo.made, hlo.made_count};
+	*out = (sp_translation){hlo.made, hlo.made_count};
 	return SP_OK;
 }

@@ -6,32 +6,33 @@
 #include "engine/stablehlo/vhlo.h"
 
 /*
- * The inside of the translation: translate.c knows modules and functions, nodes.c writes
- * nodes, values.c knows what a value of the module is in our graph; the other files
- * translate a family of operations each.
+ * What the files of the translation share: translate.c walks modules and functions, nodes.c writes
+ * nodes, values.c maps the module's values to the graph's; the other files translate one
+ * family of operations each.
  *
- * StableHLO repeats values explicitly wherever TensorFlow's operators do it by
- * themselves: a bias is broadcast to the batch before it is added.  Such a value is kept
- * as what is spread until somebody asks for all of it, which elementwise operations do not.
+ * StableHLO broadcasts explicitly where TensorFlow's operators do so themselves: a bias is
+ * broadcast to the batch before it is added.  The source of a broadcast is therefore kept, and
+ * the broadcast itself becomes a node only when an operation needs all of it; elementwise
+ * operations do not.
  *
- * References are NULL where a node could not be made; then hlo->status says why, and
- * what is made of them is NULL, too.  It is looked at once per operation.
+ * A reference is NULL when its node could not be made; hlo->status then holds the reason, and
+ * nodes with such an input become NULL, too.  The status is checked once per operation.
  */
 
 typedef struct sp_hlo sp_hlo;
 typedef struct sp_hlo_body sp_hlo_body;
 
-/* A value of the module in the function where it is defined or captured. */
+/* A value of the module, in the function that defines or captures it. */
 typedef struct sp_hlo_value {
-	const char *all; /* NULL until someone asks for it */
-	bool is_spread;
-	const char
-		*narrow; /* what is spread, its dimensions being the last ones; NULL until then */
-	sp_vhlo_type narrow_type;
-	const char *shape; /* what `narrow` is spread to; NULL where the type says it */
+	const char *all; /* its node; NULL until one is needed */
+	bool is_broadcast;
+	const char *source; /* of a broadcast: what is repeated; its dimensions are the last ones */
+	sp_vhlo_type source_type;
+	const char *shape; /* the node of the shape to broadcast to; NULL when the type has it */
 	sp_dtype shape_dtype;
-	const sp_tensor *constant; /* of what is spread or else of all; NULL when not known */
-	const sp_mlir_op *op;      /* that gives it; NULL for arguments */
+	const sp_tensor
+		*constant;    /* the source of a broadcast, else the value; NULL when not known */
+	const sp_mlir_op *op; /* that defines it; NULL for arguments */
 } sp_hlo_value;
 
 struct sp_hlo {
@@ -51,9 +52,9 @@ struct sp_hlo {
 	sp_function_def *made; /* functions and regions */
 	size_t made_count;
 	size_t made_capacity;
-	uint32_t *stamps; /* [values] the last list of captured values that it is in */
+	uint32_t *stamps; /* [values] the last capture list that the value was added to */
 	uint32_t stamp;
-	uint64_t ops_left; /* of all that may still be written */
+	uint64_t ops_left; /* how many operations may still be written */
 	sp_arena *arena;
 	sp_arena *scratch;
 	sp_error *err;
@@ -66,8 +67,8 @@ struct sp_hlo_body {
 	sp_node_def *nodes;
 	size_t count;
 	size_t capacity;
-	const char *stem;    /* of the names of nodes: what they are made of */
-	const char **checks; /* nodes that must run though nobody reads them */
+	const char *stem;    /* prefix of the names of nodes */
+	const char **checks; /* nodes that must run although nothing reads them */
 	size_t check_count;
 	size_t check_capacity;
 };
@@ -100,7 +101,7 @@ void sp_hlo__types(sp_hlo_node *node, const char *name, const sp_dtype *dtypes, 
 void sp_hlo__ints_attr(sp_hlo_node *node, const char *name, const int64_t *values, size_t count);
 void sp_hlo__shape(sp_hlo_node *node, const char *name, const sp_partial_shape *shape);
 
-/* Writes the node; its first output.  NULL when an input is, or memory is at an end. */
+/* Writes the node and returns its first output; NULL when an input is NULL or memory is out. */
 const char *sp_hlo__write(sp_hlo_body *body, sp_hlo_node *node);
 
 /* Output `i` of a node that is written. */
@@ -115,7 +116,7 @@ const char *sp_hlo__select(sp_hlo_body *body, const char *condition, const char 
 
 const char *sp_hlo__constant(sp_hlo_body *body, const sp_tensor *tensor);
 
-/* A vector of int32 or int64: of the first where all fit. */
+/* A vector of int32, or of int64 when a value needs it. */
 const char *sp_hlo__ints(sp_hlo_body *body, const int64_t *values, size_t count);
 const char *sp_hlo__int_scalar(sp_hlo_body *body, int64_t value);
 
@@ -131,31 +132,32 @@ const char *sp_hlo__transpose(sp_hlo_body *body, const char *x, const int64_t *p
 /* Dimension `i` of x, as an int32 scalar. */
 const char *sp_hlo__dimension(sp_hlo_body *body, const char *x, int32_t i, sp_dtype dtype);
 
-/* Refuses: the first reason counts.  Returns hlo->status. */
+/* Records a refusal; the first one counts. Returns hlo->status. */
 sp_status sp_hlo__refuse(sp_hlo *hlo, const sp_mlir_op *op, const char *why);
 const char *sp_hlo__no_memory(sp_hlo *hlo);
 
 /* --------------------------------------------------------------- values.c */
 
-/* Never NULL; a scalar of no type when it cannot be read, and hlo->status says so. */
+/* Never NULL; a scalar without a type when it cannot be read (see hlo->status). */
 const sp_vhlo_type *sp_hlo__value_type(sp_hlo *hlo, uint32_t value);
 
-/* All of a value. */
+/* The whole value. */
 const char *sp_hlo__all(sp_hlo_body *body, uint32_t value);
 
-/* What is spread, or all of it. */
-const char *sp_hlo__narrow(sp_hlo_body *body, uint32_t value);
-bool sp_hlo__is_narrow(const sp_hlo *hlo, uint32_t value);
-const sp_vhlo_type *sp_hlo__narrow_type(sp_hlo *hlo, uint32_t value);
+/* The source of a broadcast; of any other value the value itself. */
+const char *sp_hlo__source(sp_hlo_body *body, uint32_t value);
+bool sp_hlo__is_broadcast(const sp_hlo *hlo, uint32_t value);
+const sp_vhlo_type *sp_hlo__source_type(sp_hlo *hlo, uint32_t value);
 
 /* The operation's result: all of it. */
 sp_status sp_hlo__give(sp_hlo_body *body, const sp_mlir_op *op, uint32_t result, const char *ref);
 
-/* The operation's only result is `narrow`, spread as the value `like` is (or as the type says). */
-sp_status sp_hlo__give_narrow(sp_hlo_body *body, const sp_mlir_op *op, const char *narrow,
-			      const sp_vhlo_type *type, const sp_hlo_value *like);
+/* The operation's only result is `source`, broadcast to the shape of `like`, or of its own type for
+ * NULL. */
+sp_status sp_hlo__give_broadcast(sp_hlo_body *body, const sp_mlir_op *op, const char *source,
+				 const sp_vhlo_type *type, const sp_hlo_value *like);
 
-/* The value as a constant: one element when it is the same everywhere.  NULL when it is none. */
+/* The value if it is constant, as one element when all are equal; else NULL. */
 const sp_tensor *sp_hlo__known(const sp_hlo *hlo, uint32_t value);
 
 /* A constant of one element, or of equal ones, as a number. */
@@ -223,7 +225,7 @@ SP_MUST_CHECK sp_status sp_hlo__scalar_function(sp_hlo *hlo, const sp_mlir_op *o
 /* custom_call ApproxTopK, which CPUs answer exactly. */
 SP_MUST_CHECK sp_status sp_hlo__approximate_top_k(sp_hlo_body *body, const sp_mlir_op *op);
 
-/* The operator that a region of one operation on its two arguments is, or NULL. */
+/* The operation of a region that applies one operation to its two arguments; else NULL. */
 const char *sp_hlo__region_op(const sp_mlir_region *region);
 
 /* -------------------------------------------------------------- functions */
@@ -231,19 +233,19 @@ const char *sp_hlo__region_op(const sp_mlir_region *region);
 typedef enum sp_hlo_role {
 	SP_HLO_PLAIN,
 	SP_HLO_FIRST,     /* the module's first one, whose arguments are checked */
-	SP_HLO_LOOP_BODY, /* it returns what it captures before what it computes */
-	SP_HLO_SCALAR,    /* it captures constants only, and takes its arguments alone */
+	SP_HLO_LOOP_BODY, /* returns the captured values before its results */
+	SP_HLO_SCALAR,    /* captures only constants, and takes only its arguments */
 } sp_hlo_role;
 
 /*
- * Writes a region as a function that takes what it captures, none of which is a token,
- * then its arguments, and returns what it does; *out is the function's name.
+ * Writes a region as a function that takes the captured values (none of which is a token), then its
+ * arguments, and returns its results; *out is the function's name.
  */
 SP_MUST_CHECK sp_status sp_hlo__make_function(sp_hlo *hlo, const sp_mlir_region *region,
 					      const uint32_t *captured, size_t captured_count,
 					      sp_hlo_role role, const char **out);
 
-/* Values that the regions of an operation take from around it. */
+/* The values that the regions of an operation capture. */
 SP_MUST_CHECK sp_status sp_hlo__captured(sp_hlo *hlo, const sp_mlir_op *op, uint32_t **values,
 					 size_t *count);
 

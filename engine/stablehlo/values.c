@@ -2,7 +2,7 @@
 
 #include "engine/stablehlo/translate_internal.h"
 
-/* What a value of the module is in our graph. */
+/* How values of the module are represented in the graph. */
 
 const sp_vhlo_type *sp_hlo__value_type(sp_hlo *hlo, uint32_t value)
 {
@@ -20,7 +20,7 @@ const sp_vhlo_type *sp_hlo__value_type(sp_hlo *hlo, uint32_t value)
 	return &hlo->types[type];
 }
 
-/* ------------------------------------------------------------ what is spread */
+/* ------------------------------------------------------------ broadcasts */
 
 static bool same_dims(const sp_vhlo_type *a, const sp_vhlo_type *b)
 {
@@ -32,14 +32,14 @@ static bool same_dims(const sp_vhlo_type *a, const sp_vhlo_type *b)
 	return true;
 }
 
-static const char *spread(sp_hlo_body *body, const sp_hlo_value *value, const sp_vhlo_type *type)
+static const char *broadcast(sp_hlo_body *body, const sp_hlo_value *value, const sp_vhlo_type *type)
 {
 	sp_hlo_node node;
 
-	if (same_dims(&value->narrow_type, type))
-		return value->narrow;
+	if (same_dims(&value->source_type, type))
+		return value->source;
 	sp_hlo__begin(body, &node, "BroadcastTo", 2);
-	sp_hlo__input(&node, value->narrow);
+	sp_hlo__input(&node, value->source);
 	sp_hlo__input(&node, value->shape != NULL
 				     ? value->shape
 				     : sp_hlo__ints(body, type->dims, (size_t)type->rank));
@@ -54,13 +54,13 @@ static const char *spread(sp_hlo_body *body, const sp_hlo_value *value, const sp
 	return sp_hlo__write(body, &node);
 }
 
-/* A constant has no node before someone reads it. */
+/* A constant gets its node when it is first read. */
 static void write_constant(sp_hlo_body *body, sp_hlo_value *value)
 {
-	if (value->constant == NULL || value->all != NULL || value->narrow != NULL)
+	if (value->constant == NULL || value->all != NULL || value->source != NULL)
 		return;
-	if (value->is_spread)
-		value->narrow = sp_hlo__constant(body, value->constant);
+	if (value->is_broadcast)
+		value->source = sp_hlo__constant(body, value->constant);
 	else
 		value->all = sp_hlo__constant(body, value->constant);
 }
@@ -73,31 +73,31 @@ const char *sp_hlo__all(sp_hlo_body *body, uint32_t number)
 	if (body->hlo->status != SP_OK)
 		return NULL;
 	write_constant(body, value);
-	if (value->all == NULL && value->narrow != NULL)
-		value->all = spread(body, value, type);
+	if (value->all == NULL && value->source != NULL)
+		value->all = broadcast(body, value, type);
 	if (value->all == NULL && body->hlo->status == SP_OK)
 		body->hlo->status = sp_error_set(body->hlo->err, SP_CORRUPT,
 						 "a value is read that has no value");
 	return value->all;
 }
 
-bool sp_hlo__is_narrow(const sp_hlo *hlo, uint32_t number)
+bool sp_hlo__is_broadcast(const sp_hlo *hlo, uint32_t number)
 {
-	return hlo->values[number].is_spread;
+	return hlo->values[number].is_broadcast;
 }
 
-const char *sp_hlo__narrow(sp_hlo_body *body, uint32_t number)
+const char *sp_hlo__source(sp_hlo_body *body, uint32_t number)
 {
 	sp_hlo_value *value = &body->hlo->values[number];
 
 	write_constant(body, value);
-	return value->narrow != NULL ? value->narrow : sp_hlo__all(body, number);
+	return value->source != NULL ? value->source : sp_hlo__all(body, number);
 }
 
-const sp_vhlo_type *sp_hlo__narrow_type(sp_hlo *hlo, uint32_t number)
+const sp_vhlo_type *sp_hlo__source_type(sp_hlo *hlo, uint32_t number)
 {
-	return sp_hlo__is_narrow(hlo, number) ? &hlo->values[number].narrow_type
-					      : sp_hlo__value_type(hlo, number);
+	return sp_hlo__is_broadcast(hlo, number) ? &hlo->values[number].source_type
+						 : sp_hlo__value_type(hlo, number);
 }
 
 sp_status sp_hlo__give(sp_hlo_body *body, const sp_mlir_op *op, uint32_t result, const char *ref)
@@ -109,15 +109,15 @@ sp_status sp_hlo__give(sp_hlo_body *body, const sp_mlir_op *op, uint32_t result,
 	return hlo->status;
 }
 
-/* Whether a value of the one type can be spread to the other: its dimensions are the last ones. */
-static bool spreads_to(const sp_vhlo_type *narrow, const sp_vhlo_type *type)
+/* Whether a value of the one type can be broadcast to the other, its dimensions being the last. */
+static bool broadcasts_to(const sp_vhlo_type *source, const sp_vhlo_type *type)
 {
-	int32_t more = type->rank - narrow->rank;
+	int32_t more = type->rank - source->rank;
 
 	if (more < 0)
 		return false;
-	for (int32_t i = 0; i < narrow->rank; i++) {
-		int64_t from = narrow->dims[i], to = type->dims[more + i];
+	for (int32_t i = 0; i < source->rank; i++) {
+		int64_t from = source->dims[i], to = type->dims[more + i];
 
 		if (from != 1 && from >= 0 && to >= 0 && from != to)
 			return false;
@@ -125,14 +125,14 @@ static bool spreads_to(const sp_vhlo_type *narrow, const sp_vhlo_type *type)
 	return true;
 }
 
-sp_status sp_hlo__give_narrow(sp_hlo_body *body, const sp_mlir_op *op, const char *narrow,
-			      const sp_vhlo_type *type, const sp_hlo_value *like)
+sp_status sp_hlo__give_broadcast(sp_hlo_body *body, const sp_mlir_op *op, const char *source,
+				 const sp_vhlo_type *type, const sp_hlo_value *like)
 {
 	sp_hlo *hlo = body->hlo;
 	sp_hlo_value *value = &hlo->values[op->first_result];
 	const sp_vhlo_type *says = sp_hlo__value_type(hlo, op->first_result);
 
-	if (hlo->status == SP_OK && !spreads_to(type, says))
+	if (hlo->status == SP_OK && !broadcasts_to(type, says))
 		hlo->status = sp_error_set(hlo->err, SP_CORRUPT,
 					   "operation %s gives a value of another shape than it "
 					   "says",
@@ -140,7 +140,7 @@ sp_status sp_hlo__give_narrow(sp_hlo_body *body, const sp_mlir_op *op, const cha
 	if (hlo->status != SP_OK)
 		return hlo->status;
 	*value = (sp_hlo_value){
-		.is_spread = true, .narrow = narrow, .narrow_type = *type, .op = op};
+		.is_broadcast = true, .source = source, .source_type = *type, .op = op};
 	if (like != NULL) {
 		value->shape = like->shape;
 		value->shape_dtype = like->shape_dtype;

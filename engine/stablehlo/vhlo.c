@@ -194,7 +194,7 @@ sp_status sp_vhlo_read_type(const sp_mlir_module *module, uint32_t type, sp_vhlo
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "the module has values of VHLO's type %llu",
 				    (unsigned long long)code);
-	/* What a dimension is at most; that is all an encoding says. */
+	/* The encoding states upper bounds of dimensions only. */
 	if (code == TENSOR_TYPE_WITH_ENCODING &&
 	    !sp_mlir_read_index(&cursor, module->attribute_count, &encoding))
 		return corrupt(err, "the encoding of a type");
@@ -268,7 +268,9 @@ static sp_status find_in_dictionary(const sp_mlir_module *module, uint32_t dicti
 	return SP_OK;
 }
 
-/* The place of `name` among the names of an operation, or -1; -2 when the operation is not known.
+/*
+ * The index of `name` among the attribute names of an operation, or -1; -2 for an unknown
+ * operation.
  */
 static int place_of(const char *op, const char *name)
 {
@@ -356,7 +358,7 @@ bool sp_vhlo_number(const sp_mlir_module *module, uint32_t attribute, int64_t *o
 	if (code != INTEGER || !sp_mlir_read_index(&cursor, module->type_count, &type) ||
 	    !read_element(module, type, &element_code, &element))
 		return false;
-	/* Up to eight bits are a byte. */
+	/* Elements of up to eight bits take a byte. */
 	if (element_code == INT4 || element_code == INT8 || element_code == UINT4 ||
 	    element_code == UINT8) {
 		if (cursor.at == cursor.end)
@@ -490,7 +492,8 @@ static bool unpack_bits(const uint8_t *from, size_t size, bool *to, size_t count
 		to[0] = *from != 0;
 		return *from == 0 || *from == 0xff || *from == 1;
 	}
-	if (size == count && size != (count + 7) / 8) { /* as it was written at first */
+	if (size == count &&
+	    size != (count + 7) / 8) { /* the first versions wrote a byte per element */
 		for (size_t i = 0; i < count; i++)
 			to[i] = from[i] != 0;
 		return true;
@@ -534,7 +537,7 @@ sp_status sp_vhlo_tensor(const sp_mlir_module *module, uint32_t attribute, sp_vh
 	if (type->is_token || !sp_vhlo_is_static(type, &shape) || !sp_shape_count(&shape, &count) ||
 	    !sp_mlir_read_count(&cursor, &size))
 		return corrupt(err, "the size of a constant");
-	/* Nothing is asked of memory that the bytes do not fill: a splat is one element. */
+	/* Memory is bounded by the bytes that are there: a splat is one element. */
 	if (type->dtype == SP_BOOL ? count > 8 * size : count * sp_dtype_size(type->dtype) != size)
 		shape = sp_shape_scalar();
 	SP_TRY(sp_tensor_create(out, arena, type->dtype, &shape, err));

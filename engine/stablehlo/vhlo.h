@@ -5,16 +5,16 @@
 #include "engine/tensor/tensor.h"
 
 /*
- * VHLO, the versioned dialect that StableHLO is written in ("StableHLO bytecode" and
- * "VHLO" in StableHLO's documentation): its types and attributes out of a module.
+ * VHLO, the versioned dialect of StableHLO ("StableHLO bytecode" and "VHLO" in StableHLO's
+ * documentation): decodes the types and attributes of a module.
  *
- * All of it answers SP_CORRUPT when bytes break the encoding or an attribute is
- * missing, SP_UNSUPPORTED for what the engine has no counterpart of.
+ * All functions return SP_CORRUPT when the bytes break the encoding or an attribute is missing, and
+ * SP_UNSUPPORTED for what the engine has no counterpart of.
  */
 
 /* A dense tensor type; a dimension -1 is known when the module runs. */
 typedef struct sp_vhlo_type {
-	bool is_token; /* no tensor: an order of effects */
+	bool is_token; /* a token, not a tensor */
 	sp_dtype dtype;
 	int32_t rank;
 	int64_t dims[SP_MAX_RANK];
@@ -27,9 +27,9 @@ SP_MUST_CHECK sp_status sp_vhlo_read_type(const sp_mlir_module *module, uint32_t
 					  sp_vhlo_type *out, sp_error *err);
 
 /*
- * Attribute `name` of an operation: its number, or SP_MLIR_NONE.  An operation of the
- * newer encoding has attributes in an order by operation; one that is not known here is
- * SP_UNSUPPORTED.
+ * The number of an operation's attribute `name`, or SP_MLIR_NONE. The newer encoding stores
+ * attributes in an order that depends on the operation; SP_UNSUPPORTED for an operation that is not
+ * known here.
  */
 SP_MUST_CHECK sp_status sp_vhlo_find(const sp_mlir_module *module, const sp_mlir_op *op,
 				     const char *name, uint32_t *out, sp_error *err);

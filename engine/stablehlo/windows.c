@@ -2,7 +2,7 @@
 
 /* reduce_window and convolution: XLA's operators. */
 
-/* A list with a number per dimension as an input; `fill` where the attribute is left out. */
+/* Adds a list with one number per dimension as an input; `fill` when the attribute is absent. */
 static sp_status add_list(sp_hlo_body *body, sp_hlo_node *node, const sp_mlir_op *op,
 			  const char *name, size_t count, int64_t fill)
 {
@@ -27,7 +27,7 @@ static sp_status add_list(sp_hlo_body *body, sp_hlo_node *node, const sp_mlir_op
 	return hlo->status;
 }
 
-/* Pairs of what is added before and behind each dimension. */
+/* Padding as pairs (low, high), one per dimension. */
 static sp_status add_padding(sp_hlo_body *body, sp_hlo_node *node, const sp_mlir_op *op,
 			     size_t count)
 {
@@ -64,7 +64,7 @@ sp_status sp_hlo__do_reduce_window(sp_hlo_body *body, const sp_mlir_op *op, cons
 	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
 }
 
-/* What a pooling's gradient is made of. */
+/* The gradient of a pooling. */
 sp_status sp_hlo__do_select_and_scatter(sp_hlo_body *body, const sp_mlir_op *op,
 					const sp_hlo_rule *rule)
 {
@@ -107,7 +107,7 @@ static sp_status read_placing(sp_hlo *hlo, const sp_mlir_op *op, sp_hlo_message 
 	return sp_hlo__add_dims(hlo, to, 12, op, "output_spatial_dimensions");
 }
 
-/* A kernel that is turned round has its elements in the other order. */
+/* Reverses a kernel along the dimensions with window reversal. */
 static const char *turned(sp_hlo_body *body, const sp_mlir_op *op, const char *kernel,
 			  sp_dtype dtype)
 {

@@ -34,7 +34,6 @@ typedef enum sp_list_kind {
 	SP_LIST_PLAIN,
 	SP_LIST_RAGGED,
 	SP_LIST_OPTIONAL,
-	SP_LIST_STACK, /* the one that changes in place (engine/ops/list/stack.c) */
 } sp_list_kind;
 
 typedef struct sp_list {

@@ -1,8 +1,4 @@
-"""Graphs that take gradients of loops in their answers.
-
-tf1-loop-gradients  of loops of the first generation: stacks carry what the loop back needs
-tf2-loop-gradients  of functional loops: TensorLists do; two kinds of loop, and a gradient of a gradient
-"""
+"""tf2-loop-gradients: gradients of functional loops, computed in an answer."""
 import os
 
 os.environ.update(CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
@@ -16,7 +12,6 @@ from answers import answers
 PROVENANCE = ("Made by scripts/golden/make_loop_gradients.py with TensorFlow %s on CPU, seeded random weights; answers by "
               "TensorFlow's session.  Apache-2.0, like the project." % tf.__version__)
 
-v1 = tf.compat.v1
 
 
 def losses(x, n, kernel):
@@ -61,19 +56,6 @@ def feeds():
             for batch, n in ((1, 0), (1, 1), (3, 2), (2, 5), (7, 3), (4, 13))]
 
 
-def tf1():
-    folder = case.start("tf1-loop-gradients")
-    v1.disable_control_flow_v2()
-    with tf.Graph().as_default(), v1.Session() as session:
-        x, n = v1.placeholder(tf.float32, [None, 3], "x"), v1.placeholder(tf.int32, [], "n")
-        kernel = tf.constant(np.random.default_rng(50).normal(size=[3, 3]).astype("f4") * 0.5)
-        v1.saved_model.simple_save(session, folder + "/model", {"x": x, "n": n}, outputs(x, n, kernel))
-    v1.enable_control_flow_v2()
-    case.prune(folder + "/model/saved_model.pb")
-    case.add_requests(folder, answers(folder + "/model", feeds()))
-    case.finish(folder, "gradients through loops of Enter and Exit, computed in an answer", PROVENANCE)
-
-
 def tf2():
     folder = case.start("tf2-loop-gradients")
     kernel = tf.constant(np.random.default_rng(50).normal(size=[3, 3]).astype("f4") * 0.5)
@@ -93,5 +75,4 @@ def tf2():
     case.finish(folder, "gradients through functional loops, computed in an answer", PROVENANCE)
 
 
-tf1()
 tf2()

@@ -118,16 +118,6 @@ def lists(x, lengths):
     kept = raw.TensorListGetItem(input_handle=before, index=1, element_shape=NO_DIMS, element_dtype=variant)
     out["itself"] = raw.TensorListStack(input_handle=kept, element_shape=NO_DIMS, element_dtype=f32)
 
-    # Several lists at once.
-    longer = raw.TensorListPushBackBatch(input_handles=picked, tensor=x[:2])
-    both = raw.TensorListConcatLists(input_a=longer, input_b=picked, element_dtype=f32)
-    for which in (0, 1):
-        one_of = raw.TensorListGetItem(input_handle=raw.TensorListFromTensor(tensor=both, element_shape=NO_DIMS), index=which,
-                                       element_shape=NO_DIMS, element_dtype=variant)
-        out["both%d" % which] = raw.TensorListStack(input_handle=one_of, element_shape=NO_DIMS, element_dtype=f32)
-    joined = raw.TensorListConcatLists(input_a=one, input_b=one, element_dtype=f32)
-    out["joined_lists"] = raw.TensorListStack(input_handle=joined, element_shape=NO_DIMS, element_dtype=f32)
-
     chosen = tf.cond(n > 2, lambda: array, lambda: encoded(rows + 1.0))
     splits, values = raw.RaggedTensorFromVariant(encoded_ragged=chosen, input_ragged_rank=0, output_ragged_rank=1, Tvalues=f32,
                                                  Tsplits=tf.int64)

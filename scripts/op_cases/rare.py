@@ -1,4 +1,4 @@
-"""Operators that few models have: losses, approximate top-k, neighbours."""
+"""Operators that few models have: losses, approximate top-k."""
 import numpy as np
 import tensorflow as tf
 
@@ -91,19 +91,4 @@ for op in ("Copy", "CopyHost"):
     cases.add(op, {"input": f([1, 2])})
     cases.add(op, {"input": np.array(["a"])}, name="string")
 
-# ------------------------------------------------------------------ neighbours
-
-
-def neighbors(points, centers, k, **more):
-    cases.add("NearestNeighbors", {"points": f(points), "centers": f(centers), "k": np.int64(k)}, rtol=1e-4, atol=1e-4, **more)
-
-
-points, centers = rng.normal(size=(6, 5)), rng.normal(size=(9, 5))
-for k in (0, 1, 3, 9, 20):
-    neighbors(points, centers, k, name="%d of 9" % k)
-neighbors(points, np.concatenate([centers, centers]), 4, name="twins")
-neighbors(points, centers[:1], 2, name="one center")
-for name, a, b, k in [("no points", points[:0], centers, 1), ("dimensions", points, centers[:, :3], 1),
-                      ("vector", points[0], centers, 1), ("centers are a vector", points, centers[0], 1), ("two k", points, centers, [1, 2])]:
-    neighbors(a, b, k, name=name, refuse=True)
 cases.write()

@@ -30,7 +30,7 @@ storage/ssd: base storage/scratch.h storage/format storage/rows storage/table/ti
 engine/tensor: base engine/tensor
 engine/graph: base engine/tensor engine/ops/ops.inc engine/graph
 engine/kernels: base engine/tensor engine/kernels
-engine/ops: base engine/tensor engine/graph engine/ops/ops.inc engine/ops/ops.h
+engine/ops: base engine/tensor engine/graph engine/ops/ops.inc engine/ops/ops.h engine/stablehlo/ops.inc
 engine/ops/array: base engine/tensor engine/graph engine/ops/ops.h engine/ops/array
 engine/ops/reduce: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/reduce
 engine/ops/list: base engine/tensor engine/graph engine/ops/ops.h engine/ops/array engine/ops/list
@@ -44,10 +44,10 @@ engine/ops/sparse: base storage/table/table.h engine/tensor engine/graph engine/
 engine/ops/ragged: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/list engine/ops/sparse engine/ops/ragged
 engine/ops/state: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/string engine/ops/state
 engine/ops/embedding: base storage/table/table.h engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/reduce engine/ops/nn engine/ops/sparse engine/ops/state engine/ops/embedding
-engine/import: base engine/tensor engine/graph engine/stablehlo/translate.h engine/import
+engine/import: base engine/tensor engine/graph engine/front_ends.inc engine/import
 engine/passes: base engine/tensor engine/graph engine/ops/embedding/column_spec.h engine/passes
 engine/runtime: base engine/tensor engine/graph engine/ops/control/control.h engine/ops/list/list.h engine/runtime
-engine/stablehlo: base engine/tensor engine/graph engine/kernels engine/ops engine/stablehlo
+engine/stablehlo: base engine/tensor engine/graph engine/kernels engine/ops engine/import/front_end.h engine/stablehlo
 model_loader/proto: base engine model_loader/proto
 model_loader/saved_model: base engine model_loader/proto model_loader/saved_model
 model_loader/checkpoint: base engine model_loader/proto model_loader/checkpoint

@@ -20,10 +20,12 @@ same() { # same NAME WANTED GOT
 	fi
 }
 
-sed -n 's/^SP_OP(\(.*\))$/\1/p' "$srcdir/engine/ops/ops.inc" >"$work/ops"
-sort -u "$work/ops" >"$work/ops.sorted"
-[ -s "$work/ops" ] || echo 'no operators' >"$work/ops.sorted"
-same 'engine/ops/ops.inc in order, each operator once' "$work/ops.sorted" "$work/ops"
+for list in engine/ops/ops.inc engine/stablehlo/ops.inc; do
+	sed -n 's/^SP_OP(\(.*\))$/\1/p' "$srcdir/$list" >"$work/ops"
+	sort -u "$work/ops" >"$work/ops.sorted"
+	[ -s "$work/ops" ] || echo 'no operators' >"$work/ops.sorted"
+	same "$list in order, each operator once" "$work/ops.sorted" "$work/ops"
+done
 
 for room in $rooms; do
 	(cd "$srcdir" && find "$room" \( -name '*.[ch]' -o -name '*.cpp' \) ! -name '*.pb-c.[ch]' | sort) >"$work/files"

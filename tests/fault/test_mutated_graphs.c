@@ -331,6 +331,7 @@ static void anonymous_tables(void **state)
 	mutate("tf2-anonymous-tables");
 }
 
+#ifdef SP_STABLEHLO
 static void xla_operators(void **state)
 {
 	(void)state;
@@ -338,6 +339,7 @@ static void xla_operators(void **state)
 	mutate("jax-graph-image");
 	mutate("jax-graph-gru");
 }
+#endif
 
 static void models_without_loops(void **state)
 {
@@ -354,7 +356,9 @@ int main(void)
 		cmocka_unit_test(lists_of_lists_and_ragged_values),
 		cmocka_unit_test(optionals),
 		cmocka_unit_test(anonymous_tables),
+#ifdef SP_STABLEHLO
 		cmocka_unit_test(xla_operators),
+#endif
 		cmocka_unit_test(models_without_loops),
 	};
 

@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Another number of inputs than it takes is the only thing that is invalid. */
 	for (; status == SP_INVALID && node.input_count <= MAX_INPUTS; node.input_count++) {
 		sp_arena *arena = sp_arena_create(4096), *scratch = sp_arena_create(4096);
-		sp_stablehlo_functions functions;
+		sp_translation functions;
 		sp_error err;
 
 		if (arena == NULL || scratch == NULL)

@@ -13,7 +13,7 @@ typedef struct cJSON cJSON;
  * Golden cases: folders with a model, requests and true answers.  Our own are
  * in tests/golden/ (made by scripts/golden/); more of the same form are taken
  * from $SP_GOLDEN_DIR, or from ../shared/golden beside the source tree when
- * that is there.
+ * that is there.  Those that need a front end which this build lacks are left out.
  */
 typedef struct sp_golden_case {
 	char name[256];

@@ -95,7 +95,7 @@ void sp_array__pass(const sp_call *call, size_t i, size_t from)
 	sp_call_forward(call, i, from, &call->in[from]->shape);
 }
 
-/* Doubles what is there up to a page, then repeats that: the source stays warm. */
+/* Doubles the filled part up to a page, then repeats that page, which stays in the cache. */
 void sp_array__fill(void *to, size_t count, const void *element, size_t size)
 {
 	char *bytes = to;

@@ -80,4 +80,4 @@ static sp_status run_bitcast(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Bitcast = {.name = "Bitcast", .prepare = prepare_bitcast, .run = run_bitcast};
+SP_DEFINE_OP(Bitcast, NULL, 0, prepare_bitcast, run_bitcast);

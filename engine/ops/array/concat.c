@@ -1,6 +1,6 @@
 #include "base/size.h"
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 
 /*
  * ConcatV2, Concat: tensors one behind the other along an axis, the last input
@@ -104,10 +104,11 @@ static sp_status run_concat(const sp_call *call)
 	row = shape.dims[axis] * inner;
 	for (size_t i = state->first; i < state->last; i++) {
 		int64_t part = call->in[i]->shape.dims[axis] * inner;
-		sp_box box = {.rank = 1, .dims = {outer}, .to = {row}, .from = {part}};
+		sp_strided_copy plan = {.rank = 1, .dims = {outer}, .to = {row}, .from = {part}};
 
 		if (part != 0)
-			sp_box__copy(&box, (char *)out->data + at, call->in[i]->data, (size_t)part);
+			sp_strided_copy__run(&plan, (char *)out->data + at, call->in[i]->data,
+					     (size_t)part);
 		at += part;
 	}
 	return SP_OK;
@@ -126,7 +127,7 @@ static sp_status prepare_offset(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, prepare->in_count - 1, prepare->in_dtypes[1], err);
 }
 
-/* Shape i + 1 agrees with the first everywhere but along the axis. */
+/* Checks that shape i + 1 agrees with the first one except along the axis. */
 static sp_status check_offset_shape(const sp_call *call, size_t i, int axis)
 {
 	const sp_tensor *first = call->in[1], *shape = call->in[i];
@@ -170,9 +171,6 @@ static sp_status run_offset(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Concat = {.name = "Concat", .prepare = prepare_concat, .run = run_concat};
-const sp_op sp_op_ConcatOffset = {.name = "ConcatOffset",
-				  .outputs = "offset:N",
-				  .prepare = prepare_offset,
-				  .run = run_offset};
-const sp_op sp_op_ConcatV2 = {.name = "ConcatV2", .prepare = prepare_concat_v2, .run = run_concat};
+SP_DEFINE_OP(Concat, NULL, 0, prepare_concat, run_concat);
+SP_DEFINE_OP(ConcatOffset, "offset:N", 0, prepare_offset, run_offset);
+SP_DEFINE_OP(ConcatV2, NULL, 0, prepare_concat_v2, run_concat);

@@ -63,7 +63,7 @@ static sp_status check_shapes(const sp_call *call)
 				       "partitions",
 				       sp_shape_text(data, text),
 				       sp_shape_text(partitions, other_text));
-	/* A scalar partition adds the dimension it does not take. */
+	/* A scalar partition adds a dimension. */
 	return sp_array__rank(call, data->rank - partitions->rank + 1);
 }
 
@@ -90,8 +90,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DynamicPartition = {.name = "DynamicPartition",
-				      .outputs = "outputs:num_partitions",
-				      .flags = SP_OP_MOVES,
-				      .prepare = prepare,
-				      .run = run};
+SP_DEFINE_OP(DynamicPartition, "outputs:num_partitions", SP_OP_MOVES, prepare, run);

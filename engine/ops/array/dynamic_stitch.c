@@ -38,7 +38,7 @@ static sp_status misfit(const sp_call *call, size_t m)
 			       sp_shape_text(&call->in[m]->shape, other_text));
 }
 
-/* Shape of a row of data m, and that its first dimensions are those of the indices. */
+/* The shape of a row of data m; checks that its first dimensions are those of the indices. */
 static sp_status row_shape(const sp_call *call, size_t m, sp_shape *row)
 {
 	const sp_shape *indices = &call->in[m]->shape;
@@ -102,7 +102,5 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DynamicStitch = {
-	.name = "DynamicStitch", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
-const sp_op sp_op_ParallelDynamicStitch = {
-	.name = "ParallelDynamicStitch", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
+SP_DEFINE_OP(DynamicStitch, NULL, SP_OP_MOVES, prepare, run);
+SP_DEFINE_OP(ParallelDynamicStitch, NULL, SP_OP_MOVES, prepare, run);

@@ -1,8 +1,8 @@
 #include "engine/ops/array/array.h"
 
 /*
- * Fill: a tensor of the shape `dims` (input 0), every element `value` (input 1).  Empty:
- * one whose elements mean nothing, or are 0 with `init`; here they always are.
+ * Fill: a tensor of shape `dims` (input 0) with every element `value` (input 1). Empty: a tensor of
+ * zeros; TensorFlow leaves it uninitialised without `init`.
  */
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
@@ -26,7 +26,7 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Fill = {.name = "Fill", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
+SP_DEFINE_OP(Fill, NULL, SP_OP_MOVES, prepare, run);
 
 static sp_status prepare_empty(sp_prepare *prepare, sp_error *err)
 {
@@ -51,4 +51,4 @@ static sp_status run_empty(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Empty = {.name = "Empty", .prepare = prepare_empty, .run = run_empty};
+SP_DEFINE_OP(Empty, NULL, 0, prepare_empty, run_empty);

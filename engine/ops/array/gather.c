@@ -102,7 +102,7 @@ static sp_status make_plan(const sp_call *call, int64_t wanted_axis, int64_t bat
 	return SP_OK;
 }
 
-/* One pass that a compiler turns into vector code; who was wrong is asked only then. */
+/* A loop that the compiler vectorises; the offending index is searched only on failure. */
 static bool all_below(const sp_tensor *indices, uint64_t limit)
 {
 	unsigned bad = 0;
@@ -134,8 +134,8 @@ static sp_status check_indices(const sp_call *call, const sp_tensor *indices, si
 }
 
 /*
- * Rows are anywhere in a large table: each one is asked for a few picks before
- * it is copied.  Inlined per size, so that small rows are single moves.
+ * Rows are at random addresses of a large table, so each one is prefetched a few steps before it is
+ * copied. Inlined per size, so that small rows are single moves.
  */
 static inline __attribute__((always_inline)) void copy_rows(char *to, const char *from,
 							    const sp_tensor *indices, size_t first,
@@ -228,9 +228,5 @@ static sp_status run_gather_v2(const sp_call *call)
 	return run(call, sp_tensor_index(call->in[2], 0), state->batch_dims);
 }
 
-const sp_op sp_op_Gather = {
-	.name = "Gather", .flags = SP_OP_MOVES, .prepare = prepare_gather, .run = run_gather};
-const sp_op sp_op_GatherV2 = {.name = "GatherV2",
-			      .flags = SP_OP_MOVES,
-			      .prepare = prepare_gather_v2,
-			      .run = run_gather_v2};
+SP_DEFINE_OP(Gather, NULL, SP_OP_MOVES, prepare_gather, run_gather);
+SP_DEFINE_OP(GatherV2, NULL, SP_OP_MOVES, prepare_gather_v2, run_gather_v2);

@@ -53,5 +53,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_GatherNd = {
-	.name = "GatherNd", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
+SP_DEFINE_OP(GatherNd, NULL, SP_OP_MOVES, prepare, run);

@@ -81,7 +81,6 @@ static sp_status run_tree(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_GatherTree = {
-	.name = "GatherTree", .outputs = "beams", .prepare = prepare_tree, .run = run_tree};
+SP_DEFINE_OP(GatherTree, "beams", 0, prepare_tree, run_tree);
 const sp_op sp_op_Addons_GatherTree = {
 	.name = "Addons>GatherTree", .outputs = "beams", .prepare = prepare_tree, .run = run_tree};

@@ -34,4 +34,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_InvertPermutation = {.name = "InvertPermutation", .prepare = prepare, .run = run};
+SP_DEFINE_OP(InvertPermutation, NULL, 0, prepare, run);

@@ -84,7 +84,5 @@ static sp_status run_band(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_BatchMatrixBandPart = {
-	.name = "BatchMatrixBandPart", .prepare = prepare_band, .run = run_band};
-const sp_op sp_op_MatrixBandPart = {
-	.name = "MatrixBandPart", .prepare = prepare_band, .run = run_band};
+SP_DEFINE_OP(BatchMatrixBandPart, NULL, 0, prepare_band, run_band);
+SP_DEFINE_OP(MatrixBandPart, NULL, 0, prepare_band, run_band);

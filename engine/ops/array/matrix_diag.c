@@ -88,7 +88,7 @@ static int64_t max(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* A diagonal lies inside the matrix; 0 always does. */
+/* Whether diagonal d lies inside the matrix; diagonal 0 always does. */
 static bool is_inside(const band *b, int64_t d)
 {
 	return d == 0 || (d > -b->rows && d < b->columns);
@@ -114,7 +114,7 @@ static int64_t length_of(const band *b, int64_t d)
 	return min(b->rows + min(d, 0), b->columns - max(d, 0));
 }
 
-/* Where in its line diagonal d begins. */
+/* The offset of diagonal d in its padded line. */
 static int64_t start_of(const band *b, int64_t d)
 {
 	bool left = (d >= 0 && b->left_above) || (d <= 0 && b->left_below);
@@ -247,7 +247,7 @@ static sp_status run_set(const sp_call *call)
 
 /* -------------------------------------------------------------- MatrixDiag */
 
-/* One of the numbers num_rows and num_cols; -1 is "as few as will do". */
+/* Reads num_rows or num_cols; -1 stands for the smallest possible. */
 static sp_status read_size(const sp_call *call, size_t i, int64_t least, int64_t *out)
 {
 	SP_TRY(sp_array__need_rank(call, i, 0));
@@ -261,9 +261,8 @@ static sp_status read_size(const sp_call *call, size_t i, int64_t least, int64_t
 }
 
 /*
- * The size of the matrix: as given, else the smallest that holds the band.  At
- * least one side must be the smallest, or the longest diagonal would not fill
- * its line.
+ * The size of the matrix: as given, or the smallest that holds the band. At least one side must be
+ * the smallest, because the longest diagonal fills its line.
  */
 static sp_status choose_size(const sp_call *call, band *b)
 {

@@ -95,4 +95,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_OneHot = {.name = "OneHot", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
+SP_DEFINE_OP(OneHot, NULL, SP_OP_MOVES, prepare, run);

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 
 /*
  * Pack: N tensors of one shape become one, with a new dimension of N at `axis`.
@@ -72,9 +72,11 @@ static sp_status run_pack(const sp_call *call)
 	outer = sp_shape_product(&shape, 0, axis);
 	part = sp_shape_product(&shape, axis + 1, shape.rank) * (int64_t)size;
 	for (int64_t i = 0; i < n; i++) {
-		sp_box box = {.rank = 1, .dims = {outer}, .to = {n * part}, .from = {part}};
+		sp_strided_copy plan = {
+			.rank = 1, .dims = {outer}, .to = {n * part}, .from = {part}};
 
-		sp_box__copy(&box, (char *)out->data + i * part, call->in[i]->data, (size_t)part);
+		sp_strided_copy__run(&plan, (char *)out->data + i * part, call->in[i]->data,
+				     (size_t)part);
 	}
 	return SP_OK;
 }
@@ -118,18 +120,14 @@ static sp_status run_unpack(const sp_call *call)
 	outer = sp_shape_product(&shape, 0, axis);
 	part = sp_shape_product(&shape, axis, shape.rank) * (int64_t)size;
 	for (int64_t i = 0; i < n; i++) {
-		sp_box box = {.rank = 1, .dims = {outer}, .to = {part}, .from = {n * part}};
+		sp_strided_copy plan = {
+			.rank = 1, .dims = {outer}, .to = {part}, .from = {n * part}};
 
-		sp_box__copy(&box, call->out[i]->data, (const char *)in->data + i * part,
-			     (size_t)part);
+		sp_strided_copy__run(&plan, call->out[i]->data, (const char *)in->data + i * part,
+				     (size_t)part);
 	}
 	return SP_OK;
 }
 
-const sp_op sp_op_Pack = {
-	.name = "Pack", .flags = SP_OP_MOVES, .prepare = prepare_pack, .run = run_pack};
-const sp_op sp_op_Unpack = {.name = "Unpack",
-			    .outputs = "output:num",
-			    .flags = SP_OP_MOVES,
-			    .prepare = prepare_unpack,
-			    .run = run_unpack};
+SP_DEFINE_OP(Pack, NULL, SP_OP_MOVES, prepare_pack, run_pack);
+SP_DEFINE_OP(Unpack, "output:num", SP_OP_MOVES, prepare_unpack, run_unpack);

@@ -2,17 +2,16 @@
 
 #include "base/size.h"
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 
 /*
- * Pad, PadV2: elements of one value (zero, or the third input) around the
- * input, paddings[d] = {before, after}.  MirrorPad: the input's own elements,
- * seen in a mirror that stands on its edge (SYMMETRIC, the edge is repeated)
- * or on its edge element (REFLECT, it is not).
+ * Pad, PadV2: surrounds the input with a constant (zero, or the third input); paddings[d] =
+ * {before, after}. MirrorPad: reflects the input at its edge; the edge element is repeated
+ * (SYMMETRIC) or not (REFLECT).
  */
 
 typedef struct mirror_state {
-	int64_t edge; /* 1: the mirror stands on the edge element */
+	int64_t edge; /* 1: the edge element is not repeated (REFLECT) */
 } mirror_state;
 
 typedef struct pad_plan {
@@ -77,13 +76,13 @@ static sp_status read_paddings(const sp_call *call, pad_plan *plan)
 	return SP_OK;
 }
 
-/* Makes the output and says where in it the input will lie. */
+/* Creates the output and computes where the input begins in it. */
 static sp_status make_output(const sp_call *call, pad_plan *plan)
 {
 	const sp_tensor *in = call->in[0];
 
 	SP_TRY(sp_call_output(call, 0, in->dtype, &plan->shape));
-	sp_box__strides(&plan->shape, sp_dtype_size(in->dtype), plan->strides);
+	sp_strided_copy__strides(&plan->shape, sp_dtype_size(in->dtype), plan->strides);
 	plan->inner = call->out[0]->data;
 	for (int d = 0; d < plan->shape.rank; d++)
 		plan->inner += plan->before[d] * plan->strides[d];
@@ -94,12 +93,12 @@ static void copy_inner(const sp_call *call, const pad_plan *plan)
 {
 	const sp_tensor *in = call->in[0];
 	size_t size = sp_dtype_size(in->dtype);
-	sp_box box = {.rank = in->shape.rank};
+	sp_strided_copy copy = {.rank = in->shape.rank};
 
-	memcpy(box.dims, in->shape.dims, sizeof(in->shape.dims));
-	memcpy(box.to, plan->strides, sizeof(plan->strides));
-	sp_box__strides(&in->shape, size, box.from);
-	sp_box__copy(&box, plan->inner, in->data, size);
+	memcpy(copy.dims, in->shape.dims, sizeof(in->shape.dims));
+	memcpy(copy.to, plan->strides, sizeof(plan->strides));
+	sp_strided_copy__strides(&in->shape, size, copy.from);
+	sp_strided_copy__run(&copy, plan->inner, in->data, size);
 }
 
 /* `value` NULL: zeros. */
@@ -156,8 +155,8 @@ static sp_status check_mirror(const sp_call *call, const pad_plan *plan)
 }
 
 /*
- * Mirrors both ends of dimension d.  The dimensions before it are done already
- * and taken whole, those behind it are still as wide as the input.
+ * Mirrors both ends of dimension d. Earlier dimensions are complete; later ones are still as wide
+ * as the input.
  */
 static void mirror(const sp_call *call, const pad_plan *plan, int d)
 {
@@ -165,25 +164,25 @@ static void mirror(const sp_call *call, const pad_plan *plan, int d)
 	const sp_shape *in = &call->in[0]->shape;
 	size_t size = sp_dtype_size(call->in[0]->dtype);
 	int64_t step = plan->strides[d];
-	sp_box box = {.rank = plan->shape.rank};
+	sp_strided_copy copy = {.rank = plan->shape.rank};
 	char *first = plan->inner, *last;
 
-	for (int e = 0; e < box.rank; e++) {
-		box.dims[e] = e < d ? plan->shape.dims[e] : in->dims[e];
-		box.to[e] = box.from[e] = plan->strides[e];
+	for (int e = 0; e < copy.rank; e++) {
+		copy.dims[e] = e < d ? plan->shape.dims[e] : in->dims[e];
+		copy.to[e] = copy.from[e] = plan->strides[e];
 		if (e < d)
 			first -= plan->before[e] * plan->strides[e];
 	}
 	last = first + (in->dims[d] - 1) * step;
-	box.to[d] = -step;
-	box.dims[d] = plan->before[d];
+	copy.to[d] = -step;
+	copy.dims[d] = plan->before[d];
 	if (plan->before[d] != 0)
-		sp_box__copy(&box, first - step, first + state->edge * step, size);
-	box.to[d] = step;
-	box.from[d] = -step;
-	box.dims[d] = plan->after[d];
+		sp_strided_copy__run(&copy, first - step, first + state->edge * step, size);
+	copy.to[d] = step;
+	copy.from[d] = -step;
+	copy.dims[d] = plan->after[d];
 	if (plan->after[d] != 0)
-		sp_box__copy(&box, last + step, last - state->edge * step, size);
+		sp_strided_copy__run(&copy, last + step, last - state->edge * step, size);
 }
 
 static sp_status run_mirror(const sp_call *call)
@@ -205,6 +204,6 @@ static sp_status run_mirror(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_MirrorPad = {.name = "MirrorPad", .prepare = prepare_mirror, .run = run_mirror};
-const sp_op sp_op_Pad = {.name = "Pad", .prepare = prepare_pad, .run = run_pad};
-const sp_op sp_op_PadV2 = {.name = "PadV2", .prepare = prepare_pad_v2, .run = run_pad_v2};
+SP_DEFINE_OP(MirrorPad, NULL, 0, prepare_mirror, run_mirror);
+SP_DEFINE_OP(Pad, NULL, 0, prepare_pad, run_pad);
+SP_DEFINE_OP(PadV2, NULL, 0, prepare_pad_v2, run_pad_v2);

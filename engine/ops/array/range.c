@@ -23,7 +23,7 @@ static sp_status prepare_range(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-/* The distance between two numbers, which int64 may not hold. */
+/* The difference of two int64, which may need 64 unsigned bits. */
 static uint64_t distance(int64_t a, int64_t b)
 {
 	return a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
@@ -73,7 +73,7 @@ static sp_status make_float_range(const sp_call *call, double start, double limi
 	if (delta > 0 ? start > limit : start < limit)
 		return sp_call_invalid(call, "a range from %g to %g in steps of %g", start, limit,
 				       delta);
-	if (!(count < 0x1p62)) /* or not a number */
+	if (!(count < 0x1p62)) /* also when it is NaN */
 		return sp_call_invalid(call,
 				       "a range from %g to %g in steps of %g is not countable",
 				       start, limit, delta);
@@ -164,5 +164,5 @@ static sp_status run_linspace(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_LinSpace = {.name = "LinSpace", .prepare = prepare_linspace, .run = run_linspace};
-const sp_op sp_op_Range = {.name = "Range", .prepare = prepare_range, .run = run_range};
+SP_DEFINE_OP(LinSpace, NULL, 0, prepare_linspace, run_linspace);
+SP_DEFINE_OP(Range, NULL, 0, prepare_range, run_range);

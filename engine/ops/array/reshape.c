@@ -58,8 +58,8 @@ static bool has_zero(const sp_shape *shape)
 }
 
 /*
- * What stands where the shape says -1.  When both shapes have a dimension 0
- * the others decide: [0, 6] as [0, 2, -1] is [0, 2, 3].
+ * The dimension that is -1. If both shapes have a dimension 0, the other dimensions determine it:
+ * [0, 6] as [0, 2, -1] is [0, 2, 3].
  */
 static sp_status infer_hole(const sp_call *call, sp_shape *out, int hole, int64_t product)
 {
@@ -207,10 +207,7 @@ static sp_status run_ensure_shape(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_EnsureShape = {
-	.name = "EnsureShape", .prepare = prepare_ensure_shape, .run = run_ensure_shape};
-const sp_op sp_op_ExpandDims = {
-	.name = "ExpandDims", .prepare = prepare_expand_dims, .run = run_expand_dims};
-const sp_op sp_op_Reshape = {
-	.name = "Reshape", .flags = SP_OP_MOVES, .prepare = prepare_reshape, .run = run_reshape};
-const sp_op sp_op_Squeeze = {.name = "Squeeze", .prepare = prepare_squeeze, .run = run_squeeze};
+SP_DEFINE_OP(EnsureShape, NULL, 0, prepare_ensure_shape, run_ensure_shape);
+SP_DEFINE_OP(ExpandDims, NULL, 0, prepare_expand_dims, run_expand_dims);
+SP_DEFINE_OP(Reshape, NULL, SP_OP_MOVES, prepare_reshape, run_reshape);
+SP_DEFINE_OP(Squeeze, NULL, 0, prepare_squeeze, run_squeeze);

@@ -1,12 +1,12 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 
 /*
- * ReverseV2: the dimensions of a list run backwards; Reverse: those a list of
- * bools marks.  ReverseSequence: the first seq_lengths[b] elements along
- * seq_dim run backwards, for each b along batch_dim.
+ * ReverseV2: reverses the listed dimensions; Reverse: those that a list of booleans marks.
+ * ReverseSequence: reverses the first seq_lengths[b] elements along seq_dim for each b along
+ * batch_dim.
  */
 
 /* -------------------------------------------------------------- ReverseV2 */
@@ -28,10 +28,10 @@ static sp_status reverse(const sp_call *call, const bool backwards[SP_MAX_RANK])
 	const sp_tensor *in = call->in[0];
 	size_t size = sp_dtype_size(in->dtype);
 	const char *from = in->data;
-	sp_box box = {.rank = in->shape.rank};
+	sp_strided_copy plan = {.rank = in->shape.rank};
 	bool changes = false;
 
-	for (int d = 0; d < box.rank; d++)
+	for (int d = 0; d < plan.rank; d++)
 		changes |= backwards[d] && in->shape.dims[d] > 1;
 	if (!changes) {
 		sp_array__pass(call, 0, 0);
@@ -40,14 +40,14 @@ static sp_status reverse(const sp_call *call, const bool backwards[SP_MAX_RANK])
 	SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
 	if (in->count == 0)
 		return SP_OK;
-	memcpy(box.dims, in->shape.dims, sizeof(in->shape.dims));
-	sp_box__strides(&in->shape, size, box.to);
-	for (int d = 0; d < box.rank; d++) {
-		box.from[d] = backwards[d] ? -box.to[d] : box.to[d];
+	memcpy(plan.dims, in->shape.dims, sizeof(in->shape.dims));
+	sp_strided_copy__strides(&in->shape, size, plan.to);
+	for (int d = 0; d < plan.rank; d++) {
+		plan.from[d] = backwards[d] ? -plan.to[d] : plan.to[d];
 		if (backwards[d])
-			from += (box.dims[d] - 1) * box.to[d];
+			from += (plan.dims[d] - 1) * plan.to[d];
 	}
-	sp_box__copy(&box, call->out[0]->data, from, size);
+	sp_strided_copy__run(&plan, call->out[0]->data, from, size);
 	return SP_OK;
 }
 
@@ -139,7 +139,7 @@ static sp_status run_sequence(const sp_call *call)
 	const sequence_state *state = call->state;
 	const sp_tensor *in = call->in[0], *lengths = call->in[1];
 	size_t size = sp_dtype_size(in->dtype);
-	sp_box box = {.rank = in->shape.rank};
+	sp_strided_copy plan = {.rank = in->shape.rank};
 	int seq = (int)state->seq_dim, batch = (int)state->batch_dim;
 	int64_t step, stride;
 
@@ -147,31 +147,29 @@ static sp_status run_sequence(const sp_call *call)
 	SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
 	if (in->count == 0)
 		return SP_OK;
-	memcpy(box.dims, in->shape.dims, sizeof(in->shape.dims));
-	sp_box__strides(&in->shape, size, box.to);
-	memcpy(box.from, box.to, sizeof(box.from));
-	step = box.to[seq];
-	stride = box.to[batch];
-	box.dims[batch] = 1;
+	memcpy(plan.dims, in->shape.dims, sizeof(in->shape.dims));
+	sp_strided_copy__strides(&in->shape, size, plan.to);
+	memcpy(plan.from, plan.to, sizeof(plan.from));
+	step = plan.to[seq];
+	stride = plan.to[batch];
+	plan.dims[batch] = 1;
 	for (size_t b = 0; b < lengths->count; b++) {
 		int64_t length = sp_tensor_index(lengths, b);
 		char *to = (char *)call->out[0]->data + (int64_t)b * stride;
 		const char *from = (const char *)in->data + (int64_t)b * stride;
 
-		box.dims[seq] = length;
-		box.from[seq] = -step;
+		plan.dims[seq] = length;
+		plan.from[seq] = -step;
 		if (length != 0)
-			sp_box__copy(&box, to, from + (length - 1) * step, size);
-		box.dims[seq] = in->shape.dims[seq] - length;
-		box.from[seq] = step;
-		if (box.dims[seq] != 0)
-			sp_box__copy(&box, to + length * step, from + length * step, size);
+			sp_strided_copy__run(&plan, to, from + (length - 1) * step, size);
+		plan.dims[seq] = in->shape.dims[seq] - length;
+		plan.from[seq] = step;
+		if (plan.dims[seq] != 0)
+			sp_strided_copy__run(&plan, to + length * step, from + length * step, size);
 	}
 	return SP_OK;
 }
 
-const sp_op sp_op_Reverse = {.name = "Reverse", .prepare = prepare_reverse, .run = run_reverse};
-const sp_op sp_op_ReverseSequence = {
-	.name = "ReverseSequence", .prepare = prepare_sequence, .run = run_sequence};
-const sp_op sp_op_ReverseV2 = {
-	.name = "ReverseV2", .prepare = prepare_reverse_v2, .run = run_reverse_v2};
+SP_DEFINE_OP(Reverse, NULL, 0, prepare_reverse, run_reverse);
+SP_DEFINE_OP(ReverseSequence, NULL, 0, prepare_sequence, run_sequence);
+SP_DEFINE_OP(ReverseV2, NULL, 0, prepare_reverse_v2, run_reverse_v2);

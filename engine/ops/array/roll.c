@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 
-/* Roll: every element moves `shift` places along `axis`, around the end. */
+/* Roll: every element moves `shift` positions along `axis`, cyclically. */
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
@@ -39,8 +39,8 @@ static sp_status read_shifts(const sp_call *call, int64_t shifts[SP_MAX_RANK])
 }
 
 /*
- * A rolled dimension is two pieces that change places, so the input is cut
- * into 2^k boxes: bit d of `pieces` says which piece of dimension d.
+ * Rolling a dimension swaps its two pieces, so the input is copied in 2^k parts: bit d of `pieces`
+ * selects the piece of dimension d.
  */
 static void copy_piece(const sp_call *call, const int64_t shifts[SP_MAX_RANK], unsigned pieces)
 {
@@ -48,22 +48,22 @@ static void copy_piece(const sp_call *call, const int64_t shifts[SP_MAX_RANK], u
 	size_t size = sp_dtype_size(in->dtype);
 	char *to = call->out[0]->data;
 	const char *from = in->data;
-	sp_box box = {.rank = in->shape.rank};
+	sp_strided_copy plan = {.rank = in->shape.rank};
 
-	sp_box__strides(&in->shape, size, box.to);
-	memcpy(box.from, box.to, sizeof(box.from));
-	for (int d = 0; d < box.rank; d++) {
+	sp_strided_copy__strides(&in->shape, size, plan.to);
+	memcpy(plan.from, plan.to, sizeof(plan.from));
+	for (int d = 0; d < plan.rank; d++) {
 		int64_t dim = in->shape.dims[d], shift = shifts[d];
 
 		if (pieces >> d & 1) { /* the tail, which comes first */
-			box.dims[d] = shift;
-			from += (dim - shift) * box.from[d];
+			plan.dims[d] = shift;
+			from += (dim - shift) * plan.from[d];
 		} else {
-			box.dims[d] = dim - shift;
-			to += shift * box.to[d];
+			plan.dims[d] = dim - shift;
+			to += shift * plan.to[d];
 		}
 	}
-	sp_box__copy(&box, to, from, size);
+	sp_strided_copy__run(&plan, to, from, size);
 }
 
 static sp_status run(const sp_call *call)
@@ -82,7 +82,7 @@ static sp_status run(const sp_call *call)
 	SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
 	if (in->count == 0)
 		return SP_OK;
-	/* Every subset of the rolled dimensions. */
+	/* Enumerates the subsets of the rolled dimensions. */
 	for (unsigned pieces = rolled;; pieces = (pieces - 1) & rolled) {
 		copy_piece(call, shifts, pieces);
 		if (pieces == 0)
@@ -90,4 +90,4 @@ static sp_status run(const sp_call *call)
 	}
 }
 
-const sp_op sp_op_Roll = {.name = "Roll", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
+SP_DEFINE_OP(Roll, NULL, SP_OP_MOVES, prepare, run);

@@ -294,8 +294,5 @@ TENSOR_SCATTER(TensorScatterMin, SCATTER_MIN);
 TENSOR_SCATTER(TensorScatterSub, SCATTER_SUB);
 TENSOR_SCATTER(TensorScatterUpdate, SCATTER_UPDATE);
 
-const sp_op sp_op_ScatterNdNonAliasingAdd = {.name = "ScatterNdNonAliasingAdd",
-					     .prepare = prepare_non_aliasing,
-					     .run = run_TensorScatterAdd};
-const sp_op sp_op_ScatterNd = {
-	.name = "ScatterNd", .prepare = prepare_scatter_nd, .run = run_scatter_nd};
+SP_DEFINE_OP(ScatterNdNonAliasingAdd, NULL, 0, prepare_non_aliasing, run_TensorScatterAdd);
+SP_DEFINE_OP(ScatterNd, NULL, 0, prepare_scatter_nd, run_scatter_nd);

@@ -77,8 +77,7 @@ static sp_status run_rank(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Rank = {.name = "Rank", .prepare = prepare_rank, .run = run_rank};
-const sp_op sp_op_Shape = {.name = "Shape", .prepare = prepare_one, .run = run_shapes};
-const sp_op sp_op_ShapeN = {
-	.name = "ShapeN", .outputs = "output:N", .prepare = prepare_shapes, .run = run_shapes};
-const sp_op sp_op_Size = {.name = "Size", .prepare = prepare_one, .run = run_size};
+SP_DEFINE_OP(Rank, NULL, 0, prepare_rank, run_rank);
+SP_DEFINE_OP(Shape, NULL, 0, prepare_one, run_shapes);
+SP_DEFINE_OP(ShapeN, "output:N", 0, prepare_shapes, run_shapes);
+SP_DEFINE_OP(Size, NULL, 0, prepare_one, run_size);

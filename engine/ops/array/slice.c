@@ -1,5 +1,5 @@
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 
 /* Slice: from `begin`, `size` elements along each dimension; -1 is all that are left. */
 
@@ -31,7 +31,7 @@ static sp_status run(const sp_call *call)
 	const sp_tensor *in = call->in[0];
 	int rank = in->shape.rank;
 	size_t size = sp_dtype_size(in->dtype);
-	sp_box box = {.rank = rank};
+	sp_strided_copy plan = {.rank = rank};
 	sp_shape shape = {.rank = rank};
 	int64_t offset = 0;
 
@@ -41,13 +41,13 @@ static sp_status run(const sp_call *call)
 			return sp_call_invalid(call, "input %zu has %zu elements for rank %d", i,
 					       call->in[i]->count, rank);
 	}
-	sp_box__strides(&in->shape, size, box.from);
+	sp_strided_copy__strides(&in->shape, size, plan.from);
 	for (int d = 0; d < rank; d++) {
 		int64_t begin;
 
 		SP_TRY(range_of(call, d, in->shape.dims[d], &begin, &shape.dims[d]));
-		box.dims[d] = shape.dims[d];
-		offset += begin * box.from[d];
+		plan.dims[d] = shape.dims[d];
+		offset += begin * plan.from[d];
 	}
 	if (sp_shape_equal(&shape, &in->shape)) {
 		sp_array__pass(call, 0, 0);
@@ -56,9 +56,9 @@ static sp_status run(const sp_call *call)
 	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	sp_box__strides(&shape, size, box.to);
-	sp_box__copy(&box, call->out[0]->data, (const char *)in->data + offset, size);
+	sp_strided_copy__strides(&shape, size, plan.to);
+	sp_strided_copy__run(&plan, call->out[0]->data, (const char *)in->data + offset, size);
 	return SP_OK;
 }
 
-const sp_op sp_op_Slice = {.name = "Slice", .prepare = prepare, .run = run};
+SP_DEFINE_OP(Slice, NULL, 0, prepare, run);

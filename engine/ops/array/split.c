@@ -1,6 +1,6 @@
 #include "base/size.h"
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 #include "engine/ops/array/elements.h"
 
 /*
@@ -41,7 +41,7 @@ static sp_status take_part(const sp_call *call, size_t i, size_t from, int axis,
 	size_t size = sp_dtype_size(in->dtype);
 	sp_shape shape = in->shape;
 	int64_t inner, row;
-	sp_box box = {.rank = 1};
+	sp_strided_copy plan = {.rank = 1};
 
 	shape.dims[axis] = part;
 	SP_TRY(sp_call_output(call, i, in->dtype, &shape));
@@ -49,11 +49,11 @@ static sp_status take_part(const sp_call *call, size_t i, size_t from, int axis,
 		return SP_OK;
 	inner = sp_shape_product(&shape, axis + 1, shape.rank) * (int64_t)size;
 	row = in->shape.dims[axis] * inner;
-	box.dims[0] = sp_shape_product(&shape, 0, axis);
-	box.to[0] = part * inner;
-	box.from[0] = row;
-	sp_box__copy(&box, call->out[i]->data, (const char *)in->data + first * inner,
-		     (size_t)(part * inner));
+	plan.dims[0] = sp_shape_product(&shape, 0, axis);
+	plan.to[0] = part * inner;
+	plan.from[0] = row;
+	sp_strided_copy__run(&plan, call->out[i]->data, (const char *)in->data + first * inner,
+			     (size_t)(part * inner));
 	return SP_OK;
 }
 
@@ -138,13 +138,5 @@ static sp_status run_split_v(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Split = {.name = "Split",
-			   .outputs = "output:num_split",
-			   .flags = SP_OP_MOVES,
-			   .prepare = prepare_split,
-			   .run = run_split};
-const sp_op sp_op_SplitV = {.name = "SplitV",
-			    .outputs = "output:num_split",
-			    .flags = SP_OP_MOVES,
-			    .prepare = prepare_split_v,
-			    .run = run_split_v};
+SP_DEFINE_OP(Split, "output:num_split", SP_OP_MOVES, prepare_split, run_split);
+SP_DEFINE_OP(SplitV, "output:num_split", SP_OP_MOVES, prepare_split_v, run_split_v);

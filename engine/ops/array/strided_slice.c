@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 #include "engine/ops/array/elements.h"
 
 /*
@@ -32,7 +32,7 @@ typedef struct slice_plan {
 	const sp_shape *in;      /* of what is cut */
 	sp_shape shape;          /* of the slice */
 	int source[SP_MAX_RANK]; /* of its dimensions, those of the input; -1: a new one */
-	sp_box box;              /* one dimension per dimension of the input */
+	sp_strided_copy plan;    /* one dimension per dimension of the input */
 	int64_t offset;          /* of the first element, in bytes */
 	int dim;                 /* of the input, the next one */
 	bool reversed;
@@ -88,10 +88,10 @@ static void add_box(slice_plan *plan, int64_t begin, int64_t size, int64_t strid
 {
 	int d = plan->dim++;
 
-	plan->offset += begin * plan->box.from[d];
-	plan->box.dims[d] = size;
+	plan->offset += begin * plan->plan.from[d];
+	plan->plan.dims[d] = size;
 	/* A single element may come with a stride that no product survives. */
-	plan->box.from[d] = size > 1 ? plan->box.from[d] * stride : 0;
+	plan->plan.from[d] = size > 1 ? plan->plan.from[d] * stride : 0;
 	plan->reversed |= size > 1 && stride < 0;
 }
 
@@ -215,11 +215,11 @@ static sp_status run(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0];
 	size_t size = sp_dtype_size(in->dtype), count;
-	slice_plan plan = {.in = &in->shape, .box.rank = in->shape.rank};
+	slice_plan plan = {.in = &in->shape, .plan.rank = in->shape.rank};
 	sp_shape taken = {.rank = in->shape.rank};
 
 	SP_TRY(check_entries(call));
-	sp_box__strides(&in->shape, size, plan.box.from);
+	sp_strided_copy__strides(&in->shape, size, plan.plan.from);
 	SP_TRY(make_plan(call, &plan));
 	/* Everything, in the order it is in: only the shape may differ. */
 	if (!plan.reversed && sp_shape_count(&plan.shape, &count) && count == in->count) {
@@ -229,29 +229,30 @@ static sp_status run(const sp_call *call)
 	SP_TRY(sp_call_output(call, 0, in->dtype, &plan.shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	memcpy(taken.dims, plan.box.dims, sizeof(taken.dims));
-	sp_box__strides(&taken, size, plan.box.to);
-	sp_box__copy(&plan.box, call->out[0]->data, (const char *)in->data + plan.offset, size);
+	memcpy(taken.dims, plan.plan.dims, sizeof(taken.dims));
+	sp_strided_copy__strides(&taken, size, plan.plan.to);
+	sp_strided_copy__run(&plan.plan, call->out[0]->data, (const char *)in->data + plan.offset,
+			     size);
 	return SP_OK;
 }
 
 /* ------------------------------------------------------------------- update */
 
-/* The strides of the value along the dimensions of the box: 0 where it repeats. */
+/* The strides of the value along the dimensions of the plan: 0 where it repeats. */
 static sp_status spread_value(const sp_call *call, slice_plan *plan, size_t size)
 {
 	const sp_shape *value = &call->in[4]->shape, *shape = &plan->shape;
 	char a[SP_SHAPE_TEXT_SIZE], b[SP_SHAPE_TEXT_SIZE];
 	int64_t strides[SP_MAX_RANK];
 
-	sp_box__strides(value, size, strides);
-	memset(plan->box.from, 0, sizeof(plan->box.from));
+	sp_strided_copy__strides(value, size, strides);
+	memset(plan->plan.from, 0, sizeof(plan->plan.from));
 	for (int v = value->rank - 1, d = shape->rank - 1; v >= 0; v--, d--) {
 		if (value->dims[v] != 1 && (d < 0 || value->dims[v] != shape->dims[d]))
 			return sp_call_invalid(call, "a value of shape %s for a slice of shape %s",
 					       sp_shape_text(value, a), sp_shape_text(shape, b));
 		if (value->dims[v] != 1 && plan->source[d] >= 0)
-			plan->box.from[plan->source[d]] = strides[v];
+			plan->plan.from[plan->source[d]] = strides[v];
 	}
 	return SP_OK;
 }
@@ -260,12 +261,12 @@ static sp_status run_update(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0];
 	size_t size = sp_dtype_size(in->dtype), count;
-	slice_plan plan = {.in = &in->shape, .box.rank = in->shape.rank};
+	slice_plan plan = {.in = &in->shape, .plan.rank = in->shape.rank};
 
 	SP_TRY(check_entries(call));
-	sp_box__strides(&in->shape, size, plan.box.from);
+	sp_strided_copy__strides(&in->shape, size, plan.plan.from);
 	SP_TRY(make_plan(call, &plan));
-	memcpy(plan.box.to, plan.box.from, sizeof(plan.box.to));
+	memcpy(plan.plan.to, plan.plan.from, sizeof(plan.plan.to));
 	if (!sp_shape_count(&plan.shape, &count))
 		return sp_call_invalid(call, "the slice is too large");
 	if (count != 0)
@@ -276,8 +277,8 @@ static sp_status run_update(const sp_call *call)
 	if (in->count != 0 && call->out[0]->data != in->data)
 		memcpy(call->out[0]->data, in->data, in->count * size);
 	if (count != 0)
-		sp_box__copy(&plan.box, (char *)call->out[0]->data + plan.offset, call->in[4]->data,
-			     size);
+		sp_strided_copy__run(&plan.plan, (char *)call->out[0]->data + plan.offset,
+				     call->in[4]->data, size);
 	return SP_OK;
 }
 
@@ -304,9 +305,9 @@ static sp_status run_gradient(const sp_call *call)
 
 	SP_TRY(sp_shape_from_tensor(&shape, call->in[0], call->err));
 	SP_TRY(check_entries(call));
-	plan.box.rank = shape.rank;
+	plan.plan.rank = shape.rank;
 	SP_TRY(sp_call_output(call, 0, dy->dtype, &shape));
-	sp_box__strides(&shape, size, plan.box.from);
+	sp_strided_copy__strides(&shape, size, plan.plan.from);
 	SP_TRY(make_plan(call, &plan));
 	if (!sp_shape_equal(&plan.shape, &dy->shape))
 		return sp_call_invalid(call, "shape of dy was %s instead of %s",
@@ -316,19 +317,14 @@ static sp_status run_gradient(const sp_call *call)
 			       dy->dtype == SP_STRING ? (const void *)&empty : zeros, size);
 	if (dy->count == 0)
 		return SP_OK;
-	memcpy(plan.box.to, plan.box.from, sizeof(plan.box.to));
+	memcpy(plan.plan.to, plan.plan.from, sizeof(plan.plan.to));
 	taken.rank = shape.rank;
-	memcpy(taken.dims, plan.box.dims, sizeof(taken.dims));
-	sp_box__strides(&taken, size, plan.box.from);
-	sp_box__copy(&plan.box, (char *)call->out[0]->data + plan.offset, dy->data, size);
+	memcpy(taken.dims, plan.plan.dims, sizeof(taken.dims));
+	sp_strided_copy__strides(&taken, size, plan.plan.from);
+	sp_strided_copy__run(&plan.plan, (char *)call->out[0]->data + plan.offset, dy->data, size);
 	return SP_OK;
 }
 
-const sp_op sp_op_StridedSliceGrad = {
-	.name = "StridedSliceGrad", .prepare = prepare_gradient, .run = run_gradient};
-const sp_op sp_op_TensorStridedSliceUpdate = {.name = "TensorStridedSliceUpdate",
-					      .flags = SP_OP_MOVES,
-					      .prepare = prepare_update,
-					      .run = run_update};
-const sp_op sp_op_StridedSlice = {
-	.name = "StridedSlice", .flags = SP_OP_MOVES, .prepare = prepare, .run = run};
+SP_DEFINE_OP(StridedSliceGrad, NULL, 0, prepare_gradient, run_gradient);
+SP_DEFINE_OP(TensorStridedSliceUpdate, NULL, SP_OP_MOVES, prepare_update, run_update);
+SP_DEFINE_OP(StridedSlice, NULL, SP_OP_MOVES, prepare, run);

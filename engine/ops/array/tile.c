@@ -1,6 +1,6 @@
 #include "base/size.h"
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 
 /*
  * Tile: the input repeated `multiples[d]` times along each dimension.
@@ -15,24 +15,24 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 }
 
 /*
- * A tile of dimension d is two dimensions of a box: the repeats, which stand
+ * A tile of dimension d is two dimensions of a plan: the repeats, which stand
  * still in the input, and the elements.
  */
 static void copy_tiles(const sp_tensor *out, const sp_tensor *in)
 {
 	size_t size = sp_dtype_size(in->dtype);
 	int64_t to[SP_MAX_RANK], from[SP_MAX_RANK];
-	sp_box box = {.rank = 0};
+	sp_strided_copy plan = {.rank = 0};
 
-	sp_box__strides(&out->shape, size, to);
-	sp_box__strides(&in->shape, size, from);
+	sp_strided_copy__strides(&out->shape, size, to);
+	sp_strided_copy__strides(&in->shape, size, from);
 	for (int d = 0; d < in->shape.rank; d++) {
 		int64_t dim = in->shape.dims[d];
 
-		sp_box__add(&box, out->shape.dims[d] / dim, dim * to[d], 0);
-		sp_box__add(&box, dim, to[d], from[d]);
+		sp_strided_copy__add(&plan, out->shape.dims[d] / dim, dim * to[d], 0);
+		sp_strided_copy__add(&plan, dim, to[d], from[d]);
 	}
-	sp_box__copy(&box, out->data, in->data, size);
+	sp_strided_copy__run(&plan, out->data, in->data, size);
 }
 
 static sp_status run_tile(const sp_call *call)
@@ -71,7 +71,7 @@ static sp_status run_broadcast_to(const sp_call *call)
 	size_t size = sp_dtype_size(in->dtype);
 	int64_t from[SP_MAX_RANK];
 	sp_shape shape;
-	sp_box box = {.rank = 0};
+	sp_strided_copy plan = {.rank = 0};
 	int lead;
 
 	SP_TRY(sp_array__shape(call, 1, false, &shape));
@@ -91,16 +91,16 @@ static sp_status run_broadcast_to(const sp_call *call)
 	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	sp_box__strides(&in->shape, size, from);
-	sp_box__strides(&shape, size, box.to);
-	box.rank = shape.rank;
+	sp_strided_copy__strides(&in->shape, size, from);
+	sp_strided_copy__strides(&shape, size, plan.to);
+	plan.rank = shape.rank;
 	for (int d = 0; d < shape.rank; d++) {
 		bool repeats = d < lead || in->shape.dims[d - lead] == 1;
 
-		box.dims[d] = shape.dims[d];
-		box.from[d] = repeats ? 0 : from[d - lead];
+		plan.dims[d] = shape.dims[d];
+		plan.from[d] = repeats ? 0 : from[d - lead];
 	}
-	sp_box__copy(&box, call->out[0]->data, in->data, size);
+	sp_strided_copy__run(&plan, call->out[0]->data, in->data, size);
 	return SP_OK;
 }
 
@@ -183,13 +183,7 @@ static sp_status run_gradient_args(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_BroadcastGradientArgs = {.name = "BroadcastGradientArgs",
-					   .outputs = "r0 r1",
-					   .prepare = prepare_gradient_args,
-					   .run = run_gradient_args};
-const sp_op sp_op_BroadcastArgs = {
-	.name = "BroadcastArgs", .prepare = prepare_args, .run = run_args};
-const sp_op sp_op_BroadcastTo = {
-	.name = "BroadcastTo", .flags = SP_OP_MOVES, .prepare = prepare, .run = run_broadcast_to};
-const sp_op sp_op_Tile = {
-	.name = "Tile", .flags = SP_OP_MOVES, .prepare = prepare, .run = run_tile};
+SP_DEFINE_OP(BroadcastGradientArgs, "r0 r1", 0, prepare_gradient_args, run_gradient_args);
+SP_DEFINE_OP(BroadcastArgs, NULL, 0, prepare_args, run_args);
+SP_DEFINE_OP(BroadcastTo, NULL, SP_OP_MOVES, prepare, run_broadcast_to);
+SP_DEFINE_OP(Tile, NULL, SP_OP_MOVES, prepare, run_tile);

@@ -1,5 +1,5 @@
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 
 /*
  * Transpose: dimension d of the output is dimension perm[d] of the input.
@@ -40,12 +40,12 @@ static sp_status run_transpose(const sp_call *call)
 	int rank = in->shape.rank, perm[SP_MAX_RANK], last = -1;
 	int64_t from[SP_MAX_RANK];
 	sp_shape shape = {.rank = rank};
-	sp_box box = {.rank = rank};
+	sp_strided_copy plan = {.rank = rank};
 	bool in_order = true;
 
 	SP_TRY(read_permutation(call, rank, perm));
 	for (int d = 0; d < rank; d++) {
-		shape.dims[d] = box.dims[d] = in->shape.dims[perm[d]];
+		shape.dims[d] = plan.dims[d] = in->shape.dims[perm[d]];
 		if (shape.dims[d] != 1) { /* dimensions of 1 may go anywhere */
 			in_order &= perm[d] > last;
 			last = perm[d];
@@ -58,11 +58,11 @@ static sp_status run_transpose(const sp_call *call)
 	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	sp_box__strides(&in->shape, size, from);
-	sp_box__strides(&shape, size, box.to);
+	sp_strided_copy__strides(&in->shape, size, from);
+	sp_strided_copy__strides(&shape, size, plan.to);
 	for (int d = 0; d < rank; d++)
-		box.from[d] = from[perm[d]];
-	sp_box__copy(&box, call->out[0]->data, in->data, size);
+		plan.from[d] = from[perm[d]];
+	sp_strided_copy__run(&plan, call->out[0]->data, in->data, size);
 	return SP_OK;
 }
 
@@ -97,7 +97,5 @@ static sp_status run_conjugate(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_ConjugateTranspose = {
-	.name = "ConjugateTranspose", .prepare = prepare_transpose, .run = run_conjugate};
-const sp_op sp_op_Transpose = {
-	.name = "Transpose", .prepare = prepare_transpose, .run = run_transpose};
+SP_DEFINE_OP(ConjugateTranspose, NULL, 0, prepare_transpose, run_conjugate);
+SP_DEFINE_OP(Transpose, NULL, 0, prepare_transpose, run_transpose);

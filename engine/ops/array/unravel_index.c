@@ -53,5 +53,4 @@ static sp_status run_unravel(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_UnravelIndex = {
-	.name = "UnravelIndex", .prepare = prepare_unravel, .run = run_unravel};
+SP_DEFINE_OP(UnravelIndex, NULL, 0, prepare_unravel, run_unravel);

@@ -90,4 +90,4 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Where = {.name = "Where", .prepare = prepare, .run = run};
+SP_DEFINE_OP(Where, NULL, 0, prepare, run);

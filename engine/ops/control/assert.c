@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Words for an error line: what does not fit is left out. */
+/* Text for an error line; what does not fit is dropped. */
 typedef struct words {
 	char text[SP_ERROR_TEXT_SIZE];
 	size_t size;
@@ -31,7 +31,7 @@ static bool is_full(const words *out)
 	return out->size + 1 >= sizeof(out->text);
 }
 
-/* As few digits as give the same number again: 6 or 9, 15 or 17. */
+/* The fewest digits that read back as the same number: 6 or 9, for doubles 15 or 17. */
 static void add_float(words *out, float value)
 {
 	char text[32];
@@ -120,7 +120,7 @@ static void add_element(words *out, const sp_tensor *t, size_t i)
 	}
 }
 
-/* The elements of dimension `dim` on, as TensorFlow sums a tensor up: "[1 2][3...]...". */
+/* Writes dimensions `dim` and following in TensorFlow's summary format: "[1 2][3]...". */
 static void add_dim(words *out, const sp_tensor *t, int dim, size_t limit, size_t *next)
 {
 	bool last = dim + 1 >= t->shape.rank;
@@ -193,9 +193,4 @@ static sp_status run_assert(const sp_call *call)
 	return sp_call_invalid(call, "assertion failed: %s", out.text);
 }
 
-const sp_op sp_op_Assert = {
-	.name = "Assert",
-	.flags = SP_OP_STATEFUL,
-	.prepare = prepare_assert,
-	.run = run_assert,
-};
+SP_DEFINE_OP(Assert, NULL, SP_OP_STATEFUL, prepare_assert, run_assert);

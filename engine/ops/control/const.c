@@ -32,8 +32,4 @@ static sp_status run_const(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Const = {
-	.name = "Const",
-	.prepare = prepare_const,
-	.run = run_const,
-};
+SP_DEFINE_OP(Const, NULL, 0, prepare_const, run_const);

@@ -5,7 +5,7 @@
 #include "engine/graph/op.h"
 
 /*
- * What runs regions: here the types are checked, the session does the rest
+ * Nodes that own regions. The types are checked here; the session runs them
  * (engine/runtime/control.c).
  */
 
@@ -29,7 +29,7 @@ static sp_status no_memory(const sp_prepare *prepare, sp_error *err)
 	return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", prepare->node->op_name);
 }
 
-/* TensorFlow makes a Switch of such a node, which decides by a scalar. */
+/* TensorFlow lowers such a node to Switch, which needs a scalar condition. */
 static sp_status read_scalar_only(sp_prepare *prepare, sp_dtype dtype, sp_error *err)
 {
 	sp_control_layout *layout = prepare->state;
@@ -41,7 +41,7 @@ static sp_status read_scalar_only(sp_prepare *prepare, sp_dtype dtype, sp_error 
 	return SP_OK;
 }
 
-/* `count` outputs of the types of the inputs from `first` on. */
+/* States `count` outputs with the types of the inputs from `first` on. */
 static sp_status state_outputs(sp_prepare *prepare, size_t first, size_t count, sp_error *err)
 {
 	SP_TRY(sp_prepare_outputs(prepare, count, SP_INVALID_DTYPE, err));
@@ -50,7 +50,10 @@ static sp_status state_outputs(sp_prepare *prepare, size_t first, size_t count, 
 	return SP_OK;
 }
 
-/* The inputs from `a` and from `b` on have the same types, in words that say whose they are. */
+/*
+ * Checks that the inputs from `a` and from `b` on have the same types; `what` names them in the
+ * error.
+ */
 static sp_status same_types(const sp_prepare *prepare, size_t a, size_t b, size_t count,
 			    const char *what, sp_error *err)
 {
@@ -172,8 +175,4 @@ CONTROL(While, prepare_while);
 CONTROL(XlaIf, prepare_if);
 CONTROL(XlaWhile, prepare_while);
 
-const sp_op sp_op_LoopVariable = {
-	.name = "LoopVariable",
-	.flags = SP_OP_ARGUMENT | SP_OP_PER_REQUEST,
-	.prepare = prepare_argument,
-};
+SP_DEFINE_OP(LoopVariable, NULL, SP_OP_ARGUMENT | SP_OP_PER_REQUEST, prepare_argument, NULL);

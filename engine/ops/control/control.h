@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * What a node that owns regions is, the prepared state of If, Case, While and
- * For.  Its inputs (engine/graph/graph.h) are `plain_count` ordinary ones, then
- * `argument_count` variables, then `return_count` of what its regions compute.
+ * The prepared state of nodes that own regions (If, Case, While, For). The inputs
+ * (engine/graph/graph.h) are `plain_count` ordinary ones, then `argument_count` loop variables,
+ * then `return_count` results of the regions.
  */
 typedef enum sp_control_kind {
 	SP_CONTROL_IF,

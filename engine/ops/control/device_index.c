@@ -1,8 +1,8 @@
 #include "engine/graph/op.h"
 
 /*
- * DeviceIndex: the place of the CPU in a list of devices, and past its end when it is
- * not there.  A Case that asks for it is settled before (engine/import/import_calls.c).
+ * DeviceIndex: the index of the CPU in a list of devices, or the length of the list when it is
+ * missing. A Case that depends on it is resolved at import (engine/import/import_calls.c).
  */
 static sp_status prepare_index(sp_prepare *prepare, sp_error *err)
 {
@@ -27,8 +27,4 @@ static sp_status run_index(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DeviceIndex = {
-	.name = "DeviceIndex",
-	.prepare = prepare_index,
-	.run = run_index,
-};
+SP_DEFINE_OP(DeviceIndex, NULL, 0, prepare_index, run_index);

@@ -1,9 +1,9 @@
 #include "engine/ops/list/list.h"
 
 /*
- * FakeParam: an output of a branch for which the other branch has a value, and which is
- * only read where that one was taken.  A scalar, as in TensorFlow, of zero; an optional
- * of nothing for a variant.
+ * FakeParam: a placeholder for an output that only the other branch produces; it is read only when
+ * that branch was taken. As in TensorFlow it is a scalar zero; for a variant it is an empty
+ * optional.
  */
 static sp_status prepare_fake(sp_prepare *prepare, sp_error *err)
 {
@@ -27,9 +27,4 @@ static sp_status run_fake(const sp_call *call)
 	return sp_list__zeros(call, 0, state->dtype, &scalar);
 }
 
-const sp_op sp_op_FakeParam = {
-	.name = "FakeParam",
-	.flags = SP_OP_PER_REQUEST,
-	.prepare = prepare_fake,
-	.run = run_fake,
-};
+SP_DEFINE_OP(FakeParam, NULL, SP_OP_PER_REQUEST, prepare_fake, run_fake);

@@ -1,13 +1,11 @@
 #include "engine/ops/array/array.h"
 
 /*
- * Operators whose value is their input's: nothing is copied.
+ * Operators that forward their inputs; nothing is copied.
  *
- * Print, PreventGradient and DebugIdentity are among them.  What Print and
- * DebugIdentity would write is the client's data, on a stream that belongs to
- * the host.  XlaSharding and the changes from a whole tensor to its
- * shards and back (XlaSpmd...), in models trained on several TPUs, and
- * XlaOptimizationBarrier are for XLA's compiler: one processor's shard is the whole.
+ * Print and DebugIdentity would write the client's data to a stream of the host, so they only
+ * forward. XlaSharding, XlaSpmd... (for models trained on several TPUs) and XlaOptimizationBarrier
+ * are hints for XLA's compiler; on one processor the shard is the whole tensor.
  */
 
 static sp_status prepare_one(sp_prepare *prepare, sp_error *err)

@@ -1,8 +1,8 @@
 #include "engine/graph/op.h"
 
 /*
- * Operators without a value that leave nothing behind.  PrintV2 writes nothing
- * either: its text is the client's data, the stream the host's.
+ * Operators without outputs, which leave no step in the plan. PrintV2 would write the client's data
+ * to a stream of the host, so it does nothing.
  */
 
 static sp_status prepare_no_op(sp_prepare *prepare, sp_error *err)
@@ -17,18 +17,10 @@ static sp_status run_no_op(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_NoOp = {
-	.name = "NoOp",
-	.prepare = prepare_no_op,
-	.run = run_no_op,
-};
+SP_DEFINE_OP(NoOp, NULL, 0, prepare_no_op, run_no_op);
 
-/* What gradients of loops hang their stacks' control edges on. */
-const sp_op sp_op_ControlTrigger = {
-	.name = "ControlTrigger",
-	.prepare = prepare_no_op,
-	.run = run_no_op,
-};
+/* Control edges of old loops are attached to it. */
+SP_DEFINE_OP(ControlTrigger, NULL, 0, prepare_no_op, run_no_op);
 
 static sp_status prepare_print(sp_prepare *prepare, sp_error *err)
 {
@@ -37,8 +29,4 @@ static sp_status prepare_print(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
 }
 
-const sp_op sp_op_PrintV2 = {
-	.name = "PrintV2",
-	.prepare = prepare_print,
-	.run = run_no_op,
-};
+SP_DEFINE_OP(PrintV2, NULL, 0, prepare_print, run_no_op);

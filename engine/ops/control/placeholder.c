@@ -1,6 +1,6 @@
 #include "engine/graph/op.h"
 
-/* A placeholder that is fed never runs: its step exists to say that it was not. */
+/* A placeholder that is fed never runs; its step reports that it was not fed. */
 typedef struct placeholder_state {
 	const char *name;
 	sp_dtype dtype;
@@ -26,15 +26,5 @@ static sp_status run_placeholder(const sp_call *call)
 			       sp_dtype_name(state->dtype));
 }
 
-const sp_op sp_op_Placeholder = {
-	.name = "Placeholder",
-	.flags = SP_OP_STATEFUL,
-	.prepare = prepare_placeholder,
-	.run = run_placeholder,
-};
-const sp_op sp_op_PlaceholderV2 = {
-	.name = "PlaceholderV2",
-	.flags = SP_OP_STATEFUL,
-	.prepare = prepare_placeholder,
-	.run = run_placeholder,
-};
+SP_DEFINE_OP(Placeholder, NULL, SP_OP_STATEFUL, prepare_placeholder, run_placeholder);
+SP_DEFINE_OP(PlaceholderV2, NULL, SP_OP_STATEFUL, prepare_placeholder, run_placeholder);

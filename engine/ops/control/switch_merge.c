@@ -1,9 +1,8 @@
 #include "engine/graph/op.h"
 
 /*
- * The conditionals of graphs from before functions.  A Switch sets one of its
- * outputs and leaves the other without a value; what hangs on that one does
- * not run; a Merge takes the branch that has a value.
+ * Conditionals of TensorFlow 1. Switch sets one of its outputs and leaves the other dead; nodes
+ * with a dead input do not run. Merge forwards the input that is not dead.
  */
 static sp_status prepare_switch(sp_prepare *prepare, sp_error *err)
 {
@@ -36,7 +35,7 @@ static sp_status prepare_merge(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* The first input with a value; with none of them set the outputs stay unset too. */
+/* Forwards the first input that is set; when none is, the outputs stay unset. */
 static sp_status run_merge(const sp_call *call)
 {
 	sp_shape scalar = sp_shape_scalar();
@@ -52,34 +51,9 @@ static sp_status run_merge(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Switch = {
-	.name = "Switch",
-	.outputs = "output_false output_true",
-	.flags = SP_OP_MAKES_DEAD,
-	.prepare = prepare_switch,
-	.run = run_switch,
-};
-
-const sp_op sp_op_RefSwitch = {
-	.name = "RefSwitch",
-	.outputs = "output_false output_true",
-	.flags = SP_OP_MAKES_DEAD,
-	.prepare = prepare_switch,
-	.run = run_switch,
-};
-
-const sp_op sp_op_Merge = {
-	.name = "Merge",
-	.outputs = "output value_index",
-	.flags = SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD,
-	.prepare = prepare_merge,
-	.run = run_merge,
-};
-
-const sp_op sp_op_RefMerge = {
-	.name = "RefMerge",
-	.outputs = "output value_index",
-	.flags = SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD,
-	.prepare = prepare_merge,
-	.run = run_merge,
-};
+SP_DEFINE_OP(Switch, "output_false output_true", SP_OP_MAKES_DEAD, prepare_switch, run_switch);
+SP_DEFINE_OP(RefSwitch, "output_false output_true", SP_OP_MAKES_DEAD, prepare_switch, run_switch);
+SP_DEFINE_OP(Merge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD, prepare_merge,
+	     run_merge);
+SP_DEFINE_OP(RefMerge, "output value_index", SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD, prepare_merge,
+	     run_merge);

@@ -2,7 +2,7 @@
 
 #include "engine/graph/op.h"
 
-/* Timestamp: seconds since 1970 began, of the system's clock. */
+/* Timestamp: seconds since the epoch by the system clock. */
 static sp_status prepare_time(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 0, err));
@@ -20,9 +20,4 @@ static sp_status run_time(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Timestamp = {
-	.name = "Timestamp",
-	.flags = SP_OP_STATEFUL,
-	.prepare = prepare_time,
-	.run = run_time,
-};
+SP_DEFINE_OP(Timestamp, NULL, SP_OP_STATEFUL, prepare_time, run_time);

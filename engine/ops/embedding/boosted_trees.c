@@ -334,49 +334,13 @@ static sp_status run_debug(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_BoostedTreesEnsembleResourceHandleOp = {
-	.name = "BoostedTreesEnsembleResourceHandleOp",
-	.outputs = "resource",
-	.prepare = prepare_handle,
-	.run = sp_handle__run,
-};
-
-const sp_op sp_op_BoostedTreesCreateEnsemble = {
-	.name = "BoostedTreesCreateEnsemble",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_fill,
-	.run = run_create,
-};
-
-const sp_op sp_op_BoostedTreesDeserializeEnsemble = {
-	.name = "BoostedTreesDeserializeEnsemble",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_fill,
-	.run = run_deserialize,
-};
-
-const sp_op sp_op_IsBoostedTreesEnsembleInitialized = {
-	.name = "IsBoostedTreesEnsembleInitialized",
-	.outputs = "is_initialized",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = sp_handle__prepare_is_initialized,
-	.run = run_is_initialized,
-};
-
-const sp_op sp_op_BoostedTreesPredict = {
-	.name = "BoostedTreesPredict",
-	.outputs = "logits",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_predict,
-	.run = run_predict,
-};
-
-const sp_op sp_op_BoostedTreesExampleDebugOutputs = {
-	.name = "BoostedTreesExampleDebugOutputs",
-	.outputs = "examples_debug_outputs_serialized",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_debug,
-	.run = run_debug,
-};
+SP_DEFINE_OP(BoostedTreesEnsembleResourceHandleOp, "resource", 0, prepare_handle, sp_handle__run);
+SP_DEFINE_OP(BoostedTreesCreateEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_fill,
+	     run_create);
+SP_DEFINE_OP(BoostedTreesDeserializeEnsemble, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_fill,
+	     run_deserialize);
+SP_DEFINE_OP(IsBoostedTreesEnsembleInitialized, "is_initialized", SP_OP_READS_VARIABLE,
+	     sp_handle__prepare_is_initialized, run_is_initialized);
+SP_DEFINE_OP(BoostedTreesPredict, "logits", SP_OP_READS_VARIABLE, prepare_predict, run_predict);
+SP_DEFINE_OP(BoostedTreesExampleDebugOutputs, "examples_debug_outputs_serialized",
+	     SP_OP_READS_VARIABLE, prepare_debug, run_debug);

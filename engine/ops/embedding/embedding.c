@@ -393,57 +393,13 @@ static sp_status run_column(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_KvVarHandleOp = {
-	.name = "KvVarHandleOp",
-	.prepare = prepare_handle,
-	.run = run_handle,
-};
-
-const sp_op sp_op_KvVarIsInitializedOp = {
-	.name = "KvVarIsInitializedOp",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_is_initialized,
-	.run = run_is_initialized,
-};
-
-const sp_op sp_op_KvVariableShape = {
-	.name = "KvVariableShape",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_shape,
-	.run = run_shape,
-};
-
-const sp_op sp_op_KvResourceGather = {
-	.name = "KvResourceGather",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_gather,
-	.run = run_gather,
-};
-
-const sp_op sp_op_KvResourceGatherV1 = {
-	.name = "KvResourceGatherV1",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_gather_v1,
-	.run = run_gather,
-};
-
-const sp_op sp_op_KvResourceLookupTier = {
-	.name = "KvResourceLookupTier",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_lookup_tier,
-	.run = run_lookup_tier,
-};
-
-const sp_op sp_op_EVGetFrequency = {
-	.name = "EVGetFrequency",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_frequency,
-	.run = run_column,
-};
-
-const sp_op sp_op_EVGetVersion = {
-	.name = "EVGetVersion",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_version,
-	.run = run_column,
-};
+SP_DEFINE_OP(KvVarHandleOp, NULL, 0, prepare_handle, run_handle);
+SP_DEFINE_OP(KvVarIsInitializedOp, NULL, SP_OP_READS_VARIABLE, prepare_is_initialized,
+	     run_is_initialized);
+SP_DEFINE_OP(KvVariableShape, NULL, SP_OP_READS_VARIABLE, prepare_shape, run_shape);
+SP_DEFINE_OP(KvResourceGather, NULL, SP_OP_READS_VARIABLE, prepare_gather, run_gather);
+SP_DEFINE_OP(KvResourceGatherV1, NULL, SP_OP_READS_VARIABLE, prepare_gather_v1, run_gather);
+SP_DEFINE_OP(KvResourceLookupTier, NULL, SP_OP_READS_VARIABLE, prepare_lookup_tier,
+	     run_lookup_tier);
+SP_DEFINE_OP(EVGetFrequency, NULL, SP_OP_READS_VARIABLE, prepare_frequency, run_column);
+SP_DEFINE_OP(EVGetVersion, NULL, SP_OP_READS_VARIABLE, prepare_version, run_column);

@@ -106,7 +106,7 @@ static sp_pooling pooling_of(const sp_column_spec *spec, const sp_column_keys *k
 			    .segment_count = keys->row_count};
 }
 
-/* What is asked of the table of an EmbeddingVariable, the handle of which is in `input`. */
+/* Prepares the lookup in the table of an EmbeddingVariable, whose handle is `input`. */
 static sp_status ask_table(const sp_call *call, size_t i, const sp_column_spec *spec,
 			   const sp_column_keys *keys, size_t input, sp_lookup *lookup,
 			   sp_pooling *pooling)
@@ -175,9 +175,4 @@ static sp_status run_columns(const sp_call *call)
 	return asked != 0 ? sp_embedding__look_up(call, lookups, asked) : SP_OK;
 }
 
-const sp_op sp_op_EmbeddingColumns = {
-	.name = "EmbeddingColumns",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_columns,
-	.run = run_columns,
-};
+SP_DEFINE_OP(EmbeddingColumns, NULL, SP_OP_READS_VARIABLE, prepare_columns, run_columns);

@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "engine/ops/embedding/embedding_columns.h"
 
-/* Keys while they are collected: room for every cell there is. */
+/* Keys being collected; there is room for every element of the input. */
 typedef struct collector {
 	const sp_call *call;
 	const sp_column_spec *spec;
@@ -110,7 +110,7 @@ static sp_status read_dense(collector *co, const sp_tensor *cells)
 	return SP_OK;
 }
 
-/* Sums wrap around in int32, as those of the graph. */
+/* Sums wrap around in int32, as in the graph. */
 static sp_status read_buckets(collector *co, const sp_tensor *buckets)
 {
 	const sp_column_spec *spec = co->spec;
@@ -181,8 +181,8 @@ static sp_status read_shape(collector *co, sparse *in)
 }
 
 /*
- * The row of a value.  Where the graph flattens, it is what flattening makes of
- * the index, wrapping around as there, since the index may be anything.
+ * The row of a value. Where the graph flattens the index, the row is computed in the same wrapping
+ * arithmetic, because the index is not checked.
  */
 static int64_t row_of(const collector *co, const sparse *in, size_t i)
 {

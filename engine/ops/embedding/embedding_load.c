@@ -134,7 +134,7 @@ static sp_status prepare_import_v2(sp_prepare *prepare, sp_error *err)
 	return prepare_load(prepare, &roles, err);
 }
 
-/* It creates the embedding as well. */
+/* This operator creates the embedding, too. */
 static sp_status run_import_v2(const sp_call *call)
 {
 	sp_resource *resource;
@@ -180,7 +180,7 @@ static sp_status prepare_import_rows(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_input_dtype(prepare, 5, SP_INT64, err);
 }
 
-/* The first of its kind: no filters yet, and as many default rows as `value` has. */
+/* The first release: no filters, and `value` has the default rows. */
 static sp_status run_import_rows(const sp_call *call)
 {
 	const sp_environment *environment = call->environment;
@@ -198,7 +198,7 @@ static sp_status run_import_rows(const sp_call *call)
 						  call->in[4], call->in[5], call->err);
 }
 
-/* How tiers are cached, and giving an embedding back, is not the graph's business here. */
+/* Cache strategies and destruction have no effect here: the host decides about both. */
 static sp_status prepare_nothing(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
@@ -212,65 +212,21 @@ static sp_status run_nothing(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_InitializeKvVariableOp = {
-	.name = "InitializeKvVariableOp",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_initialize,
-	.run = run_initialize,
-};
-
-const sp_op sp_op_InitializeKvVariableV2Op = {
-	.name = "InitializeKvVariableV2Op",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_initialize,
-	.run = run_initialize,
-};
-
-const sp_op sp_op_KvResourceImport = {
-	.name = "KvResourceImport",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_import_rows,
-	.run = run_import_rows,
-};
-
-const sp_op sp_op_KvResourceImportV2 = {
-	.name = "KvResourceImportV2",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_import_v2,
-	.run = run_import_v2,
-};
-
-const sp_op sp_op_KvResourceImportV3 = {
-	.name = "KvResourceImportV3",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_import_v3,
-	.run = run_import,
-};
-
-const sp_op sp_op_KvResourceIncrImport = {
-	.name = "KvResourceIncrImport",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_incr_import,
-	.run = run_import,
-};
-
-const sp_op sp_op_KvResourceInitCacheStrategyOp = {
-	.name = "KvResourceInitCacheStrategyOp",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_nothing,
-	.run = run_nothing,
-};
-
-const sp_op sp_op_KvResourceSetCacheStrategyOp = {
-	.name = "KvResourceSetCacheStrategyOp",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_nothing,
-	.run = run_nothing,
-};
-
-const sp_op sp_op_DestroyKvResourceOp = {
-	.name = "DestroyKvResourceOp",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_nothing,
-	.run = run_nothing,
-};
+SP_DEFINE_OP(InitializeKvVariableOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_initialize,
+	     run_initialize);
+SP_DEFINE_OP(InitializeKvVariableV2Op, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_initialize,
+	     run_initialize);
+SP_DEFINE_OP(KvResourceImport, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_import_rows,
+	     run_import_rows);
+SP_DEFINE_OP(KvResourceImportV2, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_import_v2,
+	     run_import_v2);
+SP_DEFINE_OP(KvResourceImportV3, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_import_v3,
+	     run_import);
+SP_DEFINE_OP(KvResourceIncrImport, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_incr_import,
+	     run_import);
+SP_DEFINE_OP(KvResourceInitCacheStrategyOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_nothing,
+	     run_nothing);
+SP_DEFINE_OP(KvResourceSetCacheStrategyOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_nothing,
+	     run_nothing);
+SP_DEFINE_OP(DestroyKvResourceOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_nothing,
+	     run_nothing);

@@ -175,7 +175,7 @@ static sp_status run_local(const sp_call *call)
 	return SP_OK;
 }
 
-/* What is known of the variable that input 0 leads to before any request. */
+/* Checks what is known about the variable of input 0 before any request. */
 static sp_status check_variable(const sp_prepare *prepare, sp_error *err)
 {
 	sp_resource *variable;
@@ -466,22 +466,10 @@ static sp_status run_post_v2(const sp_call *call)
 	return zero_flagged(call, n + 3, true, &pool);
 }
 
-const sp_op sp_op_FusedEmbeddingLocalSparseLookUp = {.name = "FusedEmbeddingLocalSparseLookUp",
-						     .outputs = "emb_vectors sp_values_offset",
-						     .prepare = prepare_local,
-						     .run = run_local};
-const sp_op sp_op_FusedSafeEmbeddingLookupSparseLocal = {
-	.name = "FusedSafeEmbeddingLookupSparseLocal",
-	.outputs = "embedded",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_safe,
-	.run = run_safe};
-const sp_op sp_op_FusedEmbeddingSparsePostLookUp = {.name = "FusedEmbeddingSparsePostLookUp",
-						    .outputs = "emb_vectors feature_nums",
-						    .prepare = prepare_post,
-						    .run = run_post};
-const sp_op sp_op_FusedEmbeddingSparsePostLookUpV2 = {
-	.name = "FusedEmbeddingSparsePostLookUpV2",
-	.outputs = "emb_vectors feature_nums emb_shard_ptrs",
-	.prepare = prepare_post_v2,
-	.run = run_post_v2};
+SP_DEFINE_OP(FusedEmbeddingLocalSparseLookUp, "emb_vectors sp_values_offset", 0, prepare_local,
+	     run_local);
+SP_DEFINE_OP(FusedSafeEmbeddingLookupSparseLocal, "embedded", SP_OP_READS_VARIABLE, prepare_safe,
+	     run_safe);
+SP_DEFINE_OP(FusedEmbeddingSparsePostLookUp, "emb_vectors feature_nums", 0, prepare_post, run_post);
+SP_DEFINE_OP(FusedEmbeddingSparsePostLookUpV2, "emb_vectors feature_nums emb_shard_ptrs", 0,
+	     prepare_post_v2, run_post_v2);

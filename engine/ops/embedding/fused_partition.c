@@ -284,7 +284,7 @@ static sp_status place_ids(const sp_call *call, const partition *p, pre_lookup *
 		pre->counts[pre->part[k]]++;
 		pre->row_flags[pre->indices[2 * k]] = 1;
 	}
-	/* The flag says that a row has ids; turned into that it has none and gets one. */
+	/* The flags mark rows with ids; invert them to mark rows that get the default id. */
 	for (int64_t row = 0; row < pre->batch; row++) {
 		pre->row_flags[row] = state->fill && !pre->row_flags[row];
 		pre->empty += pre->row_flags[row];
@@ -344,14 +344,9 @@ static sp_status run_pre(const sp_call *call)
 	return write_parts(call, &pre);
 }
 
-const sp_op sp_op_PartitionWithPermutation = {
-	.name = "PartitionWithPermutation",
-	.outputs = "partitioned_values:num_partitions partition_permutation",
-	.prepare = prepare_permutation,
-	.run = run_permutation};
-const sp_op sp_op_FusedEmbeddingSparsePreLookUp = {
-	.name = "FusedEmbeddingSparsePreLookUp",
-	.outputs = "partitioned_values:num_partitions partitioned_indices:num_partitions "
-		   "row_empty_and_invalid_flags",
-	.prepare = prepare_pre,
-	.run = run_pre};
+SP_DEFINE_OP(PartitionWithPermutation, "partitioned_values:num_partitions partition_permutation", 0,
+	     prepare_permutation, run_permutation);
+SP_DEFINE_OP(FusedEmbeddingSparsePreLookUp,
+	     "partitioned_values:num_partitions partitioned_indices:num_partitions "
+	     "row_empty_and_invalid_flags",
+	     0, prepare_pre, run_pre);

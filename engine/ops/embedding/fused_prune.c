@@ -203,8 +203,6 @@ static sp_status run_prune(const sp_call *call)
 	return write_flags(call, &p);
 }
 
-const sp_op sp_op_PruneInvalidAndFillEmptyRows = {
-	.name = "PruneInvalidAndFillEmptyRows",
-	.outputs = "sp_values_out sp_indices_out sp_weights_values_out is_row_empty",
-	.prepare = prepare_prune,
-	.run = run_prune};
+SP_DEFINE_OP(PruneInvalidAndFillEmptyRows,
+	     "sp_values_out sp_indices_out sp_weights_values_out is_row_empty", 0, prepare_prune,
+	     run_prune);

@@ -52,7 +52,7 @@ typedef struct group_state {
 	sp_pool_combiner combiner;
 } group_state;
 
-/* What is known of the embedding of lookup i before any request. */
+/* Checks what is known about the embedding of lookup i before any request. */
 static sp_status check_embedding(const sp_prepare *prepare, const group_state *state, size_t i,
 				 sp_error *err)
 {
@@ -312,7 +312,7 @@ static sp_status write_unique(const sp_call *call, const lookup *l)
 	return SP_OK;
 }
 
-/* The rows of default_value in the order of the keys; write_unique() has numbered them. */
+/* Copies the rows of default_value in the order of the keys, which write_unique() has numbered. */
 static sp_status spread_fallback(const sp_call *call, lookup *l)
 {
 	const group_state *state = call->state;
@@ -336,7 +336,7 @@ static sp_status spread_fallback(const sp_call *call, lookup *l)
 	return SP_OK;
 }
 
-/* Where key k goes; the key before it went to `last`. */
+/* The output row of key k; `last` is the row of the key before it. */
 static sp_status find_place(const sp_call *call, const lookup *l, size_t k, int64_t last)
 {
 	const group_state *state = call->state;
@@ -428,7 +428,7 @@ static void look_up_in_matrix(const sp_call *call, lookup *l)
 	}
 }
 
-/* All tables at once: sums, that are divided later. */
+/* Looks up in all tables at once; sums are divided afterwards. */
 static sp_status look_up_in_tables(const sp_call *call, const lookup *l,
 				   const sp_table *const *tables)
 {
@@ -506,21 +506,9 @@ static sp_status prepare_variables_dense(sp_prepare *prepare, sp_error *err)
 #define DENSE_OUTPUTS  "output:num_lookups unique_keys:num_lookups unique_idx:num_lookups"
 #define SPARSE_OUTPUTS DENSE_OUTPUTS " batch_nums:num_lookups"
 
-const sp_op sp_op_GroupEmbeddingVarLookup = {.name = "GroupEmbeddingVarLookup",
-					     .outputs = SPARSE_OUTPUTS,
-					     .flags = SP_OP_READS_VARIABLE,
-					     .prepare = prepare_embeddings,
-					     .run = run_group};
-const sp_op sp_op_GroupEmbeddingVarLookupDense = {.name = "GroupEmbeddingVarLookupDense",
-						  .outputs = DENSE_OUTPUTS,
-						  .flags = SP_OP_READS_VARIABLE,
-						  .prepare = prepare_embeddings_dense,
-						  .run = run_group};
-const sp_op sp_op_GroupVariableLookup = {.name = "GroupVariableLookup",
-					 .outputs = SPARSE_OUTPUTS,
-					 .prepare = prepare_variables,
-					 .run = run_group};
-const sp_op sp_op_GroupVariableLookupDense = {.name = "GroupVariableLookupDense",
-					      .outputs = DENSE_OUTPUTS,
-					      .prepare = prepare_variables_dense,
-					      .run = run_group};
+SP_DEFINE_OP(GroupEmbeddingVarLookup, SPARSE_OUTPUTS, SP_OP_READS_VARIABLE, prepare_embeddings,
+	     run_group);
+SP_DEFINE_OP(GroupEmbeddingVarLookupDense, DENSE_OUTPUTS, SP_OP_READS_VARIABLE,
+	     prepare_embeddings_dense, run_group);
+SP_DEFINE_OP(GroupVariableLookup, SPARSE_OUTPUTS, 0, prepare_variables, run_group);
+SP_DEFINE_OP(GroupVariableLookupDense, DENSE_OUTPUTS, 0, prepare_variables_dense, run_group);

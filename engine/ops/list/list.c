@@ -144,8 +144,8 @@ void sp_list__give(const sp_call *call, size_t i, const sp_tensor *value)
 /* ---------------------------------------------------------- pieces of a tensor */
 
 /*
- * Pieces show the tensor's own bytes where those are aligned as a tensor's must
- * be; else all of them lie, each aligned, in one block that they share.
+ * A piece points into the tensor when that address is aligned as tensors must be; otherwise all
+ * pieces are copied, each aligned, to one block that they share.
  */
 sp_status sp_list__cut_begin(const sp_call *call, const sp_tensor *from, size_t pieces,
 			     sp_list_cut *out)

@@ -1,8 +1,8 @@
 #include "engine/ops/list/list.h"
 
 /*
- * OptionalFromValue, OptionalNone, OptionalHasValue, OptionalGetValue: tensors that may
- * be there or not, as one value.
+ * OptionalFromValue, OptionalNone, OptionalHasValue, OptionalGetValue: one value that holds a tuple
+ * of tensors, or nothing.
  */
 static sp_status prepare_from(sp_prepare *prepare, sp_error *err)
 {

@@ -89,7 +89,7 @@ static sp_status prepare_on_array(sp_prepare *prepare, size_t inputs, size_t flo
 	return check_handle(prepare, err);
 }
 
-/* An index that is past the end, or that the array grows to. */
+/* Checks a write index; a dynamic array grows to it. */
 static sp_status check_index(const sp_call *call, const sp_list *list, int64_t index)
 {
 	if (index >= 0 && ((uint64_t)index < list->count || list->is_dynamic))
@@ -100,7 +100,7 @@ static sp_status check_index(const sp_call *call, const sp_list *list, int64_t i
 			       (long long)index, list->count);
 }
 
-/* The flow for changing, at least `count` long; growing costs a copy now and then. */
+/* The array, writable and at least `count` long; it grows by doubling. */
 static sp_status modify(const sp_call *call, size_t flow, size_t count, sp_list **out)
 {
 	const sp_list *list = sp_tensor_list(call->in[flow]);
@@ -112,7 +112,7 @@ static sp_status modify(const sp_call *call, size_t flow, size_t count, sp_list 
 	return SP_OK;
 }
 
-/* An element is written once. */
+/* An element may be written only once. */
 static sp_status check_unset(const sp_call *call, const sp_list *list, size_t i)
 {
 	if (i >= list->count || !sp_tensor_is_set(&list->items[i]))
@@ -123,7 +123,7 @@ static sp_status check_unset(const sp_call *call, const sp_list *list, size_t i)
 			       i);
 }
 
-/* An index that something can be read from. */
+/* Checks that an element can be read. */
 static sp_status check_readable(const sp_call *call, const sp_list *list, int64_t index)
 {
 	if (index >= 0 && (uint64_t)index < list->count)
@@ -144,7 +144,7 @@ static sp_status put(const sp_call *call, sp_list *list, size_t i, const sp_tens
 
 /* ------------------------------------------------------------ one element */
 
-/* Of one value to an index, and of the rows of one to several. */
+/* Writes one value at an index, or the rows of a tensor at several. */
 static sp_status prepare_write(sp_prepare *prepare, sp_error *err)
 {
 	sp_list_state *state;
@@ -200,7 +200,7 @@ static sp_status run_read(const sp_call *call)
 
 /* -------------------------------------------------------- several elements */
 
-/* Elements become the rows of a tensor; input `flow` is the last one. */
+/* Joins elements to the rows of a tensor; input `flow` is the last one. */
 static sp_status prepare_stack(sp_prepare *prepare, size_t flow, sp_error *err)
 {
 	sp_list_state *state;
@@ -216,7 +216,7 @@ static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_input_dtype(prepare, 1, SP_INT32, err);
 }
 
-/* The shape that attribute and array agree upon. */
+/* The element shape: the attribute's, merged with the array's. */
 static sp_status merged_shape(const sp_call *call, const sp_list *list, sp_partial_shape *out)
 {
 	const sp_list_state *state = call->state;

@@ -5,10 +5,8 @@
 #include "engine/ops/array/array.h"
 
 /*
- * TensorFlow 2's lists: made, read and written element by element.
- *
- * What is made belongs to one request, so nothing here is folded or shared
- * between requests.
+ * TensorFlow 2's lists, element by element. A list belongs to one request, so the operators are
+ * never folded or shared between requests.
  */
 
 /* -------------------------------------------------------------- new lists */
@@ -56,7 +54,7 @@ static sp_status run_reserve(const sp_call *call)
 
 /* ------------------------------------------------------------ one element */
 
-/* An unset element reads as zeros of the shape that is known from all sides. */
+/* An unset element reads as zeros; its shape is merged from all known shapes. */
 static sp_status give_unset(const sp_call *call, size_t out, const sp_list *list,
 			    size_t shape_input, bool look_at_others)
 {
@@ -118,7 +116,7 @@ static sp_status prepare_set(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
 }
 
-/* Room for one more, doubled so that n of them cost n. */
+/* The capacity doubles, so that n pushes cost O(n). */
 static size_t grown(const sp_list *list, size_t count)
 {
 	return count <= list->capacity ? list->capacity : 2 * count;

@@ -37,7 +37,7 @@ sp_status sp_list__zeros_like(const sp_call *call)
 	return SP_OK;
 }
 
-/* Element i of `to` becomes its sum with `value`; what is unset counts for nothing. */
+/* Adds `value` to element i of `to`; unset elements count as zero. */
 static sp_status add_element(const sp_call *call, sp_list *to, size_t i, const sp_tensor *value)
 {
 	const sp_tensor *before = &to->items[i];

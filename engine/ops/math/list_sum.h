@@ -4,8 +4,8 @@
 #include "engine/graph/op.h"
 
 /*
- * Lists of tensors as numbers, which gradients through loops ask for.  The inputs are VARIANT;
- * lists of lists, and what is no list, are SP_UNSUPPORTED.
+ * Sums and zeros of lists of tensors, which gradients of loops need. The inputs are VARIANT; lists
+ * of lists, and variants that are no lists, are SP_UNSUPPORTED.
  */
 
 /* Output 0 becomes the list of input 0 with zeros, or empty texts, for elements. */

@@ -2,7 +2,7 @@
 
 #include "base/size.h"
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 
 /*
  * Blocks of space to channels or batches, and back, of [batch, rows, columns,
@@ -66,17 +66,17 @@ static void copy_blocks(const sp_call *call, const sp_shape *space, int64_t bloc
 	int64_t channels = space->dims[3], columns = space->dims[2],
 		cell = channels * (int64_t)size;
 	int64_t rows = space->dims[1] / block;
-	sp_box box = {.rank = 0};
+	sp_strided_copy box = {.rank = 0};
 	int64_t deep = block * block * cell; /* a pixel of the deep side */
 	const int64_t dims[] = {space->dims[0] * rows, columns / block, block, block};
 	const int64_t wide[] = {block * columns * cell, block * cell, columns * cell, cell};
 	const int64_t thick[] = {columns / block * deep, deep, block * cell, cell};
 
 	for (int d = 0; d < 4; d++)
-		sp_box__add(&box, dims[d], to_depth ? thick[d] : wide[d],
+		sp_strided_copy__add(&box, dims[d], to_depth ? thick[d] : wide[d],
 			    to_depth ? wide[d] : thick[d]);
-	sp_box__add(&box, channels, (int64_t)size, (int64_t)size);
-	sp_box__copy(&box, call->out[0]->data, call->in[0]->data, size);
+	sp_strided_copy__add(&box, channels, (int64_t)size, (int64_t)size);
+	sp_strided_copy__run(&box, call->out[0]->data, call->in[0]->data, size);
 }
 
 static sp_status run_space_to_depth(const sp_call *call)
@@ -184,12 +184,12 @@ static void copy_place(const sp_call *call, const batch_plan *plan, int64_t plac
 	size_t size = sp_dtype_size(space->dtype);
 	int64_t space_strides[SP_MAX_RANK], batch_strides[SP_MAX_RANK];
 	int64_t space_at = 0, batch_at, rest = place, offsets[SP_MAX_RANK] = {0};
-	sp_box box = {.rank = 0};
+	sp_strided_copy box = {.rank = 0};
 
-	sp_box__strides(&space->shape, size, space_strides);
-	sp_box__strides(&batches->shape, size, batch_strides);
+	sp_strided_copy__strides(&space->shape, size, space_strides);
+	sp_strided_copy__strides(&batches->shape, size, batch_strides);
 	batch_at = place * space->shape.dims[0] * batch_strides[0];
-	sp_box__add(&box, space->shape.dims[0], to_batches ? batch_strides[0] : space_strides[0],
+	sp_strided_copy__add(&box, space->shape.dims[0], to_batches ? batch_strides[0] : space_strides[0],
 		    to_batches ? space_strides[0] : batch_strides[0]);
 	/* The last dimension of the block runs fastest. */
 	for (int d = plan->rank - 1; d >= 0; d--) {
@@ -209,13 +209,13 @@ static void copy_place(const sp_call *call, const batch_plan *plan, int64_t plac
 			return;
 		batch_at += first * batch_strides[d + 1];
 		space_at += (first * block + shift) * space_strides[d + 1];
-		sp_box__add(&box, last - first,
+		sp_strided_copy__add(&box, last - first,
 			    to_batches ? batch_strides[d + 1] : block * space_strides[d + 1],
 			    to_batches ? block * space_strides[d + 1] : batch_strides[d + 1]);
 	}
-	sp_box__add(&box, sp_shape_product(&space->shape, plan->rank + 1, space->shape.rank),
+	sp_strided_copy__add(&box, sp_shape_product(&space->shape, plan->rank + 1, space->shape.rank),
 		    (int64_t)size, (int64_t)size);
-	sp_box__copy(&box, (char *)call->out[0]->data + (to_batches ? batch_at : space_at),
+	sp_strided_copy__run(&box, (char *)call->out[0]->data + (to_batches ? batch_at : space_at),
 		     (const char *)call->in[0]->data + (to_batches ? space_at : batch_at), size);
 }
 

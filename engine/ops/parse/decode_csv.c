@@ -103,7 +103,7 @@ static bool ends_field(const record *r, size_t at)
 	       (at + 1 == r->text.size || r->text.data[at + 1] == state->delimiter);
 }
 
-/* Behind the first quote. */
+/* Reads a quoted field after its opening quote. */
 static sp_status read_quoted(record *r, sp_bytes *field)
 {
 	size_t start = r->at, pairs = 0;
@@ -188,7 +188,7 @@ static sp_status put_field(const record *r, size_t column, sp_bytes field)
 	return good ? SP_OK : bad_field(r, column, field);
 }
 
-/* Whether field `number` is the next column, and all columns are not yet there. */
+/* Whether field `number` is the next wanted column. */
 static bool is_wanted(const csv_state *state, size_t number, size_t column)
 {
 	return state->selected->count == 0 || (column < state->selected->count &&
@@ -226,7 +226,7 @@ static sp_status read_record(record *r)
 		if (state->selected->count != 0 && column == columns)
 			return SP_OK;
 	}
-	/* A delimiter at the end has an empty field behind it. */
+	/* A trailing delimiter is followed by an empty field. */
 	if (r->text.size != 0 && r->text.data[r->text.size - 1] == state->delimiter)
 		SP_TRY(take_field(r, number, &column, (sp_bytes){"", 0}));
 	if (column != columns)
@@ -263,5 +263,4 @@ static sp_status run_csv(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DecodeCSV = {
-	.name = "DecodeCSV", .outputs = "output:OUT_TYPE", .prepare = prepare_csv, .run = run_csv};
+SP_DEFINE_OP(DecodeCSV, "output:OUT_TYPE", 0, prepare_csv, run_csv);

@@ -21,14 +21,14 @@
  * Source: decode_proto_op.cc, decode.h of TensorFlow 2.15.
  */
 
-/* How deep groups may lie in each other: protobuf's own limit. */
+/* The nesting limit of groups, as in protobuf. */
 #define MAX_GROUPS 100
 
 typedef struct column {
 	sp_proto_field field;
 	uint32_t wire; /* of the field when it is not packed */
 	sp_dtype dtype;
-	size_t output; /* which of the values; sizes are in the same order */
+	size_t output; /* index of the output; sizes are in the same order */
 	sp_proto_default fallback;
 } column;
 
@@ -108,7 +108,7 @@ static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 
 /* --------------------------------------------------------------------- walking */
 
-/* A message on one of its two ways through: first values are counted, then stored. */
+/* One pass over a message: the first pass counts values, the second stores them. */
 typedef struct walk {
 	const sp_call *call;
 	const decode_state *state;
@@ -123,7 +123,7 @@ static sp_status bad(const walk *w, const char *what)
 	return sp_call_invalid(w->call, "message %zu is malformed: %s", w->index, what);
 }
 
-/* The first column of that number; NULL when nobody asks for it. */
+/* The first column with that field number; NULL when it is not asked for. */
 static const column *find(const decode_state *state, uint32_t number)
 {
 	size_t low = 0, high = state->count;
@@ -141,7 +141,7 @@ static const column *find(const decode_state *state, uint32_t number)
 		       : NULL;
 }
 
-/* Behind the tag that begins group `number`: everything up to the tag that ends it. */
+/* Skips a group after its start tag, up to its end tag. */
 static bool skip_group(sp_bytes *from, uint32_t number)
 {
 	uint32_t open[MAX_GROUPS] = {number}, tag;
@@ -171,7 +171,7 @@ static int64_t unzigzag(uint64_t value)
 	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* The integer that the wire's `number` means in a field of that type. */
+/* Converts a number of the wire to an integer of the field's type. */
 static int64_t integer_of(const column *c, uint64_t number, bool packed)
 {
 	switch (c->field.type) {
@@ -203,7 +203,7 @@ static char *slot(const walk *w, const column *c, size_t i)
 	       (w->index * room + i) * sp_dtype_size(c->dtype);
 }
 
-/* Little-endian: the low bytes of an integer stand first. */
+/* Stores the low bytes: the machine is little-endian. */
 static void put(const walk *w, const column *c, size_t i, uint64_t number, bool packed)
 {
 	char *to = slot(w, c, i);
@@ -221,7 +221,7 @@ static void put(const walk *w, const column *c, size_t i, uint64_t number, bool 
 	memcpy(to, &integer, sp_dtype_size(c->dtype));
 }
 
-/* One number of a field, cut off the front. */
+/* Takes one number of a field off the front. */
 static bool take_number(sp_bytes *from, uint32_t wire, uint64_t *out)
 {
 	sp_bytes bytes;
@@ -233,7 +233,7 @@ static bool take_number(sp_bytes *from, uint32_t wire, uint64_t *out)
 	return true;
 }
 
-/* `start` is where the field's tag stands: a group is shown with it. */
+/* `start` is where the field's tag begins: the bytes of a group include it. */
 static bool take_text(const column *c, sp_bytes start, sp_bytes *from, sp_bytes *out)
 {
 	if (c->wire != SP_PROTO_WIRE_GROUP)
@@ -396,9 +396,4 @@ static sp_status run_decode(const sp_call *call)
 	return store_values(&w, &messages);
 }
 
-const sp_op sp_op_DecodeProtoV2 = {
-	.name = "DecodeProtoV2",
-	.outputs = "sizes values:output_types",
-	.prepare = prepare_decode,
-	.run = run_decode,
-};
+SP_DEFINE_OP(DecodeProtoV2, "sizes values:output_types", 0, prepare_decode, run_decode);

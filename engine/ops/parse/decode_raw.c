@@ -108,12 +108,7 @@ static sp_status run_decode(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DecodeRaw = {
-	.name = "DecodeRaw",
-	.outputs = "output",
-	.prepare = prepare_decode,
-	.run = run_decode,
-};
+SP_DEFINE_OP(DecodeRaw, "output", 0, prepare_decode, run_decode);
 
 static sp_status prepare_padded(sp_prepare *prepare, sp_error *err)
 {
@@ -163,9 +158,4 @@ static sp_status run_padded(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DecodePaddedRaw = {
-	.name = "DecodePaddedRaw",
-	.outputs = "output",
-	.prepare = prepare_padded,
-	.run = run_padded,
-};
+SP_DEFINE_OP(DecodePaddedRaw, "output", 0, prepare_padded, run_padded);

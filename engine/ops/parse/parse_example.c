@@ -153,7 +153,9 @@ sp_status sp_example_columns__list_length(const sp_prepare *prepare, const char 
 	return SP_OK;
 }
 
-/* All that the three operators do alike, once the counts are known; `strings` inputs come first. */
+/*
+ * The common part of the three operators, once the counts are known; `strings` inputs come first.
+ */
 static sp_status prepare_columns(sp_prepare *prepare, sp_example_columns *s, size_t strings,
 				 sp_error *err)
 {
@@ -252,27 +254,16 @@ static sp_status run_single(const sp_call *call)
 	return sp_example_batch_parse(&b);
 }
 
-const sp_op sp_op_ParseExample = {
-	.name = "ParseExample",
-	.outputs = "sparse_indices:Nsparse sparse_values:sparse_types sparse_shapes:Nsparse "
-		   "dense_values:Tdense",
-	.prepare = prepare_v1,
-	.run = run_v1,
-};
-
-const sp_op sp_op_ParseExampleV2 = {
-	.name = "ParseExampleV2",
-	.outputs = "sparse_indices:num_sparse sparse_values:sparse_types "
-		   "sparse_shapes:num_sparse dense_values:Tdense "
-		   "ragged_values:ragged_value_types ragged_row_splits:ragged_split_types",
-	.prepare = prepare_v2,
-	.run = run_v2,
-};
-
-const sp_op sp_op_ParseSingleExample = {
-	.name = "ParseSingleExample",
-	.outputs = "sparse_indices:num_sparse sparse_values:sparse_types "
-		   "sparse_shapes:num_sparse dense_values:Tdense",
-	.prepare = prepare_single,
-	.run = run_single,
-};
+SP_DEFINE_OP(ParseExample,
+	     "sparse_indices:Nsparse sparse_values:sparse_types sparse_shapes:Nsparse "
+	     "dense_values:Tdense",
+	     0, prepare_v1, run_v1);
+SP_DEFINE_OP(ParseExampleV2,
+	     "sparse_indices:num_sparse sparse_values:sparse_types "
+	     "sparse_shapes:num_sparse dense_values:Tdense "
+	     "ragged_values:ragged_value_types ragged_row_splits:ragged_split_types",
+	     0, prepare_v2, run_v2);
+SP_DEFINE_OP(ParseSingleExample,
+	     "sparse_indices:num_sparse sparse_values:sparse_types "
+	     "sparse_shapes:num_sparse dense_values:Tdense",
+	     0, prepare_single, run_single);

@@ -99,7 +99,7 @@ static sp_status collect_names(const sp_call *call, sp_bytes *to)
 
 /* ---------------------------------------------------------------- the grid */
 
-/* What one example says of one column. */
+/* The list of one column in one example. */
 typedef struct cell {
 	sp_bytes list;
 	size_t count;
@@ -118,7 +118,7 @@ typedef struct batch {
 	cell *cells; /* [column_count, size] */
 } batch;
 
-/* Puts "example 3 ('its name'): " in front of a refusal. */
+/* Prefixes an error with "example 3 ('its name'): ". */
 static sp_status refuse(const batch *b, size_t example, const char *what, size_t index)
 {
 	sp_bytes name = b->names.names[index], of = {"", 0};
@@ -131,7 +131,7 @@ static sp_status refuse(const batch *b, size_t example, const char *what, size_t
 			       (int)(name.size > 100 ? 100 : name.size), name.data, what);
 }
 
-/* Takes the Feature in place of one that came before. */
+/* Stores the Feature; it replaces an earlier one of that name. */
 static sp_status put_feature(const batch *b, size_t example, size_t index, sp_bytes feature)
 {
 	cell c = {.is_found = true};
@@ -248,7 +248,7 @@ static sp_status write_fixed(const batch *b, size_t index, size_t output)
 	return SP_OK;
 }
 
-/* The longest example decides; shorter ones are filled up with the default. */
+/* The longest example determines the length; shorter ones are padded with the default. */
 static sp_status write_variable(const batch *b, size_t index, size_t output)
 {
 	const sp_example_column *c = &b->state->columns[index];
@@ -360,7 +360,7 @@ static sp_status write_sparse_one(const batch *b, size_t i)
 	return SP_OK;
 }
 
-/* Of a single example the values are all there is: its splits are empty. */
+/* A single example has empty splits: all values are its own. */
 static sp_status write_splits(const batch *b, size_t index, size_t output)
 {
 	const sp_example_column *c = &b->state->columns[index];

@@ -3,7 +3,10 @@
 
 #include "engine/graph/op.h"
 
-/* What the parsers of tf.Example share: a description of the features, made once per graph. */
+/*
+ * What the parsers of tf.Example share: a description of the features, made when the node is
+ * prepared.
+ */
 
 typedef enum sp_example_kind {
 	SP_EXAMPLE_DENSE,
@@ -45,7 +48,7 @@ SP_MUST_CHECK sp_status sp_example_columns__take(const sp_prepare *prepare,
 						 sp_example_columns *columns,
 						 const sp_example_attrs *attrs, sp_error *err);
 
-/* A count of columns that the attribute `name` states: 0 or more, and not beyond reason. */
+/* Reads the attribute `name`, a count of columns: 0 to a sane maximum. */
 SP_MUST_CHECK sp_status sp_example_columns__count(const sp_prepare *prepare, const char *name,
 						  size_t *out, sp_error *err);
 

@@ -332,7 +332,7 @@ static sp_status collect_keys(const sequences *q)
 	return SP_OK;
 }
 
-/* The next step's values: their list and how many.  *more is false at the end. */
+/* Reads the next step's list and its length; *more is false at the end. */
 static sp_status next_step(const sequences *q, size_t example, size_t column, sp_bytes *rest,
 			   bool *more, sp_bytes *list, size_t *count)
 {
@@ -556,7 +556,7 @@ static sp_status put_split(const sequences *q, size_t output, size_t i, size_t v
 	return SP_OK;
 }
 
-/* Of one example there is nothing to split: a scalar, which TensorFlow leaves to chance. */
+/* A single example has no outer splits: the output is a scalar, unspecified in TensorFlow. */
 static sp_status write_outer(const sequences *q, size_t column, size_t output, size_t *steps)
 {
 	sp_shape shape = q->is_single ? sp_shape_scalar() : sp_shape_vector((int64_t)q->size + 1);
@@ -679,20 +679,12 @@ static sp_status run_single(const sp_call *call)
 	"feature_list_dense_values:feature_list_dense_types"
 #define LENGTHS " feature_list_dense_lengths:Nfeature_list_dense"
 
-const sp_op sp_op_ParseSequenceExample = {.name = "ParseSequenceExample",
-					  .outputs = CONTEXT LISTS LENGTHS,
-					  .prepare = prepare_v1,
-					  .run = run_sequence};
-const sp_op sp_op_ParseSequenceExampleV2 = {
-	.name = "ParseSequenceExampleV2",
-	.outputs = CONTEXT "context_ragged_values:context_ragged_value_types "
-			   "context_ragged_row_splits:context_ragged_split_types " LISTS LENGTHS
-			   " feature_list_ragged_values:feature_list_ragged_value_types "
-			   "feature_list_ragged_outer_splits:feature_list_ragged_split_types "
-			   "feature_list_ragged_inner_splits:feature_list_ragged_split_types",
-	.prepare = prepare_v2,
-	.run = run_sequence};
-const sp_op sp_op_ParseSingleSequenceExample = {.name = "ParseSingleSequenceExample",
-						.outputs = CONTEXT LISTS,
-						.prepare = prepare_single,
-						.run = run_single};
+SP_DEFINE_OP(ParseSequenceExample, CONTEXT LISTS LENGTHS, 0, prepare_v1, run_sequence);
+SP_DEFINE_OP(ParseSequenceExampleV2,
+	     CONTEXT "context_ragged_values:context_ragged_value_types "
+		     "context_ragged_row_splits:context_ragged_split_types " LISTS LENGTHS
+		     " feature_list_ragged_values:feature_list_ragged_value_types "
+		     "feature_list_ragged_outer_splits:feature_list_ragged_split_types "
+		     "feature_list_ragged_inner_splits:feature_list_ragged_split_types",
+	     0, prepare_v2, run_sequence);
+SP_DEFINE_OP(ParseSingleSequenceExample, CONTEXT LISTS, 0, prepare_single, run_single);

@@ -16,7 +16,7 @@
 
 /* -------------------------------------------------------------------- numbers */
 
-/* All digits and a sign, in the range of the type; nothing is 0. */
+/* Reads digits with an optional sign, in the range of the type; an empty text is 0. */
 static bool read_integer(sp_bytes text, bool is_signed, uint64_t *out)
 {
 	char copy[32], *end;
@@ -39,7 +39,7 @@ static bool read_real(sp_bytes text, double *out)
 	return text.size == 0 || sp_number_read_f64(text, out);
 }
 
-/* The narrow one is read as such: reading it as double first would round twice. */
+/* A float is read as float: reading a double first would round twice. */
 static bool read_float(sp_bytes text, sp_dtype dtype, char element[8])
 {
 	float narrow = 0;
@@ -60,7 +60,7 @@ static int octal_digit(char c)
 	return c >= '0' && c <= '7' ? c - '0' : -1;
 }
 
-/* The digits behind `at`, at most `most`; their number of 0 is false. */
+/* Reads at most `most` digits at `at`; false when there are none. */
 static bool read_digits(sp_bytes text, size_t *at, int (*digit)(char), unsigned base, size_t most,
 			char *out)
 {
@@ -73,7 +73,7 @@ static bool read_digits(sp_bytes text, size_t *at, int (*digit)(char), unsigned 
 	return n > 0;
 }
 
-/* What stands behind a backslash. */
+/* Reads what follows a backslash. */
 static bool read_escape(sp_bytes text, size_t *at, char *out)
 {
 	static const char names[] = "abfnrtv\\'\"?", codes[] = "\a\b\f\n\r\t\v\\'\"?";

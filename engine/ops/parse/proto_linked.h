@@ -6,9 +6,9 @@
 #include "base/status.h"
 
 /*
- * What DecodeProtoV2 knows without descriptors: tensorflow.Example,
- * tensorflow.SequenceExample and what they are made of, as a FileDescriptorSet in the arena.
- * SP_UNSUPPORTED for a message type that is none of them.
+ * The message types that DecodeProtoV2 knows without descriptors (tensorflow.Example,
+ * tensorflow.SequenceExample and their parts) as a FileDescriptorSet in the arena. SP_UNSUPPORTED
+ * for any other type.
  *
  * Source: tensorflow/core/example/{example,feature}.proto.
  */

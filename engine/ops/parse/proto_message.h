@@ -35,7 +35,7 @@ SP_MUST_CHECK sp_status sp_proto_message__field(const sp_proto_message *message,
 SP_MUST_CHECK sp_status sp_proto_message__check(const sp_proto_field *field, sp_dtype dtype,
 						sp_error *err);
 
-/* What a field that is absent reads as: an element of `dtype`, or a text. */
+/* The value of an absent field: an element of `dtype`, or a text. */
 typedef struct sp_proto_default {
 	char element[8];
 	sp_bytes text;

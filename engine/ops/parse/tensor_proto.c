@@ -84,7 +84,7 @@ static bool read_field(sp_bytes *from, wire_field *out)
 	       sp_protobuf_value(from, out->tag, &out->number, &out->bytes);
 }
 
-/* What a message says but for its values. */
+/* The fields of a message other than its values. */
 typedef struct head {
 	uint64_t dtype;
 	sp_shape shape;
@@ -105,10 +105,7 @@ static bool read_dim(sp_bytes from, int64_t *out)
 	return true;
 }
 
-/*
- * Dimensions are added to those that are there: the field may come in pieces.  That a
- * rank is unknown means nothing here: then there are no dimensions.
- */
+/* Appends dimensions: the field may come in pieces. unknown_rank is ignored. */
 static bool read_shape(sp_bytes from, head *h)
 {
 	wire_field f;
@@ -144,7 +141,7 @@ static bool read_head(sp_bytes from, head *h)
 	return true;
 }
 
-/* Where values go: those beyond `count` are left out. */
+/* Destination of values; those beyond `count` are ignored. */
 typedef struct value_sink {
 	value_field field;
 	sp_dtype dtype;
@@ -283,7 +280,7 @@ sp_status sp_tensor_proto__parse(const sp_call *call, sp_bytes from, sp_dtype dt
 				       "Type mismatch between parsed tensor (type %llu) and dtype "
 				       "(%s)",
 				       (unsigned long long)h.dtype, sp_dtype_name(dtype));
-	/* Each text of the content has a byte for its length at least. */
+	/* Each text of the content takes at least one byte for its length. */
 	if (dtype == SP_STRING && h.content.size != 0 && count > h.content.size)
 		return malformed(call);
 	SP_TRY(sp_workspace_tensor(call->workspace, out, dtype, &h.shape, call->err));
@@ -457,14 +454,5 @@ static sp_status prepare_serialize(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
 }
 
-const sp_op sp_op_ParseTensor = {
-	.name = "ParseTensor",
-	.prepare = prepare_parse,
-	.run = run_parse,
-};
-
-const sp_op sp_op_SerializeTensor = {
-	.name = "SerializeTensor",
-	.prepare = prepare_serialize,
-	.run = run_serialize,
-};
+SP_DEFINE_OP(ParseTensor, NULL, 0, prepare_parse, run_parse);
+SP_DEFINE_OP(SerializeTensor, NULL, 0, prepare_serialize, run_serialize);

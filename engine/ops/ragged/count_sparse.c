@@ -163,7 +163,7 @@ static void merge(const entry *from, size_t start, size_t middle, size_t end, en
 										    : from[b++];
 }
 
-/* By row and value; equal ones stay in the order of the input. */
+/* Sorts by row and value; equal entries keep the order of the input. */
 static sp_status sort(const sp_call *call, counted *c)
 {
 	entry *from = c->entries, *to = sp_call_bytes(call, c->count, sizeof(*to)), *other;
@@ -286,15 +286,6 @@ static sp_status run_count(const sp_call *call)
 
 #define OUTPUTS "output_indices output_values output_dense_shape"
 
-const sp_op sp_op_DenseCountSparseOutput = {.name = "DenseCountSparseOutput",
-					    .outputs = OUTPUTS,
-					    .prepare = prepare_dense,
-					    .run = run_count};
-const sp_op sp_op_SparseCountSparseOutput = {.name = "SparseCountSparseOutput",
-					     .outputs = OUTPUTS,
-					     .prepare = prepare_sparse,
-					     .run = run_count};
-const sp_op sp_op_RaggedCountSparseOutput = {.name = "RaggedCountSparseOutput",
-					     .outputs = OUTPUTS,
-					     .prepare = prepare_ragged,
-					     .run = run_count};
+SP_DEFINE_OP(DenseCountSparseOutput, OUTPUTS, 0, prepare_dense, run_count);
+SP_DEFINE_OP(SparseCountSparseOutput, OUTPUTS, 0, prepare_sparse, run_count);
+SP_DEFINE_OP(RaggedCountSparseOutput, OUTPUTS, 0, prepare_ragged, run_count);

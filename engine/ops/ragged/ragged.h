@@ -6,10 +6,7 @@
 
 #include "engine/graph/op.h"
 
-/*
- * Rows of different lengths, as offsets into what they are rows of: row i is
- * [splits[i], splits[i + 1]).
- */
+/* Rows of different lengths as offsets into their items: row i is [splits[i], splits[i + 1]). */
 typedef struct sp_splits {
 	const int64_t *at; /* [rows + 1], not decreasing */
 	size_t rows;

@@ -18,7 +18,7 @@ typedef struct counted {
 	sp_splits splits;
 	const int64_t *values;
 	int64_t size;
-	const sp_tensor *weights; /* without elements where all weigh 1 */
+	const sp_tensor *weights; /* empty when all weights are 1 */
 	bool binary;
 } counted;
 
@@ -114,8 +114,4 @@ static sp_status prepare_bincount(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-const sp_op sp_op_RaggedBincount = {
-	.name = "RaggedBincount",
-	.prepare = prepare_bincount,
-	.run = run_bincount,
-};
+SP_DEFINE_OP(RaggedBincount, NULL, 0, prepare_bincount, run_bincount);

@@ -32,7 +32,9 @@ static sp_status read_ragged(const sp_call *call, size_t i, sp_cross_column *c, 
 	return SP_OK;
 }
 
-/* Where each row's features begin.  A feature belongs to the first row that is not before it. */
+/*
+ * Finds where each row's features begin. A feature belongs to the first row that is not before it.
+ */
 static sp_status find_rows(const sp_call *call, const sp_tensor *indices, int64_t batch,
 			   const int64_t **out)
 {
@@ -215,9 +217,4 @@ static sp_status prepare_cross(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_RaggedCross = {
-	.name = "RaggedCross",
-	.outputs = "output_values output_row_splits",
-	.prepare = prepare_cross,
-	.run = run_cross,
-};
+SP_DEFINE_OP(RaggedCross, "output_values output_row_splits", 0, prepare_cross, run_cross);

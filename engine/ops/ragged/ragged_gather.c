@@ -54,7 +54,7 @@ static sp_status count_picked(const sp_call *call, const picked *p, int64_t *out
 	return SP_OK;
 }
 
-/* The splits that say how the indices themselves were arranged. */
+/* Writes the splits for the indices' own dimensions. */
 static sp_status write_shape_splits(const sp_call *call)
 {
 	const gather_state *state = call->state;
@@ -144,7 +144,7 @@ static sp_status run_gather(const sp_call *call)
 	SP_TRY(read_indices(call, &levels[0], &p));
 	SP_TRY(write_shape_splits(call));
 	for (size_t k = 0; k < state->depth; k++) {
-		/* A scalar index picks one row, which needs no splits around it. */
+		/* A scalar index selects one row and adds no splits. */
 		if (k + (size_t)index_rank > 0)
 			SP_TRY(write_level(call, k + (size_t)index_rank - 1, &levels[k], &p));
 		for (size_t i = 0; i < p.count; i++)
@@ -180,9 +180,5 @@ static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_RaggedGather = {
-	.name = "RaggedGather",
-	.outputs = "output_nested_splits:OUTPUT_RAGGED_RANK output_dense_values",
-	.prepare = prepare_gather,
-	.run = run_gather,
-};
+SP_DEFINE_OP(RaggedGather, "output_nested_splits:OUTPUT_RAGGED_RANK output_dense_values", 0,
+	     prepare_gather, run_gather);

@@ -177,9 +177,4 @@ static sp_status prepare_range(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_RaggedRange = {
-	.name = "RaggedRange",
-	.outputs = "rt_nested_splits rt_dense_values",
-	.prepare = prepare_range,
-	.run = run_range,
-};
+SP_DEFINE_OP(RaggedRange, "rt_nested_splits rt_dense_values", 0, prepare_range, run_range);

@@ -40,7 +40,7 @@ static sp_status read_nest(const sp_call *call, nest *n)
 	return SP_OK;
 }
 
-/* The places of value row `item` in all levels: index[0 ... depth]. */
+/* The index of value row `item` in all levels: index[0 ... depth]. */
 static void locate(nest *n, int64_t item, int64_t *index)
 {
 	for (size_t k = n->depth; k-- > 0;) {
@@ -118,9 +118,5 @@ static sp_status prepare_to_sparse(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_RaggedTensorToSparse = {
-	.name = "RaggedTensorToSparse",
-	.outputs = "sparse_indices sparse_values sparse_dense_shape",
-	.prepare = prepare_to_sparse,
-	.run = run_to_sparse,
-};
+SP_DEFINE_OP(RaggedTensorToSparse, "sparse_indices sparse_values sparse_dense_shape", 0,
+	     prepare_to_sparse, run_to_sparse);

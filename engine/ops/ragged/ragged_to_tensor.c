@@ -80,7 +80,7 @@ static int64_t longest_row(const plan *p, size_t k)
 	return longest;
 }
 
-/* dims[0 ... rank): what the shape input wants, -1 where it does not care. */
+/* dims[0 ... rank): the dimensions of the shape input, -1 where it leaves them open. */
 static sp_status read_wanted(const sp_call *call, int rank, int64_t *dims)
 {
 	const sp_tensor *wanted = call->in[SHAPE];
@@ -253,7 +253,7 @@ static sp_status place_row_ids(const sp_call *call, const plan *p, size_t k, con
 	return SP_OK;
 }
 
-/* Items behind the last value may be spoken of where the shape cuts them off. */
+/* A partition may refer to items after the last value, as long as the shape cuts them off. */
 static sp_status check_values(const sp_call *call, const places *items)
 {
 	size_t count = (size_t)call->in[VALUES]->shape.dims[0];
@@ -368,8 +368,4 @@ static sp_status prepare_to_tensor(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[VALUES], err);
 }
 
-const sp_op sp_op_RaggedTensorToTensor = {
-	.name = "RaggedTensorToTensor",
-	.prepare = prepare_to_tensor,
-	.run = run_to_tensor,
-};
+SP_DEFINE_OP(RaggedTensorToTensor, NULL, 0, prepare_to_tensor, run_to_tensor);

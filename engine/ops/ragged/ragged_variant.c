@@ -3,15 +3,14 @@
 #include "engine/ops/ragged/ragged.h"
 
 /*
- * RaggedTensorToVariant: a ragged tensor as one value, or, with `batched_input`, an
- * array of its rows, so that a loop can take them one by one and build others.
- * RaggedTensorFromVariant: the ragged tensor again, the rows of an array as its
- * rows.
+ * RaggedTensorToVariant: a ragged tensor as one variant or, with `batched_input`, an array of its
+ * rows, so that a loop can process rows one by one. RaggedTensorFromVariant: the inverse; the rows
+ * of an array become the rows of a ragged tensor.
  */
 typedef struct ragged_state {
 	bool batched;
 	sp_dtype values, splits;
-	int64_t input_rank; /* -1: what is left of the output's */
+	int64_t input_rank; /* -1: inferred from output_ragged_rank */
 	size_t output_rank;
 } ragged_state;
 
@@ -48,7 +47,7 @@ static sp_status prepare_to(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
 }
 
-/* A ragged list of so many unset items. */
+/* Creates a ragged list of `items` unset items. */
 static sp_status new_list(const sp_call *call, size_t items, sp_tensor *out)
 {
 	const ragged_state *state = call->state;
@@ -85,7 +84,7 @@ static sp_status take_splits(const sp_call *call, sp_list *list, size_t i, const
 	return SP_OK;
 }
 
-/* Row `row` of the batch: what its range is one level further in, and again. */
+/* Takes row `row` of the batch: its range is followed through all levels. */
 static sp_status take_row(const sp_call *call, const sp_splits *splits, size_t row,
 			  sp_list_cut *values, sp_list *list)
 {
@@ -187,7 +186,7 @@ static sp_status prepare_from(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* Splits of a variant are what a model wrote into it: not checked before. */
+/* Splits inside a variant come from the model and have not been checked before. */
 static sp_status check_splits(const sp_call *call, const sp_tensor *splits)
 {
 	const ragged_state *state = call->state;
@@ -269,7 +268,7 @@ static sp_status join_splits(const sp_call *call, size_t output, size_t level, s
 	return SP_OK;
 }
 
-/* The shape of all values: that of the first, with everybody's rows. */
+/* The shape of all values together: that of the first, with the rows of all. */
 static sp_status values_shape(const sp_call *call, size_t rank, sp_shape *out)
 {
 	const sp_tensor *in = call->in[0];
@@ -367,17 +366,6 @@ static sp_status run_from(const sp_call *call)
 	return join_values(call, rank);
 }
 
-const sp_op sp_op_RaggedTensorToVariant = {
-	.name = "RaggedTensorToVariant",
-	.outputs = "encoded_ragged",
-	.flags = SP_OP_PER_REQUEST,
-	.prepare = prepare_to,
-	.run = run_to,
-};
-
-const sp_op sp_op_RaggedTensorFromVariant = {
-	.name = "RaggedTensorFromVariant",
-	.outputs = "output_nested_splits:output_ragged_rank output_dense_values",
-	.prepare = prepare_from,
-	.run = run_from,
-};
+SP_DEFINE_OP(RaggedTensorToVariant, "encoded_ragged", SP_OP_PER_REQUEST, prepare_to, run_to);
+SP_DEFINE_OP(RaggedTensorFromVariant, "output_nested_splits:output_ragged_rank output_dense_values",
+	     0, prepare_from, run_from);

@@ -156,7 +156,7 @@ static sp_status join_combination(const sp_call *call, const sp_cross *x, int64_
 	return SP_OK;
 }
 
-/* The next combination; the last column turns fastest. */
+/* Moves to the next combination; the last column varies fastest. */
 static void advance(const sp_cross *x, int64_t row)
 {
 	for (size_t i = x->count; i-- > 0;) {

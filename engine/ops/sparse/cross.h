@@ -29,15 +29,15 @@ typedef struct sp_cross {
 	size_t count;
 	int64_t batch;
 
-	bool joined;        /* texts with the separator between; else numbers */
-	bool keyed;         /* a number begins with the key; else with the first column */
-	bool combined;      /* with `keyed`: as tf.contrib's first crossing hashed */
-	bool short_numbers; /* an integer of a column with `starts` is hashed, its low four bytes */
+	bool joined;        /* results are texts, joined by the separator; else numbers */
+	bool keyed;         /* hashing starts from the key; else from the first column */
+	bool combined;      /* with `keyed`: the hash of tf.contrib's first crossing operator */
+	bool short_numbers; /* of integers in sparse columns only the low four bytes are hashed */
 	bool strong;        /* texts are hashed with the salt */
 	sp_bytes separator;
 	uint64_t key;
 	uint64_t salt[2];
-	int64_t buckets; /* 0 or below: any number that is not negative */
+	int64_t buckets; /* the modulus; 0 or below: none, but results are not negative */
 
 	size_t *digits; /* of sp_cross__begin() */
 } sp_cross;

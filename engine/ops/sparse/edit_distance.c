@@ -16,7 +16,7 @@
  * sequences are in order.
  */
 typedef struct sequence {
-	const int64_t *index; /* where it is; NULL: there is none */
+	const int64_t *index; /* its index; NULL when the sequence has no values */
 	size_t first, count;  /* its values */
 } sequence;
 
@@ -73,7 +73,7 @@ static bool same(sp_dtype dtype, const void *a, size_t i, const void *b, size_t 
 	}
 }
 
-/* Row by row of the table of all beginnings' distances, of which one row is kept. */
+/* The table of distances between prefixes is computed row by row; only one row is kept. */
 static int64_t distance(const distances *d, const sp_tensor *a, sequence s, const sp_tensor *b,
 			sequence t)
 {
@@ -119,7 +119,7 @@ static sp_status find_cell(const sp_call *call, const distances *d, const int64_
 	return SP_OK;
 }
 
-/* One of both may be absent. */
+/* Either sequence may be absent, but not both. */
 static sp_status compare(const sp_call *call, const distances *d, sequence h, sequence t)
 {
 	float *cell = NULL;
@@ -210,8 +210,4 @@ static sp_status prepare_distance(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_FLOAT, err);
 }
 
-const sp_op sp_op_EditDistance = {
-	.name = "EditDistance",
-	.prepare = prepare_distance,
-	.run = run_distance,
-};
+SP_DEFINE_OP(EditDistance, NULL, 0, prepare_distance, run_distance);

@@ -87,7 +87,7 @@ static sp_status prepare_sparse(sp_prepare *prepare, sp_error *err)
 
 /* ---------------------------------------------------------------- the values */
 
-/* Below, at or above 0 as element i of `a` comes before, is or comes after element j of `b`. */
+/* Compares element i of `a` with element j of `b`: negative, zero or positive. */
 static int compare(const sp_tensor *a, size_t i, const sp_tensor *b, size_t j)
 {
 	if (a->dtype == SP_STRING) {
@@ -102,7 +102,7 @@ static int compare(const sp_tensor *a, size_t i, const sp_tensor *b, size_t j)
 	return (x > y) - (x < y);
 }
 
-/* Lets places[at] sink to where both of its children come before it. */
+/* Restores the heap below places[at]. */
 static void sink(const sp_tensor *values, size_t *places, size_t n, size_t at)
 {
 	size_t moved = places[at];
@@ -117,7 +117,7 @@ static void sink(const sp_tensor *values, size_t *places, size_t n, size_t at)
 	places[at] = moved;
 }
 
-/* Sorts the places of values, and leaves one of those that are equal; how many are left. */
+/* Sorts places by their values and removes duplicates; returns how many are left. */
 static size_t make_set(const sp_tensor *values, size_t *places, size_t n)
 {
 	size_t kept = 0;
@@ -139,7 +139,7 @@ static size_t make_set(const sp_tensor *values, size_t *places, size_t n)
 
 /* ------------------------------------------------------------------ the sets */
 
-/* Those of one operand that have values, in the order of their numbers. */
+/* A set of one operand that has values. */
 typedef struct set {
 	int64_t number;
 	size_t start, count; /* in places */
@@ -382,17 +382,7 @@ static sp_status run_size(const sp_call *call)
 
 #define OUTPUTS "result_indices result_values result_shape"
 
-const sp_op sp_op_DenseToDenseSetOperation = {.name = "DenseToDenseSetOperation",
-					      .outputs = OUTPUTS,
-					      .prepare = prepare_dense,
-					      .run = run_operation};
-const sp_op sp_op_DenseToSparseSetOperation = {.name = "DenseToSparseSetOperation",
-					       .outputs = OUTPUTS,
-					       .prepare = prepare_mixed,
-					       .run = run_operation};
-const sp_op sp_op_SparseToSparseSetOperation = {.name = "SparseToSparseSetOperation",
-						.outputs = OUTPUTS,
-						.prepare = prepare_sparse,
-						.run = run_operation};
-const sp_op sp_op_SetSize = {
-	.name = "SetSize", .outputs = "size", .prepare = prepare_size, .run = run_size};
+SP_DEFINE_OP(DenseToDenseSetOperation, OUTPUTS, 0, prepare_dense, run_operation);
+SP_DEFINE_OP(DenseToSparseSetOperation, OUTPUTS, 0, prepare_mixed, run_operation);
+SP_DEFINE_OP(SparseToSparseSetOperation, OUTPUTS, 0, prepare_sparse, run_operation);
+SP_DEFINE_OP(SetSize, "size", 0, prepare_size, run_size);

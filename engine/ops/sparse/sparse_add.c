@@ -20,7 +20,7 @@
  */
 typedef enum merging { SUM, MAXIMUM, MINIMUM } merging;
 
-/* out[at] = what a[i] and b[j] become, NULL being 0; whether it stays. */
+/* Combines a[i] and b[j] to out[at], NULL standing for 0; returns whether the result is kept. */
 typedef bool combine_fn(merging kind, const void *a, const void *b, void *out, double thresh);
 
 #define COMBINE(type, magnitude)                                                                \
@@ -137,7 +137,7 @@ static sp_status check_alike(const sp_call *call, const sp_sparse *a, const sp_s
 	return SP_OK;
 }
 
-/* The merged tensor, in room for all values of both. */
+/* The merged tensor, with capacity for all values of both. */
 typedef struct merged {
 	int64_t *indices;
 	char *values;
@@ -194,7 +194,7 @@ static sp_status run_merge(const sp_call *call)
 	SP_TRY(check_alike(call, &a, &b));
 	if (state->kind == SUM)
 		SP_TRY(read_threshold(call, &thresh));
-	most = a.count + b.count; /* both are in memory */
+	most = a.count + b.count; /* cannot overflow: both tensors are in memory */
 	m.indices = sp_call_bytes(call, most, (a.rank + 1) * sizeof(*m.indices));
 	m.values = sp_call_bytes(call, most + 1, sp_dtype_size(a.values->dtype));
 	if (m.indices == NULL || m.values == NULL)
@@ -208,13 +208,6 @@ static sp_status run_merge(const sp_call *call)
 
 #define SUM_OUTPUTS "sum_indices sum_values sum_shape"
 
-const sp_op sp_op_SparseAdd = {
-	.name = "SparseAdd", .outputs = SUM_OUTPUTS, .prepare = prepare_add, .run = run_merge};
-const sp_op sp_op_SparseSparseMaximum = {.name = "SparseSparseMaximum",
-					 .outputs = "output_indices output_values",
-					 .prepare = prepare_maximum,
-					 .run = run_merge};
-const sp_op sp_op_SparseSparseMinimum = {.name = "SparseSparseMinimum",
-					 .outputs = "output_indices output_values",
-					 .prepare = prepare_minimum,
-					 .run = run_merge};
+SP_DEFINE_OP(SparseAdd, SUM_OUTPUTS, 0, prepare_add, run_merge);
+SP_DEFINE_OP(SparseSparseMaximum, "output_indices output_values", 0, prepare_maximum, run_merge);
+SP_DEFINE_OP(SparseSparseMinimum, "output_indices output_values", 0, prepare_minimum, run_merge);

@@ -98,5 +98,4 @@ static sp_status run_bincount(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_SparseBincount = {
-	.name = "SparseBincount", .prepare = prepare_bincount, .run = run_bincount};
+SP_DEFINE_OP(SparseBincount, NULL, 0, prepare_bincount, run_bincount);

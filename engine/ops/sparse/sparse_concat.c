@@ -63,8 +63,8 @@ static sp_status measure(const sp_call *call, joined *out, int *axis)
 }
 
 /*
- * TensorFlow sorts each part with the axis in front before it sorts them all.  Without equal
- * indices nobody sees that.
+ * TensorFlow sorts each part with the axis in front first, then all of them. The difference shows
+ * only with equal indices.
  */
 static sp_status order_part(const sp_call *call, const sp_sparse *part, size_t axis,
 			    const size_t **order)
@@ -88,7 +88,9 @@ static sp_status order_part(const sp_call *call, const sp_sparse *part, size_t a
 	return sp_sparse__order(call, turned, part->count, part->rank, order);
 }
 
-/* Copies a part's rows behind the `at` that are there, its axis moved by `offset`. */
+/*
+ * Appends a part after the `at` rows that are there; `offset` is added to its index along the axis.
+ */
 static sp_status append(const sp_call *call, joined *out, size_t at, const sp_sparse *part,
 			int axis, int64_t offset)
 {
@@ -186,10 +188,5 @@ static sp_status prepare_concat(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_SparseConcat = {
-	.name = "SparseConcat",
-	.outputs = "output_indices output_values output_shape",
-	.flags = SP_OP_MOVES,
-	.prepare = prepare_concat,
-	.run = run_concat,
-};
+SP_DEFINE_OP(SparseConcat, "output_indices output_values output_shape", SP_OP_MOVES, prepare_concat,
+	     run_concat);

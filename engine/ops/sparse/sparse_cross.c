@@ -83,7 +83,7 @@ static sp_status read_batch(const sp_call *call, sp_cross *x)
 	return SP_OK;
 }
 
-/* Where each row's features begin; features that are not in the order of rows are never met. */
+/* Finds where each row's features begin; features out of row order are ignored. */
 static sp_status find_rows(const sp_call *call, const sp_tensor *indices, int64_t batch,
 			   const int64_t **out)
 {
@@ -120,7 +120,7 @@ static sp_status read_columns(const sp_call *call, sp_cross *x)
 	return SP_OK;
 }
 
-/* What stands behind the columns: a separator, or buckets, strong_hash and salt. */
+/* Reads the inputs after the columns: a separator, or buckets, strong_hash and salt. */
 static sp_status read_options(const sp_call *call, sp_cross *x)
 {
 	const cross_state *state = call->state;
@@ -199,7 +199,7 @@ static sp_status run_cross(const sp_call *call)
 
 /* --------------------------------------------------------------- preparing */
 
-/* `texts_only`: no integers may stand among the features. */
+/* `texts_only`: integer features are refused. */
 static sp_status check_dtypes(const sp_prepare *prepare, const cross_state *state, bool texts_only,
 			      sp_error *err)
 {
@@ -290,37 +290,12 @@ static sp_status prepare_cross_hashed(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_input_dtype(prepare, prepare->in_count - 1, SP_INT64, err);
 }
 
-const sp_op sp_op_SparseCross = {
-	.name = "SparseCross",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_cross,
-	.run = run_cross,
-};
-
-const sp_op sp_op_SparseCrossV2 = {
-	.name = "SparseCrossV2",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_cross_v2,
-	.run = run_cross,
-};
-
-const sp_op sp_op_SparseCrossHashed = {
-	.name = "SparseCrossHashed",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_cross_hashed,
-	.run = run_cross,
-};
-
-const sp_op sp_op_SparseFeatureCross = {
-	.name = "SparseFeatureCross",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_feature_cross,
-	.run = run_cross,
-};
-
-const sp_op sp_op_SparseFeatureCrossV2 = {
-	.name = "SparseFeatureCrossV2",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_cross,
-	.run = run_cross,
-};
+SP_DEFINE_OP(SparseCross, "output_indices output_values output_shape", 0, prepare_cross, run_cross);
+SP_DEFINE_OP(SparseCrossV2, "output_indices output_values output_shape", 0, prepare_cross_v2,
+	     run_cross);
+SP_DEFINE_OP(SparseCrossHashed, "output_indices output_values output_shape", 0,
+	     prepare_cross_hashed, run_cross);
+SP_DEFINE_OP(SparseFeatureCross, "output_indices output_values output_shape", 0,
+	     prepare_feature_cross, run_cross);
+SP_DEFINE_OP(SparseFeatureCrossV2, "output_indices output_values output_shape", 0, prepare_cross,
+	     run_cross);

@@ -42,7 +42,7 @@ typedef bool combine_fn(const pairs *p);
 #define DIVIDE(suffix, type, wide, LOAD, STORE) \
 	COMBINE(divide_##suffix, type, wide, LOAD, STORE, b == 0, (a) / (b))
 
-/* The smallest number by -1 wraps around to itself. */
+/* The smallest integer divided by -1 is itself. */
 #define DIVIDE_SIGNED(suffix, type, unsigned_type)             \
 	COMBINE(divide_##suffix, type, type, , (type), b == 0, \
 		b == -1 ? (type)(0 - (unsigned_type)a) : (type)(a / b))
@@ -90,7 +90,7 @@ typedef struct cwise_state {
 	combine_fn *combine;
 } cwise_state;
 
-/* The dense side may only be stretched, never the sparse one. */
+/* Only the dense operand may be broadcast. */
 static sp_status check_broadcast(const sp_call *call, const sp_sparse *in)
 {
 	const sp_shape *dense = &call->in[3]->shape;

@@ -115,8 +115,4 @@ static sp_status prepare_add(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-const sp_op sp_op_SparseTensorDenseAdd = {
-	.name = "SparseTensorDenseAdd",
-	.prepare = prepare_add,
-	.run = run_add,
-};
+SP_DEFINE_OP(SparseTensorDenseAdd, NULL, 0, prepare_add, run_add);

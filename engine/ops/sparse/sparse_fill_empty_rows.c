@@ -4,9 +4,8 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * SparseFillEmptyRows: a sparse tensor in which every row without a value gets the
- * default one, in column 0.  RaggedFillEmptyRows: the same of values that have the
- * number of their row, and no column.
+ * SparseFillEmptyRows: adds the default value in column 0 of every row without values.
+ * RaggedFillEmptyRows: the same for values with row numbers, which have no columns.
  */
 typedef struct fill {
 	sp_sparse in;
@@ -40,7 +39,7 @@ static sp_status count_rows(const sp_call *call, fill *f)
 	return SP_OK;
 }
 
-/* Turns the counts into the place of each row's first value. */
+/* Converts the counts to the index of each row's first value. */
 static void place_rows(fill *f, bool *is_empty)
 {
 	int64_t place = 0;
@@ -68,7 +67,7 @@ static sp_status forward(const sp_call *call)
 	return SP_OK;
 }
 
-/* TensorFlow gives row numbers a second dimension where there are no rows. */
+/* As in TensorFlow, row numbers have a second dimension when there are no rows. */
 static sp_shape indices_shape(const fill *f)
 {
 	if (f->is_ragged && f->rows != 0)
@@ -107,7 +106,7 @@ static sp_status write(const sp_call *call, fill *f, const bool *is_empty)
 	return SP_OK;
 }
 
-/* The rest, once the input is read. */
+/* Computes the outputs once the input has been read. */
 static sp_status fill_rows(const sp_call *call, fill *f)
 {
 	sp_shape shape = sp_shape_vector(f->rows);
@@ -181,18 +180,9 @@ static sp_status prepare_fill(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_SparseFillEmptyRows = {
-	.name = "SparseFillEmptyRows",
-	.outputs = "output_indices output_values empty_row_indicator reverse_index_map",
-	.flags = SP_OP_MOVES,
-	.prepare = prepare_fill,
-	.run = run_fill,
-};
-
-const sp_op sp_op_RaggedFillEmptyRows = {
-	.name = "RaggedFillEmptyRows",
-	.outputs = "output_value_rowids output_values empty_row_indicator reverse_index_map",
-	.flags = SP_OP_MOVES,
-	.prepare = prepare_fill,
-	.run = run_fill_ragged,
-};
+SP_DEFINE_OP(SparseFillEmptyRows,
+	     "output_indices output_values empty_row_indicator reverse_index_map", SP_OP_MOVES,
+	     prepare_fill, run_fill);
+SP_DEFINE_OP(RaggedFillEmptyRows,
+	     "output_value_rowids output_values empty_row_indicator reverse_index_map", SP_OP_MOVES,
+	     prepare_fill, run_fill_ragged);

@@ -116,7 +116,7 @@ static sp_status check_indices(const sp_call *call, const product *p)
 	return SP_OK;
 }
 
-/* The floats that a 16-bit product was added up in become its elements. */
+/* Rounds the float sums of a 16-bit product to its elements. */
 static void round_sums(sp_tensor *out, const float *sums)
 {
 	uint16_t *to = out->data;
@@ -185,8 +185,4 @@ static sp_status prepare_matmul(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-const sp_op sp_op_SparseTensorDenseMatMul = {
-	.name = "SparseTensorDenseMatMul",
-	.prepare = prepare_matmul,
-	.run = run_matmul,
-};
+SP_DEFINE_OP(SparseTensorDenseMatMul, NULL, 0, prepare_matmul, run_matmul);

@@ -111,7 +111,7 @@ typedef struct reduce_state {
 	reduce_fn *reduce;
 } reduce_state;
 
-/* goes[d] = whether axis d is reduced. */
+/* goes[d]: whether axis d is reduced. */
 static sp_status read_axes(const sp_call *call, size_t rank, bool *goes)
 {
 	const sp_tensor *axes = call->in[3];
@@ -155,7 +155,7 @@ static sp_status make_dense(const sp_call *call, const sp_sparse *in, const bool
 	return SP_OK;
 }
 
-/* Only the indices that stay decide; those of reduced axes may be anything. */
+/* Only indices of the axes that are kept matter; those of reduced axes are not checked. */
 static sp_status find_cells(const sp_call *call, const sp_sparse *in, const bool *goes,
 			    size_t *cells)
 {
@@ -180,7 +180,7 @@ static sp_status find_cells(const sp_call *call, const sp_sparse *in, const bool
 	return SP_OK;
 }
 
-/* The indices with the axes that stay before the others; those of `in` if they are so. */
+/* Reorders each index so that the kept axes come first; *out is `in` itself if they do already. */
 static sp_status move_axes(const sp_call *call, const sp_sparse *in, const bool *goes,
 			   const int64_t **out)
 {
@@ -338,7 +338,7 @@ static sp_status make_sparse(const sp_call *call, const sp_sparse *in, const boo
 	return SP_OK;
 }
 
-/* Index 0 stands where an axis is reduced and kept. */
+/* A reduced axis that is kept has index 0. */
 static void write_indices(const sp_call *call, const sp_sparse *in, const bool *goes, const kept *k,
 			  const size_t *cells)
 {
@@ -426,28 +426,9 @@ static sp_status prepare_max_sparse(sp_prepare *prepare, sp_error *err)
 	return prepare_sparse(prepare, true, err);
 }
 
-const sp_op sp_op_SparseReduceSum = {
-	.name = "SparseReduceSum",
-	.prepare = prepare_sum,
-	.run = run_reduce,
-};
-
-const sp_op sp_op_SparseReduceMax = {
-	.name = "SparseReduceMax",
-	.prepare = prepare_max,
-	.run = run_reduce,
-};
-
-const sp_op sp_op_SparseReduceSumSparse = {
-	.name = "SparseReduceSumSparse",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_sum_sparse,
-	.run = run_reduce_sparse,
-};
-
-const sp_op sp_op_SparseReduceMaxSparse = {
-	.name = "SparseReduceMaxSparse",
-	.outputs = "output_indices output_values output_shape",
-	.prepare = prepare_max_sparse,
-	.run = run_reduce_sparse,
-};
+SP_DEFINE_OP(SparseReduceSum, NULL, 0, prepare_sum, run_reduce);
+SP_DEFINE_OP(SparseReduceMax, NULL, 0, prepare_max, run_reduce);
+SP_DEFINE_OP(SparseReduceSumSparse, "output_indices output_values output_shape", 0,
+	     prepare_sum_sparse, run_reduce_sparse);
+SP_DEFINE_OP(SparseReduceMaxSparse, "output_indices output_values output_shape", 0,
+	     prepare_max_sparse, run_reduce_sparse);

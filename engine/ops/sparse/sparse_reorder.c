@@ -40,10 +40,5 @@ static sp_status prepare_reorder(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_SparseReorder = {
-	.name = "SparseReorder",
-	.outputs = "output_indices output_values",
-	.flags = SP_OP_MOVES,
-	.prepare = prepare_reorder,
-	.run = run_reorder,
-};
+SP_DEFINE_OP(SparseReorder, "output_indices output_values", SP_OP_MOVES, prepare_reorder,
+	     run_reorder);

@@ -6,9 +6,8 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * SparseReshape: indices of one shape as those of another with as many cells.
- * Indices outside the shape are not refused, they come out as what the
- * arithmetic makes of them; whoever uses them next checks them.
+ * SparseReshape: converts indices to another shape with as many elements. Indices outside the shape
+ * are not refused here; operators that use them check them.
  */
 typedef struct wide_shape {
 	size_t rank;
@@ -39,7 +38,7 @@ static sp_status read_input_shape(const sp_call *call, wide_shape *out)
 	return SP_OK;
 }
 
-/* The wanted dims with the one that is -1 set so that there are `cells` of them. */
+/* Reads the wanted dims and computes the one that is -1, so that their product is `cells`. */
 static sp_status read_target_shape(const sp_call *call, int64_t cells, wide_shape *out)
 {
 	const sp_tensor *dims = call->in[2];
@@ -90,7 +89,7 @@ static bool same_dims(const wide_shape *a, const wide_shape *b)
 	return true;
 }
 
-/* All arithmetic on cells wraps: the indices may be anything. */
+/* The arithmetic may wrap, because indices are not checked. */
 static void reshape(int64_t *out, const wide_shape *to, const int64_t *indices,
 		    const wide_shape *from, size_t count)
 {
@@ -170,9 +169,4 @@ static sp_status prepare_reshape(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 2, SP_INT64, err);
 }
 
-const sp_op sp_op_SparseReshape = {
-	.name = "SparseReshape",
-	.outputs = "output_indices output_shape",
-	.prepare = prepare_reshape,
-	.run = run_reshape,
-};
+SP_DEFINE_OP(SparseReshape, "output_indices output_shape", 0, prepare_reshape, run_reshape);

@@ -204,7 +204,7 @@ static sp_status check_shapes(const sp_call *call)
 	return SP_OK;
 }
 
-/* Every id and index is in range, and the number of rows of the output. */
+/* Checks all ids and indices, and finds the number of output rows. */
 static sp_status check_values(const sp_call *call, const int64_t *indices, const int64_t *ids,
 			      int64_t *segments)
 {
@@ -242,7 +242,7 @@ static sp_status check_values(const sp_call *call, const int64_t *indices, const
 	return SP_OK;
 }
 
-/* Segments in their order; what lies between them is zero. */
+/* Pools the segments in order; rows between them are zero. */
 static void pool_segments(const sp_call *call, sp_sparse_rows *rows, const int64_t *ids,
 			  float *scratch)
 {

@@ -7,11 +7,10 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * Sparse tensors as arrays of three: indices, values and shape, each in a box or
- * serialized.  SerializeSparse makes [3], SerializeManySparse [rows, 3] with a row of the
- * sparse tensor each.  DeserializeSparse and DeserializeManySparse make one sparse tensor
- * of [..., 3]: the dimensions before become its first, the shape is the smallest that
- * holds all.
+ * Sparse tensors as arrays of three: indices, values and shape, each as a variant or serialized.
+ * SerializeSparse makes [3], SerializeManySparse [rows, 3], one row for each row of the sparse
+ * tensor. DeserializeSparse and DeserializeManySparse join arrays [..., 3] to one sparse tensor
+ * whose leading dimensions are those before the last one.
  */
 typedef struct part {
 	sp_tensor indices, values, shape;
@@ -57,7 +56,7 @@ static sp_status put(const sp_call *call, size_t i, const sp_tensor *value)
 	return SP_OK;
 }
 
-/* Whatever is in them. */
+/* The contents are not checked. */
 static sp_status run_serialize(const sp_call *call)
 {
 	sp_shape three = sp_shape_vector(3);
@@ -96,7 +95,7 @@ static sp_status put_row(const sp_call *call, const sp_sparse *in, size_t row, s
 	return SP_OK;
 }
 
-/* Where the values of each row stand; they must be in the order of rows. */
+/* Finds the values of each row, which must be in row order. */
 static sp_status put_rows(const sp_call *call, const sp_sparse *in, const sp_tensor *row_shape)
 {
 	size_t first = 0, next;
@@ -286,30 +285,9 @@ static sp_status run_deserialize(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_SerializeSparse = {
-	.name = "SerializeSparse",
-	.flags = SP_OP_PER_REQUEST,
-	.prepare = prepare_serialize,
-	.run = run_serialize,
-};
-
-const sp_op sp_op_SerializeManySparse = {
-	.name = "SerializeManySparse",
-	.flags = SP_OP_PER_REQUEST,
-	.prepare = prepare_serialize,
-	.run = run_serialize_many,
-};
-
-const sp_op sp_op_DeserializeSparse = {
-	.name = "DeserializeSparse",
-	.outputs = "sparse_indices sparse_values sparse_shape",
-	.prepare = prepare_deserialize,
-	.run = run_deserialize,
-};
-
-const sp_op sp_op_DeserializeManySparse = {
-	.name = "DeserializeManySparse",
-	.outputs = "sparse_indices sparse_values sparse_shape",
-	.prepare = prepare_deserialize,
-	.run = run_deserialize,
-};
+SP_DEFINE_OP(SerializeSparse, NULL, SP_OP_PER_REQUEST, prepare_serialize, run_serialize);
+SP_DEFINE_OP(SerializeManySparse, NULL, SP_OP_PER_REQUEST, prepare_serialize, run_serialize_many);
+SP_DEFINE_OP(DeserializeSparse, "sparse_indices sparse_values sparse_shape", 0, prepare_deserialize,
+	     run_deserialize);
+SP_DEFINE_OP(DeserializeManySparse, "sparse_indices sparse_values sparse_shape", 0,
+	     prepare_deserialize, run_deserialize);

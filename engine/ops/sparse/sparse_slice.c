@@ -7,8 +7,8 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * SparseSlice and SparseSplit: the values that lie in a box, in their order,
- * with indices that count from the box's corner.
+ * SparseSlice and SparseSplit: the values inside a range of indices, in their order, with indices
+ * relative to its start.
  */
 typedef struct box {
 	int64_t start[SP_SPARSE_MAX_RANK];
@@ -24,7 +24,7 @@ static bool contains(const box *b, const int64_t *index, size_t rank)
 	return true;
 }
 
-/* Outputs i, v and s become what of `in` lies in the box. */
+/* Outputs i, v and s become the part of `in` inside the range. */
 static sp_status cut(const sp_call *call, const sp_sparse *in, const box *b, size_t i, size_t v,
 		     size_t s)
 {
@@ -144,7 +144,7 @@ static sp_status run_split(const sp_call *call)
 				       (long long)size, (long long)parts);
 	SP_TRY(check_split(call, &in));
 	memcpy(b.size, in.dims, in.rank * sizeof(int64_t));
-	/* The first parts are one larger where it does not come out even. */
+	/* When the size is not divisible, the first parts are one larger. */
 	for (int64_t k = 0; k < parts; k++) {
 		b.size[axis] = size / parts + (k < size % parts ? 1 : 0);
 		SP_TRY(cut(call, &in, &b, (size_t)k, (size_t)(parts + k), (size_t)(2 * parts + k)));
@@ -175,18 +175,7 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-const sp_op sp_op_SparseSlice = {
-	.name = "SparseSlice",
-	.outputs = "output_indices output_values output_shape",
-	.flags = SP_OP_MOVES,
-	.prepare = prepare_slice,
-	.run = run_slice,
-};
-
-const sp_op sp_op_SparseSplit = {
-	.name = "SparseSplit",
-	.outputs = "output_indices:num_split output_values:num_split output_shape:num_split",
-	.flags = SP_OP_MOVES,
-	.prepare = prepare_split,
-	.run = run_split,
-};
+SP_DEFINE_OP(SparseSlice, "output_indices output_values output_shape", SP_OP_MOVES, prepare_slice,
+	     run_slice);
+SP_DEFINE_OP(SparseSplit, "output_indices:num_split output_values:num_split output_shape:num_split",
+	     SP_OP_MOVES, prepare_split, run_split);

@@ -8,11 +8,11 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * SparseSoftmax: over the values that are there of each row, whose indices
- * agree in all but the last place.  The result stands in row-major order.
+ * SparseSoftmax: softmax over the values present in each row (values whose indices differ only in
+ * the last dimension). The result is in row-major order.
  *
- * Numerics: in the element type, less the row's largest value; half in float.  Float's
- * exponentials and sums are those of float_functions.h and reduce_float.h, and so TensorFlow's.
+ * Numerics: in the element type, after subtracting the row's largest value; half in float.
+ * Exponentials of float are those of float_functions.h.
  */
 static void softmax_f32(float *values, size_t count)
 {
@@ -119,8 +119,4 @@ static sp_status prepare_softmax(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-const sp_op sp_op_SparseSoftmax = {
-	.name = "SparseSoftmax",
-	.prepare = prepare_softmax,
-	.run = run_softmax,
-};
+SP_DEFINE_OP(SparseSoftmax, NULL, 0, prepare_softmax, run_softmax);

@@ -112,8 +112,4 @@ static sp_status prepare_to_dense(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[2], err);
 }
 
-const sp_op sp_op_SparseToDense = {
-	.name = "SparseToDense",
-	.prepare = prepare_to_dense,
-	.run = run_to_dense,
-};
+SP_DEFINE_OP(SparseToDense, NULL, 0, prepare_to_dense, run_to_dense);

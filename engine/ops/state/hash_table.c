@@ -38,7 +38,7 @@ static sp_status value_shape(const sp_prepare *prepare, sp_partial_shape *out, s
 	return SP_OK;
 }
 
-/* The shared name, or the node's own where that is empty, and where it is looked for. */
+/* The shared name, or the node's own name when that is empty, and the container. */
 static sp_status handle_name(const sp_prepare *prepare, table_kind kind, sp_bytes *container,
 			     const char **out, sp_error *err)
 {
@@ -190,7 +190,7 @@ static sp_status find_table(const sp_call *call, sp_resource **out)
 	return SP_OK;
 }
 
-/* As far as it is known while the graph is prepared: what the table is declared to hold. */
+/* Checks what is known when the graph is prepared: the declared key and value types. */
 static sp_status check_declaration(const sp_prepare *prepare, sp_dtype keys, sp_dtype values,
 				   sp_error *err)
 {
@@ -305,9 +305,9 @@ static sp_status run_size(const sp_call *call)
 }
 
 /*
- * All keys and values, in the order the table was filled; TensorFlow's order is that of
- * its hashing, on which nobody can rely.  Those of a dense table are matrices; the free
- * buckets that TensorFlow shows among them are left out.
+ * All keys and values in insertion order; TensorFlow's order depends on its hashing and is
+ * unspecified. Keys and values of a dense table are matrices; its free buckets, which TensorFlow
+ * exports too, are left out.
  */
 typedef struct export_state {
 	sp_dtype keys, values;
@@ -392,50 +392,9 @@ HANDLE_OP(MutableHashTableOfTensorsV2, prepare_of_tensors);
 HANDLE_OP(MutableDenseHashTable, prepare_dense);
 HANDLE_OP(MutableDenseHashTableV2, prepare_dense);
 
-const sp_op sp_op_LookupTableFind = {
-	.name = "LookupTableFind",
-	.outputs = "values",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_find,
-	.run = run_find,
-};
-
-const sp_op sp_op_LookupTableFindV2 = {
-	.name = "LookupTableFindV2",
-	.outputs = "values",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_find,
-	.run = run_find,
-};
-
-const sp_op sp_op_LookupTableSize = {
-	.name = "LookupTableSize",
-	.outputs = "size",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_size,
-	.run = run_size,
-};
-
-const sp_op sp_op_LookupTableSizeV2 = {
-	.name = "LookupTableSizeV2",
-	.outputs = "size",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_size,
-	.run = run_size,
-};
-
-const sp_op sp_op_LookupTableExport = {
-	.name = "LookupTableExport",
-	.outputs = "keys values",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_export,
-	.run = run_export,
-};
-
-const sp_op sp_op_LookupTableExportV2 = {
-	.name = "LookupTableExportV2",
-	.outputs = "keys values",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_export,
-	.run = run_export,
-};
+SP_DEFINE_OP(LookupTableFind, "values", SP_OP_READS_VARIABLE, prepare_find, run_find);
+SP_DEFINE_OP(LookupTableFindV2, "values", SP_OP_READS_VARIABLE, prepare_find, run_find);
+SP_DEFINE_OP(LookupTableSize, "size", SP_OP_READS_VARIABLE, prepare_size, run_size);
+SP_DEFINE_OP(LookupTableSizeV2, "size", SP_OP_READS_VARIABLE, prepare_size, run_size);
+SP_DEFINE_OP(LookupTableExport, "keys values", SP_OP_READS_VARIABLE, prepare_export, run_export);
+SP_DEFINE_OP(LookupTableExportV2, "keys values", SP_OP_READS_VARIABLE, prepare_export, run_export);

@@ -4,14 +4,14 @@
 #include "engine/ops/state/handle.h"
 
 /*
- * The quantiles that features of boosted trees are cut at.  Training gathers them; a checkpoint
- * holds, per feature, the boundaries of its buckets.
+ * The quantile boundaries of boosted trees' features. Training collects them; a checkpoint holds
+ * the boundaries of each feature's buckets, and prediction reads them.
  *
- *   BoostedTreesQuantileStreamResourceGetBucketBoundaries
- *                           these boundaries, one vector per feature
- *   BoostedTreesBucketize   per feature, a vector of numbers or a matrix [rows, 1]: int32 [rows],
- *                           the first boundary that is not below the number, or the last one.
- *                           Where there are no boundaries it is 0.
+ * BoostedTreesQuantileStreamResourceGetBucketBoundaries: the boundaries, one vector per feature.
+ *
+ * BoostedTreesBucketize: for each feature, a vector of numbers or a matrix [rows, 1] becomes int32
+ * [rows]: the index of the first boundary that is not below the number, or of the last boundary.
+ * Without boundaries it is 0.
  */
 enum { MAX_STREAMS = 1 << 20 };
 
@@ -48,7 +48,7 @@ static sp_status prepare_create(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
 }
 
-/* As many as `num_streams`, without boundaries; what is there stays as it is. */
+/* Creates `num_streams` features without boundaries; an existing resource is left as it is. */
 static sp_status run_create(const sp_call *call)
 {
 	sp_resource *resource;
@@ -115,7 +115,7 @@ static sp_status run_is_initialized(const sp_call *call)
 	return SP_OK;
 }
 
-/* How many outputs `num_features` says there are: as many as a tensor list may be long. */
+/* Reads `num_features`, the number of outputs. */
 static sp_status prepare_features(sp_prepare *prepare, sp_dtype dtype, int64_t *count,
 				  sp_error *err)
 {
@@ -203,48 +203,14 @@ static sp_status run_bucketize(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_BoostedTreesQuantileStreamResourceHandleOp = {
-	.name = "BoostedTreesQuantileStreamResourceHandleOp",
-	.outputs = "resource",
-	.prepare = prepare_handle,
-	.run = sp_handle__run,
-};
-
-const sp_op sp_op_BoostedTreesCreateQuantileStreamResource = {
-	.name = "BoostedTreesCreateQuantileStreamResource",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_create,
-	.run = run_create,
-};
-
-const sp_op sp_op_BoostedTreesQuantileStreamResourceDeserialize = {
-	.name = "BoostedTreesQuantileStreamResourceDeserialize",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_deserialize,
-	.run = run_deserialize,
-};
-
-const sp_op sp_op_IsBoostedTreesQuantileStreamResourceInitialized = {
-	.name = "IsBoostedTreesQuantileStreamResourceInitialized",
-	.outputs = "is_initialized",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = sp_handle__prepare_is_initialized,
-	.run = run_is_initialized,
-};
-
-const sp_op sp_op_BoostedTreesQuantileStreamResourceGetBucketBoundaries = {
-	.name = "BoostedTreesQuantileStreamResourceGetBucketBoundaries",
-	.outputs = "bucket_boundaries:num_features",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_get,
-	.run = run_get,
-};
-
-const sp_op sp_op_BoostedTreesBucketize = {
-	.name = "BoostedTreesBucketize",
-	.outputs = "buckets:num_features",
-	.prepare = prepare_bucketize,
-	.run = run_bucketize,
-};
+SP_DEFINE_OP(BoostedTreesQuantileStreamResourceHandleOp, "resource", 0, prepare_handle,
+	     sp_handle__run);
+SP_DEFINE_OP(BoostedTreesCreateQuantileStreamResource, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	     prepare_create, run_create);
+SP_DEFINE_OP(BoostedTreesQuantileStreamResourceDeserialize, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
+	     prepare_deserialize, run_deserialize);
+SP_DEFINE_OP(IsBoostedTreesQuantileStreamResourceInitialized, "is_initialized",
+	     SP_OP_READS_VARIABLE, sp_handle__prepare_is_initialized, run_is_initialized);
+SP_DEFINE_OP(BoostedTreesQuantileStreamResourceGetBucketBoundaries,
+	     "bucket_boundaries:num_features", SP_OP_READS_VARIABLE, prepare_get, run_get);
+SP_DEFINE_OP(BoostedTreesBucketize, "buckets:num_features", 0, prepare_bucketize, run_bucketize);

@@ -2,10 +2,10 @@
 #include "engine/ops/ops.h"
 
 /*
- * ReadFile: all of a file, one text, while a version is loaded: what an init operation reads the
- * model's assets with.  The file is one of the model's own and not above the loader's largest size
- * (engine/graph/environment.h); its bytes stay in the version's arena.  A request cannot ask for
- * it.
+ * ReadFile: the content of a file as one text. It runs while a version is loaded, for init
+ * operations that read the model's assets; a request cannot read files. The file must be one of the
+ * model's own and not exceed the loader's largest size (engine/graph/environment.h). Its bytes live
+ * in the version's arena.
  */
 static sp_status prepare_read(sp_prepare *prepare, sp_error *err)
 {
@@ -29,7 +29,5 @@ static sp_status run_read(const sp_call *call)
 				      call->err);
 }
 
-const sp_op sp_op_ReadFile = {.name = "ReadFile",
-			      .flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_READS_FILES,
-			      .prepare = prepare_read,
-			      .run = run_read};
+SP_DEFINE_OP(ReadFile, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_READS_FILES, prepare_read,
+	     run_read);

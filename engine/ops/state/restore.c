@@ -18,7 +18,7 @@ static sp_status prepare_restore(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_prepare_outputs(prepare, dtypes->count, SP_INVALID_DTYPE, err));
 	for (size_t i = 0; i < dtypes->count; i++)
 		prepare->out_dtypes[i] = dtypes->type_list[i];
-	/* run() needs the list and nothing else, and out_dtypes lives as long as the state. */
+	/* run() needs only this list, which lives as long as the state. */
 	prepare->state = prepare->out_dtypes;
 	return SP_OK;
 }
@@ -86,16 +86,6 @@ static sp_status run_sharded_filename(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_RestoreV2 = {
-	.name = "RestoreV2",
-	.outputs = "tensors:dtypes",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_READS_FILES,
-	.prepare = prepare_restore,
-	.run = run_restore,
-};
-
-const sp_op sp_op_ShardedFilename = {
-	.name = "ShardedFilename",
-	.prepare = prepare_sharded_filename,
-	.run = run_sharded_filename,
-};
+SP_DEFINE_OP(RestoreV2, "tensors:dtypes", SP_OP_STATEFUL | SP_OP_LOAD_ONLY | SP_OP_READS_FILES,
+	     prepare_restore, run_restore);
+SP_DEFINE_OP(ShardedFilename, NULL, 0, prepare_sharded_filename, run_sharded_filename);

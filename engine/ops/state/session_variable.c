@@ -144,34 +144,7 @@ static sp_status run_subtract(const sp_call *call)
 	return change(call, true);
 }
 
-const sp_op sp_op_ReadSessionVariable = {
-	.name = "ReadSessionVariable",
-	.outputs = "value",
-	.flags = SP_OP_STATEFUL,
-	.prepare = prepare_read,
-	.run = run_read,
-};
-
-const sp_op sp_op_WriteSessionVariable = {
-	.name = "WriteSessionVariable",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL,
-	.prepare = prepare_write,
-	.run = run_write,
-};
-
-const sp_op sp_op_AddToSessionVariable = {
-	.name = "AddToSessionVariable",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL,
-	.prepare = prepare_change,
-	.run = run_add,
-};
-
-const sp_op sp_op_SubtractFromSessionVariable = {
-	.name = "SubtractFromSessionVariable",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL,
-	.prepare = prepare_change,
-	.run = run_subtract,
-};
+SP_DEFINE_OP(ReadSessionVariable, "value", SP_OP_STATEFUL, prepare_read, run_read);
+SP_DEFINE_OP(WriteSessionVariable, "", SP_OP_STATEFUL, prepare_write, run_write);
+SP_DEFINE_OP(AddToSessionVariable, "", SP_OP_STATEFUL, prepare_change, run_add);
+SP_DEFINE_OP(SubtractFromSessionVariable, "", SP_OP_STATEFUL, prepare_change, run_subtract);

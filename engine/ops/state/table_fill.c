@@ -7,8 +7,8 @@
 #include "engine/ops/state/table_keys.h"
 
 /*
- * Tables that are filled from tensors: initializers and what a checkpoint holds; and keys
- * that are taken out again before the table is served.
+ * Operators that fill tables from tensors (initializers and checkpoint contents), or remove keys
+ * before the table is served.
  */
 
 sp_status sp_table_fill_begin(const sp_call *call, const sp_resource *resource, sp_hash_table **out)
@@ -69,8 +69,8 @@ static sp_status initialize(const sp_call *call, sp_resource *resource)
 }
 
 /*
- * One key at a time, leaving out reserved ones: a checkpoint holds a dense
- * table as its buckets, and those that are free bear the empty or the deleted key.
+ * Inserts keys one by one without the reserved ones: a checkpoint holds all buckets of a dense
+ * table, and free buckets carry the empty or the deleted key.
  */
 static sp_status insert_unreserved(const sp_call *call, const sp_resource *resource,
 				   const sp_tensor *keys, sp_hash_table *table)
@@ -96,7 +96,7 @@ static sp_status insert_unreserved(const sp_call *call, const sp_resource *resou
 	return SP_OK;
 }
 
-/* Into a fresh table (a checkpoint's content replaces all) or the one that is there. */
+/* Fills a new table (the content of a checkpoint replaces everything) or the existing one. */
 static sp_status fill_mutable(const sp_call *call, sp_resource *resource, bool anew)
 {
 	sp_hash_table *table = resource->hash_table;
@@ -191,7 +191,7 @@ static sp_status find_removed(const sp_call *call, const sp_tensor *held, const 
 	return SP_OK;
 }
 
-/* A table of the others takes the place of this one. */
+/* Replaces the table by one without these keys. */
 static sp_status remove_keys(const sp_call *call, sp_resource *resource, const sp_tensor *keys)
 {
 	const sp_hash_table_options *options = sp_hash_table_options_of(resource->hash_table);
@@ -265,10 +265,4 @@ FILL_OP(LookupTableImportV2, run_import);
 FILL_OP(LookupTableInsert, run_insert);
 FILL_OP(LookupTableInsertV2, run_insert);
 
-const sp_op sp_op_LookupTableRemoveV2 = {
-	.name = "LookupTableRemoveV2",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_remove,
-	.run = run_remove,
-};
+SP_DEFINE_OP(LookupTableRemoveV2, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_remove, run_remove);

@@ -9,7 +9,10 @@ sp_dtype sp_table_keys_dtype(const sp_resource *resource)
 	return resource->key_width != 0 ? SP_STRING : resource->key_dtype;
 }
 
-/* Elements first ... first + width of `keys` as one text; their bytes where `out` is not NULL. */
+/*
+ * Packs elements first ... first + width of `keys` into one text, or only measures it when `out` is
+ * NULL.
+ */
 static bool pack_texts(const sp_tensor *keys, size_t first, size_t width, char *out, size_t *size)
 {
 	*size = 0;

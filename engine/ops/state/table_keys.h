@@ -5,32 +5,31 @@
 #include "engine/tensor/resource.h"
 
 /*
- * The keys of a lookup table as the table holds them.
+ * The keys of a lookup table as the table stores them.
  *
- * A MutableDenseHashTable may have vectors as keys (resource->key_width elements
- * each, of the last dimension).  Its table holds them as texts: of numbers their
- * bytes, of texts each one's size in eight bytes and then its own.
+ * A MutableDenseHashTable may have vectors as keys (resource->key_width elements each, along the
+ * last dimension). The table stores such a key as one text: the bytes of its numbers, or for each
+ * text its size in eight bytes and then its bytes.
  */
 
 /* What the table is made with: SP_STRING for vectors. */
 sp_dtype sp_table_keys_dtype(const sp_resource *resource);
 
 /*
- * The keys in `keys`, whose element type is the table's, as it holds them: *out are
- * they themselves, or a vector of texts among the request's bytes.  SP_INVALID
- * when the last dimension is not a key.
+ * Converts `keys`, which have the table's element type, to the stored form: *out is `keys` itself,
+ * or a vector of texts in the request's memory. SP_INVALID when the last dimension is not a key.
  */
 SP_MUST_CHECK sp_status sp_table_keys_pack(const sp_call *call, const sp_resource *resource,
 					   const sp_tensor *keys, sp_tensor *out);
 
-/* The keys as the graph has them from texts; `to` has key_width elements for each. */
+/* Converts stored texts back to keys of the graph; `to` has key_width elements for each. */
 void sp_table_keys_unpack(const sp_tensor *held, size_t width, sp_tensor *to);
 
 /* One key as the table holds it, in `arena`: for the empty and the deleted key. */
 SP_MUST_CHECK sp_status sp_table_keys_copy(const sp_tensor *key, sp_arena *arena,
 					   const sp_tensor **out, sp_error *err);
 
-/* Whether element i of `a` is element k of `b`: both as a table holds them. */
+/* Whether element i of `a` equals element k of `b`; both are in the stored form. */
 bool sp_table_keys_equal(const sp_tensor *a, size_t i, const sp_tensor *b, size_t k);
 
 /* Whether key i is the empty or the deleted key of a dense table. */

@@ -7,9 +7,9 @@
 #include <string.h>
 
 /*
- * Tables from text files: one key and one value per line, each of them the
- * line's number, the whole line, or a column of it.  The file lies in the
- * version's arena, so the table's texts are views into it.
+ * Tables from text files: one key and one value per line. Each of them is the line number, the
+ * whole line, or one column. The file's bytes are in the version's arena, and the table's texts
+ * point into them.
  */
 
 enum { WHOLE_LINE = -2, LINE_NUMBER = -1 };
@@ -137,7 +137,7 @@ static bool read_element(const reader *r, sp_bytes text, sp_dtype dtype, element
 	case SP_INT32:
 		if (!sp_number_read_i32(text, &out->i32))
 			return false;
-		/* The offset moves int32 columns as well as line numbers, but nothing else. */
+		/* As in TensorFlow, the offset applies to int32 columns and line numbers only. */
 		out->i32 = (int32_t)((uint32_t)out->i32 + (uint32_t)r->state->offset);
 		return true;
 	case SP_INT64:
@@ -242,7 +242,7 @@ static sp_status run_text_file(const sp_call *call)
 		return sp_call_invalid(call, "there are no files to initialize a table from");
 	r.path = sp_tensor_strings(call->in[1])[0];
 	if (resource->hash_table != NULL)
-		return SP_OK; /* from a file, the first filling stays whatever the second holds */
+		return SP_OK; /* the first initialization stays, whatever a second file holds */
 	SP_TRY(environment->read_file(environment->context, r.path, call->resources->arena, &r.rest,
 				      call->err));
 	SP_TRY(sp_table_fill_begin(call, resource, &table));
@@ -250,18 +250,7 @@ static sp_status run_text_file(const sp_call *call)
 	return sp_table_fill_end(call, resource, table);
 }
 
-const sp_op sp_op_InitializeTableFromTextFile = {
-	.name = "InitializeTableFromTextFile",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_text_file,
-	.run = run_text_file,
-};
-
-const sp_op sp_op_InitializeTableFromTextFileV2 = {
-	.name = "InitializeTableFromTextFileV2",
-	.outputs = "",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_text_file,
-	.run = run_text_file,
-};
+SP_DEFINE_OP(InitializeTableFromTextFile, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_text_file,
+	     run_text_file);
+SP_DEFINE_OP(InitializeTableFromTextFileV2, "", SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_text_file,
+	     run_text_file);

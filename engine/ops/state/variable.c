@@ -4,9 +4,8 @@
 #include "engine/tensor/resource.h"
 
 /*
- * Variables.  The handle is a constant of the graph; what it leads to is the
- * model version's.  Reading shows the variable's own bytes, so assigning always
- * makes new ones.
+ * Variables. A handle is a constant of the graph; the variable it refers to belongs to the model
+ * version. Reading returns the variable's own bytes, so an assignment always allocates new ones.
  */
 static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 {
@@ -278,64 +277,17 @@ static sp_status run_destroy(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_VarHandleOp = {
-	.name = "VarHandleOp",
-	.prepare = prepare_handle,
-	.run = run_handle,
-};
-
-const sp_op sp_op_ReadVariableOp = {
-	.name = "ReadVariableOp",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_read,
-	.run = run_read,
-};
-
-const sp_op sp_op_AssignVariableOp = {
-	.name = "AssignVariableOp",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_assign,
-	.run = run_assign,
-};
-
-const sp_op sp_op_AssignAddVariableOp = {
-	.name = "AssignAddVariableOp",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_assign,
-	.run = run_assign_add,
-};
-
-const sp_op sp_op_AssignSubVariableOp = {
-	.name = "AssignSubVariableOp",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_assign,
-	.run = run_assign_sub,
-};
-
-const sp_op sp_op_VarIsInitializedOp = {
-	.name = "VarIsInitializedOp",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_is_initialized,
-	.run = run_is_initialized,
-};
-
-const sp_op sp_op_IsVariableInitialized = {
-	.name = "IsVariableInitialized",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_is_initialized,
-	.run = run_is_initialized,
-};
-
-const sp_op sp_op_VariableShape = {
-	.name = "VariableShape",
-	.flags = SP_OP_READS_VARIABLE,
-	.prepare = prepare_shape,
-	.run = run_shape,
-};
-
-const sp_op sp_op_DestroyResourceOp = {
-	.name = "DestroyResourceOp",
-	.flags = SP_OP_STATEFUL | SP_OP_LOAD_ONLY,
-	.prepare = prepare_destroy,
-	.run = run_destroy,
-};
+SP_DEFINE_OP(VarHandleOp, NULL, 0, prepare_handle, run_handle);
+SP_DEFINE_OP(ReadVariableOp, NULL, SP_OP_READS_VARIABLE, prepare_read, run_read);
+SP_DEFINE_OP(AssignVariableOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_assign, run_assign);
+SP_DEFINE_OP(AssignAddVariableOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_assign,
+	     run_assign_add);
+SP_DEFINE_OP(AssignSubVariableOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_assign,
+	     run_assign_sub);
+SP_DEFINE_OP(VarIsInitializedOp, NULL, SP_OP_READS_VARIABLE, prepare_is_initialized,
+	     run_is_initialized);
+SP_DEFINE_OP(IsVariableInitialized, NULL, SP_OP_READS_VARIABLE, prepare_is_initialized,
+	     run_is_initialized);
+SP_DEFINE_OP(VariableShape, NULL, SP_OP_READS_VARIABLE, prepare_shape, run_shape);
+SP_DEFINE_OP(DestroyResourceOp, NULL, SP_OP_STATEFUL | SP_OP_LOAD_ONLY, prepare_destroy,
+	     run_destroy);

@@ -129,8 +129,8 @@ static int print(char *out, size_t size, const char *format, kind what, value v)
 }
 
 /*
- * The host may have set a locale whose decimal point is another one: what is no
- * letter, digit, sign or padding must be it.
+ * The host's locale may have another decimal point: it is the one byte that is no letter, digit,
+ * sign or padding.
  */
 static size_t set_decimal_point(char *text, size_t size)
 {
@@ -308,9 +308,4 @@ static sp_status run_as_string(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_AsString = {
-	.name = "AsString",
-	.outputs = "output",
-	.prepare = prepare_as_string,
-	.run = run_as_string,
-};
+SP_DEFINE_OP(AsString, "output", 0, prepare_as_string, run_as_string);

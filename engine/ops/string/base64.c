@@ -144,16 +144,5 @@ static sp_status run_decode(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_EncodeBase64 = {
-	.name = "EncodeBase64",
-	.outputs = "output",
-	.prepare = prepare_encode,
-	.run = run_encode,
-};
-
-const sp_op sp_op_DecodeBase64 = {
-	.name = "DecodeBase64",
-	.outputs = "output",
-	.prepare = prepare_decode,
-	.run = run_decode,
-};
+SP_DEFINE_OP(EncodeBase64, "output", 0, prepare_encode, run_encode);
+SP_DEFINE_OP(DecodeBase64, "output", 0, prepare_decode, run_decode);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * A row of numbers is hashed as its bytes lie in memory, a row of strings as
- * the row of its strings' fingerprints; a vector of strings one by one.
+ * A row of numbers is hashed as its bytes in memory; a row of strings is hashed as the row of its
+ * strings' fingerprints; of a vector, each string is hashed by itself.
  */
 
 static sp_status prepare_fingerprint(sp_prepare *prepare, sp_error *err)
@@ -82,9 +82,4 @@ static sp_status run_fingerprint(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Fingerprint = {
-	.name = "Fingerprint",
-	.outputs = "fingerprint",
-	.prepare = prepare_fingerprint,
-	.run = run_fingerprint,
-};
+SP_DEFINE_OP(Fingerprint, "fingerprint", 0, prepare_fingerprint, run_fingerprint);

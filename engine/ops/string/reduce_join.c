@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * The elements along the reduced axes are joined in the order in which the axes
- * are given, the first one fastest; an axis may be of any length, also 0.
+ * Joins the elements along the reduced axes. The axes vary in the order in which they are given,
+ * the first one fastest. An axis may have length 0.
  */
 
 typedef struct state {
@@ -65,7 +65,7 @@ static sp_status sort_axes(const sp_call *call, axes *joined, axes *kept, sp_sha
 	const sp_shape *in = &call->in[0]->shape;
 	bool reduced[SP_MAX_RANK] = {false};
 	int64_t strides[SP_MAX_RANK];
-	uint64_t stride = 1; /* wraps only where there are no elements */
+	uint64_t stride = 1; /* may wrap, but only when there are no elements */
 
 	for (int axis = in->rank - 1; axis >= 0; axis--) {
 		strides[axis] = (int64_t)stride;
@@ -132,7 +132,8 @@ static sp_status run_reduce_join(const sp_call *call)
 	}
 	SP_TRY(sort_axes(call, &joined, &kept, &shape));
 	SP_TRY(sp_call_output(call, 0, SP_STRING, &shape));
-	if (call->in[0]->count == 0) { /* nothing to join, and strides mean nothing */
+	if (call->in[0]->count ==
+	    0) { /* a reduced axis has length 0: there is no element to start from */
 		for (size_t i = 0; i < call->out[0]->count; i++)
 			sp_tensor_strings(call->out[0])[i] = (sp_bytes){"", 0};
 		return SP_OK;
@@ -145,9 +146,4 @@ static sp_status run_reduce_join(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_ReduceJoin = {
-	.name = "ReduceJoin",
-	.outputs = "output",
-	.prepare = prepare_reduce_join,
-	.run = run_reduce_join,
-};
+SP_DEFINE_OP(ReduceJoin, "output", 0, prepare_reduce_join, run_reduce_join);

@@ -8,8 +8,7 @@
 #include "engine/ops/string/text.h"
 
 /*
- * Patterns are compiled once per graph where they are constants, which they
- * nearly always are, else once per call.
+ * A constant pattern, which is the usual case, is compiled once per graph; any other once per call.
  */
 
 typedef struct state {
@@ -37,7 +36,9 @@ static sp_status prepare_pattern(sp_prepare *prepare, state *s, sp_bytes pattern
 	return SP_OK;
 }
 
-/* Of a constant input 1; one that is no scalar is refused when it runs, as one of the request is.
+/*
+ * Compiles input 1 if it is constant. That it is a scalar is checked at run time, as for other
+ * inputs.
  */
 static sp_status prepare_constant_pattern(sp_prepare *prepare, state *s, sp_error *err)
 {
@@ -215,8 +216,10 @@ static bool append_rewrite(replacer *r, const sp_bytes groups[SP_REGEX_MAX_GROUP
 	return true;
 }
 
-/* Bytes of the character that the text begins with, as RE2 decodes UTF-8: surrogates are
- * characters, a byte that begins none is one. */
+/*
+ * The size of the first character, as RE2 decodes UTF-8: surrogates are characters, and an invalid
+ * byte counts as one.
+ */
 static size_t character_size(sp_bytes text)
 {
 	const unsigned char *at = (const unsigned char *)text.data;
@@ -229,8 +232,10 @@ static size_t character_size(sp_bytes text)
 		       : 1;
 }
 
-/* What lies between matches is copied; an empty match right behind the match before it gives way to
- * the next character. */
+/*
+ * Text between matches is copied. An empty match that directly follows another match is skipped, as
+ * in RE2.
+ */
 static sp_status replace_in(replacer *r, sp_bytes text, bool all, bool *changed)
 {
 	sp_bytes groups[SP_REGEX_MAX_GROUPS];
@@ -291,7 +296,9 @@ static sp_status replace(const sp_call *call, const sp_regex *regex)
 		char *copy;
 
 		y[i] = text[i];
-		/* As in RE2, a rewrite of groups that are not there changes nothing. */
+		/*
+		 * As in RE2, a rewrite that names a group which the pattern lacks changes nothing.
+		 */
 		if (r.group_count > sp_regex_group_count(regex) + 1)
 			continue;
 		if (replace_in(&r, text[i], s->replace_all, &changed) != SP_OK)
@@ -313,30 +320,7 @@ static sp_status run_replace(const sp_call *call)
 	return with_expression(call, replace);
 }
 
-const sp_op sp_op_StaticRegexReplace = {
-	.name = "StaticRegexReplace",
-	.outputs = "output",
-	.prepare = prepare_static_replace,
-	.run = run_replace,
-};
-
-const sp_op sp_op_RegexReplace = {
-	.name = "RegexReplace",
-	.outputs = "output",
-	.prepare = prepare_replace,
-	.run = run_replace,
-};
-
-const sp_op sp_op_StaticRegexFullMatch = {
-	.name = "StaticRegexFullMatch",
-	.outputs = "output",
-	.prepare = prepare_static_full_match,
-	.run = run_full_match,
-};
-
-const sp_op sp_op_RegexFullMatch = {
-	.name = "RegexFullMatch",
-	.outputs = "output",
-	.prepare = prepare_full_match,
-	.run = run_full_match,
-};
+SP_DEFINE_OP(StaticRegexReplace, "output", 0, prepare_static_replace, run_replace);
+SP_DEFINE_OP(RegexReplace, "output", 0, prepare_replace, run_replace);
+SP_DEFINE_OP(StaticRegexFullMatch, "output", 0, prepare_static_full_match, run_full_match);
+SP_DEFINE_OP(RegexFullMatch, "output", 0, prepare_full_match, run_full_match);

@@ -33,7 +33,7 @@ static sp_status prepare_case(sp_prepare *prepare, sp_error *err)
 
 /* ------------------------------------------------------------------ ASCII */
 
-/* Bytes from `first` to `first` + 25 have their bit 0x20 turned over, all others stay. */
+/* Toggles bit 0x20 of the bytes from `first` to `first` + 25; other bytes stay. */
 static bool map_letters(sp_text_pool *pool, sp_bytes text, char first, sp_bytes *out)
 {
 	char *to = sp_text_pool_take(pool, text.size);
@@ -53,39 +53,29 @@ static bool map_letters(sp_text_pool *pool, sp_bytes text, char first, sp_bytes 
 
 typedef size_t map_fn(int32_t character, int32_t out[SP_UNICODE_MOST_CASED]);
 
-/* The next character, U+FFFD for what is none; false at the end. */
-static bool next(sp_unicode_reader *reader, int32_t *character)
-{
-	bool is_error;
-
-	if (!sp_unicode__next(reader, character, &is_error))
-		return false;
-	if (is_error)
-		*character = 0xfffd;
-	return true;
-}
-
-/* Whether a letter comes, apart from what is ignored. */
+/* Whether the next character that is not case-ignorable is a letter. */
 static bool goes_on(sp_unicode_reader rest)
 {
 	sp_unicode_case_class class = SP_UNICODE_IGNORED;
 	int32_t character;
+	bool is_error;
 
-	while (class == SP_UNICODE_IGNORED && next(&rest, &character))
+	while (class == SP_UNICODE_IGNORED && sp_unicode__next(&rest, &character, &is_error))
 		class = sp_unicode__case_class(character);
 	return class == SP_UNICODE_CASED;
 }
 
-/* Writes the text to `out`, unless that is NULL; gives how many bytes that are. */
+/* Writes the mapped text to `out` unless that is NULL; returns its size. */
 static size_t map_text(sp_bytes text, map_fn *map, char *out)
 {
-	bool in_word = false; /* the last character that is not ignored is a letter */
+	bool is_error, in_word = false; /* whether the last character that is not case-ignorable is
+					   a letter */
 	sp_unicode_reader reader;
 	int32_t character, to[SP_UNICODE_MOST_CASED];
 	size_t size = 0;
 
-	sp_unicode__open(&reader, SP_ENCODING_UTF8, text);
-	while (next(&reader, &character)) {
+	sp_unicode__open(&reader, text);
+	while (sp_unicode__next(&reader, &character, &is_error)) {
 		sp_unicode_case_class class = sp_unicode__case_class(character);
 		size_t count = map(character, to);
 
@@ -93,8 +83,7 @@ static size_t map_text(sp_bytes text, map_fn *map, char *out)
 		    !goes_on(reader))
 			to[0] = SP_UNICODE_FINAL_SIGMA;
 		for (size_t i = 0; i < count; i++)
-			size += sp_unicode__put(SP_ENCODING_UTF8, to[i],
-						out != NULL ? out + size : NULL);
+			size += sp_unicode__put(to[i], out != NULL ? out + size : NULL);
 		if (class != SP_UNICODE_IGNORED)
 			in_word = class == SP_UNICODE_CASED;
 	}
@@ -147,16 +136,5 @@ static sp_status run_upper(const sp_call *call)
 	return map_all(call, 'a', sp_unicode__upper);
 }
 
-const sp_op sp_op_StringLower = {
-	.name = "StringLower",
-	.outputs = "output",
-	.prepare = prepare_case,
-	.run = run_lower,
-};
-
-const sp_op sp_op_StringUpper = {
-	.name = "StringUpper",
-	.outputs = "output",
-	.prepare = prepare_case,
-	.run = run_upper,
-};
+SP_DEFINE_OP(StringLower, "output", 0, prepare_case, run_lower);
+SP_DEFINE_OP(StringUpper, "output", 0, prepare_case, run_upper);

@@ -21,7 +21,7 @@ typedef struct format_state {
 	int64_t ends; /* entries at either end of a dimension */
 } format_state;
 
-/* Where the text goes; `to` NULL: it is only measured. */
+/* The text being written; with `to` NULL it is only measured. */
 typedef struct sink {
 	char *to;
 	size_t size;
@@ -39,7 +39,7 @@ static void put_text(sink *out, const char *text)
 	put(out, text, strlen(text));
 }
 
-/* Whatever the host's locale has for a decimal point becomes one. */
+/* The host's locale may print another decimal point, which becomes a dot. */
 static void put_number(sink *out, const char *text)
 {
 	for (; *text != '\0'; text++) {
@@ -259,9 +259,4 @@ static sp_status prepare_format(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
 }
 
-const sp_op sp_op_StringFormat = {
-	.name = "StringFormat",
-	.outputs = "output",
-	.prepare = prepare_format,
-	.run = run_format,
-};
+SP_DEFINE_OP(StringFormat, "output", 0, prepare_format, run_format);

@@ -79,23 +79,6 @@ static sp_status run_legacy(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_StringToHashBucketFast = {
-	.name = "StringToHashBucketFast",
-	.outputs = "output",
-	.prepare = prepare_hash,
-	.run = run_fast,
-};
-
-const sp_op sp_op_StringToHashBucketStrong = {
-	.name = "StringToHashBucketStrong",
-	.outputs = "output",
-	.prepare = prepare_strong,
-	.run = run_strong,
-};
-
-const sp_op sp_op_StringToHashBucket = {
-	.name = "StringToHashBucket",
-	.outputs = "output",
-	.prepare = prepare_hash,
-	.run = run_legacy,
-};
+SP_DEFINE_OP(StringToHashBucketFast, "output", 0, prepare_hash, run_fast);
+SP_DEFINE_OP(StringToHashBucketStrong, "output", 0, prepare_strong, run_strong);
+SP_DEFINE_OP(StringToHashBucket, "output", 0, prepare_hash, run_legacy);

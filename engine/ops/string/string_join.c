@@ -85,9 +85,4 @@ static sp_status run_join(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_StringJoin = {
-	.name = "StringJoin",
-	.outputs = "output",
-	.prepare = prepare_join,
-	.run = run_join,
-};
+SP_DEFINE_OP(StringJoin, "output", 0, prepare_join, run_join);

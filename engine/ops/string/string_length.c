@@ -44,9 +44,4 @@ static sp_status run_length(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_StringLength = {
-	.name = "StringLength",
-	.outputs = "output",
-	.prepare = prepare_length,
-	.run = run_length,
-};
+SP_DEFINE_OP(StringLength, "output", 0, prepare_length, run_length);

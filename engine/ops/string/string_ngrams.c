@@ -15,10 +15,10 @@ enum { MAX_WIDTH = 4096 };
 
 typedef struct state {
 	sp_bytes separator, left_pad, right_pad;
-	int64_t pad_width; /* -1: as many as a run takes */
+	int64_t pad_width; /* -1: one less than the width */
 	const int64_t *widths;
 	size_t width_count;
-	bool keep_short; /* a row too short for any run is one run */
+	bool keep_short; /* a row that is too short for any run becomes one run */
 } state;
 
 static sp_status prepare_ngrams(sp_prepare *prepare, sp_error *err)
@@ -57,7 +57,10 @@ static sp_status prepare_ngrams(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* One width of one row: `count` runs of `width`, the row lengthened by `pads` at either end. */
+/*
+ * The runs of one width in one row: `count` runs of `width` strings, with `pads` pads added at
+ * either end of the row.
+ */
 typedef struct runs {
 	int64_t width, pads, count;
 } runs;
@@ -74,7 +77,7 @@ static runs runs_of(const state *s, int64_t length, int64_t width)
 	return r;
 }
 
-/* The one run of a row that is too short for others. */
+/* The single run of a row that is too short for the width. */
 static runs short_run(const state *s, int64_t length)
 {
 	int64_t pads = s->pad_width > 0 ? s->pad_width : 0;
@@ -178,7 +181,7 @@ static sp_status write_splits(const sp_call *call, int64_t *total)
 	*total = 0;
 	SP_TRY(sp_call_output(call, 1, splits->dtype, &splits->shape));
 	for (size_t i = 0; i < splits->count; i++) {
-		/* Without any string there are no runs, not even of pads. */
+		/* Without any string there are no runs, not even runs of pads. */
 		if (i > 0 && call->in[0]->count > 0 &&
 		    !sp_i64_add(total, *total,
 				count_runs(call->state, sp_tensor_index(splits, i) -
@@ -217,9 +220,4 @@ static sp_status run_ngrams(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_StringNGrams = {
-	.name = "StringNGrams",
-	.outputs = "ngrams ngrams_splits",
-	.prepare = prepare_ngrams,
-	.run = run_ngrams,
-};
+SP_DEFINE_OP(StringNGrams, "ngrams ngrams_splits", 0, prepare_ngrams, run_ngrams);

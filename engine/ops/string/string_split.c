@@ -59,7 +59,7 @@ static bool next_byte(splitter *s, sp_bytes *piece)
 	return true;
 }
 
-/* What is left once maxsplit pieces were taken is the last piece, whatever it holds. */
+/* After maxsplit pieces the rest of the text is the last piece. */
 static bool next_is_rest(splitter *s, sp_bytes *piece)
 {
 	if (s->state->maxsplit < 0 || s->splits < s->state->maxsplit)
@@ -213,16 +213,5 @@ static sp_status run_split_v2(const sp_call *call)
 	return split(call, &s);
 }
 
-const sp_op sp_op_StringSplit = {
-	.name = "StringSplit",
-	.outputs = "indices values shape",
-	.prepare = prepare_split,
-	.run = run_split,
-};
-
-const sp_op sp_op_StringSplitV2 = {
-	.name = "StringSplitV2",
-	.outputs = "indices values shape",
-	.prepare = prepare_split,
-	.run = run_split_v2,
-};
+SP_DEFINE_OP(StringSplit, "indices values shape", 0, prepare_split, run_split);
+SP_DEFINE_OP(StringSplitV2, "indices values shape", 0, prepare_split, run_split_v2);

@@ -18,9 +18,4 @@ static sp_status run_strip(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_StringStrip = {
-	.name = "StringStrip",
-	.outputs = "output",
-	.prepare = prepare_strip,
-	.run = run_strip,
-};
+SP_DEFINE_OP(StringStrip, "output", 0, prepare_strip, run_strip);

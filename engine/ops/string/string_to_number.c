@@ -47,9 +47,4 @@ static sp_status run_number(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_StringToNumber = {
-	.name = "StringToNumber",
-	.outputs = "output",
-	.prepare = prepare_number,
-	.run = run_number,
-};
+SP_DEFINE_OP(StringToNumber, "output", 0, prepare_number, run_number);

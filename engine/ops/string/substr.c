@@ -46,11 +46,13 @@ static bool cut_characters(sp_bytes text, int64_t pos, int64_t len, sp_bytes *ou
 		if (!forward(text, pos, &begin))
 			return false;
 		end = begin;
-		forward(text, len, &end); /* a text that ends before cuts the length */
+		forward(text, len, &end); /* the text may end before the substring does */
 	} else {
-		/* Counted from the end: first to where the cut ends, then to where it begins.
-		 * Both sums are exact: pos lies in [-2^63, -1], and a skip that would pass
-		 * 2^63 - 1 is beyond any text. */
+		/*
+		 * A negative position counts from the end: go back first to the end of the
+		 * substring, then to its start. Neither sum overflows: pos is in [-2^63, -1], and a
+		 * skip above 2^63 - 1 would exceed any text.
+		 */
 		int64_t skip, span;
 
 		if (__builtin_sub_overflow(-(pos + 1), len, &skip))
@@ -86,7 +88,10 @@ static bool cut_bytes(sp_bytes text, int64_t pos, int64_t len, sp_bytes *out)
 	return true;
 }
 
-/* The shape that both broadcast to, and how far one step along each axis goes in each. */
+/*
+ * The common shape of two inputs that broadcast with each other, and the step of each input along
+ * every axis.
+ */
 typedef struct pairing {
 	sp_shape shape;
 	int64_t text_stride[SP_MAX_RANK];
@@ -102,7 +107,7 @@ static sp_status pair_shapes(const sp_call *call, const sp_shape *a, const sp_sh
 			     pairing *out)
 {
 	int rank = a->rank > b->rank ? a->rank : b->rank;
-	uint64_t a_step = 1, b_step = 1; /* wrap only where there are no elements */
+	uint64_t a_step = 1, b_step = 1; /* may wrap, but only when there are no elements */
 	char a_text[SP_SHAPE_TEXT_SIZE], b_text[SP_SHAPE_TEXT_SIZE];
 
 	out->shape.rank = rank;
@@ -158,9 +163,4 @@ static sp_status run_substr(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Substr = {
-	.name = "Substr",
-	.outputs = "output",
-	.prepare = prepare_substr,
-	.run = run_substr,
-};
+SP_DEFINE_OP(Substr, "output", 0, prepare_substr, run_substr);

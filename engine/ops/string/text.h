@@ -5,10 +5,8 @@
 #include "engine/graph/op.h"
 
 /*
- * What the string operators share.
- *
- * The elements of a string output may show bytes of the call's inputs: those
- * live until the end of the request, as do the texts of a pool.
+ * What the string operators share. Elements of a string output may point into the inputs of the
+ * call or into a text pool: both live until the end of the request.
  */
 
 /* For operators of one string input and one output. */

@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
+/* Names of encodings are compared without case, '-' and '_'. */
 static bool same_name(sp_bytes name, const char *lower)
 {
 	size_t i = 0;
@@ -18,49 +21,15 @@ static bool same_name(sp_bytes name, const char *lower)
 	return i == name.size && *lower == '\0';
 }
 
-/* False where it is none of those that are read here. */
-static bool is_plain(sp_bytes name, sp_encoding *out)
+sp_status sp_unicode__check_encoding(const sp_prepare *prepare, const char *name, sp_error *err)
 {
-	static const struct {
-		const char *name;
-		sp_encoding encoding;
-	} known[] = {
-		{"utf8", SP_ENCODING_UTF8},        {"utf16be", SP_ENCODING_UTF16_BE},
-		{"utf16le", SP_ENCODING_UTF16_LE}, {"utf32be", SP_ENCODING_UTF32_BE},
-		{"utf32le", SP_ENCODING_UTF32_LE}, {"usascii", SP_ENCODING_ASCII},
-		{"ascii", SP_ENCODING_ASCII},      {"iso88591", SP_ENCODING_LATIN1},
-		{"latin1", SP_ENCODING_LATIN1},
-	};
+	sp_bytes encoding;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (same_name(name, known[i].name)) {
-			*out = known[i].encoding;
-			return true;
-		}
-	return false;
-}
-
-sp_status sp_unicode__read_output(const sp_prepare *prepare, sp_encoding *out, sp_error *err)
-{
-	sp_bytes name;
-
-	SP_TRY(sp_node_attr_bytes(prepare->node, "output_encoding", "", &name, err));
-	if (is_plain(name, out) && (*out == SP_ENCODING_UTF8 || *out == SP_ENCODING_UTF16_BE ||
-				    *out == SP_ENCODING_UTF32_BE))
+	SP_TRY(sp_node_attr_bytes(prepare->node, name, "", &encoding, err));
+	if (same_name(encoding, "utf8"))
 		return SP_OK;
-	return sp_error_set(err, SP_INVALID,
-			    "output_encoding must be UTF-8, UTF-16-BE or UTF-32-BE");
-}
-
-sp_status sp_unicode__read_input(const sp_prepare *prepare, sp_encoding *out, sp_error *err)
-{
-	sp_bytes name;
-
-	SP_TRY(sp_node_attr_bytes(prepare->node, "input_encoding", "", &name, err));
-	if (is_plain(name, out))
-		return SP_OK;
-	return sp_error_set(err, SP_UNSUPPORTED, "input_encoding %.*s is not supported",
-			    (int)(name.size < 60 ? name.size : 60), name.data);
+	return sp_error_set(err, SP_UNSUPPORTED, "%s %.*s is not supported, only UTF-8", name,
+			    (int)(encoding.size < 60 ? encoding.size : 60), encoding.data);
 }
 
 sp_status sp_unicode__read_policy(const sp_prepare *prepare, sp_unicode_policy *out, sp_error *err)
@@ -88,14 +57,16 @@ sp_status sp_unicode__read_policy(const sp_prepare *prepare, sp_unicode_policy *
 	return SP_OK;
 }
 
-void sp_unicode__open(sp_unicode_reader *reader, sp_encoding encoding, sp_bytes text)
+void sp_unicode__open(sp_unicode_reader *reader, sp_bytes text)
 {
-	reader->encoding = encoding;
 	reader->start = reader->at = (const unsigned char *)text.data;
 	reader->end = reader->start + text.size;
 }
 
-/* How many bytes follow a first one, and what the first bits and the second byte may be. */
+/*
+ * Returns how many bytes follow the lead byte; *bits are its payload bits, *low and *high bound the
+ * second byte.
+ */
 static size_t utf8_lead(unsigned char lead, int32_t *bits, unsigned char *low, unsigned char *high)
 {
 	*low = 0x80;
@@ -138,75 +109,12 @@ static bool next_utf8(sp_unicode_reader *reader, int32_t *character)
 	return true;
 }
 
-/* A unit of `size` bytes; false, and at the end, when there are fewer. */
-static bool take_unit(sp_unicode_reader *reader, size_t size, bool big, uint32_t *unit)
-{
-	if ((size_t)(reader->end - reader->at) < size) {
-		reader->at = reader->end;
-		return false;
-	}
-	*unit = 0;
-	for (size_t i = 0; i < size; i++)
-		*unit = *unit << 8 | reader->at[big ? i : size - 1 - i];
-	reader->at += size;
-	return true;
-}
-
-static bool next_utf16(sp_unicode_reader *reader, bool big, int32_t *character)
-{
-	uint32_t first, second;
-	const unsigned char *after;
-
-	if (!take_unit(reader, 2, big, &first))
-		return false;
-	*character = (int32_t)first;
-	if (first < 0xd800 || first > 0xdfff)
-		return true;
-	after = reader->at;
-	if (first > 0xdbff || !take_unit(reader, 2, big, &second))
-		return false;
-	if (second < 0xdc00 || second > 0xdfff) {
-		reader->at = after;
-		return false;
-	}
-	*character = (int32_t)(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00));
-	return true;
-}
-
-static bool next_utf32(sp_unicode_reader *reader, bool big, int32_t *character)
-{
-	uint32_t unit;
-
-	if (!take_unit(reader, 4, big, &unit))
-		return false;
-	*character = (int32_t)unit;
-	return unit <= 0x10ffff && (unit < 0xd800 || unit > 0xdfff);
-}
-
 bool sp_unicode__next(sp_unicode_reader *reader, int32_t *character, bool *is_error)
 {
-	bool good;
-
 	if (reader->at == reader->end)
 		return false;
-	switch (reader->encoding) {
-	case SP_ENCODING_UTF8:
-		good = next_utf8(reader, character);
-		break;
-	case SP_ENCODING_UTF16_BE:
-	case SP_ENCODING_UTF16_LE:
-		good = next_utf16(reader, reader->encoding == SP_ENCODING_UTF16_BE, character);
-		break;
-	case SP_ENCODING_UTF32_BE:
-	case SP_ENCODING_UTF32_LE:
-		good = next_utf32(reader, reader->encoding == SP_ENCODING_UTF32_BE, character);
-		break;
-	default:
-		*character = *reader->at++;
-		good = reader->encoding == SP_ENCODING_LATIN1 || *character < 0x80;
-	}
-	*is_error = !good;
-	if (!good)
+	*is_error = !next_utf8(reader, character);
+	if (*is_error)
 		*character = 0xfffd;
 	return true;
 }
@@ -230,52 +138,12 @@ sp_status sp_unicode__next_by(sp_unicode_reader *reader, const sp_unicode_policy
 	}
 }
 
-static size_t put_utf8(uint32_t c, unsigned char *out)
+size_t sp_unicode__put(int32_t character, char *out)
 {
-	if (c < 0x80) {
-		out[0] = (unsigned char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (unsigned char)(0xc0 | c >> 6);
-		out[1] = (unsigned char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (unsigned char)(0xe0 | c >> 12);
-		out[1] = (unsigned char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (unsigned char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (unsigned char)(0xf0 | c >> 18);
-	out[1] = (unsigned char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (unsigned char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (unsigned char)(0x80 | (c & 0x3f));
-	return 4;
-}
+	char bytes[4];
+	size_t size = sp_utf8_encode(
+		bytes, character >= 0xd800 && character <= 0xdfff ? 0xfffd : (uint32_t)character);
 
-static size_t put_units(uint32_t value, size_t size, unsigned char *out)
-{
-	for (size_t i = 0; i < size; i++)
-		out[i] = (unsigned char)(value >> (8 * (size - 1 - i)));
-	return size;
-}
-
-size_t sp_unicode__put(sp_encoding encoding, int32_t character, char *out)
-{
-	unsigned char bytes[4];
-	uint32_t c = (uint32_t)character, rest = c - 0x10000;
-	size_t size;
-
-	if (encoding == SP_ENCODING_UTF8)
-		size = put_utf8(c, bytes);
-	else if (encoding == SP_ENCODING_UTF32_BE)
-		size = put_units(c, 4, bytes);
-	else if (c < 0x10000)
-		size = put_units(c, 2, bytes);
-	else
-		size = put_units((0xd800 + (rest >> 10)) << 16 | (0xdc00 + (rest & 0x3ff)), 4,
-				 bytes);
 	if (out != NULL)
 		memcpy(out, bytes, size);
 	return size;

@@ -1,6 +1,6 @@
 #include "engine/ops/string/unicode_case.h"
 
-/* Every `step`-th character from `first` to `last` becomes the one `delta` behind it. */
+/* Every `step`-th character from `first` to `last` maps to the character `delta` further on. */
 typedef struct case_run {
 	int32_t first, last, step, delta;
 } case_run;
@@ -36,8 +36,8 @@ static const case_mapping upper = {upper_expansions, COUNT(upper_expansions), up
 				   COUNT(upper_runs)};
 
 /*
- * The last of array [count], in ascending order of `field`, that is not behind the
- * character; the first when all are.
+ * Finds the last entry of array [count], which is sorted by `field`, whose `field` is at most the
+ * character; the first entry when there is none.
  */
 #define FIND(array, count, field, character, found)               \
 	do {                                                      \

@@ -16,19 +16,22 @@
 enum { SP_UNICODE_MOST_CASED = 3 };
 
 /*
- * What a character becomes; gives how many that are, at least 1.  Sigma is not at the
- * end of a word here.
+ * Writes the characters that a character maps to; returns how many, at least 1. A sigma is mapped
+ * as one that is not at the end of a word.
  */
 size_t sp_unicode__lower(int32_t character, int32_t out[SP_UNICODE_MOST_CASED]);
 size_t sp_unicode__upper(int32_t character, int32_t out[SP_UNICODE_MOST_CASED]);
 
 enum { SP_UNICODE_SIGMA = 0x3a3, SP_UNICODE_FINAL_SIGMA = 0x3c2 };
 
-/* What a character is to a sigma: one is final behind a letter and before none. */
+/*
+ * How a character affects a sigma beside it: a sigma is final when a cased character precedes it
+ * and none follows.
+ */
 typedef enum sp_unicode_case_class {
 	SP_UNICODE_CASELESS,
 	SP_UNICODE_CASED,
-	SP_UNICODE_IGNORED, /* as if it were not there */
+	SP_UNICODE_IGNORED, /* case-ignorable: skipped */
 } sp_unicode_case_class;
 
 sp_unicode_case_class sp_unicode__case_class(int32_t character);

@@ -9,7 +9,6 @@
  * Texts are walked twice, to count characters and to write them.
  */
 typedef struct decode_state {
-	sp_encoding from;
 	sp_unicode_policy policy;
 	sp_dtype splits;
 	bool has_offsets;
@@ -22,7 +21,7 @@ static sp_status prepare_any(sp_prepare *prepare, bool has_offsets, sp_error *er
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
 	SP_TRY(sp_text_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_unicode__read_input(prepare, &state->from, err));
+	SP_TRY(sp_unicode__check_encoding(prepare, "input_encoding", err));
 	SP_TRY(sp_unicode__read_policy(prepare, &state->policy, err));
 	state->policy.spare_controls = true;
 	SP_TRY(sp_array__index_type(prepare, "Tsplits", SP_INT64, &state->splits, err));
@@ -75,7 +74,7 @@ static sp_status run_decode(const sp_call *call)
 	SP_TRY(sp_call_output(call, 0, state->splits, &splits));
 	sp_array__put_index(call->out[0], 0, 0);
 	for (size_t i = 0; i < in->count; i++) {
-		sp_unicode__open(&reader, state->from, sp_tensor_strings(in)[i]);
+		sp_unicode__open(&reader, sp_tensor_strings(in)[i]);
 		SP_TRY(decode(call, &reader, NULL, NULL, &count));
 		total += count;
 		if (state->splits == SP_INT32 && total > INT32_MAX)
@@ -88,7 +87,7 @@ static sp_status run_decode(const sp_call *call)
 	if (state->has_offsets)
 		SP_TRY(sp_call_output(call, 2, SP_INT64, &values));
 	for (size_t i = 0; total != 0 && i < in->count; i++) {
-		sp_unicode__open(&reader, state->from, sp_tensor_strings(in)[i]);
+		sp_unicode__open(&reader, sp_tensor_strings(in)[i]);
 		SP_TRY(decode(call, &reader, sp_tensor_i32(call->out[1]) + done,
 			      state->has_offsets ? sp_tensor_i64(call->out[2]) + done : NULL,
 			      &count));
@@ -97,12 +96,6 @@ static sp_status run_decode(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_UnicodeDecode = {.name = "UnicodeDecode",
-				   .outputs = "row_splits char_values",
-				   .prepare = prepare_decode,
-				   .run = run_decode};
-const sp_op sp_op_UnicodeDecodeWithOffsets = {
-	.name = "UnicodeDecodeWithOffsets",
-	.outputs = "row_splits char_values char_to_byte_starts",
-	.prepare = prepare_offsets,
-	.run = run_decode};
+SP_DEFINE_OP(UnicodeDecode, "row_splits char_values", 0, prepare_decode, run_decode);
+SP_DEFINE_OP(UnicodeDecodeWithOffsets, "row_splits char_values char_to_byte_starts", 0,
+	     prepare_offsets, run_decode);

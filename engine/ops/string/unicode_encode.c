@@ -3,31 +3,22 @@
 #include "engine/ops/string/unicode.h"
 
 /*
- * UnicodeEncode: rows of characters (input_values, input_splits) to texts.
- * UnicodeTranscode: texts from one encoding to another.
+ * UnicodeEncode: rows of characters (input_values, input_splits) to texts. UnicodeTranscode: texts
+ * with malformed bytes replaced or removed.
  */
-typedef struct encode_state {
-	sp_encoding from;
-	sp_encoding to;
-	sp_unicode_policy policy;
-} encode_state;
-
-static sp_status read_output(sp_prepare *prepare, encode_state **out, sp_error *err)
+static sp_status prepare_policy(sp_prepare *prepare, sp_error *err)
 {
-	encode_state *state = sp_prepare_state(prepare, sizeof(*state));
+	sp_unicode_policy *policy = sp_prepare_state(prepare, sizeof(*policy));
 
-	*out = state;
-	if (state == NULL)
+	if (policy == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_unicode__read_policy(prepare, &state->policy, err));
-	return sp_unicode__read_output(prepare, &state->to, err);
+	SP_TRY(sp_unicode__read_policy(prepare, policy, err));
+	return sp_unicode__check_encoding(prepare, "output_encoding", err);
 }
 
 static sp_status prepare_encode(sp_prepare *prepare, sp_error *err)
 {
-	encode_state *state;
-
-	SP_TRY(read_output(prepare, &state, err));
+	SP_TRY(prepare_policy(prepare, err));
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_INT32, err));
 	SP_TRY(sp_prepare_input_index(prepare, 1, err));
@@ -36,46 +27,40 @@ static sp_status prepare_encode(sp_prepare *prepare, sp_error *err)
 
 static sp_status prepare_transcode(sp_prepare *prepare, sp_error *err)
 {
-	encode_state *state;
-
-	SP_TRY(read_output(prepare, &state, err));
-	SP_TRY(sp_unicode__read_input(prepare, &state->from, err));
+	SP_TRY(prepare_policy(prepare, err));
+	SP_TRY(sp_unicode__check_encoding(prepare, "input_encoding", err));
 	return sp_text_prepare_unary(prepare, SP_STRING, err);
 }
 
 /*
- * What the policy makes of a value; *keep is false where it is left out.  When
- * errors are ignored, noncharacters stay what they are, and UTF-8, which has no
- * surrogates, has U+FFFD for them.
+ * Applies the policy to a value; *keep is false when it is left out. When errors are ignored,
+ * noncharacters are kept.
  */
 static sp_status judge(const sp_call *call, int32_t *character, bool *keep)
 {
-	const encode_state *state = call->state;
+	const sp_unicode_policy *policy = call->state;
 
 	*keep = true;
 	if (sp_unicode__is_character(*character))
 		return SP_OK;
-	switch (state->policy.errors) {
+	switch (policy->errors) {
 	case SP_UNICODE_STRICT:
 		return sp_call_invalid(call, "%d is out of the range of Unicode, or no character",
 				       *character);
 	case SP_UNICODE_REPLACE:
-		*character = state->policy.replacement;
+		*character = policy->replacement;
 		break;
 	case SP_UNICODE_IGNORE:
 		*keep = *character >= 0 && *character <= 0x10ffff;
-		if (state->to == SP_ENCODING_UTF8 && *character >= 0xd800 && *character <= 0xdfff)
-			*character = 0xfffd;
 		break;
 	}
 	return SP_OK;
 }
 
-/* One row: its size first, then its bytes. */
+/* Encodes one row in two rounds: the first one computes the size. */
 static sp_status encode_row(const sp_call *call, sp_text_pool *pool, const int32_t *values,
 			    size_t count, sp_bytes *out)
 {
-	const encode_state *state = call->state;
 	size_t size = 0;
 	char *text = NULL;
 
@@ -87,7 +72,7 @@ static sp_status encode_row(const sp_call *call, sp_text_pool *pool, const int32
 
 			SP_TRY(judge(call, &character, &keep));
 			if (keep)
-				size += sp_unicode__put(state->to, character,
+				size += sp_unicode__put(character,
 							text != NULL ? text + size : NULL);
 		}
 		if (text == NULL && (text = sp_text_pool_take(pool, size)) == NULL)
@@ -124,67 +109,22 @@ static sp_status run_encode(const sp_call *call)
 	return SP_OK;
 }
 
-/*
- * What is written goes through UTF-16 in TensorFlow: a surrogate that a text or
- * replacement_char brings is a character with one that follows it, and else what
- * the output has for half of one (UTF-8: U+FFFD).
- */
-typedef struct unit_writer {
-	sp_encoding to;
-	int32_t first; /* half of a character, or 0 */
-	char *out;     /* or NULL, to count */
-	size_t size;
-} unit_writer;
-
-static void put_one(unit_writer *writer, int32_t character)
-{
-	if (writer->to == SP_ENCODING_UTF8 && character >= 0xd800 && character <= 0xdfff)
-		character = 0xfffd;
-	writer->size += sp_unicode__put(writer->to, character,
-					writer->out != NULL ? writer->out + writer->size : NULL);
-}
-
-static void put_first(unit_writer *writer)
-{
-	if (writer->first != 0)
-		put_one(writer, writer->first);
-	writer->first = 0;
-}
-
-static void put_unit(unit_writer *writer, int32_t character)
-{
-	if (writer->first != 0 && character >= 0xdc00 && character <= 0xdfff) {
-		character = 0x10000 + ((writer->first - 0xd800) << 10) + (character - 0xdc00);
-		writer->first = 0;
-	}
-	put_first(writer);
-	if (character >= 0xd800 && character <= 0xdbff)
-		writer->first = character;
-	else
-		put_one(writer, character);
-}
-
-/* One text; returns its size, and writes it where `out` is not NULL. */
+/* The size of one text, which is written where `out` is not NULL. */
 static sp_status transcode(const sp_call *call, sp_bytes in, char *out, size_t *size)
 {
-	const encode_state *state = call->state;
-	unit_writer writer = {.to = state->to, .out = out};
+	const sp_unicode_policy *policy = call->state;
 	int32_t character;
 	sp_unicode_reader reader;
 	size_t offset;
 	bool more;
 
-	sp_unicode__open(&reader, state->from, in);
-	for (;;) {
-		SP_TRY(sp_unicode__next_by(&reader, &state->policy, call, &more, &character,
-					   &offset));
+	sp_unicode__open(&reader, in);
+	for (*size = 0;;) {
+		SP_TRY(sp_unicode__next_by(&reader, policy, call, &more, &character, &offset));
 		if (!more)
-			break;
-		put_unit(&writer, character);
+			return SP_OK;
+		*size += sp_unicode__put(character, out != NULL ? out + *size : NULL);
 	}
-	put_first(&writer);
-	*size = writer.size;
-	return SP_OK;
 }
 
 /* Each text is measured, then written. */
@@ -210,9 +150,5 @@ static sp_status run_transcode(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_UnicodeEncode = {
-	.name = "UnicodeEncode", .outputs = "output", .prepare = prepare_encode, .run = run_encode};
-const sp_op sp_op_UnicodeTranscode = {.name = "UnicodeTranscode",
-				      .outputs = "output",
-				      .prepare = prepare_transcode,
-				      .run = run_transcode};
+SP_DEFINE_OP(UnicodeEncode, "output", 0, prepare_encode, run_encode);
+SP_DEFINE_OP(UnicodeTranscode, "output", 0, prepare_transcode, run_transcode);

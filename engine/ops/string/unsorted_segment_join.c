@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * UnsortedSegmentJoin: the texts of a segment in their order, the separator between them.
- * As in TensorFlow there is none in front of a text before which all are empty.
+ * UnsortedSegmentJoin: joins the texts of each segment in order, with the separator between them.
+ * As in TensorFlow, no separator precedes a text while the result is still empty.
  */
 
 typedef struct state {
@@ -53,7 +53,7 @@ static sp_status check_shapes(const sp_call *call, sp_shape *shape)
 	return SP_OK;
 }
 
-/* Where the text of the segment that element `i` belongs to stands in the output. */
+/* The index in the output of the segment that element `i` belongs to. */
 static inline size_t place(const sp_call *call, size_t i, size_t inner)
 {
 	return (size_t)sp_tensor_index(call->in[1], i / inner) * inner + i % inner;
@@ -120,9 +120,4 @@ static sp_status run_segment_join(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_UnsortedSegmentJoin = {
-	.name = "UnsortedSegmentJoin",
-	.outputs = "output",
-	.prepare = prepare_segment_join,
-	.run = run_segment_join,
-};
+SP_DEFINE_OP(UnsortedSegmentJoin, "output", 0, prepare_segment_join, run_segment_join);

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 
 /*
  * XlaDynamicSlice: from `start_indices`, `size_indices` elements along each dimension.
@@ -25,7 +25,7 @@ static sp_status prepare_update(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_input_index(prepare, 2, err);
 }
 
-/* Input i has one number per dimension of input 0. */
+/* Checks that input i has one number per dimension of input 0. */
 static sp_status need_index(const sp_call *call, size_t i)
 {
 	SP_TRY(sp_array__need_rank(call, i, 1));
@@ -35,7 +35,10 @@ static sp_status need_index(const sp_call *call, size_t i)
 	return SP_OK;
 }
 
-/* Where `part` begins in input 0, in bytes, when input i says it; it must not be larger. */
+/*
+ * The byte offset of `part` in input 0 for the start indices of input i, clamped to fit; SP_INVALID
+ * when `part` is larger than input 0.
+ */
 static sp_status find_start(const sp_call *call, size_t i, const sp_shape *part,
 			    const int64_t *strides, int64_t *offset)
 {
@@ -60,20 +63,20 @@ static sp_status run_slice(const sp_call *call)
 	const sp_tensor *in = call->in[0];
 	size_t size = sp_dtype_size(in->dtype);
 	sp_shape shape = {.rank = in->shape.rank};
-	sp_box box = {.rank = in->shape.rank};
+	sp_strided_copy box = {.rank = in->shape.rank};
 	int64_t offset;
 
 	SP_TRY(need_index(call, 1));
 	SP_TRY(need_index(call, 2));
 	for (int d = 0; d < shape.rank; d++)
 		box.dims[d] = shape.dims[d] = sp_tensor_index(call->in[2], (size_t)d);
-	sp_box__strides(&in->shape, size, box.from);
+	sp_strided_copy__strides(&in->shape, size, box.from);
 	SP_TRY(find_start(call, 1, &shape, box.from, &offset));
 	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	sp_box__strides(&shape, size, box.to);
-	sp_box__copy(&box, call->out[0]->data, (const char *)in->data + offset, size);
+	sp_strided_copy__strides(&shape, size, box.to);
+	sp_strided_copy__run(&box, call->out[0]->data, (const char *)in->data + offset, size);
 	return SP_OK;
 }
 
@@ -81,12 +84,12 @@ static sp_status run_update(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0], *update = call->in[1];
 	size_t size = sp_dtype_size(in->dtype);
-	sp_box box = {.rank = in->shape.rank};
+	sp_strided_copy box = {.rank = in->shape.rank};
 	int64_t offset;
 
 	SP_TRY(sp_array__need_rank(call, 1, in->shape.rank));
 	SP_TRY(need_index(call, 2));
-	sp_box__strides(&in->shape, size, box.to);
+	sp_strided_copy__strides(&in->shape, size, box.to);
 	SP_TRY(find_start(call, 2, &update->shape, box.to, &offset));
 	if (in->data == update->data)
 		SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
@@ -98,12 +101,10 @@ static sp_status run_update(const sp_call *call)
 		return SP_OK;
 	for (int d = 0; d < box.rank; d++)
 		box.dims[d] = update->shape.dims[d];
-	sp_box__strides(&update->shape, size, box.from);
-	sp_box__copy(&box, (char *)call->out[0]->data + offset, update->data, size);
+	sp_strided_copy__strides(&update->shape, size, box.from);
+	sp_strided_copy__run(&box, (char *)call->out[0]->data + offset, update->data, size);
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaDynamicSlice = {
-	.name = "XlaDynamicSlice", .prepare = prepare_slice, .run = run_slice};
-const sp_op sp_op_XlaDynamicUpdateSlice = {
-	.name = "XlaDynamicUpdateSlice", .prepare = prepare_update, .run = run_update};
+SP_DEFINE_OP(XlaDynamicSlice, NULL, 0, prepare_slice, run_slice);
+SP_DEFINE_OP(XlaDynamicUpdateSlice, NULL, 0, prepare_update, run_update);

@@ -23,7 +23,7 @@ static sp_status check_vector(const sp_windows *w, const sp_call *call, const sp
 	return SP_OK;
 }
 
-/* Dimensions that windows have but parts do not: their size is 1. */
+/* Dimensions that a window has but parts lack must have size 1. */
 static sp_status check_left_out(const sp_call *call, const sp_dim_list *list, const int64_t *sizes)
 {
 	for (int i = 0; i < list->count; i++)
@@ -172,17 +172,17 @@ void sp_windows__start(sp_windows *w, const sp_window_dims *dims, const sp_shape
 	int64_t strides[SP_MAX_RANK], part_strides[SP_MAX_RANK], vectors[SP_MAX_RANK];
 	int from_window = 0, from_indices = 0;
 
-	sp_box__strides(operand, size, strides);
-	sp_box__strides(&w->parts, size, part_strides);
-	sp_box__strides(&w->indices->shape, 1, vectors);
+	sp_strided_copy__strides(operand, size, strides);
+	sp_strided_copy__strides(&w->parts, size, part_strides);
+	sp_strided_copy__strides(&w->indices->shape, 1, vectors);
 	w->vector_stride = dims->vector < w->indices->shape.rank ? vectors[dims->vector] : 1;
 	start_vector(w, dims, operand, sizes, strides);
 	for (int d = 0; d < w->parts.rank; d++) {
 		if (sp_dim_list__has(&dims->window, d)) {
 			while (!is_kept(dims, from_window))
 				from_window++;
-			sp_box__add(&w->box, sizes[from_window], part_strides[d],
-				    strides[from_window]);
+			sp_strided_copy__add(&w->box, sizes[from_window], part_strides[d],
+					     strides[from_window]);
 			from_window++;
 			continue;
 		}

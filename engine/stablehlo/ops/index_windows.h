@@ -1,8 +1,8 @@
-#ifndef SP_ENGINE_OPS_INDEX_WINDOWS_H
-#define SP_ENGINE_OPS_INDEX_WINDOWS_H
+#ifndef SP_ENGINE_STABLEHLO_OPS_INDEX_WINDOWS_H
+#define SP_ENGINE_STABLEHLO_OPS_INDEX_WINDOWS_H
 
 #include "engine/graph/op.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 #include "engine/stablehlo/ops/dimension_numbers.h"
 
 /*
@@ -34,8 +34,8 @@ typedef struct sp_windows {
 	sp_shape parts;
 
 	/* One window: from (gather) or to (scatter) the operand; strides in bytes. */
-	sp_box box;
-	bool is_row; /* it lies together on both sides: row_size bytes */
+	sp_strided_copy box;
+	bool is_row; /* contiguous on both sides, row_size bytes */
 	size_t row_size;
 
 	/* The walk over all windows, as engine/ops/reduce/reduce.h's, and where it stands. */
@@ -69,10 +69,10 @@ void sp_windows__start(sp_windows *w, const sp_window_dims *dims, const sp_shape
 /* One step; false after the last window. */
 bool sp_windows__next(sp_windows *w);
 
-/* Where the window begins in the operand, in bytes, moved to where all of it fits. */
+/* The byte offset of the window in the operand, clamped so that all of it is inside. */
 int64_t sp_windows__moved(const sp_windows *w);
 
-/* The same where it is; false when not all of it fits. */
+/* The same without moving it; false when it is not inside the operand. */
 bool sp_windows__inside(const sp_windows *w, int64_t *at);
 
 #endif

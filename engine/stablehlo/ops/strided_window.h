@@ -1,23 +1,23 @@
-#ifndef SP_ENGINE_OPS_STRIDED_WINDOW_H
-#define SP_ENGINE_OPS_STRIDED_WINDOW_H
+#ifndef SP_ENGINE_STABLEHLO_OPS_STRIDED_WINDOW_H
+#define SP_ENGINE_STABLEHLO_OPS_STRIDED_WINDOW_H
 
 #include "engine/graph/op.h"
 
 /*
- * A window that moves along one dimension, as XLA has it: the dimension is spread (dilation - 1
- * holes between its elements), padded by `low` and `high` (below 0: cut), and the window takes
- * `size` elements of it, window_dilation apart, at every stride-th place.
+ * A window that moves along one dimension, as in XLA: the dimension is dilated (dilation - 1 holes
+ * between its elements) and padded by `low` and `high` (negative: cropped). The window takes `size`
+ * of its elements, window_dilation apart, at every stride-th position.
  *
  * Source: reduce_window and convolution of the StableHLO specification.
  */
 typedef struct sp_strided_window {
 	int64_t size, stride, dilation, window_dilation, low, high;
-	int64_t spread; /* the dimension's length with its holes */
+	int64_t spread; /* the length of the dilated dimension */
 } sp_strided_window;
 
 /*
- * Checks the window and fills `spread`; *count is how many places it has, 0 when it is longer than
- * the dimension.  SP_INVALID in words that name dimension `d`.
+ * Checks the window and fills `spread`; *count is the number of positions, 0 when the window is
+ * longer than the dimension. SP_INVALID names dimension `d`.
  */
 SP_MUST_CHECK sp_status sp_strided_window__plan(sp_strided_window *w, const sp_call *call, int d,
 						int64_t dim, int64_t *count);

@@ -56,7 +56,4 @@ static sp_status run_broadcast(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaBroadcastHelper = {.name = "XlaBroadcastHelper",
-					.outputs = "lhs_output rhs_output",
-					.prepare = prepare_broadcast,
-					.run = run_broadcast};
+SP_DEFINE_OP(XlaBroadcastHelper, "lhs_output rhs_output", 0, prepare_broadcast, run_broadcast);

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 #include "engine/stablehlo/ops/dimension_numbers.h"
 #include "engine/stablehlo/ops/strided_window.h"
 #include "engine/ops/nn/wide_product.h"
@@ -235,12 +235,12 @@ static bool lies_well(const placing *p, int spatial, bool is_kernel)
 
 /* The box between that order, dense, and the tensor's own; `from` is the tensor's side. */
 static void make_box(const placing *p, const sp_shape *shape, int spatial, bool is_kernel,
-		     size_t size, sp_box *box)
+		     size_t size, sp_strided_copy *box)
 {
 	int64_t strides[SP_MAX_RANK], order[SP_MAX_RANK], step = (int64_t)size;
 	int rank = spatial + 2, at = 0;
 
-	sp_box__strides(shape, size, strides);
+	sp_strided_copy__strides(shape, size, strides);
 	if (!is_kernel)
 		order[at++] = p->first;
 	for (int d = 0; d < spatial; d++)
@@ -263,7 +263,7 @@ static sp_status arrange(const sp_call *call, int i, const conv *c, const char *
 	const sp_tensor *in = call->in[i];
 	size_t size = sp_dtype_size(in->dtype);
 	const placing *p = &state->placings[i];
-	sp_box box;
+	sp_strided_copy box;
 	char *copy;
 
 	*out = in->data;
@@ -272,7 +272,7 @@ static sp_status arrange(const sp_call *call, int i, const conv *c, const char *
 		if (copy == NULL)
 			return sp_call_no_memory(call);
 		make_box(p, &in->shape, c->spatial, i == 1, size, &box);
-		sp_box__copy(&box, copy, in->data, size);
+		sp_strided_copy__run(&box, copy, in->data, size);
 		*out = copy;
 	}
 	return sp_wide_product__widen(call, &state->product, (size_t)i, in->count, out);
@@ -285,7 +285,7 @@ static sp_status deliver(const sp_call *call, const conv *c, char *result)
 	const placing *p = &state->placings[2];
 	sp_tensor *out = call->out[0];
 	size_t size = sp_dtype_size(out->dtype);
-	sp_box box, turned;
+	sp_strided_copy box, turned;
 
 	if (result == out->data)
 		return SP_OK;
@@ -305,7 +305,7 @@ static sp_status deliver(const sp_call *call, const conv *c, char *result)
 	turned = box;
 	memcpy(turned.to, box.from, sizeof(box.from));
 	memcpy(turned.from, box.to, sizeof(box.to));
-	sp_box__copy(&turned, out->data, result, size);
+	sp_strided_copy__run(&turned, out->data, result, size);
 	return SP_OK;
 }
 
@@ -451,5 +451,5 @@ static sp_status run_conv(const sp_call *call)
 	return deliver(call, &c, result);
 }
 
-const sp_op sp_op_XlaConv = {.name = "XlaConv", .prepare = prepare_conv, .run = run_conv};
-const sp_op sp_op_XlaConvV2 = {.name = "XlaConvV2", .prepare = prepare_conv_v2, .run = run_conv};
+SP_DEFINE_OP(XlaConv, NULL, 0, prepare_conv, run_conv);
+SP_DEFINE_OP(XlaConvV2, NULL, 0, prepare_conv_v2, run_conv);

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 #include "engine/stablehlo/ops/dimension_numbers.h"
 #include "engine/ops/nn/wide_product.h"
 
@@ -173,11 +173,11 @@ static sp_status rearrange(const sp_call *call, int i, operand *o)
 	size_t size = sp_dtype_size(in->dtype);
 	int64_t strides[SP_MAX_RANK], to = (int64_t)(in->count * size);
 	char *copy = sp_call_bytes(call, in->count, size);
-	sp_box box = {.rank = 0};
+	sp_strided_copy box = {.rank = 0};
 
 	if (copy == NULL)
 		return sp_call_no_memory(call);
-	sp_box__strides(&in->shape, size, strides);
+	sp_strided_copy__strides(&in->shape, size, strides);
 	for (int r = 0; r < ROLES; r++) {
 		group *g = &o->groups[r];
 
@@ -185,11 +185,11 @@ static sp_status rearrange(const sp_call *call, int i, operand *o)
 			int64_t d = g->list.dims[k];
 
 			to /= in->shape.dims[d];
-			sp_box__add(&box, in->shape.dims[d], to, strides[d]);
+			sp_strided_copy__add(&box, in->shape.dims[d], to, strides[d]);
 		}
 		g->stride = to / (int64_t)size;
 	}
-	sp_box__copy(&box, copy, in->data, size);
+	sp_strided_copy__run(&box, copy, in->data, size);
 	o->data = copy;
 	return SP_OK;
 }
@@ -202,7 +202,7 @@ static sp_status arrange(const sp_call *call, int i, operand *o)
 	int64_t strides[SP_MAX_RANK];
 	bool joined = true;
 
-	sp_box__strides(&in->shape, 1, strides);
+	sp_strided_copy__strides(&in->shape, 1, strides);
 	o->data = in->data;
 	for (int r = 0; r < ROLES; r++)
 		joined &= join(&o->groups[r], &in->shape, strides);
@@ -267,5 +267,5 @@ static sp_status run_dot(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaDot = {.name = "XlaDot", .prepare = prepare_dot, .run = run_dot};
-const sp_op sp_op_XlaDotV2 = {.name = "XlaDotV2", .prepare = prepare_dot_v2, .run = run_dot};
+SP_DEFINE_OP(XlaDot, NULL, 0, prepare_dot, run_dot);
+SP_DEFINE_OP(XlaDotV2, NULL, 0, prepare_dot_v2, run_dot);

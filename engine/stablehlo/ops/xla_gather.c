@@ -24,7 +24,7 @@ static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_input_index(prepare, 2, err);
 }
 
-/* Windows are asked for a few ahead of their copy: they are anywhere in a large table. */
+/* Windows are prefetched a few steps ahead: they are at random addresses of a large table. */
 static void copy_rows(sp_windows *w, char *to, const char *from)
 {
 	enum { AHEAD = 8 };
@@ -68,10 +68,10 @@ static sp_status run_gather(const sp_call *call)
 		return SP_OK;
 	}
 	do
-		sp_box__copy(&w.box, (char *)call->out[0]->data + w.part_at,
-			     (const char *)in->data + sp_windows__moved(&w), size);
+		sp_strided_copy__run(&w.box, (char *)call->out[0]->data + w.part_at,
+				     (const char *)in->data + sp_windows__moved(&w), size);
 	while (sp_windows__next(&w));
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaGather = {.name = "XlaGather", .prepare = prepare_gather, .run = run_gather};
+SP_DEFINE_OP(XlaGather, NULL, 0, prepare_gather, run_gather);

@@ -1,5 +1,5 @@
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 
 /*
  * XlaPad: `input` with `padding_value` before (padding_low), behind (padding_high) and between
@@ -85,7 +85,7 @@ static sp_status run_pad(const sp_call *call)
 	int64_t from_at = 0, to_at = 0;
 	padding paddings[SP_MAX_RANK];
 	sp_shape shape = {.rank = rank};
-	sp_box box = {.rank = 0};
+	sp_strided_copy box = {.rank = 0};
 	bool covered = true;
 
 	SP_TRY(need_paddings(call));
@@ -102,18 +102,18 @@ static sp_status run_pad(const sp_call *call)
 	for (int d = 0; d < rank; d++)
 		if (paddings[d].kept == 0)
 			return SP_OK;
-	sp_box__strides(&in->shape, size, from);
-	sp_box__strides(&shape, size, to);
+	sp_strided_copy__strides(&in->shape, size, from);
+	sp_strided_copy__strides(&shape, size, to);
 	for (int d = 0; d < rank; d++) {
 		from_at += paddings[d].first * from[d];
 		to_at += paddings[d].at * to[d];
 		/* Of one element there is no next one, whose distance might not be countable. */
-		sp_box__add(&box, paddings[d].kept, paddings[d].kept > 1 ? to[d] * steps[d] : 0,
-			    from[d]);
+		sp_strided_copy__add(&box, paddings[d].kept,
+				     paddings[d].kept > 1 ? to[d] * steps[d] : 0, from[d]);
 	}
-	sp_box__copy(&box, (char *)call->out[0]->data + to_at, (const char *)in->data + from_at,
-		     size);
+	sp_strided_copy__run(&box, (char *)call->out[0]->data + to_at,
+			     (const char *)in->data + from_at, size);
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaPad = {.name = "XlaPad", .prepare = prepare_pad, .run = run_pad};
+SP_DEFINE_OP(XlaPad, NULL, 0, prepare_pad, run_pad);

@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 #include "engine/ops/array/elements.h"
-#include "engine/ops/math/scalar_code.h"
+#include "engine/stablehlo/ops/scalar_code.h"
 #include "engine/stablehlo/ops/dimension_numbers.h"
 
 /*
@@ -114,7 +114,7 @@ static sp_status lay_out(const sp_call *call, size_t i, const layout *l, const c
 	const sp_tensor *in = call->in[i];
 	size_t size = sp_dtype_size(in->dtype);
 	int64_t strides[SP_MAX_RANK], to = (int64_t)(in->count * size);
-	sp_box box = {.rank = 0};
+	sp_strided_copy box = {.rank = 0};
 	char *copy;
 
 	*out = in->data;
@@ -123,15 +123,15 @@ static sp_status lay_out(const sp_call *call, size_t i, const layout *l, const c
 	copy = sp_call_bytes(call, in->count, size);
 	if (copy == NULL)
 		return sp_call_no_memory(call);
-	sp_box__strides(&in->shape, size, strides);
+	sp_strided_copy__strides(&in->shape, size, strides);
 	for (int kept = 0; kept < 2; kept++)
 		for (int d = 0; d < in->shape.rank; d++) {
 			if (sp_dim_list__has(&state->dims, d) == (kept == 1))
 				continue;
 			to /= in->shape.dims[d];
-			sp_box__add(&box, in->shape.dims[d], to, strides[d]);
+			sp_strided_copy__add(&box, in->shape.dims[d], to, strides[d]);
 		}
-	sp_box__copy(&box, copy, in->data, size);
+	sp_strided_copy__run(&box, copy, in->data, size);
 	*out = copy;
 	return SP_OK;
 }
@@ -234,12 +234,6 @@ static sp_status run_reduce(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaReduce = {.name = "XlaReduce", .prepare = prepare_reduce, .run = run_reduce};
-const sp_op sp_op_XlaVariadicReduce = {.name = "XlaVariadicReduce",
-				       .outputs = "output:N",
-				       .prepare = prepare_reduce,
-				       .run = run_reduce};
-const sp_op sp_op_XlaVariadicReduceV2 = {.name = "XlaVariadicReduceV2",
-					 .outputs = "outputs:T",
-					 .prepare = prepare_reduce,
-					 .run = run_reduce};
+SP_DEFINE_OP(XlaReduce, NULL, 0, prepare_reduce, run_reduce);
+SP_DEFINE_OP(XlaVariadicReduce, "output:N", 0, prepare_reduce, run_reduce);
+SP_DEFINE_OP(XlaVariadicReduceV2, "outputs:T", 0, prepare_reduce, run_reduce);

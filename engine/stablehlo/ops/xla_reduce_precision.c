@@ -82,5 +82,4 @@ static sp_status run_precision(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaReducePrecision = {
-	.name = "XlaReducePrecision", .prepare = prepare_precision, .run = run_precision};
+SP_DEFINE_OP(XlaReducePrecision, NULL, 0, prepare_precision, run_precision);

@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 #include "engine/ops/array/elements.h"
-#include "engine/ops/math/scalar_code.h"
+#include "engine/stablehlo/ops/scalar_code.h"
 #include "engine/stablehlo/ops/strided_window.h"
 
 /*
@@ -125,7 +125,7 @@ static sp_status plan_windows(const sp_call *call, const window_inputs *in, wind
 		    elements > INT32_MAX)
 			return sp_call_invalid(call, "a window has too many elements");
 	}
-	sp_box__strides(shape, 1, w->strides);
+	sp_strided_copy__strides(shape, 1, w->strides);
 	return SP_OK;
 }
 
@@ -375,7 +375,5 @@ static sp_status run_scatter(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaReduceWindow = {
-	.name = "XlaReduceWindow", .prepare = prepare_reduce, .run = run_reduce};
-const sp_op sp_op_XlaSelectAndScatter = {
-	.name = "XlaSelectAndScatter", .prepare = prepare_scatter, .run = run_scatter};
+SP_DEFINE_OP(XlaReduceWindow, NULL, 0, prepare_reduce, run_reduce);
+SP_DEFINE_OP(XlaSelectAndScatter, NULL, 0, prepare_scatter, run_scatter);

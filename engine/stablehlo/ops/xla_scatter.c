@@ -2,7 +2,7 @@
 
 #include "engine/ops/array/array.h"
 #include "engine/stablehlo/ops/index_windows.h"
-#include "engine/ops/math/scalar_code.h"
+#include "engine/stablehlo/ops/scalar_code.h"
 
 /*
  * XlaScatter: `operand`, in which windows (engine/stablehlo/ops/index_windows.h) are joined with
@@ -37,7 +37,7 @@ static sp_status prepare_scatter(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* A window takes of each dimension what updates have for it. */
+/* The window sizes follow from the shape of the updates. */
 static sp_status find_sizes(const sp_call *call, int64_t sizes[SP_MAX_RANK])
 {
 	const scatter_state *state = call->state;
@@ -59,10 +59,10 @@ static sp_status find_sizes(const sp_call *call, int64_t sizes[SP_MAX_RANK])
 	return SP_OK;
 }
 
-/* Where windows that do not lie together are put together. */
+/* Scratch for windows that are not contiguous. */
 typedef struct scratch {
 	char *window, *update;
-	sp_box gather, scatter, take; /* operand to window and back, updates to update */
+	sp_strided_copy gather, scatter, take; /* operand to window and back, updates to update */
 	size_t count;
 } scratch;
 
@@ -92,10 +92,10 @@ static void join_window(const sp_scalar_run *run, const scratch *s, char *to, co
 {
 	void *results[] = {s->window};
 
-	sp_box__copy(&s->take, s->update, from, size);
-	sp_box__copy(&s->gather, s->window, to, size);
+	sp_strided_copy__run(&s->take, s->update, from, size);
+	sp_strided_copy__run(&s->gather, s->window, to, size);
 	sp_scalar_run__apply(run, (const void *[]){s->window, s->update}, results, s->count);
-	sp_box__copy(&s->scatter, to, s->window, size);
+	sp_strided_copy__run(&s->scatter, to, s->window, size);
 }
 
 static sp_status join_windows(const sp_call *call, sp_windows *w, size_t size)
@@ -157,5 +157,4 @@ static sp_status run_scatter(const sp_call *call)
 	return join_windows(call, &w, size);
 }
 
-const sp_op sp_op_XlaScatter = {
-	.name = "XlaScatter", .prepare = prepare_scatter, .run = run_scatter};
+SP_DEFINE_OP(XlaScatter, NULL, 0, prepare_scatter, run_scatter);

@@ -2,9 +2,9 @@
 
 #include "base/size.h"
 #include "engine/ops/array/array.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 #include "engine/ops/array/elements.h"
-#include "engine/ops/math/scalar_code.h"
+#include "engine/stablehlo/ops/scalar_code.h"
 
 /*
  * Sorting along one dimension.
@@ -59,7 +59,7 @@ static void load(const sorter *s, const merge *m, size_t lane)
 					 s->sizes[a / 2]);
 }
 
-/* Copies what is left when one run has come to its end; false until then. */
+/* Copies the rest of one run when the other is exhausted; false until then. */
 static bool finish(merge *m)
 {
 	size_t left = (size_t)(m->left_end - m->left), right = (size_t)(m->right_end - m->right);
@@ -154,7 +154,7 @@ static sp_status lay_out(const sp_call *call, size_t i, const lines *l, const ch
 	const sp_tensor *in = call->in[i];
 	int64_t size = (int64_t)sp_dtype_size(in->dtype), n = (int64_t)l->length;
 	int64_t inner = (int64_t)l->inner;
-	sp_box box = {.rank = 0};
+	sp_strided_copy box = {.rank = 0};
 	char *copy;
 
 	*out = in->data;
@@ -163,10 +163,10 @@ static sp_status lay_out(const sp_call *call, size_t i, const lines *l, const ch
 	copy = sp_call_bytes(call, in->count, (size_t)size);
 	if (copy == NULL)
 		return sp_call_no_memory(call);
-	sp_box__add(&box, (int64_t)l->outer, inner * n * size, inner * n * size);
-	sp_box__add(&box, inner, n * size, size);
-	sp_box__add(&box, n, size, inner * size);
-	sp_box__copy(&box, copy, in->data, (size_t)size);
+	sp_strided_copy__add(&box, (int64_t)l->outer, inner * n * size, inner * n * size);
+	sp_strided_copy__add(&box, inner, n * size, size);
+	sp_strided_copy__add(&box, n, size, inner * size);
+	sp_strided_copy__run(&box, copy, in->data, (size_t)size);
 	*out = copy;
 	return SP_OK;
 }
@@ -279,7 +279,7 @@ static sp_status run_variadic(const sp_call *call)
 
 /* -------------------------------------------- XlaSort and XlaKeyValueSort */
 
-/* A number that is above another one's just when the element is. */
+/* A key with the same order as the elements' total order. */
 static uint64_t total_key(const sp_tensor *t, size_t i)
 {
 	size_t size = sp_dtype_size(t->dtype);
@@ -375,12 +375,6 @@ static sp_status run_keys(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_XlaVariadicSort = {.name = "XlaVariadicSort",
-				     .outputs = "outputs:T",
-				     .prepare = prepare_variadic,
-				     .run = run_variadic};
-const sp_op sp_op_XlaSort = {.name = "XlaSort", .prepare = prepare_sort, .run = run_keys};
-const sp_op sp_op_XlaKeyValueSort = {.name = "XlaKeyValueSort",
-				     .outputs = "sorted_keys sorted_values",
-				     .prepare = prepare_key_value,
-				     .run = run_keys};
+SP_DEFINE_OP(XlaVariadicSort, "outputs:T", 0, prepare_variadic, run_variadic);
+SP_DEFINE_OP(XlaSort, NULL, 0, prepare_sort, run_keys);
+SP_DEFINE_OP(XlaKeyValueSort, "sorted_keys sorted_values", 0, prepare_key_value, run_keys);

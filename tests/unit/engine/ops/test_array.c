@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "engine/ops/ops.h"
-#include "engine/ops/array/box.h"
+#include "engine/ops/array/strided_copy.h"
 
 enum { MAX_IN = 6, MAX_OUT = 4, LIMIT = 16 << 20 };
 
@@ -432,7 +432,7 @@ static void like_numbers_do_not_make_unique_slow(void **state)
 /* ------------------------------------------------------------------- boxes */
 
 /* The definition: every index in turn. */
-static void copy_slowly(const sp_box *box, char *to, const char *from, size_t size, int dim)
+static void copy_slowly(const sp_strided_copy *box, char *to, const char *from, size_t size, int dim)
 {
 	if (dim == box->rank) {
 		memcpy(to, from, size);
@@ -454,7 +454,7 @@ static void a_box_is_copied_as_defined(void **state)
 		from[i] = (char)rand();
 	for (int round = 0; round < 3000; round++) {
 		size_t size = sizes[rand() % 6];
-		sp_box box = {.rank = rand() % 6};
+		sp_strided_copy box = {.rank = rand() % 6};
 		sp_shape shape = {.rank = box.rank};
 		int64_t strides[SP_MAX_RANK];
 
@@ -462,7 +462,7 @@ static void a_box_is_copied_as_defined(void **state)
 			shape.dims[d] = 1 + rand() % (round % 8 == 0 && d > 3 ? 40 : 4);
 			box.dims[d] = rand() % 20 == 0 ? 0 : shape.dims[d];
 		}
-		sp_box__strides(&shape, size, strides);
+		sp_strided_copy__strides(&shape, size, strides);
 		for (int d = 0; d < box.rank; d++) {
 			int other = rand() % box.rank;
 
@@ -473,7 +473,7 @@ static void a_box_is_copied_as_defined(void **state)
 		}
 		memset(fast, 0, sizeof(fast));
 		memset(slow, 0, sizeof(slow));
-		sp_box__copy(&box, fast, from + REACH, size);
+		sp_strided_copy__run(&box, fast, from + REACH, size);
 		copy_slowly(&box, slow, from + REACH, size, 0);
 		assert_memory_equal(fast, slow, sizeof(fast));
 	}

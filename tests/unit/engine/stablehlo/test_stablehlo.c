@@ -399,7 +399,7 @@ static sp_status translate(sp_bytes module, size_t inputs, const char *const *pl
 			    .input_count = inputs,
 			    .attrs = attrs,
 			    .attr_count = 2};
-	sp_stablehlo_functions functions;
+	sp_translation functions;
 
 	for (size_t i = 0; i < platform_count; i++)
 		texts[i] = sp_bytes_of(platforms[i]);

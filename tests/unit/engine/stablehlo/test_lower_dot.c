@@ -103,5 +103,5 @@ int main(void)
 		TEST(dots_of_matrices_become_matmul),
 		TEST(other_dots_stay),
 	};
-	return cmocka_run_group_tests_name("lower", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("lower_dot", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-#ifndef SP_ENGINE_OPS_SCALAR_CODE_H
-#define SP_ENGINE_OPS_SCALAR_CODE_H
+#ifndef SP_ENGINE_STABLEHLO_OPS_SCALAR_CODE_H
+#define SP_ENGINE_STABLEHLO_OPS_SCALAR_CODE_H
 
 #include "engine/graph/op.h"
 
@@ -41,7 +41,7 @@ SP_MUST_CHECK sp_status sp_scalar_code__make(const sp_scalar_code **out, const s
 /* Whether result 0 is argument `i` as it is. */
 bool sp_scalar_code__is_argument(const sp_scalar_code *code, size_t i);
 
-/* Whether argument `i` plays any part. */
+/* Whether the body reads argument `i`. */
 bool sp_scalar_code__reads(const sp_scalar_code *code, size_t i);
 
 /*
@@ -50,13 +50,13 @@ bool sp_scalar_code__reads(const sp_scalar_code *code, size_t i);
  */
 bool sp_scalar_code__is_associative(const sp_scalar_code *code);
 
-/* A place to run in. */
+/* The registers of one run. */
 typedef struct sp_scalar_run {
 	const sp_scalar_code *code;
 	void **registers;
 } sp_scalar_run;
 
-/* Takes what it needs of the request's bytes. */
+/* Allocates the registers from the request's memory. */
 SP_MUST_CHECK sp_status sp_scalar_run__start(sp_scalar_run *run, const sp_call *call,
 					     const sp_scalar_code *code);
 

@@ -1,4 +1,4 @@
-#include "engine/ops/math/scalar_code.h"
+#include "engine/stablehlo/ops/scalar_code.h"
 
 #include <string.h>
 
@@ -10,17 +10,17 @@
 #include "engine/ops/ops.h"
 
 /*
- * The body is followed from its results back to its arguments; each node that is met becomes a step
- * behind those it reads.  A value is the number of a register: first the arguments, then in the
- * order they are met constants and results of steps.
+ * The body is walked from its results back to its arguments; each node becomes a step after those
+ * it reads. A value is the number of a register: first the arguments, then constants and results of
+ * steps in the order in which they are met.
  */
 
 enum {
 	MOST_REGISTERS = 1024,
-	MOST_NODES = 4096, /* of all calls together: names are compared one by one */
+	MOST_NODES = 4096, /* in all calls together; names are compared linearly */
 	MOST_DEPTH = 256,  /* of nodes that wait for their operands */
 	MOST_OPERANDS = 3,
-	CELL = 16, /* no element is wider */
+	ELEMENT_SIZE = 16, /* no element is wider */
 };
 
 typedef enum step_kind { STEP_UNARY, STEP_BINARY, STEP_SELECT, STEP_COPY } step_kind;
@@ -110,13 +110,13 @@ static bool is_one_of(const char *op, const char *const *list, size_t count)
 
 #define IS_ONE_OF(op, list) is_one_of(op, list, sizeof(list) / sizeof(list[0]))
 
-/* What hands its first operand on, and may have a shape as its second. */
+/* Operators that forward their first operand; a second one may be a shape. */
 static const char *const same[] = {
 	"Identity",    "StopGradient", "PreventGradient", "Snapshot", "XlaSharding",
 	"BroadcastTo", "Reshape",      "EnsureShape",     "Squeeze",  "ExpandDims",
 };
 
-/* What hands all of its operands on. */
+/* Operators that forward all of their operands. */
 static const char *const same_all[] = {"IdentityN", "XlaOptimizationBarrier"};
 
 static const char *const calls[] = {"PartitionedCall", "StatefulPartitionedCall"};
@@ -142,24 +142,24 @@ static sp_status add_register(maker *m, uint16_t *out)
 	return SP_OK;
 }
 
-/* Whether elements of that type are numbers, bools or codes. */
-static bool is_cell(sp_dtype dtype)
+/* Whether the type is supported: numbers and booleans. */
+static bool is_supported(sp_dtype dtype)
 {
 	return sp_dtype_size(dtype) != 0 && dtype != SP_STRING && dtype != SP_RESOURCE;
 }
 
 /* A constant of one element. */
-static sp_status add_cell(maker *m, sp_dtype dtype, const void *cell, value *out)
+static sp_status add_filled(maker *m, sp_dtype dtype, const void *element, value *out)
 {
 	size_t size = sp_dtype_size(dtype);
-	void *cells = sp_arena_array(m->prepare->arena, SP_SCALAR_LANES, size);
+	void *elements = sp_arena_array(m->prepare->arena, SP_SCALAR_LANES, size);
 
-	if (cells == NULL)
+	if (elements == NULL)
 		return no_memory(m);
-	sp_elements__fill(cells, SP_SCALAR_LANES, cell, size);
+	sp_elements__fill(elements, SP_SCALAR_LANES, element, size);
 	out->dtype = dtype;
 	SP_TRY(add_register(m, &out->at));
-	m->code->constants[out->at] = cells;
+	m->code->constants[out->at] = elements;
 	return SP_OK;
 }
 
@@ -171,11 +171,11 @@ static sp_status add_constant(maker *m, const scope *s, const sp_node_def *node,
 	if (t == NULL)
 		return refuse(m, s, node, "has no value");
 	*out = (value){.dtype = t->dtype, .constant = t};
-	if (!is_cell(t->dtype))
+	if (!is_supported(t->dtype))
 		return refuse(m, s, node, "is of a type that functions of scalars do not have");
 	if (t->count != 1)
-		return SP_OK; /* a shape, perhaps */
-	return add_cell(m, t->dtype, t->data, out);
+		return SP_OK; /* a vector may be a shape */
+	return add_filled(m, t->dtype, t->data, out);
 }
 
 static bool is_scalar(const value *v)
@@ -183,7 +183,7 @@ static bool is_scalar(const value *v)
 	return v->constant == NULL || v->constant->count == 1;
 }
 
-/* A shape of one element. */
+/* Whether a value is a shape of one element. */
 static bool is_shape_of_one(const value *v)
 {
 	const sp_tensor *t = v->constant;
@@ -242,7 +242,7 @@ static sp_status add_select(maker *m, const scope *s, const sp_node_def *node, c
 	return add_step(m, &select, in, 3, out);
 }
 
-/* An operator whose prepared state says which kernel it runs. */
+/* Adds an elementwise operator; its prepared state has the kernel. */
 static sp_status add_operator(maker *m, const scope *s, const sp_node_def *node, const value *in,
 			      size_t count, value *out)
 {
@@ -319,7 +319,7 @@ static sp_status make_ordinary(maker *m, scope *s, const sp_node_def *node, cons
 	if ((strcmp(node->op, "Select") == 0 || strcmp(node->op, "SelectV2") == 0) && count == 3)
 		return add_select(m, s, node, in, out);
 	if (strcmp(node->op, "ZerosLike") == 0 && count == 1)
-		return add_cell(m, in[0].dtype, (const char[CELL]){0}, out);
+		return add_filled(m, in[0].dtype, (const char[ELEMENT_SIZE]){0}, out);
 	if (count == 0 || count > MOST_OPERANDS)
 		return refuse(m, s, node, "is not an operator on scalars that is supported");
 	return add_operator(m, s, node, in, count, out);
@@ -364,7 +364,7 @@ static size_t output_count(const maker *m, const sp_node_def *node)
 	return IS_ONE_OF(node->op, same_all) ? data_inputs(node) : 1;
 }
 
-/* The output that "node:name:3" means: of a function called by its name the one called `name`. */
+/* The output number of "node:name:3"; for a call, `name` is an output of the function. */
 static size_t output_number(const maker *m, const sp_node_def *node, const char *colon)
 {
 	const sp_function_def *function = find_function(m, node->op);
@@ -449,7 +449,10 @@ static sp_status make_call(maker *m, const sp_function_def *function, const valu
 
 /* ---------------------------------------------------------------- making */
 
-/* A result that is an argument is copied, as the result before it may be written over it. */
+/*
+ * A result that is an argument is copied, because an earlier result may be written over that
+ * argument.
+ */
 static sp_status keep_argument(maker *m, const sp_scalar_types *types, value result, size_t i)
 {
 	step copy = {.kind = STEP_COPY, .size = m->code->result_sizes[i]};
@@ -483,7 +486,7 @@ static sp_status check_results(maker *m, const sp_function_def *function, const 
 static sp_status make_arguments(maker *m, const sp_scalar_types *types, value *arguments)
 {
 	for (size_t i = 0; i < types->argument_count; i++) {
-		if (!is_cell(types->arguments[i]))
+		if (!is_supported(types->arguments[i]))
 			return sp_prepare_unsupported(m->prepare, types->arguments[i], m->err);
 		arguments[i] = (value){.dtype = types->arguments[i]};
 		m->code->argument_sizes[i] = sp_dtype_size(types->arguments[i]);
@@ -564,16 +567,16 @@ bool sp_scalar_code__is_associative(const sp_scalar_code *code)
 
 sp_status sp_scalar_run__start(sp_scalar_run *run, const sp_call *call, const sp_scalar_code *code)
 {
-	char *cells = sp_call_bytes(call, code->step_count * SP_SCALAR_LANES, CELL);
+	char *elements = sp_call_bytes(call, code->step_count * SP_SCALAR_LANES, ELEMENT_SIZE);
 
 	run->code = code;
 	run->registers = sp_call_bytes(call, code->register_count, sizeof(*run->registers));
-	if (cells == NULL || run->registers == NULL)
+	if (elements == NULL || run->registers == NULL)
 		return sp_call_no_memory(call);
 	for (size_t i = 0; i < code->register_count; i++)
 		run->registers[i] = (void *)code->constants[i];
 	for (size_t i = 0; i < code->step_count; i++)
-		run->registers[code->steps[i].out] = cells + i * SP_SCALAR_LANES * CELL;
+		run->registers[code->steps[i].out] = elements + i * SP_SCALAR_LANES * ELEMENT_SIZE;
 	return SP_OK;
 }
 
