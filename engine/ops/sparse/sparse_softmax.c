@@ -4,27 +4,22 @@
 #include <string.h>
 
 #include "engine/kernels/float_functions.h"
-#include "engine/ops/reduce/reduce_float.h"
+#include "engine/kernels/float_rows.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*
  * SparseSoftmax: over the values that are there of each row, whose indices
  * agree in all but the last place.  The result stands in row-major order.
  *
- * Numerics: in the element type, less the row's largest value; half in float.  Float's
- * exponentials and sums are those of float_functions.h and reduce_float.h, and so TensorFlow's.
+ * Numerics: in the element type, less the row's largest value; half in float.
  */
 static void softmax_f32(float *values, size_t count)
 {
-	float largest = values[0], factor;
+	float factor;
 
-	for (size_t i = 1; i < count; i++)
-		if (values[i] > largest)
-			largest = values[i];
-	for (size_t i = 0; i < count; i++)
-		values[i] -= largest;
+	sp_float_shift(values, values, count);
 	sp_float_exp(values, values, count);
-	factor = 1 / sp_float__sum(values, count, 0);
+	factor = 1 / sp_float_sum(values, count);
 	for (size_t i = 0; i < count; i++)
 		values[i] *= factor;
 }
