@@ -8,7 +8,7 @@
  *
  * The environment variable SP_CPU=scalar|sse42|avx2|avx512 caps the answer, so that one
  * machine can test all kernel variants and a faulty one can be switched off in production.
- * It also caps oneDNN (`scalar`: at SSE 4.1).  An unknown word is ignored with a warning.
+ * An unknown word is ignored with a warning.
  *
  * Threads: thread-safe.
  */

@@ -5,18 +5,13 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "engine/tensor/workspace.h"
 
 /*
  * A fully connected layer with weights packed once:
  *
  *     y[m, n] = activation(sum_k x[m, k] * w[k, n] + bias[n])
  *
- * Numerics: float32 sums in the order of float_product.h, whose bounds hold, where
- *           oneDNN has fused multiply-add; then the bias is added.  NaN
- *           stays NaN.
- * Memory:   oneDNN itself makes and frees a few small blocks per call for the
- *           list of its arguments; nothing else is allocated while running.
+ * Numerics: float32, the bound of float_product.h for k terms and the bias.  NaN stays NaN.
  * Threads:  immutable once created; any number of threads may run it at once.
  */
 typedef struct sp_dense_layer sp_dense_layer;
@@ -41,11 +36,7 @@ void sp_dense_layer_destroy(sp_dense_layer *layer);
 size_t sp_dense_layer_inputs(const sp_dense_layer *layer);  /* k */
 size_t sp_dense_layer_outputs(const sp_dense_layer *layer); /* n */
 
-/*
- * x [m, k], y [m, n]; they must not overlap.  Rows that need padding, and those of more than
- * one span, are copied through scratch of `workspace`.
- */
-SP_MUST_CHECK sp_status sp_dense_layer_run(const sp_dense_layer *layer, const float *x, size_t m,
-					   float *y, sp_workspace *workspace, sp_error *err);
+/* x [m, k], y [m, n]; they must not overlap.  Allocates nothing. */
+void sp_dense_layer_run(const sp_dense_layer *layer, const float *x, size_t m, float *y);
 
 #endif

@@ -45,15 +45,6 @@ LOOP round_bfloat16(float *x, size_t count)
 		x[i] = sp_bfloat16_to_float(sp_bfloat16_from_float(x[i]));
 }
 
-LOOP cut_bfloat16(const float *from, uint16_t *to, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint32_t bits = sp_float_bits(from[i]);
-
-		to[i] = (uint16_t)((from[i] != from[i] ? bits | 0x400000 : bits) >> 16);
-	}
-}
-
 #if defined(__x86_64__)
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
@@ -145,7 +136,6 @@ AVX2 static void round_bfloat16_avx2(float *x, size_t count)
 
 BY_COMPILER(widen_bfloat16, uint16_t, float)
 BY_COMPILER(narrow_bfloat16, float, uint16_t)
-BY_COMPILER(cut_bfloat16, float, uint16_t)
 
 #define CALL(name, ...)                             \
 	do {                                        \
@@ -173,7 +163,6 @@ DISPATCH(widen_half, uint16_t, float)
 DISPATCH(widen_bfloat16, uint16_t, float)
 DISPATCH(narrow_half, float, uint16_t)
 DISPATCH(narrow_bfloat16, float, uint16_t)
-DISPATCH(cut_bfloat16, float, uint16_t)
 
 void sp_round_half(float *x, size_t count)
 {

@@ -20,9 +20,6 @@ typedef void sp_narrow_fn(const float *from, uint16_t *to, size_t count);
 sp_widen_fn sp_widen_half, sp_widen_bfloat16;
 sp_narrow_fn sp_narrow_half, sp_narrow_bfloat16;
 
-/* The upper 16 bits: towards zero. */
-sp_narrow_fn sp_cut_bfloat16;
-
 /* In place: what narrowing and widening again makes of a number. */
 void sp_round_half(float *x, size_t count);
 void sp_round_bfloat16(float *x, size_t count);

@@ -65,11 +65,6 @@ static sp_dtype dtype_of(const sp_node *product)
 	return dtype;
 }
 
-static bool is_narrow(sp_dtype dtype)
-{
-	return dtype == SP_HALF || dtype == SP_BFLOAT16;
-}
-
 static bool is_packable_product(const fusion *fu, uint32_t i)
 {
 	const sp_node *node = &fu->graph->nodes[i];
@@ -81,7 +76,7 @@ static bool is_packable_product(const fusion *fu, uint32_t i)
 	       sp_node_attr_bool(node, "transpose_a", false, &transpose_a, NULL) == SP_OK &&
 	       !transpose_a &&
 	       sp_node_attr_bool(node, "transpose_b", false, &transpose_b, NULL) == SP_OK &&
-	       (dtype == SP_FLOAT || is_narrow(dtype));
+	       (dtype == SP_FLOAT || dtype == SP_HALF || dtype == SP_BFLOAT16);
 }
 
 static bool is_early_bias(const fusion *fu, uint32_t i)
@@ -162,8 +157,7 @@ static sp_status add_layer(fusion *fu, const chain *c, uint32_t *at)
 	inputs[0] = sp_rewrite_port(&fu->rw, product->inputs[1]);
 	if (c->bias != NONE)
 		inputs[1] = sp_rewrite_port(&fu->rw, fu->graph->nodes[c->bias].inputs[1]);
-	sp_node_set_op(&layer,
-		       is_narrow(dtype_of(product)) ? SP_OPCODE_NarrowLayer : SP_OPCODE_DenseLayer);
+	sp_node_set_op(&layer, SP_OPCODE_DenseLayer);
 	return sp_rewrite_add(&fu->rw, &layer, at);
 }
 
@@ -184,8 +178,7 @@ static sp_status add_dense(fusion *fu, uint32_t end)
 	SP_TRY(gather_controls(fu, &c, &dense));
 	inputs[0] = sp_rewrite_port(&fu->rw, product->inputs[0]);
 	inputs[1] = (sp_port){layer, 0};
-	sp_node_set_op(&dense,
-		       is_narrow(dtype_of(product)) ? SP_OPCODE_NarrowDense : SP_OPCODE_Dense);
+	sp_node_set_op(&dense, SP_OPCODE_Dense);
 	return sp_rewrite_add(&fu->rw, &dense, &fu->rw.moved[end]);
 }
 

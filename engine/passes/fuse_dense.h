@@ -10,7 +10,7 @@
  *
  *     MatMul(x, w) -> BiasAdd(., b) -> Relu      =>      Dense(x, DenseLayer(w, b))
  *
- * and in half and bfloat16 NarrowDense(x, NarrowLayer(w, b)).
+ * of float, half or bfloat16.
  *
  * A node inside the chain has one reader and no control edges to others, and no entry feeds or
  * fetches it.  Weights of other types are left alone.

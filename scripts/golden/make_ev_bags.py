@@ -1,6 +1,6 @@
-"""ev-bags: bags of up to 300 ids of EmbeddingVariables, with every combiner, with weights and without, to the last bit.
+"""ev-bags: bags of up to 300 ids of EmbeddingVariables, with every combiner, with weights and without.
 
-Ids are seen twice, some have no row; a row of the answer without ids is zeros.  The bits are answered as integers.
+Ids are seen twice, some have no row; a row of the answer without ids is zeros.
 """
 import os
 
@@ -65,7 +65,7 @@ def main():
     with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
         inputs = {"ids": tf.compat.v1.placeholder(tf.int64, [None, None], "ids"),
                   "weights": tf.compat.v1.placeholder(tf.float32, [None, None], "weights")}
-        outputs = {"%s_%d%s" % (combiner, variable.dim, suffix): tf.bitcast(bag(variable, inputs["ids"], weights, combiner), tf.int32)
+        outputs = {"%s_%d%s" % (combiner, variable.dim, suffix): bag(variable, inputs["ids"], weights, combiner)
                    for variable in variables for combiner in SEGMENTS for suffix, weights in (("", None), ("_weighted", inputs["weights"]))}
         saver_def = tf.compat.v1.train.Saver([tf.compat.v1.get_variable("dense", initializer=0)], sharded=True).saver_def
         pairs = [(feed, session.run(outputs, {inputs[name]: value for name, value in feed.items()})) for feed in requests(rng)]
@@ -74,7 +74,8 @@ def main():
     rows = {name: value for variable in variables for name, value in variable.tensors().items()}
     ev.write_bundle(folder + "/model/variables/variables", {"dense": np.int32(0), **rows})
     case.add_requests(folder, pairs)
-    case.finish(folder, "bags of up to 300 ids of EmbeddingVariables, every combiner, with and without weights, to the last bit", PROVENANCE)
+    case.finish(folder, "bags of up to 300 ids of EmbeddingVariables, every combiner, with and without weights", PROVENANCE,
+                extra={"tolerance": {"rtol": 1e-5, "atol": 2e-5}})  # four rounding errors of the sizes of 100 terms, which cancel
 
 
 main()

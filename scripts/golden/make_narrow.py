@@ -57,12 +57,12 @@ def write(name, policy, rounded, tolerance):
     shutil.rmtree(folder + "/model/assets", ignore_errors=True)
     case.add_requests(folder, answers(folder + "/model", [
         {"numbers": rng.normal(size=(b, 12)).astype("f4"), "ids": rng.integers(0, 50, (b, 6))} for b in (1, 3, 16)]))
-    case.finish(folder, "layers in %s, rounded where TensorFlow without oneDNN rounds: dense layers with every activation, "
+    case.finish(folder, "layers in %s: dense layers with every activation, "
                         "means, attention, normalisations, a quotient and a power" % rounded,
                 "Made by scripts/golden/make_narrow.py with TensorFlow %s on CPU, seeded random weights; answers by "
                 "TensorFlow's session without oneDNN.  Apache-2.0, like the project." % tf.__version__, extra={"tolerance": tolerance})
 
 
-# A few steps of the type: 2^-8 and 2^-11 of a value.
-write("keras2-bfloat16", "mixed_bfloat16", "bfloat16", {"rtol": 0.03, "atol": 0.01})
-write("keras2-half", "mixed_float16", "half", {"rtol": 0.004, "atol": 0.001})
+# Eight steps of the type, 2^-8 and 2^-11 of a value, and where terms cancel of what adds up to 1.5: TensorFlow rounds each.
+write("keras2-bfloat16", "mixed_bfloat16", "bfloat16", {"rtol": 0.03, "atol": 0.045})
+write("keras2-half", "mixed_float16", "half", {"rtol": 0.004, "atol": 0.0055})

@@ -96,8 +96,4 @@ cases.add("SpaceToBatchND", {"input": x, "block_shape": np.int32([0, 2]), "paddi
 cases.add("SpaceToDepth", {"input": x}, {"block_size": 2}, refuse=True)
 cases.add("DepthToSpace", {"input": x[..., :3]}, {"block_size": 2}, refuse=True)
 
-for dtype, side in ((tf.half, 46), (tf.bfloat16, 17)):
-    cases.add("AvgPool", {"value": (image(1, side, side, 1), dtype)}, {"ksize": [1, side, side, 1], "strides": [1, 1, 1, 1], "padding": "VALID"},
-              name=dtype.name + ", more than can be counted")
-
 cases.write()

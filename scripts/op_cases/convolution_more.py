@@ -3,7 +3,7 @@ import itertools
 
 import numpy as np
 
-from op_cases import Cases, tf
+from op_cases import Cases, near, tf
 
 rng = np.random.default_rng(52)
 cases = Cases("convolution_more")
@@ -69,9 +69,11 @@ for dtype in (tf.half, tf.bfloat16):
         for i, f in (((2, 9, 7, 5), (3, 3, 5, 6)), ((1, 6, 6, 20), (1, 1, 20, 9)), ((2, 5, 40, 3), (1, 5, 3, 4))):
             x, w = rng.normal(size=i), rng.normal(size=f)
             how = {"strides": strides, "padding": "SAME"}
-            cases.add("Conv2D", {"input": (x, dtype), "filter": (w, dtype)}, how, name="rounds once")
-            cases.add("DepthwiseConv2dNative", {"input": (x, dtype), "filter": (w[..., :2], dtype)}, how, name="rounds")
+            cases.add("Conv2D", {"input": (x, dtype), "filter": (w, dtype)}, how, name="rounds once", **near(dtype, 64))
+            cases.add("DepthwiseConv2dNative", {"input": (x, dtype), "filter": (w[..., :2], dtype)}, how, name="rounds once",
+                      **near(dtype, 16))
             y = rng.normal(size=(i[0], -(-i[1] // strides[1]), -(-i[2] // strides[2]), f[3]))
-            cases.add("Conv2DBackpropInput", {"input_sizes": np.int32(i), "filter": (w, dtype), "out_backprop": (y, dtype)}, how, name="rounds")
+            cases.add("Conv2DBackpropInput", {"input_sizes": np.int32(i), "filter": (w, dtype), "out_backprop": (y, dtype)}, how, name="rounds",
+                      **near(dtype, 32))
 
 cases.write()

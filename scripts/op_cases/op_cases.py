@@ -99,6 +99,22 @@ def _is_default(op_def, name, value):
     return False
 
 
+UNIT = {tf.float32: 2**-24, tf.float64: 2**-53, tf.half: 2**-11, tf.bfloat16: 2**-8}
+
+
+def near(dtype, terms=0.0):
+    """rtol and atol of docs/numbers.md, as arguments of Cases.add(); none for types that are exact.
+
+    terms   a bound of the sum of the sizes of what an element is the sum of: where they cancel, an answer may be
+            four rounding errors of that sum off (half and bfloat16: TensorFlow's own answer rounds at every term)
+    """
+    if dtype not in UNIT:
+        return {}
+    unit = UNIT[dtype]
+    rtol, atol = {tf.float32: (1e-5, 1e-6), tf.float64: (1e-13, 1e-14)}.get(dtype, (4 * unit, 0))
+    return {"rtol": rtol, "atol": max(atol, 4 * unit * terms)}
+
+
 def texts(items):
     """Texts of any bytes as an input."""
     return (np.array(items, object), tf.string)

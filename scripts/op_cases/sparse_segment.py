@@ -2,7 +2,7 @@
 import numpy as np
 import tensorflow as tf
 
-from op_cases import Cases
+from op_cases import Cases, near
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -34,10 +34,10 @@ for op in ["SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"]:
             for ti, ts in ((np.int32, np.int32), (np.int64, np.int64), (np.int32, np.int64), (np.int64, np.int32)):
                 add(op, numbers(dtype, (6, 5)), ti([0, 5, 5, 2, 1, 0, 3]), ts([0, 0, 0, 2, 2, 2, 4]), segments, name=dtype)
         ids = rows(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 25)
-        add(op, numbers(dtype, (50, 3)), np.int32(rng.randint(0, 50, len(ids))), np.int32(ids), name=dtype + " by count")
+        add(op, numbers(dtype, (50, 3)), np.int32(rng.randint(0, 50, len(ids))), np.int32(ids), name=dtype + " by count", **near(tf.as_dtype(dtype)))
     f = np.float32
     data = rng.uniform(-1, 1, (30, 17)).astype(f)
-    add(op, data, np.int64(rng.randint(0, 30, 100)), np.int64(np.sort(rng.randint(0, 9, 100))), name="wide")
+    add(op, data, np.int64(rng.randint(0, 30, 100)), np.int64(np.sort(rng.randint(0, 9, 100))), name="wide", **near(tf.float32, 12))
     add(op, data[:, 0], np.int64([1, 2, 3]), np.int64([0, 0, 1]), name="vector")
     add(op, data[:4].reshape(2, 17, 2), np.int64([1, 1, 0]), np.int64([0, 0, 3]), np.int32(7), name="rank 3")
     add(op, data, np.int32([]), np.int32([]), name="no ids")

@@ -74,7 +74,6 @@ tools: base storage engine model_loader incremental processor tools
 
 # header: the only places that may include it
 foreign='
-dnnl.h: engine/kernels/packed_product.c
 re2/: engine/kernels/regex.cpp
 snappy-c.h: model_loader/checkpoint/snappy.c
 protobuf-c/: model_loader/proto/

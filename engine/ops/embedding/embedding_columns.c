@@ -5,7 +5,7 @@
  * i is the rows of column i, float32.
  *
  * Numerics: rows of EmbeddingVariables are combined as storage/table/table.h has it, rows of dense
- * weights in TensorFlow's order (engine/ops/embedding/embedding_columns.h).
+ * weights as engine/ops/embedding/embedding_columns.h has it.
  *
  * Source: what safe_embedding_lookup_sparse of TensorFlow 1.15 and 2.15 writes
  * into a graph, operator by operator.

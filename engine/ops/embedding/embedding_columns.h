@@ -27,8 +27,8 @@ SP_MUST_CHECK sp_status sp_column_read_keys(const sp_call *call, const sp_column
  * rows [pooling->segment_count, width]: combined rows keys[..] of table [.., width].
  * Without pooling, rows [count, width]: those rows.
  *
- * Numerics: TensorFlow's order: of SparseSegmentSum and its kin, with weights of SegmentSum.  With
- * u = 2^-24 and s the sum of n terms' sizes a sum is within (n + 1) * u * s.
+ * Numerics: rows are added in their order: with u = 2^-24 and s the sum of n terms' sizes a sum is
+ * within (n + 1) * u * s.
  */
 void sp_column_combine(float *rows, size_t width, const float *table, const int64_t *keys,
 		       size_t count, const sp_pooling *pooling);

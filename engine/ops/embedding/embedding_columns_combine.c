@@ -4,9 +4,7 @@
 #include "engine/ops/embedding/embedding_columns.h"
 #include "engine/ops/sparse/sparse_segment.h"
 
-enum { LANES = 8, SUMS = 4, LONG_SEGMENT = 16 };
-
-/* Rows of a table, each times its weight, as SegmentSum adds them up. */
+/* Rows of a table, each times its weight. */
 typedef struct weighted_rows {
 	const float *table;
 	size_t width;
@@ -15,40 +13,15 @@ typedef struct weighted_rows {
 	size_t count;
 } weighted_rows;
 
-/* sum += weight * columns `column` ... `end` - 1 of row i. */
-static void add_row(float *sum, const weighted_rows *rows, size_t i, size_t column, size_t end)
-{
-	const float *row = rows->table + (size_t)rows->keys[i] * rows->width;
-
-	for (size_t j = column; j < end; j++)
-		sum[j - column] += row[j] * rows->weights[i];
-}
-
-/* LANES columns of many rows: four sums side by side, and the rows after the last four. */
-static void add_lanes(float *sum, const weighted_rows *rows, size_t column)
-{
-	float sums[SUMS][LANES] = {{0}};
-	size_t whole = rows->count - rows->count % SUMS;
-
-	for (size_t i = 0; i < whole; i++)
-		add_row(sums[i % SUMS], rows, i, column, column + LANES);
-	for (size_t s = 1; s < SUMS; s++)
-		for (size_t l = 0; l < LANES; l++)
-			sums[0][l] += sums[s][l];
-	for (size_t i = whole; i < rows->count; i++)
-		add_row(sums[0], rows, i, column, column + LANES);
-	memcpy(sum, sums[0], sizeof(sums[0]));
-}
-
 static void add_weighted(float *sum, const weighted_rows *rows)
 {
-	size_t column = 0;
+	memset(sum, 0, rows->width * sizeof(*sum));
+	for (size_t i = 0; i < rows->count; i++) {
+		const float *row = rows->table + (size_t)rows->keys[i] * rows->width;
 
-	for (; rows->count >= LONG_SEGMENT && column + LANES <= rows->width; column += LANES)
-		add_lanes(sum + column, rows, column);
-	memset(sum + column, 0, (rows->width - column) * sizeof(*sum));
-	for (size_t i = 0; i < rows->count; i++)
-		add_row(sum + column, rows, i, column, rows->width);
+		for (size_t j = 0; j < rows->width; j++)
+			sum[j] += row[j] * rows->weights[i];
+	}
 }
 
 /* What the weighted sum is divided by. */

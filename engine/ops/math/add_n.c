@@ -6,15 +6,10 @@
  * AddN and AccumulateNV2: the sum of N tensors of one shape, or of N lists
  * (engine/ops/math/list_sum.h).
  *
- * Numerics: up to nine from left to right in the element type; of more as many so that eight at a
- * time are left, each of these summed by itself and then added.  Half and bfloat16 round after
- * every sum.  The sum grows in the bytes of the first input that nobody else needs any more; it and
- * input 0 change places.  TensorFlow does the same, but who still needs an input hangs on the order
- * in which it runs what does not wait for each other; floats are within n * 2^-24 * s of the exact
- * sum, s being the sum of the n terms' sizes.
+ * Numerics: from left to right in the element type, half and bfloat16 being rounded after every
+ * sum.  The sum grows in the bytes of the first input that nobody else needs any more, which
+ * changes places with input 0: n terms, the sum of whose sizes is s, are within n * 2^-24 * s.
  */
-enum { TOGETHER = 8 };
-
 typedef struct add_n_state {
 	sp_binary_fn *add;
 } add_n_state;
@@ -78,50 +73,16 @@ static sp_status make_output(const sp_call *call, size_t *first)
 	return sp_call_output(call, 0, dtype, &call->in[0]->shape);
 }
 
-static void add(const sp_call *call, const void *left, const void *right, void *out)
-{
-	const add_n_state *state = call->state;
-
-	state->add(&(sp_binary_run){.left = left,
-				    .right = right,
-				    .out = out,
-				    .count = call->out[0]->count,
-				    .left_step = 1,
-				    .right_step = 1});
-}
-
 /* Term i of the sum where inputs 0 and `first` change places. */
 static const void *term(const sp_call *call, size_t i, size_t first)
 {
 	return call->in[i == 0 ? first : i == first ? 0 : i]->data;
 }
 
-/* Terms `from` ... `to` - 1, at least two. */
-static void add_terms(const sp_call *call, size_t from, size_t to, size_t first, void *out)
-{
-	add(call, term(call, from, first), term(call, from + 1, first), out);
-	for (size_t i = from + 2; i < to; i++)
-		add(call, out, term(call, i, first), out);
-}
-
-/* The terms from `from` on, whose number is a multiple of TOGETHER, to what the output has. */
-static sp_status add_groups(const sp_call *call, size_t from, size_t first)
-{
-	const sp_tensor *out = call->out[0];
-	sp_tensor group;
-
-	SP_TRY(sp_workspace_tensor(call->workspace, &group, out->dtype, &out->shape, call->err));
-	for (size_t i = from; i < call->in_count; i += TOGETHER) {
-		add_terms(call, i, i + TOGETHER, first, group.data);
-		add(call, out->data, group.data, out->data);
-	}
-	sp_workspace_release(call->workspace, &group);
-	return SP_OK;
-}
-
 static sp_status run_add_n(const sp_call *call)
 {
-	size_t before, first;
+	const add_n_state *state = call->state;
+	size_t first;
 
 	if (call->in[0]->dtype == SP_VARIANT && call->in_count > 1)
 		return sp_list__sum(call);
@@ -131,10 +92,15 @@ static sp_status run_add_n(const sp_call *call)
 		return SP_OK;
 	}
 	SP_TRY(make_output(call, &first));
-	before = call->in_count % TOGETHER;
-	before = before < 2 ? before + TOGETHER : before;
-	add_terms(call, 0, before, first, call->out[0]->data);
-	return before < call->in_count ? add_groups(call, before, first) : SP_OK;
+	for (size_t i = 1; i < call->in_count; i++)
+		state->add(
+			&(sp_binary_run){.left = i == 1 ? term(call, 0, first) : call->out[0]->data,
+					 .right = term(call, i, first),
+					 .out = call->out[0]->data,
+					 .count = call->out[0]->count,
+					 .left_step = 1,
+					 .right_step = 1});
+	return SP_OK;
 }
 
 const sp_op sp_op_AddN = {.name = "AddN", .prepare = prepare_add_n, .run = run_add_n};

@@ -2,7 +2,6 @@
 
 #include "base/size.h"
 #include "engine/ops/array/array.h"
-#include "engine/ops/math/cast.h"
 #include "engine/ops/nn/gemm.h"
 #include "engine/ops/nn/window.h"
 
@@ -14,62 +13,44 @@
  *     output [batch, ..., ..., outputs]
  *
  * The patches under the window, side by side, times the filter: matrix products of many
- * positions.  Patches that lie so in the input are not copied.  A product has two positions at
- * least, if there are as many: so sums have the order of one product of all, which is
- * TensorFlow's.
+ * positions.  Patches that lie so in the input are not copied.
  *
- * Numerics: engine/ops/nn/gemm.h, over height * width * channels / groups terms; floats
- * with one output, and several positions, as sp_gemm__heads() has it.
- * Conv2D of half and bfloat16 computes in float and rounds once, as TensorFlow 2.15 does.
+ * Numerics: engine/ops/nn/gemm.h, over height * width * channels / groups terms.
  */
 typedef struct conv_state {
 	sp_gemm_fn *multiply;
-	sp_dtype computed;  /* what is multiplied */
-	sp_cast_fn *widen;  /* to `computed`; NULL for the element type itself */
-	sp_cast_fn *narrow; /* back */
 	sp_window window;
 } conv_state;
 
-static sp_status prepare_any(sp_prepare *prepare, bool planes, sp_error *err)
+static sp_status prepare_conv(sp_prepare *prepare, sp_error *err)
 {
 	conv_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_dtype dtype;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	SP_TRY(sp_window__read_filtered(&state->window, prepare, planes, "dilations", err));
+	SP_TRY(sp_window__read_filtered(&state->window, prepare, false, "dilations", err));
 	dtype = prepare->in_dtypes[0];
-	state->computed = dtype;
-	if (!planes && (dtype == SP_HALF || dtype == SP_BFLOAT16)) {
-		state->computed = SP_FLOAT;
-		state->widen = sp_cast__find(dtype, SP_FLOAT);
-		state->narrow = sp_cast__find(SP_FLOAT, dtype);
-	}
-	if (sp_dtype_is_floating(dtype) || (dtype == SP_INT32 && !planes))
-		state->multiply = sp_gemm__find(state->computed);
+	if (sp_dtype_is_floating(dtype) || dtype == SP_INT32)
+		state->multiply = sp_gemm__find(dtype);
 	if (state->multiply == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-static sp_status prepare_2d(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, false, err);
-}
-
 typedef struct conv_plan {
 	sp_window_plan window;
 	int64_t positions; /* of all images */
-	int64_t piece;     /* positions of which patches are copied at a time, but for the last */
+	int64_t piece;     /* positions of which patches are copied at a time */
 	int64_t groups;
 	int64_t group_channels; /* channels / groups */
 	int64_t outputs, group_outputs;
 	int64_t patch; /* elements of a group's patch */
-	size_t size;   /* of an element that is computed with */
+	size_t size;   /* of an element */
 	const char *in, *filter;
 	char *out;
-	char *patches; /* [piece + 1, patch] */
-	char *results; /* [piece + 1, group_outputs]; only with groups */
+	char *patches; /* [piece, patch] */
+	char *results; /* [piece, group_outputs]; only with groups */
 } conv_plan;
 
 static sp_status check_channels(const sp_call *call, conv_plan *p)
@@ -90,31 +71,7 @@ static sp_status check_channels(const sp_call *call, conv_plan *p)
 	return SP_OK;
 }
 
-/* Input, filter and output in the type that is computed with. */
-static sp_status place_operands(const sp_call *call, conv_plan *p)
-{
-	const conv_state *state = call->state;
-	const sp_tensor *in = call->in[0], *filter = call->in[1], *out = call->out[0];
-	char *wide_in, *wide_filter;
-
-	p->in = in->data;
-	p->filter = filter->data;
-	p->out = out->data;
-	if (state->widen == NULL)
-		return SP_OK;
-	wide_in = sp_call_bytes(call, in->count, p->size);
-	wide_filter = sp_call_bytes(call, filter->count, p->size);
-	p->out = sp_call_bytes(call, out->count, p->size);
-	if (wide_in == NULL || wide_filter == NULL || p->out == NULL)
-		return sp_call_no_memory(call);
-	state->widen(in->data, wide_in, in->count);
-	state->widen(filter->data, wide_filter, filter->count);
-	p->in = wide_in;
-	p->filter = wide_filter;
-	return SP_OK;
-}
-
-/* As many as a row has, or some rows have, and two at least. */
+/* Whole rows of positions, that make FEWEST if there are as many. */
 static int64_t piece_of(const conv_plan *p)
 {
 	enum { FEWEST = 32 };
@@ -122,7 +79,7 @@ static int64_t piece_of(const conv_plan *p)
 
 	if (rows > p->positions / columns)
 		rows = p->positions / columns;
-	return rows * columns > 2 ? rows * columns : 2;
+	return rows * columns;
 }
 
 static sp_status make_plan(const sp_call *call, conv_plan *p)
@@ -132,7 +89,7 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 	int64_t size[SP_WINDOW_AXES];
 	sp_shape shape;
 
-	*p = (conv_plan){.size = sp_dtype_size(state->computed)};
+	*p = (conv_plan){.size = sp_dtype_size(in->dtype), .in = in->data, .filter = filter->data};
 	SP_TRY(sp_array__need_rank(call, 1, 5 - state->window.first));
 	sp_window__filter_size(&state->window, &filter->shape, size);
 	SP_TRY(sp_window__lay(&state->window, call, &in->shape, size, &p->window, &shape));
@@ -145,24 +102,14 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 	p->positions = shape.dims[0] * p->window.positions;
 	p->piece = piece_of(p);
 	p->patch = size[0] * size[1] * size[2] * p->group_channels;
-	p->patches = sp_call_bytes(call, (size_t)p->piece + 1, (size_t)p->patch * p->size);
+	p->patches = sp_call_bytes(call, (size_t)p->piece, (size_t)p->patch * p->size);
 	if (p->groups > 1)
-		p->results = sp_call_bytes(call, (size_t)p->piece + 1,
+		p->results = sp_call_bytes(call, (size_t)p->piece,
 					   (size_t)p->group_outputs * p->size);
 	if (p->patches == NULL || (p->groups > 1 && p->results == NULL))
 		return sp_call_no_memory(call);
-	return place_operands(call, p);
-}
-
-/* Patches that lie side by side by the filter of a group. */
-static void multiply(const sp_call *call, const conv_plan *p, const sp_gemm *g)
-{
-	const conv_state *state = call->state;
-
-	if (state->computed == SP_FLOAT && p->outputs == 1 && p->positions > 1 && g->k != 0)
-		sp_gemm__heads(g);
-	else
-		state->multiply(g);
+	p->out = call->out[0]->data;
+	return SP_OK;
 }
 
 /* Elements of an image. */
@@ -203,7 +150,8 @@ static void spread(const conv_plan *p, int64_t group, int64_t count, char *to)
 }
 
 /* `count` positions from `first` on. */
-static void convolve_piece(const sp_call *call, const conv_plan *p, int64_t first, int64_t count)
+static void convolve_piece(const conv_state *state, const conv_plan *p, int64_t first,
+			   int64_t count)
 {
 	char *to = p->out + (size_t)(first * p->outputs) * p->size;
 	sp_gemm g = {.m = (size_t)count,
@@ -215,15 +163,13 @@ static void convolve_piece(const sp_call *call, const conv_plan *p, int64_t firs
 		     .b_row = (size_t)p->outputs,
 		     .b_column = 1};
 
-	g.before = (size_t)first;
-	g.after = (size_t)(p->positions - first - count);
 	for (int64_t group = 0; group < p->groups; group++) {
 		for (int64_t i = 0; i < count; i++)
 			copy_patch(p, first + i, group,
 				   p->patches + (size_t)(i * p->patch) * p->size);
 		g.b = p->filter + (size_t)(group * p->group_outputs) * p->size;
 		g.c = p->groups > 1 ? p->results : to;
-		multiply(call, p, &g);
+		state->multiply(&g);
 		if (p->groups > 1)
 			spread(p, group, count, to);
 	}
@@ -262,7 +208,7 @@ static bool pixels_lie(const conv_plan *p, int axis)
 	return true;
 }
 
-/* Whether lines of patches lie there whose sums are those of one product. */
+/* Whether patches need no copy. */
 static bool patches_lie(const conv_plan *p, lying_patches *out)
 {
 	const sp_window_axis *axes = p->window.axes;
@@ -298,7 +244,8 @@ static int64_t line_start(const conv_plan *p, const lying_patches *patches, int6
 	return start;
 }
 
-static void convolve_lines(const sp_call *call, const conv_plan *p, const lying_patches *patches)
+static void convolve_lines(const conv_state *state, const conv_plan *p,
+			   const lying_patches *patches)
 {
 	sp_gemm g = {.m = (size_t)patches->count,
 		     .k = (size_t)p->patch,
@@ -312,37 +259,31 @@ static void convolve_lines(const sp_call *call, const conv_plan *p, const lying_
 	for (int64_t at = 0; at < p->positions; at += patches->count) {
 		g.a = p->in + (size_t)line_start(p, patches, at) * p->size;
 		g.c = p->out + (size_t)(at * p->outputs) * p->size;
-		g.before = (size_t)at;
-		g.after = (size_t)(p->positions - at - patches->count);
-		multiply(call, p, &g);
+		state->multiply(&g);
 	}
 }
 
-static void convolve_pieces(const sp_call *call, const conv_plan *p)
+static void convolve_pieces(const conv_state *state, const conv_plan *p)
 {
 	for (int64_t at = 0, count; at < p->positions; at += count) {
-		count = p->positions - at <= p->piece + 1 ? p->positions - at : p->piece;
-		convolve_piece(call, p, at, count);
+		count = p->positions - at < p->piece ? p->positions - at : p->piece;
+		convolve_piece(state, p, at, count);
 	}
 }
 
 static sp_status run_conv(const sp_call *call)
 {
-	const conv_state *state = call->state;
-	const sp_tensor *out = call->out[0];
 	lying_patches patches;
 	conv_plan p;
 
 	SP_TRY(make_plan(call, &p));
-	if (out->count == 0)
+	if (call->out[0]->count == 0)
 		return SP_OK;
 	if (patches_lie(&p, &patches))
-		convolve_lines(call, &p, &patches);
+		convolve_lines(call->state, &p, &patches);
 	else
-		convolve_pieces(call, &p);
-	if (state->narrow != NULL)
-		state->narrow(p.out, out->data, out->count);
+		convolve_pieces(call->state, &p);
 	return SP_OK;
 }
 
-const sp_op sp_op_Conv2D = {.name = "Conv2D", .prepare = prepare_2d, .run = run_conv};
+const sp_op sp_op_Conv2D = {.name = "Conv2D", .prepare = prepare_conv, .run = run_conv};

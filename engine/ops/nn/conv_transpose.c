@@ -14,12 +14,9 @@
  *     filter        [(depth,) height, width, channels, outputs]
  *     out_backprop  [batch, (...,) ..., ..., outputs], as the convolution would give
  *
- * Numerics: engine/ops/nn/gemm.h over the outputs (sp_gemm__heads() where a patch is one float),
- * all positions of an image being rows of one product; then patches are added in the order of their
+ * Numerics: engine/ops/nn/gemm.h over the outputs; then patches are added in the order of their
  * positions, in the element type, each sum rounded: with w patches that reach a pixel, u of the
- * type and s the sum of all terms' sizes within w * u * s of the sum of these products.  So does
- * TensorFlow with one image of several positions, and with large ones; the products of several
- * small images it takes in another order, which depends on the processor.
+ * type and s the sum of all terms' sizes within w * u * s of the sum of these products.
  */
 
 /* to[i] += from[i] */
@@ -47,7 +44,7 @@ typedef struct transpose_state {
 	sp_window window;
 } transpose_state;
 
-static sp_status prepare_any(sp_prepare *prepare, bool planes, sp_error *err)
+static sp_status prepare_transpose(sp_prepare *prepare, sp_error *err)
 {
 	transpose_state *state = sp_prepare_state(prepare, sizeof(*state));
 	sp_window *window;
@@ -60,19 +57,14 @@ static sp_status prepare_any(sp_prepare *prepare, bool planes, sp_error *err)
 	SP_TRY(sp_prepare_input_index(prepare, 0, err));
 	dtype = prepare->in_dtypes[1];
 	SP_TRY(sp_prepare_input_dtype(prepare, 2, dtype, err));
-	SP_TRY(sp_window__read(window, prepare, planes, err));
+	SP_TRY(sp_window__read(window, prepare, false, err));
 	SP_TRY(sp_window__read_list(window, prepare, "strides", false, window->strides, err));
 	SP_TRY(sp_window__read_list(window, prepare, "dilations", true, window->dilations, err));
 	state->multiply = sp_gemm__find(dtype);
 	state->add = adders[dtype];
-	if (state->add == NULL || (planes && dtype == SP_INT32))
+	if (state->add == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);
-}
-
-static sp_status prepare_2d(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, false, err);
 }
 
 /* The result's shape; of rows and columns alone the rest comes from the others. */
@@ -136,23 +128,14 @@ static void add_patch(const transpose_state *state, const sp_window_plan *plan, 
 
 /*
  * How many positions of an image are multiplied at a time: all, or what makes patches of PIECE
- * elements, and two at least: one alone would be summed in another order.
+ * elements.
  */
 static size_t piece_length(size_t left, size_t patch)
 {
 	enum { PIECE = 1 << 16 };
-	size_t length = PIECE / patch > 2 ? PIECE / patch : 2;
+	size_t length = PIECE / patch > 1 ? PIECE / patch : 1;
 
-	return left <= length + 1 ? left : length;
-}
-
-/* Where a patch is one number TensorFlow sums floats in another order than gemm.h. */
-static void multiply(const transpose_state *state, const sp_gemm *g)
-{
-	if (state->multiply == sp_gemm__float && g->n == 1 && g->m > 1)
-		sp_gemm__heads(g);
-	else
-		state->multiply(g);
+	return left < length ? left : length;
 }
 
 /* Adds the patches of one image: `g` has all but the rows, whose first g->a is, and their count. */
@@ -163,9 +146,7 @@ static void add_image(const transpose_state *state, const sp_window_plan *plan, 
 
 	for (size_t i = 0; i < positions; i += g.m) {
 		g.m = piece_length(positions - i, g.n);
-		g.before = i;
-		g.after = positions - i - g.m;
-		multiply(state, &g);
+		state->multiply(&g);
 		for (size_t j = 0; j < g.m; j++)
 			add_patch(state, plan, (int64_t)(i + j), (char *)g.c + j * g.n * size,
 				  image, pixel);
@@ -195,7 +176,7 @@ static sp_status run_transpose(const sp_call *call)
 	g = (sp_gemm){.a = from->data, .k = outputs, .b = filter->data, .n = patch};
 	g.a_row = g.b_column = outputs;
 	g.a_column = g.b_row = 1;
-	g.c = sp_call_bytes(call, piece_length((size_t)plan.positions, patch) + 1, patch * size);
+	g.c = sp_call_bytes(call, piece_length((size_t)plan.positions, patch), patch * size);
 	if (g.c == NULL)
 		return sp_call_no_memory(call);
 	for (size_t i = 0; i < images; i++) {
@@ -207,4 +188,4 @@ static sp_status run_transpose(const sp_call *call)
 }
 
 const sp_op sp_op_Conv2DBackpropInput = {
-	.name = "Conv2DBackpropInput", .prepare = prepare_2d, .run = run_transpose};
+	.name = "Conv2DBackpropInput", .prepare = prepare_transpose, .run = run_transpose};

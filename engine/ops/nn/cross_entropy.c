@@ -1,12 +1,11 @@
+#include <math.h>
 #include <string.h>
-#include <tgmath.h>
 
 #include "engine/kernels/float_functions.h"
+#include "engine/kernels/float_rows.h"
+#include "engine/kernels/narrow.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/math/broadcast.h"
-#include "engine/ops/reduce/cells.h"
-#include "engine/ops/reduce/reduce_float.h"
-#include "engine/ops/nn/softmax.h"
 
 /*
  * SoftmaxCrossEntropyWithLogits and SparseSoftmaxCrossEntropyWithLogits: the loss of
@@ -18,128 +17,82 @@
  * Labels are a distribution per row, which is stretched to the logits or they to it;
  * the sparse operator has the number of a class instead, whose label is 1.
  *
- * Numerics: in the element type, half and bfloat16 in float; float has TensorFlow's bits, with
- * kernels/float_functions.h and engine/ops/reduce/reduce_float.h.
+ * Numerics: double in double, the others in float, half and bfloat16 rounded once.
  */
 typedef struct row {
-	const void *logits, *labels; /* labels NULL: `label` is the only one, and 1 */
-	size_t logit_step, label_step;
+	const void *logits, *labels;   /* labels NULL: `label` is the only one, and 1 */
+	size_t logit_step, label_step; /* in elements */
 	size_t label, classes;
 	void *gradient;
 	void *loss;
 } row;
 
-typedef void row_fn(const row *r);
-
-#define ROW(type, name)                                                                            \
-	static void name##_##type(const row *r)                                                    \
-	{                                                                                          \
-		const sp_cell_##type *x = r->logits, *label = r->labels;                           \
-		sp_cell_##type *gradient = r->gradient;                                            \
-		sp_value_##type most = -INFINITY, sum = 0, loss = 0;                               \
-                                                                                                   \
-		for (size_t i = 0; i < r->classes; i++)                                            \
-			most = fmax(most, SP_LOAD_##type(x[i * r->logit_step]));                   \
-		for (size_t i = 0; i < r->classes; i++)                                            \
-			sum += exp(SP_LOAD_##type(x[i * r->logit_step]) - most);                   \
-		for (size_t i = 0; i < r->classes; i++) {                                          \
-			sp_value_##type z = SP_LOAD_##type(x[i * r->logit_step]) - most;           \
-			sp_value_##type weight = label != NULL ? SP_LOAD_##type(                   \
-									 label[i * r->label_step]) \
-							       : (sp_value_##type)(i == r->label); \
-                                                                                                   \
-			if (label != NULL || i == r->label)                                        \
-				loss += weight * (log(sum) - z);                                   \
-			gradient[i] = SP_STORE_##type(exp(z) / sum - weight);                      \
-		}                                                                                  \
-		*(sp_cell_##type *)r->loss = SP_STORE_##type(loss);                                \
-	}
-
-SP_FOR_FLOATING(ROW, cross)
-
-static row_fn *const kernels[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(cross)};
-
-/* ----------------------------------------------------------------- float */
-
-/*
- * What Eigen takes for a task's worth of exp(a) / b - c: 40000 cycles, at 16 bytes to move (11
- * cycles for 64), and 34 / 8, 14 / 8 and 1 / 8 for the exponential, quotient and difference.
- */
-enum { TASK = 4507 };
-
-/* Of the call: the logits of all rows, and room for two numbers a row and for a row. */
-typedef struct floats {
-	size_t rows, width;
-	float *z, *loss; /* the outputs: logits, less the largest of their row, become gradients */
-	float *sums, *logs, *row;
-} floats;
-
-/* z, from logits stretched to it, and the sums of exp(z). */
-static sp_status start_floats(const sp_call *call, floats *f)
+static void run_doubles(const row *r)
 {
-	const sp_tensor *x = call->in[0];
-	size_t row_step = x->shape.dims[0] != 1 ? (size_t)x->shape.dims[1] : 0;
-	size_t step = x->shape.dims[1] != 1;
-	const float *logits = x->data;
+	const double *x = r->logits, *label = r->labels;
+	double *gradient = r->gradient, most = -INFINITY, sum = 0, loss = 0;
 
-	f->rows = (size_t)call->out[1]->shape.dims[0];
-	f->width = (size_t)call->out[1]->shape.dims[1];
-	f->loss = call->out[0]->data;
-	f->z = call->out[1]->data;
-	f->sums = sp_call_bytes(call, 2 * f->rows + f->width, sizeof(float));
-	if (f->sums == NULL)
-		return sp_call_no_memory(call);
-	f->logs = f->sums + f->rows;
-	f->row = f->logs + f->rows;
-	for (size_t i = 0; i < f->rows; i++)
-		for (size_t j = 0; j < f->width; j++)
-			f->z[i * f->width + j] = logits[i * row_step + j * step];
-	sp_softmax__shift(f->z, f->z, f->rows, f->width);
-	for (size_t i = 0; i < f->rows; i++) {
-		sp_float_exp(f->z + i * f->width, f->row, f->width);
-		f->sums[i] = sp_float__sum(f->row, f->width, i * f->width);
+	for (size_t i = 0; i < r->classes; i++)
+		most = fmax(most, x[i * r->logit_step]);
+	for (size_t i = 0; i < r->classes; i++)
+		sum += exp(x[i * r->logit_step] - most);
+	for (size_t i = 0; i < r->classes; i++) {
+		double z = x[i * r->logit_step] - most;
+		double weight = label != NULL ? label[i * r->label_step] : (double)(i == r->label);
+
+		if (label != NULL || i == r->label)
+			loss += weight * (log(sum) - z);
+		gradient[i] = exp(z) / sum - weight;
 	}
-	return SP_OK;
+	*(double *)r->loss = loss;
 }
 
-static sp_status run_dense_floats(const sp_call *call)
+/* Elements `step` apart of a float, half or bfloat16 row as floats. */
+static void read_floats(sp_dtype dtype, const void *from, size_t step, float *to, size_t count)
 {
-	const sp_tensor *labels = call->in[1];
-	size_t row_step = labels->shape.dims[0] != 1 ? (size_t)labels->shape.dims[1] : 0;
-	size_t step = labels->shape.dims[1] != 1;
-	const float *label = labels->data;
-	floats f;
+	uint16_t cell;
 
-	SP_TRY(start_floats(call, &f));
-	sp_float_log(f.sums, f.logs, f.rows);
-	for (size_t i = 0; i < f.rows; i++) {
-		for (size_t j = 0; j < f.width; j++)
-			f.row[j] = label[i * row_step + j * step] *
-				   (f.logs[i] - f.z[i * f.width + j]);
-		f.loss[i] = sp_float__sum(f.row, f.width, i * f.width);
-	}
-	sp_softmax__exp(f.z, f.rows, f.width, TASK);
-	for (size_t i = 0; i < f.rows; i++, f.z += f.width)
-		for (size_t j = 0; j < f.width; j++)
-			f.z[j] = f.z[j] / f.sums[i] - label[i * row_step + j * step];
-	return SP_OK;
+	for (size_t i = 0; i < count; i++)
+		if (dtype == SP_FLOAT) {
+			to[i] = ((const float *)from)[i * step];
+		} else {
+			cell = ((const uint16_t *)from)[i * step];
+			to[i] = dtype == SP_HALF ? sp_half_to_float(cell)
+						 : sp_bfloat16_to_float(cell);
+		}
 }
 
-/* The labels are in range. */
-static sp_status run_sparse_floats(const sp_call *call)
+/* `scratch` has room for three rows. */
+static void run_floats(const row *r, sp_dtype dtype, float *scratch)
 {
-	const sp_tensor *labels = call->in[1];
-	floats f;
+	float *z = scratch, *powers = z + r->classes, *weights = powers + r->classes;
+	float sum, logarithm, loss;
 
-	SP_TRY(start_floats(call, &f));
-	for (size_t i = 0; i < f.rows; i++)
-		f.loss[i] = logf(f.sums[i]) - f.z[i * f.width + (size_t)sp_tensor_index(labels, i)];
-	sp_float_exp(f.z, f.z, f.rows * f.width);
-	for (size_t i = 0; i < f.rows; i++, f.z += f.width)
-		for (size_t j = 0; j < f.width; j++)
-			f.z[j] = f.z[j] / f.sums[i] -
-				 (j == (size_t)sp_tensor_index(labels, i) ? 1 : 0);
-	return SP_OK;
+	read_floats(dtype, r->logits, r->logit_step, z, r->classes);
+	sp_float_shift(z, z, r->classes);
+	sp_float_exp(z, powers, r->classes);
+	sum = sp_float_sum(powers, r->classes);
+	logarithm = logf(sum);
+	if (r->labels != NULL) {
+		read_floats(dtype, r->labels, r->label_step, weights, r->classes);
+		for (size_t i = 0; i < r->classes; i++)
+			z[i] = weights[i] * (logarithm - z[i]);
+		loss = sp_float_sum(z, r->classes);
+		for (size_t i = 0; i < r->classes; i++)
+			powers[i] = powers[i] / sum - weights[i];
+	} else {
+		loss = logarithm - z[r->label];
+		for (size_t i = 0; i < r->classes; i++)
+			powers[i] /= sum;
+		powers[r->label] -= 1;
+	}
+	if (dtype == SP_FLOAT) {
+		memcpy(r->loss, &loss, sizeof(loss));
+		memcpy(r->gradient, powers, r->classes * sizeof(*powers));
+	} else {
+		sp_narrow_find(dtype)(&loss, r->loss, 1);
+		sp_narrow_find(dtype)(powers, r->gradient, r->classes);
+	}
 }
 
 /* ------------------------------------------------------------------- run */
@@ -147,7 +100,7 @@ static sp_status run_sparse_floats(const sp_call *call)
 static sp_status prepare_any(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	if (kernels[prepare->in_dtypes[0]] == NULL)
+	if (!sp_dtype_is_floating(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	return sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err);
 }
@@ -174,13 +127,17 @@ static sp_status make_outputs(const sp_call *call, const sp_shape *shape)
 	return sp_call_output(call, 1, dtype, shape);
 }
 
-static void run_row(const sp_call *call, size_t i, row *r)
+static void run_row(const sp_call *call, size_t i, row *r, float *scratch)
 {
-	size_t size = sp_dtype_size(call->in[0]->dtype);
+	sp_dtype dtype = call->in[0]->dtype;
+	size_t size = sp_dtype_size(dtype);
 
 	r->loss = (char *)call->out[0]->data + i * size;
 	r->gradient = (char *)call->out[1]->data + i * r->classes * size;
-	kernels[call->in[0]->dtype](r);
+	if (dtype == SP_DOUBLE)
+		run_doubles(r);
+	else
+		run_floats(r, dtype, scratch);
 }
 
 /* Where row i of a matrix begins that is stretched to more rows, maybe. */
@@ -195,6 +152,7 @@ static sp_status run_dense(const sp_call *call)
 {
 	const sp_tensor *x = call->in[0], *labels = call->in[1];
 	sp_shape shape;
+	float *scratch;
 	row r;
 
 	for (size_t i = 0; i < 2; i++)
@@ -206,15 +164,16 @@ static sp_status run_dense(const sp_call *call)
 	if (!sp_broadcast__shape(&shape, &x->shape, &labels->shape))
 		return sp_call_invalid(call, "logits and labels must be broadcastable");
 	SP_TRY(make_outputs(call, &shape));
-	if (x->dtype == SP_FLOAT && call->out[1]->count != 0)
-		return run_dense_floats(call);
 	r.classes = (size_t)shape.dims[1];
+	scratch = sp_call_bytes(call, 3 * r.classes, sizeof(*scratch));
+	if (scratch == NULL && r.classes != 0)
+		return sp_call_no_memory(call);
 	r.logit_step = x->shape.dims[1] != 1;
 	r.label_step = labels->shape.dims[1] != 1;
 	for (size_t i = 0; i < (size_t)shape.dims[0]; i++) {
 		r.logits = row_at(x, i);
 		r.labels = row_at(labels, i);
-		run_row(call, i, &r);
+		run_row(call, i, &r, scratch);
 	}
 	return SP_OK;
 }
@@ -240,6 +199,7 @@ static sp_status run_sparse(const sp_call *call)
 {
 	const sp_tensor *x = call->in[0], *labels = call->in[1];
 	row r = {.logit_step = 1};
+	float *scratch;
 
 	SP_TRY(sp_array__need_rank(call, 0, 2));
 	SP_TRY(sp_array__need_rank(call, 1, 1));
@@ -252,12 +212,13 @@ static sp_status run_sparse(const sp_call *call)
 	if (r.classes == 0)
 		return sp_call_invalid(call, "Must have at least one class");
 	SP_TRY(check_labels(call));
-	if (x->dtype == SP_FLOAT && x->count != 0)
-		return run_sparse_floats(call);
+	scratch = sp_call_bytes(call, 3 * r.classes, sizeof(*scratch));
+	if (scratch == NULL)
+		return sp_call_no_memory(call);
 	for (size_t i = 0; i < labels->count; i++) {
 		r.label = (size_t)sp_tensor_index(labels, i);
 		r.logits = row_at(x, i);
-		run_row(call, i, &r);
+		run_row(call, i, &r, scratch);
 	}
 	return SP_OK;
 }

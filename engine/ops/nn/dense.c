@@ -1,18 +1,31 @@
 /*
- * The fused dense layer (engine/passes/fuse_dense.h).
+ * The fused dense layer (engine/passes/fuse_dense.h), of float, half and bfloat16.
  *
- * DenseLayer(w[, b])  once per model version: packs the weights; the layer is an object of the
- *                     version (engine/tensor/object.h)
- * Dense(x, layer)     x [m, k] float32 -> [m, n]
+ * DenseLayer(w[, b])  once per model version: packs the weights, as floats; the layer is an
+ *                     object of the version (engine/tensor/object.h)
+ * Dense(x, layer)     x [m, k] -> [m, n]
+ *
+ * Numerics: engine/kernels/dense_layer.h.  Half and bfloat16 are computed in float, with the bias
+ * and Relu, and rounded once.
  */
 #include "engine/kernels/dense_layer.h"
+#include "engine/kernels/narrow.h"
 #include "engine/ops/ops.h"
 #include "engine/tensor/object.h"
 
+static bool is_supported(sp_dtype dtype)
+{
+	return dtype == SP_FLOAT || dtype == SP_HALF || dtype == SP_BFLOAT16;
+}
+
 static sp_status prepare_layer(sp_prepare *prepare, sp_error *err)
 {
+	sp_dtype dtype = prepare->in_count > 0 ? prepare->in_dtypes[0] : SP_INVALID_DTYPE;
+
+	if (!is_supported(dtype))
+		return sp_prepare_unsupported(prepare, dtype, err);
 	for (size_t i = 0; i < prepare->in_count; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_FLOAT, err));
+		SP_TRY(sp_prepare_input_dtype(prepare, i, dtype, err));
 	prepare->state = (void *)&prepare->node->dense; /* the graph outlives the program */
 	return sp_prepare_outputs(prepare, 1, SP_OBJECT, err);
 }
@@ -23,6 +36,22 @@ static void destroy_layer(void *layer)
 }
 
 static const sp_object_type layer_type = {"a dense layer", destroy_layer};
+
+/* The tensor as floats: its own, or a copy in scratch. */
+static sp_status as_floats(const sp_call *call, const sp_tensor *tensor, const float **out)
+{
+	float *copy;
+
+	*out = tensor->data;
+	if (tensor->dtype == SP_FLOAT)
+		return SP_OK;
+	copy = sp_call_bytes(call, tensor->count, sizeof(*copy));
+	if (copy == NULL)
+		return sp_call_no_memory(call);
+	sp_widen_find(tensor->dtype)(tensor->data, copy, tensor->count);
+	*out = copy;
+	return SP_OK;
+}
 
 static sp_status make_spec(const sp_call *call, sp_dense_spec *spec)
 {
@@ -36,17 +65,16 @@ static sp_status make_spec(const sp_call *call, sp_dense_spec *spec)
 				    sp_shape_text(&w->shape, text));
 	*spec = (sp_dense_spec){.k = (size_t)w->shape.dims[state->transposed ? 1 : 0],
 				.n = (size_t)w->shape.dims[state->transposed ? 0 : 1],
-				.weights = sp_tensor_f32(w),
 				.transposed = state->transposed,
 				.activation = state->relu ? SP_ACTIVATION_RELU
 							  : SP_ACTIVATION_NONE};
+	SP_TRY(as_floats(call, w, &spec->weights));
 	if (b == NULL)
 		return SP_OK;
 	if (b->shape.rank != 1 || b->count != spec->n)
 		return sp_call_invalid(call, "a bias of shape %s does not fit %zu outputs",
 				       sp_shape_text(&b->shape, text), spec->n);
-	spec->bias = sp_tensor_f32(b);
-	return SP_OK;
+	return as_floats(call, b, &spec->bias);
 }
 
 static sp_status run_layer(const sp_call *call)
@@ -64,9 +92,10 @@ static sp_status run_layer(const sp_call *call)
 static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_FLOAT, err));
+	if (!is_supported(prepare->in_dtypes[0]))
+		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	SP_TRY(sp_prepare_input_dtype(prepare, 1, SP_OBJECT, err));
-	return sp_prepare_outputs(prepare, 1, SP_FLOAT, err);
+	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
 }
 
 static sp_status run_dense(const sp_call *call)
@@ -74,8 +103,10 @@ static sp_status run_dense(const sp_call *call)
 	const sp_tensor *x = call->in[0];
 	const sp_dense_layer *layer = sp_tensor_object(call->in[1], &layer_type);
 	char text[SP_SHAPE_TEXT_SIZE];
+	sp_tensor *y, scratch;
+	float *wide_x, *wide_y;
 	sp_shape shape;
-	size_t k, n;
+	size_t k, n, m;
 
 	if (layer == NULL)
 		return sp_error_set(call->err, SP_INTERNAL, "input 1 is no dense layer");
@@ -85,9 +116,24 @@ static sp_status run_dense(const sp_call *call)
 		return sp_call_invalid(call, "a product of shape %s with weights of [%zu,%zu]",
 				       sp_shape_text(&x->shape, text), k, n);
 	shape = sp_shape_matrix(x->shape.dims[0], (int64_t)n);
-	SP_TRY(sp_call_output(call, 0, SP_FLOAT, &shape));
-	return sp_dense_layer_run(layer, sp_tensor_f32(x), (size_t)x->shape.dims[0],
-				  sp_tensor_f32(call->out[0]), call->workspace, call->err);
+	SP_TRY(sp_call_output(call, 0, x->dtype, &shape));
+	m = (size_t)x->shape.dims[0];
+	y = call->out[0];
+	if (y->count == 0)
+		return SP_OK;
+	if (x->dtype == SP_FLOAT) {
+		sp_dense_layer_run(layer, x->data, m, y->data);
+		return SP_OK;
+	}
+	shape = sp_shape_vector((int64_t)(x->count + y->count));
+	SP_TRY(sp_workspace_tensor(call->workspace, &scratch, SP_FLOAT, &shape, call->err));
+	wide_x = sp_tensor_f32(&scratch);
+	wide_y = wide_x + x->count;
+	sp_widen_find(x->dtype)(x->data, wide_x, x->count);
+	sp_dense_layer_run(layer, wide_x, m, wide_y);
+	sp_narrow_find(x->dtype)(wide_y, y->data, y->count);
+	sp_workspace_release(call->workspace, &scratch);
+	return SP_OK;
 }
 
 const sp_op sp_op_DenseLayer = {

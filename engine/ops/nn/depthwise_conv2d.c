@@ -9,8 +9,8 @@
  *     filter [height, width, channels, multiplier]
  *     output [batch, ..., ..., channels * multiplier]
  *
- * Numerics: summed in the element type over height * width terms; half and bfloat16 round
- * every product and every sum, as TensorFlow 2.15 does.
+ * Numerics: summed in order over height * width terms, in the element type; half and bfloat16 in
+ * float, rounded once.
  */
 typedef struct depthwise_plan {
 	sp_window_plan window;
@@ -21,36 +21,28 @@ typedef struct depthwise_plan {
 typedef void pixel_fn(const depthwise_plan *p, const sp_window_reach *reach, const void *image,
 		      const void *filter, void *out);
 
-#define ROUND(type, x) SP_LOAD_##type(SP_STORE_##type(x))
-
-#define PIXEL(type, name)                                                                       \
-	static void name##_##type(const depthwise_plan *p, const sp_window_reach *reach,        \
-				  const void *image, const void *filter, void *out)             \
-	{                                                                                       \
-		const sp_window_plan *window = &p->window;                                      \
-		int64_t channels = window->channels, outputs = channels * p->multiplier;        \
-		const sp_cell_##type *pixels = image, *weights = filter;                        \
-		sp_cell_##type *to = out;                                                       \
-                                                                                                \
-		for (int64_t k = 0; k < outputs; k++) {                                         \
-			sp_value_##type sum = 0;                                                \
-                                                                                                \
-			SP_WINDOW_FOR_EACH(reach, d, i, j)                                      \
-			{                                                                       \
-				int64_t at = sp_window__pixel(window, reach, d, i, j);          \
-				int64_t place = sp_window__place(window, d, i, j);              \
-                                                                                                \
-				sum = ROUND(                                                    \
-					type,                                                   \
-					sum + ROUND(type,                                       \
-						    SP_LOAD_##type(pixels[at * channels +       \
-									  k / p->multiplier]) * \
-							    SP_LOAD_##type(                     \
-								    weights[place * outputs +   \
-									    k])));              \
-			}                                                                       \
-			to[k] = SP_STORE_##type(sum);                                           \
-		}                                                                               \
+#define PIXEL(type, name)                                                                          \
+	static void name##_##type(const depthwise_plan *p, const sp_window_reach *reach,           \
+				  const void *image, const void *filter, void *out)                \
+	{                                                                                          \
+		const sp_window_plan *window = &p->window;                                         \
+		int64_t channels = window->channels, outputs = channels * p->multiplier;           \
+		const sp_cell_##type *pixels = image, *weights = filter;                           \
+		sp_cell_##type *to = out;                                                          \
+                                                                                                   \
+		for (int64_t k = 0; k < outputs; k++) {                                            \
+			sp_value_##type sum = 0;                                                   \
+                                                                                                   \
+			SP_WINDOW_FOR_EACH(reach, d, i, j)                                         \
+			{                                                                          \
+				int64_t at = sp_window__pixel(window, reach, d, i, j);             \
+				int64_t place = sp_window__place(window, d, i, j);                 \
+                                                                                                   \
+				sum += SP_LOAD_##type(pixels[at * channels + k / p->multiplier]) * \
+				       SP_LOAD_##type(weights[place * outputs + k]);               \
+			}                                                                          \
+			to[k] = SP_STORE_##type(sum);                                              \
+		}                                                                                  \
 	}
 
 SP_FOR_FLOATING(PIXEL, pixel)

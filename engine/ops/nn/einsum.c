@@ -12,18 +12,16 @@
  * letter that the output lacks is summed over, one that an operand repeats is
  * its diagonal, and "..." stands for leading dimensions that broadcast.
  *
- * Two operands become matrix products, those that TensorFlow makes.  Of the letters, those in both
+ * Two operands become matrix products.  Of the letters, those in both
  * operands and the output number the products (BATCH), and so does all that "..." stands for, in
  * whichever operand; those in one operand and the output are its rows or columns (LEFT, RIGHT),
  * those in both operands only are summed over by the product (INNER); those in one operand only
  * are summed over before (ALONE).  Within a role letters go as they first appear in the equation.
- * An operand that does not lie in the order that the product wants is copied into it.  Where
- * nothing is summed, elements are multiplied where they lie.
+ * An operand whose dimensions are in another order is copied.  Where nothing is summed, elements
+ * are multiplied where they lie.
  *
- * Numerics: engine/ops/nn/gemm.h.  Where the order of sums there is another for rows that lie side
- * by side than for columns, operands are laid as TensorFlow lays them; so float32, half and
- * bfloat16 have its bits.  A sum before the product is one running sum, of half in half, of
- * bfloat16 in float; it rounds to the element type.
+ * Numerics: engine/ops/nn/gemm.h.  A sum before the product is one running sum, of half and
+ * bfloat16 in float, and is rounded to the element type.
  */
 enum {
 	HIDDEN = SP_MAX_RANK, /* dimensions of "..." come first, the last one is HIDDEN - 1 */
@@ -63,34 +61,27 @@ typedef struct einsum_state {
 	int name_count;
 } einsum_state;
 
-#define COLLECT(type, name, ROUNDED)                                                         \
-	static void name##_##type(const void *in, void *out, sp_reduce_walk *kept,           \
-				  sp_reduce_walk *reduced)                                   \
-	{                                                                                    \
-		const sp_cell_##type *cells = in;                                            \
-		sp_cell_##type *to = out;                                                    \
-                                                                                             \
-		do {                                                                         \
-			sp_wrap_##type sum = 0;                                              \
-                                                                                             \
-			do                                                                   \
-				sum = ROUNDED(sum + (sp_wrap_##type)SP_LOAD_##type(          \
-							    cells[kept->at + reduced->at])); \
-			while (sp_reduce__step(reduced));                                    \
-			*to++ = SP_STORE_##type(sum);                                        \
-		} while (sp_reduce__step(kept));                                             \
+#define COLLECT(type, name)                                                        \
+	static void name##_##type(const void *in, void *out, sp_reduce_walk *kept, \
+				  sp_reduce_walk *reduced)                         \
+	{                                                                          \
+		const sp_cell_##type *cells = in;                                  \
+		sp_cell_##type *to = out;                                          \
+                                                                                   \
+		do {                                                               \
+			sp_wrap_##type sum = 0;                                    \
+                                                                                   \
+			do                                                         \
+				sum += (sp_wrap_##type)SP_LOAD_##type(             \
+					cells[kept->at + reduced->at]);            \
+			while (sp_reduce__step(reduced));                          \
+			*to++ = SP_STORE_##type(sum);                              \
+		} while (sp_reduce__step(kept));                                   \
 	}
 
-#define AS_IT_IS(x) (x)
-#define TO_HALF(x)  SP_LOAD_f16(SP_STORE_f16(x))
-
-COLLECT(f32, collect, AS_IT_IS)
-COLLECT(f64, collect, AS_IT_IS)
-COLLECT(f16, collect, TO_HALF)
-COLLECT(bf16, collect, AS_IT_IS)
-SP_FOR_COMPLEX(COLLECT, collect, AS_IT_IS)
-COLLECT(i32, collect, AS_IT_IS)
-COLLECT(i64, collect, AS_IT_IS)
+SP_FOR_FIELD(COLLECT, collect)
+COLLECT(i32, collect)
+COLLECT(i64, collect)
 
 static collect_fn *const collectors[SP_DTYPE_COUNT] = {
 	SP_TABLE_FIELD(collect), [SP_INT32] = collect_i32, [SP_INT64] = collect_i64};
@@ -424,30 +415,6 @@ typedef struct operand {
 	sp_tensor copy; /* if need be */
 } operand;
 
-/*
- * Whether TensorFlow multiplies operand i as [BATCH, INNER, ...]: its labels go by role, INNER
- * before those that it alone gives to the output, and within a role by number, one that is repeated
- * side by side.
- */
-static bool is_inner_first(const sp_call *call, const binding *b, int i)
-{
-	static const int places[ROLES] = {
-		[BATCH] = 0, [INNER] = 1, [LEFT] = 2, [RIGHT] = 2, [ALONE] = 3};
-	const einsum_state *state = call->state;
-	int rank = call->in[i]->shape.rank, last = 0;
-	uint8_t labels[SP_MAX_RANK];
-
-	(void)expand(&state->subscripts[i], rank, labels);
-	for (int d = 0; d < rank; d++) {
-		int place = places[role_of(b, labels[d])] * LABELS + labels[d];
-
-		if (place < last)
-			return false;
-		last = place;
-	}
-	return true;
-}
-
 static sp_status scratch(const sp_call *call, size_t count, sp_tensor *out)
 {
 	sp_shape shape = sp_shape_vector((int64_t)count);
@@ -465,28 +432,31 @@ static size_t count_of(const sp_reduce_walk *walk)
 	return count;
 }
 
+/* The order of the operand as it lies, if that is one of the two; else it is copied. */
 static sp_status arrange(const sp_call *call, const binding *b, const group *groups, int i,
 			 operand *o)
 {
 	const einsum_state *state = call->state;
 	role own = i == 0 ? LEFT : RIGHT;
-	sp_reduce_walk kept = {.rank = 0}, reduced = {.rank = 0};
+	sp_reduce_walk orders[2] = {{.rank = 0}}, reduced = {.rank = 0}, *kept;
 
 	o->cells = call->in[i]->data;
-	o->inner_first = i == 1;
-	if (sp_gemm__goes_by_strides(groups[LEFT].size, groups[RIGHT].size, groups[INNER].size))
-		o->inner_first = is_inner_first(call, b, i);
-	walk_group(&kept, b, &groups[BATCH], i);
-	walk_group(&kept, b, &groups[o->inner_first ? INNER : own], i);
-	walk_group(&kept, b, &groups[o->inner_first ? own : INNER], i);
 	walk_group(&reduced, b, &groups[ALONE], i);
-	if (count_of(&reduced) == 1 && is_dense(&kept))
-		return SP_OK;
-	SP_TRY(scratch(call, count_of(&kept), &o->copy));
+	for (int inner_first = 0; inner_first < 2; inner_first++) {
+		walk_group(&orders[inner_first], b, &groups[BATCH], i);
+		walk_group(&orders[inner_first], b, &groups[inner_first ? INNER : own], i);
+		walk_group(&orders[inner_first], b, &groups[inner_first ? own : INNER], i);
+		o->inner_first = inner_first;
+		if (count_of(&reduced) == 1 && is_dense(&orders[inner_first]))
+			return SP_OK;
+	}
+	o->inner_first = i == 1;
+	kept = &orders[o->inner_first];
+	SP_TRY(scratch(call, count_of(kept), &o->copy));
 	if (count_of(&reduced) == 1)
-		copy_walk(&kept, sp_dtype_size(o->copy.dtype), false, o->copy.data, o->cells);
+		copy_walk(kept, sp_dtype_size(o->copy.dtype), false, o->copy.data, o->cells);
 	else
-		state->collect(o->cells, o->copy.data, &kept, &reduced);
+		state->collect(o->cells, o->copy.data, kept, &reduced);
 	o->cells = o->copy.data;
 	return SP_OK;
 }

@@ -1,8 +1,4 @@
-#include <float.h>
 #include <math.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include "engine/ops/ops.h"
 #include "engine/ops/reduce/cells.h"
@@ -20,12 +16,7 @@
  * normalisation so); outputs 1 and 2 are what training would remember, 3 and 4
  * what y was made with.
  *
- * Numerics: float; half and bfloat16 round once.  The mean and variance of floats are
- * summed as TensorFlow sums them, so that layers behind get its bits: eight channels at a
- * time with four running sums each, the channels left over with one; within
- * (count + 3) * 2^-24 of the sum of sizes.  Those of half and bfloat16 are summed in double.
- *
- * Source: FusedBatchNormV3 of TensorFlow 2.15 on CPU, by its answers.
+ * Numerics: float; half and bfloat16 round once.  Means and variances are summed in double.
  */
 typedef struct norm_run {
 	const void *x;
@@ -38,34 +29,9 @@ typedef struct norm_run {
 typedef void norm_fn(const norm_run *run);
 typedef void moments_fn(const norm_run *run, float *mean, float *variance);
 
-enum { TOGETHER = 8 /* channels that TensorFlow computes at once */ };
-
-static bool is_alone(const norm_run *run, size_t channel)
-{
-	return channel >= run->channels / TOGETHER * TOGETHER;
-}
-
-/*
- * 1 / sqrt(x): for channels together the processor's guess and one step of Newton's, each product
- * rounded.
- */
-static float reciprocal_root(float x, bool alone)
-{
-#if defined(__x86_64__)
-	float guess = _mm_cvtss_f32(_mm_rsqrt_ss(_mm_set_ss(x)));
-	float better = guess + -0.5f * guess * (x * guess * guess + -1.0f);
-
-	if (!alone && x >= FLT_MIN && x <= FLT_MAX)
-		return better;
-#endif
-	return 1 / sqrtf(x);
-}
-
 static float factor_of(const norm_run *run, size_t c)
 {
-	float root = reciprocal_root(run->variance[c] + run->epsilon, is_alone(run, c));
-
-	return root * run->scale[c];
+	return run->scale[c] / sqrtf(run->variance[c] + run->epsilon);
 }
 
 /* One channel: every `channels * inner` elements, `inner` of them. */
@@ -117,50 +83,7 @@ NORMALIZE(bf16)
 		}                                                                           \
 	}
 
-/* Four running sums, which are added in order; few terms, or a lone channel's, go into one. */
-typedef struct four_sums {
-	float sums[4];
-	size_t count;
-	size_t spread; /* terms that go into all four; the rest comes after */
-} four_sums;
-
-static void add_term(four_sums *s, float term)
-{
-	if (s->count == s->spread)
-		s->sums[0] = ((s->sums[0] + s->sums[1]) + s->sums[2]) + s->sums[3];
-	s->sums[s->count < s->spread ? s->count % 4 : 0] += term;
-	s->count++;
-}
-
-static float finish(four_sums *s)
-{
-	if (s->count <= s->spread)
-		s->sums[0] = ((s->sums[0] + s->sums[1]) + s->sums[2]) + s->sums[3];
-	return s->sums[0];
-}
-
-static void moments_f32(const norm_run *run, float *mean, float *variance)
-{
-	const float *x = run->x;
-	size_t inner = run->inner, stride = run->channels * inner;
-	size_t count = run->count / run->channels;
-	float part = 1 / (float)count;
-
-	for (size_t c = 0; c < run->channels; c++) {
-		four_sums sum = {.spread = is_alone(run, c) || count < 16 ? 0 : count / 4 * 4};
-		four_sums squares = sum;
-
-		for (size_t i = c * inner; i < run->count; i += stride)
-			for (size_t j = i; j < i + inner; j++)
-				add_term(&sum, x[j]);
-		mean[c] = finish(&sum) * part;
-		for (size_t i = c * inner; i < run->count; i += stride)
-			for (size_t j = i; j < i + inner; j++)
-				add_term(&squares, (x[j] - mean[c]) * (x[j] - mean[c]));
-		variance[c] = finish(&squares) * part;
-	}
-}
-
+MOMENTS(f32)
 MOMENTS(f16)
 MOMENTS(bf16)
 

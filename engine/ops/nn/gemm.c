@@ -3,7 +3,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "engine/kernels/float_product.h"
 #include "engine/ops/reduce/cells.h"
 
 /*
@@ -135,26 +134,11 @@ sp_gemm_fn *sp_gemm__find(sp_dtype dtype)
 	return kernels[dtype];
 }
 
-bool sp_gemm__goes_by_strides(size_t m, size_t n, size_t k)
-{
-	return m < 2 || n < 2 || m + n + k < SP_PRODUCT_TINY;
-}
-
-static size_t batch_count(const sp_shape *shape)
-{
-	size_t count = 1;
-
-	for (int i = 0; i < shape->rank; i++)
-		count *= (size_t)shape->dims[i];
-	return count;
-}
-
 void sp_gemm__batch(sp_gemm_fn *kernel, const sp_gemm *first, sp_broadcast *batches, size_t size)
 {
 	sp_gemm g = *first;
 	size_t a_size = g.m * g.k * size, b_size = g.k * g.n * size, c_size = g.m * g.n * size;
 
-	g.small = sp_gemm__is_small(batch_count(&batches->shape), g.m, g.n, g.k);
 	for (sp_broadcast__start(batches); batches->more; sp_broadcast__next(batches))
 		for (size_t i = 0; i < batches->run; i++) {
 			g.a = (const char *)first->a +

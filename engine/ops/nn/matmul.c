@@ -1,4 +1,3 @@
-#include "engine/kernels/narrow.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/math/broadcast.h"
 #include "engine/ops/math/cast.h"
@@ -13,17 +12,14 @@
  * into int32, and with bfloat16 into bfloat16.  The batch operators' adj_x and adj_y conjugate
  * complex numbers, MatMul's transpose_a and transpose_b do not.
  *
- * Numerics: engine/ops/nn/gemm.h.  A product of two matrices of bfloat16 is one of floats, of which
- * the upper 16 bits are kept, as by TensorFlow 2.15 without oneDNN: within 2^-7 of itself and the
- * bounds of the float one.
+ * Numerics: engine/ops/nn/gemm.h.
  */
 typedef enum batch_rule { BATCH_NONE, BATCH_EQUAL, BATCH_BROADCAST } batch_rule;
 
 typedef struct matmul_state {
 	sp_gemm_fn *kernel;
-	sp_cast_fn *widen[2]; /* of an input of another type than `computed`; or NULL */
-	sp_dtype computed;    /* what the kernel multiplies */
-	sp_dtype result;      /* `computed`, or BFLOAT16 where that is FLOAT */
+	sp_cast_fn *cast[2]; /* of an input of another type than the result; or NULL */
+	sp_dtype result;
 	bool transpose[2];
 	bool conjugate[2];
 	batch_rule rule;
@@ -50,16 +46,13 @@ static sp_status finish(sp_prepare *prepare, matmul_state *state, sp_error *err)
 {
 	const sp_dtype *in = prepare->in_dtypes;
 
-	state->computed = state->result;
-	if (in[0] == SP_BFLOAT16 && in[1] == SP_BFLOAT16 && state->result == SP_BFLOAT16)
-		state->computed = SP_FLOAT;
-	for (size_t i = 0; i < 2; i++)
-		if (in[i] != state->computed)
-			state->widen[i] = sp_cast__find(in[i], state->computed);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < 2; i++) {
+		if (in[i] != state->result)
+			state->cast[i] = sp_cast__find(in[i], state->result);
 		state->conjugate[i] = state->rule != BATCH_NONE && state->transpose[i] &&
 				      sp_dtype_is_complex(state->result);
-	state->kernel = sp_gemm__find(state->computed);
+	}
+	state->kernel = sp_gemm__find(state->result);
 	if (state->kernel == NULL)
 		return sp_prepare_unsupported(prepare, state->result, err);
 	return sp_prepare_outputs(prepare, 1, state->result, err);
@@ -173,7 +166,7 @@ static sp_status plan(const sp_call *call, sp_gemm *g, sp_broadcast *batches)
 	return SP_OK;
 }
 
-/* The bytes of input i in the type that is computed in, conjugated where that is asked for. */
+/* The bytes of input i in the type of the result, conjugated where that is asked for. */
 static sp_status operand(const sp_call *call, size_t i, const char **out)
 {
 	const matmul_state *state = call->state;
@@ -181,36 +174,23 @@ static sp_status operand(const sp_call *call, size_t i, const char **out)
 	void *copy;
 
 	*out = in->data;
-	if (state->widen[i] == NULL && !state->conjugate[i])
+	if (state->cast[i] == NULL && !state->conjugate[i])
 		return SP_OK;
-	copy = sp_call_bytes(call, in->count, sp_dtype_size(state->computed));
+	copy = sp_call_bytes(call, in->count, sp_dtype_size(state->result));
 	if (copy == NULL)
 		return sp_call_no_memory(call);
 	if (state->conjugate[i])
 		sp_complex__conjugate(copy, in->data, in->count, in->dtype);
 	else
-		state->widen[i](in->data, copy, in->count);
+		state->cast[i](in->data, copy, in->count);
 	*out = copy;
 	return SP_OK;
-}
-
-/* Where the kernel writes: the output, or scratch if that is of another type. */
-static sp_status result(const sp_call *call, char **out)
-{
-	const matmul_state *state = call->state;
-	const sp_tensor *c = call->out[0];
-
-	*out = c->data;
-	if (state->computed != state->result)
-		*out = sp_call_bytes(call, c->count, sp_dtype_size(state->computed));
-	return *out == NULL ? sp_call_no_memory(call) : SP_OK;
 }
 
 static sp_status run_matmul(const sp_call *call)
 {
 	const matmul_state *state = call->state;
 	const char *a, *b;
-	char *c;
 	sp_broadcast batches;
 	sp_shape shape;
 	sp_gemm g;
@@ -224,13 +204,10 @@ static sp_status run_matmul(const sp_call *call)
 		return SP_OK;
 	SP_TRY(operand(call, 0, &a));
 	SP_TRY(operand(call, 1, &b));
-	SP_TRY(result(call, &c));
 	g.a = a;
 	g.b = b;
-	g.c = c;
-	sp_gemm__batch(state->kernel, &g, &batches, sp_dtype_size(state->computed));
-	if (state->computed != state->result)
-		sp_cut_bfloat16((const float *)c, call->out[0]->data, call->out[0]->count);
+	g.c = call->out[0]->data;
+	sp_gemm__batch(state->kernel, &g, &batches, sp_dtype_size(state->result));
 	return SP_OK;
 }
 

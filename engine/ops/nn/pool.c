@@ -9,9 +9,8 @@
  * channels].  Padding is not among what a maximum or a mean is made of; a
  * window in padding alone is the lowest number there is, or 0 / 0.
  *
- * Numerics: means are summed in the element type, half and bfloat16 rounded after every sum, and
- * divided once.  Over rows and columns TensorFlow counts the elements one by one in the element
- * type, so that the count stops at 2048 halves and 256 bfloat16.
+ * Numerics: means are summed in order in the element type, half and bfloat16 in float, and rounded
+ * once.
  */
 
 /* The output at one position of `image`. */
@@ -43,11 +42,6 @@ typedef void pixel_fn(const sp_window_plan *p, const sp_window_reach *reach, con
 
 #define MAXIMUM(type, start) PIXEL(type, max, sp_value_##type, start, x > a ? x : a, a)
 #define MEAN(type, name)     PIXEL(type, name, sp_value_##type, 0, a + x, a / (sp_value_##type)n)
-/* More than `most` elements count as so many. */
-#define ROUNDED_MEAN(type, name, most)                      \
-	PIXEL(type, name, float, 0, SP_ROUND_##type(a + x), \
-	      a / SP_ROUND_##type((float)(n < (most) ? n : (most))))
-
 MAXIMUM(f32, -INFINITY)
 MAXIMUM(f64, -INFINITY)
 MAXIMUM(f16, -INFINITY)
@@ -60,8 +54,8 @@ MAXIMUM(u8, 0)
 MAXIMUM(u16, 0)
 MEAN(f32, mean)
 MEAN(f64, mean)
-ROUNDED_MEAN(f16, mean, 2048)
-ROUNDED_MEAN(bf16, mean, 256)
+MEAN(f16, mean)
+MEAN(bf16, mean)
 
 static pixel_fn *const maxima[SP_DTYPE_COUNT] = {
 	SP_TABLE_FLOATING(max), SP_TABLE_SIGNED(max), [SP_UINT8] = max_u8, [SP_UINT16] = max_u16};

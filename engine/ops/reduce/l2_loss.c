@@ -1,25 +1,16 @@
+#include "engine/kernels/float_rows.h"
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/reduce_float.h"
+#include "engine/ops/reduce/reduce.h"
 
 /*
  * L2Loss: half the sum of the squares of all elements, a scalar.
  *
- * Numerics: as a reduction along one dimension (engine/ops/reduce/reduce.h, of float
- * reduce_float.h).
+ * Numerics: as a reduction along one dimension (engine/ops/reduce/reduce.h).
  */
+SP_REDUCE_FLOAT_SUM(half_square, sp_float_square_sum, (x) * (x), a / 2)
 SP_REDUCE_KERNEL(f64, half_square, double, 0, (x) * (x), a + b, a / 2)
 SP_REDUCE_KERNEL(f16, half_square, float, 0, (x) * (x), a + b, a / 2)
 SP_REDUCE_KERNEL(bf16, half_square, float, 0, (x) * (x), a + b, a / 2)
-
-static void half_square_f32(sp_reduce_plan *plan)
-{
-	sp_float__half_square(plan);
-}
-
-static void half_square_empty_f32(sp_reduce_plan *plan)
-{
-	*(float *)plan->out = 0;
-}
 
 static sp_reduce_fn *const kernels[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(half_square)};
 static sp_reduce_fn *const empty[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(half_square_empty)};

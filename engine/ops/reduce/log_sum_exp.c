@@ -1,4 +1,3 @@
-#include <float.h>
 #include <math.h>
 
 #include "engine/ops/array/array.h"
@@ -9,9 +8,7 @@
  * element, or before it (exclusive; of nothing -infinity), from
  * the front or the back (reverse).
  *
- * Numerics: one after the other; half and bfloat16 in double, rounded once for each element.
- * Float has TensorFlow's bits, each step being rounded, with the C library's functions; a NaN
- * counts as what is summed before it.
+ * Numerics: one after the other in double, rounded once for each element.
  */
 typedef struct scan_state {
 	bool exclusive, reverse;
@@ -63,32 +60,7 @@ typedef void line_fn(const scan_state *state, const void *in, void *out, size_t 
 		}                                                                      \
 	}
 
-LINE(f64, line)
-LINE(f16, line)
-LINE(bf16, line)
-
-/* log(exp(a) + exp(b)) */
-static float add_floats(float a, float b)
-{
-	float smaller = b < a ? b : a, larger = a < b ? b : a;
-
-	return larger < -FLT_MAX ? larger : log1pf(expf(smaller - larger)) + larger;
-}
-
-static void line_f32(const scan_state *state, const void *in, void *out, size_t count,
-		     ptrdiff_t stride)
-{
-	const float *from = in;
-	float *to = out, sum = -INFINITY;
-
-	for (size_t i = 0; i < count; i++) {
-		ptrdiff_t at = (ptrdiff_t)i * stride;
-		float next = add_floats(sum, from[at]);
-
-		to[at] = state->exclusive ? sum : next;
-		sum = next;
-	}
-}
+SP_FOR_FLOATING(LINE, line)
 
 static line_fn *const lines[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(line)};
 

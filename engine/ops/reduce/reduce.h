@@ -14,11 +14,9 @@
  * the last of them lies densely in memory and is the kernel's inner loop.
  *
  * Numerics: along the last dimension SP_REDUCE_LANES partial results, combined
- * at the end; along others one after the other.  The accumulator is float for
- * half and bfloat16 (rounded once), the element type for float and double, and
- * 64 bits wide for integers.  Where TensorFlow rounds every step of half and
- * bfloat16, the kernels are those of engine/ops/reduce/reduce_rounded.h; sums, means, products
- * and norms of float are those of engine/ops/reduce/reduce_float.h.
+ * at the end (sums of float: engine/kernels/float_rows.h); along others one after the other.  The
+ * accumulator is float for half and bfloat16 (rounded once), the element type for float and
+ * double, and 64 bits wide for integers.
  */
 #define SP_REDUCE_LANES 16
 #define SP_REDUCE_STRIP 64 /* outputs that are computed side by side */
@@ -77,6 +75,7 @@ sp_status sp_reduce__run(const sp_call *call);
  */
 #define SP_REDUCE_KERNEL(type, name, acc_type, identity, term, joined, result) \
 	SP_REDUCE_STEPS(type, name, acc_type, term, joined, result)            \
+	SP_REDUCE_ROW(type, name, acc_type, identity)                          \
 	SP_REDUCE_ROWS(type, name, acc_type, identity)                         \
 	SP_REDUCE_COLUMNS(type, name, acc_type, identity)                      \
 	SP_REDUCE_DISPATCH(type, name, identity)
@@ -99,25 +98,40 @@ sp_status sp_reduce__run(const sp_call *call);
 		return SP_STORE_##type(result);                                   \
 	}
 
+/*
+ * The same for sums of float, where `row_sum` is that of the terms of x[0 ... n - 1].
+ */
+#define SP_REDUCE_FLOAT_SUM(name, row_sum, term, result)                 \
+	SP_REDUCE_STEPS(f32, name, float, term, a + b, result)           \
+	static float name##_row_f32(float acc, const float *x, size_t n) \
+	{                                                                \
+		return acc + row_sum(x, n);                              \
+	}                                                                \
+	SP_REDUCE_ROWS(f32, name, float, 0)                              \
+	SP_REDUCE_COLUMNS(f32, name, float, 0)                           \
+	SP_REDUCE_DISPATCH(f32, name, 0)
+
 /* The last dimension is reduced: one output after the other. */
+#define SP_REDUCE_ROW(type, name, acc_type, identity)                                      \
+	static acc_type name##_row_##type(acc_type acc, const sp_cell_##type *x, size_t n) \
+	{                                                                                  \
+		acc_type lanes[SP_REDUCE_LANES];                                           \
+		size_t i = 0;                                                              \
+                                                                                           \
+		for (size_t l = 0; l < SP_REDUCE_LANES; l++)                               \
+			lanes[l] = identity;                                               \
+		for (; n - i >= SP_REDUCE_LANES; i += SP_REDUCE_LANES)                     \
+			for (size_t l = 0; l < SP_REDUCE_LANES; l++)                       \
+				lanes[l] = name##_add_##type(lanes[l], x[i + l]);          \
+		for (size_t width = SP_REDUCE_LANES / 2; i > 0 && width > 0; width /= 2)   \
+			for (size_t l = 0; l < width; l++)                                 \
+				lanes[l] = name##_join_##type(lanes[l], lanes[l + width]); \
+		for (; i < n; i++)                                                         \
+			lanes[0] = name##_add_##type(lanes[0], x[i]);                      \
+		return name##_join_##type(acc, lanes[0]);                                  \
+	}
+
 #define SP_REDUCE_ROWS(type, name, acc_type, identity)                                           \
-	static acc_type name##_row_##type(acc_type acc, const sp_cell_##type *x, size_t n)       \
-	{                                                                                        \
-		acc_type lanes[SP_REDUCE_LANES];                                                 \
-		size_t i = 0;                                                                    \
-                                                                                                 \
-		for (size_t l = 0; l < SP_REDUCE_LANES; l++)                                     \
-			lanes[l] = identity;                                                     \
-		for (; n - i >= SP_REDUCE_LANES; i += SP_REDUCE_LANES)                           \
-			for (size_t l = 0; l < SP_REDUCE_LANES; l++)                             \
-				lanes[l] = name##_add_##type(lanes[l], x[i + l]);                \
-		for (size_t width = SP_REDUCE_LANES / 2; i > 0 && width > 0; width /= 2)         \
-			for (size_t l = 0; l < width; l++)                                       \
-				lanes[l] = name##_join_##type(lanes[l], lanes[l + width]);       \
-		for (; i < n; i++)                                                               \
-			lanes[0] = name##_add_##type(lanes[0], x[i]);                            \
-		return name##_join_##type(acc, lanes[0]);                                        \
-	}                                                                                        \
 	static void name##_rows_##type(sp_reduce_plan *plan)                                     \
 	{                                                                                        \
 		const sp_cell_##type *in = plan->in;                                             \

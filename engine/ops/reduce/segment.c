@@ -4,7 +4,7 @@
 #include <float.h>
 
 #include "engine/ops/array/elements.h"
-#include "engine/ops/reduce/reduce_float.h"
+#include "engine/ops/reduce/cells.h"
 
 /*
  * SegmentSum and its kin: rows of `data` with the same id become one row.
@@ -14,10 +14,8 @@
  * is combined with an initial value, and rows with negative ids are dropped.
  *
  * Numerics: rows are combined in their order, in the element type; half and
- * bfloat16 are rounded after every step.  Sums and products of float with sorted
- * ids are reductions along the first dimension, in the order of reduce_float.h.
- * A NaN is replaced by the row after it in a maximum or minimum.  For float all
- * this is TensorFlow's order; for other types its vector code may have another.
+ * bfloat16 are rounded after every step, as in TensorFlow.  A NaN is replaced by
+ * the row after it in a maximum or minimum.
  */
 typedef struct segment_rows {
 	const int64_t *ids; /* [count] */
@@ -85,24 +83,6 @@ MAX_AND_MIN(f32, float, float, , )
 MAX_AND_MIN(f64, double, double, , )
 MAX_AND_MIN(f16, uint16_t, float, sp_half_to_float, sp_half_from_float)
 MAX_AND_MIN(bf16, uint16_t, float, sp_bfloat16_to_float, sp_bfloat16_from_float)
-
-#define COMBINE_SORTED(name, combine_run)                                                         \
-	static void name(void *out, const void *data, const segment_rows *rows)                   \
-	{                                                                                         \
-		size_t end, width = rows->width;                                                  \
-                                                                                                  \
-		for (size_t start = 0; start < rows->count; start = end) {                        \
-			float *to = (float *)out + (size_t)rows->ids[start] * width;              \
-                                                                                                  \
-			for (end = start + 1;                                                     \
-			     end < rows->count && rows->ids[end] == rows->ids[start];)            \
-				end++;                                                            \
-			combine_run((const float *)data + start * width, end - start, width, to); \
-		}                                                                                 \
-	}
-
-COMBINE_SORTED(sum_sorted, sp_float__sum_rows)
-COMBINE_SORTED(product_sorted, sp_float__product_rows)
 
 /* Divides `width` elements by the number of rows they are the sum of. */
 typedef void divide_row(void *row, size_t width, size_t count);
@@ -230,15 +210,6 @@ static void pick(segment_state *state, const element_kernels *kernels, reduction
 	}
 }
 
-/* A mean of sorted rows is not taken apart as a sum is. */
-static void pick_sorted_floats(segment_state *state, reduction kind)
-{
-	if (kind == SUM)
-		state->combine = sum_sorted;
-	else if (kind == PRODUCT)
-		state->combine = product_sorted;
-}
-
 static sp_status prepare_any(sp_prepare *prepare, reduction kind, bool sorted, sp_error *err)
 {
 	segment_state *state = sp_prepare_state(prepare, sizeof(*state));
@@ -256,8 +227,6 @@ static sp_status prepare_any(sp_prepare *prepare, reduction kind, bool sorted, s
 	kernels = dtype < SP_DTYPE_COUNT ? kernels_of[dtype] : NULL;
 	if (kernels != NULL)
 		pick(state, kernels, kind, sorted);
-	if (sorted && dtype == SP_FLOAT)
-		pick_sorted_floats(state, kind);
 	if (state->combine == NULL)
 		return sp_prepare_unsupported(prepare, dtype, err);
 	return sp_prepare_outputs(prepare, 1, dtype, err);

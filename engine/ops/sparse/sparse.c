@@ -1,5 +1,4 @@
 #include "engine/ops/sparse/sparse.h"
-#include "engine/ops/reduce/index_sort.h"
 
 sp_status sp_sparse__prepare(const sp_prepare *prepare, size_t indices, size_t shape, sp_error *err)
 {
@@ -50,43 +49,56 @@ const char *sp_sparse__index_text(const int64_t *index, size_t rank, char text[S
 	return sp_shape_text(&shape, text);
 }
 
-typedef struct rows {
-	const int64_t *indices;
-	size_t rank;
-} rows;
-
-static bool comes_before(const void *context, size_t a, size_t b)
-{
-	const rows *r = context;
-
-	return sp_sparse__compare(r->indices + a * r->rank, r->indices + b * r->rank, r->rank) < 0;
-}
-
 bool sp_sparse__is_ordered(const int64_t *indices, size_t count, size_t rank)
 {
-	const rows r = {indices, rank};
 	size_t ordered = 1;
 
-	while (ordered < count && comes_before(&r, ordered - 1, ordered))
+	while (ordered < count && sp_sparse__compare(indices + (ordered - 1) * rank,
+						     indices + ordered * rank, rank) < 0)
 		ordered++;
 	return ordered >= count;
+}
+
+/* Merges the sorted runs of `run` numbers in `from` by twos. */
+static void merge_runs(const int64_t *indices, size_t rank, const size_t *from, size_t *to,
+		       size_t count, size_t run)
+{
+	for (size_t start = 0; start < count; start += 2 * run) {
+		size_t middle = count - start < run ? count : start + run;
+		size_t end = count - middle < run ? count : middle + run;
+
+		for (size_t i = start, j = middle, k = start; k < end; k++) {
+			bool first = j == end ||
+				     (i < middle &&
+				      sp_sparse__compare(indices + from[i] * rank,
+							 indices + from[j] * rank, rank) <= 0);
+
+			to[k] = first ? from[i++] : from[j++];
+		}
+	}
 }
 
 sp_status sp_sparse__order(const sp_call *call, const int64_t *indices, size_t count, size_t rank,
 			   const size_t **out)
 {
-	const rows r = {indices, rank};
-	size_t *order;
+	size_t *order, *merged;
 
 	*out = NULL;
 	if (sp_sparse__is_ordered(indices, count, rank))
 		return SP_OK;
 	order = sp_call_bytes(call, count, sizeof(*order));
-	if (order == NULL)
+	merged = sp_call_bytes(call, count, sizeof(*merged));
+	if (order == NULL || merged == NULL)
 		return sp_call_no_memory(call);
 	for (size_t i = 0; i < count; i++)
 		order[i] = i;
-	sp_index_sort(order, count, comes_before, &r);
+	for (size_t run = 1; run < count; run *= 2) {
+		size_t *sorted = merged;
+
+		merge_runs(indices, rank, order, sorted, count, run);
+		merged = order;
+		order = sorted;
+	}
 	*out = order;
 	return SP_OK;
 }

@@ -51,8 +51,7 @@ bool sp_sparse__is_ordered(const int64_t *indices, size_t count, size_t rank);
 
 /*
  * The order that sorts `count` rows of indices: (*out)[i] is the row that comes
- * i-th; equal rows come as TensorFlow has them (engine/ops/reduce/index_sort.h).  NULL
- * when they are in order already.
+ * i-th; equal rows stay in the order they are in.  NULL when all are in order already.
  */
 SP_MUST_CHECK sp_status sp_sparse__order(const sp_call *call, const int64_t *indices, size_t count,
 					 size_t rank, const size_t **out);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "engine/ops/array/elements.h"
-#include "engine/ops/reduce/reduce_float.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*
@@ -13,9 +12,7 @@
  * SparseReduceMaxSparse: a sparse tensor of the cells that have values, in order.
  *
  * Numerics: values are added in their order, in the element type; half and
- * bfloat16 are rounded after every step.  Floats have TensorFlow's bits: sorted by the
- * axes that stay and then by the others, the values of a cell are added as reduce_float.h does;
- * where values share an index, several orders are TensorFlow's.
+ * bfloat16 are rounded after every step, as in TensorFlow.
  */
 typedef struct reduced {
 	const void *values;
@@ -55,23 +52,11 @@ typedef void reduce_fn(const reduced *r);
 		}                                                      \
 	}
 
-/* Cells one after the other. */
-static void add_f32(const reduced *r)
-{
-	const float *values = r->values;
-	float *out = r->out;
-
-	for (size_t i = 0, end; i < r->count; i = end) {
-		for (end = i + 1; end < r->count && r->cells[end] == r->cells[i];)
-			end++;
-		out[r->cells[i]] = sp_float__sum(values + i, end - i, 0);
-	}
-}
-
 ADD(add_u8, uint8_t, uint8_t, , (uint8_t))
 ADD(add_u16, uint16_t, uint16_t, , (uint16_t))
 ADD(add_u32, uint32_t, uint32_t, , )
 ADD(add_u64, uint64_t, uint64_t, , )
+ADD(add_f32, float, float, , )
 ADD(add_f64, double, double, , )
 ADD(add_c64, float complex, float complex, , )
 ADD(add_c128, double complex, double complex, , )
@@ -180,64 +165,9 @@ static sp_status find_cells(const sp_call *call, const sp_sparse *in, const bool
 	return SP_OK;
 }
 
-/* Reorders each index so that the kept axes come first; *out is `in` itself if they do already. */
-static sp_status move_axes(const sp_call *call, const sp_sparse *in, const bool *goes,
-			   const int64_t **out)
-{
-	size_t axes[SP_SPARSE_MAX_RANK], n = 0;
-	bool moves = false;
-	int64_t *to;
-
-	for (size_t d = 0; d < in->rank; d++)
-		if (!goes[d])
-			axes[n++] = d;
-	for (size_t d = 0; d < in->rank; d++)
-		if (goes[d])
-			axes[n++] = d;
-	for (size_t d = 0; d < in->rank; d++)
-		moves = moves || axes[d] != d;
-	*out = in->indices;
-	if (!moves)
-		return SP_OK;
-	to = sp_call_bytes(call, in->count * in->rank, sizeof(*to));
-	if (to == NULL)
-		return sp_call_no_memory(call);
-	*out = to;
-	for (size_t i = 0; i < in->count; i++)
-		for (size_t d = 0; d < in->rank; d++)
-			*to++ = in->indices[i * in->rank + axes[d]];
-	return SP_OK;
-}
-
-/* Floats in TensorFlow's order. */
-static sp_status sort_floats(const sp_call *call, const sp_sparse *in, const bool *goes, reduced *r)
-{
-	const float *values = r->values;
-	const int64_t *indices;
-	const size_t *order;
-	float *sorted;
-	size_t *cells;
-
-	SP_TRY(move_axes(call, in, goes, &indices));
-	SP_TRY(sp_sparse__order(call, indices, in->count, in->rank, &order));
-	if (order == NULL)
-		return SP_OK;
-	sorted = sp_call_bytes(call, in->count, sizeof(*sorted));
-	cells = sp_call_bytes(call, in->count, sizeof(*cells));
-	if (sorted == NULL || cells == NULL)
-		return sp_call_no_memory(call);
-	for (size_t i = 0; i < in->count; i++) {
-		sorted[i] = values[order[i]];
-		cells[i] = r->cells[order[i]];
-	}
-	r->values = sorted;
-	r->cells = cells;
-	return SP_OK;
-}
-
 /* `out` is zero. */
-static sp_status reduce(const sp_call *call, const sp_sparse *in, const bool *goes,
-			const size_t *cells, sp_tensor *out)
+static sp_status reduce(const sp_call *call, const sp_sparse *in, const size_t *cells,
+			sp_tensor *out)
 {
 	const reduce_state *state = call->state;
 	reduced r = {.values = in->values->data, .cells = cells, .count = in->count};
@@ -248,8 +178,6 @@ static sp_status reduce(const sp_call *call, const sp_sparse *in, const bool *go
 		if (r.taken == NULL)
 			return sp_call_no_memory(call);
 		memset(r.taken, 0, out->count);
-	} else if (in->values->dtype == SP_FLOAT) {
-		SP_TRY(sort_floats(call, in, goes, &r));
 	}
 	state->reduce(&r);
 	return SP_OK;
@@ -268,7 +196,7 @@ static sp_status run_reduce(const sp_call *call)
 	if (cells == NULL)
 		return sp_call_no_memory(call);
 	SP_TRY(find_cells(call, &in, goes, cells));
-	return reduce(call, &in, goes, cells, call->out[0]);
+	return reduce(call, &in, cells, call->out[0]);
 }
 
 /* ------------------------------------------------------------ a sparse result */
@@ -370,7 +298,7 @@ static sp_status run_reduce_sparse(const sp_call *call)
 	n = number_cells(&k, in.count, cells);
 	SP_TRY(make_sparse(call, &in, goes, &k, n));
 	write_indices(call, &in, goes, &k, cells);
-	return reduce(call, &in, goes, cells, call->out[1]);
+	return reduce(call, &in, cells, call->out[1]);
 }
 
 /* --------------------------------------------------------------------- prepare */

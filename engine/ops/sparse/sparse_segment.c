@@ -9,9 +9,7 @@
  * the sum of data[indices[k]] over all k with segment_ids[k] == s, divided by
  * their number or its square root.
  *
- * Numerics: as TensorFlow adds, to the bit: in the order of sp_pooling
- * (storage/table/table.h).  Up to nine rows are scaled by a reciprocal, more are
- * divided.  half and bfloat16 are added in float and rounded once.
+ * Numerics: rows are added in their order; half and bfloat16 in float, rounded once.
  */
 
 static double divisor(const sp_sparse_rows *rows)
@@ -32,44 +30,22 @@ static const void *row_at(const sp_sparse_rows *rows, size_t i, size_t size)
 	return (const char *)rows->data + (size_t)rows->indices[i] * rows->width * size;
 }
 
-/* How many of `count` rows come before the groups of eight. */
-static size_t rows_before_groups(size_t count)
-{
-	size_t rest = count % 8;
-
-	if (count == 1)
-		return 1;
-	return rest <= 1 ? rest + 8 : rest;
-}
-
 /* Writes the sum of the rows, in the type that is added in. */
 typedef void add_rows(void *sum, const sp_sparse_rows *rows);
 
-#define ADD_ROWS(name, type, wide, LOAD)                                         \
-	static void name(void *sum, const sp_sparse_rows *rows)                  \
-	{                                                                        \
-		wide *to = sum;                                                  \
-		size_t width = rows->width, n = rows_before_groups(rows->count); \
-		const type *row[8] = {row_at(rows, 0, sizeof(type))};            \
-                                                                                 \
-		for (size_t j = 0; j < width; j++)                               \
-			to[j] = LOAD(row[0][j]);                                 \
-		for (size_t i = 1; i < n; i++) {                                 \
-			row[0] = row_at(rows, i, sizeof(type));                  \
-			for (size_t j = 0; j < width; j++)                       \
-				to[j] = (wide)(to[j] + LOAD(row[0][j]));         \
-		}                                                                \
-		for (size_t i = n; i < rows->count; i += 8) {                    \
-			for (size_t r = 0; r < 8; r++)                           \
-				row[r] = row_at(rows, i + r, sizeof(type));      \
-			for (size_t j = 0; j < width; j++) {                     \
-				wide group = LOAD(row[0][j]);                    \
-                                                                                 \
-				for (size_t r = 1; r < 8; r++)                   \
-					group = (wide)(group + LOAD(row[r][j])); \
-				to[j] = (wide)(to[j] + group);                   \
-			}                                                        \
-		}                                                                \
+#define ADD_ROWS(name, type, wide, LOAD)                                   \
+	static void name(void *sum, const sp_sparse_rows *rows)            \
+	{                                                                  \
+		wide *to = sum;                                            \
+                                                                           \
+		for (size_t i = 0; i < rows->count; i++) {                 \
+			const type *row = row_at(rows, i, sizeof(type));   \
+                                                                           \
+			for (size_t j = 0; j < rows->width && i == 0; j++) \
+				to[j] = LOAD(row[j]);                      \
+			for (size_t j = 0; j < rows->width && i > 0; j++)  \
+				to[j] = (wide)(to[j] + LOAD(row[j]));      \
+		}                                                          \
 	}
 
 ADD_ROWS(add_u8, uint8_t, uint8_t, )
@@ -81,21 +57,15 @@ ADD_ROWS(add_f64, double, double, )
 ADD_ROWS(add_f16, uint16_t, float, sp_half_to_float)
 ADD_ROWS(add_bf16, uint16_t, float, sp_bfloat16_to_float)
 
-/* Up to nine rows are scaled, more are divided: another rounding. */
-#define SCALE(name, type)                                                 \
-	static void name(type *sum, const sp_sparse_rows *rows)           \
-	{                                                                 \
-		type by = (type)divisor(rows);                            \
-		type factor = 1 / by;                                     \
-                                                                          \
-		if (rows->combiner == SP_COMBINE_SUM || rows->count == 1) \
-			return;                                           \
-		if (rows->count < 10)                                     \
-			for (size_t j = 0; j < rows->width; j++)          \
-				sum[j] *= factor;                         \
-		else                                                      \
-			for (size_t j = 0; j < rows->width; j++)          \
-				sum[j] /= by;                             \
+#define SCALE(name, type)                                       \
+	static void name(type *sum, const sp_sparse_rows *rows) \
+	{                                                       \
+		type factor = (type)(1 / divisor(rows));        \
+                                                                \
+		if (factor == 1)                                \
+			return;                                 \
+		for (size_t j = 0; j < rows->width; j++)        \
+			sum[j] *= factor;                       \
 	}
 
 SCALE(scale_f32, float)

@@ -13,11 +13,7 @@ typedef struct sp_sparse_rows {
 	sp_combiner combiner;
 } sp_sparse_rows;
 
-/*
- * Of floats, as SparseSegmentSum and its kin have it: out [width].
- *
- * Numerics: the order of TensorFlow 2.15, engine/ops/sparse/sparse_segment.c.
- */
+/* Of floats: out [width]. */
 void sp_sparse_rows_pool(float *out, const sp_sparse_rows *rows);
 
 #endif

@@ -4,27 +4,22 @@
 #include <string.h>
 
 #include "engine/kernels/float_functions.h"
-#include "engine/ops/reduce/reduce_float.h"
+#include "engine/kernels/float_rows.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*
  * SparseSoftmax: softmax over the values present in each row (values whose indices differ only in
  * the last dimension). The result is in row-major order.
  *
- * Numerics: in the element type, after subtracting the row's largest value; half in float.
- * Exponentials of float are those of float_functions.h.
+ * Numerics: in the element type, less the row's largest value; half in float.
  */
 static void softmax_f32(float *values, size_t count)
 {
-	float largest = values[0], factor;
+	float factor;
 
-	for (size_t i = 1; i < count; i++)
-		if (values[i] > largest)
-			largest = values[i];
-	for (size_t i = 0; i < count; i++)
-		values[i] -= largest;
+	sp_float_shift(values, values, count);
 	sp_float_exp(values, values, count);
-	factor = 1 / sp_float__sum(values, count, 0);
+	factor = 1 / sp_float_sum(values, count);
 	for (size_t i = 0; i < count; i++)
 		values[i] *= factor;
 }
