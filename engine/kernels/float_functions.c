@@ -53,10 +53,11 @@ static void reduce_large(const float *size, float huge, float *rest, uint32_t *q
 			rest[i] = reduce_one(size[i], &quadrant[i]);
 }
 
-#define FOR_FUNCTIONS(F)                                                                       \
-	F(exp)                                                                                 \
-	F(expm1)                                                                               \
-	F(log) F(log1p) F(sin) F(cos) F(asin) F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) \
+#define FOR_FUNCTIONS(F)                                                                \
+	F(exp)                                                                          \
+	F(expm1)                                                                        \
+	F(log)                                                                          \
+	F(log1p) F(sin) F(cos) F(asin) F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) \
 		F(reciprocal) F(sigmoid) F(softplus) F(elu) F(selu)
 
 /* One number at a time, where the processor has no such registers, and as a reference. */

@@ -222,7 +222,8 @@ static sp_status run_while(sp_execution *ex, const sp_step *step)
 	for (;;) {
 		SP_TRY(run_region(ex, control->first_region));
 		if (!sp_tensor_is_set(go_on))
-			return fail(ex, step, "its condition depends on a branch that was not taken");
+			return fail(ex, step,
+				    "its condition depends on a branch that was not taken");
 		SP_TRY(truth_of(ex, step, go_on, &is_true));
 		if (!is_true)
 			break;

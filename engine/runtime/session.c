@@ -191,10 +191,10 @@ static sp_status give_fetches(const sp_session *session, const sp_plan_frame *fr
 		fetches[i] = ref.kind == SP_REF_SNAPSHOT ? &run->snapshot->values[ref.index]
 							 : place_of(session, frame, ref);
 		if (!sp_tensor_is_set(fetches[i]))
-			return sp_error_set(
-				err, SP_INVALID,
-				"output %zu has no value: it depends on a branch that was not taken",
-				i);
+			return sp_error_set(err, SP_INVALID,
+					    "output %zu has no value: it depends on a branch that "
+					    "was not taken",
+					    i);
 	}
 	return SP_OK;
 }

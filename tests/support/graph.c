@@ -59,8 +59,7 @@ static sp_status take_writes(sp_small_graph *g, const sp_ends *ends)
 	SP_TRY(find_nodes(g, ends->feeds, fed, &nodes.fed_count));
 	if (!ends->looks_at_counts) {
 		SP_TRY(find_nodes(g, ends->fetches, fetched, &nodes.fetched_count));
-		SP_TRY(sp_graph_drop_dead_writes(&g->graph, fetched, nodes.fetched_count,
-						   &g->err));
+		SP_TRY(sp_graph_drop_dead_writes(&g->graph, fetched, nodes.fetched_count, &g->err));
 	}
 	return sp_graph_make_session_variables(&g->graph, &nodes, &g->err);
 }

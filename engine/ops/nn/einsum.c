@@ -401,7 +401,7 @@ static void copy_walk(const sp_reduce_walk *walk, size_t size, bool spreads, voi
 		int64_t walked = (int64_t)(walk->strides[d] * size);
 
 		sp_strided_copy__add(&box, (int64_t)walk->dims[d], spreads ? walked : dense[d],
-			    spreads ? dense[d] : walked);
+				     spreads ? dense[d] : walked);
 	}
 	sp_strided_copy__run(&box, to, from, size);
 }

@@ -74,7 +74,7 @@ static void copy_blocks(const sp_call *call, const sp_shape *space, int64_t bloc
 
 	for (int d = 0; d < 4; d++)
 		sp_strided_copy__add(&box, dims[d], to_depth ? thick[d] : wide[d],
-			    to_depth ? wide[d] : thick[d]);
+				     to_depth ? wide[d] : thick[d]);
 	sp_strided_copy__add(&box, channels, (int64_t)size, (int64_t)size);
 	sp_strided_copy__run(&box, call->out[0]->data, call->in[0]->data, size);
 }
@@ -189,8 +189,9 @@ static void copy_place(const sp_call *call, const batch_plan *plan, int64_t plac
 	sp_strided_copy__strides(&space->shape, size, space_strides);
 	sp_strided_copy__strides(&batches->shape, size, batch_strides);
 	batch_at = place * space->shape.dims[0] * batch_strides[0];
-	sp_strided_copy__add(&box, space->shape.dims[0], to_batches ? batch_strides[0] : space_strides[0],
-		    to_batches ? space_strides[0] : batch_strides[0]);
+	sp_strided_copy__add(&box, space->shape.dims[0],
+			     to_batches ? batch_strides[0] : space_strides[0],
+			     to_batches ? space_strides[0] : batch_strides[0]);
 	/* The last dimension of the block runs fastest. */
 	for (int d = plan->rank - 1; d >= 0; d--) {
 		offsets[d] = rest % plan->blocks[d];
@@ -209,14 +210,17 @@ static void copy_place(const sp_call *call, const batch_plan *plan, int64_t plac
 			return;
 		batch_at += first * batch_strides[d + 1];
 		space_at += (first * block + shift) * space_strides[d + 1];
-		sp_strided_copy__add(&box, last - first,
-			    to_batches ? batch_strides[d + 1] : block * space_strides[d + 1],
-			    to_batches ? block * space_strides[d + 1] : batch_strides[d + 1]);
+		sp_strided_copy__add(
+			&box, last - first,
+			to_batches ? batch_strides[d + 1] : block * space_strides[d + 1],
+			to_batches ? block * space_strides[d + 1] : batch_strides[d + 1]);
 	}
-	sp_strided_copy__add(&box, sp_shape_product(&space->shape, plan->rank + 1, space->shape.rank),
-		    (int64_t)size, (int64_t)size);
+	sp_strided_copy__add(&box,
+			     sp_shape_product(&space->shape, plan->rank + 1, space->shape.rank),
+			     (int64_t)size, (int64_t)size);
 	sp_strided_copy__run(&box, (char *)call->out[0]->data + (to_batches ? batch_at : space_at),
-		     (const char *)call->in[0]->data + (to_batches ? space_at : batch_at), size);
+			     (const char *)call->in[0]->data + (to_batches ? space_at : batch_at),
+			     size);
 }
 
 static sp_status run_space_to_batch(const sp_call *call)
