@@ -359,7 +359,8 @@ static sp_status make(sp_planner *pl)
 	SP_TRY(take_wants(pl));
 	SP_TRY(walk_back(pl));
 	SP_TRY(collect_errors(pl));
-	SP_TRY(check_ends(pl));
+	if (pl->level == SP_LEVEL_REQUEST) /* a snapshot may hold objects */
+		SP_TRY(check_ends(pl));
 	if (pl->plan->error != NULL)
 		return SP_OK;
 	SP_TRY(sp_plan__add_steps(pl));
