@@ -110,7 +110,7 @@ static void note_resource(sp_planner *pl, const sp_prepared *node, bool *is_list
 	    value->constant->count != 1)
 		return;
 	index = *(const uint64_t *)value->constant->data;
-	if (is_listed[index])
+	if (index >= pl->program->resource_count || is_listed[index])
 		return;
 	is_listed[index] = true;
 	plan->resources[plan->resource_count++] = (uint32_t)index;
