@@ -518,7 +518,10 @@ static void push_inputs(finder *fi, uint32_t node, uint32_t number, uint32_t *st
 		if (from == NULL || from->in_condition || outer_frame(fi, edges[i].node) != number)
 			continue;
 		from->in_condition = true;
-		stack[(*depth)++] = edges[i].node;
+		if (*depth <= fi->live_count)
+			stack[(*depth)++] = edges[i].node;
+		else
+			refuse(fi, node, "depends on more nodes than there are");
 	}
 }
 

@@ -27,7 +27,8 @@ typedef struct pass {
 	sp_port *variable; /* [nodes] of a LoopVariable its loop and number; node NONE for others */
 	uint32_t *numbers; /* [outputs of owners] the new numbers; NONE: removed */
 	sp_port *stack;    /* outputs to visit; port NONE: the node without its outputs */
-	size_t depth;
+	size_t depth, capacity;
+	bool overflows; /* the stack was too small */
 } pass;
 
 static outputs outputs_of(const sp_node *node)
@@ -64,7 +65,10 @@ static void note_variables(pass *d, uint32_t i)
 
 static void push(pass *d, uint32_t node, uint32_t port)
 {
-	d->stack[d->depth++] = (sp_port){node, port};
+	if (d->depth < d->capacity)
+		d->stack[d->depth++] = (sp_port){node, port};
+	else
+		d->overflows = true;
 }
 
 /* Visits an output of an owner, once. */
@@ -209,6 +213,7 @@ static bool set_up(pass *d, sp_arena *scratch)
 		note_variables(d, i);
 	}
 	/* Every edge is pushed once: by its node, or by the one output that it belongs to. */
+	d->capacity = edges;
 	d->stack = sp_arena_array(scratch, edges, sizeof(*d->stack));
 	d->is_read = sp_arena_zeros(scratch, results, sizeof(*d->is_read));
 	d->numbers = sp_arena_array(scratch, results, sizeof(*d->numbers));
@@ -226,8 +231,10 @@ sp_status sp_graph_drop_dead_outputs(sp_graph *graph, const bool *kept, sp_error
 	scratch = sp_arena_create(64 << 10);
 	if (scratch != NULL && set_up(&d, scratch)) {
 		walk(&d);
-		done = drop(&d);
+		done = !d.overflows && drop(&d);
 	}
 	sp_arena_destroy(scratch);
+	if (d.overflows)
+		return sp_error_set(err, SP_INTERNAL, "the graph has more edges than were counted");
 	return done ? SP_OK : sp_error_set(err, SP_NO_MEMORY, "no memory for the graph");
 }

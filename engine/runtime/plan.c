@@ -110,7 +110,7 @@ static void note_resource(sp_planner *pl, const sp_prepared *node, bool *is_list
 	    value->constant->count != 1)
 		return;
 	index = *(const uint64_t *)value->constant->data;
-	if (is_listed[index])
+	if (index >= pl->program->resource_count || is_listed[index])
 		return;
 	is_listed[index] = true;
 	plan->resources[plan->resource_count++] = (uint32_t)index;
@@ -359,7 +359,8 @@ static sp_status make(sp_planner *pl)
 	SP_TRY(take_wants(pl));
 	SP_TRY(walk_back(pl));
 	SP_TRY(collect_errors(pl));
-	SP_TRY(check_ends(pl));
+	if (pl->level == SP_LEVEL_REQUEST) /* a snapshot may hold objects */
+		SP_TRY(check_ends(pl));
 	if (pl->plan->error != NULL)
 		return SP_OK;
 	SP_TRY(sp_plan__add_steps(pl));
