@@ -51,7 +51,7 @@ typedef enum sp_opcode {
 struct sp_op;                /* engine/graph/op.h */
 struct sp_embedding_columns; /* engine/ops/embedding/column_spec.h */
 
-/* Of DenseLayer and NarrowLayer. */
+/* Of DenseLayer. */
 typedef struct sp_dense_options {
 	bool transposed; /* the weights are [n, k] */
 	bool relu;
