@@ -5,7 +5,8 @@
 
 A room is a folder; an arrow goes from the room that includes to the room that is included.
 Rooms that include nothing of their siblings lie at the bottom.  An arrow is left out where
-others lead the same way.  Fails, and names the rooms, if rooms include each other in a circle.
+others lead the same way.  Lists of names (.inc) hold no code, and including one is no arrow.
+Fails, and names the rooms, if rooms include each other in a circle.
 """
 import os
 import re
@@ -15,7 +16,7 @@ ROOMS = ["base", "storage", "engine", "model_loader", "incremental", "session_gr
 DEPTH = 2  # rooms within rooms within rooms are named, not drawn
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
-CHAR, LINE, PAD, GAP, RISE = 7.0, 18, 10, 14, 34  # pixels
+CHAR, BOLD, LINE, PAD, GAP, RISE = 6.5, 8.5, 18, 10, 14, 34  # pixels
 
 
 def sources(top):
@@ -32,7 +33,7 @@ def includes():
         for path in sources(room):
             with open(path, encoding="utf-8") as file:
                 for target in INCLUDE.findall(file.read()):
-                    if target.split("/")[0] in ROOMS:
+                    if target.split("/")[0] in ROOMS and not target.endswith(".inc"):
                         yield os.path.dirname(path), os.path.dirname(target)
 
 
@@ -87,7 +88,7 @@ class Room:
         title = 0 if not self.path else LINE
         name = self.path.rsplit("/", 1)[-1]
         widths = [sum(r.width for r in row) + GAP * (len(row) - 1) for row in self.rows]
-        widths += [CHAR * len(t) for t in self.notes + [name]]
+        widths += [CHAR * len(t) for t in self.notes] + [BOLD * len(name)]
         self.width = max(widths) + 2 * PAD
         y = PAD + title
         for row in self.rows:
@@ -99,6 +100,7 @@ class Room:
         self.height = y - (RISE if self.rows else 0) + LINE * len(self.notes) + (PAD if self.rows else PAD / 2)
 
     def draw(self, out, left, top, depth):
+        # Arrows before rooms: one that passes a room lies behind it.
         x, y = left + self.x, top + self.y
         if self.path:
             out.append('<rect class="d%d" x="%.0f" y="%.0f" width="%.0f" height="%.0f" rx="4"/>'
@@ -107,12 +109,12 @@ class Room:
                        % (x + self.width / 2, y + LINE, self.path.rsplit("/", 1)[-1]))
             for i, text in enumerate(self.notes):
                 out.append('<text x="%.0f" y="%.0f">%s</text>' % (x + self.width / 2, y + LINE * (i + 2), text))
-        for row in self.rows:
-            for room in row:
-                room.draw(out, x, y, depth + 1)
         for a, b in self.arrows:
             out.append('<path d="M%.0f %.0f L%.0f %.0f"/>'
                        % (x + a.x + a.width / 2, y + a.y + a.height, x + b.x + b.width / 2, y + b.y - 3))
+        for row in self.rows:
+            for room in row:
+                room.draw(out, x, y, depth + 1)
 
 
 def wrap(words, width=34):

@@ -30,6 +30,9 @@ check_document operators 'engine/ops/ops.inc engine/stablehlo/ops.inc' '^SP_OP('
 check_document metrics api/host/metrics/metrics.inc '^SP_METRIC(' \
 	'^\| `[a-z:_]+` \| (counter|gauge|histogram) \| .* \| .*\. \|$'
 
+python3 "$srcdir/scripts/draw_rooms.py" >"$work/rooms.svg"
+check "docs/rooms.svg is current (scripts/draw_rooms.py >docs/rooms.svg)" diff "$srcdir/docs/rooms.svg" "$work/rooms.svg"
+
 echo "[  PASSED  ] $passed test(s)."
 [ "$failed" -eq 0 ] || echo "[  FAILED  ] $failed test(s)."
 [ "$failed" -eq 0 ]
