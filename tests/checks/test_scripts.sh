@@ -5,6 +5,7 @@ set -u
 srcdir=$(cd "${srcdir:-.}" && pwd)
 passed=0
 failed=0
+unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that runs this
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 

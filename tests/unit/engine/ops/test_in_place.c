@@ -166,11 +166,7 @@ static const scene unary[] = {
 	{.op = "IsNan", .in_count = 1, OF(SP_FLOAT), ON(MATRIX), .must_not_take = true},
 	{.op = "Softmax", .in_count = 1, OF(SP_FLOAT), ON(MATRIX)},
 	{.op = "LogSoftmax", .in_count = 1, OF(SP_FLOAT), ON(MATRIX)},
-	{.op = "LogSoftmax",
-	 .in_count = 1,
-	 OF(SP_HALF), /* needs its input again after every step that is rounded */
-	 ON(MATRIX),
-	 .must_not_take = true},
+	{.op = "LogSoftmax", .in_count = 1, OF(SP_HALF), ON(MATRIX)},
 	{.op = "Cast",
 	 .in_count = 1,
 	 OF(SP_FLOAT),
