@@ -53,12 +53,13 @@ static void reduce_large(const float *size, float huge, float *rest, uint32_t *q
 			rest[i] = reduce_one(size[i], &quadrant[i]);
 }
 
-#define FOR_FUNCTIONS(F)                                                                \
-	F(exp)                                                                          \
-	F(expm1)                                                                        \
-	F(log)                                                                          \
-	F(log1p) F(sin) F(cos) F(asin) F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) \
-		F(reciprocal) F(sigmoid) F(softplus) F(elu) F(selu)
+#define FOR_FUNCTIONS(F)                                                                     \
+	F(exp)                                                                               \
+	F(expm1)                                                                             \
+	F(log)                                                                               \
+	F(log1p)                                                                             \
+	F(sin) F(cos) F(asin) F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) F(reciprocal) \
+		F(sigmoid) F(softplus) F(elu) F(selu)
 
 /* One number at a time, where the processor has no such registers, and as a reference. */
 static inline float from_bits(uint32_t bits)
@@ -165,86 +166,49 @@ typedef uint32_t words __attribute__((vector_size(32)));
 
 #endif
 
-/* What Eigen has for a single number. */
-static inline float rsqrt_one(float x)
-{
-	return 1 / sqrtf(x);
-}
-
-static inline float reciprocal_one(float x)
-{
-	return 1 / x;
-}
-
-static inline float sigmoid_one(float x)
-{
-	float power = expf(x);
-
-	return isinf(power) ? 1 : power / (1 + power);
-}
-
-/* A subnormal number may equal 0 (base/float_mode.h), which the library does not expect. */
-static inline float log_one(float x)
-{
-	return logf(x == 0 ? 0 : x);
-}
-
-static inline float softplus_one(float x)
-{
-	if (x > SOFTPLUS_EDGE)
-		return x;
-	return x < -SOFTPLUS_EDGE ? expf(x) : log1pf(expf(x));
-}
-
-static inline float elu_one(float x)
-{
-	return x < 0 ? expf(x) - 1 : x;
-}
-
-static inline float selu_one(float x)
-{
-	return x < 0 ? SELU_SCALE_ALPHA * (expf(x) - 1) : SELU_SCALE * x;
-}
-
 #if defined(__x86_64__)
-#define RUN(name)                               \
+#define RUN(name, x, y, count)                  \
 	if (sp_cpu_has(SP_ISA_AVX2))            \
-		map_##name##_avx2(x, y, whole); \
+		map_##name##_avx2(x, y, count); \
 	else                                    \
-		map_##name##_scalar(x, y, whole)
+		map_##name##_scalar(x, y, count)
 #else
-#define RUN(name) map_##name##_scalar(x, y, whole)
+#define RUN(name, x, y, count) map_##name##_scalar(x, y, count)
 #endif
 
-/* The function, and what it is of the elements that make up no packet. */
-#define FUNCTION(name, one)                                          \
-	void sp_float_##name(const float *x, float *y, size_t count) \
-	{                                                            \
-		size_t whole = count - count % SP_FLOAT_PACKET;      \
-                                                                     \
-		RUN(name);                                           \
-		for (size_t i = whole; i < count; i++)               \
-			y[i] = one(x[i]);                            \
+/* What is left over behind the last packet is a packet with zeros. */
+#define FUNCTION(name)                                                       \
+	void sp_float_##name(const float *x, float *y, size_t count)         \
+	{                                                                    \
+		size_t rest = count % SP_FLOAT_PACKET, whole = count - rest; \
+		float last[SP_FLOAT_PACKET] = {0};                           \
+                                                                             \
+		memcpy(last, x + whole, rest * sizeof(*x));                  \
+		RUN(name, x, y, whole);                                      \
+		if (rest == 0)                                               \
+			return;                                              \
+		RUN(name, last, last, SP_FLOAT_PACKET);                      \
+		memcpy(y + whole, last, rest * sizeof(*y));                  \
 	}
 
-FUNCTION(exp, expf)
-FUNCTION(expm1, expm1f)
-FUNCTION(log, log_one)
-FUNCTION(log1p, log1pf)
-FUNCTION(sin, sinf)
-FUNCTION(cos, cosf)
-FUNCTION(asin, asinf)
-FUNCTION(acos, acosf)
-FUNCTION(atan, atanf)
-FUNCTION(atanh, atanhf)
-FUNCTION(tanh, tanh_scalar)
-FUNCTION(erf, erf_scalar)
-FUNCTION(rsqrt, rsqrt_one)
-FUNCTION(reciprocal, reciprocal_one)
-FUNCTION(sigmoid, sigmoid_one)
-FUNCTION(softplus, softplus_one)
-FUNCTION(elu, elu_one)
-FUNCTION(selu, selu_one)
+FUNCTION(exp)
+FUNCTION(expm1)
+FUNCTION(log)
+FUNCTION(log1p)
+FUNCTION(sin)
+FUNCTION(cos)
+FUNCTION(asin)
+FUNCTION(acos)
+FUNCTION(atan)
+FUNCTION(atanh)
+FUNCTION(tanh)
+FUNCTION(erf)
+FUNCTION(rsqrt)
+FUNCTION(reciprocal)
+FUNCTION(sigmoid)
+FUNCTION(softplus)
+FUNCTION(elu)
+FUNCTION(selu)
 
 enum { STRIP = 8 * SP_FLOAT_PACKET };
 
@@ -259,25 +223,27 @@ static void pow_strip(const float *x, const float *y, float *z, size_t count)
 	map_pow_scalar(x, y, z, count);
 }
 
-static void fill(float same[STRIP], float x)
+static void spread(float to[STRIP], const float *from, size_t step, size_t count)
 {
 	for (size_t i = 0; i < STRIP; i++)
-		same[i] = x;
+		to[i] = i < count ? from[i * step] : 1;
 }
 
 void sp_float_pow(const float *x, size_t x_step, const float *y, size_t y_step, float *z,
 		  size_t count)
 {
-	size_t whole = count - count % SP_FLOAT_PACKET;
-	float same_x[STRIP], same_y[STRIP];
+	float base[STRIP], exponent[STRIP], power[STRIP];
 
-	if (count == 0)
-		return;
-	fill(same_x, x[0]);
-	fill(same_y, y[0]);
-	for (size_t i = 0; i < whole; i += STRIP)
-		pow_strip(x_step == 0 ? same_x : x + i, y_step == 0 ? same_y : y + i, z + i,
-			  whole - i < STRIP ? whole - i : STRIP);
-	for (size_t i = whole; i < count; i++)
-		z[i] = powf(x_step == 0 ? same_x[0] : x[i], y_step == 0 ? same_y[0] : y[i]);
+	for (size_t i = 0, n; i < count; i += n) {
+		n = count - i < STRIP ? count - i : STRIP;
+		if (n == STRIP && x_step == 1 && y_step == 1) {
+			pow_strip(x + i, y + i, z + i, n);
+			continue;
+		}
+		spread(base, x + i * x_step, x_step, n);
+		spread(exponent, y + i * y_step, y_step, n);
+		pow_strip(base, exponent, power,
+			  (n + SP_FLOAT_PACKET - 1) / SP_FLOAT_PACKET * SP_FLOAT_PACKET);
+		memcpy(z + i, power, n * sizeof(*z));
+	}
 }

@@ -4,14 +4,9 @@
 #include <stddef.h>
 
 /*
- * Functions of float32 numbers, one by one: y[i] = f(x[i]), with the very bits of TensorFlow
- * 2.15 on an x86 processor (oneDNN off), but that what is left over of a tensor may become a
- * subnormal number where base/float_mode.h wants 0.
- *
- * TensorFlow takes eight elements at a time, and with Eigen's polynomials and rational
- * functions, each product and sum rounded; what is left over at the end of a tensor, with the
- * C library's functions.  A caller that has a part of a tensor cuts it at a multiple of
- * SP_FLOAT_PACKET from where TensorFlow starts.
+ * Functions of float32 numbers, one by one: y[i] = f(x[i]), by the polynomials and rational
+ * functions that Eigen and with it TensorFlow 2.15 takes on an x86 processor.  Of most numbers the
+ * bits are TensorFlow's.
  *
  * Numerics: measured, in units in the last place of the exact value, where that is a normal
  * number: exp, atanh and pow are within 2, sin and cos of less than 2^14, and sigmoid, within 3,

@@ -2,7 +2,7 @@
 import numpy as np
 import tensorflow as tf
 
-from op_cases import Cases
+from op_cases import Cases, near
 
 cases = Cases("subnormal")
 
@@ -10,16 +10,16 @@ for dtype in (np.float32, np.float64):
     tiny = np.finfo(dtype).tiny
     small = np.array([tiny / 2, -tiny / 8, tiny, 3 * tiny, 0, -0.0, 1, -1, 1e30, tiny * 1.5, tiny / 1024], dtype)
     for op in "Abs Ceil Cos Erf Expm1 Floor Inv IsFinite Neg Reciprocal Rint Round Rsqrt Sigmoid Sin Softplus Sqrt Square".split():
-        # The estimate that some begin with is the processor's own.
-        close = {"rtol": 3e-7} if dtype == np.float32 and op in ("Inv", "Reciprocal", "Rsqrt") else {}
+        # A function may take a subnormal number for 0, or not.
+        close = {"rtol": 3e-7, "atol": tiny} if dtype == np.float32 and op in "Cos Erf Expm1 Inv Reciprocal Rsqrt Sigmoid Sin Softplus".split() else {}
         cases.add(op, {"x" if op not in ("Relu", "Softplus") else "features": small}, **close)
     for op in "Add AddV2 Div DivNoNan Equal FloorDiv FloorMod Greater GreaterEqual Less LessEqual Mul MulNoNan NotEqual RealDiv SquaredDifference Sub".split():
         for other in (small[::-1], dtype(0.25), dtype(0), dtype(tiny / 4)):
             cases.add(op, {"x": small, "y": np.array(other, dtype)})
     cases.add("Sum", {"input": np.tile(small[:2], 9), "axis": np.int32(0)})
     if dtype == np.float32:
-        cases.add("Pow", {"x": small, "y": dtype(0.25)})
-        cases.add("Pow", {"x": small, "y": small[::-1]})
+        cases.add("Pow", {"x": small[:10], "y": dtype(0.25)}, **near(tf.float32))
+        cases.add("Pow", {"x": small[:10], "y": small[:10][::-1]}, **near(tf.float32))
         cases.add("Log", {"x": small})
         cases.add("Exp", {"x": np.array([-95, 95, -88, -87, 0, 1, -100, -103], dtype)})
         cases.add("Softmax", {"logits": np.array([[0, -95, -100], [0, -720, -740]], dtype)})

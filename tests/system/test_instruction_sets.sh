@@ -5,7 +5,7 @@ set -u
 passed=0
 failed=0
 for isa in scalar sse42 avx2 avx512; do
-	for program in tests/unit/engine/kernels/test_dense_layer tests/unit/engine/kernels/test_gemm "tests/unit/engine/ops/test_cases float_bits" \
+	for program in tests/unit/engine/kernels/test_dense_layer tests/unit/engine/kernels/test_gemm "tests/unit/engine/ops/test_cases float_functions" \
 		"tests/system/test_golden_abi keras2-mlp" tests/unit/storage/table/test_lookup tests/unit/storage/table/test_lookup_pool \
 		tests/unit/storage/rows/test_rows_checked; do
 		if SP_CPU=$isa $program >instruction_sets.out 2>&1; then

@@ -44,16 +44,7 @@ SP_BINARY_KERNEL(f64, NextAfter, double, f64, nextafter(a, b))
 SP_BINARY_OP(NextAfter, SP_INVALID_DTYPE,
 	     NULL, [SP_FLOAT] = NextAfter_f32, [SP_DOUBLE] = NextAfter_f64);
 
-/*
- * 0 where a is 0, even if the other factor is not finite.  Half and bfloat16 round the
- * logarithm, too.
- */
-#define TIMES_ROUNDED(type, name, logarithm) \
-	SP_BINARY_VALUE(type, name, a == 0 ? 0 : a * SP_ROUND_##type(logarithm))
-
-/* As Eigen counts them for a packet. */
-enum { POWER_CYCLES = 5, ANGLE_CYCLES = 19, LOGARITHM_CYCLES = 51 };
-
+/* 0 where a is 0, even if the other factor is not finite. */
 enum { PIECE = 8 * SP_FLOAT_PACKET };
 
 #define TIMES_LOGARITHM(name, logarithm)                                       \
@@ -77,32 +68,29 @@ enum { PIECE = 8 * SP_FLOAT_PACKET };
 
 TIMES_LOGARITHM(Xlogy, sp_float_log)
 SP_BINARY_VALUE(f64, Xlogy, a == 0 ? 0 : a * log(b))
-TIMES_ROUNDED(f16, Xlogy, log(b))
-TIMES_ROUNDED(bf16, Xlogy, log(b))
+SP_BINARY_NARROW(Xlogy)
 SP_FOR_COMPLEX(SP_BINARY_VALUE, Xlogy, a == 0 ? 0 : a * log(b))
 SP_BINARY_DEFINE(Xlogy, .kernels = {SP_TABLE_FIELD(Xlogy)}, .result = SP_INVALID_DTYPE,
-		 .packet_cycles = LOGARITHM_CYCLES);
+		 .is_costly = true);
 
 TIMES_LOGARITHM(Xlog1py, sp_float_log1p)
 SP_BINARY_VALUE(f64, Xlog1py, a == 0 ? 0 : a * log1p(b))
-TIMES_ROUNDED(f16, Xlog1py, log1p(b))
-TIMES_ROUNDED(bf16, Xlog1py, log1p(b))
+SP_BINARY_NARROW(Xlog1py)
 SP_FOR_COMPLEX(SP_BINARY_VALUE, Xlog1py, a == 0 ? 0 : a * sp_complex__log1p(b))
 SP_BINARY_DEFINE(Xlog1py, .kernels = {SP_TABLE_FIELD(Xlog1py)}, .result = SP_INVALID_DTYPE,
-		 .packet_cycles = LOGARITHM_CYCLES);
+		 .is_costly = true);
 
 /*
  * The angle of (b, a): of the quotient, and on the left half turned by pi to a's side.  Equal
- * sizes, infinite ones too, are 45 degrees.  What is left over is the C library's.
+ * sizes, infinite ones too, are 45 degrees.
  */
 static void angles(const float *a, size_t a_step, const float *b, size_t b_step, float *out,
 		   size_t count)
 {
 	static const float pi = 3.14159265358979323846F;
 	float quotients[PIECE] = {0}, turns[PIECE];
-	size_t whole = count - count % SP_FLOAT_PACKET;
 
-	for (size_t i = 0; i < whole; i++) {
+	for (size_t i = 0; i < count; i++) {
 		float y = a[i * a_step], x = b[i * b_step];
 		float sign = copysignf(1, x) * copysignf(1, y);
 
@@ -111,11 +99,9 @@ static void angles(const float *a, size_t a_step, const float *b, size_t b_step,
 		if (fabsf(y) == fabsf(x))
 			quotients[i] = copysignf(y == 0 ? 0 : 1, sign);
 	}
-	sp_float_atan(quotients, quotients, whole);
-	for (size_t i = 0; i < whole; i++)
+	sp_float_atan(quotients, quotients, count);
+	for (size_t i = 0; i < count; i++)
 		out[i] = quotients[i] + turns[i];
-	for (size_t i = whole; i < count; i++)
-		out[i] = atan2f(a[i * a_step], b[i * b_step]);
 }
 
 static void Atan2_f32(const sp_binary_run *run)
@@ -134,7 +120,7 @@ SP_BINARY_VALUE(f64, Atan2, atan2(a, b))
 SP_BINARY_VALUE(f16, Atan2, atan2(a, b))
 SP_BINARY_VALUE(bf16, Atan2, atan2(a, b))
 SP_BINARY_DEFINE(Atan2, .kernels = {SP_TABLE_FLOATING(Atan2)}, .result = SP_INVALID_DTYPE,
-		 .packet_cycles = ANGLE_CYCLES);
+		 .is_costly = true);
 
 /*
  * a^b modulo 2^64, and so, in its low bits, modulo any smaller power of two:
@@ -189,5 +175,4 @@ SP_BINARY_VALUE(bf16, Pow, pow(a, b))
 SP_FOR_COMPLEX(SP_BINARY_VALUE, Pow, pow(a, b))
 SP_FOR_SIGNED(SP_BINARY_VALUE, Pow, integer_power((uint64_t)a, (uint64_t)b))
 SP_BINARY_DEFINE(Pow, .kernels = {SP_TABLE_FIELD(Pow), SP_TABLE_SIGNED(Pow)},
-		 .result = SP_INVALID_DTYPE, .complaint = negative_exponent,
-		 .packet_cycles = POWER_CYCLES);
+		 .result = SP_INVALID_DTYPE, .complaint = negative_exponent, .is_costly = true);

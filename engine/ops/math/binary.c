@@ -48,7 +48,7 @@ void sp_binary__by_float(const sp_binary_run *run, sp_binary_fn *floats, sp_wide
 	}
 }
 
-/* ------------------------------------------------------- packets over runs */
+/* ------------------------------------------------- costly functions of runs */
 
 enum { PIECE = 512 };
 
@@ -84,55 +84,16 @@ static void gather(walk *w, const float *left, const float *right, float *x, flo
 	}
 }
 
-/*
- * Eigen cuts a broadcast into blocks of about a task, as many of the last dimensions as go into
- * it and a part of the one before, and takes packets from the start of each.  `whole` is what is
- * cut anew every time.
- */
-static void size_blocks(const sp_broadcast *b, size_t task, size_t *block, size_t *whole)
-{
-	*block = 1;
-	*whole = 1;
-	for (int i = b->rank; i >= 0; i--) {
-		size_t part = task < b->dims[i] ? task : b->dims[i];
-
-		*block *= part;
-		*whole *= b->dims[i];
-		if (part < b->dims[i])
-			return;
-		task = (task + part - 1) / part;
-	}
-}
-
-/*
- * The elements of a task of 40000 cycles: an eighth of a packet's, and 11 / 8 to read and write
- * what repeats.  With two dimensions both operands count as repeating.
- */
-static size_t size_task(const sp_call *call, const sp_broadcast *b, size_t packet_cycles)
-{
-	size_t count = call->out[0]->count;
-	bool one = call->in[0]->count == count || call->in[1]->count == count;
-
-	return 320000 / ((one && b->rank > 1 ? 11 : 22) + packet_cycles);
-}
-
 /* A piece is read before its results are written, which may be in place. */
-static void run_blocks(const sp_call *call, sp_broadcast *b, const sp_binary_state *state)
+static void run_pieces(const sp_call *call, sp_broadcast *b, const sp_binary_state *state)
 {
 	const float *left = call->in[0]->data, *right = call->in[1]->data;
 	float *out = call->out[0]->data, x[PIECE], y[PIECE];
+	size_t count = call->out[0]->count;
 	walk w = {.b = b};
-	size_t block, whole;
 
-	size_blocks(b, size_task(call, b, state->binary->packet_cycles), &block, &whole);
-	for (size_t i = 0, n; i < call->out[0]->count; i += n) {
-		size_t in_whole = i % whole, in_block = in_whole % block;
-
-		n = block - in_block;
-		if (n > whole - in_whole)
-			n = whole - in_whole;
-		if (n > PIECE)
-			n = PIECE;
+	for (size_t i = 0, n; i < count; i += n) {
+		n = count - i < PIECE ? count - i : PIECE;
 		gather(&w, left, right, x, y, n);
 		state->kernel(&(sp_binary_run){x, y, out + i, n, 1, 1});
 	}
@@ -155,9 +116,8 @@ sp_status sp_binary__run(const sp_call *call)
 	if (complaint != NULL)
 		return sp_call_invalid(call, "%s", complaint);
 	sp_broadcast__start(&b);
-	if (b.more && b.rank > 0 && state->binary->packet_cycles != 0 &&
-	    call->in[0]->dtype == SP_FLOAT) {
-		run_blocks(call, &b, state);
+	if (b.more && b.rank > 0 && state->binary->is_costly && call->in[0]->dtype == SP_FLOAT) {
+		run_pieces(call, &b, state);
 		return SP_OK;
 	}
 	for (; b.more; sp_broadcast__next(&b)) {

@@ -14,8 +14,7 @@
  * Both inputs have the same type; the output has it too, or is bool.  A loop
  * may run in place.
  *
- * Numerics: half and bfloat16 compute in float and round once.  What operands repeat changes no
- * bits but as TensorFlow has it (packet_cycles).
+ * Numerics: half and bfloat16 compute in float and round once.
  */
 typedef struct sp_binary_run {
 	const void *left, *right;
@@ -41,10 +40,10 @@ typedef struct sp_binary {
 	const char *(*complaint)(const sp_tensor *right);
 
 	/*
-	 * The cycles that Eigen counts for a packet, if the bits of a float32 depend on where
-	 * packets begin (kernels/float_functions.h).  0: they do not.
+	 * The kernel for float takes several elements at once and much longer than to copy them:
+	 * short runs of a broadcast are put together.
 	 */
-	size_t packet_cycles;
+	bool is_costly;
 } sp_binary;
 
 typedef struct sp_binary_state {

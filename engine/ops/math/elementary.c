@@ -23,21 +23,8 @@
 
 SP_UNARY_FIELD(Sqrt, sqrt(x));
 
-/* What is left over behind the packets rounds the root, too. */
-#define RSQRT_STEPS(type, name)                                                 \
-	static void name##_steps_##type(const float *x, float *y, size_t count) \
-	{                                                                       \
-		size_t whole = count - count % SP_FLOAT_PACKET;                 \
-                                                                                \
-		sp_float_rsqrt(x, y, whole);                                    \
-		for (size_t i = whole; i < count; i++)                          \
-			y[i] = 1 / SP_ROUND_##type(sqrt(x[i]));                 \
-	}
-
-RSQRT_STEPS(f16, Rsqrt)
-RSQRT_STEPS(bf16, Rsqrt)
 SP_UNARY_FLOAT(Rsqrt, sp_float_rsqrt)
-SP_UNARY_NARROW_BY(Rsqrt, Rsqrt_steps_f16, Rsqrt_steps_bf16)
+SP_UNARY_NARROW(Rsqrt, sp_float_rsqrt)
 SP_UNARY_VALUE(f64, Rsqrt, 1 / sqrt(x))
 SP_FOR_COMPLEX(SP_UNARY_VALUE, Rsqrt, 1 / sqrt(x))
 SP_UNARY_OP(Rsqrt, SP_INVALID_DTYPE, SP_TABLE_FIELD(Rsqrt));
@@ -94,8 +81,8 @@ SP_UNARY_OP(Round, SP_INVALID_DTYPE, SP_TABLE_NUMBER(Round));
 
 /* Pow(x, 3): engine/passes/reduce_strength.h. */
 SP_UNARY_VALUE(f32, Cube, (x) * (x) * (x))
-SP_UNARY_VALUE(f16, Cube, SP_ROUND_f16((x) * (x)) * (x))
-SP_UNARY_VALUE(bf16, Cube, SP_ROUND_bf16((x) * (x)) * (x))
+SP_UNARY_VALUE(f16, Cube, (x) * (x) * (x))
+SP_UNARY_VALUE(bf16, Cube, (x) * (x) * (x))
 SP_UNARY_OP(
 	Cube,
 	SP_INVALID_DTYPE, [SP_FLOAT] = Cube_f32, [SP_HALF] = Cube_f16, [SP_BFLOAT16] = Cube_bf16);
