@@ -72,7 +72,7 @@ conv(of(F, 2, 5, 6, 6), of(F, 1, 1, 2, 6), groups=3)
 conv(of(F, 2, 5, 6, 4), of(F, 3, 3, 1, 8), groups=4, padding=[[1, 1], [1, 1]])
 conv(of(F, 6, 5, 6, 3), of(F, 3, 2, 3, 4), batch_groups=2)
 conv(of(F, 4, 5, 6, 3), of(F, 1, 1, 3, 8), batch_groups=4)
-conv(of(F, 40, 9, 8, 5), of(F, 3, 3, 5, 7), padding=[[1, 1], [1, 1]])
+conv(of(F, 3, 9, 8, 5), of(F, 3, 3, 5, 7), padding=[[1, 1], [1, 1]])
 conv(of(tf.bfloat16, 2, 5, 6, 3), of(tf.bfloat16, 3, 2, 3, 4), to=F)
 conv(of(F, 2, 2, 6, 3), of(F, 3, 2, 3, 4))                          # no place at all
 conv(of(F, 0, 5, 6, 3), of(F, 3, 2, 3, 4))

@@ -101,7 +101,7 @@ for count in range(5):
             reduce(X, 1, list(dims), minus)
 reduce(X, 1, [3, 1], add)
 # What XLA starts from must change nothing, as it takes it more than once in long reductions, and not at all for one element.
-for n in (0, 1, 2, 3, 127, 128, 129, 255, 256, 257, 1000):
+for n in (0, 1, 2, 128, 129, 257):
     reduce(of(F, n), 0, [0], add)
     reduce(of(F, 2, n), -np.inf, [1], maximum)
     reduce(of(F, n, 2), -np.inf, [0], maximum)
@@ -151,7 +151,7 @@ for dtype in REALS:
     index = np.broadcast_to(np.arange(6), (3, 6))
     variadic([of(dtype, 3, 6), (index, tf.int32)], [0, 0], [1], argmax)
 variadic([of(F, 3, 200), (np.broadcast_to(np.arange(200), (3, 200)), tf.int64)], [-np.inf, 0], [1], argmax)
-variadic([of(F, 200, 150), (np.broadcast_to(np.arange(150), (200, 150)), tf.int32)], [-np.inf, 0], [1], argmax)
+variadic([of(F, 10, 150), (np.broadcast_to(np.arange(150), (10, 150)), tf.int32)], [-np.inf, 0], [1], argmax)
 variadic([(np.float32([1, np.nan, 3]), F), (np.arange(3), tf.int32)], [-np.inf, 0], [0], argmax)
 for dims in ([0], [1], [2]):
     for f in (crossed, swapped):
