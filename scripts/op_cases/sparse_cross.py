@@ -46,13 +46,13 @@ def hashed(sparse, dense_inputs, buckets=1000, strong=False, salt=(137, 173), **
                                     "salt": np.int64(salt)}, **more)
 
 
-for texts in ((True, True), (False, True), (True, False), (False, False)):
+for texts in ((True, True), (False, True), (False, False)):
     a, b = column([2, 0, 3, 1], 4, texts[0]), column([1, 2, 2, 3], 4, texts[1])
     d, e = dense(4, 2, texts[0]), dense(4, 1, texts[1])
     for name, sparse, side in [("one", [a], []), ("two", [a, b], []), ("sparse and dense", [a, b], [d, e]), ("dense", [], [d, e]),
                                ("dense before", [b], [d]), ("same twice", [a, a], [])]:
         name += " of %s and %s" % tuple("text" if t else "numbers" for t in texts)
-        for buckets in (0, 7, 2**40):
+        for buckets in (0, 7):
             v1(sparse, side, True, buckets, name=name)
             hashed(sparse, side, buckets, name=name)
         v1(sparse, side, False, name=name)
@@ -110,12 +110,12 @@ def cross(order, columns, hashed, buckets=1000, key=KEY, splits=tf.int64, **more
                "out_values_type": tf.int64 if hashed else tf.string, "out_row_splits_type": splits}, **more)
 
 
-for texts in ((True, True), (False, True), (True, False), (False, False)):
+for texts in ((True, True), (False, True), (False, False)):
     r, q = ragged([2, 0, 3, 1], texts[0]), ragged([1, 2, 2, 3], texts[1])
     s, d = column([3, 1, 0, 2], 4, texts[0]), dense(4, 2, texts[1])
     for order, columns in [("R", [r]), ("RR", [r, q]), ("S", [s]), ("D", [d]), ("RSD", [q, s, d]), ("DSR", [d, s, q]), ("SRDR", [s, q, d, r])]:
         name = order + " of %s and %s" % tuple("text" if t else "numbers" for t in texts)
-        for buckets in (0, 7, 2**40):
+        for buckets in (0, 7):
             cross(order, columns, True, buckets, name=name)
         cross(order, columns, False, name=name)
 short = ragged([2, 0, 3, 1], False, np.int32)
