@@ -200,7 +200,7 @@ static void all_missing_operators_are_named_at_once(void **state)
 static void missing_operators_are_named_before_long_names_of_nodes(void **state)
 {
 	enum { LONG = 30, LENGTH = 300 };
-	static char names[LONG][LENGTH + 8], ops[LONG][16];
+	static char names[LONG][LENGTH + 8], ops[LONG][24];
 	const char *inputs[LONG];
 	sp_node_def nodes[1 + LONG] = {{NODE("a", "Placeholder"), ATTRS(IS_STRING)}};
 
