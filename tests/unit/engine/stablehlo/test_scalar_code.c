@@ -187,7 +187,7 @@ static void circles_are_refused(void **state)
 static void bodies_that_grow_too_large_are_refused(void **state)
 {
 	enum { DEPTH = 20 };
-	static char names[DEPTH + 1][8];
+	static char names[DEPTH + 1][16];
 	static sp_node_def nodes[DEPTH][2];
 	static sp_function_def functions[DEPTH];
 	static const sp_named_ref returns[] = {{"a", "two:a:0"}};
