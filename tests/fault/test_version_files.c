@@ -296,6 +296,26 @@ static void a_delta_waits_for_its_full_checkpoint(void **state)
 	assert_true(sp_row_model_await(&rows, 2005));
 }
 
+/* A delta that is still being copied: its new full checkpoint is served alone meanwhile. */
+static void a_full_checkpoint_does_not_wait_for_its_delta(void **state)
+{
+	char data[SP_PATH_SIZE + 64], aside[SP_PATH_SIZE + 64];
+
+	(void)state;
+	sp_row_model_open(&rows, config);
+	hold();
+	sp_row_model_write_full(&rows, 2);
+	sp_row_model_write_delta(&rows, 2, 5);
+	snprintf(data, sizeof(data), "%s", path_of(2, 5, DATA));
+	snprintf(aside, sizeof(aside), "%s/data", rows.work);
+	assert_int_equal(rename(data, aside), 0);
+	let_go();
+	assert_true(sp_row_model_await(&rows, 2000));
+	assert_answers(2000, 2000);
+	assert_int_equal(rename(aside, data), 0);
+	assert_true(sp_row_model_await(&rows, 2005));
+}
+
 static void the_folder_goes_and_comes_back(void **state)
 {
 	char away[SP_PATH_SIZE];
@@ -338,6 +358,7 @@ int main(void)
 		CASE(scores_that_leap_are_refused),
 		CASE(a_trainer_deletes_what_is_served),
 		CASE(a_delta_waits_for_its_full_checkpoint),
+		CASE(a_full_checkpoint_does_not_wait_for_its_delta),
 		CASE(the_folder_goes_and_comes_back),
 		CASE(a_clock_that_goes_back_hides_nothing),
 	};

@@ -95,6 +95,26 @@ static void chunk_lines_and_trailers_have_a_limit(void **state)
 	free(text);
 }
 
+static void many_small_chunks_are_no_long_line(void **state)
+{
+	enum { CHUNKS = 1000 };
+	static const char chunk[] = "1;x\r\na\r\n";
+	sp_http_chunks chunks = {0};
+	sp_buffer body;
+	size_t used;
+
+	(void)state;
+	sp_buffer_init(&body, CHUNKS);
+	for (size_t i = 0; i < CHUNKS; i++)
+		if (sp_http_chunks_feed(&chunks, sp_bytes_of(chunk), &used, &body) !=
+		    SP_HTTP_CHUNKS_MORE)
+			fail_msg("chunk %zu", i);
+	assert_int_equal(sp_http_chunks_feed(&chunks, sp_bytes_of("0\r\n\r\n"), &used, &body),
+			 SP_HTTP_CHUNKS_DONE);
+	assert_int_equal(body.size, CHUNKS);
+	sp_buffer_fini(&body);
+}
+
 static void a_body_that_grows_too_large_is_seen_by_its_declared_size(void **state)
 {
 	sp_buffer body;
@@ -116,6 +136,7 @@ int main(void)
 		cmocka_unit_test(chunks_are_joined_however_they_arrive),
 		cmocka_unit_test(malformed_chunks_are_refused),
 		cmocka_unit_test(chunk_lines_and_trailers_have_a_limit),
+		cmocka_unit_test(many_small_chunks_are_no_long_line),
 		cmocka_unit_test(a_body_that_grows_too_large_is_seen_by_its_declared_size),
 	};
 
