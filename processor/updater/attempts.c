@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-static const int64_t SECOND_NS = 1000000000, FIRST_PAUSE_NS = 3000000000;
-static const int64_t LONGEST_PAUSE_NS = 60000000000;
+/* After a failure that may pass, 1, 2, 4 ... 60 seconds; after another one, a single time. */
+static const int64_t FIRST_PAUSE_NS = 1000000000, LONGEST_PAUSE_NS = 60000000000;
+static const int64_t ONLY_PAUSE_NS = 3000000000;
 
 static const sp_attempt *find(const sp_attempts *attempts, uint64_t name)
 {
@@ -45,7 +46,7 @@ void sp_attempts_note(sp_attempts *attempts, uint64_t name, uint64_t files, sp_s
 	a->files = files;
 	a->age = ++attempts->age;
 	if (first)
-		a->pause_ns = may_pass ? SECOND_NS : FIRST_PAUSE_NS;
+		a->pause_ns = may_pass ? FIRST_PAUSE_NS : ONLY_PAUSE_NS;
 	else
 		a->pause_ns = a->pause_ns < LONGEST_PAUSE_NS / 2 ? 2 * a->pause_ns
 								 : LONGEST_PAUSE_NS;

@@ -22,13 +22,13 @@
 typedef struct sp_candidate {
 	sp_status found; /* SP_OK; else there is no such version, or no memory to look at it */
 	sp_found_version version;
-	uint64_t name, files; /* for attempts.h */
+	uint64_t name, files; /* hashes of the version's name and of its files (attempts.h) */
 	bool in_memory;       /* it was live before, and its memory was kept */
 	bool is_gone;         /* its files were deleted */
 	int64_t settle_ms;    /* for so long its SavedModel has to stay unchanged; 0: it has */
 	sp_status complete;   /* SP_OK, or what is wrong with the set of its files */
 	sp_error why;         /* says in words what `found`, settle_ms or `complete` says */
-	bool is_done;         /* a decision about it has been carried out in this look */
+	bool is_done;         /* it was loaded, refused or put off in this look */
 } sp_candidate;
 
 typedef struct sp_live_facts {
@@ -64,7 +64,8 @@ typedef enum sp_action_kind {
 	SP_ACTION_WAIT,       /* for files, or for them to settle: target->why */
 	SP_ACTION_SKIP,       /* it cannot be served again: a rollback goes on to the next one */
 	SP_ACTION_REPUBLISH,  /* publish it once more: it is in memory */
-	SP_ACTION_LOAD_DELTA, /* on the live full checkpoint; without a delta that one alone */
+	SP_ACTION_LOAD_DELTA, /* lay the target's delta, if it has one, on the live full checkpoint
+			       */
 	SP_ACTION_LOAD_FULL,  /* read a full checkpoint, or a SavedModel with its weights */
 	SP_ACTION_LOAD_BOTH,  /* read a full checkpoint, and its delta on it */
 } sp_action_kind;
@@ -84,7 +85,10 @@ sp_action sp_decide(sp_situation *situation);
 /* Whether it is to be taken in place of what is live. */
 bool sp_decide_is_newer(const sp_live_facts *live, const sp_found_version *found);
 
-/* Whether what a rollback failed with may pass: then it stops, else it goes on to an older one. */
+/*
+ * Whether what a rollback failed with may pass by itself: then the rollback stops, else it goes on
+ * to an older version.  (When to load again after a failure, attempts.h decides.)
+ */
 bool sp_decide_may_pass(sp_status status);
 
 /* ---------------------------------------------------------------- the clock */

@@ -273,6 +273,9 @@ static bool same_tensor(const sp_tensor *got, const sp_tensor *want, const op_ca
 			printf(": '%.*s', wanted '%.*s'", (int)sp_tensor_strings(got)[i].size,
 			       sp_tensor_strings(got)[i].data, (int)sp_tensor_strings(want)[i].size,
 			       sp_tensor_strings(want)[i].data);
+		else if (want->dtype == SP_INT32 || want->dtype == SP_INT64)
+			printf(": %lld, wanted %lld", (long long)sp_tensor_index(got, i),
+			       (long long)sp_tensor_index(want, i));
 		printf("\n");
 		return false;
 	}

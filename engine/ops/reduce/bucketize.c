@@ -1,12 +1,11 @@
 #include "engine/ops/array/array.h"
 
 /*
- * Bucketize: for each number how many of the boundaries (a sorted attribute)
- * are not above it.  Above all of them are also the numbers that are not
- * numbers.
+ * Bucketize: for each number the count of boundaries (a sorted attribute) that are less than or
+ * equal to it.  NaN gets the count of all boundaries.  (BoostedTreesBucketize in quantile_streams.c
+ * counts the boundaries below the number.)
  *
- * Numerics: boundaries are floats; a number is compared in double when it is
- * one, else in float, as TensorFlow does.
+ * Numerics: boundaries are float32; double is compared in double, other types in float32.
  */
 
 typedef struct bucketize_state {

@@ -289,7 +289,8 @@ static void the_next_action(void **state)
 		action = sp_decide(&s);
 		if (action.kind != r->want || action.exact != r->exact ||
 		    (action.target != NULL) != (r->target != NULL))
-			fail_msg("%s: action %d", r->what, (int)action.kind);
+			fail_msg("%s: action %d, wanted %d", r->what, (int)action.kind,
+				 (int)r->want);
 		if (action.target == NULL)
 			continue;
 		if (action.target->version.full_step != target.full_step ||
@@ -302,7 +303,8 @@ static void the_next_action(void **state)
 		action = sp_decide(&s);
 		if (action.kind != r->want_then ||
 		    (action.target != NULL && action.target != &s.without_delta))
-			fail_msg("%s: then action %d", r->what, (int)action.kind);
+			fail_msg("%s: then action %d, wanted %d", r->what, (int)action.kind,
+				 (int)r->want_then);
 		if (action.target == NULL)
 			continue;
 		action.target->is_done = true;
