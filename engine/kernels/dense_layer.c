@@ -26,6 +26,8 @@ static void pack(sp_dense_layer *layer, const sp_dense_spec *spec)
 {
 	float *to = layer->weights;
 
+	if (spec->k == 0)
+		return;
 	if (spec->n == 1) {
 		memcpy(to, spec->weights, spec->k * sizeof(float));
 		return;

@@ -53,13 +53,14 @@ static void reduce_large(const float *size, float huge, float *rest, uint32_t *q
 			rest[i] = reduce_one(size[i], &quadrant[i]);
 }
 
-#define FOR_FUNCTIONS(F)                                                                     \
-	F(exp)                                                                               \
-	F(expm1)                                                                             \
-	F(log)                                                                               \
-	F(log1p)                                                                             \
-	F(sin) F(cos) F(asin) F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) F(reciprocal) \
-		F(sigmoid) F(softplus) F(elu) F(selu)
+#define FOR_FUNCTIONS(F)                                                                         \
+	F(exp)                                                                                   \
+	F(expm1)                                                                                 \
+	F(log)                                                                                   \
+	F(log1p)                                                                                 \
+	F(sin)                                                                                   \
+	F(cos) F(asin) F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) F(reciprocal) F(sigmoid) \
+		F(softplus) F(elu) F(selu)
 
 /* One number at a time, where the processor has no such registers, and as a reference. */
 static inline float from_bits(uint32_t bits)
@@ -183,10 +184,10 @@ typedef uint32_t words __attribute__((vector_size(32)));
 		size_t rest = count % SP_FLOAT_PACKET, whole = count - rest; \
 		float last[SP_FLOAT_PACKET] = {0};                           \
                                                                              \
-		memcpy(last, x + whole, rest * sizeof(*x));                  \
 		RUN(name, x, y, whole);                                      \
 		if (rest == 0)                                               \
 			return;                                              \
+		memcpy(last, x + whole, rest * sizeof(*x));                  \
 		RUN(name, last, last, SP_FLOAT_PACKET);                      \
 		memcpy(y + whole, last, rest * sizeof(*y));                  \
 	}

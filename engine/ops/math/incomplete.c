@@ -14,7 +14,7 @@
  *
  * NaN outside of a, b > 0, x >= 0 (and x <= 1 of Betainc).
  *
- * Numerics: float has TensorFlow's bits, with kernels/float_special.h.  In double, of parameters
+ * Numerics: float by kernels/float_special.h.  In double, of parameters
  * in the thousands digits are lost to the powers in front: 1e-16 times the largest.
  */
 

@@ -12,7 +12,7 @@
  * At the poles q = 0, -1, ... infinite when x is even, else NaN; NaN also for
  * x < 1, and for q < 0 unless x is whole.
  *
- * Numerics: float has TensorFlow's bits, with kernels/float_special.h; half and bfloat16 round
+ * Numerics: float by kernels/float_special.h; half and bfloat16 round
  * that.  Double but for its last digits; for q below -10 TensorFlow breaks off early there and
  * may be far off; here the sum is whole.
  */

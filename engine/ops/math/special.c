@@ -7,7 +7,7 @@
 /*
  * Lgamma, Erfinv, Ndtri; PopulationCount.
  *
- * Numerics: float has TensorFlow's bits, with kernels/float_special.h and the C library's
+ * Numerics: float by kernels/float_special.h and the C library's
  * lgammaf_r; half and bfloat16 round that.  Double but for its last digits (a few units).
  */
 
