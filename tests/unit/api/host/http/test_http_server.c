@@ -147,7 +147,7 @@ static void pipelined_requests_are_answered_in_order(void **state)
 	fixture f = {0};
 	sp_http_client client;
 	sp_http_reply reply;
-	char want[32];
+	char want[64];
 
 	(void)state;
 	start(&f, (sp_http_options){.io_threads = 1});
