@@ -40,6 +40,16 @@ static void idle_connections_take_no_descriptors_from_others(void **state)
 			assert_true(sp_http_client_open(&clients[i], process.port));
 			sp_http_client_send_text(&clients[i], begins[i % 3]);
 		}
+		/* A connection that comes to a thread without idle ones, before the others have
+		 * dropped theirs, is turned away. */
+		for (int i = 0; i < 100; i++) {
+			sp_http_reply reply;
+
+			sp_http_call(process.port, "GET", "/healthz/ready", NULL, &reply);
+			if (reply.status == 200)
+				break;
+			usleep(20000);
+		}
 		sp_host_expect_served(process.port);
 		/* A quarter of them is for files still, if the model has none. */
 		assert_true(sp_host_metric(process.port, "serving_processor_connections") <=
