@@ -80,11 +80,11 @@ struct serving_processor_error {
 	sp_error error;
 };
 
-/* Handed out when there is no memory for an error. */
+/* Returned when there is no memory for an error. */
 static const serving_processor_error no_memory = {{SP_NO_MEMORY, "out of memory"}};
 
 /* Copies the error to *out unless that is NULL; returns its code. */
-static serving_processor_code give_error(const sp_error *error, serving_processor_error **out)
+static serving_processor_code return_error(const sp_error *error, serving_processor_error **out)
 {
 	serving_processor_error *copy;
 
@@ -121,7 +121,7 @@ static serving_processor_log_sink *host_sink;
 static void *host_context;
 
 /* Prefixes the line with the model's name. */
-static void pass_on(void *context, int level, const char *line)
+static void forward_line(void *context, int level, const char *line)
 {
 	const char *model = sp_log_subject();
 	char named[SP_LOG_LINE_SIZE];
@@ -144,7 +144,7 @@ void serving_processor_set_log(serving_processor_log_sink *sink, void *context)
 	host_sink = sink;
 	host_context = context;
 	pthread_mutex_unlock(&sink_lock);
-	sp_log_set_sink(sink != NULL ? pass_on : NULL, NULL);
+	sp_log_set_sink(sink != NULL ? forward_line : NULL, NULL);
 }
 
 void serving_processor_set_log_level(int level)
@@ -184,7 +184,7 @@ void *serving_processor_create(const char *model_config, serving_processor_error
 	sp_error reason;
 
 	if (sp_handle_open(&handle, model_config, &reason) != SP_OK)
-		give_error(&reason, error);
+		return_error(&reason, error);
 	return handle;
 }
 
@@ -200,7 +200,7 @@ char *serving_processor_override_config(const char *model_config, const char *ov
 	else
 		status = sp_config_override(&merged, model_config, overrides, &reason);
 	if (status != SP_OK)
-		give_error(&reason, error);
+		return_error(&reason, error);
 	return merged;
 }
 
@@ -212,8 +212,8 @@ void serving_processor_destroy(void *model)
 int serving_processor_process(void *model, const char *signature, const void *input_data,
 			      int input_size, void **output_data, int *output_size)
 {
-	return sp_answerer_process(&(sp_answerer){.model = model}, signature, input_data,
-				   input_size, output_data, output_size);
+	return sp_version_ref_process(&(sp_version_ref){.model = model}, signature, input_data,
+				      input_size, output_data, output_size);
 }
 
 int serving_processor_model_version(void *model, int64_t *full_step, int64_t *delta_step)
@@ -261,7 +261,7 @@ serving_processor_code serving_processor_give_order(void *model, serving_process
 		status = sp_processor_pin(processor, full_step, delta_step, by, &reason);
 	else
 		status = sp_error_set(&reason, SP_INVALID, "there is no order %d", (int)order);
-	return status == SP_OK ? SERVING_PROCESSOR_OK : give_error(&reason, error);
+	return status == SP_OK ? SERVING_PROCESSOR_OK : return_error(&reason, error);
 }
 
 serving_processor_code serving_processor_reload(void *model, serving_processor_error **error)
@@ -409,8 +409,8 @@ int serving_processor_handle_process(const serving_processor_handle *handle, con
 				     const void *input_data, int input_size, void **output_data,
 				     int *output_size)
 {
-	return sp_answerer_process(&(sp_answerer){.held = version_of(handle)}, signature,
-				   input_data, input_size, output_data, output_size);
+	return sp_version_ref_process(&(sp_version_ref){.held = version_of(handle)}, signature,
+				      input_data, input_size, output_data, output_size);
 }
 
 /* -------------------------------------------------------------------- running */
@@ -451,7 +451,7 @@ static void give_tensor(serving_processor_tensor *out, const sp_named_tensor *ou
 					  .data = output->tensor.data};
 }
 
-static sp_status run(const sp_answerer *who, const char *signature,
+static sp_status run(const sp_version_ref *ref, const char *signature,
 		     const serving_processor_tensor *inputs, const sp_typed_request *request,
 		     serving_processor_result *result, sp_error *err)
 {
@@ -466,10 +466,10 @@ static sp_status run(const sp_answerer *who, const char *signature,
 	for (size_t i = 0; i < typed.input_count; i++)
 		SP_TRY(take_input(&views[i], &inputs[i], err));
 	typed.inputs = views;
-	if (who->held != NULL)
-		SP_TRY(sp_processor_run_with(who->held, signature, &typed, arena, &answer, err));
+	if (ref->held != NULL)
+		SP_TRY(sp_processor_run_with(ref->held, signature, &typed, arena, &answer, err));
 	else
-		SP_TRY(sp_processor_run(who->model->processor, signature, &typed, arena, &answer,
+		SP_TRY(sp_processor_run(ref->model->processor, signature, &typed, arena, &answer,
 					err));
 	result->tensors = sp_arena_array(arena, answer.count, sizeof(*result->tensors));
 	if (result->tensors == NULL)
@@ -495,18 +495,18 @@ static sp_status make_result(serving_processor_result **out, sp_error *err)
 	return SP_OK;
 }
 
-static serving_processor_code run_by(const sp_answerer *who, const char *signature,
+static serving_processor_code run_by(const sp_version_ref *ref, const char *signature,
 				     const serving_processor_tensor *inputs,
 				     const sp_typed_request *request,
 				     serving_processor_result **result,
 				     serving_processor_error **error)
 {
-	const char *outer = sp_log_set_subject(sp_answerer_name(who));
+	const char *outer = sp_log_set_subject(sp_version_ref_name(ref));
 	serving_processor_result *made = NULL;
 	sp_status status;
 	sp_error reason;
 
-	if (!sp_answerer_exists(who) || result == NULL ||
+	if (!sp_version_ref_is_set(ref) || result == NULL ||
 	    (inputs == NULL && request->input_count != 0) ||
 	    (request->outputs == NULL && request->output_count != 0))
 		status = sp_error_set(&reason, SP_INVALID,
@@ -514,11 +514,11 @@ static serving_processor_code run_by(const sp_answerer *who, const char *signatu
 	else
 		status = make_result(&made, &reason);
 	if (status == SP_OK)
-		status = run(who, signature, inputs, request, made, &reason);
+		status = run(ref, signature, inputs, request, made, &reason);
 	sp_log_set_subject(outer);
 	if (status != SP_OK) {
 		serving_processor_result_free(made);
-		return give_error(&reason, error);
+		return return_error(&reason, error);
 	}
 	*result = made;
 	return SERVING_PROCESSOR_OK;
@@ -533,7 +533,8 @@ serving_processor_code serving_processor_run(void *model, const char *signature,
 	sp_typed_request request = {
 		.input_count = input_count, .outputs = outputs, .output_count = output_count};
 
-	return run_by(&(sp_answerer){.model = model}, signature, inputs, &request, result, error);
+	return run_by(&(sp_version_ref){.model = model}, signature, inputs, &request, result,
+		      error);
 }
 
 serving_processor_code serving_processor_handle_run(
@@ -544,7 +545,7 @@ serving_processor_code serving_processor_handle_run(
 	sp_typed_request request = {
 		.input_count = input_count, .outputs = outputs, .output_count = output_count};
 
-	return run_by(&(sp_answerer){.held = version_of(handle)}, signature, inputs, &request,
+	return run_by(&(sp_version_ref){.held = version_of(handle)}, signature, inputs, &request,
 		      result, error);
 }
 

@@ -106,8 +106,8 @@ const sp_kept_signatures *sp_handle_signatures(sp_handle *handle)
 
 /* ----------------------------------------------------------------- answering */
 
-/* A terminated copy; NULL and 0 when out of memory. */
-static void give_text(const char *text, void **output_data, int *output_size)
+/* Sets a terminated copy; NULL and 0 when out of memory. */
+static void set_text(const char *text, void **output_data, int *output_size)
 {
 	size_t size = strlen(text);
 
@@ -115,7 +115,7 @@ static void give_text(const char *text, void **output_data, int *output_size)
 	*output_size = *output_data != NULL ? (int)size : 0;
 }
 
-/* Rate-limited: otherwise any client could fill the log. */
+/* Rate-limited, because any client could fill the log. */
 static void log_failure(sp_handle *handle, sp_status status, const char *text)
 {
 	static sp_log_limit without_model;
@@ -134,42 +134,42 @@ static int fail(sp_handle *handle, const sp_error *error, void **output_data, in
 
 	snprintf(text, sizeof(text), "[TensorFlow] Processor predict failed: %s", error->text);
 	log_failure(handle, error->status, text);
-	give_text(text, output_data, output_size);
+	set_text(text, output_data, output_size);
 	return 500;
 }
 
-const char *sp_answerer_name(const sp_answerer *who)
+const char *sp_version_ref_name(const sp_version_ref *ref)
 {
-	if (who->held != NULL)
-		return sp_processor_name_of(who->held);
-	return who->model != NULL ? who->model->about.model_name : NULL;
+	if (ref->held != NULL)
+		return sp_processor_name_of(ref->held);
+	return ref->model != NULL ? ref->model->about.model_name : NULL;
 }
 
-static sp_status answer(const sp_answerer *who, const char *signature, sp_bytes request,
+static sp_status answer(const sp_version_ref *ref, const char *signature, sp_bytes request,
 			void **output_data, int *output_size, sp_error *err)
 {
 	size_t size;
 
-	if (who->held != NULL)
-		SP_TRY(sp_processor_predict_with(who->held, signature, request, output_data, &size,
+	if (ref->held != NULL)
+		SP_TRY(sp_processor_predict_with(ref->held, signature, request, output_data, &size,
 						 err));
 	else
-		SP_TRY(sp_processor_predict(who->model->processor, signature, request, output_data,
+		SP_TRY(sp_processor_predict(ref->model->processor, signature, request, output_data,
 					    &size, err));
 	*output_size = (int)size; /* the encoder refuses answers above INT_MAX */
 	return SP_OK;
 }
 
-static sp_status describe(const sp_answerer *who, const char *signature, void **output_data,
+static sp_status describe(const sp_version_ref *ref, const char *signature, void **output_data,
 			  int *output_size, sp_error *err)
 {
-	sp_version *live = who->held == NULL ? sp_processor_acquire(who->model->processor) : NULL;
-	const sp_version *version = live != NULL ? live : who->held;
+	sp_version *live = ref->held == NULL ? sp_processor_acquire(ref->model->processor) : NULL;
+	const sp_version *version = live != NULL ? live : ref->held;
 	const sp_endpoint *endpoint = sp_runtime_endpoint(version->runtime, signature);
 	sp_status status = SP_OK;
 
 	if (endpoint != NULL)
-		give_text(endpoint->json, output_data, output_size);
+		set_text(endpoint->json, output_data, output_size);
 	if (endpoint == NULL)
 		status = sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
 				      signature);
@@ -180,8 +180,8 @@ static sp_status describe(const sp_answerer *who, const char *signature, void **
 	return status;
 }
 
-int sp_answerer_process(const sp_answerer *who, const char *signature, const void *input_data,
-			int input_size, void **output_data, int *output_size)
+int sp_version_ref_process(const sp_version_ref *ref, const char *signature, const void *input_data,
+			   int input_size, void **output_data, int *output_size)
 {
 	sp_error error;
 	sp_status status;
@@ -190,18 +190,18 @@ int sp_answerer_process(const sp_answerer *who, const char *signature, const voi
 
 	if (output_data == NULL || output_size == NULL)
 		return 500;
-	outer = sp_log_set_subject(sp_answerer_name(who));
-	if (!sp_answerer_exists(who))
+	outer = sp_log_set_subject(sp_version_ref_name(ref));
+	if (!sp_version_ref_is_set(ref))
 		status = sp_error_set(&error, SP_INVALID, "the model is NULL");
 	else if (input_size < 0 || (input_size > 0 && input_data == NULL))
 		status = sp_error_set(&error, SP_INVALID, "no request of %d bytes", input_size);
 	else if (input_size > 0)
-		status = answer(who, signature, (sp_bytes){input_data, (size_t)input_size},
+		status = answer(ref, signature, (sp_bytes){input_data, (size_t)input_size},
 				output_data, output_size, &error);
 	else
-		status = describe(who, signature, output_data, output_size, &error);
+		status = describe(ref, signature, output_data, output_size, &error);
 	if (status != SP_OK)
-		code = fail(who->model, &error, output_data, output_size);
+		code = fail(ref->model, &error, output_data, output_size);
 	sp_log_set_subject(outer);
 	return code;
 }

@@ -11,10 +11,10 @@
 #include "processor/config/config.h"
 #include "processor/processor.h"
 
-/* Signatures whose addresses callers may hold: they stay until the model is closed. */
+/* Signatures whose addresses callers may hold, so they live as long as the model. */
 typedef struct sp_kept_signatures {
 	struct sp_kept_signatures *next;
-	uint64_t runtime; /* number of the latest runtime that had them */
+	uint64_t runtime; /* number of the latest runtime with these signatures */
 	const sp_public_signature *signatures;
 	size_t count;
 	const sp_public_signature *configured;
@@ -27,11 +27,11 @@ typedef struct sp_kept_signatures {
  */
 typedef struct sp_handle {
 	sp_processor *processor;
-	sp_config about;            /* read without checks, for the name in log lines */
-	sp_log_limit wrong, failed; /* of lines about requests: the client's fault, ours */
-	pthread_mutex_t lock;       /* protects the rest */
+	sp_config about;            /* parsed leniently, only for the name in log lines */
+	sp_log_limit wrong, failed; /* of log lines: client errors, server errors */
+	pthread_mutex_t lock;       /* protects the members below */
 	sp_arena *arena;            /* holds `kept` */
-	sp_kept_signatures *kept;   /* each distinct set once, the newest first */
+	sp_kept_signatures *kept;   /* each distinct set once, newest first */
 } sp_handle;
 
 SP_MUST_CHECK sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *err);
@@ -42,26 +42,26 @@ void sp_handle_close(sp_handle *handle);
 /* The signatures of the live version; NULL when out of memory. */
 const sp_kept_signatures *sp_handle_signatures(sp_handle *handle);
 
-/* Who answers: the live version of a model, or a version that the caller holds. */
-typedef struct sp_answerer {
+/* The version that answers a request: the live one of a model, or one that the caller holds. */
+typedef struct sp_version_ref {
 	sp_handle *model;
 	const sp_version *held; /* NULL: the live version of `model` */
-} sp_answerer;
+} sp_version_ref;
 
-/* Whether there is anybody to answer; with both NULL there is not. */
-static inline bool sp_answerer_exists(const sp_answerer *who)
+/* False if both are NULL. */
+static inline bool sp_version_ref_is_set(const sp_version_ref *ref)
 {
-	return who->model != NULL || who->held != NULL;
+	return ref->model != NULL || ref->held != NULL;
 }
 
 /* The model's name for log lines; may be NULL. */
-const char *sp_answerer_name(const sp_answerer *who);
+const char *sp_version_ref_name(const sp_version_ref *ref);
 
 /*
  * process() for any signature; NULL is the configured one.  Returns 200, or 500 with an error
  * text, which is logged as well.
  */
-int sp_answerer_process(const sp_answerer *who, const char *signature, const void *input_data,
-			int input_size, void **output_data, int *output_size);
+int sp_version_ref_process(const sp_version_ref *ref, const char *signature, const void *input_data,
+			   int input_size, void **output_data, int *output_size);
 
 #endif

@@ -7,9 +7,7 @@
 #include "base/log.h"
 #include "processor/request/predict_codec.h"
 
-/* DeepRec's C ABI; the extras are in api/extras.c. */
-
-/* The name for the log line is read from the configuration, since there is no model. */
+/* There is no model, so its name for the log line is read from the configuration. */
 static void log_no_model(const char *model_config, const sp_error *error)
 {
 	sp_config about = {0};
@@ -39,8 +37,8 @@ void *initialize(const char *model_entry, const char *model_config, int *state)
 int process(void *model_buf, const void *input_data, int input_size, void **output_data,
 	    int *output_size)
 {
-	return sp_answerer_process(&(sp_answerer){.model = model_buf}, NULL, input_data, input_size,
-				   output_data, output_size);
+	return sp_version_ref_process(&(sp_version_ref){.model = model_buf}, NULL, input_data,
+				      input_size, output_data, output_size);
 }
 
 int batch_process(void *model_buf, const void *input_data[], int *input_size, void *output_data[],
@@ -48,10 +46,10 @@ int batch_process(void *model_buf, const void *input_data[], int *input_size, vo
 {
 	bool has_input = input_data != NULL && input_size != NULL;
 
-	/* A size of -1 is answered by an error. */
-	return sp_answerer_process(&(sp_answerer){.model = model_buf}, NULL,
-				   has_input ? input_data[0] : NULL, has_input ? input_size[0] : -1,
-				   output_data, output_size);
+	/* sp_version_ref_process() rejects a size of -1. */
+	return sp_version_ref_process(&(sp_version_ref){.model = model_buf}, NULL,
+				      has_input ? input_data[0] : NULL,
+				      has_input ? input_size[0] : -1, output_data, output_size);
 }
 
 static sp_status model_info(sp_handle *handle, void **output_data, int *output_size, sp_error *err)

@@ -5,27 +5,24 @@
 #include <stdint.h>
 
 /*
- * libserving_processor: online inference for click-through-rate and
- * recommendation models.
+ * libserving_processor: online inference for click-through-rate and recommendation models.
  *
- * Part 1 is DeepRec's C ABI: four functions, enough to serve a model.  Part 2 is extras with
- * the prefix serving_processor_: they close a model, say why one did not open, list its
- * signatures, run any of them on typed tensors without protobuf, hold one version while
- * others become live, and take orders about versions.
+ * Part 1 is DeepRec's C ABI: four functions, enough to serve a model.  Part 2 is extras with the
+ * prefix serving_processor_: error details, signatures, inference on typed tensors without
+ * protobuf, handles on one version, and orders about versions.
  *
- * Threads: every function may be called from any thread, also on one model at
- * once, except that serving_processor_destroy() must be the last call on its model.
+ * Threads: every function may be called from any thread, several at once on one model, except that
+ * serving_processor_destroy() must be the last call on its model.
  *
- * Nothing here aborts, exits, or prints to standard output.  A NULL where a
- * pointer is needed is an error, not a crash.
+ * Nothing here aborts, exits, or prints to standard output.  A NULL where a pointer is needed is an
+ * error, not a crash.
  *
- * Signals: while a model has files mapped (an image, rows of DeepRec's SSD tier) the library
- * has a handler for SIGBUS installed, so that a truncated file is an error and does not end
- * the process.  The handler deals with faults in these files only and passes all others to
- * the handler installed before it, which is restored when the last such file is closed.  A
- * host that installs a handler of its own meanwhile must call the one it replaced for
- * addresses that it does not know, and must not unload the library.  No other signal is
- * touched.
+ * Signals: while a model has files mapped (an image, rows of DeepRec's SSD tier) the library has a
+ * handler for SIGBUS installed, so that a truncated file is an error and does not end the process.
+ * The handler deals with faults in these files only and passes all others to the handler installed
+ * before it, which is restored when the last such file is closed.  A host that installs its own
+ * handler meanwhile must pass faults at addresses that it does not know to the handler it replaced,
+ * and must not unload the library.  No other signal is touched.
  */
 
 #ifdef __cplusplus
@@ -69,16 +66,16 @@ SERVING_PROCESSOR_API int process(void *model_buf, const void *input_data, int i
 				  void **output_data, int *output_size);
 
 /*
- * As process() for element 0 of each array.  DeepRec's prototype has no count, and its own
- * code answers exactly one request, too.
+ * As process() for element 0 of each array.  DeepRec's prototype has no count, and its
+ * implementation also answers exactly one request.
  */
 SERVING_PROCESSOR_API int batch_process(void *model_buf, const void *input_data[], int *input_size,
 					void *output_data[], int *output_size);
 
 /*
- * A serialized tensorflow.eas.ServingModelInfo in a malloc() block: the prefix
- * of the full checkpoint that is being served, the folder of the numbered
- * SavedModel, or empty for one SavedModel alone.  Returns 200 or 500.
+ * Sets *output_data to a serialized tensorflow.eas.ServingModelInfo in a malloc() block: the prefix
+ * of the live full checkpoint, the folder of the live numbered SavedModel, or an empty string for a
+ * single SavedModel.  Returns 200 or 500.
  */
 SERVING_PROCESSOR_API int get_serving_model_info(void *model_buf, void **output_data,
 						 int *output_size);
@@ -111,7 +108,7 @@ SERVING_PROCESSOR_API const char *serving_processor_code_name(serving_processor_
 /* Made by a function that failed; the caller frees it. */
 typedef struct serving_processor_error serving_processor_error;
 
-/* NULL gives SERVING_PROCESSOR_OK and "". */
+/* For NULL: SERVING_PROCESSOR_OK and "". */
 SERVING_PROCESSOR_API serving_processor_code
 serving_processor_error_code(const serving_processor_error *error);
 SERVING_PROCESSOR_API const char *serving_processor_error_text(
@@ -119,9 +116,8 @@ SERVING_PROCESSOR_API const char *serving_processor_error_text(
 SERVING_PROCESSOR_API void serving_processor_error_free(serving_processor_error *error);
 
 /*
- * level: 0 debug, 1 info, 2 warning, 3 error.  `line` has neither time nor level; it begins
- * with the name of the model that it is about, if any: "[ctr] version 100 is live".  It is
- * valid during the call only.
+ * level: 0 debug, 1 info, 2 warning, 3 error.  `line` has neither time nor level; it begins with
+ * the name of its model, if any: "[ctr] version 100 is live".  It is valid during the call only.
  */
 typedef void serving_processor_log_sink(void *context, int level, const char *line);
 
@@ -132,7 +128,7 @@ typedef void serving_processor_log_sink(void *context, int level, const char *li
 SERVING_PROCESSOR_API void serving_processor_set_log(serving_processor_log_sink *sink,
 						     void *context);
 
-/* Lines below `level` are dropped; 1 at first. */
+/* Lines below `level` are dropped; initially 1. */
 SERVING_PROCESSOR_API void serving_processor_set_log_level(int level);
 SERVING_PROCESSOR_API int serving_processor_log_level(void);
 
@@ -143,7 +139,7 @@ SERVING_PROCESSOR_API int serving_processor_log_level(void);
  */
 SERVING_PROCESSOR_API void serving_processor_configure_log(const char *model_config);
 
-/* Logs a line of the host's; model NULL: it is about no model. */
+/* Logs a line of the host; model NULL: without the name of a model. */
 SERVING_PROCESSOR_API void serving_processor_log(int level, const char *model, const char *line);
 
 /* As initialize(), with the reason in *error (may be NULL) when it returns NULL. */
@@ -162,7 +158,7 @@ SERVING_PROCESSOR_API char *serving_processor_override_config(const char *model_
 /* Closes a model; joins the threads that it started.  NULL is fine. */
 SERVING_PROCESSOR_API void serving_processor_destroy(void *model);
 
-/* Frees a block that a function of this header returned or handed out.  NULL is fine. */
+/* Frees a block that a function of this header returned.  NULL is fine. */
 SERVING_PROCESSOR_API void serving_processor_free(void *data);
 
 /* Element types: the numbers of TensorFlow's DataType. */
@@ -188,7 +184,7 @@ enum {
 /* "DT_FLOAT" ...; "DT_INVALID" for an unknown number. */
 SERVING_PROCESSOR_API const char *serving_processor_dtype_name(int dtype);
 
-/* The element of a string tensor: a view, any byte, not terminated. */
+/* The element of a string tensor: a view of any bytes, not terminated. */
 typedef struct serving_processor_bytes {
 	const char *data;
 	size_t size;
@@ -242,9 +238,9 @@ SERVING_PROCESSOR_API int serving_processor_process(void *model, const char *sig
 						    void **output_data, int *output_size);
 
 /*
- * The signatures of the live version, sorted by name.  A newer version, perhaps with other
- * signatures, may become live between two calls: a caller that needs several answers about
- * one version, or makes a request from them, acquires a handle (below).
+ * The signatures of the live version, sorted by name.  A newer version with other signatures may
+ * become live between two calls: to ask several questions about one version, or to build a request
+ * from its signatures, acquire a handle (below).
  *
  * Returned pointers belong to the model and stay valid and unchanged until it is destroyed.
  * Versions with equal signatures share them.  An index past the end gives NULL or 0.
@@ -252,7 +248,7 @@ SERVING_PROCESSOR_API int serving_processor_process(void *model, const char *sig
 SERVING_PROCESSOR_API size_t serving_processor_signature_count(void *model);
 SERVING_PROCESSOR_API const char *serving_processor_signature_name(void *model, size_t i);
 
-/* The configured one. */
+/* The name of the configured signature. */
 SERVING_PROCESSOR_API const char *serving_processor_default_signature(void *model);
 
 /* "tensorflow/serving/predict" ...; NULL when there is no such signature. */
@@ -268,7 +264,7 @@ typedef struct serving_processor_tensor_info {
 	const int64_t *dims;
 } serving_processor_tensor_info;
 
-/* Sorted by alias.  NULL past the last one, or if there is no such signature. */
+/* Input or output i, sorted by alias.  NULL past the last one, or if there is no such signature. */
 SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_input(
 	void *model, const char *signature, size_t i);
 SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_output(
@@ -277,15 +273,15 @@ SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_out
 /*
  * A handle on one version of the model.
  *
- * A newer version may have other signatures: more inputs, other types, other names.
- * process() and serving_processor_run() read a request by the signature of the version that
- * answers it.  A caller that makes its request from a signature acquires a handle first: the
- * version whose signatures it saw then runs the request, whichever is live by then.
+ * A newer version may have other signatures: more inputs, other types, other names.  process() and
+ * serving_processor_run() read a request by the signature of the version that answers it.  A caller
+ * that builds its request from a signature acquires a handle first, so that the version with this
+ * signature runs the request, even if another is live by then.
  *
- * A held version stays in memory with its graph and weights, and is listed as draining once
- * another is live.  Since that costs the memory of a model, release the handle soon and
- * acquire one for each request, which takes a few atomic instructions, no lock and no
- * allocation.  Release all handles before the model is destroyed.
+ * A held version stays in memory with its graph and weights, and is listed as draining once another
+ * is live.  Since that costs the memory of a model, acquire a handle per request and release it
+ * soon; that takes a few atomic instructions, no lock and no allocation.  Release all handles
+ * before the model is destroyed.
  *
  * Threads: a handle may be used by several threads at once, and released by any.
  */
@@ -333,8 +329,9 @@ SERVING_PROCESSOR_API int serving_processor_handle_process(const serving_process
 							   void **output_data, int *output_size);
 
 /*
- * The live version: the step of its full checkpoint (or the number of the SavedModel's
- * folder) and that of its delta, -1 where there is none.  Returns 0, or -1 for a NULL model.
+ * Sets the steps of the live version: that of its full checkpoint (or the number of the
+ * SavedModel's folder) and that of its delta; -1 if it has none.  Returns 0, or -1 for a NULL
+ * model.
  */
 SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *full_step,
 							  int64_t *delta_step);
@@ -360,41 +357,40 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
  *
  * without the line breaks.  A version without a delta has no "delta" and the delta_step -1.
  * state is discovered, loading, warming, live, draining, retired, or refused; why says what
- * is missing or wrong; for_ms is the time in this state, known_ms the time since the version
- * was discovered.  A version newer than the live one also has "newer":true.  A refused one
- * has "reason": the class of the failure (see refusals), or "rolled_back".
+ * is missing or wrong; for_ms is the time in this state, known_ms since discovery.  A version newer
+ * than the live one also has "newer":true.  A refused one has "reason": the class of the failure
+ * (see refusals), or "rolled_back".
  *
  * newest is the newest version seen on disk, served or not; lag_ms is 0 if it is live, else
- * for how long a newer version than the live one has been known.  pinned is there while a
- * pin is in effect; by says who gave the order.
+ * the time for which a version newer than the live one has been known.  pinned is present while
+ * a pin is in effect; by says who gave the order.
  *
- * Counts are since the model was created: versions that began to load, were published, were
- * refused (by class: not_found, invalid, unsupported, corrupt, io, no_memory, busy, deadline,
- * internal; zero counts are left out), and entered each state; milliseconds from the start of
- * the last load to its publishing; tables whose delta was folded into the full checkpoint,
- * and how long the last fold took; orders that were carried out.
+ * counts are totals since the model was created: loads started, versions published, refusals
+ * by class (not_found, invalid, unsupported, corrupt, io, no_memory, busy, deadline, internal;
+ * zero counts are omitted), and moves into each state; last_load_ms from the start of the last
+ * load to its publishing; folds (tables whose delta was merged into the full checkpoint's rows)
+ * and the time of the last one; orders carried out.
  *
- * memory is in bytes, of the whole live version.  tables are those of the live version: rows
- * it holds, how many of these come from the delta, and bytes.  A table that is not all in
- * memory also has a tier and counts of the keys it was asked for: found among the delta's
- * rows in memory, cached, or missed and read from the SSD; how many of the latter two are
- * absent; and how many reads failed.
+ * memory is in bytes: of the live version, and of each of its tables.  overlay_rows are the
+ * rows that come from the delta.  A table that is not entirely in memory also has a tier and
+ * counts of requested keys: keys in all; in_memory, found in the delta's rows; cached; missed,
+ * read from the SSD; absent, cached or missed keys without a row; and errors, failed reads.
  */
 SERVING_PROCESSOR_API char *serving_processor_versions(void *model);
 
 /*
- * Orders for a model whose versions come in a folder; a single SavedModel knows reload only.
+ * Orders for a model whose versions come in a folder; a single SavedModel supports reload only.
  * Each returns when it has been carried out, which may take as long as loading a version.
  * Requests are served meanwhile.  After a failure the live version stays live.
  *
  * reload       forgets refusals and the pin, and loads the newest version again, even if it
  *              is live
- * rollback     serves the version that was live before, or, once those are used up, the next
- *              older one on disk.  The version left is not served again until its files
- *              change, a reload, or a pin on it; versions newer than it are served as usual
+ * rollback     serves the version that was live before or, if there is none, the next older one
+ *              on disk.  The abandoned version is not served again until its files change, a
+ *              reload, or a pin on it; versions newer than it are served as usual
  * pin_version  serves the version with these steps (delta_step -1: no delta) and no other
- *              from now on; full_step -1 ends that.  With the configuration key `pin_file`
- *              the pin also holds after a restart
+ *              until it is called with full_step -1.  With the configuration key `pin_file` the
+ *              pin survives a restart
  */
 SERVING_PROCESSOR_API serving_processor_code
 serving_processor_reload(void *model, serving_processor_error **error);
@@ -403,7 +399,7 @@ serving_processor_rollback(void *model, serving_processor_error **error);
 SERVING_PROCESSOR_API serving_processor_code serving_processor_pin_version(
 	void *model, int64_t full_step, int64_t delta_step, serving_processor_error **error);
 
-/* The same orders, with the name of who gives them. */
+/* The same orders, with the name of their sender. */
 typedef enum serving_processor_order {
 	SERVING_PROCESSOR_RELOAD = 0,
 	SERVING_PROCESSOR_ROLLBACK = 1,

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/size.h"
 
-/* A foreign object that the arena releases when it is destroyed. */
+/* An object whose release() the arena calls when it is destroyed. */
 typedef struct owned owned;
 
 struct owned {
@@ -18,11 +18,11 @@ struct owned {
 };
 
 /*
- * A list of chunks, of which the newest is being filled; a block that does not fit starts
- * another.  After a reset the first chunk is as large as all chunks together were, so that
- * after a few rounds everything fits into it.
+ * A list of chunks; blocks are carved from the newest one, and a block that does not fit starts
+ * another.  After a reset the first chunk is as large as all previous chunks together, so that
+ * after a few rounds one chunk is enough.
  *
- * For memory checkers every block is a chunk of its own, exactly as large as asked for.
+ * For memory checkers every block is a chunk of its own, exactly as large as requested.
  */
 #ifdef SP_ARENA_DEBUG
 enum { SINGLE_BLOCKS = true };
@@ -42,9 +42,9 @@ struct chunk {
 struct sp_arena {
 	chunk *newest;
 	size_t chunk_size;
-	size_t first_size; /* of the next first chunk: what the last round used */
+	size_t first_size; /* of the first chunk after a reset */
 	size_t footprint;
-	sp_budget *budget; /* that the footprint counts against */
+	sp_budget *budget; /* bounds the footprint; NULL: no bound */
 	owned *newest_owned;
 };
 
@@ -57,8 +57,7 @@ sp_arena *sp_arena_create(size_t chunk_size)
 	return arena;
 }
 
-/* The footprint has shrunk. */
-static void hold(sp_arena *arena, size_t footprint)
+static void shrink_footprint(sp_arena *arena, size_t footprint)
 {
 	sp_budget_shrink(arena->budget, arena->footprint, footprint);
 	arena->footprint = footprint;
@@ -71,7 +70,7 @@ static void free_chunks(sp_arena *arena)
 		sp_free(c);
 	}
 	arena->newest = NULL;
-	hold(arena, 0);
+	shrink_footprint(arena, 0);
 }
 
 static void release_owned(sp_arena *arena)
@@ -173,7 +172,7 @@ void sp_arena_rewind(sp_arena *arena, sp_arena_mark mark)
 		chunk *c = arena->newest;
 
 		arena->newest = c->older;
-		hold(arena, arena->footprint - c->size - sizeof(*c));
+		shrink_footprint(arena, arena->footprint - c->size - sizeof(*c));
 		sp_free(c);
 	}
 	if (arena->newest != NULL)

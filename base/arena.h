@@ -56,8 +56,8 @@ char *sp_arena_text(sp_arena *arena, sp_bytes bytes);
 char *sp_arena_printf(sp_arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Frees every block and keeps as much memory as this round used: after a few similar rounds
- * nothing is allocated from the system any more.
+ * Frees every block but keeps as much memory as was used since the last reset: after a few similar
+ * rounds nothing is allocated from the system.
  */
 void sp_arena_reset(sp_arena *arena);
 

@@ -13,7 +13,7 @@ static size_t cost(size_t size)
 	return size <= SP_BUDGET_TINY ? 0 : size;
 }
 
-/* The bound for a block of that size: large ones must leave an eighth. */
+/* Large blocks must leave an eighth free. */
 static size_t limit_for(const sp_budget *budget, size_t size)
 {
 	return size <= SP_BUDGET_SMALL ? budget->limit : budget->limit - budget->limit / 8;

@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 /*
- * A bound on the memory of many blocks together.  The owner of a block asks the budget before
- * it enlarges the block and tells it when the block shrinks or is freed.
+ * A bound on the total memory of many blocks.  The owner of a block calls sp_budget_grow() before
+ * it enlarges the block, and sp_budget_shrink() after the block has shrunk or been freed.
  *
- * Blocks of up to SP_BUDGET_TINY bytes are not counted: something else must bound their
- * number.  An eighth of the budget is reserved for blocks of up to SP_BUDGET_SMALL bytes, so
- * that large ones cannot take all of it.
+ * Blocks of up to SP_BUDGET_TINY bytes are not counted: something else must bound their number.  An
+ * eighth of the budget is reserved for blocks of up to SP_BUDGET_SMALL bytes, so that large ones
+ * cannot take all of it.
  *
  * NULL is a budget without a bound.
  *
@@ -30,18 +30,18 @@ typedef struct sp_budget {
 void sp_budget_init(sp_budget *budget, size_t limit);
 
 /*
- * Enlarges a block of `from` bytes to `most` bytes or, if there is no room for that, to
- * `least`.  Returns which of the two; 0: neither.
+ * Accounts for a block of `from` bytes that grows to `most` bytes or, if that exceeds the budget,
+ * to `least`.  Returns the new size; 0 if neither fits.
  */
 size_t sp_budget_grow(sp_budget *budget, size_t from, size_t least, size_t most);
 
-/* A block of `from` bytes has shrunk to `to`; 0: it is freed. */
+/* Accounts for a block of `from` bytes that has shrunk to `to`; 0: it was freed. */
 void sp_budget_shrink(sp_budget *budget, size_t from, size_t to);
 
 /* Whether a block of that size would fit into the empty budget. */
 bool sp_budget_allows(const sp_budget *budget, size_t size);
 
-/* More than a quarter is used: owners should not keep memory for later. */
+/* Whether more than a quarter is used: owners should then not keep memory for later. */
 bool sp_budget_is_scarce(const sp_budget *budget);
 
 size_t sp_budget_used(const sp_budget *budget);

@@ -41,7 +41,6 @@ void sp_buffer_clear(sp_buffer *buffer)
 		buffer->data[0] = '\0';
 }
 
-/* Doubles up to what max_size can ever need. */
 static size_t next_capacity(const sp_buffer *buffer, size_t need)
 {
 	size_t capacity = buffer->capacity < 64 ? 64 : buffer->capacity;
@@ -51,7 +50,6 @@ static size_t next_capacity(const sp_buffer *buffer, size_t need)
 	return capacity - 1 > buffer->max_size ? buffer->max_size + 1 : capacity;
 }
 
-/* For `size` more bytes and a NUL. */
 static bool make_room(sp_buffer *buffer, size_t size)
 {
 	size_t need, capacity;
@@ -130,7 +128,7 @@ char *sp_buffer_take(sp_buffer *buffer, size_t *size)
 {
 	char *data;
 
-	/* Also an empty buffer becomes a block that the caller can free. */
+	/* An empty buffer also needs a block that the caller can free. */
 	if (!make_room(buffer, 0))
 		return NULL;
 	buffer->data[buffer->size] = '\0';

@@ -22,7 +22,7 @@ typedef struct sp_buffer {
 	size_t capacity;
 	size_t max_size;
 	bool failed;
-	sp_budget *budget; /* that the capacity counts against; NULL: none */
+	sp_budget *budget; /* bounds the capacity; NULL: no bound */
 } sp_buffer;
 
 void sp_buffer_init(sp_buffer *buffer, size_t max_size);
@@ -42,11 +42,10 @@ void sp_buffer_append_char(sp_buffer *buffer, char c);
 void sp_buffer_printf(sp_buffer *buffer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Appends `size` bytes for the caller to fill in and returns them; NULL if that fails. */
+/* Appends `size` uninitialised bytes and returns them; NULL on failure. */
 char *sp_buffer_reserve(sp_buffer *buffer, size_t size);
 
-/* Gives the bytes to the caller, who frees them; the buffer is empty then.  NULL if it has failed.
- */
+/* The caller takes over the bytes; the buffer is then empty.  NULL if it has failed. */
 char *sp_buffer_take(sp_buffer *buffer, size_t *size);
 
 #endif

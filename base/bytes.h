@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * A view of bytes that belong to somebody else; not terminated, and any byte may occur.
- * {NULL, 0} and {"", 0} are both empty.
+ * A view of bytes that something else owns; not terminated, and may contain any byte.  {NULL, 0}
+ * and {"", 0} are both empty.
  *
  * It is also the element of a string tensor (engine/tensor/tensor.h), and has the layout of
  * serving_processor_bytes in the public header.
@@ -33,7 +33,7 @@ static inline bool sp_bytes_equal_text(sp_bytes a, const char *text)
 	return sp_bytes_equal(a, sp_bytes_of(text));
 }
 
-/* Whether `a` is that word of letters, given in lower case, compared without case. */
+/* Whether `a` equals `lower`, a word of lower-case letters, ignoring case. */
 static inline bool sp_bytes_is_word(sp_bytes a, const char *lower)
 {
 	if (a.size != strlen(lower))

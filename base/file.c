@@ -83,7 +83,7 @@ static bool is_cached(const sp_file *file, uint64_t offset)
 	return preadv2(file->fd, &to, 1, (off_t)offset, RWF_NOWAIT) == 1;
 }
 
-/* Advice about cached pages costs almost as much as reading them, so these are left out. */
+/* Skips cached pages, for which the advice costs almost as much as reading them. */
 void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size)
 {
 	enum { STEP = 1 << 20 };

@@ -31,14 +31,14 @@ typedef struct sp_file {
 /* Only regular files. */
 SP_MUST_CHECK sp_status sp_file_open(sp_file *out, const char *path, sp_error *err);
 
-/* Closing a closed one, {-1, 0}, is fine. */
+/* A closed file, {-1, 0}, is fine. */
 void sp_file_close(sp_file *file);
 
-/* Exactly `size` bytes from `offset`; SP_CORRUPT when the file ends before. */
+/* Reads exactly `size` bytes at `offset`; SP_CORRUPT if the file ends earlier. */
 SP_MUST_CHECK sp_status sp_file_read_at(const sp_file *file, uint64_t offset, void *buffer,
 					size_t size, sp_error *err);
 
-/* Starts reading a part into the page cache without waiting; the system may ignore it. */
+/* Starts reading a range into the page cache without waiting; the system may ignore it. */
 void sp_file_fetch(const sp_file *file, uint64_t offset, uint64_t size);
 
 bool sp_file_is_directory(const char *path);

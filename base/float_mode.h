@@ -6,15 +6,15 @@
 #endif
 
 /*
- * Whether the calling thread flushes subnormal numbers.  TensorFlow's threads do: a subnormal
- * operand or result becomes 0 with its sign, in float and in double.  For the few operations
- * where TensorFlow does not flush there is sp_float_mode_keep().
+ * Whether the calling thread flushes subnormal floats and doubles to zero.  TensorFlow's threads
+ * do: a subnormal operand or result becomes a zero with its sign.  sp_float_mode_keep() is for the
+ * few operations where TensorFlow does not flush.
  *
  *     unsigned before = sp_float_mode_flush();
  *     ... operators run ...
  *     sp_float_mode_restore(before);
  *
- * Without effect on processors other than x86.
+ * No effect on processors other than x86.
  */
 enum { SP_FLUSH_TO_ZERO = 0x8000, SP_DENORMALS_ARE_ZEROS = 0x0040 };
 

@@ -9,11 +9,11 @@
 #include "base/status.h"
 
 /*
- * The names in a folder, without "." and "..", sorted by their bytes: the order
- * in which the system lists them is never visible.  The list lives in `arena`.
+ * The names in a folder, without "." and "..", sorted by their bytes, so that the order of the
+ * system is never visible.  The list is in `arena`.
  *
- * SP_NOT_FOUND when `path` is not there or is no folder, SP_IO when it cannot be
- * read; *out is empty then.
+ * SP_NOT_FOUND if `path` does not exist or is not a folder, SP_IO if it cannot be read; *out is
+ * then empty.
  */
 typedef struct sp_folder {
 	const char **names;
@@ -24,8 +24,8 @@ SP_MUST_CHECK sp_status sp_folder_list(sp_folder *out, const char *path, sp_aren
 				       sp_error *err);
 
 /*
- * Whether `path` is a file of type `type` (S_IFREG, S_IFDIR), and what stat() says of it.  A path
- * that is gone or closed to us is none; SP_IO only when the file system fails to answer.
+ * Whether `path` exists with the type `type` (S_IFREG, S_IFDIR); *info is the result of stat().  A
+ * path that does not exist or is not accessible gives false; SP_IO only if the file system fails.
  */
 SP_MUST_CHECK sp_status sp_folder_find(bool *out, struct stat *info, const char *path, mode_t type,
 				       sp_error *err);

@@ -12,14 +12,14 @@
  */
 
 /*
- * CRC-32C (Castagnoli, reflected polynomial 0x82F63B78): continues the running value `crc`,
- * at first 0, over `size` bytes.  Source: RFC 3720, B.4.
+ * CRC-32C (Castagnoli, reflected polynomial 0x82F63B78).  Continues the value `crc`, initially 0,
+ * over `size` bytes.  Source: RFC 3720, B.4.
  */
 uint32_t sp_crc32c(uint32_t crc, const void *data, size_t size);
 
 /*
- * The CRC-32C of two concatenated runs of bytes from that of each; the second has
- * `second_size` bytes.  So pieces can be summed in parallel and in any order.
+ * The CRC-32C of the concatenation of two byte ranges from the CRC-32C of each; the second range
+ * has `second_size` bytes.  Ranges can thus be summed in parallel and in any order.
  */
 uint32_t sp_crc32c_join(uint32_t first, uint32_t second, uint64_t second_size);
 
@@ -58,8 +58,8 @@ uint64_t sp_siphash24(const uint64_t key[2], const void *data, size_t size);
 uint64_t sp_siphash13(const uint64_t key[2], const void *data, size_t size);
 
 /*
- * Two random words that stay the same for the life of the process: with this key, names and
- * keys from outside cannot be chosen to collide.
+ * A random key, constant for the life of the process, so that outsiders cannot choose names and
+ * keys that collide.
  */
 const uint64_t *sp_hash_process_key(void);
 

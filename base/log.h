@@ -19,7 +19,7 @@
  */
 typedef void sp_log_sink(void *context, int level, const char *line);
 
-/* NULL goes back to standard error. */
+/* NULL: standard error. */
 void sp_log_set_sink(sp_log_sink *sink, void *context);
 
 /* Format of lines on standard error; SP_LOG_TEXT at first. */
@@ -32,10 +32,10 @@ sp_log_level sp_log_get_level(void);
 void sp_log(sp_log_level level, const char *fmt, ...) SP_PRINTF(2, 3);
 
 /*
- * Sets what log lines of the calling thread are about, such as a model's name; NULL at
- * first: nothing in particular.  Threads of a group (base/thread.h) start with the subject of
- * the thread that made the group.  The text must stay valid until another is set.  Returns
- * the previous subject, for the caller to restore.
+ * Sets the subject of log lines of the calling thread, such as a model's name; NULL, the initial
+ * value: none.  Threads of a group (base/thread.h) inherit the subject of the thread that creates
+ * the group.  The text must stay valid until another is set.  Returns the previous subject, for the
+ * caller to restore.
  */
 const char *sp_log_set_subject(const char *subject);
 const char *sp_log_subject(void);

@@ -33,7 +33,7 @@ bool sp_log_limit_begin(sp_log_limit *limit, sp_log_level level);
 /* As sp_log(), within the limit. */
 void sp_log_limited(sp_log_limit *limit, sp_log_level level, const char *fmt, ...) SP_PRINTF(3, 4);
 
-/* Logs the count of lines suppressed since the last one; for the end of what they are about. */
+/* Logs the count of lines suppressed since the last one.  Call it when the subject is closed. */
 void sp_log_limit_end(sp_log_limit *limit, sp_log_level level);
 
 #endif

@@ -32,7 +32,7 @@ const char *sp_log_level_name(sp_log_level level);
 enum {
 	SP_LOG_MESSAGE_SIZE = 1024, /* with its NUL; longer messages are cut */
 	SP_LOG_SUBJECT_SIZE = 128,  /* the same for a subject */
-	/* In JSON each byte of either may be escaped, which takes two. */
+	/* in JSON an escape makes two bytes of one */
 	SP_LOG_LINE_SIZE = 2 * (SP_LOG_MESSAGE_SIZE + SP_LOG_SUBJECT_SIZE) + 128,
 };
 

@@ -53,8 +53,10 @@ static struct sp_mapping_guard *find_guard(uintptr_t address)
 	return NULL;
 }
 
-/* By a system call: memory checkers replace mmap(), which is unsafe in a signal handler. */
-static bool put_zeros(uintptr_t start, uintptr_t end)
+/*
+ * A system call, because memory checkers replace mmap() by code that is unsafe in a signal handler.
+ */
+static bool map_zeros(uintptr_t start, uintptr_t end)
 {
 	return syscall(SYS_mmap, start, end - start, PROT_READ,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
@@ -62,12 +64,12 @@ static bool put_zeros(uintptr_t start, uintptr_t end)
 }
 
 /*
- * Replaces the pages from the address to the mapping's end by zeros: what follows a missing
- * page is mostly missing, too, the number of mappings of a process is limited, and the
- * mapping is broken anyway.  With larger pages of the file system a single page cannot be
- * replaced; then all of the mapping is.
+ * Replaces the pages from the address to the end of the mapping by zeros.  Replacing only one page
+ * would need more mappings, whose number is limited, and the pages after a missing one are usually
+ * missing too.  On a file system with larger pages part of a mapping cannot be replaced; then all
+ * of it is.
  */
-static bool heal(uintptr_t address)
+static bool replace_pages(uintptr_t address)
 {
 	struct sp_mapping_guard *guard = find_guard(address);
 	uintptr_t start, end, page;
@@ -78,18 +80,20 @@ static bool heal(uintptr_t address)
 	end = atomic_load(&guard->end);
 	page = address & ~(uintptr_t)(page_size - 1);
 	atomic_store(&guard->broken, true);
-	return put_zeros(page, end) || put_zeros(start, end);
+	return map_zeros(page, end) || map_zeros(start, end);
 }
 
 /* Has the effect that the signal would have without our handler. */
-static void pass_on(int signal_number, siginfo_t *info, void *context)
+static void forward_signal(int signal_number, siginfo_t *info, void *context)
 {
-	bool sent = info->si_code <= 0; /* by a process, not by a bad access */
+	bool sent = info->si_code <= 0; /* by a process, not raised by a memory access */
 
 	if (former.sa_handler == SIG_IGN && sent)
 		return;
 	if (former.sa_handler == SIG_DFL || former.sa_handler == SIG_IGN) {
-		/* A bad access happens again on return, and then it is fatal. */
+		/*
+		 * The access is repeated on return, and then the default action ends the process.
+		 */
 		signal(signal_number, SIG_DFL);
 		if (sent)
 			raise(signal_number);
@@ -104,8 +108,8 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context)
 {
 	int saved_errno = errno;
 
-	if (info->si_code <= 0 || !heal((uintptr_t)info->si_addr))
-		pass_on(signal_number, info, context);
+	if (info->si_code <= 0 || !replace_pages((uintptr_t)info->si_addr))
+		forward_signal(signal_number, info, context);
 	errno = saved_errno;
 }
 
@@ -115,7 +119,7 @@ static void install(void)
 
 	page_size = (size_t)sysconf(_SC_PAGESIZE);
 	sigaction(SIGBUS, NULL, &former);
-	ours = former; /* with its mask, since our handler may call it */
+	ours = former; /* with its mask, because our handler may call it */
 	ours.sa_sigaction = on_sigbus;
 	/* SA_ONSTACK: threads of the host may have small stacks. */
 	ours.sa_flags = (former.sa_flags & ~SA_RESETHAND) | SA_SIGINFO | SA_ONSTACK;
@@ -123,7 +127,7 @@ static void install(void)
 }
 
 /* Whether the action is SIG_DFL or SIG_IGN. */
-static bool is_no_function(const struct sigaction *action)
+static bool has_no_handler(const struct sigaction *action)
 {
 	return (action->sa_flags & SA_SIGINFO) == 0 &&
 	       (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN);
@@ -136,7 +140,7 @@ static void handler_acquire(void)
 	pthread_mutex_lock(&install_lock);
 	sigaction(SIGBUS, NULL, &now);
 	/* The host may have replaced our handler and later restored the default instead. */
-	if (open_count++ == 0 || is_no_function(&now))
+	if (open_count++ == 0 || has_no_handler(&now))
 		install();
 	pthread_mutex_unlock(&install_lock);
 }
@@ -150,8 +154,8 @@ static void handler_release(void)
 		sigaction(SIGBUS, NULL, &now);
 		if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_sigbus)
 			sigaction(SIGBUS, &former, NULL);
-		else if (!is_no_function(&now))
-			open_count++; /* a handler of the host may call ours, which stays */
+		else if (!has_no_handler(&now))
+			open_count++; /* a handler of the host may chain to ours, so it must stay */
 	}
 	pthread_mutex_unlock(&install_lock);
 }
@@ -206,8 +210,7 @@ sp_status sp_mapping_open(sp_mapping *out, const sp_file *file, sp_error *err)
 void sp_mapping_close(sp_mapping *mapping)
 {
 	if (mapping->guard != NULL) {
-		/* The guard goes first: after munmap() the addresses may belong to somebody else.
-		 */
+		/* Clear the guard before munmap(): afterwards the addresses may be reused. */
 		atomic_store(&mapping->guard->end, 0);
 		atomic_store(&mapping->guard->start, 0);
 		munmap((void *)mapping->data, mapping->size);
@@ -221,7 +224,7 @@ bool sp_mapping_is_broken(const sp_mapping *mapping)
 	return mapping->guard != NULL && atomic_load(&mapping->guard->broken);
 }
 
-/* The whole pages that contain the part; false if there are none. */
+/* The pages that contain the range; false if there are none. */
 static bool find_pages(const sp_mapping *mapping, size_t offset, size_t size, char **start,
 		       size_t *length)
 {

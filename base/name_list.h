@@ -4,8 +4,7 @@
 #include <stddef.h>
 
 /*
- * A list of names for an error text, "'x', 'y'"; cut, with "..." at the end, when it is too long
- * for a line.
+ * A list of names for an error text, "'x', 'y'"; truncated with "..." if it is too long for a line.
  *
  *     sp_name_list list = {0};
  *
@@ -13,7 +12,7 @@
  */
 typedef struct sp_name_list {
 	char text[512];
-	size_t used; /* length without cutting */
+	size_t used; /* length without truncation */
 } sp_name_list;
 
 void sp_name_list_add(sp_name_list *list, const char *name);

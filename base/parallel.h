@@ -6,10 +6,10 @@
 #include "base/status.h"
 
 /*
- * A parallel loop: calls step(context, i) once for every i below `count`; free threads take
- * the next i in ascending order.
+ * A parallel loop: calls step(context, i) once for every i below `count`, in ascending order of
+ * starts.
  *
- * threads  including the caller's, which takes part; if no others can be started it does all
+ * threads  number of threads including the caller's; fewer are used if they cannot be started
  *
  * After a failure no more steps start, and the failure with the smallest i is returned.
  */

@@ -5,12 +5,12 @@
 #include <stddef.h>
 
 /*
- * A bounded queue of pointers between threads, first in first out.
+ * A bounded FIFO queue of pointers between threads.
  *
  * A push to a full queue fails at once, so that overload is visible.  After closing, remaining
- * items are still popped, then every pop returns NULL.
+ * items can still be popped; then every pop returns NULL.
  *
- * Threads: thread-safe, but for create and destroy.
+ * Threads: thread-safe, except create and destroy.
  */
 typedef struct sp_queue sp_queue;
 

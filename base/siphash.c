@@ -32,7 +32,7 @@ static inline void take(uint64_t v[4], uint64_t word, int rounds)
 	v[0] ^= word;
 }
 
-/* `rounds` per word, `last` at the end; both are constants after inlining. */
+/* `rounds` per word and `last` finalization rounds; constants after inlining. */
 static inline uint64_t siphash(const uint64_t key[2], const void *data, size_t size, int rounds,
 			       int last)
 {

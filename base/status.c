@@ -64,7 +64,7 @@ sp_status sp_error_prefix(sp_error *err, sp_status status, const char *fmt, ...)
 	vsnprintf(words, sizeof(words), fmt, args);
 	va_end(args);
 
-	/* If both are too long, the prefix is cut first: what was wrong matters more than where. */
+	/* If both are too long, the prefix is cut first: the cause matters more than the place. */
 	used = strnlen(words, sizeof(words) / 2);
 	rest = strlen(err->text);
 	if (rest > sizeof(err->text) - used - 3)

@@ -16,12 +16,12 @@ struct sp_thread_group {
 	bool go;
 	sp_thread_main *main;
 	void *context;
-	const char *subject; /* of their log lines */
+	const char *subject; /* of log lines */
 	size_t count;
 	pthread_t threads[];
 };
 
-/* A thread waits until all of its group exist, or creating one has failed. */
+/* Each thread waits until all of its group exist, or creating one has failed. */
 static void *run(void *argument)
 {
 	sp_thread_group *group = argument;
@@ -69,7 +69,7 @@ sp_status sp_thread_group_create(sp_thread_group **out, size_t count, const char
 	strncat(short_name, name, sizeof(short_name) - 1);
 
 	sigfillset(&all);
-	/* A SIGBUS that is blocked ends the process; base/mapping.c handles it. */
+	/* base/mapping.c handles SIGBUS; a blocked SIGBUS would end the process. */
 	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (group->count < count && failure == 0) {

@@ -20,7 +20,7 @@ size_t sp_utf8_length(const char *text, size_t size)
 	return n;
 }
 
-/* The fast path of most texts: eight bytes at a time; the last eight may overlap. */
+/* Fast path: eight bytes at a time; the last eight may overlap. */
 static bool is_ascii(sp_bytes text)
 {
 	uint64_t all = 0, eight;

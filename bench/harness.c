@@ -17,7 +17,6 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The part `share` of the way up the sorted values. */
 static double quantile(const double *sorted, size_t count, double share)
 {
 	return sorted[(size_t)(share * (double)(count - 1))];

@@ -4,12 +4,11 @@
 #include <stddef.h>
 
 /*
- * Timing one function: warm-up, then rounds of many calls.  Each call is timed
- * on its own; a round gives its smallest and its median, the case the smallest
- * of all and the median of the rounds' medians.
+ * Times a function: a warm-up, then rounds of many calls, each call timed separately.  A round
+ * yields the minimum and the median of its calls; the case reports the minimum of all calls and the
+ * median of the rounds' medians.
  *
- * One line of JSON per case goes to standard output, so that two runs can be
- * compared by a script:
+ * One line of JSON per case goes to standard output, so that a script can compare two runs:
  *
  *   {"suite":"serve","case":"ev-wdl/16","min_us":..,"median_us":..,"p99_us":..,
  *    "calls":..,"cpu":"..","isa":"avx512"}
@@ -33,7 +32,7 @@ typedef struct sp_bench_result {
 sp_bench_result sp_bench_case(const sp_bench_options *options, const char *name, sp_bench_fn *fn,
 			      void *context);
 
-/* Runs on the processor's core `core` only from here on; false when that cannot be had. */
+/* Pins the calling thread to CPU `core`; false if the system refuses. */
 int sp_bench_pin(int core);
 
 #endif

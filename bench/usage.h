@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Ends the program when it is asked how it is called (-h, --help, help), and when
- * it is given an option: no program of bench/ has any.
+ * Prints the usage and exits for -h, --help or help; exits with an error for any other option,
+ * because no program of bench/ has options.
  */
 static inline void sp_bench_read_options(int argc, char **argv, const char *usage)
 {

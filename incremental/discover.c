@@ -10,24 +10,18 @@
 #include "base/folder.h"
 #include "model_loader/checkpoint/checkpoint_name.h"
 
-/*
- * In this order: the steps that one folder holds; which of several folders
- * counts; the version in it, and what waits; the same for given steps; the
- * version before a given one.
- */
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LONG_AGO     (-1e30)
 
-enum { TRUST_SECONDS = 60 }; /* by which clocks of two machines may differ */
+enum { TRUST_SECONDS = 60 }; /* how far the clocks of two machines may differ */
 
-/* One call of this file's functions.  Times are in seconds: those of files may be of any size. */
+/* State of one call.  Times are doubles in seconds, because a file may have any time. */
 typedef struct search {
 	sp_arena *arena;
 	double now;
 	double quiet;
 	sp_discover_note *notes;
-	bool failed; /* a note found no memory */
+	bool failed; /* out of memory for a note */
 } search;
 
 static double seconds_of(struct timespec time)
@@ -70,22 +64,22 @@ static void note(search *s, const char *fmt, ...)
 
 /* ---------------------------------------------------- the steps in one folder */
 
-/* The greatest step of an index, or of data, among those above `above` and up to `last`. */
-typedef struct greatest {
+/* The greatest step in (above, last] of the index files or of the data files. */
+typedef struct best_step {
 	sp_checkpoint_part part;
 	int64_t above, last;
 	int64_t step; /* -1: there is none */
 	const char *prefix;
-	const char *other; /* another prefix of the same step; or NULL */
-} greatest;
+	const char *other; /* another prefix with the same step, or NULL */
+} best_step;
 
-static greatest greatest_of(sp_checkpoint_part part, int64_t above, int64_t last)
+static best_step best_step_of(sp_checkpoint_part part, int64_t above, int64_t last)
 {
-	return (greatest){.part = part, .above = above, .last = last, .step = -1};
+	return (best_step){.part = part, .above = above, .last = last, .step = -1};
 }
 
-/* Of two prefixes with one step the first by name counts. */
-static void compare_prefix(greatest *best, int64_t step, const char *prefix)
+/* If two prefixes have the same step, the one that sorts first is used. */
+static void compare_prefix(best_step *best, int64_t step, const char *prefix)
 {
 	int order = best->prefix != NULL ? strcmp(prefix, best->prefix) : -1;
 
@@ -102,7 +96,7 @@ static void compare_prefix(greatest *best, int64_t step, const char *prefix)
 	best->prefix = prefix;
 }
 
-/* The path and the prefix of a name; what stat() says when *found. */
+/* Sets *info only if *found. */
 static sp_status find_file(const char **prefix, bool *found, struct stat *info, const search *s,
 			   const char *folder, const char *name, sp_error *err)
 {
@@ -115,8 +109,8 @@ static sp_status find_file(const char **prefix, bool *found, struct stat *info, 
 	return sp_folder_find(found, info, path, S_IFREG, err);
 }
 
-/* Goes on from what `best` has found in another folder. */
-static sp_status find_greatest(greatest *best, const search *s, const char *folder, sp_error *err)
+/* Updates `best`, which may come from another folder. */
+static sp_status find_best_step(best_step *best, const search *s, const char *folder, sp_error *err)
 {
 	sp_folder entries;
 
@@ -137,13 +131,13 @@ static sp_status find_greatest(greatest *best, const search *s, const char *fold
 	return SP_OK;
 }
 
-static sp_status find_delta(greatest *out, const search *s, const char *folder, int64_t above,
+static sp_status find_delta(best_step *out, const search *s, const char *folder, int64_t above,
 			    int64_t last, sp_error *err)
 {
-	/* DeepRec's code looks into the one, its documentation names the other. */
+	/* DeepRec's code uses the first name, its documentation the second. */
 	static const char *const names[] = {".incremental_checkpoint", ".incremental_ckpt"};
 
-	*out = greatest_of(SP_CHECKPOINT_INDEX, above, last);
+	*out = best_step_of(SP_CHECKPOINT_INDEX, above, last);
 	for (size_t i = 0; i < COUNT(names); i++) {
 		const char *deltas = sp_arena_printf(s->arena, "%s/%s", folder, names[i]);
 		sp_error why;
@@ -151,21 +145,21 @@ static sp_status find_delta(greatest *out, const search *s, const char *folder, 
 
 		if (deltas == NULL)
 			return sp_no_memory(err, "the names of a version");
-		status = find_greatest(out, s, deltas, &why);
-		if (status != SP_OK && status != SP_NOT_FOUND) /* a folder without deltas */
+		status = find_best_step(out, s, deltas, &why);
+		if (status != SP_OK && status != SP_NOT_FOUND) /* NOT_FOUND: no deltas */
 			return sp_error_set(err, status, "%s", why.text);
 	}
 	return SP_OK;
 }
 
-/* The greatest full checkpoint up to step `last` and its greatest delta up to there. */
+/* The greatest full checkpoint up to step `last`, and the greatest delta on it up to `last`. */
 static sp_status find_up_to(sp_found_version *out, const search *s, const char *folder,
 			    int64_t last, sp_error *err)
 {
-	greatest full = greatest_of(SP_CHECKPOINT_INDEX, -1, last), delta;
+	best_step full = best_step_of(SP_CHECKPOINT_INDEX, -1, last), delta;
 
-	SP_TRY(find_greatest(&full, s, folder, err));
-	delta = greatest_of(SP_CHECKPOINT_INDEX, full.step, last);
+	SP_TRY(find_best_step(&full, s, folder, err));
+	delta = best_step_of(SP_CHECKPOINT_INDEX, full.step, last);
 	if (full.prefix != NULL)
 		SP_TRY(find_delta(&delta, s, folder, full.step, last, err));
 	*out = (sp_found_version){.full_prefix = full.prefix,
@@ -175,18 +169,18 @@ static sp_status find_up_to(sp_found_version *out, const search *s, const char *
 	return SP_OK;
 }
 
-/* --------------------------------------------------------- which folder counts */
+/* ---------------------------------------------------------- choice of the folder */
 
 typedef struct version_folder {
 	struct version_folder *next;
-	const char *name; /* the end of `path` */
+	const char *name; /* last part of `path` */
 	const char *path;
-	struct timespec time;   /* of its `checkpoint` */
-	bool plausible;         /* that time can be true */
-	sp_found_version found; /* once it is read: full_step -1 when there is none */
+	struct timespec time;   /* mtime of `checkpoint` */
+	bool plausible;         /* see discover.h */
+	sp_found_version found; /* set by find_up_to(); full_step -1: no checkpoint */
 } version_folder;
 
-/* Those with a file `checkpoint`. */
+/* Lists the folders that have a file `checkpoint`. */
 static sp_status list_folders(version_folder **out, const search *s, const char *root,
 			      sp_error *err)
 {
@@ -224,7 +218,7 @@ static sp_status list_folders(version_folder **out, const search *s, const char 
 	return SP_OK;
 }
 
-/* The first by name of those whose time cannot be true; NULL: there is none. */
+/* The folder with an implausible time whose name sorts first; NULL if there is none. */
 static const version_folder *find_implausible(const version_folder *list)
 {
 	const version_folder *first = NULL;
@@ -235,7 +229,7 @@ static const version_folder *find_implausible(const version_folder *list)
 	return first;
 }
 
-/* Whether folder `a` is newer than `b`, in the order of the header; both are read. */
+/* The order of the header, for two folders whose `found` is set. */
 static bool is_newer(const version_folder *a, const version_folder *b, bool by_time)
 {
 	if (by_time && a->time.tv_sec != b->time.tv_sec)
@@ -297,7 +291,7 @@ static void keep_latest(version_folder **list)
 			list = &(*list)->next;
 }
 
-/* The newest folder of a list that is not empty; steps are read only where times do not choose. */
+/* The newest folder of a non-empty list.  Folders are read only if their times do not decide. */
 static sp_status choose(const version_folder **out, search *s, version_folder *list,
 			const version_folder *implausible, sp_error *err)
 {
@@ -322,16 +316,16 @@ static sp_status choose(const version_folder **out, search *s, version_folder *l
 	return SP_OK;
 }
 
-/* ------------------------------------------------- the version, and what waits */
+/* ------------------------------------------------------ the version in a folder */
 
-/* Data of the least step above `above` that may still be being written. */
+/* The least step above `above` with data that may still be being written. */
 typedef struct unfinished {
 	int64_t step; /* -1: none */
-	double time;  /* of its last write */
+	double time;  /* of the last write */
 	const char *prefix;
 } unfinished;
 
-/* When a file was written, by those of its times that can be true; else long ago. */
+/* The later of mtime and ctime that is not in the future; LONG_AGO if both are. */
 static double time_written(const struct stat *info, double now)
 {
 	double times[] = {seconds_of(info->st_mtim), seconds_of(info->st_ctim)};
@@ -343,7 +337,7 @@ static double time_written(const struct stat *info, double now)
 	return latest;
 }
 
-/* Its prefix is the first by name, so that what is said of it stays the same. */
+/* If several prefixes have the step, takes the first by name, so that log lines do not change. */
 static sp_status find_unfinished(unfinished *out, const search *s, const char *folder,
 				 int64_t above, sp_error *err)
 {
@@ -376,16 +370,16 @@ static sp_status find_unfinished(unfinished *out, const search *s, const char *f
 	return SP_OK;
 }
 
-/* What is in the folder itself, without that of deltas. */
+/* The content of a version folder, without deltas. */
 typedef struct content {
-	greatest full;
+	best_step full;
 	unfinished data;
 } content;
 
 static sp_status read_content(content *out, const search *s, const char *folder, sp_error *err)
 {
-	out->full = greatest_of(SP_CHECKPOINT_INDEX, -1, INT64_MAX);
-	SP_TRY(find_greatest(&out->full, s, folder, err));
+	out->full = best_step_of(SP_CHECKPOINT_INDEX, -1, INT64_MAX);
+	SP_TRY(find_best_step(&out->full, s, folder, err));
 	return find_unfinished(&out->data, s, folder, out->full.step, err);
 }
 
@@ -395,8 +389,8 @@ static bool is_same_content(const content *a, const content *b)
 	       a->data.step == b->data.step;
 }
 
-/* The delta on `c->full`: deltas above unfinished data wait for that full checkpoint. */
-static sp_status take_delta(sp_discovery *out, greatest *delta, const search *s, const content *c,
+/* Chooses the delta on `c->full`; deltas above unfinished data are not used yet. */
+static sp_status take_delta(sp_discovery *out, best_step *delta, const search *s, const content *c,
 			    const char *folder, sp_error *err)
 {
 	sp_found_version found = {
@@ -422,14 +416,14 @@ static sp_status take_delta(sp_discovery *out, greatest *delta, const search *s,
 	return SP_OK;
 }
 
-/* SP_NOT_FOUND; data alone in a folder tells which checkpoint is to come. */
+/* Returns SP_NOT_FOUND; out->waiting is the checkpoint whose data has arrived without its index. */
 static sp_status wait_for_index(sp_discovery *out, const search *s, const char *folder,
 				sp_error *err)
 {
-	greatest data = greatest_of(SP_CHECKPOINT_DATA, -1, INT64_MAX);
+	best_step data = best_step_of(SP_CHECKPOINT_DATA, -1, INT64_MAX);
 
 	*out = (sp_discovery){.version = {.full_step = -1, .delta_step = -1}};
-	SP_TRY(find_greatest(&data, s, folder, err));
+	SP_TRY(find_best_step(&data, s, folder, err));
 	if (data.prefix != NULL) {
 		out->waiting = (sp_found_version){
 			.full_prefix = data.prefix, .full_step = data.step, .delta_step = -1};
@@ -442,7 +436,7 @@ static sp_status wait_for_index(sp_discovery *out, const search *s, const char *
 	return sp_error_set(err, SP_NOT_FOUND, "%s holds no checkpoint index", folder);
 }
 
-static void note_other(search *s, const greatest *best)
+static void note_other(search *s, const best_step *best)
 {
 	if (best->other != NULL)
 		note(s, "two checkpoints of step %" PRId64 ": %s is served, %s is not", best->step,
@@ -450,13 +444,13 @@ static void note_other(search *s, const greatest *best)
 }
 
 /*
- * A trainer may write the next full checkpoint and a delta on it while we look.
- * It writes that delta after the full checkpoint; so the folder is read again
- * after the deltas, until it has not changed.
+ * A trainer may meanwhile write the next full checkpoint and then a delta on it.  The folder is
+ * read again after its deltas until it has not changed, so a delta is never taken for one on an
+ * older full checkpoint.
  */
 static sp_status find_version(sp_discovery *out, search *s, const char *folder, sp_error *err)
 {
-	greatest delta;
+	best_step delta;
 	content seen, now;
 
 	SP_TRY(read_content(&now, s, folder, err));
@@ -493,16 +487,16 @@ sp_status sp_discover_version(sp_discovery *out, const char *checkpoint_dir,
 	return status;
 }
 
-/* ---------------------------------------------------------- by given steps */
+/* ------------------------------------------------------------- given steps */
 
-/* A folder that cannot be read does not hold them. */
+/* False also if the folder cannot be read. */
 static bool holds(const search *s, const char *folder, int64_t full_step, int64_t delta_step,
 		  sp_found_version *out)
 {
-	greatest full = greatest_of(SP_CHECKPOINT_INDEX, full_step - 1, full_step);
-	greatest delta = {.prefix = NULL};
+	best_step full = best_step_of(SP_CHECKPOINT_INDEX, full_step - 1, full_step);
+	best_step delta = {.prefix = NULL};
 
-	if (find_greatest(&full, s, folder, NULL) != SP_OK || full.prefix == NULL)
+	if (find_best_step(&full, s, folder, NULL) != SP_OK || full.prefix == NULL)
 		return false;
 	if (delta_step >= 0 &&
 	    (find_delta(&delta, s, folder, delta_step - 1, delta_step, NULL) != SP_OK ||
@@ -541,9 +535,9 @@ sp_status sp_discover_steps(sp_found_version *out, const char *checkpoint_dir, i
 		       : sp_error_set(err, SP_NOT_FOUND, "%s has changed", best->path);
 }
 
-/* ------------------------------------------------------ the version before */
+/* -------------------------------------------------------- previous version */
 
-/* The newest folder that is older than `than`; the newest of all when that is NULL. */
+/* The newest folder older than `than`; the newest of all if `than` is NULL. */
 static const version_folder *next_older(const version_folder *list, const version_folder *than,
 					bool by_time)
 {
@@ -556,7 +550,7 @@ static const version_folder *next_older(const version_folder *list, const versio
 	return next;
 }
 
-/* `folder` may be gone: then the newest of all others is the one before. */
+/* If `folder` has been deleted, the result is the newest of the other folders. */
 static sp_status find_in_older_folder(sp_found_version *out, const search *s,
 				      const char *checkpoint_dir, const char *folder, sp_error *err)
 {
@@ -584,7 +578,7 @@ sp_status sp_discover_older(sp_found_version *out, const char *checkpoint_dir,
 {
 	const char *slash = strrchr(than->full_prefix, '/'), *folder = NULL;
 	search s = search_with(NULL, arena);
-	greatest delta;
+	best_step delta;
 
 	if (slash != NULL) {
 		folder = sp_arena_printf(arena, "%.*s", (int)(slash - than->full_prefix),

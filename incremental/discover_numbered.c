@@ -5,15 +5,13 @@
 #include "incremental/discover.h"
 #include "model_loader/checkpoint/checkpoint_name.h"
 
-/* Folders of SavedModels whose names are numbers, the greatest of which counts. */
-
-/* A number, and how it is written. */
+/* A folder name that is a number. */
 typedef struct numbered {
 	int64_t number; /* -1: none */
 	const char *name;
 } numbered;
 
-/* Greater numbers are better; of one number the name without a zero in front, then the first. */
+/* The order of sp_discover_numbered(): the number, then no leading zero, then the name. */
 static bool is_better(const numbered *a, const numbered *b)
 {
 	bool a_is_plain, b_is_plain;
@@ -25,7 +23,6 @@ static bool is_better(const numbered *a, const numbered *b)
 	return a_is_plain != b_is_plain ? a_is_plain : strcmp(a->name, b->name) < 0;
 }
 
-/* Whether `base`/`name` is a folder, and whether it holds a graph. */
 static sp_status find_graph(bool *is_folder, bool *has_graph, const char *base, const char *name,
 			    sp_arena *arena, sp_error *err)
 {
@@ -59,7 +56,7 @@ static sp_status name_version(sp_found_version *out, const char *base, const num
 	return folder != NULL ? SP_OK : sp_no_memory(err, "the names of a version");
 }
 
-/* The best number up to `last`, or `only` unless that is negative. */
+/* The greatest number up to `last`; only the number `only` unless that is negative. */
 static sp_status find_numbered(sp_discovery *out, const char *base, int64_t only, int64_t last,
 			       sp_arena *arena, sp_error *err)
 {

@@ -11,7 +11,6 @@
 
 enum { MAX_INDEX_SIZE = 1 << 30 };
 
-/* What stat() says of a file and changes when it does. */
 typedef struct trace {
 	uint64_t name;
 	uint64_t size;
@@ -36,7 +35,7 @@ static uint64_t trace_file(const char *folder, const char *name, sp_arena *arena
 	return sp_fingerprint64(&t, sizeof(t));
 }
 
-/* The folder and the last part of a path; false when out of memory. */
+/* False when out of memory. */
 static bool split(const char *path, const char **folder, const char **base, sp_arena *arena)
 {
 	const char *slash = strrchr(path, '/');
@@ -47,7 +46,7 @@ static bool split(const char *path, const char **folder, const char **base, sp_a
 	return *folder != NULL;
 }
 
-/* Of a checkpoint, or of a graph, which is saved_model.pb or .pbtxt. */
+/* Whether `name` is a file of the checkpoint or of the graph (.pb, .pbtxt). */
 static bool is_file_of(const char *base, const char *name)
 {
 	size_t size = strlen(base);
@@ -88,7 +87,7 @@ static uint64_t hash_file(const char *path)
 	return number;
 }
 
-/* Records of rows have no checksum anywhere: a file of them is what stat() says. */
+/* Row files have no checksums, so stat() has to do. */
 static uint64_t trace_row_files(const char *folder, sp_arena *arena)
 {
 	sp_folder entries;
@@ -102,7 +101,7 @@ static uint64_t trace_row_files(const char *folder, sp_arena *arena)
 	return sum;
 }
 
-/* PREFIX-NAME-emb_files or PREFIX-NAME-ssd_record.index, which an SSD tier has left. */
+/* A fingerprint of PREFIX-NAME-emb_files or PREFIX-NAME-ssd_record.index; 0 for other names. */
 static uint64_t hash_ssd_file(const char *folder, const char *name, sp_arena *arena)
 {
 	const char *path = sp_arena_printf(arena, "%s/%s", folder, name);

@@ -8,28 +8,28 @@
 #include "base/status.h"
 
 /*
- * Whether the files of a checkpoint are still the ones that were looked at
- * before.  Names are not enough: a file grows while it is copied, and a trainer
- * that starts again writes the same names with other content.
+ * Fingerprints of the files of a checkpoint, to detect that they have changed.  Names are not
+ * enough: a file grows while it is copied, and a restarted trainer writes other content under the
+ * same names.
  *
- * Threads: pure, but for what the file system says.
+ * Threads: pure, apart from reading the file system.
  */
 
 /*
- * One number for size, time of change and inode of the files of PREFIX: its index
- * and data (model_loader/checkpoint/checkpoint_name.h), or PREFIX.pb and .pbtxt.  It differs
- * once any of them is written, comes or goes.  0 when there are none.
+ * A fingerprint of name, size, mtime and inode of the files of PREFIX: its index and data
+ * (model_loader/checkpoint/checkpoint_name.h), PREFIX.pb and PREFIX.pbtxt.  It changes when any of
+ * them is written, added or removed.  0 if there are none.
  */
 uint64_t sp_identity_of_files(const char *prefix, sp_arena *arena);
 
 /*
- * One number for the bytes of PREFIX.index, which has the checksum of every
- * tensor: the same for the same content, whoever copied or touched it.  0 when
- * it cannot be read.
+ * A fingerprint of the bytes of PREFIX.index, which contains the checksum of every tensor: equal
+ * content has an equal fingerprint, even if the files were copied or touched.  0 if the index
+ * cannot be read.
  *
- * Rows that a tier of storage has left beside the checkpoint count with it: by
- * the bytes of PREFIX-*-ssd_record.index, and, because records have no checksum,
- * by size, time of change and inode of the files PREFIX-*-emb_files/NUMBER.emb.
+ * Rows that an SSD tier has saved beside the checkpoint are included: the bytes of
+ * PREFIX-*-ssd_record.index and, because records have no checksums, size, mtime and inode of the
+ * files PREFIX-*-emb_files/NUMBER.emb.
  */
 uint64_t sp_identity_of_content(const char *prefix, sp_arena *arena);
 

@@ -11,28 +11,27 @@
 #include "base/folder.h"
 #include "base/hash.h"
 
-/* Folders in folders of assets; and a link may lead in a circle. */
+/* Depth of nested asset folders; symbolic links may form a cycle. */
 enum { MAX_DEPTH = 8 };
 
 /* A list that grows in an arena. */
 typedef struct listing {
 	sp_manifest_file *files;
 	size_t count, room;
-	int64_t changed_ms; /* the last change of any */
+	int64_t changed_ms; /* latest mtime or ctime */
 	bool has_assets;
 	bool failed; /* out of memory */
 	const char *folder;
 	sp_arena *arena;
 } listing;
 
-/* What a change of the file changes. */
 typedef struct trace {
 	int64_t size;
 	int64_t written[2]; /* seconds, nanoseconds */
-	int64_t changed[2]; /* also by a link, or by giving it the time of another */
+	int64_t changed[2]; /* ctime: also changed by linking and by utime() */
 } trace;
 
-/* A file may have any time; none is so far away that it cannot be told from others. */
+/* Clamped so that the result does not overflow. */
 static int64_t ms_of(struct timespec time)
 {
 	const int64_t most = INT64_C(1) << 40;
@@ -60,13 +59,13 @@ static sp_manifest_file *add(listing *l)
 static void list_folder(listing *l, const char *name, sp_manifest_kind kind, const char *prefix,
 			int depth);
 
-static void note(listing *l, const char *name, const char *path, const struct stat *info,
-		 sp_manifest_kind kind)
+static void add_file(listing *l, const char *name, const char *path, const struct stat *info,
+		     sp_manifest_kind kind)
 {
 	const trace t = {.size = info->st_size,
 			 .written = {info->st_mtim.tv_sec, info->st_mtim.tv_nsec},
 			 .changed = {info->st_ctim.tv_sec, info->st_ctim.tv_nsec}};
-	int64_t written = ms_of(info->st_mtim), moved = ms_of(info->st_ctim);
+	int64_t written = ms_of(info->st_mtim), changed = ms_of(info->st_ctim);
 	sp_manifest_file *file = add(l);
 
 	if (file == NULL) {
@@ -78,9 +77,9 @@ static void note(listing *l, const char *name, const char *path, const struct st
 				   .trace = sp_fingerprint64(&t, sizeof(t)),
 				   .path = path,
 				   .kind = kind};
-	/* A copy may have the time of what it was copied from: then it is new by the other one. */
-	if (written < moved)
-		written = moved;
+	/* A copy may keep the mtime of the original; then its ctime is later. */
+	if (written < changed)
+		written = changed;
 	if (l->changed_ms < written)
 		l->changed_ms = written;
 	l->has_assets |= kind == SP_MANIFEST_ASSET && strncmp(name, "assets/", 7) == 0;
@@ -97,12 +96,12 @@ static void list_entry(listing *l, const char *name, sp_manifest_kind kind, int 
 	else if (stat(path, &info) != 0)
 		return;
 	else if (S_ISREG(info.st_mode))
-		note(l, name, path, &info, kind);
+		add_file(l, name, path, &info, kind);
 	else if (S_ISDIR(info.st_mode) && depth < MAX_DEPTH)
 		list_folder(l, name, kind, "", depth + 1);
 }
 
-/* What begins with `prefix`. */
+/* Lists the entries that begin with `prefix`. */
 static void list_folder(listing *l, const char *name, sp_manifest_kind kind, const char *prefix,
 			int depth)
 {
@@ -125,7 +124,7 @@ static void list_folder(listing *l, const char *name, sp_manifest_kind kind, con
 	}
 }
 
-/* Beside the graph X.meta they are X, else they are where a SavedModel has them. */
+/* The weights of the graph X.meta have the prefix X. */
 static const char *own_stem(const char *graph_file, sp_arena *arena)
 {
 	sp_bytes stem = sp_bytes_of(graph_file != NULL ? graph_file : "variables/variables");
@@ -227,7 +226,7 @@ static uint64_t hash_file(const sp_file *file, char *chunk)
 }
 
 /* 0 when it cannot be read. */
-static uint64_t content_of(const char *path)
+static uint64_t hash_content(const char *path)
 {
 	char *chunk = sp_alloc(CHUNK);
 	uint64_t hash = 0;
@@ -245,7 +244,7 @@ void sp_manifest_read_contents(sp_manifest *manifest)
 {
 	for (size_t i = 0; i < manifest->count; i++)
 		if (manifest->files[i].kind != SP_MANIFEST_WEIGHTS)
-			manifest->files[i].content = content_of(manifest->files[i].path);
+			manifest->files[i].content = hash_content(manifest->files[i].path);
 }
 
 sp_status sp_manifest_copy(sp_manifest *out, const sp_manifest *from, sp_arena *arena,
@@ -273,11 +272,12 @@ static sp_manifest_file *find(const sp_manifest *manifest, const sp_manifest_fil
 		       : NULL;
 }
 
-static bool is_other(sp_manifest_file *old, const sp_manifest_file *file)
+static bool is_changed(sp_manifest_file *old, const sp_manifest_file *file)
 {
 	if (old->trace == file->trace)
 		return false;
-	if (old->size != file->size || old->content == 0 || content_of(file->path) != old->content)
+	if (old->size != file->size || old->content == 0 ||
+	    hash_content(file->path) != old->content)
 		return true;
 	old->trace = file->trace;
 	return false;
@@ -291,7 +291,7 @@ bool sp_manifest_has_changed(sp_manifest *then, const sp_manifest *now)
 
 		if (file->kind == SP_MANIFEST_WEIGHTS)
 			continue;
-		if (old != NULL ? is_other(old, file) : file->kind == SP_MANIFEST_GRAPH)
+		if (old != NULL ? is_changed(old, file) : file->kind == SP_MANIFEST_GRAPH)
 			return true;
 	}
 	return false;

@@ -13,16 +13,16 @@
 
 #include "base/alloc.h"
 
-/* The system gives a user some thousands of watches; a trainer keeps a handful of folders. */
+/* inotify allows a user some thousands of watches; a trainer keeps a few folders. */
 enum { MAX_FOLDERS = 256 };
 
-/* IN_ATTRIB: touching a `checkpoint` goes back to its version. */
+/* IN_ATTRIB: touching a file `checkpoint` makes its folder the newest. */
 #define CHANGES                                                                             \
 	(IN_ATTRIB | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | \
 	 IN_ONLYDIR)
 
 struct sp_watch {
-	int changes_fd; /* -1: the system has none for us */
+	int changes_fd; /* of inotify; -1: not available */
 	int wake_fd;
 };
 
@@ -56,7 +56,7 @@ void sp_watch_destroy(sp_watch *watch)
 	sp_free(watch);
 }
 
-/* Watching a folder again changes nothing; one that is gone, or is none, is not watched. */
+/* Adding a folder twice has no effect; errors are ignored. */
 static void watch_folder(const sp_watch *watch, const char *path)
 {
 	inotify_add_watch(watch->changes_fd, path, CHANGES);
@@ -134,7 +134,7 @@ void sp_watch_wake(sp_watch *watch)
 {
 	uint64_t one = 1;
 
-	/* It fails only when the counter is full, and then the waiter wakes anyway. */
+	/* write() fails only if the counter is full; then the waiter wakes anyway. */
 	if (write(watch->wake_fd, &one, sizeof(one)) < 0)
 		return;
 }

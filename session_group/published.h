@@ -7,38 +7,36 @@
 #include "base/status.h"
 
 /*
- * One pointer that many threads read while one thread replaces what it points
- * at, and a place per reader where it notes what it is reading: nothing is
- * freed under a reader, and readers take no lock and make no system call.
+ * A pointer that many threads read while one thread replaces the object, with hazard pointers: an
+ * object is not freed while a reader uses it, and readers take no lock and make no system call.
  *
- * A reader pins the newest object into a place of its own, uses it, and unpins
- * it.  The writer swaps in a new object and frees the old one once no place
- * holds it; no reader can pin it any more after that.
+ * A reader pins the current object into a slot of its own, uses it, and unpins it.  The writer
+ * swaps in a new object and may free the old one once no slot holds it, because the old one cannot
+ * be pinned any more.
  *
- * Threads: as said; pins with different places at once, and one writer.
+ * Threads: any number of readers, each with its own slot, and one writer.
  *
- * Source: M. Michael, "Hazard pointers: safe memory reclamation for lock-free
- * objects", 2004.
+ * Source: M. Michael, "Hazard pointers: safe memory reclamation for lock-free objects", 2004.
  */
 typedef struct sp_published sp_published;
 
-/* Places 0 ... count - 1; nothing is published yet. */
+/* Slots 0 to count - 1; nothing is published yet. */
 SP_MUST_CHECK sp_status sp_published_create(sp_published **out, size_t count, sp_error *err);
 
-/* Nothing is pinned any more; what is published stays the caller's.  NULL is fine. */
+/* No object may be pinned.  The published object still belongs to the caller.  NULL is fine. */
 void sp_published_destroy(sp_published *published);
 
-/* What is published, safe to use until the place is unpinned; NULL before the first swap. */
-void *sp_published_pin(sp_published *published, size_t place);
-void sp_published_unpin(sp_published *published, size_t place);
+/* The published object, valid until the slot is unpinned; NULL before the first swap. */
+void *sp_published_pin(sp_published *published, size_t slot);
+void sp_published_unpin(sp_published *published, size_t slot);
 
-/* Publishes `object`; returns what was there before, which readers may still be using. */
+/* Publishes `object`; returns the previous one, which readers may still be using. */
 void *sp_published_swap(sp_published *published, void *object);
 
-/* What is published; for the writer alone. */
+/* The published object; for the writer only. */
 void *sp_published_get(const sp_published *published);
 
-/* Whether some reader uses `object`, which is published no longer. */
+/* Whether a reader still uses `object`, which has been replaced. */
 bool sp_published_is_pinned(const sp_published *published, const void *object);
 
 #endif

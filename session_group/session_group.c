@@ -11,7 +11,7 @@
 struct sp_session_group {
 	sp_slots *slots;
 	sp_session_policy policy;
-	atomic_uint_least64_t turn; /* of RR */
+	atomic_uint_least64_t turn; /* for RR */
 	size_t count;
 };
 
@@ -49,10 +49,9 @@ size_t sp_session_group_count(const sp_session_group *group)
 }
 
 /*
- * pthread_self() is an address in the thread's own memory: one number for the
- * whole life of the thread, without a thread-local of ours.  Those of several
- * threads lie at regular distances, so it is mixed first (the finalizer of
- * SplitMix64: Steele, Lea, Flood, 2014).
+ * pthread_self() is an address, constant for the life of the thread, and needs no thread-local
+ * variable.  The addresses of several threads have regular distances, so they are mixed (finalizer
+ * of SplitMix64: Steele, Lea, Flood, 2014).
  */
 static size_t thread_number(void)
 {
@@ -87,7 +86,7 @@ size_t sp_session_group_wait(sp_session_group *group)
 {
 	size_t number = 0;
 
-	/* Without a deadline it does not fail. */
+	/* It cannot fail without a deadline. */
 	(void)!sp_slots_acquire(&number, group->slots, preferred_by(group), 0);
 	return number;
 }

@@ -7,22 +7,20 @@
 #include "base/status.h"
 
 /*
- * N numbers that requests take in turn: N requests run at once, each with the
- * session of its number (session_set.h) and with one version of the model
- * pinned under it (published.h).
+ * Limits the number of concurrent requests to N.  Each request acquires a number below N, and with
+ * it the session (session_set.h) and the hazard pointer slot (published.h) of that number.
  *
- * Which number a request gets (select_session_policy):
+ * select_session_policy decides which number a request prefers:
  *
- *   MOD  the same one for every request of a thread, so that its session's
- *        memory is warm in that core's caches: a hash of the thread's identity,
- *        modulo N
- *   RR   the next one
+ *   MOD  always the same for a thread (a hash of its identity modulo N), so that the
+ *        memory of the session stays in the caches of its core
+ *   RR   round robin
  *
- * If that one is busy the request takes an idle one; if all are busy it
- * waits in line, first come first served.  Taking an idle number and giving it
- * back takes no lock and makes no system call.
+ * If the preferred number is busy, the request takes an idle one; if all are busy, it waits, first
+ * come first served.  Acquiring an idle number and releasing it takes no lock and makes no system
+ * call.
  *
- * Threads: thread-safe, but for create and destroy.
+ * Threads: thread-safe, except create and destroy.
  */
 typedef struct sp_session_group sp_session_group;
 
@@ -35,14 +33,14 @@ typedef enum sp_session_policy {
 SP_MUST_CHECK sp_status sp_session_group_create(sp_session_group **out, size_t count,
 						sp_session_policy policy, sp_error *err);
 
-/* No number is acquired any more.  NULL is fine. */
+/* All numbers must have been released.  NULL is fine. */
 void sp_session_group_destroy(sp_session_group *group);
 
 size_t sp_session_group_count(const sp_session_group *group);
 
 /*
- * A number below count of one's own; waits while all are busy.  SP_DEADLINE when
- * deadline_ns on sp_clock_now_ns()'s clock passes before that; 0: never.
+ * Acquires a number below count; waits while all are busy.  SP_DEADLINE when deadline_ns, a time of
+ * sp_clock_now_ns(), passes first; 0: no deadline.
  */
 SP_MUST_CHECK sp_status sp_session_group_acquire(size_t *out, sp_session_group *group,
 						 int64_t deadline_ns, sp_error *err);
@@ -50,7 +48,7 @@ SP_MUST_CHECK sp_status sp_session_group_acquire(size_t *out, sp_session_group *
 /* The same without a deadline. */
 size_t sp_session_group_wait(sp_session_group *group);
 
-/* The caller is done with the session and the version that go with the number. */
+/* The caller must no longer use the session and the version of this number. */
 void sp_session_group_release(sp_session_group *group, size_t number);
 
 #endif

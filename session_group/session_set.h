@@ -7,10 +7,10 @@
 #include "engine/runtime/program.h"
 
 /*
- * N sessions over one program: the scratch of N requests at once.  They serve
- * every version of the program's weights.
+ * N sessions of one program: the scratch memory of N concurrent requests.  They serve every version
+ * of the program's weights.
  *
- * Threads: a session is for whoever has its number (session_group.h).
+ * Threads: a session belongs to the holder of its number (session_group.h).
  */
 typedef struct sp_session_set sp_session_set;
 

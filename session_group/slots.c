@@ -11,31 +11,30 @@
 #include "base/thread.h"
 
 /*
- * `balance` is the number of idle slots nobody has a claim on, less the number
- * of threads that wait.
+ * `balance` is the number of idle slots that no thread has a claim on, less the number of waiting
+ * threads.
  *
- * Acquire counts it down.  It was positive: the thread has a claim, there is
- * an idle slot for it, and it looks for one.  It was not: the thread waits in
- * line until a release gives it a claim.  New threads find the balance at zero
- * or below as long as somebody waits, so they cannot overtake.
+ * Acquire decrements it.  If it was positive, the thread has a claim: an idle slot exists for it,
+ * and it searches for one.  Otherwise the thread queues until a release gives it a claim.  While
+ * any thread waits the balance is at most zero, so new threads cannot overtake.
  *
- * A thread whose time is over counts the balance up again and leaves the line,
- * but only while the balance is below zero: then more threads wait than claims are
- * on their way.  Else one of these is its own, and it stays for it.
+ * A thread whose deadline has passed increments the balance again and leaves the queue, but only
+ * while the balance is negative: then there are more waiters than claims being given.  Otherwise
+ * one of these claims is meant for this thread, and it waits for it.
  *
- * Release marks its slot idle first and counts up after, so there are never
- * fewer idle slots than claims: a search that comes back empty-handed has lost
- * a race to another claim and finds the slot of that one instead.
+ * Release marks its slot idle before it increments the balance, so there are never fewer idle slots
+ * than claims.  A search may still find no idle slot in one pass if other threads with claims take
+ * slots meanwhile; it goes on and finds another.
  */
 
 enum { CACHE_LINE = 64, NS_PER_S = 1000000000 };
 
-/* On a cache line of its own: neighbours are busy in other threads. */
+/* On its own cache line, because other threads write its neighbours. */
 typedef struct slot {
 	_Alignas(CACHE_LINE) atomic_bool busy;
 } slot;
 
-/* A thread in line; it lives on that thread's stack. */
+/* A waiting thread; on that thread's stack. */
 typedef struct waiter {
 	struct waiter *next;
 	pthread_cond_t woken;
@@ -50,7 +49,7 @@ struct sp_slots {
 	waiter *first;
 	waiter **last;
 	size_t waiting;
-	size_t early_claims; /* for threads that have counted down and are not in line yet */
+	size_t early_claims; /* for threads that have decremented `balance` and not queued yet */
 
 	size_t count;
 	slot slots[];
@@ -98,7 +97,7 @@ size_t sp_slots_waiting(sp_slots *slots)
 	return waiting;
 }
 
-/* For a thread with a claim: there is an idle slot, whichever it is. */
+/* The calling thread has a claim, so an idle slot exists. */
 static size_t take_idle(sp_slots *slots, size_t preferred)
 {
 	size_t i = preferred % slots->count;
@@ -112,8 +111,8 @@ static size_t take_idle(sp_slots *slots, size_t preferred)
 	}
 }
 
-/* Under the lock. */
-static void leave_line(sp_slots *slots, const waiter *self)
+/* The lock is held. */
+static void leave_queue(sp_slots *slots, const waiter *self)
 {
 	waiter **at = &slots->first;
 
@@ -125,7 +124,7 @@ static void leave_line(sp_slots *slots, const waiter *self)
 	slots->waiting--;
 }
 
-/* Counts the balance up again for a thread that leaves; false when a claim is on its way to it. */
+/* Increments the balance for a thread that gives up; false if a claim is being given to it. */
 static bool withdraw(sp_slots *slots)
 {
 	int_least64_t balance = atomic_load(&slots->balance);
@@ -136,8 +135,8 @@ static bool withdraw(sp_slots *slots)
 	return false;
 }
 
-/* Under the lock: false when the deadline passed first; the thread has then left the line. */
-static bool stand_in_line(sp_slots *slots, waiter *self, int64_t deadline_ns)
+/* The lock is held.  False if the deadline has passed first; the thread has then left the queue. */
+static bool wait_in_queue(sp_slots *slots, waiter *self, int64_t deadline_ns)
 {
 	const struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
 	bool timed = deadline_ns != 0;
@@ -148,7 +147,7 @@ static bool stand_in_line(sp_slots *slots, waiter *self, int64_t deadline_ns)
 		} else if (pthread_cond_timedwait(&self->woken, &slots->lock, &until) != 0 &&
 			   !self->has_claim) {
 			if (withdraw(slots)) {
-				leave_line(slots, self);
+				leave_queue(slots, self);
 				return false;
 			}
 			timed = false;
@@ -172,13 +171,13 @@ static bool wait_for_claim(sp_slots *slots, int64_t deadline_ns)
 	*slots->last = &self;
 	slots->last = &self.next;
 	slots->waiting++;
-	has_claim = stand_in_line(slots, &self, deadline_ns);
+	has_claim = wait_in_queue(slots, &self, deadline_ns);
 	pthread_mutex_unlock(&slots->lock);
 	pthread_cond_destroy(&self.woken);
 	return has_claim;
 }
 
-/* One thread has counted the balance down past zero: it is in line, or about to be. */
+/* Gives a claim to one waiting thread, which may not have queued yet. */
 static void give_claim(sp_slots *slots)
 {
 	waiter *head;
@@ -193,7 +192,7 @@ static void give_claim(sp_slots *slots)
 			slots->last = &slots->first;
 		slots->waiting--;
 		head->has_claim = true;
-		/* Inside the lock: once it is open, the waiter may be gone. */
+		/* While the lock is held: afterwards the waiter may no longer exist. */
 		pthread_cond_signal(&head->woken);
 	}
 	pthread_mutex_unlock(&slots->lock);

@@ -67,7 +67,7 @@ static const char *problem_of(const sp_catalogue_part *part)
 	return NULL;
 }
 
-/* Adds the part with these keys; false if there are no values, so that it is no part. */
+/* Adds the part with these keys; false if it has no values and is therefore not a part. */
 static bool add_part(search *s, const sp_bundle_entry *keys, const char *const *suffixes)
 {
 	sp_bytes stem = {keys->name.data, keys->name.size - strlen(suffixes[0])};
@@ -107,7 +107,7 @@ static bool add_part(search *s, const sp_bundle_entry *keys, const char *const *
 	return true;
 }
 
-/* Whether the tensor is one of a part that has keys and values. */
+/* Whether the tensor belongs to a part with keys and values. */
 static bool belongs_to_part(search *s, const sp_bundle_entry *entry, const char *const *suffixes)
 {
 	for (size_t i = 0; suffixes[i] != NULL; i++) {

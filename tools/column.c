@@ -26,9 +26,9 @@ sp_status sp_column_open(sp_column *out, const sp_bundle *bundle, const sp_bundl
 	*out = (sp_column){.width = width != 0 ? width : 1, .progress = progress};
 	SP_TRY(sp_bundle_span_open(&out->span, bundle, entry->name, err));
 	if (out->span.count % out->width != 0)
-		return sp_error_set(err, SP_CORRUPT, "%.*s: %zu elements are no rows of %zu",
-				    (int)entry->name.size, entry->name.data, out->span.count,
-				    out->width);
+		return sp_error_set(
+			err, SP_CORRUPT, "%.*s: %zu elements do not divide into rows of %zu",
+			(int)entry->name.size, entry->name.data, out->span.count, out->width);
 	out->rows = out->span.count / out->width;
 	out->buffer = sp_alloc(largest_piece(out) * out->width * out->span.width);
 	if (out->buffer == NULL)

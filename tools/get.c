@@ -10,20 +10,20 @@
 #include "tools/ssd_rows.h"
 #include "tools/tool.h"
 
-/* A key that was asked for, and the last row found for it, which is the one that counts. */
+/* A requested key and the last row found for it, which is the newest. */
 typedef struct wanted {
 	int64_t key;
 	float *row;   /* [dim]; NULL until found */
 	int64_t freq; /* 0: not counted */
 	const char *part;
 	bool in_delta;
-	bool not_admitted; /* among the keys that the filter has refused */
+	bool not_admitted; /* rejected by the admission filter */
 } wanted;
 
 typedef struct search {
 	sp_tool *tool;
 	const char *table;
-	wanted *keys; /* [count], in the order they were asked for */
+	wanted *keys; /* [count] in the order of the command line */
 	size_t count;
 	wanted **sorted; /* by key */
 	size_t dim;      /* 0 until known */
@@ -118,7 +118,7 @@ static sp_status read_freq(const part_search *p, size_t at, int64_t *freq, sp_er
 	return sp_bundle_span_read(&p->freqs, at, 1, freq, &unused, err);
 }
 
-/* For each entry with that key: a key may be asked for twice. */
+/* A key may occur several times on the command line. */
 #define FOR_EACH_WANTED(w, s, wanted_key)                 \
 	for (wanted **w = find_wanted((s), (wanted_key)); \
 	     w != NULL && w < (s)->sorted + (s)->count && (*w)->key == (wanted_key); w++)
@@ -187,8 +187,9 @@ static sp_status check_part(const part_search *p, sp_error *err)
 	if (p->part->problem != NULL)
 		return sp_error_set(err, SP_CORRUPT, "%s: %s", p->part->name, p->part->problem);
 	if (p->part->values->shape.dims[1] != (int64_t)p->s->dim)
-		return sp_error_set(err, SP_CORRUPT, "%s has rows of %lld, not %zu", p->part->name,
-				    (long long)p->part->values->shape.dims[1], p->s->dim);
+		return sp_error_set(err, SP_CORRUPT, "%s has rows of %lld elements, not %zu",
+				    p->part->name, (long long)p->part->values->shape.dims[1],
+				    p->s->dim);
 	return SP_OK;
 }
 
@@ -202,7 +203,7 @@ static sp_status search_part(part_search *p, sp_error *err)
 	p->has_freqs = p->part->freqs != NULL && p->part->freqs->dtype == SP_INT64;
 	if (p->has_freqs)
 		SP_TRY(sp_bundle_span_open(&p->freqs, p->bundle, p->part->freqs->name, err));
-	/* SSD rows first: a row that is in the tensors as well is newer there. */
+	/* SSD rows first: if a row is also in the tensors, that one is newer. */
 	if (!p->table->delta)
 		SP_TRY(sp_ssd_rows_each(p->bundle, p->part, p->s->dim, p->s->tool->arena,
 					search_ssd_piece, p, err));

@@ -9,10 +9,9 @@
 #include "model_loader/saved_model/saved_model.h"
 
 /*
- * What a serving graph says about its EmbeddingVariables: in the nodes that make handles
- * (KvVarHandleOp), that create the variables (InitializeKvVariableOp,
- * InitializeKvVariableV2Op, KvResourceImportV2), and that fill them from a checkpoint
- * (KvResourceImportV2, KvResourceImportV3).
+ * The EmbeddingVariables of a serving graph, from the nodes that make handles (KvVarHandleOp), that
+ * create the variables (InitializeKvVariableOp, InitializeKvVariableV2Op, KvResourceImportV2), and
+ * that restore them from a checkpoint (KvResourceImportV2, KvResourceImportV3).
  */
 typedef struct sp_graph_table {
 	const char *name;                    /* of a part: "user_emb/part_0" */

@@ -91,8 +91,7 @@ static void take_out(ranking *r, int64_t key)
 	memmove(&r->keys[at], &r->keys[at + 1], (r->count - at) * sizeof(*r->keys));
 }
 
-/* Inserts the key unless its frequency is 0, which means not counted.  The last row of a key
- * counts. */
+/* Frequency 0 means not counted.  If a key occurs twice, the last row counts. */
 static void rank(ranking *r, frequent_key one)
 {
 	size_t at;
@@ -130,7 +129,7 @@ static sp_status add_ssd_piece(void *context, const sp_ssd_piece *piece, sp_erro
 	return SP_OK;
 }
 
-/* Damage is reported and does not end the command. */
+/* Reports damage and continues. */
 static void read_ssd(sp_tool *tool, sp_norms *norms, ranking *frequent, const sp_bundle *bundle,
 		     const sp_catalogue_table *table)
 {
@@ -172,7 +171,8 @@ static size_t rows_with_frequency(const sp_catalogue_part *part)
 
 static void rank_rows(ranking *r, sp_column *keys, sp_column *freqs)
 {
-	/* Older writers omit frequencies of rows after the last bucket: there may be fewer of them.
+	/*
+	 * There may be fewer frequencies than keys: older writers omit those after the last bucket.
 	 */
 	for (size_t count; (count = sp_column_piece(freqs)) != 0;) {
 		size_t known = sp_column_piece(keys) < count ? sp_column_piece(keys) : count;
@@ -289,7 +289,7 @@ typedef struct graph_facts {
 	size_t count;
 } graph_facts;
 
-/* The part of the report that needs all rows to be read. */
+/* The part of the report that reads all rows. */
 static sp_status report_rows(sp_tool *tool, const sp_bundle *bundle,
 			     const sp_catalogue_table *table, sp_progress *progress, sp_error *err)
 {
@@ -302,7 +302,7 @@ static sp_status report_rows(sp_tool *tool, const sp_bundle *bundle,
 	if (frequent.keys == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu keys", capacity);
 	SP_TRY(read_norms(&norms, bundle, table, progress, err));
-	/* Before the tensors: a row that is in the tensors as well is newer there. */
+	/* SSD rows first: if a row is also in the tensors, that one is newer. */
 	read_ssd(tool, &norms, &frequent, bundle, table);
 	if (capacity != 0)
 		SP_TRY(rank_parts(&frequent, bundle, table, progress, err));

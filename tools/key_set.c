@@ -7,7 +7,7 @@
 
 enum { LEAST_SLOTS = 1024 };
 
-/* A third of the slots per pass: hashes spread well enough that no pass gets twice as many. */
+/* A pass handles slots / 3 keys on average, so the slots cannot run out. */
 bool sp_key_set_init(sp_key_set *set, size_t keys, size_t cap_bytes)
 {
 	size_t slots = LEAST_SLOTS;

@@ -10,8 +10,8 @@
 #include "tools/tool.h"
 
 /*
- * Loading a version makes its image.  This command loads as the processor does, so that with
- * the same configuration the processor finds the image.
+ * Loading a version writes its image.  This command loads as the processor does, so that a
+ * processor with the same configuration finds the image.
  */
 
 enum { MAX_CONFIGURATION = 16 << 20 };
@@ -33,7 +33,8 @@ static sp_status make_configuration(sp_tool *tool, sp_buffer *json, sp_error *er
 				    "image needs a configuration file, a SavedModel, or a folder "
 				    "of checkpoints with --model");
 	if (checkpoints && tool->model == NULL)
-		return sp_error_set(err, SP_INVALID, "which SavedModel? --model=DIR says it");
+		return sp_error_set(err, SP_INVALID,
+				    "--model=DIR, the SavedModel of the checkpoints, is missing");
 	tool->wrong_usage = false;
 	sp_buffer_append_text(json, "{\"signature_name\": \"serving_default\", "
 				    "\"signature_fallback\": true, "
@@ -104,7 +105,7 @@ sp_status sp_tool_image(sp_tool *tool, sp_error *err)
 		config.embeddings.image_folder = tool->out;
 	if (config.embeddings.image_folder == NULL) {
 		tool->wrong_usage = true;
-		status = sp_error_set(err, SP_INVALID, "where to? --out=FOLDER says it");
+		status = sp_error_set(err, SP_INVALID, "--out=FOLDER is missing");
 	} else {
 		status = load_and_report(tool, &config, &version, err);
 	}

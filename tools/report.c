@@ -41,7 +41,7 @@ static bool is_control(const char *text, size_t length)
 	return first < 0x20 || first == 0x7f;
 }
 
-/* Control characters in a name could drive the terminal. */
+/* Replaces control characters, which could control the terminal. */
 static void write_printable(FILE *out, sp_bytes text)
 {
 	for (size_t i = 0, length; i < text.size; i += length != 0 ? length : 1) {
@@ -53,7 +53,7 @@ static void write_printable(FILE *out, sp_bytes text)
 	}
 }
 
-/* Whether the level is an object that is an item of a list: its first member follows the dash. */
+/* Whether the level is an object in a list; its first member is on the line of the dash. */
 static bool is_item(const sp_report *r, int level)
 {
 	return level > 0 && !r->is_list[level] && r->is_list[level - 1];

@@ -32,7 +32,7 @@ typedef struct sp_report {
 	int depth;
 	bool is_list[16]; /* of each open object or list */
 	bool is_empty[16];
-	int in_line; /* text: this and deeper levels are in one line; 0: none */
+	int in_line; /* text form: this level and deeper ones are on one line; 0: none */
 } sp_report;
 
 void sp_report_init(sp_report *report, FILE *out, bool json);
@@ -50,7 +50,7 @@ void sp_report_i64(sp_report *report, const char *key, int64_t value);
 void sp_report_u64(sp_report *report, const char *key, uint64_t value);
 void sp_report_bool(sp_report *report, const char *key, bool value);
 
-/* As few digits as read back as the same float. */
+/* With the fewest digits that read back as the same float. */
 void sp_report_f32(sp_report *report, const char *key, float value);
 
 /* A number of bytes; in text form also in larger units. */

@@ -9,10 +9,10 @@
 #include "tools/tool.h"
 
 /*
- * serving_tool COMMAND PATH [...]: the command line.
+ * The command line of serving_tool.
  *
- * Exit status: 0 when all is in order, 1 when something could not be read or is
- * broken, 2 for a wrong command line.
+ * Exit status: 0 if no problem was found, 1 if something is damaged or cannot be read, 2 for a
+ * wrong command line.
  */
 static const char help[] =
 	"usage: serving_tool COMMAND [--FLAG[=VALUE] ...] PATH [...]\n"
@@ -85,7 +85,7 @@ static bool parse_flag(sp_tool *tool, const char *word)
 	return false;
 }
 
-/* A key may be negative. */
+/* A word like -5 is not a flag, because keys may be negative. */
 static bool is_flag(const char *word)
 {
 	return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9');
@@ -96,7 +96,7 @@ static bool asks_for_help(const char *word)
 	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* Parses the flags and moves the other words to the front.  NULL, or the flag that is wrong. */
+/* Parses the flags and moves the other words to the front.  Returns the wrong flag, or NULL. */
 static const char *parse_flags(sp_tool *tool, char **words, size_t *count)
 {
 	size_t used = 0;

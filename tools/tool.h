@@ -10,11 +10,10 @@
 #include "tools/report.h"
 
 /*
- * serving_tool: a look into what the serving processor loads.
+ * serving_tool shows and checks the files that the serving processor loads.
  *
- * A command is one function.  It writes its findings to tool->report and returns SP_OK, or
- * the failure that ended it.  Damage that does not end the command is reported, and sets
- * tool->broken.
+ * A command is one function.  It writes its findings to tool->report and returns SP_OK, or the
+ * failure that ended it.  Damage that does not end the command is reported and sets tool->broken.
  */
 enum {
 	SP_TOOL_FINE = 0,

@@ -6,9 +6,12 @@
 #include "model_loader/embedding/embedding_variable.h"
 #include "tools/verify_internal.h"
 
-/* Whether tensors of a checkpoint fit each other, the graph, and a delta its full checkpoint. */
+/*
+ * Checks that the tensors of a checkpoint are consistent with each other, with the graph and, for a
+ * delta, with the full checkpoint.
+ */
 
-/* -------------------------------------------------------------------- halves */
+/* ------------------------------------------------- keys or values that are missing */
 
 /* Deltas first: their suffixes end with those of a full checkpoint. */
 static const struct {
@@ -32,7 +35,7 @@ static const sp_bundle_entry *find(const sp_verification *v, sp_bytes stem, cons
 	return name != NULL ? sp_bundle_find(v->bundle, sp_bytes_of(name)) : NULL;
 }
 
-/* Reports a tensor of no table that is the keys or values of one whose other half is missing. */
+/* Reports the keys of a table whose values are missing, and values whose keys are missing. */
 static void verify_half(sp_verification *v, const sp_bundle_entry *entry)
 {
 	for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
@@ -46,7 +49,7 @@ static void verify_half(sp_verification *v, const sp_bundle_entry *entry)
 		    (halves[i].witness != NULL && find(v, stem, halves[i].witness) == NULL))
 			continue;
 		name = sp_arena_text(v->tool->arena, stem);
-		sp_verify_problem(v, name != NULL ? name : "?", "it has '%s', and no '%s'",
+		sp_verify_problem(v, name != NULL ? name : "?", "it has '%s' but no '%s'",
 				  halves[i].ending, halves[i].partner);
 		return;
 	}
@@ -62,7 +65,7 @@ static void verify_numbers(sp_verification *v, const sp_catalogue_table *table)
 		if (number == i)
 			continue;
 		sp_verify_problem(v, table->name,
-				  "it has %zu parts, and one of them is number %" PRIu64,
+				  "it has %zu parts, but one of them is number %" PRIu64,
 				  table->part_count, number);
 		return;
 	}
@@ -76,7 +79,7 @@ void sp_verify_parts(sp_verification *v)
 		verify_numbers(v, &v->catalogue->tables[i]);
 }
 
-/* ------------------------------------------------------------ tables, their like */
+/* ------------------------------------------------------------------------ tables */
 
 static void compare_keys(sp_verification *v, const sp_catalogue_table *table, sp_dtype dtype,
 			 const char *whose)
@@ -95,20 +98,20 @@ void sp_verify_against_full(sp_verification *v, const sp_catalogue *full)
 {
 	for (size_t i = 0; i < v->catalogue->table_count; i++) {
 		const sp_catalogue_table *table = &v->catalogue->tables[i];
-		const sp_catalogue_table *under = sp_catalogue_find(full, table->name);
+		const sp_catalogue_table *base = sp_catalogue_find(full, table->name);
 
-		/* A table without one below may be rows of an ordinary variable. */
-		if (under == NULL || under->parts[0].problem != NULL)
+		/* A table that the full checkpoint lacks may be rows of an ordinary variable. */
+		if (base == NULL || base->parts[0].problem != NULL)
 			continue;
-		if (table->dim != under->dim && table->parts[0].problem == NULL)
+		if (table->dim != base->dim && table->parts[0].problem == NULL)
 			sp_verify_problem(v, table->name,
 					  "its rows have %zu elements, the full checkpoint's %zu",
-					  table->dim, under->dim);
-		compare_keys(v, table, under->parts[0].keys->dtype, "the full checkpoint's");
+					  table->dim, base->dim);
+		compare_keys(v, table, base->parts[0].keys->dtype, "the full checkpoint's");
 	}
 }
 
-/* Reports what a load would refuse before it reads rows. */
+/* Reports problems that a load would find before it reads rows. */
 static void find_as_loaded(sp_verification *v, const sp_bundle *full, const sp_graph_table *wanted)
 {
 	sp_embedding_spec spec = {.name = wanted->name,
@@ -142,8 +145,7 @@ static void verify_table(sp_verification *v, const sp_graph_table *wanted)
 	size_t problems = v->problems;
 
 	if (table == NULL) {
-		sp_verify_problem(v, wanted->name,
-				  "the graph reads this table, and it is not there");
+		sp_verify_problem(v, wanted->name, "the graph reads this table, but it is missing");
 		return;
 	}
 	if (wanted->dim >= 0 && (size_t)wanted->dim != table->dim &&
@@ -200,12 +202,12 @@ static void verify_variable(sp_verification *v, const char *name, const sp_graph
 	const sp_bundle_entry *entry = sp_bundle_find(v->bundle, wanted->name);
 
 	if (entry == NULL)
-		sp_verify_problem(v, name, "the graph restores it, and it is not there");
+		sp_verify_problem(v, name, "the graph restores it, but it is missing");
 	else
 		verify_kind(v, name, entry->dtype, &entry->shape, wanted);
 }
 
-/* Names of tables' tensors are skipped: DeepRec restores tables by operations of their own. */
+/* Tensors of tables are skipped: DeepRec restores them with other operations. */
 static sp_status verify_variables(sp_verification *v, const sp_saved_model *model, sp_error *err)
 {
 	sp_arena *arena = v->tool->arena;
@@ -224,7 +226,7 @@ static sp_status verify_variables(sp_verification *v, const sp_saved_model *mode
 	return SP_OK;
 }
 
-/* *out: whether the delta has the variable or rows of it. */
+/* *out: whether the delta contains the variable or some of its rows. */
 static sp_status has_variable(bool *out, sp_verification *v, sp_bytes name, sp_error *err)
 {
 	const sp_part_name split = {.head = name, .tail = {"", 0}};
@@ -261,7 +263,9 @@ static sp_status verify_changed(sp_verification *v, const sp_bundle *full,
 	return SP_OK;
 }
 
-/* Every model counts steps, so steps do not tell which model a delta belongs to. */
+/*
+ * A delta of another model may have a matching step, so it must contain a variable of this graph.
+ */
 static sp_status verify_delta(sp_verification *v, const sp_bundle *full,
 			      const sp_saved_model *model, sp_error *err)
 {

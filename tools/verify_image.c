@@ -5,7 +5,7 @@
 #include "tools/norms.h"
 #include "tools/verify_internal.h"
 
-/* Checks that a lookup finds every row, and that there are as many as the directory says. */
+/* Checks that a lookup finds every row, and that the directory has the right row count. */
 static sp_status walk(sp_verification *v, const sp_rows *rows, const char *name, sp_error *err)
 {
 	const sp_rows_shape *shape = sp_rows_get_shape(rows);
@@ -29,7 +29,7 @@ static sp_status walk(sp_verification *v, const sp_rows *rows, const char *name,
 	if (count != shape->row_count)
 		sp_verify_problem(v, name, "it has %zu rows, not %zu", count, shape->row_count);
 	if (lost != 0)
-		sp_verify_problem(v, name, "%zu keys are not found where they lie", lost);
+		sp_verify_problem(v, name, "a lookup does not find %zu keys", lost);
 	if (not_finite != 0)
 		sp_verify_problem(v, name, "%zu rows have NaN or infinity", not_finite);
 	return SP_OK;

@@ -34,7 +34,7 @@ static const sp_catalogue_part *part_of(const part_check *c)
 	return &c->table->parts[c->part];
 }
 
-static void note(size_t *count, int64_t *first, int64_t key)
+static void count_key(size_t *count, int64_t *first, int64_t key)
 {
 	if ((*count)++ == 0)
 		*first = key;
@@ -48,12 +48,12 @@ static void check_key(part_check *c, int64_t key, size_t row)
 		f->marks++;
 		return;
 	}
-	/* Parts without offsets come from other writers, which may divide keys differently. */
+	/* Parts without offsets come from other writers, which may partition keys differently. */
 	if (c->has_offsets && c->table->partitioned && !c->table->delta &&
 	    key % SP_BUCKETS % (int64_t)c->table->part_count != (int64_t)c->part)
-		note(&f->misrouted, &f->first_misrouted, key);
+		count_key(&f->misrouted, &f->first_misrouted, key);
 	if (c->has_offsets && !sp_bucket_offsets_allow(&c->offsets, key, row))
-		note(&f->misplaced, &f->first_misplaced, key);
+		count_key(&f->misplaced, &f->first_misplaced, key);
 }
 
 static void check_rows(part_check *c, sp_column *keys, sp_column *values)
@@ -72,7 +72,7 @@ static void check_rows(part_check *c, sp_column *keys, sp_column *values)
 			check_key(c, key, first + i);
 			if (!sp_row_is_finite(values->width,
 					      rows + i * values->width * sizeof(float)))
-				note(&c->found.not_finite, &c->found.first_not_finite, key);
+				count_key(&c->found.not_finite, &c->found.first_not_finite, key);
 		}
 	}
 }
@@ -116,13 +116,12 @@ static void report_findings(part_check *c)
 				  f->not_finite, f->first_not_finite);
 }
 
-/* One for each row; older writers give fewer. */
+/* The tensor has one element per row, or fewer if an older writer made it. */
 static void check_length(part_check *c, const sp_bundle_entry *entry, const char *what)
 {
 	if (entry != NULL && (entry->dtype != SP_INT64 || entry->shape.rank != 1 ||
 			      (size_t)entry->shape.dims[0] > part_of(c)->rows))
-		sp_verify_problem(c->v, part_of(c)->name, "its %s are not an int64 for each row",
-				  what);
+		sp_verify_problem(c->v, part_of(c)->name, "its %s are not one int64 per row", what);
 }
 
 static sp_status read_part(part_check *c, sp_error *err)
@@ -148,7 +147,7 @@ static sp_status check_ssd_piece(void *context, const sp_ssd_piece *piece, sp_er
 	(void)err;
 	for (size_t i = 0; i < piece->count; i++)
 		if (piece->keys[i] != -1 && !sp_row_is_finite(dim, piece->rows + i * dim))
-			note(&c->found.not_finite, &c->found.first_not_finite, piece->keys[i]);
+			count_key(&c->found.not_finite, &c->found.first_not_finite, piece->keys[i]);
 	return SP_OK;
 }
 
@@ -203,14 +202,13 @@ static sp_status count_repeats(sp_verification *v, const sp_catalogue_part *part
 			int64_t key = sp_column_key(&keys, piece, i);
 
 			if (key != -1 && sp_key_set_add(set, key))
-				note(repeats, first, key);
+				count_key(repeats, first, key);
 		}
 	}
 	return sp_columns_close(&keys, 1, status, err);
 }
 
-/* Looks for repeats within a part.  A key in two parts is reported as misrouted, if keys are
- * routed. */
+/* A key in two parts is reported as misrouted if the table routes keys. */
 static sp_status find_repeats(sp_verification *v, const sp_catalogue_part *part, sp_error *err)
 {
 	sp_status status = SP_OK;
@@ -227,8 +225,8 @@ static sp_status find_repeats(sp_verification *v, const sp_catalogue_part *part,
 	sp_key_set_fini(&set);
 	if (status == SP_OK && repeats != 0)
 		sp_verify_problem(v, part->name,
-				  "%zu rows have a key that is there before, the first is %" PRId64,
-				  repeats, first);
+				  "%zu rows repeat an earlier key, the first is %" PRId64, repeats,
+				  first);
 	return status;
 }
 

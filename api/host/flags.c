@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* CHOICE: one of the words in the flag's `value`. */
+/* CHOICE: one of the words listed in `value`. */
 typedef enum kind { TEXT, NUMBER, SWITCH, CHOICE } kind;
 
 typedef struct flag {

@@ -14,14 +14,14 @@
 typedef struct sp_flags {
 	const char *rest_api_host;
 	int64_t rest_api_port;
-	int64_t rest_api_num_threads;    /* 0: one per CPU and one more */
+	int64_t rest_api_num_threads;    /* 0: number of CPUs + 1 */
 	int64_t rest_api_num_io_threads; /* 0: one per eight CPUs */
 	int64_t rest_api_timeout_in_ms;
 	bool rest_api_enable_cors_support;
 	int64_t max_body_bytes;
 	int64_t max_connections;
 	int64_t max_queue;
-	int64_t max_request_memory; /* 0: a quarter of the machine's */
+	int64_t max_request_memory; /* bytes; 0: a quarter of the memory */
 	int64_t idle_timeout_in_ms;
 	bool reuse_port;
 	const char *port_file;
@@ -36,7 +36,7 @@ typedef struct sp_flags {
 	const char *log_level;        /* NULL: as the configuration says, or info */
 	bool admin_routes;
 	const char *metrics_path; /* "": none */
-	int64_t session_num;      /* 0: as many as threads that compute */
+	int64_t session_num;      /* 0: one per worker */
 
 	int64_t drain_delay_in_ms;
 	int64_t drain_timeout_in_ms;

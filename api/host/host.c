@@ -35,7 +35,7 @@ static void note_answer(void *context, const sp_http_outcome *outcome)
 	sp_request_log_outcome(&host->request_log, host->serving.flags->model_name, outcome);
 }
 
-/* What --max_connections says, or what the descriptors allow if that is less. */
+/* --max_connections, or less if the number of descriptors is lower. */
 static size_t connection_limit(const sp_flags *flags, size_t descriptors)
 {
 	size_t asked = (size_t)flags->max_connections, most = sp_limits_connections(descriptors);
@@ -90,7 +90,8 @@ static sp_status start(sp_host *host, sp_error *err)
 	int64_t threads = host->serving.flags->rest_api_num_threads;
 	int64_t sessions = host->serving.flags->session_num;
 
-	/* One more than CPUs: large requests can use all CPUs and leave one thread to small ones.
+	/*
+	 * One more than CPUs: large requests may use all CPUs, which leaves a thread to small ones.
 	 */
 	host->serving.worker_count = (size_t)(threads != 0 ? threads : cpu_count() + 1);
 	SP_TRY(sp_served_model_find(&host->serving.model, host->serving.flags,
@@ -155,7 +156,7 @@ bool sp_host_stop(sp_host *host, int64_t timeout_ms)
 	return sp_http_server_stop(host->serving.server, timeout_ms);
 }
 
-/* First the threads that answer requests, then the server, then what both used. */
+/* Order: threads that answer requests, the server, then what both use. */
 void sp_host_finish(sp_host *host)
 {
 	if (host->serving.queue != NULL)

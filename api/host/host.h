@@ -13,9 +13,9 @@
 
 /*
  * A running serving_host.  The I/O threads of the server call the routes (routes/route.h), which
- * answer at once what is quick and queue what is not for the threads of `workers`.
+ * answer quick requests at once and queue the others for the threads of `workers`.
  *
- * Threads: every function but sp_host_load() is for the main thread.
+ * Threads: all functions except sp_host_load() are for the main thread.
  */
 typedef struct sp_host {
 	sp_serving serving;
@@ -25,24 +25,24 @@ typedef struct sp_host {
 } sp_host;
 
 /*
- * Finds the model, listens, and starts all threads.  From now on probes are answered; the
- * model is not open yet.
+ * Finds the model, listens, and starts all threads.  Probes are answered; the model is not open
+ * yet.
  */
 SP_MUST_CHECK sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_error *err);
 
-/* Opens the model, which may take minutes; from then on predictions are computed. */
+/* Opens the model, which may take minutes.  Afterwards predictions are computed. */
 SP_MUST_CHECK sp_status sp_host_load(sp_host *host, sp_error *err);
 
-/* From now on the host says that it is not ready, but still serves. */
+/* Makes the host report that it is not ready; requests are still served. */
 void sp_host_drain(sp_host *host);
 
-/* To be called every SP_UPKEEP_MS. */
+/* Call it every SP_UPKEEP_MS. */
 void sp_host_upkeep(sp_host *host);
 
 /* Whether any request has begun to arrive and has not been answered. */
 bool sp_host_is_busy(const sp_host *host);
 
-/* Drains, then as sp_http_server_stop(). */
+/* Drains, then stops as sp_http_server_stop() does. */
 bool sp_host_stop(sp_host *host, int64_t timeout_ms);
 
 /* Joins all threads and closes the model; after a stop that returned true. */

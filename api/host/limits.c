@@ -14,7 +14,7 @@
 
 enum { LEAST_RESERVE = 64, RESERVE_SHARE = 8 };
 
-/* RLIM_INFINITY and the like: a descriptor is an int. */
+/* Clamps RLIM_INFINITY and the like, because a descriptor is an int. */
 static size_t as_count(rlim_t limit)
 {
 	return limit > INT_MAX ? (size_t)INT_MAX : (size_t)limit;
@@ -41,7 +41,7 @@ size_t sp_limits_reserve(size_t limit)
 	return reserve < limit / 2 ? reserve : limit / 2;
 }
 
-/* The lowest free number, which is how many lower ones are open. */
+/* The lowest free number approximates how many are open. */
 static size_t open_descriptors(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -61,7 +61,7 @@ size_t sp_limits_connections(size_t limit)
 
 /* ------------------------------------------------------------------- memory */
 
-/* The number that a file begins with; UINT64_MAX without one ("max"). */
+/* The first number in a file; UINT64_MAX if there is none ("max"). */
 static uint64_t read_number(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -76,10 +76,10 @@ static uint64_t read_number(const char *path)
 }
 
 /*
- * The least limit of a cgroup and of all above it.  A container may see its own cgroup as the
- * topmost one although /proc has another path for it, so the topmost is always read.
+ * The least limit of a cgroup and its ancestors.  In a container /proc may give a path that does
+ * not exist there, and the container's cgroup is the root; so the root is always read.
  */
-static uint64_t least_of(const char *mount, char *group, const char *name)
+static uint64_t least_limit(const char *mount, char *group, const char *name)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -97,7 +97,7 @@ static uint64_t least_of(const char *mount, char *group, const char *name)
 	}
 }
 
-/* Whether a comma-separated list that ends at a colon has "memory". */
+/* Whether a comma-separated list, which ends at a colon, contains "memory". */
 static bool is_memory(const char *list)
 {
 	const char *end = strchr(list, ':');
@@ -112,7 +112,7 @@ static bool is_memory(const char *list)
 	return false;
 }
 
-/* A line of /proc/self/cgroup, "number:controllers:/path"; of version 2 "0::/path". */
+/* Parses "number:controllers:/path", a line of /proc/self/cgroup; version 2: "0::/path". */
 static uint64_t limit_of_line(const char *root, char *line)
 {
 	char mount[4096], *controllers = strchr(line, ':'), *group;
@@ -123,12 +123,12 @@ static uint64_t limit_of_line(const char *root, char *line)
 		return UINT64_MAX;
 	if (controllers[1] == ':') {
 		snprintf(mount, sizeof(mount), "%s/sys/fs/cgroup", root);
-		return least_of(mount, group, "memory.max");
+		return least_limit(mount, group, "memory.max");
 	}
 	if (!is_memory(controllers + 1))
 		return UINT64_MAX;
 	snprintf(mount, sizeof(mount), "%s/sys/fs/cgroup/memory", root);
-	return least_of(mount, group, "memory.limit_in_bytes");
+	return least_limit(mount, group, "memory.limit_in_bytes");
 }
 
 static uint64_t cgroup_memory(const char *root)

@@ -10,17 +10,17 @@
 size_t sp_limits_raise_descriptors(void);
 
 /*
- * How many of `limit` descriptors are reserved for what is not a connection: folders,
- * files of checkpoints and of tables on an SSD, the host's own sockets.
+ * How many of `limit` descriptors are reserved for other uses than connections: folders, files of
+ * checkpoints and of tables on an SSD, the host's own sockets.
  */
 size_t sp_limits_reserve(size_t limit);
 
-/* How many connections fit besides what is open now and the reserve; at least 1. */
+/* How many connections are possible besides open descriptors and the reserve; at least 1. */
 size_t sp_limits_connections(size_t limit);
 
 /*
- * Bytes of memory: the machine's, or the limit of the process's cgroup (version 1 or 2) or of
- * one above it, if that is less.  `root` is prefixed to /proc and /sys; "" outside tests.
+ * Bytes of memory of the machine, or the limit of the process's cgroup (version 1 or 2) or one of
+ * its ancestors, if that is less.  `root` is prefixed to /proc and /sys; "" outside tests.
  */
 uint64_t sp_limits_memory(const char *root);
 

@@ -15,19 +15,19 @@
 #include "base/thread.h"
 
 /*
- * serving_host: one model over HTTP/JSON.
+ * serving_host: serves one model over HTTP/JSON.
  *
- * The main thread starts everything, then waits for the model and for SIGTERM or SIGINT,
- * which are blocked in all other threads, and does the upkeep once a second.
+ * The main thread starts everything, then waits for the model and for SIGTERM or SIGINT, which are
+ * blocked in all other threads, and runs the upkeep once a second.
  *
- * Exit status: 0 after a signal; 1 if the model or the port cannot be opened, or requests had
- * to be cut off; 2 for a wrong command line.
+ * Exit status: 0 after a signal; 1 if the model or the port cannot be opened, or requests had to be
+ * cut off; 2 for a wrong command line.
  */
 
-/* A second signal within this time is the same order: timeout(1) sends each twice. */
-static const int64_t same_order_ns = 100 * INT64_C(1000000);
+/* A second signal within this time is a duplicate: timeout(1) sends each signal twice. */
+static const int64_t duplicate_ns = 100 * INT64_C(1000000);
 
-/* After a second signal: time for clients to read their answers. */
+/* Time for clients to read their answers after a second signal. */
 enum { LAST_WAIT_MS = 2000 };
 
 typedef struct loader {
@@ -44,12 +44,12 @@ static void load(void *context)
 
 	l->status = sp_host_load(l->host, &l->error);
 	if (write(l->done_fd, &one, sizeof(one)) < 0)
-		abort(); /* an eventfd takes eight bytes */
+		abort(); /* a write of 8 bytes to an eventfd cannot fail */
 }
 
 typedef struct signals {
 	int fd;
-	int64_t ordered_ns; /* when the first SIGTERM or SIGINT came; 0: not yet */
+	int64_t received_ns; /* when the first SIGTERM or SIGINT came; 0: not yet */
 } signals;
 
 static void fill(sigset_t *set)
@@ -77,7 +77,7 @@ static void end_now(int number)
 	_exit(0);
 }
 
-/* To be called once all requests are answered: SIGTERM and SIGINT end the process at once. */
+/* Makes SIGTERM and SIGINT end the process at once.  Call it when all requests are answered. */
 static void close_signals(signals *s)
 {
 	sigset_t set;
@@ -90,18 +90,18 @@ static void close_signals(signals *s)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static bool is_same_order(signals *s)
+static bool is_duplicate(signals *s)
 {
 	int64_t now_ns = sp_clock_now_ns();
 
-	if (s->ordered_ns == 0) {
-		s->ordered_ns = now_ns;
+	if (s->received_ns == 0) {
+		s->received_ns = now_ns;
 		return false;
 	}
-	return now_ns - s->ordered_ns < same_order_ns;
+	return now_ns - s->received_ns < duplicate_ns;
 }
 
-/* The next SIGTERM or SIGINT that is a new order; 0 if none has come. */
+/* The next SIGTERM or SIGINT that is not a duplicate; 0 if there is none. */
 static int read_signal(signals *s)
 {
 	struct signalfd_siginfo info;
@@ -111,15 +111,15 @@ static int read_signal(signals *s)
 			sp_log(SP_LOG_INFO,
 			       "SIGHUP: nothing to reload; new versions are served as they come, "
 			       "flags and configuration are read at the start only");
-		else if (!is_same_order(s))
+		else if (!is_duplicate(s))
 			return (int)info.ssi_signo;
 	}
 	return 0;
 }
 
 /*
- * Waits for a signal or for `done_fd` (-1: for none) to be readable; timeout_ms -1
- * waits for ever.  Returns the signal, or 0.
+ * Waits for a signal or until `done_fd` (-1: none) is readable; timeout_ms -1: no timeout.  Returns
+ * the signal, or 0.
  */
 static int wait_signal(sp_host *host, signals *s, int done_fd, int64_t timeout_ms)
 {
@@ -140,7 +140,7 @@ static int wait_signal(sp_host *host, signals *s, int done_fd, int64_t timeout_m
 	return received;
 }
 
-/* Renames a complete file into place: a reader never sees half of it. */
+/* Renames a complete file, so that a reader never sees part of it. */
 static sp_status write_port(const char *path, uint16_t port, sp_error *err)
 {
 	char temporary[4096];
@@ -159,7 +159,7 @@ static sp_status write_port(const char *path, uint16_t port, sp_error *err)
 	return SP_OK;
 }
 
-/* The model is open: says so in the log and writes --port_file. */
+/* Logs that the model is served and writes --port_file. */
 static sp_status say_listening(const sp_host *host, sp_error *err)
 {
 	const char *address = host->serving.flags->rest_api_host;
@@ -174,7 +174,7 @@ static sp_status say_listening(const sp_host *host, sp_error *err)
 	return SP_OK;
 }
 
-/* After a second signal; false if a request was under way, which the exit then cuts off. */
+/* Stops after a second signal; false if a request is cut off. */
 static bool end_at_once(sp_host *host)
 {
 	return !sp_host_is_busy(host) && sp_host_stop(host, LAST_WAIT_MS);
@@ -188,7 +188,7 @@ static bool drain(sp_host *host, signals *s, int first_signal)
 
 	sp_host_drain(host);
 	sp_log(SP_LOG_INFO, "draining");
-	/* SIGINT comes from a terminal: no load balancer has to notice first. */
+	/* No delay for SIGINT, which comes from a terminal: there is no load balancer. */
 	if (first_signal == SIGTERM && wait_signal(host, s, -1, flags->drain_delay_in_ms) != 0)
 		return end_at_once(host);
 	end_ns = sp_clock_now_ns() + flags->drain_timeout_in_ms * 1000000;
@@ -201,8 +201,8 @@ static bool drain(sp_host *host, signals *s, int first_signal)
 	return true;
 }
 
-/* Passes lines of the host to the library, which writes its own. */
-static void hand_over(void *context, int level, const char *line)
+/* Passes log lines of the host to the library. */
+static void forward_line(void *context, int level, const char *line)
 {
 	(void)context;
 	serving_processor_log(level, sp_log_subject(), line);
@@ -212,7 +212,7 @@ static void hand_over(void *context, int level, const char *line)
 static void start_log(const sp_flags *flags)
 {
 	sp_log_set_level(SP_LOG_DEBUG);
-	sp_log_set_sink(hand_over, NULL);
+	sp_log_set_sink(forward_line, NULL);
 	sp_log_set_subject(flags->model_name);
 }
 
@@ -240,7 +240,7 @@ static void wait_loaded_or_exit(sp_host *host, signals *s, loader *l)
 	close(l->done_fd);
 }
 
-/* After sp_host_start(): loads the model, serves, drains. */
+/* Loads the model, serves, and drains. */
 static int serve(sp_host *host, signals *s)
 {
 	loader l;

@@ -1,6 +1,6 @@
 #include "api/host/request_log.h"
 
-/* Longer paths and methods are cut. */
+/* Longer ones are cut. */
 enum { MAX_PATH = 200, MAX_METHOD = 20 };
 
 static int shown(sp_bytes text, int most)

@@ -6,14 +6,13 @@
 #include "base/log_limit.h"
 
 /*
- * A log line for each request that fails: a warning if the client is to blame (4xx, 501,
- * 505), else an error:
+ * Logs failed requests: as warnings if the client is to blame (4xx, 501, 505), else as errors:
  *
  *	2026-01-31T12:00:00.123Z WARNING [ctr] POST /v1/models/ctr:predict from 127.0.0.1:40312
  *	is answered 400: ...
  *
- * Each of the two has a rate limit (base/log_limit.h), as have those about other paths than
- * the model's.  Probes are not logged.
+ * Each level has a rate limit (base/log_limit.h), with separate ones for other paths than the
+ * model's.  Probes are not logged.
  *
  * All zero is the initial state.  Threads: thread-safe; a successful request costs nothing.
  */

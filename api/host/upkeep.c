@@ -5,10 +5,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* At most one line of each kind in this time. */
+/* Minimum time between two lines of the same kind. */
 static const int64_t quiet_ns = 10 * INT64_C(1000000000);
 
-/* malloc() maps blocks of this size and more; trimming is worth it after this many freed bytes. */
+/* malloc() maps blocks from this size on; malloc_trim() is called after this many freed bytes. */
 enum { MAPPED_BYTES = 1 << 20, TRIM_BYTES = 1 << 20 };
 
 void sp_upkeep_set_allocator(void)
@@ -22,7 +22,7 @@ static bool is_due(int64_t last_ns)
 	return last_ns == 0 || sp_clock_now_ns() - last_ns >= quiet_ns;
 }
 
-static void tell_of_connections(sp_upkeep *upkeep, const sp_http_server *server)
+static void log_connections(sp_upkeep *upkeep, const sp_http_server *server)
 {
 	sp_http_server_load load;
 	uint64_t dropped, turned_away;
@@ -41,23 +41,23 @@ static void tell_of_connections(sp_upkeep *upkeep, const sp_http_server *server)
 	upkeep->connections_ns = sp_clock_now_ns();
 }
 
-static void tell_of_memory(sp_upkeep *upkeep, const sp_budget *memory)
+static void log_memory(sp_upkeep *upkeep, const sp_budget *memory)
 {
 	uint64_t refused = atomic_load(&memory->refused);
 
 	if (refused == upkeep->refused || !is_due(upkeep->memory_ns))
 		return;
 	sp_log(SP_LOG_WARNING,
-	       "no memory for %llu requests, which were refused: all together may have %zu bytes "
-	       "(--max_request_memory), %zu are used now",
+	       "%llu requests were refused for lack of memory: the limit is %zu bytes "
+	       "(--max_request_memory), %zu are in use",
 	       (unsigned long long)(refused - upkeep->refused), memory->limit,
 	       sp_budget_used(memory));
 	upkeep->refused = refused;
 	upkeep->memory_ns = sp_clock_now_ns();
 }
 
-/* After a second in which no large block was freed, if enough were freed since the last trim. */
-static void give_back(sp_upkeep *upkeep, const sp_budget *memory)
+/* Trims after a second without freed large blocks, if enough was freed since the last trim. */
+static void trim_memory(sp_upkeep *upkeep, const sp_budget *memory)
 {
 	uint64_t freed = atomic_load(&memory->freed);
 
@@ -70,7 +70,7 @@ static void give_back(sp_upkeep *upkeep, const sp_budget *memory)
 
 void sp_upkeep_run(sp_upkeep *upkeep, const sp_http_server *server, const sp_budget *memory)
 {
-	tell_of_connections(upkeep, server);
-	tell_of_memory(upkeep, memory);
-	give_back(upkeep, memory);
+	log_connections(upkeep, server);
+	log_memory(upkeep, memory);
+	trim_memory(upkeep, memory);
 }

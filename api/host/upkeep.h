@@ -7,8 +7,8 @@
 #include "base/budget.h"
 
 /*
- * Once a second: logs connections and requests that had to be refused, and returns memory
- * that large requests have freed to the system.
+ * Runs once a second: logs refused connections and requests, and returns memory that large requests
+ * have freed to the system.
  *
  * Threads: one thread at a time.
  */
@@ -16,13 +16,13 @@ enum { SP_UPKEEP_MS = 1000 };
 
 /* All zero is the initial state. */
 typedef struct sp_upkeep {
-	uint64_t dropped, turned_away, refused; /* counts that have been logged */
-	int64_t connections_ns, memory_ns;      /* when they were; 0: never */
+	uint64_t dropped, turned_away, refused; /* counts already logged */
+	int64_t connections_ns, memory_ns;      /* time of the last log line; 0: never */
 	uint64_t freed;                         /* budget->freed a second ago */
 	uint64_t trimmed;                       /* budget->freed at the last malloc_trim() */
 } sp_upkeep;
 
-/* Makes malloc() map large blocks, which free() then unmaps; before any thread is started. */
+/* Makes malloc() map large blocks, which free() then unmaps.  Call it before starting threads. */
 void sp_upkeep_set_allocator(void);
 
 void sp_upkeep_run(sp_upkeep *upkeep, const sp_http_server *server, const sp_budget *memory);

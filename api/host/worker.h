@@ -5,15 +5,14 @@
 #include "base/status.h"
 
 /*
- * The threads that take requests from the queues: serving->worker_count for predictions, one
- * for orders, which may block for long, and one for metrics, which must be written however
- * busy the others are.
+ * The worker threads: serving->worker_count for predictions, one for orders, which may block for
+ * long, and one for metrics, which must be written even if all others are busy.
  */
 typedef struct sp_workers sp_workers;
 
 SP_MUST_CHECK sp_status sp_workers_create(sp_workers **out, sp_serving *serving, sp_error *err);
 
-/* Joins them, after all queues were closed.  NULL is fine. */
+/* Joins them; all queues must be closed.  NULL is fine. */
 void sp_workers_destroy(sp_workers *workers);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * How long one process() call takes, on one core.
+ * Measures the time of one process() call on one core.
  *
  *   bench_process CONFIG.json REQUEST.pb...
  *
- * One line of JSON per request file.
+ * Prints one line of JSON per request file.
  */
 #include <stdio.h>
 #include <stdlib.h>

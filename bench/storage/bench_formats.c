@@ -1,16 +1,15 @@
 /*
- * What row formats cost in answers and save in memory.
+ * Measures what row formats cost in accuracy and save in memory.
  *
  *   bench_formats [EXAMPLES [EPOCHS]]
  *
- * A click log is made up as Criteo's is shaped: fields of many values, a few of
- * which are most of what is seen, and clicks drawn from a hidden factorisation
- * machine.  Another one is trained on it in double precision (Adagrad, log loss).
- * Its embeddings are stored in each format, read back by a lookup, and score
- * examples that training has not seen.
+ * A click log is generated in the shape of Criteo's: fields with many values, few of which are
+ * frequent, and clicks drawn from a hidden factorisation machine.  Another factorisation machine is
+ * trained on it in double precision (Adagrad, log loss).  Its embeddings are stored in each format,
+ * read back by a lookup, and used to score examples outside the training set.
  *
- * One JSON line a format: the area under the ROC curve, its change against fp32,
- * and bytes of memory per row of 32 elements, key and placing included.
+ * Prints one line of JSON per format: the area under the ROC curve (AUC), its change against
+ * fp32, and the bytes of memory per row of 32 elements, including key and index.
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,11 +30,11 @@ typedef struct machine {
 } machine;
 
 typedef struct example {
-	uint32_t values[FIELDS]; /* numbers over all fields */
+	uint32_t values[FIELDS]; /* indices over all fields */
 	bool click;
 } example;
 
-static uint32_t starts[FIELDS + 1]; /* a field's first value */
+static uint32_t starts[FIELDS + 1]; /* first value of each field */
 static uint64_t random_state = 88172645463325252u;
 
 static uint64_t next_random(void)
@@ -88,7 +87,7 @@ static machine make_machine(double linear, double factor)
 	return m;
 }
 
-/* sums [DIM] of the factors, and the logit: the square of the sum less the sum of squares. */
+/* Returns the logit; sets sums [DIM] to the sums of the factors. */
 static double score(const machine *m, const example *e, double *sums)
 {
 	double logit = m->bias, squares = 0, all = 0;
@@ -108,7 +107,7 @@ static double score(const machine *m, const example *e, double *sums)
 	return logit + (all - squares) / 2;
 }
 
-/* Values of a field fall off as a power: the first few are most of what is seen. */
+/* The values of a field follow a power law. */
 static example draw(const machine *truth)
 {
 	double sums[DIM];
@@ -145,7 +144,7 @@ static void train(machine *m, const example *e)
 	}
 }
 
-/* ------------------------------------------------------------------ the curve */
+/* ------------------------------------------------------------------------ AUC */
 
 typedef struct scored {
 	double score;
@@ -159,8 +158,8 @@ static int by_score(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The share of pairs of a click and none in which the click has the higher score. */
-static double area(scored *all, size_t count)
+/* AUC: the share of (click, no click) pairs in which the click has the higher score. */
+static double auc_of(scored *all, size_t count)
 {
 	double pairs = 0, clicks = 0, others = 0;
 
@@ -183,14 +182,13 @@ static double area(scored *all, size_t count)
 
 /* ------------------------------------------------------------------ formats */
 
-/* Any 64 bits: the store knows nothing of fields. */
 static int64_t key_of(size_t value)
 {
 	return (int64_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> 1);
 }
 
-/* The factors as a lookup gives them back when they are stored in `format`. */
-static void pass_through(double *factors, size_t count, sp_row_format format)
+/* Replaces the factors by what a lookup returns after they were stored in `format`. */
+static void round_trip(double *factors, size_t count, sp_row_format format)
 {
 	sp_rows_options row_options = {.name = "formats", .dim = DIM, .format = format};
 	sp_table_options options = {.name = "formats", .dim = DIM};
@@ -243,10 +241,10 @@ static void run_format(const machine *m, const example *tests, scored *all, sp_r
 
 	stored.factors = need(malloc(size));
 	memcpy(stored.factors, m->factors, size);
-	pass_through(stored.factors, starts[FIELDS], format);
+	round_trip(stored.factors, starts[FIELDS], format);
 	for (size_t i = 0; i < TEST; i++)
 		all[i] = (scored){score(&stored, &tests[i], sums), tests[i].click};
-	auc = area(all, TEST);
+	auc = auc_of(all, TEST);
 	if (format == SP_ROW_FP32)
 		of_fp32 = auc;
 	printf("{\"suite\":\"formats\",\"case\":\"%s\",\"auc\":%.6f,\"auc_change\":%.2e,"

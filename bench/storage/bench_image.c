@@ -1,20 +1,19 @@
 /*
- * What an image (storage/image/image.h) costs and saves.
+ * Measures what an image (storage/image/image.h) costs and saves.
  *
  *   bench_image FOLDER [ROWS [DIM [ROUNDS]]]
  *
- * Makes ROWS rows of DIM floats in memory, writes their image into FOLDER and
- * maps it, and prints one JSON line:
+ * Makes ROWS rows of DIM floats in memory, writes their image into FOLDER, maps it, and prints one
+ * line of JSON:
  *
- *   write_s       writing it, with its checksums, and making it durable
- *   first_ms      from opening the image to the answer of 1000 lookups, checked as
- *                 they come, its pages being in the system's cache; median
- *   cold_ms       the same after the file has been dropped from that cache, as far as
- *                 the system does that; median
- *   checked_s     until all of it has been read and checked
+ *   write_s       writing the image durably, with checksums
+ *   first_ms      opening the image and 1000 lookups with checksum verification, pages in
+ *                 the page cache; median
+ *   cold_ms       the same after dropping the file from the page cache (best effort); median
+ *   checked_s     reading and verifying the whole image
  *   memory_ns     a lookup of a random key in rows in memory, on huge pages; median
- *   mapped_ns     the same in the mapped image, once it is checked; median
- *   huge_mib      how much of the mapping the system has put on huge pages
+ *   mapped_ns     the same in the mapped image after verification; median
+ *   huge_mib      how much of the mapping is on huge pages
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,7 +55,7 @@ static void check(sp_status status, const sp_error *err)
 		fail(err->text);
 }
 
-/* All different, spread over 63 bits as hashed features are. */
+/* Distinct keys, spread over 63 bits like hashed features. */
 static int64_t key_of(uint64_t i)
 {
 	return (int64_t)((i * UINT64_C(0x9e3779b97f4a7c15)) >> 1);
@@ -115,7 +114,7 @@ static void look_up(bench *b, const sp_table *table)
 	check(sp_table_lookup(table, b->keys, BATCH, NULL, b->answers, &err), &err);
 }
 
-/* Opens the image and answers; the table and the image are the caller's. */
+/* Opens the image and looks keys up; the caller destroys the table and the image. */
 static double first_answer(bench *b, sp_image **image, sp_table **table)
 {
 	int64_t start = sp_clock_now_ns();

@@ -1,26 +1,26 @@
 /*
- * How long a table takes to load from a checkpoint, beside what no loader can
- * save: reading the files once and touching the memory once.
+ * Measures how long a table takes to load from a checkpoint, against the minimum that any loader
+ * needs: reading the files once and touching the memory once.
  *
  *   bench_load FOLDER [ROWS [DIM [THREADS [FORMAT [ROUNDS [cold]]]]]]
  *
- * Writes a checkpoint of ROWS keys and rows of DIM floats into FOLDER, unless
- * one of that size is there, and prints one JSON line.  All is done by THREADS
- * threads, and in turns, round by round; times are medians, in seconds.
+ * Writes a checkpoint of ROWS keys and rows of DIM floats into FOLDER, unless one of that size
+ * exists, and prints one line of JSON.  Each stage uses THREADS threads; stages are interleaved
+ * round by round; times are medians in seconds.
  *
  *   read_s     every byte of the shard, by pread() into memory that stays in cache
  *   touch_s    the table's memory written for the first time, on huge pages
- *   keep_s     every byte of the shard, by pread() into memory that is written for the first time,
- *              on huge pages: read and touched at once, and kept
- *   load_s     the table loaded, checksums verified
+ *   keep_s     every byte of the shard, by pread() into memory that is written for the
+ *              first time, on huge pages: reading and touching in one pass
+ *   load_s     loading the table, with verification of checksums
  *   of_limit   (read_s + touch_s) / load_s
  *   of_kept    keep_s / load_s
- *   cpu_of_limit  the same of processor time: what of_limit is without neighbours
- *   peak_over  highest memory of the process while loading, less what it was
- *              before and 1.05 times the table's, in MiB
+ *   cpu_of_limit  of_limit in CPU time, which other processes affect less
+ *   peak_over  peak memory of the process while loading, less the memory before it and
+ *              1.05 times the table's, in MiB
  *
- * The files are in the page cache, but with `cold` they are dropped from it
- * before every round, as far as the system does that.
+ * The files are in the page cache; with `cold` they are dropped from it before every round (best
+ * effort).
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ static void check(sp_status status, const sp_error *err)
 
 /* ------------------------------------------------------------ the checkpoint */
 
-/* All different, spread over 63 bits as hashed features are. */
+/* Distinct keys, spread over 63 bits like hashed features. */
 static int64_t key_of(uint64_t i)
 {
 	return (int64_t)((i * UINT64_C(0x9e3779b97f4a7c15)) >> 1);
@@ -209,7 +209,7 @@ static sp_status touch_piece(void *context, size_t i, sp_error *err)
 	return SP_OK;
 }
 
-/* A number of kB that the kernel keeps about this process. */
+/* A field of /proc/self/status that is in kB, in MiB. */
 static double memory_mib(const char *name)
 {
 	FILE *file = fopen("/proc/self/status", "r");
@@ -224,8 +224,8 @@ static double memory_mib(const char *name)
 	return kib / 1024;
 }
 
-/* VmHWM starts anew from here. */
-static void forget_peak(void)
+/* Resets VmHWM. */
+static void reset_peak(void)
 {
 	int fd = open("/proc/self/clear_refs", O_WRONLY);
 
@@ -288,7 +288,7 @@ static void run(bench *b, stage s)
 	}
 }
 
-/* Of all threads, in user and system mode. */
+/* CPU time of all threads, user and system. */
 static double processor_seconds(void)
 {
 	struct rusage usage;
@@ -305,7 +305,7 @@ static double seconds_of(bench *b, stage s, double *processor)
 
 	if (b->cold)
 		posix_fadvise(b->file.fd, 0, 0, POSIX_FADV_DONTNEED);
-	forget_peak();
+	reset_peak();
 	start = sp_clock_now_ns();
 	*processor = processor_seconds();
 	run(b, s);

@@ -1,30 +1,29 @@
 /*
- * A table on an SSD with a tenth of it in memory: how many keys hit, and how
- * fast the others are read, beside what the device gives.
+ * Measures a table on an SSD with a tenth of it in memory: the hit rate, and the rate of reads
+ * against that of the device.
  *
  *   bench_ssd FOLDER [ROWS [DIM [CALLERS [READ_BY [ROUNDS [POLICY [START]]]]]]]
  *
- * Builds a table of ROWS rows of DIM floats in FOLDER, or takes that of an
- * earlier run of the same code, with memory for a tenth of the bytes of its rows,
- * and asks for keys by Zipf's law, 0.99, in reads of 512 keys by CALLERS threads.
- * READ_BY says how blocks are read: `rings`, by io_uring, or a number of threads.
- * In turns with it, round by round of a quarter of a second, 4 KiB blocks of the
- * same files are read at random in the same way: by CALLERS rings with as many in
- * flight as the tier's have, or by so many threads with direct pread().  One JSON
- * line per start; START picks one:
+ * Builds a table of ROWS rows of DIM floats in FOLDER, or opens that of an earlier run of the same
+ * code, with memory for a tenth of the bytes of its rows.  CALLERS threads look up 512 keys at a
+ * time, drawn from a Zipf distribution with exponent 0.99.  READ_BY says how blocks are read:
+ * `rings`, by io_uring, or a number of threads.  Rounds of a quarter of a second alternate with
+ * rounds that read random 4 KiB blocks of the same files in the same way: by CALLERS rings with as
+ * many blocks in flight as the tier's, or by as many threads with direct pread().  Prints one line
+ * of JSON per start; START picks one:
  *
- *   cold    the cache is filled by use alone
- *   warm    it was filled by training's frequencies
+ *   cold    the cache is filled by lookups only
+ *   warm    the cache is filled by the frequencies of training
  *
- *   hit_rate     keys answered from memory
- *   ideal_rows   what an ideal LFU hits with as many rows as the cache holds
- *   ideal_bytes  with as many rows as bytes, if it had no key, index or counter
+ *   hit_rate     share of keys answered from memory
+ *   ideal_rows   hit rate of an ideal LFU cache with as many rows as this cache holds
+ *   ideal_bytes  with as many bytes for rows, without keys, index and counters
  *   reads_s      blocks that the table reads per second
- *   device_s     blocks that the device gives per second
- *   of_device    their ratio, as the median of the rounds' own
+ *   device_s     blocks that the device delivers per second
+ *   of_device    their ratio, the median over the rounds
  *   keys_s       keys answered per second
- *   p50_us, p99_us  time of one read of 512 keys
- *   memory_mb, given_mb  what the table takes, and may take
+ *   p50_us, p99_us  time of one lookup of 512 keys
+ *   memory_mb, given_mb  memory that the table uses, and its limit
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -55,23 +54,23 @@ enum {
 	MAX_ROUNDS = 999,
 	MAX_FILES = 64,
 	MAX_SAMPLES = 1 << 20,
-	SLICES = 1 << 16, /* of the sums, to draw from */
+	SLICES = 1 << 16, /* of the range of `sums`, for sampling */
 };
 
-/* Short, so that both sides meet the same moods of the machine. */
+/* Short, so that both sides see the same load of the machine. */
 static const int64_t ROUND_NS = 250000000;
 
 typedef struct bench {
 	size_t rows, dim, callers, rounds, given;
-	size_t threads; /* that read; 0: rings */
+	size_t threads; /* that read; 0: io_uring */
 	sp_row_cache_policy policy;
-	double *sums;     /* of Zipf's weights, by rank */
+	double *sums;     /* cumulative Zipf weights, by rank */
 	uint32_t *starts; /* [SLICES + 1] rank of the first sum in each slice of their range */
 	sp_tier *tier;
 	int files[MAX_FILES];
-	uint64_t blocks[MAX_FILES]; /* in each */
+	uint64_t blocks[MAX_FILES]; /* per file */
 	size_t file_count;
-	uint64_t block_count; /* in all of them */
+	uint64_t block_count; /* sum of `blocks` */
 	_Atomic uint64_t device_reads;
 	double *samples;
 	_Atomic size_t sample_count;
@@ -106,13 +105,13 @@ static uint64_t next(uint64_t *seed)
 	return x ^ (x >> 31);
 }
 
-/* Ranks lie all over the keys, as they do in a hashed vocabulary. */
+/* Ranks are scattered over the keys, as in a hashed vocabulary. */
 static int64_t key_of(size_t rank)
 {
 	return (int64_t)((rank * UINT64_C(0x9e3779b97f4a7c15)) >> 1);
 }
 
-/* ------------------------------------------------------------------ Zipf's law */
+/* ---------------------------------------------------------- Zipf distribution */
 
 static void make_sums(bench *b)
 {
@@ -163,7 +162,7 @@ static void build(bench *b, sp_ssd_store *store, const sp_ssd_table *table, bool
 	sp_error error;
 
 	check(sp_ssd_builder_create(&builder, store, table, b->rows, &error), &error);
-	/* Without frequencies the first rows fill the cache: they are the coldest. */
+	/* Without frequencies the first rows fill the cache, so they must be the coldest. */
 	for (size_t i = b->rows; i-- > 0;) {
 		double weight = pow((double)(i + 1), -0.99);
 		int64_t key = key_of(i), freq = with_frequencies ? (int64_t)(1e9 * weight) : 0;
@@ -178,7 +177,7 @@ static void build(bench *b, sp_ssd_store *store, const sp_ssd_table *table, bool
 		(double)(sp_clock_now_ns() - start) / 1e9);
 }
 
-/* That of an earlier run, if there is one. */
+/* Opens the table of an earlier run, or builds it. */
 static void open_table(bench *b, sp_ssd_store *store, bool with_frequencies)
 {
 	const sp_ssd_table table = {"bench", b->dim, SP_ROW_FP32, NULL};
@@ -221,7 +220,7 @@ static void open_file(bench *b, const char *path)
 	b->block_count += b->blocks[b->file_count++];
 }
 
-/* The files of rows, past the page cache. */
+/* Opens the row files for direct reads. */
 static void open_files(bench *b, const char *root)
 {
 	char pattern[1024];
@@ -242,7 +241,7 @@ static void close_files(bench *b)
 	b->block_count = 0;
 }
 
-/* A block of any file. */
+/* `number` counts blocks over all files. */
 static bool read_block(const bench *b, uint64_t number, void *block)
 {
 	size_t file = 0;
@@ -263,7 +262,7 @@ static void start_read(const bench *b, struct io_uring *ring, uint64_t number, v
 	io_uring_sqe_set_data(entry, block);
 }
 
-/* Waits until half of what is in flight has come, as the tier does. */
+/* Waits for half of the blocks in flight, as the tier does. */
 static uint64_t take_reads(struct io_uring *ring, void **blocks, size_t *in_flight)
 {
 	struct io_uring_cqe *entry;
@@ -387,7 +386,7 @@ static sp_status ask(void *context, size_t number, sp_error *err)
 	return SP_OK;
 }
 
-/* Gives the seconds it took. */
+/* Returns the time in seconds. */
 static double run_round(bench *b, size_t threads, sp_parallel_step *step)
 {
 	int64_t start = sp_clock_now_ns();
@@ -419,13 +418,13 @@ static double quantile(double *values, size_t count, double q)
 	return count != 0 ? values[(size_t)((double)(count - 1) * q)] : 0;
 }
 
-/* Uses until the cache has settled: as many as 400 per row it could hold. */
+/* Looks keys up until the cache has settled: 400 keys per row that it can hold. */
 static void settle(bench *b)
 {
-	uint64_t uses = b->given / (b->dim * sizeof(float)) * 400;
+	uint64_t lookups = b->given / (b->dim * sizeof(float)) * 400;
 	int64_t stop = sp_clock_now_ns() + INT64_C(300000000000);
 
-	while (counters_of(b).asked < uses && sp_clock_now_ns() < stop)
+	while (counters_of(b).asked < lookups && sp_clock_now_ns() < stop)
 		run_round(b, b->callers, ask);
 }
 

@@ -1,20 +1,17 @@
 /*
- * How fast batched lookups are, beside random reads of rows that no store could
- * beat, and beside the stores one might use instead.
+ * Measures batched lookups against random row reads, an upper limit for any store, and against
+ * other stores.
  *
  *   bench_store [KEYS [DIM [SECONDS [STORES [FOLDER]]]]]
  *
- * KEYS rows of DIM floats; ids are uniform, one in ten is absent, the answer is
- * copied out.  STORES names some of those below with commas between ("all"
- * without it); FOLDER is where RocksDB keeps its files.
+ * KEYS rows of DIM floats; ids are uniform, one in ten is absent, rows are copied out.  STORES is a
+ * comma-separated list of stores (default: all); FOLDER is where RocksDB keeps its files.
  *
- * Every store is built, compared with what its answers must be, and measured for
- * SECONDS of its own time, round by round in turn with the limit: independent
- * random rows of a plain array on huge pages, one for every id, prefetched in the
- * better of two ways.  One JSON line a case: the median and the fastest round,
- * and the limit's time over the store's.  Times are those of the thread, so that
- * what others take of the processor does not count; what they take of caches and
- * memory does.
+ * Each store is built, its results are checked, and it is measured for SECONDS of its own time in
+ * rounds that alternate with the limit: one independent random row of a plain array on huge pages
+ * per id, with the better of two ways of prefetching.  Prints one line of JSON per case: the median
+ * and the fastest round, and the time of the limit divided by that of the store.  Times are CPU
+ * times of the thread, so other processes affect them only through caches and memory bandwidth.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +28,8 @@ enum { IDS = 1 << 24, ROUND_KEYS = 1 << 20, MAX_ROUNDS = 1000, CHECKED = 4096 };
 typedef struct bench {
 	sp_rival_data data;
 	float *plain;      /* [keys, dim] */
-	uint32_t *numbers; /* [IDS]: of rows */
-	int64_t *ids;      /* [IDS]: their keys, or absent ones */
+	uint32_t *numbers; /* [IDS] row numbers */
+	int64_t *ids;      /* [IDS] their keys, or absent keys */
 	float *rows;       /* [largest batch, dim] */
 	double seconds;
 	uint64_t random_state;
@@ -76,7 +73,7 @@ static inline void copy_row(float *to, const char *from, size_t size)
 	memcpy(to, from, size);
 }
 
-/* The limit.  `near`: into the first level cache, else the second, from farther ahead. */
+/* The limit.  `near`: prefetches into L1, else from farther ahead into L2. */
 static inline __attribute__((always_inline)) void read_rows(const bench *b, const uint32_t *numbers,
 							    size_t count, bool near)
 {
@@ -99,7 +96,7 @@ static inline __attribute__((always_inline)) void read_rows(const bench *b, cons
 	}
 }
 
-/* Time that this thread has run: what others take of the processor does not count. */
+/* CPU time of the thread. */
 static int64_t now_ns(void)
 {
 	struct timespec now;
@@ -108,7 +105,7 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Nanoseconds per key of a round; without a store, of the limit. */
+/* Nanoseconds per key in a round; of the limit if there is no store. */
 static double round_of(bench *b, const sp_rival *rival, void *store, size_t batch, bool near)
 {
 	size_t batches = ROUND_KEYS / batch, first = next_random(b) % (IDS - ROUND_KEYS);
@@ -162,7 +159,7 @@ static void measure(bench *b, const sp_rival *rival, void *store, size_t batch)
 	fflush(stdout);
 }
 
-/* The first answers, element by element. */
+/* Compares the first rows element by element. */
 static void check_answers(const bench *b, const sp_rival *rival, void *store)
 {
 	rival->look_up(store, b->ids, CHECKED, b->rows);

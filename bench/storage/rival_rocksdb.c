@@ -6,10 +6,9 @@
 #include "bench/storage/rivals.h"
 
 /*
- * RocksDB as fast as it gets for reading only: one level of sorted files with
- * keys found by hash inside a block, mapped so that a row is not copied into a
- * cache, no compression, no checksums on reads, nothing written.  Keys of a
- * batch go through its batched multi-get.
+ * RocksDB configured for fast reads: one level of sorted files, a hash index in each block, mapped
+ * files so that rows are not copied into a cache, no compression, no checksums on reads, no writes.
+ * The keys of a batch go through its batched multi-get.
  */
 
 typedef struct rocks {
@@ -29,7 +28,7 @@ static void check(char *error)
 	}
 }
 
-/* Big-endian, so that the order of bytes is that of numbers. */
+/* Big-endian, so that byte order is numeric order. */
 static void put_key(char *bytes, int64_t key)
 {
 	uint64_t big = __builtin_bswap64((uint64_t)key);

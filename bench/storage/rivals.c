@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 /*
- * Maps from a key to a pointer to its row, written as their users would: one
- * key after the other, nothing asked for ahead.
+ * Maps from a key to a pointer to its row, as they are usually written: keys are looked up one
+ * after another, without prefetching.
  */
 
 const sp_rival *const sp_rivals[] = {&sp_rival_ours,
@@ -53,7 +53,7 @@ static size_t slot_of(int64_t key, size_t slots)
 	return (size_t)(((unsigned __int128)hash_of(key) * slots) >> 64);
 }
 
-/* One block of memory, handed out from its front as a heap would. */
+/* A bump allocator. */
 typedef struct heap {
 	char *memory;
 	size_t size, used;
@@ -232,9 +232,9 @@ const sp_rival sp_rival_chained_map = {"chained_map", build_chained, look_up_cha
 /* ---------- as DeepRec keeps an EmbeddingVariable: slot, value pointer, header, row */
 
 /*
- * Its map is sparsehash's dense one: slots by a power of two, at most 0.8 full, tried
- * at distances that grow by one a step.  What it points to is allocated key by
- * key; here in one sweep, which is kinder than a heap that has been used.
+ * The map is sparsehash's dense_hash_map: a power of two of slots, at most 0.8 full, quadratic
+ * probing.  Values are allocated key by key in one sweep, which is more local than a real heap
+ * after some use.
  */
 
 typedef struct deeprec_header {
@@ -256,10 +256,10 @@ typedef struct deeprec_slot {
 typedef struct deeprec_map {
 	size_t dim, slot_count; /* a power of two */
 	deeprec_slot *slots;
-	heap values, headers, rows; /* of three sizes, which a heap keeps apart */
+	heap values, headers, rows; /* separate, as malloc() separates sizes */
 } deeprec_map;
 
-/* That of the key, or the empty one where it belongs. */
+/* The slot of the key, or the empty slot where it belongs. */
 static deeprec_slot *find_deeprec_slot(const deeprec_map *map, int64_t key)
 {
 	size_t at = hash_of(key) >> 32;

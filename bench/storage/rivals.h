@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * Stores of rows by key that the same questions are put to.
+ * Key-to-row stores that are measured with the same lookups.
  *
- * Row i < count of the data has key sp_rival_key(i), which is even; odd keys are
- * absent and answer zeros.  Its elements are sp_rival_element(i, d).
+ * Row i < count of the data has the key sp_rival_key(i), which is even, and the elements
+ * sp_rival_element(i, d).  Odd keys are absent: a lookup yields zeros.
  */
 typedef struct sp_rival_data {
 	size_t count, dim;
@@ -36,7 +36,7 @@ extern const sp_rival sp_rival_chained_map;
 extern const sp_rival sp_rival_deeprec;
 extern const sp_rival sp_rival_rocksdb;
 
-/* All different, spread over 63 bits as hashed features are. */
+/* Distinct keys, spread over 63 bits like hashed features. */
 static inline int64_t sp_rival_key(uint64_t i)
 {
 	return (int64_t)((i * UINT64_C(0x9e3779b97f4a7c15)) >> 1 & ~UINT64_C(1));
@@ -47,10 +47,10 @@ static inline float sp_rival_element(uint64_t i, size_t d)
 	return ((float)(i % 65536) - (float)d) * 0x1p-18f;
 }
 
-/* The memory, or the end of the program. */
+/* Returns `memory`; exits if it is NULL. */
 void *sp_rival_need(void *memory);
 
-/* Zeroed memory for a rival, with the advice to use huge pages or without. */
+/* Zeroed memory; `huge`: with madvise(MADV_HUGEPAGE). */
 void *sp_rival_map(size_t size, bool huge);
 void sp_rival_unmap(void *memory, size_t size);
 

@@ -1,18 +1,19 @@
 /*
- * What a delta costs every lookup, and what folding it takes.
+ * Measures what a delta costs each lookup, and what folding takes.
  *
  *   bench_fold [KEYS [PERCENT]]     1000000 50
  *
- * A table of KEYS rows of 64 floats, and a delta with rows of PERCENT of its keys.
- * Batches of 256 random keys are looked up in both layers and in the folded
- * rows, in interleaved rounds.  One line of JSON:
+ * A table of KEYS rows of 64 floats, and a delta with rows for PERCENT of its keys.  Batches of 256
+ * random keys are looked up in both layers and in the folded rows, in interleaved rounds.  Prints
+ * one line of JSON:
  *
  *   {"suite":"updates","case":"fold","rows":1000000,"delta_rows":500000,
  *    "layers_ns":..,"folded_ns":..,"ratio":..,"fold_ms":..,"places_ms":..,"step_ms":..}
  *
- * layers_ns and folded_ns are those of a key, the medians of the rounds.
- * fold_ms is the work without the rests; places_ms what giving keys their places takes of
- * it, step_ms the longest of the steps, which the updater cannot interrupt.
+ *   layers_ns, folded_ns  time per key, median of the rounds
+ *   fold_ms    time of all steps, without the pauses between them
+ *   places_ms  time of the longest step, which assigns places to the keys
+ *   step_ms    time of the longest other step; the updater cannot interrupt a step
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ static sp_rows *fold(sp_rows *base, sp_rows *over, times *t)
 	return out;
 }
 
-/* Nanoseconds for a key. */
+/* Nanoseconds per key. */
 static double measure(const sp_table *table, size_t keys, unsigned seed)
 {
 	static int64_t wanted[BATCHES][BATCH];

@@ -1,25 +1,25 @@
 /*
- * What an update costs, and how soon it is seen, under full load.
+ * Measures what an update costs, and when it takes effect, under full load.
  *
  *   bench_updates [KEYS [CHANGED [READERS [UPDATES [CONFIGURATION]]]]]
  *
  * for instance: bench_updates 10000000 1000000 2 3 '"model_update_nice": 3'.
  *
- * A model of KEYS keys with 64 floats each (tests/golden/ev-rows).  READERS
- * threads ask for 32 keys at a time, without a pause.  Meanwhile come UPDATES
- * deltas of eight rows, as many of CHANGED rows, and as many full checkpoints.
- * Each is written first, then requests are measured for a second without it,
- * then it gets its name and requests are measured until it is seen, and for some
- * 200 ms more in which what it replaces is given back.  A line of JSON for each kind:
+ * A model of KEYS keys with 64 floats each (tests/golden/ev-rows).  READERS threads look up 32 keys
+ * at a time without a pause.  Meanwhile UPDATES deltas of eight rows, as many of CHANGED rows, and
+ * as many full checkpoints are published.  Each is first written under another name; then requests
+ * are measured for one second; then the files are renamed into place, and requests are measured
+ * until the version is live and for some 200 ms more, in which the previous version is freed.
+ * Prints one line of JSON per kind:
  *
  *   {"suite":"updates","case":"delta","rows":100000,"visible_ms":..,"p99_us":..,
  *    "quiet_p99_us":..,"ratio":..,"p999_us":..,"quiet_p999_us":..,"longest_us":..,
  *    "memory_ratio":..,"requests":..,"failed":0}
  *
- * visible_ms is from the name of the index to the first answer of the new
- * version, the largest of UPDATES; memory_ratio is the most memory that the
- * process had, beside that of the old version and the new one together.  The
- * files are in $TMPDIR: a tmpfs keeps its disk out of what is measured.
+ * visible_ms is the time from renaming the index to the first answer of the new version, the
+ * maximum of UPDATES.  memory_ratio is the peak memory of the process divided by the memory of the
+ * old version and the new one together.  The files are in $TMPDIR; a tmpfs excludes the disk from
+ * the measurement.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -37,7 +37,7 @@
 enum { BATCH = 32, MAX_READERS = 64, SAMPLES = 4 << 20 };
 enum { QUIET_US = 1000000, SETTLE_US = 500000, AFTER_US = 200000 };
 
-/* Which requests are measured. */
+/* Which requests are being measured. */
 typedef enum phase {
 	NONE,
 	QUIET,
@@ -54,13 +54,13 @@ typedef struct reader {
 
 typedef struct scene {
 	sp_row_model rows;
-	sp_row_model written; /* the same, where files are written first */
+	sp_row_model written; /* the same model in the folder where files are written first */
 	reader readers[MAX_READERS];
 	int reader_count;
 	int updates;
 	int full, delta;      /* the last version */
-	atomic_llong newest;  /* greatest value that has answered, */
-	atomic_llong seen_ns; /* and when */
+	atomic_llong newest;  /* greatest value in an answer */
+	atomic_llong seen_ns; /* when it was first seen */
 	atomic_uint failed;
 	atomic_int phase;
 	atomic_bool done;
@@ -72,9 +72,9 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* ------------------------------------------------------------------ the requests */
+/* ------------------------------------------------------------------ requests */
 
-static void note(reader *r, phase in, int64_t ns)
+static void record_sample(reader *r, phase in, int64_t ns)
 {
 	size_t n = atomic_load(&r->counts[in]);
 
@@ -84,8 +84,8 @@ static void note(reader *r, phase in, int64_t ns)
 	atomic_store(&r->counts[in], n + 1);
 }
 
-/* The first to see a version says when. */
-static void see(scene *s, double value)
+/* Records the time of the first answer of a version. */
+static void record_first_answer(scene *s, double value)
 {
 	long long newest = atomic_load(&s->newest);
 
@@ -107,9 +107,9 @@ static void *read_on(void *argument)
 		for (int i = 0; i < BATCH; i++)
 			keys[i] = (int64_t)rand_r(&r->seed) % (int64_t)s->rows.key_count;
 		value = sp_row_model_time(&s->rows, keys, BATCH, &ns);
-		note(r, before, ns);
+		record_sample(r, before, ns);
 		s->failed += value < 0;
-		see(s, value);
+		record_first_answer(s, value);
 	}
 	return NULL;
 }
@@ -121,7 +121,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* All samples of a phase, in ascending order, for free(); they are then forgotten. */
+/* Removes and returns all samples of a phase, in ascending order; free() frees them. */
 static uint32_t *take(scene *s, phase of, size_t *count)
 {
 	uint32_t *all = malloc(sizeof(*all) * SAMPLES * (size_t)s->reader_count);
@@ -139,13 +139,13 @@ static uint32_t *take(scene *s, phase of, size_t *count)
 	return all;
 }
 
-/* In microseconds; `part` of 1000. */
+/* In microseconds; `part` is in thousandths. */
 static double quantile(const uint32_t *sorted, size_t count, size_t part)
 {
 	return count != 0 ? sorted[(count - 1) * part / 1000] / 1000.0 : 0;
 }
 
-/* ------------------------------------------------------------------- the versions */
+/* ------------------------------------------------------------------ versions */
 
 static double field_kb(const char *name)
 {
@@ -162,8 +162,8 @@ static double field_kb(const char *name)
 	return kb;
 }
 
-/* The peak counts from now on. */
-static void forget_peak(void)
+/* Resets VmHWM. */
+static void reset_peak(void)
 {
 	FILE *file = fopen("/proc/self/clear_refs", "w");
 
@@ -183,7 +183,7 @@ static void move(const scene *s, const char *ending)
 		die(to);
 }
 
-/* The next version of that kind gets its name; the time until it answers. */
+/* Publishes the version s->full, s->delta; returns the milliseconds until its first answer. */
 static double update(scene *s)
 {
 	int64_t start;
@@ -199,7 +199,7 @@ static double update(scene *s)
 	atomic_store(&s->phase, UPDATE);
 	start = sp_clock_now_ns();
 	move(s, "index");
-	/* Long naps: whoever wakes up makes the system choose anew who runs. */
+	/* Long sleeps: each wake-up makes the scheduler preempt a reader. */
 	do
 		usleep(AFTER_US);
 	while (atomic_load(&s->newest) < 1000LL * s->full + s->delta);
@@ -259,7 +259,7 @@ static void measure(scene *s, kind of, double own_kb)
 
 		next_version(s, of);
 		before = field_kb("VmRSS") - own_kb;
-		forget_peak();
+		reset_peak();
 		ms = update(s);
 		both = (field_kb("VmHWM") - own_kb) / (before + field_kb("VmRSS") - own_kb);
 		visible = ms > visible ? ms : visible;
@@ -270,7 +270,7 @@ static void measure(scene *s, kind of, double own_kb)
 	report(s, names[of], rows, visible, memory);
 }
 
-/* ------------------------------------------------------------------------ the scene */
+/* --------------------------------------------------------------------- set-up */
 
 static void prepare(scene *s, size_t keys, size_t changed, const char *configuration)
 {
@@ -309,8 +309,8 @@ static void start(scene *s, pthread_t threads[MAX_READERS])
 	}
 }
 
-/* Before anything is measured: memory that is there from the start is no version's. */
-static double take_room(scene *s)
+/* Allocates the samples before measuring memory.  Returns the memory of the process in kB. */
+static double allocate_samples(scene *s)
 {
 	for (int i = 0; i < s->reader_count; i++)
 		for (phase in = QUIET; in < PHASES; in++) {
@@ -351,7 +351,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	serving_processor_set_log(ignore_line, NULL);
-	own_kb = take_room(&s) + (double)keys * sizeof(int64_t) / 1024;
+	own_kb = allocate_samples(&s) + (double)keys * sizeof(int64_t) / 1024;
 	prepare(&s, keys, changed, argc > 5 ? argv[5] : NULL);
 	start(&s, threads);
 	sleep(1);

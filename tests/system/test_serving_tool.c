@@ -476,9 +476,7 @@ static void verify_finds_what_is_wrong_with_rows(void **state)
 	json = parsed();
 	assert_true(cJSON_IsFalse(member(json, "ok")));
 	assert_true(has_problem(json, "signed", "2 keys are -1 or -2"));
-	assert_true(has_problem(json, "many",
-				"1 rows have a key that is there before, the first "
-				"is 30"));
+	assert_true(has_problem(json, "many", "1 rows repeat an earlier key, the first is 30"));
 	assert_false(has_problem(json, "seen", ""));
 	assert_false(has_problem(json, "ten/part_7", ""));
 	assert_false(has_problem(json, "beyond", ""));
@@ -575,7 +573,7 @@ static void verify_misses_what_a_part_has_lost(void **state)
 	(void)state;
 	assert_int_equal(run_on("verify --json", fixture("broken"), ""), 1);
 	json = parsed();
-	assert_true(has_problem(json, "lost/part_1", "it has '-values', and no '-keys'"));
+	assert_true(has_problem(json, "lost/part_1", "it has '-values' but no '-keys'"));
 	assert_false(has_problem(json, "lost/part_0", ""));
 	assert_true(has_problem(json, "gap", "one of them is number 2"));
 	cJSON_Delete(json);

@@ -29,13 +29,12 @@ typedef enum sp_http_chunks_result {
 } sp_http_chunks_result;
 
 /*
- * Consumes `data` and appends the decoded bytes to `body`.  Chunk extensions and
- * trailer fields are dropped.
+ * Consumes `data` and appends the decoded bytes to `body`.  Chunk extensions and trailer fields are
+ * dropped.
  *
- * used  how many bytes of `data` belong to this body; what follows them is the next
- *       request
+ * used  how many bytes of `data` belong to this body; the next request follows them
  *
- * TOO_LARGE when the body would exceed body->max_size, NO_MEMORY when `body` has failed.
+ * TOO_LARGE if the body would exceed body->max_size, NO_MEMORY if `body` has failed.
  */
 sp_http_chunks_result sp_http_chunks_feed(sp_http_chunks *chunks, sp_bytes data, size_t *used,
 					  sp_buffer *body);

@@ -13,16 +13,16 @@
 #include "base/clock.h"
 
 /*
- * A connection goes through these phases in a circle:
+ * The phases of a connection form a cycle:
  *
  *	IDLE -> HEAD -> BODY -> WAITING -> WRITING -> IDLE
  *
- * and ends in LINGER: the last answer has been sent, and for a moment the server reads
- * and drops what the client still sends, because closing a socket with unread data
- * would make the kernel discard the answer.
+ * The last phase is LINGER: the final answer has been sent, and for a moment the server reads and
+ * drops what the client still sends, because closing a socket with unread data would make the
+ * kernel discard the answer.
  *
- * While a request is WAITING the socket is still read, until the input buffer is full:
- * so a client that disconnects is noticed, and no system call is spent on switching.
+ * While a request is WAITING the socket is still read until the input buffer is full, so that a
+ * disconnect is noticed and no system calls are needed to stop and resume reading.
  */
 enum phase { IDLE, HEAD, BODY, WAITING, WRITING, LINGER };
 
@@ -30,10 +30,10 @@ _Static_assert(LINGER + 1 == SP_HTTP_PHASES, "a loop has a list for each phase")
 
 enum { FIRST_INPUT = SP_BUDGET_TINY, READ_BYTES = 64 << 10, LINGER_MS = 1000 };
 
-/* Writes of one connection before the loop serves others. */
+/* Writes per connection before the loop serves others. */
 enum { WRITES = 4 };
 
-/* A connection that receives nothing of its body for this long may be closed for another. */
+/* A connection whose body makes no progress for this long may be closed to make room. */
 static const int64_t stalled_ns = 1000 * INT64_C(1000000);
 
 static const char no_memory[] = "no memory for the request: too many are being received";
@@ -51,9 +51,9 @@ struct sp_http_connection {
 	int64_t timer_ns;     /* when the timer fires; if before the deadline, it is set again */
 	int64_t last_body_ns; /* when the last bytes of a body arrived */
 
-	char *input; /* heads and what follows them */
+	char *input; /* received bytes: heads and what follows them */
 	size_t input_size, input_capacity;
-	size_t scanned; /* of the input, by sp_http_head_find() */
+	size_t scanned; /* bytes that sp_http_head_find() has scanned */
 
 	sp_http_request *request;
 	sp_http_chunks chunks;
@@ -78,7 +78,7 @@ sp_http_connection *sp_http__connection_idle(sp_http_loop *loop)
 	return TAILQ_FIRST(&loop->in[IDLE]);
 }
 
-/* Without a request first, then heads that do not end, then a body that has stalled. */
+/* In this order: no request, an incomplete head, a stalled body. */
 sp_http_connection *sp_http__connection_spare(sp_http_loop *loop)
 {
 	static const enum phase phases[] = {LINGER, IDLE, HEAD};
@@ -117,7 +117,7 @@ static void move(sp_http_connection *c, enum phase phase)
 	enter(c, phase);
 }
 
-/* Bytes of a body have arrived: the connection becomes the last one to be given up. */
+/* Bytes of a body have arrived: moves the connection to the end of the list. */
 static void note_progress(sp_http_connection *c)
 {
 	c->last_body_ns = sp_clock_now_ns();
@@ -125,7 +125,7 @@ static void note_progress(sp_http_connection *c)
 	TAILQ_INSERT_TAIL(&c->loop->in[BODY], c, link);
 }
 
-/* A later deadline costs nothing: the timer is set again when it fires too early. */
+/* Moving the deadline later is free: the timer is set again when it fires early. */
 static void set_deadline(sp_http_connection *c, int64_t deadline_ns)
 {
 	int64_t left_us;
@@ -182,11 +182,11 @@ void sp_http__connection_destroy(sp_http_connection *c)
 }
 
 /*
- * Separates the connection from its request, after an error or a timeout: a request that
- * no thread has begun becomes an orphan.  False when a thread works on it: the
- * connection must then wait for the answer.
+ * Detaches the request from the connection after an error or a timeout; a request that no thread
+ * has begun becomes an orphan.  False if a thread works on it: the connection must wait for the
+ * answer.
  */
-static bool leave_request(sp_http_connection *c)
+static bool detach_request(sp_http_connection *c)
 {
 	int handed = SP_HTTP_HANDED;
 
@@ -267,7 +267,7 @@ static void print_head(sp_http_connection *c)
 	sp_buffer_append_text(&c->head, "\r\n");
 }
 
-/* Bytes of the answer's body to send: none to HEAD. */
+/* Size of the body to send; 0 for HEAD. */
 static size_t body_size(const sp_http_connection *c)
 {
 	return c->request->head.method == SP_HTTP_HEAD ? 0 : c->request->out.size;
@@ -464,7 +464,7 @@ static void read_chunks(sp_http_connection *c)
 	}
 }
 
-/* Moves from the input what belongs to the body. */
+/* Moves bytes of the body from the input to the request. */
 static void read_body(sp_http_connection *c)
 {
 	size_t n = c->input_size;
@@ -501,14 +501,14 @@ static void begin_body(sp_http_connection *c)
 		refuse(c, 413, "Request body larger than the memory for requests");
 		return;
 	}
-	/* The client sends its body only after this. */
+	/* The client waits for this before it sends the body. */
 	if (head->expect_continue && c->input_size == 0 && (head->chunked || length != 0) &&
 	    send(c->fd, go_on, sizeof(go_on) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 		    sizeof(go_on) - 1) {
 		sp_http__connection_destroy(c);
 		return;
 	}
-	/* A large buffer is freed after the request: it is made no larger than the body. */
+	/* A large buffer is freed after the request, so it need not be larger than the body. */
 	if (length > SP_BUDGET_SMALL)
 		c->request->body.max_size = (size_t)length;
 	memset(&c->chunks, 0, sizeof(c->chunks));
@@ -572,7 +572,7 @@ static void read_head(sp_http_connection *c)
 	}
 }
 
-/* Does what the input received so far allows. */
+/* Processes the input received so far. */
 static void proceed(sp_http_connection *c)
 {
 	if (c->phase == IDLE)
@@ -589,7 +589,7 @@ static void proceed(sp_http_connection *c)
 		sp_http__connection_destroy(c);
 }
 
-/* Makes room in the input; false when it has its full size or there is no memory. */
+/* Enlarges the input buffer; false if it has its full size or there is no memory. */
 static bool grow_input(sp_http_connection *c)
 {
 	size_t most = options_of(c)->max_head_bytes, capacity = c->input_capacity * 2;
@@ -671,7 +671,7 @@ static void on_readable(int fd, short what, void *context)
 	} else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
 		set_reading(c, false);
 		c->gone = true;
-		if (leave_request(c))
+		if (detach_request(c))
 			sp_http__connection_destroy(c);
 	}
 }
@@ -679,8 +679,8 @@ static void on_readable(int fd, short what, void *context)
 /* -------------------------------------------------------------------- timers */
 
 /*
- * No thread has begun the request in time: the connection leaves it behind and answers
- * 504 by a request of its own, with the same method and path for the observer.
+ * No thread has begun the request in time: detaches it and answers 504 through a new request with
+ * the same method and path for the observer.
  */
 static void answer_late(sp_http_connection *c)
 {
@@ -688,7 +688,7 @@ static void answer_late(sp_http_connection *c)
 	sp_bytes method = old->head.method_name, path = old->head.path;
 	sp_http_request *late = sp_http__request_create(options_of(c), &c->loop->answers, c, c->fd);
 
-	/* Copied while `old` is certain to exist: an orphan may be freed at any time. */
+	/* Copied before detaching: an orphan may be freed at any time. */
 	if (late != NULL) {
 		sp_buffer_append(&late->head_text, method.data, method.size);
 		sp_buffer_append(&late->head_text, path.data, path.size);
@@ -701,7 +701,7 @@ static void answer_late(sp_http_connection *c)
 		late->tag = old->tag;
 		late->handed_ns = old->handed_ns;
 	}
-	if (!leave_request(c)) {
+	if (!detach_request(c)) {
 		sp_http__request_destroy(late);
 		return; /* a thread works on it and will answer */
 	}

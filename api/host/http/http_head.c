@@ -20,7 +20,7 @@ static bool is_token(sp_bytes text)
 	return text.size != 0;
 }
 
-/* No control characters but the tabulator; bytes above ASCII are allowed. */
+/* No control characters except tab; bytes above ASCII are allowed. */
 static bool is_field_value(sp_bytes text)
 {
 	for (size_t i = 0; i < text.size; i++) {
@@ -232,7 +232,7 @@ static int read_framing(sp_http_head *out, sp_error *err)
 	return 0;
 }
 
-/* Whether a comma-separated list has the word. */
+/* Whether a comma-separated list contains the word. */
 static bool list_has(sp_bytes list, const char *word)
 {
 	while (list.size != 0) {

@@ -26,19 +26,19 @@ typedef struct sp_http_answers {
 	int wake_fd; /* eventfd that the loop waits on */
 } sp_http_answers;
 
-/* Makes the loop look at its answers, and at whether it has to stop. */
+/* Wakes the loop, which checks its answers and whether it has to stop. */
 void sp_http__answers_wake(sp_http_answers *answers);
 
 /*
- * The state says who may touch a request:
+ * The state says which thread may access a request:
  *
  *	READING -> HANDED -> BEGUN -> ANSWERED -> (READING)
  *	              \-> ORPHANED
  *
  * READING, ANSWERED  the loop of its connection
- * HANDED             nobody: it waits for a thread, and only the state may be changed
+ * HANDED             none: it waits for a thread, and only the state may be changed
  * BEGUN              the thread that changed HANDED to BEGUN
- * ORPHANED           the connection has left it behind; the thread that finds it frees it
+ * ORPHANED           its connection has detached it; the thread that finds it frees it
  */
 enum sp_http_request_state {
 	SP_HTTP_READING,
@@ -76,7 +76,7 @@ sp_http_request *sp_http__request_create(const sp_http_options *options, sp_http
 					 sp_http_connection *connection, int socket);
 void sp_http__request_destroy(sp_http_request *request);
 
-/* Makes it ready for the next request on its connection. */
+/* Prepares it for the next request on its connection. */
 void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes);
 
 /* Sets {"error": "<text>"} as the answer without sending it. */
@@ -98,7 +98,7 @@ typedef struct sp_http_loop {
 	bool accepting, stopping;
 	bool closed_one; /* a connection was closed since accepting was paused */
 	size_t connection_count, max_connections;
-	sp_http_connections in[SP_HTTP_PHASES]; /* connections by phase, longest first */
+	sp_http_connections in[SP_HTTP_PHASES]; /* connections by phase, oldest first */
 	sp_http_answers answers;
 	time_t date_second;
 	char date[32]; /* Date header for date_second */
@@ -122,17 +122,17 @@ struct sp_http_server {
 
 /* -------------------------------------------------------------- connection */
 
-/* Takes over the socket, also when it fails for want of memory. */
+/* Takes over the socket, even if it fails for lack of memory. */
 void sp_http__connection_open(sp_http_loop *loop, int fd);
 void sp_http__connection_destroy(sp_http_connection *connection);
 
-/* Sends the answer that the request of this connection now has. */
+/* Sends the answer of the current request. */
 void sp_http__connection_answer(sp_http_connection *connection);
 
 /* The connection that has been idle longest; NULL when none is. */
 sp_http_connection *sp_http__connection_idle(sp_http_loop *loop);
 
-/* The connection to close when another needs its place; NULL when all have a request. */
+/* The connection to close to make room; NULL if all have a request. */
 sp_http_connection *sp_http__connection_spare(sp_http_loop *loop);
 
 #endif

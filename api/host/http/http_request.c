@@ -14,8 +14,8 @@
 enum { KEEP_BYTES = 64 << 10 };
 
 /*
- * A client that has closed its side may still read the answer (half-close).  After this
- * wait it has most likely given up, and under overload its work is better not done.
+ * A client that has closed its side may still read the answer (half-close).  After this wait it has
+ * most likely given up, and its request is skipped.
  */
 static const int64_t gone_after_ns = 100 * INT64_C(1000000);
 
@@ -49,7 +49,7 @@ void sp_http__request_destroy(sp_http_request *request)
 	sp_free(request);
 }
 
-/* Empties a buffer; where memory is scarce only a tiny one keeps its capacity. */
+/* Empties a buffer; if memory is scarce, only a tiny one keeps its capacity. */
 static void empty(sp_buffer *buffer)
 {
 	size_t keep = sp_budget_is_scarce(buffer->budget) ? SP_BUDGET_TINY : KEEP_BYTES;
@@ -143,7 +143,7 @@ static void post(sp_http_request *request)
 	sp_http_answers *answers = request->answers;
 	bool first;
 
-	empty(&request->body); /* not held while the answer is sent, which may take long */
+	empty(&request->body); /* freed now, because sending the answer may take long */
 	atomic_store(&request->state, SP_HTTP_ANSWERED);
 	pthread_mutex_lock(&answers->lock);
 	first = STAILQ_EMPTY(&answers->list);

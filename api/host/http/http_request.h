@@ -20,12 +20,12 @@ const sp_http_head *sp_http_request_head(const sp_http_request *request);
 /* Followed by a NUL byte. */
 sp_bytes sp_http_request_body(const sp_http_request *request);
 
-/* An integer of the handler's for the observer; set before answering or handing on. */
+/* Sets an integer for the observer; call it before answering or handing on. */
 void sp_http_request_set_tag(sp_http_request *request, int tag);
 
 /*
- * Keeps the client's address with the request, for sp_http_request_peer() on another
- * thread; called by the handler before it hands the request on.  Without it the peer is "".
+ * Stores the client's address for sp_http_request_peer() on another thread; call it before handing
+ * the request on.  Without it the peer is "".
  */
 void sp_http_request_note_peer(sp_http_request *request);
 const char *sp_http_request_peer(const sp_http_request *request);

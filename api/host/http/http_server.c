@@ -18,7 +18,7 @@
 
 /* ---------------------------------------------------------------- listening */
 
-/* -1, with the reason in errno. */
+/* Returns -1 and sets errno on failure. */
 static int listen_at(const struct addrinfo *address, bool reuse_port)
 {
 	int fd, on = 1, saved;
@@ -90,7 +90,7 @@ static void accept_again(int fd, short what, void *context)
 	set_accepting(context, true);
 }
 
-/* Until a connection is closed, or for a tenth of a second. */
+/* Pauses until a connection is closed, or for a tenth of a second. */
 static void pause_accepting(sp_http_loop *loop)
 {
 	struct timeval tenth = {0, 100000};
@@ -107,18 +107,18 @@ static void drop(sp_http_connection *spare, sp_http_loop *loop)
 }
 
 /*
- * The kernel gives a new descriptor the lowest free number.  A number among the last
- * `reserve` ones therefore says that at most `reserve` descriptors are left.
+ * The kernel assigns the lowest free number to a new descriptor, so a number among the last
+ * `reserve` means that at most `reserve` descriptors are left.
  */
-static bool is_beyond(const sp_http_loop *loop, int fd, size_t reserve)
+static bool is_in_reserve(const sp_http_loop *loop, int fd, size_t reserve)
 {
 	const sp_http_options *options = &loop->server->options;
 
 	return options->descriptors != 0 && (size_t)fd >= options->descriptors - reserve;
 }
 
-/* Gives the socket the number of the connection just dropped, if that is lower. */
-static int renumber(int fd)
+/* Moves the socket to the number of the connection just dropped, if that is lower. */
+static int move_to_lowest(int fd)
 {
 	int lowest = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
@@ -156,10 +156,10 @@ static bool accept_one(sp_http_loop *loop, int listen_fd)
 			pause_accepting(loop);
 		return spare != NULL;
 	}
-	if (spare != NULL && (full || is_beyond(loop, fd, reserve))) {
+	if (spare != NULL && (full || is_in_reserve(loop, fd, reserve))) {
 		drop(spare, loop);
-		fd = renumber(fd);
-	} else if (is_beyond(loop, fd, reserve / 2)) { /* other loops may have spare ones */
+		fd = move_to_lowest(fd);
+	} else if (is_in_reserve(loop, fd, reserve / 2)) { /* no spare in this loop */
 		atomic_fetch_add_explicit(&loop->server->turned_away, 1, memory_order_relaxed);
 		close(fd);
 		return true;
@@ -169,7 +169,7 @@ static bool accept_one(sp_http_loop *loop, int listen_fd)
 	return true;
 }
 
-/* A few at a time, so that open connections are served in between. */
+/* Accepts a few at a time, so that open connections are served in between. */
 static void accept_some(int listen_fd, short what, void *context)
 {
 	(void)what;
@@ -195,7 +195,7 @@ static void stop_loop(sp_http_loop *loop)
 		sp_http__connection_destroy(idle);
 }
 
-/* Another thread has answered requests, or wants the loop to stop. */
+/* Another thread has answered requests or wants the loop to stop. */
 static void on_wake(int fd, short what, void *context)
 {
 	sp_http_loop *loop = context;
@@ -261,7 +261,7 @@ static void loop_fini(sp_http_loop *loop)
 	pthread_mutex_destroy(&loop->answers.lock);
 }
 
-/* Also after a failure loop_fini() must be called. */
+/* loop_fini() must be called even after a failure. */
 static sp_status loop_init(sp_http_loop *loop, sp_http_server *server, int listen_fd, sp_error *err)
 {
 	const sp_http_options *options = &server->options;

@@ -10,16 +10,15 @@
 #include "base/status.h"
 
 /*
- * An HTTP/1.1 server that gives whole requests to one handler and sends its answers.
- * The server deals with everything a client may do wrong (framing, sizes, slowness,
- * disconnecting); its own refusals have the body {"error": "..."}.
+ * An HTTP/1.1 server that passes complete requests to one handler and sends its answers.  It deals
+ * with everything a client may do wrong (framing, sizes, slowness, disconnecting); its own refusals
+ * have the body {"error": "..."}.
  *
- * Each I/O thread runs an event loop over its own connections.  The handler runs on an
- * I/O thread and must not block: it answers at once or hands the request to another
- * thread.
+ * Each I/O thread runs an event loop over its own connections.  The handler runs on an I/O thread
+ * and must not block: it answers at once or hands the request to another thread.
  *
- * A request has one deadline, counted from its first byte: the answer is 408 if the
- * request has not been read by then, 504 if no thread has begun to work on it.
+ * A request has one deadline, counted from its first byte: the answer is 408 if the request has not
+ * been read by then, 504 if no thread has begun to work on it.
  */
 typedef struct sp_http_server sp_http_server;
 
@@ -27,7 +26,7 @@ typedef void sp_http_handler(void *context, sp_http_request *request);
 
 /* How a request ended.  All views are valid during the observer's call only. */
 typedef struct sp_http_outcome {
-	int tag; /* of sp_http_request_set_tag(), else 0 */
+	int tag; /* set by sp_http_request_set_tag(), else 0 */
 	int status;
 	int64_t took_ns;       /* since the last byte of the request; 0 if it never arrived */
 	sp_bytes method, path; /* arbitrary bytes; {NULL, 0} if the head could not be parsed */
@@ -69,7 +68,7 @@ SP_MUST_CHECK sp_status sp_http_server_create(sp_http_server **out, const sp_htt
 /* The port that it listens on. */
 uint16_t sp_http_server_port(const sp_http_server *server);
 
-/* From now on every answer closes its connection; everything else continues. */
+/* Makes every answer close its connection; everything else continues. */
 void sp_http_server_drain(sp_http_server *server);
 
 /*
@@ -83,7 +82,7 @@ typedef struct sp_http_server_load {
 	size_t open;          /* connections */
 	size_t busy;          /* of these, with a request that has begun to arrive */
 	uint64_t dropped;     /* closed to make room for new ones, since the start */
-	uint64_t turned_away; /* new ones closed at once for want of room */
+	uint64_t turned_away; /* new ones closed at once for lack of room */
 } sp_http_server_load;
 
 /* *out is all zeros where `server` is NULL. */

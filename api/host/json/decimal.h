@@ -9,8 +9,8 @@
  *
  *	digits[0] . digits[1..] * 10^exponent
  *
- * the nearest such decimal, ties to even, as printf() rounds.  Exact integer arithmetic,
- * independent of the locale.
+ * It is the nearest such decimal, ties to even, as printf() rounds.  Computed in exact integer
+ * arithmetic, independent of the locale.
  *
  * Threads: pure.
  */

@@ -7,9 +7,9 @@
 #include "api/host/json/json_reader.h"
 
 /*
- * One pass over the text yields an integer and a power of ten.  From these, exact integer
- * arithmetic rounds almost every number that clients send; the rest (more than 19 digits, far
- * exponents) goes to strtod().
+ * One pass over the text yields an integer and a power of ten.  Exact integer arithmetic rounds
+ * these for almost all numbers in practice; the rest (more than 19 digits, large exponents) goes to
+ * strtod().
  */
 
 static bool is_digit(char c)
@@ -199,9 +199,9 @@ static double round_product(uint64_t digits, int exponent, int bits)
 }
 
 /*
- * Both operands are exact doubles, so that one operation rounds once.  The caller rounds the
- * result to float a second time; that may be wrong only if the double lies in the middle
- * between two floats, and then this returns false.
+ * Both operands are exact doubles, so one operation rounds once.  The caller may round the result
+ * to float; this second rounding may be wrong only if the double is halfway between two floats, for
+ * which this returns false.
  */
 static bool round_simple(uint64_t digits, int64_t exponent, int bits, double *out)
 {
@@ -215,7 +215,7 @@ static bool round_simple(uint64_t digits, int64_t exponent, int bits, double *ou
 	return bits == F64_BITS || (pattern & 0x1fffffff) != 0x10000000;
 }
 
-/* The magnitude; false if only strtod() can tell it. */
+/* Sets the magnitude; false if strtod() is needed. */
 static bool round_fast(const sp_json_number *number, int bits, double *out)
 {
 	if (number->nan || number->infinite) {
@@ -235,7 +235,7 @@ static bool round_fast(const sp_json_number *number, int bits, double *out)
 	return true;
 }
 
-/* newlocale("C") allocates nothing and cannot fail: that locale is built in. */
+/* newlocale("C") allocates nothing and cannot fail, because this locale is built in. */
 double sp_json_number_to_f64(const sp_json_number *number)
 {
 	double value;

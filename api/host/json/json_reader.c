@@ -6,8 +6,8 @@
 #include "base/utf8.h"
 
 /*
- * A NUL byte follows the text and ends every loop below, so that no loop compares with
- * `end`.  A NUL inside the text is a syntax error anyway.
+ * A NUL follows the text and ends every loop below, so no loop compares with `end`.  A NUL inside
+ * the text is a syntax error anyway.
  */
 
 void sp_json_reader_init(sp_json_reader *reader, sp_bytes text)
@@ -167,7 +167,7 @@ sp_status sp_json_object_next(sp_json_reader *reader, size_t index, bool *more, 
 
 /* ---------------------------------------------------------------- strings */
 
-/* The four digits behind "\u", or -1. */
+/* Parses the four digits after "\u"; -1 if they are invalid. */
 static int32_t hex4(const char *at)
 {
 	int32_t value = 0;
@@ -226,7 +226,7 @@ static char simple_escape(char c)
 	}
 }
 
-/* Reads one escape; appends what it stands for to *out unless that is NULL. */
+/* Reads one escape; appends the decoded character to *out unless that is NULL. */
 static sp_status read_escape(sp_json_reader *reader, char **out, sp_error *err)
 {
 	char bytes[4];
@@ -296,7 +296,7 @@ static sp_status decode(sp_bytes inside, sp_bytes *out, sp_arena *arena, sp_erro
 {
 	sp_json_reader reader = {.start = inside.data, .at = inside.data};
 	const char *end = inside.data + inside.size;
-	char *copy = sp_arena_alloc(arena, inside.size); /* decoding never lengthens it */
+	char *copy = sp_arena_alloc(arena, inside.size); /* decoding never makes it longer */
 	char *to = copy;
 
 	if (copy == NULL)
@@ -389,7 +389,7 @@ static sp_status skip_scalar(sp_json_reader *reader, sp_json_kind kind, sp_error
 	}
 }
 
-/* Enters a container; *empty if it had no members and has been left again. */
+/* Enters a container; *empty: it had no members and has been left again. */
 static sp_status skip_enter(sp_json_reader *reader, nesting *n, sp_json_kind kind, bool *empty,
 			    sp_error *err)
 {

@@ -78,10 +78,10 @@ void sp_json_write_base64(sp_buffer *out, sp_bytes data)
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Digits tried first, and digits that any value of the type needs to read back. */
+/* Digits tried first; digits with which any value of the type reads back. */
 enum { SHORT_DIGITS = 6, F32_DIGITS = 9, F64_DIGITS = 17 };
 
-/* For smaller numbers sp_json_number_to_f64() needs their text; they are rare. */
+/* Smaller numbers are rare and need the text for sp_json_number_to_f64(). */
 enum { LEAST_EXPONENT = -14 };
 
 void sp_json_write_u64(sp_buffer *out, uint64_t value)
@@ -119,7 +119,7 @@ static void write_decimal(sp_buffer *out, const char *text)
 		sp_buffer_append_text(out, ".0");
 }
 
-/* Whether the digits, of a value of at least 10^-14, read back as that value. */
+/* Whether the digits of a value of at least 10^-14 read back as that value. */
 static bool reads_back(sp_decimal decimal, double magnitude, bool narrow)
 {
 	sp_json_number number = {.digits = decimal.digits,
@@ -129,7 +129,7 @@ static bool reads_back(sp_decimal decimal, double magnitude, bool narrow)
 		      : sp_json_number_to_f64(&number) == magnitude;
 }
 
-/* By integer arithmetic; false for magnitudes that sp_decimal_of() does not cover. */
+/* Prints by integer arithmetic; false if sp_decimal_of() does not cover the magnitude. */
 static bool print_fast(char text[32], double value, bool narrow)
 {
 	double magnitude = fabs(value);

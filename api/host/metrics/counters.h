@@ -23,12 +23,11 @@ static inline uint64_t sp_counter_get(const sp_counter *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* TensorFlow Serving's buckets: limits of 10 * 1.8^i microseconds, up to 24 minutes; the last has
- * none. */
+/* TensorFlow Serving's buckets: limits of 10 * 1.8^i us up to 24 minutes; the last has none. */
 enum { SP_HISTOGRAM_BUCKETS = 34 };
 
 typedef struct sp_histogram {
-	sp_counter buckets[SP_HISTOGRAM_BUCKETS]; /* times in (limit before, own limit] */
+	sp_counter buckets[SP_HISTOGRAM_BUCKETS]; /* times in (previous limit, own limit] */
 	sp_counter sum_ns;
 } sp_histogram;
 
@@ -57,9 +56,9 @@ enum { SP_LEAST_STATUS = 100, SP_STATUS_COUNT = 500 };
 
 typedef struct sp_counters {
 	sp_counter answers[SP_REQUEST_COUNT][SP_STATUS_COUNT]; /* by HTTP status from 100 on */
-	sp_counter begun, ended; /* predictions put into the queue, and finished by a worker */
+	sp_counter begun, ended; /* predictions put into the queue; finished by a worker */
 	sp_histogram request;    /* times of predictions answered 200 */
-	sp_histogram runtime;    /* of these, the time spent in the library */
+	sp_histogram runtime;    /* of these, the time in the library */
 } sp_counters;
 
 /* Counts an answer that was ready took_ns after the last byte of its request. */

@@ -8,8 +8,8 @@
 #include "base/bytes.h"
 
 /*
- * Writes metrics in Prometheus's text exposition format 0.0.4: for each metric its head,
- * then its samples, one line each.
+ * Writes metrics in Prometheus's text exposition format 0.0.4: for each metric the comment lines,
+ * then one line per sample.
  *
  * Threads: one thread at a time per buffer.
  */

@@ -79,7 +79,7 @@ static void write_times(sp_buffer *out, const sp_host_state *host, const sp_labe
 
 static void write_load(sp_buffer *out, const sp_host_state *host, const sp_label *model)
 {
-	/* In this order: whatever has ended is also counted as begun. */
+	/* Read in this order, so that begun >= ended. */
 	uint64_t ended = sp_counter_get(&host->counters->ended);
 	uint64_t begun = sp_counter_get(&host->counters->begun);
 

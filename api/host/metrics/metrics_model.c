@@ -38,7 +38,7 @@ static void write_counts(const page *p, sp_metric metric, const char *label,
 
 /* ------------------------------------------------------------------- versions */
 
-/* `moves` has an entry for every state there is. */
+/* `moves` has an entry for every state. */
 static void write_states(const page *p)
 {
 	const sp_reported_count *states = p->report->moves.items;
@@ -76,8 +76,8 @@ static bool is_state(const sp_reported_version *v, const char *state)
 }
 
 /*
- * Whether an earlier version gives the same sample: two versions may have the same steps, for
- * instance after a folder was rewritten, and a page must not repeat a sample.
+ * Whether an earlier version has the same sample, which must not be repeated.  Two versions may
+ * have the same steps, for instance after a folder was rewritten.
  */
 static bool is_repeated(const page *p, const sp_reported_version *v, bool by_state)
 {

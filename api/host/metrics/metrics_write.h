@@ -11,8 +11,8 @@
 #include "base/buffer.h"
 
 /*
- * The page of metrics, in the order of metrics.inc: those of the host, then, once the model
- * is open, those of the model.  Both functions append to `out`.
+ * Writes the metrics in the order of metrics.inc: those of the host and, once the model is open,
+ * those of the model.  Both functions append to `out`.
  *
  * Threads: one thread at a time per buffer.
  */

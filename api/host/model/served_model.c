@@ -16,7 +16,7 @@ enum { MAX_CONFIG_BYTES = 16 << 20 };
 
 /* ------------------------------------------------------------------ folders */
 
-/* The number that is the name of a folder; -1: the name is not a number. */
+/* The number that `name` consists of; -1 if it is not a number. */
 static int64_t version_of(const char *name)
 {
 	char *end;
@@ -42,7 +42,7 @@ static bool is_saved_model(const char *folder)
 	return found;
 }
 
-/* Whether `base` has a folder whose name is a number; the library chooses among several. */
+/* Whether `base` contains a folder whose name is a number. */
 static sp_status holds_numbered(bool *out, const char *base, sp_error *err)
 {
 	DIR *folder = opendir(base);
@@ -131,7 +131,7 @@ static sp_status write_config(sp_served_model *model, const char *folder, const 
 	write_text(&out, "model_store_type", "local");
 	if (flags->saved_model_tags != NULL)
 		write_text(&out, "saved_model_tags", flags->saved_model_tags);
-	/* Like TensorFlow Serving, also serve a model without serving_default. */
+	/* TensorFlow Serving also serves a model without serving_default. */
 	if (signature == NULL)
 		sp_buffer_append_text(&out, "\"signature_fallback\":true,");
 	sp_buffer_append_text(&out, "\"session_num\":");
@@ -229,7 +229,7 @@ sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int6
 
 /* --------------------------------------------------------------------- open */
 
-/* The first version must have the signature for requests that name none. */
+/* The first version must have the default signature. */
 static sp_status check_signature(const sp_served_model *model, const char *name, sp_error *err)
 {
 	serving_processor_handle *version = serving_processor_acquire(model->processor);

@@ -9,19 +9,20 @@
 #include "base/status.h"
 
 /*
- * The model that is served: first found on disk, then opened by the library.
+ * The served model.  It is found on disk first and then opened by the library.
+ *
  * Threads: immutable once open.
  */
 typedef struct sp_served_model {
 	char *config;    /* JSON for serving_processor_create() */
-	int64_t version; /* number of the folder; -1: the library tells it */
-	bool numbered;   /* a folder of numbered ones: the library follows newer ones */
+	int64_t version; /* number of its folder; -1: given by the library */
+	bool numbered;   /* numbered folders; the library follows newer ones */
 	void *processor;
 } sp_served_model;
 
 /*
- * Finds the model that the flags name and makes its configuration; does not load anything.
- * From now on log lines have the level and format that flags and configuration say.
+ * Finds the model that the flags name and makes its configuration; does not load anything.  Sets
+ * level and format of log lines from flags and configuration.
  *
  * session_num  for a model given by --model_base_path
  *

@@ -25,7 +25,7 @@ typedef struct input {
  * different name follows.
  */
 typedef struct data_key {
-	const char *start; /* of its value; NULL: the key has not occurred */
+	const char *start; /* of its value; NULL: the key is missing */
 	const sp_host_signature *read_as;
 	sp_status status;
 	sp_error error;
@@ -117,7 +117,7 @@ static void reset(sp_json_request *request)
 	request->instances.start = request->columns.start = NULL;
 }
 
-/* Provides one empty input for each input of the signature. */
+/* Makes one empty input per input of the signature. */
 static sp_status prepare(sp_json_request *request, const sp_host_signature *signature,
 			 sp_error *err)
 {
@@ -242,7 +242,7 @@ static sp_status keys_error(const sp_host_signature *signature, size_t item, sp_
 			    item, names);
 }
 
-/* Adds to the error which instance it is about; a JSON syntax error already has its offset. */
+/* Prefixes the index of the instance; a JSON syntax error already has its offset. */
 static sp_status element_error(sp_status status, size_t item, sp_bytes key, sp_error *err)
 {
 	if (status == SP_CORRUPT)
@@ -419,7 +419,7 @@ static sp_status read_tensors(sp_json_request *request, const sp_host_signature 
 					  : read_columns(request, signature, err);
 }
 
-/* The value of "instances" or "inputs".  An error in it is kept: the name may still change. */
+/* Reads the value of "instances" or "inputs".  Errors are kept: the signature may still change. */
 static sp_status read_data(sp_json_request *request, data_key *key, sp_error *err)
 {
 	sp_json_reader *reader = &request->reader;
@@ -476,7 +476,7 @@ static sp_status read_document(sp_json_request *request, sp_error *err)
 	}
 }
 
-/* Decides by which of the two keys and which signature the request is read. */
+/* Chooses the key and the signature by which the request is read. */
 static sp_status choose(sp_json_request *request, data_key **key,
 			const sp_host_signature **signature, sp_error *err)
 {

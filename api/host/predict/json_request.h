@@ -16,14 +16,15 @@
  *	{"signature_name": "...", "instances": [...]}   one value per example
  *	{"signature_name": "...", "inputs": ...}        one value per input
  *
- * The rules are those of its REST guide, except that these are refused: an integer that
- * does not fit its tensor's type, invalid UTF-8, a key that occurs twice, and lists nested
- * deeper than 32.  Unknown keys are skipped at any depth; text after the object is ignored.
+ * The rules are those of its REST guide, except that these are refused: an integer that does not
+ * fit its tensor's type, invalid UTF-8, a duplicate key, and lists nested deeper than 32.  Unknown
+ * keys are skipped at any depth; text after the object is ignored.
  *
- * Memory: less than 24 times the size of the body: at most one element per two bytes of it,
- *         in arrays that grow by doubling.  What a large request needed is freed by
- *         sp_json_request_trim() or by the next request.
- * Threads: one thread at a time; a worker keeps one.
+ * Memory: less than 24 times the size of the body: at most one element per two bytes of it, in
+ * arrays that grow by doubling.  Memory of a large request is freed by sp_json_request_trim() or by
+ * the next request.
+ *
+ * Threads: one thread at a time; each worker has its own.
  */
 typedef struct sp_json_request sp_json_request;
 
@@ -38,11 +39,10 @@ void sp_json_request_set_budget(sp_json_request *request, sp_budget *budget);
 void sp_json_request_trim(sp_json_request *request);
 
 /*
- * `body` has a NUL behind its last byte.  It, and the set, must outlive the
- * tensors: strings are views of it.
+ * A NUL follows `body`.  `body` and `set` must outlive the tensors, which are views of them.
  *
- * Errors: SP_INVALID, SP_CORRUPT (not JSON), SP_NOT_FOUND (no such signature),
- *         SP_UNSUPPORTED, SP_NO_MEMORY.
+ * Errors: SP_INVALID, SP_CORRUPT (not JSON), SP_NOT_FOUND (no such signature), SP_UNSUPPORTED,
+ * SP_NO_MEMORY.
  */
 SP_MUST_CHECK sp_status sp_json_request_parse(sp_json_request *request,
 					      const sp_host_signatures *set, sp_bytes body,

@@ -50,7 +50,7 @@ static void write_string(writer *w, serving_processor_bytes element)
 		sp_json_write_string(w->out, text);
 }
 
-/* The types of write_element(): JSON has no complex numbers. */
+/* The types that write_element() supports: JSON has no complex numbers. */
 static bool can_write(int dtype)
 {
 #define BIT(type) (1u << SERVING_PROCESSOR_##type)

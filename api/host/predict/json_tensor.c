@@ -17,7 +17,7 @@ typedef struct input {
 
 /* ----------------------------------------------------------------- errors */
 
-/* How many bytes of a value a message quotes. */
+/* Length of excerpts in error texts. */
 enum { EXCERPT = 48 };
 
 static sp_bytes excerpt(const sp_json_reader *reader, const char *start)
@@ -27,7 +27,7 @@ static sp_bytes excerpt(const sp_json_reader *reader, const char *start)
 	return (sp_bytes){start, rest < EXCERPT ? rest : EXCERPT};
 }
 
-/* The value at `start` has the wrong type, or is not JSON at all, which is then the error. */
+/* Returns a type error for the value at `start`, or a syntax error if it is not JSON. */
 static sp_status type_error(input *in, const char *start)
 {
 	sp_json_kind kind;
@@ -92,7 +92,7 @@ static sp_status read_number(input *in, sp_json_number *number)
 	return sp_json_number_read(in->reader, number, in->err);
 }
 
-/* A number that is written with digits must not become an infinity. */
+/* A number with digits must not become an infinity. */
 static sp_status check_range(input *in, const sp_json_number *number, double value)
 {
 	size_t size = (size_t)(in->reader->at - number->text);
@@ -144,7 +144,7 @@ static sp_status read_u64(input *in)
 	return SP_OK;
 }
 
-/* Integers of 32 bits and fewer. */
+/* For integers of 32 bits and fewer. */
 static sp_status read_small(input *in, int64_t least, int64_t most, size_t size)
 {
 	sp_json_number number;

@@ -67,7 +67,7 @@ static bool take_version(sp_bytes *rest, int64_t *out, bool *fits)
 	return n != 0;
 }
 
-/* What an ending allows between itself and the model's name. */
+/* What may stand between the name of the model and the ending. */
 typedef enum selection { ANY, NOTHING, STEPS } selection;
 
 static const struct {

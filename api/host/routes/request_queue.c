@@ -16,7 +16,7 @@ static const size_t class_limit[LARGE] = {4 << 10, 64 << 10, 256 << 10};
  */
 enum { BASE_COST = 4 << 10, TURN = 128 << 10 };
 
-/* Index of no place. */
+/* No index. */
 enum { NONE = UINT32_MAX };
 
 typedef struct place {
@@ -27,7 +27,7 @@ typedef struct place {
 
 typedef struct class_queue {
 	uint32_t first, last;
-	size_t deficit; /* bytes that it may still spend */
+	size_t deficit; /* bytes that it may spend in this turn */
 } class_queue;
 
 struct sp_request_queue {
@@ -38,7 +38,7 @@ struct sp_request_queue {
 	size_t workers, large_running;
 	size_t since_small; /* requests taken since the last one that was not large */
 	class_queue classes[CLASS_COUNT];
-	size_t turn;   /* the class that has it */
+	size_t turn;   /* the class whose turn it is */
 	uint32_t free; /* first of the free list */
 	place places[];
 };
@@ -122,7 +122,7 @@ bool sp_request_queue_try_push(sp_request_queue *queue, void *item, size_t size)
 
 /* ------------------------------------------------------------------ popping */
 
-/* Large requests leave one worker to small ones as long as small ones arrive. */
+/* While small requests arrive, large ones leave one worker free for them. */
 static bool may_run_large(const sp_request_queue *queue)
 {
 	return queue->closed || queue->workers == 1 || queue->large_running < queue->workers - 1 ||
@@ -134,7 +134,7 @@ static bool is_eligible(const sp_request_queue *queue, size_t class)
 	return queue->classes[class].first != NONE && (class != LARGE || may_run_large(queue));
 }
 
-/* A bit for each class that has a request which may run now. */
+/* Bit mask of the classes whose first request may run now. */
 static unsigned eligible_classes(const sp_request_queue *queue)
 {
 	unsigned classes = 0;
@@ -153,7 +153,7 @@ static void pass_turn(sp_request_queue *queue, unsigned eligible)
 		queue->classes[queue->turn].deficit += TURN;
 }
 
-/* The class whose first item is next.  If only one is eligible it needs no deficit. */
+/* Chooses the class by deficit round robin; a single eligible class needs no deficit. */
 static size_t choose(sp_request_queue *queue, unsigned eligible)
 {
 	if ((eligible & (eligible - 1)) == 0)

@@ -26,7 +26,7 @@ enum { SP_REQUEST_LOOKBACK = 64 };
 /* NULL when out of memory.  capacity >= 1, workers >= 1. */
 sp_request_queue *sp_request_queue_create(size_t capacity, size_t workers);
 
-/* What is left in it is dropped, not freed.  NULL is fine. */
+/* Remaining items are not freed.  NULL is fine. */
 void sp_request_queue_destroy(sp_request_queue *queue);
 
 /* `size` is that of the body.  False if the queue is full or closed.  `item` is not NULL. */
@@ -35,8 +35,8 @@ bool sp_request_queue_try_push(sp_request_queue *queue, void *item, size_t size)
 /*
  * Waits for the next item; NULL once the queue is closed and empty.
  *
- * large  in: whether the item that this worker has just finished was large; false at first
- *        out: whether the returned item is
+ * large  in: whether the item that this worker has just finished was large; initially false
+ *        out: whether the returned item is large
  */
 void *sp_request_queue_pop(sp_request_queue *queue, bool *large);
 

@@ -7,7 +7,7 @@
 #include "api/host/routes/routes.h"
 
 static const struct {
-	sp_request_kind kind; /* what it counts as */
+	sp_request_kind kind; /* for the counters */
 	sp_model_route *answer;
 } model_routes[] = {
 	[SP_MODEL_STATUS] = {SP_REQUEST_STATUS, sp_route_status},
@@ -32,7 +32,7 @@ static void route_model(sp_serving *serving, sp_http_request *request)
 		sp_route__fail(request, status == SP_NOT_FOUND ? 404 : 400, &err);
 		return;
 	}
-	/* Requests for a model that is not served here count as others. */
+	/* Requests for other models are counted as others. */
 	if (strcmp(path.name, serving->flags->model_name) == 0)
 		sp_http_request_set_tag(request, model_routes[path.verb].kind);
 	model_routes[path.verb].answer(serving, request, &path);

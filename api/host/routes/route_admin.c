@@ -2,7 +2,7 @@
 #include "api/host/routes/routes.h"
 #include "base/alloc.h"
 
-/* The model's versions, and orders about them; only with --admin_routes. */
+/* Lists the versions and carries out orders; only with --admin_routes. */
 
 static void answer_versions(const sp_serving *serving, sp_http_request *request)
 {
@@ -23,7 +23,7 @@ void sp_route_admin(sp_serving *serving, sp_http_request *request, const sp_mode
 {
 	sp_model_path name = *path;
 
-	/* The path of :pin has the version to be served, not the one that is. */
+	/* The version in the path of :pin is the one to serve, which need not be live. */
 	name.has_version = false;
 	if (!serving->flags->admin_routes)
 		sp_http_request_fail(request, 403, "Only with --admin_routes");
@@ -40,8 +40,8 @@ void sp_route_admin(sp_serving *serving, sp_http_request *request, const sp_mode
 
 /* ---------------------------------------------------- on the thread for orders */
 
-static serving_processor_code obey(const sp_serving *serving, const sp_model_path *path,
-				   const char *by, serving_processor_error **error)
+static serving_processor_code give_order(const sp_serving *serving, const sp_model_path *path,
+					 const char *by, serving_processor_error **error)
 {
 	static const serving_processor_order orders[] = {
 		[SP_MODEL_RELOAD] = SERVING_PROCESSOR_RELOAD,
@@ -63,12 +63,12 @@ void sp_route_admin_carry_out(const sp_serving *serving, sp_http_request *reques
 	sp_model_path path;
 	sp_error err;
 
-	/* Parsed a second time: so the queue needs to hold nothing but the request. */
+	/* Parsed again, so that the queue holds nothing but the request. */
 	if (sp_model_path_parse(&path, sp_http_request_head(request), &err) != SP_OK) {
 		sp_route__fail(request, 400, &err);
 		return;
 	}
-	code = obey(serving, &path, sp_http_request_peer(request), &error);
+	code = give_order(serving, &path, sp_http_request_peer(request), &error);
 	if (code == SERVING_PROCESSOR_OK) {
 		answer_versions(serving, request);
 		return;

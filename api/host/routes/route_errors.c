@@ -30,7 +30,7 @@ void sp_route__fail(sp_http_request *request, int status, const sp_error *err)
 	sp_http_request_fail(request, status, err->text);
 }
 
-/* Whether a comma-separated list has the word. */
+/* Whether a comma-separated list contains the word. */
 static bool list_has(const char *list, const char *word)
 {
 	size_t size = strlen(word);

@@ -8,7 +8,7 @@
 #include "api/host/routes/serving.h"
 #include "base/status.h"
 
-/* The errors that routes have in common.  Threads: any, several at once. */
+/* Errors shared by several routes.  Threads: any, several at once. */
 
 /* The HTTP status for a failure of the library, as TensorFlow Serving maps them. */
 int sp_route__http_status(sp_status status);

@@ -5,8 +5,9 @@
 
 enum { MAX_BYTES = 256 << 20, FIRST_ARENA = 64 << 10 };
 
-/* A thread of its own writes the page, so that it neither waits for requests and orders nor delays
- * them. */
+/*
+ * A separate thread writes the page, so that workers and orders neither delay it nor wait for it.
+ */
 void sp_route_metrics(sp_serving *serving, sp_http_request *request)
 {
 	sp_http_method method = sp_http_request_head(request)->method;

@@ -2,7 +2,7 @@
 
 #include "api/host/routes/routes.h"
 
-/* A CORS preflight request: a web page's browser asks whether the page may call. */
+/* Answers a CORS preflight request of a browser. */
 void sp_route_options(sp_http_request *request)
 {
 	sp_bytes origin = sp_http_head_get(sp_http_request_head(request), "origin");

@@ -81,7 +81,7 @@ static sp_status run(sp_serving *serving, const serving_processor_handle *versio
 	return (sp_status)code;
 }
 
-/* Parses, runs and writes by one version, which the caller holds. */
+/* Parses the request, runs it on `version`, and writes the answer. */
 static int compute(sp_serving *serving, const serving_processor_handle *version,
 		   sp_json_request *json, sp_http_request *request, sp_buffer *out, sp_error *err)
 {
@@ -136,7 +136,7 @@ void sp_route_predict_compute(sp_serving *serving, sp_json_request *json, sp_htt
 		sp_error_set(&err, SP_NOT_FOUND, "the version asked for is no longer served");
 	}
 	serving_processor_release(version);
-	sp_json_request_trim(json); /* before the answer is sent, which may take long */
+	sp_json_request_trim(json); /* before sending the answer, which may take long */
 	if (status == 200)
 		sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
 	else

@@ -8,10 +8,10 @@
 
 enum { FIRST_ARENA = 16 << 10, MAX_STATUSES = 128 };
 
-/* What is reported of one version, in TensorFlow Serving's words. */
+/* The reported status of a version, in TensorFlow Serving's terms. */
 typedef struct version_status {
 	int64_t version;
-	int weight; /* of several entries with one number the heaviest is reported */
+	int weight; /* of several entries with the same number the heaviest is reported */
 	const char *state;
 	const char *code;
 	sp_bytes message;
@@ -74,7 +74,7 @@ static version_status status_of(const sp_reported_version *v)
 
 /* ------------------------------------------------------------------ versions */
 
-/* Keeps the list sorted by descending version.  Deltas on one full checkpoint share its number. */
+/* Inserts in descending order of version.  Deltas on one full checkpoint share its number. */
 static void put(statuses *list, version_status s)
 {
 	size_t at = 0;
@@ -93,7 +93,7 @@ static void put(statuses *list, version_status s)
 	list->items[at] = s;
 }
 
-/* Whether the version number can change: not if one folder is served for good. */
+/* False if a single folder is served, whose version never changes. */
 static bool has_versions(const sp_serving *serving)
 {
 	return serving->model.version < 0 || serving->model.numbered;
@@ -114,7 +114,7 @@ static sp_status put_reported(statuses *out, const char *json, sp_arena *arena, 
 	return SP_OK;
 }
 
-/* The version that is served or, while it loads, was found; -1: unknown. */
+/* The live version or, while it loads, the version found on disk; -1: unknown. */
 static int64_t served_version(const sp_serving *serving, bool available)
 {
 	return available ? sp_served_model_version(&serving->model) : serving->model.version;
@@ -155,7 +155,7 @@ static void write_status(sp_buffer *body, const version_status *s)
 	sp_buffer_append_text(body, "}}");
 }
 
-/* Writes the statuses that were asked for; false if the model has no such version. */
+/* Writes all statuses or that of `version`; false if there is none. */
 static bool write_statuses(sp_buffer *body, const statuses *list, bool all, int64_t version)
 {
 	bool any = false;
@@ -189,7 +189,7 @@ static void answer(sp_http_request *request, const sp_model_path *path, const st
 	sp_buffer_fini(&body);
 }
 
-/* With the library's report of all versions; texts of `list` are views of `json` and the arena. */
+/* Answers from the report of all versions; texts of `list` are views of `json` and the arena. */
 static void answer_all(const sp_serving *serving, sp_http_request *request,
 		       const sp_model_path *path)
 {

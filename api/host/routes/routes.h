@@ -19,7 +19,7 @@ sp_model_route sp_route_status;
 sp_model_route sp_route_metadata;
 sp_model_route sp_route_predict;
 sp_model_route sp_route_examples; /* :classify and :regress */
-sp_model_route sp_route_admin;    /* versions, and orders about them */
+sp_model_route sp_route_admin;    /* list of versions, and orders */
 
 void sp_route_health(const sp_serving *serving, sp_http_request *request);
 void sp_route_options(sp_http_request *request);
@@ -29,8 +29,8 @@ void sp_route_metrics(sp_serving *serving, sp_http_request *request);
 void sp_route_log_level(const sp_serving *serving, sp_http_request *request, sp_bytes rest);
 
 /*
- * Second halves of the routes that use a queue, for the threads that read it; after
- * sp_http_request_begin().  `json` belongs to the calling thread.
+ * Called by the worker threads for queued requests, after sp_http_request_begin().  `json` belongs
+ * to the calling thread.
  */
 void sp_route_predict_compute(sp_serving *serving, sp_json_request *json, sp_http_request *request);
 void sp_route_admin_carry_out(const sp_serving *serving, sp_http_request *request);

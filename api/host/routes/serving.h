@@ -15,18 +15,18 @@
 #include "base/queue.h"
 
 /*
- * What the routes work on: the model, the queues to the threads that do what takes long, and
- * the counters.  host.c fills it in before the first request.
+ * The state that all routes share: the model, the queues to the worker threads, and the counters.
+ * host.c fills it in before the first request.
  *
- * Threads: the atomics and the members with locks of their own may change; all else is
- * constant once `available` is true.
+ * Threads: the atomics and the members with locks of their own may change; all else is constant
+ * once `available` is true.
  */
 typedef struct sp_serving {
 	const sp_flags *flags;
 	sp_served_model model;
 	atomic_bool available;   /* the model is open; before, only model.version is set */
-	atomic_bool draining;    /* the process has been told to end */
-	sp_http_server *server;  /* for its load only */
+	atomic_bool draining;    /* the process is about to end */
+	sp_http_server *server;  /* only for sp_http_server_get_load() */
 	sp_budget memory;        /* of requests and answers */
 	sp_request_queue *queue; /* of sp_http_request: predictions, for the workers */
 	sp_queue *orders;        /* likewise: orders about versions */
