@@ -40,7 +40,7 @@ typedef struct sp_catalogue_table {
 typedef struct sp_catalogue {
 	const sp_catalogue_table *tables; /* by name */
 	size_t table_count;
-	const sp_bundle_entry **tensors; /* those of no table, by name */
+	const sp_bundle_entry **tensors; /* tensors outside tables, sorted by name */
 	size_t tensor_count;
 } sp_catalogue;
 
@@ -48,7 +48,7 @@ typedef struct sp_catalogue {
 SP_MUST_CHECK sp_status sp_catalogue_make(sp_catalogue *out, const sp_bundle *bundle,
 					  sp_arena *arena, sp_error *err);
 
-/* NULL when there is none of that name. */
+/* NULL if there is no table of that name. */
 const sp_catalogue_table *sp_catalogue_find(const sp_catalogue *catalogue, const char *name);
 
 #endif

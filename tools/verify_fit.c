@@ -239,8 +239,7 @@ static sp_status has_variable(bool *out, sp_verification *v, sp_bytes name, sp_e
 	return SP_OK;
 }
 
-/* Applies the delta to the variable of the full checkpoint as a load does, and checks the result.
- */
+/* Applies the delta to the full checkpoint's variable as a load does, and checks the result. */
 static sp_status verify_changed(sp_verification *v, const sp_bundle *full,
 				const sp_graph_restored *wanted, sp_error *err)
 {
