@@ -30,7 +30,7 @@ static void *map_pages(size_t size)
 	return start + head;
 }
 
-/* Takes the old mapping along to its new place, or cuts it where it lies. */
+/* Moves or shrinks the mapping. */
 static void *remap_pages(sp_region *region, size_t size)
 {
 	void *place;
@@ -61,7 +61,8 @@ static bool resize_mapped(sp_region *region, size_t size)
 	data = region->mapped != 0 ? remap_pages(region, mapped) : map_pages(mapped);
 	if (data == NULL)
 		return false;
-	madvise(data, mapped, MADV_HUGEPAGE); /* only advice: a kernel without it is slower */
+	madvise(data, mapped,
+		MADV_HUGEPAGE); /* failure is harmless: the kernel has no huge pages */
 	if (region->mapped == 0 && region->size != 0) {
 		memcpy(data, region->data, region->size < size ? region->size : size);
 		sp_free(region->data);

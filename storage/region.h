@@ -5,19 +5,18 @@
 #include <stddef.h>
 
 /*
- * One run of memory that can grow: the rows of a table, the buckets of an index.
+ * A block of memory that can grow, such as the rows of a table or the buckets of an index.
  *
- * A large one is an anonymous mapping on huge-page boundaries, with the advice
- * to use huge pages: a lookup touches memory at random, and with 4 KiB pages
- * most of its time goes into address translation.  Pages that nobody has
- * written cost nothing, and growing moves page tables, not bytes.  A small one
- * comes from base/alloc.h.
+ * A large one is an anonymous mapping on huge-page boundaries, with the advice to use huge pages: a
+ * lookup touches memory at random, and with 4 KiB pages most of its time goes into address
+ * translation.  Pages never written cost nothing, and growing moves page tables, not bytes.  A
+ * small one comes from base/alloc.h.
  *
  * {0} is the empty region.
  *
  * Threads: one thread at a time.
  */
-#define SP_REGION_PAGE       ((size_t)2 << 20) /* from this size on it is a multiple of this */
+#define SP_REGION_PAGE       ((size_t)2 << 20) /* regions of this size or more are multiples of it */
 #define SP_REGION_SMALL_PAGE ((size_t)4 << 10)
 
 typedef struct sp_region {
@@ -27,15 +26,14 @@ typedef struct sp_region {
 } sp_region;
 
 /*
- * Makes it `size` bytes; the first min(old, new) bytes stay as they are, what
- * is added is uninitialised.  `data` may move.  False when out of memory: then
- * nothing has changed.
+ * Makes it `size` bytes; the first min(old, new) bytes are kept, added ones are uninitialised.
+ * `data` may move.  False when out of memory: then nothing has changed.
  */
 bool sp_region_resize(sp_region *region, size_t size);
 
 /*
- * Gives back what lies behind `size`, to a multiple of SP_REGION_SMALL_PAGE: the
- * last bytes are then not on a huge page.
+ * Returns memory beyond `size`, rounded up to SP_REGION_SMALL_PAGE, to the system: the last bytes
+ * are then not on a huge page.
  */
 void sp_region_trim(sp_region *region);
 
@@ -45,7 +43,7 @@ static inline size_t sp_region_footprint(const sp_region *region)
 	return region->mapped != 0 ? region->mapped : region->size;
 }
 
-/* Gives the memory back; the region is empty and usable again. */
+/* Frees the memory; the region is empty and can be used again. */
 void sp_region_fini(sp_region *region);
 
 #endif

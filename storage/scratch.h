@@ -7,17 +7,17 @@
 #include "base/size.h"
 
 /*
- * Divides scratch memory into arrays, each at 64 bytes' alignment.  Without memory
- * (`base` NULL) only the size is counted, so the same code sizes the scratch and lays it out.
+ * Divides scratch memory into arrays, each 64-byte aligned.  With `base` NULL it only counts the
+ * size, so that the same code sizes the scratch and lays it out.
  */
 enum { SP_SCRATCH_ALIGN = 64 };
 
 typedef struct sp_scratch {
-	char *base;  /* at SP_SCRATCH_ALIGN; NULL: only counts */
-	size_t used; /* SIZE_MAX when it is more than can be counted */
+	char *base;  /* at SP_SCRATCH_ALIGN; NULL: only count */
+	size_t used; /* SIZE_MAX after an overflow */
 } sp_scratch;
 
-/* `count` elements of `size` bytes; NULL while it only counts. */
+/* `count` elements of `size` bytes; NULL while only counting. */
 static inline void *sp_scratch_take(sp_scratch *s, size_t count, size_t size)
 {
 	size_t start = s->used, end;

@@ -15,7 +15,7 @@
 #include "model_loader/proto/proto_internal.h"
 #include "model_loader/proto/tensor_bundle.pb-c.h"
 
-/* Far above any checkpoint: an entry takes some 100 bytes. */
+/* Far more than any checkpoint needs: an entry takes about 100 bytes. */
 #define MAX_INDEX_SIZE ((size_t)1 << 30)
 
 enum {
@@ -106,7 +106,7 @@ static sp_status read_slices(sp_bundle_record *out, const SpPb__BundleEntryProto
 	return SP_OK;
 }
 
-/* The bytes of the tensor lie in its shard, and are as many as its shape needs. */
+/* Checks that the tensor's bytes lie in its shard and match its shape in number. */
 static sp_status read_place(const sp_bundle *bundle, sp_bundle_record *out,
 			    const SpPb__BundleEntryProto *proto, sp_error *err)
 {
@@ -128,8 +128,9 @@ static sp_status read_place(const sp_bundle *bundle, sp_bundle_record *out,
 	out->offset = (uint64_t)proto->offset;
 	out->entry.size = (uint64_t)proto->size;
 	out->crc = proto->crc32c;
-	(void)sp_shape_count(&out->entry.shape, &count); /* sp_proto__shape has seen that it fits */
-	if (out->entry.dtype == SP_STRING)               /* each has a length of at least a byte */
+	(void)sp_shape_count(&out->entry.shape,
+			     &count);      /* sp_proto__shape() has checked for overflow */
+	if (out->entry.dtype == SP_STRING) /* each string has a length of at least one byte */
 		fits = out->entry.size >= count;
 	else
 		fits = sp_size_mul(&size, count, sp_dtype_size(out->entry.dtype)) &&
@@ -144,7 +145,7 @@ static sp_status read_place(const sp_bundle *bundle, sp_bundle_record *out,
 	return SP_OK;
 }
 
-/* A tensor of a kind that cannot be read is refused when it is read: serving may never need it. */
+/* A tensor of an unreadable kind is refused only when it is read: serving may never need it. */
 static sp_status read_type(sp_bundle_record *out, const SpPb__BundleEntryProto *proto,
 			   sp_arena *arena, sp_error *err)
 {
@@ -197,7 +198,7 @@ static sp_status with_name(sp_error *err, sp_status status, sp_bytes name)
 static sp_status read_records(sp_bundle *bundle, const sp_sorted_table *table, sp_arena *scratch,
 			      sp_error *err)
 {
-	size_t count = table->count - 1; /* the header */
+	size_t count = table->count - 1; /* without the header */
 
 	bundle->records = sp_arena_array(bundle->arena, count, sizeof(*bundle->records));
 	if (bundle->records == NULL)
@@ -209,7 +210,7 @@ static sp_status read_records(sp_bundle *bundle, const sp_sorted_table *table, s
 		if (status != SP_OK)
 			return with_name(err, status, from->key);
 		sp_arena_reset(scratch);
-		if (from->key.data[0] == '\0') /* the keys of slices, which sort first */
+		if (from->key.data[0] == '\0') /* keys of slices, which sort first */
 			bundle->first_tensor = i + 1;
 	}
 	bundle->record_count = count;
@@ -218,7 +219,7 @@ static sp_status read_records(sp_bundle *bundle, const sp_sorted_table *table, s
 
 /* --------------------------------------------------------------------- lookup */
 
-/* `key` is two views, which are read as one name. */
+/* `key` is two views: a name and a suffix, compared as one name. */
 static int compare_to_record(const void *key, const void *record)
 {
 	const sp_bytes *parts = key, name = ((const sp_bundle_record *)record)->entry.name;
@@ -261,9 +262,9 @@ sp_status sp_bundle__find_slice(const sp_bundle *bundle, const sp_bundle_record 
 }
 
 /*
- * Each slice is inside the tensor and is stored with its dtype and shape, and
- * together they have as many elements as the tensor.  That none of them
- * overlap is seen when they are put together.
+ * Checks that each slice is inside the tensor and is stored with its dtype and shape, and that
+ * together they have as many elements as the tensor.  Overlaps are found when the slices are
+ * assembled.
  */
 static sp_status check_slices(const sp_bundle *bundle, const sp_bundle_record *tensor,
 			      sp_error *err)

@@ -5,16 +5,16 @@
 #include "model_loader/checkpoint/bundle.h"
 #include "model_loader/checkpoint/tensor_slice.h"
 
-/* What bundle.c (opening) and bundle_read.c (the tensors' bytes) share. */
+/* Shared by bundle.c, which opens a bundle, and bundle_read.c, which reads tensors. */
 
 /* An entry of the index: a tensor, or one slice of one. */
 typedef struct sp_bundle_record {
-	sp_bundle_entry entry; /* first: a pointer to it is one to the record */
-	const char *refusal;   /* why it cannot be read; NULL */
+	sp_bundle_entry entry; /* first, so that a pointer to it can be cast to the record */
+	const char *refusal;   /* why it cannot be read; NULL: it can */
 	int32_t shard;
 	uint64_t offset;
 	uint32_t crc; /* masked */
-	/* Of a sliced tensor, as stored: whole dimensions are SP_SLICE_FULL. */
+	/* For a sliced tensor: its slices as stored; whole dimensions are SP_SLICE_FULL. */
 	const sp_tensor_slice *slices;
 	size_t slice_count;
 } sp_bundle_record;
@@ -27,7 +27,7 @@ struct sp_bundle {
 	int32_t shard_count;
 	uint64_t data_size;        /* of all shards */
 	bool swapped;              /* elements are big-endian */
-	sp_bundle_record *records; /* sorted by name; those of single slices come first */
+	sp_bundle_record *records; /* sorted by name; the records of single slices come first */
 	size_t record_count;
 	size_t first_tensor;
 };

@@ -10,8 +10,8 @@
 /* ----------------------------------------------------------- bytes of a shard */
 
 /*
- * Bytes of the record from `first` on.  The shard was long enough when it was opened, so any
- * failure is one of the file system, which may pass.
+ * Reads bytes of the record from `first` on.  The shard was long enough when it was opened, so a
+ * failure is one of the file system and may be temporary.
  */
 static sp_status read_bytes(const sp_bundle *bundle, const sp_bundle_record *record, size_t first,
 			    size_t size, void *buffer, sp_error *err)
@@ -45,7 +45,7 @@ static void swap_bytes(uint8_t *at, size_t count, size_t width)
 		}
 }
 
-/* From the stored form of elements to that in memory. */
+/* Converts elements from their stored form to that in memory. */
 static void to_native(const sp_bundle *bundle, sp_dtype dtype, void *data, size_t count)
 {
 	size_t width = sp_dtype_size(dtype);
@@ -66,10 +66,9 @@ static void to_native(const sp_bundle *bundle, sp_dtype dtype, void *data, size_
 /* -------------------------------------------------------------------- strings */
 
 /*
- * Stored: a varint length each, the masked CRC32C of the lengths, all bytes.
- * Lengths enter the checksums as 32 bits each (64 when they need them) in the
- * writer's byte order, whatever the varint; then the stored checksum does, and
- * the bytes.
+ * Stored form: the lengths as varints, the masked CRC32C of the lengths, then all bytes.  The
+ * checksums cover each length as 32 bits (64 if needed) in the writer's byte order, not as varint;
+ * then the stored checksum, and the bytes.
  */
 static uint32_t add_length(uint32_t crc, uint64_t length, bool swapped)
 {
@@ -90,7 +89,7 @@ static uint32_t load_checksum(const uint8_t *at, bool swapped)
 	return value;
 }
 
-/* Sets the views to their places in the stored bytes. */
+/* Points the views to the strings in the stored bytes. */
 static sp_status split_strings(const sp_bundle *bundle, const sp_bundle_record *record,
 			       sp_bytes *items, size_t count, const uint8_t *stored, sp_error *err)
 {
@@ -131,14 +130,14 @@ static sp_status read_strings(const sp_bundle *bundle, const sp_bundle_record *r
 				    record->entry.size);
 	SP_TRY(sp_tensor_create(out, arena, SP_STRING, &record->entry.shape, err));
 	SP_TRY(read_bytes(bundle, record, 0, (size_t)record->entry.size, stored, err));
-	if (record->entry.size == 0) /* without strings also without the checksum */
+	if (record->entry.size == 0) /* an empty tensor has no checksum of lengths either */
 		return check_crc(record, 0, err);
 	return split_strings(bundle, record, sp_tensor_strings(out), out->count, stored, err);
 }
 
 /* -------------------------------------------------------------------- tensors */
 
-/* A record that is not sliced. */
+/* Reads a record that is not sliced. */
 static sp_status read_stored(const sp_bundle *bundle, const sp_bundle_record *record,
 			     sp_arena *arena, sp_tensor *out, sp_error *err)
 {
@@ -153,7 +152,7 @@ static sp_status read_stored(const sp_bundle *bundle, const sp_bundle_record *re
 	return SP_OK;
 }
 
-/* A part of a sliced tensor that is being put together. */
+/* A part of a sliced tensor during its assembly. */
 typedef struct assembly {
 	sp_tensor *out;
 	sp_tensor_slice wanted;
@@ -162,11 +161,11 @@ typedef struct assembly {
 	sp_arena *arena;
 } assembly;
 
-/* Adds what is wanted of the piece at `place`. */
+/* Copies the wanted part of the slice at `place`. */
 static sp_status add_piece(const sp_bundle *bundle, const sp_bundle_record *piece,
 			   const sp_tensor_slice *place, assembly *to, sp_error *err)
 {
-	/* The bytes of strings stay where they are read; elements are copied. */
+	/* Strings refer to the bytes read, which are kept; elements are copied. */
 	bool kept = piece->entry.dtype == SP_STRING;
 	sp_arena *arena = kept ? to->arena : sp_arena_create(4096);
 	sp_status status;
@@ -315,7 +314,10 @@ sp_status sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t c
 sp_status sp_bundle_span_read_keys(const sp_bundle_span *span, size_t first, size_t count,
 				   int64_t *keys, uint32_t *crc, sp_error *err)
 {
-	/* Narrow ones end where the wide ones will: none is written over before it is read. */
+	/*
+	 * int32 keys are read to the end of the buffer, so that widening overwrites none before it
+	 * is read.
+	 */
 	char *narrow = (char *)keys + count * sizeof(int32_t);
 
 	if (span->width == sizeof(*keys))

@@ -21,7 +21,7 @@ bool sp_checkpoint_number(int64_t *out, sp_bytes text)
 	return text.size != 0;
 }
 
-/* Hidden, or a name that editors and office programs give to their copy of a file. */
+/* Whether the name is hidden, or is one that editors and office programs give to copies. */
 static bool is_side_name(const char *name)
 {
 	return name[0] == '\0' || name[0] == '.' || name[0] == '#' || name[0] == '~';
@@ -32,7 +32,7 @@ static sp_bytes cut(sp_bytes text, const char *ending)
 	return (sp_bytes){text.data, text.size - strlen(ending)};
 }
 
-/* Where the last `word` of a text begins; text.size when there is none. */
+/* The position of the last `word` in a text; text.size when there is none. */
 static size_t find_last(sp_bytes text, const char *word)
 {
 	size_t size = strlen(word);
@@ -59,7 +59,7 @@ static bool is_shard_of_shards(sp_bytes text)
 	       shard < shards;
 }
 
-/* The part that a name is of, and what stands before its ending. */
+/* Finds the kind of a file by its name, and the part of the name before its ending. */
 static sp_checkpoint_part split(sp_bytes *prefix, const char *name)
 {
 	sp_bytes text = sp_bytes_of(name);

@@ -17,7 +17,7 @@ typedef struct window {
 	size_t row_size; /* bytes */
 } window;
 
-/* Which rows a slice takes; it must take all columns. */
+/* Finds the rows of a slice, which must cover all columns. */
 static sp_status find_window(window *w, const sp_bundle_entry *entry, sp_bytes text, sp_error *err)
 {
 	sp_tensor_slice slice;
@@ -53,7 +53,9 @@ static sp_status check_rows(const window *w, const char *part, const sp_tensor *
 	return SP_OK;
 }
 
-/* Overwrites what `part`, whose rows are [start, start + height) of the variable, has changed. */
+/*
+ * Overwrites changed rows of `part`, which holds the rows [start, start + height) of the variable.
+ */
 static sp_status overwrite(const window *w, const sp_bundle *delta, const char *part, int64_t start,
 			   int64_t height, sp_arena *arena, sp_error *err)
 {
@@ -99,10 +101,10 @@ static sp_status overwrite_parts(const window *w, const sp_bundle *delta, const 
 	return SP_OK;
 }
 
-/* What a delta has of a variable. */
+/* The changed rows of a variable in a delta. */
 typedef struct changes {
 	const char *name;
-	size_t parts; /* numbered ones; 0: its rows are not in parts */
+	size_t parts; /* numbered parts; 0: the variable is not partitioned */
 	bool any;
 } changes;
 
@@ -147,7 +149,7 @@ static sp_status overwrite_all(const sp_bundle_entry *entry, const sp_bundle *de
 	return overwrite(&w, delta, c->name, 0, w.height, arena, err);
 }
 
-/* A variable that the delta does not have whole: it has rows of it, or nothing. */
+/* Reads a variable that is not whole in the delta, which may have rows of it. */
 static sp_status read_changed(const sp_bundle *full, const sp_bundle *delta, sp_bytes name,
 			      sp_bytes slice, const sp_tensor *known, sp_arena *scratch,
 			      sp_arena *arena, sp_tensor *out, sp_error *err)

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-/* Both tensors, and memory for one piece of them. */
+/* Both tensors, and buffers for one piece of them. */
 typedef struct reader {
 	sp_bundle_span keys, numbers;
 	uint32_t keys_crc, numbers_crc;

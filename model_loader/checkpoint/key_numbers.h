@@ -9,19 +9,19 @@
 #include "model_loader/checkpoint/bundle.h"
 
 /*
- * Two tensors of an EmbeddingVariable read side by side: its keys, and an int64
- * for each of them, as NAME-keys and NAME-freqs.  There may be fewer numbers
- * than keys, or no such tensor: the other keys have none.
+ * Reads two tensors of an EmbeddingVariable side by side: its keys, and an int64 for each key, such
+ * as NAME-keys and NAME-freqs.  The second one may be shorter or missing: the other keys then have
+ * no number.
  */
 typedef struct sp_key_numbers {
 	const sp_bundle *bundle;
-	const char *name;    /* the variable's, or its part's */
-	const char *keys;    /* what the names of the tensors end in: "-keys", */
-	const char *numbers; /* "-freqs" */
+	const char *name;    /* of the variable or part */
+	const char *keys;    /* suffix of the first tensor's name: "-keys" */
+	const char *numbers; /* suffix of the second one's: "-freqs" */
 	sp_dtype key_dtype;
 } sp_key_numbers;
 
-/* The next `count` keys, and numbers of the first `known` of them. */
+/* `count` keys, and the numbers of the first `known` of them. */
 typedef struct sp_key_numbers_piece {
 	const int64_t *keys;
 	const int64_t *numbers; /* [known] */
@@ -29,12 +29,12 @@ typedef struct sp_key_numbers_piece {
 	size_t known;
 } sp_key_numbers_piece;
 
-enum { SP_KEY_NUMBERS_PIECE = 4096 }; /* keys at most */
+enum { SP_KEY_NUMBERS_PIECE = 4096 }; /* largest number of keys in a piece */
 
 typedef sp_status sp_key_numbers_take(void *context, const sp_key_numbers_piece *piece,
 				      sp_error *err);
 
-/* SP_CORRUPT unless `keys` is a vector of key_dtype and `numbers` (may be NULL) such a tensor. */
+/* SP_CORRUPT unless `keys` is a vector of key_dtype and `numbers` (NULL is fine) one of int64. */
 SP_MUST_CHECK sp_status sp_key_numbers_check(const sp_bundle *bundle, const sp_bundle_entry *keys,
 					     sp_dtype key_dtype, const sp_bundle_entry *numbers,
 					     sp_error *err);

@@ -23,7 +23,7 @@ void sp_ordered_code_string(sp_buffer *out, sp_bytes text)
 
 void sp_ordered_code_signed(sp_buffer *out, int64_t value)
 {
-	/* As many leading ones as bytes, by the number of bytes. */
+	/* By the number of bytes: as many leading one bits. */
 	static const uint8_t header[11][2] = {
 		{0, 0},    {0x80, 0}, {0xc0, 0}, {0xe0, 0},    {0xf0, 0},    {0xf8, 0},
 		{0xfc, 0}, {0xfe, 0}, {0xff, 0}, {0xff, 0x80}, {0xff, 0xc0},

@@ -8,14 +8,13 @@
 #include "model_loader/checkpoint/tensor_slice.h"
 
 /*
- * Keys of single slices in a bundle's index.  The code keeps the order of what
- * it encodes: comparing bytes compares numbers and strings.
+ * Encodes keys of single slices in a bundle's index.  The code preserves order: comparing bytes
+ * compares numbers and strings.
  *
  *   number   one byte n, then n bytes, big-endian, without leading zeros
- *   string   00 as 00 ff, ff as ff 00, all else as it is; 00 01 at the end
- *   signed   in 1 ... 10 bytes with 7 bits each, big-endian two's complement;
- *            the leading bits of its first two bytes are inverted as often as
- *            it has bytes
+ *   string   00 as 00 ff, ff as ff 00, all else unchanged; 00 01 at the end
+ *   signed   1 to 10 bytes with 7 bits each, big-endian two's complement; as many
+ *            leading bits of the first two bytes are inverted as there are bytes
  *
  * Source: core/lib/strings/ordered_code.h of TensorFlow 2.15.
  */
@@ -24,9 +23,8 @@ void sp_ordered_code_string(sp_buffer *out, sp_bytes text);
 void sp_ordered_code_signed(sp_buffer *out, int64_t value);
 
 /*
- * The key under which `slice` of the tensor `name` is stored: 0, the name, the
- * rank, and start and length of each dimension, as the slice has them.
- * Source: EncodeTensorNameSlice of TensorFlow 2.15.
+ * The key of `slice` of the tensor `name`: 0, the name, the rank, and the slice's start and length
+ * in each dimension.  Source: EncodeTensorNameSlice of TensorFlow 2.15.
  */
 void sp_ordered_code_slice_key(sp_buffer *out, sp_bytes name, const sp_tensor_slice *slice);
 

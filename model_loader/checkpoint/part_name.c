@@ -5,7 +5,7 @@
 
 static const char mark[] = "/part_";
 
-/* Digits at the start of `text` as a number; how many there are, 0 when it is no number. */
+/* Parses the digits at the start of `text`; returns how many there are, 0 when it is no number. */
 static size_t read_number(sp_bytes text, uint64_t *number)
 {
 	size_t n = 0;
@@ -46,7 +46,7 @@ const char *sp_part_name_join(const sp_part_name *name, size_t number, sp_arena 
 			       number, (int)name->tail.size, name->tail.data);
 }
 
-/* Cuts `text` off the front of *rest; false when it is not there. */
+/* Removes the prefix `text` from *rest; false if *rest does not start with it. */
 static bool skip(sp_bytes *rest, sp_bytes text)
 {
 	if (rest->size < text.size || !sp_bytes_equal((sp_bytes){rest->data, text.size}, text))
@@ -55,7 +55,7 @@ static bool skip(sp_bytes *rest, sp_bytes text)
 	return true;
 }
 
-/* True and the number when `entry` is <head>/part_<number><tail><suffix>. */
+/* Whether `entry` is <head>/part_<number><tail><suffix>; sets *number. */
 static bool is_part(sp_bytes entry, const sp_part_name *name, const char *suffix, uint64_t *number)
 {
 	size_t n;

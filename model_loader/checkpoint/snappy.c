@@ -2,7 +2,7 @@
 
 #include <snappy-c.h>
 
-/* The densest element is a copy: three bytes that stand for 64. */
+/* The densest element is a copy: three bytes for 64. */
 enum { MAX_EXPANSION = 22 };
 
 sp_status sp_snappy_uncompress(sp_bytes *out, sp_bytes block, sp_arena *arena, sp_error *err)

@@ -6,10 +6,10 @@
 #include "base/status.h"
 
 /*
- * Uncompresses one raw snappy block into the arena.  SP_CORRUPT when it is
- * none, also when it claims more bytes than any such block can hold.
+ * Uncompresses one raw snappy block into the arena.  SP_CORRUPT when it is malformed or claims a
+ * size that no such block can have.
  *
- * Source: snappy's format_description.txt.  Threads: pure but for the arena.
+ * Source: snappy's format_description.txt.  Threads: pure except for the arena.
  */
 SP_MUST_CHECK sp_status sp_snappy_uncompress(sp_bytes *out, sp_bytes block, sp_arena *arena,
 					     sp_error *err);

@@ -17,7 +17,7 @@ typedef struct handle {
 	uint64_t size;
 } handle;
 
-/* Entries as they are found, and what their keys may still cost. */
+/* The entries found so far, and how much memory their keys may still take. */
 typedef struct collector {
 	sp_arena *arena;
 	sp_table_entry *entries; /* from sp_alloc, moves as it grows */
@@ -44,7 +44,7 @@ static bool read_handle(const uint8_t **at, const uint8_t *end, handle *out)
 	return sp_varint_read(at, end, &out->offset) && sp_varint_read(at, end, &out->size);
 }
 
-/* The contents of a block, checked against its CRC and uncompressed. */
+/* Reads a block: checks its CRC and uncompresses it. */
 static sp_status read_block(sp_bytes *out, sp_bytes file, handle at, sp_arena *arena, sp_error *err)
 {
 	uint64_t room = file.size - FOOTER_SIZE;
@@ -85,7 +85,7 @@ static sp_status grow(collector *c, sp_error *err)
 static sp_status add_entry(collector *c, const sp_table_entry *last, uint32_t shared,
 			   sp_bytes suffix, sp_bytes value, sp_error *err)
 {
-	size_t size = shared + suffix.size; /* each below 2^32 */
+	size_t size = shared + suffix.size; /* no overflow: both are below 2^32 */
 	sp_bytes key = {NULL, size};
 	char *bytes;
 
@@ -107,7 +107,7 @@ static sp_status add_entry(collector *c, const sp_table_entry *last, uint32_t sh
 	return SP_OK;
 }
 
-/* The restarts of a block, walked beside its entries. */
+/* The restarts of a block, read in step with its entries. */
 typedef struct restarts {
 	const uint8_t *at;
 	uint32_t left;
@@ -127,7 +127,7 @@ static bool find_restarts(restarts *out, sp_bytes block, size_t *entries_size)
 	return load32(out->at) == 0;
 }
 
-/* Whether an entry at `offset` that shares that much is as the restarts have it. */
+/* Whether an entry at `offset` with `shared` bytes in common agrees with the restarts. */
 static bool pass_restart(restarts *r, size_t offset, uint32_t shared)
 {
 	if (r->left == 0 || load32(r->at) != offset)
@@ -137,7 +137,7 @@ static bool pass_restart(restarts *r, size_t offset, uint32_t shared)
 	return shared == 0;
 }
 
-/* Adds all entries of a block; they go on in order from the last one there is. */
+/* Adds all entries of a block; their keys must follow the last one. */
 static sp_status read_entries(collector *c, sp_bytes block, sp_error *err)
 {
 	const uint8_t *start = (const uint8_t *)block.data, *at = start, *end;
@@ -148,7 +148,7 @@ static sp_status read_entries(collector *c, sp_bytes block, sp_error *err)
 		return sp_error_set(err, SP_CORRUPT, "a block has no valid restarts");
 	for (end = start + entries_size; at != end;) {
 		size_t offset = (size_t)(at - start);
-		/* The first entry of a block shares nothing, but is still in order. */
+		/* The first entry of a block shares no bytes, but must be in order. */
 		const sp_table_entry *last = c->count != 0 ? &c->entries[c->count - 1] : NULL;
 		size_t available = c->count != first ? last->key.size : 0;
 		uint32_t shared, rest, value_size;
@@ -169,10 +169,11 @@ static sp_status read_entries(collector *c, sp_bytes block, sp_error *err)
 	return SP_OK;
 }
 
-/* All data blocks that the index names, in order. */
+/* Reads all data blocks of the index, in order. */
 static sp_status read_data(collector *data, const collector *index, sp_bytes file, sp_error *err)
 {
-	uint64_t free_from = 0; /* blocks must not overlap, or a small file could say much */
+	uint64_t free_from =
+		0; /* blocks must not overlap, or a small file could expand to any size */
 
 	for (size_t i = 0; i < index->count; i++) {
 		sp_bytes value = index->entries[i].value, block;
@@ -212,7 +213,7 @@ static sp_status read_footer(handle *index, sp_bytes file, sp_arena *arena, sp_e
 		return sp_error_set(err, SP_CORRUPT, "this is no sorted table (wrong magic)");
 	if (!read_handle(&at, end, &metaindex) || !read_handle(&at, end, index))
 		return sp_error_set(err, SP_CORRUPT, "the footer holds no valid handles");
-	/* Nothing is in the metaindex; but a file that fails a checksum is a broken file. */
+	/* The metaindex is not used; but a file that fails a checksum is corrupt. */
 	return read_block(&unused, file, metaindex, arena, err);
 }
 
@@ -238,7 +239,7 @@ static sp_status read_table(sp_sorted_table *out, collector *index, collector *d
 
 sp_status sp_sorted_table_read(sp_sorted_table *out, sp_bytes file, sp_arena *arena, sp_error *err)
 {
-	/* Below 2^58 bytes, which any file is, this does not overflow. */
+	/* No overflow below 2^58 bytes, the size of any file. */
 	size_t most = file.size * SP_SORTED_TABLE_EXPANSION + SP_SORTED_TABLE_SLACK;
 	collector index = {.arena = arena, .key_bytes_left = most};
 	collector data = {.arena = arena, .key_bytes_left = most};

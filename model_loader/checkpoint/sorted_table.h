@@ -18,19 +18,17 @@
  *   trailer   1 byte type (0 plain, 1 snappy), 4 bytes masked CRC32C of the
  *             stored bytes and the type
  *   block     entries; restarts, 4 bytes each; their count, 4 bytes
- *   entry     varint bytes shared with the key before, varint further bytes of
- *             the key, varint bytes of the value; those bytes.  At a restart
- *             nothing is shared.
+ *   entry    varint length of the prefix shared with the previous key, varint length
+ *            of the rest, varint length of the value; rest; value.  At a restart
+ *            nothing is shared.
  *
- * The index block has one entry per data block: a key not below any key of
- * the block and below all keys of the next one, and the block's handle.
- * Keys are ordered as unsigned bytes, and no key comes twice.
+ * The index block has one entry per data block: a key not below any key of the block and below all
+ * keys of the next one, and the block's handle.  Keys are ordered as unsigned bytes, without
+ * repeats.
  *
- * All of this is checked; SP_CORRUPT says what does not hold.  SP_UNSUPPORTED
- * for another compression.  Memory is bounded relative to the file: blocks may
- * not share bytes, and keys may not expand to more than
- * SP_SORTED_TABLE_EXPANSION times what stores them and a little.
- *
+ * All of this is checked: SP_CORRUPT otherwise.  SP_UNSUPPORTED for other compressions.  Memory is
+ * bounded by the file's size: blocks may not overlap, and keys may not expand to more than
+ * SP_SORTED_TABLE_EXPANSION times their stored size and a little.
  * Source: LevelDB's table_format.md; core/lib/io/table of TensorFlow 2.15.
  */
 #define SP_SORTED_TABLE_EXPANSION 32
@@ -47,13 +45,13 @@ typedef struct sp_sorted_table {
 } sp_sorted_table;
 
 /*
- * All entries of the table in `file`.  They live in the arena, but for values
- * of plain blocks, which stay in the file's bytes: those must outlive `out`.
+ * Reads all entries of the table in `file`.  They live in the arena, except values of plain blocks,
+ * which point into `file`: it must outlive `out`.
  */
 SP_MUST_CHECK sp_status sp_sorted_table_read(sp_sorted_table *out, sp_bytes file, sp_arena *arena,
 					     sp_error *err);
 
-/* Below, at or above 0, in the table's order. */
+/* Negative, 0 or positive, in the order of the table. */
 int sp_table_key_compare(sp_bytes a, sp_bytes b);
 
 #endif

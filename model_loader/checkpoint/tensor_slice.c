@@ -37,7 +37,7 @@ sp_shape sp_tensor_slice_shape(const sp_tensor_slice *slice)
 	return shape;
 }
 
-/* Digits up to `end`, or to the end of the text; moves behind them. */
+/* Parses digits up to `end` or the end of the text, and moves *text past them. */
 static bool parse_number(sp_bytes *text, int64_t *out)
 {
 	size_t n = 0;
@@ -57,7 +57,7 @@ static bool skip(sp_bytes *text, char c)
 	return true;
 }
 
-/* "start,length" or "-" for each dimension, between colons. */
+/* Parses "start,length" or "-" for each dimension, separated by colons. */
 static bool parse_extents(sp_tensor_slice *out, sp_bytes text)
 {
 	for (int i = 0; i < out->rank; i++) {
@@ -74,7 +74,7 @@ static bool parse_extents(sp_tensor_slice *out, sp_bytes text)
 	return text.size == 0;
 }
 
-/* The dims, each followed by a space; the slice is what is left of the text. */
+/* Parses the dims, each followed by a space; the slice remains in *text. */
 static bool parse_dims(sp_shape *out, sp_bytes *text, int32_t rank)
 {
 	for (out->rank = 0; out->rank < rank; out->rank++)
@@ -103,7 +103,7 @@ sp_status sp_tensor_slice_parse(sp_tensor_slice *out, sp_bytes text, const sp_sh
 	return SP_OK;
 }
 
-/* Sets n bits from `first` on; false when one is set. */
+/* Sets n bits from `first` on; false if one of them was set. */
 static bool mark(uint64_t *seen, size_t first, size_t n)
 {
 	while (n != 0) {
@@ -120,7 +120,7 @@ static bool mark(uint64_t *seen, size_t first, size_t n)
 	return true;
 }
 
-/* What two slices have in common, as a start in each and lengths. */
+/* The intersection of two slices: its start in each, and its lengths. */
 typedef struct overlap {
 	int32_t rank;
 	int64_t in_src[SP_MAX_RANK];
@@ -152,7 +152,7 @@ bool sp_tensor_slice_overlap(const sp_tensor_slice *a, const sp_tensor_slice *b)
 	return intersect(&unused, a, b);
 }
 
-/* The element at `start` plus the outer `index` of a tensor of that shape. */
+/* The index of the element at `start` plus the outer `index` in a tensor of that shape. */
 static size_t position(const sp_shape *shape, const int64_t *start, const int64_t *index)
 {
 	size_t at = 0;
@@ -162,7 +162,7 @@ static size_t position(const sp_shape *shape, const int64_t *start, const int64_
 	return at;
 }
 
-/* Moves to the next of the outermost `rank` indices; false behind the last one. */
+/* Advances the outermost `rank` indices; false after the last. */
 static bool next_index(int64_t *index, const int64_t *length, int rank)
 {
 	for (int i = rank - 1; i >= 0; i--) {
@@ -183,7 +183,7 @@ bool sp_tensor_slice_copy(sp_tensor *dst, const sp_tensor_slice *to, const sp_te
 
 	if (!intersect(&common, to, from))
 		return true;
-	/* What lies in one piece in both: inner dimensions that are whole, and one more. */
+	/* Elements contiguous in both: whole inner dimensions, and one more. */
 	for (outer = common.rank; outer > 0;) {
 		outer--;
 		run *= (size_t)common.length[outer];

@@ -9,8 +9,8 @@
 #include "engine/tensor/tensor.h"
 
 /*
- * A rectangular piece of a tensor: start and length per dimension.  Length
- * SP_SLICE_FULL, with start 0, is the whole dimension.
+ * A rectangular piece of a tensor: start and length per dimension.  Length SP_SLICE_FULL, with
+ * start 0, is the whole dimension.
  *
  * Source: tensor_slice.h and ParseShapeAndSlice of TensorFlow 2.15.
  */
@@ -22,18 +22,18 @@ typedef struct sp_tensor_slice {
 	int64_t length[SP_MAX_RANK];
 } sp_tensor_slice;
 
-/* The whole of a tensor. */
+/* The slice that is the whole tensor. */
 sp_tensor_slice sp_tensor_slice_all(const sp_shape *shape);
 
-/* Replaces SP_SLICE_FULL by the dimension; false when the slice is not one of that shape. */
+/* Replaces SP_SLICE_FULL by the dimension; false when the slice does not fit the shape. */
 bool sp_tensor_slice_resolve(sp_tensor_slice *slice, const sp_shape *shape);
 
 /* The shape of a resolved slice. */
 sp_shape sp_tensor_slice_shape(const sp_tensor_slice *slice);
 
 /*
- * "30 16 10,300:0,16": see sp_bundle_read_slice().  The dims must be those of
- * `shape`.  The result is resolved.  "" is the whole.  SP_INVALID.
+ * Parses "30 16 10,300:0,16" (see sp_bundle_read_slice()).  The dims must be those of `shape`.  ""
+ * is the whole tensor.  The result is resolved.  SP_INVALID for any other text.
  */
 SP_MUST_CHECK sp_status sp_tensor_slice_parse(sp_tensor_slice *out, sp_bytes text,
 					      const sp_shape *shape, sp_error *err);
@@ -42,13 +42,12 @@ SP_MUST_CHECK sp_status sp_tensor_slice_parse(sp_tensor_slice *out, sp_bytes tex
 bool sp_tensor_slice_overlap(const sp_tensor_slice *a, const sp_tensor_slice *b);
 
 /*
- * Copies what the slice `from` (the place of tensor `src`) and the slice `to`
- * (that of `dst`) have in common.  Both are resolved, the tensors have their
- * shapes and the same dtype.
+ * Copies the intersection of the slices `from` (the place of tensor `src`) and `to` (that of
+ * `dst`).  Both are resolved, the tensors have their shapes and the same dtype.
  *
- * `seen`, one bit per element of dst, gets the bits of the elements written.
- * False, and dst only partly written, when one of them was set before: pieces
- * that overlap.  *copied grows by the elements copied.
+ * `seen` has a bit per element of dst, which is set when the element is written.  False, with dst
+ * only partly written, when a bit was set before: slices overlap.  *copied is increased by the
+ * number of elements copied.
  */
 bool sp_tensor_slice_copy(sp_tensor *dst, const sp_tensor_slice *to, const sp_tensor *src,
 			  const sp_tensor_slice *from, uint64_t *seen, size_t *copied);

@@ -7,7 +7,7 @@
 #include "model_loader/embedding/ssd_record.h"
 #include "storage/table/table_builder.h"
 
-/* Marks a key that is left out. */
+/* Replaces a key that is left out. */
 enum { NO_KEY = -1 };
 
 static const int64_t absent_numbers[SP_TABLE_COLUMNS] = {
@@ -15,7 +15,7 @@ static const int64_t absent_numbers[SP_TABLE_COLUMNS] = {
 	[SP_TABLE_VERSIONS] = -1,
 };
 
-/* What the names of the tensors end in. */
+/* Suffixes of the tensors' names. */
 typedef struct suffixes {
 	const char *keys;
 	const char *numbers[SP_TABLE_COLUMNS];
@@ -26,18 +26,18 @@ static const suffixes of_refused = {"-keys_filtered", {"-freqs_filtered", "-vers
 static const suffixes of_delta = {"-sparse_incr_keys",
 				  {"-sparse_incr_freqs", "-sparse_incr_versions"}};
 
-/* One column while it is read. */
+/* State while one column is read. */
 typedef struct reading {
 	sp_table_column which;
 	const sp_embedding_spec *spec;
 	const sp_load_policy *policy;
 	sp_embedding_rows rows;
 	sp_row_selection selection;
-	const sp_table *table; /* NULL: these are the full checkpoint's */
+	const sp_table *table; /* NULL: the full checkpoint is read */
 
-	/* Of keys with rows: the least number, and the one of a key of which nothing is said. */
+	/* For keys with rows: the least number, and the number of a key without one. */
 	int64_t floor, unknown;
-	bool refused; /* these are keys that a filter has refused */
+	bool refused; /* the keys are those that a filter has refused */
 
 	sp_key_column_take *take;
 	void *to;
@@ -58,7 +58,7 @@ static void select_keys(reading *r, size_t count)
 			r->keys[i] = NO_KEY;
 }
 
-/* Keys [first, count) have no number in the tensor. */
+/* Sets the numbers of keys [first, count), which have none in the tensor. */
 static void fill_unknown(reading *r, size_t first, size_t count)
 {
 	sp_key_column *below = NULL;
@@ -72,7 +72,7 @@ static void fill_unknown(reading *r, size_t first, size_t count)
 			r->numbers[i] = r->unknown;
 }
 
-/* The first `known` numbers are read, and all keys. */
+/* Passes on `count` keys, of which the first `known` have numbers. */
 static sp_status pass_on(reading *r, size_t count, size_t known, sp_error *err)
 {
 	SP_TRY(sp_load_policy_go_on(r->policy, err));
@@ -113,7 +113,7 @@ static sp_status read_tensors(reading *r, const sp_embedding_part *part, const s
 	return sp_key_numbers_read(&from, take_piece, r, err);
 }
 
-/* Keys that are left out are marked already; *known is whether their numbers are. */
+/* Keys that are left out are marked already; *known: whether the numbers are known. */
 static sp_status read_records(reading *r, sp_ssd_record *ssd, size_t first, size_t count,
 			      bool *known, sp_error *err)
 {
@@ -141,7 +141,7 @@ static sp_status take_records(reading *r, sp_ssd_record *ssd, const char *part, 
 		bool known;
 
 		SP_TRY(read_records(r, ssd, first, count, &known, err));
-		/* Under a counter filter a key below its floor has not been admitted. */
+		/* A key below the floor of a counter filter has not been admitted. */
 		r->refused = known && filtered;
 		SP_TRY(pass_on(r, count, known ? count : 0, err));
 	}

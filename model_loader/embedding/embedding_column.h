@@ -11,8 +11,8 @@
 #include "storage/table/table.h"
 
 /*
- * The frequencies and versions of an EmbeddingVariable's keys, for tables of which a
- * model reads them (EVGetFrequency, EVGetVersion).
+ * The frequencies and versions of an EmbeddingVariable's keys, for models that read them
+ * (EVGetFrequency, EVGetVersion).
  *
  *                                      frequencies            versions
  *   a key with a row                   NAME-freqs             NAME-versions
@@ -20,35 +20,32 @@
  *   a key of a delta                   NAME-sparse_incr_freqs NAME-sparse_incr_versions
  *   a key on DeepRec's SSD tier        its record             its record
  *
- * As DeepRec restores them: a key with a row has been seen as often as its
- * filter asks for at least.  Where its tensor is missing or shorter, it has been
- * seen that often, and at least once, and its version is -1; but a key of a
- * delta keeps what the full checkpoint says of it.  Of a refused key nothing is
- * known then; nor is its version under a CBF filter, which keeps no refused keys.
- * Numbers below 0 and -1 count as those.
+ * As in DeepRec, a key with a row counts as seen at least as often as its filter requires.  If its
+ * tensor is missing or shorter, its frequency is that number, and at least 1, and its version is
+ * -1; but a key of a delta keeps the values of the full checkpoint.  A refused key then has
+ * neither; nor has it a version under a CBF filter, which keeps no refused keys.  Frequencies below
+ * 0 count as 0, versions below -1 as -1.
  *
- * DeepRec answers a CBF filter's estimate of a frequency, which may be too large;
- * ours is exact.
+ * For a CBF filter DeepRec answers an estimate of the frequency, which may be too large; ours is
+ * exact.
  *
- * serve_frequency_threshold leaves rows out, but not their keys' numbers; slices
- * leave out both.
+ * serve_frequency_threshold leaves out rows, but not the numbers of their keys; slices leave out
+ * both.
  *
- * Errors: SP_CORRUPT when tensors contradict each other or their checksums;
- * SP_UNSUPPORTED for versions that the records of an SSD tier do not tell
- * (model_loader/embedding/ssd_record.h).
+ * Errors: SP_CORRUPT when tensors contradict each other or their checksums; SP_UNSUPPORTED for
+ * versions that the records of an SSD tier do not have (model_loader/embedding/ssd_record.h).
  */
 
-/* Those of the rows that sp_embedding_load() would read. */
+/* The column of the rows that sp_embedding_load() would read. */
 SP_MUST_CHECK sp_status sp_embedding_load_column(sp_key_column **out, sp_table_column which,
 						 const sp_embedding *embedding,
 						 const sp_embedding_spec *spec, bool only_own_part,
 						 const sp_load_policy *policy, sp_error *err);
 
 /*
- * Those of a delta over the full checkpoint's.  `table` has its rows over the full
- * checkpoint's, and the full checkpoint's column.  Where rows of a delta are
- * compared with those below them, keys whose rows are left out keep the numbers
- * from below.
+ * The column of a delta over that of the full checkpoint.  `table` has the delta's rows over those
+ * of the full checkpoint, and the full checkpoint's column.  If the policy compares rows of the
+ * delta with those below, keys whose rows are left out keep their numbers.
  */
 SP_MUST_CHECK sp_status sp_embedding_load_delta_column(sp_key_column **out, sp_table_column which,
 						       const sp_embedding *embedding,
@@ -58,14 +55,14 @@ SP_MUST_CHECK sp_status sp_embedding_load_delta_column(sp_key_column **out, sp_t
 						       const sp_table *table, sp_error *err);
 
 /*
- * Those of rows that the graph gives: keys int32 or int64 [n], versions int64 of the
- * first of them.  All have been seen once.
+ * The column of rows that the graph gives: keys int32 or int64 [n], versions int64, which may be
+ * shorter.  All frequencies are 1.
  */
 SP_MUST_CHECK sp_status sp_embedding_make_column(sp_key_column **out, sp_table_column which,
 						 const sp_tensor *keys, const sp_tensor *versions,
 						 sp_error *err);
 
-/* Bytes that a column of the full checkpoint takes at most, as its index tells. */
+/* Upper bound of the bytes of the full checkpoint's column, from its index. */
 SP_MUST_CHECK sp_status sp_embedding_expect_column(size_t *bytes, const sp_embedding *embedding,
 						   const sp_embedding_spec *spec, sp_error *err);
 

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "model_loader/checkpoint/checkpoint_name.h"
 
-/* How long another process may take to make the image before we stop waiting for it. */
+/* How long to wait for another process to make the image. */
 #define WAIT_NS (INT64_C(600) * 1000000000)
 
 enum {
@@ -30,8 +30,8 @@ static const char *base_name(const char *path)
 }
 
 /*
- * Name, size and time of change of the files that belong to the checkpoint `base`, and of the
- * files of rows in its folders (of which `base` is NULL).
+ * Appends name, size and time of change of the files of the checkpoint `base`; in its folders of
+ * row files, for which `base` is NULL, those of all files.
  */
 static sp_status add_folder(sp_buffer *text, const char *path, const char *base, sp_arena *arena,
 			    sp_error *err)
@@ -98,8 +98,8 @@ static sp_status make_identity(sp_buffer *text, const sp_bundle *full, sp_bytes 
 }
 
 /*
- * Versions of one model share what images may stay: numbered folders are
- * versions of what their parent is.
+ * Names the model so that its versions share the limit on images: numbered folders are versions of
+ * their parent.
  */
 static void name_model(sp_buffer *text, const char *savedmodel_dir)
 {
@@ -184,7 +184,7 @@ void sp_embedding_image_close(sp_embedding_image *image)
 	*image = (sp_embedding_image){0};
 }
 
-/* Whether rows are to be noted for an image. */
+/* Whether rows are noted for a new image. */
 static bool is_wanted(const sp_embedding_image *image)
 {
 	return image->place.lock > 0;
@@ -224,7 +224,7 @@ static void note_rows(sp_embedding_image *image, const char *table, bool routed,
 	name = more != NULL ? sp_alloc_text(table) : NULL;
 	if (more != NULL)
 		image->tables = more;
-	if (name == NULL) { /* an image that lacks a table would be read in vain */
+	if (name == NULL) { /* an image that lacks a table would be useless */
 		sp_log(SP_LOG_WARNING, "no memory to make an image");
 		forget_notes(image);
 		sp_image_place_close(&image->place);

@@ -5,22 +5,24 @@
 #include "model_loader/embedding/bucket_offsets.h"
 #include "model_loader/embedding/embedding_variable.h"
 
-/* Which rows of a variable a handle reads: shared by what loads rows and columns. */
+/* Which rows of a variable a handle reads, for loading rows and columns. */
 
-/* C's remainder, as DeepRec's: a negative key routes nowhere, and is never stored by it. */
+/* C's remainder, as in DeepRec: negative keys route to no part, and DeepRec never stores them. */
 static inline bool sp_embedding__routes_to(int64_t key, int64_t part, int64_t parts)
 {
 	return key % SP_BUCKETS % parts == part;
 }
 
-/* Whether the part and the slice of the key are wanted. */
+/* Whether the key belongs to the selected part and slice. */
 static inline bool sp_embedding__selects(const sp_row_selection *s, int64_t key)
 {
 	return (s->part_count <= 1 || sp_embedding__routes_to(key, s->part, s->part_count)) &&
 	       (s->slice_count <= 1 || sp_embedding__routes_to(key, s->slice, s->slice_count));
 }
 
-/* Once its rows are found: which of the full checkpoint's a handle reads, and then of the delta's.
+/*
+ * After the rows are found: decides which rows of the full checkpoint a handle reads, and then
+ * which of the delta.
  */
 SP_MUST_CHECK sp_status sp_embedding__place_full(sp_embedding *embedding, const sp_part_name *name,
 						 const sp_embedding_spec *spec, sp_error *err);
@@ -28,14 +30,14 @@ SP_MUST_CHECK sp_status sp_embedding__place_delta(sp_embedding *embedding,
 						  const sp_embedding_spec *spec, sp_error *err);
 
 /*
- * The parts of `rows`, which are the embedding's, that a handle's table is made of: only the part
- * of its number where all of its rows lie in that.  A delta may lack that part.
+ * The parts of `rows`, which belong to the embedding, that make up a handle's table: only the part
+ * of its number if that has all of its rows.  A delta may lack that part.
  */
 sp_embedding_rows sp_embedding__own_rows(const sp_embedding *embedding,
 					 const sp_embedding_spec *spec, bool only_own_part,
 					 const sp_embedding_rows *rows);
 
-/* Which keys of these are wanted, by part and slice; without frequencies. */
+/* The selection of these rows by part and slice; frequencies are not set. */
 sp_row_selection sp_embedding__choose_rows(const sp_embedding *embedding,
 					   const sp_embedding_spec *spec, bool only_own_part,
 					   const sp_embedding_rows *rows,

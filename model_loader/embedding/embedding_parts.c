@@ -4,30 +4,30 @@
 #include "model_loader/embedding/embedding_internal.h"
 
 /*
- * Which rows of several parts a handle reads.
+ * Decides which rows of several parts a handle reads.
  *
- * Rows are routed by their keys where every key lies in part key % 1000 % parts.  Then a key means
- * the same in all parts, a part is only a place of storage, and a graph of any number of parts can
- * serve them.  Where they are not, a key may be a number of its part's own, and only the handle of
+ * Rows are routed by key if every key lies in part key % 1000 % parts.  A key then means the same
+ * in all parts, parts are only places of storage, and a graph with any number of parts can serve
+ * them.  If they are not routed, a key may be a number local to its part, and only the handle of
  * that part may read it.
  *
- * A graph that asks part key % 1000 % parts (model_loader/embedding/part_routes.h) tells that they
- * are.  Else the rows have to tell.  Few rows may lie so by chance: where the graph has as many
- * parts as the full checkpoint, a table for each part is right in either case.
+ * A graph that asks part key % 1000 % parts (model_loader/embedding/part_routes.h) proves that rows
+ * are routed.  Otherwise the rows must show it.  A few rows may look routed by chance: if the graph
+ * has as many parts as the full checkpoint, a table for each part is right in either case.
  */
-enum { MANY_ROWS = 16 }; /* so many rows of each part do not lie so by chance */
+enum { MANY_ROWS = 16 }; /* so many rows in each part do not look routed by chance */
 
 enum { KEYS_PIECE = 2048 };
 
 /* ----------------------------------------------------------- how rows are routed */
 
-/* The numbers of parts by which the keys seen so far may have been routed; ascending. */
+/* The part counts by which the keys seen so far may have been routed; ascending. */
 typedef struct candidates {
 	size_t parts[SP_BUCKETS];
 	size_t count;
 } candidates;
 
-/* Keeps those by which a key of that bucket lies in part `number`; a negative bucket is in none. */
+/* Keeps the counts that route keys of that bucket to part `number`; none for a negative bucket. */
 static void keep_those_of(candidates *c, int64_t bucket, size_t number)
 {
 	size_t kept = 0;
@@ -38,7 +38,7 @@ static void keep_those_of(candidates *c, int64_t bucket, size_t number)
 	c->count = kept;
 }
 
-/* Looks at the keys of one part, until no candidate is left: the rest is checked when loaded. */
+/* Reads the keys of one part until no candidate is left; the checksum is then left to the load. */
 static sp_status rule_out_by(candidates *c, const sp_embedding_rows *rows,
 			     const sp_embedding_part *part, sp_error *err)
 {
@@ -72,7 +72,7 @@ static sp_status rule_out(candidates *c, const sp_embedding_rows *rows, sp_error
 	return SP_OK;
 }
 
-/* Whether all rows lie where they would if there were so many parts. */
+/* Whether all rows are routed to that many parts. */
 static sp_status are_routed_to(bool *out, const sp_embedding_rows *rows, size_t parts,
 			       sp_error *err)
 {
@@ -89,8 +89,8 @@ static size_t last_number(const sp_embedding_rows *rows)
 }
 
 /*
- * The last parts of a delta may be missing, so it does not tell how many there were.  It is the
- * graph's number if that is possible, else the least.
+ * The last parts of a delta may be missing, so it does not show how many there were.  The graph's
+ * number is taken if it is possible, else the smallest one.
  */
 static sp_status find_route_of_delta(sp_embedding_rows *rows, size_t graph, sp_error *err)
 {
@@ -112,11 +112,10 @@ static sp_status find_route_of_delta(sp_embedding_rows *rows, size_t graph, sp_e
 /* ---------------------------------------------------------------- lost parts */
 
 /*
- * Where all rows lie as if the checkpoint had the graph's parts, of which it has
- * only the first, the others are lost: nothing else leaves them out.
- * Of few rows that may be chance.  And rows of one part alone may be all there
- * are, of a trainer with fewer parts and, say, even keys only: these are served,
- * and the handle of the first missing part logs it.
+ * If all rows lie as in the graph's parts, of which the checkpoint has only the first ones, the
+ * others are lost: nothing else explains it.  With few rows it may be chance.  A checkpoint of one
+ * part may be complete, of a trainer with fewer parts and, say, only even keys: it is served, and
+ * the handle of the first missing part logs it.
  */
 static sp_status check_none_is_lost(const sp_embedding *embedding, const sp_part_name *name,
 				    const sp_embedding_spec *spec, sp_error *err)
@@ -155,7 +154,7 @@ static sp_status check_none_is_lost(const sp_embedding *embedding, const sp_part
 
 /* --------------------------------------------------------- what a handle reads */
 
-/* Not only by chance.  Writers whose parts have numbers of their own mostly leave no offsets. */
+/* True only if it is not by chance.  Writers with local key numbers mostly write no offsets. */
 static bool are_surely_routed(const sp_embedding_rows *rows)
 {
 	for (size_t i = 0; i < rows->part_count; i++)
@@ -203,7 +202,7 @@ sp_status sp_embedding__place_delta(sp_embedding *embedding, const sp_embedding_
 		return SP_OK;
 	last = last_number(delta);
 	SP_TRY(find_route_of_delta(delta, parts, err));
-	/* Where the full checkpoint's parts are apart, the handle of a part's number reads it. */
+	/* If the full checkpoint's parts are separate, each is read by the handle of its number. */
 	if (!embedding->whole &&
 	    (delta->routed == parts || (delta->part_count == parts && last == parts - 1))) {
 		delta->by_key = false;
@@ -245,8 +244,8 @@ sp_embedding_rows sp_embedding__own_rows(const sp_embedding *embedding,
 }
 
 /*
- * Parts that stay apart are sliced by the keys that they hold, whatever these
- * mean: each row is in one slice, and that is all that a sum of answers needs.
+ * Separate parts are sliced by the keys that they store, whatever these mean: each row is in one
+ * slice, which is enough for a sum of answers.
  */
 sp_row_selection sp_embedding__choose_rows(const sp_embedding *embedding,
 					   const sp_embedding_spec *spec, bool only_own_part,

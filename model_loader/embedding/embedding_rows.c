@@ -10,32 +10,32 @@
 #include "model_loader/embedding/ssd_record.h"
 
 /*
- * Rows go from the file to the sink in pieces that stay in a core's cache.  Both
- * passes hand the pieces out to several threads and join the checksums afterwards.
+ * Rows go from the file to the sink in pieces that fit into a core's cache.  In both passes several
+ * threads take pieces, and their checksums are joined at the end.
  */
 enum {
-	/* Bytes of rows in a piece, and at most so many rows. */
+	/* Limits of a piece: bytes of rows, and number of rows. */
 	PIECE_BYTES = 1 << 20,
 	PIECE_ROWS = 16384,
-	/* Keys in a piece of those that are on an SSD tier. */
+	/* Keys in a piece of rows on an SSD tier. */
 	KEYS_PIECE = 32768,
 	/* Pieces whose keys are added together. */
 	KEYS_PIECES = 4,
-	/* Pieces of rows that the disk is asked for before they are needed, ... */
+	/* Pieces of rows requested from the disk in advance, ... */
 	AHEAD = 64,
-	/* ... and bytes while the sink makes ready for the first. */
+	/* ... and bytes requested while the sink prepares for the first. */
 	FIRST_AHEAD = AHEAD * PIECE_BYTES,
 };
 
-/* One part; freqs.count may be 0 or less than there are rows. */
+/* One part; `freqs` may be missing or shorter than the rows. */
 typedef struct source {
 	sp_bundle_span keys, values, freqs;
 	sp_ssd_record *ssd;         /* NULL: none */
 	sp_bucket_offsets *offsets; /* NULL: none */
-	size_t first_piece;         /* its number among those of all sources */
+	size_t first_piece;         /* its index among the pieces of all sources */
 } source;
 
-/* The checksums of one piece, and then of a source. */
+/* The checksums of one piece, later of a source. */
 typedef struct sums {
 	uint32_t keys, values, freqs;
 } sums;
@@ -44,7 +44,7 @@ typedef struct reading {
 	const sp_row_selection *selection;
 	const sp_row_sink *sink;
 	bool with_freqs;
-	bool keys_checked; /* in their buckets: the first pass over them does that */
+	bool keys_checked; /* the first pass has checked that keys are in their buckets */
 	size_t dim;
 	size_t piece_rows;
 	source *sources;
@@ -59,7 +59,7 @@ typedef struct room {
 	void *values;
 } room;
 
-/* For `rows` keys and frequencies, and `bytes` of values. */
+/* Allocates for `rows` keys and frequencies, and `bytes` of values. */
 static sp_status room_init(room *r, size_t rows, size_t bytes, sp_error *err)
 {
 	size_t size = 2 * rows * sizeof(int64_t);
@@ -73,7 +73,7 @@ static sp_status room_init(room *r, size_t rows, size_t bytes, sp_error *err)
 
 /* -------------------------------------------------------------------- pieces */
 
-/* Rows [first, first + count): how often each key was seen, at least what admits a key. */
+/* Reads the frequencies of rows [first, first + count), raised to the number that admits a key. */
 static sp_status read_freqs(const reading *job, const source *from, size_t first, room *r,
 			    sp_row_piece *piece, uint32_t *crc, sp_error *err)
 {
@@ -93,7 +93,7 @@ static sp_status read_freqs(const reading *job, const source *from, size_t first
 	return SP_OK;
 }
 
-/* Marks the keys that are not wanted, now that their frequencies are known. */
+/* Replaces unwanted keys by -1, once the frequencies are known. */
 static void select_keys(const reading *job, int64_t *keys, sp_row_piece *piece)
 {
 	const sp_row_selection *s = job->selection;
@@ -124,15 +124,15 @@ static sp_status check_buckets(const source *from, size_t first, const sp_row_pi
 	return SP_OK;
 }
 
-/* A piece on its way from the file to the sink. */
+/* A piece between file and sink. */
 typedef struct passage {
 	const source *from;
-	size_t number, first; /* of the piece; of its first row among those of the source */
+	size_t number, first; /* index of the piece; index of its first row in the source */
 	sp_row_piece piece;
 	sums sums;
 } passage;
 
-/* The keys and frequencies; rows are still missing. */
+/* Reads keys and frequencies; rows follow later. */
 static sp_status read_keys(passage *p, const reading *job, room *r, sp_error *err)
 {
 	const source *from = p->from;
@@ -148,7 +148,7 @@ static sp_status read_keys(passage *p, const reading *job, room *r, sp_error *er
 	return SP_OK;
 }
 
-/* The same of rows on an SSD tier, whose keys need not be admitted. */
+/* The same for rows on an SSD tier, whose keys may not be admitted. */
 static sp_status read_ssd_keys(const reading *job, sp_ssd_record *ssd, size_t first, room *r,
 			       sp_row_piece *piece, sp_error *err)
 {
@@ -168,7 +168,7 @@ static sp_status read_ssd_keys(const reading *job, sp_ssd_record *ssd, size_t fi
 	return SP_OK;
 }
 
-/* The source that has the piece: the last one whose first piece is not behind it. */
+/* The source of a piece: the last one that starts at or before it. */
 static const source *source_of(const reading *job, size_t number)
 {
 	size_t low = 0, high = job->source_count;
@@ -184,7 +184,7 @@ static const source *source_of(const reading *job, size_t number)
 	return &job->sources[low];
 }
 
-/* Nothing is read yet. */
+/* Describes a piece; nothing is read yet. */
 static passage passage_of(const reading *job, const source *from, size_t number)
 {
 	passage p = {.from = from, .number = number};
@@ -196,7 +196,7 @@ static passage passage_of(const reading *job, const source *from, size_t number)
 	return p;
 }
 
-/* After all pieces: the sums of each source, joined, against those of the checkpoint. */
+/* After all pieces: joins the checksums of each source and compares them with the checkpoint's. */
 static sp_status check_sums(const reading *job, bool with_values, sp_error *err)
 {
 	for (size_t i = 0; i < job->source_count; i++) {
@@ -228,7 +228,7 @@ static sp_status check_sums(const reading *job, bool with_values, sp_error *err)
 
 /* ---------------------------------------------------------------- first pass */
 
-/* DeepRec restores what is on the SSD first: of a key in both the tensor's row counts. */
+/* DeepRec restores the SSD tier first: of a key in both the tensor's row counts. */
 static sp_status add_ssd_keys(const reading *job, sp_error *err)
 {
 	sp_status status = SP_OK;
@@ -252,7 +252,7 @@ static sp_status add_ssd_keys(const reading *job, sp_error *err)
 	return status;
 }
 
-/* The keys of pieces [first, first + count), one behind the other in the room. */
+/* Reads the keys of pieces [first, first + count) one after the other into the buffers. */
 static sp_status read_pieces(const reading *job, size_t first, size_t count, room rest,
 			     sp_row_piece *all, sp_error *err)
 {
@@ -270,7 +270,7 @@ static sp_status read_pieces(const reading *job, size_t first, size_t count, roo
 	return SP_OK;
 }
 
-/* Several pieces at once: a sink partitions many keys at less cost per key than few. */
+/* Several pieces at once: a sink partitions many keys at less cost per key. */
 static sp_status add_pieces(void *context, size_t group, sp_error *err)
 {
 	const reading *job = context;
@@ -298,7 +298,7 @@ static sp_status add_keys(reading *job, size_t threads, sp_error *err)
 
 /* --------------------------------------------------------------- second pass */
 
-/* A sink that sums the rows while it takes them saves one pass over them. */
+/* A sink that computes the checksum itself saves a pass over the rows. */
 static sp_status put_values(const reading *job, passage *p, const room *r, sp_error *err)
 {
 	const sp_bundle_span *values = &p->from->values;
@@ -445,7 +445,7 @@ sp_status sp_embedding_read(const sp_embedding_rows *rows, size_t dim,
 			    const sp_row_selection *selection, const sp_row_sink *sink,
 			    size_t threads, sp_error *err)
 {
-	size_t row_size = dim * sizeof(float); /* fits: the tensor has been measured */
+	size_t row_size = dim * sizeof(float); /* no overflow: the size of the tensor is known */
 	reading job = {.selection = selection,
 		       .sink = sink,
 		       .dim = dim,

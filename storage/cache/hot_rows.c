@@ -89,7 +89,7 @@ static bool read_bytes(hot_file *hot, void *bytes, size_t size)
 	return true;
 }
 
-/* Whether the file was complete and right. */
+/* False: the file is incomplete or damaged. */
 static bool read_all(hot_file *hot, sp_row_cache *cache, void *row)
 {
 	hot_head head;

@@ -23,8 +23,8 @@ enum {
 	WAYS = SP_ROW_SET_WAYS,
 	BLOCK = 16,           /* keys whose memory is prefetched together */
 	WINDOW = 128,         /* uses per way until counts are halved */
-	TICKS_PER_ROUND = 64, /* ticks of the clock of lru while every way is used once */
-	PROBATION = 6,        /* ways of a set that rows used once can take (lru) */
+	TICKS_PER_ROUND = 64, /* lru: ticks of the clock per use of every way */
+	PROBATION = 6,        /* lru: ways of a set that rows used only once can occupy */
 	NO_WAY = SP_ROW_SET_NONE,
 };
 
@@ -44,7 +44,7 @@ struct sp_row_cache {
 	_Atomic size_t held;
 };
 
-/* Where a key would be. */
+/* The set and tag of a key. */
 typedef struct row_place {
 	sp_row_set *set;
 	uint64_t hash;
@@ -125,7 +125,7 @@ static void copy_row(const sp_row_cache *cache, const row_slot *slot, uint64_t *
 		row[i] = atomic_load_explicit(&slot->words[i], memory_order_acquire);
 }
 
-/* Copies the row out; a miss when the set was written meanwhile. */
+/* Copies the row out; a miss if the set was written meanwhile. */
 static sp_row_cache_answer read_one(sp_row_cache *cache, const row_place *place, int64_t key,
 				    uint64_t *row, uint32_t time)
 {
@@ -218,8 +218,8 @@ static void put(sp_row_cache *cache, const row_place *place, unsigned way, int64
 }
 
 /*
- * lfu: whether the key is used more often than the key of the way.  Then the evicted key takes
- * over the ghost of the newcomer.
+ * lfu: whether the newcomer is used more often than the key of the way.  If so, the evicted key
+ * takes over the newcomer's ghost.
  */
 static bool may_enter(const sp_row_cache *cache, const row_place *newcomer, unsigned way,
 		      unsigned *worth)
@@ -279,8 +279,8 @@ void sp_row_cache_replace(sp_row_cache *cache, int64_t key, const void *row)
 /* ---- seeding ---- */
 
 /*
- * A frequency in eight bits that keep its order: the number itself below 4, else six bits of
- * exponent and two of mantissa.
+ * Shortens a frequency to eight bits and keeps the order: the number itself below 4, else six bits
+ * of exponent and two of mantissa.
  */
 static unsigned shorten(uint64_t frequency)
 {
@@ -360,7 +360,7 @@ void sp_row_cache_clear(sp_row_cache *cache)
 	atomic_store(&cache->held, 0);
 }
 
-/* How many sets fit; at least one. */
+/* The number of sets that fit into the memory; at least one. */
 static size_t count_sets(const sp_row_cache *cache, const sp_row_cache_options *options)
 {
 	size_t most = options->max_rows / WAYS + options->max_rows / (WAYS * 8) + 1;

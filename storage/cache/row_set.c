@@ -94,7 +94,7 @@ unsigned sp_row_set_cheapest(const sp_row_set *set)
 	return best;
 }
 
-/* Sixteen bits of the hash other than those of the set and of the tag. */
+/* Sixteen bits of the hash that choose neither the set nor the tag. */
 static uint16_t mark_of(uint64_t hash)
 {
 	uint16_t mark = (uint16_t)(hash >> 16);

@@ -6,22 +6,21 @@
 #include <stdint.h>
 
 /*
- * One set of the cache: the keys that its sixteen ways hold, and the worth of each, by which
- * rows are admitted and evicted.
+ * One set of the cache: the keys that its sixteen ways hold, and the worth of each, by which rows
+ * are admitted and evicted.
  *
- * A way is found by an eight-bit tag of its key's hash.  Beside the ways there are sixteen
- * ghosts: keys used lately that are not held, by sixteen bits of their hash.  They
- * count the uses of keys that may be admitted, and keep the worth of evicted ones, for three
- * bytes each.
+ * A way is found by an eight-bit tag of its key's hash.  Beside the ways there are sixteen ghosts:
+ * recently used keys that are not held, known by sixteen bits of their hash.  For three bytes each
+ * they count the uses of keys that may be admitted and keep the worth of evicted ones.
  *
  * Worth is one byte:
  *   lfu   uses, all halved as an epoch ends
  *   lru   255 in the tick of the last use, and one less with every tick since
  *
- * Threads: a sequence lock.  One writer owns the set between begin_write and end_write; a
- * second one is refused.  Readers do not wait: what they have read is valid when the
- * sequence number was even and is unchanged.  All words are atomic; keys and rows are read
- * with acquire and written with release, so that they stay between the two reads of the number.
+ * Threads: a sequence lock.  One writer owns the set between begin_write and end_write; a second
+ * one is refused.  Readers do not wait: what they have read is valid if the sequence number was
+ * even and has not changed.  All words are atomic; keys and rows are read with acquire and written
+ * with release, so that they stay between the two reads of the number.
  * Source: ghosts as in N. Megiddo, D. Modha, "ARC", FAST 2003, with counts.
  */
 enum {
@@ -33,7 +32,7 @@ enum {
 
 typedef struct sp_row_set {
 	_Atomic uint32_t sequence; /* odd: a writer is at work */
-	_Atomic uint16_t time;     /* epoch or tick that worths are of */
+	_Atomic uint16_t time;     /* epoch or tick at which the worths were last aged */
 	_Atomic uint16_t absent;   /* one bit per way: its key is known not to exist */
 	_Atomic uint64_t tags[2];  /* one byte per way; 0: the way is empty */
 	_Atomic uint8_t worth[SP_ROW_SET_WAYS];
@@ -44,8 +43,8 @@ typedef struct sp_row_set {
 _Static_assert(sizeof(sp_row_set) == 88, "slots of eight-byte words follow");
 
 /*
- * A mask with the highest bit of the byte of each way of a half that has the tag, which is not 0;
- * empty ways have tag 0.
+ * Compares the tags of a half's eight ways with `tag`, which is not 0: the highest bit of a way's
+ * byte is set where they are equal.  Empty ways, whose tag is 0, never match.
  */
 static inline uint64_t sp_row_set_matches(const sp_row_set *set, unsigned half, unsigned tag)
 {
@@ -56,7 +55,7 @@ static inline uint64_t sp_row_set_matches(const sp_row_set *set, unsigned half, 
 	return ~(((differences & low) + low) | differences | low);
 }
 
-/* The lowest way in a half's mask of matches, which is not 0. */
+/* The lowest matching way of a half; `matches` is not 0. */
 static inline unsigned sp_row_set_first(unsigned half, uint64_t matches)
 {
 	return half * 8 + (unsigned)__builtin_ctzll(matches) / 8;
@@ -84,7 +83,7 @@ static inline void sp_row_set_put_worth(sp_row_set *set, unsigned way, unsigned 
 	atomic_store_explicit(&set->worth[way], (uint8_t)worth, memory_order_relaxed);
 }
 
-/* False: another writer is at work on the set. */
+/* False: another writer owns the set. */
 bool sp_row_set_begin_write(sp_row_set *set);
 void sp_row_set_end_write(sp_row_set *set);
 
@@ -99,8 +98,8 @@ void sp_row_set_tick(sp_row_set *set, uint32_t now);
 unsigned sp_row_set_cheapest(const sp_row_set *set);
 
 /*
- * By the writer, lfu: counts one use of a key that is not held and returns its worth.
- * *ghost: its ghost, which replaces the one of the least worth if the key had none.
+ * By the writer, lfu: counts one use of a key that is not held and returns its worth.  *ghost: the
+ * key's ghost; if it had none, it has replaced the ghost of the least worth.
  */
 unsigned sp_row_set_miss(sp_row_set *set, uint64_t hash, unsigned *ghost);
 
@@ -108,8 +107,8 @@ unsigned sp_row_set_miss(sp_row_set *set, uint64_t hash, unsigned *ghost);
 void sp_row_set_put_ghost(sp_row_set *set, unsigned ghost, uint64_t hash, unsigned worth);
 
 /*
- * lru: the worth of a new row, below which `older` - 1 ways are, counting empty ones; the
- * greatest worth in a set that is empty.
+ * lru: the worth that puts a new row above `older` - 1 ways, empty ones included; the greatest
+ * worth in an empty set.
  */
 unsigned sp_row_set_middle(const sp_row_set *set, unsigned older);
 

@@ -51,7 +51,7 @@ sp_row_scale sp_row__int8_scale(float greatest, float least)
 	return (sp_row_scale){largest / SP_ROW_INT8_MAX, SP_ROW_INT8_MAX / largest};
 }
 
-/* The scale takes the sign with which the largest magnitude gets the code that has no opposite. */
+/* The largest magnitude gets code -8, which has no counterpart 8: the scale takes the sign. */
 sp_row_scale sp_row__int4_scale(float greatest, float least)
 {
 	float largest = greatest >= -least ? greatest : least;

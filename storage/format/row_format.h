@@ -19,9 +19,8 @@
  * largest magnitude is below 2^-100 is stored as zeros; a row with a NaN or an
  * infinity decodes to NaN throughout in int8 and int4.
  *
- * Numerics: decoding and accumulating give the same bits on every instruction
- * set: a product is rounded before it is added.  So does encoding, but for
- * which NaN a NaN becomes.
+ * Numerics: decoding and accumulating give the same bits on every instruction set: a product is
+ * rounded before it is added.  So does encoding, except for the payload of NaNs.
  *
  * Threads: pure.
  */
@@ -37,13 +36,13 @@ typedef enum sp_row_format {
 /* "fp32", "fp16", "bf16", "int8", "int4". */
 const char *sp_row_format_name(sp_row_format format);
 
-/* False when `name` is none of these. */
+/* False when `name` is unknown. */
 bool sp_row_format_parse(sp_row_format *out, const char *name);
 
 /* Bytes of a stored row; it needs no alignment. */
 size_t sp_row_format_size(sp_row_format format, size_t dim);
 
-/* The work on one format, for the processor at hand. */
+/* The functions for one format, with the best instruction set of this processor. */
 typedef struct sp_row_codec {
 	/* elements: float32 [dim], at any address; row: sp_row_format_size() bytes. */
 	void (*encode)(size_t dim, const void *elements, void *row);

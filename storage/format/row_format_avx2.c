@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Eight elements at a time; the last ones of a row by way of a buffer of eight. */
+/* Eight elements at a time; the last ones of a row through a buffer of eight. */
 
 #define AVX2   __attribute__((target("avx2,f16c")))
 #define INLINE static inline __attribute__((always_inline))
@@ -16,7 +16,7 @@ enum { STEP = 8 };
 
 AVX2 INLINE __m256 load_int4(const char *codes)
 {
-	/* One byte has two elements: spread it over both and shift the upper one down. */
+	/* Each byte holds two elements: copy it to both and shift the upper one down. */
 	uint32_t packed;
 	__m256i spread, codes32;
 
@@ -43,7 +43,7 @@ INLINE size_t size_of(sp_row_format format, size_t count)
 	}
 }
 
-/* Where the elements d... of a stored row begin; d is a multiple of STEP. */
+/* Where element d of a stored row begins; d is a multiple of STEP. */
 INLINE size_t offset_of(sp_row_format format, size_t d)
 {
 	bool scaled = format == SP_ROW_INT8 || format == SP_ROW_INT4;
@@ -56,7 +56,7 @@ INLINE const char *place(sp_row_format format, const void *row, size_t d)
 	return (const char *)row + offset_of(format, d);
 }
 
-/* Eight elements; the format is known where this is inlined. */
+/* Loads eight elements; `format` is constant once this is inlined. */
 AVX2 INLINE __m256 load(sp_row_format format, const char *at, __m256 scale)
 {
 	switch (format) {
@@ -75,7 +75,7 @@ AVX2 INLINE __m256 load(sp_row_format format, const char *at, __m256 scale)
 	}
 }
 
-/* The last `count` < STEP elements, and zeros. */
+/* Loads the last `count` < STEP elements and fills up with zeros. */
 AVX2 INLINE __m256 load_last(sp_row_format format, const char *at, size_t count, __m256 scale)
 {
 	char padded[STEP * sizeof(float)] = {0};
@@ -133,8 +133,8 @@ AVX2 INLINE void accumulate(sp_row_format format, size_t dim, float weight, cons
 	}
 }
 
-/* Eight elements that are to be stored, or as many as there are, and zeros. */
-AVX2 INLINE __m256 take(const void *elements, size_t d, size_t dim)
+/* Loads the eight float32 elements from d on; zeros stand for those past the end of the row. */
+AVX2 INLINE __m256 load_elements(const void *elements, size_t d, size_t dim)
 {
 	float padded[STEP] = {0};
 	const char *from = (const char *)elements + d * sizeof(float);
@@ -145,8 +145,8 @@ AVX2 INLINE __m256 take(const void *elements, size_t d, size_t dim)
 	return _mm256_loadu_ps(padded);
 }
 
-/* The bytes of as many stored elements. */
-INLINE void give(sp_row_format format, void *row, size_t d, size_t dim, const void *bytes)
+/* Stores the encoded elements from d on: eight, or fewer at the end of the row. */
+INLINE void store_encoded(sp_row_format format, void *row, size_t d, size_t dim, const void *bytes)
 {
 	char *to = (char *)row + offset_of(format, d);
 
@@ -164,16 +164,17 @@ void sp_row__fp32_encode_avx2(size_t dim, const void *elements, void *row)
 AVX2 void sp_row__fp16_encode_avx2(size_t dim, const void *elements, void *row)
 {
 	for (size_t d = 0; d < dim; d += STEP) {
-		__m128i halves = _mm256_cvtps_ph(take(elements, d, dim), _MM_FROUND_TO_NEAREST_INT);
+		__m128i halves = _mm256_cvtps_ph(load_elements(elements, d, dim),
+						 _MM_FROUND_TO_NEAREST_INT);
 
-		give(SP_ROW_FP16, row, d, dim, &halves);
+		store_encoded(SP_ROW_FP16, row, d, dim, &halves);
 	}
 }
 
 AVX2 void sp_row__bf16_encode_avx2(size_t dim, const void *elements, void *row)
 {
 	for (size_t d = 0; d < dim; d += STEP) {
-		__m256 x = take(elements, d, dim);
+		__m256 x = load_elements(elements, d, dim);
 		__m256i bits = _mm256_castps_si256(x);
 		__m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
 		__m256i up = _mm256_add_epi32(bits,
@@ -184,11 +185,11 @@ AVX2 void sp_row__bf16_encode_avx2(size_t dim, const void *elements, void *row)
 		__m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(halves32),
 						  _mm256_extracti128_si256(halves32, 1));
 
-		give(SP_ROW_BF16, row, d, dim, &halves);
+		store_encoded(SP_ROW_BF16, row, d, dim, &halves);
 	}
 }
 
-/* A row's extremes, of which one is infinite when an element is not finite. */
+/* The extremes of a row; one of them is infinite if any element is not finite. */
 AVX2 INLINE void extremes(size_t dim, const void *elements, float *greatest, float *least)
 {
 	__m256 infinity = _mm256_set1_ps(INFINITY);
@@ -196,7 +197,7 @@ AVX2 INLINE void extremes(size_t dim, const void *elements, float *greatest, flo
 	float mosts[STEP], fewests[STEP];
 
 	for (size_t d = 0; d < dim; d += STEP) {
-		__m256 x = take(elements, d, dim);
+		__m256 x = load_elements(elements, d, dim);
 		__m256 there = _mm256_castsi256_ps(mask_of(dim - d < STEP ? dim - d : STEP));
 
 		x = _mm256_blendv_ps(x, infinity, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
@@ -216,7 +217,8 @@ AVX2 INLINE void extremes(size_t dim, const void *elements, float *greatest, flo
 AVX2 INLINE void codes_of(const void *elements, size_t d, size_t dim, sp_row_scale scale, int least,
 			  int greatest, int32_t codes[STEP])
 {
-	__m256 product = _mm256_mul_ps(take(elements, d, dim), _mm256_set1_ps(scale.factor));
+	__m256 product = _mm256_mul_ps(load_elements(elements, d, dim),
+				       _mm256_set1_ps(scale.factor));
 	__m256i rounded = _mm256_setzero_si256();
 
 	if (scale.factor != 0.0f)
@@ -242,7 +244,7 @@ AVX2 void sp_row__int8_encode_avx2(size_t dim, const void *elements, void *row)
 		codes_of(elements, d, dim, scale, -SP_ROW_INT8_MAX, SP_ROW_INT8_MAX, codes);
 		for (size_t i = 0; i < STEP; i++)
 			bytes[i] = (int8_t)codes[i];
-		give(SP_ROW_INT8, row, d, dim, bytes);
+		store_encoded(SP_ROW_INT8, row, d, dim, bytes);
 	}
 }
 
@@ -261,7 +263,7 @@ AVX2 void sp_row__int4_encode_avx2(size_t dim, const void *elements, void *row)
 		codes_of(elements, d, dim, scale, SP_ROW_INT4_MIN, SP_ROW_INT4_MAX, codes);
 		for (size_t i = 0; i < STEP / 2; i++)
 			bytes[i] = (uint8_t)((codes[2 * i] & 15) | (codes[2 * i + 1] & 15) << 4);
-		give(SP_ROW_INT4, row, d, dim, bytes);
+		store_encoded(SP_ROW_INT4, row, d, dim, bytes);
 	}
 }
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Sixteen elements at a time, the last ones of a row under a mask, so that nothing is read past
- * it.  Rows are encoded while a table is loaded, not by requests: that is left to AVX2.
+ * Sixteen elements at a time, the last ones of a row under a mask, so that nothing is read past it.
+ * Encoding is left to AVX2: it runs while a table is loaded, not in requests.
  */
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2")))
@@ -16,7 +16,7 @@
 
 enum { STEP = 16 };
 
-/* Of `left` elements those that one step does. */
+/* A mask for the first `left` of sixteen elements. */
 AVX512 INLINE __mmask16 mask_of(size_t left)
 {
 	return left >= STEP ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1);
@@ -24,7 +24,7 @@ AVX512 INLINE __mmask16 mask_of(size_t left)
 
 AVX512 INLINE __m512 load_int4(const uint8_t *codes, size_t d, __mmask16 mask)
 {
-	/* A byte for each pair of elements, of which the last may be alone. */
+	/* One byte for each pair of elements; the last pair may be half. */
 	__mmask16 pairs = (__mmask16)_pext_u32(mask, 0x5555);
 	__m128i bytes = _mm_maskz_loadu_epi8(pairs, codes + d / 2);
 	__m128i nibble = _mm_set1_epi8(15), eight = _mm_set1_epi8(8);
@@ -36,7 +36,7 @@ AVX512 INLINE __m512 load_int4(const uint8_t *codes, size_t d, __mmask16 mask)
 	return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(both));
 }
 
-/* Elements d... of a stored row; the format is known where this is inlined. */
+/* Loads the elements from d on; `format` is constant once this is inlined. */
 AVX512 INLINE __m512 load(sp_row_format format, const void *row, size_t d, __mmask16 mask,
 			  __m512 scale)
 {

@@ -4,7 +4,7 @@
 
 #include "storage/format/row_format_internal.h"
 
-/* The definition of the formats; the other instruction sets answer as this one. */
+/* The definition of the formats: all instruction sets give these results. */
 
 static float element_at(const void *elements, size_t d)
 {
@@ -56,7 +56,7 @@ static uint16_t fp16_of(float element)
 	uint32_t bits = bits_of(element), sign = bits >> 16 & 0x8000u;
 	uint32_t magnitude = bits & 0x7fffffffu;
 
-	if (magnitude > 0x7f800000u) /* NaN: keep the upper bits, be quiet */
+	if (magnitude > 0x7f800000u) /* NaN: keep the upper bits and make it quiet */
 		return (uint16_t)(sign | 0x7e00u | (magnitude >> 13 & 0x3ffu));
 	if (magnitude >= 0x47800000u) /* 65536 and above */
 		return (uint16_t)(sign | 0x7c00u);
@@ -117,7 +117,7 @@ static void bf16_encode(size_t dim, const void *elements, void *row)
 		uint16_t half;
 
 		if ((bits & 0x7fffffffu) > 0x7f800000u)
-			bits |= 0x400000u; /* or rounding could make an infinity of a NaN */
+			bits |= 0x400000u; /* else rounding could turn a NaN into an infinity */
 		else
 			bits += 0x7fffu + (bits >> 16 & 1u);
 		half = (uint16_t)(bits >> 16);
@@ -139,7 +139,7 @@ static void bf16_accumulate(size_t dim, float weight, const void *row, float *su
 
 /* ------------------------------------------------------------- int8, int4 */
 
-/* A row's extremes, of which one is infinite when an element is not finite. */
+/* The extremes of a row; one of them is infinite if any element is not finite. */
 static void extremes(size_t dim, const void *elements, float *greatest, float *least)
 {
 	*greatest = -INFINITY;

@@ -188,7 +188,7 @@ AVX512 static bool holds_avx512(const void *row, int64_t key)
 
 /* ----------------------------------------------------------------- codecs */
 
-/* The elements behind the woven ones are stored as in fp32. */
+/* Elements after the first 32 are stored as in fp32. */
 #define CODEC(isa)                                                                                 \
 	static void decode_##isa(size_t dim, const void *row, float *elements)                     \
 	{                                                                                          \

@@ -9,25 +9,23 @@
 #include "storage/format/row_format.h"
 
 /*
- * Rows of at least 32 float32 elements that carry their key in unused bits, so that a slot
- * is no larger than the row: 32 elements with their key are two cache lines, and with
- * the key beside them they would touch three.
+ * Rows of at least 32 float32 elements that carry their key in unused bits, so that a slot is no
+ * larger than the row: a row of 32 elements takes two cache lines instead of three.
  *
  * A float32 whose magnitude is between 2^-47 and 2^17, as nearly all elements of embeddings are,
- * needs 6 of its 8 bits of exponent.  The bits of its magnitude, read as an integer, less those of
- * 2^-47 are below 2^29; so two bits are free in each of the first 32 elements:
+ * needs only 6 of its 8 bits of exponent: the bits of its magnitude, read as an integer, minus
+ * those of 2^-47 are below 2^29.  So two bits are free in each of the first 32 elements:
  *
- *   bits 0-28   the magnitude as an integer, less that of 2^-47; 0 for a zero
+ *   bits 0-28   the magnitude as an integer, minus that of 2^-47; 0 for a zero
  *   bits 29-30  of element i: bits 2i and 2i + 1 of ~key
  *   bit 31      the sign
  *
  * A slot of zero bytes decodes as key -1, which no row has: it is empty.
  *
- * A row with any other value among the first 32 elements, such as 2^-47 itself, 200,000
- * or a NaN, is an outlier.  It is stored elsewhere (storage/rows/rows.h), and its slot holds its
- * key and its number: bits 0-28 of element 0 are 1, those of element 1 are the upper and
- * those of element 2 the lower half of the number.  A row whose element 0 would get 1 in
- * these bits is an outlier, too.
+ * A row with any other value among its first 32 elements, such as 2^-47 itself, 200,000 or a NaN,
+ * is an outlier.  It is stored elsewhere (storage/rows/rows.h), and its slot holds its key and its
+ * number: bits 0-28 of element 0 are 1, those of elements 1 and 2 are the upper and the lower half
+ * of the number.  A row whose element 0 would get 1 in these bits is an outlier, too.
  *
  * Numerics: nothing is rounded.  Threads: pure.
  */
@@ -40,13 +38,12 @@ enum { SP_WOVEN_ELEMENTS = 32 };
 #define SP_WOVEN_MOST_NUMBER ((UINT64_C(1) << 58) - 1)
 
 typedef struct sp_woven_codec {
-	/* decode() and accumulate() of rows that are no outliers; encode is NULL. */
+	/* decode() and accumulate() of rows that are not outliers; encode is NULL */
 	sp_row_codec row;
 
 	bool (*holds)(const void *row, int64_t key); /* whether the row has this key */
 
-	/* elements [dim]; false when they are an outlier: then the content of `row` is undefined.
-	 */
+	/* elements [dim]; false for an outlier, which leaves `row` undefined */
 	bool (*weave)(size_t dim, int64_t key, const void *elements, void *row);
 } sp_woven_codec;
 
@@ -69,10 +66,7 @@ static inline uint64_t sp_woven_row_outlier(const void *row)
 	return (uint64_t)(bits[1] & SP_WOVEN_LOW) << 29 | (bits[2] & SP_WOVEN_LOW);
 }
 
-/*
- * Whether at most one in 32 of rows [count, dim] is an outlier, judged by a sample of a few
- * hundred.
- */
+/* Whether at most one in 32 rows of [count, dim] is an outlier, by a sample of a few hundred. */
 bool sp_woven_row_suits(size_t dim, const void *rows, size_t count);
 
 #endif

@@ -10,7 +10,7 @@
 /* The scalar one is the definition. */
 extern const sp_woven_codec sp_woven__codec_scalar;
 
-/* 1 in the first element marks an outlier: whether these bits are not woven to 1. */
+/* False when the bits would be woven to 1, which marks an outlier in the first element. */
 static inline bool sp_woven__is_plain_first(uint32_t bits)
 {
 	return (bits & 0x7fffffff) != SP_WOVEN_LEAST + 1;
@@ -20,8 +20,10 @@ static inline bool sp_woven__is_plain_first(uint32_t bits)
 extern const sp_woven_codec sp_woven__codec_avx2;
 extern const sp_woven_codec sp_woven__codec_avx512;
 
-/* The lowest 16 bits of `mark`, two for each of eight elements, at SP_WOVEN_KEY; other bits are
- * undefined. */
+/*
+ * Moves the lowest 16 bits of `mark`, two to each of eight elements, to SP_WOVEN_KEY; other bits
+ * are undefined.
+ */
 __attribute__((target("avx2"))) static inline __m256i sp_woven__key_lanes_avx2(uint32_t mark)
 {
 	__m256i to_place = _mm256_setr_epi32(29, 27, 25, 23, 21, 19, 17, 15);
@@ -42,7 +44,7 @@ __attribute__((target("avx2"))) static inline __m256i sp_woven__weave_lanes_avx2
 	__m256i magnitude = _mm256_andnot_si256(sign, bits);
 	__m256i rest = _mm256_sub_epi32(magnitude, _mm256_set1_epi32((int)SP_WOVEN_LEAST));
 	__m256i is_zero = _mm256_cmpeq_epi32(magnitude, zero);
-	/* Valid: 0 < rest <= LOW; too small values are negative, too large ones above. */
+	/* Valid: 0 < rest <= LOW.  Too small magnitudes are below, too large ones above. */
 	__m256i fits = _mm256_andnot_si256(_mm256_cmpgt_epi32(rest, low),
 					   _mm256_cmpgt_epi32(rest, zero));
 
@@ -69,8 +71,9 @@ __attribute__((target("avx2"))) static inline bool sp_woven__holds_avx2(const vo
 }
 
 /*
- * 32 bits of ~key, two for each of sixteen elements, at SP_WOVEN_KEY: `half` is the lower half for
- * the first sixteen and the upper for the others; other bits are undefined.
+ * Moves 32 bits of ~key, two to each of sixteen elements, to SP_WOVEN_KEY; other bits are
+ * undefined.  `half` is the lower half for the first sixteen elements, the upper one for the
+ * others.
  */
 __attribute__((target("avx512f"))) static inline __m512i sp_woven__key_lanes(uint32_t half)
 {
@@ -80,7 +83,7 @@ __attribute__((target("avx512f"))) static inline __m512i sp_woven__key_lanes(uin
 	return _mm512_rolv_epi32(_mm512_set1_epi32((int)half), to_place);
 }
 
-/* Weaves sixteen elements with that half of ~key; whether all of them could be woven. */
+/* Weaves sixteen elements with that half of ~key; false if any cannot be woven. */
 __attribute__((target("avx512f"))) static inline bool sp_woven__weave_lanes(__m512i bits,
 									    uint32_t half,
 									    __m512i *woven)

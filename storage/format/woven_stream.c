@@ -15,7 +15,7 @@ bool sp_woven_stream_suits(size_t dim)
 	       dim <= SP_WOVEN_STREAM_MOST_DIM;
 }
 
-/* x^(8 * bytes) modulo the polynomial, shifted by the one bit that a carry-less product lacks. */
+/* x^(8 * bytes) modulo the polynomial, shifted by one bit, as carry-less products need it. */
 static uint64_t factor_of(size_t bytes)
 {
 	static const unsigned char zeros[SP_WOVEN_STREAM_MOST_DIM * sizeof(float) + 4];
@@ -41,7 +41,7 @@ void sp_woven_stream_begin(sp_woven_stream *stream, size_t dim, uint32_t crc)
 	memset(stream->sums, 0, size);
 }
 
-/* The sums are equivalent to one row with the CRC of all rows, for a register that starts at 0. */
+/* The sums stand for one row with the CRC of all rows, for a register that starts at 0. */
 uint32_t sp_woven_stream_end(sp_woven_stream *stream)
 {
 	uint32_t rows;
@@ -67,7 +67,7 @@ typedef struct rows_to_put {
 #define AVX2        __attribute__((target("avx2")))
 #define AVX2_INLINE AVX2 static inline __attribute__((always_inline))
 
-/* Whether the first 32 elements can be woven; then they are in `woven`. */
+/* Weaves the first 32 elements into `woven`; false if any cannot be woven. */
 AVX2_INLINE bool weave_avx2(int64_t key, const char *row, __m256i woven[4])
 {
 	__m256i fits = _mm256_set1_epi32(-1), first = _mm256_loadu_si256((const void *)row);
@@ -84,7 +84,7 @@ AVX2_INLINE bool weave_avx2(int64_t key, const char *row, __m256i woven[4])
 	       sp_woven__is_plain_first((uint32_t)_mm256_cvtsi256_si32(first));
 }
 
-/* False for an outlier that has a slot. */
+/* False if the row is an outlier and has a slot. */
 AVX2_INLINE bool put_row_avx2(sp_woven_stream *stream, int64_t key, const char *row, char *slot)
 {
 	size_t size = stream->dim * sizeof(float);
@@ -105,7 +105,7 @@ AVX2_INLINE bool put_row_avx2(sp_woven_stream *stream, int64_t key, const char *
 	return true;
 }
 
-/* Folds rows after they are woven, while they are still in the cache. */
+/* The checksum comes after the weaving, while the rows are still in the cache. */
 AVX2 static size_t put_all_avx2(sp_woven_stream *stream, const rows_to_put *r, bool *met)
 {
 	size_t row_size = stream->dim * sizeof(float), done = 0;
@@ -132,7 +132,10 @@ AVX512_INLINE __m512i fold(__m512i sum, __m512i elements, __m512i factors)
 	return _mm512_ternarylogic_epi64(low, high, elements, 0x96); /* xor */
 }
 
-/* Whether the first 32 elements can be woven; then they go to the slot, else to `aside`. */
+/*
+ * Whether the first 32 elements can be woven.  If so, and if there is a slot, they are written to
+ * it, else to `aside`.
+ */
 AVX512_INLINE bool put_woven(const __m512i bits[2], int64_t key, char *slot, float *aside)
 {
 	uint64_t mark = ~(uint64_t)key;
@@ -151,7 +154,7 @@ AVX512_INLINE bool put_woven(const __m512i bits[2], int64_t key, char *slot, flo
 	return true;
 }
 
-/* Folds a row of `lines` cache lines into as many sums. */
+/* Folds a row of `lines` cache lines into `lines` sums. */
 AVX512_INLINE bool put_row(sp_woven_stream *stream, __m512i *sums, size_t lines, __m512i factors,
 			   int64_t key, const char *row, char *slot)
 {
@@ -188,7 +191,9 @@ AVX512_INLINE size_t put_rows(sp_woven_stream *stream, __m512i *sums, size_t lin
 	return done;
 }
 
-/* Sums of short rows stay in registers: in memory each row would wait for the stores of the last.
+/*
+ * The sums of short rows stay in registers: in memory each row would wait for the previous row's
+ * stores.
  */
 AVX512 static size_t put_all_avx512(sp_woven_stream *stream, const rows_to_put *r, bool *met)
 {

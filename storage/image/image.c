@@ -32,7 +32,7 @@ typedef enum job_state { JOB_FREE, JOB_ASKED, JOB_TAKEN, JOB_DONE } job_state;
 
 typedef struct check_job {
 	job_state state;
-	bool is_abandoned; /* its request has gone; the helper frees the job */
+	bool is_abandoned; /* the request has left; the helper frees the job */
 	size_t count;
 	size_t chunks[CHECK_BLOCK];
 } check_job;
@@ -41,7 +41,7 @@ struct sp_image {
 	atomic_size_t references;
 	char *path;
 	sp_mapping mapping;
-	dev_t device; /* of the mapped file: the path may name another one by now */
+	dev_t device; /* of the mapped file; another file may have its path by now */
 	ino_t inode;
 
 	sp_image_header header;
@@ -51,11 +51,11 @@ struct sp_image {
 	const char **name_texts; /* [name_count], not terminated */
 	const uint32_t *crcs;    /* [chunk_count], in the mapping */
 
-	_Atomic uint64_t *checked; /* a bit per chunk: checked, and right */
+	_Atomic uint64_t *checked; /* a bit per chunk: checked and found right */
 	atomic_bool all_checked;
 	atomic_bool broken;
 	atomic_bool stop;
-	bool served; /* not only examined: a broken file is removed */
+	bool served; /* false: opened for inspection, and a broken file is kept */
 	sp_thread_group *checker;
 
 	pthread_mutex_t lock; /* protects the jobs */
@@ -145,7 +145,7 @@ static bool lies_inside(const sp_image *image, uint64_t start, uint64_t size)
 	       sp_size_add(&end, start, size) && end <= image->header.file_size;
 }
 
-/* Bytes of a table's slots with outliers, and of its pilots; false on overflow. */
+/* Sizes of a table's slots, outliers included, and of its pilots; false on overflow. */
 static bool sizes_of(const sp_image_record *r, size_t *slots, size_t *pilots)
 {
 	size_t row, outliers;
@@ -282,7 +282,7 @@ static bool check_chunks(sp_image *image, size_t from, size_t to)
 
 	sp_mapping_advise(&image->mapping, start, (to - from) * SP_IMAGE_CHUNK,
 			  SP_MAPPING_WILL_NEED);
-	/* Where this fails, such as in a truncated file, the checksum is wrong. */
+	/* If this fails, as for a truncated file, the checksum will be wrong. */
 	(void)!sp_mapping_populate(&image->mapping, start, (to - from) * SP_IMAGE_CHUNK);
 	for (size_t i = from; i < to; i++)
 		if (!check_chunk(image, i))
@@ -296,8 +296,8 @@ sp_status sp_image_check(sp_image *image, size_t from, size_t to, sp_error *err)
 }
 
 /*
- * Checks all chunks in order, in huge pages where the file system has them.  Elsewhere the advice
- * stays RANDOM, or one lookup would make the kernel read megabytes around its page.
+ * Checks all chunks in order, through huge pages where the file system has them.  Elsewhere the
+ * advice stays RANDOM: otherwise each lookup would make the kernel read megabytes around its page.
  */
 static void check_all(void *context)
 {
@@ -351,7 +351,10 @@ static void do_job(sp_image *image, const check_job *job)
 			return;
 }
 
-/* Main of a helper: runs until the image is closed, or all chunks are checked and no job waits. */
+/*
+ * Main function of a helper: ends when the image is closed, or when all chunks are checked and no
+ * job waits.
+ */
 static void help(void *context)
 {
 	sp_image *image = context;
@@ -376,7 +379,7 @@ static void help(void *context)
 	pthread_mutex_unlock(&image->lock);
 }
 
-/* Waits for a helper; false when the deadline has passed; under the lock. */
+/* Under the lock: waits until a helper signals; false after the deadline. */
 static bool wait_for_helpers(sp_image *image, int64_t deadline_ns)
 {
 	const struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
@@ -387,7 +390,7 @@ static bool wait_for_helpers(sp_image *image, int64_t deadline_ns)
 	return true;
 }
 
-/* Has a helper do the job; false when the deadline has passed; under the lock. */
+/* Under the lock: lets a helper do the job; false after the deadline. */
 static bool run_job(sp_image *image, const check_job *wanted, int64_t deadline_ns)
 {
 	check_job *job;
@@ -395,7 +398,7 @@ static bool run_job(sp_image *image, const check_job *wanted, int64_t deadline_n
 	while ((job = find_job(image, JOB_FREE)) == NULL)
 		if (!wait_for_helpers(image, deadline_ns))
 			return false;
-	if (atomic_load(&image->all_checked)) /* then helpers may have ended */
+	if (atomic_load(&image->all_checked)) /* helpers may have ended */
 		return true;
 	*job = *wanted;
 	job->state = JOB_ASKED;
@@ -577,7 +580,7 @@ size_t sp_image_chunk_count(const sp_image *image)
 
 /* ---------------------------------------------------------------------- rows */
 
-/* The chunks [first, last] that `size` bytes of the data lie in. */
+/* The data chunks [first, last] that contain `size` bytes. */
 typedef struct chunk_range {
 	size_t first;
 	size_t last;
@@ -590,7 +593,7 @@ static chunk_range chunks_of(const sp_image *image, const void *bytes, size_t si
 	return (chunk_range){at / SP_IMAGE_CHUNK, (at + size - 1) / SP_IMAGE_CHUNK};
 }
 
-/* For requests without a deadline: checks chunks in this thread. */
+/* For requests without a deadline: checks the chunks in this thread. */
 static sp_status check_ranges_here(sp_image *image, const chunk_range *ranges, size_t count,
 				   sp_error *err)
 {
@@ -626,15 +629,15 @@ static sp_status check_ranges(sp_image *image, const chunk_range *ranges, size_t
 }
 
 /*
- * In three rounds, each of which reads what the one before has checked: pilots, slots, and
- * outliers that slots refer to.
+ * Checks in three rounds, each of which reads what the previous one has checked: pilots, slots, and
+ * the outliers that slots refer to.
  */
 static sp_status check_keys(sp_image *image, const sp_rows *rows, const int64_t *keys, size_t count,
 			    int64_t deadline_ns, sp_error *err)
 {
 	const sp_rows_shape *shape = sp_rows_get_shape(rows);
 	chunk_range ranges[CHECK_BLOCK];
-	const char *at[CHECK_BLOCK]; /* of each key the pilot, then the slot */
+	const char *at[CHECK_BLOCK]; /* each key's pilot, then its slot */
 	size_t outliers = 0;
 
 	for (size_t i = 0; i < count; i++) {

@@ -10,19 +10,18 @@
 #include "storage/rows/rows.h"
 
 /*
- * An image: the rows of all tables of one model version in one file, laid out
- * as they lie in memory (storage/rows/rows.h), so that a start maps it instead of
- * reading a checkpoint, and processes on one machine share its pages.
+ * An image: the rows of all tables of one model version in one file, laid out as they lie in memory
+ * (storage/rows/rows.h), so that a start maps it instead of reading a checkpoint, and processes on
+ * one machine share its pages.
  *
  * It holds rows only.  Default rows come from the graph at each start.
  *
- * The file.  Numbers are in the machine's byte order, which the header states;
- * an image of another order is foreign and made anew, like one of another
- * version.
+ * File format.  Numbers are in the byte order of the machine, which the header states.  An image of
+ * another byte order or version is refused, and made anew.
  *
  *     0        header, SP_IMAGE_HEADER_SIZE bytes (struct sp_image_header)
  *     4096     directory, directory_size bytes:
- *                  identity     identity_size bytes, what the image is of
+ *                  identity     identity_size bytes: identifies the image's contents
  *                  zeros        to a multiple of 8
  *                  tables       struct sp_image_record [table_count]
  *                  names        struct sp_image_name [name_count]: many names may
@@ -34,17 +33,15 @@
  *              pilots and slots of the tables, zeros between them.  An array of
  *              2 MiB or more starts at a multiple of 2 MiB, others at one of 64.
  *
- * A chunk is SP_IMAGE_CHUNK bytes from data_start on; the last one may be
- * shorter.  The header holds the checksum of the directory and its own.
+ * A chunk is SP_IMAGE_CHUNK bytes from data_start on; the last one may be shorter.  The header
+ * holds the checksum of the directory and its own.
  *
- * Verification.  Opening checks header and directory, whose size is an 8,000th of the
- * data's, and reads no chunk.  Each chunk is checked before the first lookup reads from it: by
- * a helper thread when the lookup has a deadline, because a thread that waits for a
- * page cannot be interrupted.  Meanwhile a thread checks all chunks in order, which also loads
- * them into memory; after that lookups only check that the file has not been truncated.
- * A wrong checksum is an error of the lookup.  The image is then broken for good, its file
- * is removed, and the next start makes another.
- *
+ * Verification.  Opening checks header and directory, an 8,000th of the data's size, and reads no
+ * chunk.  Each chunk is checked before the first lookup reads from it: by a helper thread when the
+ * lookup has a deadline, because a thread that waits for a page cannot be interrupted.  Meanwhile a
+ * thread checks all chunks in order, which also loads them into memory; after that lookups only
+ * check that the file has not been truncated.  After a wrong checksum the lookup fails, the image
+ * stays broken, its file is removed, and the next start makes another.
  * Threads: thread-safe.
  */
 typedef struct sp_image sp_image;
@@ -68,7 +65,7 @@ typedef struct sp_image_header {
 	uint64_t identity_size;
 	uint8_t zeros[SP_IMAGE_HEADER_SIZE - 80];
 	uint32_t directory_crc; /* CRC-32C */
-	uint32_t header_crc;    /* CRC-32C of all before it */
+	uint32_t header_crc;    /* CRC-32C of all fields before it */
 } sp_image_header;
 
 typedef struct sp_image_record {
@@ -84,11 +81,11 @@ typedef struct sp_image_record {
 	uint64_t part_buckets;
 	uint64_t seed[2];
 	uint64_t pilots_start; /* from the start of the file */
-	uint64_t slots_start;  /* outliers are behind the slots */
+	uint64_t slots_start;  /* the outliers follow the slots */
 } sp_image_record;
 
 typedef struct sp_image_name {
-	uint32_t table; /* which record */
+	uint32_t table; /* index of its record */
 	uint32_t size;  /* bytes of the name */
 	uint64_t note;
 } sp_image_name;
@@ -97,14 +94,13 @@ typedef struct sp_image_name {
 
 typedef struct sp_image_table {
 	const char *name;
-	const sp_rows *rows; /* the same ones under several names are written once */
-	uint64_t note;       /* stored for the caller */
+	const sp_rows *rows; /* rows under several names are written once */
+	uint64_t note;       /* a number stored for the caller */
 } sp_image_table;
 
 /*
- * Writes PATH.tmp, makes it durable, and renames it to `path`: an image is
- * there as a whole or not at all.  On failure, such as a full disk (SP_IO),
- * nothing is left.
+ * Writes PATH.tmp, makes it durable, and renames it to `path`, so that `path` is never a partial
+ * image.  On failure, such as a full disk (SP_IO), nothing is left.
  */
 SP_MUST_CHECK sp_status sp_image_write(const char *path, sp_bytes identity,
 				       const sp_image_table *tables, size_t count, sp_error *err);
@@ -114,21 +110,21 @@ SP_MUST_CHECK sp_status sp_image_write(const char *path, sp_bytes identity,
 /*
  * Maps the image at `path` and starts the thread that checks it.
  *
- * identity  what the image must be of; {NULL, 0}: anything
+ * identity  what the image must have; {NULL, 0}: anything
  *
- * SP_NOT_FOUND without such a file; SP_CORRUPT when header or directory are not
- * what was written; SP_INVALID when it is of something else, of another version
- * or of another machine's byte order.
+ * SP_NOT_FOUND when there is no such file; SP_CORRUPT when header or directory are damaged;
+ * SP_INVALID for another identity, version, or byte order.
  */
 SP_MUST_CHECK sp_status sp_image_open(sp_image **out, const char *path, sp_bytes identity,
 				      sp_error *err);
 
-/*
- * The same for inspection: starts no threads, and does not remove a broken file.
- */
+/* As sp_image_open(), for inspection: starts no threads, and does not remove a broken file. */
 SP_MUST_CHECK sp_status sp_image_examine(sp_image **out, const char *path, sp_error *err);
 
-/* One reference less; the last, rows' included, ends the thread and unmaps.  NULL is fine. */
+/*
+ * Drops a reference; the last one, those held by rows included, ends the thread and unmaps.  NULL
+ * is fine.
+ */
 void sp_image_release(sp_image *image);
 
 const char *sp_image_path(const sp_image *image);
@@ -153,15 +149,15 @@ SP_MUST_CHECK sp_status sp_image_find_row(sp_stored_row *out, bool *found, sp_im
 
 uint64_t sp_image_size(const sp_image *image); /* bytes of the file */
 
-/* A chunk was wrong: lookups in its rows fail. */
+/* A chunk had a wrong checksum: all lookups in the image fail. */
 bool sp_image_is_broken(const sp_image *image);
 
-/* Every chunk has been checked and was right. */
+/* All chunks have been checked and are right. */
 bool sp_image_is_checked(const sp_image *image);
 
 /*
- * Checks those of the chunks [from, to) that have not been checked yet; SP_CORRUPT or SP_IO when
- * one is wrong.  For tools.
+ * For tools: checks the chunks [from, to) that are not checked yet; SP_CORRUPT or SP_IO for a wrong
+ * one.
  */
 size_t sp_image_chunk_count(const sp_image *image);
 SP_MUST_CHECK sp_status sp_image_check(sp_image *image, size_t from, size_t to, sp_error *err);

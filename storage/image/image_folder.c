@@ -102,13 +102,13 @@ void sp_image_place_close(sp_image_place *place)
 
 /* ------------------------------------------------------------------- opening */
 
-/* Marks the image as used: the images used last are kept. */
+/* Marks the image as used: tidy() keeps the most recently used ones. */
 static void touch(const char *path)
 {
 	(void)!utimensat(AT_FDCWD, path, NULL, 0);
 }
 
-/* As sp_image_open(); a bad file is logged, and SP_NOT_FOUND. */
+/* As sp_image_open(), but a bad file is logged and gives SP_NOT_FOUND. */
 static sp_status try_open(const sp_image_place *place, const char *path, sp_image **out,
 			  sp_error *err)
 {
@@ -132,7 +132,7 @@ sp_status sp_image_place_open(sp_image_place *place, sp_image **out, sp_error *e
 
 	*out = NULL;
 	SP_TRY(image_path(path, place, err));
-	/* An image that exists needs no lock and no permission to write. */
+	/* Opening an existing image needs neither the lock nor permission to write. */
 	status = try_open(place, path, out, err);
 	if (status != SP_NOT_FOUND)
 		return status;
@@ -160,7 +160,7 @@ static int newest_first(const void *a, const void *b)
 	return x->tv_nsec == y->tv_nsec ? 0 : x->tv_nsec < y->tv_nsec ? 1 : -1;
 }
 
-/* Whether `name` is a file of the model with this ending. */
+/* Whether `name` is a file of this model with this ending. */
 static bool is_ours(const sp_image_place *place, const char *name, const char *ending)
 {
 	char start[32];
@@ -191,13 +191,14 @@ static bool note_image(old_image **images, size_t *count, int folder, const char
 	if (fstatat(folder, name, &info, 0) != 0)
 		return true;
 	more[*count].used = info.st_mtim;
-	strcpy(more[*count].name, name); /* is_ours() knows its length */
+	strcpy(more[*count].name, name); /* is_ours() has checked the length */
 	++*count;
 	return true;
 }
 
-/* Removes what killed processes left, and the oldest images beyond `keep`.  A failure costs disk
- * space only.
+/*
+ * Removes files of killed processes, and the oldest images beyond `keep`.  Failures are ignored:
+ * they cost only disk space.
  */
 static void tidy(const sp_image_place *place, size_t keep)
 {

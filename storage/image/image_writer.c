@@ -12,9 +12,9 @@
 #include "storage/image/image.h"
 
 /*
- * All sizes are known before the first byte is written: the data is written first, from front to
- * back, then the directory with the data's checksums, and the header last, so that a file with
- * a valid header is complete.
+ * All sizes are known before the first byte is written.  The data is written first, then the
+ * directory with the data's checksums, and the header last, so that a file with a valid header is
+ * complete.
  */
 enum { SMALL_ALIGN = 64 };
 
@@ -72,7 +72,7 @@ static sp_image_record record_of(const sp_rows_shape *shape)
 				 .seed = {shape->placement.seed[0], shape->placement.seed[1]}};
 }
 
-/* Rows under several names get one record. */
+/* Gives rows under several names one record. */
 static void number_tables(writer *w, const sp_image_table *tables, size_t count)
 {
 	size_t used = 0;
@@ -117,7 +117,7 @@ static sp_status place_arrays(writer *w)
 	return SP_OK;
 }
 
-/* The directory without the checksums, which follow it. */
+/* Makes the directory up to the checksums, which are written separately. */
 static void make_directory(const writer *w, sp_bytes identity, const sp_image_table *tables,
 			   size_t count, sp_buffer *out)
 {
@@ -138,8 +138,8 @@ static void make_directory(const writer *w, sp_bytes identity, const sp_image_ta
 }
 
 /*
- * The start of the data depends on the size of the directory, which depends on the number of
- * chunks of the data: so the data is laid out from 0 first.
+ * The start of the data depends on the size of the directory, which depends on the number of data
+ * chunks: so the data is laid out from 0 first, then moved.
  */
 static sp_status lay_out(writer *w, sp_bytes identity, const sp_image_table *tables, size_t count,
 			 sp_buffer *directory)
@@ -203,7 +203,7 @@ static void add_to_checksums(writer *w, const char *data, size_t size)
 	}
 }
 
-/* Writes large pieces, so that the page cache holds the file in large pages. */
+/* Writes large pieces, so that the page cache uses large pages. */
 static sp_status append(writer *w, const char *data, size_t size)
 {
 	for (size_t n; size != 0; data += n, size -= n) {
@@ -250,7 +250,7 @@ static sp_status write_head(writer *w, const sp_buffer *directory)
 	return write_at(w, 0, h, sizeof(*h));
 }
 
-/* Reserves the space, so that a full disk or a file size limit is an error here. */
+/* Reserves the space now, so that a full disk or a file size limit fails early. */
 static sp_status take_room(writer *w)
 {
 	struct rlimit limit;

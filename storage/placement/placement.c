@@ -19,12 +19,14 @@
  */
 
 enum {
-	/* Keys of a part on average: few enough for the cache, enough for parts of similar size. */
+	/*
+	 * Average keys per part: few enough for a core's cache, enough for parts of similar size.
+	 */
 	PART_KEYS = 1 << 15,
-	/* Two buckets for five keys: with fewer, a byte is too small for a pilot. */
+	/* Two buckets for five keys: with fewer, a pilot of one byte is often not enough. */
 	BUCKETS = 2,
 	BUCKET_KEYS = 5,
-	/* One slot in fifty stays empty, and small parts get a little more room. */
+	/* One slot in fifty stays empty; small parts get a little more room. */
 	SPARE_PARTS = 50,
 	SPARE_SLOTS = 2,
 	MAX_SEEDS = 20,
@@ -33,13 +35,13 @@ enum {
 typedef struct build {
 	sp_placement *placement;
 	size_t threads;
-	const atomic_bool *stop; /* NULL: nobody does */
-	size_t count;            /* of keys; without repeats once these are removed */
+	const atomic_bool *stop; /* NULL: nobody stops it */
+	size_t count;            /* of keys; without repeats after drop_repeats() */
 	sp_region keys;          /* int64 [count] */
-	sp_region hashes;        /* of the same, part by part */
+	sp_region hashes;        /* of the keys, sorted by part */
 	sp_region pilots;
 	sp_placement_parts parts; /* of these hashes */
-	size_t *places; /* [threads, part_count]: where a share's next hash of a part goes */
+	size_t *places; /* [threads, part_count]: where a share's next hash of a part is written */
 } build;
 
 static void build_fini(build *b)
@@ -88,7 +90,7 @@ SP_PLACEMENT_AVX512 static void hash_avx512(const sp_placement *placement, const
 void sp_placement_hash_all(const sp_placement *placement, const int64_t *keys, size_t count,
 			   uint64_t *hashes)
 {
-	const sp_placement of = *placement; /* `hashes` may not alias a local */
+	const sp_placement of = *placement; /* a local copy, which `hashes` cannot alias */
 
 #if defined(__x86_64__)
 	if (sp_cpu_has(SP_ISA_AVX512)) {
@@ -100,8 +102,10 @@ void sp_placement_hash_all(const sp_placement *placement, const int64_t *keys, s
 		hashes[i] = sp_placement_hash(&of, keys[i]);
 }
 
-/* The inverse of the odd number `m` modulo 2^64, by Newton's iteration: each round doubles the
- * bits. */
+/*
+ * The inverse of the odd number `m` modulo 2^64.  Each round of Newton's iteration doubles the
+ * correct bits.
+ */
 static uint64_t inverse_of(uint64_t m)
 {
 	uint64_t inverse = m;
@@ -130,14 +134,14 @@ static int64_t key_of(const unhash *u, uint64_t h)
 	return (int64_t)(h ^ u->seed);
 }
 
-/* Each thread has a share of the keys. */
+/* The keys [*first, *end) that a thread hashes. */
 static void share_of(const build *b, size_t share, size_t *first, size_t *end)
 {
 	*first = b->count / b->threads * share;
 	*end = share + 1 == b->threads ? b->count : b->count / b->threads * (share + 1);
 }
 
-/* How many of a share go to each part. */
+/* Counts the keys of a share by part. */
 static sp_status count_share(void *context, size_t share, sp_error *err)
 {
 	const build *b = context;
@@ -153,7 +157,7 @@ static sp_status count_share(void *context, size_t share, sp_error *err)
 	return SP_OK;
 }
 
-/* Turns counts into positions: in each part the shares lie one behind the other. */
+/* Turns counts into positions: each part holds its shares one behind the other. */
 static void make_places(build *b)
 {
 	size_t parts = b->placement->part_count, at = 0;
@@ -238,7 +242,7 @@ static sp_status search_part(void *context, size_t part, sp_error *err)
 				    p->pilots + part * p->placement->part_buckets, err);
 }
 
-/* All parts get the room that the fullest one needs. */
+/* All parts get as many slots as the fullest one needs. */
 static void make_room(sp_placement *placement, const sp_placement_parts *parts)
 {
 	size_t fullest = 0;
@@ -295,7 +299,7 @@ static sp_status divide(build *b, sp_error *err)
 	size_t parts = sp_placement__part_count(b->count);
 
 	b->placement->part_count = parts;
-	if (b->threads > parts) /* a small set is done before a thread has started */
+	if (b->threads > parts) /* a small set is finished before more threads have started */
 		b->threads = parts;
 	b->parts.starts = sp_alloc_zero(parts, (2 + b->threads) * sizeof(size_t));
 	if (b->parts.starts == NULL || !sp_region_resize(&b->hashes, b->count * sizeof(uint64_t)))
@@ -321,7 +325,6 @@ static sp_status find(build *b, int tried, sp_error *err)
 					     b->stop, err);
 		if (status != SP_BUSY || sp_placement__is_stopped(b->stop))
 			return status;
-		/* Try another seed. */
 		b->count = sp_placement__turn_back(b->placement, &b->parts, b->keys.data);
 	}
 	return sp_error_set(err, SP_INTERNAL, "no places for %zu keys under %d seeds", b->count,

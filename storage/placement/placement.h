@@ -10,31 +10,30 @@
 #include "storage/region.h"
 
 /*
- * Keys to slots: an almost minimal perfect hash, built for one set of keys, that
- * sends each of them to a slot of its own.
+ * Keys to slots: an almost minimal perfect hash, built for one set of keys, that maps each of them
+ * to a slot of its own.
  *
  *   h      = a seeded permutation of all 64-bit numbers, applied to the key
  *   part   = (h / 2^32) * part_count / 2^32
  *   bucket = (h mod 2^32) * part_buckets / 2^32
- *   pilot  = pilots[part, bucket]: bits 6-7 choose one of four hashes, bits 0-5 an offset of 0 to
- * 63 slots x      = (h ^ PILOT * (pilot - pilot mod 64)) * SPREAD mod 2^64 slot   = (x / 2^32) *
- * (part_slots - 63) / 2^32 + pilot mod 64
+ *   pilot  = pilots[part, bucket]: bits 6-7 choose one of four hashes,
+ *            bits 0-5 an offset of 0 to 63 slots
+ *   x      = (h ^ PILOT * (pilot - pilot mod 64)) * SPREAD mod 2^64
+ *   slot   = (x / 2^32) * (part_slots - 63) / 2^32 + pilot mod 64
  *
- * In a part of less than 4096 slots the whole pilot chooses the hash and there is no
- * offset: few origins reach the first and the last 63 slots, which would be too large
- * a share of so few.
+ * In a part of less than 4096 slots the whole pilot chooses the hash and there is no offset: an
+ * offset makes the first and the last 63 slots hard to reach, too large a share of a small part.
  *
- * Two or three keys share a bucket on average; its pilot is chosen so that they get
- * free slots.  A key outside the set is sent to some slot as well, which holds another
- * key or none: the caller compares keys.  The slot exists whatever the pilots' bytes.
+ * Two or three keys share a bucket on average; its pilot is chosen so that they get free slots.  A
+ * key outside the set is mapped to some slot, too, which holds another key or none: the caller
+ * compares keys.  The slot number is in range for any bytes of pilots.
  *
- * h is a permutation: different keys have different hashes, and a key can be computed
- * from its hash.  Every set has a random seed, so that nobody can choose keys that crowd
- * into one bucket.
+ * h is a permutation: different keys have different hashes, and a key can be computed from its
+ * hash.  Every set has a random seed, so that nobody can choose keys that crowd into one bucket.
  *
- * Source: G. E. Pibiri, R. Trani, "PTHash: Revisiting FCH Minimal Perfect
- * Hashing", 2021; R. Groot Koerkamp, "PtrHash: Minimal Perfect Hashing at RAM
- * Throughput", 2025, for parts, 8-bit pilots and the way to find them.
+ * Source: G. E. Pibiri, R. Trani, "PTHash: Revisiting FCH Minimal Perfect Hashing", 2021; R. Groot
+ * Koerkamp, "PtrHash: Minimal Perfect Hashing at RAM Throughput", 2025, for parts, 8-bit pilots and
+ * the way to find them.
  *
  * Threads: pure.
  */
@@ -42,7 +41,7 @@
 #define SP_PLACEMENT_PILOT  UINT64_C(0x517cc1b727220a95)
 #define SP_PLACEMENT_SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
-/* DeepRec's marks of empty and deleted slots: keys that nothing has a row of. */
+/* DeepRec's marks of empty and deleted slots: no row has these keys. */
 #define SP_KEY_EMPTY   INT64_C(-1)
 #define SP_KEY_DELETED INT64_C(-2)
 
@@ -51,7 +50,7 @@ static inline bool sp_key_is_mark(int64_t key)
 	return key == SP_KEY_EMPTY || key == SP_KEY_DELETED;
 }
 
-/* What must be known beside the pilots [part_count * part_buckets]. */
+/* The parameters of the hash, beside the pilots [part_count * part_buckets]. */
 typedef struct sp_placement {
 	size_t key_count;
 	size_t slot_count; /* part_count * part_slots */
@@ -61,7 +60,7 @@ typedef struct sp_placement {
 	uint64_t seed[2]; /* the second is odd */
 } sp_placement;
 
-/* The greatest number of parts, and of buckets and slots of a part. */
+/* Upper bound of the parts, and of the buckets and slots of a part. */
 #define SP_PLACEMENT_MOST UINT32_MAX
 
 static inline uint64_t sp_placement_hash(const sp_placement *placement, int64_t key)
@@ -117,15 +116,15 @@ static inline size_t sp_placement_slot(const sp_placement *placement, uint64_t h
 	       sp_placement_slot_of(hash, pilot, placement->part_slots);
 }
 
-/* hashes[i] = that of keys[i]. */
+/* hashes[i] = hash of keys[i]. */
 void sp_placement_hash_all(const sp_placement *placement, const int64_t *keys, size_t count,
 			   uint64_t *hashes);
 
 /*
- * Builds the placement of keys [key_count], without the marks; repeated keys count once.
- * Takes ownership of `keys`, and needs twice their size meanwhile.  Fills *placement and
- * makes *pilots [part_count * part_buckets].  Uses up to `threads` threads, the caller's
- * included.  SP_BUSY soon after *stop has become true; NULL: never.
+ * Builds the placement of keys [key_count], without the marks; repeated keys count once.  Takes
+ * ownership of `keys`, and needs twice their size meanwhile.  Fills *placement and allocates
+ * *pilots [part_count * part_buckets].  Uses up to `threads` threads, the caller's included.
+ * SP_BUSY soon after *stop has become true; stop NULL: never.
  */
 SP_MUST_CHECK sp_status sp_placement_find(sp_region *pilots, sp_placement *placement,
 					  sp_region *keys, size_t key_count, size_t threads,

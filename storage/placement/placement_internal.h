@@ -22,26 +22,26 @@ static inline bool sp_placement__is_stopped(const atomic_bool *stop)
 }
 
 /*
- * Pilots for these hashes, whose seed and part_count *placement has; its other fields are
- * filled.  SP_BUSY when this seed has no pilots, when two hashes are equal, and when *stop
- * has become true.  After a failure the content of *pilots is undefined.
+ * Finds pilots for these hashes under the seed and part_count of *placement and fills its other
+ * fields.  SP_BUSY when there are none under this seed, when two hashes are equal, and after *stop
+ * has become true.  After a failure *pilots is undefined.
  */
 SP_MUST_CHECK sp_status sp_placement__place(sp_region *pilots, sp_placement *placement,
 					    const sp_placement_parts *parts, size_t threads,
 					    const atomic_bool *stop, sp_error *err);
 
-/* Writes the keys of all hashes, without gaps; returns their number. */
+/* Recovers the keys of all hashes, without gaps; returns their number. */
 size_t sp_placement__turn_back(const sp_placement *placement, const sp_placement_parts *parts,
 			       int64_t *keys);
 
-/* sp_placement_find(), where `tried` seeds have failed already. */
+/* As sp_placement_find(), after `tried` seeds have failed. */
 SP_MUST_CHECK sp_status sp_placement__find(sp_region *pilots, sp_placement *placement,
 					   sp_region *keys, size_t key_count, int tried,
 					   size_t threads, const atomic_bool *stop, sp_error *err);
 
 /*
- * Pilots [part_buckets] for one part's hashes [count], in any order.  SP_BUSY
- * when there are none under this seed, or two hashes are the same.
+ * Pilots [part_buckets] for one part's hashes [count], in any order.  SP_BUSY when there are none
+ * under this seed, or two hashes are the same.
  */
 SP_MUST_CHECK sp_status sp_placement__search(const sp_placement *placement, const uint64_t *hashes,
 					     size_t count, uint8_t *pilots, sp_error *err);

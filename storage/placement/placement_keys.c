@@ -8,14 +8,14 @@
 #include "storage/placement/placement_internal.h"
 
 /*
- * Every part has room for a sixteenth more keys than it gets on average, which is eight
- * standard deviations of the smallest parts.  Keys without room (there are more than
- * expected, or one key is repeated often) go to an overflow list; if it is not empty
- * in the end, all keys are divided again.
+ * Each part has room for a sixteenth more keys than it gets on average, which is eight standard
+ * deviations of the smallest parts.  Keys that do not fit (because there are more than expected, or
+ * one key is repeated often) go to an overflow list.  If it is not empty in the end, all keys are
+ * divided again.
  */
 enum { SPARE_SHARE = 16, SPARE_KEYS = 64 };
 
-/* Hashes of a cache line. */
+/* Hashes per cache line. */
 enum { LINE = 8 };
 
 enum { KEY_BLOCK = 128 }; /* keys that are hashed together */
@@ -25,13 +25,13 @@ enum { KEY_BLOCK = 128 }; /* keys that are hashed together */
 struct sp_placement_keys {
 	sp_placement placement; /* part_count and the seed are set */
 	size_t expected;
-	size_t room;              /* for hashes of a part; 0: all keys go to the overflow list */
-	sp_region hashes;         /* uint64 [part_count, room] */
-	atomic_size_t *taken;     /* [part_count]: positions reserved in a part */
+	size_t room;          /* hashes that fit into a part; 0: all keys go to the overflow list */
+	sp_region hashes;     /* uint64 [part_count, room] */
+	atomic_size_t *taken; /* [part_count]: positions reserved in a part */
 	sp_placement_parts parts; /* filled by list_parts() */
 
 	pthread_mutex_t lock; /* for what follows */
-	sp_region late;       /* int64: keys for which their part had no room */
+	sp_region late;       /* int64: the overflow list */
 	size_t late_count;
 };
 
@@ -45,7 +45,7 @@ static bool make_parts(sp_placement_keys *keys)
 	size_t parts = sp_placement__part_count(keys->expected), room = keys->expected / parts, all;
 
 	room += room / SPARE_SHARE + SPARE_KEYS;
-	/* An odd number of lines: else many parts would begin in the same places of a cache. */
+	/* An odd number of lines, or many parts would start in the same set of a cache. */
 	room = (room / LINE | 1) * LINE;
 	if (!sp_size_mul(&all, parts, room) || !sp_size_mul(&all, all, sizeof(uint64_t)) ||
 	    !sp_region_resize(&keys->hashes, all))
@@ -90,10 +90,7 @@ void sp_placement_keys_destroy(sp_placement_keys *keys)
 
 /* ------------------------------------------------------------ put aside */
 
-/*
- * Room for `count` more, and for half as many again as there are when it has to
- * grow; under the lock.
- */
+/* Under the lock: makes room for `count` more keys, growing by at least half. */
 static bool reserve_late(sp_placement_keys *keys, size_t count)
 {
 	size_t needed, size, grown = keys->late.size + keys->late.size / 2;
@@ -106,14 +103,14 @@ static bool reserve_late(sp_placement_keys *keys, size_t count)
 	return sp_region_resize(&keys->late, size > grown ? size : grown / 8 * 8);
 }
 
-/* Appends keys without the `marks` marks among them; under the lock, after reserve_late(). */
+/* Under the lock, after reserve_late(): appends the keys, without the `marks` marks among them. */
 static void append_late(sp_placement_keys *keys, const int64_t *some, size_t count, size_t marks)
 {
 	int64_t *to = (int64_t *)keys->late.data + keys->late_count;
 
 	keys->late_count += count - marks;
 	for (size_t i = 0; marks != 0 && i < count; i++) {
-		*to = some[i]; /* a mark is written, too, and overwritten by the next key */
+		*to = some[i]; /* a mark is overwritten by the next key */
 		to += !sp_key_is_mark(some[i]);
 	}
 	if (marks == 0 && count != 0)
@@ -127,7 +124,7 @@ static bool add_late(sp_placement_keys *keys, const int64_t *some, size_t count,
 	bool fits;
 
 	pthread_mutex_lock(&keys->lock);
-	fits = reserve_late(keys, count); /* an impossible count is refused before keys are read */
+	fits = reserve_late(keys, count); /* refuses an impossible count before keys are read */
 	pthread_mutex_unlock(&keys->lock);
 	for (size_t i = 0; fits && i < count; i++)
 		marks += sp_key_is_mark(some[i]);
@@ -142,7 +139,7 @@ static bool add_late(sp_placement_keys *keys, const int64_t *some, size_t count,
 
 /* ---------------------------------------------------------- to their parts */
 
-/* Reserves `count` positions of a part and returns the first; NO_ROOM when they do not fit. */
+/* Reserves `count` positions of a part and returns the first; NO_ROOM if they do not fit. */
 static size_t take_room(sp_placement_keys *keys, size_t part, size_t count)
 {
 	atomic_size_t *taken = &keys->taken[part];
@@ -174,8 +171,8 @@ static size_t count_block(const sp_placement *placement, const int64_t *some, si
 }
 
 /*
- * Each of a block to the place of its part, and the place moves on.  Behind the line that it is
- * on, nothing has been written yet: asked for now, that will be in the cache when it is.
+ * Writes each key's hash to the next position of its part.  Prefetches the cache line that the part
+ * will fill next.
  */
 static bool scatter_block(sp_placement_keys *keys, const int64_t *some, size_t count,
 			  size_t *places)

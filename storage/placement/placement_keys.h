@@ -14,7 +14,7 @@
 typedef struct sp_placement_keys sp_placement_keys;
 
 /*
- * expected: the number of keys, 0 when unknown.  With more or many fewer keys than that
+ * expected: the number of keys, 0 when unknown.  With more or many fewer keys
  * sp_placement_keys_find() takes longer.
  */
 SP_MUST_CHECK sp_status sp_placement_keys_create(sp_placement_keys **out, size_t expected,
@@ -24,7 +24,7 @@ SP_MUST_CHECK sp_status sp_placement_keys_create(sp_placement_keys **out, size_t
 SP_MUST_CHECK sp_status sp_placement_keys_add(sp_placement_keys *keys, const int64_t *some,
 					      size_t count, size_t *held, sp_error *err);
 
-/* As sp_placement_find(), of all keys added.  Consumes them, also when it fails. */
+/* As sp_placement_find(), for all keys added.  Consumes them, also when it fails. */
 SP_MUST_CHECK sp_status sp_placement_keys_find(sp_region *pilots, sp_placement *placement,
 					       sp_placement_keys *keys, size_t threads,
 					       const atomic_bool *stop, sp_error *err);

@@ -7,7 +7,7 @@
 
 #include "storage/placement/placement.h"
 
-/* What placement.h says, of eight keys at a time: for functions with this attribute. */
+/* The functions of placement.h for eight keys at a time, to be called with this attribute. */
 #define SP_PLACEMENT_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2")))
 
 #define SP_PLACEMENT_LANES SP_PLACEMENT_AVX512 static inline __attribute__((always_inline))
@@ -51,7 +51,7 @@ SP_PLACEMENT_LANES __m512i sp_placement__bucket_lanes(const sp_placement *placem
 	return _mm512_add_epi64(in_part, _mm512_mul_epu32(part, buckets));
 }
 
-/* `pilots`: one to a lane. */
+/* `pilots`: one per lane. */
 SP_PLACEMENT_LANES __m512i sp_placement__slot_lanes(const sp_placement *placement, __m512i hashes,
 						    __m512i pilots)
 {
@@ -70,7 +70,7 @@ SP_PLACEMENT_LANES __m512i sp_placement__slot_lanes(const sp_placement *placemen
 	return _mm512_add_epi64(part, x);
 }
 
-/* The pilots [8] of these buckets, one to a lane. */
+/* The pilots [8] of these buckets, one per lane. */
 SP_PLACEMENT_LANES __m512i sp_placement__pilot_lanes(const uint8_t *pilots, const uint64_t *buckets)
 {
 	uint64_t bytes = 0;

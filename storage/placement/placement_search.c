@@ -6,27 +6,26 @@
 #include "base/alloc.h"
 
 /*
- * Buckets are placed from the largest to the smallest.  Each takes the first
- * pilot that sends its keys to free slots.  If there is none, it takes the pilot that
- * evicts the fewest and smallest buckets, which are placed again: cuckoo hashing
- * with 256 choices.  Buckets placed just before are not evicted, or two of them could
- * evict each other for ever.
+ * Buckets are placed from the largest to the smallest.  Each takes the first pilot that sends its
+ * keys to free slots.  If there is none, it takes the pilot that evicts the fewest and smallest
+ * buckets, which are then placed again: cuckoo hashing with 256 choices.  Buckets placed just
+ * before are not evicted, so that two buckets do not evict each other forever.
  *
- * The 64 pilots of one hash shift all keys of a bucket by the same number of slots, so they
- * are tried at once: the 64 slots from a key's origin on are a word of the bitmap of
- * taken slots, and a bit that is clear in the words of all keys is a good pilot.  The
- * costs of evictions are summed for 64 pilots at once, too.
+ * The 64 pilots of one hash shift all keys of a bucket by the same number of slots, so they are
+ * tried at once: the 64 slots from a key's origin on are a word of the bitmap of taken slots, and a
+ * bit that is clear in the words of all keys is a valid pilot.  The costs of evictions are summed
+ * for 64 pilots at once, too.
  *
- * Numbers of buckets and slots have 16 bits, so that most of the data read at random
- * stays in the first level cache.
+ * Buckets and slots are numbered with 16 bits, so that most of the data read at random stays in the
+ * first level cache.
  */
 
 enum {
 	PILOTS = 256,
-	/* Keys of a bucket at most; with two or three on average more do not occur. */
+	/* Largest bucket; with two or three keys on average larger ones do not occur. */
 	MAX_BUCKET = 48,
 	RECENT = 16,
-	/* Placements per bucket, evicted ones included, before a seed is given up. */
+	/* Placements per bucket, evictions included, before a seed is given up. */
 	MAX_MOVES = 20,
 };
 
@@ -38,7 +37,7 @@ typedef struct search {
 	uint8_t *pilots;
 	uint64_t *taken;  /* [part_slots / 64 + 2]: a bit for each slot */
 	uint16_t *starts; /* [part_buckets + 1]: where a bucket's hashes begin */
-	uint16_t *owners; /* [part_slots]: the bucket in the slot */
+	uint16_t *owners; /* [part_slots]: the bucket that holds the slot */
 	uint16_t *next;   /* [part_buckets]: the next bucket on its stack */
 	uint8_t *costs;   /* [part_slots]: of evicting the slot's owner; 0 when it is free */
 
@@ -48,7 +47,7 @@ typedef struct search {
 
 	uint16_t recent[RECENT];
 	size_t placed;
-	uint64_t walk; /* state of the generator of first pilots to try */
+	uint64_t walk; /* state of the generator of starting pilots */
 } search;
 
 static size_t size_of(const search *s, uint16_t bucket)
@@ -66,7 +65,7 @@ static void push(search *s, uint16_t bucket)
 		s->largest = size;
 }
 
-/* The largest bucket that is not placed; NOBODY when all are. */
+/* Takes the largest bucket that is not placed; NOBODY when all are placed. */
 static uint32_t pop(search *s)
 {
 	uint16_t bucket;
@@ -80,7 +79,7 @@ static uint32_t pop(search *s)
 	return bucket;
 }
 
-/* These are inlined with a constant number of keys. */
+/* Functions inlined with a constant number of keys. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE bool all_different(const uint16_t *slots, size_t count)
@@ -100,7 +99,7 @@ INLINE uint64_t taken_from(const search *s, size_t slot)
 	return low >> (slot % 64) | high << 1 << (63 - slot % 64);
 }
 
-/* The origins of the bucket's keys [count] under the hash whose first pilot is `first`. */
+/* Computes the origins of the bucket's keys [count] under the hash whose first pilot is `first`. */
 INLINE void find_origins(const search *s, uint16_t bucket, size_t count, size_t first,
 			 uint16_t *origins)
 {
@@ -126,7 +125,7 @@ INLINE uint64_t free_among(const search *s, uint16_t bucket, size_t count, size_
 	return all_different(origins, count) ? ~occupied : 0;
 }
 
-/* Places the bucket in the slots `move` behind its origins, which are free. */
+/* Places the bucket in the slots at distance `move` from its origins, which are free. */
 INLINE void settle(search *s, uint16_t bucket, size_t count, const uint16_t *origins, size_t first,
 		   size_t move)
 {
@@ -143,7 +142,7 @@ INLINE void settle(search *s, uint16_t bucket, size_t count, const uint16_t *ori
 	s->recent[s->placed++ % RECENT] = bucket;
 }
 
-/* Differs from bucket to bucket: with the same first pilot for all, keys would cluster. */
+/* A different starting pilot for each bucket: with one for all, keys would cluster. */
 static size_t random_bits(search *s)
 {
 	s->walk = s->walk * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -169,7 +168,7 @@ INLINE bool settle_keys_freely(search *s, uint16_t bucket, size_t count)
 	return false;
 }
 
-/* Places the bucket in free slots, if a pilot finds some. */
+/* Tries to place the bucket without evictions. */
 static bool settle_freely(search *s, uint16_t bucket)
 {
 	size_t count = size_of(s, bucket);
@@ -204,7 +203,8 @@ static void drive_out(search *s, uint16_t bucket)
 	push(s, bucket);
 }
 
-/* Whether one of the slots `move` behind the origins [count] is of a bucket placed just before.
+/*
+ * Whether any slot at distance `move` from the origins [count] is of a bucket placed just before.
  */
 static bool are_recent(const search *s, const uint16_t *origins, size_t count, size_t move)
 {
@@ -218,7 +218,7 @@ static bool are_recent(const search *s, const uint16_t *origins, size_t count, s
 	return false;
 }
 
-/* The cost of evictions for each of the moves [PILOTS / 4] behind the origins [count]. */
+/* The cost of evictions for each of the moves [PILOTS / 4] from the origins [count]. */
 static void sum_costs(const search *s, const uint16_t *origins, size_t count, uint16_t *costs)
 {
 	memset(costs, 0, PILOTS / 4 * sizeof(*costs));
@@ -227,7 +227,7 @@ static void sum_costs(const search *s, const uint16_t *origins, size_t count, ui
 			costs[t] = (uint16_t)(costs[t] + s->costs[origins[i] + t]);
 }
 
-/* The cheapest move, if it costs less than *least; false when none does. */
+/* Finds the cheapest move if it costs less than *least; false when none does. */
 static bool cheapest_move(search *s, uint16_t bucket, size_t first, size_t *least, size_t *move)
 {
 	size_t moves = sp_placement_moves(s->placement->part_slots), count = size_of(s, bucket);
@@ -251,7 +251,7 @@ static bool cheapest_move(search *s, uint16_t bucket, size_t first, size_t *leas
 	return found;
 }
 
-/* Places the bucket by the pilot of the cheapest evictions; false when there is none. */
+/* Places the bucket by the pilot with the cheapest evictions; false when there is none. */
 static bool settle_by_force(search *s, uint16_t bucket)
 {
 	size_t moves = sp_placement_moves(s->placement->part_slots),
@@ -339,7 +339,7 @@ sp_status sp_placement__search(const sp_placement *placement, const uint64_t *ha
 
 	if (slots > UINT16_MAX) /* far more hashes than a part has: many are repeats */
 		return no_places(count, err);
-	/* 64 slots are read at once, also behind the last origin. */
+	/* 64 slots are read at once, even from the last origin on. */
 	s.taken = sp_alloc((words + count) * sizeof(uint64_t) +
 			   (2 * buckets + 1 + slots) * sizeof(uint16_t) + slots + PILOTS / 4);
 	if (s.taken == NULL)

@@ -19,7 +19,7 @@ static void find_slots(const sp_rows *rows, const int64_t *keys, size_t count, c
 
 #if defined(__x86_64__)
 
-/* Lanes without a key are computed as key 0, and their slots are not stored. */
+/* Lanes beyond the last key compute key 0, and their slots are not stored. */
 SP_PLACEMENT_AVX512 static void find_slots_avx512(const sp_rows *rows, const int64_t *keys,
 						  size_t count, char **slots)
 {

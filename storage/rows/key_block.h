@@ -10,8 +10,7 @@
  */
 enum { SP_KEY_BLOCK = 96 };
 
-/* slots[i] = the slot of keys[i], or the one where it would be; NULL for marks.  count <=
- * SP_KEY_BLOCK. */
+/* slots[i] = the only slot that may hold keys[i]; NULL for marks.  count <= SP_KEY_BLOCK. */
 void sp_key_block_find(const sp_rows *rows, const int64_t *keys, size_t count, char **slots);
 
 #endif

@@ -54,7 +54,7 @@ static bool is_possible(const sp_rows_shape *shape)
 	return shape->outlier_count == 0;
 }
 
-/* Whether the arrays that the shape speaks of are as large as those there are. */
+/* Whether the memory is as large as the shape requires. */
 static bool fits(const sp_rows_shape *shape, const sp_rows_memory *memory)
 {
 	size_t slots, slots_size, outliers_size, pilots_size;

@@ -12,15 +12,15 @@
 /*
  * Rows by key in memory: made once (storage/rows/rows_builder.h), then read-only.
  *
- * Two arrays hold all of it, and an image file is these arrays written out:
+ * Two arrays hold everything, and an image file contains these arrays as they are:
  *
  *   slots   [slot_count] of slot_size bytes, a multiple of 8, then the outliers
  *           [outlier_count, dim] float32
  *   pilots  [part_count * part_buckets] uint8: a key's slot is a function of the seed, the
  *           key and one of these bytes (storage/placement/placement.h)
  *
- * A slot holds a key and its row, in one of two layouts, padded with zeros.  A slot of
- * zeros is empty, as about three in a hundred are; there are two pilots for five keys.
+ * A slot holds a key and its row, in one of two layouts, padded with zeros.  A slot of zeros is
+ * empty: about three in a hundred are.  There are two pilots for five keys.
  *
  * Keys -1 and -2 are DeepRec's marks for empty and deleted, and are never held.
  *
@@ -40,7 +40,7 @@ typedef struct sp_stored_row {
 	const sp_row_codec *codec;
 } sp_stored_row;
 
-/* What describes the two arrays. */
+/* Describes the two arrays. */
 typedef struct sp_rows_shape {
 	sp_row_format format;
 	sp_rows_layout layout;
@@ -51,10 +51,10 @@ typedef struct sp_rows_shape {
 	sp_placement placement; /* which slot a key has */
 } sp_rows_shape;
 
-/* Limit of dim for what comes from a file. */
+/* Limit of dim in files. */
 #define SP_ROWS_MAX_DIM ((size_t)1 << 28)
 
-/* Bytes of a slot: the row and the key, rounded up. */
+/* Bytes of a slot: key and row, rounded up to a multiple of 8. */
 static inline size_t sp_rows_slot_size(sp_rows_layout layout, sp_row_format format, size_t dim)
 {
 	size_t key = layout == SP_ROWS_KEY_IN_FRONT ? sizeof(int64_t) : 0;
@@ -62,7 +62,7 @@ static inline size_t sp_rows_slot_size(sp_rows_layout layout, sp_row_format form
 	return (key + sp_row_format_size(format, dim) + 7) & ~(size_t)7;
 }
 
-/* Bytes of the first array; the shape is valid, so that nothing overflows. */
+/* Bytes of the first array; the shape is valid, so nothing overflows. */
 static inline size_t sp_rows_slots_size(const sp_rows_shape *shape)
 {
 	return shape->placement.slot_count * shape->slot_size +
@@ -76,32 +76,31 @@ const void *sp_rows_slots(const sp_rows *rows);     /* sp_rows_slots_size() byte
 const uint8_t *sp_rows_pilots(const sp_rows *rows); /* part_count * part_buckets bytes */
 
 /*
- * For memory that may turn out to be corrupt, such as a mapped file: a lookup calls
- * prepare() with its keys before it reads rows, and confirm() before it returns; a failure
- * of either fails the lookup.  prepare() may wait until deadline_ns on sp_clock_now_ns()'s
- * clock (0: for any time), and is then SP_DEADLINE.
+ * For memory that may be corrupt, such as a mapped file: a lookup calls prepare() with its keys
+ * before it reads rows, and confirm() before it returns; it fails if either fails.  prepare() may
+ * wait until deadline_ns on sp_clock_now_ns()'s clock (0: without limit), and then returns
+ * SP_DEADLINE.
  */
 typedef struct sp_rows_guard {
 	sp_status (*prepare)(void *owner, const sp_rows *rows, const int64_t *keys, size_t count,
 			     int64_t deadline_ns, sp_error *err);
 	sp_status (*confirm)(void *owner, sp_error *err);
 
-	/* Whether all of the memory has been verified: then prepare() never fails or waits. */
+	/* Whether all of the memory has been verified: prepare() then never fails or waits. */
 	bool (*is_whole)(void *owner);
 } sp_rows_guard;
 
 /*
- * Rows over arrays that lie elsewhere, such as in a mapped file: `slots` at a multiple of
- * 8.  The arrays are not read here.  release(owner) is called with the last reference;
- * NULL is fine.  SP_CORRUPT when the shape contradicts itself or the sizes; then release() is
- * not called.
+ * Rows over arrays that the caller provides, such as a mapped file; `slots` is 8-byte aligned.  The
+ * arrays are not read here.  release(owner), if not NULL, is called with the last reference.
+ * SP_CORRUPT when the shape contradicts itself or the sizes; release() is then not called.
  */
 typedef struct sp_rows_memory {
 	const void *slots;
 	size_t slots_size;
 	const void *pilots;
 	size_t pilots_size;
-	const sp_rows_guard *guard; /* NULL when the memory is always right */
+	const sp_rows_guard *guard; /* NULL when the memory cannot be corrupt */
 	void (*release)(void *owner);
 	void *owner;
 } sp_rows_memory;
@@ -112,22 +111,19 @@ SP_MUST_CHECK sp_status sp_rows_over(sp_rows **out, const sp_rows_shape *shape,
 /* The row of `key`; false when it is not held. */
 bool sp_rows_find(const sp_rows *rows, int64_t key, sp_stored_row *out);
 
-/* For a walk over all rows: what is in slot `slot` < slot_count; false when it is empty. */
+/* To iterate over all rows: the content of slot `slot` < slot_count; false when it is empty. */
 bool sp_rows_at(const sp_rows *rows, size_t slot, int64_t *key, sp_stored_row *out);
 
-/*
- * The outlier that the slot refers to: in *size its bytes; NULL when the slot
- * has its row itself.
- */
+/* The outlier that the slot refers to, of *size bytes; NULL when the slot has its row itself. */
 const void *sp_rows_outlier_of(const sp_rows *rows, const void *slot, size_t *size);
 
 /* Bytes of memory, or of the mapped file. */
 size_t sp_rows_footprint(const sp_rows *rows);
 
-/* One reference more; gives `rows`.  NULL is fine. */
+/* Adds a reference and returns `rows`.  NULL is fine. */
 sp_rows *sp_rows_retain(sp_rows *rows);
 
-/* One less; the last frees.  NULL is fine. */
+/* Drops a reference; the last one frees.  NULL is fine. */
 void sp_rows_release(sp_rows *rows);
 
 #endif

@@ -17,11 +17,11 @@
 enum { CACHE_LINE = 64 };
 
 /*
- * A slot is written once, with key and row.  A row that fills whole cache lines is written
- * with streaming stores, which neither read the lines first nor evict others.
+ * A slot is written once, with key and row.  A row that fills whole cache lines is written with
+ * streaming stores, which neither read the lines first nor evict others.
  *
- * That every key has got its row is seen by two sums of hashes, over the keys added and over
- * the keys put; there is no flag per slot.
+ * There is no flag per slot: two sums of hashes, over the keys added and over the keys put, must
+ * agree to prove that every key has got its row.
  */
 struct sp_rows_builder {
 	char *name;
@@ -30,7 +30,7 @@ struct sp_rows_builder {
 	const sp_rows *like;
 	sp_rows_shape shape;
 	_Atomic uint64_t put;
-	sp_placement_keys *keys; /* those added; NULL after index() */
+	sp_placement_keys *keys; /* the keys added; NULL after index() */
 	sp_region pilots;        /* after index() */
 
 	pthread_mutex_t lock; /* for what follows */
@@ -114,7 +114,7 @@ size_t sp_rows_builder_repeated(const sp_rows_builder *builder)
 	return builder->key_count - builder->shape.row_count;
 }
 
-/* Different sets of keys have different sums of hashes, but for one chance in 2^64. */
+/* Different sets of keys have different sums, except with probability 2^-64. */
 static const sp_placement sum_seed = {.seed = {0, SP_PLACEMENT_SPREAD}};
 
 static uint64_t sum_of(int64_t key)
@@ -182,7 +182,7 @@ static sp_rows_layout choose_layout(const sp_rows_builder *builder, const void *
 		       : SP_ROWS_KEY_IN_FRONT;
 }
 
-/* Chooses a layout by these rows and allocates zeroed slots; under the lock. */
+/* Under the lock: chooses a layout by these rows and allocates zeroed slots. */
 static sp_status make_slots(sp_rows_builder *builder, const void *some_rows, size_t count,
 			    sp_error *err)
 {
@@ -262,7 +262,7 @@ static sp_status encode(sp_rows_builder *builder, const sp_rows *to, int64_t key
 	return put_outlier(builder, key, row, slot, err);
 }
 
-/* Both addresses are on cache lines, and `size` is a multiple of their size. */
+/* Both addresses are cache-line aligned; `size` is a multiple of the line size. */
 static void write_past_caches(char *to, const char *from, size_t size)
 {
 #if defined(__x86_64__)
@@ -280,7 +280,7 @@ static void wait_for_writes(void)
 #endif
 }
 
-/* Larger slots, and those that are not whole lines, are written in place. */
+/* Larger slots, and slots that are not whole lines, are written in place. */
 enum { LARGEST_STREAMED = 16 * CACHE_LINE };
 
 static sp_status put_row(sp_rows_builder *builder, const sp_rows *to, int64_t key, const void *row,
@@ -325,7 +325,7 @@ sp_status sp_rows_builder_put_rows(sp_rows_builder *builder, const int64_t *keys
 		sp_rows_probe *probe = &ring[i % RING];
 		size_t last = i - 2 * AHEAD;
 
-		/* The oldest key is finished, and its entry of the ring is used for the newest. */
+		/* The oldest key is finished; the newest takes its entry of the ring. */
 		if (i >= 2 * AHEAD && !sp_key_is_mark(keys[last])) {
 			status = put_row(builder, to, keys[last],
 					 (const char *)rows + last * row_bytes,

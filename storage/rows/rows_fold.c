@@ -9,8 +9,8 @@
 #include "storage/rows/rows_internal.h"
 
 /*
- * Both layers are walked twice, for keys and for rows.  A key that both have is counted in
- * the base, and its row is taken from `over`.
+ * Both layers are walked twice, for keys and for rows.  A key that both have is added once, in the
+ * walk of the base; its row is taken from `over`.
  */
 typedef enum phase {
 	BASE_KEYS,
@@ -31,7 +31,7 @@ struct sp_rows_fold {
 	sp_rows *over;
 	sp_rows_builder *builder;
 	phase phase;
-	size_t slot;     /* where the walk goes on */
+	size_t slot;     /* where the walk continues */
 	float *elements; /* [PIECE, dim] for rows in fp32; else NULL */
 
 	/* The thread that finds slots; NULL before, or when it could not be started. */
@@ -131,7 +131,7 @@ static size_t collect(const sp_rows *rows, size_t *slot, size_t end, int64_t *ke
 	return count;
 }
 
-/* Drops keys that `other` holds; returns how many stay. */
+/* Removes keys that `other` holds; returns the number of the rest. */
 static size_t drop_held(const sp_rows *other, int64_t *keys, sp_stored_row *stored, size_t count)
 {
 	bool held[PIECE];
@@ -167,7 +167,7 @@ static layers layers_of(const sp_rows_fold *fold)
 	}
 }
 
-/* fp32 has two layouts: its rows are decoded and woven again, which loses nothing. */
+/* fp32 rows are decoded and written again, as the two layouts may differ; this loses nothing. */
 static sp_status put_rows(const sp_rows_fold *fold, const int64_t *keys,
 			  const sp_stored_row *stored, size_t count, sp_error *err)
 {
@@ -180,7 +180,7 @@ static sp_status put_rows(const sp_rows_fold *fold, const int64_t *keys,
 	return sp_rows_builder_put_rows(fold->builder, keys, fold->elements, count, err);
 }
 
-/* Walks at most `slots` slots of the phase; *over: these were the last. */
+/* Walks at most `slots` slots of the phase; *over: the walk has ended. */
 static sp_status walk(sp_rows_fold *fold, size_t slots, bool *over, sp_error *err)
 {
 	layers l = layers_of(fold);
@@ -211,7 +211,7 @@ static void find_places(void *context)
 	atomic_store(&fold->indexed, true);
 }
 
-/* Starts the search for slots, or sees whether it is *over. */
+/* Starts to find slots, or tells whether that is *over. */
 static sp_status index_keys(sp_rows_fold *fold, bool *over, sp_error *err)
 {
 	if (fold->thread == NULL &&
@@ -223,7 +223,7 @@ static sp_status index_keys(sp_rows_fold *fold, bool *over, sp_error *err)
 	return SP_OK;
 }
 
-/* Before that keys read from it may be wrong, so that nothing is read. */
+/* Whether all of the base is verified: keys read before may be wrong. */
 static bool is_whole(const sp_rows *rows)
 {
 	return rows->guard == NULL || rows->guard->is_whole(rows->owner);

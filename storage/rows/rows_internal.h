@@ -11,13 +11,13 @@
 struct sp_rows {
 	sp_rows_shape shape;
 	const char *slots;
-	const char *outliers; /* behind the slots */
+	const char *outliers; /* after the slots */
 	const uint8_t *pilots;
 	const sp_row_codec *codec;   /* of the format */
 	const sp_woven_codec *woven; /* NULL unless keys are woven in */
 	atomic_size_t references;
 
-	/* Who owns the arrays: the two regions, or `owner`. */
+	/* The arrays belong to the two regions, or to `owner`. */
 	sp_region slot_memory;
 	sp_region pilot_memory;
 	const sp_rows_guard *guard;
@@ -25,15 +25,15 @@ struct sp_rows {
 	void *owner;
 };
 
-/* Rows whose two arrays are the caller's to fill in; NULL when out of memory. */
+/* Rows whose two arrays the caller fills in; NULL when out of memory. */
 sp_rows *sp_rows__create(const sp_rows_shape *shape);
 
 /* Sets the address of the slots and of the outliers behind them. */
 void sp_rows__set_slots(sp_rows *rows, const char *slots);
 
 /*
- * A lookup is three steps, each of which prefetches what the next one reads: work
- * between the steps hides the latency of memory.
+ * A lookup has three steps.  Each prefetches what the next one reads; work between the steps hides
+ * the latency.
  */
 typedef struct sp_rows_probe {
 	uint64_t hash;
@@ -51,14 +51,14 @@ static inline void sp_rows__start(const sp_rows *rows, int64_t key, sp_rows_prob
 }
 
 /*
- * The compiler takes a function that only prefetches for one without effects, and removes
- * calls of it, unless it is inlined first.
+ * Always inlined: the compiler would take a function that only prefetches for one without effects
+ * and remove its calls.
  */
 #define SP_ROWS_FETCHES static inline __attribute__((always_inline))
 
 /*
- * Prefetches a slot into the second level cache: the first level has about a dozen
- * fill buffers, which is fewer lines than memory can deliver at once.
+ * Prefetches a slot into the second level cache: the first level has only about a dozen fill
+ * buffers, fewer lines than memory can deliver at once.
  */
 SP_ROWS_FETCHES void sp_rows__fetch(const char *slot, size_t size)
 {
@@ -66,7 +66,7 @@ SP_ROWS_FETCHES void sp_rows__fetch(const char *slot, size_t size)
 	/* The hardware prefetches the rest of a long row. */
 	const char *end = slot + (size < MAX_SIZE ? size : MAX_SIZE);
 
-	/* Slots need not start on a line; a second prefetch of a line would take a buffer. */
+	/* Slots need not start on a line; prefetching a line twice would waste a buffer. */
 	for (slot -= (uintptr_t)slot % CACHE_LINE; slot < end; slot += CACHE_LINE)
 		__builtin_prefetch(slot, 0, 2);
 }
@@ -113,7 +113,7 @@ static inline sp_stored_row sp_rows__stored(const sp_rows *rows, const char *slo
 	if (rows->woven == NULL)
 		return (sp_stored_row){slot + sizeof(int64_t), rows->codec};
 	outlier = sp_woven_row_outlier(slot);
-	/* A number that is too large comes from corrupt memory, which the guard reports. */
+	/* Only corrupt memory has a larger number; the guard reports it. */
 	if (__builtin_expect(outlier >= rows->shape.outlier_count, 1))
 		return (sp_stored_row){slot, &rows->woven->row};
 	return (sp_stored_row){rows->outliers + outlier * rows->shape.dim * sizeof(float),

@@ -1,10 +1,10 @@
 #include "storage/ssd/key_miss.h"
 
 /*
- * Keys are parted by their highest bit that is not the same in all, those with a 0
- * before those with a 1; then each half by the next bit.
+ * Radix sort in place: partitions keys by the highest bit in which any two differ, zeros first,
+ * then each half by the next bit.
  */
-enum { FEW = 12 }; /* which are sorted by inserting */
+enum { FEW = 12 }; /* so few are sorted by insertion */
 
 static uint64_t number_of(const sp_key_miss *miss)
 {
@@ -23,7 +23,7 @@ static void insert_all(sp_key_miss *misses, size_t count)
 	}
 }
 
-/* How many have a 0 there; they are in front then. */
+/* Partitions by the bit, zeros first; returns the number of zeros. */
 static size_t part(sp_key_miss *misses, size_t count, int bit)
 {
 	size_t zeros = 0;
@@ -41,7 +41,7 @@ static size_t part(sp_key_miss *misses, size_t count, int bit)
 	return zeros;
 }
 
-/* Above `bit` all are the same. */
+/* All keys agree in the bits above `bit`. */
 static void sort_from(sp_key_miss *misses, size_t count, int bit)
 {
 	for (; count > FEW && bit >= 0; bit--) {

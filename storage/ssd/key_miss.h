@@ -12,9 +12,8 @@ typedef struct sp_key_miss {
 } sp_key_miss;
 
 /*
- * Sorts in the order of sp_rocks_compare(), in place and without allocation, which qsort() would do
- * for more than a few keys.  At most 64 passes over the keys, whatever a client sends.
- * Threads: pure.
+ * Sorts in the order of sp_rocks_compare(), in place.  Unlike qsort() it never allocates, and it
+ * makes at most 64 passes over the keys, whatever a client sends.  Threads: pure.
  */
 void sp_key_miss_sort(sp_key_miss *misses, size_t count);
 

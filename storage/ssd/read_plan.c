@@ -1,6 +1,6 @@
 #include "storage/ssd/read_plan.h"
 
-/* The first run from `run` on that may have the key of the read; false when none can. */
+/* Finds the first run, from `run` on, that may have the key of the read; false when none can. */
 static bool locate(sp_block_read *read, size_t run)
 {
 	const sp_read_request *request = read->request;
@@ -18,7 +18,7 @@ static bool is_same_block(const sp_block_read *a, const sp_block_read *b)
 	return a->run == b->run && a->place.fd == b->place.fd && a->place.offset == b->place.offset;
 }
 
-/* Adds the next keys, as long as they are in the same block of the oldest run. */
+/* Extends the read by the next keys, as long as they are in the same block of the oldest run. */
 static void extend(sp_read_plan *plan, sp_block_read *read)
 {
 	const sp_read_request *request = read->request;

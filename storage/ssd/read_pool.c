@@ -8,22 +8,22 @@
 #include "base/thread.h"
 
 /*
- * All state is under one lock: a job takes tens of microseconds of a device's time, and the lock
- * a fraction of one.
+ * One lock guards all state: a job takes tens of microseconds on the device, the lock a fraction of
+ * one.
  *
  * The thread that has read rows also takes them, while they are in its cache, and queues further
- * jobs of the call; so the caller is woken only once, when all is done.
+ * jobs of the call, so that the caller is woken only once, when all is done.
  */
 
 enum { JOBS_PER_THREAD = 4, MAX_READS = 8 };
 
 typedef struct read_call read_call;
 
-/* Blocks of one request, one after the other. */
+/* Consecutive blocks of one request. */
 typedef struct read_job {
 	struct read_job *next;
 	read_call *call;                /* NULL: the call has returned */
-	bool is_taken;                  /* its rows are being taken */
+	bool is_taken;                  /* a thread is taking its rows */
 	sp_sst_run *runs[SP_READ_RUNS]; /* held, so that their files stay open */
 	size_t count;
 	sp_block_read reads[MAX_READS];
@@ -38,7 +38,7 @@ struct sp_read_pool {
 	pthread_cond_t work;  /* for threads: a job is queued, or the pool closes */
 	pthread_cond_t freed; /* a job has become free */
 	job_list free, queued;
-	size_t waiting; /* calls without a job that wait for a free one */
+	size_t waiting; /* calls that have no job and wait for a free one */
 	bool closing;
 	size_t thread_count;
 	sp_thread_group *threads;
@@ -46,7 +46,7 @@ struct sp_read_pool {
 	read_job jobs[];
 };
 
-/* One sp_read_pool_run(). */
+/* State of one sp_read_pool_run(). */
 struct read_call {
 	sp_read_pool *pool;
 	sp_read_plan plan;
@@ -107,7 +107,7 @@ static bool all_handed_out(read_call *call)
 	return !call->has_ahead;
 }
 
-/* Gives the job the next blocks of the call, all of one request. */
+/* Gives the job the next blocks of the call, all from one request. */
 static void fill_job(read_call *call, read_job *job)
 {
 	const sp_read_request *request = call->ahead.request;
@@ -171,15 +171,15 @@ static void note_failure(const read_job *job, const sp_block_read *read, sp_stat
 	call->failed = (size_t)(read->request - call->plan.requests);
 }
 
-/* Whether the call still waits for the job.  Under the lock. */
+/* Under the lock: whether the call still waits for the job. */
 static bool is_wanted(const read_job *job)
 {
 	return job->call != NULL && !job->call->is_leaving && job->call->status == SP_OK;
 }
 
 /*
- * Under the lock, which is released while reading and taking rows.  While `is_taken` is set the
- * call does not return.
+ * Under the lock, which is released while rows are read and taken.  The call does not return while
+ * `is_taken` is set.
  */
 static void read_one(sp_read_pool *pool, read_job *job, sp_block_read *read, read_buffer *buffer)
 {
@@ -207,7 +207,7 @@ static void read_one(sp_read_pool *pool, read_job *job, sp_block_read *read, rea
 	}
 }
 
-/* Under the lock.  The call gets further jobs, unless other calls wait for their first. */
+/* Under the lock.  The call gets further jobs unless other calls wait for their first one. */
 static void finish_job(sp_read_pool *pool, read_job *job)
 {
 	read_call *call = job->call;
@@ -334,9 +334,7 @@ static sp_status wait_for_progress(read_call *call, int64_t deadline_ns, sp_erro
 	return SP_OK;
 }
 
-/*
- * Under the lock: detaches the jobs of the call, and waits for those whose rows are being taken.
- */
+/* Under the lock: detaches the jobs of the call and waits for those whose rows are being taken. */
 static void leave(read_call *call)
 {
 	sp_read_pool *pool = call->pool;

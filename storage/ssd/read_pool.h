@@ -9,24 +9,23 @@
 #include "storage/ssd/read_plan.h"
 
 /*
- * Threads that read from the disk for requests where io_uring is not available
- * (storage/ssd/read_rings.h): one thread that reads block after block would leave most of
- * a device idle.
+ * Threads that read from the disk for requests where io_uring (storage/ssd/read_rings.h) is not
+ * available: a single thread that reads block after block would leave most of a device idle.
  *
  * A call splits its blocks into jobs of a few blocks, queues them and sleeps until all are done.
- * Jobs and their memory belong to the pool, so a call returns at once when its time is
- * over, whatever its jobs still wait for.
+ * Jobs and their memory belong to the pool, so a call returns at its deadline even while the disk
+ * has not answered its jobs.
  *
  * A thread allocates when a block is larger than any it has read before.
  *
- * Threads: thread-safe, but for create and destroy.
+ * Threads: thread-safe, except create and destroy.
  */
 typedef struct sp_read_pool sp_read_pool;
 
 /* threads >= 1. */
 SP_MUST_CHECK sp_status sp_read_pool_create(sp_read_pool **out, size_t threads, sp_error *err);
 
-/* No calls may be under way.  NULL is fine. */
+/* Only when no call is running.  NULL is fine. */
 void sp_read_pool_destroy(sp_read_pool *pool);
 
 /*

@@ -12,19 +12,19 @@
 
 enum {
 	NS_PER_S = 1000000000,
-	DRAIN_NS = 1000000000, /* wait for abandoned reads in destroy() */
+	DRAIN_NS = 1000000000, /* time for abandoned reads in destroy() */
 	FEW = 8,
-	/* Reads past the page cache end at a sector, except at the end of the file. */
+	/* Direct reads end at a sector, except at the end of the file. */
 	SECTOR = 512,
 };
 
-/* A place for one read. */
+/* Buffer and state of one read. */
 typedef struct slot {
 	sp_block_read read;
 	char *buffer;
 	size_t size;       /* of buffer */
-	uint32_t come;     /* bytes of the block read so far */
-	bool is_busy;      /* the kernel has the read */
+	uint32_t come;     /* bytes of the block that have arrived */
+	bool is_busy;      /* the kernel owns the read */
 	bool is_abandoned; /* its call has returned */
 } slot;
 
@@ -39,14 +39,14 @@ struct sp_read_rings {
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
 	ring *free;
-	pid_t owner; /* the process that made them */
+	pid_t owner; /* process that made the rings */
 	size_t count;
 	ring rings[];
 };
 
 /* ---- rings ---- */
 
-/* Also for ENOMEM: on older kernels rings count as locked memory, which is limited. */
+/* ENOMEM counts, too: on older kernels rings are locked memory, which is limited. */
 static sp_status refuse(int number, sp_error *err)
 {
 	char reason[128];
@@ -113,7 +113,7 @@ sp_status sp_read_rings_create(sp_read_rings **out, size_t count, sp_error *err)
 	return SP_OK;
 }
 
-/* A forked child shares the kernel's side of the rings with its parent. */
+/* A forked child shares the rings of the kernel with its parent. */
 static bool is_owner(const sp_read_rings *rings)
 {
 	return rings->owner == getpid();
@@ -142,8 +142,8 @@ static sp_status take_ring(ring **out, sp_read_rings *rings, int64_t deadline_ns
 }
 
 /*
- * In front of the others, because its memory is in the caches; but behind them when reads of it
- * are left behind: they may hang in all of its slots, and a call would wait for one.
+ * Puts the ring first, because its memory is in the caches; but last if abandoned reads still use
+ * it: they may occupy all of its slots, and a call would have to wait.
  */
 static void give_ring(sp_read_rings *rings, ring *r)
 {
@@ -233,8 +233,8 @@ static sp_status queue_reads(read_call *call, sp_error *err)
 }
 
 /*
- * Submits the queue and sleeps until reads have completed: half of them, so that the device has
- * work while their rows are taken, or all of a few.
+ * Submits the queue and sleeps until half of the reads have completed, so that the device has work
+ * while their rows are taken; if there are only a few, until all have.
  */
 static sp_status wait_for_reads(read_call *call, int64_t deadline_ns, sp_error *err)
 {
@@ -261,7 +261,7 @@ static sp_status wait_for_reads(read_call *call, int64_t deadline_ns, sp_error *
 	return SP_OK;
 }
 
-/* Whether a read was short, as with read(), and is to be continued. */
+/* Whether the read was short, as with read(), and must be continued. */
 static bool goes_on(slot *s, int result)
 {
 	if (result == -EINTR)
@@ -312,7 +312,7 @@ static sp_status reap(read_call *call, sp_error *err)
 	return SP_OK;
 }
 
-/* Turns reads that are not submitted yet into no-ops: later their file may be closed. */
+/* Turns unsubmitted reads into no-ops: their files may be closed before a later submission. */
 static void withdraw(struct io_uring *uring)
 {
 	struct io_uring_sq *queue = &uring->sq;
@@ -337,7 +337,7 @@ static sp_status run(read_call *call, int64_t deadline_ns, sp_error *err)
 {
 	for (;;) {
 		SP_TRY(queue_reads(call, err));
-		/* A call without slots of its own waits for abandoned reads. */
+		/* A call that has no slots waits for abandoned reads. */
 		if (call->busy == 0 && call->ring->busy < SP_READ_RING_BLOCKS)
 			return SP_OK;
 		SP_TRY(wait_for_reads(call, deadline_ns, err));
@@ -370,7 +370,7 @@ sp_status sp_read_rings_run(sp_read_rings *rings, const sp_read_request *request
 
 /* ---- the end ---- */
 
-/* Waits for abandoned reads: the kernel may write to slots until they have completed. */
+/* Waits for abandoned reads: the kernel may write to their slots until they complete. */
 static void drain(ring *r, int64_t deadline_ns)
 {
 	read_call nobody = {.ring = r};
@@ -391,7 +391,7 @@ void sp_read_rings_destroy(sp_read_rings *rings)
 	for (size_t r = 0; r < rings->count; r++) {
 		if (is_owner(rings))
 			drain(&rings->rings[r], deadline_ns);
-		/* The disk may still answer: leak the memory that it would be written to. */
+		/* The disk may still answer: leak the memory it would write to. */
 		if (rings->rings[r].busy == 0)
 			close_ring(&rings->rings[r]);
 	}

@@ -8,33 +8,31 @@
 #include "storage/ssd/read_plan.h"
 
 /*
- * Reads from the disk for requests by io_uring, many blocks at a time.  The only
- * file of the project that sees liburing.
+ * Reads from the disk for requests by io_uring, many blocks at a time.  No other file of the
+ * project uses liburing.
  *
- * A call takes a free ring, submits as many reads as the ring has places, and sleeps until
- * some have completed; no other thread takes part.  Bytes are read to memory of the ring, so a
- * call returns at once when its time is over, and the ring can be used while such abandoned
- * reads are still in flight.
+ * A call takes a free ring, submits as many reads as the ring has slots, and sleeps until some have
+ * completed; no other thread takes part.  Bytes are read to memory of the ring, so a call returns
+ * at its deadline, and the ring can be used while its abandoned reads are in flight.
  *
  * A ring allocates when a block is larger than any it has read before.
  *
- * Threads: thread-safe, but for create and destroy.  In a process that is forked off
- * later every call is SP_UNSUPPORTED.
+ * Threads: thread-safe, except create and destroy.  In a forked child every call returns
+ * SP_UNSUPPORTED.
  */
 typedef struct sp_read_rings sp_read_rings;
 
-enum { SP_READ_RING_BLOCKS = 32 }; /* in flight, of each ring */
+enum { SP_READ_RING_BLOCKS = 32 }; /* blocks in flight per ring */
 
 /*
- * As many calls as there are rings read at once; others wait for a ring.  SP_UNSUPPORTED where
- * the kernel refuses io_uring: too old, out of memory for it, or forbidden, as often in
- * containers.
+ * At most `count` calls read at once; others wait for a ring.  SP_UNSUPPORTED where the kernel
+ * refuses io_uring: it is too old, lacks memory for it, or forbids it, as is common in containers.
  */
 SP_MUST_CHECK sp_status sp_read_rings_create(sp_read_rings **out, size_t count, sp_error *err);
 
 /*
- * No calls may be under way.  Waits up to a second for abandoned reads; the memory of those that
- * have not ended then is leaked, because the kernel may still write to it.  NULL is fine.
+ * Only when no call is running.  Waits up to a second for abandoned reads; the memory of those that
+ * have not completed is leaked, because the kernel may still write to it.  NULL is fine.
  */
 void sp_read_rings_destroy(sp_read_rings *rings);
 

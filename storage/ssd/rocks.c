@@ -11,16 +11,16 @@
 #include "base/thread.h"
 
 /*
- * A run is written by RocksDB's writer of sorted files, past log and memtable, and ingested
- * into the upper of two levels.  Finishing compacts all runs into the lower level, so that a
- * row is written twice, and nothing is left to compact while serving.  A compaction has all
- * its files open, with 256 KiB of memory each; so RocksDB merges runs whenever there are 64,
- * and rows of very large tables are written three or four times.
+ * RocksDB's SstFileWriter writes each run, without log and memtable, and the file is ingested into
+ * the upper of two levels.  Finishing compacts all runs into the lower level, so that a row is
+ * written twice, and nothing is left to compact while serving.  A compaction has all its files
+ * open, with 256 KiB of memory each; so RocksDB merges runs whenever there are 64, and rows of very
+ * large tables are written three or four times.
  *
  * A table of a terabyte has 500 files, which stay open while it is served.
  *
- * Options are passed as text, because RocksDB's C functions lack some of them.  The layout of
- * files is what storage/sst/sst_file.c expects.
+ * Options are passed as text, because RocksDB's C functions lack some of them.
+ * storage/sst/sst_file.c relies on this layout of files.
  */
 
 #define OPTIONS                                                                             \
@@ -42,7 +42,7 @@
 enum {
 	FORCE_BOTTOMMOST_ONCE = 3,
 	ROOM = 64 << 20, /* bytes of address space that must be available */
-	THREADS = 4,     /* and threads: RocksDB starts fewer */
+	THREADS = 4,     /* threads that must be available; RocksDB starts fewer */
 };
 
 struct sp_rocks_run {
@@ -60,7 +60,7 @@ struct sp_rocks_writer {
 	size_t row_size;
 };
 
-/* Frees RocksDB's error text, whose first word is the kind of error. */
+/* Frees RocksDB's error text; its first word is the kind of error. */
 static sp_status take_error(char *text, const char *what, sp_error *err)
 {
 	sp_status status = SP_IO;
@@ -77,7 +77,7 @@ static void return_at_once(void *context)
 	(void)context;
 }
 
-/* RocksDB ends the process when it gets no thread or memory: see whether they are available. */
+/* RocksDB ends the process if it gets no thread or memory: checks that they are available. */
 static sp_status check_room(sp_error *err)
 {
 	void *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -99,7 +99,7 @@ static sp_status make_options(rocksdb_options_t **out, sp_error *err)
 	rocksdb_options_t *base = rocksdb_options_create(), *made = rocksdb_options_create();
 	char *fault = NULL;
 
-	/* As text the option would leave the default cache in place. */
+	/* As a text option it would leave the default cache in place. */
 	rocksdb_block_based_options_set_no_block_cache(blocks, 1);
 	rocksdb_options_set_block_based_table_factory(base, blocks);
 	rocksdb_block_based_options_destroy(blocks);
@@ -271,7 +271,7 @@ sp_status sp_rocks_writer_add_run(sp_rocks_writer *writer, const char *const *ro
 	return ingest_run(writer, err);
 }
 
-/* The number after `name` in the text of a property; false when there is none. */
+/* The number after `name` in the text of a property; false if it is not there. */
 static bool number_in_property(rocksdb_t *db, const char *property, const char *name, uint64_t *out)
 {
 	char *text = rocksdb_property_value(db, property);
@@ -283,7 +283,7 @@ static bool number_in_property(rocksdb_t *db, const char *property, const char *
 	return at != NULL;
 }
 
-/* A compaction does not report errors: they show in what is left. */
+/* A compaction does not report errors: it has failed if more than one run is left. */
 static bool is_one_run(rocksdb_t *db)
 {
 	uint64_t upper = 1, errors = 1;

@@ -11,9 +11,9 @@
 #include "storage/ssd/ssd_internal.h"
 
 /*
- * Rows are encoded into a chunk.  A full chunk is sorted by key and position, repeats are
- * dropped, and it is written as a run; in the end runs are merged (storage/ssd/rocks.c).  Every
- * row is offered to the cache.
+ * Rows are encoded into a chunk.  A full chunk is sorted by key and position, repeats are dropped,
+ * and it is written as a run; in the end runs are merged (storage/ssd/rocks.c).  Every row is
+ * offered to the cache.
  */
 
 enum {
@@ -28,7 +28,7 @@ typedef struct entry {
 
 struct sp_ssd_builder {
 	sp_ssd_store *store;
-	sp_ssd_table table; /* its texts are the two below */
+	sp_ssd_table table; /* points to the two texts below */
 	char *name, *which;
 	sp_ssd_place place;
 	sp_ssd_folder folder;
@@ -178,7 +178,7 @@ static int compare_entries(const void *left, const void *right)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Writes the chunk as one run: of each key the last row. */
+/* Writes the chunk as one run, with the last row of each key. */
 static sp_status flush(sp_ssd_builder *builder, sp_error *err)
 {
 	entry *entries = builder->entries;
@@ -230,7 +230,7 @@ sp_status sp_ssd_builder_put(sp_ssd_builder *builder, const int64_t *keys, const
 	return SP_OK;
 }
 
-/* Replaces the cache by one of the right size, with its hot rows. */
+/* Replaces the cache by one of the right size that holds the same hot rows. */
 static sp_status fit_cache(sp_ssd_builder *builder, const sp_sst_run *run, const char *hot_rows,
 			   sp_error *err)
 {
@@ -256,7 +256,7 @@ static sp_status save_hot_rows(sp_ssd_builder *builder, const sp_sst_run *run, s
 	return status;
 }
 
-/* Reads the rows back once, to check them and to build the filter. */
+/* Reads all rows back, to check them and to build the filter. */
 static sp_status scan_rows(const sp_ssd_builder *builder, size_t rows, sp_sst_run **out,
 			   sp_error *err)
 {
@@ -287,7 +287,7 @@ static sp_status save_filter(const sp_ssd_builder *builder, const sp_sst_run *ru
 	return status;
 }
 
-/* Completes the folder, gives it its name and opens it. */
+/* Completes the folder, renames it and opens it. */
 static sp_status publish(sp_ssd_builder *builder, sp_sst_run *run, sp_tier **out, sp_error *err)
 {
 	sp_ssd_store *store = builder->store;

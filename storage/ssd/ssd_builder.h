@@ -8,8 +8,8 @@
 #include "storage/ssd/ssd_tier.h"
 
 /*
- * Builds a table's tier on the SSD in one pass and in bounded memory: its cache, and a
- * quarter of the cache's size, 4 to 128 MiB, to sort rows in.
+ * Builds a table's tier on the SSD in one pass and in bounded memory: its cache, and to sort rows a
+ * quarter of the cache's size, but 4 to 128 MiB.
  *
  * Threads: one at a time.
  */
@@ -24,9 +24,8 @@ SP_MUST_CHECK sp_status sp_ssd_builder_create(sp_ssd_builder **out, sp_ssd_store
 					      sp_error *err);
 
 /*
- * keys [count]; rows [count, dim] float32, at any address; freqs [count] how
- * often training met each, or NULL.  Of a repeated key the last row stays.
- * Keys -1 and -2 are dropped.
+ * keys [count]; rows [count, dim] float32, at any address; freqs [count]: uses of each key in
+ * training, or NULL.  The last row of a repeated key stays.  Keys -1 and -2 are dropped.
  */
 SP_MUST_CHECK sp_status sp_ssd_builder_put(sp_ssd_builder *builder, const int64_t *keys,
 					   const void *rows, const int64_t *freqs, size_t count,
@@ -36,7 +35,7 @@ SP_MUST_CHECK sp_status sp_ssd_builder_put(sp_ssd_builder *builder, const int64_
 SP_MUST_CHECK sp_status sp_ssd_builder_freeze(sp_ssd_builder *builder, sp_tier **out,
 					      sp_error *err);
 
-/* Deletes what is not frozen.  NULL is fine. */
+/* Deletes the folder unless it is frozen.  NULL is fine. */
 void sp_ssd_builder_destroy(sp_ssd_builder *builder);
 
 #endif

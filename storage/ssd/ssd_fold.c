@@ -10,9 +10,9 @@
 #include "storage/ssd/ssd_internal.h"
 
 /*
- * A layer of rows is written to a sorted file in a temporary folder, which is deleted as soon as
- * the file is open.  The table's own folder does not change: the next start reads it as it was
- * built.
+ * The rows of the layer are written to a sorted file in a temporary folder, which is deleted as
+ * soon as the file is open.  The table's own folder does not change: the next start reads it as it
+ * was built.
  */
 
 enum {
@@ -23,11 +23,11 @@ enum {
 	DIGITS = 1 << DIGIT_BITS,
 	PASSES = 64 / DIGIT_BITS,
 
-	ROW_OVERHEAD = 32,    /* upper bound of the bytes on the disk per row besides its own */
-	SPARE_DISK = 16 << 20 /* bytes that must stay free */
+	ROW_OVERHEAD = 32,    /* upper bound of the disk bytes per row besides its own */
+	SPARE_DISK = 16 << 20 /* bytes of the disk that must stay free */
 };
 
-/* The keys of the layer in RocksDB's order, and room to sort them in. */
+/* The keys of the layer in RocksDB's order, and memory for sorting. */
 typedef struct key_list {
 	uint64_t *keys, *spare;
 	size_t count;
@@ -40,7 +40,7 @@ static sp_status go_on(const sp_tier_fold *how, sp_error *err)
 	return SP_OK;
 }
 
-/* Sleeps as long as the last piece took, or longer where the rate is limited. */
+/* Sleeps as long as the last piece took, or longer if the rate is limited. */
 static sp_status rest(const sp_tier_fold *how, int64_t start_ns, size_t rows, sp_error *err)
 {
 	int64_t left = sp_clock_now_ns() - start_ns;
@@ -62,7 +62,7 @@ static sp_status rest(const sp_tier_fold *how, int64_t start_ns, size_t rows, sp
 
 /* ---- keys ---- */
 
-/* One pass of a radix sort; nothing to do where all keys have the same digit. */
+/* One pass of a radix sort; skipped if all keys have the same digit. */
 static void sort_by(key_list *list, unsigned shift)
 {
 	size_t starts[DIGITS + 1] = {0};
@@ -165,7 +165,7 @@ static sp_status check_disk(const sp_ssd_store *store, const sp_ssd_table *table
 	size_t row = sp_row_format_size(table->format, table->dim) + ROW_OVERHEAD, needed, left;
 	struct statvfs disk;
 
-	/* Where the file system does not tell, writing may fail later. */
+	/* If the file system does not tell its free space, writing may fail later. */
 	if (statvfs(store->path, &disk) != 0 ||
 	    !sp_size_mul(&left, (size_t)disk.f_bavail, (size_t)disk.f_frsize))
 		return SP_OK;
@@ -177,7 +177,7 @@ static sp_status check_disk(const sp_ssd_store *store, const sp_ssd_table *table
 	return SP_OK;
 }
 
-/* Writes the run to a file of the folder, and opens it. */
+/* Writes the run to a file in the folder, and opens it. */
 static sp_status write_over(sp_sst_run **over, const sp_ssd_folder *folder,
 			    const sp_ssd_table *table, const sp_tier_fold *how,
 			    const key_list *list, sp_error *err)

@@ -22,7 +22,7 @@
 
 enum {
 	MAX_LABEL = 65536,
-	LOCK_TRIES = 1000, /* of 10 ms: who holds the root's lock only renames */
+	LOCK_TRIES = 1000, /* of 10 ms: the holder of the root's lock only renames */
 	MAX_OPEN_FOLDERS = 8,
 };
 
@@ -80,7 +80,7 @@ static sp_status lock_root(int *out, const char *root, sp_error *err)
 	return status;
 }
 
-/* The folder's in_use, locked; SP_BUSY when somebody holds it otherwise. */
+/* Opens and locks the folder's in_use; SP_BUSY while another process holds it. */
 static sp_status lock_folder(int *out, const char *path, int flags, int how, sp_error *err)
 {
 	char *file = join(path, "in_use", "");
@@ -117,12 +117,15 @@ static void delete_folder(const char *path)
 	nftw(path, delete_entry, MAX_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Under the root's lock: renames the folder to be deleted; *out: its new path, NULL on failure. */
+/*
+ * Under the root's lock: renames a folder that is to be deleted; *out: its new path, NULL on
+ * failure.
+ */
 static void hide(char **out, const char *root, const char *path, const char *name)
 {
 	char *hidden = join(root, name, REMOVED "XXXXXX");
 
-	/* mkdtemp() makes the name; rename() may replace an empty folder. */
+	/* mkdtemp() finds a new name; rename() may replace an empty folder. */
 	if (hidden != NULL && (mkdtemp(hidden) == NULL || rename(path, hidden) != 0)) {
 		sp_log(SP_LOG_WARNING, "cannot rename %s", path);
 		sp_free(hidden);
@@ -167,7 +170,7 @@ static bool starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Whether this entry of the root may be deleted unless somebody uses it. */
+/* Whether this entry of the root may be deleted if nobody uses it. */
 static bool is_garbage(const char *name, const char *family, const char *current)
 {
 	if (!starts_with(name, PREFIX))
@@ -179,8 +182,8 @@ static bool is_garbage(const char *name, const char *family, const char *current
 }
 
 /*
- * Under the root's lock: renames an entry that nobody uses, so that nobody begins to; its new path,
- * or NULL.
+ * Under the root's lock: renames an entry that nobody uses, so that nobody can begin to use it.
+ * Returns its new path, or NULL.
  */
 static char *claim(const char *root, const char *name)
 {
@@ -189,7 +192,7 @@ static char *claim(const char *root, const char *name)
 
 	if (path == NULL)
 		return NULL;
-	/* O_CREAT: a killed process may have left a folder without the lock file. */
+	/* O_CREAT: a killed process may have left a folder without this file. */
 	if (lock_folder(&lock, path, O_CREAT, LOCK_EX, NULL) == SP_OK) {
 		if (strstr(name, REMOVED) != NULL)
 			hidden = sp_alloc_text(path);

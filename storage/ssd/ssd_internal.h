@@ -19,7 +19,7 @@ struct sp_ssd_store {
 
 	pthread_mutex_t lock; /* held while readers or a writer are made */
 	sp_read_rings *rings; /* NULL before the first tier, and without io_uring */
-	sp_read_pool *pool;   /* without io_uring */
+	sp_read_pool *pool;   /* NULL when io_uring is available */
 };
 
 /* Starts rings or threads, once. */
@@ -40,21 +40,23 @@ SP_MUST_CHECK sp_status sp_ssd__place_find(sp_ssd_place *out, const sp_ssd_store
 					   const sp_ssd_table *table, sp_error *err);
 void sp_ssd__place_fini(sp_ssd_place *place);
 
-/* The cache of a table of `rows` rows (SIZE_MAX: unknown), whose index and filter take index_bytes.
+/*
+ * Creates the cache of a table of `rows` rows (SIZE_MAX: unknown), whose index and filter take
+ * index_bytes.
  */
 SP_MUST_CHECK sp_status sp_ssd__cache_create(sp_row_cache **out, const sp_ssd_store *store,
 					     const sp_ssd_table *table, size_t rows,
 					     size_t index_bytes, sp_error *err);
 
-/* A tier over a complete folder.  Takes ownership of folder, run and cache on success. */
+/* A tier over a complete folder.  On success it owns folder, run and cache. */
 SP_MUST_CHECK sp_status sp_ssd__tier_create(sp_tier **out, sp_ssd_store *store,
 					    const sp_ssd_table *table, sp_ssd_folder *folder,
 					    sp_sst_run *run, sp_row_cache *cache, sp_error *err);
 
 /*
- * Writes the rows of how->over as a run, in a file that is deleted already and lives as long as the
- * run; *over is NULL when there are no rows.  *base: the table's complete folder, unchanged,
- * for the caller to close.
+ * Writes the rows of how->over as a run, to a file that is already deleted and lives as long as the
+ * run; *over is NULL when there are no rows.  *base: the table's complete folder, unchanged, for
+ * the caller to close.
  */
 SP_MUST_CHECK sp_status sp_ssd__fold(sp_sst_run **over, sp_ssd_folder *base,
 				     const sp_ssd_store *store, const sp_ssd_table *table,
@@ -64,8 +66,8 @@ SP_MUST_CHECK sp_status sp_ssd__fold(sp_sst_run **over, sp_ssd_folder *base,
 size_t sp_ssd__fold_cost(const sp_ssd_table *table, const sp_rows *over);
 
 /*
- * `row` as a tier of this format stores it: its own bytes, or decoded into `elements` [dim] if the
- * format is fp32, because the row may be woven.
+ * `row` as a tier of this format stores it: its own bytes, or for fp32, where the row may be woven,
+ * decoded into `elements` [dim].
  */
 const void *sp_ssd__as_stored(const sp_ssd_table *table, const sp_stored_row *row, float *elements);
 

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "storage/ssd/ssd_internal.h"
 
-/* The name of a folder says in sixteen digits each: model, version, table. */
+/* A folder's name has three hashes of sixteen digits: model, version, table. */
 enum { DEFAULT_READERS = 16, MAX_READERS = 256, DIGITS = 16 };
 
 static uint64_t fingerprint(const char *text)
@@ -44,7 +44,7 @@ sp_status sp_ssd_store_open(sp_ssd_store **out, const sp_ssd_store_options *opti
 	atomic_init(&store->references, 1);
 	pthread_mutex_init(&store->lock, NULL);
 	status = fill(store, options, err);
-	/* First, because what killed processes have left may fill the disk. */
+	/* First, because folders of killed processes may fill the disk. */
 	if (status == SP_OK)
 		status = sp_ssd_root_clean(store->path, NULL, NULL, err);
 	if (status != SP_OK) {

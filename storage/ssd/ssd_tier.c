@@ -12,9 +12,9 @@
 #include "storage/ssd/ssd_internal.h"
 
 /*
- * A read looks up the cache of each table first, in blocks of keys.  Missed keys are sorted by
- * table and key, so that repeats and the keys of a block are adjacent, and read; each row
- * is copied to all places of its key, and offered to the cache.
+ * A read first looks up the cache of each table, in blocks of keys.  The misses are sorted by table
+ * and key, so that repeats and the keys of one block are adjacent, and read.  Each row is copied to
+ * all places of its key, and offered to the cache.
  */
 
 enum {
@@ -27,7 +27,7 @@ typedef struct ssd_tier {
 	char *name;
 	char *which; /* as in sp_ssd_table */
 	sp_ssd_folder folder;
-	sp_sst_run *runs[SP_READ_RUNS]; /* folded rows, if there are any, then the table's */
+	sp_sst_run *runs[SP_READ_RUNS]; /* folded rows, if any, then the table's own */
 	size_t run_count;
 	sp_row_cache *cache;
 	const sp_row_codec *codec;
@@ -38,7 +38,7 @@ typedef struct ssd_tier {
 	atomic_uint_least64_t asked, found, absent, hot_hits, errors, bytes_read;
 } ssd_tier;
 
-/* The misses of one tier.  Each key of its request has one miss or several adjacent ones. */
+/* The misses of one tier.  Each key of its request has one miss, or several adjacent ones. */
 typedef struct miss_group {
 	const sp_tier_read *read;
 	const sp_key_miss *misses, *end;
@@ -53,7 +53,7 @@ typedef struct read_state {
 	sp_read_request *requests;    /* [reads] */
 	miss_group *groups;           /* [reads] */
 	sp_row_cache_answer *answers; /* [CACHE_BLOCK] */
-	void *rows;                   /* [CACHE_BLOCK] of the widest */
+	void *rows;                   /* [CACHE_BLOCK] of the widest table */
 	size_t miss_count, request_count;
 } read_state;
 
@@ -69,7 +69,6 @@ static void count_up(atomic_uint_least64_t *counter, uint64_t more)
 
 /* ---- scratch ---- */
 
-/* Takes the arrays from the scratch. */
 static void lay_out(read_state *state, sp_scratch *s, const sp_tier_read *reads, size_t count)
 {
 	size_t keys = 0, widest = 0;
@@ -97,7 +96,9 @@ static size_t scratch_size(const sp_tier *tier, size_t count)
 	sp_scratch s = {0};
 	read_state state;
 
-	/* read() gets the sum over its reads, which all of them together need at most. */
+	/*
+	 * read() gets the sum of the sizes of its reads, which is at least what they need together.
+	 */
 	lay_out(&state, &s, &read, 1);
 	return s.used;
 }
@@ -146,8 +147,10 @@ static void read_caches(read_state *state, const sp_tier_read *reads, size_t cou
 	}
 }
 
-/* The misses of one read, from `first` on, sorted, as a request without repeats; gives where they
- * end. */
+/*
+ * Makes the sorted misses of one read, from `first` on, a request without repeats; returns the
+ * index after the last one.
+ */
 static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t first)
 {
 	const sp_key_miss *misses = state->misses;
@@ -179,7 +182,7 @@ static size_t group_misses(read_state *state, const sp_tier_read *reads, size_t 
 	return end;
 }
 
-/* Copies a row to all places of its key and offers it to the cache; in any thread. */
+/* In any thread: copies a row to all places of its key and offers it to the cache. */
 static void take_row(const sp_read_request *request, size_t i, const void *row)
 {
 	const miss_group *group = request->owner;
@@ -338,7 +341,7 @@ static sp_status copy_texts(ssd_tier *tier, const sp_ssd_table *table, sp_error 
 	return SP_OK;
 }
 
-/* A tier without rows and cache. */
+/* A tier without runs and cache. */
 static sp_status create(ssd_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
 			sp_error *err)
 {
@@ -366,7 +369,7 @@ static sp_status create(ssd_tier **out, sp_ssd_store *store, const sp_ssd_table 
 	return SP_OK;
 }
 
-/* Takes ownership of the run.  Newer runs come first. */
+/* Takes ownership of the run.  Newer runs must be added first. */
 static void add_run(ssd_tier *tier, sp_sst_run *run)
 {
 	tier->runs[tier->run_count++] = run;
@@ -390,15 +393,15 @@ static size_t ssd_fold_cost(const sp_tier *tier, const sp_rows *over)
 	return bytes < SIZE_MAX - index ? bytes + index : SIZE_MAX;
 }
 
-/* The table's own run, which is the last. */
+/* The table's own run: the last one. */
 static sp_sst_run *base_of(const ssd_tier *tier)
 {
 	return tier->runs[tier->run_count - 1];
 }
 
 /*
- * A tier of `over` and the table's own run; `over` replaces an earlier fold.  It shares the cache
- * of `from`.  Takes ownership of `over` and `base` on success.
+ * A tier of `over` and the table's own run; `over` replaces an earlier fold.  Shares the cache of
+ * `from`.  Takes ownership of `over` and `base` on success.
  */
 static sp_status open_folded(sp_tier **out, const ssd_tier *from, sp_sst_run *over,
 			     sp_ssd_folder *base, sp_error *err)
@@ -445,7 +448,7 @@ static void move_count(atomic_uint_least64_t *to, atomic_uint_least64_t *from)
 	count_up(to, atomic_exchange(from, 0));
 }
 
-/* The cache holds outdated rows of the layer's keys, or that they are absent: replaces them. */
+/* For the keys of the layer the cache may hold outdated rows, or that they are absent. */
 static void ssd_adopt(sp_tier *folded, sp_tier *tier, const sp_rows *over)
 {
 	ssd_tier *to = of(folded), *from = of(tier);
@@ -557,7 +560,7 @@ static sp_status open_tier(sp_tier **out, sp_ssd_store *store, const sp_ssd_tabl
 	return SP_OK;
 }
 
-/* An unusable folder is deleted, and SP_NOT_FOUND. */
+/* An unusable folder is deleted and gives SP_NOT_FOUND. */
 static sp_status open_folder(sp_tier **out, sp_ssd_store *store, const sp_ssd_table *table,
 			     sp_ssd_folder *folder, sp_error *err)
 {

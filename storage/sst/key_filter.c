@@ -15,7 +15,7 @@ enum {
 	LINE_WORDS = 8,
 	LINE_BYTES = LINE_WORDS * sizeof(uint64_t),
 	PROBES = 6,
-	PLACE_BITS = 9, /* of a bit in its line */
+	PLACE_BITS = 9, /* of the position of a bit in its line */
 	KEYS_PER_LINE = LINE_BYTES * 8 / BITS_PER_KEY,
 };
 
@@ -75,7 +75,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* The key's line; *places: the positions of its bits in it, PLACE_BITS each. */
+/* The key's line; *places: the positions of its bits in the line, PLACE_BITS each. */
 static uint64_t *line_of(const sp_key_filter *filter, int64_t key, uint64_t *places)
 {
 	uint64_t hash = mix((uint64_t)key);

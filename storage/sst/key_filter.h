@@ -8,17 +8,17 @@
 #include "base/status.h"
 
 /*
- * A blocked Bloom filter: tells that a key is surely absent, or may be there.  Eight bits per
- * key, of which those of one key lie in one cache line; about 3 % false positives.
+ * A blocked Bloom filter: tells that a key is certainly absent, or may be present.  Eight bits per
+ * key; the bits of one key lie in one cache line.  About 3 % false positives.
  *
- * Source: F. Putze, P. Sanders and J. Singler, "Cache-, Hash- and
- * Space-Efficient Bloom Filters", 2007.
+ * Source: F. Putze, P. Sanders and J. Singler, "Cache-, Hash- and Space-Efficient Bloom Filters",
+ * 2007.
  *
  * Threads: add is for one thread, before all others; may_have for any number.
  */
 typedef struct sp_key_filter sp_key_filter;
 
-/* For about this many keys. */
+/* For about `keys` keys. */
 SP_MUST_CHECK sp_status sp_key_filter_create(sp_key_filter **out, size_t keys, sp_error *err);
 
 /* NULL is fine. */
@@ -29,7 +29,7 @@ void sp_key_filter_add(sp_key_filter *filter, int64_t key);
 bool sp_key_filter_may_have(const sp_key_filter *filter, int64_t key);
 
 /*
- * As a file, which is made durable:
+ * Writes a file and makes it durable:
  *
  *   bytes 8   "SPFILTR1"
  *   uint64    number of keys
@@ -37,13 +37,13 @@ bool sp_key_filter_may_have(const sp_key_filter *filter, int64_t key);
  *   lines     64 bytes each
  *   uint32    CRC-32C of everything before it
  *
- * All numbers are little endian.  A file that is not complete is SP_CORRUPT.
+ * All numbers are little endian.  Loading gives SP_CORRUPT for an incomplete file.
  */
 SP_MUST_CHECK sp_status sp_key_filter_save(const sp_key_filter *filter, const char *path,
 					   sp_error *err);
 SP_MUST_CHECK sp_status sp_key_filter_load(sp_key_filter **out, const char *path, sp_error *err);
 
-size_t sp_key_filter_key_count(const sp_key_filter *filter); /* that were added */
+size_t sp_key_filter_key_count(const sp_key_filter *filter); /* keys added */
 
 size_t sp_key_filter_footprint(const sp_key_filter *filter);
 

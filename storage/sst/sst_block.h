@@ -7,12 +7,12 @@
 #include "base/status.h"
 
 /*
- * A block of one of RocksDB's sorted files (its block based table), as
- * storage/ssd/rocks.h has them written: not compressed, with CRC-32C.
+ * A block of one of RocksDB's sorted files (its block based table), with the options of
+ * storage/ssd/rocks.h: uncompressed, with CRC-32C.
  *
  *   block    entries; restarts, 4 bytes each; their count, 4 bytes
- *   entry    varint bytes shared with the key before, varint further bytes of
- *            the key, varint bytes of the value; those bytes
+ *   entry    varint length of the prefix shared with the previous key, varint length of
+ *            the rest, varint length of the value; rest; value
  *   trailer  behind the block: 1 byte of compression (0: none), 4 bytes masked
  *            CRC-32C of the block and that byte
  *
@@ -22,11 +22,10 @@
  */
 enum { SP_SST_TRAILER = 5, SP_SST_MAX_KEY = 16 };
 
-/* `block` [size + SP_SST_TRAILER]; SP_CORRUPT when compression or checksum of its trailer is wrong.
- */
+/* `block` [size + SP_SST_TRAILER]; SP_CORRUPT for a compressed block or a wrong checksum. */
 SP_MUST_CHECK sp_status sp_sst_block_check(const uint8_t *block, size_t size, sp_error *err);
 
-/* The entries of a block, one after the other. */
+/* Iterates over the entries of a block. */
 typedef struct sp_sst_cursor {
 	const uint8_t *at, *end;
 	uint8_t key[SP_SST_MAX_KEY];

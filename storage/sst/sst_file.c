@@ -19,10 +19,10 @@ struct sp_sst_file {
 	int fd;
 	uint64_t size;
 	size_t count, capacity;
-	uint64_t *bounds; /* [count] above every key of the block, or the greatest number */
-	uint32_t *pages;  /* [count + 1] the page where the block starts; where the last one ends */
-	uint32_t stride;  /* pages of each block where all have as many, and `pages` is NULL */
-	uint16_t *tails;  /* [count] bytes of its pages behind the block: trailer and padding */
+	uint64_t *bounds; /* [count] above every key of the block, or UINT64_MAX */
+	uint32_t *pages;  /* [count + 1] first page of each block; the last block's end */
+	uint32_t stride;  /* pages per block if equal for all; `pages` is then NULL */
+	uint16_t *tails;  /* [count] bytes after the block on its pages: trailer and padding */
 };
 
 typedef struct handle {
@@ -70,7 +70,7 @@ static sp_status read_footer(handle *index, const sp_file *file, sp_error *err)
 
 /* ---- the index ---- */
 
-/* Room for `capacity` blocks; false leaves the arrays unchanged. */
+/* Makes room for `capacity` blocks; false leaves the arrays unchanged. */
 static bool resize(sp_sst_file *file, size_t capacity)
 {
 	uint64_t *bounds = sp_alloc_resize(file->bounds, capacity + 1, sizeof(*bounds));
@@ -87,8 +87,8 @@ static bool resize(sp_sst_file *file, size_t capacity)
 }
 
 /*
- * A number above all keys up to the separator.  A separator that is cut short, read with zeros
- * behind it, is above the keys of its block and not above those of the next one.
+ * A number above all keys up to the separator.  A truncated separator, padded with zeros, is above
+ * the keys of its block and not above those of the next one.
  */
 static uint64_t bound_of(const uint8_t *key, size_t size)
 {
@@ -138,7 +138,7 @@ static sp_status add_blocks(sp_sst_file *file, const uint8_t *index, size_t size
 	return step == SP_SST_END ? SP_OK : corrupt(err, "its index is malformed");
 }
 
-/* Blocks of one size, as rows of one size mostly make, need no list of pages. */
+/* Blocks of one size, the usual case with rows of one size, need no list of pages. */
 static void compact(sp_sst_file *file)
 {
 	uint32_t stride = file->count != 0 ? file->pages[1] : 0;
@@ -175,7 +175,10 @@ static sp_status read_index(sp_sst_file *out, const sp_file *file, sp_error *err
 
 /* ---- the file ---- */
 
-/* Opens the file for rows, past the page cache unless the file system, such as tmpfs, refuses. */
+/*
+ * Opens the file for direct reads, or for cached ones where the file system (such as tmpfs) has
+ * none.
+ */
 static sp_status open_rows(sp_sst_file *file, const char *path, sp_error *err)
 {
 	char reason[128];
@@ -254,7 +257,7 @@ size_t sp_sst_file_find(const sp_sst_file *file, uint64_t key)
 {
 	size_t low = 0, count = file->count;
 
-	/* The first block whose bound is above the key, without a branch to guess. */
+	/* Branch-free binary search for the first block whose bound is above the key. */
 	while (count > 0) {
 		size_t half = count / 2;
 		bool is_above = file->bounds[low + half] <= key;

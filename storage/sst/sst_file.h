@@ -8,12 +8,11 @@
 #include "base/status.h"
 
 /*
- * Where the blocks of rows lie in one of RocksDB's sorted files, for keys as
- * storage/ssd/rocks.h stores them: an index in memory, 10 bytes per block, or
- * 14 where blocks have different numbers of pages.
+ * An index of the blocks of one of RocksDB's sorted files, for keys as storage/ssd/rocks.h stores
+ * them.  It takes 10 bytes of memory per block, or 14 if blocks have different numbers of pages.
  *
- * The file is as this store has it written (storage/sst/sst_block.h for what a
- * block is), or it is SP_CORRUPT:
+ * A file that is not as this project writes it is SP_CORRUPT (storage/sst/sst_block.h describes a
+ * block):
  *
  *   file     data blocks, each from a multiple of 4096 bytes on and the next
  *            behind it; other blocks; footer
@@ -21,12 +20,11 @@
  *            metaindex and the index block, padded to 40 bytes; 4 bytes format
  *            (5); 0x88e241b785f4cff7.  Little endian.
  *   handle   varint offset, varint size without trailer
- *   index    a block with one entry per data block: a key not below any key of
- *            the block and below all keys of the next one, maybe cut short;
- *            and the block's handle
+ *   index    a block with one entry per data block: a separator key, possibly
+ *            truncated, not below any key of the block and below all keys of the
+ *            next one; and the block's handle
  *
- * Source: RocksDB's wiki, "Rocksdb BlockBasedTable Format"; table/format.cc of
- * RocksDB 7.8.
+ * Source: RocksDB's wiki, "Rocksdb BlockBasedTable Format"; table/format.cc of RocksDB 7.8.
  *
  * Threads: any number, once open.
  */
@@ -35,15 +33,15 @@ typedef struct sp_sst_file sp_sst_file;
 enum { SP_SST_PAGE = 4096 };
 
 /*
- * Reads past the page cache where the file system can: bytes read from fd() then
- * need offsets, sizes and addresses that are multiples of SP_SST_PAGE.
+ * Opens for direct reads where the file system supports them: reads from fd() then need offsets,
+ * sizes and addresses that are multiples of SP_SST_PAGE.
  */
 SP_MUST_CHECK sp_status sp_sst_file_open(sp_sst_file **out, const char *path, sp_error *err);
 
 /* NULL is fine. */
 void sp_sst_file_close(sp_sst_file *file);
 
-/* Where a block is read from. */
+/* Position of a block in the file. */
 typedef struct sp_sst_place {
 	int fd;
 	uint64_t offset;
@@ -56,11 +54,13 @@ size_t sp_sst_file_block_count(const sp_sst_file *file);
 /* Block `b` < block_count(). */
 sp_sst_place sp_sst_file_block(const sp_sst_file *file, size_t b);
 
-/* The block that has the key, a number in the order of the file, if the file has it; block_count()
- * when no block can. */
+/*
+ * The only block that may have the key, a number in the order of the file; block_count() if none
+ * may.
+ */
 size_t sp_sst_file_find(const sp_sst_file *file, uint64_t key);
 
-/* Whether all its keys are below this one. */
+/* Whether all keys of the file are below this one. */
 bool sp_sst_file_ends_before(const sp_sst_file *file, uint64_t key);
 
 uint64_t sp_sst_file_size(const sp_sst_file *file);    /* bytes on the disk */

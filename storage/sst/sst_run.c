@@ -10,15 +10,15 @@
 #include "storage/sst/sst_block.h"
 
 /*
- * A stored key is ours, eight bytes with the most significant first, and eight bytes of
- * RocksDB: the type of the entry, and a sequence number, which is not used here.
+ * A stored key has our eight bytes, the most significant first, and eight bytes of RocksDB: the
+ * type of the entry, and a sequence number, which is not used here.
  */
 enum {
 	KEY = 8,
 	STORED_KEY = 16,
 	IS_VALUE = 1,
-	SCAN_PIECE = 1 << 20, /* bytes read at once, or one block */
-	ENTRY_OVERHEAD = 19,  /* bytes of a row in its block besides its own, measured */
+	SCAN_PIECE = 1 << 20, /* bytes read at once; at least one block */
+	ENTRY_OVERHEAD = 19,  /* bytes per row in a block besides the row, measured */
 	INDEX_ENTRY = 10,
 };
 
@@ -96,7 +96,7 @@ sp_status sp_sst_run_save_filter(const sp_sst_run *run, const char *path, sp_err
 
 /* ---- blocks ---- */
 
-/* The key at the cursor; SP_CORRUPT when the entry is not a row of the run. */
+/* Reads the key at the cursor; SP_CORRUPT when the entry is not a row of the run. */
 static sp_status read_entry(const sp_sst_run *run, const sp_sst_cursor *entry, uint64_t *key,
 			    sp_error *err)
 {
@@ -135,7 +135,7 @@ sp_status sp_sst_run_find(const sp_sst_run *run, const sp_sst_place *place, cons
 	return step == SP_SST_END ? SP_OK : sp_error_set(err, SP_CORRUPT, "a block is malformed");
 }
 
-/* The file and block that have the key if the run has it; NULL: the run lacks it. */
+/* The file and block that may have the key; NULL: the run lacks it. */
 static const sp_sst_file *find_block(const sp_sst_run *run, uint64_t key, size_t *block)
 {
 	size_t low = 0, count = run->count;
@@ -179,7 +179,7 @@ typedef struct scan {
 	uint64_t last; /* key */
 } scan;
 
-/* Checks block `b` of a file: each row must be where a read looks for it. */
+/* Checks block `b` of a file, and that a read would find each of its rows there. */
 static sp_status scan_block(scan *s, const sp_sst_file *file, size_t b, const char *bytes,
 			    sp_error *err)
 {

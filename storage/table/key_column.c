@@ -7,14 +7,14 @@
 #include "storage/placement/placement_keys.h"
 
 /*
- * The slot of a key (storage/placement/placement.h) holds the key and the excess of its
- * number over `absent`: a lookup reads a pilot and a slot.
+ * The slot of a key (storage/placement/placement.h) holds the key and its number minus `absent`: a
+ * lookup reads a pilot and a slot.
  */
 struct sp_key_column {
 	atomic_size_t references;
 	int64_t absent;
 	sp_key_column *below;
-	sp_placement placement; /* no slots without keys */
+	sp_placement placement; /* has no slots if there are no keys */
 	sp_region pilots;
 	sp_region slots; /* [slot_count] of `stride` bytes: int64 key, uint32 or uint64 excess */
 	size_t stride;
@@ -235,7 +235,7 @@ size_t sp_key_column_expected_size(size_t keys)
 {
 	size_t bytes;
 
-	/* Wide slots, one more for every 25, and a pilot for every two keys. */
+	/* Slots of the wide kind, one empty for every 25, and a pilot for every two keys. */
 	if (!sp_size_mul(&bytes, keys, WIDE + 1) ||
 	    !sp_size_add(&bytes, bytes, (keys / 25 + 1) * WIDE))
 		return SIZE_MAX;

@@ -9,7 +9,7 @@
 struct sp_layers_fold {
 	sp_table *table;
 	sp_table_layers layers;
-	sp_rows_fold *rows; /* in memory; NULL: in a tier */
+	sp_rows_fold *rows; /* folds rows in memory; NULL: the fold goes to a tier */
 
 	/* The thread that folds into a tier; NULL: not started. */
 	sp_thread_group *thread;
@@ -102,7 +102,7 @@ sp_status sp_layers_fold_step(sp_layers_fold *fold, size_t slots, bool *done, sp
 	*done = atomic_load(&fold->ended);
 	if (!*done || fold->status == SP_OK)
 		return SP_OK;
-	/* SP_BUSY without a stop: a lock on the disk could not be had in time. */
+	/* SP_BUSY without a stop: the lock of a folder could not be taken in time. */
 	return sp_error_set(err, fold->status == SP_BUSY ? SP_IO : fold->status, "%s",
 			    fold->error.text);
 }

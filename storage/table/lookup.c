@@ -104,7 +104,7 @@ sp_status sp_table_lookup(const sp_table *table, const int64_t *keys, size_t cou
 
 /* ---- where keys are ---- */
 
-/* Scratch to find keys in the slower tier; it writes rows, which are not used. */
+/* Scratch to look up keys in the slower tier; the rows that it writes are not used. */
 typedef struct locating {
 	sp_misses misses;
 	bool *found;

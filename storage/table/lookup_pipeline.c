@@ -3,9 +3,9 @@
 #include "storage/table/lookup_internal.h"
 
 /*
- * A pipeline over the keys of all lookups: prefetch a key's pilot; some keys later read it and
- * prefetch its slot; some keys later read the slot.  While one key is answered, the memory
- * of those behind it is on its way, whatever table they belong to.
+ * A pipeline over the keys of all lookups.  Stages, some keys apart: prefetch the pilot of a key;
+ * read it and prefetch the slot; read the slot.  While one key is answered, the memory of the
+ * following ones is being fetched, whatever table they belong to.
  */
 enum {
 	BURST = 8,         /* keys that go through a stage together */
@@ -22,20 +22,20 @@ _Static_assert(LOCATE_AFTER % BURST == 0 && ANSWER_AFTER % BURST == 0,
 /* A position among the keys of all lookups; each stage has its own. */
 typedef struct cursor {
 	const sp_lookup *lookup;
-	size_t lookups_left; /* with this one */
+	size_t lookups_left; /* including this one */
 	size_t key;
 } cursor;
 
 typedef struct pipeline {
 	sp_rows_probe base[RING];
 	sp_rows_probe overlay[RING];
-	sp_misses *misses; /* of the lookup that is being answered; NULL: not collected */
-	float divisor;     /* of the segment that is being summed */
+	sp_misses *misses; /* of the current lookup; NULL: not collected */
+	float divisor;     /* of the current segment */
 } pipeline;
 
 /* ---------------------------------------------------------------- stages */
 
-/* Skips lookups without keys and those that sp_lookup__run_plain() answers. */
+/* Skips lookups that have no keys and those that sp_lookup__run_plain() answers. */
 static cursor first_key(const sp_lookup *lookups, size_t count)
 {
 	for (; count != 0 && (lookups->count == 0 || sp_lookup__is_plain(lookups, false)); count--)
@@ -81,8 +81,8 @@ SP_ROWS_FETCHES void fetch(pipeline *p, const cursor *c, size_t at)
 }
 
 /*
- * The stored row of a key; false when no layer in memory has it.  Not inlined: the loop would run
- * out of registers, which makes lookups of fp16 rows half as slow again.
+ * The stored row of a key; false if no layer in memory has it.  Not inlined: the loop would run out
+ * of registers, which makes lookups of fp16 rows take half as long again.
  */
 static __attribute__((noinline)) bool find_row(const sp_table *table, const pipeline *p, size_t at,
 					       int64_t key, sp_stored_row *row)
@@ -101,7 +101,7 @@ static const float *absent_row(const sp_lookup *lookup, size_t i)
 							     : NULL);
 }
 
-/* Adds the key to the misses; false when no slower tier could have it. */
+/* Adds the key to the misses; false if no slower tier can have it. */
 static bool pass_on(const sp_lookup *lookup, sp_misses *misses, size_t i, float *to)
 {
 	int64_t key = lookup->keys[i];
@@ -146,7 +146,7 @@ static inline void answer(pipeline *p, const cursor *c, size_t at)
 		gather_key(p, c, at);
 }
 
-/* The keys that a stage handles in one step: `count` entries of the ring from `at` on. */
+/* The keys of a stage in one step: `count` entries of the ring from `at` on. */
 typedef struct step {
 	size_t at;
 	size_t count;

@@ -5,9 +5,9 @@
 #include "storage/format/woven_row_internal.h"
 
 /*
- * The most frequent lookup, as one tight loop: many keys, rows of float32 in one layer.  What the
- * general pipeline (storage/table/lookup_pipeline.c) loads again for every key is in registers
- * here, and there is no branch on whether a key is held, which cannot be predicted.
+ * The most frequent lookup, as one tight loop: many keys, rows of float32 in one layer.  State that
+ * the general pipeline (storage/table/lookup_pipeline.c) loads again for every key stays in
+ * registers, and there is no branch on whether a key is held, which would be unpredictable.
  */
 enum {
 	BLOCK = 8,         /* keys that go through a stage together */
@@ -15,9 +15,9 @@ enum {
 	ANSWER_AFTER = 64, /* keys between the prefetch of a slot and its use */
 	RING = 128,
 	COPY = 16,          /* elements that are copied at once */
-	FEWEST = 16,        /* keys that are worth waiting for by themselves, among other lookups */
-	POOLED = 8192,      /* elements of rows that are gathered, and then summed, at once */
-	FEWEST_POOLED = 64, /* rows that these must have room for */
+	FEWEST = 16,        /* with other lookups: fewer keys go to the general pipeline */
+	POOLED = 8192,      /* elements that are gathered, and then summed, at once */
+	FEWEST_POOLED = 64, /* rows that must fit into POOLED */
 };
 
 typedef struct plain {
@@ -48,7 +48,7 @@ INLINE void start(plain *p, const sp_lookup *lookup)
 	p->default_mask = rules->default_row_count - 1;
 }
 
-/* Prefetches a slot; one of constant size 128 starts on a line. */
+/* Prefetches a slot; if the size is the constant 128, it starts on a line. */
 INLINE void fetch(const char *slot, size_t slot_size)
 {
 	if (__builtin_constant_p(slot_size) && slot_size == 128) {
@@ -80,7 +80,7 @@ INLINE void locate_block(plain *p, size_t at, size_t count, size_t slot_size)
 	}
 }
 
-/* The answer for a key that is not held. */
+/* The row that answers an absent key. */
 INLINE const float *absent_row(const plain *p, int64_t key, size_t dim)
 {
 	return p->defaults + ((uint64_t)key & p->default_mask) * dim;
@@ -127,22 +127,21 @@ static inline size_t less(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* How many of `count` keys are in the block from `first` on, which may be past them. */
+/* How many of `count` keys are in the block that starts at `first`; 0 if it starts past them. */
 static inline size_t block_of(size_t first, size_t count)
 {
 	return first < count ? less(count - first, BLOCK) : 0;
 }
 
 /*
- * The loop itself, around the ways to do each stage; the sizes may be constants.
- * Numbers are made out a block at a time.  How memory is asked for is the
- * processor's matter:
+ * The loop, for given functions for each stage; the sizes may be constants.  Hashes and slots are
+ * computed a block at a time.  The order of prefetches depends on the processor:
  *
- * ONE_BY_ONE  One key's after another's is answered: a whole block would wait for
- *             the few lines that can be on their way at once.
- * IN_BURSTS   A block's at once, and before any is answered: see sp_lookup__in_bursts().
+ * ONE_BY_ONE  Alternates prefetches and answers: the prefetches of a whole block at once would
+ *             wait for the few line fill buffers.
+ * IN_BURSTS   Prefetches for a whole block, then answers one: see sp_lookup__in_bursts().
  *
- * With few keys each stage is done for all of them before the next one.
+ * With few keys each stage is done for all of them before the next stage.
  */
 #define GATHER(...) GATHER_OF(__VA_ARGS__)
 #define GATHER_OF(name, attributes, hash, locate, in_bursts, answer, row_dim, slot_bytes)         \
@@ -195,7 +194,7 @@ GATHER(gather_woven, , hash_block, locate_block, ONE_BY_ONE, answer_woven, ANY_S
 
 #define AVX2 __attribute__((target("avx2,bmi2")))
 
-/* A row that is not held comes from the default rows, which are not woven: all bits are kept. */
+/* An absent key is answered by a default row, which is not woven: all of its bits are kept. */
 AVX2 INLINE void answer_woven_avx2(const plain *p, const char *slot, int64_t key, size_t dim,
 				   float *to)
 {
@@ -232,7 +231,7 @@ GATHER(gather_woven_32_avx2, STAGES_AVX2, answer_woven_avx2, 32, 128)
 
 #define AVX512 SP_PLACEMENT_AVX512
 
-/* The ring has entries for a whole block, whatever `count` is. */
+/* The ring has entries for a whole block even if `count` is less. */
 AVX512 INLINE void hash_block_avx512(plain *p, const int64_t *keys, size_t at, size_t count)
 {
 	__m512i some = _mm512_maskz_loadu_epi64((__mmask8)((1u << count) - 1), keys);
@@ -253,7 +252,8 @@ AVX512 INLINE void locate_block_avx512(plain *p, size_t at, size_t count, size_t
 	_mm512_store_si512(p->slot_at + at, slots);
 }
 
-/* Sixteen elements of a woven row, which carry half of a key: zeros in its place when it is `mark`.
+/*
+ * Sixteen elements of a woven row, which carry half of a key; `mark` is that half, and is removed.
  */
 AVX512 INLINE __m512i without_key(__m512i bits, uint32_t mark)
 {
@@ -295,7 +295,7 @@ AVX512 INLINE void answer_woven_avx512(const plain *p, const char *slot, int64_t
 		      dim - SP_WOVEN_ELEMENTS);
 }
 
-/* The same loops with wider copies, and one for the commonest size. */
+/* The same loops with wider copies, and one for the most frequent size. */
 #define STAGES_AVX512 AVX512, hash_block_avx512, locate_block_avx512, ONE_BY_ONE
 
 GATHER(gather_front_avx512, STAGES_AVX512, answer_front, ANY_SIZE)
@@ -309,7 +309,7 @@ bool sp_lookup__is_plain(const sp_lookup *lookup, bool alone)
 	const sp_table *table = lookup->table;
 	size_t defaults = table->rules->default_row_count;
 
-	/* With as many default rows as a power of two a mask is floor_mod. */
+	/* For a power of two of default rows a mask replaces floor_mod. */
 	return lookup->count >= (alone ? BLOCK : FEWEST) &&
 	       (lookup->pooling == NULL || table->rules->dim <= POOLED / FEWEST_POOLED) &&
 	       lookup->fallback == NULL && table->overlay == NULL && table->base != NULL &&
@@ -341,8 +341,8 @@ static void gather(const sp_lookup *lookup)
 }
 
 /*
- * The rows of some keys are gathered where they stay in cache, and then summed:
- * gathering waits for memory, and summing between two keys would be in its way.
+ * Gathers the rows of some keys to a buffer that stays in cache, then sums them: summing between
+ * the keys would delay the prefetches.
  */
 static void pool(const sp_lookup *lookup)
 {

@@ -40,8 +40,7 @@ void sp_lookup__pool_rows(const sp_lookup *lookup, size_t first, size_t count, s
 				rows.codec->decode(dim, row, sum);
 				i++, row += row_size;
 				if (i == lookup->count || segments[i] != segment)
-					continue; /* a feature of one value: the row is the answer
-						   */
+					continue; /* a segment of one key: the row is the answer */
 				*divisor = 1.0f;
 			}
 		}

@@ -4,16 +4,16 @@
 #include "storage/table/lookup_internal.h"
 
 /*
- * Lookups of which some have a slower tier: memory answers what it can and lists the other
- * keys; then each kind of tier is read once for all tables, and keys that no tier has
- * are answered as absent.  Rows to be pooled are gathered into scratch first, because they are
- * summed in the order of the keys.
+ * Lookups of which some have a slower tier.  Memory answers what it can and lists the other keys;
+ * then each kind of tier is read once for all tables; keys that no tier has are answered as absent.
+ * Rows for pooling are gathered into scratch first, because they are summed in the order of the
+ * keys.
  */
 
 typedef struct work {
-	sp_lookup *lookups; /* those of tables with a tier without pooling, into scratch */
+	sp_lookup *lookups; /* copies; those with tier and pooling gather into scratch instead */
 	sp_misses *misses;
-	bool **found; /* [misses[i].count] of lookup i: whether the tier had the key */
+	bool **found; /* [misses[i].count] of lookup i: whether the tier has the key */
 	sp_tier_read *reads;
 	void *tier_scratch;
 } work;
@@ -23,7 +23,7 @@ static bool has_tier(const sp_lookup *lookup)
 	return lookup->table->below != NULL;
 }
 
-/* Scratch of one lookup with a tier. */
+/* Lays out the scratch of one lookup with a tier. */
 static void carve_lookup(sp_scratch *s, work *w, const sp_lookup *lookup, size_t i)
 {
 	size_t dim = lookup->table->rules->dim, row_size = dim * sizeof(float);
@@ -103,7 +103,7 @@ static sp_status read_kind(work *w, size_t count, const sp_tier_kind *kind, int6
 	return kind->read(w->reads, reads, w->tier_scratch, deadline_ns, err);
 }
 
-/* Whether the kind of tier of lookup i has been read for a lookup before it. */
+/* Whether an earlier lookup has had lookup i's kind of tier read. */
 static bool was_asked(const work *w, size_t i)
 {
 	const sp_tier_kind *kind = w->lookups[i].table->below->kind;

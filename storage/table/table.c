@@ -127,7 +127,7 @@ static sp_status make_rules(sp_table_rules **out, const sp_table_options *option
 
 /* ----------------------------------------------------------------- tables */
 
-/* The number of a block of keys that `rows` lacks. */
+/* Counts the keys of a block that `rows` lacks. */
 static size_t count_absent(const sp_rows *rows, const int64_t *keys, size_t count)
 {
 	bool held[SP_ROWS_BLOCK];
@@ -150,7 +150,7 @@ void sp_table_overlay_holds(const sp_table *table, const int64_t *keys, size_t c
 			      count - i < SP_ROWS_BLOCK ? count - i : SP_ROWS_BLOCK, held + i);
 }
 
-/* The number of keys of `overlay` that `base` lacks. */
+/* Counts the keys of `overlay` that `base` lacks. */
 static size_t count_new(const sp_rows *overlay, const sp_rows *base)
 {
 	int64_t keys[SP_ROWS_BLOCK] = {0};
@@ -179,7 +179,7 @@ static sp_status check_dim(const sp_table_rules *rules, size_t dim, sp_error *er
 	return SP_OK;
 }
 
-/* An overlay over a folded tier has all the folded keys again (check_covers()). */
+/* An overlay over a folded tier contains all the folded keys (check_covers()). */
 static size_t count_rows(const sp_table *table)
 {
 	bool again = table->overlay != NULL && table->below != NULL && table->folded != NULL;
@@ -189,7 +189,7 @@ static size_t count_rows(const sp_table *table)
 	       (table->below != NULL ? table->below->row_count : 0);
 }
 
-/* A table of the same parts, with references of its own to them. */
+/* A table of the same parts, with its own references to them. */
 static sp_status assemble(sp_table **out, const sp_table *parts, sp_error *err)
 {
 	sp_table *table = sp_alloc(sizeof(*table));
@@ -306,7 +306,7 @@ sp_status sp_table_with_overlay(sp_table **out, const sp_table *table, sp_rows *
 	return assemble(out, &parts, err);
 }
 
-/* The keys of `rows`. */
+/* Lists the keys of `rows`. */
 static sp_status list_keys(sp_folded_keys **out, const sp_rows *rows, const char *name,
 			   sp_error *err)
 {
@@ -314,7 +314,7 @@ static sp_status list_keys(sp_folded_keys **out, const sp_rows *rows, const char
 	sp_stored_row row;
 	size_t size;
 
-	/* Room for one more: the key of an empty slot is written, and overwritten by the next. */
+	/* Room for one more: an empty slot's key is written, too, and overwritten by the next. */
 	if (sp_size_add(&size, rows->shape.row_count, 1) &&
 	    sp_size_mul(&size, size, sizeof(list->keys[0])) &&
 	    sp_size_add(&size, size, sizeof(*list)))

@@ -10,26 +10,25 @@
 /*
  * A table of embedding rows by key: one EmbeddingVariable, all its parts.
  *
- * Made once (storage/table/table_builder.h), then read-only.  Its rows are in layers, and the
- * first layer that holds a key answers: an overlay of newer rows, rows in memory, a
- * slower tier.
+ * Made once (storage/table/table_builder.h), then read-only.  Its rows are in layers, and the first
+ * layer that holds a key answers: an overlay of newer rows, rows in memory, a slower tier.
  *
- * What a key answers that the table does not hold (DeepRec's rules):
+ * The row of an absent key (DeepRec's rules):
  *
  *   no filter            row floor_mod(key, default_row_count) of the default
  *                        matrix.  DeepRec's own remainder is negative for a
- *                        negative key and reads outside the matrix; floor_mod
- *                        is our stated rule.
+ *                        negative key and reads outside the matrix; this project
+ *                        uses floor_mod.
  *   counter, CBF filter  every element is default_value_no_permission
  *
- * Keys -1 and -2 are the empty and deleted marks of DeepRec's hash map: they
- * are never held, and answer as absent ones.
+ * Keys -1 and -2 are the empty and deleted marks of DeepRec's hash map: they are never held, and
+ * answered as absent.
  *
  * Threads: immutable once built; any number of threads may look up at once.
  */
 typedef struct sp_table sp_table;
 
-/* The filter the table was trained with; it decides what an absent key answers. */
+/* The filter of the training; it decides the answer for absent keys. */
 typedef enum sp_table_filter {
 	SP_TABLE_FILTER_NONE,
 	SP_TABLE_FILTER_COUNTER,
@@ -40,16 +39,16 @@ size_t sp_table_dim(const sp_table *table); /* elements of a row, >= 1 */
 const char *sp_table_name(const sp_table *table);
 sp_table_filter sp_table_filter_kind(const sp_table *table);
 
-/* Keys held.  A key that is both in memory and in a slower tier counts twice. */
+/* Keys held.  A key both in memory and in a slower tier counts twice. */
 size_t sp_table_row_count(const sp_table *table);
 
 /*
- * Bytes of memory: rows, keys, columns, default matrix, caches of slower tiers; shared ones count
+ * Bytes of memory: rows, keys, columns, default matrix, caches of slower tiers.  Shared ones count
  * in full.
  */
 size_t sp_table_footprint(const sp_table *table);
 
-/* How the rows of one output row become one. */
+/* How the rows of a segment are combined into one output row. */
 typedef enum sp_combiner {
 	SP_COMBINE_SUM,   /* sum(w x) */
 	SP_COMBINE_MEAN,  /* sum(w x) / sum(w) */
@@ -57,13 +56,13 @@ typedef enum sp_combiner {
 } sp_combiner;
 
 /*
- * Many keys to one output row, as embedding_lookup_sparse() does; w is 1 without
+ * Combines many keys into one output row, as embedding_lookup_sparse() does; w is 1 without
  * weights.  An output row without keys is zeros.
  *
  * Numerics: float32 sums in the order of the keys, every product rounded before it is added, and
- * one division by the divisor, which is summed alike.  With u = 2^-24 and s the sum of n terms'
- * sizes, a sum is within n * u * s of the exact one, with weights (n + 1) * u * s.  The bits do not
- * depend on where rows lie or on the instruction set.
+ * one division by the divisor, which is summed alike.  With u = 2^-24 and s the sum of the
+ * magnitudes of n terms, a sum is within n * u * s of the exact one, with weights (n + 1) * u * s.
+ * The bits do not depend on the layer, the layout or the instruction set.
  */
 typedef struct sp_pooling {
 	sp_combiner combiner;
@@ -77,9 +76,9 @@ typedef struct sp_pooling {
  * A lookup in one table.
  *
  * keys      [count]       int64; int32 keys are widened by the caller; repeats are fine
- * fallback  [count, dim]  NULL, or one row per key that an absent key answers
- *                         instead (KvResourceGather with
- *                         is_use_default_value_tensor); ignored with a filter
+ * fallback  [count, dim]  NULL, or a row for each key, which answers it if it is absent
+ *                         (KvResourceGather with is_use_default_value_tensor); ignored
+ *                         with a filter
  * pooling                 NULL: one output row per key
  * rows      output row i of dim elements is at rows + i * stride; every row is written,
  *           and the gaps between rows are not
@@ -96,33 +95,33 @@ typedef struct sp_lookup {
 } sp_lookup;
 
 /*
- * Bytes of scratch that a run needs, at 64 bytes' alignment: 0 when all tables
- * are in memory; SIZE_MAX when they are too many to count.
+ * Bytes of scratch that a run needs, 64-byte aligned: 0 when all tables are in memory; SIZE_MAX on
+ * overflow.
  */
 size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count);
 
 /*
- * Lookups in many tables at once: reads of memory overlap across all of them, and
- * each kind of slower tier is called once for all keys that memory lacks.
+ * Runs lookups in many tables at once: reads of memory overlap across all of them, and each kind of
+ * slower tier is called once for all keys that memory lacks.
  *
- * deadline_ns is on sp_clock_now_ns()'s clock; 0: none.  It bounds the wait for
- * slower tiers, and for parts of an image that were not read before.
+ * deadline_ns is on sp_clock_now_ns()'s clock; 0: none.  It bounds the wait for slower tiers, and
+ * for parts of an image that were not read before.
  *
- * Errors: SP_INVALID when segments are not ascending or not below segment_count; with a slower
- * tier or an image also SP_IO, SP_CORRUPT and SP_DEADLINE, and then the rows are unspecified.
+ * Errors: SP_INVALID when segments are not ascending or not below segment_count; with a slower tier
+ * or an image also SP_IO, SP_CORRUPT and SP_DEADLINE, which leave the rows unspecified.
  */
 SP_MUST_CHECK sp_status sp_lookup_run(const sp_lookup *lookups, size_t count, void *scratch,
 				      int64_t deadline_ns, sp_error *err);
 
 /*
- * The time limit of lookups outside requests, such as while a version is loaded: a disk that
- * takes longer is taken for one that does not answer any more.
+ * The time limit of lookups outside requests, such as while a version is loaded: a disk that takes
+ * longer is considered dead.
  */
 #define SP_TABLE_PATIENCE_NS (INT64_C(10) * 1000000000)
 
 /*
- * One lookup for one table: rows [count, dim], no scratch, SP_TABLE_PATIENCE_NS of time.
- * Allocates when the table has a slower tier.
+ * One lookup in one table: rows [count, dim], no scratch, SP_TABLE_PATIENCE_NS of time.  Allocates
+ * when the table has a slower tier.
  */
 SP_MUST_CHECK sp_status sp_table_lookup(const sp_table *table, const int64_t *keys, size_t count,
 					const float *fallback, float *rows, sp_error *err);
@@ -134,44 +133,43 @@ enum {
 	SP_TABLE_BELOW = 1, /* in the slower tier alone */
 };
 
-/* Bytes of scratch to locate `count` keys; as sp_lookup_scratch(). */
+/* Bytes of scratch to locate `count` keys, as sp_lookup_scratch(). */
 size_t sp_table_locate_scratch(const sp_table *table, size_t count);
 
 /*
- * places[i] = where keys[i] is held, one of the three above.  The slower tier is
- * asked for what memory lacks, as by a lookup; scratch, deadline and errors are
- * those of sp_lookup_run().
+ * places[i] = where keys[i] is held, one of the three above.  The slower tier is asked for keys
+ * that memory lacks, as in a lookup; scratch, deadline and errors are those of sp_lookup_run().
  */
 SP_MUST_CHECK sp_status sp_table_locate(const sp_table *table, const int64_t *keys, size_t count,
 					int32_t *places, void *scratch, int64_t deadline_ns,
 					sp_error *err);
 
 /*
- * found[i] = whether keys[i] is held anywhere: no scratch, SP_TABLE_PATIENCE_NS of time.
+ * found[i] = whether keys[i] is held in any layer: no scratch, SP_TABLE_PATIENCE_NS of time.
  * Allocates.
  */
 SP_MUST_CHECK sp_status sp_table_contains(const sp_table *table, const int64_t *keys, size_t count,
 					  bool *found, sp_error *err);
 
 /*
- * Numbers that a table may have for each key beside its row.  A column may have keys that the
+ * Numbers that a table may have for each key besides its row.  A column may have keys that the
  * table lacks because a filter has refused them.
  */
 typedef enum sp_table_column {
-	SP_TABLE_FREQUENCIES, /* how often training has seen the key; 0 of an absent one */
-	SP_TABLE_VERSIONS,    /* the global step that changed its row last; -1 of an absent one */
+	SP_TABLE_FREQUENCIES, /* how often training has seen the key; 0 if absent */
+	SP_TABLE_VERSIONS,    /* the global step that last changed its row; -1 if absent */
 	SP_TABLE_COLUMNS,     /* how many there are */
 } sp_table_column;
 
 bool sp_table_has_column(const sp_table *table, sp_table_column column);
 
-/* numbers[i] = that of keys[i] in a column that the table has.  Never waits for a slower tier. */
+/* numbers[i] = the number of keys[i] in a column that the table has.  Never waits for a tier. */
 void sp_table_read_column(const sp_table *table, sp_table_column column, const int64_t *keys,
 			  size_t count, int64_t *numbers);
 
 /*
- * Counts of keys looked up in a table with a slower tier since it was opened, over all versions
- * that share the tier.
+ * Counts of keys looked up in a table with a slower tier since the tier was opened, over all
+ * versions that share it.
  */
 typedef struct sp_table_counters {
 	const char *tier;    /* "ssd" */

@@ -12,7 +12,7 @@
 #include "storage/table/tier.h"
 
 /*
- * Makes tables: what a table answers for an absent key, and where its rows are.
+ * Makes tables from their rules (the answers for absent keys) and layers (where the rows are).
  *
  * Threads: one thread at a time for one table.
  */
@@ -24,38 +24,39 @@ typedef struct sp_table_options {
 	sp_table_filter filter;
 	float default_value_no_permission; /* what an absent key answers with a filter */
 
-	/* [default_row_count, dim], copied; may be NULL with a filter.  Without a filter
-	 * NULL means one row of zeros. */
+	/*
+	 * [default_row_count, dim], copied; may be NULL with a filter.  Without a filter NULL means
+	 * one row of zeros.
+	 */
 	const float *default_rows;
 	size_t default_row_count;
 } sp_table_options;
 
 /*
- * A table of rows that are made elsewhere (storage/rows/rows_builder.h).  `base` and
- * `below` may be NULL; of both the table takes a reference of its own.
- * SP_INVALID when they disagree about dim.
+ * A table of rows made elsewhere (storage/rows/rows_builder.h).  `base` and `below` may be NULL;
+ * the table takes its own reference to both.  SP_INVALID when they disagree about dim.
  */
 SP_MUST_CHECK sp_status sp_table_create(sp_table **out, const sp_table_options *options,
 					sp_rows *base, sp_tier *below, sp_error *err);
 
 /*
- * The table of the next version: `overlay` replaces the overlay of `table`; all else is
- * shared with `table`, which may be destroyed before or after.  Takes a reference to
- * `overlay`; NULL is fine.
+ * The table of the next version: `overlay` replaces the overlay of `table`; everything else is
+ * shared with `table`, which may be destroyed before or after.  Takes a reference to `overlay`;
+ * NULL is fine.
  *
- * SP_NOT_FOUND when rows were folded into those of `table` (sp_table_fold) and `overlay`
- * lacks some of their keys: those would be answered by rows of another version.
+ * SP_NOT_FOUND when rows were folded into those of `table` (sp_table_fold) and `overlay` lacks some
+ * of their keys: rows of another version would answer them.
  */
 SP_MUST_CHECK sp_status sp_table_with_overlay(sp_table **out, const sp_table *table,
 					      sp_rows *overlay, sp_error *err);
 
 /*
  * Sets a column of a table that is not in use yet, and takes a reference to it; NULL removes the
- * column.  Tables made of this one share it.
+ * column.  Tables made from this one share it.
  */
 void sp_table_set_column(sp_table *table, sp_table_column which, sp_key_column *column);
 
-/* The table's; NULL when it has none. */
+/* The table's column; NULL when it has none. */
 sp_key_column *sp_table_get_column(const sp_table *table, sp_table_column which);
 
 /* Another table that shares everything with `table`. */
@@ -74,17 +75,17 @@ sp_table_layers sp_table_get_layers(const sp_table *table);
 void sp_table_overlay_holds(const sp_table *table, const int64_t *keys, size_t count, bool *held);
 
 /*
- * A table with the same answers as `table`, which has an overlay, over `base` or `below`, into
- * which that overlay was merged (storage/table/layers_fold.h).  One of the two is NULL; takes a
- * reference to the other.  The table keeps the keys of the overlay, 8 bytes each.
+ * A table with the same answers as `table`, made after its overlay was merged into `base` or
+ * `below` (storage/table/layers_fold.h).  One of the two is NULL; a reference is taken to the
+ * other.  The table keeps the keys of the overlay, 8 bytes each.
  */
 SP_MUST_CHECK sp_status sp_table_fold(sp_table **out, const sp_table *table, sp_rows *base,
 				      sp_tier *below, sp_error *err);
 
-/* Whether it was made by sp_table_fold(), or lies over one that was. */
+/* Whether the table was made by sp_table_fold(), or from such a table. */
 bool sp_table_is_folded(const sp_table *table);
 
-/* A table of keys [count] and rows [count, dim] float32; of a repeated key the last row stays. */
+/* A table of keys [count] and rows [count, dim] float32; the last row of a repeated key stays. */
 SP_MUST_CHECK sp_status sp_table_from_rows(sp_table **out, const sp_table_options *options,
 					   const int64_t *keys, const float *rows, size_t count,
 					   sp_error *err);

@@ -15,7 +15,8 @@ typedef struct sp_table_rules {
 	char *name;
 	size_t dim;
 	sp_table_filter filter;
-	/* [default_row_count, dim] float32; with a filter, one row of the value without permission
+	/*
+	 * [default_row_count, dim] float32; with a filter, one row of default_value_no_permission
 	 */
 	sp_region default_rows;
 	size_t default_row_count;
@@ -23,7 +24,7 @@ typedef struct sp_table_rules {
 	atomic_uint_least64_t in_memory;
 } sp_table_rules;
 
-/* Keys whose rows were folded: in the base or the tier they are a delta's. */
+/* The keys whose rows were folded: base or tier hold a delta's row for them. */
 typedef struct sp_folded_keys {
 	atomic_size_t references;
 	size_t count;
@@ -32,7 +33,7 @@ typedef struct sp_folded_keys {
 
 struct sp_table {
 	sp_table_rules *rules;
-	sp_rows *overlay; /* any of the three may be NULL */
+	sp_rows *overlay; /* any of overlay, base, below may be NULL */
 	sp_rows *base;
 	sp_tier *below;
 	sp_folded_keys *folded;                   /* NULL: none */
@@ -40,7 +41,7 @@ struct sp_table {
 	size_t row_count;
 };
 
-/* What an absent key answers; `fallback` is its own row, or NULL. */
+/* The row that answers an absent key; `fallback` is the row given for it, or NULL. */
 static inline const float *sp_table__absent_row(const sp_table_rules *rules, int64_t key,
 						const float *fallback)
 {

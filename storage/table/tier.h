@@ -10,20 +10,19 @@
 #include "storage/rows/rows.h"
 
 /*
- * A slower tier of storage, such as an SSD: it holds the rows of one table that are
- * not in memory.
+ * A slower tier of storage, such as an SSD: it holds the rows of one table that are not in memory.
  *
- * Tiers of many tables may lie in one store, so read() takes the keys of many of them: it is
- * called once per request and kind of tier, and all its reads are in flight together.
+ * Tiers of many tables may lie in one store: read() is called once per request and kind of tier,
+ * with the keys of all tables, and all its reads are in flight together.
  *
- * An absent key is no failure.  The error of a failure names table and tier; read()
- * returns by its deadline, with SP_DEADLINE.
+ * An absent key is no failure.  Error texts name table and tier.  read() returns by its deadline,
+ * with SP_DEADLINE.
  *
- * A kind of tier is one .c file: a struct whose first member is sp_tier, a
- * table of functions, and a function sp_<kind>_tier_open().
+ * A kind of tier is one .c file: a struct whose first member is sp_tier, a table of functions, and
+ * a function sp_<kind>_tier_open().
  *
- * Threads: read() and counters() may run in any number of threads at once;
- * retain and release are thread-safe.
+ * Threads: read() and counters() may run in any number of threads at once; retain and release are
+ * thread-safe.
  */
 typedef struct sp_tier sp_tier;
 
@@ -32,11 +31,11 @@ typedef struct sp_tier_read {
 	sp_tier *tier;
 	const int64_t *keys; /* [count], repeats allowed; no marks */
 	size_t count;
-	float *const *rows; /* [count] to dim elements each; written iff found */
-	bool *found;        /* [count]; every one is written */
+	float *const *rows; /* [count] pointers to dim elements each; written iff found */
+	bool *found;        /* [count]; all are written */
 } sp_tier_read;
 
-/* Since the tier was opened. */
+/* Counted since the tier was opened. */
 typedef struct sp_tier_counters {
 	uint64_t asked; /* keys */
 	uint64_t found; /* found and absent count keys of calls that did not fail */
@@ -49,7 +48,7 @@ typedef struct sp_tier_counters {
 /* A layer of rows to be merged into a tier. */
 typedef struct sp_tier_fold {
 	sp_rows *over;           /* stored in the tier's format */
-	int64_t rows_per_second; /* at most; 0: any */
+	int64_t rows_per_second; /* rate limit; 0: none */
 	const atomic_bool *stop; /* true: fold() returns SP_BUSY soon */
 } sp_tier_fold;
 
@@ -57,14 +56,14 @@ typedef struct sp_tier_kind {
 	const char *name; /* "ssd"; for logs, metrics, errors */
 
 	/*
-	 * Bytes of scratch that reading up to `count` keys of this tier needs.
-	 * read() gets the sum over all its reads, at 64 bytes' alignment.
+	 * Bytes of scratch that reading up to `count` keys of this tier needs.  read() gets the sum
+	 * over all its reads, 64-byte aligned.
 	 */
 	size_t (*scratch)(const sp_tier *tier, size_t count);
 
 	/*
-	 * `count` reads of tiers of this kind.  deadline_ns is on sp_clock_now_ns()'s
-	 * clock; 0: none.  After a failure, what was written is unspecified.
+	 * `count` reads of tiers of this kind.  deadline_ns is on sp_clock_now_ns()'s clock; 0:
+	 * none.  A failure leaves the output unspecified.
 	 */
 	sp_status (*read)(const sp_tier_read *reads, size_t count, void *scratch,
 			  int64_t deadline_ns, sp_error *err);
@@ -77,12 +76,12 @@ typedef struct sp_tier_kind {
 
 	/*
 	 * All three or none.  fold() makes another tier, with the rows of `over` and, for all other
-	 * keys, those of `tier`, which is read meanwhile and does not change.  It sleeps as
-	 * long as it works.  adopt() is called right before `folded` takes the place of `tier`
-	 * and `over`; no request reads keys of `over` from `tier` then or later.
+	 * keys, those of `tier`, which is read meanwhile and does not change.  It sleeps as long as
+	 * it works.  adopt() is called right before `folded` replaces `tier` and `over`; from then
+	 * on no request reads keys of `over` from `tier`.
 	 */
 	size_t (*fold_cost)(const sp_tier *tier,
-			    const sp_rows *over); /* bytes of memory, at most */
+			    const sp_rows *over); /* upper bound of the bytes of memory */
 	sp_status (*fold)(sp_tier **out, sp_tier *tier, const sp_tier_fold *how, sp_error *err);
 	void (*adopt)(sp_tier *folded, sp_tier *tier, const sp_rows *over);
 
@@ -93,11 +92,11 @@ typedef struct sp_tier_kind {
 struct sp_tier {
 	const sp_tier_kind *kind;
 	size_t dim;               /* elements of a row */
-	size_t row_count;         /* keys held; SIZE_MAX when it cannot be told */
+	size_t row_count;         /* keys held; SIZE_MAX when unknown */
 	atomic_size_t references; /* 1 when opened */
 };
 
-/* One reference more; gives `tier`.  NULL is fine. */
+/* Adds a reference and returns `tier`.  NULL is fine. */
 static inline sp_tier *sp_tier_retain(sp_tier *tier)
 {
 	if (tier != NULL)
@@ -105,7 +104,7 @@ static inline sp_tier *sp_tier_retain(sp_tier *tier)
 	return tier;
 }
 
-/* One less; the last destroys.  NULL is fine. */
+/* Drops a reference; the last one destroys.  NULL is fine. */
 static inline void sp_tier_release(sp_tier *tier)
 {
 	if (tier != NULL &&
