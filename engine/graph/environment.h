@@ -11,17 +11,19 @@
 #include "engine/tensor/tensor.h"
 
 /*
- * What restore and init operations need from outside of the graph.  The engine knows no files; the
- * caller of a load program implements these calls.
+ * What restore and init operations need from outside of the graph.  The engine does not open files;
+ * the caller of a load program implements these calls.
  *
  * Threads: one thread at a time.
  */
 typedef struct sp_environment sp_environment;
 
-/* The default rows and filter settings of an embedding, as InitializeKvVariableOp and
- * KvResourceImportV2 have them. */
+/*
+ * The default rows and filter settings of an embedding: attributes and inputs of
+ * InitializeKvVariableOp and KvResourceImportV2.
+ */
 typedef struct sp_embedding_options {
-	const sp_tensor *default_rows; /* [default_value_dim, dim] or a vector of as many */
+	const sp_tensor *default_rows; /* [default_value_dim, dim], or flattened to a vector */
 	int64_t default_value_dim;
 	int64_t filter_freq;
 	int64_t max_element_size;
@@ -33,7 +35,7 @@ typedef struct sp_embedding_options {
 typedef struct sp_embedding_import {
 	sp_bytes prefix;      /* of the checkpoint */
 	sp_bytes name;        /* of the EmbeddingVariable in it */
-	int64_t partition_id; /* the part that the handle is; 0 of 1 when it is whole */
+	int64_t partition_id; /* the partition that the handle is; 0 of 1: the whole embedding */
 	int64_t partition_num;
 	bool reset_versions; /* rows count as changed at step 0 */
 } sp_embedding_import;
@@ -50,7 +52,7 @@ struct sp_environment {
 	sp_status (*restore)(void *context, sp_bytes prefix, sp_bytes name, sp_bytes slice,
 			     sp_dtype dtype, sp_arena *arena, sp_tensor *out, sp_error *err);
 
-	/* The lines file or other whole file of that path, in `arena`. */
+	/* The whole file at `path`, in `arena`. */
 	sp_status (*read_file)(void *context, sp_bytes path, sp_arena *arena, sp_bytes *out,
 			       sp_error *err);
 
@@ -72,7 +74,7 @@ struct sp_environment {
 
 	/*
 	 * The same for an embedding whose rows the program computes: keys [n] int32 or int64,
-	 * values [n, dim], and int64 versions of the first of the keys.  All are copied; wrong
+	 * values [n, dim], and versions [<= n] int64 of the first keys.  All are copied; wrong
 	 * shapes fail only when the rows are loaded.
 	 */
 	sp_status (*import_embedding_rows)(void *context, sp_resource *resource,

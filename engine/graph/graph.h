@@ -34,8 +34,8 @@
  */
 
 /*
- * What a node computes: an operator of engine/ops/ops.inc.  Import finds it by the name in the
- * file; from then on nodes are compared by opcode.
+ * The operator of a node, out of engine/ops/ops.inc.  Import finds it by its name in the file; from
+ * then on nodes are compared by opcode.
  */
 typedef enum sp_opcode {
 	SP_OPCODE_NONE, /* not supported, or an operator of a front end (engine/front_ends.inc) */
@@ -75,12 +75,12 @@ typedef struct sp_node {
 	const sp_attr *attrs;
 	size_t attr_count;
 	uint32_t region;       /* where it runs; 0 is the graph itself */
-	uint32_t first_region; /* of the ones it owns, which stand in a row */
+	uint32_t first_region; /* of those it owns, which are consecutive */
 	uint32_t region_count;
-	const char *refused;         /* why import could not take the node; NULL when it could */
+	const char *refused;         /* why import refused the node; NULL when it did not */
 	const sp_graph_def *library; /* has the functions that its attributes name; may be NULL */
 
-	/* What internal operators have in place of attributes; unused in all others. */
+	/* Options of internal operators, which have no attributes. */
 	union {
 		const struct sp_embedding_columns *columns; /* of EmbeddingColumns */
 		sp_dense_options dense;
@@ -107,7 +107,7 @@ typedef struct sp_entry_spec {
 	size_t target_count;
 } sp_entry_spec;
 
-/* Makes the node one of a supported operator: opcode, op and op_name. */
+/* Sets opcode, op and op_name. */
 void sp_node_set_op(sp_node *node, sp_opcode opcode);
 
 /*
@@ -119,9 +119,9 @@ SP_MUST_CHECK sp_status sp_graph_find(const sp_graph *graph, const char *tensor_
 				      sp_error *err);
 
 /*
- * Attributes of a node, with the default that holds when the file leaves one
- * out (writers strip attributes that equal their default).  A present attribute
- * of another kind is SP_INVALID, in words that name it.
+ * Attributes of a node; `fallback` is returned when the file leaves one out (writers strip
+ * attributes that equal their default).  SP_INVALID, naming the attribute, when it has another
+ * kind.
  */
 SP_MUST_CHECK sp_status sp_node_attr_bool(const sp_node *node, const char *name, bool fallback,
 					  bool *out, sp_error *err);
@@ -133,33 +133,33 @@ SP_MUST_CHECK sp_status sp_node_attr_bytes(const sp_node *node, const char *name
 					   const char *fallback, sp_bytes *out, sp_error *err);
 
 /*
- * `fallback` SP_INVALID_DTYPE: the attribute has no default and must be there.
- * SP_UNSUPPORTED for a data type that we do not have (DT_FLOAT8_E4M3FN).
+ * `fallback` SP_INVALID_DTYPE: the attribute is required.  SP_UNSUPPORTED for a data type that the
+ * engine lacks (DT_FLOAT8_E4M3FN).
  */
 SP_MUST_CHECK sp_status sp_node_attr_type(const sp_node *node, const char *name, sp_dtype fallback,
 					  sp_dtype *out, sp_error *err);
 
-/* A tensor that has to be there; it lives as long as the graph. */
+/* A required tensor; it lives as long as the graph. */
 SP_MUST_CHECK sp_status sp_node_attr_tensor(const sp_node *node, const char *name,
 					    const sp_tensor **out, sp_error *err);
 
 /*
- * A list of `element` kind; absent or empty gives count 0.  The returned
- * attribute's count and list are read; it is never NULL on success.
+ * A list of `element` kind; absent or empty gives count 0.  *out is never NULL on success: read its
+ * count and list.
  */
 SP_MUST_CHECK sp_status sp_node_attr_list(const sp_node *node, const char *name,
 					  sp_attr_kind element, const sp_attr **out, sp_error *err);
 
-/* Which inputs of a loop are its variables and the results of its body. */
+/* Where a loop's inputs have its variables and the results of its body. */
 typedef struct sp_loop_inputs {
 	size_t variables, results; /* the first input of each kind */
 	size_t count;
 } sp_loop_inputs;
 
-/* False for a node that is no loop. */
+/* False for a node that is not a loop. */
 bool sp_node_is_loop(const sp_node *node, sp_loop_inputs *out);
 
-/* Any attribute as it is, or NULL. */
+/* The attribute, or NULL. */
 const sp_attr *sp_node_attr(const sp_node *node, const char *name);
 
 #endif

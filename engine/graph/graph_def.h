@@ -13,16 +13,16 @@
  * it, engine/import/import.h makes a graph of it.
  *
  * It mirrors TensorFlow's GraphDef, NodeDef, AttrValue and FunctionDef (graph.proto,
- * node_def.proto, attr_value.proto, function.proto).  All of it lives in the arena of its maker.
- * Names end with a NUL, have none inside, and may be shared.
+ * node_def.proto, attr_value.proto, function.proto).  All of it lives in one arena.  Names end with
+ * a NUL, have none inside, and may be shared.
  *
  * Threads: immutable once filled.
  */
 
 /*
  * A large tensor of few values: all elements after `values` repeat the last value, or are zero if
- * there are none.  Initializers of variables have this form, and signatures do not reach most of
- * them, so the elements are written out only where a graph reaches the tensor.
+ * there are none.  Initializers of variables have this form, and signatures reach few of them, so
+ * the elements are written out only when a graph reaches the tensor.
  */
 typedef struct sp_repeated_values {
 	sp_tensor values; /* of rank 1, fewer than `shape` has elements */

@@ -40,19 +40,19 @@ typedef enum sp_level {
 typedef struct sp_prepare {
 	const sp_node *node;
 
-	/* Inputs: element types; the value where it is SP_LEVEL_CONSTANT, else NULL. */
+	/* Inputs: element types; values where they are SP_LEVEL_CONSTANT, else NULL. */
 	const sp_dtype *in_dtypes;
 	const sp_tensor *const *in_values;
 	size_t in_count;
 
-	/* Lives as long as the program: for `state` and what it points at. */
+	/* For `state` and what it points at; lives as long as the program. */
 	sp_arena *arena;
 
 	/* Where handles are declared (engine/tensor/resource.h). */
 	struct sp_resources *resources;
 	bool loading; /* of a load program */
 
-	/* To fill.  out_dtypes comes from sp_prepare_outputs(). */
+	/* Set by prepare; sp_prepare_outputs() sets the outputs. */
 	void *state;
 	sp_dtype *out_dtypes;
 	size_t out_count;
@@ -74,15 +74,15 @@ typedef struct sp_call {
 		*objects; /* engine/tensor/object.h; NULL unless a snapshot is built */
 
 	/*
-	 * State of the session, which lives from request to request: the positions of random
-	 * streams in steps of 128 bits, of those that nodes start and of those that start at a
-	 * variable's value (by its number among the resources), and the copies of session variables
+	 * State of the session, kept between requests: positions of random streams in steps of 128
+	 * bits, one for each stream that a node starts, and one per resource for streams that start
+	 * at a variable's value; and the copies of session variables
 	 * (engine/ops/state/session_variable.c), SP_SESSION_VARIABLE_WORDS each.
 	 */
 	uint64_t *drawn_by_node, *drawn_by_variable;
 	uint64_t *session_variables;
 
-	/* When the request must be done, for operators that wait; 0 is never. */
+	/* The request's deadline, for operators that wait; 0: none. */
 	int64_t deadline_ns;
 	sp_error *err;
 } sp_call;
@@ -124,8 +124,8 @@ typedef struct sp_op {
 
 	/*
 	 * Names of the output arguments in order, by which function bodies refer to them: "y idx".
-	 * The length of a list is an attribute: "output:N" (an int attribute) or "values:Tdense"
-	 * (the length of a list attribute).  NULL: one argument of any name.
+	 * A list argument names the attribute that has its length: "output:N" (an int attribute) or
+	 * "values:Tdense" (the length of a list attribute).  NULL: one argument of any name.
 	 */
 	const char *outputs;
 	unsigned flags;
@@ -147,8 +147,7 @@ typedef struct sp_op {
 /* The operator of an opcode; NULL for SP_OPCODE_NONE. */
 const sp_op *sp_op_of(sp_opcode opcode);
 
-/* The opcode that a name in a model file stands for; SP_OPCODE_NONE for internal and unknown ones.
- */
+/* The opcode of a name in a model file; SP_OPCODE_NONE for internal and unknown names. */
 sp_opcode sp_opcode_find(const char *name);
 
 /* The operator of that name in a model file, or NULL. */
@@ -183,8 +182,8 @@ SP_MUST_CHECK sp_status sp_call_output(const sp_call *call, size_t i, sp_dtype d
 				       const sp_shape *shape);
 
 /*
- * Output i shows the bytes of input `from` under `shape`, which has as many
- * elements.  Nothing is copied.
+ * Output i shares the bytes of input `from`, under a shape with as many elements.  Nothing is
+ * copied.
  */
 void sp_call_forward(const sp_call *call, size_t i, size_t from, const sp_shape *shape);
 
@@ -202,7 +201,7 @@ SP_MUST_CHECK sp_status sp_call_output_over(const sp_call *call, size_t i, size_
 /* Scratch or string bytes until the end of the request; NULL past the limit. */
 void *sp_call_bytes(const sp_call *call, size_t count, size_t size);
 
-/* SP_NO_MEMORY with words, for a NULL from sp_call_bytes(). */
+/* SP_NO_MEMORY with a message, after a NULL from sp_call_bytes(). */
 sp_status sp_call_no_memory(const sp_call *call);
 
 /* sp_error_set(call->err, SP_INVALID, ...) */

@@ -10,7 +10,7 @@
  * operator would not wait for them.
  */
 
-/* The node whose output 0 is `port`, if it has that opcode and so many inputs; else NULL. */
+/* The node whose output 0 is `port`, if it has that opcode and that many inputs; else NULL. */
 static inline const sp_node *sp_pattern_made_by(const sp_graph *graph, sp_port port,
 						sp_opcode opcode, size_t input_count)
 {
@@ -28,8 +28,8 @@ static inline bool sp_pattern_same(sp_port a, sp_port b)
 }
 
 /*
- * Whether the model version fixes the value of node `i`, if no entry feeds it.  early [node_count]
- * says so of the nodes before it.
+ * Whether the model version alone determines the value of node `i`, provided that no entry feeds
+ * it. early [node_count] has the answers for the nodes before it.
  */
 bool sp_pattern_is_early(const sp_graph *graph, const bool *early, size_t i);
 

@@ -5,8 +5,8 @@
 #include "engine/graph/graph.h"
 
 /*
- * A pass that writes a new list of nodes: it walks the old list, adds what takes the place of each
- * node, and notes in `moved` which new node that is.  The new list grows as needed.
+ * A pass that writes a new list of nodes: it walks the old list, adds the replacement of each node,
+ * and records its number in `moved`.  The new list grows as needed.
  *
  * Threads: one thread at a time.
  */
@@ -20,7 +20,7 @@ typedef struct sp_rewrite {
 
 #define SP_REWRITE_NONE UINT32_MAX
 
-/* All of these: SP_NO_MEMORY, with the reason in rw->err. */
+/* All functions fail with SP_NO_MEMORY only; rw->err has the reason. */
 SP_MUST_CHECK sp_status sp_rewrite_begin(sp_rewrite *rw, sp_graph *graph, sp_error *err);
 
 /* Adds a node whose edges are numbers of the new list; its number goes into *at. */
@@ -33,11 +33,10 @@ SP_MUST_CHECK sp_status sp_rewrite_move(sp_rewrite *rw, uint32_t old);
 SP_MUST_CHECK sp_status sp_rewrite_add_int32(sp_rewrite *rw, const sp_node *user, int32_t value,
 					     uint32_t *at);
 
-/* Gives the node copies of its edges with the numbers of the new list, with room for one input
- * more. */
+/* Copies and renumbers the node's edges, with room for one more input. */
 SP_MUST_CHECK sp_status sp_rewrite_edges(const sp_rewrite *rw, sp_node *node);
 
-/* The graph gets the new list, and its names the numbers in `moved`. */
+/* Installs the new list in the graph and renumbers the graph's names by `moved`. */
 void sp_rewrite_finish(sp_rewrite *rw);
 
 static inline sp_port sp_rewrite_port(const sp_rewrite *rw, sp_port port)

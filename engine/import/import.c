@@ -89,13 +89,13 @@ static size_t most_needs(const sp_node_def *def, const sp_owner *owner)
 	return count;
 }
 
-/* The arguments of a call are not among its needs: the body needs them where it reads them. */
+/* Without the arguments of a call, which the body visits when it reads them. */
 static sp_status list_needs(sp_importer *im, sp_frame *frame)
 {
 	const sp_node_def *def = &frame->in->nodes[frame->node];
 	const sp_owner *owner = frame->in->places[frame->node].owner;
 
-	/* The back edge of a loop that was not understood. */
+	/* The back edge of a loop that was not recognised. */
 	if (owner == NULL && strcmp(def->op, "NextIteration") == 0)
 		return SP_OK;
 	frame->needs = sp_arena_array(im->scratch, most_needs(def, owner), sizeof(sp_need));
@@ -184,7 +184,7 @@ static sp_status write_arguments(sp_importer *im, sp_owner *owner)
 	return SP_OK;
 }
 
-/* The variables are the first inputs of a While, and come after limit and delta of a For. */
+/* The variables are the first inputs of a While; in a For they follow limit and delta. */
 static void add_variables(const sp_owner *owner, sp_port *inputs, size_t *count)
 {
 	for (size_t i = 0; i < owner->variable_count; i++)
@@ -288,7 +288,7 @@ static sp_status push(sp_importer *im, sp_scope *in, uint32_t node)
 	return list_needs(im, top);
 }
 
-/* Moves the top of the stack one need further. */
+/* Visits the next need of the frame on top of the stack. */
 static sp_status step(sp_importer *im)
 {
 	sp_frame *top = &im->stack[im->stack_size - 1];
@@ -324,7 +324,10 @@ static sp_status visit(sp_importer *im, const sp_target *to)
 
 /* ------------------------------------------------------------- the roots */
 
-/* How many outputs of a node stand for other values: then an IdentityN of its name gathers them. */
+/*
+ * How many outputs of a node are replaced by other values; if any, an IdentityN of the node's name
+ * gathers them.
+ */
 static size_t renamed_outputs(const sp_scope *outer, uint32_t node)
 {
 	const sp_owner *owner = outer->places[node].owner;
@@ -374,7 +377,7 @@ static sp_status visit_root(sp_importer *im, sp_scope *outer, const char *name)
 	size_t renamed;
 	sp_target to;
 
-	SP_TRY(sp_import__locate(im, outer, name, &to)); /* says what is wrong with the name */
+	SP_TRY(sp_import__locate(im, outer, name, &to)); /* reports what is wrong with the name */
 	sp_import__split_reference(name, false, &node_name, &ignored, &number);
 	if (!sp_map_get(outer->names, node_name, &node))
 		return SP_OK;
@@ -389,7 +392,7 @@ static sp_status visit_root(sp_importer *im, sp_scope *outer, const char *name)
 	return visit(im, &to);
 }
 
-/* Every node of the graph itself that was written can be asked for by its name. */
+/* Nodes of the outermost graph that were written can be looked up by name. */
 static sp_status name_nodes(sp_importer *im, const sp_scope *outer)
 {
 	for (size_t i = 0; i < outer->node_count; i++) {

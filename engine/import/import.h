@@ -14,7 +14,7 @@
  *
  * Refused, with the name of the node: inputs that do not exist, duplicate names, cycles, recursive
  * functions, graphs of more than SP_IMPORT_MAX_NODES nodes once functions are inlined, constants
- * that repeat values into more than SP_IMPORT_MAX_REPEATED bytes.
+ * whose repeated values take more than SP_IMPORT_MAX_REPEATED bytes.
  */
 #define SP_IMPORT_MAX_NODES (1u << 20)
 
@@ -32,7 +32,9 @@ SP_MUST_CHECK sp_status sp_graph_import(sp_graph *out, const sp_graph_def *def,
 					const sp_import_roots *roots, sp_arena *arena,
 					sp_error *err);
 
-/* Whether import resolves nodes of the operator, which then need no kernel: calls, parts of loops.
+/*
+ * Whether import resolves nodes of the operator (calls, parts of loops), so that they need no
+ * kernel.
  */
 bool sp_import_resolves(const sp_graph_def *def, const char *op);
 

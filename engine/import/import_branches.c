@@ -3,9 +3,8 @@
 #include "engine/import/import_internal.h"
 
 /*
- * Conditions of the first generation (Switch, Merge) whose predicate is a constant.  Every
- * reference to a Merge searches for its Switch again, so only short chains of identities are
- * followed.
+ * TensorFlow 1 conditionals (Switch, Merge) whose predicate is a constant.  Every reference to a
+ * Merge searches for its Switch again, so only short chains of identities are followed.
  */
 enum { MAX_IDENTITIES = 16 };
 

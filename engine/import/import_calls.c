@@ -5,9 +5,8 @@
 #include "engine/import/import_internal.h"
 
 /*
- * Nodes that call functions: which functions there are, what a node calls, and the scope that a
- * call opens.  The graph is a scope and so is every call of a function: a body that is called twice
- * is two scopes.
+ * Function calls: the functions of the graph, what a node calls, and the scope of each call.  The
+ * graph is a scope and so is every call: a body that is called twice is two scopes.
  */
 
 enum { MAX_CALL_DEPTH = 128, MAX_IDENTITIES = 64 };
@@ -89,7 +88,7 @@ static bool takes_and_gives_the_same(const sp_function_def *a, const sp_function
 	return a->input_count == b->input_count && a->output_count == b->output_count;
 }
 
-/* The function of that name, or the one for CPUs that implements the same. */
+/* The function of that name, or the one for CPUs that implements the same interface. */
 static sp_known_function *find_known(const sp_importer *im, const char *name)
 {
 	const sp_function_def *def;
@@ -181,7 +180,7 @@ static sp_status open_module(sp_importer *im, const sp_node_def *node, const cha
 	return SP_OK;
 }
 
-/* The kind of call that an operator is; false for operators that are none. */
+/* The kind of call that an operator makes; false when it makes none. */
 static bool kind_of_op(const char *op, sp_owner_kind *kind)
 {
 	static const struct {
@@ -190,7 +189,7 @@ static bool kind_of_op(const char *op, sp_owner_kind *kind)
 	} kinds[] = {
 		{"PartitionedCall", SP_OWNER_CALL},
 		{"StatefulPartitionedCall", SP_OWNER_CALL},
-		{"BatchFunction", SP_OWNER_CALL}, /* a batch of this request alone */
+		{"BatchFunction", SP_OWNER_CALL}, /* a batch of one request */
 		{"If", SP_OWNER_IF},
 		{"StatelessIf", SP_OWNER_IF},
 		{"XlaIf", SP_OWNER_IF},
@@ -332,7 +331,7 @@ static sp_status add_body(sp_importer *im, sp_owner *owner, const char *name)
 
 /*
  * A Case on DeviceIndex is a call of the branch for the CPU; branches for other devices may have
- * operators that only those have.
+ * operators that the engine lacks.
  */
 static bool is_device_case(const sp_owner *owner, size_t branches, size_t *branch)
 {
@@ -417,7 +416,7 @@ static size_t data_input_count(const sp_node_def *node)
 	return n;
 }
 
-/* Checks the numbers of inputs and results of the bodies against those of the node. */
+/* Checks the bodies' numbers of arguments and results against those of the node. */
 static sp_status check_signatures(sp_importer *im, const sp_owner *owner)
 {
 	size_t inputs = data_input_count(&owner->in->nodes[owner->node]);
@@ -452,7 +451,7 @@ static sp_status check_signatures(sp_importer *im, const sp_owner *owner)
 				"its body takes or returns another number of values "
 				"than it does");
 	default:
-		return SP_OK; /* of a call arguments are checked as they are read */
+		return SP_OK; /* a call's arguments are checked as they are read */
 	}
 }
 
@@ -462,7 +461,7 @@ static bool is_identity(const char *op)
 	       strcmp(op, "PreventGradient") == 0;
 }
 
-/* Whether `ref` of a body is argument `number`, directly or through identities. */
+/* Whether `ref` of a body is argument `number`, perhaps through identities. */
 static bool is_argument_itself(const sp_scope *body, const char *ref, size_t number)
 {
 	for (int hops = 0; ref != NULL && hops < MAX_IDENTITIES; hops++) {

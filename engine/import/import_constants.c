@@ -4,8 +4,8 @@
 #include "engine/import/import_internal.h"
 
 /*
- * Constants that repeat values (graph_def.h) become tensors when a node that has one is written.
- * All calls of a function share the tensors of its constants.
+ * Constants that repeat values (graph_def.h) are written out when the first node that has one is
+ * written.  All calls of a function share its constants.
  */
 
 static sp_status write_tensor(sp_importer *im, const sp_repeated_values *from,

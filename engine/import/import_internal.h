@@ -7,15 +7,15 @@
 #include "engine/import/import.h"
 
 /*
- * The inside of the import.  Each file calls only those above it:
+ * Internals of the import.  Each file calls only those above it:
  *
- *   import_reference.c  names, references, regions
- *   import_constants.c  writes out constants that repeat values
- *   import_branches.c   conditions of the first generation with a constant predicate
- *   import_loops.c      recognises loops made of Enter, Merge, Switch, NextIteration and Exit
- *   import_calls.c      functions, and the scopes that calls open
- *   import_locate.c     follows a reference to what gives its value
- *   import.c            walks the graph and writes the nodes
+ *     import_reference.c  names, references, regions
+ *     import_constants.c  writes out constants that repeat values
+ *     import_branches.c   TensorFlow 1 conditionals with a constant predicate
+ *     import_loops.c      recognises loops made of Enter, Merge, Switch, NextIteration and Exit
+ *     import_calls.c      functions, and the scopes that calls open
+ *     import_locate.c     follows a reference to its producer
+ *     import.c            walks the graph and writes the nodes
  */
 
 typedef enum sp_visit { SP_VISIT_NEW = 0, SP_VISIT_OPEN, SP_VISIT_DONE } sp_visit;
@@ -26,7 +26,7 @@ typedef struct sp_owner sp_owner;
 typedef struct sp_place {
 	uint32_t flat; /* index in the flat list once SP_VISIT_DONE */
 	sp_visit state;
-	sp_owner *owner;     /* of a call or loop that was entered */
+	sp_owner *owner;     /* of a call or loop, once it is opened */
 	const char *refused; /* why the call is not supported; NULL when it is */
 } sp_place;
 
@@ -41,10 +41,10 @@ struct sp_scope {
 	const sp_graph_def *library; /* has the functions that its nodes name */
 	const sp_node_def *nodes;
 	size_t node_count;
-	const sp_map *names; /* nodes, and arguments as SP_ARGUMENT + number */
+	const sp_map *names; /* nodes by index, arguments by SP_ARGUMENT + number */
 	sp_place *places;
 	struct sp_loops *loops;  /* import_loops.c; NULL when there are none */
-	const char *loops_error; /* why they were not understood, or NULL */
+	const char *loops_error; /* why they were not recognised, or NULL */
 };
 
 static const uint64_t SP_ARGUMENT = (uint64_t)1 << 32;
@@ -63,8 +63,8 @@ typedef struct sp_variable {
 	const char *first; /* the initial value: a reference in the scope of the loop */
 	const char *next;  /* the next value: a reference in the body; NULL of a For's counter */
 	const char *merge; /* of SP_OWNER_LOOP: its Merge */
-	bool is_constant;  /* loop-invariant: it stands for `first` */
-	uint32_t number;   /* among those that are not: the loop's output */
+	bool is_constant;  /* loop-invariant: reads of it read `first` */
+	uint32_t number;   /* its output of the loop, counting variables that are not constant */
 	uint32_t flat;     /* its LoopVariable, once is_written */
 	bool is_written;
 } sp_variable;
@@ -86,7 +86,7 @@ struct sp_owner {
 	size_t control_count;
 };
 
-/* A reference followed to what gives it: an output of a node, or a variable. */
+/* The producer of a reference: an output of a node, or a variable. */
 typedef struct sp_target {
 	sp_scope *in;
 	uint32_t node;
@@ -100,14 +100,14 @@ typedef struct sp_frame {
 	uint32_t node;
 	struct sp_need *needs;
 	size_t need_count;
-	size_t next; /* of its needs, to be visited */
+	size_t next; /* index of the next need to visit */
 } sp_frame;
 
 /* A function of the graph, or one that a module was translated to. */
 typedef struct sp_known_function {
 	const sp_function_def *def;
-	const sp_graph_def *library; /* has it */
-	sp_map *names;               /* of its nodes; NULL before it is called */
+	const sp_graph_def *library; /* that defines it */
+	sp_map *names;               /* of its nodes; NULL before the first call */
 } sp_known_function;
 
 /* A translated module. */
@@ -167,14 +167,14 @@ SP_MUST_CHECK sp_status sp_import__write_constants(sp_importer *im, sp_node *fla
 
 /* ----------------------------------------------------- import_branches.c */
 
-/* The input that output 0 of a Merge always is; NULL where the request decides. */
+/* The input that output 0 of a Merge always is; NULL when it depends on the request. */
 const char *sp_import__decided_side(const sp_scope *in, uint32_t node);
 
 /* -------------------------------------------------------- import_loops.c */
 
 /*
- * Finds the loops of a scope among the nodes that `wanted` needs.  If they are not understood,
- * scope->loops_error says why.  SP_NO_MEMORY.
+ * Finds the loops of a scope among the nodes that `wanted` needs.  scope->loops_error says why they
+ * were not recognised.  Fails with SP_NO_MEMORY only.
  */
 SP_MUST_CHECK sp_status sp_import__find_loops(sp_importer *im, sp_scope *scope,
 					      const char *const *wanted, size_t wanted_count);
@@ -185,39 +185,42 @@ bool sp_import__in_loop(const sp_scope *scope, uint32_t node);
 /* The region of a node. */
 uint32_t sp_import__region_of(const sp_scope *scope, uint32_t node);
 
-/* Whether only loops have nodes of this operator. */
+/* Whether the operator occurs in loops only. */
 bool sp_import__is_loop_op(const char *op);
 
-/* What a reference to output `port` of a node that a loop is made of stands for. */
+/*
+ * What a reference to output `port` of a part of a loop (Merge, Switch, ...) stands for; one of
+ * three.
+ */
 typedef struct sp_loop_meaning {
-	const sp_variable *variable; /* a variable in the loop */
+	const sp_variable *variable; /* a variable, inside the loop */
 	const char *ref;             /* another reference of the same scope */
 	uint32_t loop;               /* an output of the loop, by its LoopCond */
 	uint32_t port;
 	bool is_output;
 } sp_loop_meaning;
 
-/* False for all other nodes. */
+/* False for nodes that are not parts of loops. */
 bool sp_import__loop_meaning(const sp_scope *scope, uint32_t node, bool control,
 			     sp_loop_meaning *out);
 
-/* Makes the regions of the loop of a LoopCond, and the loop its owner. */
+/* Makes the regions of the loop of a LoopCond, and its owner. */
 SP_MUST_CHECK sp_status sp_import__open_loop(sp_importer *im, sp_scope *scope, uint32_t cond);
 
 /* -------------------------------------------------------- import_calls.c */
 
-/* Makes the map of functions. */
+/* Indexes the functions of the graph. */
 SP_MUST_CHECK sp_status sp_import__index(sp_importer *im);
 
 /* Makes the places of a scope's nodes, and counts the nodes against SP_IMPORT_MAX_NODES. */
 SP_MUST_CHECK sp_status sp_import__make_scope(sp_importer *im, sp_scope *scope);
 
-/* Makes the owner of a node that calls functions, once; does nothing to other nodes. */
+/* Makes the owner of a node that calls functions, unless it has one; ignores other nodes. */
 SP_MUST_CHECK sp_status sp_import__open(sp_importer *im, sp_scope *in, uint32_t node);
 
 /* ------------------------------------------------------- import_locate.c */
 
-/* Follows `ref`, which stands in scope `in`. */
+/* Follows `ref`, a reference in scope `in`. */
 SP_MUST_CHECK sp_status sp_import__locate(sp_importer *im, sp_scope *in, const char *ref,
 					  sp_target *out);
 

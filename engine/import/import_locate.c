@@ -11,7 +11,7 @@ enum { MAX_HOPS = 10000 /* more are a cycle */ };
 
 /*
  * How many outputs come before output argument `name` of a node, by the operator's list ("y idx",
- * "values:Tdense").  0 for unknown operators and names, whose nodes cannot run anyway.
+ * "values:Tdense").  0 for unknown operators and names: their nodes cannot run.
  */
 static uint32_t output_offset(const sp_node_def *node, sp_bytes name)
 {
@@ -45,13 +45,13 @@ static uint32_t output_offset(const sp_node_def *node, sp_bytes name)
 	return 0;
 }
 
-/* The same for a node that may call a function by its name: then the outputs are the function's. */
+/* The same for a node that may be named after a function: then the outputs are the function's. */
 static uint32_t argument_offset(const sp_importer *im, const sp_node_def *node, sp_bytes name)
 {
 	const sp_function_def *function;
 	uint64_t named;
 
-	/* Of the named function, even if one for CPUs is called in its place. */
+	/* The named function, even if one for CPUs is called in its place. */
 	if (!sp_map_get(&im->functions, sp_bytes_of(node->op), &named))
 		return output_offset(node, name);
 	function = im->known[named].def;
@@ -109,10 +109,9 @@ static const char *flow_of_array(sp_importer *im, const sp_scope *in, uint32_t n
 }
 
 /*
- * Nodes that stand for another value: flows of old arrays, nodes that loops are made of, outputs of
- * a loop whose variable is constant, and a Merge whose condition is constant.  *follows says
- * whether the node is one.  Then *ref is another reference of the same scope, or NULL where *out is
- * the value.
+ * Nodes that forward another value: flows of old arrays, parts of loops, outputs of a loop whose
+ * variable is constant, and a Merge with a constant condition.  For these *follows is true, and
+ * *ref is another reference of the same scope, or NULL when *out has the value.
  */
 static sp_status follow_node(sp_importer *im, sp_target *out, const char **ref, bool *follows)
 {

@@ -34,7 +34,7 @@ enum { MAX_FRAME_DEPTH = 64, MAX_IDENTITIES = 64 };
 
 typedef enum role {
 	PLAIN = 0,
-	INVARIANT, /* Enter of a value that does not change */
+	INVARIANT, /* Enter of a loop-invariant value */
 	ENTER,     /* of a variable */
 	MERGE,     /* of a variable */
 	SWITCH,    /* of a variable */
@@ -91,7 +91,7 @@ typedef struct finder {
 	sp_map frame_names;
 } finder;
 
-/* Also the variant of an operator for reference types: "RefEnter". */
+/* Whether `op` is `name`, or its variant for reference types: "RefEnter". */
 static bool is_kind(const char *op, const char *name)
 {
 	return strcmp(op, name) == 0 || (strncmp(op, "Ref", 3) == 0 && strcmp(op + 3, name) == 0);
@@ -114,7 +114,7 @@ static const edge *edges_of(const finder *fi, uint32_t node, size_t *count)
 	return fi->edges + fi->first_edge[node];
 }
 
-/* Ends the analysis; the first reason counts. */
+/* Ends the analysis; the first reason is kept. */
 static void refuse(finder *fi, uint32_t node, const char *why)
 {
 	sp_scope *scope = fi->scope;
@@ -133,7 +133,7 @@ static bool is_refused(const finder *fi)
 	return fi->scope->loops_error != NULL;
 }
 
-/* A list of `count` elements with room for one more, in the scratch arena; NULL without memory. */
+/* Makes room for one more element in a list of `count`; NULL without memory. */
 static void *grow(finder *fi, void *list, size_t count, size_t *capacity, size_t size)
 {
 	size_t more = 2 * count + 8;
@@ -150,7 +150,7 @@ static void *grow(finder *fi, void *list, size_t count, size_t *capacity, size_t
 
 /* --------------------------------------------------------- 1. live nodes */
 
-/* False for a reference that leads nowhere: the walk of import.c names it if it gets there. */
+/* False for a reference to nothing: import.c reports it if the node is reached. */
 static bool resolve(const finder *fi, const char *ref, edge *out)
 {
 	sp_bytes name, argument;
@@ -255,7 +255,7 @@ static sp_status sort(finder *fi)
 
 /* --------------------------------------------------------- 3. the frames */
 
-/* The frame in which others see the outputs of a node. */
+/* The frame in which the outputs of a node are visible. */
 static uint32_t outer_frame(const finder *fi, uint32_t node)
 {
 	uint32_t f = fi->nodes[node].frame;
@@ -306,7 +306,7 @@ static sp_status enter_frame(finder *fi, uint32_t node, uint32_t outer, uint32_t
 	return SP_OK;
 }
 
-/* The role that the operator alone gives; set_roles() knows the others. */
+/* The role of operators that have only one; set_roles() finds the others. */
 static role role_of(const char *op)
 {
 	return is_kind(op, "Enter")           ? INVARIANT
@@ -568,7 +568,7 @@ static sp_status find_conditions(finder *fi)
 
 /* --------------------------------------------------------- 7. the owners */
 
-/* Whether every round passes the variable on unchanged: its NextIteration reads its own Switch. */
+/* Whether no iteration changes the variable: its NextIteration reads its own Switch. */
 static bool is_constant(const finder *fi, uint32_t merge)
 {
 	size_t count;

@@ -3,7 +3,7 @@
 
 #include "engine/import/import_internal.h"
 
-/* What all files of the import use: names, references, regions. */
+/* Names, references and regions, for all files of the import. */
 
 enum { MAX_REGION_DEPTH = 64 };
 

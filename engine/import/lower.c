@@ -7,8 +7,8 @@
 #include "engine/import/front_end.h"
 
 /*
- * One walk over the sorted list writes a new list.  For every old node it keeps the number of the
- * new one and, if the old one is a reference variable, the number of the node that reads its value.
+ * One walk over the sorted list writes a new list, and records for every old node the number of the
+ * new one and, for a reference variable, the number of the node that reads its value.
  */
 
 static const uint32_t NONE = SP_REWRITE_NONE;

@@ -7,13 +7,13 @@
 /*
  * Rewrites equivalent forms into one:
  *
- *   VariableV2, Variable        VarHandleOp; readers of the variable read a
- *                               ReadVariableOp of it, and assignments take
- *                               the handle
- *   Assign, AssignAdd, ...      AssignVariableOp, AssignAddVariableOp, ...
- *   ResourceGather              GatherV2 of a ReadVariableOp
- *   ResourceGatherNd            GatherNd of a ReadVariableOp
- *   what front ends replace     see engine/import/front_end.h
+ *     VariableV2, Variable        VarHandleOp; readers of the variable read a
+ *                                 ReadVariableOp of it, and assignments take
+ *                                 the handle
+ *     Assign, AssignAdd, ...      AssignVariableOp, AssignAddVariableOp, ...
+ *     ResourceGather              GatherV2 of a ReadVariableOp
+ *     ResourceGatherNd            GatherNd of a ReadVariableOp
+ *     operators of front ends     see engine/import/front_end.h
  *
  * Passes and operators then deal with one kind of variable.
  */

@@ -6,9 +6,9 @@
 #include "engine/graph/rewrite.h"
 
 /*
- * A new list is written: first the nodes that follow from constants, then the rest in its order,
- * with the writes of a variable right after the node that reads it, which is before all readers of
- * that node.
+ * Writes a new list: first the nodes that follow from constants, then the rest in its order, with
+ * the writes of a variable right after the node that reads it, which is before all readers of that
+ * node.
  */
 
 static const uint32_t NONE = SP_REWRITE_NONE;
@@ -16,8 +16,8 @@ static const uint32_t NONE = SP_REWRITE_NONE;
 typedef struct rewriter {
 	sp_rewrite rw;
 	bool *constant; /* [old nodes] a constant expression outside of all regions */
-	uint32_t *next; /* [old nodes] of a read its first write, of a write the next one */
-	uint32_t *last; /* [old nodes] of a read its last write */
+	uint32_t *next; /* [old nodes] of a read, its first write; of a write, the next write */
+	uint32_t *last; /* [old nodes] of a read, its last write */
 	size_t found;
 } rewriter;
 
@@ -65,7 +65,7 @@ static void find_writes(rewriter *wr)
 	}
 }
 
-/* The variable's value after write `old`, where node `value` is its value before. */
+/* Adds the variable's value after write `old`; node `value` is its value before. */
 static sp_status add_write(rewriter *wr, uint32_t old, uint32_t value)
 {
 	sp_rewrite *rw = &wr->rw;
@@ -115,7 +115,7 @@ static sp_status write_list(rewriter *wr)
 
 /* ------------------------------------------------------- redundant writes */
 
-/* The value that identities and shape checks pass on. */
+/* The value behind identities and shape checks. */
 static sp_port source_of(const sp_graph *graph, sp_port value)
 {
 	for (;;) {

@@ -21,12 +21,12 @@ typedef struct pass {
 	sp_graph *graph;
 	const bool *kept;
 	outputs *owners;    /* [nodes] count 0 for nodes that own no regions */
-	size_t *first_read; /* [nodes] the first of an owner's outputs in `is_read` and `numbers` */
+	size_t *first_read; /* [nodes] of an owner, its first output in `is_read` and `numbers` */
 	bool *is_read;      /* [outputs of owners] */
 	bool *is_live;      /* [nodes] */
-	sp_port *variable; /* [nodes] of a LoopVariable its loop and number; node NONE for others */
-	uint32_t *numbers; /* [outputs of owners] the new numbers; NONE: removed */
-	sp_port *stack;    /* outputs to visit; port NONE: the node without its outputs */
+	sp_port *variable;  /* [nodes] loop and number of a LoopVariable, else node NONE */
+	uint32_t *numbers;  /* [outputs of owners] the new numbers; NONE: removed */
+	sp_port *stack;     /* outputs to visit; port NONE: the node without its outputs */
 	size_t depth, capacity;
 	bool overflows; /* the stack was too small */
 } pass;
@@ -147,7 +147,9 @@ static void drop_inputs(const pass *d, uint32_t i, sp_port *inputs)
 	node->input_count = count;
 }
 
-/* A reader of a removed output is dead itself; its input gets port NONE, which does not exist. */
+/*
+ * An input from a removed output gets port NONE, which does not exist: its reader is dead itself.
+ */
 static bool renumber_inputs(const pass *d, sp_node *node)
 {
 	sp_port *inputs = NULL;

@@ -8,9 +8,9 @@
 typedef struct liveness {
 	const sp_graph *graph;
 	const uint32_t *variables; /* [nodes] */
-	bool *is_needed;      /* [nodes] its value is live: an answer or an effect depends on it */
-	bool *is_live;        /* [nodes] of a variable's first handle: some handle of it is live */
-	size_t *first_port;   /* [nodes] of a bundle: its first entry in is_port_needed */
+	bool *is_needed; /* [nodes] its value is live: an answer or an effect depends on it */
+	bool *is_live; /* [nodes] of a variable's first handle: a handle of the variable is live */
+	size_t *first_port;   /* [nodes] of a bundle, its first entry in is_port_needed */
 	bool *is_port_needed; /* [inputs of bundles] */
 } liveness;
 
@@ -50,8 +50,8 @@ static bool has_effect(const sp_node *node)
 }
 
 /*
- * An IdentityN passes each input on by itself and is followed output by output: graphs that JAX
- * exports have one that holds all arguments and all results of a function.
+ * An IdentityN forwards each input independently and is followed output by output: graphs that JAX
+ * exports have one with all arguments and all results of a function.
  */
 static bool is_bundle(const sp_node *node)
 {
@@ -87,7 +87,8 @@ static void need_all(liveness *s, uint32_t i)
 		need(s, (sp_port){i, (uint32_t)k});
 }
 
-/* Backwards, so that all readers of a node have been seen; nodes in regions are roots themselves.
+/*
+ * Goes backwards, so that all readers of a node have been seen; nodes in regions are always live.
  */
 static void find_live(liveness *s)
 {

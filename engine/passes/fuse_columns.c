@@ -14,8 +14,8 @@ typedef struct column {
 } column;
 
 /*
- * The columns of one new node.  The same outputs need all of them, so that none is computed in
- * vain, and their depth is the same, so that none depends on another.
+ * The columns of one new node.  All of them are needed by the same outputs, so that none is
+ * computed in vain, and have the same depth, so that none depends on another.
  */
 typedef struct group {
 	uint64_t reach;
@@ -30,7 +30,7 @@ typedef struct fusion {
 	bool *early;         /* [nodes] its value is fixed by the model version */
 	bool *may_die;       /* [nodes] depends on a Switch */
 	uint32_t *column_of; /* [nodes] number + 1 of the column that ends here, or 0 */
-	uint64_t *reach;     /* [nodes] bits of the entry outputs that depend on it */
+	uint64_t *reach;     /* [nodes] bits of the entry outputs that depend on the node */
 	uint32_t *depth;     /* [nodes] columns on the longest path to it */
 	column *columns;
 	size_t count;
@@ -113,7 +113,7 @@ static sp_status find_all(fusion *fu)
 
 /* --------------------------------------------------------------- grouping */
 
-/* The inputs of a node; of the end of a column those of the whole column. */
+/* The inputs of a node; for the end of a column, those of the whole column. */
 static const sp_port *needs(const fusion *fu, uint32_t i, size_t *count)
 {
 	const sp_column_match *match;
@@ -178,7 +178,7 @@ static uint32_t depth_of(const fusion *fu, uint32_t i)
 	return depth;
 }
 
-/* Columns that nothing depends on, and those without a group, are dropped. */
+/* Drops columns without readers and those without a group. */
 static void make_groups(fusion *fu)
 {
 	for (uint32_t i = 0; i < fu->graph->node_count; i++) {

@@ -7,11 +7,11 @@
 #define SP_FUSE_COLUMNS_MOST_GROUPS 64
 
 /*
- * A feature column with an embedding is some forty nodes in a graph: the elements that are not
- * empty, hashed strings, negative keys dropped, empty rows filled, unique keys, their rows, sums or
- * means by row, zeros where nothing was, and arithmetic on shapes in between.  All of it becomes
- * one column of an EmbeddingColumns node (engine/ops/embedding/column_spec.h).  Columns that the
- * same outputs need share a node, so that their memory accesses overlap.
+ * A feature column with an embedding is some forty nodes in a graph, which select elements that are
+ * not empty, hash strings, drop negative keys, fill empty rows, find unique keys, gather their
+ * rows, sum or average them by row, clear rows without keys, and compute shapes in between.  All of
+ * it becomes one column of an EmbeddingColumns node (engine/ops/embedding/column_spec.h).  Columns
+ * that the same outputs need share a node, so that their memory accesses overlap.
  *
  * The nodes are those of safe_embedding_lookup_sparse and embedding_lookup_sparse of TensorFlow
  * 1.15, DeepRec and TensorFlow 2, around one gather: from an EmbeddingVariable, or from float32

@@ -214,7 +214,7 @@ sp_status sp_graph_fuse_dense(sp_graph *graph, const bool *kept, sp_error *err)
 	find_readers(&fu);
 	mark_chains(&fu);
 	SP_TRY(rewrite(&fu));
-	/* The name of a fused node stands for the end of its chain. */
+	/* A fused node's name refers to the end of its chain. */
 	for (size_t i = count; i-- > 0;)
 		if (fu.fused[i])
 			fu.rw.moved[i] = fu.rw.moved[fu.reader[i]];

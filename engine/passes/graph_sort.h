@@ -7,17 +7,17 @@
 #include "base/status.h"
 #include "engine/graph/graph.h"
 
-/* What entries do with nodes. */
+/* Which nodes entries feed, fetch or target. */
 typedef struct sp_graph_ends {
-	bool *fed; /* [nodes] requests give its value */
-	uint64_t
-		*wanted; /* [nodes] a bit per output of an entry that fetches it; 63 for the rest */
-	size_t capacity; /* of both: the most nodes that the graph may come to have */
+	bool *fed;        /* [nodes] requests give its value */
+	uint64_t *wanted; /* [nodes] a bit per entry output that fetches it; from the 63rd on, bit
+			     63 */
+	size_t capacity;  /* of both: the most nodes that the graph may grow to */
 } sp_graph_ends;
 
 /*
  * Puts the nodes in topological order, for passes that append nodes; nodes keep their order where
- * they can.  `ends` follows.
+ * they can.  `ends` is reordered with them.
  *
  * SP_INTERNAL when nodes depend on each other in a cycle.
  */

@@ -20,7 +20,7 @@ static bool is_output(sp_port port, uint32_t node, uint32_t number)
 
 /* ------------------------------------------------------------ row numbers */
 
-/* indices[:, 0] as int32, of what node *fill filled. */
+/* int32(indices[:, 0]), the row numbers of SparseFillEmptyRows node *fill. */
 static bool match_row_numbers(const sp_column_matcher *ma, sp_port port, uint32_t *fill)
 {
 	static const int64_t zeros[] = {0, 0}, end[] = {0, 1}, ones[] = {1, 1};
@@ -50,7 +50,7 @@ static bool is_weights(const sp_column_matcher *ma, sp_port port)
 	return ma->early[port.node];
 }
 
-/* A gather with other key types than the embedding's is left alone: it fails with its own name. */
+/* A gather with other key types than the embedding's is left alone, so that its error names it. */
 static bool is_plain_gather(const sp_column_matcher *ma, const sp_node *gather)
 {
 	const sp_node *handle = sp_column__made_by(ma, gather->inputs[0], SP_OPCODE_KvVarHandleOp,
@@ -67,7 +67,7 @@ static bool is_plain_gather(const sp_column_matcher *ma, const sp_node *gather)
 	       !has_fallback;
 }
 
-/* The rows of some table for the keys in *keys. */
+/* Rows of a table, gathered by *keys. */
 static bool match_gather(sp_column_matcher *ma, sp_port port, sp_port *keys)
 {
 	sp_column_match *out = ma->out;
@@ -86,7 +86,7 @@ static bool match_gather(sp_column_matcher *ma, sp_port port, sp_port *keys)
 	    !sp_pattern_is_integer(ma->graph, gather->inputs[2], 0) ||
 	    !sp_pattern_attr_int(gather, "batch_dims", 0, 0) ||
 	    !(sp_pattern_attr_type(gather, "Tparams", SP_FLOAT) ||
-	      sp_pattern_attr_type(gather, "dtype", SP_FLOAT))) /* it was a ResourceGather */
+	      sp_pattern_attr_type(gather, "dtype", SP_FLOAT))) /* what a ResourceGather became */
 		return false;
 	out->spec.is_table = false;
 	out->inputs[0] = gather->inputs[0];
@@ -94,7 +94,7 @@ static bool match_gather(sp_column_matcher *ma, sp_port port, sp_port *keys)
 	return true;
 }
 
-/* Rows of the unique keys, and for each key the number of its unique one. */
+/* Rows of the unique keys; `numbers` has the index of each key's unique one. */
 static bool match_rows(sp_column_matcher *ma, sp_port rows, sp_port numbers)
 {
 	const sp_node *unique = &ma->graph->nodes[numbers.node];
@@ -233,9 +233,9 @@ static bool match_weighted(sp_column_matcher *ma, sp_port port)
 	return quotient == NULL || match_divisor(ma, quotient->inputs[1], weights, row_numbers);
 }
 
-/* ---------------------------------------------------- which keys there are */
+/* -------------------------------------------------- filling and filtering */
 
-/* The default key and weight, and what was there before rows were filled. */
+/* Takes the default key and weight; the match continues at the tensors that were filled. */
 static bool match_fill(sp_column_matcher *ma)
 {
 	sp_column_spec *spec = &ma->out->spec;
@@ -280,7 +280,7 @@ static const sp_node *match_filter(const sp_column_matcher *ma, sp_port port, sp
 	return gather;
 }
 
-/* keys >= 0, perhaps and-ed with ones for every weight. */
+/* keys >= 0, perhaps combined by "and" with ones for every weight. */
 static bool is_valid_key(const sp_column_matcher *ma, sp_port condition, sp_port keys,
 			 sp_port weights)
 {
@@ -314,7 +314,9 @@ static bool is_valid_weight(const sp_column_matcher *ma, sp_port condition, sp_p
 	       sp_tensor_f32(zero)[0] == 0 && sp_pattern_same(compare->inputs[0], weights);
 }
 
-/* Takes one filter off indices, keys and weights; false when there is none we know. */
+/*
+ * Moves the match past one filter of indices, keys and weights; false when there is no known one.
+ */
 static bool match_one_filter(sp_column_matcher *ma)
 {
 	sp_column_spec *spec = &ma->out->spec;
@@ -409,7 +411,7 @@ static void match_flattening(sp_column_matcher *ma)
 
 /* ------------------------------------------------------------------ the end */
 
-/* Rows that were empty become zeros: select(tile(empty), zeros_like(rows), rows). */
+/* Clears rows that were empty: select(tile(empty), zeros_like(rows), rows). */
 static const sp_node *match_select(const sp_column_matcher *ma, uint32_t anchor, sp_port *empty)
 {
 	static const int64_t column[] = {-1, 1};

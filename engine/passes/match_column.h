@@ -4,7 +4,7 @@
 #include "engine/graph/graph.h"
 #include "engine/ops/embedding/column_spec.h"
 
-/* A column found in a graph: what it is, and what it reads. */
+/* A column found in a graph: its description and its inputs. */
 typedef struct sp_column_match {
 	sp_column_spec spec;
 	sp_port inputs[SP_COLUMN_MAX_INPUTS]; /* [sp_column_input_count()] */
@@ -12,13 +12,16 @@ typedef struct sp_column_match {
 } sp_column_match;
 
 /*
- * Whether output 0 of node `anchor` is the combined rows of a column, which is then in *out.
- * early [node_count]: whether the value of a node is fixed by the model version.
+ * Whether output 0 of node `anchor` is the combined rows of a column, which is then in *out. early
+ * [node_count]: whether the model version determines a node's value.
  */
 bool sp_column_find(const sp_graph *graph, const bool *early, uint32_t anchor,
 		    sp_column_match *out);
 
-/* Whether `anchor` reshapes the column *match, which ends in node `of`; then *match includes it. */
+/*
+ * Whether `anchor` reshapes the column *match, which ends in node `of`; if so, *match becomes the
+ * reshaped column.
+ */
 bool sp_column_take_reshape(const sp_graph *graph, uint32_t anchor, uint32_t of,
 			    sp_column_match *match);
 

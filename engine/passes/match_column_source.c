@@ -7,7 +7,7 @@
 
 /* ----------------------------------------------------------- dense sources */
 
-/* The value of a dense tensor that stands for a missing key. */
+/* The value of a dense tensor that marks a missing key. */
 static bool match_ignored(const sp_column_matcher *ma, sp_port port, sp_column_spec *spec)
 {
 	const sp_tensor *ignored = sp_pattern_constant(ma->graph, port);
@@ -139,7 +139,7 @@ static bool is_element_shape(const sp_column_matcher *ma, sp_port port, sp_port 
 	       sp_pattern_is_integer(ma->graph, pack->inputs[1], columns);
 }
 
-/* A bucketized column: every element is a key, element j of a row plus j * bucket_count. */
+/* A bucketized column: each element of a row is a key, plus j * bucket_count for element j. */
 static void match_buckets(sp_column_matcher *ma)
 {
 	static const int64_t flat[] = {-1};

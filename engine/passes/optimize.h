@@ -7,13 +7,13 @@
 /*
  * The passes that shorten a graph's plan, in this order:
  *
- *   dead_outputs.h     removes outputs of conditions and loops that nothing reads
- *   simplify.h         merges common subexpressions
- *   fuse_columns.h     makes one operator of the embedding lookups of feature columns
- *   reduce_strength.h  takes cheaper or more accurate operators
- *   fuse_dense.h       makes one operator of each dense layer, on packed weights
+ *     dead_outputs.h     removes outputs of conditions and loops that nothing reads
+ *     simplify.h         merges common subexpressions
+ *     fuse_columns.h     fuses the embedding lookups of feature columns
+ *     reduce_strength.h  picks cheaper or more accurate operators
+ *     fuse_dense.h       fuses each dense layer, on packed weights
  *
- * Answers stay the same within rounding.
+ * Results stay the same within rounding.
  *
  * Nodes move: ports must be looked up again by name.
  */

@@ -6,10 +6,10 @@
 #include "engine/passes/variable_handles.h"
 #include "engine/tensor/resource.h"
 
-/* What the value of a node depends on, if it is not exactly one variable (by its handle). */
+/* What the value of a node depends on, unless it is exactly one variable. */
 enum { NOTHING = UINT32_MAX - 1, ANYTHING = SP_NO_VARIABLE };
 
-/* Each candidate takes a walk over the graph; this bounds the time that a hostile graph takes. */
+/* Bounds the time for a hostile graph: each candidate takes a walk over the graph. */
 enum { MOST_CANDIDATES = 1024 };
 
 typedef struct finder {
@@ -108,7 +108,10 @@ static bool is_random_draw(const sp_node *node)
 	}
 }
 
-/* Whether the variable's value reaches answers, regions or effects other than by random draws. */
+/*
+ * Whether the variable's value reaches results, regions or effects by another way than random
+ * draws.
+ */
 static bool influences_answers(const finder *f, uint32_t handle)
 {
 	const unsigned effects = SP_OP_STATEFUL | SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD |

@@ -13,20 +13,19 @@ typedef struct sp_request_ends {
 } sp_request_ends;
 
 /*
- * Finds variables that each session keeps a copy of.  Signatures must not change the model, but
+ * Finds variables of which each session keeps a copy.  Signatures must not change the model, but
  * layers that draw random numbers keep a seed in a variable and write the next seed whenever they
  * have used one (Keras 3), and some graphs count their calls.  The next value of such a variable
  * depends on its current value and on constants, not on the request.  Its copy starts with the
- * checkpoint's value and is updated from request to request
- * (engine/ops/state/session_variable.c).
+ * checkpoint's value and is updated from request to request (engine/ops/state/session_variable.c).
  *
  * Sessions advance independently, so the copy may influence random numbers only.  A variable
  * qualifies if
  *
- *   - all its writes that signatures reach are AssignVariableOp, AssignAddVariableOp or
+ *   - the only writes that signatures reach are AssignVariableOp, AssignAddVariableOp and
  *     AssignSubVariableOp outside of conditions and loops, of values that depend on nothing but
  *     the variable itself and constants,
- *   - its value reaches fetched values, regions and operators with effects by way of random draws
+ *   - its value reaches fetched values, regions and operators with effects through random draws
  *     (Stateless...) only,
  *   - its declared size is at most SP_SESSION_VARIABLE_BYTES.
  *

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "engine/graph/op.h"
 
-/* Elements of the longest constant that is compared: equal weights are rare. */
+/* Elements of the longest constants that are compared; equal weights are rare. */
 static const size_t LONGEST_CONSTANT = 1024;
 
 /* Bounds the time that a hostile graph with colliding hashes takes. */
@@ -14,8 +14,8 @@ static const size_t MOST_PROBES = 64;
 typedef struct simplifier {
 	sp_graph *graph;
 	const bool *kept;
-	uint32_t *replacement; /* [nodes] the equal node that is read in its place, or itself */
-	uint32_t *buckets;     /* node + 1 by hash, or 0; linear probing */
+	uint32_t *replacement; /* [nodes] the first equal node, or itself */
+	uint32_t *buckets; /* index of a node + 1, or 0; open addressing by hash, linear probing */
 	size_t bucket_mask;
 	sp_error *err;
 } simplifier;
@@ -98,7 +98,7 @@ static bool same_attr(const sp_attr *a, const sp_attr *b)
 	}
 }
 
-/* Attributes with '_' say where a node came from, not what it computes. */
+/* Attributes with '_' are annotations and do not affect the value. */
 static bool is_note(const sp_attr *attr)
 {
 	return attr->name[0] == '_';
@@ -111,7 +111,7 @@ static const sp_attr *next_attr(const sp_node *node, size_t *i)
 	return *i < node->attr_count ? &node->attrs[(*i)++] : NULL;
 }
 
-/* Attributes are compared in their order: one writer wrote both nodes. */
+/* Compared in the order of the file: one writer wrote both nodes. */
 static bool same_attrs(const sp_node *a, const sp_node *b)
 {
 	size_t i = 0, k = 0;
@@ -126,7 +126,7 @@ static bool same_attrs(const sp_node *a, const sp_node *b)
 	}
 }
 
-/* A sum or product of two numbers; Add also joins strings, where the order counts. */
+/* Sums and products of numbers; Add also joins strings, which does not commute. */
 static bool is_commutative(const sp_node *node)
 {
 	sp_dtype dtype;
@@ -140,7 +140,7 @@ static bool is_commutative(const sp_node *node)
 	       dtype != SP_STRING;
 }
 
-/* Input k, with the inputs of commutative operators in one order. */
+/* Input k, after sorting the inputs of commutative operators. */
 static sp_port input_to_compare(const sp_node *node, size_t k)
 {
 	sp_port a = node->inputs[0], b = node->inputs[node->input_count - 1];
@@ -177,7 +177,8 @@ static bool is_short_constant(const sp_node *node)
 	       value->tensor->count <= LONGEST_CONSTANT;
 }
 
-/* Nodes without inputs, but for constants, are told apart by their names (placeholders, handles).
+/*
+ * Nodes without inputs other than constants (placeholders, handles) are told apart by their names.
  */
 static bool may_be_shared(const sp_node *node)
 {
@@ -258,7 +259,7 @@ static uint32_t find_equal(simplifier *si, uint32_t i)
 	return i;
 }
 
-/* The node reads the first of equal nodes, and past identities. */
+/* Redirects the node's inputs to the first of equal nodes, and past identities. */
 static sp_status redirect(simplifier *si, sp_node *node)
 {
 	sp_port *inputs = NULL;

@@ -7,16 +7,16 @@
 #include "engine/graph/graph.h"
 
 /*
- * Common subexpressions: nodes of one region with equal operators, attributes, inputs and control
- * inputs become one (of Add, AddV2 and Mul of numbers the order of the inputs does not count), and
- * no node reads through an Identity any more.  Exported graphs repeat themselves: every feature
- * column computes the shape of the same input.
+ * Common subexpression elimination: nodes of one region with equal operators, attributes, inputs
+ * and control inputs become one, and no node reads through an Identity any more.  Add, AddV2 and
+ * Mul of numbers commute.  Exported graphs repeat themselves: every feature column computes the
+ * shape of the same input.
  *
  * Nodes keep their numbers and names.  Nodes without readers stay in the list; plans leave them
  * out.
  *
- * kept [node_count]: nodes that entries feed, fetch or target; no other node is read in their
- * place.
+ * kept [node_count]: nodes that entries feed, fetch or target; they are not replaced by equal
+ * nodes.
  *
  * Linear in the size of the graph.
  */

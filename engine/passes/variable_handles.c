@@ -4,7 +4,7 @@
 
 #include "base/map.h"
 
-/* The same for all handles of one variable; NULL when out of memory. */
+/* A key that is equal for all handles of one variable; NULL when out of memory. */
 static const char *key_of(sp_graph *graph, const sp_node *handle)
 {
 	sp_bytes name, container;
@@ -18,7 +18,7 @@ static const char *key_of(sp_graph *graph, const sp_node *handle)
 			       (const char *)name.data);
 }
 
-/* The first handle that has its key. */
+/* Finds the first handle with the same key. */
 static sp_status find_first(sp_graph *graph, sp_map *handles, uint32_t handle, uint32_t *first,
 			    sp_error *err)
 {

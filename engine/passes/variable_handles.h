@@ -17,7 +17,7 @@
 SP_MUST_CHECK sp_status sp_graph_find_variables(sp_graph *graph, const uint32_t **variables,
 						sp_error *err);
 
-/* The variable that a node reads or writes: that of its input 0. */
+/* The variable that a node reads or writes by its input 0. */
 static inline uint32_t sp_variable_of(const uint32_t *variables, const sp_node *node)
 {
 	return node->input_count != 0 ? variables[node->inputs[0].node] : SP_NO_VARIABLE;

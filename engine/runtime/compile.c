@@ -7,13 +7,13 @@
 
 /*
  * One walk over the nodes in topological order, which prepares the operator of each, finds when its
- * value is known, and computes it if that is now (constant folding).
+ * value is known, and computes constants (constant folding).
  *
  * A node that cannot run makes its readers fail, not the program: entries that do not reach it
  * work.
  */
 
-/* The most bytes of memory for folding one node, and of all folded constants. */
+/* Bytes of memory for folding one node, and of all folded constants. */
 enum { FOLD_LIMIT = 64 << 20, FOLD_TOTAL = 256 << 20 };
 
 /* What the nodes of a region have in common. */
@@ -45,7 +45,7 @@ static sp_status no_memory(compiler *co)
 	return sp_error_set(co->err, SP_NO_MEMORY, "no memory for the program");
 }
 
-/* Notes why a node cannot run; fails without memory only. */
+/* Records why a node cannot run; fails with SP_NO_MEMORY only. */
 static sp_status note_error(compiler *co, sp_prepared *node, const sp_error *why)
 {
 	sp_error *error = sp_arena_alloc(co->program->arena, sizeof(*error));
@@ -117,7 +117,7 @@ static void take_regions(compiler *co, sp_prepared *to)
 	co->regions[node->region].has_effect |= to->has_effect;
 }
 
-/* Collects types and values of a node's inputs; an input that cannot run makes it fail, too. */
+/* Collects types and values of a node's inputs; fails if an input cannot run. */
 static sp_status take_inputs(compiler *co, sp_prepared *to, sp_error *why)
 {
 	const sp_program *program = co->program;
@@ -216,7 +216,7 @@ static sp_status keep_folded(compiler *co, const sp_prepared *node)
 		if (constant == NULL)
 			return no_memory(co);
 		*constant = co->out[i];
-		/* Without a block the bytes are the graph's own, unless they are texts. */
+		/* Without a block the bytes are the graph's own, except those of strings. */
 		if (constant->block != NULL || constant->dtype == SP_STRING) {
 			SP_TRY(sp_tensor_copy(constant, program->arena, &co->out[i], co->err));
 			co->folded += constant->count * sp_dtype_size(constant->dtype);
@@ -288,7 +288,7 @@ static sp_level level_of(const compiler *co, const sp_prepared *node)
 	return node->level;
 }
 
-/* Whether the node runs depends on more than the entry. */
+/* Whether a condition or a Switch decides if the node runs. */
 static bool is_in_branch(const compiler *co, const sp_prepared *node)
 {
 	for (uint32_t r = node->node->region; r != 0; r = co->program->graph->around[r])
@@ -299,7 +299,7 @@ static bool is_in_branch(const compiler *co, const sp_prepared *node)
 
 /*
  * An operator that changes the model's state.  Inference graphs have them in branches that requests
- * do not take (updates of training, initialisation by a first call): there the step refuses when it
+ * do not take (updates of training, initialisation by a first call), so its step fails only when it
  * runs.
  */
 static sp_status prepare_change(compiler *co, sp_prepared *to, sp_error *why)
@@ -460,7 +460,7 @@ static sp_status plan_entries(compiler *co, const sp_entry_spec *entries, size_t
 	return plan_snapshot(co);
 }
 
-/* Of a loop the second region lies in the first; all other regions are branches. */
+/* The second region of a loop lies in the first; all other regions are branches. */
 static void mark_branches(compiler *co)
 {
 	const sp_graph *graph = co->program->graph;

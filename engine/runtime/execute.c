@@ -37,7 +37,7 @@ static sp_tensor *variable(const sp_execution *ex, const sp_control *control, si
 	return ex->frame->out[control->first_argument + i];
 }
 
-/* `out` becomes one more reference to the value. */
+/* Makes `out` one more reference to the value. */
 static sp_status share(const sp_execution *ex, const sp_step *step, sp_tensor *out,
 		       const sp_tensor *value)
 {
@@ -48,7 +48,7 @@ static sp_status share(const sp_execution *ex, const sp_step *step, sp_tensor *o
 	return SP_OK;
 }
 
-/* `out` takes the value over; `from` becomes unset. */
+/* Moves the value to `out`; `from` becomes unset. */
 static void move(sp_tensor *out, sp_tensor *from)
 {
 	*out = *from;
@@ -85,7 +85,9 @@ static bool number_is_set(const sp_tensor *t)
 	}
 }
 
-/* A scalar is true unless it is 0 or an empty text; any other tensor unless it is empty. */
+/*
+ * A scalar is true unless it is 0 or an empty string; any other tensor unless it has no elements.
+ */
 static sp_status truth_of(const sp_execution *ex, const sp_step *step, const sp_tensor *t,
 			  bool *out)
 {
@@ -150,7 +152,7 @@ static sp_status begin_loop(const sp_execution *ex, const sp_step *step)
 	return SP_OK;
 }
 
-/* A list of strings, or of lists, whose elements are not looked at. */
+/* A list counts as strings if its elements are strings or lists; they are not examined. */
 static bool may_hold_text(const sp_tensor *t)
 {
 	if (t->dtype != SP_VARIANT)
@@ -159,7 +161,8 @@ static bool may_hold_text(const sp_tensor *t)
 	       sp_tensor_list(t)->dtype == SP_VARIANT;
 }
 
-/* The bytes of strings have no reference counts: those of a round must stay if a variable has some.
+/*
+ * String bytes are not reference-counted: those of an iteration must stay if a variable has some.
  */
 static bool keeps_text(const sp_execution *ex, const sp_control *control)
 {
@@ -170,8 +173,8 @@ static bool keeps_text(const sp_execution *ex, const sp_control *control)
 }
 
 typedef struct loop {
-	sp_workspace_mark mark; /* what the rounds allocate comes after it */
-	int64_t ends_ns; /* when the loop must have ended; 0: only the request's deadline counts */
+	sp_workspace_mark mark; /* where the allocations of the iterations begin */
+	int64_t ends_ns; /* when the loop must have ended; 0: no limit but the request's deadline */
 } loop;
 
 static loop loop_here(const sp_execution *ex)
@@ -181,8 +184,8 @@ static loop loop_here(const sp_execution *ex)
 }
 
 /*
- * Between two rounds all variables change at once, because they may swap values.  The outputs of
- * the step, which are still unset, hold the new values meanwhile.
+ * All variables change at once after an iteration, because they may swap values.  Meanwhile the
+ * outputs of the step, which are still unset, hold the new values.
  */
 static sp_status next_round(sp_execution *ex, const sp_step *step, uint32_t first_variable,
 			    uint32_t first_returned, const loop *l)
@@ -284,8 +287,7 @@ static sp_status run_control(sp_execution *ex, const sp_step *step)
 
 /* ------------------------------------------------------------------- steps */
 
-/* Whether the step is on a branch that was not taken: it does not run and its outputs stay unset.
- */
+/* Whether the step is on a branch that was not taken: it is skipped and its outputs stay unset. */
 static bool is_dead(const sp_step *step, const sp_tensor *const *in)
 {
 	uint32_t count = step->in_count + step->control_count;
@@ -310,7 +312,7 @@ static void set_token(sp_tensor *sign)
 	*sign = (sp_tensor){.dtype = SP_BOOL, .count = 1, .data = (void *)&alive};
 }
 
-/* Steps may be shorter than reading the clock, so it is read once in a while. */
+/* Reads the clock only after some steps, which may be shorter than reading it. */
 static sp_status check_time_sometimes(sp_execution *ex)
 {
 	enum { STEPS = 64 };

@@ -10,16 +10,16 @@ typedef struct sp_plan_frame {
 	sp_tensor *slots;
 	const sp_tensor **in; /* [plan->ref_count] */
 	sp_tensor **out;      /* [plan->out_count] */
-	uint64_t bound;       /* number of the snapshot that `in` points into; 0 none */
+	uint64_t bound;       /* number of the snapshot that `in` points into; 0: none */
 } sp_plan_frame;
 
-/* One request under way. */
+/* A request that is being run. */
 typedef struct sp_execution {
 	sp_plan_frame *frame;
 	sp_workspace *workspace;
 	uint64_t wanted;     /* bits of the fetches that are computed: sp_step.wanted_by */
 	int64_t deadline_ns; /* 0: none */
-	int64_t loop_ns;     /* the most time of each loop; 0: any */
+	int64_t loop_ns;     /* the most time for each loop; 0: no limit */
 	const atomic_bool *stop;
 	uint32_t steps; /* since the clock was last read */
 	sp_call call;   /* what all steps are given */

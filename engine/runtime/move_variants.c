@@ -82,7 +82,7 @@ static sp_status number_inputs(const sp_call *call, numbered *n)
 	return SP_OK;
 }
 
-/* Numbers that are none stand for an unset element: the operator did not write them. */
+/* A number that is out of range is an unset element: the operator did not write it. */
 static const sp_tensor *element(const numbered *n, uint64_t number)
 {
 	static const sp_tensor unset = {.dtype = SP_INVALID_DTYPE};
@@ -90,7 +90,7 @@ static const sp_tensor *element(const numbered *n, uint64_t number)
 	return number - 1 < n->count ? n->elements[number - 1] : &unset;
 }
 
-/* Output i becomes the elements whose numbers the operator gave. */
+/* Output i becomes the elements with the numbers that the operator wrote. */
 static sp_status find_elements(const sp_call *call, size_t i, const numbered *n,
 			       const sp_tensor *made)
 {

@@ -5,8 +5,8 @@
 #include "engine/runtime/plan_internal.h"
 
 /*
- * A walk from the fetches and targets of an entry back to what they need; plan_steps.c goes forward
- * from there.
+ * Walks backwards from the fetches and targets of an entry to the nodes that they need;
+ * plan_steps.c then goes forwards.
  *
  * A node is needed in one of two ways.  `value`: its value is read, so the node becomes a step.
  * `reach`: only a value that is computed earlier or a control edge depends on it, so it becomes a
@@ -56,8 +56,8 @@ static bool is_step(const sp_planner *pl, size_t i)
 }
 
 /*
- * The value at a port is read.  Of an identity only the input of that port is read, and its control
- * edges count.  Behind a value that is fed nothing is needed.
+ * Marks the producer of a value that is read.  Identities are skipped, but their control edges
+ * count. A value that is fed needs no producer.
  */
 static void need_value(sp_planner *pl, sp_port port, uint64_t mask)
 {
@@ -76,7 +76,7 @@ static void need_value(sp_planner *pl, sp_port port, uint64_t mask)
 		pl->fed[feed] |= mask;
 }
 
-/* What node i needs in turn. */
+/* Marks what node i needs. */
 static void pass_on(sp_planner *pl, size_t i)
 {
 	const sp_prepared *node = &pl->program->prepared[i];
@@ -99,7 +99,7 @@ static void pass_on(sp_planner *pl, size_t i)
 	}
 }
 
-/* Lists the resource that a node is a constant handle of. */
+/* Lists the resource if the node is a constant handle. */
 static void note_resource(sp_planner *pl, const sp_prepared *node, bool *is_listed)
 {
 	const sp_value *value = &pl->program->values[node->first_value];
@@ -140,9 +140,9 @@ static sp_status walk_back(sp_planner *pl)
 	return SP_OK;
 }
 
-/* ------------------------------------------------------ what cannot be done */
+/* ------------------------------------------------------- unsupported nodes */
 
-/* The most bytes of an error text for names; the rest is for the words around them. */
+/* The most bytes of an error message for names; the rest is for the message itself. */
 enum { MOST_TEXT = SP_ERROR_TEXT_SIZE * 3 / 4 };
 
 /* At most the last `most` characters of the node's name. */
@@ -238,7 +238,7 @@ static sp_status collect_errors(sp_planner *pl)
 
 /* ------------------------------------------------------------- the entry */
 
-/* The default of a placeholder that has one, if it is a constant; else NULL. */
+/* The constant default of a placeholder, or NULL. */
 static const sp_tensor *default_of(const sp_planner *pl, const sp_node *node)
 {
 	const sp_prepared *from;
@@ -299,7 +299,7 @@ static sp_status take_wants(sp_planner *pl)
 	return SP_OK;
 }
 
-/* Handles, lists and objects mean nothing outside of the engine. */
+/* Handles, lists and objects are internal to the engine. */
 static bool can_leave(sp_dtype dtype)
 {
 	return dtype != SP_RESOURCE && dtype != SP_VARIANT && dtype != SP_OBJECT;

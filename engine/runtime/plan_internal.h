@@ -4,8 +4,8 @@
 #include "engine/runtime/program_internal.h"
 
 /*
- * The making of a plan, backwards and forwards: plan.c finds the nodes that an entry needs, and
- * plan_steps.c makes steps and slots of them.
+ * How a plan is made: plan.c finds the nodes that an entry needs, and plan_steps.c makes steps and
+ * slots of them.
  */
 
 static const uint32_t SP_PLAN_NONE = UINT32_MAX;

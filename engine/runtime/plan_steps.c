@@ -8,7 +8,7 @@
  *
  * A region captures the values that it reads from around it: the step that owns the region lists
  * them after its inputs, so that they live until that step is done.  A branch runs at most once, so
- * the last reader in a branch of a capture that dies with the condition may take it over.
+ * the last reader in a branch may take over a capture that is not used after the condition.
  *
  * A variable of a loop belongs to the body; the condition only reads it.
  */
@@ -20,7 +20,7 @@ typedef struct item {
 	uint32_t number; /* of a value */
 } item;
 
-/* A list whose capacity was counted before. */
+/* A list whose capacity is an upper bound that was computed before. */
 typedef struct list {
 	uint32_t *items;
 	size_t count, capacity;
@@ -65,7 +65,7 @@ static const sp_control_layout *layout_of(const sp_prepared *node)
 	return (node->node->op->flags & SP_OP_CONTROL) != 0 ? node->state : NULL;
 }
 
-/* The inputs that the step itself reads; after them come the results of its regions. */
+/* How many inputs the step itself reads; the results of its regions follow. */
 static uint32_t own_inputs(const sp_prepared *node)
 {
 	const sp_control_layout *layout = layout_of(node);
@@ -74,7 +74,7 @@ static uint32_t own_inputs(const sp_prepared *node)
 			      : (uint32_t)node->node->input_count;
 }
 
-/* The value of input k; of a loop variable the initial value. */
+/* The value of input k; for a loop variable, its initial value. */
 static uint32_t input_value(const writer *w, const sp_prepared *node, uint32_t k)
 {
 	const sp_control_layout *layout = layout_of(node);
@@ -105,7 +105,7 @@ static uint32_t reading_region(const sp_prepared *node, uint32_t k)
 	return first;
 }
 
-/* Of a slot, index is the value's number until slots are placed. */
+/* The index of a slot is the value's number until slots are placed. */
 static sp_ref ref_to(writer *w, uint32_t number)
 {
 	sp_program *program = w->pl->program;
@@ -156,7 +156,7 @@ static bool add_item(writer *w, item **head, uint32_t number)
 	return true;
 }
 
-/* `number` is read in `region`. */
+/* Records that `region` reads value `number`. */
 static bool capture(writer *w, uint32_t region, uint32_t number)
 {
 	uint32_t home = home_of(w, number);
@@ -194,7 +194,9 @@ static bool find_captures(writer *w)
 	return true;
 }
 
-/* Whether owned region r lies directly in the owner's; the body of a loop lies in its condition. */
+/*
+ * Whether region r lies directly in the owner's region; the body of a loop lies in its condition.
+ */
 static bool is_direct(const writer *w, const sp_prepared *node, uint32_t r)
 {
 	return w->program->graph->around[node->node->first_region + r] == node->node->region;
@@ -218,7 +220,7 @@ static void add_ref(writer *w, uint32_t number)
 		w->overflows = true;
 }
 
-/* The step that is written makes the value, which dies with the end of region `life`. */
+/* Adds an output of the current step; its value dies at the end of region `life`. */
 static void add_output(writer *w, uint32_t number, uint32_t life)
 {
 	push(w, &w->outs, number);
@@ -400,7 +402,7 @@ static uint32_t refs_of(const sp_step *step)
 	return step->in_count + step->control_count;
 }
 
-/* The results of a step's regions, and what the body captures of the condition, live to the end. */
+/* Results of a step's regions, and condition values that the body captures, live to the end. */
 static void keep_to_the_end(writer *w, const sp_control *control)
 {
 	uint32_t last = control->first_region + control->region_count;
@@ -464,8 +466,8 @@ static bool is_made_in(const writer *w, uint32_t number, uint32_t region)
 }
 
 /*
- * Slots of the inputs of a step; those that it is the last to read are free after it.  The captures
- * that die with a condition are listed for its branches.
+ * Places the inputs of a step and frees the slots that it is the last to read.  Captures that die
+ * with a condition are listed for its branches.
  */
 static bool place_inputs(writer *w, sp_step *step, uint32_t region, uint32_t s)
 {

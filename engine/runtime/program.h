@@ -50,10 +50,10 @@ SP_MUST_CHECK sp_status sp_program_compile(sp_program **out, const sp_graph *gra
 /* NULL is fine.  Sessions and snapshots of it must be gone. */
 void sp_program_destroy(sp_program *program);
 
-/* Why an entry cannot run, with the names of all its unsupported operators; NULL when it can. */
+/* Why an entry cannot run, naming all its unsupported operators; NULL when it can. */
 const sp_error *sp_program_entry_error(const sp_program *program, size_t entry);
 
-/* The steps that a request of that entry runs. */
+/* The number of steps of a request to that entry. */
 size_t sp_program_step_count(const sp_program *program, size_t entry);
 
 /*
@@ -64,8 +64,8 @@ size_t sp_program_entry_resources(const sp_program *program, size_t entry,
 				  const uint32_t **indices);
 
 /*
- * The values of one model version that the program computes from `resources` alone.  `resources`
- * must outlive the snapshot.
+ * The values of one model version that depend on `resources` alone.  `resources` must outlive the
+ * snapshot.
  */
 typedef struct sp_snapshot sp_snapshot;
 
@@ -88,8 +88,8 @@ void sp_snapshot_destroy(sp_snapshot *snapshot);
 /* ---------------------------------------------------------------- sessions */
 
 /*
- * The memory of one request at a time, and the state that lives from one answered request to the
- * next: random streams, and session variables (engine/passes/session_variables.h).
+ * The memory for one request at a time, and the state that is kept between successful requests:
+ * random streams, and session variables (engine/passes/session_variables.h).
  */
 typedef struct sp_session sp_session;
 
@@ -107,8 +107,10 @@ typedef struct sp_run {
 	const sp_snapshot *snapshot; /* NULL for a load program */
 	size_t entry;
 
-	/* [feed_count], in the entry's order; an unset tensor (dtype 0) was not given.
-	 * Their bytes must live until sp_session_reset(). */
+	/*
+	 * [feed_count], in the entry's order; an unset tensor (dtype 0): not given.  Their bytes
+	 * must live until sp_session_reset().
+	 */
 	const sp_tensor *feeds;
 
 	/*
@@ -118,20 +120,20 @@ typedef struct sp_run {
 	const bool *wanted;
 
 	/*
-	 * When the request must be done, on the clock of base/clock.h; 0 is never.  Checked after
-	 * every round of a loop and once in a while between steps.  A step that waits, for an SSD
+	 * The request's deadline, on the clock of base/clock.h; 0: none.  Checked after every
+	 * iteration of a loop and once in a while between steps.  A step that waits, for an SSD
 	 * say, stops waiting at that time.
 	 */
 	int64_t deadline_ns;
 
 	/*
-	 * For load programs, which have no deadline: how long each loop may take (0: any time), and
+	 * For load programs, which have no deadline: the most time for each loop (0: no limit), and
 	 * a flag that stops the run once it is true (or NULL).
 	 */
 	int64_t loop_ns;
 	const atomic_bool *stop;
 
-	/* The run does not change the session's state: random streams and session variables. */
+	/* Leaves the session's state (random streams, session variables) unchanged. */
 	bool rehearsal;
 
 	/* For load programs; NULL while serving. */

@@ -6,7 +6,7 @@
 #include "engine/tensor/object.h"
 
 /*
- * The inside of a program: compile.c fills values and nodes, plan.c and plan_steps.c the plans;
+ * Internals of the program: compile.c fills values and nodes, plan.c and plan_steps.c the plans;
  * session.c, execute.c and snapshot.c run them.
  */
 
@@ -16,7 +16,7 @@ typedef struct sp_value {
 	sp_level level;
 	bool may_die;              /* may be unset, because it depends on a Switch */
 	uint32_t region;           /* of its node */
-	uint32_t alias;            /* the value that it stands for, or itself */
+	uint32_t alias;            /* the value that it is an alias of, or itself */
 	const sp_tensor *constant; /* at SP_LEVEL_CONSTANT */
 } sp_value;
 
@@ -27,7 +27,7 @@ typedef struct sp_prepared {
 	uint32_t first_value; /* of its outputs, which are consecutive */
 	uint32_t out_count;
 	bool is_alias; /* an identity without effect: no step */
-	bool is_fed;   /* by an entry: never folded */
+	bool is_fed;   /* an entry feeds it: never folded */
 	sp_level level;
 	bool may_die;
 	bool has_effect;       /* it, or a node in its regions, changes or checks something */
@@ -91,7 +91,7 @@ typedef struct sp_control {
 	bool scalar_only;
 } sp_control;
 
-/* The steps of an entry, region by region; region 0 is the graph itself. */
+/* The steps of an entry, region by region; region 0 is the whole graph. */
 typedef struct sp_plan {
 	sp_step *steps;
 	size_t step_count;
@@ -122,7 +122,7 @@ struct sp_program {
 	sp_prepared *prepared; /* [graph->node_count] */
 	sp_value *values;
 	size_t value_count;
-	size_t resource_count;  /* declared when it was compiled: handles are below it */
+	size_t resource_count;  /* declared at compile time: handles are below it */
 	size_t stream_count;    /* random streams that nodes start */
 	size_t generator_count; /* those that start at variables: 0, or one per resource */
 	size_t session_variable_count;

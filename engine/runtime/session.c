@@ -6,8 +6,8 @@
 #include "engine/runtime/session_internal.h"
 
 /*
- * All places that steps read and write are resolved to pointers when the session is made, but for
- * the values of snapshots, which are bound when another snapshot comes.
+ * All places that steps read and write are resolved to pointers when the session is made, except
+ * the values of snapshots, which are bound when the snapshot changes.
  */
 
 struct sp_session {
@@ -17,7 +17,7 @@ struct sp_session {
 	sp_plan_frame *frames; /* one per entry */
 
 	/*
-	 * What lives from request to request (sp_call): random streams of nodes, of variables, and
+	 * What is kept between requests (sp_call): random streams of nodes, of variables, and
 	 * session variables.  A run changes the second copy, which becomes the first if it
 	 * succeeds.
 	 */
@@ -37,7 +37,7 @@ static const sp_tensor *place_of(const sp_session *session, const sp_plan_frame 
 	case SP_REF_SLOT:
 		return &frame->slots[ref.index];
 	case SP_REF_SNAPSHOT:
-		return NULL; /* by bind() */
+		return NULL; /* set by bind() */
 	}
 	return NULL;
 }

@@ -36,8 +36,8 @@ static sp_status compute(sp_snapshot *snapshot, const sp_program *program, sp_se
 }
 
 /*
- * Room for a few forms of every variable (packed, transposed, joined) and a little more.  A hostile
- * graph of constants may ask for terabytes.
+ * Bytes for a few forms of every variable (packed, transposed, joined) and a little more.  A
+ * hostile graph of constants may ask for terabytes.
  */
 static size_t workspace_limit(const sp_resources *resources)
 {
@@ -51,7 +51,7 @@ static size_t workspace_limit(const sp_resources *resources)
 	return limit;
 }
 
-/* Without values yet. */
+/* Allocates a snapshot without values. */
 static sp_status make(sp_snapshot **out, sp_resources *resources, sp_error *err)
 {
 	static atomic_uint_least64_t last_number;

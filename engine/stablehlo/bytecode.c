@@ -53,12 +53,12 @@ typedef struct reader {
 	sp_error *err;
 } reader;
 
-/* A region that is being read; value numbers from `first` on are defined in it. */
+/* A region that is being read; it defines the values numbered `first` and up. */
 typedef struct place {
 	const struct place *around; /* the enclosing region whose values are visible; NULL for an
 				       isolated region */
 	size_t first;
-	size_t limit;     /* its number of values is declared */
+	size_t limit;     /* at most this many values: the region declares their number */
 	uint32_t *values; /* value number -> index in the module */
 	size_t count;
 	size_t capacity;
@@ -82,7 +82,7 @@ static size_t left(const sp_mlir_cursor *cursor)
 	return (size_t)(cursor->end - cursor->at);
 }
 
-/* The zeros below the first one of the first byte say how many bytes follow. */
+/* The trailing zeros of the first byte are the number of bytes that follow. */
 bool sp_mlir_read_number(sp_mlir_cursor *cursor, uint64_t *out)
 {
 	uint64_t value = 0;
@@ -176,7 +176,7 @@ static bool read_section(sp_mlir_cursor *cursor, uint8_t *id, sp_mlir_cursor *ou
 	return true;
 }
 
-/* A string's bytes end with a NUL that its size counts. */
+/* A string is followed by a NUL, which its size includes. */
 static sp_status read_strings(reader *re, sp_mlir_cursor cursor)
 {
 	sp_bytes *strings;
@@ -208,7 +208,7 @@ static sp_status read_strings(reader *re, sp_mlir_cursor cursor)
 	return SP_OK;
 }
 
-/* A terminated name, made printable for log lines. */
+/* A NUL-terminated name that is safe to log. */
 static sp_status make_name(reader *re, const char *prefix, uint32_t string, const char **out)
 {
 	sp_bytes bytes = re->module->strings[string];
@@ -292,7 +292,7 @@ static sp_status read_dialects(reader *re, sp_mlir_cursor cursor)
 	return SP_OK;
 }
 
-/* One section has the sizes, in groups by dialect; another has the bytes in the same order. */
+/* One section has the sizes, grouped by dialect; the other has the bytes in the same order. */
 static sp_status read_entries(reader *re, sp_mlir_cursor offsets, sp_mlir_cursor data)
 {
 	size_t attributes, types, done = 0;
@@ -328,7 +328,7 @@ static sp_status read_entries(reader *re, sp_mlir_cursor offsets, sp_mlir_cursor
 	return SP_OK;
 }
 
-/* A row of bytes per set of properties, each with its size before it. */
+/* The section is a sequence of property sets, each preceded by its size. */
 static sp_status read_properties(reader *re, sp_mlir_cursor cursor)
 {
 	if (left(&cursor) == 0)
@@ -411,7 +411,7 @@ static sp_status read_operands(reader *re, sp_mlir_cursor *cursor, const place *
 	return SP_OK;
 }
 
-/* Skips the order in which a value's uses are listed; it has no meaning here. */
+/* Skips the use-list order of a value, which is not needed. */
 static sp_status skip_use_orders(reader *re, sp_mlir_cursor *cursor, size_t values)
 {
 	uint64_t count = 1, number;
@@ -577,7 +577,7 @@ static sp_status read_block(reader *re, sp_mlir_cursor *cursor, place *at, sp_ml
 	return SP_OK;
 }
 
-/* `at` is a new region without values. */
+/* `at` describes a new region, which has no values yet. */
 static sp_status read_region(reader *re, sp_mlir_cursor *cursor, place at, sp_mlir_region *out)
 {
 	uint64_t blocks, values;
@@ -622,7 +622,7 @@ static sp_status read_header(reader *re, sp_mlir_cursor *cursor)
 	return SP_OK;
 }
 
-/* A section that is missing is left empty. */
+/* A missing section is left empty. */
 static sp_status read_sections(reader *re, sp_mlir_cursor *cursor, sp_mlir_cursor *sections)
 {
 	bool found[SECTION_COUNT] = {false};

@@ -21,30 +21,30 @@ enum { SP_MLIR_MAX_DEPTH = 64, SP_MLIR_MAX_REGIONS = 4096 };
 
 static const uint32_t SP_MLIR_NONE = UINT32_MAX;
 
-/* A read position; every read past the end fails. */
+/* A read position with the end of the data; every read past the end fails. */
 typedef struct sp_mlir_cursor {
 	const uint8_t *at;
 	const uint8_t *end;
 } sp_mlir_cursor;
 
-/* An attribute or a type: how its dialect encodes it. */
+/* An attribute or a type, in the encoding of its dialect. */
 typedef struct sp_mlir_entry {
 	const char *dialect; /* "vhlo", "builtin" */
 	sp_mlir_cursor bytes;
-	bool is_text; /* printed, not encoded */
+	bool is_text; /* printed as text, not encoded */
 } sp_mlir_entry;
 
 typedef struct sp_mlir_region {
 	const struct sp_mlir_op *ops;
 	size_t op_count;
-	uint32_t first_argument; /* a value; the other arguments have the next numbers */
+	uint32_t first_argument; /* a value number; the arguments are numbered consecutively */
 	uint32_t argument_count;
 } sp_mlir_region;
 
 typedef struct sp_mlir_op {
 	const char *name;          /* "vhlo.add_v1" */
 	uint32_t attributes;       /* its dictionary, or SP_MLIR_NONE */
-	sp_mlir_cursor properties; /* attributes that its dialect writes in an order of its own */
+	sp_mlir_cursor properties; /* attributes in the dialect's own encoding */
 	uint32_t first_result;
 	uint32_t result_count;
 	const uint32_t *operands;
@@ -64,21 +64,23 @@ typedef struct sp_mlir_module {
 	size_t type_count;
 	const uint32_t *value_types; /* [value_count] index of a type */
 	size_t value_count;
-	sp_mlir_region body; /* what the file holds: one builtin.module */
+	sp_mlir_region body; /* contains one builtin.module */
 } sp_mlir_module;
 
 /* SP_CORRUPT, SP_UNSUPPORTED.  `out` points into `bytes` and into `arena`. */
 SP_MUST_CHECK sp_status sp_mlir_read(sp_mlir_module *out, sp_bytes bytes, sp_arena *arena,
 				     sp_error *err);
 
-/* Numbers of the format.  False when the bytes end. */
+/* Reads a number of the format; false when the bytes end. */
 bool sp_mlir_read_number(sp_mlir_cursor *cursor, uint64_t *out);
 bool sp_mlir_read_signed(sp_mlir_cursor *cursor, int64_t *out);
 
-/* A count of items of at least one byte each: at most as many as bytes are left. */
+/*
+ * Reads a count of items of at least one byte each; false when it exceeds the bytes that are left.
+ */
 bool sp_mlir_read_count(sp_mlir_cursor *cursor, size_t *out);
 
-/* A number below `limit`. */
+/* Reads a number below `limit`; false when it is not. */
 bool sp_mlir_read_index(sp_mlir_cursor *cursor, size_t limit, uint32_t *out);
 
 #endif

@@ -8,7 +8,7 @@
  * turns into loop-invariant values.
  */
 
-/* The values as inputs of a node. */
+/* Adds the values as inputs of a node. */
 static void add_values(sp_hlo_body *body, sp_hlo_node *node, const uint32_t *values, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -37,7 +37,7 @@ static sp_status need_types(sp_hlo *hlo, const sp_mlir_op *op)
 	return hlo->status;
 }
 
-/* The node is named after the function, which makes errors readable. */
+/* The node is named after the function, for readable errors. */
 static sp_status call(sp_hlo_body *body, const sp_mlir_op *op, const char *function)
 {
 	const char *slash = strrchr(function, '/');
@@ -72,7 +72,7 @@ sp_status sp_hlo__do_call(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_
 	return call_of_module(body, op, "callee");
 }
 
-/* Names that TensorFlow has an operator for. */
+/* Functions for which TensorFlow has an operator. */
 static const struct {
 	const char *name;
 	sp_hlo_rule rule;
@@ -83,7 +83,7 @@ static const struct {
 	{"lgamma", {.op = "Lgamma"}}, {"sinh", {.op = "Sinh"}},   {"tan", {.op = "Tan"}},
 };
 
-/* "chlo.erf" and "mhlo.erf" of one number; NULL for others. */
+/* The rule of a function of one number, such as "chlo.erf" and "mhlo.erf"; NULL for others. */
 static const sp_hlo_rule *function_of_one(sp_hlo *hlo, const sp_mlir_op *op, sp_bytes name)
 {
 	if ((!sp_bytes_starts_with(name, "chlo.") && !sp_bytes_starts_with(name, "mhlo.")) ||
@@ -97,7 +97,7 @@ static const sp_hlo_rule *function_of_one(sp_hlo *hlo, const sp_mlir_op *op, sp_
 	return NULL;
 }
 
-/* A composite: an operation with a name and a function that defines it. */
+/* A composite: a named operation together with a function that implements it. */
 sp_status sp_hlo__do_composite(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
 	sp_hlo *hlo = body->hlo;
@@ -116,7 +116,9 @@ sp_status sp_hlo__do_composite(sp_hlo_body *body, const sp_mlir_op *op, const sp
 
 /* -------------------------------------------------------------- conditions */
 
-/* The branches as functions with the same arguments: the values that any of them captures. */
+/*
+ * Makes functions of the branches, all of whose arguments are the values that any branch captures.
+ */
 static sp_status make_branches(sp_hlo *hlo, const sp_mlir_op *op, const uint32_t *captured,
 			       size_t count, const char **functions)
 {
@@ -200,7 +202,7 @@ sp_status sp_hlo__do_while(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 	sp_hlo__function(&node, "cond", functions[0]);
 	sp_hlo__function(&node, "body", functions[1]);
 	sp_hlo__write(body, &node);
-	/* The captured values are the first outputs. */
+	/* The captured values are the first outputs of the loop. */
 	for (uint32_t i = 0; i < op->result_count; i++)
 		if (!sp_hlo__value_type(hlo, op->operands[i])->is_token)
 			SP_TRY(sp_hlo__give(body, op, i, sp_hlo__output(body, &node, count++)));
@@ -209,7 +211,7 @@ sp_status sp_hlo__do_while(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 
 /* ------------------------------------------------------------ custom calls */
 
-/* A token orders side effects, of which there are none here. */
+/* Tokens order side effects; there are none here. */
 sp_status sp_hlo__do_token(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
 	(void)rule;
@@ -236,7 +238,7 @@ static sp_status add_check(sp_hlo_body *body, const char *name)
 	return SP_OK;
 }
 
-/* The message of a check, in which {0}, {1}, ... stand for values. */
+/* The message of a check; {0}, {1}, ... in it are placeholders for values. */
 static const char *message(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
@@ -261,7 +263,7 @@ static const char *message(sp_hlo_body *body, const sp_mlir_op *op)
 	return sp_hlo__constant(body, text);
 }
 
-/* A condition on the dimensions of the request; the other operands are values for the message. */
+/* A condition on the dimensions of the request; the other operands are for the message. */
 static sp_status assert_shape(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
@@ -285,7 +287,7 @@ static sp_status assert_shape(sp_hlo_body *body, const sp_mlir_op *op)
 	return add_check(body, node.name);
 }
 
-/* Calls one of the TensorFlow functions that the node lists. */
+/* Calls a TensorFlow function that the node lists. */
 static sp_status call_tensorflow(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;

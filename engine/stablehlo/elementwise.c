@@ -3,20 +3,20 @@
 #include "engine/stablehlo/translate_internal.h"
 
 /*
- * Operations on one element of each operand.  TensorFlow's operators broadcast their inputs: a
- * broadcast operand goes in as its source, as long as another input has the whole shape, and
- * the result of broadcast operands only is broadcast, too.
+ * Elementwise operations.  TensorFlow's operators broadcast their inputs: a broadcast operand is
+ * replaced by its source if another input has the full shape, and if all operands are broadcast,
+ * the result is computed from the sources and becomes a broadcast itself.
  */
 
 /* The operands as inputs of an operator that broadcasts them. */
 typedef struct inputs {
 	const char *refs[3];
-	bool is_broadcast; /* the result is */
-	sp_vhlo_type type; /* then: what the operator makes */
-	sp_hlo_value like; /* then: the value whose shape it is broadcast to */
+	bool is_broadcast; /* the result is a broadcast; then: */
+	sp_vhlo_type type; /* what the operator makes */
+	sp_hlo_value like; /* the value whose shape it is broadcast to */
 } inputs;
 
-/* Types for which TensorFlow's operator differs are handled separately. */
+/* TensorFlow's operators treat these types differently. */
 static bool is_float(sp_dtype dtype)
 {
 	return sp_dtype_is_floating(dtype);
@@ -32,7 +32,7 @@ static bool is_unsigned(sp_dtype dtype)
 	return dtype == SP_UINT8 || dtype == SP_UINT16 || dtype == SP_UINT32 || dtype == SP_UINT64;
 }
 
-/* The dimensions of both, broadcast with each other. */
+/* Broadcasts the dimensions of `into` and `other` with each other, into `into`. */
 static void merge_dims(sp_vhlo_type *into, const sp_vhlo_type *other)
 {
 	int32_t rank = into->rank > other->rank ? into->rank : other->rank;
@@ -189,7 +189,7 @@ sp_status sp_hlo__do_cbrt(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_
 				   size, dtype));
 }
 
-/* To the nearest integer, halves away from zero: the fraction of |x| is exact. */
+/* To the nearest integer, halves away from zero; the fraction of |x| is exact. */
 sp_status sp_hlo__do_round(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
 	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]);
@@ -223,7 +223,7 @@ sp_status sp_hlo__do_popcnt(sp_hlo_body *body, const sp_mlir_op *op, const sp_hl
 				 SP_UINT8, dtype));
 }
 
-/* Sets all bits below the highest one, then counts the clear bits. */
+/* Sets all bits below the highest set bit, then counts the clear bits. */
 sp_status sp_hlo__do_leading_zeros(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
 	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]), plain = with_sign(dtype, false);
@@ -330,7 +330,10 @@ sp_status sp_hlo__do_binary(sp_hlo_body *body, const sp_mlir_op *op, const sp_hl
 	return give(body, op, &in, binary(body, rule, &in, dtype));
 }
 
-/* The operand that is a vector along the last dimension, if the other one is whole; or -1. */
+/*
+ * The index of an operand that is a vector along the last dimension if the other one has the full
+ * shape; else -1.
+ */
 static int find_bias(sp_hlo *hlo, const sp_mlir_op *op)
 {
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->first_result);
@@ -349,7 +352,7 @@ static int find_bias(sp_hlo *hlo, const sp_mlir_op *op)
 	return -1;
 }
 
-/* An addition of a vector becomes BiasAdd, which is fused with the product before it. */
+/* Adding a vector becomes BiasAdd, which is fused with a preceding product. */
 sp_status sp_hlo__do_add(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
 	int bias = find_bias(body->hlo, op);
@@ -393,8 +396,8 @@ static const sp_tensor *small_constant(const sp_hlo *hlo, uint32_t number)
 	return known != NULL && known->count <= MOST ? known : NULL;
 }
 
-/* Whether a constant has no element that is `value`. */
-static bool never_is(const sp_hlo *hlo, uint32_t number, double value)
+/* Whether no element of a constant equals `value`. */
+static bool excludes(const sp_hlo *hlo, uint32_t number, double value)
 {
 	const sp_tensor *known = small_constant(hlo, number);
 	double element;
@@ -405,13 +408,13 @@ static bool never_is(const sp_hlo *hlo, uint32_t number, double value)
 	return known != NULL;
 }
 
-/* Integer division by 0 is -1 and the remainder is the dividend; TensorFlow refuses both. */
+/* Integer division by 0 yields -1 and the remainder is the dividend; TensorFlow refuses both. */
 static const char *divide_integers(sp_hlo_body *body, const sp_mlir_op *op, const char *name,
 				   const inputs *in, sp_dtype dtype, bool is_remainder)
 {
 	const char *zero, *one, *is_zero, *result;
 
-	if (never_is(body->hlo, op->operands[1], 0))
+	if (excludes(body->hlo, op->operands[1], 0))
 		return sp_hlo__binary(body, name, in->refs[0], in->refs[1], dtype);
 	zero = sp_hlo__number(body, 0, dtype);
 	one = sp_hlo__number(body, 1, dtype);
@@ -459,8 +462,8 @@ static bool stays_below(const sp_hlo *hlo, uint32_t number, double limit)
 }
 
 /*
- * A shift by the bit width or more yields 0 in StableHLO, while TensorFlow's shifts clamp the
- * amount. An arithmetic shift by too much leaves the sign, as TensorFlow's does.
+ * A shift by the bit width or more yields 0, or the sign for an arithmetic shift; TensorFlow clamps
+ * the amount.
  */
 sp_status sp_hlo__do_shift(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
@@ -483,9 +486,6 @@ sp_status sp_hlo__do_shift(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 		const char *fits = sp_hlo__binary(body, "Less",
 						  bitcast(body, in.refs[1], dtype, plain),
 						  sp_hlo__number(body, bits, plain), plain);
-		/*
-		 * All bits but the sign: shifted out in two steps, each within TensorFlow's limit.
-		 */
 		const char *other = is_arithmetic
 					    ? sp_hlo__binary(body, rule->op, x,
 							     sp_hlo__number(body, bits - 1, as), as)
@@ -496,16 +496,16 @@ sp_status sp_hlo__do_shift(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 	return give(body, op, &in, bitcast(body, result, as, dtype));
 }
 
-/* --------------------------------------------------- comparing and choosing */
+/* ---------------------------------------------------- comparing and selecting */
 
-/* Floats mapped to integers in total order: -NaN, -inf, ..., -0, 0, ..., inf, NaN. */
+/* Maps floats to integers in total order: -NaN, -inf, ..., -0, 0, ..., inf, NaN. */
 static const char *ordered(sp_hlo_body *body, const char *x, sp_dtype from, sp_dtype to)
 {
 	double bits = 8 * (double)sp_dtype_size(to);
 	const char *integer = bitcast(body, x, from, to), *sign, *all;
 
 	sign = sp_hlo__binary(body, "RightShift", integer, sp_hlo__number(body, bits - 1, to), to);
-	/* All bits but the sign, of what is negative. */
+	/* For negative numbers, all bits but the sign. */
 	all = bitcast(
 		body,
 		sp_hlo__binary(body, "RightShift", bitcast(body, sign, to, with_sign(to, false)),
@@ -639,7 +639,7 @@ sp_status sp_hlo__do_complex(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 	return give(body, op, &in, sp_hlo__write(body, &node));
 }
 
-/* Every result is the operand of its number. */
+/* Every result is the operand with its number. */
 sp_status sp_hlo__do_identity(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
 	sp_hlo *hlo = body->hlo;

@@ -4,7 +4,7 @@
 #include "engine/import/front_end.h"
 #include "engine/stablehlo/translate.h"
 
-/* The rank that the model file notes for a value; -1 when it notes none. */
+/* The rank of a value according to the model file; -1 when it does not state it. */
 static int noted_rank(const sp_node *nodes, sp_port port)
 {
 	const sp_attr *shapes = sp_node_attr(&nodes[port.node], "_output_shapes");
@@ -23,9 +23,9 @@ static bool is_float(const sp_node *node, const char *attr)
 }
 
 /*
- * XlaDot or XlaDotV2 of two matrices of float becomes MatMul, which packs constant weights and
- * takes part in fusing.  Dimension numbers say what contracts: dimension 1 of the first, 0 or
- * (transposed) 1 of the second.
+ * XlaDot or XlaDotV2 of two float matrices becomes MatMul, which packs constant weights and is
+ * fused. The contracting dimensions must be 1 of the first matrix, and 0 or (transposed) 1 of the
+ * second.
  */
 static sp_status lower_dot(sp_node *node, const sp_node *nodes, sp_arena *arena, sp_error *err)
 {

@@ -2,7 +2,7 @@
 
 #include "engine/stablehlo/translate_internal.h"
 
-/* Builds nodes of TensorFlow's operators, and small ones that many translations need. */
+/* Makes nodes of TensorFlow's operators, and common small subgraphs. */
 
 const char *sp_hlo__no_memory(sp_hlo *hlo)
 {
@@ -19,7 +19,7 @@ sp_status sp_hlo__refuse(sp_hlo *hlo, const sp_mlir_op *op, const char *why)
 	return hlo->status;
 }
 
-/* ----------------------------------------------------------- making a node */
+/* ------------------------------------------------------------ making a node */
 
 void sp_hlo__begin(sp_hlo_body *body, sp_hlo_node *node, const char *op, size_t inputs)
 {
@@ -28,7 +28,7 @@ void sp_hlo__begin(sp_hlo_body *body, sp_hlo_node *node, const char *op, size_t 
 	node->input_capacity = node->inputs != NULL ? inputs : 0;
 }
 
-/* An input beyond the room is NULL, so that the node is not written. */
+/* Too many inputs, or a NULL input, prevent the node from being written. */
 void sp_hlo__input(sp_hlo_node *node, const char *ref)
 {
 	if (node->input_count < node->input_capacity)

@@ -3,14 +3,14 @@
 #include "engine/stablehlo/translate_internal.h"
 
 /*
- * dot_general: products of matrices whose dimensions lie in any order.  Two matrices are a
- * MatMul, which may become a layer with packed weights; what lies as BatchMatMulV2 wants it
- * is one; the rest is an Einsum.
+ * dot_general: products of matrices with dimensions in any order.  Products of two matrices become
+ * MatMul, which may be fused into a layer with packed weights; those in the layout of BatchMatMulV2
+ * become one; all others become an Einsum.
  *
- * fft: TensorFlow's operators of the last dimensions.
+ * fft: TensorFlow's operators on the last dimensions.
  *
- * Operands of another type than the result (int8 by int8 to int32) are converted first:
- * XLA's products are as exact.
+ * Operands of another type than the result (int8 by int8 to int32) are converted first, which is as
+ * exact as XLA's products.
  */
 
 typedef struct product {
@@ -43,7 +43,7 @@ static sp_status read_lists(sp_hlo *hlo, const sp_mlir_op *op, product *p)
 		       : sp_hlo__refuse(hlo, op, "its operands have different dimensions");
 }
 
-/* No dimension is named twice or outside. */
+/* Whether all dimensions are in range and distinct. */
 static bool are_distinct(const product *p, int side)
 {
 	bool seen[SP_MAX_RANK] = {false};
@@ -77,7 +77,9 @@ static const char *matmul(sp_hlo_body *body, const product *p)
 	return sp_hlo__write(body, &node);
 }
 
-/* Whether there is one dimension beside the leading batch dimensions, and one to sum over. */
+/*
+ * Whether exactly one dimension besides the leading batch dimensions is kept and one is contracted.
+ */
 static bool is_matmul(const product *p)
 {
 	if (p->inner_count != 1)
@@ -132,7 +134,7 @@ static const char *einsum(sp_hlo_body *body, const product *p)
 	return sp_hlo__write(body, &node);
 }
 
-/* The product of some dimensions that are known; 0 when one is not, or it is too large. */
+/* The product of dimensions; 0 when one is unknown or the product is too large. */
 static int64_t known_product(const sp_vhlo_type *type, int32_t first, int32_t last)
 {
 	int64_t size = 1;
@@ -144,7 +146,7 @@ static int64_t known_product(const sp_vhlo_type *type, int32_t first, int32_t la
 }
 
 /* Whether the contracted dimensions are consecutive from `first` on. */
-static bool stand_at(const product *p, int side, int32_t first)
+static bool are_contracted_from(const product *p, int side, int32_t first)
 {
 	for (size_t i = 0; i < p->inner_count; i++)
 		if (p->inner[side][i] != first + (int64_t)i)
@@ -153,8 +155,9 @@ static bool stand_at(const product *p, int side, int32_t first)
 }
 
 /*
- * A product of rows, whose last dimensions are contracted, and constant weights, whose first or
- * last dimensions are: two matrices, of which the second can be packed. NULL for other products.
+ * A product of rows, whose last dimensions are contracted, with constant weights, whose first or
+ * last dimensions are: becomes a product of two matrices, the second of which can be packed.  NULL
+ * for other products.
  */
 static const char *rows_times_weights(sp_hlo_body *body, product *p, const sp_vhlo_type *result)
 {
@@ -162,13 +165,14 @@ static const char *rows_times_weights(sp_hlo_body *body, product *p, const sp_vh
 	int32_t right = p->type[1]->rank - inner, unknown = 0;
 	int64_t summed = known_product(p->type[0], left, p->type[0]->rank);
 	int64_t all = known_product(p->type[1], 0, p->type[1]->rank);
-	bool leads = stand_at(p, 1, 0);
+	bool leads = are_contracted_from(p, 1, 0);
 	const char *rows;
 
 	for (int32_t i = 0; i < result->rank; i++)
 		unknown += result->dims[i] < 0;
 	if (p->batch_count != 0 || inner == 0 || left == 0 || right == 0 || unknown > 1 ||
-	    summed == 0 || all == 0 || !stand_at(p, 0, left) || (!leads && !stand_at(p, 1, right)))
+	    summed == 0 || all == 0 || !are_contracted_from(p, 0, left) ||
+	    (!leads && !are_contracted_from(p, 1, right)))
 		return NULL;
 	for (int32_t i = 0; i < result->rank; i++)
 		if (result->dims[i] == 0)

@@ -4,7 +4,8 @@
 #include "engine/stablehlo/translate_internal.h"
 
 /*
- * reduce: becomes TensorFlow's reduction if its function is recognised, else XlaVariadicReduceV2.
+ * reduce: becomes a reduction of TensorFlow if its function is recognised, else
+ * XlaVariadicReduceV2.
  */
 
 static const char *base_name(const sp_mlir_op *op)
@@ -43,9 +44,9 @@ const char *sp_hlo__region_op(const sp_mlir_region *region)
 
 typedef struct reduction {
 	const char *body;    /* of the region */
-	const char *op;      /* that reduces numbers, or NULL */
-	const char *bool_op; /* that reduces booleans, or NULL */
-	const char *joins;   /* two numbers */
+	const char *op;      /* reduction of numbers, or NULL */
+	const char *bool_op; /* reduction of booleans, or NULL */
+	const char *joins;   /* combines two numbers */
 	const char *joins_bools;
 } reduction;
 
@@ -74,7 +75,7 @@ static const char *reduce(sp_hlo_body *body, const char *name, const char *x, co
 }
 
 /* Whether the initial value is neutral. */
-static bool changes_nothing(const sp_hlo *hlo, uint32_t init, const reduction *how)
+static bool is_neutral(const sp_hlo *hlo, uint32_t init, const reduction *how)
 {
 	const sp_tensor *known = sp_hlo__known(hlo, init);
 	double value;
@@ -104,7 +105,7 @@ static sp_status reduce_one(sp_hlo_body *body, const sp_mlir_op *op, const reduc
 	SP_TRY(hlo->status);
 	name = type->dtype == SP_BOOL ? how->bool_op : how->op;
 	result = reduce(body, name, sp_hlo__all(body, op->operands[0]), axes, count, type->dtype);
-	if (changes_nothing(hlo, op->operands[1], how))
+	if (is_neutral(hlo, op->operands[1], how))
 		return sp_hlo__give(body, op, 0, result);
 	if (type->dtype != SP_BOOL)
 		return sp_hlo__give(body, op, 0,
@@ -117,12 +118,12 @@ static sp_status reduce_one(sp_hlo_body *body, const sp_mlir_op *op, const reduc
 	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
 }
 
-/* ------------------------------------------------- the place of an extreme */
+/* -------------------------------------------------------- argmax and argmin */
 
 /*
- * The function that jnp.argmax and jnp.argmin repeat on (x, i) and (y, j):
+ * The reducer of jnp.argmax and jnp.argmin on (x, i) and (y, j):
  *
- *     wins = x > y or x is no number;  first = x = y and i < j
+ *     wins = x > y or x is NaN;  first = x = y and i < j
  *     (wins ? x : y, wins or first ? i : j)
  */
 typedef struct extreme {
@@ -134,7 +135,7 @@ typedef struct extreme {
 
 enum { NOT_EQUAL = 1, GREATER = 3, EQUAL = 0, LESS = 5 };
 
-static const sp_mlir_op *giver(const extreme *ex, uint32_t value)
+static const sp_mlir_op *producer(const extreme *ex, uint32_t value)
 {
 	for (size_t i = 0; i < ex->region->op_count; i++)
 		if (ex->region->ops[i].result_count == 1 &&
@@ -146,7 +147,7 @@ static const sp_mlir_op *giver(const extreme *ex, uint32_t value)
 static bool is_compare(const extreme *ex, uint32_t value, uint32_t a, uint32_t b,
 		       uint64_t *direction)
 {
-	const sp_mlir_op *op = giver(ex, value);
+	const sp_mlir_op *op = producer(ex, value);
 
 	return op != NULL && is_op(op, "compare_v1") && op->operand_count == 2 &&
 	       op->operands[0] == a && op->operands[1] == b &&
@@ -155,13 +156,13 @@ static bool is_compare(const extreme *ex, uint32_t value, uint32_t a, uint32_t b
 
 static const sp_mlir_op *two_of(const extreme *ex, uint32_t value, const char *name)
 {
-	const sp_mlir_op *op = giver(ex, value);
+	const sp_mlir_op *op = producer(ex, value);
 
 	return op != NULL && is_op(op, name) && op->operand_count == 2 ? op : NULL;
 }
 
 /* x > y, or (x > y or x != x). */
-static bool is_wins(extreme *ex, uint32_t value, uint32_t x, uint32_t y)
+static bool is_winner(extreme *ex, uint32_t value, uint32_t x, uint32_t y)
 {
 	const sp_mlir_op *either = two_of(ex, value, "or_v1");
 	uint64_t differs;
@@ -184,7 +185,7 @@ static bool is_first(const extreme *ex, uint32_t value, uint32_t a)
 
 static const sp_mlir_op *choice(const extreme *ex, uint32_t value, uint32_t x, uint32_t y)
 {
-	const sp_mlir_op *op = giver(ex, value);
+	const sp_mlir_op *op = producer(ex, value);
 
 	return op != NULL && is_op(op, "select_v1") && op->operand_count == 3 &&
 			       op->operands[1] == x && op->operands[2] == y
@@ -209,12 +210,13 @@ static bool is_extreme(extreme *ex)
 		return false;
 	either = two_of(ex, place->operands[0], "or_v1");
 	return either != NULL && either->operands[0] == value->operands[0] &&
-	       is_wins(ex, value->operands[0], a, a + 2) && is_first(ex, either->operands[1], a) &&
+	       is_winner(ex, value->operands[0], a, a + 2) &&
+	       is_first(ex, either->operands[1], a) &&
 	       (ex->direction == GREATER || ex->direction == LESS);
 }
 
 /* Whether a value is an iota along dimension `axis`. */
-static bool counts_along(sp_hlo *hlo, uint32_t value, int64_t axis)
+static bool is_iota_along(sp_hlo *hlo, uint32_t value, int64_t axis)
 {
 	const sp_mlir_op *op = hlo->values[value].op;
 	int64_t at;
@@ -225,8 +227,8 @@ static bool counts_along(sp_hlo *hlo, uint32_t value, int64_t axis)
 }
 
 /* The index of the first NaN, or else of the first extreme. */
-static const char *first_place(sp_hlo_body *body, const char *x, const char *extreme_value,
-			       int64_t axis, const sp_vhlo_type *type, sp_dtype place_type)
+static const char *index_of_extreme(sp_hlo_body *body, const char *x, const char *extreme_value,
+				    int64_t axis, const sp_vhlo_type *type, sp_dtype place_type)
 {
 	sp_hlo_node node;
 	const char *wide, *is_there;
@@ -254,7 +256,7 @@ static const char *first_place(sp_hlo_body *body, const char *x, const char *ext
 }
 
 /* The smallest or the largest number of a type. */
-static double last_number(sp_dtype dtype, bool least)
+static double extreme_number(sp_dtype dtype, bool least)
 {
 	bool has_sign = dtype == SP_INT8 || dtype == SP_INT16 || dtype == SP_INT32 ||
 			dtype == SP_INT64;
@@ -273,10 +275,10 @@ static bool is_argument_of_extreme(sp_hlo_body *body, const sp_mlir_op *op, cons
 	extreme ex = {.region = &op->regions[0], .module = &hlo->module, .err = hlo->err};
 	double init, place;
 
-	return count == 1 && is_extreme(&ex) && counts_along(hlo, op->operands[1], axes[0]) &&
+	return count == 1 && is_extreme(&ex) && is_iota_along(hlo, op->operands[1], axes[0]) &&
 	       dtype != SP_BOOL && sp_hlo__known_number(hlo, op->operands[2], &init) &&
 	       sp_hlo__known_number(hlo, op->operands[3], &place) &&
-	       init == last_number(dtype, ex.direction == GREATER) && place == 0;
+	       init == extreme_number(dtype, ex.direction == GREATER) && place == 0;
 }
 
 static sp_status reduce_extreme(sp_hlo_body *body, const sp_mlir_op *op, const int64_t *axes)
@@ -292,7 +294,8 @@ static sp_status reduce_extreme(sp_hlo_body *body, const sp_mlir_op *op, const i
 	x = sp_hlo__all(body, op->operands[0]);
 	value = reduce(body, ex.direction == GREATER ? "Max" : "Min", x, axes, 1, type->dtype);
 	SP_TRY(sp_hlo__give(body, op, 0, value));
-	return sp_hlo__give(body, op, 1, first_place(body, x, value, axes[0], type, places->dtype));
+	return sp_hlo__give(body, op, 1,
+			    index_of_extreme(body, x, value, axes[0], type, places->dtype));
 }
 
 /* ------------------------------------------------------- any other function */

@@ -3,7 +3,7 @@
 #include "engine/kernels/protobuf_writer.h"
 #include "engine/stablehlo/translate_internal.h"
 
-/* gather, scatter and sort, which TensorFlow has as XlaGather, XlaScatter and XlaVariadicSort. */
+/* gather, scatter and sort become XlaGather, XlaScatter and XlaVariadicSort. */
 
 /* ------------------------------------------------------ dimension numbers */
 
@@ -65,7 +65,7 @@ static bool has_batches(const sp_mlir_op *op)
 
 /* ----------------------------------------------------------------- indices */
 
-/* Indices as int32 or, where these do not hold them, int64. */
+/* The indices as int32 or, if their type is wider, int64. */
 static const char *indices_of(sp_hlo_body *body, uint32_t value, sp_dtype *index)
 {
 	sp_dtype dtype = sp_hlo__value_type(body->hlo, value)->dtype;

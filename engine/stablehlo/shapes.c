@@ -23,7 +23,7 @@ static sp_status read_dims(sp_hlo *hlo, const sp_mlir_op *op, const char *name, 
 		       : sp_hlo__refuse(hlo, op, "a list has not one number per dimension");
 }
 
-/* A dimension that an attribute names. */
+/* A dimension in an attribute. */
 static sp_status read_dimension(sp_hlo *hlo, const sp_mlir_op *op, const char *name, int32_t rank,
 				int64_t *out)
 {
@@ -83,7 +83,7 @@ sp_status sp_hlo__do_constant(sp_hlo_body *body, const sp_mlir_op *op, const sp_
 	return SP_OK;
 }
 
-/* 0, 1, ... below `limit`, broadcast along dimension `at` of a result. */
+/* Gives the numbers 0 ... limit - 1, broadcast along dimension `at` of the result. */
 static sp_status give_iota(sp_hlo_body *body, const sp_mlir_op *op, const char *limit, int64_t size,
 			   int32_t at, const sp_hlo_value *like)
 {
@@ -140,7 +140,7 @@ static const char *size_at(sp_hlo_body *body, uint32_t sizes, int64_t i)
 	return sp_hlo__cast(body, sp_hlo__write(body, &node), dtype, SP_INT32);
 }
 
-/* How a value is broadcast to the sizes that an operand gives. */
+/* Describes a value broadcast to the sizes in an operand. */
 static sp_hlo_value broadcast_to(sp_hlo_body *body, uint32_t sizes)
 {
 	sp_hlo_value like = {.shape_dtype = dtype_of(body->hlo, sizes)};
@@ -208,7 +208,7 @@ static const char *insert_ones(sp_hlo_body *body, const char *x, const sp_vhlo_t
 	return x;
 }
 
-/* broadcast_in_dim and its dynamic kin: dimension i of the operand becomes dims[i]. */
+/* broadcast_in_dim and its dynamic variants: dimension i of the operand becomes dims[i]. */
 sp_status sp_hlo__do_broadcast(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
 	sp_hlo *hlo = body->hlo;
@@ -237,7 +237,7 @@ sp_status sp_hlo__do_broadcast(sp_hlo_body *body, const sp_mlir_op *op, const sp
 		SP_TRY(need_sizes(hlo, op, op->operands[1]));
 		like = broadcast_to(body, op->operands[1]);
 	}
-	/* The source of an operand that is a broadcast itself lacks the leading dimensions. */
+	/* If the operand is itself a broadcast, its source lacks the leading dimensions. */
 	skipped = from->rank - source->rank;
 	first = source->rank != 0 ? (int32_t)dims[skipped] : type->rank;
 	out = (sp_vhlo_type){.dtype = type->dtype, .rank = type->rank - first};
@@ -292,7 +292,7 @@ sp_status sp_hlo__do_reshape(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 		unknown += type->dims[i] < 0;
 	if (unknown > 1)
 		return sp_hlo__refuse(hlo, op, "to a shape with more than one unknown dimension");
-	/* A broadcast scalar stays one in any shape. */
+	/* A broadcast scalar is a broadcast scalar in any shape. */
 	if (value->is_broadcast && value->source_type.rank == 0 && unknown == 0 &&
 	    type->rank != 0) {
 		const sp_tensor *known = value->constant;
@@ -463,7 +463,7 @@ sp_status sp_hlo__do_slice(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 				  sp_hlo__ints(body, end, rank), from->dtype, SP_INT32));
 }
 
-/* Start and limit are computed values; the strides are known to be 1. */
+/* Start and limit are computed values; the strides are 1. */
 sp_status sp_hlo__do_real_dynamic_slice(sp_hlo_body *body, const sp_mlir_op *op,
 					const sp_hlo_rule *rule)
 {
@@ -569,7 +569,7 @@ sp_status sp_hlo__do_dynamic_update_slice(sp_hlo_body *body, const sp_mlir_op *o
 
 /* ----------------------------------------------------------------- padding */
 
-/* Paddings may be negative or interior: XlaPad takes them all. */
+/* XlaPad accepts negative and interior padding, too. */
 static const char *pad(sp_hlo_body *body, const char *const inputs[5], sp_dtype dtype,
 		       sp_dtype index)
 {

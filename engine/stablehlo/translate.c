@@ -6,14 +6,13 @@
 #include "engine/stablehlo/translate_internal.h"
 
 /*
- * A module is a list of functions; the regions of conditions and loops become functions, too. Every
- * operation is translated once, where it stands. The arguments of a call are checked by the import,
- * as for any call.
+ * A module is a list of functions; the regions of conditions and loops become functions, too.  Each
+ * operation is translated in place.  The import checks the arguments of calls, as for any call.
  */
 
 /*
- * Nested regions that capture each other's values are written again and again: the total is
- * limited.
+ * Limits the total number of nodes: nested regions that capture each other's values are written
+ * again and again.
  */
 enum { MAX_NODES = 1 << 20 };
 
@@ -116,7 +115,7 @@ static int compare_rules(const void *a, const void *b)
 	return strcmp(((const sp_hlo_rule *)a)->name, ((const sp_hlo_rule *)b)->name);
 }
 
-/* NULL for an operation that is not known, or not in that version. */
+/* NULL for an unknown operation, or an unknown version of one. */
 static const sp_hlo_rule *find_rule(const sp_mlir_op *op)
 {
 	static const char dialect[] = "vhlo.";
@@ -158,7 +157,7 @@ static bool has_token(sp_hlo *hlo, const sp_mlir_op *op)
 	return has;
 }
 
-/* Operations that only pass values on may pass tokens, too. */
+/* Operations that only forward values may forward tokens, too. */
 static bool takes_tokens(const sp_hlo_rule *rule)
 {
 	return rule->translate == sp_hlo__do_token || rule->translate == sp_hlo__do_identity ||
@@ -194,7 +193,7 @@ static sp_status translate_op(sp_hlo_body *body, const sp_mlir_op *op)
 	return hlo->status;
 }
 
-/* Lists operations that are not translated, as far as they fit. */
+/* Lists operations that cannot be translated, as far as they fit. */
 static void list_missing(const sp_mlir_region *region, char *text, size_t size)
 {
 	for (size_t i = 0; i < region->op_count; i++) {
@@ -208,7 +207,7 @@ static void list_missing(const sp_mlir_region *region, char *text, size_t size)
 		}
 		/*
 		 * Only regions of control flow: the translations of reductions check their
-		 * functions themselves.
+		 * functions.
 		 */
 		if (strcmp(op->name, "vhlo.while_v1") == 0 || strcmp(op->name, "vhlo.if_v1") == 0 ||
 		    strcmp(op->name, "vhlo.case_v1") == 0)
@@ -235,7 +234,7 @@ static sp_status grow_functions(sp_hlo *hlo)
 	return SP_OK;
 }
 
-/* Enters a value into a new function: constants stay known, everything else becomes an argument. */
+/* Enters a value into a new function: constants remain constants, all others become arguments. */
 static void enter(sp_hlo *hlo, uint32_t number, const char *argument)
 {
 	sp_hlo_value *value = &hlo->values[number];
@@ -316,8 +315,8 @@ static sp_status add_return(sp_hlo_body *body, sp_function_def *function, sp_arg
 	return outputs[at].name != NULL ? hlo->status : no_memory(hlo);
 }
 
-/* The results of the region, after the arguments that are passed on. */
-static sp_status take_returns(sp_hlo_body *body, const sp_mlir_region *region, size_t handed_on,
+/* Writes the results of the region after the arguments that are passed on. */
+static sp_status take_returns(sp_hlo_body *body, const sp_mlir_region *region, size_t passed_on,
 			      sp_function_def *function)
 {
 	sp_hlo *hlo = body->hlo;
@@ -328,16 +327,16 @@ static sp_status take_returns(sp_hlo_body *body, const sp_mlir_region *region, s
 	if (end == NULL || strcmp(end->name, "vhlo.return_v1") != 0)
 		return sp_error_set(hlo->err, SP_CORRUPT,
 				    "a function of the module does not end with a return");
-	returns = sp_arena_array(hlo->arena, handed_on + end->operand_count, sizeof(*returns));
-	outputs = sp_arena_array(hlo->arena, handed_on + end->operand_count, sizeof(*outputs));
+	returns = sp_arena_array(hlo->arena, passed_on + end->operand_count, sizeof(*returns));
+	outputs = sp_arena_array(hlo->arena, passed_on + end->operand_count, sizeof(*outputs));
 	if (returns == NULL || outputs == NULL)
 		return no_memory(hlo);
 	body->stem = "return";
-	for (size_t i = 0; i < handed_on; i++) {
+	for (size_t i = 0; i < passed_on; i++) {
 		outputs[i] = function->inputs[i];
 		returns[i] = (sp_named_ref){function->inputs[i].name, function->inputs[i].name};
 	}
-	function->output_count = handed_on;
+	function->output_count = passed_on;
 	for (size_t i = 0; i < end->operand_count; i++)
 		SP_TRY(add_return(body, function, outputs, returns, end->operands[i]));
 	function->outputs = outputs;
@@ -345,7 +344,7 @@ static sp_status take_returns(sp_hlo_body *body, const sp_mlir_region *region, s
 	return hlo->status;
 }
 
-static sp_status write_body(sp_hlo_body *body, const sp_mlir_region *region, size_t handed_on,
+static sp_status write_body(sp_hlo_body *body, const sp_mlir_region *region, size_t passed_on,
 			    sp_function_def *function)
 {
 	sp_hlo *hlo = body->hlo;
@@ -356,7 +355,7 @@ static sp_status write_body(sp_hlo_body *body, const sp_mlir_region *region, siz
 			return sp_error_set(hlo->err, SP_UNSUPPORTED,
 					    "the module makes more than %d nodes", MAX_NODES);
 	}
-	SP_TRY(take_returns(body, region, handed_on, function));
+	SP_TRY(take_returns(body, region, passed_on, function));
 	hlo->ops_left -= body->count < hlo->ops_left ? body->count : hlo->ops_left;
 	function->nodes = body->nodes;
 	function->node_count = body->count;
@@ -420,7 +419,7 @@ typedef struct capture {
 	uint32_t *values;
 	size_t count;
 	size_t capacity;
-	uint32_t inner; /* values below this number are defined outside */
+	uint32_t inner; /* values below this number are defined outside of the region */
 } capture;
 
 static sp_status add_captured(sp_hlo *hlo, capture *to, uint32_t value)
@@ -591,7 +590,7 @@ static sp_status check_node(sp_hlo *hlo, size_t *platform, bool *has_platform)
 	return SP_OK;
 }
 
-/* For a module of several platforms the first argument is the platform's index. */
+/* In a module for several platforms the first argument is the platform's index. */
 static sp_status fix_platform(sp_hlo *hlo, size_t platform)
 {
 	sp_function_def *first = &hlo->made[0];
@@ -601,7 +600,7 @@ static sp_status fix_platform(sp_hlo *hlo, size_t platform)
 
 	if (first->input_count == 0)
 		return sp_error_set(hlo->err, SP_CORRUPT, "the module does not take a platform");
-	/* A constant with the argument's name replaces the argument. */
+	/* A constant of the same name replaces the argument. */
 	number = sp_hlo__cast(&body, sp_hlo__int_scalar(&body, (int64_t)platform), SP_INT32,
 			      first->inputs[0].dtype);
 	nodes = sp_arena_array(hlo->arena, first->node_count + body.count, sizeof(*nodes));
@@ -637,7 +636,7 @@ static sp_status write_functions(sp_hlo *hlo)
 
 	if (first < 0)
 		return sp_error_set(hlo->err, SP_CORRUPT, "the module has no function 'main'");
-	/* "main" is written first. */
+	/* "main" comes first. */
 	for (size_t i = 0; i < hlo->function_count; i++) {
 		size_t function = i == 0 ? (size_t)first : i <= (size_t)first ? i - 1 : i;
 		size_t place = hlo->made_count;

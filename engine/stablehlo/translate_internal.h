@@ -6,17 +6,17 @@
 #include "engine/stablehlo/vhlo.h"
 
 /*
- * What the files of the translation share: translate.c walks modules and functions, nodes.c writes
- * nodes, values.c maps the module's values to the graph's; the other files translate one
- * family of operations each.
+ * Shared by the files of the translation: translate.c walks modules and functions, nodes.c writes
+ * nodes, values.c maps the module's values to the graph's; the other files translate one family of
+ * operations each.
  *
- * StableHLO broadcasts explicitly where TensorFlow's operators do so themselves: a bias is
- * broadcast to the batch before it is added.  The source of a broadcast is therefore kept, and
- * the broadcast itself becomes a node only when an operation needs all of it; elementwise
+ * StableHLO broadcasts explicitly, while TensorFlow's operators broadcast their inputs: a bias, for
+ * example, is broadcast to the batch before it is added.  The source of a broadcast is therefore
+ * kept, and the broadcast becomes a node only when an operation needs the full value; elementwise
  * operations do not.
  *
- * A reference is NULL when its node could not be made; hlo->status then holds the reason, and
- * nodes with such an input become NULL, too.  The status is checked once per operation.
+ * A reference is NULL when its node could not be made; hlo->status then holds the reason, and nodes
+ * with such an input become NULL, too.  The status is checked once per operation.
  */
 
 typedef struct sp_hlo sp_hlo;
@@ -24,11 +24,12 @@ typedef struct sp_hlo_body sp_hlo_body;
 
 /* A value of the module, in the function that defines or captures it. */
 typedef struct sp_hlo_value {
-	const char *all; /* its node; NULL until one is needed */
+	const char *all; /* the node of the full value; NULL until one is needed */
 	bool is_broadcast;
-	const char *source; /* of a broadcast: what is repeated; its dimensions are the last ones */
+	const char *source; /* of a broadcast: the value that is repeated; its dimensions become the
+			       last ones */
 	sp_vhlo_type source_type;
-	const char *shape; /* the node of the shape to broadcast to; NULL when the type has it */
+	const char *shape; /* node with the shape to broadcast to; NULL when the type has it */
 	sp_dtype shape_dtype;
 	const sp_tensor
 		*constant;    /* the source of a broadcast, else the value; NULL when not known */
@@ -52,9 +53,9 @@ struct sp_hlo {
 	sp_function_def *made; /* functions and regions */
 	size_t made_count;
 	size_t made_capacity;
-	uint32_t *stamps; /* [values] the last capture list that the value was added to */
+	uint32_t *stamps; /* [values] number of the last capture list that has the value */
 	uint32_t stamp;
-	uint64_t ops_left; /* how many operations may still be written */
+	uint64_t ops_left; /* limits how many operations may still be written */
 	sp_arena *arena;
 	sp_arena *scratch;
 	sp_error *err;
@@ -68,7 +69,7 @@ struct sp_hlo_body {
 	size_t count;
 	size_t capacity;
 	const char *stem;    /* prefix of the names of nodes */
-	const char **checks; /* nodes that must run although nothing reads them */
+	const char **checks; /* nodes without readers that must run */
 	size_t check_count;
 	size_t check_capacity;
 };
@@ -85,7 +86,7 @@ typedef struct sp_hlo_node {
 	size_t input_capacity;
 	sp_attr attrs[SP_HLO_MAX_ATTRS];
 	size_t attr_count;
-	const char *name; /* once it is written */
+	const char *name; /* set by sp_hlo__write() */
 } sp_hlo_node;
 
 void sp_hlo__begin(sp_hlo_body *body, sp_hlo_node *node, const char *op, size_t inputs);
@@ -116,11 +117,11 @@ const char *sp_hlo__select(sp_hlo_body *body, const char *condition, const char 
 
 const char *sp_hlo__constant(sp_hlo_body *body, const sp_tensor *tensor);
 
-/* A vector of int32, or of int64 when a value needs it. */
+/* A vector of int32, or of int64 if a value does not fit. */
 const char *sp_hlo__ints(sp_hlo_body *body, const int64_t *values, size_t count);
 const char *sp_hlo__int_scalar(sp_hlo_body *body, int64_t value);
 
-/* A scalar of any type but strings; rounded to it. */
+/* A scalar of any type except strings; the value is rounded to it. */
 const char *sp_hlo__number(sp_hlo_body *body, double value, sp_dtype dtype);
 
 const char *sp_hlo__cast(sp_hlo_body *body, const char *x, sp_dtype from, sp_dtype to);
@@ -132,16 +133,16 @@ const char *sp_hlo__transpose(sp_hlo_body *body, const char *x, const int64_t *p
 /* Dimension `i` of x, as an int32 scalar. */
 const char *sp_hlo__dimension(sp_hlo_body *body, const char *x, int32_t i, sp_dtype dtype);
 
-/* Records a refusal; the first one counts. Returns hlo->status. */
+/* Records a refusal unless there is one already.  Returns hlo->status. */
 sp_status sp_hlo__refuse(sp_hlo *hlo, const sp_mlir_op *op, const char *why);
 const char *sp_hlo__no_memory(sp_hlo *hlo);
 
 /* --------------------------------------------------------------- values.c */
 
-/* Never NULL; a scalar without a type when it cannot be read (see hlo->status). */
+/* Never NULL; when the type cannot be read, a scalar without a type (see hlo->status). */
 const sp_vhlo_type *sp_hlo__value_type(sp_hlo *hlo, uint32_t value);
 
-/* The whole value. */
+/* The full value. */
 const char *sp_hlo__all(sp_hlo_body *body, uint32_t value);
 
 /* The source of a broadcast; of any other value the value itself. */
@@ -149,22 +150,26 @@ const char *sp_hlo__source(sp_hlo_body *body, uint32_t value);
 bool sp_hlo__is_broadcast(const sp_hlo *hlo, uint32_t value);
 const sp_vhlo_type *sp_hlo__source_type(sp_hlo *hlo, uint32_t value);
 
-/* The operation's result: all of it. */
+/* Sets a result of the operation to a full value. */
 sp_status sp_hlo__give(sp_hlo_body *body, const sp_mlir_op *op, uint32_t result, const char *ref);
 
-/* The operation's only result is `source`, broadcast to the shape of `like`, or of its own type for
- * NULL. */
+/*
+ * Sets the operation's only result to `source`, broadcast to the shape of `like`, or of the
+ * result's type if that is NULL.
+ */
 sp_status sp_hlo__give_broadcast(sp_hlo_body *body, const sp_mlir_op *op, const char *source,
 				 const sp_vhlo_type *type, const sp_hlo_value *like);
 
-/* The value if it is constant, as one element when all are equal; else NULL. */
+/* The constant value, with one element when all are equal; NULL when not constant. */
 const sp_tensor *sp_hlo__known(const sp_hlo *hlo, uint32_t value);
 
 /* A constant of one element, or of equal ones, as a number. */
 bool sp_hlo__known_number(const sp_hlo *hlo, uint32_t value, double *out);
 bool sp_hlo__tensor_number(const sp_tensor *tensor, size_t i, double *out);
 
-/* An int32 or int64 constant's elements; false when it is not known or has more than `limit`. */
+/*
+ * The elements of an int32 or int64 constant; false when it is not one, or has more than `limit`.
+ */
 bool sp_hlo__known_ints(sp_hlo *hlo, uint32_t value, int64_t *out, size_t limit, size_t *count);
 
 /* ----------------------------------------------------------- the families */
@@ -175,15 +180,15 @@ typedef sp_status sp_hlo_fn(sp_hlo_body *body, const sp_mlir_op *op, const sp_hl
 /* How an operation is translated. */
 struct sp_hlo_rule {
 	const char *name; /* without "vhlo." and the version */
-	int newest;       /* version that is known */
-	int operands;     /* how many, or ANY, or SOME */
-	int results;      /* how many, or ANY, or SOME */
+	int newest;       /* the latest version that is supported */
+	int operands;     /* number, or ANY, or SOME */
+	int results;      /* number, or ANY, or SOME */
 	sp_hlo_fn *translate;
 	const char *op;      /* TensorFlow's operator for numbers */
 	const char *bool_op; /* for booleans, or NULL */
 };
 
-/* Any number, none among them; at least one. */
+/* ANY: zero or more; SOME: one or more. */
 enum { SP_HLO_ANY = -1, SP_HLO_SOME = -2 };
 
 sp_hlo_fn sp_hlo__do_unary, sp_hlo__do_binary, sp_hlo__do_not, sp_hlo__do_maximum, sp_hlo__do_add,
@@ -204,13 +209,13 @@ sp_hlo_fn sp_hlo__do_reduce_window, sp_hlo__do_select_and_scatter, sp_hlo__do_co
 sp_hlo_fn sp_hlo__do_call, sp_hlo__do_composite, sp_hlo__do_custom_call, sp_hlo__do_while,
 	sp_hlo__do_if, sp_hlo__do_case, sp_hlo__do_token;
 
-/* A protobuf message of dimension numbers: XLA's GatherDimensionNumbers and its kin. */
+/* A protobuf message of dimension numbers, such as XLA's GatherDimensionNumbers. */
 typedef struct sp_hlo_message {
 	char bytes[512];
 	size_t size;
 } sp_hlo_message;
 
-/* Attribute `name` of an operation as field `field`. */
+/* Adds attribute `name` of an operation to the message, as field `field`. */
 SP_MUST_CHECK sp_status sp_hlo__add_dims(sp_hlo *hlo, sp_hlo_message *to, int field,
 					 const sp_mlir_op *op, const char *name);
 SP_MUST_CHECK sp_status sp_hlo__add_dim(sp_hlo *hlo, sp_hlo_message *to, int field,
@@ -218,23 +223,26 @@ SP_MUST_CHECK sp_status sp_hlo__add_dim(sp_hlo *hlo, sp_hlo_message *to, int fie
 SP_MUST_CHECK sp_status sp_hlo__message(sp_hlo *hlo, sp_hlo_node *node, const char *name,
 					const sp_hlo_message *message);
 
-/* A region as a function of its arguments alone; refused when it reads other values. */
+/*
+ * Makes a function of a region that reads only its arguments; refuses regions that read other
+ * values.
+ */
 SP_MUST_CHECK sp_status sp_hlo__scalar_function(sp_hlo *hlo, const sp_mlir_op *op, size_t region,
 						const char **out);
 
-/* custom_call ApproxTopK, which CPUs answer exactly. */
+/* custom_call ApproxTopK, whose result is exact on CPUs. */
 SP_MUST_CHECK sp_status sp_hlo__approximate_top_k(sp_hlo_body *body, const sp_mlir_op *op);
 
-/* The operation of a region that applies one operation to its two arguments; else NULL. */
+/* The name of the operation if the region just applies one to its two arguments; else NULL. */
 const char *sp_hlo__region_op(const sp_mlir_region *region);
 
 /* -------------------------------------------------------------- functions */
 
 typedef enum sp_hlo_role {
 	SP_HLO_PLAIN,
-	SP_HLO_FIRST,     /* the module's first one, whose arguments are checked */
+	SP_HLO_FIRST,     /* the module's main function, whose arguments are checked */
 	SP_HLO_LOOP_BODY, /* returns the captured values before its results */
-	SP_HLO_SCALAR,    /* captures only constants, and takes only its arguments */
+	SP_HLO_SCALAR,    /* captures only constants */
 } sp_hlo_role;
 
 /*
@@ -249,7 +257,7 @@ SP_MUST_CHECK sp_status sp_hlo__make_function(sp_hlo *hlo, const sp_mlir_region 
 SP_MUST_CHECK sp_status sp_hlo__captured(sp_hlo *hlo, const sp_mlir_op *op, uint32_t **values,
 					 size_t *count);
 
-/* The function's number, or -1. */
+/* The function's index, or -1. */
 int64_t sp_hlo__find_function(const sp_hlo *hlo, sp_bytes name);
 
 #endif

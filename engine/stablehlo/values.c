@@ -109,7 +109,7 @@ sp_status sp_hlo__give(sp_hlo_body *body, const sp_mlir_op *op, uint32_t result,
 	return hlo->status;
 }
 
-/* Whether a value of the one type can be broadcast to the other, its dimensions being the last. */
+/* Whether a value of type `source` can be broadcast to `type` as its last dimensions. */
 static bool broadcasts_to(const sp_vhlo_type *source, const sp_vhlo_type *type)
 {
 	int32_t more = type->rank - source->rank;

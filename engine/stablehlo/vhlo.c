@@ -5,9 +5,8 @@
 #include "base/size.h"
 
 /*
- * An attribute or type begins with a number that says what it is; the numbers are
- * those of StableHLO's bytecode.  Attributes and types in others are numbers of entries,
- * which are followed no deeper than what is asked for has levels.
+ * An attribute or type begins with a code of StableHLO's bytecode that says what it is.  Nested
+ * attributes and types are indices of other entries; each reader follows a fixed number of levels.
  */
 
 typedef enum attribute_code {
@@ -35,13 +34,13 @@ typedef enum type_number {
 	TOKEN_TYPE = 22,
 } type_number;
 
-/* Of one operation. */
+/* For one operation. */
 enum { MAX_ATTRIBUTES = 256 };
 
-/* Of the builtin dialect: what holds an operation's attributes, and their names. */
+/* Builtin dialect: the dictionary of an operation's attributes, and their names. */
 enum { BUILTIN_DICTIONARY = 1, BUILTIN_STRING = 2 };
 
-/* Attributes in the order of their names, as the newer encoding writes them. */
+/* Attributes in the order in which the newer encoding writes them. */
 static const struct {
 	const char *op;
 	const char *names;
@@ -130,7 +129,7 @@ static sp_status corrupt(sp_error *err, const char *what)
 	return sp_error_set(err, SP_CORRUPT, "the module is broken: %s", what);
 }
 
-/* Opens an entry of the dialect that is expected and reads what it is. */
+/* Opens an entry of the expected dialect and reads its code. */
 static bool open_entry(const sp_mlir_entry *entry, const char *dialect, uint64_t *code,
 		       sp_mlir_cursor *out)
 {
@@ -319,7 +318,7 @@ sp_status sp_vhlo_find(const sp_mlir_module *module, const sp_mlir_op *op, const
 	return SP_OK;
 }
 
-/* An attribute that must be there, opened. */
+/* Opens a required attribute. */
 static sp_status open_attribute(const sp_mlir_module *module, const sp_mlir_op *op,
 				const char *name, uint32_t *attribute, uint64_t *code,
 				sp_mlir_cursor *out, sp_error *err)
@@ -358,7 +357,7 @@ bool sp_vhlo_number(const sp_mlir_module *module, uint32_t attribute, int64_t *o
 	if (code != INTEGER || !sp_mlir_read_index(&cursor, module->type_count, &type) ||
 	    !read_element(module, type, &element_code, &element))
 		return false;
-	/* Elements of up to eight bits take a byte. */
+	/* Elements of up to eight bits are encoded in one byte. */
 	if (element_code == INT4 || element_code == INT8 || element_code == UINT4 ||
 	    element_code == UINT8) {
 		if (cursor.at == cursor.end)
@@ -484,7 +483,7 @@ uint32_t sp_vhlo_dictionary(const sp_mlir_module *module, uint32_t attribute, co
 
 /* ---------------------------------------------------------------- tensors */
 
-/* Booleans are eight to a byte; one byte 0xff is true for all. */
+/* Booleans are packed eight to a byte; a single byte 0xff is a splat of true. */
 static bool unpack_bits(const uint8_t *from, size_t size, bool *to, size_t count, bool *is_splat)
 {
 	*is_splat = size == 1 && (count > 8 || *from == 0xff);
@@ -492,8 +491,7 @@ static bool unpack_bits(const uint8_t *from, size_t size, bool *to, size_t count
 		to[0] = *from != 0;
 		return *from == 0 || *from == 0xff || *from == 1;
 	}
-	if (size == count &&
-	    size != (count + 7) / 8) { /* the first versions wrote a byte per element */
+	if (size == count && size != (count + 7) / 8) { /* versions that wrote a byte per element */
 		for (size_t i = 0; i < count; i++)
 			to[i] = from[i] != 0;
 		return true;
@@ -518,7 +516,7 @@ static bool take_bytes(const uint8_t *from, size_t size, sp_tensor *to, bool *is
 	return true;
 }
 
-/* The elements of an entry; a splat has memory of one. */
+/* Reads the elements of an entry; only one element of a splat is stored. */
 sp_status sp_vhlo_tensor(const sp_mlir_module *module, uint32_t attribute, sp_vhlo_type *type,
 			 sp_tensor *out, bool *is_splat, sp_arena *arena, sp_error *err)
 {
@@ -537,7 +535,7 @@ sp_status sp_vhlo_tensor(const sp_mlir_module *module, uint32_t attribute, sp_vh
 	if (type->is_token || !sp_vhlo_is_static(type, &shape) || !sp_shape_count(&shape, &count) ||
 	    !sp_mlir_read_count(&cursor, &size))
 		return corrupt(err, "the size of a constant");
-	/* Memory is bounded by the bytes that are there: a splat is one element. */
+	/* Memory is bounded by the bytes that are present: a splat is one element. */
 	if (type->dtype == SP_BOOL ? count > 8 * size : count * sp_dtype_size(type->dtype) != size)
 		shape = sp_shape_scalar();
 	SP_TRY(sp_tensor_create(out, arena, type->dtype, &shape, err));

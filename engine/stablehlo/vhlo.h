@@ -9,10 +9,10 @@
  * documentation): decodes the types and attributes of a module.
  *
  * All functions return SP_CORRUPT when the bytes break the encoding or an attribute is missing, and
- * SP_UNSUPPORTED for what the engine has no counterpart of.
+ * SP_UNSUPPORTED for anything without a counterpart in the engine.
  */
 
-/* A dense tensor type; a dimension -1 is known when the module runs. */
+/* A dense tensor type; a dimension of -1 is known only when the module runs. */
 typedef struct sp_vhlo_type {
 	bool is_token; /* a token, not a tensor */
 	sp_dtype dtype;
@@ -20,21 +20,20 @@ typedef struct sp_vhlo_type {
 	int64_t dims[SP_MAX_RANK];
 } sp_vhlo_type;
 
-/* Whether all dimensions are known; then *shape (may be NULL) is filled. */
+/* Whether all dimensions are known; if so, *shape (unless NULL) is filled. */
 bool sp_vhlo_is_static(const sp_vhlo_type *type, sp_shape *shape);
 
 SP_MUST_CHECK sp_status sp_vhlo_read_type(const sp_mlir_module *module, uint32_t type,
 					  sp_vhlo_type *out, sp_error *err);
 
 /*
- * The number of an operation's attribute `name`, or SP_MLIR_NONE. The newer encoding stores
- * attributes in an order that depends on the operation; SP_UNSUPPORTED for an operation that is not
- * known here.
+ * The index of an operation's attribute `name`, or SP_MLIR_NONE.  The newer encoding stores
+ * attributes in an order that depends on the operation; SP_UNSUPPORTED for an unknown operation.
  */
 SP_MUST_CHECK sp_status sp_vhlo_find(const sp_mlir_module *module, const sp_mlir_op *op,
 				     const char *name, uint32_t *out, sp_error *err);
 
-/* Attributes of an operation that must be there. */
+/* Required attributes of an operation. */
 SP_MUST_CHECK sp_status sp_vhlo_int(const sp_mlir_module *module, const sp_mlir_op *op,
 				    const char *name, int64_t *out, sp_error *err);
 SP_MUST_CHECK sp_status sp_vhlo_bool(const sp_mlir_module *module, const sp_mlir_op *op,
@@ -42,11 +41,11 @@ SP_MUST_CHECK sp_status sp_vhlo_bool(const sp_mlir_module *module, const sp_mlir
 SP_MUST_CHECK sp_status sp_vhlo_text(const sp_mlir_module *module, const sp_mlir_op *op,
 				     const char *name, sp_bytes *out, sp_error *err);
 
-/* The number of an enumeration's case. */
+/* The number of an enumerator. */
 SP_MUST_CHECK sp_status sp_vhlo_enum(const sp_mlir_module *module, const sp_mlir_op *op,
 				     const char *name, uint64_t *out, sp_error *err);
 
-/* A list of integers or booleans of rank 1 or 2, in a row; SP_UNSUPPORTED for more than `limit`. */
+/* Integers or booleans of rank 1 or 2, flattened; SP_UNSUPPORTED for more than `limit`. */
 SP_MUST_CHECK sp_status sp_vhlo_ints(const sp_mlir_module *module, const sp_mlir_op *op,
 				     const char *name, int64_t *out, size_t limit, size_t *count,
 				     sp_error *err);
@@ -56,10 +55,10 @@ SP_MUST_CHECK sp_status sp_vhlo_tensor(const sp_mlir_module *module, uint32_t at
 				       sp_vhlo_type *type, sp_tensor *out, bool *is_splat,
 				       sp_arena *arena, sp_error *err);
 
-/* The text of a string attribute; false for another. */
+/* The text of a string attribute; false for other attributes. */
 bool sp_vhlo_string(const sp_mlir_module *module, uint32_t attribute, sp_bytes *out);
 
-/* An integer or boolean attribute; false for another. */
+/* The value of an integer or boolean attribute; false for other attributes. */
 bool sp_vhlo_number(const sp_mlir_module *module, uint32_t attribute, int64_t *out);
 
 /* Element `i` of an array attribute, or SP_MLIR_NONE. */

@@ -1,8 +1,8 @@
 #include "engine/stablehlo/translate_internal.h"
 
-/* reduce_window and convolution: XLA's operators. */
+/* reduce_window and convolution become XLA's operators. */
 
-/* Adds a list with one number per dimension as an input; `fill` when the attribute is absent. */
+/* Adds a list with one number per dimension as an input; `fill` if the attribute is absent. */
 static sp_status add_list(sp_hlo_body *body, sp_hlo_node *node, const sp_mlir_op *op,
 			  const char *name, size_t count, int64_t fill)
 {
@@ -64,7 +64,7 @@ sp_status sp_hlo__do_reduce_window(sp_hlo_body *body, const sp_mlir_op *op, cons
 	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
 }
 
-/* The gradient of a pooling. */
+/* select_and_scatter, the gradient of pooling. */
 sp_status sp_hlo__do_select_and_scatter(sp_hlo_body *body, const sp_mlir_op *op,
 					const sp_hlo_rule *rule)
 {
@@ -108,8 +108,8 @@ static sp_status read_placing(sp_hlo *hlo, const sp_mlir_op *op, sp_hlo_message 
 }
 
 /* Reverses a kernel along the dimensions with window reversal. */
-static const char *turned(sp_hlo_body *body, const sp_mlir_op *op, const char *kernel,
-			  sp_dtype dtype)
+static const char *reverse_kernel(sp_hlo_body *body, const sp_mlir_op *op, const char *kernel,
+				  sp_dtype dtype)
 {
 	sp_hlo *hlo = body->hlo;
 	int64_t places[SP_MAX_RANK], reversal[SP_MAX_RANK], axes[SP_MAX_RANK];
@@ -162,7 +162,7 @@ sp_status sp_hlo__do_convolution(sp_hlo_body *body, const sp_mlir_op *op, const 
 	SP_TRY(sp_vhlo_int(&hlo->module, op, "batch_group_count", &batch_groups, hlo->err));
 	if (feature_groups < 1 || feature_groups > INT32_MAX)
 		return sp_hlo__refuse(hlo, op, "its feature groups are wrong");
-	kernel = turned(body, op, sp_hlo__all(body, op->operands[1]), rhs->dtype);
+	kernel = reverse_kernel(body, op, sp_hlo__all(body, op->operands[1]), rhs->dtype);
 	sp_hlo__begin(body, &node, "XlaConvV2", 7);
 	sp_hlo__input(&node, sp_hlo__all(body, op->operands[0]));
 	sp_hlo__input(&node, kernel);

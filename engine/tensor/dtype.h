@@ -7,16 +7,14 @@
 #include <string.h>
 
 /*
- * Element types, with the numbers of TensorFlow's DataType (types.proto), so
- * that nothing needs translating.  A reference type of a file (number + 100)
- * is taken as its plain type.
+ * Element types, numbered as TensorFlow's DataType (types.proto).  A reference type in a model file
+ * (number + 100) is read as its base type.
  *
- * In memory: BOOL is one byte, 0 or 1.  STRING is an sp_bytes.  HALF and
- * BFLOAT16 are their 16 bits in a uint16_t.  RESOURCE is a uint64_t, the index
- * of a resource (engine/tensor/resource.h).  COMPLEX64 and COMPLEX128 are two floats
- * or doubles.
+ * In memory: BOOL is one byte, 0 or 1.  STRING is an sp_bytes.  HALF and BFLOAT16 are their 16 bits
+ * in a uint16_t.  RESOURCE is a uint64_t, the index of a resource (engine/tensor/resource.h).
+ * COMPLEX64 and COMPLEX128 are two floats or doubles.
  *
- * A number of a file is one of these only up to SP_FILE_DTYPE_MAX.
+ * Files may use the numbers up to SP_FILE_DTYPE_MAX; the types above it are internal.
  */
 typedef enum sp_dtype {
 	SP_INVALID_DTYPE = 0,
@@ -43,7 +41,7 @@ typedef enum sp_dtype {
 	SP_VARIANT = 21,
 	SP_UINT32 = 22,
 	SP_UINT64 = 23,
-	SP_OBJECT, /* the engine's own: engine/tensor/object.h */
+	SP_OBJECT, /* internal: engine/tensor/object.h */
 	SP_DTYPE_COUNT,
 } sp_dtype;
 
@@ -78,15 +76,15 @@ static inline float sp_float_from_bits(uint32_t bits)
 }
 
 /*
- * IEEE 754 binary16 <-> binary32: exact one way, round to nearest even the other; NaN stays NaN.
- * Without branches, so that the compiler makes vectors of loops; whole arrays are
- * engine/kernels/narrow.h's.
+ * IEEE 754 binary16 <-> binary32: exact to binary32, rounded to nearest even to binary16; NaN stays
+ * NaN.  Free of branches, so that the compiler vectorises loops.  engine/kernels/narrow.h converts
+ * whole arrays.
  */
 static inline float sp_half_to_float(uint16_t half)
 {
 	uint32_t sign = (uint32_t)(half & 0x8000) << 16, bits = (uint32_t)(half & 0x7fff) << 13;
 	uint32_t wide = bits + (112u << 23) + (bits >= 31u << 23 ? 112u << 23 : 0);
-	/* Subnormals: the fraction behind a leading one that is taken off again. */
+	/* Subnormals: put a leading one before the fraction, then subtract it. */
 	float small = sp_float_from_bits(bits + (113u << 23)) - 0x1p-14f;
 
 	return sp_float_from_bits((bits < 1u << 23 ? sp_float_bits(small) : wide) | sign);
@@ -95,9 +93,9 @@ static inline float sp_half_to_float(uint16_t half)
 static inline uint16_t sp_half_from_float(float value)
 {
 	uint32_t bits = sp_float_bits(value), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-	/* A carry out of the fraction rightly raises the exponent, to infinity at last. */
+	/* A carry out of the fraction increments the exponent, up to infinity. */
 	uint32_t half = (size - (112u << 23) + 0xfff + (size >> 13 & 1)) >> 13;
-	/* What becomes subnormal: the sum's last place is half's. */
+	/* Subnormal results: adding 0.5 aligns the last bit of the float with that of the half. */
 	uint32_t small = sp_float_bits(sp_float_from_bits(size) + 0.5f) - (126u << 23);
 
 	half = size < 113u << 23 ? small : half;
@@ -106,7 +104,7 @@ static inline uint16_t sp_half_from_float(float value)
 	return (uint16_t)(half | sign);
 }
 
-/* bfloat16 <-> binary32: exact one way, round to nearest even the other; NaN stays NaN. */
+/* bfloat16 <-> binary32: exact to binary32, rounded to nearest even to bfloat16; NaN stays NaN. */
 static inline float sp_bfloat16_to_float(uint16_t value)
 {
 	return sp_float_from_bits((uint32_t)value << 16);

@@ -13,7 +13,7 @@
  * int32 keys are stored as int64.
  */
 typedef struct slot {
-	uint32_t entry; /* its number + 1; 0 is a free slot */
+	uint32_t entry; /* index of the entry + 1; 0: a free slot */
 	uint32_t tag;
 } slot;
 
@@ -29,7 +29,7 @@ struct sp_hash_table {
 	char *values;
 	slot *slots; /* slot_count, a power of two, >= 2 * capacity */
 	size_t slot_count;
-	char *room; /* where the current insertion copies strings to; NULL: they are not copied */
+	char *room; /* strings of the current insertion are copied here; NULL: not copied */
 };
 
 enum { MIN_CAPACITY = 8 };
@@ -226,7 +226,7 @@ static void write_value(sp_hash_table *table, char *to, const char *from)
 		memcpy(to, from, table->value_size);
 }
 
-/* As C compares them: a NaN differs from itself, as in TensorFlow. */
+/* A NaN differs from itself, as in C and TensorFlow. */
 static bool equal_values(const sp_hash_table *table, const void *a, const void *b)
 {
 	bool equal = true;
@@ -261,7 +261,10 @@ static sp_status refuse_second_value(const sp_hash_table *table, size_t entry, s
 			    (long long)table->numbers[entry]);
 }
 
-/* The slot of key i; a new key becomes the key of entry table->count, which the caller adds. */
+/*
+ * Finds the slot of key i.  A new key is stored as that of entry table->count, which the caller
+ * completes.
+ */
 static slot *place_key(sp_hash_table *table, const sp_tensor *keys, size_t i, uint32_t *tag)
 {
 	uint64_t hash;

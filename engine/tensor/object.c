@@ -1,6 +1,6 @@
 #include "engine/tensor/object.h"
 
-/* What the data of an SP_OBJECT tensor is. */
+/* What an SP_OBJECT tensor's data points at. */
 struct sp_object {
 	struct sp_object *older;
 	const sp_object_type *type;

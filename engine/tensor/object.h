@@ -7,11 +7,10 @@
 
 /*
  * Objects that live as long as a model version, such as packed weights.  An operator that runs
- * while a snapshot is built makes one and gives it as a scalar tensor of SP_OBJECT; operators that
- * run per request read it from there.  The tensor knows the type of its object, so that a reader
- * gets the type that it asks for or nothing.
+ * while a snapshot is built creates one and outputs it as a scalar tensor of SP_OBJECT, which
+ * operators read per request.  The object's type is checked at each access.
  *
- * Threads: one thread at a time while a list grows; a tensor's object may be read by any number.
+ * Threads: one thread at a time while a list grows; any number may read an object.
  */
 typedef struct sp_object_type {
 	const char *name; /* for messages */
@@ -30,13 +29,13 @@ void sp_objects_init(sp_object_list *list, sp_arena *arena);
 void sp_objects_fini(sp_object_list *list);
 
 /*
- * The list takes `object` over, and *out becomes a tensor of it that lives as long as the list.
- * On failure the object is destroyed at once.
+ * The list takes ownership of `object`, and *out becomes a tensor that refers to it and lives as
+ * long as the list.  On failure the object is destroyed at once.
  */
 SP_MUST_CHECK sp_status sp_objects_add(sp_object_list *list, const sp_object_type *type,
 				       void *object, sp_tensor *out, sp_error *err);
 
-/* The object that a tensor shows; NULL when it shows none of that type. */
+/* The object that a tensor refers to; NULL if it is not of that type. */
 const void *sp_tensor_object(const sp_tensor *tensor, const sp_object_type *type);
 
 #endif

@@ -111,7 +111,9 @@ static bool append(sp_resources *resources, sp_bytes key, const sp_resource *res
 	return true;
 }
 
-/* Only of an embedding, whose shape is the width of its rows; shapes of variables may be partial.
+/*
+ * Whether an embedding was declared with another row width.  Variables never contradict: their
+ * shapes may be partial.
  */
 static bool contradicts(const sp_resource *resource, const sp_partial_shape *shape)
 {
@@ -122,7 +124,7 @@ static bool contradicts(const sp_resource *resource, const sp_partial_shape *sha
 		       (size_t)shape->rank * sizeof(*shape->dims)) != 0);
 }
 
-/* A second declaration must agree with the first; the first known shape counts. */
+/* A second declaration must agree with the first, and may add its shape. */
 static sp_status redeclare(sp_resource *resource, sp_dtype dtype, sp_dtype key_dtype,
 			   const sp_partial_shape *shape, sp_error *err)
 {

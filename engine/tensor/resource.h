@@ -38,12 +38,13 @@ typedef struct sp_resource {
 	const char *name;   /* shared_name, or the node's name where that is empty */
 	sp_dtype dtype;     /* of a variable, of an embedding's rows; of a hash table's values */
 	sp_dtype key_dtype; /* of a hash table and an embedding */
-	/* Of a variable as declared; [dim] of an embedding; of one value of a hash table. */
+	/* Declared: of a variable; of one value of a hash table; [dim] of an embedding. */
 	sp_partial_shape shape;
 
 	/*
-	 * Of a hash table: whether it may be filled again; the elements of a key that is a vector,
-	 * or 0; of a dense one the reserved keys, in the form of engine/ops/state/table_keys.h.
+	 * Of a hash table: whether it may be filled again; the elements of a vector key, or 0 for
+	 * scalar keys; the reserved keys of a dense table, as engine/ops/state/table_keys.h stores
+	 * them.
 	 */
 	bool is_mutable;
 	size_t key_width;
@@ -58,17 +59,19 @@ typedef struct sp_resource {
 	const sp_tensor *boundaries;  /* boundary_count vectors of float */
 	size_t boundary_count;
 
-	/* Of a variable that each session keeps a copy of: its number, from 1 on; 0 for others. */
+	/* Of a session variable (below): its number, from 1 on; 0 for all others. */
 	size_t session_number;
 
-	/* Of an embedding: the columns of its table besides rows, bits 1 << sp_table_column. */
+	/*
+	 * Of an embedding: the table columns it needs besides rows, as bits 1 << sp_table_column.
+	 */
 	unsigned columns;
 } sp_resource;
 
 /*
- * A session variable (engine/passes/session_variables.h) holds at most four 64-bit numbers, as much
- * as the largest seed.  A session's copy is one word that says whether it was written, and the
- * value.
+ * A session variable (engine/passes/session_variables.h), of which each session has a copy, holds
+ * at most four 64-bit numbers, the size of the largest seed.  A copy is one word that says whether
+ * it was written, and the value.
  */
 #define SP_SESSION_VARIABLE_BYTES 32
 #define SP_SESSION_VARIABLE_WORDS (1 + SP_SESSION_VARIABLE_BYTES / 8)
@@ -76,14 +79,17 @@ typedef struct sp_resource {
 /* What a graph declares, and the state of one model version. */
 typedef struct sp_resources {
 	sp_arena *arena;
-	const sp_arena *lender; /* another arena that outlives this list, or NULL */
+	const sp_arena *lender; /* outlives this list, has bytes of variables, too; or NULL */
 	sp_resource *items;
 	size_t count;
 	size_t capacity;
 	sp_map names;     /* "<kind><container>\0<name>" -> index */
-	unsigned columns; /* of the tables of all embeddings, as above */
+	unsigned columns; /* union of all embeddings' columns */
 
-	/* While a graph is prepared: nodes that start a random stream; whether variables do. */
+	/*
+	 * While a graph is prepared: the number of nodes that start a random stream; whether
+	 * streams start at variables.
+	 */
 	size_t stream_count;
 	bool has_generators;
 	size_t session_variable_count;
@@ -100,16 +106,16 @@ SP_MUST_CHECK sp_status sp_resources_init_as(sp_resources *resources, const sp_r
 					     sp_arena *arena, sp_error *err);
 
 /*
- * The index of the resource of that kind, container and name; declared the
- * first time it is asked for.  SP_INVALID when it was declared with other
- * element types before, or as an embedding with rows of another width.
+ * The index of the resource of that kind, container and name, which is declared on first use.
+ * SP_INVALID when it was declared before with other element types, or as an embedding with another
+ * row width.
  */
 SP_MUST_CHECK sp_status sp_resources_declare(sp_resources *resources, sp_resource_kind kind,
 					     sp_bytes container, const char *name, sp_dtype dtype,
 					     sp_dtype key_dtype, const sp_partial_shape *shape,
 					     uint64_t *index, sp_error *err);
 
-/* Elements of a row of an embedding; 0 where its handle does not say. */
+/* Elements of an embedding's row; 0 when its declaration leaves them open. */
 size_t sp_resource_row_width(const sp_resource *resource);
 
 /*

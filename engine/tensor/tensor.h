@@ -116,10 +116,7 @@ static inline sp_bytes *sp_tensor_strings(const sp_tensor *t)
 	return t->data;
 }
 
-/*
- * Element i of an int32 or int64 tensor: shapes, axes and sizes come in
- * either, and every operator that takes one reads it through this.
- */
+/* Element i of an int32 or int64 tensor, the two types of shapes, axes and sizes. */
 static inline int64_t sp_tensor_index(const sp_tensor *t, size_t i)
 {
 	assert(t->dtype == SP_INT32 || t->dtype == SP_INT64);
@@ -136,7 +133,7 @@ void sp_tensor_repeat_last(sp_tensor *t, size_t have);
 SP_MUST_CHECK sp_status sp_tensor_create(sp_tensor *out, sp_arena *arena, sp_dtype dtype,
 					 const sp_shape *shape, sp_error *err);
 
-/* A copy in the arena that shares nothing with `tensor`: string bytes are copied too. */
+/* A deep copy in the arena: string bytes are copied, too. */
 SP_MUST_CHECK sp_status sp_tensor_copy(sp_tensor *out, sp_arena *arena, const sp_tensor *tensor,
 				       sp_error *err);
 

@@ -9,27 +9,27 @@
 /*
  * A list of tensors, the value of a scalar VARIANT tensor: what TensorList and TensorArray
  * operators work on.  It is in a block of the workspace and holds a reference on the block of each
- * element. An element may be unset.  Elements may be VARIANT, nested at most SP_LIST_MAX_DEPTH
+ * element.  An element may be unset.  Elements may be VARIANT, nested at most SP_LIST_MAX_DEPTH
  * deep, so that recursion over lists is bounded.
  *
  * A VARIANT tensor with dimensions is an array: an sp_tensor per element, each a scalar VARIANT or
- * unset.  It may show a part of a larger array.
+ * unset.  It may be a view of a part of a larger array.
  *
  * A list is immutable like any tensor, but its only holder may change it in place, so that writing
  * n elements takes O(n) time.
  *
- * The flow of a TensorArray is its list: each write makes the next flow.
+ * The flow of a TensorArray is its list: each write returns the next flow.
  *
- * A ragged tensor as one value is a list of its splits, outermost first, and then its values.  A
+ * A ragged tensor in one variant is a list of its splits, outermost first, and then its values.  A
  * tensor wrapped as a variant (sp_list_wrap) is a ragged one without splits.
  *
- * An optional is a list of its components, each with a type of its own, or an empty list.
+ * An optional is a list of its components, each of its own type; without a value it is empty.
  *
  * Threads: one thread at a time.
  */
 enum { SP_LIST_MAX_DEPTH = 8 };
 
-/* What a list stands for; operators take only the kind that they are for. */
+/* What a list represents; operators accept one kind only. */
 typedef enum sp_list_kind {
 	SP_LIST_PLAIN,
 	SP_LIST_RAGGED,
@@ -53,7 +53,7 @@ typedef struct sp_list {
 	sp_tensor items[];
 } sp_list;
 
-/* All of an array, at the head of its block. */
+/* The header of an array's block. */
 typedef struct sp_variants {
 	size_t count;
 	sp_tensor items[];

@@ -27,7 +27,7 @@ enum { KEEP_BYTES = 16 << 20, KEEP_TIMES = 4, REMEMBERED = 16 };
 
 struct sp_workspace {
 	sp_arena *arena; /* of the blocks */
-	sp_arena *bytes; /* of sp_workspace_bytes(), which sp_workspace_rewind() resets alone */
+	sp_arena *bytes; /* for sp_workspace_bytes(); sp_workspace_rewind() resets it alone */
 	size_t limit;
 	size_t usual;      /* bytes per request, a moving average */
 	size_t used;       /* bytes taken from both arenas since the reset */
@@ -155,7 +155,7 @@ static sp_block *take_block(sp_workspace *workspace, size_t size)
 static void give_back(sp_workspace *workspace, sp_block *block)
 {
 #ifdef SP_ARENA_DEBUG
-	/* Not reused, and overwritten, so that a read after release shows. */
+	/* Not reused, and overwritten to expose reads after release. */
 	(void)workspace;
 	memset(block + 1, 0xdd, 64);
 #else
@@ -199,8 +199,10 @@ void sp_tensor_retain(const sp_tensor *tensor)
 		tensor->block->references++;
 }
 
-/* Releases all elements, of an array also those that the tensor does not show.  Recursion is at
- * most SP_LIST_MAX_DEPTH deep. */
+/*
+ * Releases all elements, for an array also those outside the tensor's view.  Recursion is at most
+ * SP_LIST_MAX_DEPTH deep.
+ */
 static void release_elements(sp_workspace *workspace, const sp_tensor *tensor)
 {
 	bool is_list = tensor->shape.rank == 0;

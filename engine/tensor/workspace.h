@@ -12,16 +12,16 @@
  * A session's memory for the tensors of one request.
  *
  * The shapes of a recommendation graph depend on the data (how many ids are unique, how many
- * elements are not empty), so offsets cannot be fixed at load.  Fixed at load are the order of the
- * steps and the last use of each value: a block is released as soon as its last reader is done, and
- * the next step reuses it while it is still in the cache.
+ * elements are not empty), so offsets cannot be fixed at load.  The order of the steps and the last
+ * use of each value can: a block is released as soon as its last reader is done, and the next step
+ * reuses it while it is still in the cache.
  *
  * The memory is kept between requests, so that after a few of the largest requests nothing more is
  * allocated from the system.  Memory of a request that needed far more than is usual is returned.
  *
  * A request that needs more than `limit` bytes fails with SP_NO_MEMORY.
  *
- * Built with SP_ARENA_DEBUG every block is its own malloc().
+ * With SP_ARENA_DEBUG every block is its own malloc().
  *
  * Threads: one thread at a time.
  */
@@ -47,8 +47,8 @@ SP_MUST_CHECK sp_status sp_workspace_tensor(sp_workspace *workspace, sp_tensor *
 void sp_tensor_retain(const sp_tensor *tensor);
 
 /*
- * Drops one reference.  The last one releases the block, and a list's releases its elements, too.
- * The tensor becomes unset.
+ * Drops one reference; the last one releases the block and, of a list, its elements.  The tensor
+ * becomes unset.
  */
 void sp_workspace_release(sp_workspace *workspace, sp_tensor *tensor);
 
@@ -62,8 +62,8 @@ bool sp_tensor_is_sole(const sp_tensor *tensor);
 void *sp_workspace_bytes(sp_workspace *workspace, size_t count, size_t size);
 
 /*
- * A point in a request.  Rewinding to it frees the bytes (not the tensors) that were allocated
- * since, so that the rounds of a loop share them.
+ * A position in the request's bytes.  Rewinding to it frees the bytes (not the tensors) that were
+ * allocated since, so that the iterations of a loop share them.
  */
 typedef struct sp_workspace_mark {
 	sp_arena_mark bytes;

@@ -3,16 +3,14 @@
 
 #include "engine/graph/op.h"
 
-/*
- * What the operators that move elements have in common.
- */
+/* Helpers of the operators that move elements. */
 
 /* The most outputs an attribute may ask for. */
 #define SP_ARRAY_MAX_OUTPUTS 65536
 
 /*
- * SP_UNSUPPORTED unless elements of that type are plain bytes of a known size:
- * everything but variants.
+ * SP_UNSUPPORTED unless elements of that type are plain bytes of a known size: any type but
+ * VARIANT.
  */
 SP_MUST_CHECK sp_status sp_array__movable(const sp_prepare *prepare, sp_dtype dtype, sp_error *err);
 
@@ -32,9 +30,8 @@ SP_MUST_CHECK sp_status sp_array__index_type(const sp_prepare *prepare, const ch
 					     sp_dtype fallback, sp_dtype *out, sp_error *err);
 
 /*
- * A shape given as a vector, or as a scalar where that stands for a vector of
- * one.  SP_INVALID when a dimension is negative, SP_UNSUPPORTED above
- * SP_MAX_RANK.
+ * A shape given as a vector or, with `scalar_too`, a scalar that stands for a vector of one.
+ * SP_INVALID when a dimension is negative, SP_UNSUPPORTED above SP_MAX_RANK.
  */
 SP_MUST_CHECK sp_status sp_array__shape(const sp_call *call, size_t i, bool scalar_too,
 					sp_shape *out);
@@ -48,15 +45,13 @@ SP_MUST_CHECK sp_status sp_array__need_rank(const sp_call *call, size_t i, int r
 /* SP_INVALID unless input i is one element: a scalar, or a vector of one. */
 SP_MUST_CHECK sp_status sp_array__need_scalar(const sp_call *call, size_t i);
 
-/* Output i shows input `from` as it is. */
+/* Output i becomes input `from`, unchanged. */
 void sp_array__pass(const sp_call *call, size_t i, size_t from);
 
 /* `count` copies of one element of `size` bytes. */
 void sp_array__fill(void *to, size_t count, const void *element, size_t size);
 
-/*
- * Writes `value` as element i of an int16, int32 or int64 tensor; it is known to fit.
- */
+/* Writes `value`, which fits, as element i of an int16, int32 or int64 tensor. */
 static inline void sp_array__put_index(const sp_tensor *t, size_t i, int64_t value)
 {
 	if (t->dtype == SP_INT32)

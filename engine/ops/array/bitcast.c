@@ -3,9 +3,8 @@
 #include "engine/ops/ops.h"
 
 /*
- * Bitcast: the same bytes as elements of another type.  To a smaller type a
- * last dimension is added; to a larger one the last dimension, which must be
- * the ratio of the sizes, goes away.
+ * Bitcast: the same bytes as elements of another type.  A smaller type adds a last dimension; a
+ * larger one removes the last dimension, which must equal the ratio of the sizes.
  */
 typedef struct bitcast_state {
 	sp_dtype to;

@@ -3,12 +3,12 @@
 #include "engine/ops/array/strided_copy.h"
 
 /*
- * ConcatV2, Concat: tensors one behind the other along an axis, the last input
- * of the one and the first of the other.  ConcatOffset: where each would begin.
+ * ConcatV2, Concat: joins tensors along an axis, which is the last input of ConcatV2 and the first
+ * of Concat.  ConcatOffset: the offset of each tensor in the result.
  */
 
 typedef struct concat_state {
-	size_t axis;  /* which input */
+	size_t axis;  /* its input */
 	size_t first; /* of the values */
 	size_t last;  /* past the last value */
 } concat_state;
@@ -41,7 +41,7 @@ static sp_status prepare_concat_v2(sp_prepare *p, sp_error *err)
 	return prepare(p, false, err);
 }
 
-/* The output's shape: the first value's, but the sum of all along the axis. */
+/* The output's shape: the first value's, with the sum of all sizes along the axis. */
 static sp_status join_shapes(const sp_call *call, const concat_state *state, sp_shape *out,
 			     int *axis)
 {

@@ -3,8 +3,8 @@
 #include "engine/ops/array/array.h"
 
 /*
- * DynamicPartition: row i of `data` goes to output partitions[i], each output
- * in the order of the input.
+ * DynamicPartition: row i of `data` goes to output partitions[i]; each output keeps the order of
+ * the input.
  */
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
@@ -63,7 +63,7 @@ static sp_status check_shapes(const sp_call *call)
 				       "partitions",
 				       sp_shape_text(data, text),
 				       sp_shape_text(partitions, other_text));
-	/* A scalar partition adds a dimension. */
+	/* A scalar partition index adds a dimension. */
 	return sp_array__rank(call, data->rank - partitions->rank + 1);
 }
 

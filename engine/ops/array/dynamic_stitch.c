@@ -3,12 +3,11 @@
 #include "engine/ops/array/array.h"
 
 /*
- * DynamicStitch: merged[indices[m][i]] = data[m][i], for N pairs of tensors;
- * the output is as long as the largest index says.  A later value takes the
- * place of an earlier one.  ParallelDynamicStitch leaves that open, so it may
- * do the same.
+ * DynamicStitch: merged[indices[m][i]] = data[m][i], for N pairs of tensors; the output has one row
+ * more than the largest index.  A later value overwrites an earlier one; ParallelDynamicStitch
+ * leaves the order open and does the same here.
  *
- * A place no index names is zero here; TensorFlow leaves it undefined.
+ * A row that no index names is zero; TensorFlow leaves it undefined.
  *
  * Inputs: indices 0 ... N - 1 (int32), data 0 ... N - 1.
  */

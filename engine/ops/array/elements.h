@@ -8,8 +8,8 @@
 #include "engine/graph/op.h"
 
 /*
- * Moving elements whose type does not matter, only their size: 1, 2, 4, 8 or
- * 16 bytes, as sp_dtype_size() gives it.
+ * Moves elements by their size, whatever their type: 1, 2, 4, 8 or 16 bytes, as sp_dtype_size()
+ * gives it.
  */
 
 /* out[i] = in[j] */
@@ -33,10 +33,10 @@ static inline void sp_element__copy(void *out, size_t i, const void *in, size_t 
 	}
 }
 
-/* `count` times the element at `element`. */
+/* Writes `count` copies of the element at `element`. */
 void sp_elements__fill(void *out, size_t count, const void *element, size_t size);
 
-/* SP_INVALID unless input i is int32, int64 or the one type of integers that comes besides. */
+/* SP_INVALID unless input i is int32, int64 or the given third type of integers. */
 SP_MUST_CHECK sp_status sp_elements__prepare_index(const sp_prepare *prepare, size_t i,
 						   sp_dtype besides, sp_error *err);
 
@@ -44,8 +44,8 @@ SP_MUST_CHECK sp_status sp_elements__prepare_index(const sp_prepare *prepare, si
 int64_t sp_element__integer(const sp_tensor *tensor, size_t i);
 
 /*
- * The elements of a tensor of integers as int64: its own bytes, or
- * a widened copy among the request's bytes.
+ * The elements of a tensor of integers as int64: its own bytes, or a widened copy in the request's
+ * memory.
  */
 SP_MUST_CHECK sp_status sp_elements__widen(const sp_call *call, const sp_tensor *tensor,
 					   const int64_t **out);

@@ -1,7 +1,7 @@
 #include "engine/ops/array/array.h"
 
 /*
- * Fill: a tensor of shape `dims` (input 0) with every element `value` (input 1). Empty: a tensor of
+ * Fill: a tensor of shape `dims` (input 0) filled with `value` (input 1).  Empty: a tensor of
  * zeros; TensorFlow leaves it uninitialised without `init`.
  */
 

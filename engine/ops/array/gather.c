@@ -10,9 +10,9 @@
  *     indices [batch..., picks...]         int32 or int64, in [0, n)
  *     output  [batch..., outer..., picks..., inner...]
  *
- * with `axis` at n and the first batch_dims dimensions shared.  Gather is the
- * case of axis 0.  An index out of range is an error, as on TensorFlow's CPU;
- * it is looked for in all indices before anything is copied.
+ * `axis` is the dimension of n; the first batch_dims dimensions are shared.  Gather has axis 0.  An
+ * index out of range is an error, as on TensorFlow's CPU; all indices are checked before anything
+ * is copied.
  */
 
 typedef struct gather_state {
@@ -102,7 +102,10 @@ static sp_status make_plan(const sp_call *call, int64_t wanted_axis, int64_t bat
 	return SP_OK;
 }
 
-/* A loop that the compiler vectorises; the offending index is searched only on failure. */
+/*
+ * Written so that the compiler vectorises it; on failure the caller searches for the offending
+ * index.
+ */
 static bool all_below(const sp_tensor *indices, uint64_t limit)
 {
 	unsigned bad = 0;
@@ -181,7 +184,7 @@ static void gather(char *to, const char *from, const sp_tensor *indices, size_t 
 	}
 }
 
-/* The indices, of int16, as int64. */
+/* Widens int16 indices to int64. */
 static sp_status widen(const sp_call *call, sp_tensor *out)
 {
 	const int64_t *wide;

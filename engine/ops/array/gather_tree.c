@@ -1,10 +1,10 @@
 #include "engine/ops/array/array.h"
 
 /*
- * GatherTree, and Addons>GatherTree, of tf.contrib's and TensorFlow Addons' beam search: the
- * beams [time, batch, beam] from what each step chose and which beam of the step before it came
- * from, both of that shape, int32.  A beam is followed from its sequence's last step back; what
- * lies behind its first end_token is end_token, and what lies behind the sequence, too.
+ * GatherTree, Addons>GatherTree: the beams of a beam search (tf.contrib, TensorFlow Addons) as
+ * [time, batch, beam] int32, from two tensors of that shape: the token of each step, and the beam
+ * of the step before that it continues.  A beam is followed backwards from the last step of its
+ * sequence; what lies after its first end_token, or after the sequence, is end_token.
  */
 static sp_status prepare_tree(sp_prepare *prepare, sp_error *err)
 {
@@ -28,7 +28,7 @@ static sp_status check_inputs(const sp_call *call)
 	return SP_OK;
 }
 
-/* One beam of a row; `out` has the strides of the inputs. */
+/* Follows one beam of a row; `out` has the strides of the inputs. */
 static sp_status follow(const sp_call *call, int64_t row, int64_t beam, int64_t steps)
 {
 	const sp_shape *shape = &call->in[0]->shape;

@@ -3,8 +3,8 @@
 #include "engine/ops/ops.h"
 
 /*
- * MatrixBandPart: of each innermost matrix, what lies at most num_lower below
- * and num_upper above the diagonal (negative: all of it); zeros elsewhere.
+ * MatrixBandPart: keeps the elements of each innermost matrix that lie at most num_lower below and
+ * num_upper above the diagonal (negative: all of them); zeros elsewhere.
  */
 typedef struct band {
 	int64_t rows, columns;
@@ -25,7 +25,7 @@ static sp_status prepare_band(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-/* Input i as a width of the band; `most` stands for "all". */
+/* Input i as a width of the band, at most `most`; negative stands for `most`. */
 static sp_status read_width(const sp_call *call, size_t i, int64_t most, int64_t *out)
 {
 	char text[SP_SHAPE_TEXT_SIZE];

@@ -3,17 +3,16 @@
 #include "engine/ops/array/array.h"
 
 /*
- * MatrixDiagPart, MatrixSetDiag, MatrixDiag in all three versions: bands of
- * diagonals taken out of, put into, or made into matrices (the last two
- * dimensions).
+ * MatrixDiagPart, MatrixSetDiag and MatrixDiag in all three versions: extract, replace, or build
+ * matrices (the last two dimensions) from bands of diagonals.
  *
- * Diagonal d of a matrix [rows, columns] holds the elements [i, i + d].  `k` is
- * one d or a range of them, lowest first.  A band is stored as [diagonals,
- * longest], the highest d first, or as [longest] when it is a single diagonal;
- * a shorter diagonal lies at the left or right of its line, as `align` says
- * for those above (d >= 0) and below (d <= 0) the main one, and is padded.
+ * Diagonal d of a matrix [rows, columns] holds the elements [i, i + d].  `k` is one d or a range of
+ * them, lowest first.  A band is stored as [diagonals, longest], the highest d first, or as
+ * [longest] when it is a single diagonal. A shorter diagonal is padded, and `align` says whether it
+ * is aligned left or right, separately for diagonals above (d >= 0) and below (d <= 0) the main
+ * one.
  *
- * Versions 1 know the main diagonal only, version 2 always aligns left.
+ * Version 1 has the main diagonal only; version 2 always aligns left.
  */
 
 typedef struct diag_state {
@@ -43,7 +42,7 @@ static sp_status read_align(const sp_node *node, diag_state *state, sp_error *er
 			    "and RIGHT_RIGHT");
 }
 
-/* `k` is the first of the int32 inputs, which are all between the tensors of type T. */
+/* `k` is the first int32 input; the int32 inputs lie between the inputs of type T. */
 static sp_status prepare(sp_prepare *prepare, int version, size_t inputs, size_t first_int,
 			 size_t last_int, sp_error *err)
 {
@@ -94,7 +93,7 @@ static bool is_inside(const band *b, int64_t d)
 	return d == 0 || (d > -b->rows && d < b->columns);
 }
 
-/* For bands of matrices whose size is known. */
+/* Measures a band of matrices whose size is known. */
 static sp_status measure(const sp_call *call, band *b)
 {
 	const diag_state *state = call->state;
@@ -148,10 +147,7 @@ static sp_shape band_shape(const sp_shape *matrix, const band *b)
 	return shape;
 }
 
-/*
- * Copies every diagonal between `count` matrices and their bands; `to_matrix`
- * says which way.
- */
+/* Copies every diagonal between `count` matrices and their bands, in the direction `to_matrix`. */
 static void copy_band(const band *b, char *matrices, char *bands, size_t count, size_t size,
 		      bool to_matrix)
 {
@@ -175,7 +171,7 @@ static void copy_band(const band *b, char *matrices, char *bands, size_t count, 
 		}
 }
 
-/* Fills output 0 with the one element of input i. */
+/* Fills output 0 with the scalar input i. */
 static sp_status fill_with(const sp_call *call, size_t i)
 {
 	if (call->in[i]->count != 1)
@@ -247,7 +243,7 @@ static sp_status run_set(const sp_call *call)
 
 /* -------------------------------------------------------------- MatrixDiag */
 
-/* Reads num_rows or num_cols; -1 stands for the smallest possible. */
+/* Reads num_rows or num_cols; -1 stands for `least`. */
 static sp_status read_size(const sp_call *call, size_t i, int64_t least, int64_t *out)
 {
 	SP_TRY(sp_array__need_rank(call, i, 0));
@@ -261,8 +257,8 @@ static sp_status read_size(const sp_call *call, size_t i, int64_t least, int64_t
 }
 
 /*
- * The size of the matrix: as given, or the smallest that holds the band. At least one side must be
- * the smallest, because the longest diagonal fills its line.
+ * The size of the matrix: as given, or the smallest that holds the band.  At least one side is the
+ * smallest, because the longest diagonal must reach both ends of its line.
  */
 static sp_status choose_size(const sp_call *call, band *b)
 {

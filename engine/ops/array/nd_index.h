@@ -4,10 +4,9 @@
 #include "engine/graph/op.h"
 
 /*
- * Indices of several dimensions at once, as GatherNd and ScatterNd take them:
- * the last dimension of `indices` holds `depth` numbers, an index into the
- * first `depth` dimensions of a shape.  What it selects is a row, of
- * `row_count` elements.
+ * Indices of several dimensions, as GatherNd and ScatterNd take them: the last dimension of
+ * `indices` holds `depth` numbers, an index into the first `depth` dimensions of a shape.  It
+ * selects a row of `row_count` elements.
  *
  * Threads: immutable once made.
  */
@@ -21,13 +20,13 @@ typedef struct sp_nd_index {
 } sp_nd_index;
 
 /*
- * Reads the form of input `input` (int16, int32 or int64) as an index into `shape`.  SP_INVALID
- * when it is a scalar or deeper than the shape.
+ * Reads input `input` (int16, int32 or int64) as indices into `shape`.  SP_INVALID when it is a
+ * scalar or its depth exceeds the rank of the shape.
  */
 SP_MUST_CHECK sp_status sp_nd_index__make(sp_nd_index *out, const sp_call *call, size_t input,
 					  const sp_shape *shape);
 
-/* Which row of the shape index i selects; SP_INVALID when it lies outside. */
+/* The row of the shape that index i selects; SP_INVALID when it is out of range. */
 SP_MUST_CHECK sp_status sp_nd_index__at(const sp_nd_index *index, const sp_call *call, size_t i,
 					size_t *row);
 

@@ -3,9 +3,9 @@
 #include "engine/ops/array/array.h"
 
 /*
- * OneHot: for each index a line of `depth` elements, on_value where the index
- * says and off_value elsewhere.  An index outside [0, depth) gives a line of
- * off_values.  `axis` is where in the output the line lies, -1 at the end.
+ * OneHot: for each index a line of `depth` elements, with on_value at the index and off_value
+ * elsewhere.  An index outside [0, depth) gives a line of off_values.  `axis` is the output
+ * dimension of the lines, -1 for the last.
  *
  * Inputs: indices, depth, on_value, off_value.
  */

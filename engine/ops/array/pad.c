@@ -19,7 +19,7 @@ typedef struct pad_plan {
 	int64_t before[SP_MAX_RANK];
 	int64_t after[SP_MAX_RANK];
 	int64_t strides[SP_MAX_RANK]; /* of the output */
-	char *inner;                  /* where in the output the input begins */
+	char *inner;                  /* the element of the output where the input begins */
 } pad_plan;
 
 static sp_status prepare_pad(sp_prepare *prepare, sp_error *err)
@@ -101,7 +101,7 @@ static void copy_inner(const sp_call *call, const pad_plan *plan)
 	sp_strided_copy__run(&copy, plan->inner, in->data, size);
 }
 
-/* `value` NULL: zeros. */
+/* Pads with `value`; NULL: zeros. */
 static sp_status run(const sp_call *call, const void *value)
 {
 	const sp_tensor *in = call->in[0];
@@ -155,8 +155,8 @@ static sp_status check_mirror(const sp_call *call, const pad_plan *plan)
 }
 
 /*
- * Mirrors both ends of dimension d. Earlier dimensions are complete; later ones are still as wide
- * as the input.
+ * Mirrors both ends of dimension d.  Earlier dimensions are complete; later ones still have the
+ * size of the input.
  */
 static void mirror(const sp_call *call, const pad_plan *plan, int d)
 {

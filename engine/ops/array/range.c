@@ -3,12 +3,11 @@
 #include "engine/ops/array/array.h"
 
 /*
- * Range: start, start + delta, ... up to but without limit.  LinSpace: `num`
- * numbers from start to stop, both included.  Each over float and double,
- * Range also over int32 and int64.
+ * Range: start, start + delta, ..., excluding limit.  LinSpace: `num` numbers from start to stop,
+ * both included.  Both for float and double, Range also for int32 and int64.
  *
- * Numerics: element i is start + i * delta in the element type, as in
- * TensorFlow; LinSpace ends at stop itself.
+ * Numerics: element i is start + i * delta in the element type, as in TensorFlow; LinSpace ends at
+ * stop exactly.
  */
 
 static sp_status prepare_range(sp_prepare *prepare, sp_error *err)
@@ -73,7 +72,7 @@ static sp_status make_float_range(const sp_call *call, double start, double limi
 	if (delta > 0 ? start > limit : start < limit)
 		return sp_call_invalid(call, "a range from %g to %g in steps of %g", start, limit,
 				       delta);
-	if (!(count < 0x1p62)) /* also when it is NaN */
+	if (!(count < 0x1p62)) /* true for NaN, too */
 		return sp_call_invalid(call,
 				       "a range from %g to %g in steps of %g is not countable",
 				       start, limit, delta);

@@ -18,10 +18,10 @@ static sp_status prepare_reshape(sp_prepare *prepare, sp_error *err)
 }
 
 /*
- * Reads the wanted shape: `hole` is where it says -1 (else -1), `product` that
- * of its dimensions that are neither -1 nor 0.
+ * Reads the requested shape.  *inferred is the dimension that is -1, or -1 without one; *product is
+ * the product of the dimensions that are neither -1 nor 0.
  */
-static sp_status read_sizes(const sp_call *call, sp_shape *out, int *hole, int64_t *product)
+static sp_status read_sizes(const sp_call *call, sp_shape *out, int *inferred, int64_t *product)
 {
 	const sp_tensor *sizes = call->in[1];
 
@@ -29,17 +29,17 @@ static sp_status read_sizes(const sp_call *call, sp_shape *out, int *hole, int64
 		return sp_array__need_rank(call, 1, 1);
 	SP_TRY(sp_array__rank(call, (int64_t)sizes->count));
 	out->rank = (int32_t)sizes->count;
-	*hole = -1;
+	*inferred = -1;
 	*product = 1;
 	for (int i = 0; i < out->rank; i++) {
 		int64_t size = sp_tensor_index(sizes, (size_t)i);
 
 		out->dims[i] = size;
 		if (size == -1) {
-			if (*hole >= 0)
+			if (*inferred >= 0)
 				return sp_call_invalid(call, "dimensions %d and %d are both -1",
-						       *hole, i);
-			*hole = i;
+						       *inferred, i);
+			*inferred = i;
 		} else if (size < 0) {
 			return sp_call_invalid(call, "dimension %d is %lld", i, (long long)size);
 		} else if (size != 0 && !sp_i64_mul(product, *product, size)) {
@@ -58,10 +58,10 @@ static bool has_zero(const sp_shape *shape)
 }
 
 /*
- * The dimension that is -1. If both shapes have a dimension 0, the other dimensions determine it:
- * [0, 6] as [0, 2, -1] is [0, 2, 3].
+ * Computes the dimension that is -1.  If both shapes have a dimension 0, the other dimensions
+ * determine it: [0, 6] as [0, 2, -1] is [0, 2, 3].
  */
-static sp_status infer_hole(const sp_call *call, sp_shape *out, int hole, int64_t product)
+static sp_status infer_dimension(const sp_call *call, sp_shape *out, int inferred, int64_t product)
 {
 	const sp_tensor *in = call->in[0];
 	bool zero_wanted = has_zero(out), zero_left_out = false;
@@ -78,7 +78,7 @@ static sp_status infer_hole(const sp_call *call, sp_shape *out, int hole, int64_
 				       "a tensor of %lld elements cannot be reshaped: the wanted "
 				       "shape requires a multiple of %lld",
 				       (long long)count, (long long)product);
-	out->dims[hole] = count / product;
+	out->dims[inferred] = count / product;
 	return SP_OK;
 }
 
@@ -88,11 +88,11 @@ static sp_status run_reshape(const sp_call *call)
 	sp_shape shape;
 	int64_t product = 1;
 	size_t count;
-	int hole = -1;
+	int inferred = -1;
 
-	SP_TRY(read_sizes(call, &shape, &hole, &product));
-	if (hole >= 0)
-		SP_TRY(infer_hole(call, &shape, hole, product));
+	SP_TRY(read_sizes(call, &shape, &inferred, &product));
+	if (inferred >= 0)
+		SP_TRY(infer_dimension(call, &shape, inferred, product));
 	if (!sp_shape_count(&shape, &count) || count != call->in[0]->count)
 		return sp_call_invalid(call, "a tensor of %zu elements cannot be reshaped to %s",
 				       call->in[0]->count, sp_shape_text(&shape, text));
@@ -102,7 +102,7 @@ static sp_status run_reshape(const sp_call *call)
 
 /* -------------------------------------------------------------- ExpandDims */
 
-/* Not of variants, nor Squeeze: TensorFlow refuses both. */
+/* Variants are refused here and in Squeeze, as in TensorFlow. */
 static sp_status prepare_expand_dims(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(prepare_reshape(prepare, err));

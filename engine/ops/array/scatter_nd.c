@@ -4,16 +4,15 @@
 #include "engine/ops/array/nd_index.h"
 
 /*
- * ScatterNd: zeros of a shape, with updates added where indices of several
- * dimensions say.  TensorScatter*: a given tensor instead of zeros, and other
- * ways than adding to bring the two together.
+ * ScatterNd: zeros of a shape, with updates added at the indices.  TensorScatter*: a given tensor
+ * instead of zeros, and other operations than addition.
  *
  *     indices [n..., k]
  *     updates [n..., sk, sk+1, ...]
  *     output  [s0, s1, ...]
  *
- * Updates of one place are applied in their order.  The sum of strings is one
- * behind the other, that of bools their disjunction, as in TensorFlow.
+ * Updates of one element are applied in order.  As in TensorFlow, the sum of strings is their
+ * concatenation and that of bools is "or".
  *
  * Numerics: half and bfloat16 are rounded after every update.
  */
@@ -30,10 +29,10 @@ typedef void combine_fn(scatter_mode mode, void *to, const void *from, size_t n)
 
 typedef struct scatter_state {
 	combine_fn *combine; /* NULL: elements are overwritten */
-	size_t parts;        /* numbers in an element: 2 of a complex one */
+	size_t parts;        /* numbers in an element: 2 if it is complex */
 } scatter_state;
 
-/* `load` and `store` convert between an element and what is computed in. */
+/* `load` and `store` convert between an element and the type of the computation. */
 #define COMBINE(name, T, load, store, sum, difference)                                      \
 	static void combine_##name(scatter_mode mode, void *to, const void *from, size_t n) \
 	{                                                                                   \
@@ -104,7 +103,7 @@ static bool is_complex(sp_dtype dtype)
 	return dtype == SP_COMPLEX64 || dtype == SP_COMPLEX128;
 }
 
-/* The typed function for a mode that computes. */
+/* Picks the typed function for a mode other than overwriting. */
 static sp_status choose(sp_prepare *prepare, scatter_mode mode, sp_dtype dtype, sp_error *err)
 {
 	scatter_state *state = sp_prepare_state(prepare, sizeof(*state));
@@ -128,7 +127,7 @@ static sp_status prepare_tensor(sp_prepare *prepare, scatter_mode mode, sp_error
 	return choose(prepare, mode, prepare->in_dtypes[0], err);
 }
 
-/* Takes bools, too: their sum is whether one of them is true. */
+/* Accepts bools as well; their sum is "or". */
 static sp_status prepare_non_aliasing(sp_prepare *prepare, sp_error *err)
 {
 	bool sums = prepare->in_count != 0 && prepare->in_dtypes[0] == SP_BOOL;
@@ -156,7 +155,7 @@ static sp_status prepare_scatter_nd(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-/* Makes the index into `shape` and checks that every one has its row of updates. */
+/* Makes the index into `shape` and checks that there is a row of updates for each. */
 static sp_status check(const sp_call *call, size_t indices_input, size_t updates_input,
 		       const sp_shape *shape, size_t places, sp_nd_index *index)
 {
@@ -208,8 +207,8 @@ static sp_status scatter(const sp_call *call, const sp_nd_index *index, scatter_
 }
 
 /*
- * Strings that meet in one place are joined.  Sizes are summed first and each
- * place is given its bytes once, so that many updates of one place stay cheap.
+ * Joins the strings of each element.  Sizes are summed first and each element's bytes are allocated
+ * once, so that many updates of one element take linear time.
  */
 static sp_status join_strings(const sp_call *call, const sp_nd_index *index,
 			      const sp_tensor *updates)
@@ -267,7 +266,7 @@ static sp_status run_tensor(const sp_call *call, scatter_mode mode)
 	sp_nd_index index;
 
 	SP_TRY(check(call, 1, 2, &in->shape, in->count, &index));
-	/* In place only when the same bytes are not an update or an index as well. */
+	/* Not in place when the updates or indices share the bytes. */
 	if (in->data == updates->data || in->data == call->in[1]->data)
 		SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
 	else

@@ -1,9 +1,8 @@
 #include "engine/ops/array/array.h"
 
 /*
- * Shape, ShapeN, Size, Rank: facts about a tensor, whatever its elements.
- * `out_type` is int32 unless the graph says int64; a dimension that does not
- * fit is an error.
+ * Shape, ShapeN, Size, Rank, for any element type.  `out_type` is int32 by default; a dimension
+ * that does not fit is an error.
  */
 
 static sp_status prepare_shapes(sp_prepare *prepare, sp_error *err)

@@ -1,7 +1,7 @@
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/strided_copy.h"
 
-/* Slice: from `begin`, `size` elements along each dimension; -1 is all that are left. */
+/* Slice: `size` elements from `begin` on along each dimension; -1: all that are left. */
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
@@ -10,7 +10,7 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_input_dtype(prepare, 2, prepare->in_dtypes[1], err);
 }
 
-/* One dimension of `dim` elements: its first and how many. */
+/* Reads the range of a dimension of `dim` elements: its first index and its size. */
 static sp_status range_of(const sp_call *call, int d, int64_t dim, int64_t *begin, int64_t *size)
 {
 	*begin = sp_tensor_index(call->in[1], (size_t)d);

@@ -4,11 +4,11 @@
 #include "engine/ops/array/elements.h"
 
 /*
- * Split: equal parts along an axis (the first input).  SplitV: parts of stated
- * sizes (the second input), one of which may be -1, what is left.
+ * Split: equal parts along an axis (the first input).  SplitV: parts of given sizes (the second
+ * input), one of which may be -1: the rest.
  */
 
-/* Split: split_dim, value.  Its parts are all as large. */
+/* Split: split_dim, value. */
 static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 {
 	size_t num;
@@ -33,7 +33,7 @@ static sp_status prepare_split_v(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, num, prepare->in_dtypes[0], err);
 }
 
-/* Output i is `part` elements along `axis` of input `from`, `first` on. */
+/* Output i becomes `part` elements of input `from` along `axis`, from `first` on. */
 static sp_status take_part(const sp_call *call, size_t i, size_t from, int axis, int64_t first,
 			   int64_t part)
 {
@@ -86,7 +86,7 @@ static sp_status run_split(const sp_call *call)
 	return SP_OK;
 }
 
-/* Checks the sizes against `dim`; `rest` is what a size of -1 stands for. */
+/* Checks the sizes against `dim`; *rest is the value of a size of -1. */
 static sp_status check_sizes(const sp_call *call, int64_t dim, int64_t *rest)
 {
 	const sp_tensor *sizes = call->in[1];

@@ -4,11 +4,10 @@
 #include <string.h>
 
 /*
- * The plan is first made simple: dimensions of 1 go away, neighbours that one
- * stride covers on both sides become one, and a last dimension that lies
- * together on both sides becomes part of the element.  What is left of a slice
- * of rows is then one line of memcpy()s, of a concat two nested loops, and of
- * a transpose really a transpose.
+ * Simplifies the plan: removes dimensions of 1, merges neighbouring dimensions that one stride
+ * covers on both sides, and makes a last dimension that is contiguous on both sides part of the
+ * element. A slice of rows then is one line of memcpy()s, a concat two nested loops, and only a
+ * real transpose is copied as one.
  */
 static size_t simplify(sp_strided_copy *plan, size_t size)
 {
@@ -34,7 +33,7 @@ static size_t simplify(sp_strided_copy *plan, size_t size)
 	return size;
 }
 
-/* Copies of a size the compiler knows become single moves. */
+/* Copies of a constant size become single moves. */
 #define LINE(size)                      \
 	for (int64_t i = 0; i < n; i++) \
 	memcpy(to + i * to_stride, from + i * from_stride, size)
@@ -65,8 +64,8 @@ static void copy_line(char *to, int64_t to_stride, const char *from, int64_t fro
 }
 
 /*
- * The last two dimensions.  Where the source runs along the other of the two,
- * squares of 16 by 16 elements keep both sides' cache lines in use.
+ * Copies the last two dimensions.  If the source has the smaller stride along the other one of the
+ * two, 16 columns are copied at a time, so that the cache lines of both sides stay in use.
  */
 static void copy_plane(const sp_strided_copy *plan, char *to, const char *from, size_t size)
 {

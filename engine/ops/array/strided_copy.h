@@ -7,13 +7,13 @@
 #include "engine/tensor/tensor.h"
 
 /*
- * A copy of elements with strides of its own on either side, which slices, transposes, concats,
- * tiles, pads and reversals are made of:
+ * Copies elements with separate strides for source and destination: the base of slices, transposes,
+ * concats, tiles, pads and reversals.
  *
  *     to[i0 * to[0] + i1 * to[1] + ...] = from[i0 * from[0] + i1 * from[1] + ...]
  *
- * for every index below dims.  Strides are in bytes and may be negative; those
- * of `from` may be 0 (repeat).  Threads: pure.
+ * for every index below dims.  Strides are in bytes and may be negative; those of `from` may be 0
+ * (repeat).  Threads: pure.
  */
 #define SP_STRIDED_COPY_MAX_RANK (2 * SP_MAX_RANK)
 
@@ -25,13 +25,13 @@ typedef struct sp_strided_copy {
 } sp_strided_copy;
 
 /*
- * Copies elements of `size` bytes.  `to` and `from` are the addresses of index 0 of every
- * dimension; they may be NULL when a dimension is 0.  The elements that are written must not
- * overlap those that are read.
+ * Copies elements of `size` bytes.  `to` and `from` are the addresses of the elements with index 0
+ * in every dimension; they may be NULL when a dimension is 0.  The elements written must not
+ * overlap those read.
  */
 void sp_strided_copy__run(const sp_strided_copy *plan, void *to, const void *from, size_t size);
 
-/* Row-major strides of the shape, in bytes.  All 0 where a dimension is 0. */
+/* Row-major strides of the shape, in bytes.  All are 0 if a dimension is 0. */
 void sp_strided_copy__strides(const sp_shape *shape, size_t size, int64_t strides[SP_MAX_RANK]);
 
 /* Adds a dimension at the end. */

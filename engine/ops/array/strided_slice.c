@@ -5,36 +5,35 @@
 #include "engine/ops/array/elements.h"
 
 /*
- * StridedSlice: x[begin:end:stride, ...] with all that Python's indexing knows, and
- * TensorStridedSliceUpdate: x with a value in that place, which broadcasts to it.
- * StridedSliceGrad: zeros or empty texts of a shape that is given, with a tensor of the slice's in
- * that place.
+ * StridedSlice: x[begin:end:stride, ...] with all features of Python's indexing.
+ * TensorStridedSliceUpdate: x with the slice replaced by a value, which is broadcast to it.
+ * StridedSliceGrad: zeros or empty strings of a given shape, with the slice replaced by a tensor.
  *
- * The specification is a list of entries, `begin`, `end` and `stride` one
- * number each; five masks say what entry i (bit i) means:
+ * The specification is a list of entries, each of which has one number in `begin`, `end` and
+ * `stride`; five masks say what entry i (bit i) means:
  *
- *   ellipsis     as many whole dimensions as the others leave over; without
- *                one it stands at the end
+ *   ellipsis     all dimensions that the other entries leave over; without an
+ *                ellipsis there is one at the end
  *   new axis     a dimension of 1 that the input does not have
- *   shrink axis  x[begin]: one element, whose dimension goes away
+ *   shrink axis  x[begin]: one element; the dimension is removed
  *   begin, end   that bound is open
  *
  * in that order of precedence.
  */
 
-enum { MAX_ENTRIES = 31 }; /* what the int32 masks of TensorFlow can tell apart */
+enum { MAX_ENTRIES = 31 }; /* the bits of TensorFlow's int32 masks */
 
 typedef struct slice_state {
 	int64_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_mask;
 } slice_state;
 
 typedef struct slice_plan {
-	const sp_shape *in;      /* of what is cut */
+	const sp_shape *in;      /* of the input */
 	sp_shape shape;          /* of the slice */
-	int source[SP_MAX_RANK]; /* of its dimensions, those of the input; -1: a new one */
+	int source[SP_MAX_RANK]; /* the input dimension of each slice dimension; -1: a new one */
 	sp_strided_copy plan;    /* one dimension per dimension of the input */
 	int64_t offset;          /* of the first element, in bytes */
-	int dim;                 /* of the input, the next one */
+	int dim;                 /* the next dimension of the input */
 	bool reversed;
 } slice_plan;
 
@@ -74,7 +73,7 @@ static sp_status prepare_update(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_input_dtype(prepare, 4, prepare->in_dtypes[0], err);
 }
 
-/* A dimension of the slice: the next one of the input, or a new one. */
+/* Adds a dimension to the slice: the next one of the input, or a new one. */
 static sp_status add_output(const sp_call *call, slice_plan *plan, int64_t size, bool is_new)
 {
 	SP_TRY(sp_array__rank(call, plan->shape.rank + 1));
@@ -83,14 +82,14 @@ static sp_status add_output(const sp_call *call, slice_plan *plan, int64_t size,
 	return SP_OK;
 }
 
-/* The next dimension of the input: `size` elements from `begin`, `stride` apart. */
+/* Takes `size` elements, `stride` apart, from `begin` on along the next dimension of the input. */
 static void add_box(slice_plan *plan, int64_t begin, int64_t size, int64_t stride)
 {
 	int d = plan->dim++;
 
 	plan->offset += begin * plan->plan.from[d];
 	plan->plan.dims[d] = size;
-	/* A single element may come with a stride that no product survives. */
+	/* The stride of a single element may be so large that the product overflows. */
 	plan->plan.from[d] = size > 1 ? plan->plan.from[d] * stride : 0;
 	plan->reversed |= size > 1 && stride < 0;
 }
@@ -118,7 +117,7 @@ static sp_status add_single(const sp_call *call, slice_plan *plan, int64_t begin
 	return SP_OK;
 }
 
-/* A bound of a range: counted from the end when negative, then kept inside. */
+/* A bound of a range: counted from the end if negative, then clamped. */
 static int64_t bound(int64_t value, int64_t dim, int64_t low, int64_t high)
 {
 	if (value < 0)
@@ -130,7 +129,7 @@ static sp_status add_range(const sp_call *call, slice_plan *plan, size_t i, int6
 {
 	const slice_state *state = call->state;
 	int64_t dim = plan->in->dims[plan->dim];
-	/* Going down, the place before the first element is -1. */
+	/* With a negative stride the bounds may be -1: before the first element. */
 	int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? dim : dim - 1;
 	int64_t begin = bound(sp_element__integer(call->in[1], i), dim, low, high);
 	int64_t end = bound(sp_element__integer(call->in[2], i), dim, low, high);
@@ -166,7 +165,7 @@ static sp_status add_entry(const sp_call *call, slice_plan *plan, size_t i)
 	return add_single(call, plan, sp_element__integer(call->in[1], i));
 }
 
-/* How many dimensions the ellipsis at entry i stands for. */
+/* The number of dimensions that the ellipsis at entry i covers. */
 static int ellipsis_dims(const slice_state *state, size_t i, size_t entries, const slice_plan *plan,
 			 int rank)
 {
@@ -221,7 +220,7 @@ static sp_status run(const sp_call *call)
 	SP_TRY(check_entries(call));
 	sp_strided_copy__strides(&in->shape, size, plan.plan.from);
 	SP_TRY(make_plan(call, &plan));
-	/* Everything, in the order it is in: only the shape may differ. */
+	/* All elements in their order: only the shape may differ. */
 	if (!plan.reversed && sp_shape_count(&plan.shape, &count) && count == in->count) {
 		sp_call_forward(call, 0, 0, &plan.shape);
 		return SP_OK;
@@ -238,7 +237,7 @@ static sp_status run(const sp_call *call)
 
 /* ------------------------------------------------------------------- update */
 
-/* The strides of the value along the dimensions of the plan: 0 where it repeats. */
+/* The strides of the value along the dimensions of the plan: 0 where it is broadcast. */
 static sp_status spread_value(const sp_call *call, slice_plan *plan, size_t size)
 {
 	const sp_shape *value = &call->in[4]->shape, *shape = &plan->shape;
@@ -271,7 +270,7 @@ static sp_status run_update(const sp_call *call)
 		return sp_call_invalid(call, "the slice is too large");
 	if (count != 0)
 		SP_TRY(spread_value(call, &plan, size));
-	/* The value may be the very tensor. */
+	/* The value may be the input itself. */
 	SP_TRY(call->in[4]->data == in->data ? sp_call_output(call, 0, in->dtype, &in->shape)
 					     : sp_call_output_over(call, 0, 0, in->dtype));
 	if (in->count != 0 && call->out[0]->data != in->data)

@@ -3,9 +3,8 @@
 #include "engine/ops/array/strided_copy.h"
 
 /*
- * Tile: the input repeated `multiples[d]` times along each dimension.
- * BroadcastTo: to a shape it can be broadcast to.  BroadcastArgs: the shape
- * two shapes broadcast to.
+ * Tile: the input repeated `multiples[d]` times along each dimension.  BroadcastTo: the input
+ * broadcast to a shape.  BroadcastArgs: the shape that two shapes broadcast to.
  */
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
@@ -15,8 +14,8 @@ static sp_status prepare(sp_prepare *prepare, sp_error *err)
 }
 
 /*
- * A tile of dimension d is two dimensions of a plan: the repeats, which stand
- * still in the input, and the elements.
+ * A tiled dimension becomes two dimensions of the plan: the repeats, with stride 0 in the input,
+ * and the elements.
  */
 static void copy_tiles(const sp_tensor *out, const sp_tensor *in)
 {
@@ -123,7 +122,7 @@ static sp_status run_args(const sp_call *call)
 	SP_TRY(sp_array__need_rank(call, 0, 1));
 	SP_TRY(sp_array__need_rank(call, 1, 1));
 	SP_TRY(sp_call_output(call, 0, a->dtype, &shape));
-	for (size_t i = 1; i <= rank; i++) { /* from the last dimension on */
+	for (size_t i = 1; i <= rank; i++) { /* from the last dimension to the first */
 		int64_t x = i <= a->count ? sp_tensor_index(a, a->count - i) : 1;
 		int64_t y = i <= b->count ? sp_tensor_index(b, b->count - i) : 1;
 

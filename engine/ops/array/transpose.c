@@ -2,8 +2,8 @@
 #include "engine/ops/array/strided_copy.h"
 
 /*
- * Transpose: dimension d of the output is dimension perm[d] of the input.
- * ConjugateTranspose turns complex numbers around as well.
+ * Transpose: dimension d of the output is dimension perm[d] of the input.  ConjugateTranspose also
+ * conjugates complex numbers.
  */
 
 static sp_status prepare_transpose(sp_prepare *prepare, sp_error *err)
@@ -46,7 +46,7 @@ static sp_status run_transpose(const sp_call *call)
 	SP_TRY(read_permutation(call, rank, perm));
 	for (int d = 0; d < rank; d++) {
 		shape.dims[d] = plan.dims[d] = in->shape.dims[perm[d]];
-		if (shape.dims[d] != 1) { /* dimensions of 1 may go anywhere */
+		if (shape.dims[d] != 1) { /* dimensions of 1 do not affect the order */
 			in_order &= perm[d] > last;
 			last = perm[d];
 		}
@@ -66,7 +66,7 @@ static sp_status run_transpose(const sp_call *call)
 	return SP_OK;
 }
 
-/* Negates the second number of every element. */
+/* Negates the imaginary part of every element. */
 static void conjugate(void *to, const void *from, size_t count, sp_dtype dtype)
 {
 	for (size_t i = 0; i < 2 * count; i++)
@@ -88,7 +88,7 @@ static sp_status run_conjugate(const sp_call *call)
 	if (in->dtype != SP_COMPLEX64 && in->dtype != SP_COMPLEX128)
 		return SP_OK;
 	from = out->data;
-	if (from == in->data) { /* only the shape is another */
+	if (from == in->data) { /* only the shape changes */
 		shape = out->shape;
 		sp_workspace_release(call->workspace, call->out[0]);
 		SP_TRY(sp_call_output(call, 0, in->dtype, &shape));

@@ -1,9 +1,9 @@
 #include "engine/ops/array/array.h"
 
 /*
- * UnravelIndex: flat indices into a tensor of the shape `dims` as one row of
- * numbers per dimension: [rank, count], of a scalar [rank].  A negative index is
- * divided as C divides: its numbers are zero or negative.
+ * UnravelIndex: converts flat indices into a tensor of shape `dims` to coordinates: [rank, count],
+ * or [rank] for a scalar.  A negative index is divided as in C: its coordinates are zero or
+ * negative.
  */
 static sp_status prepare_unravel(sp_prepare *prepare, sp_error *err)
 {

@@ -3,8 +3,8 @@
 #include "engine/ops/array/array.h"
 
 /*
- * Where: the places of the elements that are not zero, in row-major order, as
- * int64 [found, rank].  NaN is not zero, -0.0 is.
+ * Where: the indices of the nonzero elements in row-major order, as int64 [found, rank].  NaN
+ * counts as nonzero, -0.0 as zero.
  */
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
@@ -34,7 +34,7 @@ static inline bool is_set(const sp_tensor *in, size_t i)
 	case SP_COMPLEX128:
 		return ((const double *)in->data)[2 * i] != 0 ||
 		       ((const double *)in->data)[2 * i + 1] != 0;
-	default: /* an integer of any kind */
+	default: /* integers */
 		break;
 	}
 	switch (sp_dtype_size(in->dtype)) {
@@ -53,7 +53,7 @@ static size_t count_set(const sp_tensor *in)
 {
 	size_t n = 0;
 
-	if (in->dtype == SP_BOOL) { /* the common one */
+	if (in->dtype == SP_BOOL) { /* the most frequent type */
 		const uint8_t *flags = in->data;
 
 		for (size_t i = 0; i < in->count; i++)

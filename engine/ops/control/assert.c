@@ -5,15 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Text for an error line; what does not fit is dropped. */
-typedef struct words {
+/* An error line that is cut when it is full. */
+typedef struct line_buffer {
 	char text[SP_ERROR_TEXT_SIZE];
 	size_t size;
-} words;
+} line_buffer;
 
-static void add(words *out, const char *fmt, ...) SP_PRINTF(2, 3);
+static void add(line_buffer *out, const char *fmt, ...) SP_PRINTF(2, 3);
 
-static void add(words *out, const char *fmt, ...)
+static void add(line_buffer *out, const char *fmt, ...)
 {
 	size_t room = sizeof(out->text) - out->size;
 	va_list args;
@@ -26,13 +26,13 @@ static void add(words *out, const char *fmt, ...)
 		out->size += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-static bool is_full(const words *out)
+static bool is_full(const line_buffer *out)
 {
 	return out->size + 1 >= sizeof(out->text);
 }
 
 /* The fewest digits that read back as the same number: 6 or 9, for doubles 15 or 17. */
-static void add_float(words *out, float value)
+static void add_float(line_buffer *out, float value)
 {
 	char text[32];
 
@@ -42,7 +42,7 @@ static void add_float(words *out, float value)
 	add(out, "%s", text);
 }
 
-static void add_double(words *out, double value)
+static void add_double(line_buffer *out, double value)
 {
 	char text[32];
 
@@ -52,7 +52,7 @@ static void add_double(words *out, double value)
 	add(out, "%s", text);
 }
 
-static void add_text(words *out, sp_bytes text)
+static void add_text(line_buffer *out, sp_bytes text)
 {
 	for (size_t i = 0; i < text.size && !is_full(out); i++) {
 		unsigned char c = (unsigned char)text.data[i];
@@ -72,7 +72,7 @@ static void add_text(words *out, sp_bytes text)
 	}
 }
 
-static void add_element(words *out, const sp_tensor *t, size_t i)
+static void add_element(line_buffer *out, const sp_tensor *t, size_t i)
 {
 	switch (t->dtype) {
 	case SP_FLOAT:
@@ -121,7 +121,7 @@ static void add_element(words *out, const sp_tensor *t, size_t i)
 }
 
 /* Writes dimensions `dim` and following in TensorFlow's summary format: "[1 2][3]...". */
-static void add_dim(words *out, const sp_tensor *t, int dim, size_t limit, size_t *next)
+static void add_dim(line_buffer *out, const sp_tensor *t, int dim, size_t limit, size_t *next)
 {
 	bool last = dim + 1 >= t->shape.rank;
 	int64_t n = t->shape.rank == 0 ? 1 : t->shape.dims[dim];
@@ -143,7 +143,7 @@ static void add_dim(words *out, const sp_tensor *t, int dim, size_t limit, size_
 	}
 }
 
-static void add_summary(words *out, const sp_tensor *t, int64_t summarize)
+static void add_summary(line_buffer *out, const sp_tensor *t, int64_t summarize)
 {
 	size_t limit = summarize < 0 || (uint64_t)summarize > t->count ? t->count
 								       : (size_t)summarize;
@@ -175,7 +175,7 @@ static sp_status prepare_assert(sp_prepare *prepare, sp_error *err)
 static sp_status run_assert(const sp_call *call)
 {
 	const assert_state *state = call->state;
-	words out = {.size = 0};
+	line_buffer out = {.size = 0};
 
 	if (!sp_tensor_is_scalar(call->in[0])) {
 		char text[SP_SHAPE_TEXT_SIZE];

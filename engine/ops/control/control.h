@@ -21,8 +21,7 @@ typedef struct sp_control_layout {
 	uint32_t plain_count;
 	uint32_t argument_count;
 	uint32_t return_count;
-	bool scalar_only; /* of If and While: what decides is no array (_lower_using_switch_merge)
-			   */
+	bool scalar_only; /* needs a scalar condition (_lower_using_switch_merge) */
 } sp_control_layout;
 
 #endif

@@ -35,7 +35,7 @@ static sp_status prepare_merge(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* Forwards the first input that is set; when none is, the outputs stay unset. */
+/* Forwards the first input that is set; without one the outputs stay unset. */
 static sp_status run_merge(const sp_call *call)
 {
 	sp_shape scalar = sp_shape_scalar();

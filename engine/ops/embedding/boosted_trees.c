@@ -7,19 +7,20 @@
 #include "engine/ops/state/handle.h"
 
 /*
- * Ensembles of boosted trees (engine/kernels/trees.h), as TensorFlow's estimators of that name use
- * them.  While a version is loaded, its ensemble is created (from a message that may be
- * empty: no trees) and read from what a checkpoint holds.
+ * Ensembles of boosted trees (engine/kernels/trees.h), as TensorFlow's estimators use them.  While
+ * a version is loaded, its ensemble is created (from a message that may be empty: no trees) and
+ * read from a checkpoint.
  *
  *   BoostedTreesPredict              logits [rows, logits_dimension]
- *   BoostedTreesExampleDebugOutputs  per row a message DebugOutput: the features of the splits
- *                                    on its way, the sum after each, the leaves
+ *   BoostedTreesExampleDebugOutputs  a message DebugOutput per row: the features of the splits on
+ * its path, the sum after each, the leaves
  *
- * A feature is int32, [rows] or [rows, columns]: TensorFlow 1 has the former, 2 the latter.
+ * A feature is int32, [rows] in TensorFlow 1 or [rows, columns] in TensorFlow 2.
  *
- * Errors:   features of unequal rows, or with fewer columns than a split asks for; a leaf with
- *           another number of values than logits_dimension.
- * Numerics: sums of weight times leaf in float, tree by tree, as TensorFlow's.
+ * Errors:   features with different numbers of rows, or with fewer columns than a split reads; a
+ * leaf
+ *           whose number of values is not logits_dimension.
+ * Numerics: sums of weight times leaf in float, tree by tree, as in TensorFlow.
  */
 static sp_status prepare_handle(sp_prepare *prepare, sp_error *err)
 {
@@ -67,7 +68,7 @@ static sp_status fill(const sp_call *call, sp_resource *resource)
 	return SP_OK;
 }
 
-/* One that is there stays as it is. */
+/* An existing ensemble stays as it is. */
 static sp_status run_create(const sp_call *call)
 {
 	sp_resource *resource;
@@ -165,7 +166,7 @@ static sp_status check_features(const sp_call *call, const sp_trees *trees)
 	return SP_OK;
 }
 
-/* Which child of a split a row goes to. */
+/* The child of a split that a row takes. */
 static int32_t next_node(const sp_call *call, const sp_tree_node *split, int64_t row)
 {
 	const sp_tensor *feature = call->in[1 + split->feature];
@@ -227,7 +228,7 @@ typedef struct path {
 	int32_t *leaves;
 } path;
 
-/* A way down passes each node of a tree once at most. */
+/* Allocates a path; it passes each node of a tree at most once. */
 static sp_status make_path(const sp_call *call, const sp_trees *trees, path *out)
 {
 	size_t nodes = 0;
@@ -243,9 +244,9 @@ static sp_status make_path(const sp_call *call, const sp_trees *trees, path *out
 }
 
 /*
- * What the trees before say counts from the leaf on, but that of a tree of a root alone
- * counts for the first tree only, which is the bias.  A split by category is said to be of
- * feature 0: TensorFlow looks for a threshold's feature there.
+ * sums[k] is the value of the node after k splits plus the leaves of the trees before.  A tree
+ * without splits counts only if it is the first one, the bias.  Splits by category are reported as
+ * feature 0, because TensorFlow reads a threshold's feature there.
  */
 static sp_status find_path(const sp_call *call, const sp_trees *trees, int64_t row, path *out)
 {

@@ -15,11 +15,13 @@
 typedef enum sp_column_source {
 	/* indices [n, rank] int64, keys [n] int32 or int64, dense shape [rank] int64 */
 	SP_COLUMN_SPARSE,
-	/* keys [.., width] int32 or int64; those equal to ignored_key are no keys */
+	/* keys [.., width] int32 or int64; elements equal to ignored_key are skipped */
 	SP_COLUMN_DENSE,
-	/* texts [.., width]; those equal to ignored_text are none, of others the hash is the key */
+	/*
+	 * strings [.., width], whose hashes are the keys; those equal to ignored_text are skipped
+	 */
 	SP_COLUMN_TEXTS,
-	/* numbers of buckets [rows, number_count] int32; key = bucket + column * bucket_count */
+	/* bucket numbers [rows, number_count] int32; key = bucket + column * bucket_count */
 	SP_COLUMN_BUCKETS,
 } sp_column_source;
 
@@ -34,28 +36,28 @@ typedef struct sp_column_spec {
 	/* Of SP_COLUMN_BUCKETS. */
 	int64_t number_count;
 	int64_t bucket_count;
-	bool widen; /* a dense source is [..] and stands for [.., 1] */
+	bool widen; /* a dense source [..] is read as [.., 1] */
 
 	/*
-	 * How many leading dimensions of the keys are rows, just one being behind
-	 * them; 0: the first one is, whatever is behind.
+	 * The number of leading dimensions of the keys that are rows; exactly one more follows. 0:
+	 * the first dimension is rows, and any number follows.
 	 */
 	size_t row_dims;
-	/* With one row dimension: what is behind it counts as one, and no rows are an error. */
+	/* With one row dimension: the others are flattened to one, and zero rows are an error. */
 	bool flattens;
 
-	bool is_table;  /* input 0 of the column is a handle of an EmbeddingVariable, not weights */
-	bool drops_ids; /* negative keys do not count */
-	bool weighted;  /* a last input [n] float32 has a weight for every key */
-	bool drops_weights; /* keys with weights <= 0 do not count */
-	bool fills; /* a row without keys has default_key, with default_weight; else it is zeros */
+	bool is_table;      /* input 0 is a handle of an EmbeddingVariable, not weights */
+	bool drops_ids;     /* negative keys are skipped */
+	bool weighted;      /* the last input [n] float32 has a weight for every key */
+	bool drops_weights; /* keys with weights <= 0 are skipped */
+	bool fills; /* a row without keys gets default_key with default_weight; else it is zeros */
 	int64_t default_key;
 	float default_weight;
 	sp_combiner combiner;
 	bool zero_divisor_is_zero;
 
 	bool keeps_shape; /* output [row_dims.., dim]; else [rows, dim] */
-	int64_t width;    /* not 0: then the output is reshaped to [its dim 0, width] */
+	int64_t width;    /* not 0: the output is then reshaped to [its dim 0, width] */
 } sp_column_spec;
 
 typedef struct sp_embedding_columns {
@@ -66,7 +68,7 @@ typedef struct sp_embedding_columns {
 #define SP_COLUMN_MAX_INPUTS 5
 
 /*
- * Inputs of a column: the handle, or the weights [n, dim]; then the keys: three
+ * The number of inputs of a column: the handle, or the weights [n, dim]; then the keys: three
  * inputs of a sparse source or one of a dense one; then the weights of keys.
  */
 static inline size_t sp_column_input_count(const sp_column_spec *spec)

@@ -6,9 +6,9 @@
 #include "storage/table/table.h"
 
 /*
- * EmbeddingVariables of DeepRec as a serving graph uses them: a handle, and
- * gathers by key from the table it leads to.  What an absent key answers is
- * the table's business (storage/table/table.h); frequencies are not counted.
+ * EmbeddingVariables of DeepRec in a serving graph: handles, and gathers by key from the table
+ * behind one.  The table decides what an absent key yields (storage/table/table.h); frequencies are
+ * not counted.
  */
 
 static sp_status check_dtypes(const sp_prepare *prepare, sp_dtype dtype, sp_dtype key_dtype,
@@ -22,8 +22,8 @@ static sp_status check_dtypes(const sp_prepare *prepare, sp_dtype dtype, sp_dtyp
 }
 
 /*
- * A model's restore operation names all that its trainer had, also slots of optimizers: what no
- * answer needs may be of any kind.
+ * A model's restore operation names all EmbeddingVariables of its trainer, including slots of
+ * optimizers, so while loading any type is accepted.
  */
 static sp_status check_kind(const sp_prepare *prepare, sp_dtype dtype, sp_dtype key_dtype,
 			    const sp_partial_shape *shape, sp_error *err)
@@ -99,7 +99,7 @@ sp_status sp_embedding__check_keys(const sp_resource *resource, sp_dtype dtype, 
 			    sp_dtype_name(dtype));
 }
 
-/* Of an operator on a handle and keys; *out as sp_embedding__declared() has it. */
+/* For an operator on a handle and keys; *out as in sp_embedding__declared(). */
 static sp_status check_declared(const sp_prepare *prepare, const sp_resource **out, sp_error *err)
 {
 	SP_TRY(sp_embedding__declared(prepare, 0, out, err));
@@ -159,7 +159,10 @@ static sp_status put_dimension(const sp_call *call, size_t i, size_t value)
 	return SP_OK;
 }
 
-/* [keys, dim].  A table that several parts share does not know how many keys are one part's. */
+/*
+ * Outputs [keys, dim].  A table that several partitions share does not know the keys of one
+ * partition.
+ */
 static sp_status run_shape(const sp_call *call)
 {
 	sp_shape vector = sp_shape_vector(2);
@@ -196,7 +199,7 @@ sp_status sp_embedding__keys(const sp_call *call, size_t input, const sp_resourc
 }
 
 typedef struct gather_state {
-	bool has_fallback; /* input 2 has a row for every key, instead of nothing */
+	bool has_fallback; /* input 2 has the row of every key that is absent */
 } gather_state;
 
 sp_status sp_embedding__check_defaults(const sp_prepare *prepare, size_t input, size_t dim,
@@ -238,7 +241,7 @@ static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 	return prepare_gather_of(prepare, 3, err);
 }
 
-/* Input 3 says how often each key occurs, which matters to a trainer only. */
+/* Input 3, the count of each key, matters to training only and is ignored. */
 static sp_status prepare_gather_v1(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(prepare_gather_of(prepare, 4, err));
@@ -317,7 +320,7 @@ static sp_status prepare_lookup_tier(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_INT32, err);
 }
 
-/* 0, the first tier, where the key is in memory; 1 where only a slower one has it; or else -1. */
+/* Per key: 0 if the first tier (memory) has it, 1 if only a slower tier does, else -1. */
 static sp_status run_lookup_tier(const sp_call *call)
 {
 	const sp_tensor *ids = call->in[1];
@@ -336,17 +339,17 @@ static sp_status run_lookup_tier(const sp_call *call)
 			       scratch, deadline_of(call), call->err);
 }
 
-/* ------------------------------------------------------- beside the rows */
+/* ------------------------------------------------------- other columns */
 
 typedef struct column_state {
 	sp_table_column column;
-	const char *name; /* of many of its numbers */
+	const char *name; /* in error messages */
 } column_state;
 
 static const column_state frequencies = {SP_TABLE_FREQUENCIES, "frequencies"};
 static const column_state versions = {SP_TABLE_VERSIONS, "versions"};
 
-/* What is asked for here, every version of the model loads for the table. */
+/* Requires that every version of the model loads this column of the table. */
 static sp_status prepare_column(sp_prepare *prepare, const column_state *state, sp_error *err)
 {
 	const sp_resource *resource;
@@ -373,7 +376,7 @@ static sp_status prepare_version(sp_prepare *prepare, sp_error *err)
 	return prepare_column(prepare, &versions, err);
 }
 
-/* A vector, whatever the shape of the keys. */
+/* The output is a vector, whatever the shape of the keys. */
 static sp_status run_column(const sp_call *call)
 {
 	const column_state *state = call->state;

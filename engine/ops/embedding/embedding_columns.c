@@ -106,7 +106,7 @@ static sp_pooling pooling_of(const sp_column_spec *spec, const sp_column_keys *k
 			    .segment_count = keys->row_count};
 }
 
-/* Prepares the lookup in the table of an EmbeddingVariable, whose handle is `input`. */
+/* Prepares the lookup in the table of the EmbeddingVariable with handle `input`. */
 static sp_status ask_table(const sp_call *call, size_t i, const sp_column_spec *spec,
 			   const sp_column_keys *keys, size_t input, sp_lookup *lookup,
 			   sp_pooling *pooling)

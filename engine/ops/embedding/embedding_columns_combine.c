@@ -24,7 +24,7 @@ static void add_weighted(float *sum, const weighted_rows *rows)
 	}
 }
 
-/* What the weighted sum is divided by. */
+/* The divisor of the weighted sum. */
 static float divisor_of(const weighted_rows *rows, sp_combiner combiner)
 {
 	float sum = 0;

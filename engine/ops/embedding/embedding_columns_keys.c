@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "engine/ops/embedding/embedding_columns.h"
 
-/* Keys being collected; there is room for every element of the input. */
+/* Collects keys; has room for every element of the input. */
 typedef struct collector {
 	const sp_call *call;
 	const sp_column_spec *spec;
@@ -12,7 +12,7 @@ typedef struct collector {
 	int64_t *segments;
 	float *weights;
 	size_t count;
-	bool in_step; /* key i is of row i */
+	bool in_step; /* key i is of row i, for all keys so far */
 	sp_shape lead;
 	size_t row_count;
 } collector;
@@ -66,7 +66,7 @@ static void add_cells(collector *co, const sp_tensor *cells, size_t width)
 		}
 }
 
-/* Takes the dimensions that are rows; *width becomes the product of those behind. */
+/* Reads the row dimensions; *width becomes the product of the dimensions after them. */
 static sp_status take_lead(collector *co, const int64_t *dims, size_t rank, int64_t *width)
 {
 	const sp_column_spec *spec = co->spec;
@@ -110,7 +110,7 @@ static sp_status read_dense(collector *co, const sp_tensor *cells)
 	return SP_OK;
 }
 
-/* Sums wrap around in int32, as in the graph. */
+/* Sums wrap around in int32, as in the original graph. */
 static sp_status read_buckets(collector *co, const sp_tensor *buckets)
 {
 	const sp_column_spec *spec = co->spec;
@@ -143,7 +143,7 @@ static sp_status read_buckets(collector *co, const sp_tensor *buckets)
 typedef struct sparse {
 	const sp_tensor *indices, *keys, *shape, *weights;
 	size_t count, rank;
-	int64_t width; /* the product of the dimensions behind the rows */
+	int64_t width; /* the product of the dimensions after the rows */
 } sparse;
 
 static sp_status check_sparse(const collector *co, const sparse *in)
@@ -241,7 +241,7 @@ static sp_status read_sparse(collector *co, const sp_tensor *const *in, bool *or
 
 /* ------------------------------------------------------------ order and fill */
 
-/* Keys by rows, those of a row in their order; a row without one gets the default if wanted. */
+/* Groups keys by rows, stably; a row without keys gets the default if requested. */
 static sp_status arrange(collector *co)
 {
 	collector to = *co;

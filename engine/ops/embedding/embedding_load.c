@@ -4,13 +4,12 @@
 #include "engine/tensor/resource.h"
 
 /*
- * The operations of a load program that create and fill EmbeddingVariables,
- * over all of DeepRec's generations.  Those of one purpose differ in which
- * input is what; `roles` says it.  Attributes a file leaves out have the
- * defaults of the later generations, which those of the earlier equal wherever
- * an answer depends on them.
+ * The operations of a load program that create and fill EmbeddingVariables, in all releases of
+ * DeepRec.  Variants of one operation differ in the order of their inputs, which `roles` describes.
+ * Absent attributes get the defaults of the later releases; those of earlier releases are equal
+ * wherever a result depends on them.
  *
- * Elements may be of any type here: whether an answer needs the embedding shows later.
+ * Any element type is accepted here: whether a signature needs the embedding is not known yet.
  */
 enum { NO_INPUT = -1 };
 
@@ -134,7 +133,7 @@ static sp_status prepare_import_v2(sp_prepare *prepare, sp_error *err)
 	return prepare_load(prepare, &roles, err);
 }
 
-/* This operator creates the embedding, too. */
+/* Creates the embedding as well. */
 static sp_status run_import_v2(const sp_call *call)
 {
 	sp_resource *resource;
@@ -153,7 +152,7 @@ static sp_status prepare_import_v3(sp_prepare *prepare, sp_error *err)
 	return prepare_load(prepare, &roles, err);
 }
 
-/* prefix, resource_handle, tensor_names, empty_key, value; the embedding is there already. */
+/* prefix, resource_handle, tensor_names, empty_key, value; the embedding exists already. */
 static sp_status prepare_incr_import(sp_prepare *prepare, sp_error *err)
 {
 	static const input_roles roles = {
@@ -180,7 +179,7 @@ static sp_status prepare_import_rows(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_input_dtype(prepare, 5, SP_INT64, err);
 }
 
-/* The first release: no filters, and `value` has the default rows. */
+/* The first release has no filters; `value` has the default rows. */
 static sp_status run_import_rows(const sp_call *call)
 {
 	const sp_environment *environment = call->environment;
@@ -198,7 +197,7 @@ static sp_status run_import_rows(const sp_call *call)
 						  call->in[4], call->in[5], call->err);
 }
 
-/* Cache strategies and destruction have no effect here: the host decides about both. */
+/* Cache strategies and destruction have no effect: the host decides about both. */
 static sp_status prepare_nothing(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));

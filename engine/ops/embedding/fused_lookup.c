@@ -6,20 +6,19 @@
 #include "engine/tensor/resource.h"
 
 /*
- * DeepRec's fused lookups in dense tables, the part that combines:
+ * DeepRec's fused lookups in dense tables, the part that combines rows:
  *
  *   FusedEmbeddingLocalSparseLookUp      a sparse tensor of ids and one table
- *   FusedSafeEmbeddingLookupSparseLocal  the same; negative ids are left out
- *   FusedEmbeddingSparsePostLookUp       rows gathered from the parts of a table
+ *   FusedSafeEmbeddingLookupSparseLocal  the same; negative ids are skipped
+ *   FusedEmbeddingSparsePostLookUp       rows gathered from the partitions of a table
  *   FusedEmbeddingSparsePostLookUpV2     the same, of distinct ids
  *
- * Each answers [batch, dim], pooled (engine/ops/nn/pooling.h), batch being the
- * product of all dimensions of the sparse tensor but the last, and the row of
- * an id the first number of its index.
+ * The output is [batch, dim], pooled (engine/ops/nn/pooling.h).  batch is the product of all
+ * dimensions of the sparse tensor but the last; the row of an id is the first number of its index.
  *
- * max_norm shortens a row of the table to that length, but not where DeepRec's
- * kernel for a CPU does not: FusedEmbeddingSparsePostLookUp (whose kernel for a
- * GPU does) and FusedSafeEmbeddingLookupSparseLocal, which takes sqrtn for a sum, too.
+ * max_norm scales rows of the table down to that length, but not in FusedEmbeddingSparsePostLookUp
+ * and FusedSafeEmbeddingLookupSparseLocal, whose DeepRec kernels for CPUs ignore it.  The latter
+ * also computes sum for sqrtn.
  */
 typedef struct fused_state {
 	sp_pool_combiner combiner;
@@ -94,7 +93,7 @@ static sp_status row_of(const sp_call *call, const row_indices *indices, size_t 
 	return SP_OK;
 }
 
-/* Outputs 0 and 1: the rows, and how many each is made of. */
+/* Creates outputs 0 and 1: the rows, and the number of ids in each. */
 static sp_status make_pool(const sp_call *call, int64_t batch, int64_t dim, sp_pool *pool)
 {
 	const fused_state *state = call->state;
@@ -107,8 +106,7 @@ static sp_status make_pool(const sp_call *call, int64_t batch, int64_t dim, sp_p
 	return SP_OK;
 }
 
-/* Adds the row of `table` (a matrix) that each id names; with `prune`, negative ones are left out.
- */
+/* Adds the row of `table` (a matrix) of each id; with `prune`, negative ids are skipped. */
 static sp_status add_ids(const sp_call *call, const sp_tensor *ids, const sp_tensor *table,
 			 const row_indices *indices, bool prune, sp_pool *pool)
 {
@@ -143,7 +141,7 @@ static sp_status prepare_local(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* Where the values of each row begin, which are in the order of the rows. */
+/* Converts counts per row to the offset of each row's first value. */
 static void counts_to_offsets(int32_t *counts, size_t n)
 {
 	int32_t sum = 0;
@@ -175,7 +173,7 @@ static sp_status run_local(const sp_call *call)
 	return SP_OK;
 }
 
-/* Checks what is known about the variable of input 0 before any request. */
+/* Checks what is known about the variable of input 0 when the graph is prepared. */
 static sp_status check_variable(const sp_prepare *prepare, sp_error *err)
 {
 	sp_resource *variable;
@@ -207,7 +205,7 @@ static sp_status prepare_safe(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_FLOAT, err);
 }
 
-/* The table itself, or the value of the variable that input 0 leads to. */
+/* The table in input 0, or the value of the variable behind that handle. */
 static sp_status find_weights(const sp_call *call, const sp_tensor **out)
 {
 	sp_resource *variable;
@@ -286,7 +284,7 @@ static sp_status prepare_post(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* Every part is a matrix of rows as long as those of the first. */
+/* Checks that every partition is a matrix with the width of the first. */
 static sp_status check_parts(const sp_call *call)
 {
 	const fused_state *state = call->state;
@@ -301,7 +299,7 @@ static sp_status check_parts(const sp_call *call)
 	return SP_OK;
 }
 
-/* Zeros for the rows that the first of the flags in `input` mark; with `counts`, made of none. */
+/* Clears the rows marked by the leading flags in `input`; with `counts`, their counts become 0. */
 static sp_status zero_flagged(const sp_call *call, size_t input, bool counts, sp_pool *pool)
 {
 	const sp_tensor *flags = call->in[input];
@@ -351,7 +349,7 @@ static sp_status run_post(const sp_call *call)
 	return zero_flagged(call, 2 * state->parts + 1, false, &pool);
 }
 
-/* The later releases have weights, one for each index with use_sparse_weights. */
+/* The later releases have weights, with use_sparse_weights one for each index. */
 static sp_status check_weights(const sp_prepare *prepare, size_t input, fused_state *state,
 			       sp_error *err)
 {
@@ -395,7 +393,7 @@ static sp_status prepare_post_v2(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* The row of the parts that distinct id `id` has: (part, row) in the permutation. */
+/* Finds the gathered row of distinct id `id` by its (partition, row) in the permutation. */
 static sp_status find_row(const sp_call *call, int64_t id, const float **out)
 {
 	const fused_state *state = call->state;
@@ -458,7 +456,7 @@ static sp_status run_post_v2(const sp_call *call)
 	SP_TRY(read_batch(call, n + 1, &batch));
 	SP_TRY(read_indices(call, n + 2, call->in[n + 4]->count, batch, &indices));
 	SP_TRY(make_pool(call, batch, call->in[0]->shape.dims[1], &pool));
-	/* Addresses, for a gradient. */
+	/* Row addresses, which only a gradient reads. */
 	SP_TRY(sp_call_output(call, 2, SP_UINT64, &pointers));
 	memset(call->out[2]->data, 0, n * sizeof(uint64_t));
 	SP_TRY(add_distinct(call, &indices, &pool));

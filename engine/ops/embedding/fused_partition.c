@@ -4,31 +4,29 @@
 #include "engine/ops/array/array.h"
 
 /*
- * DeepRec's partitioned tables: which part of a table an id is in, and under
- * which id.
+ * DeepRec's partitioned tables: the partition of an id, and its id there.
  *
- *   div     the first parts have one row more than the others
- *   mod     part id mod n, id / n there
- *   mod_ev  part (id mod 1000) mod n, the id stays as it is: parts of an
+ *   div     consecutive ids; the first partitions have one row more than the others
+ *   mod     partition id mod n, id / n there
+ *   mod_ev  partition (id mod 1000) mod n, the id is unchanged: partitions of an
  *           EmbeddingVariable
  *
- * PartitionWithPermutation: input, n partition_shapes [rows, dim]; the ids of
- * each part in their order, and for each id (part, place in it).
+ * PartitionWithPermutation: input, n partition_shapes [rows, dim].  Outputs the ids of each
+ * partition in order, and for each id (partition, position in it).
  *
- * FusedEmbeddingSparsePreLookUp: n partition_shapes, and a sparse tensor of ids
- * in three inputs; the ids of each part in their order, their indices, and flags:
- * one per row, 1 where it was empty and is filled, and one per id, 0 where it is
- * negative.  With prune_invalid_id negative ids are left out, else they go to
- * part 0 as they are; with fill_empty_row default_id (0 when it is negative) is
- * added, at the end of its part, for every row without ids.  One part of the
- * shape [1, 1] stands for an EmbeddingVariable: ids stay as they are.
+ * FusedEmbeddingSparsePreLookUp: n partition_shapes, and a sparse tensor of ids in three inputs.
+ * Outputs the ids of each partition in order, their indices, and flags: one per row, 1 if it was
+ * empty and is filled, and one per id, 0 if it is negative.  With prune_invalid_id negative ids are
+ * dropped, else they go to partition 0 unchanged; with fill_empty_row default_id (0 when it is
+ * negative) is added, at the end of its partition, for every row without ids.  One partition of the
+ * shape [1, 1] stands for an EmbeddingVariable: ids stay unchanged.
  */
 typedef enum partition_rule { BY_DIV, BY_MOD, BY_MOD_EV } partition_rule;
 
 typedef struct partition {
 	partition_rule rule;
 	int64_t parts; /* >= 1 */
-	int64_t rows;  /* of all parts together */
+	int64_t rows;  /* of all partitions together */
 } partition;
 
 typedef struct partition_state {
@@ -38,7 +36,7 @@ typedef struct partition_state {
 	int64_t default_id;
 } partition_state;
 
-/* `fallback` is "" where the attribute must be there. */
+/* Reads the rule; `fallback` "": the attribute is required. */
 static sp_status read_rule(const sp_prepare *prepare, const char *fallback, partition_rule *out,
 			   sp_error *err)
 {
@@ -59,7 +57,7 @@ static sp_status read_rule(const sp_prepare *prepare, const char *fallback, part
 }
 
 static sp_status find_part(const partition *p, const sp_call *call, int64_t id, size_t *part,
-			   int64_t *id_there)
+			   int64_t *local_id)
 {
 	int64_t n = p->parts, each = p->rows / n, extra = p->rows % n;
 
@@ -72,26 +70,26 @@ static sp_status find_part(const partition *p, const sp_call *call, int64_t id, 
 	switch (p->rule) {
 	case BY_MOD:
 		*part = (size_t)(id % n);
-		*id_there = id / n;
+		*local_id = id / n;
 		break;
 	case BY_MOD_EV:
 		*part = (size_t)(id % 1000 % n);
-		*id_there = id;
+		*local_id = id;
 		break;
 	case BY_DIV:
 		if (id < extra * (each + 1)) {
 			*part = (size_t)(id / (each + 1));
-			*id_there = id % (each + 1);
+			*local_id = id % (each + 1);
 		} else {
 			*part = (size_t)((id - extra) / each);
-			*id_there = (id - extra) % each;
+			*local_id = (id - extra) % each;
 		}
 		break;
 	}
 	return SP_OK;
 }
 
-/* The rows of all parts, whose shapes are inputs `first` and on. */
+/* Sums the rows of all partitions, whose shapes are the inputs from `first` on. */
 static sp_status read_partition(const sp_call *call, size_t first, partition *out)
 {
 	const partition_state *state = call->state;
@@ -146,13 +144,13 @@ static sp_status run_permutation(const sp_call *call)
 	size_t parts = ((const partition_state *)call->state)->parts, part;
 	const sp_tensor *ids = call->in[0];
 	sp_shape pairs = sp_shape_matrix((int64_t)ids->count, 2);
-	int64_t *there = sp_call_bytes(call, ids->count, sizeof(*there));
+	int64_t *local_id = sp_call_bytes(call, ids->count, sizeof(*local_id));
 	int64_t *counts = sp_call_bytes(call, parts, sizeof(*counts));
 	int32_t *places;
 	partition p;
 
 	SP_TRY(sp_array__need_rank(call, 0, 1));
-	if (there == NULL || counts == NULL)
+	if (local_id == NULL || counts == NULL)
 		return sp_call_no_memory(call);
 	if (ids->count > INT32_MAX)
 		return sp_call_invalid(call, "%zu ids are too many to number", ids->count);
@@ -161,7 +159,7 @@ static sp_status run_permutation(const sp_call *call)
 	places = call->out[parts]->data;
 	memset(counts, 0, parts * sizeof(*counts));
 	for (size_t k = 0; k < ids->count; k++) {
-		SP_TRY(find_part(&p, call, sp_tensor_i64(ids)[k], &part, &there[k]));
+		SP_TRY(find_part(&p, call, sp_tensor_i64(ids)[k], &part, &local_id[k]));
 		places[2 * k] = (int32_t)part;
 		places[2 * k + 1] = (int32_t)counts[part]++;
 	}
@@ -171,7 +169,7 @@ static sp_status run_permutation(const sp_call *call)
 		SP_TRY(sp_call_output(call, i, SP_INT64, &shape));
 	}
 	for (size_t k = 0; k < ids->count; k++)
-		sp_tensor_i64(call->out[places[2 * k]])[places[2 * k + 1]] = there[k];
+		sp_tensor_i64(call->out[places[2 * k]])[places[2 * k + 1]] = local_id[k];
 	return SP_OK;
 }
 
@@ -201,19 +199,19 @@ static sp_status prepare_pre(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* The sparse tensor, and where its ids go. */
+/* The sparse tensor, and the destinations of its ids. */
 typedef struct pre_lookup {
 	const int64_t *ids, *indices;
 	size_t count;
 	int64_t batch;
 	int32_t *row_flags, *id_flags;
 
-	size_t *part;    /* of each id; `parts` for none */
-	int64_t *there;  /* its id in that part */
-	int64_t *counts; /* [parts] */
+	size_t *part;      /* of each id; `parts` if it is dropped */
+	int64_t *local_id; /* its id in that partition */
+	int64_t *counts;   /* [parts] */
 	size_t default_part;
-	int64_t default_there;
-	int64_t empty; /* rows */
+	int64_t default_local_id;
+	int64_t empty; /* empty rows */
 } pre_lookup;
 
 static sp_status read_ids(const sp_call *call, pre_lookup *pre)
@@ -258,9 +256,9 @@ static sp_status make_room(const sp_call *call, pre_lookup *pre)
 	pre->row_flags = call->out[2 * parts]->data;
 	pre->id_flags = pre->row_flags + pre->batch;
 	pre->part = sp_call_bytes(call, pre->count, sizeof(*pre->part));
-	pre->there = sp_call_bytes(call, pre->count, sizeof(*pre->there));
+	pre->local_id = sp_call_bytes(call, pre->count, sizeof(*pre->local_id));
 	pre->counts = sp_call_bytes(call, parts, sizeof(*pre->counts));
-	if (pre->part == NULL || pre->there == NULL || pre->counts == NULL)
+	if (pre->part == NULL || pre->local_id == NULL || pre->counts == NULL)
 		return sp_call_no_memory(call);
 	memset(pre->counts, 0, parts * sizeof(*pre->counts));
 	return SP_OK;
@@ -273,14 +271,14 @@ static sp_status place_ids(const sp_call *call, const partition *p, pre_lookup *
 
 	for (size_t k = 0; k < pre->count; k++) {
 		pre->part[k] = 0;
-		pre->there[k] = pre->ids[k];
+		pre->local_id[k] = pre->ids[k];
 		pre->id_flags[k] = pre->ids[k] >= 0;
 		if (pre->ids[k] < 0 && state->prune) {
 			pre->part[k] = state->parts;
 			continue;
 		}
 		if (pre->ids[k] >= 0 && !as_they_are)
-			SP_TRY(find_part(p, call, pre->ids[k], &pre->part[k], &pre->there[k]));
+			SP_TRY(find_part(p, call, pre->ids[k], &pre->part[k], &pre->local_id[k]));
 		pre->counts[pre->part[k]]++;
 		pre->row_flags[pre->indices[2 * k]] = 1;
 	}
@@ -289,10 +287,10 @@ static sp_status place_ids(const sp_call *call, const partition *p, pre_lookup *
 		pre->row_flags[row] = state->fill && !pre->row_flags[row];
 		pre->empty += pre->row_flags[row];
 	}
-	pre->default_there = state->default_id;
+	pre->default_local_id = state->default_id;
 	if (pre->empty != 0 && !as_they_are)
 		SP_TRY(find_part(p, call, state->default_id, &pre->default_part,
-				 &pre->default_there));
+				 &pre->default_local_id));
 	return SP_OK;
 }
 
@@ -316,7 +314,7 @@ static sp_status write_parts(const sp_call *call, pre_lookup *pre)
 			continue;
 		ids = sp_tensor_i64(call->out[part]);
 		indices = sp_tensor_i64(call->out[parts + part]);
-		ids[pre->counts[part]] = pre->there[k];
+		ids[pre->counts[part]] = pre->local_id[k];
 		memcpy(indices + 2 * pre->counts[part]++, pre->indices + 2 * k, 2 * sizeof(*ids));
 	}
 	part = pre->default_part;
@@ -325,7 +323,7 @@ static sp_status write_parts(const sp_call *call, pre_lookup *pre)
 	for (int64_t row = 0; row < pre->batch; row++) {
 		if (!pre->row_flags[row])
 			continue;
-		ids[pre->counts[part]] = pre->default_there;
+		ids[pre->counts[part]] = pre->default_local_id;
 		indices[2 * pre->counts[part]] = row;
 		indices[2 * pre->counts[part]++ + 1] = 0;
 	}

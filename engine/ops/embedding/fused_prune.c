@@ -3,19 +3,17 @@
 #include "engine/ops/array/array.h"
 
 /*
- * PruneInvalidAndFillEmptyRows of DeepRec: a sparse tensor of ids without its
- * negative ones, and with default_id (0 when it is negative) at its end for every
- * row that has none.
+ * PruneInvalidAndFillEmptyRows of DeepRec: a sparse tensor of ids without its negative ones, and
+ * with default_id (0 when it is negative) at its end for every row without ids.
  *
- * The later releases take weights, too (use_sparse_weights; with
- * prune_sparse_weights those that are not positive go where negative ids do), and
- * say in bools which rows were empty; the earlier ones say so in int32, followed by
- * one per id: 0 where it was left out.  What tells that ids go was called
- * prune_invalid_id, then prune_invalid, and is called prune now.
+ * The later releases take weights (use_sparse_weights; with prune_sparse_weights, ids whose weights
+ * are not positive are dropped as well) and output bools that mark rows which were empty.  The
+ * earlier ones output int32 flags, followed by one per id: 0 if it was dropped.  The attribute to
+ * drop ids was called prune_invalid_id, then prune_invalid, and is called prune now.
  */
 typedef struct prune_state {
 	bool fill, prune, has_weights, prune_weights;
-	bool earlier; /* release */
+	bool earlier; /* an earlier release */
 	int64_t default_id;
 	float default_weight;
 } prune_state;
@@ -62,7 +60,7 @@ static sp_status prepare_prune(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* The sparse tensor, and what stays of it. */
+/* The sparse tensor, and which of it is kept. */
 typedef struct pruned {
 	const int64_t *ids, *indices;
 	const float *weights; /* or NULL */

@@ -7,52 +7,48 @@
 #include "engine/ops/reduce/row_set.h"
 
 /*
- * DeepRec's group lookups: what many tables of one width answer, by one
- * operator.  A table is an EmbeddingVariable (GroupEmbeddingVarLookup) or a
- * matrix (GroupVariableLookup).
+ * DeepRec's group lookups: lookups in many tables of one width by one operator.  A table is an
+ * EmbeddingVariable (GroupEmbeddingVarLookup) or a matrix (GroupVariableLookup).
  *
  * Inputs, n = num_lookups:
  *
  *   n tables
  *   n sp_values    the keys of a sparse tensor
- *   n sp_indices   int64; where its rows are is the first column
- *   n sp_weights   of each key; anything with ignore_weights
+ *   n sp_indices   int64; the first column is the row
+ *   n sp_weights   a weight per key; unused with ignore_weights
  *   dense_shape    either one int32 for all, the number of rows, and then
  *                  sp_indices are the rows themselves (the earlier releases), or
  *                  n int64 vectors, and then sp_indices are whole indices
- *   default_value  with is_use_default_value_tensor of an EmbeddingVariable's
- *                  lookup: row i is what the i-th distinct key answers where it
- *                  is absent; else not read
+ *   default_value  row i is the result for the i-th distinct key if it is absent;
+ *                  read only with is_use_default_value_tensor in a lookup in
+ *                  EmbeddingVariables
  *
- * Outputs: n times [rows, dimension], pooled (engine/ops/nn/pooling.h); with
- * is_sequence [rows, dense_shape[1], dimension], pooled over the rest of the
- * index.  Then n times the distinct keys, where each key stands among them, and
- * how many keys the rows up to each have.
+ * Outputs: n times [rows, dimension], pooled (engine/ops/nn/pooling.h); with is_sequence [rows,
+ * dense_shape[1], dimension], pooled over the rest of the index.  Then n times the distinct keys,
+ * for each key the index of its distinct key, and the cumulative number of keys by row.
  *
- * Keys must be in the order of their rows.  Negative keys are looked up like
- * others.
+ * Keys must be in the order of their rows.  Negative keys are looked up like others.
  *
- * The ...Dense ones gather: n tables, n tensors of keys, default_value; n times
- * [keys..., dimension], the distinct keys, where each key stands among them.
+ * The ...Dense operators gather: n tables, n tensors of keys, default_value; n times [keys...,
+ * dimension], the distinct keys, for each key the index of its distinct key.
  *
- * Lookups in matrices have is_use_default_value_tensor whenever DeepRec's Python
- * makes them, and none of DeepRec's kernels for them looks at it.  Where its kernel
- * for EmbeddingVariables reads another input instead of default_value (several
- * lookups with a dense_shape each, and the Dense one) it is refused.  max_norm
- * says nothing: Python never sets it, and the kernels for a CPU do not read it.
+ * DeepRec's Python always sets is_use_default_value_tensor for matrices, and its kernels for them
+ * ignore it.  Where its kernel for EmbeddingVariables reads another input instead of default_value
+ * (several lookups with a dense_shape each, and the Dense one) it is refused.  max_norm is ignored:
+ * Python never sets it, and the kernels for CPUs do not read it.
  */
 typedef struct group_state {
 	size_t n;
 	int64_t dim;
-	bool is_variable; /* matrices instead of EmbeddingVariables */
-	bool is_dense;    /* no pooling */
-	bool one_shape;   /* of all lookups, in one int32 */
+	bool has_matrices; /* tables are matrices, not EmbeddingVariables */
+	bool is_dense;     /* no pooling */
+	bool one_shape;    /* one int32 dense_shape for all lookups */
 	bool has_weights, is_sequence;
 	bool has_fallback; /* default_value is read */
 	sp_pool_combiner combiner;
 } group_state;
 
-/* Checks what is known about the embedding of lookup i before any request. */
+/* Checks what is known about the embedding of lookup i when the graph is prepared. */
 static sp_status check_embedding(const sp_prepare *prepare, const group_state *state, size_t i,
 				 sp_error *err)
 {
@@ -74,10 +70,10 @@ static sp_status check_tables(const sp_prepare *prepare, const group_state *stat
 
 	for (size_t i = 0; i < state->n; i++) {
 		SP_TRY(sp_prepare_input_dtype(prepare, i,
-					      state->is_variable ? SP_FLOAT : SP_RESOURCE, err));
+					      state->has_matrices ? SP_FLOAT : SP_RESOURCE, err));
 		SP_TRY(sp_prepare_input_index(prepare, state->n + i, err));
 		SP_TRY(sp_prepare_input_dtype(prepare, state->n + i, in[state->n], err));
-		if (!state->is_variable)
+		if (!state->has_matrices)
 			SP_TRY(check_embedding(prepare, state, i, err));
 	}
 	return SP_OK;
@@ -101,7 +97,7 @@ static sp_status check_fallback(const sp_prepare *prepare, group_state *state, s
 {
 	SP_TRY(sp_node_attr_bool(prepare->node, "is_use_default_value_tensor", false,
 				 &state->has_fallback, err));
-	if (state->is_variable)
+	if (state->has_matrices)
 		state->has_fallback = false;
 	if (!state->has_fallback)
 		return SP_OK;
@@ -141,7 +137,7 @@ static sp_status prepare_any(sp_prepare *prepare, group_state **out, sp_error *e
 	return SP_OK;
 }
 
-/* n times float rows, n times keys, and `numbers` times int32. */
+/* Declares n outputs of float rows, n of keys, and `numbers` of int32. */
 static sp_status state_outputs(sp_prepare *prepare, size_t n, size_t numbers, sp_error *err)
 {
 	SP_TRY(sp_prepare_outputs(prepare, (2 + numbers) * n, SP_INT32, err));
@@ -152,7 +148,7 @@ static sp_status state_outputs(sp_prepare *prepare, size_t n, size_t numbers, sp
 	return SP_OK;
 }
 
-static sp_status prepare_sparse(sp_prepare *prepare, bool is_variable, sp_error *err)
+static sp_status prepare_sparse(sp_prepare *prepare, bool has_matrices, sp_error *err)
 {
 	group_state *state;
 	bool no_weights;
@@ -160,7 +156,7 @@ static sp_status prepare_sparse(sp_prepare *prepare, bool is_variable, sp_error 
 
 	SP_TRY(prepare_any(prepare, &state, err));
 	n = state->n;
-	state->is_variable = is_variable;
+	state->has_matrices = has_matrices;
 	state->one_shape = prepare->in_count > 4 * n && prepare->in_dtypes[4 * n] == SP_INT32;
 	SP_TRY(sp_prepare_inputs(prepare, state->one_shape ? 4 * n + 2 : 5 * n + 1, err));
 	SP_TRY(sp_pool__read_combiner(prepare, "", &state->combiner, err));
@@ -175,12 +171,12 @@ static sp_status prepare_sparse(sp_prepare *prepare, bool is_variable, sp_error 
 	return state_outputs(prepare, n, 2, err);
 }
 
-static sp_status prepare_dense(sp_prepare *prepare, bool is_variable, sp_error *err)
+static sp_status prepare_dense(sp_prepare *prepare, bool has_matrices, sp_error *err)
 {
 	group_state *state;
 
 	SP_TRY(prepare_any(prepare, &state, err));
-	state->is_variable = is_variable;
+	state->has_matrices = has_matrices;
 	state->is_dense = true;
 	SP_TRY(sp_prepare_inputs(prepare, 2 * state->n + 1, err));
 	SP_TRY(check_tables(prepare, state, err));
@@ -188,7 +184,7 @@ static sp_status prepare_dense(sp_prepare *prepare, bool is_variable, sp_error *
 	return state_outputs(prepare, state->n, 1, err);
 }
 
-/* ------------------------------------------------------------ what is asked */
+/* -------------------------------------------------------------- the lookups */
 
 /* One of the n lookups. */
 typedef struct lookup {
@@ -199,9 +195,9 @@ typedef struct lookup {
 	size_t stride;
 	const float *weights;  /* or NULL */
 	int64_t batch;         /* rows */
-	int64_t steps;         /* of a sequence in each row; else 1 */
-	int64_t *places;       /* of each key among the output's rows */
-	const float *fallback; /* [count, dim] what each key answers where it is absent, or NULL */
+	int64_t steps;         /* of each row if it is a sequence; else 1 */
+	int64_t *places;       /* the output row of each key */
+	const float *fallback; /* [count, dim] the result for each key if it is absent, or NULL */
 	sp_pool pool;          /* the output */
 } lookup;
 
@@ -222,13 +218,13 @@ static sp_status check_keys(const sp_call *call, const lookup *l)
 	return SP_OK;
 }
 
-/* The keys, and the table of an EmbeddingVariable. */
+/* Reads the keys, and finds the table of an EmbeddingVariable. */
 static sp_status read_keys(const sp_call *call, lookup *l, const sp_table **table)
 {
 	const group_state *state = call->state;
 	sp_resource *resource;
 
-	if (state->is_variable) {
+	if (state->has_matrices) {
 		SP_TRY(sp_elements__widen(call, call->in[state->n + l->i], &l->keys));
 		return check_keys(call, l);
 	}
@@ -241,7 +237,7 @@ static sp_status read_keys(const sp_call *call, lookup *l, const sp_table **tabl
 	return SP_OK;
 }
 
-/* Where the rows of the sparse tensor are, and how many there are. */
+/* Reads the number of rows and the rows of the keys. */
 static sp_status read_shape(const sp_call *call, lookup *l)
 {
 	const group_state *state = call->state;
@@ -286,7 +282,7 @@ static sp_status read_sparse(const sp_call *call, lookup *l)
 
 /* ------------------------------------------------------------------- outputs */
 
-/* The distinct keys, and where each key stands among them. */
+/* Writes the distinct keys, and for each key the index of its distinct key. */
 static sp_status write_unique(const sp_call *call, const lookup *l)
 {
 	size_t n = ((const group_state *)call->state)->n;
@@ -358,7 +354,10 @@ static sp_status find_place(const sp_call *call, const lookup *l, size_t k, int6
 	return SP_OK;
 }
 
-/* Where each key goes, how many go to each place, and how many the rows up to each have. */
+/*
+ * Writes the output row of each key, the number of keys per output row, and their cumulative number
+ * by row.
+ */
 static sp_status write_counts(const sp_call *call, lookup *l)
 {
 	size_t output = 3 * ((const group_state *)call->state)->n + l->i;
@@ -409,7 +408,7 @@ static sp_status make_dense(const sp_call *call, lookup *l)
 	return sp_call_output(call, l->i, SP_FLOAT, &shape);
 }
 
-/* ------------------------------------------------------------------- answers */
+/* ------------------------------------------------------------------- lookups */
 
 static void look_up_in_matrix(const sp_call *call, lookup *l)
 {
@@ -428,7 +427,7 @@ static void look_up_in_matrix(const sp_call *call, lookup *l)
 	}
 }
 
-/* Looks up in all tables at once; sums are divided afterwards. */
+/* Looks up in all tables at once; means are divided afterwards. */
 static sp_status look_up_in_tables(const sp_call *call, const lookup *l,
 				   const sp_table *const *tables)
 {
@@ -472,10 +471,10 @@ static sp_status run_group(const sp_call *call)
 		if (state->has_fallback)
 			SP_TRY(spread_fallback(call, &l[i]));
 	}
-	if (!state->is_variable)
+	if (!state->has_matrices)
 		SP_TRY(look_up_in_tables(call, l, tables));
 	for (size_t i = 0; i < state->n; i++) {
-		if (state->is_variable)
+		if (state->has_matrices)
 			look_up_in_matrix(call, &l[i]);
 		if (!state->is_dense)
 			sp_pool__finish(&l[i].pool, state->combiner);

@@ -144,8 +144,8 @@ void sp_list__give(const sp_call *call, size_t i, const sp_tensor *value)
 /* ---------------------------------------------------------- pieces of a tensor */
 
 /*
- * A piece points into the tensor when that address is aligned as tensors must be; otherwise all
- * pieces are copied, each aligned, to one block that they share.
+ * A piece is a view of the tensor if its address has the alignment of tensors; otherwise all pieces
+ * are copied, each aligned, to one block that they share.
  */
 sp_status sp_list__cut_begin(const sp_call *call, const sp_tensor *from, size_t pieces,
 			     sp_list_cut *out)
@@ -361,7 +361,7 @@ sp_status sp_list_modify(const sp_call *call, size_t i, size_t from, size_t capa
 	sp_list *copy;
 	bool shared = false;
 
-	/* A list that becomes an element of itself is two lists. */
+	/* A list that becomes an element of itself must be copied. */
 	for (size_t k = 0; k < call->in_count; k++)
 		shared |= k != from && call->in[k]->block == in->block;
 	if (!shared && from < 64 && (call->in_dies >> from & 1) && sp_tensor_is_sole(in) &&
@@ -380,7 +380,7 @@ sp_status sp_list_modify(const sp_call *call, size_t i, size_t from, size_t capa
 	return SP_OK;
 }
 
-/* 0; of a VARIANT one more than that of what it holds. */
+/* 0; for VARIANT, one more than the depth of its elements. */
 static int depth_of(const sp_tensor *t)
 {
 	int deepest = 0;

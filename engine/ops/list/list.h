@@ -4,29 +4,27 @@
 #include "engine/graph/op.h"
 #include "engine/tensor/tensor_list.h"
 
-/*
- * What the operators on lists (TensorList*, TensorArray*) have in common.
- */
+/* Helpers of the operators on lists (TensorList*, TensorArray*). */
 
-/* What a list operator knows from its attributes. */
+/* Attributes of a list operator. */
 typedef struct sp_list_state {
 	sp_dtype dtype;                 /* of the elements */
-	sp_partial_shape shape;         /* of the elements, or of all of them but for dimension 0 */
+	sp_partial_shape shape;         /* of the elements, or of all but their dimension 0 */
 	sp_dtype index_type;            /* of TensorListElementShape */
-	int64_t num_elements;           /* of TensorListStack; -1: any */
-	bool grows;                     /* TensorListSetItem past the end */
+	int64_t num_elements;           /* of TensorListStack; -1: any number */
+	bool grows;                     /* TensorListSetItem may write past the end */
 	bool is_dynamic, has_one_shape; /* TensorArrayV3 */
 } sp_list_state;
 
 /*
- * Checks the number of inputs, that input `list` is a list or the flow of an
- * array, and reads attribute `dtype_name` (NULL: none).
+ * Checks the number of inputs and that input `list` is a list or the flow of an array, and reads
+ * attribute `dtype_name` (NULL: none).
  */
 SP_MUST_CHECK sp_status sp_list__prepare(sp_prepare *prepare, size_t inputs, size_t list,
 					 const char *dtype_name, sp_list_state **out,
 					 sp_error *err);
 
-/* The same for an operator that makes a list. */
+/* The same for an operator that creates a list. */
 SP_MUST_CHECK sp_status sp_list__prepare_new(sp_prepare *prepare, size_t inputs,
 					     const char *dtype_name, sp_list_state **out,
 					     sp_error *err);
@@ -38,10 +36,10 @@ SP_MUST_CHECK sp_status sp_list__refuse_lists(const sp_prepare *prepare, sp_erro
 SP_MUST_CHECK sp_status sp_list__shape_attr(const sp_prepare *prepare, const char *name,
 					    sp_partial_shape *out, sp_error *err);
 
-/* The list of input i; its elements are of the type that the operator says. */
+/* The list of input i; its element type is the operator's. */
 SP_MUST_CHECK sp_status sp_list__input(const sp_call *call, size_t i, const sp_list **out);
 
-/* The shape that input i asks for, merged with the list's. */
+/* The shape in input i, merged with the list's. */
 SP_MUST_CHECK sp_status sp_list__shape_input(const sp_call *call, size_t i, const sp_list *list,
 					     sp_partial_shape *out);
 
@@ -52,18 +50,18 @@ SP_MUST_CHECK sp_status sp_list__index(const sp_call *call, size_t i, size_t cou
 SP_MUST_CHECK sp_status sp_list__check_shape(const sp_call *call, const sp_list *list,
 					     const sp_shape *shape);
 
-/* The same for a value; SP_UNSUPPORTED when it is too deep. */
+/* The same for a value; SP_UNSUPPORTED when it is nested too deep. */
 SP_MUST_CHECK sp_status sp_list__check_value(const sp_call *call, const sp_list *list,
 					     const sp_tensor *value);
 
-/* Output i becomes a tensor of zeros or empty texts. */
+/* Output i becomes a tensor of zeros or empty strings. */
 SP_MUST_CHECK sp_status sp_list__zeros(const sp_call *call, size_t i, sp_dtype dtype,
 				       const sp_shape *shape);
 
-/* Output i becomes the tensor itself. */
+/* Output i becomes one more reference to the tensor. */
 void sp_list__give(const sp_call *call, size_t i, const sp_tensor *value);
 
-/* `count` elements of zeros or empty texts at `to`. */
+/* Writes `count` zeros or empty strings at `to`. */
 void sp_list__clear(sp_dtype dtype, void *to, size_t count);
 
 /* ---------------------------------------------------------- pieces of a tensor */
@@ -71,56 +69,56 @@ void sp_list__clear(sp_dtype dtype, void *to, size_t count);
 /* A tensor cut along its first dimension, for elements of a list. */
 typedef struct sp_list_cut {
 	sp_tensor from;
-	sp_shape shape; /* of what is cut off, its first dimension gone or replaced */
+	sp_shape shape; /* of a piece: the first dimension is dropped or replaced */
 	size_t row;     /* bytes of one index of the first dimension */
 	sp_tensor held; /* the bytes of the pieces; released at the end */
 	size_t used;
 } sp_list_cut;
 
-/* `pieces` is how many there will be at most; of an array of lists they are the elements. */
+/* `pieces` is the largest number of pieces; those of an array of lists are its elements. */
 SP_MUST_CHECK sp_status sp_list__cut_begin(const sp_call *call, const sp_tensor *from,
 					   size_t pieces, sp_list_cut *out);
 
 /*
- * `rows` indices of the first dimension from `first` on; without that dimension
- * when `drop` is true, and then `rows` is 1.  The piece is for sp_list_set().
+ * `rows` indices of the first dimension from `first` on; with `drop`, `rows` is 1 and the piece
+ * lacks that dimension.  The piece is for sp_list_set().
  */
 sp_tensor sp_list__cut_take(sp_list_cut *cut, size_t first, size_t rows, bool drop);
 void sp_list__cut_end(const sp_call *call, sp_list_cut *cut);
 
-/* SP_INVALID unless `lengths`, an int64 vector, cuts all of the first dimension up. */
+/* SP_INVALID unless `lengths` is an int64 vector whose sum is the first dimension. */
 SP_MUST_CHECK sp_status sp_list__check_lengths(const sp_call *call, const sp_tensor *from,
 					       const sp_tensor *lengths);
 
-/* Elements 0, 1, ... of the list become the pieces of those lengths, which were checked. */
+/* Sets elements 0, 1, ... of the list to pieces of the given lengths, which were checked. */
 SP_MUST_CHECK sp_status sp_list__split(const sp_call *call, const sp_tensor *from,
 				       const sp_tensor *lengths, sp_list *list);
 
 /*
- * SP_INVALID unless `indices` is an int32 vector of as many elements as the first
- * dimension of `from`, none negative.  *count is the largest plus one.
+ * SP_INVALID unless `indices` is an int32 vector with one nonnegative element per row of `from`.
+ * *count is the largest plus one.
  */
 SP_MUST_CHECK sp_status sp_list__check_indices(const sp_call *call, const sp_tensor *from,
 					       const sp_tensor *indices, size_t *count);
 
-/* Element indices[i] of the list becomes row i; the indices were checked. */
+/* Sets element indices[i] of the list to row i; the indices were checked. */
 SP_MUST_CHECK sp_status sp_list__scatter(const sp_call *call, const sp_tensor *from,
 					 const sp_tensor *indices, sp_list *list);
 
-/* SP_INVALID unless `from` is a vector at least and its rows fit the list. */
+/* SP_INVALID when `from` is a scalar or its rows do not fit the list. */
 SP_MUST_CHECK sp_status sp_list__check_rows(const sp_call *call, const sp_tensor *from,
 					    const sp_list *list);
 
 /* ------------------------------------------------------------- making lists */
 
 /*
- * Output i becomes a new list like `like` (all but its elements), with `count`
- * unset elements and room for `capacity`.
+ * Output i becomes a new list with the attributes of `like`, `count` unset elements, and capacity
+ * `capacity`.
  */
 SP_MUST_CHECK sp_status sp_list_create(const sp_call *call, size_t i, const sp_list *like,
 				       size_t count, size_t capacity);
 
-/* The same as a tensor of the caller's. */
+/* The same for a tensor of the caller. */
 SP_MUST_CHECK sp_status sp_list_new(const sp_call *call, sp_tensor *out, const sp_list *like,
 				    size_t count, size_t capacity);
 
@@ -128,28 +126,28 @@ SP_MUST_CHECK sp_status sp_list_new(const sp_call *call, sp_tensor *out, const s
 SP_MUST_CHECK sp_status sp_list_wrap(const sp_call *call, sp_tensor *out, const sp_tensor *value);
 
 /*
- * Output i becomes the list of input `from` for changing, with room for
- * `capacity` elements: the very list when nobody else will look at it and it has
- * the room, else a copy that shares the elements.
+ * Output i becomes a writable version of the list in input `from`, with capacity `capacity`: the
+ * list itself if nobody else reads it and it has the capacity, else a copy that shares the
+ * elements.
  */
 SP_MUST_CHECK sp_status sp_list_modify(const sp_call *call, size_t i, size_t from, size_t capacity,
 				       sp_list **out);
 
 /*
- * Element i becomes the tensor, or unset for NULL; the old one is given back.  The
- * value is not too deep: sp_list_check_depth().
+ * Element i becomes one more reference to the tensor, or unset for NULL; the old element is
+ * released. The value's depth was checked by sp_list_check_depth().
  */
 void sp_list_set(const sp_call *call, sp_list *list, size_t i, const sp_tensor *value);
 
-/* SP_UNSUPPORTED when the value is too deep to be an element of a list. */
+/* SP_UNSUPPORTED when the value is nested too deep to be an element of a list. */
 SP_MUST_CHECK sp_status sp_list_check_depth(const sp_call *call, const sp_tensor *value);
 
 /* -------------------------------------------------------------- arrays */
 
-/* Output i becomes an array of that shape, of one dimension at least, all unset. */
+/* Output i becomes an array of that shape, of rank 1 or more, with all elements unset. */
 SP_MUST_CHECK sp_status sp_variants_create(const sp_call *call, size_t i, const sp_shape *shape);
 
-/* Element i of an array, which is unset, becomes one more reference to the value. */
+/* Sets element i of an array, which was unset, to one more reference to the value. */
 void sp_variants_set(sp_tensor *array, size_t i, const sp_tensor *value);
 
 /*

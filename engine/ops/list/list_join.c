@@ -4,7 +4,7 @@
 
 #include "base/size.h"
 
-/* The one shape of the elements that are set. */
+/* The common shape of the elements that are set. */
 static sp_status one_shape(const sp_call *call, const sp_list *list, const int32_t *indices,
 			   size_t count, sp_partial_shape partial, sp_shape *out)
 {
@@ -27,7 +27,7 @@ static sp_status one_shape(const sp_call *call, const sp_list *list, const int32
 			       sp_partial_shape_text(&partial, a));
 }
 
-/* Stacks lists into an array of lists. An element that was never set stays unset. */
+/* Stacks lists into an array of lists; unset elements stay unset. */
 static sp_status stack_lists(const sp_call *call, size_t i, const sp_list *list,
 			     const int32_t *indices, size_t count, const sp_shape *shape)
 {
@@ -74,7 +74,7 @@ sp_status sp_list__stack(const sp_call *call, size_t i, const sp_list *list, con
 	return SP_OK;
 }
 
-/* The elements have rank 1 or more and one shape apart from the first dimension. */
+/* Merges the element shapes without their first dimension; elements are of rank 1 or more. */
 static sp_status rest_shape(const sp_call *call, const sp_list *list, sp_partial_shape *partial)
 {
 	char text[SP_SHAPE_TEXT_SIZE];
@@ -108,7 +108,7 @@ static sp_status rest_shape(const sp_call *call, const sp_list *list, sp_partial
 	return sp_call_invalid(call, "the shape of the elements to concatenate is not known");
 }
 
-/* The length of unset elements when no input states it: that of the others, if they agree. */
+/* The length of unset elements that no input states: the common length of the others. */
 static int64_t common_length(const sp_list *list, const sp_partial_shape *partial)
 {
 	int64_t length = partial->dims[0];

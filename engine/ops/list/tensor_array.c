@@ -1,19 +1,18 @@
 #include "engine/ops/list/list_join.h"
 
 /*
- * TensorArrays, the lists of graphs from before functions.
+ * TensorArrays, the lists of TensorFlow 1.
  *
- * In TensorFlow an array is an object behind a handle, and a scalar called flow
- * puts reading and writing in order.  Here the flow is the list itself: what is
- * read is what was written on the way there, which is what the order is for.  The
- * handle says nothing.  So an array that is cleared after reading is not, and one
- * that was closed can be read: no graph that works can tell.
+ * In TensorFlow an array is an object behind a handle, and a scalar called flow orders its reads
+ * and writes.  Here the flow is the list itself: a read sees the writes that its flow depends on.
+ * The handle is ignored.  So clear_after_read and TensorArrayClose have no effect: a graph that
+ * works in TensorFlow cannot tell.
  *
- * Before the third version the handle was a text, and the flow began as a constant
- * beside the array: the array's second output stands for it (engine/import/import_locate.c).
- * TensorArrayPack and TensorArrayUnpack gather and scatter all elements.
+ * Before the third version the handle was a string, and the flow began as a constant beside the
+ * array; the array's second output replaces it (engine/import/import_locate.c).  TensorArrayPack
+ * and TensorArrayUnpack gather and scatter all elements.
  *
- * TensorArrayGradV3 and its like are not here.
+ * TensorArrayGradV3 and the like are not supported.
  */
 
 static sp_status prepare_any(sp_prepare *prepare, sp_dtype handle, sp_error *err)
@@ -81,7 +80,7 @@ static sp_status check_handle(const sp_prepare *prepare, sp_error *err)
 	return sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err);
 }
 
-/* Input 0 is the handle, input `flow` the list, which was made with the array. */
+/* Input 0 is the handle, input `flow` the list of the array. */
 static sp_status prepare_on_array(sp_prepare *prepare, size_t inputs, size_t flow,
 				  const char *dtype_name, sp_list_state **out, sp_error *err)
 {
@@ -89,7 +88,7 @@ static sp_status prepare_on_array(sp_prepare *prepare, size_t inputs, size_t flo
 	return check_handle(prepare, err);
 }
 
-/* Checks a write index; a dynamic array grows to it. */
+/* Checks an index to write; a dynamic array grows to include it. */
 static sp_status check_index(const sp_call *call, const sp_list *list, int64_t index)
 {
 	if (index >= 0 && ((uint64_t)index < list->count || list->is_dynamic))
@@ -100,7 +99,7 @@ static sp_status check_index(const sp_call *call, const sp_list *list, int64_t i
 			       (long long)index, list->count);
 }
 
-/* The array, writable and at least `count` long; it grows by doubling. */
+/* The writable array with at least `count` elements; its capacity grows by doubling. */
 static sp_status modify(const sp_call *call, size_t flow, size_t count, sp_list **out)
 {
 	const sp_list *list = sp_tensor_list(call->in[flow]);
@@ -200,7 +199,7 @@ static sp_status run_read(const sp_call *call)
 
 /* -------------------------------------------------------- several elements */
 
-/* Joins elements to the rows of a tensor; input `flow` is the last one. */
+/* Joins elements into a tensor; the last input is `flow`. */
 static sp_status prepare_stack(sp_prepare *prepare, size_t flow, sp_error *err)
 {
 	sp_list_state *state;

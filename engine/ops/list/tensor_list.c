@@ -5,8 +5,8 @@
 #include "engine/ops/array/array.h"
 
 /*
- * TensorFlow 2's lists, element by element. A list belongs to one request, so the operators are
- * never folded or shared between requests.
+ * TensorFlow 2's lists, operators on single elements.  A list belongs to one request, so the
+ * operators are never folded or shared between requests.
  */
 
 /* -------------------------------------------------------------- new lists */
@@ -54,7 +54,7 @@ static sp_status run_reserve(const sp_call *call)
 
 /* ------------------------------------------------------------ one element */
 
-/* An unset element reads as zeros; its shape is merged from all known shapes. */
+/* An unset element reads as zeros, in a shape merged from all that are known. */
 static sp_status give_unset(const sp_call *call, size_t out, const sp_list *list,
 			    size_t shape_input, bool look_at_others)
 {

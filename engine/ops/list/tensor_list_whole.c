@@ -1,8 +1,6 @@
 #include "engine/ops/list/list_join.h"
 
-/*
- * TensorFlow 2's lists as a whole: joined into a tensor, cut from one.
- */
+/* TensorFlow 2's lists, operators on whole lists: joining to a tensor, splitting one. */
 
 /* ---------------------------------------------------------------- joining */
 
@@ -155,7 +153,7 @@ static sp_status run_from_tensor(const sp_call *call)
 	return SP_OK;
 }
 
-/* TensorListScatter(tensor, indices, shape), V2 with the number of elements behind */
+/* TensorListScatter(tensor, indices, shape); V2 has the number of elements as the last input */
 static sp_status prepare_scatter(sp_prepare *prepare, sp_error *err)
 {
 	bool v2 = prepare->in_count == 4;
@@ -235,7 +233,7 @@ static sp_status prepare_split(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_VARIANT, err);
 }
 
-/* The list's shape holds for all dimensions but the first. */
+/* The list's shape applies to all dimensions but the first. */
 static sp_status check_split(const sp_call *call, const sp_tensor *t, const sp_list *like)
 {
 	sp_list rest = *like;

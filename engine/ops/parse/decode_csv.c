@@ -7,18 +7,18 @@
 /*
  * DecodeCSV: records of RFC 4180 to one tensor per column.
  *
- * An empty field, and one that is na_value, is the column's default; a column
- * whose default is an empty vector must be there.  A quoted field ends with a
- * quote before a delimiter or the end; two quotes in it are one.  Line ends
- * before a field are skipped, in an unquoted field they are an error.
+ * An empty field, or one that equals na_value, gets the column's default; a column whose default is
+ * an empty vector is required.  A quoted field ends with a quote before a delimiter or the end; two
+ * quotes in it stand for one.  Line ends before a field are skipped; in an unquoted field they are
+ * an error.
  *
- * A record is walked once, and each field goes straight to its column.
+ * A record is walked once, and each field is written directly to its column.
  */
 typedef struct csv_state {
 	char delimiter;
 	bool use_quotes;
 	sp_bytes na_value;
-	const sp_attr *selected; /* columns, in ascending order; none: all of them */
+	const sp_attr *selected; /* columns, in ascending order; empty: all */
 } csv_state;
 
 static sp_status check_selected(const sp_attr *selected, size_t columns, sp_error *err)
@@ -188,7 +188,7 @@ static sp_status put_field(const record *r, size_t column, sp_bytes field)
 	return good ? SP_OK : bad_field(r, column, field);
 }
 
-/* Whether field `number` is the next wanted column. */
+/* Whether field `number` is the next selected column. */
 static bool is_wanted(const csv_state *state, size_t number, size_t column)
 {
 	return state->selected->count == 0 || (column < state->selected->count &&

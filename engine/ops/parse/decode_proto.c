@@ -6,17 +6,17 @@
 #include "engine/ops/parse/proto_message.h"
 
 /*
- * DecodeProtoV2: fields of serialized messages, each field a tensor as long as the most
- * values a message has of it, at least one; what a message lacks is the field's default.
- * `sizes` says how many there were.
+ * DecodeProtoV2: fields of serialized messages.  Each field is a tensor with room for the largest
+ * number of values in a message, at least one; the rest is the field's default.  `sizes` has the
+ * numbers of values.
  *
- * A field of another wire type than its own is skipped, as are fields nobody asks for;
- * of one that is not repeated the last value counts.  Where TensorFlow's reader is
- * peculiar so is this: a block of packed values for a field that is not repeated leaves
- * the default there, packed negative int32 values come as large int64 ones, and a packed
- * block behind the last value is an error even when it is empty.
+ * A field with an unexpected wire type is skipped, as are fields that are not requested; the last
+ * value of a field that is not repeated is used.  Three peculiarities of TensorFlow's reader are
+ * kept: a packed block for a field that is not repeated leaves the default, packed negative int32
+ * values come as large int64 ones, and a packed block behind the last value is an error even when
+ * it is empty.
  *
- * Texts are views of the messages.  Only message_format "binary" without `sanitize` is supported.
+ * Strings are views of the messages.  Only message_format "binary" without `sanitize` is supported.
  *
  * Source: decode_proto_op.cc, decode.h of TensorFlow 2.15.
  */
@@ -33,7 +33,7 @@ typedef struct column {
 } column;
 
 typedef struct decode_state {
-	column *columns; /* by number, and in the order of the attribute for the same one */
+	column *columns; /* sorted by number; those of one number in the order of the attribute */
 	size_t count;
 } decode_state;
 
@@ -112,7 +112,7 @@ static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 typedef struct walk {
 	const sp_call *call;
 	const decode_state *state;
-	int32_t *counts; /* [columns] of this message; when storing, how many there are so far */
+	int32_t *counts; /* [columns] values of this message: all, or those stored so far */
 	bool store;
 	const int32_t *room; /* [columns] values per message in the outputs */
 	size_t index;        /* of the message */
@@ -123,7 +123,7 @@ static sp_status bad(const walk *w, const char *what)
 	return sp_call_invalid(w->call, "message %zu is malformed: %s", w->index, what);
 }
 
-/* The first column with that field number; NULL when it is not asked for. */
+/* The first column with that field number, or NULL. */
 static const column *find(const decode_state *state, uint32_t number)
 {
 	size_t low = 0, high = state->count;
@@ -194,7 +194,7 @@ static int64_t integer_of(const column *c, uint64_t number, bool packed)
 	}
 }
 
-/* Where value `i` of this message goes. */
+/* The address of value `i` of this message. */
 static char *slot(const walk *w, const column *c, size_t i)
 {
 	size_t room = (size_t)w->room[c - w->state->columns];
@@ -221,7 +221,7 @@ static void put(const walk *w, const column *c, size_t i, uint64_t number, bool 
 	memcpy(to, &integer, sp_dtype_size(c->dtype));
 }
 
-/* Takes one number of a field off the front. */
+/* Reads one number of a field. */
 static bool take_number(sp_bytes *from, uint32_t wire, uint64_t *out)
 {
 	sp_bytes bytes;
@@ -233,7 +233,10 @@ static bool take_number(sp_bytes *from, uint32_t wire, uint64_t *out)
 	return true;
 }
 
-/* `start` is where the field's tag begins: the bytes of a group include it. */
+/*
+ * Reads a delimited field or a group; `start` is at the field's tag, which the bytes of a group
+ * include.
+ */
 static bool take_text(const column *c, sp_bytes start, sp_bytes *from, sp_bytes *out)
 {
 	if (c->wire != SP_PROTO_WIRE_GROUP)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * DecodeRaw: the bytes of texts of one length as numbers.  DecodePaddedRaw: of
- * texts of any length, each cut or filled up with zeros to `fixed_length`.
+ * DecodeRaw: the bytes of strings, all of one length, as numbers.  DecodePaddedRaw: strings of any
+ * length, truncated or zero-padded to `fixed_length`.
  */
 typedef struct state {
 	sp_dtype dtype;

@@ -34,7 +34,7 @@ static sp_status prepare_dense_shape(sp_example_column *c, const sp_partial_shap
 	return SP_OK;
 }
 
-/* The element types of an attribute's list, one each for `count` columns. */
+/* Reads the list of element types in an attribute, one for each of `count` columns. */
 static sp_status take_types(const sp_prepare *prepare, const char *name, size_t count,
 			    sp_example_column *columns, sp_error *err)
 {
@@ -65,7 +65,8 @@ static sp_status take_dense(const sp_prepare *prepare, sp_example_columns *s,
 				    shapes->count, s->dense_count);
 	for (size_t i = 0; i < s->dense_count; i++) {
 		dense[i].kind = SP_EXAMPLE_DENSE;
-		dense[i].default_input = prepare->in_count - s->behind - s->dense_count + i;
+		dense[i].default_input = prepare->in_count - s->trailing_inputs - s->dense_count +
+					 i;
 		SP_TRY(sp_prepare_input_dtype(prepare, dense[i].default_input, dense[i].dtype,
 					      err));
 		SP_TRY(prepare_dense_shape(&dense[i], &shapes->shape_list[i], err));
@@ -115,7 +116,9 @@ sp_status sp_example_columns__take(const sp_prepare *prepare, sp_example_columns
 	return s->ragged_count > 0 ? take_ragged(prepare, s, attrs, err) : SP_OK;
 }
 
-/* indices, values and shapes of sparse ones, dense values, values and splits of ragged ones */
+/*
+ * Indices, values and shapes of sparse columns, dense values, values and splits of ragged columns.
+ */
 sp_dtype *sp_example_columns__outputs(const sp_example_columns *s, sp_dtype *to)
 {
 	for (size_t i = 0; i < s->sparse_count; i++) {
@@ -154,7 +157,8 @@ sp_status sp_example_columns__list_length(const sp_prepare *prepare, const char 
 }
 
 /*
- * The common part of the three operators, once the counts are known; `strings` inputs come first.
+ * The common part of the three operators, once the counts are known; the first `strings` inputs are
+ * strings.
  */
 static sp_status prepare_columns(sp_prepare *prepare, sp_example_columns *s, size_t strings,
 				 sp_error *err)

@@ -10,17 +10,17 @@
 /*
  * Batches of serialized tf.Example into tensors.
  *
- * One walk over the examples finds, for every feature that is asked for, its
- * list in every example: a grid of views.  A second walk goes feature by
- * feature over the grid and writes the outputs at their size.
+ * One walk over the examples finds the list of each requested feature in every example: a grid of
+ * views.  A second walk goes feature by feature over the grid and writes the outputs at their final
+ * size.
  *
- * Where an example gives a feature twice, the last one holds; an empty Feature
- * is none at all, but an empty list for a sparse or ragged feature of a batch.
+ * If an example has a feature twice, the last one counts.  An empty Feature counts as missing,
+ * except for sparse and ragged features of a batch, where it is an empty list.
  */
 
 /* --------------------------------------------------------------- the names */
 
-/* Open addressing from names to columns; at least half of the slots are free. */
+/* A hash table from names to columns: open addressing, at least half of the slots are free. */
 typedef struct names {
 	const sp_bytes *names; /* [column_count] */
 	uint32_t *slots;       /* column + 1; 0 is free */
@@ -103,7 +103,7 @@ static sp_status collect_names(const sp_call *call, sp_bytes *to)
 typedef struct cell {
 	sp_bytes list;
 	size_t count;
-	sp_dtype dtype; /* of the list; SP_INVALID_DTYPE of an empty Feature */
+	sp_dtype dtype; /* SP_INVALID_DTYPE for an empty Feature */
 	bool is_found;
 } cell;
 
@@ -111,7 +111,7 @@ typedef struct batch {
 	const sp_call *call;
 	const sp_example_columns *state;
 	const sp_tensor *serialized;
-	const sp_tensor *example_names; /* NULL or empty: none */
+	const sp_tensor *example_names; /* for errors; NULL or empty: none */
 	bool is_single;                 /* outputs have no batch dimension */
 	size_t size;
 	names names;
@@ -131,7 +131,7 @@ static sp_status refuse(const batch *b, size_t example, const char *what, size_t
 			       (int)(name.size > 100 ? 100 : name.size), name.data, what);
 }
 
-/* Stores the Feature; it replaces an earlier one of that name. */
+/* Stores the Feature; it replaces an earlier one with that name. */
 static sp_status put_feature(const batch *b, size_t example, size_t index, sp_bytes feature)
 {
 	cell c = {.is_found = true};
@@ -163,7 +163,7 @@ static sp_status find_features(const batch *b, size_t example)
 	return SP_OK;
 }
 
-/* The list must be of the column's type. */
+/* Checks that the list is of the column's type. */
 static sp_status check_list(const batch *b, size_t example, size_t index, cell *c)
 {
 	sp_dtype wanted = b->state->columns[index].dtype;
@@ -215,7 +215,7 @@ static void fill(char *to, const sp_tensor *value, size_t count)
 		memcpy(to + i * size, value->data, size);
 }
 
-/* Every example has exactly as many values as the shape, or takes the default. */
+/* Every example has as many values as the shape requires, or gets the default. */
 static sp_status write_fixed(const batch *b, size_t index, size_t output)
 {
 	const sp_example_column *c = &b->state->columns[index];
@@ -248,7 +248,7 @@ static sp_status write_fixed(const batch *b, size_t index, size_t output)
 	return SP_OK;
 }
 
-/* The longest example determines the length; shorter ones are padded with the default. */
+/* The longest example sets the length; shorter ones are padded with the default. */
 static sp_status write_variable(const batch *b, size_t index, size_t output)
 {
 	const sp_example_column *c = &b->state->columns[index];
@@ -312,7 +312,7 @@ static sp_status write_dense(const batch *b)
 	return SP_OK;
 }
 
-/* All examples' values one after the other. */
+/* Concatenates the values of all examples. */
 static sp_status write_values(const batch *b, size_t index, size_t output)
 {
 	const sp_example_column *c = &b->state->columns[index];
@@ -322,7 +322,7 @@ static sp_status write_values(const batch *b, size_t index, size_t output)
 	char *to;
 
 	for (size_t e = 0; e < b->size; e++)
-		total += (int64_t)cells[e].count; /* every element is at least a byte of memory */
+		total += (int64_t)cells[e].count; /* no overflow: each takes memory */
 	shape = sp_shape_vector(total);
 	SP_TRY(sp_call_output(b->call, output, c->dtype, &shape));
 	to = b->call->out[output]->data;
@@ -360,7 +360,7 @@ static sp_status write_sparse_one(const batch *b, size_t i)
 	return SP_OK;
 }
 
-/* A single example has empty splits: all values are its own. */
+/* For a single example the splits are empty: all values belong to it. */
 static sp_status write_splits(const batch *b, size_t index, size_t output)
 {
 	const sp_example_column *c = &b->state->columns[index];

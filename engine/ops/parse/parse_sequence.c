@@ -7,23 +7,22 @@
 #include "engine/ops/parse/parse_example_internal.h"
 
 /*
- * ParseSequenceExample and V2: a batch of serialized tf.SequenceExample, or one of
- * them, into tensors; ParseSingleSequenceExample: one, every key an input of its own.
- * The context is parsed as tf.Example is (parse_example.c); a
- * feature list has a Feature per step:
+ * ParseSequenceExample and V2: a batch of serialized tf.SequenceExample, or a single one, into
+ * tensors. ParseSingleSequenceExample: a single one; every key is an input of its own.  The context
+ * is parsed like a tf.Example (parse_example.c); a feature list has a Feature per step:
  *
- *   dense    [batch, steps, shape...], shorter ones filled up with zeros, and how
- *            many steps each has; every step has as many values as the shape says
+ *   dense    [batch, steps, shape...], shorter ones zero-padded, and the number of
+ *            steps of each; every step has as many values as the shape requires
  *   sparse   indices [n, 3] (example, step, place), values, [batch, steps, longest]
  *   ragged   values, the splits of examples into steps and of steps into values
  *
- * Of one example (a scalar) there is no batch dimension.  A dense list that is not
- * there is an error, unless it may be missing; then it has no steps.
+ * For a single example (a scalar) there is no batch dimension.  A missing dense list is an error
+ * unless it may be missing; then it has no steps.
  */
 typedef struct list_column {
 	sp_dtype dtype, split_dtype;
-	sp_shape shape; /* of a step of a dense one */
-	size_t count;   /* elements of it */
+	sp_shape shape; /* of a step, for a dense column */
+	size_t count;   /* elements of `shape` */
 	bool may_be_missing;
 } list_column;
 
@@ -33,8 +32,8 @@ typedef struct sequence_state {
 	sp_example_columns context; /* first: sp_example_batch_parse() reads it */
 	sequence_kind kind;
 	size_t sparse_count, dense_count, ragged_count, column_count;
-	list_column *columns;                    /* in this order */
-	const sp_attr *sparse_keys, *dense_keys; /* of V1 */
+	list_column *columns;                    /* sparse, dense, then ragged ones */
+	const sp_attr *sparse_keys, *dense_keys; /* of the first version */
 	size_t first_output;
 } sequence_state;
 
@@ -182,8 +181,8 @@ static sp_status finish(sp_prepare *prepare, sequence_state *s, size_t inputs, s
 					       "context_dense_shapes", "context_ragged_value_types",
 					       "context_ragged_split_types"};
 
-	SP_TRY(sp_prepare_inputs(prepare, inputs + s->context.dense_count + s->context.behind,
-				 err));
+	SP_TRY(sp_prepare_inputs(
+		prepare, inputs + s->context.dense_count + s->context.trailing_inputs, err));
 	for (size_t i = 0; i < inputs; i++)
 		SP_TRY(sp_prepare_input_dtype(
 			prepare, i, s->kind == SEQUENCE_V2 && i == 8 ? SP_BOOL : SP_STRING, err));
@@ -196,7 +195,7 @@ static sp_status finish(sp_prepare *prepare, sequence_state *s, size_t inputs, s
 	return state_outputs(prepare, s, err);
 }
 
-/* A list of keys in an attribute, one for each of `count`. */
+/* Reads a list of `count` keys from an attribute. */
 static sp_status read_keys(const sp_prepare *prepare, const char *name, size_t count,
 			   const sp_attr **out, sp_error *err)
 {
@@ -249,7 +248,7 @@ static sp_status prepare_single(sp_prepare *prepare, sp_error *err)
 
 	SP_TRY(new_state(prepare, SEQUENCE_SINGLE, &s, err));
 	s->context.one_name_each = true;
-	s->context.behind = 1;
+	s->context.trailing_inputs = 1;
 	SP_TRY(finish(prepare, s,
 		      2 + s->context.sparse_count + s->context.dense_count + s->sparse_count +
 			      s->dense_count,
@@ -259,11 +258,11 @@ static sp_status prepare_single(sp_prepare *prepare, sp_error *err)
 
 /* ----------------------------------------------------------------- the lists */
 
-/* The FeatureList of a column in an example. */
+/* The FeatureList of a column in one example. */
 typedef struct list_cell {
 	sp_bytes list;
-	size_t steps, values; /* all of them, and */
-	size_t longest;       /* the most of a step */
+	size_t steps, values; /* of the whole list */
+	size_t longest;       /* the most values in a step */
 	bool is_found;
 } list_cell;
 
@@ -332,7 +331,7 @@ static sp_status collect_keys(const sequences *q)
 	return SP_OK;
 }
 
-/* Reads the next step's list and its length; *more is false at the end. */
+/* Reads the list of the next step and its length; *more is false at the end. */
 static sp_status next_step(const sequences *q, size_t example, size_t column, sp_bytes *rest,
 			   bool *more, sp_bytes *list, size_t *count)
 {
@@ -415,7 +414,7 @@ static size_t longest_of(const sequences *q, size_t column, size_t offset)
 	return longest;
 }
 
-/* The values of all steps of an example, one after the other, to `to`. */
+/* Writes the values of all steps of an example to *to, and advances it. */
 static sp_status read_values(const sequences *q, size_t example, size_t column, char **to)
 {
 	sp_dtype dtype = q->state->columns[column].dtype;
@@ -556,7 +555,7 @@ static sp_status put_split(const sequences *q, size_t output, size_t i, size_t v
 	return SP_OK;
 }
 
-/* A single example has no outer splits: the output is a scalar, unspecified in TensorFlow. */
+/* For a single example the output is a scalar, which TensorFlow leaves unspecified. */
 static sp_status write_outer(const sequences *q, size_t column, size_t output, size_t *steps)
 {
 	sp_shape shape = q->is_single ? sp_shape_scalar() : sp_shape_vector((int64_t)q->size + 1);

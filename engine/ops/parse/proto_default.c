@@ -7,11 +7,11 @@
 #include "engine/ops/parse/proto_message.h"
 
 /*
- * Default values as a descriptor spells them: numbers in decimal, "inf", "nan", "true",
- * a value's name for an enum, text as it is, bytes with C's escapes.
+ * Default values in the syntax of a descriptor: decimal numbers, "inf", "nan", "true", the name of
+ * an enum value, strings unquoted, bytes with C's escapes.
  *
- * Two things are TensorFlow's own: unsigned integers keep their low 8 bits only, and a
- * text ends at its first NUL.
+ * As in TensorFlow, unsigned integers keep their low 8 bits only, and a string ends at its first
+ * NUL.
  */
 
 /* -------------------------------------------------------------------- numbers */

@@ -14,13 +14,13 @@ typedef struct linked_field {
 	unsigned char number;
 	sp_proto_type type;
 	enum { ONE, MANY, PACKED, OF_ONEOF } manner;
-	const char *type_name; /* of a message, in the package */
+	const char *type_name; /* of a message: its type, in the same package */
 } linked_field;
 
 typedef struct linked_type {
 	const char *name;
 	linked_field fields[3];
-	const char *entry, *entry_value; /* of the type with a map: the type of what is in it */
+	const char *entry, *entry_value; /* of a map: its entry type, the value type */
 } linked_type;
 
 static const linked_type types[] = {
@@ -52,7 +52,7 @@ static const linked_type types[] = {
 
 enum { TYPES = sizeof(types) / sizeof(types[0]), SET_ROOM = 2048 };
 
-/* A message that is written; none is longer than the room, which a test sees. */
+/* A buffer for a message.  It is larger than all of the messages; a test checks that. */
 typedef struct out {
 	char data[SET_ROOM];
 	size_t size;

@@ -65,7 +65,7 @@ sp_status sp_proto_message__field(const sp_proto_message *message, sp_bytes name
 /* -------------------------------------------------------------- element types */
 
 typedef struct fit {
-	sp_dtype first, second; /* both fine */
+	sp_dtype first, second; /* the accepted element types */
 	uint32_t wire;
 } fit;
 

@@ -8,13 +8,13 @@
 #include "engine/ops/list/list.h"
 
 /*
- * ParseTensor: a serialized TensorProto as the tensor it holds; SerializeTensor: the
- * other way, in the bytes that TensorFlow writes.
+ * ParseTensor: a serialized TensorProto to the tensor in it.  SerializeTensor: the inverse, with
+ * the same bytes as TensorFlow.
  *
- * The elements come from tensor_content or from the typed field of the element type.
- * Of a typed field with fewer values than the shape has elements the last one is
- * repeated, without any value all are zero; values beyond the shape are left out;
- * integers are cut to the type's width.
+ * The elements come from tensor_content or from the typed field of the element type.  If a typed
+ * field has fewer values than the shape has elements, the last value is repeated; without values
+ * all elements are zero.  Values beyond the shape are ignored; integers are truncated to the type's
+ * width.
  *
  * Source: tensor.proto, tensor_shape.proto and Tensor::FromProto of TensorFlow 2.15.
  */
@@ -25,11 +25,11 @@ enum {
 	STRING_VAL = 8,
 };
 
-/* The typed field that holds the elements of a type, and how. */
+/* The typed field of an element type, and its encoding. */
 typedef struct value_field {
 	uint32_t number;
 	uint32_t wire; /* of one value */
-	size_t width;  /* bytes of it in the tensor; half of a complex number */
+	size_t width;  /* bytes of a value in the tensor, half an element if it is complex */
 } value_field;
 
 static value_field field_of(sp_dtype dtype)
@@ -70,21 +70,21 @@ static bool movable(sp_dtype dtype)
 
 /* ----------------------------------------------------------------------- reading */
 
-/* A field of a message: the value of a varint, the bytes of all others. */
+/* A field of a message: a number (varint), or the bytes of the field. */
 typedef struct wire_field {
 	uint32_t tag;
 	uint64_t number;
 	sp_bytes bytes;
 } wire_field;
 
-/* The next field of what is left; false for what is none. */
+/* Reads the next field; false when it is malformed. */
 static bool read_field(sp_bytes *from, wire_field *out)
 {
 	return sp_protobuf_tag(from, &out->tag) && out->tag >= 8 &&
 	       sp_protobuf_value(from, out->tag, &out->number, &out->bytes);
 }
 
-/* The fields of a message other than its values. */
+/* The fields of a message besides its values. */
 typedef struct head {
 	uint64_t dtype;
 	sp_shape shape;
@@ -105,7 +105,7 @@ static bool read_dim(sp_bytes from, int64_t *out)
 	return true;
 }
 
-/* Appends dimensions: the field may come in pieces. unknown_rank is ignored. */
+/* Appends dimensions, because the field may come in pieces.  unknown_rank is ignored. */
 static bool read_shape(sp_bytes from, head *h)
 {
 	wire_field f;
@@ -170,7 +170,7 @@ static void put_number(value_sink *s, uint64_t value)
 	put_bytes(s, (sp_bytes){(const char *)&value, s->field.width});
 }
 
-/* Values one behind the other, without tags. */
+/* Reads a packed block of values. */
 static bool put_packed(value_sink *s, sp_bytes block)
 {
 	uint64_t number;
@@ -187,7 +187,7 @@ static bool put_packed(value_sink *s, sp_bytes block)
 	return true;
 }
 
-/* All values of the typed field, packed or each with its tag. */
+/* Reads all values of the typed field, packed or not. */
 static bool read_values(sp_bytes from, value_sink *s)
 {
 	wire_field f;
@@ -232,7 +232,7 @@ static sp_status fill_from_values(const sp_call *call, sp_bytes from, sp_tensor 
 	return SP_OK;
 }
 
-/* All lengths, then all bytes. */
+/* The content has all lengths, then all bytes. */
 static sp_status fill_texts(const sp_call *call, sp_bytes content, sp_tensor *out)
 {
 	uint64_t size;
@@ -329,7 +329,7 @@ static size_t shape_size(const sp_shape *shape)
 	return size;
 }
 
-/* All lengths and all bytes; `tag` is how much stands before each text besides. */
+/* The size of all lengths and bytes, plus `tag` bytes for each string. */
 static bool texts_size(const sp_tensor *t, size_t tag, size_t *out)
 {
 	*out = 0;

@@ -5,15 +5,14 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * DenseCountSparseOutput, SparseCountSparseOutput, RaggedCountSparseOutput: which
- * values each row has and how often, or the sum of their weights, or 1 for "at
- * all" (binary_output), as a sparse tensor in row-major order.
+ * DenseCountSparseOutput, SparseCountSparseOutput, RaggedCountSparseOutput: the number of
+ * occurrences of each value in each row, or the sum of their weights, or 1 with binary_output, as a
+ * sparse tensor in row-major order.
  *
- * A row is that of a matrix, the first index of a sparse tensor, or a ragged row, and
- * there has to be one, and no more than 32 bits count; a vector is one row, and its
- * result has one dimension.  Values from maxlength on
- * are left out where that is positive, and then the result is so wide; else it is
- * as wide as the largest value needs, and at least minlength and 1.
+ * A row is a matrix row, the first index of a sparse tensor, or a ragged row; there are 1 to
+ * INT32_MAX rows.  A vector is one row, and its result has one dimension.  If maxlength is
+ * positive, values from maxlength on are dropped and it is the width of the result; else the width
+ * is the largest value plus one, and at least minlength and 1.
  *
  * Numerics: weights are summed in the order of the input.
  */
@@ -74,7 +73,7 @@ typedef struct entry {
 } entry;
 
 typedef struct counted {
-	const sp_tensor *values, *weights; /* weights may be empty */
+	const sp_tensor *values, *weights; /* empty: no weights */
 	entry *entries;
 	size_t count;
 	int64_t rows, width;
@@ -83,7 +82,7 @@ typedef struct counted {
 
 /* ---------------------------------------------------------------- the entries */
 
-/* Adds a value that counts. */
+/* Adds a value unless it is dropped. */
 static sp_status add(const sp_call *call, counted *c, int64_t row, size_t place)
 {
 	const count_state *state = call->state;

@@ -6,21 +6,21 @@
 
 #include "engine/graph/op.h"
 
-/* Rows of different lengths as offsets into their items: row i is [splits[i], splits[i + 1]). */
+/* Rows of different lengths, by offsets: row i has the items [at[i], at[i + 1]). */
 typedef struct sp_splits {
 	const int64_t *at; /* [rows + 1], not decreasing */
 	size_t rows;
 } sp_splits;
 
 /*
- * Reads input i as the splits of `length` items.  SP_INVALID unless it is a
- * vector, not empty, not decreasing, and within [0, length]; if `exact` also
- * unless it begins with 0 and ends with `length`.
+ * Reads input i as splits of `length` items.  SP_INVALID unless it is a vector that is not empty,
+ * does not decrease, and lies within [0, length]; with `exact` also unless it begins with 0 and
+ * ends with `length`.
  */
 SP_MUST_CHECK sp_status sp_splits__read(const sp_call *call, size_t i, int64_t length, bool exact,
 					sp_splits *out);
 
-/* Output i becomes a vector of `rows` + 1 splits of that dtype, the first of them 0. */
+/* Output i becomes a vector of `rows` + 1 splits of that dtype, of which the first is set to 0. */
 SP_MUST_CHECK sp_status sp_splits__create(const sp_call *call, size_t i, sp_dtype dtype,
 					  size_t rows);
 

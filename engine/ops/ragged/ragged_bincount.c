@@ -6,9 +6,8 @@
 #include "engine/ops/ragged/ragged.h"
 
 /*
- * RaggedBincount: per row, how often each number below `size` occurs, or the
- * sum of the weights of its occurrences, or whether it occurs.  Larger numbers
- * are dropped.
+ * RaggedBincount: for each row, the number of occurrences of each value below `size`, or the sum of
+ * their weights, or whether there is one.  Larger values are dropped.
  */
 typedef struct bincount_state {
 	bool binary;

@@ -5,11 +5,11 @@
 #include "engine/ops/ragged/ragged.h"
 
 /*
- * RaggedCross: features of ragged, sparse and dense columns crossed
- * (engine/ops/sparse/cross.h) into a ragged tensor: values and the splits of its rows.
+ * RaggedCross: crosses features of ragged, sparse and dense columns (engine/ops/sparse/cross.h)
+ * into a ragged tensor: values and row splits.
  */
 typedef struct ragged_cross_state {
-	size_t ragged, sparse, dense; /* columns; their inputs stand in this order */
+	size_t ragged, sparse, dense; /* number of columns; their inputs come in this order */
 	sp_bytes order;               /* 'R', 'S' or 'D' of each column */
 	sp_dtype values, splits;      /* of the output */
 	uint64_t key;
@@ -33,7 +33,8 @@ static sp_status read_ragged(const sp_call *call, size_t i, sp_cross_column *c, 
 }
 
 /*
- * Finds where each row's features begin. A feature belongs to the first row that is not before it.
+ * Finds where each row's features begin.  A feature whose row number is below its predecessor's
+ * counts for the row of the predecessor.
  */
 static sp_status find_rows(const sp_call *call, const sp_tensor *indices, int64_t batch,
 			   const int64_t **out)
@@ -168,7 +169,7 @@ static sp_status check_inputs(const sp_prepare *prepare, const ragged_cross_stat
 	return SP_OK;
 }
 
-/* `order` names every column of each kind. */
+/* Counts the columns of each kind in `order`. */
 static sp_status count_columns(ragged_cross_state *state, sp_error *err)
 {
 	for (size_t i = 0; i < state->order.size; i++) {

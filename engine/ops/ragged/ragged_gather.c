@@ -7,9 +7,9 @@
 #include "engine/ops/ragged/ragged.h"
 
 /*
- * RaggedGather: whole rows of a ragged tensor.  The output's splits are those
- * of the indices' own shape, then those of the rows that were picked, level by
- * level; what is picked of a level is a list of ranges of its rows.
+ * RaggedGather: gathers whole rows of a ragged tensor.  The output's splits are those of the shape
+ * of the indices, then those of the gathered rows, level by level; the selection from a level is a
+ * list of ranges of its rows.
  */
 typedef struct gather_state {
 	size_t depth;   /* of the params' splits */

@@ -6,12 +6,10 @@
 #include "engine/ops/ragged/ragged.h"
 
 /*
- * RaggedRange: row i counts from starts[i] up or down to limits[i], which it
- * leaves out, in steps of deltas[i].
+ * RaggedRange: row i counts from starts[i] to limits[i], exclusive, in steps of deltas[i].
  *
- * Numerics: floats add up step by step, as TensorFlow does.  Integers that the
- * difference of two limits overflows are counted right, where TensorFlow's own
- * arithmetic overflows.
+ * Numerics: floats are accumulated step by step, as in TensorFlow.  Integer ranges whose length
+ * overflows in TensorFlow's arithmetic are counted correctly.
  */
 typedef struct bounds {
 	const sp_tensor *in[3]; /* starts, limits, deltas */
@@ -65,7 +63,7 @@ static sp_status count_floats(const sp_call *call, const bounds *b, size_t row, 
 		return sp_call_invalid(call, "requires delta != 0");
 	if ((delta > 0 && start >= limit) || (delta < 0 && start <= limit))
 		return SP_OK;
-	/* In the element type, as the values are. */
+	/* Computed in the element type, like the values. */
 	if (b->in[0]->dtype == SP_FLOAT)
 		count = (double)ceilf(fabsf(((float)limit - (float)start) / (float)delta));
 	else

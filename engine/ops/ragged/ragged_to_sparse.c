@@ -6,16 +6,15 @@
 #include "engine/ops/ragged/ragged.h"
 
 /*
- * RaggedTensorToSparse: the index of every value is its row in each of the
- * nested splits, its place in the innermost row, and its place in the inner
- * (dense) dimensions.
+ * RaggedTensorToSparse: the index of a value is its row in each of the nested splits, its position
+ * in the innermost row, and its position in the inner (dense) dimensions.
  */
 typedef struct nest {
 	sp_splits *levels; /* [depth], outermost first */
-	size_t *rows;      /* [depth] the row of each level that is being walked */
+	size_t *rows;      /* [depth] the current row of each level */
 	size_t depth;
 	const sp_tensor *values;
-	size_t inner; /* cells per value row */
+	size_t inner; /* elements of a value row */
 } nest;
 
 static sp_status read_nest(const sp_call *call, nest *n)

@@ -6,18 +6,18 @@
 #include "engine/ops/array/elements.h"
 
 /*
- * RaggedTensorToTensor: rows of different lengths cut or filled up to one.
+ * RaggedTensorToTensor: truncates or pads rows of different lengths to one length.
  *
- * A value row is a row of `values`.  Level by level every item of a partition
- * learns at which value row of the output it begins, or -1 when it lies
- * outside the wanted shape; in the end these are the value rows themselves.
+ * A value row is a row of `values`.  Level by level, every item of a partition gets the value row
+ * of the output where it begins, or -1 if it lies outside of the output's shape; the items of the
+ * last level are the value rows themselves.
  *
- * Row ids that are not sorted are refused; TensorFlow mixes the rows up then.
+ * Row ids must be sorted; TensorFlow mixes up unsorted rows.
  */
 typedef enum partition_kind { FIRST_DIM_SIZE, VALUE_ROWIDS, ROW_SPLITS } partition_kind;
 
 typedef struct to_tensor_state {
-	partition_kind *kinds; /* [depth] of the partitions that say rows */
+	partition_kind *kinds; /* [depth] of the partitions other than the number of rows */
 	size_t depth;          /* the ragged rank, >= 1 */
 	bool sized;            /* the first partition input is the number of rows */
 } to_tensor_state;
@@ -25,7 +25,7 @@ typedef struct to_tensor_state {
 enum { SHAPE, VALUES, DEFAULT, PARTITIONS };
 
 typedef struct places {
-	int64_t *at; /* value row of the output, or -1 */
+	int64_t *at; /* [count] value row of the output, or -1 */
 	size_t count;
 } places;
 
@@ -80,7 +80,7 @@ static int64_t longest_row(const plan *p, size_t k)
 	return longest;
 }
 
-/* dims[0 ... rank): the dimensions of the shape input, -1 where it leaves them open. */
+/* dims[0 ... rank): the dimensions in the shape input; -1 if it does not state them. */
 static sp_status read_wanted(const sp_call *call, int rank, int64_t *dims)
 {
 	const sp_tensor *wanted = call->in[SHAPE];
@@ -141,7 +141,9 @@ static sp_status find_shape(const sp_call *call, plan *p)
 
 /* ------------------------------------------------------------- default value */
 
-/* The default is broadcast to a value row, and must fit it from the left as well. */
+/*
+ * The default is broadcast to a value row, and must also match it aligned at the first dimension.
+ */
 static sp_status check_default(const sp_call *call)
 {
 	const sp_shape *value = &call->in[DEFAULT]->shape, *values = &call->in[VALUES]->shape;
@@ -162,7 +164,7 @@ static sp_status check_default(const sp_call *call)
 	return SP_OK;
 }
 
-/* One value row full of the default; the cells of a row are counted through. */
+/* Fills one value row with the default, counting through its elements. */
 static void write_default_row(char *row, const sp_tensor *value, const sp_shape *values,
 			      size_t width, size_t size)
 {
@@ -201,7 +203,7 @@ static sp_status place_rows(const sp_call *call, const plan *p, places *out)
 	return SP_OK;
 }
 
-/* Item `column` of the row at `row`. */
+/* Places item `column` of the row that begins at `row`. */
 static int64_t place_item(const plan *p, size_t k, int64_t row, int64_t column)
 {
 	return row < 0 || column >= p->shape.dims[k + 1] ? -1 : row + column * p->steps[k + 1];
@@ -253,7 +255,7 @@ static sp_status place_row_ids(const sp_call *call, const plan *p, size_t k, con
 	return SP_OK;
 }
 
-/* A partition may refer to items after the last value, as long as the shape cuts them off. */
+/* A partition may refer to items after the last value if all of them lie outside of the shape. */
 static sp_status check_values(const sp_call *call, const places *items)
 {
 	size_t count = (size_t)call->in[VALUES]->shape.dims[0];

@@ -59,10 +59,7 @@ static sp_status new_list(const sp_call *call, size_t items, sp_tensor *out)
 	return sp_list_new(call, out, &like, items, items);
 }
 
-/*
- * Splits first ... last of `from`, as those of a tensor that begins there, become item
- * `i` of the list.
- */
+/* Copies splits first ... last of `from`, rebased to begin at 0, to item `i` of the list. */
 static sp_status take_splits(const sp_call *call, sp_list *list, size_t i, const sp_splits *from,
 			     size_t first, size_t last)
 {
@@ -84,7 +81,7 @@ static sp_status take_splits(const sp_call *call, sp_list *list, size_t i, const
 	return SP_OK;
 }
 
-/* Takes row `row` of the batch: its range is followed through all levels. */
+/* Takes row `row` of the batch by following its range through all levels. */
 static sp_status take_row(const sp_call *call, const sp_splits *splits, size_t row,
 			  sp_list_cut *values, sp_list *list)
 {
@@ -227,7 +224,7 @@ static sp_status check_component(const sp_call *call, const sp_tensor *t, size_t
 	return SP_OK;
 }
 
-/* How many rows component i has at level `level`; level `rank` are its values. */
+/* The number of rows of component i at level `level`; level `rank` is the values. */
 static size_t rows_at(const sp_tensor *variants, size_t i, size_t level, size_t rank)
 {
 	const sp_tensor *item = &sp_tensor_list(sp_variant_at(variants, i))->items[level];
@@ -235,7 +232,7 @@ static size_t rows_at(const sp_tensor *variants, size_t i, size_t level, size_t 
 	return level == rank ? (size_t)item->shape.dims[0] : item->count - 1;
 }
 
-/* Output `output` becomes the splits of the components' rows, one row per component. */
+/* Output `output` becomes the splits of the components: one row each. */
 static sp_status join_rows(const sp_call *call, size_t output, size_t rank)
 {
 	const ragged_state *state = call->state;
@@ -247,7 +244,7 @@ static sp_status join_rows(const sp_call *call, size_t output, size_t rank)
 	return SP_OK;
 }
 
-/* Output `output` becomes the components' splits of one level, one behind the other. */
+/* Output `output` becomes the concatenated splits of one level of the components. */
 static sp_status join_splits(const sp_call *call, size_t output, size_t level, size_t rank)
 {
 	const ragged_state *state = call->state;
@@ -268,7 +265,7 @@ static sp_status join_splits(const sp_call *call, size_t output, size_t level, s
 	return SP_OK;
 }
 
-/* The shape of all values together: that of the first, with the rows of all. */
+/* The shape of all values together: that of the first component, with the rows of all. */
 static sp_status values_shape(const sp_call *call, size_t rank, sp_shape *out)
 {
 	const sp_tensor *in = call->in[0];
@@ -314,7 +311,7 @@ static sp_status join_values(const sp_call *call, size_t rank)
 	return SP_OK;
 }
 
-/* An array of two dimensions has rows of one length. */
+/* The rows of a two-dimensional array are of one length. */
 static sp_status outer_splits(const sp_call *call)
 {
 	const ragged_state *state = call->state;

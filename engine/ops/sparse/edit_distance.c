@@ -6,14 +6,13 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * EditDistance: how many insertions, deletions and replacements turn one sequence into
- * another.  The last dimension of two sparse tensors of any element type is the
- * sequences'; the result is dense over the others, 0 where neither has values.
- * `normalize` divides by the length of the truth: 1 without a hypothesis, infinite
- * without a truth.
+ * EditDistance: the number of insertions, deletions and replacements that turn one sequence into
+ * another.  Sequences lie along the last dimension of two sparse tensors of any element type; the
+ * result is dense over the other dimensions, 0 where neither has values.  `normalize` divides by
+ * the length of the truth: 1 without a hypothesis, infinite without a truth.
  *
- * Values are taken as they stand: those of a sequence follow each other, and the
- * sequences are in order.
+ * Values are read in their order: those of a sequence must be consecutive, and the sequences
+ * ordered.
  */
 typedef struct sequence {
 	const int64_t *index; /* its index; NULL when the sequence has no values */
@@ -99,7 +98,7 @@ static int64_t distance(const distances *d, const sp_tensor *a, sequence s, cons
 	return d->line[t.count - 1];
 }
 
-/* The cell of the output that an index means. */
+/* Finds the output cell of an index. */
 static sp_status find_cell(const sp_call *call, const distances *d, const int64_t *index,
 			   float **out)
 {
@@ -119,7 +118,7 @@ static sp_status find_cell(const sp_call *call, const distances *d, const int64_
 	return SP_OK;
 }
 
-/* Either sequence may be absent, but not both. */
+/* Computes one cell; one of the sequences may be absent. */
 static sp_status compare(const sp_call *call, const distances *d, sequence h, sequence t)
 {
 	float *cell = NULL;

@@ -6,14 +6,13 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * DenseToDenseSetOperation, DenseToSparseSetOperation, SparseToSparseSetOperation:
- * differences, intersections and unions of sets, which lie along the last
- * dimension; all others number the sets.  The result is a sparse tensor, each set
- * in ascending order from place 0 on.  SetSize: how many different values each
- * set of a sparse tensor has.
+ * DenseToDenseSetOperation, DenseToSparseSetOperation, SparseToSparseSetOperation: differences,
+ * intersections and unions of sets, which lie along the last dimension.  The result is a sparse
+ * tensor; each set is ascending from index 0 on.  SetSize: the number of distinct values of each
+ * set of a sparse tensor.
  *
- * Indices of a sparse tensor must be in the order of their sets, and with
- * validate_indices in order altogether and each once.
+ * The indices of a sparse tensor must be in the order of their sets, and with validate_indices in
+ * strictly ascending row-major order.
  */
 typedef enum set_operation { A_MINUS_B, B_MINUS_A, INTERSECTION, UNION } set_operation;
 
@@ -102,7 +101,7 @@ static int compare(const sp_tensor *a, size_t i, const sp_tensor *b, size_t j)
 	return (x > y) - (x < y);
 }
 
-/* Restores the heap below places[at]. */
+/* Restores the heap order below places[at]. */
 static void sink(const sp_tensor *values, size_t *places, size_t n, size_t at)
 {
 	size_t moved = places[at];
@@ -117,7 +116,7 @@ static void sink(const sp_tensor *values, size_t *places, size_t n, size_t at)
 	places[at] = moved;
 }
 
-/* Sorts places by their values and removes duplicates; returns how many are left. */
+/* Sorts places by their values and removes duplicates; returns how many remain. */
 static size_t make_set(const sp_tensor *values, size_t *places, size_t n)
 {
 	size_t kept = 0;
@@ -139,7 +138,7 @@ static size_t make_set(const sp_tensor *values, size_t *places, size_t n)
 
 /* ------------------------------------------------------------------ the sets */
 
-/* A set of one operand that has values. */
+/* A nonempty set of one operand. */
 typedef struct set {
 	int64_t number;
 	size_t start, count; /* in places */
@@ -185,7 +184,7 @@ static sp_status read_dense(const sp_call *call, size_t input, sets *s)
 	return SP_OK;
 }
 
-/* The number of the set that index i is in. */
+/* The number of the set of index i. */
 static sp_status number_of(const sp_call *call, const sp_sparse *in, size_t i, int64_t *out)
 {
 	const int64_t *index = in->indices + i * in->rank;
@@ -231,7 +230,7 @@ static sp_status read_sparse(const sp_call *call, size_t input, sets *s)
 
 /* ---------------------------------------------------------------- the result */
 
-/* Values of one result set, and where they come from. */
+/* Values of one result set, and the operand they come from. */
 typedef struct result {
 	const sets *from;
 	size_t place;

@@ -59,7 +59,7 @@ bool sp_sparse__is_ordered(const int64_t *indices, size_t count, size_t rank)
 	return ordered >= count;
 }
 
-/* Merges the sorted runs of `run` numbers in `from` by twos. */
+/* Merges adjacent sorted runs of `run` numbers in `from`. */
 static void merge_runs(const int64_t *indices, size_t rank, const size_t *from, size_t *to,
 		       size_t count, size_t run)
 {

@@ -9,9 +9,8 @@
 /*
  * A sparse tensor as three inputs of an operator:
  *
- *   indices  [count, rank]  int64, a row per value; not necessarily in order,
- *                           unique, or within the shape: whoever needs that
- *                           checks it
+ *   indices  [count, rank]  int64, a row per value; not necessarily ordered,
+ *                           unique, or within the shape: users check what they need
  *   values   [count]        of any type
  *   dims     [rank]         int64, >= 0
  */
@@ -37,7 +36,7 @@ SP_MUST_CHECK sp_status sp_sparse__read(const sp_call *call, size_t indices, siz
 /* "[0,9]" into `text`: row i of the indices, cut where it is too long. */
 const char *sp_sparse__index_text(const int64_t *index, size_t rank, char text[SP_SHAPE_TEXT_SIZE]);
 
-/* Below, at or above 0 as index `a` comes before, equals or comes after `b`, row-major. */
+/* Negative, zero or positive as `a` comes before, equals or comes after `b` in row-major order. */
 static inline int sp_sparse__compare(const int64_t *a, const int64_t *b, size_t rank)
 {
 	for (size_t i = 0; i < rank; i++)
@@ -46,12 +45,12 @@ static inline int sp_sparse__compare(const int64_t *a, const int64_t *b, size_t 
 	return 0;
 }
 
-/* Whether each of `count` rows of indices comes before the next; no two are equal. */
+/* Whether the `count` rows of indices are strictly ascending in row-major order. */
 bool sp_sparse__is_ordered(const int64_t *indices, size_t count, size_t rank);
 
 /*
- * The order that sorts `count` rows of indices: (*out)[i] is the row that comes
- * i-th; equal rows stay in the order they are in.  NULL when all are in order already.
+ * The stable order that sorts `count` rows of indices: (*out)[i] is the row that comes i-th.  NULL
+ * when they are sorted already.
  */
 SP_MUST_CHECK sp_status sp_sparse__order(const sp_call *call, const int64_t *indices, size_t count,
 					 size_t rank, const size_t **out);

@@ -8,19 +8,18 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * Two sparse tensors of one shape, merged in the order of their indices, which
- * both must have:
+ * Merges two sparse tensors of one shape, whose indices must be sorted:
  *
- *   SparseAdd             sums; those of two values whose absolute value is
- *                         below `thresh` go
- *   SparseSparseMaximum   the larger one; where only one has a value, of it and 0
- *   SparseSparseMinimum   the smaller one
+ *   SparseAdd             sums; sums of two values are dropped if their absolute
+ *                         value is below `thresh`
+ *   SparseSparseMaximum   the larger value; a missing value counts as 0
+ *   SparseSparseMinimum   the smaller value; likewise
  *
  * Numerics: integers wrap around; half and bfloat16 are computed in float.
  */
 typedef enum merging { SUM, MAXIMUM, MINIMUM } merging;
 
-/* Combines a[i] and b[j] to out[at], NULL standing for 0; returns whether the result is kept. */
+/* Combines a[i] and b[j] into out[at], with NULL for 0; returns whether the result is kept. */
 typedef bool combine_fn(merging kind, const void *a, const void *b, void *out, double thresh);
 
 #define COMBINE(type, magnitude)                                                                \
@@ -43,7 +42,7 @@ typedef bool combine_fn(merging kind, const void *a, const void *b, void *out, d
 
 SP_FOR_NUMBER(COMBINE, fabs((double)z))
 
-/* Complex numbers have sums only. */
+/* Complex numbers can only be added. */
 #define COMPLEX(type, ...)                                                                \
 	static bool combine_##type(merging kind, const void *a, const void *b, void *out, \
 				   double thresh)                                         \

@@ -6,13 +6,13 @@
 #include "engine/ops/array/elements.h"
 #include "engine/ops/sparse/sparse.h"
 
-/* SparseConcat: the values of several sparse tensors side by side, in row-major order. */
+/* SparseConcat: concatenates sparse tensors along an axis, in row-major order. */
 typedef struct concat_state {
 	size_t parts;
 	int64_t axis;
 } concat_state;
 
-/* All parts as one, in their order. */
+/* All parts, concatenated without sorting. */
 typedef struct joined {
 	int64_t *indices; /* [count, rank] */
 	char *values;
@@ -28,7 +28,7 @@ static sp_status read_part(const sp_call *call, size_t part, sp_sparse *out)
 	return sp_sparse__read(call, part, state->parts + part, 2 * state->parts + part, out);
 }
 
-/* The shape of the whole and how many values it has. */
+/* Computes the shape of the result and its number of values. */
 static sp_status measure(const sp_call *call, joined *out, int *axis)
 {
 	const concat_state *state = call->state;
@@ -63,8 +63,8 @@ static sp_status measure(const sp_call *call, joined *out, int *axis)
 }
 
 /*
- * TensorFlow sorts each part with the axis in front first, then all of them. The difference shows
- * only with equal indices.
+ * TensorFlow first sorts each part with the axis as the leading dimension, then all values.  This
+ * affects only equal indices.
  */
 static sp_status order_part(const sp_call *call, const sp_sparse *part, size_t axis,
 			    const size_t **order)
@@ -88,9 +88,7 @@ static sp_status order_part(const sp_call *call, const sp_sparse *part, size_t a
 	return sp_sparse__order(call, turned, part->count, part->rank, order);
 }
 
-/*
- * Appends a part after the `at` rows that are there; `offset` is added to its index along the axis.
- */
+/* Appends a part after the first `at` rows; `offset` is added to its indices along the axis. */
 static sp_status append(const sp_call *call, joined *out, size_t at, const sp_sparse *part,
 			int axis, int64_t offset)
 {

@@ -5,12 +5,11 @@
 #include "base/size.h"
 
 /*
- * SparseCross, SparseCrossV2, SparseCrossHashed, and of tf.contrib SparseFeatureCross and
- * SparseFeatureCrossV2, which is SparseCross: features of sparse and dense columns crossed
+ * SparseCross, SparseCrossV2, SparseCrossHashed, and SparseFeatureCross and SparseFeatureCrossV2
+ * (which equals SparseCross) of tf.contrib: crosses features of sparse and dense columns
  * (engine/ops/sparse/cross.h) into a sparse tensor.
  *
- * An integer of a sparse column goes into SparseCrossHashed with its four low
- * bytes only: that is what TensorFlow does.
+ * As in TensorFlow, SparseCrossHashed hashes only the low four bytes of integers in sparse columns.
  */
 typedef enum cross_kind {
 	CROSS_TEXT,
@@ -23,7 +22,7 @@ typedef struct cross_state {
 	cross_kind kind;
 	size_t sparse;        /* columns */
 	size_t dense;         /* columns */
-	size_t more;          /* inputs behind the columns */
+	size_t more;          /* inputs after the columns */
 	int64_t buckets;      /* of SparseCross */
 	uint64_t key;         /* of SparseCross */
 	bool separator_given; /* SparseCrossV2: as an input */
@@ -50,7 +49,7 @@ static sp_status check_column(const sp_call *call, size_t i)
 	return SP_OK;
 }
 
-/* The one batch size that every column has. */
+/* The batch size, which is the same for all columns. */
 static sp_status read_batch(const sp_call *call, sp_cross *x)
 {
 	const cross_state *state = call->state;
@@ -199,7 +198,7 @@ static sp_status run_cross(const sp_call *call)
 
 /* --------------------------------------------------------------- preparing */
 
-/* `texts_only`: integer features are refused. */
+/* `texts_only`: refuses integer features. */
 static sp_status check_dtypes(const sp_prepare *prepare, const cross_state *state, bool texts_only,
 			      sp_error *err)
 {

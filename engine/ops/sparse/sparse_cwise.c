@@ -4,21 +4,21 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * SparseDenseCwiseMul, Div and Add: every value of a sparse tensor with the
- * cell of a dense one that is broadcast to its shape.
+ * SparseDenseCwiseMul, Div and Add: combines every value of a sparse tensor with the element of a
+ * dense one that is broadcast to its shape.
  *
- * Numerics: integers wrap around; half and bfloat16 are computed in float.
- * Division by zero is refused for every type, as TensorFlow does.
+ * Numerics: integers wrap around; half and bfloat16 are computed in float.  Division by zero is
+ * refused for every type, as in TensorFlow.
  */
 typedef struct pairs {
 	const void *values;
 	const void *dense;
-	const size_t *cells; /* of `dense`, one per value */
+	const size_t *cells; /* [count] elements of `dense` */
 	size_t count;
 	void *out;
 } pairs;
 
-/* False when it would divide by zero. */
+/* False on a division by zero. */
 typedef bool combine_fn(const pairs *p);
 
 #define COMBINE(name, type, wide, LOAD, STORE, impossible, expression)        \

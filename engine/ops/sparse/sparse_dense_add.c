@@ -7,11 +7,10 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * SparseTensorDenseAdd: a dense tensor to which the values of a sparse one of
- * the same shape are added.
+ * SparseTensorDenseAdd: adds the values of a sparse tensor to a dense one of the same shape.
  *
- * Numerics: in the order of the values; integers wrap around, half and
- * bfloat16 are rounded after every step.
+ * Numerics: added in the order of the values; integers wrap around, half and bfloat16 are rounded
+ * after every addition.
  */
 typedef void add_fn(void *cell, const void *value);
 

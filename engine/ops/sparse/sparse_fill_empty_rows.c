@@ -12,7 +12,7 @@ typedef struct fill {
 	bool is_ragged; /* the indices are a vector; in.rank is 1 */
 	int64_t rows;
 	int64_t *next; /* [rows] where the next value of a row goes */
-	bool ordered;  /* by rows */
+	bool ordered;  /* the values are in row order */
 	bool full;     /* no row is empty */
 	int64_t total; /* values of the output */
 } fill;
@@ -67,7 +67,7 @@ static sp_status forward(const sp_call *call)
 	return SP_OK;
 }
 
-/* As in TensorFlow, row numbers have a second dimension when there are no rows. */
+/* As in TensorFlow, ragged row numbers have a second dimension when there are no rows. */
 static sp_shape indices_shape(const fill *f)
 {
 	if (f->is_ragged && f->rows != 0)

@@ -6,13 +6,12 @@
 #include "engine/ops/array/elements.h"
 
 /*
- * SparseTensorDenseMatMul: a sparse matrix times a dense one, either of them
- * transposed (and, where complex, conjugated).
+ * SparseTensorDenseMatMul: a sparse matrix times a dense one, each optionally transposed (adjoint
+ * if complex).
  *
  *     out[m, n] = sum over the values a at [m, k] of a * b[k, n]
  *
- * Numerics: added in the order of the values; half and bfloat16 in float,
- * rounded once.
+ * Numerics: added in the order of the values; half and bfloat16 in float, rounded once.
  */
 typedef struct matmul_state {
 	bool adjoint_a;
@@ -34,7 +33,7 @@ typedef void multiply_fn(const product *p);
 
 typedef struct matmul_kernel {
 	multiply_fn *multiply;
-	sp_dtype sum_dtype; /* what is added in */
+	sp_dtype sum_dtype; /* the type of the sums */
 } matmul_kernel;
 
 #define MULTIPLY(name, type, wide, LOAD, CONJUGATE)                                        \

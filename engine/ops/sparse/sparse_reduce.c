@@ -7,19 +7,19 @@
 #include "engine/ops/sparse/sparse.h"
 
 /*
- * SparseReduceSum and SparseReduceMax: a dense tensor over the axes that stay.
- * A cell without values is 0, also in a maximum.  SparseReduceSumSparse and
- * SparseReduceMaxSparse: a sparse tensor of the cells that have values, in order.
+ * SparseReduceSum and SparseReduceMax: a dense tensor over the axes that are kept; an element
+ * without values is 0, even of a maximum.  SparseReduceSumSparse and SparseReduceMaxSparse: a
+ * sparse tensor of the elements that have values, in order.
  *
- * Numerics: values are added in their order, in the element type; half and
- * bfloat16 are rounded after every step, as in TensorFlow.
+ * Numerics: values are added in their order, in the element type; half and bfloat16 are rounded
+ * after every addition, as in TensorFlow.
  */
 typedef struct reduced {
 	const void *values;
-	const size_t *cells; /* where each value goes */
+	const size_t *cells; /* [count] the cell of each value */
 	size_t count;
 	void *out;   /* zero */
-	bool *taken; /* of a maximum: whether a cell has a value yet; all false */
+	bool *taken; /* for a maximum: whether a cell has a value yet; initially false */
 } reduced;
 
 typedef void reduce_fn(const reduced *r);
@@ -96,8 +96,8 @@ typedef struct reduce_state {
 	reduce_fn *reduce;
 } reduce_state;
 
-/* goes[d]: whether axis d is reduced. */
-static sp_status read_axes(const sp_call *call, size_t rank, bool *goes)
+/* Reads the axes to reduce: is_reduced [rank]. */
+static sp_status read_axes(const sp_call *call, size_t rank, bool *is_reduced)
 {
 	const sp_tensor *axes = call->in[3];
 
@@ -106,7 +106,7 @@ static sp_status read_axes(const sp_call *call, size_t rank, bool *goes)
 				       "reduction_axes must be a scalar or a vector, not of "
 				       "rank %d",
 				       axes->shape.rank);
-	memset(goes, 0, rank * sizeof(*goes));
+	memset(is_reduced, 0, rank * sizeof(*is_reduced));
 	for (size_t i = 0; i < axes->count; i++) {
 		int64_t axis = sp_tensor_i32(axes)[i];
 
@@ -115,23 +115,23 @@ static sp_status read_axes(const sp_call *call, size_t rank, bool *goes)
 					       "invalid reduction dimension %lld for %zu "
 					       "dimensions",
 					       (long long)axis, rank);
-		goes[axis < 0 ? axis + (int64_t)rank : axis] = true;
+		is_reduced[axis < 0 ? axis + (int64_t)rank : axis] = true;
 	}
 	return SP_OK;
 }
 
-static sp_status make_dense(const sp_call *call, const sp_sparse *in, const bool *goes)
+static sp_status make_dense(const sp_call *call, const sp_sparse *in, const bool *is_reduced)
 {
 	const reduce_state *state = call->state;
 	sp_shape shape = {.rank = 0};
 
 	for (size_t d = 0; d < in->rank; d++) {
-		if (goes[d] && !state->keep_dims)
+		if (is_reduced[d] && !state->keep_dims)
 			continue;
 		if (shape.rank == SP_MAX_RANK)
 			return sp_call_invalid(call, "the output's rank is above the supported %d",
 					       SP_MAX_RANK);
-		shape.dims[shape.rank++] = goes[d] ? 1 : in->dims[d];
+		shape.dims[shape.rank++] = is_reduced[d] ? 1 : in->dims[d];
 	}
 	SP_TRY(sp_call_output(call, 0, in->values->dtype, &shape));
 	if (call->out[0]->count != 0)
@@ -140,8 +140,8 @@ static sp_status make_dense(const sp_call *call, const sp_sparse *in, const bool
 	return SP_OK;
 }
 
-/* Only indices of the axes that are kept matter; those of reduced axes are not checked. */
-static sp_status find_cells(const sp_call *call, const sp_sparse *in, const bool *goes,
+/* Indices of reduced axes are not used and therefore not checked. */
+static sp_status find_cells(const sp_call *call, const sp_sparse *in, const bool *is_reduced,
 			    size_t *cells)
 {
 	char text[SP_SHAPE_TEXT_SIZE];
@@ -151,7 +151,7 @@ static sp_status find_cells(const sp_call *call, const sp_sparse *in, const bool
 
 		cells[i] = 0;
 		for (size_t d = 0; d < in->rank; d++) {
-			if (goes[d])
+			if (is_reduced[d])
 				continue;
 			if (index[d] < 0 || index[d] >= in->dims[d])
 				return sp_call_invalid(
@@ -165,7 +165,7 @@ static sp_status find_cells(const sp_call *call, const sp_sparse *in, const bool
 	return SP_OK;
 }
 
-/* `out` is zero. */
+/* Reduces into `out`, which is zero. */
 static sp_status reduce(const sp_call *call, const sp_sparse *in, const size_t *cells,
 			sp_tensor *out)
 {
@@ -185,27 +185,27 @@ static sp_status reduce(const sp_call *call, const sp_sparse *in, const size_t *
 
 static sp_status run_reduce(const sp_call *call)
 {
-	bool goes[SP_SPARSE_MAX_RANK];
+	bool is_reduced[SP_SPARSE_MAX_RANK];
 	size_t *cells;
 	sp_sparse in;
 
 	SP_TRY(sp_sparse__read(call, 0, 1, 2, &in));
-	SP_TRY(read_axes(call, in.rank, goes));
-	SP_TRY(make_dense(call, &in, goes));
+	SP_TRY(read_axes(call, in.rank, is_reduced));
+	SP_TRY(make_dense(call, &in, is_reduced));
 	cells = sp_call_bytes(call, in.count, sizeof(*cells));
 	if (cells == NULL)
 		return sp_call_no_memory(call);
-	SP_TRY(find_cells(call, &in, goes, cells));
+	SP_TRY(find_cells(call, &in, is_reduced, cells));
 	return reduce(call, &in, cells, call->out[0]);
 }
 
 /* ------------------------------------------------------------ a sparse result */
 
-/* The indices of the axes that stay, a row per value. */
+/* The indices along the axes that are kept, a row per value. */
 typedef struct kept {
 	size_t rank;
 	int64_t *indices;
-	const size_t *order; /* that sorts them; NULL: they are sorted */
+	const size_t *order; /* that sorts them; NULL: they are sorted already */
 } kept;
 
 static size_t at(const kept *k, size_t i)
@@ -213,7 +213,7 @@ static size_t at(const kept *k, size_t i)
 	return k->order != NULL ? k->order[i] : i;
 }
 
-static sp_status keep(const sp_call *call, const sp_sparse *in, const bool *goes, kept *out)
+static sp_status keep(const sp_call *call, const sp_sparse *in, const bool *is_reduced, kept *out)
 {
 	int64_t *to = sp_call_bytes(call, in->count * in->rank, sizeof(*to));
 
@@ -221,10 +221,10 @@ static sp_status keep(const sp_call *call, const sp_sparse *in, const bool *goes
 		return sp_call_no_memory(call);
 	*out = (kept){.indices = to};
 	for (size_t d = 0; d < in->rank; d++)
-		out->rank += !goes[d];
+		out->rank += !is_reduced[d];
 	for (size_t i = 0; i < in->count; i++)
 		for (size_t d = 0; d < in->rank; d++)
-			if (!goes[d])
+			if (!is_reduced[d])
 				*to++ = in->indices[i * in->rank + d];
 	return sp_sparse__order(call, out->indices, in->count, out->rank, &out->order);
 }
@@ -243,8 +243,8 @@ static size_t number_cells(const kept *k, size_t count, size_t *cells)
 	return n;
 }
 
-/* Indices, values of zero and the shape of a sparse tensor of n cells. */
-static sp_status make_sparse(const sp_call *call, const sp_sparse *in, const bool *goes,
+/* Creates a sparse tensor of n elements: indices, values of zero, and the shape. */
+static sp_status make_sparse(const sp_call *call, const sp_sparse *in, const bool *is_reduced,
 			     const kept *k, size_t n)
 {
 	bool keep_dims = ((const reduce_state *)call->state)->keep_dims;
@@ -261,14 +261,14 @@ static sp_status make_sparse(const sp_call *call, const sp_sparse *in, const boo
 	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
 	to = sp_tensor_i64(call->out[2]);
 	for (size_t d = 0; d < in->rank; d++)
-		if (!goes[d] || keep_dims)
-			*to++ = goes[d] ? 1 : in->dims[d];
+		if (!is_reduced[d] || keep_dims)
+			*to++ = is_reduced[d] ? 1 : in->dims[d];
 	return SP_OK;
 }
 
-/* A reduced axis that is kept has index 0. */
-static void write_indices(const sp_call *call, const sp_sparse *in, const bool *goes, const kept *k,
-			  const size_t *cells)
+/* With keep_dims, the index of a reduced axis is 0. */
+static void write_indices(const sp_call *call, const sp_sparse *in, const bool *is_reduced,
+			  const kept *k, const size_t *cells)
 {
 	bool keep_dims = ((const reduce_state *)call->state)->keep_dims;
 	size_t rank = keep_dims ? in->rank : k->rank;
@@ -277,27 +277,27 @@ static void write_indices(const sp_call *call, const sp_sparse *in, const bool *
 		int64_t *to = sp_tensor_i64(call->out[0]) + cells[i] * rank;
 
 		for (size_t d = 0; d < in->rank; d++)
-			if (!goes[d] || keep_dims)
-				*to++ = goes[d] ? 0 : in->indices[i * in->rank + d];
+			if (!is_reduced[d] || keep_dims)
+				*to++ = is_reduced[d] ? 0 : in->indices[i * in->rank + d];
 	}
 }
 
 static sp_status run_reduce_sparse(const sp_call *call)
 {
-	bool goes[SP_SPARSE_MAX_RANK];
+	bool is_reduced[SP_SPARSE_MAX_RANK];
 	size_t *cells, n;
 	sp_sparse in;
 	kept k;
 
 	SP_TRY(sp_sparse__read(call, 0, 1, 2, &in));
-	SP_TRY(read_axes(call, in.rank, goes));
-	SP_TRY(keep(call, &in, goes, &k));
+	SP_TRY(read_axes(call, in.rank, is_reduced));
+	SP_TRY(keep(call, &in, is_reduced, &k));
 	cells = sp_call_bytes(call, in.count, sizeof(*cells));
 	if (cells == NULL)
 		return sp_call_no_memory(call);
 	n = number_cells(&k, in.count, cells);
-	SP_TRY(make_sparse(call, &in, goes, &k, n));
-	write_indices(call, &in, goes, &k, cells);
+	SP_TRY(make_sparse(call, &in, is_reduced, &k, n));
+	write_indices(call, &in, is_reduced, &k, cells);
 	return reduce(call, &in, cells, call->out[1]);
 }
 

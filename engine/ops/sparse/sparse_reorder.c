@@ -5,7 +5,7 @@
 #include "engine/ops/array/elements.h"
 #include "engine/ops/sparse/sparse.h"
 
-/* SparseReorder: row-major order; equal indices come as sp_sparse__order() has them. */
+/* SparseReorder: stable row-major order. */
 static sp_status run_reorder(const sp_call *call)
 {
 	const sp_tensor *indices = call->in[0], *values = call->in[1];

@@ -38,7 +38,7 @@ static sp_status read_input_shape(const sp_call *call, wide_shape *out)
 	return SP_OK;
 }
 
-/* Reads the wanted dims and computes the one that is -1, so that their product is `cells`. */
+/* Reads the new dims and infers the one that is -1, so that their product is `cells`. */
 static sp_status read_target_shape(const sp_call *call, int64_t cells, wide_shape *out)
 {
 	const sp_tensor *dims = call->in[2];

@@ -5,9 +5,8 @@
 #include "engine/ops/array/elements.h"
 
 /*
- * SparseSegmentSum, Mean and SqrtN: pooled embeddings.  Row s of the output is
- * the sum of data[indices[k]] over all k with segment_ids[k] == s, divided by
- * their number or its square root.
+ * SparseSegmentSum, Mean and SqrtN: pooled embeddings.  Row s of the output is the sum of
+ * data[indices[k]] over all k with segment_ids[k] == s, divided by their number or its square root.
  *
  * Numerics: rows are added in their order; half and bfloat16 in float, rounded once.
  */
@@ -30,7 +29,7 @@ static const void *row_at(const sp_sparse_rows *rows, size_t i, size_t size)
 	return (const char *)rows->data + (size_t)rows->indices[i] * rows->width * size;
 }
 
-/* Writes the sum of the rows, in the type that is added in. */
+/* Writes the sum of the rows, in the type of the sums. */
 typedef void add_rows(void *sum, const sp_sparse_rows *rows);
 
 #define ADD_ROWS(name, type, wide, LOAD)                                   \
@@ -71,7 +70,9 @@ ADD_ROWS(add_bf16, uint16_t, float, sp_bfloat16_to_float)
 SCALE(scale_f32, float)
 SCALE(scale_f64, double)
 
-/* One segment into its row of the output; `scratch` is a row of floats for the 16-bit types. */
+/*
+ * Pools one segment into its row of the output; `scratch` is a row of floats for the 16-bit types.
+ */
 typedef void pool_rows(void *out, const sp_sparse_rows *rows, float *scratch);
 
 static void pool_f32(void *out, const sp_sparse_rows *rows, float *scratch)
@@ -221,7 +222,7 @@ static void pool_segments(const sp_call *call, sp_sparse_rows *rows, const int64
 	size_t count = call->in[1]->count, end;
 	size_t stride = rows->width * sp_dtype_size(call->out[0]->dtype);
 	char *out = call->out[0]->data;
-	size_t written = 0; /* rows */
+	size_t written = 0; /* rows written so far */
 
 	for (size_t start = 0; start < count; start = end) {
 		size_t id = (size_t)ids[start];

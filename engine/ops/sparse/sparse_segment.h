@@ -4,7 +4,7 @@
 #include "engine/graph/op.h"
 #include "storage/table/table.h"
 
-/* Some rows of a table that become one: their sum, or that divided by their number or its root. */
+/* Rows of a table to be pooled: summed, and divided by their number or its square root. */
 typedef struct sp_sparse_rows {
 	const void *data; /* [.., width] */
 	size_t width;
@@ -13,7 +13,7 @@ typedef struct sp_sparse_rows {
 	sp_combiner combiner;
 } sp_sparse_rows;
 
-/* Of floats: out [width]. */
+/* Pools floats into out [width]. */
 void sp_sparse_rows_pool(float *out, const sp_sparse_rows *rows);
 
 #endif

@@ -9,8 +9,8 @@
 /*
  * Sparse tensors as arrays of three: indices, values and shape, each as a variant or serialized.
  * SerializeSparse makes [3], SerializeManySparse [rows, 3], one row for each row of the sparse
- * tensor. DeserializeSparse and DeserializeManySparse join arrays [..., 3] to one sparse tensor
- * whose leading dimensions are those before the last one.
+ * tensor.  DeserializeSparse and DeserializeManySparse join arrays [..., 3] to one sparse tensor
+ * with the dimensions [...] in front.
  */
 typedef struct part {
 	sp_tensor indices, values, shape;
@@ -42,7 +42,7 @@ static sp_status make_array(const sp_call *call, const sp_shape *shape)
 	return sp_call_output(call, 0, SP_STRING, shape);
 }
 
-/* Element i of the output becomes the tensor. */
+/* Writes the tensor as element i of the output. */
 static sp_status put(const sp_call *call, size_t i, const sp_tensor *value)
 {
 	sp_tensor box;
@@ -70,7 +70,7 @@ static sp_status run_serialize(const sp_call *call)
 	return SP_OK;
 }
 
-/* Values first ... first + n - 1, with what is left of their indices, become row `row`. */
+/* Writes values first ... first + n - 1, with their indices after the row, as row `row`. */
 static sp_status put_row(const sp_call *call, const sp_sparse *in, size_t row, size_t first,
 			 size_t n, const sp_tensor *row_shape)
 {
@@ -154,7 +154,7 @@ static sp_status prepare_deserialize(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* Element i of the input as a tensor of that type: one more reference to it. */
+/* Reads element i of the input as a tensor of that type; the caller gets a reference. */
 static sp_status take(const sp_call *call, size_t i, sp_dtype dtype, sp_tensor *out)
 {
 	const sp_tensor *in = call->in[0], *box;
@@ -210,7 +210,7 @@ static void release_parts(const sp_call *call, part *parts, size_t n)
 	}
 }
 
-/* `lead` dimensions of the input, then the largest of the parts'. */
+/* The output shape is `lead` dimensions of the input, then the maxima of the parts' dimensions. */
 static sp_status make_outputs(const sp_call *call, const part *parts, size_t n, size_t lead)
 {
 	size_t rank = parts[0].shape.count, total = 0;

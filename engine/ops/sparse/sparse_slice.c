@@ -24,7 +24,7 @@ static bool contains(const box *b, const int64_t *index, size_t rank)
 	return true;
 }
 
-/* Outputs i, v and s become the part of `in` inside the range. */
+/* Outputs i, v and s (indices, values, shape) become the part of `in` inside the range. */
 static sp_status cut(const sp_call *call, const sp_sparse *in, const box *b, size_t i, size_t v,
 		     size_t s)
 {
@@ -69,7 +69,7 @@ static sp_status read_box(const sp_call *call, const sp_sparse *in, box *b)
 		if (size < 0)
 			return sp_call_invalid(call, "a size must be non-negative, not %lld",
 					       (long long)size);
-		/* A start below 0 is taken as it is, as TensorFlow does. */
+		/* As in TensorFlow, a start may be negative. */
 		if (!sp_i64_add(&rest, in->dims[d], start == INT64_MIN ? INT64_MAX : -start))
 			return sp_call_invalid(call, "start %lld is too far from the shape",
 					       (long long)start);

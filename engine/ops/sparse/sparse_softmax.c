@@ -9,9 +9,9 @@
 
 /*
  * SparseSoftmax: softmax over the values present in each row (values whose indices differ only in
- * the last dimension). The result is in row-major order.
+ * the last dimension).  The result is in row-major order.
  *
- * Numerics: in the element type, less the row's largest value; half in float.
+ * Numerics: in the element type, after subtracting the row's maximum; half in float.
  */
 static void softmax_f32(float *values, size_t count)
 {

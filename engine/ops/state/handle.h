@@ -5,14 +5,14 @@
 #include "engine/tensor/resource.h"
 
 /*
- * Operators that are handles of resources without element types: one output, no inputs, known
- * by `shared_name`, or the node's name where that is empty, in `container`.
+ * Handles of resources without element types: one output, no inputs, identified by `container` and
+ * `shared_name` or, if that is empty, the node's name.
  */
 SP_MUST_CHECK sp_status sp_handle__prepare(sp_prepare *prepare, sp_resource_kind kind,
 					   sp_error *err);
 sp_status sp_handle__run(const sp_call *call);
 
-/* An operator that says whether what a handle leads to has a value. */
+/* An operator that tells whether the resource of a handle has a value. */
 SP_MUST_CHECK sp_status sp_handle__prepare_is_initialized(sp_prepare *prepare, sp_error *err);
 
 #endif

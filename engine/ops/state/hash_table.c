@@ -5,12 +5,11 @@
 #include "engine/tensor/resource.h"
 
 /*
- * Handles of lookup tables, and what reads through them.  A handle is a
- * constant of the graph; the table it leads to is the model version's.
+ * Handles of lookup tables, and the operators that read tables.  A handle is a constant of the
+ * graph; the table belongs to the model version.
  *
- * An anonymous table is known by its node alone.  TensorFlow makes a new one each time
- * the node runs, and its loader of objects sees to it that this happens once; here there
- * is one in any case.
+ * An anonymous table is identified by its node.  TensorFlow creates a table each time the node
+ * runs, and its loader of objects runs it once; here there is always one.
  */
 
 typedef struct table_kind {
@@ -126,7 +125,7 @@ static sp_status prepare_anonymous_of_tensors(sp_prepare *prepare, sp_error *err
 		0, err);
 }
 
-/* A copy of constant input `i` that lives as long as the declarations do. */
+/* Copies constant input `i` into the arena of the declarations. */
 static sp_status reserved_key(const sp_prepare *prepare, size_t i, const sp_tensor **out,
 			      sp_error *err)
 {
@@ -228,7 +227,10 @@ static sp_status prepare_find(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[2], err);
 }
 
-/* *shape is that of the keys followed by that of a value; the default may have either. */
+/*
+ * *shape is that of the keys followed by that of a value; the default has that shape or the
+ * value's.
+ */
 static sp_status find_shape(const sp_call *call, const sp_resource *resource, sp_shape *shape)
 {
 	const sp_shape *value = &sp_hash_table_options_of(resource->hash_table)->value_shape;
@@ -275,10 +277,7 @@ static sp_status run_find(const sp_call *call)
 	SP_TRY(find_shape(call, resource, &shape));
 	SP_TRY(refuse_reserved(call, resource, &keys));
 	SP_TRY(sp_call_output(call, 0, resource->dtype, &shape));
-	/*
-	 * TensorFlow's immutable and dense tables look at the first default only, however many
-	 * there are.
-	 */
+	/* As in TensorFlow, immutable and dense tables use the first default only. */
 	if ((!resource->is_mutable || resource->empty_key != NULL) && call->out[0]->count > 0 &&
 	    sp_shape_count(&sp_hash_table_options_of(resource->hash_table)->value_shape, &width))
 		fallback.count = width;

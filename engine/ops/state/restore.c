@@ -37,7 +37,10 @@ static sp_status check_restore(const sp_call *call)
 	return SP_OK;
 }
 
-/* The tensors go into the version's own arena: assigning them to variables copies nothing. */
+/*
+ * The tensors are allocated in the version's arena, so that assigning them to variables copies
+ * nothing.
+ */
 static sp_status run_restore(const sp_call *call)
 {
 	const sp_environment *environment = call->environment;

@@ -4,9 +4,9 @@
 #include "engine/tensor/resource.h"
 
 /*
- * Variables that each session keeps a copy of (engine/passes/session_variables.h).  A copy is
- * SP_SESSION_VARIABLE_WORDS words, which live from request to request: the first says whether it
- * was written; until then the value is that of the model version.
+ * Variables of which each session keeps a copy (engine/passes/session_variables.h).  A copy is
+ * SP_SESSION_VARIABLE_WORDS words, which are kept between requests: the first says whether it was
+ * written; until then the value is that of the model version.
  *
  *   ReadSessionVariable(handle)           the value
  *   WriteSessionVariable(handle, value)   of the variable's type and shape
@@ -54,7 +54,7 @@ static sp_status prepare_change(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* The variable and the session's copy, which gets the version's value if it was never written. */
+/* Finds the variable and the session's copy, which is set to the version's value on first use. */
 static sp_status find(const sp_call *call, sp_resource **resource, uint64_t **words)
 {
 	const sp_tensor *value;
@@ -88,7 +88,7 @@ static sp_status run_read(const sp_call *call)
 	return SP_OK;
 }
 
-/* The same for a write of input 1, which has the type and shape of the variable. */
+/* The same for a write of input 1, whose type and shape must be the variable's. */
 static sp_status find_to_write(const sp_call *call, uint64_t **words)
 {
 	const sp_tensor *value = call->in[1];

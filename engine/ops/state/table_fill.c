@@ -69,8 +69,8 @@ static sp_status initialize(const sp_call *call, sp_resource *resource)
 }
 
 /*
- * Inserts keys one by one without the reserved ones: a checkpoint holds all buckets of a dense
- * table, and free buckets carry the empty or the deleted key.
+ * Inserts keys one by one, skipping reserved ones: a checkpoint holds all buckets of a dense table,
+ * and free buckets have the empty or the deleted key.
  */
 static sp_status insert_unreserved(const sp_call *call, const sp_resource *resource,
 				   const sp_tensor *keys, sp_hash_table *table)
@@ -96,7 +96,7 @@ static sp_status insert_unreserved(const sp_call *call, const sp_resource *resou
 	return SP_OK;
 }
 
-/* Fills a new table (the content of a checkpoint replaces everything) or the existing one. */
+/* Fills a new table (a checkpoint replaces all keys) or the existing one. */
 static sp_status fill_mutable(const sp_call *call, sp_resource *resource, bool anew)
 {
 	sp_hash_table *table = resource->hash_table;
@@ -159,7 +159,7 @@ static sp_status run_insert(const sp_call *call)
 	return fill_mutable(call, resource, false);
 }
 
-/* ------------------------------------------------------------- taking keys out */
+/* ------------------------------------------------------------- removing keys */
 
 static sp_status prepare_remove(sp_prepare *prepare, sp_error *err)
 {
@@ -168,7 +168,7 @@ static sp_status prepare_remove(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
 }
 
-/* Which of the table's keys are among `keys`: a bool for each. */
+/* Marks which of the table's keys are among `keys`. */
 static sp_status find_removed(const sp_call *call, const sp_tensor *held, const sp_tensor *keys,
 			      bool **out)
 {

@@ -10,9 +10,9 @@ SP_MUST_CHECK sp_status sp_table_fill_begin(const sp_call *call, const sp_resour
 					    sp_hash_table **out);
 
 /*
- * Makes `table` the value of an immutable table's resource.  The first filling
- * stays: a second one of the same size is taken for the same, as TensorFlow
- * does; SP_INVALID for one of another size.
+ * Makes `table` the value of an immutable table's resource.  If it has a value already, that one
+ * stays: a table of the same size is taken to be equal, as in TensorFlow; SP_INVALID when the size
+ * differs.
  */
 SP_MUST_CHECK sp_status sp_table_fill_end(const sp_call *call, sp_resource *resource,
 					  sp_hash_table *table);

@@ -10,8 +10,8 @@ sp_dtype sp_table_keys_dtype(const sp_resource *resource)
 }
 
 /*
- * Packs elements first ... first + width of `keys` into one text, or only measures it when `out` is
- * NULL.
+ * Packs elements first ... first + width of `keys` into one string; NULL for `out` only computes
+ * its size.
  */
 static bool pack_texts(const sp_tensor *keys, size_t first, size_t width, char *out, size_t *size)
 {
@@ -32,7 +32,7 @@ static bool pack_texts(const sp_tensor *keys, size_t first, size_t width, char *
 	return true;
 }
 
-/* The bytes of numbers stay where they are. */
+/* Keys of numbers are not copied: the result is a view. */
 static sp_status pack_one(const sp_call *call, const sp_tensor *keys, size_t i, size_t width,
 			  sp_bytes *out)
 {

@@ -5,27 +5,28 @@
 #include "engine/tensor/resource.h"
 
 /*
- * The keys of a lookup table as the table stores them.
+ * The keys of a lookup table in the form that the table stores.
  *
  * A MutableDenseHashTable may have vectors as keys (resource->key_width elements each, along the
- * last dimension). The table stores such a key as one text: the bytes of its numbers, or for each
- * text its size in eight bytes and then its bytes.
+ * last dimension).  The table stores such a key as one string: the bytes of its numbers, or for
+ * each string its size in eight bytes and then its bytes.
  */
 
-/* What the table is made with: SP_STRING for vectors. */
+/* The table's key type: SP_STRING for vectors. */
 sp_dtype sp_table_keys_dtype(const sp_resource *resource);
 
 /*
  * Converts `keys`, which have the table's element type, to the stored form: *out is `keys` itself,
- * or a vector of texts in the request's memory. SP_INVALID when the last dimension is not a key.
+ * or a vector of strings in the request's memory.  SP_INVALID when the last dimension is not that
+ * of a key.
  */
 SP_MUST_CHECK sp_status sp_table_keys_pack(const sp_call *call, const sp_resource *resource,
 					   const sp_tensor *keys, sp_tensor *out);
 
-/* Converts stored texts back to keys of the graph; `to` has key_width elements for each. */
+/* Converts stored strings back to vector keys; `to` has `width` elements for each. */
 void sp_table_keys_unpack(const sp_tensor *held, size_t width, sp_tensor *to);
 
-/* One key as the table holds it, in `arena`: for the empty and the deleted key. */
+/* Copies one key in the stored form to `arena`, for the empty and the deleted key. */
 SP_MUST_CHECK sp_status sp_table_keys_copy(const sp_tensor *key, sp_arena *arena,
 					   const sp_tensor **out, sp_error *err);
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 /*
- * Tables from text files: one key and one value per line. Each of them is the line number, the
- * whole line, or one column. The file's bytes are in the version's arena, and the table's texts
- * point into them.
+ * Tables from text files: one key and one value per line, each of which is the line number, the
+ * whole line, or one column.  The file's bytes are in the version's arena, and the table's strings
+ * are views of them.
  */
 
 enum { WHOLE_LINE = -2, LINE_NUMBER = -1 };
@@ -17,7 +17,7 @@ enum { WHOLE_LINE = -2, LINE_NUMBER = -1 };
 typedef struct state {
 	int64_t key_index;
 	int64_t value_index;
-	int64_t vocab_size; /* -1: as many lines as there are */
+	int64_t vocab_size; /* -1: all lines */
 	int64_t offset;
 	char delimiter;
 } state;
@@ -67,7 +67,7 @@ static sp_status check_dtype(const sp_call *call, const char *what, int64_t inde
 			       sp_dtype_name(dtype), (long long)index);
 }
 
-/* One number or text, in the form of a tensor's element. */
+/* A number or string, laid out like a tensor's element. */
 typedef union element {
 	int32_t i32;
 	int64_t i64;
@@ -182,7 +182,7 @@ static sp_status insert_line(const reader *r, sp_hash_table *table)
 	return sp_hash_table_insert(table, &keys, &values, SP_HASH_TABLE_TEXTS_STAY, r->call->err);
 }
 
-/* An upper bound, so that the table is made at its size. */
+/* An upper bound, for the table's initial size. */
 static size_t count_lines(sp_bytes file)
 {
 	size_t count = 1;
@@ -200,7 +200,7 @@ static sp_status read_lines(reader *r, sp_hash_table *table)
 	if (wanted >= 0 && (uint64_t)wanted < lines)
 		lines = (size_t)wanted;
 	SP_TRY(sp_hash_table_reserve(table, lines, r->call->err));
-	/* Lines past vocab_size are not looked at. */
+	/* Lines past vocab_size are ignored. */
 	while (r->number != wanted && next_line(r)) {
 		SP_TRY(insert_line(r, table));
 		r->number++;
@@ -242,7 +242,7 @@ static sp_status run_text_file(const sp_call *call)
 		return sp_call_invalid(call, "there are no files to initialize a table from");
 	r.path = sp_tensor_strings(call->in[1])[0];
 	if (resource->hash_table != NULL)
-		return SP_OK; /* the first initialization stays, whatever a second file holds */
+		return SP_OK; /* the first initialization stays */
 	SP_TRY(environment->read_file(environment->context, r.path, call->resources->arena, &r.rest,
 				      call->err));
 	SP_TRY(sp_table_fill_begin(call, resource, &table));

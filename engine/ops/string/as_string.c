@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * TensorFlow prints with printf, so its texts are printf's: the attributes make
- * a format, "%" fill width "." precision and a letter.  Complex numbers are
- * "(re,im)" with each part printed so; bools ignore all attributes.
+ * The output matches TensorFlow's, which uses printf: the attributes make a format, "%" fill width
+ * "." precision and a letter.  Complex numbers are "(re,im)" with each part in that format; bools
+ * ignore all attributes.
  */
 
 enum { MAX_WIDTH = 4096, MAX_PRECISION = 1024 };
@@ -104,7 +104,7 @@ static sp_status prepare_as_string(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
 }
 
-/* One printed value at a time: the format's letter says which of them is read. */
+/* The argument of printf; the format's letter selects the member. */
 typedef union value {
 	int64_t i;
 	uint64_t u;
@@ -129,8 +129,8 @@ static int print(char *out, size_t size, const char *format, kind what, value v)
 }
 
 /*
- * The host's locale may have another decimal point: it is the one byte that is no letter, digit,
- * sign or padding.
+ * The host's locale may use another decimal point: the only byte that is not a letter, digit, sign
+ * or padding.
  */
 static size_t set_decimal_point(char *text, size_t size)
 {
@@ -171,7 +171,7 @@ static sp_status print_into(sp_text_pool *pool, kind what, value v, sp_bytes *ou
 	return SP_OK;
 }
 
-/* The decimal digits of an integer, without printf: the common case before hashing. */
+/* Prints an integer in decimal without printf: the common case before hashing. */
 static sp_status print_digits(sp_text_pool *pool, uint64_t magnitude, bool negative, sp_bytes *out)
 {
 	char buffer[24], *text;
@@ -232,7 +232,7 @@ static sp_status print_complex(sp_text_pool *pool, double re, double im, sp_byte
 	return SP_OK;
 }
 
-/* With a width the text ends at its first NUL, as printf's %s has it. */
+/* With a width the string ends at its first NUL, as in printf's %s. */
 static sp_status print_text(sp_text_pool *pool, sp_bytes in, sp_bytes *out)
 {
 	const state *s = pool->call->state;
@@ -253,7 +253,7 @@ static sp_status print_text(sp_text_pool *pool, sp_bytes in, sp_bytes *out)
 	return print_into(pool, TEXT, (value){.text = terminated}, out);
 }
 
-/* Element `i` of `data`. */
+/* Prints element `i` of `data`. */
 static sp_status print_element(sp_text_pool *pool, sp_dtype dtype, const void *data, size_t i,
 			       sp_bytes *out)
 {

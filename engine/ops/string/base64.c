@@ -3,9 +3,7 @@
 
 #include "base/size.h"
 
-/*
- * The alphabet of RFC 4648, section 5, that is safe in file names and URLs.
- */
+/* The URL- and filename-safe alphabet of RFC 4648, section 5. */
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 typedef struct state {
@@ -22,7 +20,7 @@ static sp_status prepare_encode(sp_prepare *prepare, sp_error *err)
 	return sp_text_prepare_unary(prepare, SP_STRING, err);
 }
 
-/* Four characters for three bytes, fewer (or padding) for the last one or two. */
+/* Writes four characters for three bytes; the last one or two bytes take fewer, or padding. */
 static size_t encode(sp_bytes text, bool pad, char *out)
 {
 	const unsigned char *p = (const unsigned char *)text.data;
@@ -72,7 +70,7 @@ static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 	return sp_text_prepare_unary(prepare, SP_STRING, err);
 }
 
-/* -1 for what is not in the alphabet. */
+/* -1 for characters outside the alphabet. */
 static int value_of(char c)
 {
 	if (c >= 'A' && c <= 'Z')
@@ -84,7 +82,7 @@ static int value_of(char c)
 	return c == '-' ? 62 : c == '_' ? 63 : -1;
 }
 
-/* Padding is only padding where it fills the last four characters. */
+/* Padding counts only if it completes the last group of four characters. */
 static size_t unpadded_size(sp_bytes text)
 {
 	size_t size = text.size;
@@ -94,7 +92,7 @@ static size_t unpadded_size(sp_bytes text)
 	return text.data[size - 2] == '=' ? size - 2 : size - 1;
 }
 
-/* `size` is not 1 modulo 4; bits behind the last whole byte are not looked at, as in TensorFlow. */
+/* `size` is not 1 modulo 4.  As in TensorFlow, bits after the last whole byte are ignored. */
 static bool decode(const char *text, size_t size, char *out)
 {
 	uint32_t word = 0;

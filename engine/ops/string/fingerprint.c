@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * A row of numbers is hashed as its bytes in memory; a row of strings is hashed as the row of its
- * strings' fingerprints; of a vector, each string is hashed by itself.
+ * Hashes each row: numbers by their bytes in memory, strings by their fingerprints.  In a vector of
+ * strings, each string is a row.
  */
 
 static sp_status prepare_fingerprint(sp_prepare *prepare, sp_error *err)

@@ -43,7 +43,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The exponent of ten in text[at ...], to the end of the text. */
+/* Reads the exponent of ten at text[at ...], which extends to the end. */
 static bool read_exponent(sp_bytes text, size_t at, int *out)
 {
 	bool negative = at < text.size && text.data[at] == '-';
@@ -56,7 +56,7 @@ static bool read_exponent(sp_bytes text, size_t at, int *out)
 	for (; at < text.size; at++) {
 		if (!is_digit(text.data[at]))
 			return false;
-		if (value < 100000) /* far beyond every float already */
+		if (value < 100000) /* larger exponents overflow every float */
 			value = value * 10 + (text.data[at] - '0');
 	}
 	*out = negative ? -value : value;
@@ -64,8 +64,8 @@ static bool read_exponent(sp_bytes text, size_t at, int *out)
 }
 
 /*
- * Writes an unsigned decimal number without its point, as digits and an
- * exponent: strtod() then reads the same in every locale.
+ * Writes an unsigned decimal number as digits and an exponent, without a point, so that strtod()
+ * reads it the same in every locale.
  */
 static bool write_decimal(sp_bytes text, char out[REAL_ROOM])
 {
@@ -106,7 +106,7 @@ static bool write_hexadecimal(sp_bytes text, char out[REAL_ROOM])
 	return true;
 }
 
-/* A terminated text for strtod() or strtof(), or false. */
+/* Writes a terminated text for strtod() or strtof(); false when it is not a number. */
 static bool normalise(sp_bytes text, char out[1 + REAL_ROOM])
 {
 	size_t sign;

@@ -7,16 +7,15 @@
 #include "base/bytes.h"
 
 /*
- * Numbers as TensorFlow reads them from text (StringToNumber, DecodeCSV, tables
- * from text files).  Each returns false when the text is not such a number, and
- * then leaves *out alone.  White space around the number is fine.
+ * Parses numbers as TensorFlow does (StringToNumber, DecodeCSV, tables from text files).  Each
+ * function returns false when the text is not such a number, and then leaves *out unchanged.  White
+ * space around the number is skipped.
  *
  * Integers: an optional '-' and decimal digits, in the range of the type.
  *
- * Reals: fewer than 32 bytes in all; an optional sign and decimal digits with
- * an optional point and exponent, or "inf", "nan" or "0x" and hexadecimal
- * digits in either case.  White space alone is 0.  Rounded to nearest even;
- * what is too large is infinite.  The locale plays no part.
+ * Reals: fewer than 32 bytes in all; an optional sign and decimal digits with an optional point and
+ * exponent, or "inf", "nan" or "0x" and hexadecimal digits in either case.  White space alone is 0.
+ * Rounded to nearest even; overflow gives infinity.  Independent of the locale.
  *
  * Threads: pure.
  */

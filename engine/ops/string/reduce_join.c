@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * Joins the elements along the reduced axes. The axes vary in the order in which they are given,
- * the first one fastest. An axis may have length 0.
+ * Joins the elements along the reduced axes.  The first axis in the given order varies fastest.  An
+ * axis may have length 0.
  */
 
 typedef struct state {
@@ -15,7 +15,7 @@ typedef struct state {
 	sp_bytes separator;
 } state;
 
-/* A set of axes with the distance that one step along each takes. */
+/* A set of axes with their strides. */
 typedef struct axes {
 	int count;
 	int64_t dims[SP_MAX_RANK];
@@ -58,7 +58,9 @@ static sp_status prepare_reduce_join(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
 }
 
-/* Reduced axes into *joined in the order given; all others into *kept and *shape. */
+/*
+ * Splits the axes: reduced ones into *joined in the given order, all others into *kept and *shape.
+ */
 static sp_status sort_axes(const sp_call *call, axes *joined, axes *kept, sp_shape *shape)
 {
 	const state *s = call->state;
@@ -133,7 +135,7 @@ static sp_status run_reduce_join(const sp_call *call)
 	SP_TRY(sort_axes(call, &joined, &kept, &shape));
 	SP_TRY(sp_call_output(call, 0, SP_STRING, &shape));
 	if (call->in[0]->count ==
-	    0) { /* a reduced axis has length 0: there is no element to start from */
+	    0) { /* a reduced axis has length 0: there are no elements to join */
 		for (size_t i = 0; i < call->out[0]->count; i++)
 			sp_tensor_strings(call->out[0])[i] = (sp_bytes){"", 0};
 		return SP_OK;

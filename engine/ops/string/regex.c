@@ -7,9 +7,7 @@
 #include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
-/*
- * A constant pattern, which is the usual case, is compiled once per graph; any other once per call.
- */
+/* A constant pattern, the usual case, is compiled once per graph, any other once per call. */
 
 typedef struct state {
 	const sp_regex *regex; /* NULL: compiled from input 1 */
@@ -36,10 +34,7 @@ static sp_status prepare_pattern(sp_prepare *prepare, state *s, sp_bytes pattern
 	return SP_OK;
 }
 
-/*
- * Compiles input 1 if it is constant. That it is a scalar is checked at run time, as for other
- * inputs.
- */
+/* Compiles input 1 if it is constant.  Its shape is checked at run time. */
 static sp_status prepare_constant_pattern(sp_prepare *prepare, state *s, sp_error *err)
 {
 	const sp_tensor *pattern = prepare->in_values[1];
@@ -140,15 +135,15 @@ static sp_status run_full_match(const sp_call *call)
 }
 
 /*
- * Replacing, as RE2::Replace() and RE2::GlobalReplace() do, but into memory of the request, which
- * is limited: a rewrite that repeats a long text can make any amount of it.
+ * Replaces as RE2::Replace() and RE2::GlobalReplace() do, but in the request's memory, which is
+ * limited: rewrites can multiply the size of a text.
  */
 typedef struct replacer {
 	const sp_call *call;
 	const sp_regex *regex;
 	sp_bytes rewrite;
-	size_t group_count; /* that the rewrite names, the whole match among them */
-	/* The text that is being made; grows by doubling. */
+	size_t group_count; /* of the groups that the rewrite uses, including the whole match */
+	/* The result so far; grows by doubling. */
 	char *data;
 	size_t size, capacity;
 } replacer;
@@ -177,7 +172,7 @@ static bool append(replacer *r, const char *data, size_t size)
 	return true;
 }
 
-/* The rewrite's groups are \0 ... \9, its backslash is \\; any other escape is refused. */
+/* A rewrite may contain \0 ... \9 and \\; any other escape is refused. */
 static sp_status check_rewrite(replacer *r)
 {
 	r->group_count = 1;
@@ -233,8 +228,7 @@ static size_t character_size(sp_bytes text)
 }
 
 /*
- * Text between matches is copied. An empty match that directly follows another match is skipped, as
- * in RE2.
+ * Copies the text between matches.  An empty match right after another match is skipped, as in RE2.
  */
 static sp_status replace_in(replacer *r, sp_bytes text, bool all, bool *changed)
 {
@@ -296,9 +290,7 @@ static sp_status replace(const sp_call *call, const sp_regex *regex)
 		char *copy;
 
 		y[i] = text[i];
-		/*
-		 * As in RE2, a rewrite that names a group which the pattern lacks changes nothing.
-		 */
+		/* As in RE2, a rewrite with a group that the pattern lacks changes nothing. */
 		if (r.group_count > sp_regex_group_count(regex) + 1)
 			continue;
 		if (replace_in(&r, text[i], s->replace_all, &changed) != SP_OK)

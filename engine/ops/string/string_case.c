@@ -6,11 +6,11 @@
 #include "engine/ops/string/unicode_case.h"
 
 /*
- * StringLower, StringUpper: of the 26 letters of ASCII, or with encoding "utf-8" of all
- * characters that have case.
+ * StringLower, StringUpper: of ASCII letters, or with encoding "utf-8" of all characters that have
+ * case.
  *
- * As TensorFlow has it, a text in UTF-8 ends at its first U+0000, what is malformed
- * becomes U+FFFD, and a sigma at the end of a word has a lower case of its own.
+ * As in TensorFlow, a UTF-8 string ends at its first U+0000, malformed bytes become U+FFFD, and a
+ * sigma at the end of a word has its own lower case.
  */
 typedef struct case_state {
 	bool unicode;
@@ -54,7 +54,7 @@ static bool map_letters(sp_text_pool *pool, sp_bytes text, char first, sp_bytes 
 typedef size_t map_fn(int32_t character, int32_t out[SP_UNICODE_MOST_CASED]);
 
 /* Whether the next character that is not case-ignorable is a letter. */
-static bool goes_on(sp_unicode_reader rest)
+static bool word_continues(sp_unicode_reader rest)
 {
 	sp_unicode_case_class class = SP_UNICODE_IGNORED;
 	int32_t character;
@@ -80,7 +80,7 @@ static size_t map_text(sp_bytes text, map_fn *map, char *out)
 		size_t count = map(character, to);
 
 		if (character == SP_UNICODE_SIGMA && map == sp_unicode__lower && in_word &&
-		    !goes_on(reader))
+		    !word_continues(reader))
 			to[0] = SP_UNICODE_FINAL_SIGMA;
 		for (size_t i = 0; i < count; i++)
 			size += sp_unicode__put(to[i], out != NULL ? out + size : NULL);

@@ -7,21 +7,21 @@
 #include "engine/ops/string/text.h"
 
 /*
- * StringFormat: a text with one tensor written out at each placeholder, as
- * tf.print does: rows in brackets, the first and the last `summarize` entries of
- * every dimension, "..." between them; all entries when it is negative.
+ * StringFormat: a template with one tensor printed at each placeholder, in the format of tf.print:
+ * rows in brackets, the first and the last `summarize` entries of every dimension with "..."
+ * between them; all entries if it is negative.
  *
- * Floats have as few digits as give the same number again: 6 or 9, doubles 15
- * or 17.  Texts are in quotes, with escapes for what is no printing character.
+ * Floats have the fewest digits that read back as the same number: 6 or 9, doubles 15 or 17.
+ * Strings are quoted, and characters that are not printable are escaped.
  *
- * Source: StringFormat of TensorFlow 2.15, by its answers.
+ * Source: outputs of StringFormat of TensorFlow 2.15.
  */
 typedef struct format_state {
 	sp_bytes template, placeholder;
 	int64_t ends; /* entries at either end of a dimension */
 } format_state;
 
-/* The text being written; with `to` NULL it is only measured. */
+/* The output; with `to` NULL it is only measured. */
 typedef struct sink {
 	char *to;
 	size_t size;
@@ -39,7 +39,7 @@ static void put_text(sink *out, const char *text)
 	put(out, text, strlen(text));
 }
 
-/* The host's locale may print another decimal point, which becomes a dot. */
+/* The decimal point of the host's locale is replaced by a dot. */
 static void put_number(sink *out, const char *text)
 {
 	for (; *text != '\0'; text++) {
@@ -165,7 +165,7 @@ static void put_space(sink *out, int dim, int rank)
 		put_text(out, " ");
 }
 
-/* The entries of dimension `dim` on, the first of which is element `at`. */
+/* Writes the entries of dimensions `dim` and following, starting with element `at`. */
 static void put_dim(sink *out, const sp_tensor *t, int dim, size_t at, int64_t ends)
 {
 	int rank = t->shape.rank;
@@ -206,7 +206,7 @@ static void put_all(sink *out, const sp_call *call)
 {
 	const format_state *state = call->state;
 	size_t from = 0, at = 0;
-	int64_t ends; /* no more than there are elements: an empty tensor shows "..." */
+	int64_t ends; /* at most the number of elements: an empty tensor prints "..." */
 
 	for (size_t i = 0; i < call->in_count; i++) {
 		at = find_placeholder(state, from);

@@ -2,7 +2,7 @@
 #include "engine/ops/string/text.h"
 
 typedef struct state {
-	bool characters; /* of UTF-8, else bytes */
+	bool characters; /* count UTF-8 characters, not bytes */
 } state;
 
 static sp_status prepare_length(sp_prepare *prepare, sp_error *err)

@@ -6,9 +6,8 @@
 #include <string.h>
 
 /*
- * Runs of neighbouring strings of a ragged batch, joined.  A row may be
- * extended by `pad_width` pads at either end, but never by so many that a run
- * would be all pads.
+ * Joins the n-grams of each row of a ragged batch.  Each end of a row may be padded by `pad_width`
+ * pads, but never by so many that an n-gram would consist of pads only.
  */
 
 enum { MAX_WIDTH = 4096 };
@@ -18,7 +17,7 @@ typedef struct state {
 	int64_t pad_width; /* -1: one less than the width */
 	const int64_t *widths;
 	size_t width_count;
-	bool keep_short; /* a row that is too short for any run becomes one run */
+	bool keep_short; /* a row that is too short for any n-gram becomes one n-gram */
 } state;
 
 static sp_status prepare_ngrams(sp_prepare *prepare, sp_error *err)
@@ -58,7 +57,7 @@ static sp_status prepare_ngrams(sp_prepare *prepare, sp_error *err)
 }
 
 /*
- * The runs of one width in one row: `count` runs of `width` strings, with `pads` pads added at
+ * The n-grams of one width in one row: `count` of `width` strings each, after adding `pads` pads at
  * either end of the row.
  */
 typedef struct runs {
@@ -77,7 +76,7 @@ static runs runs_of(const state *s, int64_t length, int64_t width)
 	return r;
 }
 
-/* The single run of a row that is too short for the width. */
+/* The single n-gram of a row that is too short for the width. */
 static runs short_run(const state *s, int64_t length)
 {
 	int64_t pads = s->pad_width > 0 ? s->pad_width : 0;
@@ -118,7 +117,7 @@ static sp_status check_splits(const sp_call *call)
 	return SP_OK;
 }
 
-/* Part `i` of run `number`: a pad or one of the row's strings. */
+/* Part `i` of n-gram `number`: a pad or a string of the row. */
 static sp_bytes part(const state *s, const sp_bytes *row, int64_t length, const runs *r,
 		     int64_t number, int64_t i)
 {
@@ -181,7 +180,7 @@ static sp_status write_splits(const sp_call *call, int64_t *total)
 	*total = 0;
 	SP_TRY(sp_call_output(call, 1, splits->dtype, &splits->shape));
 	for (size_t i = 0; i < splits->count; i++) {
-		/* Without any string there are no runs, not even runs of pads. */
+		/* An input without strings has no n-grams, not even of pads. */
 		if (i > 0 && call->in[0]->count > 0 &&
 		    !sp_i64_add(total, *total,
 				count_runs(call->state, sp_tensor_index(splits, i) -

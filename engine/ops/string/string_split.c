@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * Splits are views into the input.  Each string is walked twice, once to count
- * its pieces and once to write them, so that the outputs are made at their size.
+ * Pieces are views of the input.  Each string is split twice, to count its pieces and to write
+ * them, so that outputs are allocated at their final size.
  */
 
 typedef struct state {
@@ -16,9 +16,9 @@ typedef struct state {
 typedef struct splitter {
 	sp_bytes separator;
 	const state *state;
-	/* The next piece of *rest into *piece; false when there is none. */
+	/* Reads the next piece of *rest into *piece; false when there is none. */
 	bool (*next)(struct splitter *s, sp_bytes *piece);
-	/* of the string at hand */
+	/* Of the current string. */
 	sp_bytes rest;
 	bool done;
 	int64_t splits;
@@ -29,7 +29,7 @@ static inline sp_bytes after(sp_bytes text, size_t n)
 	return (sp_bytes){text.data + n, text.size - n};
 }
 
-/* StringSplit: every byte of the separator separates; an empty string has no pieces. */
+/* StringSplit: any byte of the separator separates; an empty string has no pieces. */
 static bool next_any_of(splitter *s, sp_bytes *piece)
 {
 	size_t n;
@@ -59,7 +59,7 @@ static bool next_byte(splitter *s, sp_bytes *piece)
 	return true;
 }
 
-/* After maxsplit pieces the rest of the text is the last piece. */
+/* After maxsplit splits the rest of the string is the last piece. */
 static bool next_is_rest(splitter *s, sp_bytes *piece)
 {
 	if (s->state->maxsplit < 0 || s->splits < s->state->maxsplit)

@@ -2,7 +2,7 @@
 #include "engine/ops/string/text.h"
 
 typedef struct state {
-	bool characters; /* of UTF-8, else bytes */
+	bool characters; /* positions count UTF-8 characters, not bytes */
 } state;
 
 static sp_status prepare_substr(sp_prepare *prepare, sp_error *err)
@@ -19,7 +19,7 @@ static sp_status prepare_substr(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, SP_STRING, err);
 }
 
-/* Moves *at over `n` characters; false when the text ends before, or n is negative. */
+/* Advances *at by `n` characters; false when the text ends before, or n is negative. */
 static bool forward(sp_bytes text, int64_t n, size_t *at)
 {
 	for (; n > 0 && *at < text.size; n--)
@@ -46,7 +46,7 @@ static bool cut_characters(sp_bytes text, int64_t pos, int64_t len, sp_bytes *ou
 		if (!forward(text, pos, &begin))
 			return false;
 		end = begin;
-		forward(text, len, &end); /* the text may end before the substring does */
+		forward(text, len, &end); /* the text may end before the substring */
 	} else {
 		/*
 		 * A negative position counts from the end: go back first to the end of the
@@ -75,7 +75,7 @@ static bool cut_characters(sp_bytes text, int64_t pos, int64_t len, sp_bytes *ou
 	return true;
 }
 
-/* A negative length reaches to the end, as TensorFlow's does. */
+/* A negative length extends to the end, as in TensorFlow. */
 static bool cut_bytes(sp_bytes text, int64_t pos, int64_t len, sp_bytes *out)
 {
 	if (pos < 0)

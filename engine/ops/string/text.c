@@ -34,7 +34,7 @@ sp_status sp_text_attr_unit(const sp_prepare *prepare, bool *characters, sp_erro
 	return SP_OK;
 }
 
-/* Blocks of this size waste little on the last text of a call. */
+/* Large enough to waste little on the last string of a call. */
 enum { POOL_BLOCK = 4096 };
 
 char *sp_text_pool_take(sp_text_pool *pool, size_t size)

@@ -5,8 +5,8 @@
 #include "engine/graph/op.h"
 
 /*
- * What the string operators share. Elements of a string output may point into the inputs of the
- * call or into a text pool: both live until the end of the request.
+ * Helpers of the string operators.  Elements of a string output may be views of the call's inputs
+ * or of a text pool: both live until the end of the request.
  */
 
 /* For operators of one string input and one output. */
@@ -16,7 +16,7 @@ SP_MUST_CHECK sp_status sp_text_prepare_unary(sp_prepare *prepare, sp_dtype out,
 SP_MUST_CHECK sp_status sp_text_prepare_inputs(const sp_prepare *prepare, size_t count,
 					       sp_error *err);
 
-/* A string attribute that must be there. */
+/* A required string attribute. */
 SP_MUST_CHECK sp_status sp_text_attr(const sp_prepare *prepare, const char *name, sp_bytes *out,
 				     sp_error *err);
 
@@ -24,7 +24,7 @@ SP_MUST_CHECK sp_status sp_text_attr(const sp_prepare *prepare, const char *name
 SP_MUST_CHECK sp_status sp_text_attr_unit(const sp_prepare *prepare, bool *characters,
 					  sp_error *err);
 
-/* New texts for the outputs of one call, cut from larger blocks.  Start with {.call = call}. */
+/* Memory for new strings of one call, cut from larger blocks.  Initialize with {.call = call}. */
 typedef struct sp_text_pool {
 	const sp_call *call;
 	char *next;
@@ -34,7 +34,7 @@ typedef struct sp_text_pool {
 /* `size` uninitialised bytes; NULL past the request's limit. */
 char *sp_text_pool_take(sp_text_pool *pool, size_t size);
 
-/* The characters that TensorFlow's string operators take as white space. */
+/* White space in TensorFlow's string operators. */
 static inline bool sp_text_is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
@@ -57,7 +57,7 @@ static inline sp_bytes sp_text_strip(sp_bytes text)
 	return text;
 }
 
-/* A byte that continues a UTF-8 character, whether or not one was begun. */
+/* Whether the byte is a UTF-8 continuation byte. */
 static inline bool sp_text_is_trail(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;

@@ -8,19 +8,19 @@
 #include "engine/graph/op.h"
 
 /*
- * Text in UTF-8.
+ * UTF-8 text.
  *
  * Malformed text: each maximal subpart of a character is one error (Unicode 15, section 3.9).
  *
- * Threads: pure, but for readers: one thread at a time.
+ * Threads: pure, except readers: one thread at a time.
  */
 
-/* What is done with errors. */
+/* How errors are handled. */
 typedef struct sp_unicode_policy {
 	enum { SP_UNICODE_STRICT, SP_UNICODE_REPLACE, SP_UNICODE_IGNORE } errors;
 	int32_t replacement;
 	bool replace_controls; /* U+0000 ... U+001F count as errors, */
-	bool spare_controls;   /* in strict mode they are replaced instead of refused */
+	bool spare_controls;   /* in strict mode they are replaced, not refused */
 } sp_unicode_policy;
 
 /* Attribute `name` names an encoding; SP_UNSUPPORTED for any but UTF-8. */
@@ -38,12 +38,13 @@ typedef struct sp_unicode_reader {
 
 void sp_unicode__open(sp_unicode_reader *reader, sp_bytes text);
 
-/* The next character; U+FFFD and *is_error where the bytes are none; false at the end. */
+/* Reads the next character; U+FFFD and *is_error for malformed bytes; false at the end. */
 bool sp_unicode__next(sp_unicode_reader *reader, int32_t *character, bool *is_error);
 
 /*
- * The next character after the policy is applied; characters that it ignores are skipped. *offset
- * is where the character's bytes begin. SP_INVALID for an error that the policy does not allow.
+ * Reads the next character after applying the policy; characters that it ignores are skipped.
+ * *offset is where the character's bytes begin.  SP_INVALID for an error that the policy does not
+ * allow.
  */
 SP_MUST_CHECK sp_status sp_unicode__next_by(sp_unicode_reader *reader,
 					    const sp_unicode_policy *policy, const sp_call *call,

@@ -5,7 +5,7 @@ typedef struct case_run {
 	int32_t first, last, step, delta;
 } case_run;
 
-/* A character that becomes several. */
+/* A character that maps to several. */
 typedef struct case_expansion {
 	int32_t character;
 	uint8_t count;
@@ -13,7 +13,7 @@ typedef struct case_expansion {
 } case_expansion;
 
 typedef struct class_run {
-	int32_t first; /* up to the next run's */
+	int32_t first; /* the run ends before `first` of the next one */
 	uint8_t class;
 } class_run;
 
@@ -36,8 +36,8 @@ static const case_mapping upper = {upper_expansions, COUNT(upper_expansions), up
 				   COUNT(upper_runs)};
 
 /*
- * Finds the last entry of array [count], which is sorted by `field`, whose `field` is at most the
- * character; the first entry when there is none.
+ * Finds the last entry of array [count], sorted by `field`, whose `field` is at most the character,
+ * or the first entry if there is none.
  */
 #define FIND(array, count, field, character, found)               \
 	do {                                                      \

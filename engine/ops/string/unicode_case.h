@@ -6,18 +6,18 @@
 #include <stdint.h>
 
 /*
- * Upper and lower case of any character, of no language in particular.
+ * Language-independent upper and lower case of characters.
  *
  * Source: full case mappings of the Unicode Character Database (UnicodeData.txt,
- * SpecialCasing.txt), as TensorFlow 2.15 answers them (scripts/make_unicode_case.py).
+ * SpecialCasing.txt), as TensorFlow 2.15 applies them (scripts/make_unicode_case.py).
  *
  * Threads: pure.
  */
 enum { SP_UNICODE_MOST_CASED = 3 };
 
 /*
- * Writes the characters that a character maps to; returns how many, at least 1. A sigma is mapped
- * as one that is not at the end of a word.
+ * Writes the characters that a character maps to; returns how many, at least 1.  A sigma is mapped
+ * as if it were not at the end of a word.
  */
 size_t sp_unicode__lower(int32_t character, int32_t out[SP_UNICODE_MOST_CASED]);
 size_t sp_unicode__upper(int32_t character, int32_t out[SP_UNICODE_MOST_CASED]);

@@ -3,10 +3,10 @@
 #include "engine/ops/string/unicode.h"
 
 /*
- * UnicodeDecode and UnicodeDecodeWithOffsets: the characters of every text, as a
- * ragged tensor (row_splits, char_values), and where each begins in bytes.
+ * UnicodeDecode and UnicodeDecodeWithOffsets: the characters of every string, as a ragged tensor
+ * (row_splits, char_values), and the byte offset of each.
  *
- * Texts are walked twice, to count characters and to write them.
+ * Strings are decoded twice, to count characters and to write them.
  */
 typedef struct decode_state {
 	sp_unicode_policy policy;
@@ -42,7 +42,7 @@ static sp_status prepare_offsets(sp_prepare *prepare, sp_error *err)
 	return prepare_any(prepare, true, err);
 }
 
-/* The characters of one text: counted, and written where `values` is not NULL. */
+/* Counts the characters of one string, and writes them unless `values` is NULL. */
 static sp_status decode(const sp_call *call, sp_unicode_reader *reader, int32_t *values,
 			int64_t *offsets, size_t *count)
 {

@@ -3,8 +3,8 @@
 #include "engine/ops/string/unicode.h"
 
 /*
- * UnicodeEncode: rows of characters (input_values, input_splits) to texts. UnicodeTranscode: texts
- * with malformed bytes replaced or removed.
+ * UnicodeEncode: rows of characters (input_values, input_splits) to strings.  UnicodeTranscode:
+ * strings with malformed bytes replaced or removed.
  */
 static sp_status prepare_policy(sp_prepare *prepare, sp_error *err)
 {
@@ -33,7 +33,7 @@ static sp_status prepare_transcode(sp_prepare *prepare, sp_error *err)
 }
 
 /*
- * Applies the policy to a value; *keep is false when it is left out. When errors are ignored,
+ * Applies the policy to a value; *keep is false if it is dropped.  When errors are ignored,
  * noncharacters are kept.
  */
 static sp_status judge(const sp_call *call, int32_t *character, bool *keep)
@@ -57,7 +57,7 @@ static sp_status judge(const sp_call *call, int32_t *character, bool *keep)
 	return SP_OK;
 }
 
-/* Encodes one row in two rounds: the first one computes the size. */
+/* Encodes one row in two passes: the first computes the size. */
 static sp_status encode_row(const sp_call *call, sp_text_pool *pool, const int32_t *values,
 			    size_t count, sp_bytes *out)
 {
@@ -109,7 +109,7 @@ static sp_status run_encode(const sp_call *call)
 	return SP_OK;
 }
 
-/* The size of one text, which is written where `out` is not NULL. */
+/* Computes the size of one string, and writes it unless `out` is NULL. */
 static sp_status transcode(const sp_call *call, sp_bytes in, char *out, size_t *size)
 {
 	const sp_unicode_policy *policy = call->state;
@@ -127,7 +127,7 @@ static sp_status transcode(const sp_call *call, sp_bytes in, char *out, size_t *
 	}
 }
 
-/* Each text is measured, then written. */
+/* Each string is measured, then written. */
 static sp_status run_transcode(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0];

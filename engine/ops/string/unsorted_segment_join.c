@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * UnsortedSegmentJoin: joins the texts of each segment in order, with the separator between them.
- * As in TensorFlow, no separator precedes a text while the result is still empty.
+ * UnsortedSegmentJoin: joins the strings of each segment in order, with the separator between them.
+ * As in TensorFlow, a string is not preceded by a separator while the result is still empty.
  */
 
 typedef struct state {
@@ -53,13 +53,13 @@ static sp_status check_shapes(const sp_call *call, sp_shape *shape)
 	return SP_OK;
 }
 
-/* The index in the output of the segment that element `i` belongs to. */
+/* The output index of the segment of element `i`. */
 static inline size_t place(const sp_call *call, size_t i, size_t inner)
 {
 	return (size_t)sp_tensor_index(call->in[1], i / inner) * inner + i % inner;
 }
 
-/* Sets every output to room for its text, and its size to 0. */
+/* Sets every output to the memory for its string, with size 0. */
 static sp_status make_room(const sp_call *call, size_t inner)
 {
 	const state *s = call->state;

@@ -4,11 +4,10 @@
 #include "engine/ops/array/strided_copy.h"
 
 /*
- * XlaDynamicSlice: from `start_indices`, `size_indices` elements along each dimension.
- * XlaDynamicUpdateSlice: the input, with `update` in the place that begins at `indices`.
+ * XlaDynamicSlice: `size_indices` elements from `start_indices` on, along each dimension.
+ * XlaDynamicUpdateSlice: the input with `update` written at `indices`.
  *
- * A start is never wrong: it is moved to the nearest one from which all elements
- * fit.  What Keras 3 writes for ops.slice_update().
+ * A start is clamped so that all elements fit.  Keras 3 writes these for ops.slice_update().
  */
 
 static sp_status prepare_slice(sp_prepare *prepare, sp_error *err)

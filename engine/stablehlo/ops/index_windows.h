@@ -6,15 +6,15 @@
 #include "engine/stablehlo/ops/dimension_numbers.h"
 
 /*
- * Windows of an operand, each of the same sizes, that vectors of indices place: what XLA's gather
- * reads and its scatter writes.
+ * Windows of one size into an operand, positioned by index vectors: XLA's gather reads them and its
+ * scatter writes them.
  *
- *     operand  [any]     a window takes sizes[d] elements of dimension d
- *     indices  [any]     along dimension `vector` it holds vectors; if that is its rank, each
- *                        element is a vector of one.  The other dimensions count windows
- *     parts    [any]     the windows' elements: at dimensions `window` those of a window, in order
- *                        and without the `dropped` and `batching` dimensions of the operand, which
- *                        are of size 1 there; the others are those of `indices`
+ *     operand  [any]     a window has sizes[d] elements in dimension d
+ *     indices  [any]     has vectors along dimension `vector`; if that is its rank, each
+ *                        element is a vector of one.  The other dimensions number the windows
+ *     parts    [any]     the windows' elements: the dimensions `window` are those of a window, in
+ *                        order and without the operand's `dropped` and `batching` dimensions, which
+ *                        have size 1; the other dimensions are those of `indices`
  *
  * Element k of a vector is where the window begins in dimension starts[k] of the operand.  In
  * dimension batching[k] it begins at the position in dimension indices_batching[k] of `indices`.
@@ -33,12 +33,12 @@ SP_MUST_CHECK sp_status sp_window_dims__read(sp_window_dims *out, const sp_prepa
 typedef struct sp_windows {
 	sp_shape parts;
 
-	/* One window: from (gather) or to (scatter) the operand; strides in bytes. */
+	/* Copies one window from (gather) or to (scatter) the operand; strides in bytes. */
 	sp_strided_copy box;
 	bool is_row; /* contiguous on both sides, row_size bytes */
 	size_t row_size;
 
-	/* The walk over all windows, as engine/ops/reduce/reduce.h's, and where it stands. */
+	/* The walk over all windows, like that of engine/ops/reduce/reduce.h, and its position. */
 	const sp_tensor *indices;
 	int rank;
 	int64_t dims[SP_MAX_RANK], index[SP_MAX_RANK];
@@ -47,7 +47,7 @@ typedef struct sp_windows {
 	int64_t operand_steps[SP_MAX_RANK]; /* in bytes of operand */
 	int64_t vector_at, part_at, operand_at;
 
-	/* The vector. */
+	/* The index vector. */
 	int depth;
 	int64_t vector_stride;
 	int64_t start_strides[SP_MAX_RANK]; /* in bytes */
@@ -55,24 +55,24 @@ typedef struct sp_windows {
 } sp_windows;
 
 /*
- * Checks all and fills `parts`.  `indices` is int32 or int64, sizes [operand->rank].
- * SP_INVALID in words; SP_UNSUPPORTED when parts have too many dimensions.
+ * Checks the inputs and fills `parts`.  `indices` is int32 or int64, sizes [operand->rank].
+ * SP_INVALID with a message; SP_UNSUPPORTED when `parts` has too many dimensions.
  */
 SP_MUST_CHECK sp_status sp_windows__plan(sp_windows *w, const sp_call *call,
 					 const sp_window_dims *dims, const sp_shape *operand,
 					 const sp_tensor *indices, const int64_t *sizes);
 
-/* The walk from its first window on; parts could be counted, and is not empty. */
+/* Starts the walk at the first window; `parts` is countable and not empty. */
 void sp_windows__start(sp_windows *w, const sp_window_dims *dims, const sp_shape *operand,
 		       const int64_t *sizes, size_t size);
 
-/* One step; false after the last window. */
+/* Advances to the next window; false after the last. */
 bool sp_windows__next(sp_windows *w);
 
-/* The byte offset of the window in the operand, clamped so that all of it is inside. */
-int64_t sp_windows__moved(const sp_windows *w);
+/* The byte offset of the window in the operand, clamped so that the window fits. */
+int64_t sp_windows__clamped(const sp_windows *w);
 
-/* The same without moving it; false when it is not inside the operand. */
+/* The same without clamping; false when the window does not lie inside the operand. */
 bool sp_windows__inside(const sp_windows *w, int64_t *at);
 
 #endif

@@ -11,8 +11,8 @@
 
 /*
  * The body is walked from its results back to its arguments; each node becomes a step after those
- * it reads. A value is the number of a register: first the arguments, then constants and results of
- * steps in the order in which they are met.
+ * it reads.  A value is a register number: first the arguments, then constants and results of steps
+ * in the order in which they are reached.
  */
 
 enum {
@@ -20,7 +20,7 @@ enum {
 	MOST_NODES = 4096, /* in all calls together; names are compared linearly */
 	MOST_DEPTH = 256,  /* of nodes that wait for their operands */
 	MOST_OPERANDS = 3,
-	ELEMENT_SIZE = 16, /* no element is wider */
+	ELEMENT_SIZE = 16, /* the size of the widest element */
 };
 
 typedef enum step_kind { STEP_UNARY, STEP_BINARY, STEP_SELECT, STEP_COPY } step_kind;
@@ -30,7 +30,7 @@ typedef struct step {
 	sp_unary_fn *unary;
 	sp_binary_fn *binary;
 	sp_select_fn *select;
-	size_t size; /* of what is copied */
+	size_t size; /* for a copy: bytes of an element */
 	uint16_t in[MOST_OPERANDS];
 	uint16_t in_count;
 	uint16_t out;
@@ -42,18 +42,18 @@ struct sp_scalar_code {
 	size_t step_count;
 	size_t argument_sizes[SP_SCALAR_ENDS];
 	size_t argument_count;
-	const void **constants; /* [register_count] SP_SCALAR_LANES times the value, or NULL */
+	const void **constants; /* [register_count] SP_SCALAR_LANES copies of the value, or NULL */
 	size_t register_count;
 	uint16_t results[SP_SCALAR_ENDS];
 	size_t result_sizes[SP_SCALAR_ENDS];
 	size_t result_count;
-	bool is_direct; /* the last step can write the only result where it is wanted */
+	bool is_direct; /* the last step can write the only result to its destination */
 };
 
 typedef struct value {
 	uint16_t at; /* its register */
 	sp_dtype dtype;
-	const sp_tensor *constant; /* what a constant is made of; it may have no elements */
+	const sp_tensor *constant; /* the tensor of a constant, perhaps without elements */
 } value;
 
 /* One call of a function. */
@@ -61,7 +61,7 @@ typedef struct scope {
 	const sp_function_def *function;
 	const value *arguments;
 	value **values; /* [nodes] their outputs, NULL before they are known */
-	bool *open;     /* [nodes] their operands are being looked for */
+	bool *open;     /* [nodes] on the path of the walk: their operands are being visited */
 } scope;
 
 typedef struct maker {
@@ -110,7 +110,7 @@ static bool is_one_of(const char *op, const char *const *list, size_t count)
 
 #define IS_ONE_OF(op, list) is_one_of(op, list, sizeof(list) / sizeof(list[0]))
 
-/* Operators that forward their first operand; a second one may be a shape. */
+/* Operators that forward their first operand; the second one may be a shape. */
 static const char *const same[] = {
 	"Identity",    "StopGradient", "PreventGradient", "Snapshot", "XlaSharding",
 	"BroadcastTo", "Reshape",      "EnsureShape",     "Squeeze",  "ExpandDims",
@@ -121,7 +121,7 @@ static const char *const same_all[] = {"IdentityN", "XlaOptimizationBarrier"};
 
 static const char *const calls[] = {"PartitionedCall", "StatefulPartitionedCall"};
 
-/* The function that a node calls; NULL for an ordinary one. */
+/* The function that a node calls; NULL if it is not a call. */
 static const sp_function_def *called(const maker *m, const sp_node_def *node)
 {
 	const sp_attr *f = sp_attr_find(node->attrs, node->attr_count, "f");
@@ -142,7 +142,7 @@ static sp_status add_register(maker *m, uint16_t *out)
 	return SP_OK;
 }
 
-/* Whether the type is supported: numbers and booleans. */
+/* Whether the type is a number or boolean. */
 static bool is_supported(sp_dtype dtype)
 {
 	return sp_dtype_size(dtype) != 0 && dtype != SP_STRING && dtype != SP_RESOURCE;
@@ -183,7 +183,7 @@ static bool is_scalar(const value *v)
 	return v->constant == NULL || v->constant->count == 1;
 }
 
-/* Whether a value is a shape of one element. */
+/* Whether a value is a shape with one element. */
 static bool is_shape_of_one(const value *v)
 {
 	const sp_tensor *t = v->constant;
@@ -449,10 +449,7 @@ static sp_status make_call(maker *m, const sp_function_def *function, const valu
 
 /* ---------------------------------------------------------------- making */
 
-/*
- * A result that is an argument is copied, because an earlier result may be written over that
- * argument.
- */
+/* A result that is an argument is copied, because another result may overwrite that argument. */
 static sp_status keep_argument(maker *m, const sp_scalar_types *types, value result, size_t i)
 {
 	step copy = {.kind = STEP_COPY, .size = m->code->result_sizes[i]};
@@ -610,7 +607,7 @@ static void run_step(const step *s, void *const *registers, void *out, size_t co
 	}
 }
 
-/* At most SP_SCALAR_LANES elements, from the arguments in the registers. */
+/* Runs at most SP_SCALAR_LANES elements; the arguments are in the registers. */
 static void run_block(const sp_scalar_run *run, void *const *results, size_t count)
 {
 	const sp_scalar_code *code = run->code;

@@ -4,23 +4,23 @@
 #include "engine/graph/op.h"
 
 /*
- * A function of scalars, which XLA's operators take as an attribute to join two elements or to
- * compare them, made ready to run on many elements at once: the steps of its body, each a kernel
- * over arrays.
+ * A function of scalars, compiled to run on many elements at once: each step of its body is a
+ * kernel over arrays.  XLA's operators have such functions as attributes, to combine or compare
+ * elements.
  *
- * A body may hold constants, Cast, Bitcast, Select, calls of other such functions, what leaves a
- * scalar as it is (Identity, BroadcastTo to no dimensions), and every operator of one or two
- * operands that is computed element by element (engine/ops/math/unary.h, engine/ops/math/binary.h)
- * and takes any operands; anything else is refused by name.
+ * A body may have constants, Cast, Bitcast, Select, calls of other such functions, operators that
+ * leave a scalar unchanged (Identity, BroadcastTo to no dimensions), and every elementwise operator
+ * of one or two operands (engine/ops/math/unary.h, engine/ops/math/binary.h) that is defined for
+ * all operands; anything else is refused by name.
  *
- * Numerics: those of the operators.
- * Threads: immutable once made; a run is for one thread at a time.
+ * Numerics: those of the operators. Threads: immutable once made; a run is for one thread at a
+ * time.
  */
 typedef struct sp_scalar_code sp_scalar_code;
 
 enum {
-	SP_SCALAR_LANES = 128, /* elements that pass through the body together */
-	SP_SCALAR_ENDS = 64,   /* the most arguments, and the most results */
+	SP_SCALAR_LANES = 128, /* elements that are processed together */
+	SP_SCALAR_ENDS = 64,   /* the largest number of arguments, and of results */
 };
 
 typedef struct sp_scalar_types {
@@ -31,22 +31,22 @@ typedef struct sp_scalar_types {
 } sp_scalar_types;
 
 /*
- * The function that attribute `name` of the node names.  SP_INVALID when it is not there or takes
- * or returns other types than `types`; SP_UNSUPPORTED when its body is not one of scalars.
+ * Compiles the function in attribute `name` of the node.  SP_INVALID when there is none or its
+ * argument and result types are not `types`; SP_UNSUPPORTED when its body is not one of scalars.
  */
 SP_MUST_CHECK sp_status sp_scalar_code__make(const sp_scalar_code **out, const sp_prepare *prepare,
 					     const char *name, const sp_scalar_types *types,
 					     sp_error *err);
 
-/* Whether result 0 is argument `i` as it is. */
+/* Whether result 0 is argument `i`, unchanged. */
 bool sp_scalar_code__is_argument(const sp_scalar_code *code, size_t i);
 
 /* Whether the body reads argument `i`. */
 bool sp_scalar_code__reads(const sp_scalar_code *code, size_t i);
 
 /*
- * Whether the body is one operator on its two arguments, in either order, whose results may be
- * taken together in any order: sums, products, extremes, "and" and "or".
+ * Whether the body is one operator on its two arguments, in either order, that may be applied to
+ * many elements in any order: sum, product, minimum, maximum, "and", "or".
  */
 bool sp_scalar_code__is_associative(const sp_scalar_code *code);
 

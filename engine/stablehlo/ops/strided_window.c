@@ -1,6 +1,6 @@
 #include "engine/stablehlo/ops/strided_window.h"
 
-/* Far above what a request can hold; sums and products of two such numbers cannot overflow. */
+/* Far above what a request can hold; sums and products of two values below it cannot overflow. */
 static const int64_t LIMIT = (int64_t)1 << 30;
 
 sp_status sp_strided_window__plan(sp_strided_window *w, const sp_call *call, int d, int64_t dim,

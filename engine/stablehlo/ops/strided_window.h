@@ -22,7 +22,7 @@ typedef struct sp_strided_window {
 SP_MUST_CHECK sp_status sp_strided_window__plan(sp_strided_window *w, const sp_call *call, int d,
 						int64_t dim, int64_t *count);
 
-/* Which element window element `k` is at place `i`; -1 for a hole and for padding. */
+/* The index of the element at window element `k` in position `i`; -1 for a hole or padding. */
 static inline int64_t sp_strided_window__at(const sp_strided_window *w, int64_t i, int64_t k)
 {
 	int64_t at = i * w->stride + k * w->window_dilation - w->low;
@@ -34,7 +34,10 @@ static inline int64_t sp_strided_window__at(const sp_strided_window *w, int64_t 
 	return at % w->dilation == 0 ? at / w->dilation : -1;
 }
 
-/* The next index below dims, row-major, over the first `rank` dimensions; false after the last. */
+/*
+ * Advances to the next index below dims, row-major, in the first `rank` dimensions; false after the
+ * last.
+ */
 static inline bool sp_strided_window__step(int64_t *index, int rank, const int64_t *dims)
 {
 	for (int d = rank - 1; d >= 0; d--) {

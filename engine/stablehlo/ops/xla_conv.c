@@ -7,30 +7,29 @@
 #include "engine/ops/nn/wide_product.h"
 
 /*
- * XlaConv and XlaConvV2: convolutions over any number of dimensions, which lie where the attribute
- * `dimension_numbers` says.
+ * XlaConv and XlaConvV2: convolutions over any number of dimensions, in the dimension order of the
+ * attribute `dimension_numbers`.
  *
  *     lhs, rhs, window_strides, padding [spatial, 2], lhs_dilation, rhs_dilation [spatial each],
  *     feature_group_count scalar
  *
  *     output[n, place, o] = sum over k, c of lhs[n, place * stride + k, c] * rhs[k, c, o]
  *
- * With feature groups the features of lhs and those of the output are cut into as many runs, and a
- * run of the output sees its own run of lhs only.  With batch groups (V2) it is the batch of
- * lhs that is cut so.  V2 answers in another type (preferred_element_type) if it is told to.
+ * With feature groups, the features of lhs and of the output are split into that many runs, and
+ * each run of the output is computed from the same run of lhs.  With batch groups (V2) the batch of
+ * lhs is split instead.  preferred_element_type of V2 sets the output's type.
  *
- * The patches of lhs under some places become the rows of a matrix, which is multiplied with rhs.
+ * The patches of lhs at some places become the rows of a matrix, which is multiplied by rhs.
  *
- * Numerics: engine/ops/nn/wide_product.h.
- * Source: convolution of the StableHLO specification.
+ * Numerics: engine/ops/nn/wide_product.h. Source: convolution of the StableHLO specification.
  */
 enum {
 	MOST_SPATIAL = SP_MAX_RANK - 2,
-	PATCH_CELLS = 64 << 10, /* about as many are laid out at once */
+	PATCH_CELLS = 64 << 10, /* elements of the patches that are laid out at once, about */
 	MOST_ROWS = 1024,
 };
 
-/* Where the dimensions of lhs, rhs or the output lie; `first` is the batch, of rhs its inputs. */
+/* Dimension order of lhs, rhs or the output; `first` is the batch, for rhs the input features. */
 typedef struct placing {
 	int64_t first, feature;
 	sp_dim_list spatial;
@@ -93,14 +92,14 @@ static sp_status prepare_conv_v2(sp_prepare *prepare, sp_error *err)
 
 typedef struct conv {
 	int spatial;
-	int64_t batch, inputs, outputs; /* N of lhs, its features, O */
+	int64_t batch, inputs, outputs; /* batch and features of lhs, features of the output */
 	int64_t in[MOST_SPATIAL], kernel[MOST_SPATIAL], places[MOST_SPATIAL];
 	sp_strided_window along[MOST_SPATIAL];
 	int64_t feature_groups, batch_groups;
 	int64_t in_steps[MOST_SPATIAL]; /* of lhs laid out [N, spatial..., inputs], in elements */
-	size_t image;                   /* its elements for one of the batch */
+	size_t image;                   /* elements of one image of the batch */
 	size_t window, place_count;     /* products of kernel and of places */
-	size_t size;                    /* of an element that is computed with */
+	size_t size;                    /* bytes of an element in the type of the computation */
 } conv;
 
 static sp_status check_placing(const sp_call *call, const placing *p, int rank, const char *what)
@@ -208,7 +207,7 @@ static sp_status make_output(const sp_call *call, const conv *c)
 	return sp_call_output(call, 0, state->product.result, &shape);
 }
 
-/* Nothing is empty from here on, and all of it could be counted. */
+/* From here on, nothing is empty and all sizes can be counted. */
 static void plan_steps(conv *c)
 {
 	c->image = (size_t)c->inputs;
@@ -222,9 +221,10 @@ static void plan_steps(conv *c)
 
 /* --------------------------------------------------------------- layouts */
 
-/* Whether the dimensions lie in the order first, spatial, feature (rhs: spatial, first, feature).
+/*
+ * Whether the dimensions are in the order first, spatial, feature (rhs: spatial, first, feature).
  */
-static bool lies_well(const placing *p, int spatial, bool is_kernel)
+static bool is_in_order(const placing *p, int spatial, bool is_kernel)
 {
 	bool good = p->feature == spatial + 1 && p->first == (is_kernel ? spatial : 0);
 
@@ -233,9 +233,9 @@ static bool lies_well(const placing *p, int spatial, bool is_kernel)
 	return good;
 }
 
-/* The box between that order, dense, and the tensor's own; `from` is the tensor's side. */
-static void make_box(const placing *p, const sp_shape *shape, int spatial, bool is_kernel,
-		     size_t size, sp_strided_copy *box)
+/* A copy from the tensor to a dense tensor in that order. */
+static void plan_reorder(const placing *p, const sp_shape *shape, int spatial, bool is_kernel,
+			 size_t size, sp_strided_copy *box)
 {
 	int64_t strides[SP_MAX_RANK], order[SP_MAX_RANK], step = (int64_t)size;
 	int rank = spatial + 2, at = 0;
@@ -267,29 +267,32 @@ static sp_status arrange(const sp_call *call, int i, const conv *c, const char *
 	char *copy;
 
 	*out = in->data;
-	if (!lies_well(p, c->spatial, i == 1)) {
+	if (!is_in_order(p, c->spatial, i == 1)) {
 		copy = sp_call_bytes(call, in->count, size);
 		if (copy == NULL)
 			return sp_call_no_memory(call);
-		make_box(p, &in->shape, c->spatial, i == 1, size, &box);
+		plan_reorder(p, &in->shape, c->spatial, i == 1, size, &box);
 		sp_strided_copy__run(&box, copy, in->data, size);
 		*out = copy;
 	}
 	return sp_wide_product__widen(call, &state->product, (size_t)i, in->count, out);
 }
 
-/* From the order [batch, spatial..., feature], in the type computed in, to the output. */
-static sp_status deliver(const sp_call *call, const conv *c, char *result)
+/*
+ * Converts the result from [batch, spatial..., feature] in the type of the computation to the
+ * output.
+ */
+static sp_status write_output(const sp_call *call, const conv *c, char *result)
 {
 	const conv_state *state = call->state;
 	const placing *p = &state->placings[2];
 	sp_tensor *out = call->out[0];
 	size_t size = sp_dtype_size(out->dtype);
-	sp_strided_copy box, turned;
+	sp_strided_copy box, back;
 
 	if (result == out->data)
 		return SP_OK;
-	if (state->product.narrow != NULL && lies_well(p, c->spatial, false)) {
+	if (state->product.narrow != NULL && is_in_order(p, c->spatial, false)) {
 		state->product.narrow(result, out->data, out->count);
 		return SP_OK;
 	}
@@ -301,17 +304,17 @@ static sp_status deliver(const sp_call *call, const conv *c, char *result)
 		state->product.narrow(result, narrow, out->count);
 		result = narrow;
 	}
-	make_box(p, &out->shape, c->spatial, false, size, &box);
-	turned = box;
-	memcpy(turned.to, box.from, sizeof(box.from));
-	memcpy(turned.from, box.to, sizeof(box.to));
-	sp_strided_copy__run(&turned, out->data, result, size);
+	plan_reorder(p, &out->shape, c->spatial, false, size, &box);
+	back = box;
+	memcpy(back.to, box.from, sizeof(box.from));
+	memcpy(back.from, box.to, sizeof(box.to));
+	sp_strided_copy__run(&back, out->data, result, size);
 	return SP_OK;
 }
 
 /* ----------------------------------------------------------- the products */
 
-/* What lies under the window at `place`: `features` elements of each of its positions, or zeros. */
+/* Copies the patch at `place`: `features` elements of each of its positions, or zeros. */
 static void lay_patch(const conv *c, const char *image, const int64_t *place, size_t features,
 		      char *patch)
 {
@@ -339,7 +342,7 @@ typedef struct scratch {
 	size_t rows;
 } scratch;
 
-/* One window of one element at every place: the image is its own patches. */
+/* Whether windows are single elements, one at every place: then the image is its own patches. */
 static bool is_plain(const conv *c)
 {
 	for (int d = 0; d < c->spatial; d++) {
@@ -376,7 +379,7 @@ static sp_status make_scratch(const sp_call *call, const conv *c, scratch *s)
 	return SP_OK;
 }
 
-/* Puts [rows, width] into columns of the result. */
+/* Copies [rows, width] to columns of the result. */
 static void put_columns(const conv *c, const char *from, size_t rows, size_t width, char *to)
 {
 	for (size_t i = 0; i < rows; i++)
@@ -384,7 +387,7 @@ static void put_columns(const conv *c, const char *from, size_t rows, size_t wid
 		       width * c->size);
 }
 
-/* Group g of the result, whose rows are the places of one image of the batch after the other. */
+/* Computes group g of the result, whose rows are the places of each image in turn. */
 static void multiply_group(const conv_state *state, const conv *c, const scratch *s, size_t g,
 			   const char *lhs, const char *rhs, char *out)
 {
@@ -433,7 +436,7 @@ static sp_status run_conv(const sp_call *call)
 	out = call->out[0];
 	if (out->count == 0)
 		return SP_OK;
-	if (call->in[0]->count == 0 || call->in[1]->count == 0) { /* sums of nothing */
+	if (call->in[0]->count == 0 || call->in[1]->count == 0) { /* empty sums */
 		memset(out->data, 0, out->count * sp_dtype_size(out->dtype));
 		return SP_OK;
 	}
@@ -442,13 +445,13 @@ static sp_status run_conv(const sp_call *call)
 	SP_TRY(arrange(call, 1, &c, &rhs));
 	SP_TRY(make_scratch(call, &c, &s));
 	result = out->data;
-	if (state->product.narrow != NULL || !lies_well(o, c.spatial, false))
+	if (state->product.narrow != NULL || !is_in_order(o, c.spatial, false))
 		result = sp_call_bytes(call, out->count, c.size);
 	if (result == NULL)
 		return sp_call_no_memory(call);
 	for (size_t g = 0; g < (size_t)(c.feature_groups * c.batch_groups); g++)
 		multiply_group(state, &c, &s, g, lhs, rhs, result);
-	return deliver(call, &c, result);
+	return write_output(call, &c, result);
 }
 
 SP_DEFINE_OP(XlaConv, NULL, 0, prepare_conv, run_conv);

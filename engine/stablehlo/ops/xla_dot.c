@@ -6,15 +6,14 @@
 #include "engine/ops/nn/wide_product.h"
 
 /*
- * XlaDot and XlaDotV2: products of `lhs` and `rhs`, summed over the dimensions that contract, for
- * each position in the batch dimensions, which both have.
+ * XlaDot and XlaDotV2: products of `lhs` and `rhs`, summed over the contracting dimensions, for
+ * each position in the batch dimensions that both have.
  *
  *     output  [batch..., others of lhs..., others of rhs...]
  *
- * XlaDotV2 answers in another type (preferred_element_type) if it is told to.
+ * preferred_element_type of XlaDotV2 sets the output's type.
  *
- * Numerics: engine/ops/nn/wide_product.h.
- * Source: dot_general of the StableHLO specification.
+ * Numerics: engine/ops/nn/wide_product.h. Source: dot_general of the StableHLO specification.
  */
 typedef struct dot_state {
 	sp_dim_list contracting[2], batch[2]; /* of lhs, of rhs */
@@ -64,7 +63,7 @@ static sp_status prepare_dot_v2(sp_prepare *prepare, sp_error *err)
 
 /* ------------------------------------------------------------- the shapes */
 
-/* Dimensions of an operand that are walked as one. */
+/* Dimensions of an operand that are traversed like one dimension. */
 typedef struct group {
 	sp_dim_list list;
 	size_t size;
@@ -99,7 +98,7 @@ static sp_status check_dims(const sp_call *call)
 	return SP_OK;
 }
 
-/* The dimensions of lhs in `list` are as long as those of rhs. */
+/* Checks that the listed dimensions of lhs and rhs have equal sizes. */
 static sp_status check_pairs(const sp_call *call, const sp_dim_list list[2])
 {
 	const sp_shape *a = &call->in[0]->shape, *b = &call->in[1]->shape;
@@ -145,7 +144,7 @@ static sp_status make_output(const sp_call *call, const operand operands[2])
 
 /* ----------------------------------------------------------- the operands */
 
-/* False when one stride does not lead through all of the group's elements. */
+/* Merges the group's dimensions; false when one stride does not reach all of its elements. */
 static bool join(group *g, const sp_shape *shape, const int64_t *strides)
 {
 	bool joined = true;
@@ -166,7 +165,7 @@ static bool join(group *g, const sp_shape *shape, const int64_t *strides)
 	return joined;
 }
 
-/* A copy whose groups lie one after the other. */
+/* Copies the operand so that its groups are contiguous. */
 static sp_status rearrange(const sp_call *call, int i, operand *o)
 {
 	const sp_tensor *in = call->in[i];
@@ -194,7 +193,7 @@ static sp_status rearrange(const sp_call *call, int i, operand *o)
 	return SP_OK;
 }
 
-/* In the type that is computed in, and with its groups joined. */
+/* Converts the operand to the type of the computation and merges its groups. */
 static sp_status arrange(const sp_call *call, int i, operand *o)
 {
 	const dot_state *state = call->state;
@@ -250,7 +249,7 @@ static sp_status run_dot(const sp_call *call)
 	out = call->out[0];
 	if (out->count == 0)
 		return SP_OK;
-	if (call->in[0]->count == 0) { /* sums of nothing */
+	if (call->in[0]->count == 0) { /* empty sums */
 		memset(out->data, 0, out->count * sp_dtype_size(out->dtype));
 		return SP_OK;
 	}

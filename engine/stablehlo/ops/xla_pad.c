@@ -2,9 +2,9 @@
 #include "engine/ops/array/strided_copy.h"
 
 /*
- * XlaPad: `input` with `padding_value` before (padding_low), behind (padding_high) and between
- * (padding_interior) its elements, so many along each dimension.  Below 0 the first two take
- * elements away, what stands between them too.
+ * XlaPad: inserts `padding_value` before (padding_low), after (padding_high) and between
+ * (padding_interior) the elements of `input`, a number of times for each dimension.  The first two
+ * may be negative: then that many elements are removed, including interior padding.
  *
  *     input, padding_value scalar, padding_low, padding_high, padding_interior [rank]
  *
@@ -32,8 +32,8 @@ static sp_status need_paddings(const sp_call *call)
 }
 
 /*
- * One dimension: how long it becomes, which elements of the input stay (first, kept) and where the
- * first of them goes.
+ * One dimension: its size in the output, the range of input elements that are kept (first, kept),
+ * and the output index of the first of them.
  */
 typedef struct padding {
 	int64_t dim, first, kept, at;
@@ -107,7 +107,7 @@ static sp_status run_pad(const sp_call *call)
 	for (int d = 0; d < rank; d++) {
 		from_at += paddings[d].first * from[d];
 		to_at += paddings[d].at * to[d];
-		/* Of one element there is no next one, whose distance might not be countable. */
+		/* The distance to the next element, if there is none, may overflow. */
 		sp_strided_copy__add(&box, paddings[d].kept,
 				     paddings[d].kept > 1 ? to[d] * steps[d] : 0, from[d]);
 	}

@@ -7,16 +7,16 @@
 #include "engine/stablehlo/ops/dimension_numbers.h"
 
 /*
- * Reductions by a function of scalars, the attribute `reducer`, along the dimensions that the
- * attribute `dimensions_to_reduce` lists.
+ * Reductions by a function of scalars, the attribute `reducer`, along the dimensions in the
+ * attribute `dimensions_to_reduce`.
  *
- *     XlaReduce            `input`, `init_value`:  a = reducer(a, x) from a = init_value on
- *     XlaVariadicReduce    N inputs of one shape and type, then N scalars to start from:
+ *     XlaReduce            `input`, `init_value`: a = reducer(a, x), starting from a = init_value
+ *     XlaVariadicReduce    N inputs of one shape and type, then N initial scalars:
  *     XlaVariadicReduceV2  a0, a1, ... = reducer(a0, a1, ..., x0, x1, ...); V2 of any types
  *
- * Numerics: elements are taken in row-major order, but for sums, products and other reducers
- * whose order is free: along the last dimensions these take SP_SCALAR_LANES at once and then halves
- * of them together, the start last.  XLA takes them in an order of its own.
+ * Numerics: elements are taken in row-major order, except by sums, products and other associative
+ * reducers along the last dimensions: these reduce SP_SCALAR_LANES at a time, then combine the
+ * lanes by halves, and the initial value last.  XLA's order differs.
  */
 enum { MOST_OPERANDS = SP_SCALAR_ENDS / 2 };
 
@@ -24,7 +24,7 @@ typedef struct reduce_state {
 	const sp_scalar_code *reducer;
 	sp_dim_list dims; /* to reduce */
 	size_t operands;
-	bool is_free; /* the order of elements is */
+	bool is_free; /* elements may be taken in any order */
 } reduce_state;
 
 static sp_status read_dims(const sp_prepare *prepare, sp_dim_list *out, sp_error *err)
@@ -72,8 +72,8 @@ static sp_status prepare_reduce(sp_prepare *prepare, sp_error *err)
 
 typedef struct layout {
 	sp_shape out;
-	size_t kept, reduced; /* elements of either */
-	bool reduced_last;    /* as the operands lie, or */
+	size_t kept, reduced; /* number of elements of a result, and of the reduced dimensions */
+	bool reduced_last;    /* the reduced dimensions are the last ones, or */
 	bool reduced_first;
 } layout;
 
@@ -107,7 +107,7 @@ static void plan(const reduce_state *state, const sp_shape *shape, layout *l)
 	}
 }
 
-/* The operand with its reduced dimensions first: itself, or a copy. */
+/* The operand with its reduced dimensions first: the input itself or a copy. */
 static sp_status lay_out(const sp_call *call, size_t i, const layout *l, const char **out)
 {
 	const reduce_state *state = call->state;
@@ -138,7 +138,7 @@ static sp_status lay_out(const sp_call *call, size_t i, const layout *l, const c
 
 /* -------------------------------------------------------------- the loops */
 
-/* The outputs hold what to start from; a strip of them is reduced side by side. */
+/* Reduces a strip of outputs side by side; the outputs hold the initial values. */
 static void reduce_columns(const sp_call *call, const sp_scalar_run *run, const layout *l,
 			   const char *const *data)
 {
@@ -163,7 +163,7 @@ static void reduce_columns(const sp_call *call, const sp_scalar_run *run, const 
 	}
 }
 
-/* One row to the first of `lanes`. */
+/* Reduces one row into the first of `lanes`. */
 static void reduce_row(const sp_scalar_run *run, const char *row, size_t count, char *lanes,
 		       size_t size)
 {

@@ -10,18 +10,18 @@
  * Windows over any dimensions.
  *
  *     XlaReduceWindow      input, init_value, window_dimensions, window_strides, base_dilations,
- *                          window_dilations [rank each], padding [rank, 2]: the elements of a
- *                          window by the attribute `computation`: a = f(a, x) from a = init_value
+ *                          window_dilations [rank each], padding [rank, 2]: reduces each window by
+ *                          the attribute `computation`: a = f(a, x), starting from a = init_value
  *     XlaSelectAndScatter  operand, window_dimensions, window_strides, padding, source, init_value:
- *                          the output is init_value, joined by `scatter` with each element of
- *                          source where `select` finds the window's element: s stays while
- *                          select(s, x)
+ *                          the output is init_value, combined by `scatter` with each element of
+ *                          source at the element that `select` picks from its window: s is kept
+ *                          while select(s, x)
  *
- * Padding and holes are passed over.
+ * Padding and holes are skipped.
  *
  * Numerics: the elements of a window are taken in row-major order.  A running total (a window over
- * all of one dimension that moves along it, what jax writes for cumsum) of a function whose order
- * is free is made of the one before it.
+ * all of one dimension that moves along it, which jax writes for cumsum) of an associative function
+ * is computed from the previous one.
  */
 typedef struct window_state {
 	const sp_scalar_code *code;
@@ -78,7 +78,7 @@ typedef struct windows {
 	int64_t strides[SP_MAX_RANK]; /* of the input, in elements */
 } windows;
 
-/* Which inputs say what; 0 for what has no input and is 1. */
+/* Input numbers of the parameters; 0: no such input, the parameter is 1. */
 typedef struct window_inputs {
 	size_t size, stride, dilation, window_dilation, padding;
 } window_inputs;
@@ -129,7 +129,9 @@ static sp_status plan_windows(const sp_call *call, const window_inputs *in, wind
 	return SP_OK;
 }
 
-/* Where element `k` of the window at `place` lies, by the first `rank` dimensions; -1: nowhere. */
+/*
+ * The offset of element `k` of the window at `place`, in the first `rank` dimensions; -1: outside.
+ */
 static int64_t find(const windows *w, int rank, const int64_t *place, const int64_t *k)
 {
 	int64_t at = 0;
@@ -154,7 +156,7 @@ typedef struct reducing {
 	int64_t sizes[SP_MAX_RANK];
 } reducing;
 
-/* Places of the line for which element k along it is one of the input, and what that is. */
+/* Positions in a line at which element k of the window is an input element, with those elements. */
 typedef struct batch {
 	int64_t places[SP_SCALAR_LANES];
 	size_t count;
@@ -172,7 +174,7 @@ static void flush(const reducing *r, char *line, batch *b)
 	b->count = 0;
 }
 
-/* Joins element `k` along the last dimension with all places of a line. */
+/* Combines element `k` of the last dimension with all positions of a line. */
 static void join_line(const reducing *r, int64_t k, char *line, const char *row)
 {
 	int last = r->w->rank - 1;
@@ -206,7 +208,7 @@ static void join_line(const reducing *r, int64_t k, char *line, const char *row)
 		flush(r, line, &b);
 }
 
-/* A line of places after the other, and in it window element after element. */
+/* Goes line by line over the positions, and for each line over the elements of the window. */
 static void reduce_windows(const reducing *r, char *out, const char *in)
 {
 	const windows *w = r->w;
@@ -228,7 +230,7 @@ static void reduce_windows(const reducing *r, char *out, const char *in)
 	} while (sp_strided_window__step(place, outer, w->places.dims));
 }
 
-/* The dimension along which the windows are running totals, from its end if *back; -1: none. */
+/* The dimension of running totals, which start at its end if *back; -1: there is none. */
 static int running_dimension(const windows *w, const sp_shape *shape, bool *back)
 {
 	int found = -1;
@@ -250,7 +252,7 @@ static int running_dimension(const windows *w, const sp_shape *shape, bool *back
 	return found;
 }
 
-/* `out` holds what to start from. */
+/* `out` holds the initial values. */
 static void run_totals(const reducing *r, const sp_shape *shape, int d, bool back, char *out,
 		       const char *in)
 {
@@ -310,7 +312,7 @@ static sp_status run_reduce(const sp_call *call)
 
 /* ----------------------------------------------------- XlaSelectAndScatter */
 
-/* The element that `select` keeps of the window at `place`; -1 when it holds none. */
+/* The element that `select` picks from the window at `place`; -1 when the window has none. */
 static int64_t select_element(const windows *w, const sp_scalar_run *select, const int64_t *place,
 			      const char *in, size_t size)
 {

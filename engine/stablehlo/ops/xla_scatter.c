@@ -5,13 +5,13 @@
 #include "engine/stablehlo/ops/scalar_code.h"
 
 /*
- * XlaScatter: `operand`, in which windows (engine/stablehlo/ops/index_windows.h) are joined with
- * `updates`.
+ * XlaScatter: `operand` with `updates` combined into its windows
+ * (engine/stablehlo/ops/index_windows.h).
  *
  *     operand, scatter_indices int32 or int64, updates
  *
- * The attribute `update_computation` says what an element becomes: f(element, update).  Windows
- * are taken in their order.  One that does not lie within the operand is left out, all of it.
+ * An element becomes f(element, update), with the attribute `update_computation` as f.  Windows are
+ * processed in order.  A window that does not lie within the operand is skipped.
  */
 typedef struct scatter_state {
 	sp_window_dims dims;
@@ -135,7 +135,7 @@ static sp_status run_scatter(const sp_call *call)
 	int64_t sizes[SP_MAX_RANK];
 	sp_windows w;
 
-	if (in->count == 0) { /* no window lies within */
+	if (in->count == 0) { /* no window fits */
 		sp_array__pass(call, 0, 0);
 		return SP_OK;
 	}
