@@ -48,16 +48,16 @@ SP_UNARY_OP(Softplus, SP_INVALID_DTYPE, SP_TABLE_FLOATING(Softplus));
 #define RELU6(type, name, ...) SP_UNARY_VALUE(type, name, x < 0 ? 0 : (x > 6 ? 6 : x))
 
 /* What is less than zero and a number: the bits between those of -0 and of a NaN. */
-#define RELU_NARROW(type, name, infinity)                                               \
-	static void name##_##type(const void *from, void *to, size_t count)             \
-	{                                                                               \
-		const uint16_t *cells = from;                                           \
-		uint16_t *results = to;                                                 \
-                                                                                        \
-		for (size_t i = 0; i < count; i++)                                      \
-			results[i] = cells[i] > 0x8000 && cells[i] <= 0x8000 + infinity \
-					     ? 0                                        \
-					     : cells[i];                                \
+#define RELU_NARROW(type, name, infinity)                                                     \
+	static void name##_##type(const void *from, void *to, size_t count)                   \
+	{                                                                                     \
+		const uint16_t *elements = from;                                              \
+		uint16_t *results = to;                                                       \
+                                                                                              \
+		for (size_t i = 0; i < count; i++)                                            \
+			results[i] = elements[i] > 0x8000 && elements[i] <= 0x8000 + infinity \
+					     ? 0                                              \
+					     : elements[i];                                   \
 	}
 
 FOR_WIDE(RELU, Relu, )

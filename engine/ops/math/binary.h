@@ -4,7 +4,7 @@
 #include "engine/kernels/narrow.h"
 #include "engine/graph/op.h"
 #include "engine/ops/math/broadcast.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * Operators on pairs of elements, with broadcasting.  An operator is one line:
@@ -25,7 +25,7 @@ typedef struct sp_binary_run {
 
 typedef void sp_binary_fn(const sp_binary_run *run);
 
-/* `floats` on blocks of the cells as float. */
+/* `floats` on blocks of the elements as float. */
 void sp_binary__by_float(const sp_binary_run *run, sp_binary_fn *floats, sp_widen_fn *widen,
 			 sp_narrow_fn *narrow);
 
@@ -69,20 +69,21 @@ sp_status sp_binary__run(const sp_call *call);
 		results[i] = SP_STORE_##out_type(expression);        \
 	}
 
-/* The loops name_TYPE over cells of `type`, computing in `value_type`, into cells of `out_type`. */
+/* The loops name_TYPE over elements of `type`, computing in `value_type`, into elements of
+ * `out_type`. */
 #define SP_BINARY_KERNEL(type, name, value_type, out_type, expression)                     \
 	static void name##_##type(const sp_binary_run *run)                                \
 	{                                                                                  \
-		const sp_cell_##type *x = run->left, *y = run->right;                      \
-		sp_cell_##out_type *results = run->out;                                    \
+		const sp_element_##type *x = run->left, *y = run->right;                   \
+		sp_element_##out_type *results = run->out;                                 \
 		size_t count = run->count; /* the loop may write over anything but this */ \
                                                                                            \
 		if (run->left_step == 0) {                                                 \
-			const sp_cell_##type x0 = *x;                                      \
+			const sp_element_##type x0 = *x;                                   \
 			x = &x0;                                                           \
 			SP_BINARY_LOOP(type, value_type, out_type, 0, i, expression)       \
 		} else if (run->right_step == 0) {                                         \
-			const sp_cell_##type y0 = *y;                                      \
+			const sp_element_##type y0 = *y;                                   \
 			y = &y0;                                                           \
 			SP_BINARY_LOOP(type, value_type, out_type, i, 0, expression)       \
 		} else {                                                                   \

@@ -4,7 +4,7 @@
 
 #include "engine/kernels/narrow.h"
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /* A conversion out of range is undefined in C, so that it never takes place. */
 static inline int32_t to_i32(double x)
@@ -44,11 +44,11 @@ static inline uint64_t to_u64(double x)
 #define CAST(to_type, from_type, expression)                                               \
 	static void from_##from_type##_##to_type(const void *from, void *to, size_t count) \
 	{                                                                                  \
-		const sp_cell_##from_type *cells = from;                                   \
-		sp_cell_##to_type *results = to;                                           \
+		const sp_element_##from_type *elements = from;                             \
+		sp_element_##to_type *results = to;                                        \
                                                                                            \
 		for (size_t i = 0; i < count; i++) {                                       \
-			sp_value_##from_type x = SP_LOAD_##from_type(cells[i]);            \
+			sp_value_##from_type x = SP_LOAD_##from_type(elements[i]);         \
                                                                                            \
 			results[i] = SP_STORE_##to_type(expression);                       \
 		}                                                                          \
@@ -172,11 +172,11 @@ static double cut_double(double x, uint64_t mask)
 #define CUT_OFF(from_type, to_type, cut, bits)                                            \
 	static void cut_##from_type##_##to_type(const void *from, void *to, size_t count) \
 	{                                                                                 \
-		const sp_cell_##from_type *cells = from;                                  \
-		sp_cell_##to_type *results = to;                                          \
+		const sp_element_##from_type *elements = from;                            \
+		sp_element_##to_type *results = to;                                       \
                                                                                           \
 		for (size_t i = 0; i < count; i++)                                        \
-			results[i] = SP_STORE_##to_type((float)cut(cells[i], bits));      \
+			results[i] = SP_STORE_##to_type((float)cut(elements[i], bits));   \
 	}
 
 CUT_OFF(f64, f32, cut_double, ~((UINT64_C(1) << 29) - 1))

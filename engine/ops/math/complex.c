@@ -6,7 +6,7 @@
 
 #include "engine/ops/ops.h"
 #include "engine/ops/math/binary.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * Conj, Real, Imag, ComplexAbs, Angle and Complex: complex numbers taken apart
@@ -65,11 +65,11 @@ typedef void part_fn(const void *from, void *to, size_t count);
 #define PART(type, part_type, name, expression)                             \
 	static void name##_##type(const void *from, void *to, size_t count) \
 	{                                                                   \
-		const sp_cell_##type *cells = from;                         \
+		const sp_element_##type *elements = from;                   \
 		part_type *results = to;                                    \
                                                                             \
 		for (size_t i = 0; i < count; i++) {                        \
-			sp_cell_##type z = cells[i];                        \
+			sp_element_##type z = elements[i];                  \
                                                                             \
 			results[i] = expression;                            \
 		}                                                           \

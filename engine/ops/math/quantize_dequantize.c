@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * QuantizeAndDequantizeV2, V3 (num_bits is an input) and V4: numbers as they

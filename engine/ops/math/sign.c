@@ -8,7 +8,7 @@
  * number has itself as its absolute value.
  */
 SP_FOR_FLOATING(SP_UNARY_VALUE, Abs, fabs(x))
-#define ABSOLUTE(type, name) SP_UNARY_WRAP(type, name, (sp_cell_##type)x < 0 ? 0 - x : x)
+#define ABSOLUTE(type, name) SP_UNARY_WRAP(type, name, (sp_element_##type)x < 0 ? 0 - x : x)
 SP_FOR_SIGNED(ABSOLUTE, Abs)
 SP_UNARY_OP(Abs, SP_INVALID_DTYPE, SP_TABLE_FLOATING(Abs), SP_TABLE_SIGNED(Abs));
 

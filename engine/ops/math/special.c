@@ -60,7 +60,7 @@ SP_UNARY_PACKETS(Erfinv, sp_float_erfinv, erf_inverse(x));
 
 /* The bits that are set. */
 #define POPULATION(type, name) \
-	SP_UNARY_KERNEL(type, name, sp_cell_##type, u8, __builtin_popcountll(BITS_##type(x)))
+	SP_UNARY_KERNEL(type, name, sp_element_##type, u8, __builtin_popcountll(BITS_##type(x)))
 #define BITS_i8(x)  ((uint8_t)(x))
 #define BITS_i16(x) ((uint16_t)(x))
 #define BITS_i32(x) ((uint32_t)(x))

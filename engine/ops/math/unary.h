@@ -4,7 +4,7 @@
 #include "engine/kernels/float_functions.h"
 #include "engine/kernels/narrow.h"
 #include "engine/graph/op.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * Operators that look at one element at a time.  An operator is one line: its
@@ -29,18 +29,18 @@ sp_status sp_unary__prepare(sp_prepare *prepare, sp_unary_fn *const kernels[SP_D
 
 sp_status sp_unary__run(const sp_call *call);
 
-/* The loop name_TYPE over cells of `type`, computing in `value_type`, into cells of `out`. */
-#define SP_UNARY_KERNEL(type, name, value_type, out, expression)             \
-	static void name##_##type(const void *from, void *to, size_t count)  \
-	{                                                                    \
-		const sp_cell_##type *cells = from;                          \
-		sp_cell_##out *results = to;                                 \
-                                                                             \
-		for (size_t i = 0; i < count; i++) {                         \
-			value_type x = (value_type)SP_LOAD_##type(cells[i]); \
-                                                                             \
-			results[i] = SP_STORE_##out(expression);             \
-		}                                                            \
+/* The loop name_TYPE over elements of `type`, computing in `value_type`, into elements of `out`. */
+#define SP_UNARY_KERNEL(type, name, value_type, out, expression)                \
+	static void name##_##type(const void *from, void *to, size_t count)     \
+	{                                                                       \
+		const sp_element_##type *elements = from;                       \
+		sp_element_##out *results = to;                                 \
+                                                                                \
+		for (size_t i = 0; i < count; i++) {                            \
+			value_type x = (value_type)SP_LOAD_##type(elements[i]); \
+                                                                                \
+			results[i] = SP_STORE_##out(expression);                \
+		}                                                               \
 	}
 
 /* For the SP_FOR_... lists: the same type in and out; computing in sp_value_T or sp_wrap_T. */
@@ -59,7 +59,7 @@ sp_status sp_unary__run(const sp_call *call);
 	}
 
 /*
- * `steps` on blocks of numbers as float, which narrow to the cells of `to`.  Blocks are whole
+ * `steps` on blocks of numbers as float, which narrow to the elements of `to`.  Blocks are whole
  * packets of kernels/float_functions.h.
  */
 void sp_unary__by_float(const void *from, void *to, size_t count, sp_float_fn *steps,

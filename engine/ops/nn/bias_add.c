@@ -93,14 +93,14 @@ static sp_status run_bias(const sp_call *call)
 #define SUM(type, name, sum_type)                                                                \
 	static void name##_##type(const sp_tensor *dy, size_t inner, void *room, sp_tensor *out) \
 	{                                                                                        \
-		const sp_cell_##type *cells = dy->data;                                          \
-		sp_cell_##type *to = out->data;                                                  \
+		const sp_element_##type *elements = dy->data;                                    \
+		sp_element_##type *to = out->data;                                               \
 		sum_type *sums = room;                                                           \
                                                                                                  \
 		for (size_t c = 0; c < out->count; c++)                                          \
 			sums[c] = 0;                                                             \
 		for (size_t i = 0; i < dy->count; i++)                                           \
-			sums[i / inner % out->count] += (sum_type)SP_LOAD_##type(cells[i]);      \
+			sums[i / inner % out->count] += (sum_type)SP_LOAD_##type(elements[i]);   \
 		for (size_t c = 0; c < out->count; c++)                                          \
 			to[c] = SP_STORE_##type((sp_value_##type)sums[c]);                       \
 	}

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/nn/gemm.h"
 #include "engine/ops/nn/window.h"
 
@@ -25,8 +25,8 @@ typedef void add_fn(void *to, const void *from, size_t count);
 #define ADD(type, name)                                                               \
 	static void name##_##type(void *to, const void *from, size_t count)           \
 	{                                                                             \
-		const sp_cell_##type *x = from;                                       \
-		sp_cell_##type *y = to;                                               \
+		const sp_element_##type *x = from;                                    \
+		sp_element_##type *y = to;                                            \
                                                                                       \
 		for (size_t i = 0; i < count; i++)                                    \
 			y[i] = SP_STORE_##type((sp_wrap_##type)SP_LOAD_##type(y[i]) + \

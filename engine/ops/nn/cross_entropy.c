@@ -50,15 +50,15 @@ static void run_doubles(const row *r)
 /* Elements `step` apart of a float, half or bfloat16 row as floats. */
 static void read_floats(sp_dtype dtype, const void *from, size_t step, float *to, size_t count)
 {
-	uint16_t cell;
+	uint16_t element;
 
 	for (size_t i = 0; i < count; i++)
 		if (dtype == SP_FLOAT) {
 			to[i] = ((const float *)from)[i * step];
 		} else {
-			cell = ((const uint16_t *)from)[i * step];
-			to[i] = dtype == SP_HALF ? sp_half_to_float(cell)
-						 : sp_bfloat16_to_float(cell);
+			element = ((const uint16_t *)from)[i * step];
+			to[i] = dtype == SP_HALF ? sp_half_to_float(element)
+						 : sp_bfloat16_to_float(element);
 		}
 }
 

@@ -1,5 +1,5 @@
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/nn/window.h"
 
 /*
@@ -27,8 +27,8 @@ typedef void pixel_fn(const depthwise_plan *p, const sp_window_reach *reach, con
 	{                                                                                          \
 		const sp_window_plan *window = &p->window;                                         \
 		int64_t channels = window->channels, outputs = channels * p->multiplier;           \
-		const sp_cell_##type *pixels = image, *weights = filter;                           \
-		sp_cell_##type *to = out;                                                          \
+		const sp_element_##type *pixels = image, *weights = filter;                        \
+		sp_element_##type *to = out;                                                       \
                                                                                                    \
 		for (int64_t k = 0; k < outputs; k++) {                                            \
 			sp_value_##type sum = 0;                                                   \

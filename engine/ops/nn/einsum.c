@@ -3,7 +3,7 @@
 #include "base/size.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/array/strided_copy.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/nn/gemm.h"
 #include "engine/ops/reduce/reduce.h"
 
@@ -44,7 +44,7 @@ typedef void collect_fn(const void *in, void *out, sp_reduce_walk *kept, sp_redu
 /* The elements of one operand along the last dimension of the output; the walk is over the others.
  */
 typedef struct factor {
-	const void *cells;
+	const void *data;
 	sp_reduce_walk walk;
 	size_t stride;
 } factor;
@@ -65,15 +65,15 @@ typedef struct einsum_state {
 	static void name##_##type(const void *in, void *out, sp_reduce_walk *kept, \
 				  sp_reduce_walk *reduced)                         \
 	{                                                                          \
-		const sp_cell_##type *cells = in;                                  \
-		sp_cell_##type *to = out;                                          \
+		const sp_element_##type *elements = in;                            \
+		sp_element_##type *to = out;                                       \
                                                                                    \
 		do {                                                               \
 			sp_wrap_##type sum = 0;                                    \
                                                                                    \
 			do                                                         \
 				sum += (sp_wrap_##type)SP_LOAD_##type(             \
-					cells[kept->at + reduced->at]);            \
+					elements[kept->at + reduced->at]);         \
 			while (sp_reduce__step(reduced));                          \
 			*to++ = SP_STORE_##type(sum);                              \
 		} while (sp_reduce__step(kept));                                   \
@@ -87,20 +87,22 @@ static collect_fn *const collectors[SP_DTYPE_COUNT] = {
 	SP_TABLE_FIELD(collect), [SP_INT32] = collect_i32, [SP_INT64] = collect_i64};
 
 /* out = a * b, element by element. */
-#define PAIR(type, name)                                                                         \
-	static void name##_##type(factor *a, factor *b, size_t last, void *out)                  \
-	{                                                                                        \
-		sp_cell_##type *to = out;                                                        \
-                                                                                                 \
-		do {                                                                             \
-			const sp_cell_##type *x = (const sp_cell_##type *)a->cells + a->walk.at; \
-			const sp_cell_##type *y = (const sp_cell_##type *)b->cells + b->walk.at; \
-                                                                                                 \
-			for (size_t i = 0; i < last; i++, x += a->stride, y += b->stride)        \
-				*to++ = SP_STORE_##type((sp_wrap_##type)SP_LOAD_##type(*x) *     \
-							(sp_wrap_##type)SP_LOAD_##type(*y));     \
-			(void)sp_reduce__step(&a->walk);                                         \
-		} while (sp_reduce__step(&b->walk));                                             \
+#define PAIR(type, name)                                                                     \
+	static void name##_##type(factor *a, factor *b, size_t last, void *out)              \
+	{                                                                                    \
+		sp_element_##type *to = out;                                                 \
+                                                                                             \
+		do {                                                                         \
+			const sp_element_##type *x = (const sp_element_##type *)a->data +    \
+						     a->walk.at;                             \
+			const sp_element_##type *y = (const sp_element_##type *)b->data +    \
+						     b->walk.at;                             \
+                                                                                             \
+			for (size_t i = 0; i < last; i++, x += a->stride, y += b->stride)    \
+				*to++ = SP_STORE_##type((sp_wrap_##type)SP_LOAD_##type(*x) * \
+							(sp_wrap_##type)SP_LOAD_##type(*y)); \
+			(void)sp_reduce__step(&a->walk);                                     \
+		} while (sp_reduce__step(&b->walk));                                         \
 	}
 
 SP_FOR_FIELD(PAIR, pair)
@@ -410,7 +412,7 @@ static void copy_walk(const sp_reduce_walk *walk, size_t size, bool spreads, voi
 
 /* [BATCH, LEFT or RIGHT, INNER], or [BATCH, INNER, LEFT or RIGHT] if `inner_first`. */
 typedef struct operand {
-	const void *cells;
+	const void *data;
 	bool inner_first;
 	sp_tensor copy; /* if need be */
 } operand;
@@ -440,7 +442,7 @@ static sp_status arrange(const sp_call *call, const binding *b, const group *gro
 	role own = i == 0 ? LEFT : RIGHT;
 	sp_reduce_walk orders[2] = {{.rank = 0}}, reduced = {.rank = 0}, *kept;
 
-	o->cells = call->in[i]->data;
+	o->data = call->in[i]->data;
 	walk_group(&reduced, b, &groups[ALONE], i);
 	for (int inner_first = 0; inner_first < 2; inner_first++) {
 		walk_group(&orders[inner_first], b, &groups[BATCH], i);
@@ -454,10 +456,10 @@ static sp_status arrange(const sp_call *call, const binding *b, const group *gro
 	kept = &orders[o->inner_first];
 	SP_TRY(scratch(call, count_of(kept), &o->copy));
 	if (count_of(&reduced) == 1)
-		copy_walk(kept, sp_dtype_size(o->copy.dtype), false, o->copy.data, o->cells);
+		copy_walk(kept, sp_dtype_size(o->copy.dtype), false, o->copy.data, o->data);
 	else
-		state->collect(o->cells, o->copy.data, kept, &reduced);
-	o->cells = o->copy.data;
+		state->collect(o->data, o->copy.data, kept, &reduced);
+	o->data = o->copy.data;
 	return SP_OK;
 }
 
@@ -481,8 +483,8 @@ static void multiply(const sp_call *call, const binding *b, const group *groups,
 	sp_gemm g = {.m = groups[LEFT].size,
 		     .n = groups[RIGHT].size,
 		     .k = groups[INNER].size,
-		     .a = operands[0].cells,
-		     .b = operands[1].cells,
+		     .a = operands[0].data,
+		     .b = operands[1].data,
 		     .c = to};
 
 	g.a_row = operands[0].inner_first ? 1 : g.k;
@@ -506,7 +508,7 @@ static bool is_pairs(const einsum_state *state, const binding *b, const group *g
 static void multiply_pairs(const sp_call *call, const binding *b)
 {
 	const einsum_state *state = call->state;
-	factor factors[2] = {{.cells = call->in[0]->data}, {.cells = call->in[1]->data}};
+	factor factors[2] = {{.data = call->in[0]->data}, {.data = call->in[1]->data}};
 	int last = b->out.rank - 1;
 	uint8_t labels[SP_MAX_RANK];
 
@@ -550,7 +552,7 @@ static sp_status contract(const sp_call *call, const binding *b, const group *gr
 		clear(call->out[0]);
 	for (size_t i = 0; i < call->in_count; i++)
 		SP_TRY(arrange(call, b, groups, (int)i, &p->operands[i]));
-	made = p->operands[0].cells;
+	made = p->operands[0].data;
 	if (call->in_count == 2) {
 		if (repeats || !is_dense(&walk)) {
 			SP_TRY(scratch(call, count_of(&walk), &p->result));

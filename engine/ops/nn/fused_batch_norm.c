@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * FusedBatchNorm, V2 and V3:
@@ -38,8 +38,8 @@ static float factor_of(const norm_run *run, size_t c)
 #define NORMALIZE(type)                                                                           \
 	static void normalize_##type(const norm_run *run)                                         \
 	{                                                                                         \
-		const sp_cell_##type *x = run->x;                                                 \
-		sp_cell_##type *y = run->y;                                                       \
+		const sp_element_##type *x = run->x;                                              \
+		sp_element_##type *y = run->y;                                                    \
 		size_t inner = run->inner;                                                        \
                                                                                                   \
 		for (size_t c = 0; c < run->channels; c++) {                                      \
@@ -61,7 +61,7 @@ NORMALIZE(bf16)
 #define MOMENTS(type)                                                                       \
 	static void moments_##type(const norm_run *run, float *mean, float *variance)       \
 	{                                                                                   \
-		const sp_cell_##type *x = run->x;                                           \
+		const sp_element_##type *x = run->x;                                        \
 		size_t inner = run->inner, stride = run->channels * inner;                  \
 		double count = (double)(run->count / run->channels);                        \
                                                                                             \

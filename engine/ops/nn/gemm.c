@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * c is made in tiles of ROWS x COLUMNS.  A tile's sums stay in the cache while
@@ -19,7 +19,7 @@ _Static_assert(SPAN % DEPTH == 0, "a span ends with a piece");
 	static void copy_##type(const sp_gemm *g, size_t row, size_t column, size_t depth, \
 				size_t width, sp_wrap_##type *to)                          \
 	{                                                                                  \
-		const sp_cell_##type *b = g->b;                                            \
+		const sp_element_##type *b = g->b;                                         \
                                                                                            \
 		b += row * g->b_row + column * g->b_column;                                \
 		for (size_t k = 0; k < depth; k++)                                         \
@@ -34,7 +34,7 @@ _Static_assert(SPAN % DEPTH == 0, "a span ends with a piece");
  * its columns.
  */
 #define GEMM_ROW(type)                                                                             \
-	static void row_##type(const sp_cell_##type *a, size_t a_step, const sp_wrap_##type *b,    \
+	static void row_##type(const sp_element_##type *a, size_t a_step, const sp_wrap_##type *b, \
 			       size_t b_row, size_t depth, size_t width, sp_wrap_##type *sums)     \
 	{                                                                                          \
 		if (width < NARROW) {                                                              \
@@ -70,9 +70,9 @@ _Static_assert(SPAN % DEPTH == 0, "a span ends with a piece");
 				size_t width)                                                     \
 	{                                                                                         \
 		bool in_place = g->b_column == 1 &&                                               \
-				sizeof(sp_cell_##type) == sizeof(sp_wrap_##type);                 \
-		const sp_cell_##type *a = (const sp_cell_##type *)g->a + row * g->a_row;          \
-		sp_cell_##type *c = (sp_cell_##type *)g->c + row * g->n + column;                 \
+				sizeof(sp_element_##type) == sizeof(sp_wrap_##type);              \
+		const sp_element_##type *a = (const sp_element_##type *)g->a + row * g->a_row;    \
+		sp_element_##type *c = (sp_element_##type *)g->c + row * g->n + column;           \
 		sp_wrap_##type copy[DEPTH * COLUMNS], sums[ROWS][COLUMNS], totals[ROWS][COLUMNS]; \
 		const sp_wrap_##type *b = copy;                                                   \
                                                                                                   \

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/nn/gemm.h"
 
 /*
@@ -81,16 +81,17 @@ static void multiply(const lstm_state *state, const lstm_step *s, size_t size)
 				   .c = s->gates});
 }
 
-#define AT(type, data, i) SP_LOAD_##type(((const sp_cell_##type *)(data))[i])
+#define AT(type, data, i) SP_LOAD_##type(((const sp_element_##type *)(data))[i])
 #define GATE(type, g)                                                             \
 	(AT(type, s->gates, row * 4 * s->cells + (size_t)(g)*s->cells + column) + \
 	 AT(type, s->b, (size_t)(g)*s->cells + column))
-#define PUT(type, output, value) (((sp_cell_##type *)s->out[output])[at] = SP_STORE_##type(value))
+#define PUT(type, output, value) \
+	(((sp_element_##type *)s->out[output])[at] = SP_STORE_##type(value))
 
 #define STEP(type, name)                                                                     \
 	static void name##_##type(const lstm_state *state, const lstm_step *s)               \
 	{                                                                                    \
-		multiply(state, s, sizeof(sp_cell_##type));                                  \
+		multiply(state, s, sizeof(sp_element_##type));                               \
 		for (size_t at = 0; at < s->batch * s->cells; at++) {                        \
 			size_t row = at / s->cells, column = at % s->cells;                  \
 			float before = AT(type, s->cs_prev, at);                             \

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/nn/window.h"
 
 /*
@@ -21,8 +21,8 @@ typedef void pixel_fn(const sp_window_plan *p, const sp_window_reach *reach, con
 	static void name##_##type(const sp_window_plan *p, const sp_window_reach *reach,          \
 				  const void *image, void *out)                                   \
 	{                                                                                         \
-		const sp_cell_##type *pixels = image;                                             \
-		sp_cell_##type *to = out;                                                         \
+		const sp_element_##type *pixels = image;                                          \
+		sp_element_##type *to = out;                                                      \
 		int64_t n = sp_window__inside(reach);                                             \
                                                                                                   \
 		for (int64_t c = 0; c < p->channels; c++) {                                       \

@@ -64,13 +64,13 @@ static void copy_blocks(const sp_call *call, const sp_shape *space, int64_t bloc
 {
 	size_t size = sp_dtype_size(call->in[0]->dtype);
 	int64_t channels = space->dims[3], columns = space->dims[2],
-		cell = channels * (int64_t)size;
+		pixel = channels * (int64_t)size;
 	int64_t rows = space->dims[1] / block;
 	sp_strided_copy box = {.rank = 0};
-	int64_t deep = block * block * cell; /* a pixel of the deep side */
+	int64_t deep = block * block * pixel; /* bytes of a pixel on the depth side */
 	const int64_t dims[] = {space->dims[0] * rows, columns / block, block, block};
-	const int64_t wide[] = {block * columns * cell, block * cell, columns * cell, cell};
-	const int64_t thick[] = {columns / block * deep, deep, block * cell, cell};
+	const int64_t wide[] = {block * columns * pixel, block * pixel, columns * pixel, pixel};
+	const int64_t thick[] = {columns / block * deep, deep, block * pixel, pixel};
 
 	for (int d = 0; d < 4; d++)
 		sp_strided_copy__add(&box, dims[d], to_depth ? thick[d] : wide[d],

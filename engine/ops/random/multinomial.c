@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/random/random_stream.h"
 
 /*
@@ -14,10 +14,10 @@
  */
 typedef double load_fn(const void *row, size_t i);
 
-#define LOAD(type, name)                                                 \
-	static double name##_##type(const void *row, size_t i)           \
-	{                                                                \
-		return SP_LOAD_##type(((const sp_cell_##type *)row)[i]); \
+#define LOAD(type, name)                                                    \
+	static double name##_##type(const void *row, size_t i)              \
+	{                                                                   \
+		return SP_LOAD_##type(((const sp_element_##type *)row)[i]); \
 	}
 
 SP_FOR_FLOATING(LOAD, load)

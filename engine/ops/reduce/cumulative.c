@@ -1,5 +1,5 @@
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * Cumsum and Cumprod along an axis: of everything up to an element, or before
@@ -18,21 +18,21 @@ typedef struct scan {
 
 typedef void scan_fn(const scan *scan);
 
-#define SCAN(type, name, start, expression)                                  \
-	static void name##_##type(const scan *s)                             \
-	{                                                                    \
-		const sp_cell_##type *in = s->in;                            \
-		sp_cell_##type *out = s->out, cell = SP_STORE_##type(start); \
-                                                                             \
-		for (size_t i = 0; i < s->count; i++) {                      \
-			ptrdiff_t at = (ptrdiff_t)i * s->stride;             \
-			sp_wrap_##type a = SP_LOAD_##type(cell);             \
-			sp_wrap_##type b = SP_LOAD_##type(in[at]);           \
-			sp_cell_##type next = SP_STORE_##type(expression);   \
-                                                                             \
-			out[at] = s->exclusive ? cell : next;                \
-			cell = next;                                         \
-		}                                                            \
+#define SCAN(type, name, start, expression)                                        \
+	static void name##_##type(const scan *s)                                   \
+	{                                                                          \
+		const sp_element_##type *in = s->in;                               \
+		sp_element_##type *out = s->out, element = SP_STORE_##type(start); \
+                                                                                   \
+		for (size_t i = 0; i < s->count; i++) {                            \
+			ptrdiff_t at = (ptrdiff_t)i * s->stride;                   \
+			sp_wrap_##type a = SP_LOAD_##type(element);                \
+			sp_wrap_##type b = SP_LOAD_##type(in[at]);                 \
+			sp_element_##type next = SP_STORE_##type(expression);      \
+                                                                                   \
+			out[at] = s->exclusive ? element : next;                   \
+			element = next;                                            \
+		}                                                                  \
 	}
 
 SP_FOR_ARITHMETIC(SCAN, sum, 0, a + b)

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * CumulativeLogsumexp along an axis: log(sum(exp(x))) of everything up to an
@@ -46,8 +46,8 @@ typedef void line_fn(const scan_state *state, const void *in, void *out, size_t 
 	static void name##_##type(const scan_state *state, const void *in, void *out,  \
 				  size_t count, ptrdiff_t stride)                      \
 	{                                                                              \
-		const sp_cell_##type *from = in;                                       \
-		sp_cell_##type *to = out;                                              \
+		const sp_element_##type *from = in;                                    \
+		sp_element_##type *to = out;                                           \
 		double sum = -INFINITY;                                                \
                                                                                        \
 		for (size_t i = 0; i < count; i++) {                                   \

@@ -2,7 +2,7 @@
 #define SP_ENGINE_OPS_REDUCE_H
 
 #include "engine/graph/op.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * Reductions: input 0 is reduced along the axes that input 1 names (int32 or
@@ -80,22 +80,22 @@ sp_status sp_reduce__run(const sp_call *call);
 	SP_REDUCE_COLUMNS(type, name, acc_type, identity)                      \
 	SP_REDUCE_DISPATCH(type, name, identity)
 
-#define SP_REDUCE_STEPS(type, name, acc_type, term, joined, result)               \
-	static inline acc_type name##_add_##type(acc_type a, sp_cell_##type cell) \
-	{                                                                         \
-		sp_value_##type x = SP_LOAD_##type(cell);                         \
-		acc_type b = (acc_type)(term);                                    \
-                                                                                  \
-		return (acc_type)(joined);                                        \
-	}                                                                         \
-	static inline acc_type name##_join_##type(acc_type a, acc_type b)         \
-	{                                                                         \
-		return (acc_type)(joined);                                        \
-	}                                                                         \
-	static inline sp_cell_##type name##_end_##type(acc_type a, size_t n)      \
-	{                                                                         \
-		(void)n;                                                          \
-		return SP_STORE_##type(result);                                   \
+#define SP_REDUCE_STEPS(type, name, acc_type, term, joined, result)                     \
+	static inline acc_type name##_add_##type(acc_type a, sp_element_##type element) \
+	{                                                                               \
+		sp_value_##type x = SP_LOAD_##type(element);                            \
+		acc_type b = (acc_type)(term);                                          \
+                                                                                        \
+		return (acc_type)(joined);                                              \
+	}                                                                               \
+	static inline acc_type name##_join_##type(acc_type a, acc_type b)               \
+	{                                                                               \
+		return (acc_type)(joined);                                              \
+	}                                                                               \
+	static inline sp_element_##type name##_end_##type(acc_type a, size_t n)         \
+	{                                                                               \
+		(void)n;                                                                \
+		return SP_STORE_##type(result);                                         \
 	}
 
 /*
@@ -112,30 +112,30 @@ sp_status sp_reduce__run(const sp_call *call);
 	SP_REDUCE_DISPATCH(f32, name, 0)
 
 /* The last dimension is reduced: one output after the other. */
-#define SP_REDUCE_ROW(type, name, acc_type, identity)                                      \
-	static acc_type name##_row_##type(acc_type acc, const sp_cell_##type *x, size_t n) \
-	{                                                                                  \
-		acc_type lanes[SP_REDUCE_LANES];                                           \
-		size_t i = 0;                                                              \
-                                                                                           \
-		for (size_t l = 0; l < SP_REDUCE_LANES; l++)                               \
-			lanes[l] = identity;                                               \
-		for (; n - i >= SP_REDUCE_LANES; i += SP_REDUCE_LANES)                     \
-			for (size_t l = 0; l < SP_REDUCE_LANES; l++)                       \
-				lanes[l] = name##_add_##type(lanes[l], x[i + l]);          \
-		for (size_t width = SP_REDUCE_LANES / 2; i > 0 && width > 0; width /= 2)   \
-			for (size_t l = 0; l < width; l++)                                 \
-				lanes[l] = name##_join_##type(lanes[l], lanes[l + width]); \
-		for (; i < n; i++)                                                         \
-			lanes[0] = name##_add_##type(lanes[0], x[i]);                      \
-		return name##_join_##type(acc, lanes[0]);                                  \
+#define SP_REDUCE_ROW(type, name, acc_type, identity)                                         \
+	static acc_type name##_row_##type(acc_type acc, const sp_element_##type *x, size_t n) \
+	{                                                                                     \
+		acc_type lanes[SP_REDUCE_LANES];                                              \
+		size_t i = 0;                                                                 \
+                                                                                              \
+		for (size_t l = 0; l < SP_REDUCE_LANES; l++)                                  \
+			lanes[l] = identity;                                                  \
+		for (; n - i >= SP_REDUCE_LANES; i += SP_REDUCE_LANES)                        \
+			for (size_t l = 0; l < SP_REDUCE_LANES; l++)                          \
+				lanes[l] = name##_add_##type(lanes[l], x[i + l]);             \
+		for (size_t width = SP_REDUCE_LANES / 2; i > 0 && width > 0; width /= 2)      \
+			for (size_t l = 0; l < width; l++)                                    \
+				lanes[l] = name##_join_##type(lanes[l], lanes[l + width]);    \
+		for (; i < n; i++)                                                            \
+			lanes[0] = name##_add_##type(lanes[0], x[i]);                         \
+		return name##_join_##type(acc, lanes[0]);                                     \
 	}
 
 #define SP_REDUCE_ROWS(type, name, acc_type, identity)                                           \
 	static void name##_rows_##type(sp_reduce_plan *plan)                                     \
 	{                                                                                        \
-		const sp_cell_##type *in = plan->in;                                             \
-		sp_cell_##type *out = plan->out;                                                 \
+		const sp_element_##type *in = plan->in;                                          \
+		sp_element_##type *out = plan->out;                                              \
                                                                                                  \
 		do {                                                                             \
 			acc_type acc = identity;                                                 \
@@ -150,15 +150,15 @@ sp_status sp_reduce__run(const sp_call *call);
 
 /* The last dimension is kept: a strip of outputs side by side. */
 #define SP_REDUCE_COLUMNS(type, name, acc_type, identity)                                      \
-	static void name##_strip_##type(sp_reduce_plan *plan, const sp_cell_##type *in,        \
-					sp_cell_##type *out, size_t width)                     \
+	static void name##_strip_##type(sp_reduce_plan *plan, const sp_element_##type *in,     \
+					sp_element_##type *out, size_t width)                  \
 	{                                                                                      \
 		acc_type acc[SP_REDUCE_STRIP];                                                 \
                                                                                                \
 		for (size_t j = 0; j < width; j++)                                             \
 			acc[j] = identity;                                                     \
 		do {                                                                           \
-			const sp_cell_##type *x = in + plan->reduced.at;                       \
+			const sp_element_##type *x = in + plan->reduced.at;                    \
                                                                                                \
 			for (size_t j = 0; j < width; j++)                                     \
 				acc[j] = name##_add_##type(acc[j], x[j]);                      \
@@ -168,8 +168,8 @@ sp_status sp_reduce__run(const sp_call *call);
 	}                                                                                      \
 	static void name##_columns_##type(sp_reduce_plan *plan)                                \
 	{                                                                                      \
-		const sp_cell_##type *in = plan->in;                                           \
-		sp_cell_##type *out = plan->out;                                               \
+		const sp_element_##type *in = plan->in;                                        \
+		sp_element_##type *out = plan->out;                                            \
 		size_t width;                                                                  \
                                                                                                \
 		do {                                                                           \
@@ -191,7 +191,7 @@ sp_status sp_reduce__run(const sp_call *call);
 	}                                                        \
 	static void name##_empty_##type(sp_reduce_plan *plan)    \
 	{                                                        \
-		sp_cell_##type *out = plan->out;                 \
+		sp_element_##type *out = plan->out;              \
                                                                  \
 		for (size_t i = 0; i < plan->out_count; i++)     \
 			out[i] = name##_end_##type(identity, 0); \

@@ -4,7 +4,7 @@
 #include <float.h>
 
 #include "engine/ops/array/elements.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * SegmentSum and its kin: rows of `data` with the same id become one row.

@@ -26,7 +26,7 @@
  */
 enum {
 	MOST_SPATIAL = SP_MAX_RANK - 2,
-	PATCH_CELLS = 64 << 10, /* about as many are laid out at once */
+	PATCH_ELEMENTS = 64 << 10, /* about as many are laid out at once */
 	MOST_ROWS = 1024,
 };
 
@@ -357,7 +357,7 @@ static sp_status make_scratch(const sp_call *call, const conv *c, scratch *s)
 	size_t groups = (size_t)(c->feature_groups * c->batch_groups);
 	size_t depth = c->window * (size_t)(c->inputs / c->feature_groups);
 	size_t width = (size_t)c->outputs / groups;
-	size_t rows = PATCH_CELLS / (depth + width) + 1;
+	size_t rows = PATCH_ELEMENTS / (depth + width) + 1;
 	size_t all = (size_t)(c->batch / c->batch_groups) * c->place_count;
 
 	s->rows = rows < MOST_ROWS ? rows : MOST_ROWS;
