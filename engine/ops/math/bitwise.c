@@ -11,8 +11,8 @@ SP_FOR_INTEGER(SP_BINARY_VALUE, BitwiseXor, a ^ b)
 SP_BINARY_OP(BitwiseXor, SP_INVALID_DTYPE, NULL, SP_TABLE_INTEGER(BitwiseXor));
 
 /*
- * Shifts.  A distance below 0 is taken as 0, one past the last bit as the last
- * bit.  Signed numbers shift right with their sign.
+ * Shifts.  The distance is clamped to [0, bits - 1].  Right shifts of signed numbers are
+ * arithmetic.
  */
 #define LAST_BIT(type) ((int)(8 * sizeof(sp_element_##type)) - 1)
 

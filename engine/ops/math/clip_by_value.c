@@ -3,7 +3,7 @@
 
 /*
  * ClipByValue: max(low, min(x, high)).  low and high are scalars or have the
- * shape of x.  A NaN in x stays; a NaN as a limit does not limit.
+ * shape of x.  A NaN in x stays; a NaN in low or high is ignored.
  */
 typedef struct clip_run {
 	const void *x, *low, *high;

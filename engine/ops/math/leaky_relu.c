@@ -3,7 +3,7 @@
 
 /*
  * LeakyRelu: x where x > 0, else alpha * x, alpha being rounded to the element type.
- * LeakyReluGrad: the same of a gradient, by the sign of the second input, what LeakyRelu was given.
+ * LeakyReluGrad(dy, x): dy where x > 0, else alpha * dy.
  */
 typedef void leaky_fn(const void *from, const void *by, void *to, size_t count, float alpha);
 

@@ -4,12 +4,11 @@
 #include "engine/ops/reduce/element_types.h"
 
 /*
- * ArgMax and ArgMin: where along an axis the largest or smallest element is, the
- * first one if there are several.  A NaN is never chosen; where nothing is, the
- * answer is 0.
+ * ArgMax and ArgMin: the index of the largest or smallest element along an axis, of the first one
+ * if there are several.  NaN is ignored; without any other number the index is 0.
  */
 
-/* Looks at `count` elements that lie `stride` apart. */
+/* Returns the index among `count` elements that lie `stride` elements apart. */
 typedef size_t find_fn(const void *data, size_t count, size_t stride);
 
 typedef struct arg_state {
@@ -37,7 +36,7 @@ typedef struct arg_state {
 
 SP_FOR_FLOATING(FIND, max, -INFINITY, >)
 SP_FOR_FLOATING(FIND, min, INFINITY, <)
-/* The first of all is where a search among integers starts. */
+/* For integers and bool the search starts with the first element as the extreme. */
 SP_FOR_INTEGER(FIND, max, elements[0], >)
 SP_FOR_INTEGER(FIND, min, elements[0], <)
 FIND(b8, max, elements[0], >)

@@ -2,17 +2,17 @@
 #include "engine/ops/reduce/element_types.h"
 
 /*
- * Cumsum and Cumprod along an axis: of everything up to an element, or before
- * it (exclusive), from the front or the back (reverse).
+ * Cumsum and Cumprod along an axis: the sum or product of all elements up to an element, or before
+ * it (exclusive), from the start or from the end (reverse).
  *
- * Numerics: in the element type, one after the other; half and bfloat16 round
- * at every step, integers wrap around.
+ * Numerics: in the element type, in order; half and bfloat16 round at every step, integers wrap
+ * around.
  */
 typedef struct scan {
 	const void *in;
 	void *out; /* may be `in` */
 	size_t count;
-	ptrdiff_t stride; /* negative from the back */
+	ptrdiff_t stride; /* negative with reverse */
 	bool exclusive;
 } scan;
 

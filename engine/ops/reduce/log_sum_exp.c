@@ -4,11 +4,10 @@
 #include "engine/ops/reduce/element_types.h"
 
 /*
- * CumulativeLogsumexp along an axis: log(sum(exp(x))) of everything up to an
- * element, or before it (exclusive; of nothing -infinity), from
- * the front or the back (reverse).
+ * CumulativeLogsumexp along an axis: log(sum(exp(x))) of all elements up to an element, or before
+ * it (exclusive; -infinity if there are none), from the start or from the end (reverse).
  *
- * Numerics: one after the other in double, rounded once for each element.
+ * Numerics: in order, in double; each result is rounded once.
  */
 typedef struct scan_state {
 	bool exclusive, reverse;
