@@ -2,15 +2,15 @@
 #include "engine/ops/math/add.h"
 
 /*
- * BiasAdd and BiasAddV1: a vector added along the channels, which are the last
- * dimension (NHWC) or the second one (NCHW).  BiasAddGrad: the sum over all else, added up in
- * double; of integers, it wraps around.
+ * BiasAdd and BiasAddV1: add a vector along the channels, which are the last dimension (NHWC) or
+ * the second one (NCHW).  BiasAddGrad: the sum over all other dimensions, in double; integers wrap
+ * around.
  */
 typedef void sum_fn(const sp_tensor *dy, size_t inner, void *sums, sp_tensor *out);
 
 typedef struct bias_state {
 	sp_binary_fn *add;
-	sum_fn *sum; /* of the gradient */
+	sum_fn *sum; /* kernel of BiasAddGrad */
 	bool channels_second;
 } bias_state;
 
@@ -89,7 +89,7 @@ static sp_status run_bias(const sp_call *call)
 
 /* ----------------------------------------------------------------- gradient */
 
-/* Sums of the channels, each of which has `inner` elements side by side. */
+/* The sum of each channel, whose elements come in runs of `inner`. */
 #define SUM(type, name, sum_type)                                                                \
 	static void name##_##type(const sp_tensor *dy, size_t inner, void *room, sp_tensor *out) \
 	{                                                                                        \

@@ -3,7 +3,7 @@
 #include "engine/ops/nn/window.h"
 
 /*
- * DepthwiseConv2dNative: every channel with filters of its own.
+ * DepthwiseConv2dNative: convolves each channel with its own `multiplier` filters.
  *
  *     input  [batch, rows, columns, channels]
  *     filter [height, width, channels, multiplier]
@@ -17,7 +17,7 @@ typedef struct depthwise_plan {
 	int64_t multiplier;
 } depthwise_plan;
 
-/* The output at one position of `image`. */
+/* Computes the output pixel of one position. */
 typedef void pixel_fn(const depthwise_plan *p, const sp_window_reach *reach, const void *image,
 		      const void *filter, void *out);
 

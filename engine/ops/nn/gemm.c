@@ -6,10 +6,10 @@
 #include "engine/ops/reduce/element_types.h"
 
 /*
- * c is made in tiles of ROWS x COLUMNS.  A tile's sums stay in the cache while
- * k passes in pieces of DEPTH; of b a piece is read where it lies if its rows
- * are dense and of the type that is computed in, else from a copy.  Every SPAN of
- * k has sums of its own: a long sum does not swallow its last terms.
+ * c is computed in tiles of ROWS x COLUMNS.  The sums of a tile stay in the cache while k advances
+ * in pieces of DEPTH.  A piece of b is read in place if its rows are dense and of the type computed
+ * in, else from a copy.  Every SPAN terms of k are summed separately, which bounds the rounding
+ * error.
  */
 enum { ROWS = 32, COLUMNS = 64, DEPTH = 64, SPAN = SP_GEMM_SPAN, NARROW = 8 };
 
@@ -29,9 +29,8 @@ _Static_assert(SPAN % DEPTH == 0, "a span ends with a piece");
 	}
 
 /*
- * sums[j] += sum of a[k] * b[k][j] for one row.  A full tile has a loop whose
- * length the compiler knows; a narrow one (often of a single column) goes down
- * its columns.
+ * sums[j] += sum of a[k] * b[k][j] for one row.  Full tiles use a loop of constant length; narrow
+ * ones (often a single column) are computed column by column.
  */
 #define GEMM_ROW(type)                                                                             \
 	static void row_##type(const sp_element_##type *a, size_t a_step, const sp_wrap_##type *b, \

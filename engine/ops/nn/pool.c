@@ -6,14 +6,14 @@
 
 /*
  * MaxPool, MaxPoolV2 and AvgPool over rows and columns of [batch, rows, columns,
- * channels].  Padding is not among what a maximum or a mean is made of; a
- * window in padding alone is the lowest number there is, or 0 / 0.
+ * channels].  Padding is excluded from the maximum and the mean; a window that
+ * lies in padding only gives the lowest number of the type, or 0 / 0.
  *
  * Numerics: means are summed in order in the element type, half and bfloat16 in float, and rounded
  * once.
  */
 
-/* The output at one position of `image`. */
+/* Computes the output pixel of one position. */
 typedef void pixel_fn(const sp_window_plan *p, const sp_window_reach *reach, const void *image,
 		      void *out);
 
@@ -65,10 +65,9 @@ typedef struct pool_state {
 	pixel_fn *kernel;
 	sp_window window;
 	int64_t size[SP_WINDOW_AXES];
-	bool from_inputs; /* size and strides come as inputs 1 and 2 */
+	bool from_inputs; /* window size and strides are inputs 1 and 2, not attributes */
 } pool_state;
 
-/* Of as many inputs as there must be. */
 static sp_status prepare_checked(sp_prepare *prepare, pixel_fn *const *kernels, bool planes,
 				 bool from_inputs, sp_error *err)
 {
