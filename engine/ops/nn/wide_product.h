@@ -23,7 +23,7 @@ typedef struct sp_wide_product {
 SP_MUST_CHECK sp_status sp_wide_product__prepare(sp_prepare *prepare, sp_wide_product *out,
 						 sp_dtype result, sp_error *err);
 
-/* *data becomes the `count` elements *data of input i in the type `computed`: itself, or a copy. */
+/* Replaces *data, `count` elements of input i, by a copy in the type `computed` if that differs. */
 SP_MUST_CHECK sp_status sp_wide_product__widen(const sp_call *call, const sp_wide_product *product,
 					       size_t i, size_t count, const char **data);
 

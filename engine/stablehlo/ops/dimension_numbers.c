@@ -11,7 +11,7 @@ static sp_status add(sp_dim_list *list, uint64_t number, sp_error *err)
 	return SP_OK;
 }
 
-/* A list comes packed, or number by number. */
+/* A repeated field is packed or comes number by number. */
 static sp_status take_field(const sp_dim_field *field, uint32_t tag, uint64_t number,
 			    sp_bytes bytes, bool *good, sp_error *err)
 {

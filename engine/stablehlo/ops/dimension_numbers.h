@@ -6,8 +6,8 @@
 #include "engine/graph/op.h"
 
 /*
- * Dimension numbers of XLA's operators: attributes that are serialized messages, in which some
- * fields are one dimension and others a list of them.
+ * Dimension numbers of XLA's operators: attributes that are serialized messages, whose fields
+ * are dimensions or lists of dimensions.
  *
  * Source: GatherDimensionNumbers, ScatterDimensionNumbers, DotDimensionNumbers and
  * ConvolutionDimensionNumbers of xla_data.proto.
@@ -17,7 +17,7 @@ typedef struct sp_dim_list {
 	int64_t dims[SP_MAX_RANK];
 } sp_dim_list;
 
-/* Field `number` goes to `list`, or to `one`, which is 0 when the message leaves it out. */
+/* The destination of field `number`: `list`, or `one`, which is 0 if the field is absent. */
 typedef struct sp_dim_field {
 	uint32_t number;
 	sp_dim_list *list;
@@ -25,8 +25,8 @@ typedef struct sp_dim_field {
 } sp_dim_field;
 
 /*
- * Attribute `name` of the node.  Fields that are not asked for are passed over.  SP_INVALID when
- * it is no such message, SP_UNSUPPORTED when a list is longer than SP_MAX_RANK.
+ * Reads attribute `name` of the node.  Other fields are skipped.  SP_INVALID when the message is
+ * malformed, SP_UNSUPPORTED when a list is longer than SP_MAX_RANK.
  */
 SP_MUST_CHECK sp_status sp_dimension_numbers__read(const sp_prepare *prepare, const char *name,
 						   const sp_dim_field *fields, size_t count,
@@ -34,11 +34,11 @@ SP_MUST_CHECK sp_status sp_dimension_numbers__read(const sp_prepare *prepare, co
 
 bool sp_dim_list__has(const sp_dim_list *list, int64_t dim);
 
-/* SP_INVALID, by the name `what`, unless all are in [0, rank) and no two the same. */
+/* SP_INVALID unless all are in [0, rank) and distinct; errors call the list `what`. */
 SP_MUST_CHECK sp_status sp_dim_list__check(const sp_dim_list *list, const sp_call *call, int rank,
 					   const char *what);
 
-/* The same, and each is above the one before. */
+/* The same, and the list must be ascending. */
 SP_MUST_CHECK sp_status sp_dim_list__check_sorted(const sp_dim_list *list, const sp_call *call,
 						  int rank, const char *what);
 

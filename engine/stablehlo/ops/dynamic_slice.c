@@ -4,11 +4,11 @@
 #include "engine/ops/array/strided_copy.h"
 
 /*
- * XlaDynamicSlice: from `start_indices`, `size_indices` elements along each dimension.
- * XlaDynamicUpdateSlice: the input, with `update` in the place that begins at `indices`.
+ * XlaDynamicSlice: the slice of `size_indices` elements that starts at `start_indices`.
+ * XlaDynamicUpdateSlice: the input with `update` written at `indices`; Keras 3 exports
+ * ops.slice_update() as this.
  *
- * A start is never wrong: it is moved to the nearest one from which all elements
- * fit.  What Keras 3 writes for ops.slice_update().
+ * Start indices are clamped so that the slice is inside the input.
  */
 
 static sp_status prepare_slice(sp_prepare *prepare, sp_error *err)

@@ -23,7 +23,7 @@ static sp_status check_vector(const sp_windows *w, const sp_call *call, const sp
 	return SP_OK;
 }
 
-/* Dimensions that a window has but parts lack must have size 1. */
+/* Window dimensions that are not in `parts` must have size 1. */
 static sp_status check_left_out(const sp_call *call, const sp_dim_list *list, const int64_t *sizes)
 {
 	for (int i = 0; i < list->count; i++)
@@ -69,13 +69,14 @@ static sp_status check_sizes(const sp_call *call, const sp_shape *operand, const
 	return SP_OK;
 }
 
-/* Whether dimension d of the operand is one of parts. */
+/* Whether dimension d of the operand is also one of `parts`. */
 static bool is_kept(const sp_window_dims *dims, int d)
 {
 	return !sp_dim_list__has(&dims->dropped, d) && !sp_dim_list__has(&dims->batching, d);
 }
 
-/* The dimensions of parts: a window's where `window` says so, those of indices between them. */
+/* The dimensions of `parts`: those in the list `window` are the window's, the others of `indices`.
+ */
 static void merge_shapes(sp_windows *w, const sp_window_dims *dims, const int64_t *sizes)
 {
 	const sp_shape *indices = &w->indices->shape;
@@ -210,7 +211,7 @@ bool sp_windows__next(sp_windows *w)
 	return false;
 }
 
-int64_t sp_windows__moved(const sp_windows *w)
+int64_t sp_windows__clamped(const sp_windows *w)
 {
 	int64_t at = w->operand_at;
 

@@ -6,18 +6,19 @@
 #include "engine/stablehlo/ops/dimension_numbers.h"
 
 /*
- * Windows of an operand, each of the same sizes, that vectors of indices place: what XLA's gather
- * reads and its scatter writes.
+ * Equally sized windows of an operand at positions given by index vectors, as XLA's gather reads
+ * and its scatter writes them.
  *
- *     operand  [any]     a window takes sizes[d] elements of dimension d
- *     indices  [any]     along dimension `vector` it holds vectors; if that is its rank, each
- *                        element is a vector of one.  The other dimensions count windows
- *     parts    [any]     the windows' elements: at dimensions `window` those of a window, in order
- *                        and without the `dropped` and `batching` dimensions of the operand, which
- *                        are of size 1 there; the others are those of `indices`
+ *     operand  [any]     a window has sizes[d] elements in dimension d
+ *     indices  [any]     holds index vectors along dimension `vector`; if `vector` is its rank,
+ * each element is a vector of one.  The other dimensions enumerate windows parts    [any]     the
+ * elements of all windows.  The dimensions in the list `window` are those of a window, in order,
+ * without `dropped` and `batching` dimensions of the operand, in which windows have size 1; the
+ * others enumerate windows
  *
- * Element k of a vector is where the window begins in dimension starts[k] of the operand.  In
- * dimension batching[k] it begins at the position in dimension indices_batching[k] of `indices`.
+ * Element k of a vector is the start of the window in dimension starts[k] of the operand.  Its
+ * start in dimension batching[k] is the position of the vector in dimension indices_batching[k] of
+ * `indices`.
  *
  * Source: gather and scatter of the StableHLO specification.
  */
@@ -33,12 +34,12 @@ SP_MUST_CHECK sp_status sp_window_dims__read(sp_window_dims *out, const sp_prepa
 typedef struct sp_windows {
 	sp_shape parts;
 
-	/* One window: from (gather) or to (scatter) the operand; strides in bytes. */
+	/* Copies one window from (gather) or to (scatter) the operand; strides in bytes. */
 	sp_strided_copy box;
 	bool is_row; /* contiguous on both sides, row_size bytes */
 	size_t row_size;
 
-	/* The walk over all windows, as engine/ops/reduce/reduce.h's, and where it stands. */
+	/* The loop over all windows and its current position. */
 	const sp_tensor *indices;
 	int rank;
 	int64_t dims[SP_MAX_RANK], index[SP_MAX_RANK];
@@ -47,7 +48,7 @@ typedef struct sp_windows {
 	int64_t operand_steps[SP_MAX_RANK]; /* in bytes of operand */
 	int64_t vector_at, part_at, operand_at;
 
-	/* The vector. */
+	/* The index vectors. */
 	int depth;
 	int64_t vector_stride;
 	int64_t start_strides[SP_MAX_RANK]; /* in bytes */
@@ -55,24 +56,24 @@ typedef struct sp_windows {
 } sp_windows;
 
 /*
- * Checks all and fills `parts`.  `indices` is int32 or int64, sizes [operand->rank].
- * SP_INVALID in words; SP_UNSUPPORTED when parts have too many dimensions.
+ * Checks the arguments and fills `parts`.  `indices` is int32 or int64, sizes [operand->rank].
+ * SP_INVALID if they are inconsistent; SP_UNSUPPORTED if `parts` has too many dimensions.
  */
 SP_MUST_CHECK sp_status sp_windows__plan(sp_windows *w, const sp_call *call,
 					 const sp_window_dims *dims, const sp_shape *operand,
 					 const sp_tensor *indices, const int64_t *sizes);
 
-/* The walk from its first window on; parts could be counted, and is not empty. */
+/* Starts the loop at the first window.  `parts` is not empty and its element count fits size_t. */
 void sp_windows__start(sp_windows *w, const sp_window_dims *dims, const sp_shape *operand,
 		       const int64_t *sizes, size_t size);
 
-/* One step; false after the last window. */
+/* Advances to the next window; false after the last one. */
 bool sp_windows__next(sp_windows *w);
 
-/* The byte offset of the window in the operand, clamped so that all of it is inside. */
-int64_t sp_windows__moved(const sp_windows *w);
+/* The byte offset of the window in the operand, clamped so that the window is inside. */
+int64_t sp_windows__clamped(const sp_windows *w);
 
-/* The same without moving it; false when it is not inside the operand. */
+/* The same without clamping; false if the window is not inside the operand. */
 bool sp_windows__inside(const sp_windows *w, int64_t *at);
 
 #endif

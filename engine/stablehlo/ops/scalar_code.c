@@ -10,17 +10,17 @@
 #include "engine/ops/ops.h"
 
 /*
- * The body is walked from its results back to its arguments; each node becomes a step after those
- * it reads. A value is the number of a register: first the arguments, then constants and results of
- * steps in the order in which they are met.
+ * The body is traversed from its results back to its arguments, and nodes become steps in
+ * topological order.  Each value has a register: first the arguments, then constants and results of
+ * steps in the order of traversal.
  */
 
 enum {
 	MOST_REGISTERS = 1024,
 	MOST_NODES = 4096, /* in all calls together; names are compared linearly */
-	MOST_DEPTH = 256,  /* of nodes that wait for their operands */
+	MOST_DEPTH = 256,  /* of recursion into operands */
 	MOST_OPERANDS = 3,
-	ELEMENT_SIZE = 16, /* no element is wider */
+	ELEMENT_SIZE = 16, /* the widest element, in bytes */
 };
 
 typedef enum step_kind { STEP_UNARY, STEP_BINARY, STEP_SELECT, STEP_COPY } step_kind;
@@ -30,7 +30,7 @@ typedef struct step {
 	sp_unary_fn *unary;
 	sp_binary_fn *binary;
 	sp_select_fn *select;
-	size_t size; /* of what is copied */
+	size_t size; /* STEP_COPY: element size */
 	uint16_t in[MOST_OPERANDS];
 	uint16_t in_count;
 	uint16_t out;
@@ -42,26 +42,26 @@ struct sp_scalar_code {
 	size_t step_count;
 	size_t argument_sizes[SP_SCALAR_ENDS];
 	size_t argument_count;
-	const void **constants; /* [register_count] SP_SCALAR_LANES times the value, or NULL */
+	const void **constants; /* [register_count] SP_SCALAR_LANES copies of a constant, or NULL */
 	size_t register_count;
 	uint16_t results[SP_SCALAR_ENDS];
 	size_t result_sizes[SP_SCALAR_ENDS];
 	size_t result_count;
-	bool is_direct; /* the last step can write the only result where it is wanted */
+	bool is_direct; /* the last step writes the only result directly to its destination */
 };
 
 typedef struct value {
 	uint16_t at; /* its register */
 	sp_dtype dtype;
-	const sp_tensor *constant; /* what a constant is made of; it may have no elements */
+	const sp_tensor *constant; /* the tensor of a constant, possibly empty; else NULL */
 } value;
 
 /* One call of a function. */
 typedef struct scope {
 	const sp_function_def *function;
 	const value *arguments;
-	value **values; /* [nodes] their outputs, NULL before they are known */
-	bool *open;     /* [nodes] their operands are being looked for */
+	value **values; /* [nodes] their outputs, NULL until they are found */
+	bool *open;     /* [nodes] being visited: detects cycles */
 } scope;
 
 typedef struct maker {
@@ -69,7 +69,7 @@ typedef struct maker {
 	const sp_graph_def *library;
 	sp_scalar_code *code;
 	int depth;
-	size_t visited; /* nodes of functions that were called */
+	size_t visited; /* nodes of all functions called so far */
 	sp_error *err;
 } maker;
 
@@ -121,7 +121,7 @@ static const char *const same_all[] = {"IdentityN", "XlaOptimizationBarrier"};
 
 static const char *const calls[] = {"PartitionedCall", "StatefulPartitionedCall"};
 
-/* The function that a node calls; NULL for an ordinary one. */
+/* The function that a node calls; NULL if it is no call. */
 static const sp_function_def *called(const maker *m, const sp_node_def *node)
 {
 	const sp_attr *f = sp_attr_find(node->attrs, node->attr_count, "f");
@@ -142,7 +142,6 @@ static sp_status add_register(maker *m, uint16_t *out)
 	return SP_OK;
 }
 
-/* Whether the type is supported: numbers and booleans. */
 static bool is_supported(sp_dtype dtype)
 {
 	return sp_dtype_size(dtype) != 0 && dtype != SP_STRING && dtype != SP_RESOURCE;

@@ -4,14 +4,13 @@
 #include "engine/graph/op.h"
 
 /*
- * A function of scalars, which XLA's operators take as an attribute to join two elements or to
- * compare them, made ready to run on many elements at once: the steps of its body, each a kernel
- * over arrays.
+ * A function of scalars (an attribute of XLA's operators that combines or compares elements),
+ * compiled to run on many elements at once: each step of its body is a kernel over arrays.
  *
- * A body may hold constants, Cast, Bitcast, Select, calls of other such functions, what leaves a
- * scalar as it is (Identity, BroadcastTo to no dimensions), and every operator of one or two
- * operands that is computed element by element (engine/ops/math/unary.h, engine/ops/math/binary.h)
- * and takes any operands; anything else is refused by name.
+ * A body may hold constants, Cast, Bitcast, Select, calls of other such functions, operators that
+ * forward a scalar (Identity, BroadcastTo to no dimensions), and all elementwise operators of one
+ * or two operands (engine/ops/math/unary.h, engine/ops/math/binary.h) that accept any operand
+ * values. Errors name any other operator.
  *
  * Numerics: those of the operators.
  * Threads: immutable once made; a run is for one thread at a time.
@@ -19,8 +18,8 @@
 typedef struct sp_scalar_code sp_scalar_code;
 
 enum {
-	SP_SCALAR_LANES = 128, /* elements that pass through the body together */
-	SP_SCALAR_ENDS = 64,   /* the most arguments, and the most results */
+	SP_SCALAR_LANES = 128, /* elements computed together */
+	SP_SCALAR_ENDS = 64,   /* the maximum of arguments, and of results */
 };
 
 typedef struct sp_scalar_types {
@@ -31,22 +30,22 @@ typedef struct sp_scalar_types {
 } sp_scalar_types;
 
 /*
- * The function that attribute `name` of the node names.  SP_INVALID when it is not there or takes
- * or returns other types than `types`; SP_UNSUPPORTED when its body is not one of scalars.
+ * Compiles the function in attribute `name` of the node.  SP_INVALID when it is missing or its
+ * types are not `types`; SP_UNSUPPORTED when its body has unsupported operators.
  */
 SP_MUST_CHECK sp_status sp_scalar_code__make(const sp_scalar_code **out, const sp_prepare *prepare,
 					     const char *name, const sp_scalar_types *types,
 					     sp_error *err);
 
-/* Whether result 0 is argument `i` as it is. */
+/* Whether result 0 is argument `i`, unchanged. */
 bool sp_scalar_code__is_argument(const sp_scalar_code *code, size_t i);
 
 /* Whether the body reads argument `i`. */
 bool sp_scalar_code__reads(const sp_scalar_code *code, size_t i);
 
 /*
- * Whether the body is one operator on its two arguments, in either order, whose results may be
- * taken together in any order: sums, products, extremes, "and" and "or".
+ * Whether the body is one associative and commutative operator on its two arguments: addition,
+ * multiplication, minimum, maximum, "and", "or" or "xor".
  */
 bool sp_scalar_code__is_associative(const sp_scalar_code *code);
 
@@ -61,8 +60,8 @@ SP_MUST_CHECK sp_status sp_scalar_run__start(sp_scalar_run *run, const sp_call *
 					     const sp_scalar_code *code);
 
 /*
- * results[r][i] = code(arguments[0][i], arguments[1][i], ...) for i < count.  A result may be
- * written over an argument.
+ * results[r][i] = code(arguments[0][i], arguments[1][i], ...) for i < count.  A result array may be
+ * an argument array.
  */
 void sp_scalar_run__apply(const sp_scalar_run *run, const void *const *arguments,
 			  void *const *results, size_t count);

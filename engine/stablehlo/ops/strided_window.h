@@ -4,9 +4,9 @@
 #include "engine/graph/op.h"
 
 /*
- * A window that moves along one dimension, as in XLA: the dimension is dilated (dilation - 1 holes
- * between its elements) and padded by `low` and `high` (negative: cropped). The window takes `size`
- * of its elements, window_dilation apart, at every stride-th position.
+ * A window that moves along one dimension, as in XLA.  The dimension is dilated (dilation - 1 holes
+ * between its elements) and padded by `low` and `high` (negative: cropped).  The window has `size`
+ * elements, window_dilation apart, and is placed at every stride-th position.
  *
  * Source: reduce_window and convolution of the StableHLO specification.
  */
@@ -17,12 +17,12 @@ typedef struct sp_strided_window {
 
 /*
  * Checks the window and fills `spread`; *count is the number of positions, 0 when the window is
- * longer than the dimension. SP_INVALID names dimension `d`.
+ * longer than the dimension.  SP_INVALID errors name dimension `d`.
  */
 SP_MUST_CHECK sp_status sp_strided_window__plan(sp_strided_window *w, const sp_call *call, int d,
 						int64_t dim, int64_t *count);
 
-/* Which element window element `k` is at place `i`; -1 for a hole and for padding. */
+/* The index of window element `k` at position `i` in the dimension; -1: a hole or padding. */
 static inline int64_t sp_strided_window__at(const sp_strided_window *w, int64_t i, int64_t k)
 {
 	int64_t at = i * w->stride + k * w->window_dilation - w->low;
@@ -34,7 +34,7 @@ static inline int64_t sp_strided_window__at(const sp_strided_window *w, int64_t 
 	return at % w->dilation == 0 ? at / w->dilation : -1;
 }
 
-/* The next index below dims, row-major, over the first `rank` dimensions; false after the last. */
+/* Advances a row-major index over the first `rank` dimensions; false after the last. */
 static inline bool sp_strided_window__step(int64_t *index, int rank, const int64_t *dims)
 {
 	for (int d = rank - 1; d >= 0; d--) {

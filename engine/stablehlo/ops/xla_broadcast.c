@@ -2,8 +2,8 @@
 #include "engine/stablehlo/ops/dimension_numbers.h"
 
 /*
- * XlaBroadcastHelper: `lhs` and `rhs` as they broadcast with each other.  The one of fewer
- * dimensions has its dimension i where `broadcast_dims` says, and ones elsewhere.
+ * XlaBroadcastHelper: reshapes `lhs` or `rhs` so that they broadcast with each other.  Dimension i
+ * of the one of lower rank becomes dimension broadcast_dims[i]; its other dimensions are 1.
  */
 static sp_status prepare_broadcast(sp_prepare *prepare, sp_error *err)
 {
@@ -13,7 +13,7 @@ static sp_status prepare_broadcast(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err);
 }
 
-/* Where the dimensions of `less` are among those of `more`. */
+/* Reads broadcast_dims: which dimensions of `more` the dimensions of `less` become. */
 static sp_status read_dims(const sp_call *call, const sp_shape *less, const sp_shape *more,
 			   sp_dim_list *out)
 {

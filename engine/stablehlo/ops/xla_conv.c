@@ -7,30 +7,31 @@
 #include "engine/ops/nn/wide_product.h"
 
 /*
- * XlaConv and XlaConvV2: convolutions over any number of dimensions, which lie where the attribute
- * `dimension_numbers` says.
+ * XlaConv and XlaConvV2: convolutions over any number of spatial dimensions.  The attribute
+ * `dimension_numbers` gives the order of dimensions.
  *
  *     lhs, rhs, window_strides, padding [spatial, 2], lhs_dilation, rhs_dilation [spatial each],
  *     feature_group_count scalar
  *
  *     output[n, place, o] = sum over k, c of lhs[n, place * stride + k, c] * rhs[k, c, o]
  *
- * With feature groups the features of lhs and those of the output are cut into as many runs, and a
- * run of the output sees its own run of lhs only.  With batch groups (V2) it is the batch of
- * lhs that is cut so.  V2 answers in another type (preferred_element_type) if it is told to.
+ * With feature groups the features of lhs and of the output are split into that many groups, and a
+ * group of the output depends on the same group of lhs only.  With batch groups (V2) the batch of
+ * lhs is split instead.  The output type of V2 is preferred_element_type.
  *
- * The patches of lhs under some places become the rows of a matrix, which is multiplied with rhs.
+ * Computed as matrix products (im2col): the patches of lhs at some places are the rows of a matrix,
+ * which is multiplied with rhs.
  *
  * Numerics: engine/ops/nn/wide_product.h.
  * Source: convolution of the StableHLO specification.
  */
 enum {
 	MOST_SPATIAL = SP_MAX_RANK - 2,
-	PATCH_ELEMENTS = 64 << 10, /* about as many are laid out at once */
+	PATCH_ELEMENTS = 64 << 10, /* approximate size of the patches multiplied together */
 	MOST_ROWS = 1024,
 };
 
-/* Where the dimensions of lhs, rhs or the output lie; `first` is the batch, of rhs its inputs. */
+/* The order of dimensions of lhs, rhs or the output; `first` is the batch, for rhs its inputs. */
 typedef struct placing {
 	int64_t first, feature;
 	sp_dim_list spatial;
@@ -93,14 +94,15 @@ static sp_status prepare_conv_v2(sp_prepare *prepare, sp_error *err)
 
 typedef struct conv {
 	int spatial;
-	int64_t batch, inputs, outputs; /* N of lhs, its features, O */
+	int64_t batch, inputs, outputs; /* sizes: batch and features of lhs, output features */
 	int64_t in[MOST_SPATIAL], kernel[MOST_SPATIAL], places[MOST_SPATIAL];
 	sp_strided_window along[MOST_SPATIAL];
 	int64_t feature_groups, batch_groups;
-	int64_t in_steps[MOST_SPATIAL]; /* of lhs laid out [N, spatial..., inputs], in elements */
-	size_t image;                   /* its elements for one of the batch */
-	size_t window, place_count;     /* products of kernel and of places */
-	size_t size;                    /* of an element that is computed with */
+	int64_t in_steps[MOST_SPATIAL]; /* strides of lhs [batch, spatial..., inputs], in elements
+					 */
+	size_t image;                   /* elements per batch index of lhs */
+	size_t window, place_count;     /* products of `kernel`, of `places` */
+	size_t size;                    /* of an element in the type computed in */
 } conv;
 
 static sp_status check_placing(const sp_call *call, const placing *p, int rank, const char *what)
@@ -208,7 +210,7 @@ static sp_status make_output(const sp_call *call, const conv *c)
 	return sp_call_output(call, 0, state->product.result, &shape);
 }
 
-/* Nothing is empty from here on, and all of it could be counted. */
+/* No dimension is empty here, and the tensors exist, so these products cannot overflow. */
 static void plan_steps(conv *c)
 {
 	c->image = (size_t)c->inputs;
@@ -222,8 +224,7 @@ static void plan_steps(conv *c)
 
 /* --------------------------------------------------------------- layouts */
 
-/* Whether the dimensions lie in the order first, spatial, feature (rhs: spatial, first, feature).
- */
+/* Whether the dimensions have the standard order: first, spatial, feature (rhs: spatial first). */
 static bool lies_well(const placing *p, int spatial, bool is_kernel)
 {
 	bool good = p->feature == spatial + 1 && p->first == (is_kernel ? spatial : 0);
@@ -233,7 +234,8 @@ static bool lies_well(const placing *p, int spatial, bool is_kernel)
 	return good;
 }
 
-/* The box between that order, dense, and the tensor's own; `from` is the tensor's side. */
+/* The copy from the tensor's own order of dimensions (`from`) to the standard order, dense (`to`).
+ */
 static void make_box(const placing *p, const sp_shape *shape, int spatial, bool is_kernel,
 		     size_t size, sp_strided_copy *box)
 {
@@ -278,7 +280,7 @@ static sp_status arrange(const sp_call *call, int i, const conv *c, const char *
 	return sp_wide_product__widen(call, &state->product, (size_t)i, in->count, out);
 }
 
-/* From the order [batch, spatial..., feature], in the type computed in, to the output. */
+/* Converts the result, in standard order and the type computed in, to the output. */
 static sp_status deliver(const sp_call *call, const conv *c, char *result)
 {
 	const conv_state *state = call->state;
@@ -311,7 +313,8 @@ static sp_status deliver(const sp_call *call, const conv *c, char *result)
 
 /* ----------------------------------------------------------- the products */
 
-/* What lies under the window at `place`: `features` elements of each of its positions, or zeros. */
+/* Copies the patch at `place`: `features` elements per window element, zeros in holes and padding.
+ */
 static void lay_patch(const conv *c, const char *image, const int64_t *place, size_t features,
 		      char *patch)
 {
@@ -339,7 +342,7 @@ typedef struct scratch {
 	size_t rows;
 } scratch;
 
-/* One window of one element at every place: the image is its own patches. */
+/* Whether the window is one element and visits every element: lhs itself holds the patches. */
 static bool is_plain(const conv *c)
 {
 	for (int d = 0; d < c->spatial; d++) {
@@ -376,7 +379,7 @@ static sp_status make_scratch(const sp_call *call, const conv *c, scratch *s)
 	return SP_OK;
 }
 
-/* Puts [rows, width] into columns of the result. */
+/* Copies [rows, width] to columns of the result. */
 static void put_columns(const conv *c, const char *from, size_t rows, size_t width, char *to)
 {
 	for (size_t i = 0; i < rows; i++)
@@ -384,7 +387,7 @@ static void put_columns(const conv *c, const char *from, size_t rows, size_t wid
 		       width * c->size);
 }
 
-/* Group g of the result, whose rows are the places of one image of the batch after the other. */
+/* Computes group g of the result, whose rows are all places of each image of the batch in turn. */
 static void multiply_group(const conv_state *state, const conv *c, const scratch *s, size_t g,
 			   const char *lhs, const char *rhs, char *out)
 {
@@ -433,7 +436,7 @@ static sp_status run_conv(const sp_call *call)
 	out = call->out[0];
 	if (out->count == 0)
 		return SP_OK;
-	if (call->in[0]->count == 0 || call->in[1]->count == 0) { /* sums of nothing */
+	if (call->in[0]->count == 0 || call->in[1]->count == 0) { /* sums of no terms */
 		memset(out->data, 0, out->count * sp_dtype_size(out->dtype));
 		return SP_OK;
 	}

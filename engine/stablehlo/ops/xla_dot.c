@@ -6,12 +6,12 @@
 #include "engine/ops/nn/wide_product.h"
 
 /*
- * XlaDot and XlaDotV2: products of `lhs` and `rhs`, summed over the dimensions that contract, for
- * each position in the batch dimensions, which both have.
+ * XlaDot and XlaDotV2: products of `lhs` and `rhs`, summed over the contracting dimensions, for
+ * each position in the batch dimensions.
  *
- *     output  [batch..., others of lhs..., others of rhs...]
+ *     output  [batch..., other dimensions of lhs..., other dimensions of rhs...]
  *
- * XlaDotV2 answers in another type (preferred_element_type) if it is told to.
+ * The output type of XlaDotV2 is preferred_element_type.
  *
  * Numerics: engine/ops/nn/wide_product.h.
  * Source: dot_general of the StableHLO specification.
@@ -64,7 +64,7 @@ static sp_status prepare_dot_v2(sp_prepare *prepare, sp_error *err)
 
 /* ------------------------------------------------------------- the shapes */
 
-/* Dimensions of an operand that are walked as one. */
+/* Dimensions of an operand that are treated as one. */
 typedef struct group {
 	sp_dim_list list;
 	size_t size;
@@ -99,7 +99,7 @@ static sp_status check_dims(const sp_call *call)
 	return SP_OK;
 }
 
-/* The dimensions of lhs in `list` are as long as those of rhs. */
+/* Checks that the listed dimensions of lhs have the sizes of those of rhs. */
 static sp_status check_pairs(const sp_call *call, const sp_dim_list list[2])
 {
 	const sp_shape *a = &call->in[0]->shape, *b = &call->in[1]->shape;
@@ -145,7 +145,7 @@ static sp_status make_output(const sp_call *call, const operand operands[2])
 
 /* ----------------------------------------------------------- the operands */
 
-/* False when one stride does not lead through all of the group's elements. */
+/* Merges the dimensions of the group; false when a single stride cannot describe them. */
 static bool join(group *g, const sp_shape *shape, const int64_t *strides)
 {
 	bool joined = true;
@@ -166,7 +166,7 @@ static bool join(group *g, const sp_shape *shape, const int64_t *strides)
 	return joined;
 }
 
-/* A copy whose groups lie one after the other. */
+/* Copies the operand so that the dimensions of each group are adjacent. */
 static sp_status rearrange(const sp_call *call, int i, operand *o)
 {
 	const sp_tensor *in = call->in[i];
@@ -194,7 +194,7 @@ static sp_status rearrange(const sp_call *call, int i, operand *o)
 	return SP_OK;
 }
 
-/* In the type that is computed in, and with its groups joined. */
+/* Merges the groups and converts the operand to the type computed in. */
 static sp_status arrange(const sp_call *call, int i, operand *o)
 {
 	const dot_state *state = call->state;
@@ -250,7 +250,7 @@ static sp_status run_dot(const sp_call *call)
 	out = call->out[0];
 	if (out->count == 0)
 		return SP_OK;
-	if (call->in[0]->count == 0) { /* sums of nothing */
+	if (call->in[0]->count == 0) { /* sums of no terms */
 		memset(out->data, 0, out->count * sp_dtype_size(out->dtype));
 		return SP_OK;
 	}

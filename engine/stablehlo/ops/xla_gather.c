@@ -4,13 +4,12 @@
 #include "engine/stablehlo/ops/index_windows.h"
 
 /*
- * XlaGather: windows of `operand`, placed by vectors of indices
- * (engine/stablehlo/ops/index_windows.h).
+ * XlaGather: reads windows of `operand` at index vectors (engine/stablehlo/ops/index_windows.h).
  *
  *     operand, start_indices int32 or int64, slice_sizes of the same type
  *
- * A start is never wrong: a window is moved to the nearest place where all of it fits.  A window
- * that lies together, as a row of a table does, is one copy.
+ * Starts are clamped so that windows are inside the operand.  A contiguous window, such as a row of
+ * a table, is a single copy.
  */
 static sp_status prepare_gather(sp_prepare *prepare, sp_error *err)
 {
@@ -36,7 +35,7 @@ static void copy_rows(sp_windows *w, char *to, const char *from)
 
 		while (n < AHEAD && more) {
 			parts[n] = w->part_at;
-			ats[n] = sp_windows__moved(w);
+			ats[n] = sp_windows__clamped(w);
 			__builtin_prefetch(from + ats[n++]);
 			more = sp_windows__next(w);
 		}
@@ -69,7 +68,7 @@ static sp_status run_gather(const sp_call *call)
 	}
 	do
 		sp_strided_copy__run(&w.box, (char *)call->out[0]->data + w.part_at,
-				     (const char *)in->data + sp_windows__moved(&w), size);
+				     (const char *)in->data + sp_windows__clamped(&w), size);
 	while (sp_windows__next(&w));
 	return SP_OK;
 }

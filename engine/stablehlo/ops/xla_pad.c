@@ -2,9 +2,9 @@
 #include "engine/ops/array/strided_copy.h"
 
 /*
- * XlaPad: `input` with `padding_value` before (padding_low), behind (padding_high) and between
- * (padding_interior) its elements, so many along each dimension.  Below 0 the first two take
- * elements away, what stands between them too.
+ * XlaPad: adds `padding_value` before (padding_low), after (padding_high) and between
+ * (padding_interior) the elements of `input` along each dimension.  Negative padding_low and
+ * padding_high remove elements after the interior padding was inserted.
  *
  *     input, padding_value scalar, padding_low, padding_high, padding_interior [rank]
  *
@@ -32,8 +32,8 @@ static sp_status need_paddings(const sp_call *call)
 }
 
 /*
- * One dimension: how long it becomes, which elements of the input stay (first, kept) and where the
- * first of them goes.
+ * One dimension: its output size `dim`, the elements of the input that are kept (`kept` from
+ * `first` on), and the output position `at` of the first of them.
  */
 typedef struct padding {
 	int64_t dim, first, kept, at;
@@ -107,7 +107,7 @@ static sp_status run_pad(const sp_call *call)
 	for (int d = 0; d < rank; d++) {
 		from_at += paddings[d].first * from[d];
 		to_at += paddings[d].at * to[d];
-		/* Of one element there is no next one, whose distance might not be countable. */
+		/* A single element needs no stride, which might overflow. */
 		sp_strided_copy__add(&box, paddings[d].kept,
 				     paddings[d].kept > 1 ? to[d] * steps[d] : 0, from[d]);
 	}

@@ -10,21 +10,22 @@
  * Reductions by a function of scalars, the attribute `reducer`, along the dimensions that the
  * attribute `dimensions_to_reduce` lists.
  *
- *     XlaReduce            `input`, `init_value`:  a = reducer(a, x) from a = init_value on
- *     XlaVariadicReduce    N inputs of one shape and type, then N scalars to start from:
- *     XlaVariadicReduceV2  a0, a1, ... = reducer(a0, a1, ..., x0, x1, ...); V2 of any types
+ *     XlaReduce            `input`, `init_value`:  a = reducer(a, x), starting with init_value
+ *     XlaVariadicReduce    N inputs of one shape and type, then N scalar initial values:
+ *                          a0, a1, ... = reducer(a0, a1, ..., x0, x1, ...)
+ *     XlaVariadicReduceV2  the same, with inputs of different types
  *
- * Numerics: elements are taken in row-major order, but for sums, products and other reducers
- * whose order is free: along the last dimensions these take SP_SCALAR_LANES at once and then halves
- * of them together, the start last.  XLA takes them in an order of its own.
+ * Numerics: elements are combined in row-major order.  Associative reducers (sums, products, ...)
+ * along the last dimensions use SP_SCALAR_LANES partial results, which are combined pairwise at the
+ * end, and then with the initial value.  XLA's order is unspecified.
  */
 enum { MOST_OPERANDS = SP_SCALAR_ENDS / 2 };
 
 typedef struct reduce_state {
 	const sp_scalar_code *reducer;
-	sp_dim_list dims; /* to reduce */
+	sp_dim_list dims; /* reduced dimensions */
 	size_t operands;
-	bool is_free; /* the order of elements is */
+	bool is_associative; /* the reducer is; elements may be combined in any order */
 } reduce_state;
 
 static sp_status read_dims(const sp_prepare *prepare, sp_dim_list *out, sp_error *err)
@@ -62,7 +63,7 @@ static sp_status prepare_reduce(sp_prepare *prepare, sp_error *err)
 	state->operands = n;
 	SP_TRY(read_dims(prepare, &state->dims, err));
 	SP_TRY(sp_scalar_code__make(&state->reducer, prepare, "reducer", &types, err));
-	state->is_free = sp_scalar_code__is_associative(state->reducer);
+	state->is_associative = sp_scalar_code__is_associative(state->reducer);
 	SP_TRY(sp_prepare_outputs(prepare, n, SP_INVALID_DTYPE, err));
 	memcpy(prepare->out_dtypes, dtypes, n * sizeof(*dtypes));
 	return SP_OK;
@@ -72,8 +73,8 @@ static sp_status prepare_reduce(sp_prepare *prepare, sp_error *err)
 
 typedef struct layout {
 	sp_shape out;
-	size_t kept, reduced; /* elements of either */
-	bool reduced_last;    /* as the operands lie, or */
+	size_t kept, reduced; /* products of the kept and of the reduced dimensions */
+	bool reduced_last;    /* in the memory order of the operands */
 	bool reduced_first;
 } layout;
 
@@ -107,7 +108,7 @@ static void plan(const reduce_state *state, const sp_shape *shape, layout *l)
 	}
 }
 
-/* The operand with its reduced dimensions first: itself, or a copy. */
+/* *out becomes the operand with its reduced dimensions first: itself, or a copy. */
 static sp_status lay_out(const sp_call *call, size_t i, const layout *l, const char **out)
 {
 	const reduce_state *state = call->state;
@@ -138,7 +139,7 @@ static sp_status lay_out(const sp_call *call, size_t i, const layout *l, const c
 
 /* -------------------------------------------------------------- the loops */
 
-/* The outputs hold what to start from; a strip of them is reduced side by side. */
+/* The outputs hold the initial values.  A strip of neighbouring outputs is reduced together. */
 static void reduce_columns(const sp_call *call, const sp_scalar_run *run, const layout *l,
 			   const char *const *data)
 {
@@ -163,7 +164,7 @@ static void reduce_columns(const sp_call *call, const sp_scalar_run *run, const 
 	}
 }
 
-/* One row to the first of `lanes`. */
+/* Reduces a row to lanes[0]. */
 static void reduce_row(const sp_scalar_run *run, const char *row, size_t count, char *lanes,
 		       size_t size)
 {
@@ -226,7 +227,7 @@ static sp_status run_reduce(const sp_call *call)
 	if (call->in[0]->count == 0)
 		return SP_OK;
 	SP_TRY(sp_scalar_run__start(&run, call, state->reducer));
-	if (state->is_free && l.reduced_last && l.reduced > 1)
+	if (state->is_associative && l.reduced_last && l.reduced > 1)
 		return reduce_rows(call, &run, &l);
 	for (size_t i = 0; i < state->operands; i++)
 		SP_TRY(lay_out(call, i, &l, &data[i]));

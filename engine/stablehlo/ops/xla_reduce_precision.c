@@ -4,14 +4,14 @@
 
 /*
  * XlaReducePrecision: each element rounded, ties to even, as if it had `exponent_bits` bits of
- * exponent and `mantissa_bits` of fraction.  What is too large becomes infinite; what would be
- * subnormal becomes 0; NaN stays.
+ * exponent and `mantissa_bits` of fraction.  Overflow gives infinity, results that would be
+ * subnormal become 0, NaN stays.
  *
  * Source: reduce_precision of the StableHLO specification.
  */
 typedef struct precision_state {
 	int exponent, mantissa;         /* of the element type */
-	int new_exponent, new_mantissa; /* no more than these */
+	int new_exponent, new_mantissa; /* at most those of the element type */
 } precision_state;
 
 static sp_status prepare_precision(sp_prepare *prepare, sp_error *err)
@@ -42,7 +42,7 @@ static sp_status prepare_precision(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-/* `bits` of an element without its sign. */
+/* Rounds the magnitude `bits`, an element without its sign bit. */
 static uint64_t reduce(const precision_state *s, uint64_t bits)
 {
 	uint64_t infinity = (((uint64_t)1 << s->exponent) - 1) << s->mantissa;

@@ -10,23 +10,24 @@
  * Windows over any dimensions.
  *
  *     XlaReduceWindow      input, init_value, window_dimensions, window_strides, base_dilations,
- *                          window_dilations [rank each], padding [rank, 2]: the elements of a
- *                          window by the attribute `computation`: a = f(a, x) from a = init_value
+ *                          window_dilations [rank each], padding [rank, 2]: reduces the elements
+ *                          of each window by the attribute `computation`, a = f(a, x), starting
+ *                          with init_value
  *     XlaSelectAndScatter  operand, window_dimensions, window_strides, padding, source, init_value:
- *                          the output is init_value, joined by `scatter` with each element of
- *                          source where `select` finds the window's element: s stays while
- *                          select(s, x)
+ *                          each element of source is combined by `scatter` into the output, which
+ *                          starts as init_value, at the element of its window that `select`
+ *                          selects: the selected element s is replaced by x unless select(s, x)
  *
- * Padding and holes are passed over.
+ * Padding and holes are skipped.
  *
- * Numerics: the elements of a window are taken in row-major order.  A running total (a window over
- * all of one dimension that moves along it, what jax writes for cumsum) of a function whose order
- * is free is made of the one before it.
+ * Numerics: the elements of a window are combined in row-major order.  A running total (a window as
+ * long as a dimension that moves along it, which jax exports for cumsum) of an associative function
+ * is computed from the preceding total.
  */
 typedef struct window_state {
 	const sp_scalar_code *code;
 	const sp_scalar_code *select;
-	bool is_free;
+	bool is_associative;
 } window_state;
 
 static sp_status prepare_code(sp_prepare *prepare, const char *name, bool compares,
@@ -50,7 +51,7 @@ static sp_status prepare_reduce(sp_prepare *prepare, sp_error *err)
 	for (size_t i = 2; i < 7; i++)
 		SP_TRY(sp_prepare_input_index(prepare, i, err));
 	SP_TRY(prepare_code(prepare, "computation", false, &state->code, err));
-	state->is_free = sp_scalar_code__is_associative(state->code);
+	state->is_associative = sp_scalar_code__is_associative(state->code);
 	return SP_OK;
 }
 
@@ -78,7 +79,7 @@ typedef struct windows {
 	int64_t strides[SP_MAX_RANK]; /* of the input, in elements */
 } windows;
 
-/* Which inputs say what; 0 for what has no input and is 1. */
+/* The indices of the inputs with these numbers; 0: no such input, the numbers are 1. */
 typedef struct window_inputs {
 	size_t size, stride, dilation, window_dilation, padding;
 } window_inputs;
@@ -129,7 +130,8 @@ static sp_status plan_windows(const sp_call *call, const window_inputs *in, wind
 	return SP_OK;
 }
 
-/* Where element `k` of the window at `place` lies, by the first `rank` dimensions; -1: nowhere. */
+/* The offset of window element `k` at `place` over the first `rank` dimensions; -1: not an element.
+ */
 static int64_t find(const windows *w, int rank, const int64_t *place, const int64_t *k)
 {
 	int64_t at = 0;
@@ -154,7 +156,7 @@ typedef struct reducing {
 	int64_t sizes[SP_MAX_RANK];
 } reducing;
 
-/* Places of the line for which element k along it is one of the input, and what that is. */
+/* Places of a line whose window element k is an element of the input. */
 typedef struct batch {
 	int64_t places[SP_SCALAR_LANES];
 	size_t count;
@@ -172,7 +174,7 @@ static void flush(const reducing *r, char *line, batch *b)
 	b->count = 0;
 }
 
-/* Joins element `k` along the last dimension with all places of a line. */
+/* Combines window element `k` of the last dimension into all places of a line. */
 static void join_line(const reducing *r, int64_t k, char *line, const char *row)
 {
 	int last = r->w->rank - 1;
@@ -206,7 +208,7 @@ static void join_line(const reducing *r, int64_t k, char *line, const char *row)
 		flush(r, line, &b);
 }
 
-/* A line of places after the other, and in it window element after element. */
+/* Computes the output line by line, and for each line the window element by element. */
 static void reduce_windows(const reducing *r, char *out, const char *in)
 {
 	const windows *w = r->w;
@@ -228,7 +230,7 @@ static void reduce_windows(const reducing *r, char *out, const char *in)
 	} while (sp_strided_window__step(place, outer, w->places.dims));
 }
 
-/* The dimension along which the windows are running totals, from its end if *back; -1: none. */
+/* The dimension along which windows are running totals (from its end if *back); -1: none. */
 static int running_dimension(const windows *w, const sp_shape *shape, bool *back)
 {
 	int found = -1;
@@ -250,7 +252,7 @@ static int running_dimension(const windows *w, const sp_shape *shape, bool *back
 	return found;
 }
 
-/* `out` holds what to start from. */
+/* `out` holds the initial values. */
 static void run_totals(const reducing *r, const sp_shape *shape, int d, bool back, char *out,
 		       const char *in)
 {
@@ -297,7 +299,7 @@ static sp_status run_reduce(const sp_call *call)
 		return sp_call_no_memory(call);
 	for (int i = 0; i < w.rank; i++)
 		r.sizes[i] = w.along[i].size;
-	d = state->is_free ? running_dimension(&w, &in->shape, &back) : -1;
+	d = state->is_associative ? running_dimension(&w, &in->shape, &back) : -1;
 	if (d >= 0)
 		run_totals(&r, &in->shape, d, back, call->out[0]->data, in->data);
 	else if (w.rank == 0)
@@ -310,7 +312,7 @@ static sp_status run_reduce(const sp_call *call)
 
 /* ----------------------------------------------------- XlaSelectAndScatter */
 
-/* The element that `select` keeps of the window at `place`; -1 when it holds none. */
+/* The element that `select` selects in the window at `place`; -1 if the window has no elements. */
 static int64_t select_element(const windows *w, const sp_scalar_run *select, const int64_t *place,
 			      const char *in, size_t size)
 {

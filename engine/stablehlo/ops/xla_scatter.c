@@ -5,13 +5,12 @@
 #include "engine/stablehlo/ops/scalar_code.h"
 
 /*
- * XlaScatter: `operand`, in which windows (engine/stablehlo/ops/index_windows.h) are joined with
- * `updates`.
+ * XlaScatter: combines `updates` into windows of `operand` (engine/stablehlo/ops/index_windows.h).
  *
  *     operand, scatter_indices int32 or int64, updates
  *
- * The attribute `update_computation` says what an element becomes: f(element, update).  Windows
- * are taken in their order.  One that does not lie within the operand is left out, all of it.
+ * The attribute `update_computation` is the function f in element = f(element, update).  Windows
+ * are updated in order.  A window that is not entirely inside the operand is skipped.
  */
 typedef struct scatter_state {
 	sp_window_dims dims;
@@ -37,7 +36,7 @@ static sp_status prepare_scatter(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* The window sizes follow from the shape of the updates. */
+/* Derives the window sizes from the shape of the updates. */
 static sp_status find_sizes(const sp_call *call, int64_t sizes[SP_MAX_RANK])
 {
 	const scatter_state *state = call->state;
@@ -62,7 +61,8 @@ static sp_status find_sizes(const sp_call *call, int64_t sizes[SP_MAX_RANK])
 /* Scratch for windows that are not contiguous. */
 typedef struct scratch {
 	char *window, *update;
-	sp_strided_copy gather, scatter, take; /* operand to window and back, updates to update */
+	sp_strided_copy gather, scatter,
+		take; /* operand to window, window to operand, updates to update */
 	size_t count;
 } scratch;
 
@@ -135,7 +135,7 @@ static sp_status run_scatter(const sp_call *call)
 	int64_t sizes[SP_MAX_RANK];
 	sp_windows w;
 
-	if (in->count == 0) { /* no window lies within */
+	if (in->count == 0) { /* no window is inside */
 		sp_array__pass(call, 0, 0);
 		return SP_OK;
 	}

@@ -10,17 +10,17 @@
  * Sorting along one dimension.
  *
  *     XlaVariadicSort  `inputs` of one shape, `dimension` scalar, -1 for the last; the attribute
- *                      `comparator` says whether the elements at one place go before those at
- *                      another: comparator(x0, y0, x1, y1, ...), two of each input
- *     XlaSort          `input`, from small to large along the last dimension
- *     XlaKeyValueSort  `keys` as XlaSort, and `values`, which go with them
+ *                      `comparator`(x0, y0, x1, y1, ...), with two elements x, y of each input,
+ * says whether x0, x1, ... go before y0, y1, ... XlaSort          sorts `input` in ascending order
+ * along the last dimension XlaKeyValueSort  sorts `keys` as XlaSort, and `values` in the order of
+ * the keys
  *
- * Elements of which neither goes before the other stay in their order.  XlaSort and XlaKeyValueSort
- * order floats as XLA does: -NaN, -inf, ..., -0, 0, ..., inf, NaN.
+ * All sorts are stable.  XlaSort and XlaKeyValueSort order floats as XLA does: -NaN, -inf, ..., -0,
+ * 0,
+ * ..., inf, NaN.
  *
- * A line of elements is sorted by merging runs of 1, 2, 4, ... numbers of places, and what has to
- * be compared next in all runs of all lines is compared together, so that a comparator of many
- * steps costs little for each.
+ * A line of elements is sorted by merge sort of element indices.  The next comparisons of many
+ * merges are evaluated together, which amortizes the cost of a comparator of many steps.
  */
 enum { MOST_OPERANDS = SP_SCALAR_ENDS / 2 };
 
@@ -29,24 +29,24 @@ typedef struct sort_state {
 	size_t operands;
 } sort_state;
 
-/* The operands laid out line by line, and the order of each line: numbers of places. */
+/* The operands line by line, and the current order of each line, as indices into the line. */
 typedef struct sorter {
 	size_t operands, lines, length;
 	const char *data[MOST_OPERANDS];
 	size_t sizes[MOST_OPERANDS];
 	uint32_t *order, *spare; /* [lines, length] */
 	sp_scalar_run run;
-	bool reads[2 * MOST_OPERANDS]; /* arguments that the comparator looks at */
+	bool reads[2 * MOST_OPERANDS]; /* arguments that the comparator reads */
 	const void *arguments[2 * MOST_OPERANDS];
 } sorter;
 
 /* --------------------------------------------------------------- merging */
 
-/* Two runs of a line, which become one at `to`. */
+/* Merges two sorted runs of a line to `to`. */
 typedef struct merge {
 	const uint32_t *left, *left_end, *right, *right_end;
 	uint32_t *to;
-	size_t line; /* its first place */
+	size_t line; /* offset of its first element */
 } merge;
 
 /* Argument 2k is operand k of the right run, argument 2k + 1 of the left one. */
@@ -96,7 +96,7 @@ static size_t at_most(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Runs of `width` become runs of twice that, from order to spare. */
+/* Merges pairs of runs of `width` from `order` to `spare`. */
 static void merge_runs(const sorter *s, size_t width)
 {
 	merge merges[SP_SCALAR_LANES];
@@ -137,7 +137,7 @@ static void sort_lines(sorter *s)
 
 /* -------------------------------------------------------------- the lines */
 
-/* How the elements lie: lines along dimension d, a step of `inner` elements apart. */
+/* Lines along one dimension; neighbouring elements of a line are `inner` elements apart. */
 typedef struct lines {
 	size_t outer, length, inner;
 } lines;
@@ -148,7 +148,7 @@ static lines lines_of(const sp_shape *shape, int d)
 		       (size_t)sp_shape_product(shape, d + 1, shape->rank)};
 }
 
-/* The operand line by line: itself, or a copy. */
+/* *out becomes the operand line by line: itself, or a copy. */
 static sp_status lay_out(const sp_call *call, size_t i, const lines *l, const char **out)
 {
 	const sp_tensor *in = call->in[i];
@@ -279,7 +279,7 @@ static sp_status run_variadic(const sp_call *call)
 
 /* -------------------------------------------- XlaSort and XlaKeyValueSort */
 
-/* A key with the same order as the elements' total order. */
+/* A key whose order is the total order of the elements. */
 static uint64_t total_key(const sp_tensor *t, size_t i)
 {
 	size_t size = sp_dtype_size(t->dtype);
@@ -318,7 +318,7 @@ static sp_status prepare_key_value(sp_prepare *prepare, sp_error *err)
 	return prepare_keys(prepare, 2, err);
 }
 
-/* Merges runs of `width` places of one line. */
+/* Merges pairs of runs of `width` in one line. */
 static void merge_keys(const uint64_t *keys, const uint32_t *order, uint32_t *to, size_t length,
 		       size_t width)
 {
@@ -335,7 +335,7 @@ static void merge_keys(const uint64_t *keys, const uint32_t *order, uint32_t *to
 	}
 }
 
-/* A scalar is a line of one. */
+/* A scalar is sorted as a line of one element. */
 static sp_status run_keys(const sp_call *call)
 {
 	const sp_tensor *in = call->in[0];
