@@ -6,14 +6,14 @@
 #include "base/size.h"
 #include "engine/kernels/float_product.h"
 
-enum { CHUNK = 128 /* rows that pass through all weights together, and stay in the cache */ };
+enum { CHUNK = 128 /* rows that are multiplied together; they stay in the cache */ };
 
 struct sp_dense_layer {
 	size_t k, n;
 	sp_activation activation;
-	size_t panel; /* columns of a panel */
-	float *bias;  /* padded to whole panels; NULL without */
-	/* Panels of columns, [k, panel] each, the last padded with zeros.  With one output: [k]. */
+	size_t panel; /* columns per panel */
+	float *bias;  /* padded to whole panels; NULL: no bias */
+	/* Panels [k, panel], the last one padded with zeros.  With one output: [k]. */
 	float weights[];
 };
 
@@ -97,7 +97,7 @@ static void run_column(const sp_dense_layer *layer, const float *x, size_t m, fl
 	}
 }
 
-/* Up to CHUNK rows.  With k 0 there is one span of no terms. */
+/* At most CHUNK rows.  With k = 0 the loop runs once, with depth 0. */
 static void run_chunk(const sp_dense_layer *layer, const float *x, size_t m, float *y)
 {
 	size_t from = 0, depth;

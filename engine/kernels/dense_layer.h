@@ -7,12 +7,12 @@
 #include "base/status.h"
 
 /*
- * A fully connected layer with weights packed once:
+ * A fully connected layer whose weights are packed at creation:
  *
  *     y[m, n] = activation(sum_k x[m, k] * w[k, n] + bias[n])
  *
- * Numerics: float32, the bound of float_product.h for k terms and the bias.  NaN stays NaN.
- * Threads:  immutable once created; any number of threads may run it at once.
+ * Numerics: float32, the error bound of float_product.h for k terms and the bias.  NaN stays NaN.
+ * Threads: immutable once created; any number of threads may run it at once.
  */
 typedef struct sp_dense_layer sp_dense_layer;
 
@@ -30,7 +30,7 @@ typedef struct sp_dense_spec {
 SP_MUST_CHECK sp_status sp_dense_layer_create(sp_dense_layer **out, const sp_dense_spec *spec,
 					      sp_error *err);
 
-/* NULL is fine. */
+/* NULL is allowed. */
 void sp_dense_layer_destroy(sp_dense_layer *layer);
 
 size_t sp_dense_layer_inputs(const sp_dense_layer *layer);  /* k */

@@ -4,7 +4,7 @@
 
 #include "engine/kernels/protobuf_reader.h"
 
-/* Numbers of the fields that are read, message by message. */
+/* Numbers of the fields that are read, by message. */
 enum {
 	SET_FILE = 1,
 	FILE_PACKAGE = 2,
@@ -15,7 +15,7 @@ enum {
 	MESSAGE_NESTED = 3,
 	MESSAGE_ENUM = 4,
 	MESSAGE_EXTENSION = 6,
-	ANY_NAME = 1, /* of a message, an enum, an enum's value, a field */
+	ANY_NAME = 1, /* field "name" of a message, enum, enum value or field */
 	ENUM_VALUE = 2,
 	VALUE_NUMBER = 2,
 };
@@ -25,12 +25,12 @@ static sp_status malformed(sp_error *err)
 	return sp_error_set(err, SP_INVALID, "the descriptor set is malformed");
 }
 
-/* One field after the other. */
+/* Iterates over the fields of a message. */
 typedef struct cursor {
 	sp_bytes rest;
 	uint32_t tag;
-	uint64_t number; /* of a varint */
-	sp_bytes bytes;  /* of all others */
+	uint64_t number; /* value of a varint */
+	sp_bytes bytes;  /* value of other wire types */
 	bool broken;
 } cursor;
 
@@ -53,7 +53,7 @@ static bool is_number(const cursor *at, uint32_t field)
 	return at->tag == (field << 3 | SP_PROTOBUF_VARINT);
 }
 
-/* The last text of that field; empty when there is none. */
+/* The last string in that field; empty without one. */
 static sp_bytes text_of(sp_bytes message, uint32_t field)
 {
 	cursor at = {.rest = message};
@@ -65,7 +65,8 @@ static sp_bytes text_of(sp_bytes message, uint32_t field)
 	return text;
 }
 
-/* Takes `first` and the '.' behind it off the front of a name; all of the name is fine too. */
+/* Removes the component `first` and the '.' after it from the front; `first` may be the whole name.
+ */
 static bool take_name(sp_bytes *name, sp_bytes first)
 {
 	if (first.size == 0 || first.size > name->size ||
@@ -81,9 +82,9 @@ static bool take_name(sp_bytes *name, sp_bytes first)
 	return true;
 }
 
-/* ------------------------------------------------------------------- by name */
+/* ------------------------------------------------------------ lookup by name */
 
-/* What declares things by name: a file or a message. */
+/* The fields in which a file or a message declares things. */
 typedef struct scope {
 	uint32_t messages, enums, extensions;
 } scope;
@@ -106,8 +107,8 @@ static uint32_t field_of(const scope *where, wanted kind)
 }
 
 /*
- * One step down: the declaration whose whole name is left, or the message whose name
- * begins what is left.  Names without dots cannot begin each other, so there is one way.
+ * Finds in `in` the declaration that `name` names, or the nested message that its first component
+ * names, and removes that component.  Components have no dots, so at most one matches.
  */
 static bool step(sp_bytes in, const scope *where, wanted kind, sp_bytes *name, sp_bytes *out)
 {
@@ -130,7 +131,7 @@ static bool step(sp_bytes in, const scope *where, wanted kind, sp_bytes *name, s
 	return false;
 }
 
-/* Every step makes the name shorter. */
+/* Terminates, because every step shortens the name. */
 static bool find_in_file(sp_bytes file, wanted kind, sp_bytes name, sp_bytes *out)
 {
 	sp_bytes package = text_of(file, FILE_PACKAGE);
@@ -167,7 +168,7 @@ sp_status sp_descriptor_message(sp_bytes set, sp_bytes name, sp_bytes *out, sp_e
 
 /* -------------------------------------------------------------------- fields */
 
-/* `most` is the largest number it may have. */
+/* `most` is the largest valid field number. */
 static sp_status read_field(sp_bytes from, uint32_t most, sp_proto_field *out, sp_error *err)
 {
 	cursor at = {.rest = from};
@@ -203,7 +204,7 @@ static sp_status read_field(sp_bytes from, uint32_t most, sp_proto_field *out, s
 	return SP_OK;
 }
 
-/* How many fields of that number there are. */
+/* The count of fields with that number. */
 static sp_status count_texts(sp_bytes message, uint32_t field, size_t *count, sp_error *err)
 {
 	cursor at = {.rest = message};

@@ -9,10 +9,10 @@
 #include "base/status.h"
 
 /*
- * Message types as a serialized FileDescriptorSet describes them.
+ * Lookup of message types in a serialized FileDescriptorSet.
  *
- * Only what is asked for is read; what a set says elsewhere is not checked.  All
- * texts are views of the set.  Names are full: "package.Message.Nested".
+ * Only the parts that a lookup needs are read and checked.  All strings are views of the set. Names
+ * are full names: "package.Message.Nested".
  *
  * Threads: pure.
  * Source: descriptor.proto of protobuf.
@@ -42,31 +42,30 @@ typedef enum sp_proto_type {
 
 typedef struct sp_proto_field {
 	sp_bytes name;
-	uint32_t number; /* 1 ... SP_PROTO_MAX_NUMBER; of an extension up to INT32_MAX, which only
-			  * message sets know */
+	uint32_t number; /* 1 ... SP_PROTO_MAX_NUMBER; of an extension of a message set up to
+			  * INT32_MAX */
 	sp_proto_type type;
 	bool is_repeated;
-	sp_bytes default_value; /* as written; empty when the file names none */
-	sp_bytes type_name;     /* of a message or an enum, ".package.Name" */
-	sp_bytes extendee;      /* of an extension, ".package.Message" */
+	sp_bytes default_value; /* as written; empty without a default */
+	sp_bytes type_name;     /* of a message or enum field: ".package.Name" */
+	sp_bytes extendee;      /* of an extension: ".package.Message" */
 } sp_proto_field;
 
-/* The DescriptorProto of a message.  SP_INVALID when the set has no such message or is malformed.
- */
+/* The serialized DescriptorProto of a message.  SP_INVALID if it is not found or malformed. */
 SP_MUST_CHECK sp_status sp_descriptor_message(sp_bytes set, sp_bytes name, sp_bytes *out,
 					      sp_error *err);
 
-/* An extension of message `extended`; the same for it. */
+/* The extension `name` of message `extended`; errors as above. */
 SP_MUST_CHECK sp_status sp_descriptor_extension(sp_bytes set, sp_bytes extended, sp_bytes name,
 						sp_proto_field *out, sp_error *err);
 
-/* The fields of a message in the order they are declared, in the arena. */
+/* The fields of a DescriptorProto in the order of declaration, allocated in the arena. */
 SP_MUST_CHECK sp_status sp_descriptor_fields(sp_bytes message, sp_arena *arena,
 					     sp_proto_field **out, size_t *count, sp_error *err);
 
 /*
- * The number of a value of enum `name`; that of the first value when `value` is empty,
- * and 0 when an enum has none.
+ * The number of `value` in enum `name`.  With an empty `value` that of the first value, or 0 for an
+ * enum without values.
  */
 SP_MUST_CHECK sp_status sp_descriptor_enum(sp_bytes set, sp_bytes name, sp_bytes value,
 					   int32_t *out, sp_error *err);

@@ -4,7 +4,7 @@
 
 #include "engine/kernels/protobuf_reader.h"
 
-/* Tags of one byte. */
+/* Tags are single bytes here. */
 enum {
 	VARINT = SP_PROTOBUF_VARINT,
 	DELIMITED = SP_PROTOBUF_DELIMITED,
@@ -82,7 +82,7 @@ bool sp_example_feature(sp_bytes feature, sp_dtype *dtype, sp_bytes *list)
 	return sp_protobuf_delimited(&feature, list);
 }
 
-/* The block of a packed list; false when the list is not packed (or malformed). */
+/* The content of a packed list; false when the list is not packed or malformed. */
 static bool packed_block(sp_bytes list, sp_bytes *block)
 {
 	return take_tag(&list, FIELD_1 | DELIMITED) && sp_protobuf_delimited(&list, block);
@@ -144,7 +144,7 @@ bool sp_example_list_count(sp_bytes list, sp_dtype dtype, size_t *count)
 	}
 }
 
-/* Below nothing is checked again: the list was counted. */
+/* The functions below check nothing: sp_example_list_count() has validated the list. */
 
 static void read_texts(sp_bytes list, sp_bytes *out)
 {

@@ -9,26 +9,26 @@
 #include "engine/tensor/dtype.h"
 
 /*
- * A reader of serialized tf.Example messages, as they come from clients.
+ * A reader of serialized tf.Example messages from clients.
  *
- *   Example       field 1: Features, any number; other fields are skipped
- *   Features      field 1: a map entry, any number; nothing else
+ *   Example       field 1: Features, repeated; other fields are skipped
+ *   Features      field 1: a map entry, repeated; no other fields
  *   entry         field 1: name, field 2: Feature; once each, in either order
- *   Feature       its first field counts: 1 BytesList, 2 FloatList, 3 Int64List
- *   list          field 1: the elements, packed (then the first block counts) or not
+ *   Feature       only its first field is read: 1 BytesList, 2 FloatList, 3 Int64List
+ *   list          field 1: the elements, packed (only the first block is read) or not
  *
- * These are TensorFlow's rules (example_proto_fast_parsing), which are narrower
- * than protobuf's here and there.  One is narrower still: a length that reaches
- * beyond what holds it is malformed, where TensorFlow takes what is there.
+ * These are TensorFlow's rules (example_proto_fast_parsing), which are stricter than protobuf's in
+ * places.  One rule is stricter than TensorFlow's: a length that exceeds the enclosing message is
+ * malformed, where TensorFlow truncates it.
  *
- * Nothing is copied: names, features, lists and texts are views.
+ * Nothing is copied: names, features, lists and strings are views.
  * Threads: pure.
  * Source: tensorflow/core/example/{example,feature}.proto, protobuf's encoding.
  */
 typedef struct sp_example_reader {
-	sp_bytes example;  /* what is left of it */
-	sp_bytes features; /* what is left of the Features at hand */
-	unsigned field;    /* that the Features are */
+	sp_bytes example;  /* unread rest */
+	sp_bytes features; /* unread rest of the current Features */
+	unsigned field;    /* field number of the Features in `example` */
 } sp_example_reader;
 
 typedef enum sp_example_result {
@@ -43,9 +43,8 @@ static inline sp_example_reader sp_example_open(sp_bytes serialized)
 }
 
 /*
- * The feature lists of a SequenceExample, which are field 2 of it and read like
- * Features; its context, field 1, is read as an Example.  What comes with a name
- * is a FeatureList.
+ * Reads the feature lists of a SequenceExample: its field 2, which is encoded like Features with
+ * FeatureList values.  Its context, field 1, is read by opening the message as an Example.
  */
 static inline sp_example_reader sp_sequence_open(sp_bytes serialized)
 {
@@ -56,18 +55,18 @@ static inline sp_example_reader sp_sequence_open(sp_bytes serialized)
 sp_example_result sp_example_next(sp_example_reader *reader, sp_bytes *name, sp_bytes *feature);
 
 /*
- * The list of a Feature that is not empty, and its element type: SP_STRING,
- * SP_FLOAT or SP_INT64.  False when it begins with none of the three.
+ * The list of a non-empty Feature and its element type: SP_STRING, SP_FLOAT or SP_INT64.  False
+ * when the first field is not one of the three lists.
  */
 bool sp_example_feature(sp_bytes feature, sp_dtype *dtype, sp_bytes *list);
 
-/* The next Feature of a FeatureList (field 1, any number; nothing else), moving past it. */
+/* Takes the next Feature off the front of a FeatureList (field 1, repeated; no other fields). */
 sp_example_result sp_feature_list_next(sp_bytes *list, sp_bytes *feature);
 
-/* How many elements a list of that type has; false when it is malformed. */
+/* The element count of a list of that type; false when the list is malformed. */
 bool sp_example_list_count(sp_bytes list, sp_dtype dtype, size_t *count);
 
-/* Writes the elements of a list that was counted. */
+/* Writes the elements of a list that sp_example_list_count() has accepted. */
 void sp_example_list_read(sp_bytes list, sp_dtype dtype, void *out);
 
 #endif

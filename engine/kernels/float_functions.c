@@ -12,15 +12,16 @@
 static const float PI = 3.14159265358979323846F;
 static const float HALF_PI = 1.57079632679489661923F;
 
-/* -2 - log(epsilon): from there on softplus is x, and exp(x) on the other side. */
+/* -2 - log(epsilon): above it softplus(x) is x, below its negative exp(x). */
 static const float SOFTPLUS_EDGE = 13.9423847F;
 
 static const float SELU_SCALE = 1.0507009873554804934193349852946F;
 static const float SELU_SCALE_ALPHA = 1.7580993408473768599402175208123F;
 
 /*
- * Payne and Hanek's reduction of x >= 2^10: of x * 2/pi the 64 bits around the point, cut out of
- * 2/pi, say the quadrant (the upper two, rounded) and how far x is from its middle.
+ * Payne-Hanek reduction for x >= 2^10: computes the 64 bits of x * 2/pi that hold the quadrant (the
+ * upper two bits, rounded) and the fraction, from the bits of 2/pi that contribute to them. Returns
+ * the rest, in [-pi/4, pi/4].
  */
 static float reduce_one(float x, uint32_t *quadrant)
 {
@@ -53,16 +54,17 @@ static void reduce_large(const float *size, float huge, float *rest, uint32_t *q
 			rest[i] = reduce_one(size[i], &quadrant[i]);
 }
 
-#define FOR_FUNCTIONS(F)                                                                         \
-	F(exp)                                                                                   \
-	F(expm1)                                                                                 \
-	F(log)                                                                                   \
-	F(log1p)                                                                                 \
-	F(sin)                                                                                   \
-	F(cos) F(asin) F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) F(reciprocal) F(sigmoid) \
+#define FOR_FUNCTIONS(F)                                                                  \
+	F(exp)                                                                            \
+	F(expm1)                                                                          \
+	F(log)                                                                            \
+	F(log1p)                                                                          \
+	F(sin)                                                                            \
+	F(cos)                                                                            \
+	F(asin) F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) F(reciprocal) F(sigmoid) \
 		F(softplus) F(elu) F(selu)
 
-/* One number at a time, where the processor has no such registers, and as a reference. */
+/* Scalar code, for processors without AVX2 and as a reference for tests. */
 static inline float from_bits(uint32_t bits)
 {
 	float x;
@@ -177,7 +179,7 @@ typedef uint32_t words __attribute__((vector_size(32)));
 #define RUN(name, x, y, count) map_##name##_scalar(x, y, count)
 #endif
 
-/* What is left over behind the last packet is a packet with zeros. */
+/* The rest after the last whole packet is computed as a packet padded with zeros. */
 #define FUNCTION(name)                                                       \
 	void sp_float_##name(const float *x, float *y, size_t count)         \
 	{                                                                    \

@@ -4,18 +4,22 @@
 #include <stddef.h>
 
 /*
- * Functions of float32 numbers, one by one: y[i] = f(x[i]), by the polynomials and rational
- * functions that Eigen and with it TensorFlow 2.15 takes on an x86 processor.  Of most numbers the
- * bits are TensorFlow's.
+ * Elementwise functions of float32 arrays, y[i] = f(x[i]), by the polynomial and rational
+ * approximations of Eigen that TensorFlow 2.15 uses on x86 processors.  For most numbers the
+ * results are bit-identical to TensorFlow's.
  *
- * Numerics: measured, in units in the last place of the exact value, where that is a normal
- * number: exp, atanh and pow are within 2, sin and cos of less than 2^14, and sigmoid, within 3,
- * log, log1p, atan, rsqrt and reciprocal within 4, expm1, asin and acos within 5, tanh within 6,
- * softplus within 7, erf within 8; elu and selu (exp(x) - 1) are within 2^-23 absolutely.  The
- * estimates that rsqrt, reciprocal and atan begin with are the processor's own, and so may their
- * last bit be.
- * Infinities, zeros and NaN give what the C library gives; rsqrt and reciprocal take a denormal
- * number for 0.
+ * Numerics: measured errors, in units in the last place, where the exact value is a normal number:
+ *
+ *   2  exp, atanh, pow
+ *   3  sigmoid; sin and cos of |x| < 2^14
+ *   4  log, log1p, atan, rsqrt, reciprocal
+ *   5  expm1, asin, acos
+ *   6  tanh      7  softplus      8  erf
+ *
+ * elu and selu (exp(x) - 1) have an absolute error of at most 2^-23.  rsqrt, reciprocal and atan
+ * start from an estimate of the processor, so their last bit may differ between processors.
+ * For infinities, zeros and NaN the results are those of the C library; rsqrt and reciprocal treat
+ * subnormal numbers as 0.
  *
  * y may be x.  Threads: pure.
  */
@@ -30,7 +34,7 @@ sp_float_fn sp_float_tanh, sp_float_erf, sp_float_rsqrt, sp_float_reciprocal;
 /* exp(x) / (1 + exp(x)) */
 sp_float_fn sp_float_sigmoid;
 
-/* log(1 + exp(x)); x < 0 ? exp(x) - 1 : x; and that scaled, as Klambauer et al. have it (2017). */
+/* log(1 + exp(x)); x < 0 ? exp(x) - 1 : x; and the scaled version of Klambauer et al. (2017). */
 sp_float_fn sp_float_softplus, sp_float_elu, sp_float_selu;
 
 /* z[i] = x[i * x_step] to the power of y[i * y_step], steps of 0 or 1; z may be x or y. */

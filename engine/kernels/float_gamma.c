@@ -6,7 +6,7 @@
 
 enum { GAMMA_TERMS = 2000, BETA_TERMS = 100, ZETA_TERMS = 9 };
 
-/* 1 - EPSILON / 2 is 1, and beyond LARGE fractions are scaled down. */
+/* The relative accuracy, and the limit from which convergents are scaled down. */
 static const float EPSILON = 0x1p-24F;
 static const float LARGE = 0x1p24F;
 
@@ -15,9 +15,9 @@ static float log_gamma(float x)
 	return lgammaf_r(x, &(int){0});
 }
 
-/* --------------------------------------------------- digamma and its kin */
+/* ----------------------------------------------- digamma, polygamma, zeta */
 
-/* pi / tan(pi x), by the distance to the next integer. */
+/* pi / tan(pi x), computed from the distance of x to the nearest integer. */
 static float cotangent(float x)
 {
 	static const float pi = 3.14159265358979323846F;
@@ -30,7 +30,7 @@ static float cotangent(float x)
 	return pi / tanf(pi * rest);
 }
 
-/* The recurrence leads up to 10, from where on there is an asymptotic series. */
+/* The recurrence raises x to 10, from where on the asymptotic series is accurate. */
 float sp_float_digamma(float x)
 {
 	static const float series[] = {-4.16666666666666666667E-3F, 3.96825396825396825397E-3F,
@@ -70,7 +70,7 @@ static const float corrections[] = {
 	-7.1661652561756670113e18F,
 };
 
-/* Euler and Maclaurin's sum: ten terms, then the tail from the last one, `end`^-x, on. */
+/* Euler-Maclaurin summation: ten terms, then the tail from the last one, `end`^-x, on. */
 static float zeta_sum(float x, float q)
 {
 	float end = q, term = 0, sum = powf(q, -x), factor = 1;
@@ -135,7 +135,7 @@ static float gamma_front(float a, float x)
 	return expf(logarithm);
 }
 
-/* Of the share below: the sum of x^n / ((a + 1) ... (a + n)). */
+/* P(a, x) by the sum of x^n / ((a + 1) ... (a + n)). */
 static float gamma_series(float a, float x)
 {
 	float front = gamma_front(a, x), term = 1, sum = 1, r = a;
@@ -153,7 +153,7 @@ static float gamma_series(float a, float x)
 	return sum * front;
 }
 
-/* The two last convergents of a continued fraction, p / q. */
+/* The last two convergents p / q of a continued fraction. */
 typedef struct convergents {
 	float p, q, p_before, q_before;
 } convergents;
@@ -166,7 +166,7 @@ static void scale(convergents *f, float factor)
 	f->q_before *= factor;
 }
 
-/* The share above. */
+/* Q(a, x) by its continued fraction. */
 static float gamma_fraction(float a, float x)
 {
 	float front, y = 1 - a, z = x + y + 1, count = 0, value;
@@ -216,7 +216,7 @@ float sp_float_igammac(float a, float x)
 
 /* ----------------------------------------------------- incomplete beta */
 
-/* The next convergent, for a partial numerator. */
+/* The next convergent, from its partial numerator; the partial denominator is 1. */
 static void advance(convergents *f, float numerator)
 {
 	*f = (convergents){f->p + f->p_before * numerator, f->q + f->q_before * numerator, f->p,
@@ -224,8 +224,9 @@ static void advance(convergents *f, float numerator)
 }
 
 /*
- * One of two continued fractions: `falling` in x, with b falling in what is multiplied in odd
- * places, else in x / (1 - x).
+ * One of the two continued fractions of Cephes: incbcf() in x if `falling` (its odd partial
+ * numerators have a + b + i, the even ones b - i), else incbd() in x / (1 - x), with both
+ * exchanged.
  */
 static float beta_fraction(float a, float b, float x, bool falling)
 {
@@ -281,7 +282,7 @@ static float beta_series(float a, float b, float x)
 	return expf(front) * (1 + sum);
 }
 
-/* For x up to the mean, `rest` is 1 - x. */
+/* I_x(a, b) for x up to the mean a / (a + b); `rest` is 1 - x. */
 static float beta_low(float a, float b, float x, float rest)
 {
 	float ratio, logarithm;
@@ -300,7 +301,7 @@ static float beta_low(float a, float b, float x, float rest)
 	return expf(logarithm);
 }
 
-/* Beyond the mean, the other side is less. */
+/* I_x(a, b), beyond the mean as 1 - I_(1-x)(b, a). */
 static float beta_below(float a, float b, float x)
 {
 	float rest = 1 - x;

@@ -72,7 +72,8 @@ static void run_whole(const sp_product *product)
 	product_any(product);
 }
 
-/* Whole registers are stored: rows that end within one are made elsewhere and copied. */
+/* The kernels store whole registers.  If rows of c end within one, they are computed in a buffer.
+ */
 void sp_product_run(const sp_product *product)
 {
 	enum { ROWS = 24 };

@@ -5,12 +5,13 @@
 #include <stddef.h>
 
 /*
- * The float32 matrix product of a few columns: the one kernel under dense layers, MatMul, Einsum,
- * convolutions and recurrent cells.
+ * The float32 matrix product for a panel of a few columns: the common kernel of dense layers,
+ * MatMul, Einsum, convolutions and recurrent cells.
  *
  *     c[i][j] = sum over k < depth of a[i][k] * b[k][j]
  *
- * It is written for AVX-512, AVX2 with FMA, and for any processor with registers of four floats.
+ * There are versions for AVX-512, for AVX2 with FMA, and a portable one with vectors of four
+ * floats.
  *
  * Numerics: with u = 2^-24 an element is within (depth + 1) * u * sum |a b| of the exact sum of the
  * products (twice that without FMA, where products are rounded, too).  Callers cut a long sum into
@@ -25,8 +26,7 @@ enum {
 };
 
 /*
- * How many columns of b are best passed side by side: 32, 16 or 8.  The kernel reads b in units of
- * half as many columns.
+ * The best panel width in columns: 32, 16 or 8.  The kernel reads b in units of half a panel.
  */
 size_t sp_product_panel(void);
 
@@ -39,14 +39,14 @@ typedef struct sp_product {
 	size_t b_row;
 	float *c;
 	size_t c_row;
-	bool add;          /* to what is in c */
-	const float *bias; /* or NULL: added to each row; as long as a row of b */
-	bool relu;         /* at last: negative elements become 0, NaN stays */
+	bool add;          /* adds to c instead of overwriting it */
+	const float *bias; /* added to each row, as long as a row of b; or NULL */
+	bool relu;         /* at the end negative elements become 0; NaN stays */
 } sp_product;
 
 void sp_product_run(const sp_product *product);
 
-/* The sum of a[i] * b[i] over k terms, both side by side. */
+/* The sum of a[i] * b[i] for i < k. */
 float sp_product_dot(const float *a, const float *b, size_t k);
 
 #endif

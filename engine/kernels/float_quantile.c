@@ -3,10 +3,13 @@
 
 #include "engine/kernels/float_special.h"
 
-/* Strips begin with packets. */
+/* A multiple of the packet, so that packets are the same for any division into strips. */
 enum { STRIP = 8 * SP_FLOAT_PACKET };
 
-/* Of p - 1/2, and of the inverse of sqrt(-2 log p), below and from 8 on. */
+/*
+ * Numerators and denominators of Cephes' ndtri(): the middle in (p - 1/2)^2; the tails in 1 / r
+ * with r = sqrt(-2 log p), for r < 8 (tail) and r >= 8 (end).
+ */
 static const float middle_top[] = {-5.99633501014107895267E1F, 9.80010754185999661536E1F,
 				   -5.66762857469070293439E1F, 1.39312609387279679503E1F,
 				   -1.23916583867381258016F};
@@ -57,7 +60,7 @@ static float middle_quantile(float p)
 	return (c * (square * ratio) + c) * 2.50662827463100050242F;
 }
 
-/* Of root = sqrt(-2 log p). */
+/* root = sqrt(-2 log p), logarithm = log(root), inverse = 1 / root. */
 static float tail_quantile(float root, float logarithm, float inverse)
 {
 	float ratio;
@@ -71,7 +74,7 @@ static float tail_quantile(float root, float logarithm, float inverse)
 	return root - logarithm / root - inverse * ratio;
 }
 
-/* In the smaller tail, where p is no more than 1 - e^-2, and else in the larger one. */
+/* Uses p for x <= 1 - e^-2, else the upper tail 1 - x. */
 static void ndtri_strip(const float *x, float *y, size_t n)
 {
 	float p[STRIP], roots[STRIP], logs[STRIP], inverses[STRIP];

@@ -11,7 +11,7 @@ typedef int bits __attribute__((vector_size(LANES * sizeof(int))));
 #define ITSELF(x) (x)
 #define SQUARE(x) ((x) * (x))
 
-/* Up to BLOCK terms. */
+/* The sum of at most BLOCK terms. */
 #define BLOCK_SUM(name, TERM)                                                          \
 	static float name(const float *x, size_t n)                                    \
 	{                                                                              \

@@ -4,17 +4,17 @@
 #include <stddef.h>
 
 /*
- * What reductions and softmax need of a row of float32 numbers.
+ * Functions of a row of float32 numbers, for reductions and softmax.
  *
- * Numerics: sums have 32 running sums for every 4096 numbers, and the sums of these are added in
- * order: with u = 2^-24 and s the sum of the terms' sizes within (140 + n / 4096) * u * s.  The
- * bits are the same on every processor.
+ * Numerics: each block of 4096 numbers is summed in 32 partial sums, and the sums of blocks are
+ * added in order.  With u = 2^-24 and s the sum of the terms' absolute values the error is at most
+ * (140 + n / 4096) * u * s.  The result is bit-identical on every processor.
  * Threads: pure.
  */
 float sp_float_sum(const float *x, size_t n);
 float sp_float_square_sum(const float *x, size_t n);
 
-/* -infinity of nothing; numbers that are NaN count for nothing. */
+/* The maximum, ignoring NaN; -infinity if n is 0. */
 float sp_float_max(const float *x, size_t n);
 
 /* y = x - max x; y may be x. */

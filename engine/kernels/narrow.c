@@ -6,7 +6,8 @@
 
 #include "base/cpu.h"
 
-/* The compiler makes vectors of these, of whichever width the function around them has. */
+/* Inlined into functions with a target attribute, where the compiler vectorizes the loops for it.
+ */
 #define LOOP static inline __attribute__((always_inline)) void
 
 LOOP widen_half(const uint16_t *from, float *to, size_t count)
@@ -48,7 +49,7 @@ LOOP round_bfloat16(float *x, size_t count)
 #if defined(__x86_64__)
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
-/* Whatever has AVX2 has the conversions of half. */
+/* Every processor with AVX2 has F16C, too. */
 #define AVX2 __attribute__((target("avx2,f16c")))
 
 AVX512 static void widen_half_avx512(const uint16_t *from, float *to, size_t count)

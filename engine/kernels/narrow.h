@@ -7,10 +7,10 @@
 #include "engine/tensor/dtype.h"
 
 /*
- * Arrays of half and bfloat16 to float and back, by the processor's vectors.
+ * Vectorized conversion of half and bfloat16 arrays to float and back.
  *
- * Widening is exact.  Narrowing rounds to nearest, ties to even, past the largest number to
- * infinity; a NaN stays one, of any bits.
+ * Widening is exact.  Narrowing rounds to nearest, ties to even; overflow gives infinity; NaN stays
+ * NaN, with unspecified payload.
  *
  * `from` and `to` do not overlap.  Threads: pure.
  */
@@ -20,11 +20,11 @@ typedef void sp_narrow_fn(const float *from, uint16_t *to, size_t count);
 sp_widen_fn sp_widen_half, sp_widen_bfloat16;
 sp_narrow_fn sp_narrow_half, sp_narrow_bfloat16;
 
-/* In place: what narrowing and widening again makes of a number. */
+/* In place: rounds to half or bfloat16, as narrowing and widening would. */
 void sp_round_half(float *x, size_t count);
 void sp_round_bfloat16(float *x, size_t count);
 
-/* Of half and bfloat16; NULL for other types. */
+/* The function for half or bfloat16; NULL for other types. */
 sp_widen_fn *sp_widen_find(sp_dtype dtype);
 sp_narrow_fn *sp_narrow_find(sp_dtype dtype);
 

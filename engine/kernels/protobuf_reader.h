@@ -9,8 +9,8 @@
 #include "base/bytes.h"
 
 /*
- * Protobuf's encoding, field by field.  What is taken is cut off the front of `from`;
- * after false that is anywhere in it.
+ * A reader of protobuf's encoding.  Each function removes what it reads from the front of `from`,
+ * and returns false for malformed input; then the position of `from` is unspecified.
  *
  * Threads: pure.
  * Source: protobuf's encoding, protobuf.dev/programming-guides/encoding.
@@ -27,7 +27,7 @@ static inline sp_bytes sp_protobuf_skip(sp_bytes from, size_t n)
 	return (sp_bytes){from.data + n, from.size - n};
 }
 
-/* At most ten bytes; what is beyond 64 bits falls off, as in protobuf's own reader. */
+/* At most ten bytes; bits beyond 64 are dropped, as in protobuf's own reader. */
 static inline bool sp_protobuf_varint(sp_bytes *from, uint64_t *out)
 {
 	uint64_t value = 0;
@@ -45,7 +45,7 @@ static inline bool sp_protobuf_varint(sp_bytes *from, uint64_t *out)
 	return false;
 }
 
-/* A length and as many bytes. */
+/* A length and that many bytes. */
 static inline bool sp_protobuf_delimited(sp_bytes *from, sp_bytes *out)
 {
 	uint64_t size;
@@ -68,7 +68,7 @@ static inline bool sp_protobuf_tag(sp_bytes *from, uint32_t *tag)
 	return true;
 }
 
-/* What stands behind a tag: the number of a varint, the bytes of all others. */
+/* The value after a tag: the number of a varint, the bytes of all other wire types. */
 static inline bool sp_protobuf_value(sp_bytes *from, uint32_t tag, uint64_t *number,
 				     sp_bytes *bytes)
 {
@@ -93,7 +93,7 @@ static inline bool sp_protobuf_value(sp_bytes *from, uint32_t tag, uint64_t *num
 	}
 }
 
-/* A field that nobody asks for, with its tag. */
+/* Skips a field, with its tag. */
 static inline bool sp_protobuf_skip_field(sp_bytes *from)
 {
 	uint64_t number;

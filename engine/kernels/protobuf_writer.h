@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * Protobuf's encoding, the other way (engine/kernels/protobuf_reader.h).
+ * A writer of protobuf's encoding (engine/kernels/protobuf_reader.h reads it).
  *
  * Threads: pure.
  */
@@ -20,7 +20,7 @@ static inline size_t sp_protobuf_varint_size(uint64_t value)
 	return n;
 }
 
-/* Returns where the next byte goes; there is room for sp_protobuf_varint_size(value). */
+/* Returns the position after the varint; `to` has room for sp_protobuf_varint_size(value). */
 static inline char *sp_protobuf_put_varint(char *to, uint64_t value)
 {
 	for (; value >= 0x80; value >>= 7)

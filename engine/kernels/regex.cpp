@@ -12,7 +12,7 @@ static const RE2 *expression(const sp_regex *regex)
 	return reinterpret_cast<const RE2 *>(regex);
 }
 
-/* RE2 tells a null text from an empty one. */
+/* RE2 distinguishes null text from empty text. */
 static re2::StringPiece piece(sp_bytes text)
 {
 	return re2::StringPiece(text.data != nullptr ? text.data : "", text.size);

@@ -13,10 +13,10 @@
  * Limits: a pattern of more than SP_REGEX_MAX_PATTERN bytes, and one whose compiled form and cached
  * states would need more than SP_REGEX_MAX_MEMORY bytes, are SP_UNSUPPORTED.
  *
- * Memory: RE2 allocates from the C++ heap, which no arena and no budget counts: when it compiles,
- * and in a match, while the expression's cache of states grows, and for each match that must report
- * groups.  So a request that matches may allocate.  SP_NO_MEMORY when it gets none; no exception
- * leaves.  RE2 writes no log.
+ * Memory: RE2 allocates from the C++ heap, which no arena or budget accounts for: in compilation,
+ * in a match while the expression's cache of states grows, and in each match that reports groups.
+ * So matching in a request may allocate.  A failed allocation gives SP_NO_MEMORY; no exception
+ * leaves these functions.  RE2 writes no log.
  *
  * Threads: any number of threads may match by one expression at once; RE2 locks its cache.
  */
@@ -25,22 +25,22 @@ typedef struct sp_regex sp_regex;
 #define SP_REGEX_MAX_PATTERN (256u << 10)
 #define SP_REGEX_MAX_MEMORY  (8 << 20) /* RE2's default, as in TensorFlow */
 
-enum { SP_REGEX_MAX_GROUPS = 10 }; /* that a match reports: the whole match and \1 to \9 */
+enum { SP_REGEX_MAX_GROUPS = 10 }; /* reported per match: the whole match and \1 to \9 */
 
-/* *out is the caller's.  SP_INVALID when the pattern is malformed. */
+/* The caller owns *out.  SP_INVALID when the pattern is malformed. */
 SP_MUST_CHECK sp_status sp_regex_create(sp_regex **out, sp_bytes pattern, sp_error *err);
 
 /* NULL is allowed. */
 void sp_regex_destroy(sp_regex *regex);
 
-/* The groups of the pattern, not counting the whole match. */
+/* The number of groups in the pattern, without the whole match. */
 size_t sp_regex_group_count(const sp_regex *regex);
 
 /* Whether the expression matches the whole text: SP_OK, SP_NOT_FOUND or SP_NO_MEMORY. */
 SP_MUST_CHECK sp_status sp_regex_match_whole(const sp_regex *regex, sp_bytes text);
 
 /*
- * The leftmost match that begins at byte `start` <= text.size or behind it: SP_OK, SP_NOT_FOUND or
+ * The leftmost match that begins at or after byte `start` <= text.size: SP_OK, SP_NOT_FOUND or
  * SP_NO_MEMORY.
  *
  * groups  [group_count]  set on success: the whole match and what the first groups matched, as

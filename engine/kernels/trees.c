@@ -5,9 +5,9 @@
 #include "engine/kernels/protobuf_reader.h"
 
 /*
- * The message is read twice: for how much room it takes, and into that room.  Fields have
- * the numbers of TensorFlow's boosted_trees.proto; those of no use here (gains, what
- * training has tried) are passed over.
+ * The message is parsed twice: first to count the nodes and values, then into memory of that size.
+ * Field numbers are those of TensorFlow's boosted_trees.proto; fields that only training needs are
+ * skipped.
  */
 enum {
 	ENSEMBLE_TREES = 1,
@@ -52,7 +52,7 @@ static bool is_message(const field *f, uint32_t number)
 	return f->number == number && f->type == SP_PROTOBUF_DELIMITED;
 }
 
-/* One float of a field that is not packed, or as many as a packed one has. */
+/* Whether f is field `number` with one float, or with packed floats. */
 static bool is_floats(const field *f, uint32_t number)
 {
 	return f->number == number &&
@@ -133,7 +133,7 @@ static sp_status read_scalar(const reader *r, float scalar, sp_tree_node *node)
 	return SP_OK;
 }
 
-/* The vector of values where there is one, else the scalar. */
+/* Reads the vector of values if there is one, else the scalar. */
 static sp_status read_leaf(const reader *r, sp_bytes leaf, sp_tree_node *node)
 {
 	bool has_vector = false;
@@ -191,7 +191,7 @@ static sp_status read_split(const reader *r, sp_bytes split, sp_tree_node *node)
 	return SP_OK;
 }
 
-/* The metadata of a leaf, which nothing asks for, are passed over. */
+/* The metadata of a leaf are not needed and skipped. */
 static sp_status read_node(const reader *r, sp_bytes message, sp_tree_node *node)
 {
 	sp_bytes metadata = {"", 0};
@@ -220,7 +220,7 @@ static sp_status read_node(const reader *r, sp_bytes message, sp_tree_node *node
 	return node->kind == SP_TREE_LEAF ? SP_OK : read_metadata(r, metadata, node);
 }
 
-/* How many messages with that number there are. */
+/* The count of message fields with that number. */
 static sp_status count_messages(const reader *r, sp_bytes from, uint32_t number, size_t *count)
 {
 	*count = 0;
@@ -300,8 +300,8 @@ static sp_status read_ensemble(reader *r, sp_bytes message)
 /* ------------------------------------------------------------------ checks */
 
 /*
- * Walks all that can be come to from the root.  `todo` has room for every node: each is put
- * there once, or it is the child of two.
+ * Visits all nodes that can be reached from the root.  `todo` has room for every node: a node is
+ * pushed at most once, since a second parent is an error.
  */
 static sp_status check_tree(const reader *r, size_t number, int32_t *todo, bool *seen)
 {
@@ -364,7 +364,7 @@ static bool is_split(const sp_tree_node *node)
 	return node->kind == SP_TREE_THRESHOLD || node->kind == SP_TREE_CATEGORICAL;
 }
 
-/* Splits name features by number: an ensemble that names many has as many inputs to go with. */
+/* Splits refer to features by number; each feature needs an input, so the number is bounded. */
 enum { MAX_FEATURES = 1 << 20 };
 
 static sp_status count_columns(reader *r)

@@ -14,7 +14,7 @@
 	KERNEL(f32, __VA_ARGS__) \
 	KERNEL(f64, __VA_ARGS__)
 
-/* By a function of float rows, and what it is of a double. */
+/* `function` computes rows of floats; the expression `of_double` computes a double x. */
 #define ACTIVATION(name, function, of_double) \
 	SP_UNARY_FLOAT(name, function)        \
 	SP_UNARY_NARROW(name, function)       \
@@ -37,27 +37,30 @@ static const double selu_scale_alpha = 1.7580993408473768599402175208123;
 ACTIVATION(Selu, sp_float_selu, x < 0 ? selu_scale_alpha * (exp(x) - 1) : selu_scale * x)
 SP_UNARY_OP(Selu, SP_INVALID_DTYPE, SP_TABLE_FLOATING(Selu));
 
-/* Past the edge, -2 - log(2^-52), log(1 + exp(x)) is x to the last bit, or exp(x). */
+/*
+ * -2 - log(2^-52).  In double, log(1 + exp(x)) equals x above this bound and exp(x) below its
+ * negative.
+ */
 #define SOFTPLUS_EDGE 34.0436534
 ACTIVATION(Softplus, sp_float_softplus,
 	   x > SOFTPLUS_EDGE ? x : (x < -SOFTPLUS_EDGE ? exp(x) : log1p(exp(x))))
 SP_UNARY_OP(Softplus, SP_INVALID_DTYPE, SP_TABLE_FLOATING(Softplus));
 
-/* `<` is false for NaN, which thus passes through. */
+/* Comparisons with NaN are false, so a NaN passes through. */
 #define RELU(type, name, ...)  SP_UNARY_VALUE(type, name, x < 0 ? 0 : x)
 #define RELU6(type, name, ...) SP_UNARY_VALUE(type, name, x < 0 ? 0 : (x > 6 ? 6 : x))
 
-/* What is less than zero and a number: the bits between those of -0 and of a NaN. */
-#define RELU_NARROW(type, name, infinity)                                               \
-	static void name##_##type(const void *from, void *to, size_t count)             \
-	{                                                                               \
-		const uint16_t *cells = from;                                           \
-		uint16_t *results = to;                                                 \
-                                                                                        \
-		for (size_t i = 0; i < count; i++)                                      \
-			results[i] = cells[i] > 0x8000 && cells[i] <= 0x8000 + infinity \
-					     ? 0                                        \
-					     : cells[i];                                \
+/* The bits of negative numbers lie between those of -0 and those of a negative NaN. */
+#define RELU_NARROW(type, name, infinity)                                                     \
+	static void name##_##type(const void *from, void *to, size_t count)                   \
+	{                                                                                     \
+		const uint16_t *elements = from;                                              \
+		uint16_t *results = to;                                                       \
+                                                                                              \
+		for (size_t i = 0; i < count; i++)                                            \
+			results[i] = elements[i] > 0x8000 && elements[i] <= 0x8000 + infinity \
+					     ? 0                                              \
+					     : elements[i];                                   \
 	}
 
 FOR_WIDE(RELU, Relu, )

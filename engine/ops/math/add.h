@@ -3,7 +3,7 @@
 
 #include "engine/ops/math/binary.h"
 
-/* Sums of all numbers, for other operators that add. */
+/* Addition of every numeric type, complex ones too; strings are not included. */
 extern const sp_binary sp_add__binary;
 
 #endif

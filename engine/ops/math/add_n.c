@@ -7,8 +7,9 @@
  * (engine/ops/math/list_sum.h).
  *
  * Numerics: from left to right in the element type, half and bfloat16 being rounded after every
- * sum.  The sum grows in the bytes of the first input that nobody else needs any more, which
- * changes places with input 0: n terms, the sum of whose sizes is s, are within n * 2^-24 * s.
+ * addition.  The sum is accumulated in the buffer of the first input that may be overwritten; this
+ * input and input 0 are then exchanged in the order of addition.  For n float terms the error is at
+ * most n * 2^-24 times the sum of their absolute values.
  */
 typedef struct add_n_state {
 	sp_binary_fn *add;
@@ -50,8 +51,11 @@ static sp_status check_shapes(const sp_call *call)
 	return SP_OK;
 }
 
-/* Whether no term is lost when the sum begins in the bytes of input i; both of two may be one. */
-static bool is_shown_once(const sp_call *call, size_t i)
+/*
+ * Whether overwriting input i leaves all later terms intact: no other input shares its buffer.
+ * Two inputs may share one, because both are read before the sum is written.
+ */
+static bool has_own_buffer(const sp_call *call, size_t i)
 {
 	for (size_t k = 0; k < call->in_count && call->in_count > 2; k++)
 		if (k != i && call->in[k]->data == call->in[i]->data)
@@ -59,13 +63,13 @@ static bool is_shown_once(const sp_call *call, size_t i)
 	return true;
 }
 
-/* In the bytes of the first input that may be overwritten; *first becomes 0 when there is none. */
+/* Takes the buffer of the first input that may be overwritten; without one *first becomes 0. */
 static sp_status make_output(const sp_call *call, size_t *first)
 {
 	sp_dtype dtype = call->in[0]->dtype;
 
 	for (size_t i = 0; i < call->in_count; i++)
-		if (sp_call_may_overwrite(call, i) && is_shown_once(call, i)) {
+		if (sp_call_may_overwrite(call, i) && has_own_buffer(call, i)) {
 			*first = i;
 			return sp_call_output_over(call, 0, i, dtype);
 		}
@@ -73,7 +77,7 @@ static sp_status make_output(const sp_call *call, size_t *first)
 	return sp_call_output(call, 0, dtype, &call->in[0]->shape);
 }
 
-/* Term i of the sum where inputs 0 and `first` change places. */
+/* Term i of the sum, with inputs 0 and `first` exchanged. */
 static const void *term(const sp_call *call, size_t i, size_t first)
 {
 	return call->in[i == 0 ? first : i == first ? 0 : i]->data;

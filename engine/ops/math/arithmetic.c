@@ -13,8 +13,8 @@ SP_BINARY_ARITHMETIC(Sub, a - b);
 SP_BINARY_ARITHMETIC(Mul, (a) * (b));
 
 /*
- * Half and bfloat16 round the difference, too.  Of complex numbers, the square of the
- * absolute value of the difference.
+ * Half and bfloat16 round the difference, too.  For complex numbers the result is the square of
+ * the absolute value of the difference.
  */
 #define SQUARED_NARROW(type, name) \
 	SP_BINARY_VALUE(type, name, SP_ROUND_##type(a - b) * SP_ROUND_##type(a - b))
@@ -30,7 +30,7 @@ SP_BINARY_OP(SquaredDifference, SP_INVALID_DTYPE, NULL, SP_TABLE_ARITHMETIC(Squa
 /* 0 where b is 0, even if a is not finite. */
 SP_BINARY_FIELD(MulNoNan, b == 0 ? 0 : a * b);
 
-/* A NaN on either side is the result. */
+/* A NaN in either operand is the result. */
 SP_BINARY_LOOPS(Maximum, a > b || a != a ? a : b)
 SP_FOR_INTEGER(SP_BINARY_VALUE, Maximum, a > b ? a : b)
 SP_BINARY_OP(Maximum, SP_INVALID_DTYPE, NULL, SP_TABLE_NUMBER(Maximum));
@@ -44,9 +44,9 @@ SP_BINARY_KERNEL(f64, NextAfter, double, f64, nextafter(a, b))
 SP_BINARY_OP(NextAfter, SP_INVALID_DTYPE,
 	     NULL, [SP_FLOAT] = NextAfter_f32, [SP_DOUBLE] = NextAfter_f64);
 
-/* 0 where a is 0, even if the other factor is not finite. */
 enum { PIECE = 8 * SP_FLOAT_PACKET };
 
+/* a * logarithm(b), and 0 where a is 0 even if the logarithm is not finite. */
 #define TIMES_LOGARITHM(name, logarithm)                                       \
 	static void name##_f32(const sp_binary_run *run)                       \
 	{                                                                      \
@@ -81,8 +81,8 @@ SP_BINARY_DEFINE(Xlog1py, .kernels = {SP_TABLE_FIELD(Xlog1py)}, .result = SP_INV
 		 .is_costly = true);
 
 /*
- * The angle of (b, a): of the quotient, and on the left half turned by pi to a's side.  Equal
- * sizes, infinite ones too, are 45 degrees.
+ * atan2(a, b) = atan(a / b), plus pi with the sign of a where b is negative.  Where |a| = |b|, also
+ * where both are infinite, the quotient is taken as 1 or -1 (0 for two zeros).
  */
 static void angles(const float *a, size_t a_step, const float *b, size_t b_step, float *out,
 		   size_t count)
@@ -123,8 +123,8 @@ SP_BINARY_DEFINE(Atan2, .kernels = {SP_TABLE_FLOATING(Atan2)}, .result = SP_INVA
 		 .is_costly = true);
 
 /*
- * a^b modulo 2^64, and so, in its low bits, modulo any smaller power of two:
- * narrower integers wrap around as they should.
+ * a^b modulo 2^64.  Its low bits are a^b modulo any smaller power of two, so narrower integers wrap
+ * around correctly.
  */
 static uint64_t integer_power(uint64_t a, uint64_t b)
 {
@@ -168,7 +168,10 @@ static void Pow_f32(const sp_binary_run *run)
 	sp_float_pow(run->left, run->left_step, run->right, run->right_step, run->out, run->count);
 }
 
-/* A subnormal number may equal 0 (base/float_mode.h), which the library does not expect. */
+/*
+ * Where subnormals are treated as zero (base/float_mode.h), they compare equal to 0, which the C
+ * library does not expect: they are replaced by a true 0.
+ */
 SP_BINARY_VALUE(f64, Pow, pow(a == 0 ? a * 0 : a, b == 0 ? 0 : b))
 SP_BINARY_VALUE(f16, Pow, pow(a, b))
 SP_BINARY_VALUE(bf16, Pow, pow(a, b))

@@ -27,7 +27,7 @@ sp_status sp_binary__prepare(sp_prepare *prepare, const sp_binary *binary, sp_er
 	return sp_binary__prepare_state(prepare, binary, state, err);
 }
 
-/* Narrow operands are read a block ahead of where the result is written, which may be in place. */
+/* Each block is read before its result is written, so the result may be in place. */
 void sp_binary__by_float(const sp_binary_run *run, sp_binary_fn *floats, sp_widen_fn *widen,
 			 sp_narrow_fn *narrow)
 {
@@ -48,14 +48,14 @@ void sp_binary__by_float(const sp_binary_run *run, sp_binary_fn *floats, sp_wide
 	}
 }
 
-/* ------------------------------------------------- costly functions of runs */
+/* ------------------------------------------------- costly kernels, short runs */
 
 enum { PIECE = 512 };
 
-/* A walk that can stop within a run. */
+/* A position in a broadcast that may lie within a run. */
 typedef struct walk {
 	sp_broadcast *b;
-	size_t used; /* of the run */
+	size_t used; /* elements of the current run */
 } walk;
 
 static void spread(float *to, const float *from, size_t step, size_t count)
@@ -67,7 +67,7 @@ static void spread(float *to, const float *from, size_t step, size_t count)
 			to[i] = *from;
 }
 
-/* The next `count` elements of both operands. */
+/* Copies the next `count` elements of both operands, broadcast, to x and y. */
 static void gather(walk *w, const float *left, const float *right, float *x, float *y, size_t count)
 {
 	sp_broadcast *b = w->b;
@@ -84,7 +84,7 @@ static void gather(walk *w, const float *left, const float *right, float *x, flo
 	}
 }
 
-/* A piece is read before its results are written, which may be in place. */
+/* Each piece is read before its results are written, so the result may be in place. */
 static void run_pieces(const sp_call *call, sp_broadcast *b, const sp_binary_state *state)
 {
 	const float *left = call->in[0]->data, *right = call->in[1]->data;

@@ -4,12 +4,12 @@
 #include "engine/kernels/narrow.h"
 #include "engine/graph/op.h"
 #include "engine/ops/math/broadcast.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
- * Operators on pairs of elements, with broadcasting.  An operator is one line:
- * its name, and what becomes of the values `a` and `b`.  Each type gets loops
- * of its own for two arrays and for an array with a single element.
+ * Elementwise binary operators with broadcasting.  An operator is defined by its name and an
+ * expression of the values `a` and `b`.  Each element type gets its own loops, for two arrays and
+ * for an array and a scalar.
  *
  * Both inputs have the same type; the output has it too, or is bool.  A loop
  * may run in place.
@@ -25,23 +25,23 @@ typedef struct sp_binary_run {
 
 typedef void sp_binary_fn(const sp_binary_run *run);
 
-/* `floats` on blocks of the cells as float. */
+/* Runs `floats` on the half or bfloat16 operands, converted to float block by block. */
 void sp_binary__by_float(const sp_binary_run *run, sp_binary_fn *floats, sp_widen_fn *widen,
 			 sp_narrow_fn *narrow);
 
 typedef struct sp_binary {
 	sp_binary_fn *kernels[SP_DTYPE_COUNT]; /* by dtype of the inputs */
-	sp_dtype result;                       /* SP_INVALID_DTYPE: the inputs' */
+	sp_dtype result;                       /* SP_INVALID_DTYPE: the inputs' dtype */
 
 	/*
-	 * What is wrong with the right operand, in words, or NULL.  Asked before
-	 * a kernel runs on at least one element.  NULL: nothing ever is.
+	 * Returns an error text for an invalid right operand, else NULL.  Called before a kernel
+	 * runs on at least one element.  May be NULL: every operand is valid.
 	 */
 	const char *(*complaint)(const sp_tensor *right);
 
 	/*
-	 * The kernel for float takes several elements at once and much longer than to copy them:
-	 * short runs of a broadcast are put together.
+	 * The float kernel is vectorized and much slower than a copy, so the short runs of a
+	 * broadcast are gathered into longer ones.
 	 */
 	bool is_costly;
 } sp_binary;
@@ -52,11 +52,11 @@ typedef struct sp_binary_state {
 	sp_dtype result;
 } sp_binary_state;
 
-/* `state` is zeroed and in prepare->state, perhaps as the start of something larger. */
+/* `state` is zeroed and lies at prepare->state; it may be the first member of a larger state. */
 sp_status sp_binary__prepare_state(sp_prepare *prepare, const sp_binary *binary,
 				   sp_binary_state *state, sp_error *err);
 
-/* The same, in a state of its own. */
+/* The same; allocates the state. */
 sp_status sp_binary__prepare(sp_prepare *prepare, const sp_binary *binary, sp_error *err);
 
 sp_status sp_binary__run(const sp_call *call);
@@ -69,28 +69,29 @@ sp_status sp_binary__run(const sp_call *call);
 		results[i] = SP_STORE_##out_type(expression);        \
 	}
 
-/* The loops name_TYPE over cells of `type`, computing in `value_type`, into cells of `out_type`. */
-#define SP_BINARY_KERNEL(type, name, value_type, out_type, expression)                     \
-	static void name##_##type(const sp_binary_run *run)                                \
-	{                                                                                  \
-		const sp_cell_##type *x = run->left, *y = run->right;                      \
-		sp_cell_##out_type *results = run->out;                                    \
-		size_t count = run->count; /* the loop may write over anything but this */ \
-                                                                                           \
-		if (run->left_step == 0) {                                                 \
-			const sp_cell_##type x0 = *x;                                      \
-			x = &x0;                                                           \
-			SP_BINARY_LOOP(type, value_type, out_type, 0, i, expression)       \
-		} else if (run->right_step == 0) {                                         \
-			const sp_cell_##type y0 = *y;                                      \
-			y = &y0;                                                           \
-			SP_BINARY_LOOP(type, value_type, out_type, i, 0, expression)       \
-		} else {                                                                   \
-			SP_BINARY_LOOP(type, value_type, out_type, i, i, expression)       \
-		}                                                                          \
+/* The loops name_TYPE over elements of `type`, computing in `value_type`, into elements of
+ * `out_type`. */
+#define SP_BINARY_KERNEL(type, name, value_type, out_type, expression)                   \
+	static void name##_##type(const sp_binary_run *run)                              \
+	{                                                                                \
+		const sp_element_##type *x = run->left, *y = run->right;                 \
+		sp_element_##out_type *results = run->out;                               \
+		size_t count = run->count; /* a local, so that stores cannot alias it */ \
+                                                                                         \
+		if (run->left_step == 0) {                                               \
+			const sp_element_##type x0 = *x;                                 \
+			x = &x0;                                                         \
+			SP_BINARY_LOOP(type, value_type, out_type, 0, i, expression)     \
+		} else if (run->right_step == 0) {                                       \
+			const sp_element_##type y0 = *y;                                 \
+			y = &y0;                                                         \
+			SP_BINARY_LOOP(type, value_type, out_type, i, 0, expression)     \
+		} else {                                                                 \
+			SP_BINARY_LOOP(type, value_type, out_type, i, i, expression)     \
+		}                                                                        \
 	}
 
-/* For the SP_FOR_... lists: the same type in and out, or bool out. */
+/* For the SP_FOR_... lists: the output has the input type, or is bool (SP_BINARY_BOOL). */
 #define SP_BINARY_VALUE(type, name, expression) \
 	SP_BINARY_KERNEL(type, name, sp_value_##type, type, expression)
 #define SP_BINARY_WRAP(type, name, expression) \
@@ -98,7 +99,7 @@ sp_status sp_binary__run(const sp_call *call);
 #define SP_BINARY_BOOL(type, name, expression) \
 	SP_BINARY_KERNEL(type, name, sp_value_##type, b8, expression)
 
-/* The loops name_f16 and name_bf16, by name_f32. */
+/* The loops name_f16 and name_bf16, which call name_f32. */
 #define SP_BINARY_NARROW(name)                                                               \
 	static void name##_f16(const sp_binary_run *run)                                     \
 	{                                                                                    \
@@ -115,7 +116,7 @@ sp_status sp_binary__run(const sp_call *call);
 	SP_BINARY_VALUE(f64, name, expression) \
 	SP_BINARY_NARROW(name)
 
-/* The operator `op_name`, by the fields of its sp_binary. */
+/* The operator `op_name`; the other arguments initialize its sp_binary. */
 #define SP_BINARY_DEFINE(op_name, ...)                                         \
 	static sp_status prepare_##op_name(sp_prepare *prepare, sp_error *err) \
 	{                                                                      \
@@ -126,7 +127,7 @@ sp_status sp_binary__run(const sp_call *call);
 	const sp_op sp_op_##op_name = {                                        \
 		.name = #op_name, .prepare = prepare_##op_name, .run = sp_binary__run}
 
-/* Or its result type, complaint, and table entries. */
+/* The same, from its result type, complaint and table entries. */
 #define SP_BINARY_OP(op_name, op_result, op_complaint, ...)                      \
 	SP_BINARY_DEFINE(op_name, .kernels = {__VA_ARGS__}, .result = op_result, \
 			 .complaint = op_complaint)
@@ -136,7 +137,7 @@ sp_status sp_binary__run(const sp_call *call);
 	SP_BINARY_LOOPS(name, expression)    \
 	SP_BINARY_OP(name, SP_INVALID_DTYPE, NULL, SP_TABLE_FLOATING(name))
 
-/* And on the complex ones, too. */
+/* An operator on the four floating types and the complex ones. */
 #define SP_BINARY_FIELD(name, expression)                 \
 	SP_BINARY_LOOPS(name, expression)                 \
 	SP_FOR_COMPLEX(SP_BINARY_VALUE, name, expression) \

@@ -11,13 +11,13 @@ SP_FOR_INTEGER(SP_BINARY_VALUE, BitwiseXor, a ^ b)
 SP_BINARY_OP(BitwiseXor, SP_INVALID_DTYPE, NULL, SP_TABLE_INTEGER(BitwiseXor));
 
 /*
- * Shifts.  A distance below 0 is taken as 0, one past the last bit as the last
- * bit.  Signed numbers shift right with their sign.
+ * Shifts.  The distance is clamped to [0, bits - 1].  Right shifts of signed numbers are
+ * arithmetic.
  */
-#define LAST_BIT(type) ((int)(8 * sizeof(sp_cell_##type)) - 1)
+#define LAST_BIT(type) ((int)(8 * sizeof(sp_element_##type)) - 1)
 
 #define DISTANCE_S(type, b) (b < 0 ? 0 : b > LAST_BIT(type) ? LAST_BIT(type) : (int)b)
-#define DISTANCE_U(type, b) (b > (sp_cell_##type)LAST_BIT(type) ? LAST_BIT(type) : (int)b)
+#define DISTANCE_U(type, b) (b > (sp_element_##type)LAST_BIT(type) ? LAST_BIT(type) : (int)b)
 
 #define LEFT_S(type, name)  SP_BINARY_VALUE(type, name, (sp_wrap_##type)a << DISTANCE_S(type, b))
 #define LEFT_U(type, name)  SP_BINARY_VALUE(type, name, (sp_wrap_##type)a << DISTANCE_U(type, b))

@@ -33,7 +33,7 @@ bool sp_broadcast__plan(sp_broadcast *b, const sp_shape *const *shapes, size_t o
 	for (size_t k = 1; k < operands; k++)
 		if (!sp_broadcast__shape(&b->shape, &b->shape, shapes[k]))
 			return false;
-	/* The walk needs only the shapes; it is laid out at the start. */
+	/* For now `strides` holds the aligned dims; sp_broadcast__start() computes the strides. */
 	for (size_t k = 0; k < operands; k++)
 		for (int i = 0; i < b->shape.rank; i++)
 			b->strides[i][k] = (size_t)aligned_dim(shapes[k], b->shape.rank, i);
@@ -58,8 +58,9 @@ sp_status sp_broadcast__init(sp_broadcast *b, const sp_call *call, size_t operan
 }
 
 /*
- * Joins dimensions from left to right.  `strides` holds each operand's size in
- * each dimension and becomes 1 where it advances, 0 where it stays.
+ * Drops dimensions of size 1 and merges neighbouring dimensions in which the same operands
+ * broadcast.  On entry `strides` holds each operand's dims; on return 1 where it advances, 0 where
+ * it broadcasts.
  */
 static void join_dimensions(sp_broadcast *b)
 {
@@ -84,7 +85,7 @@ static void join_dimensions(sp_broadcast *b)
 	b->rank = rank;
 }
 
-/* Turns "advances" into how far: past all that lies in the dimensions after it. */
+/* Replaces the 1s in `strides` by the stride in elements. */
 static void lay_strides(sp_broadcast *b)
 {
 	size_t extent[SP_BROADCAST_OPERANDS] = {1, 1, 1, 1};

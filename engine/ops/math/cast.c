@@ -4,9 +4,9 @@
 
 #include "engine/kernels/narrow.h"
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
-/* A conversion out of range is undefined in C, so that it never takes place. */
+/* C leaves conversions out of range undefined, so they get the result of x86 explicitly. */
 static inline int32_t to_i32(double x)
 {
 	return x > -0x1p31 - 1 && x < 0x1p31 ? (int32_t)x : INT32_MIN;
@@ -24,7 +24,7 @@ static inline uint64_t to_u64(double x)
 	return (uint64_t)to_i64(x);
 }
 
-/* What the value x of a floating type becomes. */
+/* Conversions of a value x of a floating type. */
 #define TO_f32(x)  (x)
 #define TO_f64(x)  (x)
 #define TO_f16(x)  ((float)(x))
@@ -44,11 +44,11 @@ static inline uint64_t to_u64(double x)
 #define CAST(to_type, from_type, expression)                                               \
 	static void from_##from_type##_##to_type(const void *from, void *to, size_t count) \
 	{                                                                                  \
-		const sp_cell_##from_type *cells = from;                                   \
-		sp_cell_##to_type *results = to;                                           \
+		const sp_element_##from_type *elements = from;                             \
+		sp_element_##to_type *results = to;                                        \
                                                                                            \
 		for (size_t i = 0; i < count; i++) {                                       \
-			sp_value_##from_type x = SP_LOAD_##from_type(cells[i]);            \
+			sp_value_##from_type x = SP_LOAD_##from_type(elements[i]);         \
                                                                                            \
 			results[i] = SP_STORE_##to_type(expression);                       \
 		}                                                                          \
@@ -58,7 +58,7 @@ static inline uint64_t to_u64(double x)
 #define CAST_INTEGER(to_type, from_type)   CAST(to_type, from_type, x)
 #define CAST_REAL_PART(to_type, from_type) CAST(to_type, from_type, REAL_TO_##to_type(x))
 
-/* What the complex value x becomes. */
+/* Conversions of a complex value x. */
 #define REAL_TO_f32(x)  creal(x)
 #define REAL_TO_f64(x)  creal(x)
 #define REAL_TO_f16(x)  ((float)creal(x))
@@ -145,9 +145,8 @@ sp_cast_fn *sp_cast__find(sp_dtype from, sp_dtype to)
 }
 
 /*
- * Truncate: the bits that do not fit are zeroed first, so that rounding finds
- * nothing to do.  TensorFlow does so for these four pairs and rounds in all
- * others.
+ * Casts with Truncate = true: the mantissa bits that do not fit are cleared first, so that the
+ * rounding of SP_STORE_... changes nothing.  TensorFlow truncates for these four pairs only.
  */
 static float cut_float(float x, uint32_t mask)
 {
@@ -172,11 +171,11 @@ static double cut_double(double x, uint64_t mask)
 #define CUT_OFF(from_type, to_type, cut, bits)                                            \
 	static void cut_##from_type##_##to_type(const void *from, void *to, size_t count) \
 	{                                                                                 \
-		const sp_cell_##from_type *cells = from;                                  \
-		sp_cell_##to_type *results = to;                                          \
+		const sp_element_##from_type *elements = from;                            \
+		sp_element_##to_type *results = to;                                       \
                                                                                           \
 		for (size_t i = 0; i < count; i++)                                        \
-			results[i] = SP_STORE_##to_type((float)cut(cells[i], bits));      \
+			results[i] = SP_STORE_##to_type((float)cut(elements[i], bits));   \
 	}
 
 CUT_OFF(f64, f32, cut_double, ~((UINT64_C(1) << 29) - 1))

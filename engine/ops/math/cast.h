@@ -6,17 +6,15 @@
 #include "engine/tensor/dtype.h"
 
 /*
- * Conversion between numbers, complex ones too, and between numbers and bool.
- * Of a complex number a real one takes the real part.
+ * Conversion between numeric types, complex ones too, and between numbers and bool.  Complex to
+ * real takes the real part.
  *
- * To bool: whether it is not zero.  To an integer: a float is cut off at its
- * point, an integer keeps its low bits.  To a float: the nearest, ties to even;
- * half and bfloat16 come by way of float.
+ * To bool: x != 0.  To an integer: floats are truncated towards zero, integers keep their low bits.
+ * To a float: the nearest, ties to even; half and bfloat16 are converted by way of float.
  *
- * A float past the range of int32, int64 or uint64 becomes the value that x86
- * conversion instructions stand in for it (the most negative number, for uint64
- * 2^63), and so does NaN; narrower integers and uint32 are the low bits of the
- * conversion to int32 and int64.
+ * NaN, and a float out of the range of int32, int64 or uint64, becomes what the x86 conversion
+ * instructions return: the most negative number, for uint64 2^63.  Narrower integers are the low
+ * bits of the conversion to int32, uint32 those of the conversion to int64.
  */
 typedef void sp_cast_fn(const void *from, void *to, size_t count);
 

@@ -2,7 +2,7 @@
 
 #include "engine/graph/op.h"
 
-/* CheckNumerics, CheckNumericsV2: the input, or an error when it has a NaN or an infinity. */
+/* CheckNumerics, CheckNumericsV2: forwards the input, or fails if it holds a NaN or an infinity. */
 
 enum { HAS_NAN = 1, HAS_MINUS_INF = 2, HAS_PLUS_INF = 4 };
 

@@ -3,7 +3,7 @@
 #include "engine/ops/ops.h"
 #include "engine/ops/math/unary.h"
 
-/* Questions about one element, answered with a bool. */
+/* Predicates of one element. */
 SP_FOR_FLOATING(SP_UNARY_BOOL, IsNan, isnan(x))
 SP_UNARY_OP(IsNan, SP_BOOL, SP_TABLE_FLOATING(IsNan));
 

@@ -1,9 +1,9 @@
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * ClipByValue: max(low, min(x, high)).  low and high are scalars or have the
- * shape of x.  A NaN in x stays; a NaN as a limit does not limit.
+ * shape of x.  A NaN in x stays; a NaN in low or high is ignored.
  */
 typedef struct clip_run {
 	const void *x, *low, *high;
@@ -14,22 +14,22 @@ typedef struct clip_run {
 
 typedef void clip_fn(const clip_run *run);
 
-#define CLIP(type, name)                                                              \
-	static void name##_##type(const clip_run *run)                                \
-	{                                                                             \
-		const sp_cell_##type *x = run->x, *low = run->low, *high = run->high; \
-		size_t low_step = run->low_step, high_step = run->high_step;          \
-		size_t count = run->count;                                            \
-		sp_cell_##type *out = run->out;                                       \
-                                                                                      \
-		for (size_t i = 0; i < count; i++) {                                  \
-			sp_value_##type a = SP_LOAD_##type(x[i]);                     \
-			sp_value_##type least = SP_LOAD_##type(low[i * low_step]);    \
-			sp_value_##type most = SP_LOAD_##type(high[i * high_step]);   \
-                                                                                      \
-			a = most < a ? most : a;                                      \
-			out[i] = SP_STORE_##type(a < least ? least : a);              \
-		}                                                                     \
+#define CLIP(type, name)                                                                 \
+	static void name##_##type(const clip_run *run)                                   \
+	{                                                                                \
+		const sp_element_##type *x = run->x, *low = run->low, *high = run->high; \
+		size_t low_step = run->low_step, high_step = run->high_step;             \
+		size_t count = run->count;                                               \
+		sp_element_##type *out = run->out;                                       \
+                                                                                         \
+		for (size_t i = 0; i < count; i++) {                                     \
+			sp_value_##type a = SP_LOAD_##type(x[i]);                        \
+			sp_value_##type least = SP_LOAD_##type(low[i * low_step]);       \
+			sp_value_##type most = SP_LOAD_##type(high[i * high_step]);      \
+                                                                                         \
+			a = most < a ? most : a;                                         \
+			out[i] = SP_STORE_##type(a < least ? least : a);                 \
+		}                                                                        \
 	}
 
 SP_FOR_NUMBER(CLIP, clip)

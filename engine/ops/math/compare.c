@@ -2,10 +2,9 @@
 #include "engine/ops/math/binary.h"
 
 /*
- * Comparisons.  Equal and NotEqual also take complex numbers, bools, strings and quantized codes,
- * which they compare without a look at their ranges, and can be told
- * (incompatible_shape_error=false) to answer "not equal", in one bool, when the
- * shapes do not broadcast.
+ * Comparisons.  Equal and NotEqual also take complex numbers, bools, strings and quantized types,
+ * whose codes are compared without their ranges.  With incompatible_shape_error=false, shapes that
+ * do not broadcast give one bool that says "not equal".
  */
 SP_FOR_NUMBER(SP_BINARY_BOOL, Less, a < b)
 SP_BINARY_OP(Less, SP_BOOL, NULL, SP_TABLE_NUMBER(Less));
@@ -44,7 +43,7 @@ static const sp_binary not_equal = {
 
 typedef struct equality_state {
 	sp_binary_state binary;
-	bool refuse_shapes; /* that do not broadcast */
+	bool refuse_shapes; /* shapes that do not broadcast are an error */
 } equality_state;
 
 static sp_status prepare_equality(sp_prepare *prepare, const sp_binary *binary, sp_error *err)

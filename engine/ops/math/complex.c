@@ -6,14 +6,13 @@
 
 #include "engine/ops/ops.h"
 #include "engine/ops/math/binary.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
- * Conj, Real, Imag, ComplexAbs, Angle and Complex: complex numbers taken apart
- * and put together.
+ * Conj, Real, Imag, ComplexAbs, Angle and Complex.
  */
 
-/* CMPLX(), which clang lacks with this C library: re + im * I would lose signs and NaN. */
+/* CMPLX(), which clang lacks with this C library.  re + im * I would lose signs of zero and NaN. */
 #define MAKE(name, part)                                  \
 	static inline part complex name(part re, part im) \
 	{                                                 \
@@ -27,7 +26,7 @@
 MAKE(make_c64, float)
 MAKE(make_c128, double)
 
-/* exp(a) cos(b) - 1 = expm1(a) cos(b) - 2 sin(b / 2)^2: nothing cancels where both are small. */
+/* exp(a) cos(b) - 1 = expm1(a) cos(b) - 2 sin(b / 2)^2: no cancellation near 0. */
 double complex sp_complex__expm1d(double complex z)
 {
 	double a = creal(z), b = cimag(z), half = sin(b / 2);
@@ -41,8 +40,7 @@ float complex sp_complex__expm1f(float complex z)
 }
 
 /*
- * What the rounding of 1 + z takes away in the logarithm, it takes away in the
- * divisor as well.
+ * Kahan's formula: the rounding error of 1 + z cancels in log(1 + z) / ((1 + z) - 1).
  */
 double complex sp_complex__log1pd(double complex z)
 {
@@ -65,11 +63,11 @@ typedef void part_fn(const void *from, void *to, size_t count);
 #define PART(type, part_type, name, expression)                             \
 	static void name##_##type(const void *from, void *to, size_t count) \
 	{                                                                   \
-		const sp_cell_##type *cells = from;                         \
+		const sp_element_##type *elements = from;                   \
 		part_type *results = to;                                    \
                                                                             \
 		for (size_t i = 0; i < count; i++) {                        \
-			sp_cell_##type z = cells[i];                        \
+			sp_element_##type z = elements[i];                  \
                                                                             \
 			results[i] = expression;                            \
 		}                                                           \
@@ -96,7 +94,7 @@ typedef struct part_state {
 	sp_dtype result;
 } part_state;
 
-/* The real type of the parts of a complex one. */
+/* The dtype of the real and imaginary parts. */
 static sp_dtype part_of(sp_dtype dtype)
 {
 	return dtype == SP_COMPLEX64 ? SP_FLOAT : SP_DOUBLE;

@@ -7,9 +7,9 @@
 #include "engine/tensor/dtype.h"
 
 /*
- * What the C library lacks for complex numbers.
+ * Complex functions that the C library lacks.
  *
- * exp(z) - 1 and log(1 + z) keep their digits where z is small.
+ * Numerics: exp(z) - 1 and log(1 + z) are accurate near z = 0.
  *
  * Threads: pure.
  */
@@ -28,7 +28,7 @@ static inline bool sp_dtype_is_complex(sp_dtype dtype)
 	return dtype == SP_COMPLEX64 || dtype == SP_COMPLEX128;
 }
 
-/* Of `count` elements of a complex type; `to` may be `from`. */
+/* Conjugates `count` elements of the complex type `dtype`; `to` may be `from`. */
 void sp_complex__conjugate(void *to, const void *from, size_t count, sp_dtype dtype);
 
 #endif

@@ -9,8 +9,8 @@
  * Quotients and remainders.  An integer divided by zero is an error; a float
  * follows IEEE 754.
  *
- * The most negative integer divided by -1 does not fit, and traps on some
- * processors: -1 is never divided by, and the result wraps around.
+ * The quotient of the most negative integer and -1 does not fit, and the division traps on some
+ * processors.  So integers are negated instead of divided by -1, and the result wraps around.
  */
 static const char *zero_divisor(const sp_tensor *right)
 {
@@ -29,11 +29,11 @@ static const char *zero_divisor(const sp_tensor *right)
 #define QUOTIENT(a, b)  (b == -1 ? 0 - (uint64_t)a : (uint64_t)(a / b))
 #define REMAINDER(a, b) (b == -1 ? 0 : a % b)
 
-/* The quotient rounds towards zero; one less where there is a rest and the signs differ. */
+/* C truncates the quotient: it is one less where there is a remainder and the signs differ. */
 #define FLOOR_QUOTIENT(a, b) \
 	(b == -1 ? 0 - (uint64_t)a : (uint64_t)(a / b - (a % b != 0 && (a < 0) != (b < 0))))
 
-/* Has the sign of b. */
+/* The remainder has the sign of b. */
 #define FLOOR_REMAINDER(a, b) (b == -1 ? 0 : a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b)
 
 static float floor_remainder_float(float a, float b)

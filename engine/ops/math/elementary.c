@@ -6,14 +6,14 @@
 #include "engine/ops/ops.h"
 
 /*
- * The elementary functions.  What they give outside their domain (NaN,
- * infinities) is what the C library gives, and so does TensorFlow.
+ * The elementary functions.  Outside their domain they return what the C library returns (NaN,
+ * infinities), as TensorFlow does.
  */
 #define NARROW_LOOPS(name, expression)        \
 	SP_UNARY_VALUE(f16, name, expression) \
 	SP_UNARY_VALUE(bf16, name, expression)
 
-/* As SP_UNARY_ELEMENTARY, where TensorFlow takes half and bfloat16 one by one. */
+/* As SP_UNARY_ELEMENTARY, but half and bfloat16 use the scalar function, as in TensorFlow. */
 #define SINGLY(name, function, expression)               \
 	SP_UNARY_FLOAT(name, function)                   \
 	NARROW_LOOPS(name, expression)                   \
@@ -40,7 +40,10 @@ SP_UNARY_OP(Expm1, SP_INVALID_DTYPE, SP_TABLE_FIELD(Expm1));
 
 SP_UNARY_FLOAT(Log, sp_float_log)
 SP_UNARY_NARROW(Log, sp_float_log)
-/* A subnormal number may equal 0 (base/float_mode.h), which the library does not expect. */
+/*
+ * Where subnormals are treated as zero (base/float_mode.h), they compare equal to 0, which the C
+ * library does not expect: they are replaced by a true 0.
+ */
 SP_UNARY_VALUE(f64, Log, log(x == 0 ? 0 : x))
 SP_FOR_COMPLEX(SP_UNARY_VALUE, Log, log(x))
 SP_UNARY_OP(Log, SP_INVALID_DTYPE, SP_TABLE_FIELD(Log));
@@ -74,12 +77,12 @@ SP_UNARY_FLOATING(Floor, floor(x));
 SP_UNARY_FLOATING(Ceil, ceil(x));
 SP_UNARY_FLOATING(Rint, rint(x));
 
-/* Halves go to the even neighbour (the default rounding mode); integers are round already. */
+/* Ties to even, the default rounding mode. */
 SP_FOR_FLOATING(SP_UNARY_VALUE, Round, rint(x))
 SP_FOR_INTEGER(SP_UNARY_VALUE, Round, x)
 SP_UNARY_OP(Round, SP_INVALID_DTYPE, SP_TABLE_NUMBER(Round));
 
-/* Pow(x, 3): engine/passes/reduce_strength.h. */
+/* Cube replaces Pow(x, 3): engine/passes/reduce_strength.h. */
 SP_UNARY_VALUE(f32, Cube, (x) * (x) * (x))
 SP_UNARY_VALUE(f16, Cube, (x) * (x) * (x))
 SP_UNARY_VALUE(bf16, Cube, (x) * (x) * (x))

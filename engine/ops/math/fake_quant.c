@@ -3,26 +3,26 @@
 #include "engine/ops/ops.h"
 
 /*
- * FakeQuantWithMinMaxArgs, -Vars and -VarsPerChannel: floats as they would come
- * out of num_bits (2 to 16) unsigned bits; with narrow_range without the
- * smallest code.  The range, from attributes, two scalars or one pair for each
- * channel (the last dimension), is first moved so that 0 has a code of its own.
+ * FakeQuantWithMinMaxArgs, -Vars and -VarsPerChannel: floats quantized to unsigned codes of
+ * num_bits (2 to 16) bits and dequantized again.  With narrow_range the smallest code is not used.
+ * The range comes from attributes, from two scalars, or from a pair for each channel (the last
+ * dimension).  It is first moved so that 0 is exactly a code.
  *
- * Numerics: float, in TensorFlow's order of operations; halves between two
- * codes go up.  A range from 0 to 0 answers 0.
+ * Numerics: float, in TensorFlow's order of operations; a value halfway between two codes gets the
+ * upper one.  The range [0, 0] gives 0.
  *
- * Source: FakeQuantWithMinMaxVars of TensorFlow 2.15 on CPU, by its answers.
+ * Source: FakeQuantWithMinMaxVars of TensorFlow 2.15 on CPU, from its results.
  */
 typedef struct fake_quant_state {
-	float first, last; /* the codes */
-	float min, max;    /* of FakeQuantWithMinMaxArgs */
+	float first, last; /* codes */
+	float min, max;    /* attributes of FakeQuantWithMinMaxArgs */
 } fake_quant_state;
 
-/* A range that was moved, and how codes lie in it. */
+/* The moved range and its codes. */
 typedef struct codes {
 	float min, max;
-	float step, per_step; /* per_step: codes for a unit */
-	float zero;           /* how many steps 0 is above min */
+	float step, per_step; /* per_step: 1 / step */
+	float zero;           /* the distance of 0 from min, in steps */
 } codes;
 
 static codes move_range(const fake_quant_state *state, float min, float max)
@@ -43,7 +43,7 @@ static codes move_range(const fake_quant_state *state, float min, float max)
 	return c;
 }
 
-/* Every `stride`-th of the `count` elements. */
+/* Quantizes every `stride`-th of the `count` elements. */
 static void quantize(const fake_quant_state *state, const float *in, float *out, size_t count,
 		     size_t stride, float min, float max)
 {

@@ -3,16 +3,19 @@
 #include "engine/ops/array/array.h"
 
 /*
- * RFFT and IRFFT, the Fourier transforms of the last dimension of real numbers:
+ * RFFT and IRFFT, the Fourier transforms of real numbers along the last dimension:
  *
- *   RFFT   of the first fft_length real numbers of a row: the first fft_length / 2 + 1 results,
- *          of which the others are conjugates
- *   IRFFT  of the first fft_length / 2 + 1 complex numbers of a row: fft_length real ones, divided
- *          by fft_length.  Imaginary parts that a transform of real numbers lacks are ignored.
+ *   RFFT   takes the first fft_length real numbers of a row and returns the first
+ *          fft_length / 2 + 1 coefficients; the others are their conjugates
+ *   IRFFT  takes the first fft_length / 2 + 1 coefficients of a row and returns fft_length real
+ *          numbers, divided by fft_length.  The imaginary parts of coefficients that are real for
+ *          real numbers are ignored.
  *
- * Numerics: computed in double, in Stockham's order, and rounded once: a float is within one step
- * of the exact result's.  The error in double is within some log2(n) * 2^-52 of the sum of sizes.
- * Time: n times the sum of n's prime factors a row.  SP_UNSUPPORTED for a factor above MAX_FACTOR.
+ * Numerics: computed in double by Stockham's algorithm and rounded once: a float is within one unit
+ * in the last place.  The error in double is about log2(n) * 2^-52 times the sum of the inputs'
+ * absolute values.
+ * Time: n times the sum of n's prime factors per row.  SP_UNSUPPORTED for a factor above
+ * MAX_FACTOR.
  */
 enum { MAX_FACTOR = 1024, MAX_FACTORS = 32 };
 
@@ -64,10 +67,10 @@ typedef struct number {
 
 typedef struct plan {
 	size_t n;
-	size_t factors[MAX_FACTORS]; /* primes, whose product is n */
+	size_t factors[MAX_FACTORS]; /* the prime factors of n */
 	size_t factor_count;
 	number *roots; /* [n]: exp(-2 pi i k / n), or its conjugate for the inverse */
-	number *x, *y; /* [n] each: the numbers, and as many between two passes */
+	number *x, *y; /* [n] each: the input of a pass and its output */
 } plan;
 
 static number add_product(number sum, number a, number b)
@@ -76,8 +79,8 @@ static number add_product(number sum, number a, number b)
 }
 
 /*
- * One pass over n numbers, `stride` transforms of `length` side by side: each becomes `factor`
- * transforms of length / factor.
+ * One pass over n numbers, which are `stride` interleaved transforms of `length`: splits each into
+ * `factor` transforms of length / factor.
  */
 static void pass(const plan *p, size_t factor, size_t length, size_t stride)
 {
@@ -104,7 +107,7 @@ static void pass(const plan *p, size_t factor, size_t length, size_t stride)
 		}
 }
 
-/* p->x becomes its transform; x and y may change places. */
+/* Replaces p->x by its transform; may exchange the pointers x and y. */
 static void transform(plan *p)
 {
 	size_t length = p->n, stride = 1;
@@ -163,15 +166,15 @@ static void store(bool wide, void *data, size_t i, double value)
 		((float *)data)[i] = (float)value;
 }
 
-/* Rows of elements; of complex numbers an element is two numbers. */
+/* Rows of the input and the output; a complex element is two numbers. */
 typedef struct rows {
 	const void *from;
 	void *to;
-	size_t from_step, to_step; /* elements of a row */
+	size_t from_step, to_step; /* row lengths in elements */
 	bool wide;
 } rows;
 
-/* Rows a and b are the real and the imaginary parts of one transform; they may be the same row. */
+/* Transforms rows a and b together, as real and imaginary parts; they may be the same row. */
 static void forward(plan *p, const rows *r, size_t a, size_t b)
 {
 	size_t n = p->n, half = n / 2;
@@ -192,7 +195,7 @@ static void forward(plan *p, const rows *r, size_t a, size_t b)
 	}
 }
 
-/* Result k of row `row`; numbers that are their own conjugates have no imaginary part. */
+/* Coefficient k of a row; coefficients 0 and n / 2 are real. */
 static number result(const rows *r, size_t row, size_t k, size_t n)
 {
 	size_t at = 2 * (row * r->from_step + k);
@@ -221,7 +224,7 @@ static void inverse(plan *p, const rows *r, size_t a, size_t b)
 
 /* ----------------------------------------------------------------- a tensor */
 
-/* fft_length, and the shape that comes out. */
+/* Reads fft_length and computes the output shape. */
 static sp_status read_length(const sp_call *call, sp_shape *shape, size_t *n)
 {
 	const fourier_state *state = call->state;

@@ -5,18 +5,19 @@
 #include "engine/ops/math/binary.h"
 
 /*
- * What gradients of elementwise operators are made of, for graphs that take gradients in an answer.
- * TanhGrad, SigmoidGrad, SqrtGrad, RsqrtGrad, InvGrad and ReciprocalGrad take what the operator
- * answered, then the gradient of that; ReluGrad, Relu6Grad, LeakyReluGrad, SoftplusGrad and
- * SoftsignGrad take the gradient, then what the operator was given; EluGrad and SeluGrad the
- * gradient, then what it answered.  Both have the same shape.
+ * Gradients of elementwise operators y = f(x), with dy the gradient of y.  The inputs have the same
+ * shape:
  *
- * A gradient that is not finite times a slope of 0 is NaN, as TensorFlow's product is.
+ *   (y, dy)  TanhGrad, SigmoidGrad, SqrtGrad, RsqrtGrad, InvGrad, ReciprocalGrad
+ *   (dy, x)  ReluGrad, Relu6Grad, SoftplusGrad, SoftsignGrad
+ *   (dy, y)  EluGrad, SeluGrad
  *
- * The first six take complex numbers, too; what the operator answered is then conjugated, but by
- * TanhGrad and SigmoidGrad, as in TensorFlow 2.15.
+ * A dy that is not finite times a slope of 0 is NaN, as in TensorFlow.
  *
- * Numerics: half and bfloat16 round after every step; complex numbers are computed with in double.
+ * The first six take complex numbers, too.  Then y is conjugated, except by TanhGrad and
+ * SigmoidGrad, as in TensorFlow 2.15.
+ *
+ * Numerics: half and bfloat16 round after every step; complex numbers are computed in double.
  */
 #define ROUND_f32(value)  (value)
 #define ROUND_f64(value)  (value)
@@ -46,7 +47,7 @@ static sp_status run_same_shape(const sp_call *call)
 	const sp_op sp_op_##op_name = {                                        \
 		.name = #op_name, .prepare = prepare_##op_name, .run = run_same_shape}
 
-/* STEPS(type, R): what becomes of a and b, R rounding a step. */
+/* STEPS(type, R): the expression of a and b; R rounds an intermediate result. */
 #define LOOPS(name, STEPS)                                \
 	SP_BINARY_VALUE(f32, name, STEPS(f32, ROUND_f32)) \
 	SP_BINARY_VALUE(f64, name, STEPS(f64, ROUND_f64)) \
@@ -79,7 +80,7 @@ SP_FOR_COMPLEX(SP_BINARY_VALUE, InvGrad, -b *conj(a) * conj(a))
 GRADIENT_OP(InvGrad, SP_TABLE_FIELD(InvGrad));
 GRADIENT_OP(ReciprocalGrad, SP_TABLE_FIELD(InvGrad));
 
-/* ---------------------------------------------------- of rectifiers and kin */
+/* ------------------------------------------------------ activation functions */
 
 #define EXP_f32  expf
 #define EXP_f64  exp

@@ -7,18 +7,18 @@
 /*
  * The incomplete gamma and beta functions, in float and double:
  *
- *   Igamma(a, x)      the share of gamma(a) below x
- *   Igammac(a, x)     the share above it
- *   Betainc(a, b, x)  the share of beta(a, b) below x; each of the inputs a
- *                     scalar or of the one shape
+ *   Igamma(a, x)      P(a, x), the regularized lower incomplete gamma function
+ *   Igammac(a, x)     Q(a, x) = 1 - P(a, x)
+ *   Betainc(a, b, x)  I_x(a, b), the regularized incomplete beta function; each input is a scalar
+ *                     or has the shape that the other non-scalar inputs have
  *
- * NaN outside of a, b > 0, x >= 0 (and x <= 1 of Betainc).
+ * NaN unless a, b > 0 and x >= 0 (for Betainc also x <= 1).
  *
- * Numerics: float by kernels/float_special.h.  In double, of parameters
- * in the thousands digits are lost to the powers in front: 1e-16 times the largest.
+ * Numerics: float by kernels/float_special.h.  In double the relative error grows with the
+ * parameters, about 1e-16 times the largest, because of the power in front of the sum.
  */
 
-/* No sum is longer, whatever the parameters. */
+/* Bounds every series and continued fraction, whatever the parameters. */
 enum { MOST_TERMS = 20000 };
 
 static const double epsilon = 0x1p-53;
@@ -41,13 +41,13 @@ static double gamma_series(double a, double x)
 	return sum * gamma_front(a, x);
 }
 
-/* 0 stands for the smallest number there is where Lentz's method divides. */
+/* Lentz's method replaces a divisor of 0 by a tiny number. */
 static double apart_from_zero(double x)
 {
 	return fabs(x) < 0x1p-1000 ? 0x1p-1000 : x;
 }
 
-/* The continued fraction of the upper share by Lentz's method, for x above a. */
+/* The continued fraction of Q(a, x) by Lentz's method, for x > a. */
 static double gamma_fraction(double a, double x)
 {
 	double b = x + 1 - a, c = 0x1p1000, d = 1 / apart_from_zero(b), h = d;
@@ -151,7 +151,7 @@ static sp_status prepare_beta(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-/* Scalars go with anything, other shapes with themselves alone. */
+/* Scalars broadcast; all other inputs must have the same shape. */
 static sp_status common_shape(const sp_call *call, sp_shape *shape)
 {
 	char one[SP_SHAPE_TEXT_SIZE], other[SP_SHAPE_TEXT_SIZE];

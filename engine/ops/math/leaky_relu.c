@@ -1,9 +1,9 @@
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * LeakyRelu: x where x > 0, else alpha * x, alpha being rounded to the element type.
- * LeakyReluGrad: the same of a gradient, by the sign of the second input, what LeakyRelu was given.
+ * LeakyReluGrad(dy, x): dy where x > 0, else alpha * dy.
  */
 typedef void leaky_fn(const void *from, const void *by, void *to, size_t count, float alpha);
 
@@ -17,11 +17,11 @@ typedef struct leaky_state {
 				  float alpha)                                                  \
 	{                                                                                       \
 		sp_value_##type slope = SP_LOAD_##type(SP_STORE_##type(alpha));                 \
-		const sp_cell_##type *cells = from, *signs = by;                                \
-		sp_cell_##type *results = to;                                                   \
+		const sp_element_##type *elements = from, *signs = by;                          \
+		sp_element_##type *results = to;                                                \
                                                                                                 \
 		for (size_t i = 0; i < count; i++) {                                            \
-			sp_value_##type x = SP_LOAD_##type(cells[i]);                           \
+			sp_value_##type x = SP_LOAD_##type(elements[i]);                        \
                                                                                                 \
 			results[i] = SP_STORE_##type(SP_LOAD_##type(signs[i]) > 0 ? x           \
 										  : slope * x); \

@@ -5,9 +5,9 @@
 #include "engine/ops/ops.h"
 
 /*
- * ZerosLike and OnesLike: the shape and type of the input, one value.  The zero
- * of strings is the empty string; there is no one of strings.  The zero of a list
- * is a list of zeros (engine/ops/math/list_sum.h).
+ * ZerosLike and OnesLike: a tensor of the input's shape and type, filled with 0 or 1.  The zero of
+ * strings is the empty string; OnesLike takes no strings.  The zero of a list is a list of zeros
+ * (engine/ops/math/list_sum.h).
  */
 typedef struct like_state {
 	size_t size; /* of an element */
@@ -38,7 +38,7 @@ static sp_status prepare_zeros(sp_prepare *prepare, sp_error *err)
 	return prepare_like(prepare, &state, err);
 }
 
-/* The bytes of 1; false for a type without one.  Little-endian, as all of the engine's memory. */
+/* The bytes of the number 1, little-endian; false for a type that has no 1. */
 static bool one_of(sp_dtype dtype, char *bytes)
 {
 	uint64_t integer = 1;

@@ -6,21 +6,21 @@
 #include "engine/ops/math/unary.h"
 
 /*
- * Digamma; Polygamma(n, x), its n-th derivative; Zeta(x, q), Hurwitz's: the sum of
- * (q + n)^-x over n >= 0.  The latter two in float and double.
+ * Digamma; Polygamma(n, x), its n-th derivative; Zeta(x, q), the Hurwitz zeta function: the sum of
+ * (q + n)^-x over n >= 0.  Polygamma and Zeta take float and double.
  *
- * At the poles q = 0, -1, ... infinite when x is even, else NaN; NaN also for
- * x < 1, and for q < 0 unless x is whole.
+ * At the poles q = 0, -1, ... Zeta is infinite when x is even, else NaN.  It is NaN also for x < 1,
+ * and for q < 0 unless x is an integer.
  *
- * Numerics: float by kernels/float_special.h; half and bfloat16 round
- * that.  Double but for its last digits; for q below -10 TensorFlow breaks off early there and
- * may be far off; here the sum is whole.
+ * Numerics: float by kernels/float_special.h; half and bfloat16 round that.  Double is within a few
+ * units in the last place.  For q < -10 TensorFlow ends its double sum early and may be far off;
+ * here the sum is complete.
  */
 
 /*
- * psi(x).  Below 6 the recurrence psi(x) = psi(x + 1) - 1 / x leads up, below 0
- * the reflection psi(1 - x) - pi / tan(pi x) leads over; from there on the
- * asymptotic series in 1 / x^2 (Abramowitz and Stegun 6.3.18).
+ * psi(x) by the asymptotic series in 1 / x^2 (Abramowitz and Stegun 6.3.18) for x >= 6, which is
+ * reached by the recurrence psi(x) = psi(x + 1) - 1 / x, and for x < 0 by the reflection
+ * psi(x) = psi(1 - x) - pi / tan(pi x).
  */
 static double digamma(double x)
 {
@@ -45,7 +45,7 @@ static double digamma(double x)
 	return sum + log(x) - 0.5 / x;
 }
 
-/* Euler and Maclaurin's sum, for q > 0: ten terms, then the tail and its corrections. */
+/* Euler-Maclaurin summation, for q > 0: ten terms, then the tail and its corrections. */
 static double zeta_above(double x, double q)
 {
 	/* (2k)! / B(2k) */
@@ -98,7 +98,7 @@ static double zeta(double x, double q)
 		return fmod(x, 2) == 0 ? INFINITY : NAN;
 	if (x != floor(x))
 		return NAN;
-	/* The terms below 0, turned around, are a difference of two such sums. */
+	/* The terms with q + n < 0, with their signs flipped, are a difference of two such sums. */
 	whole = ceil(-q);
 	sign = fmod(x, 2) == 0 ? 1 : -1;
 	return sign * (zeta_above(x, 1 - (q + whole)) - zeta_above(x, 1 - q)) +

@@ -2,19 +2,18 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
- * QuantizeAndDequantizeV2, V3 (num_bits is an input) and V4: numbers as they
- * would come out of num_bits bits, signed or not, that stand for a range in
- * which 0 keeps its place.  The range is given by input_min and input_max, or
- * is that of the input; with `axis` every slice along it has its own.  What
- * lies outside of a given range is cut off.
+ * QuantizeAndDequantizeV2, V3 (num_bits is an input) and V4: numbers quantized to codes of num_bits
+ * bits, signed or unsigned, and dequantized again; 0 stays 0.  The range is given by input_min and
+ * input_max, or is that of the input; with `axis` every slice along it has its own range.  Numbers
+ * outside a given range are clamped.
  *
- * Numerics: in the element type, float or double, in TensorFlow's order of
- * operations; halves go to the even code, or up with round_mode HALF_UP.
+ * Numerics: in the element type, float or double, in TensorFlow's order of operations; ties go to
+ * the even code, or up with round_mode HALF_UP.
  *
- * Source: QuantizeAndDequantizeV2 of TensorFlow 2.15 on CPU, by its answers.
+ * Source: QuantizeAndDequantizeV2 of TensorFlow 2.15 on CPU, from its results.
  */
 
 /* One slice: `outer` runs of `inner` elements, `stride` apart. */
@@ -23,7 +22,7 @@ typedef struct slice {
 	void *out;
 	size_t outer, inner, stride;
 	const void *min, *max;  /* one element each; NULL: the range of `in` */
-	double lowest, highest; /* the codes */
+	double lowest, highest; /* codes */
 	bool half_up;
 } slice;
 
@@ -109,7 +108,7 @@ static sp_status set_codes(const sp_call *call, slice *s)
 	return SP_OK;
 }
 
-/* Whether max is below min, in one pair of scalars; a range of NaN is none either. */
+/* Whether max < min or one of them is NaN; both are scalars. */
 static bool is_empty(const sp_tensor *min, const sp_tensor *max)
 {
 	if (min->dtype == SP_FLOAT)

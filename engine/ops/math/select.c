@@ -28,7 +28,7 @@ typedef struct select_state {
 			out[i] = condition[i * c] ? yes[i * y] : no[i * n];  \
 	}
 
-/* Only the size of an element matters. */
+/* An element of 16 bytes: kernels depend on the element size only. */
 typedef struct wide {
 	uint64_t halves[2];
 } wide;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /*
- * One of two elements each, as conditions say.  It may run in place.
+ * Elementwise selection: condition ? yes : no.  It may run in place.
  *
  * Threads: pure.
  */
@@ -19,7 +19,7 @@ typedef struct sp_select_run {
 
 typedef void sp_select_fn(const sp_select_run *run);
 
-/* For elements of `size` bytes; NULL when there is none. */
+/* The kernel for elements of `size` bytes; NULL when that size is not supported. */
 sp_select_fn *sp_select__find(size_t size);
 
 #endif

@@ -4,11 +4,11 @@
 #include "engine/ops/math/unary.h"
 
 /*
- * Abs, Neg, Sign, Square and Invert.  Integers wrap around: the most negative
- * number has itself as its absolute value.
+ * Abs, Neg, Sign, Square and Invert.  Integers wrap around: the absolute value of
+ * the most negative number is itself.
  */
 SP_FOR_FLOATING(SP_UNARY_VALUE, Abs, fabs(x))
-#define ABSOLUTE(type, name) SP_UNARY_WRAP(type, name, (sp_cell_##type)x < 0 ? 0 - x : x)
+#define ABSOLUTE(type, name) SP_UNARY_WRAP(type, name, (sp_element_##type)x < 0 ? 0 - x : x)
 SP_FOR_SIGNED(ABSOLUTE, Abs)
 SP_UNARY_OP(Abs, SP_INVALID_DTYPE, SP_TABLE_FLOATING(Abs), SP_TABLE_SIGNED(Abs));
 
@@ -16,7 +16,7 @@ SP_FOR_FIELD(SP_UNARY_VALUE, Neg, -x)
 SP_FOR_INTEGER(SP_UNARY_WRAP, Neg, 0 - x)
 SP_UNARY_OP(Neg, SP_INVALID_DTYPE, SP_TABLE_ARITHMETIC(Neg));
 
-/* Of NaN, itself; of a complex number, its direction. */
+/* NaN stays NaN; for a complex number x / |x|. */
 SP_FOR_FLOATING(SP_UNARY_VALUE, Sign, x != x ? x : (x > 0) - (x < 0))
 SP_FOR_SIGNED(SP_UNARY_VALUE, Sign, (x > 0) - (x < 0))
 SP_FOR_COMPLEX(SP_UNARY_VALUE, Sign, x == 0 ? 0 : x / fabs(x))
@@ -25,6 +25,5 @@ SP_UNARY_OP(Sign, SP_INVALID_DTYPE, SP_TABLE_FIELD(Sign), SP_TABLE_SIGNED(Sign))
 SP_FOR_ARITHMETIC(SP_UNARY_WRAP, Square, (x) * (x))
 SP_UNARY_OP(Square, SP_INVALID_DTYPE, SP_TABLE_ARITHMETIC(Square));
 
-/* Every bit the other way. */
 SP_FOR_INTEGER(SP_UNARY_WRAP, Invert, ~x)
 SP_UNARY_OP(Invert, SP_INVALID_DTYPE, SP_TABLE_INTEGER(Invert));

@@ -7,14 +7,14 @@
 /*
  * Lgamma, Erfinv, Ndtri; PopulationCount.
  *
- * Numerics: float by kernels/float_special.h and the C library's
- * lgammaf_r; half and bfloat16 round that.  Double but for its last digits (a few units).
+ * Numerics: float by kernels/float_special.h and the C library's lgammaf_r; half and bfloat16 round
+ * that.  Double is within a few units in the last place.
  */
 
 /*
- * The inverse of the normal distribution: a start by the rational approximation of
- * Abramowitz and Stegun 26.2.23 (4.5e-4), then Halley's steps, each of which
- * triples the digits.  The smaller tail is worked in, where nothing cancels.
+ * The quantile of the normal distribution: the rational approximation of Abramowitz and Stegun
+ * 26.2.23 (error 4.5e-4), then Halley iterations, each of which triples the digits.  Computed for
+ * the smaller tail, which avoids cancellation.
  */
 static double normal_quantile(double p)
 {
@@ -39,7 +39,7 @@ static double normal_quantile(double p)
 	return p < 0.5 ? x : -x;
 }
 
-/* Through the normal distribution; near 0, where p loses y's digits, by its series. */
+/* By the normal quantile of p; near 0, where p loses digits of y, by the series of erf^-1. */
 static double erf_inverse(double y)
 {
 	double magnitude = fabs(y);
@@ -58,9 +58,8 @@ SP_UNARY_SINGLY(Lgamma, lgammaf_r(x, &(int){0}), lgamma_r(x, &(int){0}));
 SP_UNARY_PACKETS(Ndtri, sp_float_ndtri, normal_quantile(x));
 SP_UNARY_PACKETS(Erfinv, sp_float_erfinv, erf_inverse(x));
 
-/* The bits that are set. */
 #define POPULATION(type, name) \
-	SP_UNARY_KERNEL(type, name, sp_cell_##type, u8, __builtin_popcountll(BITS_##type(x)))
+	SP_UNARY_KERNEL(type, name, sp_element_##type, u8, __builtin_popcountll(BITS_##type(x)))
 #define BITS_i8(x)  ((uint8_t)(x))
 #define BITS_i16(x) ((uint16_t)(x))
 #define BITS_i32(x) ((uint32_t)(x))

@@ -1,15 +1,15 @@
 #include "engine/graph/op.h"
 
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
- * ToBool: whether a number is not 0, or a text not empty; of any other tensor than a
- * scalar whether it has elements.  Scalars of types that TensorFlow does not know here are refused.
+ * ToBool: for a scalar whether the number is not 0 or the string is not empty, for other tensors
+ * whether they have elements.  Scalars of types that TensorFlow does not convert are refused.
  */
-#define TRUTH(type, name)                                                  \
-	static bool name##_##type(const void *data)                        \
-	{                                                                  \
-		return SP_LOAD_##type(*(const sp_cell_##type *)data) != 0; \
+#define TRUTH(type, name)                                                     \
+	static bool name##_##type(const void *data)                           \
+	{                                                                     \
+		return SP_LOAD_##type(*(const sp_element_##type *)data) != 0; \
 	}
 
 typedef bool truth_fn(const void *data);

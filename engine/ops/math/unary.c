@@ -21,13 +21,13 @@ void sp_unary__by_float(const void *from, void *to, size_t count, sp_float_fn *s
 			sp_widen_fn *widen, sp_narrow_fn *narrow)
 {
 	enum { BLOCK = 64 * SP_FLOAT_PACKET };
-	const uint16_t *cells = from;
+	const uint16_t *elements = from;
 	uint16_t *results = to;
 	float block[BLOCK];
 
 	for (size_t i = 0, n; i < count; i += n) {
 		n = count - i < BLOCK ? count - i : BLOCK;
-		widen(cells + i, block, n);
+		widen(elements + i, block, n);
 		steps(block, block, n);
 		narrow(block, results + i, n);
 	}

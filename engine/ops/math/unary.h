@@ -4,17 +4,17 @@
 #include "engine/kernels/float_functions.h"
 #include "engine/kernels/narrow.h"
 #include "engine/graph/op.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
- * Operators that look at one element at a time.  An operator is one line: its
- * name, and what becomes of the value `x`.  Each type gets a loop of its own.
+ * Elementwise unary operators.  An operator is defined by its name and an expression of the value
+ * `x`.  Each element type gets its own loop.
  *
- * The output has the input's shape and type, or bool; a loop may run in place.
+ * The output has the input's shape, and its type or bool; a loop may run in place.
  *
- * Numerics: float has kernels/float_functions.h where that has the function; else float and
- * double call the C library (a few units in the last place).  Half and bfloat16 compute in
- * float and round once; by the same functions where TensorFlow takes them in packets, too.
+ * Numerics: float uses kernels/float_functions.h where that has the function; else float and double
+ * call the C library (a few units in the last place).  Half and bfloat16 compute in float and round
+ * once, with the functions of kernels/float_functions.h where TensorFlow vectorizes them, too.
  */
 typedef void sp_unary_fn(const void *from, void *to, size_t count);
 
@@ -23,24 +23,24 @@ typedef struct sp_unary_state {
 	sp_dtype result;
 } sp_unary_state;
 
-/* `kernels` by dtype of the input; `result` SP_INVALID_DTYPE: the input's. */
+/* `kernels` by dtype of the input; `result` SP_INVALID_DTYPE: the dtype of the input. */
 sp_status sp_unary__prepare(sp_prepare *prepare, sp_unary_fn *const kernels[SP_DTYPE_COUNT],
 			    sp_dtype result, sp_error *err);
 
 sp_status sp_unary__run(const sp_call *call);
 
-/* The loop name_TYPE over cells of `type`, computing in `value_type`, into cells of `out`. */
-#define SP_UNARY_KERNEL(type, name, value_type, out, expression)             \
-	static void name##_##type(const void *from, void *to, size_t count)  \
-	{                                                                    \
-		const sp_cell_##type *cells = from;                          \
-		sp_cell_##out *results = to;                                 \
-                                                                             \
-		for (size_t i = 0; i < count; i++) {                         \
-			value_type x = (value_type)SP_LOAD_##type(cells[i]); \
-                                                                             \
-			results[i] = SP_STORE_##out(expression);             \
-		}                                                            \
+/* The loop name_TYPE over elements of `type`, computing in `value_type`, into elements of `out`. */
+#define SP_UNARY_KERNEL(type, name, value_type, out, expression)                \
+	static void name##_##type(const void *from, void *to, size_t count)     \
+	{                                                                       \
+		const sp_element_##type *elements = from;                       \
+		sp_element_##out *results = to;                                 \
+                                                                                \
+		for (size_t i = 0; i < count; i++) {                            \
+			value_type x = (value_type)SP_LOAD_##type(elements[i]); \
+                                                                                \
+			results[i] = SP_STORE_##out(expression);                \
+		}                                                               \
 	}
 
 /* For the SP_FOR_... lists: the same type in and out; computing in sp_value_T or sp_wrap_T. */
@@ -51,7 +51,7 @@ sp_status sp_unary__run(const sp_call *call);
 #define SP_UNARY_BOOL(type, name, expression) \
 	SP_UNARY_KERNEL(type, name, sp_value_##type, b8, expression)
 
-/* The loop name_f32, where kernels/float_functions.h has it. */
+/* The loop name_f32 by a function of kernels/float_functions.h. */
 #define SP_UNARY_FLOAT(name, function)                                   \
 	static void name##_f32(const void *from, void *to, size_t count) \
 	{                                                                \
@@ -59,13 +59,13 @@ sp_status sp_unary__run(const sp_call *call);
 	}
 
 /*
- * `steps` on blocks of numbers as float, which narrow to the cells of `to`.  Blocks are whole
- * packets of kernels/float_functions.h.
+ * Widens blocks of half or bfloat16 elements to float, applies `steps`, and narrows the results.
+ * All blocks but the last are whole packets of kernels/float_functions.h.
  */
 void sp_unary__by_float(const void *from, void *to, size_t count, sp_float_fn *steps,
 			sp_widen_fn *widen, sp_narrow_fn *narrow);
 
-/* The loops name_f16 and name_bf16 by such a function. */
+/* The loops name_f16 and name_bf16 by such functions of floats. */
 #define SP_UNARY_NARROW_BY(name, function_f16, function_bf16)                                     \
 	static void name##_f16(const void *from, void *to, size_t count)                          \
 	{                                                                                         \
@@ -94,7 +94,8 @@ void sp_unary__by_float(const void *from, void *to, size_t count, sp_float_fn *s
 	SP_FOR_FLOATING(SP_UNARY_VALUE, name, expression) \
 	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FLOATING(name))
 
-/* On the floating types and the complex ones; float, half and bfloat16 by a function of its own. */
+/* On the floating and complex types; float, half and bfloat16 by `function`, the others by
+ * `expression`. */
 #define SP_UNARY_ELEMENTARY(name, function, expression)  \
 	SP_UNARY_FLOAT(name, function)                   \
 	SP_UNARY_NARROW(name, function)                  \
@@ -102,7 +103,8 @@ void sp_unary__by_float(const void *from, void *to, size_t count, sp_float_fn *s
 	SP_FOR_COMPLEX(SP_UNARY_VALUE, name, expression) \
 	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FIELD(name))
 
-/* The same; double by the expression, and the others one by one by one of `x`, a float. */
+/* On the floating types; double by `of_double`, the others by `of_float`, an expression of float x.
+ */
 #define SP_UNARY_SINGLY(name, of_float, of_double) \
 	SP_UNARY_VALUE(f32, name, of_float)        \
 	SP_UNARY_VALUE(f16, name, of_float)        \
@@ -110,14 +112,14 @@ void sp_unary__by_float(const void *from, void *to, size_t count, sp_float_fn *s
 	SP_UNARY_VALUE(f64, name, of_double)       \
 	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FLOATING(name))
 
-/* And by a function of its own, in packets. */
+/* On the floating types; double by `of_double`, the others by the vectorized `function`. */
 #define SP_UNARY_PACKETS(name, function, of_double) \
 	SP_UNARY_FLOAT(name, function)              \
 	SP_UNARY_NARROW(name, function)             \
 	SP_UNARY_VALUE(f64, name, of_double)        \
 	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FLOATING(name))
 
-/* And on the complex ones, too. */
+/* An operator on the floating and complex types. */
 #define SP_UNARY_FIELD(name, expression)               \
 	SP_FOR_FIELD(SP_UNARY_VALUE, name, expression) \
 	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FIELD(name))

@@ -2,15 +2,15 @@
 #include "engine/ops/math/add.h"
 
 /*
- * BiasAdd and BiasAddV1: a vector added along the channels, which are the last
- * dimension (NHWC) or the second one (NCHW).  BiasAddGrad: the sum over all else, added up in
- * double; of integers, it wraps around.
+ * BiasAdd and BiasAddV1: add a vector along the channels, which are the last dimension (NHWC) or
+ * the second one (NCHW).  BiasAddGrad: the sum over all other dimensions, in double; integers wrap
+ * around.
  */
 typedef void sum_fn(const sp_tensor *dy, size_t inner, void *sums, sp_tensor *out);
 
 typedef struct bias_state {
 	sp_binary_fn *add;
-	sum_fn *sum; /* of the gradient */
+	sum_fn *sum; /* kernel of BiasAddGrad */
 	bool channels_second;
 } bias_state;
 
@@ -89,18 +89,18 @@ static sp_status run_bias(const sp_call *call)
 
 /* ----------------------------------------------------------------- gradient */
 
-/* Sums of the channels, each of which has `inner` elements side by side. */
+/* The sum of each channel, whose elements come in runs of `inner`. */
 #define SUM(type, name, sum_type)                                                                \
 	static void name##_##type(const sp_tensor *dy, size_t inner, void *room, sp_tensor *out) \
 	{                                                                                        \
-		const sp_cell_##type *cells = dy->data;                                          \
-		sp_cell_##type *to = out->data;                                                  \
+		const sp_element_##type *elements = dy->data;                                    \
+		sp_element_##type *to = out->data;                                               \
 		sum_type *sums = room;                                                           \
                                                                                                  \
 		for (size_t c = 0; c < out->count; c++)                                          \
 			sums[c] = 0;                                                             \
 		for (size_t i = 0; i < dy->count; i++)                                           \
-			sums[i / inner % out->count] += (sum_type)SP_LOAD_##type(cells[i]);      \
+			sums[i / inner % out->count] += (sum_type)SP_LOAD_##type(elements[i]);   \
 		for (size_t c = 0; c < out->count; c++)                                          \
 			to[c] = SP_STORE_##type((sp_value_##type)sums[c]);                       \
 	}

@@ -6,14 +6,14 @@
 #include "engine/ops/nn/window.h"
 
 /*
- * Conv2D: convolutions (that is, cross-correlations).
+ * Conv2D: convolution (cross-correlation, as in all machine learning frameworks).
  *
  *     input  [batch, rows, columns, channels]
  *     filter [height, width, channels / groups, outputs]
  *     output [batch, ..., ..., outputs]
  *
- * The patches under the window, side by side, times the filter: matrix products of many
- * positions.  Patches that lie so in the input are not copied.
+ * Computed as matrix products (im2col): the rows of the left matrix are the patches under the
+ * window at many positions.  Patches are copied unless they have that layout in the input.
  *
  * Numerics: engine/ops/nn/gemm.h, over height * width * channels / groups terms.
  */
@@ -40,17 +40,17 @@ static sp_status prepare_conv(sp_prepare *prepare, sp_error *err)
 
 typedef struct conv_plan {
 	sp_window_plan window;
-	int64_t positions; /* of all images */
-	int64_t piece;     /* positions of which patches are copied at a time */
+	int64_t positions; /* in all images */
+	int64_t piece;     /* positions whose patches are copied and multiplied together */
 	int64_t groups;
 	int64_t group_channels; /* channels / groups */
 	int64_t outputs, group_outputs;
-	int64_t patch; /* elements of a group's patch */
+	int64_t patch; /* elements of a patch of one group */
 	size_t size;   /* of an element */
 	const char *in, *filter;
 	char *out;
 	char *patches; /* [piece, patch] */
-	char *results; /* [piece, group_outputs]; only with groups */
+	char *results; /* [piece, group_outputs]; only if groups > 1 */
 } conv_plan;
 
 static sp_status check_channels(const sp_call *call, conv_plan *p)
@@ -71,8 +71,8 @@ static sp_status check_channels(const sp_call *call, conv_plan *p)
 	return SP_OK;
 }
 
-/* Whole rows of positions, that make FEWEST if there are as many. */
-static int64_t piece_of(const conv_plan *p)
+/* Whole rows of positions: at least FEWEST positions, if there are that many. */
+static int64_t piece_length(const conv_plan *p)
 {
 	enum { FEWEST = 32 };
 	int64_t columns = p->window.axes[2].out, rows = (FEWEST + columns - 1) / columns;
@@ -98,9 +98,10 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	/* No more than the filter has, unless that has no outputs. */
+	/* The patch size cannot overflow: it is at most the size of the filter, which has outputs.
+	 */
 	p->positions = shape.dims[0] * p->window.positions;
-	p->piece = piece_of(p);
+	p->piece = piece_length(p);
 	p->patch = size[0] * size[1] * size[2] * p->group_channels;
 	p->patches = sp_call_bytes(call, (size_t)p->piece, (size_t)p->patch * p->size);
 	if (p->groups > 1)
@@ -112,13 +113,12 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 	return SP_OK;
 }
 
-/* Elements of an image. */
 static int64_t image_size(const conv_plan *p)
 {
 	return sp_window__pixels(&p->window) * p->window.channels;
 }
 
-/* What is under the window at a position of all images, zeros outside, of one group. */
+/* Copies a group's patch at `position`, counted through all images; zeros outside the image. */
 static void copy_patch(const conv_plan *p, int64_t position, int64_t group, char *to)
 {
 	const char *image = p->in +
@@ -139,7 +139,7 @@ static void copy_patch(const conv_plan *p, int64_t position, int64_t group, char
 	}
 }
 
-/* Puts the results of a group between those of the others. */
+/* Copies the results of a group to its channels of the output. */
 static void spread(const conv_plan *p, int64_t group, int64_t count, char *to)
 {
 	size_t part = (size_t)p->group_outputs * p->size, whole = (size_t)p->outputs * p->size;
@@ -149,7 +149,7 @@ static void spread(const conv_plan *p, int64_t group, int64_t count, char *to)
 		       part);
 }
 
-/* `count` positions from `first` on. */
+/* Computes `count` positions from `first` on. */
 static void convolve_piece(const conv_state *state, const conv_plan *p, int64_t first,
 			   int64_t count)
 {
@@ -175,13 +175,14 @@ static void convolve_piece(const conv_state *state, const conv_plan *p, int64_t 
 	}
 }
 
-/* Patches that are read where they lie: lines of `count`, each `step` elements after the last. */
-typedef struct lying_patches {
-	int axis; /* along which a line goes; -1: it has all positions of all images */
+/* Patches that are read in place: lines of `count` patches, `step` elements apart. */
+typedef struct in_place_patches {
+	int axis; /* the axis of a line; -1: one line has all positions of all images */
 	int64_t count, step;
-} lying_patches;
+} in_place_patches;
 
-/* Whether a line along the axis goes on where the one before it ends. */
+/* Whether each line along the axis starts `step` elements after the last patch of the line before.
+ */
 static bool lines_join(const conv_plan *p, int axis)
 {
 	const sp_window_axis *axes = p->window.axes;
@@ -193,10 +194,10 @@ static bool lines_join(const conv_plan *p, int axis)
 }
 
 /*
- * Whether the pixels under the window always lie side by side: none is outside, it has one of each
- * axis before some one, and the whole of each axis after that.
+ * Whether every patch is contiguous in the input.  No patch may reach outside the image; the window
+ * has size 1 along the axes before `axis` and covers those after it.
  */
-static bool pixels_lie(const conv_plan *p, int axis)
+static bool patches_are_contiguous(const conv_plan *p, int axis)
 {
 	for (int a = 0; a < SP_WINDOW_AXES; a++) {
 		const sp_window_axis *x = &p->window.axes[a];
@@ -208,8 +209,8 @@ static bool pixels_lie(const conv_plan *p, int axis)
 	return true;
 }
 
-/* Whether patches need no copy. */
-static bool patches_lie(const conv_plan *p, lying_patches *out)
+/* Whether patches can be read in place; then *out says how. */
+static bool find_in_place(const conv_plan *p, in_place_patches *out)
 {
 	const sp_window_axis *axes = p->window.axes;
 	int64_t unit = p->window.channels;
@@ -217,19 +218,19 @@ static bool patches_lie(const conv_plan *p, lying_patches *out)
 
 	for (; axis > 0 && axes[axis].size == axes[axis].in; axis--)
 		unit *= axes[axis].in;
-	if (p->groups != 1 || !pixels_lie(p, axis))
+	if (p->groups != 1 || !patches_are_contiguous(p, axis))
 		return false;
 	if (p->window.positions == 1)
-		*out = (lying_patches){-1, p->positions, image_size(p)};
+		*out = (in_place_patches){-1, p->positions, image_size(p)};
 	else if (lines_join(p, axis))
-		*out = (lying_patches){-1, p->positions, axes[axis].stride * unit};
+		*out = (in_place_patches){-1, p->positions, axes[axis].stride * unit};
 	else
-		*out = (lying_patches){axis, axes[axis].out, axes[axis].stride * unit};
+		*out = (in_place_patches){axis, axes[axis].out, axes[axis].stride * unit};
 	return out->axis == -1 || out->count > 1;
 }
 
-/* The first element of the line with the position `at`, counted through all images. */
-static int64_t line_start(const conv_plan *p, const lying_patches *patches, int64_t at)
+/* The first element of the line at position `at`, counted through all images. */
+static int64_t line_start(const conv_plan *p, const in_place_patches *patches, int64_t at)
 {
 	const sp_window_axis *axes = p->window.axes;
 	int64_t left = p->window.positions, unit = image_size(p), start = at / left * unit;
@@ -245,7 +246,7 @@ static int64_t line_start(const conv_plan *p, const lying_patches *patches, int6
 }
 
 static void convolve_lines(const conv_state *state, const conv_plan *p,
-			   const lying_patches *patches)
+			   const in_place_patches *patches)
 {
 	sp_gemm g = {.m = (size_t)patches->count,
 		     .k = (size_t)p->patch,
@@ -273,13 +274,13 @@ static void convolve_pieces(const conv_state *state, const conv_plan *p)
 
 static sp_status run_conv(const sp_call *call)
 {
-	lying_patches patches;
+	in_place_patches patches;
 	conv_plan p;
 
 	SP_TRY(make_plan(call, &p));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	if (patches_lie(&p, &patches))
+	if (find_in_place(&p, &patches))
 		convolve_lines(call->state, &p, &patches);
 	else
 		convolve_pieces(call->state, &p);

@@ -1,22 +1,23 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/nn/gemm.h"
 #include "engine/ops/nn/window.h"
 
 /*
- * Conv2DBackpropInput: transposed convolutions.  What
- * Conv2D would have read from a pixel, is added to it:
+ * Conv2DBackpropInput: transposed convolution.  Each value of out_backprop, times the filter, is
+ * added to the pixels that Conv2D would have read for it:
  *
- *     input_sizes   the shape of the result, [batch, (planes,) rows, columns, channels],
- *                   of Conv2DBackpropInput also rows and columns alone
+ *     input_sizes   the shape of the result, [batch, (planes,) rows, columns, channels], or for
+ *                   Conv2DBackpropInput only [rows, columns]
  *     filter        [(depth,) height, width, channels, outputs]
- *     out_backprop  [batch, (...,) ..., ..., outputs], as the convolution would give
+ *     out_backprop  [batch, (...,) ..., ..., outputs], the output shape of the convolution
  *
  * Numerics: engine/ops/nn/gemm.h over the outputs; then patches are added in the order of their
- * positions, in the element type, each sum rounded: with w patches that reach a pixel, u of the
- * type and s the sum of all terms' sizes within w * u * s of the sum of these products.
+ * positions, in the element type, each sum rounded.  With w overlapping patches, u the rounding
+ * unit of the type and s the sum of the terms' absolute values, these additions add an error of at
+ * most w * u * s.
  */
 
 /* to[i] += from[i] */
@@ -25,8 +26,8 @@ typedef void add_fn(void *to, const void *from, size_t count);
 #define ADD(type, name)                                                               \
 	static void name##_##type(void *to, const void *from, size_t count)           \
 	{                                                                             \
-		const sp_cell_##type *x = from;                                       \
-		sp_cell_##type *y = to;                                               \
+		const sp_element_##type *x = from;                                    \
+		sp_element_##type *y = to;                                            \
                                                                                       \
 		for (size_t i = 0; i < count; i++)                                    \
 			y[i] = SP_STORE_##type((sp_wrap_##type)SP_LOAD_##type(y[i]) + \
@@ -67,7 +68,7 @@ static sp_status prepare_transpose(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-/* The result's shape; of rows and columns alone the rest comes from the others. */
+/* The result's shape; if input_sizes is [rows, columns], the rest comes from the other inputs. */
 static sp_status read_shape(const sp_call *call, sp_shape *shape)
 {
 	const sp_tensor *sizes = call->in[0];
@@ -87,7 +88,7 @@ static sp_status read_shape(const sp_call *call, sp_shape *shape)
 	return SP_OK;
 }
 
-/* What the convolution would make of such a shape has to be what is given. */
+/* Plans the window; out_backprop must have the output shape of the convolution. */
 static sp_status lay(const sp_call *call, sp_shape *shape, sp_window_plan *plan)
 {
 	const transpose_state *state = call->state;
@@ -127,8 +128,8 @@ static void add_patch(const transpose_state *state, const sp_window_plan *plan, 
 }
 
 /*
- * How many positions of an image are multiplied at a time: all, or what makes patches of PIECE
- * elements.
+ * How many positions of an image are multiplied together: all that are left, at most as many as
+ * give PIECE elements of patches.
  */
 static size_t piece_length(size_t left, size_t patch)
 {
@@ -138,7 +139,7 @@ static size_t piece_length(size_t left, size_t patch)
 	return left < length ? left : length;
 }
 
-/* Adds the patches of one image: `g` has all but the rows, whose first g->a is, and their count. */
+/* Adds the patches of one image.  `g` is complete except for m; g.a is the first row. */
 static void add_image(const transpose_state *state, const sp_window_plan *plan, sp_gemm g,
 		      size_t size, char *image)
 {

@@ -14,13 +14,13 @@
  *     z = x - max x,   s = sum_j exp(z[j])
  *     loss = sum_i label[i] * (log(s) - z[i])      gradient[i] = exp(z[i]) / s - label[i]
  *
- * Labels are a distribution per row, which is stretched to the logits or they to it;
- * the sparse operator has the number of a class instead, whose label is 1.
+ * Labels are a distribution for each row; logits and labels broadcast with each other.  The sparse
+ * operator takes the number of a class instead, whose label is 1.
  *
  * Numerics: double in double, the others in float, half and bfloat16 rounded once.
  */
 typedef struct row {
-	const void *logits, *labels;   /* labels NULL: `label` is the only one, and 1 */
+	const void *logits, *labels;   /* labels NULL: class `label` has label 1, all others 0 */
 	size_t logit_step, label_step; /* in elements */
 	size_t label, classes;
 	void *gradient;
@@ -47,18 +47,18 @@ static void run_doubles(const row *r)
 	*(double *)r->loss = loss;
 }
 
-/* Elements `step` apart of a float, half or bfloat16 row as floats. */
+/* Converts a row of float, half or bfloat16, whose elements are `step` apart, to floats. */
 static void read_floats(sp_dtype dtype, const void *from, size_t step, float *to, size_t count)
 {
-	uint16_t cell;
+	uint16_t element;
 
 	for (size_t i = 0; i < count; i++)
 		if (dtype == SP_FLOAT) {
 			to[i] = ((const float *)from)[i * step];
 		} else {
-			cell = ((const uint16_t *)from)[i * step];
-			to[i] = dtype == SP_HALF ? sp_half_to_float(cell)
-						 : sp_bfloat16_to_float(cell);
+			element = ((const uint16_t *)from)[i * step];
+			to[i] = dtype == SP_HALF ? sp_half_to_float(element)
+						 : sp_bfloat16_to_float(element);
 		}
 }
 
@@ -117,7 +117,7 @@ static sp_status prepare_sparse(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_input_index(prepare, 1, err);
 }
 
-/* Losses [rows] and gradients [rows, classes]. */
+/* Makes the losses [rows] and the gradients [rows, classes]. */
 static sp_status make_outputs(const sp_call *call, const sp_shape *shape)
 {
 	sp_dtype dtype = call->in[0]->dtype;
@@ -140,7 +140,7 @@ static void run_row(const sp_call *call, size_t i, row *r, float *scratch)
 		run_floats(r, dtype, scratch);
 }
 
-/* Where row i of a matrix begins that is stretched to more rows, maybe. */
+/* Row i of a matrix; a single row is broadcast. */
 static const void *row_at(const sp_tensor *t, size_t i)
 {
 	size_t width = (size_t)t->shape.dims[1] * sp_dtype_size(t->dtype);

@@ -1,8 +1,8 @@
 /*
- * The fused dense layer (engine/passes/fuse_dense.h), of float, half and bfloat16.
+ * The fused dense layer (engine/passes/fuse_dense.h) for float, half and bfloat16.
  *
- * DenseLayer(w[, b])  once per model version: packs the weights, as floats; the layer is an
- *                     object of the version (engine/tensor/object.h)
+ * DenseLayer(w[, b])  packs the weights as floats, once per model version, which owns the layer as
+ *                     an object (engine/tensor/object.h)
  * Dense(x, layer)     x [m, k] -> [m, n]
  *
  * Numerics: engine/kernels/dense_layer.h.  Half and bfloat16 are computed in float, with the bias
@@ -37,7 +37,7 @@ static void destroy_layer(void *layer)
 
 static const sp_object_type layer_type = {"a dense layer", destroy_layer};
 
-/* The tensor as floats: its own, or a copy in scratch. */
+/* The elements as floats: those of the tensor, or a converted copy in scratch memory. */
 static sp_status as_floats(const sp_call *call, const sp_tensor *tensor, const float **out)
 {
 	float *copy;

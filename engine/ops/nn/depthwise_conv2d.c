@@ -1,9 +1,9 @@
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/nn/window.h"
 
 /*
- * DepthwiseConv2dNative: every channel with filters of its own.
+ * DepthwiseConv2dNative: convolves each channel with its own `multiplier` filters.
  *
  *     input  [batch, rows, columns, channels]
  *     filter [height, width, channels, multiplier]
@@ -17,7 +17,7 @@ typedef struct depthwise_plan {
 	int64_t multiplier;
 } depthwise_plan;
 
-/* The output at one position of `image`. */
+/* Computes the output pixel of one position. */
 typedef void pixel_fn(const depthwise_plan *p, const sp_window_reach *reach, const void *image,
 		      const void *filter, void *out);
 
@@ -27,8 +27,8 @@ typedef void pixel_fn(const depthwise_plan *p, const sp_window_reach *reach, con
 	{                                                                                          \
 		const sp_window_plan *window = &p->window;                                         \
 		int64_t channels = window->channels, outputs = channels * p->multiplier;           \
-		const sp_cell_##type *pixels = image, *weights = filter;                           \
-		sp_cell_##type *to = out;                                                          \
+		const sp_element_##type *pixels = image, *weights = filter;                        \
+		sp_element_##type *to = out;                                                       \
                                                                                                    \
 		for (int64_t k = 0; k < outputs; k++) {                                            \
 			sp_value_##type sum = 0;                                                   \

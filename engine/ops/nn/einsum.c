@@ -3,32 +3,36 @@
 #include "base/size.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/array/strided_copy.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/nn/gemm.h"
 #include "engine/ops/reduce/reduce.h"
 
 /*
- * Einsum of one or two operands, "abc,cd->abd": every letter is a dimension, a
- * letter that the output lacks is summed over, one that an operand repeats is
- * its diagonal, and "..." stands for leading dimensions that broadcast.
+ * Einsum of one or two operands, e.g. "abc,cd->abd".  Every letter labels a dimension.  Letters
+ * that are not in the output are summed over; a letter repeated in an operand takes its diagonal;
+ * "..." stands for leading dimensions that broadcast.
  *
- * Two operands become matrix products.  Of the letters, those in both
- * operands and the output number the products (BATCH), and so does all that "..." stands for, in
- * whichever operand; those in one operand and the output are its rows or columns (LEFT, RIGHT),
- * those in both operands only are summed over by the product (INNER); those in one operand only
- * are summed over before (ALONE).  Within a role letters go as they first appear in the equation.
- * An operand whose dimensions are in another order is copied.  Where nothing is summed, elements
- * are multiplied where they lie.
+ * Two operands are multiplied as a batch of matrix products.  The role of a letter follows from
+ * where it occurs:
  *
- * Numerics: engine/ops/nn/gemm.h.  A sum before the product is one running sum, of half and
- * bfloat16 in float, and is rounded to the element type.
+ *   BATCH        in both operands and the output; also every dimension of "..."
+ *   LEFT, RIGHT  in one operand and the output: the rows or columns of the result
+ *   INNER        in both operands only: summed over by the matrix product
+ *   ALONE        in one operand only: summed over before the product
+ *
+ * Within a role letters are ordered by their first appearance in the equation.  An operand whose
+ * dimensions are in another order is copied.  If nothing is summed, elements are multiplied in
+ * place without a matrix product.
+ *
+ * Numerics: engine/ops/nn/gemm.h.  A sum before the product is one running sum (in float for half
+ * and bfloat16), rounded to the element type.
  */
 enum {
 	HIDDEN = SP_MAX_RANK, /* dimensions of "..." come first, the last one is HIDDEN - 1 */
 	NAMED = 2 * SP_MAX_RANK,
 	LABELS = HIDDEN + NAMED,
 	ELLIPSIS = LABELS,
-	OUT = 2, /* after operands 0 and 1 */
+	OUT = 2, /* index of the output, after operands 0 and 1 */
 };
 
 typedef struct subscript {
@@ -37,14 +41,15 @@ typedef struct subscript {
 	bool has_ellipsis;
 } subscript;
 
-/* out[i] = the sum over `reduced`, in order, of what lies at step i of `kept`; neither has an empty
- * dimension. */
+/*
+ * out[i] = the sum over `reduced`, in order, of the elements at step i of `kept`.  No dimension is
+ * empty.
+ */
 typedef void collect_fn(const void *in, void *out, sp_reduce_walk *kept, sp_reduce_walk *reduced);
 
-/* The elements of one operand along the last dimension of the output; the walk is over the others.
- */
+/* An operand of an elementwise product; `walk` covers all dimensions of the output but the last. */
 typedef struct factor {
-	const void *cells;
+	const void *data;
 	sp_reduce_walk walk;
 	size_t stride;
 } factor;
@@ -52,12 +57,12 @@ typedef struct factor {
 typedef void pair_fn(factor *a, factor *b, size_t last, void *out);
 
 typedef struct einsum_state {
-	subscript subscripts[3]; /* the operands', the output's */
+	subscript subscripts[3]; /* of the operands and the output */
 	size_t operands;
 	collect_fn *collect;
 	sp_gemm_fn *multiply;
 	pair_fn *pair;
-	char names[NAMED]; /* of the labels */
+	char names[NAMED]; /* letters of the labels */
 	int name_count;
 } einsum_state;
 
@@ -65,15 +70,15 @@ typedef struct einsum_state {
 	static void name##_##type(const void *in, void *out, sp_reduce_walk *kept, \
 				  sp_reduce_walk *reduced)                         \
 	{                                                                          \
-		const sp_cell_##type *cells = in;                                  \
-		sp_cell_##type *to = out;                                          \
+		const sp_element_##type *elements = in;                            \
+		sp_element_##type *to = out;                                       \
                                                                                    \
 		do {                                                               \
 			sp_wrap_##type sum = 0;                                    \
                                                                                    \
 			do                                                         \
 				sum += (sp_wrap_##type)SP_LOAD_##type(             \
-					cells[kept->at + reduced->at]);            \
+					elements[kept->at + reduced->at]);         \
 			while (sp_reduce__step(reduced));                          \
 			*to++ = SP_STORE_##type(sum);                              \
 		} while (sp_reduce__step(kept));                                   \
@@ -87,20 +92,22 @@ static collect_fn *const collectors[SP_DTYPE_COUNT] = {
 	SP_TABLE_FIELD(collect), [SP_INT32] = collect_i32, [SP_INT64] = collect_i64};
 
 /* out = a * b, element by element. */
-#define PAIR(type, name)                                                                         \
-	static void name##_##type(factor *a, factor *b, size_t last, void *out)                  \
-	{                                                                                        \
-		sp_cell_##type *to = out;                                                        \
-                                                                                                 \
-		do {                                                                             \
-			const sp_cell_##type *x = (const sp_cell_##type *)a->cells + a->walk.at; \
-			const sp_cell_##type *y = (const sp_cell_##type *)b->cells + b->walk.at; \
-                                                                                                 \
-			for (size_t i = 0; i < last; i++, x += a->stride, y += b->stride)        \
-				*to++ = SP_STORE_##type((sp_wrap_##type)SP_LOAD_##type(*x) *     \
-							(sp_wrap_##type)SP_LOAD_##type(*y));     \
-			(void)sp_reduce__step(&a->walk);                                         \
-		} while (sp_reduce__step(&b->walk));                                             \
+#define PAIR(type, name)                                                                     \
+	static void name##_##type(factor *a, factor *b, size_t last, void *out)              \
+	{                                                                                    \
+		sp_element_##type *to = out;                                                 \
+                                                                                             \
+		do {                                                                         \
+			const sp_element_##type *x = (const sp_element_##type *)a->data +    \
+						     a->walk.at;                             \
+			const sp_element_##type *y = (const sp_element_##type *)b->data +    \
+						     b->walk.at;                             \
+                                                                                             \
+			for (size_t i = 0; i < last; i++, x += a->stride, y += b->stride)    \
+				*to++ = SP_STORE_##type((sp_wrap_##type)SP_LOAD_##type(*x) * \
+							(sp_wrap_##type)SP_LOAD_##type(*y)); \
+			(void)sp_reduce__step(&a->walk);                                     \
+		} while (sp_reduce__step(&b->walk));                                         \
 	}
 
 SP_FOR_FIELD(PAIR, pair)
@@ -112,7 +119,7 @@ static pair_fn *const pairs[SP_DTYPE_COUNT] = {
 
 /* ------------------------------------------------------------ the equation */
 
-/* The number of the label called `name`, the next one if it is new; -1 when there are too many. */
+/* The number of the label `name`, a new one if it is unknown; -1 when there are too many. */
 static int label_of(einsum_state *state, char name)
 {
 	const char *known = memchr(state->names, name, (size_t)state->name_count);
@@ -222,16 +229,16 @@ static sp_status prepare_einsum(sp_prepare *prepare, sp_error *err)
 typedef struct label {
 	int64_t size;
 	bool in[3];       /* operand 0, operand 1, the output */
-	size_t stride[3]; /* of one step along it there; 0 where it broadcasts */
+	size_t stride[3]; /* in elements; 0 where it is absent or broadcasts */
 } label;
 
 typedef struct binding {
 	label labels[LABELS];
-	int ellipsis; /* dimensions that "..." stands for, at most */
+	int ellipsis; /* the largest number of dimensions that "..." stands for */
 	sp_shape out;
 } binding;
 
-/* Which labels the dimensions of an operand of that rank have; false when the rank does not fit. */
+/* The labels of the dimensions of an operand of that rank; false when the rank does not fit. */
 static bool expand(const subscript *s, int rank, uint8_t *labels)
 {
 	int hidden = rank - (s->count - s->has_ellipsis), n = 0;
@@ -247,7 +254,7 @@ static bool expand(const subscript *s, int rank, uint8_t *labels)
 	return true;
 }
 
-/* The label has `dim` in one more place.  Only dimensions of "..." broadcast. */
+/* Checks that `dim` fits the size of the label, or sets it.  Only dimensions of "..." broadcast. */
 static bool agree(label *l, int64_t dim, bool broadcasts)
 {
 	bool known = l->in[0] || l->in[1];
@@ -331,7 +338,7 @@ static role role_of(const binding *b, int number)
 	return l->in[0] && l->in[1] ? INNER : ALONE;
 }
 
-/* How long operand `i` (or the output) is along a label: 1 where it lacks it or broadcasts. */
+/* The size of operand i (or the output) along a label; 1 where it is absent or broadcasts. */
 static int64_t length_of(const binding *b, int number, int i)
 {
 	const label *l = &b->labels[number];
@@ -343,7 +350,7 @@ static int64_t length_of(const binding *b, int number, int i)
 typedef struct group {
 	uint8_t labels[LABELS];
 	int count;
-	size_t size; /* the product of theirs */
+	size_t size; /* the product of their sizes */
 } group;
 
 static sp_status group_labels(const sp_call *call, const binding *b, group groups[ROLES])
@@ -363,7 +370,7 @@ static sp_status group_labels(const sp_call *call, const binding *b, group group
 	return SP_OK;
 }
 
-/* Adds the labels of a group to a walk over operand `i` (or the output), as far as it has them. */
+/* Adds the labels of a group that operand i (or the output) has to a walk over it. */
 static void walk_group(sp_reduce_walk *walk, const binding *b, const group *g, int i)
 {
 	for (int k = 0; k < g->count; k++) {
@@ -388,7 +395,7 @@ static bool is_dense(const sp_reduce_walk *walk)
 	return true;
 }
 
-/* Elements that lie as the walk says are laid densely, or (`spreads`) dense ones as it says. */
+/* Copies strided elements (in the order of the walk) to a dense array, or back if `spreads`. */
 static void copy_walk(const sp_reduce_walk *walk, size_t size, bool spreads, void *to,
 		      const void *from)
 {
@@ -410,9 +417,9 @@ static void copy_walk(const sp_reduce_walk *walk, size_t size, bool spreads, voi
 
 /* [BATCH, LEFT or RIGHT, INNER], or [BATCH, INNER, LEFT or RIGHT] if `inner_first`. */
 typedef struct operand {
-	const void *cells;
+	const void *data;
 	bool inner_first;
-	sp_tensor copy; /* if need be */
+	sp_tensor copy; /* owns the data if they were copied */
 } operand;
 
 static sp_status scratch(const sp_call *call, size_t count, sp_tensor *out)
@@ -422,7 +429,7 @@ static sp_status scratch(const sp_call *call, size_t count, sp_tensor *out)
 	return sp_workspace_tensor(call->workspace, out, call->in[0]->dtype, &shape, call->err);
 }
 
-/* No more than the operand or the output has, whose walk it is. */
+/* The number of steps; cannot overflow, because it is at most the size of a tensor. */
 static size_t count_of(const sp_reduce_walk *walk)
 {
 	size_t count = 1;
@@ -432,7 +439,7 @@ static size_t count_of(const sp_reduce_walk *walk)
 	return count;
 }
 
-/* The order of the operand as it lies, if that is one of the two; else it is copied. */
+/* Finds which of the two orders the operand has in memory; copies it if it has neither. */
 static sp_status arrange(const sp_call *call, const binding *b, const group *groups, int i,
 			 operand *o)
 {
@@ -440,7 +447,7 @@ static sp_status arrange(const sp_call *call, const binding *b, const group *gro
 	role own = i == 0 ? LEFT : RIGHT;
 	sp_reduce_walk orders[2] = {{.rank = 0}}, reduced = {.rank = 0}, *kept;
 
-	o->cells = call->in[i]->data;
+	o->data = call->in[i]->data;
 	walk_group(&reduced, b, &groups[ALONE], i);
 	for (int inner_first = 0; inner_first < 2; inner_first++) {
 		walk_group(&orders[inner_first], b, &groups[BATCH], i);
@@ -454,10 +461,10 @@ static sp_status arrange(const sp_call *call, const binding *b, const group *gro
 	kept = &orders[o->inner_first];
 	SP_TRY(scratch(call, count_of(kept), &o->copy));
 	if (count_of(&reduced) == 1)
-		copy_walk(kept, sp_dtype_size(o->copy.dtype), false, o->copy.data, o->cells);
+		copy_walk(kept, sp_dtype_size(o->copy.dtype), false, o->copy.data, o->data);
 	else
-		state->collect(o->cells, o->copy.data, kept, &reduced);
-	o->cells = o->copy.data;
+		state->collect(o->data, o->copy.data, kept, &reduced);
+	o->data = o->copy.data;
 	return SP_OK;
 }
 
@@ -481,20 +488,20 @@ static void multiply(const sp_call *call, const binding *b, const group *groups,
 	sp_gemm g = {.m = groups[LEFT].size,
 		     .n = groups[RIGHT].size,
 		     .k = groups[INNER].size,
-		     .a = operands[0].cells,
-		     .b = operands[1].cells,
+		     .a = operands[0].data,
+		     .b = operands[1].data,
 		     .c = to};
 
 	g.a_row = operands[0].inner_first ? 1 : g.k;
 	g.a_column = operands[0].inner_first ? g.m : 1;
 	g.b_row = operands[1].inner_first ? g.n : 1;
 	g.b_column = operands[1].inner_first ? 1 : g.k;
-	/* Their labels agree, so they do. */
+	/* Cannot fail: agree() has checked that the batch dimensions broadcast. */
 	(void)sp_broadcast__plan(&batches, (const sp_shape *[]){&shapes[0], &shapes[1]}, 2);
 	sp_gemm__batch(state->multiply, &g, &batches, sp_dtype_size(call->in[0]->dtype));
 }
 
-/* Whether every element of the output is one product, and has a place of its own. */
+/* Whether nothing is summed and no letter repeats: every output element is one product. */
 static bool is_pairs(const einsum_state *state, const binding *b, const group *groups)
 {
 	int labels = groups[BATCH].count + groups[LEFT].count + groups[RIGHT].count;
@@ -506,7 +513,7 @@ static bool is_pairs(const einsum_state *state, const binding *b, const group *g
 static void multiply_pairs(const sp_call *call, const binding *b)
 {
 	const einsum_state *state = call->state;
-	factor factors[2] = {{.cells = call->in[0]->data}, {.cells = call->in[1]->data}};
+	factor factors[2] = {{.data = call->in[0]->data}, {.data = call->in[1]->data}};
 	int last = b->out.rank - 1;
 	uint8_t labels[SP_MAX_RANK];
 
@@ -523,10 +530,10 @@ static void multiply_pairs(const sp_call *call, const binding *b)
 	state->pair(&factors[0], &factors[1], (size_t)b->out.dims[last], call->out[0]->data);
 }
 
-/* What the operator makes on its way. */
+/* Intermediate results. */
 typedef struct parts {
 	operand operands[2];
-	sp_tensor result; /* [BATCH, LEFT, RIGHT], where the output is another order */
+	sp_tensor result; /* [BATCH, LEFT, RIGHT], if the output has another order */
 } parts;
 
 static void clear(const sp_tensor *t)
@@ -540,7 +547,7 @@ static sp_status contract(const sp_call *call, const binding *b, const group *gr
 	sp_reduce_walk walk = {.rank = 0};
 	void *to = call->out[0]->data;
 	const void *made;
-	bool repeats; /* a letter: the output has more than was made, zeros */
+	bool repeats; /* a letter repeats in the output, which is 0 off that diagonal */
 
 	walk_group(&walk, b, &groups[BATCH], OUT);
 	walk_group(&walk, b, &groups[LEFT], OUT);
@@ -550,7 +557,7 @@ static sp_status contract(const sp_call *call, const binding *b, const group *gr
 		clear(call->out[0]);
 	for (size_t i = 0; i < call->in_count; i++)
 		SP_TRY(arrange(call, b, groups, (int)i, &p->operands[i]));
-	made = p->operands[0].cells;
+	made = p->operands[0].data;
 	if (call->in_count == 2) {
 		if (repeats || !is_dense(&walk)) {
 			SP_TRY(scratch(call, count_of(&walk), &p->result));

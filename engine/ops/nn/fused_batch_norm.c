@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
  * FusedBatchNorm, V2 and V3:
@@ -9,12 +9,11 @@
  *     y = (x - mean) * scale / sqrt(variance + epsilon) + offset
  *
  * x is float, half or bfloat16, with channels in the last dimension or the
- * second; the four vectors have one float per channel.  The other outputs are
- * the mean and the variance again, twice, and in V3 something empty.
+ * second; the four vectors have one float per channel.  Outputs 1 to 4 are the mean
+ * and the variance, twice; V3 has another, empty output.
  *
- * With is_training mean and variance are those of x (Keras 2 writes layer
- * normalisation so); outputs 1 and 2 are what training would remember, 3 and 4
- * what y was made with.
+ * With is_training the mean and variance of x are used (Keras 2 exports layer normalisation like
+ * this).  Then outputs 1 and 2 are the running mean and variance, 3 and 4 those of x.
  *
  * Numerics: float; half and bfloat16 round once.  Means and variances are summed in double.
  */
@@ -34,12 +33,12 @@ static float factor_of(const norm_run *run, size_t c)
 	return run->scale[c] / sqrtf(run->variance[c] + run->epsilon);
 }
 
-/* One channel: every `channels * inner` elements, `inner` of them. */
+/* A channel has `inner` elements in every `channels * inner` of x. */
 #define NORMALIZE(type)                                                                           \
 	static void normalize_##type(const norm_run *run)                                         \
 	{                                                                                         \
-		const sp_cell_##type *x = run->x;                                                 \
-		sp_cell_##type *y = run->y;                                                       \
+		const sp_element_##type *x = run->x;                                              \
+		sp_element_##type *y = run->y;                                                    \
 		size_t inner = run->inner;                                                        \
                                                                                                   \
 		for (size_t c = 0; c < run->channels; c++) {                                      \
@@ -61,7 +60,7 @@ NORMALIZE(bf16)
 #define MOMENTS(type)                                                                       \
 	static void moments_##type(const norm_run *run, float *mean, float *variance)       \
 	{                                                                                   \
-		const sp_cell_##type *x = run->x;                                           \
+		const sp_element_##type *x = run->x;                                        \
 		size_t inner = run->inner, stride = run->channels * inner;                  \
 		double count = (double)(run->count / run->channels);                        \
                                                                                             \
@@ -96,7 +95,7 @@ typedef struct norm_state {
 	norm_fn *kernel;
 	moments_fn *moments;
 	bool training;
-	float keep; /* training: how much the given mean and variance weigh in outputs 1 and 2 */
+	float keep; /* training: the weight of the given mean and variance in outputs 1 and 2 */
 	int rank;
 	bool channels_second;
 	float epsilon;
@@ -169,7 +168,7 @@ static sp_status check_shapes(const sp_call *call, int *axis)
 		const sp_shape *vector = &call->in[i]->shape;
 
 		if (i >= 3 && state->training && state->keep == 0)
-			break; /* not looked at */
+			break; /* mean and variance are not used */
 		if (vector->rank != 1 || vector->dims[0] != x->dims[*axis])
 			return sp_call_invalid(call, "%s of shape %s does not fit x of shape %s",
 					       names[i], sp_shape_text(vector, text),
@@ -178,7 +177,7 @@ static sp_status check_shapes(const sp_call *call, int *axis)
 	return SP_OK;
 }
 
-/* Outputs 1 to 4 of a call with is_training; y will be made with 3 and 4. */
+/* Computes outputs 1 to 4 with is_training; `run` gets the moments of x, outputs 3 and 4. */
 static sp_status take_moments(const sp_call *call, norm_run *run)
 {
 	const norm_state *state = call->state;

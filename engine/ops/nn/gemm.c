@@ -3,13 +3,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
- * c is made in tiles of ROWS x COLUMNS.  A tile's sums stay in the cache while
- * k passes in pieces of DEPTH; of b a piece is read where it lies if its rows
- * are dense and of the type that is computed in, else from a copy.  Every SPAN of
- * k has sums of its own: a long sum does not swallow its last terms.
+ * c is computed in tiles of ROWS x COLUMNS.  The sums of a tile stay in the cache while k advances
+ * in pieces of DEPTH.  A piece of b is read in place if its rows are dense and of the type computed
+ * in, else from a copy.  Every SPAN terms of k are summed separately, which bounds the rounding
+ * error.
  */
 enum { ROWS = 32, COLUMNS = 64, DEPTH = 64, SPAN = SP_GEMM_SPAN, NARROW = 8 };
 
@@ -19,7 +19,7 @@ _Static_assert(SPAN % DEPTH == 0, "a span ends with a piece");
 	static void copy_##type(const sp_gemm *g, size_t row, size_t column, size_t depth, \
 				size_t width, sp_wrap_##type *to)                          \
 	{                                                                                  \
-		const sp_cell_##type *b = g->b;                                            \
+		const sp_element_##type *b = g->b;                                         \
                                                                                            \
 		b += row * g->b_row + column * g->b_column;                                \
 		for (size_t k = 0; k < depth; k++)                                         \
@@ -29,12 +29,11 @@ _Static_assert(SPAN % DEPTH == 0, "a span ends with a piece");
 	}
 
 /*
- * sums[j] += sum of a[k] * b[k][j] for one row.  A full tile has a loop whose
- * length the compiler knows; a narrow one (often of a single column) goes down
- * its columns.
+ * sums[j] += sum of a[k] * b[k][j] for one row.  Full tiles use a loop of constant length; narrow
+ * ones (often a single column) are computed column by column.
  */
 #define GEMM_ROW(type)                                                                             \
-	static void row_##type(const sp_cell_##type *a, size_t a_step, const sp_wrap_##type *b,    \
+	static void row_##type(const sp_element_##type *a, size_t a_step, const sp_wrap_##type *b, \
 			       size_t b_row, size_t depth, size_t width, sp_wrap_##type *sums)     \
 	{                                                                                          \
 		if (width < NARROW) {                                                              \
@@ -70,9 +69,9 @@ _Static_assert(SPAN % DEPTH == 0, "a span ends with a piece");
 				size_t width)                                                     \
 	{                                                                                         \
 		bool in_place = g->b_column == 1 &&                                               \
-				sizeof(sp_cell_##type) == sizeof(sp_wrap_##type);                 \
-		const sp_cell_##type *a = (const sp_cell_##type *)g->a + row * g->a_row;          \
-		sp_cell_##type *c = (sp_cell_##type *)g->c + row * g->n + column;                 \
+				sizeof(sp_element_##type) == sizeof(sp_wrap_##type);              \
+		const sp_element_##type *a = (const sp_element_##type *)g->a + row * g->a_row;    \
+		sp_element_##type *c = (sp_element_##type *)g->c + row * g->n + column;           \
 		sp_wrap_##type copy[DEPTH * COLUMNS], sums[ROWS][COLUMNS], totals[ROWS][COLUMNS]; \
 		const sp_wrap_##type *b = copy;                                                   \
                                                                                                   \

@@ -9,9 +9,8 @@
 /*
  * The matrix product c = a * b.
  *
- * a [m, k] and b [k, n] have any strides, in elements, so that a transposed
- * matrix is one with its strides exchanged; c [m, n] is dense and must not
- * overlap them.  Any of m, n and k may be 0.
+ * a [m, k] and b [k, n] have any strides, in elements; a transposed matrix has its strides
+ * exchanged. c [m, n] is dense and must not overlap a or b.  m, n and k may be 0.
  *
  * Numerics: k is summed in spans of SP_GEMM_SPAN terms, and these sums are added: with u = 2^-24
  * for float and 2^-53 for double an element is within (SP_GEMM_SPAN + k / SP_GEMM_SPAN + 2) * u *
@@ -43,9 +42,9 @@ sp_gemm_fn *sp_gemm__find(sp_dtype dtype);
 sp_gemm_fn sp_gemm__float, sp_gemm__half, sp_gemm__bfloat16;
 
 /*
- * The products of a batch, of elements of `size` bytes.  a, b and c of `first` are where the
- * matrices of each lie one after the other; `batches` is how those of a and b (operands 0 and 1)
- * go together.  There is at least one element.
+ * The products of a batch, with elements of `size` bytes.  a, b and c of `first` are the first
+ * matrices of dense arrays of matrices; `batches` broadcasts those of a and b (operands 0 and 1).
+ * The batch must not be empty.
  */
 void sp_gemm__batch(sp_gemm_fn *kernel, const sp_gemm *first, sp_broadcast *batches, size_t size);
 

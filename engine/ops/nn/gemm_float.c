@@ -7,10 +7,10 @@
 enum {
 	SPAN = SP_PRODUCT_SPAN,
 	PANEL = SP_PRODUCT_MAX_PANEL,
-	ROWS = 256,         /* that pass by a copied panel */
+	ROWS = 256,         /* that share a copied panel */
 	NARROW_ROWS = 32,   /* that are converted to float together */
-	IN_PLACE_ROWS = 24, /* up to as many read b where it lies: copying would cost more */
-	DOT_ROWS = 3,       /* up to as many are dot products where b is transposed */
+	IN_PLACE_ROWS = 24, /* up to this many rows b is read in place: copying would cost more */
+	DOT_ROWS = 3,       /* up to this many rows are dot products if b is transposed */
 };
 
 _Static_assert((int)SP_GEMM_SPAN == (int)SP_PRODUCT_SPAN, "one bound for all types");
@@ -21,8 +21,8 @@ static size_t least(size_t a, size_t b)
 }
 
 /*
- * `depth` rows of b from row k on, `width` columns from `column` on, as the kernel reads them:
- * where they lie, or copied, with zeros to the right.
+ * Rows k ... k + depth - 1 and columns column ... column + width - 1 of b in the layout of the
+ * kernel: in place, or in `copy`, padded with zeros to the right.
  */
 static const float *panel_of(const sp_gemm *g, size_t k, size_t depth, size_t column, size_t width,
 			     float copy[SPAN * PANEL], size_t *stride)
@@ -72,24 +72,24 @@ static void multiply_panels(const sp_gemm *g)
 
 void sp_gemm__float(const sp_gemm *g)
 {
-	sp_gemm turned = *g;
+	sp_gemm transposed = *g;
 
 	if (g->k == 0) {
 		memset(g->c, 0, g->m * g->n * sizeof(float));
 		return;
 	}
 	if (g->n == 1 && g->m > 1) { /* a column is a row of the transposed product */
-		turned = (sp_gemm){.m = 1,
-				   .n = g->m,
-				   .k = g->k,
-				   .a = g->b,
-				   .a_row = g->b_column,
-				   .a_column = g->b_row,
-				   .b = g->a,
-				   .b_row = g->a_column,
-				   .b_column = g->a_row,
-				   .c = g->c};
-		g = &turned;
+		transposed = (sp_gemm){.m = 1,
+				       .n = g->m,
+				       .k = g->k,
+				       .a = g->b,
+				       .a_row = g->b_column,
+				       .a_column = g->b_row,
+				       .b = g->a,
+				       .b_row = g->a_column,
+				       .b_column = g->a_row,
+				       .c = g->c};
+		g = &transposed;
 	}
 	if (g->m > DOT_ROWS || g->b_row != 1 || g->a_column != 1) {
 		multiply_panels(g);
@@ -104,7 +104,7 @@ void sp_gemm__float(const sp_gemm *g)
 
 /* ------------------------------------------------------- types of 16 bits */
 
-/* rows [count, width] of a matrix of 16-bit elements as floats, `to_row` apart. */
+/* Converts a block [count, width] at (row, column) to floats, in rows `to_row` apart. */
 static void widen_block(sp_widen_fn *widen, const uint16_t *from, size_t row, size_t column,
 			size_t count, size_t width, float *to, size_t to_row)
 {

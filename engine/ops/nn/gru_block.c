@@ -61,7 +61,7 @@ static sp_status check_weights(const sp_call *call, const gru_sizes *s)
 	return SP_OK;
 }
 
-/* out [batch, columns] = [x, h] w, with h times r where that is not NULL; xh is scratch. */
+/* out [batch, columns] = [x, r h] w, or [x, h] w if r is NULL; xh is scratch memory. */
 static void multiply(const sp_call *call, const gru_sizes *s, const float *r, const sp_tensor *w,
 		     float *xh, float *out)
 {

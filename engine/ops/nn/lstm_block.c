@@ -2,14 +2,14 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/nn/gemm.h"
 
 /*
- * LSTMBlockCell: one step of an LSTM.  BlockLSTM, BlockLSTMV2: as many as there
- * are, of which the first seq_len_max are made and the others are zeros.
+ * LSTMBlockCell: one step of an LSTM.  BlockLSTM, BlockLSTMV2: all steps; only the first
+ * seq_len_max are computed, the outputs of the others are zeros.
  *
- *     x  [batch, inputs], of the Block ones [steps, batch, inputs]
+ *     x  [batch, inputs], for BlockLSTM* [steps, batch, inputs]
  *     cs_prev, h_prev  [batch, cells]
  *     w  [inputs + cells, 4 * cells]
  *     wci, wcf, wco  [cells]
@@ -18,17 +18,17 @@
  *     gates = [x, h_prev] w + b
  *     i = sigmoid(gates_i + wci cs_prev)      ci = tanh(gates_ci)
  *     f = sigmoid(gates_f + forget_bias + wcf cs_prev)
- *     cs = ci i + cs_prev f, clipped to cell_clip where that is positive
+ *     cs = ci i + cs_prev f, clipped to +-cell_clip if that is positive
  *     o = sigmoid(gates_o + wco cs)           co = tanh(cs)
  *     h = o co
  *
- * wci, wcf and wco count with use_peephole only.  The gates lie in the order i,
- * ci, f, o; in BlockLSTMV2, which has no forget_bias, in the order i, f, ci, o.
+ * wci, wcf and wco are used with use_peephole only.  The gates are in the order i, ci, f, o; in
+ * BlockLSTMV2, which has no forget_bias, i, f, ci, o.
  *
  * Outputs: i, cs, f, o, ci, co, h.
  *
- * Numerics: half computes in float and rounds every output, and what goes to the
- * next step, once.
+ * Numerics: half is computed in float; each output, and the state for the next step, is rounded
+ * once.
  */
 enum { OUT_I, OUT_CS, OUT_F, OUT_O, OUT_CI, OUT_CO, OUT_H, OUTPUTS };
 
@@ -47,9 +47,9 @@ typedef void step_fn(const lstm_state *state, const lstm_step *s);
 struct lstm_state {
 	step_fn *step;
 	sp_gemm_fn *multiply;
-	float forget_bias, cell_clip; /* no clip where it is <= 0 */
+	float forget_bias, cell_clip; /* cell_clip <= 0: none */
 	bool has_peephole;
-	bool is_block; /* many steps */
+	bool is_block; /* BlockLSTM*: many steps */
 	size_t f_gate, ci_gate;
 };
 
@@ -81,16 +81,17 @@ static void multiply(const lstm_state *state, const lstm_step *s, size_t size)
 				   .c = s->gates});
 }
 
-#define AT(type, data, i) SP_LOAD_##type(((const sp_cell_##type *)(data))[i])
+#define AT(type, data, i) SP_LOAD_##type(((const sp_element_##type *)(data))[i])
 #define GATE(type, g)                                                             \
 	(AT(type, s->gates, row * 4 * s->cells + (size_t)(g)*s->cells + column) + \
 	 AT(type, s->b, (size_t)(g)*s->cells + column))
-#define PUT(type, output, value) (((sp_cell_##type *)s->out[output])[at] = SP_STORE_##type(value))
+#define PUT(type, output, value) \
+	(((sp_element_##type *)s->out[output])[at] = SP_STORE_##type(value))
 
 #define STEP(type, name)                                                                     \
 	static void name##_##type(const lstm_state *state, const lstm_step *s)               \
 	{                                                                                    \
-		multiply(state, s, sizeof(sp_cell_##type));                                  \
+		multiply(state, s, sizeof(sp_element_##type));                               \
 		for (size_t at = 0; at < s->batch * s->cells; at++) {                        \
 			size_t row = at / s->cells, column = at % s->cells;                  \
 			float before = AT(type, s->cs_prev, at);                             \
@@ -179,7 +180,7 @@ static sp_status prepare_block_v2(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* SP_INVALID unless input i is a matrix, or with columns 0 a vector, of that size. */
+/* SP_INVALID unless input i is [rows, columns], or [rows] if columns is 0. */
 static sp_status check_size(const sp_call *call, size_t i, const char *name, size_t rows,
 			    size_t columns)
 {
@@ -194,7 +195,7 @@ static sp_status check_size(const sp_call *call, size_t i, const char *name, siz
 			       sp_shape_text(shape, text), rows, columns);
 }
 
-/* Everything but x: sizes, bytes, scratch. */
+/* Fills *s except for x: sizes, inputs, scratch memory. */
 static sp_status read_weights(const sp_call *call, size_t first, lstm_step *s)
 {
 	size_t size = sp_dtype_size(call->in[first]->dtype);

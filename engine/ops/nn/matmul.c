@@ -5,12 +5,12 @@
 #include "engine/ops/nn/gemm.h"
 
 /*
- * MatMul, and BatchMatMul with its versions: products of the innermost matrices.
+ * MatMul and BatchMatMul, V2, V3: matrix products over the last two dimensions.
  *
- * MatMul takes two matrices; BatchMatMul tensors with equal batch dimensions;
- * V2 and V3 broadcast the batch dimensions.  V3 also multiplies int8 and uint8
- * into int32, and with bfloat16 into bfloat16.  The batch operators' adj_x and adj_y conjugate
- * complex numbers, MatMul's transpose_a and transpose_b do not.
+ * MatMul takes two matrices, BatchMatMul tensors with equal batch dimensions; V2 and V3 broadcast
+ * the batch dimensions.  V3 also multiplies int8 and uint8 with int32 results, and int8 or uint8
+ * with bfloat16 with bfloat16 results.  adj_x and adj_y of the batch operators conjugate complex
+ * numbers, transpose_a and transpose_b of MatMul do not.
  *
  * Numerics: engine/ops/nn/gemm.h.
  */
@@ -18,7 +18,7 @@ typedef enum batch_rule { BATCH_NONE, BATCH_EQUAL, BATCH_BROADCAST } batch_rule;
 
 typedef struct matmul_state {
 	sp_gemm_fn *kernel;
-	sp_cast_fn *cast[2]; /* of an input of another type than the result; or NULL */
+	sp_cast_fn *cast[2]; /* for an input of another type than the result, else NULL */
 	sp_dtype result;
 	bool transpose[2];
 	bool conjugate[2];
@@ -131,7 +131,7 @@ static sp_status check_ranks(const sp_call *call, batch_rule rule)
 			       sp_shape_text(b, b_text));
 }
 
-/* Fills the sizes and strides of one product, and how the batches go together. */
+/* Fills the sizes and strides of one product and the broadcast of the batches. */
 static sp_status plan(const sp_call *call, sp_gemm *g, sp_broadcast *batches)
 {
 	const matmul_state *state = call->state;
@@ -166,7 +166,7 @@ static sp_status plan(const sp_call *call, sp_gemm *g, sp_broadcast *batches)
 	return SP_OK;
 }
 
-/* The bytes of input i in the type of the result, conjugated where that is asked for. */
+/* The elements of input i in the type of the result, conjugated if adj_x or adj_y says so. */
 static sp_status operand(const sp_call *call, size_t i, const char **out)
 {
 	const matmul_state *state = call->state;

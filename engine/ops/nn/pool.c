@@ -1,19 +1,19 @@
 #include <math.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/nn/window.h"
 
 /*
  * MaxPool, MaxPoolV2 and AvgPool over rows and columns of [batch, rows, columns,
- * channels].  Padding is not among what a maximum or a mean is made of; a
- * window in padding alone is the lowest number there is, or 0 / 0.
+ * channels].  Padding is excluded from the maximum and the mean; a window that
+ * lies in padding only gives the lowest number of the type, or 0 / 0.
  *
  * Numerics: means are summed in order in the element type, half and bfloat16 in float, and rounded
  * once.
  */
 
-/* The output at one position of `image`. */
+/* Computes the output pixel of one position. */
 typedef void pixel_fn(const sp_window_plan *p, const sp_window_reach *reach, const void *image,
 		      void *out);
 
@@ -21,8 +21,8 @@ typedef void pixel_fn(const sp_window_plan *p, const sp_window_reach *reach, con
 	static void name##_##type(const sp_window_plan *p, const sp_window_reach *reach,          \
 				  const void *image, void *out)                                   \
 	{                                                                                         \
-		const sp_cell_##type *pixels = image;                                             \
-		sp_cell_##type *to = out;                                                         \
+		const sp_element_##type *pixels = image;                                          \
+		sp_element_##type *to = out;                                                      \
 		int64_t n = sp_window__inside(reach);                                             \
                                                                                                   \
 		for (int64_t c = 0; c < p->channels; c++) {                                       \
@@ -65,10 +65,9 @@ typedef struct pool_state {
 	pixel_fn *kernel;
 	sp_window window;
 	int64_t size[SP_WINDOW_AXES];
-	bool from_inputs; /* size and strides come as inputs 1 and 2 */
+	bool from_inputs; /* window size and strides are inputs 1 and 2, not attributes */
 } pool_state;
 
-/* Of as many inputs as there must be. */
 static sp_status prepare_checked(sp_prepare *prepare, pixel_fn *const *kernels, bool planes,
 				 bool from_inputs, sp_error *err)
 {

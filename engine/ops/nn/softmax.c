@@ -10,8 +10,9 @@
  *
  *     y[i] = exp(x[i] - max x) / sum_j exp(x[j] - max x)     and its logarithm
  *
- * Numerics: double in double, the others in float, half and bfloat16 rounded once: with u = 2^-24
- * within (n / 32 + 8) * u of itself, LogSoftmax within that times the largest |x - max x| + 1.
+ * Numerics: double in double, the others in float; half and bfloat16 round once.  With u = 2^-24
+ * the relative error of Softmax is at most (n / 32 + 8) * u, the absolute error of LogSoftmax that
+ * times the largest |x - max x| + 1.
  */
 typedef void row_fn(const float *x, float *y, float *powers, size_t count);
 typedef void double_fn(const double *x, double *y, size_t count);

@@ -5,18 +5,17 @@
 #include "engine/ops/array/strided_copy.h"
 
 /*
- * Blocks of space to channels or batches, and back, of [batch, rows, columns,
- * channels]:
+ * Move blocks of pixels of [batch, rows, columns, channels] to channels or to the batch, and back:
  *
- *   SpaceToDepth, DepthToSpace        blocks become channels, channels blocks
- *   SpaceToBatch, SpaceToBatchND      blocks become batches, after padding
- *   BatchToSpace, BatchToSpaceND      batches become blocks, before cropping
+ *   SpaceToDepth, DepthToSpace        blocks to channels, channels to blocks
+ *   SpaceToBatch, SpaceToBatchND      pad, then blocks to the batch
+ *   BatchToSpace, BatchToSpaceND      the batch to blocks, then crop
  *
- * The ND ones take any number of spatial dimensions after the batch, and any
- * number of others behind them.
+ * The ND operators take any number of spatial dimensions after the batch, and any number of other
+ * dimensions after these.
  */
 typedef struct block_state {
-	int64_t block; /* a side of it; of the ND ones it is an input */
+	int64_t block; /* side length; an input of the ND operators */
 } block_state;
 
 static sp_status read_block(sp_prepare *prepare, size_t inputs, sp_error *err)
@@ -59,18 +58,19 @@ static sp_status prepare_nd(sp_prepare *prepare, sp_error *err)
 
 /* ------------------------------------------------------------- space and depth */
 
-/* Rows and columns of blocks, what is in a block, and its channels, on both sides. */
+/* Copies [rows of blocks, columns of blocks, rows, columns] of pixels from one side to the other.
+ */
 static void copy_blocks(const sp_call *call, const sp_shape *space, int64_t block, bool to_depth)
 {
 	size_t size = sp_dtype_size(call->in[0]->dtype);
 	int64_t channels = space->dims[3], columns = space->dims[2],
-		cell = channels * (int64_t)size;
+		pixel = channels * (int64_t)size;
 	int64_t rows = space->dims[1] / block;
 	sp_strided_copy box = {.rank = 0};
-	int64_t deep = block * block * cell; /* a pixel of the deep side */
+	int64_t deep = block * block * pixel; /* bytes of a pixel on the depth side */
 	const int64_t dims[] = {space->dims[0] * rows, columns / block, block, block};
-	const int64_t wide[] = {block * columns * cell, block * cell, columns * cell, cell};
-	const int64_t thick[] = {columns / block * deep, deep, block * cell, cell};
+	const int64_t wide[] = {block * columns * pixel, block * pixel, columns * pixel, pixel};
+	const int64_t thick[] = {columns / block * deep, deep, block * pixel, pixel};
 
 	for (int d = 0; d < 4; d++)
 		sp_strided_copy__add(&box, dims[d], to_depth ? thick[d] : wide[d],
@@ -122,7 +122,7 @@ static sp_status run_depth_to_space(const sp_call *call)
 /* ------------------------------------------------------------- space and batch */
 
 typedef struct batch_plan {
-	int rank;                      /* spatial dimensions */
+	int rank;                      /* number of spatial dimensions */
 	int64_t blocks[SP_MAX_RANK];   /* sides of a block */
 	int64_t edges[SP_MAX_RANK][2]; /* padding or crops */
 	int64_t volume;                /* of a block */
@@ -147,7 +147,7 @@ static sp_status read_edges(const sp_call *call, size_t input, batch_plan *plan)
 	return SP_OK;
 }
 
-/* From the inputs of an ND one, or the attribute of another. */
+/* From the inputs of an ND operator, else from the attribute. */
 static sp_status read_plan(const sp_call *call, batch_plan *plan)
 {
 	const block_state *state = call->state;
@@ -174,8 +174,8 @@ static sp_status read_plan(const sp_call *call, batch_plan *plan)
 }
 
 /*
- * Copies between `space` (padded or to be cropped) and `batches`, for one place
- * in the block: the pixels of the space that have it, as far as they exist.
+ * Copies all pixels that have position `place` within their block between `space` and the batch;
+ * pixels in the padding or the crop are skipped.
  */
 static void copy_place(const sp_call *call, const batch_plan *plan, int64_t place, bool to_batches)
 {
@@ -198,7 +198,7 @@ static void copy_place(const sp_call *call, const batch_plan *plan, int64_t plac
 		rest /= plan->blocks[d];
 	}
 	for (int d = 0; d < plan->rank; d++) {
-		/* Pixel i of the batch is pixel i * block + offset - edge of the space. */
+		/* Index i of the batch is index i * block + offset - edge of the space. */
 		int64_t block = plan->blocks[d], dim = space->shape.dims[d + 1];
 		int64_t shift = offsets[d] - plan->edges[d][0];
 		int64_t first = shift < 0 ? (-shift + block - 1) / block : 0;

@@ -9,7 +9,7 @@ static sp_dtype computed_type(sp_dtype result)
 	return sp_dtype_is_integer(result) && sp_dtype_size(result) < 4 ? SP_INT32 : result;
 }
 
-/* Whether `to` has every value of `from`, or of integers every low bit. */
+/* Whether `to` holds every value of `from`; for integers, whether it is at least as wide. */
 static bool holds(sp_dtype to, sp_dtype from)
 {
 	bool wider = sp_dtype_size(from) < sp_dtype_size(to);

@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "engine/ops/array/array.h"
 
-/* Nothing in these attributes is larger: every sum and product of two fits. */
+/* The largest number in these attributes: sums and products of two fit int64_t. */
 enum { LARGEST = 1 << 30 };
 
 static sp_status read_explicit(sp_window *window, const sp_prepare *prepare, sp_error *err)
@@ -123,7 +123,7 @@ static sp_status lay_axis(const sp_window *window, const sp_call *call, int axis
 	int64_t reach, room, needed;
 
 	*out = (sp_window_axis){.in = in, .size = size, .stride = stride, .dilation = dilation};
-	/* What the data brings is bounded before anything is multiplied. */
+	/* Sizes from the request are bounded before they are multiplied. */
 	if (in > INT64_MAX / 4 || size > LARGEST)
 		return sp_call_invalid(call, "a window of %lld over %lld is too large",
 				       (long long)size, (long long)in);
@@ -167,7 +167,7 @@ sp_status sp_window__lay(const sp_window *window, const sp_call *call, const sp_
 	return SP_OK;
 }
 
-/* The places of the window that lie inside, when place 0 lies at `start`. */
+/* The range of places that lie inside the image if place 0 lies at `start`. */
 static void clip(const sp_window_axis *axis, int64_t start, int64_t *first, int64_t *last)
 {
 	*first = start < 0 ? (-start + axis->dilation - 1) / axis->dilation : 0;

@@ -1,23 +1,23 @@
 #include <math.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/random/random_stream.h"
 
 /*
  * Multinomial and StatelessMultinomial: for each row of logits [batch, classes],
- * num_samples classes drawn with the probabilities softmax(row).  Logits that are not
- * finite are never drawn; of a row of nothing else comes the number of classes.
+ * num_samples classes drawn with the probabilities softmax(row).  Classes whose logits are not
+ * finite are never drawn; a row without finite logits gives the number of classes.
  *
- * With the same seeds come the classes that one thread of TensorFlow draws: it splits
- * large batches among threads, each of which has a stream of its own.
+ * Equal seeds give the classes that TensorFlow draws with one thread.  (It splits large batches
+ * among threads, each with its own stream.)
  */
 typedef double load_fn(const void *row, size_t i);
 
-#define LOAD(type, name)                                                 \
-	static double name##_##type(const void *row, size_t i)           \
-	{                                                                \
-		return SP_LOAD_##type(((const sp_cell_##type *)row)[i]); \
+#define LOAD(type, name)                                                    \
+	static double name##_##type(const void *row, size_t i)              \
+	{                                                                   \
+		return SP_LOAD_##type(((const sp_element_##type *)row)[i]); \
 	}
 
 SP_FOR_FLOATING(LOAD, load)
@@ -27,7 +27,7 @@ static load_fn *const loads[SP_DTYPE_COUNT] = {SP_TABLE_FLOATING(load)};
 typedef struct multinomial_state {
 	load_fn *load;
 	sp_dtype index;
-	sp_random_node node; /* of Multinomial */
+	sp_random_node node; /* only Multinomial */
 	bool seeded;         /* the seed is input 2 */
 } multinomial_state;
 
@@ -61,7 +61,7 @@ static sp_status prepare_seeded(sp_prepare *prepare, sp_error *err)
 	return prepare_any(prepare, true, err);
 }
 
-/* sums[i] becomes the weight of the classes up to i; returns that of all. */
+/* sums[i] becomes the cumulative weight of classes 0 ... i; returns the total. */
 static double add_up(const multinomial_state *state, const void *row, size_t classes, double *sums)
 {
 	double most = -INFINITY, total = 0;
@@ -82,7 +82,7 @@ static double add_up(const multinomial_state *state, const void *row, size_t cla
 	return total;
 }
 
-/* The first class whose sum is above `target`. */
+/* The first class whose cumulative weight is above `target`. */
 static size_t find_class(const double *sums, size_t classes, double target)
 {
 	size_t low = 0, high = classes;
@@ -98,7 +98,7 @@ static size_t find_class(const double *sums, size_t classes, double target)
 	return low;
 }
 
-/* [0, 1) in steps of 2^-52. */
+/* A uniform number in [0, 1), a multiple of 2^-52. */
 static double draw(sp_random_words *words)
 {
 	uint64_t high = sp_random__word(words) & 0xfffff;
@@ -145,9 +145,9 @@ static sp_status run_multinomial(const sp_call *call)
 	if (sums == NULL)
 		return sp_call_no_memory(call);
 	if (!state->seeded)
-		stream = sp_random__go_on(call, &state->node,
-					  SP_RANDOM_STEPS * (uint64_t)shape.dims[0] *
-						  ((samples + 3) / 4 * 4 * 2));
+		stream = sp_random__advance(call, &state->node,
+					    SP_RANDOM_STEPS * (uint64_t)shape.dims[0] *
+						    ((samples + 3) / 4 * 4 * 2));
 	sp_random__words_init(&words, stream);
 	for (size_t b = 0; samples > 0 && b < (size_t)shape.dims[0]; b++) {
 		const char *row = (const char *)logits->data +

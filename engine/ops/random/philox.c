@@ -22,7 +22,7 @@ void sp_philox__next(sp_philox *generator, uint32_t out[4])
 	for (int i = 0; i < ROUNDS; i++) {
 		run_round(out, key);
 		key[0] += 0x9e3779b9u; /* the golden ratio */
-		key[1] += 0xbb67ae85u; /* the root of 3, less 1 */
+		key[1] += 0xbb67ae85u; /* sqrt(3) - 1 */
 	}
 	sp_philox__skip(generator, 1);
 }

@@ -14,10 +14,10 @@ typedef struct sp_philox {
 	uint32_t key[2];
 } sp_philox;
 
-/* The next four words; the counter moves on by one. */
+/* The next four words; advances the counter by one. */
 void sp_philox__next(sp_philox *generator, uint32_t out[4]);
 
-/* Moves the counter on as `count` calls of next would. */
+/* Advances the counter as `count` calls of sp_philox__next() would. */
 void sp_philox__skip(sp_philox *generator, uint64_t count);
 
 #endif

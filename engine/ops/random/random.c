@@ -4,17 +4,15 @@
 #include "engine/ops/random/random_stream.h"
 
 /*
- * Random numbers from the streams that TensorFlow draws from: with the same
- * seeds come the same numbers.
+ * Random numbers; equal seeds give TensorFlow's numbers.
  *
- * The stateful operators go on with their stream (engine/ops/random/random_stream.h).
- * Where both seeds are 0, TensorFlow picks one by chance; here the stream then
- * follows from the node's name.
+ * Stateful operators continue their stream with each run (engine/ops/random/random_stream.h).  If
+ * both seeds are 0, TensorFlow picks a random seed; here the seed is derived from the node's name.
  */
 typedef struct random_state {
 	sp_random_recipe recipe;
-	sp_random_node node; /* of a stateful operator */
-	size_t bounds;       /* the input that holds the lower bound; the upper one follows */
+	sp_random_node node; /* only stateful operators */
+	size_t bounds;       /* the input with the lower bound; the upper one is the next input */
 } random_state;
 
 static sp_status prepare_any(sp_prepare *prepare, sp_random_kind kind, size_t inputs,
@@ -41,7 +39,7 @@ static sp_status prepare_any(sp_prepare *prepare, sp_random_kind kind, size_t in
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-/* [low, high) of an integer distribution. */
+/* Reads [low, high) of an integer distribution. */
 static sp_status read_bounds(const sp_call *call, sp_random_recipe *recipe)
 {
 	const random_state *state = call->state;
@@ -58,7 +56,7 @@ static sp_status read_bounds(const sp_call *call, sp_random_recipe *recipe)
 	return SP_OK;
 }
 
-/* `generator` NULL is the node's own. */
+/* `generator` NULL: continues the stream of the node. */
 static sp_status run_any(const sp_call *call, const sp_philox *generator)
 {
 	const random_state *state = call->state;
@@ -71,7 +69,7 @@ static sp_status run_any(const sp_call *call, const sp_philox *generator)
 	if (recipe.kind == SP_RANDOM_INTEGER)
 		SP_TRY(read_bounds(call, &recipe));
 	if (generator == NULL) {
-		own = sp_random__go_on(call, &state->node, SP_RANDOM_STEPS * call->out[0]->count);
+		own = sp_random__advance(call, &state->node, SP_RANDOM_STEPS * call->out[0]->count);
 		generator = &own;
 	}
 	sp_random__fill(&recipe, *generator, call->out[0]->data, call->out[0]->count);

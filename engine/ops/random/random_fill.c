@@ -5,9 +5,9 @@
 #include <string.h>
 
 /*
- * Numbers are drawn in groups: four of up to 32 bits, or two of 64.  A group
- * takes 128 bits of the stream; one of the truncated normal distribution takes
- * as many as it needs and begins at a place of its own.
+ * Numbers are drawn in groups: four of up to 32 bits, or two of 64 bits.  A group uses 128 bits of
+ * the stream.  A group of the truncated normal distribution uses as many as it needs and starts at
+ * a fixed position (RESERVED_PER_NUMBER).
  */
 typedef union group {
 	uint16_t u16[4];
@@ -38,13 +38,13 @@ bool sp_random__supports(sp_random_kind kind, sp_dtype dtype)
 	return false;
 }
 
-/* [0, 1) in steps of 2^-23: the mantissa of a float in [1, 2), less 1. */
+/* A uniform number in [0, 1), a multiple of 2^-23. */
 static float unit_float(uint32_t bits)
 {
 	return (float)(bits & 0x7fffff) * 0x1p-23f;
 }
 
-/* [0, 1) in steps of 2^-52. */
+/* A uniform number in [0, 1), a multiple of 2^-52. */
 static double unit_double(uint32_t high, uint32_t low)
 {
 	return (double)((uint64_t)(high & 0xfffff) << 32 | low) * 0x1p-52;
@@ -70,7 +70,7 @@ static void draw_uniform(sp_dtype dtype, const uint32_t bits[4], group *out)
 /* Two normal numbers from two uniform ones. */
 static void box_muller_float(uint32_t a, uint32_t b, float out[2])
 {
-	float u = fmaxf(unit_float(a), 1e-7f); /* no logarithm of 0 */
+	float u = fmaxf(unit_float(a), 1e-7f); /* avoids log(0) */
 	float radius = sqrtf(-2.0f * logf(u));
 	float angle = (float)(2.0 * M_PI * (double)unit_float(b));
 
@@ -89,7 +89,7 @@ static void box_muller_double(const uint32_t bits[4], double out[2])
 	out[1] *= radius;
 }
 
-/* Element i of a group in one of the types that are computed in float. */
+/* Sets element i of a group of float, half or bfloat16. */
 static void set_float(sp_dtype dtype, group *out, size_t i, float value)
 {
 	if (dtype == SP_FLOAT)
@@ -187,7 +187,7 @@ static void draw(const sp_random_recipe *recipe, sp_philox *generator, group *ou
 
 void sp_random__fill(const sp_random_recipe *recipe, sp_philox generator, void *out, size_t count)
 {
-	/* The stream that a truncated group may use up before the next one's begins. */
+	/* The distance in the stream between the starts of two truncated groups, per number. */
 	enum { RESERVED_PER_NUMBER = 256 / 4 };
 	size_t size = sp_dtype_size(recipe->dtype), n = group_size(recipe->dtype);
 	group drawn;

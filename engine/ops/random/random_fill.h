@@ -9,17 +9,16 @@
 #include "engine/ops/random/philox.h"
 
 /*
- * Random numbers in the very order in which TensorFlow's CPU kernels draw them
- * from a Philox stream.
+ * Random numbers in the order in which TensorFlow's CPU kernels draw them from a Philox stream.
  *
- * Numerics: the normal distributions are Box and Muller's, in float (half and
- * bfloat16 are rounded from it) or double, by the C library's logarithm, sine
- * and cosine: their last bit is the library's.
+ * Numerics: normal distributions use the Box-Muller transform in float (half and bfloat16 are
+ * rounded from it) or double, with the C library's logarithm, sine and cosine, so the last bit may
+ * depend on the library.
  */
 typedef enum sp_random_kind {
 	SP_RANDOM_UNIFORM,   /* [0, 1); half, bfloat16, float, double */
 	SP_RANDOM_NORMAL,    /* mean 0, deviation 1; same types */
-	SP_RANDOM_TRUNCATED, /* the same without what lies 2 or more from 0 */
+	SP_RANDOM_TRUNCATED, /* the same, numbers with |x| >= 2 rejected */
 	SP_RANDOM_INTEGER,   /* [low, high); int32, int64 */
 	SP_RANDOM_BITS,      /* every bit random; (u)int32, (u)int64 */
 } sp_random_kind;

@@ -3,19 +3,17 @@
 #include "engine/ops/random/random_stream.h"
 
 /*
- * Random numbers of generators whose state is a variable (tf.random.Generator; layers that sample
- * keep one).  A stream begins at what the variable holds in the model version and goes on in a
- * session from request to request (engine/ops/random/random_stream.h): the first answer of a
- * session is that of TensorFlow just after it has loaded the model.  Two sessions have the same
- * numbers.
+ * Random numbers of generators whose state is a variable (tf.random.Generator, as in layers that
+ * sample).  A stream starts at the value of the variable in the model version and continues from
+ * request to request in a session (engine/ops/random/random_stream.h).  The first results of a
+ * session are those of TensorFlow after loading the model; all sessions draw the same numbers.
  *
  *   StatefulUniform, StatefulStandardNormalV2, StatefulTruncatedNormal
  *                       resource, algorithm (int64), shape; half, bfloat16, float, double
- *   StatefulUniformInt  and minval, maxval; int32, int64
+ *   StatefulUniformInt  the same inputs, minval, maxval; int32, int64
  *   StatefulUniformFullInt   int32, int64, uint32, uint64
- *   RngReadAndSkip      resource, alg (int32), delta (uint64): the state [3], which moves on by as
- *                       much as `delta` numbers take
- *   RngSkip             the same, with int64 algorithm and delta, and no output
+ *   RngReadAndSkip      resource, alg (int32), delta (uint64): returns the state [3] and advances
+ * it by `delta` numbers RngSkip             the same, with int64 algorithm and delta, and no output
  *
  * The algorithm is Philox: TensorFlow has no other on a CPU.
  */
@@ -73,7 +71,7 @@ static sp_status prepare_bits(sp_prepare *prepare, sp_error *err)
 	return prepare_fill(prepare, SP_RANDOM_BITS, err);
 }
 
-/* TensorFlow compares the bounds even where no number is asked for. */
+/* TensorFlow checks the bounds even if no number is drawn. */
 static sp_status read_bounds(const sp_call *call, sp_random_recipe *recipe)
 {
 	SP_TRY(sp_array__need_rank(call, 3, 0));

@@ -4,11 +4,11 @@
 #include "engine/ops/random/random_stream.h"
 
 /*
- * RandomShuffle and StatelessShuffle: what the first dimension numbers in another
- * order, with the same seeds in TensorFlow's.
+ * RandomShuffle and StatelessShuffle: permute the slices along the first dimension.  Equal seeds
+ * give TensorFlow's permutation.
  */
 typedef struct shuffle_state {
-	sp_random_node node; /* of RandomShuffle */
+	sp_random_node node; /* only RandomShuffle */
 	bool keyed;          /* key, counter and algorithm are inputs 1 to 3 */
 } shuffle_state;
 
@@ -35,7 +35,7 @@ static sp_status prepare_keyed(sp_prepare *prepare, sp_error *err)
 	return prepare_any(prepare, true, err);
 }
 
-/* Fisher and Yates' shuffle; a place is drawn from those that are left. */
+/* Fisher-Yates shuffle. */
 static void permute(size_t *places, size_t count, sp_philox stream)
 {
 	sp_random_words words;
@@ -75,7 +75,7 @@ static sp_status run_shuffle(const sp_call *call)
 	if (places == NULL)
 		return sp_call_no_memory(call);
 	if (!state->keyed)
-		stream = sp_random__go_on(call, &state->node, (count + 3) / 4);
+		stream = sp_random__advance(call, &state->node, (count + 3) / 4);
 	permute(places, count, stream);
 	for (size_t i = 0; i < count; i++)
 		memcpy((char *)call->out[0]->data + i * part,

@@ -28,7 +28,7 @@ sp_status sp_random__stream_of_node(const sp_prepare *prepare, sp_random_node *o
 	return SP_OK;
 }
 
-sp_philox sp_random__go_on(const sp_call *call, const sp_random_node *node, uint64_t steps)
+sp_philox sp_random__advance(const sp_call *call, const sp_random_node *node, uint64_t steps)
 {
 	sp_philox stream = node->begin;
 
@@ -37,7 +37,7 @@ sp_philox sp_random__go_on(const sp_call *call, const sp_random_node *node, uint
 	return stream;
 }
 
-/* The two seeds are mixed, so that either of them may be a weak one. */
+/* Both seeds are mixed by Philox, as in TensorFlow, so weak seeds do no harm. */
 sp_status sp_random__stream_of_seed(const sp_call *call, const sp_tensor *seed, sp_philox *out)
 {
 	sp_philox mixer;

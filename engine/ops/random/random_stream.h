@@ -5,52 +5,53 @@
 #include "engine/ops/random/philox.h"
 
 /*
- * Where a random operator's stream begins: at what its attributes "seed" and "seed2"
- * say, at two numbers that are an input, at a key and a counter that are inputs, or at
- * the value of a variable.
+ * The start of a random operator's stream.  It comes from the attributes "seed" and "seed2" (a
+ * stateful operator), from an input of two seeds, from inputs with a key and a counter, or from the
+ * value of a variable.
  *
- * The first and the last go on each time the operator runs, in a session from one request to
- * the next; a request changes no variables, so that reading one shows where its stream began.
+ * The streams of stateful operators and of variables continue with each run, in a session also from
+ * one request to the next.  Requests do not change the variable: it keeps the start of its stream.
  */
 typedef struct sp_random_node {
 	sp_philox begin;
-	size_t number; /* among the streams of the program */
+	size_t number; /* index among the streams of the program */
 } sp_random_node;
 
-/* Of a stateful operator; where both seeds are 0, by the node's name. */
+/* The stream of a stateful operator; if both seeds are 0, the node's name is the seed. */
 SP_MUST_CHECK sp_status sp_random__stream_of_node(const sp_prepare *prepare, sp_random_node *out,
 						  sp_error *err);
 
-/* Where it is now; it moves on by `steps`. */
-sp_philox sp_random__go_on(const sp_call *call, const sp_random_node *node, uint64_t steps);
+/* Returns the current position and advances the stream by `steps`. */
+sp_philox sp_random__advance(const sp_call *call, const sp_random_node *node, uint64_t steps);
 
-/* What TensorFlow moves a stream on by for each number, however many words it takes. */
+/* TensorFlow advances a stream by this for each number, however many words are used. */
 #define SP_RANDOM_STEPS 256
 
-/* How a generator's state is to be read: the numbers that models say. */
+/* The values of a generator's "algorithm" that select Philox. */
 enum { SP_RANDOM_PHILOX = 1, SP_RANDOM_ANY = 3 };
 
 /*
- * A stream that begins at variable `i`: int64, a counter of two numbers and a key.  `algorithm` is
- * one of those below that stands for Philox, or the variable is refused, as one is that is no
- * state.
+ * Returns the current position of the stream of the variable in input i, int64 [3] (a counter of
+ * two numbers and a key), and advances it by `steps`.  SP_INVALID for another algorithm or
+ * variable.
  */
 SP_MUST_CHECK sp_status sp_random__stream_of_variable(const sp_call *call, size_t i,
 						      int64_t algorithm, uint64_t steps,
 						      sp_philox *out);
 
-/* Input i is the handle of such a variable: sessions keep account of where their streams are. */
+/* Checks that input i is a variable handle; sessions then track the positions of such streams. */
 SP_MUST_CHECK sp_status sp_random__prepare_variable(const sp_prepare *prepare, size_t i,
 						    sp_error *err);
 
-/* Of a seed, a vector of two int32 or int64. */
+/* The stream of a seed, a vector of two int32 or int64. */
 SP_MUST_CHECK sp_status sp_random__stream_of_seed(const sp_call *call, const sp_tensor *seed,
 						  sp_philox *out);
 
-/* Of inputs `first` (the key, uint64), first + 1 (the counter, uint64), first + 2 (int32). */
+/* The stream of inputs `first` (key, uint64), first + 1 (counter, uint64), first + 2 (alg, int32).
+ */
 SP_MUST_CHECK sp_status sp_random__stream_of_key(const sp_call *call, size_t first, sp_philox *out);
 
-/* SP_INVALID unless inputs first ... first + 2 are of these types. */
+/* SP_INVALID unless inputs first ... first + 2 have these types. */
 SP_MUST_CHECK sp_status sp_random__prepare_key(const sp_prepare *prepare, size_t first,
 					       sp_error *err);
 

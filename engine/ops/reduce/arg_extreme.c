@@ -1,15 +1,14 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
- * ArgMax and ArgMin: where along an axis the largest or smallest element is, the
- * first one if there are several.  A NaN is never chosen; where nothing is, the
- * answer is 0.
+ * ArgMax and ArgMin: the index of the largest or smallest element along an axis, of the first one
+ * if there are several.  NaN is ignored; without any other number the index is 0.
  */
 
-/* Looks at `count` elements that lie `stride` apart. */
+/* Returns the index among `count` elements that lie `stride` elements apart. */
 typedef size_t find_fn(const void *data, size_t count, size_t stride);
 
 typedef struct arg_state {
@@ -20,12 +19,12 @@ typedef struct arg_state {
 #define FIND(type, name, start, is_better)                                         \
 	static size_t name##_##type(const void *data, size_t count, size_t stride) \
 	{                                                                          \
-		const sp_cell_##type *cells = data;                                \
+		const sp_element_##type *elements = data;                          \
 		sp_value_##type best = start;                                      \
 		size_t place = 0;                                                  \
                                                                                    \
 		for (size_t i = 0; i < count; i++) {                               \
-			sp_value_##type x = SP_LOAD_##type(cells[i * stride]);     \
+			sp_value_##type x = SP_LOAD_##type(elements[i * stride]);  \
                                                                                    \
 			if (x is_better best) {                                    \
 				best = x;                                          \
@@ -37,11 +36,11 @@ typedef struct arg_state {
 
 SP_FOR_FLOATING(FIND, max, -INFINITY, >)
 SP_FOR_FLOATING(FIND, min, INFINITY, <)
-/* The first of all is where a search among integers starts. */
-SP_FOR_INTEGER(FIND, max, cells[0], >)
-SP_FOR_INTEGER(FIND, min, cells[0], <)
-FIND(b8, max, cells[0], >)
-FIND(b8, min, cells[0], <)
+/* For integers and bool the search starts with the first element as the extreme. */
+SP_FOR_INTEGER(FIND, max, elements[0], >)
+SP_FOR_INTEGER(FIND, min, elements[0], <)
+FIND(b8, max, elements[0], >)
+FIND(b8, min, elements[0], <)
 
 static find_fn *const max_kernels[SP_DTYPE_COUNT] = {SP_TABLE_NUMBER(max), [SP_BOOL] = max_b8};
 static find_fn *const min_kernels[SP_DTYPE_COUNT] = {SP_TABLE_NUMBER(min), [SP_BOOL] = min_b8};

@@ -3,10 +3,9 @@
 #include "engine/ops/array/array.h"
 
 /*
- * Bincount, DenseBincount: how often each of 0 ... size - 1 appears in
- * `input`, or the sum of its weights where weights are given.  Numbers of size
- * and above are left out, negative ones are an error.  DenseBincount counts a
- * matrix row by row, and says 1 for "appears" where binary_output is set.
+ * Bincount, DenseBincount: how often each of 0 ... size - 1 appears in `input`, or the sum of its
+ * weights if weights are given.  Numbers >= size are ignored, negative ones are an error.
+ * DenseBincount counts each row of a matrix; with binary_output it gives 1 for numbers that appear.
  *
  * Numerics: float weights are summed in the order of the input.
  */
@@ -83,7 +82,7 @@ static sp_status check(const sp_call *call)
 	return SP_OK;
 }
 
-/* Integers wrap around, so they are added without a sign. */
+/* Integer sums wrap around, so sum_type is unsigned for them. */
 #define COUNT(T, sum_type)                                                               \
 	for (size_t i = 0; i < in->count; i++) {                                         \
 		int64_t bin = sp_tensor_index(in, i);                                    \
@@ -104,7 +103,7 @@ static sp_status run(const sp_call *call)
 {
 	const bincount_state *state = call->state;
 	const sp_tensor *in = call->in[0], *weights = call->in[2];
-	size_t columns = in->count; /* all in one row */
+	size_t columns = in->count; /* a single row */
 	sp_shape shape;
 	int64_t size;
 

@@ -1,8 +1,8 @@
 #include "engine/ops/array/array.h"
 
 /*
- * LowerBound, UpperBound: where in its row of `sorted_inputs` each of `values`
- * would go, before its equals or behind them.
+ * LowerBound, UpperBound: for each value the first position in the same row of `sorted_inputs`
+ * whose element is >= the value (LowerBound) or > the value (UpperBound); n when there is none.
  *
  *     sorted_inputs [batch, n]   each row sorted
  *     values        [batch, m]
@@ -41,7 +41,7 @@ static sp_status prepare_upper(sp_prepare *p, sp_error *err)
 	return prepare(p, true, err);
 }
 
-/* One value of a row; `load` turns an element into what is compared. */
+/* Searches one value in a row; `load` converts an element to a comparable number. */
 #define BOUND(T, load)                                                      \
 	do {                                                                \
 		const T *row = (const T *)sorted->data + row_at;            \
@@ -61,7 +61,7 @@ static sp_status prepare_upper(sp_prepare *p, sp_error *err)
 
 #define PLAIN(x) (x)
 
-/* Where element i of `values` goes in the row of n that begins at row_at. */
+/* The bound of element i of `values` in the row of n elements that begins at row_at. */
 static size_t find(const sp_tensor *sorted, size_t row_at, size_t n, const sp_tensor *values,
 		   size_t i, bool upper)
 {

@@ -1,38 +1,38 @@
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
- * Cumsum and Cumprod along an axis: of everything up to an element, or before
- * it (exclusive), from the front or the back (reverse).
+ * Cumsum and Cumprod along an axis: the sum or product of all elements up to an element, or before
+ * it (exclusive), from the start or from the end (reverse).
  *
- * Numerics: in the element type, one after the other; half and bfloat16 round
- * at every step, integers wrap around.
+ * Numerics: in the element type, in order; half and bfloat16 round at every step, integers wrap
+ * around.
  */
 typedef struct scan {
 	const void *in;
 	void *out; /* may be `in` */
 	size_t count;
-	ptrdiff_t stride; /* negative from the back */
+	ptrdiff_t stride; /* negative with reverse */
 	bool exclusive;
 } scan;
 
 typedef void scan_fn(const scan *scan);
 
-#define SCAN(type, name, start, expression)                                  \
-	static void name##_##type(const scan *s)                             \
-	{                                                                    \
-		const sp_cell_##type *in = s->in;                            \
-		sp_cell_##type *out = s->out, cell = SP_STORE_##type(start); \
-                                                                             \
-		for (size_t i = 0; i < s->count; i++) {                      \
-			ptrdiff_t at = (ptrdiff_t)i * s->stride;             \
-			sp_wrap_##type a = SP_LOAD_##type(cell);             \
-			sp_wrap_##type b = SP_LOAD_##type(in[at]);           \
-			sp_cell_##type next = SP_STORE_##type(expression);   \
-                                                                             \
-			out[at] = s->exclusive ? cell : next;                \
-			cell = next;                                         \
-		}                                                            \
+#define SCAN(type, name, start, expression)                                        \
+	static void name##_##type(const scan *s)                                   \
+	{                                                                          \
+		const sp_element_##type *in = s->in;                               \
+		sp_element_##type *out = s->out, element = SP_STORE_##type(start); \
+                                                                                   \
+		for (size_t i = 0; i < s->count; i++) {                            \
+			ptrdiff_t at = (ptrdiff_t)i * s->stride;                   \
+			sp_wrap_##type a = SP_LOAD_##type(element);                \
+			sp_wrap_##type b = SP_LOAD_##type(in[at]);                 \
+			sp_element_##type next = SP_STORE_##type(expression);      \
+                                                                                   \
+			out[at] = s->exclusive ? element : next;                   \
+			element = next;                                            \
+		}                                                                  \
 	}
 
 SP_FOR_ARITHMETIC(SCAN, sum, 0, a + b)

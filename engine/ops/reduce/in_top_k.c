@@ -3,14 +3,13 @@
 #include "engine/ops/array/array.h"
 
 /*
- * InTopKV2, InTopK: whether predictions[i, targets[i]] is among the k largest
- * of row i, where all that equal the k-th belong to them.  A target that is no
- * column is not, and neither is any of a row in which the answer hangs on a
- * number that is not finite.
+ * InTopKV2, InTopK: whether predictions[i, targets[i]] is among the k largest of row i, that is,
+ * fewer than k elements are larger.  False when the target is not a valid column, or when the row
+ * holds a number that is not finite.
  */
 
 typedef struct in_top_k_state {
-	int64_t k; /* of InTopK, which has it as an attribute */
+	int64_t k; /* attribute of InTopK */
 	bool k_is_input;
 } in_top_k_state;
 

@@ -3,7 +3,7 @@
 #include "engine/ops/reduce/reduce.h"
 
 /*
- * L2Loss: half the sum of the squares of all elements, a scalar.
+ * L2Loss: sum(x^2) / 2 over all elements, a scalar.
  *
  * Numerics: as a reduction along one dimension (engine/ops/reduce/reduce.h).
  */

@@ -3,7 +3,8 @@
 #include "engine/ops/array/array.h"
 #include "engine/ops/reduce/row_set.h"
 
-/* ListDiff: the elements of vector x that vector y lacks, in order, and where they stood. */
+/* ListDiff: the elements of vector x that are not in vector y, in order, and their positions in x.
+ */
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
@@ -29,7 +30,7 @@ static sp_rows rows_of(const sp_tensor *vector)
 			 .inner = 1};
 }
 
-/* The places of x that y lacks. */
+/* Finds the positions in x of the elements that are not in y. */
 static sp_status find_missing(const sp_call *call, uint32_t *missing, size_t *count)
 {
 	sp_rows x = rows_of(call->in[0]), y = rows_of(call->in[1]);

@@ -1,14 +1,13 @@
 #include <math.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
- * CumulativeLogsumexp along an axis: log(sum(exp(x))) of everything up to an
- * element, or before it (exclusive; of nothing -infinity), from
- * the front or the back (reverse).
+ * CumulativeLogsumexp along an axis: log(sum(exp(x))) of all elements up to an element, or before
+ * it (exclusive; -infinity if there are none), from the start or from the end (reverse).
  *
- * Numerics: one after the other in double, rounded once for each element.
+ * Numerics: in order, in double; each result is rounded once.
  */
 typedef struct scan_state {
 	bool exclusive, reverse;
@@ -46,8 +45,8 @@ typedef void line_fn(const scan_state *state, const void *in, void *out, size_t 
 	static void name##_##type(const scan_state *state, const void *in, void *out,  \
 				  size_t count, ptrdiff_t stride)                      \
 	{                                                                              \
-		const sp_cell_##type *from = in;                                       \
-		sp_cell_##type *to = out;                                              \
+		const sp_element_##type *from = in;                                    \
+		sp_element_##type *to = out;                                           \
 		double sum = -INFINITY;                                                \
                                                                                        \
 		for (size_t i = 0; i < count; i++) {                                   \

@@ -3,9 +3,8 @@
 #include "engine/ops/reduce/rank_key.h"
 
 /*
- * NthElement: the n-th smallest of each row (the n-th largest with reverse), n
- * counted from 0.  A NaN counts as smaller than everything; in TensorFlow it stays
- * where its way of sorting leaves it.
+ * NthElement: the n-th smallest element of each row (the n-th largest with reverse), n counted from
+ * 0.  NaN counts as smaller than every number; in TensorFlow its order is unspecified.
  */
 typedef struct nth_state {
 	bool reverse;
@@ -29,7 +28,7 @@ static sp_status prepare_nth(sp_prepare *prepare, sp_error *err)
 	return sp_node_attr_bool(prepare->node, "reverse", false, &state->reverse, err);
 }
 
-/* Lets heap[at] sink to where neither child is larger. */
+/* Sifts heap[at] down until neither child is larger. */
 static void sink(entry *heap, size_t n, size_t at)
 {
 	entry moved = heap[at];
@@ -45,8 +44,8 @@ static void sink(entry *heap, size_t n, size_t at)
 }
 
 /*
- * Where the n-th smallest key stands: on top of a heap of the n + 1 smallest.
- * Whatever the keys, this takes count * log(n) steps.
+ * The index of the n-th smallest key: the top of a max-heap of the n + 1 smallest keys.  O(count *
+ * log(n)) for any keys.
  */
 static size_t select_nth(entry *heap, const uint64_t *keys, size_t count, size_t n)
 {

@@ -9,10 +9,7 @@ bool sp_rank_key__has(sp_dtype dtype)
 	return sp_dtype_is_integer(dtype) || sp_dtype_is_floating(dtype);
 }
 
-/*
- * IEEE numbers of one sign compare as their bits do; those of negative numbers
- * the other way round.
- */
+/* Positive IEEE numbers compare as their bits do, negative ones in reverse. */
 static inline uint64_t key_of_double(double value)
 {
 	uint64_t bits;

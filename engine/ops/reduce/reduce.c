@@ -58,7 +58,7 @@ static void add_dim(sp_reduce_walk *walk, size_t dim, size_t stride)
 	walk->strides[walk->rank++] = stride;
 }
 
-/* Lays the walks over a shape without zeros. */
+/* Plans the loops over a shape without zeros; the walks have their innermost dimension first. */
 static void lay_walks(sp_reduce_plan *plan, const sp_shape *shape, const bool *reduced)
 {
 	size_t dims[SP_MAX_RANK], stride = 1;
@@ -84,8 +84,8 @@ static void lay_walks(sp_reduce_plan *plan, const sp_shape *shape, const bool *r
 	}
 }
 
-/* add_dim came from the last dimension on; a walk goes from the first. */
-static void turn_around(sp_reduce_walk *walk)
+/* Reverses the order of dimensions. */
+static void reverse(sp_reduce_walk *walk)
 {
 	for (int i = 0, j = walk->rank - 1; i < j; i++, j--) {
 		size_t dim = walk->dims[i], stride = walk->strides[i];
@@ -118,8 +118,8 @@ sp_status sp_reduce__run(const sp_call *call)
 	}
 	plan.reduced_count = in->count / plan.out_count;
 	lay_walks(&plan, &in->shape, reduced);
-	turn_around(&plan.kept);
-	turn_around(&plan.reduced);
+	reverse(&plan.kept);
+	reverse(&plan.reduced);
 	state->kernel(&plan);
 	return SP_OK;
 }

@@ -7,11 +7,11 @@
 /*
  * Sum, Prod, Mean, Max, Min, EuclideanNorm, All and Any.
  *
- * Of no elements: 0, 1, NaN (0 for integers and complex numbers), the lowest and the highest number
- * there is (infinities for floats), 0, true and false.
+ * Their results for no elements, in this order: 0, 1, NaN (0 for integers and complex numbers), the
+ * lowest and the highest number of the type (infinities for floats), 0, true and false.
  */
 
-/* KERNEL(type, accumulator, name, ...) for each type, with its accumulator. */
+/* Expands KERNEL(type, accumulator type, name, ...) for each type. */
 #define FOR_FLOATING(KERNEL, ...)        \
 	KERNEL(f32, float, __VA_ARGS__)  \
 	KERNEL(f64, double, __VA_ARGS__) \
@@ -22,13 +22,13 @@
 	KERNEL(c64, float complex, __VA_ARGS__) \
 	KERNEL(c128, double complex, __VA_ARGS__)
 
-/* All but float32, whose sums have a kernel of their own. */
+/* All floating types but float, whose sums use SP_REDUCE_FLOAT_SUM. */
 #define FOR_OTHERS(KERNEL, ...)          \
 	KERNEL(f64, double, __VA_ARGS__) \
 	KERNEL(f16, float, __VA_ARGS__)  \
 	KERNEL(bf16, float, __VA_ARGS__)
 
-/* Unsigned, so that a sum that does not fit wraps around; what is divided needs its sign. */
+/* Sums wrap around in an unsigned accumulator; a sum that is divided needs its sign (SIGNED). */
 #define ACCUMULATE(type, acc, name, ...) SP_REDUCE_KERNEL(type, name, acc, __VA_ARGS__)
 #define WRAPPING(type, name, ...)        SP_REDUCE_KERNEL(type, name, uint64_t, __VA_ARGS__)
 #define SIGNED(type, name, sum, ...)                                                      \
@@ -46,7 +46,7 @@ FOR_COMPLEX(ACCUMULATE, product, 1, x, (a) * (b), a)
 SP_FOR_INTEGER(WRAPPING, product, 1, x, (a) * (b), a)
 SP_REDUCE_OP(Prod, product, SP_TABLE_ARITHMETIC);
 
-/* 0 / 0 is the NaN of an empty mean. */
+/* The mean of no elements is 0 / 0 = NaN. */
 SP_REDUCE_FLOAT_SUM(mean, sp_float_sum, x, a / (float)n)
 FOR_OTHERS(ACCUMULATE, mean, 0, x, a + b, a / n)
 FOR_COMPLEX(ACCUMULATE, mean, 0, x, a + b, n == 0 ? 0 : a / n)
@@ -54,7 +54,7 @@ SP_FOR_SIGNED(SIGNED, mean, , n == 0 ? 0 : a / (int64_t)n)
 SP_FOR_UNSIGNED(WRAPPING, mean, 0, x, a + b, n == 0 ? 0 : a / n)
 SP_REDUCE_OP(Mean, mean, SP_TABLE_ARITHMETIC);
 
-/* A NaN anywhere is the result. */
+/* If any element is NaN, the result is NaN. */
 #define LARGER  a > b || a != a ? a : b
 #define SMALLER a < b || a != a ? a : b
 
@@ -80,7 +80,7 @@ SP_REDUCE_FLOAT_SUM(norm, sp_float_square_sum, (x) * (x), sqrtf(a))
 FOR_OTHERS(ACCUMULATE, norm, 0, (x) * (x), a + b, sqrt(a))
 FOR_COMPLEX(ACCUMULATE, norm, 0, x *conj(x), a + b, sqrt(a))
 
-/* Of integers cut off at the point.  A sum that wraps around to less than 0 has no root. */
+/* Integer norms are truncated; a sum that wrapped around to a negative number gives 0. */
 #define ROOT(sum) ((sum) > 0 ? (uint64_t)sqrt((double)(sum)) : 0)
 #define INTEGER_NORM(type, name)                                                   \
 	SP_REDUCE_KERNEL(type, name, uint64_t, 0, (uint64_t)x *(uint64_t)x, a + b, \

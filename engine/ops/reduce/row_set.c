@@ -5,9 +5,8 @@
 #include "base/hash.h"
 
 /*
- * Every element that is not a string becomes a word, such that equal elements
- * are equal words.  A slot keeps half of its row's hash, so that most unequal
- * rows are told apart without looking at them.
+ * Elements other than strings are converted to uint64_t words; equal elements give equal words.  A
+ * slot keeps half of its row's hash, so most unequal rows are rejected without reading them.
  */
 
 bool sp_rows__comparable(sp_dtype dtype)
@@ -67,7 +66,7 @@ static inline uint64_t word_of(sp_dtype dtype, const void *data, size_t i, bool 
 	}
 }
 
-/* Both halves of the product of two words, one upon the other. */
+/* The XOR of both halves of the 128-bit product. */
 static inline uint64_t fold(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
@@ -76,8 +75,8 @@ static inline uint64_t fold(uint64_t a, uint64_t b)
 }
 
 /*
- * `word` after `hash`: two multiplications by secret words, where SipHash would
- * cost more than the table.
+ * Adds `word` to `hash` with two multiplications by secret words.  SipHash would cost more than the
+ * table lookup.
  */
 static inline uint64_t mix(const uint64_t key[2], uint64_t hash, uint64_t word)
 {
@@ -85,7 +84,7 @@ static inline uint64_t mix(const uint64_t key[2], uint64_t hash, uint64_t word)
 	return fold(hash ^ key[1], key[0] | 1);
 }
 
-/* Where element k of row i stands. */
+/* The index in `data` of element k of row i. */
 static inline size_t place(const sp_rows *rows, size_t i, size_t k)
 {
 	return (k / rows->inner * rows->n + i) * rows->inner + k % rows->inner;
@@ -112,7 +111,7 @@ static uint64_t hash_of(const uint64_t key[2], const sp_rows *rows, size_t i, bo
 	return hash;
 }
 
-/* Rows without NaN. */
+/* Compares two rows without NaN. */
 static bool equal(const sp_rows *a, size_t i, const sp_rows *b, size_t j)
 {
 	size_t size = a->outer * a->inner;
@@ -150,7 +149,7 @@ sp_status sp_row_set__init(sp_row_set *set, const sp_call *call, const sp_rows *
 	return SP_OK;
 }
 
-/* The slot of a row equal to row i of `other`, or the free one where it would go. */
+/* The slot of a row equal to row i of `other`, or the free slot for it. */
 static uint64_t *find(const sp_row_set *set, const sp_rows *other, size_t i, uint64_t hash)
 {
 	for (size_t at = hash & set->mask;; at = (at + 1) & set->mask) {

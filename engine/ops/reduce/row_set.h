@@ -4,15 +4,14 @@
 #include "engine/graph/op.h"
 
 /*
- * Rows of a tensor found again by their content: what Unique and ListDiff need.
+ * A hash set of the rows of a tensor, for Unique and ListDiff.
  *
- * Row i of [outer, n, inner] is its elements [:, i, :].  Rows are equal when
- * all their elements are: strings by their bytes, -0.0f equals 0.0f, a NaN
- * equals nothing, itself included.  Of half and bfloat16 -0.0 and 0.0 are two,
- * as in TensorFlow.
+ * Row i of a tensor [outer, n, inner] consists of its elements [:, i, :].  Rows are equal when all
+ * their elements are: strings are compared by their bytes, -0.0f equals 0.0f, NaN equals nothing,
+ * not even itself.  In half and bfloat16 -0.0 and 0.0 differ, as in TensorFlow.
  *
- * The hash is keyed (sp_hash_process_key) and rows with a NaN are never stored:
- * no request makes this slower than linear.
+ * The hash is keyed (sp_hash_process_key) and rows with NaN are not stored, so crafted requests
+ * cannot cause collisions: the expected time is linear.
  *
  * Threads: one thread at a time.
  */
@@ -24,20 +23,20 @@ typedef struct sp_rows {
 
 typedef struct sp_row_set {
 	sp_rows rows;
-	uint64_t *slots; /* hash above, row + 1 below; 0 is free */
+	uint64_t *slots; /* half of the hash (high), row + 1 (low); 0: free */
 	size_t mask;
 } sp_row_set;
 
-/* Whether rows of that type can be compared: real numbers, bool and string. */
+/* Whether the dtype is supported: real numbers, bool and string. */
 bool sp_rows__comparable(sp_dtype dtype);
 
-/* An empty set with room for all `rows`, which stay where they are; at most INT32_MAX. */
+/* An empty set with room for all `rows` (at most INT32_MAX), which it refers to. */
 SP_MUST_CHECK sp_status sp_row_set__init(sp_row_set *set, const sp_call *call, const sp_rows *rows);
 
 /*
- * Numbers the rows by their first appearance: ids[i] is the number of row i,
- * firsts[number] the row that had it first.  Both have room for n; the result
- * is how many numbers there are.
+ * Numbers the distinct rows in the order of their first appearance: ids[i] is the number of row i,
+ * firsts[number] the first row with that number.  Both have room for n.  Returns the count of
+ * distinct rows.
  */
 size_t sp_row_set__number(sp_row_set *set, uint32_t *ids, uint32_t *firsts);
 

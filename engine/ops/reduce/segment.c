@@ -4,18 +4,17 @@
 #include <float.h>
 
 #include "engine/ops/array/elements.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 
 /*
- * SegmentSum and its kin: rows of `data` with the same id become one row.
+ * Segment reductions: rows of `data` with the same id are combined into one row.
  *
  * Two families share the kernels.  With sorted ids the first row of a segment
  * is copied and the others are combined with it; with unsorted ids every row
  * is combined with an initial value, and rows with negative ids are dropped.
  *
- * Numerics: rows are combined in their order, in the element type; half and
- * bfloat16 are rounded after every step, as in TensorFlow.  A NaN is replaced by
- * the row after it in a maximum or minimum.
+ * Numerics: rows are combined in order, in the element type; half and bfloat16 round after every
+ * step, as in TensorFlow.  In a maximum or minimum the next row replaces a NaN accumulated so far.
  */
 typedef struct segment_rows {
 	const int64_t *ids; /* [count] */
@@ -59,7 +58,7 @@ typedef void combine_rows(void *out, const void *data, const segment_rows *rows)
 	COMBINE(max_##suffix, type, wide, LOAD, STORE, a > b ? a : b) \
 	COMBINE(min_##suffix, type, wide, LOAD, STORE, a < b ? a : b)
 
-/* Integers wrap around, so their sums are those of the unsigned type. */
+/* Integers wrap around, so they are computed in the unsigned type. */
 SUM_AND_PRODUCT(u8, uint8_t, uint64_t, , (uint8_t))
 SUM_AND_PRODUCT(u16, uint16_t, uint64_t, , (uint16_t))
 SUM_AND_PRODUCT(u32, uint32_t, uint64_t, , (uint32_t))
@@ -84,7 +83,7 @@ MAX_AND_MIN(f64, double, double, , )
 MAX_AND_MIN(f16, uint16_t, float, sp_half_to_float, sp_half_from_float)
 MAX_AND_MIN(bf16, uint16_t, float, sp_bfloat16_to_float, sp_bfloat16_from_float)
 
-/* Divides `width` elements by the number of rows they are the sum of. */
+/* Divides a row, the sum of `count` rows, by `count`. */
 typedef void divide_row(void *row, size_t width, size_t count);
 
 #define DIVIDE(suffix, type, wide, LOAD, STORE)                            \
@@ -125,11 +124,11 @@ DIVIDE_SHORT(bf16, sp_bfloat16_to_float, sp_bfloat16_from_float)
 
 typedef enum reduction { SUM, MEAN, PRODUCT, MAX, MIN } reduction;
 
-/* What one element type brings along. */
+/* The kernels of one element type. */
 typedef struct element_kernels {
 	combine_rows *sum, *product, *max, *min;
 	divide_row *divide;
-	size_t largest_count; /* that a mean can divide by; 0 is any */
+	size_t largest_count; /* the largest divisor of a mean; 0: any */
 	const void *one, *lowest, *highest;
 } element_kernels;
 
@@ -176,9 +175,9 @@ static const element_kernels *const kernels_of[SP_DTYPE_COUNT] = {
 
 typedef struct segment_state {
 	combine_rows *combine;
-	divide_row *divide; /* of a mean; else NULL */
+	divide_row *divide; /* for a mean, else NULL */
 	size_t largest_count;
-	const void *initial; /* of a segment without rows */
+	const void *initial; /* the value of a segment without rows */
 } segment_state;
 
 static const unsigned char zeros[16];
@@ -232,7 +231,7 @@ static sp_status prepare_any(sp_prepare *prepare, reduction kind, bool sorted, s
 	return sp_prepare_outputs(prepare, 1, dtype, err);
 }
 
-/* Output 0, [segments] and the dims of `data` from `first` on, filled with the initial value. */
+/* Makes output 0, [segments] + dims of `data` from `first` on, filled with the initial value. */
 static sp_status make_output(const sp_call *call, int64_t segments, int first, size_t *width)
 {
 	const segment_state *state = call->state;

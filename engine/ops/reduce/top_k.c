@@ -5,25 +5,24 @@
 #include "engine/ops/reduce/rank_key.h"
 
 /*
- * TopK, TopKV2, ApproxTopK: the k largest of each row and where they stood: largest first, of equal
- * ones the earlier first.  With sorted=false several that are not the whole row come in the order
- * of the heap that they were chosen with, as in TensorFlow.  A NaN is neither larger nor smaller
- * than anything: what comes of a row with NaNs follows from the comparisons that are made.
+ * TopK, TopKV2, ApproxTopK: the k largest elements of each row and their indices, largest first,
+ * equal ones by index.  With sorted=false and 1 < k < row length they are in the order of the heap
+ * that selects them, as in TensorFlow.  NaN compares as neither larger nor smaller than any number,
+ * so the result for a row with NaN depends on the order of comparisons, which is TensorFlow's.
  */
 
 typedef struct top_k_state {
 	sp_dtype index_dtype;
-	int64_t k; /* of TopK, which has it as an attribute */
+	int64_t k; /* attribute of TopK */
 	bool k_is_input, sorted;
 } top_k_state;
 
-/* A candidate. */
 typedef struct entry {
 	uint64_t key;
 	size_t index;
 } entry;
 
-/* The key of a NaN, below that of any number; integers have no NaN, and may have this key. */
+/* The key of NaN, below that of any float; an integer may have this key, too. */
 static const uint64_t NAN_KEY = 0;
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
@@ -64,7 +63,7 @@ static sp_status prepare_top_k(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* On a CPU TensorFlow has the largest along the last dimension, and all of them exactly. */
+/* TensorFlow on a CPU supports only the largest along the last dimension, and is exact. */
 static sp_status prepare_approximate(sp_prepare *prepare, sp_error *err)
 {
 	int64_t axis;
@@ -80,7 +79,7 @@ static sp_status prepare_approximate(sp_prepare *prepare, sp_error *err)
 	return SP_OK;
 }
 
-/* The larger one, and of equal ones the earlier. */
+/* Larger, or equal with a smaller index. */
 static inline bool is_better(entry a, entry b, bool has_nan)
 {
 	bool differ = a.key != b.key && !(has_nan && (a.key == NAN_KEY || b.key == NAN_KEY));
@@ -88,7 +87,7 @@ static inline bool is_better(entry a, entry b, bool has_nan)
 	return differ ? a.key > b.key : a.index < b.index;
 }
 
-/* Fills the hole with `moved` and lets that rise, at most to `top`, past those that are better. */
+/* Sifts `moved` up from `hole`, at most to `top`, past parents that are better. */
 static void rise(entry *heap, size_t hole, size_t top, entry moved, bool has_nan)
 {
 	while (hole > top && is_better(heap[(hole - 1) / 2], moved, has_nan)) {
@@ -99,8 +98,8 @@ static void rise(entry *heap, size_t hole, size_t top, entry moved, bool has_nan
 }
 
 /*
- * Puts `moved` into the heap of n at the hole `top`: the hole sinks to the end along the worse
- * children, and `moved` rises from there.
+ * Inserts `moved` at `top` of the heap of n: the hole is moved down to a leaf along the worse
+ * children, and `moved` is sifted up from there.
  */
 static void fill_hole(entry *heap, size_t n, size_t top, entry moved, bool has_nan)
 {
@@ -119,7 +118,7 @@ static void fill_hole(entry *heap, size_t n, size_t top, entry moved, bool has_n
 	rise(heap, hole, top, moved, has_nan);
 }
 
-/* The worst of n goes to the end; the others are a heap. */
+/* Moves the worst of n entries to the end; the others remain a heap. */
 static void pop_worst(entry *heap, size_t n, bool has_nan)
 {
 	entry last = heap[n - 1];
@@ -129,8 +128,9 @@ static void pop_worst(entry *heap, size_t n, bool has_nan)
 }
 
 /*
- * The best k of n > k, in a heap with the worst of them on top, whose place a candidate takes that
- * beats it.  There is room for one more, which the first k + 1 are chosen in.
+ * Selects the best k of n > k keys into a heap with the worst on top.  A candidate that is better
+ * than the top replaces it.  `heap` has room for k + 1 entries: it starts with the first k + 1
+ * keys.
  */
 static void select_best(entry *heap, size_t k, const uint64_t *keys, size_t n, bool has_nan)
 {
@@ -149,14 +149,14 @@ static void select_best(entry *heap, size_t k, const uint64_t *keys, size_t n, b
 	}
 }
 
-/* Best first. */
+/* Turns a heap into an array, best first. */
 static void sort_heap(entry *heap, size_t n, bool has_nan)
 {
 	for (; n > 1; n--)
 		pop_worst(heap, n, has_nan);
 }
 
-/* A whole row, best first. */
+/* Sorts a whole row, best first. */
 static void sort_all(entry *heap, const uint64_t *keys, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -167,9 +167,8 @@ static void sort_all(entry *heap, const uint64_t *keys, size_t n)
 }
 
 /*
- * A row of few numbers wanted whole is sorted by insertion, as TensorFlow's is:
- * where a NaN, which is neither better nor worse than anything, comes to lie
- * follows from that.
+ * With k = n and few numbers, a row is sorted by insertion, as in TensorFlow: the position of NaN
+ * depends on the algorithm.
  */
 enum { FEW = 16 };
 
@@ -195,7 +194,7 @@ static void sort_few(entry *best, const uint64_t *keys, size_t n)
 	}
 }
 
-/* NaNs, whose key is the least, only where there is nothing else. */
+/* NaN has the least key, so it is found only in a row of nothing but NaN. */
 static void find_largest(entry *best, const uint64_t *keys, size_t n)
 {
 	*best = (entry){keys[0], 0};

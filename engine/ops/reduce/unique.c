@@ -5,10 +5,10 @@
 #include "engine/ops/reduce/row_set.h"
 
 /*
- * Unique: the elements of a vector in the order of their first appearance, and
- * for each place which of them it holds.  UniqueV2: the same of the slices
- * along an axis.  UniqueWithCounts*: also how often each one appears.
- * UniqueWithCountsV3 is DeepRec's, and takes a vector of integers.
+ * Unique: the distinct elements of a vector in the order of their first appearance, and for each
+ * element of the vector its index among them.  UniqueV2: the same for the slices along an axis.
+ * UniqueWithCounts*: also how often each one appears.  UniqueWithCountsV3 is DeepRec's and takes a
+ * vector of integers.
  */
 
 typedef struct unique_state {
@@ -64,7 +64,7 @@ static sp_status prepare_counts_v3(sp_prepare *p, sp_error *err)
 	return prepare(p, false, true, "CounterType", err);
 }
 
-/* The axis input is empty, which only a vector may leave it, or one number. */
+/* The axis input holds one number; for a vector it may be empty. */
 static sp_status read_axis(const sp_call *call, int *axis)
 {
 	const unique_state *state = call->state;
@@ -81,7 +81,7 @@ static sp_status read_axis(const sp_call *call, int *axis)
 	return sp_array__need_rank(call, 0, 1);
 }
 
-/* Output 0: the slices that were first. */
+/* Output 0: the distinct slices. */
 static sp_status write_firsts(const sp_call *call, const sp_rows *rows, int axis,
 			      const uint32_t *firsts, size_t count)
 {
@@ -143,7 +143,8 @@ static sp_status run(const sp_call *call)
 	SP_TRY(write_numbers(call, 1, ids, rows.n));
 	if (!state->has_counts)
 		return SP_OK;
-	memset(firsts, 0, count * sizeof(*firsts)); /* done with; now the counts */
+	memset(firsts, 0,
+	       count * sizeof(*firsts)); /* firsts was consumed; now it holds the counts */
 	for (size_t i = 0; i < rows.n; i++)
 		firsts[ids[i]]++;
 	return write_numbers(call, 2, firsts, count);

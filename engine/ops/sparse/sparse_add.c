@@ -4,7 +4,7 @@
 
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/elements.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*
@@ -22,22 +22,22 @@ typedef enum merging { SUM, MAXIMUM, MINIMUM } merging;
 /* Combines a[i] and b[j] into out[at], with NULL for 0; returns whether the result is kept. */
 typedef bool combine_fn(merging kind, const void *a, const void *b, void *out, double thresh);
 
-#define COMBINE(type, magnitude)                                                                \
-	static bool combine_##type(merging kind, const void *a, const void *b, void *out,       \
-				   double thresh)                                               \
-	{                                                                                       \
-		sp_value_##type x = a == NULL ? 0 : SP_LOAD_##type(*(const sp_cell_##type *)a); \
-		sp_value_##type y = b == NULL ? 0 : SP_LOAD_##type(*(const sp_cell_##type *)b); \
-		sp_value_##type z;                                                              \
-                                                                                                \
-		if (kind == SUM)                                                                \
-			z = (sp_value_##type)((sp_wrap_##type)x + (sp_wrap_##type)y);           \
-		else if (kind == MAXIMUM)                                                       \
-			z = x > y ? x : y;                                                      \
-		else                                                                            \
-			z = x < y ? x : y;                                                      \
-		*(sp_cell_##type *)out = SP_STORE_##type(z);                                    \
-		return kind != SUM || a == NULL || b == NULL || thresh <= magnitude;            \
+#define COMBINE(type, magnitude)                                                                   \
+	static bool combine_##type(merging kind, const void *a, const void *b, void *out,          \
+				   double thresh)                                                  \
+	{                                                                                          \
+		sp_value_##type x = a == NULL ? 0 : SP_LOAD_##type(*(const sp_element_##type *)a); \
+		sp_value_##type y = b == NULL ? 0 : SP_LOAD_##type(*(const sp_element_##type *)b); \
+		sp_value_##type z;                                                                 \
+                                                                                                   \
+		if (kind == SUM)                                                                   \
+			z = (sp_value_##type)((sp_wrap_##type)x + (sp_wrap_##type)y);              \
+		else if (kind == MAXIMUM)                                                          \
+			z = x > y ? x : y;                                                         \
+		else                                                                               \
+			z = x < y ? x : y;                                                         \
+		*(sp_element_##type *)out = SP_STORE_##type(z);                                    \
+		return kind != SUM || a == NULL || b == NULL || thresh <= magnitude;               \
 	}
 
 SP_FOR_NUMBER(COMBINE, fabs((double)z))
@@ -47,11 +47,11 @@ SP_FOR_NUMBER(COMBINE, fabs((double)z))
 	static bool combine_##type(merging kind, const void *a, const void *b, void *out, \
 				   double thresh)                                         \
 	{                                                                                 \
-		sp_cell_##type z = (a == NULL ? 0 : *(const sp_cell_##type *)a) +         \
-				   (b == NULL ? 0 : *(const sp_cell_##type *)b);          \
+		sp_element_##type z = (a == NULL ? 0 : *(const sp_element_##type *)a) +   \
+				      (b == NULL ? 0 : *(const sp_element_##type *)b);    \
                                                                                           \
 		(void)kind;                                                               \
-		*(sp_cell_##type *)out = z;                                               \
+		*(sp_element_##type *)out = z;                                            \
 		return a == NULL || b == NULL || thresh <= cabs(z);                       \
 	}
 

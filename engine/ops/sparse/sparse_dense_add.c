@@ -3,7 +3,7 @@
 
 #include "engine/graph/op.h"
 #include "engine/ops/array/elements.h"
-#include "engine/ops/reduce/cells.h"
+#include "engine/ops/reduce/element_types.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*
@@ -14,13 +14,14 @@
  */
 typedef void add_fn(void *cell, const void *value);
 
-#define ADD(type, ...)                                                                             \
-	static void add_##type(void *cell, const void *value)                                      \
-	{                                                                                          \
-		sp_wrap_##type a = (sp_wrap_##type)SP_LOAD_##type(*(sp_cell_##type *)cell);        \
-		sp_wrap_##type b = (sp_wrap_##type)SP_LOAD_##type(*(const sp_cell_##type *)value); \
-                                                                                                   \
-		*(sp_cell_##type *)cell = SP_STORE_##type(a + b);                                  \
+#define ADD(type, ...)                                                                         \
+	static void add_##type(void *cell, const void *value)                                  \
+	{                                                                                      \
+		sp_wrap_##type a = (sp_wrap_##type)SP_LOAD_##type(*(sp_element_##type *)cell); \
+		sp_wrap_##type b = (sp_wrap_##type)SP_LOAD_##type(                             \
+			*(const sp_element_##type *)value);                                    \
+                                                                                               \
+		*(sp_element_##type *)cell = SP_STORE_##type(a + b);                           \
 	}
 
 SP_FOR_ARITHMETIC(ADD, )

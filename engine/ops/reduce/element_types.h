@@ -1,5 +1,5 @@
-#ifndef SP_ENGINE_OPS_CELLS_H
-#define SP_ENGINE_OPS_CELLS_H
+#ifndef SP_ENGINE_OPS_ELEMENT_TYPES_H
+#define SP_ENGINE_OPS_ELEMENT_TYPES_H
 
 #include <complex.h>
 #include <stdbool.h>
@@ -9,35 +9,33 @@
 #include "engine/tensor/dtype.h"
 
 /*
- * Element types by short names, for kernels that are written once and made for
- * each type by a macro: f32 f64 f16 bf16 c64 c128 (complex) i8 i16 i32 i64 u8 u16
- * u32 u64 b8 (bool) string.  With a name, f16 say, go
+ * Short names of element types, for kernels that a macro instantiates for each type: f32 f64 f16
+ * bf16 c64 c128 (complex) i8 i16 i32 i64 u8 u16 u32 u64 b8 (bool) string.  For each name T:
  *
- *   sp_cell_f16     what lies in memory
- *   sp_value_f16    what a kernel computes in: the cell's type, but float for
- *                   the two floating types of 16 bits
- *   sp_wrap_i16     the same, but for integers an unsigned type of at least 32
- *                   bits, in which sums, differences and products wrap around
- *   SP_LOAD_f16     cell to value
- *   SP_STORE_f16    value to cell; f16 and bf16 round to nearest even, integers
- *                   keep their low bits
+ *   sp_element_T  the type in memory
+ *   sp_value_T    the type that a kernel computes in: float for f16 and bf16, else the element type
+ *   sp_wrap_T     as sp_value_T, but for integers an unsigned type of at least 32 bits, in which
+ *                 sums, differences and products wrap around
+ *   SP_LOAD_T     element to value
+ *   SP_STORE_T    value to element; f16 and bf16 round to nearest even, integers keep their low
+ * bits
  */
-typedef float sp_cell_f32;
-typedef double sp_cell_f64;
-typedef uint16_t sp_cell_f16;
-typedef uint16_t sp_cell_bf16;
-typedef float complex sp_cell_c64;
-typedef double complex sp_cell_c128;
-typedef int8_t sp_cell_i8;
-typedef int16_t sp_cell_i16;
-typedef int32_t sp_cell_i32;
-typedef int64_t sp_cell_i64;
-typedef uint8_t sp_cell_u8;
-typedef uint16_t sp_cell_u16;
-typedef uint32_t sp_cell_u32;
-typedef uint64_t sp_cell_u64;
-typedef bool sp_cell_b8;
-typedef sp_bytes sp_cell_string;
+typedef float sp_element_f32;
+typedef double sp_element_f64;
+typedef uint16_t sp_element_f16;
+typedef uint16_t sp_element_bf16;
+typedef float complex sp_element_c64;
+typedef double complex sp_element_c128;
+typedef int8_t sp_element_i8;
+typedef int16_t sp_element_i16;
+typedef int32_t sp_element_i32;
+typedef int64_t sp_element_i64;
+typedef uint8_t sp_element_u8;
+typedef uint16_t sp_element_u16;
+typedef uint32_t sp_element_u32;
+typedef uint64_t sp_element_u64;
+typedef bool sp_element_b8;
+typedef sp_bytes sp_element_string;
 
 typedef float sp_value_f32;
 typedef double sp_value_f64;
@@ -71,22 +69,22 @@ typedef uint32_t sp_wrap_u16;
 typedef uint32_t sp_wrap_u32;
 typedef uint64_t sp_wrap_u64;
 
-#define SP_LOAD_f32(cell)    (cell)
-#define SP_LOAD_f64(cell)    (cell)
-#define SP_LOAD_f16(cell)    sp_half_to_float(cell)
-#define SP_LOAD_bf16(cell)   sp_bfloat16_to_float(cell)
-#define SP_LOAD_c64(cell)    (cell)
-#define SP_LOAD_c128(cell)   (cell)
-#define SP_LOAD_i8(cell)     (cell)
-#define SP_LOAD_i16(cell)    (cell)
-#define SP_LOAD_i32(cell)    (cell)
-#define SP_LOAD_i64(cell)    (cell)
-#define SP_LOAD_u8(cell)     (cell)
-#define SP_LOAD_u16(cell)    (cell)
-#define SP_LOAD_u32(cell)    (cell)
-#define SP_LOAD_u64(cell)    (cell)
-#define SP_LOAD_b8(cell)     (cell)
-#define SP_LOAD_string(cell) (cell)
+#define SP_LOAD_f32(element)    (element)
+#define SP_LOAD_f64(element)    (element)
+#define SP_LOAD_f16(element)    sp_half_to_float(element)
+#define SP_LOAD_bf16(element)   sp_bfloat16_to_float(element)
+#define SP_LOAD_c64(element)    (element)
+#define SP_LOAD_c128(element)   (element)
+#define SP_LOAD_i8(element)     (element)
+#define SP_LOAD_i16(element)    (element)
+#define SP_LOAD_i32(element)    (element)
+#define SP_LOAD_i64(element)    (element)
+#define SP_LOAD_u8(element)     (element)
+#define SP_LOAD_u16(element)    (element)
+#define SP_LOAD_u32(element)    (element)
+#define SP_LOAD_u64(element)    (element)
+#define SP_LOAD_b8(element)     (element)
+#define SP_LOAD_string(element) (element)
 
 #define SP_STORE_f32(value)  ((float)(value))
 #define SP_STORE_f64(value)  ((double)(value))
@@ -104,11 +102,11 @@ typedef uint64_t sp_wrap_u64;
 #define SP_STORE_u64(value)  ((uint64_t)(value))
 #define SP_STORE_b8(value)   ((bool)(value))
 
-/* The value as the cell would hold it, for what rounds after every step. */
+/* The value rounded to the element type, for kernels that round after every step. */
 #define SP_ROUND_f16(value)  sp_half_to_float(sp_half_from_float(value))
 #define SP_ROUND_bf16(value) sp_bfloat16_to_float(sp_bfloat16_from_float(value))
 
-/* KERNEL(type, ...) for each type of a group. */
+/* Expand KERNEL(type, ...) for each type of a group. */
 #define SP_FOR_FLOATING(KERNEL, ...) \
 	KERNEL(f32, __VA_ARGS__)     \
 	KERNEL(f64, __VA_ARGS__)     \
@@ -139,12 +137,12 @@ typedef uint64_t sp_wrap_u64;
 	SP_FOR_FLOATING(KERNEL, __VA_ARGS__) \
 	SP_FOR_INTEGER(KERNEL, __VA_ARGS__)
 
-/* What has sums and products but not always an order: numbers, complex ones too. */
+/* All numeric types, complex ones too. */
 #define SP_FOR_ARITHMETIC(KERNEL, ...)     \
 	SP_FOR_NUMBER(KERNEL, __VA_ARGS__) \
 	SP_FOR_COMPLEX(KERNEL, __VA_ARGS__)
 
-/* Where division leaves nothing over. */
+/* The floating and complex types, whose division has no remainder. */
 #define SP_FOR_FIELD(KERNEL, ...)            \
 	SP_FOR_FLOATING(KERNEL, __VA_ARGS__) \
 	SP_FOR_COMPLEX(KERNEL, __VA_ARGS__)
