@@ -21,7 +21,8 @@
  *
  * The patches of lhs at some places become the rows of a matrix, which is multiplied by rhs.
  *
- * Numerics: engine/ops/nn/wide_product.h. Source: convolution of the StableHLO specification.
+ * Numerics: engine/ops/nn/wide_product.h.
+ * Source: convolution of the StableHLO specification.
  */
 enum {
 	MOST_SPATIAL = SP_MAX_RANK - 2,

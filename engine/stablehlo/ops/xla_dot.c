@@ -13,7 +13,8 @@
  *
  * preferred_element_type of XlaDotV2 sets the output's type.
  *
- * Numerics: engine/ops/nn/wide_product.h. Source: dot_general of the StableHLO specification.
+ * Numerics: engine/ops/nn/wide_product.h.
+ * Source: dot_general of the StableHLO specification.
  */
 typedef struct dot_state {
 	sp_dim_list contracting[2], batch[2]; /* of lhs, of rhs */
