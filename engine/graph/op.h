@@ -181,10 +181,7 @@ sp_status sp_prepare_unsupported(const sp_prepare *prepare, sp_dtype dtype, sp_e
 SP_MUST_CHECK sp_status sp_call_output(const sp_call *call, size_t i, sp_dtype dtype,
 				       const sp_shape *shape);
 
-/*
- * Output i shares the bytes of input `from`, under a shape with as many elements.  Nothing is
- * copied.
- */
+/* Output i shares the bytes of input `from`, under a shape with as many elements. */
 void sp_call_forward(const sp_call *call, size_t i, size_t from, const sp_shape *shape);
 
 /* Whether this call is the last to read the bytes of input i. */
@@ -207,16 +204,10 @@ sp_status sp_call_no_memory(const sp_call *call);
 /* sp_error_set(call->err, SP_INVALID, ...) */
 sp_status sp_call_invalid(const sp_call *call, const char *fmt, ...) SP_PRINTF(2, 3);
 
-/*
- * Reads a scalar, or a one-element vector where TensorFlow takes one too,
- * from an int32 or int64 input.
- */
+/* Reads a scalar, or a one-element vector where TensorFlow does, from an int32 or int64 input. */
 SP_MUST_CHECK sp_status sp_call_scalar(const sp_call *call, size_t i, int64_t *out);
 
-/*
- * A negative axis counts from the end.  SP_INVALID unless it lies in
- * [-rank, rank).
- */
+/* A negative axis counts from the end.  SP_INVALID unless it lies in [-rank, rank). */
 SP_MUST_CHECK sp_status sp_call_axis(const sp_call *call, int64_t axis, int rank, int *out);
 
 #endif

@@ -325,8 +325,7 @@ static sp_status visit(sp_importer *im, const sp_target *to)
 /* ------------------------------------------------------------- the roots */
 
 /*
- * How many outputs of a node are replaced by other values; if any, an IdentityN of the node's name
- * gathers them.
+ * How many outputs of a node are replaced by other values, which an IdentityN of its name gathers.
  */
 static size_t renamed_outputs(const sp_scope *outer, uint32_t node)
 {

@@ -32,10 +32,7 @@ SP_MUST_CHECK sp_status sp_graph_import(sp_graph *out, const sp_graph_def *def,
 					const sp_import_roots *roots, sp_arena *arena,
 					sp_error *err);
 
-/*
- * Whether import resolves nodes of the operator (calls, parts of loops), so that they need no
- * kernel.
- */
+/* Whether import resolves nodes of the operator (calls, parts of loops): they need no kernel. */
 bool sp_import_resolves(const sp_graph_def *def, const char *op);
 
 #endif

@@ -83,7 +83,7 @@ sp_status sp_import__index(sp_importer *im)
 
 /* ---------------------------------------------------------------- calls */
 
-static bool takes_and_gives_the_same(const sp_function_def *a, const sp_function_def *b)
+static bool has_same_counts(const sp_function_def *a, const sp_function_def *b)
 {
 	return a->input_count == b->input_count && a->output_count == b->output_count;
 }
@@ -99,7 +99,7 @@ static sp_known_function *find_known(const sp_importer *im, const char *name)
 	def = im->known[i].def;
 	if (def->implements != NULL && !def->is_for_cpu && !def->is_of_gradient &&
 	    sp_map_get(&im->for_cpu, sp_bytes_of(def->implements), &for_cpu) &&
-	    takes_and_gives_the_same(def, im->known[for_cpu].def))
+	    has_same_counts(def, im->known[for_cpu].def))
 		i = for_cpu;
 	return &im->known[i];
 }

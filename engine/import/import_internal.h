@@ -188,10 +188,7 @@ uint32_t sp_import__region_of(const sp_scope *scope, uint32_t node);
 /* Whether the operator occurs in loops only. */
 bool sp_import__is_loop_op(const char *op);
 
-/*
- * What a reference to output `port` of a part of a loop (Merge, Switch, ...) stands for; one of
- * three.
- */
+/* What a reference to output `port` of a part of a loop (Merge, Switch, ...) stands for. */
 typedef struct sp_loop_meaning {
 	const sp_variable *variable; /* a variable, inside the loop */
 	const char *ref;             /* another reference of the same scope */

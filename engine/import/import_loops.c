@@ -384,11 +384,11 @@ static sp_status set_merge(finder *fi, uint32_t node)
 	next = count > 1 && edges[1].node != NONE ? &fi->nodes[edges[1].node] : NULL;
 	if (data != 2 || edges[0].control || enter == NULL || enter->role != INVARIANT ||
 	    next == NULL || edges[1].control || next->role != NEXT || next->frame != n->frame) {
-		refuse(fi, node, "does not merge the way into a loop with its way back");
+		refuse(fi, node, "does not merge an Enter with a NextIteration");
 		return SP_OK;
 	}
 	if (enter->merge != NONE) {
-		refuse(fi, node, "shares its way into the loop");
+		refuse(fi, node, "shares its Enter with another Merge");
 		return SP_OK;
 	}
 	enter->merge = node;
@@ -464,15 +464,15 @@ static sp_status set_roles(finder *fi)
 static const char *bad_read(const loop_node *from, const edge *e, role reader)
 {
 	if (from->role == NEXT && !(reader == MERGE && !e->control))
-		return "reads the next round of a loop";
+		return "reads the next iteration of a loop";
 	if (from->role == MERGE && e->port == 1)
-		return "asks where a variable comes from";
+		return "reads value_index of a loop's Merge";
 	if (e->control)
 		return NULL;
 	if (from->role == INVARIANT && from->merge != NONE && reader != MERGE)
-		return "reads a variable before the first round";
+		return "reads a variable before the first iteration";
 	if (from->role == SWITCH && e->port == 0 && reader != EXIT)
-		return "runs at the end of a loop only";
+		return "reads a value that exists only after the loop";
 	return NULL;
 }
 

@@ -108,10 +108,7 @@ static bool is_random_draw(const sp_node *node)
 	}
 }
 
-/*
- * Whether the variable's value reaches results, regions or effects by another way than random
- * draws.
- */
+/* Whether the variable's value reaches results, regions or effects except by random draws. */
 static bool influences_answers(const finder *f, uint32_t handle)
 {
 	const unsigned effects = SP_OP_STATEFUL | SP_OP_TAKES_DEAD | SP_OP_MAKES_DEAD |

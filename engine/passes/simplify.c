@@ -99,14 +99,14 @@ static bool same_attr(const sp_attr *a, const sp_attr *b)
 }
 
 /* Attributes with '_' are annotations and do not affect the value. */
-static bool is_note(const sp_attr *attr)
+static bool is_annotation(const sp_attr *attr)
 {
 	return attr->name[0] == '_';
 }
 
 static const sp_attr *next_attr(const sp_node *node, size_t *i)
 {
-	while (*i < node->attr_count && is_note(&node->attrs[*i]))
+	while (*i < node->attr_count && is_annotation(&node->attrs[*i]))
 		++*i;
 	return *i < node->attr_count ? &node->attrs[(*i)++] : NULL;
 }

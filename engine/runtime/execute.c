@@ -93,7 +93,7 @@ static sp_status truth_of(const sp_execution *ex, const sp_step *step, const sp_
 {
 	*out = t->shape.rank == 0 ? number_is_set(t) : t->count != 0;
 	if (t->shape.rank != 0 && step->control->scalar_only)
-		return fail(ex, step, "what decides must be a scalar");
+		return fail(ex, step, "the condition must be a scalar");
 	return SP_OK;
 }
 

@@ -282,7 +282,7 @@ static sp_status take_feeds(sp_planner *pl)
 }
 
 /* Marks the fetches and targets. */
-static sp_status take_wants(sp_planner *pl)
+static sp_status mark_ends(sp_planner *pl)
 {
 	const sp_entry_spec *entry = pl->entry;
 	sp_plan *plan = pl->plan;
@@ -356,7 +356,7 @@ static sp_status make(sp_planner *pl)
 		return sp_plan__no_memory(pl);
 	memset(pl->feed_of, 0xff, values * sizeof(*pl->feed_of));
 	SP_TRY(take_feeds(pl));
-	SP_TRY(take_wants(pl));
+	SP_TRY(mark_ends(pl));
 	SP_TRY(walk_back(pl));
 	SP_TRY(collect_errors(pl));
 	if (pl->level == SP_LEVEL_REQUEST) /* a snapshot may hold objects */

@@ -3,10 +3,7 @@
 
 #include "engine/runtime/program_internal.h"
 
-/*
- * How a plan is made: plan.c finds the nodes that an entry needs, and plan_steps.c makes steps and
- * slots of them.
- */
+/* Making a plan: plan.c finds the nodes that an entry needs, plan_steps.c their steps and slots. */
 
 static const uint32_t SP_PLAN_NONE = UINT32_MAX;
 

@@ -63,10 +63,7 @@ size_t sp_program_step_count(const sp_program *program, size_t entry);
 size_t sp_program_entry_resources(const sp_program *program, size_t entry,
 				  const uint32_t **indices);
 
-/*
- * The values of one model version that depend on `resources` alone.  `resources` must outlive the
- * snapshot.
- */
+/* The values of one model version that depend on `resources` alone, which must outlive it. */
 typedef struct sp_snapshot sp_snapshot;
 
 SP_MUST_CHECK sp_status sp_snapshot_build(sp_snapshot **out, const sp_program *program,

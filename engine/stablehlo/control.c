@@ -163,7 +163,7 @@ sp_status sp_hlo__do_if(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_ru
 {
 	(void)rule;
 	if (op->region_count != 2)
-		return sp_hlo__refuse(body->hlo, op, "it has not two branches");
+		return sp_hlo__refuse(body->hlo, op, "it does not have two branches");
 	return branch(body, op, "StatelessIf", sp_hlo__all(body, op->operands[0]));
 }
 

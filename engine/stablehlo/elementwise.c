@@ -330,10 +330,7 @@ sp_status sp_hlo__do_binary(sp_hlo_body *body, const sp_mlir_op *op, const sp_hl
 	return give(body, op, &in, binary(body, rule, &in, dtype));
 }
 
-/*
- * The index of an operand that is a vector along the last dimension if the other one has the full
- * shape; else -1.
- */
+/* The operand that is a vector along the last dimension of the other, full one; else -1. */
 static int find_bias(sp_hlo *hlo, const sp_mlir_op *op)
 {
 	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->first_result);
@@ -461,10 +458,7 @@ static bool stays_below(const sp_hlo *hlo, uint32_t number, double limit)
 	return known != NULL;
 }
 
-/*
- * A shift by the bit width or more yields 0, or the sign for an arithmetic shift; TensorFlow clamps
- * the amount.
- */
+/* A shift by the bit width or more yields 0 or the sign; TensorFlow clamps the amount. */
 sp_status sp_hlo__do_shift(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
 {
 	sp_dtype dtype = dtype_of(body->hlo, op->operands[0]), as;

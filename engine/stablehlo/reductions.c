@@ -4,8 +4,7 @@
 #include "engine/stablehlo/translate_internal.h"
 
 /*
- * reduce: becomes a reduction of TensorFlow if its function is recognised, else
- * XlaVariadicReduceV2.
+ * reduce: becomes TensorFlow's reduction if its function is recognised, else XlaVariadicReduceV2.
  */
 
 static const char *base_name(const sp_mlir_op *op)
@@ -154,7 +153,7 @@ static bool is_compare(const extreme *ex, uint32_t value, uint32_t a, uint32_t b
 	       sp_vhlo_enum(ex->module, op, "comparison_direction", direction, ex->err) == SP_OK;
 }
 
-static const sp_mlir_op *two_of(const extreme *ex, uint32_t value, const char *name)
+static const sp_mlir_op *binary_op(const extreme *ex, uint32_t value, const char *name)
 {
 	const sp_mlir_op *op = producer(ex, value);
 
@@ -164,7 +163,7 @@ static const sp_mlir_op *two_of(const extreme *ex, uint32_t value, const char *n
 /* x > y, or (x > y or x != x). */
 static bool is_winner(extreme *ex, uint32_t value, uint32_t x, uint32_t y)
 {
-	const sp_mlir_op *either = two_of(ex, value, "or_v1");
+	const sp_mlir_op *either = binary_op(ex, value, "or_v1");
 	uint64_t differs;
 
 	if (either == NULL)
@@ -175,7 +174,7 @@ static bool is_winner(extreme *ex, uint32_t value, uint32_t x, uint32_t y)
 
 static bool is_first(const extreme *ex, uint32_t value, uint32_t a)
 {
-	const sp_mlir_op *both = two_of(ex, value, "and_v1");
+	const sp_mlir_op *both = binary_op(ex, value, "and_v1");
 	uint64_t equal, less;
 
 	return both != NULL && is_compare(ex, both->operands[0], a, a + 2, &equal) &&
@@ -208,7 +207,7 @@ static bool is_extreme(extreme *ex)
 	place = choice(ex, end->operands[1], a + 1, a + 3);
 	if (value == NULL || place == NULL)
 		return false;
-	either = two_of(ex, place->operands[0], "or_v1");
+	either = binary_op(ex, place->operands[0], "or_v1");
 	return either != NULL && either->operands[0] == value->operands[0] &&
 	       is_winner(ex, value->operands[0], a, a + 2) &&
 	       is_first(ex, either->operands[1], a) &&
@@ -340,7 +339,7 @@ sp_status sp_hlo__do_reduce(sp_hlo_body *body, const sp_mlir_op *op, const sp_hl
 	(void)rule;
 	if (op->region_count != 1 || op->result_count == 0 ||
 	    op->operand_count != 2 * (size_t)op->result_count)
-		return sp_hlo__refuse(hlo, op, "it has not one start per value");
+		return sp_hlo__refuse(hlo, op, "it does not have one start per value");
 	SP_TRY(sp_vhlo_ints(&hlo->module, op, "dimensions", axes, SP_MAX_RANK, &count, hlo->err));
 	is_bool = sp_hlo__value_type(hlo, op->operands[0])->dtype == SP_BOOL;
 	if (op->result_count == 2 && is_argument_of_extreme(body, op, axes, count))

@@ -20,7 +20,7 @@ static sp_status read_dims(sp_hlo *hlo, const sp_mlir_op *op, const char *name, 
 	SP_TRY(sp_vhlo_ints(&hlo->module, op, name, out, SP_MAX_RANK, &count, hlo->err));
 	return count == (size_t)rank
 		       ? SP_OK
-		       : sp_hlo__refuse(hlo, op, "a list has not one number per dimension");
+		       : sp_hlo__refuse(hlo, op, "a list does not have one number per dimension");
 }
 
 /* A dimension in an attribute. */
@@ -230,7 +230,7 @@ sp_status sp_hlo__do_broadcast(sp_hlo_body *body, const sp_mlir_op *op, const sp
 	SP_TRY(read_dims(hlo, op, "broadcast_dimensions", from->rank, dims));
 	for (int32_t i = 0; i < from->rank; i++)
 		if (dims[i] < 0 || dims[i] >= type->rank || (i > 0 && dims[i] <= dims[i - 1]))
-			return sp_hlo__refuse(hlo, op, "dimensions that do not rise");
+			return sp_hlo__refuse(hlo, op, "dimensions that are not ascending");
 	if (!is_dynamic && !sp_vhlo_is_static(type, NULL))
 		return sp_hlo__refuse(hlo, op, "to a shape that is not known");
 	if (!sp_vhlo_is_static(type, NULL)) {
@@ -528,7 +528,7 @@ sp_status sp_hlo__do_dynamic_slice(sp_hlo_body *body, const sp_mlir_op *op, cons
 	SP_TRY(hlo->status);
 	SP_TRY(read_dims(hlo, op, "slice_sizes", type->rank, sizes));
 	if (op->operand_count != (size_t)type->rank + 1)
-		return sp_hlo__refuse(hlo, op, "it has not one start per dimension");
+		return sp_hlo__refuse(hlo, op, "it does not have one start per dimension");
 	if (type->rank == 0)
 		return sp_hlo__give(body, op, 0, sp_hlo__all(body, op->operands[0]));
 	starts = pack_starts(body, op->operands + 1, op->operand_count - 1, &index);
@@ -554,7 +554,7 @@ sp_status sp_hlo__do_dynamic_update_slice(sp_hlo_body *body, const sp_mlir_op *o
 	(void)rule;
 	SP_TRY(hlo->status);
 	if (op->operand_count != (size_t)type->rank + 2)
-		return sp_hlo__refuse(hlo, op, "it has not one start per dimension");
+		return sp_hlo__refuse(hlo, op, "it does not have one start per dimension");
 	if (type->rank == 0)
 		return sp_hlo__give(body, op, 0, sp_hlo__all(body, op->operands[1]));
 	starts = pack_starts(body, op->operands + 2, op->operand_count - 2, &index);

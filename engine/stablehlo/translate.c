@@ -10,10 +10,7 @@
  * operation is translated in place.  The import checks the arguments of calls, as for any call.
  */
 
-/*
- * Limits the total number of nodes: nested regions that capture each other's values are written
- * again and again.
- */
+/* Limits the nodes: nested regions that capture each other's values are written repeatedly. */
 enum { MAX_NODES = 1 << 20 };
 
 static const sp_hlo_rule rules[] = {

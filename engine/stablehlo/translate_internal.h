@@ -223,10 +223,7 @@ SP_MUST_CHECK sp_status sp_hlo__add_dim(sp_hlo *hlo, sp_hlo_message *to, int fie
 SP_MUST_CHECK sp_status sp_hlo__message(sp_hlo *hlo, sp_hlo_node *node, const char *name,
 					const sp_hlo_message *message);
 
-/*
- * Makes a function of a region that reads only its arguments; refuses regions that read other
- * values.
- */
+/* Makes a function of a region that reads its arguments only; refuses other regions. */
 SP_MUST_CHECK sp_status sp_hlo__scalar_function(sp_hlo *hlo, const sp_mlir_op *op, size_t region,
 						const char **out);
 

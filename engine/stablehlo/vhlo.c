@@ -267,10 +267,7 @@ static sp_status find_in_dictionary(const sp_mlir_module *module, uint32_t dicti
 	return SP_OK;
 }
 
-/*
- * The index of `name` among the attribute names of an operation, or -1; -2 for an unknown
- * operation.
- */
+/* The index of `name` among the attribute names of an operation; -1: not there; -2: unknown op. */
 static int place_of(const char *op, const char *name)
 {
 	const char *at = NULL;

@@ -75,7 +75,7 @@ sp_status sp_hlo__do_select_and_scatter(sp_hlo_body *body, const sp_mlir_op *op,
 
 	(void)rule;
 	if (op->region_count != 2)
-		return sp_hlo__refuse(hlo, op, "it has not two functions");
+		return sp_hlo__refuse(hlo, op, "it does not have two functions");
 	SP_TRY(sp_hlo__scalar_function(hlo, op, 0, &select));
 	SP_TRY(sp_hlo__scalar_function(hlo, op, 1, &scatter));
 	sp_hlo__begin(body, &node, "XlaSelectAndScatter", 6);

@@ -261,10 +261,7 @@ static sp_status refuse_second_value(const sp_hash_table *table, size_t entry, s
 			    (long long)table->numbers[entry]);
 }
 
-/*
- * Finds the slot of key i.  A new key is stored as that of entry table->count, which the caller
- * completes.
- */
+/* Finds the slot of key i; a new key is stored for entry table->count, which the caller adds. */
 static slot *place_key(sp_hash_table *table, const sp_tensor *keys, size_t i, uint32_t *tag)
 {
 	uint64_t hash;

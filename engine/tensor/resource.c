@@ -187,9 +187,9 @@ sp_status sp_resources_get(const sp_resources *resources, const sp_tensor *handl
 				    (unsigned long long)index, resources->count);
 	resource = &resources->items[index];
 	if (resource->kind != kind)
-		return sp_error_set(err, SP_INVALID, "'%s' is %s %s, and no %s", resource->name,
+		return sp_error_set(err, SP_INVALID, "'%s' is %s %s, not %s %s", resource->name,
 				    article(resource->kind), kind_name(resource->kind),
-				    kind_name(kind));
+				    article(kind), kind_name(kind));
 	*out = resource;
 	return SP_OK;
 }

@@ -86,10 +86,7 @@ typedef struct sp_resources {
 	sp_map names;     /* "<kind><container>\0<name>" -> index */
 	unsigned columns; /* union of all embeddings' columns */
 
-	/*
-	 * While a graph is prepared: the number of nodes that start a random stream; whether
-	 * streams start at variables.
-	 */
+	/* While a graph is prepared: nodes that start random streams; whether variables do. */
 	size_t stream_count;
 	bool has_generators;
 	size_t session_variable_count;

@@ -46,10 +46,7 @@ SP_MUST_CHECK sp_status sp_workspace_tensor(sp_workspace *workspace, sp_tensor *
 /* One more reference on the block of `tensor`, if it has one. */
 void sp_tensor_retain(const sp_tensor *tensor);
 
-/*
- * Drops one reference; the last one releases the block and, of a list, its elements.  The tensor
- * becomes unset.
- */
+/* Drops one reference; the last releases the block and a list's elements.  Unsets the tensor. */
 void sp_workspace_release(sp_workspace *workspace, sp_tensor *tensor);
 
 /* Whether the tensor holds the only reference on its block, so that its reader may overwrite it. */

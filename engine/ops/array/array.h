@@ -8,10 +8,7 @@
 /* The most outputs an attribute may ask for. */
 #define SP_ARRAY_MAX_OUTPUTS 65536
 
-/*
- * SP_UNSUPPORTED unless elements of that type are plain bytes of a known size: any type but
- * VARIANT.
- */
+/* SP_UNSUPPORTED unless elements of that type are plain bytes of a known size: not VARIANT. */
 SP_MUST_CHECK sp_status sp_array__movable(const sp_prepare *prepare, sp_dtype dtype, sp_error *err);
 
 /* `inputs` inputs, and one output of the element type of the first, which is movable. */

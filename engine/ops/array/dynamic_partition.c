@@ -2,10 +2,7 @@
 
 #include "engine/ops/array/array.h"
 
-/*
- * DynamicPartition: row i of `data` goes to output partitions[i]; each output keeps the order of
- * the input.
- */
+/* DynamicPartition: row i of `data` goes to output partitions[i], in the order of the input. */
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {

@@ -7,10 +7,7 @@
 
 #include "engine/graph/op.h"
 
-/*
- * Moves elements by their size, whatever their type: 1, 2, 4, 8 or 16 bytes, as sp_dtype_size()
- * gives it.
- */
+/* Moves elements of any type by their size, 1, 2, 4, 8 or 16 bytes (sp_dtype_size()). */
 
 /* out[i] = in[j] */
 static inline void sp_element__copy(void *out, size_t i, const void *in, size_t j, size_t size)
@@ -43,10 +40,7 @@ SP_MUST_CHECK sp_status sp_elements__prepare_index(const sp_prepare *prepare, si
 /* Element i of a tensor of integers of any width; uint64 wraps around. */
 int64_t sp_element__integer(const sp_tensor *tensor, size_t i);
 
-/*
- * The elements of a tensor of integers as int64: its own bytes, or a widened copy in the request's
- * memory.
- */
+/* The elements of a tensor of integers as int64: its own bytes, or a widened copy. */
 SP_MUST_CHECK sp_status sp_elements__widen(const sp_call *call, const sp_tensor *tensor,
 					   const int64_t **out);
 

@@ -102,10 +102,7 @@ static sp_status make_plan(const sp_call *call, int64_t wanted_axis, int64_t bat
 	return SP_OK;
 }
 
-/*
- * Written so that the compiler vectorises it; on failure the caller searches for the offending
- * index.
- */
+/* The compiler vectorises this; on failure the caller searches for the offending index. */
 static bool all_below(const sp_tensor *indices, uint64_t limit)
 {
 	unsigned bad = 0;

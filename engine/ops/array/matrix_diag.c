@@ -298,7 +298,7 @@ static sp_status run_make(const sp_call *call)
 	}
 	lines = b.low != b.high;
 	if (lines && (shape.rank < 2 || shape.dims[shape.rank - 2] != b.high - b.low + 1))
-		return sp_call_invalid(call, "the input has not the %lld diagonals of k",
+		return sp_call_invalid(call, "the input does not have the %lld diagonals of k",
 				       (long long)(b.high - b.low + 1));
 	SP_TRY(measure(call, &b));
 	shape.rank += 1 - lines;

@@ -3,10 +3,7 @@
 #include "base/size.h"
 #include "engine/ops/array/array.h"
 
-/*
- * Reshape, ExpandDims, Squeeze, EnsureShape: the same elements under another
- * shape.  Nothing is copied.
- */
+/* Reshape, ExpandDims, Squeeze, EnsureShape: the same bytes under another shape. */
 
 /* ----------------------------------------------------------------- Reshape */
 

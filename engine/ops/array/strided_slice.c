@@ -160,8 +160,8 @@ static sp_status add_entry(const sp_call *call, slice_plan *plan, size_t i)
 	if (!has_bit(state->shrink_mask, i))
 		return add_range(call, plan, i, stride);
 	if (stride < 0)
-		return sp_call_invalid(call, "strides[%zu] is %lld where a single index wants 1", i,
-				       (long long)stride);
+		return sp_call_invalid(call, "strides[%zu] is %lld where a single index requires 1",
+				       i, (long long)stride);
 	return add_single(call, plan, sp_element__integer(call->in[1], i));
 }
 

@@ -82,8 +82,7 @@ static sp_status prepare_branches(sp_prepare *prepare, sp_control_kind kind, sp_
 	layout->plain_count = 1;
 	layout->return_count = (uint32_t)returns;
 	for (uint32_t r = 1; r < regions; r++)
-		SP_TRY(same_types(prepare, 1, 1 + r * each, each,
-				  "what the branches return as value", err));
+		SP_TRY(same_types(prepare, 1, 1 + r * each, each, "the branches' result", err));
 	return state_outputs(prepare, 1, each, err);
 }
 

@@ -147,7 +147,7 @@ static sp_status check_features(const sp_call *call, const sp_trees *trees)
 
 		if (shape->rank != 1 && shape->rank != 2)
 			return sp_call_invalid(call,
-					       "feature %zu is of rank %d, no vector or matrix",
+					       "feature %zu is of rank %d, not a vector or matrix",
 					       i - 1, (int)shape->rank);
 		if (shape->dims[0] != call->in[1]->shape.dims[0])
 			return sp_call_invalid(call, "feature %zu has %lld rows, the first %lld",

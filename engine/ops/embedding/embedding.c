@@ -159,10 +159,7 @@ static sp_status put_dimension(const sp_call *call, size_t i, size_t value)
 	return SP_OK;
 }
 
-/*
- * Outputs [keys, dim].  A table that several partitions share does not know the keys of one
- * partition.
- */
+/* Outputs [keys, dim].  A table that several partitions share cannot count the keys of one. */
 static sp_status run_shape(const sp_call *call)
 {
 	sp_shape vector = sp_shape_vector(2);
@@ -210,7 +207,7 @@ sp_status sp_embedding__check_defaults(const sp_prepare *prepare, size_t input, 
 
 	if (rows == NULL || dim == 0 || rows->count % dim == 0)
 		return SP_OK;
-	return sp_error_set(err, SP_INVALID, "default values of shape %s are no rows of %zu",
+	return sp_error_set(err, SP_INVALID, "default values of shape %s are not rows of %zu",
 			    sp_shape_text(&rows->shape, text), dim);
 }
 

@@ -402,7 +402,8 @@ static sp_status find_row(const sp_call *call, int64_t id, const float **out)
 
 	if (state->parts > 1) {
 		if (id < 0 || id >= permutation->shape.dims[0])
-			return sp_call_invalid(call, "no place is known of distinct id %lld",
+			return sp_call_invalid(call,
+					       "the permutation has no row for distinct id %lld",
 					       (long long)id);
 		part = sp_tensor_i32(permutation)[2 * id];
 		row = sp_tensor_i32(permutation)[2 * id + 1];

@@ -354,10 +354,7 @@ static sp_status find_place(const sp_call *call, const lookup *l, size_t k, int6
 	return SP_OK;
 }
 
-/*
- * Writes the output row of each key, the number of keys per output row, and their cumulative number
- * by row.
- */
+/* Writes the output row of each key, the keys per output row, and their cumulative number. */
 static sp_status write_counts(const sp_call *call, lookup *l)
 {
 	size_t output = 3 * ((const group_state *)call->state)->n + l->i;

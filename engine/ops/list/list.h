@@ -111,10 +111,7 @@ SP_MUST_CHECK sp_status sp_list__check_rows(const sp_call *call, const sp_tensor
 
 /* ------------------------------------------------------------- making lists */
 
-/*
- * Output i becomes a new list with the attributes of `like`, `count` unset elements, and capacity
- * `capacity`.
- */
+/* Output i becomes a new list with the attributes of `like` and `count` unset elements. */
 SP_MUST_CHECK sp_status sp_list_create(const sp_call *call, size_t i, const sp_list *like,
 				       size_t count, size_t capacity);
 

@@ -233,10 +233,7 @@ static bool take_number(sp_bytes *from, uint32_t wire, uint64_t *out)
 	return true;
 }
 
-/*
- * Reads a delimited field or a group; `start` is at the field's tag, which the bytes of a group
- * include.
- */
+/* Reads a delimited field or a group; the bytes of a group include its tag, at `start`. */
 static bool take_text(const column *c, sp_bytes start, sp_bytes *from, sp_bytes *out)
 {
 	if (c->wire != SP_PROTO_WIRE_GROUP)
@@ -311,7 +308,7 @@ static sp_status walk_message(walk *w, sp_bytes from)
 		sp_bytes start = from;
 
 		if (!sp_protobuf_tag(&from, &tag) || tag < 8)
-			return bad(w, "no tag of a field");
+			return bad(w, "a malformed tag");
 		c = find(w->state, tag >> 3);
 		if (c != NULL && (tag & 7) == c->wire)
 			SP_TRY(take_value(w, c, start, &from));

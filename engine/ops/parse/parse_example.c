@@ -156,10 +156,7 @@ sp_status sp_example_columns__list_length(const sp_prepare *prepare, const char 
 	return SP_OK;
 }
 
-/*
- * The common part of the three operators, once the counts are known; the first `strings` inputs are
- * strings.
- */
+/* The common part of the operators, once the counts are known; `strings` inputs come first. */
 static sp_status prepare_columns(sp_prepare *prepare, sp_example_columns *s, size_t strings,
 				 sp_error *err)
 {

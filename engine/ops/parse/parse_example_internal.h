@@ -3,10 +3,7 @@
 
 #include "engine/graph/op.h"
 
-/*
- * Shared by the parsers of tf.Example: the description of the requested features, made when the
- * node is prepared.
- */
+/* Shared by the parsers of tf.Example: the requested features of a node. */
 
 typedef enum sp_example_kind {
 	SP_EXAMPLE_DENSE,

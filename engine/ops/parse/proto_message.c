@@ -94,7 +94,7 @@ sp_status sp_proto_message__check(const sp_proto_field *field, sp_dtype dtype, s
 {
 	if (dtype == fits[field->type].first || dtype == fits[field->type].second)
 		return SP_OK;
-	return sp_error_set(err, SP_INVALID, "field %.*s of protobuf type %d is no %s",
+	return sp_error_set(err, SP_INVALID, "field %.*s of protobuf type %d cannot be %s",
 			    (int)(field->name.size < 60 ? field->name.size : 60), field->name.data,
 			    field->type, sp_dtype_name(dtype));
 }

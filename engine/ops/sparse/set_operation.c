@@ -102,7 +102,7 @@ static int compare(const sp_tensor *a, size_t i, const sp_tensor *b, size_t j)
 }
 
 /* Restores the heap order below places[at]. */
-static void sink(const sp_tensor *values, size_t *places, size_t n, size_t at)
+static void sift_down(const sp_tensor *values, size_t *places, size_t n, size_t at)
 {
 	size_t moved = places[at];
 
@@ -122,13 +122,13 @@ static size_t make_set(const sp_tensor *values, size_t *places, size_t n)
 	size_t kept = 0;
 
 	for (size_t i = n / 2; i-- > 0;)
-		sink(values, places, n, i);
+		sift_down(values, places, n, i);
 	for (size_t left = n; left-- > 1;) {
 		size_t largest = places[0];
 
 		places[0] = places[left];
 		places[left] = largest;
-		sink(values, places, left, 0);
+		sift_down(values, places, left, 0);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || compare(values, places[i], values, places[kept - 1]) != 0)
@@ -300,7 +300,8 @@ static sp_status check_alike(const sp_call *call, const sets *a, const sets *b)
 
 	for (size_t d = 0; alike && d + 1 < a->rank; d++)
 		alike = a->dims[d] == b->dims[d];
-	return alike ? SP_OK : sp_call_invalid(call, "the two operands have not the same sets");
+	return alike ? SP_OK
+		     : sp_call_invalid(call, "the operands have different dimensions of sets");
 }
 
 static sp_status write_results(const sp_call *call, const sets *a, const results *r)

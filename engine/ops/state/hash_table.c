@@ -227,10 +227,7 @@ static sp_status prepare_find(sp_prepare *prepare, sp_error *err)
 	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[2], err);
 }
 
-/*
- * *shape is that of the keys followed by that of a value; the default has that shape or the
- * value's.
- */
+/* *shape: that of the keys, then that of a value.  The default has that shape or the value's. */
 static sp_status find_shape(const sp_call *call, const sp_resource *resource, sp_shape *shape)
 {
 	const sp_shape *value = &sp_hash_table_options_of(resource->hash_table)->value_shape;

@@ -95,8 +95,8 @@ static sp_status run_deserialize(const sp_call *call)
 		return sp_call_no_memory(call);
 	for (size_t i = 0; i < count; i++) {
 		if (call->in[i + 1]->shape.rank != 1)
-			return sp_call_invalid(call, "the boundaries of feature %zu are no vector",
-					       i);
+			return sp_call_invalid(call,
+					       "the boundaries of feature %zu are not a vector", i);
 		SP_TRY(sp_tensor_copy(&streams[i], call->resources->arena, call->in[i + 1],
 				      call->err));
 	}

@@ -37,10 +37,7 @@ static sp_status check_restore(const sp_call *call)
 	return SP_OK;
 }
 
-/*
- * The tensors are allocated in the version's arena, so that assigning them to variables copies
- * nothing.
- */
+/* The tensors are allocated in the version's arena, so that assignments copy nothing. */
 static sp_status run_restore(const sp_call *call)
 {
 	const sp_environment *environment = call->environment;

@@ -21,7 +21,7 @@ static sp_status prepare_variable(sp_prepare *prepare, size_t inputs, sp_resourc
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
 	if (prepare->in_values[0] == NULL)
 		return sp_error_set(err, SP_UNSUPPORTED,
-				    "the handle of a session variable is no constant");
+				    "the handle of a session variable is not a constant");
 	SP_TRY(sp_resources_get(prepare->resources, prepare->in_values[0], SP_RESOURCE_VARIABLE,
 				resource, err));
 	if ((*resource)->session_number == 0)

@@ -82,7 +82,7 @@ static sp_status insert_unreserved(const sp_call *call, const sp_resource *resou
 
 	if (!sp_shape_count(&options->value_shape, &width) ||
 	    !sp_size_mul(&wanted, keys->count, width) || wanted != call->in[2]->count)
-		return sp_call_invalid(call, "%zu keys do not go with %zu elements of values",
+		return sp_call_invalid(call, "%zu keys do not match %zu elements of values",
 				       keys->count, call->in[2]->count);
 	value.count = width;
 	value_size = width * sp_dtype_size(value.dtype);

@@ -9,10 +9,7 @@ sp_dtype sp_table_keys_dtype(const sp_resource *resource)
 	return resource->key_width != 0 ? SP_STRING : resource->key_dtype;
 }
 
-/*
- * Packs elements first ... first + width of `keys` into one string; NULL for `out` only computes
- * its size.
- */
+/* Packs elements first ... first + width into one string; NULL for `out` only computes its size. */
 static bool pack_texts(const sp_tensor *keys, size_t first, size_t width, char *out, size_t *size)
 {
 	*size = 0;
@@ -64,7 +61,7 @@ sp_status sp_table_keys_pack(const sp_call *call, const sp_resource *resource,
 	if (width == 0)
 		return SP_OK;
 	if (keys->shape.rank == 0 || keys->shape.dims[keys->shape.rank - 1] != (int64_t)width)
-		return sp_call_invalid(call, "keys of shape %s are none of %zu elements each",
+		return sp_call_invalid(call, "keys of shape %s do not have %zu elements each",
 				       sp_shape_text(&keys->shape, text), width);
 	count = keys->count / width;
 	held = sp_call_bytes(call, count, sizeof(*held));

@@ -128,10 +128,7 @@ static int print(char *out, size_t size, const char *format, kind what, value v)
 	}
 }
 
-/*
- * The host's locale may use another decimal point: the only byte that is not a letter, digit, sign
- * or padding.
- */
+/* The locale's decimal point is the only byte that is not a letter, digit, sign or padding. */
 static size_t set_decimal_point(char *text, size_t size)
 {
 	size_t kept = 0;

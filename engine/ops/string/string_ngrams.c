@@ -47,7 +47,8 @@ static sp_status prepare_ngrams(sp_prepare *prepare, sp_error *err)
 	if (s->pad_width > MAX_WIDTH)
 		return sp_error_set(err, SP_UNSUPPORTED, "%lld pads", (long long)s->pad_width);
 	if (s->keep_short && s->pad_width < 0 && s->width_count == 0)
-		return sp_error_set(err, SP_INVALID, "nothing says how wide a short row is padded");
+		return sp_error_set(err, SP_INVALID,
+				    "the width of a padded short row is not known");
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
 	SP_TRY(sp_prepare_input_index(prepare, 1, err));

@@ -88,10 +88,7 @@ static bool cut_bytes(sp_bytes text, int64_t pos, int64_t len, sp_bytes *out)
 	return true;
 }
 
-/*
- * The common shape of two inputs that broadcast with each other, and the step of each input along
- * every axis.
- */
+/* The shape of two inputs broadcast with each other, and the step of each along every axis. */
 typedef struct pairing {
 	sp_shape shape;
 	int64_t text_stride[SP_MAX_RANK];

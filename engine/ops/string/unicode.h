@@ -50,10 +50,7 @@ SP_MUST_CHECK sp_status sp_unicode__next_by(sp_unicode_reader *reader,
 					    const sp_unicode_policy *policy, const sp_call *call,
 					    bool *more, int32_t *character, size_t *offset);
 
-/*
- * Writes a character, U+FFFD for a surrogate, unless `out` is NULL; returns the number of bytes,
- * at most 4.
- */
+/* Writes a character (U+FFFD for a surrogate) unless `out` is NULL; returns its size, at most 4. */
 size_t sp_unicode__put(int32_t character, char *out);
 
 /* Whether the value is a Unicode scalar value and no noncharacter. */

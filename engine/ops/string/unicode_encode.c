@@ -36,7 +36,7 @@ static sp_status prepare_transcode(sp_prepare *prepare, sp_error *err)
  * Applies the policy to a value; *keep is false if it is dropped.  When errors are ignored,
  * noncharacters are kept.
  */
-static sp_status judge(const sp_call *call, int32_t *character, bool *keep)
+static sp_status apply_policy(const sp_call *call, int32_t *character, bool *keep)
 {
 	const sp_unicode_policy *policy = call->state;
 
@@ -70,7 +70,7 @@ static sp_status encode_row(const sp_call *call, sp_text_pool *pool, const int32
 			int32_t character = values[i];
 			bool keep;
 
-			SP_TRY(judge(call, &character, &keep));
+			SP_TRY(apply_policy(call, &character, &keep));
 			if (keep)
 				size += sp_unicode__put(character,
 							text != NULL ? text + size : NULL);

@@ -43,7 +43,8 @@ static sp_status check_batching(const sp_windows *w, const sp_call *call,
 	SP_TRY(sp_dim_list__check(&dims->indices_batching, call, indices->rank,
 				  "batching dimensions of the indices"));
 	if (dims->batching.count != dims->indices_batching.count)
-		return sp_call_invalid(call, "%d batching dimensions stand for %d of the indices",
+		return sp_call_invalid(call,
+				       "%d batching dimensions are paired with %d of the indices",
 				       dims->indices_batching.count, dims->batching.count);
 	for (int i = 0; i < dims->batching.count; i++) {
 		int64_t d = dims->batching.dims[i], k = dims->indices_batching.dims[i];
@@ -75,10 +76,7 @@ static bool is_kept(const sp_window_dims *dims, int d)
 	return !sp_dim_list__has(&dims->dropped, d) && !sp_dim_list__has(&dims->batching, d);
 }
 
-/*
- * The dimensions of `parts`: those listed in `window` are the window's, the others those of
- * `indices`.
- */
+/* The dimensions of `parts`: those in `window` are the window's, the others those of `indices`. */
 static void merge_shapes(sp_windows *w, const sp_window_dims *dims, const int64_t *sizes)
 {
 	const sp_shape *indices = &w->indices->shape;
@@ -110,7 +108,7 @@ sp_status sp_windows__plan(sp_windows *w, const sp_call *call, const sp_window_d
 	SP_TRY(check_vector(w, call, dims));
 	SP_TRY(sp_dim_list__check(&dims->starts, call, operand->rank, "the index map"));
 	SP_TRY(sp_dim_list__check_sorted(&dims->dropped, call, operand->rank,
-					 "what windows leave out"));
+					 "the list of dropped dimensions"));
 	SP_TRY(check_batching(w, call, dims, operand));
 	if (dims->window.count + dims->dropped.count + dims->batching.count != operand->rank)
 		return sp_call_invalid(call, "%d dimensions of windows and %d left out are not %d",

@@ -310,7 +310,7 @@ static sp_status make_ordinary(maker *m, scope *s, const sp_node_def *node, cons
 	if (keeps) {
 		if (count == 0 || count > 2 ||
 		    (count == 2 && strcmp(node->op, "ExpandDims") != 0 && !is_shape_of_one(&in[1])))
-			return refuse(m, s, node, "makes more of a scalar");
+			return refuse(m, s, node, "makes several elements of a scalar");
 		*out = in[0];
 		return SP_OK;
 	}

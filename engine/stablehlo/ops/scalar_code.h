@@ -13,8 +13,8 @@
  * of one or two operands (engine/ops/math/unary.h, engine/ops/math/binary.h) that is defined for
  * all operands; anything else is refused by name.
  *
- * Numerics: those of the operators. Threads: immutable once made; a run is for one thread at a
- * time.
+ * Numerics: those of the operators.
+ * Threads: immutable once made; a run is for one thread at a time.
  */
 typedef struct sp_scalar_code sp_scalar_code;
 

@@ -34,10 +34,7 @@ static inline int64_t sp_strided_window__at(const sp_strided_window *w, int64_t 
 	return at % w->dilation == 0 ? at / w->dilation : -1;
 }
 
-/*
- * Advances to the next index below dims, row-major, in the first `rank` dimensions; false after the
- * last.
- */
+/* Advances the index in the first `rank` dimensions, row-major; false after the last. */
 static inline bool sp_strided_window__step(int64_t *index, int rank, const int64_t *dims)
 {
 	for (int d = rank - 1; d >= 0; d--) {

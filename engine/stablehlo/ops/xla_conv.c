@@ -21,7 +21,8 @@
  *
  * The patches of lhs at some places become the rows of a matrix, which is multiplied by rhs.
  *
- * Numerics: engine/ops/nn/wide_product.h. Source: convolution of the StableHLO specification.
+ * Numerics: engine/ops/nn/wide_product.h.
+ * Source: convolution of the StableHLO specification.
  */
 enum {
 	MOST_SPATIAL = SP_MAX_RANK - 2,
@@ -278,10 +279,7 @@ static sp_status arrange(const sp_call *call, int i, const conv *c, const char *
 	return sp_wide_product__widen(call, &state->product, (size_t)i, in->count, out);
 }
 
-/*
- * Converts the result from [batch, spatial..., feature] in the type of the computation to the
- * output.
- */
+/* Converts the result, [batch, spatial..., feature] in the computed type, to the output. */
 static sp_status write_output(const sp_call *call, const conv *c, char *result)
 {
 	const conv_state *state = call->state;

@@ -13,7 +13,8 @@
  *
  * preferred_element_type of XlaDotV2 sets the output's type.
  *
- * Numerics: engine/ops/nn/wide_product.h. Source: dot_general of the StableHLO specification.
+ * Numerics: engine/ops/nn/wide_product.h.
+ * Source: dot_general of the StableHLO specification.
  */
 typedef struct dot_state {
 	sp_dim_list contracting[2], batch[2]; /* of lhs, of rhs */
@@ -79,7 +80,7 @@ typedef struct operand {
 
 static sp_status check_dims(const sp_call *call)
 {
-	static const char *const what[] = {"what contracts of lhs", "what contracts of rhs",
+	static const char *const what[] = {"the contraction of lhs", "the contraction of rhs",
 					   "the batch of lhs", "the batch of rhs"};
 	const dot_state *state = call->state;
 
@@ -104,7 +105,7 @@ static sp_status check_pairs(const sp_call *call, const sp_dim_list list[2])
 	const sp_shape *a = &call->in[0]->shape, *b = &call->in[1]->shape;
 
 	if (list[0].count != list[1].count)
-		return sp_call_invalid(call, "%d dimensions of lhs stand for %d of rhs",
+		return sp_call_invalid(call, "%d dimensions of lhs are paired with %d of rhs",
 				       list[0].count, list[1].count);
 	for (int i = 0; i < list[0].count; i++)
 		if (a->dims[list[0].dims[i]] != b->dims[list[1].dims[i]])

@@ -197,7 +197,8 @@ static sp_status check_shapes(const sp_call *call, size_t operands)
 {
 	for (size_t i = 1; i < operands; i++)
 		if (!sp_shape_equal(&call->in[0]->shape, &call->in[i]->shape))
-			return sp_call_invalid(call, "input %zu has not the shape of the first", i);
+			return sp_call_invalid(call,
+					       "input %zu does not have the shape of the first", i);
 	return SP_OK;
 }
 

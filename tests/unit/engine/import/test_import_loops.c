@@ -123,15 +123,15 @@ static void malformed_loops_are_refused_by_name(void **state)
 	refused(LEAVE, 0, "switch:1", "'exit' does not take a variable out");
 	refused(SWITCH, 0, "body", "part of a cycle");
 	refused(SWITCH, 0, "less", "'switch' does not switch a variable");
-	refused(ADD, 1, "enter", "'add' reads a variable before the first round");
+	refused(ADD, 1, "enter", "'add' reads a variable before the first iteration");
 	refused(ADD, 1, "next", "part of a cycle");
-	refused(ADD, 1, "switch", "'add' runs at the end of a loop only");
-	refused(ADD, 1, "merge:1", "'add' asks where a variable comes from");
+	refused(ADD, 1, "switch", "'add' reads a value that exists only after");
+	refused(ADD, 1, "merge:1", "'add' reads value_index of a loop's Merge");
 	refused(SWITCH, 1, "less", "'exit' does not take a variable out");
 	nodes[COUNT_OF_NODES] = (sp_node_def){NODE("more", "LoopCond"), INPUTS("less")};
 	refused(ADD, 1, "more", "second condition");
 	nodes[COUNT_OF_NODES] = (sp_node_def){NODE("more", "NextIteration"), INPUTS("body")};
-	refused(ADD, 2, "more", "reads the next round");
+	refused(ADD, 2, "more", "reads the next iteration");
 	nodes[COUNT_OF_NODES] = (sp_node_def){NODE("more", "Enter"), INPUTS("n"),
 					      ATTRS(FRAME("g"))};
 	refused(LESS, 1, "more", "a loop");

@@ -289,7 +289,7 @@ static void constant_default_rows_must_be_as_wide_as_the_embeddings(void **state
 	assert_ok(compile_constant_defaults(&fits, true), &g.graph.err);
 	assert_ok(compile_constant_defaults(&narrow, false), &g.graph.err);
 	assert_int_equal(compile_constant_defaults(&narrow, true), SP_INVALID);
-	assert_non_null(strstr(g.graph.err.text, "[4,2] are no rows of 3"));
+	assert_non_null(strstr(g.graph.err.text, "[4,2] are not rows of 3"));
 }
 
 static void other_types_are_refused_by_name(void **state)

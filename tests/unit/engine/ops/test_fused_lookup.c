@@ -49,7 +49,7 @@ static void a_handle_of_an_embedding_is_refused(void **state)
 	(void)state;
 	assert_int_equal(compile_lookup("KvVarHandleOp", SP_FLOAT, &width_2), SP_INVALID);
 	assert_non_null(strstr(g.err.text, "node 'op'"));
-	assert_non_null(strstr(g.err.text, "'table' is an embedding, and no variable"));
+	assert_non_null(strstr(g.err.text, "'table' is an embedding, not a variable"));
 }
 
 int main(void)

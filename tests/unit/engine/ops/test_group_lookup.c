@@ -353,7 +353,7 @@ static void constant_default_values_of_another_width_are_refused(void **state)
 	(void)state;
 	assert_int_equal(sp_small_graph_compile(&f, nodes, COUNT(nodes), &ends), SP_INVALID);
 	assert_non_null(strstr(f.err.text, "node 'op'"));
-	assert_non_null(strstr(f.err.text, "of shape [3] are no rows of 2"));
+	assert_non_null(strstr(f.err.text, "of shape [3] are not rows of 2"));
 }
 
 static void a_table_of_another_width_is_refused(void **state)

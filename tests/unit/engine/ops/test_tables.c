@@ -576,7 +576,7 @@ static void a_dense_table_leaves_out_free_buckets_and_refuses_their_keys(void **
 	expect_i64(w, I64S(w, 7, 8, 9), scalar_i64(w, 5), I64S(w, 70, 80, 5));
 	assert_int_equal(find(w, I64S(w, 7, -1), scalar_i64(w, 5), &found), SP_INVALID);
 	assert_int_equal(find(w, I64S(w, -2), scalar_i64(w, 5), &found), SP_INVALID);
-	expect_refused(w, "uneven", "do not go with");
+	expect_refused(w, "uneven", "do not match");
 }
 
 static void a_dense_table_needs_two_different_marks(void **state)
@@ -638,7 +638,7 @@ static void keys_of_a_dense_table_may_be_vectors_of_texts(void **state)
 	assert_int_equal(find(w, scalar_text(w, "a"), scalar_i64(w, 5), &found), SP_INVALID);
 	assert_int_equal(find(w, words(w, "$ %"), scalar_i64(w, 5), &found), SP_INVALID);
 	expect_refused(w, "wide", "2 elements each");
-	expect_refused(w, "few", "do not go with");
+	expect_refused(w, "few", "do not match");
 }
 
 static void keys_of_a_dense_table_may_be_vectors_of_numbers(void **state)

@@ -138,13 +138,13 @@ static void a_handle_leads_to_its_own_kind_only(void **state)
 	assert_int_equal(
 		sp_resources_get(&f->resources, &handle, SP_RESOURCE_EMBEDDING, &resource, &f->err),
 		SP_INVALID);
-	assert_string_equal(f->err.text, "'w' is a variable, and no embedding");
+	assert_string_equal(f->err.text, "'w' is a variable, not an embedding");
 	assert_int_equal(declare_rows(f, 1, 4), SP_OK);
 	index = 1;
 	assert_int_equal(
 		sp_resources_get(&f->resources, &handle, SP_RESOURCE_VARIABLE, &resource, &f->err),
 		SP_INVALID);
-	assert_string_equal(f->err.text, "'e' is an embedding, and no variable");
+	assert_string_equal(f->err.text, "'e' is an embedding, not a variable");
 	assert_int_equal(
 		sp_resources_get(&f->resources, &stray, SP_RESOURCE_VARIABLE, &resource, &f->err),
 		SP_INVALID);
