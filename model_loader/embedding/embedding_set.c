@@ -52,7 +52,7 @@ sp_status sp_embedding_set__reserve_tables(sp_embedding_set *set, size_t more, s
 	return SP_OK;
 }
 
-/* The note about `resource`, made when there is none. */
+/* Finds the note about `resource`, or makes one. */
 static sp_status need_note(sp_embedding_note **out, sp_embedding_set *set, sp_resource *resource,
 			   sp_error *err)
 {
@@ -79,7 +79,7 @@ static sp_status need_note(sp_embedding_note **out, sp_embedding_set *set, sp_re
 	return SP_OK;
 }
 
-/* Keeps the fault in *out until the embedding is needed; lack of memory is a failure now. */
+/* Keeps the fault in *out until the embedding is needed; lack of memory fails now. */
 static sp_status keep_fault(const sp_error **out, const sp_error *why, sp_arena *arena,
 			    sp_error *err)
 {
@@ -143,7 +143,7 @@ sp_status sp_embedding_set_declare(sp_embedding_set *set, sp_resource *resource,
 	note->spec.filter_freq = options->filter_freq > 0 ? options->filter_freq : 0;
 	note->spec.default_value_no_permission = options->default_value_no_permission;
 	note->created = true;
-	/* With a filter no key ever answers a default row. */
+	/* With a filter no absent key is answered by a default row. */
 	if (note->spec.filter == SP_TABLE_FILTER_NONE &&
 	    copy_defaults(&note->spec, options, &why) != SP_OK)
 		return keep_fault(&note->bad_defaults, &why, set->arena, err);
@@ -311,7 +311,9 @@ sp_status sp_embedding_set__find(sp_embedding *out, const sp_embedding_set *set,
 
 	if (status == SP_OK)
 		return SP_OK;
-	/* All files are there: waiting for more would not bring the tensors, as SP_NOT_FOUND says.
+	/*
+	 * Not SP_NOT_FOUND, which means missing files: all files are there, and waiting does not
+	 * help.
 	 */
 	return sp_error_set(err, status == SP_NOT_FOUND ? SP_INVALID : status, "%s", why.text);
 }
@@ -326,11 +328,11 @@ sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_resource *reso
 
 	SP_TRY(sp_embedding_set__check_note(note, resource, err));
 	*variable = note->base != NULL ? note->base : note->spec.name;
-	*bytes = 0; /* rows that the graph gives are in memory */
+	*bytes = 0; /* rows that the graph gives are in memory already */
 	if (note->origin == SP_EMBEDDING_IN_TENSORS)
 		return SP_OK;
 	spec = note->spec;
-	spec.routing = SP_ROUTED; /* does not matter here, and saves reading every key */
+	spec.routing = SP_ROUTED; /* irrelevant here, and avoids reading every key */
 	SP_TRY(sp_embedding_set__find(&found, set, &spec, NULL, err));
 	*bytes = sp_embedding_expected_size(&found, &spec, set->policy);
 	for (int c = 0; c < SP_TABLE_COLUMNS; c++) {

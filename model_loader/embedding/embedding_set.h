@@ -17,22 +17,21 @@
 #include "storage/table/table.h"
 
 /*
- * The embeddings of one load: what its load programs declare about each, then their
- * tables.  Programs also declare embeddings that no signature reads, such as slots of an
- * optimizer: so a fault in a declaration is kept, and reported when its table is needed.
+ * The embeddings of one load: first what its load programs declare about each, then their tables.
+ * Programs also declare embeddings that no signature reads, such as slots of an optimizer; so a
+ * fault in a declaration is kept, and reported only when the table is needed.
  *
- * Handles E/part_0, E/part_1 ... of a partitioned EmbeddingVariable share one
- * table when the parts are one set of rows (model_loader/embedding/embedding_variable.h) and all
- * of these handles answer alike for an absent key.  Where each part has
- * default rows of its own, each handle gets a table of the rows that route to
- * it.
+ * Handles E/part_0, E/part_1 ... of a partitioned EmbeddingVariable share one table when the parts
+ * are one set of rows (model_loader/embedding/embedding_variable.h) and all of these handles answer
+ * absent keys alike.  If the parts have different default rows, each handle gets a table of the
+ * rows that route to it.
  *
  * Threads: one thread at a time.
  */
 typedef enum sp_embedding_origin {
 	SP_EMBEDDING_UNKNOWN,
 	SP_EMBEDDING_IN_CHECKPOINT,
-	SP_EMBEDDING_IN_TENSORS, /* the graph itself gives its rows */
+	SP_EMBEDDING_IN_TENSORS, /* the graph gives its rows */
 } sp_embedding_origin;
 
 typedef struct sp_embedding_note {
@@ -44,15 +43,16 @@ typedef struct sp_embedding_note {
 	sp_tensor keys;   /* of SP_EMBEDDING_IN_TENSORS */
 	sp_tensor values;
 	sp_tensor versions;
-	const sp_error *bad_defaults, *bad_rows; /* NULL: nothing is wrong with them */
-	bool has_whole;                          /* its table is that of the whole variable */
+	const sp_error *bad_defaults, *bad_rows; /* faults in the declarations; NULL: none */
+	bool has_whole;                          /* its table has the rows of all parts */
 
-	/* How its table was loaded, for the deltas that come later. */
+	/* The variable as its table was loaded, for later deltas. */
 	sp_embedding found;
 	bool own_part;
-	sp_row_versions *row_versions; /* the note's; NULL: not needed, or another note has them */
+	sp_row_versions
+		*row_versions; /* owned by the note; NULL: not needed, or owned by another note */
 
-	/* While tables are loaded: their columns. */
+	/* Columns of its table, while tables are loaded. */
 	sp_key_column *columns[SP_TABLE_COLUMNS];
 } sp_embedding_note;
 
@@ -61,18 +61,20 @@ typedef struct sp_embedding_set {
 	const sp_bundle *full;
 	const sp_bundle *delta; /* NULL: none */
 	const sp_load_policy *policy;
-	const sp_map *by_key;     /* handles that the graph asks by key; NULL: not known */
-	const char *model_dir;    /* the SavedModel's, for the image; NULL: there is none */
-	sp_embedding_image image; /* of the full checkpoint, where the policy wants one */
+	const sp_map *by_key;     /* handles whose lookups the graph routes by key; NULL: unknown */
+	const char *model_dir;    /* the SavedModel's, for the image; NULL: no image */
+	sp_embedding_image image; /* of the full checkpoint, if the policy wants one */
 	bool image_opened;
 
-	/* Of the full checkpoint without a delta, by the same programs; its tables were loaded,
-	 * and those that count now are base_resources'.
-	 * NULL: there is none, and the full checkpoint is read. */
+	/*
+	 * The set of the full checkpoint without a delta, made by the same programs.  Its tables
+	 * were taken; the current ones are in base_resources.  NULL: the full checkpoint is read.
+	 */
 	const struct sp_embedding_set *base;
 	const sp_resources *base_resources;
 
-	const sp_resources *resources; /* those that notes are about; once tables are loaded */
+	const sp_resources
+		*resources; /* the resources that notes are about, once tables are loaded */
 
 	sp_embedding_note *notes;
 	size_t count;
@@ -81,10 +83,10 @@ typedef struct sp_embedding_set {
 	size_t table_count;
 } sp_embedding_set;
 
-/* Destroys the tables that are still in it. */
+/* Destroys the tables that were not taken. */
 void sp_embedding_set_fini(sp_embedding_set *set);
 
-/* sp_environment's calls of these names; they fail only for lack of memory. */
+/* The calls of sp_environment with these names; they fail only for lack of memory. */
 SP_MUST_CHECK sp_status sp_embedding_set_declare(sp_embedding_set *set, sp_resource *resource,
 						 const sp_embedding_options *options,
 						 sp_error *err);
@@ -95,38 +97,39 @@ SP_MUST_CHECK sp_status sp_embedding_set_import_rows(sp_embedding_set *set, sp_r
 						     const sp_tensor *versions, sp_error *err);
 
 /*
- * After the load programs: SP_INVALID when the policy slices a variable that no
- * program has imported.
+ * After the load programs: SP_INVALID when the policy slices a variable that no program has
+ * imported.
  */
 SP_MUST_CHECK sp_status sp_embedding_set_check_policy(const sp_embedding_set *set, sp_error *err);
 
 /*
- * After the tables are loaded: makes the image where one is wanted and missing,
- * and then takes the tables from it.  Its failures are logged, and change
- * nothing.
+ * After the tables are loaded: makes the image if one is wanted and missing, and then takes the
+ * tables from it.  Failures are logged and have no other effect.
  */
 void sp_embedding_set_use_image(sp_embedding_set *set);
 
-/* Hands over the tables: an array for sp_free(), each for sp_table_destroy(); resources keep them.
+/*
+ * Hands over the tables: an array for sp_free(), each for sp_table_destroy().  Resources still
+ * refer to them.
  */
 void sp_embedding_set_take_tables(sp_embedding_set *set, sp_table ***out, size_t *count);
 
-/* Bytes that are kept for the deltas to come. */
+/* Bytes kept for later deltas. */
 size_t sp_embedding_set_footprint(const sp_embedding_set *set);
 
 /*
- * Before any is loaded: how much memory the tables of the variable that
- * `resource` is a handle of will take (model_loader/embedding/embedding_variable.h), and its
- * name, which all of its handles have in common.  Errors as sp_embedding_set_load().
+ * Before tables are loaded: the memory that the tables of the variable behind the handle `resource`
+ * will take (model_loader/embedding/embedding_variable.h), and its name, which all of its handles
+ * share.  Errors as sp_embedding_set_load().
  */
 SP_MUST_CHECK sp_status sp_embedding_set_expect(sp_embedding_set *set, const sp_resource *resource,
 						const char **variable, size_t *bytes,
 						sp_error *err);
 
 /*
- * Loads the tables of those of set->resources->items[indices[i]] that are embeddings and have
- * none yet, several at once as far as threads and memory go.  The failure of the first that
- * fails is returned; what is loaded by then stays.
+ * Loads the missing tables of the embeddings among set->resources->items[indices[i]], as many at
+ * once as threads and memory allow.  Returns the error of the first that fails; tables loaded until
+ * then are kept.
  */
 SP_MUST_CHECK sp_status sp_embedding_set_load(sp_embedding_set *set, const uint32_t *indices,
 					      size_t count, sp_error *err);

@@ -4,9 +4,9 @@
 #include "base/log.h"
 #include "model_loader/embedding/embedding_set_internal.h"
 
-/* From tables that were read to the image that was made of them. */
+/* Replaces tables that were read by tables from the image made of them. */
 
-/* Loads what has a table in `old` once more; false when some of it cannot be. */
+/* Loads everything that has a table in `old` again; false if any of it fails. */
 static bool load_again(sp_embedding_set *set, sp_table *const *old)
 {
 	uint32_t *indices = sp_alloc_zero(set->count + 1, sizeof(*indices));
@@ -27,7 +27,7 @@ static bool load_again(sp_embedding_set *set, sp_table *const *old)
 	return status == SP_OK;
 }
 
-/* Destroys the tables that no note has any more. */
+/* Destroys the tables that no note uses any more. */
 static void drop_unused(sp_embedding_set *set)
 {
 	size_t kept = 0;
@@ -45,7 +45,7 @@ static void drop_unused(sp_embedding_set *set)
 	set->table_count = kept;
 }
 
-/* The old tables stay until all of the new ones are there. */
+/* The old tables stay until all new ones are loaded. */
 static void move_to_image(sp_embedding_set *set)
 {
 	sp_table **old = sp_alloc_zero(set->count + 1, sizeof(sp_table *));

@@ -12,34 +12,34 @@
 #include "storage/table/table_builder.h"
 
 /*
- * Tables are loaded in three steps: for each handle in order, find its variable and
- * whether another handle has the same table; then read the tables, several at once;
- * then give them to the handles.
+ * Tables are loaded in three steps: for each handle in order, find its variable and whether another
+ * handle has the same table; then read the tables, several at once; then assign them to the
+ * handles.
  *
- * A small table is read by one thread, and so are the rows of one on an SSD, which are sorted.
- * A large one in memory keeps all threads busy, so such tables wait for each other.
+ * A small table is read by one thread, and so is one on an SSD, whose rows are sorted.  A large one
+ * in memory uses all threads, so such tables are read one at a time.
  */
 enum {
-	/* A table in memory that is not larger than this is read by one thread, ... */
+	/* A table in memory up to this size is read by one thread, ... */
 	SMALL_BYTES = 32 << 20,
-	/* ... and all that are read at once take no more than this besides what stays. */
+	/* ... and tables read at once take at most this much temporary memory. */
 	SPARE_BYTES = 256 << 20,
 };
 
 typedef struct job {
 	sp_embedding_note *note;
-	const sp_embedding_note *like; /* whose table it shares; NULL: it has its own */
-	sp_table *table;               /* its own, once it is there */
-	size_t bytes;                  /* to be read for it */
-	atomic_bool cancelled;         /* one before it has failed */
+	const sp_embedding_note *like; /* the note whose table it shares; NULL: it has its own */
+	sp_table *table;               /* its own, once it is loaded */
+	size_t bytes;                  /* to be read for its table */
+	atomic_bool cancelled;         /* an earlier job has failed */
 } job;
 
 typedef struct loading {
 	sp_embedding_set *set;
 	job *jobs;
 	size_t count, own_count;
-	size_t at_once;        /* tables */
-	pthread_mutex_t large; /* held by who reads a table with all threads */
+	size_t at_once;        /* tables read at once */
+	pthread_mutex_t large; /* held while a table is read by all threads */
 } loading;
 
 static sp_status load_from_tensors(sp_table **out, const sp_embedding_note *note,
@@ -67,7 +67,7 @@ static sp_status load_from_tensors(sp_table **out, const sp_embedding_note *note
 
 /* -------------------------------------------------------------------- columns */
 
-/* Before the rows are read, so that the temporary memory of both is not held at once. */
+/* Before the rows are read, so that the temporary memory of both is not needed at once. */
 static sp_status read_columns(const sp_embedding_set *set, sp_embedding_note *note,
 			      const sp_load_policy *policy, sp_error *err)
 {
@@ -92,7 +92,7 @@ static void give_columns(sp_table *table, const sp_embedding_note *note)
 		sp_table_set_column(table, (sp_table_column)c, note->columns[c]);
 }
 
-/* The delta's over those of the table below; once its rows are in `table`. */
+/* Once the delta's rows are in `table`: its columns over those of the table below. */
 static sp_status lay_columns(sp_table *table, const sp_embedding_note *note, bool own_part,
 			     const sp_load_policy *policy, sp_error *err)
 {
@@ -112,7 +112,7 @@ static sp_status lay_columns(sp_table *table, const sp_embedding_note *note, boo
 
 /* ---------------------------------------------------------------------- image */
 
-/* Everything but the checkpoint that decides which rows the note's table holds, and how. */
+/* Everything besides the checkpoint that decides which rows the note's table has, and how. */
 static void describe(sp_buffer *text, const sp_embedding_set *set, const sp_embedding_note *note)
 {
 	const sp_embedding_spec *spec = &note->spec;
@@ -130,17 +130,17 @@ static void describe(sp_buffer *text, const sp_embedding_set *set, const sp_embe
 		text, " format %lld threshold %lld",
 		(long long)sp_name_rules_find(&policy->row_formats, note->base, SP_ROW_FP32),
 		(long long)sp_name_rules_find(&policy->frequency_thresholds, note->base, 0));
-	if (policy->only_finite) /* rows of an image are not looked at again */
+	if (policy->only_finite) /* rows of an image are not checked again */
 		sp_buffer_append_text(text, " finite");
 	if (sp_load_policy_shards(policy, note->base))
 		sp_buffer_printf(text, " slice %lld of %lld", (long long)policy->slice,
 				 (long long)policy->slice_count);
-	if (policy->ssd != NULL) /* what is larger is not in the image */
+	if (policy->ssd != NULL) /* larger tables are not in the image */
 		sp_buffer_printf(text, " memory %zu", sp_ssd_store_cache_bytes(policy->ssd));
 	sp_buffer_append_char(text, '\n');
 }
 
-/* Looks for the image where the policy wants one; once. */
+/* Once: looks for the image if the policy wants one. */
 static void open_image(sp_embedding_set *set)
 {
 	sp_buffer settings;
@@ -204,7 +204,7 @@ static sp_status plan_from_checkpoint(sp_embedding_set *set, job *j, sp_error *e
 	return SP_OK;
 }
 
-/* The table of the full checkpoint; a resource has the same number in all versions. */
+/* The table of the full checkpoint; a resource has the same index in all versions. */
 static const sp_table *base_table(const sp_embedding_set *set, const sp_embedding_note *note)
 {
 	size_t number = (size_t)(note->resource - set->resources->items);
@@ -220,7 +220,7 @@ static const sp_embedding_note *base_note(const sp_embedding_set *set,
 	return &set->base->notes[note - set->notes];
 }
 
-/* Handles that share a table of the full checkpoint share the one with the delta over it. */
+/* Handles that share a table of the full checkpoint also share the one with the delta. */
 static sp_status plan_over_base(const loading *l, job *j, sp_error *err)
 {
 	sp_embedding_set *set = l->set;
@@ -244,7 +244,7 @@ static sp_status plan_over_base(const loading *l, job *j, sp_error *err)
 				       set->delta, set->arena, err);
 }
 
-/* SIZE_MAX when it is too much to count. */
+/* SIZE_MAX on overflow. */
 static size_t bytes_of(const sp_embedding_rows *rows, size_t dim)
 {
 	size_t count = 0, width, bytes;
@@ -284,7 +284,7 @@ static sp_status plan(loading *l, const sp_resource *resource, sp_error *err)
 
 /* --------------------------------------------------------------------- tables */
 
-/* For the deltas to come; only once, also when tables are later taken from an image. */
+/* For later deltas; only once, even if tables are later taken from an image. */
 static sp_status load_versions(sp_embedding_note *note, const sp_load_policy *policy, sp_error *err)
 {
 	if (policy->old_key != SP_OLD_KEY_REPLACE_IF_NEWER)
@@ -329,7 +329,7 @@ static sp_status load_job(job *j, const sp_embedding_set *set, const sp_load_pol
 	return SP_OK;
 }
 
-/* Whether its rows are read by all threads, straight to memory. */
+/* Whether its rows are read by all threads, directly to memory. */
 static bool is_large(const loading *l, const job *j)
 {
 	const sp_ssd_store *ssd = l->set->policy->ssd;
@@ -358,13 +358,13 @@ static sp_status load_step(void *context, size_t i, sp_error *err)
 		policy.threads = l->at_once == 1 ? policy.threads : 1;
 		status = load_job(j, l->set, &policy, err);
 	}
-	/* Tables before it go on, so that the error is that of the first that fails. */
+	/* Earlier tables continue, so that the error is that of the first one that fails. */
 	for (size_t k = i + 1; status != SP_OK && k < l->count; k++)
 		atomic_store(&l->jobs[k].cancelled, true);
 	return status;
 }
 
-/* As many as there are threads, memory to sort rows in, and tables. */
+/* Limited by the threads, the memory to sort rows in, and the tables. */
 static size_t tables_at_once(const sp_load_policy *policy, size_t own_count)
 {
 	size_t count = policy->threads < own_count ? policy->threads : own_count;
@@ -379,7 +379,7 @@ static size_t tables_at_once(const sp_load_policy *policy, size_t own_count)
 	return count;
 }
 
-/* What has been loaded is the set's, even when another table has failed. */
+/* Loaded tables belong to the set, even when another table has failed. */
 static void give_tables(loading *l)
 {
 	sp_embedding_set *set = l->set;

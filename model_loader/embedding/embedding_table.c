@@ -11,17 +11,17 @@
 #include "storage/ssd/ssd_builder.h"
 #include "storage/table/table_builder.h"
 
-/* One table that is loaded: of which variable, which rows, and how. */
+/* One table to load: the variable, the rows, and how. */
 typedef struct load {
 	const sp_embedding *embedding;
 	const sp_embedding_spec *spec;
 	const sp_load_policy *policy;
-	bool sharded; /* only a slice of it */
+	bool sharded; /* only a slice of the variable */
 	bool own_part;
 	sp_row_selection selection;
 } load;
 
-/* Without parts the answer is yes: these are those of a full checkpoint that a delta lies on. */
+/* Without parts the answer is yes: the rows are those of a full checkpoint under a delta. */
 static bool may_have_freqs(const sp_embedding_rows *rows)
 {
 	for (size_t i = 0; i < rows->part_count; i++)
@@ -63,7 +63,7 @@ static sp_table_options table_options(const load *l)
 
 	if (l->policy->unseen_zeros)
 		options.default_rows = NULL;
-	if (l->sharded) { /* what other instances hold is added to this one's answer */
+	if (l->sharded) { /* its answer is added to those of other instances */
 		options.filter = SP_TABLE_FILTER_COUNTER;
 		options.default_value_no_permission = 0;
 	}
@@ -75,7 +75,7 @@ static sp_status add_keys(void *context, const sp_row_piece *piece, sp_error *er
 	return sp_rows_builder_add_keys(context, piece->keys, piece->count, err);
 }
 
-/* Of a key that is there twice the later row counts, which takes order. */
+/* The later row of a repeated key counts, which requires order. */
 static sp_status start_rows(void *context, bool *in_order, sp_error *err)
 {
 	SP_TRY(sp_rows_builder_index(context, err));
@@ -106,9 +106,9 @@ static sp_row_format row_format(const load *l)
 }
 
 /*
- * Reads into `sink`, through row_merge where the policy checks or merges rows and through row_pace
- * where it limits the rate.  `full` is what the rows of a delta lie over; NULL: they are the full
- * checkpoint's.
+ * Reads rows into `sink`: through row_merge if the policy checks or merges rows, and through
+ * row_pace if it limits the rate.  `full` has the rows below those of a delta; NULL: rows of the
+ * full checkpoint are read.
  */
 static sp_status read_rows(const load *l, const sp_embedding_rows *rows, const sp_table *full,
 			   const sp_row_sink *sink, sp_error *err)
@@ -165,7 +165,7 @@ static size_t expected_here(const load *l, const sp_embedding_rows *rows)
 	return all ? expected_rows(l, rows) : 0;
 }
 
-/* `full` as for read_rows(). */
+/* `full` as in read_rows(). */
 static sp_status make_rows(sp_rows **out, const load *l, const sp_embedding_rows *rows,
 			   const sp_table *full, sp_error *err)
 {
@@ -190,7 +190,7 @@ static sp_status make_rows(sp_rows **out, const load *l, const sp_embedding_rows
 	return status;
 }
 
-/* From the image; else from the checkpoint, and noted for the image that will be made. */
+/* From the image; else from the checkpoint, and noted for a new image. */
 static sp_status find_full_rows(sp_rows **out, const load *l, const char *name, sp_error *err)
 {
 	sp_embedding_image *image = l->embedding->image;
@@ -218,7 +218,7 @@ static sp_status start_in_order(void *context, bool *in_order, sp_error *err)
 	return SP_OK;
 }
 
-/* By the index alone: a table that fits into the memory of its tier stays out of the SSD. */
+/* By the index alone: a table that fits into its tier's memory is not put on the SSD. */
 static bool belongs_on_ssd(const load *l, const sp_ssd_table *table)
 {
 	size_t rows = expected_rows(l, &l->embedding->full), bytes;
@@ -249,7 +249,7 @@ static sp_status build_tier(sp_tier **out, const load *l, const sp_ssd_table *ta
 
 enum { WHICH_SIZE = 160 };
 
-/* Names the rows of the version that the table has, as the graph declares them. */
+/* Describes which rows of the version the table has, given the graph's declarations. */
 static void describe_rows(char which[WHICH_SIZE], const load *l)
 {
 	const sp_row_selection *s = &l->selection;
@@ -283,7 +283,7 @@ static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 	return status;
 }
 
-/* Without frequencies in a delta none of its rows is left out: older ones would answer. */
+/* Without frequencies no row of a delta is left out: an older row would answer instead. */
 static void choose_delta(load *l)
 {
 	sp_row_selection s = sp_embedding__choose_rows(l->embedding, l->spec, l->own_part,
@@ -296,7 +296,7 @@ static void choose_delta(load *l)
 	l->selection = s;
 }
 
-/* The rows of the delta lie over those of the full checkpoint. */
+/* Lays the rows of the delta over those of the full checkpoint. */
 static sp_status lay_delta(sp_table **out, const load *l, const sp_table *full, sp_error *err)
 {
 	load delta = *l;
@@ -340,7 +340,7 @@ sp_status sp_embedding_load_versions(sp_row_versions **out, const sp_embedding *
 	return SP_OK;
 }
 
-/* `full` NULL: the full checkpoint is read, too. */
+/* `full` NULL: reads the full checkpoint, too. */
 static sp_status load_table(sp_table **out, load *l, const sp_table *full, sp_error *err)
 {
 	static const sp_load_policy as_deeprec = {.threads = 1};
@@ -378,9 +378,9 @@ sp_status sp_embedding_load_delta(sp_table **out, const sp_embedding *embedding,
 /* --------------------------------------------------------------------- memory */
 
 enum {
-	/* Slots that stay empty, per cent of those that do not. */
+	/* Empty slots, per cent of the others. */
 	SPARE_PERCENT = 4,
-	/* Of each key beside its slot: what finds it, and what is there while it is placed. */
+	/* Per key besides its slot: pilots, and temporary memory while slots are found. */
 	KEY_BYTES = 10,
 };
 
@@ -402,6 +402,6 @@ size_t sp_embedding_expected_size(const sp_embedding *embedding, const sp_embedd
 		return SIZE_MAX;
 	if (policy->ssd != NULL && bytes > sp_ssd_store_cache_bytes(policy->ssd))
 		bytes = sp_ssd_store_cache_bytes(policy->ssd);
-	defaults = spec->default_row_count * spec->dim * sizeof(float); /* they are in memory */
+	defaults = spec->default_row_count * spec->dim * sizeof(float); /* in memory already */
 	return sp_size_add(&bytes, bytes, defaults) ? bytes : SIZE_MAX;
 }

@@ -7,7 +7,7 @@
 #include "model_loader/embedding/embedding_internal.h"
 #include "model_loader/embedding/ssd_record.h"
 
-/* What is behind a part's name in the names of its tensors. */
+/* Suffixes of the names of a part's tensors. */
 typedef struct suffixes {
 	const char *keys;
 	const char *values;
@@ -38,7 +38,7 @@ static sp_status check_part(const sp_bundle *bundle, const sp_embedding_part *pa
 	return part->offsets != NULL ? sp_bucket_offsets_check(bundle, part->offsets, err) : SP_OK;
 }
 
-/* Finds the tensors of the part called part->name. */
+/* Finds the tensors of the part named part->name. */
 static sp_status find_part(sp_embedding_part *part, const sp_bundle *bundle, const suffixes *suffix,
 			   const sp_embedding_spec *spec, sp_error *err)
 {
@@ -61,7 +61,7 @@ typedef struct numbers {
 	size_t count;
 } numbers;
 
-/* Of a part whose keys alone are missing the rows are there: a bundle that has lost something. */
+/* SP_CORRUPT if a part has values but no keys: the bundle is incomplete. */
 static sp_status check_keys_are_there(const numbers *keys, const sp_bundle *bundle,
 				      const suffixes *suffix, const sp_part_name *name,
 				      sp_arena *arena, sp_error *err)
@@ -73,7 +73,7 @@ static sp_status check_keys_are_there(const numbers *keys, const sp_bundle *bund
 				    err));
 	for (size_t v = 0; v < values.count; v++) {
 		while (i < keys->count && keys->all[i] < values.all[v])
-			i++; /* one without values is found out later, and named */
+			i++; /* a part without values is reported later */
 		if (i == keys->count || keys->all[i] != values.all[v])
 			return sp_error_set(err, SP_CORRUPT, "%s lacks '%.*s/part_%zu%.*s%s'",
 					    sp_bundle_prefix(bundle), (int)name->head.size,
@@ -83,7 +83,7 @@ static sp_status check_keys_are_there(const numbers *keys, const sp_bundle *bund
 	return SP_OK;
 }
 
-/* A delta lacks the parts of which nothing was changed, a full checkpoint none. */
+/* A delta may lack unchanged parts, a full checkpoint none. */
 static sp_status number_parts(numbers *out, const sp_bundle *bundle, const suffixes *suffix,
 			      const sp_part_name *name, sp_arena *arena, sp_error *err)
 {
@@ -96,7 +96,7 @@ static sp_status number_parts(numbers *out, const sp_bundle *bundle, const suffi
 	return check_keys_are_there(out, bundle, suffix, name, arena, err);
 }
 
-/* Names the parts there are, in DeepRec's order: numbered ones, else the name without a part. */
+/* Names the existing parts, in DeepRec's order: numbered ones, else the name without a part. */
 static sp_status name_parts(sp_embedding_part **out, size_t *count, const sp_bundle *bundle,
 			    const suffixes *suffix, const sp_part_name *name, sp_arena *arena,
 			    sp_error *err)

@@ -3,9 +3,8 @@
 #include <string.h>
 
 /*
- * Walks both at once.  When it fails, the last star takes one character more:
- * what earlier stars have taken need never change, so this is at worst a
- * product of the lengths, not a power.
+ * Matches both from left to right.  On a mismatch the last star takes one character more; earlier
+ * stars never need to change, so the time is at most the product of the lengths.
  */
 bool sp_name_matches(const char *pattern, const char *name)
 {

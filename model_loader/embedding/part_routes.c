@@ -6,14 +6,14 @@
 #include "model_loader/checkpoint/part_name.h"
 #include "model_loader/embedding/bucket_offsets.h"
 
-enum { MOST_STEPS = 64 }; /* from a gather to its keys; a graph may have cycles */
+enum { MOST_STEPS = 64 }; /* from a gather back to its keys; a graph may have cycles */
 
 typedef struct search {
 	const sp_graph_def *graph;
-	sp_map numbers; /* of nodes by name */
+	sp_map numbers; /* indices of nodes by name */
 } search;
 
-/* An output of a node; without a node it is none of the graph. */
+/* An output of a node; node NULL: not in the graph. */
 typedef struct output {
 	const sp_node_def *node;
 	int64_t number;
@@ -46,7 +46,7 @@ static bool is_among(const char *op, const char *const *ops, size_t count)
 	return false;
 }
 
-/* Follows nodes that only reshape, cast or reorder numbers back to where these come from. */
+/* Goes back through nodes that only reshape, cast or reorder numbers. */
 static output same_numbers(const search *s, const char *tensor)
 {
 	static const char *const ops[] = {"Identity",         "Reshape",    "Cast",
@@ -63,7 +63,7 @@ static output same_numbers(const search *s, const char *tensor)
 	return (output){NULL, 0};
 }
 
-/* The value of a constant of one whole number; -1 for all else. */
+/* The value of a constant scalar integer; -1 for everything else. */
 static int64_t constant(const search *s, const char *tensor)
 {
 	output out = same_numbers(s, tensor);
@@ -77,7 +77,7 @@ static int64_t constant(const search *s, const char *tensor)
 	return sp_tensor_index(value->tensor, 0);
 }
 
-/* What the tensor is the remainder of by `divisor`; no node when it is none. */
+/* The x of x mod `divisor`, if `of` is such a remainder; else node NULL. */
 static output dividend(const search *s, output of, int64_t divisor)
 {
 	static const char *const ops[] = {"FloorMod", "Mod"};
@@ -88,7 +88,7 @@ static output dividend(const search *s, output of, int64_t divisor)
 	return same_numbers(s, of.node->inputs[0]);
 }
 
-/* Whether the node routes keys to so many parts as DeepRec does. */
+/* Whether the node routes keys to `parts` parts as DeepRec does. */
 static bool routes_by_key(const search *s, const sp_node_def *partition, int64_t parts)
 {
 	output keys, source;
@@ -118,8 +118,8 @@ static sp_bytes name_of(const sp_node_def *handle)
 }
 
 /*
- * Of how many parts: the gather asks part `number` for the keys that DeepRec routes to it.  0: it
- * does not.
+ * The number of parts if the gather asks part `number` for the keys that DeepRec routes to it, else
+ * 0.
  */
 static uint64_t parts_of(const search *s, const sp_node_def *gather, int64_t number)
 {
@@ -133,7 +133,7 @@ static uint64_t parts_of(const search *s, const sp_node_def *gather, int64_t num
 	return parts > number && routes_by_key(s, from.node, parts) ? (uint64_t)parts : 0;
 }
 
-/* Whether the operator fills a handle, or reads it without a key. */
+/* Whether the operator only fills a handle, or reads it without keys. */
 static bool asks_nothing(const char *op)
 {
 	static const char *const starts[] = {
@@ -147,7 +147,7 @@ static bool asks_nothing(const char *op)
 	return false;
 }
 
-/* Keeps of how many parts the handle is one; 0 as soon as one of its readers does not tell so. */
+/* Records the number of parts of the handle; 0 once any reader does not route by key. */
 static sp_map_result note_reader(sp_map *verdicts, const search *s, const sp_node_def *reader,
 				 size_t input, sp_arena *arena)
 {

@@ -14,7 +14,7 @@ bool sp_row_merge_is_needed(const sp_load_policy *policy, const sp_table *full)
 	return policy->only_finite || sp_load_policy_compares_rows(policy);
 }
 
-/* One piece of a delta beside what the table has of it. */
+/* One piece of a delta, and the rows that the table has for its keys. */
 typedef struct work {
 	bool *known;
 	int64_t *keys;
@@ -56,7 +56,7 @@ static sp_status work_init(work *w, const sp_row_merge *merge, const sp_row_piec
 	return status;
 }
 
-/* An unknown version on either side is no reason to keep the old row. */
+/* A row is not stale if either version is unknown. */
 static bool is_stale(const sp_row_merge *merge, int64_t key)
 {
 	uint64_t delta = sp_row_versions_find(merge->delta_versions, key);
@@ -73,8 +73,8 @@ static bool chooses(const sp_row_merge *merge)
 }
 
 /*
- * Leaves out new keys, if they are to be, and the rows of known ones that the
- * full checkpoint has as new or newer: the same in both passes.
+ * Leaves out new keys, if the policy ignores them, and rows of known keys that are not newer than
+ * the full checkpoint's.  Both passes decide alike.
  */
 static void drop_unwanted(const sp_row_merge *merge, work *w, size_t count)
 {

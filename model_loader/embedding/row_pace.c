@@ -6,7 +6,7 @@
 
 enum {
 	NS_PER_SECOND = 1000000000,
-	NAP_NS = 20000000, /* between two looks at whether it is closing */
+	NAP_NS = 20000000, /* interval of checks for `closing` */
 };
 
 bool sp_row_pace_is_limited(const sp_load_policy *policy)
@@ -21,7 +21,7 @@ bool sp_row_pace_is_needed(const sp_load_policy *policy)
 	       sp_row_pace_is_limited(policy);
 }
 
-/* Seconds that `rows` rows may take at the allowed rate. */
+/* Seconds that `rows` rows must take at the allowed rate. */
 static double time_for(const sp_row_pace *pace, size_t rows)
 {
 	const sp_load_policy *policy = pace->policy;
@@ -44,7 +44,7 @@ static int64_t pay(sp_row_pace *pace, size_t rows)
 	if (!pace->limited)
 		return 0;
 	pthread_mutex_lock(&pace->lock);
-	/* Time in which no rows came is not credited. */
+	/* Idle time is not credited. */
 	if (pace->paid_until_ns < now)
 		pace->paid_until_ns = now;
 	pace->paid_until_ns += (int64_t)ns;

@@ -8,8 +8,8 @@
 #include "storage/placement/placement.h"
 
 /*
- * The keys themselves are not kept: the table knows which it holds, and a key
- * that is held has a slot of its own here.
+ * The keys are not stored: only keys that the table holds are looked up, and each has its own slot
+ * here.
  */
 struct sp_row_versions {
 	sp_placement placement;
@@ -18,7 +18,7 @@ struct sp_row_versions {
 	bool wide;
 };
 
-/* Hands all of a variable's keys and steps to `take`; the step of one that has none is unknown. */
+/* Passes all of a variable's keys and steps to `take`; missing steps are unknown. */
 static sp_status read_all(const sp_embedding_rows *rows, bool is_delta, sp_key_numbers_take *take,
 			  void *context, sp_error *err)
 {
@@ -36,7 +36,7 @@ static sp_status read_all(const sp_embedding_rows *rows, bool is_delta, sp_key_n
 	return SP_OK;
 }
 
-/* The step of one of a piece's keys; 0: unknown. */
+/* The step of key i of a piece; 0: unknown. */
 static int64_t step_of(const sp_key_numbers_piece *piece, size_t i)
 {
 	return i < piece->known && piece->numbers[i] > 0 ? piece->numbers[i] : 0;
@@ -44,7 +44,7 @@ static int64_t step_of(const sp_key_numbers_piece *piece, size_t i)
 
 /* --------------------------------------------------------------------- keys */
 
-/* The keys that are to be placed, and how large a step may be. */
+/* The keys to place, and the limit of a step. */
 typedef struct gathering {
 	sp_region keys;
 	size_t count;

@@ -12,11 +12,11 @@ enum {
 	HEADER = 16,
 	ALIGNMENT = 16, /* of rows in a record */
 	STEP_BITS = 48,
-	STEP_AND_FLAGS_BITS = 56, /* with a flag for each of 8 slots */
-	PLACES = 512,             /* read together */
+	STEP_AND_FLAGS_BITS = 56, /* with flags for 8 slots */
+	PLACES = 512,             /* records located together */
 };
 
-/* Far more often than anything is seen, and far less than what floats look like. */
+/* Larger than any real frequency, smaller than float bits read as an integer. */
 #define MOST_FREQUENT ((int64_t)1 << 40)
 
 typedef struct emb_file {
@@ -28,17 +28,17 @@ typedef struct emb_file {
 struct sp_ssd_record {
 	sp_bundle *bundle;
 	sp_bundle_span keys, file_numbers, offsets;
-	emb_file *files; /* by number */
+	emb_file *files; /* in order of their numbers */
 	size_t file_count;
-	size_t record_size; /* 0: no record at all */
-	bool counted;       /* offsets are in records */
+	size_t record_size; /* 0: there are no records */
+	bool counted;       /* offsets count records, not bytes */
 	bool has_header;
 	bool has_freqs;
 	bool has_versions;
-	size_t freq_at; /* byte of a record */
+	size_t freq_at; /* byte offset in a record */
 	size_t row_at;
 	size_t row_size;
-	atomic_bool changed; /* since it was opened: some key is at no record any more */
+	atomic_bool changed; /* a key had no record, so a file has changed since it was opened */
 };
 
 const char *sp_ssd_record_prefix(const char *checkpoint, const char *name, sp_arena *arena)
@@ -89,7 +89,7 @@ static int64_t number_at(const void *numbers, size_t i)
 	return number;
 }
 
-/* All of a small tensor, checked. */
+/* Reads all of a small tensor and checks it. */
 static sp_status read_numbers(const sp_ssd_record *r, const char *name, size_t count, int64_t *out,
 			      sp_error *err)
 {
@@ -149,7 +149,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* All files must agree about the size of a record. */
+/* SP_CORRUPT unless all files have the same record size. */
 static sp_status measure(sp_ssd_record *r, const emb_file *file, sp_error *err)
 {
 	size_t size = file->mapping.size, records = (size_t)file->records;
@@ -166,7 +166,9 @@ static sp_status measure(sp_ssd_record *r, const emb_file *file, sp_error *err)
 	return SP_OK;
 }
 
-/* The files [count] that the bundle lists: `numbers` has room for their numbers and their records.
+/*
+ * Opens the files [count] that the bundle lists; `numbers` has room for their numbers and record
+ * counts.
  */
 static sp_status open_listed(sp_ssd_record *r, const char *prefix, int64_t *numbers, size_t count,
 			     sp_error *err)
@@ -217,7 +219,7 @@ static const emb_file *find_file(const sp_ssd_record *r, int64_t number)
 
 /* ----------------------------------------------------------------- the offsets */
 
-/* What the offsets may be: bytes, records. */
+/* Whether offsets can be bytes, or records. */
 typedef struct meanings {
 	bool bytes;
 	bool records;
@@ -261,7 +263,7 @@ static sp_status check_span(const sp_bundle_span *span, sp_error *err)
 	return sp_bundle_span_check(span, crc, err);
 }
 
-/* What says where every key's record is, as it lies in the file now. */
+/* Checks the checksums of the tensors that locate the records. */
 static sp_status check_places(const sp_ssd_record *r, sp_error *err)
 {
 	SP_TRY(check_span(&r->keys, err));
@@ -269,7 +271,7 @@ static sp_status check_places(const sp_ssd_record *r, sp_error *err)
 	return check_span(&r->offsets, err);
 }
 
-/* Some keys, and where their records are: of those from `first` on as many as fit, up to `end`. */
+/* Some keys and the places of their records. */
 typedef struct places {
 	size_t count;
 	int64_t keys[PLACES], files[PLACES], offsets[PLACES];
@@ -313,7 +315,7 @@ static size_t aligned(size_t size)
 	return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* True and the slot's width when `name` is <variable>/<slot>-values. */
+/* Whether `name` is <variable>/<slot>-values; sets the slot's width. */
 static bool is_slot(const sp_bundle_entry *entry, const char *variable, size_t *width)
 {
 	size_t stem = strlen(variable), suffix = strlen("-values");
@@ -344,8 +346,7 @@ static void measure_rows(const sp_ssd_record_options *options, size_t sizes[2])
 }
 
 /*
- * NULL when there is none: that was checked, but what is in the file may have
- * changed since.
+ * NULL when there is no such record: places have been checked, but the file may have changed since.
  */
 static const char *record_of(sp_ssd_record *r, const places *p, size_t i)
 {
@@ -376,8 +377,8 @@ static bool looks_like_header(const char *record)
 }
 
 /*
- * Set in a header, and in a row only by a second element below 1e-38: together with
- * all records looking like headers, that does not happen by chance.
+ * A header has flags; a row seems to have one only if its second element is below 1e-38, which does
+ * not happen by chance while all records look like headers.
  */
 static bool has_flag(const char *record)
 {
@@ -392,7 +393,7 @@ static bool looks_like_tail(const char *record, size_t size)
 	       version < (int64_t)1 << STEP_BITS;
 }
 
-/* What all records, or any of them, look like. */
+/* What all records look like, or any of them. */
 typedef struct looks {
 	bool headers, tails; /* all */
 	bool flags;          /* any */
@@ -404,14 +405,14 @@ static void look_at(sp_ssd_record *r, const places *p, looks *all)
 		const char *record = record_of(r, p, i);
 
 		if (record == NULL)
-			return; /* nothing of it will be published, see sp_ssd_record_check() */
+			return; /* sp_ssd_record_check() will fail */
 		all->headers = looks_like_header(record);
 		all->flags = all->flags || has_flag(record);
 		all->tails = all->tails && looks_like_tail(record, r->record_size);
 	}
 }
 
-/* Header and tail both fit the size: what do the records themselves look like? */
+/* Header and tail both fit the size: decides by the contents of the records. */
 static sp_status weigh_records(sp_ssd_record *r, bool shorter_tail, sp_error *err)
 {
 	looks all = {true, true, false};
@@ -456,7 +457,7 @@ static sp_status choose_layout(sp_ssd_record *r, const sp_ssd_record_options *op
 			err, SP_UNSUPPORTED,
 			"its records of %zu bytes do not fit rows of %zu, with slots %zu",
 			r->record_size, r->row_size, sizes[0]);
-	/* Records that are counted never have a header. */
+	/* Files with offsets in records never have a header. */
 	if (header_fits && !r->counted)
 		SP_TRY(weigh_records(r, shorter_tail, err));
 	r->row_at = r->has_header ? HEADER : 0;
@@ -516,7 +517,7 @@ bool sp_ssd_record_has_freqs(const sp_ssd_record *record)
 	return record->has_freqs;
 }
 
-/* Of the record of place `i`; -1 when it has no row of the variable. */
+/* The key of the record at place `i`; -1 when it has no row of the variable. */
 static int64_t key_at(const sp_ssd_record *r, const places *p, size_t i, const char *stored)
 {
 	if (stored == NULL || (r->has_header && (number_at(stored, 0) >> STEP_BITS & 1) == 0))
@@ -549,7 +550,7 @@ bool sp_ssd_record_has_versions(const sp_ssd_record *record)
 	return record->has_versions;
 }
 
-/* In a header flags take the place of the upper bits: a step of -1 has lost them. */
+/* The upper bits of a step in a header are flags: -1 has lost them. */
 static int64_t version_at(const sp_ssd_record *r, const char *stored)
 {
 	if (r->has_header)

@@ -69,7 +69,7 @@ static sp_status read_scalar(sp_attr *out, const SpPb__AttrValue *value, sp_prot
 		out->kind = SP_ATTR_FUNC;
 		return sp_message_text(&out->text, &value->func->name, "a function's name",
 				       target->arena, err);
-	default: /* no value at all */
+	default: /* no value */
 		return SP_OK;
 	}
 }
@@ -137,7 +137,7 @@ static sp_status read_list(sp_attr *out, const SpPb__AttrValue__ListValue *list,
 		return out->count == 0 ? SP_OK : sp_no_memory(err, "the graph");
 	for (size_t i = 0; i < out->count; i++)
 		SP_TRY(read_element(items, i, out->element, list, target, err));
-	out->bytes_list = items; /* whichever of the union's lists it is */
+	out->bytes_list = items; /* all lists of the union share this place */
 	return SP_OK;
 }
 
@@ -158,7 +158,7 @@ static sp_status read_attr(sp_attr *out, const SpPb__AttrEntry *entry, sp_proto_
 		status = read_scalar(out, value, target, err);
 	if (status != SP_UNSUPPORTED)
 		return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "attribute %s", name);
-	/* The operator that needs the attribute reports the reason. */
+	/* The operator that needs the attribute reports this reason. */
 	*out = (sp_attr){.name = name, .text = sp_arena_printf(target->arena, "%s", err->text)};
 	return out->text != NULL ? SP_OK : sp_no_memory(err, "the graph");
 }

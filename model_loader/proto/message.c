@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-/* Memory for one message. */
+/* The memory allowed for one message. */
 typedef struct allowance {
 	sp_arena *arena;
 	size_t left;
-	sp_status status; /* why an allocation failed */
+	sp_status status; /* SP_OK until an allocation fails */
 } allowance;
 
 static void *take(void *context, size_t size)

@@ -4,13 +4,12 @@
 #include <stddef.h>
 
 /*
- * Arrays of structs of `size` bytes whose first member is `const char *name`.
- *
- * Sorts them by name; returns a name that two of them have, or NULL.
+ * Sorts an array of structs of `size` bytes whose first member is `const char *name` by name.
+ * Returns a name that occurs twice, or NULL.
  */
 const char *sp_sorted_names_make(void *items, size_t count, size_t size);
 
-/* The struct of that name among sorted ones; NULL: there is none. */
+/* The struct of that name in a sorted array; NULL: none. */
 void *sp_sorted_names_find(const void *items, size_t count, size_t size, const char *name);
 
 #endif

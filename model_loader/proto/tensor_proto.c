@@ -7,8 +7,9 @@
 #include "model_loader/proto/proto_internal.h"
 
 enum {
-	REFERENCE = 100,           /* DT_FLOAT_REF is DT_FLOAT + 100, and so on */
-	LEAST_LEFT_OUT = 16 << 10, /* repeated bytes from which on a tensor is not expanded */
+	REFERENCE = 100, /* DT_FLOAT_REF is DT_FLOAT + 100, and so on */
+	LEAST_LEFT_OUT =
+		16 << 10, /* tensors with this many repeated bytes or more are not expanded */
 };
 
 sp_dtype sp_proto__dtype(int32_t number)
@@ -83,7 +84,7 @@ sp_status sp_proto__shape(sp_shape *out, const SpPb__TensorShapeProto *proto, sp
 	return SP_OK;
 }
 
-/* The values of one typed field; `width` is that of one value in the message. */
+/* The values of one typed field; `width` is the size of a value in the message. */
 typedef struct values {
 	const void *data;
 	size_t count;
@@ -157,12 +158,12 @@ static sp_status copy_values(sp_tensor *t, const values *from, size_t count, sp_
 	return SP_OK;
 }
 
-/* How many elements have values of their own, and how many bytes the others take. */
+/* Counts the elements with their own values, and the bytes of the others. */
 static size_t count_values(const values *from, const sp_shape *shape, sp_dtype dtype, size_t *extra)
 {
 	size_t count, have;
 
-	(void)sp_shape_count(shape, &count); /* sp_proto__shape has seen that it fits */
+	(void)sp_shape_count(shape, &count); /* sp_proto__shape() has checked for overflow */
 	have = from->count < count ? from->count : count;
 	*extra = (count - have) * sp_dtype_size(dtype);
 	return have;
@@ -216,7 +217,7 @@ static sp_status strings_of_content(sp_tensor *out, sp_bytes content, sp_arena *
 static sp_status from_content(sp_tensor *out, sp_dtype dtype, const sp_shape *shape,
 			      sp_bytes content, sp_arena *arena, sp_error *err)
 {
-	/* A string takes at least the byte of its length. */
+	/* A string takes at least one byte, for its length. */
 	size_t size = dtype == SP_STRING ? 1 : sp_dtype_size(dtype), count;
 
 	(void)sp_shape_count(shape, &count);
@@ -237,7 +238,7 @@ static sp_status from_content(sp_tensor *out, sp_dtype dtype, const sp_shape *sh
 	return SP_OK;
 }
 
-/* Type and shape, and whether the values are in tensor_content. */
+/* Reads type and shape, and whether the values are in tensor_content. */
 static sp_status read_type(sp_dtype *dtype, sp_shape *shape, bool *has_content,
 			   const SpPb__TensorProto *proto, sp_error *err)
 {

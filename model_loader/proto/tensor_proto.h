@@ -9,26 +9,24 @@
 #include "engine/tensor/tensor.h"
 
 /*
- * TensorFlow's TensorProto as a tensor.
+ * Converts TensorFlow's TensorProto to a tensor.
  *
- * The elements come from tensor_content or from the typed field of the dtype.
- * As TensorFlow reads them: a typed field with fewer values than the shape has
- * elements repeats its last one, without any value all are zero; values beyond
- * the shape are ignored; integers are cut to the dtype's width.  A bool is any
- * byte but 0.
+ * The elements come from tensor_content or from the typed field of the dtype.  As in TensorFlow, if
+ * a typed field has fewer values than the shape has elements, its last value is repeated, and
+ * without any value all are zero; values beyond the shape are ignored; integers are truncated to
+ * the dtype's width.  A bool is true for any byte but 0.
  *
- * Errors: SP_CORRUPT for a shape that is not one, for tensor_content of another
- * size, for more repeated bytes than SP_TENSOR_PROTO_MAX_REPEATED;
- * SP_UNSUPPORTED for resources, variants, unknown types, ranks above
- * SP_MAX_RANK.
+ * Errors: SP_CORRUPT for an invalid shape, for tensor_content of a wrong size, for more repeated
+ * bytes than SP_TENSOR_PROTO_MAX_REPEATED; SP_UNSUPPORTED for resources, variants, unknown types,
+ * ranks above SP_MAX_RANK.
  *
  * Source: tensor.proto and Tensor::FromProto of TensorFlow 2.15.
  */
 
-/* A few bytes of file can ask for any amount of memory; one file gets this much of it. */
+/* Limit of repeated bytes per file: a few bytes could otherwise ask for any amount of memory. */
 #define SP_TENSOR_PROTO_MAX_REPEATED ((size_t)256 << 20)
 
-/* From a serialized message, which is not needed afterwards. */
+/* Parses a serialized message, which is not needed afterwards. */
 SP_MUST_CHECK sp_status sp_tensor_parse(sp_tensor *out, sp_bytes bytes, sp_arena *arena,
 					sp_error *err);
 

@@ -12,9 +12,9 @@
 #include "model_loader/proto/saved_model.pb-c.h"
 
 /*
- * A recursive descent, as deep as the schemas nest, which are not recursive; in
- * skipped values braces are counted instead.  A nested message is written behind five
- * bytes for its length, which is a varint of five bytes however small it is.
+ * Recursive descent; its depth is bounded by the schemas, which are not recursive.  In skipped
+ * values braces are counted instead.  The length before a nested message is always written as a
+ * varint of five bytes, because it is known only afterwards.
  */
 enum { MAX_DEPTH = 100, LENGTH_ROOM = 5 };
 enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
@@ -28,8 +28,8 @@ typedef struct parser {
 	const char *at;
 	const char *end;
 	size_t line;
-	token_kind kind; /* of the token that comes next */
-	sp_bytes token;  /* of a text with its quotes */
+	token_kind kind; /* of the next token */
+	sp_bytes token;  /* a string includes its quotes */
 	sp_buffer *out;
 	sp_error *err;
 } parser;
@@ -63,7 +63,7 @@ static void skip_space(parser *p)
 	}
 }
 
-/* Whether a '-' goes on with a number: behind its exponent's letter. */
+/* Whether a '-' continues a number: after the letter of the exponent. */
 static bool is_exponent_sign(const parser *p)
 {
 	char before = p->at[-1];
@@ -85,7 +85,7 @@ static sp_status take_text(parser *p)
 	return SP_OK;
 }
 
-/* Reads the token that comes next. */
+/* Reads the next token. */
 static sp_status next(parser *p)
 {
 	skip_space(p);
@@ -160,7 +160,7 @@ static int digit_of(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
 }
 
-/* Digits to `base`, `most` of them; *text is behind them then. */
+/* Reads at most `most` digits of `base` and moves *text past them. */
 static uint32_t read_digits(sp_bytes *text, int base, size_t most)
 {
 	uint32_t value = 0;
@@ -172,7 +172,7 @@ static uint32_t read_digits(sp_bytes *text, int base, size_t most)
 	return value;
 }
 
-/* What stands behind a backslash. */
+/* Writes the character after a backslash. */
 static sp_status put_escape(parser *p, sp_bytes *rest)
 {
 	static const char letters[] = "abfnrtv\\'\"?", values[] = "\a\b\f\n\r\t\v\\'\"?";
@@ -221,7 +221,7 @@ static sp_status put_literal(parser *p)
 	return next(p);
 }
 
-/* The texts that come next, which are one. */
+/* Writes consecutive strings as one. */
 static sp_status put_text(parser *p, uint32_t number)
 {
 	size_t start = begin_bytes(p, number);
@@ -234,7 +234,7 @@ static sp_status put_text(parser *p, uint32_t number)
 	return SP_OK;
 }
 
-/* A DataType's number by its name, with or without _REF. */
+/* The number of a DataType by its name, with or without _REF. */
 static bool read_enumerator(sp_bytes word, uint64_t *out)
 {
 	static const uint64_t ref = 100;
@@ -250,7 +250,7 @@ static bool read_enumerator(sp_bytes word, uint64_t *out)
 	return false;
 }
 
-/* Decimal, 0x and hexadecimal, or 0 and octal; up to 64 bits. */
+/* Parses decimal, 0x hexadecimal or 0 octal numbers of up to 64 bits. */
 static bool read_magnitude(sp_bytes word, uint64_t *out)
 {
 	int base = 10;
@@ -331,7 +331,7 @@ static sp_status put_number(parser *p, const ProtobufCFieldDescriptor *field)
 		put_tag(p, field->id, WIRE_64);
 		sp_buffer_append(p->out, &real, sizeof(real));
 		break;
-	default: /* the schemas have no other than varints */
+	default: /* in the schemas all others are varints */
 		SP_TRY(read_whole(p, negative, &whole));
 		put_tag(p, field->id, WIRE_VARINT);
 		put_varint(p, whole);
@@ -341,7 +341,7 @@ static sp_status put_number(parser *p, const ProtobufCFieldDescriptor *field)
 
 /* ------------------------------------------------------------- skipped values */
 
-/* A value or a message, and all that is in it. */
+/* Skips a value, or a message with everything in it. */
 static sp_status skip_value(parser *p)
 {
 	size_t depth = 0;
@@ -368,7 +368,7 @@ static sp_status skip_value(parser *p)
 
 static sp_status put_message(parser *p, const ProtobufCMessageDescriptor *type);
 
-/* From the opening brace to behind the closing one. */
+/* Writes a nested message; consumes both braces. */
 static sp_status put_nested(parser *p, uint32_t number, const ProtobufCMessageDescriptor *type)
 {
 	size_t start = begin_bytes(p, number);
@@ -412,8 +412,8 @@ static sp_status put_values(parser *p, const ProtobufCFieldDescriptor *field)
 }
 
 /*
- * "[type.googleapis.com/name] { ... }": an Any in its expanded form, or an
- * extension.  All but assets are skipped.
+ * "[type.googleapis.com/name] { ... }": an expanded Any or an extension.  All are skipped except
+ * assets.
  */
 static sp_status put_bracketed(parser *p, const ProtobufCMessageDescriptor *type)
 {
@@ -463,7 +463,7 @@ static sp_status put_field(parser *p, const ProtobufCMessageDescriptor *type)
 	return field != NULL ? put_values(p, field) : skip_value(p);
 }
 
-/* The fields up to the closing brace, which stays the next token. */
+/* Writes the fields up to the closing brace, which is not consumed. */
 static sp_status put_message(parser *p, const ProtobufCMessageDescriptor *type)
 {
 	while (p->kind != TOKEN_END && !is_mark(p, '}') && !is_mark(p, '>')) {

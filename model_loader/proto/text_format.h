@@ -8,18 +8,17 @@
 #include "base/status.h"
 
 /*
- * Protobuf's text format (saved_model.pbtxt, graph.pbtxt) to the bytes of the
- * same message, which model_loader/proto/message.h then reads like any other.
+ * Converts protobuf's text format (saved_model.pbtxt, graph.pbtxt) to the bytes of the same
+ * message, for model_loader/proto/message.h.
  *
- * Fields that `type` does not have are skipped, as they are in binary messages.
- * An object graph, which is a bytes field here and unpacked only when it is needed, is
- * encoded too.  Enumerators are those of DataType, the only ones in these messages.
+ * Fields that `type` does not have are skipped, as in binary messages.  An object graph, which is a
+ * bytes field in these schemas and unpacked only when needed, is encoded, too.  Enumerators are
+ * those of DataType, the only ones in these messages.
  *
- * `out` is initialised here, and is the caller's, after a failure too.
+ * `out` is initialised here; the caller must free it, also after a failure.
  *
- * SP_CORRUPT with the line where the text is no such message, or where its
- * braces nest deeper than 100; SP_NO_MEMORY, also where the bytes would be
- * more than SP_MESSAGE_MAX_SIZE.
+ * SP_CORRUPT, with the line, for malformed text and for braces nested deeper than 100;
+ * SP_NO_MEMORY, also for more than SP_MESSAGE_MAX_SIZE bytes.
  *
  * Source: the text format's language specification (protobuf.dev).
  *

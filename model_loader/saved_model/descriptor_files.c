@@ -28,7 +28,7 @@ static sp_status no_memory(const reader *r)
 	return sp_no_memory(r->err, "files that nodes name");
 }
 
-/* The attribute that names a file; NULL when there is none. */
+/* The attribute that names a file; NULL: none. */
 static const sp_attr *find_name(const sp_node_def *node)
 {
 	const sp_attr *attr;
@@ -47,7 +47,7 @@ static const sp_attr *find_name(const sp_node_def *node)
 	return attr;
 }
 
-/* *out stays NULL where there is no such file; *why is the failure of the first path. */
+/* *out stays NULL if there is no such file; *why is then the failure of the first path. */
 static sp_status read_anywhere(const reader *r, const char *name, char **out, size_t *size,
 			       sp_error *why)
 {

@@ -6,14 +6,14 @@
 #include "engine/graph/graph_def.h"
 
 /*
- * DecodeProtoV2 may name a file that holds the descriptors of its messages, a serialized
- * FileDescriptorSet.  Its bytes take the name's place in the graph ("bytes://..."), which
- * knows no files.
+ * DecodeProtoV2 may name a file with the descriptors of its messages, a serialized
+ * FileDescriptorSet.  Replaces the name in the graph by the file's bytes ("bytes://..."), because
+ * the graph cannot read files.
  *
- * The path is opened as it is written, as TensorFlow does; where there is no such file, the one of
- * that name in `directory`/assets, then in `directory`/assets.extra, which travel with a model.
- * Where all of them are missing or larger than 64 MiB the node is left as it is: a warning says
- * why, and the operator refuses it when it is needed.
+ * The path is tried as written, as TensorFlow does, then the file of that name in
+ * `directory`/assets, then in `directory`/assets.extra.  If none can be read, or it is larger than
+ * 64 MiB, the node is left unchanged: a warning is logged, and the operator fails when it is
+ * needed.
  *
  * Only fails with SP_NO_MEMORY; new attributes live in the arena.
  */

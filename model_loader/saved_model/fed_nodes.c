@@ -7,15 +7,15 @@
 #include "engine/graph/op.h"
 
 /*
- * Where output 0 of a node is fed, the node itself becomes the placeholder and keeps its name.
- * Any other fed output becomes a new placeholder, and all inputs that named the output name that.
+ * If output 0 of a node is fed, the node itself becomes the placeholder and keeps its name.  For
+ * any other fed output a placeholder is added, and inputs that named the output are renamed.
  */
 typedef struct cutter {
 	sp_saved_model *model;
-	sp_node_def *nodes; /* a copy with room for the new ones; NULL while nothing is cut */
+	sp_node_def *nodes; /* a copy with room for new nodes; NULL until a node is replaced */
 	size_t node_count;
-	sp_map numbers; /* of nodes by name */
-	sp_map renamed; /* "node:1" to the number of its placeholder */
+	sp_map numbers; /* indices of nodes by name */
+	sp_map renamed; /* "node:1" to the index of its placeholder */
 	sp_error *err;
 } cutter;
 
@@ -24,7 +24,7 @@ static sp_status no_memory(const cutter *c)
 	return sp_no_memory(c->err, "the graph's inputs");
 }
 
-/* "node:1" is output 1 of "node", "node" its output 0; false for what is neither. */
+/* Splits "node:1" into node and output; "node" is output 0.  False for a malformed name. */
 static bool split(const char *tensor, sp_bytes *node, size_t *output)
 {
 	const char *colon = strrchr(tensor, ':');
@@ -55,7 +55,7 @@ static sp_status number_nodes(cutter *c)
 	return SP_OK;
 }
 
-/* Whether the tensor is an output of a node whose operator we lack; and which output of which. */
+/* Whether the tensor is an output of a node with an unknown operator; sets node and output. */
 static bool is_to_be_cut(const cutter *c, const sp_tensor_info *info, size_t *number,
 			 size_t *output)
 {

@@ -13,12 +13,12 @@
 #define GRAPH_FILE "configuration key 'graph_file' serves it"
 
 typedef struct model_kind {
-	const char *ending; /* of the file's name */
+	const char *ending; /* suffix of the file's name */
 	const char *what;
 	const char *advice;
 } model_kind;
 
-/* Where a folder holds several, the first of these is named. */
+/* If a folder has several kinds, the first of these is reported. */
 static const model_kind kinds[] = {
 	{"saved_model.cpb", "a SavedModel in chunks", "export it as saved_model.pb"},
 	{".keras", "a Keras archive", EXPORT},
@@ -33,14 +33,14 @@ static const model_kind kinds[] = {
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* Whether it is no model: a hidden file, or one that TensorFlow writes beside saved_model.pb. */
+/* Whether it is not a model: a hidden file, or one that TensorFlow writes beside saved_model.pb. */
 static bool is_beside(const char *name)
 {
 	return name[0] == '.' || strcmp(name, "fingerprint.pb") == 0 ||
 	       strcmp(name, "keras_metadata.pb") == 0;
 }
 
-/* KINDS for no model. */
+/* KINDS: it is no model. */
 static size_t kind_of(const char *name)
 {
 	size_t kind = is_beside(name) ? KINDS : 0;
@@ -50,7 +50,7 @@ static size_t kind_of(const char *name)
 	return kind;
 }
 
-/* Another model in the folder, and its kind; entries come in no order. */
+/* Finds another model in the folder, and its kind. */
 static size_t find_other(const char *directory, char name[NAME_MAX + 1])
 {
 	DIR *folder = opendir(directory);

@@ -4,15 +4,15 @@
 #include "base/status.h"
 
 /*
- * What is in the folder of a model, by the names of its files alone.
+ * Finds out by file names what kind of model a folder has.
  *
- * Models of other kinds are put there, too: the error then names the file, its kind and
- * what to do, not only that saved_model.pb is missing.
+ * If it has a model of another kind, the error names the file, its kind and what to do, and not
+ * only that saved_model.pb is missing.
  */
 
 /*
- * SP_OK where `directory` holds a saved_model.pb or a saved_model.pbtxt, else
- * SP_UNSUPPORTED, naming another model that it holds, or SP_NOT_FOUND.
+ * SP_OK if `directory` has a saved_model.pb or saved_model.pbtxt; SP_UNSUPPORTED if it has a model
+ * of another kind, which the error names; else SP_NOT_FOUND.
  */
 SP_MUST_CHECK sp_status sp_model_folder_check(const char *directory, sp_error *err);
 

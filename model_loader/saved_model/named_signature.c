@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "model_loader/proto/sorted_names.h"
 
-/* Placeholders that an error names. */
+/* Limit of the placeholders listed in an error. */
 enum { MOST_CANDIDATES = 12 };
 
 /* ------------------------------------------------------------- candidates */
@@ -63,7 +63,7 @@ static sp_bytes trim(sp_bytes text)
 	return text;
 }
 
-/* The part before the first `mark`, which goes with it; all of it when there is none. */
+/* The part before the first `mark`, or all of it; *rest is what follows the mark. */
 static sp_bytes cut(sp_bytes *rest, char mark)
 {
 	const char *at = rest->size != 0 ? memchr(rest->data, mark, rest->size) : NULL;
@@ -86,7 +86,7 @@ static const sp_node_def *find_node(const sp_saved_model *model, sp_bytes name)
 	return NULL;
 }
 
-/* An attribute of one of these names, of that kind; NULL when there is none. */
+/* The attribute with one of these names and that kind; NULL: none. */
 static const sp_attr *find_attr(const sp_node_def *node, const char *const *names,
 				sp_attr_kind kind)
 {
@@ -99,7 +99,7 @@ static const sp_attr *find_attr(const sp_node_def *node, const char *const *name
 	return NULL;
 }
 
-/* What the attributes of a node say of one of its outputs. */
+/* Fills in what the attributes of a node say about one of its outputs. */
 static void describe(sp_tensor_info *info, const sp_node_def *node, size_t output)
 {
 	static const char *const one_dtype[] = {"dtype", "DstT", "out_type", "T", NULL};
@@ -179,7 +179,7 @@ static sp_status read_tensors(const sp_saved_model *model, const char *text,
 	return SP_OK;
 }
 
-/* Puts the signature among the others, which are sorted by name. */
+/* Inserts the signature among the others, which are sorted by name. */
 static sp_status insert(sp_saved_model *model, const sp_signature *signature, sp_error *err)
 {
 	size_t count = 0, i = 0;

@@ -4,23 +4,21 @@
 #include "model_loader/saved_model/saved_model.h"
 
 /*
- * A signature made of names, for graphs that have none.
+ * Adds a signature made of names, for graphs that have none.
  *
- * inputs, outputs  "alias=tensor, tensor, ..."; ":0" may be left out, and an
- *                  alias that is left out is the node's name.  inputs NULL:
- *                  the graph needs none
+ * inputs, outputs  "alias=tensor, tensor, ..."; ":0" may be omitted; without an alias
+ *                  the node's name is used.  inputs NULL: the graph needs none
  *
- * The signature `name` becomes the only one of that name.  Element types and
- * shapes are what the nodes' attributes say.
+ * Replaces a signature of the same name.  Element types and shapes come from the nodes' attributes.
  *
- * SP_INVALID when a name is malformed, given twice, or not in the graph; with
- * words that list the graph's placeholders.
+ * SP_INVALID when a name is malformed, repeated, or not in the graph; the text lists the graph's
+ * placeholders.
  */
 SP_MUST_CHECK sp_status sp_saved_model_add_signature(sp_saved_model *model, const char *name,
 						     const char *inputs, const char *outputs,
 						     sp_error *err);
 
-/* SP_INVALID unless the model has some signature; with words that list its placeholders. */
+/* SP_INVALID if the model has no signature; the text lists its placeholders. */
 SP_MUST_CHECK sp_status sp_saved_model_check_signatures(const sp_saved_model *model, sp_error *err);
 
 #endif

@@ -5,16 +5,16 @@
 #include "model_loader/proto/message.h"
 #include "model_loader/proto/object_graph.pb-c.h"
 
-/* What a checkpoint calls the value of a variable. */
+/* The name of a variable's value in a checkpoint. */
 #define VALUE_ATTRIBUTE "VARIABLE_VALUE"
 
-/* An object of the SavedModel and the same one of the checkpoint. */
+/* The same object in the SavedModel and in the checkpoint. */
 typedef struct pair {
 	size_t saved;
 	size_t checkpoint;
 } pair;
 
-/* The walk through both graphs.  An object is met once, so all of it is linear. */
+/* State of the walk through both graphs.  An object is visited once, so the time is linear. */
 typedef struct walk {
 	const SpPb__SavedObjectGraph *saved;
 	const SpPb__TrackableObjectGraph *checkpoint;
@@ -54,7 +54,7 @@ static sp_status meet(walk *w, int32_t saved, int32_t checkpoint)
 	return SP_OK;
 }
 
-/* Children are met by name; mostly both graphs have them in one order. */
+/* Matches children by name; usually both graphs have them in the same order. */
 static sp_status meet_children(walk *w, const pair *both)
 {
 	const SpPb__SavedObject *saved = w->saved->nodes[both->saved];

@@ -10,13 +10,12 @@
 #include "base/status.h"
 
 /*
- * The Python objects that a TensorFlow 2 SavedModel was saved from, and which
- * tensors of a checkpoint hold their values.
+ * The Python objects that a TensorFlow 2 SavedModel was saved from, and which tensors of a
+ * checkpoint hold their values.
  *
- * SavedModel and checkpoint each hold a graph of objects: an object has children
- * under local names.  Two objects are the same when the same path of names leads
- * to them from the root of each graph.  TensorFlow's own loader matches objects this
- * way, not by the names of variables.
+ * SavedModel and checkpoint each have a graph of objects, whose children have local names.  Two
+ * objects are the same if the same path of names leads to them from the root of each graph.
+ * TensorFlow's own loader matches objects this way, not by the names of variables.
  *
  * Source: saved_object_graph.proto, trackable_object_graph.proto of TensorFlow 2.15.
  *
@@ -28,16 +27,16 @@ typedef struct sp_object_graph {
 	sp_map functions; /* name -> const sp_object_captures * */
 } sp_object_graph;
 
-/* The objects that a function captures: it takes them behind its other arguments. */
+/* The objects that a function captures: they are its last arguments. */
 typedef struct sp_object_captures {
-	const int32_t *objects; /* each below sp_object_graph.count */
+	const int32_t *objects; /* indices below sp_object_graph.count */
 	size_t count;
 } sp_object_captures;
 
 /*
- * `saved` is the MetaGraphDef's object_graph_def, `checkpoint` the tensor
- * SP_OBJECT_GRAPH_KEY of a checkpoint.  All lives in `arena`.  SP_CORRUPT when
- * one is no such message or refers to objects that it does not have.
+ * `saved` is the MetaGraphDef's object_graph_def, `checkpoint` the tensor SP_OBJECT_GRAPH_KEY of a
+ * checkpoint.  Everything lives in `arena`.  SP_CORRUPT when either is malformed or refers to
+ * missing objects.
  */
 #define SP_OBJECT_GRAPH_KEY "_CHECKPOINTABLE_OBJECT_GRAPH"
 

@@ -41,7 +41,7 @@ static sp_status read_saver(sp_saver *out, const SpPb__SaverDef *saver, sp_arena
 			       "the saver's restore operation", arena, err);
 }
 
-/* NULL when there is none; of equal keys the last one counts, as in any protobuf map. */
+/* NULL: none; of equal keys the last one counts, as in any protobuf map. */
 static const SpPb__CollectionDef *find_collection(const SpPb__MetaGraphDef *meta, const char *key)
 {
 	const SpPb__CollectionDef *found = NULL;
@@ -81,8 +81,8 @@ static sp_status init_op_of_collection(const char **out, const SpPb__CollectionD
 }
 
 /*
- * TensorFlow writes the same operation in several places, of which one is to
- * be run: the signature, else the main op, else the legacy init op.
+ * TensorFlow writes the same operation in several places, of which one must be run: the signature,
+ * else the main op, else the legacy init op.
  */
 static sp_status read_init_op(sp_saved_model *out, const SpPb__MetaGraphDef *meta, sp_error *err)
 {
@@ -104,7 +104,7 @@ static sp_status read_init_op(sp_saved_model *out, const SpPb__MetaGraphDef *met
 
 /* --------------------------------------------------------------------- assets */
 
-/* A relative path that stays below where it starts. */
+/* Whether a relative path stays below its start. */
 static bool is_below(const char *path)
 {
 	do {
@@ -190,7 +190,7 @@ static bool is_among(sp_bytes tag, const SpPb__MetaGraphDef__MetaInfoDef *info)
 	return false;
 }
 
-/* Whether the two are the same set, whatever their order. */
+/* Whether both are the same set, in any order. */
 static bool has_tags(const SpPb__MetaGraphDef *meta, const char *tags)
 {
 	const SpPb__MetaGraphDef__MetaInfoDef *info = meta->meta_info_def;
@@ -254,8 +254,8 @@ static sp_status choose(const SpPb__MetaGraphDef **out, const SpPb__SavedModel *
 }
 
 /*
- * A model without an init operation may list initialisers of tables: a node that waits for all of
- * them becomes the init operation, as in tf.saved_model.load().
+ * A model without an init operation may list table initialisers: a node that depends on all of them
+ * becomes the init operation, as in tf.saved_model.load().
  */
 static sp_status join_table_initializers(sp_saved_model *out, const SpPb__MetaGraphDef *meta,
 					 sp_error *err)
@@ -325,8 +325,10 @@ static sp_status read_meta_graph(sp_saved_model *out, const SpPb__MetaGraphDef *
 
 /* ------------------------------------------------- a graph that is no SavedModel */
 
-/* Whether all names and operators are printable: those of a MetaGraphDef read as a GraphDef are
- * not. */
+/*
+ * Whether all names and operators are printable, unlike those of a MetaGraphDef parsed as a
+ * GraphDef.
+ */
 static bool is_graph(const SpPb__GraphDef *graph)
 {
 	for (size_t i = 0; i < graph->n_node; i++) {
@@ -343,7 +345,7 @@ static bool is_graph(const SpPb__GraphDef *graph)
 	return graph->n_node != 0;
 }
 
-/* Sets one of the two, whichever the bytes are; the other is NULL. */
+/* Sets the one that the bytes are; the other is NULL. */
 static sp_status unpack_graph(const SpPb__GraphDef **graph, const SpPb__MetaGraphDef **meta,
 			      sp_bytes bytes, sp_arena *scratch, sp_error *err)
 {
@@ -391,7 +393,7 @@ sp_status sp_saved_model_parse_graph(sp_saved_model *out, const void *bytes, siz
 	return status;
 }
 
-/* A MetaGraphDef has no field of a GraphDef at its top, so as a GraphDef it has no bytes. */
+/* No top-level field of a MetaGraphDef is one of a GraphDef, so parsed as GraphDef it is empty. */
 static sp_status parse_graph_text(sp_saved_model *out, sp_bytes text, sp_arena *arena,
 				  sp_error *err)
 {
@@ -428,8 +430,8 @@ sp_status sp_saved_model_read_graph(sp_saved_model *out, const char *path, sp_ar
 /* ---------------------------------------------------------------- a SavedModel */
 
 /*
- * The bytes are no SavedModel, as *err says.  Says more where they are a graph that was named
- * saved_model.pb, or the pointer that Git LFS leaves in place of a large file.
+ * The bytes are no SavedModel, as *err says.  Adds an explanation if they are a graph named
+ * saved_model.pb, or a Git LFS pointer to a large file.
  */
 static sp_status explain_bytes(sp_bytes bytes, sp_arena *scratch, sp_error *err)
 {

@@ -4,7 +4,7 @@
 
 /* -------------------------------------------------------------------- tensors */
 
-/* The list that is being filled.  An entry of the file is one tensor or a composite of several. */
+/* The list being filled.  An entry of the file is one tensor or a composite of several. */
 typedef struct tensor_list {
 	sp_tensor_info *items;
 	size_t count;
@@ -28,7 +28,7 @@ static sp_status add_tensor(tensor_list *list, const char *alias, const Protobuf
 	return SP_OK;
 }
 
-/* The three tensors of a sparse one, with the names of TensorFlow's placeholders. */
+/* Adds the three tensors of a sparse one, with the names of TensorFlow's placeholders. */
 static sp_status add_sparse(tensor_list *list, const char *alias, const SpPb__TensorInfo *info)
 {
 	const SpPb__TensorInfo__CooSparse *sparse = info->coo_sparse;
@@ -83,7 +83,7 @@ static sp_status add_entry(tensor_list *list, const SpPb__TensorInfoEntry *entry
 	}
 }
 
-/* How many tensors the entries stand for. */
+/* The number of tensors in all entries. */
 static size_t count_tensors(SpPb__TensorInfoEntry *const *entries, size_t count)
 {
 	size_t total = 0;

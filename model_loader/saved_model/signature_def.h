@@ -5,11 +5,11 @@
 #include "model_loader/proto/saved_model.pb-c.h"
 #include "model_loader/saved_model/saved_model.h"
 
-/* The signature that is not for clients: it names the init operation. */
+/* Not for clients: this signature names the init operation. */
 #define SP_INIT_OP_SIGNATURE "__saved_model_init_op"
 
 /*
- * The signatures of a metagraph, and what their tensors are.  Errors: see
+ * Reads the signatures of a metagraph and describes their tensors.  Errors as in
  * model_loader/saved_model/saved_model.h.
  */
 SP_MUST_CHECK sp_status sp_saved_model__read_signatures(sp_saved_model *out,

@@ -7,10 +7,10 @@
 #include "base/size.h"
 #include "model_loader/checkpoint/delta.h"
 
-/* Vocabulary files are a few megabytes; a graph that wants more is not a recommender's. */
+/* Vocabulary files are a few megabytes; no recommender needs more than this. */
 #define MAX_FILE_SIZE ((size_t)1 << 30)
 
-/* A graph may read the checkpoint that is loaded, and no other. */
+/* A graph may read only the checkpoint that is being loaded. */
 static sp_status check_prefix(const sp_load_environment *environment, sp_bytes prefix,
 			      sp_error *err)
 {
@@ -43,7 +43,7 @@ static bool make_key(sp_bytes *key, sp_bytes name, sp_bytes slice, sp_arena *are
 	return true;
 }
 
-/* What the base has restored under that key; NULL when it has not. */
+/* The value that the base has restored under that key; NULL: none. */
 static const sp_tensor *known_of(const sp_load_environment *environment, sp_bytes key)
 {
 	uint64_t at;
@@ -53,7 +53,7 @@ static const sp_tensor *known_of(const sp_load_environment *environment, sp_byte
 	return (const sp_tensor *)(uintptr_t)at;
 }
 
-/* For the deltas on this checkpoint. */
+/* Keeps the value for deltas on this checkpoint. */
 static sp_status keep(sp_load_environment *environment, sp_bytes key, const sp_tensor *value,
 		      sp_error *err)
 {
@@ -67,7 +67,7 @@ static sp_status keep(sp_load_environment *environment, sp_bytes key, const sp_t
 	return sp_no_memory(err, "what was restored");
 }
 
-/* Notes whether a value restored under a delta is the delta's or the full checkpoint's. */
+/* Records whether a value restored under a delta comes from the delta or the full checkpoint. */
 static sp_status note_origin(sp_load_environment *environment, const sp_tensor *value,
 			     const sp_tensor *known, sp_error *err)
 {
@@ -88,7 +88,7 @@ static sp_status note_origin(sp_load_environment *environment, const sp_tensor *
 	return SP_OK;
 }
 
-/* A value that shares the bytes of the base takes no memory. */
+/* Values that share the bytes of the base take no memory. */
 static sp_status count_bytes(sp_load_environment *environment, const sp_tensor *value,
 			     const sp_tensor *known, sp_error *err)
 {
@@ -122,7 +122,9 @@ static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes
 	known = known_of(environment, key);
 	status = sp_delta_read_slice(environment->full, environment->delta, name, slice, known,
 				     arena, out, &why);
-	/* All files are there: waiting for more would not bring the tensor, as SP_NOT_FOUND says.
+	/*
+	 * Not SP_NOT_FOUND, which means missing files: all files are there, and waiting does not
+	 * help.
 	 */
 	if (status != SP_OK)
 		return sp_error_set(err, status == SP_NOT_FOUND ? SP_INVALID : status, "%s",
@@ -139,7 +141,7 @@ static sp_status restore(void *context, sp_bytes prefix, sp_bytes name, sp_bytes
 	return SP_OK;
 }
 
-/* True when `path` is below `root` and has no component "..". */
+/* Whether `path` is below `root` and has no component "..". */
 static bool is_below(const char *root, sp_bytes path)
 {
 	size_t size = strlen(root);

@@ -19,11 +19,11 @@
 #include "model_loader/version/model_internal.h"
 
 /*
- * saved_model.pb -> load program: the graph's own restore and init operations
- *                -> serving program: one entry per signature
+ * saved_model.pb -> load program: the graph's own restore and init operations -> serving program:
+ * one entry per signature.
  *
- * Both declare their variables and tables in one list, so that a version's
- * values, which the first gives, are where the second looks for them.
+ * Both declare their variables and tables in one list, so that the serving program finds the values
+ * that the load program makes.
  */
 
 /* ------------------------------------------------------------- load program */
@@ -115,7 +115,7 @@ static sp_status compile_load_program(loading *lo)
 				  model->load_count, &model->resources, &options, lo->err);
 }
 
-/* Where a model's own weights would be: beside X.meta they are X. */
+/* The prefix of a model's own weights: beside X.meta it is X. */
 static const char *own_prefix_of(const sp_model *model, const char *graph_file)
 {
 	sp_bytes stem = sp_bytes_of(graph_file != NULL ? graph_file : "variables/variables");
@@ -126,7 +126,9 @@ static const char *own_prefix_of(const sp_model *model, const char *graph_file)
 			       stem.data);
 }
 
-/* Checkpoints of TensorFlow before 1.0 have no index: they are one file, or some numbered ones. */
+/*
+ * Checkpoints of TensorFlow before 1.0 have no index; they are one file, or several numbered ones.
+ */
 static sp_status refuse_first_format(const sp_model *model, const char *prefix, sp_error *err)
 {
 	static const char *const ends[] = {"", "-00000-of-00001"};
@@ -145,7 +147,7 @@ static sp_status refuse_first_format(const sp_model *model, const char *prefix, 
 	return SP_OK;
 }
 
-/* Whether there are weights to restore; a model may be all constants. */
+/* Finds out whether there are weights to restore; a model may be all constants. */
 static sp_status find_own_weights(sp_model *model, const char *graph_file, sp_error *err)
 {
 	const char *prefix = own_prefix_of(model, graph_file);
@@ -172,7 +174,7 @@ static sp_status find_own_weights(sp_model *model, const char *graph_file, sp_er
 							    : sp_no_memory(err, "the model");
 }
 
-/* Restores, then initialises: the order of every TensorFlow loader. */
+/* Restore before initialise: the order of every TensorFlow loader. */
 static sp_status make_load_program(sp_model *model, const char *graph_file, sp_error *err)
 {
 	const sp_saved_model *saved = &model->saved;
@@ -193,8 +195,8 @@ static sp_status make_load_program(sp_model *model, const char *graph_file, sp_e
 /* ---------------------------------------------------------- serving program */
 
 /*
- * Whether every input and output names a tensor.  A composite tensor that has composite tensors in
- * it names none, and no request can carry it.
+ * Whether every input and output names a tensor.  A composite tensor that contains composite
+ * tensors does not, and no request can contain it.
  */
 static bool is_plain(const sp_signature *signature)
 {
@@ -207,7 +209,7 @@ static bool is_plain(const sp_signature *signature)
 	return true;
 }
 
-/* Appends the nodes of those tensors that the graph has. */
+/* Appends the nodes of those tensors that are in the graph. */
 static void add_nodes(const sp_graph *graph, const sp_tensor_info *tensors, size_t count,
 		      uint32_t *nodes, size_t *used)
 {
@@ -219,7 +221,7 @@ static void add_nodes(const sp_graph *graph, const sp_tensor_info *tensors, size
 	}
 }
 
-/* Removes writes that no answer depends on, and turns counters into counts of the session. */
+/* Removes writes that do not affect answers; counters become counters of the session. */
 static sp_status take_writes(sp_model *model, sp_error *err)
 {
 	const sp_saved_model *saved = &model->saved;
@@ -333,7 +335,7 @@ sp_status sp_model__compile(sp_model *model, sp_error *err)
 				  model->saved.signature_count, &model->resources, NULL, err);
 }
 
-/* The default signature must be servable; others that are not are taken out. */
+/* Takes out signatures that cannot be served; the default signature must be servable. */
 static sp_status settle_signatures(sp_model *model, sp_error *err)
 {
 	bool changed = false;
@@ -400,7 +402,7 @@ static sp_status make_program(sp_model *model, const sp_model_options *options, 
 	SP_TRY(make_entries(model, err));
 	if (!options->reference)
 		SP_TRY(sp_graph_optimize(&model->graph, model->entries, count, err));
-	SP_TRY(make_entries(model, err)); /* nodes have moved */
+	SP_TRY(make_entries(model, err)); /* the nodes have moved */
 	return settle_signatures(model, err);
 }
 

@@ -32,7 +32,7 @@ sp_weights *sp_weights_share(sp_weights *weights)
 	return weights;
 }
 
-/* Without values. */
+/* Creates weights without values. */
 static sp_status create(sp_weights **out, sp_model *model, sp_weights *base, sp_error *err)
 {
 	sp_weights *weights = *out = sp_alloc_zero(1, sizeof(*weights));
@@ -66,7 +66,7 @@ void sp_weights_destroy(sp_weights *weights)
 {
 	if (weights == NULL || --weights->users != 0)
 		return;
-	/* Values may live on; rows are most of the memory, and go. */
+	/* Values may be used longer; the tables, most of the memory, are freed. */
 	for (size_t i = 0; weights->resources != NULL && i < weights->resources->count; i++)
 		weights->resources->items[i].table = NULL;
 	for (size_t i = 0; i < weights->table_count; i++)
@@ -83,13 +83,13 @@ void sp_weights_destroy(sp_weights *weights)
 
 /* ----------------------------------------------------------------------- fold */
 
-/* Which table takes the place of another one. */
+/* A table and its replacement. */
 typedef struct exchange {
 	const sp_table *from;
 	const sp_table *to;
 } exchange;
 
-/* The tables of `from` but for one, and its values. */
+/* Copies the tables of `from`, one of them replaced, and its values. */
 static sp_status fill_copy(sp_weights *copy, const sp_weights *from, const exchange *e,
 			   sp_error *err)
 {
@@ -120,7 +120,7 @@ static sp_status fill_copy(sp_weights *copy, const sp_weights *from, const excha
 	return sp_snapshot_share(&copy->snapshot, from->snapshot, copy->resources, err);
 }
 
-/* `from` with one table for another; on `base`, of which it takes a share: NULL for none. */
+/* Copies `from` with one table replaced.  Takes a reference to `base`; NULL: none. */
 static sp_status copy_with(sp_weights **out, const sp_weights *from, sp_weights *base,
 			   const exchange *e, sp_error *err)
 {
@@ -137,7 +137,7 @@ static sp_status copy_with(sp_weights **out, const sp_weights *from, sp_weights 
 	return SP_OK;
 }
 
-/* Weights are never changed: both they and those that they are based on are copied. */
+/* Weights are immutable: they and their base are copied. */
 sp_status sp_weights_fold(sp_weights **out, sp_weights *weights, size_t i, const sp_table *folded,
 			  sp_error *err)
 {

@@ -8,20 +8,19 @@
 #include "model_loader/version/weights_internal.h"
 
 /*
- * Whether a delta is one of the model.
+ * Checks that a delta belongs to the model.
  *
- * DeepRec writes every ordinary variable into every delta, whole or by the rows that have
- * changed; an embedding that training has not used since its start may be missing.  So a delta
- * with none of the variables is of another model, and would change nothing but the number of the
- * version.
+ * DeepRec writes every ordinary variable into every delta, whole or by changed rows; an embedding
+ * not used in training since its start may be missing.  So a delta with none of the variables
+ * belongs to another model, and would change only the version number.
  */
 
-/* The variables that servable signatures read and a checkpoint has given; and their embeddings. */
+/* Counts embeddings, and variables that servable signatures read and a checkpoint has given. */
 typedef struct census {
 	size_t embeddings;
 	size_t count;
-	size_t lacking;     /* in the delta */
-	sp_name_list names; /* of these */
+	size_t lacking;     /* not in the delta */
+	sp_name_list names; /* of those not in the delta */
 } census;
 
 static void count_variable(census *c, const sp_weights *weights, const sp_resource *resource)
@@ -92,7 +91,7 @@ sp_status sp_weights__check_delta(const sp_weights *weights, sp_error *err)
 	return SP_OK;
 }
 
-/* Whether the delta has rows of an embedding that was loaded. */
+/* Whether the delta has rows of a loaded embedding. */
 static bool has_rows(const sp_embedding_set *set)
 {
 	for (size_t i = 0; i < set->count; i++)

@@ -14,10 +14,10 @@
  *              -> snapshot: what follows from the variables alone
  */
 
-/* For the temporary values of the load program; what it restores lies elsewhere. */
+/* For temporary values of the load program; restored values are stored elsewhere. */
 static const size_t LOAD_WORKSPACE = (size_t)4 << 30;
 
-/* A loop of the load program fills a table at most: one that takes a minute never ends. */
+/* At most, a loop of the load program fills a table: one that takes a minute is endless. */
 static const int64_t LOADING_LOOP_NS = INT64_C(60) * 1000000000;
 
 /* --------------------------------------------------------- the load program */
@@ -67,8 +67,8 @@ static sp_status run_load_program(sp_weights *weights, const sp_tensor *feeds,
 }
 
 /*
- * Lookup tables that are filled from files of the SavedModel are the same under every delta.
- * A mutable one may be filled from a checkpoint.
+ * Lookup tables filled from files of the SavedModel are the same under every delta; a mutable one
+ * may be filled from a checkpoint.
  */
 static void borrow_from_base(sp_weights *weights)
 {
@@ -126,7 +126,7 @@ static bool has_value(const sp_resource *resource)
 	return false;
 }
 
-/* Names what an entry reaches and nothing gave a value. */
+/* Lists what an entry reads and has no value. */
 static sp_status check_values(const sp_weights *weights, size_t entry, sp_error *why)
 {
 	const uint32_t *indices;
@@ -148,8 +148,8 @@ static sp_status check_values(const sp_weights *weights, size_t entry, sp_error 
 }
 
 /*
- * Loads the embeddings an entry reaches; then all it reaches must have a value.
- * A model of constants needs no checkpoint: that it lacks one shows only here.
+ * Loads the embeddings that an entry reads, then checks that everything it reads has a value.  Only
+ * then a missing checkpoint is an error: a model of constants needs none.
  */
 static sp_status complete(sp_weights *weights, size_t entry, sp_error *why)
 {
@@ -168,8 +168,8 @@ static sp_status complete(sp_weights *weights, size_t entry, sp_error *why)
 }
 
 /*
- * The first weights of a model settle which signatures are served: those that they leave
- * incomplete are taken out.  Later weights must be complete.
+ * The first weights of a model decide which signatures are served: incomplete ones are taken out.
+ * Later weights must be complete.
  */
 static sp_status complete_all(sp_weights *weights, sp_error *err)
 {
@@ -229,8 +229,8 @@ static sp_status check_finite(const sp_weights *weights, sp_error *err)
 /* --------------------------------------------------------------------- memory */
 
 /*
- * Adds what the variable of one embedding will take, unless `names` has it already: *count
- * variables.  Before it is settled what is served, a fault is that of the signatures that read it.
+ * Adds the memory of one embedding's variable, unless it is among the *count `names` already.
+ * While signatures may still be taken out, faults are left to the signatures that read it.
  */
 static sp_status expect(const sp_weights *weights, size_t i, const char **names, size_t *count,
 			size_t *bytes, sp_error *err)
@@ -253,7 +253,7 @@ static sp_status expect(const sp_weights *weights, size_t i, const char **names,
 
 static sp_status check_memory(const sp_weights *weights, size_t limit, sp_error *err)
 {
-	/* What follows from variables is about as large as they are. */
+	/* Values computed from variables are about as large as these. */
 	size_t bytes = 2 * weights->values->environment->restored_bytes, count = 0;
 	bool *read = sp_weights__read_resources(weights);
 	const char **names = sp_alloc_zero(weights->resources->count + 1, sizeof(*names));

@@ -5,17 +5,16 @@
 #include "model_loader/version/weights_internal.h"
 
 /*
- * Variables that the load program leaves without a value, though the checkpoint
- * has one: what tf.saved_model.save makes of a Keras 3 model restores its
- * variables into handles that no signature reads.  The signatures' functions
- * say which object each handle that they are called with stands for, and the
+ * Fills variables that the load program leaves without a value, though the checkpoint has one:
+ * tf.saved_model.save of a Keras 3 model writes restore operations for handles that no signature
+ * reads.  The signatures' functions tell which object each captured handle stands for, and the
  * object graphs (model_loader/saved_model/object_graph.h) which tensor is that object's.
  */
 
 typedef struct filling {
 	sp_weights *weights;
-	sp_map missing; /* names of variables -> number of the resource */
-	sp_map nodes;   /* names of the graph's nodes -> number */
+	sp_map missing; /* names of variables -> index of the resource */
+	sp_map nodes;   /* names of the graph's nodes -> index */
 	sp_object_graph objects;
 	sp_arena *scratch;
 	sp_error *err;
@@ -57,7 +56,7 @@ static sp_status restore(filling *f, sp_bytes key, sp_dtype dtype, sp_arena *are
 			      arena, out, f->err);
 }
 
-/* *found is false when the checkpoint has no object graph. */
+/* *found: whether the checkpoint has an object graph. */
 static sp_status read_objects(filling *f, bool *found)
 {
 	sp_bytes saved = f->weights->model->saved.object_graph;
@@ -75,8 +74,7 @@ static sp_status read_objects(filling *f, bool *found)
 				    f->err);
 }
 
-/* The variable without a value whose handle is the input of a call; NULL when it is no such handle.
- */
+/* The variable without a value whose handle `input` is; NULL: it is no such handle. */
 static sp_resource *missing_behind(const filling *f, const char *input)
 {
 	const sp_graph_def *graph = &f->weights->model->saved.graph;
@@ -110,7 +108,7 @@ static sp_status fill(filling *f, sp_resource *resource, sp_bytes key)
 	return sp_resource_assign(f->weights->resources, resource, &value, f->err);
 }
 
-/* Its last data inputs are what the function captures. */
+/* The captures of a function are its call's last data inputs. */
 static sp_status fill_captures(filling *f, const sp_node_def *call,
 			       const sp_object_captures *captures)
 {
