@@ -105,9 +105,9 @@ static sp_status lay(const sp_call *call, sp_shape *shape, sp_window_plan *plan)
 	SP_TRY(sp_window__lay(&state->window, call, shape, size, plan, &made));
 	made.dims[rank - 1] = filter->dims[rank - 1];
 	if (!sp_shape_equal(&made, out) || filter->dims[rank - 2] != plan->channels)
-		return sp_call_invalid(call, "out_backprop of shape %s, not %s, or other channels",
-				       sp_shape_text(out, out_text),
-				       sp_shape_text(&made, made_text));
+		return sp_call_invalid(
+			call, "out_backprop has shape %s, not %s, or the filter other channels",
+			sp_shape_text(out, out_text), sp_shape_text(&made, made_text));
 	return SP_OK;
 }
 

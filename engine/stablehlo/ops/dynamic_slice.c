@@ -48,8 +48,8 @@ static sp_status find_start(const sp_call *call, size_t i, const sp_shape *part,
 		int64_t dim = call->in[0]->shape.dims[d];
 
 		if (part->dims[d] < 0 || part->dims[d] > dim)
-			return sp_call_invalid(call, "%lld elements of %lld in dimension %d",
-					       (long long)part->dims[d], (long long)dim, d);
+			return sp_call_invalid(call, "a slice of %lld of dimension %d of size %lld",
+					       (long long)part->dims[d], d, (long long)dim);
 		if (start > dim - part->dims[d])
 			start = dim - part->dims[d];
 		if (start > 0)

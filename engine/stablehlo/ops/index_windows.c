@@ -18,17 +18,17 @@ static sp_status check_vector(const sp_windows *w, const sp_call *call, const sp
 		return sp_call_invalid(call, "index_vector_dim is %lld for indices of rank %d",
 				       (long long)dims->vector, w->indices->shape.rank);
 	if (dims->starts.count != w->depth)
-		return sp_call_invalid(call, "vectors of %d indices stand for %d dimensions",
+		return sp_call_invalid(call, "index vectors have %d elements for %d dimensions",
 				       w->depth, dims->starts.count);
 	return SP_OK;
 }
 
 /* Window dimensions that are not in `parts` must have size 1. */
-static sp_status check_left_out(const sp_call *call, const sp_dim_list *list, const int64_t *sizes)
+static sp_status check_dropped(const sp_call *call, const sp_dim_list *list, const int64_t *sizes)
 {
 	for (int i = 0; i < list->count; i++)
 		if (sizes[list->dims[i]] != 1)
-			return sp_call_invalid(call, "a window of %lld leaves out dimension %lld",
+			return sp_call_invalid(call, "a window of size %lld drops dimension %lld",
 					       (long long)sizes[list->dims[i]],
 					       (long long)list->dims[i]);
 	return SP_OK;
@@ -43,8 +43,9 @@ static sp_status check_batching(const sp_windows *w, const sp_call *call,
 	SP_TRY(sp_dim_list__check(&dims->indices_batching, call, indices->rank,
 				  "batching dimensions of the indices"));
 	if (dims->batching.count != dims->indices_batching.count)
-		return sp_call_invalid(call, "%d batching dimensions stand for %d of the indices",
-				       dims->indices_batching.count, dims->batching.count);
+		return sp_call_invalid(
+			call, "%d batching dimensions of the indices for %d of the operand",
+			dims->indices_batching.count, dims->batching.count);
 	for (int i = 0; i < dims->batching.count; i++) {
 		int64_t d = dims->batching.dims[i], k = dims->indices_batching.dims[i];
 
@@ -55,7 +56,9 @@ static sp_status check_batching(const sp_windows *w, const sp_call *call,
 				"indices",
 				(long long)d, (long long)k);
 		if (sp_dim_list__has(&dims->starts, d) || sp_dim_list__has(&dims->dropped, d))
-			return sp_call_invalid(call, "dimension %lld has two roles", (long long)d);
+			return sp_call_invalid(call,
+					       "batching dimension %lld is also indexed or dropped",
+					       (long long)d);
 	}
 	return SP_OK;
 }
@@ -64,7 +67,8 @@ static sp_status check_sizes(const sp_call *call, const sp_shape *operand, const
 {
 	for (int d = 0; d < operand->rank; d++)
 		if (sizes[d] < 0 || sizes[d] > operand->dims[d])
-			return sp_call_invalid(call, "windows of %lld in dimension %d, of %lld",
+			return sp_call_invalid(call,
+					       "a window of size %lld in dimension %d of size %lld",
 					       (long long)sizes[d], d, (long long)operand->dims[d]);
 	return SP_OK;
 }
@@ -108,21 +112,21 @@ sp_status sp_windows__plan(sp_windows *w, const sp_call *call, const sp_window_d
 	SP_TRY(check_vector(w, call, dims));
 	SP_TRY(sp_dim_list__check(&dims->starts, call, operand->rank, "the index map"));
 	SP_TRY(sp_dim_list__check_sorted(&dims->dropped, call, operand->rank,
-					 "what windows leave out"));
+					 "the dropped dimensions"));
 	SP_TRY(check_batching(w, call, dims, operand));
 	if (dims->window.count + dims->dropped.count + dims->batching.count != operand->rank)
-		return sp_call_invalid(call, "%d dimensions of windows and %d left out are not %d",
+		return sp_call_invalid(call, "%d window and %d dropped dimensions for rank %d",
 				       dims->window.count,
 				       dims->dropped.count + dims->batching.count, operand->rank);
 	w->parts.rank = batch + dims->window.count;
 	if (w->parts.rank > SP_MAX_RANK)
-		return sp_error_set(call->err, SP_UNSUPPORTED, "windows of %d dimensions in all",
-				    w->parts.rank);
+		return sp_error_set(call->err, SP_UNSUPPORTED,
+				    "windows and indices of %d dimensions together", w->parts.rank);
 	SP_TRY(sp_dim_list__check_sorted(&dims->window, call, w->parts.rank,
 					 "the dimensions of windows"));
 	SP_TRY(check_sizes(call, operand, sizes));
-	SP_TRY(check_left_out(call, &dims->dropped, sizes));
-	SP_TRY(check_left_out(call, &dims->batching, sizes));
+	SP_TRY(check_dropped(call, &dims->dropped, sizes));
+	SP_TRY(check_dropped(call, &dims->batching, sizes));
 	merge_shapes(w, dims, sizes);
 	return SP_OK;
 }

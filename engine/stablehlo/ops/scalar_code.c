@@ -171,7 +171,7 @@ static sp_status add_constant(maker *m, const scope *s, const sp_node_def *node,
 		return refuse(m, s, node, "has no value");
 	*out = (value){.dtype = t->dtype, .constant = t};
 	if (!is_supported(t->dtype))
-		return refuse(m, s, node, "is of a type that functions of scalars do not have");
+		return refuse(m, s, node, "has an unsupported type");
 	if (t->count != 1)
 		return SP_OK; /* a vector may be a shape */
 	return add_filled(m, t->dtype, t->data, out);
@@ -223,10 +223,10 @@ static sp_status add_conversion(maker *m, const scope *s, const sp_node_def *nod
 	if (!cast)
 		return sp_dtype_size(in->dtype) == sp_dtype_size(to->type)
 			       ? SP_OK
-			       : refuse(m, s, node, "makes elements of another size");
+			       : refuse(m, s, node, "changes the element size");
 	conversion.unary = sp_cast__find(in->dtype, to->type);
 	if (conversion.unary == NULL)
-		return refuse(m, s, node, "is a conversion that is not supported");
+		return refuse(m, s, node, "is an unsupported conversion");
 	return add_step(m, &conversion, in, 1, out);
 }
 
@@ -236,7 +236,7 @@ static sp_status add_select(maker *m, const scope *s, const sp_node_def *node, c
 	step select = {.kind = STEP_SELECT, .select = sp_select__find(sp_dtype_size(in[1].dtype))};
 
 	if (in[0].dtype != SP_BOOL || in[1].dtype != in[2].dtype || select.select == NULL)
-		return refuse(m, s, node, "has operands of types that do not fit");
+		return refuse(m, s, node, "has operands of incompatible types");
 	*out = (value){.dtype = in[1].dtype};
 	return add_step(m, &select, in, 3, out);
 }
@@ -275,7 +275,7 @@ static sp_status add_operator(maker *m, const scope *s, const sp_node_def *node,
 		const sp_binary_state *state = prepare.state;
 
 		if (state == NULL || state->binary->complaint != NULL)
-			return refuse(m, s, node, "does not take all operands");
+			return refuse(m, s, node, "fails for some operands");
 		operation.kind = STEP_BINARY;
 		operation.binary = state->kernel;
 	}
@@ -309,7 +309,7 @@ static sp_status make_ordinary(maker *m, scope *s, const sp_node_def *node, cons
 	if (keeps) {
 		if (count == 0 || count > 2 ||
 		    (count == 2 && strcmp(node->op, "ExpandDims") != 0 && !is_shape_of_one(&in[1])))
-			return refuse(m, s, node, "makes more of a scalar");
+			return refuse(m, s, node, "does not keep a scalar as it is");
 		*out = in[0];
 		return SP_OK;
 	}
@@ -332,7 +332,7 @@ static sp_status make_node(maker *m, scope *s, size_t number)
 	value in[SP_SCALAR_ENDS], *out;
 
 	if (count > SP_SCALAR_ENDS)
-		return refuse(m, s, node, "has too many operands for a scalar");
+		return refuse(m, s, node, "has too many operands");
 	if (function != NULL)
 		outputs = function->output_count;
 	else if (IS_ONE_OF(node->op, same_all))
@@ -395,7 +395,7 @@ static sp_status find_output(maker *m, scope *s, size_t number, const char *colo
 		return corrupt(m, s, ref);
 	if (s->values[number] == NULL) {
 		if (s->open[number] || m->depth == MOST_DEPTH)
-			return refuse(m, s, node, "is part of a cycle, or of too long a chain");
+			return refuse(m, s, node, "is part of a cycle or nested too deeply");
 		s->open[number] = true;
 		m->depth++;
 		SP_TRY(make_node(m, s, number));
@@ -433,8 +433,8 @@ static sp_status make_call(maker *m, const sp_function_def *function, const valu
 				    function->name, function->input_count, count);
 	m->visited += function->node_count < MOST_NODES ? function->node_count + 1 : MOST_NODES;
 	if (m->visited > MOST_NODES || m->depth == MOST_DEPTH)
-		return sp_error_set(m->err, SP_UNSUPPORTED,
-				    "function '%s' is too long for one of scalars", function->name);
+		return sp_error_set(m->err, SP_UNSUPPORTED, "function '%s' has too many nodes",
+				    function->name);
 	s.values = sp_arena_zeros(m->prepare->arena, function->node_count, sizeof(*s.values));
 	s.open = sp_arena_zeros(m->prepare->arena, function->node_count, sizeof(*s.open));
 	if (s.values == NULL || s.open == NULL)

@@ -154,13 +154,14 @@ static sp_status check_groups(const sp_call *call, const conv *c, int64_t kernel
 		return sp_call_invalid(call, "%lld feature groups and %lld batch groups",
 				       (long long)f, (long long)b);
 	if (c->inputs % f != 0 || c->inputs / f != kernel_inputs || c->outputs % f != 0)
-		return sp_call_invalid(call,
-				       "%lld features by a kernel of %lld to %lld in %lld groups",
-				       (long long)c->inputs, (long long)kernel_inputs,
-				       (long long)c->outputs, (long long)f);
+		return sp_call_invalid(
+			call, "%lld features do not fit a kernel [%lld, %lld] in %lld groups",
+			(long long)c->inputs, (long long)kernel_inputs, (long long)c->outputs,
+			(long long)f);
 	if (c->batch % b != 0 || c->outputs % b != 0)
-		return sp_call_invalid(call, "a batch of %lld to %lld features in %lld groups",
-				       (long long)c->batch, (long long)c->outputs, (long long)b);
+		return sp_call_invalid(
+			call, "a batch of %lld, %lld output features: no %lld equal groups",
+			(long long)c->batch, (long long)c->outputs, (long long)b);
 	return SP_OK;
 }
 
@@ -225,7 +226,7 @@ static void plan_steps(conv *c)
 /* --------------------------------------------------------------- layouts */
 
 /* Whether the dimensions have the standard order: first, spatial, feature (rhs: spatial first). */
-static bool lies_well(const placing *p, int spatial, bool is_kernel)
+static bool has_standard_order(const placing *p, int spatial, bool is_kernel)
 {
 	bool good = p->feature == spatial + 1 && p->first == (is_kernel ? spatial : 0);
 
@@ -269,7 +270,7 @@ static sp_status arrange(const sp_call *call, int i, const conv *c, const char *
 	char *copy;
 
 	*out = in->data;
-	if (!lies_well(p, c->spatial, i == 1)) {
+	if (!has_standard_order(p, c->spatial, i == 1)) {
 		copy = sp_call_bytes(call, in->count, size);
 		if (copy == NULL)
 			return sp_call_no_memory(call);
@@ -287,11 +288,11 @@ static sp_status deliver(const sp_call *call, const conv *c, char *result)
 	const placing *p = &state->placings[2];
 	sp_tensor *out = call->out[0];
 	size_t size = sp_dtype_size(out->dtype);
-	sp_strided_copy box, turned;
+	sp_strided_copy box, to_output;
 
 	if (result == out->data)
 		return SP_OK;
-	if (state->product.narrow != NULL && lies_well(p, c->spatial, false)) {
+	if (state->product.narrow != NULL && has_standard_order(p, c->spatial, false)) {
 		state->product.narrow(result, out->data, out->count);
 		return SP_OK;
 	}
@@ -304,10 +305,10 @@ static sp_status deliver(const sp_call *call, const conv *c, char *result)
 		result = narrow;
 	}
 	make_box(p, &out->shape, c->spatial, false, size, &box);
-	turned = box;
-	memcpy(turned.to, box.from, sizeof(box.from));
-	memcpy(turned.from, box.to, sizeof(box.to));
-	sp_strided_copy__run(&turned, out->data, result, size);
+	to_output = box;
+	memcpy(to_output.to, box.from, sizeof(box.from));
+	memcpy(to_output.from, box.to, sizeof(box.to));
+	sp_strided_copy__run(&to_output, out->data, result, size);
 	return SP_OK;
 }
 
@@ -343,7 +344,7 @@ typedef struct scratch {
 } scratch;
 
 /* Whether the window is one element and visits every element: lhs itself holds the patches. */
-static bool is_plain(const conv *c)
+static bool is_pointwise(const conv *c)
 {
 	for (int d = 0; d < c->spatial; d++) {
 		const sp_strided_window *s = &c->along[d];
@@ -366,15 +367,15 @@ static sp_status make_scratch(const sp_call *call, const conv *c, scratch *s)
 	s->rows = rows < MOST_ROWS ? rows : MOST_ROWS;
 	s->rows = s->rows < all ? s->rows : all;
 	s->patches = s->products = NULL;
-	if (is_plain(c) && groups == 1) {
+	if (is_pointwise(c) && groups == 1) {
 		s->rows = all;
 		return SP_OK;
 	}
 	if (depth != 0 && s->rows > SIZE_MAX / depth)
 		return sp_call_no_memory(call);
-	s->patches = is_plain(c) ? NULL : sp_call_bytes(call, s->rows * depth, c->size);
+	s->patches = is_pointwise(c) ? NULL : sp_call_bytes(call, s->rows * depth, c->size);
 	s->products = groups == 1 ? NULL : sp_call_bytes(call, s->rows * width, c->size);
-	if ((!is_plain(c) && s->patches == NULL) || (groups != 1 && s->products == NULL))
+	if ((!is_pointwise(c) && s->patches == NULL) || (groups != 1 && s->products == NULL))
 		return sp_call_no_memory(call);
 	return SP_OK;
 }
@@ -445,7 +446,7 @@ static sp_status run_conv(const sp_call *call)
 	SP_TRY(arrange(call, 1, &c, &rhs));
 	SP_TRY(make_scratch(call, &c, &s));
 	result = out->data;
-	if (state->product.narrow != NULL || !lies_well(o, c.spatial, false))
+	if (state->product.narrow != NULL || !has_standard_order(o, c.spatial, false))
 		result = sp_call_bytes(call, out->count, c.size);
 	if (result == NULL)
 		return sp_call_no_memory(call);

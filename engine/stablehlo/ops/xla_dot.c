@@ -80,8 +80,9 @@ typedef struct operand {
 
 static sp_status check_dims(const sp_call *call)
 {
-	static const char *const what[] = {"what contracts of lhs", "what contracts of rhs",
-					   "the batch of lhs", "the batch of rhs"};
+	static const char *const what[] = {
+		"the contracting dimensions of lhs", "the contracting dimensions of rhs",
+		"the batch dimensions of lhs", "the batch dimensions of rhs"};
 	const dot_state *state = call->state;
 
 	for (int i = 0; i < 4; i++) {
@@ -93,8 +94,8 @@ static sp_status check_dims(const sp_call *call)
 		for (int k = 0; k < state->batch[i].count; k++)
 			if (sp_dim_list__has(&state->contracting[i], state->batch[i].dims[k]))
 				return sp_call_invalid(call,
-						       "dimension %lld of operand %d is of the "
-						       "batch, and contracts",
+						       "dimension %lld of operand %d is both a "
+						       "batch and a contracting dimension",
 						       (long long)state->batch[i].dims[k], i);
 	return SP_OK;
 }
@@ -105,7 +106,7 @@ static sp_status check_pairs(const sp_call *call, const sp_dim_list list[2])
 	const sp_shape *a = &call->in[0]->shape, *b = &call->in[1]->shape;
 
 	if (list[0].count != list[1].count)
-		return sp_call_invalid(call, "%d dimensions of lhs stand for %d of rhs",
+		return sp_call_invalid(call, "%d dimensions of lhs are paired with %d of rhs",
 				       list[0].count, list[1].count);
 	for (int i = 0; i < list[0].count; i++)
 		if (a->dims[list[0].dims[i]] != b->dims[list[1].dims[i]])

@@ -35,7 +35,7 @@ static sp_status prepare_precision(sp_prepare *prepare, sp_error *err)
 	SP_TRY(sp_node_attr_int(prepare->node, "exponent_bits", 0, &exponent, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "mantissa_bits", 0, &mantissa, err));
 	if (exponent < 1 || mantissa < 0)
-		return sp_error_set(err, SP_INVALID, "%lld bits of exponent and %lld of mantissa",
+		return sp_error_set(err, SP_INVALID, "exponent_bits is %lld, mantissa_bits is %lld",
 				    (long long)exponent, (long long)mantissa);
 	state->new_exponent = exponent < state->exponent ? (int)exponent : state->exponent;
 	state->new_mantissa = mantissa < state->mantissa ? (int)mantissa : state->mantissa;

@@ -197,7 +197,7 @@ static sp_status check_shapes(const sp_call *call, size_t operands)
 {
 	for (size_t i = 1; i < operands; i++)
 		if (!sp_shape_equal(&call->in[0]->shape, &call->in[i]->shape))
-			return sp_call_invalid(call, "input %zu has not the shape of the first", i);
+			return sp_call_invalid(call, "input %zu has another shape than input 0", i);
 	return SP_OK;
 }
 
@@ -254,7 +254,8 @@ static sp_status run_variadic(const sp_call *call)
 	SP_TRY(sp_array__need_rank(call, state->operands, 0));
 	SP_TRY(sp_call_scalar(call, state->operands, &dimension));
 	if (dimension < -1)
-		return sp_call_invalid(call, "dimension is %lld", (long long)dimension);
+		return sp_call_invalid(call, "dimension must be at least -1, not %lld",
+				       (long long)dimension);
 	SP_TRY(sp_call_axis(call, dimension, shape->rank, &d));
 	for (size_t i = 0; i < s.operands; i++)
 		SP_TRY(sp_call_output(call, i, call->in[i]->dtype, shape));
