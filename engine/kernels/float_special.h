@@ -12,8 +12,9 @@
  * kernels/float_functions.h; the others are scalar and use those of the C library.
  *
  * Numerics: a relative error of about 1e-6 (absolute near the roots); the incomplete functions
- * 1e-5, more for parameters in the hundreds. Source: Moshier's Cephes library, single precision.
+ * 1e-5, more for parameters in the hundreds.
  *
+ * Source: Moshier's Cephes library, single precision.
  * Threads: pure.
  */
 

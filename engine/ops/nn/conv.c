@@ -98,8 +98,7 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	/* The patch size cannot overflow: it is at most the size of the filter, which has outputs.
-	 */
+	/* The patch size cannot overflow: the filter, which has outputs, is at least as large. */
 	p->positions = shape.dims[0] * p->window.positions;
 	p->piece = piece_length(p);
 	p->patch = size[0] * size[1] * size[2] * p->group_channels;
@@ -181,8 +180,7 @@ typedef struct in_place_patches {
 	int64_t count, step;
 } in_place_patches;
 
-/* Whether each line along the axis starts `step` elements after the last patch of the line before.
- */
+/* Whether each line along the axis starts `step` elements after the last patch before it. */
 static bool lines_join(const conv_plan *p, int axis)
 {
 	const sp_window_axis *axes = p->window.axes;

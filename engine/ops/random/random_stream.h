@@ -47,8 +47,7 @@ SP_MUST_CHECK sp_status sp_random__prepare_variable(const sp_prepare *prepare, s
 SP_MUST_CHECK sp_status sp_random__stream_of_seed(const sp_call *call, const sp_tensor *seed,
 						  sp_philox *out);
 
-/* The stream of inputs `first` (key, uint64), first + 1 (counter, uint64), first + 2 (alg, int32).
- */
+/* The stream of inputs first (key, uint64), first + 1 (counter, uint64), first + 2 (int32). */
 SP_MUST_CHECK sp_status sp_random__stream_of_key(const sp_call *call, size_t first, sp_philox *out);
 
 /* SP_INVALID unless inputs first ... first + 2 have these types. */

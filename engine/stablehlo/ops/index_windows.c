@@ -79,8 +79,7 @@ static bool is_kept(const sp_window_dims *dims, int d)
 	return !sp_dim_list__has(&dims->dropped, d) && !sp_dim_list__has(&dims->batching, d);
 }
 
-/* The dimensions of `parts`: those in the list `window` are the window's, the others of `indices`.
- */
+/* The shape of `parts`: dimensions in the list `window` are the window's, others of `indices`. */
 static void merge_shapes(sp_windows *w, const sp_window_dims *dims, const int64_t *sizes)
 {
 	const sp_shape *indices = &w->indices->shape;

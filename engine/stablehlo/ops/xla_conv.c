@@ -235,8 +235,7 @@ static bool has_standard_order(const placing *p, int spatial, bool is_kernel)
 	return good;
 }
 
-/* The copy from the tensor's own order of dimensions (`from`) to the standard order, dense (`to`).
- */
+/* The copy from the tensor's own order of dimensions (`from`) to the standard order (`to`). */
 static void make_box(const placing *p, const sp_shape *shape, int spatial, bool is_kernel,
 		     size_t size, sp_strided_copy *box)
 {
@@ -314,8 +313,7 @@ static sp_status deliver(const sp_call *call, const conv *c, char *result)
 
 /* ----------------------------------------------------------- the products */
 
-/* Copies the patch at `place`: `features` elements per window element, zeros in holes and padding.
- */
+/* Copies the patch at `place`: `features` elements each, zeros in holes and padding. */
 static void lay_patch(const conv *c, const char *image, const int64_t *place, size_t features,
 		      char *patch)
 {

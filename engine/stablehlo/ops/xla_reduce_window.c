@@ -130,8 +130,7 @@ static sp_status plan_windows(const sp_call *call, const window_inputs *in, wind
 	return SP_OK;
 }
 
-/* The offset of window element `k` at `place` over the first `rank` dimensions; -1: not an element.
- */
+/* The offset of window element `k` at `place` over the first `rank` dimensions; -1: none. */
 static int64_t find(const windows *w, int rank, const int64_t *place, const int64_t *k)
 {
 	int64_t at = 0;
