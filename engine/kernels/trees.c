@@ -6,8 +6,7 @@
 
 /*
  * The message is parsed twice: first to count the nodes and values, then into memory of that size.
- * Field numbers are those of TensorFlow's boosted_trees.proto; fields that only training needs are
- * skipped.
+ * Field numbers are those of TensorFlow's boosted_trees.proto; others are skipped.
  */
 enum {
 	ENSEMBLE_TREES = 1,

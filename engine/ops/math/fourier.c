@@ -14,8 +14,7 @@
  * Numerics: computed in double by Stockham's algorithm and rounded once: a float is within one unit
  * in the last place.  The error in double is about log2(n) * 2^-52 times the sum of the inputs'
  * absolute values.
- * Time: n times the sum of n's prime factors per row.  SP_UNSUPPORTED for a factor above
- * MAX_FACTOR.
+ * Time: n times the sum of n's prime factors per row.  SP_UNSUPPORTED above MAX_FACTOR.
  */
 enum { MAX_FACTOR = 1024, MAX_FACTORS = 32 };
 

@@ -32,8 +32,7 @@ enum { SP_RANDOM_PHILOX = 1, SP_RANDOM_ANY = 3 };
 
 /*
  * Returns the current position of the stream of the variable in input i, int64 [3] (a counter of
- * two numbers and a key), and advances it by `steps`.  SP_INVALID for another algorithm or
- * variable.
+ * two numbers and a key), and advances it by `steps`.  SP_INVALID for others.
  */
 SP_MUST_CHECK sp_status sp_random__stream_of_variable(const sp_call *call, size_t i,
 						      int64_t algorithm, uint64_t steps,

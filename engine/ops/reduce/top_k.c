@@ -129,8 +129,7 @@ static void pop_worst(entry *heap, size_t n, bool has_nan)
 
 /*
  * Selects the best k of n > k keys into a heap with the worst on top.  A candidate that is better
- * than the top replaces it.  `heap` has room for k + 1 entries: it starts with the first k + 1
- * keys.
+ * than the top replaces it.  `heap` has room for k + 1 entries: it starts with that many keys.
  */
 static void select_best(entry *heap, size_t k, const uint64_t *keys, size_t n, bool has_nan)
 {

@@ -11,14 +11,14 @@
  *
  *     operand  [any]     a window has sizes[d] elements in dimension d
  *     indices  [any]     holds index vectors along dimension `vector`; if `vector` is its rank,
- * each element is a vector of one.  The other dimensions enumerate windows parts    [any]     the
- * elements of all windows.  The dimensions in the list `window` are those of a window, in order,
- * without `dropped` and `batching` dimensions of the operand, in which windows have size 1; the
- * others enumerate windows
+ *                        each element is a vector of one.  The other dimensions count windows
+ *     parts    [any]     the elements of all windows.  The dimensions in the list `window` are
+ *                        those of a window, in order, without the `dropped` and `batching`
+ *                        dimensions of the operand, in which windows have size 1; the others are
+ *                        those that count windows
  *
- * Element k of a vector is the start of the window in dimension starts[k] of the operand.  Its
- * start in dimension batching[k] is the position of the vector in dimension indices_batching[k] of
- * `indices`.
+ * Element k of a vector is the start of the window in dimension starts[k] of the operand.  In
+ * dimension batching[k] it is the vector's position in dimension indices_batching[k] of `indices`.
  *
  * Source: gather and scatter of the StableHLO specification.
  */

@@ -10,7 +10,7 @@
  * A body may hold constants, Cast, Bitcast, Select, calls of other such functions, operators that
  * forward a scalar (Identity, BroadcastTo to no dimensions), and all elementwise operators of one
  * or two operands (engine/ops/math/unary.h, engine/ops/math/binary.h) that accept any operand
- * values. Errors name any other operator.
+ * values.  Errors name any other operator.
  *
  * Numerics: those of the operators.
  * Threads: immutable once made; a run is for one thread at a time.

@@ -61,8 +61,8 @@ static sp_status find_sizes(const sp_call *call, int64_t sizes[SP_MAX_RANK])
 /* Scratch for windows that are not contiguous. */
 typedef struct scratch {
 	char *window, *update;
-	sp_strided_copy gather, scatter,
-		take; /* operand to window, window to operand, updates to update */
+	sp_strided_copy gather, scatter; /* operand to window and back */
+	sp_strided_copy take;            /* updates to update */
 	size_t count;
 } scratch;
 

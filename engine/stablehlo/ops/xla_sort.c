@@ -10,14 +10,13 @@
  * Sorting along one dimension.
  *
  *     XlaVariadicSort  `inputs` of one shape, `dimension` scalar, -1 for the last; the attribute
- *                      `comparator`(x0, y0, x1, y1, ...), with two elements x, y of each input,
- * says whether x0, x1, ... go before y0, y1, ... XlaSort          sorts `input` in ascending order
- * along the last dimension XlaKeyValueSort  sorts `keys` as XlaSort, and `values` in the order of
- * the keys
+ *                      `comparator` says for two elements x, y of each input whether x0, x1, ...
+ *                      go before y0, y1, ...: comparator(x0, y0, x1, y1, ...)
+ *     XlaSort          sorts `input` in ascending order along the last dimension
+ *     XlaKeyValueSort  sorts `keys` as XlaSort, and `values` in the order of the keys
  *
- * All sorts are stable.  XlaSort and XlaKeyValueSort order floats as XLA does: -NaN, -inf, ..., -0,
- * 0,
- * ..., inf, NaN.
+ * All sorts are stable.  XlaSort and XlaKeyValueSort order floats as XLA does:
+ * -NaN, -inf, ..., -0, 0, ..., inf, NaN.
  *
  * A line of elements is sorted by merge sort of element indices.  The next comparisons of many
  * merges are evaluated together, which amortizes the cost of a comparator of many steps.
