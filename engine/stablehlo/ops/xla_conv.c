@@ -281,7 +281,7 @@ static sp_status arrange(const sp_call *call, int i, const conv *c, const char *
 }
 
 /* Converts the result, in standard order and the type computed in, to the output. */
-static sp_status deliver(const sp_call *call, const conv *c, char *result)
+static sp_status write_output(const sp_call *call, const conv *c, char *result)
 {
 	const conv_state *state = call->state;
 	const placing *p = &state->placings[2];
@@ -314,8 +314,8 @@ static sp_status deliver(const sp_call *call, const conv *c, char *result)
 /* ----------------------------------------------------------- the products */
 
 /* Copies the patch at `place`: `features` elements each, zeros in holes and padding. */
-static void lay_patch(const conv *c, const char *image, const int64_t *place, size_t features,
-		      char *patch)
+static void copy_patch(const conv *c, const char *image, const int64_t *place, size_t features,
+		       char *patch)
 {
 	int64_t k[MOST_SPATIAL] = {0};
 	size_t bytes = features * c->size;
@@ -409,7 +409,7 @@ static void multiply_group(const conv_state *state, const conv *c, const scratch
 		for (size_t i = 0; s->patches != NULL && i < gemm.m; i++) {
 			const char *image = lhs + (first + i) / c->place_count * c->image * c->size;
 
-			lay_patch(c, image, place, features, s->patches + i * gemm.k * c->size);
+			copy_patch(c, image, place, features, s->patches + i * gemm.k * c->size);
 			(void)sp_strided_window__step(place, c->spatial, c->places);
 		}
 		gemm.c = s->products != NULL ? s->products : out + first * width * c->size;
@@ -450,7 +450,7 @@ static sp_status run_conv(const sp_call *call)
 		return sp_call_no_memory(call);
 	for (size_t g = 0; g < (size_t)(c.feature_groups * c.batch_groups); g++)
 		multiply_group(state, &c, &s, g, lhs, rhs, result);
-	return deliver(call, &c, result);
+	return write_output(call, &c, result);
 }
 
 SP_DEFINE_OP(XlaConv, NULL, 0, prepare_conv, run_conv);

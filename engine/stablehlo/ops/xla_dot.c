@@ -147,9 +147,9 @@ static sp_status make_output(const sp_call *call, const operand operands[2])
 /* ----------------------------------------------------------- the operands */
 
 /* Merges the dimensions of the group; false when a single stride cannot describe them. */
-static bool join(group *g, const sp_shape *shape, const int64_t *strides)
+static bool merge(group *g, const sp_shape *shape, const int64_t *strides)
 {
-	bool joined = true;
+	bool merged = true;
 
 	g->size = 1;
 	g->stride = 1;
@@ -161,10 +161,10 @@ static bool join(group *g, const sp_shape *shape, const int64_t *strides)
 		if (g->size == 1)
 			g->stride = strides[d];
 		else if (strides[d] != g->stride * (int64_t)g->size)
-			joined = false;
+			merged = false;
 		g->size *= (size_t)shape->dims[d];
 	}
-	return joined;
+	return merged;
 }
 
 /* Copies the operand so that the dimensions of each group are adjacent. */
@@ -201,13 +201,13 @@ static sp_status arrange(const sp_call *call, int i, operand *o)
 	const dot_state *state = call->state;
 	const sp_tensor *in = call->in[i];
 	int64_t strides[SP_MAX_RANK];
-	bool joined = true;
+	bool merged = true;
 
 	sp_strided_copy__strides(&in->shape, 1, strides);
 	o->data = in->data;
 	for (int r = 0; r < ROLES; r++)
-		joined &= join(&o->groups[r], &in->shape, strides);
-	if (!joined)
+		merged &= merge(&o->groups[r], &in->shape, strides);
+	if (!merged)
 		SP_TRY(rearrange(call, i, o));
 	return sp_wide_product__widen(call, &state->product, (size_t)i, in->count, &o->data);
 }
