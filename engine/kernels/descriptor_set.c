@@ -65,8 +65,7 @@ static sp_bytes text_of(sp_bytes message, uint32_t field)
 	return text;
 }
 
-/* Removes the component `first` and the '.' after it from the front; `first` may be the whole name.
- */
+/* Removes the component `first`, which may be all of the name, and the '.' after it. */
 static bool take_name(sp_bytes *name, sp_bytes first)
 {
 	if (first.size == 0 || first.size > name->size ||

@@ -54,15 +54,16 @@ static void reduce_large(const float *size, float huge, float *rest, uint32_t *q
 			rest[i] = reduce_one(size[i], &quadrant[i]);
 }
 
-#define FOR_FUNCTIONS(F)                                                                  \
-	F(exp)                                                                            \
-	F(expm1)                                                                          \
-	F(log)                                                                            \
-	F(log1p)                                                                          \
-	F(sin)                                                                            \
-	F(cos)                                                                            \
-	F(asin) F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) F(reciprocal) F(sigmoid) \
-		F(softplus) F(elu) F(selu)
+#define FOR_FUNCTIONS(F)                                                                      \
+	F(exp)                                                                                \
+	F(expm1)                                                                              \
+	F(log)                                                                                \
+	F(log1p)                                                                              \
+	F(sin)                                                                                \
+	F(cos)                                                                                \
+	F(asin)                                                                               \
+	F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) F(reciprocal) F(sigmoid) F(softplus) \
+		F(elu) F(selu)
 
 /* Scalar code, for processors without AVX2 and as a reference for tests. */
 static inline float from_bits(uint32_t bits)

@@ -225,8 +225,7 @@ static void advance(convergents *f, float numerator)
 
 /*
  * One of the two continued fractions of Cephes: incbcf() in x if `falling` (its odd partial
- * numerators have a + b + i, the even ones b - i), else incbd() in x / (1 - x), with both
- * exchanged.
+ * numerators have a + b + i, the even ones b - i), else incbd() in x / (1 - x) (vice versa).
  */
 static float beta_fraction(float a, float b, float x, bool falling)
 {

@@ -72,8 +72,7 @@ static void run_whole(const sp_product *product)
 	product_any(product);
 }
 
-/* The kernels store whole registers.  If rows of c end within one, they are computed in a buffer.
- */
+/* The kernels store whole registers: rows of c that end within one are computed in a buffer. */
 void sp_product_run(const sp_product *product)
 {
 	enum { ROWS = 24 };

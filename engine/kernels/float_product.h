@@ -10,8 +10,7 @@
  *
  *     c[i][j] = sum over k < depth of a[i][k] * b[k][j]
  *
- * There are versions for AVX-512, for AVX2 with FMA, and a portable one with vectors of four
- * floats.
+ * There are versions for AVX-512, for AVX2 with FMA, and for vectors of four floats.
  *
  * Numerics: with u = 2^-24 an element is within (depth + 1) * u * sum |a b| of the exact sum of the
  * products (twice that without FMA, where products are rounded, too).  Callers cut a long sum into

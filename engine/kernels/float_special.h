@@ -5,15 +5,15 @@
 
 /*
  * Special functions of float32 numbers, bit-identical to TensorFlow 2.15 on x86 processors: each
- * step is rounded to float, and inaccurate results far from the approximations' domain are
- * reproduced.
+ * step is rounded to float; errors far from the approximations' domain are reproduced.
  *
  * Functions of type sp_float_fn are vectorized and use the exponentials, logarithms and roots of
  * kernels/float_functions.h; the others are scalar and use those of the C library.
  *
  * Numerics: a relative error of about 1e-6 (absolute near the roots); the incomplete functions
- * 1e-5, more for parameters in the hundreds. Source: Moshier's Cephes library, single precision.
+ * 1e-5, more for parameters in the hundreds.
  *
+ * Source: Moshier's Cephes library, single precision.
  * Threads: pure.
  */
 

@@ -6,8 +6,7 @@
 
 #include "base/cpu.h"
 
-/* Inlined into functions with a target attribute, where the compiler vectorizes the loops for it.
- */
+/* Inlined into functions with a target attribute, for which the compiler vectorizes the loops. */
 #define LOOP static inline __attribute__((always_inline)) void
 
 LOOP widen_half(const uint16_t *from, float *to, size_t count)

@@ -6,8 +6,7 @@
 
 /*
  * The message is parsed twice: first to count the nodes and values, then into memory of that size.
- * Field numbers are those of TensorFlow's boosted_trees.proto; fields that only training needs are
- * skipped.
+ * Field numbers are those of TensorFlow's boosted_trees.proto; others are skipped.
  */
 enum {
 	ENSEMBLE_TREES = 1,
@@ -62,7 +61,7 @@ static bool is_floats(const field *f, uint32_t number)
 
 static sp_status broken(sp_error *err)
 {
-	return sp_error_set(err, SP_CORRUPT, "the ensemble of trees is not readable");
+	return sp_error_set(err, SP_CORRUPT, "the ensemble of trees is malformed");
 }
 
 typedef struct reader {
@@ -320,9 +319,9 @@ static sp_status check_tree(const reader *r, size_t number, int32_t *todo, bool 
 		if (node->kind == SP_TREE_LEAF)
 			continue;
 		if (node->kind == SP_TREE_NONE || node->feature < 0 || node->column < 0)
-			return sp_error_set(r->err, SP_CORRUPT,
-					    "tree %zu has a node that is no leaf and no split",
-					    number);
+			return sp_error_set(
+				r->err, SP_CORRUPT,
+				"tree %zu has a node that is neither a leaf nor a split", number);
 		for (size_t i = 0; i < 2; i++) {
 			if (children[i] < 0 || (size_t)children[i] >= tree->node_count ||
 			    seen[children[i]])

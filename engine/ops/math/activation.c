@@ -37,10 +37,7 @@ static const double selu_scale_alpha = 1.7580993408473768599402175208123;
 ACTIVATION(Selu, sp_float_selu, x < 0 ? selu_scale_alpha * (exp(x) - 1) : selu_scale * x)
 SP_UNARY_OP(Selu, SP_INVALID_DTYPE, SP_TABLE_FLOATING(Selu));
 
-/*
- * -2 - log(2^-52).  In double, log(1 + exp(x)) equals x above this bound and exp(x) below its
- * negative.
- */
+/* -2 - log(2^-52): above it log(1 + exp(x)) equals x in double, below its negative exp(x). */
 #define SOFTPLUS_EDGE 34.0436534
 ACTIVATION(Softplus, sp_float_softplus,
 	   x > SOFTPLUS_EDGE ? x : (x < -SOFTPLUS_EDGE ? exp(x) : log1p(exp(x))))

@@ -84,8 +84,8 @@ SP_BINARY_DEFINE(Xlog1py, .kernels = {SP_TABLE_FIELD(Xlog1py)}, .result = SP_INV
  * atan2(a, b) = atan(a / b), plus pi with the sign of a where b is negative.  Where |a| = |b|, also
  * where both are infinite, the quotient is taken as 1 or -1 (0 for two zeros).
  */
-static void angles(const float *a, size_t a_step, const float *b, size_t b_step, float *out,
-		   size_t count)
+static void atan2_piece(const float *a, size_t a_step, const float *b, size_t b_step, float *out,
+			size_t count)
 {
 	static const float pi = 3.14159265358979323846F;
 	float quotients[PIECE] = {0}, turns[PIECE];
@@ -111,8 +111,8 @@ static void Atan2_f32(const sp_binary_run *run)
 
 	for (size_t at = 0, n; at < run->count; at += n) {
 		n = run->count - at < PIECE ? run->count - at : PIECE;
-		angles(left + at * run->left_step, run->left_step, right + at * run->right_step,
-		       run->right_step, out + at, n);
+		atan2_piece(left + at * run->left_step, run->left_step,
+			    right + at * run->right_step, run->right_step, out + at, n);
 	}
 }
 

@@ -11,8 +11,7 @@ SP_FOR_INTEGER(SP_BINARY_VALUE, BitwiseXor, a ^ b)
 SP_BINARY_OP(BitwiseXor, SP_INVALID_DTYPE, NULL, SP_TABLE_INTEGER(BitwiseXor));
 
 /*
- * Shifts.  The distance is clamped to [0, bits - 1].  Right shifts of signed numbers are
- * arithmetic.
+ * Shifts.  The distance is clamped to [0, bits - 1].  Signed right shifts are arithmetic.
  */
 #define LAST_BIT(type) ((int)(8 * sizeof(sp_element_##type)) - 1)
 

@@ -62,7 +62,7 @@ sp_status sp_broadcast__init(sp_broadcast *b, const sp_call *call, size_t operan
  * broadcast.  On entry `strides` holds each operand's dims; on return 1 where it advances, 0 where
  * it broadcasts.
  */
-static void join_dimensions(sp_broadcast *b)
+static void merge_dimensions(sp_broadcast *b)
 {
 	int rank = 0;
 
@@ -86,7 +86,7 @@ static void join_dimensions(sp_broadcast *b)
 }
 
 /* Replaces the 1s in `strides` by the stride in elements. */
-static void lay_strides(sp_broadcast *b)
+static void set_strides(sp_broadcast *b)
 {
 	size_t extent[SP_BROADCAST_OPERANDS] = {1, 1, 1, 1};
 
@@ -106,8 +106,8 @@ void sp_broadcast__start(sp_broadcast *b)
 		b->more = b->more && b->shape.dims[i] != 0;
 	if (!b->more)
 		return;
-	join_dimensions(b);
-	lay_strides(b);
+	merge_dimensions(b);
+	set_strides(b);
 	if (b->rank == 0) {
 		b->run = 1;
 		for (size_t k = 0; k < b->operands; k++)

@@ -148,7 +148,7 @@ sp_cast_fn *sp_cast__find(sp_dtype from, sp_dtype to)
  * Casts with Truncate = true: the mantissa bits that do not fit are cleared first, so that the
  * rounding of SP_STORE_... changes nothing.  TensorFlow truncates for these four pairs only.
  */
-static float cut_float(float x, uint32_t mask)
+static float truncate_float(float x, uint32_t mask)
 {
 	uint32_t bits;
 
@@ -158,7 +158,7 @@ static float cut_float(float x, uint32_t mask)
 	return x;
 }
 
-static double cut_double(double x, uint64_t mask)
+static double truncate_double(double x, uint64_t mask)
 {
 	uint64_t bits;
 
@@ -178,10 +178,10 @@ static double cut_double(double x, uint64_t mask)
 			results[i] = SP_STORE_##to_type((float)cut(elements[i], bits));   \
 	}
 
-CUT_OFF(f64, f32, cut_double, ~((UINT64_C(1) << 29) - 1))
-CUT_OFF(f64, f16, cut_double, ~((UINT64_C(1) << 42) - 1))
-CUT_OFF(f32, f16, cut_float, ~((UINT32_C(1) << 13) - 1))
-CUT_OFF(f32, bf16, cut_float, ~((UINT32_C(1) << 16) - 1))
+CUT_OFF(f64, f32, truncate_double, ~((UINT64_C(1) << 29) - 1))
+CUT_OFF(f64, f16, truncate_double, ~((UINT64_C(1) << 42) - 1))
+CUT_OFF(f32, f16, truncate_float, ~((UINT32_C(1) << 13) - 1))
+CUT_OFF(f32, bf16, truncate_float, ~((UINT32_C(1) << 16) - 1))
 
 static sp_cast_fn *find_cutting(sp_dtype from, sp_dtype to)
 {

@@ -14,8 +14,7 @@
  * Numerics: computed in double by Stockham's algorithm and rounded once: a float is within one unit
  * in the last place.  The error in double is about log2(n) * 2^-52 times the sum of the inputs'
  * absolute values.
- * Time: n times the sum of n's prime factors per row.  SP_UNSUPPORTED for a factor above
- * MAX_FACTOR.
+ * Time: n times the sum of n's prime factors per row.  SP_UNSUPPORTED above MAX_FACTOR.
  */
 enum { MAX_FACTOR = 1024, MAX_FACTORS = 32 };
 
@@ -232,7 +231,7 @@ static sp_status read_length(const sp_call *call, sp_shape *shape, size_t *n)
 	int64_t length, half, row;
 
 	if (in->shape.rank < 1)
-		return sp_call_invalid(call, "there is no dimension to transform");
+		return sp_call_invalid(call, "the input must not be a scalar");
 	if (call->in[1]->shape.rank != 1 || call->in[1]->count != 1)
 		return sp_call_invalid(call, "fft_length must be a vector of 1");
 	row = in->shape.dims[in->shape.rank - 1];
@@ -241,7 +240,7 @@ static sp_status read_length(const sp_call *call, sp_shape *shape, size_t *n)
 		return sp_call_invalid(call, "fft_length %lld is out of range", (long long)length);
 	half = length > 0 ? length / 2 + 1 : 0;
 	if (in->count != 0 && (state->inverse ? half : length) > row)
-		return sp_call_invalid(call, "%lld numbers are wanted of rows of %lld",
+		return sp_call_invalid(call, "fft_length needs rows of %lld numbers, not %lld",
 				       (long long)(state->inverse ? half : length), (long long)row);
 	*shape = in->shape;
 	shape->dims[shape->rank - 1] = state->inverse ? length : half;
@@ -263,7 +262,7 @@ static sp_status run_fourier(const sp_call *call)
 	if (call->out[0]->count == 0)
 		return SP_OK;
 	if (in->count == 0)
-		return sp_call_invalid(call, "there is nothing to transform");
+		return sp_call_invalid(call, "the input has no elements");
 	SP_TRY(make_plan(call, n, &p));
 	r.to = call->out[0]->data;
 	r.from_step = (size_t)in->shape.dims[in->shape.rank - 1];

@@ -5,8 +5,7 @@
 #include "engine/ops/math/binary.h"
 
 /*
- * Gradients of elementwise operators y = f(x), with dy the gradient of y.  The inputs have the same
- * shape:
+ * Gradients of elementwise operators y = f(x), dy being the gradient of y.  Inputs of one shape:
  *
  *   (y, dy)  TanhGrad, SigmoidGrad, SqrtGrad, RsqrtGrad, InvGrad, ReciprocalGrad
  *   (dy, x)  ReluGrad, Relu6Grad, SoftplusGrad, SoftsignGrad

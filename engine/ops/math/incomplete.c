@@ -42,7 +42,7 @@ static double gamma_series(double a, double x)
 }
 
 /* Lentz's method replaces a divisor of 0 by a tiny number. */
-static double apart_from_zero(double x)
+static double nonzero(double x)
 {
 	return fabs(x) < 0x1p-1000 ? 0x1p-1000 : x;
 }
@@ -50,14 +50,14 @@ static double apart_from_zero(double x)
 /* The continued fraction of Q(a, x) by Lentz's method, for x > a. */
 static double gamma_fraction(double a, double x)
 {
-	double b = x + 1 - a, c = 0x1p1000, d = 1 / apart_from_zero(b), h = d;
+	double b = x + 1 - a, c = 0x1p1000, d = 1 / nonzero(b), h = d;
 
 	for (int n = 1; n < MOST_TERMS; n++) {
 		double step, factor = -n * (n - a);
 
 		b += 2;
-		d = 1 / apart_from_zero(factor * d + b);
-		c = apart_from_zero(b + factor / c);
+		d = 1 / nonzero(factor * d + b);
+		c = nonzero(b + factor / c);
 		step = c * d;
 		h *= step;
 		if (fabs(step - 1) <= epsilon)
@@ -103,17 +103,17 @@ INCOMPLETE(Igammac, sp_float_igammac(a, b), gamma_above(a, b));
 /* The continued fraction by Lentz's method, two of its steps at a time. */
 static double beta_fraction(double a, double b, double x)
 {
-	double c = 1, d = 1 / apart_from_zero(1 - (a + b) * x / (a + 1)), h = d;
+	double c = 1, d = 1 / nonzero(1 - (a + b) * x / (a + 1)), h = d;
 
 	for (int n = 1; n < MOST_TERMS; n++) {
 		double even = n * (b - n) * x / ((a + 2 * n - 1) * (a + 2 * n));
 		double odd = -(a + n) * (a + b + n) * x / ((a + 2 * n) * (a + 2 * n + 1)), step;
 
-		d = 1 / apart_from_zero(1 + even * d);
-		c = apart_from_zero(1 + even / c);
+		d = 1 / nonzero(1 + even * d);
+		c = nonzero(1 + even / c);
 		h *= d * c;
-		d = 1 / apart_from_zero(1 + odd * d);
-		c = apart_from_zero(1 + odd / c);
+		d = 1 / nonzero(1 + odd * d);
+		c = nonzero(1 + odd / c);
 		step = d * c;
 		h *= step;
 		if (fabs(step - 1) <= epsilon)

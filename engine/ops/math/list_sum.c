@@ -11,7 +11,7 @@ static sp_status find_list(const sp_call *call, size_t i, const sp_list **out)
 		return sp_error_set(call->err, SP_UNSUPPORTED, "input %zu is not a list", i);
 	*out = sp_tensor_list(in);
 	if ((*out)->dtype == SP_VARIANT)
-		return sp_error_set(call->err, SP_UNSUPPORTED, "a list of lists");
+		return sp_error_set(call->err, SP_UNSUPPORTED, "lists of lists are not supported");
 	return SP_OK;
 }
 
@@ -51,7 +51,7 @@ static sp_status add_element(const sp_call *call, sp_list *to, size_t i, const s
 		return SP_OK;
 	}
 	if (!sp_shape_equal(&before->shape, &value->shape))
-		return sp_call_invalid(call, "elements %zu are of shapes %s and %s", i,
+		return sp_call_invalid(call, "elements %zu of the lists have shapes %s and %s", i,
 				       sp_shape_text(&before->shape, a),
 				       sp_shape_text(&value->shape, b));
 	SP_TRY(sp_workspace_tensor(call->workspace, &sum, to->dtype, &value->shape, call->err));
@@ -69,13 +69,13 @@ static sp_status add_element(const sp_call *call, sp_list *to, size_t i, const s
 static sp_status add_list(const sp_call *call, sp_list *to, const sp_list *list)
 {
 	if (list->dtype != to->dtype)
-		return sp_call_invalid(call, "lists of %s and %s", sp_dtype_name(to->dtype),
-				       sp_dtype_name(list->dtype));
+		return sp_call_invalid(call, "cannot add lists of %s and %s",
+				       sp_dtype_name(to->dtype), sp_dtype_name(list->dtype));
 	if (list->count != to->count)
-		return sp_call_invalid(call, "lists of %zu and %zu elements", to->count,
+		return sp_call_invalid(call, "cannot add lists of %zu and %zu elements", to->count,
 				       list->count);
 	if (!sp_partial_shape_merge(&to->shape, &list->shape, &to->shape))
-		return sp_call_invalid(call, "lists of elements of other shapes");
+		return sp_call_invalid(call, "the lists have elements of different shapes");
 	for (size_t i = 0; i < list->count; i++)
 		SP_TRY(add_element(call, to, i, &list->items[i]));
 	return SP_OK;
@@ -88,7 +88,8 @@ sp_status sp_list__sum(const sp_call *call)
 
 	SP_TRY(find_list(call, 0, &list));
 	if (sp_add__binary.kernels[list->dtype] == NULL)
-		return sp_error_set(call->err, SP_UNSUPPORTED, "a sum of lists of %s",
+		return sp_error_set(call->err, SP_UNSUPPORTED,
+				    "the sum of lists of %s is not supported",
 				    sp_dtype_name(list->dtype));
 	SP_TRY(sp_list_create(call, 0, list, list->count, list->count));
 	out = sp_tensor_list(call->out[0]);

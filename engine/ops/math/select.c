@@ -136,7 +136,7 @@ static sp_status run_select(const sp_call *call)
 		return run_select_v2(call);
 	if (condition->rank == 1 && yes->rank > 1 && condition->dims[0] == yes->dims[0])
 		return select_rows(call);
-	return sp_call_invalid(call, "a condition of shape %s cannot choose from shape %s",
+	return sp_call_invalid(call, "a condition of shape %s does not fit shape %s",
 			       sp_shape_text(condition, a), sp_shape_text(yes, b));
 }
 

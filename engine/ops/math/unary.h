@@ -103,8 +103,7 @@ void sp_unary__by_float(const void *from, void *to, size_t count, sp_float_fn *s
 	SP_FOR_COMPLEX(SP_UNARY_VALUE, name, expression) \
 	SP_UNARY_OP(name, SP_INVALID_DTYPE, SP_TABLE_FIELD(name))
 
-/* On the floating types; double by `of_double`, the others by `of_float`, an expression of float x.
- */
+/* On the floating types; double by `of_double`, the others by `of_float`, both expressions of x. */
 #define SP_UNARY_SINGLY(name, of_float, of_double) \
 	SP_UNARY_VALUE(f32, name, of_float)        \
 	SP_UNARY_VALUE(f16, name, of_float)        \

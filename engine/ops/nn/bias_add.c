@@ -3,8 +3,7 @@
 
 /*
  * BiasAdd and BiasAddV1: add a vector along the channels, which are the last dimension (NHWC) or
- * the second one (NCHW).  BiasAddGrad: the sum over all other dimensions, in double; integers wrap
- * around.
+ * the second one (NCHW).  BiasAddGrad: the sum over all else, in double; integers wrap around.
  */
 typedef void sum_fn(const sp_tensor *dy, size_t inner, void *sums, sp_tensor *out);
 

@@ -92,14 +92,13 @@ static sp_status make_plan(const sp_call *call, conv_plan *p)
 	*p = (conv_plan){.size = sp_dtype_size(in->dtype), .in = in->data, .filter = filter->data};
 	SP_TRY(sp_array__need_rank(call, 1, 5 - state->window.first));
 	sp_window__filter_size(&state->window, &filter->shape, size);
-	SP_TRY(sp_window__lay(&state->window, call, &in->shape, size, &p->window, &shape));
+	SP_TRY(sp_window__plan(&state->window, call, &in->shape, size, &p->window, &shape));
 	SP_TRY(check_channels(call, p));
 	shape.dims[shape.rank - 1] = p->outputs;
 	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;
-	/* The patch size cannot overflow: it is at most the size of the filter, which has outputs.
-	 */
+	/* The patch size cannot overflow: the filter, which has outputs, is at least as large. */
 	p->positions = shape.dims[0] * p->window.positions;
 	p->piece = piece_length(p);
 	p->patch = size[0] * size[1] * size[2] * p->group_channels;
@@ -181,9 +180,8 @@ typedef struct in_place_patches {
 	int64_t count, step;
 } in_place_patches;
 
-/* Whether each line along the axis starts `step` elements after the last patch of the line before.
- */
-static bool lines_join(const conv_plan *p, int axis)
+/* Whether each line along the axis starts `step` elements after the last patch before it. */
+static bool lines_are_contiguous(const conv_plan *p, int axis)
 {
 	const sp_window_axis *axes = p->window.axes;
 
@@ -222,7 +220,7 @@ static bool find_in_place(const conv_plan *p, in_place_patches *out)
 		return false;
 	if (p->window.positions == 1)
 		*out = (in_place_patches){-1, p->positions, image_size(p)};
-	else if (lines_join(p, axis))
+	else if (lines_are_contiguous(p, axis))
 		*out = (in_place_patches){-1, p->positions, axes[axis].stride * unit};
 	else
 		*out = (in_place_patches){axis, axes[axis].out, axes[axis].stride * unit};

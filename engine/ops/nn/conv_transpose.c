@@ -89,7 +89,7 @@ static sp_status read_shape(const sp_call *call, sp_shape *shape)
 }
 
 /* Plans the window; out_backprop must have the output shape of the convolution. */
-static sp_status lay(const sp_call *call, sp_shape *shape, sp_window_plan *plan)
+static sp_status plan_window(const sp_call *call, sp_shape *shape, sp_window_plan *plan)
 {
 	const transpose_state *state = call->state;
 	const sp_shape *filter = &call->in[1]->shape, *out = &call->in[2]->shape;
@@ -102,12 +102,12 @@ static sp_status lay(const sp_call *call, sp_shape *shape, sp_window_plan *plan)
 	SP_TRY(sp_array__need_rank(call, 2, rank));
 	SP_TRY(read_shape(call, shape));
 	sp_window__filter_size(&state->window, filter, size);
-	SP_TRY(sp_window__lay(&state->window, call, shape, size, plan, &made));
+	SP_TRY(sp_window__plan(&state->window, call, shape, size, plan, &made));
 	made.dims[rank - 1] = filter->dims[rank - 1];
 	if (!sp_shape_equal(&made, out) || filter->dims[rank - 2] != plan->channels)
-		return sp_call_invalid(call, "out_backprop of shape %s, not %s, or other channels",
-				       sp_shape_text(out, out_text),
-				       sp_shape_text(&made, made_text));
+		return sp_call_invalid(
+			call, "out_backprop has shape %s, not %s, or the filter other channels",
+			sp_shape_text(out, out_text), sp_shape_text(&made, made_text));
 	return SP_OK;
 }
 
@@ -164,7 +164,7 @@ static sp_status run_transpose(const sp_call *call)
 	sp_shape shape;
 	sp_gemm g;
 
-	SP_TRY(lay(call, &shape, &plan));
+	SP_TRY(plan_window(call, &shape, &plan));
 	SP_TRY(sp_call_output(call, 0, filter->dtype, &shape));
 	if (out->count == 0)
 		return SP_OK;

@@ -109,7 +109,7 @@ static sp_status run_dense(const sp_call *call)
 	size_t k, n, m;
 
 	if (layer == NULL)
-		return sp_error_set(call->err, SP_INTERNAL, "input 1 is no dense layer");
+		return sp_error_set(call->err, SP_INTERNAL, "input 1 is not a dense layer");
 	k = sp_dense_layer_inputs(layer);
 	n = sp_dense_layer_outputs(layer);
 	if (x->shape.rank != 2 || x->shape.dims[1] != (int64_t)k)

@@ -81,7 +81,7 @@ static sp_status run_depthwise(const sp_call *call)
 
 	SP_TRY(sp_array__need_rank(call, 1, 4));
 	sp_window__filter_size(&state->window, &filter->shape, window_size);
-	SP_TRY(sp_window__lay(&state->window, call, &in->shape, window_size, &p.window, &shape));
+	SP_TRY(sp_window__plan(&state->window, call, &in->shape, window_size, &p.window, &shape));
 	p.multiplier = filter->shape.dims[3];
 	if (filter->shape.dims[2] != p.window.channels)
 		return sp_call_invalid(call, "a filter of %lld channels for an input of %lld",

@@ -41,10 +41,7 @@ typedef struct subscript {
 	bool has_ellipsis;
 } subscript;
 
-/*
- * out[i] = the sum over `reduced`, in order, of the elements at step i of `kept`.  No dimension is
- * empty.
- */
+/* out[i] = the ordered sum over `reduced` at step i of `kept`; no dimension is empty. */
 typedef void collect_fn(const void *in, void *out, sp_reduce_walk *kept, sp_reduce_walk *reduced);
 
 /* An operand of an elementwise product; `walk` covers all dimensions of the output but the last. */

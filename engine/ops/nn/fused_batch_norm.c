@@ -178,7 +178,7 @@ static sp_status check_shapes(const sp_call *call, int *axis)
 }
 
 /* Computes outputs 1 to 4 with is_training; `run` gets the moments of x, outputs 3 and 4. */
-static sp_status take_moments(const sp_call *call, norm_run *run)
+static sp_status compute_moments(const sp_call *call, norm_run *run)
 {
 	const norm_state *state = call->state;
 	sp_shape channels = sp_shape_vector((int64_t)run->channels);
@@ -225,7 +225,7 @@ static sp_status run_norm(const sp_call *call)
 	run.channels = (size_t)x->shape.dims[axis];
 	run.inner = (size_t)sp_shape_product(&x->shape, axis + 1, x->shape.rank);
 	if (state->training)
-		SP_TRY(take_moments(call, &run));
+		SP_TRY(compute_moments(call, &run));
 	SP_TRY(sp_call_output_over(call, 0, 0, x->dtype));
 	for (size_t i = 1; i < 5 && !state->training; i++)
 		sp_call_forward(call, i, i % 2 == 1 ? 3 : 4, &call->in[3]->shape);

@@ -8,8 +8,7 @@
 /*
  * c is computed in tiles of ROWS x COLUMNS.  The sums of a tile stay in the cache while k advances
  * in pieces of DEPTH.  A piece of b is read in place if its rows are dense and of the type computed
- * in, else from a copy.  Every SPAN terms of k are summed separately, which bounds the rounding
- * error.
+ * in, else from a copy.  Every SPAN terms of k are summed separately, which bounds the error.
  */
 enum { ROWS = 32, COLUMNS = 64, DEPTH = 64, SPAN = SP_GEMM_SPAN, NARROW = 8 };
 

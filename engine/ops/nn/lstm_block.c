@@ -27,8 +27,7 @@
  *
  * Outputs: i, cs, f, o, ci, co, h.
  *
- * Numerics: half is computed in float; each output, and the state for the next step, is rounded
- * once.
+ * Numerics: half is computed in float; outputs and the state for the next step round once.
  */
 enum { OUT_I, OUT_CS, OUT_F, OUT_O, OUT_CI, OUT_CO, OUT_H, OUTPUTS };
 

@@ -142,7 +142,7 @@ static sp_status run_pool(const sp_call *call)
 		SP_TRY(read_input(call, 1, "ksize", state.size));
 		SP_TRY(read_input(call, 2, "strides", state.window.strides));
 	}
-	SP_TRY(sp_window__lay(&state.window, call, &in->shape, state.size, &p, &shape));
+	SP_TRY(sp_window__plan(&state.window, call, &in->shape, state.size, &p, &shape));
 	SP_TRY(sp_call_output(call, 0, in->dtype, &shape));
 	if (call->out[0]->count == 0)
 		return SP_OK;

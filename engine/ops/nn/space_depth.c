@@ -58,8 +58,7 @@ static sp_status prepare_nd(sp_prepare *prepare, sp_error *err)
 
 /* ------------------------------------------------------------- space and depth */
 
-/* Copies [rows of blocks, columns of blocks, rows, columns] of pixels from one side to the other.
- */
+/* Copies pixels, indexed [row of blocks, column of blocks, row, column], between both sides. */
 static void copy_blocks(const sp_call *call, const sp_shape *space, int64_t block, bool to_depth)
 {
 	size_t size = sp_dtype_size(call->in[0]->dtype);

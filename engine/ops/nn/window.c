@@ -116,8 +116,8 @@ void sp_window__filter_size(const sp_window *window, const sp_shape *filter,
 		out[axis] = filter->dims[axis - window->first];
 }
 
-static sp_status lay_axis(const sp_window *window, const sp_call *call, int axis, int64_t in,
-			  int64_t size, sp_window_axis *out)
+static sp_status plan_axis(const sp_window *window, const sp_call *call, int axis, int64_t in,
+			   int64_t size, sp_window_axis *out)
 {
 	int64_t stride = window->strides[axis], dilation = window->dilations[axis];
 	int64_t reach, room, needed;
@@ -145,8 +145,8 @@ static sp_status lay_axis(const sp_window *window, const sp_call *call, int axis
 	return SP_OK;
 }
 
-sp_status sp_window__lay(const sp_window *window, const sp_call *call, const sp_shape *in,
-			 const int64_t size[SP_WINDOW_AXES], sp_window_plan *plan, sp_shape *out)
+sp_status sp_window__plan(const sp_window *window, const sp_call *call, const sp_shape *in,
+			  const int64_t size[SP_WINDOW_AXES], sp_window_plan *plan, sp_shape *out)
 {
 	int rank = (int)list_length(window);
 
@@ -157,7 +157,7 @@ sp_status sp_window__lay(const sp_window *window, const sp_call *call, const sp_
 	for (int axis = 0; axis < SP_WINDOW_AXES; axis++) {
 		int64_t pixels = axis < window->first ? 1 : in->dims[axis + 1 - window->first];
 
-		SP_TRY(lay_axis(window, call, axis, pixels, size[axis], &plan->axes[axis]));
+		SP_TRY(plan_axis(window, call, axis, pixels, size[axis], &plan->axes[axis]));
 		if (axis >= window->first)
 			out->dims[axis + 1 - window->first] = plan->axes[axis].out;
 	}

@@ -76,9 +76,9 @@ void sp_window__filter_size(const sp_window *window, const sp_shape *filter,
  * Plans a window of `size` over images of shape `in`, whose rank is checked.  *out becomes that
  * shape with the numbers of positions instead of pixels.
  */
-SP_MUST_CHECK sp_status sp_window__lay(const sp_window *window, const sp_call *call,
-				       const sp_shape *in, const int64_t size[SP_WINDOW_AXES],
-				       sp_window_plan *plan, sp_shape *out);
+SP_MUST_CHECK sp_status sp_window__plan(const sp_window *window, const sp_call *call,
+					const sp_shape *in, const int64_t size[SP_WINDOW_AXES],
+					sp_window_plan *plan, sp_shape *out);
 
 /* Pixels of one image. */
 static inline int64_t sp_window__pixels(const sp_window_plan *plan)

@@ -13,7 +13,8 @@
  *   StatefulUniformInt  the same inputs, minval, maxval; int32, int64
  *   StatefulUniformFullInt   int32, int64, uint32, uint64
  *   RngReadAndSkip      resource, alg (int32), delta (uint64): returns the state [3] and advances
- * it by `delta` numbers RngSkip             the same, with int64 algorithm and delta, and no output
+ *                       it by `delta` numbers
+ *   RngSkip             the same, with int64 algorithm and delta, and no output
  *
  * The algorithm is Philox: TensorFlow has no other on a CPU.
  */

@@ -32,8 +32,7 @@ enum { SP_RANDOM_PHILOX = 1, SP_RANDOM_ANY = 3 };
 
 /*
  * Returns the current position of the stream of the variable in input i, int64 [3] (a counter of
- * two numbers and a key), and advances it by `steps`.  SP_INVALID for another algorithm or
- * variable.
+ * two numbers and a key), and advances it by `steps`.  SP_INVALID for others.
  */
 SP_MUST_CHECK sp_status sp_random__stream_of_variable(const sp_call *call, size_t i,
 						      int64_t algorithm, uint64_t steps,
@@ -47,8 +46,7 @@ SP_MUST_CHECK sp_status sp_random__prepare_variable(const sp_prepare *prepare, s
 SP_MUST_CHECK sp_status sp_random__stream_of_seed(const sp_call *call, const sp_tensor *seed,
 						  sp_philox *out);
 
-/* The stream of inputs `first` (key, uint64), first + 1 (counter, uint64), first + 2 (alg, int32).
- */
+/* The stream of inputs first (key, uint64), first + 1 (counter, uint64), first + 2 (int32). */
 SP_MUST_CHECK sp_status sp_random__stream_of_key(const sp_call *call, size_t first, sp_philox *out);
 
 /* SP_INVALID unless inputs first ... first + 2 have these types. */

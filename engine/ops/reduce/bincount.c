@@ -57,7 +57,8 @@ static sp_status out_shape(const sp_call *call, sp_shape *out)
 	SP_TRY(sp_array__need_rank(call, 1, 0));
 	size = sp_tensor_index(call->in[1], 0);
 	if (size < 0)
-		return sp_call_invalid(call, "size is %lld", (long long)size);
+		return sp_call_invalid(call, "size must not be negative, but is %lld",
+				       (long long)size);
 	if (state->by_row && (in->shape.rank == 0 || in->shape.rank > 2))
 		return sp_call_invalid(call,
 				       "the input must be a vector or a matrix, not of "
@@ -77,7 +78,7 @@ static sp_status check(const sp_call *call)
 				       in->count);
 	for (size_t i = 0; i < in->count; i++)
 		if (sp_tensor_index(in, i) < 0)
-			return sp_call_invalid(call, "element %zu is %lld, below 0", i,
+			return sp_call_invalid(call, "element %zu is negative: %lld", i,
 					       (long long)sp_tensor_index(in, i));
 	return SP_OK;
 }

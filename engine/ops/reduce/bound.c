@@ -117,7 +117,7 @@ static sp_status run(const sp_call *call)
 	SP_TRY(sp_array__need_rank(call, 0, 2));
 	SP_TRY(sp_array__need_rank(call, 1, 2));
 	if (sorted->shape.dims[0] != values->shape.dims[0])
-		return sp_call_invalid(call, "%lld rows to search for %lld rows of values",
+		return sp_call_invalid(call, "sorted_inputs has %lld rows, values has %lld",
 				       (long long)sorted->shape.dims[0],
 				       (long long)values->shape.dims[0]);
 	if (state->out_dtype == SP_INT32 &&

@@ -5,8 +5,7 @@
  * Cumsum and Cumprod along an axis: the sum or product of all elements up to an element, or before
  * it (exclusive), from the start or from the end (reverse).
  *
- * Numerics: in the element type, in order; half and bfloat16 round at every step, integers wrap
- * around.
+ * Numerics: in the element type, in order; half and bfloat16 round every step; integers wrap.
  */
 typedef struct scan {
 	const void *in;

@@ -17,8 +17,7 @@
  *   sp_wrap_T     as sp_value_T, but for integers an unsigned type of at least 32 bits, in which
  *                 sums, differences and products wrap around
  *   SP_LOAD_T     element to value
- *   SP_STORE_T    value to element; f16 and bf16 round to nearest even, integers keep their low
- * bits
+ *   SP_STORE_T    value to element; f16 and bf16 round to nearest even, integers keep low bits
  */
 typedef float sp_element_f32;
 typedef double sp_element_f64;

@@ -3,8 +3,7 @@
 #include "engine/ops/array/array.h"
 #include "engine/ops/reduce/row_set.h"
 
-/* ListDiff: the elements of vector x that are not in vector y, in order, and their positions in x.
- */
+/* ListDiff: the elements of vector x that are not in vector y, in order, and their indices in x. */
 
 static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {

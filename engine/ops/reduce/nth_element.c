@@ -29,7 +29,7 @@ static sp_status prepare_nth(sp_prepare *prepare, sp_error *err)
 }
 
 /* Sifts heap[at] down until neither child is larger. */
-static void sink(entry *heap, size_t n, size_t at)
+static void sift_down(entry *heap, size_t n, size_t at)
 {
 	entry moved = heap[at];
 
@@ -52,11 +52,11 @@ static size_t select_nth(entry *heap, const uint64_t *keys, size_t count, size_t
 	for (size_t i = 0; i <= n; i++)
 		heap[i] = (entry){keys[i], i};
 	for (size_t i = (n + 1) / 2; i-- > 0;)
-		sink(heap, n + 1, i);
+		sift_down(heap, n + 1, i);
 	for (size_t i = n + 1; i < count; i++)
 		if (keys[i] < heap[0].key) {
 			heap[0] = (entry){keys[i], i};
-			sink(heap, n + 1, 0);
+			sift_down(heap, n + 1, 0);
 		}
 	return heap[0].index;
 }

@@ -59,7 +59,7 @@ static void add_dim(sp_reduce_walk *walk, size_t dim, size_t stride)
 }
 
 /* Plans the loops over a shape without zeros; the walks have their innermost dimension first. */
-static void lay_walks(sp_reduce_plan *plan, const sp_shape *shape, const bool *reduced)
+static void plan_walks(sp_reduce_plan *plan, const sp_shape *shape, const bool *reduced)
 {
 	size_t dims[SP_MAX_RANK], stride = 1;
 	bool is_reduced[SP_MAX_RANK];
@@ -117,7 +117,7 @@ sp_status sp_reduce__run(const sp_call *call)
 		return SP_OK;
 	}
 	plan.reduced_count = in->count / plan.out_count;
-	lay_walks(&plan, &in->shape, reduced);
+	plan_walks(&plan, &in->shape, reduced);
 	reverse(&plan.kept);
 	reverse(&plan.reduced);
 	state->kernel(&plan);

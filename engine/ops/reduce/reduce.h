@@ -6,8 +6,7 @@
 
 /*
  * Reductions: input 0 is reduced along the axes in input 1 (int32 or int64, of any shape; negative
- * axes count from the end; no duplicates).  With keep_dims the reduced dimensions stay, with
- * size 1.
+ * axes count from the end; no duplicates).  With keep_dims reduced dimensions stay as 1.
  *
  * Dimensions of size 1 are dropped, and neighbouring dimensions that are all kept or all reduced
  * are merged.  The merged dimensions are alternately kept and reduced; the last one is contiguous

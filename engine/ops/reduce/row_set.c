@@ -137,7 +137,7 @@ sp_status sp_row_set__init(sp_row_set *set, const sp_call *call, const sp_rows *
 	size_t slots = 4;
 
 	if (rows->n > INT32_MAX)
-		return sp_call_invalid(call, "%zu rows are more than can be compared", rows->n);
+		return sp_call_invalid(call, "%zu rows are too many to compare", rows->n);
 	while (slots < 2 * rows->n)
 		slots *= 2;
 	set->rows = *rows;

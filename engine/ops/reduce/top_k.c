@@ -88,7 +88,7 @@ static inline bool is_better(entry a, entry b, bool has_nan)
 }
 
 /* Sifts `moved` up from `hole`, at most to `top`, past parents that are better. */
-static void rise(entry *heap, size_t hole, size_t top, entry moved, bool has_nan)
+static void sift_up(entry *heap, size_t hole, size_t top, entry moved, bool has_nan)
 {
 	while (hole > top && is_better(heap[(hole - 1) / 2], moved, has_nan)) {
 		heap[hole] = heap[(hole - 1) / 2];
@@ -101,7 +101,7 @@ static void rise(entry *heap, size_t hole, size_t top, entry moved, bool has_nan
  * Inserts `moved` at `top` of the heap of n: the hole is moved down to a leaf along the worse
  * children, and `moved` is sifted up from there.
  */
-static void fill_hole(entry *heap, size_t n, size_t top, entry moved, bool has_nan)
+static void sift_down(entry *heap, size_t n, size_t top, entry moved, bool has_nan)
 {
 	size_t hole = top, child;
 
@@ -115,7 +115,7 @@ static void fill_hole(entry *heap, size_t n, size_t top, entry moved, bool has_n
 		heap[hole] = heap[n - 1];
 		hole = n - 1;
 	}
-	rise(heap, hole, top, moved, has_nan);
+	sift_up(heap, hole, top, moved, has_nan);
 }
 
 /* Moves the worst of n entries to the end; the others remain a heap. */
@@ -124,20 +124,19 @@ static void pop_worst(entry *heap, size_t n, bool has_nan)
 	entry last = heap[n - 1];
 
 	heap[n - 1] = heap[0];
-	fill_hole(heap, n - 1, 0, last, has_nan);
+	sift_down(heap, n - 1, 0, last, has_nan);
 }
 
 /*
  * Selects the best k of n > k keys into a heap with the worst on top.  A candidate that is better
- * than the top replaces it.  `heap` has room for k + 1 entries: it starts with the first k + 1
- * keys.
+ * than the top replaces it.  `heap` has room for k + 1 entries: it starts with that many keys.
  */
 static void select_best(entry *heap, size_t k, const uint64_t *keys, size_t n, bool has_nan)
 {
 	for (size_t i = 0; i <= k; i++)
 		heap[i] = (entry){keys[i], i};
 	for (size_t i = (k + 1) / 2; i-- > 0;)
-		fill_hole(heap, k + 1, i, heap[i], has_nan);
+		sift_down(heap, k + 1, i, heap[i], has_nan);
 	pop_worst(heap, k + 1, has_nan);
 	for (size_t i = k + 1; i < n; i++) {
 		entry candidate = {keys[i], i};
@@ -145,7 +144,7 @@ static void select_best(entry *heap, size_t k, const uint64_t *keys, size_t n, b
 		if (!is_better(candidate, heap[0], has_nan))
 			continue;
 		pop_worst(heap, k, has_nan);
-		rise(heap, k - 1, 0, candidate, has_nan);
+		sift_up(heap, k - 1, 0, candidate, has_nan);
 	}
 }
 
@@ -162,7 +161,7 @@ static void sort_all(entry *heap, const uint64_t *keys, size_t n)
 	for (size_t i = 0; i < n; i++)
 		heap[i] = (entry){keys[i], i};
 	for (size_t i = n / 2; i-- > 0;)
-		fill_hole(heap, n, i, heap[i], false);
+		sift_down(heap, n, i, heap[i], false);
 	sort_heap(heap, n, false);
 }
 
@@ -170,7 +169,7 @@ static void sort_all(entry *heap, const uint64_t *keys, size_t n)
  * With k = n and few numbers, a row is sorted by insertion, as in TensorFlow: the position of NaN
  * depends on the algorithm.
  */
-enum { FEW = 16 };
+enum { MOST_INSERTED = 16 };
 
 static bool beats(entry a, entry b)
 {
@@ -208,7 +207,7 @@ static void find_best(const top_k_state *state, entry *best, size_t k, const uin
 {
 	if (k == 1) {
 		find_largest(best, keys, n);
-	} else if (k == n && k <= FEW && has_nan) {
+	} else if (k == n && k <= MOST_INSERTED && has_nan) {
 		sort_few(best, keys, n);
 	} else if (k == n) {
 		sort_all(best, keys, n);

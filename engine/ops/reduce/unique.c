@@ -73,7 +73,8 @@ static sp_status read_axis(const sp_call *call, int *axis)
 	if (state->has_axis) {
 		SP_TRY(sp_array__need_rank(call, 1, 1));
 		if (call->in[1]->count > 1)
-			return sp_call_invalid(call, "%zu axes", call->in[1]->count);
+			return sp_call_invalid(call, "axis has %zu elements, more than 1",
+					       call->in[1]->count);
 		if (call->in[1]->count == 1)
 			return sp_call_axis(call, sp_tensor_index(call->in[1], 0),
 					    call->in[0]->shape.rank, axis);
