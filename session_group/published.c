@@ -14,14 +14,14 @@
 enum { CACHE_LINE = 64 };
 
 /* On its own cache line, because other threads write its neighbours. */
-typedef struct slot {
+typedef struct hazard_slot {
 	_Alignas(CACHE_LINE) _Atomic(void *) object;
-} slot;
+} hazard_slot;
 
 struct sp_published {
 	_Alignas(CACHE_LINE) _Atomic(void *) object;
 	size_t count;
-	slot slots[];
+	hazard_slot slots[];
 };
 
 sp_status sp_published_create(sp_published **out, size_t count, sp_error *err)
