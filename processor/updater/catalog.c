@@ -194,7 +194,7 @@ static void log_move(record *r, sp_version_state from, sp_log_level level, int64
 }
 
 /* Updates behind_ns after a change of `newest` or `live`. */
-static void settle(sp_catalog *catalog, int64_t now)
+static void update_lag(sp_catalog *catalog, int64_t now)
 {
 	if (catalog->newest == 0 || catalog->newest == catalog->live)
 		catalog->behind_ns = 0;
@@ -230,7 +230,7 @@ static record *add(sp_catalog *catalog, const sp_found_version *found)
 }
 
 /* The record for loading that name: a waiting one, else a retired one, else a new one. */
-static record *claim(sp_catalog *catalog, const sp_found_version *found)
+static record *find_or_add(sp_catalog *catalog, const sp_found_version *found)
 {
 	record *r = find_name(catalog, found, NULL);
 	bool is_newest = r != NULL && r->number == catalog->newest;
@@ -250,11 +250,11 @@ uint64_t sp_catalog_number(sp_catalog *catalog, const sp_found_version *found)
 	record *r;
 
 	pthread_mutex_lock(&catalog->lock);
-	r = claim(catalog, found);
+	r = find_or_add(catalog, found);
 	if (r != NULL) {
 		r->look = catalog->look;
 		number = r->number;
-		settle(catalog, sp_clock_now_ns());
+		update_lag(catalog, sp_clock_now_ns());
 	}
 	pthread_mutex_unlock(&catalog->lock);
 	return number;
@@ -332,7 +332,7 @@ static void enter(sp_catalog *catalog, record *r, sp_version_state from, int64_t
 	default:
 		break;
 	}
-	settle(catalog, now);
+	update_lag(catalog, now);
 }
 
 static void move(sp_catalog *catalog, record *r, sp_version_state to, const sp_error *why)
@@ -438,7 +438,7 @@ static void take_newest(sp_catalog *catalog, const record *newest)
 				r->rank = catalog->last_rank;
 	}
 	catalog->newest = newest->number;
-	settle(catalog, sp_clock_now_ns());
+	update_lag(catalog, sp_clock_now_ns());
 }
 
 void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, const char *pinned)
@@ -498,7 +498,7 @@ void sp_catalog_forget(sp_catalog *catalog, uint64_t number)
 		if (catalog->newest == number)
 			catalog->newest = catalog->live;
 		clear(r);
-		settle(catalog, sp_clock_now_ns());
+		update_lag(catalog, sp_clock_now_ns());
 	}
 	pthread_mutex_unlock(&catalog->lock);
 }

@@ -35,7 +35,7 @@ static sp_action load(const sp_situation *s, sp_candidate *c, bool afresh, bool 
  * A look loads a complete version that was not tried yet with these files.  It waits only for
  * missing files: other faults are found by loading, which refuses the version.
  */
-static sp_action take(const sp_situation *s, sp_candidate *c)
+static sp_action load_when_ready(const sp_situation *s, sp_candidate *c)
 {
 	if (c->found != SP_OK)
 		return (sp_action){.kind = SP_ACTION_FAIL, .target = c};
@@ -54,18 +54,18 @@ static sp_action look(sp_situation *s)
 	if (s->is_pinned) {
 		if (s->wanted.is_done || (s->live.is_there && !s->live.is_rewritten))
 			return none;
-		return take(s, &s->wanted);
+		return load_when_ready(s, &s->wanted);
 	}
 	if (newest->found == SP_OK && !sp_decide_is_newer(&s->live, &newest->version))
 		return none;
 	if (!newest->is_done)
-		return take(s, newest);
+		return load_when_ready(s, newest);
 	/* While a SavedModel must settle, its checkpoint waits with and without the delta. */
 	if (newest->found != SP_OK || newest->version.delta_prefix == NULL ||
 	    newest->settle_ms > 0 || s->without_delta.is_done ||
 	    !sp_decide_is_newer(&s->live, &s->without_delta.version))
 		return none;
-	return take(s, &s->without_delta);
+	return load_when_ready(s, &s->without_delta);
 }
 
 static sp_action go_back(const sp_situation *s, sp_candidate *c)

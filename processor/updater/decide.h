@@ -54,8 +54,7 @@ typedef struct sp_situation {
 
 	sp_candidate newest;        /* on the disk */
 	sp_candidate without_delta; /* the full checkpoint of `newest`, without the delta */
-	sp_candidate
-		wanted; /* the pinned or ordered version; for a rollback, the next one to try */
+	sp_candidate wanted;        /* what is pinned or ordered; for a rollback, the next to try */
 } sp_situation;
 
 typedef enum sp_action_kind {

@@ -63,7 +63,7 @@ static bool read_cpus(cpu_set_t *out, const char *text)
  * Requests have priority.  In Linux niceness and affinity are per thread, and threads started from
  * here inherit them; failures are ignored.
  */
-static void step_back(const sp_config *config)
+static void lower_priority(const sp_config *config)
 {
 	cpu_set_t cpus;
 
@@ -111,7 +111,7 @@ static void work(void *context)
 	bool woken = true;
 	sp_error reason;
 
-	step_back(u->source.config);
+	lower_priority(u->source.config);
 	while (!atomic_load(&updater->closing)) {
 		int64_t now = now_ms();
 		bool is_due = sp_decide_look_is_due(&schedule, now, woken);

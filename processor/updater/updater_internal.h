@@ -43,8 +43,7 @@ void sp_update__republish(sp_update_state *u, const sp_found_version *name);
 
 typedef struct sp_look_result {
 	bool in_vain;       /* the version cannot be had for any reason: waiting is useless */
-	int64_t settled_ms; /* when to look again for settling files, on our clock; INT64_MAX: never
-			     */
+	int64_t settled_ms; /* when to look again at settling files; INT64_MAX: never */
 } sp_look_result;
 
 /* Looks once and loads a new version; after a failure sets `reason`, else leaves it unchanged. */
