@@ -17,7 +17,7 @@
 #include "session_group/published.h"
 #include "session_group/session_group.h"
 
-/* Threads that can acquire a handle at the same moment without waiting. */
+/* Threads that can acquire a handle at the same time without waiting. */
 enum { ACQUIRE_SLOTS = 12 };
 
 struct sp_processor {
@@ -25,8 +25,8 @@ struct sp_processor {
 	atomic_bool closing;
 	atomic_bool serving;
 	sp_session_group *group;
-	sp_session_group *acquire_slots; /* a place in `published` per thread that acquires */
-	/* The live sp_version; places: one per session number, then one per acquire slot. */
+	sp_session_group *acquire_slots; /* a slot in `published` per thread that acquires */
+	/* The live sp_version; slots: one per session number, then one per acquiring thread. */
 	sp_published *published;
 	sp_updater *updater;
 };
@@ -102,7 +102,7 @@ void sp_processor_close(sp_processor *processor)
 
 /* ------------------------------------------------------------------- handles */
 
-/* Counts the handle before it unpins: at any moment the updater sees at least one of both. */
+/* Increments `holders` before it unpins: the updater always sees at least one of both. */
 sp_version *sp_processor_acquire(sp_processor *processor)
 {
 	size_t slot = sp_session_group_wait(processor->acquire_slots);
@@ -142,7 +142,7 @@ char *sp_processor_versions(sp_processor *processor)
 	live = sp_processor_acquire(processor);
 	full = sp_weights_base(live->weights);
 	memory = sp_weights_footprint(live->weights);
-	if (full != live->weights) /* a delta, on a full checkpoint */
+	if (full != live->weights) /* a delta on a full checkpoint */
 		memory += sp_weights_footprint(full);
 	sp_buffer_init(&json, 64 << 20);
 	sp_buffer_append(&json, versions, strlen(versions) - strlen("}"));
@@ -187,7 +187,7 @@ static void leave(sp_processor *processor, const admission *a)
 	sp_session_group_release(processor->group, a->number);
 }
 
-/* Waits for a session, and pins the live version unless the caller holds one (`held`). */
+/* Waits for a session, and pins the live version unless the caller holds a handle (`held`). */
 static sp_status admit(sp_processor *processor, const sp_version *held, const char *signature,
 		       admission *out, sp_error *err)
 {

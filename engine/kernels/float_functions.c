@@ -54,16 +54,11 @@ static void reduce_large(const float *size, float huge, float *rest, uint32_t *q
 			rest[i] = reduce_one(size[i], &quadrant[i]);
 }
 
-#define FOR_FUNCTIONS(F)                                                                      \
-	F(exp)                                                                                \
-	F(expm1)                                                                              \
-	F(log)                                                                                \
-	F(log1p)                                                                              \
-	F(sin)                                                                                \
-	F(cos)                                                                                \
-	F(asin)                                                                               \
-	F(acos) F(atan) F(atanh) F(tanh) F(erf) F(rsqrt) F(reciprocal) F(sigmoid) F(softplus) \
-		F(elu) F(selu)
+/* clang-format off: it lays this out in another way each time. */
+#define FOR_FUNCTIONS(F) \
+	F(exp) F(expm1) F(log) F(log1p) F(sin) F(cos) F(asin) F(acos) F(atan) F(atanh) \
+	F(tanh) F(erf) F(rsqrt) F(reciprocal) F(sigmoid) F(softplus) F(elu) F(selu)
+/* clang-format on */
 
 /* Scalar code, for processors without AVX2 and as a reference for tests. */
 static inline float from_bits(uint32_t bits)

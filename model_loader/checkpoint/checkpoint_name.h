@@ -29,10 +29,9 @@ typedef enum sp_checkpoint_part {
 } sp_checkpoint_part;
 
 typedef struct sp_checkpoint_name {
-	sp_checkpoint_part
-		part;    /* NONE for rows of an SSD tier, which are no checkpoint of their own */
-	sp_bytes prefix; /* of the name: the part before ".index" or ".data-" */
-	int64_t step;    /* the number after the last '-' of `prefix`; 0 if there is none */
+	sp_checkpoint_part part; /* NONE for rows of an SSD tier, no checkpoint of their own */
+	sp_bytes prefix;         /* of the name: the part before ".index" or ".data-" */
+	int64_t step;            /* the number after the last '-' of `prefix`; 0 if there is none */
 } sp_checkpoint_name;
 
 sp_checkpoint_name sp_checkpoint_name_of(const char *name);

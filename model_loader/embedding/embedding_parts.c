@@ -28,7 +28,7 @@ typedef struct candidates {
 } candidates;
 
 /* Keeps the counts that route keys of that bucket to part `number`; none for a negative bucket. */
-static void keep_those_of(candidates *c, int64_t bucket, size_t number)
+static void keep_candidates(candidates *c, int64_t bucket, size_t number)
 {
 	size_t kept = 0;
 
@@ -39,8 +39,8 @@ static void keep_those_of(candidates *c, int64_t bucket, size_t number)
 }
 
 /* Reads the keys of one part until no candidate is left; the checksum is then left to the load. */
-static sp_status rule_out_by(candidates *c, const sp_embedding_rows *rows,
-			     const sp_embedding_part *part, sp_error *err)
+static sp_status rule_out_by_part(candidates *c, const sp_embedding_rows *rows,
+				  const sp_embedding_part *part, sp_error *err)
 {
 	bool seen[SP_BUCKETS] = {false};
 	int64_t keys[KEYS_PIECE];
@@ -56,7 +56,7 @@ static sp_status rule_out_by(candidates *c, const sp_embedding_rows *rows,
 
 			if (bucket >= 0 && seen[bucket])
 				continue;
-			keep_those_of(c, bucket, part->number);
+			keep_candidates(c, bucket, part->number);
 			if (c->count == 0)
 				return SP_OK;
 			seen[bucket] = true;
@@ -68,7 +68,7 @@ static sp_status rule_out_by(candidates *c, const sp_embedding_rows *rows,
 static sp_status rule_out(candidates *c, const sp_embedding_rows *rows, sp_error *err)
 {
 	for (size_t i = 0; i < rows->part_count && c->count != 0; i++)
-		SP_TRY(rule_out_by(c, rows, &rows->parts[i], err));
+		SP_TRY(rule_out_by_part(c, rows, &rows->parts[i], err));
 	return SP_OK;
 }
 

@@ -49,8 +49,7 @@ typedef struct sp_embedding_note {
 	/* The variable as its table was loaded, for later deltas. */
 	sp_embedding found;
 	bool own_part;
-	sp_row_versions
-		*row_versions; /* owned by the note; NULL: not needed, or owned by another note */
+	sp_row_versions *row_versions; /* owned by the note; NULL: not needed, or another's */
 
 	/* Columns of its table, while tables are loaded. */
 	sp_key_column *columns[SP_TABLE_COLUMNS];

@@ -75,10 +75,8 @@ typedef struct sp_embedding_spec {
 	const float *default_rows; /* [default_row_count, dim]; may be NULL with a filter */
 	size_t default_row_count;
 	bool by_key;         /* the graph is known to ask part key % 1000 % partition_num */
-	bool reset_versions; /* the full checkpoint's versions count as 0 (attribute reset_version)
-			      */
-	sp_routing
-		routing; /* of the full checkpoint's rows; unknown: all keys are read to find out */
+	bool reset_versions; /* full checkpoint's versions count as 0 (attribute reset_version) */
+	sp_routing routing;  /* of the full checkpoint's rows; unknown: all keys are read */
 } sp_embedding_spec;
 
 /* A part's tensors in a bundle, which owns their names and shapes. */
@@ -101,8 +99,7 @@ typedef struct sp_embedding_rows {
 	const sp_bundle *bundle;
 	const sp_embedding_part *parts; /* ordered by number; a delta may lack some */
 	size_t part_count;              /* 0: the bundle has nothing of the variable */
-	size_t routed; /* every row lies in part key % 1000 % routed; 0: rows are not routed by key
-			*/
+	size_t routed; /* every row lies in part key % 1000 % routed; 0: not routed by key */
 	bool by_key;   /* the key decides which handle reads a row; else the number of its part */
 } sp_embedding_rows;
 

@@ -47,8 +47,7 @@ typedef struct sp_load_policy {
 	/* Keys seen less often in training are left out; 0 without a rule: none. */
 	sp_name_rules frequency_thresholds;
 
-	bool unseen_zeros; /* without a filter, absent keys are answered by zeros, not default rows
-			    */
+	bool unseen_zeros; /* without a filter, absent keys answer zeros, not default rows */
 
 	/*
 	 * Of the variables with these names (separated by ";") only one slice is held, the rows
@@ -89,8 +88,8 @@ typedef struct sp_load_policy {
 	int64_t old_key;           /* an sp_old_key */
 	int64_t old_percent;       /* for SP_OLD_KEY_BLEND */
 	int64_t max_new_percent;   /* limit of new keys, in per cent of the table's keys */
-	int64_t max_drift_percent; /* limit of |new - old| over all rows of known keys, in per cent
-				      of |old| */
+	int64_t max_drift_percent; /* limit of |new - old| of all known keys' rows, per cent of
+				      |old| */
 } sp_load_policy;
 
 /*

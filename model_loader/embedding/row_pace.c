@@ -36,7 +36,7 @@ static double time_for(const sp_row_pace *pace, size_t rows)
 }
 
 /* The time before which no more rows may follow; 0 without a limit. */
-static int64_t pay(sp_row_pace *pace, size_t rows)
+static int64_t charge(sp_row_pace *pace, size_t rows)
 {
 	double ns = time_for(pace, rows) * NS_PER_SECOND;
 	int64_t now = sp_clock_now_ns(), until;
@@ -85,7 +85,7 @@ static sp_status start_rows(void *context, bool *in_order, sp_error *err)
 static sp_status put_rows(void *context, const sp_row_piece *piece, sp_error *err)
 {
 	sp_row_pace *pace = context;
-	int64_t until = pay(pace, piece->count);
+	int64_t until = charge(pace, piece->count);
 
 	SP_TRY(sp_load_policy_go_on(pace->policy, err));
 	SP_TRY(pace->next.put_rows(pace->next.context, piece, err));
@@ -95,7 +95,7 @@ static sp_status put_rows(void *context, const sp_row_piece *piece, sp_error *er
 static sp_status put_checked(void *context, const sp_row_piece *piece, uint32_t *crc, sp_error *err)
 {
 	sp_row_pace *pace = context;
-	int64_t until = pay(pace, piece->count);
+	int64_t until = charge(pace, piece->count);
 
 	SP_TRY(sp_load_policy_go_on(pace->policy, err));
 	SP_TRY(pace->next.put_checked(pace->next.context, piece, crc, err));

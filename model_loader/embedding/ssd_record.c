@@ -220,11 +220,11 @@ static const emb_file *find_file(const sp_ssd_record *r, int64_t number)
 /* ----------------------------------------------------------------- the offsets */
 
 /* Whether offsets can be bytes, or records. */
-typedef struct meanings {
+typedef struct offset_units {
 	bool bytes;
 	bool records;
 	bool all_zero;
-} meanings;
+} offset_units;
 
 static bool is_byte_offset(const sp_ssd_record *r, const emb_file *file, int64_t offset)
 {
@@ -237,8 +237,8 @@ static bool is_record_offset(const emb_file *file, int64_t offset)
 	return offset >= 0 && offset < file->records;
 }
 
-static sp_status weigh_offset(const sp_ssd_record *r, int64_t number, int64_t offset,
-			      meanings *fits, sp_error *err)
+static sp_status check_offset(const sp_ssd_record *r, int64_t number, int64_t offset,
+			      offset_units *fits, sp_error *err)
 {
 	const emb_file *file = find_file(r, number);
 
@@ -288,16 +288,16 @@ static sp_status read_places(places *p, const sp_ssd_record *r, size_t first, si
 	return sp_bundle_span_read(&r->offsets, first, count, p->offsets, NULL, err);
 }
 
-static sp_status weigh_offsets(sp_ssd_record *r, sp_error *err)
+static sp_status check_offsets(sp_ssd_record *r, sp_error *err)
 {
-	meanings fits = {true, true, true};
+	offset_units fits = {true, true, true};
 	places p;
 
 	SP_TRY(check_places(r, err));
 	for (size_t first = 0; first < r->keys.count; first += p.count) {
 		SP_TRY(read_places(&p, r, first, r->keys.count, err));
 		for (size_t i = 0; i < p.count; i++)
-			SP_TRY(weigh_offset(r, p.files[i], p.offsets[i], &fits, err));
+			SP_TRY(check_offset(r, p.files[i], p.offsets[i], &fits, err));
 	}
 	if (!fits.bytes && !fits.records)
 		return sp_error_set(err, SP_CORRUPT, "some of its keys are at no record");
@@ -399,7 +399,7 @@ typedef struct looks {
 	bool flags;          /* any */
 } looks;
 
-static void look_at(sp_ssd_record *r, const places *p, looks *all)
+static void inspect_records(sp_ssd_record *r, const places *p, looks *all)
 {
 	for (size_t i = 0; i < p->count && all->headers; i++) {
 		const char *record = record_of(r, p, i);
@@ -413,14 +413,14 @@ static void look_at(sp_ssd_record *r, const places *p, looks *all)
 }
 
 /* Header and tail both fit the size: decides by the contents of the records. */
-static sp_status weigh_records(sp_ssd_record *r, bool shorter_tail, sp_error *err)
+static sp_status check_records(sp_ssd_record *r, bool shorter_tail, sp_error *err)
 {
 	looks all = {true, true, false};
 	places p;
 
 	for (size_t first = 0; first < r->keys.count && all.headers; first += p.count) {
 		SP_TRY(read_places(&p, r, first, r->keys.count, err));
-		look_at(r, &p, &all);
+		inspect_records(r, &p, &all);
 	}
 	if (all.headers && !all.flags && (all.tails || shorter_tail))
 		return sp_error_set(err, SP_UNSUPPORTED,
@@ -459,7 +459,7 @@ static sp_status choose_layout(sp_ssd_record *r, const sp_ssd_record_options *op
 			r->record_size, r->row_size, sizes[0]);
 	/* Files with offsets in records never have a header. */
 	if (header_fits && !r->counted)
-		SP_TRY(weigh_records(r, shorter_tail, err));
+		SP_TRY(check_records(r, shorter_tail, err));
 	r->row_at = r->has_header ? HEADER : 0;
 	r->freq_at = r->has_header ? sizeof(int64_t) : r->record_size - tail;
 	r->has_freqs = r->has_header ||
@@ -475,7 +475,7 @@ static sp_status open_all(sp_ssd_record *r, const sp_ssd_record_options *options
 {
 	SP_TRY(open_bundle(r, options, err));
 	SP_TRY(open_files(r, options->prefix, err));
-	SP_TRY(weigh_offsets(r, err));
+	SP_TRY(check_offsets(r, err));
 	return choose_layout(r, options, err);
 }
 

@@ -18,7 +18,7 @@ _Static_assert(SP_LOG_DEBUG == 0 && SP_LOG_INFO == 1 && SP_LOG_WARNING == 2 && S
 		       SP_LOG_TEXT == 0 && SP_LOG_JSON == 1,
 	       "the order of the words in config_keys.c");
 
-/* The largest whole number that JSON's double carries exactly. */
+/* The largest integer up to which JSON's doubles are exact. */
 #define MAX_INTEGER 9007199254740992.0
 
 static const char *json_type_name(const cJSON *item)
@@ -40,7 +40,7 @@ static cJSON_bool is_integer(const cJSON *item)
 	       item->valuedouble == floor(item->valuedouble);
 }
 
-/* An array or an object whose members are all right. */
+/* Whether all members of an array or an object are right. */
 static bool has_only(const cJSON *item, cJSON_bool (*is_right)(const cJSON *member))
 {
 	const cJSON *member;
@@ -97,7 +97,7 @@ static sp_status check_type(const sp_config_key *key, const cJSON *item, sp_erro
 
 /* ------------------------------------------------------------------- values */
 
-/* The position of `word` in a list of words separated by single spaces; -1 when it is not there. */
+/* The index of `word` in a list of words separated by single spaces; -1: not in the list. */
 static int find_word(const char *words, const char *word)
 {
 	size_t size = strlen(word);
@@ -290,7 +290,7 @@ static sp_status missing(const sp_config_key *key, const sp_config_document *doc
 			    key->name, misspelt);
 }
 
-/* A default is parsed and checked like a value that was given. */
+/* A default is parsed and checked like a given value. */
 static sp_status take_fallback(sp_config *config, const sp_config_key *key, sp_error *err)
 {
 	cJSON *item;

@@ -11,8 +11,8 @@
 #include "model_loader/embedding/load_policy.h"
 
 /*
- * What initialize() is told: DeepRec's configuration and a few keys of ours,
- * all described in docs/configuration.md.
+ * The configuration given to initialize(): DeepRec's keys and a few of ours, all described in
+ * docs/configuration.md.
  *
  * Threads: immutable once parsed.
  */
@@ -26,14 +26,14 @@ typedef struct sp_config_integers {
 
 typedef struct sp_config {
 	sp_arena *arena;        /* holds the texts */
-	const char *model_name; /* shown in log lines */
+	const char *model_name; /* for log lines */
 	int64_t log_level;      /* an sp_log_level; -1: unchanged */
 	int64_t log_format;     /* an sp_log_format; -1: unchanged */
 	const char *signature_name;
 	const char *savedmodel_dir;
-	const char *saved_model_tags; /* NULL: "serve", or the only set of tags in the file */
+	const char *saved_model_tags; /* NULL: "serve", or the only tag set in the file */
 	const char *graph_file;       /* NULL: saved_model.pb */
-	const char *input_names;      /* NULL: taken from the file's signatures */
+	const char *input_names;      /* NULL: those of the file's signatures */
 	const char *output_names;
 	const char *checkpoint_dir;   /* NULL: the SavedModel's own weights */
 	const char *warmup_file_name; /* NULL: synthetic warm-up */
@@ -41,16 +41,16 @@ typedef struct sp_config {
 	int64_t select_session_policy; /* an sp_session_policy */
 	int64_t session_workspace_bytes;
 	int64_t request_timeout_ms;   /* 0: none */
-	int64_t init_timeout_minutes; /* -1: for ever */
+	int64_t init_timeout_minutes; /* -1: no limit */
 	sp_load_policy embeddings;    /* derived from the keys below */
 	int64_t unseen_key_policy;    /* 1: zeros */
 	const char *embedding_names;  /* "a;b"; NULL: none */
-	int64_t shard_instance_count; /* 0: not given */
+	int64_t shard_instance_count; /* 0: no sharding */
 	int64_t shard_instance_id;    /* -1: taken from the environment */
 	int64_t image_keep;
 	int64_t model_update_intra_threads; /* 0: one per processor */
 	bool shard_embedding;
-	int64_t ev_storage_type; /* 12: rows that do not fit in memory go to an SSD */
+	int64_t ev_storage_type; /* 12: rows that do not fit in memory are put on an SSD */
 	const char *ev_storage_path;
 	sp_config_integers
 		ev_storage_size; /* bytes per table in memory; the SSD's size is not used */
@@ -58,8 +58,8 @@ typedef struct sp_config {
 	int64_t ev_storage_read_threads;
 	int64_t update_poll_interval_ms;
 	double update_wait_for_full_seconds;
-	const char *pin_file;           /* NULL: a pin ends with the process */
-	int64_t savedmodel_settle_ms;   /* how long its files must stay unchanged; 0: not checked */
+	const char *pin_file;           /* NULL: a pin is not stored */
+	int64_t savedmodel_settle_ms;   /* how long the files must stay unchanged; 0: not checked */
 	const char *update_replay_file; /* NULL: nothing is replayed */
 	double update_max_score_change;
 	int64_t update_new_key;           /* 1: ignore */
@@ -76,14 +76,12 @@ typedef struct sp_config {
 } sp_config;
 
 /*
- * `json` is JSON with comments: C's, C++'s and '#' to the end of the line.  It is an object
- * with the keys, or the JSON of an EAS service, which has that object in its "model_config".
- * Unknown keys are remarked upon, null is the same as absent, and of a repeated key
- * the last one counts.
+ * `json` is JSON with comments of C, C++ and '#' (to the end of the line): an object with the keys,
+ * or the JSON of an EAS service, which has that object in its "model_config".  Unknown keys give
+ * remarks, null is the same as absent, and of a repeated key the last one counts.
  *
- * SP_INVALID for what is wrong with it and SP_UNSUPPORTED for what DeepRec
- * could do and this library cannot, both naming the key; no value that might
- * be a secret is repeated in the words.
+ * SP_INVALID for errors, and SP_UNSUPPORTED for features that only DeepRec has, both naming the
+ * key.  The text never contains a value that might be a secret.
  */
 SP_MUST_CHECK sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err);
 void sp_config_fini(sp_config *config);
@@ -92,17 +90,17 @@ void sp_config_fini(sp_config *config);
 void sp_config_log_remarks(const sp_config *config);
 
 /*
- * Only what log lines need (model_name, log_level, log_format), of a configuration that may be
- * wrong: what cannot be read is as if it were absent, and model_name then NULL.
+ * Reads only the keys for log lines (model_name, log_level, log_format) of a configuration that may
+ * be wrong: unreadable ones count as absent; model_name is then NULL.
  */
 void sp_config_glance(sp_config *out, const char *json);
 
-/* Level and format of the process's log lines from now on, where the configuration says them. */
+/* Sets level and format of the process's log lines, if the configuration has them. */
 void sp_config_set_log(const sp_config *config);
 
 /*
- * The configuration with the members of the object `overrides` in the place of its own: a
- * text for sp_free().  Errors as sp_config_parse() for what cannot be read.
+ * The configuration with the members of the object `overrides` replacing its own: a text for
+ * sp_free().  Syntax errors as in sp_config_parse().
  */
 SP_MUST_CHECK sp_status sp_config_override(char **out, const char *json, const char *overrides,
 					   sp_error *err);

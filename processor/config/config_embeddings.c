@@ -12,12 +12,12 @@ _Static_assert(SP_ROW_FP32 == 0 && SP_ROW_FP16 == 1 && SP_ROW_BF16 == 2 && SP_RO
 _Static_assert(SP_OLD_KEY_REPLACE == 0 && SP_OLD_KEY_REPLACE_IF_NEWER == 1 && SP_OLD_KEY_BLEND == 2,
 	       "the order of the words in config_keys.c");
 
-/* Digits of an instance's number in a service's name, at most. */
+/* Most digits of an instance number in a service's name. */
 enum { MAX_DIGITS = 15 };
 
 /*
- * DeepRec's rule: the instance's number is behind the last "_" of the service's
- * name, and 0 when there is none.
+ * DeepRec's rule: the instance number follows the last "_" of the service's name; without one it is
+ * 0.
  */
 static sp_status find_instance(int64_t *out, sp_error *err)
 {
@@ -57,7 +57,7 @@ static sp_status settle_sharding(sp_config *config, sp_error *err)
 	return SP_OK;
 }
 
-/* DeepRec's default for sizes that are not given. */
+/* DeepRec's default size. */
 static const int64_t default_storage_size = INT64_C(1) << 30;
 
 static sp_status settle_storage(sp_config *config, sp_error *err)

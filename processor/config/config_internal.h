@@ -6,8 +6,8 @@
 struct sp_config_document;
 
 /*
- * What the keys about embeddings come to, as config->embeddings.  SP_INVALID
- * when sharding is asked for and does not say which slice of what.
+ * Derives config->embeddings from the keys about embeddings.  SP_INVALID when sharding is requested
+ * without saying which slice of which variables.
  */
 SP_MUST_CHECK sp_status sp_config__settle_embeddings(sp_config *config, sp_error *err);
 
@@ -15,7 +15,7 @@ SP_MUST_CHECK sp_status sp_config__settle_embeddings(sp_config *config, sp_error
 SP_MUST_CHECK sp_status sp_config__remark(sp_config *config,
 					  const struct sp_config_document *document, sp_error *err);
 
-/* A key of the document that is not known and was most likely meant to be `key`; NULL: none. */
+/* An unknown key of the document that is probably a misspelling of `key`; NULL: none. */
 const char *sp_config__misspelt(const struct sp_config_document *document, const char *key);
 
 #endif

@@ -12,7 +12,7 @@ enum { MAX_CONFIG = 1 << 20 };
 
 /* --------------------------------------------------------------------- text */
 
-/* Overwrites the comment that starts at `at` with blanks; returns what follows it. */
+/* Overwrites the comment at `at` with blanks; returns the text after it. */
 static char *blank_comment(char *at)
 {
 	bool block = at[0] == '/' && at[1] == '*';
@@ -100,7 +100,7 @@ static bool has_a_key(const cJSON *object)
 	return false;
 }
 
-/* An object without any of the processor's keys, but with some of a service's, is an error. */
+/* Fails for an object that has none of the processor's keys but some of a service's. */
 static sp_status check_is_no_service(const cJSON *root, sp_error *err)
 {
 	sp_name_list found = {0};
@@ -138,7 +138,7 @@ static sp_status find_service(cJSON **out, cJSON *root, sp_error *err)
 	return SP_OK;
 }
 
-/* Replaces a "model_config" string by the object that is its text. */
+/* Replaces a "model_config" string by the object that it contains. */
 static sp_status open_string(cJSON *service, const cJSON *item, cJSON **out, sp_arena *arena,
 			     sp_error *err)
 {
@@ -192,7 +192,7 @@ void sp_config__drop(sp_config_document *document)
 
 /* ------------------------------------------------------------------- merging */
 
-/* Moves all members of `from` behind those of `object`: of a repeated key the last one counts. */
+/* Appends all members of `from` to `object`: of a repeated key the last one counts. */
 static bool append_all(cJSON *object, cJSON *from)
 {
 	cJSON *item;

@@ -7,9 +7,9 @@
 #include "base/status.h"
 
 /*
- * The text of a configuration: one JSON object with the processor's keys, or the JSON of
- * an EAS service, which has them in its "model_config", as an object or as a
- * string that holds one; of several "models" it may have one.
+ * The JSON of a configuration: an object with the processor's keys, or that of an EAS service,
+ * whose "model_config" is such an object or a string that contains one.  The service may be the
+ * only entry of "models".
  */
 typedef struct sp_config_document {
 	cJSON *root;    /* the whole document */
@@ -22,7 +22,7 @@ SP_MUST_CHECK sp_status sp_config__read(sp_config_document *out, const char *jso
 					sp_error *err);
 void sp_config__drop(sp_config_document *document);
 
-/* The last member of that name; NULL when there is none, or when it is null. */
+/* The last member of that name; NULL if it is missing or null. */
 const cJSON *sp_config__find(const cJSON *object, const char *name);
 
 #endif

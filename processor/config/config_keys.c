@@ -23,7 +23,7 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("serialize_protocol", TEXT), .required = true, .has_effect = true,
 		.allowed = "protobuf", .unsupported = "flatbuffer"},
 
-	/* What log lines say of it. */
+	/* For log lines. */
 	{KEY("model_name", TEXT), .not_empty = true, FIELD(model_name)},
 	/* The words are in the order of sp_log_level and sp_log_format. */
 	{KEY("log_level", TEXT), .allowed = "debug info warning error", FIELD(log_level)},
@@ -79,7 +79,7 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("warmup_file_name", TEXT), FIELD(warmup_file_name)},
 	{KEY("reference_kernels", BOOLEAN), .fallback = "false", FIELD(reference_kernels)},
 
-	/* How embeddings are held, and which of their rows. */
+	/* Which rows of embeddings are held, and how. */
 	{KEY("unseen_key_policy", TEXT), .fallback = "\"initializer\"",
 		.allowed = "initializer zeros", FIELD(unseen_key_policy)},
 	{KEY("serve_frequency_threshold", INTEGER_RULES), .min = 0, .max = INT64_C(1) << 53,
@@ -112,7 +112,7 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("ev_storage_read_threads", INTEGER), .fallback = "16", .min = 1, .max = 256,
 		FIELD(ev_storage_read_threads)},
 
-	/* Known, checked for their type, and without effect here. */
+	/* Known, checked for their type, and ignored here. */
 	{KEY("use_per_session_threads", BOOLEAN)},
 	{KEY("cpusets", TEXT)},
 	{KEY("gpu_ids_list", TEXT)},
@@ -136,7 +136,7 @@ const sp_config_key sp_config__keys[] = {
 	{KEY("timeline_interval_step", INTEGER)},
 	{KEY("timeline_trace_count", INTEGER)},
 	{KEY("timeline_path", TEXT)},
-	/* An earlier release replaced one table after the other where memory was short. */
+	/* An earlier release replaced tables one by one if memory was short. */
 	{KEY("model_update_when_memory_is_short", TEXT), .was_removed = true},
 	{.name = NULL},
 };

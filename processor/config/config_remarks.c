@@ -8,15 +8,14 @@
 #include "processor/config/config_keys.h"
 
 /*
- * What in a configuration has no effect: keys that nobody knows, with the known
- * one that was most likely meant, and those of DeepRec's or of an
- * earlier release that mean nothing here.
- * Only keys are told, no values: one may be a secret.
+ * Remarks on keys that have no effect: unknown keys, each with the known key that it may be a
+ * misspelling of, and keys of DeepRec or of an earlier release that are ignored here.  Remarks
+ * contain no values: one may be a secret.
  */
 enum {
-	MAX_STRANGE = 32,   /* unknown keys that get a remark each */
-	MAX_REMARKS = 96,   /* these, and all of DeepRec's */
-	MAX_COMPARED = 256, /* keys of one object that are compared with known ones */
+	MAX_STRANGE = 32,   /* unknown keys that get a remark */
+	MAX_REMARKS = 96,   /* for these and for all of DeepRec's keys */
+	MAX_COMPARED = 256, /* unknown keys of an object that are compared with known ones */
 	MAX_NAME = 64,      /* bytes of a key that are compared and shown */
 	REMARK_SIZE = 256,
 };
@@ -31,7 +30,7 @@ typedef struct remarks {
 
 /* ------------------------------------------------------------- nearest names */
 
-/* Names are compared without regard to case, and with '-' as '_'. */
+/* Comparison ignores case, and takes '-' as '_'. */
 static char fold(char c)
 {
 	if (c >= 'A' && c <= 'Z')
@@ -45,8 +44,8 @@ static size_t least(size_t a, size_t b)
 }
 
 /*
- * Edits from one name to the other: a byte inserted, deleted or replaced, or two
- * neighbours swapped, none of them edited twice (optimal string alignment).
+ * The edit distance of two names: insert, delete or replace a byte, or swap two neighbours; no byte
+ * is edited twice (optimal string alignment).
  */
 static size_t edits_between(const char *a, const char *b)
 {
@@ -78,7 +77,7 @@ static bool resembles(size_t edits, const char *name)
 	return edits <= 1 + strnlen(name, MAX_NAME) / 6;
 }
 
-/* The known key with the fewest edits from `name`; NULL: none is close enough. */
+/* The known key closest to `name`; NULL: none is close enough. */
 static const char *nearest_key(const char *name)
 {
 	const char *nearest = NULL;
@@ -128,7 +127,7 @@ static void add(remarks *r, const char *text)
 		r->items[r->count++] = copy;
 }
 
-/* Notes a name that gets a remark; false when it has one, or when there are enough. */
+/* Records a name that gets a remark; false if it has one already, or there are too many. */
 static bool is_new(remarks *r, const char *name)
 {
 	for (size_t i = 0; i < r->strange_count; i++)
@@ -157,12 +156,12 @@ static void remark_strange(remarks *r, const char *name)
 	add(r, text);
 }
 
-/* A service has many keys of its own; one of the processor's there is misplaced. */
+/* A service has many keys of its own; the processor's keys are misplaced there. */
 static void remark_misplaced(remarks *r, const cJSON *item)
 {
 	char text[REMARK_SIZE];
 
-	/* oss_endpoint is a key of EAS as well. */
+	/* EAS has a key oss_endpoint, too. */
 	if (strcmp(item->string, "oss_endpoint") == 0 || find_key(item->string) == NULL ||
 	    !is_new(r, item->string))
 		return;

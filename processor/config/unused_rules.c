@@ -6,7 +6,7 @@
 #include "base/name_list.h"
 #include "model_loader/checkpoint/part_name.h"
 
-/* The name that patterns are matched with: a table's, without its part; NULL: no memory. */
+/* A table's name without its part, as patterns match it; NULL: out of memory. */
 static const char *name_of(const sp_weights *weights, size_t i, sp_arena *arena)
 {
 	sp_part_name name = sp_part_name_split(sp_table_name(sp_weights_table(weights, i)));
@@ -28,7 +28,7 @@ static void log_unused(const char *key, const sp_name_rules *rules, const char *
 	sp_name_list list = {0};
 
 	for (size_t i = 0; i < count; i++)
-		if (!is_among(names[i], names, i)) /* not another part of a listed one */
+		if (!is_among(names[i], names, i)) /* otherwise another part of it is listed */
 			sp_name_list_add(&list, names[i]);
 	for (size_t r = 0; r < rules->count; r++) {
 		bool used = false;

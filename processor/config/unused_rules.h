@@ -5,8 +5,8 @@
 #include "model_loader/version/weights.h"
 
 /*
- * A warning for each pattern of the configuration's rules that matches none of
- * the tables, with names of some that there are.
+ * Logs a warning for each pattern of the configuration's rules that matches no table, with the
+ * names of some tables.
  */
 void sp_unused_rules_log(const sp_load_policy *policy, const sp_weights *weights);
 

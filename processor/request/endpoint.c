@@ -23,7 +23,7 @@ static sp_bytes spell(const sp_tensor_info *info, sp_spelling spelling)
 	return name;
 }
 
-/* Aliases first: of equal names, the one that was added first wins. */
+/* Aliases first: of equal names, the one added first is used. */
 static sp_status add_names(sp_map *map, const sp_tensor_info *infos, size_t count, sp_error *err)
 {
 	for (int spelling = 0; spelling < SP_SPELLING_COUNT; spelling++)
@@ -59,7 +59,7 @@ static sp_status find_canonical_inputs(sp_endpoint *endpoint, sp_arena *arena, s
 
 /* --------------------------------------------------------------------- JSON */
 
-/* DeepRec's processor names these types only; others are "". */
+/* DeepRec's processor names only these types; others are "". */
 static const char *json_type(sp_dtype dtype)
 {
 	switch (dtype) {
@@ -130,7 +130,7 @@ sp_status sp_endpoint_init(sp_endpoint *out, const sp_signature *signature, size
 	return add_names(&out->outputs, signature->outputs, signature->output_count, err);
 }
 
-/* SP_INVALID "signature 's' has no input 'z'; it has 'x', 'y'". */
+/* Returns SP_INVALID: "signature 's' has no input 'z'; it has 'x', 'y'". */
 static sp_status unknown_name(const sp_endpoint *endpoint, const char *what, sp_bytes name,
 			      const sp_tensor_info *infos, size_t count, sp_error *err)
 {

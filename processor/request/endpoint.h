@@ -11,31 +11,29 @@
 #include "model_loader/saved_model/saved_model.h"
 
 /*
- * A signature as clients see it: what its inputs and outputs may be called.
+ * A signature as clients see it: the names of its inputs and outputs.
  *
- * A tensor goes by three names, tried in this order: its alias in the
- * signature ("x"), the name of the tensor behind it ("dense/BiasAdd:0"), and
- * that name without ":0".  So clients of older and newer DeepRec both work.
+ * A tensor has three names, tried in this order: its alias in the signature ("x"), the name of the
+ * tensor ("dense/BiasAdd:0"), and that name without ":0".  So clients of older and newer DeepRec
+ * both work.
  *
- * Input aliases that lead to one tensor are one input, the first of them.
+ * Input aliases of the same tensor are one input, the first of them.
  *
- * `json` is what process() answers to an empty request: the signature, spaced
- * as DeepRec does,
+ * `json` is the answer of process() to an empty request: the signature, spaced as DeepRec does,
  *
  *   {"signature_name": "s","inputs": [{"name": "x","shape": [-1, 3],"type": "DT_FLOAT"}],
  *    "outputs": [...]}
  *
- * without the line break; "" when the method is not tensorflow/serving/predict.
+ * without the line break; "" if the method is not tensorflow/serving/predict.
  *
  * Threads: immutable once made.
  */
 typedef struct sp_endpoint {
-	sp_signature signature;   /* what it points at is the model's */
-	size_t entry;             /* of the program */
+	sp_signature signature;   /* its pointers refer to the model */
+	size_t entry;             /* index in the program */
 	int64_t timeout_ms;       /* of a request; 0: none */
-	const sp_error *refused;  /* why it cannot be served; NULL when it can */
-	size_t *canonical_inputs; /* [input_count]: the first input with the same tensor; often
-				     itself */
+	const sp_error *refused;  /* why it cannot be served; NULL: it can */
+	size_t *canonical_inputs; /* [input_count]: the first input with the same tensor */
 	const char *json;
 	sp_map inputs;
 	sp_map outputs;
@@ -48,11 +46,11 @@ typedef enum sp_spelling {
 	SP_SPELLING_COUNT,
 } sp_spelling;
 
-/* What it adds lives in `arena`; what `signature` points at outlives it. */
+/* Allocates in `arena`; everything that `signature` points to must outlive the endpoint. */
 SP_MUST_CHECK sp_status sp_endpoint_init(sp_endpoint *out, const sp_signature *signature,
 					 size_t entry, sp_arena *arena, sp_error *err);
 
-/* SP_INVALID, in words that list the names there are. */
+/* SP_INVALID, with a list of the valid names. */
 SP_MUST_CHECK sp_status sp_endpoint_find_input(const sp_endpoint *endpoint, sp_bytes name,
 					       size_t *index, sp_error *err);
 SP_MUST_CHECK sp_status sp_endpoint_find_output(const sp_endpoint *endpoint, sp_bytes name,

@@ -3,7 +3,7 @@
 
 #include "base/buffer.h"
 
-/* `text` as a JSON string, with its quotes. */
+/* Appends `text` as a JSON string, with quotes. */
 void sp_json_text_append(sp_buffer *json, const char *text);
 
 #endif

@@ -7,12 +7,11 @@
 #include "processor/request/wire.h"
 
 /*
- * An array is read twice: a scan finds type, shape and how many values there
- * are, so that the tensor is made once and in its right size; then the values
- * are filled in.
+ * An array is read twice: a scan finds type, shape and the number of values, so that the tensor is
+ * allocated once, with the right size; then the values are filled in.
  *
- * Protocol buffers allow any field to be repeated: of a scalar the last one wins, repeated fields
- * and submessages are concatenated.  Writers hardly do that, but a reader has to accept it.
+ * Protocol buffers allow repeating any field: of a scalar the last one counts, repeated fields and
+ * submessages are concatenated.  Writers rarely do so, but a reader must accept it.
  */
 
 /* An ArrayProto after the scan. */
@@ -71,7 +70,7 @@ static sp_status scan_shape(array_scan *array, sp_bytes message, sp_error *err)
 	return result == SP_WIRE_END ? SP_OK : malformed_input(array, err);
 }
 
-/* How many values one field brings; false when a packed run is cut off. */
+/* Counts the values of one field; false when a packed run is truncated. */
 static bool count_values(const sp_wire_field *field, size_t *count)
 {
 	sp_wire_type type = sp_predict__field_type(field->number);
@@ -121,7 +120,7 @@ static sp_status scan_array(array_scan *array, sp_error *err)
 	return result == SP_WIRE_END ? SP_OK : malformed_input(array, err);
 }
 
-/* The field that holds the values, and that it holds as many as the shape says. */
+/* Finds the field of the values, and checks their number against the shape. */
 static sp_status check_array(const array_scan *array, uint32_t *field, sp_error *err)
 {
 	char text[SP_SHAPE_TEXT_SIZE];
@@ -147,8 +146,8 @@ static sp_status check_array(const array_scan *array, uint32_t *field, sp_error 
 }
 
 /*
- * The scan counts packed varints without decoding them.  Those of field `number` are decoded
- * later; if there are values in other fields, which is rare, the whole message is validated.
+ * The scan counts packed varints without decoding them.  Those of field `number` are decoded later;
+ * values in other fields, which are rare, need a validation of the whole message.
  */
 static sp_status check_unread(const array_scan *array, uint32_t number, sp_error *err)
 {
@@ -162,14 +161,14 @@ static sp_status check_unread(const array_scan *array, uint32_t number, sp_error
 
 /* --------------------------------------------------------------------- fill */
 
-/* Where the next element goes. */
+/* The next element to write. */
 typedef struct element_sink {
 	sp_dtype dtype;
 	size_t element_size;
 	char *at;
 } element_sink;
 
-/* Little-endian: an integer cut to a narrower type is its first bytes. */
+/* Little-endian: truncating an integer to a narrower type takes its first bytes. */
 static inline __attribute__((always_inline)) bool fill_integers(sp_wire *wire, element_sink *sink,
 								size_t size)
 {
@@ -200,7 +199,7 @@ static bool fill_bools(sp_wire *wire, element_sink *sink)
 	return true;
 }
 
-/* One function per width, so that the copy in it is one store. */
+/* One function per width, so that each copy is a single store. */
 static bool fill_varints(sp_wire *wire, element_sink *sink)
 {
 	if (sink->dtype == SP_BOOL)
@@ -217,7 +216,7 @@ static bool fill_varints(sp_wire *wire, element_sink *sink)
 	}
 }
 
-/* As DeepRec does it: the upper half.  Only a NaN must stay one. */
+/* Truncates, as DeepRec does, to the upper half; a NaN must stay a NaN. */
 static uint16_t bfloat16_cut(float value)
 {
 	uint32_t bits;
@@ -241,7 +240,7 @@ static void fill_halves(sp_bytes run, element_sink *sink)
 	}
 }
 
-/* The values of a packed run, or of one unpacked value made into one. */
+/* Writes the values of a packed run; an unpacked value is passed as a run of one. */
 static bool fill_run(uint32_t number, sp_bytes run, element_sink *sink)
 {
 	sp_wire wire = sp_wire__of(run);
@@ -265,7 +264,7 @@ static bool fill_run(uint32_t number, sp_bytes run, element_sink *sink)
 
 static bool fill_field(const sp_wire_field *field, element_sink *sink)
 {
-	unsigned char bytes[10]; /* a value as it would stand in a packed run */
+	unsigned char bytes[10]; /* a value encoded as in a packed run */
 	unsigned char *end = bytes;
 
 	if (field->type == SP_WIRE_BYTES)
@@ -279,7 +278,7 @@ static bool fill_field(const sp_wire_field *field, element_sink *sink)
 			sink);
 }
 
-/* The scan has counted the values: exactly as many elements are written. */
+/* The scan has counted the values: exactly that many elements are written. */
 static sp_status fill(const array_scan *array, uint32_t number, sp_tensor *out, sp_error *err)
 {
 	sp_wire wire = sp_wire__of(array->message);
@@ -297,8 +296,8 @@ static sp_status fill(const array_scan *array, uint32_t number, sp_tensor *out, 
 }
 
 /*
- * Whether the values can be used in place: floats or doubles in one aligned packed run, with at
- * least SP_TENSOR_TAIL readable bytes behind them.
+ * Whether the values can be used in place: floats or doubles in one aligned packed run, followed by
+ * at least SP_TENSOR_TAIL readable bytes.
  */
 static bool may_stay(const array_scan *array, uint32_t number, sp_bytes request)
 {

@@ -7,10 +7,9 @@
 #include "engine/tensor/workspace.h"
 
 /*
- * The ArrayProto `message` as a tensor in the workspace.  `request` is the
- * whole request: floats and doubles that are packed and aligned in it are used where they are.
- * Errors
- * name the input by `alias`; see processor/request/predict_codec.h for which there are.
+ * Decodes the ArrayProto `message` to a tensor in the workspace.  `request` is the whole request:
+ * floats and doubles that are packed and aligned in it are used in place.  Errors name the input by
+ * `alias`; they are those of processor/request/predict_codec.h.
  */
 SP_MUST_CHECK sp_status sp_predict__array_decode(sp_tensor *out, const char *alias,
 						 sp_bytes message, sp_bytes request,

@@ -32,13 +32,13 @@ enum {
 
 extern const sp_wire_schema sp_predict__array_schema;
 
-/* The value field of a type; 0 when the message has none for it. */
+/* The value field of a type; 0: the message has none. */
 uint32_t sp_predict__field_of(sp_dtype dtype);
 
 /* "float_val", ... */
 const char *sp_predict__field_name(uint32_t field);
 
-/* The wire type of a field's values when they are not packed. */
+/* The wire type of a field's unpacked values. */
 sp_wire_type sp_predict__field_type(uint32_t field);
 
 #endif

@@ -18,7 +18,7 @@ static sp_status out_of_memory(sp_error *err)
 			    "the request needs more memory than session_workspace_bytes allows");
 }
 
-/* A string of proto3. */
+/* Checks a string of proto3. */
 static sp_status check_text(sp_bytes text, sp_error *err)
 {
 	return sp_utf8_valid(text) ? SP_OK : malformed(err);
@@ -37,8 +37,8 @@ typedef struct given_input {
 } given_input;
 
 /*
- * A submessage that is given in several parts is their concatenation.  The parts are joined in
- * *joined, which has room for the whole entry.
+ * A submessage given in several parts is their concatenation.  The parts are joined in *joined,
+ * which has room for the whole entry.
  */
 static sp_status append_part(sp_bytes *value, char **joined, sp_bytes part, size_t entry_size,
 			     sp_workspace *workspace, sp_error *err)
@@ -104,7 +104,7 @@ static sp_status note_input(given_input *inputs, const sp_endpoint *endpoint, sp
 	return SP_OK;
 }
 
-/* `seen` has a bit for each spelling of each output. */
+/* `seen` has a bit for each name of each output. */
 static sp_status note_output(sp_predict_request *request, unsigned char *seen,
 			     const sp_endpoint *endpoint, sp_bytes name, sp_error *err)
 {

@@ -7,11 +7,10 @@
 #include "processor/request/wire.h"
 
 /*
- * First all sizes are computed, then one block is allocated, then it is filled.  A length stands
- * before its bytes, so the sizes of inner messages are needed first; sizes that need a pass over
- * the values are kept in the outputs.
+ * All sizes are computed first, because a length precedes its bytes; then one block is allocated
+ * and filled.  Sizes that require a pass over the values are kept in the outputs.
  *
- * No sum can overflow: a message is at most ten times as large as its tensors in memory.
+ * Sums cannot overflow: a message is at most ten times as large as its tensors in memory.
  */
 
 /* Element i of an integer tensor as the varint that int_val or int64_val writes. */
@@ -39,7 +38,7 @@ static uint64_t integer_at(const sp_tensor *tensor, size_t i)
 	}
 }
 
-/* Bytes of a packed run's values, or of all string fields with their headers. */
+/* Bytes of the values of a packed run, or of all string fields with their headers. */
 static size_t values_size(const sp_tensor *tensor)
 {
 	size_t size = 0;
@@ -71,7 +70,7 @@ static size_t dims_size(const sp_shape *shape)
 	return size;
 }
 
-/* An empty repeated field is not written at all. */
+/* An empty repeated field is not written. */
 static size_t shape_size(const sp_shape *shape)
 {
 	return shape->rank == 0 ? 0 : sp_wire__field_size(dims_size(shape));
@@ -162,7 +161,7 @@ static unsigned char *put_output(unsigned char *at, const sp_predict_output *out
 	return put_values(at, output);
 }
 
-/* A block for `size` bytes and a NUL, if an int can say how many they are. */
+/* Allocates `size` bytes and a NUL; fails if the size does not fit in an int. */
 static sp_status make_block(unsigned char **out, size_t size, sp_error *err)
 {
 	if (size > INT_MAX)

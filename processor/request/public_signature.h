@@ -9,8 +9,8 @@
 #include "processor/request/endpoint.h"
 
 /*
- * Signatures in the words of the public header: api/serving_processor.h has
- * structs of the same members, so that these cross the border as they are.
+ * Signatures for the public header: the structs of api/serving_processor.h have the same members,
+ * so these are passed without conversion.
  *
  * Threads: immutable once made.
  */
@@ -31,14 +31,14 @@ typedef struct sp_public_signature {
 	size_t output_count;
 } sp_public_signature;
 
-/* Copies of those of `endpoints`, with all that they point at.  NULL when out of memory. */
+/* Deep copies of the signatures of `endpoints`.  NULL when out of memory. */
 const sp_public_signature *sp_public_signatures_of(const sp_endpoint *endpoints, size_t count,
 						   sp_arena *arena);
 
 bool sp_public_signatures_equal(const sp_public_signature *a, const sp_public_signature *b,
 				size_t count);
 
-/* The one of that name; NULL when there is none. */
+/* The signature of that name; NULL: none. */
 const sp_public_signature *sp_public_signatures_find(const sp_public_signature *signatures,
 						     size_t count, const char *name);
 

@@ -10,7 +10,7 @@
 #include "processor/request/predict_codec.h"
 
 /*
- * One request, on a session that is the caller's until it resets it.
+ * One request on a session, which the caller owns until it resets it.
  *
  * Threads: one thread at a time per session.
  */
@@ -20,18 +20,15 @@ typedef struct sp_request_target {
 	const sp_endpoint *endpoint;
 	bool rehearsal; /* engine/runtime/program.h */
 
-	/* 0: the endpoint's timeout counts from when the request runs. */
+	/* 0: the endpoint's timeout, counted from the start of the run. */
 	int64_t deadline_ns;
 } sp_request_target;
 
-/*
- * Runs what is in `request`: outputs[i].tensor is set for every output, valid
- * until the session is reset.
- */
+/* Runs `request`: outputs[i].tensor is set for every output, valid until the session is reset. */
 SP_MUST_CHECK sp_status sp_request_run(const sp_request_target *target, sp_predict_request *request,
 				       sp_error *err);
 
-/* A PredictRequest in, a PredictResponse out: see sp_predict_response_encode(). */
+/* Answers a PredictRequest with a PredictResponse: see sp_predict_response_encode(). */
 SP_MUST_CHECK sp_status sp_request_answer(const sp_request_target *target, sp_bytes message,
 					  void **out, size_t *out_size, sp_error *err);
 

@@ -46,8 +46,7 @@ static sp_status check_texts(const char *name, const sp_tensor *tensor, sp_error
 }
 
 /*
- * Into the workspace, for its alignment and its tail.  Of strings only the
- * views are copied.
+ * Copies to the workspace, which is aligned and has a tail.  Of strings only the views are copied.
  */
 static sp_status copy_view(sp_tensor *out, const sp_named_tensor *input, sp_workspace *workspace,
 			   sp_error *err)
@@ -142,7 +141,7 @@ sp_status sp_request_run_typed(const sp_request_target *target, const sp_typed_r
 {
 	sp_predict_request request;
 
-	/* An empty message asks for all outputs and gives no input. */
+	/* An empty message requests all outputs and gives no inputs. */
 	SP_TRY(sp_predict_request_decode(&request, target->endpoint, (sp_bytes){NULL, 0},
 					 sp_session_workspace(target->session), err));
 	SP_TRY(take_inputs(&request, target, typed, err));

@@ -9,11 +9,11 @@
 #include "processor/request/request.h"
 
 /*
- * A request whose tensors lie in the caller's memory, without protobuf.
+ * A request whose tensors are in the caller's memory, without protobuf.
  *
- * Inputs are views that are read during the call only.  They need no alignment,
- * and nothing of them is believed: a count that is not the product of the
- * dims, or text without an address, is refused like any other wrong request.
+ * Inputs are views that are read only during the call.  They need no alignment, and are validated:
+ * a count that is not the product of the dims, or text without an address, is refused like any
+ * other wrong request.
  *
  * Threads: one thread at a time per session.
  */
@@ -25,11 +25,11 @@ typedef struct sp_named_tensor {
 typedef struct sp_typed_request {
 	const sp_named_tensor *inputs;
 	size_t input_count;
-	const char *const *outputs; /* names of what to compute */
+	const char *const *outputs; /* names of the outputs to compute */
 	size_t output_count;        /* 0: all of the signature */
 } sp_typed_request;
 
-/* As many tensors as names were given, in their order; or all by their aliases. */
+/* A tensor for each name, in their order; or all outputs by their aliases. */
 typedef struct sp_typed_answer {
 	sp_named_tensor *outputs;
 	size_t count;

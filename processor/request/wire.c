@@ -32,7 +32,7 @@ static bool take(sp_wire *wire, size_t size, const unsigned char **at)
 	return true;
 }
 
-/* Tags and lengths have 32 bits and no more bytes than these need. */
+/* Tags and lengths have 32 bits, in no more bytes than needed. */
 static inline bool read_short(sp_wire *wire, uint64_t *value)
 {
 	enum { MOST_BYTES = 5 };
@@ -54,7 +54,7 @@ static bool read_tag(sp_wire *wire, sp_wire_field *field)
 	return true;
 }
 
-/* What follows the tag, but for groups. */
+/* Reads the value after the tag, unless it is a group. */
 static bool read_value(sp_wire *wire, sp_wire_field *field)
 {
 	const unsigned char *at;
@@ -85,7 +85,7 @@ static bool read_value(sp_wire *wire, sp_wire_field *field)
 	}
 }
 
-/* Past the end of a group whose start has been read.  Ends must match their starts. */
+/* Skips to the end of a group whose start has been read.  Ends must match their starts. */
 static bool skip_group(sp_wire *wire, uint32_t number)
 {
 	uint32_t open[SP_WIRE_MAX_GROUP_DEPTH];
@@ -157,7 +157,7 @@ static bool check_member(sp_bytes bytes, const sp_wire_member *member, size_t de
 	return true;
 }
 
-/* A known number with another type than its own is an unknown field. */
+/* A known number with another wire type is an unknown field. */
 static bool check_message(sp_bytes message, const sp_wire_schema *schema, size_t depth)
 {
 	sp_wire wire = sp_wire__of(message);

@@ -9,14 +9,13 @@
 #include "base/bytes.h"
 
 /*
- * The wire format of protocol buffers: fields in, fields out.
+ * The wire format of protocol buffers: reading and writing fields.
  *
- * Reading copies nothing and trusts nothing: what protobuf's own parsers refuse
- * is malformed.  Groups, which no message of ours has, are skipped as the
- * unknown fields they are, down to SP_WIRE_MAX_GROUP_DEPTH levels.
+ * Reading copies nothing and trusts nothing: whatever protobuf's own parsers refuse is malformed.
+ * Groups, which none of our messages have, are skipped as unknown fields, nested to at most
+ * SP_WIRE_MAX_GROUP_DEPTH levels.
  *
- * Writing goes into memory of the right size: the caller has added up the
- * sizes before.
+ * Writing needs memory of the right size: the caller computes the sizes first.
  *
  * Source: "Encoding" of the protocol buffers documentation.
  *
@@ -61,17 +60,19 @@ typedef enum sp_wire_result { SP_WIRE_FIELD, SP_WIRE_END, SP_WIRE_MALFORMED } sp
 /* The next field. */
 sp_wire_result sp_wire__next(sp_wire *wire, sp_wire_field *field);
 
-/* One varint; false when it is cut off or longer than 10 bytes.  Bits above 64 are dropped. */
+/*
+ * Reads one varint; false if it is truncated or longer than 10 bytes.  Bits above 64 are dropped.
+ */
 bool sp_wire__varint(sp_wire *wire, uint64_t *value);
 
-/* How many varints the bytes hold if they are well formed: bytes that end one. */
+/* The number of varints in the bytes, if well formed: the number of bytes that end one. */
 size_t sp_wire__count_varints(sp_bytes packed);
 
 /* ----------------------------------------------------------- whole messages */
 
-/* What a length-delimited field of a known number holds. */
+/* The content of a length-delimited field with a known number. */
 typedef enum sp_wire_member_kind {
-	SP_WIRE_MEMBER_OTHER, /* bytes, or a number that is never packed: anything */
+	SP_WIRE_MEMBER_OTHER, /* bytes, or a number that is never packed: not checked */
 	SP_WIRE_MEMBER_TEXT,  /* a string of proto3: UTF-8 */
 	SP_WIRE_MEMBER_VARINTS,
 	SP_WIRE_MEMBER_FIXED32S,
@@ -84,15 +85,15 @@ typedef struct sp_wire_member {
 	const struct sp_wire_schema *schema; /* of MESSAGE */
 } sp_wire_member;
 
-/* A type of message: its fields by their numbers. */
+/* A message type: its fields by their numbers. */
 typedef struct sp_wire_schema {
 	const sp_wire_member *members;
 	size_t count;
 } sp_wire_schema;
 
 /*
- * Whether protobuf's parsers would take the message: all of it, with what is in
- * the messages in it, down to SP_WIRE_MAX_MESSAGE_DEPTH of them.
+ * Whether protobuf's parsers would accept the message and all messages in it, nested to at most
+ * SP_WIRE_MAX_MESSAGE_DEPTH.
  */
 bool sp_wire__check(sp_bytes message, const sp_wire_schema *schema);
 
@@ -104,17 +105,17 @@ static inline size_t sp_wire__varint_size(uint64_t value)
 	return (size_t)(9 * (64 - __builtin_clzll(value | 1)) + 64) / 64;
 }
 
-/* Bytes of a length-delimited field `number` < 16 with `size` bytes in it. */
+/* Bytes of a length-delimited field `number` < 16 with `size` bytes of content. */
 static inline size_t sp_wire__field_size(size_t size)
 {
 	return 1 + sp_wire__varint_size(size) + size;
 }
 
-/* Each returns where the next byte goes. */
+/* Each returns the position of the next byte. */
 unsigned char *sp_wire__put_varint(unsigned char *at, uint64_t value);
 unsigned char *sp_wire__put_bytes(unsigned char *at, const void *data, size_t size);
 
-/* Tag and length of a length-delimited field `number` < 16; its bytes follow. */
+/* Writes tag and length of a length-delimited field `number` < 16, before its content. */
 unsigned char *sp_wire__put_header(unsigned char *at, uint32_t number, size_t size);
 
 #endif

@@ -21,7 +21,7 @@ bool sp_attempts_is_due(const sp_attempts *attempts, uint64_t name, uint64_t fil
 	return a == NULL || a->files != files || now_ns >= a->due_ns;
 }
 
-/* The entry of that name, else the least recently used one, reset. */
+/* The entry of that name, or else the least recently used one, cleared. */
 static sp_attempt *place_for(sp_attempts *attempts, uint64_t name)
 {
 	sp_attempt *a = (sp_attempt *)find(attempts, name);

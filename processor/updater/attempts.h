@@ -8,23 +8,23 @@
 #include "base/status.h"
 
 /*
- * Versions whose load or warm-up failed, so that a broken one is refused once and not every
- * second.  A version is tried again when its files change.  Where the reason may go away by
- * itself (SP_IO, SP_NO_MEMORY, SP_DEADLINE) it is also tried again after pauses that double, from
- * one second to a minute.  Any other is tried once more after three seconds, for file systems
- * whose times of change are coarse.
+ * Versions whose load or warm-up failed, so that a broken one is not tried every second.  A version
+ * is tried again when its files change.  After an error that may be temporary (SP_IO, SP_NO_MEMORY,
+ * SP_DEADLINE) it is also tried again after pauses that double, from one second to a minute.  After
+ * any other error it is tried once more after three seconds, because some file systems have coarse
+ * modification times.
  *
  * Threads: one thread at a time.
  */
 typedef struct sp_attempt {
 	uint64_t name; /* of the version; 0: none */
 	uint64_t files;
-	int64_t due_ns; /* INT64_MAX: when the files change */
+	int64_t due_ns; /* INT64_MAX: not before the files change */
 	int64_t pause_ns;
 	uint64_t age;
 } sp_attempt;
 
-/* More than a rollback passes over.  The least recently used entry is replaced. */
+/* More than a rollback skips.  The least recently used entry is replaced. */
 enum { SP_ATTEMPTS_KEPT = 256 };
 
 typedef struct sp_attempts {
@@ -32,10 +32,10 @@ typedef struct sp_attempts {
 	uint64_t age;
 } sp_attempts;
 
-/* Whether version `name`, made of these files, should be tried now. */
+/* Whether version `name` with these files should be tried now. */
 bool sp_attempts_is_due(const sp_attempts *attempts, uint64_t name, uint64_t files, int64_t now_ns);
 
-/* An attempt failed with `status`; SP_BUSY: no attempt before its files change or an order. */
+/* Records a failure with `status`; SP_BUSY: no attempt before its files change, or an order. */
 void sp_attempts_note(sp_attempts *attempts, uint64_t name, uint64_t files, sp_status status,
 		      int64_t now_ns);
 

@@ -16,7 +16,7 @@ static void refuse(sp_update_state *u, uint64_t number, const sp_error *err)
 			is_closing ? SP_VERSION_DISCOVERED : SP_VERSION_REFUSED, err);
 }
 
-/* Takes ownership of `version`: it is live afterwards, or closed. */
+/* Takes ownership of `version`, which becomes live or is closed. */
 static sp_status warm_and_publish(sp_update_state *u, sp_version *version, uint64_t number,
 				  sp_error *err)
 {
@@ -74,7 +74,7 @@ void sp_update__republish(sp_update_state *u, const sp_found_version *name)
 {
 	sp_version *version = sp_versions_take_previous(&u->versions);
 
-	/* The catalog lists it under a new number. */
+	/* In the catalog it gets a new number. */
 	sp_catalog_move(u->versions.catalog, version->number, SP_VERSION_RETIRED, NULL);
 	version->number = begin_loading(u, name);
 	sp_catalog_move(u->versions.catalog, version->number, SP_VERSION_WARMING, NULL);

@@ -13,10 +13,10 @@
 #include "processor/request/json_text.h"
 #include "processor/updater/found.h"
 
-/* The live version, those that drain or wait, and the last ones that are over. */
+/* The live version, draining and waiting ones, and the last ones that are finished. */
 enum { MAX_RECORDS = 64 };
 
-static const int64_t REMINDER_NS = 60000000000; /* between two log lines about one wait */
+static const int64_t REMINDER_NS = 60000000000; /* between two log lines about the same wait */
 
 typedef struct record {
 	uint64_t number;       /* 0: unused */
@@ -24,25 +24,25 @@ typedef struct record {
 	sp_version_state state;
 	int64_t known_ns;   /* when it was first seen */
 	int64_t since_ns;   /* when it entered its state */
-	int64_t told_ns;    /* when the log mentioned it last */
+	int64_t told_ns;    /* when it was last logged */
 	int64_t loading_ns; /* when its last load began */
 	uint64_t rank;      /* order in which full checkpoints became the newest; 0: never */
 	uint64_t files;     /* hash of its files; 0: unknown */
-	uint64_t look;      /* the last look that asked for it */
-	bool held;          /* it waits for the end of a pin */
-	bool rolled_back;   /* a rollback has left it */
-	bool was_refused;   /* with these files, for `reason` */
+	uint64_t look;      /* the last look that found it */
+	bool held;          /* waits for the end of a pin */
+	bool rolled_back;   /* a rollback has replaced it */
+	bool was_refused;   /* with these files and this `reason` */
 	sp_status reason;
 	int64_t refused_ns;
 	char why[SP_ERROR_TEXT_SIZE];
 } record;
 
 struct sp_catalog {
-	pthread_mutex_t lock; /* protects all of it */
+	pthread_mutex_t lock; /* protects all fields below */
 	uint64_t last_number, last_rank, look;
 	uint64_t live;     /* 0: none yet */
-	uint64_t newest;   /* on the disk; 0: nobody has looked */
-	int64_t behind_ns; /* since when the newest is not live; 0: it is live */
+	uint64_t newest;   /* on the disk; 0: not looked yet */
+	int64_t behind_ns; /* since when the newest version is not live; 0: it is live */
 
 	/* The pinned version. */
 	bool pinned;
@@ -117,7 +117,7 @@ static record *find(sp_catalog *catalog, uint64_t number)
 	return NULL;
 }
 
-/* The latest record of that name, apart from `other`. */
+/* The latest record of that name, other than `other`. */
 static record *find_name(sp_catalog *catalog, const sp_found_version *name, const record *other)
 {
 	record *last = NULL;
@@ -129,13 +129,13 @@ static record *find_name(sp_catalog *catalog, const sp_found_version *name, cons
 	return last;
 }
 
-/* Whether it has not been loaded. */
+/* Whether it has not been loaded yet. */
 static bool is_waiting(const record *r)
 {
 	return r->state == SP_VERSION_DISCOVERED || r->state == SP_VERSION_REFUSED;
 }
 
-/* A free record, or the oldest that is not needed, cleared; NULL when all are needed. */
+/* A free record, or the oldest unneeded one, cleared; NULL: all are needed. */
 static record *make_room(sp_catalog *catalog)
 {
 	record *oldest = NULL;
@@ -154,7 +154,7 @@ static record *make_room(sp_catalog *catalog)
 	return oldest;
 }
 
-/* Intermediate states are debugging output. */
+/* Moves to intermediate states are logged for debugging only. */
 static sp_log_level level_of(sp_version_state state)
 {
 	switch (state) {
@@ -169,7 +169,7 @@ static sp_log_level level_of(sp_version_state state)
 	}
 }
 
-/* `how` is printed behind the state. */
+/* `how` follows the state in the log line. */
 static void log_state(record *r, sp_log_level level, const char *how, int64_t now)
 {
 	const char *full = r->name.full_prefix, *delta = r->name.delta_prefix;
@@ -193,8 +193,8 @@ static void log_move(record *r, sp_version_state from, sp_log_level level, int64
 	log_state(r, level, how, now);
 }
 
-/* Keeps behind_ns up to date after a change of `newest` or `live`. */
-static void settle(sp_catalog *catalog, int64_t now)
+/* Updates behind_ns after a change of `newest` or `live`. */
+static void update_lag(sp_catalog *catalog, int64_t now)
 {
 	if (catalog->newest == 0 || catalog->newest == catalog->live)
 		catalog->behind_ns = 0;
@@ -229,8 +229,8 @@ static record *add(sp_catalog *catalog, const sp_found_version *found)
 	return added;
 }
 
-/* The record to load under that name: a waiting one, else a retired one, else a new one. */
-static record *claim(sp_catalog *catalog, const sp_found_version *found)
+/* The record for loading that name: a waiting one, else a retired one, else a new one. */
+static record *find_or_add(sp_catalog *catalog, const sp_found_version *found)
 {
 	record *r = find_name(catalog, found, NULL);
 	bool is_newest = r != NULL && r->number == catalog->newest;
@@ -250,17 +250,17 @@ uint64_t sp_catalog_number(sp_catalog *catalog, const sp_found_version *found)
 	record *r;
 
 	pthread_mutex_lock(&catalog->lock);
-	r = claim(catalog, found);
+	r = find_or_add(catalog, found);
 	if (r != NULL) {
 		r->look = catalog->look;
 		number = r->number;
-		settle(catalog, sp_clock_now_ns());
+		update_lag(catalog, sp_clock_now_ns());
 	}
 	pthread_mutex_unlock(&catalog->lock);
 	return number;
 }
 
-/* Whether the log is due to say again what it waits for. */
+/* Whether it is time to log its wait again. */
 static bool is_to_be_told(const record *r, int64_t now)
 {
 	return r->state == SP_VERSION_DISCOVERED && r->why[0] != '\0' &&
@@ -287,7 +287,7 @@ uint64_t sp_catalog_remind(sp_catalog *catalog, const sp_found_version *found)
 
 /* --------------------------------------------------------------------- moves */
 
-/* The transitions that catalog.h draws. */
+/* The transitions shown in catalog.h. */
 static bool may_move(sp_version_state from, sp_version_state to)
 {
 #define TO(state) (1u << SP_VERSION_##state)
@@ -332,7 +332,7 @@ static void enter(sp_catalog *catalog, record *r, sp_version_state from, int64_t
 	default:
 		break;
 	}
-	settle(catalog, now);
+	update_lag(catalog, now);
 }
 
 static void move(sp_catalog *catalog, record *r, sp_version_state to, const sp_error *why)
@@ -353,7 +353,7 @@ static void move(sp_catalog *catalog, record *r, sp_version_state to, const sp_e
 	r->held = false;
 	snprintf(r->why, sizeof(r->why), "%s", words);
 	if (from != to && repeated) {
-		/* A retry failed for the same reason: neither counted nor logged as new. */
+		/* A retry failed for the same reason: not counted or logged again. */
 		log_move(r, from, SP_LOG_DEBUG, now);
 		r->since_ns = r->refused_ns;
 	} else if (from != to) {
@@ -373,7 +373,7 @@ static void retire(sp_catalog *catalog, record *r)
 		move(catalog, r, SP_VERSION_REFUSED, &why);
 	else
 		move(catalog, r, SP_VERSION_RETIRED, NULL);
-	/* When the same version was loaded anew, only that one stays listed. */
+	/* If the same version was loaded again, only the new one stays listed. */
 	same_name = find_name(catalog, &r->name, r);
 	if (same_name == NULL)
 		return;
@@ -426,7 +426,7 @@ void sp_catalog_mark_rolled_back(sp_catalog *catalog, uint64_t number, const cha
 
 /* ---------------------------------------------------------- what is on the disk */
 
-/* A rank orders full checkpoints; deltas of one are ordered by their steps. */
+/* Ranks order full checkpoints; the deltas of one are ordered by their steps. */
 static void take_newest(sp_catalog *catalog, const record *newest)
 {
 	const record *before = find(catalog, catalog->newest);
@@ -438,7 +438,7 @@ static void take_newest(sp_catalog *catalog, const record *newest)
 				r->rank = catalog->last_rank;
 	}
 	catalog->newest = newest->number;
-	settle(catalog, sp_clock_now_ns());
+	update_lag(catalog, sp_clock_now_ns());
 }
 
 void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, const char *pinned)
@@ -463,7 +463,7 @@ void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, c
 		take_newest(catalog, r);
 	}
 	if (r != NULL && pinned != NULL && r->state == SP_VERSION_DISCOVERED) {
-		/* It waits for the end of the pin; that replaces any other reason. */
+		/* It waits for the end of the pin: this replaces any other reason. */
 		snprintf(why.text, sizeof(why.text), "%s", pinned);
 		move(catalog, r, SP_VERSION_DISCOVERED, &why);
 		r->held = true;
@@ -498,7 +498,7 @@ void sp_catalog_forget(sp_catalog *catalog, uint64_t number)
 		if (catalog->newest == number)
 			catalog->newest = catalog->live;
 		clear(r);
-		settle(catalog, sp_clock_now_ns());
+		update_lag(catalog, sp_clock_now_ns());
 	}
 	pthread_mutex_unlock(&catalog->lock);
 }
@@ -520,7 +520,7 @@ void sp_catalog_pin(sp_catalog *catalog, const sp_found_version *found, const ch
 		catalog->pinned_ns = sp_clock_now_ns();
 		snprintf(catalog->pinned_by, sizeof(catalog->pinned_by), "%s", by);
 	} else {
-		/* Nothing waits for the pin any more. */
+		/* No version waits for the pin any more. */
 		for (record *r = NULL; (r = next_record(catalog, r)) != NULL;) {
 			if (r->held)
 				r->why[0] = '\0';
@@ -569,7 +569,7 @@ sp_status sp_catalog_live(sp_catalog *catalog, sp_found_version *out, sp_arena *
 	return status;
 }
 
-/* Whether it is newer than the live one and not served. */
+/* Whether it is newer than the live version and not served. */
 static bool is_ahead(const sp_catalog *catalog, const record *r, const record *live)
 {
 	if (r == live || r->number == catalog->newest)
@@ -581,7 +581,7 @@ static bool is_ahead(const sp_catalog *catalog, const record *r, const record *l
 	return live == NULL || r->rank > live->rank;
 }
 
-/* How long the oldest newer version has been known, but at most since behind_ns. */
+/* How long the oldest newer version has been known, but not longer than since behind_ns. */
 static int64_t lag_ns(sp_catalog *catalog, const record *live, int64_t now)
 {
 	int64_t first = now;

@@ -10,27 +10,27 @@
 #include "incremental/discover.h"
 
 /*
- * The versions that have been seen, and how far each has come:
+ * The known versions and their states:
  *
  *   discovered -> loading -> warming -> live -> draining -> retired
  *        ^           |          |                    |
  *        +-> refused <----------+--------------------+
  *
- * discovered  its files are there, but perhaps not all of them, or another one is pinned:
+ * discovered  its files were seen, but some may be missing, or another version is pinned:
  *             `why` says what it waits for
  * loading     it is read into memory; back to discovered when the processor closes
- * warming     it answers its first requests, which nobody waits for
- * live        it answers all new requests; one version is
- * draining    requests that began under it are under way
- * retired     no request uses it any more; its files may still be there
- * refused     it is not served, and `why` says why: it is broken, or a rollback has left it;
- *             changed files make it discovered again
+ * warming     it answers warm-up requests
+ * live        it answers all new requests; one version at a time
+ * draining    it is not live any more, but some requests still use it
+ * retired     no request uses it any more; its files may still exist
+ * refused     it is not served, for the reason `why`: it is broken, or was rolled back; it is
+ *             discovered again when its files change
  *
- * Every move is a log line.  The last few dozen versions are remembered, each once: a version
- * that is served again goes on under a new number.  Only while one of that name is still used,
- * and its files are loaded anew, there are two.
+ * Every transition is logged.  The last few dozen versions are remembered, each once: a version
+ * that is served again gets a new number.  Two have the same name only while one is still used and
+ * its files are loaded again.
  *
- * Threads: thread-safe, but for create and destroy.
+ * Threads: thread-safe, except create and destroy.
  */
 typedef struct sp_catalog sp_catalog;
 
@@ -52,80 +52,77 @@ sp_catalog *sp_catalog_create(void);
 void sp_catalog_destroy(sp_catalog *catalog);
 
 /*
- * The number of the version that `found` names (full_prefix is "" for the SavedModel's own
- * weights) and that waits to be loaded or is refused; one that is not known yet
- * is discovered now, and so is one that was loaded before under that name.
- * 0 when out of memory: then nothing is remembered of it.
+ * The number of the version that `found` names (full_prefix is "" for the SavedModel's own weights)
+ * and that waits to be loaded or is refused.  An unknown version, or one of that name that was
+ * loaded before, becomes discovered.  0 when out of memory: nothing is recorded.
  */
 uint64_t sp_catalog_number(sp_catalog *catalog, const sp_found_version *found);
 
 /*
- * The number of a version that is discovered and waits for something; 0 when
- * there is none of that name.  What it waits for is a line in the log again when
- * the last one is a minute old.
+ * The number of a discovered version that waits; 0 when there is none of that name.  Logs what it
+ * waits for again if the last line is a minute old.
  */
 uint64_t sp_catalog_remind(sp_catalog *catalog, const sp_found_version *found);
 
 /*
- * What version `number` is made of (incremental/identity.h); a refused one that was made
- * of something else is discovered again, and may be refused again.
+ * Sets the identity of the files of version `number` (incremental/identity.h).  A refused version
+ * with other files is discovered again, and may be refused again.
  */
 void sp_catalog_note_files(sp_catalog *catalog, uint64_t number, uint64_t files);
 
 /*
- * Moves a version on, and counts it; of `why`, which may be NULL, the words are
- * remembered, and refusals are counted by its status.  Moving to the state it
- * has only replaces the words, and logs them if they are others, or if a version
- * still waits for what it waited for a minute ago.  One that is tried once more
- * and refused for the same reason is neither counted nor told again.  An unknown
- * number is ignored.
+ * Moves a version to a state and counts the move.  `why`, which may be NULL, gives its reason;
+ * refusals are counted by its status.  A move to the same state only replaces the reason, and logs
+ * it if it is new, or if the version has waited for it for another minute.  A version that was
+ * tried again and refused for the same reason is neither counted nor logged.  Unknown numbers are
+ * ignored.
  */
 void sp_catalog_move(sp_catalog *catalog, uint64_t number, sp_version_state to,
 		     const sp_error *why);
 
 /*
- * A version that drains, or is retired, is refused when no request uses it any more: a
- * rollback has left it.  That is no refusal that is counted.
+ * A version that drains or is retired becomes refused, as rolled back, when no request uses it any
+ * more.  This does not count as a refusal.
  */
 void sp_catalog_mark_rolled_back(sp_catalog *catalog, uint64_t number, const char *why);
 
 /* ------------------------------------------------------ what is on the disk */
 
 /*
- * `found` is the newest version there is; NULL: the live one is.  With `pinned`, why it is not
- * loaded, one that was never loaded has these words.
+ * `found` is the newest version; NULL: the live one is.  `pinned`, if not NULL, is the reason why
+ * it is not loaded, and is set if it was never loaded.
  */
 void sp_catalog_set_newest(sp_catalog *catalog, const sp_found_version *found, const char *pinned);
 
 /*
- * Of the versions that wait or are refused, and that nobody has asked for by
- * sp_catalog_number() or sp_catalog_set_newest() since the last sp_catalog_end_look(), the first
- * after number `after`, its texts in `arena`.  0: there is none.
+ * The first version after number `after`, with texts in `arena`, that waits or is refused and was
+ * not passed to sp_catalog_number() or sp_catalog_set_newest() since the last
+ * sp_catalog_end_look().  0: none.
  */
 uint64_t sp_catalog_next_waiting(sp_catalog *catalog, uint64_t after, sp_found_version *out,
 				 sp_arena *arena);
 
-/* A version that waits or is refused, and whose files are gone, was never there. */
+/* Removes a version that waits or is refused, because its files are gone. */
 void sp_catalog_forget(sp_catalog *catalog, uint64_t number);
 
 void sp_catalog_end_look(sp_catalog *catalog);
 
-/* From now on only that version is served; `by` says by whose order.  NULL: any. */
+/* Only this version is served from now on; `by` is who ordered it.  `found` NULL: no pin. */
 void sp_catalog_pin(sp_catalog *catalog, const sp_found_version *found, const char *by);
 
-/* The state it has; SP_VERSION_RETIRED for an unknown one. */
+/* The state of a version; SP_VERSION_RETIRED for an unknown one. */
 sp_version_state sp_catalog_state(sp_catalog *catalog, uint64_t number);
 
-/* What is live, in `arena`.  SP_NOT_FOUND before the first, SP_NO_MEMORY. */
+/* The live version, in `arena`.  SP_NOT_FOUND before the first, SP_NO_MEMORY. */
 SP_MUST_CHECK sp_status sp_catalog_live(sp_catalog *catalog, sp_found_version *out, sp_arena *arena,
 					sp_error *err);
 
-/* What is counted beside moves, when it has succeeded. */
+/* Events counted besides moves, if successful. */
 typedef enum sp_catalog_event {
-	SP_EVENT_FOLD, /* a delta's rows of one table became part of its full checkpoint's */
+	SP_EVENT_FOLD, /* rows of a delta were folded into a table of its full checkpoint */
 	SP_EVENT_RELOAD,
 	SP_EVENT_ROLLBACK,
-	SP_EVENT_PIN, /* or its end */
+	SP_EVENT_PIN, /* or unpin */
 } sp_catalog_event;
 
 void sp_catalog_count(sp_catalog *catalog, sp_catalog_event event, int64_t took_ns);
@@ -143,20 +140,18 @@ void sp_catalog_count(sp_catalog *catalog, sp_catalog_event event, int64_t took_
  *     "moves":{"discovered":3,"loading":3,"warming":2,"live":2,"draining":1,"retired":1,
  *     "refused":1},"folds":1,"last_fold_ms":40,"reloads":0,"rollbacks":1,"pins":0}}
  *
- * without the line breaks; "delta" is left out where there is none, steps are then -1,
- * "live" before the first, and "pinned" unless one is.  A version that is newer than the live
- * one has "newer":true, a refused one "reason", the class of it: a status's name, or
- * "rolled_back".  for_ms is how long a version has its state, known_ms how long
- * it has been known.
+ * without the line breaks.  "delta" is missing if there is none, and steps are then -1; "live" is
+ * missing before the first version, "pinned" without a pin.  A version newer than the live one has
+ * "newer":true, a refused one "reason": the name of a status, or "rolled_back".  for_ms is the time
+ * in its state, known_ms since it was discovered.
  *
- * "newest" is the newest that was seen on the disk, served or not.  Its lag_ms is 0 when that one
- * is live, else how long the oldest of those that are newer than the live one, and not served,
- * has been known; but no longer than the live one has not been the newest.
+ * "newest" is the newest version seen on the disk, served or not.  Its lag_ms is 0 if it is live;
+ * else the time since the oldest version that is newer than the live one and not served was
+ * discovered, but not longer than the live one has not been the newest.
  *
- * Counts are from the beginning: how often a version began
- * to be loaded, was published, was refused for a reason of that class (sp_status_name();
- * those that never were are left out), how long it took from its loading to its
- * publishing the last time; the events; and how often a version came into each state.
+ * Counts are since the start: loads begun, versions published, refusals by status
+ * (sp_status_name(); without zeros), the duration from loading to live of the last version, the
+ * events, and moves by new state.
  */
 char *sp_catalog_json(sp_catalog *catalog);
 

@@ -4,7 +4,7 @@
 
 #include "processor/updater/found.h"
 
-enum { REMINDER_MS = 60000 }; /* between two lines that say what a version waits for */
+enum { REMINDER_MS = 60000 }; /* between two log lines about the same wait */
 
 bool sp_decide_is_newer(const sp_live_facts *live, const sp_found_version *found)
 {
@@ -17,7 +17,7 @@ bool sp_decide_may_pass(sp_status status)
 	return status == SP_IO || status == SP_NO_MEMORY || status == SP_BUSY;
 }
 
-/* `afresh`: everything is read again, also a full checkpoint that is in memory. */
+/* `afresh`: reads everything again, even a full checkpoint that is in memory. */
 static sp_action load(const sp_situation *s, sp_candidate *c, bool afresh, bool exact)
 {
 	bool on_live = !afresh && s->live.is_there && !s->live.is_rewritten &&
@@ -32,10 +32,10 @@ static sp_action load(const sp_situation *s, sp_candidate *c, bool afresh, bool 
 }
 
 /*
- * A look loads what is complete, and what was not tried yet as it is.  Only missing files are
- * waited for: what is wrong with files that are all there, loading finds and refuses.
+ * A look loads a complete version that was not tried yet with these files.  It waits only for
+ * missing files: other faults are found by loading, which refuses the version.
  */
-static sp_action take(const sp_situation *s, sp_candidate *c)
+static sp_action load_when_ready(const sp_situation *s, sp_candidate *c)
 {
 	if (c->found != SP_OK)
 		return (sp_action){.kind = SP_ACTION_FAIL, .target = c};
@@ -54,18 +54,18 @@ static sp_action look(sp_situation *s)
 	if (s->is_pinned) {
 		if (s->wanted.is_done || (s->live.is_there && !s->live.is_rewritten))
 			return none;
-		return take(s, &s->wanted);
+		return load_when_ready(s, &s->wanted);
 	}
 	if (newest->found == SP_OK && !sp_decide_is_newer(&s->live, &newest->version))
 		return none;
 	if (!newest->is_done)
-		return take(s, newest);
-	/* A SavedModel that settles holds up its checkpoint with and without the delta. */
+		return load_when_ready(s, newest);
+	/* While a SavedModel must settle, its checkpoint waits with and without the delta. */
 	if (newest->found != SP_OK || newest->version.delta_prefix == NULL ||
 	    newest->settle_ms > 0 || s->without_delta.is_done ||
 	    !sp_decide_is_newer(&s->live, &s->without_delta.version))
 		return none;
-	return take(s, &s->without_delta);
+	return load_when_ready(s, &s->without_delta);
 }
 
 static sp_action go_back(const sp_situation *s, sp_candidate *c)

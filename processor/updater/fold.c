@@ -34,7 +34,7 @@ static sp_layers_fold_options options_of(const sp_config *config)
 					.from_image = config->update_fold_image};
 }
 
-/* Rows under a table's overlay. */
+/* Rows below a table's overlay. */
 static size_t rows_below(const sp_table_layers *layers)
 {
 	if (layers->below != NULL)
@@ -53,7 +53,7 @@ static bool is_worth_it(const sp_config *config, const sp_table_layers *layers)
 	       100 * over >= (double)rows_below(layers) * (double)config->update_fold_min_percent;
 }
 
-/* Whether memory for the new rows is left beside all versions, the previous one included. */
+/* Whether the new rows fit in memory beside all versions, including the previous one. */
 static bool fits(const sp_versions *versions, const sp_table *table, const sp_table_layers *layers)
 {
 	size_t left = sp_versions_memory_left(versions), cost = sp_layers_fold_cost(layers);
@@ -67,7 +67,7 @@ static bool fits(const sp_versions *versions, const sp_table *table, const sp_ta
 	return false;
 }
 
-/* Moves fold->table to the next table to fold; false when there is none. */
+/* Moves fold->table to the next table to fold; false: none is left. */
 static bool find_table(sp_fold *fold, const sp_config *config, const sp_versions *versions)
 {
 	const sp_layers_fold_options options = options_of(config);
@@ -83,7 +83,7 @@ static bool find_table(sp_fold *fold, const sp_config *config, const sp_versions
 		obstacle = sp_layers_fold_obstacle(&layers, &options);
 		if (obstacle == NULL && fits(versions, table, &layers))
 			return true;
-		/* Logged once: it holds for every delta. */
+		/* Logged once: it is the same for every delta. */
 		if (obstacle != NULL && !fold->told_obstacle) {
 			sp_log(SP_LOG_INFO, "deltas on table '%s' are not folded: its rows are %s",
 			       sp_table_name(table), obstacle);
@@ -120,7 +120,7 @@ static sp_status publish(sp_fold *fold, sp_versions *versions, sp_error *err)
 	return SP_OK;
 }
 
-/* One step; SP_BUSY when requests have to end first, SP_NOT_FOUND when all is done. */
+/* One step; SP_BUSY while requests must end first, SP_NOT_FOUND when all is folded. */
 static sp_status step(sp_fold *fold, const sp_config *config, sp_versions *versions, sp_error *err)
 {
 	const sp_layers_fold_options options = options_of(config);
@@ -130,8 +130,10 @@ static sp_status step(sp_fold *fold, const sp_config *config, sp_versions *versi
 	if (fold->layers == NULL) {
 		if (!find_table(fold, config, versions))
 			return SP_NOT_FOUND;
-		/* Wait until only the live version's rows are in use: then at most one table's rows
-		 * are in memory twice. */
+		/*
+		 * Wait until only the live version's rows are in use: at most one table is then in
+		 * memory twice.
+		 */
 		sp_versions_drop_previous(versions);
 		if (sp_versions_drain(versions))
 			return SP_BUSY;
@@ -165,8 +167,8 @@ int64_t sp_fold_step(sp_fold *fold, const sp_config *config, sp_versions *versio
 	if (sp_clock_now_ns() >= fold->due_ns) {
 		status = step(fold, config, versions, &why);
 		if (status == SP_BUSY)
-			return INT64_MAX; /* tried again when the versions have drained */
-		/* Give up on this delta; the next one is tried again. */
+			return INT64_MAX; /* tried again when versions have drained */
+		/* Give up this delta; the next one is tried. */
 		if (status != SP_OK) {
 			if (status != SP_NOT_FOUND)
 				sp_log(SP_LOG_WARNING, "a delta stays as it is: %s", why.text);

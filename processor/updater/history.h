@@ -6,8 +6,8 @@
 #include "incremental/discover.h"
 
 /*
- * The names of versions that were live, the last one at the end, each once: where a rollback
- * goes.  Beyond SP_HISTORY_KEPT the oldest is forgotten.
+ * The names of versions that were live, each once, the latest last: the targets of a rollback.
+ * Beyond SP_HISTORY_KEPT the oldest is dropped.
  *
  * Threads: one thread at a time.
  */
@@ -18,10 +18,10 @@ typedef struct sp_history {
 	size_t count;
 } sp_history;
 
-/* Puts it at the end.  Without memory it is left out. */
+/* Appends it.  When out of memory it is left out. */
 void sp_history_add(sp_history *history, const sp_found_version *version);
 
-/* The last one; NULL when there is none. */
+/* The last one; NULL: none. */
 const sp_found_version *sp_history_last(const sp_history *history);
 
 void sp_history_remove(sp_history *history, const sp_found_version *version);

@@ -41,7 +41,7 @@ static bool is_among(const uint64_t *items, size_t count, uint64_t item)
 	return false;
 }
 
-/* Beyond SP_LISTING_NOTES at once nothing is said. */
+/* More than SP_LISTING_NOTES notes at once are not logged. */
 static void tell_notes(sp_listing *listing, const sp_discover_note *notes)
 {
 	uint64_t before[SP_LISTING_NOTES];
@@ -58,7 +58,7 @@ static void tell_notes(sp_listing *listing, const sp_discover_note *notes)
 	}
 }
 
-/* The newest there is, served or not. */
+/* Tells the catalog the newest version, served or not. */
 static void tell_newest(sp_listing *listing, const sp_source *source, const sp_live_facts *live,
 			const sp_pin *pin, const sp_found_version *found)
 {
@@ -81,7 +81,7 @@ void sp_listing_tell(sp_listing *listing, const sp_source *source, const sp_live
 	bool is_blind = live->is_there && status != SP_OK;
 	sp_error words;
 
-	/* One line when the folder goes, one when it comes back, however long that takes. */
+	/* Logged once when the folder disappears, and once when it is back. */
 	if (is_blind && !listing->is_blind)
 		sp_log(SP_LOG_WARNING, "no newer version can be found, the old one stays live: %s",
 		       why->text);

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "incremental/identity.h"
 
-/* The full checkpoint, or the SavedModel with its weights, without a delta. */
+/* Loads the full checkpoint, or the SavedModel with its weights, without a delta. */
 static sp_status load_full(const sp_source *source, sp_versions *versions,
 			   const sp_found_version *found, sp_version **out, sp_error *err)
 {
@@ -15,10 +15,10 @@ static sp_status load_full(const sp_source *source, sp_versions *versions,
 
 	if (prefix == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version");
-	/* Count only what stays: wait for requests under older versions. */
+	/* Count only memory that stays in use: wait for requests on older versions. */
 	if (versions->memory_limit != 0)
 		SP_TRY(sp_versions_wait_for_requests(versions, err));
-	/* Identify files before reading them, so that the next look sees a change meanwhile. */
+	/* Identify files before reading them, so that the next look sees later changes. */
 	SP_TRY(sp_source_list_files(source, found, &manifest, err));
 	if (!source->numbered && sp_source_has_graph(versions->live, &manifest))
 		runtime = versions->live->runtime;
@@ -41,8 +41,8 @@ static sp_status load_full(const sp_source *source, sp_versions *versions,
 }
 
 /*
- * On the full checkpoint in memory.  When what was folded into that stands in the way, it is
- * read again.
+ * Loads a delta on the full checkpoint in memory, which is read again if earlier folding prevents
+ * that.
  */
 static sp_status load_delta(const sp_source *source, sp_versions *versions,
 			    const sp_found_version *found, sp_version **out, sp_error *err)

@@ -6,7 +6,7 @@
 
 enum { NS_PER_MS = 1000000 };
 
-/* Examines the candidates of a look; without_delta only gets its name here. */
+/* Examines the candidates of a look; without_delta gets only its name. */
 static void survey(sp_update_state *u, sp_situation *s, const sp_discovery *found, sp_status status,
 		   const sp_error *why)
 {
@@ -32,7 +32,7 @@ static void survey(sp_update_state *u, sp_situation *s, const sp_discovery *foun
 		sp_source_examine(&u->source, &s->wanted, &pinned, s, live);
 }
 
-/* Lists a candidate as waiting for missing files, or for its files to settle. */
+/* Lists a candidate as waiting for missing or settling files. */
 static void wait_for(sp_update_state *u, const sp_candidate *c, int64_t now_ns)
 {
 	sp_catalog *catalog = u->versions.catalog;
@@ -57,7 +57,7 @@ static sp_status load(sp_update_state *u, const sp_action *action, sp_error *err
 	return status;
 }
 
-/* Decides and acts until there is nothing left to do; `reason` is the last failure. */
+/* Decides and acts until nothing is left to do; `reason` is the last failure. */
 static sp_look_result act(sp_update_state *u, sp_situation *s, sp_error *reason)
 {
 	sp_look_result result = {.settled_ms = INT64_MAX};

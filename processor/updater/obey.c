@@ -16,7 +16,7 @@ static sp_situation situation_of(const sp_update_state *u, sp_order_kind kind)
 			      .is_pinned = u->pin.holds};
 }
 
-/* Decides, and carries the decision out. */
+/* Decides and carries out the decision. */
 static sp_status act(sp_update_state *u, sp_situation *s, sp_error *err)
 {
 	sp_action action = sp_decide(s);
@@ -42,7 +42,7 @@ static const char *pin_path(const sp_update_state *u)
 	return u->source.config->pin_file;
 }
 
-/* Restores the stored pin after a failed order.  A failure is logged: the next start is wrong. */
+/* Restores the stored pin after a failed order.  Logs a failure: the next start would be wrong. */
 static void store_pin_again(const sp_update_state *u)
 {
 	sp_error why;
@@ -51,7 +51,7 @@ static void store_pin_again(const sp_update_state *u)
 		sp_log(SP_LOG_ERROR, "the pin of the next start is not that of now: %s", why.text);
 }
 
-/* Ends a pin as well; when the newest version fails to load, the pin holds on. */
+/* Also ends a pin; if the newest version fails to load, the pin stays. */
 static sp_status reload(sp_update_state *u, sp_error *err)
 {
 	static const sp_pin none = {.holds = false};
@@ -84,7 +84,7 @@ static sp_status unpin(sp_update_state *u, sp_error *err)
 	return status;
 }
 
-/* The pin is stored first: that can be undone, publishing cannot. */
+/* The pin is stored first: storing can be undone, publishing cannot. */
 static sp_status pin(sp_update_state *u, const sp_order *order, sp_error *err)
 {
 	sp_situation s = situation_of(u, SP_ORDER_PIN);
@@ -123,8 +123,8 @@ static sp_status copy_name(sp_found_version *out, const sp_found_version *from, 
 }
 
 /*
- * The next one back, as s->wanted: the last that was live before, and behind all these, which is
- * `on_disk` from then on, the next older one on the disk.
+ * Sets s->wanted to the next version to go back to: those that were live before, latest first;
+ * then, with *on_disk true, older and older ones on the disk.
  */
 static void find_next_back(sp_update_state *u, sp_situation *s, bool *on_disk)
 {
@@ -145,8 +145,8 @@ static void find_next_back(sp_update_state *u, sp_situation *s, bool *on_disk)
 }
 
 /*
- * Publishes the last version that was live before and can be served, or the next older one on
- * the disk.  What is broken is passed over, and refused until its files change.
+ * Publishes the latest version that was live before and can be served, or else the next older one
+ * on the disk.  Broken versions are skipped, and refused until their files change.
  */
 static sp_status go_back(sp_update_state *u, const sp_found_version *left, sp_error *err)
 {
@@ -191,7 +191,7 @@ static sp_status go_back(sp_update_state *u, const sp_found_version *left, sp_er
 	}
 }
 
-/* Refuses the version that a rollback left, with and without its delta, until files change. */
+/* Refuses the version that a rollback replaced, with and without its delta, until files change. */
 static void refuse_left(sp_update_state *u, sp_found_version *left, uint64_t number, const char *by)
 {
 	char why[sizeof(u->pin.by) + 32];
@@ -215,13 +215,13 @@ static sp_status roll_back(sp_update_state *u, const sp_order *order, sp_error *
 	if (u->pin.holds)
 		SP_TRY(sp_pin_store(&u->pin, pin_path(u), err));
 	SP_TRY(go_back(u, &left, err));
-	/* The version that was left is not one to roll back to. */
+	/* Do not roll back to the version that was replaced. */
 	sp_history_remove(&u->versions.history, &left);
 	sp_versions_drop_previous(&u->versions);
 	refuse_left(u, &left, number, order->by);
 	if (!u->pin.holds)
 		return SP_OK;
-	/* The pin moves along, so that the next look does not undo the rollback. */
+	/* The pin follows, so that the next look does not undo the rollback. */
 	moved = sp_pin_of(u->versions.live->full_step, u->versions.live->delta_step, order->by);
 	sp_pin_set(&u->pin, &moved, u->versions.catalog);
 	return sp_pin_store(&moved, pin_path(u), err);

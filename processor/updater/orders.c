@@ -21,7 +21,7 @@ sp_status sp_orders_give(sp_orders *orders, sp_order *order, const char *by, sp_
 {
 	sp_error line;
 
-	/* sp_error_set() replaces control characters: a log line stays one line. */
+	/* sp_error_set() replaces control characters, so that a log line stays one line. */
 	sp_error_set(&line, SP_OK, "%.200s", by != NULL && *by != '\0' ? by : "the host");
 	snprintf(order->by, sizeof(order->by), "%.255s", line.text);
 	pthread_mutex_lock(&orders->turn);

@@ -39,7 +39,7 @@ static sp_status fail(const char *path, const char *what, sp_error *err)
 
 /* -------------------------------------------------------------------- reading */
 
-/* Digits, up to int64; moves *at behind them. */
+/* Parses digits of an int64 and moves *at past them. */
 static bool take_step(const char **at, int64_t *out)
 {
 	const char *begin = *at;
@@ -51,7 +51,7 @@ static bool take_step(const char **at, int64_t *out)
 	return *at != begin;
 }
 
-/* "100" or "100+110", and nothing but the end of the line. */
+/* Parses a line that is only "100" or "100+110". */
 static bool take_steps(const char *text, size_t size, int64_t *full_step, int64_t *delta_step)
 {
 	const char *at = text;
@@ -96,7 +96,7 @@ sp_status sp_pin_load(sp_pin *pin, const char *path, sp_error *err)
 
 /* -------------------------------------------------------------------- writing */
 
-/* The name is on the disk when its folder is. */
+/* A new name is durable only when its folder is synced. */
 static sp_status sync_folder(const char *path, sp_error *err)
 {
 	const char *slash = strrchr(path, '/');

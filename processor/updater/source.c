@@ -65,7 +65,7 @@ sp_status sp_source_discover(const sp_source *source, sp_discovery *out, sp_erro
 
 	*out = (sp_discovery){.version = {.full_prefix = "", .full_step = -1, .delta_step = -1}};
 	if (source->folder == NULL)
-		return SP_OK; /* the SavedModel with its own weights is the one version there is */
+		return SP_OK; /* the only version is the SavedModel with its own weights */
 	return source->numbered
 		       ? sp_discover_numbered(out, source->folder, -1, source->arena, err)
 		       : sp_discover_version(out, source->folder, &options, source->arena, err);
@@ -150,7 +150,7 @@ uint64_t sp_source_name_hash(const sp_found_version *found)
 								      strlen(found->delta_prefix)));
 }
 
-/* Of the SavedModel's files, and those of a checkpoint for it. */
+/* The hash of the SavedModel's files, and of the files of a checkpoint for it. */
 static uint64_t hash_files(const sp_source *source, const sp_found_version *found,
 			   const sp_manifest *savedmodel)
 {
@@ -176,12 +176,12 @@ uint64_t sp_source_files_hash(const sp_source *source, const sp_found_version *f
 
 /* ------------------------------------------------------------------- facts */
 
-/* Whether the weights' content has changed.  Deleted files are no change. */
+/* Whether the content of the weights has changed.  Deleted files do not count as a change. */
 static bool has_other_weights(const sp_source *source, sp_version *live, const char *prefix)
 {
 	uint64_t files = sp_identity_of_files(prefix, source->arena), content;
 
-	/* Content is read only when size, time or inode differ. */
+	/* Content is read only if size, time or inode differ. */
 	if (files == live->files)
 		return false;
 	content = sp_identity_of_content(prefix, source->arena);
@@ -195,7 +195,7 @@ static bool is_rewritten(const sp_source *source, sp_version *live, const sp_fou
 	const char *prefix = sp_source_weights_prefix(source, name);
 	sp_manifest files;
 
-	/* An image that fails its checks is broken though no file has changed. */
+	/* An image that fails its checks is broken even if no file has changed. */
 	if (sp_weights_are_broken(live->weights))
 		return true;
 	if (prefix != NULL && has_other_weights(source, live, prefix))
@@ -215,7 +215,7 @@ sp_live_facts sp_source_live_facts(const sp_source *source, sp_version *live)
 	return facts;
 }
 
-/* For how long it still has to stay as it is; 0: it may be loaded. */
+/* How long it must still stay unchanged; 0: it may be loaded. */
 static int64_t left_to_settle(sp_source *source, const char *folder, const sp_manifest *files,
 			      int64_t now_ms)
 {
@@ -230,15 +230,14 @@ static int64_t left_to_settle(sp_source *source, const char *folder, const sp_ma
 		source->settling.files = files->hash;
 		source->settling.since_ms = now_ms;
 	}
-	/* The writer's clock may be ahead of ours: our own observation counts as well. */
+	/* The writer's clock may be ahead of ours: what we have observed counts as well. */
 	left = settle - (now_ms - source->settling.since_ms);
 	if (files->age_ms >= 0 && settle - files->age_ms < left)
 		left = settle - files->age_ms;
 	return left > 0 ? left : 0;
 }
 
-/* The SavedModel's own weights, of which this is the prefix: their folder is there, or their index.
- */
+/* Whether there may be weights of the SavedModel with this prefix: their folder or index exists. */
 static bool may_have_weights(const sp_source *source, const char *prefix)
 {
 	sp_bytes folder = {prefix, (size_t)(strrchr(prefix, '/') - prefix)};
@@ -249,7 +248,7 @@ static bool may_have_weights(const sp_source *source, const char *prefix)
 	return path != NULL && sp_file_exists(path);
 }
 
-/* Whether all files are there; the full checkpoint in memory may be gone from the disk. */
+/* Whether all files exist; the full checkpoint in memory may have been deleted. */
 static sp_status find_files(const sp_source *source, const sp_found_version *found,
 			    const sp_live_facts *live, sp_error *err)
 {
@@ -259,7 +258,7 @@ static sp_status find_files(const sp_source *source, const sp_found_version *fou
 	if (files.checkpoint_prefix == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version's name");
 	if (files.checkpoint_prefix != found->full_prefix) {
-		/* A model of constants has no weights; the first one is not waited for. */
+		/* A model of constants has no weights to wait for. */
 		if (!may_have_weights(source, files.checkpoint_prefix) ||
 		    (source->folder == NULL && !live->is_there))
 			return SP_OK;
@@ -284,7 +283,7 @@ void sp_source_examine(sp_source *source, sp_candidate *out, const sp_found_vers
 	out->files = hash_files(source, found, &files);
 	if (!sp_attempts_is_due(situation->attempts, out->name, out->files, situation->now_ns))
 		return;
-	/* A checkpoint for the graph in memory reads nothing of the SavedModel. */
+	/* A checkpoint for the graph in memory does not read the SavedModel. */
 	if (is_look &&
 	    (found->savedmodel_dir != NULL || is_own(found) || !sp_source_has_graph(live, &files)))
 		out->settle_ms = left_to_settle(source, savedmodel_of(source, found), &files,

@@ -31,7 +31,7 @@ struct sp_updater {
 
 /* ------------------------------------------------------------------ the thread */
 
-/* "0-3,8"; false when it is not that. */
+/* Parses "0-3,8"; false if it is malformed. */
 static bool read_cpus(cpu_set_t *out, const char *text)
 {
 	CPU_ZERO(out);
@@ -60,10 +60,10 @@ static bool read_cpus(cpu_set_t *out, const char *text)
 }
 
 /*
- * Requests come first.  In Linux both are a thread's own, and its helpers have
- * them from it; where they are not to be had, it works as it is.
+ * Requests have priority.  In Linux niceness and affinity are per thread, and threads started from
+ * here inherit them; failures are ignored.
  */
-static void step_back(const sp_config *config)
+static void lower_priority(const sp_config *config)
 {
 	cpu_set_t cpus;
 
@@ -111,7 +111,7 @@ static void work(void *context)
 	bool woken = true;
 	sp_error reason;
 
-	step_back(u->source.config);
+	lower_priority(u->source.config);
 	while (!atomic_load(&updater->closing)) {
 		int64_t now = now_ms();
 		bool is_due = sp_decide_look_is_due(&schedule, now, woken);
@@ -126,7 +126,7 @@ static void work(void *context)
 		schedule.fold_ms = sp_fold_step(&u->fold, u->source.config, &u->versions);
 		schedule.drain_ms = sp_versions_drain(&u->versions) ? drain_ms : INT64_MAX;
 		woken = sp_watch_wait(updater->watch, sp_decide_pause(&schedule, now_ms()));
-		/* Requests end soon; a handle may stay for hours, so the pauses become longer. */
+		/* Requests end soon; a handle may be held for hours, so the pauses grow. */
 		if (schedule.drain_ms != INT64_MAX && drain_ms < schedule.interval_ms)
 			drain_ms *= 2;
 	}
@@ -134,7 +134,7 @@ static void work(void *context)
 
 /* --------------------------------------------------------- the first version */
 
-/* A missing warm-up file fails the start at once; it is not waited for. */
+/* A missing warm-up file is not waited for: the start fails at once. */
 static sp_status check_warmup_file_exists(const sp_config *config, sp_error *err)
 {
 	sp_file file;
@@ -150,9 +150,8 @@ static sp_status check_warmup_file_exists(const sp_config *config, sp_error *err
 }
 
 /*
- * Only files that are not all there, or have just changed, are waited for.  Only
- * time spent asleep counts against the limit: what loading takes is no fault of
- * whoever copies.
+ * Waits only for missing files, and for files that have just changed.  Only the time asleep counts
+ * against the limit, not the time of loading.
  */
 static sp_status wait_for_first(sp_updater *updater, sp_error *err)
 {
@@ -173,10 +172,13 @@ static sp_status wait_for_first(sp_updater *updater, sp_error *err)
 
 		if (u->versions.live != NULL)
 			return SP_OK;
-		/* Versions in a folder may come, the SavedModel itself only when it settles. */
+		/*
+		 * In a folder versions may still appear; a SavedModel alone is only waited for
+		 * while it settles.
+		 */
 		if (result.in_vain || (u->source.folder == NULL && !settles))
 			return sp_error_set(err, reason.status, "%s", reason.text);
-		/* What has just changed is looked at again in any case. */
+		/* Files that have just changed are always looked at again. */
 		if (settles && limit < config->savedmodel_settle_ms)
 			limit = config->savedmodel_settle_ms;
 		if (minutes >= 0 && waited >= limit)
@@ -186,7 +188,7 @@ static sp_status wait_for_first(sp_updater *updater, sp_error *err)
 					    where == config->checkpoint_dir ? "checkpoint_dir"
 									    : "savedmodel_dir",
 					    where, minutes, reason.text);
-		/* What is listed as waiting is told of by the catalog. */
+		/* Waits of listed versions are logged by the catalog. */
 		if (waited >= next_log && u->listing.wait_count == 0) {
 			sp_log(SP_LOG_INFO, "waiting for a complete version in '%s': %s", where,
 			       reason.text);

@@ -10,51 +10,50 @@
 #include "session_group/published.h"
 
 /*
- * Keeps the newest version of the model published: finds it, loads it beside the live one, warms
- * it up, publishes it, and frees the old one after its last request and its last handle.  One
- * thread does all of that, at low priority.  What is published is one version, always.
+ * Keeps the newest version of the model published: finds it, loads it beside the live one, warms it
+ * up, publishes it, and frees the old one after its last request and its last handle.  One thread
+ * at low priority does all of this.  Exactly one version is published at any time.
  *
- * What counts as newer are DeepRec's rules: another full checkpoint than the
- * live one (also an older one, when its folder's `checkpoint` was touched last),
- * or a greater delta on the same; and one thing more: the same version with
- * other content, of its full checkpoint or of the SavedModel.
+ * By DeepRec's rules a version is newer if it has another full checkpoint than the live one (even
+ * an older one, if the `checkpoint` file of its folder was written last), or a greater delta on the
+ * same one.  In addition, so is the same version with other content, of its full checkpoint or of
+ * the SavedModel.
  *
- * A version whose files are not all there, or whose assets have just changed, is waited for.  One
- * that is complete and broken, or too large for the memory that is left, is refused with its
- * reason, and the live one stays; attempts.h says when it is tried again.  When only its delta is
- * broken, the full checkpoint alone is served, if that is newer than what is live.
+ * A version with missing files, or assets that have just changed, is waited for.  A complete one
+ * that is broken, or too large for the memory left, is refused with its reason, and the live one
+ * stays; attempts.h says when it is tried again.  If only its delta is broken, the full checkpoint
+ * alone is served, if that is newer than the live version.
  *
- * Threads: the orders may come from any thread; open and close from one.
+ * Threads: orders may come from any thread; open and close from one.
  */
 typedef struct sp_updater sp_updater;
 
 /*
- * Publishes a first version and starts the thread.  Waits as init_timeout_minutes says for files
- * that are not all there or have just changed, and for nothing else: a broken SavedModel, a
- * warm-up file that cannot be read, and a version that cannot be loaded or warmed up fail at
- * once.  `config` and `published` outlive the updater.
+ * Publishes a first version and starts the thread.  Waits up to init_timeout_minutes for missing
+ * files or files that have just changed, and for nothing else: a broken SavedModel, an unreadable
+ * warm-up file, and a version that cannot be loaded or warmed up fail at once.  `config` and
+ * `published` must outlive the updater.
  */
 SP_MUST_CHECK sp_status sp_updater_open(sp_updater **out, const sp_config *config,
 					sp_published *published, sp_error *err);
 
-/* Ends every wait at once and joins the thread.  No request is under way.  NULL is fine. */
+/* Ends all waits at once and joins the thread.  Only when no request is running.  NULL is fine. */
 void sp_updater_close(sp_updater *updater);
 
 sp_catalog *sp_updater_catalog(const sp_updater *updater);
 
 /*
- * Orders; each returns when it is carried out, which may take a load.  Errors
- * say why not; the live version and the pin stay then.  Of one SavedModel alone all
- * but reload is SP_UNSUPPORTED.  `by` is who gives it, for log lines and the catalog;
- * NULL: the host.
+ * Orders; each returns when it has been carried out, which may include a load.  An error says why
+ * it was not; the live version and the pin are then unchanged.  With a SavedModel alone all but
+ * reload are SP_UNSUPPORTED.  `by` is who gives the order, for log lines and the catalog; NULL: the
+ * host.
  *
- * reload    forgets what was refused, unpins, and loads the newest version even
- *           if it is the live one
- * rollback  goes back to the version that was live before, as often as there was one, and then
- *           to the next older one on the disk; refuses the one that is left until its files
- *           change; what comes after it is taken, unless a version is pinned: the pin goes along
- * pin       serves the version of these steps (delta_step -1: none) and no
- *           other until unpinned; full_step -1 unpins.  Newer ones are looked for, and told of.
+ * reload    forgets refusals, unpins, and loads the newest version even if it is live
+ * rollback  goes back to the version that was live before, repeatedly if ordered again, and then
+ *           to the next older one on the disk.  The replaced version is refused until its files
+ *           change; later versions are still served, unless a version is pinned: the pin follows
+ * pin       serves the version of these steps (delta_step -1: none) and no other until unpinned;
+ *           full_step -1 unpins.  Newer versions are still looked for and listed.
  */
 SP_MUST_CHECK sp_status sp_updater_reload(sp_updater *updater, const char *by, sp_error *err);
 SP_MUST_CHECK sp_status sp_updater_rollback(sp_updater *updater, const char *by, sp_error *err);

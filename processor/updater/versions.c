@@ -46,15 +46,14 @@ void sp_versions_publish(sp_versions *versions, sp_version *version)
 	sp_catalog_move(versions->catalog, old->number, SP_VERSION_DRAINING, NULL);
 	sp_versions_drop_previous(versions);
 	old_name = sp_version_name(old);
-	/* The same version, read again: not one to roll back to. */
+	/* The same version, loaded again: not a target of a rollback. */
 	if (sp_found_is_same(&old_name, &new_name)) {
 		start_draining(versions, old);
 		return;
 	}
 	sp_history_add(&versions->history, &old_name);
 	sp_history_remove(&versions->history, &new_name);
-	/* A version on the full checkpoint that is live costs a delta; another one costs a model.
-	 */
+	/* If it shares the full checkpoint it costs only a delta's memory; else that of a model. */
 	if (sp_versions_is_on_live(versions, old) && sp_history_last(&versions->history) != NULL &&
 	    sp_found_is_same(sp_history_last(&versions->history), &old_name))
 		versions->previous = old;
@@ -67,7 +66,7 @@ void sp_versions_replace_live(sp_versions *versions, sp_version *version)
 	sp_version *old = versions->live;
 
 	version->number = old->number;
-	old->number = 0; /* for the catalog it is the same version */
+	old->number = 0; /* in the catalog it is the same version */
 	sp_published_swap(versions->published, version);
 	versions->live = version;
 	start_draining(versions, old);
@@ -76,8 +75,8 @@ void sp_versions_replace_live(sp_versions *versions, sp_version *version)
 /* -------------------------------------------------------------------- retiring */
 
 /*
- * Every version but the live one that some request or handle still uses is
- * draining.  Whoever acquires a handle has it pinned meanwhile, so pins come first.
+ * Whether no request and no handle uses a version that is not live.  Acquiring a handle pins the
+ * version meanwhile, so pins are checked first.
  */
 static bool is_over(const sp_versions *versions, const sp_version *version)
 {
@@ -141,7 +140,7 @@ void sp_versions_close(sp_versions *versions)
 
 /* ---------------------------------------------------------------------- memory */
 
-/* Bytes of a version, with its full checkpoint unless it shares that of the live version. */
+/* Bytes of a version, including its full checkpoint unless the live version shares it. */
 static size_t footprint(const sp_versions *versions, const sp_version *version)
 {
 	sp_weights *full = sp_weights_base(version->weights);

@@ -6,7 +6,7 @@
 #include "processor/warmup/warmup.h"
 #include "processor/warmup/warmup_recorded.h"
 
-/* Recorded requests for a delta: a few are enough, its full checkpoint is warm. */
+/* Recorded requests for a delta: a few suffice, as its full checkpoint is warm. */
 enum { DELTA_RECORDS = 10 };
 
 /* The SavedModel's warm-up file for TensorFlow Serving; NULL: it has none. */
@@ -39,7 +39,7 @@ static sp_status warm_up(const sp_source *source, const sp_versions *versions,
 				: sp_warmup(&target, file, err);
 }
 
-/* A target on the session that no request uses. */
+/* A target on the session that requests do not use. */
 static sp_request_target spare_target(const sp_source *source, const sp_version *version)
 {
 	return (sp_request_target){
@@ -49,7 +49,7 @@ static sp_request_target spare_target(const sp_source *source, const sp_version 
 		.endpoint = version->runtime->configured};
 }
 
-/* Whether the answer to a recorded request stays near that of the live version. */
+/* Checks that the answer to a recorded request is close to that of the live version. */
 static sp_status replay(const sp_source *source, const sp_versions *versions,
 			const sp_version *version, sp_error *err)
 {

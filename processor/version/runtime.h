@@ -13,12 +13,11 @@
 #include "session_group/session_set.h"
 
 /*
- * A SavedModel made ready to run, whatever weights it is given: its program,
- * the sessions over it, its signatures as clients see them.  All versions of
- * one graph share it, so new weights cost no session its memory.  It lives
- * exactly as long as there are versions over it.
+ * A SavedModel ready to run with any weights: its program, the sessions over it, its signatures as
+ * clients see them.  All versions of one graph share it, so new weights need no memory for
+ * sessions.  It lives as long as any version uses it.
  *
- * Threads: immutable once opened; a session is for whoever has its number.
+ * Threads: immutable once opened; a session belongs to the holder of its number.
  */
 typedef struct sp_runtime {
 	uint64_t number; /* unique in the process, never 0 */
@@ -30,21 +29,19 @@ typedef struct sp_runtime {
 	const sp_endpoint *configured;
 	const sp_public_signature *public_signatures; /* [endpoint_count] */
 
-	/* For the thread that opens and closes versions. */
-	size_t users;      /* versions over it */
-	sp_manifest files; /* it was read from these, as they were before reading */
+	/* Used only by the thread that opens and closes versions. */
+	size_t users;      /* versions that use it */
+	sp_manifest files; /* the files it was read from, before reading */
 } sp_runtime;
 
-/*
- * Takes ownership of `model`, whose first weights are loaded; not after a failure.
- */
+/* Takes ownership of `model`, whose first weights are loaded; not after a failure. */
 SP_MUST_CHECK sp_status sp_runtime_open(sp_runtime **out, const sp_config *config, sp_model *model,
 					sp_error *err);
 
 /* NULL is fine. */
 void sp_runtime_close(sp_runtime *runtime);
 
-/* The signature of that name, the configured one for NULL; NULL when there is none. */
+/* The signature of that name, NULL: the configured one.  NULL when there is none. */
 const sp_endpoint *sp_runtime_endpoint(const sp_runtime *runtime, const char *signature);
 
 #endif

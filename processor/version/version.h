@@ -12,18 +12,17 @@
 #include "processor/version/runtime.h"
 
 /*
- * One version of the model: what a request pins for its whole life, so that all
- * that it reads, dense and sparse, is of one version.
+ * One version of the model: a request pins it for its whole life, so that everything it reads,
+ * dense and sparse, belongs to one version.
  *
- * Threads: immutable once opened, but for what is said of its last members.
+ * Threads: immutable once opened, except the last members as noted.
  */
 typedef struct sp_version {
 	sp_runtime *runtime; /* shared by the versions of one graph */
 	sp_weights *weights;
-	/* "" when the weights are those of a SavedModel that stays; its folder when numbered ones
-	 * are served. */
+	/* "" for the SavedModel's own weights; the folder of a numbered SavedModel. */
 	char *checkpoint_prefix;
-	char *delta_prefix; /* NULL without a delta */
+	char *delta_prefix; /* NULL: none */
 	bool is_savedmodel; /* a numbered one: checkpoint_prefix is its folder */
 	int64_t full_step;  /* -1 without a checkpoint */
 	int64_t delta_step; /* -1 without a delta */
@@ -31,46 +30,44 @@ typedef struct sp_version {
 			       incremental/identity.h */
 	uint64_t files;
 
-	/* Handles on it (processor/processor.h), and of which processor they are; any thread. */
+	/* Handles on it (processor/processor.h), and the processor they belong to; any thread. */
 	atomic_size_t holders;
 	_Atomic(struct sp_processor *) processor;
 
 	/* For updater/versions.h and the catalog. */
 	uint64_t number;         /* in the catalog */
-	struct sp_version *next; /* of those that drain */
+	struct sp_version *next; /* in the list of draining versions */
 } sp_version;
 
 /*
- * The full checkpoint or the numbered SavedModel that `found` names, without a
- * delta; NULL, or one without a name, is the SavedModel with its own weights.  It is over
- * `runtime`, or, where that is NULL, the SavedModel is read and made ready first.  memory_limit is
- * that of sp_weights_options.
+ * Opens the full checkpoint or the numbered SavedModel that `found` names, without a delta; NULL,
+ * or an empty name, is the SavedModel with its own weights.  It uses `runtime`; if that is NULL,
+ * the SavedModel is read first.  memory_limit as in sp_weights_options.
  */
 SP_MUST_CHECK sp_status sp_version_open(sp_version **out, sp_runtime *runtime,
 					const sp_config *config, const sp_found_version *found,
 					size_t memory_limit, sp_error *err);
 
 /*
- * The full checkpoint of `from`, with the delta of `found` in place of its own,
- * or without any.  Of the full checkpoint nothing is read; `from` may be closed
- * before or after.  SP_NOT_FOUND also when the full checkpoint in memory has been
- * folded, and what the new version needs of it is gone.
+ * The full checkpoint of `from`, with the delta of `found`, or none, replacing its own.  The full
+ * checkpoint is not read again; `from` may be closed before or after.  SP_NOT_FOUND also when the
+ * full checkpoint in memory has been folded, and the new version needs rows that are gone.
  */
 SP_MUST_CHECK sp_status sp_version_open_on(sp_version **out, const sp_version *from,
 					   const sp_config *config, const sp_found_version *found,
 					   sp_error *err);
 
 /*
- * The same version once more, with `folded` in place of table `table` of its
- * weights (sp_weights_fold); `from` may be closed before or after.
+ * The same version with `folded` in place of table `table` of its weights (sp_weights_fold); `from`
+ * may be closed before or after.
  */
 SP_MUST_CHECK sp_status sp_version_open_folded(sp_version **out, const sp_version *from,
 					       size_t table, const sp_table *folded, sp_error *err);
 
-/* What it was found as; the texts are those of the version. */
+/* The version's name; the version owns its texts. */
 sp_found_version sp_version_name(const sp_version *version);
 
-/* No request uses it any more, and nobody holds it.  NULL is fine. */
+/* Only when no request uses it and no handle is held.  NULL is fine. */
 void sp_version_close(sp_version *version);
 
 const sp_snapshot *sp_version_snapshot(const sp_version *version);

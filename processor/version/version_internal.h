@@ -6,9 +6,9 @@
 #include "storage/ssd/ssd_tier.h"
 
 /*
- * Where the larger tables of a version go: the one whose full checkpoint is
- * checkpoint_prefix, or NULL for the SavedModel's own weights.  *out is NULL when
- * all tables stay in memory.
+ * Opens the SSD store for the large tables of the version with the full checkpoint
+ * checkpoint_prefix; NULL: the SavedModel's own weights.  *out is NULL when all tables stay in
+ * memory.
  */
 SP_MUST_CHECK sp_status sp_version__open_ssd(sp_ssd_store **out, const sp_config *config,
 					     const char *checkpoint_prefix, sp_error *err);

@@ -5,7 +5,7 @@
 #include "processor/version/version_internal.h"
 
 /*
- * A folder of rows on an SSD is reused when it was made from the same checkpoint content under
+ * A folder of rows on an SSD is used again if it was made from the same checkpoint content, under
  * the same rules about which rows are held, and how.
  */
 
@@ -88,7 +88,6 @@ sp_status sp_version__open_ssd(sp_ssd_store **out, const sp_config *config,
 						    config->savedmodel_dir);
 	content = checkpoint_prefix != NULL ? sp_identity_of_content(checkpoint_prefix, arena) : 0;
 	sp_arena_destroy(arena);
-	/* Without a checkpoint there are no rows.  One that cannot be read fails when it is loaded.
-	 */
+	/* Without a checkpoint there are no rows.  An unreadable one fails when it is loaded. */
 	return content != 0 ? open_store(out, config, content, err) : SP_OK;
 }

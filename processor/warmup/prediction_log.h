@@ -4,13 +4,13 @@
 #include "processor/request/wire.h"
 
 /*
- * tensorflow.serving.PredictionLog, as far as a Predict request goes into it.
+ * tensorflow.serving.PredictionLog, as far as Predict requests use it.
  *
- * Source: prediction_log.proto, predict.proto, model.proto of TensorFlow Serving 2.15;
- * tensor.proto and resource_handle.proto of TensorFlow 2.15.
+ * Source: prediction_log.proto, predict.proto, model.proto of TensorFlow Serving 2.15; tensor.proto
+ * and resource_handle.proto of TensorFlow 2.15.
  */
 enum {
-	/* Of the fields from the first to the last only one is set: the last that is given. */
+	/* A oneof: of the fields from the first to the last only the last one given is set. */
 	SP_LOG_FIRST_KIND = 2,
 	SP_LOG_PREDICT = 6,
 	SP_LOG_LAST_KIND = 7,
@@ -27,7 +27,7 @@ enum {
 	SP_INPUT_VALUE = 2,
 };
 
-/* Logs of other requests than Predict are not looked into. */
+/* Logs of requests other than Predict are not validated inside. */
 extern const sp_wire_schema sp_prediction_log_schema;
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 
-/* The floating-point elements of an answer, one output behind the other. */
+/* The floating-point elements of an answer, output after output. */
 typedef struct scores {
 	double *at;
 	size_t count;

@@ -6,18 +6,17 @@
 #include "processor/request/request.h"
 
 /*
- * How much a recorded request's answer changes from one version to another, checked before a
+ * How much the answer to a recorded request changes from one version to another; checked before a
  * version is published.
  *
  * file    a serialized PredictRequest
  * change  the mean of |new - old| over all floating-point elements of all
- *         outputs; not finite when they are not
+ *         outputs; not finite if any element is not
  *
- * Each version reads the request by its own signature.  SP_INVALID when the two
- * answers differ in shape or have no such elements.  Texts and integers are not
- * compared.
+ * Each version reads the request by its own signature.  SP_INVALID when the two answers differ in
+ * shape or have no such elements.  Strings and integers are not compared.
  *
- * Threads: one; the sessions are its own.
+ * Threads: one; it must own the sessions.
  */
 typedef struct sp_replay {
 	const char *file;

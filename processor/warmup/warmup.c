@@ -73,7 +73,7 @@ static sp_status warm_with_file(const sp_warmup_target *target, const char *file
 
 /* ------------------------------------------------------------------ with ones */
 
-/* Writes a one of that type; false for types that have none. */
+/* Writes a one of that type; false if the type has none. */
 static bool one_of(sp_dtype dtype, void *element)
 {
 	switch (dtype) {
@@ -92,7 +92,7 @@ static bool one_of(sp_dtype dtype, void *element)
 		*(uint16_t *)element = sp_bfloat16_from_float(1.0f);
 		return true;
 	default:
-		/* Little-endian: the first byte of an integer is its lowest. */
+		/* Little-endian: the first byte of an integer is the lowest. */
 		*(unsigned char *)element = 1;
 		return dtype == SP_BOOL || sp_dtype_is_integer(dtype);
 	}
@@ -125,7 +125,7 @@ static sp_status answer_ones(const sp_request_target *target, void *context, sp_
 	sp_predict_request request;
 
 	(void)context;
-	/* An empty message asks for all outputs and gives no input. */
+	/* An empty message requests all outputs and gives no inputs. */
 	SP_TRY(sp_predict_request_decode(&request, target->endpoint, (sp_bytes){NULL, 0}, workspace,
 					 err));
 	for (size_t i = 0; i < signature->input_count; i++)

@@ -10,16 +10,16 @@
 #include "session_group/session_set.h"
 
 /*
- * The first requests of a version.  Afterwards the sessions that took part have allocated the
- * memory they need, and the version's pages are in memory.  Five rounds on sessions
- * [first, first + count), none of which may be in use.
+ * Sends a version its first requests.  Afterwards these sessions have allocated their memory, and
+ * the version's pages are in memory.  Five rounds on sessions [first, first + count), none of which
+ * may be in use.
  *
  * file  a serialized PredictRequest; an error when it cannot be read or
  *       answered.  NULL: every input is filled with ones, unknown dimensions
- *       are 1; nothing is done when an input is a string, and a failure is only
+ *       are 1; nothing is done if an input is a string, and a failure is only
  *       logged, because a model may rightly refuse ones.
  *
- * Each request has as much time as one of a client.
+ * Each request has the time limit of a client's request.
  */
 typedef struct sp_warmup_target {
 	const sp_session_set *sessions;
@@ -27,8 +27,7 @@ typedef struct sp_warmup_target {
 	size_t count;
 	const sp_snapshot *snapshot;
 	const sp_endpoint *endpoint;
-	const atomic_bool
-		*closing; /* true: the requests to come are left out, SP_BUSY; NULL: never */
+	const atomic_bool *closing; /* true: no further requests, SP_BUSY; NULL: never */
 } sp_warmup_target;
 
 /* SP_BUSY once target->closing is true. */

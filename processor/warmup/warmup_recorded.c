@@ -13,7 +13,7 @@
 #include "processor/request/typed_request.h"
 #include "processor/warmup/prediction_log.h"
 
-/* A TensorProto of a few bytes can repeat one value often: the limit for a request's inputs. */
+/* Limit of a request's inputs: a TensorProto of a few bytes can repeat one value often. */
 #define MAX_REQUEST_BYTES ((size_t)512 << 20)
 
 /* ------------------------------------------------------------------ TFRecord */
@@ -28,7 +28,7 @@ static bool has_crc(const char *data, size_t size, const char *stored)
 	return sp_crc32c_mask(sp_crc32c(0, data, size)) == crc;
 }
 
-/* The next record of what is left of a file, which is not empty. */
+/* Takes the next record from the rest of a file, which is not empty. */
 static sp_status take_record(sp_bytes *out, sp_bytes *file, sp_error *err)
 {
 	const char *data = file->data + LENGTH_BYTES + CRC_BYTES;
@@ -58,7 +58,7 @@ static sp_status malformed(sp_error *err)
 	return sp_error_set(err, SP_INVALID, "it is not a PredictionLog message");
 }
 
-/* A terminated copy of a name. */
+/* A NUL-terminated copy of a name. */
 static sp_status copy_name(const char **out, sp_bytes name, sp_arena *arena, sp_error *err)
 {
 	if (name.size != 0 && memchr(name.data, '\0', name.size) != NULL)
@@ -67,7 +67,7 @@ static sp_status copy_name(const char **out, sp_bytes name, sp_arena *arena, sp_
 	return *out != NULL ? SP_OK : sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
 }
 
-/* A field; if it is of a oneof, the numbers of the oneof, of which the last one given counts. */
+/* A field, or all fields of a oneof, of which the last one given counts. */
 typedef struct field_choice {
 	uint32_t number, first_of_oneof, last_of_oneof;
 } field_choice;
@@ -79,10 +79,7 @@ static field_choice field_of(uint32_t number)
 	return (field_choice){.number = number, .first_of_oneof = UINT32_MAX};
 }
 
-/*
- * The submessage in a field of a validated message; data NULL when there is none.  Several parts
- * are concatenated.
- */
+/* The submessage in a field of a validated message; data NULL: none.  Parts are concatenated. */
 static sp_status find_message(sp_bytes *out, sp_bytes message, field_choice choice, sp_arena *arena,
 			      sp_error *err)
 {
@@ -114,7 +111,7 @@ static sp_status find_message(sp_bytes *out, sp_bytes message, field_choice choi
 	return SP_OK;
 }
 
-/* The last string in that field; empty when there is none. */
+/* The last string in that field; empty if there is none. */
 static sp_bytes find_text(sp_bytes message, uint32_t number)
 {
 	sp_wire wire = sp_wire__of(message);
@@ -150,7 +147,7 @@ typedef struct recorded {
 	size_t bytes; /* of the inputs */
 } recorded;
 
-/* The slot of an input; an input given twice reuses its slot, as in a map.  NULL: no memory. */
+/* The slot of an input; an input given twice reuses its slot, as in a map.  NULL: out of memory. */
 static sp_named_tensor *find_place(recorded *r, const char *name)
 {
 	uint64_t place = r->request.input_count;
@@ -202,7 +199,7 @@ static sp_status take_fields(recorded *r, sp_bytes message, sp_arena *arena, sp_
 	return SP_OK;
 }
 
-/* Of a PredictRequest; nothing of `message` is needed afterwards. */
+/* Reads a PredictRequest, which is not needed afterwards. */
 static sp_status read_request(recorded *out, sp_bytes message, sp_arena *arena, sp_error *err)
 {
 	sp_bytes spec, signature;

@@ -332,7 +332,7 @@ static check_job *find_job(sp_image *image, job_state state)
 }
 
 /* Prefetches a chunk that is not checked yet. */
-static void ask_for(const sp_image *image, size_t chunk)
+static void prefetch_chunk(const sp_image *image, size_t chunk)
 {
 	if (!is_checked(image, chunk))
 		sp_mapping_advise(&image->mapping,
@@ -344,7 +344,7 @@ static void ask_for(const sp_image *image, size_t chunk)
 static void do_job(sp_image *image, const check_job *job)
 {
 	for (size_t i = 0; i < job->count; i++)
-		ask_for(image, job->chunks[i]);
+		prefetch_chunk(image, job->chunks[i]);
 	for (size_t i = 0; i < job->count; i++)
 		if (!is_checked(image, job->chunks[i]) &&
 		    !check_chunks(image, job->chunks[i], job->chunks[i] + 1))
@@ -355,7 +355,7 @@ static void do_job(sp_image *image, const check_job *job)
  * Main function of a helper: ends when the image is closed, or when all chunks are checked and no
  * job waits.
  */
-static void help(void *context)
+static void helper_main(void *context)
 {
 	sp_image *image = context;
 
@@ -497,8 +497,8 @@ sp_status sp_image_open(sp_image **out, const char *path, sp_bytes identity, sp_
 
 	SP_TRY(create(out, path, identity, err));
 	(*out)->served = true;
-	status = sp_thread_group_create(&(*out)->helpers, HELPERS, "sp-image-help", help, *out,
-					err);
+	status = sp_thread_group_create(&(*out)->helpers, HELPERS, "sp-image-help", helper_main,
+					*out, err);
 	if (status == SP_OK)
 		status = sp_thread_group_create(&(*out)->checker, 1, "sp-image", check_all, *out,
 						err);
@@ -599,7 +599,7 @@ static sp_status check_ranges_here(sp_image *image, const chunk_range *ranges, s
 {
 	for (size_t r = 0; r < count; r++)
 		for (size_t i = ranges[r].first; i <= ranges[r].last; i++)
-			ask_for(image, i);
+			prefetch_chunk(image, i);
 	for (size_t r = 0; r < count; r++)
 		for (size_t i = ranges[r].first; i <= ranges[r].last; i++)
 			if (!is_checked(image, i) && !check_chunks(image, i, i + 1))

@@ -251,7 +251,7 @@ static sp_status write_head(writer *w, const sp_buffer *directory)
 }
 
 /* Reserves the space now, so that a full disk or a file size limit fails early. */
-static sp_status take_room(writer *w)
+static sp_status reserve_space(writer *w)
 {
 	struct rlimit limit;
 
@@ -287,7 +287,7 @@ static sp_status sync_folder(const writer *w, const char *path)
 
 static sp_status write_file(writer *w, const sp_buffer *directory, const char *path)
 {
-	SP_TRY(take_room(w));
+	SP_TRY(reserve_space(w));
 	SP_TRY(write_data(w));
 	SP_TRY(write_head(w, directory));
 	if (fsync(w->fd) != 0)

@@ -276,8 +276,8 @@ sp_status sp_placement__place(sp_region *pilots, sp_placement *placement,
 
 /* ------------------------------------------------------------------- all */
 
-size_t sp_placement__turn_back(const sp_placement *placement, const sp_placement_parts *parts,
-			       int64_t *keys)
+size_t sp_placement__recover_keys(const sp_placement *placement, const sp_placement_parts *parts,
+				  int64_t *keys)
 {
 	unhash u = unhash_of(placement);
 	size_t count = 0;
@@ -325,7 +325,7 @@ static sp_status find(build *b, int tried, sp_error *err)
 					     b->stop, err);
 		if (status != SP_BUSY || sp_placement__is_stopped(b->stop))
 			return status;
-		b->count = sp_placement__turn_back(b->placement, &b->parts, b->keys.data);
+		b->count = sp_placement__recover_keys(b->placement, &b->parts, b->keys.data);
 	}
 	return sp_error_set(err, SP_INTERNAL, "no places for %zu keys under %d seeds", b->count,
 			    MAX_SEEDS);

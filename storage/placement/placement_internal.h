@@ -31,8 +31,8 @@ SP_MUST_CHECK sp_status sp_placement__place(sp_region *pilots, sp_placement *pla
 					    const atomic_bool *stop, sp_error *err);
 
 /* Recovers the keys of all hashes, without gaps; returns their number. */
-size_t sp_placement__turn_back(const sp_placement *placement, const sp_placement_parts *parts,
-			       int64_t *keys);
+size_t sp_placement__recover_keys(const sp_placement *placement, const sp_placement_parts *parts,
+				  int64_t *keys);
 
 /* As sp_placement_find(), after `tried` seeds have failed. */
 SP_MUST_CHECK sp_status sp_placement__find(sp_region *pilots, sp_placement *placement,

@@ -31,8 +31,8 @@ struct sp_placement_keys {
 	sp_placement_parts parts; /* filled by list_parts() */
 
 	pthread_mutex_t lock; /* for what follows */
-	sp_region late;       /* int64: the overflow list */
-	size_t late_count;
+	sp_region overflow;   /* int64: the overflow list */
+	size_t overflow_count;
 };
 
 static sp_status no_memory(size_t count, sp_error *err)
@@ -81,7 +81,7 @@ void sp_placement_keys_destroy(sp_placement_keys *keys)
 	if (keys == NULL)
 		return;
 	sp_region_fini(&keys->hashes);
-	sp_region_fini(&keys->late);
+	sp_region_fini(&keys->overflow);
 	sp_free(keys->taken);
 	sp_free(keys->parts.starts);
 	pthread_mutex_destroy(&keys->lock);
@@ -91,24 +91,26 @@ void sp_placement_keys_destroy(sp_placement_keys *keys)
 /* ------------------------------------------------------------ put aside */
 
 /* Under the lock: makes room for `count` more keys, growing by at least half. */
-static bool reserve_late(sp_placement_keys *keys, size_t count)
+static bool reserve_overflow(sp_placement_keys *keys, size_t count)
 {
-	size_t needed, size, grown = keys->late.size + keys->late.size / 2;
+	size_t needed, size, grown = keys->overflow.size + keys->overflow.size / 2;
 
-	if (!sp_size_add(&needed, keys->late_count, count) ||
+	if (!sp_size_add(&needed, keys->overflow_count, count) ||
 	    !sp_size_mul(&size, needed, sizeof(int64_t)))
 		return false;
-	if (size <= keys->late.size)
+	if (size <= keys->overflow.size)
 		return true;
-	return sp_region_resize(&keys->late, size > grown ? size : grown / 8 * 8);
+	return sp_region_resize(&keys->overflow, size > grown ? size : grown / 8 * 8);
 }
 
-/* Under the lock, after reserve_late(): appends the keys, without the `marks` marks among them. */
-static void append_late(sp_placement_keys *keys, const int64_t *some, size_t count, size_t marks)
+/* Under the lock, after reserve_overflow(): appends the keys, without the `marks` marks among them.
+ */
+static void append_overflow(sp_placement_keys *keys, const int64_t *some, size_t count,
+			    size_t marks)
 {
-	int64_t *to = (int64_t *)keys->late.data + keys->late_count;
+	int64_t *to = (int64_t *)keys->overflow.data + keys->overflow_count;
 
-	keys->late_count += count - marks;
+	keys->overflow_count += count - marks;
 	for (size_t i = 0; marks != 0 && i < count; i++) {
 		*to = some[i]; /* a mark is overwritten by the next key */
 		to += !sp_key_is_mark(some[i]);
@@ -118,20 +120,20 @@ static void append_late(sp_placement_keys *keys, const int64_t *some, size_t cou
 }
 
 /* Counts marks outside the lock, which is held only while keys are copied. */
-static bool add_late(sp_placement_keys *keys, const int64_t *some, size_t count, size_t *held)
+static bool add_overflow(sp_placement_keys *keys, const int64_t *some, size_t count, size_t *held)
 {
 	size_t marks = 0;
 	bool fits;
 
 	pthread_mutex_lock(&keys->lock);
-	fits = reserve_late(keys, count); /* refuses an impossible count before keys are read */
+	fits = reserve_overflow(keys, count); /* refuses an impossible count before keys are read */
 	pthread_mutex_unlock(&keys->lock);
 	for (size_t i = 0; fits && i < count; i++)
 		marks += sp_key_is_mark(some[i]);
 	pthread_mutex_lock(&keys->lock);
-	fits = fits && reserve_late(keys, count); /* others may have appended meanwhile */
+	fits = fits && reserve_overflow(keys, count); /* others may have appended meanwhile */
 	if (fits)
-		append_late(keys, some, count, marks);
+		append_overflow(keys, some, count, marks);
 	pthread_mutex_unlock(&keys->lock);
 	*held = count - marks;
 	return fits;
@@ -140,7 +142,7 @@ static bool add_late(sp_placement_keys *keys, const int64_t *some, size_t count,
 /* ---------------------------------------------------------- to their parts */
 
 /* Reserves `count` positions of a part and returns the first; NO_ROOM if they do not fit. */
-static size_t take_room(sp_placement_keys *keys, size_t part, size_t count)
+static size_t reserve_positions(sp_placement_keys *keys, size_t part, size_t count)
 {
 	atomic_size_t *taken = &keys->taken[part];
 	size_t at = atomic_load_explicit(taken, memory_order_relaxed);
@@ -190,7 +192,7 @@ static bool scatter_block(sp_placement_keys *keys, const int64_t *some, size_t c
 		if (*place != NO_ROOM) {
 			__builtin_prefetch(to + *place + LINE, 1);
 			to[(*place)++] = hashes[i];
-		} else if (!add_late(keys, &some[i], 1, &held)) {
+		} else if (!add_overflow(keys, &some[i], 1, &held)) {
 			return false;
 		}
 	}
@@ -216,7 +218,7 @@ static bool add_many(sp_placement_keys *keys, const int64_t *some, size_t count,
 		*held += count_block(&keys->placement, some + i, block_of(count - i), places);
 	for (size_t p = 0; p < parts; p++)
 		if (places[p] != 0)
-			places[p] = take_room(keys, p, places[p]);
+			places[p] = reserve_positions(keys, p, places[p]);
 	for (size_t i = 0; i < count && fits; i += KEY_BLOCK)
 		fits = scatter_block(keys, some + i, block_of(count - i), places);
 	sp_free(places);
@@ -236,10 +238,10 @@ static bool add_few(sp_placement_keys *keys, const int64_t *some, size_t count, 
 
 		if (sp_key_is_mark(some[i]))
 			continue;
-		at = take_room(keys, sp_placement_part(placement, hash), 1);
+		at = reserve_positions(keys, sp_placement_part(placement, hash), 1);
 		if (at != NO_ROOM)
 			((uint64_t *)keys->hashes.data)[at] = hash;
-		else if (!add_late(keys, &some[i], 1, &aside))
+		else if (!add_overflow(keys, &some[i], 1, &aside))
 			return false;
 		++*held;
 	}
@@ -252,7 +254,7 @@ sp_status sp_placement_keys_add(sp_placement_keys *keys, const int64_t *some, si
 	bool fits;
 
 	if (keys->room == 0)
-		fits = add_late(keys, some, count, held);
+		fits = add_overflow(keys, some, count, held);
 	else if (count < keys->placement.part_count)
 		fits = add_few(keys, some, count, held);
 	else
@@ -282,7 +284,7 @@ static size_t list_parts(sp_placement_keys *keys)
 /* Whether all keys are in parts, and parts have about the size that they should have. */
 static bool are_as_expected(const sp_placement_keys *keys, size_t in_parts)
 {
-	return keys->late_count == 0 &&
+	return keys->overflow_count == 0 &&
 	       (keys->placement.part_count == 1 || in_parts >= keys->expected / 2);
 }
 
@@ -303,10 +305,11 @@ static sp_status place_parts(sp_region *pilots, sp_placement *placement,
 /* Appends the keys in parts to the overflow list. */
 static sp_status gather(sp_placement_keys *keys, size_t in_parts, sp_error *err)
 {
-	if (!reserve_late(keys, in_parts))
+	if (!reserve_overflow(keys, in_parts))
 		return no_memory(in_parts, err);
-	keys->late_count += sp_placement__turn_back(&keys->placement, &keys->parts,
-						    (int64_t *)keys->late.data + keys->late_count);
+	keys->overflow_count += sp_placement__recover_keys(&keys->placement, &keys->parts,
+							   (int64_t *)keys->overflow.data +
+								   keys->overflow_count);
 	sp_region_fini(&keys->hashes);
 	return SP_OK;
 }
@@ -326,6 +329,6 @@ sp_status sp_placement_keys_find(sp_region *pilots, sp_placement *placement,
 	}
 	if (keys->room != 0)
 		SP_TRY(gather(keys, in_parts, err));
-	return sp_placement__find(pilots, placement, &keys->late, keys->late_count, tried, threads,
-				  stop, err);
+	return sp_placement__find(pilots, placement, &keys->overflow, keys->overflow_count, tried,
+				  threads, stop, err);
 }

@@ -126,8 +126,8 @@ INLINE uint64_t free_among(const search *s, uint16_t bucket, size_t count, size_
 }
 
 /* Places the bucket in the slots at distance `move` from its origins, which are free. */
-INLINE void settle(search *s, uint16_t bucket, size_t count, const uint16_t *origins, size_t first,
-		   size_t move)
+INLINE void place_bucket(search *s, uint16_t bucket, size_t count, const uint16_t *origins,
+			 size_t first, size_t move)
 {
 	size_t cost = count * count;
 
@@ -149,7 +149,7 @@ static size_t random_bits(search *s)
 	return (size_t)(s->walk >> 56);
 }
 
-INLINE bool settle_keys_freely(search *s, uint16_t bucket, size_t count)
+INLINE bool place_keys_freely(search *s, uint16_t bucket, size_t count)
 {
 	size_t moves = sp_placement_moves(s->placement->part_slots), begin = random_bits(s) / 4;
 	uint16_t origins[MAX_BUCKET];
@@ -161,29 +161,29 @@ INLINE bool settle_keys_freely(search *s, uint16_t bucket, size_t count)
 
 		if (some == 0)
 			continue;
-		settle(s, bucket, count, origins, first,
-		       (size_t)__builtin_ctzll(after != 0 ? after : some));
+		place_bucket(s, bucket, count, origins, first,
+			     (size_t)__builtin_ctzll(after != 0 ? after : some));
 		return true;
 	}
 	return false;
 }
 
 /* Tries to place the bucket without evictions. */
-static bool settle_freely(search *s, uint16_t bucket)
+static bool place_freely(search *s, uint16_t bucket)
 {
 	size_t count = size_of(s, bucket);
 
 	switch (count) {
 	case 1:
-		return settle_keys_freely(s, bucket, 1);
+		return place_keys_freely(s, bucket, 1);
 	case 2:
-		return settle_keys_freely(s, bucket, 2);
+		return place_keys_freely(s, bucket, 2);
 	case 3:
-		return settle_keys_freely(s, bucket, 3);
+		return place_keys_freely(s, bucket, 3);
 	case 4:
-		return settle_keys_freely(s, bucket, 4);
+		return place_keys_freely(s, bucket, 4);
 	default:
-		return settle_keys_freely(s, bucket, count);
+		return place_keys_freely(s, bucket, count);
 	}
 }
 
@@ -252,7 +252,7 @@ static bool cheapest_move(search *s, uint16_t bucket, size_t first, size_t *leas
 }
 
 /* Places the bucket by the pilot with the cheapest evictions; false when there is none. */
-static bool settle_by_force(search *s, uint16_t bucket)
+static bool place_by_eviction(search *s, uint16_t bucket)
 {
 	size_t moves = sp_placement_moves(s->placement->part_slots),
 	       begin = random_bits(s) & ~moves;
@@ -268,7 +268,7 @@ static bool settle_by_force(search *s, uint16_t bucket)
 	for (size_t i = 0; i < count; i++)
 		if (s->costs[origins[i] + move] != 0)
 			drive_out(s, s->owners[origins[i] + move]);
-	settle(s, bucket, count, origins, first, move);
+	place_bucket(s, bucket, count, origins, first, move);
 	return true;
 }
 
@@ -318,7 +318,7 @@ static bool place_all(search *s)
 	while ((bucket = pop(s)) != NOBODY) {
 		if (s->placed > most)
 			return false;
-		if (!settle_freely(s, bucket) && !settle_by_force(s, bucket))
+		if (!place_freely(s, bucket) && !place_by_eviction(s, bucket))
 			return false;
 	}
 	return true;

@@ -24,7 +24,7 @@ static void insert_all(sp_key_miss *misses, size_t count)
 }
 
 /* Partitions by the bit, zeros first; returns the number of zeros. */
-static size_t part(sp_key_miss *misses, size_t count, int bit)
+static size_t partition(sp_key_miss *misses, size_t count, int bit)
 {
 	size_t zeros = 0;
 
@@ -42,12 +42,12 @@ static size_t part(sp_key_miss *misses, size_t count, int bit)
 }
 
 /* All keys agree in the bits above `bit`. */
-static void sort_from(sp_key_miss *misses, size_t count, int bit)
+static void sort_by_bits(sp_key_miss *misses, size_t count, int bit)
 {
 	for (; count > FEW && bit >= 0; bit--) {
-		size_t zeros = part(misses, count, bit);
+		size_t zeros = partition(misses, count, bit);
 
-		sort_from(misses, zeros, bit - 1);
+		sort_by_bits(misses, zeros, bit - 1);
 		misses += zeros;
 		count -= zeros;
 	}
@@ -62,5 +62,5 @@ void sp_key_miss_sort(sp_key_miss *misses, size_t count)
 	for (size_t i = 1; i < count; i++)
 		differences |= number_of(&misses[i]) ^ number_of(&misses[0]);
 	if (differences != 0)
-		sort_from(misses, count, 63 - __builtin_clzll(differences));
+		sort_by_bits(misses, count, 63 - __builtin_clzll(differences));
 }

@@ -33,7 +33,7 @@ typedef struct key_list {
 	size_t count;
 } key_list;
 
-static sp_status go_on(const sp_tier_fold *how, sp_error *err)
+static sp_status check_stop(const sp_tier_fold *how, sp_error *err)
 {
 	if (how->stop != NULL && atomic_load(how->stop))
 		return sp_error_set(err, SP_BUSY, "folding is given up");
@@ -41,7 +41,8 @@ static sp_status go_on(const sp_tier_fold *how, sp_error *err)
 }
 
 /* Sleeps as long as the last piece took, or longer if the rate is limited. */
-static sp_status rest(const sp_tier_fold *how, int64_t start_ns, size_t rows, sp_error *err)
+static sp_status pause_between_pieces(const sp_tier_fold *how, int64_t start_ns, size_t rows,
+				      sp_error *err)
 {
 	int64_t left = sp_clock_now_ns() - start_ns;
 
@@ -54,10 +55,10 @@ static sp_status rest(const sp_tier_fold *how, int64_t start_ns, size_t rows, sp
 		const struct timespec nap = {
 			.tv_nsec = left < NAP_MS * NS_PER_MS ? left : NAP_MS * NS_PER_MS};
 
-		SP_TRY(go_on(how, err));
+		SP_TRY(check_stop(how, err));
 		nanosleep(&nap, NULL);
 	}
-	return go_on(how, err);
+	return check_stop(how, err);
 }
 
 /* ---- keys ---- */
@@ -88,7 +89,7 @@ static sp_status list_keys(key_list *list, const sp_tier_fold *how, sp_error *er
 
 	for (size_t s = 0; s < slots; s++) {
 		if (s % PIECE == 0)
-			SP_TRY(go_on(how, err));
+			SP_TRY(check_stop(how, err));
 		if (sp_rows_at(how->over, s, &key, &row))
 			list->keys[list->count++] = (uint64_t)key;
 	}
@@ -96,7 +97,7 @@ static sp_status list_keys(key_list *list, const sp_tier_fold *how, sp_error *er
 		int64_t start = sp_clock_now_ns();
 
 		sort_by(list, pass * DIGIT_BITS);
-		SP_TRY(rest(how, start, 0, err));
+		SP_TRY(pause_between_pieces(how, start, 0, err));
 	}
 	return SP_OK;
 }
@@ -135,7 +136,7 @@ static sp_status put_all(sp_rocks_run *run, const sp_ssd_table *table, const sp_
 
 		end = list->count - first < PIECE ? list->count : first + PIECE;
 		SP_TRY(put_rows(run, table, how, list, first, end, elements, err));
-		SP_TRY(rest(how, start, end - first, err));
+		SP_TRY(pause_between_pieces(how, start, end - first, err));
 	}
 	return sp_rocks_run_end(run, err);
 }

@@ -24,7 +24,7 @@ static bool has_tier(const sp_lookup *lookup)
 }
 
 /* Lays out the scratch of one lookup with a tier. */
-static void carve_lookup(sp_scratch *s, work *w, const sp_lookup *lookup, size_t i)
+static void lay_out_lookup(sp_scratch *s, work *w, const sp_lookup *lookup, size_t i)
 {
 	size_t dim = lookup->table->rules->dim, row_size = dim * sizeof(float);
 	sp_misses misses = {.keys = sp_scratch_take(s, lookup->count, sizeof(*misses.keys)),
@@ -45,7 +45,7 @@ static void carve_lookup(sp_scratch *s, work *w, const sp_lookup *lookup, size_t
 	w->lookups[i].stride = dim;
 }
 
-static void carve_all(sp_scratch *s, work *w, const sp_lookup *lookups, size_t count)
+static void lay_out_all(sp_scratch *s, work *w, const sp_lookup *lookups, size_t count)
 {
 	size_t tier_scratch = 0;
 
@@ -62,7 +62,7 @@ static void carve_all(sp_scratch *s, work *w, const sp_lookup *lookups, size_t c
 
 		if (tier == NULL)
 			continue;
-		carve_lookup(s, w, &lookups[i], i);
+		lay_out_lookup(s, w, &lookups[i], i);
 		if (!sp_size_add(&tier_scratch, tier_scratch,
 				 tier->kind->scratch(tier, lookups[i].count)))
 			s->used = SIZE_MAX;
@@ -77,7 +77,7 @@ size_t sp_lookup_scratch(const sp_lookup *lookups, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		if (has_tier(&lookups[i])) {
-			carve_all(&s, &w, lookups, count);
+			lay_out_all(&s, &w, lookups, count);
 			break;
 		}
 	return s.used;
@@ -164,7 +164,7 @@ sp_status sp_lookup__run_with_tiers(const sp_lookup *lookups, size_t count, void
 	sp_scratch s = {.base = scratch};
 	work w;
 
-	carve_all(&s, &w, lookups, count);
+	lay_out_all(&s, &w, lookups, count);
 	sp_lookup__run_in_memory(w.lookups, count, w.misses);
 	count_in_memory(&w, count);
 	SP_TRY(read_all(&w, count, deadline_ns, err));

@@ -432,7 +432,8 @@ static void like_numbers_do_not_make_unique_slow(void **state)
 /* ------------------------------------------------------------------- boxes */
 
 /* The definition: every index in turn. */
-static void copy_slowly(const sp_strided_copy *box, char *to, const char *from, size_t size, int dim)
+static void copy_slowly(const sp_strided_copy *box, char *to, const char *from, size_t size,
+			int dim)
 {
 	if (dim == box->rank) {
 		memcpy(to, from, size);
