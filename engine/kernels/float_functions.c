@@ -54,7 +54,8 @@ static void reduce_large(const float *size, float huge, float *rest, uint32_t *q
 			rest[i] = reduce_one(size[i], &quadrant[i]);
 }
 
-/* clang-format off: it lays this out in another way each time. */
+/* clang-format does not come to rest on this list. */
+/* clang-format off */
 #define FOR_FUNCTIONS(F) \
 	F(exp) F(expm1) F(log) F(log1p) F(sin) F(cos) F(asin) F(acos) F(atan) F(atanh) \
 	F(tanh) F(erf) F(rsqrt) F(reciprocal) F(sigmoid) F(softplus) F(elu) F(selu)
