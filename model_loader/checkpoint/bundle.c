@@ -128,8 +128,7 @@ static sp_status read_place(const sp_bundle *bundle, sp_bundle_record *out,
 	out->offset = (uint64_t)proto->offset;
 	out->entry.size = (uint64_t)proto->size;
 	out->crc = proto->crc32c;
-	(void)sp_shape_count(&out->entry.shape,
-			     &count);      /* sp_proto__shape() has checked for overflow */
+	(void)sp_shape_count(&out->entry.shape, &count); /* sp_proto__shape() has checked it */
 	if (out->entry.dtype == SP_STRING) /* each string has a length of at least one byte */
 		fits = out->entry.size >= count;
 	else

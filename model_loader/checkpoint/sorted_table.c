@@ -172,8 +172,7 @@ static sp_status read_entries(collector *c, sp_bytes block, sp_error *err)
 /* Reads all data blocks of the index, in order. */
 static sp_status read_data(collector *data, const collector *index, sp_bytes file, sp_error *err)
 {
-	uint64_t free_from =
-		0; /* blocks must not overlap, or a small file could expand to any size */
+	uint64_t free_from = 0; /* blocks must not overlap, or a small file could expand */
 
 	for (size_t i = 0; i < index->count; i++) {
 		sp_bytes value = index->entries[i].value, block;

@@ -72,8 +72,7 @@ typedef struct sp_embedding_set {
 	const struct sp_embedding_set *base;
 	const sp_resources *base_resources;
 
-	const sp_resources
-		*resources; /* the resources that notes are about, once tables are loaded */
+	const sp_resources *resources; /* of the notes, once tables are loaded */
 
 	sp_embedding_note *notes;
 	size_t count;

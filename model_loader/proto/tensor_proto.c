@@ -7,9 +7,8 @@
 #include "model_loader/proto/proto_internal.h"
 
 enum {
-	REFERENCE = 100, /* DT_FLOAT_REF is DT_FLOAT + 100, and so on */
-	LEAST_LEFT_OUT =
-		16 << 10, /* tensors with this many repeated bytes or more are not expanded */
+	REFERENCE = 100,           /* DT_FLOAT_REF is DT_FLOAT + 100, and so on */
+	LEAST_LEFT_OUT = 16 << 10, /* fewer repeated bytes are always expanded */
 };
 
 sp_dtype sp_proto__dtype(int32_t number)

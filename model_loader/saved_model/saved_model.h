@@ -65,7 +65,7 @@ typedef struct sp_saved_model {
 	sp_saver saver;
 	sp_saver incremental_saver; /* DeepRec's incr_saver_def */
 	const char
-		*init_op; /* of the signature, else the main op, else the legacy one; NULL: none */
+		*init_op; /* the signature's, else the main op, else the legacy one; NULL: none */
 	const sp_asset *assets;
 	size_t asset_count;
 	sp_bytes object_graph; /* for model_loader/saved_model/object_graph.h; empty: none */

@@ -45,7 +45,7 @@ typedef struct sp_config {
 	sp_load_policy embeddings;    /* derived from the keys below */
 	int64_t unseen_key_policy;    /* 1: zeros */
 	const char *embedding_names;  /* "a;b"; NULL: none */
-	int64_t shard_instance_count; /* 0: no sharding */
+	int64_t shard_instance_count; /* 0: not given */
 	int64_t shard_instance_id;    /* -1: taken from the environment */
 	int64_t image_keep;
 	int64_t model_update_intra_threads; /* 0: one per processor */

@@ -15,7 +15,7 @@
 enum {
 	MAX_STRANGE = 32,   /* unknown keys that get a remark */
 	MAX_REMARKS = 96,   /* for these and for all of DeepRec's keys */
-	MAX_COMPARED = 256, /* unknown keys of an object that are compared with known ones */
+	MAX_COMPARED = 256, /* keys of one object that are compared with known ones */
 	MAX_NAME = 64,      /* bytes of a key that are compared and shown */
 	REMARK_SIZE = 256,
 };

@@ -34,7 +34,7 @@ typedef struct sp_candidate {
 typedef struct sp_live_facts {
 	bool is_there; /* false: no version is live yet; the other fields are unset */
 	sp_found_version version;
-	bool is_rewritten; /* the files it was read from have changed, or it is broken */
+	bool is_rewritten; /* its files exist with other content, or it is broken */
 } sp_live_facts;
 
 typedef enum sp_order_kind {

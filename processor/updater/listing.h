@@ -22,7 +22,7 @@ typedef struct sp_listing {
 	/* Catalog numbers of waiting versions, of this look and of the last one. */
 	uint64_t waits[SP_LISTING_WAITS], waits_before[SP_LISTING_WAITS];
 	size_t wait_count, wait_count_before;
-	int64_t wait_ends_ms; /* when the first wait ends by itself; 0: all wait for files */
+	int64_t wait_ends_ms; /* until the first wait ends by itself; 0: all wait for files */
 
 	uint64_t notes[SP_LISTING_NOTES]; /* hashes of logged notes about the folder */
 	size_t note_count;

@@ -258,7 +258,7 @@ static sp_status find_files(const sp_source *source, const sp_found_version *fou
 	if (files.checkpoint_prefix == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version's name");
 	if (files.checkpoint_prefix != found->full_prefix) {
-		/* A model of constants has no weights to wait for. */
+		/* A model of constants has no weights; the first version does not wait for any. */
 		if (!may_have_weights(source, files.checkpoint_prefix) ||
 		    (source->folder == NULL && !live->is_there))
 			return SP_OK;
@@ -289,11 +289,12 @@ void sp_source_examine(sp_source *source, sp_candidate *out, const sp_found_vers
 		out->settle_ms = left_to_settle(source, savedmodel_of(source, found), &files,
 						situation->now_ns / NS_PER_MS);
 	if (out->settle_ms > 0)
-		sp_error_set(&out->why, SP_BUSY,
-			     "a file of %s has just changed, it waits until all have been as they "
-			     "are for the %lld ms of savedmodel_settle_ms",
-			     savedmodel_of(source, found),
-			     (long long)source->config->savedmodel_settle_ms);
+		sp_error_set(
+			&out->why, SP_BUSY,
+			"a file of %s has just changed: waiting until all are unchanged for the "
+			"%lld ms of savedmodel_settle_ms",
+			savedmodel_of(source, found),
+			(long long)source->config->savedmodel_settle_ms);
 	else
 		out->complete = find_files(source, found, &situation->live, &out->why);
 }

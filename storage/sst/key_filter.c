@@ -150,7 +150,7 @@ sp_status sp_key_filter_save(const sp_key_filter *filter, const char *path, sp_e
 
 static sp_status not_whole(sp_error *err)
 {
-	return sp_error_set(err, SP_CORRUPT, "this is no filter of keys, or not all of it");
+	return sp_error_set(err, SP_CORRUPT, "this is not a filter of keys, or it is incomplete");
 }
 
 static sp_status read_all(sp_key_filter **out, const sp_file *file, sp_error *err)
