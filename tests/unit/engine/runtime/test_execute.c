@@ -725,7 +725,7 @@ static void bodies_that_do_not_fit_are_refused(void **state)
 	REFUSED("While", 1, SP_INVALID, "DT_INT32, then DT_FLOAT", LOOP("yes", "float"));
 	REFUSED("If", 2, SP_INVALID, "another number", IF("one", "two"));
 	REFUSED("If", 0, SP_INVALID, "another number", IF("one", "one"));
-	REFUSED("If", 2, SP_INVALID, "return as value 0", IF("one", "float"));
+	REFUSED("If", 2, SP_INVALID, "branches' result 0", IF("one", "float"));
 	REFUSED("Case", 2, SP_INVALID, "'branches'", FUNCTION("branches", "one"));
 	REFUSED("Case", 3, SP_INVALID, "another number", BRANCHES("one", "one"));
 	REFUSED("For", 2, SP_INVALID, "another number", FUNCTION("body", "one"));
