@@ -561,7 +561,7 @@ static void verify_misses_what_the_graph_wants(void **state)
 		 sp_source_path(model, "tests/golden/ev-ctr-checkpoint/model"));
 	assert_int_equal(run_on("verify --json", fixture("shards"), rest), 1);
 	json = parsed();
-	assert_true(has_problem(json, "item_embedding", "it is not there"));
+	assert_true(has_problem(json, "item_embedding", "it is missing"));
 	assert_true(has_problem(json, "dense_0/kernel", "the graph restores it"));
 	cJSON_Delete(json);
 }
