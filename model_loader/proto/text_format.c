@@ -195,7 +195,7 @@ static sp_status put_escape(parser *p, sp_bytes *rest)
 	code = read_digits(rest, 16, letter == 'U' ? 8 : letter == 'u' ? 4 : 2);
 	if (strchr("xXuU", letter) == NULL || letter == '\0' || rest->size == before ||
 	    code > 0x10ffff)
-		return wrong(p, "an escape that is none");
+		return wrong(p, "an invalid escape sequence");
 	if (letter == 'u' || letter == 'U')
 		sp_buffer_append(p->out, encoded, sp_utf8_encode(encoded, code));
 	else
