@@ -14,7 +14,7 @@
  * off, and with a few bytes changed.  The damage is the same in every run.
  */
 
-enum { MAX_FILE = 1 << 20, CUTS = 64, CHANGES = 300 };
+enum { MAX_FILE = 1 << 20, CUTS = 32, CHANGES = 100 };
 
 static size_t runs;
 
