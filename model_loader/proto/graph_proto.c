@@ -147,7 +147,10 @@ static sp_status read_attr(sp_attr *out, const SpPb__AttrEntry *entry, sp_proto_
 	const SpPb__AttrValue *value = entry->value;
 	const char *name;
 	sp_status status = SP_OK;
+	sp_error reason; /* kept in the graph, also for a caller that asks for none */
 
+	if (err == NULL)
+		err = &reason;
 	SP_TRY(sp_message_text(&name, &entry->key, "an attribute's name", target->arena, err));
 	*out = (sp_attr){.name = name};
 	if (value == NULL)
