@@ -33,18 +33,6 @@ LOOP narrow_bfloat16(const float *from, uint16_t *to, size_t count)
 		to[i] = sp_bfloat16_from_float(from[i]);
 }
 
-LOOP round_half(float *x, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		x[i] = sp_half_to_float(sp_half_from_float(x[i]));
-}
-
-LOOP round_bfloat16(float *x, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		x[i] = sp_bfloat16_to_float(sp_bfloat16_from_float(x[i]));
-}
-
 #if defined(__x86_64__)
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
@@ -92,38 +80,6 @@ AVX2 static void narrow_half_avx2(const float *from, uint16_t *to, size_t count)
 	narrow_half(from + i, to + i, count - i);
 }
 
-AVX512 static void round_half_avx512(float *x, size_t count)
-{
-	size_t i = 0;
-
-	for (; i + 16 <= count; i += 16)
-		_mm512_storeu_ps(x + i,
-				 _mm512_cvtph_ps(_mm512_cvtps_ph(_mm512_loadu_ps(x + i),
-								 _MM_FROUND_TO_NEAREST_INT)));
-	round_half(x + i, count - i);
-}
-
-AVX2 static void round_half_avx2(float *x, size_t count)
-{
-	size_t i = 0;
-
-	for (; i + 8 <= count; i += 8)
-		_mm256_storeu_ps(x + i,
-				 _mm256_cvtph_ps(_mm256_cvtps_ph(_mm256_loadu_ps(x + i),
-								 _MM_FROUND_TO_NEAREST_INT)));
-	round_half(x + i, count - i);
-}
-
-AVX512 static void round_bfloat16_avx512(float *x, size_t count)
-{
-	round_bfloat16(x, count);
-}
-
-AVX2 static void round_bfloat16_avx2(float *x, size_t count)
-{
-	round_bfloat16(x, count);
-}
-
 #define BY_COMPILER(name, from_type, to_type)                                              \
 	AVX512 static void name##_avx512(const from_type *from, to_type *to, size_t count) \
 	{                                                                                  \
@@ -163,16 +119,6 @@ DISPATCH(widen_half, uint16_t, float)
 DISPATCH(widen_bfloat16, uint16_t, float)
 DISPATCH(narrow_half, float, uint16_t)
 DISPATCH(narrow_bfloat16, float, uint16_t)
-
-void sp_round_half(float *x, size_t count)
-{
-	CALL(round_half, x, count);
-}
-
-void sp_round_bfloat16(float *x, size_t count)
-{
-	CALL(round_bfloat16, x, count);
-}
 
 sp_widen_fn *sp_widen_find(sp_dtype dtype)
 {

@@ -20,10 +20,6 @@ typedef void sp_narrow_fn(const float *from, uint16_t *to, size_t count);
 sp_widen_fn sp_widen_half, sp_widen_bfloat16;
 sp_narrow_fn sp_narrow_half, sp_narrow_bfloat16;
 
-/* In place: rounds to half or bfloat16, as narrowing and widening would. */
-void sp_round_half(float *x, size_t count);
-void sp_round_bfloat16(float *x, size_t count);
-
 /* The function for half or bfloat16; NULL for other types. */
 sp_widen_fn *sp_widen_find(sp_dtype dtype);
 sp_narrow_fn *sp_narrow_find(sp_dtype dtype);

@@ -378,20 +378,6 @@ sp_status sp_vhlo_int(const sp_mlir_module *module, const sp_mlir_op *op, const 
 		       : wrong_kind(op, name, err);
 }
 
-sp_status sp_vhlo_bool(const sp_mlir_module *module, const sp_mlir_op *op, const char *name,
-		       bool *out, sp_error *err)
-{
-	uint64_t code, value;
-	uint32_t attribute;
-	sp_mlir_cursor cursor;
-
-	SP_TRY(open_attribute(module, op, name, &attribute, &code, &cursor, err));
-	if (code != BOOLEAN || !sp_mlir_read_number(&cursor, &value) || value > 1)
-		return wrong_kind(op, name, err);
-	*out = value == 1;
-	return SP_OK;
-}
-
 sp_status sp_vhlo_text(const sp_mlir_module *module, const sp_mlir_op *op, const char *name,
 		       sp_bytes *out, sp_error *err)
 {

@@ -36,8 +36,6 @@ SP_MUST_CHECK sp_status sp_vhlo_find(const sp_mlir_module *module, const sp_mlir
 /* Required attributes of an operation. */
 SP_MUST_CHECK sp_status sp_vhlo_int(const sp_mlir_module *module, const sp_mlir_op *op,
 				    const char *name, int64_t *out, sp_error *err);
-SP_MUST_CHECK sp_status sp_vhlo_bool(const sp_mlir_module *module, const sp_mlir_op *op,
-				     const char *name, bool *out, sp_error *err);
 SP_MUST_CHECK sp_status sp_vhlo_text(const sp_mlir_module *module, const sp_mlir_op *op,
 				     const char *name, sp_bytes *out, sp_error *err);
 

@@ -132,11 +132,6 @@ sp_status sp_binary__run(const sp_call *call);
 	SP_BINARY_DEFINE(op_name, .kernels = {__VA_ARGS__}, .result = op_result, \
 			 .complaint = op_complaint)
 
-/* An operator on the four floating types. */
-#define SP_BINARY_FLOATING(name, expression) \
-	SP_BINARY_LOOPS(name, expression)    \
-	SP_BINARY_OP(name, SP_INVALID_DTYPE, NULL, SP_TABLE_FLOATING(name))
-
 /* An operator on the four floating types and the complex ones. */
 #define SP_BINARY_FIELD(name, expression)                 \
 	SP_BINARY_LOOPS(name, expression)                 \

@@ -59,28 +59,6 @@ static void floats_are_narrowed_as_one_by_one(void **state)
 	check_narrowing(sp_narrow_bfloat16, sp_bfloat16_from_float, sp_bfloat16_to_float);
 }
 
-static void check_rounding(void round(float *, size_t), uint16_t one(float), float wide(uint16_t))
-{
-	static float rounded[ALL];
-
-	fill_floats();
-	memcpy(rounded, floats, sizeof(rounded));
-	round(rounded, ALL);
-	for (size_t i = 0; i < ALL; i++)
-		if (isnan(floats[i]))
-			assert_true(isnan(rounded[i]));
-		else
-			assert_int_equal(sp_float_bits(rounded[i]),
-					 sp_float_bits(wide(one(floats[i]))));
-}
-
-static void rounding_is_narrowing_and_widening(void **state)
-{
-	(void)state;
-	check_rounding(sp_round_half, sp_half_from_float, sp_half_to_float);
-	check_rounding(sp_round_bfloat16, sp_bfloat16_from_float, sp_bfloat16_to_float);
-}
-
 static void nothing_behind_the_last_is_touched(void **state)
 {
 	static sp_narrow_fn *const narrow[] = {sp_narrow_half, sp_narrow_bfloat16};
@@ -115,7 +93,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_number_is_widened),
 		cmocka_unit_test(floats_are_narrowed_as_one_by_one),
-		cmocka_unit_test(rounding_is_narrowing_and_widening),
 		cmocka_unit_test(nothing_behind_the_last_is_touched),
 		cmocka_unit_test(other_types_have_none),
 	};
