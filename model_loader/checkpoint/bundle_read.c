@@ -125,9 +125,7 @@ static sp_status read_strings(const sp_bundle *bundle, const sp_bundle_record *r
 {
 	uint8_t *stored = sp_arena_alloc(arena, (size_t)record->entry.size);
 
-	if (stored == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %" PRIu64 " bytes of text",
-				    record->entry.size);
+	SP_NEED_MEMORY(stored, err, "%" PRIu64 " bytes of text", record->entry.size);
 	SP_TRY(sp_tensor_create(out, arena, SP_STRING, &record->entry.shape, err));
 	SP_TRY(read_bytes(bundle, record, 0, (size_t)record->entry.size, stored, err));
 	if (record->entry.size == 0) /* an empty tensor has no checksum of lengths either */
@@ -171,8 +169,7 @@ static sp_status add_piece(const sp_bundle *bundle, const sp_bundle_record *piec
 	sp_status status;
 	sp_tensor tensor;
 
-	if (arena == NULL)
-		return sp_no_memory(err, "a slice");
+	SP_NEED_MEMORY(arena, err, "a slice");
 	status = read_stored(bundle, piece, arena, &tensor, err);
 	if (status == SP_OK &&
 	    !sp_tensor_slice_copy(to->out, &to->wanted, &tensor, place, to->seen, &to->copied))
@@ -211,8 +208,7 @@ static sp_status assemble(const sp_bundle *bundle, const sp_bundle_record *recor
 
 	SP_TRY(sp_tensor_create(to->out, to->arena, record->entry.dtype, &shape, err));
 	to->seen = sp_alloc_zero(to->out->count / 64 + 1, sizeof(*to->seen));
-	if (to->seen == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu bits", to->out->count);
+	SP_NEED_MEMORY(to->seen, err, "%zu bits", to->out->count);
 	status = add_pieces(bundle, record, to, err);
 	sp_free(to->seen);
 	if (status == SP_OK && to->copied != to->out->count)

@@ -205,9 +205,7 @@ static sp_status create(sp_key_column **out, reading *r, sp_error *err)
 	if (r->table != NULL)
 		options.below = sp_key_column_bottom(sp_table_get_column(r->table, r->which));
 	status = sp_key_column_create(out, &options, err);
-	if (status != SP_OK)
-		return sp_error_prefix(err, status, "embedding '%s'", r->spec->name);
-	return SP_OK;
+	return sp_error_prefix(err, status, "embedding '%s'", r->spec->name);
 }
 
 static sp_status load(sp_key_column **out, sp_table_column which, const sp_embedding *embedding,
@@ -219,9 +217,7 @@ static sp_status load(sp_key_column **out, sp_table_column which, const sp_embed
 	reading *r = sp_alloc_zero(1, sizeof(*r));
 	sp_status status;
 
-	if (r == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to read embedding '%s'",
-				    spec->name);
+	SP_NEED_MEMORY(r, err, "reading embedding '%s'", spec->name);
 	r->which = which;
 	r->spec = spec;
 	r->policy = policy != NULL ? policy : &as_deeprec;

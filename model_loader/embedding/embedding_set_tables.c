@@ -56,8 +56,7 @@ static sp_status load_from_tensors(sp_table **out, const sp_embedding_note *note
 	int64_t *keys = sp_alloc_zero(note->keys.count + 1, sizeof(*keys));
 	sp_status status;
 
-	if (keys == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for embedding '%s'", spec->name);
+	SP_NEED_MEMORY(keys, err, "embedding '%s'", spec->name);
 	for (size_t i = 0; i < note->keys.count; i++)
 		keys[i] = sp_tensor_index(&note->keys, i);
 	status = sp_table_from_rows(out, &options, keys, note->values.data, note->keys.count, err);
@@ -426,8 +425,7 @@ sp_status sp_embedding_set_load(sp_embedding_set *set, const uint32_t *indices, 
 	loading l = {.set = set, .jobs = sp_alloc_zero(count + 1, sizeof(*l.jobs))};
 	sp_status status;
 
-	if (l.jobs == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to load %zu embeddings", count);
+	SP_NEED_MEMORY(l.jobs, err, "loading %zu embeddings", count);
 	status = load_jobs(&l, indices, count, err);
 	give_tables(&l);
 	sp_free(l.jobs);

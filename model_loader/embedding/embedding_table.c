@@ -335,9 +335,7 @@ sp_status sp_embedding_load_versions(sp_row_versions **out, const sp_embedding *
 	sp_embedding_rows own = own_rows(&l, &embedding->full);
 	sp_status status = sp_row_versions_create(out, &own, false, policy->threads, err);
 
-	if (status != SP_OK)
-		return sp_error_prefix(err, status, "embedding '%s'", spec->name);
-	return SP_OK;
+	return sp_error_prefix(err, status, "embedding '%s'", spec->name);
 }
 
 /* `full` NULL: reads the full checkpoint, too. */
@@ -350,9 +348,7 @@ static sp_status load_table(sp_table **out, load *l, const sp_table *full, sp_er
 		l->policy = &as_deeprec;
 	choose_rows(l);
 	status = full != NULL ? lay_delta(out, l, full, err) : make_table(out, l, err);
-	if (status != SP_OK)
-		return sp_error_prefix(err, status, "embedding '%s'", l->spec->name);
-	return SP_OK;
+	return sp_error_prefix(err, status, "embedding '%s'", l->spec->name);
 }
 
 sp_status sp_embedding_load(sp_table **out, const sp_embedding *embedding,

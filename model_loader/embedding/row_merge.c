@@ -47,7 +47,7 @@ static sp_status work_init(work *w, const sp_row_merge *merge, const sp_row_piec
 	if (w->known == NULL || w->keys == NULL || !counted ||
 	    (piece->rows != NULL && (w->rows == NULL || w->old == NULL))) {
 		work_fini(w);
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to merge %zu rows", piece->count);
+		return sp_no_memory(err, "merging %zu rows", piece->count);
 	}
 	memcpy(w->keys, piece->keys, piece->count * sizeof(int64_t));
 	status = sp_table_contains(merge->full, w->keys, piece->count, w->known, err);

@@ -82,8 +82,7 @@ static sp_status gather_all(gathering *g, const sp_embedding_rows *rows, bool is
 			return sp_error_set(err, SP_CORRUPT, "more rows than memory can hold");
 	}
 	if (!sp_size_mul(&size, count, sizeof(int64_t)) || !sp_region_resize(&g->keys, size))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the versions of %zu rows",
-				    count);
+		return sp_no_memory(err, "the versions of %zu rows", count);
 	return read_all(rows, is_delta, gather, g, err);
 }
 
@@ -125,8 +124,7 @@ static sp_status place(sp_row_versions *versions, gathering *g, size_t threads, 
 				 threads, NULL, err));
 	if (!sp_size_mul(&size, versions->placement.slot_count, width) ||
 	    !sp_region_resize(&versions->steps, size))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the versions of %zu rows",
-				    g->count);
+		return sp_no_memory(err, "the versions of %zu rows", g->count);
 	memset(versions->steps.data, 0, size);
 	return SP_OK;
 }
@@ -141,8 +139,7 @@ static sp_status make(sp_row_versions **out, const sp_embedding_rows *rows, bool
 	if (g->newest == 0 || g->count == 0)
 		return SP_OK;
 	versions = sp_alloc_zero(1, sizeof(*versions));
-	if (versions == NULL)
-		return sp_no_memory(err, "versions");
+	SP_NEED_MEMORY(versions, err, "versions");
 	versions->wide = g->newest > UINT32_MAX;
 	status = place(versions, g, threads, err);
 	if (status == SP_OK)
