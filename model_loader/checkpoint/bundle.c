@@ -22,7 +22,6 @@ enum {
 	MAX_SHARDS = 100000, /* five digits in a file's name */
 	READER_VERSION = 1,
 	LITTLE_ENDIAN_BUNDLE = 0,
-	BIG_ENDIAN_BUNDLE = 1,
 };
 
 /* --------------------------------------------------------------------- header */
@@ -40,13 +39,13 @@ static sp_status read_header(sp_bundle *bundle, const sp_sorted_table *table, sp
 	header = (const SpPb__BundleHeaderProto *)message;
 	if (header->num_shards < 1 || header->num_shards > MAX_SHARDS)
 		return sp_error_set(err, SP_CORRUPT, "it has %d shards", header->num_shards);
-	if (header->endianness != LITTLE_ENDIAN_BUNDLE && header->endianness != BIG_ENDIAN_BUNDLE)
-		return sp_error_set(err, SP_CORRUPT, "it has byte order %d", header->endianness);
+	if (header->endianness != LITTLE_ENDIAN_BUNDLE)
+		return sp_error_set(err, SP_UNSUPPORTED, "it has byte order %d, not little-endian",
+				    header->endianness);
 	if (header->version != NULL && header->version->min_consumer > READER_VERSION)
 		return sp_error_set(err, SP_UNSUPPORTED, "it wants a reader of version %d",
 				    header->version->min_consumer);
 	bundle->shard_count = header->num_shards;
-	bundle->swapped = header->endianness == BIG_ENDIAN_BUNDLE;
 	return SP_OK;
 }
 

@@ -304,7 +304,7 @@ static sp_status put_values(const reading *job, passage *p, const room *r, sp_er
 	const sp_bundle_span *values = &p->from->values;
 	const sp_row_sink *sink = job->sink;
 	size_t at = p->first * job->dim, count = p->piece.count * job->dim;
-	bool by_sink = sink->put_checked != NULL && values->stored;
+	bool by_sink = sink->put_checked != NULL;
 
 	SP_TRY(sp_bundle_span_read(values, at, count, r->values, by_sink ? NULL : &p->sums.values,
 				   err));

@@ -76,8 +76,6 @@ static sp_status open_span(sp_bundle_span *out, const sp_ssd_record *r, const ch
 	if (out->entry->dtype != dtype || out->entry->shape.rank != 1)
 		return sp_error_set(err, SP_CORRUPT, "'%s' is no vector of %s", name,
 				    sp_dtype_name(dtype));
-	if (!out->stored)
-		return sp_error_set(err, SP_UNSUPPORTED, "'%s' is big-endian", name);
 	return SP_OK;
 }
 
