@@ -22,7 +22,7 @@ void sp_embedding_set_fini(sp_embedding_set *set)
 	sp_embedding_set__drop_columns(set);
 	for (size_t i = 0; i < set->count; i++) {
 		sp_free((void *)set->notes[i].spec.default_rows);
-		sp_row_versions_destroy(set->notes[i].row_versions);
+		sp_key_column_release(set->notes[i].row_versions);
 	}
 	for (size_t i = 0; i < set->table_count; i++)
 		sp_table_destroy(set->tables[i]);
@@ -351,6 +351,6 @@ size_t sp_embedding_set_footprint(const sp_embedding_set *set)
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < set->count; i++)
-		bytes += sp_row_versions_footprint(set->notes[i].row_versions);
+		bytes += sp_key_column_footprint(set->notes[i].row_versions);
 	return bytes;
 }

@@ -350,10 +350,3 @@ sp_status sp_placement__find(sp_region *pilots, sp_placement *placement, sp_regi
 	build_fini(&b);
 	return status;
 }
-
-sp_status sp_placement_find(sp_region *pilots, sp_placement *placement, sp_region *keys,
-			    size_t key_count, size_t threads, const atomic_bool *stop,
-			    sp_error *err)
-{
-	return sp_placement__find(pilots, placement, keys, key_count, 0, threads, stop, err);
-}

@@ -53,7 +53,7 @@ static sp_table *load(const sp_bundle *bundle, const sp_embedding_spec *spec,
 	sp_table *table;
 
 	assert_ok(sp_embedding_find(&embedding, spec, bundle, NULL, arena, &err), &err);
-	assert_ok(sp_embedding_load(&table, &embedding, spec, false, policy, &err), &err);
+	assert_ok(sp_embedding_load(&table, &embedding, spec, policy, NULL, &err), &err);
 	return table;
 }
 
@@ -338,7 +338,7 @@ static void the_threshold_is_for_deltas_that_have_frequencies(void **state)
 		sp_table *table;
 
 		assert_ok(sp_embedding_find(&embedding, &spec, formats, delta, arena, &err), &err);
-		assert_ok(sp_embedding_load(&table, &embedding, &spec, false, &policy, &err), &err);
+		assert_ok(sp_embedding_load(&table, &embedding, &spec, &policy, NULL, &err), &err);
 		for (size_t i = 0; i < 4; i++)
 			check_updated(table, updated[i]);
 		check_updated(table, added[1]);
