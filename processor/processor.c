@@ -123,12 +123,6 @@ void sp_processor_release(sp_version *version)
 
 /* ---------------------------------------------------------------- describing */
 
-sp_status sp_processor_live(const sp_processor *processor, sp_found_version *out, sp_arena *arena,
-			    sp_error *err)
-{
-	return sp_catalog_live(sp_updater_catalog(processor->updater), out, arena, err);
-}
-
 char *sp_processor_versions(sp_processor *processor)
 {
 	char *versions = sp_catalog_json(sp_updater_catalog(processor->updater)), *text;
@@ -156,20 +150,9 @@ char *sp_processor_versions(sp_processor *processor)
 	return text;
 }
 
-sp_status sp_processor_reload(sp_processor *processor, const char *by, sp_error *err)
+sp_updater *sp_processor_updater(const sp_processor *processor)
 {
-	return sp_updater_reload(processor->updater, by, err);
-}
-
-sp_status sp_processor_rollback(sp_processor *processor, const char *by, sp_error *err)
-{
-	return sp_updater_rollback(processor->updater, by, err);
-}
-
-sp_status sp_processor_pin(sp_processor *processor, int64_t full_step, int64_t delta_step,
-			   const char *by, sp_error *err)
-{
-	return sp_updater_pin(processor->updater, full_step, delta_step, by, err);
+	return processor->updater;
 }
 
 /* ----------------------------------------------------------------- answering */
@@ -221,28 +204,16 @@ const char *sp_processor_name_of(const sp_version *version)
 	return processor_of(version)->config.model_name;
 }
 
-static sp_status predict(sp_processor *processor, const sp_version *held, const char *signature,
-			 sp_bytes request, void **out, size_t *out_size, sp_error *err)
+sp_status sp_processor_predict(sp_processor *processor, const char *signature, sp_bytes request,
+			       void **out, size_t *out_size, sp_error *err)
 {
 	sp_status status;
 	admission a;
 
-	SP_TRY(admit(processor, held, signature, &a, err));
+	SP_TRY(admit(processor, NULL, signature, &a, err));
 	status = sp_request_answer(&a.target, request, out, out_size, err);
 	leave(processor, &a);
 	return status;
-}
-
-sp_status sp_processor_predict(sp_processor *processor, const char *signature, sp_bytes request,
-			       void **out, size_t *out_size, sp_error *err)
-{
-	return predict(processor, NULL, signature, request, out, out_size, err);
-}
-
-sp_status sp_processor_predict_with(const sp_version *version, const char *signature,
-				    sp_bytes request, void **out, size_t *out_size, sp_error *err)
-{
-	return predict(processor_of(version), version, signature, request, out, out_size, err);
 }
 
 static sp_status run(sp_processor *processor, const sp_version *held, const char *signature,
