@@ -389,7 +389,7 @@ static sp_status make_result(serving_processor_result **out, sp_error *err)
 
 	if (result == NULL) {
 		sp_arena_destroy(arena);
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a result");
+		return sp_no_memory(err, "a result");
 	}
 	result->arena = arena;
 	*out = result;

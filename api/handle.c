@@ -19,7 +19,7 @@ sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *er
 		return sp_error_set(err, SP_INVALID, "the configuration is NULL");
 	handle = sp_alloc_zero(1, sizeof(*handle));
 	if (handle == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a model");
+		return sp_no_memory(err, "a model");
 	sp_config_glance(&handle->about, model_config);
 	sp_config_set_log(&handle->about);
 	outer = sp_log_set_subject(handle->about.model_name);

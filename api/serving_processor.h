@@ -212,7 +212,7 @@ typedef struct serving_processor_result serving_processor_result;
  * inputs     [input_count]; each name is an alias of the signature or the name of its
  *            tensor; read during the call only
  * outputs    [output_count] names to compute, in that order; 0 means all, in the order of
- *            serving_processor_output()
+ *            the signature
  * result     set on success; the caller frees it
  * error      set on failure unless NULL; the caller frees it.  Such failures are not logged
  */

@@ -65,8 +65,8 @@ const char *sp_processor_name_of(const sp_version *version);
 
 /*
  * The versions (processor/updater/catalog.h), and of the live one as "memory" its bytes and as
- * "tables" its tables (processor/version/table_report.h): a JSON text for sp_free(); NULL when out
- * of memory.
+ * "tables" its tables (api/serving_processor.h): a JSON text for sp_free(); NULL when out of
+ * memory.
  */
 char *sp_processor_versions(sp_processor *processor);
 

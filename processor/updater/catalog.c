@@ -10,7 +10,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "processor/request/json_text.h"
+#include "base/json_text.h"
 #include "processor/updater/found.h"
 
 /* The live version, draining and waiting ones, and the last ones that are finished. */

@@ -36,7 +36,7 @@ sp_status sp_runtime_open(sp_runtime **out, const sp_config *config, sp_model *m
 	sp_status status;
 
 	if (runtime == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a model");
+		return sp_no_memory(err, "a model");
 	status = make_endpoints(runtime, model, config->request_timeout_ms, err);
 	if (status == SP_OK)
 		status = sp_session_set_create(&runtime->sessions, sp_model_program(model),
