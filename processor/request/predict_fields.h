@@ -2,7 +2,7 @@
 #define SP_PROCESSOR_REQUEST_PREDICT_FIELDS_H
 
 #include "engine/tensor/dtype.h"
-#include "processor/request/wire.h"
+#include "base/wire.h"
 
 /* Field numbers of api/predict.proto. */
 enum {
