@@ -83,6 +83,7 @@ protobuf-c/: model_loader/proto/
 cJSON.h: processor/config/ api/
 cjson/: processor/config/ api/
 event2/: api/host/http/
+nghttp2/: api/host/http/http2_session.c api/host/http/http2_memory
 rocksdb/: storage/ssd/rocks.c
 '
 

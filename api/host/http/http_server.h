@@ -10,9 +10,9 @@
 #include "base/status.h"
 
 /*
- * An HTTP/1.1 server that passes complete requests to one handler and sends its answers.  It deals
- * with everything a client may do wrong (framing, sizes, slowness, disconnecting); its own refusals
- * have the body {"error": "..."}.
+ * A server of HTTP/1.1 and HTTP/2 (with prior knowledge or by an upgrade) that passes complete
+ * requests to one handler and sends its answers.  It deals with everything a client may do wrong
+ * (framing, sizes, slowness, disconnecting); its own refusals have the body {"error": "..."}.
  *
  * Each I/O thread runs an event loop over its own connections.  The handler runs on an I/O thread
  * and must not block: it answers at once or hands the request to another thread.
@@ -55,6 +55,7 @@ typedef struct sp_http_options {
 	size_t max_connections;
 	size_t descriptors;         /* RLIMIT_NOFILE; 0: not checked */
 	size_t reserve_descriptors; /* of these, not used by connections */
+	size_t max_streams;         /* requests at a time on a connection of HTTP/2; 0: 100 */
 	size_t max_head_bytes;      /* beyond: 431 */
 	size_t max_body_bytes;      /* beyond: 413 */
 	sp_budget *memory;          /* of requests and answers; beyond: 503.  NULL: no bound */
