@@ -13,7 +13,6 @@
 
 enum {
 	MAX_ANSWER_BYTES = 1 << 30,
-	MESSAGE_TEXT = 1024,     /* of grpc-message */
 	HERE_BYTES = 1 << 20,    /* of a compressed message on the I/O thread */
 	COMPRESS_FROM = 1 << 10, /* bytes */
 	KEEP_ARENA = 4 << 20,
@@ -29,43 +28,37 @@ static sp_http_header field(const char *name, const char *value)
 
 /* -------------------------------------------------------------------- answers */
 
-static void fill_failure(sp_http_answer *answer, sp_http_header fields[3], char code_text[8],
-			 char message[MESSAGE_TEXT], sp_grpc_code code, const char *text)
+const sp_http_answer *sp_grpc__failure(sp_grpc_failure *out, sp_grpc_code code, const char *text)
 {
-	snprintf(code_text, 8, "%d", (int)code);
-	sp_grpc_message(message, MESSAGE_TEXT, text);
-	fields[0] = field("grpc-status", code_text);
-	fields[1] = field("grpc-message", message);
-	fields[2] = field("grpc-accept-encoding", ENCODINGS);
-	*answer = (sp_http_answer){.status = 200,
-				   .content_type = TYPE,
-				   .trailers = fields,
-				   .trailer_count = 3,
-				   .outcome = sp_grpc_http_status(code),
-				   .reason = text};
+	snprintf(out->code, sizeof(out->code), "%d", (int)code);
+	sp_grpc_message(out->message, sizeof(out->message), text);
+	out->fields[0] = field("grpc-status", out->code);
+	out->fields[1] = field("grpc-message", out->message);
+	out->fields[2] = field("grpc-accept-encoding", ENCODINGS);
+	out->answer = (sp_http_answer){.status = 200,
+				       .content_type = TYPE,
+				       .trailers = out->fields,
+				       .trailer_count = code == SP_GRPC_OK ? 1 : 3,
+				       .outcome = sp_grpc_http_status(code),
+				       .reason = text};
+	return &out->answer;
 }
 
 void sp_grpc__fail(sp_http_request *request, sp_grpc_code code, const char *text)
 {
-	char code_text[8], message[MESSAGE_TEXT];
-	sp_http_header fields[3];
-	sp_http_answer answer;
+	sp_grpc_failure failure;
 
-	fill_failure(&answer, fields, code_text, message, code, text);
-	sp_http_request_answer(request, &answer);
+	sp_http_request_answer(request, sp_grpc__failure(&failure, code, text));
 }
 
 bool sp_grpc_refuse(sp_http_request *request, int status, const char *text)
 {
-	const sp_http_head *head = sp_http_request_head(request);
-	char code_text[8], message[MESSAGE_TEXT];
-	sp_http_header fields[3];
-	sp_http_answer answer;
+	sp_grpc_failure failure;
 
-	if (head->major != 2 || !sp_grpc_is_content_type(sp_http_head_get(head, "content-type")))
+	if (!sp_grpc_is_call(request))
 		return false;
-	fill_failure(&answer, fields, code_text, message, sp_grpc_code_of_http(status), text);
-	sp_http_request_set_answer(request, &answer);
+	sp_http_request_set_answer(request,
+				   sp_grpc__failure(&failure, sp_grpc_code_of_http(status), text));
 	return true;
 }
 
@@ -192,7 +185,7 @@ static sp_status read_message(sp_grpc_call *call, size_t max_bytes, sp_error *er
 	sp_bytes body = sp_http_request_body(call->request);
 	sp_grpc_frame frame;
 
-	if (!sp_grpc_frame_read(&frame, body))
+	if (sp_grpc_frame_read(&frame, body) != SP_GRPC_READ_DONE)
 		return sp_grpc__error(call, SP_GRPC_INTERNAL, SP_INVALID, err,
 				      "the request is not a complete message of gRPC");
 	if (frame.size != body.size)

@@ -121,20 +121,23 @@ void sp_grpc_message(char *out, size_t size, const char *text)
 
 /* ------------------------------------------------------------------- framing */
 
-bool sp_grpc_frame_read(sp_grpc_frame *out, sp_bytes body)
+sp_grpc_read sp_grpc_frame_read(sp_grpc_frame *out, sp_bytes body)
 {
 	const unsigned char *at = (const unsigned char *)body.data;
 	size_t size;
 
-	if (body.size < SP_GRPC_PREFIX || at[0] > 1)
-		return false;
+	*out = (sp_grpc_frame){.size = SP_GRPC_PREFIX};
+	if (body.size != 0 && at[0] > 1)
+		return SP_GRPC_READ_BAD;
+	if (body.size < SP_GRPC_PREFIX)
+		return SP_GRPC_READ_MORE;
 	size = (size_t)at[1] << 24 | (size_t)at[2] << 16 | (size_t)at[3] << 8 | at[4];
+	out->size += size;
 	if (size > body.size - SP_GRPC_PREFIX)
-		return false;
-	*out = (sp_grpc_frame){.compressed = at[0] == 1,
-			       .message = {body.data + SP_GRPC_PREFIX, size},
-			       .size = SP_GRPC_PREFIX + size};
-	return true;
+		return SP_GRPC_READ_MORE;
+	out->compressed = at[0] == 1;
+	out->message = (sp_bytes){body.data + SP_GRPC_PREFIX, size};
+	return SP_GRPC_READ_DONE;
 }
 
 void sp_grpc_frame_begin(sp_buffer *out)

@@ -61,8 +61,13 @@ typedef struct sp_grpc_frame {
 	size_t size; /* with the prefix */
 } sp_grpc_frame;
 
-/* The message at the start of `body`; false if it is incomplete or its flags are unknown. */
-SP_MUST_CHECK bool sp_grpc_frame_read(sp_grpc_frame *out, sp_bytes body);
+typedef enum sp_grpc_read { SP_GRPC_READ_DONE, SP_GRPC_READ_MORE, SP_GRPC_READ_BAD } sp_grpc_read;
+
+/*
+ * The message at the start of `body`.  MORE: it is incomplete, and out->size how much it needs.
+ * BAD: its flags are unknown.
+ */
+SP_MUST_CHECK sp_grpc_read sp_grpc_frame_read(sp_grpc_frame *out, sp_bytes body);
 
 /* Reserves room for a prefix, and fills it in when the message behind it is complete. */
 void sp_grpc_frame_begin(sp_buffer *out);
