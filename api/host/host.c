@@ -30,6 +30,14 @@ static void handle(void *context, sp_http_request *request)
 		sp_route(&host->serving, request);
 }
 
+static const sp_http_stream_handler *open_stream(void *context, sp_http_stream *stream,
+						 const sp_http_head *head, void **state)
+{
+	sp_host *host = context;
+
+	return sp_grpc_open_stream(&host->serving, stream, head, state);
+}
+
 static bool refuse(void *context, sp_http_request *request, int status, const char *text)
 {
 	(void)context;
@@ -92,6 +100,7 @@ static sp_status start_server(sp_host *host, sp_error *err)
 		.idle_timeout_ms = flags->idle_timeout_in_ms,
 		.handler = handle,
 		.observer = note_answer,
+		.open_stream = open_stream,
 		.refusal = refuse,
 		.context = host,
 	};

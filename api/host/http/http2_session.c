@@ -16,7 +16,9 @@
  * here are the streams, each with a request, and what bounds a client's use of memory and time.
  *
  * A stream is READING until its request is whole, HANDED until the request is answered, and
- * ANSWERED until its last frame has been sent or it is reset.  nghttp2 calls back while it reads;
+ * ANSWERED until its last frame has been sent or it is reset.  STREAMING is a request whose body is
+ * passed on and which is answered in parts (http_stream.h); its `out` is what the client has not
+ * taken yet.  nghttp2 calls back while it reads;
  * what is to be written is collected later, by flush().
  */
 
@@ -37,6 +39,9 @@ enum { IDLE_FRAMES = 2000, IDLE_FRAMES_PER_ANSWER = 4 };
 /* A head of more than this times the limit ends the connection, not only the request. */
 enum { HEAD_EXCESS = 4 };
 
+/* How often tick() is called, and how long a stream lasts unless the options say it. */
+enum { TICK_MS = 1000, STREAM_MS = 3600 * 1000 };
+
 /* Writes per connection before the loop serves others. */
 enum { WRITES = 4 };
 
@@ -45,10 +50,12 @@ enum { MAX_FIELDS = SP_HTTP_MAX_FIELDS + 12 };
 
 typedef struct session session;
 
-enum stream_state { READING, HANDED, ANSWERED };
+enum stream_state { READING, HANDED, STREAMING, ANSWERED };
 
-typedef struct stream {
-	TAILQ_ENTRY(stream) link; /* in session->streams */
+typedef struct sp_http_stream stream;
+
+struct sp_http_stream {
+	TAILQ_ENTRY(sp_http_stream) link; /* in session->streams */
 	session *s;
 	int32_t id;
 	enum stream_state state;
@@ -58,24 +65,32 @@ typedef struct stream {
 	size_t sent;              /* of the body of the answer */
 	sp_http_request *request; /* NULL once it was left */
 	int64_t deadline_ns;      /* INT64_MAX: none, a thread works on it */
-} stream;
+
+	const sp_http_stream_handler *handler; /* NULL: never STREAMING */
+	void *handler_state;
+	bool begun;      /* the headers of the answer are submitted */
+	int64_t tick_ns; /* when tick() is called next */
+};
 
 struct session {
 	sp_http_connection *c;
 	sp_http_loop *loop;
 	nghttp2_session *h2;
 	sp_http2_memory memory;
-	TAILQ_HEAD(, stream) streams;
-	size_t stream_count, reading_count;
-	bool notified;            /* the client knows that the server ends soon */
-	bool ended;               /* the last frame, which ends the session, is on its way */
-	bool failed;              /* the connection must be closed */
-	int32_t head_stream;      /* whose head is being read; 0: the preface */
-	int64_t head_deadline_ns; /* 0: neither the preface nor a head is being read */
-	int64_t idle_deadline_ns; /* when no stream is open */
-	sp_buffer rest;           /* frames that the socket has not taken */
+	TAILQ_HEAD(, sp_http_stream) streams;
+	size_t stream_count;
+	size_t count_of[ANSWERED + 1]; /* streams by state */
+	bool notified;                 /* the client knows that the server ends soon */
+	bool ended;                    /* the last frame, which ends the session, is on its way */
+	bool failed;                   /* the connection must be closed */
+	int32_t head_stream;           /* whose head is being read; 0: the preface */
+	int64_t head_deadline_ns;      /* 0: neither the preface nor a head is being read */
+	int64_t idle_deadline_ns;      /* when no stream is open */
+	sp_buffer rest;                /* frames that the socket has not taken */
 	size_t rest_sent;
 	int64_t rest_deadline_ns;
+	int64_t input_ns;                 /* when the client sent something last */
+	bool asked;                       /* ... and has been asked since whether it is there */
 	int64_t idle_frames, refilled_ns; /* how many more frames may carry nothing */
 };
 
@@ -165,13 +180,14 @@ static stream *open_stream(session *s, int32_t id, sp_http_request *request)
 	adopt(st, request);
 	TAILQ_INSERT_TAIL(&s->streams, st, link);
 	s->stream_count++;
-	s->reading_count++;
+	s->count_of[READING]++;
 	return st;
 }
 
 static void set_state(stream *st, enum stream_state state)
 {
-	st->s->reading_count -= st->state == READING;
+	st->s->count_of[st->state]--;
+	st->s->count_of[state]++;
 	st->state = state;
 }
 
@@ -187,7 +203,9 @@ static void close_stream(stream *st)
 	} else {
 		sp_http__request_put(s->loop, st->request);
 	}
-	set_state(st, ANSWERED);
+	s->count_of[st->state]--;
+	if (st->handler != NULL)
+		st->handler->closed(st->handler_state);
 	sp_http2_memory_free(&s->memory, st);
 	sp_http2_memory_uncount(&s->memory, STREAM_BYTES);
 }
@@ -238,9 +256,11 @@ static ssize_t on_read_answer(nghttp2_session *h2, int32_t id, uint8_t *data, si
 
 	(void)data;
 	(void)context;
+	if (left == 0 && st->state == STREAMING)
+		return NGHTTP2_ERR_DEFERRED;
 	*flags |= NGHTTP2_DATA_FLAG_NO_COPY;
-	if (left > room)
-		return (ssize_t)room;
+	if (left > room || st->state == STREAMING)
+		return (ssize_t)(left < room ? left : room);
 	*flags |= NGHTTP2_DATA_FLAG_EOF;
 	if (st->request->trailer_count == 0)
 		return (ssize_t)left;
@@ -264,6 +284,8 @@ static int on_send_answer(nghttp2_session *h2, nghttp2_frame *frame, const uint8
 	(void)frame; /* there is no padding */
 	if (output->size >= SP_HTTP_OUTPUT_BYTES)
 		return NGHTTP2_ERR_WOULDBLOCK;
+	if (size > st->request->out.size - st->sent) /* the answer has become another */
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	sp_buffer_append(output, head, FRAME_HEAD);
 	sp_buffer_append(output, st->request->out.data + st->sent, size);
 	st->sent += size;
@@ -280,7 +302,7 @@ static void add_head(field_list *list, stream *st, char status[8], char length[2
 	add_text(list, "date", sp_http__date(st->s->loop));
 	add_text(list, "content-type",
 		 request->content_type != NULL ? request->content_type : "application/json");
-	if (request->trailer_count == 0)
+	if (request->trailer_count == 0 && st->state == ANSWERED)
 		add_text(list, "content-length", length);
 	add_all(list, request->fields, request->header_count);
 	if (request->retry)
@@ -296,7 +318,7 @@ static void submit_answer(stream *st)
 {
 	const sp_http_request *request = st->request;
 	nghttp2_data_provider body = {.source.ptr = st, .read_callback = on_read_answer};
-	bool has_body = body_size(st) != 0;
+	bool has_body = body_size(st) != 0 || st->state == STREAMING;
 	field_list list = {.count = 0};
 	char status[8], length[24];
 
@@ -308,7 +330,16 @@ static void submit_answer(stream *st)
 		st->s->failed = true;
 }
 
-/* Sends the answer that the request has. */
+static void resume(stream *st)
+{
+	int status = nghttp2_session_resume_data(st->s->h2, st->id);
+
+	/* It need not be deferred, or may be closed. */
+	if (status != 0 && status != NGHTTP2_ERR_INVALID_ARGUMENT)
+		st->s->failed = true;
+}
+
+/* Sends the answer that the request has, or the rest of it. */
 static void answer(stream *st)
 {
 	sp_http_request *request = st->request;
@@ -320,7 +351,10 @@ static void answer(stream *st)
 	}
 	sp_http__request_observe(request);
 	set_stream_deadline(st, sp_http__in_ms(options_of(st->s)->request_timeout_ms));
-	submit_answer(st);
+	if (st->begun)
+		resume(st);
+	else
+		submit_answer(st);
 }
 
 static void refuse(stream *st, int status, const char *text)
@@ -349,6 +383,107 @@ static void on_deadline_set(void *owner, int64_t deadline_ns)
 }
 
 static const sp_http_owner_ops owner_ops = {on_answer, on_deadline_set};
+
+/* ------------------------------------------------------------ answers in parts */
+
+void sp_http_stream_set_deadline(sp_http_stream *st, int64_t deadline_ns)
+{
+	if (deadline_ns < st->deadline_ns)
+		set_stream_deadline(st, deadline_ns);
+}
+
+/* Forgets what has been sent. */
+static void drop_sent(stream *st)
+{
+	sp_buffer *out = &st->request->out;
+
+	out->size -= st->sent;
+	if (out->size != 0)
+		memmove(out->data, out->data + st->sent, out->size);
+	st->sent = 0;
+}
+
+bool sp_http_stream_send(sp_http_stream *st, const sp_http_answer *head, sp_bytes data)
+{
+	sp_buffer *out = &st->request->out;
+
+	if (st->state != STREAMING)
+		return false;
+	drop_sent(st);
+	sp_buffer_append(out, data.data, data.size);
+	if (out->failed) {
+		out->failed = false;
+		return false;
+	}
+	if (st->begun) {
+		resume(st);
+	} else {
+		sp_http_answer first = *head;
+
+		first.body = NULL;
+		first.trailer_count = 0;
+		sp_http_request_set_answer(st->request, &first);
+		submit_answer(st);
+		st->begun = true;
+	}
+	sp_http__connection_write_soon(st->s->c);
+	return true;
+}
+
+void sp_http_stream_end(sp_http_stream *st, const sp_http_answer *with)
+{
+	if (st->state != STREAMING)
+		return;
+	sp_http_request_set_answer(st->request, with);
+	answer(st);
+	sp_http__connection_write_soon(st->s->c);
+}
+
+/* Ends it as sp_http_refusal makes it, if the client has taken all before, and can be told so. */
+static void fail_stream(stream *st, int status, const char *text)
+{
+	sp_http_request *request = st->request;
+
+	if (!st->begun) {
+		refuse(st, status, text);
+		return;
+	}
+	if (st->sent == request->out.size) {
+		sp_buffer_clear(&request->out);
+		st->sent = 0;
+		sp_http__request_set_error(request, status, text);
+		if (request->out.size == 0 && request->trailer_count != 0) {
+			answer(st);
+			return;
+		}
+	}
+	set_state(st, ANSWERED);
+	reset(st, NGHTTP2_CANCEL);
+}
+
+/* Makes it STREAMING if the head is that of a stream. */
+static void begin_stream(stream *st)
+{
+	const sp_http_options *options = options_of(st->s);
+	int64_t timeout_ms = options->stream_timeout_ms;
+	sp_http_request *request = st->request;
+
+	if (options->open_stream == NULL)
+		return;
+	st->handler = options->open_stream(options->context, st, &request->head,
+					   &st->handler_state);
+	if (st->handler == NULL)
+		return;
+	sp_buffer_fini(&request->out);
+	sp_buffer_set_budget(&request->out, options->memory);
+	request->out.max_size = SP_HTTP_STREAM_BYTES;
+	request->handed_ns = sp_clock_now_ns();
+	set_state(st, STREAMING);
+	st->tick_ns = sp_http__in_ms(TICK_MS);
+	set_stream_deadline(st, sp_http__in_ms(timeout_ms != 0 ? timeout_ms : STREAM_MS));
+	if (st->tick_ns < st->s->c->deadline_ns)
+		sp_http__connection_set_deadline(st->s->c, st->tick_ns);
+}
 
 /* ------------------------------------------------------------------ requests */
 
@@ -419,7 +554,11 @@ static void check_head(stream *st)
 		refuse(st, st->refusal, "Request header fields too large");
 	else if (status != 0)
 		refuse(st, status, err.text);
-	else if (request->head.content_length > options->max_body_bytes)
+	else
+		begin_stream(st);
+	if (st->state != READING)
+		return;
+	if (request->head.content_length > options->max_body_bytes)
 		refuse(st, 413, "Request body too large");
 	else if (!sp_budget_allows(options->memory, request->head.content_length))
 		refuse(st, 413, "Request body larger than the memory for requests");
@@ -563,6 +702,8 @@ static int on_data(nghttp2_session *h2, uint8_t flags, int32_t id, const uint8_t
 	sp_buffer *body;
 
 	(void)flags;
+	if (st != NULL && st->state == STREAMING)
+		st->handler->data(st->handler_state, st, (sp_bytes){(const char *)data, size});
 	if (st == NULL || st->state != READING)
 		return 0;
 	body = &st->request->body;
@@ -595,7 +736,9 @@ static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *conte
 		if (st->state == READING && !is_end)
 			begin_body(st);
 	}
-	if (st->state == READING && is_end)
+	if (st->state == STREAMING && is_end)
+		st->handler->end(st->handler_state, st);
+	else if (st->state == READING && is_end)
 		hand_over(st);
 	return 0;
 }
@@ -632,14 +775,18 @@ static int on_stream_close(nghttp2_session *h2, int32_t id, uint32_t code, void 
 
 /* ------------------------------------------------------------------- writing */
 
-/* All is sent: the phase and the deadline are those of the streams that are left. */
+/*
+ * The phase is that of the streams that are there.  A client that has only streams whose answers
+ * come in parts is idle: it waits for what may never come.
+ */
 static void settle(session *s)
 {
 	sp_http_connection *c = s->c;
-	enum sp_http_phase phase = s->reading_count < s->stream_count ? SP_PHASE_WAITING
-				   : s->stream_count != 0             ? SP_PHASE_BODY
-				   : s->rest.size != 0                ? SP_PHASE_WRITING
-								      : SP_PHASE_IDLE;
+	enum sp_http_phase phase = s->count_of[HANDED] + s->count_of[ANSWERED] != 0
+					   ? SP_PHASE_WAITING
+				   : s->count_of[READING] != 0 ? SP_PHASE_BODY
+				   : s->rest.size != 0         ? SP_PHASE_WRITING
+							       : SP_PHASE_IDLE;
 
 	if (c->phase == phase)
 		return;
@@ -771,8 +918,11 @@ static void write_some(sp_http_connection *c)
 void sp_http__http2_receive(sp_http_connection *c, sp_bytes input)
 {
 	session *s = c->session;
-	ssize_t n = nghttp2_session_mem_recv(s->h2, (const uint8_t *)input.data, input.size);
+	ssize_t n;
 
+	s->input_ns = sp_clock_now_ns();
+	s->asked = false;
+	n = nghttp2_session_mem_recv(s->h2, (const uint8_t *)input.data, input.size);
 	if (n < 0)
 		s->failed = true;
 	flush(s);
@@ -815,10 +965,31 @@ static void end_late_stream(stream *st)
 		refuse(st, 408, "the request did not arrive in time");
 	} else if (st->state == HANDED) {
 		answer_late(st);
+	} else if (st->state == STREAMING) {
+		fail_stream(st, 504, late_text);
 	} else { /* the client takes no bytes */
 		reset(st, NGHTTP2_CANCEL);
 		st->deadline_ns = INT64_MAX;
 	}
+}
+
+/* Asks a client that is silent whether it is there, and gives it up if it does not answer. */
+static void check_client(session *s, int64_t now)
+{
+	const sp_http_options *options = options_of(s);
+	int64_t silent_ms = (now - s->input_ns) / 1000000;
+
+	if (silent_ms > options->idle_timeout_ms + options->head_timeout_ms)
+		s->failed = true;
+	else if (silent_ms > options->idle_timeout_ms && !s->asked)
+		s->asked = nghttp2_submit_ping(s->h2, NGHTTP2_FLAG_NONE, NULL) == 0;
+}
+
+static void tick(stream *st, int64_t now)
+{
+	st->tick_ns = now + TICK_MS * INT64_C(1000000);
+	check_client(st->s, now);
+	st->handler->tick(st->handler_state, st);
 }
 
 static void end_late(sp_http_connection *c)
@@ -839,6 +1010,8 @@ static void end_late(sp_http_connection *c)
 		next = TAILQ_NEXT(st, link);
 		if (now >= st->deadline_ns)
 			end_late_stream(st);
+		else if (st->state == STREAMING && now >= st->tick_ns)
+			tick(st, now);
 	}
 	set_deadline(s);
 	flush(s);
@@ -846,12 +1019,18 @@ static void end_late(sp_http_connection *c)
 
 /* ------------------------------------------------------------ opening, ending */
 
-/* Streams that have begun go on to their end. */
+/* Requests that have begun go on to their end. */
 static void stop(sp_http_connection *c)
 {
 	session *s = c->session;
+	stream *st, *next;
 
 	s->notified = true;
+	for (st = TAILQ_FIRST(&s->streams); st != NULL; st = next) {
+		next = TAILQ_NEXT(st, link);
+		if (st->state == STREAMING)
+			fail_stream(st, 503, "the server ends");
+	}
 	nghttp2_submit_goaway(s->h2, NGHTTP2_FLAG_NONE,
 			      nghttp2_session_get_last_proc_stream_id(s->h2), NGHTTP2_NO_ERROR,
 			      NULL, 0);

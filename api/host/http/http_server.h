@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "api/host/http/http_request.h"
+#include "api/host/http/http_stream.h"
 #include "base/budget.h"
 #include "base/status.h"
 
@@ -60,11 +61,13 @@ typedef struct sp_http_options {
 	size_t max_body_bytes;      /* beyond: 413 */
 	sp_budget *memory;          /* of requests and answers; beyond: 503.  NULL: no bound */
 	int64_t request_timeout_ms;
-	int64_t head_timeout_ms; /* from the first byte to the end of the headers */
-	int64_t idle_timeout_ms; /* between two requests */
+	int64_t head_timeout_ms;   /* from the first byte to the end of the headers */
+	int64_t idle_timeout_ms;   /* between two requests */
+	int64_t stream_timeout_ms; /* of an sp_http_stream; 0: an hour */
 	sp_http_handler *handler;
-	sp_http_observer *observer; /* NULL: none */
-	sp_http_refusal *refusal;   /* NULL: all are {"error": ...} */
+	sp_http_observer *observer;         /* NULL: none */
+	sp_http_stream_opener *open_stream; /* NULL: all are ordinary requests */
+	sp_http_refusal *refusal;           /* NULL: all are {"error": ...} */
 	void *context;
 } sp_http_options;
 
