@@ -30,6 +30,11 @@ SP_MUST_CHECK sp_status sp_ssd__readers_run(sp_ssd_store *store, const sp_read_r
 					    size_t count, sp_read_take *take, int64_t deadline_ns,
 					    size_t *failed, sp_error *err);
 
+/* A copy that owns its texts.  fini() after a failure, too. */
+SP_MUST_CHECK sp_status sp_ssd__table_copy(sp_ssd_table *out, const sp_ssd_table *from,
+					   sp_error *err);
+void sp_ssd__table_fini(sp_ssd_table *table);
+
 /* The folder of a table: its name, and its label. */
 typedef struct sp_ssd_place {
 	char name[3 * 17];

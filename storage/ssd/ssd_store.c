@@ -128,6 +128,21 @@ void sp_ssd_store_delete_others(const sp_ssd_store *store)
 		sp_log(SP_LOG_WARNING, "old versions in the SSD tier stay: %s", error.text);
 }
 
+sp_status sp_ssd__table_copy(sp_ssd_table *out, const sp_ssd_table *from, sp_error *err)
+{
+	*out = *from;
+	out->name = sp_alloc_text(from->name);
+	out->which = sp_alloc_text(from->which != NULL ? from->which : "all");
+	SP_NEED_MEMORY(out->name != NULL && out->which != NULL, err, "table '%s'", from->name);
+	return SP_OK;
+}
+
+void sp_ssd__table_fini(sp_ssd_table *table)
+{
+	sp_free((void *)table->name);
+	sp_free((void *)table->which);
+}
+
 sp_status sp_ssd__place_find(sp_ssd_place *out, const sp_ssd_store *store,
 			     const sp_ssd_table *table, sp_error *err)
 {

@@ -19,7 +19,7 @@ enum {
 	IS_VALUE = 1,
 	SCAN_PIECE = 1 << 20, /* bytes read at once; at least one block */
 	ENTRY_OVERHEAD = 19,  /* bytes per row in a block besides the row, measured */
-	INDEX_ENTRY = 10,
+	INDEX_ENTRY = 14,
 };
 
 struct sp_sst_run {
