@@ -228,8 +228,8 @@ static sp_status read_missed(read_state *state, const sp_tier_read *reads, int64
 		return SP_OK;
 	for (size_t at = 0; at < state->miss_count;)
 		at = group_misses(state, reads, at);
-	status = sp_ssd__readers_run(of(reads[0].tier)->store, state->requests,
-				     state->request_count, take_row, deadline_ns, &failed, err);
+	status = sp_read_rings_run(of(reads[0].tier)->store->rings, state->requests,
+				   state->request_count, take_row, deadline_ns, &failed, err);
 	return status == SP_OK ? SP_OK : report(state, failed, status, err);
 }
 

@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/parallel.h"
-#include "storage/ssd/read_pool.h"
 #include "storage/ssd/read_rings.h"
 #include "storage/ssd/rocks.h"
 #include "tests/support/paths.h"
@@ -25,7 +24,6 @@ enum { ROWS = 20000, ROW = 100, READERS = 3, MS = 1000000 };
 static char root[SP_PATH_SIZE];
 static sp_sst_run *runs[SP_READ_RUNS];
 static sp_read_rings *rings;
-static sp_read_pool *pool;
 static sp_error err;
 
 static void make_row(int64_t key, unsigned run, unsigned char row[ROW])
@@ -74,9 +72,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	sp_read_rings_destroy(rings);
-	sp_read_pool_destroy(pool);
 	rings = NULL;
-	pool = NULL;
 	for (size_t r = 0; r < SP_READ_RUNS; r++)
 		sp_sst_run_release(runs[r]);
 	sp_temp_remove(root);
@@ -86,7 +82,7 @@ static int tear_down(void **state)
 /* Skips the test where there is no io_uring: it tests nothing then. */
 static int with_rings(void **state)
 {
-	sp_status status = sp_read_rings_create(&rings, READERS, &err);
+	sp_status status = sp_read_rings_create(&rings, READERS, false, &err);
 
 	if (status == SP_UNSUPPORTED) {
 		fprintf(stderr, "%s\n", err.text);
@@ -99,7 +95,7 @@ static int with_rings(void **state)
 
 static int with_threads(void **state)
 {
-	assert_ok(sp_read_pool_create(&pool, READERS, &err), &err);
+	assert_ok(sp_read_rings_create(&rings, READERS, true, &err), &err);
 	return set_up(state);
 }
 
@@ -125,9 +121,7 @@ static sp_status run(const sp_read_request *request, int64_t deadline_ns)
 {
 	size_t failed;
 
-	return rings != NULL
-		       ? sp_read_rings_run(rings, request, 1, take, deadline_ns, &failed, &err)
-		       : sp_read_pool_run(pool, request, 1, take, deadline_ns, &failed, &err);
+	return sp_read_rings_run(rings, request, 1, take, deadline_ns, &failed, &err);
 }
 
 static void check_answers(const int64_t *keys, size_t count, size_t run_count, const answers *a)
@@ -174,7 +168,7 @@ static uint64_t check_keys(int64_t first, int64_t step, size_t count, size_t run
 
 static bool has_readers(void)
 {
-	return rings != NULL || pool != NULL;
+	return rings != NULL;
 }
 
 /* ---- tests ---- */
@@ -446,7 +440,7 @@ static void without_memory_for_rings_threads_can_read(void **state)
 	if (child == 0) {
 		free(malloc(64 << 10)); /* what is there is enough for all but the ring */
 		_exit(setrlimit(RLIMIT_AS, &none) == 0 &&
-				      sp_read_rings_create(&more, 1, &err) == SP_UNSUPPORTED
+				      sp_read_rings_create(&more, 1, false, &err) == SP_UNSUPPORTED
 			      ? 0
 			      : 1);
 	}
