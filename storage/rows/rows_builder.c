@@ -35,7 +35,6 @@ struct sp_rows_builder {
 
 	pthread_mutex_t lock; /* for what follows */
 	size_t key_count;
-	size_t dropped;
 	uint64_t added;          /* sum of sum_of() of keys added; `put`: of keys put */
 	_Atomic(sp_rows *) rows; /* NULL before the first row */
 	sp_region outliers;
@@ -94,16 +93,6 @@ void sp_rows_builder_destroy(sp_rows_builder *builder)
 	sp_free(builder);
 }
 
-size_t sp_rows_builder_dropped(const sp_rows_builder *builder)
-{
-	return builder->dropped;
-}
-
-size_t sp_rows_builder_count(const sp_rows_builder *builder)
-{
-	return builder->shape.row_count;
-}
-
 size_t sp_rows_builder_repeated(const sp_rows_builder *builder)
 {
 	return builder->key_count - builder->shape.row_count;
@@ -143,7 +132,6 @@ sp_status sp_rows_builder_add_keys(sp_rows_builder *builder, const int64_t *keys
 	added = sum_of_all(keys, count);
 	pthread_mutex_lock(&builder->lock);
 	builder->key_count += held;
-	builder->dropped += count - held;
 	builder->added += added;
 	pthread_mutex_unlock(&builder->lock);
 	return SP_OK;

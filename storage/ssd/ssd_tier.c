@@ -288,16 +288,6 @@ static size_t ssd_footprint(const sp_tier *tier)
 	return bytes;
 }
 
-static size_t ssd_disk_footprint(const sp_tier *tier)
-{
-	const ssd_tier *ssd = of(tier);
-	size_t bytes = 0;
-
-	for (size_t r = 0; r < ssd->run_count; r++)
-		bytes += sp_sst_run_disk_footprint(ssd->runs[r]);
-	return bytes;
-}
-
 /* Logs the counters at the end. */
 static void log_counters(const ssd_tier *tier)
 {
@@ -449,7 +439,6 @@ static const sp_tier_kind ssd_kind = {
 	.read = ssd_read,
 	.counters = ssd_counters,
 	.footprint = ssd_footprint,
-	.disk_footprint = ssd_disk_footprint,
 	.fold_cost = ssd_fold_cost,
 	.fold = ssd_fold,
 	.adopt = ssd_adopt,

@@ -290,15 +290,6 @@ size_t sp_sst_run_footprint(const sp_sst_run *run)
 	return bytes;
 }
 
-size_t sp_sst_run_disk_footprint(const sp_sst_run *run)
-{
-	uint64_t bytes = 0;
-
-	for (size_t f = 0; f < run->count; f++)
-		bytes += sp_sst_file_size(run->files[f]);
-	return (size_t)bytes;
-}
-
 size_t sp_sst_run_expected_footprint(size_t row_count, size_t row_size)
 {
 	size_t rows_per_block = SP_SST_PAGE / (row_size + ENTRY_OVERHEAD);

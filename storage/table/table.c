@@ -19,11 +19,6 @@ const char *sp_table_name(const sp_table *table)
 	return table->rules->name;
 }
 
-sp_table_filter sp_table_filter_kind(const sp_table *table)
-{
-	return table->rules->filter;
-}
-
 size_t sp_table_row_count(const sp_table *table)
 {
 	return table->row_count;

@@ -70,9 +70,8 @@ typedef struct sp_tier_kind {
 
 	void (*counters)(const sp_tier *tier, sp_tier_counters *out);
 
-	/* Bytes of memory, and of disk. */
+	/* Bytes of memory. */
 	size_t (*footprint)(const sp_tier *tier);
-	size_t (*disk_footprint)(const sp_tier *tier);
 
 	/*
 	 * All three or none.  fold() makes another tier, with the rows of `over` and, for all other
