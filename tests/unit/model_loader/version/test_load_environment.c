@@ -405,7 +405,7 @@ static void unseen_keys_of_any_table_may_answer_zeros(void **state)
 	uint32_t index = declare("in_hand", 4), whole = declare("whole", 4);
 
 	(void)state;
-	policy.unseen_zeros = true;
+	policy.absent_keys_are_zeros = true;
 	open_environment(false);
 	assert_ok(create(index, defaults, 4, 0), &err);
 	assert_ok(import_rows(index, 4), &err);
