@@ -26,15 +26,6 @@ enum {
 	MAX_OPEN_FOLDERS = 8,
 };
 
-static sp_status system_error(sp_error *err, const char *what, const char *path)
-{
-	int number = errno;
-	char reason[128];
-
-	return sp_error_set(err, SP_IO, "cannot %s %s: %s", what, path,
-			    strerror_r(number, reason, sizeof(reason)));
-}
-
 /* "<a>/<b><c>"; empty, so that it cannot be opened, if it does not fit, as our names do. */
 static sp_ssd_path join(const char *a, const char *b, const char *c)
 {
@@ -56,10 +47,10 @@ static sp_status lock_root(int *out, const char *root, sp_error *err)
 
 	*out = open(path.text, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (*out < 0)
-		return system_error(err, "open", path.text);
+		return sp_file_failed(err, SP_IO, "open", path.text);
 	while (status == SP_OK && flock(*out, LOCK_EX | LOCK_NB) != 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			status = system_error(err, "lock", path.text);
+			status = sp_file_failed(err, SP_IO, "lock", path.text);
 		else if (++tries == LOCK_TRIES)
 			status = sp_error_set(err, SP_BUSY, "%s has been locked for ten seconds",
 					      path.text);
@@ -78,7 +69,7 @@ static sp_status lock_folder(int *out, const char *path, int flags, int how, sp_
 
 	*out = open(file.text, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0644);
 	if (*out < 0)
-		return system_error(err, "open", file.text);
+		return sp_file_failed(err, SP_IO, "open", file.text);
 	if (flock(*out, how | LOCK_NB) == 0)
 		return SP_OK;
 	close(*out);
@@ -140,7 +131,7 @@ sp_status sp_ssd_root_prepare(const char *root, sp_error *err)
 	if (strlen(root) >= SP_SSD_ROOT)
 		return sp_error_set(err, SP_INVALID, "the path %.100s... is too long", root);
 	if (mkdir(root, 0755) != 0 && errno != EEXIST)
-		return system_error(err, "make", root);
+		return sp_file_failed(err, SP_IO, "make", root);
 	if (!sp_file_is_directory(root))
 		return sp_error_set(err, SP_INVALID, "%s is not a folder", root);
 	return SP_OK;
@@ -209,7 +200,7 @@ sp_status sp_ssd_root_clean(const char *root, const char *family, const char *cu
 	bool more = true;
 
 	if (entries == NULL)
-		return system_error(err, "read", root);
+		return sp_file_failed(err, SP_IO, "read", root);
 	while (status == SP_OK && more)
 		status = delete_next(entries, root, family, current, &more, err);
 	closedir(entries);
@@ -256,7 +247,7 @@ static sp_status make_folder(sp_ssd_folder *folder, sp_error *err)
 	sp_status status;
 
 	if (mkdtemp(folder->path.text) == NULL)
-		return system_error(err, "make", folder->path.text);
+		return sp_file_failed(err, SP_IO, "make", folder->path.text);
 	status = lock_folder(&folder->lock, folder->path.text, O_CREAT, LOCK_EX, err);
 	if (status != SP_OK)
 		delete_folder(folder->path.text);
@@ -286,7 +277,7 @@ static sp_status sync_path(const char *path, sp_error *err)
 	sp_status status = SP_OK;
 
 	if (fd < 0 || fsync(fd) != 0)
-		status = system_error(err, "make durable", path);
+		status = sp_file_failed(err, SP_IO, "make durable", path);
 	if (fd >= 0)
 		close(fd);
 	return status;
@@ -300,7 +291,7 @@ static sp_status write_label(const char *path, const char *label, sp_error *err)
 	int fd = open(file.text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
 	if (fd < 0 || write(fd, label, size) != (ssize_t)size || fsync(fd) != 0)
-		status = system_error(err, "write", file.text);
+		status = sp_file_failed(err, SP_IO, "write", file.text);
 	if (fd >= 0)
 		close(fd);
 	return status;
@@ -315,7 +306,7 @@ static sp_status rename_folder(sp_ssd_folder *folder, sp_ssd_path *replaced, boo
 	*is_replaced = sp_file_exists(final.text) &&
 		       hide(replaced, root, final.text, strrchr(final.text, '/') + 1);
 	if (rename(folder->path.text, final.text) != 0)
-		return system_error(err, "rename", folder->path.text);
+		return sp_file_failed(err, SP_IO, "rename", folder->path.text);
 	folder->path = final;
 	/* From here on others may use the folder, too. */
 	flock(folder->lock, LOCK_SH | LOCK_NB);
