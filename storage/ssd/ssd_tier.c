@@ -33,7 +33,7 @@ typedef struct ssd_tier {
 	size_t row_size;
 	float *elements; /* [dim] for adopt(); NULL: the tier is not a fold */
 	atomic_bool distrusted;
-	atomic_uint_least64_t asked, found, absent, hot_hits, errors, bytes_read;
+	atomic_uint_least64_t asked, absent, hot_hits, errors, bytes_read;
 } ssd_tier;
 
 /* The misses of one tier.  Each key of its request has one miss, or several adjacent ones. */
@@ -233,15 +233,14 @@ static sp_status read_missed(read_state *state, const sp_tier_read *reads, int64
 	return status == SP_OK ? SP_OK : report(state, failed, status, err);
 }
 
-static void count_found(const sp_tier_read *reads, size_t count)
+static void count_absent(const sp_tier_read *reads, size_t count)
 {
 	for (size_t r = 0; r < count; r++) {
-		size_t found = 0;
+		size_t absent = 0;
 
 		for (size_t i = 0; i < reads[r].count; i++)
-			found += reads[r].found[i];
-		count_up(&of(reads[r].tier)->found, found);
-		count_up(&of(reads[r].tier)->absent, reads[r].count - found);
+			absent += !reads[r].found[i];
+		count_up(&of(reads[r].tier)->absent, absent);
 	}
 }
 
@@ -258,7 +257,7 @@ static sp_status ssd_read(const sp_tier_read *reads, size_t count, void *scratch
 	lay_out(&state, &s, reads, count);
 	read_caches(&state, reads, count);
 	SP_TRY(read_missed(&state, reads, deadline_ns, err));
-	count_found(reads, count);
+	count_absent(reads, count);
 	return SP_OK;
 }
 
@@ -270,7 +269,6 @@ static void ssd_counters(const sp_tier *tier, sp_tier_counters *out)
 
 	*out = (sp_tier_counters){
 		.asked = atomic_load_explicit(&ssd->asked, memory_order_relaxed),
-		.found = atomic_load_explicit(&ssd->found, memory_order_relaxed),
 		.absent = atomic_load_explicit(&ssd->absent, memory_order_relaxed),
 		.hot_hits = atomic_load_explicit(&ssd->hot_hits, memory_order_relaxed),
 		.errors = atomic_load_explicit(&ssd->errors, memory_order_relaxed),
@@ -426,7 +424,6 @@ static void ssd_adopt(sp_tier *folded, sp_tier *tier, const sp_rows *over)
 			sp_row_cache_replace(to->cache, key,
 					     sp_ssd__as_stored(&to->table, &row, to->elements));
 	move_count(&to->asked, &from->asked);
-	move_count(&to->found, &from->found);
 	move_count(&to->absent, &from->absent);
 	move_count(&to->hot_hits, &from->hot_hits);
 	move_count(&to->errors, &from->errors);

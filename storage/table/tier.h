@@ -37,9 +37,8 @@ typedef struct sp_tier_read {
 
 /* Counted since the tier was opened. */
 typedef struct sp_tier_counters {
-	uint64_t asked; /* keys */
-	uint64_t found; /* found and absent count keys of calls that did not fail */
-	uint64_t absent;
+	uint64_t asked;      /* keys */
+	uint64_t absent;     /* of calls that did not fail */
 	uint64_t hot_hits;   /* keys answered from the cache in memory, as found or as absent */
 	uint64_t errors;     /* calls that failed */
 	uint64_t bytes_read; /* from the device or the network */
