@@ -67,7 +67,7 @@ becomes its branch for the CPU.  Of functions that implement the same (`api_impl
 called.  Loops of `Enter`, `Merge`, `Switch`, `LoopCond`, `NextIteration` and `Exit` become a
 `While` (`engine/import/import_loops.c`).  The constant that is the flow of a `TensorArray` or `TensorArrayV2` at first becomes
 the array's own.  `XlaDot` and `XlaDotV2` of float become `MatMul` where the file notes that both operands are matrices
-(`engine/stablehlo/front_end.c`).
+(`engine/stablehlo/call_module.c`).
 A `ScatterUpdate` of constants, which says the same in every request, becomes a `TensorScatterUpdate`
 (`engine/passes/constant_writes.h`), and an `AssignVariableOp` of what the variable was read to hold, a `NoOp`.
 So do writes of variables that no answer of any signature shows, as those of metrics (`engine/passes/dead_writes.h`).

@@ -180,7 +180,7 @@ static bool *mark(const sp_graph *graph, const uint32_t *nodes, size_t count)
 	return marks;
 }
 
-sp_status sp_graph_make_session_variables(sp_graph *graph, const sp_request_ends *ends,
+sp_status sp_graph_make_session_variables(sp_graph *graph, const sp_request_boundary *ends,
 					  sp_error *err)
 {
 	const bool *is_fed = mark(graph, ends->fed, ends->fed_count);

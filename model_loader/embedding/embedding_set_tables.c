@@ -51,7 +51,7 @@ static sp_status load_from_tensors(sp_table **out, const sp_embedding_note *note
 		.dim = spec->dim,
 		.filter = spec->filter,
 		.default_value_no_permission = spec->default_value_no_permission,
-		.default_rows = policy->unseen_zeros ? NULL : spec->default_rows,
+		.default_rows = policy->absent_keys_are_zeros ? NULL : spec->default_rows,
 		.default_row_count = spec->default_row_count};
 	int64_t *keys = sp_alloc_zero(note->keys.count + 1, sizeof(*keys));
 	sp_status status;

@@ -59,7 +59,7 @@ static sp_table_options table_options(const load *l)
 		.default_rows = spec->default_rows,
 		.default_row_count = spec->default_row_count};
 
-	if (l->policy->unseen_zeros)
+	if (l->policy->absent_keys_are_zeros)
 		options.default_rows = NULL;
 	if (l->sharded) { /* its answer is added to those of other instances */
 		options.filter = SP_TABLE_FILTER_COUNTER;

@@ -94,7 +94,7 @@ sp_status sp_config__settle_embeddings(sp_config *config, sp_error *err)
 	policy->image_keep = (size_t)config->image_keep;
 	SP_TRY(settle_storage(config, err));
 	SP_TRY(check_blending(policy, err));
-	policy->unseen_zeros = config->unseen_key_policy == 1;
+	policy->absent_keys_are_zeros = config->unseen_key_policy == 1;
 	policy->ignore_new_keys = config->update_new_key == 1;
 	policy->threads = config->model_update_intra_threads != 0
 				  ? (size_t)config->model_update_intra_threads

@@ -37,7 +37,6 @@ typedef enum sp_table_filter {
 
 size_t sp_table_dim(const sp_table *table); /* elements of a row, >= 1 */
 const char *sp_table_name(const sp_table *table);
-sp_table_filter sp_table_filter_kind(const sp_table *table);
 
 /* Keys held.  A key both in memory and in a slower tier counts twice. */
 size_t sp_table_row_count(const sp_table *table);

@@ -37,9 +37,8 @@ typedef struct sp_tier_read {
 
 /* Counted since the tier was opened. */
 typedef struct sp_tier_counters {
-	uint64_t asked; /* keys */
-	uint64_t found; /* found and absent count keys of calls that did not fail */
-	uint64_t absent;
+	uint64_t asked;      /* keys */
+	uint64_t absent;     /* of calls that did not fail */
 	uint64_t hot_hits;   /* keys answered from the cache in memory, as found or as absent */
 	uint64_t errors;     /* calls that failed */
 	uint64_t bytes_read; /* from the device or the network */
@@ -70,9 +69,8 @@ typedef struct sp_tier_kind {
 
 	void (*counters)(const sp_tier *tier, sp_tier_counters *out);
 
-	/* Bytes of memory, and of disk. */
+	/* Bytes of memory. */
 	size_t (*footprint)(const sp_tier *tier);
-	size_t (*disk_footprint)(const sp_tier *tier);
 
 	/*
 	 * All three or none.  fold() makes another tier, with the rows of `over` and, for all other

@@ -397,17 +397,17 @@ static void copy_walk(const sp_reduce_walk *walk, size_t size, bool spreads, voi
 		      const void *from)
 {
 	int64_t dense[SP_MAX_RANK], stride = (int64_t)size;
-	sp_strided_copy box = {.rank = 0};
+	sp_strided_copy copy = {.rank = 0};
 
 	for (int d = walk->rank; d-- > 0; stride *= (int64_t)walk->dims[d])
 		dense[d] = stride;
 	for (int d = 0; d < walk->rank; d++) {
 		int64_t walked = (int64_t)(walk->strides[d] * size);
 
-		sp_strided_copy__add(&box, (int64_t)walk->dims[d], spreads ? walked : dense[d],
+		sp_strided_copy__add(&copy, (int64_t)walk->dims[d], spreads ? walked : dense[d],
 				     spreads ? dense[d] : walked);
 	}
-	sp_strided_copy__run(&box, to, from, size);
+	sp_strided_copy__run(&copy, to, from, size);
 }
 
 /* ----------------------------------------------------------- the operands */

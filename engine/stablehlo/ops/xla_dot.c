@@ -173,7 +173,7 @@ static sp_status rearrange(const sp_call *call, int i, operand *o)
 	size_t size = sp_dtype_size(in->dtype);
 	int64_t strides[SP_MAX_RANK], to = (int64_t)(in->count * size);
 	char *copy = sp_call_bytes(call, in->count, size);
-	sp_strided_copy box = {.rank = 0};
+	sp_strided_copy strided = {.rank = 0};
 
 	if (copy == NULL)
 		return sp_call_no_memory(call);
@@ -185,11 +185,11 @@ static sp_status rearrange(const sp_call *call, int i, operand *o)
 			int64_t d = g->list.dims[k];
 
 			to /= in->shape.dims[d];
-			sp_strided_copy__add(&box, in->shape.dims[d], to, strides[d]);
+			sp_strided_copy__add(&strided, in->shape.dims[d], to, strides[d]);
 		}
 		g->stride = to / (int64_t)size;
 	}
-	sp_strided_copy__run(&box, copy, in->data, size);
+	sp_strided_copy__run(&strided, copy, in->data, size);
 	o->data = copy;
 	return SP_OK;
 }

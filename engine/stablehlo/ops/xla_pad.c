@@ -85,7 +85,7 @@ static sp_status run_pad(const sp_call *call)
 	int64_t from_at = 0, to_at = 0;
 	padding paddings[SP_MAX_RANK];
 	sp_shape shape = {.rank = rank};
-	sp_strided_copy box = {.rank = 0};
+	sp_strided_copy strided = {.rank = 0};
 	bool covered = true;
 
 	SP_TRY(need_paddings(call));
@@ -108,10 +108,10 @@ static sp_status run_pad(const sp_call *call)
 		from_at += paddings[d].first * from[d];
 		to_at += paddings[d].at * to[d];
 		/* The distance to the next element, if there is none, may overflow. */
-		sp_strided_copy__add(&box, paddings[d].kept,
+		sp_strided_copy__add(&strided, paddings[d].kept,
 				     paddings[d].kept > 1 ? to[d] * steps[d] : 0, from[d]);
 	}
-	sp_strided_copy__run(&box, (char *)call->out[0]->data + to_at,
+	sp_strided_copy__run(&strided, (char *)call->out[0]->data + to_at,
 			     (const char *)in->data + from_at, size);
 	return SP_OK;
 }

@@ -154,7 +154,7 @@ static sp_status lay_out(const sp_call *call, size_t i, const lines *l, const ch
 	const sp_tensor *in = call->in[i];
 	int64_t size = (int64_t)sp_dtype_size(in->dtype), n = (int64_t)l->length;
 	int64_t inner = (int64_t)l->inner;
-	sp_strided_copy box = {.rank = 0};
+	sp_strided_copy strided = {.rank = 0};
 	char *copy;
 
 	*out = in->data;
@@ -163,10 +163,10 @@ static sp_status lay_out(const sp_call *call, size_t i, const lines *l, const ch
 	copy = sp_call_bytes(call, in->count, (size_t)size);
 	if (copy == NULL)
 		return sp_call_no_memory(call);
-	sp_strided_copy__add(&box, (int64_t)l->outer, inner * n * size, inner * n * size);
-	sp_strided_copy__add(&box, inner, n * size, size);
-	sp_strided_copy__add(&box, n, size, inner * size);
-	sp_strided_copy__run(&box, copy, in->data, (size_t)size);
+	sp_strided_copy__add(&strided, (int64_t)l->outer, inner * n * size, inner * n * size);
+	sp_strided_copy__add(&strided, inner, n * size, size);
+	sp_strided_copy__add(&strided, n, size, inner * size);
+	sp_strided_copy__run(&strided, copy, in->data, (size_t)size);
 	*out = copy;
 	return SP_OK;
 }

@@ -41,7 +41,7 @@ static void defaults(void **state)
 	assert_int_equal(config.request_timeout_ms, 60000);
 	assert_int_equal(config.init_timeout_minutes, 1);
 	assert_false(config.reference_kernels);
-	assert_false(config.embeddings.unseen_zeros);
+	assert_false(config.embeddings.absent_keys_are_zeros);
 	assert_int_equal(config.embeddings.row_formats.count, 0);
 	assert_int_equal(config.embeddings.frequency_thresholds.count, 0);
 	assert_null(config.embeddings.sharded_names);
@@ -74,7 +74,7 @@ static void every_key_with_an_effect(void **state)
 	assert_int_equal(config.request_timeout_ms, 250);
 	assert_int_equal(config.init_timeout_minutes, -1);
 	assert_true(config.reference_kernels);
-	assert_true(config.embeddings.unseen_zeros);
+	assert_true(config.embeddings.absent_keys_are_zeros);
 	assert_int_equal(config.embeddings.threads, 3);
 	assert_int_equal(config.embeddings.rows_per_second, 5000000);
 	sp_config_fini(&config);

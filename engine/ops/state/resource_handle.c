@@ -1,6 +1,6 @@
-#include "engine/ops/state/handle.h"
+#include "engine/ops/state/resource_handle.h"
 
-sp_status sp_handle__prepare(sp_prepare *prepare, sp_resource_kind kind, sp_error *err)
+sp_status sp_resource_handle__prepare(sp_prepare *prepare, sp_resource_kind kind, sp_error *err)
 {
 	uint64_t *index = sp_prepare_state(prepare, sizeof(*index));
 	const char *name = prepare->node->name;
@@ -20,13 +20,13 @@ sp_status sp_handle__prepare(sp_prepare *prepare, sp_resource_kind kind, sp_erro
 	return sp_prepare_outputs(prepare, 1, SP_RESOURCE, err);
 }
 
-sp_status sp_handle__run(const sp_call *call)
+sp_status sp_resource_handle__run(const sp_call *call)
 {
 	*call->out[0] = (sp_tensor){.dtype = SP_RESOURCE, .count = 1, .data = (void *)call->state};
 	return SP_OK;
 }
 
-sp_status sp_handle__prepare_is_initialized(sp_prepare *prepare, sp_error *err)
+sp_status sp_resource_handle__prepare_is_initialized(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 1, err));
 	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_RESOURCE, err));
