@@ -366,7 +366,7 @@ static void take_known(sp_config *config, const sp_config_document *document, co
 			(void)take(config, key, item, NULL);
 }
 
-void sp_config_glance(sp_config *out, const char *json)
+void sp_config_read_log_keys(sp_config *out, const char *json)
 {
 	sp_config_document document;
 

@@ -93,7 +93,7 @@ void sp_config_log_remarks(const sp_config *config);
  * Reads only the keys for log lines (model_name, log_level, log_format) of a configuration that may
  * be wrong: unreadable ones count as absent; model_name is then NULL.
  */
-void sp_config_glance(sp_config *out, const char *json);
+void sp_config_read_log_keys(sp_config *out, const char *json);
 
 /* Sets level and format of the process's log lines, if the configuration has them. */
 void sp_config_set_log(const sp_config *config);

@@ -117,7 +117,7 @@ static sp_status warm_up(const sp_source *source, const sp_versions *versions,
 	sp_warmup_target target = {.sessions = version->runtime->sessions,
 				   .first = is_first ? 0 : count,
 				   .count = is_first ? count : 1,
-				   .snapshot = sp_version_snapshot(version),
+				   .snapshot = sp_weights_snapshot(version->weights),
 				   .endpoint = version->runtime->configured,
 				   .closing = versions->closing};
 
@@ -132,7 +132,7 @@ static sp_request_target spare_target(const sp_source *source, const sp_version 
 	return (sp_request_target){
 		.session = sp_session_set_get(version->runtime->sessions,
 					      (size_t)source->config->session_num),
-		.snapshot = sp_version_snapshot(version),
+		.snapshot = sp_weights_snapshot(version->weights),
 		.endpoint = version->runtime->configured};
 }
 

@@ -318,8 +318,3 @@ void sp_version_close(sp_version *version)
 	sp_free(version->delta_prefix);
 	sp_free(version);
 }
-
-const sp_snapshot *sp_version_snapshot(const sp_version *version)
-{
-	return sp_weights_snapshot(version->weights);
-}

@@ -1,10 +1,10 @@
 #include "engine/ops/ops.h"
 #include "engine/ops/string/text.h"
 
+#include "base/base64_text.h"
 #include "base/size.h"
 
-/* The URL- and filename-safe alphabet of RFC 4648, section 5. */
-static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+/* The URL- and filename-safe alphabet, as in TensorFlow. */
 
 typedef struct state {
 	bool pad;
@@ -18,30 +18,6 @@ static sp_status prepare_encode(sp_prepare *prepare, sp_error *err)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for EncodeBase64");
 	SP_TRY(sp_node_attr_bool(prepare->node, "pad", false, &s->pad, err));
 	return sp_text_prepare_unary(prepare, SP_STRING, err);
-}
-
-/* Writes four characters for three bytes; the last one or two bytes take fewer, or padding. */
-static size_t encode(sp_bytes text, bool pad, char *out)
-{
-	const unsigned char *p = (const unsigned char *)text.data;
-	size_t n = 0, i;
-
-	for (i = 0; i + 3 <= text.size; i += 3) {
-		uint32_t word = (uint32_t)p[i] << 16 | (uint32_t)p[i + 1] << 8 | p[i + 2];
-
-		for (int shift = 18; shift >= 0; shift -= 6)
-			out[n++] = alphabet[word >> shift & 63];
-	}
-	if (i < text.size) {
-		size_t left = text.size - i;
-		uint32_t word = (uint32_t)p[i] << 16 | (left == 2 ? (uint32_t)p[i + 1] << 8 : 0);
-
-		for (size_t k = 0; k <= left; k++)
-			out[n++] = alphabet[word >> (18 - 6 * k) & 63];
-		for (size_t k = left; k < 3 && pad; k++)
-			out[n++] = '=';
-	}
-	return n;
 }
 
 static sp_status run_encode(const sp_call *call)
@@ -60,7 +36,8 @@ static sp_status run_encode(const sp_call *call)
 		out = sp_text_pool_take(&pool, size);
 		if (out == NULL)
 			return sp_call_no_memory(call);
-		sp_tensor_strings(call->out[0])[i] = (sp_bytes){out, encode(text[i], s->pad, out)};
+		sp_tensor_strings(call->out[0])[i] = (sp_bytes){
+			out, sp_base64_write(out, text[i], SP_BASE64_URL, s->pad)};
 	}
 	return SP_OK;
 }
@@ -68,18 +45,6 @@ static sp_status run_encode(const sp_call *call)
 static sp_status prepare_decode(sp_prepare *prepare, sp_error *err)
 {
 	return sp_text_prepare_unary(prepare, SP_STRING, err);
-}
-
-/* -1 for characters outside the alphabet. */
-static int value_of(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '-' ? 62 : c == '_' ? 63 : -1;
 }
 
 /* Padding counts only if it completes the last group of four characters. */
@@ -90,27 +55,6 @@ static size_t unpadded_size(sp_bytes text)
 	if (size == 0 || size % 4 != 0 || text.data[size - 1] != '=')
 		return size;
 	return text.data[size - 2] == '=' ? size - 2 : size - 1;
-}
-
-/* `size` is not 1 modulo 4.  As in TensorFlow, bits after the last whole byte are ignored. */
-static bool decode(const char *text, size_t size, char *out)
-{
-	uint32_t word = 0;
-	int bits = 0;
-
-	for (size_t i = 0; i < size; i++) {
-		int value = value_of(text[i]);
-
-		if (value < 0)
-			return false;
-		word = word << 6 | (uint32_t)value;
-		bits += 6;
-		if (bits >= 8) {
-			bits -= 8;
-			*out++ = (char)(word >> bits);
-		}
-	}
-	return true;
 }
 
 static sp_status run_decode(const sp_call *call)
@@ -131,13 +75,12 @@ static sp_status run_decode(const sp_call *call)
 		out = sp_text_pool_take(&pool, size);
 		if (out == NULL)
 			return sp_call_no_memory(call);
-		if (!decode(text[i].data, size, out))
+		if (!sp_base64_read(out, &size, (sp_bytes){text[i].data, size}, SP_BASE64_URL))
 			return sp_call_invalid(call,
 					       "string %zu is not base64: it has a character "
 					       "outside the alphabet",
 					       i);
-		sp_tensor_strings(call->out[0])[i] = (sp_bytes){
-			out, size / 4 * 3 + (size % 4 > 0 ? size % 4 - 1 : 0)};
+		sp_tensor_strings(call->out[0])[i] = (sp_bytes){out, size};
 	}
 	return SP_OK;
 }

@@ -531,19 +531,20 @@ static void a_glance_takes_what_it_can(void **state)
 	sp_config config;
 
 	(void)state;
-	sp_config_glance(&config, "{\"savedmodel_dir\": \"/models/ctr\", \"session_num\": \"x\","
-				  "\"log_level\": \"debug\", \"log_format\": \"xml\"}");
+	sp_config_read_log_keys(&config,
+				"{\"savedmodel_dir\": \"/models/ctr\", \"session_num\": \"x\","
+				"\"log_level\": \"debug\", \"log_format\": \"xml\"}");
 	assert_string_equal(config.model_name, "ctr");
 	assert_int_equal(config.log_level, SP_LOG_DEBUG);
 	assert_int_equal(config.log_format, -1);
 	sp_config_fini(&config);
-	sp_config_glance(&config, "{\"model_config\": {\"model_name\": \"inside\"}}");
+	sp_config_read_log_keys(&config, "{\"model_config\": {\"model_name\": \"inside\"}}");
 	assert_string_equal(config.model_name, "inside");
 	sp_config_fini(&config);
-	sp_config_glance(&config, "{}");
+	sp_config_read_log_keys(&config, "{}");
 	assert_null(config.model_name);
 	sp_config_fini(&config);
-	sp_config_glance(&config, "no JSON");
+	sp_config_read_log_keys(&config, "no JSON");
 	assert_null(config.model_name);
 	assert_int_equal(config.log_level, -1);
 	sp_config_fini(&config);
