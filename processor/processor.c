@@ -146,7 +146,7 @@ static void append_table(sp_buffer *json, const sp_table *table)
 	sp_table_counters counters;
 
 	sp_buffer_append_text(json, "{\"table\":");
-	sp_json_text_append(json, sp_table_name(table));
+	sp_json_text_append(json, sp_bytes_of(sp_table_name(table)));
 	sp_buffer_printf(json, ",\"dim\":%zu,\"rows\":%zu,\"overlay_rows\":%zu,\"memory\":%zu",
 			 sp_table_dim(table), sp_table_row_count(table), overlay_rows(table),
 			 sp_table_footprint(table));

@@ -52,4 +52,7 @@ SP_MUST_CHECK sp_status sp_predict__array_decode(sp_tensor *out, const char *ali
 						 sp_bytes message, sp_bytes request,
 						 sp_workspace *workspace, sp_error *err);
 
+/* The workspace has no more room: SP_NO_MEMORY, with the key that says how much it may have. */
+sp_status sp_predict__no_memory(sp_error *err);
+
 #endif

@@ -4,12 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-
-static sp_status out_of_memory(sp_error *err)
-{
-	return sp_error_set(err, SP_NO_MEMORY,
-			    "the request needs more memory than session_workspace_bytes allows");
-}
+#include "processor/request/predict_fields.h"
 
 /* Copies an input to its other aliases, and fills in the signature's defaults. */
 static void complete(const sp_endpoint *endpoint, sp_tensor *inputs)
@@ -43,7 +38,7 @@ sp_status sp_request_run(const sp_request_target *target, sp_predict_request *re
 				    "signature '%s' cannot be served: %s", endpoint->signature.name,
 				    endpoint->refused->text);
 	if (wanted == NULL || fetches == NULL)
-		return out_of_memory(err);
+		return sp_predict__no_memory(err);
 	run.deadline_ns = target->deadline_ns;
 	if (run.deadline_ns == 0 && endpoint->timeout_ms != 0)
 		run.deadline_ns = sp_clock_now_ns() + endpoint->timeout_ms * 1000000;

@@ -223,7 +223,6 @@ static sp_status open_first(sp_updater *updater, const sp_config *config, sp_pub
 	updater->catalog = sp_catalog_create();
 	if (updater->arena == NULL || updater->catalog == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory to look for a version");
-	u->listing.catalog = updater->catalog;
 	u->versions = (sp_versions){.published = published,
 				    .catalog = updater->catalog,
 				    .closing = &updater->closing,
