@@ -106,9 +106,13 @@ void sp_processor_close(sp_processor *processor)
 /* Increments `holders` before it unpins: the updater always sees at least one of both. */
 sp_version *sp_processor_acquire(sp_processor *processor)
 {
-	size_t slot = sp_session_group_wait(processor->acquire_slots);
-	size_t place = sp_session_group_count(processor->group) + slot;
-	sp_version *version = sp_published_pin(processor->published, place);
+	size_t slot = 0, place;
+	sp_version *version;
+
+	/* It cannot fail without a deadline. */
+	(void)!sp_session_group_acquire(&slot, processor->acquire_slots, 0, NULL);
+	place = sp_session_group_count(processor->group) + slot;
+	version = sp_published_pin(processor->published, place);
 	atomic_fetch_add(&version->holders, 1);
 	atomic_store_explicit(&version->processor, processor, memory_order_relaxed);
 	sp_published_unpin(processor->published, place);

@@ -19,11 +19,6 @@
 /* DeepRec's number for tables in memory and on an SSD. */
 enum { SP_STORAGE_DRAM_SSDHASH = 12 };
 
-typedef struct sp_config_integers {
-	const int64_t *items;
-	size_t count;
-} sp_config_integers;
-
 typedef struct sp_config {
 	sp_arena *arena;        /* holds the texts */
 	const char *model_name; /* for log lines */
@@ -52,8 +47,7 @@ typedef struct sp_config {
 	bool shard_embedding;
 	int64_t ev_storage_type; /* 12: rows that do not fit in memory are put on an SSD */
 	const char *ev_storage_path;
-	sp_config_integers
-		ev_storage_size; /* bytes per table in memory; the SSD's size is not used */
+	int64_t ev_storage_size; /* bytes per table in memory; the SSD's size is not used */
 	int64_t ev_cache_policy; /* an sp_row_cache_policy */
 	int64_t ev_storage_read_threads;
 	int64_t update_poll_interval_ms;

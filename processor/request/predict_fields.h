@@ -34,14 +34,16 @@ enum {
 
 extern const sp_wire_schema sp_predict__array_schema;
 
+/* The value fields of an ArrayProto: name, and wire type of unpacked values. */
+typedef struct sp_predict_field {
+	const char *name;
+	sp_wire_type type;
+} sp_predict_field;
+
+extern const sp_predict_field sp_predict__fields[SP_ARRAY_FIELD_COUNT];
+
 /* The value field of a type; 0: the message has none. */
 uint32_t sp_predict__field_of(sp_dtype dtype);
-
-/* "float_val", ... */
-const char *sp_predict__field_name(uint32_t field);
-
-/* The wire type of a field's unpacked values. */
-sp_wire_type sp_predict__field_type(uint32_t field);
 
 /*
  * Decodes the ArrayProto `message` to a tensor in the workspace.  `request` is the whole request:

@@ -65,9 +65,6 @@ sp_wire_result sp_wire__next(sp_wire *wire, sp_wire_field *field);
  */
 bool sp_wire__varint(sp_wire *wire, uint64_t *value);
 
-/* The number of varints in the bytes, if well formed: the number of bytes that end one. */
-size_t sp_wire__count_varints(sp_bytes packed);
-
 /* ----------------------------------------------------------- whole messages */
 
 /* The content of a length-delimited field with a known number. */

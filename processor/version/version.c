@@ -52,7 +52,7 @@ static sp_status open_store(sp_ssd_store **out, const sp_config *config, const c
 		/* With the slice, so that instances with other slices keep their folders. */
 		.model = append_slice(config->savedmodel_dir, &config->embeddings, arena),
 		.version = describe_version(&config->embeddings, content, arena),
-		.cache_bytes = (size_t)config->ev_storage_size.items[0],
+		.cache_bytes = (size_t)config->ev_storage_size,
 		.policy = (sp_row_cache_policy)config->ev_cache_policy,
 		.readers = (size_t)config->ev_storage_read_threads,
 	};
@@ -188,24 +188,27 @@ static sp_status make(sp_version **out, const char *full_prefix, const char *del
 	return SP_OK;
 }
 
+/* *out is the version, or it is closed. */
+static sp_status finish(sp_version **out, sp_version *version, sp_status status)
+{
+	if (status == SP_OK)
+		*out = version;
+	else
+		sp_version_close(version);
+	return status;
+}
+
 sp_status sp_version_open(sp_version **out, sp_runtime *runtime, const sp_config *config,
 			  const sp_found_version *found, size_t memory_limit, sp_error *err)
 {
 	sp_version *version;
-	sp_status status;
 
 	SP_TRY(make(&version, found != NULL ? found->full_prefix : "", NULL, err));
 	if (found != NULL) {
 		version->full_step = found->full_step;
 		version->is_savedmodel = found->savedmodel_dir != NULL;
 	}
-	status = load(version, runtime, config, found, memory_limit, err);
-	if (status != SP_OK) {
-		sp_version_close(version);
-		return status;
-	}
-	*out = version;
-	return SP_OK;
+	return finish(out, version, load(version, runtime, config, found, memory_limit, err));
 }
 
 static sp_status load_on(sp_version *version, const sp_version *from, const sp_config *config,
@@ -245,16 +248,9 @@ sp_status sp_version_open_on(sp_version **out, const sp_version *from, const sp_
 			     const sp_found_version *found, sp_error *err)
 {
 	sp_version *version;
-	sp_status status;
 
 	SP_TRY(make_on(&version, from, found->delta_prefix, found->delta_step, err));
-	status = load_on(version, from, config, err);
-	if (status != SP_OK) {
-		sp_version_close(version);
-		return status;
-	}
-	*out = version;
-	return SP_OK;
+	return finish(out, version, load_on(version, from, config, err));
 }
 
 sp_status sp_version_open_folded(sp_version **out, const sp_version *from, size_t table,
@@ -265,12 +261,7 @@ sp_status sp_version_open_folded(sp_version **out, const sp_version *from, size_
 
 	SP_TRY(make_on(&version, from, from->delta_prefix, from->delta_step, err));
 	status = sp_weights_fold(&version->weights, from->weights, table, folded, err);
-	if (status != SP_OK) {
-		sp_version_close(version);
-		return status;
-	}
-	*out = version;
-	return SP_OK;
+	return finish(out, version, status);
 }
 
 sp_found_version sp_version_name(const sp_version *version)
