@@ -1,16 +1,41 @@
 #include "api/host/json/json_base64.h"
 
-#include "base/base64_text.h"
+#include <stdint.h>
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 void sp_base64_encode(sp_buffer *out, sp_bytes data)
 {
-	char text[4];
+	const unsigned char *from = (const unsigned char *)data.data;
 
 	for (size_t i = 0; i < data.size; i += 3) {
-		sp_bytes three = {data.data + i, data.size - i < 3 ? data.size - i : 3};
+		size_t n = data.size - i < 3 ? data.size - i : 3;
+		uint32_t bits = (uint32_t)from[i] << 16;
+		char text[4];
 
-		sp_buffer_append(out, text, sp_base64_write(text, three, SP_BASE64_STANDARD, true));
+		if (n > 1)
+			bits |= (uint32_t)from[i + 1] << 8;
+		if (n > 2)
+			bits |= from[i + 2];
+		text[0] = digits[bits >> 18];
+		text[1] = digits[(bits >> 12) & 63];
+		text[2] = n > 1 ? digits[(bits >> 6) & 63] : '=';
+		text[3] = n > 2 ? digits[bits & 63] : '=';
+		sp_buffer_append(out, text, 4);
 	}
+}
+
+static int digit_value(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	if (c == '+')
+		return 62;
+	return c == '/' ? 63 : -1;
 }
 
 /* Removes the padding; false if it is wrong. */
@@ -28,15 +53,27 @@ static bool strip_padding(sp_bytes *text)
 
 sp_base64_result sp_base64_decode(sp_bytes *out, sp_bytes text, sp_arena *arena)
 {
-	char *bytes;
+	uint32_t bits = 0;
+	unsigned held = 0;
+	char *bytes, *to;
 
 	if (!strip_padding(&text))
 		return SP_BASE64_INVALID;
-	bytes = sp_arena_alloc(arena, text.size / 4 * 3 + 3);
+	bytes = to = sp_arena_alloc(arena, text.size / 4 * 3 + 3);
 	if (bytes == NULL)
 		return SP_BASE64_NO_MEMORY;
-	if (!sp_base64_read(bytes, &out->size, text, SP_BASE64_STANDARD))
-		return SP_BASE64_INVALID;
-	out->data = bytes;
+	for (size_t i = 0; i < text.size; i++) {
+		int value = digit_value(text.data[i]);
+
+		if (value < 0)
+			return SP_BASE64_INVALID;
+		bits = (bits << 6) | (uint32_t)value;
+		held += 6;
+		if (held >= 8) {
+			held -= 8;
+			*to++ = (char)(bits >> held);
+		}
+	}
+	*out = (sp_bytes){bytes, (size_t)(to - bytes)};
 	return SP_BASE64_OK;
 }
