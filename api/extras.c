@@ -222,21 +222,22 @@ serving_processor_code serving_processor_give_order(void *model, serving_process
 						    int64_t full_step, int64_t delta_step,
 						    const char *by, serving_processor_error **error)
 {
+	static const sp_order_kind kinds[] = {
+		[SERVING_PROCESSOR_RELOAD] = SP_ORDER_RELOAD,
+		[SERVING_PROCESSOR_ROLLBACK] = SP_ORDER_ROLLBACK,
+		[SERVING_PROCESSOR_PIN] = SP_ORDER_PIN,
+	};
 	const sp_handle *handle = model;
 	sp_status status;
 	sp_error reason;
 
 	if (handle == NULL)
 		status = sp_error_set(&reason, SP_INVALID, "the model is NULL");
-	else if (order == SERVING_PROCESSOR_RELOAD)
-		status = sp_updater_reload(sp_processor_updater(handle->processor), by, &reason);
-	else if (order == SERVING_PROCESSOR_ROLLBACK)
-		status = sp_updater_rollback(sp_processor_updater(handle->processor), by, &reason);
-	else if (order == SERVING_PROCESSOR_PIN)
-		status = sp_updater_pin(sp_processor_updater(handle->processor), full_step,
-					delta_step, by, &reason);
-	else
+	else if ((size_t)order >= sizeof(kinds) / sizeof(kinds[0]))
 		status = sp_error_set(&reason, SP_INVALID, "there is no order %d", (int)order);
+	else
+		status = sp_updater_order(sp_processor_updater(handle->processor), kinds[order],
+					  full_step, delta_step, by, &reason);
 	return status == SP_OK ? SERVING_PROCESSOR_OK : return_error(&reason, error);
 }
 
