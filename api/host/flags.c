@@ -63,9 +63,8 @@ static const flag flags[] = {
 	{"enable_serialization_as_tensor_content", SWITCH,
 	 AT(enable_serialization_as_tensor_content), "false", 0, 0, NULL,
 	 "gRPC: answers have the values of tensors in tensor_content"},
-	{"grpc_compression", TEXT, AT(grpc_compression), "identity", 0, 0, "ENCODING",
-	 "gRPC: how answers are compressed for clients that accept it: gzip, deflate or "
-	 "identity"},
+	{"grpc_compress_answers", SWITCH, AT(grpc_compress_answers), "false", 0, 0, NULL,
+	 "gRPC: compress answers for clients that accept it"},
 	{"idle_timeout_in_ms", NUMBER, AT(idle_timeout_in_ms), "60000", 1, DAY_MS, "MS",
 	 "how long a connection may be silent"},
 	{"max_body_bytes", NUMBER, AT(max_body_bytes), "16777216", 1, INT64_C(2147483647), "BYTES",

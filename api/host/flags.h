@@ -25,7 +25,7 @@ typedef struct sp_flags {
 	int64_t idle_timeout_in_ms;
 	bool reuse_port;
 	bool enable_serialization_as_tensor_content;
-	const char *grpc_compression; /* "gzip", "deflate" or "identity" */
+	bool grpc_compress_answers;
 	const char *port_file;
 
 	const char *model_name;

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "api/host/grpc/grpc.h"
+#include "api/host/http/content_coding.h"
 #include "base/clock.h"
 
 enum {
 	MAX_ANSWER_BYTES = 1 << 30,
-	MESSAGE_TEXT = 1024,     /* of grpc-message */
 	HERE_BYTES = 1 << 20,    /* of a compressed message on the I/O thread */
 	COMPRESS_FROM = 1 << 10, /* bytes */
 	KEEP_ARENA = 4 << 20,
@@ -28,109 +28,100 @@ static sp_http_header field(const char *name, const char *value)
 
 /* -------------------------------------------------------------------- answers */
 
-static void fill_failure(sp_http_answer *answer, sp_http_header fields[3], char code_text[8],
-			 char message[MESSAGE_TEXT], sp_grpc_code code, const char *text)
+const sp_http_answer *sp_grpc__failure(sp_grpc_failure *out, sp_grpc_code code, const char *text)
 {
-	snprintf(code_text, 8, "%d", (int)code);
-	sp_grpc_message(message, MESSAGE_TEXT, text);
-	fields[0] = field("grpc-status", code_text);
-	fields[1] = field("grpc-message", message);
-	fields[2] = field("grpc-accept-encoding", ENCODINGS);
-	*answer = (sp_http_answer){.status = 200,
-				   .content_type = TYPE,
-				   .trailers = fields,
-				   .trailer_count = 3,
-				   .outcome = sp_grpc_http_status(code),
-				   .reason = text};
+	snprintf(out->code, sizeof(out->code), "%d", (int)code);
+	sp_grpc_message(out->message, sizeof(out->message), text);
+	out->fields[0] = field("grpc-status", out->code);
+	out->fields[1] = field("grpc-message", out->message);
+	out->fields[2] = field("grpc-accept-encoding", ENCODINGS);
+	out->answer = (sp_http_answer){.status = 200,
+				       .content_type = TYPE,
+				       .trailers = out->fields,
+				       .trailer_count = code == SP_GRPC_OK ? 1 : 3,
+				       .outcome = sp_grpc_http_status(code),
+				       .reason = text};
+	return &out->answer;
 }
 
 void sp_grpc__fail(sp_http_request *request, sp_grpc_code code, const char *text)
 {
-	char code_text[8], message[MESSAGE_TEXT];
-	sp_http_header fields[3];
-	sp_http_answer answer;
+	sp_grpc_failure failure;
 
-	fill_failure(&answer, fields, code_text, message, code, text);
-	sp_http_request_answer(request, &answer);
+	sp_http_request_answer(request, sp_grpc__failure(&failure, code, text));
 }
 
 bool sp_grpc_refuse(sp_http_request *request, int status, const char *text)
 {
-	const sp_http_head *head = sp_http_request_head(request);
-	char code_text[8], message[MESSAGE_TEXT];
-	sp_http_header fields[3];
-	sp_http_answer answer;
+	sp_grpc_failure failure;
 
-	if (head->major != 2 || !sp_grpc_is_content_type(sp_http_head_get(head, "content-type")))
+	if (!sp_grpc_is_call(request))
 		return false;
-	fill_failure(&answer, fields, code_text, message, sp_grpc_code_of_http(status), text);
-	sp_http_request_set_answer(request, &answer);
+	sp_http_request_set_answer(request,
+				   sp_grpc__failure(&failure, sp_grpc_code_of_http(status), text));
 	return true;
 }
 
-/* The encoding that the answer is compressed with. */
-static sp_grpc_encoding answer_encoding(const sp_grpc_call *call)
+static sp_bytes header_of(const sp_grpc_call *call, const char *name)
 {
-	sp_bytes accepted = sp_http_head_get(sp_http_request_head(call->request),
-					     "grpc-accept-encoding");
-	sp_grpc_encoding wanted = sp_grpc_encoding_of(
-		sp_bytes_of(call->serving->flags->grpc_compression));
+	return sp_http_head_get(sp_http_request_head(call->request), name);
+}
 
-	if (wanted == SP_GRPC_IDENTITY || wanted == SP_GRPC_OTHER_ENCODING ||
-	    call->out.size < COMPRESS_FROM || !sp_grpc_accepts(accepted, wanted))
-		return SP_GRPC_IDENTITY;
-	return wanted;
+/* The encoding that the answer is compressed with. */
+static sp_content_coding answer_encoding(const sp_grpc_call *call)
+{
+	if (!call->serving->flags->grpc_compress_answers || call->out.size < COMPRESS_FROM)
+		return SP_CODING_IDENTITY;
+	return sp_content_coding_accepted(header_of(call, "grpc-accept-encoding"));
 }
 
 /* Replaces the message by its compression. */
-static sp_status compress(sp_grpc_call *call, sp_grpc_encoding encoding, sp_error *err)
+static sp_status compress(sp_grpc_call *call, sp_content_coding encoding, sp_error *err)
 {
 	sp_bytes message = {call->out.data + SP_GRPC_PREFIX, call->out.size - SP_GRPC_PREFIX};
 	sp_buffer smaller;
-	sp_status status;
 
 	sp_buffer_init(&smaller, MAX_ANSWER_BYTES);
 	sp_buffer_set_budget(&smaller, &call->serving->memory);
 	sp_grpc_frame_begin(&smaller);
-	status = sp_grpc_compress(&smaller, message, encoding, err);
-	if (status == SP_OK) {
-		sp_buffer_fini(&call->out);
-		call->out = smaller;
-	} else {
+	sp_content_encode(&smaller, encoding, message);
+	if (smaller.failed) {
 		sp_buffer_fini(&smaller);
+		return sp_no_memory(err, "the compressed answer");
 	}
-	return status;
+	sp_buffer_fini(&call->out);
+	call->out = smaller;
+	return SP_OK;
 }
 
-static void answer_ok(sp_grpc_call *call, sp_grpc_encoding encoding)
+static void answer_ok(sp_grpc_call *call, sp_content_coding encoding)
 {
 	sp_http_header trailer = field("grpc-status", "0");
-	sp_http_header headers[] = {
-		field("grpc-accept-encoding", ENCODINGS),
-		field("grpc-encoding", sp_grpc_encoding_name(encoding)),
-	};
+	const char *name = sp_content_coding_name(encoding);
+	sp_http_header headers[2] = {field("grpc-accept-encoding", ENCODINGS)};
 
-	sp_grpc_frame_end(&call->out, encoding != SP_GRPC_IDENTITY);
-	sp_http_request_answer(
-		call->request,
-		&(sp_http_answer){.status = 200,
-				  .content_type = TYPE,
-				  .body = &call->out,
-				  .headers = headers,
-				  .header_count = encoding != SP_GRPC_IDENTITY ? 2 : 1,
-				  .trailers = &trailer,
-				  .trailer_count = 1});
+	if (name != NULL)
+		headers[1] = field("grpc-encoding", name);
+	sp_grpc_frame_end(&call->out, name != NULL);
+	sp_http_request_answer(call->request,
+			       &(sp_http_answer){.status = 200,
+						 .content_type = TYPE,
+						 .body = &call->out,
+						 .headers = headers,
+						 .header_count = name != NULL ? 2 : 1,
+						 .trailers = &trailer,
+						 .trailer_count = 1});
 }
 
 static void answer(sp_grpc_call *call, sp_status status, sp_error *err)
 {
-	sp_grpc_encoding encoding = SP_GRPC_IDENTITY;
+	sp_content_coding encoding = SP_CODING_IDENTITY;
 
 	if (status == SP_OK && call->out.failed)
 		status = sp_no_memory(err, "the answer");
 	if (status == SP_OK) {
 		encoding = answer_encoding(call);
-		if (encoding != SP_GRPC_IDENTITY)
+		if (encoding != SP_CODING_IDENTITY)
 			status = compress(call, encoding, err);
 	}
 	if (status == SP_OK)
@@ -156,33 +147,34 @@ sp_status sp_grpc__error(sp_grpc_call *call, sp_grpc_code code, sp_status status
 	return sp_error_set(err, status, "%s", text);
 }
 
-/* Inflates the message into the arena. */
-static sp_status decompress(sp_grpc_call *call, size_t max_bytes, sp_error *err)
+sp_status sp_grpc__decompress(sp_bytes *message, sp_bytes encoding_name, size_t max_bytes,
+			      sp_arena *arena, sp_grpc_code *code, sp_error *err)
 {
-	sp_bytes name = sp_http_head_get(sp_http_request_head(call->request), "grpc-encoding");
-	sp_grpc_encoding encoding = sp_grpc_encoding_of(name);
+	sp_content_coding encoding = sp_content_coding_of(encoding_name);
 	sp_buffer larger;
 	sp_status status;
-	char *copy;
 
-	if (encoding == SP_GRPC_OTHER_ENCODING)
-		return sp_grpc__error(call, SP_GRPC_UNIMPLEMENTED, SP_UNSUPPORTED, err,
-				      "grpc-encoding is not supported; supported are " ENCODINGS);
-	if (encoding == SP_GRPC_IDENTITY)
-		return sp_grpc__error(call, SP_GRPC_INTERNAL, SP_INVALID, err,
-				      "the message is compressed, but grpc-encoding is missing");
-	sp_buffer_init(&larger, SIZE_MAX / 2);
-	sp_buffer_set_budget(&larger, &call->serving->memory);
-	status = sp_grpc_inflate(&larger, call->message, encoding, max_bytes, err);
+	if (encoding == SP_CODING_UNKNOWN) {
+		*code = SP_GRPC_UNIMPLEMENTED;
+		return sp_error_set(err, SP_UNSUPPORTED,
+				    "grpc-encoding is not supported; supported are " ENCODINGS);
+	}
+	*code = SP_GRPC_INTERNAL;
+	if (encoding == SP_CODING_IDENTITY)
+		return sp_error_set(err, SP_INVALID,
+				    "the message is compressed, but grpc-encoding is missing");
+	sp_buffer_init(&larger, max_bytes);
+	status = sp_content_decode(&larger, encoding, *message, err);
+	if (status != SP_INVALID)
+		*code = SP_GRPC_OK;
 	if (status == SP_OK) {
-		copy = sp_arena_alloc(call->memory.arena, larger.size);
-		if (copy != NULL && larger.size != 0)
-			memcpy(copy, larger.data, larger.size);
-		call->message = (sp_bytes){copy, larger.size};
+		char *copy = sp_arena_alloc(arena, larger.size);
+
 		if (copy == NULL)
 			status = sp_no_memory(err, "a compressed message");
-	} else if (status == SP_CORRUPT) {
-		call->code = SP_GRPC_INTERNAL;
+		else if (larger.size != 0)
+			memcpy(copy, larger.data, larger.size);
+		*message = (sp_bytes){copy, larger.size};
 	}
 	sp_buffer_fini(&larger);
 	return status;
@@ -193,14 +185,17 @@ static sp_status read_message(sp_grpc_call *call, size_t max_bytes, sp_error *er
 	sp_bytes body = sp_http_request_body(call->request);
 	sp_grpc_frame frame;
 
-	if (!sp_grpc_frame_read(&frame, body))
+	if (sp_grpc_frame_read(&frame, body) != SP_GRPC_READ_DONE)
 		return sp_grpc__error(call, SP_GRPC_INTERNAL, SP_INVALID, err,
 				      "the request is not a complete message of gRPC");
 	if (frame.size != body.size)
 		return sp_grpc__error(call, SP_GRPC_INTERNAL, SP_INVALID, err,
 				      "the request has more than one message");
 	call->message = frame.message;
-	return frame.compressed ? decompress(call, max_bytes, err) : SP_OK;
+	if (!frame.compressed)
+		return SP_OK;
+	return sp_grpc__decompress(&call->message, header_of(call, "grpc-encoding"), max_bytes,
+				   call->memory.arena, &call->code, err);
 }
 
 static void run(sp_grpc_call *call, size_t max_bytes, sp_grpc_handler *handler)

@@ -36,6 +36,27 @@ void sp_grpc__call(sp_serving *serving, sp_http_request *request, sp_message_mem
  */
 void sp_grpc__call_here(sp_serving *serving, sp_http_request *request, sp_grpc_handler *handler);
 
+/*
+ * Replaces a compressed message by what it stands for, in the arena.  On failure *code is set
+ * unless the status has the code.
+ */
+SP_MUST_CHECK sp_status sp_grpc__decompress(sp_bytes *message, sp_bytes encoding_name,
+					    size_t max_bytes, sp_arena *arena, sp_grpc_code *code,
+					    sp_error *err);
+
+enum { SP_GRPC_MESSAGE_TEXT = 1024 };
+
+/* An answer without a message, and its texts. */
+typedef struct sp_grpc_failure {
+	sp_http_answer answer;
+	sp_http_header fields[3];
+	char code[8];
+	char message[SP_GRPC_MESSAGE_TEXT];
+} sp_grpc_failure;
+
+/* Fills it in; `text` must live as long.  For SP_GRPC_OK it is the end of a stream. */
+const sp_http_answer *sp_grpc__failure(sp_grpc_failure *out, sp_grpc_code code, const char *text);
+
 /* Answers without a message. */
 void sp_grpc__fail(sp_http_request *request, sp_grpc_code code, const char *text);
 

@@ -74,7 +74,8 @@ static sp_bytes model_name(const method *called, const sp_http_request *request)
 	sp_infer_head head;
 	sp_model_spec spec;
 
-	if (!sp_grpc_frame_read(&frame, sp_http_request_body(request)) || frame.compressed)
+	if (sp_grpc_frame_read(&frame, sp_http_request_body(request)) != SP_GRPC_READ_DONE ||
+	    frame.compressed)
 		return none;
 	if (called->kind == INFER)
 		return sp_infer_message_head(&head, frame.message, NULL) == SP_OK ? head.model_name

@@ -119,60 +119,25 @@ void sp_grpc_message(char *out, size_t size, const char *text)
 		out[--at] = '\0';
 }
 
-static const char *const encodings[] = {"identity", "deflate", "gzip"};
-
-sp_grpc_encoding sp_grpc_encoding_of(sp_bytes value)
-{
-	if (value.size == 0)
-		return SP_GRPC_IDENTITY;
-	for (int i = SP_GRPC_IDENTITY; i < SP_GRPC_OTHER_ENCODING; i++)
-		if (sp_bytes_is_word(value, encodings[i]))
-			return (sp_grpc_encoding)i;
-	return SP_GRPC_OTHER_ENCODING;
-}
-
-const char *sp_grpc_encoding_name(sp_grpc_encoding encoding)
-{
-	return encoding < SP_GRPC_OTHER_ENCODING ? encodings[encoding] : "unknown";
-}
-
-bool sp_grpc_accepts(sp_bytes value, sp_grpc_encoding encoding)
-{
-	const char *at = value.data, *end = at + value.size;
-
-	while (value.size != 0 && at < end) {
-		const char *comma = memchr(at, ',', (size_t)(end - at));
-		const char *stop = comma != NULL ? comma : end;
-		sp_bytes word;
-
-		while (at < stop && *at == ' ')
-			at++;
-		word = (sp_bytes){at, (size_t)(stop - at)};
-		while (word.size != 0 && word.data[word.size - 1] == ' ')
-			word.size--;
-		if (word.size != 0 && sp_grpc_encoding_of(word) == encoding)
-			return true;
-		at = stop + 1;
-	}
-	return false;
-}
-
 /* ------------------------------------------------------------------- framing */
 
-bool sp_grpc_frame_read(sp_grpc_frame *out, sp_bytes body)
+sp_grpc_read sp_grpc_frame_read(sp_grpc_frame *out, sp_bytes body)
 {
 	const unsigned char *at = (const unsigned char *)body.data;
 	size_t size;
 
-	if (body.size < SP_GRPC_PREFIX || at[0] > 1)
-		return false;
+	*out = (sp_grpc_frame){.size = SP_GRPC_PREFIX};
+	if (body.size != 0 && at[0] > 1)
+		return SP_GRPC_READ_BAD;
+	if (body.size < SP_GRPC_PREFIX)
+		return SP_GRPC_READ_MORE;
 	size = (size_t)at[1] << 24 | (size_t)at[2] << 16 | (size_t)at[3] << 8 | at[4];
+	out->size += size;
 	if (size > body.size - SP_GRPC_PREFIX)
-		return false;
-	*out = (sp_grpc_frame){.compressed = at[0] == 1,
-			       .message = {body.data + SP_GRPC_PREFIX, size},
-			       .size = SP_GRPC_PREFIX + size};
-	return true;
+		return SP_GRPC_READ_MORE;
+	out->compressed = at[0] == 1;
+	out->message = (sp_bytes){body.data + SP_GRPC_PREFIX, size};
+	return SP_GRPC_READ_DONE;
 }
 
 void sp_grpc_frame_begin(sp_buffer *out)

@@ -53,20 +53,6 @@ SP_MUST_CHECK bool sp_grpc_timeout(sp_bytes value, int64_t *ns);
 /* Writes a grpc-message: bytes other than printable ASCII become %XX.  Cut at the size. */
 void sp_grpc_message(char *out, size_t size, const char *text);
 
-typedef enum sp_grpc_encoding {
-	SP_GRPC_IDENTITY,
-	SP_GRPC_DEFLATE,
-	SP_GRPC_GZIP,
-	SP_GRPC_OTHER_ENCODING,
-} sp_grpc_encoding;
-
-/* "gzip" ...; "" is identity. */
-sp_grpc_encoding sp_grpc_encoding_of(sp_bytes value);
-const char *sp_grpc_encoding_name(sp_grpc_encoding encoding);
-
-/* Whether a grpc-accept-encoding lists it. */
-bool sp_grpc_accepts(sp_bytes value, sp_grpc_encoding encoding);
-
 enum { SP_GRPC_PREFIX = 5 };
 
 typedef struct sp_grpc_frame {
@@ -75,23 +61,13 @@ typedef struct sp_grpc_frame {
 	size_t size; /* with the prefix */
 } sp_grpc_frame;
 
-/* The message at the start of `body`; false if it is incomplete or its flags are unknown. */
-SP_MUST_CHECK bool sp_grpc_frame_read(sp_grpc_frame *out, sp_bytes body);
-
-/* An inflated message may be so many times larger than the compressed one, once it is over 1 MB. */
-enum { SP_GRPC_MAX_RATIO = 256 };
+typedef enum sp_grpc_read { SP_GRPC_READ_DONE, SP_GRPC_READ_MORE, SP_GRPC_READ_BAD } sp_grpc_read;
 
 /*
- * Appends what `data` is the compression of.
- *
- * Errors: SP_CORRUPT; SP_BUSY beyond max_bytes or the ratio; SP_NO_MEMORY.
+ * The message at the start of `body`.  MORE: it is incomplete, and out->size how much it needs.
+ * BAD: its flags are unknown.
  */
-SP_MUST_CHECK sp_status sp_grpc_inflate(sp_buffer *out, sp_bytes data, sp_grpc_encoding encoding,
-					size_t max_bytes, sp_error *err);
-
-/* Appends the compression of `data`.  SP_NO_MEMORY. */
-SP_MUST_CHECK sp_status sp_grpc_compress(sp_buffer *out, sp_bytes data, sp_grpc_encoding encoding,
-					 sp_error *err);
+SP_MUST_CHECK sp_grpc_read sp_grpc_frame_read(sp_grpc_frame *out, sp_bytes body);
 
 /* Reserves room for a prefix, and fills it in when the message behind it is complete. */
 void sp_grpc_frame_begin(sp_buffer *out);

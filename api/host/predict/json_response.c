@@ -206,3 +206,43 @@ sp_status sp_json_response_write(sp_buffer *out, const serving_processor_tensor 
 		write_columns(out, tensors, count);
 	return SP_OK;
 }
+
+/* ------------------------------------------------------------------- examples */
+
+void sp_json_response_write_scores(sp_buffer *out, const float *scores, size_t count)
+{
+	sp_buffer_append_char(out, '{');
+	write_key(out, "results", true, 1);
+	for (size_t i = 0; i < count && !out->failed; i++) {
+		sp_buffer_append_text(out, i == 0 ? "[" : ", ");
+		sp_json_write_f32(out, scores[i]);
+	}
+	sp_buffer_append_text(out, count == 0 ? "[]\n}" : "]\n}");
+}
+
+void sp_json_response_write_classes(sp_buffer *out, const serving_processor_bytes *labels,
+				    const float *scores, size_t example_count, size_t class_count)
+{
+	sp_buffer_append_char(out, '{');
+	write_key(out, "results", true, 1);
+	sp_buffer_append_char(out, '[');
+	for (size_t i = 0; i < example_count && !out->failed; i++) {
+		sp_buffer_append_text(out, i == 0 ? "[" : ", [");
+		for (size_t c = 0; c < class_count; c++) {
+			size_t at = i * class_count + c;
+			sp_bytes label = {"", 0};
+
+			if (labels != NULL)
+				label = (sp_bytes){labels[at].data, labels[at].size};
+			sp_buffer_append_text(out, c == 0 ? "[" : ", [");
+			sp_json_write_string(out, label);
+			sp_buffer_append(out, ", ", 2);
+			sp_json_write_f32(out, scores != NULL ? scores[at] : 0);
+			sp_buffer_append_char(out, ']');
+		}
+		sp_buffer_append_char(out, ']');
+	}
+	if (example_count != 0)
+		new_line(out, 1);
+	sp_buffer_append_text(out, "]\n}");
+}
