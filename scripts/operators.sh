@@ -99,7 +99,7 @@ of the list does not take is refused by name, too:
 | draws from gamma, Poisson, binomial and parameterized normal distributions | not met in models of this kind |
 | CSR matrices (`SparseMatrixMatMul`, ...), maps of tensors (`TensorMapInsert`, ...), stacks (`StackPushV2`, ...), batches of lists (`TensorListConcatLists`, `TensorListPushBackBatch`), `NearestNeighbors` | not met in models of this kind |
 | quantized operators (`QuantizeV2`, `Dequantize`, `QuantizedMatMul`, ...) but fake quantization; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
-| `ParseTensor`, `SerializeTensor`, `SerializeManySparse`, `DeserializeSparse` and their kin | not met in models of this kind |
+| `ParseSingleSequenceExample`, `ParseTensor`, `SerializeTensor`, `SerializeManySparse`, `DeserializeSparse` and their kin | not met in models of this kind |
 | sums and products of sparse tensors with sparse or dense ones (`SparseAdd`, `SparseSparseMaximum`, `SparseTensorDenseAdd`, `SparseDenseCwiseMul`, ...), sparse results of reductions (`SparseReduceSumSparse`, ...), operations on sets (`SetSize`, `DenseToDenseSetOperation`, ...) | not met in models of this kind |
 | `RaggedCross`, `SparseFeatureCross` of tf.contrib, `EditDistance`, `EncodeBase64`, `DecodeBase64`, `Fingerprint`, `StringFormat` but for `PrintV2`, which prints nothing | not met in models of this kind |
 | `DecodeProtoV2` of texts or with `sanitize`, `EncodeProto`, `DecodeJSONExample`, `DecodeCompressed` | not met in models of this kind |
