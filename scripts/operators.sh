@@ -65,8 +65,7 @@ cat <<'END'
 function by its name) their bodies; so does `BatchFunction`, for the request at hand, and a `Case` that asks `DeviceIndex`
 becomes its branch for the CPU.  Of functions that implement the same (`api_implements`) the one that prefers CPUs is
 called.  Loops of `Enter`, `Merge`, `Switch`, `LoopCond`, `NextIteration` and `Exit` become a
-`While` (`engine/import/import_loops.c`).  The constant that is the flow of a `TensorArray` or `TensorArrayV2` at first becomes
-the array's own.  `XlaDot` and `XlaDotV2` of float become `MatMul` where the file notes that both operands are matrices
+`While` (`engine/import/import_loops.c`).  `XlaDot` and `XlaDotV2` of float become `MatMul` where the file notes that both operands are matrices
 (`engine/stablehlo/front_end.c`).
 A `ScatterUpdate` of constants, which says the same in every request, becomes a `TensorScatterUpdate`
 (`engine/passes/constant_writes.h`), and an `AssignVariableOp` of what the variable was read to hold, a `NoOp`.
@@ -110,6 +109,7 @@ of the list does not take is refused by name, too:
 | `custom_call` of LAPACK and BLAS in a module (`lapack_spotrf`, `blas_strsm`, ...), which JAX makes of factorizations and solutions | TensorFlow has no such functions either, and refuses the module |
 | EmbeddingVariables of half, bfloat16 and double (`KvVarHandleOp` with such a `dtype`) | not met in models of this kind |
 | `EVGetVersion` of an embedding with rows on DeepRec's SSD tier, whose records leave versions out | what training has not recorded is not known |
+| `TensorArray` and `TensorArrayV2`, which TensorFlow has not made since 1.0; `TensorArraySplitV3`, `TensorListSplit`, `TensorListConcat` | not met in models of this kind |
 | `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of | not met in models of this kind |
 | lists in lists deeper than 8 | not met in models of this kind |
 | `DecodeProtoV2` with `local://` and other types than `tensorflow.Example`, `tensorflow.SequenceExample` and what they are made of | which others there are depends on the program; a file, or `bytes://`, tells of any |
