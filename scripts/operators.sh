@@ -110,6 +110,7 @@ of the list does not take is refused by name, too:
 | EmbeddingVariables of half, bfloat16 and double (`KvVarHandleOp` with such a `dtype`) | not met in models of this kind |
 | `EVGetVersion` of an embedding with rows on DeepRec's SSD tier, whose records leave versions out | what training has not recorded is not known |
 | `TensorArray` and `TensorArrayV2`, which TensorFlow has not made since 1.0; `TensorArraySplitV3`, `TensorListSplit`, `TensorListConcat` | not met in models of this kind |
+| `LookupTableRemoveV2`, `DestroyResourceOp` | not met in models of this kind |
 | `TensorArrayGradV3` and its kin, which gradients through TensorArrays of the first generation are made of | not met in models of this kind |
 | lists in lists deeper than 8 | not met in models of this kind |
 | `DecodeProtoV2` with `local://` and other types than `tensorflow.Example`, `tensorflow.SequenceExample` and what they are made of | which others there are depends on the program; a file, or `bytes://`, tells of any |

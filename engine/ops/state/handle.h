@@ -4,12 +4,15 @@
 #include "engine/graph/op.h"
 #include "engine/tensor/resource.h"
 
-/*
- * Handles of resources without element types: one output, no inputs, identified by `container` and
- * `shared_name` or, if that is empty, the node's name.
- */
+/* The container and the name of a resource: `shared_name` or, if that is empty, the node's name. */
+SP_MUST_CHECK sp_status sp_handle__name(const sp_prepare *prepare, sp_bytes *container,
+					const char **name, sp_error *err);
+
+/* A handle of a resource without element types: one output, no inputs. */
 SP_MUST_CHECK sp_status sp_handle__prepare(sp_prepare *prepare, sp_resource_kind kind,
 					   sp_error *err);
+
+/* Runs any handle whose state begins with the index of its declaration. */
 sp_status sp_handle__run(const sp_call *call);
 
 /* An operator that tells whether the resource of a handle has a value. */
