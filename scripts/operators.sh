@@ -100,7 +100,7 @@ of the list does not take is refused by name, too:
 | quantized operators (`QuantizeV2`, `Dequantize`, `QuantizedMatMul`, ...) but fake quantization; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
 | `ParseSingleSequenceExample`, `ParseTensor`, `SerializeTensor`, `SerializeManySparse`, `DeserializeSparse` and their kin | not met in models of this kind |
 | sums and products of sparse tensors with sparse or dense ones (`SparseAdd`, `SparseSparseMaximum`, `SparseTensorDenseAdd`, `SparseDenseCwiseMul`, ...), sparse results of reductions (`SparseReduceSumSparse`, ...), operations on sets (`SetSize`, `DenseToDenseSetOperation`, ...) | not met in models of this kind |
-| `RaggedCross`, `SparseFeatureCross` of tf.contrib, `EditDistance`, `EncodeBase64`, `DecodeBase64`, `Fingerprint`, `StringFormat` but for `PrintV2`, which prints nothing | not met in models of this kind |
+| `RaggedCross`, `RaggedFillEmptyRows`, `SparseFeatureCross` of tf.contrib, `EditDistance`, `EncodeBase64`, `DecodeBase64`, `Fingerprint`, `StringFormat` but for `PrintV2`, which prints nothing | not met in models of this kind |
 | `DecodeProtoV2` of texts or with `sanitize`, `EncodeProto`, `DecodeJSONExample`, `DecodeCompressed` | not met in models of this kind |
 | other encodings than UTF-8; `UnicodeScript`, `UnicodeTranscode`, `UnicodeDecodeWithOffsets`; regular expressions that are inputs (`RegexReplace`, `RegexFullMatch`) | not met in models of this kind |
 | `PyFunc` and its kin | code of the host, not of the model |
