@@ -93,18 +93,18 @@ of the list does not take is refused by name, too:
 | --- | --- |
 | training, gradients of other operators than those listed, optimizers, candidate samplers, datasets, queues, readers, summaries | not part of an answer |
 | images (resizing, colors, boxes, glimpses, patches, projections), audio, video, CTC, convolutions and poolings of three dimensions, `LRN` | not met in models of this kind |
-| inverses, solvers, factorizations (Cholesky, LU, QR, SVD, eigenvalues), determinants, matrix logarithms and roots; Bessel functions and integrals | not met in models of this kind |
+| inverses, solvers, factorizations (Cholesky, LU, QR, SVD, eigenvalues), determinants, matrix logarithms and roots; Bessel functions and integrals; incomplete gamma and beta functions, `Polygamma`, `Zeta` | not met in models of this kind |
+| fused steps of recurrent networks (`LSTMBlockCell`, `BlockLSTM`, `GRUBlockCell`), beam search (`GatherTree`) | not met in models of this kind |
 | Fourier transforms but `RFFT` and `IRFFT` | not met in models of this kind |
-| draws from gamma, Poisson, binomial and parameterized normal distributions | not met in models of this kind |
+| draws from gamma, Poisson, binomial and parameterized normal distributions; shuffles; generators (`RngReadAndSkip`, `StatefulUniform`, ...) | not met in models of this kind |
 | CSR matrices (`SparseMatrixMatMul`, ...), maps of tensors (`TensorMapInsert`, ...), stacks (`StackPushV2`, ...), batches of lists (`TensorListConcatLists`, `TensorListPushBackBatch`), `NearestNeighbors` | not met in models of this kind |
-| quantized operators (`QuantizeV2`, `Dequantize`, `QuantizedMatMul`, ...) but fake quantization; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
+| quantized operators (`QuantizeV2`, `Dequantize`, `QuantizedMatMul`, ...) and fake quantization; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
 | `ParseSingleSequenceExample`, `ParseTensor`, `SerializeTensor`, `SerializeManySparse`, `DeserializeSparse` and their kin | not met in models of this kind |
 | sums and products of sparse tensors with sparse or dense ones (`SparseAdd`, `SparseSparseMaximum`, `SparseTensorDenseAdd`, `SparseDenseCwiseMul`, ...), sparse results of reductions (`SparseReduceSumSparse`, ...), operations on sets (`SetSize`, `DenseToDenseSetOperation`, ...) | not met in models of this kind |
 | `RaggedCross`, `RaggedFillEmptyRows`, `SparseFeatureCross` of tf.contrib, `EditDistance`, `EncodeBase64`, `DecodeBase64`, `Fingerprint`, `StringFormat` but for `PrintV2`, which prints nothing | not met in models of this kind |
 | `DecodeProtoV2` of texts or with `sanitize`, `EncodeProto`, `DecodeJSONExample`, `DecodeCompressed` | not met in models of this kind |
 | other encodings than UTF-8; `UnicodeScript`, `UnicodeTranscode`, `UnicodeDecodeWithOffsets`; regular expressions that are inputs (`RegexReplace`, `RegexFullMatch`) | not met in models of this kind |
 | `PyFunc` and its kin | code of the host, not of the model |
-| generators by ThreeFry | as TensorFlow on CPU |
 | `XlaRngBitGenerator`, and `rng_bit_generator` of a module (keys of JAX's kind "rbg") | which number goes where is left to XLA, and depends on the shape |
 | `custom_call` of LAPACK and BLAS in a module (`lapack_spotrf`, `blas_strsm`, ...), which JAX makes of factorizations and solutions | TensorFlow has no such functions either, and refuses the module |
 | EmbeddingVariables of half, bfloat16 and double (`KvVarHandleOp` with such a `dtype`) | not met in models of this kind |
@@ -117,7 +117,7 @@ of the list does not take is refused by name, too:
 | `ReadFile` and `RestoreV2` in a request | files are read while a model is loaded |
 | `ClipByValue` of complex numbers | they have no order |
 | elements of float8 and of four bits (`DT_FLOAT8_E5M2`, `DT_FLOAT8_E4M3FN`, `DT_INT4`, `DT_UINT4`) | not met in models of this kind |
-| tensors of several handles; variants in `Empty`, `MutableHashTableV2`, `RandomShuffle`, `StridedSliceGrad` | not met in models of this kind |
+| tensors of several handles; variants in `Empty`, `MutableHashTableV2`, `StridedSliceGrad` | not met in models of this kind |
 | `Cast` from and to strings | TensorFlow has the type pairs, no kernel for them |
 | an int16 axis of `ArgMax`; unsigned seeds of `StatelessRandomUniformFullInt` | TensorFlow lists them and does not take them |
 | `data_format` NCHW of convolutions, poolings and blocks of space; windows over batch or channels | as TensorFlow on CPU |

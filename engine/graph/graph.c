@@ -126,22 +126,9 @@ sp_status sp_node_attr_list(const sp_node *node, const char *name, sp_attr_kind 
 	return SP_OK;
 }
 
-bool sp_node_is_loop(const sp_node *node, sp_loop_inputs *out)
+bool sp_node_is_loop(const sp_node *node)
 {
-	size_t inputs = node->input_count;
-
-	if (node->op == NULL || node->region_count == 0)
-		return false;
-	switch (node->opcode) {
-	case SP_OPCODE_For:
-		*out = (sp_loop_inputs){3, 3 + (inputs - 3) / 2, (inputs - 3) / 2};
-		return inputs >= 3;
-	case SP_OPCODE_While:
-	case SP_OPCODE_StatelessWhile:
-	case SP_OPCODE_XlaWhile:
-		*out = (sp_loop_inputs){0, 1 + (inputs - 1) / 2, (inputs - 1) / 2};
-		return inputs >= 1;
-	default:
-		return false;
-	}
+	return node->op != NULL && node->region_count != 0 &&
+	       (node->opcode == SP_OPCODE_While || node->opcode == SP_OPCODE_StatelessWhile ||
+		node->opcode == SP_OPCODE_XlaWhile);
 }

@@ -22,11 +22,9 @@
  *
  *     If, Case   the selector, then the results of each branch, branch after branch
  *     While      the variables, the result of the condition, the results of the body
- *     For        limit, delta, counter, the variables, the results of the body
  *
  * A variable of a loop is a LoopVariable node, whose input is its initial value.  The condition of
- * a While is its first region and the body its second, which lies in the first.  The first region
- * of a For holds its variables only.
+ * a While is its first region and the body its second, which lies in the first.
  *
  * A pass that replaces several nodes by one gives it the `region` of the last of them.
  *
@@ -150,14 +148,7 @@ SP_MUST_CHECK sp_status sp_node_attr_tensor(const sp_node *node, const char *nam
 SP_MUST_CHECK sp_status sp_node_attr_list(const sp_node *node, const char *name,
 					  sp_attr_kind element, const sp_attr **out, sp_error *err);
 
-/* Where a loop's inputs have its variables and the results of its body. */
-typedef struct sp_loop_inputs {
-	size_t variables, results; /* the first input of each kind */
-	size_t count;
-} sp_loop_inputs;
-
-/* False for a node that is not a loop. */
-bool sp_node_is_loop(const sp_node *node, sp_loop_inputs *out);
+bool sp_node_is_loop(const sp_node *node);
 
 /* The attribute, or NULL. */
 const sp_attr *sp_node_attr(const sp_node *node, const char *name);

@@ -75,11 +75,10 @@ typedef struct sp_call {
 
 	/*
 	 * State of the session, kept between requests: positions of random streams in steps of 128
-	 * bits, one for each stream that a node starts, and one per resource for streams that start
-	 * at a variable's value; and the copies of session variables
-	 * (engine/ops/state/session_variable.c), SP_SESSION_VARIABLE_WORDS each.
+	 * bits, and the copies of session variables (engine/ops/state/session_variable.c),
+	 * SP_SESSION_VARIABLE_WORDS each.
 	 */
-	uint64_t *drawn_by_node, *drawn_by_variable;
+	uint64_t *drawn_by_node;
 	uint64_t *session_variables;
 
 	/* The request's deadline, for operators that wait; 0: none. */

@@ -67,12 +67,8 @@ static void need_loop(sp_frame *frame, const sp_owner *owner)
 		need_returns(frame, owner->bodies[0]);
 	if (owner->kind == SP_OWNER_LOOP && sp_import__data_input(def, 0) != NULL)
 		add_need(frame, owner->in, def->inputs[0], NEED_INPUT);
-	if (owner->kind == SP_OWNER_FOR) {
-		add_need(frame, owner->in, def->inputs[1], NEED_INPUT);
-		add_need(frame, owner->in, def->inputs[2], NEED_INPUT);
-	}
 	for (size_t i = 0; i < owner->variable_count; i++)
-		if (!owner->variables[i].is_constant && owner->variables[i].next != NULL)
+		if (!owner->variables[i].is_constant)
 			add_need(frame, body, owner->variables[i].next, NEED_INPUT);
 }
 
@@ -188,7 +184,7 @@ static sp_status write_arguments(sp_importer *im, sp_owner *owner)
 	return SP_OK;
 }
 
-/* The variables are the first inputs of a While; in a For they follow limit and delta. */
+/* The variables are a loop's first inputs. */
 static void add_variables(const sp_owner *owner, sp_port *inputs, size_t *count)
 {
 	for (size_t i = 0; i < owner->variable_count; i++)
@@ -200,13 +196,14 @@ static sp_status write_edges(sp_importer *im, const sp_frame *frame, sp_node *fl
 {
 	const sp_owner *owner = frame->in->places[frame->node].owner;
 	size_t variables = owner != NULL ? owner->variable_count : 0;
-	size_t before = owner != NULL && owner->kind == SP_OWNER_FOR ? 2 : 0;
 	sp_port *inputs = sp_arena_array(im->arena, frame->need_count + variables, sizeof(*inputs));
 	uint32_t *controls = sp_arena_array(im->arena, frame->need_count, sizeof(*controls));
 	size_t count = 0;
 
 	if (inputs == NULL || controls == NULL)
 		return sp_import__no_memory(im);
+	if (variables != 0)
+		add_variables(owner, inputs, &count);
 	for (size_t i = 0; i < frame->need_count; i++) {
 		const sp_need *need = &frame->needs[i];
 		sp_target to;
@@ -218,14 +215,8 @@ static sp_status write_edges(sp_importer *im, const sp_frame *frame, sp_node *fl
 			controls[flat->control_count++] = port_of(&to).node;
 			continue;
 		}
-		if (variables != 0 && count == before) {
-			add_variables(owner, inputs, &count);
-			variables = 0;
-		}
 		inputs[count++] = port_of(&to);
 	}
-	if (variables != 0)
-		add_variables(owner, inputs, &count);
 	flat->inputs = inputs;
 	flat->input_count = count;
 	flat->controls = controls;

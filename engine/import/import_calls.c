@@ -198,7 +198,6 @@ static bool kind_of_op(const char *op, sp_owner_kind *kind)
 		{"While", SP_OWNER_WHILE},
 		{"StatelessWhile", SP_OWNER_WHILE},
 		{"XlaWhile", SP_OWNER_WHILE},
-		{"For", SP_OWNER_FOR},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -366,7 +365,6 @@ static sp_status add_bodies(sp_importer *im, sp_owner *owner)
 		[SP_OWNER_IF] = {"then_branch", "else_branch"},
 		[SP_OWNER_CASE] = {"branches", NULL},
 		[SP_OWNER_WHILE] = {"cond", "body"},
-		[SP_OWNER_FOR] = {"body", NULL},
 	};
 	const sp_node_def *node = &owner->in->nodes[owner->node];
 	const sp_attr *list = sp_attr_find(node->attrs, node->attr_count, attrs[owner->kind][0]);
@@ -443,13 +441,6 @@ static sp_status check_signatures(sp_importer *im, const sp_owner *owner)
 		return bad_call(im, owner,
 				"its condition or body takes or returns another number "
 				"of values than it does");
-	case SP_OWNER_FOR:
-		if (inputs >= 3 && first->input_count == inputs - 2 &&
-		    first->output_count == inputs - 3)
-			return SP_OK;
-		return bad_call(im, owner,
-				"its body takes or returns another number of values "
-				"than it does");
 	default:
 		return SP_OK; /* a call's arguments are checked as they are read */
 	}
@@ -485,9 +476,8 @@ static sp_status add_variables(sp_importer *im, sp_owner *owner)
 {
 	const sp_node_def *node = &owner->in->nodes[owner->node];
 	const sp_scope *body = owner->bodies[owner->body_count - 1];
-	bool counts = owner->kind == SP_OWNER_FOR; /* start, limit, delta, ... */
 
-	if (owner->kind != SP_OWNER_WHILE && !counts)
+	if (owner->kind != SP_OWNER_WHILE)
 		return SP_OK;
 	owner->variable_count = body->function->input_count;
 	owner->variables = sp_arena_zeros(im->scratch, owner->variable_count,
@@ -497,10 +487,8 @@ static sp_status add_variables(sp_importer *im, sp_owner *owner)
 	for (size_t i = 0; i < owner->variable_count; i++) {
 		sp_variable *v = &owner->variables[i];
 
-		v->first = sp_import__data_input(node, counts && i != 0 ? i + 2 : i);
-		if (counts && i == 0)
-			continue;
-		v->next = body->function->returns[i - counts].ref;
+		v->first = sp_import__data_input(node, i);
+		v->next = body->function->returns[i].ref;
 		v->is_constant = is_argument_itself(body, v->next, i);
 	}
 	sp_import__number_variables(owner);
@@ -510,19 +498,18 @@ static sp_status add_variables(sp_importer *im, sp_owner *owner)
 static sp_status add_owner_regions(sp_importer *im, sp_owner *owner)
 {
 	uint32_t around = sp_import__region_of(owner->in, owner->node);
-	bool is_loop = owner->kind == SP_OWNER_WHILE || owner->kind == SP_OWNER_FOR;
+	bool is_loop = owner->kind == SP_OWNER_WHILE;
 
 	for (size_t i = 0; i < owner->body_count; i++)
 		owner->bodies[i]->region = around;
 	if (owner->kind == SP_OWNER_CALL)
 		return SP_OK;
-	owner->region_count = is_loop ? 2 : (uint32_t)owner->body_count;
+	owner->region_count = (uint32_t)owner->body_count;
 	SP_TRY(sp_import__add_regions(im, around, owner->region_count, &owner->first_region));
 	if (is_loop) /* the body sees what the condition has computed */
 		im->graph->around[owner->first_region + 1] = owner->first_region;
 	for (size_t i = 0; i < owner->body_count; i++)
-		owner->bodies[i]->region = owner->first_region +
-					   (owner->kind == SP_OWNER_FOR ? 1 : (uint32_t)i);
+		owner->bodies[i]->region = owner->first_region + (uint32_t)i;
 	return SP_OK;
 }
 

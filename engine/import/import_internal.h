@@ -54,14 +54,13 @@ typedef enum sp_owner_kind {
 	SP_OWNER_IF,
 	SP_OWNER_CASE,
 	SP_OWNER_WHILE,
-	SP_OWNER_FOR,
 	SP_OWNER_LOOP, /* a loop of `loops`, without bodies; `node` is its LoopCond */
 } sp_owner_kind;
 
 /* A variable of a loop. */
 typedef struct sp_variable {
 	const char *first; /* the initial value: a reference in the scope of the loop */
-	const char *next;  /* the next value: a reference in the body; NULL of a For's counter */
+	const char *next;  /* the next value: a reference in the body */
 	const char *merge; /* of SP_OWNER_LOOP: its Merge */
 	bool is_constant;  /* loop-invariant: reads of it read `first` */
 	uint32_t number;   /* its output of the loop, counting variables that are not constant */

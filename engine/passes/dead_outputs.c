@@ -33,17 +33,15 @@ typedef struct pass {
 
 static outputs outputs_of(const sp_node *node)
 {
-	sp_loop_inputs loop;
+	size_t count;
 
 	if (node->region_count == 0 || node->input_count == 0)
 		return (outputs){0, 0, 0};
-	if (sp_node_is_loop(node, &loop))
-		return (outputs){loop.variables, loop.results - loop.variables, loop.count};
-	return (outputs){1, (node->input_count - 1) / node->region_count,
-			 (node->input_count - 1) / node->region_count};
+	count = (node->input_count - 1) / node->region_count;
+	return sp_node_is_loop(node) ? (outputs){0, count + 1, count} : (outputs){1, count, count};
 }
 
-/* Whether input k of an owner belongs to no output: a selector, condition or limit. */
+/* Whether input k of an owner belongs to no output: a selector or condition. */
 static bool is_plain(const outputs *of, size_t k)
 {
 	return k < of->first || of->count == 0 || (k - of->first) % of->step >= of->count;
@@ -53,12 +51,11 @@ static bool is_plain(const outputs *of, size_t k)
 static void note_variables(pass *d, uint32_t i)
 {
 	const sp_node *node = &d->graph->nodes[i];
-	sp_loop_inputs loop;
 
-	if (!sp_node_is_loop(node, &loop))
+	if (!sp_node_is_loop(node))
 		return;
 	for (uint32_t k = 0; k < d->owners[i].count; k++)
-		d->variable[node->inputs[loop.variables + k].node] = (sp_port){i, k};
+		d->variable[node->inputs[k].node] = (sp_port){i, k};
 }
 
 /* ----------------------------------------------------------------- the walk */

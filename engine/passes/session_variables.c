@@ -99,7 +99,6 @@ static bool is_random_draw(const sp_node *node)
 	case SP_OPCODE_StatelessRandomUniformInt:
 	case SP_OPCODE_StatelessRandomUniformIntV2:
 	case SP_OPCODE_StatelessRandomUniformV2:
-	case SP_OPCODE_StatelessShuffle:
 	case SP_OPCODE_StatelessTruncatedNormal:
 	case SP_OPCODE_StatelessTruncatedNormalV2:
 		return true;

@@ -490,7 +490,6 @@ static sp_status compile(compiler *co, const sp_entry_spec *entries, size_t entr
 	SP_TRY(compile_nodes(co));
 	program->resource_count = co->resources->count;
 	program->stream_count = co->resources->stream_count;
-	program->generator_count = co->resources->has_generators ? co->resources->count : 0;
 	program->session_variable_count = co->resources->session_variable_count;
 	return plan_entries(co, entries, entry_count);
 }

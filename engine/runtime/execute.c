@@ -141,10 +141,9 @@ static sp_status begin_loop(const sp_execution *ex, const sp_step *step)
 	const sp_control *control = step->control;
 
 	for (uint32_t i = 0; i < control->argument_count; i++) {
-		uint32_t k = control->plain_count + i;
-		const sp_tensor *first = ex->frame->in[step->first_in + k];
+		const sp_tensor *first = ex->frame->in[step->first_in + i];
 
-		if (k < 64 && (step->in_dies >> k & 1) != 0)
+		if (i < 64 && (step->in_dies >> i & 1) != 0)
 			move(variable(ex, control, i), (sp_tensor *)first);
 		else
 			SP_TRY(share(ex, step, variable(ex, control, i), first));
@@ -187,18 +186,17 @@ static loop loop_here(const sp_execution *ex)
  * All variables change at once after an iteration, because they may swap values.  Meanwhile the
  * outputs of the step, which are still unset, hold the new values.
  */
-static sp_status next_round(sp_execution *ex, const sp_step *step, uint32_t first_variable,
-			    uint32_t first_returned, const loop *l)
+static sp_status next_round(sp_execution *ex, const sp_step *step, const loop *l)
 {
 	const sp_control *control = step->control;
 	sp_tensor **next = ex->frame->out + step->first_out;
 
 	for (uint32_t i = 0; i < step->out_count; i++)
-		SP_TRY(share(ex, step, next[i], returned(ex, control, first_returned + i)));
+		SP_TRY(share(ex, step, next[i], returned(ex, control, 1 + i)));
 	end_region(ex, control->first_region + 1);
 	end_region(ex, control->first_region);
 	for (uint32_t i = 0; i < step->out_count; i++)
-		move(variable(ex, control, first_variable + i), next[i]);
+		move(variable(ex, control, i), next[i]);
 	if (!keeps_text(ex, control))
 		sp_workspace_rewind(ex->workspace, &l->mark);
 	if (l->ends_ns != 0 && sp_clock_now_ns() >= l->ends_ns)
@@ -206,12 +204,12 @@ static sp_status next_round(sp_execution *ex, const sp_step *step, uint32_t firs
 	return check_time(ex);
 }
 
-static void end_loop(const sp_execution *ex, const sp_step *step, uint32_t first_variable)
+static void end_loop(const sp_execution *ex, const sp_step *step)
 {
 	sp_tensor **out = ex->frame->out + step->first_out;
 
 	for (uint32_t i = 0; i < step->out_count; i++)
-		move(out[i], variable(ex, step->control, first_variable + i));
+		move(out[i], variable(ex, step->control, i));
 }
 
 static sp_status run_while(sp_execution *ex, const sp_step *step)
@@ -231,43 +229,10 @@ static sp_status run_while(sp_execution *ex, const sp_step *step)
 		if (!is_true)
 			break;
 		SP_TRY(run_region(ex, control->first_region + 1));
-		SP_TRY(next_round(ex, step, 0, 1, &l));
+		SP_TRY(next_round(ex, step, &l));
 	}
 	end_region(ex, control->first_region);
-	end_loop(ex, step, 0);
-	return SP_OK;
-}
-
-/* for (i = start; delta > 0 ? i < limit : i > limit; i += delta) */
-static sp_status run_for(sp_execution *ex, const sp_step *step)
-{
-	const sp_control *control = step->control;
-	const sp_tensor *const *in = ex->frame->in + step->first_in;
-	loop l = loop_here(ex);
-	sp_shape scalar = sp_shape_scalar();
-	int64_t i, limit, delta;
-
-	for (int k = 0; k < 3; k++)
-		if (in[k]->shape.rank != 0)
-			return fail(ex, step, "start, limit and delta must be scalars");
-	limit = *sp_tensor_i32(in[0]);
-	delta = *sp_tensor_i32(in[1]);
-	i = *sp_tensor_i32(in[2]);
-	if ((i < limit && delta <= 0) || (i > limit && delta >= 0))
-		return fail(ex, step, "delta does not lead from start to limit");
-	SP_TRY(begin_loop(ex, step));
-	for (; delta > 0 ? i < limit : i > limit; i += delta) {
-		sp_tensor *counter = variable(ex, control, 0);
-
-		sp_workspace_release(ex->workspace, counter);
-		SP_TRY(sp_workspace_tensor(ex->workspace, counter, SP_INT32, &scalar,
-					   ex->call.err));
-		*sp_tensor_i32(counter) = (int32_t)i;
-		SP_TRY(run_region(ex, control->first_region + 1));
-		SP_TRY(next_round(ex, step, 1, 0, &l));
-	}
-	sp_workspace_release(ex->workspace, variable(ex, control, 0));
-	end_loop(ex, step, 1);
+	end_loop(ex, step);
 	return SP_OK;
 }
 
@@ -279,8 +244,6 @@ static sp_status run_control(sp_execution *ex, const sp_step *step)
 		return run_condition(ex, step);
 	case SP_CONTROL_WHILE:
 		return run_while(ex, step);
-	case SP_CONTROL_FOR:
-		return run_for(ex, step);
 	}
 	return SP_OK;
 }

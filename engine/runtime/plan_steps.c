@@ -70,8 +70,9 @@ static uint32_t own_inputs(const sp_prepared *node)
 {
 	const sp_control_layout *layout = layout_of(node);
 
-	return layout != NULL ? layout->plain_count + layout->argument_count
-			      : (uint32_t)node->node->input_count;
+	if (layout == NULL)
+		return (uint32_t)node->node->input_count;
+	return layout->kind == SP_CONTROL_WHILE ? layout->argument_count : 1;
 }
 
 /* The value of input k; for a loop variable, its initial value. */
@@ -80,7 +81,7 @@ static uint32_t input_value(const writer *w, const sp_prepared *node, uint32_t k
 	const sp_control_layout *layout = layout_of(node);
 	sp_port port = node->node->inputs[k];
 
-	if (layout != NULL && k >= layout->plain_count && k < own_inputs(node))
+	if (layout != NULL && k < layout->argument_count)
 		port = w->program->prepared[port.node].node->inputs[0];
 	return sp_program__value(w->program, port);
 }
@@ -99,8 +100,6 @@ static uint32_t reading_region(const sp_prepared *node, uint32_t k)
 		return first + (k - own) / (layout->return_count / node->node->region_count);
 	case SP_CONTROL_WHILE:
 		return first + (k != own);
-	case SP_CONTROL_FOR:
-		return first + 1;
 	}
 	return first;
 }
@@ -257,7 +256,6 @@ static bool add_control(writer *w, sp_step *step, const sp_prepared *node)
 	*control = (sp_control){.kind = layout->kind,
 				.first_region = region,
 				.region_count = node->node->region_count,
-				.plain_count = layout->plain_count,
 				.first_argument = (uint32_t)w->outs.count,
 				.argument_count = layout->argument_count,
 				.first_return = (uint32_t)w->plan->ref_count,
@@ -265,7 +263,7 @@ static bool add_control(writer *w, sp_step *step, const sp_prepared *node)
 				.scalar_only = layout->scalar_only};
 	step->control = control;
 	for (uint32_t k = 0; k < layout->argument_count; k++) {
-		sp_port port = node->node->inputs[layout->plain_count + k];
+		sp_port port = node->node->inputs[k];
 
 		add_output(w, sp_program__value(w->program, port), region + 1);
 	}

@@ -77,13 +77,12 @@ typedef struct sp_plan_region {
 
 /*
  * The control part of a step that runs regions.  The inputs of the step are the selector of a
- * condition, or limit and delta of a For and the initial values of the variables.
+ * condition, or the initial values of a loop's variables.
  */
 typedef struct sp_control {
 	sp_control_kind kind;
 	uint32_t first_region;
 	uint32_t region_count;
-	uint32_t plain_count;    /* inputs before those of the variables */
 	uint32_t first_argument; /* in out_slots: the variables */
 	uint32_t argument_count;
 	uint32_t first_return; /* in refs: the results of the regions */
@@ -122,9 +121,8 @@ struct sp_program {
 	sp_prepared *prepared; /* [graph->node_count] */
 	sp_value *values;
 	size_t value_count;
-	size_t resource_count;  /* declared at compile time: handles are below it */
-	size_t stream_count;    /* random streams that nodes start */
-	size_t generator_count; /* those that start at variables: 0, or one per resource */
+	size_t resource_count; /* declared at compile time: handles are below it */
+	size_t stream_count;   /* random streams that nodes start */
 	size_t session_variable_count;
 	uint32_t *snapshot_index; /* [value_count] among the snapshot's values, or UINT32_MAX */
 	uint32_t snapshot_count;

@@ -17,9 +17,8 @@ struct sp_session {
 	sp_plan_frame *frames; /* one per entry */
 
 	/*
-	 * What is kept between requests (sp_call): random streams of nodes, of variables, and
-	 * session variables.  A run changes the second copy, which becomes the first if it
-	 * succeeds.
+	 * What is kept between requests (sp_call): random streams and session variables.  A run
+	 * changes the second copy, which becomes the first if it succeeds.
 	 */
 	uint64_t *state, *next_state;
 	size_t state_words;
@@ -69,7 +68,7 @@ static bool session_init(sp_session *session, const sp_plan *plans, size_t count
 	if (session->arena == NULL || session->workspace == NULL)
 		return false;
 	session->frames = sp_arena_zeros(session->arena, count, sizeof(sp_plan_frame));
-	session->state_words = session->program->stream_count + session->program->generator_count +
+	session->state_words = session->program->stream_count +
 			       SP_SESSION_VARIABLE_WORDS * session->program->session_variable_count;
 	session->state = sp_arena_zeros(session->arena, session->state_words, sizeof(uint64_t));
 	session->next_state = sp_arena_zeros(session->arena, session->state_words,
@@ -216,9 +215,7 @@ sp_status sp_session__run_plan(sp_session *session, const sp_run *run, sp_object
 			 .environment = run->environment,
 			 .objects = objects,
 			 .drawn_by_node = session->next_state,
-			 .drawn_by_variable = session->next_state + session->program->stream_count,
-			 .session_variables = session->next_state + session->program->stream_count +
-					      session->program->generator_count,
+			 .session_variables = session->next_state + session->program->stream_count,
 			 .deadline_ns = run->deadline_ns,
 			 .err = err}};
 	size_t state_size = session->state_words * sizeof(*session->state);

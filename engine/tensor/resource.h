@@ -86,9 +86,8 @@ typedef struct sp_resources {
 	sp_map names;     /* "<kind><container>\0<name>" -> index */
 	unsigned columns; /* union of all embeddings' columns */
 
-	/* While a graph is prepared: nodes that start random streams; whether variables do. */
+	/* While a graph is prepared: nodes that start random streams, and session variables. */
 	size_t stream_count;
-	bool has_generators;
 	size_t session_variable_count;
 } sp_resources;
 

@@ -1,6 +1,6 @@
 """Models whose answers hang on the requests before.
 
-tf2-random-streams  random numbers drawn again and again, in a loop, from operators with seeds and from generators
+tf2-random-streams  random numbers drawn again and again, in a loop, from operators with seeds
 tf2-counts          seeds that a variable holds, and the next of which is written whenever one is taken, as in Keras 3
 """
 import os
@@ -21,12 +21,7 @@ ROUNDS = 3
 class Streams(tf.Module):
     """What is drawn in each round of a loop; the last round of each stream shows how far the others have moved it."""
 
-    def __init__(self):
-        super().__init__()
-        self.philox = tf.random.Generator.from_seed(1234)
-        self.old = [tf.Variable(tf.constant([2**63 - 5, i, 99 - i], tf.int64)) for i in range(5)]
-
-    def of_nodes(self, x):
+    def draw(self, x):
         ops, shape = tf.raw_ops, tf.shape(x)
         seeds = {"seed": 5, "seed2": 6}
         logits = tf.stack([x, 2 * x], 1)
@@ -34,41 +29,22 @@ class Streams(tf.Module):
                 "normal": ops.RandomStandardNormal(shape=shape, dtype=tf.float32, **seeds),
                 "truncated": ops.TruncatedNormal(shape=shape, dtype=tf.float32, **seeds),
                 "integer": ops.RandomUniformInt(shape=shape, minval=0, maxval=1000, **seeds),
-                "shuffled": ops.RandomShuffle(value=tf.range(10), **seeds),
                 "classes": ops.Multinomial(logits=logits, num_samples=5, output_dtype=tf.int32, **seeds)}
-
-    def of_generators(self, x):
-        ops, shape = tf.raw_ops, tf.shape(x)
-        old = [variable.handle for variable in self.old]
-        philox = tf.constant(1, tf.int64)
-        ops.RngSkip(resource=old[0], algorithm=philox, delta=3)
-        return {"generator": self.philox.uniform(shape),
-                "generator_normal": self.philox.normal(shape),
-                "generator_int": self.philox.uniform(shape, 0, 1000, tf.int32),
-                "state": ops.RngReadAndSkip(resource=self.philox.state.handle, alg=3, delta=tf.constant(4, tf.uint64)),
-                "old_uniform": ops.StatefulUniform(resource=old[0], algorithm=philox, shape=shape, dtype=tf.float32),
-                "old_normal": ops.StatefulStandardNormalV2(resource=old[1], algorithm=philox, shape=shape, dtype=tf.float32),
-                "old_truncated": ops.StatefulTruncatedNormal(resource=old[2], algorithm=philox, shape=shape, dtype=tf.float32),
-                "old_integer": ops.StatefulUniformInt(resource=old[3], algorithm=philox, shape=shape,
-                                                      minval=tf.constant(-5), maxval=tf.constant(100)),
-                "old_bits": ops.StatefulUniformFullInt(resource=old[4], algorithm=philox, shape=shape, dtype=tf.int32)}
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x")])
     def serve(self, x):
-        out = {}
-        for draw in (self.of_nodes, self.of_generators):
-            first = draw(x)
-            with tf.control_dependencies(first.values()):
-                names = sorted(first)
-                arrays = tuple(tf.TensorArray(first[name].dtype, ROUNDS) for name in names)
+        first = self.draw(x)
+        with tf.control_dependencies(first.values()):
+            names = sorted(first)
+            arrays = tuple(tf.TensorArray(first[name].dtype, ROUNDS) for name in names)
 
-                def body(i, arrays):
-                    drawn = draw(x)
-                    return i + 1, tuple(array.write(i, drawn[name]) for array, name in zip(arrays, names))
+            def body(i, arrays):
+                drawn = self.draw(x)
+                return i + 1, tuple(array.write(i, drawn[name]) for array, name in zip(arrays, names))
 
-                _, arrays = tf.while_loop(lambda i, _: i < ROUNDS, body, (0, arrays), parallel_iterations=1)
-            out.update({name: array.stack() for array, name in zip(arrays, names)})
-            out.update({name + "_first": value for name, value in first.items()})
+            _, arrays = tf.while_loop(lambda i, _: i < ROUNDS, body, (0, arrays), parallel_iterations=1)
+        out = {name: array.stack() for array, name in zip(arrays, names)}
+        out.update({name + "_first": value for name, value in first.items()})
         with tf.control_dependencies([tf.debugging.assert_less(tf.size(x), 10)]):
             return {name: tf.identity(value) for name, value in out.items()}
 
@@ -113,5 +89,5 @@ def in_order(name, module, covers):
 
 
 in_order("tf2-random-streams", Streams(), "streams of random numbers that go on from one round of a loop, and one request, to the "
-                                          "next, of operators with seeds and of generators")
+                                          "next, of operators with seeds")
 in_order("tf2-counts", Counts(), "variables that say how often they were written: seeds, and numbers that go up or down")

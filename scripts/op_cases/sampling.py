@@ -1,4 +1,4 @@
-"""Classes that are drawn, rows that are shuffled: with given seeds TensorFlow's very ones."""
+"""Classes that are drawn: with given seeds TensorFlow's very ones."""
 import numpy as np
 
 from op_cases import Cases, tf
@@ -22,13 +22,4 @@ for op, more, attrs in (("Multinomial", {}, SEEDS), ("StatelessMultinomial", {"s
         cases.add(op, {"logits": F(logits), "num_samples": np.int32(n), **more}, attrs, refuse=True)
 cases.add("StatelessMultinomial", {"logits": F([[1, 2]]), "num_samples": np.int32(2), "seed": np.int32([1, 2, 3])}, refuse=True)
 
-KEY = {"key": np.array([9], np.uint64), "counter": np.array([2**64 - 2, 5], np.uint64), "alg": np.int32(1)}
-for dtype in (tf.float32, tf.bool, tf.string, tf.int8, tf.complex128):
-    for shape in ((12,), (7, 3), (1, 4), (0, 2), (3, 0), ()):
-        n = int(np.prod(shape))
-        x = np.array([b"s%d" % i for i in range(n)], object).reshape(shape) if dtype == tf.string else np.arange(n).reshape(shape)
-        cases.add("RandomShuffle", {"value": (x, dtype)}, SEEDS)
-        cases.add("StatelessShuffle", {"value": (x, dtype), **KEY})
-cases.add("StatelessShuffle", {"value": F([1, 2]), **{**KEY, "alg": np.int32(2)}}, refuse=True)
-cases.add("StatelessShuffle", {"value": F([1, 2]), **{**KEY, "key": np.array([9, 9], np.uint64)}}, refuse=True)
 cases.write()

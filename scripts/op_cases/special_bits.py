@@ -1,4 +1,4 @@
-"""Special functions of float32 numbers to their last bit: gamma and its kin, Bessel functions, quantiles."""
+"""Special functions of float32 numbers to their last bit: gamma and its kin, quantiles."""
 import numpy as np
 
 from op_cases import Cases
@@ -39,37 +39,4 @@ one("Erfinv", uniform(-0.729, 0.729, 400), spread(-60, -2, 100), rest=False)
 one("Erfinv", uniform(-1, 1, 400), 1 - spread(-24, -1, 100), name="tails", rest=False, **ESTIMATE)
 for count in range(1, 18):
     cases.add("Erfinv", {"x": uniform(-0.729, 0.729, count)}, name="%d elements" % count)
-for order in "01":
-    for name, end in (("I", 8), ("K", 2)):
-        for scaled in ("", "e"):
-            op = "Bessel" + name + order + scaled
-            below = np.concatenate([spread(-30, np.log2(end), 200), uniform(0, end, 200)])
-            if name == "I":
-                below = np.concatenate([below, -below])
-            cases.add(op, {"x": below})
-            for count in range(1, 18):
-                cases.add(op, {"x": rng.permutation(below)[:count]}, name="%d elements" % count)
-            one(op, uniform(-20, 20, 100), uniform(end, 90, 100), name="beyond", rest=False, **ESTIMATE)
-
-
-def two(op, names, *columns, **how):
-    cases.add(op, dict(zip(names, columns)), **how)
-
-
-a, b = (x.ravel() for x in np.meshgrid(ODD, ODD))
-for op in ("Igamma", "Igammac"):
-    two(op, "ax", a, b, name="odd")
-    two(op, "ax", spread(-5, 6, 600), spread(-5, 7, 600))
-    two(op, "ax", uniform(0.1, 40, 600), uniform(0, 50, 600))
-    two(op, "ax", np.float32([[0.5], [3]]), np.float32([1, 2, 7]), name="broadcast")
-two("Zeta", "xq", a, b, name="odd")
-two("Zeta", "xq", uniform(1, 12, 600), spread(-6, 7, 600))
-two("Zeta", "xq", rng.integers(2, 8, 200).astype(np.float32), uniform(-20, 20, 200), name="whole")
-two("Polygamma", "ax", a, b, name="odd")
-two("Polygamma", "ax", rng.integers(0, 9, 600).astype(np.float32), uniform(-3, 30, 600))
-a, b, c = (x.ravel() for x in np.meshgrid(np.float32([0, 1, 0.5, 2, 11, -1, np.nan, 1e6]), np.float32([0, 1, 0.5, 2, 12, -1, np.nan, 1e6]),
-                                          np.float32([0, 1, 0.5, 0.01, -0.1, 1.1, np.nan])))
-two("Betainc", "abx", a, b, c, name="odd")
-two("Betainc", "abx", spread(-5, 6, 900), spread(-5, 6, 900), uniform(0, 1, 900))
-two("Betainc", "abx", np.float32(2.5), uniform(1, 60, 300), uniform(0, 0.1, 300), name="scalar")
 cases.write()

@@ -39,11 +39,14 @@ typedef struct sp_http_head {
 	sp_http_method method;
 	sp_bytes method_name;
 	sp_bytes path; /* as sent: percent-encoded, without "?query" */
+	int major;     /* of the version of HTTP: 1 or 2 */
 	int minor;     /* HTTP/1.0 or 1.1 */
 	bool close;    /* the client sends no further request on this connection */
 	bool chunked;
 	uint64_t content_length; /* 0 without that header */
 	bool expect_continue;
+	sp_bytes
+		h2c_settings; /* value of HTTP2-Settings if the client asks for HTTP/2, else NULL */
 	sp_http_header headers[SP_HTTP_MAX_HEADERS];
 	size_t header_count;
 } sp_http_head;

@@ -79,7 +79,6 @@ static sp_status prepare_branches(sp_prepare *prepare, sp_control_kind kind, sp_
 		return wrong_count(prepare, err);
 	returns = prepare->in_count - 1;
 	each = returns / regions;
-	layout->plain_count = 1;
 	layout->return_count = (uint32_t)returns;
 	for (uint32_t r = 1; r < regions; r++)
 		SP_TRY(same_types(prepare, 1, 1 + r * each, each, "the branches' result", err));
@@ -138,26 +137,6 @@ static sp_status prepare_while(sp_prepare *prepare, sp_error *err)
 	return state_outputs(prepare, 0, n, err);
 }
 
-static sp_status prepare_for(sp_prepare *prepare, sp_error *err)
-{
-	sp_control_layout *layout = new_layout(prepare, SP_CONTROL_FOR);
-	size_t n;
-
-	if (layout == NULL)
-		return no_memory(prepare, err);
-	if (prepare->node->region_count != 2 || prepare->in_count < 3 ||
-	    (prepare->in_count - 3) % 2 != 0)
-		return wrong_count(prepare, err);
-	n = (prepare->in_count - 3) / 2;
-	layout->plain_count = 2;
-	layout->argument_count = (uint32_t)n + 1;
-	layout->return_count = (uint32_t)n;
-	for (size_t i = 0; i < 3; i++)
-		SP_TRY(sp_prepare_input_dtype(prepare, i, SP_INT32, err));
-	SP_TRY(same_types(prepare, 3, 3 + n, n, "variable", err));
-	return state_outputs(prepare, 3, n, err);
-}
-
 #define CONTROL(op, prepare_op)                                               \
 	const sp_op sp_op_##op = {.name = #op,                                \
 				  .outputs = "output",                        \
@@ -165,7 +144,6 @@ static sp_status prepare_for(sp_prepare *prepare, sp_error *err)
 				  .prepare = prepare_op}
 
 CONTROL(Case, prepare_case);
-CONTROL(For, prepare_for);
 CONTROL(If, prepare_if);
 CONTROL(StatelessCase, prepare_case);
 CONTROL(StatelessIf, prepare_if);

@@ -5,11 +5,76 @@
 #include "engine/ops/math/unary.h"
 
 /*
- * Lgamma, Erfinv, Ndtri; PopulationCount.
+ * Lgamma, Digamma, Erfinv, Ndtri; PopulationCount.
  *
- * Numerics: float by kernels/float_special.h and the C library's lgammaf_r; half and bfloat16 round
- * that.  Double is within a few units in the last place.
+ * Numerics: float by kernels/float_special.h, float_digamma() and the C library's lgammaf_r; half
+ * and bfloat16 round that.  Double is within a few units in the last place.
  */
+
+/* pi / tan(pi x), computed from the distance of x to the nearest integer. */
+static float cotangent(float x)
+{
+	static const float pi = 3.14159265358979323846F;
+	float whole = floorf(x), rest = x - whole;
+
+	if (rest == 0.5F)
+		return 0;
+	if (rest > 0.5F)
+		rest = x - (whole + 1);
+	return pi / tanf(pi * rest);
+}
+
+/* The steps of TensorFlow 2.15, each rounded to float: the results are bit-identical. */
+static float float_digamma(float x)
+{
+	static const float series[] = {-4.16666666666666666667E-3F, 3.96825396825396825397E-3F,
+				       -8.33333333333333333333E-3F, 8.33333333333333333333E-2F};
+	float reflected = 0, sum = 0, rest = 0, s = x, y;
+
+	if (x <= 0) {
+		if (x == floorf(x))
+			return NAN;
+		reflected = cotangent(x);
+		s = 1 - x;
+	}
+	for (; s < 10; s += 1)
+		sum += 1 / s;
+	if (s < 1e8F) {
+		float square = 1 / (s * s);
+
+		rest = square * SP_FLOAT_POLYNOMIAL(square, series);
+	}
+	y = logf(s) - 0.5F / s - rest - sum;
+	return x <= 0 ? y - reflected : y;
+}
+
+/*
+ * By the asymptotic series in 1 / x^2 (Abramowitz and Stegun 6.3.18) for x >= 10, which is reached
+ * by the recurrence psi(x) = psi(x + 1) - 1 / x, and for x < 0 by the reflection
+ * psi(x) = psi(1 - x) - pi / tan(pi x).
+ */
+static double digamma(double x)
+{
+	static const double series[] = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
+					1.0 / 132, -691.0 / 32760, 1.0 / 12};
+	double sum = 0, square, power = 1;
+
+	if (x <= 0) {
+		double whole = floor(x);
+
+		if (x == whole)
+			return NAN;
+		return digamma(1 - x) - M_PI / tan(M_PI * (x - whole));
+	}
+	for (; x < 10; x += 1)
+		sum -= 1 / x;
+	square = 1 / (x * x);
+	for (size_t i = 0; i < sizeof(series) / sizeof(series[0]); i++) {
+		power *= square;
+		sum -= series[i] * power;
+	}
+	return sum + log(x) - 0.5 / x;
+}
 
 /*
  * The quantile of the normal distribution: the rational approximation of Abramowitz and Stegun
@@ -55,6 +120,7 @@ static double erf_inverse(double y)
 }
 
 SP_UNARY_SINGLY(Lgamma, lgammaf_r(x, &(int){0}), lgamma_r(x, &(int){0}));
+SP_UNARY_SINGLY(Digamma, float_digamma(x), digamma(x));
 SP_UNARY_PACKETS(Ndtri, sp_float_ndtri, normal_quantile(x));
 SP_UNARY_PACKETS(Erfinv, sp_float_erfinv, erf_inverse(x));
 

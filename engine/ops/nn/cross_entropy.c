@@ -8,21 +8,19 @@
 #include "engine/ops/math/broadcast.h"
 
 /*
- * SoftmaxCrossEntropyWithLogits and SparseSoftmaxCrossEntropyWithLogits: the loss of
- * each row of logits [batch, classes], and its gradient.
+ * SoftmaxCrossEntropyWithLogits: the loss of each row of logits [batch, classes], and its gradient.
  *
  *     z = x - max x,   s = sum_j exp(z[j])
  *     loss = sum_i label[i] * (log(s) - z[i])      gradient[i] = exp(z[i]) / s - label[i]
  *
- * Labels are a distribution for each row; logits and labels broadcast with each other.  The sparse
- * operator takes the number of a class instead, whose label is 1.
+ * Labels are a distribution for each row; logits and labels broadcast with each other.
  *
  * Numerics: double in double, the others in float, half and bfloat16 rounded once.
  */
 typedef struct row {
-	const void *logits, *labels;   /* labels NULL: class `label` has label 1, all others 0 */
+	const void *logits, *labels;
 	size_t logit_step, label_step; /* in elements */
-	size_t label, classes;
+	size_t classes;
 	void *gradient;
 	void *loss;
 } row;
@@ -38,10 +36,9 @@ static void run_doubles(const row *r)
 		sum += exp(x[i * r->logit_step] - most);
 	for (size_t i = 0; i < r->classes; i++) {
 		double z = x[i * r->logit_step] - most;
-		double weight = label != NULL ? label[i * r->label_step] : (double)(i == r->label);
+		double weight = label[i * r->label_step];
 
-		if (label != NULL || i == r->label)
-			loss += weight * (log(sum) - z);
+		loss += weight * (log(sum) - z);
 		gradient[i] = exp(z) / sum - weight;
 	}
 	*(double *)r->loss = loss;
@@ -73,19 +70,12 @@ static void run_floats(const row *r, sp_dtype dtype, float *scratch)
 	sp_float_exp(z, powers, r->classes);
 	sum = sp_float_sum(powers, r->classes);
 	logarithm = logf(sum);
-	if (r->labels != NULL) {
-		read_floats(dtype, r->labels, r->label_step, weights, r->classes);
-		for (size_t i = 0; i < r->classes; i++)
-			z[i] = weights[i] * (logarithm - z[i]);
-		loss = sp_float_sum(z, r->classes);
-		for (size_t i = 0; i < r->classes; i++)
-			powers[i] = powers[i] / sum - weights[i];
-	} else {
-		loss = logarithm - z[r->label];
-		for (size_t i = 0; i < r->classes; i++)
-			powers[i] /= sum;
-		powers[r->label] -= 1;
-	}
+	read_floats(dtype, r->labels, r->label_step, weights, r->classes);
+	for (size_t i = 0; i < r->classes; i++)
+		z[i] = weights[i] * (logarithm - z[i]);
+	loss = sp_float_sum(z, r->classes);
+	for (size_t i = 0; i < r->classes; i++)
+		powers[i] = powers[i] / sum - weights[i];
 	if (dtype == SP_FLOAT) {
 		memcpy(r->loss, &loss, sizeof(loss));
 		memcpy(r->gradient, powers, r->classes * sizeof(*powers));
@@ -97,34 +87,13 @@ static void run_floats(const row *r, sp_dtype dtype, float *scratch)
 
 /* ------------------------------------------------------------------- run */
 
-static sp_status prepare_any(sp_prepare *prepare, sp_error *err)
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	if (!sp_dtype_is_floating(prepare->in_dtypes[0]))
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
+	SP_TRY(sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err));
 	return sp_prepare_outputs(prepare, 2, prepare->in_dtypes[0], err);
-}
-
-static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(prepare_any(prepare, err));
-	return sp_prepare_input_dtype(prepare, 1, prepare->in_dtypes[0], err);
-}
-
-static sp_status prepare_sparse(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(prepare_any(prepare, err));
-	return sp_prepare_input_index(prepare, 1, err);
-}
-
-/* Makes the losses [rows] and the gradients [rows, classes]. */
-static sp_status make_outputs(const sp_call *call, const sp_shape *shape)
-{
-	sp_dtype dtype = call->in[0]->dtype;
-	sp_shape rows = sp_shape_vector(shape->dims[0]);
-
-	SP_TRY(sp_call_output(call, 0, dtype, &rows));
-	return sp_call_output(call, 1, dtype, shape);
 }
 
 static void run_row(const sp_call *call, size_t i, row *r, float *scratch)
@@ -148,10 +117,10 @@ static const void *row_at(const sp_tensor *t, size_t i)
 	return (const char *)t->data + (t->shape.dims[0] == 1 ? 0 : i) * width;
 }
 
-static sp_status run_dense(const sp_call *call)
+static sp_status run(const sp_call *call)
 {
 	const sp_tensor *x = call->in[0], *labels = call->in[1];
-	sp_shape shape;
+	sp_shape shape, rows;
 	float *scratch;
 	row r;
 
@@ -163,7 +132,9 @@ static sp_status run_dense(const sp_call *call)
 					       x->shape.rank, labels->shape.rank);
 	if (!sp_broadcast__shape(&shape, &x->shape, &labels->shape))
 		return sp_call_invalid(call, "logits and labels must be broadcastable");
-	SP_TRY(make_outputs(call, &shape));
+	rows = sp_shape_vector(shape.dims[0]);
+	SP_TRY(sp_call_output(call, 0, x->dtype, &rows));
+	SP_TRY(sp_call_output(call, 1, x->dtype, &shape));
 	r.classes = (size_t)shape.dims[1];
 	scratch = sp_call_bytes(call, 3 * r.classes, sizeof(*scratch));
 	if (scratch == NULL && r.classes != 0)
@@ -178,61 +149,4 @@ static sp_status run_dense(const sp_call *call)
 	return SP_OK;
 }
 
-static sp_status check_labels(const sp_call *call)
-{
-	const sp_tensor *labels = call->in[1];
-	int64_t classes = call->in[0]->shape.dims[1];
-
-	for (size_t i = 0; i < labels->count; i++) {
-		int64_t label = sp_tensor_index(labels, i);
-
-		if (label < 0 || label >= classes)
-			return sp_call_invalid(call,
-					       "Received a label value of %lld which is outside "
-					       "the valid range of [0, %lld)",
-					       (long long)label, (long long)classes);
-	}
-	return SP_OK;
-}
-
-static sp_status run_sparse(const sp_call *call)
-{
-	const sp_tensor *x = call->in[0], *labels = call->in[1];
-	row r = {.logit_step = 1};
-	float *scratch;
-
-	SP_TRY(sp_array__need_rank(call, 0, 2));
-	SP_TRY(sp_array__need_rank(call, 1, 1));
-	if (x->shape.dims[0] != labels->shape.dims[0])
-		return sp_call_invalid(call, "%lld rows of logits for %lld labels",
-				       (long long)x->shape.dims[0],
-				       (long long)labels->shape.dims[0]);
-	SP_TRY(make_outputs(call, &x->shape));
-	r.classes = (size_t)x->shape.dims[1];
-	if (r.classes == 0)
-		return sp_call_invalid(call, "Must have at least one class");
-	SP_TRY(check_labels(call));
-	scratch = sp_call_bytes(call, 3 * r.classes, sizeof(*scratch));
-	if (scratch == NULL)
-		return sp_call_no_memory(call);
-	for (size_t i = 0; i < labels->count; i++) {
-		r.label = (size_t)sp_tensor_index(labels, i);
-		r.logits = row_at(x, i);
-		run_row(call, i, &r, scratch);
-	}
-	return SP_OK;
-}
-
-const sp_op sp_op_SoftmaxCrossEntropyWithLogits = {
-	.name = "SoftmaxCrossEntropyWithLogits",
-	.outputs = "loss backprop",
-	.prepare = prepare_dense,
-	.run = run_dense,
-};
-
-const sp_op sp_op_SparseSoftmaxCrossEntropyWithLogits = {
-	.name = "SparseSoftmaxCrossEntropyWithLogits",
-	.outputs = "loss backprop",
-	.prepare = prepare_sparse,
-	.run = run_sparse,
-};
+SP_DEFINE_OP(SoftmaxCrossEntropyWithLogits, "loss backprop", 0, prepare, run);

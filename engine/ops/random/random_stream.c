@@ -53,38 +53,6 @@ sp_status sp_random__stream_of_seed(const sp_call *call, const sp_tensor *seed, 
 	return SP_OK;
 }
 
-sp_status sp_random__prepare_variable(const sp_prepare *prepare, size_t i, sp_error *err)
-{
-	prepare->resources->has_generators = true;
-	return sp_prepare_input_dtype(prepare, i, SP_RESOURCE, err);
-}
-
-sp_status sp_random__stream_of_variable(const sp_call *call, size_t i, int64_t algorithm,
-					uint64_t steps, sp_philox *out)
-{
-	enum { STATE_SIZE = 3 };
-	sp_resource *resource;
-	const int64_t *state;
-	uint64_t *drawn;
-
-	if (algorithm != SP_RANDOM_PHILOX && algorithm != SP_RANDOM_ANY)
-		return sp_call_invalid(call, "unsupported algorithm %lld", (long long)algorithm);
-	SP_TRY(sp_resources_get(call->resources, call->in[i], SP_RESOURCE_VARIABLE, &resource,
-				call->err));
-	if (resource->variable.dtype != SP_INT64 || resource->variable.shape.rank != 1 ||
-	    resource->variable.count < STATE_SIZE)
-		return sp_call_invalid(call,
-				       "variable '%s', %zu of %s, is not the state of a generator",
-				       resource->name, resource->variable.count,
-				       sp_dtype_name(resource->variable.dtype));
-	state = sp_tensor_i64(&resource->variable);
-	*out = make_philox((uint64_t)state[2], (uint64_t)state[0], (uint64_t)state[1]);
-	drawn = &call->drawn_by_variable[resource - call->resources->items];
-	sp_philox__skip(out, *drawn);
-	*drawn += steps;
-	return SP_OK;
-}
-
 sp_status sp_random__prepare_key(const sp_prepare *prepare, size_t first, sp_error *err)
 {
 	SP_TRY(sp_prepare_input_dtype(prepare, first, SP_UINT64, err));

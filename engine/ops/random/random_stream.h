@@ -6,11 +6,10 @@
 
 /*
  * The start of a random operator's stream.  It comes from the attributes "seed" and "seed2" (a
- * stateful operator), from an input of two seeds, from inputs with a key and a counter, or from the
- * value of a variable.
+ * stateful operator), from an input of two seeds, or from inputs with a key and a counter.
  *
- * The streams of stateful operators and of variables continue with each run, in a session also from
- * one request to the next.  Requests do not change the variable: it keeps the start of its stream.
+ * The streams of stateful operators continue with each run, in a session also from one request to
+ * the next.
  */
 typedef struct sp_random_node {
 	sp_philox begin;
@@ -27,20 +26,8 @@ sp_philox sp_random__advance(const sp_call *call, const sp_random_node *node, ui
 /* TensorFlow advances a stream by this for each number, however many words are used. */
 #define SP_RANDOM_STEPS 256
 
-/* The values of a generator's "algorithm" that select Philox. */
+/* The values of "alg" that select Philox. */
 enum { SP_RANDOM_PHILOX = 1, SP_RANDOM_ANY = 3 };
-
-/*
- * Returns the current position of the stream of the variable in input i, int64 [3] (a counter of
- * two numbers and a key), and advances it by `steps`.  SP_INVALID for others.
- */
-SP_MUST_CHECK sp_status sp_random__stream_of_variable(const sp_call *call, size_t i,
-						      int64_t algorithm, uint64_t steps,
-						      sp_philox *out);
-
-/* Checks that input i is a variable handle; sessions then track the positions of such streams. */
-SP_MUST_CHECK sp_status sp_random__prepare_variable(const sp_prepare *prepare, size_t i,
-						    sp_error *err);
 
 /* The stream of a seed, a vector of two int32 or int64. */
 SP_MUST_CHECK sp_status sp_random__stream_of_seed(const sp_call *call, const sp_tensor *seed,

@@ -155,36 +155,6 @@ static void variables_may_swap(void **state)
 	assert_int_equal(out, 5);
 }
 
-/* for (i = start; i < limit; i += delta) a = a * 2 + i */
-static void a_for_counts(void **state)
-{
-	const sp_node_def step[] = {{NODE("twice", "AddV2"), INPUTS("b", "b")},
-				    {NODE("sum", "AddV2"), INPUTS("twice:z:0", "a")}};
-	const sp_function_def functions[] = {BODY("step", 2, step, {"a", "sum:z:0"})};
-	const sp_node_def nodes[] = {
-		{NODE("start", "Placeholder"), INT32_INPUT},
-		{NODE("limit", "Placeholder"), INT32_INPUT},
-		{NODE("delta", "Placeholder"), INT32_INPUT},
-		{NODE("one", "Const"), NUMBER(1)},
-		{NODE("for", "For"), INPUTS("start", "limit", "delta", "one"),
-		 ATTRS(FUNCTION("body", "step"))},
-	};
-	int32_t out;
-
-	(void)state;
-	use(functions, 1);
-	assert_ok(COMPILE(nodes, .feeds = {"start", "limit", "delta"}, .fetches = {"for"}), &g.err);
-	assert_ok(run((int32_t[]){2, 7, 2}, 3, &out), &g.err); /* 2, 4, 6 */
-	assert_int_equal(out, ((1 * 2 + 2) * 2 + 4) * 2 + 6);
-	assert_ok(run((int32_t[]){3, 1, -1}, 3, &out), &g.err); /* 3, 2 */
-	assert_int_equal(out, (1 * 2 + 3) * 2 + 2);
-	assert_ok(run((int32_t[]){4, 4, 0}, 3, &out), &g.err);
-	assert_int_equal(out, 1);
-	assert_int_equal(run((int32_t[]){1, 4, 0}, 3, &out), SP_INVALID);
-	sp_session_reset(g.session);
-	assert_int_equal(run((int32_t[]){1, 4, -1}, 3, &out), SP_INVALID);
-}
-
 static void an_endless_loop_ends_at_the_deadline(void **state)
 {
 	const sp_function_def functions[] = {BODY("always", 3, always, {"a", "yes:output:0"}),
@@ -728,7 +698,6 @@ static void bodies_that_do_not_fit_are_refused(void **state)
 	REFUSED("If", 2, SP_INVALID, "branches' result 0", IF("one", "float"));
 	REFUSED("Case", 2, SP_INVALID, "'branches'", FUNCTION("branches", "one"));
 	REFUSED("Case", 3, SP_INVALID, "another number", BRANCHES("one", "one"));
-	REFUSED("For", 2, SP_INVALID, "another number", FUNCTION("body", "one"));
 }
 
 /* Each function has an If that calls the next one in both branches. */
@@ -833,7 +802,6 @@ int main(void)
 		TEST(a_loop_passes_its_variables_on),
 		TEST(an_invariant_variable_is_its_initial_value),
 		TEST(variables_may_swap),
-		TEST(a_for_counts),
 		TEST(an_endless_loop_ends_at_the_deadline),
 		TEST(an_endless_loop_of_a_load_program_ends),
 		TEST(a_list_is_changed_in_place),

@@ -1,0 +1,143 @@
+#ifndef SP_BASE_WIRE_H
+#define SP_BASE_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+/*
+ * The wire format of protocol buffers: reading and writing fields.
+ *
+ * Reading copies nothing and trusts nothing: whatever protobuf's own parsers refuse is malformed.
+ * Groups, which none of our messages have, are skipped as unknown fields, nested to at most
+ * SP_WIRE_MAX_GROUP_DEPTH levels.
+ *
+ * Writing needs memory of the right size: the caller computes the sizes first.
+ *
+ * Source: "Encoding" of the protocol buffers documentation.
+ *
+ * Threads: pure.
+ */
+#define SP_WIRE_MAX_GROUP_DEPTH   64
+#define SP_WIRE_MAX_MESSAGE_DEPTH 32
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "numbers are copied between messages and memory without conversion");
+
+typedef enum sp_wire_type {
+	SP_WIRE_VARINT = 0,
+	SP_WIRE_FIXED64 = 1,
+	SP_WIRE_BYTES = 2,
+	SP_WIRE_GROUP_START = 3,
+	SP_WIRE_GROUP_END = 4,
+	SP_WIRE_FIXED32 = 5,
+} sp_wire_type;
+
+typedef struct sp_wire {
+	const unsigned char *at;
+	const unsigned char *end;
+} sp_wire;
+
+typedef struct sp_wire_field {
+	uint32_t number;
+	sp_wire_type type; /* VARINT, FIXED64, BYTES or FIXED32 */
+	uint64_t value;    /* of VARINT, FIXED64, FIXED32 */
+	sp_bytes bytes;    /* of BYTES: a view into the message */
+} sp_wire_field;
+
+static inline sp_wire sp_wire_of(sp_bytes message)
+{
+	const unsigned char *at = (const unsigned char *)message.data;
+
+	return (sp_wire){at, at != NULL ? at + message.size : at};
+}
+
+typedef enum sp_wire_result { SP_WIRE_FIELD, SP_WIRE_END, SP_WIRE_MALFORMED } sp_wire_result;
+
+/* The next field, of any form. */
+sp_wire_result sp_wire__next_any(sp_wire *wire, sp_wire_field *field);
+
+/* The next field.  Those with a number below 16 and a short value are read in line. */
+static inline sp_wire_result sp_wire_next(sp_wire *wire, sp_wire_field *field)
+{
+	const unsigned char *at = wire->at;
+
+	if (wire->end - at >= 2 && at[0] < 0x80 && at[0] >= 8 && at[1] < 0x80) {
+		field->number = at[0] >> 3;
+		field->type = (sp_wire_type)(at[0] & 7);
+		if (field->type == SP_WIRE_VARINT) {
+			field->value = at[1];
+			wire->at = at + 2;
+			return SP_WIRE_FIELD;
+		}
+		if (field->type == SP_WIRE_BYTES && wire->end - at - 2 >= at[1]) {
+			field->bytes = (sp_bytes){(const char *)at + 2, at[1]};
+			wire->at = at + 2 + at[1];
+			return SP_WIRE_FIELD;
+		}
+	}
+	return sp_wire__next_any(wire, field);
+}
+
+/*
+ * Reads one varint; false if it is truncated or longer than 10 bytes.  Bits above 64 are dropped.
+ */
+bool sp_wire_read_varint(sp_wire *wire, uint64_t *value);
+
+/* The number of varints in the bytes, if well formed: the number of bytes that end one. */
+size_t sp_wire_count_varints(sp_bytes packed);
+
+/* ----------------------------------------------------------- whole messages */
+
+/* The content of a length-delimited field with a known number. */
+typedef enum sp_wire_member_kind {
+	SP_WIRE_MEMBER_OTHER, /* bytes, or a number that is never packed: not checked */
+	SP_WIRE_MEMBER_TEXT,  /* a string of proto3: UTF-8 */
+	SP_WIRE_MEMBER_VARINTS,
+	SP_WIRE_MEMBER_FIXED32S,
+	SP_WIRE_MEMBER_FIXED64S,
+	SP_WIRE_MEMBER_MESSAGE,
+} sp_wire_member_kind;
+
+typedef struct sp_wire_member {
+	sp_wire_member_kind kind;
+	const struct sp_wire_schema *schema; /* of MESSAGE */
+} sp_wire_member;
+
+/* A message type: its fields by their numbers. */
+typedef struct sp_wire_schema {
+	const sp_wire_member *members;
+	size_t count;
+} sp_wire_schema;
+
+/*
+ * Whether protobuf's parsers would accept the message and all messages in it, nested to at most
+ * SP_WIRE_MAX_MESSAGE_DEPTH.
+ */
+bool sp_wire_check(sp_bytes message, const sp_wire_schema *schema);
+
+/* ------------------------------------------------------------------ writing */
+
+/* Bytes of a varint, 1 ... 10. */
+static inline size_t sp_wire_varint_size(uint64_t value)
+{
+	return (size_t)(9 * (64 - __builtin_clzll(value | 1)) + 64) / 64;
+}
+
+/* Bytes of a length-delimited field `number` < 16 with `size` bytes of content. */
+static inline size_t sp_wire_field_size(size_t size)
+{
+	return 1 + sp_wire_varint_size(size) + size;
+}
+
+/* Each returns the position of the next byte. */
+unsigned char *sp_wire_put_varint(unsigned char *at, uint64_t value);
+unsigned char *sp_wire_put_bytes(unsigned char *at, const void *data, size_t size);
+
+/* Writes tag and length of a length-delimited field `number` < 16, before its content. */
+unsigned char *sp_wire_put_header(unsigned char *at, uint32_t number, size_t size);
+
+#endif

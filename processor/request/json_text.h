@@ -1,9 +1,0 @@
-#ifndef SP_PROCESSOR_REQUEST_JSON_TEXT_H
-#define SP_PROCESSOR_REQUEST_JSON_TEXT_H
-
-#include "base/buffer.h"
-
-/* Appends `text` as a JSON string, with quotes. */
-void sp_json_text_append(sp_buffer *json, const char *text);
-
-#endif
