@@ -87,7 +87,6 @@ static bool is_small(const sp_node *handle)
 static bool is_random_draw(const sp_node *node)
 {
 	switch (node->opcode) {
-	case SP_OPCODE_StatelessMultinomial:
 	case SP_OPCODE_StatelessRandomGetAlg:
 	case SP_OPCODE_StatelessRandomGetKeyCounter:
 	case SP_OPCODE_StatelessRandomGetKeyCounterAlg:

@@ -82,7 +82,6 @@ static const sp_hlo_rule rules[] = {
 	{"rsqrt", 2, 1, 1, sp_hlo__do_unary, "Rsqrt", NULL},
 	{"scatter", 2, SP_HLO_SOME, SP_HLO_SOME, sp_hlo__do_scatter, NULL, NULL},
 	{"select", 1, 3, 1, sp_hlo__do_select, NULL, NULL},
-	{"select_and_scatter", 1, 3, 1, sp_hlo__do_select_and_scatter, NULL, NULL},
 	{"shift_left", 1, 2, 1, sp_hlo__do_shift, "LeftShift", NULL},
 	{"shift_right_arithmetic", 1, 2, 1, sp_hlo__do_shift, "RightShift", NULL},
 	{"shift_right_logical", 1, 2, 1, sp_hlo__do_shift, "RightShift", NULL},

@@ -205,7 +205,7 @@ sp_hlo_fn sp_hlo__do_constant, sp_hlo__do_iota, sp_hlo__do_dynamic_iota, sp_hlo_
 sp_hlo_fn sp_hlo__do_dot_general, sp_hlo__do_fft;
 sp_hlo_fn sp_hlo__do_reduce;
 sp_hlo_fn sp_hlo__do_gather, sp_hlo__do_dynamic_gather, sp_hlo__do_scatter, sp_hlo__do_sort;
-sp_hlo_fn sp_hlo__do_reduce_window, sp_hlo__do_select_and_scatter, sp_hlo__do_convolution;
+sp_hlo_fn sp_hlo__do_reduce_window, sp_hlo__do_convolution;
 sp_hlo_fn sp_hlo__do_call, sp_hlo__do_composite, sp_hlo__do_custom_call, sp_hlo__do_while,
 	sp_hlo__do_if, sp_hlo__do_case, sp_hlo__do_token;
 

@@ -64,34 +64,6 @@ sp_status sp_hlo__do_reduce_window(sp_hlo_body *body, const sp_mlir_op *op, cons
 	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
 }
 
-/* select_and_scatter, the gradient of pooling. */
-sp_status sp_hlo__do_select_and_scatter(sp_hlo_body *body, const sp_mlir_op *op,
-					const sp_hlo_rule *rule)
-{
-	sp_hlo *hlo = body->hlo;
-	const sp_vhlo_type *type = sp_hlo__value_type(hlo, op->operands[0]);
-	const char *select, *scatter;
-	sp_hlo_node node;
-
-	(void)rule;
-	if (op->region_count != 2)
-		return sp_hlo__refuse(hlo, op, "it does not have two functions");
-	SP_TRY(sp_hlo__scalar_function(hlo, op, 0, &select));
-	SP_TRY(sp_hlo__scalar_function(hlo, op, 1, &scatter));
-	sp_hlo__begin(body, &node, "XlaSelectAndScatter", 6);
-	sp_hlo__input(&node, sp_hlo__all(body, op->operands[0]));
-	SP_TRY(add_list(body, &node, op, "window_dimensions", (size_t)type->rank, 1));
-	SP_TRY(add_list(body, &node, op, "window_strides", (size_t)type->rank, 1));
-	SP_TRY(add_padding(body, &node, op, (size_t)type->rank));
-	sp_hlo__input(&node, sp_hlo__all(body, op->operands[1]));
-	sp_hlo__input(&node, sp_hlo__all(body, op->operands[2]));
-	sp_hlo__type(&node, "T", type->dtype);
-	sp_hlo__type(&node, "Tindices", SP_INT32);
-	sp_hlo__function(&node, "select", select);
-	sp_hlo__function(&node, "scatter", scatter);
-	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
-}
-
 /* ------------------------------------------------------------- convolution */
 
 static sp_status read_placing(sp_hlo *hlo, const sp_mlir_op *op, sp_hlo_message *to)
