@@ -94,22 +94,3 @@ void sp_array__pass(const sp_call *call, size_t i, size_t from)
 {
 	sp_call_forward(call, i, from, &call->in[from]->shape);
 }
-
-/* Doubles the filled part up to a page, then repeats that page, which stays in the cache. */
-void sp_array__fill(void *to, size_t count, const void *element, size_t size)
-{
-	char *bytes = to;
-	size_t total = count * size, page = 4096 / size * size, done = size;
-
-	if (count == 0)
-		return;
-	memcpy(bytes, element, size);
-	while (done < total) {
-		size_t step = done < page ? done : page;
-
-		if (step > total - done)
-			step = total - done;
-		memcpy(bytes + done, bytes, step);
-		done += step;
-	}
-}

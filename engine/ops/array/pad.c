@@ -2,6 +2,7 @@
 
 #include "base/size.h"
 #include "engine/ops/array/array.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/array/strided_copy.h"
 
 /*
@@ -117,7 +118,7 @@ static sp_status run(const sp_call *call, const void *value)
 	if (value == NULL)
 		memset(call->out[0]->data, 0, call->out[0]->count * size);
 	else
-		sp_array__fill(call->out[0]->data, call->out[0]->count, value, size);
+		sp_elements__fill(call->out[0]->data, call->out[0]->count, value, size);
 	if (in->count != 0)
 		copy_inner(call, &plan);
 	return SP_OK;

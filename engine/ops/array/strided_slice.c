@@ -247,7 +247,7 @@ static sp_status run_gradient(const sp_call *call)
 	sp_shape shape, taken;
 	slice_plan plan = {.in = &shape};
 
-	SP_TRY(sp_shape_from_tensor(&shape, call->in[0], call->err));
+	SP_TRY(sp_array__shape(call, 0, false, &shape));
 	SP_TRY(check_entries(call));
 	plan.plan.rank = shape.rank;
 	SP_TRY(sp_call_output(call, 0, dy->dtype, &shape));
@@ -257,8 +257,8 @@ static sp_status run_gradient(const sp_call *call)
 		return sp_call_invalid(call, "shape of dy was %s instead of %s",
 				       sp_shape_text(&dy->shape, a), sp_shape_text(&plan.shape, b));
 	if (call->out[0]->count != 0)
-		sp_array__fill(call->out[0]->data, call->out[0]->count,
-			       dy->dtype == SP_STRING ? (const void *)&empty : zeros, size);
+		sp_elements__fill(call->out[0]->data, call->out[0]->count,
+				  dy->dtype == SP_STRING ? (const void *)&empty : zeros, size);
 	if (dy->count == 0)
 		return SP_OK;
 	memcpy(plan.plan.to, plan.plan.from, sizeof(plan.plan.to));

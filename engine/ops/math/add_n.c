@@ -107,6 +107,5 @@ static sp_status run_add_n(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_AddN = {.name = "AddN", .prepare = prepare_add_n, .run = run_add_n};
-const sp_op sp_op_AccumulateNV2 = {
-	.name = "AccumulateNV2", .prepare = prepare_add_n, .run = run_add_n};
+SP_DEFINE_OP(AddN, NULL, 0, prepare_add_n, run_add_n);
+SP_DEFINE_OP(AccumulateNV2, NULL, 0, prepare_add_n, run_add_n);

@@ -1,5 +1,5 @@
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * ClipByValue: max(low, min(x, high)).  low and high are scalars or have the
@@ -89,4 +89,4 @@ static sp_status run_clip(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_ClipByValue = {.name = "ClipByValue", .prepare = prepare_clip, .run = run_clip};
+SP_DEFINE_OP(ClipByValue, NULL, 0, prepare_clip, run_clip);

@@ -81,6 +81,5 @@ static sp_status run_equality(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Equal = {.name = "Equal", .prepare = prepare_equal, .run = run_equality};
-const sp_op sp_op_NotEqual = {
-	.name = "NotEqual", .prepare = prepare_not_equal, .run = run_equality};
+SP_DEFINE_OP(Equal, NULL, 0, prepare_equal, run_equality);
+SP_DEFINE_OP(NotEqual, NULL, 0, prepare_not_equal, run_equality);

@@ -273,5 +273,5 @@ static sp_status run_fourier(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_RFFT = {.name = "RFFT", .prepare = prepare_forward, .run = run_fourier};
-const sp_op sp_op_IRFFT = {.name = "IRFFT", .prepare = prepare_inverse, .run = run_fourier};
+SP_DEFINE_OP(RFFT, NULL, 0, prepare_forward, run_fourier);
+SP_DEFINE_OP(IRFFT, NULL, 0, prepare_inverse, run_fourier);

@@ -1,5 +1,5 @@
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * LeakyRelu: x where x > 0, else alpha * x, alpha being rounded to the element type.
@@ -81,6 +81,5 @@ static sp_status run_gradient(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_LeakyRelu = {.name = "LeakyRelu", .prepare = prepare_leaky, .run = run_leaky};
-const sp_op sp_op_LeakyReluGrad = {
-	.name = "LeakyReluGrad", .prepare = prepare_gradient, .run = run_gradient};
+SP_DEFINE_OP(LeakyRelu, NULL, 0, prepare_leaky, run_leaky);
+SP_DEFINE_OP(LeakyReluGrad, NULL, 0, prepare_gradient, run_gradient);

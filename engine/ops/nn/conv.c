@@ -284,4 +284,4 @@ static sp_status run_conv(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Conv2D = {.name = "Conv2D", .prepare = prepare_conv, .run = run_conv};
+SP_DEFINE_OP(Conv2D, NULL, 0, prepare_conv, run_conv);

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/gemm.h"
 #include "engine/ops/nn/window.h"
 
@@ -181,5 +181,4 @@ static sp_status run_transpose(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Conv2DBackpropInput = {
-	.name = "Conv2DBackpropInput", .prepare = prepare_transpose, .run = run_transpose};
+SP_DEFINE_OP(Conv2DBackpropInput, NULL, 0, prepare_transpose, run_transpose);

@@ -1,5 +1,5 @@
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/window.h"
 
 /*
@@ -102,5 +102,4 @@ static sp_status run_depthwise(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_DepthwiseConv2dNative = {
-	.name = "DepthwiseConv2dNative", .prepare = prepare_depthwise, .run = run_depthwise};
+SP_DEFINE_OP(DepthwiseConv2dNative, NULL, 0, prepare_depthwise, run_depthwise);

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * FusedBatchNorm, V2 and V3:
@@ -240,11 +240,6 @@ static sp_status run_norm(const sp_call *call)
 
 #define OUTPUTS "y batch_mean batch_variance reserve_space_1 reserve_space_2"
 
-const sp_op sp_op_FusedBatchNorm = {
-	.name = "FusedBatchNorm", .outputs = OUTPUTS, .prepare = prepare_five, .run = run_norm};
-const sp_op sp_op_FusedBatchNormV2 = {
-	.name = "FusedBatchNormV2", .outputs = OUTPUTS, .prepare = prepare_five, .run = run_norm};
-const sp_op sp_op_FusedBatchNormV3 = {.name = "FusedBatchNormV3",
-				      .outputs = OUTPUTS " reserve_space_3",
-				      .prepare = prepare_six,
-				      .run = run_norm};
+SP_DEFINE_OP(FusedBatchNorm, OUTPUTS, 0, prepare_five, run_norm);
+SP_DEFINE_OP(FusedBatchNormV2, OUTPUTS, 0, prepare_five, run_norm);
+SP_DEFINE_OP(FusedBatchNormV3, OUTPUTS " reserve_space_3", 0, prepare_six, run_norm);

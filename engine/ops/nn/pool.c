@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "engine/ops/array/array.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/window.h"
 
 /*
@@ -116,5 +116,5 @@ static sp_status run_pool(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_MaxPool = {.name = "MaxPool", .prepare = prepare_max, .run = run_pool};
-const sp_op sp_op_AvgPool = {.name = "AvgPool", .prepare = prepare_mean, .run = run_pool};
+SP_DEFINE_OP(MaxPool, NULL, 0, prepare_max, run_pool);
+SP_DEFINE_OP(AvgPool, NULL, 0, prepare_mean, run_pool);

@@ -130,6 +130,5 @@ static sp_status run_rows(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Softmax = {.name = "Softmax", .prepare = prepare_softmax, .run = run_rows};
-const sp_op sp_op_LogSoftmax = {
-	.name = "LogSoftmax", .prepare = prepare_log_softmax, .run = run_rows};
+SP_DEFINE_OP(Softmax, NULL, 0, prepare_softmax, run_rows);
+SP_DEFINE_OP(LogSoftmax, NULL, 0, prepare_log_softmax, run_rows);

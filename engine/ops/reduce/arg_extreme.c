@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * ArgMax and ArgMin: the index of the largest or smallest element along an axis, of the first one
@@ -132,5 +132,5 @@ static sp_status run_arg(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_ArgMax = {.name = "ArgMax", .prepare = prepare_arg_max, .run = run_arg};
-const sp_op sp_op_ArgMin = {.name = "ArgMin", .prepare = prepare_arg_min, .run = run_arg};
+SP_DEFINE_OP(ArgMax, NULL, 0, prepare_arg_max, run_arg);
+SP_DEFINE_OP(ArgMin, NULL, 0, prepare_arg_min, run_arg);

@@ -132,5 +132,5 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Bincount = {.name = "Bincount", .prepare = prepare_bincount, .run = run};
-const sp_op sp_op_DenseBincount = {.name = "DenseBincount", .prepare = prepare_dense, .run = run};
+SP_DEFINE_OP(Bincount, NULL, 0, prepare_bincount, run);
+SP_DEFINE_OP(DenseBincount, NULL, 0, prepare_dense, run);

@@ -1,5 +1,5 @@
 #include "engine/ops/ops.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 
 /*
  * Cumsum and Cumprod along an axis: the sum or product of all elements up to an element, or before
@@ -105,5 +105,5 @@ static sp_status run_scan(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_Cumsum = {.name = "Cumsum", .prepare = prepare_cumsum, .run = run_scan};
-const sp_op sp_op_Cumprod = {.name = "Cumprod", .prepare = prepare_cumprod, .run = run_scan};
+SP_DEFINE_OP(Cumsum, NULL, 0, prepare_cumsum, run_scan);
+SP_DEFINE_OP(Cumprod, NULL, 0, prepare_cumprod, run_scan);

@@ -78,5 +78,5 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-const sp_op sp_op_InTopK = {.name = "InTopK", .prepare = prepare_in_top_k, .run = run};
-const sp_op sp_op_InTopKV2 = {.name = "InTopKV2", .prepare = prepare_in_top_k_v2, .run = run};
+SP_DEFINE_OP(InTopK, NULL, 0, prepare_in_top_k, run);
+SP_DEFINE_OP(InTopKV2, NULL, 0, prepare_in_top_k_v2, run);

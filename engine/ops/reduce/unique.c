@@ -151,19 +151,9 @@ static sp_status run(const sp_call *call)
 	return write_numbers(call, 2, firsts, count);
 }
 
-const sp_op sp_op_Unique = {
-	.name = "Unique", .outputs = "y idx", .prepare = prepare_unique, .run = run};
-const sp_op sp_op_UniqueV2 = {
-	.name = "UniqueV2", .outputs = "y idx", .prepare = prepare_unique_v2, .run = run};
-const sp_op sp_op_UniqueWithCounts = {.name = "UniqueWithCounts",
-				      .outputs = "y idx count",
-				      .prepare = prepare_counts,
-				      .run = run};
-const sp_op sp_op_UniqueWithCountsV2 = {.name = "UniqueWithCountsV2",
-					.outputs = "y idx count",
-					.prepare = prepare_counts_v2,
-					.run = run};
-const sp_op sp_op_UniqueWithCountsV3 = {.name = "UniqueWithCountsV3",
-					.outputs = "unique_keys unique_idxs unique_counts",
-					.prepare = prepare_counts_v3,
-					.run = run};
+SP_DEFINE_OP(Unique, "y idx", 0, prepare_unique, run);
+SP_DEFINE_OP(UniqueV2, "y idx", 0, prepare_unique_v2, run);
+SP_DEFINE_OP(UniqueWithCounts, "y idx count", 0, prepare_counts, run);
+SP_DEFINE_OP(UniqueWithCountsV2, "y idx count", 0, prepare_counts_v2, run);
+SP_DEFINE_OP(UniqueWithCountsV3, "unique_keys unique_idxs unique_counts", 0, prepare_counts_v3,
+	     run);

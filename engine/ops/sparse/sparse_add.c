@@ -4,7 +4,7 @@
 
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/elements.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*

@@ -3,7 +3,7 @@
 
 #include "engine/graph/op.h"
 #include "engine/ops/array/elements.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 #include "engine/ops/sparse/sparse.h"
 
 /*
