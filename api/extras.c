@@ -57,13 +57,6 @@ int serving_processor_abi(void)
 	return SERVING_PROCESSOR_ABI;
 }
 
-const char *serving_processor_code_name(serving_processor_code code)
-{
-	if ((int)code < 0 || (int)code > SERVING_PROCESSOR_INTERNAL)
-		return "unknown";
-	return sp_status_name((sp_status)code);
-}
-
 const char *serving_processor_dtype_name(int dtype)
 {
 	return sp_dtype_name((sp_dtype)dtype);
@@ -212,26 +205,8 @@ void serving_processor_destroy(void *model)
 int serving_processor_process(void *model, const char *signature, const void *input_data,
 			      int input_size, void **output_data, int *output_size)
 {
-	return sp_version_ref_process(&(sp_version_ref){.model = model}, signature, input_data,
-				      input_size, output_data, output_size);
-}
-
-int serving_processor_model_version(void *model, int64_t *full_step, int64_t *delta_step)
-{
-	const sp_handle *handle = model;
-	sp_arena *arena = handle != NULL ? sp_arena_create(4096) : NULL;
-	sp_found_version live;
-	bool known;
-
-	if (arena == NULL)
-		return -1;
-	known = sp_processor_live(handle->processor, &live, arena, NULL) == SP_OK;
-	sp_arena_destroy(arena);
-	if (known && full_step != NULL)
-		*full_step = live.full_step;
-	if (known && delta_step != NULL)
-		*delta_step = live.delta_step;
-	return known ? 0 : -1;
+	return sp_handle_process(model, signature, input_data, input_size, output_data,
+				 output_size);
 }
 
 /* ------------------------------------------------------------------ versions */
@@ -247,103 +222,22 @@ serving_processor_code serving_processor_give_order(void *model, serving_process
 						    int64_t full_step, int64_t delta_step,
 						    const char *by, serving_processor_error **error)
 {
-	sp_processor *processor = model != NULL ? ((const sp_handle *)model)->processor : NULL;
+	const sp_handle *handle = model;
 	sp_status status;
 	sp_error reason;
 
-	if (processor == NULL)
+	if (handle == NULL)
 		status = sp_error_set(&reason, SP_INVALID, "the model is NULL");
 	else if (order == SERVING_PROCESSOR_RELOAD)
-		status = sp_processor_reload(processor, by, &reason);
+		status = sp_updater_reload(sp_processor_updater(handle->processor), by, &reason);
 	else if (order == SERVING_PROCESSOR_ROLLBACK)
-		status = sp_processor_rollback(processor, by, &reason);
+		status = sp_updater_rollback(sp_processor_updater(handle->processor), by, &reason);
 	else if (order == SERVING_PROCESSOR_PIN)
-		status = sp_processor_pin(processor, full_step, delta_step, by, &reason);
+		status = sp_updater_pin(sp_processor_updater(handle->processor), full_step,
+					delta_step, by, &reason);
 	else
 		status = sp_error_set(&reason, SP_INVALID, "there is no order %d", (int)order);
 	return status == SP_OK ? SERVING_PROCESSOR_OK : return_error(&reason, error);
-}
-
-serving_processor_code serving_processor_reload(void *model, serving_processor_error **error)
-{
-	return serving_processor_give_order(model, SERVING_PROCESSOR_RELOAD, -1, -1, NULL, error);
-}
-
-serving_processor_code serving_processor_rollback(void *model, serving_processor_error **error)
-{
-	return serving_processor_give_order(model, SERVING_PROCESSOR_ROLLBACK, -1, -1, NULL, error);
-}
-
-serving_processor_code serving_processor_pin_version(void *model, int64_t full_step,
-						     int64_t delta_step,
-						     serving_processor_error **error)
-{
-	return serving_processor_give_order(model, SERVING_PROCESSOR_PIN, full_step, delta_step,
-					    NULL, error);
-}
-
-/* ---------------------------------------------------------------- signatures */
-
-static const sp_kept_signatures *kept_of(void *model)
-{
-	return model != NULL ? sp_handle_signatures(model) : NULL;
-}
-
-static const sp_public_signature *find_kept(void *model, const char *signature)
-{
-	const sp_kept_signatures *kept = kept_of(model);
-
-	if (kept == NULL || signature == NULL)
-		return kept != NULL ? kept->configured : NULL;
-	return sp_public_signatures_find(kept->signatures, kept->count, signature);
-}
-
-size_t serving_processor_signature_count(void *model)
-{
-	const sp_kept_signatures *kept = kept_of(model);
-
-	return kept != NULL ? kept->count : 0;
-}
-
-const char *serving_processor_signature_name(void *model, size_t i)
-{
-	const sp_kept_signatures *kept = kept_of(model);
-
-	return kept != NULL && i < kept->count ? kept->signatures[i].name : NULL;
-}
-
-const char *serving_processor_default_signature(void *model)
-{
-	const sp_public_signature *signature = find_kept(model, NULL);
-
-	return signature != NULL ? signature->name : NULL;
-}
-
-const char *serving_processor_signature_method(void *model, const char *signature)
-{
-	const sp_public_signature *kept = find_kept(model, signature);
-
-	return kept != NULL ? kept->method : NULL;
-}
-
-const serving_processor_tensor_info *serving_processor_input(void *model, const char *signature,
-							     size_t i)
-{
-	const sp_public_signature *kept = find_kept(model, signature);
-
-	return kept != NULL && i < kept->input_count
-		       ? (const serving_processor_tensor_info *)kept->inputs[i]
-		       : NULL;
-}
-
-const serving_processor_tensor_info *serving_processor_output(void *model, const char *signature,
-							      size_t i)
-{
-	const sp_public_signature *kept = find_kept(model, signature);
-
-	return kept != NULL && i < kept->output_count
-		       ? (const serving_processor_tensor_info *)kept->outputs[i]
-		       : NULL;
 }
 
 /* ------------------------------------------------------------------- handles */
@@ -381,6 +275,15 @@ int serving_processor_handle_version(const serving_processor_handle *handle, int
 	return 0;
 }
 
+int serving_processor_model_version(void *model, int64_t *full_step, int64_t *delta_step)
+{
+	serving_processor_handle *live = serving_processor_acquire(model);
+	int code = serving_processor_handle_version(live, full_step, delta_step);
+
+	serving_processor_release(live);
+	return code;
+}
+
 const serving_processor_signature *serving_processor_handle_signatures(
 	const serving_processor_handle *handle, size_t *count)
 {
@@ -403,14 +306,6 @@ const serving_processor_signature *serving_processor_handle_signature(
 	return endpoint != NULL ? (const serving_processor_signature *)&version->runtime
 					  ->public_signatures[endpoint->entry]
 				: NULL;
-}
-
-int serving_processor_handle_process(const serving_processor_handle *handle, const char *signature,
-				     const void *input_data, int input_size, void **output_data,
-				     int *output_size)
-{
-	return sp_version_ref_process(&(sp_version_ref){.held = version_of(handle)}, signature,
-				      input_data, input_size, output_data, output_size);
 }
 
 /* -------------------------------------------------------------------- running */
@@ -451,7 +346,13 @@ static void give_tensor(serving_processor_tensor *out, const sp_named_tensor *ou
 					  .data = output->tensor.data};
 }
 
-static sp_status run(const sp_version_ref *ref, const char *signature,
+/* The version that answers: the live one of a model, or one that the caller holds. */
+typedef struct answerer {
+	const sp_handle *model;
+	const sp_version *held;
+} answerer;
+
+static sp_status run(const answerer *by, const char *signature,
 		     const serving_processor_tensor *inputs, const sp_typed_request *request,
 		     serving_processor_result *result, sp_error *err)
 {
@@ -466,10 +367,10 @@ static sp_status run(const sp_version_ref *ref, const char *signature,
 	for (size_t i = 0; i < typed.input_count; i++)
 		SP_TRY(take_input(&views[i], &inputs[i], err));
 	typed.inputs = views;
-	if (ref->held != NULL)
-		SP_TRY(sp_processor_run_with(ref->held, signature, &typed, arena, &answer, err));
+	if (by->held != NULL)
+		SP_TRY(sp_processor_run_with(by->held, signature, &typed, arena, &answer, err));
 	else
-		SP_TRY(sp_processor_run(ref->model->processor, signature, &typed, arena, &answer,
+		SP_TRY(sp_processor_run(by->model->processor, signature, &typed, arena, &answer,
 					err));
 	result->tensors = sp_arena_array(arena, answer.count, sizeof(*result->tensors));
 	if (result->tensors == NULL)
@@ -488,25 +389,28 @@ static sp_status make_result(serving_processor_result **out, sp_error *err)
 
 	if (result == NULL) {
 		sp_arena_destroy(arena);
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a result");
+		return sp_no_memory(err, "a result");
 	}
 	result->arena = arena;
 	*out = result;
 	return SP_OK;
 }
 
-static serving_processor_code run_by(const sp_version_ref *ref, const char *signature,
+static serving_processor_code run_by(const answerer *by, const char *signature,
 				     const serving_processor_tensor *inputs,
 				     const sp_typed_request *request,
 				     serving_processor_result **result,
 				     serving_processor_error **error)
 {
-	const char *outer = sp_log_set_subject(sp_version_ref_name(ref));
+	const char *name = by->held != NULL    ? sp_processor_name_of(by->held)
+			   : by->model != NULL ? by->model->about.model_name
+					       : NULL;
+	const char *outer = sp_log_set_subject(name);
 	serving_processor_result *made = NULL;
 	sp_status status;
 	sp_error reason;
 
-	if (!sp_version_ref_is_set(ref) || result == NULL ||
+	if ((by->model == NULL && by->held == NULL) || result == NULL ||
 	    (inputs == NULL && request->input_count != 0) ||
 	    (request->outputs == NULL && request->output_count != 0))
 		status = sp_error_set(&reason, SP_INVALID,
@@ -514,7 +418,7 @@ static serving_processor_code run_by(const sp_version_ref *ref, const char *sign
 	else
 		status = make_result(&made, &reason);
 	if (status == SP_OK)
-		status = run(ref, signature, inputs, request, made, &reason);
+		status = run(by, signature, inputs, request, made, &reason);
 	sp_log_set_subject(outer);
 	if (status != SP_OK) {
 		serving_processor_result_free(made);
@@ -533,8 +437,7 @@ serving_processor_code serving_processor_run(void *model, const char *signature,
 	sp_typed_request request = {
 		.input_count = input_count, .outputs = outputs, .output_count = output_count};
 
-	return run_by(&(sp_version_ref){.model = model}, signature, inputs, &request, result,
-		      error);
+	return run_by(&(answerer){.model = model}, signature, inputs, &request, result, error);
 }
 
 serving_processor_code serving_processor_handle_run(
@@ -545,8 +448,8 @@ serving_processor_code serving_processor_handle_run(
 	sp_typed_request request = {
 		.input_count = input_count, .outputs = outputs, .output_count = output_count};
 
-	return run_by(&(sp_version_ref){.held = version_of(handle)}, signature, inputs, &request,
-		      result, error);
+	return run_by(&(answerer){.held = version_of(handle)}, signature, inputs, &request, result,
+		      error);
 }
 
 size_t serving_processor_result_count(const serving_processor_result *result)

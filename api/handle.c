@@ -19,8 +19,7 @@ sp_status sp_handle_open(sp_handle **out, const char *model_config, sp_error *er
 		return sp_error_set(err, SP_INVALID, "the configuration is NULL");
 	handle = sp_alloc_zero(1, sizeof(*handle));
 	if (handle == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a model");
-	pthread_mutex_init(&handle->lock, NULL);
+		return sp_no_memory(err, "a model");
 	sp_config_glance(&handle->about, model_config);
 	sp_config_set_log(&handle->about);
 	outer = sp_log_set_subject(handle->about.model_name);
@@ -43,65 +42,10 @@ void sp_handle_close(sp_handle *handle)
 	outer = sp_log_set_subject(handle->about.model_name);
 	sp_log_limit_end(&handle->wrong, SP_LOG_WARNING);
 	sp_log_limit_end(&handle->failed, SP_LOG_ERROR);
-	sp_arena_destroy(handle->arena);
 	sp_processor_close(handle->processor);
 	sp_log_set_subject(outer);
 	sp_config_fini(&handle->about);
-	pthread_mutex_destroy(&handle->lock);
 	sp_free(handle);
-}
-
-/* ---------------------------------------------------------------- signatures */
-
-static sp_kept_signatures *find_kept(const sp_handle *handle, const sp_runtime *runtime)
-{
-	for (sp_kept_signatures *kept = handle->kept; kept != NULL; kept = kept->next)
-		if (kept->runtime == runtime->number)
-			return kept;
-	for (sp_kept_signatures *kept = handle->kept; kept != NULL; kept = kept->next)
-		if (kept->count == runtime->endpoint_count &&
-		    strcmp(kept->configured->name, runtime->configured->signature.name) == 0 &&
-		    sp_public_signatures_equal(kept->signatures, runtime->public_signatures,
-					       kept->count))
-			return kept;
-	return NULL;
-}
-
-static sp_kept_signatures *add_kept(sp_handle *handle, const sp_runtime *runtime)
-{
-	sp_kept_signatures *kept;
-
-	if (handle->arena == NULL)
-		handle->arena = sp_arena_create(4096);
-	kept = handle->arena != NULL ? sp_arena_alloc(handle->arena, sizeof(*kept)) : NULL;
-	if (kept == NULL)
-		return NULL;
-	*kept = (sp_kept_signatures){.next = handle->kept,
-				     .signatures = sp_public_signatures_of(runtime->endpoints,
-									   runtime->endpoint_count,
-									   handle->arena),
-				     .count = runtime->endpoint_count};
-	if (kept->signatures == NULL)
-		return NULL;
-	kept->configured = &kept->signatures[runtime->configured - runtime->endpoints];
-	handle->kept = kept;
-	return kept;
-}
-
-const sp_kept_signatures *sp_handle_signatures(sp_handle *handle)
-{
-	sp_version *version = sp_processor_acquire(handle->processor);
-	sp_kept_signatures *kept;
-
-	pthread_mutex_lock(&handle->lock);
-	kept = find_kept(handle, version->runtime);
-	if (kept == NULL)
-		kept = add_kept(handle, version->runtime);
-	if (kept != NULL)
-		kept->runtime = version->runtime->number;
-	pthread_mutex_unlock(&handle->lock);
-	sp_processor_release(version);
-	return kept;
 }
 
 /* ----------------------------------------------------------------- answering */
@@ -138,34 +82,22 @@ static int fail(sp_handle *handle, const sp_error *error, void **output_data, in
 	return 500;
 }
 
-const char *sp_version_ref_name(const sp_version_ref *ref)
-{
-	if (ref->held != NULL)
-		return sp_processor_name_of(ref->held);
-	return ref->model != NULL ? ref->model->about.model_name : NULL;
-}
-
-static sp_status answer(const sp_version_ref *ref, const char *signature, sp_bytes request,
+static sp_status answer(const sp_handle *handle, const char *signature, sp_bytes request,
 			void **output_data, int *output_size, sp_error *err)
 {
 	size_t size;
 
-	if (ref->held != NULL)
-		SP_TRY(sp_processor_predict_with(ref->held, signature, request, output_data, &size,
-						 err));
-	else
-		SP_TRY(sp_processor_predict(ref->model->processor, signature, request, output_data,
-					    &size, err));
+	SP_TRY(sp_processor_predict(handle->processor, signature, request, output_data, &size,
+				    err));
 	*output_size = (int)size; /* the encoder refuses answers above INT_MAX */
 	return SP_OK;
 }
 
-static sp_status describe(const sp_version_ref *ref, const char *signature, void **output_data,
+static sp_status describe(const sp_handle *handle, const char *signature, void **output_data,
 			  int *output_size, sp_error *err)
 {
-	sp_version *live = ref->held == NULL ? sp_processor_acquire(ref->model->processor) : NULL;
-	const sp_version *version = live != NULL ? live : ref->held;
-	const sp_endpoint *endpoint = sp_runtime_endpoint(version->runtime, signature);
+	sp_version *live = sp_processor_acquire(handle->processor);
+	const sp_endpoint *endpoint = sp_runtime_endpoint(live->runtime, signature);
 	sp_status status = SP_OK;
 
 	if (endpoint != NULL)
@@ -174,14 +106,13 @@ static sp_status describe(const sp_version_ref *ref, const char *signature, void
 		status = sp_error_set(err, SP_NOT_FOUND, "the model has no signature '%s'",
 				      signature);
 	else if (*output_data == NULL)
-		status = sp_error_set(err, SP_NO_MEMORY,
-				      "no memory for the signature's description");
+		status = sp_no_memory(err, "the signature's description");
 	sp_processor_release(live);
 	return status;
 }
 
-int sp_version_ref_process(const sp_version_ref *ref, const char *signature, const void *input_data,
-			   int input_size, void **output_data, int *output_size)
+int sp_handle_process(sp_handle *handle, const char *signature, const void *input_data,
+		      int input_size, void **output_data, int *output_size)
 {
 	sp_error error;
 	sp_status status;
@@ -190,18 +121,18 @@ int sp_version_ref_process(const sp_version_ref *ref, const char *signature, con
 
 	if (output_data == NULL || output_size == NULL)
 		return 500;
-	outer = sp_log_set_subject(sp_version_ref_name(ref));
-	if (!sp_version_ref_is_set(ref))
+	outer = sp_log_set_subject(handle != NULL ? handle->about.model_name : NULL);
+	if (handle == NULL)
 		status = sp_error_set(&error, SP_INVALID, "the model is NULL");
 	else if (input_size < 0 || (input_size > 0 && input_data == NULL))
 		status = sp_error_set(&error, SP_INVALID, "no request of %d bytes", input_size);
 	else if (input_size > 0)
-		status = answer(ref, signature, (sp_bytes){input_data, (size_t)input_size},
+		status = answer(handle, signature, (sp_bytes){input_data, (size_t)input_size},
 				output_data, output_size, &error);
 	else
-		status = describe(ref, signature, output_data, output_size, &error);
+		status = describe(handle, signature, output_data, output_size, &error);
 	if (status != SP_OK)
-		code = fail(ref->model, &error, output_data, output_size);
+		code = fail(handle, &error, output_data, output_size);
 	sp_log_set_subject(outer);
 	return code;
 }

@@ -37,8 +37,7 @@ void *initialize(const char *model_entry, const char *model_config, int *state)
 int process(void *model_buf, const void *input_data, int input_size, void **output_data,
 	    int *output_size)
 {
-	return sp_version_ref_process(&(sp_version_ref){.model = model_buf}, NULL, input_data,
-				      input_size, output_data, output_size);
+	return sp_handle_process(model_buf, NULL, input_data, input_size, output_data, output_size);
 }
 
 int batch_process(void *model_buf, const void *input_data[], int *input_size, void *output_data[],
@@ -46,28 +45,22 @@ int batch_process(void *model_buf, const void *input_data[], int *input_size, vo
 {
 	bool has_input = input_data != NULL && input_size != NULL;
 
-	/* sp_version_ref_process() rejects a size of -1. */
-	return sp_version_ref_process(&(sp_version_ref){.model = model_buf}, NULL,
-				      has_input ? input_data[0] : NULL,
-				      has_input ? input_size[0] : -1, output_data, output_size);
+	/* sp_handle_process() rejects a size of -1. */
+	return sp_handle_process(model_buf, NULL, has_input ? input_data[0] : NULL,
+				 has_input ? input_size[0] : -1, output_data, output_size);
 }
 
 static sp_status model_info(sp_handle *handle, void **output_data, int *output_size, sp_error *err)
 {
-	sp_arena *arena;
-	sp_found_version live;
+	sp_version *live;
 	sp_status status;
 	size_t size;
 
 	if (handle == NULL)
 		return sp_error_set(err, SP_INVALID, "the model is NULL");
-	arena = sp_arena_create(4096);
-	if (arena == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the model's name");
-	status = sp_processor_live(handle->processor, &live, arena, err);
-	if (status == SP_OK)
-		status = sp_model_info_encode(output_data, &size, live.full_prefix, err);
-	sp_arena_destroy(arena);
+	live = sp_processor_acquire(handle->processor);
+	status = sp_model_info_encode(output_data, &size, live->checkpoint_prefix, err);
+	sp_processor_release(live);
 	if (status == SP_OK)
 		*output_size = (int)size;
 	return status;

@@ -102,9 +102,6 @@ typedef enum serving_processor_code {
 	SERVING_PROCESSOR_INTERNAL = 9,
 } serving_processor_code;
 
-/* Short lower-case name ("not_found"); "unknown" for any other number. */
-SERVING_PROCESSOR_API const char *serving_processor_code_name(serving_processor_code code);
-
 /* Made by a function that failed; the caller frees it. */
 typedef struct serving_processor_error serving_processor_error;
 
@@ -215,7 +212,7 @@ typedef struct serving_processor_result serving_processor_result;
  * inputs     [input_count]; each name is an alias of the signature or the name of its
  *            tensor; read during the call only
  * outputs    [output_count] names to compute, in that order; 0 means all, in the order of
- *            serving_processor_output()
+ *            the signature
  * result     set on success; the caller frees it
  * error      set on failure unless NULL; the caller frees it.  Such failures are not logged
  */
@@ -237,24 +234,6 @@ SERVING_PROCESSOR_API int serving_processor_process(void *model, const char *sig
 						    const void *input_data, int input_size,
 						    void **output_data, int *output_size);
 
-/*
- * The signatures of the live version, sorted by name.  A newer version with other signatures may
- * become live between two calls: to ask several questions about one version, or to build a request
- * from its signatures, acquire a handle (below).
- *
- * Returned pointers belong to the model and stay valid and unchanged until it is destroyed.
- * Versions with equal signatures share them.  An index past the end gives NULL or 0.
- */
-SERVING_PROCESSOR_API size_t serving_processor_signature_count(void *model);
-SERVING_PROCESSOR_API const char *serving_processor_signature_name(void *model, size_t i);
-
-/* The name of the configured signature. */
-SERVING_PROCESSOR_API const char *serving_processor_default_signature(void *model);
-
-/* "tensorflow/serving/predict" ...; NULL when there is no such signature. */
-SERVING_PROCESSOR_API const char *serving_processor_signature_method(void *model,
-								     const char *signature);
-
 /* A tensor as declared by a signature.  rank -1: unknown; a dim of -1: any length. */
 typedef struct serving_processor_tensor_info {
 	const char *alias;
@@ -263,12 +242,6 @@ typedef struct serving_processor_tensor_info {
 	int rank;
 	const int64_t *dims;
 } serving_processor_tensor_info;
-
-/* Input or output i, sorted by alias.  NULL past the last one, or if there is no such signature. */
-SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_input(
-	void *model, const char *signature, size_t i);
-SERVING_PROCESSOR_API const serving_processor_tensor_info *serving_processor_output(
-	void *model, const char *signature, size_t i);
 
 /*
  * A handle on one version of the model.
@@ -318,15 +291,11 @@ SERVING_PROCESSOR_API const serving_processor_signature *serving_processor_handl
 SERVING_PROCESSOR_API const serving_processor_signature *serving_processor_handle_signature(
 	const serving_processor_handle *handle, const char *name);
 
-/* As serving_processor_run() and serving_processor_process(), by the held version. */
+/* As serving_processor_run(), by the held version. */
 SERVING_PROCESSOR_API serving_processor_code serving_processor_handle_run(
 	const serving_processor_handle *handle, const char *signature,
 	const serving_processor_tensor *inputs, size_t input_count, const char *const *outputs,
 	size_t output_count, serving_processor_result **result, serving_processor_error **error);
-SERVING_PROCESSOR_API int serving_processor_handle_process(const serving_processor_handle *handle,
-							   const char *signature,
-							   const void *input_data, int input_size,
-							   void **output_data, int *output_size);
 
 /*
  * Sets the steps of the live version: that of its full checkpoint (or the number of the
@@ -379,34 +348,28 @@ SERVING_PROCESSOR_API int serving_processor_model_version(void *model, int64_t *
 SERVING_PROCESSOR_API char *serving_processor_versions(void *model);
 
 /*
- * Orders for a model whose versions come in a folder; a single SavedModel supports reload only.
- * Each returns when it has been carried out, which may take as long as loading a version.
+ * Gives an order to a model whose versions come in a folder; a single SavedModel supports reload
+ * only.  Returns when it has been carried out, which may take as long as loading a version.
  * Requests are served meanwhile.  After a failure the live version stays live.
  *
- * reload       forgets refusals and the pin, and loads the newest version again, even if it
- *              is live
- * rollback     serves the version that was live before or, if there is none, the next older one
- *              on disk.  The abandoned version is not served again until its files change, a
- *              reload, or a pin on it; versions newer than it are served as usual
- * pin_version  serves the version with these steps (delta_step -1: no delta) and no other
- *              until it is called with full_step -1.  With the configuration key `pin_file` the
- *              pin survives a restart
+ * reload    forgets refusals and the pin, and loads the newest version again, even if it
+ *           is live
+ * rollback  serves the version that was live before or, if there is none, the next older one
+ *           on disk.  The abandoned version is not served again until its files change, a
+ *           reload, or a pin on it; versions newer than it are served as usual
+ * pin       serves the version with these steps (delta_step -1: no delta) and no other
+ *           until another order to pin has full_step -1.  With the configuration key
+ *           `pin_file` the pin survives a restart
+ *
+ * The other orders ignore the steps.  `by` appears in log lines and in the list of versions; NULL:
+ * "the host".
  */
-SERVING_PROCESSOR_API serving_processor_code
-serving_processor_reload(void *model, serving_processor_error **error);
-SERVING_PROCESSOR_API serving_processor_code
-serving_processor_rollback(void *model, serving_processor_error **error);
-SERVING_PROCESSOR_API serving_processor_code serving_processor_pin_version(
-	void *model, int64_t full_step, int64_t delta_step, serving_processor_error **error);
-
-/* The same orders, with the name of their sender. */
 typedef enum serving_processor_order {
 	SERVING_PROCESSOR_RELOAD = 0,
 	SERVING_PROCESSOR_ROLLBACK = 1,
-	SERVING_PROCESSOR_PIN = 2, /* with the steps of pin_version; the others ignore them */
+	SERVING_PROCESSOR_PIN = 2,
 } serving_processor_order;
 
-/* `by` appears in log lines and in the list of versions; NULL: "the host". */
 SERVING_PROCESSOR_API serving_processor_code
 serving_processor_give_order(void *model, serving_processor_order order, int64_t full_step,
 			     int64_t delta_step, const char *by, serving_processor_error **error);

@@ -7,8 +7,7 @@
 
 /*
  * Whether the calling thread flushes subnormal floats and doubles to zero.  TensorFlow's threads
- * do: a subnormal operand or result becomes a zero with its sign.  sp_float_mode_keep() is for the
- * few operations where TensorFlow does not flush.
+ * do: a subnormal operand or result becomes a zero with its sign.
  *
  *     unsigned before = sp_float_mode_flush();
  *     ... operators run ...
@@ -17,18 +16,6 @@
  * No effect on processors other than x86.
  */
 enum { SP_FLUSH_TO_ZERO = 0x8000, SP_DENORMALS_ARE_ZEROS = 0x0040 };
-
-static inline unsigned sp_float_mode_keep(void)
-{
-#if defined(__x86_64__)
-	unsigned before = _mm_getcsr();
-
-	_mm_setcsr(before & ~(unsigned)(SP_FLUSH_TO_ZERO | SP_DENORMALS_ARE_ZEROS));
-	return before;
-#else
-	return 0;
-#endif
-}
 
 static inline unsigned sp_float_mode_flush(void)
 {

@@ -47,8 +47,14 @@ sp_status sp_error_set(sp_error *err, sp_status status, const char *fmt, ...)
 	return status;
 }
 
-sp_status sp_no_memory(sp_error *err, const char *what)
+sp_status sp_no_memory(sp_error *err, const char *fmt, ...)
 {
+	char what[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
 	return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", what);
 }
 
@@ -58,7 +64,7 @@ sp_status sp_error_prefix(sp_error *err, sp_status status, const char *fmt, ...)
 	va_list args;
 	size_t used, rest;
 
-	if (err == NULL)
+	if (status == SP_OK || err == NULL)
 		return status;
 	va_start(args, fmt);
 	vsnprintf(words, sizeof(words), fmt, args);

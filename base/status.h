@@ -45,14 +45,24 @@ const char *sp_status_name(sp_status status);
  */
 sp_status sp_error_set(sp_error *err, sp_status status, const char *fmt, ...) SP_PRINTF(3, 4);
 
-/* SP_NO_MEMORY: "no memory for <what>". */
-sp_status sp_no_memory(sp_error *err, const char *what);
+/* SP_NO_MEMORY: "no memory for <formatted text>". */
+sp_status sp_no_memory(sp_error *err, const char *fmt, ...) SP_PRINTF(2, 3);
 
 /*
  * Prefixes the text with "<formatted text>: ", to say where the failure happened.  Returns
- * err->status, or `status` when err is NULL.
+ * err->status, or `status` when err is NULL.  Does nothing if `status` is SP_OK.
  */
 sp_status sp_error_prefix(sp_error *err, sp_status status, const char *fmt, ...) SP_PRINTF(3, 4);
+
+/*
+ * Returns SP_NO_MEMORY from the calling function if an allocation has given NULL; `given` may join
+ * several.
+ */
+#define SP_NEED_MEMORY(given, err, ...)                          \
+	do {                                                     \
+		if (!(given))                                    \
+			return sp_no_memory((err), __VA_ARGS__); \
+	} while (0)
 
 /* Returns from the calling function if `expr` is a failure. */
 #define SP_TRY(expr)                        \

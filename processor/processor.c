@@ -9,13 +9,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "processor/config/config.h"
+#include "base/json_text.h"
 #include "processor/request/request.h"
 #include "processor/version/runtime.h"
-#include "processor/version/table_report.h"
 #include "processor/config/unused_rules.h"
 #include "processor/updater/updater.h"
 #include "session_group/published.h"
 #include "session_group/session_group.h"
+#include "storage/table/table_builder.h"
 
 /* Threads that can acquire a handle at the same time without waiting. */
 enum { ACQUIRE_SLOTS = 12 };
@@ -77,7 +78,7 @@ sp_status sp_processor_open(sp_processor **out, const char *config, sp_error *er
 	sp_status status;
 
 	if (processor == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a processor");
+		return sp_no_memory(err, "a processor");
 	status = open_configured(processor, config, err);
 	if (status != SP_OK) {
 		sp_processor_close(processor);
@@ -123,10 +124,58 @@ void sp_processor_release(sp_version *version)
 
 /* ---------------------------------------------------------------- describing */
 
-sp_status sp_processor_live(const sp_processor *processor, sp_found_version *out, sp_arena *arena,
-			    sp_error *err)
+static size_t overlay_rows(const sp_table *table)
 {
-	return sp_catalog_live(sp_updater_catalog(processor->updater), out, arena, err);
+	const sp_rows *overlay = sp_table_get_layers(table).overlay;
+
+	return overlay != NULL ? sp_rows_get_shape(overlay)->row_count : 0;
+}
+
+static void append_counters(sp_buffer *json, const sp_table_counters *c)
+{
+	sp_buffer_printf(json,
+			 ",\"tier\":\"%s\",\"keys\":%" PRIu64 ",\"in_memory\":%" PRIu64
+			 ",\"cached\":%" PRIu64 ",\"missed\":%" PRIu64 ",\"absent\":%" PRIu64
+			 ",\"errors\":%" PRIu64 ",\"bytes_read\":%" PRIu64,
+			 c->tier, c->keys, c->in_memory, c->cached, c->missed, c->absent, c->errors,
+			 c->bytes_read);
+}
+
+static void append_table(sp_buffer *json, const sp_table *table)
+{
+	sp_table_counters counters;
+
+	sp_buffer_append_text(json, "{\"table\":");
+	sp_json_text_append(json, sp_table_name(table));
+	sp_buffer_printf(json, ",\"dim\":%zu,\"rows\":%zu,\"overlay_rows\":%zu,\"memory\":%zu",
+			 sp_table_dim(table), sp_table_row_count(table), overlay_rows(table),
+			 sp_table_footprint(table));
+	if (sp_table_count(table, &counters))
+		append_counters(json, &counters);
+	sp_buffer_append_char(json, '}');
+}
+
+/*
+ * Appends the tables of embeddings as a JSON array; for one with a slower tier also where its keys
+ * were found, by storage/table/table.h's counters:
+ *
+ *   [{"table":"item_emb","dim":16,"rows":9000,"overlay_rows":120,"memory":640000},
+ *    {"table":"user_emb","dim":16,"rows":80000,"overlay_rows":0,"memory":1073700000,
+ *     "tier":"ssd","keys":512,"in_memory":0,"cached":420,"missed":92,"absent":3,
+ *     "errors":0,"bytes_read":364544}, ...]
+ *
+ * without the line breaks.  `rows` counts all rows, `overlay_rows` those of a delta over the
+ * others, `memory` is in bytes.
+ */
+static void append_tables(sp_buffer *json, const sp_weights *weights)
+{
+	sp_buffer_append_char(json, '[');
+	for (size_t i = 0; i < sp_weights_table_count(weights); i++) {
+		if (i != 0)
+			sp_buffer_append_char(json, ',');
+		append_table(json, sp_weights_table(weights, i));
+	}
+	sp_buffer_append_char(json, ']');
 }
 
 char *sp_processor_versions(sp_processor *processor)
@@ -147,7 +196,7 @@ char *sp_processor_versions(sp_processor *processor)
 	sp_buffer_init(&json, 64 << 20);
 	sp_buffer_append(&json, versions, strlen(versions) - strlen("}"));
 	sp_buffer_printf(&json, ",\"memory\":%zu,\"tables\":", memory);
-	sp_table_report_append(&json, live->weights);
+	append_tables(&json, live->weights);
 	sp_buffer_append_char(&json, '}');
 	sp_processor_release(live);
 	sp_free(versions);
@@ -156,20 +205,9 @@ char *sp_processor_versions(sp_processor *processor)
 	return text;
 }
 
-sp_status sp_processor_reload(sp_processor *processor, const char *by, sp_error *err)
+sp_updater *sp_processor_updater(const sp_processor *processor)
 {
-	return sp_updater_reload(processor->updater, by, err);
-}
-
-sp_status sp_processor_rollback(sp_processor *processor, const char *by, sp_error *err)
-{
-	return sp_updater_rollback(processor->updater, by, err);
-}
-
-sp_status sp_processor_pin(sp_processor *processor, int64_t full_step, int64_t delta_step,
-			   const char *by, sp_error *err)
-{
-	return sp_updater_pin(processor->updater, full_step, delta_step, by, err);
+	return processor->updater;
 }
 
 /* ----------------------------------------------------------------- answering */
@@ -221,28 +259,16 @@ const char *sp_processor_name_of(const sp_version *version)
 	return processor_of(version)->config.model_name;
 }
 
-static sp_status predict(sp_processor *processor, const sp_version *held, const char *signature,
-			 sp_bytes request, void **out, size_t *out_size, sp_error *err)
+sp_status sp_processor_predict(sp_processor *processor, const char *signature, sp_bytes request,
+			       void **out, size_t *out_size, sp_error *err)
 {
 	sp_status status;
 	admission a;
 
-	SP_TRY(admit(processor, held, signature, &a, err));
+	SP_TRY(admit(processor, NULL, signature, &a, err));
 	status = sp_request_answer(&a.target, request, out, out_size, err);
 	leave(processor, &a);
 	return status;
-}
-
-sp_status sp_processor_predict(sp_processor *processor, const char *signature, sp_bytes request,
-			       void **out, size_t *out_size, sp_error *err)
-{
-	return predict(processor, NULL, signature, request, out, out_size, err);
-}
-
-sp_status sp_processor_predict_with(const sp_version *version, const char *signature,
-				    sp_bytes request, void **out, size_t *out_size, sp_error *err)
-{
-	return predict(processor_of(version), version, signature, request, out, out_size, err);
 }
 
 static sp_status run(sp_processor *processor, const sp_version *held, const char *signature,

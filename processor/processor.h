@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/status.h"
-#include "incremental/discover.h"
 #include "processor/request/typed_request.h"
+#include "processor/updater/updater.h"
 #include "processor/version/version.h"
 
 /*
@@ -55,10 +55,7 @@ SP_MUST_CHECK sp_status sp_processor_run(sp_processor *processor, const char *si
 sp_version *sp_processor_acquire(sp_processor *processor);
 void sp_processor_release(sp_version *version);
 
-/* As sp_processor_predict() and sp_processor_run(), with a version that the caller holds. */
-SP_MUST_CHECK sp_status sp_processor_predict_with(const sp_version *version, const char *signature,
-						  sp_bytes request, void **out, size_t *out_size,
-						  sp_error *err);
+/* As sp_processor_run(), with a version that the caller holds. */
 SP_MUST_CHECK sp_status sp_processor_run_with(const sp_version *version, const char *signature,
 					      const sp_typed_request *request, sp_arena *arena,
 					      sp_typed_answer *out, sp_error *err);
@@ -66,22 +63,14 @@ SP_MUST_CHECK sp_status sp_processor_run_with(const sp_version *version, const c
 /* The name of a version's model in log lines. */
 const char *sp_processor_name_of(const sp_version *version);
 
-/* The live version, with texts in `arena`; full_prefix is "" without a checkpoint. */
-SP_MUST_CHECK sp_status sp_processor_live(const sp_processor *processor, sp_found_version *out,
-					  sp_arena *arena, sp_error *err);
-
 /*
  * The versions (processor/updater/catalog.h), and of the live one as "memory" its bytes and as
- * "tables" its tables (processor/version/table_report.h): a JSON text for sp_free(); NULL when out
- * of memory.
+ * "tables" its tables (api/serving_processor.h): a JSON text for sp_free(); NULL when out of
+ * memory.
  */
 char *sp_processor_versions(sp_processor *processor);
 
-/* Orders: see processor/updater/updater.h. */
-SP_MUST_CHECK sp_status sp_processor_reload(sp_processor *processor, const char *by, sp_error *err);
-SP_MUST_CHECK sp_status sp_processor_rollback(sp_processor *processor, const char *by,
-					      sp_error *err);
-SP_MUST_CHECK sp_status sp_processor_pin(sp_processor *processor, int64_t full_step,
-					 int64_t delta_step, const char *by, sp_error *err);
+/* For orders about versions. */
+sp_updater *sp_processor_updater(const sp_processor *processor);
 
 #endif

@@ -100,6 +100,9 @@ of the list does not take is refused by name, too:
 | draws from gamma, Poisson, binomial and parameterized normal distributions, and of classes; shuffles; generators (`RngReadAndSkip`, `StatefulUniform`, ...) | not met in models of this kind |
 | CSR matrices (`SparseMatrixMatMul`, ...), maps of tensors (`TensorMapInsert`, ...), stacks (`StackPushV2`, ...), batches of lists (`TensorListConcatLists`, `TensorListPushBackBatch`), `NearestNeighbors` | not met in models of this kind |
 | quantized operators (`QuantizeV2`, `Dequantize`, `QuantizedMatMul`, ...) and fake quantization; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
+| `ParseTensor`, `SerializeTensor`, `SerializeManySparse`, `DeserializeSparse` and their kin | not met in models of this kind |
+| sums and products of sparse tensors with sparse or dense ones (`SparseAdd`, `SparseSparseMaximum`, `SparseTensorDenseAdd`, `SparseDenseCwiseMul`, ...), sparse results of reductions (`SparseReduceSumSparse`, ...), operations on sets (`SetSize`, `DenseToDenseSetOperation`, ...) | not met in models of this kind |
+| `RaggedCross`, `SparseFeatureCross` of tf.contrib, `EditDistance`, `EncodeBase64`, `DecodeBase64`, `Fingerprint`, `StringFormat` but for `PrintV2`, which prints nothing | not met in models of this kind |
 | `DecodeProtoV2` of texts or with `sanitize`, `EncodeProto`, `DecodeJSONExample`, `DecodeCompressed` | not met in models of this kind |
 | other encodings than UTF-8; `UnicodeScript` | not met in models of this kind |
 | `PyFunc` and its kin | code of the host, not of the model |
@@ -113,7 +116,7 @@ of the list does not take is refused by name, too:
 | `ReadFile` and `RestoreV2` in a request | files are read while a model is loaded |
 | `ClipByValue` of complex numbers | they have no order |
 | elements of float8 and of four bits (`DT_FLOAT8_E5M2`, `DT_FLOAT8_E4M3FN`, `DT_INT4`, `DT_UINT4`) | not met in models of this kind |
-| tensors of several handles; variants in `Empty`, `MutableHashTableV2`, `SerializeManySparse`, `SerializeTensor`, `StridedSliceGrad` | not met in models of this kind |
+| tensors of several handles; variants in `Empty`, `MutableHashTableV2`, `StridedSliceGrad` | not met in models of this kind |
 | `Cast` from and to strings | TensorFlow has the type pairs, no kernel for them |
 | an int16 axis of `ArgMax`; unsigned seeds of `StatelessRandomUniformFullInt` | TensorFlow lists them and does not take them |
 | `data_format` NCHW of convolutions, poolings and blocks of space; windows over batch or channels | as TensorFlow on CPU |

@@ -68,11 +68,6 @@ void *sp_published_swap(sp_published *published, void *object)
 	return atomic_exchange(&published->object, object);
 }
 
-void *sp_published_get(const sp_published *published)
-{
-	return atomic_load(&published->object);
-}
-
 bool sp_published_is_pinned(const sp_published *published, const void *object)
 {
 	for (size_t i = 0; i < published->count; i++)

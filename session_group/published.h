@@ -33,9 +33,6 @@ void sp_published_unpin(sp_published *published, size_t slot);
 /* Publishes `object`; returns the previous one, which readers may still be using. */
 void *sp_published_swap(sp_published *published, void *object);
 
-/* The published object; for the writer only. */
-void *sp_published_get(const sp_published *published);
-
 /* Whether a reader still uses `object`, which has been replaced. */
 bool sp_published_is_pinned(const sp_published *published, const void *object);
 

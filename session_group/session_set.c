@@ -43,11 +43,6 @@ void sp_session_set_destroy(sp_session_set *set)
 	sp_free(set);
 }
 
-size_t sp_session_set_count(const sp_session_set *set)
-{
-	return set->count;
-}
-
 sp_session *sp_session_set_get(const sp_session_set *set, size_t number)
 {
 	assert(number < set->count);

@@ -21,8 +21,6 @@ SP_MUST_CHECK sp_status sp_session_set_create(sp_session_set **out, const sp_pro
 /* NULL is fine. */
 void sp_session_set_destroy(sp_session_set *set);
 
-size_t sp_session_set_count(const sp_session_set *set);
-
 /* Session `number` < count. */
 sp_session *sp_session_set_get(const sp_session_set *set, size_t number);
 

@@ -99,7 +99,7 @@ static sp_status take_row(part_search *p, wanted *w, const void *row, int64_t fr
 	if (w->row == NULL)
 		w->row = sp_arena_alloc(p->s->tool->arena, size);
 	if (w->row == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a row");
+		return sp_no_memory(err, "a row");
 	memcpy(w->row, row, size);
 	w->part = p->part->name;
 	w->in_delta = p->table->delta;
@@ -268,7 +268,7 @@ static sp_status search_image(search *s, sp_image *image, bool *found, sp_error 
 			continue;
 		w->row = sp_arena_array(s->tool->arena, s->dim, sizeof(float));
 		if (w->row == NULL)
-			status = sp_error_set(err, SP_NO_MEMORY, "no memory for a row");
+			status = sp_no_memory(err, "a row");
 		else
 			stored.codec->decode(s->dim, stored.data, w->row);
 	}

@@ -48,7 +48,7 @@ static sp_status describe_handle(sp_graph_table *table, const sp_node_def *node,
 	}
 	return table->name != NULL && table->base != NULL
 		       ? SP_OK
-		       : sp_error_set(err, SP_NO_MEMORY, "no memory for the names of tables");
+		       : sp_no_memory(err, "the names of tables");
 }
 
 static void describe_creation(sp_graph_table *table, const sp_node_def *node)
@@ -98,7 +98,7 @@ sp_status sp_graph_tables_find(sp_graph_table **out, size_t *count, const sp_sav
 	*out = tables;
 	*count = 0;
 	if (tables == NULL || handles == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the tables of a graph");
+		return sp_no_memory(err, "the tables of a graph");
 	sp_map_init(&dealt, arena);
 	SP_TRY(sp_part_routes_find(&dealt, graph, arena, err));
 	for (size_t i = 0; i < graph->node_count; i++)

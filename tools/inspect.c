@@ -4,7 +4,6 @@
 #include "tools/catalogue.h"
 #include "tools/column.h"
 #include "tools/graph_tables.h"
-#include "tools/inspect_image.h"
 #include "tools/norms.h"
 #include "tools/ssd_rows.h"
 #include "tools/tool.h"

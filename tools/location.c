@@ -51,7 +51,7 @@ sp_status sp_location_find(sp_location *out, const char *path, sp_arena *arena, 
 
 	*out = (sp_location){.path = path};
 	if (prefix == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+		return sp_no_memory(err, "a path");
 	if (existing(prefix, ".index", arena) != NULL) {
 		out->kind = SP_LOCATION_CHECKPOINT;
 		out->full_prefix = prefix;

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "incremental/discover.h"
 #include "processor/config/config.h"
-#include "processor/request/json_text.h"
+#include "base/json_text.h"
 #include "processor/version/version.h"
 #include "tools/tool.h"
 
@@ -66,7 +66,7 @@ static sp_status read_configuration(sp_tool *tool, sp_config *config, sp_error *
 	sp_buffer_init(&json, MAX_CONFIGURATION);
 	status = make_configuration(tool, &json, err);
 	if (status == SP_OK && json.failed)
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory for a configuration");
+		status = sp_no_memory(err, "a configuration");
 	if (status == SP_OK)
 		status = sp_config_parse(config, json.data, err);
 	sp_buffer_fini(&json);

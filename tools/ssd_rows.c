@@ -16,7 +16,7 @@ static sp_status visit_all(sp_ssd_record *record, size_t dim, sp_ssd_visit *visi
 	sp_status status = SP_OK;
 
 	if (rows == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for rows of an SSD tier");
+		return sp_no_memory(err, "rows of an SSD tier");
 	for (size_t first = 0, n; first < count && status == SP_OK; first += n) {
 		sp_ssd_piece piece = {keys, counted ? freqs : NULL, rows, 0};
 
@@ -48,7 +48,7 @@ sp_status sp_ssd_rows_each(const sp_bundle *bundle, const sp_catalogue_part *par
 	sp_status status;
 
 	if (index == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+		return sp_no_memory(err, "a path");
 	if (!sp_file_exists(index))
 		return SP_OK;
 	SP_TRY(sp_ssd_record_open(&record, &options, err));

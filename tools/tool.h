@@ -43,6 +43,10 @@ typedef struct sp_tool {
 } sp_tool;
 
 SP_MUST_CHECK sp_status sp_tool_inspect(sp_tool *tool, sp_error *err);
+
+/* `inspect` of an image: identity, tables, and norms unless --quick. */
+SP_MUST_CHECK sp_status sp_tool_inspect_image(sp_tool *tool, sp_error *err);
+
 SP_MUST_CHECK sp_status sp_tool_get(sp_tool *tool, sp_error *err);
 SP_MUST_CHECK sp_status sp_tool_verify(sp_tool *tool, sp_error *err);
 SP_MUST_CHECK sp_status sp_tool_image(sp_tool *tool, sp_error *err);

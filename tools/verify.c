@@ -1,5 +1,26 @@
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "tools/column.h"
 #include "tools/verify_internal.h"
+
+void sp_verify_problem(sp_verification *v, const char *where, const char *fmt, ...)
+{
+	char text[SP_ERROR_TEXT_SIZE];
+	sp_report *report = &v->tool->report;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	sp_progress_end(&v->progress);
+	sp_report_open(report, NULL);
+	sp_report_text(report, "where", sp_bytes_of(where));
+	sp_report_text(report, "what", sp_bytes_of(text));
+	sp_report_close(report);
+	v->problems++;
+	v->tool->broken = true;
+}
 
 /* -------------------------------------------------------------- single tensors */
 
@@ -47,7 +68,7 @@ static sp_status verify_tensor(sp_verification *v, const sp_bundle_entry *entry,
 	sp_status status;
 
 	if (name == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
+		return sp_no_memory(err, "a name");
 	if (entry->sliced || entry->dtype == SP_STRING)
 		status = read_at_once(v, entry, &why);
 	else

@@ -219,7 +219,7 @@ static sp_status verify_variables(sp_verification *v, const sp_saved_model *mode
 		const char *name = sp_arena_text(arena, wanted[i].name);
 
 		if (name == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
+			return sp_no_memory(err, "a name");
 		if (!is_of_table(wanted[i].name))
 			verify_variable(v, name, &wanted[i]);
 	}

@@ -254,7 +254,7 @@ static void load(bench *b)
 	rule.value = format;
 	check(sp_bundle_open(&bundle, b->prefix, &err), &err);
 	check(sp_embedding_find(&embedding, &spec, bundle, NULL, arena, &err), &err);
-	check(sp_embedding_load(&b->table, &embedding, &spec, false, &policy, &err), &err);
+	check(sp_embedding_load(&b->table, &embedding, &spec, &policy, NULL, &err), &err);
 	b->footprint = sp_table_footprint(b->table);
 	sp_bundle_close(bundle);
 	sp_arena_destroy(arena);

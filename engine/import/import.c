@@ -98,8 +98,12 @@ static sp_status list_needs(sp_importer *im, sp_frame *frame)
 	if (frame->needs == NULL)
 		return sp_import__no_memory(im);
 	if (owner == NULL) {
+		/* What a PrintV2 would print is not computed. */
+		bool is_print = strcmp(def->op, "PrintV2") == 0;
+
 		for (size_t i = 0; i < def->input_count; i++)
-			add_need(frame, frame->in, def->inputs[i], NEED_INPUT);
+			if (!is_print || def->inputs[i][0] == '^')
+				add_need(frame, frame->in, def->inputs[i], NEED_INPUT);
 		return SP_OK;
 	}
 	if (owner->kind == SP_OWNER_IF || owner->kind == SP_OWNER_CASE)

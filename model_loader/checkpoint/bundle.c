@@ -22,7 +22,6 @@ enum {
 	MAX_SHARDS = 100000, /* five digits in a file's name */
 	READER_VERSION = 1,
 	LITTLE_ENDIAN_BUNDLE = 0,
-	BIG_ENDIAN_BUNDLE = 1,
 };
 
 /* --------------------------------------------------------------------- header */
@@ -40,13 +39,13 @@ static sp_status read_header(sp_bundle *bundle, const sp_sorted_table *table, sp
 	header = (const SpPb__BundleHeaderProto *)message;
 	if (header->num_shards < 1 || header->num_shards > MAX_SHARDS)
 		return sp_error_set(err, SP_CORRUPT, "it has %d shards", header->num_shards);
-	if (header->endianness != LITTLE_ENDIAN_BUNDLE && header->endianness != BIG_ENDIAN_BUNDLE)
-		return sp_error_set(err, SP_CORRUPT, "it has byte order %d", header->endianness);
+	if (header->endianness != LITTLE_ENDIAN_BUNDLE)
+		return sp_error_set(err, SP_UNSUPPORTED, "it has byte order %d, not little-endian",
+				    header->endianness);
 	if (header->version != NULL && header->version->min_consumer > READER_VERSION)
 		return sp_error_set(err, SP_UNSUPPORTED, "it wants a reader of version %d",
 				    header->version->min_consumer);
 	bundle->shard_count = header->num_shards;
-	bundle->swapped = header->endianness == BIG_ENDIAN_BUNDLE;
 	return SP_OK;
 }
 
@@ -54,8 +53,7 @@ static sp_status open_shards(sp_bundle *bundle, sp_error *err)
 {
 	bundle->shards = sp_arena_array(bundle->arena, (size_t)bundle->shard_count,
 					sizeof(*bundle->shards));
-	if (bundle->shards == NULL)
-		return sp_no_memory(err, "the bundle's index");
+	SP_NEED_MEMORY(bundle->shards, err, "the bundle's index");
 	for (int32_t i = 0; i < bundle->shard_count; i++)
 		bundle->shards[i] = (sp_file){.fd = -1};
 	for (int32_t i = 0; i < bundle->shard_count; i++) {
@@ -64,8 +62,7 @@ static sp_status open_shards(sp_bundle *bundle, sp_error *err)
 						   bundle->prefix, i, bundle->shard_count);
 		sp_status status;
 
-		if (path == NULL)
-			return sp_no_memory(err, "the bundle's index");
+		SP_NEED_MEMORY(path, err, "the bundle's index");
 		status = sp_file_open(&bundle->shards[i], path, err);
 		if (status == SP_NOT_FOUND)
 			return sp_error_set(err, SP_CORRUPT, "its shard %s is missing", path);
@@ -82,8 +79,7 @@ static sp_status read_slices(sp_bundle_record *out, const SpPb__BundleEntryProto
 {
 	sp_tensor_slice *slices = sp_arena_zeros(arena, proto->n_slices, sizeof(*slices));
 
-	if (slices == NULL)
-		return sp_no_memory(err, "the bundle's index");
+	SP_NEED_MEMORY(slices, err, "the bundle's index");
 	for (size_t i = 0; i < proto->n_slices; i++) {
 		const SpPb__TensorSliceProto *slice = proto->slices[i];
 
@@ -200,8 +196,7 @@ static sp_status read_records(sp_bundle *bundle, const sp_sorted_table *table, s
 	size_t count = table->count - 1; /* without the header */
 
 	bundle->records = sp_arena_array(bundle->arena, count, sizeof(*bundle->records));
-	if (bundle->records == NULL)
-		return sp_no_memory(err, "the bundle's index");
+	SP_NEED_MEMORY(bundle->records, err, "the bundle's index");
 	for (size_t i = 0; i < count; i++) {
 		const sp_table_entry *from = &table->entries[i + 1];
 		sp_status status = read_record(bundle, &bundle->records[i], from, scratch, err);
@@ -306,8 +301,7 @@ static sp_status read_index(sp_bundle *bundle, sp_arena *scratch, sp_error *err)
 	sp_sorted_table table;
 	size_t size;
 
-	if (path == NULL)
-		return sp_no_memory(err, "the bundle's index");
+	SP_NEED_MEMORY(path, err, "the bundle's index");
 	SP_TRY(sp_file_read(&bundle->index, &size, path, MAX_INDEX_SIZE, err));
 	SP_TRY(sp_sorted_table_read(&table, (sp_bytes){bundle->index, size}, bundle->arena, err));
 	SP_TRY(read_header(bundle, &table, scratch, err));
@@ -329,8 +323,7 @@ static sp_status open_bundle(sp_bundle *bundle, const char *prefix, sp_error *er
 	sp_status status;
 
 	bundle->arena = sp_arena_create((size_t)1 << 16);
-	if (bundle->arena == NULL)
-		return sp_no_memory(err, "the bundle's index");
+	SP_NEED_MEMORY(bundle->arena, err, "the bundle's index");
 	bundle->prefix = sp_arena_text(bundle->arena, sp_bytes_of(prefix));
 	scratch = sp_arena_create(4096);
 	status = bundle->prefix != NULL && scratch != NULL
@@ -347,8 +340,7 @@ sp_status sp_bundle_open(sp_bundle **out, const char *prefix, sp_error *err)
 	sp_bundle *bundle = sp_alloc_zero(1, sizeof(*bundle));
 	sp_status status;
 
-	if (bundle == NULL)
-		return sp_no_memory(err, "the bundle's index");
+	SP_NEED_MEMORY(bundle, err, "the bundle's index");
 	status = open_bundle(bundle, prefix, err);
 	if (status != SP_OK) {
 		sp_bundle_close(bundle);

@@ -22,8 +22,8 @@
  * Shards stay open, with a file descriptor each.  If a read fails later, because a shard was
  * truncated or its disk fails, the error is SP_IO.
  *
- * Elements of big-endian bundles are byte-swapped after their check.  DeepRec's is_hash_table
- * entries (field 100) are refused when they are read.
+ * Big-endian bundles are refused, and DeepRec's is_hash_table entries (field 100) when they are
+ * read.
  *
  * Source: tensorflow/core/protobuf/tensor_bundle.proto and core/util/tensor_bundle of TensorFlow
  * 2.15.
@@ -80,8 +80,8 @@ SP_MUST_CHECK sp_status sp_bundle_read_slice(const sp_bundle *bundle, sp_bytes n
 					     sp_arena *arena, sp_tensor *out, sp_error *err);
 
 /*
- * A tensor of a fixed-size type, read in parts from its shard, for tables too large to hold twice.
- * Not for sliced or string tensors.
+ * A tensor of numbers, read in parts from its shard, for tables too large to hold twice.  Not for
+ * sliced tensors, strings and booleans.
  *
  * Parts may be read in any order.  The reader continues their CRCs, or joins them by
  * sp_crc32c_join(), and checks the result after all parts; nothing read may be published before.
@@ -93,7 +93,6 @@ typedef struct sp_bundle_span {
 	const sp_bundle_entry *entry;
 	size_t count; /* elements */
 	size_t width; /* bytes of an element */
-	bool stored;  /* as in memory; else byte-swapped, or booleans */
 } sp_bundle_span;
 
 SP_MUST_CHECK sp_status sp_bundle_span_open(sp_bundle_span *out, const sp_bundle *bundle,
@@ -101,8 +100,8 @@ SP_MUST_CHECK sp_status sp_bundle_span_open(sp_bundle_span *out, const sp_bundle
 
 /*
  * Reads elements [first, first + count), clipped to the tensor, as they are in memory.  *crc is
- * continued over the stored bytes; it may be NULL when span->stored, and the caller then computes
- * it over `buffer`.  SP_IO when the file was truncated or its disk fails.
+ * continued over these bytes; it may be NULL, and the caller then computes it over `buffer`.  SP_IO
+ * when the file was truncated or its disk fails.
  */
 SP_MUST_CHECK sp_status sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t count,
 					    void *buffer, uint32_t *crc, sp_error *err);

@@ -26,7 +26,6 @@ struct sp_bundle {
 	sp_file *shards;
 	int32_t shard_count;
 	uint64_t data_size;        /* of all shards */
-	bool swapped;              /* elements are big-endian */
 	sp_bundle_record *records; /* sorted by name; the records of single slices come first */
 	size_t record_count;
 	size_t first_tensor;

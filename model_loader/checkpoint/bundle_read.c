@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <endian.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -34,64 +35,31 @@ static sp_status check_crc(const sp_bundle_record *record, uint32_t crc, sp_erro
 	return SP_OK;
 }
 
-static void swap_bytes(uint8_t *at, size_t count, size_t width)
-{
-	for (; count != 0; count--, at += width)
-		for (size_t i = 0; i < width / 2; i++) {
-			uint8_t byte = at[i];
-
-			at[i] = at[width - 1 - i];
-			at[width - 1 - i] = byte;
-		}
-}
-
-/* Converts elements from their stored form to that in memory. */
-static void to_native(const sp_bundle *bundle, sp_dtype dtype, void *data, size_t count)
-{
-	size_t width = sp_dtype_size(dtype);
-	uint8_t *bytes = data;
-
-	if (dtype == SP_BOOL)
-		for (size_t i = 0; i < count; i++)
-			bytes[i] = bytes[i] != 0;
-	if (!bundle->swapped)
-		return;
-	if (dtype == SP_COMPLEX64 || dtype == SP_COMPLEX128) {
-		width /= 2;
-		count *= 2;
-	}
-	swap_bytes(bytes, count, width);
-}
-
 /* -------------------------------------------------------------------- strings */
 
 /*
  * Stored form: the lengths as varints, the masked CRC32C of the lengths, then all bytes.  The
- * checksums cover each length as 32 bits (64 if needed) in the writer's byte order, not as varint;
- * then the stored checksum, and the bytes.
+ * checksums cover each length as 32 bits (64 if needed), not as varint; then the stored checksum,
+ * and the bytes.
  */
-static uint32_t add_length(uint32_t crc, uint64_t length, bool swapped)
+static uint32_t add_length(uint32_t crc, uint64_t length)
 {
-	uint8_t bytes[8];
-	size_t width = length <= UINT32_MAX ? 4 : 8;
+	uint64_t bytes = htole64(length);
 
-	for (size_t i = 0; i < width; i++)
-		bytes[i] = (uint8_t)(length >> 8 * (swapped ? width - 1 - i : i));
-	return sp_crc32c(crc, bytes, width);
+	return sp_crc32c(crc, &bytes, length <= UINT32_MAX ? 4 : 8);
 }
 
-static uint32_t load_checksum(const uint8_t *at, bool swapped)
+static uint32_t load_checksum(const uint8_t *at)
 {
-	uint32_t value = 0;
+	uint32_t value;
 
-	for (int i = 0; i < 4; i++)
-		value |= (uint32_t)at[swapped ? 3 - i : i] << 8 * i;
-	return value;
+	memcpy(&value, at, sizeof(value));
+	return le32toh(value);
 }
 
 /* Points the views to the strings in the stored bytes. */
-static sp_status split_strings(const sp_bundle *bundle, const sp_bundle_record *record,
-			       sp_bytes *items, size_t count, const uint8_t *stored, sp_error *err)
+static sp_status split_strings(const sp_bundle_record *record, sp_bytes *items, size_t count,
+			       const uint8_t *stored, sp_error *err)
 {
 	const uint8_t *at = stored, *end = stored + record->entry.size;
 	uint32_t crc = 0;
@@ -101,10 +69,10 @@ static sp_status split_strings(const sp_bundle *bundle, const sp_bundle_record *
 
 		if (!sp_varint_read(&at, end, &length) || length > record->entry.size)
 			return sp_error_set(err, SP_CORRUPT, "the length of its string %zu", i);
-		crc = add_length(crc, length, bundle->swapped);
+		crc = add_length(crc, length);
 		items[i].size = (size_t)length;
 	}
-	if (end - at < 4 || load_checksum(at, bundle->swapped) != sp_crc32c_mask(crc))
+	if (end - at < 4 || load_checksum(at) != sp_crc32c_mask(crc))
 		return sp_error_set(err, SP_CORRUPT,
 				    "the lengths of its strings fail their checksum");
 	crc = sp_crc32c(crc, at, (size_t)(end - at));
@@ -125,14 +93,12 @@ static sp_status read_strings(const sp_bundle *bundle, const sp_bundle_record *r
 {
 	uint8_t *stored = sp_arena_alloc(arena, (size_t)record->entry.size);
 
-	if (stored == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %" PRIu64 " bytes of text",
-				    record->entry.size);
+	SP_NEED_MEMORY(stored, err, "%" PRIu64 " bytes of text", record->entry.size);
 	SP_TRY(sp_tensor_create(out, arena, SP_STRING, &record->entry.shape, err));
 	SP_TRY(read_bytes(bundle, record, 0, (size_t)record->entry.size, stored, err));
 	if (record->entry.size == 0) /* an empty tensor has no checksum of lengths either */
 		return check_crc(record, 0, err);
-	return split_strings(bundle, record, sp_tensor_strings(out), out->count, stored, err);
+	return split_strings(record, sp_tensor_strings(out), out->count, stored, err);
 }
 
 /* -------------------------------------------------------------------- tensors */
@@ -148,7 +114,8 @@ static sp_status read_stored(const sp_bundle *bundle, const sp_bundle_record *re
 	SP_TRY(sp_tensor_create(out, arena, record->entry.dtype, &record->entry.shape, err));
 	SP_TRY(read_bytes(bundle, record, 0, size, out->data, err));
 	SP_TRY(check_crc(record, sp_crc32c(0, out->data, size), err));
-	to_native(bundle, out->dtype, out->data, out->count);
+	for (size_t i = 0; out->dtype == SP_BOOL && i < out->count; i++)
+		((uint8_t *)out->data)[i] = ((const uint8_t *)out->data)[i] != 0;
 	return SP_OK;
 }
 
@@ -171,8 +138,7 @@ static sp_status add_piece(const sp_bundle *bundle, const sp_bundle_record *piec
 	sp_status status;
 	sp_tensor tensor;
 
-	if (arena == NULL)
-		return sp_no_memory(err, "a slice");
+	SP_NEED_MEMORY(arena, err, "a slice");
 	status = read_stored(bundle, piece, arena, &tensor, err);
 	if (status == SP_OK &&
 	    !sp_tensor_slice_copy(to->out, &to->wanted, &tensor, place, to->seen, &to->copied))
@@ -211,8 +177,7 @@ static sp_status assemble(const sp_bundle *bundle, const sp_bundle_record *recor
 
 	SP_TRY(sp_tensor_create(to->out, to->arena, record->entry.dtype, &shape, err));
 	to->seen = sp_alloc_zero(to->out->count / 64 + 1, sizeof(*to->seen));
-	if (to->seen == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu bits", to->out->count);
+	SP_NEED_MEMORY(to->seen, err, "%zu bits", to->out->count);
 	status = add_pieces(bundle, record, to, err);
 	sp_free(to->seen);
 	if (status == SP_OK && to->copied != to->out->count)
@@ -279,15 +244,16 @@ sp_status sp_bundle_span_open(sp_bundle_span *out, const sp_bundle *bundle, sp_b
 	const sp_bundle_record *record;
 
 	SP_TRY(find_readable(&record, bundle, name, err));
-	if (record->entry.sliced || record->entry.dtype == SP_STRING)
+	if (record->entry.sliced || record->entry.dtype == SP_STRING ||
+	    record->entry.dtype == SP_BOOL)
 		return with_name(err,
-				 sp_error_set(err, SP_UNSUPPORTED, "%s do not lie in one piece",
-					      record->entry.sliced ? "slices" : "strings"),
+				 sp_error_set(err, SP_UNSUPPORTED, "%s%s cannot be read in parts",
+					      record->entry.sliced ? "slices of " : "",
+					      sp_dtype_name(record->entry.dtype)),
 				 bundle, name);
 	*out = (sp_bundle_span){.bundle = bundle,
 				.entry = &record->entry,
-				.width = sp_dtype_size(record->entry.dtype),
-				.stored = !bundle->swapped && record->entry.dtype != SP_BOOL};
+				.width = sp_dtype_size(record->entry.dtype)};
 	out->count = (size_t)record->entry.size / out->width;
 	return SP_OK;
 }
@@ -300,14 +266,11 @@ sp_status sp_bundle_span_read(const sp_bundle_span *span, size_t first, size_t c
 	sp_status status;
 
 	assert(first <= span->count && count <= span->count - first);
-	assert(crc != NULL || span->stored);
 	status = read_bytes(span->bundle, record, first * span->width, size, buffer, err);
 	if (status != SP_OK)
 		return with_name(err, status, span->bundle, span->entry->name);
 	if (crc != NULL)
 		*crc = sp_crc32c(*crc, buffer, size);
-	if (!span->stored)
-		to_native(span->bundle, span->entry->dtype, buffer, count);
 	return SP_OK;
 }
 

@@ -93,8 +93,7 @@ static sp_status overwrite_parts(const window *w, const sp_bundle *delta, const 
 		int64_t height = each + ((int64_t)i < more);
 		const char *part = sp_part_name_join(name, i, arena);
 
-		if (part == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for '%s'", w->name);
+		SP_NEED_MEMORY(part, err, "'%s'", w->name);
 		SP_TRY(overwrite(w, delta, part, start, height, arena, err));
 		start += height;
 	}
@@ -115,8 +114,7 @@ static sp_status find_changes(changes *out, const sp_bundle_entry *entry, const 
 	const char *name = sp_arena_text(arena, entry->name);
 	size_t row_parts;
 
-	if (name == NULL)
-		return sp_no_memory(err, "the name of a variable");
+	SP_NEED_MEMORY(name, err, "the name of a variable");
 	out->name = name;
 	SP_TRY(sp_part_name_count(&out->parts, &split, delta, keys_suffix, err));
 	SP_TRY(sp_part_name_count(&row_parts, &split, delta, values_suffix, err));

@@ -68,9 +68,7 @@ sp_status sp_key_numbers_read(const sp_key_numbers *from, sp_key_numbers_take *t
 		return SP_OK;
 	SP_TRY(sp_key_numbers_check(from->bundle, keys, from->key_dtype, numbers, err));
 	r = sp_alloc_zero(1, sizeof(*r));
-	if (r == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to read '%s%s'", from->name,
-				    from->numbers);
+	SP_NEED_MEMORY(r, err, "reading '%s%s'", from->name, from->numbers);
 	status = read_all(r, from, keys, numbers, take, context, err);
 	sp_free(r);
 	return status;

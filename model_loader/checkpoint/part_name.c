@@ -106,9 +106,7 @@ sp_status sp_part_name_numbers(size_t **out, size_t *count, const sp_part_name *
 		found += is_part(sp_bundle_entry_at(bundle, i)->name, name, suffix, &number);
 	*count = 0;
 	*out = sp_arena_array(arena, found, sizeof(**out));
-	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the numbers of %zu parts",
-				    found);
+	SP_NEED_MEMORY(*out, err, "the numbers of %zu parts", found);
 	for (size_t i = 0; i < most; i++)
 		if (is_part(sp_bundle_entry_at(bundle, i)->name, name, suffix, &number))
 			(*out)[(*count)++] = (size_t)number;

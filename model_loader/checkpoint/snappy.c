@@ -14,8 +14,7 @@ sp_status sp_snappy_uncompress(sp_bytes *out, sp_bytes block, sp_arena *arena, s
 	    size / MAX_EXPANSION > block.size)
 		return sp_error_set(err, SP_CORRUPT, "a compressed block states no true length");
 	data = sp_arena_alloc(arena, size);
-	if (data == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a block of %zu bytes", size);
+	SP_NEED_MEMORY(data, err, "a block of %zu bytes", size);
 	if (snappy_uncompress(block.data, block.size, data, &size) != SNAPPY_OK)
 		return sp_error_set(err, SP_CORRUPT, "a compressed block cannot be uncompressed");
 	*out = (sp_bytes){data, size};

@@ -75,8 +75,7 @@ static sp_status grow(collector *c, sp_error *err)
 	size_t capacity = c->capacity != 0 ? 2 * c->capacity : 64;
 	sp_table_entry *entries = sp_alloc_resize(c->entries, capacity, sizeof(*entries));
 
-	if (entries == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu entries", capacity);
+	SP_NEED_MEMORY(entries, err, "%zu entries", capacity);
 	c->entries = entries;
 	c->capacity = capacity;
 	return SP_OK;
@@ -93,8 +92,7 @@ static sp_status add_entry(collector *c, const sp_table_entry *last, uint32_t sh
 		return sp_error_set(err, SP_CORRUPT, "the keys expand beyond any reason");
 	c->key_bytes_left -= size;
 	key.data = bytes = sp_arena_alloc(c->arena, size);
-	if (bytes == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a key of %zu bytes", size);
+	SP_NEED_MEMORY(bytes, err, "a key of %zu bytes", size);
 	if (shared != 0)
 		memcpy(bytes, last->key.data, shared);
 	if (suffix.size != 0)
@@ -228,8 +226,7 @@ static sp_status read_table(sp_sorted_table *out, collector *index, collector *d
 	SP_TRY(read_entries(index, block, err));
 	SP_TRY(read_data(data, index, file, err));
 	entries = sp_arena_array(data->arena, data->count, sizeof(*entries));
-	if (entries == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu entries", data->count);
+	SP_NEED_MEMORY(entries, err, "%zu entries", data->count);
 	if (data->count != 0)
 		memcpy(entries, data->entries, data->count * sizeof(*entries));
 	*out = (sp_sorted_table){entries, data->count};

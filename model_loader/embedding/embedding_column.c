@@ -205,53 +205,34 @@ static sp_status create(sp_key_column **out, reading *r, sp_error *err)
 	if (r->table != NULL)
 		options.below = sp_key_column_bottom(sp_table_get_column(r->table, r->which));
 	status = sp_key_column_create(out, &options, err);
-	if (status != SP_OK)
-		return sp_error_prefix(err, status, "embedding '%s'", r->spec->name);
-	return SP_OK;
+	return sp_error_prefix(err, status, "embedding '%s'", r->spec->name);
 }
 
-static sp_status load(sp_key_column **out, sp_table_column which, const sp_embedding *embedding,
-		      const sp_embedding_spec *spec, bool only_own_part,
-		      const sp_load_policy *policy, const sp_table *table, sp_error *err)
+sp_status sp_embedding_load_column(sp_key_column **out, sp_table_column which,
+				   const sp_embedding *embedding, const sp_embedding_spec *spec,
+				   const sp_load_policy *policy, const sp_table *table,
+				   sp_error *err)
 {
 	static const sp_load_policy as_deeprec = {.threads = 1};
 	const sp_embedding_rows *rows = table != NULL ? &embedding->delta : &embedding->full;
 	reading *r = sp_alloc_zero(1, sizeof(*r));
 	sp_status status;
 
-	if (r == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to read embedding '%s'",
-				    spec->name);
+	SP_NEED_MEMORY(r, err, "reading embedding '%s'", spec->name);
 	r->which = which;
 	r->spec = spec;
 	r->policy = policy != NULL ? policy : &as_deeprec;
 	r->table = table;
-	r->rows = sp_embedding__own_rows(embedding, spec, only_own_part, rows);
+	r->rows = sp_embedding__own_rows(embedding, spec, rows);
 	r->floor = r->unknown = absent_numbers[which];
 	if (which == SP_TABLE_FREQUENCIES) {
 		r->floor = spec->filter_freq;
 		r->unknown = spec->filter_freq > 1 ? spec->filter_freq : 1;
 	}
-	r->selection = sp_embedding__choose_rows(embedding, spec, only_own_part, rows, r->policy);
+	r->selection = sp_embedding__choose_rows(embedding, spec, rows, r->policy);
 	status = create(out, r, err);
 	sp_free(r);
 	return status;
-}
-
-sp_status sp_embedding_load_column(sp_key_column **out, sp_table_column which,
-				   const sp_embedding *embedding, const sp_embedding_spec *spec,
-				   bool only_own_part, const sp_load_policy *policy, sp_error *err)
-{
-	return load(out, which, embedding, spec, only_own_part, policy, NULL, err);
-}
-
-sp_status sp_embedding_load_delta_column(sp_key_column **out, sp_table_column which,
-					 const sp_embedding *embedding,
-					 const sp_embedding_spec *spec, bool only_own_part,
-					 const sp_load_policy *policy, const sp_table *table,
-					 sp_error *err)
-{
-	return load(out, which, embedding, spec, only_own_part, policy, table, err);
 }
 
 /* --------------------------------------------------------------------- given */

@@ -36,23 +36,19 @@
  * versions that the records of an SSD tier do not have (model_loader/embedding/ssd_record.h).
  */
 
-/* The column of the rows that sp_embedding_load() would read. */
+/*
+ * The column of the rows that sp_embedding_load() would read.
+ *
+ * table  NULL, or the table with the delta's rows over those of the full checkpoint, and the full
+ *        checkpoint's column: the column of the delta over that one is read.  If the policy
+ *        compares rows of the delta with those below, keys whose rows are left out keep their
+ *        numbers
+ */
 SP_MUST_CHECK sp_status sp_embedding_load_column(sp_key_column **out, sp_table_column which,
 						 const sp_embedding *embedding,
-						 const sp_embedding_spec *spec, bool only_own_part,
-						 const sp_load_policy *policy, sp_error *err);
-
-/*
- * The column of a delta over that of the full checkpoint.  `table` has the delta's rows over those
- * of the full checkpoint, and the full checkpoint's column.  If the policy compares rows of the
- * delta with those below, keys whose rows are left out keep their numbers.
- */
-SP_MUST_CHECK sp_status sp_embedding_load_delta_column(sp_key_column **out, sp_table_column which,
-						       const sp_embedding *embedding,
-						       const sp_embedding_spec *spec,
-						       bool only_own_part,
-						       const sp_load_policy *policy,
-						       const sp_table *table, sp_error *err);
+						 const sp_embedding_spec *spec,
+						 const sp_load_policy *policy,
+						 const sp_table *table, sp_error *err);
 
 /*
  * The column of rows that the graph gives: keys int32 or int64 [n], versions int64, which may be

@@ -44,8 +44,7 @@ static sp_status add_folder(sp_buffer *text, const char *path, const char *base,
 		const char *file = sp_arena_printf(arena, "%s/%s", path, name);
 		struct stat info;
 
-		if (file == NULL)
-			return sp_no_memory(err, "a path");
+		SP_NEED_MEMORY(file, err, "a path");
 		if (!(base != NULL ? sp_checkpoint_owns(base, name)
 				   : sp_checkpoint_is_row_file(name)) ||
 		    stat(file, &info) != 0)
@@ -74,8 +73,7 @@ static sp_status add_checkpoint(sp_buffer *text, const char *prefix, sp_arena *a
 	char *bytes;
 	size_t size;
 
-	if (path == NULL || folder == NULL)
-		return sp_no_memory(err, "a path");
+	SP_NEED_MEMORY(path != NULL && folder != NULL, err, "a path");
 	SP_TRY(sp_file_read(&bytes, &size, path, (size_t)1 << 30, err));
 	sp_buffer_printf(text, "checkpoint %s\nindex %zu %08x\n", base, size,
 			 sp_crc32c(0, bytes, size));
@@ -133,7 +131,7 @@ static sp_status open_image(sp_embedding_image *image, const sp_bundle *full, sp
 
 	SP_TRY(make_identity(&image->identity, full, settings, err));
 	if (image->model.failed)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to name an image");
+		return sp_no_memory(err, "naming an image");
 	image->place.model = (sp_bytes){image->model.data, image->model.size};
 	image->place.identity = (sp_bytes){image->identity.data, image->identity.size};
 	status = sp_image_place_open(&image->place, &image->image, err);

@@ -34,12 +34,12 @@ SP_MUST_CHECK sp_status sp_embedding__place_delta(sp_embedding *embedding,
  * of its number if that has all of its rows.  A delta may lack that part.
  */
 sp_embedding_rows sp_embedding__own_rows(const sp_embedding *embedding,
-					 const sp_embedding_spec *spec, bool only_own_part,
+					 const sp_embedding_spec *spec,
 					 const sp_embedding_rows *rows);
 
 /* The selection of these rows by part and slice; frequencies are not set. */
 sp_row_selection sp_embedding__choose_rows(const sp_embedding *embedding,
-					   const sp_embedding_spec *spec, bool only_own_part,
+					   const sp_embedding_spec *spec,
 					   const sp_embedding_rows *rows,
 					   const sp_load_policy *policy);
 

@@ -226,10 +226,10 @@ sp_status sp_embedding__place_delta(sp_embedding *embedding, const sp_embedding_
 }
 
 sp_embedding_rows sp_embedding__own_rows(const sp_embedding *embedding,
-					 const sp_embedding_spec *spec, bool only_own_part,
+					 const sp_embedding_spec *spec,
 					 const sp_embedding_rows *rows)
 {
-	bool needs_one_part = !embedding->whole || only_own_part;
+	bool needs_one_part = !embedding->whole || embedding->own_part;
 	bool lie_in_one_part = !rows->by_key || (int64_t)rows->routed == spec->partition_num;
 	sp_embedding_rows own = *rows;
 
@@ -248,13 +248,13 @@ sp_embedding_rows sp_embedding__own_rows(const sp_embedding *embedding,
  * slice, which is enough for a sum of answers.
  */
 sp_row_selection sp_embedding__choose_rows(const sp_embedding *embedding,
-					   const sp_embedding_spec *spec, bool only_own_part,
+					   const sp_embedding_spec *spec,
 					   const sp_embedding_rows *rows,
 					   const sp_load_policy *policy)
 {
 	sp_row_selection s = {.part_count = 1, .slice_count = 1, .filter = spec->filter};
 
-	if (rows->by_key && (only_own_part || !embedding->whole)) {
+	if (rows->by_key && (embedding->own_part || !embedding->whole)) {
 		s.part = spec->partition_id;
 		s.part_count = spec->partition_num;
 	}

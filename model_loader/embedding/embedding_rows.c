@@ -65,7 +65,7 @@ static sp_status room_init(room *r, size_t rows, size_t bytes, sp_error *err)
 	size_t size = 2 * rows * sizeof(int64_t);
 
 	if (!sp_size_add(&size, size, bytes) || (r->keys = sp_alloc(size)) == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu rows", rows);
+		return sp_no_memory(err, "%zu rows", rows);
 	r->freqs = r->keys + rows;
 	r->values = r->freqs + rows;
 	return SP_OK;
@@ -304,7 +304,7 @@ static sp_status put_values(const reading *job, passage *p, const room *r, sp_er
 	const sp_bundle_span *values = &p->from->values;
 	const sp_row_sink *sink = job->sink;
 	size_t at = p->first * job->dim, count = p->piece.count * job->dim;
-	bool by_sink = sink->put_checked != NULL && values->stored;
+	bool by_sink = sink->put_checked != NULL;
 
 	SP_TRY(sp_bundle_span_read(values, at, count, r->values, by_sink ? NULL : &p->sums.values,
 				   err));
@@ -404,9 +404,7 @@ static sp_status read_offsets(source *from, const sp_bundle *bundle, const sp_em
 	if (part->offsets == NULL)
 		return SP_OK;
 	from->offsets = sp_alloc(sizeof(*from->offsets));
-	if (from->offsets == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the buckets of '%s'",
-				    part->name);
+	SP_NEED_MEMORY(from->offsets, err, "the buckets of '%s'", part->name);
 	return sp_bucket_offsets_read(from->offsets, bundle, part->offsets, from->keys.count, err);
 }
 
@@ -430,14 +428,11 @@ static sp_status open_source(reading *job, const sp_bundle *bundle, const sp_emb
 static sp_status open_sources(reading *job, const sp_embedding_rows *rows, sp_error *err)
 {
 	job->sources = sp_alloc_zero(rows->part_count, sizeof(*job->sources));
-	if (job->sources == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu parts", rows->part_count);
+	SP_NEED_MEMORY(job->sources, err, "%zu parts", rows->part_count);
 	for (size_t i = 0; i < rows->part_count; i++)
 		SP_TRY(open_source(job, rows->bundle, &rows->parts[i], err));
 	job->pieces = sp_alloc_zero(job->piece_count, sizeof(*job->pieces));
-	if (job->pieces == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu pieces",
-				    job->piece_count);
+	SP_NEED_MEMORY(job->pieces, err, "%zu pieces", job->piece_count);
 	return SP_OK;
 }
 

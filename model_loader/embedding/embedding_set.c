@@ -22,7 +22,7 @@ void sp_embedding_set_fini(sp_embedding_set *set)
 	sp_embedding_set__drop_columns(set);
 	for (size_t i = 0; i < set->count; i++) {
 		sp_free((void *)set->notes[i].spec.default_rows);
-		sp_row_versions_destroy(set->notes[i].row_versions);
+		sp_key_column_release(set->notes[i].row_versions);
 	}
 	for (size_t i = 0; i < set->table_count; i++)
 		sp_table_destroy(set->tables[i]);
@@ -46,8 +46,7 @@ sp_status sp_embedding_set__reserve_tables(sp_embedding_set *set, size_t more, s
 	sp_table **tables = sp_alloc_resize(set->tables, set->table_count + more + 1,
 					    sizeof(*tables));
 
-	if (tables == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu embeddings", more);
+	SP_NEED_MEMORY(tables, err, "%zu embeddings", more);
 	set->tables = tables;
 	return SP_OK;
 }
@@ -63,9 +62,7 @@ static sp_status need_note(sp_embedding_note **out, sp_embedding_set *set, sp_re
 		return SP_OK;
 	if (set->count == set->capacity) {
 		note = sp_alloc_resize(set->notes, capacity, sizeof(*note));
-		if (note == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for embedding '%s'",
-					    resource->name);
+		SP_NEED_MEMORY(note, err, "embedding '%s'", resource->name);
 		set->notes = note;
 		set->capacity = capacity;
 	}
@@ -119,9 +116,7 @@ static sp_status copy_defaults(sp_embedding_spec *spec, const sp_embedding_optio
 				    spec->name, rows->count, (long long)options->default_value_dim,
 				    spec->dim);
 	copy = sp_alloc(count * sizeof(float));
-	if (copy == NULL)
-		return sp_error_set(err, SP_NO_MEMORY,
-				    "no memory for the default rows of embedding '%s'", spec->name);
+	SP_NEED_MEMORY(copy, err, "the default rows of embedding '%s'", spec->name);
 	memcpy(copy, rows->data, count * sizeof(float));
 	spec->default_rows = copy;
 	spec->default_row_count = (size_t)options->default_value_dim;
@@ -159,12 +154,10 @@ sp_status sp_embedding_set_import(sp_embedding_set *set, sp_resource *resource,
 
 	SP_TRY(need_note(&note, set, resource, err));
 	note->spec.name = sp_arena_text(set->arena, import->name);
-	if (note->spec.name == NULL)
-		return sp_no_memory(err, "the name of an embedding");
+	SP_NEED_MEMORY(note->spec.name, err, "the name of an embedding");
 	split = sp_part_name_split(note->spec.name);
 	note->base = sp_part_name_base(&split, set->arena);
-	if (note->base == NULL)
-		return sp_no_memory(err, "the name of an embedding");
+	SP_NEED_MEMORY(note->base, err, "the name of an embedding");
 	note->spec.partition_id = import->partition_id;
 	note->spec.partition_num = import->partition_num;
 	note->spec.reset_versions = import->reset_versions;
@@ -358,6 +351,6 @@ size_t sp_embedding_set_footprint(const sp_embedding_set *set)
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < set->count; i++)
-		bytes += sp_row_versions_footprint(set->notes[i].row_versions);
+		bytes += sp_key_column_footprint(set->notes[i].row_versions);
 	return bytes;
 }

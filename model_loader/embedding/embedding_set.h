@@ -12,7 +12,6 @@
 #include "model_loader/checkpoint/bundle.h"
 #include "model_loader/embedding/embedding_image.h"
 #include "model_loader/embedding/embedding_variable.h"
-#include "model_loader/embedding/row_versions.h"
 #include "storage/table/key_column.h"
 #include "storage/table/table.h"
 
@@ -48,8 +47,7 @@ typedef struct sp_embedding_note {
 
 	/* The variable as its table was loaded, for later deltas. */
 	sp_embedding found;
-	bool own_part;
-	sp_row_versions *row_versions; /* owned by the note; NULL: not needed, or another's */
+	sp_key_column *row_versions; /* owned by the note; NULL: not needed, or another's */
 
 	/* Columns of its table, while tables are loaded. */
 	sp_key_column *columns[SP_TABLE_COLUMNS];

@@ -56,8 +56,7 @@ static sp_status load_from_tensors(sp_table **out, const sp_embedding_note *note
 	int64_t *keys = sp_alloc_zero(note->keys.count + 1, sizeof(*keys));
 	sp_status status;
 
-	if (keys == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for embedding '%s'", spec->name);
+	SP_NEED_MEMORY(keys, err, "embedding '%s'", spec->name);
 	for (size_t i = 0; i < note->keys.count; i++)
 		keys[i] = sp_tensor_index(&note->keys, i);
 	status = sp_table_from_rows(out, &options, keys, note->values.data, note->keys.count, err);
@@ -80,8 +79,8 @@ static sp_status read_columns(const sp_embedding_set *set, sp_embedding_note *no
 							&note->keys, &note->versions, err));
 		else
 			SP_TRY(sp_embedding_load_column(&note->columns[c], (sp_table_column)c,
-							&note->found, &note->spec, note->own_part,
-							policy, err));
+							&note->found, &note->spec, policy, NULL,
+							err));
 	}
 	return SP_OK;
 }
@@ -93,7 +92,7 @@ static void give_columns(sp_table *table, const sp_embedding_note *note)
 }
 
 /* Once the delta's rows are in `table`: its columns over those of the table below. */
-static sp_status lay_columns(sp_table *table, const sp_embedding_note *note, bool own_part,
+static sp_status lay_columns(sp_table *table, const sp_embedding_note *note,
 			     const sp_load_policy *policy, sp_error *err)
 {
 	sp_key_column *column;
@@ -102,8 +101,8 @@ static sp_status lay_columns(sp_table *table, const sp_embedding_note *note, boo
 		if (!sp_table_has_column(table, (sp_table_column)c) ||
 		    note->found.delta.part_count == 0)
 			continue;
-		SP_TRY(sp_embedding_load_delta_column(&column, (sp_table_column)c, &note->found,
-						      &note->spec, own_part, policy, table, err));
+		SP_TRY(sp_embedding_load_column(&column, (sp_table_column)c, &note->found,
+						&note->spec, policy, table, err));
 		sp_table_set_column(table, (sp_table_column)c, column);
 		sp_key_column_release(column);
 	}
@@ -199,7 +198,7 @@ static sp_status plan_from_checkpoint(sp_embedding_set *set, job *j, sp_error *e
 			j->like = other;
 	}
 	note->has_whole = note->found.whole && !alone;
-	note->own_part = alone;
+	note->found.own_part = alone;
 	note->found.image = set->image_opened ? &set->image : NULL;
 	return SP_OK;
 }
@@ -291,7 +290,7 @@ static sp_status load_versions(sp_embedding_note *note, const sp_load_policy *po
 		return SP_OK;
 	if (note->row_versions == NULL)
 		SP_TRY(sp_embedding_load_versions(&note->row_versions, &note->found, &note->spec,
-						  note->own_part, policy, err));
+						  policy, err));
 	note->found.versions = note->row_versions;
 	return SP_OK;
 }
@@ -300,7 +299,6 @@ static sp_status load_job(job *j, const sp_embedding_set *set, const sp_load_pol
 			  sp_error *err)
 {
 	sp_embedding_note *note = j->note;
-	bool own_part = note->own_part;
 	sp_status status = SP_OK;
 	sp_table *table;
 
@@ -310,16 +308,15 @@ static sp_status load_job(job *j, const sp_embedding_set *set, const sp_load_pol
 		SP_TRY(load_from_tensors(&table, note, policy, err));
 		give_columns(table, note);
 	} else if (set->base != NULL) {
-		own_part = base_note(set, note)->own_part;
-		SP_TRY(sp_embedding_load_delta(&table, &note->found, &note->spec, own_part, policy,
-					       base_table(set, note), err));
-		status = lay_columns(table, note, own_part, policy, err);
+		SP_TRY(sp_embedding_load(&table, &note->found, &note->spec, policy,
+					 base_table(set, note), err));
+		status = lay_columns(table, note, policy, err);
 	} else {
 		SP_TRY(load_versions(note, policy, err));
 		SP_TRY(read_columns(set, note, policy, err));
-		SP_TRY(sp_embedding_load(&table, &note->found, &note->spec, own_part, policy, err));
+		SP_TRY(sp_embedding_load(&table, &note->found, &note->spec, policy, NULL, err));
 		give_columns(table, note);
-		status = lay_columns(table, note, own_part, policy, err);
+		status = lay_columns(table, note, policy, err);
 	}
 	if (status != SP_OK) {
 		sp_table_destroy(table);
@@ -426,8 +423,7 @@ sp_status sp_embedding_set_load(sp_embedding_set *set, const uint32_t *indices, 
 	loading l = {.set = set, .jobs = sp_alloc_zero(count + 1, sizeof(*l.jobs))};
 	sp_status status;
 
-	if (l.jobs == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to load %zu embeddings", count);
+	SP_NEED_MEMORY(l.jobs, err, "loading %zu embeddings", count);
 	status = load_jobs(&l, indices, count, err);
 	give_tables(&l);
 	sp_free(l.jobs);

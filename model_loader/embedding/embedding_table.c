@@ -17,7 +17,6 @@ typedef struct load {
 	const sp_embedding_spec *spec;
 	const sp_load_policy *policy;
 	bool sharded; /* only a slice of the variable */
-	bool own_part;
 	sp_row_selection selection;
 } load;
 
@@ -36,8 +35,7 @@ static void choose_rows(load *l)
 	const sp_embedding_spec *spec = l->spec;
 	sp_row_selection *s = &l->selection;
 
-	*s = sp_embedding__choose_rows(l->embedding, spec, l->own_part, &l->embedding->full,
-				       l->policy);
+	*s = sp_embedding__choose_rows(l->embedding, spec, &l->embedding->full, l->policy);
 	s->frequency_floor = spec->filter_freq > 1 ? spec->filter_freq : 1;
 	s->frequency_threshold = sp_name_rules_find(&l->policy->frequency_thresholds,
 						    l->embedding->base, 0);
@@ -52,7 +50,7 @@ static void choose_rows(load *l)
 static sp_table_options table_options(const load *l)
 {
 	const sp_embedding_spec *spec = l->spec;
-	bool whole = l->embedding->whole && !l->own_part;
+	bool whole = l->embedding->whole && !l->embedding->own_part;
 	sp_table_options options = {
 		.name = whole ? l->embedding->base : spec->name,
 		.dim = spec->dim,
@@ -96,7 +94,7 @@ static sp_status put_checked(void *context, const sp_row_piece *piece, uint32_t 
 
 static sp_embedding_rows own_rows(const load *l, const sp_embedding_rows *rows)
 {
-	return sp_embedding__own_rows(l->embedding, l->spec, l->own_part, rows);
+	return sp_embedding__own_rows(l->embedding, l->spec, rows);
 }
 
 static sp_row_format row_format(const load *l)
@@ -286,8 +284,8 @@ static sp_status make_full(sp_table **out, const load *l, sp_error *err)
 /* Without frequencies no row of a delta is left out: an older row would answer instead. */
 static void choose_delta(load *l)
 {
-	sp_row_selection s = sp_embedding__choose_rows(l->embedding, l->spec, l->own_part,
-						       &l->embedding->delta, l->policy);
+	sp_row_selection s = sp_embedding__choose_rows(l->embedding, l->spec, &l->embedding->delta,
+						       l->policy);
 
 	s.frequency_floor = l->selection.frequency_floor;
 	s.frequency_threshold = may_have_freqs(&l->embedding->delta)
@@ -326,53 +324,29 @@ static sp_status make_table(sp_table **out, const load *l, sp_error *err)
 	return status;
 }
 
-sp_status sp_embedding_load_versions(sp_row_versions **out, const sp_embedding *embedding,
-				     const sp_embedding_spec *spec, bool only_own_part,
-				     const sp_load_policy *policy, sp_error *err)
+sp_status sp_embedding_load_versions(sp_key_column **out, const sp_embedding *embedding,
+				     const sp_embedding_spec *spec, const sp_load_policy *policy,
+				     sp_error *err)
 {
-	load l = {
-		.embedding = embedding, .spec = spec, .policy = policy, .own_part = only_own_part};
-	sp_embedding_rows own = own_rows(&l, &embedding->full);
+	sp_embedding_rows own = sp_embedding__own_rows(embedding, spec, &embedding->full);
 	sp_status status = sp_row_versions_create(out, &own, false, policy->threads, err);
 
-	if (status != SP_OK)
-		return sp_error_prefix(err, status, "embedding '%s'", spec->name);
-	return SP_OK;
-}
-
-/* `full` NULL: reads the full checkpoint, too. */
-static sp_status load_table(sp_table **out, load *l, const sp_table *full, sp_error *err)
-{
-	static const sp_load_policy as_deeprec = {.threads = 1};
-	sp_status status;
-
-	if (l->policy == NULL)
-		l->policy = &as_deeprec;
-	choose_rows(l);
-	status = full != NULL ? lay_delta(out, l, full, err) : make_table(out, l, err);
-	if (status != SP_OK)
-		return sp_error_prefix(err, status, "embedding '%s'", l->spec->name);
-	return SP_OK;
+	return sp_error_prefix(err, status, "embedding '%s'", spec->name);
 }
 
 sp_status sp_embedding_load(sp_table **out, const sp_embedding *embedding,
-			    const sp_embedding_spec *spec, bool only_own_part,
-			    const sp_load_policy *policy, sp_error *err)
+			    const sp_embedding_spec *spec, const sp_load_policy *policy,
+			    const sp_table *full, sp_error *err)
 {
-	load l = {
-		.embedding = embedding, .spec = spec, .policy = policy, .own_part = only_own_part};
+	static const sp_load_policy as_deeprec = {.threads = 1};
+	load l = {.embedding = embedding,
+		  .spec = spec,
+		  .policy = policy != NULL ? policy : &as_deeprec};
+	sp_status status;
 
-	return load_table(out, &l, NULL, err);
-}
-
-sp_status sp_embedding_load_delta(sp_table **out, const sp_embedding *embedding,
-				  const sp_embedding_spec *spec, bool only_own_part,
-				  const sp_load_policy *policy, const sp_table *full, sp_error *err)
-{
-	load l = {
-		.embedding = embedding, .spec = spec, .policy = policy, .own_part = only_own_part};
-
-	return load_table(out, &l, full, err);
+	choose_rows(&l);
+	status = full != NULL ? lay_delta(out, &l, full, err) : make_table(out, &l, err);
+	return sp_error_prefix(err, status, "embedding '%s'", spec->name);
 }
 
 /* --------------------------------------------------------------------- memory */

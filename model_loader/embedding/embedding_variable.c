@@ -106,8 +106,7 @@ static sp_status name_parts(sp_embedding_part **out, size_t *count, const sp_bun
 	sp_embedding_part *parts;
 	numbers there;
 
-	if (base == NULL)
-		return sp_no_memory(err, "the name of a part");
+	SP_NEED_MEMORY(base, err, "the name of a part");
 	SP_TRY(number_parts(&there, bundle, suffix, name, arena, err));
 	*count = there.count;
 	if (*count == 0) {
@@ -126,8 +125,7 @@ static sp_status name_parts(sp_embedding_part **out, size_t *count, const sp_bun
 		if (parts[i].name == NULL)
 			parts = NULL;
 	}
-	if (parts == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu names", *count);
+	SP_NEED_MEMORY(parts, err, "%zu names", *count);
 	return SP_OK;
 }
 
@@ -137,8 +135,7 @@ static sp_status find_ssd(sp_embedding_part *part, const sp_bundle *bundle, sp_a
 	const char *prefix = sp_ssd_record_prefix(sp_bundle_prefix(bundle), part->name, arena);
 	const char *path = prefix != NULL ? sp_arena_printf(arena, "%s.index", prefix) : NULL;
 
-	if (path == NULL)
-		return sp_no_memory(err, "a path");
+	SP_NEED_MEMORY(path, err, "a path");
 	if (!sp_file_exists(path))
 		return SP_OK;
 	part->ssd_record = prefix;
@@ -197,8 +194,7 @@ sp_status sp_embedding_find(sp_embedding *out, const sp_embedding_spec *spec, co
 	sp_part_name name = sp_part_name_split(spec->name);
 
 	*out = (sp_embedding){.base = sp_part_name_base(&name, arena)};
-	if (out->base == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for '%s'", spec->name);
+	SP_NEED_MEMORY(out->base, err, "'%s'", spec->name);
 	SP_TRY(check_spec(spec, err));
 	SP_TRY(find_rows(&out->full, full, &full_suffixes, &name, spec, arena, err));
 	if (out->full.part_count == 0)

@@ -111,10 +111,13 @@ typedef struct sp_embedding {
 	/* All parts are one set of rows: handles with this base may share a table. */
 	bool whole;
 
+	/* Only rows that route to spec->partition_id of spec->partition_num are loaded. */
+	bool own_part;
+
 	struct sp_embedding_image *image; /* of the full checkpoint; NULL: none */
 
 	/* Versions of the full checkpoint's rows, if the policy compares them; NULL: unknown. */
-	const struct sp_row_versions *versions;
+	const struct sp_key_column *versions;
 } sp_embedding;
 
 /*
@@ -164,30 +167,26 @@ SP_MUST_CHECK sp_status sp_embedding_read(const sp_embedding_rows *rows, size_t 
 					  const sp_row_sink *sink, size_t threads, sp_error *err);
 
 /*
- * Reads the rows into a table, by `policy` (NULL: as DeepRec does).  With `only_own_part` only
- * those that route to spec->partition_id of spec->partition_num.  The parts of a variable that is
- * not whole are always separate, and a slice has the rows of each whose keys, as stored, are the
+ * Reads the rows into a table, by `policy` (NULL: as DeepRec does).  The parts of a variable that
+ * is not whole are always separate, and a slice has the rows of each whose keys, as stored, are the
  * slice's.
+ *
+ * full  NULL, or the table of the full checkpoint: the rows of the delta are laid over it, and
+ *       everything else is shared
  */
 SP_MUST_CHECK sp_status sp_embedding_load(sp_table **out, const sp_embedding *embedding,
-					  const sp_embedding_spec *spec, bool only_own_part,
-					  const sp_load_policy *policy, sp_error *err);
+					  const sp_embedding_spec *spec,
+					  const sp_load_policy *policy, const sp_table *full,
+					  sp_error *err);
 
 /*
  * The versions of the rows that sp_embedding_load() would read, for embedding->versions
  * (model_loader/embedding/row_versions.h); NULL when none is known.
  */
-SP_MUST_CHECK sp_status sp_embedding_load_versions(struct sp_row_versions **out,
+SP_MUST_CHECK sp_status sp_embedding_load_versions(struct sp_key_column **out,
 						   const sp_embedding *embedding,
 						   const sp_embedding_spec *spec,
-						   bool only_own_part, const sp_load_policy *policy,
-						   sp_error *err);
-
-/* The table of `full` with the rows of the delta over it; everything else is shared. */
-SP_MUST_CHECK sp_status sp_embedding_load_delta(sp_table **out, const sp_embedding *embedding,
-						const sp_embedding_spec *spec, bool only_own_part,
-						const sp_load_policy *policy, const sp_table *full,
-						sp_error *err);
+						   const sp_load_policy *policy, sp_error *err);
 
 /*
  * Upper bound of the memory that the tables of a variable, all parts together, will take while and

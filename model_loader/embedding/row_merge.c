@@ -47,7 +47,7 @@ static sp_status work_init(work *w, const sp_row_merge *merge, const sp_row_piec
 	if (w->known == NULL || w->keys == NULL || !counted ||
 	    (piece->rows != NULL && (w->rows == NULL || w->old == NULL))) {
 		work_fini(w);
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to merge %zu rows", piece->count);
+		return sp_no_memory(err, "merging %zu rows", piece->count);
 	}
 	memcpy(w->keys, piece->keys, piece->count * sizeof(int64_t));
 	status = sp_table_contains(merge->full, w->keys, piece->count, w->known, err);
@@ -59,9 +59,12 @@ static sp_status work_init(work *w, const sp_row_merge *merge, const sp_row_piec
 /* A row is not stale if either version is unknown. */
 static bool is_stale(const sp_row_merge *merge, int64_t key)
 {
-	uint64_t delta = sp_row_versions_find(merge->delta_versions, key);
-	uint64_t full = sp_row_versions_find(merge->full_versions, key);
+	int64_t delta = 0, full = 0;
 
+	if (merge->delta_versions == NULL || merge->full_versions == NULL)
+		return false;
+	sp_key_column_read(merge->delta_versions, &key, 1, &delta);
+	sp_key_column_read(merge->full_versions, &key, 1, &full);
 	return delta != 0 && full != 0 && delta <= full;
 }
 
@@ -204,7 +207,7 @@ void sp_row_merge_init(sp_row_merge *merge, const sp_row_sink *next, size_t dim,
 	pthread_mutex_init(&merge->lock, NULL);
 }
 
-sp_status sp_row_merge_use_versions(sp_row_merge *merge, const sp_row_versions *full,
+sp_status sp_row_merge_use_versions(sp_row_merge *merge, const sp_key_column *full,
 				    const sp_embedding_rows *delta, sp_error *err)
 {
 	merge->full_versions = full;
@@ -216,7 +219,7 @@ sp_status sp_row_merge_use_versions(sp_row_merge *merge, const sp_row_versions *
 
 void sp_row_merge_fini(sp_row_merge *merge)
 {
-	sp_row_versions_destroy(merge->delta_versions);
+	sp_key_column_release(merge->delta_versions);
 	pthread_mutex_destroy(&merge->lock);
 }
 

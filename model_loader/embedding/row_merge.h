@@ -32,8 +32,8 @@ typedef struct sp_row_merge {
 	size_t dim;
 
 	/* Of the full checkpoint and of the delta; NULL: unknown. */
-	const sp_row_versions *full_versions;
-	sp_row_versions *delta_versions; /* owned by the merge */
+	const sp_key_column *full_versions;
+	sp_key_column *delta_versions; /* owned by the merge */
 
 	pthread_mutex_t lock;  /* protects the sums */
 	_Atomic size_t fresh;  /* keys that `full` lacks */
@@ -50,7 +50,7 @@ void sp_row_merge_init(sp_row_merge *merge, const sp_row_sink *next, size_t dim,
  * For a policy with SP_OLD_KEY_REPLACE_IF_NEWER, before the first key: reads the versions of
  * `delta`.  `full` (NULL: unknown) must outlive the merge.
  */
-SP_MUST_CHECK sp_status sp_row_merge_use_versions(sp_row_merge *merge, const sp_row_versions *full,
+SP_MUST_CHECK sp_status sp_row_merge_use_versions(sp_row_merge *merge, const sp_key_column *full,
 						  const sp_embedding_rows *delta, sp_error *err);
 void sp_row_merge_fini(sp_row_merge *merge);
 

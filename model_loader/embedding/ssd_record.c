@@ -76,8 +76,6 @@ static sp_status open_span(sp_bundle_span *out, const sp_ssd_record *r, const ch
 	if (out->entry->dtype != dtype || out->entry->shape.rank != 1)
 		return sp_error_set(err, SP_CORRUPT, "'%s' is no vector of %s", name,
 				    sp_dtype_name(dtype));
-	if (!out->stored)
-		return sp_error_set(err, SP_UNSUPPORTED, "'%s' is big-endian", name);
 	return SP_OK;
 }
 
@@ -196,7 +194,7 @@ static sp_status open_files(sp_ssd_record *r, const char *prefix, sp_error *err)
 
 	r->files = sp_alloc_zero(count, sizeof(*r->files));
 	if (numbers == NULL || r->files == NULL)
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory for %zu files", count);
+		status = sp_no_memory(err, "%zu files", count);
 	else
 		status = open_listed(r, prefix, numbers, count, err);
 	sp_free(numbers);
@@ -485,8 +483,7 @@ sp_status sp_ssd_record_open(sp_ssd_record **out, const sp_ssd_record_options *o
 	sp_ssd_record *r = sp_alloc_zero(1, sizeof(*r));
 	sp_status status;
 
-	if (r == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", options->prefix);
+	SP_NEED_MEMORY(r, err, "%s", options->prefix);
 	status = open_all(r, options, err);
 	if (status != SP_OK) {
 		sp_ssd_record_close(r);

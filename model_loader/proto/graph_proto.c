@@ -160,7 +160,7 @@ static sp_status read_attr(sp_attr *out, const SpPb__AttrEntry *entry, sp_proto_
 	else
 		status = read_scalar(out, value, target, err);
 	if (status != SP_UNSUPPORTED)
-		return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "attribute %s", name);
+		return sp_error_prefix(err, status, "attribute %s", name);
 	/* The operator that needs the attribute reports this reason. */
 	*out = (sp_attr){.name = name, .text = sp_arena_printf(target->arena, "%s", err->text)};
 	return out->text != NULL ? SP_OK : sp_no_memory(err, "the graph");
@@ -174,8 +174,7 @@ static sp_status read_attrs(sp_node_def *out, const SpPb__NodeDef *node, sp_prot
 	sp_attr *attrs = sp_arena_array(target->arena, node->n_attr, sizeof(*attrs));
 	const char *twice;
 
-	if (attrs == NULL)
-		return sp_no_memory(err, "the graph");
+	SP_NEED_MEMORY(attrs, err, "the graph");
 	for (size_t i = 0; i < node->n_attr; i++)
 		SP_TRY(read_attr(&attrs[i], node->attr[i], target, err));
 	twice = sp_sorted_names_make(attrs, node->n_attr, sizeof(*attrs));
@@ -191,8 +190,7 @@ static sp_status read_inputs(sp_node_def *out, const SpPb__NodeDef *node, sp_are
 {
 	const char **inputs = sp_arena_array(arena, node->n_input, sizeof(*inputs));
 
-	if (inputs == NULL)
-		return sp_no_memory(err, "the graph");
+	SP_NEED_MEMORY(inputs, err, "the graph");
 	for (size_t i = 0; i < node->n_input; i++)
 		SP_TRY(sp_message_text(&inputs[i], &node->input[i], "an input's name", arena, err));
 	out->inputs = inputs;
@@ -215,7 +213,7 @@ static sp_status read_node(sp_node_def *out, const SpPb__NodeDef *node, sp_proto
 		status = read_inputs(out, node, target->arena, err);
 	if (status == SP_OK)
 		status = read_attrs(out, node, target, err);
-	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "node %s", out->name);
+	return sp_error_prefix(err, status, "node %s", out->name);
 }
 
 static sp_status read_nodes(const sp_node_def **out, SpPb__NodeDef *const *nodes, size_t count,
@@ -223,8 +221,7 @@ static sp_status read_nodes(const sp_node_def **out, SpPb__NodeDef *const *nodes
 {
 	sp_node_def *items = sp_arena_array(target->arena, count, sizeof(*items));
 
-	if (items == NULL)
-		return sp_no_memory(err, "the graph");
+	SP_NEED_MEMORY(items, err, "the graph");
 	for (size_t i = 0; i < count; i++)
 		SP_TRY(read_node(&items[i], nodes[i], target, err));
 	*out = items;
@@ -249,8 +246,7 @@ static sp_status read_args(const sp_arg_def **out, SpPb__OpDef__ArgDef *const *a
 {
 	sp_arg_def *items = sp_arena_array(arena, count, sizeof(*items));
 
-	if (items == NULL)
-		return sp_no_memory(err, "the graph");
+	SP_NEED_MEMORY(items, err, "the graph");
 	for (size_t i = 0; i < count; i++)
 		SP_TRY(read_arg(&items[i], args[i], arena, err));
 	*out = items;
@@ -264,8 +260,7 @@ static sp_status read_text_map(sp_named_ref **out, SpPb__TextEntry *const *entri
 	sp_named_ref *items = sp_arena_array(arena, count, sizeof(*items));
 	const char *twice;
 
-	if (items == NULL)
-		return sp_no_memory(err, "the graph");
+	SP_NEED_MEMORY(items, err, "the graph");
 	for (size_t i = 0; i < count; i++) {
 		SP_TRY(sp_message_text(&items[i].name, &entries[i]->key, "an output's name", arena,
 				       err));
@@ -284,8 +279,7 @@ static sp_status read_returns(sp_function_def *out, const SpPb__FunctionDef *fun
 {
 	sp_named_ref *map, *returns = sp_arena_array(arena, out->output_count, sizeof(*returns));
 
-	if (returns == NULL)
-		return sp_no_memory(err, "the graph");
+	SP_NEED_MEMORY(returns, err, "the graph");
 	SP_TRY(read_text_map(&map, function->ret, function->n_ret, arena, err));
 	for (size_t i = 0; i < out->output_count; i++) {
 		const char *name = out->outputs[i].name;
@@ -308,8 +302,7 @@ static sp_status read_control_returns(sp_function_def *out, const SpPb__Function
 	const char **names = sp_arena_array(arena, count, sizeof(*names));
 	sp_named_ref *map;
 
-	if (names == NULL)
-		return sp_no_memory(err, "the graph");
+	SP_NEED_MEMORY(names, err, "the graph");
 	SP_TRY(read_text_map(&map, function->control_ret, count, arena, err));
 	for (size_t i = 0; i < count; i++)
 		names[i] = map[i].ref;
@@ -370,7 +363,7 @@ static sp_status read_function(sp_function_def *out, const SpPb__FunctionDef *fu
 	SP_TRY(sp_message_text(&out->name, &function->signature->name, "a function's name",
 			       target->arena, err));
 	status = read_function_body(out, function, target, err);
-	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "function %s", out->name);
+	return sp_error_prefix(err, status, "function %s", out->name);
 }
 
 static sp_status read_functions(sp_graph_def *out, const SpPb__FunctionDefLibrary *library,
@@ -378,8 +371,7 @@ static sp_status read_functions(sp_graph_def *out, const SpPb__FunctionDefLibrar
 {
 	sp_function_def *items = sp_arena_array(target->arena, library->n_function, sizeof(*items));
 
-	if (items == NULL)
-		return sp_no_memory(err, "the graph");
+	SP_NEED_MEMORY(items, err, "the graph");
 	for (size_t i = 0; i < library->n_function; i++)
 		SP_TRY(read_function(&items[i], library->function[i], target, err));
 	out->functions = items;
@@ -404,8 +396,7 @@ sp_status sp_graph_def_parse(sp_graph_def *out, sp_bytes bytes, sp_arena *arena,
 	ProtobufCMessage *message;
 	sp_status status;
 
-	if (scratch == NULL)
-		return sp_no_memory(err, "the graph");
+	SP_NEED_MEMORY(scratch, err, "the graph");
 	status = sp_message_unpack(&message, &sp_pb__graph_def__descriptor, bytes, scratch, err);
 	if (status == SP_OK)
 		status = sp_proto__graph(out, (const SpPb__GraphDef *)message, &target, err);

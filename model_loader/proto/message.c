@@ -46,8 +46,7 @@ sp_status sp_message_unpack(ProtobufCMessage **out, const ProtobufCMessageDescri
 	if (*out != NULL)
 		return SP_OK;
 	if (memory.status == SP_NO_MEMORY)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a message of %zu bytes",
-				    bytes.size);
+		return sp_no_memory(err, "a message of %zu bytes", bytes.size);
 	if (memory.status == SP_CORRUPT)
 		return sp_error_set(err, SP_CORRUPT,
 				    "a message of %zu bytes unpacks to more than %zu bytes",
@@ -62,7 +61,6 @@ sp_status sp_message_text(const char **out, const ProtobufCBinaryData *field, co
 	if (field->len != 0 && memchr(field->data, '\0', field->len) != NULL)
 		return sp_error_set(err, SP_CORRUPT, "%s holds a NUL byte", what);
 	*out = sp_arena_text(arena, sp_message_bytes(field));
-	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %s", what);
+	SP_NEED_MEMORY(*out, err, "%s", what);
 	return SP_OK;
 }

@@ -123,9 +123,7 @@ static sp_status copy_string(sp_bytes *out, sp_bytes from, sp_arena *arena, sp_e
 {
 	char *text = sp_arena_text(arena, from);
 
-	if (text == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu bytes of text",
-				    from.size);
+	SP_NEED_MEMORY(text, err, "%zu bytes of text", from.size);
 	*out = (sp_bytes){text, from.size};
 	return SP_OK;
 }
@@ -283,8 +281,7 @@ sp_status sp_proto__repeated_values(sp_repeated_values **out, const SpPb__Tensor
 	if (has_content || extra < LEAST_LEFT_OUT)
 		return SP_OK;
 	*out = sp_arena_alloc(target->arena, sizeof(**out));
-	if (*out == NULL)
-		return sp_no_memory(err, "a constant");
+	SP_NEED_MEMORY(*out, err, "a constant");
 	row.dims[0] = (int64_t)have;
 	(*out)->shape = shape;
 	SP_TRY(sp_tensor_create(&(*out)->values, target->arena, dtype, &row, err));
@@ -298,8 +295,7 @@ sp_status sp_tensor_parse(sp_tensor *out, sp_bytes bytes, sp_arena *arena, sp_er
 	ProtobufCMessage *message;
 	sp_status status;
 
-	if (scratch == NULL)
-		return sp_no_memory(err, "a constant");
+	SP_NEED_MEMORY(scratch, err, "a constant");
 	status = sp_message_unpack(&message, &sp_pb__tensor_proto__descriptor, bytes, scratch, err);
 	if (status == SP_OK)
 		status = sp_proto__tensor(out, (const SpPb__TensorProto *)message, &target, err);

@@ -486,7 +486,6 @@ sp_status sp_text_format_encode(sp_buffer *out, const ProtobufCMessageDescriptor
 	if (p.kind != TOKEN_END)
 		return wrong(&p, "a message ends that did not begin");
 	if (out->failed)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu bytes of text",
-				    text.size);
+		return sp_no_memory(err, "%zu bytes of text", text.size);
 	return SP_OK;
 }

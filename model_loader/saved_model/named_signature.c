@@ -134,8 +134,7 @@ static sp_status read_tensor(const sp_saved_model *model, sp_bytes text, sp_tens
 	const char *shown = sp_arena_text(model->arena, tensor);
 
 	*info = (sp_tensor_info){.tensor_name = ""};
-	if (shown == NULL)
-		return sp_no_memory(err, "a signature");
+	SP_NEED_MEMORY(shown, err, "a signature");
 	if (alias.size == 0 || name.size == 0)
 		return sp_error_set(err, SP_INVALID, "'%.*s' names no tensor", (int)text.size,
 				    text.data);
@@ -149,8 +148,7 @@ static sp_status read_tensor(const sp_saved_model *model, sp_bytes text, sp_tens
 					: sp_arena_text(model->arena, name);
 	info->tensor_name = port.data != NULL ? shown
 					      : sp_arena_printf(model->arena, "%s:0", shown);
-	if (info->alias == NULL || info->tensor_name == NULL)
-		return sp_no_memory(err, "a signature");
+	SP_NEED_MEMORY(info->alias != NULL && info->tensor_name != NULL, err, "a signature");
 	describe(info, node, port.data != NULL ? strtoul(port.data, NULL, 10) : 0);
 	return SP_OK;
 }
@@ -168,8 +166,7 @@ static sp_status read_tensors(const sp_saved_model *model, const char *text,
 	for (size_t i = 0; i < rest.size; i++)
 		most += rest.data[i] == ',';
 	infos = sp_arena_array(model->arena, most, sizeof(*infos));
-	if (infos == NULL)
-		return sp_no_memory(err, "a signature");
+	SP_NEED_MEMORY(infos, err, "a signature");
 	for (*count = 0; trim(rest).size != 0; ++*count)
 		SP_TRY(read_tensor(model, cut(&rest, ','), &infos[*count], err));
 	twice = sp_sorted_names_make(infos, *count, sizeof(*infos));
@@ -185,8 +182,7 @@ static sp_status insert(sp_saved_model *model, const sp_signature *signature, sp
 	size_t count = 0, i = 0;
 	sp_signature *all = sp_arena_array(model->arena, model->signature_count + 1, sizeof(*all));
 
-	if (all == NULL)
-		return sp_no_memory(err, "a signature");
+	SP_NEED_MEMORY(all, err, "a signature");
 	while (i < model->signature_count && strcmp(model->signatures[i].name, signature->name) < 0)
 		all[count++] = model->signatures[i++];
 	all[count++] = *signature;
@@ -206,8 +202,7 @@ sp_status sp_saved_model_add_signature(sp_saved_model *model, const char *name, 
 	sp_status status;
 
 	signature.name = sp_arena_text(model->arena, sp_bytes_of(name));
-	if (signature.name == NULL)
-		return sp_no_memory(err, "a signature");
+	SP_NEED_MEMORY(signature.name, err, "a signature");
 	status = read_tensors(model, inputs, &signature.inputs, &signature.input_count, err);
 	if (status != SP_OK)
 		return sp_error_prefix(err, status, "input_names");

@@ -35,8 +35,7 @@ static sp_status unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor
 {
 	sp_status status = sp_message_unpack(out, type, bytes, arena, err);
 
-	return status == SP_OK ? SP_OK
-			       : sp_error_prefix(err, status, "the object graph of %s", whose);
+	return sp_error_prefix(err, status, "the object graph of %s", whose);
 }
 
 /* ---------------------------------------------------------------------- the walk */
@@ -110,8 +109,9 @@ static sp_status find_keys(sp_object_graph *out, walk *w)
 	w->saved_met = sp_arena_zeros(w->arena, count, sizeof(bool));
 	w->checkpoint_met = sp_arena_zeros(w->arena, w->checkpoint->n_nodes, sizeof(bool));
 	w->waiting = sp_arena_array(w->arena, count, sizeof(*w->waiting));
-	if (keys == NULL || w->saved_met == NULL || w->checkpoint_met == NULL || w->waiting == NULL)
-		return sp_no_memory(w->err, "the objects of a SavedModel");
+	SP_NEED_MEMORY(keys != NULL && w->saved_met != NULL && w->checkpoint_met != NULL &&
+			       w->waiting != NULL,
+		       w->err, "the objects of a SavedModel");
 	out->keys = keys;
 	out->count = count;
 	return match(w, keys);
@@ -124,8 +124,7 @@ static sp_status add_function(sp_object_graph *out, const SpPb__ConcreteFunction
 {
 	sp_object_captures *captures = sp_arena_zeros(arena, 1, sizeof(*captures));
 
-	if (captures == NULL)
-		return sp_no_memory(err, "the objects of a SavedModel");
+	SP_NEED_MEMORY(captures, err, "the objects of a SavedModel");
 	if (entry->value != NULL) {
 		captures->objects = entry->value->bound_inputs;
 		captures->count = entry->value->n_bound_inputs;

@@ -153,8 +153,7 @@ static sp_status read_assets(sp_saved_model *out, const SpPb__MetaGraphDef *meta
 	size_t count = packed ? collection->any_list->n_value : meta->n_asset_file_def;
 	sp_asset *items = sp_arena_array(out->arena, count, sizeof(*items));
 
-	if (items == NULL)
-		return sp_no_memory(err, "the SavedModel");
+	SP_NEED_MEMORY(items, err, "the SavedModel");
 	for (size_t i = 0; i < count; i++) {
 		if (packed)
 			SP_TRY(read_packed_asset(&items[i], collection->any_list->value[i],
@@ -271,16 +270,14 @@ static sp_status join_table_initializers(sp_saved_model *out, const SpPb__MetaGr
 	count = tables->node_list->n_value;
 	nodes = sp_arena_array(out->arena, out->graph.node_count + 1, sizeof(*nodes));
 	inputs = sp_arena_array(out->arena, count, sizeof(*inputs));
-	if (nodes == NULL || inputs == NULL)
-		return sp_no_memory(err, "the SavedModel");
+	SP_NEED_MEMORY(nodes != NULL && inputs != NULL, err, "the SavedModel");
 	for (size_t i = 0; i < count; i++) {
 		const char *name;
 
 		SP_TRY(sp_message_text(&name, &tables->node_list->value[i], "a table initialiser",
 				       out->arena, err));
 		inputs[i] = sp_arena_printf(out->arena, "^%s", name);
-		if (inputs[i] == NULL)
-			return sp_no_memory(err, "the SavedModel");
+		SP_NEED_MEMORY(inputs[i], err, "the SavedModel");
 	}
 	if (out->graph.node_count != 0)
 		memcpy(nodes, out->graph.nodes, out->graph.node_count * sizeof(*nodes));
@@ -298,8 +295,7 @@ static sp_status read_object_graph(sp_saved_model *out, const SpPb__MetaGraphDef
 	sp_bytes bytes = sp_message_bytes(&meta->object_graph_def);
 	char *copy = sp_arena_alloc(out->arena, bytes.size);
 
-	if (copy == NULL)
-		return sp_no_memory(err, "the SavedModel");
+	SP_NEED_MEMORY(copy, err, "the SavedModel");
 	if (bytes.size != 0)
 		memcpy(copy, bytes.data, bytes.size);
 	out->object_graph = (sp_bytes){copy, bytes.size};
@@ -385,8 +381,7 @@ sp_status sp_saved_model_parse_graph(sp_saved_model *out, const void *bytes, siz
 	sp_error local;
 	sp_status status;
 
-	if (scratch == NULL)
-		return sp_no_memory(err, "the SavedModel");
+	SP_NEED_MEMORY(scratch, err, "the SavedModel");
 	*out = (sp_saved_model){.arena = arena};
 	status = parse_graph(out, (sp_bytes){bytes, size}, scratch, err != NULL ? err : &local);
 	sp_arena_destroy(scratch);
@@ -424,7 +419,7 @@ sp_status sp_saved_model_read_graph(sp_saved_model *out, const char *path, sp_ar
 	else
 		status = sp_saved_model_parse_graph(out, bytes, size, arena, err);
 	sp_free(bytes);
-	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", path);
+	return sp_error_prefix(err, status, "%s", path);
 }
 
 /* ---------------------------------------------------------------- a SavedModel */
@@ -472,8 +467,7 @@ sp_status sp_saved_model_parse(sp_saved_model *out, const void *bytes, size_t si
 	sp_arena *scratch = sp_arena_create((size_t)1 << 20);
 	sp_status status;
 
-	if (scratch == NULL)
-		return sp_no_memory(err, "the SavedModel");
+	SP_NEED_MEMORY(scratch, err, "the SavedModel");
 	*out = (sp_saved_model){.arena = arena};
 	status = parse(out, (sp_bytes){bytes, size}, tags, scratch, err);
 	sp_arena_destroy(scratch);
@@ -508,8 +502,7 @@ sp_status sp_saved_model_read(sp_saved_model *out, const char *directory, const 
 	for (size_t i = 0; i < 2 && status == SP_NOT_FOUND; i++) {
 		text = i == 1;
 		path = sp_arena_printf(arena, "%s/%s", directory, names[i]);
-		if (path == NULL)
-			return sp_no_memory(err, "the SavedModel");
+		SP_NEED_MEMORY(path, err, "the SavedModel");
 		status = sp_file_read(&bytes, &size, path, SP_MESSAGE_MAX_SIZE, err);
 	}
 	if (status == SP_NOT_FOUND)
@@ -520,5 +513,5 @@ sp_status sp_saved_model_read(sp_saved_model *out, const char *directory, const 
 	else
 		status = sp_saved_model_parse(out, bytes, size, tags, arena, err);
 	sp_free(bytes);
-	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", path);
+	return sp_error_prefix(err, status, "%s", path);
 }

@@ -18,8 +18,7 @@ static sp_status add_tensor(tensor_list *list, const char *alias, const Protobuf
 	sp_tensor_info *info = &list->items[list->count++];
 
 	*info = (sp_tensor_info){.alias = alias, .tensor_name = "", .shape.rank = -1};
-	if (alias == NULL)
-		return sp_no_memory(list->err, "the signatures");
+	SP_NEED_MEMORY(alias, list->err, "the signatures");
 	SP_TRY(sp_message_text(&info->tensor_name, name, "a tensor's name", list->arena,
 			       list->err));
 	info->dtype = sp_proto__dtype(dtype);
@@ -110,8 +109,7 @@ static sp_status read_tensors(sp_tensor_info **out, size_t *out_count,
 	const char *twice;
 
 	list.items = sp_arena_array(arena, count_tensors(entries, count), sizeof(*list.items));
-	if (list.items == NULL)
-		return sp_no_memory(err, "the signatures");
+	SP_NEED_MEMORY(list.items, err, "the signatures");
 	for (size_t i = 0; i < count; i++)
 		SP_TRY(add_entry(&list, entries[i]));
 	twice = sp_sorted_names_make(list.items, list.count, sizeof(*list.items));
@@ -137,8 +135,7 @@ static sp_status read_default(sp_tensor_info *inputs, size_t count, const SpPb__
 		return sp_error_set(err, SP_CORRUPT, "the default of %s has no %s", alias,
 				    info == NULL ? "input" : "value");
 	value = sp_arena_alloc(target->arena, sizeof(*value));
-	if (value == NULL)
-		return sp_no_memory(err, "the signatures");
+	SP_NEED_MEMORY(value, err, "the signatures");
 	SP_TRY(sp_proto__tensor(value, entry->value, target, err));
 	if (value->dtype != info->dtype)
 		return sp_error_set(err, SP_CORRUPT, "the default of %s is %s, not %s", alias,
@@ -177,7 +174,7 @@ static sp_status read_signature(sp_signature *out, const SpPb__SignatureEntry *e
 	if (entry->value == NULL)
 		return sp_error_set(err, SP_CORRUPT, "signature %s says nothing", out->name);
 	status = read_parts(out, entry->value, target, err);
-	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "signature %s", out->name);
+	return sp_error_prefix(err, status, "signature %s", out->name);
 }
 
 sp_status sp_saved_model__read_signatures(sp_saved_model *out, const SpPb__MetaGraphDef *meta,
@@ -187,8 +184,7 @@ sp_status sp_saved_model__read_signatures(sp_saved_model *out, const SpPb__MetaG
 	const char *twice;
 	size_t count = 0;
 
-	if (items == NULL)
-		return sp_no_memory(err, "the signatures");
+	SP_NEED_MEMORY(items, err, "the signatures");
 	for (size_t i = 0; i < meta->n_signature_def; i++)
 		if (!sp_bytes_equal_text(sp_message_bytes(&meta->signature_def[i]->key),
 					 SP_INIT_OP_SIGNATURE))

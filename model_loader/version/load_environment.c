@@ -176,13 +176,11 @@ static sp_status read_file(void *context, sp_bytes path, sp_arena *arena, sp_byt
 				    "the graph reads '%.*s', which is no file of the model",
 				    (int)path.size, path.data);
 	text = sp_arena_text(arena, path);
-	if (text == NULL)
-		return sp_no_memory(err, "the name of a file");
+	SP_NEED_MEMORY(text, err, "the name of a file");
 	SP_TRY(sp_file_read(&bytes, &size, text, MAX_FILE_SIZE, err));
 	copy = sp_arena_text(arena, (sp_bytes){bytes, size});
 	sp_free(bytes);
-	if (copy == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu bytes of %s", size, text);
+	SP_NEED_MEMORY(copy, err, "%zu bytes of %s", size, text);
 	*out = (sp_bytes){copy, size};
 	return SP_OK;
 }
@@ -231,8 +229,7 @@ static sp_status open_all(sp_load_environment *environment,
 		SP_TRY(sp_bundle_open(&environment->delta, options->delta_prefix, err));
 	if (options->file_root != NULL) {
 		environment->file_root = sp_arena_text(arena, sp_bytes_of(options->file_root));
-		if (environment->file_root == NULL)
-			return sp_no_memory(err, "the name of a folder");
+		SP_NEED_MEMORY(environment->file_root, err, "the name of a folder");
 	}
 	environment->embeddings.model_dir = environment->file_root;
 	environment->embeddings.full = environment->full;
@@ -253,8 +250,7 @@ sp_status sp_load_environment_create(sp_load_environment **out,
 	sp_load_environment *environment = sp_alloc_zero(1, sizeof(*environment));
 	sp_status status;
 
-	if (environment == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to load a model");
+	SP_NEED_MEMORY(environment, err, "loading a model");
 	environment->calls = (sp_environment){.context = environment,
 					      .restore = restore,
 					      .read_file = read_file,

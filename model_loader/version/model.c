@@ -56,8 +56,8 @@ static sp_status add_feeds(loading *lo)
 	lo->feed_names = sp_arena_array(model->arena, most, sizeof(*lo->feed_names));
 	lo->feeds = sp_arena_array(model->arena, most, sizeof(*lo->feeds));
 	model->load_feeds = sp_arena_array(model->arena, most, sizeof(*model->load_feeds));
-	if (lo->feed_names == NULL || lo->feeds == NULL || model->load_feeds == NULL)
-		return sp_no_memory(lo->err, "the model");
+	SP_NEED_MEMORY(lo->feed_names != NULL && lo->feeds != NULL && model->load_feeds != NULL,
+		       lo->err, "the model");
 	if (model->restores)
 		SP_TRY(add_feed(lo, saved->saver.filename_tensor, ""));
 	for (size_t i = 0; i < saved->asset_count; i++) {
@@ -65,8 +65,7 @@ static sp_status add_feeds(loading *lo)
 						   model->savedmodel_dir,
 						   saved->assets[i].filename);
 
-		if (path == NULL)
-			return sp_no_memory(lo->err, "the model");
+		SP_NEED_MEMORY(path, lo->err, "the model");
 		SP_TRY(add_feed(lo, saved->assets[i].tensor_name, path));
 	}
 	return SP_OK;
@@ -79,8 +78,7 @@ static sp_status import_load_graph(loading *lo)
 	const char **names = sp_arena_array(model->arena, feeds + targets, sizeof(*names));
 	sp_import_roots roots = {names, feeds + targets};
 
-	if (names == NULL)
-		return sp_no_memory(lo->err, "the model");
+	SP_NEED_MEMORY(names, lo->err, "the model");
 	if (feeds != 0)
 		memcpy(names, lo->feed_names, feeds * sizeof(*names));
 	memcpy(names + feeds, model->load_names, targets * sizeof(*names));
@@ -136,8 +134,7 @@ static sp_status refuse_first_format(const sp_model *model, const char *prefix, 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
 		const char *path = sp_arena_printf(model->arena, "%s%s", prefix, ends[i]);
 
-		if (path == NULL)
-			return sp_no_memory(err, "the model");
+		SP_NEED_MEMORY(path, err, "the model");
 		if (sp_file_exists(path))
 			return sp_error_set(err, SP_UNSUPPORTED,
 					    "%s is a checkpoint of the first format (V1), only the "
@@ -154,8 +151,7 @@ static sp_status find_own_weights(sp_model *model, const char *graph_file, sp_er
 	const char *index = prefix != NULL ? sp_arena_printf(model->arena, "%s.index", prefix)
 					   : NULL;
 
-	if (index == NULL)
-		return sp_no_memory(err, "the model");
+	SP_NEED_MEMORY(index, err, "the model");
 	if (model->saved.saver.restore_op == NULL && model->from_checkpoint)
 		return sp_error_set(err, SP_INVALID,
 				    "the SavedModel has no saver: no checkpoint can be "
@@ -235,8 +231,7 @@ static sp_status take_writes(sp_model *model, sp_error *err)
 	}
 	fed = sp_arena_array(model->arena, inputs, sizeof(*fed));
 	fetched = sp_arena_array(model->arena, outputs, sizeof(*fetched));
-	if (fed == NULL || fetched == NULL)
-		return sp_no_memory(err, "the model");
+	SP_NEED_MEMORY(fed != NULL && fetched != NULL, err, "the model");
 	ends = (sp_request_ends){.fed = fed, .fetched = fetched};
 	for (size_t i = 0; i < saved->signature_count; i++) {
 		const sp_signature *signature = &saved->signatures[i];
@@ -259,8 +254,7 @@ static sp_status import_graph(sp_model *model, sp_error *err)
 	for (size_t i = 0; i < saved->signature_count; i++)
 		count += saved->signatures[i].input_count + saved->signatures[i].output_count;
 	names = sp_arena_array(model->arena, count, sizeof(*names));
-	if (names == NULL)
-		return sp_no_memory(err, "the model");
+	SP_NEED_MEMORY(names, err, "the model");
 	for (size_t i = 0; i < saved->signature_count; i++) {
 		const sp_signature *signature = &saved->signatures[i];
 
@@ -283,8 +277,7 @@ static sp_status find_ports(sp_model *model, const sp_tensor_info *tensors, size
 {
 	sp_port *ports = sp_arena_array(model->arena, count, sizeof(*ports));
 
-	if (ports == NULL)
-		return sp_no_memory(err, "the model");
+	SP_NEED_MEMORY(ports, err, "the model");
 	for (size_t i = 0; i < count; i++)
 		SP_TRY(sp_graph_find(&model->graph, tensors[i].tensor_name, &ports[i], err));
 	*out = ports;
@@ -317,8 +310,7 @@ sp_status sp_model__refuse(sp_model *model, size_t i, const sp_error *why, sp_er
 {
 	sp_error *kept = sp_arena_alloc(model->arena, sizeof(*kept));
 
-	if (kept == NULL)
-		return sp_no_memory(err, "the model");
+	SP_NEED_MEMORY(kept, err, "the model");
 	*kept = *why;
 	model->refused[i] = kept;
 	model->entries[i] = (sp_entry_spec){.name = model->entries[i].name};
@@ -396,8 +388,7 @@ static sp_status make_program(sp_model *model, const sp_model_options *options, 
 	SP_TRY(choose_default(model, options, err));
 	model->entries = sp_arena_zeros(model->arena, count, sizeof(*model->entries));
 	model->refused = sp_arena_zeros(model->arena, count, sizeof(*model->refused));
-	if (model->entries == NULL || model->refused == NULL)
-		return sp_no_memory(err, "the model");
+	SP_NEED_MEMORY(model->entries != NULL && model->refused != NULL, err, "the model");
 	SP_TRY(import_graph(model, err));
 	SP_TRY(make_entries(model, err));
 	if (!options->reference)
@@ -419,8 +410,7 @@ static sp_status read_graph(sp_model *model, const sp_model_options *options, sp
 	} else {
 		path = sp_arena_printf(model->arena, "%s/%s", model->savedmodel_dir,
 				       options->graph_file);
-		if (path == NULL)
-			return sp_no_memory(err, "the model");
+		SP_NEED_MEMORY(path, err, "the model");
 		SP_TRY(sp_saved_model_read_graph(saved, path, model->arena, err));
 	}
 	if (options->input_names != NULL || options->output_names != NULL)
@@ -433,13 +423,11 @@ static sp_status read_graph(sp_model *model, const sp_model_options *options, sp
 static sp_status open_model(sp_model *model, const sp_model_options *options, sp_error *err)
 {
 	model->arena = sp_arena_create(1 << 20);
-	if (model->arena == NULL)
-		return sp_no_memory(err, "the model");
+	SP_NEED_MEMORY(model->arena, err, "the model");
 	sp_resources_init(&model->resources, model->arena);
 	model->from_checkpoint = options->from_checkpoint;
 	model->savedmodel_dir = sp_arena_text(model->arena, sp_bytes_of(options->savedmodel_dir));
-	if (model->savedmodel_dir == NULL)
-		return sp_no_memory(err, "the model");
+	SP_NEED_MEMORY(model->savedmodel_dir, err, "the model");
 	SP_TRY(read_graph(model, options, err));
 	SP_TRY(sp_descriptor_files_read(&model->saved.graph, model->savedmodel_dir, model->arena,
 					err));
@@ -457,8 +445,7 @@ sp_status sp_model_open(sp_model **out, const sp_model_options *options, sp_erro
 	sp_status status;
 
 	*out = NULL;
-	if (model == NULL)
-		return sp_no_memory(err, "the model");
+	SP_NEED_MEMORY(model, err, "the model");
 	if (err == NULL)
 		err = &local;
 	status = open_model(model, options, err);

@@ -37,8 +37,7 @@ static sp_status create(sp_weights **out, sp_model *model, sp_weights *base, sp_
 {
 	sp_weights *weights = *out = sp_alloc_zero(1, sizeof(*weights));
 
-	if (weights == NULL)
-		return sp_no_memory(err, "a version of the model");
+	SP_NEED_MEMORY(weights, err, "a version of the model");
 	weights->model = model;
 	weights->users = 1;
 	weights->base = base != NULL ? sp_weights_share(base) : NULL;
@@ -51,13 +50,11 @@ sp_status sp_weights__create(sp_weights **out, sp_model *model, sp_weights *base
 
 	SP_TRY(create(out, model, base, err));
 	values = (*out)->values = sp_alloc_zero(1, sizeof(*values));
-	if (values == NULL)
-		return sp_no_memory(err, "a version of the model");
+	SP_NEED_MEMORY(values, err, "a version of the model");
 	values->users = 1;
 	values->base = base != NULL ? share_values(base->values) : NULL;
 	values->arena = sp_arena_create(1 << 20);
-	if (values->arena == NULL)
-		return sp_no_memory(err, "a version of the model");
+	SP_NEED_MEMORY(values->arena, err, "a version of the model");
 	(*out)->resources = &values->resources;
 	return sp_resources_init_as(&values->resources, &model->resources, values->arena, err);
 }

@@ -42,8 +42,7 @@ static sp_status take_census(census *c, const sp_weights *weights, sp_error *err
 {
 	bool *read = sp_weights__read_resources(weights);
 
-	if (read == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to look at a delta");
+	SP_NEED_MEMORY(read, err, "looking at a delta");
 	for (size_t i = 0; i < weights->resources->count; i++)
 		if (read[i])
 			count_variable(c, weights, &weights->resources->items[i]);

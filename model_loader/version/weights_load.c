@@ -30,8 +30,7 @@ static sp_status make_feeds(const sp_weights *weights, const char *prefix, const
 	sp_tensor *feeds = sp_arena_array(weights->values->arena, count, sizeof(*feeds));
 	sp_shape scalar = sp_shape_scalar();
 
-	if (feeds == NULL)
-		return sp_no_memory(err, "a version of the model");
+	SP_NEED_MEMORY(feeds, err, "a version of the model");
 	if (count != 0)
 		memcpy(feeds, model->load_feeds, count * sizeof(*feeds));
 	if (model->restores) {

@@ -161,8 +161,7 @@ sp_status sp_weights__restore_objects(sp_weights *weights, sp_error *err)
 	if (weights->model->saved.object_graph.size == 0 || !weights->model->restores)
 		return SP_OK;
 	f.scratch = sp_arena_create((size_t)64 << 10);
-	if (f.scratch == NULL)
-		return sp_no_memory(err, "the variables of the model");
+	SP_NEED_MEMORY(f.scratch, err, "the variables of the model");
 	status = fill_all(&f);
 	sp_arena_destroy(f.scratch);
 	return status;

@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "processor/config/config_internal.h"
-#include "processor/config/config_json.h"
 #include "processor/config/config_keys.h"
 #include "session_group/session_group.h"
 
@@ -51,48 +50,24 @@ static bool has_only(const cJSON *item, cJSON_bool (*is_right)(const cJSON *memb
 	return true;
 }
 
-static sp_status check_type(const sp_config_key *key, const cJSON *item, sp_error *err)
+static cJSON_bool is_integer_or_text(const cJSON *item)
 {
-	bool is_object = cJSON_IsObject(item), good = false;
-	const char *expected = "";
+	return is_integer(item) || cJSON_IsString(item);
+}
 
-	switch (key->type) {
-	case SP_CONFIG_INTEGER:
-		good = is_integer(item);
-		expected = "an integer";
-		break;
-	case SP_CONFIG_TEXT:
-		good = cJSON_IsString(item);
-		expected = "a string";
-		break;
-	case SP_CONFIG_BOOLEAN:
-		good = cJSON_IsBool(item);
-		expected = "true or false";
-		break;
-	case SP_CONFIG_NUMBER:
-		good = cJSON_IsNumber(item);
-		expected = "a number";
-		break;
-	case SP_CONFIG_INTEGER_OR_TEXT:
-		good = is_integer(item) || cJSON_IsString(item);
-		expected = "an integer or a string";
-		break;
-	case SP_CONFIG_INTEGERS:
-		good = cJSON_IsArray(item) && has_only(item, is_integer);
-		expected = "an array of integers";
-		break;
-	case SP_CONFIG_INTEGER_RULES:
-		good = is_object ? has_only(item, is_integer) : is_integer(item);
-		expected = "an integer or an object of patterns with integers";
-		break;
-	case SP_CONFIG_TEXT_RULES:
-		good = is_object ? has_only(item, cJSON_IsString) : cJSON_IsString(item);
-		expected = "a string or an object of patterns with strings";
-		break;
-	}
-	return good ? SP_OK
-		    : sp_error_set(err, SP_INVALID, "configuration key '%s' must be %s, not %s",
-				   key->name, expected, json_type_name(item));
+static cJSON_bool is_integers(const cJSON *item)
+{
+	return cJSON_IsArray(item) && has_only(item, is_integer);
+}
+
+static cJSON_bool is_integer_rules(const cJSON *item)
+{
+	return cJSON_IsObject(item) ? has_only(item, is_integer) : is_integer(item);
+}
+
+static cJSON_bool is_text_rules(const cJSON *item)
+{
+	return cJSON_IsObject(item) ? has_only(item, cJSON_IsString) : cJSON_IsString(item);
 }
 
 /* ------------------------------------------------------------------- values */
@@ -142,30 +117,26 @@ static sp_status find_integer(const sp_config_key *key, const cJSON *item, int64
 	return check_word(key, word, err);
 }
 
-static sp_status take_integer(const sp_config_key *key, const cJSON *item, char *field,
-			      sp_error *err)
+static sp_status take_integer(const sp_config_key *key, const cJSON *item, void *field,
+			      sp_arena *arena, sp_error *err)
 {
-	int64_t value;
-
-	SP_TRY(find_integer(key, item, &value, err));
-	if (field != NULL)
-		memcpy(field, &value, sizeof(value));
-	return SP_OK;
+	(void)arena;
+	return find_integer(key, item, field, err);
 }
 
-static sp_status take_integers(const sp_config_key *key, const cJSON *item, char *field,
+static sp_status take_integers(const sp_config_key *key, const cJSON *item, void *field,
 			       sp_arena *arena, sp_error *err)
 {
 	size_t count = (size_t)cJSON_GetArraySize(item);
 	int64_t *items = sp_arena_array(arena, count, sizeof(*items));
-	sp_config_integers integers = {.items = items};
+	sp_config_integers *integers = field;
 	const cJSON *element;
 
 	if (items == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+		return sp_no_memory(err, "the configuration");
+	*integers = (sp_config_integers){.items = items};
 	cJSON_ArrayForEach (element, item)
-		SP_TRY(find_integer(key, element, &items[integers.count++], err));
-	memcpy(field, &integers, sizeof(integers));
+		SP_TRY(find_integer(key, element, &items[integers->count++], err));
 	return SP_OK;
 }
 
@@ -174,7 +145,7 @@ static sp_status take_rule(const sp_config_key *key, const cJSON *item, const ch
 {
 	out->pattern = sp_arena_text(arena, sp_bytes_of(pattern));
 	if (out->pattern == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+		return sp_no_memory(err, "the configuration");
 	if (key->type == SP_CONFIG_INTEGER_RULES)
 		return find_integer(key, item, &out->value, err);
 	SP_TRY(check_word(key, item->valuestring, err));
@@ -182,97 +153,95 @@ static sp_status take_rule(const sp_config_key *key, const cJSON *item, const ch
 	return SP_OK;
 }
 
-static sp_status take_rules(const sp_config_key *key, const cJSON *item, char *field,
+static sp_status take_rules(const sp_config_key *key, const cJSON *item, void *field,
 			    sp_arena *arena, sp_error *err)
 {
 	bool many = cJSON_IsObject(item);
 	size_t count = many ? (size_t)cJSON_GetArraySize(item) : 1;
 	sp_name_rule *items = sp_arena_array(arena, count, sizeof(*items));
-	sp_name_rules rules = {.items = items};
+	sp_name_rules *rules = field;
 	const cJSON *member;
 
 	if (items == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+		return sp_no_memory(err, "the configuration");
+	*rules = (sp_name_rules){.items = items};
 	if (!many)
-		SP_TRY(take_rule(key, item, "*", &items[rules.count++], arena, err));
-	else
-		cJSON_ArrayForEach (member, item)
-			SP_TRY(take_rule(key, member, member->string, &items[rules.count++], arena,
-					 err));
-	memcpy(field, &rules, sizeof(rules));
+		return take_rule(key, item, "*", &items[rules->count++], arena, err);
+	cJSON_ArrayForEach (member, item)
+		SP_TRY(take_rule(key, member, member->string, &items[rules->count++], arena, err));
 	return SP_OK;
 }
 
-static sp_status take_number(const sp_config_key *key, const cJSON *item, char *field,
-			     sp_error *err)
+static sp_status take_number(const sp_config_key *key, const cJSON *item, void *field,
+			     sp_arena *arena, sp_error *err)
 {
-	double value = item->valuedouble;
+	double value = *(double *)field = item->valuedouble;
 
-	if (!(value >= (double)key->min && value <= (double)key->max))
-		return sp_error_set(err, SP_INVALID,
-				    "configuration key '%s' must be from %" PRId64 " to %" PRId64,
-				    key->name, key->min, key->max);
-	memcpy(field, &value, sizeof(value));
-	return SP_OK;
+	(void)arena;
+	if (value >= (double)key->min && value <= (double)key->max)
+		return SP_OK;
+	return sp_error_set(err, SP_INVALID,
+			    "configuration key '%s' must be from %" PRId64 " to %" PRId64,
+			    key->name, key->min, key->max);
 }
 
-static sp_status take_text(const sp_config_key *key, const cJSON *item, char *field,
+static sp_status take_text(const sp_config_key *key, const cJSON *item, void *field,
 			   sp_arena *arena, sp_error *err)
 {
-	const char *text = item->valuestring;
-	int64_t number;
+	const char **text = field;
 
-	if (key->not_empty && text[0] == '\0')
+	if (key->not_empty && item->valuestring[0] == '\0')
 		return sp_error_set(err, SP_INVALID, "configuration key '%s' must not be empty",
 				    key->name);
-	SP_TRY(check_word(key, text, err));
-	if (field == NULL)
-		return SP_OK;
+	SP_TRY(check_word(key, item->valuestring, err));
 	if (key->allowed != NULL) {
-		number = find_word(key->allowed, text);
-		memcpy(field, &number, sizeof(number));
+		*(int64_t *)field = find_word(key->allowed, item->valuestring);
 		return SP_OK;
 	}
-	text = sp_arena_text(arena, sp_bytes_of(text));
-	if (text == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
-	memcpy(field, &text, sizeof(text));
-	return SP_OK;
+	*text = sp_arena_text(arena, sp_bytes_of(item->valuestring));
+	return *text != NULL ? SP_OK : sp_no_memory(err, "the configuration");
 }
 
-static sp_status take_boolean(const sp_config_key *key, const cJSON *item, char *field,
-			      sp_error *err)
+static sp_status take_boolean(const sp_config_key *key, const cJSON *item, void *field,
+			      sp_arena *arena, sp_error *err)
 {
-	bool value = cJSON_IsTrue(item);
-
-	SP_TRY(check_word(key, value ? "true" : "false", err));
-	if (field != NULL)
-		memcpy(field, &value, sizeof(value));
-	return SP_OK;
+	(void)arena;
+	*(bool *)field = cJSON_IsTrue(item);
+	return check_word(key, cJSON_IsTrue(item) ? "true" : "false", err);
 }
+
+static const struct {
+	const char *expected;
+	cJSON_bool (*is_right)(const cJSON *item);
+	sp_status (*take)(const sp_config_key *key, const cJSON *item, void *field, sp_arena *arena,
+			  sp_error *err); /* NULL: no value is needed */
+} types[] = {
+	[SP_CONFIG_INTEGER] = {"an integer", is_integer, take_integer},
+	[SP_CONFIG_TEXT] = {"a string", cJSON_IsString, take_text},
+	[SP_CONFIG_BOOLEAN] = {"true or false", cJSON_IsBool, take_boolean},
+	[SP_CONFIG_NUMBER] = {"a number", cJSON_IsNumber, take_number},
+	[SP_CONFIG_INTEGER_OR_TEXT] = {"an integer or a string", is_integer_or_text, NULL},
+	[SP_CONFIG_INTEGERS] = {"an array of integers", is_integers, take_integers},
+	[SP_CONFIG_INTEGER_RULES] = {"an integer or an object of patterns with integers",
+				     is_integer_rules, take_rules},
+	[SP_CONFIG_TEXT_RULES] = {"a string or an object of patterns with strings", is_text_rules,
+				  take_rules},
+};
 
 static sp_status take(sp_config *config, const sp_config_key *key, const cJSON *item, sp_error *err)
 {
-	char *field = key->has_field ? (char *)config + key->field : NULL;
+	union {
+		int64_t integer;
+		sp_name_rules rules;
+	} unused; /* large enough for any value */
+	void *field = key->has_field ? (char *)config + key->field : (char *)&unused;
 
-	SP_TRY(check_type(key, item, err));
-	switch (key->type) {
-	case SP_CONFIG_INTEGER:
-		return take_integer(key, item, field, err);
-	case SP_CONFIG_TEXT:
-		return take_text(key, item, field, config->arena, err);
-	case SP_CONFIG_BOOLEAN:
-		return take_boolean(key, item, field, err);
-	case SP_CONFIG_INTEGERS:
-		return take_integers(key, item, field, config->arena, err);
-	case SP_CONFIG_NUMBER:
-		return take_number(key, item, field, err);
-	case SP_CONFIG_INTEGER_RULES:
-	case SP_CONFIG_TEXT_RULES:
-		return take_rules(key, item, field, config->arena, err);
-	default:
+	if (!types[key->type].is_right(item))
+		return sp_error_set(err, SP_INVALID, "configuration key '%s' must be %s, not %s",
+				    key->name, types[key->type].expected, json_type_name(item));
+	if (types[key->type].take == NULL)
 		return SP_OK;
-	}
+	return types[key->type].take(key, item, field, config->arena, err);
 }
 
 /* --------------------------------------------------------------------- keys */
@@ -300,7 +269,7 @@ static sp_status take_fallback(sp_config *config, const sp_config_key *key, sp_e
 		return SP_OK;
 	item = cJSON_Parse(key->fallback);
 	if (item == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+		return sp_no_memory(err, "the configuration");
 	status = take(config, key, item, err);
 	cJSON_Delete(item);
 	return status;
@@ -340,9 +309,7 @@ static sp_status name_by_folder(sp_config *config, sp_error *err)
 		end = start != 0 ? start - 1 : 0;
 	}
 	config->model_name = sp_arena_text(config->arena, name);
-	return config->model_name != NULL
-		       ? SP_OK
-		       : sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	return config->model_name != NULL ? SP_OK : sp_no_memory(err, "the configuration");
 }
 
 static sp_status take_document(sp_config *config, const sp_config_document *document, sp_error *err)
@@ -374,9 +341,7 @@ static sp_status parse(sp_config *config, const char *json, sp_error *err)
 static sp_status begin(sp_config *out, sp_error *err)
 {
 	*out = (sp_config){.log_level = -1, .log_format = -1, .arena = sp_arena_create(4096)};
-	return out->arena != NULL
-		       ? SP_OK
-		       : sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	return out->arena != NULL ? SP_OK : sp_no_memory(err, "the configuration");
 }
 
 sp_status sp_config_parse(sp_config *out, const char *json, sp_error *err)

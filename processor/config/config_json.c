@@ -1,11 +1,9 @@
-#include "processor/config/config_json.h"
+#include "processor/config/config_internal.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/name_list.h"
-#include "processor/config/config.h"
-#include "processor/config/config_internal.h"
 #include "processor/config/config_keys.h"
 
 enum { MAX_CONFIG = 1 << 20 };
@@ -56,7 +54,7 @@ static sp_status parse_object(cJSON **out, const char *json, const char *what, s
 				    MAX_CONFIG);
 	copy = sp_arena_text(arena, (sp_bytes){json, size});
 	if (copy == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+		return sp_no_memory(err, "the configuration");
 	blank_comments(copy);
 	if (copy[strspn(copy, " \t\r\n")] == '\0')
 		return sp_error_set(err, SP_INVALID, "%s is empty", what);
@@ -148,7 +146,7 @@ static sp_status open_string(cJSON *service, const cJSON *item, cJSON **out, sp_
 	if (cJSON_AddItemToObject(service, "model_config", *out))
 		return SP_OK;
 	cJSON_Delete(*out);
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	return sp_no_memory(err, "the configuration");
 }
 
 static sp_status find_keys(sp_config_document *document, sp_arena *arena, sp_error *err)
@@ -213,8 +211,7 @@ static sp_status print(char **out, const cJSON *root, sp_error *err)
 
 	*out = text != NULL ? sp_alloc_text(text) : NULL;
 	cJSON_free(text);
-	return *out != NULL ? SP_OK
-			    : sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+	return *out != NULL ? SP_OK : sp_no_memory(err, "the configuration");
 }
 
 static sp_status override(char **out, const char *json, const char *overrides, sp_arena *arena,
@@ -227,7 +224,7 @@ static sp_status override(char **out, const char *json, const char *overrides, s
 	SP_TRY(sp_config__read(&document, json, arena, err));
 	status = parse_object(&others, overrides, "what overrides the configuration", arena, err);
 	if (status == SP_OK && !append_all(document.keys, others))
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+		status = sp_no_memory(err, "the configuration");
 	cJSON_Delete(others);
 	if (status == SP_OK)
 		status = print(out, document.root, err);
@@ -241,7 +238,7 @@ sp_status sp_config_override(char **out, const char *json, const char *overrides
 	sp_status status;
 
 	if (arena == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+		return sp_no_memory(err, "the configuration");
 	status = override(out, json, overrides, arena, err);
 	sp_arena_destroy(arena);
 	return status;

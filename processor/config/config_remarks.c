@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "processor/config/config_internal.h"
-#include "processor/config/config_json.h"
 #include "processor/config/config_keys.h"
 
 /*
@@ -193,7 +192,7 @@ sp_status sp_config__remark(sp_config *config, const sp_config_document *documen
 	char text[REMARK_SIZE];
 
 	if (r.items == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
+		return sp_no_memory(err, "the configuration");
 	cJSON_ArrayForEach (item, document->keys)
 		if (find_key(item->string) == NULL)
 			remark_strange(&r, item->string);

@@ -6,11 +6,11 @@
 
 #include "base/buffer.h"
 #include "base/name_list.h"
-#include "processor/request/json_text.h"
+#include "base/json_text.h"
 
 static sp_status no_memory(sp_error *err)
 {
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for the names of a signature");
+	return sp_no_memory(err, "the names of a signature");
 }
 
 static sp_bytes spell(const sp_tensor_info *info, sp_spelling spelling)

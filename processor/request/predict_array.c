@@ -1,5 +1,3 @@
-#include "processor/request/predict_array.h"
-
 #include <inttypes.h>
 #include <string.h>
 

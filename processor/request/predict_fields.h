@@ -1,7 +1,9 @@
 #ifndef SP_PROCESSOR_REQUEST_PREDICT_FIELDS_H
 #define SP_PROCESSOR_REQUEST_PREDICT_FIELDS_H
 
-#include "engine/tensor/dtype.h"
+#include "base/status.h"
+#include "engine/tensor/tensor.h"
+#include "engine/tensor/workspace.h"
 #include "processor/request/wire.h"
 
 /* Field numbers of api/predict.proto. */
@@ -40,5 +42,14 @@ const char *sp_predict__field_name(uint32_t field);
 
 /* The wire type of a field's unpacked values. */
 sp_wire_type sp_predict__field_type(uint32_t field);
+
+/*
+ * Decodes the ArrayProto `message` to a tensor in the workspace.  `request` is the whole request:
+ * floats and doubles that are packed and aligned in it are used in place.  Errors name the input by
+ * `alias`; they are those of processor/request/predict_codec.h.
+ */
+SP_MUST_CHECK sp_status sp_predict__array_decode(sp_tensor *out, const char *alias,
+						 sp_bytes message, sp_bytes request,
+						 sp_workspace *workspace, sp_error *err);
 
 #endif

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "processor/request/predict_array.h"
 #include "processor/request/predict_fields.h"
 #include "processor/request/wire.h"
 

@@ -1,7 +1,6 @@
 #ifndef SP_PROCESSOR_REQUEST_PUBLIC_SIGNATURE_H
 #define SP_PROCESSOR_REQUEST_PUBLIC_SIGNATURE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,15 +30,8 @@ typedef struct sp_public_signature {
 	size_t output_count;
 } sp_public_signature;
 
-/* Deep copies of the signatures of `endpoints`.  NULL when out of memory. */
+/* Of the signatures of `endpoints`, whose texts and dims they share.  NULL when out of memory. */
 const sp_public_signature *sp_public_signatures_of(const sp_endpoint *endpoints, size_t count,
 						   sp_arena *arena);
-
-bool sp_public_signatures_equal(const sp_public_signature *a, const sp_public_signature *b,
-				size_t count);
-
-/* The signature of that name; NULL: none. */
-const sp_public_signature *sp_public_signatures_find(const sp_public_signature *signatures,
-						     size_t count, const char *name);
 
 #endif

@@ -124,7 +124,7 @@ static sp_status copy_answer(sp_typed_answer *out, const sp_predict_request *req
 	for (size_t i = 0; i < out->count; i++) {
 		out->outputs[i].name = sp_arena_text(arena, request->outputs[i].name);
 		if (out->outputs[i].name == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
+			return sp_no_memory(err, "a name");
 		if (sp_dtype_size(request->outputs[i].tensor->dtype) == 0)
 			return sp_error_set(err, SP_INVALID,
 					    "output '%s' is %s, which an answer cannot carry",

@@ -1,6 +1,177 @@
-#include "processor/updater/load.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "incremental/identity.h"
 #include "processor/updater/updater_internal.h"
-#include "processor/updater/warm.h"
+#include "processor/warmup/replay.h"
+#include "processor/warmup/warmup.h"
+#include "processor/warmup/warmup_recorded.h"
+
+/* -------------------------------------------------------------------- loading */
+
+/* Loads the full checkpoint, or the SavedModel with its weights, without a delta. */
+static sp_status load_full(const sp_source *source, sp_versions *versions,
+			   const sp_found_version *found, sp_version **out, sp_error *err)
+{
+	const char *prefix = sp_source_weights_prefix(source, found);
+	sp_runtime *runtime = NULL;
+	uint64_t content, files;
+	sp_manifest manifest;
+	sp_status status = SP_OK;
+
+	if (prefix == NULL)
+		return sp_no_memory(err, "a version");
+	/* Count only memory that stays in use: wait for requests on older versions. */
+	if (versions->memory_limit != 0)
+		SP_TRY(sp_versions_wait_for_requests(versions, err));
+	/* Identify files before reading them, so that the next look sees later changes. */
+	SP_TRY(sp_source_list_files(source, found, &manifest, err));
+	if (!source->numbered && sp_source_has_graph(versions->live, &manifest))
+		runtime = versions->live->runtime;
+	else
+		sp_manifest_read_contents(&manifest);
+	content = sp_identity_of_content(prefix, source->arena);
+	files = sp_identity_of_files(prefix, source->arena);
+	SP_TRY(sp_version_open(out, runtime, source->config, found,
+			       sp_versions_memory_left(versions), err));
+	(*out)->content = content;
+	(*out)->files = files;
+	if (runtime == NULL)
+		status = sp_manifest_copy(&(*out)->runtime->files, &manifest,
+					  (*out)->runtime->arena, err);
+	if (status != SP_OK) {
+		sp_version_close(*out);
+		*out = NULL;
+	}
+	return status;
+}
+
+/*
+ * Loads a delta on the full checkpoint in memory, which is read again if earlier folding prevents
+ * that.
+ */
+static sp_status load_delta(const sp_source *source, sp_versions *versions,
+			    const sp_found_version *found, sp_version **out, sp_error *err)
+{
+	sp_version *live = versions->live, *full;
+	sp_status status = sp_version_open_on(out, live, source->config, found, err);
+
+	if (status != SP_NOT_FOUND || !sp_weights_are_folded(sp_weights_base(live->weights)))
+		return status;
+	sp_log(SP_LOG_INFO, "%s is read again: %s", found->full_prefix, err->text);
+	SP_TRY(load_full(source, versions, found, &full, err));
+	if (found->delta_prefix == NULL) {
+		*out = full;
+		return SP_OK;
+	}
+	status = sp_version_open_on(out, full, source->config, found, err);
+	sp_version_close(full);
+	return status;
+}
+
+/* A version loaded from files, not published yet. */
+typedef struct loaded {
+	sp_version *version; /* NULL after a failure */
+	sp_version *full; /* for SP_ACTION_LOAD_BOTH: the full checkpoint alone, if it was read */
+} loaded;
+
+/*
+ * Loads the version that `found` names by the action `how`, SP_ACTION_LOAD_...  The caller owns
+ * both versions, `full` even after a failure.  SP_NO_MEMORY when it does not fit in memory beside
+ * the others, SP_BUSY when closing.
+ */
+static sp_status load_version(loaded *out, sp_action_kind how, const sp_source *source,
+			      sp_versions *versions, const sp_found_version *found, sp_error *err)
+{
+	*out = (loaded){.version = NULL};
+	if (how == SP_ACTION_LOAD_DELTA)
+		return load_delta(source, versions, found, &out->version, err);
+	if (how == SP_ACTION_LOAD_FULL)
+		return load_full(source, versions, found, &out->version, err);
+	SP_TRY(load_full(source, versions, found, &out->full, err));
+	return sp_version_open_on(&out->version, out->full, source->config, found, err);
+}
+
+/* -------------------------------------------------------------------- warm-up */
+
+/* Recorded requests for a delta: a few suffice, as its full checkpoint is warm. */
+enum { DELTA_RECORDS = 10 };
+
+/* The SavedModel's warm-up file for TensorFlow Serving; NULL: it has none. */
+static const char *recorded_requests(const sp_source *source, const sp_version *version)
+{
+	const char *folder = source->numbered ? version->checkpoint_prefix
+					      : source->config->savedmodel_dir;
+	const char *file = sp_arena_printf(source->arena, "%s/" SP_WARMUP_RECORDED_FILE, folder);
+
+	return file != NULL && sp_file_exists(file) ? file : NULL;
+}
+
+static sp_status warm_up(const sp_source *source, const sp_versions *versions,
+			 const sp_version *version, sp_error *err)
+{
+	const char *file = source->config->warmup_file_name;
+	const char *recorded = file == NULL ? recorded_requests(source, version) : NULL;
+	bool is_first = versions->live == NULL;
+	bool is_delta = !is_first && sp_versions_is_on_live(versions, version);
+	size_t count = (size_t)source->config->session_num;
+	sp_warmup_target target = {.sessions = version->runtime->sessions,
+				   .first = is_first ? 0 : count,
+				   .count = is_first ? count : 1,
+				   .snapshot = sp_version_snapshot(version),
+				   .endpoint = version->runtime->configured,
+				   .closing = versions->closing};
+
+	return recorded != NULL ? sp_warmup_recorded(&target, version->runtime, recorded,
+						     is_delta ? DELTA_RECORDS : SIZE_MAX, err)
+				: sp_warmup(&target, file, err);
+}
+
+/* A target on the session that requests do not use. */
+static sp_request_target spare_target(const sp_source *source, const sp_version *version)
+{
+	return (sp_request_target){
+		.session = sp_session_set_get(version->runtime->sessions,
+					      (size_t)source->config->session_num),
+		.snapshot = sp_version_snapshot(version),
+		.endpoint = version->runtime->configured};
+}
+
+/* Checks that the answer to a recorded request is close to that of the live version. */
+static sp_status replay(const sp_source *source, const sp_versions *versions,
+			const sp_version *version, sp_error *err)
+{
+	const sp_config *config = source->config;
+	sp_replay r = {.file = config->update_replay_file};
+	double change = 0;
+
+	if (r.file == NULL || versions->live == NULL)
+		return SP_OK;
+	r.old = spare_target(source, versions->live);
+	r.new = spare_target(source, version);
+	SP_TRY(sp_replay_run(&r, &change, source->arena, err));
+	sp_log(SP_LOG_INFO, "the answer to %s changes by %g on average", r.file, change);
+	if (config->update_max_score_change == 0 || change <= config->update_max_score_change)
+		return SP_OK;
+	return sp_error_set(err, SP_CORRUPT,
+			    "the answer to %s changes by %g on average, more than the %g of "
+			    "update_max_score_change",
+			    r.file, change, config->update_max_score_change);
+}
+
+/*
+ * Sends a version its first requests before it is published, and checks its answers.  The first
+ * version is warmed up on every session, later ones on the session that requests do not use.
+ * SP_CORRUPT when answers change by more than update_max_score_change; SP_BUSY when closing; else
+ * the error of a request.
+ */
+static sp_status warm_version(const sp_source *source, const sp_versions *versions,
+			      const sp_version *version, sp_error *err)
+{
+	SP_TRY(warm_up(source, versions, version, err));
+	return replay(source, versions, version, err);
+}
+
+/* ------------------------------------------------------------------ publishing */
 
 static void publish(sp_update_state *u, sp_version *version)
 {
@@ -24,7 +195,7 @@ static sp_status warm_and_publish(sp_update_state *u, sp_version *version, uint6
 
 	version->number = number;
 	sp_catalog_move(u->versions.catalog, number, SP_VERSION_WARMING, NULL);
-	status = sp_warm_version(&u->source, &u->versions, version, err);
+	status = warm_version(&u->source, &u->versions, version, err);
 	if (status != SP_OK) {
 		refuse(u, number, err);
 		sp_version_close(version);
@@ -47,26 +218,26 @@ sp_status sp_update__bring_up(sp_update_state *u, const sp_action *action, sp_er
 	const sp_found_version *found = &action->target->version;
 	sp_found_version alone = *found;
 	uint64_t number = begin_loading(u, found);
-	sp_loaded loaded;
+	loaded made;
 	sp_status status, stand_in;
 	sp_error why;
 
 	sp_fold_stop(&u->fold);
-	status = sp_load_version(&loaded, action->kind, &u->source, &u->versions, found, err);
+	status = load_version(&made, action->kind, &u->source, &u->versions, found, err);
 	if (status == SP_OK)
-		status = warm_and_publish(u, loaded.version, number, err);
+		status = warm_and_publish(u, made.version, number, err);
 	else
 		refuse(u, number, err);
-	if (loaded.full == NULL)
+	if (made.full == NULL)
 		return status;
 	if (status == SP_OK || action->exact) {
-		sp_version_close(loaded.full);
+		sp_version_close(made.full);
 		return status;
 	}
 	alone.delta_prefix = NULL;
 	alone.delta_step = -1;
 	number = begin_loading(u, &alone);
-	stand_in = warm_and_publish(u, loaded.full, number, &why);
+	stand_in = warm_and_publish(u, made.full, number, &why);
 	return stand_in == SP_OK ? status : stand_in;
 }
 

@@ -10,7 +10,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "processor/request/json_text.h"
+#include "base/json_text.h"
 #include "processor/updater/found.h"
 
 /* The live version, draining and waiting ones, and the last ones that are finished. */
@@ -552,22 +552,6 @@ sp_version_state sp_catalog_state(sp_catalog *catalog, uint64_t number)
 }
 
 /* --------------------------------------------------------------- what is told */
-
-sp_status sp_catalog_live(sp_catalog *catalog, sp_found_version *out, sp_arena *arena,
-			  sp_error *err)
-{
-	sp_status status = SP_OK;
-	const record *r;
-
-	pthread_mutex_lock(&catalog->lock);
-	r = find(catalog, catalog->live);
-	if (r == NULL)
-		status = sp_error_set(err, SP_NOT_FOUND, "no version is live");
-	else if (!sp_found_copy(out, &r->name, arena))
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory for a version's name");
-	pthread_mutex_unlock(&catalog->lock);
-	return status;
-}
 
 /* Whether it is newer than the live version and not served. */
 static bool is_ahead(const sp_catalog *catalog, const record *r, const record *live)

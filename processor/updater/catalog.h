@@ -113,10 +113,6 @@ void sp_catalog_pin(sp_catalog *catalog, const sp_found_version *found, const ch
 /* The state of a version; SP_VERSION_RETIRED for an unknown one. */
 sp_version_state sp_catalog_state(sp_catalog *catalog, uint64_t number);
 
-/* The live version, in `arena`.  SP_NOT_FOUND before the first, SP_NO_MEMORY. */
-SP_MUST_CHECK sp_status sp_catalog_live(sp_catalog *catalog, sp_found_version *out, sp_arena *arena,
-					sp_error *err);
-
 /* Events counted besides moves, if successful. */
 typedef enum sp_catalog_event {
 	SP_EVENT_FOLD, /* rows of a delta were folded into a table of its full checkpoint */

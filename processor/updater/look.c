@@ -1,10 +1,144 @@
 #include "processor/updater/updater_internal.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/file.h"
-#include "processor/updater/found.h"
+#include "base/hash.h"
+#include "base/log.h"
 
 enum { NS_PER_MS = 1000000 };
+
+/* -------------------------------------------------------------------- listing */
+
+static void begin_listing(sp_listing *listing)
+{
+	memcpy(listing->waits_before, listing->waits, sizeof(listing->waits));
+	listing->wait_count_before = listing->wait_count;
+	listing->wait_count = 0;
+	listing->wait_ends_ms = 0;
+}
+
+static void keep_waiting(sp_listing *listing, uint64_t number)
+{
+	if (number != 0 && listing->wait_count < SP_LISTING_WAITS)
+		listing->waits[listing->wait_count++] = number;
+}
+
+/* Lists a waiting version with its reason, until it is loaded or a look does not list it. */
+static void list_waiting(sp_listing *listing, const sp_found_version *found, const sp_error *why)
+{
+	uint64_t number = sp_catalog_number(listing->catalog, found);
+
+	sp_catalog_move(listing->catalog, number, SP_VERSION_DISCOVERED, why);
+	keep_waiting(listing, number);
+}
+
+/* Lists a version that is not tried now; the reason of its wait stays. */
+static void list_again(sp_listing *listing, const sp_found_version *found)
+{
+	keep_waiting(listing, sp_catalog_remind(listing->catalog, found));
+}
+
+static bool is_among(const uint64_t *items, size_t count, uint64_t item)
+{
+	for (size_t i = 0; i < count; i++)
+		if (items[i] == item)
+			return true;
+	return false;
+}
+
+/* More than SP_LISTING_NOTES notes at once are not logged. */
+static void tell_notes(sp_listing *listing, const sp_discover_note *notes)
+{
+	uint64_t before[SP_LISTING_NOTES];
+	size_t count = listing->note_count;
+
+	memcpy(before, listing->notes, sizeof(before));
+	listing->note_count = 0;
+	for (; notes != NULL && listing->note_count < SP_LISTING_NOTES; notes = notes->next) {
+		uint64_t line = sp_fingerprint64(notes->text, strlen(notes->text));
+
+		if (!is_among(before, count, line))
+			sp_log(SP_LOG_WARNING, "%s", notes->text);
+		listing->notes[listing->note_count++] = line;
+	}
+}
+
+/* Tells the catalog the newest version, served or not. */
+static void tell_newest(sp_listing *listing, const sp_source *source, const sp_live_facts *live,
+			const sp_pin *pin, const sp_found_version *found)
+{
+	char name[SP_FOUND_STEPS_SIZE];
+	const char *pinned = NULL;
+
+	if (pin->holds &&
+	    (found->full_step != pin->full_step || found->delta_step != pin->delta_step))
+		pinned = sp_arena_printf(source->arena, "%s is pinned by order of %s",
+					 sp_found_steps(name, pin->full_step, pin->delta_step),
+					 pin->by);
+	sp_catalog_set_newest(listing->catalog, sp_decide_is_newer(live, found) ? found : NULL,
+			      pinned);
+}
+
+/* Reports what the look found in the folder, with `status` and `why`. */
+static void tell_found(sp_listing *listing, const sp_source *source, const sp_live_facts *live,
+		       const sp_pin *pin, const sp_discovery *found, sp_status status,
+		       const sp_error *why)
+{
+	bool is_blind = live->is_there && status != SP_OK;
+	sp_error words;
+
+	/* Logged once when the folder disappears, and once when it is back. */
+	if (is_blind && !listing->is_blind)
+		sp_log(SP_LOG_WARNING, "no newer version can be found, the old one stays live: %s",
+		       why->text);
+	if (!is_blind && listing->is_blind)
+		sp_log(SP_LOG_INFO, "newer versions can be looked for again in '%s'",
+		       source->folder);
+	listing->is_blind = is_blind;
+	if (found->why != NULL && sp_decide_is_newer(live, &found->waiting)) {
+		sp_error_set(&words, SP_NOT_FOUND, "%s", found->why);
+		list_waiting(listing, &found->waiting, &words);
+		listing->wait_ends_ms = found->wait_ms;
+	}
+	if (status != SP_OK)
+		return;
+	tell_notes(listing, found->notes);
+	tell_newest(listing, source, live, pin, &found->version);
+}
+
+/*
+ * The look is over: removes versions that waited in the last look and do not any more; with
+ * `folder_was_read` also those deleted before they were ever served.
+ */
+static void end_listing(sp_listing *listing, const sp_source *source, bool folder_was_read)
+{
+	sp_catalog *catalog = listing->catalog;
+	char name[SP_FOUND_STEPS_SIZE];
+	sp_found_version found;
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < listing->wait_count_before; i++) {
+		uint64_t before = listing->waits_before[i];
+
+		if (!is_among(listing->waits, listing->wait_count, before) &&
+		    sp_catalog_state(catalog, before) == SP_VERSION_DISCOVERED)
+			sp_catalog_forget(catalog, before);
+	}
+	while (folder_was_read &&
+	       (number = sp_catalog_next_waiting(catalog, number, &found, source->arena)) != 0) {
+		if (!sp_source_is_gone(source, &found))
+			continue;
+		sp_log(SP_LOG_INFO, "version %s is forgotten, its files are gone: %s",
+		       sp_found_steps(name, found.full_step, found.delta_step),
+		       found.delta_prefix != NULL ? found.delta_prefix : found.full_prefix);
+		sp_catalog_forget(catalog, number);
+	}
+	sp_catalog_end_look(catalog);
+}
+
+/* --------------------------------------------------------------------- looking */
 
 /* Examines the candidates of a look; without_delta gets only its name. */
 static void survey(sp_update_state *u, sp_situation *s, const sp_discovery *found, sp_status status,
@@ -39,7 +173,7 @@ static void wait_for(sp_update_state *u, const sp_candidate *c, int64_t now_ns)
 
 	if (c->settle_ms == 0)
 		sp_catalog_note_files(catalog, sp_catalog_number(catalog, &c->version), c->files);
-	sp_listing_wait(&u->listing, &c->version, &c->why);
+	list_waiting(&u->listing, &c->version, &c->why);
 	if (c->settle_ms == 0)
 		sp_attempts_note(&u->attempts, c->name, c->files, c->complete, now_ns);
 }
@@ -74,7 +208,7 @@ static sp_look_result act(sp_update_state *u, sp_situation *s, sp_error *reason)
 			*reason = c->why;
 			break;
 		case SP_ACTION_BACK_OFF:
-			sp_listing_remind(&u->listing, &c->version);
+			list_again(&u->listing, &c->version);
 			break;
 		case SP_ACTION_WAIT:
 			wait_for(u, c, s->now_ns);
@@ -115,8 +249,8 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 	s.now_ns = sp_clock_now_ns();
 	s.live = sp_source_live_facts(&u->source, u->versions.live);
 	status = sp_source_discover(&u->source, &found, &why);
-	sp_listing_begin(&u->listing);
-	sp_listing_tell(&u->listing, &u->source, &s.live, &u->pin, &found, status, &why);
+	begin_listing(&u->listing);
+	tell_found(&u->listing, &u->source, &s.live, &u->pin, &found, status, &why);
 	survey(u, &s, &found, status, &why);
 	result = act(u, &s, &latest);
 	if (latest.status != SP_OK && s.is_pinned)
@@ -125,8 +259,8 @@ sp_look_result sp_update__look(sp_update_state *u, sp_error *reason)
 				u->pin.by);
 	if (latest.status != SP_OK)
 		*reason = latest;
-	sp_listing_end(&u->listing, &u->source,
-		       status == SP_OK ||
-			       (status == SP_NOT_FOUND && sp_file_is_directory(u->source.folder)));
+	end_listing(&u->listing, &u->source,
+		    status == SP_OK ||
+			    (status == SP_NOT_FOUND && sp_file_is_directory(u->source.folder)));
 	return result;
 }

@@ -117,9 +117,7 @@ static void note_failure(sp_update_state *u, const sp_found_version *found, sp_s
 static sp_status copy_name(sp_found_version *out, const sp_found_version *from, sp_arena *arena,
 			   sp_error *err)
 {
-	return sp_found_copy(out, from, arena)
-		       ? SP_OK
-		       : sp_error_set(err, SP_NO_MEMORY, "no memory for a version's name");
+	return sp_found_copy(out, from, arena) ? SP_OK : sp_no_memory(err, "a version's name");
 }
 
 /*

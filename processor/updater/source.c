@@ -256,7 +256,7 @@ static sp_status find_files(const sp_source *source, const sp_found_version *fou
 				    .delta_prefix = found->delta_prefix};
 
 	if (files.checkpoint_prefix == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a version's name");
+		return sp_no_memory(err, "a version's name");
 	if (files.checkpoint_prefix != found->full_prefix) {
 		/* A model of constants has no weights; the first version does not wait for any. */
 		if (!may_have_weights(source, files.checkpoint_prefix) ||

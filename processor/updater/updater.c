@@ -1,7 +1,9 @@
 #include "processor/updater/updater.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -24,9 +26,14 @@ struct sp_updater {
 	sp_catalog *catalog;
 	sp_arena *arena; /* of one look or one order */
 	sp_watch *watch;
-	sp_orders orders;
-	sp_thread_group *thread;
 	atomic_bool closing;
+
+	/* Orders from any thread, one at a time. */
+	pthread_mutex_t turn; /* held during an order */
+	pthread_mutex_t lock; /* protects `pending` and its `done` */
+	pthread_cond_t carried_out;
+	sp_order *pending;
+	sp_thread_group *thread;
 };
 
 /* ------------------------------------------------------------------ the thread */
@@ -88,12 +95,19 @@ static int64_t interval_of(const sp_update_state *u)
 
 static void obey_pending(sp_updater *updater)
 {
-	sp_order *order = sp_orders_take(&updater->orders);
+	sp_order *order;
 
+	pthread_mutex_lock(&updater->lock);
+	order = updater->pending;
+	updater->pending = NULL;
+	pthread_mutex_unlock(&updater->lock);
 	if (order == NULL)
 		return;
 	sp_update__obey(&updater->state, order);
-	sp_orders_finish(&updater->orders, order);
+	pthread_mutex_lock(&updater->lock);
+	order->done = true;
+	pthread_cond_broadcast(&updater->carried_out);
+	pthread_mutex_unlock(&updater->lock);
 }
 
 static sp_look_result look(sp_updater *updater, sp_error *reason)
@@ -238,8 +252,10 @@ sp_status sp_updater_open(sp_updater **out, const sp_config *config, sp_publishe
 	sp_status status;
 
 	if (updater == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for versions");
-	sp_orders_init(&updater->orders);
+		return sp_no_memory(err, "versions");
+	pthread_mutex_init(&updater->turn, NULL);
+	pthread_mutex_init(&updater->lock, NULL);
+	pthread_cond_init(&updater->carried_out, NULL);
 	status = open_first(updater, config, published, err != NULL ? err : &local);
 	if (status != SP_OK) {
 		sp_updater_close(updater);
@@ -262,7 +278,9 @@ void sp_updater_close(sp_updater *updater)
 	sp_watch_destroy(updater->watch);
 	sp_catalog_destroy(updater->catalog);
 	sp_arena_destroy(updater->arena);
-	sp_orders_fini(&updater->orders);
+	pthread_cond_destroy(&updater->carried_out);
+	pthread_mutex_destroy(&updater->lock);
+	pthread_mutex_destroy(&updater->turn);
 	sp_free(updater);
 }
 
@@ -273,12 +291,28 @@ sp_catalog *sp_updater_catalog(const sp_updater *updater)
 
 /* -------------------------------------------------------------------- orders */
 
+/* Wakes the thread, and returns when the order is carried out. */
 static sp_status give(sp_updater *updater, sp_order *order, const char *by, sp_error *err)
 {
+	sp_error line;
+
 	if (updater->state.source.folder == NULL && order->kind != SP_ORDER_RELOAD)
 		return sp_error_set(err, SP_UNSUPPORTED,
 				    "the model has no checkpoint_dir and no numbered versions");
-	return sp_orders_give(&updater->orders, order, by, updater->watch, err);
+	/* sp_error_set() replaces control characters, so that a log line stays one line. */
+	sp_error_set(&line, SP_OK, "%.200s", by != NULL && *by != '\0' ? by : "the host");
+	snprintf(order->by, sizeof(order->by), "%.255s", line.text);
+	pthread_mutex_lock(&updater->turn);
+	pthread_mutex_lock(&updater->lock);
+	updater->pending = order;
+	sp_watch_wake(updater->watch);
+	while (!order->done)
+		pthread_cond_wait(&updater->carried_out, &updater->lock);
+	pthread_mutex_unlock(&updater->lock);
+	pthread_mutex_unlock(&updater->turn);
+	if (order->status != SP_OK && err != NULL)
+		*err = order->error;
+	return order->status;
 }
 
 sp_status sp_updater_reload(sp_updater *updater, const char *by, sp_error *err)

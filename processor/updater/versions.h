@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "processor/updater/catalog.h"
-#include "processor/updater/history.h"
+#include "processor/updater/found.h"
 #include "processor/version/version.h"
 #include "session_group/published.h"
 

@@ -1,6 +1,5 @@
 #include "processor/version/runtime.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -33,12 +32,11 @@ static sp_status make_endpoints(sp_runtime *runtime, const sp_model *model, int6
 
 sp_status sp_runtime_open(sp_runtime **out, const sp_config *config, sp_model *model, sp_error *err)
 {
-	static atomic_uint_least64_t last_number;
 	sp_runtime *runtime = sp_alloc_zero(1, sizeof(*runtime));
 	sp_status status;
 
 	if (runtime == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a model");
+		return sp_no_memory(err, "a model");
 	status = make_endpoints(runtime, model, config->request_timeout_ms, err);
 	if (status == SP_OK)
 		status = sp_session_set_create(&runtime->sessions, sp_model_program(model),
@@ -48,7 +46,6 @@ sp_status sp_runtime_open(sp_runtime **out, const sp_config *config, sp_model *m
 		sp_runtime_close(runtime);
 		return status;
 	}
-	runtime->number = atomic_fetch_add(&last_number, 1) + 1;
 	runtime->model = model;
 	*out = runtime;
 	return SP_OK;

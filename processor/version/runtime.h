@@ -20,7 +20,6 @@
  * Threads: immutable once opened; a session belongs to the holder of its number.
  */
 typedef struct sp_runtime {
-	uint64_t number; /* unique in the process, never 0 */
 	sp_model *model;
 	sp_session_set *sessions; /* one per session number, and one for warm-up */
 	sp_arena *arena;          /* holds the members below */

@@ -1,29 +1,13 @@
 #include "processor/warmup/prediction_log.h"
 
-#define TEXT                                \
-	{                                   \
-		.kind = SP_WIRE_MEMBER_TEXT \
-	}
-#define VARINTS                                \
-	{                                      \
-		.kind = SP_WIRE_MEMBER_VARINTS \
-	}
-#define FLOATS                                  \
-	{                                       \
-		.kind = SP_WIRE_MEMBER_FIXED32S \
-	}
-#define DOUBLES                                 \
-	{                                       \
-		.kind = SP_WIRE_MEMBER_FIXED64S \
-	}
-#define MESSAGE(named)                                             \
-	{                                                          \
-		.kind = SP_WIRE_MEMBER_MESSAGE, .schema = &(named) \
-	}
-#define SCHEMA(members)                                         \
-	{                                                       \
-		members, sizeof(members) / sizeof((members)[0]) \
-	}
+/* clang-format off */
+#define TEXT           {.kind = SP_WIRE_MEMBER_TEXT}
+#define VARINTS        {.kind = SP_WIRE_MEMBER_VARINTS}
+#define FLOATS         {.kind = SP_WIRE_MEMBER_FIXED32S}
+#define DOUBLES        {.kind = SP_WIRE_MEMBER_FIXED64S}
+#define MESSAGE(named) {.kind = SP_WIRE_MEMBER_MESSAGE, .schema = &(named)}
+#define SCHEMA(list)   {list, sizeof(list) / sizeof((list)[0])}
+/* clang-format on */
 
 /* ------------------------------------------------------------------ tensors */
 

@@ -64,7 +64,7 @@ static sp_status copy_name(const char **out, sp_bytes name, sp_arena *arena, sp_
 	if (name.size != 0 && memchr(name.data, '\0', name.size) != NULL)
 		return sp_error_set(err, SP_INVALID, "a name in it holds a NUL byte");
 	*out = sp_arena_text(arena, name);
-	return *out != NULL ? SP_OK : sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
+	return *out != NULL ? SP_OK : sp_no_memory(err, "a name");
 }
 
 /* A field, or all fields of a oneof, of which the last one given counts. */
@@ -102,7 +102,7 @@ static sp_status find_message(sp_bytes *out, sp_bytes message, field_choice choi
 			continue;
 		}
 		if (joined == NULL && (joined = sp_arena_alloc(arena, message.size)) == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for a message");
+			return sp_no_memory(err, "a message");
 		if (out->data != joined)
 			memcpy(joined, out->data, out->size);
 		memcpy(joined + out->size, field.bytes.data, field.bytes.size);
@@ -170,7 +170,7 @@ static sp_status take_input(recorded *r, sp_bytes entry, sp_arena *arena, sp_err
 	SP_TRY(find_message(&value, entry, field_of(SP_INPUT_VALUE), arena, err));
 	input = find_place(r, name);
 	if (input == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a name");
+		return sp_no_memory(err, "a name");
 	input->name = name;
 	status = sp_tensor_parse(&input->tensor, value, arena, err);
 	if (status != SP_OK)
@@ -216,7 +216,7 @@ static sp_status read_request(recorded *out, sp_bytes message, sp_arena *arena, 
 				      count_bytes(message, SP_SERVING_REQUEST_OUTPUT_FILTER) + 1,
 				      sizeof(*out->outputs));
 	if (out->inputs == NULL || out->outputs == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a request");
+		return sp_no_memory(err, "a request");
 	out->request.inputs = out->inputs;
 	out->request.outputs = out->outputs;
 	return take_fields(out, message, arena, err);

@@ -54,15 +54,6 @@ def mapped(x, words, lengths):
     put(out, "deeper", tf.map_fn(
         lambda row: tf.map_fn(lambda cell: cell + tf.cast(tf.size(cell), tf.float32), row, fn_output_signature=rows_of()),
         outer, fn_output_signature=inner))
-    # Rows of sparse tensors.
-    sparse = rows.to_sparse()
-    out["sparse_sums"] = tf.map_fn(tf.sparse.reduce_sum, sparse, fn_output_signature=tf.float32)
-    doubled = tf.map_fn(lambda row: tf.sparse.map_values(tf.multiply, row, 2.0), sparse,
-                        fn_output_signature=tf.SparseTensorSpec([None], tf.float32))
-    out["doubled"], out["doubled_indices"], out["doubled_shape"] = doubled.values, doubled.indices, doubled.dense_shape
-    shout = tf.map_fn(lambda row: tf.sparse.map_values(tf.strings.upper, row), tf.RaggedTensor.from_row_lengths(words, lengths).to_sparse(),
-                      fn_output_signature=tf.SparseTensorSpec([None], tf.string))
-    out["shout"], out["shout_indices"] = shout.values, shout.indices
     return out
 
 

@@ -1,4 +1,4 @@
-"""SparseCross, SparseCrossV2, SparseCrossHashed, RaggedCross."""
+"""SparseCross, SparseCrossV2, SparseCrossHashed."""
 import numpy as np
 import tensorflow as tf
 
@@ -88,55 +88,4 @@ v1([good], [], True, internal=tf.string, name="numbers among texts", refuse=True
 v1([good], [], False, internal=tf.string, name="numbers among texts", refuse=True)
 cases.add("SparseCrossV2", {**split([good], []), "sep": np.array(["a"])}, name="separator is a vector", refuse=True)
 hashed([good], [], salt=(1,), name="one salt", refuse=True)
-
-
-def ragged(rows, text, index=np.int64):
-    count = sum(rows)
-    if text:
-        values = np.array([rng.choice(list("abcdefgh")) * rng.randint(0, 15) for _ in range(count)], dtype=object)
-    else:
-        values = rng.randint(-2**62, 2**62, count)
-    return (values, tf.string if text else tf.int64), index(np.cumsum([0] + list(rows)))
-
-
-def cross(order, columns, hashed, buckets=1000, key=KEY, splits=tf.int64, **more):
-    """columns in the order of the letters: R (values, splits), S (indices, values, shape), D values"""
-    of = lambda letter: [c for o, c in zip(order, columns) if o == letter]
-    r, s, d = of("R"), of("S"), of("D")
-    cases.add("RaggedCross", {"ragged_values": [c[0] for c in r], "ragged_row_splits": [c[1] for c in r],
-                              "sparse_indices": [c[0] for c in s], "sparse_values": [c[1] for c in s], "sparse_shape": [c[2] for c in s],
-                              "dense_inputs": d},
-              {"input_order": order, "hashed_output": hashed, "num_buckets": buckets, "hash_key": key,
-               "out_values_type": tf.int64 if hashed else tf.string, "out_row_splits_type": splits}, **more)
-
-
-for texts in ((True, True), (False, True), (False, False)):
-    r, q = ragged([2, 0, 3, 1], texts[0]), ragged([1, 2, 2, 3], texts[1])
-    s, d = column([3, 1, 0, 2], 4, texts[0]), dense(4, 2, texts[1])
-    for order, columns in [("R", [r]), ("RR", [r, q]), ("S", [s]), ("D", [d]), ("RSD", [q, s, d]), ("DSR", [d, s, q]), ("SRDR", [s, q, d, r])]:
-        name = order + " of %s and %s" % tuple("text" if t else "numbers" for t in texts)
-        for buckets in (0, 7):
-            cross(order, columns, True, buckets, name=name)
-        cross(order, columns, False, name=name)
-short = ragged([2, 0, 3, 1], False, np.int32)
-for hashed_too in (True, False):
-    cross("RR", [short, short], hashed_too, splits=tf.int32, name="int32 splits")
-    cross("R", [ragged([], True)], hashed_too, name="no rows")
-    cross("RD", [ragged([1, 2], True), dense(2, 0, False)], hashed_too, name="a dense column without features")
-    cross("S", [(L([1, 0], [0, 0], [2, 1]), L(5, 6, 7), L(3, 2))], hashed_too, name="rows out of order")
-    cross("S", [(L([0, 0], [5, 0], [1, 1]), L(5, 6, 7), L(2, 2))], hashed_too, name="row outside")
-    cross("S", [(L([-2, 0], [1, 0]), L(5, 6), L(2, 2))], hashed_too, name="negative row")
-cross("RR", [r, q], True, key=0, name="key 0")
-cross("RR", [r, q], True, key=-1, name="negative key")
-one = lambda *splits: ((L(5, 6), tf.int64), L(*splits))
-for name, order, columns in [
-        ("batch of ragged", "RR", [one(0, 1, 2), one(0, 1, 1, 2)]), ("batch of dense", "RD", [one(0, 1, 2), dense(3, 1, False)]),
-        ("batch of sparse", "RS", [one(0, 1, 2), column([1, 1, 1], 3, False)]), ("decreasing splits", "R", [one(0, 2, 1, 2)]),
-        ("splits too long", "R", [one(0, 1, 3)]), ("splits too short", "R", [one(0, 1)]), ("splits do not begin with 0", "R", [one(1, 2)]),
-        ("no splits", "R", [one()]), ("splits are a matrix", "R", [((L(5, 6), tf.int64), L([0, 2]))]),
-        ("values are a matrix", "R", [((L([5], [6]), tf.int64), L(0, 2))]), ("dense vector", "D", [L(1, 2)]),
-        ("indices are a vector", "S", [(L(0, 1), L(5, 6), L(2, 1))]), ("sparse values are a matrix", "S", [(good[0], L([5], [6]), L(2, 1))]),
-        ("shape of rank 3", "S", [(good[0], good[1], L(2, 1, 1))]), ("shape is a matrix", "S", [(good[0], good[1], L([2, 1]))])]:
-    cross(order, columns, True, name=name, refuse=True)
-    cross(order, columns, False, name=name, refuse=True)
 cases.write()

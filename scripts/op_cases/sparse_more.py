@@ -155,35 +155,6 @@ for op in ("Sum", "Max"):
 # ------------------------------------------------------------ with dense sides
 
 
-def cwise(op, indices, values, shape, dense, **more):
-    cases.add("SparseDenseCwise" + op, {"sp_indices": np.int64(indices), "sp_values": values, "sp_shape": np.int64(shape),
-                                        "dense": dense}, **more)
-
-
-dense = np.arange(1, 16).reshape(3, 5).astype(f)
-for op in ("Mul", "Div", "Add"):
-    for name, side in [("same shape", dense), ("row", dense[:1]), ("vector", dense[0]), ("column", dense[:, :1]), ("scalar", f(2)),
-                       ("one", f([[7]]))]:
-        cwise(op, SOME, v, SHAPE, side, name=name)
-    for dtype in REAL:
-        cwise(op, SOME, typed([7, 5, 100, 1], dtype), SHAPE, typed([3, 2, 3, 1, 7], dtype), name=dtype)
-    cwise(op, random_indices([4, 3, 5], 30), rng.rand(30), [4, 3, 5], 1 + rng.rand(4, 1, 5), name="rank 3")
-    cwise(op, NONE, f([]), SHAPE, dense, name="empty")
-    cwise(op, SOME, np.int32([7, -7, 5, 0]), SHAPE, np.int32(-2), name="signs")
-    cwise(op, SOME, f([np.nan, np.inf, -np.inf, 0]), SHAPE, f(2), name="nan and inf")
-    for name, indices, shape, side in [
-            ("other rows", SOME, SHAPE, dense[:2]), ("higher rank", SOME, SHAPE, dense[None]), ("sparse side is one", [[0, 0]] * 4, [1, 5], dense),
-            ("outside", [[0, 9]] * 4, SHAPE, dense), ("negative index", [[-1, 0]] * 4, SHAPE, dense),
-            ("outside of a column", [[0, 9]] * 4, SHAPE, dense[:, :1]), ("rank of shape", SOME, [3], dense),
-            ("negative shape", SOME, [-3, 5], dense)]:
-        cwise(op, indices, v, shape, side, refuse=True, name=name)
-    cwise(op, NONE, f([]), [0, 5], np.ones((1, 5), f), refuse=True, name="no rows")
-    cwise(op, SOME, v[:1], SHAPE, dense, refuse=True, name="too few values")
-cwise("Div", SOME, v, SHAPE, f(0), refuse=True, name="by zero")
-cwise("Div", SOME, np.int32([1, 2, 3, 4]), SHAPE, np.int32(0), refuse=True, name="integer by zero")
-cwise("Div", [[0, 0]], f([1]), SHAPE, f([1, 0, 1, 1, 1]), name="zero that is not met")
-
-
 def softmax(indices, values, shape, **more):
     cases.add("SparseSoftmax", {"sp_indices": np.int64(indices), "sp_values": values, "sp_shape": np.int64(shape)}, **more)
 
@@ -232,25 +203,4 @@ for name, indices, values, shape, side in [
         ("too many values", [[0, 1]], [2, 3], [2, 2], m), ("rank 3", [[0, 1, 1]], [2], [2, 2, 2], m),
         ("b is a vector", [[0, 1]], [2], [2, 2], m[0, :2])]:
     matmul(indices, f(values), shape, side, refuse=True, name=name)
-
-for op in ("SumSparse", "MaxSparse"):
-    for axes in (0, 1, -1, [0], [0, 1], [], [1, 0], [0, 0], [-1, 1]):
-        for keep in (False, True):
-            reduce(op, SOME, f([-1, 2, -4, 3]), SHAPE, axes, keep, name="axes %s" % axes)
-    for axes in ([1], [0, 2], [0, 1, 2], 2):
-        for keep in (False, True):
-            reduce(op, ordered, rng.rand(30).astype(f), [4, 3, 5], axes, keep, name="rank 3", rtol=1e-6)
-    for dtype in REAL + (["complex64", "complex128"] if op == "SumSparse" else []):
-        reduce(op, SOME, typed([1, 2, 4, 3], dtype), SHAPE, 1, name=dtype)
-    reduce(op, NONE, f([]), SHAPE, 1, name="empty")
-    reduce(op, NONE, f([]), SHAPE, [0, 1], name="empty, all axes")
-    reduce(op, [[1, 1], [0, 0], [1, 0]], f([1, 2, 5]), SHAPE, 1, name="unordered")
-    reduce(op, [[0, 0], [7, 1], [-1, 9]], f([1, 2, 3]), SHAPE, 1, name="outside")
-    reduce(op, [[0, 1], [0, 1]], f([1, 2]), SHAPE, [], name="repeated")
-    reduce(op, SOME, v, SHAPE, 2, refuse=True, name="axis too large")
-    reduce(op, SOME, v, SHAPE, -3, refuse=True, name="axis too small")
-    reduce(op, SOME, v, SHAPE, [[1]], refuse=True, name="axes are a matrix")
-    reduce(op, SOME, v, [3, 5, 2], 0, refuse=True, name="rank of shape")
-    reduce(op, SOME, v[:1], SHAPE, 0, refuse=True, name="too few values")
-    reduce(op, SOME, v, [-3, 5], 0, refuse=True, name="negative shape")
 cases.write()

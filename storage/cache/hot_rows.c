@@ -74,8 +74,7 @@ sp_status sp_hot_rows_save(sp_row_cache *cache, const char *path, sp_error *err)
 	void *row = sp_alloc(sp_row_cache_row_stride(cache));
 	sp_status status;
 
-	if (row == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to write %s", path);
+	SP_NEED_MEMORY(row, err, "writing %s", path);
 	status = save(cache, path, row, err);
 	sp_free(row);
 	return status;

@@ -384,9 +384,8 @@ static sp_status allocate(sp_row_cache *cache, const sp_row_cache_options *optio
 	cache->set_size = sizeof(sp_row_set) + WAYS * cache->slot_size;
 	cache->sets = count_sets(cache, options);
 	if (!sp_region_resize(&cache->region, cache->sets * cache->set_size))
-		return sp_error_set(err, SP_NO_MEMORY,
-				    "no memory for a cache of %zu rows of %zu bytes",
-				    cache->sets * WAYS, cache->row_size);
+		return sp_no_memory(err, "a cache of %zu rows of %zu bytes", cache->sets * WAYS,
+				    cache->row_size);
 	sp_region_trim(&cache->region);
 	return SP_OK;
 }
@@ -397,8 +396,7 @@ sp_status sp_row_cache_create(sp_row_cache **out, const sp_row_cache_options *op
 	sp_row_cache *cache = sp_alloc_zero(1, sizeof(*cache));
 	sp_status status;
 
-	if (cache == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a cache of rows");
+	SP_NEED_MEMORY(cache, err, "a cache of rows");
 	atomic_init(&cache->users, 1);
 	cache->policy = options->policy;
 	memcpy(cache->key_of_hash, sp_hash_process_key(), sizeof(cache->key_of_hash));

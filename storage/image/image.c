@@ -123,9 +123,7 @@ static sp_status find_names(sp_image *image, size_t at, size_t size, sp_error *e
 	const sp_image_header *h = &image->header;
 
 	image->name_texts = sp_alloc_zero(h->name_count + 1, sizeof(*image->name_texts));
-	if (image->name_texts == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the names of image %s",
-				    image->path);
+	SP_NEED_MEMORY(image->name_texts, err, "the names of image %s", image->path);
 	for (size_t i = 0; i < h->name_count; i++) {
 		const sp_image_name *name = &image->names[i];
 
@@ -181,9 +179,7 @@ static sp_status read_directory(sp_image *image, sp_error *err)
 		return corrupt(image, "its header contradicts itself", err);
 	size = h->directory_size - crcs_size;
 	image->directory = sp_alloc(size + 1);
-	if (image->directory == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu bytes of image %s", size,
-				    image->path);
+	SP_NEED_MEMORY(image->directory, err, "%zu bytes of image %s", size, image->path);
 	memcpy(image->directory, mapped, size);
 	if (sp_crc32c(sp_crc32c(0, image->directory, size), mapped + size, crcs_size) !=
 		    h->directory_crc ||
@@ -445,14 +441,12 @@ static sp_status load(sp_image *image, const char *path, sp_bytes identity, sp_e
 	sp_condition_init(&image->asked);
 	sp_condition_init(&image->done);
 	image->path = sp_alloc_text(path);
-	if (image->path == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the path of an image");
+	SP_NEED_MEMORY(image->path, err, "the path of an image");
 	SP_TRY(map_file(image, err));
 	SP_TRY(read_directory(image, err));
 	SP_TRY(check_identity(image, identity, err));
 	image->checked = sp_alloc_zero(image->header.chunk_count / 64 + 1, sizeof(uint64_t));
-	if (image->checked == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to check image %s", path);
+	SP_NEED_MEMORY(image->checked, err, "checking image %s", path);
 	sp_mapping_advise(&image->mapping, 0, image->mapping.size, SP_MAPPING_RANDOM);
 	return SP_OK;
 }
@@ -481,8 +475,7 @@ static sp_status create(sp_image **out, const char *path, sp_bytes identity, sp_
 	sp_image *image = *out = sp_alloc_zero(1, sizeof(*image));
 	sp_status status;
 
-	if (image == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for image %s", path);
+	SP_NEED_MEMORY(image, err, "image %s", path);
 	status = load(image, path, identity, err);
 	if (status != SP_OK) {
 		destroy(image);

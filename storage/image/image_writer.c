@@ -165,8 +165,7 @@ static sp_status lay_out(writer *w, sp_bytes identity, const sp_image_table *tab
 	make_directory(w, identity, tables, count, directory);
 	w->crcs = sp_alloc_zero(h->chunk_count + 1, sizeof(*w->crcs));
 	if (directory->failed || w->crcs == NULL)
-		return sp_error_set(w->err, SP_NO_MEMORY, "no memory for the directory of %s",
-				    w->path);
+		return sp_no_memory(w->err, "the directory of %s", w->path);
 	return SP_OK;
 }
 
@@ -305,9 +304,8 @@ static sp_status write_image(writer *w, const char *path, sp_bytes identity,
 	w->records = sp_alloc_zero(count + 1, sizeof(*w->records));
 	w->arrays = sp_alloc_zero(2 * count + 1, sizeof(*w->arrays));
 	w->table_of = sp_alloc_zero(count + 1, sizeof(*w->table_of));
-	if (w->records == NULL || w->arrays == NULL || w->table_of == NULL)
-		return sp_error_set(w->err, SP_NO_MEMORY, "no memory for an image of %zu tables",
-				    count);
+	SP_NEED_MEMORY(w->records != NULL && w->arrays != NULL && w->table_of != NULL, w->err,
+		       "an image of %zu tables", count);
 	SP_TRY(lay_out(w, identity, tables, count, directory));
 	w->fd = open(w->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (w->fd < 0)

@@ -54,7 +54,7 @@ static void build_fini(build *b)
 
 static sp_status no_memory(const build *b, sp_error *err)
 {
-	return sp_error_set(err, SP_NO_MEMORY, "no memory to place %zu keys", b->count);
+	return sp_no_memory(err, "placing %zu keys", b->count);
 }
 
 void sp_placement__choose_seed(sp_placement *placement)
@@ -268,8 +268,7 @@ sp_status sp_placement__place(sp_region *pilots, sp_placement *placement,
 
 	make_room(placement, parts);
 	if (!sp_region_resize(pilots, placement->part_count * placement->part_buckets))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to place %zu keys",
-				    placement->key_count);
+		return sp_no_memory(err, "placing %zu keys", placement->key_count);
 	p.pilots = pilots->data;
 	return sp_parallel_run(threads, placement->part_count, search_part, &p, err);
 }
@@ -350,11 +349,4 @@ sp_status sp_placement__find(sp_region *pilots, sp_placement *placement, sp_regi
 	}
 	build_fini(&b);
 	return status;
-}
-
-sp_status sp_placement_find(sp_region *pilots, sp_placement *placement, sp_region *keys,
-			    size_t key_count, size_t threads, const atomic_bool *stop,
-			    sp_error *err)
-{
-	return sp_placement__find(pilots, placement, keys, key_count, 0, threads, stop, err);
 }

@@ -1,13 +1,9 @@
 #ifndef SP_STORAGE_PLACEMENT_PLACEMENT_H
 #define SP_STORAGE_PLACEMENT_PLACEMENT_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "base/status.h"
-#include "storage/region.h"
 
 /*
  * Keys to slots: an almost minimal perfect hash, built for one set of keys, that maps each of them
@@ -119,15 +115,5 @@ static inline size_t sp_placement_slot(const sp_placement *placement, uint64_t h
 /* hashes[i] = hash of keys[i]. */
 void sp_placement_hash_all(const sp_placement *placement, const int64_t *keys, size_t count,
 			   uint64_t *hashes);
-
-/*
- * Builds the placement of keys [key_count], without the marks; repeated keys count once.  Takes
- * ownership of `keys`, and needs twice their size meanwhile.  Fills *placement and allocates
- * *pilots [part_count * part_buckets].  Uses up to `threads` threads, the caller's included.
- * SP_BUSY soon after *stop has become true; stop NULL: never.
- */
-SP_MUST_CHECK sp_status sp_placement_find(sp_region *pilots, sp_placement *placement,
-					  sp_region *keys, size_t key_count, size_t threads,
-					  const atomic_bool *stop, sp_error *err);
 
 #endif

@@ -1,7 +1,11 @@
 #ifndef SP_STORAGE_PLACEMENT_PLACEMENT_INTERNAL_H
 #define SP_STORAGE_PLACEMENT_PLACEMENT_INTERNAL_H
 
+#include <stdatomic.h>
+
+#include "base/status.h"
 #include "storage/placement/placement.h"
+#include "storage/region.h"
 
 /* Hashes sorted by part. */
 typedef struct sp_placement_parts {
@@ -34,7 +38,11 @@ SP_MUST_CHECK sp_status sp_placement__place(sp_region *pilots, sp_placement *pla
 size_t sp_placement__recover_keys(const sp_placement *placement, const sp_placement_parts *parts,
 				  int64_t *keys);
 
-/* As sp_placement_find(), after `tried` seeds have failed. */
+/*
+ * Builds the placement of keys [key_count], without the marks; repeated keys count once.  Takes
+ * ownership of `keys`, and needs twice their size meanwhile.  Fills *placement and allocates
+ * *pilots [part_count * part_buckets].  `tried`: how many seeds have failed before.
+ */
 SP_MUST_CHECK sp_status sp_placement__find(sp_region *pilots, sp_placement *placement,
 					   sp_region *keys, size_t key_count, int tried,
 					   size_t threads, const atomic_bool *stop, sp_error *err);

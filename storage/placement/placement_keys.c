@@ -37,7 +37,7 @@ struct sp_placement_keys {
 
 static sp_status no_memory(size_t count, sp_error *err)
 {
-	return sp_error_set(err, SP_NO_MEMORY, "no memory to place %zu keys", count);
+	return sp_no_memory(err, "placing %zu keys", count);
 }
 
 static bool make_parts(sp_placement_keys *keys)

@@ -1,7 +1,11 @@
 #ifndef SP_STORAGE_PLACEMENT_PLACEMENT_KEYS_H
 #define SP_STORAGE_PLACEMENT_PLACEMENT_KEYS_H
 
+#include <stdatomic.h>
+
+#include "base/status.h"
 #include "storage/placement/placement.h"
+#include "storage/region.h"
 
 /*
  * Collects keys, which arrive in pieces, and builds their placement
@@ -24,7 +28,11 @@ SP_MUST_CHECK sp_status sp_placement_keys_create(sp_placement_keys **out, size_t
 SP_MUST_CHECK sp_status sp_placement_keys_add(sp_placement_keys *keys, const int64_t *some,
 					      size_t count, size_t *held, sp_error *err);
 
-/* As sp_placement_find(), for all keys added.  Consumes them, also when it fails. */
+/*
+ * The placement of all keys added, each counted once: fills *placement and allocates *pilots
+ * [part_count * part_buckets].  Consumes the keys, also when it fails.  Uses up to `threads`
+ * threads, the caller's included.  SP_BUSY soon after *stop has become true; stop NULL: never.
+ */
 SP_MUST_CHECK sp_status sp_placement_keys_find(sp_region *pilots, sp_placement *placement,
 					       sp_placement_keys *keys, size_t threads,
 					       const atomic_bool *stop, sp_error *err);

@@ -342,8 +342,7 @@ sp_status sp_placement__search(const sp_placement *placement, const uint64_t *ha
 	/* 64 slots are read at once, even from the last origin on. */
 	s.taken = sp_alloc((words + count) * sizeof(uint64_t) +
 			   (2 * buckets + 1 + slots) * sizeof(uint16_t) + slots + PILOTS / 4);
-	if (s.taken == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to place %zu keys", count);
+	SP_NEED_MEMORY(s.taken, err, "placing %zu keys", count);
 	memset(s.taken, 0, words * sizeof(*s.taken));
 	s.hashes = s.taken + words;
 	s.starts = (uint16_t *)(s.hashes + count);

@@ -86,8 +86,7 @@ sp_status sp_rows_over(sp_rows **out, const sp_rows_shape *shape, const sp_rows_
 				    "said to be in",
 				    shape->row_count, shape->dim);
 	rows = sp_rows__create(shape);
-	if (rows == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for rows");
+	SP_NEED_MEMORY(rows, err, "rows");
 	sp_rows__set_slots(rows, memory->slots);
 	rows->pilots = memory->pilots;
 	rows->guard = memory->guard;

@@ -44,8 +44,7 @@ struct sp_rows_builder {
 
 static sp_status no_memory(const sp_rows_builder *builder, sp_error *err)
 {
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu rows of table '%s'",
-			    builder->key_count, builder->name);
+	return sp_no_memory(err, "%zu rows of table '%s'", builder->key_count, builder->name);
 }
 
 static sp_status fill(sp_rows_builder *builder, const sp_rows_options *options, sp_error *err)
@@ -53,8 +52,7 @@ static sp_status fill(sp_rows_builder *builder, const sp_rows_options *options, 
 	sp_status status;
 
 	builder->name = sp_alloc_text(options->name);
-	if (builder->name == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", options->name);
+	SP_NEED_MEMORY(builder->name, err, "table '%s'", options->name);
 	if (options->dim == 0 || options->dim > SP_ROWS_MAX_DIM)
 		return sp_error_set(err, SP_INVALID, "table '%s' has rows of %zu elements",
 				    options->name, options->dim);
@@ -63,9 +61,7 @@ static sp_status fill(sp_rows_builder *builder, const sp_rows_options *options, 
 	builder->like = options->like;
 	builder->shape = (sp_rows_shape){.format = options->format, .dim = options->dim};
 	status = sp_placement_keys_create(&builder->keys, options->expected_rows, err);
-	if (status != SP_OK)
-		return sp_error_prefix(err, status, "table '%s'", options->name);
-	return SP_OK;
+	return sp_error_prefix(err, status, "table '%s'", options->name);
 }
 
 sp_status sp_rows_builder_create(sp_rows_builder **out, const sp_rows_options *options,
@@ -74,8 +70,7 @@ sp_status sp_rows_builder_create(sp_rows_builder **out, const sp_rows_options *o
 	sp_rows_builder *builder = sp_alloc_zero(1, sizeof(*builder));
 	sp_status status;
 
-	if (builder == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", options->name);
+	SP_NEED_MEMORY(builder, err, "table '%s'", options->name);
 	pthread_mutex_init(&builder->lock, NULL);
 	status = fill(builder, options, err);
 	if (status != SP_OK) {
@@ -163,9 +158,7 @@ sp_status sp_rows_builder_index(sp_rows_builder *builder, sp_error *err)
 	sp_placement_keys_destroy(builder->keys);
 	builder->keys = NULL;
 	builder->shape.row_count = builder->shape.placement.key_count;
-	if (status != SP_OK)
-		return sp_error_prefix(err, status, "table '%s'", builder->name);
-	return SP_OK;
+	return sp_error_prefix(err, status, "table '%s'", builder->name);
 }
 
 /* ---------------------------------------------------------------- rows */

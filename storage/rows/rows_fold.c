@@ -81,8 +81,7 @@ static sp_status make_builder(sp_rows_fold *fold, const char *name, size_t threa
 	if (base->format == SP_ROW_FP32) {
 		if (!sp_size_mul(&elements, base->dim, PIECE * sizeof(float)) ||
 		    (fold->elements = sp_alloc(elements)) == NULL)
-			return sp_error_set(err, SP_NO_MEMORY,
-					    "no memory to fold rows of table '%s'", name);
+			return sp_no_memory(err, "folding rows of table '%s'", name);
 	}
 	return sp_rows_builder_create(&fold->builder, &options, err);
 }
@@ -93,9 +92,7 @@ sp_status sp_rows_fold_create(sp_rows_fold **out, const char *name, sp_rows *bas
 	sp_rows_fold *fold = sp_alloc_zero(1, sizeof(*fold));
 	sp_status status;
 
-	if (fold == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to fold rows of table '%s'",
-				    name);
+	SP_NEED_MEMORY(fold, err, "folding rows of table '%s'", name);
 	fold->base = sp_rows_retain(base);
 	fold->over = sp_rows_retain(over);
 	status = make_builder(fold, name, threads, err);

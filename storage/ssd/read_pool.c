@@ -152,9 +152,7 @@ static sp_status read_block(read_buffer *buffer, const sp_sst_place *place, sp_e
 		sp_free(buffer->bytes);
 		buffer->size = 0;
 		buffer->bytes = sp_alloc_aligned(SP_SST_PAGE, place->span);
-		if (buffer->bytes == NULL)
-			return sp_error_set(err, SP_NO_MEMORY, "no memory for a block of %u bytes",
-					    place->span);
+		SP_NEED_MEMORY(buffer->bytes, err, "a block of %u bytes", place->span);
 		buffer->size = place->span;
 	}
 	return sp_file_read_at(&file, place->offset, buffer->bytes, place->span, err);
@@ -249,9 +247,7 @@ sp_status sp_read_pool_create(sp_read_pool **out, size_t threads, sp_error *err)
 	sp_read_pool *pool = sp_alloc_zero(1, sizeof(*pool) + jobs * sizeof(read_job));
 	sp_status status;
 
-	if (pool == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu reading threads",
-				    threads);
+	SP_NEED_MEMORY(pool, err, "%zu reading threads", threads);
 	pthread_mutex_init(&pool->lock, NULL);
 	sp_condition_init(&pool->work);
 	sp_condition_init(&pool->freed);

@@ -93,8 +93,7 @@ sp_status sp_read_rings_create(sp_read_rings **out, size_t count, sp_error *err)
 {
 	sp_read_rings *rings = sp_alloc_zero(1, sizeof(*rings) + count * sizeof(ring));
 
-	if (rings == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu rings", count);
+	SP_NEED_MEMORY(rings, err, "%zu rings", count);
 	pthread_mutex_init(&rings->lock, NULL);
 	sp_condition_init(&rings->freed);
 	rings->owner = getpid();
@@ -176,8 +175,7 @@ static sp_status make_room(slot *s, sp_error *err)
 	sp_free(s->buffer);
 	s->size = 0;
 	s->buffer = sp_alloc_aligned(SP_SST_PAGE, size);
-	if (s->buffer == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a block of %zu bytes", size);
+	SP_NEED_MEMORY(s->buffer, err, "a block of %zu bytes", size);
 	s->size = size;
 	return SP_OK;
 }

@@ -120,8 +120,7 @@ static sp_status open_run(sp_rocks_run *run, const char *path, sp_error *err)
 	char *fault = NULL;
 
 	run->path = sp_alloc_text(path);
-	if (run->path == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+	SP_NEED_MEMORY(run->path, err, "a path");
 	SP_TRY(make_options(&run->options, err));
 	run->env = rocksdb_envoptions_create();
 	run->file = rocksdb_sstfilewriter_create(run->env, run->options);
@@ -136,8 +135,7 @@ sp_status sp_rocks_run_begin(sp_rocks_run **out, const char *path, size_t row_si
 
 	SP_TRY(check_room(err));
 	run = sp_alloc_zero(1, sizeof(*run));
-	if (run == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to write %s", path);
+	SP_NEED_MEMORY(run, err, "writing %s", path);
 	run->row_size = row_size;
 	status = open_run(run, path, err);
 	if (status != SP_OK) {
@@ -189,8 +187,7 @@ static sp_status open_new(sp_rocks_writer *writer, const char *folder, sp_error 
 
 	writer->folder = sp_alloc_text(folder);
 	writer->run_path = sp_alloc(size);
-	if (writer->folder == NULL || writer->run_path == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+	SP_NEED_MEMORY(writer->folder != NULL && writer->run_path != NULL, err, "a path");
 	snprintf(writer->run_path, size, "%s/run", folder);
 	SP_TRY(check_room(err));
 	SP_TRY(make_options(&writer->options, err));
@@ -206,8 +203,7 @@ sp_status sp_rocks_writer_create(sp_rocks_writer **out, const char *folder, size
 	sp_rocks_writer *writer = sp_alloc_zero(1, sizeof(*writer));
 	sp_status status;
 
-	if (writer == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to write %s", folder);
+	SP_NEED_MEMORY(writer, err, "writing %s", folder);
 	writer->row_size = row_size;
 	status = open_new(writer, folder, err);
 	if (status != SP_OK) {
@@ -347,8 +343,7 @@ static sp_status add_file(sorted_file *out, const rocksdb_livefiles_t *files, in
 	memcpy(&out->first, first, size < sizeof(out->first) ? size : sizeof(out->first));
 	out->first = be64toh(out->first);
 	out->path = sp_alloc(length); /* the name starts with a slash */
-	if (out->path == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+	SP_NEED_MEMORY(out->path, err, "a path");
 	snprintf(out->path, length, "%s%s", folder, name);
 	return SP_OK;
 }
@@ -362,7 +357,7 @@ static sp_status sort_files(sp_rocks_files *out, const rocksdb_livefiles_t *file
 
 	out->paths = sp_alloc_zero(count + 1, sizeof(*out->paths));
 	if (sorted == NULL || out->paths == NULL)
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory for paths");
+		status = sp_no_memory(err, "paths");
 	for (size_t i = 0; status == SP_OK && i < count; i++)
 		status = add_file(&sorted[i], files, (int)i, folder, err);
 	if (status == SP_OK)
@@ -404,7 +399,7 @@ sp_status sp_rocks_files_find(sp_rocks_files *out, const char *folder, sp_error 
 	rocksdb_options_destroy(options);
 	if (status != SP_OK)
 		sp_rocks_files_fini(out);
-	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", folder);
+	return sp_error_prefix(err, status, "%s", folder);
 }
 
 void sp_rocks_files_fini(sp_rocks_files *files)

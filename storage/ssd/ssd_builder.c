@@ -47,8 +47,7 @@ struct sp_ssd_builder {
 
 static sp_status no_memory(const sp_ssd_builder *builder, sp_error *err)
 {
-	return sp_error_set(err, SP_NO_MEMORY, "no memory to sort rows of table '%s'",
-			    builder->table.name);
+	return sp_no_memory(err, "sorting rows of table '%s'", builder->table.name);
 }
 
 size_t sp_ssd_builder_room(const sp_ssd_store *store)
@@ -101,7 +100,7 @@ static sp_status copy_table(sp_ssd_builder *builder, const sp_ssd_table *table, 
 	builder->name = sp_alloc_text(table->name);
 	builder->which = table->which != NULL ? sp_alloc_text(table->which) : NULL;
 	if (builder->name == NULL || (table->which != NULL && builder->which == NULL))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+		return sp_no_memory(err, "table '%s'", table->name);
 	builder->table = *table;
 	builder->table.name = builder->name;
 	builder->table.which = builder->which;
@@ -129,8 +128,7 @@ sp_status sp_ssd_builder_create(sp_ssd_builder **out, sp_ssd_store *store,
 	sp_ssd_builder *builder = sp_alloc_zero(1, sizeof(*builder));
 	sp_status status;
 
-	if (builder == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	SP_NEED_MEMORY(builder, err, "table '%s'", table->name);
 	builder->store = sp_ssd_store_retain(store);
 	builder->folder.lock = -1;
 	status = copy_table(builder, table, err);
@@ -323,7 +321,5 @@ sp_status sp_ssd_builder_freeze(sp_ssd_builder *builder, sp_tier **out, sp_error
 {
 	sp_status status = finish(builder, out, err);
 
-	if (status != SP_OK)
-		return sp_error_prefix(err, status, "table '%s', SSD tier", builder->table.name);
-	return SP_OK;
+	return sp_error_prefix(err, status, "table '%s', SSD tier", builder->table.name);
 }

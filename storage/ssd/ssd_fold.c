@@ -148,8 +148,7 @@ static sp_status write_run(const char *path, const sp_ssd_table *table, const sp
 	sp_rocks_run *run = NULL;
 	sp_status status;
 
-	if (elements == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to fold rows");
+	SP_NEED_MEMORY(elements, err, "folding rows");
 	status = sp_rocks_run_begin(&run, path, sp_row_format_size(table->format, table->dim), err);
 	if (status == SP_OK)
 		status = put_all(run, table, how, list, elements, err);
@@ -186,8 +185,7 @@ static sp_status write_over(sp_sst_run **over, const sp_ssd_folder *folder,
 	char *path = sp_ssd_folder_file(folder, "over.sst");
 	sp_status status;
 
-	if (path == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to fold rows");
+	SP_NEED_MEMORY(path, err, "folding rows");
 	status = write_run(path, table, how, list, err);
 	if (status == SP_OK)
 		status = sp_sst_run_scan(over, (const char *const *)&path, 1,
@@ -220,7 +218,7 @@ static sp_status fold(sp_sst_run **over, const sp_ssd_store *store, const sp_ssd
 	sp_status status;
 
 	if (keys == NULL || spare == NULL)
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory to sort %zu keys", count);
+		status = sp_no_memory(err, "sorting %zu keys", count);
 	else
 		status = list_keys(&list, how, err);
 	if (status == SP_OK && list.count != 0)

@@ -48,7 +48,7 @@ static char *join(const char *a, const char *b, const char *c)
 
 static sp_status no_memory(sp_error *err)
 {
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+	return sp_no_memory(err, "a path");
 }
 
 /* ---- locks ---- */

@@ -29,8 +29,8 @@ static sp_status fill(sp_ssd_store *store, const sp_ssd_store_options *options, 
 	store->path = sp_alloc_text(options->path);
 	store->model = sp_alloc_text(options->model);
 	store->version = sp_alloc_text(options->version);
-	if (store->path == NULL || store->model == NULL || store->version == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the SSD tier");
+	SP_NEED_MEMORY(store->path != NULL && store->model != NULL && store->version != NULL, err,
+		       "the SSD tier");
 	return sp_ssd_root_prepare(store->path, err);
 }
 
@@ -39,8 +39,7 @@ sp_status sp_ssd_store_open(sp_ssd_store **out, const sp_ssd_store_options *opti
 	sp_ssd_store *store = sp_alloc_zero(1, sizeof(*store));
 	sp_status status;
 
-	if (store == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for the SSD tier");
+	SP_NEED_MEMORY(store, err, "the SSD tier");
 	atomic_init(&store->references, 1);
 	pthread_mutex_init(&store->lock, NULL);
 	status = fill(store, options, err);
@@ -140,8 +139,7 @@ sp_status sp_ssd__place_find(sp_ssd_place *out, const sp_ssd_store *store,
 		      strlen(table->name) + strlen(which) + 64;
 
 	out->label = sp_alloc(size);
-	if (out->label == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	SP_NEED_MEMORY(out->label, err, "table '%s'", table->name);
 	snprintf(out->label, size, form, store->model, store->version, table->name, which,
 		 table->dim, sp_row_format_name(table->format));
 	snprintf(out->name, sizeof(out->name), "%016" PRIx64 "-%016" PRIx64 "-%016" PRIx64,

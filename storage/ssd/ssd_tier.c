@@ -337,7 +337,7 @@ static sp_status copy_texts(ssd_tier *tier, const sp_ssd_table *table, sp_error 
 	tier->name = sp_alloc_text(table->name);
 	tier->which = table->which != NULL ? sp_alloc_text(table->which) : NULL;
 	if (tier->name == NULL || (table->which != NULL && tier->which == NULL))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+		return sp_no_memory(err, "table '%s'", table->name);
 	return SP_OK;
 }
 
@@ -348,8 +348,7 @@ static sp_status create(ssd_tier **out, sp_ssd_store *store, const sp_ssd_table 
 	ssd_tier *tier = sp_alloc_zero(1, sizeof(*tier));
 	sp_status status;
 
-	if (tier == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", table->name);
+	SP_NEED_MEMORY(tier, err, "table '%s'", table->name);
 	tier->tier.kind = &ssd_kind;
 	tier->tier.dim = table->dim;
 	atomic_init(&tier->tier.references, 1);
@@ -414,7 +413,7 @@ static sp_status open_folded(sp_tier **out, const ssd_tier *from, sp_sst_run *ov
 	tier->elements = sp_alloc(table.dim * sizeof(*tier->elements));
 	if (tier->elements == NULL) {
 		ssd_destroy(&tier->tier);
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to fold rows");
+		return sp_no_memory(err, "folding rows");
 	}
 	if (over != NULL)
 		add_run(tier, over);
@@ -438,9 +437,7 @@ static sp_status ssd_fold(sp_tier **out, sp_tier *tier, const sp_tier_fold *how,
 	if (status != SP_OK)
 		sp_sst_run_release(over);
 	sp_ssd_folder_close(&base);
-	if (status != SP_OK)
-		return sp_error_prefix(err, status, "table '%s', SSD tier", from->name);
-	return SP_OK;
+	return sp_error_prefix(err, status, "table '%s', SSD tier", from->name);
 }
 
 static void move_count(atomic_uint_least64_t *to, atomic_uint_least64_t *from)
@@ -487,8 +484,7 @@ static sp_status open_run(ssd_tier *tier, const char *rows, const char *filter, 
 	sp_sst_run *run;
 	sp_status status;
 
-	if (rows == NULL || filter == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+	SP_NEED_MEMORY(rows != NULL && filter != NULL, err, "a path");
 	SP_TRY(sp_rocks_files_find(&files, rows, err));
 	status = sp_sst_run_open(&run, (const char *const *)files.paths, files.count,
 				 tier->row_size, filter, err);
@@ -515,8 +511,7 @@ static sp_status load_hot_rows(ssd_tier *tier, const sp_ssd_table *table,
 	char *path = sp_ssd_folder_file(folder, "hot");
 	sp_status status;
 
-	if (path == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a path");
+	SP_NEED_MEMORY(path, err, "a path");
 	status = sp_ssd__cache_create(&tier->cache, tier->store, table, tier->tier.row_count,
 				      sp_sst_run_footprint(base_of(tier)), err);
 	if (status == SP_OK)

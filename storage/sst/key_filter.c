@@ -46,7 +46,7 @@ static sp_status create(sp_key_filter **out, size_t lines, sp_error *err)
 	}
 	if (filter == NULL || filter->words == NULL) {
 		sp_free(filter);
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a filter of keys");
+		return sp_no_memory(err, "a filter of keys");
 	}
 	*out = filter;
 	return SP_OK;

@@ -117,7 +117,7 @@ static sp_status add_block(sp_sst_file *file, const sp_sst_cursor *entry, uint64
 	    (file->count != 0 && bound <= file->bounds[file->count - 1]))
 		return corrupt(err, "its index is out of order");
 	if (file->count == file->capacity && !resize(file, 2 * file->capacity + FEW))
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for its index");
+		return sp_no_memory(err, "its index");
 	file->pages[file->count] = (uint32_t)(offset / SP_SST_PAGE);
 	file->pages[file->count + 1] = (uint32_t)((offset + span) / SP_SST_PAGE);
 	file->tails[file->count] = (uint16_t)(span - block.size);
@@ -162,8 +162,7 @@ static sp_status read_index(sp_sst_file *out, const sp_file *file, sp_error *err
 	SP_TRY(read_footer(&index, file, err));
 	size = (size_t)index.size;
 	bytes = sp_alloc(size + SP_SST_TRAILER);
-	if (bytes == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for its index");
+	SP_NEED_MEMORY(bytes, err, "its index");
 	status = sp_file_read_at(file, index.offset, bytes, size + SP_SST_TRAILER, err);
 	if (status == SP_OK)
 		status = add_blocks(out, bytes, size, index.offset, err);
@@ -202,7 +201,7 @@ static sp_status fill(sp_sst_file *out, const char *path, sp_error *err)
 	sp_file_close(&file);
 	if (status == SP_OK)
 		status = open_rows(out, path, err);
-	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", path);
+	return sp_error_prefix(err, status, "%s", path);
 }
 
 sp_status sp_sst_file_open(sp_sst_file **out, const char *path, sp_error *err)
@@ -210,8 +209,7 @@ sp_status sp_sst_file_open(sp_sst_file **out, const char *path, sp_error *err)
 	sp_sst_file *file = sp_alloc_zero(1, sizeof(*file));
 	sp_status status;
 
-	if (file == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to open %s", path);
+	SP_NEED_MEMORY(file, err, "opening %s", path);
 	file->fd = -1;
 	status = fill(file, path, err);
 	if (status != SP_OK) {

@@ -56,8 +56,7 @@ static sp_status open_files(sp_sst_run **out, const char *const *files, size_t c
 {
 	sp_sst_run *run = sp_alloc_zero(1, sizeof(*run) + count * sizeof(*run->files));
 
-	if (run == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to open rows");
+	SP_NEED_MEMORY(run, err, "opening rows");
 	atomic_init(&run->references, 1);
 	run->row_size = row_size;
 	for (; run->count < count; run->count++) {
@@ -226,8 +225,7 @@ static sp_status make_room(scan *s, size_t bytes, sp_error *err)
 	sp_free(s->buffer);
 	s->size = 0;
 	s->buffer = sp_alloc_aligned(SP_SST_PAGE, bytes);
-	if (s->buffer == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to read rows");
+	SP_NEED_MEMORY(s->buffer, err, "reading rows");
 	s->size = bytes;
 	return SP_OK;
 }

@@ -52,7 +52,7 @@ typedef struct gathering {
 
 static sp_status no_memory(size_t keys, sp_error *err)
 {
-	return sp_error_set(err, SP_NO_MEMORY, "no memory for a number of each of %zu keys", keys);
+	return sp_no_memory(err, "a number of each of %zu keys", keys);
 }
 
 static sp_status gather(void *to, const int64_t *keys, const int64_t *numbers, size_t count,

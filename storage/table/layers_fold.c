@@ -60,9 +60,7 @@ sp_status sp_layers_fold_create(sp_layers_fold **out, const sp_table *table,
 	sp_layers_fold *fold = sp_alloc_zero(1, sizeof(*fold));
 	sp_status status;
 
-	if (fold == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to fold rows of table '%s'",
-				    sp_table_name(table));
+	SP_NEED_MEMORY(fold, err, "folding rows of table '%s'", sp_table_name(table));
 	status = begin(fold, table, options, err);
 	if (status != SP_OK) {
 		sp_layers_fold_destroy(fold);

@@ -96,7 +96,7 @@ sp_status sp_table_lookup(const sp_table *table, const int64_t *keys, size_t cou
 	sp_status status;
 
 	if (size != 0 && (scratch = sp_alloc_aligned(64, size)) == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory to look up %zu keys", count);
+		return sp_no_memory(err, "looking up %zu keys", count);
 	status = sp_lookup_run(&lookup, 1, scratch, sp_clock_now_ns() + SP_TABLE_PATIENCE_NS, err);
 	sp_free(scratch);
 	return status;
@@ -207,7 +207,7 @@ sp_status sp_table_contains(const sp_table *table, const int64_t *keys, size_t c
 	if (places != NULL && size != 0)
 		scratch = sp_alloc_aligned(SP_SCRATCH_ALIGN, size);
 	if (places == NULL || (size != 0 && scratch == NULL))
-		status = sp_error_set(err, SP_NO_MEMORY, "no memory to locate %zu keys", count);
+		status = sp_no_memory(err, "locating %zu keys", count);
 	else
 		status = sp_table_locate(table, keys, count, places, scratch,
 					 sp_clock_now_ns() + SP_TABLE_PATIENCE_NS, err);

@@ -94,9 +94,7 @@ static sp_status make_defaults(sp_table_rules *rules, const sp_table_options *op
 				    rules->name);
 	if (!sp_size_mul(&size, count, rules->dim) || !sp_size_mul(&size, size, sizeof(float)) ||
 	    !sp_region_resize(&rules->default_rows, size))
-		return sp_error_set(err, SP_NO_MEMORY,
-				    "no memory for %zu default rows of table '%s'", count,
-				    rules->name);
+		return sp_no_memory(err, "%zu default rows of table '%s'", count, rules->name);
 	rules->default_row_count = count;
 	rows = rules->default_rows.data;
 	if (copied)
@@ -111,12 +109,10 @@ static sp_status make_rules(sp_table_rules **out, const sp_table_options *option
 {
 	sp_table_rules *rules = *out = sp_alloc_zero(1, sizeof(*rules));
 
-	if (rules == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", options->name);
+	SP_NEED_MEMORY(rules, err, "table '%s'", options->name);
 	atomic_init(&rules->references, 1);
 	rules->name = sp_alloc_text(options->name);
-	if (rules->name == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'", options->name);
+	SP_NEED_MEMORY(rules->name, err, "table '%s'", options->name);
 	if (options->dim == 0 || options->dim > SP_ROWS_MAX_DIM)
 		return sp_error_set(err, SP_INVALID, "table '%s' has rows of %zu elements",
 				    rules->name, options->dim);
@@ -194,9 +190,7 @@ static sp_status assemble(sp_table **out, const sp_table *parts, sp_error *err)
 {
 	sp_table *table = sp_alloc(sizeof(*table));
 
-	if (table == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for table '%s'",
-				    parts->rules->name);
+	SP_NEED_MEMORY(table, err, "table '%s'", parts->rules->name);
 	*table = *parts;
 	atomic_fetch_add_explicit(&parts->rules->references, 1, memory_order_relaxed);
 	sp_rows_retain(parts->overlay);
@@ -319,9 +313,7 @@ static sp_status list_keys(sp_folded_keys **out, const sp_rows *rows, const char
 	    sp_size_mul(&size, size, sizeof(list->keys[0])) &&
 	    sp_size_add(&size, size, sizeof(*list)))
 		list = *out = sp_alloc(size);
-	if (list == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for %zu keys of table '%s'",
-				    rows->shape.row_count, name);
+	SP_NEED_MEMORY(list, err, "%zu keys of table '%s'", rows->shape.row_count, name);
 	atomic_init(&list->references, 1);
 	list->count = 0;
 	for (size_t s = 0; s < rows->shape.placement.slot_count; s++)

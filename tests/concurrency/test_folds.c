@@ -276,7 +276,9 @@ static void tables_are_folded_one_after_the_other(void **state)
 		assert_all_tables_are(&tables, version.value);
 	}
 	assert_int_equal(rereads, 0);
-	assert_int_equal(serving_processor_rollback(tables.model, NULL), SERVING_PROCESSOR_OK);
+	assert_int_equal(serving_processor_give_order(tables.model, SERVING_PROCESSOR_ROLLBACK, -1,
+						      -1, NULL, NULL),
+			 SERVING_PROCESSOR_OK);
 	assert_all_tables_are(&tables, 3);
 	sp_table_model_fini(&tables);
 }
@@ -366,7 +368,9 @@ static void without_the_full_checkpoint_such_a_delta_is_refused(void **state)
 
 static void roll_back(const sp_row_model *rows)
 {
-	assert_int_equal(serving_processor_rollback(rows->model, NULL), SERVING_PROCESSOR_OK);
+	assert_int_equal(serving_processor_give_order(rows->model, SERVING_PROCESSOR_ROLLBACK, -1,
+						      -1, NULL, NULL),
+			 SERVING_PROCESSOR_OK);
 }
 
 static void a_rollback_reads_the_files(void **state)

@@ -264,12 +264,16 @@ static double spare_value(void)
 
 static void hold(int f)
 {
-	assert_int_equal(serving_processor_pin_version(rows.model, 1000 * f, -1, NULL), 0);
+	assert_int_equal(serving_processor_give_order(rows.model, SERVING_PROCESSOR_PIN, 1000 * f,
+						      -1, NULL, NULL),
+			 0);
 }
 
 static void let_go(void)
 {
-	assert_int_equal(serving_processor_pin_version(rows.model, -1, -1, NULL), 0);
+	assert_int_equal(
+		serving_processor_give_order(rows.model, SERVING_PROCESSOR_PIN, -1, -1, NULL, NULL),
+		0);
 }
 
 /* Until the updater has nothing more to do. */

@@ -142,12 +142,16 @@ static bool spoil(int delta, int way)
 
 static void hold(void)
 {
-	assert_int_equal(serving_processor_pin_version(rows.model, 1000, -1, NULL), 0);
+	assert_int_equal(serving_processor_give_order(rows.model, SERVING_PROCESSOR_PIN, 1000, -1,
+						      NULL, NULL),
+			 0);
 }
 
 static void let_go(void)
 {
-	assert_int_equal(serving_processor_pin_version(rows.model, -1, -1, NULL), 0);
+	assert_int_equal(
+		serving_processor_give_order(rows.model, SERVING_PROCESSOR_PIN, -1, -1, NULL, NULL),
+		0);
 }
 
 /* A flipped bit that means nothing may leave a delta as good as it was. */
@@ -252,7 +256,9 @@ static void scores_that_leap_are_refused(void **state)
 	assert_non_null(strstr(json, "update_max_score_change"));
 	serving_processor_free(json);
 	/* An order is obeyed only if the guard agrees. */
-	assert_int_equal(serving_processor_reload(rows.model, NULL), SERVING_PROCESSOR_CORRUPT);
+	assert_int_equal(serving_processor_give_order(rows.model, SERVING_PROCESSOR_RELOAD, -1, -1,
+						      NULL, NULL),
+			 SERVING_PROCESSOR_CORRUPT);
 	assert_answers(1001, 1001);
 }
 

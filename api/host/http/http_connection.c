@@ -45,7 +45,6 @@ struct sp_http_connection {
 	struct event *readable, *writable, *timer;
 	bool reading; /* `readable` is added */
 	bool end_of_input;
-	bool gone; /* the socket is broken; it is closed once its request is answered */
 	bool keep; /* the connection stays open after this answer */
 	int64_t deadline_ns;
 	int64_t timer_ns;     /* when the timer fires; if before the deadline, it is set again */
@@ -163,6 +162,10 @@ void sp_http__connection_destroy(sp_http_connection *c)
 {
 	sp_http_loop *loop = c->loop;
 
+	if (c->phase != WAITING)
+		sp_http__request_destroy(c->request);
+	else if (c->request != NULL && sp_http__request_leave(c->request))
+		loop->left++;
 	leave(c);
 	if (c->readable != NULL)
 		event_free(c->readable);
@@ -171,7 +174,6 @@ void sp_http__connection_destroy(sp_http_connection *c)
 	if (c->timer != NULL)
 		event_free(c->timer);
 	close(c->fd);
-	sp_http__request_destroy(c->request);
 	sp_buffer_fini(&c->head);
 	sp_budget_shrink(options_of(c)->memory, c->input_capacity, 0);
 	sp_free(c->input);
@@ -179,23 +181,6 @@ void sp_http__connection_destroy(sp_http_connection *c)
 	loop->connection_count--;
 	loop->closed_one = true;
 	atomic_fetch_sub_explicit(&loop->server->open, 1, memory_order_relaxed);
-}
-
-/*
- * Detaches the request from the connection after an error or a timeout; a request that no thread
- * has begun becomes an orphan.  False if a thread works on it: the connection must wait for the
- * answer.
- */
-static bool detach_request(sp_http_connection *c)
-{
-	int handed = SP_HTTP_HANDED;
-
-	if (c->phase != WAITING)
-		return true;
-	if (!atomic_compare_exchange_strong(&c->request->state, &handed, SP_HTTP_ORPHANED))
-		return false;
-	c->request = NULL;
-	return true;
 }
 
 /* ------------------------------------------------------------------- writing */
@@ -208,14 +193,19 @@ static const char *reason_of(int status)
 	} reasons[] = {
 		{200, "OK"},
 		{400, "Bad Request"},
+		{401, "Unauthorized"},
 		{403, "Forbidden"},
 		{404, "Not Found"},
 		{405, "Method Not Allowed"},
+		{406, "Not Acceptable"},
 		{408, "Request Timeout"},
+		{409, "Conflict"},
+		{411, "Length Required"},
 		{413, "Content Too Large"},
 		{414, "URI Too Long"},
 		{415, "Unsupported Media Type"},
 		{417, "Expectation Failed"},
+		{422, "Unprocessable Content"},
 		{429, "Too Many Requests"},
 		{431, "Request Header Fields Too Large"},
 		{500, "Internal Server Error"},
@@ -244,6 +234,14 @@ static const char *date_of(sp_http_loop *loop)
 	return loop->date;
 }
 
+static void print_field(sp_buffer *out, const sp_http_header *field)
+{
+	sp_buffer_append(out, field->name.data, field->name.size);
+	sp_buffer_append_text(out, ": ");
+	sp_buffer_append(out, field->value.data, field->value.size);
+	sp_buffer_append_text(out, "\r\n");
+}
+
 static void print_head(sp_http_connection *c)
 {
 	const sp_http_request *request = c->request;
@@ -254,6 +252,8 @@ static void print_head(sp_http_connection *c)
 	sp_buffer_printf(&c->head, "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\n",
 			 request->status, reason_of(request->status), date_of(c->loop), type);
 	sp_buffer_printf(&c->head, "Content-Length: %zu\r\n", request->out.size);
+	for (size_t i = 0; i < request->header_count; i++)
+		print_field(&c->head, &request->fields[i]);
 	if (request->retry)
 		sp_buffer_append_text(&c->head, "Retry-After: 1\r\n");
 	if (options_of(c)->cors)
@@ -334,30 +334,14 @@ static void on_writable(int fd, short what, void *context)
 	finish_answer(c);
 }
 
-static void tell_observer(const sp_http_connection *c)
-{
-	const sp_http_options *options = options_of(c);
-	const sp_http_request *request = c->request;
-	int64_t began = request->handed_ns;
-	sp_http_outcome outcome = {.tag = request->tag,
-				   .status = request->status,
-				   .took_ns = began != 0 ? sp_clock_now_ns() - began : 0,
-				   .method = request->head.method_name,
-				   .path = request->head.path,
-				   .reason = request->reason,
-				   .socket = c->fd};
-
-	if (options->observer != NULL)
-		options->observer(options->context, &outcome);
-}
-
 static void begin_answer(sp_http_connection *c)
 {
+	move(c, WRITING);
 	if (c->request->out.failed) {
 		sp_buffer_fini(&c->request->out);
 		sp_http__request_set_error(c->request, 503, "no memory for the answer");
 	}
-	tell_observer(c);
+	sp_http__request_observe(c->request);
 	if (atomic_load(&c->loop->server->draining))
 		c->keep = false;
 	print_head(c);
@@ -366,18 +350,28 @@ static void begin_answer(sp_http_connection *c)
 		return;
 	}
 	c->sent = 0;
-	move(c, WRITING);
 	set_deadline(c, in_ms(options_of(c)->request_timeout_ms));
 	on_writable(c->fd, EV_WRITE, c);
 }
 
-void sp_http__connection_answer(sp_http_connection *c)
+static void on_answer(void *owner)
 {
-	if (c->gone || c->request->status == 0)
+	sp_http_connection *c = owner;
+
+	if (c->request->status == 0) {
+		move(c, WRITING);
 		sp_http__connection_destroy(c);
-	else
+	} else {
 		begin_answer(c);
+	}
 }
+
+static void on_deadline_set(void *owner, int64_t deadline_ns)
+{
+	set_deadline(owner, deadline_ns);
+}
+
+static const sp_http_owner_ops owner_ops = {on_answer, on_deadline_set};
 
 /* Answers a request that is not read to its end; the connection closes afterwards. */
 static void refuse(sp_http_connection *c, int status, const char *text)
@@ -669,39 +663,19 @@ static void on_readable(int fd, short what, void *context)
 	} else if (c->phase == BODY && c->request->body.failed) {
 		refuse_for_memory(c);
 	} else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-		set_reading(c, false);
-		c->gone = true;
-		if (detach_request(c))
-			sp_http__connection_destroy(c);
+		sp_http__connection_destroy(c);
 	}
 }
 
 /* -------------------------------------------------------------------- timers */
 
-/*
- * No thread has begun the request in time: detaches it and answers 504 through a new request with
- * the same method and path for the observer.
- */
+/* No thread has begun the request in time: it is answered through a copy. */
 static void answer_late(sp_http_connection *c)
 {
-	const sp_http_request *old = c->request;
-	sp_bytes method = old->head.method_name, path = old->head.path;
-	sp_http_request *late = sp_http__request_create(options_of(c), &c->loop->answers, c, c->fd);
+	/* Copied before: an orphan may be freed at any time. */
+	sp_http_request *late = sp_http__request_copy(c->request);
 
-	/* Copied before detaching: an orphan may be freed at any time. */
-	if (late != NULL) {
-		sp_buffer_append(&late->head_text, method.data, method.size);
-		sp_buffer_append(&late->head_text, path.data, path.size);
-		if (!late->head_text.failed) {
-			late->head.method_name = (sp_bytes){late->head_text.data, method.size};
-			late->head.path = (sp_bytes){late->head_text.data + method.size, path.size};
-		}
-		late->head.method = old->head.method;
-		late->head.minor = old->head.minor;
-		late->tag = old->tag;
-		late->handed_ns = old->handed_ns;
-	}
-	if (!detach_request(c)) {
+	if (!sp_http__request_orphan(c->request)) {
 		sp_http__request_destroy(late);
 		return; /* a thread works on it and will answer */
 	}
@@ -757,7 +731,7 @@ void sp_http__connection_open(sp_http_loop *loop, int fd)
 	loop->connection_count++;
 	atomic_fetch_add_explicit(&loop->server->open, 1, memory_order_relaxed);
 	sp_buffer_init(&c->head, SIZE_MAX / 2);
-	c->request = sp_http__request_create(&loop->server->options, &loop->answers, c, fd);
+	c->request = sp_http__request_create(&loop->server->options, &loop->answers);
 	c->readable = event_new(loop->base, fd, EV_READ | EV_PERSIST, on_readable, c);
 	c->writable = event_new(loop->base, fd, EV_WRITE, on_writable, c);
 	c->timer = event_new(loop->base, -1, 0, on_timer, c);
@@ -765,6 +739,9 @@ void sp_http__connection_open(sp_http_loop *loop, int fd)
 		sp_http__connection_destroy(c);
 		return;
 	}
+	c->request->ops = &owner_ops;
+	c->request->owner = c;
+	c->request->socket = fd;
 	set_reading(c, true);
 	set_deadline(c, in_ms(options_of(c)->idle_timeout_ms));
 }

@@ -1,12 +1,12 @@
-#include "api/host/http/http_head.h"
-
 #include <string.h>
 #include <strings.h>
+
+#include "api/host/http/http_internal.h"
 
 /* ------------------------------------------------------------- characters */
 
 /* RFC 9110, section 5.6.2: methods and header names consist of these. */
-static bool is_token_char(char c)
+bool sp_http__is_token_char(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
@@ -15,13 +15,13 @@ static bool is_token_char(char c)
 static bool is_token(sp_bytes text)
 {
 	for (size_t i = 0; i < text.size; i++)
-		if (!is_token_char(text.data[i]))
+		if (!sp_http__is_token_char(text.data[i]))
 			return false;
 	return text.size != 0;
 }
 
 /* No control characters except tab; bytes above ASCII are allowed. */
-static bool is_field_value(sp_bytes text)
+bool sp_http__is_field_value(sp_bytes text)
 {
 	for (size_t i = 0; i < text.size; i++) {
 		unsigned char c = (unsigned char)text.data[i];
@@ -168,7 +168,7 @@ static int read_header(sp_http_head *out, sp_bytes line, sp_error *err)
 	header.value = trim((sp_bytes){colon + 1, line.size - header.name.size - 1});
 	if (!is_token(header.name))
 		return refuse(400, "Bad request: malformed header name", err);
-	if (!is_field_value(header.value))
+	if (!sp_http__is_field_value(header.value))
 		return refuse(400, "Bad request: malformed header value", err);
 	if (out->header_count == SP_HTTP_MAX_HEADERS)
 		return refuse(431, "Request header fields too many", err);
@@ -292,7 +292,7 @@ int sp_http_head_parse(sp_http_head *out, sp_bytes text, sp_error *err)
 {
 	int code;
 
-	*out = (sp_http_head){.header_count = 0};
+	*out = (sp_http_head){.major = 1};
 	code = read_request_line(out, next_line(&text), err);
 	while (code == 0) {
 		sp_bytes line = next_line(&text);

@@ -39,6 +39,7 @@ typedef struct sp_http_head {
 	sp_http_method method;
 	sp_bytes method_name;
 	sp_bytes path; /* as sent: percent-encoded, without "?query" */
+	int major;     /* of the version of HTTP: 1 or 2 */
 	int minor;     /* HTTP/1.0 or 1.1 */
 	bool close;    /* the client sends no further request on this connection */
 	bool chunked;

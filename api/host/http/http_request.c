@@ -19,23 +19,23 @@ enum { KEEP_BYTES = 64 << 10 };
  */
 static const int64_t gone_after_ns = 100 * INT64_C(1000000);
 
-sp_http_request *sp_http__request_create(const sp_http_options *options, sp_http_answers *answers,
-					 sp_http_connection *connection, int socket)
+sp_http_request *sp_http__request_create(const sp_http_options *options, sp_http_answers *answers)
 {
 	sp_http_request *request = sp_alloc_zero(1, sizeof(*request));
 
 	if (request == NULL)
 		return NULL;
-	request->connection = connection;
+	request->options = options;
 	request->answers = answers;
-	request->socket = socket;
 	sp_buffer_init(&request->head_text, SIZE_MAX / 2);
 	sp_buffer_init(&request->body, options->max_body_bytes);
+	sp_buffer_init(&request->field_text, SIZE_MAX / 2);
 	sp_buffer_init(&request->out, SIZE_MAX / 2);
 	sp_buffer_set_budget(&request->head_text, options->memory);
 	sp_buffer_set_budget(&request->body, options->memory);
 	atomic_init(&request->state, SP_HTTP_READING);
 	atomic_init(&request->peer_closed, false);
+	atomic_init(&request->cancelled, false);
 	return request;
 }
 
@@ -45,6 +45,7 @@ void sp_http__request_destroy(sp_http_request *request)
 		return;
 	sp_buffer_fini(&request->head_text);
 	sp_buffer_fini(&request->body);
+	sp_buffer_fini(&request->field_text);
 	sp_buffer_fini(&request->out);
 	sp_free(request);
 }
@@ -64,16 +65,92 @@ void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes)
 	empty(&request->head_text);
 	empty(&request->body);
 	request->body.max_size = max_body_bytes;
+	empty(&request->field_text);
 	empty(&request->out);
-	request->status = 0;
+	request->status = request->outcome = 0;
 	request->reason[0] = '\0';
+	request->header_count = request->trailer_count = 0;
 	request->tag = 0;
 	request->peer[0] = '\0';
 	request->handed_ns = 0;
 	request->head.method = SP_HTTP_OTHER;
 	request->head.method_name = request->head.path = (sp_bytes){NULL, 0};
+	request->head.major = 0;
+	request->head.header_count = 0;
 	atomic_store(&request->peer_closed, false);
+	atomic_store(&request->cancelled, false);
 	atomic_store(&request->state, SP_HTTP_READING);
+}
+
+static sp_bytes moved(sp_bytes view, const char *from, const char *to)
+{
+	return view.data == NULL ? view : (sp_bytes){to + (view.data - from), view.size};
+}
+
+/* Copies the head, whose views are of the text. */
+static void copy_head(sp_http_request *copy, const sp_http_request *old)
+{
+	const char *from = old->head_text.data, *to;
+
+	sp_buffer_append(&copy->head_text, from, old->head_text.size);
+	if (copy->head_text.failed || old->head_text.size == 0)
+		return;
+	to = copy->head_text.data;
+	copy->head = old->head;
+	copy->head.method_name = moved(old->head.method_name, from, to);
+	copy->head.path = moved(old->head.path, from, to);
+	for (size_t i = 0; i < old->head.header_count; i++) {
+		copy->head.headers[i].name = moved(old->head.headers[i].name, from, to);
+		copy->head.headers[i].value = moved(old->head.headers[i].value, from, to);
+	}
+}
+
+sp_http_request *sp_http__request_copy(const sp_http_request *old)
+{
+	sp_http_request *copy = sp_http__request_create(old->options, old->answers);
+
+	if (copy == NULL)
+		return NULL;
+	copy_head(copy, old);
+	copy->ops = old->ops;
+	copy->owner = old->owner;
+	copy->socket = old->socket;
+	copy->tag = old->tag;
+	copy->handed_ns = old->handed_ns;
+	return copy;
+}
+
+bool sp_http__request_orphan(sp_http_request *request)
+{
+	int handed = SP_HTTP_HANDED;
+
+	return atomic_compare_exchange_strong(&request->state, &handed, SP_HTTP_ORPHANED);
+}
+
+bool sp_http__request_leave(sp_http_request *request)
+{
+	if (sp_http__request_orphan(request))
+		return false;
+	request->owner = NULL;
+	atomic_store(&request->cancelled, true);
+	return true;
+}
+
+void sp_http__request_observe(const sp_http_request *request)
+{
+	const sp_http_options *options = request->options;
+	int64_t began = request->handed_ns;
+	sp_http_outcome outcome = {.tag = request->tag,
+				   .status = request->outcome != 0 ? request->outcome
+								   : request->status,
+				   .took_ns = began != 0 ? sp_clock_now_ns() - began : 0,
+				   .method = request->head.method_name,
+				   .path = request->head.path,
+				   .reason = request->reason,
+				   .socket = request->socket};
+
+	if (options->observer != NULL)
+		options->observer(options->context, &outcome);
 }
 
 const sp_http_head *sp_http_request_head(const sp_http_request *request)
@@ -103,6 +180,30 @@ const char *sp_http_request_peer(const sp_http_request *request)
 	return request->peer;
 }
 
+int64_t sp_http_request_deadline_ns(const sp_http_request *request)
+{
+	return request->deadline_ns;
+}
+
+void sp_http_request_set_deadline(sp_http_request *request, int64_t deadline_ns)
+{
+	if (deadline_ns >= request->deadline_ns)
+		return;
+	request->deadline_ns = deadline_ns;
+	if (atomic_load(&request->state) == SP_HTTP_HANDED) /* the handler calls */
+		request->ops->set_deadline(request->owner, deadline_ns);
+}
+
+bool sp_http_request_cancelled(const sp_http_request *request)
+{
+	return atomic_load_explicit(&request->cancelled, memory_order_relaxed);
+}
+
+const atomic_bool *sp_http_request_cancel_flag(const sp_http_request *request)
+{
+	return &request->cancelled;
+}
+
 bool sp_http_request_expired(const sp_http_request *request)
 {
 	return sp_clock_now_ns() >= request->deadline_ns;
@@ -118,6 +219,8 @@ void sp_http_peer_print(char out[SP_HTTP_PEER_SIZE], int socket)
 
 	if (getpeername(socket, (struct sockaddr *)&address, &size) != 0) {
 		strcpy(out, "unknown");
+	} else if (address.ss_family == AF_UNIX) {
+		strcpy(out, "unix");
 	} else if (address.ss_family == AF_INET6) {
 		inet_ntop(AF_INET6, &v6->sin6_addr, name, sizeof(name));
 		snprintf(out, SP_HTTP_PEER_SIZE, "[%s]:%u", name, (unsigned)ntohs(v6->sin6_port));
@@ -169,29 +272,111 @@ bool sp_http_request_begin(sp_http_request *request)
 	return true;
 }
 
-void sp_http_request_answer(sp_http_request *request, const sp_http_answer *answer)
-{
-	request->status = answer->status;
-	request->content_type = answer->content_type;
-	request->retry = answer->retry;
-	if (answer->body != NULL) {
-		sp_buffer_fini(&request->out);
-		request->out = *answer->body;
-		*answer->body = (sp_buffer){.max_size = request->out.max_size};
-	}
-	post(request);
-}
-
-void sp_http__request_set_error(sp_http_request *request, int status, const char *text)
+static void set_json_error(sp_http_request *request, int status, const char *text)
 {
 	request->status = status;
+	request->outcome = 0;
 	request->content_type = NULL;
 	request->retry = status == 503;
+	request->header_count = request->trailer_count = 0;
 	snprintf(request->reason, sizeof(request->reason), "%s", text);
 	sp_buffer_clear(&request->out);
 	sp_buffer_append_text(&request->out, "{\"error\":");
 	sp_json_write_string(&request->out, sp_bytes_of(text));
 	sp_buffer_append_text(&request->out, "}");
+}
+
+/* Whether HTTP allows it, in both versions. */
+static bool is_valid_field(const sp_http_header *field)
+{
+	for (size_t i = 0; i < field->name.size; i++)
+		if (!sp_http__is_token_char(field->name.data[i]) ||
+		    (field->name.data[i] >= 'A' && field->name.data[i] <= 'Z'))
+			return false;
+	return field->name.size != 0 && sp_http__is_field_value(field->value);
+}
+
+/* Copies headers or trailers behind the `count` there are; false if they can't be sent. */
+static bool copy_fields(sp_http_request *request, size_t count, const sp_http_header *fields,
+			size_t more)
+{
+	char *at = request->field_text.data + request->field_text.size;
+
+	if (more > SP_HTTP_MAX_FIELDS - count)
+		return false;
+	for (size_t i = 0; i < more; i++) {
+		sp_http_header *copy = &request->fields[count + i];
+
+		if (!is_valid_field(&fields[i]))
+			return false;
+		*copy = (sp_http_header){{at, fields[i].name.size},
+					 {at + fields[i].name.size, fields[i].value.size}};
+		sp_buffer_append(&request->field_text, fields[i].name.data, copy->name.size);
+		sp_buffer_append(&request->field_text, fields[i].value.data, copy->value.size);
+		at += copy->name.size + copy->value.size;
+	}
+	return true;
+}
+
+static size_t size_of_fields(const sp_http_header *fields, size_t count)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < count; i++)
+		size += fields[i].name.size + fields[i].value.size;
+	return size;
+}
+
+static bool set_fields(sp_http_request *request, const sp_http_answer *answer)
+{
+	size_t size = size_of_fields(answer->headers, answer->header_count) +
+		      size_of_fields(answer->trailers, answer->trailer_count);
+
+	/* Reserved at once, because the fields are views of it. */
+	sp_buffer_clear(&request->field_text);
+	sp_buffer_reserve(&request->field_text, size);
+	if (request->field_text.failed)
+		return false;
+	sp_buffer_clear(&request->field_text);
+	request->header_count = answer->header_count;
+	request->trailer_count = answer->trailer_count;
+	return copy_fields(request, 0, answer->headers, answer->header_count) &&
+	       copy_fields(request, answer->header_count, answer->trailers, answer->trailer_count);
+}
+
+void sp_http_request_set_answer(sp_http_request *request, const sp_http_answer *answer)
+{
+	request->status = answer->status;
+	request->outcome = answer->outcome;
+	request->content_type = answer->content_type;
+	request->retry = answer->retry;
+	if (answer->reason != NULL)
+		snprintf(request->reason, sizeof(request->reason), "%s", answer->reason);
+	if (answer->body != NULL) {
+		sp_buffer_fini(&request->out);
+		request->out = *answer->body;
+		*answer->body = (sp_buffer){.max_size = request->out.max_size};
+	}
+	request->header_count = request->trailer_count = 0;
+	if ((answer->header_count != 0 || answer->trailer_count != 0) &&
+	    !set_fields(request, answer)) {
+		sp_buffer_fini(&request->out);
+		set_json_error(request, 500, "the answer has a header that cannot be sent");
+	}
+}
+
+void sp_http_request_answer(sp_http_request *request, const sp_http_answer *answer)
+{
+	sp_http_request_set_answer(request, answer);
+	post(request);
+}
+
+void sp_http__request_set_error(sp_http_request *request, int status, const char *text)
+{
+	const sp_http_options *options = request->options;
+
+	if (options->refusal == NULL || !options->refusal(options->context, request, status, text))
+		set_json_error(request, status, text);
 }
 
 void sp_http_request_fail(sp_http_request *request, int status, const char *text)

@@ -1,7 +1,9 @@
 #ifndef SP_API_HOST_HTTP_HTTP_REQUEST_H
 #define SP_API_HOST_HTTP_HTTP_REQUEST_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "api/host/http/http_head.h"
 #include "base/buffer.h"
@@ -41,20 +43,57 @@ void sp_http_peer_print(char out[SP_HTTP_PEER_SIZE], int socket);
  */
 SP_MUST_CHECK bool sp_http_request_begin(sp_http_request *request);
 
+/* When the request must be answered, by sp_clock_now_ns(). */
+int64_t sp_http_request_deadline_ns(const sp_http_request *request);
+
+/*
+ * Moves the deadline to an earlier time; a later one is ignored.  A handler that calls it before it
+ * hands the request on also moves the time at which a request that nobody has begun is answered.
+ */
+void sp_http_request_set_deadline(sp_http_request *request, int64_t deadline_ns);
+
 /* Whether the deadline has passed. */
 bool sp_http_request_expired(const sp_http_request *request);
 
+/*
+ * Whether the client has reset its stream or connection: it will not get the answer, which must
+ * still be given.  The flag becomes true at any time and is valid until the answer.
+ */
+bool sp_http_request_cancelled(const sp_http_request *request);
+const atomic_bool *sp_http_request_cancel_flag(const sp_http_request *request);
+
+/* At most so many headers and trailers together in an answer. */
+enum { SP_HTTP_MAX_FIELDS = 16 };
+
+/*
+ * All texts are copied.  Names of headers and trailers are in lower case.  An answer with more than
+ * SP_HTTP_MAX_FIELDS of them, or with one that HTTP does not allow, is sent as 500 instead.
+ */
 typedef struct sp_http_answer {
 	int status;
 	const char *content_type; /* static; NULL is application/json */
 	sp_buffer *body;          /* taken over and left empty; NULL for none */
 	bool retry;               /* "Retry-After: 1" */
+
+	/* Further ones: not Date, Content-Type, Content-Length, Connection or Retry-After. */
+	const sp_http_header *headers;
+	size_t header_count;
+
+	/* HTTP/2 only.  With trailers and no body, they are part of the one block of headers. */
+	const sp_http_header *trailers;
+	size_t trailer_count;
+
+	int outcome;        /* the status for the observer; 0: `status` */
+	const char *reason; /* error text for the observer; NULL: none */
 } sp_http_answer;
 
 /* Answers, from any thread, exactly once; the request must not be touched any more. */
 void sp_http_request_answer(sp_http_request *request, const sp_http_answer *answer);
 
-/* Answers {"error": "<text>"}; 503 comes with "Retry-After: 1". */
+/* Answers {"error": "<text>"} unless sp_http_refusal (http_server.h) makes something else of it. */
 void sp_http_request_fail(sp_http_request *request, int status, const char *text);
+
+/* Stores an answer without sending it; only for an sp_http_refusal. */
+void sp_http_request_set_answer(sp_http_request *request, const sp_http_answer *answer);
 
 #endif

@@ -211,7 +211,12 @@ static void on_wake(int fd, short what, void *context)
 	pthread_mutex_unlock(&loop->answers.lock);
 	for (; request != NULL; request = next) {
 		next = STAILQ_NEXT(request, link);
-		sp_http__connection_answer(request->connection);
+		if (request->owner != NULL) {
+			request->ops->answer(request->owner);
+		} else {
+			sp_http__request_destroy(request);
+			loop->left--;
+		}
 	}
 	if (atomic_load(&loop->server->stopping) && !loop->stopping)
 		stop_loop(loop);
@@ -223,7 +228,7 @@ static void run_loop(void *context)
 	sp_http_loop *loop = &server->loops[atomic_fetch_add(&server->next_loop, 1)];
 
 	while (event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) == 0 &&
-	       !(loop->stopping && loop->connection_count == 0))
+	       !(loop->stopping && loop->connection_count == 0 && loop->left == 0))
 		if (loop->closed_one)
 			set_accepting(loop, true);
 	pthread_mutex_lock(&server->lock);

@@ -24,6 +24,14 @@ typedef struct sp_http_server sp_http_server;
 
 typedef void sp_http_handler(void *context, sp_http_request *request);
 
+/*
+ * Makes the answer of a request that the server refuses (late, too large, no memory) or that
+ * sp_http_request_fail() answers: true after sp_http_request_set_answer(); false means
+ * {"error": "<text>"}, with "Retry-After: 1" if the status is 503.  The head is all zero if it
+ * could not be parsed.  Called on any thread.
+ */
+typedef bool sp_http_refusal(void *context, sp_http_request *request, int status, const char *text);
+
 /* How a request ended.  All views are valid during the observer's call only. */
 typedef struct sp_http_outcome {
 	int tag; /* set by sp_http_request_set_tag(), else 0 */
@@ -55,6 +63,7 @@ typedef struct sp_http_options {
 	int64_t idle_timeout_ms; /* between two requests */
 	sp_http_handler *handler;
 	sp_http_observer *observer; /* NULL: none */
+	sp_http_refusal *refusal;   /* NULL: all are {"error": ...} */
 	void *context;
 } sp_http_options;
 

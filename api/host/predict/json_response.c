@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/host/predict/dtype_name.h"
+#include "api/host/json/json_base64.h"
 #include "api/host/json/json_writer.h"
 #include "base/utf8.h"
 
@@ -11,8 +12,32 @@ typedef struct writer {
 	sp_buffer *out;
 	const serving_processor_tensor *tensor;
 	bool base64;   /* write every string as {"b64": ...} */
+	bool spread;   /* each element of a list is on a line of its own */
 	size_t offset; /* of the next element */
 } writer;
+
+/* --------------------------------------------------------------- white space */
+
+/* A new line for a value inside of `depth` objects and lists. */
+static void new_line(sp_buffer *out, int depth)
+{
+	size_t size = 1 + 4 * (size_t)depth;
+	char *at = sp_buffer_reserve(out, size);
+
+	if (at == NULL)
+		return;
+	memset(at, ' ', size);
+	*at = '\n';
+}
+
+static void write_key(sp_buffer *out, const char *key, bool first, int depth)
+{
+	if (!first)
+		sp_buffer_append_char(out, ',');
+	new_line(out, depth);
+	sp_json_write_string(out, sp_bytes_of(key));
+	sp_buffer_append(out, ": ", 2);
+}
 
 /* ----------------------------------------------------------------- types */
 
@@ -40,14 +65,21 @@ static float bfloat16_to_float(uint16_t bits)
 	return value;
 }
 
-static void write_string(writer *w, serving_processor_bytes element)
+static void write_string(writer *w, serving_processor_bytes element, int depth)
 {
 	sp_bytes text = {element.data, element.size};
 
-	if (w->base64 || !sp_utf8_valid(text))
-		sp_json_write_base64(w->out, text);
-	else
+	if (!w->base64 && sp_utf8_valid(text)) {
 		sp_json_write_string(w->out, text);
+		return;
+	}
+	sp_buffer_append_char(w->out, '{');
+	write_key(w->out, "b64", true, depth + 1);
+	sp_buffer_append_char(w->out, '"');
+	sp_base64_encode(w->out, text);
+	sp_buffer_append_char(w->out, '"');
+	new_line(w->out, depth);
+	sp_buffer_append_char(w->out, '}');
 }
 
 /* The types that write_element() supports: JSON has no complex numbers. */
@@ -63,7 +95,7 @@ static bool can_write(int dtype)
 	return dtype > 0 && dtype < 32 && (writable >> dtype & 1) != 0;
 }
 
-static void write_element(writer *w)
+static void write_element(writer *w, int depth)
 {
 	const void *data = w->tensor->data;
 	size_t i = w->offset++;
@@ -109,7 +141,7 @@ static void write_element(writer *w)
 		sp_buffer_append_text(w->out, ((const uint8_t *)data)[i] ? "true" : "false");
 		break;
 	case SERVING_PROCESSOR_STRING:
-		write_string(w, ((const serving_processor_bytes *)data)[i]);
+		write_string(w, ((const serving_processor_bytes *)data)[i], depth);
 		break;
 	default:
 		break; /* excluded by can_write() */
@@ -118,25 +150,37 @@ static void write_element(writer *w)
 
 /* ---------------------------------------------------------------- shape */
 
-/* Recurses to the depth of the tensor's rank. */
-static void write_level(writer *w, int level)
+/*
+ * Writes the list of a dimension, inside of `depth` objects and lists.  Recurses to the depth of
+ * the tensor's rank.
+ */
+static void write_level(writer *w, int level, int depth)
 {
+	int64_t count;
+
 	if (level >= w->tensor->rank) {
-		write_element(w);
+		write_element(w, depth);
 		return;
 	}
+	count = w->tensor->dims[level];
 	sp_buffer_append_char(w->out, '[');
-	for (int64_t i = 0; i < w->tensor->dims[level] && !w->out->failed; i++) {
+	for (int64_t i = 0; i < count && !w->out->failed; i++) {
 		if (i != 0)
-			sp_buffer_append_char(w->out, ',');
-		write_level(w, level + 1);
+			sp_buffer_append(w->out, ", ", w->spread ? 1 : 2);
+		if (w->spread)
+			new_line(w->out, depth + 1);
+		write_level(w, level + 1, depth + 1);
 	}
+	if (w->spread && count != 0)
+		new_line(w->out, depth);
 	sp_buffer_append_char(w->out, ']');
 }
 
-static writer writer_of(sp_buffer *out, const serving_processor_tensor *tensor)
+static writer writer_of(sp_buffer *out, const serving_processor_tensor *tensor, bool spread)
 {
-	return (writer){out, tensor, sp_bytes_ends_with(sp_bytes_of(tensor->name), "_bytes"), 0};
+	bool base64 = sp_bytes_ends_with(sp_bytes_of(tensor->name), "_bytes");
+
+	return (writer){.out = out, .tensor = tensor, .base64 = base64, .spread = spread};
 }
 
 static sp_status check(const serving_processor_tensor *const *tensors, size_t count, bool row,
@@ -168,42 +212,68 @@ static sp_status check(const serving_processor_tensor *const *tensors, size_t co
 
 /* ------------------------------------------------------------------ forms */
 
+/* The members of a row, or its only value. */
+static void write_row(sp_buffer *out, const serving_processor_tensor *const *tensors, size_t count,
+		      int64_t row)
+{
+	bool named = count > 1;
+
+	if (named) {
+		new_line(out, 2);
+		sp_buffer_append_char(out, '{');
+	}
+	for (size_t i = 0; i < count; i++) {
+		writer w = writer_of(out, tensors[i], false);
+
+		w.offset = tensors[i]->count / (size_t)tensors[i]->dims[0] * (size_t)row;
+		if (named)
+			write_key(out, tensors[i]->name, i == 0, 3);
+		write_level(&w, 1, named ? 3 : 2);
+	}
+	if (named) {
+		new_line(out, 2);
+		sp_buffer_append_char(out, '}');
+	}
+}
+
 static void write_rows(sp_buffer *out, const serving_processor_tensor *const *tensors, size_t count)
 {
 	int64_t rows = tensors[0]->dims[0];
 
-	sp_buffer_append_text(out, "{\"predictions\":[");
+	sp_buffer_append_char(out, '{');
+	write_key(out, "predictions", true, 1);
+	sp_buffer_append_char(out, '[');
 	for (int64_t row = 0; row < rows && !out->failed; row++) {
 		if (row != 0)
-			sp_buffer_append_char(out, ',');
-		for (size_t i = 0; i < count; i++) {
-			writer w = writer_of(out, tensors[i]);
-
-			w.offset = tensors[i]->count / (size_t)rows * (size_t)row;
-			if (count > 1) {
-				sp_buffer_append_text(out, i == 0 ? "{" : "");
-				sp_json_write_key(out, tensors[i]->name, i == 0);
-			}
-			write_level(&w, 1);
-		}
-		if (count > 1)
-			sp_buffer_append_char(out, '}');
+			sp_buffer_append(out, ", ", count > 1 ? 1 : 2);
+		write_row(out, tensors, count, row);
 	}
-	sp_buffer_append_text(out, "]}");
+	if (rows != 0)
+		new_line(out, 1);
+	sp_buffer_append_text(out, "]\n}");
 }
 
 static void write_columns(sp_buffer *out, const serving_processor_tensor *const *tensors,
 			  size_t count)
 {
-	sp_buffer_append_text(out, count > 1 ? "{\"outputs\":{" : "{\"outputs\":");
-	for (size_t i = 0; i < count; i++) {
-		writer w = writer_of(out, tensors[i]);
+	bool named = count > 1;
 
-		if (count > 1)
-			sp_json_write_key(out, tensors[i]->name, i == 0);
-		write_level(&w, 0);
+	sp_buffer_append_char(out, '{');
+	write_key(out, "outputs", true, 1);
+	if (named)
+		sp_buffer_append_char(out, '{');
+	for (size_t i = 0; i < count; i++) {
+		writer w = writer_of(out, tensors[i], true);
+
+		if (named)
+			write_key(out, tensors[i]->name, i == 0, 2);
+		write_level(&w, 0, named ? 2 : 1);
 	}
-	sp_buffer_append_text(out, count > 1 ? "}}" : "}");
+	if (named) {
+		new_line(out, 1);
+		sp_buffer_append_char(out, '}');
+	}
+	sp_buffer_append_text(out, "\n}");
 }
 
 sp_status sp_json_response_write(sp_buffer *out, const serving_processor_tensor *const *tensors,

@@ -2,7 +2,7 @@
 
 /*
  * Operators without outputs, which leave no step in the plan. PrintV2 would write the client's data
- * to a stream of the host, so it does nothing.
+ * to a stream of the host, so it does nothing; import leaves its input out.
  */
 
 static sp_status prepare_no_op(sp_prepare *prepare, sp_error *err)
@@ -22,11 +22,4 @@ SP_DEFINE_OP(NoOp, NULL, 0, prepare_no_op, run_no_op);
 /* Control edges of old loops are attached to it. */
 SP_DEFINE_OP(ControlTrigger, NULL, 0, prepare_no_op, run_no_op);
 
-static sp_status prepare_print(sp_prepare *prepare, sp_error *err)
-{
-	SP_TRY(sp_prepare_inputs(prepare, 1, err));
-	SP_TRY(sp_prepare_input_dtype(prepare, 0, SP_STRING, err));
-	return sp_prepare_outputs(prepare, 0, SP_INVALID_DTYPE, err);
-}
-
-SP_DEFINE_OP(PrintV2, NULL, 0, prepare_print, run_no_op);
+SP_DEFINE_OP(PrintV2, NULL, 0, prepare_no_op, run_no_op);

@@ -1,20 +1,22 @@
-#include "engine/ops/sparse/cross.h"
+#include "engine/graph/op.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/size.h"
 
 /*
- * SparseCross, SparseCrossV2, SparseCrossHashed, and SparseFeatureCross and SparseFeatureCrossV2
- * (which equals SparseCross) of tf.contrib: crosses features of sparse and dense columns
- * (engine/ops/sparse/cross.h) into a sparse tensor.
+ * SparseCross, SparseCrossV2, SparseCrossHashed: for each row of a batch, all combinations of one
+ * feature per column, the last column fastest, as a sparse tensor of joined strings or of hashes.
  *
- * As in TensorFlow, SparseCrossHashed hashes only the low four bytes of integers in sparse columns.
+ * A column's features are converted to strings or fingerprints once.  As in TensorFlow,
+ * SparseCrossHashed hashes only the low four bytes of integers in sparse columns.
  */
 typedef enum cross_kind {
 	CROSS_TEXT,
 	CROSS_HASH,    /* SparseCross: begins with the attribute's key */
-	CROSS_COMBINE, /* SparseFeatureCross: begins with a key of its own */
 	CROSS_HASH_V2, /* SparseCrossHashed: begins with the first column */
 } cross_kind;
 
@@ -27,6 +29,27 @@ typedef struct cross_state {
 	uint64_t key;         /* of SparseCross */
 	bool separator_given; /* SparseCrossV2: as an input */
 } cross_state;
+
+typedef struct column {
+	const sp_tensor *values; /* strings or int64 */
+	const int64_t *starts;   /* [batch + 1]; NULL: the column is dense */
+	size_t width;            /* features per row of a dense column */
+	const uint64_t *fingerprints;
+	const sp_bytes *texts;
+} column;
+
+typedef struct cross {
+	cross_kind kind;
+	column *columns; /* [count] */
+	size_t count;
+	int64_t batch;
+	sp_bytes separator;
+	uint64_t key;
+	bool strong; /* strings are hashed with the salt */
+	uint64_t salt[2];
+	int64_t buckets; /* the modulus; <= 0: none, but results are nonnegative */
+	size_t *digits;  /* [count] the current combination */
+} cross;
 
 /* ---------------------------------------------------------------- reading */
 
@@ -50,7 +73,7 @@ static sp_status check_column(const sp_call *call, size_t i)
 }
 
 /* The batch size, which is the same for all columns. */
-static sp_status read_batch(const sp_call *call, sp_cross *x)
+static sp_status read_batch(const sp_call *call, cross *x)
 {
 	const cross_state *state = call->state;
 
@@ -101,14 +124,19 @@ static sp_status find_rows(const sp_call *call, const sp_tensor *indices, int64_
 	return SP_OK;
 }
 
-static sp_status read_columns(const sp_call *call, sp_cross *x)
+static sp_status read_columns(const sp_call *call, cross *x)
 {
 	const cross_state *state = call->state;
 
+	x->columns = sp_call_bytes(call, x->count, sizeof(*x->columns));
+	x->digits = sp_call_bytes(call, x->count, sizeof(*x->digits));
+	if (x->columns == NULL || x->digits == NULL)
+		return sp_call_no_memory(call);
+	memset(x->digits, 0, x->count * sizeof(*x->digits));
 	for (size_t i = 0; i < x->count; i++) {
-		sp_cross_column *c = &x->columns[i];
+		column *c = &x->columns[i];
 
-		*c = (sp_cross_column){.values = call->in[state->sparse + i]};
+		*c = (column){.values = call->in[state->sparse + i]};
 		if (i < state->sparse) {
 			SP_TRY(find_rows(call, call->in[i], x->batch, &c->starts));
 		} else {
@@ -120,7 +148,7 @@ static sp_status read_columns(const sp_call *call, sp_cross *x)
 }
 
 /* Reads the inputs after the columns: a separator, or buckets, strong_hash and salt. */
-static sp_status read_options(const sp_call *call, sp_cross *x)
+static sp_status read_options(const sp_call *call, cross *x)
 {
 	const cross_state *state = call->state;
 	const sp_tensor *const *in = call->in + call->in_count - state->more;
@@ -145,15 +173,170 @@ static sp_status read_options(const sp_call *call, sp_cross *x)
 	return SP_OK;
 }
 
-/* ---------------------------------------------------------------- crossing */
+/* ------------------------------------------------------------ combinations */
 
-static sp_status make_outputs(const sp_call *call, sp_cross *x)
+static size_t feature_count(const column *c, int64_t row)
+{
+	return c->starts != NULL ? (size_t)(c->starts[row + 1] - c->starts[row]) : c->width;
+}
+
+static size_t first_feature(const column *c, int64_t row)
+{
+	return c->starts != NULL ? (size_t)c->starts[row] : (size_t)row * c->width;
+}
+
+static uint64_t hash_bytes(const cross *x, const void *data, size_t size)
+{
+	return x->strong ? sp_siphash24(x->salt, data, size) : sp_fingerprint64(data, size);
+}
+
+static uint64_t fingerprint(const cross *x, const column *c, size_t i)
+{
+	int64_t number;
+
+	if (c->values->dtype == SP_STRING)
+		return hash_bytes(x, sp_tensor_strings(c->values)[i].data,
+				  sp_tensor_strings(c->values)[i].size);
+	number = sp_tensor_i64(c->values)[i];
+	return x->kind == CROSS_HASH_V2 && c->starts != NULL ? hash_bytes(x, &number, 4)
+							     : (uint64_t)number;
+}
+
+static sp_status make_fingerprints(const sp_call *call, const cross *x, column *c)
+{
+	uint64_t *out = sp_call_bytes(call, c->values->count, sizeof(*out));
+
+	if (out == NULL)
+		return sp_call_no_memory(call);
+	for (size_t i = 0; i < c->values->count; i++)
+		out[i] = fingerprint(x, c, i);
+	c->fingerprints = out;
+	return SP_OK;
+}
+
+static sp_status make_texts(const sp_call *call, column *c)
+{
+	enum { DIGITS = 24 };
+	sp_bytes *out;
+	char *digits;
+
+	if (c->values->dtype == SP_STRING) {
+		c->texts = sp_tensor_strings(c->values);
+		return SP_OK;
+	}
+	out = sp_call_bytes(call, c->values->count, sizeof(*out));
+	digits = sp_call_bytes(call, c->values->count, DIGITS);
+	if (out == NULL || digits == NULL)
+		return sp_call_no_memory(call);
+	for (size_t i = 0; i < c->values->count; i++, digits += DIGITS)
+		out[i] = (sp_bytes){digits, (size_t)snprintf(digits, DIGITS, "%" PRId64,
+							     sp_tensor_i64(c->values)[i])};
+	c->texts = out;
+	return SP_OK;
+}
+
+static sp_status convert_features(const sp_call *call, cross *x)
+{
+	for (size_t i = 0; i < x->count; i++) {
+		column *c = &x->columns[i];
+
+		if (x->strong && c->values->dtype != SP_STRING)
+			return sp_error_set(call->err, SP_UNSUPPORTED,
+					    "a strong hash of integers is not supported");
+		if (x->kind == CROSS_TEXT)
+			SP_TRY(make_texts(call, c));
+		else
+			SP_TRY(make_fingerprints(call, x, c));
+	}
+	return SP_OK;
+}
+
+/* The number of combinations of a row. */
+static sp_status count_combinations(const sp_call *call, const cross *x, int64_t row, size_t *out)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < x->count; i++)
+		if (feature_count(&x->columns[i], row) == 0)
+			n = 0;
+	for (size_t i = 0; n != 0 && i < x->count; i++)
+		if (!sp_size_mul(&n, n, feature_count(&x->columns[i], row)) || n > INT64_MAX)
+			return sp_call_invalid(call, "row %lld has too many combinations",
+					       (long long)row);
+	*out = n;
+	return SP_OK;
+}
+
+static size_t chosen(const cross *x, size_t i, int64_t row)
+{
+	return first_feature(&x->columns[i], row) + x->digits[i];
+}
+
+static int64_t hash_combination(const cross *x, int64_t row)
+{
+	uint64_t h = x->kind == CROSS_HASH ? x->key : x->columns[0].fingerprints[chosen(x, 0, row)];
+
+	for (size_t i = x->kind == CROSS_HASH ? 0 : 1; i < x->count; i++)
+		h = sp_fingerprint64_join(h, x->columns[i].fingerprints[chosen(x, i, row)]);
+	return (int64_t)(h % (uint64_t)(x->buckets > 0 ? x->buckets : INT64_MAX));
+}
+
+static sp_status join_combination(const sp_call *call, const cross *x, int64_t row, sp_bytes *out)
+{
+	size_t size = 0;
+	char *text, *at;
+
+	for (size_t i = 0; i < x->count; i++)
+		if (!sp_size_add(&size, size, x->columns[i].texts[chosen(x, i, row)].size) ||
+		    !sp_size_add(&size, size, i > 0 ? x->separator.size : 0))
+			return sp_call_no_memory(call);
+	text = at = sp_call_bytes(call, size, 1);
+	if (text == NULL)
+		return sp_call_no_memory(call);
+	for (size_t i = 0; i < x->count; i++) {
+		sp_bytes part = x->columns[i].texts[chosen(x, i, row)];
+
+		if (i > 0 && x->separator.size != 0)
+			at = (char *)memcpy(at, x->separator.data, x->separator.size) +
+			     x->separator.size;
+		if (part.size != 0)
+			at = (char *)memcpy(at, part.data, part.size) + part.size;
+	}
+	*out = (sp_bytes){text, size};
+	return SP_OK;
+}
+
+/* Moves to the next combination; the last column varies fastest. */
+static void advance(const cross *x, int64_t row)
+{
+	for (size_t i = x->count; i-- > 0;) {
+		if (++x->digits[i] < feature_count(&x->columns[i], row))
+			return;
+		x->digits[i] = 0;
+	}
+}
+
+/* Writes the `n` combinations of a row at values[first] ...: sp_bytes or int64. */
+static sp_status write_combinations(const sp_call *call, const cross *x, int64_t row, size_t n,
+				    void *values, size_t first)
+{
+	for (size_t k = first; k < first + n; k++) {
+		if (x->kind == CROSS_TEXT)
+			SP_TRY(join_combination(call, x, row, (sp_bytes *)values + k));
+		else
+			((int64_t *)values)[k] = hash_combination(x, row);
+		advance(x, row);
+	}
+	return SP_OK;
+}
+
+static sp_status make_outputs(const sp_call *call, cross *x)
 {
 	size_t total = 0, widest = 0, n;
 	sp_shape shape;
 
 	for (int64_t row = 0; row < x->batch; row++) {
-		SP_TRY(sp_cross__count(call, x, row, &n));
+		SP_TRY(count_combinations(call, x, row, &n));
 		if (!sp_size_add(&total, total, n) || total > INT64_MAX)
 			return sp_call_invalid(call, "there are too many combinations");
 		widest = n > widest ? n : widest;
@@ -161,7 +344,7 @@ static sp_status make_outputs(const sp_call *call, sp_cross *x)
 	shape = sp_shape_matrix((int64_t)total, 2);
 	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
 	shape = sp_shape_vector((int64_t)total);
-	SP_TRY(sp_call_output(call, 1, x->joined ? SP_STRING : SP_INT64, &shape));
+	SP_TRY(sp_call_output(call, 1, x->kind == CROSS_TEXT ? SP_STRING : SP_INT64, &shape));
 	shape = sp_shape_vector(2);
 	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
 	sp_tensor_i64(call->out[2])[0] = x->batch;
@@ -172,22 +355,17 @@ static sp_status make_outputs(const sp_call *call, sp_cross *x)
 static sp_status run_cross(const sp_call *call)
 {
 	const cross_state *state = call->state;
-	sp_cross x = {.joined = state->kind == CROSS_TEXT,
-		      .keyed = state->kind == CROSS_HASH || state->kind == CROSS_COMBINE,
-		      .combined = state->kind == CROSS_COMBINE,
-		      .short_numbers = state->kind == CROSS_HASH_V2,
-		      .key = state->key};
+	cross x = {.kind = state->kind, .key = state->key, .count = state->sparse + state->dense};
 	size_t first = 0, n;
 
-	SP_TRY(sp_cross__columns(call, &x, state->sparse + state->dense));
 	SP_TRY(read_batch(call, &x));
 	SP_TRY(read_options(call, &x));
 	SP_TRY(read_columns(call, &x));
-	SP_TRY(sp_cross__begin(call, &x));
+	SP_TRY(convert_features(call, &x));
 	SP_TRY(make_outputs(call, &x));
 	for (int64_t row = 0; row < x.batch; row++, first += n) {
-		SP_TRY(sp_cross__count(call, &x, row, &n));
-		SP_TRY(sp_cross__write(call, &x, row, n, call->out[1]->data, first));
+		SP_TRY(count_combinations(call, &x, row, &n));
+		SP_TRY(write_combinations(call, &x, row, n, call->out[1]->data, first));
 		for (size_t k = 0; k < n; k++) {
 			sp_tensor_i64(call->out[0])[2 * (first + k)] = row;
 			sp_tensor_i64(call->out[0])[2 * (first + k) + 1] = (int64_t)k;
@@ -238,10 +416,11 @@ static sp_status prepare_any(sp_prepare *prepare, cross_kind kind, size_t more, 
 	return SP_OK;
 }
 
-static sp_status prepare_hash(sp_prepare *prepare, cross_kind kind, int64_t key, sp_error *err)
+static sp_status prepare_cross(sp_prepare *prepare, sp_error *err)
 {
 	sp_dtype out_type, internal_type;
 	cross_state *state;
+	int64_t key;
 
 	SP_TRY(sp_node_attr_type(prepare->node, "out_type", SP_INVALID_DTYPE, &out_type, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "internal_type", SP_INVALID_DTYPE, &internal_type,
@@ -250,24 +429,12 @@ static sp_status prepare_hash(sp_prepare *prepare, cross_kind kind, int64_t key,
 		return sp_prepare_unsupported(prepare, out_type, err);
 	if (internal_type != SP_INT64 && internal_type != SP_STRING)
 		return sp_prepare_unsupported(prepare, internal_type, err);
-	SP_TRY(prepare_any(prepare, out_type == SP_STRING ? CROSS_TEXT : kind, 0,
+	SP_TRY(prepare_any(prepare, out_type == SP_STRING ? CROSS_TEXT : CROSS_HASH, 0,
 			   internal_type == SP_STRING, &state, err));
 	SP_TRY(sp_node_attr_int(prepare->node, "num_buckets", 0, &state->buckets, err));
+	SP_TRY(sp_node_attr_int(prepare->node, "hash_key", 0, &key, err));
 	state->key = (uint64_t)key;
 	return SP_OK;
-}
-
-static sp_status prepare_cross(sp_prepare *prepare, sp_error *err)
-{
-	int64_t key;
-
-	SP_TRY(sp_node_attr_int(prepare->node, "hash_key", 0, &key, err));
-	return prepare_hash(prepare, CROSS_HASH, key, err);
-}
-
-static sp_status prepare_feature_cross(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_hash(prepare, CROSS_COMBINE, 0xdecafcaffe, err);
 }
 
 static sp_status prepare_cross_v2(sp_prepare *prepare, sp_error *err)
@@ -294,7 +461,3 @@ SP_DEFINE_OP(SparseCrossV2, "output_indices output_values output_shape", 0, prep
 	     run_cross);
 SP_DEFINE_OP(SparseCrossHashed, "output_indices output_values output_shape", 0,
 	     prepare_cross_hashed, run_cross);
-SP_DEFINE_OP(SparseFeatureCross, "output_indices output_values output_shape", 0,
-	     prepare_feature_cross, run_cross);
-SP_DEFINE_OP(SparseFeatureCrossV2, "output_indices output_values output_shape", 0, prepare_cross,
-	     run_cross);

@@ -8,8 +8,7 @@
 
 /*
  * SparseReduceSum and SparseReduceMax: a dense tensor over the axes that are kept; an element
- * without values is 0, even of a maximum.  SparseReduceSumSparse and SparseReduceMaxSparse: a
- * sparse tensor of the elements that have values, in order.
+ * without values is 0, even of a maximum.
  *
  * Numerics: values are added in their order, in the element type; half and bfloat16 are rounded
  * after every addition, as in TensorFlow.
@@ -165,27 +164,12 @@ static sp_status find_cells(const sp_call *call, const sp_sparse *in, const bool
 	return SP_OK;
 }
 
-/* Reduces into `out`, which is zero. */
-static sp_status reduce(const sp_call *call, const sp_sparse *in, const size_t *cells,
-			sp_tensor *out)
-{
-	const reduce_state *state = call->state;
-	reduced r = {.values = in->values->data, .cells = cells, .count = in->count};
-
-	r.out = out->data;
-	if (state->maximum) {
-		r.taken = sp_call_bytes(call, out->count, sizeof(*r.taken));
-		if (r.taken == NULL)
-			return sp_call_no_memory(call);
-		memset(r.taken, 0, out->count);
-	}
-	state->reduce(&r);
-	return SP_OK;
-}
-
 static sp_status run_reduce(const sp_call *call)
 {
+	const reduce_state *state = call->state;
 	bool is_reduced[SP_SPARSE_MAX_RANK];
+	sp_tensor *out = call->out[0];
+	reduced r = {.taken = NULL};
 	size_t *cells;
 	sp_sparse in;
 
@@ -196,112 +180,19 @@ static sp_status run_reduce(const sp_call *call)
 	if (cells == NULL)
 		return sp_call_no_memory(call);
 	SP_TRY(find_cells(call, &in, is_reduced, cells));
-	return reduce(call, &in, cells, call->out[0]);
-}
-
-/* ------------------------------------------------------------ a sparse result */
-
-/* The indices along the axes that are kept, a row per value. */
-typedef struct kept {
-	size_t rank;
-	int64_t *indices;
-	const size_t *order; /* that sorts them; NULL: they are sorted already */
-} kept;
-
-static size_t at(const kept *k, size_t i)
-{
-	return k->order != NULL ? k->order[i] : i;
-}
-
-static sp_status keep(const sp_call *call, const sp_sparse *in, const bool *is_reduced, kept *out)
-{
-	int64_t *to = sp_call_bytes(call, in->count * in->rank, sizeof(*to));
-
-	if (to == NULL)
-		return sp_call_no_memory(call);
-	*out = (kept){.indices = to};
-	for (size_t d = 0; d < in->rank; d++)
-		out->rank += !is_reduced[d];
-	for (size_t i = 0; i < in->count; i++)
-		for (size_t d = 0; d < in->rank; d++)
-			if (!is_reduced[d])
-				*to++ = in->indices[i * in->rank + d];
-	return sp_sparse__order(call, out->indices, in->count, out->rank, &out->order);
-}
-
-/* Values with equal indices share a cell; returns how many cells there are. */
-static size_t number_cells(const kept *k, size_t count, size_t *cells)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || sp_sparse__compare(k->indices + at(k, i - 1) * k->rank,
-						 k->indices + at(k, i) * k->rank, k->rank) != 0)
-			n++;
-		cells[at(k, i)] = n - 1;
+	if (state->maximum) {
+		r.taken = sp_call_bytes(call, out->count, sizeof(*r.taken));
+		if (r.taken == NULL)
+			return sp_call_no_memory(call);
+		memset(r.taken, 0, out->count);
 	}
-	return n;
-}
-
-/* Creates a sparse tensor of n elements: indices, values of zero, and the shape. */
-static sp_status make_sparse(const sp_call *call, const sp_sparse *in, const bool *is_reduced,
-			     const kept *k, size_t n)
-{
-	bool keep_dims = ((const reduce_state *)call->state)->keep_dims;
-	size_t rank = keep_dims ? in->rank : k->rank;
-	sp_shape shape = sp_shape_matrix((int64_t)n, (int64_t)rank);
-	int64_t *to;
-
-	SP_TRY(sp_call_output(call, 0, SP_INT64, &shape));
-	shape = sp_shape_vector((int64_t)n);
-	SP_TRY(sp_call_output(call, 1, in->values->dtype, &shape));
-	if (n != 0)
-		memset(call->out[1]->data, 0, n * sp_dtype_size(in->values->dtype));
-	shape = sp_shape_vector((int64_t)rank);
-	SP_TRY(sp_call_output(call, 2, SP_INT64, &shape));
-	to = sp_tensor_i64(call->out[2]);
-	for (size_t d = 0; d < in->rank; d++)
-		if (!is_reduced[d] || keep_dims)
-			*to++ = is_reduced[d] ? 1 : in->dims[d];
+	r.values = in.values->data;
+	r.cells = cells;
+	r.count = in.count;
+	r.out = out->data;
+	state->reduce(&r);
 	return SP_OK;
 }
-
-/* With keep_dims, the index of a reduced axis is 0. */
-static void write_indices(const sp_call *call, const sp_sparse *in, const bool *is_reduced,
-			  const kept *k, const size_t *cells)
-{
-	bool keep_dims = ((const reduce_state *)call->state)->keep_dims;
-	size_t rank = keep_dims ? in->rank : k->rank;
-
-	for (size_t i = 0; i < in->count; i++) {
-		int64_t *to = sp_tensor_i64(call->out[0]) + cells[i] * rank;
-
-		for (size_t d = 0; d < in->rank; d++)
-			if (!is_reduced[d] || keep_dims)
-				*to++ = is_reduced[d] ? 0 : in->indices[i * in->rank + d];
-	}
-}
-
-static sp_status run_reduce_sparse(const sp_call *call)
-{
-	bool is_reduced[SP_SPARSE_MAX_RANK];
-	size_t *cells, n;
-	sp_sparse in;
-	kept k;
-
-	SP_TRY(sp_sparse__read(call, 0, 1, 2, &in));
-	SP_TRY(read_axes(call, in.rank, is_reduced));
-	SP_TRY(keep(call, &in, is_reduced, &k));
-	cells = sp_call_bytes(call, in.count, sizeof(*cells));
-	if (cells == NULL)
-		return sp_call_no_memory(call);
-	n = number_cells(&k, in.count, cells);
-	SP_TRY(make_sparse(call, &in, is_reduced, &k, n));
-	write_indices(call, &in, is_reduced, &k, cells);
-	return reduce(call, &in, cells, call->out[1]);
-}
-
-/* --------------------------------------------------------------------- prepare */
 
 static sp_status prepare_any(sp_prepare *prepare, bool maximum, sp_error *err)
 {
@@ -333,30 +224,5 @@ static sp_status prepare_max(sp_prepare *prepare, sp_error *err)
 	return prepare_any(prepare, true, err);
 }
 
-static sp_status prepare_sparse(sp_prepare *prepare, bool maximum, sp_error *err)
-{
-	sp_dtype dtype;
-
-	SP_TRY(prepare_any(prepare, maximum, err));
-	dtype = prepare->out_dtypes[0];
-	SP_TRY(sp_prepare_outputs(prepare, 3, SP_INT64, err));
-	prepare->out_dtypes[1] = dtype;
-	return SP_OK;
-}
-
-static sp_status prepare_sum_sparse(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_sparse(prepare, false, err);
-}
-
-static sp_status prepare_max_sparse(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_sparse(prepare, true, err);
-}
-
 SP_DEFINE_OP(SparseReduceSum, NULL, 0, prepare_sum, run_reduce);
 SP_DEFINE_OP(SparseReduceMax, NULL, 0, prepare_max, run_reduce);
-SP_DEFINE_OP(SparseReduceSumSparse, "output_indices output_values output_shape", 0,
-	     prepare_sum_sparse, run_reduce_sparse);
-SP_DEFINE_OP(SparseReduceMaxSparse, "output_indices output_values output_shape", 0,
-	     prepare_max_sparse, run_reduce_sparse);

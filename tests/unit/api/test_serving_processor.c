@@ -317,8 +317,6 @@ static void names(void **state)
 	(void)state;
 	assert_int_equal(serving_processor_abi(), SERVING_PROCESSOR_ABI);
 	assert_true(strlen(serving_processor_version()) >= 5);
-	assert_string_equal(serving_processor_code_name(SERVING_PROCESSOR_NOT_FOUND), "not_found");
-	assert_string_equal(serving_processor_code_name((serving_processor_code)99), "unknown");
 	assert_string_equal(serving_processor_dtype_name(SERVING_PROCESSOR_HALF), "DT_HALF");
 	assert_string_equal(serving_processor_dtype_name(-4), "DT_INVALID");
 }
@@ -347,31 +345,29 @@ static void create_says_why_not(void **state)
 
 static void signatures(void **state)
 {
+	serving_processor_handle *live = serving_processor_acquire(model);
+	const serving_processor_signature *all, *numbers, *texts;
 	const serving_processor_tensor_info *info;
+	size_t count;
 
 	(void)state;
-	assert_int_equal(serving_processor_signature_count(model), 2);
-	assert_string_equal(serving_processor_signature_name(model, 1), "texts");
-	assert_null(serving_processor_signature_name(model, 2));
-	assert_string_equal(serving_processor_default_signature(model), "numbers");
-	assert_string_equal(serving_processor_signature_method(model, "texts"),
-			    "tensorflow/serving/predict");
-	assert_null(serving_processor_signature_method(model, "nobody"));
-
-	info = serving_processor_input(model, NULL, 1);
+	all = serving_processor_handle_signatures(live, &count);
+	assert_int_equal(count, 2);
+	assert_string_equal(all[1].name, "texts");
+	numbers = serving_processor_handle_signature(live, NULL);
+	assert_string_equal(numbers->name, "numbers");
+	assert_int_equal(numbers->input_count, 2);
+	info = numbers->inputs[1];
 	assert_string_equal(info->alias, "b");
 	assert_string_equal(info->tensor_name, "ph/b:0");
 	assert_int_equal(info->dtype, SERVING_PROCESSOR_FLOAT);
 	assert_int_equal(info->rank, 1);
 	assert_int_equal(info->dims[0], -1);
-	assert_null(serving_processor_input(model, NULL, 2));
-	assert_string_equal(serving_processor_output(model, "texts", 0)->alias, "same_t");
-	assert_null(serving_processor_output(model, "nobody", 0));
-
-	assert_int_equal(serving_processor_signature_count(NULL), 0);
-	assert_null(serving_processor_signature_name(NULL, 0));
-	assert_null(serving_processor_default_signature(NULL));
-	assert_null(serving_processor_input(NULL, NULL, 0));
+	texts = serving_processor_handle_signature(live, "texts");
+	assert_string_equal(texts->method, "tensorflow/serving/predict");
+	assert_string_equal(texts->outputs[0]->alias, "same_t");
+	assert_null(serving_processor_handle_signature(live, "nobody"));
+	serving_processor_release(live);
 }
 
 static void version_of_a_savedmodel(void **state)
@@ -397,22 +393,32 @@ static void versions_and_orders(void **state)
 	assert_null(serving_processor_versions(NULL));
 
 	/* Without a checkpoint_dir there is one version; it can be read again. */
-	assert_int_equal(serving_processor_reload(model, NULL), SERVING_PROCESSOR_OK);
-	assert_int_equal(serving_processor_rollback(model, &error), SERVING_PROCESSOR_UNSUPPORTED);
+	assert_int_equal(
+		serving_processor_give_order(model, SERVING_PROCESSOR_RELOAD, -1, -1, NULL, NULL),
+		SERVING_PROCESSOR_OK);
+	assert_int_equal(serving_processor_give_order(model, SERVING_PROCESSOR_ROLLBACK, -1, -1,
+						      NULL, &error),
+			 SERVING_PROCESSOR_UNSUPPORTED);
 	assert_non_null(strstr(serving_processor_error_text(error), "checkpoint_dir"));
 	serving_processor_error_free(error);
-	assert_int_equal(serving_processor_pin_version(model, 100, -1, NULL),
-			 SERVING_PROCESSOR_UNSUPPORTED);
-	assert_int_equal(serving_processor_reload(NULL, &error), SERVING_PROCESSOR_INVALID);
+	assert_int_equal(
+		serving_processor_give_order(model, SERVING_PROCESSOR_PIN, 100, -1, NULL, NULL),
+		SERVING_PROCESSOR_UNSUPPORTED);
+	assert_int_equal(
+		serving_processor_give_order(NULL, SERVING_PROCESSOR_RELOAD, -1, -1, NULL, &error),
+		SERVING_PROCESSOR_INVALID);
 	serving_processor_error_free(error);
-	assert_int_equal(serving_processor_rollback(NULL, NULL), SERVING_PROCESSOR_INVALID);
+	assert_int_equal(
+		serving_processor_give_order(NULL, SERVING_PROCESSOR_ROLLBACK, -1, -1, NULL, NULL),
+		SERVING_PROCESSOR_INVALID);
 	assert_int_equal(serving_processor_give_order(model, (serving_processor_order)3, -1, -1,
 						      "ann", &error),
 			 SERVING_PROCESSOR_INVALID);
 	assert_string_equal(serving_processor_error_text(error), "there is no order 3");
 	serving_processor_error_free(error);
-	assert_int_equal(serving_processor_pin_version(NULL, 1, 1, NULL),
-			 SERVING_PROCESSOR_INVALID);
+	assert_int_equal(
+		serving_processor_give_order(NULL, SERVING_PROCESSOR_PIN, 1, 1, NULL, NULL),
+		SERVING_PROCESSOR_INVALID);
 }
 
 static const int64_t two[] = {2};

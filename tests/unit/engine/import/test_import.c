@@ -39,6 +39,25 @@ static void only_what_is_needed_is_imported_in_order(void **state)
 	assert_int_equal(sp_node_named("c")->input_count, 2);
 }
 
+static void what_would_be_printed_is_not_imported(void **state)
+{
+	const sp_node_def nodes[] = {
+		{NODE("a", "Placeholder")},
+		{NODE("text", "StringFormat"), INPUTS("a")},
+		{NODE("before", "NoOp")},
+		{NODE("print", "PrintV2"), INPUTS("text", "^before")},
+		{NODE("answer", "Identity"), INPUTS("a", "^print")},
+	};
+	sp_graph_def def = {.nodes = nodes, .node_count = 5};
+
+	(void)state;
+	assert_ok(sp_imported_try(&def, "answer"), &sp_imported_err);
+	assert_sorted();
+	assert_null(sp_node_named("text"));
+	assert_int_equal(sp_node_named("print")->input_count, 0);
+	assert_int_equal(sp_node_named("print")->control_count, 1);
+}
+
 #define CALLS(function)                                               \
 	{                                                             \
 		.name = "f", .kind = SP_ATTR_FUNC, .text = (function) \
@@ -313,6 +332,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, sp_imported_set_up, sp_imported_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(only_what_is_needed_is_imported_in_order),
+		TEST(what_would_be_printed_is_not_imported),
 		TEST(a_call_is_replaced_by_its_body),
 		TEST(broken_graphs_are_refused_by_name),
 		TEST(constants_are_written_out_where_they_are_reached),

@@ -370,7 +370,7 @@ static sp_status load_record(sp_key_column **out, const char *name, sp_table_col
 	sp_status status;
 
 	assert_ok(sp_embedding_find(&found, &spec, bundle, NULL, t.arena, &t.err), &t.err);
-	status = sp_embedding_load_column(out, which, &found, &spec, false, &t.policy, &t.err);
+	status = sp_embedding_load_column(out, which, &found, &spec, &t.policy, NULL, &t.err);
 	sp_bundle_close(bundle);
 	return status;
 }

@@ -141,8 +141,8 @@ static void loading_ends_when_the_processor_closes(void **state)
 	t.policy.closing = &closing;
 	assert_ok(sp_bundle_open(&bundle, t.full_prefix, &t.err), &t.err);
 	assert_ok(sp_embedding_find(&found, &spec, bundle, NULL, t.arena, &t.err), &t.err);
-	assert_int_equal(sp_embedding_load_column(&column, SP_TABLE_VERSIONS, &found, &spec, false,
-						  &t.policy, &t.err),
+	assert_int_equal(sp_embedding_load_column(&column, SP_TABLE_VERSIONS, &found, &spec,
+						  &t.policy, NULL, &t.err),
 			 SP_BUSY);
 	sp_bundle_close(bundle);
 }

@@ -10,8 +10,6 @@
 #include "model_loader/embedding/embedding_variable.h"
 #include "tests/support/embeddings.h"
 #include "tests/support/paths.h"
-#include "tests/support/table_writer.h"
-#include "tests/support/wire.h"
 
 /* Over tests/golden/embeddings/, see scripts/make_embedding_fixtures.py for the formulas. */
 
@@ -55,7 +53,7 @@ static sp_table *load(const sp_bundle *bundle, const sp_embedding_spec *spec,
 	sp_table *table;
 
 	assert_ok(sp_embedding_find(&embedding, spec, bundle, NULL, arena, &err), &err);
-	assert_ok(sp_embedding_load(&table, &embedding, spec, false, policy, &err), &err);
+	assert_ok(sp_embedding_load(&table, &embedding, spec, policy, NULL, &err), &err);
 	return table;
 }
 
@@ -210,98 +208,6 @@ static void of_a_key_in_two_pieces_the_later_row_counts(void **state)
 		check_many(threads);
 }
 
-/* An entry of `count` elements of `width` bytes, the highest byte first, behind `data`. */
-static void add_swapped(sp_block_writer *block, sp_buffer *data, const char *name, sp_dtype dtype,
-			const int64_t *dims, size_t rank, const void *elements, size_t count)
-{
-	size_t width = sp_dtype_size(dtype), start = data->size;
-	sp_buffer entry = sp_wire_begin(), shape = sp_wire_begin();
-
-	for (size_t i = 0; i < count * width; i++)
-		sp_buffer_append(data,
-				 (const char *)elements + i / width * width + width - 1 - i % width,
-				 1);
-	for (size_t i = 0; i < rank; i++) {
-		sp_buffer dim = sp_wire_begin();
-
-		sp_wire_varint(&dim, 1, (uint64_t)dims[i]);
-		sp_wire_message(&shape, 2, &dim);
-	}
-	sp_wire_varint(&entry, 1, dtype);
-	sp_wire_message(&entry, 2, &shape);
-	sp_wire_varint(&entry, 4, start);
-	sp_wire_varint(&entry, 5, count * width);
-	sp_wire_fixed32(&entry, 6, sp_crc32c_mask(sp_crc32c(0, data->data + start, count * width)));
-	sp_block_add(block, sp_bytes_of(name), sp_wire_view(&entry));
-	sp_buffer_fini(&entry);
-}
-
-static void write_file(const char *prefix, const char *suffix, const sp_buffer *content)
-{
-	char path[SP_PATH_SIZE + 64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s%s", prefix, suffix);
-	file = fopen(path, "wb");
-	assert_non_null(file);
-	assert_int_equal(fwrite(content->data, 1, content->size, file), content->size);
-	assert_int_equal(fclose(file), 0);
-}
-
-/* An EmbeddingVariable "v" of three rows, written on a big-endian machine. */
-static void write_swapped(const char *prefix, const int64_t keys[3], const float rows[6],
-			  const int64_t freqs[3])
-{
-	const int64_t dims[] = {3, 2};
-	sp_table_writer table;
-	sp_block_writer block;
-	sp_buffer data;
-
-	sp_buffer_init(&data, 1 << 20);
-	sp_table_begin(&table, false);
-	sp_block_begin(&block, 16);
-	sp_block_add(&block, (sp_bytes){"", 0}, (sp_bytes){"\x08\x01\x10\x01\x1a\x02\x08\x01", 8});
-	add_swapped(&block, &data, "v-freqs", SP_INT64, dims, 1, freqs, 3);
-	add_swapped(&block, &data, "v-keys", SP_INT64, dims, 1, keys, 3);
-	add_swapped(&block, &data, "v-values", SP_FLOAT, dims, 2, rows, 6);
-	sp_table_add_block(&table, &block, sp_bytes_of("w"));
-	sp_table_end(&table);
-	write_file(prefix, ".index", &table.file);
-	write_file(prefix, ".data-00000-of-00001", &data);
-	sp_block_fini(&block);
-	sp_table_fini(&table);
-	sp_buffer_fini(&data);
-}
-
-static void the_other_byte_order_is_turned(void **state)
-{
-	const int64_t keys[] = {5, INT64_C(0x0102030405060708), -9}, freqs[] = {1, 300, 2};
-	const float rows[] = {1.5f, -2.5f, 3e10f, 4e-10f, 5.0f, 6.0f};
-	const sp_name_rule rule = {"v", 2};
-	const sp_load_policy policy = {.frequency_thresholds = {&rule, 1}, .threads = 2};
-	char folder[SP_PATH_SIZE], prefix[SP_PATH_SIZE + 8];
-	sp_embedding_spec spec = spec_of("v");
-	sp_bundle *bundle;
-	sp_table *table;
-
-	(void)state;
-	snprintf(prefix, sizeof(prefix), "%s/b", sp_temp_make(folder));
-	write_swapped(prefix, keys, rows, freqs);
-	assert_ok(sp_bundle_open(&bundle, prefix, &err), &err);
-	spec.dim = 2;
-	table = load(bundle, &spec, NULL);
-	assert_int_equal(sp_table_row_count(table), 3);
-	for (size_t i = 0; i < 3; i++)
-		check_row(table, keys[i], rows + 2 * i);
-	sp_table_destroy(table);
-	table = load(bundle, &spec, &policy);
-	assert_false(holds(table, 5));
-	assert_true(holds(table, keys[1]) && holds(table, -9));
-	sp_table_destroy(table);
-	sp_bundle_close(bundle);
-	sp_temp_remove(folder);
-}
-
 /* Codes of a byte are off by half a step at most, and a step is a 127th of the largest. */
 static void rows_are_held_as_the_first_rule_for_their_name_says(void **state)
 {
@@ -432,7 +338,7 @@ static void the_threshold_is_for_deltas_that_have_frequencies(void **state)
 		sp_table *table;
 
 		assert_ok(sp_embedding_find(&embedding, &spec, formats, delta, arena, &err), &err);
-		assert_ok(sp_embedding_load(&table, &embedding, &spec, false, &policy, &err), &err);
+		assert_ok(sp_embedding_load(&table, &embedding, &spec, &policy, NULL, &err), &err);
 		for (size_t i = 0; i < 4; i++)
 			check_updated(table, updated[i]);
 		check_updated(table, added[1]);
@@ -602,7 +508,6 @@ int main(void)
 		cmocka_unit_test(parts_may_be_empty),
 		cmocka_unit_test(marks_are_no_keys),
 		cmocka_unit_test(of_a_key_in_two_pieces_the_later_row_counts),
-		cmocka_unit_test(the_other_byte_order_is_turned),
 		cmocka_unit_test(rows_are_held_as_the_first_rule_for_their_name_says),
 		cmocka_unit_test(frequencies_that_cannot_be_are_refused),
 		cmocka_unit_test(keys_below_the_threshold_are_absent),

@@ -245,15 +245,17 @@ static void check_handle(const dealer *graph, int64_t part, int64_t parts, bool 
 
 	assert_ok(sp_embedding_find(&found, &spec, full, d != NULL ? delta : NULL, arena, &err),
 		  &err);
-	assert_ok(sp_embedding_load(&table, &found, &spec, own, NULL, &err), &err);
+	found.own_part = own;
+	assert_ok(sp_embedding_load(&table, &found, &spec, NULL, NULL, &err), &err);
 	check_part(table, graph, part, parts, f, d);
 	sp_table_destroy(table);
 	if (d == NULL)
 		return;
 	assert_ok(sp_embedding_find(&found, &spec, full, NULL, arena, &err), &err);
-	assert_ok(sp_embedding_load(&base, &found, &spec, own, NULL, &err), &err);
+	found.own_part = own;
+	assert_ok(sp_embedding_load(&base, &found, &spec, NULL, NULL, &err), &err);
 	assert_ok(sp_embedding_find_delta(&found, &found, &spec, delta, arena, &err), &err);
-	assert_ok(sp_embedding_load_delta(&table, &found, &spec, own, NULL, base, &err), &err);
+	assert_ok(sp_embedding_load(&table, &found, &spec, NULL, base, &err), &err);
 	check_part(table, graph, part, parts, f, d);
 	sp_table_destroy(table);
 	sp_table_destroy(base);

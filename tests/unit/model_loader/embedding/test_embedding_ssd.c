@@ -79,7 +79,7 @@ static sp_table *load(const sp_bundle *bundle, const sp_bundle *delta,
 	policy.ssd = where;
 	policy.threads = 2;
 	assert_ok(sp_embedding_find(&embedding, spec, bundle, delta, arena, &err), &err);
-	assert_ok(sp_embedding_load(&table, &embedding, spec, false, &policy, &err), &err);
+	assert_ok(sp_embedding_load(&table, &embedding, spec, &policy, NULL, &err), &err);
 	return table;
 }
 
@@ -190,7 +190,7 @@ static sp_status try_delta(sp_table **out, sp_bundle *full, sp_bundle *delta, sp
 	policy.ssd = where;
 	policy.threads = 2;
 	assert_ok(sp_embedding_find(&embedding, &spec, full, delta, arena, &err), &err);
-	return sp_embedding_load(out, &embedding, &spec, false, &policy, &err);
+	return sp_embedding_load(out, &embedding, &spec, &policy, NULL, &err);
 }
 
 /* As with the full checkpoint in memory: the same bits, or the same words. */
@@ -266,7 +266,8 @@ static sp_table *load_part(const sp_bundle *full, int64_t parts, sp_ssd_store *w
 	spec.partition_id = 1;
 	spec.partition_num = parts;
 	assert_ok(sp_embedding_find(&embedding, &spec, full, NULL, arena, &err), &err);
-	assert_ok(sp_embedding_load(&table, &embedding, &spec, true, &policy, &err), &err);
+	embedding.own_part = true;
+	assert_ok(sp_embedding_load(&table, &embedding, &spec, &policy, NULL, &err), &err);
 	return table;
 }
 
@@ -350,7 +351,7 @@ static void a_checkpoint_that_fails_its_check_leaves_nothing(void **state)
 	(void)state;
 	spoil_copy();
 	assert_ok(sp_embedding_find(&embedding, &spec, copy, NULL, arena, &err), &err);
-	assert_int_equal(sp_embedding_load(&table, &embedding, &spec, false, &policy, &err),
+	assert_int_equal(sp_embedding_load(&table, &embedding, &spec, &policy, NULL, &err),
 			 SP_CORRUPT);
 	assert_int_equal(count_folders(), 0);
 	sp_bundle_close(copy);

@@ -56,7 +56,7 @@ static sp_status load(sp_table **out)
 	sp_embedding embedding;
 
 	SP_TRY(sp_embedding_find(&embedding, &spec, bundle, NULL, arena, &err));
-	return sp_embedding_load(out, &embedding, &spec, false, &policy, &err);
+	return sp_embedding_load(out, &embedding, &spec, &policy, NULL, &err);
 }
 
 static void a_file_that_is_cut_before_it_is_read_is_an_error(void **state)

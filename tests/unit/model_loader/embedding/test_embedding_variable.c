@@ -63,7 +63,8 @@ static sp_table *load(const sp_embedding_spec *spec, const sp_bundle *with_delta
 
 	assert_ok(sp_embedding_find(&embedding, spec, full, with_delta, arena, &err), &err);
 	assert_int_equal(embedding.whole, want_whole);
-	assert_ok(sp_embedding_load(&table, &embedding, spec, own, NULL, &err), &err);
+	embedding.own_part = own;
+	assert_ok(sp_embedding_load(&table, &embedding, spec, NULL, NULL, &err), &err);
 	return table;
 }
 
@@ -133,7 +134,7 @@ static void rows_come_no_faster_than_allowed(void **state)
 
 	(void)state;
 	assert_ok(sp_embedding_find(&embedding, &spec, full, NULL, arena, &err), &err);
-	assert_ok(sp_embedding_load(&table, &embedding, &spec, false, &policy, &err), &err);
+	assert_ok(sp_embedding_load(&table, &embedding, &spec, &policy, NULL, &err), &err);
 	assert_true(sp_clock_now_ns() - begin >= KEYS * INT64_C(1000000));
 	check_all(table, false);
 	sp_table_destroy(table);
@@ -280,7 +281,7 @@ static void parts_that_are_apart_are_sliced_by_their_own_keys(void **state)
 
 		assert_ok(sp_embedding_find(&embedding, &spec, full, NULL, arena, &err), &err);
 		assert_false(embedding.whole);
-		assert_ok(sp_embedding_load(&table, &embedding, &spec, false, &policy, &err), &err);
+		assert_ok(sp_embedding_load(&table, &embedding, &spec, &policy, NULL, &err), &err);
 		for (int64_t id = STEP; id < KEYS * STEP; id += 3 * STEP)
 			assert_int_equal(holds(table, id / 3), id / 3 % 1000 % 2 == (int64_t)slice);
 		count += sp_table_row_count(table);
@@ -452,7 +453,7 @@ static const char *hear(const char *name, int64_t part, int64_t parts, size_t ro
 	assert_ok(sp_embedding_find(&found, &spec, broken, NULL, arena, &err), &err);
 	sp_log_set_sink(NULL, NULL);
 	assert_true(found.whole);
-	assert_ok(sp_embedding_load(&table, &found, &spec, false, NULL, &err), &err);
+	assert_ok(sp_embedding_load(&table, &found, &spec, NULL, NULL, &err), &err);
 	assert_int_equal(sp_table_row_count(table), row_count);
 	sp_table_destroy(table);
 	return said;
@@ -588,7 +589,7 @@ static void a_flipped_bit_is_noticed(void **state)
 		sp_table *table;
 
 		assert_ok(sp_embedding_find(&embedding, &spec, bundle, NULL, arena, &err), &err);
-		assert_int_equal(sp_embedding_load(&table, &embedding, &spec, false, NULL, &err),
+		assert_int_equal(sp_embedding_load(&table, &embedding, &spec, NULL, NULL, &err),
 				 SP_CORRUPT);
 		assert_non_null(strstr(err.text, names[i]));
 	}
@@ -605,7 +606,7 @@ static sp_status find_and_load(const sp_embedding_spec *spec, sp_table **out)
 	if (scratch != NULL)
 		status = sp_embedding_find(&embedding, spec, full, delta, scratch, &err);
 	if (status == SP_OK)
-		status = sp_embedding_load(out, &embedding, spec, false, NULL, &err);
+		status = sp_embedding_load(out, &embedding, spec, NULL, NULL, &err);
 	sp_arena_destroy(scratch);
 	return status;
 }

@@ -52,7 +52,7 @@ static sp_status load(sp_table **out, const sp_bundle *bundle, const sp_embeddin
 	sp_embedding embedding;
 
 	SP_TRY(sp_embedding_find(&embedding, spec, bundle, NULL, arena, &err));
-	return sp_embedding_load(out, &embedding, spec, false, policy, &err);
+	return sp_embedding_load(out, &embedding, spec, policy, NULL, &err);
 }
 
 static bool holds(const sp_table *table, int64_t key)
@@ -209,7 +209,7 @@ static void rows_of_a_record_count(void **state)
 	assert_ok(sp_embedding_find(&embedding, &spec, full, NULL, arena, &err), &err);
 	assert_int_equal(embedding.full.parts[0].row_count, 1);
 	assert_int_equal(embedding.full.parts[0].ssd_count, KEYS - IN_MEMORY);
-	assert_ok(sp_embedding_load(&table, &embedding, &spec, false, &policy, &err), &err);
+	assert_ok(sp_embedding_load(&table, &embedding, &spec, &policy, NULL, &err), &err);
 	bytes = sp_table_row_count(table) * (4 * sizeof(float) + sizeof(int64_t));
 	assert_in_range(sp_embedding_expected_size(&embedding, &spec, &policy), bytes, 4 * bytes);
 	assert_ok(sp_embedding_expect_column(&bytes, &embedding, &spec, &err), &err);

@@ -76,22 +76,20 @@ static void ask_all(const sp_golden_case *golden, sp_processor *processor, const
 	}
 }
 
-static void await_live(const sp_processor *processor, const sp_golden_step *step)
+static void await_live(sp_processor *processor, const sp_golden_step *step)
 {
-	sp_arena *arena = sp_arena_create(4096);
-	sp_found_version live = {.full_step = -2};
-	sp_error err;
+	bool is_live = false;
 
-	for (int i = 0; i < 2000; i++) {
-		sp_arena_reset(arena);
-		assert_ok(sp_processor_live(processor, &live, arena, &err), &err);
-		if (live.full_step == step->full_step && live.delta_step == step->delta_step)
-			break;
-		usleep(5000);
+	for (int i = 0; i < 2000 && !is_live; i++) {
+		sp_version *live = sp_processor_acquire(processor);
+
+		is_live = live->full_step == step->full_step &&
+			  live->delta_step == step->delta_step;
+		sp_processor_release(live);
+		if (!is_live)
+			usleep(5000);
 	}
-	assert_int_equal(live.full_step, step->full_step);
-	assert_int_equal(live.delta_step, step->delta_step);
-	sp_arena_destroy(arena);
+	assert_true(is_live);
 }
 
 /* Until nothing has been folded for a while. */

@@ -8,14 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/log.h"
-#include "processor/updater/updater.h"
 #include "tests/support/checkpoint_folder.h"
 #include "tests/support/model_double.h"
-#include "tests/support/paths.h"
 #include "tests/support/text_models.h"
 #include "tests/support/time_double.h"
+#include "tests/support/updater_scene.h"
 
 /*
  * What the updater does with hours: looks, retries and lines in the log, on a
@@ -24,11 +22,7 @@
 enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 #define HOURS(n) ((int64_t)(n)*HOUR)
 
-static char work[SP_PATH_SIZE], checkpoints[SP_PATH_SIZE + 16], savedmodel[SP_PATH_SIZE];
-static sp_config config;
-static sp_published *published;
-static sp_updater *updater;
-static sp_error err;
+static char folder[SP_PATH_SIZE + 16]; /* of versions */
 static atomic_size_t lines;
 static char awaited[128];
 static atomic_bool told; /* whether a line has held it */
@@ -50,51 +44,38 @@ static void await_line(const char *text)
 	atomic_store(&lines, 0);
 }
 
-static void make_full(void)
-{
-	sp_checkpoint_folder_make(checkpoints);
-	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-100.index", "");
-}
-
+/* Another log, other times, and a folder that is not there yet. */
 static int set_up(void **state)
 {
-	(void)state;
+	sp_scene_set_up(state);
 	await_line("no such line");
 	sp_log_set_sink(watch_log, NULL);
-	sp_temp_make(work);
-	snprintf(checkpoints, sizeof(checkpoints), "%s/checkpoints", work);
-	sp_source_path(savedmodel, "tests/golden/ev-ctr/model");
-	memset(&sp_the_model_double, 0, sizeof(sp_the_model_double));
-	config = (sp_config){.signature_name = "serving_default",
-			     .savedmodel_dir = savedmodel,
-			     .checkpoint_dir = checkpoints,
-			     .session_num = 2,
-			     .session_workspace_bytes = 1 << 20,
-			     .update_poll_interval_ms = SECOND};
-	assert_ok(sp_published_create(&published, 2, &err), &err);
-	updater = NULL;
+	sp_scene.config.update_poll_interval_ms = SECOND;
+	snprintf(folder, sizeof(folder), "%s/checkpoints", sp_scene.checkpoints);
+	sp_scene.config.checkpoint_dir = folder;
 	sp_time_begin(0, NULL);
 	return 0;
 }
 
-static int tear_down(void **state)
+static void make_full(void)
 {
-	(void)state;
-	sp_updater_close(updater);
-	sp_published_destroy(published);
-	sp_temp_remove(work);
-	assert_int_equal(sp_the_model_double.alive, 0);
-	sp_log_set_sink(NULL, NULL);
-	return 0;
+	sp_checkpoint_folder_make(folder);
+	sp_checkpoint_folder_add_file(folder, "v1/model.ckpt-100.index", "");
+}
+
+static sp_status open_updater(void)
+{
+	return sp_updater_open(&sp_scene.updater, &sp_scene.config, sp_scene.published,
+			       &sp_scene.err);
 }
 
 static void assert_live(int64_t full_step, int64_t delta_step)
 {
-	const sp_version *version = sp_published_pin(published, 0);
+	const sp_version *version = sp_published_pin(sp_scene.published, 0);
 
 	assert_int_equal(version->full_step, full_step);
 	assert_int_equal(version->delta_step, delta_step);
-	sp_published_unpin(published, 0);
+	sp_published_unpin(sp_scene.published, 0);
 }
 
 /* ------------------------------------------------------------ init_timeout_minutes */
@@ -102,10 +83,10 @@ static void assert_live(int64_t full_step, int64_t delta_step)
 static void one_minute_is_a_minute(void **state)
 {
 	(void)state;
-	config.init_timeout_minutes = 1;
+	sp_scene.config.init_timeout_minutes = 1;
 	await_line("waiting for a complete version");
-	assert_int_equal(sp_updater_open(&updater, &config, published, &err), SP_NOT_FOUND);
-	assert_non_null(strstr(err.text, "after 1 minutes"));
+	assert_int_equal(open_updater(), SP_NOT_FOUND);
+	assert_non_null(strstr(sp_scene.err.text, "after 1 minutes"));
 	assert_int_equal(sp_time_now_ms(), MINUTE);
 	assert_int_equal(sp_time_waits(), MINUTE / SECOND);
 	assert_true(told);
@@ -122,10 +103,10 @@ static void come_in_the_evening(int64_t now_ms)
 static void minus_one_waits_for_ever(void **state)
 {
 	(void)state;
-	config.init_timeout_minutes = -1;
+	sp_scene.config.init_timeout_minutes = -1;
 	sp_time_begin(0, come_in_the_evening);
 	await_line("waiting for a complete version");
-	assert_ok(sp_updater_open(&updater, &config, published, &err), &err);
+	(void)sp_scene_start();
 	assert_int_equal(sp_time_now_ms(), HOURS(10) + SECOND);
 	assert_true(told);
 	assert_in_range(lines, 590, 610);
@@ -137,9 +118,9 @@ static void what_is_not_complete_is_waited_for(void **state)
 {
 	(void)state;
 	make_full();
-	config.init_timeout_minutes = 3;
+	sp_scene.config.init_timeout_minutes = 3;
 	sp_the_model_double.files = SP_CORRUPT;
-	assert_int_equal(sp_updater_open(&updater, &config, published, &err), SP_CORRUPT);
+	assert_int_equal(open_updater(), SP_CORRUPT);
 	assert_int_equal(sp_time_now_ms(), 3 * MINUTE);
 	assert_int_equal(sp_the_model_double.loads, 0);
 	assert_true(lines <= 10);
@@ -152,11 +133,11 @@ static void what_cannot_be_loaded_is_not_waited_for(void **state)
 
 	(void)state;
 	make_full();
-	config.init_timeout_minutes = -1;
+	sp_scene.config.init_timeout_minutes = -1;
 	sp_the_model_double.statuses = statuses;
 	sp_the_model_double.status_count = 1;
-	assert_int_equal(sp_updater_open(&updater, &config, published, &err), SP_NOT_FOUND);
-	assert_non_null(strstr(err.text, "load 1 says not_found"));
+	assert_int_equal(open_updater(), SP_NOT_FOUND);
+	assert_non_null(strstr(sp_scene.err.text, "load 1 says not_found"));
 	assert_int_equal(sp_time_now_ms(), 0);
 	assert_int_equal(sp_time_waits(), 0);
 }
@@ -166,7 +147,7 @@ static void what_cannot_be_loaded_is_not_waited_for(void **state)
 static void start(void)
 {
 	make_full();
-	assert_ok(sp_updater_open(&updater, &config, published, &err), &err);
+	(void)sp_scene_start();
 	sp_time_pass(0);
 }
 
@@ -176,12 +157,12 @@ static void an_hour_away(void (*take_away)(const char *), void (*bring_back)(con
 	char away[SP_PATH_SIZE + 16];
 	size_t waits;
 
-	snprintf(away, sizeof(away), "%s/away", work);
+	snprintf(away, sizeof(away), "%s/away", sp_scene.checkpoints);
 	start();
-	sp_checkpoint_folder_add_delta(checkpoints, 110);
+	sp_checkpoint_folder_add_delta(folder, 110);
 	sp_time_pass(SECOND);
 	assert_live(100, 110);
-	sp_checkpoint_folder_add_delta(checkpoints, 120);
+	sp_checkpoint_folder_add_delta(folder, 120);
 	take_away(away);
 	await_line("the old one stays live");
 	waits = sp_time_waits();
@@ -202,12 +183,12 @@ static void an_hour_away(void (*take_away)(const char *), void (*bring_back)(con
 
 static void move_away(const char *away)
 {
-	assert_int_equal(rename(checkpoints, away), 0);
+	assert_int_equal(rename(folder, away), 0);
 }
 
 static void move_back(const char *away)
 {
-	assert_int_equal(rename(away, checkpoints), 0);
+	assert_int_equal(rename(away, folder), 0);
 }
 
 static void a_folder_is_gone_for_an_hour(void **state)
@@ -220,12 +201,12 @@ static void a_folder_is_gone_for_an_hour(void **state)
 static void make_unreadable(const char *away)
 {
 	move_away(away);
-	assert_int_equal(symlink(checkpoints, checkpoints), 0);
+	assert_int_equal(symlink(folder, folder), 0);
 }
 
 static void make_readable(const char *away)
 {
-	assert_int_equal(unlink(checkpoints), 0);
+	assert_int_equal(unlink(folder), 0);
 	move_back(away);
 }
 
@@ -241,10 +222,10 @@ static void a_folder_is_unreadable_for_an_hour(void **state)
 static void a_delta_without_its_shard_is_told_every_minute(void **state)
 {
 	(void)state;
-	config.update_poll_interval_ms = HOUR;
+	sp_scene.config.update_poll_interval_ms = HOUR;
 	start();
 	sp_the_model_double.files = SP_CORRUPT;
-	sp_checkpoint_folder_add_delta(checkpoints, 110);
+	sp_checkpoint_folder_add_delta(folder, 110);
 	await_line("version 100+110 is discovered (discovered for ");
 	sp_time_pass(HOUR);
 	assert_live(100, -1);
@@ -255,7 +236,7 @@ static void a_delta_without_its_shard_is_told_every_minute(void **state)
 	assert_in_range(lines, 58, 62);
 	sp_the_model_double.files = SP_OK;
 	sp_checkpoint_folder_add_file(
-		checkpoints, "v1/.incremental_checkpoint/incremental_model.ckpt-110.index", "x");
+		folder, "v1/.incremental_checkpoint/incremental_model.ckpt-110.index", "x");
 	sp_time_pass(MINUTE);
 	assert_live(100, 110);
 	await_line("discovered");
@@ -266,10 +247,10 @@ static void a_delta_without_its_shard_is_told_every_minute(void **state)
 static void a_delta_that_waits_for_a_full_checkpoint_is_told_every_minute(void **state)
 {
 	(void)state;
-	config.update_wait_for_full_seconds = 31536000;
+	sp_scene.config.update_wait_for_full_seconds = 31536000;
 	start();
-	sp_checkpoint_folder_add_file(checkpoints, "v1/model.ckpt-105.data-00000-of-00002", "");
-	sp_checkpoint_folder_add_delta(checkpoints, 110);
+	sp_checkpoint_folder_add_file(folder, "v1/model.ckpt-105.data-00000-of-00002", "");
+	sp_checkpoint_folder_add_delta(folder, 110);
 	await_line("waits for full checkpoint 105");
 	sp_time_pass(SECOND);
 	assert_true(told);
@@ -290,7 +271,7 @@ static void a_broken_version_is_tried_twice(void **state)
 	sp_the_model_double.statuses = statuses;
 	sp_the_model_double.status_count = 3;
 	start();
-	sp_checkpoint_folder_add_delta(checkpoints, 110);
+	sp_checkpoint_folder_add_delta(folder, 110);
 	sp_time_pass(SECOND);
 	assert_int_equal(sp_the_model_double.loads, 2);
 	sp_time_pass(2 * SECOND);
@@ -303,7 +284,7 @@ static void a_broken_version_is_tried_twice(void **state)
 	assert_int_equal(lines, 0);
 	assert_live(100, -1);
 	sp_checkpoint_folder_add_file(
-		checkpoints, "v1/.incremental_checkpoint/incremental_model.ckpt-110.index", "x");
+		folder, "v1/.incremental_checkpoint/incremental_model.ckpt-110.index", "x");
 	sp_time_pass(SECOND);
 	assert_live(100, 110);
 }
@@ -320,7 +301,7 @@ static void what_may_pass_is_tried_ever_less_often(void **state)
 	sp_the_model_double.statuses = statuses;
 	sp_the_model_double.status_count = 100;
 	start();
-	sp_checkpoint_folder_add_delta(checkpoints, 110);
+	sp_checkpoint_folder_add_delta(folder, 110);
 	sp_time_pass(HOUR);
 	assert_in_range(sp_the_model_double.loads, 60, 70);
 	assert_true(lines <= 2 * 70);
@@ -336,7 +317,7 @@ enum { SETTLE = 10 * MINUTE };
 
 static void write_asset(const char *text)
 {
-	sp_text_models_write_file(savedmodel, "assets/words.txt", text);
+	sp_text_models_write_file(sp_scene.savedmodel, "assets/words.txt", text);
 }
 
 /* Written by a machine whose clock is hours ahead: it is as old as we have seen it to be. */
@@ -347,16 +328,17 @@ static void write_future_asset(const char *text)
 	char path[SP_PATH_SIZE + 32];
 
 	write_asset(text);
-	snprintf(path, sizeof(path), "%s/assets/words.txt", savedmodel);
+	snprintf(path, sizeof(path), "%s/assets/words.txt", sp_scene.savedmodel);
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
 static void make_savedmodel(void)
 {
-	snprintf(savedmodel, sizeof(savedmodel), "%.4000s/savedmodel", work);
-	sp_text_models_write_file(savedmodel, "saved_model.pb", "");
+	snprintf(sp_scene.savedmodel, sizeof(sp_scene.savedmodel), "%.4000s/savedmodel",
+		 sp_scene.checkpoints);
+	sp_text_models_write_file(sp_scene.savedmodel, "saved_model.pb", "");
 	write_future_asset("one");
-	config.savedmodel_settle_ms = SETTLE;
+	sp_scene.config.savedmodel_settle_ms = SETTLE;
 }
 
 static void the_first_version_settles(void **state)
@@ -375,8 +357,8 @@ static void so_does_a_savedmodel_alone(void **state)
 {
 	(void)state;
 	make_savedmodel();
-	config.checkpoint_dir = NULL;
-	assert_ok(sp_updater_open(&updater, &config, published, &err), &err);
+	sp_scene.config.checkpoint_dir = NULL;
+	(void)sp_scene_start();
 	assert_int_equal(sp_time_now_ms(), SETTLE);
 }
 
@@ -394,12 +376,11 @@ static void what_never_settles_is_not_waited_for_for_ever(void **state)
 	make_savedmodel();
 	make_full();
 	sp_time_begin(0, grow);
-	assert_int_equal(sp_updater_open(&updater, &config, published, &err), SP_BUSY);
+	assert_int_equal(open_updater(), SP_BUSY);
 	assert_int_equal(sp_time_now_ms(), SETTLE);
-	assert_non_null(strstr(err.text, "no complete version in checkpoint_dir"));
-	assert_non_null(strstr(err.text, "savedmodel_settle_ms"));
+	assert_non_null(strstr(sp_scene.err.text, "no complete version in checkpoint_dir"));
+	assert_non_null(strstr(sp_scene.err.text, "savedmodel_settle_ms"));
 	assert_int_equal(sp_the_model_double.loads, 0);
-	updater = NULL;
 }
 
 /* Deltas do not wait meanwhile: the graph in memory is what it was. */
@@ -409,7 +390,7 @@ static void what_changes_settles_before_it_is_read_anew(void **state)
 	make_savedmodel();
 	start();
 	assert_int_equal(sp_the_model_double.opens, 1);
-	sp_checkpoint_folder_add_delta(checkpoints, 110);
+	sp_checkpoint_folder_add_delta(folder, 110);
 	sp_time_pass(SECOND);
 	assert_live(100, 110);
 	write_future_asset("three");
@@ -435,7 +416,7 @@ static void a_clock_that_leaps_ahead_is_no_storm(void **state)
 	start();
 	waits = sp_time_waits();
 	sp_time_leap(HOURS(100));
-	sp_checkpoint_folder_add_delta(checkpoints, 110);
+	sp_checkpoint_folder_add_delta(folder, 110);
 	sp_time_pass(SECOND);
 	assert_live(100, 110);
 	assert_true(sp_time_waits() - waits <= 2);
@@ -448,14 +429,14 @@ static void a_clock_that_goes_back_stops_nothing(void **state)
 	sp_time_begin(HOURS(1000), NULL);
 	start();
 	sp_time_leap(-HOURS(100));
-	sp_checkpoint_folder_add_delta(checkpoints, 110);
+	sp_checkpoint_folder_add_delta(folder, 110);
 	sp_time_pass(2 * SECOND);
 	assert_live(100, 110);
 }
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, sp_scene_tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(one_minute_is_a_minute),
 		CASE(minus_one_waits_for_ever),

@@ -23,7 +23,7 @@ typedef struct fixture {
 	sp_queue *queue;
 	pthread_t worker;
 	pthread_mutex_t gate;
-	atomic_int handled, begun, dropped;
+	atomic_int handled, begun, dropped, cancelled;
 	uint16_t port;
 } fixture;
 
@@ -42,11 +42,54 @@ static void answer_echo(sp_http_request *request)
 	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &out});
 }
 
+static void answer_with_headers(sp_http_request *request)
+{
+	const sp_http_header fields[] = {
+		{sp_bytes_of("x-one"), sp_bytes_of("1")},
+		{sp_bytes_of("x-two"), sp_bytes_of("a b")},
+	};
+	const sp_http_header bad = {sp_bytes_of("x"), sp_bytes_of("a\r\nb: c")};
+	bool is_bad = sp_bytes_equal_text(sp_http_request_head(request)->path, "/headers/bad");
+
+	sp_http_request_answer(request, &(sp_http_answer){.status = 200,
+							  .headers = is_bad ? &bad : fields,
+							  .header_count = is_bad ? 1 : 2});
+}
+
+/* Plain text in place of JSON, for paths below /plain. */
+static bool refuse_plainly(void *context, sp_http_request *request, int status, const char *text)
+{
+	sp_buffer out;
+
+	(void)context;
+	if (!sp_bytes_starts_with(sp_http_request_head(request)->path, "/later/plain"))
+		return false;
+	sp_buffer_init(&out, 1000);
+	sp_buffer_printf(&out, "%d: %s", status, text);
+	sp_http_request_set_answer(request, &(sp_http_answer){.status = 200,
+							      .content_type = "text/plain",
+							      .body = &out,
+							      .outcome = status});
+	return true;
+}
+
 static void handle(void *context, sp_http_request *request)
 {
 	fixture *f = context;
+	sp_bytes path = sp_http_request_head(request)->path;
 
 	f->handled++;
+	if (sp_bytes_starts_with(path, "/headers")) {
+		answer_with_headers(request);
+		return;
+	}
+	if (sp_bytes_starts_with(path, "/later/soon")) {
+		int64_t soon_ns = sp_clock_now_ns() + 100 * INT64_C(1000000);
+
+		sp_http_request_set_deadline(request, soon_ns);
+		sp_http_request_set_deadline(request, soon_ns + 1000);
+		assert_true(sp_http_request_deadline_ns(request) == soon_ns);
+	}
 	if (!sp_bytes_starts_with(sp_http_request_head(request)->path, "/later"))
 		answer_echo(request);
 	else if (!sp_queue_try_push(f->queue, request))
@@ -63,6 +106,14 @@ static void *work(void *context)
 		pthread_mutex_unlock(&f->gate);
 		if (sp_http_request_begin(request)) {
 			f->begun++;
+			if (sp_bytes_starts_with(sp_http_request_head(request)->path,
+						 "/later/cancelled")) {
+				const atomic_bool *flag = sp_http_request_cancel_flag(request);
+
+				for (int i = 0; i < 500 && !atomic_load(flag); i++)
+					usleep(10000);
+				f->cancelled += sp_http_request_cancelled(request);
+			}
 			answer_echo(request);
 		} else {
 			f->dropped++;
@@ -77,6 +128,7 @@ static void start(fixture *f, sp_http_options options)
 
 	options.host = "127.0.0.1";
 	options.handler = handle;
+	options.refusal = refuse_plainly;
 	options.context = f;
 	options.io_threads = options.io_threads ? options.io_threads : 1;
 	options.max_connections = options.max_connections ? options.max_connections : 100;
@@ -244,6 +296,22 @@ static void an_answer_larger_than_the_socket_takes_is_sent_whole(void **state)
 	finish(&f);
 }
 
+static void an_answer_may_have_headers_of_its_own(void **state)
+{
+	fixture f = {0};
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	sp_http_call(f.port, "GET", "/headers", NULL, &reply);
+	assert_int_equal(reply.status, 200);
+	assert_non_null(strstr(reply.head, "\r\nx-one: 1\r\nx-two: a b\r\n"));
+	sp_http_call(f.port, "GET", "/headers/bad", NULL, &reply);
+	assert_int_equal(reply.status, 500);
+	assert_null(strstr(reply.head, "b: c"));
+	finish(&f);
+}
+
 /* ----------------------------------------------------------------- refusals */
 
 #define HIDDEN "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -405,6 +473,37 @@ static void a_request_that_nobody_begins_with_is_answered_in_time(void **state)
 	finish(&f);
 }
 
+static void a_handler_may_leave_a_request_less_time(void **state)
+{
+	fixture f = {0};
+	sp_http_reply reply;
+	int64_t began = sp_clock_now_ns();
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	pthread_mutex_lock(&f.gate);
+	sp_http_call(f.port, "GET", "/later/soon", NULL, &reply);
+	assert_int_equal(reply.status, 504);
+	assert_true(sp_clock_now_ns() - began < INT64_C(5000000000));
+	pthread_mutex_unlock(&f.gate);
+	finish(&f);
+}
+
+static void a_refusal_may_be_put_another_way(void **state)
+{
+	fixture f = {0};
+	sp_http_reply reply;
+
+	(void)state;
+	start(&f, (sp_http_options){.request_timeout_ms = 200});
+	pthread_mutex_lock(&f.gate);
+	sp_http_call(f.port, "GET", "/later/plain", NULL, &reply);
+	assert_int_equal(reply.status, 200);
+	assert_string_equal(reply.body, "504: the deadline of the request has passed");
+	pthread_mutex_unlock(&f.gate);
+	finish(&f);
+}
+
 /* ------------------------------------------------------------------- clients */
 
 static void wait_for(atomic_int *counter, int value)
@@ -435,6 +534,23 @@ static void no_work_is_done_for_a_client_that_has_gone(void **state)
 	pthread_mutex_unlock(&f.gate);
 	wait_for(&f.dropped, 2);
 	assert_int_equal(f.begun, 0);
+	finish(&f);
+}
+
+static void work_for_a_client_that_has_gone_can_be_cancelled(void **state)
+{
+	struct linger reset = {1, 0};
+	fixture f = {0};
+	sp_http_client client;
+
+	(void)state;
+	start(&f, (sp_http_options){.io_threads = 1});
+	assert_true(sp_http_client_open(&client, f.port));
+	sp_http_client_send_text(&client, "GET /later/cancelled HTTP/1.1\r\nHost: a\r\n\r\n");
+	wait_for(&f.begun, 1);
+	setsockopt(client.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	sp_http_client_close(&client);
+	wait_for(&f.cancelled, 1);
 	finish(&f);
 }
 
@@ -833,11 +949,15 @@ int main(void)
 		cmocka_unit_test(a_body_may_come_in_chunks_and_in_pieces),
 		cmocka_unit_test(a_client_that_asks_first_is_told_to_go_on),
 		cmocka_unit_test(an_answer_larger_than_the_socket_takes_is_sent_whole),
+		cmocka_unit_test(an_answer_may_have_headers_of_its_own),
 		cmocka_unit_test(nothing_hidden_behind_a_refused_request_is_served),
 		cmocka_unit_test(heads_that_are_too_long_are_refused),
 		cmocka_unit_test(a_client_that_dribbles_is_cut_off),
 		cmocka_unit_test(an_idle_connection_ends_in_silence),
 		cmocka_unit_test(a_request_that_nobody_begins_with_is_answered_in_time),
+		cmocka_unit_test(a_handler_may_leave_a_request_less_time),
+		cmocka_unit_test(a_refusal_may_be_put_another_way),
+		cmocka_unit_test(work_for_a_client_that_has_gone_can_be_cancelled),
 		cmocka_unit_test(no_work_is_done_for_a_client_that_has_gone),
 		cmocka_unit_test(a_client_that_only_stops_sending_gets_its_answer),
 		cmocka_unit_test(a_client_may_go_at_any_moment),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/host/predict/json_response.h"
+#include "tests/support/json_space.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define DIMS(...)                                                 \
@@ -20,8 +21,9 @@ static serving_processor_tensor tensor(const char *name, int dtype, int rank, co
 	return (serving_processor_tensor){name, dtype, rank, dims, count, data};
 }
 
-static void expect(const serving_processor_tensor *tensors, size_t count, bool row,
-		   const char *text)
+/* exact: white space counts. */
+static void expect_text(const serving_processor_tensor *tensors, size_t count, bool row, bool exact,
+			const char *text)
 {
 	const serving_processor_tensor *list[8];
 	sp_buffer out;
@@ -32,8 +34,16 @@ static void expect(const serving_processor_tensor *tensors, size_t count, bool r
 	sp_buffer_init(&out, 10000);
 	assert_ok(sp_json_response_write(&out, list, count, row, &err), &err);
 	assert_false(out.failed);
+	if (!exact)
+		sp_json_remove_space(out.data);
 	assert_string_equal(out.data, text);
 	sp_buffer_fini(&out);
+}
+
+static void expect(const serving_processor_tensor *tensors, size_t count, bool row,
+		   const char *text)
+{
+	expect_text(tensors, count, row, false, text);
 }
 
 static void expect_error(const serving_processor_tensor *tensors, size_t count, bool row,
@@ -105,6 +115,31 @@ static void outputs_named_bytes_are_base64(void **state)
 	expect(t, 2, false,
 	       "{\"outputs\":{\"s_bytes\":[{\"b64\":\"aGVsbG8=\"},{\"b64\":\"\"}],"
 	       "\"i_bytes\":[-1,1]}}");
+}
+
+/* As rapidjson's PrettyWriter prints, with TensorFlow Serving's choice of one line for a row's
+ * lists. */
+static void the_layout_is_tensorflow_servings(void **state)
+{
+	static const float floats[] = {2.5f, 3, 0.5f, 4};
+	static const serving_processor_bytes texts[] = {{"a", 1}, {"b", 1}};
+	serving_processor_tensor t[] = {
+		TENSOR("p", SERVING_PROCESSOR_FLOAT, DIMS(2, 2), floats),
+		TENSOR("s_bytes", SERVING_PROCESSOR_STRING, DIMS(2), texts),
+	};
+
+	(void)state;
+	expect_text(t, 1, true, true, "{\n    \"predictions\": [[2.5, 3.0], [0.5, 4.0]\n    ]\n}");
+	expect_text(
+		t, 1, false, true,
+		"{\n    \"outputs\": [\n        [\n            2.5,\n            3.0\n        ],\n"
+		"        [\n            0.5,\n            4.0\n        ]\n    ]\n}");
+	expect_text(t, 2, true, true,
+		    "{\n    \"predictions\": [\n        {\n            \"p\": [2.5, 3.0],\n"
+		    "            \"s_bytes\": {\n                \"b64\": \"YQ==\"\n            }\n"
+		    "        },\n        {\n            \"p\": [0.5, 4.0],\n"
+		    "            \"s_bytes\": {\n                \"b64\": \"Yg==\"\n            }\n"
+		    "        }\n    ]\n}");
 }
 
 static void small_floats_are_written_as_floats(void **state)
@@ -218,6 +253,7 @@ int main(void)
 		cmocka_unit_test(one_output_stands_without_its_name),
 		cmocka_unit_test(several_outputs_are_keyed_by_name),
 		cmocka_unit_test(outputs_named_bytes_are_base64),
+		cmocka_unit_test(the_layout_is_tensorflow_servings),
 		cmocka_unit_test(small_floats_are_written_as_floats),
 		cmocka_unit_test(empty_tensors_are_written),
 		cmocka_unit_test(what_cannot_be_said_is_refused),

@@ -1,4 +1,4 @@
-#include "processor/request/json_text.h"
+#include "base/json_text.h"
 
 void sp_json_text_append(sp_buffer *json, const char *text)
 {

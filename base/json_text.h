@@ -1,5 +1,5 @@
-#ifndef SP_PROCESSOR_REQUEST_JSON_TEXT_H
-#define SP_PROCESSOR_REQUEST_JSON_TEXT_H
+#ifndef SP_BASE_JSON_TEXT_H
+#define SP_BASE_JSON_TEXT_H
 
 #include "base/buffer.h"
 
