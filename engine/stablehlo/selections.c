@@ -112,14 +112,13 @@ static sp_status gather(sp_hlo_body *body, const sp_mlir_op *op, const char *siz
 	return sp_hlo__give(body, op, 0, sp_hlo__write(body, &node));
 }
 
-sp_status sp_hlo__do_gather(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_gather(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	int64_t sizes[SP_MAX_RANK];
 	size_t count;
 	sp_dtype index;
 
-	(void)rule;
 	SP_TRY(sp_vhlo_ints(&hlo->module, op, "slice_sizes", sizes, SP_MAX_RANK, &count, hlo->err));
 	for (size_t i = 0; i < count; i++)
 		if (sizes[i] < 0 || sizes[i] > INT32_MAX)
@@ -129,13 +128,11 @@ sp_status sp_hlo__do_gather(sp_hlo_body *body, const sp_mlir_op *op, const sp_hl
 		      sp_hlo__cast(body, sp_hlo__ints(body, sizes, count), SP_INT32, index));
 }
 
-sp_status sp_hlo__do_dynamic_gather(sp_hlo_body *body, const sp_mlir_op *op,
-				    const sp_hlo_rule *rule)
+sp_status sp_hlo__do_dynamic_gather(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	sp_dtype index;
 
-	(void)rule;
 	SP_TRY(need_index(hlo, op, op->operands[2]));
 	indices_of(body, op->operands[1], &index);
 	return gather(body, op,
@@ -163,7 +160,7 @@ sp_status sp_hlo__scalar_function(sp_hlo *hlo, const sp_mlir_op *op, size_t regi
 				     out);
 }
 
-sp_status sp_hlo__do_scatter(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_scatter(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	sp_hlo_message dims = {.size = 0};
@@ -171,7 +168,6 @@ sp_status sp_hlo__do_scatter(sp_hlo_body *body, const sp_mlir_op *op, const sp_h
 	sp_hlo_node node;
 	sp_dtype index;
 
-	(void)rule;
 	if (op->region_count != 1 || op->operand_count != 3 || op->result_count != 1)
 		return sp_hlo__refuse(hlo, op, "of several tensors at once");
 	SP_TRY(need_index(hlo, op, op->operands[1]));
@@ -223,14 +219,13 @@ static sp_status write_sort(sp_hlo_body *body, const sp_mlir_op *op, size_t coun
 	return hlo->status;
 }
 
-sp_status sp_hlo__do_sort(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_sort(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const char *comparator;
 	sp_hlo_node node;
 	int64_t dimension;
 
-	(void)rule;
 	if (op->region_count != 1 || op->operand_count != op->result_count)
 		return sp_hlo__refuse(hlo, op, "its operands and results do not belong together");
 	SP_TRY(sp_vhlo_int(&hlo->module, op, "dimension", &dimension, hlo->err));

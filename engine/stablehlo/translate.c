@@ -184,8 +184,9 @@ static sp_status translate_op(sp_hlo_body *body, const sp_mlir_op *op)
 	if (has_token(hlo, op) && !takes_tokens(rule))
 		return sp_hlo__refuse(hlo, op, "on a token");
 	SP_TRY(hlo->status);
+	body->rule = rule;
 	body->stem = rule->name;
-	hlo->status = rule->translate(body, op, rule);
+	hlo->status = rule->translate(body, op);
 	return hlo->status;
 }
 
@@ -286,9 +287,7 @@ static sp_status ensure_shape(sp_hlo_body *body, uint32_t value)
 	shape->rank = type->rank;
 	memcpy(shape->dims, type->dims, sizeof(shape->dims));
 	body->stem = "shaped";
-	sp_hlo__begin(body, &node, "EnsureShape", 1);
-	sp_hlo__input(&node, hlo->values[value].all);
-	sp_hlo__type(&node, "T", type->dtype);
+	SP_HLO_BEGIN(body, &node, "EnsureShape", type->dtype, hlo->values[value].all);
 	sp_hlo__shape(&node, "shape", shape);
 	hlo->values[value].all = sp_hlo__write(body, &node);
 	return hlo->status;

@@ -20,6 +20,11 @@ const sp_vhlo_type *sp_hlo__value_type(sp_hlo *hlo, uint32_t value)
 	return &hlo->types[type];
 }
 
+sp_dtype sp_hlo__dtype(sp_hlo *hlo, uint32_t value)
+{
+	return sp_hlo__value_type(hlo, value)->dtype;
+}
+
 /* ------------------------------------------------------------ broadcasts */
 
 static bool same_dims(const sp_vhlo_type *a, const sp_vhlo_type *b)
@@ -38,12 +43,9 @@ static const char *broadcast(sp_hlo_body *body, const sp_hlo_value *value, const
 
 	if (same_dims(&value->source_type, type))
 		return value->source;
-	sp_hlo__begin(body, &node, "BroadcastTo", 2);
-	sp_hlo__input(&node, value->source);
-	sp_hlo__input(&node, value->shape != NULL
-				     ? value->shape
-				     : sp_hlo__ints(body, type->dims, (size_t)type->rank));
-	sp_hlo__type(&node, "T", type->dtype);
+	SP_HLO_BEGIN(body, &node, "BroadcastTo", type->dtype, value->source,
+		     value->shape != NULL ? value->shape
+					  : sp_hlo__ints(body, type->dims, (size_t)type->rank));
 	sp_hlo__type(&node, "Tidx", SP_INT32);
 	if (value->shape != NULL)
 		node.attrs[node.attr_count - 1].type = value->shape_dtype;

@@ -39,7 +39,7 @@ static sp_status add_padding(sp_hlo_body *body, sp_hlo_node *node, const sp_mlir
 	return body->hlo->status;
 }
 
-sp_status sp_hlo__do_reduce_window(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_reduce_window(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	static const char *const lists[] = {"window_dimensions", "window_strides", "base_dilations",
 					    "window_dilations"};
@@ -48,7 +48,6 @@ sp_status sp_hlo__do_reduce_window(sp_hlo_body *body, const sp_mlir_op *op, cons
 	const char *function;
 	sp_hlo_node node;
 
-	(void)rule;
 	if (op->region_count != 1 || op->operand_count != 2 || op->result_count != 1)
 		return sp_hlo__refuse(hlo, op, "of several tensors at once");
 	SP_TRY(sp_hlo__scalar_function(hlo, op, 0, &function));
@@ -105,15 +104,12 @@ static const char *reverse_kernel(sp_hlo_body *body, const sp_mlir_op *op, const
 			axes[turns++] = places[i];
 	if (hlo->status != SP_OK || turns == 0)
 		return kernel;
-	sp_hlo__begin(body, &node, "ReverseV2", 2);
-	sp_hlo__input(&node, kernel);
-	sp_hlo__input(&node, sp_hlo__ints(body, axes, turns));
-	sp_hlo__type(&node, "T", dtype);
+	SP_HLO_BEGIN(body, &node, "ReverseV2", dtype, kernel, sp_hlo__ints(body, axes, turns));
 	sp_hlo__type(&node, "Tidx", SP_INT32);
 	return sp_hlo__write(body, &node);
 }
 
-sp_status sp_hlo__do_convolution(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_convolution(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const sp_vhlo_type *lhs = sp_hlo__value_type(hlo, op->operands[0]);
@@ -124,7 +120,6 @@ sp_status sp_hlo__do_convolution(sp_hlo_body *body, const sp_mlir_op *op, const 
 	sp_hlo_node node;
 	size_t spatial;
 
-	(void)rule;
 	SP_TRY(hlo->status);
 	if (lhs->rank < 2)
 		return sp_hlo__refuse(hlo, op, "without batch and features");

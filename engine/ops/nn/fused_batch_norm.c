@@ -117,9 +117,10 @@ static sp_status read_format(norm_state *state, const sp_node *node, sp_error *e
 	return SP_OK;
 }
 
-static sp_status prepare_norm(sp_prepare *prepare, size_t outputs, sp_error *err)
+static sp_status prepare_norm(sp_prepare *prepare, sp_error *err)
 {
 	norm_state *state = sp_prepare_state(prepare, sizeof(*state));
+	size_t outputs = prepare->node->op == &sp_op_FusedBatchNormV3 ? 6 : 5;
 	sp_dtype dtype;
 	float factor;
 
@@ -141,16 +142,6 @@ static sp_status prepare_norm(sp_prepare *prepare, size_t outputs, sp_error *err
 	SP_TRY(sp_prepare_outputs(prepare, outputs, SP_FLOAT, err));
 	prepare->out_dtypes[0] = dtype;
 	return SP_OK;
-}
-
-static sp_status prepare_five(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_norm(prepare, 5, err);
-}
-
-static sp_status prepare_six(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_norm(prepare, 6, err);
 }
 
 static sp_status check_shapes(const sp_call *call, int *axis)
@@ -240,6 +231,6 @@ static sp_status run_norm(const sp_call *call)
 
 #define OUTPUTS "y batch_mean batch_variance reserve_space_1 reserve_space_2"
 
-SP_DEFINE_OP(FusedBatchNorm, OUTPUTS, 0, prepare_five, run_norm);
-SP_DEFINE_OP(FusedBatchNormV2, OUTPUTS, 0, prepare_five, run_norm);
-SP_DEFINE_OP(FusedBatchNormV3, OUTPUTS " reserve_space_3", 0, prepare_six, run_norm);
+SP_DEFINE_OP(FusedBatchNorm, OUTPUTS, 0, prepare_norm, run_norm);
+SP_DEFINE_OP(FusedBatchNormV2, OUTPUTS, 0, prepare_norm, run_norm);
+SP_DEFINE_OP(FusedBatchNormV3, OUTPUTS " reserve_space_3", 0, prepare_norm, run_norm);

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "engine/ops/ops.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/window.h"
@@ -67,9 +68,10 @@ typedef struct pool_state {
 	int64_t size[SP_WINDOW_AXES];
 } pool_state;
 
-static sp_status prepare_any(sp_prepare *prepare, pixel_fn *const *kernels, sp_error *err)
+static sp_status prepare_pool(sp_prepare *prepare, sp_error *err)
 {
 	pool_state *state = sp_prepare_state(prepare, sizeof(*state));
+	pixel_fn *const *kernels = prepare->node->op == &sp_op_MaxPool ? maxima : means;
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
@@ -80,16 +82,6 @@ static sp_status prepare_any(sp_prepare *prepare, pixel_fn *const *kernels, sp_e
 	if (state->kernel == NULL)
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	return sp_prepare_outputs(prepare, 1, prepare->in_dtypes[0], err);
-}
-
-static sp_status prepare_max(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, maxima, err);
-}
-
-static sp_status prepare_mean(sp_prepare *prepare, sp_error *err)
-{
-	return prepare_any(prepare, means, err);
 }
 
 static sp_status run_pool(const sp_call *call)
@@ -116,5 +108,5 @@ static sp_status run_pool(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(MaxPool, NULL, 0, prepare_max, run_pool);
-SP_DEFINE_OP(AvgPool, NULL, 0, prepare_mean, run_pool);
+SP_DEFINE_OP(MaxPool, NULL, 0, prepare_pool, run_pool);
+SP_DEFINE_OP(AvgPool, NULL, 0, prepare_pool, run_pool);

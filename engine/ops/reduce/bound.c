@@ -1,3 +1,4 @@
+#include "engine/ops/ops.h"
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/element_types.h"
 
@@ -43,13 +44,13 @@ typedef struct bound_state {
 	sp_dtype out_dtype;
 } bound_state;
 
-static sp_status prepare(sp_prepare *prepare, bool upper, sp_error *err)
+static sp_status prepare(sp_prepare *prepare, sp_error *err)
 {
 	bound_state *state = sp_prepare_state(prepare, sizeof(*state));
 
 	if (state == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for an operator");
-	state->upper = upper;
+	state->upper = prepare->node->op == &sp_op_UpperBound;
 	SP_TRY(sp_prepare_inputs(prepare, 2, err));
 	SP_TRY(sp_array__same_dtype(prepare, 0, 2, err));
 	SP_TRY(sp_array__index_type(prepare, "out_type", SP_INT32, &state->out_dtype, err));
@@ -57,16 +58,6 @@ static sp_status prepare(sp_prepare *prepare, bool upper, sp_error *err)
 	if (state->find == NULL)
 		return sp_prepare_unsupported(prepare, prepare->in_dtypes[0], err);
 	return sp_prepare_outputs(prepare, 1, state->out_dtype, err);
-}
-
-static sp_status prepare_lower(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, false, err);
-}
-
-static sp_status prepare_upper(sp_prepare *p, sp_error *err)
-{
-	return prepare(p, true, err);
 }
 
 static sp_status run(const sp_call *call)
@@ -95,5 +86,5 @@ static sp_status run(const sp_call *call)
 	return SP_OK;
 }
 
-SP_DEFINE_OP(LowerBound, NULL, 0, prepare_lower, run);
-SP_DEFINE_OP(UpperBound, NULL, 0, prepare_upper, run);
+SP_DEFINE_OP(LowerBound, NULL, 0, prepare, run);
+SP_DEFINE_OP(UpperBound, NULL, 0, prepare, run);
