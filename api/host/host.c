@@ -6,7 +6,7 @@
 
 #include "api/host/limits.h"
 #include "api/host/routes/route.h"
-#include "api/host/worker.h"
+#include "api/host/workers.h"
 #include "base/log.h"
 
 enum { MAX_ORDERS = 4, MAX_SCRAPES = 4 };
@@ -29,10 +29,13 @@ static void handle(void *context, sp_http_request *request)
 static void note_answer(void *context, const sp_http_outcome *outcome)
 {
 	sp_host *host = context;
+	sp_model *model;
+	sp_request_kind kind = sp_serving_read_tag(&host->serving, outcome->tag, &model);
 
-	sp_counters_answer(&host->serving.counters, (sp_request_kind)outcome->tag, outcome->status,
-			   outcome->took_ns);
-	sp_request_log_outcome(&host->request_log, host->serving.flags->model_name, outcome);
+	sp_counters_answer(&host->serving.counters, model != NULL ? &model->counters : NULL, kind,
+			   outcome->status, outcome->took_ns);
+	sp_request_log_outcome(&host->request_log, kind, model != NULL ? model->name : NULL,
+			       outcome);
 }
 
 /* --max_connections, or less if the number of descriptors is lower. */
@@ -94,14 +97,14 @@ static sp_status start(sp_host *host, sp_error *err)
 	 * One more than CPUs: large requests may use all CPUs, which leaves a thread to small ones.
 	 */
 	host->serving.worker_count = (size_t)(threads != 0 ? threads : cpu_count() + 1);
-	SP_TRY(sp_served_model_find(&host->serving.model, host->serving.flags,
-				    sessions != 0 ? sessions : (int64_t)host->serving.worker_count,
-				    err));
+	SP_TRY(sp_models_create(&host->serving.models, host->serving.flags,
+				sessions != 0 ? sessions : (int64_t)host->serving.worker_count,
+				err));
 	set_memory(host);
 	host->serving.queue = sp_request_queue_create((size_t)host->serving.flags->max_queue,
 						      host->serving.worker_count);
-	host->serving.orders = sp_queue_create(MAX_ORDERS);
-	host->serving.scrapes = sp_queue_create(MAX_SCRAPES);
+	host->serving.orders = sp_request_queue_create(MAX_ORDERS, 1);
+	host->serving.scrapes = sp_request_queue_create(MAX_SCRAPES, 1);
 	if (host->serving.queue == NULL || host->serving.orders == NULL ||
 	    host->serving.scrapes == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the queues");
@@ -116,7 +119,6 @@ sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_error *err)
 	memset(host, 0, sizeof(*host));
 	host->serving.flags = flags;
 	host->serving.started = (int64_t)time(NULL);
-	atomic_init(&host->serving.available, false);
 	atomic_init(&host->serving.draining, false);
 	status = start(host, err);
 	if (status != SP_OK)
@@ -126,9 +128,7 @@ sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_error *err)
 
 sp_status sp_host_load(sp_host *host, sp_error *err)
 {
-	SP_TRY(sp_served_model_open(&host->serving.model, host->serving.flags, err));
-	atomic_store(&host->serving.available, true);
-	return SP_OK;
+	return sp_models_load(host->serving.models, err);
 }
 
 void sp_host_drain(sp_host *host)
@@ -162,14 +162,14 @@ void sp_host_finish(sp_host *host)
 	if (host->serving.queue != NULL)
 		sp_request_queue_close(host->serving.queue);
 	if (host->serving.orders != NULL)
-		sp_queue_close(host->serving.orders);
+		sp_request_queue_close(host->serving.orders);
 	if (host->serving.scrapes != NULL)
-		sp_queue_close(host->serving.scrapes);
+		sp_request_queue_close(host->serving.scrapes);
 	sp_workers_destroy(host->workers);
 	sp_http_server_destroy(host->serving.server);
 	sp_request_queue_destroy(host->serving.queue);
-	sp_queue_destroy(host->serving.orders);
-	sp_queue_destroy(host->serving.scrapes);
-	sp_served_model_close(&host->serving.model);
+	sp_request_queue_destroy(host->serving.orders);
+	sp_request_queue_destroy(host->serving.scrapes);
+	sp_models_destroy(host->serving.models);
 	memset(host, 0, sizeof(*host));
 }

@@ -19,7 +19,7 @@
  */
 typedef struct sp_host {
 	sp_serving serving;
-	struct sp_workers *workers; /* worker.h */
+	struct sp_workers *workers; /* workers.h */
 	sp_request_log request_log;
 	sp_upkeep upkeep;
 } sp_host;

@@ -28,14 +28,15 @@ static void log_failure(sp_log_limit *limit, sp_log_level level, const sp_http_o
 	       outcome->reason);
 }
 
-void sp_request_log_outcome(sp_request_log *log, const char *model, const sp_http_outcome *outcome)
+void sp_request_log_outcome(sp_request_log *log, sp_request_kind kind, const char *model,
+			    const sp_http_outcome *outcome)
 {
-	bool wrong = is_clients(outcome->status), others = outcome->tag == SP_REQUEST_OTHER;
+	bool wrong = is_clients(outcome->status), others = model == NULL;
 	const char *outer;
 
-	if (outcome->status < 400 || outcome->tag == SP_REQUEST_HEALTH)
+	if (outcome->status < 400 || kind == SP_REQUEST_HEALTH)
 		return;
-	outer = sp_log_set_subject(others ? NULL : model);
+	outer = sp_log_set_subject(model);
 	if (wrong)
 		log_failure(others ? &log->others_wrong : &log->wrong, SP_LOG_WARNING, outcome);
 	else

@@ -21,6 +21,8 @@ typedef struct sp_request_log {
 	sp_log_limit others_wrong, others_failed; /* about other models and unknown paths */
 } sp_request_log;
 
-void sp_request_log_outcome(sp_request_log *log, const char *model, const sp_http_outcome *outcome);
+/* `model` is the name of the model that the request is for; NULL: none that there is. */
+void sp_request_log_outcome(sp_request_log *log, sp_request_kind kind, const char *model,
+			    const sp_http_outcome *outcome);
 
 #endif

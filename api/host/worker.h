@@ -1,18 +1,35 @@
 #ifndef SP_API_HOST_WORKER_H
 #define SP_API_HOST_WORKER_H
 
-#include "api/host/routes/serving.h"
+#include "api/host/http/http_request.h"
+#include "api/host/predict/json_request.h"
+#include "base/arena.h"
+#include "base/budget.h"
 #include "base/status.h"
 
 /*
- * The worker threads: serving->worker_count for predictions, one for orders, which may block for
- * long, and one for metrics, which must be written even if all others are busy.
+ * What a thread that computes keeps from request to request, so that requests allocate nothing
+ * after a few similar ones.
+ *
+ * Threads: each worker thread has its own.
  */
-typedef struct sp_workers sp_workers;
+typedef struct sp_worker {
+	sp_json_request *json;
+	sp_arena *arena; /* for any codec; reset after every job */
+} sp_worker;
 
-SP_MUST_CHECK sp_status sp_workers_create(sp_workers **out, sp_serving *serving, sp_error *err);
+struct sp_serving;
 
-/* Joins them; all queues must be closed.  NULL is fine. */
-void sp_workers_destroy(sp_workers *workers);
+/*
+ * Work on a queued request: runs on a worker thread after sp_http_request_begin() and answers the
+ * request.
+ */
+typedef void sp_job(struct sp_serving *serving, sp_worker *worker, sp_http_request *request);
+
+/* Its memory counts against the budget. */
+SP_MUST_CHECK sp_status sp_worker_init(sp_worker *worker, sp_budget *budget, sp_error *err);
+
+/* All zero is fine. */
+void sp_worker_fini(sp_worker *worker);
 
 #endif

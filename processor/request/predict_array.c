@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "processor/request/predict_fields.h"
-#include "processor/request/wire.h"
+#include "base/wire.h"
 
 /*
  * An array is read twice: a scan finds type, shape and the number of values, so that the tensor is
@@ -44,12 +44,12 @@ static sp_status add_dim(array_scan *array, int64_t dim, sp_error *err)
 
 static sp_status scan_shape(array_scan *array, sp_bytes message, sp_error *err)
 {
-	sp_wire wire = sp_wire__of(message);
+	sp_wire wire = sp_wire_of(message);
 	sp_wire_result result;
 	sp_wire_field field;
 	uint64_t dim;
 
-	while ((result = sp_wire__next(&wire, &field)) == SP_WIRE_FIELD) {
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
 		sp_wire dims;
 
 		if (field.number != SP_SHAPE_DIM)
@@ -58,9 +58,9 @@ static sp_status scan_shape(array_scan *array, sp_bytes message, sp_error *err)
 			SP_TRY(add_dim(array, (int64_t)field.value, err));
 		if (field.type != SP_WIRE_BYTES)
 			continue;
-		dims = sp_wire__of(field.bytes);
+		dims = sp_wire_of(field.bytes);
 		while (dims.at != dims.end) {
-			if (!sp_wire__varint(&dims, &dim))
+			if (!sp_wire_read_varint(&dims, &dim))
 				return malformed_input(array, err);
 			SP_TRY(add_dim(array, (int64_t)dim, err));
 		}
@@ -90,19 +90,19 @@ static bool count_values(const sp_wire_field *field, size_t *count)
 		*count = size / 8;
 		return size % 8 == 0;
 	default:
-		*count = sp_wire__count_varints(field->bytes);
+		*count = sp_wire_count_varints(field->bytes);
 		return size == 0 || (unsigned char)field->bytes.data[size - 1] < 0x80;
 	}
 }
 
 static sp_status scan_array(array_scan *array, sp_error *err)
 {
-	sp_wire wire = sp_wire__of(array->message);
+	sp_wire wire = sp_wire_of(array->message);
 	sp_wire_result result;
 	sp_wire_field field;
 	size_t count;
 
-	while ((result = sp_wire__next(&wire, &field)) == SP_WIRE_FIELD) {
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
 		if (field.number == SP_ARRAY_DTYPE && field.type == SP_WIRE_VARINT) {
 			array->dtype = (sp_dtype)(int32_t)field.value;
 		} else if (field.number == SP_ARRAY_SHAPE && field.type == SP_WIRE_BYTES) {
@@ -151,7 +151,7 @@ static sp_status check_unread(const array_scan *array, uint32_t number, sp_error
 {
 	for (uint32_t i = SP_ARRAY_FLOAT_VAL; i < SP_ARRAY_FIELD_COUNT; i++)
 		if (i != number && array->counts[i] != 0)
-			return sp_wire__check(array->message, &sp_predict__array_schema)
+			return sp_wire_check(array->message, &sp_predict__array_schema)
 				       ? SP_OK
 				       : malformed_input(array, err);
 	return SP_OK;
@@ -176,7 +176,7 @@ static inline __attribute__((always_inline)) bool fill_integers(sp_wire *wire, e
 	while (wire->at != wire->end) {
 		if (*wire->at < 0x80)
 			value = *wire->at++;
-		else if (!sp_wire__varint(wire, &value))
+		else if (!sp_wire_read_varint(wire, &value))
 			return false;
 		memcpy(at, &value, size);
 		at += size;
@@ -190,7 +190,7 @@ static bool fill_bools(sp_wire *wire, element_sink *sink)
 	uint64_t value;
 
 	while (wire->at != wire->end) {
-		if (!sp_wire__varint(wire, &value))
+		if (!sp_wire_read_varint(wire, &value))
 			return false;
 		*sink->at++ = value != 0;
 	}
@@ -241,7 +241,7 @@ static void fill_halves(sp_bytes run, element_sink *sink)
 /* Writes the values of a packed run; an unpacked value is passed as a run of one. */
 static bool fill_run(uint32_t number, sp_bytes run, element_sink *sink)
 {
-	sp_wire wire = sp_wire__of(run);
+	sp_wire wire = sp_wire_of(run);
 
 	if (number == SP_ARRAY_STRING_VAL) {
 		memcpy(sink->at, &run, sizeof(run));
@@ -268,10 +268,10 @@ static bool fill_field(const sp_wire_field *field, element_sink *sink)
 	if (field->type == SP_WIRE_BYTES)
 		return fill_run(field->number, field->bytes, sink);
 	if (field->type == SP_WIRE_VARINT)
-		end = sp_wire__put_varint(bytes, field->value);
+		end = sp_wire_put_varint(bytes, field->value);
 	else
-		end = sp_wire__put_bytes(bytes, &field->value,
-					 field->type == SP_WIRE_FIXED32 ? 4 : 8);
+		end = sp_wire_put_bytes(bytes, &field->value,
+					field->type == SP_WIRE_FIXED32 ? 4 : 8);
 	return fill_run(field->number, (sp_bytes){(const char *)bytes, (size_t)(end - bytes)},
 			sink);
 }
@@ -279,12 +279,12 @@ static bool fill_field(const sp_wire_field *field, element_sink *sink)
 /* The scan has counted the values: exactly that many elements are written. */
 static sp_status fill(const array_scan *array, uint32_t number, sp_tensor *out, sp_error *err)
 {
-	sp_wire wire = sp_wire__of(array->message);
+	sp_wire wire = sp_wire_of(array->message);
 	element_sink sink = {array->dtype, sp_dtype_size(array->dtype), out->data};
 	sp_wire_type type = sp_predict__field_type(number);
 	sp_wire_field field;
 
-	while (sp_wire__next(&wire, &field) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
 		if (field.number != number || (field.type != type && field.type != SP_WIRE_BYTES))
 			continue;
 		if (!fill_field(&field, &sink))

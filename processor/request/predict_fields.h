@@ -2,9 +2,9 @@
 #define SP_PROCESSOR_REQUEST_PREDICT_FIELDS_H
 
 #include "base/status.h"
+#include "base/wire.h"
 #include "engine/tensor/tensor.h"
 #include "engine/tensor/workspace.h"
-#include "processor/request/wire.h"
 
 /* Field numbers of api/predict.proto. */
 enum {

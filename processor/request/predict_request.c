@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 #include "processor/request/predict_fields.h"
-#include "processor/request/wire.h"
+#include "base/wire.h"
 
 static sp_status malformed(sp_error *err)
 {
@@ -26,7 +26,7 @@ static sp_status check_text(sp_bytes text, sp_error *err)
 /* Validates an ArrayProto that is not decoded. */
 static sp_status check_array(sp_bytes array, sp_error *err)
 {
-	return sp_wire__check(array, &sp_predict__array_schema) ? SP_OK : malformed(err);
+	return sp_wire_check(array, &sp_predict__array_schema) ? SP_OK : malformed(err);
 }
 
 /* The last map entry for one input of the signature. */
@@ -64,13 +64,13 @@ static sp_status append_part(sp_bytes *value, char **joined, sp_bytes part, size
 static sp_status read_entry(given_input *out, sp_bytes message, sp_workspace *workspace,
 			    sp_error *err)
 {
-	sp_wire wire = sp_wire__of(message);
+	sp_wire wire = sp_wire_of(message);
 	sp_wire_result result;
 	sp_wire_field field;
 	char *joined = NULL;
 
 	*out = (given_input){.name = {"", 0}, .value = {"", 0}};
-	while ((result = sp_wire__next(&wire, &field)) == SP_WIRE_FIELD) {
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_ENTRY_KEY) {
@@ -132,11 +132,11 @@ static sp_status read_request(sp_predict_request *out, given_input *inputs, unsi
 			      const sp_endpoint *endpoint, sp_bytes message,
 			      sp_workspace *workspace, sp_error *err)
 {
-	sp_wire wire = sp_wire__of(message);
+	sp_wire wire = sp_wire_of(message);
 	sp_wire_result result;
 	sp_wire_field field;
 
-	while ((result = sp_wire__next(&wire, &field)) == SP_WIRE_FIELD) {
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_REQUEST_INPUTS)

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "processor/request/predict_fields.h"
-#include "processor/request/wire.h"
+#include "base/wire.h"
 
 /*
  * All sizes are computed first, because a length precedes its bytes; then one block is allocated
@@ -50,13 +50,13 @@ static size_t values_size(const sp_tensor *tensor)
 		return tensor->count * sizeof(double);
 	case SP_ARRAY_STRING_VAL:
 		for (size_t i = 0; i < tensor->count; i++)
-			size += sp_wire__field_size(sp_tensor_strings(tensor)[i].size);
+			size += sp_wire_field_size(sp_tensor_strings(tensor)[i].size);
 		return size;
 	case SP_ARRAY_BOOL_VAL:
 		return tensor->count;
 	default:
 		for (size_t i = 0; i < tensor->count; i++)
-			size += sp_wire__varint_size(integer_at(tensor, i));
+			size += sp_wire_varint_size(integer_at(tensor, i));
 		return size;
 	}
 }
@@ -66,31 +66,31 @@ static size_t dims_size(const sp_shape *shape)
 	size_t size = 0;
 
 	for (int i = 0; i < shape->rank; i++)
-		size += sp_wire__varint_size((uint64_t)shape->dims[i]);
+		size += sp_wire_varint_size((uint64_t)shape->dims[i]);
 	return size;
 }
 
 /* An empty repeated field is not written. */
 static size_t shape_size(const sp_shape *shape)
 {
-	return shape->rank == 0 ? 0 : sp_wire__field_size(dims_size(shape));
+	return shape->rank == 0 ? 0 : sp_wire_field_size(dims_size(shape));
 }
 
 static size_t array_size(const sp_predict_output *output)
 {
-	size_t size = 1 + sp_wire__varint_size(output->tensor->dtype) +
-		      sp_wire__field_size(shape_size(&output->tensor->shape));
+	size_t size = 1 + sp_wire_varint_size(output->tensor->dtype) +
+		      sp_wire_field_size(shape_size(&output->tensor->shape));
 
 	if (output->tensor->count == 0)
 		return size;
 	if (output->tensor->dtype == SP_STRING)
 		return size + output->values_size;
-	return size + sp_wire__field_size(output->values_size);
+	return size + sp_wire_field_size(output->values_size);
 }
 
 static size_t entry_size(const sp_predict_output *output)
 {
-	return sp_wire__field_size(output->name.size) + sp_wire__field_size(array_size(output));
+	return sp_wire_field_size(output->name.size) + sp_wire_field_size(array_size(output));
 }
 
 /* ------------------------------------------------------------------ writing */
@@ -103,7 +103,7 @@ static unsigned char *put_halves(unsigned char *at, const sp_tensor *tensor)
 		float value = tensor->dtype == SP_HALF ? sp_half_to_float(halves[i])
 						       : sp_bfloat16_to_float(halves[i]);
 
-		at = sp_wire__put_bytes(at, &value, sizeof(value));
+		at = sp_wire_put_bytes(at, &value, sizeof(value));
 	}
 	return at;
 }
@@ -113,8 +113,8 @@ static unsigned char *put_strings(unsigned char *at, const sp_tensor *tensor)
 	for (size_t i = 0; i < tensor->count; i++) {
 		sp_bytes text = sp_tensor_strings(tensor)[i];
 
-		at = sp_wire__put_header(at, SP_ARRAY_STRING_VAL, text.size);
-		at = sp_wire__put_bytes(at, text.data, text.size);
+		at = sp_wire_put_header(at, SP_ARRAY_STRING_VAL, text.size);
+		at = sp_wire_put_bytes(at, text.data, text.size);
 	}
 	return at;
 }
@@ -128,35 +128,35 @@ static unsigned char *put_values(unsigned char *at, const sp_predict_output *out
 		return at;
 	if (tensor->dtype == SP_STRING)
 		return put_strings(at, tensor);
-	at = sp_wire__put_header(at, field, output->values_size);
+	at = sp_wire_put_header(at, field, output->values_size);
 	if (tensor->dtype == SP_FLOAT || tensor->dtype == SP_DOUBLE)
-		return sp_wire__put_bytes(at, tensor->data, output->values_size);
+		return sp_wire_put_bytes(at, tensor->data, output->values_size);
 	if (field == SP_ARRAY_FLOAT_VAL)
 		return put_halves(at, tensor);
 	for (size_t i = 0; i < tensor->count; i++)
-		at = sp_wire__put_varint(at, integer_at(tensor, i));
+		at = sp_wire_put_varint(at, integer_at(tensor, i));
 	return at;
 }
 
 static unsigned char *put_shape(unsigned char *at, const sp_shape *shape)
 {
-	at = sp_wire__put_header(at, SP_ARRAY_SHAPE, shape_size(shape));
+	at = sp_wire_put_header(at, SP_ARRAY_SHAPE, shape_size(shape));
 	if (shape->rank == 0)
 		return at;
-	at = sp_wire__put_header(at, SP_SHAPE_DIM, dims_size(shape));
+	at = sp_wire_put_header(at, SP_SHAPE_DIM, dims_size(shape));
 	for (int i = 0; i < shape->rank; i++)
-		at = sp_wire__put_varint(at, (uint64_t)shape->dims[i]);
+		at = sp_wire_put_varint(at, (uint64_t)shape->dims[i]);
 	return at;
 }
 
 static unsigned char *put_output(unsigned char *at, const sp_predict_output *output)
 {
-	at = sp_wire__put_header(at, SP_RESPONSE_OUTPUTS, entry_size(output));
-	at = sp_wire__put_header(at, SP_ENTRY_KEY, output->name.size);
-	at = sp_wire__put_bytes(at, output->name.data, output->name.size);
-	at = sp_wire__put_header(at, SP_ENTRY_VALUE, array_size(output));
+	at = sp_wire_put_header(at, SP_RESPONSE_OUTPUTS, entry_size(output));
+	at = sp_wire_put_header(at, SP_ENTRY_KEY, output->name.size);
+	at = sp_wire_put_bytes(at, output->name.data, output->name.size);
+	at = sp_wire_put_header(at, SP_ENTRY_VALUE, array_size(output));
 	*at++ = SP_ARRAY_DTYPE << 3 | SP_WIRE_VARINT;
-	at = sp_wire__put_varint(at, output->tensor->dtype);
+	at = sp_wire_put_varint(at, output->tensor->dtype);
 	at = put_shape(at, &output->tensor->shape);
 	return put_values(at, output);
 }
@@ -189,7 +189,7 @@ sp_status sp_predict_response_encode(void **out, size_t *out_size, sp_predict_ou
 					    (int)outputs[i].name.size, outputs[i].name.data,
 					    sp_dtype_name(outputs[i].tensor->dtype));
 		outputs[i].values_size = values_size(outputs[i].tensor);
-		size += sp_wire__field_size(entry_size(&outputs[i]));
+		size += sp_wire_field_size(entry_size(&outputs[i]));
 	}
 	SP_TRY(make_block(&block, size, err));
 	at = block;
@@ -203,13 +203,13 @@ sp_status sp_predict_response_encode(void **out, size_t *out_size, sp_predict_ou
 sp_status sp_model_info_encode(void **out, size_t *out_size, const char *model_path, sp_error *err)
 {
 	sp_bytes path = sp_bytes_of(model_path);
-	size_t size = path.size == 0 ? 0 : sp_wire__field_size(path.size);
+	size_t size = path.size == 0 ? 0 : sp_wire_field_size(path.size);
 	unsigned char *block;
 
 	SP_TRY(make_block(&block, size, err));
 	if (path.size != 0)
-		sp_wire__put_bytes(sp_wire__put_header(block, SP_MODEL_INFO_PATH, path.size),
-				   path.data, path.size);
+		sp_wire_put_bytes(sp_wire_put_header(block, SP_MODEL_INFO_PATH, path.size),
+				  path.data, path.size);
 	*out = block;
 	*out_size = size;
 	return SP_OK;

@@ -1,7 +1,7 @@
 #ifndef SP_PROCESSOR_WARMUP_PREDICTION_LOG_H
 #define SP_PROCESSOR_WARMUP_PREDICTION_LOG_H
 
-#include "processor/request/wire.h"
+#include "base/wire.h"
 
 /*
  * tensorflow.serving.PredictionLog, as far as Predict requests use it.

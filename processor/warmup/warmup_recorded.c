@@ -83,12 +83,12 @@ static field_choice field_of(uint32_t number)
 static sp_status find_message(sp_bytes *out, sp_bytes message, field_choice choice, sp_arena *arena,
 			      sp_error *err)
 {
-	sp_wire wire = sp_wire__of(message);
+	sp_wire wire = sp_wire_of(message);
 	char *joined = NULL;
 	sp_wire_field field;
 
 	*out = (sp_bytes){NULL, 0};
-	while (sp_wire__next(&wire, &field) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number != choice.number) {
@@ -114,11 +114,11 @@ static sp_status find_message(sp_bytes *out, sp_bytes message, field_choice choi
 /* The last string in that field; empty if there is none. */
 static sp_bytes find_text(sp_bytes message, uint32_t number)
 {
-	sp_wire wire = sp_wire__of(message);
+	sp_wire wire = sp_wire_of(message);
 	sp_bytes text = {"", 0};
 	sp_wire_field field;
 
-	while (sp_wire__next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
 		if (field.type == SP_WIRE_BYTES && field.number == number)
 			text = field.bytes;
 	return text;
@@ -127,11 +127,11 @@ static sp_bytes find_text(sp_bytes message, uint32_t number)
 /* Counts the length-delimited fields of that number. */
 static size_t count_bytes(sp_bytes message, uint32_t number)
 {
-	sp_wire wire = sp_wire__of(message);
+	sp_wire wire = sp_wire_of(message);
 	sp_wire_field field;
 	size_t count = 0;
 
-	while (sp_wire__next(&wire, &field) == SP_WIRE_FIELD)
+	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
 		if (field.type == SP_WIRE_BYTES && field.number == number)
 			count++;
 	return count;
@@ -184,10 +184,10 @@ static sp_status take_input(recorded *r, sp_bytes entry, sp_arena *arena, sp_err
 
 static sp_status take_fields(recorded *r, sp_bytes message, sp_arena *arena, sp_error *err)
 {
-	sp_wire wire = sp_wire__of(message);
+	sp_wire wire = sp_wire_of(message);
 	sp_wire_field field;
 
-	while (sp_wire__next(&wire, &field) == SP_WIRE_FIELD) {
+	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
 		if (field.type != SP_WIRE_BYTES)
 			continue;
 		if (field.number == SP_SERVING_REQUEST_INPUTS)
@@ -255,7 +255,7 @@ static sp_status answer_record(const sp_warmup_target *target, const sp_runtime 
 	sp_bytes log, message;
 	recorded r;
 
-	if (!sp_wire__check(record, &sp_prediction_log_schema))
+	if (!sp_wire_check(record, &sp_prediction_log_schema))
 		return malformed(err);
 	SP_TRY(find_message(&log, record, predict_log, arena, err));
 	if (log.data == NULL) {

@@ -66,9 +66,9 @@ api/host: base api/serving_processor.h api/host
 api/host/http: base api/host/json/json_writer.h api/host/http
 api/host/json: base api/host/json
 api/host/predict: base api/serving_processor.h api/host/json api/host/predict
-api/host/model: base api/serving_processor.h api/host/flags.h api/host/json api/host/model
+api/host/model: base api/serving_processor.h api/host/flags.h api/host/json api/host/metrics/counters.h api/host/model
 api/host/metrics: base api/serving_processor.h api/host/model/versions_report.h api/host/metrics
-api/host/routes: base api/serving_processor.h api/host/flags.h api/host/http api/host/json api/host/metrics api/host/model api/host/predict api/host/routes
+api/host/routes: base api/serving_processor.h api/host/flags.h api/host/worker.h api/host/http api/host/json api/host/metrics api/host/model api/host/predict api/host/routes
 tools: base storage engine model_loader incremental processor tools
 '
 

@@ -106,7 +106,7 @@ static void receive(sp_http_client *client, sp_http_reply *reply, bool head_only
 		if (!read_more(client, PATIENCE_MS))
 			return;
 	copy(reply->body, sizeof(reply->body), client->data + head_size, reply->body_size);
-	if (strstr(reply->head, "\r\nContent-Type: application/json\r\n") != NULL)
+	if (*reply->body == '{')
 		sp_json_remove_space(reply->body);
 	drop(client, head_size + reply->body_size);
 	sscanf(reply->head, "HTTP/1.1 %d", &reply->status);

@@ -19,7 +19,8 @@ typedef struct sp_http_client {
 typedef struct sp_http_reply {
 	int status;         /* 0: the connection ended without a reply */
 	char head[8192];    /* up to and with its empty line, terminated */
-	char body[1 << 18]; /* terminated; JSON without the white space between its tokens */
+	char body[1 << 18]; /* terminated; a JSON object without the white space between its tokens
+			     */
 	size_t body_size;   /* as sent */
 } sp_http_reply;
 

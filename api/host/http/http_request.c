@@ -170,6 +170,11 @@ void sp_http_request_set_tag(sp_http_request *request, int tag)
 	request->tag = tag;
 }
 
+int sp_http_request_tag(const sp_http_request *request)
+{
+	return request->tag;
+}
+
 void sp_http_request_note_peer(sp_http_request *request)
 {
 	sp_http_peer_print(request->peer, request->socket);

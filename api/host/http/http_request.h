@@ -24,6 +24,7 @@ sp_bytes sp_http_request_body(const sp_http_request *request);
 
 /* Sets an integer for the observer; call it before answering or handing on. */
 void sp_http_request_set_tag(sp_http_request *request, int tag);
+int sp_http_request_tag(const sp_http_request *request);
 
 /*
  * Stores the client's address for sp_http_request_peer() on another thread; call it before handing

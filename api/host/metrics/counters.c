@@ -28,13 +28,46 @@ const char *sp_request_kind_name(sp_request_kind kind)
 	return names[kind];
 }
 
-void sp_counters_answer(sp_counters *counters, sp_request_kind kind, int status, int64_t took_ns)
+enum { UNKNOWN = 6 };
+
+static const struct {
+	const char *word;
+	int http[2];
+} words[SP_STATUS_WORDS] = {
+	{"OK", {200}},
+	{"INVALID_ARGUMENT", {400, 415}},
+	{"NOT_FOUND", {404}},
+	{"INTERNAL", {500}},
+	{"UNIMPLEMENTED", {501}},
+	{"UNAVAILABLE", {503}},
+	[UNKNOWN] = {"UNKNOWN", {0}}, /* all other HTTP statuses */
+	{"DEADLINE_EXCEEDED", {504}},
+};
+
+const char *sp_status_word(size_t index)
+{
+	return words[index].word;
+}
+
+static size_t word_of(int http)
+{
+	for (size_t i = 0; i < SP_STATUS_WORDS; i++)
+		if (http == words[i].http[0] || http == words[i].http[1])
+			return i;
+	return UNKNOWN;
+}
+
+void sp_counters_answer(sp_counters *counters, sp_model_counters *model, sp_request_kind kind,
+			int status, int64_t took_ns)
 {
 	size_t at = (size_t)(status - SP_LEAST_STATUS);
 
 	if (at >= SP_STATUS_COUNT)
 		return;
 	sp_counter_add(&counters->answers[kind][at], 1);
-	if (kind == SP_REQUEST_PREDICT && status == 200)
-		sp_histogram_add(&counters->request, took_ns);
+	if (model == NULL || kind != SP_REQUEST_PREDICT)
+		return;
+	sp_counter_add(&model->predictions[word_of(status)], 1);
+	if (status == 200)
+		sp_histogram_add(&model->request, took_ns);
 }

@@ -54,14 +54,30 @@ const char *sp_request_kind_name(sp_request_kind kind);
 
 enum { SP_LEAST_STATUS = 100, SP_STATUS_COUNT = 500 };
 
+/* Of the whole host. */
 typedef struct sp_counters {
 	sp_counter answers[SP_REQUEST_COUNT][SP_STATUS_COUNT]; /* by HTTP status from 100 on */
+} sp_counters;
+
+/* TensorFlow Serving's words for the statuses of predictions, in the order of the page. */
+enum { SP_STATUS_WORDS = 8 };
+
+/* "OK", "INVALID_ARGUMENT" ... */
+const char *sp_status_word(size_t index);
+
+/* Of one model. */
+typedef struct sp_model_counters {
+	sp_counter predictions[SP_STATUS_WORDS]; /* answered */
 	sp_counter begun, ended; /* predictions put into the queue; finished by a worker */
 	sp_histogram request;    /* times of predictions answered 200 */
 	sp_histogram runtime;    /* of these, the time in the library */
-} sp_counters;
+} sp_model_counters;
 
-/* Counts an answer that was ready took_ns after the last byte of its request. */
-void sp_counters_answer(sp_counters *counters, sp_request_kind kind, int status, int64_t took_ns);
+/*
+ * Counts an answer that was ready took_ns after the last byte of its request.  `model` is NULL for
+ * a request of no model that there is.
+ */
+void sp_counters_answer(sp_counters *counters, sp_model_counters *model, sp_request_kind kind,
+			int status, int64_t took_ns);
 
 #endif

@@ -18,31 +18,6 @@ static sp_label text_label(const char *name, const char *value)
 
 /* --------------------------------------------------------------- predictions */
 
-/* TensorFlow Serving's words for HTTP statuses, in the order of the page. */
-enum { UNKNOWN = 6, STATUS_WORDS = 8 };
-
-static const struct {
-	const char *word;
-	int http[2];
-} statuses[STATUS_WORDS] = {
-	{"OK", {200}},
-	{"INVALID_ARGUMENT", {400, 415}},
-	{"NOT_FOUND", {404}},
-	{"INTERNAL", {500}},
-	{"UNIMPLEMENTED", {501}},
-	{"UNAVAILABLE", {503}},
-	[UNKNOWN] = {"UNKNOWN", {0}}, /* all other HTTP statuses */
-	{"DEADLINE_EXCEEDED", {504}},
-};
-
-static size_t status_of(int http)
-{
-	for (size_t s = 0; s < STATUS_WORDS; s++)
-		if (http == statuses[s].http[0] || http == statuses[s].http[1])
-			return s;
-	return UNKNOWN;
-}
-
 static uint64_t answers(const sp_host_state *host, sp_request_kind kind, size_t i)
 {
 	return sp_counter_get(&host->counters->answers[kind][i]);
@@ -51,15 +26,11 @@ static uint64_t answers(const sp_host_state *host, sp_request_kind kind, size_t 
 /* Zero counts are written as well, so that Prometheus sees the first increase. */
 static void write_predictions(sp_buffer *out, const sp_host_state *host, const sp_label *model)
 {
-	uint64_t counts[STATUS_WORDS] = {0};
-
-	for (size_t i = 0; i < SP_STATUS_COUNT; i++)
-		counts[status_of((int)i + SP_LEAST_STATUS)] += answers(host, SP_REQUEST_PREDICT, i);
 	sp_metric_begin(out, SP_METRIC_REQUESTS);
-	for (size_t s = 0; s < STATUS_WORDS; s++)
+	for (size_t s = 0; s < SP_STATUS_WORDS; s++)
 		sp_metric_add(out, SP_METRIC_REQUESTS,
-			      LABELS(*model, text_label("status", statuses[s].word)),
-			      (double)counts[s]);
+			      LABELS(*model, text_label("status", sp_status_word(s))),
+			      (double)sp_counter_get(&host->model->predictions[s]));
 }
 
 /* TensorFlow Serving's labels: "predict" for its REST API, "Predict" for its runtime. */
@@ -69,19 +40,19 @@ static void write_times(sp_buffer *out, const sp_host_state *host, const sp_labe
 	sp_metric_add_histogram(
 		out, SP_METRIC_REQUEST_LATENCY,
 		LABELS(*model, text_label("API", "predict"), text_label("entrypoint", "REST")),
-		&host->counters->request);
+		&host->model->request);
 	sp_metric_begin(out, SP_METRIC_RUNTIME_LATENCY);
 	sp_metric_add_histogram(out, SP_METRIC_RUNTIME_LATENCY,
 				LABELS(*model, text_label("API", "Predict"),
 				       text_label("runtime", "serving_processor")),
-				&host->counters->runtime);
+				&host->model->runtime);
 }
 
 static void write_load(sp_buffer *out, const sp_host_state *host, const sp_label *model)
 {
 	/* Read in this order, so that begun >= ended. */
-	uint64_t ended = sp_counter_get(&host->counters->ended);
-	uint64_t begun = sp_counter_get(&host->counters->begun);
+	uint64_t ended = sp_counter_get(&host->model->ended);
+	uint64_t begun = sp_counter_get(&host->model->begun);
 
 	sp_metric_begin(out, SP_METRIC_IN_FLIGHT);
 	sp_metric_add(out, SP_METRIC_IN_FLIGHT, model, 1,

@@ -25,6 +25,7 @@ typedef struct sp_host_state {
 	const sp_budget *memory; /* of requests and answers */
 	int64_t started;         /* Unix time */
 	const sp_counters *counters;
+	const sp_model_counters *model;
 } sp_host_state;
 
 void sp_metrics_write_host(sp_buffer *out, const sp_host_state *host);

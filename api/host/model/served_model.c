@@ -212,6 +212,7 @@ sp_status sp_served_model_find(sp_served_model *out, const sp_flags *flags, int6
 
 	memset(out, 0, sizeof(*out));
 	out->version = -1;
+	out->signature_name = flags->signature_name;
 	if (overrides == NULL)
 		return sp_error_set(err, SP_NO_MEMORY, "no memory for the configuration");
 	serving_processor_configure_log(overrides);
@@ -257,23 +258,19 @@ void sp_served_model_close(sp_served_model *model)
 	memset(model, 0, sizeof(*model));
 }
 
+bool sp_served_model_follows(const sp_served_model *model)
+{
+	return model->version < 0 || model->numbered;
+}
+
 int64_t sp_served_model_version_of(const sp_served_model *model,
 				   const serving_processor_handle *version)
 {
 	int64_t full_step = -1;
 
-	if (model->version >= 0 && !model->numbered)
+	if (!sp_served_model_follows(model))
 		return model->version;
 	if (serving_processor_handle_version(version, &full_step, NULL) != 0 || full_step < 0)
 		return 1;
 	return full_step;
-}
-
-int64_t sp_served_model_version(const sp_served_model *model)
-{
-	serving_processor_handle *live = serving_processor_acquire(model->processor);
-	int64_t version = sp_served_model_version_of(model, live);
-
-	serving_processor_release(live);
-	return version;
 }

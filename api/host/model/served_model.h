@@ -1,7 +1,9 @@
 #ifndef SP_API_HOST_MODEL_SERVED_MODEL_H
 #define SP_API_HOST_MODEL_SERVED_MODEL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "api/host/flags.h"
@@ -11,13 +13,15 @@
 /*
  * The served model.  It is found on disk first and then opened by the library.
  *
- * Threads: immutable once open.
+ * Threads: once open it does not change, but for `users`.
  */
 typedef struct sp_served_model {
-	char *config;    /* JSON for serving_processor_create() */
-	int64_t version; /* number of its folder; -1: given by the library */
-	bool numbered;   /* numbered folders; the library follows newer ones */
+	char *config;               /* JSON for serving_processor_create() */
+	const char *signature_name; /* for requests that name none; NULL: the configured one */
+	int64_t version;            /* number of its folder; -1: given by the library */
+	bool numbered;              /* numbered folders; the library follows newer ones */
 	void *processor;
+	atomic_size_t users; /* who holds a handle of the processor */
 } sp_served_model;
 
 /*
@@ -38,13 +42,13 @@ SP_MUST_CHECK sp_status sp_served_model_open(sp_served_model *model, const sp_fl
 /* All zero is fine. */
 void sp_served_model_close(sp_served_model *model);
 
-/*
- * The version for URLs and answers, once the model is open: the number of the model's folder
- * (1 if its name is not a number), or the step of the live full checkpoint.
- */
-int64_t sp_served_model_version(const sp_served_model *model);
+/* Whether the version may change while the model is open, because the library follows a folder. */
+bool sp_served_model_follows(const sp_served_model *model);
 
-/* The same for a version that the caller holds. */
+/*
+ * The version for URLs and answers: the number of the model's folder (1 if its name is not a
+ * number), or the step of the full checkpoint of `version`.
+ */
 int64_t sp_served_model_version_of(const sp_served_model *model,
 				   const serving_processor_handle *version);
 

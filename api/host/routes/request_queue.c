@@ -20,7 +20,7 @@ enum { BASE_COST = 4 << 10, TURN = 128 << 10 };
 enum { NONE = UINT32_MAX };
 
 typedef struct place {
-	void *item;
+	sp_queued item;
 	size_t cost;
 	uint32_t next;
 } place;
@@ -89,13 +89,13 @@ static bool has_room(const sp_request_queue *queue, size_t class)
 	       (class != LARGE || queue->large_size < queue->capacity - queue->capacity / 4);
 }
 
-static void append(sp_request_queue *queue, size_t class, void *item, size_t cost)
+static void append(sp_request_queue *queue, size_t class, const sp_queued *item, size_t cost)
 {
 	class_queue *of = &queue->classes[class];
 	uint32_t at = queue->free;
 
 	queue->free = queue->places[at].next;
-	queue->places[at] = (place){item, cost, NONE};
+	queue->places[at] = (place){*item, cost, NONE};
 	if (of->first == NONE)
 		of->first = at;
 	else
@@ -105,7 +105,7 @@ static void append(sp_request_queue *queue, size_t class, void *item, size_t cos
 	queue->large_size += class == LARGE;
 }
 
-bool sp_request_queue_try_push(sp_request_queue *queue, void *item, size_t size)
+bool sp_request_queue_try_push(sp_request_queue *queue, const sp_queued *item, size_t size)
 {
 	size_t class = class_of(size);
 	bool pushed;
@@ -167,12 +167,12 @@ static size_t choose(sp_request_queue *queue, unsigned eligible)
 	}
 }
 
-static void *take(sp_request_queue *queue, size_t class)
+static sp_queued take(sp_request_queue *queue, size_t class)
 {
 	class_queue *of = &queue->classes[class];
 	uint32_t at = of->first;
 	place *taken = &queue->places[at];
-	void *item = taken->item;
+	sp_queued item = taken->item;
 
 	of->first = taken->next;
 	of->deficit -= taken->cost < of->deficit ? taken->cost : of->deficit;
@@ -184,9 +184,8 @@ static void *take(sp_request_queue *queue, size_t class)
 	return item;
 }
 
-void *sp_request_queue_pop(sp_request_queue *queue, bool *large)
+bool sp_request_queue_pop(sp_request_queue *queue, sp_queued *out, bool *large)
 {
-	void *item = NULL;
 	unsigned eligible;
 
 	pthread_mutex_lock(&queue->lock);
@@ -199,13 +198,13 @@ void *sp_request_queue_pop(sp_request_queue *queue, bool *large)
 
 		*large = class == LARGE;
 		queue->large_running += *large;
-		item = take(queue, class);
+		*out = take(queue, class);
 		/* Another class may have become eligible for a waiting worker. */
 		if (eligible_classes(queue) != 0)
 			pthread_cond_signal(&queue->changed);
 	}
 	pthread_mutex_unlock(&queue->lock);
-	return item;
+	return eligible != 0;
 }
 
 void sp_request_queue_close(sp_request_queue *queue)

@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "api/host/metrics/counters.h"
+#include "api/host/worker.h"
+
 /*
  * Requests that wait for a worker, scheduled by the size of their bodies.
  *
@@ -29,16 +32,23 @@ sp_request_queue *sp_request_queue_create(size_t capacity, size_t workers);
 /* Remaining items are not freed.  NULL is fine. */
 void sp_request_queue_destroy(sp_request_queue *queue);
 
-/* `size` is that of the body.  False if the queue is full or closed.  `item` is not NULL. */
-bool sp_request_queue_try_push(sp_request_queue *queue, void *item, size_t size);
+typedef struct sp_queued {
+	sp_http_request *request;
+	sp_job *job;
+	sp_counter
+		*ended; /* for the worker to count in, even if it does not begin; NULL: nothing */
+} sp_queued;
+
+/* `size` is that of the body.  False if the queue is full or closed. */
+bool sp_request_queue_try_push(sp_request_queue *queue, const sp_queued *item, size_t size);
 
 /*
- * Waits for the next item; NULL once the queue is closed and empty.
+ * Waits for the next item; false once the queue is closed and empty.
  *
  * large  in: whether the item that this worker has just finished was large; initially false
  *        out: whether the returned item is large
  */
-void *sp_request_queue_pop(sp_request_queue *queue, bool *large);
+bool sp_request_queue_pop(sp_request_queue *queue, sp_queued *out, bool *large);
 
 /* Remaining items can still be popped. */
 void sp_request_queue_close(sp_request_queue *queue);

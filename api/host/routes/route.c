@@ -25,6 +25,7 @@ static const struct {
 static void route_model(sp_serving *serving, sp_http_request *request)
 {
 	sp_model_path path;
+	sp_model *model;
 	sp_error err;
 	sp_status status = sp_model_path_parse(&path, sp_http_request_head(request), &err);
 
@@ -32,9 +33,10 @@ static void route_model(sp_serving *serving, sp_http_request *request)
 		sp_route__fail(request, status == SP_NOT_FOUND ? 404 : 400, &err);
 		return;
 	}
-	/* Requests for other models are counted as others. */
-	if (strcmp(path.name, serving->flags->model_name) == 0)
-		sp_http_request_set_tag(request, model_routes[path.verb].kind);
+	/* Requests for models that are not there are counted as others. */
+	model = sp_models_find(serving->models, sp_bytes_of(path.name));
+	if (model != NULL)
+		sp_serving_tag(request, model_routes[path.verb].kind, model);
 	model_routes[path.verb].answer(serving, request, &path);
 }
 

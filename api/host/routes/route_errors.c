@@ -1,7 +1,5 @@
 #include "api/host/routes/route_errors.h"
 
-#include <string.h>
-
 int sp_route__http_status(sp_status status)
 {
 	switch (status) {
@@ -30,44 +28,48 @@ void sp_route__fail(sp_http_request *request, int status, const sp_error *err)
 	sp_http_request_fail(request, status, err->text);
 }
 
-/* Whether a comma-separated list contains the word. */
-static bool list_has(const char *list, const char *word)
+sp_model_selector sp_route__selector(const sp_model_path *path)
 {
-	size_t size = strlen(word);
+	return (sp_model_selector){
+		.name = sp_bytes_of(path->name),
+		.has_version = path->has_version,
+		.version = path->version,
+		.label = sp_bytes_of(path->has_label ? path->label : ""),
+	};
+}
 
-	while (*list != '\0') {
-		size_t n = strcspn(list, ",");
-
-		if (n == size && memcmp(list, word, n) == 0)
-			return true;
-		list += n + (list[n] == ',');
-	}
-	return false;
+int sp_route__selection_status(sp_status status)
+{
+	return status == SP_NOT_FOUND ? 404 : sp_route__http_status(status);
 }
 
 bool sp_route__find_model(const sp_serving *serving, sp_http_request *request,
 			  const sp_model_path *path)
 {
-	bool available = atomic_load(&serving->available);
-	bool known = strcmp(path->name, serving->flags->model_name) == 0;
+	sp_model_selector selector = sp_route__selector(path);
+	sp_servable servable;
 	sp_error err;
+	sp_status status = sp_models_acquire(serving->models, &selector, &servable, &err);
 
-	if (known && path->has_label && !list_has(serving->flags->version_labels, path->label)) {
-		sp_error_set(&err, SP_INVALID, "Unrecognized servable version label: %s",
-			     path->label);
-		sp_route__fail(request, 400, &err);
-		return false;
+	if (status != SP_OK)
+		sp_route__fail(request, sp_route__selection_status(status), &err);
+	sp_servable_release(&servable);
+	return status == SP_OK;
+}
+
+void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *job)
+{
+	sp_queued item = {.request = request, .job = job};
+	sp_model *model;
+
+	sp_serving_read_tag(serving, sp_http_request_tag(request), &model);
+	if (model != NULL) {
+		item.ended = &model->counters.ended;
+		sp_counter_add(&model->counters.begun, 1);
 	}
-	if (known && available &&
-	    (!path->has_version || path->version == sp_served_model_version(&serving->model)))
-		return true;
-	if (path->has_version)
-		sp_error_set(&err, SP_NOT_FOUND,
-			     "Servable not found for request: Specific(%s, %lld)", path->name,
-			     (long long)path->version);
-	else
-		sp_error_set(&err, SP_NOT_FOUND, "Servable not found for request: Latest(%s)",
-			     path->name);
-	sp_route__fail(request, known && !available ? 503 : 404, &err);
-	return false;
+	if (sp_request_queue_try_push(serving->queue, &item, sp_http_request_body(request).size))
+		return;
+	if (model != NULL)
+		sp_counter_add(&model->counters.ended, 1);
+	sp_http_request_fail(request, 503, "too many requests are waiting");
 }

@@ -8,7 +8,7 @@
 #include "api/host/routes/serving.h"
 #include "base/status.h"
 
-/* Errors shared by several routes.  Threads: any, several at once. */
+/* Errors and steps shared by several routes.  Threads: any, several at once. */
 
 /* The HTTP status for a failure of the library, as TensorFlow Serving maps them. */
 int sp_route__http_status(sp_status status);
@@ -16,11 +16,23 @@ int sp_route__http_status(sp_status status);
 /* Answers {"error": "<text of err>"}. */
 void sp_route__fail(sp_http_request *request, int status, const sp_error *err);
 
+/* What the path selects; views of `path`. */
+sp_model_selector sp_route__selector(const sp_model_path *path);
+
+/* The HTTP status for a failure of sp_models_acquire(). */
+int sp_route__selection_status(sp_status status);
+
 /*
  * Whether the model, version or label of the path is served.  If not, answers the request:
  * 404, 400 for an unknown label, 503 while the model is loading.
  */
 bool sp_route__find_model(const sp_serving *serving, sp_http_request *request,
 			  const sp_model_path *path);
+
+/*
+ * Queues a tagged request for the workers, and counts it for its model; answers 503 if too many are
+ * waiting.  Then the request must not be touched any more.
+ */
+void sp_route__enqueue(sp_serving *serving, sp_http_request *request, sp_job *job);
 
 #endif

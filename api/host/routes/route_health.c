@@ -1,8 +1,8 @@
 #include "api/host/routes/routes.h"
 
 /*
- * /healthz/live: 200 as long as the process answers.  /healthz/ready: 200 once the model
- * is open, 503 again when the process has been told to end.
+ * /healthz/live: 200 as long as the process answers.  /healthz/ready: 200 once every
+ * model has a version, 503 again when the process has been told to end.
  */
 
 static void answer(sp_http_request *request, const char *text)
@@ -20,7 +20,7 @@ void sp_route_health(const sp_serving *serving, sp_http_request *request)
 	const sp_http_head *head = sp_http_request_head(request);
 	bool live = sp_bytes_equal_text(head->path, "/healthz/live");
 
-	sp_http_request_set_tag(request, SP_REQUEST_HEALTH);
+	sp_serving_tag(request, SP_REQUEST_HEALTH, NULL);
 	if (!live && !sp_bytes_equal_text(head->path, "/healthz/ready"))
 		sp_http_request_fail(request, 404, "Not found");
 	else if (head->method != SP_HTTP_GET && head->method != SP_HTTP_HEAD)
@@ -29,7 +29,7 @@ void sp_route_health(const sp_serving *serving, sp_http_request *request)
 		answer(request, "{\"live\":true}");
 	else if (atomic_load(&serving->draining))
 		sp_http_request_fail(request, 503, "draining");
-	else if (!atomic_load(&serving->available))
+	else if (!sp_models_are_ready(serving->models))
 		sp_http_request_fail(request, 503, "the model is loading");
 	else
 		answer(request, "{\"ready\":true}");

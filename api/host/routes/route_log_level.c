@@ -41,7 +41,7 @@ void sp_route_log_level(const sp_serving *serving, sp_http_request *request, sp_
 	sp_http_method method = sp_http_request_head(request)->method;
 	bool get = method == SP_HTTP_GET || method == SP_HTTP_HEAD;
 
-	sp_http_request_set_tag(request, SP_REQUEST_ADMIN);
+	sp_serving_tag(request, SP_REQUEST_ADMIN, NULL);
 	if (!serving->flags->admin_routes)
 		sp_http_request_fail(request, 403, "Only with --admin_routes");
 	else if (get && rest.size == 0)

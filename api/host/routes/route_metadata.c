@@ -67,19 +67,22 @@ static void write_metadata(sp_buffer *out, const char *name, int64_t version,
 
 void sp_route_metadata(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
 {
-	serving_processor_handle *version;
+	sp_model_selector selector = sp_route__selector(path);
 	const serving_processor_signature *signatures;
+	sp_servable servable;
 	size_t count;
 	sp_buffer body;
+	sp_error err;
+	sp_status status = sp_models_acquire(serving->models, &selector, &servable, &err);
 
-	if (!sp_route__find_model(serving, request, path))
+	if (status != SP_OK) {
+		sp_route__fail(request, sp_route__selection_status(status), &err);
 		return;
-	version = serving_processor_acquire(serving->model.processor);
-	signatures = serving_processor_handle_signatures(version, &count);
+	}
+	signatures = serving_processor_handle_signatures(servable.handle, &count);
 	sp_buffer_init(&body, MAX_BYTES);
-	write_metadata(&body, serving->flags->model_name,
-		       sp_served_model_version_of(&serving->model, version), signatures, count);
-	serving_processor_release(version);
+	write_metadata(&body, servable.model->name, servable.version, signatures, count);
+	sp_servable_release(&servable);
 	sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
 	sp_buffer_fini(&body);
 }

@@ -8,43 +8,6 @@
 
 enum { MAX_ANSWER_BYTES = 1 << 30 };
 
-static bool is_plain(const sp_http_head *head)
-{
-	sp_bytes encoding = sp_http_head_get(head, "content-encoding");
-
-	return encoding.data == NULL || encoding.size == 0 ||
-	       sp_bytes_equal_text(encoding, "identity");
-}
-
-void sp_route_predict(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
-{
-	if (!sp_route__find_model(serving, request, path))
-		return;
-	if (!is_plain(sp_http_request_head(request))) {
-		sp_http_request_fail(request, 415, "Content-Encoding is not supported");
-		return;
-	}
-	sp_counter_add(&serving->counters.begun, 1);
-	if (!sp_request_queue_try_push(serving->queue, request,
-				       sp_http_request_body(request).size)) {
-		sp_counter_add(&serving->counters.ended, 1);
-		sp_http_request_fail(request, 503, "too many requests are waiting");
-	}
-}
-
-void sp_route_examples(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
-{
-	char text[128];
-
-	if (!sp_route__find_model(serving, request, path))
-		return;
-	snprintf(text, sizeof(text),
-		 "%s is not supported; :predict takes serialized tf.Example records for the same "
-		 "signature",
-		 path->verb == SP_MODEL_CLASSIFY ? ":classify" : ":regress");
-	sp_http_request_fail(request, 501, text);
-}
-
 /* ---------------------------------------------------------- on a worker */
 
 static sp_status write_result(sp_buffer *out, const serving_processor_result *result, bool row,
@@ -63,17 +26,17 @@ static sp_status write_result(sp_buffer *out, const serving_processor_result *re
 	return status;
 }
 
-static sp_status run(sp_serving *serving, const serving_processor_handle *version,
-		     const sp_json_parsed *parsed, serving_processor_result **result, sp_error *err)
+static sp_status run(const sp_servable *servable, const sp_json_parsed *parsed,
+		     serving_processor_result **result, sp_error *err)
 {
 	serving_processor_error *error = NULL;
 	int64_t began = sp_clock_now_ns();
-	serving_processor_code code = serving_processor_handle_run(version, parsed->signature->name,
-								   parsed->tensors, parsed->count,
-								   NULL, 0, result, &error);
+	serving_processor_code code = serving_processor_handle_run(
+		servable->handle, parsed->signature->name, parsed->tensors, parsed->count, NULL, 0,
+		result, &error);
 
 	if (code == SERVING_PROCESSOR_OK) {
-		sp_histogram_add(&serving->counters.runtime, sp_clock_now_ns() - began);
+		sp_histogram_add(&servable->model->counters.runtime, sp_clock_now_ns() - began);
 		return SP_OK;
 	}
 	sp_error_set(err, (sp_status)code, "%s", serving_processor_error_text(error));
@@ -81,22 +44,22 @@ static sp_status run(sp_serving *serving, const serving_processor_handle *versio
 	return (sp_status)code;
 }
 
-/* Parses the request, runs it on `version`, and writes the answer. */
-static int compute(sp_serving *serving, const serving_processor_handle *version,
-		   sp_json_request *json, sp_http_request *request, sp_buffer *out, sp_error *err)
+/* Parses the request, runs it on the version, and writes the answer. */
+static int answer(const sp_servable *servable, sp_json_request *json, sp_http_request *request,
+		  sp_buffer *out, sp_error *err)
 {
 	sp_host_signatures set = {.fallback = serving_processor_handle_signature(
-					  version, serving->flags->signature_name)};
+					  servable->handle, servable->served->signature_name)};
 	serving_processor_result *result;
 	const sp_json_parsed *parsed;
 	sp_status status;
 
-	set.signatures = serving_processor_handle_signatures(version, &set.count);
+	set.signatures = serving_processor_handle_signatures(servable->handle, &set.count);
 	status = sp_json_request_parse(json, &set, sp_http_request_body(request), err);
 	if (status != SP_OK) /* SP_CORRUPT: the body is not JSON, which is the client's fault */
 		return status == SP_CORRUPT ? 400 : sp_route__http_status(status);
 	parsed = sp_json_request_parsed(json);
-	status = run(serving, version, parsed, &result, err);
+	status = run(servable, parsed, &result, err);
 	if (status != SP_OK)
 		return sp_route__http_status(status);
 	if (sp_http_request_expired(request)) {
@@ -109,37 +72,74 @@ static int compute(sp_serving *serving, const serving_processor_handle *version,
 	return sp_route__http_status(status);
 }
 
-/* Another version may have become live since the route looked at the path. */
-static bool is_asked_for(const sp_serving *serving, const serving_processor_handle *version,
-			 const sp_http_request *request)
+/*
+ * Holds the version that the path selects, or returns the HTTP status of the failure.  Parsed and
+ * selected again, so that the queue holds no version: another one may be live meanwhile.
+ */
+static int hold(const sp_serving *serving, const sp_http_request *request, sp_servable *out,
+		sp_error *err)
 {
+	sp_model_selector selector;
 	sp_model_path path;
+	sp_status status = sp_model_path_parse(&path, sp_http_request_head(request), err);
 
-	return sp_model_path_parse(&path, sp_http_request_head(request), NULL) != SP_OK ||
-	       !path.has_version ||
-	       path.version == sp_served_model_version_of(&serving->model, version);
+	if (status != SP_OK)
+		return 400;
+	selector = sp_route__selector(&path);
+	return sp_route__selection_status(sp_models_acquire(serving->models, &selector, out, err));
 }
 
-void sp_route_predict_compute(sp_serving *serving, sp_json_request *json, sp_http_request *request)
+static void compute(sp_serving *serving, sp_worker *worker, sp_http_request *request)
 {
-	serving_processor_handle *version = serving_processor_acquire(serving->model.processor);
+	sp_servable servable = {0};
 	sp_buffer body;
 	sp_error err;
 	int status;
 
 	sp_buffer_init(&body, MAX_ANSWER_BYTES);
 	sp_buffer_set_budget(&body, &serving->memory);
-	if (is_asked_for(serving, version, request)) {
-		status = compute(serving, version, json, request, &body, &err);
-	} else {
-		status = 404;
-		sp_error_set(&err, SP_NOT_FOUND, "the version asked for is no longer served");
-	}
-	serving_processor_release(version);
-	sp_json_request_trim(json); /* before sending the answer, which may take long */
+	status = hold(serving, request, &servable, &err);
+	if (status == 200)
+		status = answer(&servable, worker->json, request, &body, &err);
+	sp_servable_release(&servable);
+	sp_json_request_trim(worker->json); /* before sending the answer, which may take long */
 	if (status == 200)
 		sp_http_request_answer(request, &(sp_http_answer){.status = 200, .body = &body});
 	else
 		sp_route__fail(request, status, &err);
 	sp_buffer_fini(&body);
+}
+
+/* ------------------------------------------------------- on the I/O thread */
+
+static bool is_plain(const sp_http_head *head)
+{
+	sp_bytes encoding = sp_http_head_get(head, "content-encoding");
+
+	return encoding.data == NULL || encoding.size == 0 ||
+	       sp_bytes_equal_text(encoding, "identity");
+}
+
+void sp_route_predict(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
+{
+	if (!sp_route__find_model(serving, request, path))
+		return;
+	if (!is_plain(sp_http_request_head(request))) {
+		sp_http_request_fail(request, 415, "Content-Encoding is not supported");
+		return;
+	}
+	sp_route__enqueue(serving, request, compute);
+}
+
+void sp_route_examples(sp_serving *serving, sp_http_request *request, const sp_model_path *path)
+{
+	char text[128];
+
+	if (!sp_route__find_model(serving, request, path))
+		return;
+	snprintf(text, sizeof(text),
+		 "%s is not supported; :predict takes serialized tf.Example records for the same "
+		 "signature",
+		 path->verb == SP_MODEL_CLASSIFY ? ":classify" : ":regress");
+	sp_http_request_fail(request, 501, text);
 }

@@ -2,7 +2,6 @@
 #define SP_API_HOST_ROUTES_ROUTES_H
 
 #include "api/host/http/http_request.h"
-#include "api/host/predict/json_request.h"
 #include "api/host/routes/model_path.h"
 #include "api/host/routes/serving.h"
 
@@ -27,13 +26,5 @@ void sp_route_metrics(sp_serving *serving, sp_http_request *request);
 
 /* `rest` is the path behind "/v1/log_level". */
 void sp_route_log_level(const sp_serving *serving, sp_http_request *request, sp_bytes rest);
-
-/*
- * Called by the worker threads for queued requests, after sp_http_request_begin().  `json` belongs
- * to the calling thread.
- */
-void sp_route_predict_compute(sp_serving *serving, sp_json_request *json, sp_http_request *request);
-void sp_route_admin_carry_out(const sp_serving *serving, sp_http_request *request);
-void sp_route_metrics_write(const sp_serving *serving, sp_http_request *request);
 
 #endif

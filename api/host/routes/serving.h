@@ -9,31 +9,37 @@
 #include "api/host/flags.h"
 #include "api/host/http/http_server.h"
 #include "api/host/metrics/counters.h"
-#include "api/host/model/served_model.h"
+#include "api/host/model/models.h"
 #include "api/host/routes/request_queue.h"
 #include "base/budget.h"
-#include "base/queue.h"
 
 /*
  * The state that all routes share: the model, the queues to the worker threads, and the counters.
  * host.c fills it in before the first request.
  *
- * Threads: the atomics and the members with locks of their own may change; all else is constant
- * once `available` is true.
+ * Threads: the atomics and the members with locks of their own may change; all else is constant.
  */
 typedef struct sp_serving {
 	const sp_flags *flags;
-	sp_served_model model;
-	atomic_bool available;   /* the model is open; before, only model.version is set */
-	atomic_bool draining;    /* the process is about to end */
-	sp_http_server *server;  /* only for sp_http_server_get_load() */
-	sp_budget memory;        /* of requests and answers */
-	sp_request_queue *queue; /* of sp_http_request: predictions, for the workers */
-	sp_queue *orders;        /* likewise: orders about versions */
-	sp_queue *scrapes;       /* likewise: requests for metrics */
+	sp_models *models;
+	atomic_bool draining;      /* the process is about to end */
+	sp_http_server *server;    /* only for sp_http_server_get_load() */
+	sp_budget memory;          /* of requests and answers */
+	sp_request_queue *queue;   /* predictions, for the workers */
+	sp_request_queue *orders;  /* orders about versions */
+	sp_request_queue *scrapes; /* requests for metrics */
 	size_t worker_count;
 	int64_t started; /* Unix time */
 	sp_counters counters;
 } sp_serving;
+
+/*
+ * Tags a request for the counters: what it asks for, and of which model (NULL: of none that there
+ * is).  Call it before the request is queued or answered.
+ */
+void sp_serving_tag(sp_http_request *request, sp_request_kind kind, const sp_model *model);
+
+/* The reverse, for the observer of answers; *model is NULL if there is none. */
+sp_request_kind sp_serving_read_tag(const sp_serving *serving, int tag, sp_model **model);
 
 #endif

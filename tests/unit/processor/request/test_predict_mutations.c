@@ -6,7 +6,7 @@
 
 #include "base/buffer.h"
 #include "processor/request/predict_codec.h"
-#include "processor/request/wire.h"
+#include "base/wire.h"
 #include "tests/support/predict.pb-c.h"
 
 /*
@@ -296,9 +296,9 @@ static void enclose(sp_buffer *message)
 	unsigned char header[16], *at = header;
 
 	memcpy(inside, message->data, size);
-	at = sp_wire__put_header(at, 2, 3 + sp_wire__field_size(size));
-	at = sp_wire__put_bytes(at, "\x0a\x01x", 3);
-	at = sp_wire__put_header(at, 2, size);
+	at = sp_wire_put_header(at, 2, 3 + sp_wire_field_size(size));
+	at = sp_wire_put_bytes(at, "\x0a\x01x", 3);
+	at = sp_wire_put_header(at, 2, size);
 	message->size = 0;
 	sp_buffer_append(message, header, (size_t)(at - header));
 	sp_buffer_append(message, inside, size);

@@ -287,6 +287,7 @@ static void without_memory(void **state)
 static void answers_are_told(void **state)
 {
 	static sp_counters counters;
+	static sp_model_counters model;
 	sp_budget memory;
 	const sp_host_state host = {.model_name = "m",
 				    .worker_count = 3,
@@ -295,22 +296,23 @@ static void answers_are_told(void **state)
 				    .connections_refused = 6,
 				    .memory = &memory,
 				    .started = 1700000000,
-				    .counters = &counters};
+				    .counters = &counters,
+				    .model = &model};
 
 	(void)state;
 	sp_budget_init(&memory, 200000);
 	assert_int_equal(sp_budget_grow(&memory, 0, 100000, 100000), 100000);
 	assert_int_equal(sp_budget_grow(&memory, 0, 150000, 150000), 0);
-	sp_counters_answer(&counters, SP_REQUEST_PREDICT, 200, 20000);
-	sp_counters_answer(&counters, SP_REQUEST_PREDICT, 400, 20000);
-	sp_counters_answer(&counters, SP_REQUEST_PREDICT, 415, 20000);
-	sp_counters_answer(&counters, SP_REQUEST_PREDICT, 599, 20000);
-	sp_counters_answer(&counters, SP_REQUEST_HEALTH, 200, 1);
-	sp_counters_answer(&counters, SP_REQUEST_HEALTH, 200, 1);
-	sp_counters_answer(&counters, SP_REQUEST_OTHER, 600, 1); /* none that there is */
-	sp_counters_answer(&counters, SP_REQUEST_OTHER, 99, 1);
-	sp_counter_add(&counters.begun, 5);
-	sp_counter_add(&counters.ended, 3);
+	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 200, 20000);
+	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 400, 20000);
+	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 415, 20000);
+	sp_counters_answer(&counters, &model, SP_REQUEST_PREDICT, 599, 20000);
+	sp_counters_answer(&counters, &model, SP_REQUEST_HEALTH, 200, 1);
+	sp_counters_answer(&counters, &model, SP_REQUEST_HEALTH, 200, 1);
+	sp_counters_answer(&counters, &model, SP_REQUEST_OTHER, 600, 1); /* none that there is */
+	sp_counters_answer(&counters, &model, SP_REQUEST_OTHER, 99, 1);
+	sp_counter_add(&model.begun, 5);
+	sp_counter_add(&model.ended, 3);
 	sp_metrics_write_host(&out, &host);
 	assert_line(":tensorflow:serving:request_count" M ",status=\"OK\"} 1");
 	assert_line(":tensorflow:serving:request_count" M ",status=\"INVALID_ARGUMENT\"} 2");

@@ -30,12 +30,15 @@ static int tear_down(void **state)
 
 static bool push(sp_request_queue *queue, uintptr_t number, size_t size)
 {
-	return sp_request_queue_try_push(queue, (void *)number, size);
+	return sp_request_queue_try_push(queue, &(sp_queued){.request = (sp_http_request *)number},
+					 size);
 }
 
 static uintptr_t pop(sp_request_queue *queue, bool *large)
 {
-	return (uintptr_t)sp_request_queue_pop(queue, large);
+	sp_queued next;
+
+	return sp_request_queue_pop(queue, &next, large) ? (uintptr_t)next.request : 0;
 }
 
 static void of_one_size_first_in_is_first_out(void **state)

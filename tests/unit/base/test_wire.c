@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "processor/request/wire.h"
+#include "base/wire.h"
 
-#define MESSAGE(text) sp_wire__of((sp_bytes){text, sizeof(text) - 1})
+#define MESSAGE(text) sp_wire_of((sp_bytes){text, sizeof(text) - 1})
 
 /* From the encoding's documentation: 150 is 96 01, field 1 with it is 08 96 01. */
 static void the_published_examples(void **state)
@@ -13,14 +13,14 @@ static void the_published_examples(void **state)
 	sp_wire_field field;
 
 	(void)state;
-	assert_int_equal(sp_wire__next(&wire, &field), SP_WIRE_FIELD);
+	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_FIELD);
 	assert_int_equal(field.number, 1);
 	assert_int_equal(field.type, SP_WIRE_VARINT);
 	assert_int_equal(field.value, 150);
-	assert_int_equal(sp_wire__next(&wire, &field), SP_WIRE_FIELD);
+	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_FIELD);
 	assert_int_equal(field.number, 2);
 	assert_true(sp_bytes_equal_text(field.bytes, "testing"));
-	assert_int_equal(sp_wire__next(&wire, &field), SP_WIRE_END);
+	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_END);
 }
 
 static void fixed_numbers(void **state)
@@ -29,10 +29,10 @@ static void fixed_numbers(void **state)
 	sp_wire_field field;
 
 	(void)state;
-	assert_int_equal(sp_wire__next(&wire, &field), SP_WIRE_FIELD);
+	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_FIELD);
 	assert_int_equal(field.type, SP_WIRE_FIXED32);
 	assert_true(field.value == 0x04030201);
-	assert_int_equal(sp_wire__next(&wire, &field), SP_WIRE_FIELD);
+	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_FIELD);
 	assert_int_equal(field.number, 2);
 	assert_int_equal(field.type, SP_WIRE_FIXED64);
 	assert_true(field.value == 0x0807060504030201);
@@ -56,13 +56,13 @@ static void varints_come_back(void **state)
 	for (int bit = 0; bit <= 64; bit++)
 		for (int delta = -1; delta <= 1; delta++) {
 			uint64_t value = (bit == 64 ? 0 : (uint64_t)1 << bit) + (uint64_t)delta;
-			unsigned char *end = sp_wire__put_varint(bytes, value);
+			unsigned char *end = sp_wire_put_varint(bytes, value);
 			sp_wire wire = {bytes, end};
 			uint64_t back;
 
 			assert_int_equal(end - bytes, size_by_shifting(value));
-			assert_int_equal(sp_wire__varint_size(value), size_by_shifting(value));
-			assert_true(sp_wire__varint(&wire, &back));
+			assert_int_equal(sp_wire_varint_size(value), size_by_shifting(value));
+			assert_true(sp_wire_read_varint(&wire, &back));
 			assert_true(back == value);
 			assert_ptr_equal(wire.at, wire.end);
 		}
@@ -76,10 +76,10 @@ static void groups_are_skipped(void **state)
 	sp_wire_field field;
 
 	(void)state;
-	assert_int_equal(sp_wire__next(&wire, &field), SP_WIRE_FIELD);
+	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_FIELD);
 	assert_int_equal(field.number, 1);
 	assert_int_equal(field.value, 7);
-	assert_int_equal(sp_wire__next(&wire, &field), SP_WIRE_END);
+	assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_END);
 }
 
 static void nested_groups_have_a_bound(void **state)
@@ -93,9 +93,9 @@ static void nested_groups_have_a_bound(void **state)
 
 		memset(bytes, 0x0b, depth);
 		memset(bytes + depth, 0x0c, depth);
-		assert_int_equal(sp_wire__next(&wire, &field), depth <= SP_WIRE_MAX_GROUP_DEPTH
-								       ? SP_WIRE_END
-								       : SP_WIRE_MALFORMED);
+		assert_int_equal(sp_wire_next(&wire, &field), depth <= SP_WIRE_MAX_GROUP_DEPTH
+								      ? SP_WIRE_END
+								      : SP_WIRE_MALFORMED);
 	}
 }
 
@@ -124,10 +124,10 @@ static void malformed_messages_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		sp_wire wire = sp_wire__of((sp_bytes){cases[i].bytes, cases[i].size});
+		sp_wire wire = sp_wire_of((sp_bytes){cases[i].bytes, cases[i].size});
 		sp_wire_field field;
 
-		assert_int_equal(sp_wire__next(&wire, &field), SP_WIRE_MALFORMED);
+		assert_int_equal(sp_wire_next(&wire, &field), SP_WIRE_MALFORMED);
 	}
 }
 

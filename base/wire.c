@@ -1,10 +1,10 @@
-#include "processor/request/wire.h"
+#include "base/wire.h"
 
 #include <assert.h>
 
 #include "base/utf8.h"
 
-bool sp_wire__varint(sp_wire *wire, uint64_t *value)
+bool sp_wire_read_varint(sp_wire *wire, uint64_t *value)
 {
 	uint64_t result = 0;
 
@@ -38,7 +38,7 @@ static inline bool read_short(sp_wire *wire, uint64_t *value)
 	enum { MOST_BYTES = 5 };
 	const unsigned char *start = wire->at;
 
-	return sp_wire__varint(wire, value) && wire->at - start <= MOST_BYTES &&
+	return sp_wire_read_varint(wire, value) && wire->at - start <= MOST_BYTES &&
 	       *value <= UINT32_MAX;
 }
 
@@ -63,7 +63,7 @@ static bool read_value(sp_wire *wire, sp_wire_field *field)
 
 	switch (field->type) {
 	case SP_WIRE_VARINT:
-		return sp_wire__varint(wire, &field->value);
+		return sp_wire_read_varint(wire, &field->value);
 	case SP_WIRE_FIXED64:
 		if (!take(wire, sizeof(field->value), &at))
 			return false;
@@ -110,7 +110,7 @@ static bool skip_group(sp_wire *wire, uint32_t number)
 	return true;
 }
 
-sp_wire_result sp_wire__next(sp_wire *wire, sp_wire_field *field)
+sp_wire_result sp_wire__next_any(sp_wire *wire, sp_wire_field *field)
 {
 	while (wire->at != wire->end) {
 		if (!read_tag(wire, field))
@@ -127,11 +127,11 @@ sp_wire_result sp_wire__next(sp_wire *wire, sp_wire_field *field)
 
 static bool are_varints(sp_bytes packed)
 {
-	sp_wire wire = sp_wire__of(packed);
+	sp_wire wire = sp_wire_of(packed);
 	uint64_t value;
 
 	while (wire.at != wire.end)
-		if (!sp_wire__varint(&wire, &value))
+		if (!sp_wire_read_varint(&wire, &value))
 			return false;
 	return true;
 }
@@ -160,23 +160,23 @@ static bool check_member(sp_bytes bytes, const sp_wire_member *member, size_t de
 /* A known number with another wire type is an unknown field. */
 static bool check_message(sp_bytes message, const sp_wire_schema *schema, size_t depth)
 {
-	sp_wire wire = sp_wire__of(message);
+	sp_wire wire = sp_wire_of(message);
 	sp_wire_result result;
 	sp_wire_field field;
 
-	while ((result = sp_wire__next(&wire, &field)) == SP_WIRE_FIELD)
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD)
 		if (field.type == SP_WIRE_BYTES && field.number < schema->count &&
 		    !check_member(field.bytes, &schema->members[field.number], depth))
 			return false;
 	return result == SP_WIRE_END;
 }
 
-bool sp_wire__check(sp_bytes message, const sp_wire_schema *schema)
+bool sp_wire_check(sp_bytes message, const sp_wire_schema *schema)
 {
 	return check_message(message, schema, SP_WIRE_MAX_MESSAGE_DEPTH);
 }
 
-size_t sp_wire__count_varints(sp_bytes packed)
+size_t sp_wire_count_varints(sp_bytes packed)
 {
 	size_t count = 0;
 
@@ -185,7 +185,7 @@ size_t sp_wire__count_varints(sp_bytes packed)
 	return count;
 }
 
-unsigned char *sp_wire__put_varint(unsigned char *at, uint64_t value)
+unsigned char *sp_wire_put_varint(unsigned char *at, uint64_t value)
 {
 	while (value >= 0x80) {
 		*at++ = (unsigned char)(value | 0x80);
@@ -195,16 +195,16 @@ unsigned char *sp_wire__put_varint(unsigned char *at, uint64_t value)
 	return at;
 }
 
-unsigned char *sp_wire__put_bytes(unsigned char *at, const void *data, size_t size)
+unsigned char *sp_wire_put_bytes(unsigned char *at, const void *data, size_t size)
 {
 	if (size != 0)
 		memcpy(at, data, size);
 	return at + size;
 }
 
-unsigned char *sp_wire__put_header(unsigned char *at, uint32_t number, size_t size)
+unsigned char *sp_wire_put_header(unsigned char *at, uint32_t number, size_t size)
 {
 	assert(number < 16);
 	*at++ = (unsigned char)(number << 3 | SP_WIRE_BYTES);
-	return sp_wire__put_varint(at, size);
+	return sp_wire_put_varint(at, size);
 }

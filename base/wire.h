@@ -1,5 +1,5 @@
-#ifndef SP_PROCESSOR_REQUEST_WIRE_H
-#define SP_PROCESSOR_REQUEST_WIRE_H
+#ifndef SP_BASE_WIRE_H
+#define SP_BASE_WIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ typedef struct sp_wire_field {
 	sp_bytes bytes;    /* of BYTES: a view into the message */
 } sp_wire_field;
 
-static inline sp_wire sp_wire__of(sp_bytes message)
+static inline sp_wire sp_wire_of(sp_bytes message)
 {
 	const unsigned char *at = (const unsigned char *)message.data;
 
@@ -57,16 +57,38 @@ static inline sp_wire sp_wire__of(sp_bytes message)
 
 typedef enum sp_wire_result { SP_WIRE_FIELD, SP_WIRE_END, SP_WIRE_MALFORMED } sp_wire_result;
 
-/* The next field. */
-sp_wire_result sp_wire__next(sp_wire *wire, sp_wire_field *field);
+/* The next field, of any form. */
+sp_wire_result sp_wire__next_any(sp_wire *wire, sp_wire_field *field);
+
+/* The next field.  Those with a number below 16 and a short value are read in line. */
+static inline sp_wire_result sp_wire_next(sp_wire *wire, sp_wire_field *field)
+{
+	const unsigned char *at = wire->at;
+
+	if (wire->end - at >= 2 && at[0] < 0x80 && at[0] >= 8 && at[1] < 0x80) {
+		field->number = at[0] >> 3;
+		field->type = (sp_wire_type)(at[0] & 7);
+		if (field->type == SP_WIRE_VARINT) {
+			field->value = at[1];
+			wire->at = at + 2;
+			return SP_WIRE_FIELD;
+		}
+		if (field->type == SP_WIRE_BYTES && wire->end - at - 2 >= at[1]) {
+			field->bytes = (sp_bytes){(const char *)at + 2, at[1]};
+			wire->at = at + 2 + at[1];
+			return SP_WIRE_FIELD;
+		}
+	}
+	return sp_wire__next_any(wire, field);
+}
 
 /*
  * Reads one varint; false if it is truncated or longer than 10 bytes.  Bits above 64 are dropped.
  */
-bool sp_wire__varint(sp_wire *wire, uint64_t *value);
+bool sp_wire_read_varint(sp_wire *wire, uint64_t *value);
 
 /* The number of varints in the bytes, if well formed: the number of bytes that end one. */
-size_t sp_wire__count_varints(sp_bytes packed);
+size_t sp_wire_count_varints(sp_bytes packed);
 
 /* ----------------------------------------------------------- whole messages */
 
@@ -95,27 +117,27 @@ typedef struct sp_wire_schema {
  * Whether protobuf's parsers would accept the message and all messages in it, nested to at most
  * SP_WIRE_MAX_MESSAGE_DEPTH.
  */
-bool sp_wire__check(sp_bytes message, const sp_wire_schema *schema);
+bool sp_wire_check(sp_bytes message, const sp_wire_schema *schema);
 
 /* ------------------------------------------------------------------ writing */
 
 /* Bytes of a varint, 1 ... 10. */
-static inline size_t sp_wire__varint_size(uint64_t value)
+static inline size_t sp_wire_varint_size(uint64_t value)
 {
 	return (size_t)(9 * (64 - __builtin_clzll(value | 1)) + 64) / 64;
 }
 
 /* Bytes of a length-delimited field `number` < 16 with `size` bytes of content. */
-static inline size_t sp_wire__field_size(size_t size)
+static inline size_t sp_wire_field_size(size_t size)
 {
-	return 1 + sp_wire__varint_size(size) + size;
+	return 1 + sp_wire_varint_size(size) + size;
 }
 
 /* Each returns the position of the next byte. */
-unsigned char *sp_wire__put_varint(unsigned char *at, uint64_t value);
-unsigned char *sp_wire__put_bytes(unsigned char *at, const void *data, size_t size);
+unsigned char *sp_wire_put_varint(unsigned char *at, uint64_t value);
+unsigned char *sp_wire_put_bytes(unsigned char *at, const void *data, size_t size);
 
 /* Writes tag and length of a length-delimited field `number` < 16, before its content. */
-unsigned char *sp_wire__put_header(unsigned char *at, uint32_t number, size_t size);
+unsigned char *sp_wire_put_header(unsigned char *at, uint32_t number, size_t size);
 
 #endif

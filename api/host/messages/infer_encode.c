@@ -1,0 +1,127 @@
+#include <string.h>
+
+#include "api/host/messages/infer_message.h"
+#include "api/host/messages/message_fields.h"
+#include "api/host/messages/tensor_message.h"
+#include "base/wire.h"
+
+static size_t text_size(sp_bytes text)
+{
+	return text.size != 0 ? sp_wire_field_size(text.size) : 0;
+}
+
+static unsigned char *put_text(unsigned char *at, uint32_t number, sp_bytes text)
+{
+	if (text.size == 0)
+		return at;
+	at = sp_wire_put_header(at, number, text.size);
+	return sp_wire_put_bytes(at, text.data, text.size);
+}
+
+static size_t dims_size(const serving_processor_tensor *tensor)
+{
+	size_t size = 0;
+
+	for (int i = 0; i < tensor->rank; i++)
+		size += sp_wire_varint_size((uint64_t)tensor->dims[i]);
+	return size;
+}
+
+/* Bytes of an InferOutputTensor. */
+static size_t output_size(const serving_processor_tensor *tensor)
+{
+	size_t dims = dims_size(tensor);
+
+	return text_size(sp_bytes_of(tensor->name)) +
+	       text_size(sp_bytes_of(sp_infer_datatype(tensor->dtype))) +
+	       (dims != 0 ? sp_wire_field_size(dims) : 0);
+}
+
+static unsigned char *put_output(unsigned char *at, const serving_processor_tensor *tensor)
+{
+	at = sp_wire_put_header(at, SP_INFERRED_OUTPUTS, output_size(tensor));
+	at = put_text(at, SP_INFER_TENSOR_NAME, sp_bytes_of(tensor->name));
+	at = put_text(at, SP_INFER_TENSOR_DATATYPE, sp_bytes_of(sp_infer_datatype(tensor->dtype)));
+	if (tensor->rank == 0)
+		return at;
+	at = sp_wire_put_header(at, SP_INFER_TENSOR_SHAPE, dims_size(tensor));
+	for (int i = 0; i < tensor->rank; i++)
+		at = sp_wire_put_varint(at, (uint64_t)tensor->dims[i]);
+	return at;
+}
+
+/* Bytes of the values in raw_output_contents; false if a string is too long for its length. */
+static bool raw_size(const serving_processor_tensor *tensor, size_t *size)
+{
+	const serving_processor_bytes *texts = tensor->data;
+
+	*size = tensor->count * sp_tensor_message_element_size(tensor->dtype);
+	if (tensor->dtype != SERVING_PROCESSOR_STRING)
+		return true;
+	*size = 0;
+	for (size_t i = 0; i < tensor->count; i++) {
+		if (texts[i].size > UINT32_MAX)
+			return false;
+		*size += sizeof(uint32_t) + texts[i].size;
+	}
+	return true;
+}
+
+static unsigned char *put_raw(unsigned char *at, const serving_processor_tensor *tensor)
+{
+	const serving_processor_bytes *texts = tensor->data;
+	size_t size = 0;
+
+	if (!raw_size(tensor, &size))
+		return at;
+	at = sp_wire_put_header(at, SP_INFERRED_RAW_OUTPUTS, size);
+	if (tensor->dtype != SERVING_PROCESSOR_STRING)
+		return sp_wire_put_bytes(at, tensor->data, size);
+	for (size_t i = 0; i < tensor->count; i++) {
+		uint32_t length = (uint32_t)texts[i].size;
+
+		at = sp_wire_put_bytes(at, &length, sizeof(length));
+		at = sp_wire_put_bytes(at, texts[i].data, texts[i].size);
+	}
+	return at;
+}
+
+static sp_status measure(size_t *size, const serving_processor_result *result,
+			 const sp_infer_head *head, sp_error *err)
+{
+	size_t raw;
+
+	*size = text_size(head->model_name) + text_size(head->model_version) + text_size(head->id);
+	for (size_t i = 0; i < serving_processor_result_count(result); i++) {
+		const serving_processor_tensor *tensor = serving_processor_result_tensor(result, i);
+
+		if (sp_infer_datatype(tensor->dtype) == NULL || !raw_size(tensor, &raw))
+			return sp_error_set(err, SP_UNSUPPORTED,
+					    "output '%s' has dtype %d (%s), which a response "
+					    "cannot carry",
+					    tensor->name, tensor->dtype,
+					    serving_processor_dtype_name(tensor->dtype));
+		*size += sp_wire_field_size(output_size(tensor)) + sp_wire_field_size(raw);
+	}
+	return SP_OK;
+}
+
+sp_status sp_infer_message_encode(sp_buffer *out, const serving_processor_result *result,
+				  const sp_infer_head *head, sp_error *err)
+{
+	size_t count = serving_processor_result_count(result), size;
+	unsigned char *at;
+
+	SP_TRY(measure(&size, result, head, err));
+	at = (unsigned char *)sp_buffer_reserve(out, size);
+	if (at == NULL)
+		return sp_no_memory(err, "the response");
+	at = put_text(at, SP_INFER_MODEL_NAME, head->model_name);
+	at = put_text(at, SP_INFER_MODEL_VERSION, head->model_version);
+	at = put_text(at, SP_INFER_ID, head->id);
+	for (size_t i = 0; i < count; i++)
+		at = put_output(at, serving_processor_result_tensor(result, i));
+	for (size_t i = 0; i < count; i++)
+		at = put_raw(at, serving_processor_result_tensor(result, i));
+	return SP_OK;
+}

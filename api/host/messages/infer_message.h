@@ -1,0 +1,48 @@
+#ifndef SP_API_HOST_MESSAGES_INFER_MESSAGE_H
+#define SP_API_HOST_MESSAGES_INFER_MESSAGE_H
+
+#include "api/host/messages/message.h"
+#include "base/buffer.h"
+
+/*
+ * inference.ModelInferRequest and ModelInferResponse (proto/inference.proto) of the Open Inference
+ * Protocol, version 2: bytes to typed tensors and back.
+ *
+ * An input has its values in `contents`, or all inputs have them in raw_input_contents, in their
+ * order: little-endian, row-major, a bool in a byte, a string behind its length in four bytes.  A
+ * response always has raw_output_contents.  Parameters are read over.
+ *
+ * Threads: pure but for `memory`.
+ */
+
+/* What says which model answers; views into the message. */
+typedef struct sp_infer_head {
+	sp_bytes model_name;
+	sp_bytes model_version; /* empty: any */
+	sp_bytes id;            /* for the response */
+} sp_infer_head;
+
+SP_MUST_CHECK sp_status sp_infer_message_head(sp_infer_head *out, sp_bytes message, sp_error *err);
+
+/*
+ * Reads inputs and requested outputs.  All inputs of the signature are given on success.
+ *
+ * Errors: SP_INVALID, SP_UNSUPPORTED, SP_NO_MEMORY.
+ */
+SP_MUST_CHECK sp_status sp_infer_message_decode(sp_message_inputs *out,
+						const serving_processor_signature *signature,
+						sp_bytes message, sp_message_memory *memory,
+						sp_error *err);
+
+/* Appends a ModelInferResponse.  SP_UNSUPPORTED for a type without a datatype, SP_NO_MEMORY. */
+SP_MUST_CHECK sp_status sp_infer_message_encode(sp_buffer *out,
+						const serving_processor_result *result,
+						const sp_infer_head *head, sp_error *err);
+
+/* "FP32" ...; NULL for a type that the protocol does not have. */
+const char *sp_infer_datatype(int dtype);
+
+/* 0: none. */
+int sp_infer_dtype(sp_bytes datatype);
+
+#endif

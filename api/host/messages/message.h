@@ -1,0 +1,50 @@
+#ifndef SP_API_HOST_MESSAGES_MESSAGE_H
+#define SP_API_HOST_MESSAGES_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/serving_processor.h"
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/status.h"
+
+/*
+ * What the codecs of requests share: memory, and the tensors that a request gives for a signature.
+ *
+ * Threads: one thread at a time; each worker has its own.
+ */
+enum { SP_MESSAGE_ORDER = 256 };
+
+typedef struct sp_message_memory {
+	sp_arena *arena; /* of the request */
+	/*
+	 * Index in the signature of the first inputs of the last request, since clients give them
+	 * in the same order again; stays from request to request.
+	 */
+	uint16_t *order; /* [SP_MESSAGE_ORDER] */
+} sp_message_memory;
+
+/* The tensors of a request. */
+typedef struct sp_message_inputs {
+	const serving_processor_signature *signature;
+	serving_processor_tensor *tensors; /* [signature->input_count]; dtype 0: not given */
+	size_t given;                      /* of these */
+	const char **outputs;              /* [output_count] to compute; 0: all */
+	size_t output_count;
+} sp_message_inputs;
+
+/* All inputs not given.  SP_NO_MEMORY. */
+SP_MUST_CHECK sp_status sp_message_inputs_init(sp_message_inputs *inputs,
+					       const serving_processor_signature *signature,
+					       sp_message_memory *memory, sp_error *err);
+
+/* The index of the input with this alias; `nth` counts the inputs of the request.  -1: none. */
+int sp_message_input_index(const sp_message_inputs *inputs, sp_message_memory *memory, size_t nth,
+			   sp_bytes alias);
+
+/* The alias of an output, as in the signature; NULL: none. */
+const char *sp_message_output_alias(const serving_processor_signature *signature, sp_bytes alias);
+
+#endif

@@ -1,0 +1,308 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/host/messages/message_fields.h"
+#include "api/host/messages/predict_message.h"
+#include "api/host/messages/tensor_message.h"
+#include "base/map.h"
+#include "base/utf8.h"
+#include "base/wire.h"
+
+static sp_status malformed(sp_error *err)
+{
+	return sp_error_set(err, SP_INVALID, "the message cannot be parsed");
+}
+
+/* ---------------------------------------------------------------- model_spec */
+
+static sp_status read_text(sp_bytes *out, sp_bytes text, sp_error *err)
+{
+	*out = text;
+	return sp_utf8_valid(text) ? SP_OK : malformed(err);
+}
+
+static sp_status read_version(sp_model_spec *out, sp_bytes message, sp_error *err)
+{
+	sp_wire wire = sp_wire_of(message);
+	sp_wire_result result;
+	sp_wire_field field;
+
+	if (!out->has_version)
+		out->version = 0;
+	out->has_version = true;
+	out->has_label = false;
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD)
+		if (field.number == SP_INT64_VALUE && field.type == SP_WIRE_VARINT)
+			out->version = (int64_t)field.value;
+	return result == SP_WIRE_END ? SP_OK : malformed(err);
+}
+
+sp_status sp_model_spec_decode(sp_model_spec *out, sp_bytes message, sp_error *err)
+{
+	sp_wire wire = sp_wire_of(message);
+	sp_wire_result result;
+	sp_wire_field field;
+
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+		if (field.type != SP_WIRE_BYTES)
+			continue;
+		if (field.number == SP_SPEC_NAME) {
+			SP_TRY(read_text(&out->name, field.bytes, err));
+		} else if (field.number == SP_SPEC_SIGNATURE_NAME) {
+			SP_TRY(read_text(&out->signature_name, field.bytes, err));
+		} else if (field.number == SP_SPEC_VERSION) {
+			SP_TRY(read_version(out, field.bytes, err));
+		} else if (field.number == SP_SPEC_LABEL) {
+			out->has_version = false;
+			out->has_label = true;
+			SP_TRY(read_text(&out->label, field.bytes, err));
+		}
+	}
+	return result == SP_WIRE_END ? SP_OK : malformed(err);
+}
+
+sp_status sp_model_spec_find(sp_model_spec *out, sp_bytes request, sp_error *err)
+{
+	sp_wire wire = sp_wire_of(request);
+	sp_wire_result result;
+	sp_wire_field field;
+
+	memset(out, 0, sizeof(*out));
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD)
+		if (field.number == SP_REQUEST_SPEC && field.type == SP_WIRE_BYTES)
+			SP_TRY(sp_model_spec_decode(out, field.bytes, err));
+	return result == SP_WIRE_END ? SP_OK : malformed(err);
+}
+
+/* -------------------------------------------------------------------- inputs */
+
+typedef struct entry {
+	sp_bytes key, value;
+} entry;
+
+/* A value given in several parts is their concatenation. */
+static sp_status append_part(sp_bytes *value, sp_bytes part, sp_message_memory *memory,
+			     sp_error *err)
+{
+	char *joined;
+
+	if (value->size == 0) {
+		*value = part;
+		return SP_OK;
+	}
+	joined = sp_arena_alloc(memory->arena, value->size + part.size);
+	if (joined == NULL)
+		return sp_no_memory(err, "an input");
+	memcpy(joined, value->data, value->size);
+	if (part.size != 0)
+		memcpy(joined + value->size, part.data, part.size);
+	*value = (sp_bytes){joined, value->size + part.size};
+	return SP_OK;
+}
+
+static sp_status read_entry(entry *out, sp_bytes message, sp_message_memory *memory, sp_error *err)
+{
+	sp_wire wire = sp_wire_of(message);
+	sp_wire_result result;
+	sp_wire_field field;
+
+	out->key = out->value = (sp_bytes){"", 0};
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+		if (field.type != SP_WIRE_BYTES)
+			continue;
+		if (field.number == SP_ENTRY_KEY)
+			out->key = field.bytes;
+		else if (field.number == SP_ENTRY_VALUE)
+			SP_TRY(append_part(&out->value, field.bytes, memory, err));
+	}
+	return result == SP_WIRE_END ? SP_OK : malformed(err);
+}
+
+/* The last entry of a key counts. */
+static sp_status take_input(sp_message_inputs *out, sp_bytes message, size_t nth, bool *unknown,
+			    sp_message_memory *memory, sp_error *err)
+{
+	serving_processor_tensor *tensor;
+	sp_status status;
+	entry given;
+	int index;
+
+	SP_TRY(read_entry(&given, message, memory, err));
+	index = sp_message_input_index(out, memory, nth, given.key);
+	if (index < 0) {
+		*unknown = true;
+		return SP_OK;
+	}
+	tensor = &out->tensors[index];
+	out->given += tensor->dtype == 0;
+	tensor->name = out->signature->inputs[index]->alias;
+	status = sp_tensor_message_decode(tensor, given.value, memory->arena, err);
+	if (status != SP_OK)
+		return sp_error_prefix(err, status, "tensor parsing error: %s", tensor->name);
+	return SP_OK;
+}
+
+static sp_status count_outputs(sp_message_inputs *out, sp_bytes message, sp_message_memory *memory,
+			       sp_error *err)
+{
+	sp_wire wire = sp_wire_of(message);
+	sp_wire_field field;
+	size_t count = 0;
+
+	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD)
+		count += field.number == SP_PREDICT_OUTPUT_FILTER && field.type == SP_WIRE_BYTES;
+	/* More than there are: one of them repeats, which is found below. */
+	if (count > out->signature->output_count)
+		count = out->signature->output_count + 1;
+	out->outputs = sp_arena_array(memory->arena, count, sizeof(*out->outputs));
+	return out->outputs != NULL ? SP_OK : sp_no_memory(err, "the output filter");
+}
+
+/* ------------------------------------------------------- texts about names */
+
+enum { MAX_NAMES = 512 };
+
+/* A list of names for an error text, bounded by its array. */
+typedef struct names {
+	char text[MAX_NAMES];
+	size_t size;
+} names;
+
+static void add_name(names *list, sp_bytes name)
+{
+	size_t room = sizeof(list->text) - 1 - list->size;
+
+	if (list->size != 0 && room != 0) {
+		list->text[list->size++] = ',';
+		room--;
+	}
+	if (name.size < room)
+		room = name.size;
+	if (room != 0)
+		memcpy(list->text + list->size, name.data, room);
+	list->size += room;
+	list->text[list->size] = '\0';
+}
+
+static void add_infos(names *list, const serving_processor_tensor_info *const *infos, size_t count)
+{
+	list->size = 0;
+	list->text[0] = '\0';
+	for (size_t i = 0; i < count; i++)
+		add_name(list, sp_bytes_of(infos[i]->alias));
+}
+
+static sp_status unknown_output(const sp_message_inputs *out, sp_bytes alias, sp_error *err)
+{
+	names known;
+
+	add_infos(&known, out->signature->outputs, out->signature->output_count);
+	return sp_error_set(err, SP_INVALID,
+			    "output tensor alias not found in signature: %.*s Outputs expected "
+			    "to be in the set {%s}.",
+			    (int)(alias.size < MAX_NAMES ? alias.size : MAX_NAMES), alias.data,
+			    known.text);
+}
+
+/* All names of the request: each once, in its order. */
+typedef struct sent_names {
+	names all, extra;
+	sp_bytes first_extra;
+	size_t count; /* different ones */
+} sent_names;
+
+static void list_sent(sent_names *sent, const sp_message_inputs *out, sp_bytes message,
+		      sp_message_memory *memory)
+{
+	sp_wire wire = sp_wire_of(message);
+	sp_map seen;
+	sp_wire_field field;
+	entry given;
+
+	memset(sent, 0, sizeof(*sent));
+	sp_map_init(&seen, memory->arena);
+	while (sp_wire_next(&wire, &field) == SP_WIRE_FIELD) {
+		if (field.number != SP_PREDICT_INPUTS || field.type != SP_WIRE_BYTES ||
+		    read_entry(&given, field.bytes, memory, NULL) != SP_OK ||
+		    sp_map_add(&seen, given.key, 0) != SP_MAP_ADDED)
+			continue;
+		sent->count++;
+		add_name(&sent->all, given.key);
+		if (sp_message_input_index(out, memory, SP_MESSAGE_ORDER, given.key) >= 0)
+			continue;
+		if (sent->extra.size == 0)
+			sent->first_extra = given.key;
+		add_name(&sent->extra, given.key);
+	}
+}
+
+static sp_status wrong_inputs(const sp_message_inputs *out, sp_bytes message,
+			      sp_message_memory *memory, sp_error *err)
+{
+	const serving_processor_signature *signature = out->signature;
+	names known, missing = {.size = 0};
+	sent_names sent;
+
+	list_sent(&sent, out, message, memory);
+	add_infos(&known, signature->inputs, signature->input_count);
+	for (size_t i = 0; i < signature->input_count; i++)
+		if (out->tensors[i].dtype == 0)
+			add_name(&missing, sp_bytes_of(signature->inputs[i]->alias));
+	if (sent.count == signature->input_count)
+		return sp_error_set(err, SP_INVALID,
+				    "input tensor alias not found in signature: %.*s. Inputs "
+				    "expected to be in the set {%s}.",
+				    (int)(sent.first_extra.size < MAX_NAMES ? sent.first_extra.size
+									    : MAX_NAMES),
+				    sent.first_extra.data, known.text);
+	return sp_error_set(err, SP_INVALID,
+			    "input size does not match signature: %zu!=%zu len({%s}) != "
+			    "len({%s}). Sent extra: {%s}. Missing but required: {%s}.",
+			    sent.count, signature->input_count, sent.all.text, known.text,
+			    sent.extra.text, missing.text);
+}
+
+/* ------------------------------------------------------------------- request */
+
+static sp_status take_output(sp_message_inputs *out, sp_bytes message, sp_bytes alias,
+			     sp_message_memory *memory, sp_error *err)
+{
+	const char *found = sp_message_output_alias(out->signature, alias);
+
+	if (found == NULL)
+		return unknown_output(out, alias, err);
+	if (out->outputs == NULL)
+		SP_TRY(count_outputs(out, message, memory, err));
+	for (size_t i = 0; i < out->output_count; i++)
+		if (out->outputs[i] == found)
+			return sp_error_set(err, SP_INVALID, "duplicate output tensor alias: %s",
+					    found);
+	out->outputs[out->output_count++] = found;
+	return SP_OK;
+}
+
+sp_status sp_predict_message_decode(sp_message_inputs *out,
+				    const serving_processor_signature *signature, sp_bytes message,
+				    sp_message_memory *memory, sp_error *err)
+{
+	sp_wire wire = sp_wire_of(message);
+	sp_wire_result result;
+	sp_wire_field field;
+	bool unknown = false;
+	size_t nth = 0;
+
+	SP_TRY(sp_message_inputs_init(out, signature, memory, err));
+	while ((result = sp_wire_next(&wire, &field)) == SP_WIRE_FIELD) {
+		if (field.type != SP_WIRE_BYTES)
+			continue;
+		if (field.number == SP_PREDICT_INPUTS)
+			SP_TRY(take_input(out, field.bytes, nth++, &unknown, memory, err));
+		else if (field.number == SP_PREDICT_OUTPUT_FILTER)
+			SP_TRY(take_output(out, message, field.bytes, memory, err));
+	}
+	if (result != SP_WIRE_END)
+		return malformed(err);
+	if (unknown || out->given != signature->input_count)
+		return wrong_inputs(out, message, memory, err);
+	return SP_OK;
+}

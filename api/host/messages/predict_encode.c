@@ -1,0 +1,96 @@
+#include <string.h>
+
+#include "api/host/messages/message_fields.h"
+#include "api/host/messages/predict_message.h"
+#include "api/host/messages/tensor_message.h"
+#include "base/size.h"
+#include "base/wire.h"
+
+static size_t text_size(sp_bytes text)
+{
+	return text.size != 0 ? sp_wire_field_size(text.size) : 0;
+}
+
+static unsigned char *put_text(unsigned char *at, uint32_t number, sp_bytes text)
+{
+	if (text.size == 0)
+		return at;
+	at = sp_wire_put_header(at, number, text.size);
+	return sp_wire_put_bytes(at, text.data, text.size);
+}
+
+static size_t version_size(int64_t version)
+{
+	return version != 0 ? 1 + sp_wire_varint_size((uint64_t)version) : 0;
+}
+
+size_t sp_model_spec_size(const sp_model_spec *spec)
+{
+	return text_size(spec->name) + text_size(spec->signature_name) +
+	       (spec->has_version ? sp_wire_field_size(version_size(spec->version)) : 0) +
+	       (spec->has_label ? sp_wire_field_size(spec->label.size) : 0);
+}
+
+unsigned char *sp_model_spec_put(unsigned char *at, const sp_model_spec *spec)
+{
+	at = put_text(at, SP_SPEC_NAME, spec->name);
+	if (spec->has_version) {
+		at = sp_wire_put_header(at, SP_SPEC_VERSION, version_size(spec->version));
+		if (spec->version != 0) {
+			*at++ = SP_INT64_VALUE << 3 | SP_WIRE_VARINT;
+			at = sp_wire_put_varint(at, (uint64_t)spec->version);
+		}
+	}
+	at = put_text(at, SP_SPEC_SIGNATURE_NAME, spec->signature_name);
+	if (spec->has_label) {
+		at = sp_wire_put_header(at, SP_SPEC_LABEL, spec->label.size);
+		at = sp_wire_put_bytes(at, spec->label.data, spec->label.size);
+	}
+	return at;
+}
+
+static size_t entry_size(const serving_processor_tensor *tensor, size_t tensor_size)
+{
+	return sp_wire_field_size(strlen(tensor->name)) + sp_wire_field_size(tensor_size);
+}
+
+static unsigned char *put_output(unsigned char *at, const serving_processor_tensor *tensor,
+				 bool content)
+{
+	size_t name = strlen(tensor->name), size = sp_tensor_message_encoded_size(tensor, content);
+
+	at = sp_wire_put_header(at, SP_PREDICTED_OUTPUTS, entry_size(tensor, size));
+	at = sp_wire_put_header(at, SP_ENTRY_KEY, name);
+	at = sp_wire_put_bytes(at, tensor->name, name);
+	at = sp_wire_put_header(at, SP_ENTRY_VALUE, size);
+	return sp_tensor_message_put(at, tensor, content);
+}
+
+sp_status sp_predict_message_encode(sp_buffer *out, const serving_processor_result *result,
+				    const sp_model_spec *spec, bool content, sp_error *err)
+{
+	size_t count = serving_processor_result_count(result), spec_size = sp_model_spec_size(spec);
+	size_t size = sp_wire_field_size(spec_size);
+	unsigned char *at;
+
+	for (size_t i = 0; i < count; i++) {
+		const serving_processor_tensor *tensor = serving_processor_result_tensor(result, i);
+
+		if (sp_tensor_message_element_size(tensor->dtype) == 0)
+			return sp_error_set(err, SP_UNSUPPORTED,
+					    "output '%s' has dtype %d (%s), which a response "
+					    "cannot carry",
+					    tensor->name, tensor->dtype,
+					    serving_processor_dtype_name(tensor->dtype));
+		size += sp_wire_field_size(
+			entry_size(tensor, sp_tensor_message_encoded_size(tensor, content)));
+	}
+	at = (unsigned char *)sp_buffer_reserve(out, size);
+	if (at == NULL)
+		return sp_no_memory(err, "the response");
+	for (size_t i = 0; i < count; i++)
+		at = put_output(at, serving_processor_result_tensor(result, i), content);
+	at = sp_wire_put_header(at, SP_PREDICTED_SPEC, spec_size);
+	sp_model_spec_put(at, spec);
+	return SP_OK;
+}

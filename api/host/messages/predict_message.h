@@ -1,0 +1,59 @@
+#ifndef SP_API_HOST_MESSAGES_PREDICT_MESSAGE_H
+#define SP_API_HOST_MESSAGES_PREDICT_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/host/messages/message.h"
+#include "base/buffer.h"
+
+/*
+ * tensorflow.serving.PredictRequest and PredictResponse (proto/serving.proto): bytes to typed
+ * tensors and back, with the rules and error texts of TensorFlow Serving.
+ *
+ * Threads: pure but for `memory`.
+ */
+
+/* tensorflow.serving.ModelSpec; views into the message. */
+typedef struct sp_model_spec {
+	sp_bytes name;
+	sp_bytes signature_name;
+	bool has_version, has_label; /* at most one of them */
+	int64_t version;
+	sp_bytes label;
+} sp_model_spec;
+
+/* Reads a ModelSpec, adding to what *out has. */
+SP_MUST_CHECK sp_status sp_model_spec_decode(sp_model_spec *out, sp_bytes message, sp_error *err);
+
+/* Reads the model_spec, field 1, of a request; the rest is looked at by its decoder. */
+SP_MUST_CHECK sp_status sp_model_spec_find(sp_model_spec *out, sp_bytes request, sp_error *err);
+
+/* Bytes of a ModelSpec, and the message; version -1: none. */
+size_t sp_model_spec_size(const sp_model_spec *spec);
+unsigned char *sp_model_spec_put(unsigned char *at, const sp_model_spec *spec);
+
+/*
+ * Reads inputs and output_filter.  All inputs of the signature are given on success.
+ *
+ * Errors: SP_INVALID, SP_UNSUPPORTED, SP_NO_MEMORY.
+ */
+SP_MUST_CHECK sp_status sp_predict_message_decode(sp_message_inputs *out,
+						  const serving_processor_signature *signature,
+						  sp_bytes message, sp_message_memory *memory,
+						  sp_error *err);
+
+/*
+ * Appends a PredictResponse.
+ *
+ * content  tensors have their values in tensor_content
+ *
+ * Errors: SP_UNSUPPORTED for a type that the message cannot carry, SP_NO_MEMORY.
+ */
+SP_MUST_CHECK sp_status sp_predict_message_encode(sp_buffer *out,
+						  const serving_processor_result *result,
+						  const sp_model_spec *spec, bool content,
+						  sp_error *err);
+
+#endif

@@ -1,0 +1,61 @@
+#ifndef SP_API_HOST_MESSAGES_TENSOR_MESSAGE_H
+#define SP_API_HOST_MESSAGES_TENSOR_MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/serving_processor.h"
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/bytes.h"
+#include "base/status.h"
+
+/*
+ * tensorflow.TensorProto to typed tensors and back (proto/tensor.proto).
+ *
+ * The values are in tensor_content, if it is not empty, as they are in memory; else in the field
+ * of the type:
+ *
+ *   DT_FLOAT float_val, DT_DOUBLE double_val, DT_INT64 int64_val, DT_UINT32 uint32_val,
+ *   DT_UINT64 uint64_val, DT_BOOL bool_val, DT_STRING string_val,
+ *   DT_INT32 and narrower integers int_val, truncated to the width,
+ *   DT_HALF and DT_BFLOAT16 half_val, their bits,
+ *   DT_COMPLEX64 scomplex_val, DT_COMPLEX128 dcomplex_val: real part, imaginary part, ...
+ *
+ * With fewer values than elements the last one repeats; with none all are zero; what is
+ * beyond the last element is ignored, as TensorFlow does.
+ *
+ * Threads: pure but for the arena.
+ */
+
+/* At most so many bytes of a tensor may come from repeating a value. */
+enum { SP_TENSOR_MESSAGE_MAX_FILL = 64 << 20 };
+
+/*
+ * Sets all of *out but its name.  Strings, and numbers that lie in one piece, are views into
+ * `message`; they need not be aligned.  All else is in the arena.
+ *
+ * Errors: SP_INVALID, SP_UNSUPPORTED (a type that no input has, too many dimensions),
+ *         SP_NO_MEMORY.
+ */
+SP_MUST_CHECK sp_status sp_tensor_message_decode(serving_processor_tensor *out, sp_bytes message,
+						 sp_arena *arena, sp_error *err);
+
+/* Bytes of an element in memory; 0 for a type that no tensor of a request has. */
+size_t sp_tensor_message_element_size(int dtype);
+
+/*
+ * The product of the dims and the bytes it takes.  False if a dim is negative or a product does
+ * not fit.
+ */
+bool sp_tensor_message_size(const int64_t *dims, int rank, size_t element_size, size_t *count,
+			    size_t *bytes);
+
+/* Bytes of the message that sp_tensor_message_put() writes.  content: as tensor_content. */
+size_t sp_tensor_message_encoded_size(const serving_processor_tensor *tensor, bool content);
+
+/* Writes it; returns the position behind it. */
+unsigned char *sp_tensor_message_put(unsigned char *at, const serving_processor_tensor *tensor,
+				     bool content);
+
+#endif

@@ -1,0 +1,109 @@
+#ifndef SP_API_HOST_MODEL_MODELS_H
+#define SP_API_HOST_MODEL_MODELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/host/flags.h"
+#include "api/host/metrics/counters.h"
+#include "api/host/model/served_model.h"
+#include "api/host/model/version_status.h"
+#include "api/serving_processor.h"
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/status.h"
+
+/*
+ * The models that the host serves, and which version of a model answers a request.
+ *
+ * Threads: thread-safe, except create, load and destroy.
+ */
+typedef struct sp_models sp_models;
+
+/* A model known by name.  It lives as long as `sp_models`, even if it is not served any more. */
+typedef struct sp_model {
+	const char *name;
+	uint32_t number; /* from 1 on; never reused */
+	sp_model_counters counters;
+} sp_model;
+
+/* Which version of which model a request is for; neither version nor label: the newest. */
+typedef struct sp_model_selector {
+	sp_bytes name;
+	bool has_version;
+	int64_t version;
+	sp_bytes label;  /* empty: none */
+	sp_bytes sticky; /* requests with equal bytes go to the same side of a traffic split */
+} sp_model_selector;
+
+/* A version that the caller holds until sp_servable_release(). */
+typedef struct sp_servable {
+	sp_model *model; /* also set by an acquire that fails, if the model is known */
+	serving_processor_handle *handle;
+	int64_t version;
+	sp_served_model *served;
+} sp_servable;
+
+/*
+ * Finds the version and holds it: a few atomic instructions, no lock, no allocation.
+ *
+ * Errors: SP_NOT_FOUND, with TensorFlow Serving's text, "Servable not found for request: ...";
+ *         SP_INVALID "Unrecognized servable version label: ...";
+ *         SP_BUSY, with the text of SP_NOT_FOUND, while the model loads its first version.
+ */
+SP_MUST_CHECK sp_status sp_models_acquire(sp_models *models, const sp_model_selector *selector,
+					  sp_servable *out, sp_error *err);
+
+/*
+ * As sp_models_acquire() for the newest version, but `handle` is NULL and `version` 0: for orders
+ * and questions to the processor, servable->served->processor, which do not wait for the version.
+ */
+SP_MUST_CHECK sp_status sp_models_acquire_processor(sp_models *models, sp_bytes name,
+						    sp_servable *out, sp_error *err);
+
+/* All zero is fine. */
+void sp_servable_release(sp_servable *servable);
+
+/* The model of that name, if it is configured; else NULL. */
+sp_model *sp_models_find(sp_models *models, sp_bytes name);
+
+/* The model with that number; NULL if there is none. */
+sp_model *sp_models_at(sp_models *models, uint32_t number);
+
+/* Whether every configured model has a version that is available. */
+bool sp_models_are_ready(sp_models *models);
+
+/* What is told of a model. */
+typedef struct sp_model_summary {
+	sp_model *model;
+	bool ready; /* a version is available */
+} sp_model_summary;
+
+/* All configured models by name, in the arena. */
+SP_MUST_CHECK sp_status sp_models_list(sp_models *models, const sp_model_summary **out,
+				       size_t *count, sp_arena *arena, sp_error *err);
+
+/*
+ * The states of the versions of a model, or of the one that is selected.
+ *
+ * Errors: SP_NOT_FOUND with TensorFlow Serving's texts, "Could not find ..."; SP_INVALID for an
+ *         unknown label.
+ */
+SP_MUST_CHECK sp_status sp_models_statuses(sp_models *models, const sp_model_selector *selector,
+					   sp_version_statuses *out, sp_arena *arena,
+					   sp_error *err);
+
+/* ------------------------------------------------------------ life of the registry */
+
+/* Finds the models that the flags name, without loading any. */
+SP_MUST_CHECK sp_status sp_models_create(sp_models **out, const sp_flags *flags,
+					 int64_t session_num, sp_error *err);
+
+/* Loads them, which may take minutes. */
+SP_MUST_CHECK sp_status sp_models_load(sp_models *models, sp_error *err);
+
+/* No servable may be held.  NULL is fine. */
+void sp_models_destroy(sp_models *models);
+
+#endif

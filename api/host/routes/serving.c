@@ -1,0 +1,19 @@
+#include "api/host/routes/serving.h"
+
+/* A tag has the kind in its lowest bits, the model's number above. */
+enum { KIND_BITS = 6, KIND_MASK = (1 << KIND_BITS) - 1 };
+
+_Static_assert((int)SP_REQUEST_COUNT <= (int)KIND_MASK, "a kind fits a tag");
+
+void sp_serving_tag(sp_http_request *request, sp_request_kind kind, const sp_model *model)
+{
+	uint32_t number = model != NULL ? model->number : 0;
+
+	sp_http_request_set_tag(request, (int)(number << KIND_BITS | kind));
+}
+
+sp_request_kind sp_serving_read_tag(const sp_serving *serving, int tag, sp_model **model)
+{
+	*model = sp_models_at(serving->models, (uint32_t)tag >> KIND_BITS);
+	return (sp_request_kind)(tag & KIND_MASK);
+}
