@@ -136,10 +136,8 @@ static sp_status branch(sp_hlo_body *body, const sp_mlir_op *op, const char *nam
 	sp_hlo_node node;
 	size_t count;
 
-	if (functions == NULL) {
-		sp_hlo__no_memory(hlo);
-		return hlo->status;
-	}
+	if (functions == NULL)
+		return sp_hlo__out_of_memory(hlo);
 	SP_TRY(sp_hlo__captured(hlo, op, &captured, &count));
 	SP_TRY(make_branches(hlo, op, captured, count, functions));
 	sp_hlo__begin(body, &node, name, count + 1);
@@ -217,10 +215,8 @@ static sp_status add_check(sp_hlo_body *body, const char *name)
 		size_t capacity = 2 * body->check_capacity + 4;
 		const char **checks = sp_arena_array(body->hlo->arena, capacity, sizeof(*checks));
 
-		if (checks == NULL) {
-			sp_hlo__no_memory(body->hlo);
-			return body->hlo->status;
-		}
+		if (checks == NULL)
+			return sp_hlo__out_of_memory(body->hlo);
 		if (body->check_count != 0)
 			memcpy(checks, body->checks, body->check_count * sizeof(*checks));
 		body->checks = checks;

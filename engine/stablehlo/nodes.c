@@ -11,6 +11,12 @@ const char *sp_hlo__no_memory(sp_hlo *hlo)
 	return NULL;
 }
 
+sp_status sp_hlo__out_of_memory(sp_hlo *hlo)
+{
+	(void)sp_hlo__no_memory(hlo);
+	return hlo->status;
+}
+
 sp_status sp_hlo__refuse(sp_hlo *hlo, const sp_mlir_op *op, const char *why)
 {
 	if (hlo->status == SP_OK)

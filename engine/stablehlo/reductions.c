@@ -305,12 +305,10 @@ static sp_status reduce_by_function(sp_hlo_body *body, const sp_mlir_op *op, con
 	const char *function;
 	sp_hlo_node node;
 
-	if (dtypes == NULL || dims == NULL) {
-		sp_hlo__no_memory(hlo);
-		return hlo->status;
-	}
+	if (dtypes == NULL || dims == NULL)
+		return sp_hlo__out_of_memory(hlo);
 	memcpy(dims, axes, count * sizeof(*dims));
-	SP_TRY(sp_hlo__scalar_function(hlo, op, 0, &function));
+	SP_TRY(sp_hlo__scalar_function(hlo, op, &function));
 	sp_hlo__begin(body, &node, "XlaVariadicReduceV2", op->operand_count);
 	for (size_t i = 0; i < op->operand_count; i++)
 		sp_hlo__input(&node, sp_hlo__all(body, op->operands[i]));

@@ -42,10 +42,8 @@ static sp_status read_constant(sp_hlo *hlo, uint32_t attribute, const sp_tensor 
 	}
 	*is_splat = (*state & IS_SPLAT) != 0;
 	*out = sp_arena_zeros(hlo->arena, 1, sizeof(**out));
-	if (*out == NULL) {
-		sp_hlo__no_memory(hlo);
-		return hlo->status;
-	}
+	if (*out == NULL)
+		return sp_hlo__out_of_memory(hlo);
 	*(sp_tensor *)*out = hlo->constants[attribute];
 	return SP_OK;
 }

@@ -148,6 +148,7 @@ const char *sp_hlo__dimension(sp_hlo_body *body, const char *x, int32_t i, sp_dt
 /* Records a refusal unless there is one already.  Returns hlo->status. */
 sp_status sp_hlo__refuse(sp_hlo *hlo, const sp_mlir_op *op, const char *why);
 const char *sp_hlo__no_memory(sp_hlo *hlo);
+sp_status sp_hlo__out_of_memory(sp_hlo *hlo);
 
 /* --------------------------------------------------------------- values.c */
 
@@ -237,11 +238,11 @@ SP_MUST_CHECK sp_status sp_hlo__add_dims(sp_hlo *hlo, sp_hlo_message *to, int fi
 					 const sp_mlir_op *op, const char *name);
 SP_MUST_CHECK sp_status sp_hlo__add_dim(sp_hlo *hlo, sp_hlo_message *to, int field,
 					const sp_mlir_op *op, const char *name);
-SP_MUST_CHECK sp_status sp_hlo__message(sp_hlo *hlo, sp_hlo_node *node, const char *name,
-					const sp_hlo_message *message);
+SP_MUST_CHECK sp_status sp_hlo__give_numbers(sp_hlo *hlo, sp_hlo_node *node,
+					     const sp_hlo_message *message);
 
-/* Makes a function of a region that reads its arguments only; refuses other regions. */
-SP_MUST_CHECK sp_status sp_hlo__scalar_function(sp_hlo *hlo, const sp_mlir_op *op, size_t region,
+/* Makes a function of the first region, which reads its arguments only; refuses other regions. */
+SP_MUST_CHECK sp_status sp_hlo__scalar_function(sp_hlo *hlo, const sp_mlir_op *op,
 						const char **out);
 
 /* custom_call ApproxTopK, whose result is exact on CPUs. */

@@ -50,7 +50,7 @@ sp_status sp_hlo__do_reduce_window(sp_hlo_body *body, const sp_mlir_op *op)
 
 	if (op->region_count != 1 || op->operand_count != 2 || op->result_count != 1)
 		return sp_hlo__refuse(hlo, op, "of several tensors at once");
-	SP_TRY(sp_hlo__scalar_function(hlo, op, 0, &function));
+	SP_TRY(sp_hlo__scalar_function(hlo, op, &function));
 	sp_hlo__begin(body, &node, "XlaReduceWindow", 7);
 	sp_hlo__input(&node, sp_hlo__all(body, op->operands[0]));
 	sp_hlo__input(&node, sp_hlo__all(body, op->operands[1]));
@@ -141,7 +141,7 @@ sp_status sp_hlo__do_convolution(sp_hlo_body *body, const sp_mlir_op *op)
 	sp_hlo__type(&node, "LhsT", lhs->dtype);
 	sp_hlo__type(&node, "RhsT", rhs->dtype);
 	sp_hlo__type(&node, "Tindices", SP_INT32);
-	SP_TRY(sp_hlo__message(hlo, &node, "dimension_numbers", &dims));
+	SP_TRY(sp_hlo__give_numbers(hlo, &node, &dims));
 	sp_hlo__text(&node, "precision_config", (sp_bytes){"", 0});
 	sp_hlo__type(&node, "preferred_element_type",
 		     sp_hlo__value_type(hlo, op->first_result)->dtype);
