@@ -60,6 +60,12 @@ static const flag flags[] = {
 	 "time for a request, from its first byte until it is computed"},
 	{"rest_api_enable_cors_support", SWITCH, AT(rest_api_enable_cors_support), "false", 0, 0,
 	 NULL, "let any web page call"},
+	{"enable_serialization_as_tensor_content", SWITCH,
+	 AT(enable_serialization_as_tensor_content), "false", 0, 0, NULL,
+	 "gRPC: answers have the values of tensors in tensor_content"},
+	{"grpc_compression", TEXT, AT(grpc_compression), "identity", 0, 0, "ENCODING",
+	 "gRPC: how answers are compressed for clients that accept it: gzip, deflate or "
+	 "identity"},
 	{"idle_timeout_in_ms", NUMBER, AT(idle_timeout_in_ms), "60000", 1, DAY_MS, "MS",
 	 "how long a connection may be silent"},
 	{"max_body_bytes", NUMBER, AT(max_body_bytes), "16777216", 1, INT64_C(2147483647), "BYTES",

@@ -24,6 +24,8 @@ typedef struct sp_flags {
 	int64_t max_request_memory; /* bytes; 0: a quarter of the memory */
 	int64_t idle_timeout_in_ms;
 	bool reuse_port;
+	bool enable_serialization_as_tensor_content;
+	const char *grpc_compression; /* "gzip", "deflate" or "identity" */
 	const char *port_file;
 
 	const char *model_name;

@@ -4,7 +4,8 @@ enum { FIRST_ARENA = 16 << 10 };
 
 sp_status sp_worker_init(sp_worker *worker, sp_budget *budget, sp_error *err)
 {
-	*worker = (sp_worker){sp_json_request_create(), sp_arena_create(FIRST_ARENA)};
+	*worker = (sp_worker){.json = sp_json_request_create(),
+			      .arena = sp_arena_create(FIRST_ARENA)};
 	if (worker->json == NULL || worker->arena == NULL)
 		return sp_no_memory(err, "the workers");
 	sp_json_request_set_budget(worker->json, budget);

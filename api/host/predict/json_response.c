@@ -1,11 +1,11 @@
 #include "api/host/predict/json_response.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "api/host/predict/dtype_name.h"
 #include "api/host/json/json_base64.h"
 #include "api/host/json/json_writer.h"
+#include "api/host/predict/json_element.h"
 #include "base/utf8.h"
 
 typedef struct writer {
@@ -39,31 +39,7 @@ static void write_key(sp_buffer *out, const char *key, bool first, int depth)
 	sp_buffer_append(out, ": ", 2);
 }
 
-/* ----------------------------------------------------------------- types */
-
-static float half_to_float(uint16_t bits)
-{
-	int exponent = (bits >> 10) & 0x1f;
-	int mantissa = bits & 0x3ff;
-	float magnitude;
-
-	if (exponent == 31)
-		magnitude = mantissa != 0 ? NAN : INFINITY;
-	else if (exponent == 0)
-		magnitude = ldexpf((float)mantissa, -24);
-	else
-		magnitude = ldexpf((float)(mantissa + 1024), exponent - 25);
-	return (bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
-static float bfloat16_to_float(uint16_t bits)
-{
-	uint32_t wide = (uint32_t)bits << 16;
-	float value;
-
-	memcpy(&value, &wide, sizeof(value));
-	return value;
-}
+/* ---------------------------------------------------------------- elements */
 
 static void write_string(writer *w, serving_processor_bytes element, int depth)
 {
@@ -82,70 +58,14 @@ static void write_string(writer *w, serving_processor_bytes element, int depth)
 	sp_buffer_append_char(w->out, '}');
 }
 
-/* The types that write_element() supports: JSON has no complex numbers. */
-static bool can_write(int dtype)
-{
-#define BIT(type) (1u << SERVING_PROCESSOR_##type)
-	static const uint32_t writable = BIT(FLOAT) | BIT(DOUBLE) | BIT(HALF) | BIT(BFLOAT16) |
-					 BIT(INT8) | BIT(INT16) | BIT(INT32) | BIT(INT64) |
-					 BIT(UINT8) | BIT(UINT16) | BIT(UINT32) | BIT(UINT64) |
-					 BIT(BOOL) | BIT(STRING);
-#undef BIT
-
-	return dtype > 0 && dtype < 32 && (writable >> dtype & 1) != 0;
-}
-
 static void write_element(writer *w, int depth)
 {
-	const void *data = w->tensor->data;
 	size_t i = w->offset++;
 
-	switch (w->tensor->dtype) {
-	case SERVING_PROCESSOR_FLOAT:
-		sp_json_write_f32(w->out, ((const float *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_DOUBLE:
-		sp_json_write_f64(w->out, ((const double *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_HALF:
-		sp_json_write_f32(w->out, half_to_float(((const uint16_t *)data)[i]));
-		break;
-	case SERVING_PROCESSOR_BFLOAT16:
-		sp_json_write_f32(w->out, bfloat16_to_float(((const uint16_t *)data)[i]));
-		break;
-	case SERVING_PROCESSOR_INT64:
-		sp_json_write_i64(w->out, ((const int64_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_INT32:
-		sp_json_write_i64(w->out, ((const int32_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_INT16:
-		sp_json_write_i64(w->out, ((const int16_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_INT8:
-		sp_json_write_i64(w->out, ((const int8_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_UINT64:
-		sp_json_write_u64(w->out, ((const uint64_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_UINT32:
-		sp_json_write_u64(w->out, ((const uint32_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_UINT16:
-		sp_json_write_u64(w->out, ((const uint16_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_UINT8:
-		sp_json_write_u64(w->out, ((const uint8_t *)data)[i]);
-		break;
-	case SERVING_PROCESSOR_BOOL:
-		sp_buffer_append_text(w->out, ((const uint8_t *)data)[i] ? "true" : "false");
-		break;
-	case SERVING_PROCESSOR_STRING:
-		write_string(w, ((const serving_processor_bytes *)data)[i], depth);
-		break;
-	default:
-		break; /* excluded by can_write() */
-	}
+	if (w->tensor->dtype == SERVING_PROCESSOR_STRING)
+		write_string(w, ((const serving_processor_bytes *)w->tensor->data)[i], depth);
+	else
+		sp_json_write_element(w->out, w->tensor, i);
 }
 
 /* ---------------------------------------------------------------- shape */
@@ -191,7 +111,7 @@ static sp_status check(const serving_processor_tensor *const *tensors, size_t co
 	for (size_t i = 0; i < count; i++) {
 		const serving_processor_tensor *tensor = tensors[i];
 
-		if (!can_write(tensor->dtype))
+		if (!sp_json_can_write(tensor->dtype))
 			return sp_error_set(err, SP_INVALID,
 					    "Tensor name: %s has a value that JSON cannot say: "
 					    "tensor type: %s",
