@@ -1,7 +1,5 @@
 #include "engine/passes/session_variables.h"
 
-#include <string.h>
-
 #include "engine/graph/op.h"
 #include "engine/passes/variable_handles.h"
 #include "engine/tensor/resource.h"

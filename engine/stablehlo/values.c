@@ -1,5 +1,4 @@
-#include <string.h>
-
+#include "engine/ops/array/elements.h"
 #include "engine/stablehlo/translate_internal.h"
 
 /* How values of the module are represented in the graph. */
@@ -177,32 +176,14 @@ bool sp_hlo__tensor_number(const sp_tensor *tensor, size_t i, double *out)
 	case SP_BOOL:
 		*out = (double)((const bool *)data)[i];
 		return true;
-	case SP_INT8:
-		*out = (double)((const int8_t *)data)[i];
-		return true;
-	case SP_INT16:
-		*out = (double)((const int16_t *)data)[i];
-		return true;
-	case SP_INT32:
-		*out = (double)((const int32_t *)data)[i];
-		return true;
-	case SP_INT64:
-		*out = (double)((const int64_t *)data)[i];
-		return true;
-	case SP_UINT8:
-		*out = (double)((const uint8_t *)data)[i];
-		return true;
-	case SP_UINT16:
-		*out = (double)((const uint16_t *)data)[i];
-		return true;
-	case SP_UINT32:
-		*out = (double)((const uint32_t *)data)[i];
-		return true;
 	case SP_UINT64:
 		*out = (double)((const uint64_t *)data)[i];
 		return true;
 	default:
-		return false;
+		if (!sp_dtype_is_integer(tensor->dtype))
+			return false;
+		*out = (double)sp_element__integer(tensor, i);
+		return true;
 	}
 }
 

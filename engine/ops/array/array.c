@@ -94,3 +94,16 @@ void sp_array__pass(const sp_call *call, size_t i, size_t from)
 {
 	sp_call_forward(call, i, from, &call->in[from]->shape);
 }
+
+sp_status sp_array__take_over(const sp_call *call, bool is_shared)
+{
+	const sp_tensor *in = call->in[0], *out = call->out[0];
+
+	if (is_shared)
+		SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
+	else
+		SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
+	if (out->data != in->data && in->count != 0)
+		memcpy(out->data, in->data, in->count * sp_dtype_size(in->dtype));
+	return SP_OK;
+}

@@ -246,13 +246,8 @@ static sp_status run_tensor(const sp_call *call, scatter_mode mode)
 	sp_nd_index index;
 
 	SP_TRY(check(call, 1, 2, &in->shape, in->count, &index));
-	/* Not in place when the updates or indices share the bytes. */
-	if (in->data == updates->data || in->data == call->in[1]->data)
-		SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
-	else
-		SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
-	if (call->out[0]->data != in->data && in->count != 0)
-		memcpy(call->out[0]->data, in->data, in->count * sp_dtype_size(in->dtype));
+	SP_TRY(sp_array__take_over(call,
+				   in->data == updates->data || in->data == call->in[1]->data));
 	return scatter(call, &index, mode, updates);
 }
 
