@@ -34,16 +34,19 @@ typedef struct field {
 	sp_bytes bytes;
 } field;
 
+/* False at the end of a message, and at a malformed field, which stays in `from`. */
 static bool next_field(sp_bytes *from, field *out)
 {
+	sp_bytes rest = *from;
 	uint32_t tag;
 
-	if (!sp_protobuf_tag(from, &tag) ||
-	    !sp_protobuf_value(from, tag, &out->varint, &out->bytes))
+	if (!sp_protobuf_tag(&rest, &tag) || tag >> 3 == 0 ||
+	    !sp_protobuf_value(&rest, tag, &out->varint, &out->bytes))
 		return false;
 	out->number = tag >> 3;
 	out->type = tag & 7;
-	return out->number != 0;
+	*from = rest;
+	return true;
 }
 
 static bool is_message(const field *f, uint32_t number)
@@ -75,6 +78,12 @@ typedef struct reader {
 	sp_error *err;
 } reader;
 
+/* SP_CORRUPT if next_field() has left something. */
+static sp_status at_end(const reader *r, sp_bytes message)
+{
+	return message.size == 0 ? SP_OK : broken(r->err);
+}
+
 static sp_status no_memory(const reader *r)
 {
 	return sp_error_set(r->err, SP_NO_MEMORY, "no memory for an ensemble of trees");
@@ -82,34 +91,29 @@ static sp_status no_memory(const reader *r)
 
 /* ------------------------------------------------------------------ leaves */
 
-static sp_status count_vector(const reader *r, sp_bytes vector, size_t *count)
+/* The number of floats in fields with that number. */
+static sp_status count_floats(const reader *r, sp_bytes vector, uint32_t number, size_t *count)
 {
-	*count = 0;
-	while (vector.size != 0) {
-		field f;
+	field f;
 
-		if (!next_field(&vector, &f))
-			return broken(r->err);
-		if (is_floats(&f, VECTOR_VALUE))
+	*count = 0;
+	while (next_field(&vector, &f))
+		if (is_floats(&f, number))
 			*count += f.bytes.size / sizeof(float);
-	}
-	return SP_OK;
+	return at_end(r, vector);
 }
 
 static sp_status read_vector(const reader *r, sp_bytes vector, sp_tree_node *node)
 {
 	float *values;
 	size_t count, at = 0;
+	field f;
 
-	SP_TRY(count_vector(r, vector, &count));
+	SP_TRY(count_floats(r, vector, VECTOR_VALUE, &count));
 	values = sp_arena_array(r->arena, count, sizeof(*values));
 	if (values == NULL)
 		return no_memory(r);
-	while (vector.size != 0) {
-		field f;
-
-		if (!next_field(&vector, &f))
-			return broken(r->err);
+	while (next_field(&vector, &f)) {
 		if (!is_floats(&f, VECTOR_VALUE))
 			continue;
 		memcpy(values + at, f.bytes.data, f.bytes.size);
@@ -137,14 +141,11 @@ static sp_status read_leaf(const reader *r, sp_bytes leaf, sp_tree_node *node)
 {
 	bool has_vector = false;
 	float scalar = 0;
+	field f;
 
 	if (node->values != NULL)
 		return broken(r->err);
-	while (leaf.size != 0) {
-		field f;
-
-		if (!next_field(&leaf, &f))
-			return broken(r->err);
+	while (next_field(&leaf, &f)) {
 		if (f.number == LEAF_SCALAR && f.type == SP_PROTOBUF_FIXED32) {
 			memcpy(&scalar, f.bytes.data, sizeof(scalar));
 		} else if (is_message(&f, LEAF_VECTOR)) {
@@ -154,52 +155,44 @@ static sp_status read_leaf(const reader *r, sp_bytes leaf, sp_tree_node *node)
 			has_vector = false;
 		}
 	}
+	SP_TRY(at_end(r, leaf));
 	return has_vector ? SP_OK : read_scalar(r, scalar, node);
 }
 
 static sp_status read_metadata(const reader *r, sp_bytes metadata, sp_tree_node *node)
 {
-	while (metadata.size != 0) {
-		field f;
+	field f;
 
-		if (!next_field(&metadata, &f))
-			return broken(r->err);
+	while (next_field(&metadata, &f))
 		if (is_message(&f, METADATA_LEAF))
 			SP_TRY(read_leaf(r, f.bytes, node));
-	}
-	return SP_OK;
+	return at_end(r, metadata);
 }
 
 /* ------------------------------------------------------------------- nodes */
 
 static sp_status read_split(const reader *r, sp_bytes split, sp_tree_node *node)
 {
-	while (split.size != 0) {
-		int32_t *const fields[] = {
-			[SPLIT_FEATURE] = &node->feature, [SPLIT_NUMBER] = &node->number,
-			[SPLIT_LEFT] = &node->left,       [SPLIT_RIGHT] = &node->right,
-			[SPLIT_COLUMN] = &node->column,
-		};
-		field f;
+	int32_t *const fields[] = {
+		[SPLIT_FEATURE] = &node->feature, [SPLIT_NUMBER] = &node->number,
+		[SPLIT_LEFT] = &node->left,       [SPLIT_RIGHT] = &node->right,
+		[SPLIT_COLUMN] = &node->column,
+	};
+	field f;
 
-		if (!next_field(&split, &f))
-			return broken(r->err);
+	while (next_field(&split, &f))
 		if (f.number <= SPLIT_COLUMN && f.type == SP_PROTOBUF_VARINT)
 			*fields[f.number] = (int32_t)f.varint;
-	}
-	return SP_OK;
+	return at_end(r, split);
 }
 
 /* The metadata of a leaf are not needed and skipped. */
 static sp_status read_node(const reader *r, sp_bytes message, sp_tree_node *node)
 {
 	sp_bytes metadata = {"", 0};
+	field f;
 
-	while (message.size != 0) {
-		field f;
-
-		if (!next_field(&message, &f))
-			return broken(r->err);
+	while (next_field(&message, &f)) {
 		if (is_message(&f, NODE_METADATA)) {
 			metadata = f.bytes;
 			continue;
@@ -216,62 +209,44 @@ static sp_status read_node(const reader *r, sp_bytes message, sp_tree_node *node
 		else
 			SP_TRY(read_split(r, f.bytes, node));
 	}
+	SP_TRY(at_end(r, message));
 	return node->kind == SP_TREE_LEAF ? SP_OK : read_metadata(r, metadata, node);
 }
 
 /* The count of message fields with that number. */
 static sp_status count_messages(const reader *r, sp_bytes from, uint32_t number, size_t *count)
 {
-	*count = 0;
-	while (from.size != 0) {
-		field f;
+	field f;
 
-		if (!next_field(&from, &f))
-			return broken(r->err);
+	*count = 0;
+	while (next_field(&from, &f))
 		*count += is_message(&f, number);
-	}
-	return SP_OK;
+	return at_end(r, from);
 }
 
 static sp_status read_tree(const reader *r, sp_bytes message, sp_tree *tree)
 {
 	sp_tree_node *nodes;
+	field f;
 
 	SP_TRY(count_messages(r, message, TREE_NODES, &tree->node_count));
 	nodes = sp_arena_zeros(r->arena, tree->node_count, sizeof(*nodes));
 	if (nodes == NULL)
 		return no_memory(r);
 	tree->nodes = nodes;
-	while (message.size != 0) {
-		field f;
-
-		if (!next_field(&message, &f))
-			return broken(r->err);
+	while (next_field(&message, &f))
 		if (is_message(&f, TREE_NODES))
 			SP_TRY(read_node(r, f.bytes, nodes++));
-	}
-	return SP_OK;
-}
-
-static sp_status count_weights(reader *r, sp_bytes message)
-{
-	while (message.size != 0) {
-		field f;
-
-		if (!next_field(&message, &f))
-			return broken(r->err);
-		if (is_floats(&f, ENSEMBLE_WEIGHTS))
-			r->weight_count += f.bytes.size / sizeof(float);
-	}
 	return SP_OK;
 }
 
 static sp_status read_ensemble(reader *r, sp_bytes message)
 {
 	size_t tree = 0, weight = 0;
+	field f;
 
 	SP_TRY(count_messages(r, message, ENSEMBLE_TREES, &r->tree_count));
-	SP_TRY(count_weights(r, message));
+	SP_TRY(count_floats(r, message, ENSEMBLE_WEIGHTS, &r->weight_count));
 	if (r->weight_count < r->tree_count)
 		return sp_error_set(r->err, SP_CORRUPT, "%zu trees have %zu weights", r->tree_count,
 				    r->weight_count);
@@ -279,11 +254,7 @@ static sp_status read_ensemble(reader *r, sp_bytes message)
 	r->weights = sp_arena_array(r->arena, r->weight_count, sizeof(*r->weights));
 	if (r->trees == NULL || r->weights == NULL)
 		return no_memory(r);
-	while (message.size != 0) {
-		field f;
-
-		if (!next_field(&message, &f))
-			return broken(r->err);
+	while (next_field(&message, &f)) {
 		if (is_message(&f, ENSEMBLE_TREES)) {
 			SP_TRY(read_tree(r, f.bytes, &r->trees[tree++]));
 		} else if (is_floats(&f, ENSEMBLE_WEIGHTS)) {
