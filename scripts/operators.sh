@@ -93,10 +93,10 @@ of the list does not take is refused by name, too:
 | --- | --- |
 | training, gradients of other operators than those listed, optimizers, candidate samplers, datasets, queues, readers, summaries | not part of an answer |
 | images (resizing, colors, boxes, glimpses, patches, projections), audio, video, CTC, convolutions and poolings of three dimensions, `LRN` | not met in models of this kind |
-| inverses, solvers, factorizations (Cholesky, LU, QR, SVD, eigenvalues), determinants, matrix logarithms and roots; Bessel functions and integrals; incomplete gamma and beta functions, `Polygamma`, `Zeta` | not met in models of this kind |
+| inverses, solvers, factorizations (Cholesky, LU, QR, SVD, eigenvalues), determinants, matrix logarithms and roots; Bessel functions and integrals; incomplete gamma and beta functions, `Polygamma`, `Zeta`; `MirrorPad` | not met in models of this kind |
 | fused steps of recurrent networks (`LSTMBlockCell`, `BlockLSTM`, `GRUBlockCell`), beam search (`GatherTree`) | not met in models of this kind |
 | Fourier transforms but `RFFT` and `IRFFT` | not met in models of this kind |
-| draws from gamma, Poisson, binomial and parameterized normal distributions; shuffles; generators (`RngReadAndSkip`, `StatefulUniform`, ...) | not met in models of this kind |
+| draws from gamma, Poisson, binomial and parameterized normal distributions, and of classes; shuffles; generators (`RngReadAndSkip`, `StatefulUniform`, ...) | not met in models of this kind |
 | CSR matrices (`SparseMatrixMatMul`, ...), maps of tensors (`TensorMapInsert`, ...), stacks (`StackPushV2`, ...), batches of lists (`TensorListConcatLists`, `TensorListPushBackBatch`), `NearestNeighbors` | not met in models of this kind |
 | quantized operators (`QuantizeV2`, `Dequantize`, `QuantizedMatMul`, ...) and fake quantization; TPU, MKL and CUDA operators (`CudnnRNN`, ...), those of XLA that talk to other processors (`XlaSend`, `XlaAllReduce`, ...) | made by other tools for other machines |
 | `ParseSingleSequenceExample`, `ParseTensor`, `SerializeTensor`, `SerializeManySparse`, `DeserializeSparse` and their kin | not met in models of this kind |
