@@ -10,13 +10,6 @@
 
 enum { MAX_SIZE = 64 << 20 };
 
-/* Operators with an attribute that may name a file. */
-static const struct {
-	const char *op, *attribute;
-} naming[] = {{"DecodeProtoV2", "descriptor_source"}};
-
-enum { NAMING = sizeof(naming) / sizeof(naming[0]) };
-
 typedef struct reader {
 	const char *directory;
 	sp_arena *arena;
@@ -27,13 +20,10 @@ typedef struct reader {
 static const sp_attr *find_name(const sp_node_def *node)
 {
 	const sp_attr *attr;
-	size_t i = 0;
 
-	while (i < NAMING && strcmp(node->op, naming[i].op) != 0)
-		i++;
-	if (i == NAMING)
+	if (strcmp(node->op, "DecodeProtoV2") != 0)
 		return NULL;
-	attr = sp_attr_find(node->attrs, node->attr_count, naming[i].attribute);
+	attr = sp_attr_find(node->attrs, node->attr_count, "descriptor_source");
 	if (attr == NULL || attr->kind != SP_ATTR_BYTES || attr->bytes.size == 0 ||
 	    memchr(attr->bytes.data, '\0', attr->bytes.size) != NULL ||
 	    sp_bytes_equal_text(attr->bytes, "local://") ||
