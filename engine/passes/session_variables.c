@@ -1,7 +1,5 @@
 #include "engine/passes/session_variables.h"
 
-#include <string.h>
-
 #include "engine/graph/op.h"
 #include "engine/passes/variable_handles.h"
 #include "engine/tensor/resource.h"
@@ -87,7 +85,6 @@ static bool is_small(const sp_node *handle)
 static bool is_random_draw(const sp_node *node)
 {
 	switch (node->opcode) {
-	case SP_OPCODE_StatelessMultinomial:
 	case SP_OPCODE_StatelessRandomGetAlg:
 	case SP_OPCODE_StatelessRandomGetKeyCounter:
 	case SP_OPCODE_StatelessRandomGetKeyCounterAlg:

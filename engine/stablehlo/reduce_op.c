@@ -232,10 +232,8 @@ static const char *index_of_extreme(sp_hlo_body *body, const char *x, const char
 	sp_hlo_node node;
 	const char *wide, *is_there;
 
-	sp_hlo__begin(body, &node, "ExpandDims", 2);
-	sp_hlo__input(&node, extreme_value);
-	sp_hlo__input(&node, sp_hlo__int_scalar(body, axis));
-	sp_hlo__type(&node, "T", type->dtype);
+	SP_HLO_BEGIN(body, &node, "ExpandDims", type->dtype, extreme_value,
+		     sp_hlo__int_scalar(body, axis));
 	sp_hlo__type(&node, "Tdim", SP_INT32);
 	wide = sp_hlo__write(body, &node);
 	is_there = sp_hlo__binary(body, "Equal", x, wide, type->dtype);
@@ -245,10 +243,9 @@ static const char *index_of_extreme(sp_hlo_body *body, const char *x, const char
 		sp_hlo__input(&node, sp_hlo__binary(body, "NotEqual", x, x, type->dtype));
 		is_there = sp_hlo__write(body, &node);
 	}
-	sp_hlo__begin(body, &node, "ArgMax", 2);
-	sp_hlo__input(&node, sp_hlo__cast(body, is_there, SP_BOOL, SP_INT32));
-	sp_hlo__input(&node, sp_hlo__int_scalar(body, axis));
-	sp_hlo__type(&node, "T", SP_INT32);
+	SP_HLO_BEGIN(body, &node, "ArgMax", SP_INT32,
+		     sp_hlo__cast(body, is_there, SP_BOOL, SP_INT32),
+		     sp_hlo__int_scalar(body, axis));
 	sp_hlo__type(&node, "Tidx", SP_INT32);
 	sp_hlo__type(&node, "output_type", SP_INT64);
 	return sp_hlo__cast(body, sp_hlo__write(body, &node), SP_INT64, place_type);
@@ -308,12 +305,10 @@ static sp_status reduce_by_function(sp_hlo_body *body, const sp_mlir_op *op, con
 	const char *function;
 	sp_hlo_node node;
 
-	if (dtypes == NULL || dims == NULL) {
-		sp_hlo__no_memory(hlo);
-		return hlo->status;
-	}
+	if (dtypes == NULL || dims == NULL)
+		return sp_hlo__out_of_memory(hlo);
 	memcpy(dims, axes, count * sizeof(*dims));
-	SP_TRY(sp_hlo__scalar_function(hlo, op, 0, &function));
+	SP_TRY(sp_hlo__scalar_function(hlo, op, &function));
 	sp_hlo__begin(body, &node, "XlaVariadicReduceV2", op->operand_count);
 	for (size_t i = 0; i < op->operand_count; i++)
 		sp_hlo__input(&node, sp_hlo__all(body, op->operands[i]));
@@ -328,7 +323,7 @@ static sp_status reduce_by_function(sp_hlo_body *body, const sp_mlir_op *op, con
 	return hlo->status;
 }
 
-sp_status sp_hlo__do_reduce(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_reduce(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	int64_t axes[SP_MAX_RANK];
@@ -336,7 +331,6 @@ sp_status sp_hlo__do_reduce(sp_hlo_body *body, const sp_mlir_op *op, const sp_hl
 	const char *function;
 	size_t count;
 
-	(void)rule;
 	if (op->region_count != 1 || op->result_count == 0 ||
 	    op->operand_count != 2 * (size_t)op->result_count)
 		return sp_hlo__refuse(hlo, op, "it does not have one start per value");

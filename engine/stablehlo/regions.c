@@ -66,25 +66,22 @@ static sp_status call_of_module(sp_hlo_body *body, const sp_mlir_op *op, const c
 	return call(body, op, hlo->function_names[function]);
 }
 
-sp_status sp_hlo__do_call(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_call(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	(void)rule;
 	return call_of_module(body, op, "callee");
 }
 
 /* Functions for which TensorFlow has an operator. */
 static const struct {
-	const char *name;
-	sp_hlo_rule rule;
+	const char *name, *op;
 } functions_of_one[] = {
-	{"acos", {.op = "Acos"}},     {"acosh", {.op = "Acosh"}}, {"asin", {.op = "Asin"}},
-	{"asinh", {.op = "Asinh"}},   {"atan", {.op = "Atan"}},   {"atanh", {.op = "Atanh"}},
-	{"cosh", {.op = "Cosh"}},     {"erf", {.op = "Erf"}},     {"erfc", {.op = "Erfc"}},
-	{"lgamma", {.op = "Lgamma"}}, {"sinh", {.op = "Sinh"}},   {"tan", {.op = "Tan"}},
+	{"acos", "Acos"}, {"acosh", "Acosh"},   {"asin", "Asin"}, {"asinh", "Asinh"},
+	{"atan", "Atan"}, {"atanh", "Atanh"},   {"cosh", "Cosh"}, {"erf", "Erf"},
+	{"erfc", "Erfc"}, {"lgamma", "Lgamma"}, {"sinh", "Sinh"}, {"tan", "Tan"},
 };
 
-/* The rule of a function of one number, such as "chlo.erf" and "mhlo.erf"; NULL for others. */
-static const sp_hlo_rule *function_of_one(sp_hlo *hlo, const sp_mlir_op *op, sp_bytes name)
+/* The operator of a function of one number, such as "chlo.erf" and "mhlo.erf"; NULL for others. */
+static const char *function_of_one(sp_hlo *hlo, const sp_mlir_op *op, sp_bytes name)
 {
 	if ((!sp_bytes_starts_with(name, "chlo.") && !sp_bytes_starts_with(name, "mhlo.")) ||
 	    op->operand_count != 1 || op->result_count != 1 ||
@@ -93,22 +90,21 @@ static const sp_hlo_rule *function_of_one(sp_hlo *hlo, const sp_mlir_op *op, sp_
 	name = (sp_bytes){name.data + 5, name.size - 5};
 	for (size_t i = 0; i < sizeof(functions_of_one) / sizeof(functions_of_one[0]); i++)
 		if (sp_bytes_equal_text(name, functions_of_one[i].name))
-			return &functions_of_one[i].rule;
+			return functions_of_one[i].op;
 	return NULL;
 }
 
 /* A composite: a named operation together with a function that implements it. */
-sp_status sp_hlo__do_composite(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_composite(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
-	const sp_hlo_rule *known;
+	const char *known;
 	sp_bytes name;
 
-	(void)rule;
 	SP_TRY(sp_vhlo_text(&hlo->module, op, "name", &name, hlo->err));
 	known = function_of_one(hlo, op, name);
 	if (known != NULL)
-		return sp_hlo__do_unary(body, op, known);
+		return sp_hlo__apply(body, op, known);
 	if (op->region_count != 0)
 		return sp_hlo__refuse(body->hlo, op, "with regions");
 	return call_of_module(body, op, "decomposition");
@@ -140,10 +136,8 @@ static sp_status branch(sp_hlo_body *body, const sp_mlir_op *op, const char *nam
 	sp_hlo_node node;
 	size_t count;
 
-	if (functions == NULL) {
-		sp_hlo__no_memory(hlo);
-		return hlo->status;
-	}
+	if (functions == NULL)
+		return sp_hlo__out_of_memory(hlo);
 	SP_TRY(sp_hlo__captured(hlo, op, &captured, &count));
 	SP_TRY(make_branches(hlo, op, captured, count, functions));
 	sp_hlo__begin(body, &node, name, count + 1);
@@ -159,17 +153,15 @@ static sp_status branch(sp_hlo_body *body, const sp_mlir_op *op, const char *nam
 	return give_outputs(body, op, &node);
 }
 
-sp_status sp_hlo__do_if(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_if(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	(void)rule;
 	if (op->region_count != 2)
 		return sp_hlo__refuse(body->hlo, op, "it does not have two branches");
 	return branch(body, op, "StatelessIf", sp_hlo__all(body, op->operands[0]));
 }
 
-sp_status sp_hlo__do_case(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_case(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	(void)rule;
 	if (op->region_count == 0)
 		return sp_hlo__refuse(body->hlo, op, "it has no branches");
 	return branch(body, op, "StatelessCase", sp_hlo__all(body, op->operands[0]));
@@ -177,7 +169,7 @@ sp_status sp_hlo__do_case(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_
 
 /* ------------------------------------------------------------------- loops */
 
-sp_status sp_hlo__do_while(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_while(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	sp_hlo *hlo = body->hlo;
 	const char *functions[2];
@@ -185,7 +177,6 @@ sp_status sp_hlo__do_while(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 	sp_hlo_node node;
 	size_t count;
 
-	(void)rule;
 	if (op->region_count != 2 || op->operand_count != op->result_count ||
 	    op->regions[0].argument_count != op->operand_count ||
 	    op->regions[1].argument_count != op->operand_count)
@@ -212,9 +203,8 @@ sp_status sp_hlo__do_while(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo
 /* ------------------------------------------------------------ custom calls */
 
 /* Tokens order side effects; there are none here. */
-sp_status sp_hlo__do_token(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_token(sp_hlo_body *body, const sp_mlir_op *op)
 {
-	(void)rule;
 	(void)op;
 	return body->hlo->status;
 }
@@ -225,10 +215,8 @@ static sp_status add_check(sp_hlo_body *body, const char *name)
 		size_t capacity = 2 * body->check_capacity + 4;
 		const char **checks = sp_arena_array(body->hlo->arena, capacity, sizeof(*checks));
 
-		if (checks == NULL) {
-			sp_hlo__no_memory(body->hlo);
-			return body->hlo->status;
-		}
+		if (checks == NULL)
+			return sp_hlo__out_of_memory(body->hlo);
 		if (body->check_count != 0)
 			memcpy(checks, body->checks, body->check_count * sizeof(*checks));
 		body->checks = checks;
@@ -317,13 +305,13 @@ static sp_status refuse_target(sp_hlo *hlo, const sp_mlir_op *op, sp_bytes targe
 	return sp_hlo__refuse(hlo, op, name);
 }
 
-sp_status sp_hlo__do_custom_call(sp_hlo_body *body, const sp_mlir_op *op, const sp_hlo_rule *rule)
+sp_status sp_hlo__do_custom_call(sp_hlo_body *body, const sp_mlir_op *op)
 {
 	static const char *const same[] = {"Sharding",         "annotate_device_placement",
 					   "xla.sdy.Sharding", "xla.sdy.FuncResultSharding",
 					   "LayoutConstraint", "MoveToHost",
 					   "MoveToDevice"};
-	const sp_hlo_rule *known;
+	const char *known;
 	sp_hlo *hlo = body->hlo;
 	sp_bytes target;
 
@@ -336,7 +324,7 @@ sp_status sp_hlo__do_custom_call(sp_hlo_body *body, const sp_mlir_op *op, const 
 		return sp_hlo__approximate_top_k(body, op);
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
 		if (sp_bytes_equal_text(target, same[i]))
-			return sp_hlo__do_identity(body, op, rule);
+			return sp_hlo__do_identity(body, op);
 	known = function_of_one(hlo, op, target);
-	return known != NULL ? sp_hlo__do_unary(body, op, known) : refuse_target(hlo, op, target);
+	return known != NULL ? sp_hlo__apply(body, op, known) : refuse_target(hlo, op, target);
 }

@@ -58,12 +58,12 @@ static sp_status settle_sharding(sp_config *config, sp_error *err)
 }
 
 /* DeepRec's default size. */
-static const int64_t default_storage_size = INT64_C(1) << 30;
+static const int64_t DEFAULT_STORAGE_SIZE = INT64_C(1) << 30;
 
 static sp_status settle_storage(sp_config *config, sp_error *err)
 {
-	if (config->ev_storage_size.count == 0)
-		config->ev_storage_size = (sp_config_integers){&default_storage_size, 1};
+	if (config->ev_storage_size == 0)
+		config->ev_storage_size = DEFAULT_STORAGE_SIZE;
 	if (config->ev_storage_type != SP_STORAGE_DRAM_SSDHASH)
 		return SP_OK;
 	if (config->ev_storage_path == NULL || config->ev_storage_path[0] == '\0')

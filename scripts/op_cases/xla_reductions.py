@@ -203,26 +203,6 @@ window(of(F, 5, 5), 0, [2], [1, 1], [1, 1], [1, 1], [[0, 0], [0, 0]], add, fatal
 window(of(F, 5, 5), 0, [2, 2], [1, 1], [1, 1], [1, 1], [[0, 0]], add, fatal=True)
 window(of(F, 5), [0, 1], [2], [1], [1], [1], [[0, 0]], add, fatal=True)
 
-# ------------------------------------------------------- XlaSelectAndScatter
-
-
-def select(x, size, stride, padding, source, start, f, g, **how):
-    cases.add("XlaSelectAndScatter", {"operand": x, "window_dimensions": np.int32(size), "window_strides": np.int32(stride),
-                                      "padding": np.int32(padding), "source": source, "init_value": (start, x[1])},
-              {"select": function(f, x[1], x[1]), "scatter": function(g, x[1], x[1])}, maker=gen_xla_ops.xla_select_and_scatter, compiled=True, **how)
-
-
-def at_least(a, x):
-    return a >= x
-
-
-for dtype in (tf.float32, tf.float64, tf.int32, tf.float16, tf.bfloat16):
-    select(of(dtype, 6, 6), [2, 3], [2, 3], [[0, 0], [0, 0]], of(dtype, 3, 2), 1, at_least, add)
-select(of(F, 6, 6), [3, 3], [2, 2], [[1, 1], [0, 1]], of(F, 3, 3), 0, at_least, add)
-select(of(F, 2, 7), [1, 3], [1, 1], [[0, 0], [1, 1]], of(F, 2, 7), 0, at_least, maximum)
-select(of(F, 6), [2], [2], [[0, 0]], of(F, 2), 0, at_least, add, fatal=True)
-select(of(F, 6), [0], [2], [[0, 0]], of(F, 3), 0, at_least, add, fatal=True)
-
 # ---------------------------------------------------------------- XlaScatter
 
 

@@ -112,14 +112,7 @@ static sp_status run_get(const sp_call *call)
 	return SP_OK;
 }
 
-#define OPTIONAL(op, names, prepare_op, run_op)               \
-	const sp_op sp_op_##op = {.name = #op,                \
-				  .outputs = names,           \
-				  .flags = SP_OP_PER_REQUEST, \
-				  .prepare = prepare_op,      \
-				  .run = run_op}
-
-OPTIONAL(OptionalFromValue, "optional", prepare_from, run_from);
-OPTIONAL(OptionalNone, "optional", prepare_none, run_none);
-OPTIONAL(OptionalHasValue, "has_value", prepare_has, run_has);
-OPTIONAL(OptionalGetValue, "components:output_types", prepare_get, run_get);
+SP_DEFINE_OP(OptionalFromValue, "optional", SP_OP_PER_REQUEST, prepare_from, run_from);
+SP_DEFINE_OP(OptionalNone, "optional", SP_OP_PER_REQUEST, prepare_none, run_none);
+SP_DEFINE_OP(OptionalHasValue, "has_value", SP_OP_PER_REQUEST, prepare_has, run_has);
+SP_DEFINE_OP(OptionalGetValue, "components:output_types", SP_OP_PER_REQUEST, prepare_get, run_get);

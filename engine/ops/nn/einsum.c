@@ -3,7 +3,7 @@
 #include "base/size.h"
 #include "engine/ops/ops.h"
 #include "engine/ops/array/strided_copy.h"
-#include "engine/ops/reduce/element_types.h"
+#include "engine/ops/array/element_types.h"
 #include "engine/ops/nn/gemm.h"
 #include "engine/ops/reduce/reduce.h"
 
@@ -602,5 +602,5 @@ static sp_status run_einsum(const sp_call *call)
 	return status;
 }
 
-const sp_op sp_op_Einsum = {.name = "Einsum", .prepare = prepare_einsum, .run = run_einsum};
-const sp_op sp_op_XlaEinsum = {.name = "XlaEinsum", .prepare = prepare_einsum, .run = run_einsum};
+SP_DEFINE_OP(Einsum, NULL, 0, prepare_einsum, run_einsum);
+SP_DEFINE_OP(XlaEinsum, NULL, 0, prepare_einsum, run_einsum);

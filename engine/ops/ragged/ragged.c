@@ -1,6 +1,7 @@
 #include "engine/ops/ragged/ragged.h"
 
 #include "base/size.h"
+#include "engine/ops/array/array.h"
 #include "engine/ops/array/elements.h"
 
 sp_status sp_splits__read(const sp_call *call, size_t i, int64_t length, bool exact, sp_splits *out)
@@ -37,10 +38,7 @@ sp_status sp_splits__create(const sp_call *call, size_t i, sp_dtype dtype, size_
 	sp_shape shape = sp_shape_vector((int64_t)rows + 1);
 
 	SP_TRY(sp_call_output(call, i, dtype, &shape));
-	if (dtype == SP_INT32)
-		sp_tensor_i32(call->out[i])[0] = 0;
-	else
-		sp_tensor_i64(call->out[i])[0] = 0;
+	sp_array__put_index(call->out[i], 0, 0);
 	return SP_OK;
 }
 
@@ -53,9 +51,6 @@ sp_status sp_splits__append(const sp_call *call, size_t i, size_t row, int64_t l
 	    (splits->dtype == SP_INT32 && end > INT32_MAX))
 		return sp_call_invalid(call, "%s cannot hold the splits",
 				       sp_dtype_name(splits->dtype));
-	if (splits->dtype == SP_INT32)
-		sp_tensor_i32(splits)[row + 1] = (int32_t)end;
-	else
-		sp_tensor_i64(splits)[row + 1] = end;
+	sp_array__put_index(splits, row + 1, end);
 	return SP_OK;
 }

@@ -1,6 +1,6 @@
 #include "engine/tensor/hash_table.h"
 
-#include "engine/ops/ops.h"
+#include "engine/ops/state/resource_handle.h"
 #include "engine/ops/state/table_keys.h"
 #include "engine/tensor/resource.h"
 
@@ -37,27 +37,6 @@ static sp_status value_shape(const sp_prepare *prepare, sp_partial_shape *out, s
 	return SP_OK;
 }
 
-/* The shared name, or the node's own name when that is empty, and the container. */
-static sp_status handle_name(const sp_prepare *prepare, table_kind kind, sp_bytes *container,
-			     const char **out, sp_error *err)
-{
-	sp_bytes shared_name;
-
-	if (kind.is_anonymous) {
-		*container = sp_bytes_of("(anonymous)");
-		*out = prepare->node->name;
-		return SP_OK;
-	}
-	SP_TRY(sp_node_attr_bytes(prepare->node, "container", "", container, err));
-	SP_TRY(sp_node_attr_bytes(prepare->node, "shared_name", "", &shared_name, err));
-	*out = prepare->node->name;
-	if (shared_name.size != 0)
-		*out = sp_arena_text(prepare->arena, shared_name);
-	if (*out == NULL)
-		return sp_error_set(err, SP_NO_MEMORY, "no memory for a handle");
-	return SP_OK;
-}
-
 static sp_status declare(sp_prepare *prepare, table_kind kind, uint64_t *index, sp_error *err)
 {
 	sp_dtype key_dtype, value_dtype;
@@ -68,7 +47,12 @@ static sp_status declare(sp_prepare *prepare, table_kind kind, uint64_t *index, 
 	SP_TRY(sp_node_attr_type(prepare->node, "key_dtype", SP_INVALID_DTYPE, &key_dtype, err));
 	SP_TRY(sp_node_attr_type(prepare->node, "value_dtype", SP_INVALID_DTYPE, &value_dtype,
 				 err));
-	SP_TRY(handle_name(prepare, kind, &container, &name, err));
+	if (kind.is_anonymous) {
+		container = sp_bytes_of("(anonymous)");
+		name = prepare->node->name;
+	} else {
+		SP_TRY(sp_resource_handle__name(prepare, &container, &name, err));
+	}
 	if (key_dtype != SP_INT32 && key_dtype != SP_INT64 && key_dtype != SP_STRING)
 		return sp_prepare_unsupported(prepare, key_dtype, err);
 	if (value_dtype == SP_RESOURCE || sp_dtype_size(value_dtype) == 0)
@@ -172,12 +156,6 @@ static sp_status prepare_dense(sp_prepare *prepare, sp_error *err)
 static sp_status prepare_anonymous_dense(sp_prepare *prepare, sp_error *err)
 {
 	return prepare_dense_of(prepare, true, err);
-}
-
-static sp_status run_handle(const sp_call *call)
-{
-	*call->out[0] = (sp_tensor){.dtype = SP_RESOURCE, .count = 1, .data = (void *)call->state};
-	return SP_OK;
 }
 
 static sp_status find_table(const sp_call *call, sp_resource **out)
@@ -367,13 +345,8 @@ static sp_status run_export(const sp_call *call)
 	return SP_OK;
 }
 
-#define HANDLE_OP(op, prepare_fn)          \
-	const sp_op sp_op_##op = {         \
-		.name = #op,               \
-		.outputs = "table_handle", \
-		.prepare = prepare_fn,     \
-		.run = run_handle,         \
-	}
+#define HANDLE_OP(op, prepare_fn) \
+	SP_DEFINE_OP(op, "table_handle", 0, prepare_fn, sp_resource_handle__run)
 
 HANDLE_OP(AnonymousHashTable, prepare_anonymous);
 HANDLE_OP(AnonymousMutableDenseHashTable, prepare_anonymous_dense);

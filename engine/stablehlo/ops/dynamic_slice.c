@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "engine/ops/array/array.h"
 #include "engine/ops/array/strided_copy.h"
 
@@ -90,12 +88,7 @@ static sp_status run_update(const sp_call *call)
 	SP_TRY(need_index(call, 2));
 	sp_strided_copy__strides(&in->shape, size, strided.to);
 	SP_TRY(find_start(call, 2, &update->shape, strided.to, &offset));
-	if (in->data == update->data)
-		SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
-	else
-		SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
-	if (call->out[0]->data != in->data && in->count != 0)
-		memcpy(call->out[0]->data, in->data, in->count * size);
+	SP_TRY(sp_array__take_over(call, in->data == update->data));
 	if (update->count == 0)
 		return SP_OK;
 	for (int d = 0; d < strided.rank; d++)

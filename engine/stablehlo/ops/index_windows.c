@@ -7,7 +7,7 @@ sp_status sp_window_dims__read(sp_window_dims *out, const sp_prepare *prepare, s
 		{3, &out->starts, NULL},   {4, NULL, &out->vector},
 		{5, &out->batching, NULL}, {6, &out->indices_batching, NULL}};
 
-	return sp_dimension_numbers__read(prepare, "dimension_numbers", fields, 6, err);
+	return sp_dimension_numbers__read(prepare, fields, 6, err);
 }
 
 /* ------------------------------------------------------------ the checks */

@@ -51,7 +51,7 @@ static sp_status read_numbers(const sp_prepare *prepare, placing *p, sp_error *e
 		{3, NULL, &p[1].first}, {4, NULL, &p[1].feature},  {6, &p[1].spatial, NULL},
 		{9, NULL, &p[2].first}, {10, NULL, &p[2].feature}, {12, &p[2].spatial, NULL}};
 
-	return sp_dimension_numbers__read(prepare, "dimension_numbers", fields, 9, err);
+	return sp_dimension_numbers__read(prepare, fields, 9, err);
 }
 
 static sp_status prepare_any(sp_prepare *prepare, conv_state **out, sp_error *err)

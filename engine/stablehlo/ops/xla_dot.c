@@ -28,7 +28,7 @@ static sp_status read_numbers(const sp_prepare *prepare, dot_state *state, sp_er
 				       {3, &state->batch[0], NULL},
 				       {4, &state->batch[1], NULL}};
 
-	return sp_dimension_numbers__read(prepare, "dimension_numbers", fields, 4, err);
+	return sp_dimension_numbers__read(prepare, fields, 4, err);
 }
 
 static sp_status prepare_any(sp_prepare *prepare, dot_state **out, sp_error *err)

@@ -1,4 +1,5 @@
 #include "engine/ops/array/array.h"
+#include "engine/ops/array/elements.h"
 #include "engine/ops/array/strided_copy.h"
 
 /*
@@ -98,7 +99,7 @@ static sp_status run_pad(const sp_call *call)
 	if (call->out[0]->count == 0)
 		return SP_OK;
 	if (!covered)
-		sp_array__fill(call->out[0]->data, call->out[0]->count, call->in[1]->data, size);
+		sp_elements__fill(call->out[0]->data, call->out[0]->count, call->in[1]->data, size);
 	for (int d = 0; d < rank; d++)
 		if (paddings[d].kept == 0)
 			return SP_OK;

@@ -145,12 +145,7 @@ static sp_status run_scatter(const sp_call *call)
 		return sp_call_invalid(call, "updates are %s, not %s",
 				       sp_shape_text(&updates->shape, a),
 				       sp_shape_text(&w.parts, b));
-	if (in->data == updates->data)
-		SP_TRY(sp_call_output(call, 0, in->dtype, &in->shape));
-	else
-		SP_TRY(sp_call_output_over(call, 0, 0, in->dtype));
-	if (call->out[0]->data != in->data)
-		memcpy(call->out[0]->data, in->data, in->count * size);
+	SP_TRY(sp_array__take_over(call, in->data == updates->data));
 	if (updates->count == 0)
 		return SP_OK;
 	sp_windows__start(&w, &state->dims, &in->shape, sizes, size);
