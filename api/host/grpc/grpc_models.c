@@ -195,15 +195,6 @@ sp_status sp_grpc__repository_unload(sp_grpc_call *call, sp_error *err)
 
 /* ---------------------------------------------------------- V2: statistics */
 
-static uint64_t count_of(const sp_histogram *histogram)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < SP_HISTOGRAM_BUCKETS; i++)
-		count += sp_counter_get(&histogram->buckets[i]);
-	return count;
-}
-
 static void put_duration(sp_buffer *out, uint32_t number, uint64_t count, uint64_t ns)
 {
 	enum { COUNT = 1, NS };
@@ -219,8 +210,8 @@ static void put_statistics(sp_buffer *out, sp_model *model)
 {
 	enum { STATS = 1, NAME = 1, COUNT = 4, EXECUTIONS, INFER };
 	enum { SUCCESS = 1, FAIL, COMPUTE_INFER = 5 };
-	uint64_t good = count_of(&model->counters.request),
-		 runs = count_of(&model->counters.runtime);
+	uint64_t good = sp_histogram_count(&model->counters.request),
+		 runs = sp_histogram_count(&model->counters.runtime);
 	uint64_t all = sp_counter_get(&model->counters.ended);
 	size_t stats = sp_message_open(out, STATS), infer;
 
