@@ -24,6 +24,8 @@ typedef struct sp_flags {
 	int64_t max_request_memory; /* bytes; 0: a quarter of the memory */
 	int64_t idle_timeout_in_ms;
 	bool reuse_port;
+	bool enable_serialization_as_tensor_content;
+	bool grpc_compress_answers;
 	const char *port_file;
 
 	const char *model_name;

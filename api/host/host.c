@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/host/grpc/grpc.h"
 #include "api/host/limits.h"
 #include "api/host/routes/route.h"
 #include "api/host/workers.h"
@@ -23,7 +24,24 @@ static void handle(void *context, sp_http_request *request)
 {
 	sp_host *host = context;
 
-	sp_route(&host->serving, request);
+	if (sp_grpc_is_call(request))
+		sp_grpc_route(&host->serving, request);
+	else
+		sp_route(&host->serving, request);
+}
+
+static const sp_http_stream_handler *open_stream(void *context, sp_http_stream *stream,
+						 const sp_http_head *head, void **state)
+{
+	sp_host *host = context;
+
+	return sp_grpc_open_stream(&host->serving, stream, head, state);
+}
+
+static bool refuse(void *context, sp_http_request *request, int status, const char *text)
+{
+	(void)context;
+	return sp_grpc_refuse(request, status, text);
 }
 
 static void note_answer(void *context, const sp_http_outcome *outcome)
@@ -82,6 +100,8 @@ static sp_status start_server(sp_host *host, sp_error *err)
 		.idle_timeout_ms = flags->idle_timeout_in_ms,
 		.handler = handle,
 		.observer = note_answer,
+		.open_stream = open_stream,
+		.refusal = refuse,
 		.context = host,
 	};
 

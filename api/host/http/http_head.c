@@ -130,18 +130,25 @@ static bool read_target(sp_http_head *out, sp_bytes target)
 	return true;
 }
 
+static int read_method(sp_http_head *out, sp_bytes name, sp_error *err)
+{
+	out->method_name = name;
+	out->method = SP_HTTP_OTHER;
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (sp_bytes_equal_text(name, methods[i].name))
+			out->method = methods[i].method;
+	return is_token(name) ? 0 : refuse(400, "Bad request: malformed method", err);
+}
+
 static int read_request_line(sp_http_head *out, sp_bytes line, sp_error *err)
 {
 	sp_bytes target;
+	int code;
 
-	out->method_name = next_word(&line);
+	code = read_method(out, next_word(&line), err);
 	target = next_word(&line);
-	if (!is_token(out->method_name))
-		return refuse(400, "Bad request: malformed method", err);
-	out->method = SP_HTTP_OTHER;
-	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (sp_bytes_equal_text(out->method_name, methods[i].name))
-			out->method = methods[i].method;
+	if (code != 0)
+		return code;
 	if (!read_target(out, target))
 		return refuse(400, "Bad request: malformed target", err);
 	if (sp_bytes_equal_text(line, "HTTP/1.1"))
@@ -247,9 +254,20 @@ static bool list_has(sp_bytes list, const char *word)
 	return false;
 }
 
-static int read_connection(sp_http_head *out, sp_error *err)
+static int read_expect(sp_http_head *out, sp_error *err)
 {
 	sp_bytes expect = sp_http_head_get(out, "expect");
+
+	if (expect.data == NULL || (out->major == 1 && out->minor == 0))
+		return 0;
+	if (!equal_any_case(expect, "100-continue"))
+		return refuse(417, "Expectation failed", err);
+	out->expect_continue = true;
+	return 0;
+}
+
+static int read_connection(sp_http_head *out, sp_error *err)
+{
 	bool keep = false;
 
 	for (size_t i = 0; i < out->header_count; i++) {
@@ -260,12 +278,22 @@ static int read_connection(sp_http_head *out, sp_error *err)
 	}
 	if (out->minor == 0 && !keep)
 		out->close = true;
-	if (expect.data == NULL || out->minor == 0)
-		return 0;
-	if (!equal_any_case(expect, "100-continue"))
-		return refuse(417, "Expectation failed", err);
-	out->expect_continue = true;
-	return 0;
+	return read_expect(out, err);
+}
+
+/* A client that wants HTTP/2 over this connection says so in three headers (RFC 7540, section 3.2).
+ */
+static void read_upgrade(sp_http_head *out)
+{
+	sp_bytes settings, upgrade = sp_http_head_get(out, "upgrade");
+	bool named = false;
+
+	for (size_t i = 0; i < out->header_count; i++)
+		named |= equal_any_case(out->headers[i].name, "connection") &&
+			 list_has(out->headers[i].value, "http2-settings");
+	if (out->minor == 1 && named && list_has(upgrade, "h2c") &&
+	    count_headers(out, "http2-settings", &settings) == 1)
+		out->h2c_settings = settings;
 }
 
 static int check_host(const sp_http_head *head, sp_error *err)
@@ -307,5 +335,27 @@ int sp_http_head_parse(sp_http_head *out, sp_bytes text, sp_error *err)
 		code = read_framing(out, err);
 	if (code == 0)
 		code = read_connection(out, err);
+	if (code == 0)
+		read_upgrade(out);
+	return code;
+}
+
+int sp_http__head_complete(sp_http_head *head, sp_bytes method, sp_bytes target, sp_error *err)
+{
+	int code = read_method(head, method, err);
+
+	head->major = 2;
+	if (code == 0 && sp_bytes_equal_text(method, "CONNECT"))
+		code = refuse(501, "CONNECT not supported", err);
+	if (code == 0 && !read_target(head, target))
+		code = refuse(400, "Bad request: malformed target", err);
+	for (size_t i = 0; i < head->header_count && code == 0; i++)
+		if (!is_token(head->headers[i].name) ||
+		    !sp_http__is_field_value(head->headers[i].value))
+			code = refuse(400, "Bad request: malformed header", err);
+	if (code == 0)
+		code = read_framing(head, err);
+	if (code == 0)
+		code = read_expect(head, err);
 	return code;
 }

@@ -45,6 +45,8 @@ typedef struct sp_http_head {
 	bool chunked;
 	uint64_t content_length; /* 0 without that header */
 	bool expect_continue;
+	sp_bytes
+		h2c_settings; /* value of HTTP2-Settings if the client asks for HTTP/2, else NULL */
 	sp_http_header headers[SP_HTTP_MAX_HEADERS];
 	size_t header_count;
 } sp_http_head;

@@ -4,18 +4,22 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include "api/host/http/http_server.h"
 #include "base/thread.h"
 
 /*
- * The structs of the server.  Calls go one way: http_server.c (threads, listener) to
- * http_connection.c (one connection) to http_request.c (one request and its answer).
+ * The structs of the server.  Calls go one way: http_server.c (threads, listeners) to
+ * http_connection.c (a socket) to http1_session.c or http2_session.c (what is spoken over it) to
+ * http_request.c (one request and its answer); http_tls.c is between a connection and its socket.
  */
 struct event;
 struct event_base;
+struct iovec;
 typedef struct sp_http_connection sp_http_connection;
+typedef struct sp_http_loop sp_http_loop;
 
 /* -------------------------------------------------------------------- head */
 
@@ -23,17 +27,28 @@ typedef struct sp_http_connection sp_http_connection;
 bool sp_http__is_token_char(char c);
 bool sp_http__is_field_value(sp_bytes text);
 
+/*
+ * Fills in all but the headers of a head of HTTP/2 whose headers are set.  Returns and refuses as
+ * sp_http_head_parse() does.
+ */
+int sp_http__head_complete(sp_http_head *head, sp_bytes method, sp_bytes target, sp_error *err);
+
 /* ----------------------------------------------------------------- request */
+
+typedef STAILQ_HEAD(sp_http_requests, sp_http_request) sp_http_requests;
 
 /* Answered requests on their way back to the loop of their connection. */
 typedef struct sp_http_answers {
 	pthread_mutex_t lock; /* protects list */
-	STAILQ_HEAD(, sp_http_request) list;
+	sp_http_requests list;
 	int wake_fd; /* eventfd that the loop waits on */
 } sp_http_answers;
 
 /* Wakes the loop, which checks its answers and whether it has to stop. */
 void sp_http__answers_wake(sp_http_answers *answers);
+
+/* The calling thread runs the loop, which passes its own answers on without being woken. */
+void sp_http__answers_own(sp_http_answers *answers);
 
 /*
  * The state says which thread may access a request:
@@ -129,15 +144,116 @@ void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes);
 /* Sets the answer to a request that fails, without sending it. */
 void sp_http__request_set_error(sp_http_request *request, int status, const char *text);
 
-/* -------------------------------------------------------------------- loop */
+/* -------------------------------------------------------------- connection */
 
-/* How many phases a connection has (http_connection.c). */
-enum { SP_HTTP_PHASES = 6 };
+/*
+ * What a connection is doing.  HTTP/1.1 goes through all of them:
+ *
+ *	IDLE -> HEAD -> BODY -> WAITING -> WRITING -> IDLE
+ *
+ * HTTP/2 is in BODY while none of its streams has a whole request, and in WAITING while one has.
+ *
+ * The last phase is LINGER: everything has been sent, and for a moment the server reads and drops
+ * what the client still sends, because closing a socket with unread data would make the kernel
+ * discard the answer.
+ */
+enum sp_http_phase {
+	SP_PHASE_IDLE,
+	SP_PHASE_HEAD,
+	SP_PHASE_BODY,
+	SP_PHASE_WAITING,
+	SP_PHASE_WRITING,
+	SP_PHASE_LINGER,
+	SP_PHASES, /* how many there are */
+};
+
+/* What is spoken over a connection.  Each function may destroy the connection. */
+typedef struct sp_http_protocol {
+	void (*readable)(sp_http_connection *c);
+	void (*writable)(sp_http_connection *c);
+	void (*late)(sp_http_connection *c);    /* deadline_ns has passed */
+	void (*stop)(sp_http_connection *c);    /* accept no further request */
+	void (*release)(sp_http_connection *c); /* the session and its requests */
+} sp_http_protocol;
+
+struct sp_http_connection {
+	sp_http_loop *loop;
+	int fd;
+	enum sp_http_phase phase;
+	struct event *readable, *writable, *timer;
+	bool reading; /* `readable` is added */
+	bool end_of_input;
+	bool wants_writing; /* is in loop->to_write */
+	int64_t deadline_ns;
+	int64_t timer_ns;     /* when the timer fires; if before the deadline, it is set again */
+	int64_t last_body_ns; /* when the last bytes of a body arrived */
+	const sp_http_protocol *protocol;
+	void *session;                              /* of the protocol; NULL while lingering */
+	TAILQ_ENTRY(sp_http_connection) link;       /* in the loop's list of this phase */
+	TAILQ_ENTRY(sp_http_connection) write_link; /* in loop->to_write */
+};
+
+/* Takes over the socket, even if it fails for lack of memory. */
+void sp_http__connection_open(sp_http_loop *loop, int fd);
+void sp_http__connection_destroy(sp_http_connection *c);
+
+/* All has been sent: releases the session and closes, without losing what was sent. */
+void sp_http__connection_finish(sp_http_connection *c);
+
+/* The connection to close to make room; NULL if all have a request. */
+sp_http_connection *sp_http__connection_spare(sp_http_loop *loop);
+
+void sp_http__connection_move(sp_http_connection *c, enum sp_http_phase phase);
+void sp_http__connection_set_deadline(sp_http_connection *c, int64_t deadline_ns);
+void sp_http__connection_set_reading(sp_http_connection *c, bool reading);
+
+/* Bytes of a body have arrived, in the phase BODY. */
+void sp_http__connection_note_progress(sp_http_connection *c);
+
+/* Calls `writable` after all answers that wait have been passed to their owners. */
+void sp_http__connection_write_soon(sp_http_connection *c);
+
+/* As recv() and sendmsg(). */
+ssize_t sp_http__connection_receive(sp_http_connection *c, void *data, size_t size);
+ssize_t sp_http__connection_send(sp_http_connection *c, const struct iovec *parts, size_t count);
+
+static inline const sp_http_options *sp_http__connection_options(const sp_http_connection *c);
+
+/* The time that is so far from now. */
+int64_t sp_http__in_ms(int64_t ms);
+
+/* Begins HTTP/1.1; false when out of memory. */
+SP_MUST_CHECK bool sp_http__http1_open(sp_http_connection *c);
+
+/*
+ * Changes the connection to HTTP/2, and to `released` of the session before; `input` is what was
+ * received.  May destroy the connection.
+ */
+void sp_http__http2_open(sp_http_connection *c, sp_bytes input);
+
+/*
+ * Changes to HTTP/2 as the request asks for; its answer goes to the first stream.  False if it
+ * asks wrongly or memory is out: nothing has changed.  Otherwise sp_http__http2_receive() must be
+ * called with what was received behind the request.
+ */
+SP_MUST_CHECK bool sp_http__http2_upgrade(sp_http_connection *c, sp_http_request *request);
+void sp_http__http2_receive(sp_http_connection *c, sp_bytes input);
+
+/* What every client of HTTP/2 sends first. */
+#define SP_HTTP2_PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+/* -------------------------------------------------------------------- loop */
 
 typedef TAILQ_HEAD(sp_http_connections, sp_http_connection) sp_http_connections;
 
+/* Room for what is read and written at a time. */
+enum { SP_HTTP_INPUT_BYTES = 64 << 10, SP_HTTP_OUTPUT_BYTES = 64 << 10 };
+
+/* Sizes of blocks that are kept (http2_memory.h). */
+enum { SP_HTTP_BLOCK_CLASSES = 7 };
+
 /* One I/O thread.  Only that thread touches it, apart from `answers`. */
-typedef struct sp_http_loop {
+struct sp_http_loop {
 	sp_http_server *server;
 	struct event_base *base;
 	struct event *listener, *wake, *accept_again;
@@ -146,11 +262,27 @@ typedef struct sp_http_loop {
 	bool closed_one; /* a connection was closed since accepting was paused */
 	size_t connection_count, max_connections;
 	size_t left; /* requests whose owner has left them, still to be answered */
-	sp_http_connections in[SP_HTTP_PHASES]; /* connections by phase, oldest first */
+	sp_http_connections in[SP_PHASES]; /* connections by phase, oldest first */
+	sp_http_connections to_write;
+	sp_http_requests spare_requests; /* empty ones, kept for later */
+	size_t spare_count;
 	sp_http_answers answers;
+	struct sp_http_block *spare_blocks[SP_HTTP_BLOCK_CLASSES]; /* memory of HTTP/2, kept */
+	size_t spare_bytes;
+	char *input;      /* [SP_HTTP_INPUT_BYTES] */
+	sp_buffer output; /* of HTTP/2: frames that are sent at once */
 	time_t date_second;
 	char date[32]; /* Date header for date_second */
-} sp_http_loop;
+};
+
+/* The value of a Date header. */
+const char *sp_http__date(sp_http_loop *loop);
+
+/* A request from `spare_requests` or a new one; NULL when out of memory. */
+sp_http_request *sp_http__request_take(sp_http_loop *loop);
+
+/* Resets the request and keeps it, or destroys it; NULL is fine. */
+void sp_http__request_put(sp_http_loop *loop, sp_http_request *request);
 
 struct sp_http_server {
 	sp_http_options options;
@@ -168,16 +300,9 @@ struct sp_http_server {
 	sp_http_loop loops[];
 };
 
-/* -------------------------------------------------------------- connection */
-
-/* Takes over the socket, even if it fails for lack of memory. */
-void sp_http__connection_open(sp_http_loop *loop, int fd);
-void sp_http__connection_destroy(sp_http_connection *connection);
-
-/* The connection that has been idle longest; NULL when none is. */
-sp_http_connection *sp_http__connection_idle(sp_http_loop *loop);
-
-/* The connection to close to make room; NULL if all have a request. */
-sp_http_connection *sp_http__connection_spare(sp_http_loop *loop);
+static inline const sp_http_options *sp_http__connection_options(const sp_http_connection *c)
+{
+	return &c->loop->server->options;
+}
 
 #endif

@@ -13,6 +13,9 @@
 /* Larger buffers are not kept for the next request. */
 enum { KEEP_BYTES = 64 << 10 };
 
+/* Requests that a loop keeps for later ones. */
+enum { SPARE_REQUESTS = 64 };
+
 /*
  * A client that has closed its side may still read the answer (half-close).  After this wait it has
  * most likely given up, and its request is skipped.
@@ -80,6 +83,30 @@ void sp_http__request_reset(sp_http_request *request, size_t max_body_bytes)
 	atomic_store(&request->peer_closed, false);
 	atomic_store(&request->cancelled, false);
 	atomic_store(&request->state, SP_HTTP_READING);
+}
+
+sp_http_request *sp_http__request_take(sp_http_loop *loop)
+{
+	sp_http_request *request = STAILQ_FIRST(&loop->spare_requests);
+
+	if (request == NULL)
+		return sp_http__request_create(&loop->server->options, &loop->answers);
+	STAILQ_REMOVE_HEAD(&loop->spare_requests, link);
+	loop->spare_count--;
+	return request;
+}
+
+void sp_http__request_put(sp_http_loop *loop, sp_http_request *request)
+{
+	if (request == NULL)
+		return;
+	if (loop->spare_count == SPARE_REQUESTS) {
+		sp_http__request_destroy(request);
+		return;
+	}
+	sp_http__request_reset(request, request->options->max_body_bytes);
+	STAILQ_INSERT_HEAD(&loop->spare_requests, request, link);
+	loop->spare_count++;
 }
 
 static sp_bytes moved(sp_bytes view, const char *from, const char *to)
@@ -245,6 +272,14 @@ void sp_http__answers_wake(sp_http_answers *answers)
 	while (n < 0 && errno == EINTR);
 }
 
+/* Of the loop that runs on this thread; NULL: it is no I/O thread. */
+static _Thread_local sp_http_answers *own_answers;
+
+void sp_http__answers_own(sp_http_answers *answers)
+{
+	own_answers = answers;
+}
+
 /* Hands the answered request back to its loop. */
 static void post(sp_http_request *request)
 {
@@ -257,7 +292,7 @@ static void post(sp_http_request *request)
 	first = STAILQ_EMPTY(&answers->list);
 	STAILQ_INSERT_TAIL(&answers->list, request, link);
 	pthread_mutex_unlock(&answers->lock);
-	if (first)
+	if (first && answers != own_answers)
 		sp_http__answers_wake(answers);
 }
 

@@ -11,6 +11,7 @@
 
 #include <event2/event.h>
 
+#include "api/host/http/http2_memory.h"
 #include "api/host/http/http_internal.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -182,7 +183,7 @@ static void accept_some(int listen_fd, short what, void *context)
 
 static void stop_loop(sp_http_loop *loop)
 {
-	sp_http_connection *idle;
+	sp_http_connection *c, *next;
 
 	loop->stopping = true;
 	event_del(loop->accept_again);
@@ -191,33 +192,57 @@ static void stop_loop(sp_http_loop *loop)
 	loop->listener = NULL;
 	close(loop->listen_fd);
 	loop->listen_fd = -1;
-	while ((idle = sp_http__connection_idle(loop)) != NULL)
-		sp_http__connection_destroy(idle);
+	for (size_t i = 0; i < SP_PHASE_LINGER; i++)
+		for (c = TAILQ_FIRST(&loop->in[i]); c != NULL; c = next) {
+			next = TAILQ_NEXT(c, link);
+			c->protocol->stop(c);
+		}
+}
+
+/* Takes what has been answered; false if nothing has. */
+static bool take_answers(sp_http_loop *loop, sp_http_requests *out)
+{
+	STAILQ_INIT(out);
+	pthread_mutex_lock(&loop->answers.lock);
+	STAILQ_CONCAT(out, &loop->answers.list);
+	pthread_mutex_unlock(&loop->answers.lock);
+	return !STAILQ_EMPTY(out);
+}
+
+/* Passes answers to their owners; an owner may then get the next request, and answer it at once. */
+static void pass_answers(sp_http_loop *loop)
+{
+	sp_http_requests answered;
+	sp_http_request *request;
+	sp_http_connection *c;
+
+	while (take_answers(loop, &answered)) {
+		while ((request = STAILQ_FIRST(&answered)) != NULL) {
+			STAILQ_REMOVE_HEAD(&answered, link);
+			if (request->owner != NULL) {
+				request->ops->answer(request->owner);
+			} else {
+				sp_http__request_put(loop, request);
+				loop->left--;
+			}
+		}
+		while ((c = TAILQ_FIRST(&loop->to_write)) != NULL) {
+			TAILQ_REMOVE(&loop->to_write, c, write_link);
+			c->wants_writing = false;
+			c->protocol->writable(c);
+		}
+	}
 }
 
 /* Another thread has answered requests or wants the loop to stop. */
 static void on_wake(int fd, short what, void *context)
 {
 	sp_http_loop *loop = context;
-	sp_http_request *request, *next;
 	uint64_t count;
 
 	(void)what;
 	if (read(fd, &count, sizeof(count)) < 0)
 		return;
-	pthread_mutex_lock(&loop->answers.lock);
-	request = STAILQ_FIRST(&loop->answers.list);
-	STAILQ_INIT(&loop->answers.list);
-	pthread_mutex_unlock(&loop->answers.lock);
-	for (; request != NULL; request = next) {
-		next = STAILQ_NEXT(request, link);
-		if (request->owner != NULL) {
-			request->ops->answer(request->owner);
-		} else {
-			sp_http__request_destroy(request);
-			loop->left--;
-		}
-	}
 	if (atomic_load(&loop->server->stopping) && !loop->stopping)
 		stop_loop(loop);
 }
@@ -227,10 +252,14 @@ static void run_loop(void *context)
 	sp_http_server *server = context;
 	sp_http_loop *loop = &server->loops[atomic_fetch_add(&server->next_loop, 1)];
 
-	while (event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) == 0 &&
-	       !(loop->stopping && loop->connection_count == 0 && loop->left == 0))
+	sp_http__answers_own(&loop->answers);
+	while (event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) == 0) {
+		pass_answers(loop);
+		if (loop->stopping && loop->connection_count == 0 && loop->left == 0)
+			break;
 		if (loop->closed_one)
 			set_accepting(loop, true);
+	}
 	pthread_mutex_lock(&server->lock);
 	server->running--;
 	pthread_cond_signal(&server->ended);
@@ -251,6 +280,15 @@ static struct event_base *make_base(void)
 
 static void loop_fini(sp_http_loop *loop)
 {
+	sp_http_request *request;
+
+	while ((request = STAILQ_FIRST(&loop->spare_requests)) != NULL) {
+		STAILQ_REMOVE_HEAD(&loop->spare_requests, link);
+		sp_http__request_destroy(request);
+	}
+	sp_http2_memory_drop_spare(loop);
+	sp_buffer_fini(&loop->output);
+	sp_free(loop->input);
 	if (loop->listener != NULL)
 		event_free(loop->listener);
 	if (loop->wake != NULL)
@@ -274,15 +312,21 @@ static sp_status loop_init(sp_http_loop *loop, sp_http_server *server, int liste
 	loop->server = server;
 	loop->max_connections = (options->max_connections + options->io_threads - 1) /
 				options->io_threads;
-	for (size_t i = 0; i < SP_HTTP_PHASES; i++)
+	for (size_t i = 0; i < SP_PHASES; i++)
 		TAILQ_INIT(&loop->in[i]);
+	TAILQ_INIT(&loop->to_write);
+	STAILQ_INIT(&loop->spare_requests);
 	STAILQ_INIT(&loop->answers.list);
 	pthread_mutex_init(&loop->answers.lock, NULL);
+	sp_buffer_init(&loop->output, 2 * SP_HTTP_OUTPUT_BYTES);
 	loop->listen_fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 0);
 	loop->answers.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	loop->base = make_base();
 	if (loop->listen_fd < 0 || loop->answers.wake_fd < 0 || loop->base == NULL)
 		return sp_error_set(err, SP_IO, "cannot make an event loop: %s", strerror(errno));
+	loop->input = sp_alloc(SP_HTTP_INPUT_BYTES);
+	if (loop->input == NULL)
+		return sp_error_set(err, SP_NO_MEMORY, "no memory for an event loop");
 	loop->listener = event_new(loop->base, loop->listen_fd, EV_READ | EV_PERSIST, accept_some,
 				   loop);
 	loop->wake = event_new(loop->base, loop->answers.wake_fd, EV_READ | EV_PERSIST, on_wake,

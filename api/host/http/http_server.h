@@ -6,13 +6,14 @@
 #include <stdint.h>
 
 #include "api/host/http/http_request.h"
+#include "api/host/http/http_stream.h"
 #include "base/budget.h"
 #include "base/status.h"
 
 /*
- * An HTTP/1.1 server that passes complete requests to one handler and sends its answers.  It deals
- * with everything a client may do wrong (framing, sizes, slowness, disconnecting); its own refusals
- * have the body {"error": "..."}.
+ * A server of HTTP/1.1 and HTTP/2 (with prior knowledge or by an upgrade) that passes complete
+ * requests to one handler and sends its answers.  It deals with everything a client may do wrong
+ * (framing, sizes, slowness, disconnecting); its own refusals have the body {"error": "..."}.
  *
  * Each I/O thread runs an event loop over its own connections.  The handler runs on an I/O thread
  * and must not block: it answers at once or hands the request to another thread.
@@ -55,15 +56,18 @@ typedef struct sp_http_options {
 	size_t max_connections;
 	size_t descriptors;         /* RLIMIT_NOFILE; 0: not checked */
 	size_t reserve_descriptors; /* of these, not used by connections */
+	size_t max_streams;         /* requests at a time on a connection of HTTP/2; 0: 100 */
 	size_t max_head_bytes;      /* beyond: 431 */
 	size_t max_body_bytes;      /* beyond: 413 */
 	sp_budget *memory;          /* of requests and answers; beyond: 503.  NULL: no bound */
 	int64_t request_timeout_ms;
-	int64_t head_timeout_ms; /* from the first byte to the end of the headers */
-	int64_t idle_timeout_ms; /* between two requests */
+	int64_t head_timeout_ms;   /* from the first byte to the end of the headers */
+	int64_t idle_timeout_ms;   /* between two requests */
+	int64_t stream_timeout_ms; /* of an sp_http_stream; 0: an hour */
 	sp_http_handler *handler;
-	sp_http_observer *observer; /* NULL: none */
-	sp_http_refusal *refusal;   /* NULL: all are {"error": ...} */
+	sp_http_observer *observer;         /* NULL: none */
+	sp_http_stream_opener *open_stream; /* NULL: all are ordinary requests */
+	sp_http_refusal *refusal;           /* NULL: all are {"error": ...} */
 	void *context;
 } sp_http_options;
 

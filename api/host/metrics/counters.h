@@ -34,6 +34,9 @@ typedef struct sp_histogram {
 /* Upper limit of any bucket but the last. */
 double sp_histogram_limit_us(size_t bucket);
 
+/* How many times were added. */
+uint64_t sp_histogram_count(const sp_histogram *histogram);
+
 void sp_histogram_add(sp_histogram *histogram, int64_t ns);
 
 /* What a request asks for. */

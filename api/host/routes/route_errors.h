@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "api/host/http/http_request.h"
+#include "api/host/predict/signature.h"
 #include "api/host/routes/model_path.h"
 #include "api/host/routes/serving.h"
 #include "base/status.h"
@@ -28,6 +29,20 @@ int sp_route__selection_status(sp_status status);
  */
 bool sp_route__find_model(const sp_serving *serving, sp_http_request *request,
 			  const sp_model_path *path);
+
+/*
+ * Holds the version that the path selects, or returns the HTTP status of the failure.  On a worker:
+ * the path is parsed and the version selected again, so that the queue holds no version, since
+ * another one may be live meanwhile.
+ */
+int sp_route__hold_model(sp_serving *serving, const sp_http_request *request, sp_servable *out,
+			 sp_error *err);
+
+/* The signatures of a held version, and the default one. */
+sp_host_signatures sp_route__signatures(const sp_servable *servable);
+
+/* SP_NOT_FOUND with TensorFlow Serving's text. */
+sp_status sp_route__no_signature(sp_bytes name, sp_error *err);
 
 /*
  * Queues a tagged request for the workers, and counts it for its model; answers 503 if too many are
