@@ -25,6 +25,23 @@ static const flag flags[] = {
 	 "a SavedModel, or a folder of numbered ones: the highest is served"},
 	{"processor_config", TEXT, AT(processor_config), NULL, 0, 0, "FILE",
 	 "the processor's configuration (JSON), instead of --model_base_path"},
+	{"model_config_file", TEXT, AT(model_config_file), NULL, 0, 0, "FILE",
+	 "the models to serve, in TensorFlow Serving's text format or JSON (docs/models.md)"},
+	{"model_config_file_poll_wait_seconds", NUMBER, AT(model_config_file_poll_wait_seconds),
+	 "0", 0, DAY_MS, "S", "how often to look whether that file has changed; 0: on SIGHUP only"},
+	{"file_system_poll_wait_seconds", NUMBER, AT(file_system_poll_wait_seconds), "1", -1,
+	 DAY_MS, "S", "how often to look for versions of models; 0: once"},
+	{"num_load_threads", NUMBER, AT(num_load_threads), "0", 0, 256, "N",
+	 "models that are loaded at a time; 0: one"},
+	{"max_num_load_retries", NUMBER, AT(max_num_load_retries), "5", 0, INT64_C(2147483647), "N",
+	 "how often a version that cannot be loaded is tried again"},
+	{"load_retry_interval_micros", NUMBER, AT(load_retry_interval_micros), "60000000", 0,
+	 DAY_MS *INT64_C(1000), "US", "time between two such attempts"},
+	{"allow_version_labels_for_unavailable_models", SWITCH,
+	 AT(allow_version_labels_for_unavailable_models), "false", 0, 0, NULL,
+	 "new labels may be given to versions that are not available"},
+	{"wait_for_models", SWITCH, AT(wait_for_models), "false", 0, 0, NULL,
+	 "a model that is not there yet, or cannot be loaded, does not end the process"},
 	{"model_name", TEXT, AT(model_name), "default", 0, 0, "NAME", "the model's name in URLs"},
 	{"signature_name", TEXT, AT(signature_name), NULL, 0, 0, "NAME",
 	 "for requests that name none; default serving_default, or what the configuration says"},
@@ -202,16 +219,33 @@ static sp_status read_flag(sp_flags *out, int argc, char **argv, int *i, sp_erro
 	return set(out, f, argv[++*i], err);
 }
 
+/* Exactly one flag says what to serve. */
+static sp_status check_source(const sp_flags *flags_read, sp_error *err)
+{
+	const char *given[3];
+	size_t count = 0;
+
+	if (flags_read->model_base_path != NULL)
+		given[count++] = "--model_base_path";
+	if (flags_read->processor_config != NULL)
+		given[count++] = "--processor_config";
+	if (flags_read->model_config_file != NULL)
+		given[count++] = "--model_config_file";
+	if (count == 0)
+		return sp_error_set(err, SP_INVALID,
+				    "--model_base_path or --processor_config is needed, or "
+				    "--model_config_file");
+	if (count > 1)
+		return sp_error_set(err, SP_INVALID, "%s and %s exclude each other", given[0],
+				    given[1]);
+	return SP_OK;
+}
+
 static sp_status check(const sp_flags *flags_read, sp_error *err)
 {
 	if (flags_read->version || flags_read->help)
 		return SP_OK;
-	if (flags_read->model_base_path == NULL && flags_read->processor_config == NULL)
-		return sp_error_set(err, SP_INVALID,
-				    "--model_base_path or --processor_config is needed");
-	if (flags_read->model_base_path != NULL && flags_read->processor_config != NULL)
-		return sp_error_set(err, SP_INVALID,
-				    "--model_base_path and --processor_config exclude each other");
+	SP_TRY(check_source(flags_read, err));
 	if (flags_read->processor_config != NULL && flags_read->session_num != 0)
 		return sp_error_set(err, SP_INVALID,
 				    "--session_num has no effect with --processor_config: its file "

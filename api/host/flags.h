@@ -31,6 +31,14 @@ typedef struct sp_flags {
 	const char *model_name;
 	const char *model_base_path;
 	const char *processor_config;
+	const char *model_config_file;
+	int64_t model_config_file_poll_wait_seconds; /* 0: it is read at the start only */
+	int64_t file_system_poll_wait_seconds;       /* 0 or less: looked at once */
+	int64_t num_load_threads;                    /* 0: one */
+	int64_t max_num_load_retries;
+	int64_t load_retry_interval_micros;
+	bool allow_version_labels_for_unavailable_models;
+	bool wait_for_models; /* a model that is not there, or fails, does not end the process */
 	const char *signature_name;
 	const char *saved_model_tags; /* "serve,gpu" */
 	const char *version_labels;   /* "stable,canary" */

@@ -151,6 +151,20 @@ sp_status sp_host_load(sp_host *host, sp_error *err)
 	return sp_models_load(host->serving.models, err);
 }
 
+void sp_host_reload(sp_host *host)
+{
+	if (sp_models_reload_file(host->serving.models))
+		sp_log(SP_LOG_INFO, "SIGHUP: the models' configuration is read again");
+	else
+		sp_log(SP_LOG_INFO, "SIGHUP: nothing to reload; new versions are served as they "
+				    "come, flags and configuration are read at the start only");
+}
+
+bool sp_host_is_loading(const sp_host *host)
+{
+	return sp_models_are_loading(host->serving.models);
+}
+
 void sp_host_drain(sp_host *host)
 {
 	atomic_store(&host->serving.draining, true);

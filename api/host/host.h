@@ -30,8 +30,14 @@ typedef struct sp_host {
  */
 SP_MUST_CHECK sp_status sp_host_start(sp_host *host, const sp_flags *flags, sp_error *err);
 
-/* Opens the model, which may take minutes.  Afterwards predictions are computed. */
+/* Opens the models, which may take minutes.  Afterwards predictions are computed. */
 SP_MUST_CHECK sp_status sp_host_load(sp_host *host, sp_error *err);
+
+/* What SIGHUP asks for: reads --model_config_file again. */
+void sp_host_reload(sp_host *host);
+
+/* Whether a model is being loaded, which cannot be interrupted. */
+bool sp_host_is_loading(const sp_host *host);
 
 /* Makes the host report that it is not ready; requests are still served. */
 void sp_host_drain(sp_host *host);

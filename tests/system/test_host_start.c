@@ -190,7 +190,7 @@ static void a_wrong_command_line_is_exit_status_2(void **state)
 }
 
 /* Every line of --help that begins with a flag. */
-static size_t list_flags(const char *text, char names[64][64])
+static size_t list_flags(const char *text, char names[128][64])
 {
 	size_t count = 0;
 
@@ -225,7 +225,7 @@ static bool manual_has(const char *manual, const char *name)
 static void help_and_manual_have_the_same_flags(void **state)
 {
 	sp_host_process process;
-	char path[SP_PATH_SIZE], names[64][64];
+	char path[SP_PATH_SIZE], names[128][64];
 	char *manual = read_file(sp_source_path(path, "docs/serving_host.8"));
 	size_t count, in_manual = 0;
 

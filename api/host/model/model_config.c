@@ -260,27 +260,34 @@ static sp_status read_json_labels(void *out, const sp_config_field *field, sp_ar
 	return SP_OK;
 }
 
+sp_status sp_model_config_read_processor(const char **out, const char *path, sp_arena *arena,
+					 sp_error *err)
+{
+	char *content;
+	size_t size;
+	bool text;
+
+	SP_TRY(sp_file_read(&content, &size, path, MAX_FILE_BYTES, err));
+	text = memchr(content, '\0', size) == NULL;
+	*out = sp_arena_text(arena, (sp_bytes){content, size});
+	sp_free(content);
+	if (!text)
+		return sp_error_set(err, SP_INVALID, "%s: not a text", path);
+	return *out != NULL ? SP_OK : sp_no_memory(err, "the configuration");
+}
+
 /* An object, or the name of a file with one. */
 static sp_status read_processor_config(void *out, const sp_config_field *field, sp_arena *arena,
 				       sp_error *err)
 {
 	const char *path;
-	char *content;
-	size_t size;
 
 	if (field->kind == SP_CONFIG_MESSAGE) {
 		*(const char **)out = field->text.data;
 		return SP_OK;
 	}
 	SP_TRY(sp_config_read_text(&path, field, arena, err));
-	SP_TRY(sp_file_read(&content, &size, path, MAX_FILE_BYTES, err));
-	*(const char **)out = sp_arena_text(arena, (sp_bytes){content, size});
-	if (memchr(content, '\0', size) != NULL)
-		size = 0;
-	sp_free(content);
-	if (size == 0)
-		return sp_config_fail(field, "the file is not a text", err);
-	return *(const char **)out != NULL ? SP_OK : sp_no_memory(err, "the configuration");
+	return sp_model_config_read_processor(out, path, arena, err);
 }
 
 static sp_status read_percent(void *out, const sp_config_field *field, sp_arena *arena,
@@ -520,14 +527,17 @@ sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text, sp_error
 	return SP_OK;
 }
 
-sp_status sp_model_configs_read(sp_model_configs **out, const char *path, sp_error *err)
+sp_status sp_model_configs_read(sp_model_configs **out, char **text, const char *path,
+				sp_error *err)
 {
 	sp_status status;
-	char *text;
 	size_t size;
 
-	SP_TRY(sp_file_read(&text, &size, path, MAX_FILE_BYTES, err));
-	status = sp_model_configs_parse(out, (sp_bytes){text, size}, err);
-	sp_free(text);
-	return status == SP_OK ? SP_OK : sp_error_prefix(err, status, "%s", path);
+	SP_TRY(sp_file_read(text, &size, path, MAX_FILE_BYTES, err));
+	status = sp_model_configs_parse(out, (sp_bytes){*text, size}, err);
+	if (status == SP_OK)
+		return SP_OK;
+	sp_free(*text);
+	*text = NULL;
+	return sp_error_prefix(err, status, "%s", path);
 }

@@ -83,9 +83,13 @@ typedef struct sp_model_configs {
 SP_MUST_CHECK sp_status sp_model_configs_parse(sp_model_configs **out, sp_bytes text,
 					       sp_error *err);
 
-/* Reads a file of that kind. */
-SP_MUST_CHECK sp_status sp_model_configs_read(sp_model_configs **out, const char *path,
+/* Reads a file of that kind; *text is what is in it, for sp_free(). */
+SP_MUST_CHECK sp_status sp_model_configs_read(sp_model_configs **out, char **text, const char *path,
 					      sp_error *err);
+
+/* Reads the file of a processor's configuration into the arena. */
+SP_MUST_CHECK sp_status sp_model_config_read_processor(const char **out, const char *path,
+						       sp_arena *arena, sp_error *err);
 
 /* `count` models whose members are zero, for a caller that fills them in; NULL: no memory. */
 sp_model_configs *sp_model_configs_create(size_t count);

@@ -96,12 +96,43 @@ SP_MUST_CHECK sp_status sp_models_statuses(sp_models *models, const sp_model_sel
 
 /* ------------------------------------------------------------ life of the registry */
 
-/* Finds the models that the flags name, without loading any. */
+/*
+ * Takes over the models that the flags name; for one model it also looks whether there is one.
+ * Nothing is loaded yet.
+ */
 SP_MUST_CHECK sp_status sp_models_create(sp_models **out, const sp_flags *flags,
 					 int64_t session_num, sp_error *err);
 
-/* Loads them, which may take minutes. */
+/*
+ * Starts the threads and waits until each model has a version, or its first attempts have failed,
+ * or there is nothing to load yet.  A failure of the only model, given by flags, is an error; other
+ * models' failures are logged and told by sp_models_statuses().
+ */
 SP_MUST_CHECK sp_status sp_models_load(sp_models *models, sp_error *err);
+
+/*
+ * Replaces the whole configuration (model_config.h), as TensorFlow Serving does: models that are
+ * not listed are unloaded.  Returns once each listed model has a version or its loads have failed,
+ * and then sets the labels.
+ *
+ * Errors: SP_INVALID, and nothing has changed, for a malformed configuration; SP_INVALID for a
+ * label of a version that is not available, and no label has changed; SP_IO if a model did not
+ *         become available; SP_BUSY if the host ends meanwhile.
+ */
+SP_MUST_CHECK sp_status sp_models_reload(sp_models *models, sp_bytes text, sp_error *err);
+
+struct sp_model_configs; /* model_config.h */
+
+/* The same for a configuration that was made otherwise, which belongs to the registry afterwards.
+ */
+SP_MUST_CHECK sp_status sp_models_apply(sp_models *models, struct sp_model_configs *configs,
+					sp_error *err);
+
+/* Reads --model_config_file again, on a thread of the registry.  False without that flag. */
+bool sp_models_reload_file(sp_models *models);
+
+/* Whether a thread is loading a version, which cannot be interrupted. */
+bool sp_models_are_loading(const sp_models *models);
 
 /* No servable may be held.  NULL is fine. */
 void sp_models_destroy(sp_models *models);
