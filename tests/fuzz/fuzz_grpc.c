@@ -4,6 +4,7 @@
 #include "api/host/grpc/grpc_protocol.h"
 #include "api/host/grpc/grpc_reflection.h"
 #include "api/host/http/content_coding.h"
+#include "api/host/messages/config_message.h"
 #include "api/host/messages/examples_message.h"
 #include "api/host/messages/infer_message.h"
 #include "api/host/messages/predict_message.h"
@@ -67,6 +68,7 @@ static void decode(sp_bytes message, sp_message_memory *memory)
 {
 	const sp_inference_task *tasks;
 	const sp_bytes *examples;
+	sp_model_configs *configs;
 	sp_message_inputs inputs;
 	sp_infer_head head;
 	sp_model_spec spec;
@@ -87,6 +89,8 @@ static void decode(sp_bytes message, sp_message_memory *memory)
 	(void)!sp_examples_message_decode(&examples, &count, message, memory->arena, &err);
 	(void)!sp_examples_message_tasks(&tasks, &count, message, memory->arena, &err);
 	(void)sp_examples_message_model(message);
+	if (sp_config_message_decode(&configs, message, &err) == SP_OK)
+		sp_model_configs_destroy(configs);
 	sp_buffer_init(&out, MAX_BYTES);
 	(void)!sp_grpc_reflect(&out, message, &err);
 	sp_buffer_fini(&out);

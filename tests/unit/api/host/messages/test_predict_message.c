@@ -72,7 +72,8 @@ static void expect_refused(sp_buffer *request, const char *text)
 	sp_message_inputs inputs;
 	sp_error err;
 
-	assert_int_equal(decode(&inputs, request, &err), SP_INVALID);
+	if (decode(&inputs, request, &err) == SP_OK)
+		sp_predict_message_wrong_inputs(&inputs, (sp_bytes){"", 0}, &memory, &err);
 	assert_string_equal(err.text, text);
 }
 
