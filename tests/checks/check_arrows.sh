@@ -66,7 +66,7 @@ api/host: base api/serving_processor.h api/host
 api/host/http: base api/host/json/json_writer.h api/host/http
 api/host/json: base api/host/json
 api/host/infer: base api/serving_processor.h api/host/flags.h api/host/metrics api/host/model api/host/infer
-api/host/messages: base api/serving_processor.h api/host/infer api/host/messages
+api/host/messages: base api/serving_processor.h api/host/infer api/host/model/model_config.h api/host/messages
 api/host/grpc: base api/serving_processor.h api/host/flags.h api/host/http api/host/infer api/host/messages api/host/metrics api/host/model api/host/routes api/host/grpc
 api/host/predict: base api/serving_processor.h api/host/json api/host/predict
 api/host/model: base api/serving_processor.h api/host/flags.h api/host/json api/host/metrics/counters.h api/host/model
