@@ -257,8 +257,8 @@ static void list_sent(sent_names *sent, const sp_message_inputs *out, sp_bytes m
 	}
 }
 
-static sp_status wrong_inputs(const sp_message_inputs *out, sp_bytes message,
-			      sp_message_memory *memory, sp_error *err)
+sp_status sp_predict_message_wrong_inputs(const sp_message_inputs *out, sp_bytes message,
+					  sp_message_memory *memory, sp_error *err)
 {
 	const serving_processor_signature *signature = out->signature;
 	names known, missing = {.size = 0};
@@ -323,7 +323,7 @@ sp_status sp_predict_message_decode(sp_message_inputs *out,
 	}
 	if (result != SP_WIRE_END)
 		return malformed(err);
-	if (unknown || out->given != signature->input_count)
-		return wrong_inputs(out, message, memory, err);
+	if (unknown)
+		return sp_predict_message_wrong_inputs(out, message, memory, err);
 	return SP_OK;
 }
