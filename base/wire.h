@@ -103,9 +103,6 @@ static inline sp_wire_result sp_wire_next(sp_wire *wire, sp_wire_field *field)
  */
 bool sp_wire_read_varint(sp_wire *wire, uint64_t *value);
 
-/* The number of varints in the bytes, if well formed: the number of bytes that end one. */
-size_t sp_wire_count_varints(sp_bytes packed);
-
 /* ----------------------------------------------------------- whole messages */
 
 /* The content of a length-delimited field with a known number. */

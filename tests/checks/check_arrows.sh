@@ -38,9 +38,9 @@ engine/ops/math: base engine/tensor engine/graph engine/kernels engine/ops/ops.h
 engine/ops/nn: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/reduce engine/ops/math engine/ops/nn
 engine/ops/random: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/reduce engine/ops/random
 engine/ops/control: base engine/tensor engine/graph engine/ops/ops.h engine/ops/array engine/ops/list engine/ops/control
-engine/ops/string: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/string
-engine/ops/parse: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/list engine/ops/string engine/ops/parse
-engine/ops/sparse: base storage/table/table.h engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/reduce engine/ops/list engine/ops/parse engine/ops/sparse
+engine/ops/string: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/math engine/ops/string
+engine/ops/parse: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/ragged engine/ops/string engine/ops/parse
+engine/ops/sparse: base storage/table/table.h engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/reduce engine/ops/sparse
 engine/ops/ragged: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/list engine/ops/sparse engine/ops/ragged
 engine/ops/state: base engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/string engine/ops/state
 engine/ops/embedding: base storage/table/table.h engine/tensor engine/graph engine/kernels engine/ops/ops.h engine/ops/array engine/ops/reduce engine/ops/nn engine/ops/sparse engine/ops/state engine/ops/embedding
